@@ -1,0 +1,34 @@
+//===- BPPSA.h - the bppsa dialect ------------------------------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_DIALECT_BPPSA_IR_BPPSA_H
+#define BPPSA_DIALECT_BPPSA_IR_BPPSA_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "bppsa/Dialect/BPPSA/IR/BPPSADialect.h.inc"
+#include "bppsa/Dialect/BPPSA/IR/BPPSAEnums.h.inc"
+#include "bppsa/Dialect/BPPSA/IR/BPPSAInterfaces.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "bppsa/Dialect/BPPSA/IR/BPPSAAttributes.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "bppsa/Dialect/BPPSA/IR/BPPSATypes.h.inc"
+
+#define GET_OP_CLASSES
+#include "bppsa/Dialect/BPPSA/IR/BPPSAOps.h.inc"
+
+#endif // BPPSA_DIALECT_BPPSA_IR_BPPSA_H

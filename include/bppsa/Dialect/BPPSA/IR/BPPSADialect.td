@@ -1,0 +1,34 @@
+//===- BPPSADialect.td - bppsa dialect definition ----------*- tablegen -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_DIALECT_BPPSA_IR_BPPSADIALECT
+#define BPPSA_DIALECT_BPPSA_IR_BPPSADIALECT
+
+include "mlir/IR/OpBase.td"
+
+def BPPSA_Dialect : Dialect {
+  let name = "bppsa";
+  let cppNamespace = "::bppsa";
+  let summary = "recurrences, cotangent chains and their parallel scans";
+  let description = [{
+    The dialect states back-propagation through time as a chain of transposed
+    Jacobian applications, and that chain as a parallel scan (Wang, Bai,
+    Pekhimenko: BPPSA, MLSys 2020).
+
+    The body of a time loop describes ONE sample and ONE time step: vectors of
+    the size of a state, elementwise arithmetic and products of a vector with a
+    captured matrix. Batch and time are not in the body; how samples and steps
+    map to SIMD lanes and threads is decided by the lowering.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::vector::VectorDialect"
+  ];
+  let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
+}
+
+#endif // BPPSA_DIALECT_BPPSA_IR_BPPSADIALECT

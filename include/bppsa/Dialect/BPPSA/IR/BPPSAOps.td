@@ -1,0 +1,326 @@
+//===- BPPSAOps.td - bppsa operations ----------------------*- tablegen -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_DIALECT_BPPSA_IR_BPPSAOPS
+#define BPPSA_DIALECT_BPPSA_IR_BPPSAOPS
+
+include "bppsa/Dialect/BPPSA/IR/BPPSAAttributes.td"
+include "bppsa/Dialect/BPPSA/IR/BPPSADialect.td"
+include "bppsa/Dialect/BPPSA/IR/BPPSATypes.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class BPPSA_Op<string mnemonic, list<Trait> traits = []>
+    : Op<BPPSA_Dialect, mnemonic, traits>;
+
+def BPPSA_Shaped : AnyTypeOf<[AnyRankedTensor, AnyMemRef], "ranked tensor or memref">;
+
+//===----------------------------------------------------------------------===//
+// Time loops
+//===----------------------------------------------------------------------===//
+
+class BPPSA_TimeLoopOp<string mnemonic, list<Trait> traits = []>
+    : BPPSA_Op<mnemonic, !listconcat(traits, [
+        AttrSizedOperandSegments, AttrSizedResultSegments, IsolatedFromAbove,
+        SingleBlockImplicitTerminator<"::bppsa::YieldOp">,
+        DeclareOpInterfaceMethods<MemoryEffectsOpInterface>])> {
+  let regions = (region SizedRegion<1>:$body);
+  let hasVerifier = 1;
+}
+
+def BPPSA_RecurrenceOp : BPPSA_TimeLoopOp<"recurrence"> {
+  let summary = "walks a cell along the time axis";
+  let description = [{
+    The body is the cell for one sample and one step. Its arguments are, in
+    order, one vector for each of `sequences` (the slice of this sample and
+    step), one for each state (its value before the step) and one for each of
+    `captures` (the whole array). It yields the states after the step and then
+    the per-step outputs.
+
+    Shapes, with T steps and B samples: a sequence is `[T, B, N]` and gives a
+    `vector<N>`; an initial state is `[B, N]`; a capture is a static vector or
+    matrix. There is one trajectory `[T+1, B, N]` a state: slot 0 holds the
+    initial state and slot t+1 the state after step t. With `reverse` the loop
+    runs from step T-1 to 0; then slot T holds the initial state and slot t the
+    state after step t. Outputs are `[T, B, M]`.
+
+    With `lanes = L` the arrays are packed: sequences and trajectories are
+    `[ceil(B/L), T, N, L]` and states `[ceil(B/L), N, L]` (see `pack_lanes`).
+    A loop without states is parallel in time.
+
+    After bufferization the op has no results and writes to `destinations`,
+    one for each former result in order.
+
+    ```mlir
+    %h = bppsa.recurrence sequences(%x : tensor<?x?x1xf32>)
+        initial(%h0 : tensor<?x20xf32>)
+        captures(%w, %r : tensor<20x1xf32>, tensor<20x20xf32>)
+        -> (tensor<?x?x20xf32>) {
+    ^bb0(%xt: vector<1xf32>, %ht: vector<20xf32>, %wc: vector<20x1xf32>, %rc: vector<20x20xf32>):
+      %0 = bppsa.matvec %wc, %xt : vector<20x1xf32>, vector<1xf32> -> vector<20xf32>
+      %1 = bppsa.matvec %rc, %ht plus %0 : vector<20xf32> : vector<20x20xf32>, vector<20xf32> -> vector<20xf32>
+      %2 = math.tanh %1 : vector<20xf32>
+      bppsa.yield %2 : vector<20xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<BPPSA_Shaped>:$sequences, Variadic<BPPSA_Shaped>:$initial,
+                       Variadic<BPPSA_Shaped>:$captures, Variadic<AnyMemRef>:$destinations,
+                       UnitAttr:$reverse, OptionalAttr<I64Attr>:$lanes);
+  let results = (outs Variadic<AnyRankedTensor>:$trajectories, Variadic<AnyRankedTensor>:$outputs);
+  let assemblyFormat = [{
+    (`reverse` $reverse^)? (`lanes` $lanes^)?
+    (`sequences` `(` $sequences^ `:` type($sequences) `)`)?
+    (`initial` `(` $initial^ `:` type($initial) `)`)?
+    (`captures` `(` $captures^ `:` type($captures) `)`)?
+    (`into` `(` $destinations^ `:` type($destinations) `)`)?
+    attr-dict-with-keyword
+    (`->` `(` type($trajectories)^ `)`)? (`outputs` `(` type($outputs)^ `)`)? $body
+  }];
+}
+
+class BPPSA_CotangentLoopOp<string mnemonic, dag extraArguments = (ins)>
+    : BPPSA_TimeLoopOp<mnemonic> {
+  let arguments = !con((ins Variadic<BPPSA_Shaped>:$saved, Variadic<BPPSA_Shaped>:$seeds,
+                            Variadic<BPPSA_Shaped>:$injected, Variadic<BPPSA_Shaped>:$captures,
+                            Variadic<AnyMemRef>:$destinations,
+                            DenseI64ArrayAttr:$injectInto,
+                            UnitAttr:$reverse, OptionalAttr<I64Attr>:$lanes), extraArguments);
+  let results = (outs Variadic<AnyRankedTensor>:$cotangents, Variadic<AnyRankedTensor>:$emitted);
+  code assembly = [{
+    (`reverse` $reverse^)? (`lanes` $lanes^)?
+    (`saved` `(` $saved^ `:` type($saved) `)`)?
+    `seeds` `(` $seeds `:` type($seeds) `)`
+    (`injected` `(` $injected^ `:` type($injected) `)`)? `inject_into` $injectInto
+    (`captures` `(` $captures^ `:` type($captures) `)`)?
+    (`into` `(` $destinations^ `:` type($destinations) `)`)?
+    attr-dict-with-keyword
+    `->` `(` type($cotangents) `)` (`emitted` `(` type($emitted)^ `)`)? $body
+  }];
+}
+
+def BPPSA_ChainOp : BPPSA_CotangentLoopOp<"chain"> {
+  let summary = "the cotangent recurrence g[t-1] = J[t]^T (g[t] + s[t])";
+  let description = [{
+    The reverse-mode counterpart of a `recurrence`. The body is the link: it is
+    linear in the cotangents and applies the transposed Jacobian of one step of
+    one sample. Its arguments are one vector for each of `saved` (activations of
+    this step), one cotangent for each state (of the state after the step) and
+    one value for each of `captures`. It yields the cotangents of the states
+    before the step, then the emitted values.
+
+    `seeds` are the cotangents `[B, N]` of the final states. `injected[k]`, a
+    sequence `[T, B, N]`, is added to the cotangent of state `inject_into[k]`
+    before the link of each step: cotangents of losses that look at every step.
+
+    The chain undoes a recurrence that walks forward, so it walks from step T-1
+    to 0; with `reverse` it undoes a reversed recurrence and walks from 0 to
+    T-1. Results: the cotangent `[B, N]` of each initial state, and each
+    emitted value as a sequence `[T, B, M]`. Packing and bufferization are as in
+    `recurrence`.
+  }];
+  let assemblyFormat = assembly;
+}
+
+def BPPSA_ScanOp : BPPSA_CotangentLoopOp<"scan", (ins BPPSA_PlanAttr:$plan)> {
+  let summary = "a cotangent chain with a parallel association order";
+  let description = [{
+    As `chain`, computed in the order that `plan` names. Only the association
+    of the floating-point products differs (BPPSA, section 3).
+  }];
+  let assemblyFormat = "$plan " # assembly;
+}
+
+def BPPSA_YieldOp : BPPSA_Op<"yield", [
+    Pure, Terminator, ParentOneOf<["RecurrenceOp", "ChainOp", "ScanOp", "LinearizeOp"]>]> {
+  let summary = "ends the body of a time loop";
+  let arguments = (ins Variadic<AnyType>:$values);
+  let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange()); }]>];
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+}
+
+//===----------------------------------------------------------------------===//
+// Ops of a body: one sample, one step
+//===----------------------------------------------------------------------===//
+
+def BPPSA_MatVecOp : BPPSA_Op<"matvec", [Pure]> {
+  let summary = "product of a captured matrix and a vector of one sample";
+  let description = [{
+    `matvec %m, %x` is `m x`; with `transposed` it is `m^T x`. A third operand
+    is added to the product.
+  }];
+  let arguments = (ins VectorOfRankAndType<[2], [AnyFloat]>:$matrix,
+                       VectorOfRankAndType<[1], [AnyFloat]>:$vector,
+                       Optional<VectorOfRankAndType<[1], [AnyFloat]>>:$addend,
+                       UnitAttr:$transposed);
+  let results = (outs VectorOfRankAndType<[1], [AnyFloat]>:$result);
+  let assemblyFormat = [{
+    (`transposed` $transposed^)? $matrix `,` $vector (`plus` $addend^ `:` type($addend))? attr-dict
+    `:` type($matrix) `,` type($vector) `->` type($result)
+  }];
+  let hasVerifier = 1;
+  let hasCanonicalizeMethod = 1;
+}
+
+def BPPSA_SigmoidOp : BPPSA_Op<"sigmoid", [Pure, SameOperandsAndResultType, Elementwise, Scalarizable, Vectorizable, Tensorizable]> {
+  let summary = "logistic function 1 / (1 + exp(-x))";
+  let arguments = (ins FloatLike:$operand);
+  let results = (outs FloatLike:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($result)";
+}
+
+//===----------------------------------------------------------------------===//
+// Sums over samples and steps: the leaves of a chain
+//===----------------------------------------------------------------------===//
+
+class BPPSA_LeafOp<string mnemonic> : BPPSA_Op<mnemonic, [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let hasVerifier = 1;
+}
+
+def BPPSA_OuterSumOp : BPPSA_LeafOp<"outer_sum"> {
+  let summary = "sum over samples and steps of outer products";
+  let description = [{
+    `result[m, k] = sum over t, b of lhs[t, b, m] * rhs[t, b, k]`: the gradient
+    of a matrix that a cell multiplies with a vector. Operands are sequences
+    `[T, B, N]`, or packed ones `[ceil(B/L), T, N, L]` with `lanes = L`.
+  }];
+  let arguments = (ins BPPSA_Shaped:$lhs, BPPSA_Shaped:$rhs, Optional<AnyMemRef>:$destination,
+                       OptionalAttr<I64Attr>:$lanes);
+  let results = (outs Optional<AnyRankedTensor>:$result);
+  let assemblyFormat = [{
+    (`lanes` $lanes^)? $lhs `,` $rhs (`into` $destination^ `:` type($destination))? attr-dict
+    `:` type($lhs) `,` type($rhs) (`->` type($result)^)?
+  }];
+}
+
+def BPPSA_StepSumOp : BPPSA_LeafOp<"step_sum"> {
+  let summary = "sum of a sequence over samples and steps";
+  let description = [{
+    `result[n] = sum over t, b of sequence[t, b, n]`: the gradient of a vector
+    that a cell adds or multiplies elementwise.
+  }];
+  let arguments = (ins BPPSA_Shaped:$sequence, Optional<AnyMemRef>:$destination,
+                       OptionalAttr<I64Attr>:$lanes);
+  let results = (outs Optional<AnyRankedTensor>:$result);
+  let assemblyFormat = [{
+    (`lanes` $lanes^)? $sequence (`into` $destination^ `:` type($destination))? attr-dict
+    `:` type($sequence) (`->` type($result)^)?
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Layout
+//===----------------------------------------------------------------------===//
+
+class BPPSA_LayoutOp<string mnemonic> : BPPSA_Op<mnemonic, [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let arguments = (ins BPPSA_Shaped:$source, Optional<AnyMemRef>:$destination, I64Attr:$lanes);
+  let results = (outs Optional<AnyRankedTensor>:$result);
+  let hasVerifier = 1;
+}
+
+def BPPSA_PackLanesOp : BPPSA_LayoutOp<"pack_lanes"> {
+  let summary = "groups samples into SIMD lanes";
+  let description = [{
+    `[T, B, N]` becomes `[ceil(B/L), T, N, L]` and `[B, N]` becomes
+    `[ceil(B/L), N, L]`; lanes beyond the last sample are zero.
+  }];
+  let assemblyFormat = [{
+    $lanes `,` $source (`into` $destination^ `:` type($destination))? attr-dict
+    `:` type($source) (`->` type($result)^)?
+  }];
+}
+
+def BPPSA_UnpackLanesOp : BPPSA_LayoutOp<"unpack_lanes"> {
+  let summary = "undoes `pack_lanes`";
+  let description = [{
+    The operand `batch` is the number of samples B of the result.
+  }];
+  let arguments = (ins BPPSA_Shaped:$source, Index:$batch, Optional<AnyMemRef>:$destination,
+                       I64Attr:$lanes);
+  let assemblyFormat = [{
+    $lanes `,` $source `,` $batch (`into` $destination^ `:` type($destination))? attr-dict
+    `:` type($source) (`->` type($result)^)?
+  }];
+  let hasFolder = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Explicit scan trees
+//===----------------------------------------------------------------------===//
+
+def BPPSA_LinearizeOp : BPPSA_Op<"linearize", [
+    Pure, AttrSizedOperandSegments, IsolatedFromAbove,
+    SingleBlockImplicitTerminator<"::bppsa::YieldOp">]> {
+  let summary = "the transposed Jacobian of one step, as a matrix";
+  let description = [{
+    The body is the link of a chain. `saved` are the activations `[B, N]` of the
+    step. The states are laid one after the other: with states of sizes n1, n2
+    the Jacobian has n1 + n2 rows and columns. `states` holds the sizes.
+    Emitted values of the link are not computed.
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$saved, Variadic<AnyRankedTensor>:$captures,
+                       DenseI64ArrayAttr:$states);
+  let results = (outs BPPSA_JacobianType:$result);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    (`saved` `(` $saved^ `:` type($saved) `)`)? (`captures` `(` $captures^ `:` type($captures) `)`)?
+    `states` $states attr-dict-with-keyword `->` type($result) $body
+  }];
+  let hasVerifier = 1;
+}
+
+def BPPSA_ComposeOp : BPPSA_Op<"compose", [Pure]> {
+  let summary = "product of two transposed Jacobians";
+  let description = [{
+    `compose %a, %b` is the matrix product `b a`: first `a`, then `b`, in the
+    order in which the chain applies them. This is the paper's operator with a
+    matrix on the left.
+  }];
+  let arguments = (ins BPPSA_JacobianType:$first, BPPSA_JacobianType:$second);
+  let results = (outs BPPSA_JacobianType:$result);
+  let assemblyFormat = "$first `,` $second attr-dict `:` type($first) `,` type($second) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def BPPSA_ApplyOp : BPPSA_Op<"apply", [Pure]> {
+  let summary = "applies a transposed Jacobian to cotangents";
+  let description = [{
+    `apply %j, %g` is `j g` for the cotangent `[B, cols]` of each sample. This is
+    the paper's operator with a vector on the left.
+  }];
+  let arguments = (ins BPPSA_JacobianType:$jacobian, AnyRankedTensor:$cotangent);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$jacobian `,` $cotangent attr-dict `:` type($jacobian) `,` type($cotangent) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Graph level
+//===----------------------------------------------------------------------===//
+
+def BPPSA_StopGradientOp : BPPSA_Op<"stop_gradient", [Pure, SameOperandsAndResultType]> {
+  let summary = "the operand, with a zero derivative";
+  let arguments = (ins AnyType:$operand);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($result)";
+}
+
+def BPPSA_MarkPhaseOp : BPPSA_Op<"mark_phase"> {
+  let summary = "tells the run time that a phase of a training step begins";
+  let description = [{
+    Phases are timed by the benchmark command of a compiled program:
+    0 forward, 1 backward.
+  }];
+  let arguments = (ins I64Attr:$phase);
+  let assemblyFormat = "$phase attr-dict";
+}
+
+#endif // BPPSA_DIALECT_BPPSA_IR_BPPSAOPS

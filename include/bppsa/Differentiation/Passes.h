@@ -1,0 +1,22 @@
+//===- Passes.h - Differentiation passes ---------------------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_DIFFERENTIATION_PASSES_H
+#define BPPSA_DIFFERENTIATION_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace bppsa {
+
+#define GEN_PASS_DECL
+#include "bppsa/Differentiation/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "bppsa/Differentiation/Passes.h.inc"
+
+} // namespace bppsa
+
+#endif // BPPSA_DIFFERENTIATION_PASSES_H

@@ -1,0 +1,49 @@
+//===- BPPSAFolds.cpp - folds and canonicalisation ------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+/// A product with an all-zero vector is its addend.
+LogicalResult MatVecOp::canonicalize(MatVecOp op, PatternRewriter &rewriter) {
+  if (!matchPattern(op.getVector(), m_AnyZeroFloat()) &&
+      !matchPattern(op.getMatrix(), m_AnyZeroFloat()))
+    return failure();
+  if (op.getAddend())
+    rewriter.replaceOp(op, op.getAddend());
+  else
+    rewriter.replaceOpWithNewOp<arith::ConstantOp>(op, rewriter.getZeroAttr(op.getType()));
+  return success();
+}
+
+OpFoldResult ComposeOp::fold(FoldAdaptor) {
+  if (getFirst().getType().getStructure() == StructureKind::Identity &&
+      getSecond().getType() == getType())
+    return getSecond();
+  if (getSecond().getType().getStructure() == StructureKind::Identity &&
+      getFirst().getType() == getType())
+    return getFirst();
+  return {};
+}
+
+OpFoldResult ApplyOp::fold(FoldAdaptor) {
+  if (getJacobian().getType().getStructure() == StructureKind::Identity &&
+      getCotangent().getType() == getType())
+    return getCotangent();
+  return {};
+}
+
+LogicalResult UnpackLanesOp::fold(FoldAdaptor, SmallVectorImpl<OpFoldResult> &results) {
+  auto pack = getSource().getDefiningOp<PackLanesOp>();
+  if (!pack || pack.getLanes() != getLanes() || getNumResults() != 1 ||
+      pack.getSource().getType() != getResult().getType())
+    return failure();
+  results.push_back(pack.getSource());
+  return success();
+}

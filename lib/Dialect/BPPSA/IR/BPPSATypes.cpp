@@ -1,0 +1,84 @@
+//===- BPPSATypes.cpp - bppsa types ---------------------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "mlir/IR/DialectImplementation.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+/// jacobian ::= `<` rows `x` cols `x` type `,` structure (`,` `batch` `=` (int | `?`))? `>`
+Type JacobianType::parse(AsmParser &parser) {
+  SmallVector<int64_t> shape;
+  Type elementType;
+  StringRef keyword;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseLess() || parser.parseDimensionList(shape, /*allowDynamic=*/false) ||
+      parser.parseType(elementType) || parser.parseComma())
+    return {};
+  if (shape.size() != 2) {
+    parser.emitError(loc, "a jacobian needs 2 dimensions, found ") << shape.size();
+    return {};
+  }
+  SMLoc structureLoc = parser.getCurrentLocation();
+  if (parser.parseKeyword(&keyword))
+    return {};
+  std::optional<StructureKind> structure = symbolizeStructureKind(keyword);
+  if (!structure) {
+    parser.emitError(structureLoc, "unknown jacobian structure '")
+        << keyword << "'; use zero, identity, diagonal or dense";
+    return {};
+  }
+  std::optional<int64_t> batch;
+  if (succeeded(parser.parseOptionalComma())) {
+    int64_t value = ShapedType::kDynamic;
+    if (parser.parseKeyword("batch") || parser.parseEqual())
+      return {};
+    if (failed(parser.parseOptionalQuestion()) && parser.parseInteger(value))
+      return {};
+    batch = value;
+  }
+  if (parser.parseGreater())
+    return {};
+  return parser.getChecked<JacobianType>(loc, parser.getContext(), shape[0], shape[1],
+                                         elementType, *structure, batch);
+}
+
+void JacobianType::print(AsmPrinter &printer) const {
+  printer << "<" << getRows() << "x" << getCols() << "x" << getElementType() << ", "
+          << stringifyStructureKind(getStructure());
+  if (std::optional<int64_t> batch = getBatch()) {
+    printer << ", batch = ";
+    if (ShapedType::isDynamic(*batch))
+      printer << "?";
+    else
+      printer << *batch;
+  }
+  printer << ">";
+}
+
+LogicalResult JacobianType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t rows,
+                                   int64_t cols, Type elementType, StructureKind structure,
+                                   std::optional<int64_t> batch) {
+  if (rows <= 0 || cols <= 0)
+    return emitError() << "a jacobian needs at least one row and column, found " << rows << "x"
+                       << cols;
+  if (!isa<FloatType>(elementType))
+    return emitError() << "a jacobian needs a float element type, found " << elementType;
+  if (rows != cols &&
+      (structure == StructureKind::Identity || structure == StructureKind::Diagonal))
+    return emitError() << "a jacobian with structure '" << stringifyStructureKind(structure)
+                       << "' must be square, found " << rows << "x" << cols << "; use dense";
+  return success();
+}
+
+RankedTensorType JacobianType::getDenseType() const {
+  SmallVector<int64_t> shape;
+  if (getBatch())
+    shape.push_back(*getBatch());
+  shape.append({getRows(), getCols()});
+  return RankedTensorType::get(shape, getElementType());
+}

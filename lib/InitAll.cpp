@@ -1,0 +1,21 @@
+//===- InitAll.cpp - dialects, interfaces and passes of the project -------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/InitAll.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/InitAllPasses.h"
+#include "mlir/Target/LLVMIR/Dialect/All.h"
+
+void bppsa::registerAllDialects(mlir::DialectRegistry &registry) {
+  mlir::registerAllDialects(registry);
+  mlir::registerAllExtensions(registry);
+  mlir::registerAllToLLVMIRTranslations(registry);
+  registry.insert<BPPSADialect>();
+}
+
+void bppsa::registerAllPasses() { mlir::registerAllPasses(); }
