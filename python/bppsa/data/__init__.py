@@ -1,0 +1,9 @@
+# Part of the bppsa project, under the MIT License.
+"""Seeded generators of training sets; ``python -m bppsa.data --help`` shows the command line.
+
+``bitstream``  Bernoulli bitstreams of ten densities
+``irmas``      synthesised instrument-like tones as standardised MFCC sequences, eleven classes
+``mfcc``       the MFCC transform itself
+
+The submodules need NumPy, so they are not imported here.
+"""

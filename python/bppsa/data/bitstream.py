@@ -1,0 +1,27 @@
+# Part of the bppsa project, under the MIT License.
+"""Bernoulli bitstreams: sequences of coin flips whose class is the coin's bias.
+
+A sample of class c in 0..9 is T independent draws that are 1 with probability 0.05 + 0.1 c, so the
+label depends on the whole sequence and any length can be asked for.
+"""
+
+import numpy as np
+
+CLASSES = 10
+
+
+def probability(label):
+    """Probability of a one in a stream of class `label` (array or integer)."""
+    return 0.05 + 0.1 * np.asarray(label)
+
+
+def generate(samples, length, seed):
+    """Returns (x, target): float32 bits [length, samples, 1], time first, and int64 labels [samples]."""
+    rng = np.random.default_rng(seed)
+    target = rng.integers(0, CLASSES, size=samples, dtype=np.int64)
+    threshold = probability(target).astype(np.float32)
+    x = np.empty((length, samples, 1), np.float32)
+    # One time step at a time: the largest set of the paper would not fit twice in memory.
+    for step in range(length):
+        x[step, :, 0] = rng.random(samples, dtype=np.float32) < threshold
+    return x, target

@@ -1,0 +1,156 @@
+# Part of the bppsa project, under the MIT License.
+"""A stand-in for the IRMAS instrument recordings: synthesised tones, real MFCC features.
+
+Eleven classes in the order of IRMAS (cello, clarinet, flute, acoustic guitar, electric guitar,
+organ, piano, saxophone, trumpet, violin, voice). A clip is a short melody of harmonic tones whose
+spectrum, envelope, vibrato and noise depend on the class, in stereo at 44.1 kHz and 3 s unless asked
+otherwise. Features per channel: MFCC without coefficient 0, standardised over time; left and right
+are concatenated.
+"""
+
+from dataclasses import dataclass
+from typing import Tuple
+
+import numpy as np
+
+from bppsa.data import mfcc
+
+RATE = 44100
+SECONDS = 3.0
+
+
+@dataclass(frozen=True)
+class FeatureSize:
+    """One of the paper's three settings; features = 2 (n_mfcc - 1)."""
+
+    n_fft: int
+    hop: int
+    n_mfcc: int
+
+
+# Time steps x features of a 3 s clip: s 259 x 38, m 517 x 24, l 1034 x 12.
+SIZES = {
+    "s": FeatureSize(4096, 512, 20),
+    "m": FeatureSize(2048, 256, 13),
+    "l": FeatureSize(1024, 128, 7),
+}
+
+
+@dataclass(frozen=True)
+class Instrument:
+    """How one class sounds.
+
+    notes: range of MIDI pitches. rolloff: harmonic k has amplitude k^-rolloff. even: factor on even
+    harmonics. formant: (centre Hz, width in octaves, gain). attack, decay: seconds (decay 0: the tone
+    is held). damping: how much faster high harmonics die. vibrato: (Hz, depth in semitones).
+    tremolo: depth of amplitude modulation at the vibrato rate. noise: breath or bow noise
+    relative to the tone. length: range of note lengths in seconds.
+    """
+
+    name: str
+    notes: Tuple[int, int]
+    rolloff: float
+    even: float
+    formant: Tuple[float, float, float]
+    attack: float
+    decay: float
+    damping: float
+    vibrato: Tuple[float, float]
+    tremolo: float
+    noise: float
+    length: Tuple[float, float]
+
+
+INSTRUMENTS = (
+    Instrument("cel", (36, 62), 1.1, 1.0, (350, 1.0, 3.0), 0.09, 0.0, 0.0, (5.0, 0.30), 0.10, 0.020, (0.5, 1.2)),
+    Instrument("cla", (50, 82), 1.4, 0.08, (1500, 0.8, 1.5), 0.04, 0.0, 0.0, (0.0, 0.00), 0.00, 0.010, (0.2, 0.6)),
+    Instrument("flu", (60, 90), 2.4, 0.7, (900, 1.0, 2.0), 0.07, 0.0, 0.0, (5.5, 0.10), 0.35, 0.120, (0.3, 0.9)),
+    Instrument("gac", (40, 72), 1.2, 0.9, (220, 0.7, 2.5), 0.003, 0.35, 1.2, (0.0, 0.00), 0.00, 0.004, (0.2, 0.5)),
+    Instrument("gel", (40, 76), 0.6, 0.9, (2600, 1.2, 4.0), 0.004, 1.80, 0.2, (6.5, 0.20), 0.00, 0.008, (0.3, 0.8)),
+    Instrument("org", (36, 84), 0.8, 1.3, (700, 2.0, 1.0), 0.012, 0.0, 0.0, (6.8, 0.05), 0.25, 0.002, (0.8, 1.8)),
+    Instrument("pia", (36, 90), 1.6, 1.0, (500, 1.5, 1.2), 0.002, 0.80, 0.7, (0.0, 0.00), 0.00, 0.002, (0.15, 0.7)),
+    Instrument("sax", (46, 78), 0.9, 1.0, (1100, 0.9, 4.0), 0.03, 0.0, 0.0, (4.8, 0.35), 0.20, 0.060, (0.3, 0.9)),
+    Instrument("tru", (54, 82), 0.5, 1.0, (1800, 1.0, 5.0), 0.02, 0.0, 0.0, (5.2, 0.08), 0.05, 0.012, (0.15, 0.5)),
+    Instrument("vio", (55, 94), 0.9, 1.0, (2800, 0.9, 3.5), 0.06, 0.0, 0.0, (6.2, 0.45), 0.15, 0.030, (0.3, 0.8)),
+    Instrument("voi", (45, 76), 1.3, 1.0, (750, 0.5, 8.0), 0.08, 0.0, 0.0, (5.6, 0.70), 0.10, 0.040, (0.3, 1.0)),
+)
+CLASSES = len(INSTRUMENTS)
+
+_MAX_HARMONICS = 24
+_PEAK = 20000.0  # of 32767: features are taken from 16-bit sample values
+
+
+def _envelope(instrument, time, release):
+    """Amplitude over time (s) of a note that ends at `release`."""
+    rise = 1.0 - np.exp(-time / instrument.attack)
+    fall = np.exp(-time / instrument.decay) if instrument.decay else 1.0
+    end = np.clip((release - time) / 0.02, 0.0, 1.0)
+    return rise * fall * end
+
+
+def _tone(instrument, hertz, count, rng):
+    """One note of `count` samples, unit-order amplitude."""
+    time = np.arange(count) / RATE
+    rate, depth = instrument.vibrato
+    rate *= rng.uniform(0.9, 1.1)
+    wobble = np.sin(2 * np.pi * (rate * time + rng.random()))
+    # Players let the vibrato grow after the onset.
+    bend = depth * np.minimum(1.0, time / 0.25) * wobble
+    phase = 2 * np.pi * np.cumsum(hertz * 2.0 ** (bend / 12.0)) / RATE
+    centre, width, gain = instrument.formant
+
+    tone = np.zeros(count)
+    for k in range(1, min(_MAX_HARMONICS, int(0.45 * RATE / hertz)) + 1):
+        amplitude = k**-instrument.rolloff * (instrument.even if k % 2 == 0 else 1.0)
+        octaves = np.log2(k * hertz / centre)
+        amplitude *= 1.0 + gain * np.exp(-0.5 * (octaves / width) ** 2)
+        damp = np.exp(-instrument.damping * (k - 1) * time) if instrument.damping else 1.0
+        tone += amplitude * damp * np.sin(k * phase + 2 * np.pi * rng.random())
+    tone += instrument.noise * np.abs(tone).max() * rng.standard_normal(count)
+    tone *= 1.0 + instrument.tremolo * wobble
+    return tone * _envelope(instrument, time, time[-1] + 1.0 / RATE)
+
+
+def synthesise(label, seconds, rng):
+    """A stereo clip of class `label`: int16 values as float64, [samples, 2]."""
+    instrument = INSTRUMENTS[label]
+    count = int(round(seconds * RATE))
+    mono = np.zeros(count)
+    position = int(rng.uniform(0.0, 0.1) * RATE)
+    while position < count - RATE // 50:
+        length = min(int(rng.uniform(*instrument.length) * RATE), count - position)
+        note = rng.integers(instrument.notes[0], instrument.notes[1] + 1) + rng.normal(0.0, 0.05)
+        hertz = 440.0 * 2.0 ** ((note - 69.0) / 12.0)
+        mono[position : position + length] += rng.uniform(0.5, 1.0) * _tone(instrument, hertz, length, rng)
+        position += length + int(rng.uniform(0.0, 0.15) * RATE)
+
+    pan = rng.uniform(0.3, 0.7)
+    # The far microphone hears the source a moment later.
+    stereo = np.stack([pan * mono, (1.0 - pan) * np.roll(mono, rng.integers(0, 30))], axis=1)
+    room = 10.0 ** rng.uniform(-3.5, -2.5) * np.abs(stereo).max()
+    stereo += room * rng.standard_normal(stereo.shape)
+    return np.round(stereo * (_PEAK / np.abs(stereo).max()))
+
+
+def features(clip, size):
+    """Standardised MFCC of a stereo clip, left then right: float32 [1 + samples // hop, 2 (n_mfcc - 1)]."""
+    channels = [
+        mfcc.standardise(mfcc.mfcc(clip[:, side], RATE, size.n_fft, size.hop, size.n_mfcc)[:, 1:])
+        for side in (0, 1)
+    ]
+    return np.concatenate(channels, axis=1).astype(np.float32)
+
+
+def generate(samples, size, seed, seconds=SECONDS):
+    """Returns (x, target): float32 [T, samples, F], time first, and int64 labels [samples].
+
+    size is "s", "m" or "l"; with 3 s clips T x F is 259 x 38, 517 x 24 or 1034 x 12.
+    """
+    setting = SIZES[size]
+    rng = np.random.default_rng(seed)
+    target = rng.integers(0, CLASSES, size=samples, dtype=np.int64)
+    steps = 1 + int(round(seconds * RATE)) // setting.hop
+    x = np.empty((steps, samples, 2 * (setting.n_mfcc - 1)), np.float32)
+    for index, label in enumerate(target):
+        x[:, index] = features(synthesise(label, seconds, rng), setting)
+    return x, target

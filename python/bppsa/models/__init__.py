@@ -1,0 +1,8 @@
+# Part of the bppsa project, under the MIT License.
+"""Scripts that make the example ONNX models; ``python -m bppsa.models --help`` shows the command line.
+
+``pytorch``  exported by PyTorch's two exporters (needs torch, onnx, onnxscript, onnxruntime)
+``keras``    the graphs that Keras models become, written node by node (needs onnx, onnxruntime)
+
+The submodules are not imported here, so that the package loads with the standard library alone.
+"""
