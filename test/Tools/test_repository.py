@@ -1,0 +1,69 @@
+"""Rules that hold for the files of the repository as a whole."""
+
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def tracked_files():
+    listing = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, stdout=subprocess.PIPE, check=False
+    )
+    if listing.returncode != 0:
+        pytest.skip("not a git checkout")
+    paths = (ROOT / name for name in listing.stdout.decode().split("\0") if name)
+    return [path for path in paths if path.is_file() and not path.is_symlink()]
+
+
+def text_files():
+    for path in tracked_files():
+        try:
+            yield path, path.read_text()
+        except UnicodeDecodeError:
+            pass
+
+
+def test_sources_are_formatted():
+    run = subprocess.run(
+        [ROOT / "utils" / "format.sh", "--check"], capture_output=True, text=True, check=False
+    )
+    names = sorted(set(re.findall(r"^(\S+?):\d+:\d+: error", run.stderr, re.M)))
+    assert run.returncode == 0, f"run utils/format.sh; it changes {names or run.stderr}"
+
+
+def test_every_mention_of_llvm_agrees_with_the_pin():
+    version = (ROOT / "cmake" / "LLVMVersion.txt").read_text().strip()
+    major = version.split(".")[0]
+    mention = re.compile(r"\b(?:clang|clang\+\+|lld|llvm|mlir|clang-format)-(\d+)(?![\d.])\b")
+    wrong = [
+        f"{path.relative_to(ROOT)}: {found.group(0)}"
+        for path, text in text_files()
+        for found in mention.finditer(text)
+        if found.group(1) != major
+    ]
+    assert not wrong, f"cmake/LLVMVersion.txt pins {version}"
+
+
+def test_sources_begin_with_the_license_banner():
+    missing = [
+        str(path.relative_to(ROOT))
+        for path, text in text_files()
+        if path.suffix in (".cpp", ".h", ".c", ".td")
+        and "Part of the bppsa project, under the MIT License." not in text[:600]
+    ]
+    assert not missing
+
+
+def test_no_whitespace_at_line_ends_and_a_newline_at_the_end():
+    bad = []
+    for path, text in text_files():
+        if path.suffix in (".csv", ".json", ".jsonl", ".onnx", ".svg", ".html"):
+            continue
+        lines = [i for i, line in enumerate(text.split("\n"), 1) if line != line.rstrip()]
+        if lines or (text and not text.endswith("\n")):
+            bad.append(f"{path.relative_to(ROOT)}:{lines[0] if lines else 'end'}")
+    assert not bad

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# Builds, runs every test and ends with one line that counts them: `N passed, N failed`.
+#
+#   utils/check.sh [--debug]
+#
+# Results in machine-readable form are in build/test-results.  The exit status is 0 only if nothing failed.
+set -uo pipefail
+source "$(dirname "$0")/common.sh"
+
+build_dir="$bppsa_root/build"
+build_args=()
+for arg in "$@"; do
+  case "$arg" in
+    --debug)
+      build_dir="$bppsa_root/build-debug"
+      build_args=(--debug)
+      ;;
+    -h | --help)
+      sed -n '2,6s/^# \{0,1\}//p' "$0"
+      exit 0
+      ;;
+    *)
+      echo "check.sh: unknown option '$arg'; try --help" >&2
+      exit 2
+      ;;
+  esac
+done
+
+# A set-up that fails is one failed test, so that the last line always tells the truth.
+set_up() {
+  local what="$1"
+  shift
+  say "$what"
+  if ! "$@"; then
+    printf 'FAILED: %s\n0 passed, 1 failed\n' "$what"
+    exit 1
+  fi
+}
+set_up "build" "$bppsa_root/utils/build.sh" "${build_args[@]}"
+set_up "Python environment" "$bppsa_root/utils/venv.sh"
+
+export BPPSA_BUILD_DIR="$build_dir"
+python="${BPPSA_PYTHON:-$bppsa_root/.venv/bin/python}"
+results="$build_dir/test-results"
+rm -rf "$results"
+mkdir -p "$results/gtest"
+
+say "lit"
+BPPSA_OPT_CHECK_IR_ROUNDTRIP=1 "$llvm_bin/lit" -sv -j "$jobs" \
+  --xunit-xml-output "$results/lit.xml" "$build_dir/test"
+echo $? >"$results/lit.status"
+
+say "GoogleTest"
+for program in "$build_dir"/unittests/bin/*; do
+  [ -x "$program" ] || continue
+  name="$(basename "$program")"
+  "$program" --gtest_brief=1 --gtest_output="json:$results/gtest/$name.json"
+  echo $? >"$results/gtest/$name.status"
+done
+
+# The compiled programs are tested with one and with two threads; the libraries of the oracles stay
+# on one thread each, because every core already runs a test.
+say "pytest"
+(
+  cd "$bppsa_root" &&
+    OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 XLA_FLAGS=--xla_cpu_multi_thread_eigen=false \
+      "$python" -m pytest -q -n "$jobs" --dist worksteal --junit-xml="$results/pytest.xml" test
+)
+echo $? >"$results/pytest.status"
+
+"$python" "$bppsa_root/utils/summarize_tests.py" "$results"
