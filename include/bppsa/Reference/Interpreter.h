@@ -1,0 +1,129 @@
+//===- Interpreter.h - float64 reference semantics --------------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// An evaluator of IR on tensors that is deliberately naive: every float is a
+// double, nothing is reordered, batched or reused. It is the oracle of the
+// test suite, so it must stay easy to check by reading.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_REFERENCE_INTERPRETER_H
+#define BPPSA_REFERENCE_INTERPRETER_H
+
+#include "bppsa/Reference/Array.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OpDefinition.h"
+#include "llvm/ADT/DenseMap.h"
+#include <functional>
+#include <unordered_map>
+
+namespace bppsa {
+
+class Interpreter;
+
+/// How each op is evaluated: reads its operands from the interpreter and sets
+/// its results, or fails after emitting an error on the op.
+class EvaluatorTable {
+public:
+  using Evaluator = std::function<llvm::LogicalResult(mlir::Operation *, Interpreter &)>;
+
+  /// A table of every known op.
+  explicit EvaluatorTable(mlir::MLIRContext *context);
+
+  /// Null where the op is unknown.
+  const Evaluator *lookup(mlir::Operation *op) const;
+
+  /// Adds `evaluator`, called with `(OpTy, Interpreter &)`.
+  template <typename OpTy, typename Fn> void add(Fn evaluator) {
+    evaluators[{OpTy::getOperationName(), context}] = [evaluator](mlir::Operation *op,
+                                                                  Interpreter &interpreter) {
+      return evaluator(mlir::cast<OpTy>(op), interpreter);
+    };
+  }
+
+  /// Elementwise ops of one, two and three floats, and of two integers.
+  template <typename OpTy> void addUnary(double (*function)(double)) {
+    addElementwise<OpTy>([function](const double *x) { return function(x[0]); });
+  }
+  template <typename OpTy> void addBinary(double (*function)(double, double)) {
+    addElementwise<OpTy>([function](const double *x) { return function(x[0], x[1]); });
+  }
+  template <typename OpTy> void addTernary(double (*function)(double, double, double)) {
+    addElementwise<OpTy>([function](const double *x) { return function(x[0], x[1], x[2]); });
+  }
+  template <typename OpTy> void addIntegerBinary(int64_t (*function)(int64_t, int64_t)) {
+    evaluators[{OpTy::getOperationName(), context}] = [function](mlir::Operation *op,
+                                                                 Interpreter &interpreter) {
+      return evaluateIntegers(op, interpreter, function);
+    };
+  }
+
+private:
+  template <typename OpTy> void addElementwise(std::function<double(const double *)> function) {
+    evaluators[{OpTy::getOperationName(), context}] = [function](mlir::Operation *op,
+                                                                 Interpreter &interpreter) {
+      return evaluateReals(op, interpreter, function);
+    };
+  }
+  static llvm::LogicalResult evaluateReals(mlir::Operation *op, Interpreter &interpreter,
+                                           llvm::function_ref<double(const double *)> function);
+  static llvm::LogicalResult
+  evaluateIntegers(mlir::Operation *op, Interpreter &interpreter,
+                   llvm::function_ref<int64_t(int64_t, int64_t)> function);
+
+  mlir::MLIRContext *context;
+  llvm::DenseMap<mlir::OperationName, Evaluator> evaluators;
+};
+
+/// Evaluates the functions of one module.
+class Interpreter {
+public:
+  explicit Interpreter(mlir::ModuleOp module);
+
+  /// Calls `function` with one array an argument. Fails, after emitting an
+  /// error, where the arguments do not fit or an op cannot be evaluated.
+  llvm::FailureOr<std::vector<Array>> call(llvm::StringRef function, std::vector<Array> arguments);
+
+  /// The value of an SSA value; it stays where it is until it is set again.
+  const Array &get(mlir::Value value) const;
+  /// The value of an integer scalar.
+  int64_t getInteger(mlir::Value value) const { return get(value).integers[0]; }
+  /// Sizes, offsets or strides that are partly SSA values.
+  llvm::SmallVector<int64_t> getIntegers(llvm::ArrayRef<mlir::OpFoldResult> values) const;
+  void set(mlir::Value value, Array array);
+  /// Copies the values of `from` to `to`, all reads before all writes.
+  void copy(mlir::ValueRange from, mlir::ValueRange to);
+
+  /// Evaluates every op of `block` but its terminator; arguments must be set.
+  llvm::LogicalResult run(mlir::Block &block);
+
+  /// The iteration of the innermost structured op, for linalg.index.
+  llvm::SmallVector<int64_t> iteration;
+
+private:
+  llvm::LogicalResult run(mlir::Operation *op);
+
+  mlir::ModuleOp module;
+  EvaluatorTable table;
+  std::unordered_map<void *, Array> values;
+};
+
+/// `value` as an integer of the width of `type`.
+int64_t wrapInteger(int64_t value, mlir::Type type);
+
+/// The evaluators of one dialect each.
+void addArithEvaluators(EvaluatorTable &table);
+void addMathEvaluators(EvaluatorTable &table);
+void addControlFlowEvaluators(EvaluatorTable &table);
+void addTensorEvaluators(EvaluatorTable &table);
+void addVectorEvaluators(EvaluatorTable &table);
+void addBPPSAEvaluators(EvaluatorTable &table);
+/// Evaluates any op with the semantics of linalg.generic.
+llvm::LogicalResult evaluateStructuredOp(mlir::Operation *op, Interpreter &interpreter);
+
+} // namespace bppsa
+
+#endif // BPPSA_REFERENCE_INTERPRETER_H

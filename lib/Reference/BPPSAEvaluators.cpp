@@ -1,0 +1,421 @@
+//===- BPPSAEvaluators.cpp - bppsa ----------------------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Reference/Interpreter.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace bppsa;
+
+//===----------------------------------------------------------------------===//
+// Layout: samples and steps of sequences and states, plain or packed
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Reads and writes the vectors of single samples in arrays of one layout.
+class SampleLayout {
+public:
+  explicit SampleLayout(std::optional<int64_t> lanes) : lanes(lanes) {}
+
+  int64_t getNumSteps(const Array &sequence) const { return sequence.shape[lanes ? 1 : 0]; }
+  /// Samples of a sequence, padding lanes included.
+  int64_t getNumSamples(const Array &sequence) const {
+    return lanes ? sequence.shape[0] * *lanes : sequence.shape[1];
+  }
+  SmallVector<int64_t> getStateShape(int64_t samples, int64_t features) const {
+    if (!lanes)
+      return {samples, features};
+    return {samples / *lanes, features, *lanes};
+  }
+  SmallVector<int64_t> getSequenceShape(int64_t steps, int64_t samples, int64_t features) const {
+    if (!lanes)
+      return {steps, samples, features};
+    return {samples / *lanes, steps, features, *lanes};
+  }
+
+  /// The vector of sample `b` of a state, or of a sequence at `step`.
+  Array read(const Array &array, std::optional<int64_t> step, int64_t b) const {
+    Array result = Array::makeZeros(array.shape[getFeatureAxis(array)], array.isFloat);
+    for (int64_t n = 0; n < result.shape[0]; ++n)
+      result.copyElement(n, array, getPosition(array, step, b, n));
+    return result;
+  }
+  void write(Array &array, std::optional<int64_t> step, int64_t b, const Array &vector) const {
+    for (int64_t n = 0; n < vector.shape[0]; ++n)
+      array.copyElement(getPosition(array, step, b, n), vector, n);
+  }
+  double readElement(const Array &array, int64_t step, int64_t b, int64_t n) const {
+    return array.reals[getPosition(array, step, b, n)];
+  }
+
+private:
+  int64_t getFeatureAxis(const Array &array) const { return array.getRank() - (lanes ? 2 : 1); }
+  int64_t getPosition(const Array &array, std::optional<int64_t> step, int64_t b, int64_t n) const {
+    if (!lanes)
+      return step ? array.getPosition({*step, b, n}) : array.getPosition({b, n});
+    int64_t block = b / *lanes, lane = b % *lanes;
+    return step ? array.getPosition({block, *step, n, lane}) : array.getPosition({block, n, lane});
+  }
+
+  std::optional<int64_t> lanes;
+};
+
+/// Number of steps and samples that the sequences of a loop agree on.
+struct Extent {
+  int64_t steps = 0, samples = 0;
+};
+} // namespace
+
+/// Checks that `sequences` have one number of steps and `states` and they one
+/// number of samples.
+static FailureOr<Extent> getExtent(Operation *op, Interpreter &interpreter, SampleLayout layout,
+                                   ValueRange sequences, ValueRange states) {
+  const Array &first = interpreter.get(sequences.front());
+  Extent extent = {layout.getNumSteps(first), layout.getNumSamples(first)};
+  for (Value value : sequences) {
+    const Array &sequence = interpreter.get(value);
+    int64_t features = sequence.shape.end()[op->hasAttr("lanes") ? -2 : -1];
+    if (ArrayRef<int64_t>(sequence.shape) !=
+        ArrayRef<int64_t>(layout.getSequenceShape(extent.steps, extent.samples, features)))
+      return op->emitOpError() << "needs sequences of " << extent.steps << " steps and "
+                               << extent.samples << " samples, found other sizes",
+             failure();
+  }
+  for (Value value : states) {
+    const Array &state = interpreter.get(value);
+    int64_t features = state.shape.end()[op->hasAttr("lanes") ? -2 : -1];
+    if (ArrayRef<int64_t>(state.shape) !=
+        ArrayRef<int64_t>(layout.getStateShape(extent.samples, features)))
+      return op->emitOpError() << "needs states of " << extent.samples
+                               << " samples, found other sizes",
+             failure();
+  }
+  return extent;
+}
+
+/// The number of features of a result of a loop.
+static int64_t getFeatures(Type bodyType) { return cast<VectorType>(bodyType).getDimSize(0); }
+
+//===----------------------------------------------------------------------===//
+// Time loops
+//===----------------------------------------------------------------------===//
+
+static LogicalResult evaluateRecurrence(RecurrenceOp op, Interpreter &interpreter) {
+  SampleLayout layout(op.getLanes());
+  FailureOr<Extent> extent = getExtent(op, interpreter, layout, op.getSequences(), op.getInitial());
+  if (failed(extent))
+    return failure();
+  auto [steps, samples] = *extent;
+  Block &body = op.getBody().front();
+  ValueRange yielded = body.getTerminator()->getOperands();
+  size_t numSequences = op.getSequences().size(), numStates = op.getInitial().size();
+  interpreter.copy(op.getCaptures(), body.getArguments().drop_front(numSequences + numStates));
+
+  std::vector<Array> results;
+  for (auto [i, value] : llvm::enumerate(yielded))
+    results.push_back(Array::makeUninitialized(
+        layout.getSequenceShape(steps + (i < numStates), samples, getFeatures(value.getType())),
+        isFloatValue(value.getType())));
+
+  bool reverse = op.getReverse();
+  for (int64_t b = 0; b < samples; ++b) {
+    for (size_t k = 0; k < numStates; ++k) {
+      Array state = layout.read(interpreter.get(op.getInitial()[k]), std::nullopt, b);
+      layout.write(results[k], reverse ? steps : 0, b, state);
+      interpreter.set(body.getArgument(numSequences + k), std::move(state));
+    }
+    for (int64_t count = 0; count < steps; ++count) {
+      int64_t t = reverse ? steps - 1 - count : count;
+      for (size_t k = 0; k < numSequences; ++k)
+        interpreter.set(body.getArgument(k),
+                        layout.read(interpreter.get(op.getSequences()[k]), t, b));
+      if (failed(interpreter.run(body)))
+        return failure();
+      for (auto [k, value] : llvm::enumerate(yielded))
+        layout.write(results[k], k < numStates && !reverse ? t + 1 : t, b, interpreter.get(value));
+      interpreter.copy(yielded.take_front(numStates),
+                       body.getArguments().slice(numSequences, numStates));
+    }
+  }
+  for (auto [result, array] : llvm::zip_equal(op.getResults(), results))
+    interpreter.set(result, std::move(array));
+  return success();
+}
+
+/// Adds `addend` to the value of `argument`.
+static void addTo(Interpreter &interpreter, Value argument, const Array &addend) {
+  Array sum = interpreter.get(argument);
+  for (auto [to, from] : llvm::zip_equal(sum.reals, addend.reals))
+    to += from;
+  interpreter.set(argument, std::move(sum));
+}
+
+/// A chain; a scan means the same.
+template <typename LoopOp>
+static LogicalResult evaluateCotangentLoop(LoopOp op, Interpreter &interpreter) {
+  SampleLayout layout(op.getLanes());
+  SmallVector<Value> sequences(op.getSaved());
+  llvm::append_range(sequences, op.getInjected());
+  FailureOr<Extent> extent = getExtent(op, interpreter, layout, sequences, op.getSeeds());
+  if (failed(extent))
+    return failure();
+  auto [steps, samples] = *extent;
+  Block &body = op.getBody().front();
+  ValueRange yielded = body.getTerminator()->getOperands();
+  size_t numSaved = op.getSaved().size(), numStates = op.getSeeds().size();
+  interpreter.copy(op.getCaptures(), body.getArguments().drop_front(numSaved + numStates));
+
+  std::vector<Array> results;
+  for (auto [i, value] : llvm::enumerate(yielded)) {
+    int64_t features = getFeatures(value.getType());
+    results.push_back(
+        Array::makeUninitialized(i < numStates ? layout.getStateShape(samples, features)
+                                               : layout.getSequenceShape(steps, samples, features),
+                                 isFloatValue(value.getType())));
+  }
+
+  for (int64_t b = 0; b < samples; ++b) {
+    for (size_t k = 0; k < numStates; ++k)
+      interpreter.set(body.getArgument(numSaved + k),
+                      layout.read(interpreter.get(op.getSeeds()[k]), std::nullopt, b));
+    for (int64_t count = 0; count < steps; ++count) {
+      int64_t t = op.getReverse() ? count : steps - 1 - count;
+      for (size_t k = 0; k < numSaved; ++k)
+        interpreter.set(body.getArgument(k), layout.read(interpreter.get(op.getSaved()[k]), t, b));
+      for (auto [value, state] : llvm::zip_equal(op.getInjected(), op.getInjectInto()))
+        addTo(interpreter, body.getArgument(numSaved + state),
+              layout.read(interpreter.get(value), t, b));
+      if (failed(interpreter.run(body)))
+        return failure();
+      for (size_t k = numStates; k < yielded.size(); ++k)
+        layout.write(results[k], t, b, interpreter.get(yielded[k]));
+      interpreter.copy(yielded.take_front(numStates),
+                       body.getArguments().slice(numSaved, numStates));
+    }
+    for (size_t k = 0; k < numStates; ++k)
+      layout.write(results[k], std::nullopt, b, interpreter.get(body.getArgument(numSaved + k)));
+  }
+  for (auto [result, array] : llvm::zip_equal(op.getResults(), results))
+    interpreter.set(result, std::move(array));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Ops of a body
+//===----------------------------------------------------------------------===//
+
+static LogicalResult evaluateMatVec(MatVecOp op, Interpreter &interpreter) {
+  const Array &matrix = interpreter.get(op.getMatrix()), &vector = interpreter.get(op.getVector());
+  Array result =
+      op.getAddend() ? interpreter.get(op.getAddend()) : Array::makeZeros(op.getType().getShape());
+  for (int64_t row = 0; row < result.shape[0]; ++row)
+    for (int64_t col = 0; col < vector.shape[0]; ++col)
+      result.reals[row] +=
+          vector.reals[col] * matrix.reals[op.getTransposed() ? matrix.getPosition({col, row})
+                                                              : matrix.getPosition({row, col})];
+  interpreter.set(op.getResult(), std::move(result));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Sums and layout
+//===----------------------------------------------------------------------===//
+
+static LogicalResult evaluateOuterSum(OuterSumOp op, Interpreter &interpreter) {
+  SampleLayout layout(op.getLanes());
+  FailureOr<Extent> extent =
+      getExtent(op, interpreter, layout, ValueRange{op.getLhs(), op.getRhs()}, {});
+  if (failed(extent))
+    return failure();
+  const Array &lhs = interpreter.get(op.getLhs()), &rhs = interpreter.get(op.getRhs());
+  Array result = Array::makeZeros(getValueShape(op.getResult().getType()));
+  forEachIndex(result.shape, [&](ArrayRef<int64_t> index) {
+    double &sum = result.reals[result.getPosition(index)];
+    for (int64_t t = 0; t < extent->steps; ++t)
+      for (int64_t b = 0; b < extent->samples; ++b)
+        sum += layout.readElement(lhs, t, b, index[0]) * layout.readElement(rhs, t, b, index[1]);
+  });
+  interpreter.set(op.getResult(), std::move(result));
+  return success();
+}
+
+static LogicalResult evaluateStepSum(StepSumOp op, Interpreter &interpreter) {
+  SampleLayout layout(op.getLanes());
+  const Array &sequence = interpreter.get(op.getSequence());
+  Array result = Array::makeZeros(getValueShape(op.getResult().getType()));
+  for (int64_t n = 0; n < result.shape[0]; ++n)
+    for (int64_t t = 0; t < layout.getNumSteps(sequence); ++t)
+      for (int64_t b = 0; b < layout.getNumSamples(sequence); ++b)
+        result.reals[n] += layout.readElement(sequence, t, b, n);
+  interpreter.set(op.getResult(), std::move(result));
+  return success();
+}
+
+/// Copies the samples of `from` to `to`, each in its own layout.
+static void copySamples(SampleLayout fromLayout, const Array &from, SampleLayout toLayout,
+                        Array &to, bool hasTime, int64_t samples, int64_t steps) {
+  for (int64_t b = 0; b < samples; ++b)
+    for (int64_t t = 0; t < (hasTime ? steps : 1); ++t) {
+      std::optional<int64_t> step = hasTime ? std::optional(t) : std::nullopt;
+      toLayout.write(to, step, b, fromLayout.read(from, step, b));
+    }
+}
+
+static LogicalResult evaluatePack(PackLanesOp op, Interpreter &interpreter) {
+  SampleLayout plain(std::nullopt), packed(op.getLanes());
+  const Array &source = interpreter.get(op.getSource());
+  bool hasTime = source.getRank() == 3;
+  int64_t features = source.shape.back(), lanes = op.getLanes();
+  int64_t samples = source.shape[hasTime ? 1 : 0], steps = hasTime ? source.shape[0] : 1;
+  int64_t padded = (samples + lanes - 1) / lanes * lanes;
+  Array result = Array::makeZeros(hasTime ? packed.getSequenceShape(steps, padded, features)
+                                          : packed.getStateShape(padded, features),
+                                  source.isFloat);
+  copySamples(plain, source, packed, result, hasTime, samples, steps);
+  interpreter.set(op.getResult(), std::move(result));
+  return success();
+}
+
+static LogicalResult evaluateUnpack(UnpackLanesOp op, Interpreter &interpreter) {
+  SampleLayout plain(std::nullopt), packed(op.getLanes());
+  const Array &source = interpreter.get(op.getSource());
+  bool hasTime = source.getRank() == 4;
+  int64_t features = source.shape.end()[-2], samples = interpreter.getInteger(op.getBatch());
+  int64_t steps = hasTime ? source.shape[1] : 1, lanes = op.getLanes();
+  if (samples < 0 || (samples + lanes - 1) / lanes != source.shape[0])
+    return op.emitOpError() << "unpacks " << samples << " samples from " << source.shape[0]
+                            << " blocks of " << lanes << " lanes";
+  Array result = Array::makeZeros(hasTime ? plain.getSequenceShape(steps, samples, features)
+                                          : plain.getStateShape(samples, features),
+                                  source.isFloat);
+  copySamples(packed, source, plain, result, hasTime, samples, steps);
+  interpreter.set(op.getResult(), std::move(result));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Explicit scan trees
+//===----------------------------------------------------------------------===//
+
+/// Element (row, col) of sample `b`; a Jacobian without batch has one matrix.
+static double getEntry(const Array &jacobian, int64_t b, int64_t row, int64_t col) {
+  return jacobian.getRank() == 3 ? jacobian.reals[jacobian.getPosition({b, row, col})]
+                                 : jacobian.reals[jacobian.getPosition({row, col})];
+}
+
+/// The number of matrices in a Jacobian of `type`: its own batch or that of the
+/// given array; nothing where there is one for all samples.
+static std::optional<int64_t> getJacobianBatch(JacobianType type, const Array *array) {
+  if (!type.getBatch())
+    return std::nullopt;
+  return ShapedType::isDynamic(*type.getBatch()) && array ? array->shape[0] : *type.getBatch();
+}
+
+static SmallVector<int64_t> getJacobianShape(JacobianType type, std::optional<int64_t> batch) {
+  if (!batch)
+    return {type.getRows(), type.getCols()};
+  return {*batch, type.getRows(), type.getCols()};
+}
+
+/// Applies the link of `op` to every unit cotangent of sample `b`.
+static LogicalResult linearizeSample(LinearizeOp op, Interpreter &interpreter, int64_t b,
+                                     Array &result) {
+  Block &body = op.getBody().front();
+  size_t numSaved = op.getSaved().size();
+  for (auto [k, value] : llvm::enumerate(op.getSaved()))
+    interpreter.set(body.getArgument(k),
+                    SampleLayout(std::nullopt).read(interpreter.get(value), std::nullopt, b));
+  ValueRange yielded = body.getTerminator()->getOperands().take_front(op.getStates().size());
+  int64_t size = result.shape.back();
+  for (int64_t col = 0; col < size; ++col) {
+    int64_t offset = 0;
+    for (auto [k, features] : llvm::enumerate(op.getStates())) {
+      Array unit = Array::makeZeros(features);
+      if (col >= offset && col < offset + features)
+        unit.reals[col - offset] = 1;
+      interpreter.set(body.getArgument(numSaved + k), std::move(unit));
+      offset += features;
+    }
+    if (failed(interpreter.run(body)))
+      return failure();
+    int64_t row = 0;
+    for (Value value : yielded)
+      for (double entry : interpreter.get(value).reals)
+        result.reals[(b * size + row++) * size + col] = entry;
+  }
+  return success();
+}
+
+static LogicalResult evaluateLinearize(LinearizeOp op, Interpreter &interpreter) {
+  auto type = cast<JacobianType>(op.getResult().getType());
+  const Array *saved = op.getSaved().empty() ? nullptr : &interpreter.get(op.getSaved().front());
+  std::optional<int64_t> batch = getJacobianBatch(type, saved);
+  if (batch && ShapedType::isDynamic(*batch))
+    return op.emitOpError("needs a saved array to know the number of samples");
+  Block &body = op.getBody().front();
+  interpreter.copy(op.getCaptures(),
+                   body.getArguments().drop_front(op.getSaved().size() + op.getStates().size()));
+  Array result = Array::makeZeros(getJacobianShape(type, batch));
+  for (int64_t b = 0; b < batch.value_or(1); ++b)
+    if (failed(linearizeSample(op, interpreter, b, result)))
+      return failure();
+  interpreter.set(op.getResult(), std::move(result));
+  return success();
+}
+
+static LogicalResult evaluateCompose(ComposeOp op, Interpreter &interpreter) {
+  const Array &first = interpreter.get(op.getFirst()), &second = interpreter.get(op.getSecond());
+  auto type = cast<JacobianType>(op.getType());
+  std::optional<int64_t> batch = getJacobianBatch(type, first.getRank() == 3 ? &first : &second);
+  Array result = Array::makeZeros(getJacobianShape(type, batch));
+  int64_t position = 0;
+  for (int64_t b = 0; b < batch.value_or(1); ++b)
+    for (int64_t row = 0; row < type.getRows(); ++row)
+      for (int64_t col = 0; col < type.getCols(); ++col, ++position)
+        for (int64_t k = 0; k < first.shape.end()[-2]; ++k)
+          result.reals[position] += getEntry(second, b, row, k) * getEntry(first, b, k, col);
+  interpreter.set(op.getResult(), std::move(result));
+  return success();
+}
+
+static LogicalResult evaluateApply(ApplyOp op, Interpreter &interpreter) {
+  const Array &jacobian = interpreter.get(op.getJacobian());
+  const Array &cotangent = interpreter.get(op.getCotangent());
+  int64_t samples = cotangent.shape[0];
+  if (jacobian.getRank() == 3 && jacobian.shape[0] != samples)
+    return op.emitOpError() << "has jacobians of " << jacobian.shape[0]
+                            << " samples and cotangents of " << samples;
+  int64_t rows = jacobian.shape.end()[-2], cols = jacobian.shape.end()[-1];
+  Array result = Array::makeZeros({samples, rows});
+  for (int64_t b = 0; b < samples; ++b)
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t col = 0; col < cols; ++col)
+        result.reals[b * rows + row] +=
+            getEntry(jacobian, b, row, col) * cotangent.reals[b * cols + col];
+  interpreter.set(op.getResult(), std::move(result));
+  return success();
+}
+
+void bppsa::addBPPSAEvaluators(EvaluatorTable &table) {
+  table.add<RecurrenceOp>(evaluateRecurrence);
+  table.add<ChainOp>(evaluateCotangentLoop<ChainOp>);
+  table.add<ScanOp>(evaluateCotangentLoop<ScanOp>);
+  table.add<MatVecOp>(evaluateMatVec);
+  table.addUnary<SigmoidOp>([](double x) { return 1.0 / (1.0 + std::exp(-x)); });
+  table.add<OuterSumOp>(evaluateOuterSum);
+  table.add<StepSumOp>(evaluateStepSum);
+  table.add<PackLanesOp>(evaluatePack);
+  table.add<UnpackLanesOp>(evaluateUnpack);
+  table.add<LinearizeOp>(evaluateLinearize);
+  table.add<ComposeOp>(evaluateCompose);
+  table.add<ApplyOp>(evaluateApply);
+  table.add<StopGradientOp>([](StopGradientOp op, Interpreter &interpreter) {
+    interpreter.copy(op.getOperand(), op.getResult());
+    return success();
+  });
+  table.add<MarkPhaseOp>([](MarkPhaseOp, Interpreter &) { return success(); });
+}
