@@ -1,0 +1,177 @@
+"""Runs the compiler and the programs it makes, the way a user does: by their command lines.
+
+Compiled programs are kept in build/test-programs under a hash of the model, the options and the
+compiler itself, so that tests which need the same program share it and a second run of the suite
+compiles nothing.
+"""
+
+import contextlib
+import dataclasses
+import fcntl
+import functools
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+import numpy as np
+import onnx
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+BUILD = pathlib.Path(os.environ.get("BPPSA_BUILD_DIR", ROOT / "build"))
+BIN = BUILD / "bin"
+COMPILER = BIN / "bppsa-compile"
+RUNTIME = BUILD / "lib" / "libbppsa_runtime.a"
+TIME_LIMIT = 120  # seconds, for one run of anything
+
+
+def run(*command, **kwargs):
+    """Runs a command with its output captured as text; never raises on a non-zero exit status."""
+    command = [str(word) for word in command]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=TIME_LIMIT, check=False, **kwargs
+    )
+
+
+def require_tool(name):
+    if not (BIN / name).exists():
+        pytest.skip(f"{name} is not built")
+    return BIN / name
+
+
+@functools.cache
+def programs_directory():
+    """build/test-programs/<hash of the compiler and the run time>; those of older compilers go."""
+    digest = hashlib.sha256()
+    for path in (COMPILER, RUNTIME):
+        if path.exists():
+            digest.update(path.read_bytes())
+    directory = BUILD / "test-programs" / digest.hexdigest()[:16]
+    directory.mkdir(parents=True, exist_ok=True)
+    for other in directory.parent.iterdir():
+        if other != directory:
+            shutil.rmtree(other, ignore_errors=True)
+    return directory
+
+
+@contextlib.contextmanager
+def locked(path):
+    with open(path, "w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+class CompileError(AssertionError):
+    """bppsa-compile refused a model; `status` and `message` are its exit status and standard error."""
+
+    def __init__(self, status, message):
+        super().__init__(f"bppsa-compile ended with status {status}: {message}")
+        self.status = status
+        self.message = message
+
+
+def check_succeeded(completed):
+    assert completed.returncode == 0, (
+        f"{' '.join(map(str, completed.args))}\nended with status {completed.returncode}:\n"
+        f"{completed.stderr}"
+    )
+    return completed
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """A compiled trainer."""
+
+    path: pathlib.Path
+    model: onnx.ModelProto
+
+    def run(self, command, *arguments, **kwargs):
+        return run(self.path, command, *arguments, **kwargs)
+
+    def info(self):
+        return json.loads(check_succeeded(self.run("info")).stdout)
+
+    def arrays(self, command, data, *arguments):
+        """Runs `grad` or `infer` on a set of arrays and returns the arrays that it wrote."""
+        with tempfile.TemporaryDirectory() as directory:
+            source = os.path.join(directory, "data.npz")
+            result = os.path.join(directory, "result.npz")
+            np.savez(source, **data)
+            check_succeeded(self.run(command, "--data", source, "--out", result, *arguments))
+            with np.load(result) as loaded:
+                return dict(loaded)
+
+    def grad(self, data, *arguments):
+        return self.arrays("grad", data, *arguments)
+
+    def infer(self, data, *arguments):
+        data = {name: array for name, array in data.items() if name != "target"}
+        return self.arrays("infer", data, *arguments)
+
+    def eval(self, data, *arguments):
+        with tempfile.TemporaryDirectory() as directory:
+            source = os.path.join(directory, "data.npz")
+            np.savez(source, **data)
+            return json.loads(
+                check_succeeded(self.run("eval", "--data", source, *arguments)).stdout
+            )
+
+
+def compile_model(model, *options):
+    """The program of a model (an onnx.ModelProto or a path); raises CompileError if it is refused."""
+    require_tool("bppsa-compile")
+    if not isinstance(model, onnx.ModelProto):
+        model = onnx.load(model)
+    content = model.SerializeToString(deterministic=True)
+    key = hashlib.sha256(content + "\0".join(options).encode()).hexdigest()[:32]
+    directory = programs_directory()
+    program, failure = directory / key, directory / f"{key}.failed.json"
+    with locked(directory / f"{key}.lock"):
+        if not program.exists() and not failure.exists():
+            source = directory / f"{key}.onnx"
+            source.write_bytes(content)
+            completed = run(COMPILER, source, "-o", program, *options)
+            if completed.returncode != 0:
+                reason = [completed.returncode, completed.stderr]
+                failure.write_text(json.dumps(reason))
+    if failure.exists():
+        raise CompileError(*json.loads(failure.read_text()))
+    return Program(program, model)
+
+
+# --- the numerics bound ---------------------------------------------------------------------------
+
+
+def relative_error(value, exact):
+    """Relative error in the Frobenius norm."""
+    exact = np.asarray(exact, np.float64)
+    return np.linalg.norm(np.asarray(value, np.float64) - exact) / np.linalg.norm(exact)
+
+
+def check_gradients(found, exact, single, context=""):
+    """Every array of `found` is within the numerics bound of design section 8.
+
+    exact: sequential float64; single: an independent sequential float32 implementation, whose
+    error scales the bound.
+    """
+    assert set(found) == set(exact), f"{context}: arrays {sorted(found)} != {sorted(exact)}"
+    problems = []
+    for name, reference in exact.items():
+        value = found[name]
+        if value.shape != reference.shape:
+            problems.append(f"{name}: shape {value.shape} instead of {reference.shape}")
+        elif not np.all(np.isfinite(value)):
+            problems.append(f"{name}: not finite")
+        elif np.linalg.norm(reference) < 1e-30:
+            if np.linalg.norm(value) > 1e-30:
+                problems.append(f"{name}: norm {np.linalg.norm(value):.3g} instead of 0")
+        else:
+            error = relative_error(value, reference)
+            bound = max(20 * relative_error(single[name], reference), 1e-6)
+            if error > bound:
+                problems.append(f"{name}: relative error {error:.3g}, at most {bound:.3g} allowed")
+    assert not problems, f"{context}: " + "; ".join(problems)

@@ -1,0 +1,242 @@
+"""Small ONNX models for the tests, built with onnx.helper alone."""
+
+import dataclasses
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
+STATES = {"RNN": 1, "GRU": 1, "LSTM": 2}
+
+
+@dataclasses.dataclass(frozen=True)
+class Spec:
+    """One recurrent classifier or regressor; every field is a feature of the ONNX operator or of the graph around it."""
+
+    cell: str = "RNN"
+    hidden: int = 4
+    features: int = 3
+    classes: int = 5
+    direction: str = "forward"
+    layout: int = 0
+    linear_before_reset: int = 0
+    activations: tuple = ()
+    bias: bool = True
+    initial: str = "absent"  # absent | input | parameter | constant (an int-shaped zero fill)
+    weights_as_inputs: bool = False
+    layers: int = 1
+    head: str = "last"  # last: classifier on Y_h | steps: on every step of Y | none: Y itself | cell: on Y_c
+    opset: int = 17
+    fixed_time: int = 0  # 0: symbolic
+    fixed_batch: int = 0
+    weights: str = "uniform"  # uniform | orthogonal
+    z_bias: float = 0.0  # GRU: added to the bias of the update gate
+    seed: int = 0
+
+    @property
+    def directions(self):
+        return 2 if self.direction == "bidirectional" else 1
+
+    def label(self):
+        """A short test id: the cell and the fields that differ from the default."""
+        default = Spec()
+        words = [self.cell.lower()]
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if field.name != "cell" and value != getattr(default, field.name):
+                text = "-".join(value) if isinstance(value, tuple) else str(value)
+                words.append(f"{field.name}={text}")
+        return ",".join(words)
+
+
+class GraphBuilder:
+    def __init__(self):
+        self.nodes = []
+        self.inputs = []
+        self.initializers = []
+        self.outputs = []
+
+    def add(self, op, inputs, outputs=1, **attrs):
+        names = [f"{op.lower()}_{len(self.nodes)}_{i}" for i in range(outputs)]
+        name = f"{op}_{len(self.nodes)}"
+        self.nodes.append(helper.make_node(op, inputs, names, name=name, **attrs))
+        return names if outputs > 1 else names[0]
+
+    def constant(self, values):
+        name = f"constant_{len(self.initializers)}"
+        self.initializers.append(numpy_helper.from_array(np.asarray(values, np.int64), name))
+        return name
+
+    def parameter(self, name, value):
+        self.initializers.append(numpy_helper.from_array(value.astype(np.float32), name))
+        return name
+
+    def input(self, name, shape, dtype=TensorProto.FLOAT):
+        self.inputs.append(helper.make_tensor_value_info(name, dtype, shape))
+        return name
+
+    def squeeze(self, value, axes, opset):
+        if opset < 13:
+            return self.add("Squeeze", [value], axes=axes)
+        return self.add("Squeeze", [value, self.constant(axes)])
+
+
+def orthogonal(rng, size):
+    q, r = np.linalg.qr(rng.standard_normal((size, size)))
+    return q * np.sign(np.diag(r))
+
+
+def layer_weights(spec, rng, features):
+    """W, R and B of one ONNX recurrent node."""
+    h, gates, directions = spec.hidden, GATES[spec.cell], spec.directions
+    bound = 1 / np.sqrt(h)
+    w = rng.uniform(-bound, bound, (directions, gates * h, features))
+    r = rng.uniform(-bound, bound, (directions, gates * h, h))
+    b = rng.uniform(-bound, bound, (directions, 2 * gates * h))
+    if spec.weights == "orthogonal":
+        blocks = [[orthogonal(rng, h) for _ in range(gates)] for _ in range(directions)]
+        r = np.concatenate([np.concatenate(gate)[None] for gate in blocks])
+    if spec.cell == "GRU":
+        b[:, :h] += spec.z_bias
+    return w, r, b
+
+
+def recurrent_layer(builder, spec, rng, x, index, features, dims):
+    """Adds one recurrent node; returns the names of Y, Y_h and (LSTM) Y_c."""
+    time, batch = dims
+    arrays = dict(zip("WRB", layer_weights(spec, rng, features)))
+    if not spec.bias:
+        del arrays["B"]
+    names = {}
+    for key, value in arrays.items():
+        name = f"layer{index}.{key}"
+        if spec.weights_as_inputs:
+            names[key] = builder.input(name, list(value.shape))
+        else:
+            names[key] = builder.parameter(name, value)
+
+    initial = []
+    if spec.initial != "absent":
+        for state in ("h", "c")[: STATES[spec.cell]]:
+            name = f"layer{index}.initial_{state}"
+            shape = [spec.directions, batch, spec.hidden]
+            if spec.layout == 1:
+                shape = [batch, spec.directions, spec.hidden]
+            if spec.initial == "input":
+                initial.append(builder.input(name, shape))
+                continue
+            # One row per direction, expanded to the batch inside the graph.
+            one = [1 if d == batch else d for d in shape]
+            value = rng.standard_normal(one) if spec.initial == "parameter" else np.zeros(one)
+            row = builder.parameter(name, value)
+            sizes = builder.add("Shape", [x])
+            axis = 0 if spec.layout == 1 else 1
+            count = builder.add("Gather", [sizes, builder.constant([axis])])
+            full = [builder.constant([d]) if d != batch else count for d in shape]
+            initial.append(builder.add("Expand", [row, builder.add("Concat", full, axis=0)]))
+
+    attrs = {"hidden_size": spec.hidden, "direction": spec.direction}
+    if spec.layout:
+        attrs["layout"] = spec.layout
+    if spec.cell == "GRU" and spec.linear_before_reset:
+        attrs["linear_before_reset"] = 1
+    if spec.activations:
+        attrs["activations"] = list(spec.activations) * spec.directions
+    inputs = [x, names["W"], names["R"], names.get("B", ""), "", *initial]
+    while not inputs[-1]:
+        inputs.pop()
+    return builder.add(spec.cell, inputs, outputs=1 + STATES[spec.cell], **attrs)
+
+
+def merge_directions(builder, spec, y):
+    """Y with its direction axis folded into the features: the input of the next layer, or of a head."""
+    if spec.layout == 1:  # [B, T, D, H]: the two last axes are neighbours already
+        return builder.add("Reshape", [y, builder.constant([0, 0, -1])])
+    y = builder.add("Transpose", [y], perm=[0, 2, 1, 3])
+    return builder.add("Reshape", [y, builder.constant([0, 0, -1])])
+
+
+def last_state(builder, spec, y_h):
+    """Y_h or Y_c as [B, D * H]."""
+    if spec.layout == 0:
+        y_h = builder.add("Transpose", [y_h], perm=[1, 0, 2])
+    return builder.add("Flatten", [y_h], axis=1)
+
+
+def build(spec):
+    """The ONNX model; its float input is `x`, its first output is what a loss is put on."""
+    rng = np.random.default_rng(spec.seed)
+    builder = GraphBuilder()
+    time, batch = spec.fixed_time or "T", spec.fixed_batch or "B"
+    shape = [batch, time, spec.features] if spec.layout == 1 else [time, batch, spec.features]
+    x = builder.input("x", shape)
+    value, features = x, spec.features
+    for index in range(spec.layers):
+        results = recurrent_layer(builder, spec, rng, value, index, features, (time, batch))
+        features = spec.directions * spec.hidden
+        if index + 1 < spec.layers:
+            value = merge_directions(builder, spec, results[0])
+
+    if spec.head == "none":
+        builder.nodes.append(helper.make_node("Identity", [results[0]], ["y"]))
+        dims = (
+            [batch, time, spec.directions, spec.hidden]
+            if spec.layout == 1
+            else [time, spec.directions, batch, spec.hidden]
+        )
+        output = helper.make_tensor_value_info("y", TensorProto.FLOAT, dims)
+    else:
+        bound = 1 / np.sqrt(features)
+        weight = rng.uniform(-bound, bound, (features, spec.classes))
+        bias = rng.uniform(-bound, bound, spec.classes)
+        builder.parameter("head.weight", weight)
+        builder.parameter("head.bias", bias)
+        if spec.head == "steps":
+            steps = merge_directions(builder, spec, results[0])
+            product = builder.add("MatMul", [steps, "head.weight"])
+            builder.nodes.append(helper.make_node("Add", [product, "head.bias"], ["logits"]))
+            dims = [*shape[:2], spec.classes]
+        else:
+            last = last_state(builder, spec, results[2 if spec.head == "cell" else 1])
+            gemm = helper.make_node("Gemm", [last, "head.weight", "head.bias"], ["logits"])
+            builder.nodes.append(gemm)
+            dims = [batch, spec.classes]
+        output = helper.make_tensor_value_info("logits", TensorProto.FLOAT, dims)
+
+    graph = helper.make_graph(
+        builder.nodes, "test", builder.inputs, [output], initializer=builder.initializers
+    )
+    opsets = [helper.make_opsetid("", spec.opset)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    onnx.checker.check_model(model)
+    return model
+
+
+def concrete(info, sizes):
+    """The shape of a graph input with its symbols replaced."""
+    return [d.dim_value or sizes[d.dim_param] for d in info.type.tensor_type.shape.dim]
+
+
+def data(model, sizes, loss, seed=0, classes=None):
+    """Random arrays for every graph input and the target of the first output."""
+    rng = np.random.default_rng([seed, *sizes.values()])
+    arrays = {}
+    given = {tensor.name for tensor in model.graph.initializer}
+    for info in model.graph.input:
+        if info.name in given:
+            continue
+        shape = concrete(info, sizes)
+        if info.type.tensor_type.elem_type == TensorProto.FLOAT:
+            scale = 1.0 if info.name == "x" else 0.3
+            arrays[info.name] = (scale * rng.standard_normal(shape)).astype(np.float32)
+        else:
+            arrays[info.name] = rng.integers(0, classes or 2, shape)
+    shape = concrete(model.graph.output[0], sizes)
+    if loss in ("cross-entropy", "nll"):
+        arrays["target"] = rng.integers(0, shape[-1], shape[:-1])
+    elif loss == "bce-with-logits":
+        arrays["target"] = rng.integers(0, 2, shape).astype(np.float32)
+    elif loss != "none":
+        arrays["target"] = rng.standard_normal(shape).astype(np.float32)
+    return arrays

@@ -1,0 +1,375 @@
+"""Evaluates an ONNX graph with JAX: the independent reference of the gradient tests.
+
+It is written from the ONNX operator specification and follows it word by word; speed does not
+matter. Floating-point values take one element type (float64 for the reference, float32 for the
+error that an ordinary sequential implementation makes); integers, and with them all shape
+arithmetic, stay NumPy arrays, so that a traced function has static shapes.
+
+`test_reference.py` checks the evaluator against ONNX Runtime and its gradients against central
+finite differences.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+jax.config.update("jax_enable_x64", True)
+
+
+def is_static(*values):
+    return all(value is None or isinstance(value, (np.ndarray, np.generic)) for value in values)
+
+
+def attributes(node):
+    return {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+
+
+def ints(value):
+    return [int(v) for v in np.asarray(value).reshape(-1)]
+
+
+# --- recurrent operators ----------------------------------------------------------------------
+
+ACTIVATIONS = {
+    "Tanh": jnp.tanh,
+    "Relu": lambda v: jnp.maximum(v, 0),
+    "Sigmoid": jax.nn.sigmoid,
+}
+
+
+def rnn_step(x, states, w, r, wb, rb, activations, attrs):
+    (f,) = activations
+    return (f(x @ w.T + states[0] @ r.T + wb + rb),)
+
+
+def gru_step(x, states, w, r, wb, rb, activations, attrs):
+    f, g = activations
+    (h,) = states
+    wz, wr, wh = jnp.split(w, 3)
+    rz, rr, rh = jnp.split(r, 3)
+    wbz, wbr, wbh = jnp.split(wb, 3)
+    rbz, rbr, rbh = jnp.split(rb, 3)
+    z = f(x @ wz.T + h @ rz.T + wbz + rbz)
+    reset = f(x @ wr.T + h @ rr.T + wbr + rbr)
+    if attrs.get("linear_before_reset", 0):
+        candidate = g(x @ wh.T + reset * (h @ rh.T + rbh) + wbh)
+    else:
+        candidate = g(x @ wh.T + (reset * h) @ rh.T + rbh + wbh)
+    return ((1 - z) * candidate + z * h,)
+
+
+def lstm_step(x, states, w, r, wb, rb, activations, attrs):
+    f, g, out = activations
+    h, c = states
+    pre = x @ w.T + h @ r.T + wb + rb
+    i, o, forget, candidate = jnp.split(pre, 4, axis=-1)
+    i, o, forget, candidate = f(i), f(o), f(forget), g(candidate)
+    if attrs.get("input_forget", 0):
+        forget = 1 - i
+    c = forget * c + i * candidate
+    return (out(c) * o, c)
+
+
+# op: step function, gates, states, default activations
+CELLS = {
+    "RNN": (rnn_step, 1, 1, ["Tanh"]),
+    "GRU": (gru_step, 3, 1, ["Sigmoid", "Tanh"]),
+    "LSTM": (lstm_step, 4, 2, ["Sigmoid", "Tanh", "Tanh"]),
+}
+
+
+def recurrent(node, attrs, x, w, r, b=None, sequence_lens=None, *initial):
+    """Y, Y_h and, for LSTM, Y_c of one recurrent node."""
+    assert sequence_lens is None and "clip" not in attrs, "outside the tested subset"
+    step, gates, num_states, default_activations = CELLS[node.op_type]
+    initial = list(initial[:num_states]) + [None] * (num_states - len(initial))
+    batch_first = attrs.get("layout", 0) == 1
+    direction = attrs.get("direction", b"forward").decode()
+    directions = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}[direction]
+    names = [a.decode() for a in attrs.get("activations", [])]
+    names = names or default_activations * len(directions)
+    per_direction = len(default_activations)
+    hidden = attrs.get("hidden_size", r.shape[-1])
+    if batch_first:
+        x = jnp.swapaxes(x, 0, 1)
+        initial = [None if s is None else jnp.swapaxes(s, 0, 1) for s in initial]
+
+    sequences, finals = [], []
+    for d, reverse in enumerate(directions):
+        wb, rb = jnp.zeros((2, gates * hidden), x.dtype) if b is None else jnp.split(b[d], 2)
+        own = names[d * per_direction : (d + 1) * per_direction]
+        activations = [ACTIVATIONS[name] for name in own]
+        start = tuple(
+            jnp.zeros((x.shape[1], hidden), x.dtype) if s is None else s[d] for s in initial
+        )
+
+        def body(states, x_t, d=d, wb=wb, rb=rb, activations=activations):
+            states = step(x_t, states, w[d], r[d], wb, rb, activations, attrs)
+            return states, states[0]
+
+        final, outputs = jax.lax.scan(body, start, x, reverse=reverse)
+        sequences.append(outputs)
+        finals.append(final)
+
+    y = jnp.stack(sequences, axis=1)  # [T, D, B, H]
+    lasts = [jnp.stack([f[s] for f in finals]) for s in range(num_states)]  # [D, B, H]
+    if batch_first:
+        y = jnp.transpose(y, (2, 0, 1, 3))
+        lasts = [jnp.swapaxes(last, 0, 1) for last in lasts]
+    return (y, *lasts)
+
+
+# --- everything else ----------------------------------------------------------------------------
+
+
+def reshape(x, shape, allowzero):
+    shape = ints(shape)
+    if not allowzero:
+        shape = [x.shape[i] if d == 0 else d for i, d in enumerate(shape)]
+    return x.reshape(shape)
+
+
+def slice_op(x, starts, ends, axes=None, steps=None):
+    axes = range(len(ints(starts))) if axes is None else ints(axes)
+    steps = [1] * len(ints(starts)) if steps is None else ints(steps)
+    index = [slice(None)] * x.ndim
+    for start, end, axis, step in zip(ints(starts), ints(ends), axes, steps):
+        size = x.shape[axis]
+        if step < 0 and end < -size:
+            end = None
+        index[axis] = slice(start, end, step)
+    return x[tuple(index)]
+
+
+def softmax(x, attrs, opset, log):
+    function = jax.nn.log_softmax if log else jax.nn.softmax
+    if opset >= 13:
+        return function(x, axis=attrs.get("axis", -1))
+    axis = attrs.get("axis", 1) % x.ndim
+    flat = x.reshape(int(np.prod(x.shape[:axis])), -1)
+    return function(flat, axis=-1).reshape(x.shape)
+
+
+def reduction(xp, name, x, axes, attrs):
+    if axes is None and "axes" in attrs:
+        axes = attrs["axes"]
+    keepdims = bool(attrs.get("keepdims", 1))
+    if axes is None or len(ints(axes)) == 0:
+        if attrs.get("noop_with_empty_axes", 0):
+            return x
+        axes = range(x.ndim)
+    function = {"ReduceSum": xp.sum, "ReduceMean": xp.mean}[name]
+    return function(x, axis=tuple(a % x.ndim for a in ints(axes)), keepdims=keepdims)
+
+
+def split(x, sizes, attrs, outputs):
+    axis = attrs.get("axis", 0)
+    if sizes is None and "split" in attrs:
+        sizes = attrs["split"]
+    if sizes is None:
+        part = -(-x.shape[axis] // outputs)
+        sizes = [min(part, x.shape[axis] - i * part) for i in range(outputs)]
+    bounds = np.cumsum(ints(sizes))[:-1]
+    return tuple((np if is_static(x) else jnp).split(x, bounds, axis=axis))
+
+
+def layer_normalization(x, scale, bias, attrs):
+    axis = attrs.get("axis", -1) % x.ndim
+    axes = tuple(range(axis, x.ndim))
+    mean = x.mean(axes, keepdims=True)
+    variance = ((x - mean) ** 2).mean(axes, keepdims=True)
+    normal = (x - mean) / jnp.sqrt(variance + attrs.get("epsilon", 1e-5))
+    return normal * scale + (0 if bias is None else bias)
+
+
+def unsqueeze(x, axes, xp):
+    rank = x.ndim + len(ints(axes))
+    for axis in sorted(a % rank for a in ints(axes)):
+        x = xp.expand_dims(x, axis)
+    return x
+
+
+def gemm(a, b, c, attrs):
+    a = a.T if attrs.get("transA", 0) else a
+    b = b.T if attrs.get("transB", 0) else b
+    result = attrs.get("alpha", 1.0) * (a @ b)
+    return result if c is None else result + attrs.get("beta", 1.0) * c
+
+
+def divide(xp, a, b):
+    if np.issubdtype(a.dtype, np.integer):
+        return np.trunc(a / b).astype(a.dtype)
+    return xp.true_divide(a, b)
+
+
+ELEMENTWISE = {
+    "Add": lambda xp, a, b: a + b,
+    "Sub": lambda xp, a, b: a - b,
+    "Mul": lambda xp, a, b: a * b,
+    "Div": divide,
+    "Pow": lambda xp, a, b: xp.power(a, b),
+    "Neg": lambda xp, a: -a,
+    "Sqrt": lambda xp, a: xp.sqrt(a),
+    "Exp": lambda xp, a: xp.exp(a),
+    "Log": lambda xp, a: xp.log(a),
+    "Abs": lambda xp, a: xp.abs(a),
+    "Tanh": lambda xp, a: xp.tanh(a),
+    "Sigmoid": lambda xp, a: jax.nn.sigmoid(a),
+    "Relu": lambda xp, a: xp.maximum(a, 0),
+    "Identity": lambda xp, a: a,
+    "MatMul": lambda xp, a, b: xp.matmul(a, b),
+}
+
+
+def evaluate_node(node, inputs, opset, dtype):
+    """The outputs of one node as a tuple."""
+    attrs = attributes(node)
+    xp = np if is_static(*inputs) else jnp
+    op = node.op_type
+    first = inputs[0] if inputs else None
+    second = inputs[1] if len(inputs) > 1 else None
+
+    def from_proto(tensor):
+        value = numpy_helper.to_array(tensor)
+        return value.astype(dtype) if value.dtype == np.float32 else value
+
+    if op in ELEMENTWISE:
+        return (ELEMENTWISE[op](xp, *inputs),)
+    if op in CELLS:
+        return recurrent(node, attrs, *inputs)
+    if op == "LeakyRelu":
+        return (jnp.where(first >= 0, first, attrs.get("alpha", 0.01) * first),)
+    if op in ("Softmax", "LogSoftmax"):
+        return (softmax(first, attrs, opset, op == "LogSoftmax"),)
+    if op in ("ReduceSum", "ReduceMean"):
+        return (reduction(xp, op, first, second, attrs),)
+    if op == "Gemm":
+        return (gemm(first, second, inputs[2] if len(inputs) > 2 else None, attrs),)
+    if op == "Transpose":
+        return (xp.transpose(first, attrs.get("perm")),)
+    if op == "Reshape":
+        return (reshape(first, second, attrs.get("allowzero", 0)),)
+    if op == "Flatten":
+        axis = attrs.get("axis", 1)
+        axis += first.ndim if axis < 0 else 0
+        return (first.reshape(int(np.prod(first.shape[:axis])), -1),)
+    if op == "Squeeze":
+        axes = attrs.get("axes") if second is None else second
+        return (xp.squeeze(first, None if axes is None else tuple(ints(axes))),)
+    if op == "Unsqueeze":
+        return (unsqueeze(first, attrs.get("axes") if second is None else second, xp),)
+    if op == "Slice":
+        if "starts" in attrs:
+            return (slice_op(first, attrs["starts"], attrs["ends"], attrs.get("axes")),)
+        return (slice_op(*inputs),)
+    if op == "Gather":
+        return (xp.take(first, np.asarray(second), axis=attrs.get("axis", 0)),)
+    if op == "Concat":
+        return (xp.concatenate(inputs, axis=attrs["axis"]),)
+    if op == "Split":
+        return split(first, second, attrs, len(node.output))
+    if op == "Expand":
+        return (first * xp.ones(ints(second), first.dtype),)
+    if op == "Shape":
+        shape = np.asarray(first.shape, np.int64)
+        return (shape[attrs.get("start", 0) : attrs.get("end", len(shape))],)
+    if op == "Constant":
+        for name in ("value_float", "value_floats"):
+            if name in attrs:
+                return (np.asarray(attrs[name], dtype),)
+        for name in ("value_int", "value_ints"):
+            if name in attrs:
+                return (np.asarray(attrs[name], np.int64),)
+        return (from_proto(attrs["value"]),)
+    if op == "ConstantOfShape":
+        value = from_proto(attrs["value"]) if "value" in attrs else np.zeros(1, dtype)
+        return (np.full(ints(first), value.reshape(-1)[0]),)
+    if op == "Cast":
+        target = onnx.helper.tensor_dtype_to_np_dtype(attrs["to"])
+        return (first.astype(dtype if target == np.float32 else target),)
+    if op == "Dropout":
+        return (first, np.ones(first.shape, bool))
+    if op == "LayerNormalization":
+        return (layer_normalization(first, second, inputs[2] if len(inputs) > 2 else None, attrs),)
+    raise NotImplementedError(f"the reference has no rule for {op}")
+
+
+def evaluate(model, floats, others, dtype):
+    """Every named value of the graph.
+
+    floats: name -> array for float inputs and float initializers (those of the model when absent);
+    others: name -> NumPy array for the remaining graph inputs.
+    """
+    values = {"": None}
+    for tensor in model.graph.initializer:
+        value = numpy_helper.to_array(tensor)
+        values[tensor.name] = value.astype(dtype) if value.dtype == np.float32 else value
+    values.update(others)
+    values.update({name: jnp.asarray(value, dtype) for name, value in floats.items()})
+    opset = next(o.version for o in model.opset_import if o.domain in ("", "ai.onnx"))
+    for node in model.graph.node:
+        outputs = evaluate_node(node, [values[name] for name in node.input], opset, dtype)
+        values.update({name: v for name, v in zip(node.output, outputs) if name})
+    return values
+
+
+# --- losses and gradients -------------------------------------------------------------------------
+
+
+def loss_value(kind, prediction, target):
+    """A loss is the mean over all its positions (design, section 2)."""
+    if kind == "none":
+        return prediction.reshape(())
+    if kind in ("cross-entropy", "nll"):
+        log_p = jax.nn.log_softmax(prediction, axis=-1) if kind == "cross-entropy" else prediction
+        return -jnp.mean(jnp.take_along_axis(log_p, target[..., None], axis=-1))
+    target = jnp.asarray(target, prediction.dtype)
+    difference = prediction - target
+    if kind == "mse":
+        return jnp.mean(difference**2)
+    if kind == "l1":
+        return jnp.mean(jnp.abs(difference))
+    if kind == "huber":
+        magnitude = jnp.abs(difference)
+        return jnp.mean(jnp.where(magnitude <= 1, 0.5 * difference**2, magnitude - 0.5))
+    if kind == "bce-with-logits":
+        return jnp.mean(jnp.logaddexp(0, prediction) - prediction * target)
+    raise ValueError(kind)
+
+
+def split_inputs(model, arrays):
+    """The float values that have a gradient (initializers and inputs) and the other inputs."""
+    floats = {
+        tensor.name: numpy_helper.to_array(tensor)
+        for tensor in model.graph.initializer
+        if tensor.data_type == onnx.TensorProto.FLOAT
+    }
+    others = {}
+    for name, array in arrays.items():
+        if name != "target":
+            (floats if array.dtype == np.float32 else others)[name] = array
+    return floats, others
+
+
+def outputs(model, arrays, dtype):
+    """Every graph output as a NumPy array."""
+    floats, others = split_inputs(model, arrays)
+    values = jax.jit(
+        lambda f: [evaluate(model, f, others, dtype)[o.name] for o in model.graph.output]
+    )(floats)
+    return {o.name: np.asarray(v) for o, v in zip(model.graph.output, values)}
+
+
+def gradients(model, arrays, loss, dtype, loss_on=None):
+    """`loss` and one gradient for each float initializer and float graph input, as NumPy arrays."""
+    floats, others = split_inputs(model, arrays)
+    floats = {name: np.asarray(value, dtype) for name, value in floats.items()}
+    name = loss_on or model.graph.output[0].name
+
+    def function(f, target):
+        return loss_value(loss, evaluate(model, f, others, dtype)[name], target)
+
+    value, grads = jax.jit(jax.value_and_grad(function))(floats, arrays.get("target"))
+    return {"loss": np.asarray(value), **{n: np.asarray(g) for n, g in grads.items()}}

@@ -1,0 +1,66 @@
+"""The reference itself: its outputs against ONNX Runtime, its gradients against finite differences."""
+
+import dataclasses
+
+import jax
+import models
+import numpy as np
+import onnx_in_jax
+import onnxruntime
+import pytest
+import specs
+
+SIZES = {"T": 6, "B": 5}
+
+
+def swap_batch_and_time(spec, arrays):
+    """The arrays of a layout 1 model, for the same model with layout 0."""
+    return {
+        name: array if name.endswith((".W", ".R", ".B")) else array.swapaxes(0, 1)
+        for name, array in arrays.items()
+    }
+
+
+@pytest.mark.parametrize("spec", specs.feature_specs(), ids=specs.identifier)
+def test_outputs_agree_with_onnx_runtime(spec):
+    model = models.build(spec)
+    arrays = models.data(model, SIZES, "none")
+    (found,) = onnx_in_jax.outputs(model, arrays, np.float32).values()
+    if spec.layout == 1:  # ONNX Runtime has no layout 1
+        spec = dataclasses.replace(spec, layout=0)
+        model = models.build(spec)
+        arrays = swap_batch_and_time(spec, arrays)
+        found = found.swapaxes(0, 1) if spec.head == "steps" else found
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    (expected,) = session.run(None, arrays)
+    np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize("loss", ["cross-entropy", "nll", "mse", "l1", "huber", "bce-with-logits"])
+@pytest.mark.parametrize("cell", ["RNN", "GRU", "LSTM"])
+def test_gradients_agree_with_finite_differences(cell, loss):
+    model = models.build(models.Spec(cell, head="steps", direction="bidirectional", initial="input"))
+    arrays = models.data(model, SIZES, loss)
+    exact = onnx_in_jax.gradients(model, arrays, loss, np.float64)
+    for name, slope, difference in directional_derivatives(model, arrays, loss, exact):
+        assert slope == pytest.approx(difference, rel=1e-5, abs=1e-9), name
+
+
+def directional_derivatives(model, arrays, loss, gradients, step=1e-5):
+    """For each array: its name, the gradient along a random direction, and the central difference."""
+    floats, others = onnx_in_jax.split_inputs(model, arrays)
+    floats = {name: value.astype(np.float64) for name, value in floats.items()}
+    output = model.graph.output[0].name
+    target = arrays.get("target")
+
+    @jax.jit
+    def function(changed):
+        values = onnx_in_jax.evaluate(model, changed, others, np.float64)
+        return onnx_in_jax.loss_value(loss, values[output], target)
+
+    rng = np.random.default_rng(1)
+    for name, value in floats.items():
+        direction = rng.standard_normal(value.shape)
+        up = float(function({**floats, name: value + step * direction}))
+        down = float(function({**floats, name: value - step * direction}))
+        yield name, float(np.vdot(gradients[name], direction)), (up - down) / (2 * step)
