@@ -47,3 +47,7 @@ LogicalResult UnpackLanesOp::fold(FoldAdaptor, SmallVectorImpl<OpFoldResult> &re
   results.push_back(pack.getSource());
   return success();
 }
+
+OpFoldResult DropoutOp::fold(FoldAdaptor) {
+  return getRatio().isZero() ? OpFoldResult(getInput()) : OpFoldResult();
+}

@@ -381,6 +381,19 @@ LogicalResult ApplyOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// Graph level
+//===----------------------------------------------------------------------===//
+
+LogicalResult DropoutOp::verify() {
+  double ratio = getRatio().convertToDouble();
+  if (!(ratio >= 0.0 && ratio < 1.0))
+    return emitOpError() << "needs a ratio of at least 0 and less than 1, found " << ratio;
+  if (!isa<FloatType>(getType().getElementType()))
+    return emitOpError() << "needs a float tensor, found " << getType();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // Side effects: none on tensors; reads and writes once bufferized
 //===----------------------------------------------------------------------===//
 

@@ -313,6 +313,21 @@ def BPPSA_StopGradientOp : BPPSA_Op<"stop_gradient", [Pure, SameOperandsAndResul
   let assemblyFormat = "$operand attr-dict `:` type($result)";
 }
 
+def BPPSA_DropoutOp : BPPSA_Op<"dropout", [Pure, AllTypesMatch<["input", "result"]>]> {
+  let summary = "drops elements while training, does nothing else";
+  let description = [{
+    While a model is trained each element is zero with probability `ratio` and
+    is divided by `1 - ratio` otherwise; everywhere else the op is the identity.
+    `stream` tells the dropouts of one graph apart. See
+    `bppsa-specialize-dropout`.
+  }];
+  let arguments = (ins AnyRankedTensor:$input, F64Attr:$ratio, I64Attr:$stream);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input `ratio` $ratio `stream` $stream attr-dict `:` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
 def BPPSA_MarkPhaseOp : BPPSA_Op<"mark_phase"> {
   let summary = "tells the run time that a phase of a training step begins";
   let description = [{

@@ -1,0 +1,43 @@
+//===- CompileOptions.h - what a user asks the compiler for -----*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_PIPELINES_COMPILEOPTIONS_H
+#define BPPSA_PIPELINES_COMPILEOPTIONS_H
+
+#include "llvm/ADT/SmallVector.h"
+#include <string>
+
+namespace bppsa {
+
+/// Which backward passes a compiled program holds.
+enum class BackwardKind { Auto, Scan, Sequential };
+
+/// One backward pass of a compiled program.
+struct Variant {
+  /// Name in the program and suffix of its functions: `sequential` or `scan`.
+  std::string name;
+  /// Scan plan in its command-line spelling; empty for the sequential chain.
+  std::string plan;
+};
+
+/// The part of the command line that decides what the training functions compute.
+struct TrainingOptions {
+  std::string loss = "cross-entropy";
+  /// Graph output that feeds the loss; empty for the first.
+  std::string lossOn;
+  std::string optimizer = "adam";
+  /// Regular expression over initializer names; empty freezes none.
+  std::string freeze;
+  BackwardKind backward = BackwardKind::Auto;
+  std::string scan = "auto";
+
+  /// The backward passes that `backward` and `scan` ask for.
+  llvm::SmallVector<Variant> getVariants() const;
+};
+
+} // namespace bppsa
+
+#endif // BPPSA_PIPELINES_COMPILEOPTIONS_H

@@ -1,0 +1,33 @@
+//===- Training.h - from an imported graph to training functions -*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_PIPELINES_TRAINING_H
+#define BPPSA_PIPELINES_TRAINING_H
+
+#include "bppsa/Pipelines/CompileOptions.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+
+namespace bppsa {
+
+/// Marks the parameters of `@forward` whose names match `pattern` as frozen.
+/// Fails with a diagnostic where the pattern is no regular expression or
+/// matches nothing.
+llvm::LogicalResult freezeParameters(mlir::ModuleOp module, llvm::StringRef pattern);
+
+/// Adds `@loss`, and to `pm` everything that turns it into the training
+/// functions: `@step_<variant>`, `@grad_<variant>`, `@update` and `@sumsq`.
+/// The stages are separate so that a driver can stop after each.
+void buildLossPipeline(mlir::OpPassManager &pm, const TrainingOptions &options);
+void buildDifferentiationPipeline(mlir::OpPassManager &pm, const TrainingOptions &options);
+void buildScanPipeline(mlir::OpPassManager &pm, const TrainingOptions &options);
+
+/// Registers `bppsa-training-pipeline`, the three stages with default options.
+void registerTrainingPipelines();
+
+} // namespace bppsa
+
+#endif // BPPSA_PIPELINES_TRAINING_H

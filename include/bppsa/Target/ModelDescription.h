@@ -1,0 +1,39 @@
+//===- ModelDescription.h - what a program knows of its model ---*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_TARGET_MODELDESCRIPTION_H
+#define BPPSA_TARGET_MODELDESCRIPTION_H
+
+#include "bppsa/Import/ImportONNX.h"
+#include "bppsa/Pipelines/CompileOptions.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/JSON.h"
+
+namespace bppsa {
+
+/// One function of a compiled program.
+struct ExportedFunction {
+  /// Name in the function table, such as `step.sequential`.
+  std::string name;
+  /// Symbol in the module, such as `step_sequential`.
+  std::string symbol;
+  /// What each argument is, in order: `input:x`, `param:W`, `target`, `loss`, ...
+  llvm::SmallVector<std::string> arguments;
+};
+
+/// The functions of `module` that a program exports, with their arguments in
+/// the order that bufferization gives them: operands, then results.
+llvm::SmallVector<ExportedFunction> collectFunctions(mlir::ModuleOp module,
+                                                     const TrainingOptions &options);
+
+/// The JSON description that a compiled program carries (docs/Architecture.md).
+llvm::json::Value describeModel(mlir::ModuleOp module, const OnnxImage &image,
+                                llvm::StringRef sourceName, const TrainingOptions &options,
+                                llvm::ArrayRef<ExportedFunction> functions);
+
+} // namespace bppsa
+
+#endif // BPPSA_TARGET_MODELDESCRIPTION_H

@@ -1,0 +1,18 @@
+//===- CompileOptions.cpp - what a user asks the compiler for -------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Pipelines/CompileOptions.h"
+
+using namespace bppsa;
+
+llvm::SmallVector<Variant> TrainingOptions::getVariants() const {
+  llvm::SmallVector<Variant> variants;
+  if (backward != BackwardKind::Scan)
+    variants.push_back({"sequential", ""});
+  if (backward != BackwardKind::Sequential)
+    variants.push_back({"scan", scan});
+  return variants;
+}

@@ -1,0 +1,92 @@
+//===- Training.cpp - from an imported graph to training functions --------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Pipelines/Training.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Passes.h"
+#include "bppsa/Differentiation/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/Support/Regex.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+LogicalResult bppsa::freezeParameters(ModuleOp module, StringRef pattern) {
+  if (pattern.empty())
+    return success();
+  llvm::Regex regex(pattern);
+  std::string error;
+  if (!regex.isValid(error))
+    return module.emitError() << "--freeze needs a regular expression, found '" << pattern
+                              << "': " << error;
+  auto forward = module.lookupSymbol<func::FuncOp>("forward");
+  bool matched = false;
+  for (unsigned i = 0, e = forward.getNumArguments(); i < e; ++i) {
+    auto name = forward.getArgAttrOfType<StringAttr>(i, "bppsa.parameter");
+    if (!name || !regex.match(name.getValue()))
+      continue;
+    forward.setArgAttr(i, "bppsa.frozen", UnitAttr::get(module.getContext()));
+    matched = true;
+  }
+  if (!matched)
+    return module.emitError() << "--freeze='" << pattern
+                              << "' matches no float initializer of the model";
+  return success();
+}
+
+void bppsa::buildLossPipeline(OpPassManager &pm, const TrainingOptions &options) {
+  AddLossPassOptions loss;
+  loss.loss = options.loss;
+  loss.output = options.lossOn;
+  pm.addPass(createAddLossPass(loss));
+}
+
+/// Adds the pass that makes `@<name>_<variant>` from `@loss`.
+static void addDifferentiation(OpPassManager &pm, StringRef name, StringRef wrt) {
+  DifferentiatePassOptions differentiate;
+  differentiate.of = "loss";
+  differentiate.name = name.str();
+  differentiate.wrt = wrt.str();
+  pm.addPass(createDifferentiatePass(differentiate));
+}
+
+void bppsa::buildDifferentiationPipeline(OpPassManager &pm, const TrainingOptions &options) {
+  for (const Variant &variant : options.getVariants()) {
+    addDifferentiation(pm, "step_" + variant.name, "parameters");
+    addDifferentiation(pm, "grad_" + variant.name, "all");
+  }
+  BuildOptimizerPassOptions optimizer;
+  optimizer.optimizer = options.optimizer;
+  pm.addPass(createBuildOptimizerPass(optimizer));
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void bppsa::buildScanPipeline(OpPassManager &pm, const TrainingOptions &options) {
+  for (const Variant &variant : options.getVariants()) {
+    if (variant.plan.empty())
+      continue;
+    for (const char *function : {"step_", "grad_"}) {
+      ScanPassOptions scan;
+      scan.algorithm = variant.plan;
+      scan.function = function + variant.name;
+      pm.addPass(createScanPass(scan));
+    }
+  }
+}
+
+void bppsa::registerTrainingPipelines() {
+  PassPipelineRegistration<>(
+      "bppsa-training-pipeline",
+      "Adds loss, training functions and scans with the compiler's default options",
+      [](OpPassManager &pm) {
+        TrainingOptions options;
+        buildLossPipeline(pm, options);
+        buildDifferentiationPipeline(pm, options);
+        buildScanPipeline(pm, options);
+      });
+}

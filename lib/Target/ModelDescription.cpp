@@ -1,0 +1,269 @@
+//===- ModelDescription.cpp - what a program knows of its model -----------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Target/ModelDescription.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/AffineExpr.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace bppsa;
+namespace json = llvm::json;
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+/// The string attribute `name` of argument or result attributes, or null.
+static StringAttr getString(DictionaryAttr attributes, StringRef name) {
+  return attributes ? attributes.getAs<StringAttr>(name) : StringAttr();
+}
+
+/// The word of the binary interface for one argument or result.
+static std::string describeArgument(DictionaryAttr attributes, const llvm::StringSet<> &inputs) {
+  if (StringAttr name = getString(attributes, "bppsa.input"))
+    return "input:" + name.str();
+  if (StringAttr name = getString(attributes, "bppsa.parameter"))
+    return "param:" + name.str();
+  if (StringAttr name = getString(attributes, "bppsa.output"))
+    return "output:" + name.str();
+  if (StringAttr name = getString(attributes, "bppsa.gradient"))
+    return (inputs.contains(name.getValue()) ? "input_grad:" : "grad:") + name.str();
+  for (StringRef word : {"target", "loss", "correct"})
+    if (attributes && attributes.contains(("bppsa." + word).str()))
+      return word.str();
+  llvm_unreachable("an argument of an exported function has no role");
+}
+
+static ExportedFunction collectFunction(func::FuncOp function, StringRef name,
+                                        const llvm::StringSet<> &inputs) {
+  ExportedFunction exported{name.str(), function.getSymName().str(), {}};
+  for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
+    exported.arguments.push_back(describeArgument(function.getArgAttrDict(i), inputs));
+  for (unsigned i = 0, e = function.getNumResults(); i < e; ++i)
+    exported.arguments.push_back(describeArgument(function.getResultAttrDict(i), inputs));
+  return exported;
+}
+
+SmallVector<ExportedFunction> bppsa::collectFunctions(ModuleOp module,
+                                                      const TrainingOptions &options) {
+  auto forward = module.lookupSymbol<func::FuncOp>("forward");
+  llvm::StringSet<> inputs;
+  for (unsigned i = 0, e = forward.getNumArguments(); i < e; ++i)
+    if (StringAttr name = getString(forward.getArgAttrDict(i), "bppsa.input"))
+      inputs.insert(name.getValue());
+
+  SmallVector<ExportedFunction> functions;
+  auto add = [&](StringRef symbol, StringRef name) {
+    functions.push_back(collectFunction(module.lookupSymbol<func::FuncOp>(symbol), name, inputs));
+  };
+  add("forward", "infer");
+  add("loss", "eval");
+  for (const Variant &variant : options.getVariants()) {
+    add("step_" + variant.name, "step." + variant.name);
+    add("grad_" + variant.name, "grad." + variant.name);
+  }
+  functions.push_back(
+      {"update", "update", {"flat_params", "flat_grads", "flat_state0", "flat_state1", "hyper"}});
+  functions.push_back({"sumsq", "sumsq", {"flat_grads", "sumsq"}});
+  return functions;
+}
+
+//===----------------------------------------------------------------------===//
+// Arrays
+//===----------------------------------------------------------------------===//
+
+/// A size as JSON: an integer, a symbol's name, or [operator, left, right].
+static json::Value describeSize(AffineExpr size, ArrayRef<StringRef> symbols) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(size))
+    return constant.getValue();
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(size))
+    return symbols[symbol.getPosition()];
+  auto binary = cast<AffineBinaryOpExpr>(size);
+  const char *name = nullptr;
+  switch (size.getKind()) {
+  case AffineExprKind::Add:
+    name = "+";
+    break;
+  case AffineExprKind::Mul:
+    name = "*";
+    break;
+  case AffineExprKind::FloorDiv:
+    name = "floordiv";
+    break;
+  case AffineExprKind::CeilDiv:
+    name = "ceildiv";
+    break;
+  case AffineExprKind::Mod:
+    name = "mod";
+    break;
+  default:
+    llvm_unreachable("not a binary expression");
+  }
+  return json::Array{name, describeSize(binary.getLHS(), symbols),
+                     describeSize(binary.getRHS(), symbols)};
+}
+
+static StringRef getTypeName(Type type) {
+  if (type.isF32())
+    return "f32";
+  if (type.isInteger(64))
+    return "i64";
+  if (type.isInteger(32))
+    return "i32";
+  assert(type.isInteger(1) && "unexpected element type at the boundary");
+  return "bool";
+}
+
+static json::Value describeAxis(DictionaryAttr attributes, StringRef name) {
+  if (auto axis = attributes.getAs<IntegerAttr>(name))
+    return axis.getInt();
+  return nullptr;
+}
+
+static json::Array describeShape(DictionaryAttr attributes, ArrayRef<StringRef> symbols) {
+  json::Array shape;
+  for (AffineExpr size : attributes.getAs<AffineMapAttr>("bppsa.shape").getValue().getResults())
+    shape.push_back(describeSize(size, symbols));
+  return shape;
+}
+
+static json::Object describeArray(StringAttr name, Type type, DictionaryAttr attributes,
+                                  ArrayRef<StringRef> symbols) {
+  return json::Object{{"name", name.getValue()},
+                      {"dtype", getTypeName(cast<ShapedType>(type).getElementType())},
+                      {"shape", describeShape(attributes, symbols)},
+                      {"batch_axis", describeAxis(attributes, "bppsa.batch_axis")},
+                      {"time_axis", describeAxis(attributes, "bppsa.time_axis")}};
+}
+
+/// The array `target` of a data set: like the loss output, without its class
+/// axis where the target is a class index.
+static json::Value describeTarget(const json::Object &output, StringRef loss) {
+  if (loss == "none")
+    return nullptr;
+  json::Array shape = *output.getArray("shape");
+  json::Object target{{"dtype", "f32"}, {"batch_axis", *output.get("batch_axis")}};
+  if (loss == "cross-entropy" || loss == "nll") {
+    target["dtype"] = "i64";
+    target["classes"] = shape.back();
+    shape.pop_back();
+  }
+  target["shape"] = std::move(shape);
+  return target;
+}
+
+//===----------------------------------------------------------------------===//
+// Work
+//===----------------------------------------------------------------------===//
+
+/// Floating-point operations that a training step spends on one sample and
+/// step in its time loops and their leaves (a multiply-add counts as two).
+static int64_t countFlopsPerPosition(func::FuncOp step) {
+  int64_t flops = 0;
+  step.walk([&](Operation *op) {
+    if (auto matvec = dyn_cast<MatVecOp>(op)) {
+      flops += 2 * matvec.getMatrix().getType().getNumElements();
+    } else if (auto outer = dyn_cast<OuterSumOp>(op)) {
+      flops += 2 * cast<ShapedType>(op->getResult(0).getType()).getNumElements();
+    } else if (op->getParentOp() != step && op->getNumResults() == 1 &&
+               isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) &&
+               !op->hasTrait<OpTrait::ConstantLike>()) {
+      if (auto vector = dyn_cast<VectorType>(op->getResult(0).getType()))
+        flops += vector.getNumElements();
+    }
+  });
+  return flops;
+}
+
+//===----------------------------------------------------------------------===//
+// The whole description
+//===----------------------------------------------------------------------===//
+
+static json::Object describeHyperParameters(StringRef optimizer) {
+  json::Object hyper{
+      {"lr", 1e-3}, {"weight_decay", 0.0}, {"beta1", 0.9}, {"beta2", 0.999}, {"eps", 1e-8}};
+  if (optimizer == "adamw")
+    hyper["weight_decay"] = 1e-2;
+  if (optimizer == "rmsprop")
+    hyper["beta1"] = 0.99;
+  return hyper;
+}
+
+static int64_t getNumOptimizerStates(StringRef optimizer) {
+  if (optimizer == "sgd")
+    return 0;
+  return optimizer == "adam" || optimizer == "adamw" ? 2 : 1;
+}
+
+json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, StringRef sourceName,
+                                 const TrainingOptions &options,
+                                 ArrayRef<ExportedFunction> functions) {
+  auto forward = module.lookupSymbol<func::FuncOp>("forward");
+  SmallVector<StringRef> symbols;
+  for (Attribute symbol : module->getAttrOfType<ArrayAttr>("bppsa.symbols"))
+    symbols.push_back(cast<StringAttr>(symbol).getValue());
+
+  json::Array inputs, outputs, parameters, variants;
+  llvm::StringSet<> frozen;
+  for (unsigned i = 0, e = forward.getNumArguments(); i < e; ++i) {
+    DictionaryAttr attributes = forward.getArgAttrDict(i);
+    if (StringAttr name = getString(attributes, "bppsa.input")) {
+      Type type = forward.getArgumentTypes()[i];
+      json::Object input = describeArray(name, type, attributes, symbols);
+      input["gradient"] = isa<FloatType>(cast<ShapedType>(type).getElementType());
+      inputs.push_back(std::move(input));
+    } else if (attributes.contains("bppsa.frozen")) {
+      frozen.insert(getString(attributes, "bppsa.parameter").getValue());
+    }
+  }
+  json::Object lossOutput;
+  for (unsigned i = 0, e = forward.getNumResults(); i < e; ++i) {
+    DictionaryAttr attributes = forward.getResultAttrDict(i);
+    StringAttr name = getString(attributes, "bppsa.output");
+    json::Object output = describeArray(name, forward.getResultTypes()[i], attributes, symbols);
+    if (options.lossOn.empty() ? i == 0 : name == options.lossOn)
+      lossOutput = output;
+    outputs.push_back(std::move(output));
+  }
+  for (const OnnxImage::Parameter &parameter : image.parameters)
+    parameters.push_back(json::Object{{"name", parameter.name},
+                                      {"shape", json::Array(parameter.shape)},
+                                      {"trained", !frozen.contains(parameter.name)},
+                                      {"offset", static_cast<int64_t>(parameter.offset)},
+                                      {"stride", static_cast<int64_t>(parameter.stride)}});
+  for (const Variant &variant : options.getVariants()) {
+    json::Object object{{"name", variant.name}, {"backward", variant.name}};
+    if (!variant.plan.empty())
+      object["plan"] = variant.plan;
+    variants.push_back(std::move(object));
+  }
+  json::Object table;
+  for (const ExportedFunction &function : functions)
+    table[function.name] = json::Array(function.arguments);
+
+  std::string firstStep = "step_" + options.getVariants().front().name;
+  StringRef lossOn = *lossOutput.getString("name");
+  return json::Object{
+      {"format", 1},
+      {"version", BPPSA_VERSION},
+      {"source", sourceName},
+      {"target", "cpu"},
+      {"loss", options.loss},
+      {"loss_on", lossOn.str()},
+      {"optimizer", options.optimizer},
+      {"symbols", json::Array(symbols)},
+      {"inputs", std::move(inputs)},
+      {"outputs", std::move(outputs)},
+      {"target_array", describeTarget(lossOutput, options.loss)},
+      {"parameters", std::move(parameters)},
+      {"variants", std::move(variants)},
+      {"optimizer_states", getNumOptimizerStates(options.optimizer)},
+      {"hyper", describeHyperParameters(options.optimizer)},
+      {"flops_per_position", countFlopsPerPosition(module.lookupSymbol<func::FuncOp>(firstStep))},
+      {"functions", std::move(table)}};
+}

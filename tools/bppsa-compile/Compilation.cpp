@@ -1,0 +1,251 @@
+//===- Compilation.cpp - one run of the compiler --------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Compilation.h"
+#include "bppsa/Import/ImportONNX.h"
+#include "bppsa/Pipelines/CPULowering.h"
+#include "bppsa/Pipelines/Training.h"
+#include "bppsa/Target/Link.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Threading.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+StringRef bppsa::getPhaseName(Phase phase) {
+  static const char *const names[] = {"import", "loss", "differentiate", "scan", "lower", "end"};
+  return names[static_cast<unsigned>(phase)];
+}
+
+LogicalResult Compilation::fail(const Twine &message) {
+  return emitError(FileLineColLoc::get(&context, options.input, 0, 0)) << message;
+}
+
+LogicalResult Compilation::run() {
+  std::string error;
+  FailureOr<SmallVector<CPUTarget>> selected = selectCPUTargets(options.mcpu, error);
+  if (failed(selected))
+    return fail(error);
+  targets = *selected;
+  if (failed(import()) || failed(runFrontend()))
+    return failure();
+  if (options.stopAfter < Phase::Lower ||
+      (options.emit == EmitKind::MLIR && options.stopAfter == Phase::End))
+    return writeOutput([&](llvm::raw_ostream &os) { module->print(os); });
+  return lowerAndEmit();
+}
+
+//===----------------------------------------------------------------------===//
+// Front end
+//===----------------------------------------------------------------------===//
+
+LogicalResult Compilation::import() {
+  FailureOr<ImportOptions> importOptions = parseImportOptions();
+  if (failed(importOptions))
+    return failure();
+  FailureOr<OwningOpRef<ModuleOp>> imported = importONNX(options.input, &context, *importOptions);
+  if (failed(imported))
+    return failure();
+  FailureOr<OnnxImage> loaded = loadOnnxImage(options.input, &context);
+  if (failed(loaded))
+    return failure();
+  module = std::move(*imported);
+  image = std::move(*loaded);
+  if (failed(freezeParameters(*module, options.training.freeze)) || failed(checkLossOutput()))
+    return failure();
+  return dump(*module, "import");
+}
+
+/// Reads every `--batch-axis=NAME:AXIS`.
+FailureOr<ImportOptions> Compilation::parseImportOptions() {
+  ImportOptions importOptions;
+  for (StringRef text : options.batchAxes) {
+    auto [name, axisText] = text.rsplit(':');
+    unsigned axis;
+    if (axisText.getAsInteger(10, axis))
+      return FailureOr<ImportOptions>(fail("--batch-axis needs NAME:AXIS, found '" + text + "'"));
+    importOptions.batchAxes[name] = axis;
+  }
+  return importOptions;
+}
+
+/// `--loss-on` must name a float output of the graph.
+LogicalResult Compilation::checkLossOutput() {
+  if (options.training.lossOn.empty())
+    return success();
+  auto forward = module->lookupSymbol<func::FuncOp>("forward");
+  std::string names;
+  for (unsigned i = 0, e = forward.getNumResults(); i < e; ++i) {
+    StringRef name = forward.getResultAttrOfType<StringAttr>(i, "bppsa.output").getValue();
+    if (name == options.training.lossOn)
+      return success();
+    names += (i ? ", " : "") + name.str();
+  }
+  return fail("--loss-on='" + options.training.lossOn + "' is no graph output; the outputs are " +
+              names);
+}
+
+LogicalResult Compilation::runPhase(StringRef name, function_ref<void(OpPassManager &)> build,
+                                    ModuleOp target) {
+  PassManager pm(&context);
+  if (failed(applyPassManagerCLOptions(pm)))
+    return failure();
+  build(pm);
+  if (failed(pm.run(target)))
+    return failure();
+  return dump(target, name);
+}
+
+LogicalResult Compilation::runFrontend() {
+  using Builder = void (*)(OpPassManager &, const TrainingOptions &);
+  const std::pair<Phase, Builder> stages[] = {
+      {Phase::Loss, buildLossPipeline},
+      {Phase::Differentiate, buildDifferentiationPipeline},
+      {Phase::Scan, buildScanPipeline}};
+  for (auto [phase, build] : stages) {
+    if (options.stopAfter < phase)
+      return success();
+    auto buildStage = [&, build = build](OpPassManager &pm) { build(pm, options.training); };
+    if (failed(runPhase(getPhaseName(phase), buildStage, *module)))
+      return failure();
+  }
+  return success();
+}
+
+/// Writes the IR after a phase where `--dump-phases-to` asks for it.
+LogicalResult Compilation::dump(ModuleOp target, StringRef phase) {
+  if (options.dumpDirectory.empty())
+    return success();
+  if (std::error_code code = llvm::sys::fs::create_directories(options.dumpDirectory))
+    return fail("cannot create " + options.dumpDirectory + ": " + code.message());
+  llvm::SmallString<128> path(options.dumpDirectory);
+  llvm::sys::path::append(path, phase + ".mlir");
+  std::error_code code;
+  llvm::raw_fd_ostream stream(path, code);
+  if (code)
+    return fail("cannot write " + path + ": " + code.message());
+  target.print(stream);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Code
+//===----------------------------------------------------------------------===//
+
+LogicalResult Compilation::lowerAndEmit() {
+  functions = collectFunctions(*module, options.training);
+  if (options.stopAfter == Phase::Lower || options.emit == EmitKind::LLVM ||
+      options.emit == EmitKind::Assembly)
+    return emitText();
+  return emitObjects();
+}
+
+LogicalResult Compilation::lowerFor(const CPUTarget &target, OwningOpRef<ModuleOp> &lowered) {
+  lowered = module->clone();
+  CPULoweringOptions lowering;
+  lowering.registers = target.registers;
+  lowering.vectorBits = target.vectorBits;
+  return runPhase(
+      "lower." + target.isa, [&](OpPassManager &pm) { buildCPULoweringPipeline(pm, lowering); },
+      *lowered);
+}
+
+/// Emits text for one instruction set: the widest of the program.
+LogicalResult Compilation::emitText() {
+  const CPUTarget &target = targets.back();
+  OwningOpRef<ModuleOp> lowered;
+  if (failed(lowerFor(target, lowered)))
+    return failure();
+  if (options.stopAfter == Phase::Lower)
+    return writeOutput([&](llvm::raw_ostream &os) { lowered->print(os); });
+  llvm::LLVMContext llvmContext;
+  std::unique_ptr<llvm::Module> code =
+      translateForCPU(*lowered, llvmContext, target, functions, options.optLevel);
+  if (!code)
+    return failure();
+  if (options.emit == EmitKind::LLVM)
+    return writeOutput([&](llvm::raw_ostream &os) { code->print(os, nullptr); });
+  std::string error, temporary = options.output + ".tmp";
+  llvm::FileRemover remove(temporary);
+  if (failed(emitCPUCode(*code, target.cpu, options.optLevel, /*assembly=*/true, temporary, error)))
+    return fail(error);
+  if (std::error_code renamed = llvm::sys::fs::rename(temporary, options.output))
+    return fail("cannot write " + options.output + ": " + renamed.message());
+  return success();
+}
+
+LogicalResult Compilation::emitTarget(const CPUTarget &target, StringRef objectPath) {
+  OwningOpRef<ModuleOp> lowered;
+  if (failed(lowerFor(target, lowered)))
+    return failure();
+  llvm::LLVMContext llvmContext;
+  std::unique_ptr<llvm::Module> code =
+      translateForCPU(*lowered, llvmContext, target, functions, options.optLevel);
+  std::string error;
+  if (!code)
+    return failure();
+  if (failed(
+          emitCPUCode(*code, target.cpu, options.optLevel, /*assembly=*/false, objectPath, error)))
+    return fail(error);
+  return success();
+}
+
+LogicalResult Compilation::emitObjects() {
+  llvm::SmallString<128> directory;
+  if (std::error_code code = llvm::sys::fs::createUniqueDirectory("bppsa-compile", directory))
+    return fail("cannot create a temporary directory: " + code.message());
+  llvm::scope_exit removeDirectory([&] { llvm::sys::fs::remove_directories(directory); });
+
+  SmallVector<std::string> objects;
+  for (const CPUTarget &target : targets)
+    objects.push_back((directory + "/" + target.isa + ".o").str());
+  auto emitOne = [&](auto job) { return emitTarget(std::get<0>(job), std::get<1>(job)); };
+  if (failed(failableParallelForEach(&context, llvm::zip(targets, objects), emitOne)))
+    return failure();
+  std::string json, error;
+  llvm::raw_string_ostream(json) << describeModel(
+      *module, image, llvm::sys::path::filename(options.input), options.training, functions);
+  llvm::LLVMContext llvmContext;
+  std::unique_ptr<llvm::Module> table =
+      buildTableModule(llvmContext, json, image.bytes, targets, functions);
+  objects.push_back((directory + "/table.o").str());
+  if (failed(emitCPUCode(*table, targets.front().cpu, options.optLevel, /*assembly=*/false,
+                         objects.back(), error)))
+    return fail(error);
+
+  LinkKind kind = options.emit == EmitKind::Executable ? LinkKind::Executable
+                  : options.emit == EmitKind::Shared   ? LinkKind::Shared
+                                                       : LinkKind::Relocatable;
+  std::string temporary =
+      options.output + ".tmp" + std::to_string(llvm::sys::Process::getProcessId());
+  llvm::FileRemover removeTemporary(temporary);
+  if (failed(linkProgram(kind, objects, temporary, options.compilerPath, error)))
+    return fail(error);
+  if (std::error_code code = llvm::sys::fs::rename(temporary, options.output))
+    return fail("cannot write " + options.output + ": " + code.message());
+  return success();
+}
+
+/// Writes a text output whole or not at all; `-` is the standard output.
+LogicalResult Compilation::writeOutput(function_ref<void(llvm::raw_ostream &)> print) {
+  if (options.output == "-") {
+    print(llvm::outs());
+    return success();
+  }
+  llvm::Error error = llvm::writeToOutput(options.output, [&](llvm::raw_ostream &os) {
+    print(os);
+    return llvm::Error::success();
+  });
+  if (error)
+    return fail("cannot write " + options.output + ": " + llvm::toString(std::move(error)));
+  return success();
+}

@@ -1,0 +1,73 @@
+//===- Compilation.h - one run of the compiler ------------------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_TOOLS_BPPSA_COMPILE_COMPILATION_H
+#define BPPSA_TOOLS_BPPSA_COMPILE_COMPILATION_H
+
+#include "bppsa/Pipelines/CompileOptions.h"
+#include "bppsa/Target/CPUObject.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Pass/PassManager.h"
+
+namespace bppsa {
+
+/// What the driver writes.
+enum class EmitKind { Executable, Shared, Object, MLIR, LLVM, Assembly };
+
+/// The phases of a compilation, in order. A run can stop after any of them.
+enum class Phase { Import, Loss, Differentiate, Scan, Lower, End };
+
+/// The command line of one run.
+struct DriverOptions {
+  std::string input, output, compilerPath;
+  TrainingOptions training;
+  EmitKind emit = EmitKind::Executable;
+  Phase stopAfter = Phase::End;
+  std::string dumpDirectory, mcpu;
+  llvm::SmallVector<std::string> batchAxes;
+  unsigned optLevel = 3;
+};
+
+/// Runs one compilation and writes its output file. Every failure has been
+/// reported as one diagnostic when this returns.
+class Compilation {
+public:
+  Compilation(mlir::MLIRContext &context, const DriverOptions &options)
+      : context(context), options(options) {}
+
+  llvm::LogicalResult run();
+
+private:
+  llvm::LogicalResult import();
+  mlir::FailureOr<ImportOptions> parseImportOptions();
+  llvm::LogicalResult checkLossOutput();
+  llvm::LogicalResult runFrontend();
+  llvm::LogicalResult runPhase(llvm::StringRef name, llvm::function_ref<void(mlir::OpPassManager &)> build,
+                               mlir::ModuleOp target);
+  llvm::LogicalResult dump(mlir::ModuleOp target, llvm::StringRef phase);
+  llvm::LogicalResult lowerAndEmit();
+  llvm::LogicalResult lowerFor(const CPUTarget &target, mlir::OwningOpRef<mlir::ModuleOp> &lowered);
+  llvm::LogicalResult emitTarget(const CPUTarget &target, llvm::StringRef objectPath);
+  llvm::LogicalResult emitText();
+  llvm::LogicalResult emitObjects();
+  llvm::LogicalResult writeOutput(llvm::function_ref<void(llvm::raw_ostream &)> print);
+  llvm::LogicalResult fail(const llvm::Twine &message);
+
+  mlir::MLIRContext &context;
+  const DriverOptions &options;
+  OnnxImage image;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  llvm::SmallVector<CPUTarget> targets;
+  llvm::SmallVector<ExportedFunction> functions;
+};
+
+/// The name of a phase on the command line.
+llvm::StringRef getPhaseName(Phase phase);
+
+} // namespace bppsa
+
+#endif // BPPSA_TOOLS_BPPSA_COMPILE_COMPILATION_H
