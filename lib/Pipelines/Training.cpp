@@ -39,19 +39,19 @@ LogicalResult bppsa::freezeParameters(ModuleOp module, StringRef pattern) {
 }
 
 void bppsa::buildLossPipeline(OpPassManager &pm, const TrainingOptions &options) {
-  AddLossPassOptions loss;
+  AddLossOptions loss;
   loss.loss = options.loss;
   loss.output = options.lossOn;
-  pm.addPass(createAddLossPass(loss));
+  pm.addPass(createAddLoss(loss));
 }
 
 /// Adds the pass that makes `@<name>_<variant>` from `@loss`.
 static void addDifferentiation(OpPassManager &pm, StringRef name, StringRef wrt) {
-  DifferentiatePassOptions differentiate;
+  DifferentiateOptions differentiate;
   differentiate.of = "loss";
   differentiate.name = name.str();
   differentiate.wrt = wrt.str();
-  pm.addPass(createDifferentiatePass(differentiate));
+  pm.addPass(createDifferentiate(differentiate));
 }
 
 void bppsa::buildDifferentiationPipeline(OpPassManager &pm, const TrainingOptions &options) {
@@ -59,9 +59,9 @@ void bppsa::buildDifferentiationPipeline(OpPassManager &pm, const TrainingOption
     addDifferentiation(pm, "step_" + variant.name, "parameters");
     addDifferentiation(pm, "grad_" + variant.name, "all");
   }
-  BuildOptimizerPassOptions optimizer;
+  BuildOptimizerOptions optimizer;
   optimizer.optimizer = options.optimizer;
-  pm.addPass(createBuildOptimizerPass(optimizer));
+  pm.addPass(createBuildOptimizer(optimizer));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }
@@ -71,10 +71,10 @@ void bppsa::buildScanPipeline(OpPassManager &pm, const TrainingOptions &options)
     if (variant.plan.empty())
       continue;
     for (const char *function : {"step_", "grad_"}) {
-      ScanPassOptions scan;
+      ScanOptions scan;
       scan.algorithm = variant.plan;
       scan.function = function + variant.name;
-      pm.addPass(createScanPass(scan));
+      pm.addPass(createScan(scan));
     }
   }
 }

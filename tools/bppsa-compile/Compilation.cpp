@@ -152,8 +152,7 @@ LogicalResult Compilation::lowerAndEmit() {
 LogicalResult Compilation::lowerFor(const CPUTarget &target, OwningOpRef<ModuleOp> &lowered) {
   lowered = module->clone();
   CPULoweringOptions lowering;
-  lowering.registers = target.registers;
-  lowering.vectorBits = target.vectorBits;
+  lowering.registers = target.registers * target.vectorBits / (lowering.lanes * 32);
   return runPhase(
       "lower." + target.isa, [&](OpPassManager &pm) { buildCPULoweringPipeline(pm, lowering); },
       *lowered);
