@@ -1,0 +1,81 @@
+"""The compiler's IR, run in float64 by the reference interpreter, against JAX in float64.
+
+Both sides are exact but for rounding in double precision, so a wrong term of any size shows. What
+is run is the IR after differentiation (`bppsa.chain`) and after planning (`bppsa.scan`).
+"""
+
+import re
+
+import harness
+import models
+import numpy as np
+import pytest
+import references
+import specs
+
+SIZES = {"T": 6, "B": 3}
+ROLES = re.compile(r"bppsa\.(input|parameter|gradient|target|loss|correct)\b(?: = \"([^\"]*)\")?")
+
+
+def signature(text, function):
+    """The roles of the arguments and results of a function, in order: [(kind, name)]."""
+    (line,) = re.findall(rf"^ *func\.func @{function}\((.*)\{{$", text, re.M)
+    arguments, _, results = line.partition(") -> ")
+    return ROLES.findall(arguments), ROLES.findall(results)
+
+
+def interpret(tmp_path, model, arrays, function, *options):
+    """Results of a function of the emitted IR by the names that the trainer uses."""
+    interpreter = harness.require_tool("bppsa-interpret")
+    compiler = harness.require_tool("bppsa-compile")
+    source, ir = tmp_path / "model.onnx", tmp_path / "model.mlir"
+    source.write_bytes(model.SerializeToString())
+    command = [compiler, source, "--emit=mlir", f"--loss={specs.LOSS}", "-o", ir, *options]
+    harness.check_succeeded(harness.run(*command))
+
+    roles, results = signature(ir.read_text(), function)
+    parameters = {t.name: models.numpy_helper.to_array(t) for t in model.graph.initializer}
+    values = {"target": arrays["target"]}
+    values.update(parameters | arrays)
+    given = {
+        f"arg{i}": values["target" if kind == "target" else name]
+        for i, (kind, name) in enumerate(roles)
+    }
+    np.savez(tmp_path / "in.npz", **given)
+    found = tmp_path / "out.npz"
+    run = harness.run(
+        interpreter, ir, f"--function={function}", "--inputs", tmp_path / "in.npz", "--outputs", found
+    )
+    harness.check_succeeded(run)
+    with np.load(found) as loaded:
+        return {
+            "loss" if kind == "loss" else name: loaded[f"res{i}"]
+            for i, (kind, name) in enumerate(results)
+        }
+
+
+def check(found, exact):
+    assert set(found) <= set(exact)
+    for name, value in found.items():
+        np.testing.assert_allclose(value, exact[name], rtol=1e-9, atol=1e-12, err_msg=name)
+
+
+@pytest.mark.parametrize("spec", specs.feature_specs(), ids=specs.identifier)
+def test_differentiated_graph(spec, tmp_path):
+    model = models.build(spec)
+    arrays = models.data(model, SIZES, specs.LOSS)
+    exact, _ = references.gradients(model, arrays, specs.LOSS)
+    options = ["--compile-to=differentiate", "--backward=sequential"]
+    found = interpret(tmp_path, model, arrays, "grad_sequential", *options)
+    assert set(found) == set(exact)
+    check(found, exact)
+
+
+@pytest.mark.parametrize("plan", ["linear", "blelloch", "hybrid:1", "hybrid:3", "chunked:1", "chunked:4", "chunked:9"])
+@pytest.mark.parametrize("cell", ["RNN", "GRU", "LSTM"])
+def test_scan(cell, plan, tmp_path):
+    model = models.build(models.Spec(cell, direction="bidirectional", head="steps"))
+    arrays = models.data(model, {"T": 11, "B": 2}, specs.LOSS)
+    exact, _ = references.gradients(model, arrays, specs.LOSS)
+    options = ["--compile-to=scan", "--backward=scan", f"--scan={plan}"]
+    check(interpret(tmp_path, model, arrays, "grad_scan", *options), exact)
