@@ -23,7 +23,7 @@ class Spec:
     linear_before_reset: int = 0
     activations: tuple = ()
     bias: bool = True
-    initial: str = "absent"  # absent | input | parameter | constant (an int-shaped zero fill)
+    initial: str = "absent"  # absent | input | parameter (one row, expanded) | constant (zeros)
     weights_as_inputs: bool = False
     layers: int = 1
     head: str = "last"  # last: classifier on Y_h | steps: on every step of Y | none: Y itself | cell: on Y_c
@@ -126,15 +126,17 @@ def recurrent_layer(builder, spec, rng, x, index, features, dims):
             if spec.initial == "input":
                 initial.append(builder.input(name, shape))
                 continue
-            # One row per direction, expanded to the batch inside the graph.
-            one = [1 if d == batch else d for d in shape]
-            value = rng.standard_normal(one) if spec.initial == "parameter" else np.zeros(one)
-            row = builder.parameter(name, value)
+            # The batch size is read off the input, as exporters do.
             sizes = builder.add("Shape", [x])
             axis = 0 if spec.layout == 1 else 1
             count = builder.add("Gather", [sizes, builder.constant([axis])])
             full = [builder.constant([d]) if d != batch else count for d in shape]
-            initial.append(builder.add("Expand", [row, builder.add("Concat", full, axis=0)]))
+            full = builder.add("Concat", full, axis=0)
+            if spec.initial == "constant":
+                initial.append(builder.add("ConstantOfShape", [full]))
+            else:
+                row = rng.standard_normal([1 if d == batch else d for d in shape])
+                initial.append(builder.add("Expand", [builder.parameter(name, row), full]))
 
     attrs = {"hidden_size": spec.hidden, "direction": spec.direction}
     if spec.layout:

@@ -15,6 +15,7 @@ def feature_specs():
             Spec(cell, bias=False),
             Spec(cell, initial="input"),
             Spec(cell, initial="parameter"),
+            Spec(cell, initial="constant", layers=2),
             Spec(cell, initial="input", layout=1, direction="bidirectional"),
             Spec(cell, initial="parameter", layout=1, direction="reverse"),
             Spec(cell, weights_as_inputs=True),
