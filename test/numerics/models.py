@@ -46,8 +46,8 @@ class Spec:
             value = getattr(self, field.name)
             if field.name != "cell" and value != getattr(default, field.name):
                 text = "-".join(value) if isinstance(value, tuple) else str(value)
-                words.append(f"{field.name}={text}")
-        return ",".join(words)
+                words.append(f"{field.name}:{text}")
+        return "-".join(words)
 
 
 class GraphBuilder:
