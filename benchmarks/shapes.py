@@ -1,0 +1,96 @@
+# Part of the bppsa project, under the MIT License.
+"""What is measured: the grid of shapes, and the bars that a release has to meet."""
+
+from dataclasses import dataclass
+
+CLASSES = 10
+CELLS = ("rnn", "gru", "lstm")
+GATES = {"rnn": 1, "gru": 3, "lstm": 4}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One recurrent layer with a classifier of CLASSES outputs on its last state."""
+
+    cell: str
+    hidden: int
+    features: int
+    batch: int
+    steps: int
+
+    def __str__(self):
+        return f"{self.cell.upper()} H={self.hidden} I={self.features} B={self.batch} T={self.steps}"
+
+    def flops(self):
+        """Multiply-adds of one training step counted as two: forward, chain and weight gradients."""
+        inner = GATES[self.cell] * self.hidden
+        return 2 * self.steps * self.batch * inner * (3 * self.hidden + 2 * self.features)
+
+
+@dataclass(frozen=True)
+class Bar:
+    """Our whole training step is at least `ratio` times as fast as `peer` on one thread."""
+
+    shape: Shape
+    peer: str
+    ratio: float
+    source: str
+
+    def __str__(self):
+        return f"{self.shape}: >= {self.ratio:g}x {self.peer}"
+
+
+def features_of(cell, hidden):
+    """Input features used with a hidden size: the paper's at 20, round numbers above."""
+    if hidden <= 20:
+        return 1 if cell == "rnn" else 12
+    return 256 if hidden == 256 else 64
+
+
+def grid(cells=CELLS, hidden=(20, 64, 128, 256), batch=(1, 16, 64), steps=(100, 1000, 10000)):
+    return [
+        Shape(cell, h, features_of(cell, h), b, t) for cell in cells for h in hidden for b in batch for t in steps
+    ]
+
+
+QUICK = [
+    Shape("rnn", 20, 1, 16, 1000),
+    Shape("gru", 20, 12, 16, 1000),
+    Shape("lstm", 20, 12, 16, 1000),
+    Shape("rnn", 20, 1, 1, 1000),
+    Shape("gru", 64, 64, 16, 100),
+]
+
+SMOKE = [Shape("rnn", 4, 1, 1, 5), Shape("gru", 4, 3, 16, 5), Shape("lstm", 4, 3, 1, 5)]
+
+_RNN20, _GRU20 = Shape("rnn", 20, 1, 16, 1000), Shape("gru", 20, 12, 16, 1000)
+_LSTM20 = Shape("lstm", 20, 12, 16, 1000)
+_RNN128, _GRU128 = Shape("rnn", 128, 64, 16, 1000), Shape("gru", 128, 64, 16, 1000)
+_LSTM128, _GRU256 = Shape("lstm", 128, 64, 16, 1000), Shape("gru", 256, 256, 64, 300)
+
+# "slice" bars have to hold for the first release on the CPU; "design" bars are where the project is headed.
+BARS = [
+    Bar(_RNN20, "pytorch", 30, "slice"),
+    Bar(_RNN20, "jax", 5, "slice"),
+    Bar(_GRU20, "pytorch", 30, "slice"),
+    Bar(_GRU20, "jax", 5, "slice"),
+    Bar(_GRU128, "pytorch", 4, "slice"),
+    Bar(_GRU128, "jax", 2, "slice"),
+    Bar(_RNN20, "pytorch", 50, "design"),
+    Bar(_RNN20, "jax", 7, "design"),
+    Bar(_GRU20, "pytorch", 50, "design"),
+    Bar(_GRU20, "jax", 7, "design"),
+    Bar(_LSTM20, "pytorch", 8, "design"),
+    Bar(_LSTM20, "jax", 7, "design"),
+    Bar(Shape("rnn", 20, 1, 1, 1000), "jax", 3, "design"),
+    Bar(Shape("gru", 20, 12, 1, 1000), "jax", 3, "design"),
+    Bar(_RNN128, "jax", 3, "design"),
+    Bar(_GRU128, "pytorch", 7, "design"),
+    Bar(_GRU128, "jax", 3, "design"),
+    Bar(_LSTM128, "pytorch", 6, "design"),
+    Bar(_LSTM128, "jax", 3, "design"),
+    Bar(_GRU256, "jax", 2, "design"),
+]
+
+COMPILE_SECONDS = 5.0
+START_SECONDS = 0.05

@@ -1,0 +1,26 @@
+# Part of the bppsa project, under the MIT License.
+"""The loop of a worker process that measures one peer.
+
+A worker reads one JSON object a line, `{"cell", "hidden", "features", "batch", "steps", "repeat"}`, and answers each
+with one: the medians `forward_us`, `backward_us`, `update_us`, `step_us` and the `variant` measured, or `error`.
+It stays alive between requests, so that what the peer compiles for a shape is compiled once.
+"""
+
+import json
+import sys
+import traceback
+
+
+def serve(versions, measure):
+    """Announces `versions` (a dictionary), then answers requests with measure(request)."""
+    # Peers print to stdout as they like; the answers go to a copy of it.
+    answers = sys.stdout
+    sys.stdout = sys.stderr
+    print(json.dumps({"ready": versions}), file=answers, flush=True)
+    for line in sys.stdin:
+        try:
+            answer = measure(json.loads(line))
+        except Exception as error:  # one shape that fails must not end the run
+            traceback.print_exc()
+            answer = {"error": f"{type(error).__name__}: {error}".splitlines()[0][:300]}
+        print(json.dumps(answer), file=answers, flush=True)

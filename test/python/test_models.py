@@ -1,0 +1,65 @@
+# Part of the bppsa project, under the MIT License.
+"""The committed example models: complete, openable, as described, and as their scripts make them."""
+
+import pathlib
+
+import pytest
+
+from bppsa.models import __main__ as command
+
+onnx = pytest.importorskip("onnx")
+onnxruntime = pytest.importorskip("onnxruntime")
+
+import numpy as np
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
+
+
+def test_every_example_is_made_by_a_script():
+    assert {path.stem for path in EXAMPLES.glob("*.onnx")} == set(command.MAKERS)
+
+
+@pytest.mark.parametrize("name", command.MAKERS)
+def test_example_passes_the_checker_and_runs(name):
+    model = onnx.load(EXAMPLES / f"{name}.onnx")
+    onnx.checker.check_model(model, full_check=True)
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    (given,) = session.get_inputs()
+    size = {"T": 6, "B": 3}
+    x = np.random.default_rng(1).standard_normal([size.get(d, d) for d in given.shape]).astype(np.float32)
+    for output, value in zip(session.get_outputs(), session.run(None, {"x": x})):
+        assert list(value.shape) == [size.get(d, d) for d in output.shape]
+        assert np.all(np.isfinite(value)) and np.ptp(value) > 0
+
+
+@pytest.mark.parametrize("name", command.MAKERS)
+def test_example_says_nothing_about_the_machine_that_made_it(name):
+    data = (EXAMPLES / f"{name}.onnx").read_bytes()
+    for trace in (b"/home", b"/tmp", b"/root", b"site-packages", b".py"):
+        assert trace not in data
+
+
+@pytest.mark.parametrize("name", [name for name, maker in command.MAKERS.items() if maker == "keras"])
+def test_keras_scripts_make_the_committed_file(tmp_path, name):
+    assert command.main([name, "--out", str(tmp_path)]) == 0
+    assert (tmp_path / f"{name}.onnx").read_bytes() == (EXAMPLES / f"{name}.onnx").read_bytes()
+
+
+@pytest.mark.parametrize("name", [name for name, maker in command.MAKERS.items() if maker == "pytorch"])
+def test_pytorch_modules_agree_with_the_committed_file(name):
+    torch = pytest.importorskip("torch")
+    from bppsa.models import pytorch
+
+    example = pytorch.EXAMPLES[name]
+    x = pytorch._sample(example, steps=9, batch=2, seed=1)
+    with torch.no_grad():
+        expected = pytorch.build(example)(x).numpy()
+    session = onnxruntime.InferenceSession((EXAMPLES / f"{name}.onnx").read_bytes())
+    (found,) = session.run(None, {"x": x.numpy()})
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=2e-6)
+
+
+def test_unknown_name_is_refused(capsys):
+    with pytest.raises(SystemExit) as stop:
+        command.main(["no_such_model"])
+    assert stop.value.code == 2 and "no_such_model" in capsys.readouterr().err
