@@ -1,0 +1,25 @@
+"""Compile time and the size of the program do not depend on the sequence length."""
+
+import time
+
+import harness
+import models
+import pytest
+
+
+def compile_fixed(tmp_path, length, cell):
+    source, output = tmp_path / f"{length}.onnx", tmp_path / f"{length}"
+    model = models.build(models.Spec(cell, fixed_time=length, hidden=20))
+    source.write_bytes(model.SerializeToString())
+    compiler = harness.require_tool("bppsa-compile")
+    start = time.monotonic()
+    harness.check_succeeded(harness.run(compiler, source, "-o", output))
+    return time.monotonic() - start, output.stat().st_size
+
+
+@pytest.mark.parametrize("cell", models.GATES)
+def test_length_does_not_matter(tmp_path, cell):
+    short_time, short_size = compile_fixed(tmp_path, 3, cell)
+    long_time, long_size = compile_fixed(tmp_path, 30000, cell)
+    assert abs(long_size - short_size) <= 4096
+    assert long_time <= 1.5 * short_time + 1.0

@@ -1,0 +1,120 @@
+"""What bppsa-compile offers besides a program: usage errors, listings, IR, assembly, objects."""
+
+import harness
+import models
+import pytest
+
+
+@pytest.fixture
+def source(tmp_path):
+    path = tmp_path / "model.onnx"
+    path.write_bytes(models.build(models.Spec("GRU")).SerializeToString())
+    return path
+
+
+@pytest.fixture
+def compiler():
+    return harness.require_tool("bppsa-compile")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--frobnicate"],
+        ["--loss=frobnicate"],
+        ["--optimizer=frobnicate"],
+        ["--backward=frobnicate"],
+        ["--scan=frobnicate"],
+        ["--scan=chunked:0"],
+        ["--scan=chunked"],
+        ["--scan=hybrid:-1"],
+        ["--emit=frobnicate"],
+        ["--compile-to=frobnicate"],
+        ["--target=frobnicate"],
+        ["-O7"],
+        ["--emulate"],
+    ],
+    ids=lambda options: options[0],
+)
+def test_wrong_usage(compiler, source, tmp_path, options):
+    result = harness.run(compiler, source, "-o", tmp_path / "out", *options)
+    assert result.returncode == 2, result.stderr
+    assert result.stderr.strip()
+    assert not (tmp_path / "out").exists()
+
+
+def test_no_arguments(compiler):
+    assert harness.run(compiler).returncode == 2
+
+
+def test_model_without_output(compiler, source):
+    assert harness.run(compiler, source).returncode == 2
+
+
+def test_version(compiler):
+    result = harness.check_succeeded(harness.run(compiler, "--version"))
+    assert "bppsa 0.1.0" in result.stdout
+    assert "22.1" in result.stdout
+
+
+def test_help(compiler):
+    result = harness.check_succeeded(harness.run(compiler, "--help"))
+    for option in ("--loss", "--optimizer", "--scan", "--backward", "--emit", "--freeze"):
+        assert option in result.stdout
+
+
+def test_list_targets(compiler):
+    result = harness.check_succeeded(harness.run(compiler, "--list-targets"))
+    assert "cpu" in result.stdout
+    assert "x86-64-v4" in result.stdout
+
+
+def test_list_support(compiler):
+    result = harness.check_succeeded(harness.run(compiler, "--list-support"))
+    for op in ("RNN", "GRU", "LSTM", "MatMul", "LayerNormalization", "ConstantOfShape"):
+        assert op in result.stdout
+
+
+@pytest.mark.parametrize("phase", ["import", "loss", "differentiate", "scan"])
+def test_compile_to_gives_ir_that_round_trips(compiler, source, tmp_path, phase):
+    ir = tmp_path / "out.mlir"
+    command = [compiler, source, "--emit=mlir", f"--compile-to={phase}", "-o", ir]
+    harness.check_succeeded(harness.run(*command))
+    harness.check_succeeded(
+        harness.run(harness.require_tool("bppsa-opt"), ir, "--verify-roundtrip", "-o", "/dev/null")
+    )
+    expected = {"import": "bppsa.recurrence", "loss": "@loss", "differentiate": "bppsa.chain"}
+    assert expected.get(phase, "bppsa.scan") in ir.read_text()
+
+
+def test_dump_phases(compiler, source, tmp_path):
+    folder = tmp_path / "phases"
+    command = [compiler, source, "-o", tmp_path / "out", f"--dump-phases-to={folder}"]
+    harness.check_succeeded(harness.run(*command, "--mcpu=native"))
+    names = {path.name for path in folder.iterdir()}
+    assert {"import.mlir", "loss.mlir", "differentiate.mlir", "scan.mlir", "lower.mlir"} <= names
+
+
+@pytest.mark.parametrize("kind,word", [("llvm", "define"), ("asm", ".text"), ("mlir", "module")])
+def test_emit_text(compiler, source, tmp_path, kind, word):
+    output = tmp_path / "out"
+    harness.check_succeeded(harness.run(compiler, source, "-o", output, f"--emit={kind}"))
+    assert word in output.read_text()
+
+
+@pytest.mark.parametrize("kind,magic", [("exe", b"\x7fELF"), ("shared", b"\x7fELF"), ("obj", b"\x7fELF")])
+def test_emit_binary(compiler, source, tmp_path, kind, magic):
+    output = tmp_path / "out"
+    harness.check_succeeded(harness.run(compiler, source, "-o", output, f"--emit={kind}"))
+    assert output.read_bytes().startswith(magic)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["model.onnx", "out"]
+
+
+def test_program_needs_nothing_but_the_system_libraries(compiler, source, tmp_path):
+    """A compiled trainer runs on a machine that has no compiler."""
+    output = tmp_path / "out"
+    harness.check_succeeded(harness.run(compiler, source, "-o", output))
+    needed = harness.run("ldd", output).stdout
+    for line in needed.splitlines():
+        name = line.split()[0].rsplit("/")[-1]
+        assert name.startswith(("linux-vdso", "libc.", "libm.", "libpthread.", "ld-linux")), line
