@@ -6,6 +6,7 @@
 
 #include "bppsa/InitAll.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Passes.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
@@ -18,4 +19,7 @@ void bppsa::registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<BPPSADialect>();
 }
 
-void bppsa::registerAllPasses() { mlir::registerAllPasses(); }
+void bppsa::registerAllPasses() {
+  mlir::registerAllPasses();
+  registerBPPSATransformsPasses();
+}

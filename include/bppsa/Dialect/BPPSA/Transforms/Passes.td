@@ -9,4 +9,83 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ExpandScan : Pass<"bppsa-expand-scan"> {
+  let summary = "turns scans over a static number of steps into explicit trees";
+  let description = [{
+    Replaces each `bppsa.scan` by the products of its plan: one
+    `bppsa.linearize` for each step whose Jacobian is read, `bppsa.compose` for
+    products of two transposed Jacobians and `bppsa.apply` for products of one
+    with a cotangent. Cotangents that are injected at a step travel as the
+    offset of an affine pair: the pair `(J, s)` maps `g` to `J g + s`, where `s`
+    is what is injected at the next step. The states of a tuple are laid one
+    after the other.
+
+    Values that the link emits are recomputed for all steps at once, by a
+    stateless `bppsa.recurrence` over what enters each link. The Jacobian of the
+    last link is formed only where the cotangent of an initial state is used.
+
+    The pass is for looking at trees, and for chains whose Jacobians are worth
+    storing; recurrent cells are compiled from the unexpanded `bppsa.scan`. A
+    scan whose number of steps, or of steps in a chunk, is left to the run time
+    and a packed scan stay as they are, which a remark of the category `scan`
+    explains.
+
+    The scan
+    ```mlir
+    %0 = bppsa.scan <blelloch> saved(%a : tensor<2x8x4xf32>)
+        seeds(%g : tensor<8x4xf32>) inject_into [] -> (tensor<8x4xf32>) { ... }
+    ```
+    becomes
+    ```mlir
+    %a1 = tensor.extract_slice %a[1, 0, 0] [1, 8, 4] [1, 1, 1]
+        : tensor<2x8x4xf32> to tensor<8x4xf32>
+    %j1 = bppsa.linearize saved(%a1 : tensor<8x4xf32>) states [4]
+        -> !bppsa.jacobian<4x4xf32, dense, batch = 8> { ... }
+    %g1 = bppsa.apply %j1, %g
+        : !bppsa.jacobian<4x4xf32, dense, batch = 8>, tensor<8x4xf32> -> tensor<8x4xf32>
+    %a0 = tensor.extract_slice %a[0, 0, 0] [1, 8, 4] [1, 1, 1]
+        : tensor<2x8x4xf32> to tensor<8x4xf32>
+    %j0 = bppsa.linearize saved(%a0 : tensor<8x4xf32>) states [4]
+        -> !bppsa.jacobian<4x4xf32, dense, batch = 8> { ... }
+    %0 = bppsa.apply %j0, %g1
+        : !bppsa.jacobian<4x4xf32, dense, batch = 8>, tensor<8x4xf32> -> tensor<8x4xf32>
+    ```
+  }];
+  let dependentDialects = [
+    "::bppsa::BPPSADialect", "::mlir::arith::ArithDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"
+  ];
+}
+
+def Scan : Pass<"bppsa-scan", "::mlir::ModuleOp"> {
+  let summary = "gives cotangent chains a parallel association order";
+  let description = [{
+    Turns every `bppsa.chain`, or every one in the function `function`, into a
+    `bppsa.scan` with the plan `algorithm` (Wang, Bai, Pekhimenko: BPPSA, MLSys
+    2020). Only the association of floating-point products changes, so
+    gradients are those of the chain up to rounding.
+
+    A remark of the category `scan` says for each chain what was scanned, with
+    how many products and at what depth, or why it stays sequential.
+
+    With `algorithm=chunked:32`, the chain
+    ```mlir
+    %0 = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>)
+        inject_into [] -> (tensor<?x4xf32>) { ... }
+    ```
+    becomes
+    ```mlir
+    %0 = bppsa.scan <chunked, 32> saved(%a : tensor<?x?x4xf32>)
+        seeds(%g : tensor<?x4xf32>) inject_into [] -> (tensor<?x4xf32>) { ... }
+    ```
+  }];
+  let options = [
+    Option<"algorithm", "algorithm", "std::string", /*default=*/"\"auto\"",
+           "auto, linear, blelloch, hybrid:L or chunked:C">,
+    Option<"function", "function", "std::string", /*default=*/"\"\"",
+           "name of the only function to rewrite; empty for all">
+  ];
+  let dependentDialects = ["::bppsa::BPPSADialect"];
+}
+
 #endif // BPPSA_DIALECT_BPPSA_TRANSFORMS_PASSES

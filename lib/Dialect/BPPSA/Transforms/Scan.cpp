@@ -1,0 +1,120 @@
+//===- Scan.cpp - cotangent chains to scans -------------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// This pass turns `bppsa.chain` into `bppsa.scan`. The two ops mean the same, so
+// the rewrite is a renaming; what it adds is the plan, which lowerings follow,
+// and the remark that tells the user what the plan costs.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Passes.h"
+#include "bppsa/Dialect/BPPSA/Transforms/ScanSchedule.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+namespace bppsa {
+#define GEN_PASS_DEF_SCAN
+#include "bppsa/Dialect/BPPSA/Transforms/Passes.h.inc"
+} // namespace bppsa
+
+using namespace mlir;
+using namespace bppsa;
+
+/// The number of steps of `chain`, kDynamic where the run time knows it.
+static int64_t getNumSteps(ChainOp chain) {
+  auto type = cast<ShapedType>(chain.getSaved().front().getType());
+  return type.getDimSize(chain.getLanes() ? 1 : 0);
+}
+
+/// "2 states of 40 values", for remarks.
+static std::string describeStates(ChainOp chain) {
+  size_t count = chain.getSeeds().size();
+  int64_t values = 0;
+  for (BlockArgument argument :
+       chain.getBody().getArguments().slice(chain.getSaved().size(), count))
+    values += cast<VectorType>(argument.getType()).getDimSize(0);
+  return std::to_string(count) + (count == 1 ? " state of " : " states of ") +
+         std::to_string(values) + " values";
+}
+
+/// Reports the products and the depth of `plan` on `chain`.
+static void emitRemark(ChainOp chain, PlanAttr plan, StringRef function) {
+  auto options = remark::RemarkOpts::name("Scan").category("scan").function(function);
+  std::string states = describeStates(chain);
+  if (plan.getAlgorithm() == ScanAlgorithm::Linear) {
+    remark::missed(chain.getLoc(), options)
+        << remark::add("chain of {0} stays sequential: the plan is linear", states)
+        << remark::suggest("use blelloch, hybrid:L or chunked:C");
+    return;
+  }
+  int64_t steps = getNumSteps(chain);
+  if (steps == 0 || steps == 1) {
+    remark::missed(chain.getLoc(), options)
+        << remark::add("chain of {0} stays sequential: it has {1} steps", states, steps);
+    return;
+  }
+  std::optional<ScanSchedule> schedule;
+  if (!ShapedType::isDynamic(steps))
+    schedule = ScanSchedule::get(plan, steps, /*withInitial=*/true);
+  if (!schedule) {
+    remark::passed(chain.getLoc(), options)
+        << remark::add("chain of {0} scanned by {1}; work and depth are known at run time", states,
+                       plan.toString());
+    return;
+  }
+  remark::passed(chain.getLoc(), options)
+      << remark::add("chain of {0} and {1} steps scanned by {2}: {3} compose, {4} apply, depth {5} "
+                     "instead of {1}",
+                     states, steps, plan.toString(), schedule->count(ScanOperation::Kind::Compose),
+                     schedule->count(ScanOperation::Kind::Apply), schedule->getDepth());
+}
+
+/// Replaces `chain` by a scan with `plan`.
+static void convertToScan(ChainOp chain, PlanAttr plan) {
+  OpBuilder builder(chain);
+  auto scan =
+      ScanOp::create(builder, chain.getLoc(), chain.getCotangents().getTypes(),
+                     chain.getEmitted().getTypes(), chain.getSaved(), chain.getSeeds(),
+                     chain.getInjected(), chain.getCaptures(), chain.getDestinations(),
+                     chain.getInjectIntoAttr(), chain.getReverseAttr(), chain.getLanesAttr(), plan);
+  scan->setDiscardableAttrs(chain->getDiscardableAttrDictionary());
+  scan.getBody().takeBody(chain.getBody());
+  chain->replaceAllUsesWith(scan);
+  chain->erase();
+}
+
+namespace {
+struct ScanPass : public bppsa::impl::ScanBase<ScanPass> {
+  using ScanBase::ScanBase;
+
+  void runOnOperation() override {
+    PlanAttr plan = PlanAttr::fromString(&getContext(), algorithm);
+    if (!plan) {
+      emitError(getOperation().getLoc())
+          << "unknown scan plan '" << algorithm
+          << "'; use auto, linear, blelloch, hybrid:L or chunked:C with whole L >= 0 and C >= 1";
+      return signalPassFailure();
+    }
+    if (!function.empty() && !getOperation().lookupSymbol<FunctionOpInterface>(function)) {
+      emitError(getOperation().getLoc())
+          << "no function '" << function << "' to scan in the module";
+      return signalPassFailure();
+    }
+    SmallVector<ChainOp> chains;
+    getOperation().walk([&](ChainOp chain) { chains.push_back(chain); });
+    for (ChainOp chain : chains) {
+      auto parent = chain->getParentOfType<FunctionOpInterface>();
+      StringRef name = parent ? parent.getName() : StringRef();
+      if (!function.empty() && name != function)
+        continue;
+      emitRemark(chain, plan, name);
+      convertToScan(chain, plan);
+    }
+  }
+};
+} // namespace
