@@ -66,7 +66,7 @@ def locked(path):
 
 
 class CompileError(AssertionError):
-    """bppsa-compile refused a model; `status` and `message` are its exit status and standard error."""
+    """bppsa-compile refused a model: its exit status and its standard error."""
 
     def __init__(self, status, message):
         super().__init__(f"bppsa-compile ended with status {status}: {message}")
@@ -122,7 +122,7 @@ class Program:
 
 
 def compile_model(model, *options):
-    """The program of a model (an onnx.ModelProto or a path); raises CompileError if it is refused."""
+    """The program of a model (a ModelProto or a path); raises CompileError if it is refused."""
     require_tool("bppsa-compile")
     if not isinstance(model, onnx.ModelProto):
         model = onnx.load(model)

@@ -2,13 +2,13 @@
 #
 # What a test can use:
 #   tools            everything in build/bin and in LLVM's bin (FileCheck, not, count, split-file)
-#   %python          the Python of the checkout's virtual environment (numpy, onnx, onnxruntime, jax)
+#   %python          the Python of the checkout's virtual environment (numpy, onnx, ...)
 #   %bppsa_src       the top of the source tree
 #   REQUIRES: python              that environment exists
 #   REQUIRES: bppsa-compile       the tool of that name is built (any tool in build/bin)
 #   REQUIRES: bppsa-assertions    the project is built in Debug mode
 #
-# BPPSA_OPT_CHECK_IR_ROUNDTRIP=1 in the environment adds --verify-roundtrip to every run of bppsa-opt.
+# With BPPSA_OPT_CHECK_IR_ROUNDTRIP=1, adds --verify-roundtrip to every run of bppsa-opt.
 
 import os
 import subprocess

@@ -59,7 +59,9 @@ def main():
     totals = Totals()
     add_suite(totals, "lit", results / "lit.xml", results / "lit.status", add_junit)
     for status_path in sorted((results / "gtest").glob("*.status")):
-        add_suite(totals, status_path.stem, status_path.with_suffix(".json"), status_path, add_gtest)
+        add_suite(
+            totals, status_path.stem, status_path.with_suffix(".json"), status_path, add_gtest
+        )
     add_suite(totals, "pytest", results / "pytest.xml", results / "pytest.status", add_junit)
 
     for name in totals.skipped:

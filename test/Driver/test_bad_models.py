@@ -54,7 +54,7 @@ def set_attribute(model, name, value):
     node.attribute.append(helper.make_attribute(name, value))
 
 
-# --- files that are no ONNX model -----------------------------------------------------------------
+# --- files that are no ONNX model ---
 
 
 def test_empty_file(tmp_path):
@@ -82,7 +82,9 @@ def test_flipped_bytes_never_crash(tmp_path, seed):
         content[rng.randrange(len(content))] = rng.randrange(256)
     source = tmp_path / "bad.onnx"
     source.write_bytes(content)
-    result = harness.run(compiler, source, "-o", tmp_path / "out.mlir", "--emit=mlir", "--compile-to=import")
+    result = harness.run(
+        compiler, source, "-o", tmp_path / "out.mlir", "--emit=mlir", "--compile-to=import"
+    )
     if result.returncode != 0:
         check_refusal(result)
 
@@ -106,7 +108,7 @@ def test_output_cannot_be_written(tmp_path, output):
     check_refusal(harness.run(compiler, source, "-o", tmp_path / output), ["cannot"])
 
 
-# --- graphs -----------------------------------------------------------------------------------------
+# --- graphs ---
 
 
 def test_graph_without_nodes_and_outputs(tmp_path):
@@ -225,7 +227,7 @@ def test_shapes_of_a_sum_disagree(tmp_path):
     refuse(tmp_path, model, words=["Add"])
 
 
-# --- recurrent operators ----------------------------------------------------------------------------
+# --- recurrent operators ---
 
 
 @pytest.mark.parametrize("cell", models.GATES)
@@ -308,7 +310,7 @@ def test_initial_state_shape(tmp_path):
     refuse(tmp_path, model, words=["initial_h"])
 
 
-# --- options that do not fit the model --------------------------------------------------------------
+# --- options that do not fit the model ---
 
 
 @pytest.mark.parametrize(

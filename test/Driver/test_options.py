@@ -102,7 +102,9 @@ def test_emit_text(compiler, source, tmp_path, kind, word):
     assert word in output.read_text()
 
 
-@pytest.mark.parametrize("kind,magic", [("exe", b"\x7fELF"), ("shared", b"\x7fELF"), ("obj", b"\x7fELF")])
+@pytest.mark.parametrize(
+    "kind,magic", [("exe", b"\x7fELF"), ("shared", b"\x7fELF"), ("obj", b"\x7fELF")]
+)
 def test_emit_binary(compiler, source, tmp_path, kind, magic):
     output = tmp_path / "out"
     harness.check_succeeded(harness.run(compiler, source, "-o", output, f"--emit={kind}"))

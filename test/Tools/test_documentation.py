@@ -21,25 +21,18 @@ def blocks(page):
     return BLOCK.findall(page.read_text()) if page.exists() else []
 
 
-def environment(folder):
-    """The tools and a `python` of the virtual environment on PATH."""
-    shims = folder / "bin"
-    shims.mkdir()
-    (shims / "python").symlink_to(sys.executable)
-    path = [str(harness.BIN), os.path.dirname(sys.executable), str(shims), os.environ["PATH"]]
+def environment():
+    """The tools and the virtual environment's `python` on PATH."""
+    path = [str(harness.BIN), os.path.dirname(sys.executable), os.environ["PATH"]]
     package = str(harness.ROOT / "python")
-    return {
-        **os.environ,
-        "PATH": os.pathsep.join(path),
-        "PYTHONPATH": package,
-        "BPPSA": str(harness.ROOT),
-    }
+    own = {"PATH": os.pathsep.join(path), "PYTHONPATH": package, "BPPSA": str(harness.ROOT)}
+    return {**os.environ, **own}
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p)], ids=lambda p: p.name)
 def test_examples(page, tmp_path):
     harness.require_tool("bppsa-compile")
-    variables = environment(tmp_path)
+    variables = environment()
     for language, text in blocks(page):
         if language == "sh":
             command = ["bash", "-euo", "pipefail", "-c", text]

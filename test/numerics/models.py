@@ -12,7 +12,7 @@ STATES = {"RNN": 1, "GRU": 1, "LSTM": 2}
 
 @dataclasses.dataclass(frozen=True)
 class Spec:
-    """One recurrent classifier or regressor; every field is a feature of the ONNX operator or of the graph around it."""
+    """One recurrent model; a field is a feature of the ONNX operator or of the graph around it."""
 
     cell: str = "RNN"
     hidden: int = 4
@@ -26,7 +26,8 @@ class Spec:
     initial: str = "absent"  # absent | input | parameter (one row, expanded) | constant (zeros)
     weights_as_inputs: bool = False
     layers: int = 1
-    head: str = "last"  # last: classifier on Y_h | steps: on every step of Y | none: Y itself | cell: on Y_c
+    # last: classifier on Y_h | steps: on every step of Y | none: Y itself | cell: on Y_c
+    head: str = "last"
     opset: int = 17
     fixed_time: int = 0  # 0: symbolic
     fixed_batch: int = 0
@@ -152,7 +153,7 @@ def recurrent_layer(builder, spec, rng, x, index, features, dims):
 
 
 def merge_directions(builder, spec, y):
-    """Y with its direction axis folded into the features: the input of the next layer, or of a head."""
+    """Y with its direction axis folded into the features."""
     if spec.layout == 1:  # [B, T, D, H]: the two last axes are neighbours already
         return builder.add("Reshape", [y, builder.constant([0, 0, -1])])
     y = builder.add("Transpose", [y], perm=[0, 2, 1, 3])

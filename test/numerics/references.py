@@ -22,9 +22,9 @@ def _digest(*parts):
     return digest.hexdigest()[:32]
 
 
-SOURCES = [
-    pathlib.Path(module.__file__).read_bytes() for module in (onnx_in_jax, models)
-] + [jax.__version__]
+SOURCES = [pathlib.Path(module.__file__).read_bytes() for module in (onnx_in_jax, models)] + [
+    jax.__version__
+]
 
 
 def gradients(model, arrays, loss, loss_on=None):

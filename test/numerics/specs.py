@@ -1,4 +1,4 @@
-"""The models of the suite: every supported feature of the recurrent operators, alone and in pairs."""
+"""The models of the suite: the features of the recurrent operators, alone and in pairs."""
 
 from models import Spec
 

@@ -1,4 +1,4 @@
-"""The same program, input and variant give the same bits, run after run and with any number of threads."""
+"""The same program, input and variant give the same bits, with any number of threads."""
 
 import harness
 import models

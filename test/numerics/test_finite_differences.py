@@ -1,4 +1,4 @@
-"""Gradients of compiled programs against central finite differences, with no automatic differentiation at all."""
+"""Gradients of compiled programs against central finite differences."""
 
 import harness
 import models

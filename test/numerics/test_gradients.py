@@ -1,4 +1,4 @@
-"""Gradients of compiled programs against JAX in float64, for every supported feature of the models."""
+"""Gradients of compiled programs against JAX in float64, for every feature of the models."""
 
 import harness
 import models
@@ -26,7 +26,9 @@ def test_outputs(spec):
     model = models.build(spec)
     arrays = models.data(model, SIZES, "none")
     found = harness.compile_model(model, f"--loss={specs.LOSS}").infer(arrays)
-    if spec.layout == 1:  # ONNX Runtime has no layout 1; the reference is checked in test_reference.py
+    if (
+        spec.layout == 1
+    ):  # ONNX Runtime has no layout 1; the reference is checked in test_reference.py
         expected = references.onnx_in_jax.outputs(model, arrays, np.float64)
     else:
         session = onnxruntime.InferenceSession(model.SerializeToString())

@@ -44,7 +44,13 @@ def interpret(tmp_path, model, arrays, function, *options):
     np.savez(tmp_path / "in.npz", **given)
     found = tmp_path / "out.npz"
     run = harness.run(
-        interpreter, ir, f"--function={function}", "--inputs", tmp_path / "in.npz", "--outputs", found
+        interpreter,
+        ir,
+        f"--function={function}",
+        "--inputs",
+        tmp_path / "in.npz",
+        "--outputs",
+        found,
     )
     harness.check_succeeded(run)
     with np.load(found) as loaded:
@@ -71,7 +77,9 @@ def test_differentiated_graph(spec, tmp_path):
     check(found, exact)
 
 
-@pytest.mark.parametrize("plan", ["linear", "blelloch", "hybrid:1", "hybrid:3", "chunked:1", "chunked:4", "chunked:9"])
+@pytest.mark.parametrize(
+    "plan", ["linear", "blelloch", "hybrid:1", "hybrid:3", "chunked:1", "chunked:4", "chunked:9"]
+)
 @pytest.mark.parametrize("cell", ["RNN", "GRU", "LSTM"])
 def test_scan(cell, plan, tmp_path):
     model = models.build(models.Spec(cell, direction="bidirectional", head="steps"))

@@ -24,7 +24,9 @@ def test_long(name, plan):
     arrays = models.data(model, {"T": 30000, "B": 2}, LOSS)
     if name == "rnn-relu-orthogonal":
         arrays["x"] *= 1e-3  # an isometry keeps what enters; keep the sum of 30000 inputs small
-    options = ["--backward=sequential"] if plan == "sequential" else ["--backward=scan", f"--scan={plan}"]
+    options = (
+        ["--backward=sequential"] if plan == "sequential" else ["--backward=scan", f"--scan={plan}"]
+    )
     program = harness.compile_model(model, f"--loss={LOSS}", "--mcpu=native", *options)
     exact, single = references.gradients(model, arrays, LOSS)
     harness.check_gradients(program.grad(arrays), exact, single)

@@ -1,4 +1,4 @@
-"""ONNX's own node tests of RNN, GRU and LSTM: the forward pass against the outputs that onnx gives."""
+"""ONNX's own node tests of RNN, GRU and LSTM: the outputs of the forward pass."""
 
 import functools
 import warnings
@@ -15,8 +15,8 @@ NAMES = """
     test_simple_rnn_reverse test_simple_rnn_with_initial_bias
 """.split()
 
-# Tests of features that the compiler refuses, and what its message must name.  A refused feature that
-# starts to compile must leave this list.
+# Tests of features that the compiler refuses, and what its message must name.  A refused feature
+# that starts to compile must leave this list.
 REFUSED = {"test_lstm_with_peepholes": "LSTM"}
 
 

@@ -46,7 +46,20 @@ def test_steps(optimizer, weight_decay, clip_norm, tmp_path):
     program = harness.compile_model(model, f"--loss={LOSS}", f"--optimizer={optimizer}")
     data, saved = tmp_path / "data.npz", tmp_path / "saved.onnx"
     np.savez(data, **arrays)
-    command = ["--data", data, "--epochs", STEPS, "--batch", 11, "--lr", lr, "--seed", 1, "--save", saved]
+    command = [
+        "--data",
+        data,
+        "--epochs",
+        STEPS,
+        "--batch",
+        11,
+        "--lr",
+        lr,
+        "--seed",
+        1,
+        "--save",
+        saved,
+    ]
     command += ["--weight-decay", weight_decay]
     if clip_norm is not None:
         command += ["--clip-norm", clip_norm]

@@ -7,8 +7,8 @@ What is covered:
   * H = 20: every plan, T and B paired so that each value of one meets several of the other;
   * H = 1, 33, 128: a third of the plans each, so that every plan meets two of these widths.
 A plan that forms products of Jacobians, or carries H + 1 columns through the cell, does about
-T * B * states * gates * H^2 * H multiplications; (T, B) pairs above WORK_LIMIT are left to the sequential
-and linear plans, which do T * B * gates * H^2.
+T * B * states * gates * H^2 * H multiplications; (T, B) pairs above WORK_LIMIT are left to the
+sequential and linear plans, which do T * B * gates * H^2.
 """
 
 import itertools
@@ -81,7 +81,9 @@ def test_plan(name, spec, hidden, plan):
 def test_cotangents_at_every_step(cell, plan):
     """A loss on every step feeds the chain at every step; lengths around multiples of the chunk."""
     model = models.build(models.Spec(cell, head="steps", hidden=5))
-    options = ["--backward=sequential"] if plan == "sequential" else ["--backward=scan", f"--scan={plan}"]
+    options = (
+        ["--backward=sequential"] if plan == "sequential" else ["--backward=scan", f"--scan={plan}"]
+    )
     program = harness.compile_model(model, f"--loss={LOSS}", "--mcpu=native", *options)
     for time, batch in ((1, 2), (2, 1), (5, 17), (31, 3), (32, 16), (33, 5), (64, 1), (97, 4)):
         arrays = models.data(model, {"T": time, "B": batch}, LOSS)

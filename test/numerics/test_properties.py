@@ -37,8 +37,18 @@ def random_case(seed):
         opset=int(rng.choice([14, 17, 20, 22])),
         seed=seed,
     )
-    loss = choose("mse", "huber") if spec.head == "none" else choose("cross-entropy", "nll", "mse", "bce-with-logits")
-    plan = choose("linear", "blelloch", f"hybrid:{rng.integers(0, 7)}", f"chunked:{rng.integers(1, 50)}", "auto")
+    loss = (
+        choose("mse", "huber")
+        if spec.head == "none"
+        else choose("cross-entropy", "nll", "mse", "bce-with-logits")
+    )
+    plan = choose(
+        "linear",
+        "blelloch",
+        f"hybrid:{rng.integers(0, 7)}",
+        f"chunked:{rng.integers(1, 50)}",
+        "auto",
+    )
     sizes = [{"T": int(rng.integers(1, 80)), "B": int(rng.integers(1, 40))} for _ in range(3)]
     return spec, loss, plan, sizes
 

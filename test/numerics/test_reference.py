@@ -1,4 +1,4 @@
-"""The reference itself: its outputs against ONNX Runtime, its gradients against finite differences."""
+"""The reference: its outputs against ONNX Runtime, its gradients against finite differences."""
 
 import dataclasses
 
@@ -39,7 +39,9 @@ def test_outputs_agree_with_onnx_runtime(spec):
 @pytest.mark.parametrize("loss", ["cross-entropy", "nll", "mse", "l1", "huber", "bce-with-logits"])
 @pytest.mark.parametrize("cell", ["RNN", "GRU", "LSTM"])
 def test_gradients_agree_with_finite_differences(cell, loss):
-    model = models.build(models.Spec(cell, head="steps", direction="bidirectional", initial="input"))
+    model = models.build(
+        models.Spec(cell, head="steps", direction="bidirectional", initial="input")
+    )
     arrays = models.data(model, SIZES, loss)
     exact = onnx_in_jax.gradients(model, arrays, loss, np.float64)
     for name, slope, difference in directional_derivatives(model, arrays, loss, exact):
@@ -47,7 +49,7 @@ def test_gradients_agree_with_finite_differences(cell, loss):
 
 
 def directional_derivatives(model, arrays, loss, gradients, step=1e-5):
-    """For each array: its name, the gradient along a random direction, and the central difference."""
+    """For each array: name, gradient along a random direction, central difference."""
     floats, others = onnx_in_jax.split_inputs(model, arrays)
     floats = {name: value.astype(np.float64) for name, value in floats.items()}
     output = model.graph.output[0].name

@@ -22,7 +22,20 @@ def train(program, tmp_path, *options, samples=20, time=9, data_seed=0):
     arrays = models.data(program.model, {"T": time, "B": samples}, LOSS, data_seed)
     data, saved = tmp_path / "data.npz", tmp_path / "saved.onnx"
     np.savez(data, **arrays)
-    command = ["--data", data, "--epochs", 2, "--batch", 8, "--lr", 0.01, "--seed", 1, "--save", saved]
+    command = [
+        "--data",
+        data,
+        "--epochs",
+        2,
+        "--batch",
+        8,
+        "--lr",
+        0.01,
+        "--seed",
+        1,
+        "--save",
+        saved,
+    ]
     harness.check_succeeded(program.run("train", *command, *options))
     return onnx.load(saved), arrays
 
@@ -51,6 +64,9 @@ def test_only_trained_initializers_change(spec, tmp_path):
     for name, array in before.items():
         trained = array.dtype == np.float32 and name != "head.bias"
         assert np.array_equal(array, after[name]) != trained, name
-    for model in (saved, reference := onnx.ModelProto.FromString(program.model.SerializeToString())):
+    for model in (
+        saved,
+        reference := onnx.ModelProto.FromString(program.model.SerializeToString()),
+    ):
         del model.graph.initializer[:]
     assert saved == reference
