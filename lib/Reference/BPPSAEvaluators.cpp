@@ -413,6 +413,11 @@ void bppsa::addBPPSAEvaluators(EvaluatorTable &table) {
   table.add<LinearizeOp>(evaluateLinearize);
   table.add<ComposeOp>(evaluateCompose);
   table.add<ApplyOp>(evaluateApply);
+  // Dropout that no pass has specialised is that of a model that is not trained.
+  table.add<DropoutOp>([](DropoutOp op, Interpreter &interpreter) {
+    interpreter.copy(op.getInput(), op.getResult());
+    return success();
+  });
   table.add<StopGradientOp>([](StopGradientOp op, Interpreter &interpreter) {
     interpreter.copy(op.getOperand(), op.getResult());
     return success();

@@ -1,0 +1,91 @@
+"""Scan trees, run by the reference interpreter, against a loop in numpy.
+
+The link is a made-up linear map over a tuple of two states that reads saved activations, so that
+no product commutes, with cotangents injected at every step and values emitted for the leaves.
+"""
+
+import harness
+import numpy as np
+import pytest
+
+B, N1, N2 = 3, 4, 2
+PLANS = ["linear", "blelloch", "hybrid:0", "hybrid:1", "hybrid:2", "hybrid:9"]
+PLANS += ["chunked:1", "chunked:2", "chunked:3", "chunked:5", "chunked:64"]
+
+CHAIN = """
+func.func @chain(%a: tensor<{T}x?x4xf32>, %b: tensor<{T}x?x2xf32>, %g: tensor<?x4xf32>,
+    %k: tensor<?x2xf32>, %s: tensor<{T}x?x4xf32>, %w: tensor<4x4xf32>, %u: tensor<4x2xf32>)
+    -> (tensor<?x4xf32>, tensor<?x2xf32>, tensor<{T}x?x4xf32>) {{
+  %0:3 = bppsa.chain {reverse}
+      saved(%a, %b : tensor<{T}x?x4xf32>, tensor<{T}x?x2xf32>)
+      seeds(%g, %k : tensor<?x4xf32>, tensor<?x2xf32>)
+      {injected}
+      captures(%w, %u : tensor<4x4xf32>, tensor<4x2xf32>)
+      -> (tensor<?x4xf32>, tensor<?x2xf32>) emitted(tensor<{T}x?x4xf32>) {{
+  ^bb0(%at: vector<4xf32>, %bt: vector<2xf32>, %gt: vector<4xf32>, %kt: vector<2xf32>,
+       %wc: vector<4x4xf32>, %uc: vector<4x2xf32>):
+    %d = arith.mulf %at, %gt : vector<4xf32>
+    %e = bppsa.matvec transposed %wc, %d : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
+    %f = bppsa.matvec %uc, %kt plus %e : vector<4xf32> : vector<4x2xf32>, vector<2xf32> -> vector<4xf32>
+    %h = bppsa.matvec transposed %uc, %gt : vector<4x2xf32>, vector<4xf32> -> vector<2xf32>
+    %i = arith.mulf %h, %bt : vector<2xf32>
+    %j = arith.addf %i, %kt : vector<2xf32>
+    bppsa.yield %f, %j, %d : vector<4xf32>, vector<2xf32>, vector<4xf32>
+  }}
+  return %0#0, %0#1, %0#2 : tensor<?x4xf32>, tensor<?x2xf32>, tensor<{T}x?x4xf32>
+}}
+"""
+
+
+def make_arrays(T):
+    random = np.random.default_rng(T)
+    shapes = [(T, B, N1), (T, B, N2), (B, N1), (B, N2), (T, B, N1), (N1, N1), (N1, N2)]
+    return [random.uniform(-1, 1, shape) for shape in shapes]
+
+
+def walk(arrays, reverse, injected):
+    a, b, g, k, s, w, u = arrays
+    emitted = np.zeros_like(a)
+    for t in range(len(a)) if reverse else reversed(range(len(a))):
+        if injected:
+            g = g + s[t]
+        emitted[t] = a[t] * g
+        g, k = k @ u.T + emitted[t] @ w, (g @ u) * b[t] + k
+    return g, k, emitted
+
+
+def interpret(tmp_path, ir, arrays):
+    interpreter = harness.require_tool("bppsa-interpret")
+    (tmp_path / "in.mlir").write_text(ir)
+    np.savez(tmp_path / "in.npz", **{f"arg{i}": array for i, array in enumerate(arrays)})
+    command = [interpreter, tmp_path / "in.mlir", "--function=chain"]
+    command += ["--inputs", tmp_path / "in.npz", "--outputs", tmp_path / "out.npz"]
+    harness.check_succeeded(harness.run(*command))
+    with np.load(tmp_path / "out.npz") as loaded:
+        return [loaded[f"res{i}"] for i in range(3)]
+
+
+def optimize(tmp_path, ir, *passes):
+    source = tmp_path / "source.mlir"
+    source.write_text(ir)
+    return harness.check_succeeded(
+        harness.run(harness.require_tool("bppsa-opt"), source, *passes)
+    ).stdout
+
+
+def check(found, expected):
+    for value, exact in zip(found, expected, strict=True):
+        np.testing.assert_allclose(value, exact, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("reverse", [False, True], ids=["forward", "reverse"])
+@pytest.mark.parametrize("injected", [False, True], ids=["last", "every"])
+@pytest.mark.parametrize("plan", PLANS)
+@pytest.mark.parametrize("T", [1, 2, 3, 7, 8, 13])
+def test_expanded_tree(T, plan, injected, reverse, tmp_path):
+    arrays = make_arrays(T)
+    clause = f"injected(%s : tensor<{T}x?x4xf32>) inject_into [0]" if injected else "inject_into []"
+    ir = CHAIN.format(T=T, injected=clause, reverse="reverse" if reverse else "")
+    tree = optimize(tmp_path, ir, f"--bppsa-scan=algorithm={plan}", "--bppsa-expand-scan")
+    assert "bppsa.scan" not in tree
+    check(interpret(tmp_path, tree, arrays), walk(arrays, reverse, injected))
