@@ -1,0 +1,46 @@
+//===- Memory.h - Aligned memory and the allocator of compiled code -------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_RUNTIME_MEMORY_H
+#define BPPSA_RUNTIME_MEMORY_H
+
+#include <cstddef>
+#include <cstdint>
+
+namespace bppsa::runtime {
+
+/// Zero-filled memory, aligned to 64 bytes; never null, also when empty.
+class Buffer {
+public:
+  explicit Buffer(size_t size = 0);
+  ~Buffer();
+  Buffer(Buffer &&other) noexcept;
+  Buffer &operator=(Buffer &&other) noexcept;
+
+  std::byte *data() { return bytes; }
+  const std::byte *data() const { return bytes; }
+  size_t size() const { return length; }
+  float *floats() { return reinterpret_cast<float *>(bytes); }
+  const float *floats() const { return reinterpret_cast<const float *>(bytes); }
+
+private:
+  std::byte *bytes;
+  size_t length;
+};
+
+/// Memory that compiled code asks for within one call. Blocks go back to free lists, not to the
+/// system, so that repeated steps touch no new pages. Safe to use from several threads.
+void *allocateBlock(size_t alignment, size_t size);
+void freeBlock(void *block);
+
+/// Bytes in blocks that are in use now, and the most there were since resetPeakBytes().
+uint64_t liveBytes();
+uint64_t peakBytes();
+void resetPeakBytes();
+
+} // namespace bppsa::runtime
+
+#endif // BPPSA_RUNTIME_MEMORY_H

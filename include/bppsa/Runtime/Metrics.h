@@ -1,0 +1,39 @@
+//===- Metrics.h - Training metrics as JSON lines -------------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_RUNTIME_METRICS_H
+#define BPPSA_RUNTIME_METRICS_H
+
+#include "bppsa/Runtime/Checkpoint.h"
+
+#include <nlohmann/json.hpp>
+
+namespace bppsa::runtime {
+
+/// {"epoch", "loss", "val_loss", "val_accuracy", "seconds"}; what was not computed is null.
+nlohmann::ordered_json toJson(const EpochRecord &record);
+EpochRecord recordOf(const nlohmann::json &object);
+
+/// The file of --log: one JSON object a line and epoch. A new run replaces the file; a resumed one
+/// writes the epochs of its checkpoint again before its own.
+class MetricsLog {
+public:
+  /// Throws Error when the file cannot be written; does not create it.
+  explicit MetricsLog(const std::string &path);
+  ~MetricsLog();
+  MetricsLog(const MetricsLog &) = delete;
+
+  /// Adds the last record of `history`; the first call writes all of them.
+  void add(const std::vector<EpochRecord> &history);
+
+private:
+  std::string path;
+  int descriptor = -1;
+};
+
+} // namespace bppsa::runtime
+
+#endif // BPPSA_RUNTIME_METRICS_H

@@ -1,0 +1,104 @@
+//===- Model.h - Description of a compiled model --------------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_RUNTIME_MODEL_H
+#define BPPSA_RUNTIME_MODEL_H
+
+#include "bppsa/Runtime/DType.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace bppsa::runtime {
+
+/// An extent: a number, a symbol, or `op` (+ * floordiv ceildiv mod) of two extents.
+struct Extent {
+  enum class Kind { Number, Symbol, Operation };
+  Kind kind = Kind::Number;
+  int64_t number = 0;
+  /// Position in Model::symbols.
+  size_t symbol = 0;
+  std::string op;
+  std::vector<Extent> operands;
+};
+
+/// Values of the model's symbols, by position in Model::symbols; empty: not known yet.
+using Symbols = std::vector<std::optional<int64_t>>;
+
+/// The value of `extent`, or nothing where a symbol is not known.
+std::optional<int64_t> evaluate(const Extent &extent, const Symbols &symbols);
+
+/// A graph input, a graph output, or the array of the loss.
+struct ArrayInfo {
+  std::string name;
+  DType dtype = DType::F32;
+  std::vector<Extent> shape;
+  std::optional<int64_t> batchAxis, timeAxis;
+  /// Graph inputs: `grad` computes the gradient of the loss with respect to it.
+  bool gradient = false;
+  /// The loss's array: its values are class indices below this number.
+  std::optional<int64_t> classes;
+};
+
+struct ParameterInfo {
+  std::string name;
+  std::vector<int64_t> shape;
+  int64_t elements = 0;
+  bool trained = true;
+  /// Where the values are in the ONNX file: byte offset of the first, bytes from one to the next.
+  uint64_t offset = 0, stride = 4;
+};
+
+/// One way to compute the gradients.
+struct VariantInfo {
+  std::string name;
+  /// "sequential" or "scan"
+  std::string backward;
+  /// The scan's plan ("chunked:32"); empty for sequential.
+  std::string plan;
+};
+
+struct Model {
+  std::string version, source, target, loss, lossOn, optimizer;
+  std::vector<std::string> symbols;
+  std::vector<ArrayInfo> inputs, outputs;
+  std::optional<ArrayInfo> targetArray;
+  std::vector<ParameterInfo> parameters;
+  std::vector<VariantInfo> variants;
+  int64_t optimizerStates = 0;
+  /// Default hyperparameters: lr, weight_decay, beta1 (the momentum's or rmsprop's constant where
+  /// that is the optimizer), beta2, eps.
+  std::map<std::string, double> hyper;
+  /// Floating-point operations of a training step on one sample and time step.
+  int64_t flopsPerPosition = 0;
+  /// What each argument of a compiled function is, by function.
+  std::map<std::string, std::vector<std::string>> functions;
+
+  /// "[T, 16, 1]"
+  std::string shapeText(const std::vector<Extent> &shape) const;
+  std::string extentText(const Extent &extent) const;
+  /// The extents of `shape`; throws Error where a symbol is not known.
+  std::vector<int64_t> extents(const std::vector<Extent> &shape, const Symbols &symbols) const;
+  bool hasFunction(const std::string &name) const { return functions.count(name) != 0; }
+};
+
+/// Reads the description that is part of the program; `onnxSize` bounds the parameters' offsets.
+Model parseModel(const std::string &json, uint64_t onnxSize);
+
+/// Applies "NAME:AXIS" of --batch-axis to the input, output or `target` of that name.
+void setBatchAxis(Model &model, const std::string &assignment);
+
+/// Binds the symbols in the shape of array `info` to the extents found. On a mismatch returns what
+/// is wrong, else an empty text. `origin[symbol]` says which array a symbol got its value from.
+std::string bindShape(const Model &model, const ArrayInfo &info, const std::vector<int64_t> &found,
+                      Symbols &symbols, std::vector<std::string> &origin);
+
+} // namespace bppsa::runtime
+
+#endif // BPPSA_RUNTIME_MODEL_H

@@ -1,0 +1,40 @@
+//===- ObjectInterface.h - What a compiled model defines ------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_RUNTIME_OBJECTINTERFACE_H
+#define BPPSA_RUNTIME_OBJECTINTERFACE_H
+
+#include <cstdint>
+
+/// The binary interface between a compiled model and this library. A compiled model defines the
+/// symbols below. It may call bppsa_rt_phase, the allocator (_mlir_memref_to_llvm_*), memrefCopy
+/// and the parallel-region part of the OpenMP run-time interface (__kmpc_*), all defined here.
+extern "C" {
+
+/// The description of the model, see Model.h.
+extern const char bppsa_model_json[];
+extern const uint64_t bppsa_model_json_size;
+
+/// The bytes of the ONNX file the model was compiled from.
+extern const unsigned char bppsa_model_onnx[];
+extern const uint64_t bppsa_model_onnx_size;
+
+/// One compiled function; args[i] points to the descriptor of a memref:
+/// {void *allocated, void *aligned, int64_t offset, int64_t sizes[rank], int64_t strides[rank]}.
+struct bppsa_function {
+  const char *isa;
+  const char *name;
+  void (*call)(void **args);
+};
+
+/// Every function for every instruction set; ends with {NULL, NULL, NULL}.
+extern const struct bppsa_function bppsa_functions[];
+
+/// Compiled steps call this with 0 where they start and with 1 where their backward part starts.
+void bppsa_rt_phase(int64_t phase);
+}
+
+#endif // BPPSA_RUNTIME_OBJECTINTERFACE_H

@@ -1,0 +1,40 @@
+//===- Options.h - The command line ---------------------------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_RUNTIME_OPTIONS_H
+#define BPPSA_RUNTIME_OPTIONS_H
+
+#include "bppsa/Runtime/Dispatch.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace bppsa::runtime {
+
+struct Options {
+  /// train, eval, infer, grad, bench or info; empty: nothing to do (help was printed).
+  std::string command;
+  std::string data, val, save, checkpoint, resume, log, out;
+  std::optional<int64_t> epochs, batch, seed, checkpointEvery, seqLen;
+  int64_t repeat = 20, threads = 0;
+  std::optional<double> clipNorm;
+  std::optional<std::string> schedule;
+  /// lr, weight_decay and those of the optimizer.
+  std::map<std::string, double> hyper;
+  VariantRequest variant;
+  std::vector<std::string> batchAxes;
+  bool shuffle = true, quiet = false;
+};
+
+/// Parses the command line of the program that holds `model`; throws UsageError when it is not
+/// understood and Error when a value is out of range.
+Options parseOptions(int argc, char **argv, const Model &model);
+
+} // namespace bppsa::runtime
+
+#endif // BPPSA_RUNTIME_OPTIONS_H

@@ -1,0 +1,49 @@
+//===- Progress.h - What training shows while it runs ---------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_RUNTIME_PROGRESS_H
+#define BPPSA_RUNTIME_PROGRESS_H
+
+#include "bppsa/Runtime/Checkpoint.h"
+
+#include <string>
+
+namespace bppsa::runtime {
+
+/// Shows loss, throughput and the remaining time on stdout: a bar on a terminal, elsewhere a plain
+/// line an epoch and, in long epochs, every ten seconds.
+class Progress {
+public:
+  Progress(int64_t epochs, int64_t batchesPerEpoch, bool quiet);
+  ~Progress();
+
+  /// After each batch: where training stands, the mean loss of this epoch so far, the number of
+  /// samples in the batch.
+  void batchDone(const TrainState &state, double loss, int64_t samples);
+  /// After each epoch, as the last record tells it.
+  void epochDone(const EpochRecord &record);
+  /// A line of its own.
+  void note(const std::string &line);
+
+  /// "1:02:03", "0:07"
+  static std::string duration(double seconds);
+  /// "[====>     ]"
+  static std::string bar(double share, int width);
+
+private:
+  std::string status(const TrainState &state, double loss) const;
+  void clearBar();
+
+  const int64_t epochs, batchesPerEpoch;
+  const bool quiet, terminal;
+  bool barShown = false;
+  double start, lastShown, epochStart;
+  int64_t samplesDone = 0, batchesDone = 0, epochSamples = 0;
+};
+
+} // namespace bppsa::runtime
+
+#endif // BPPSA_RUNTIME_PROGRESS_H

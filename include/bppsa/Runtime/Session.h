@@ -1,0 +1,82 @@
+//===- Session.h - Compiled functions on batches --------------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_RUNTIME_SESSION_H
+#define BPPSA_RUNTIME_SESSION_H
+
+#include "bppsa/Runtime/Call.h"
+#include "bppsa/Runtime/Dataset.h"
+#include "bppsa/Runtime/Parameters.h"
+
+#include <functional>
+
+namespace bppsa::runtime {
+
+/// What a compiled program consists of.
+struct Program {
+  Model model;
+  FunctionTable functions;
+  const unsigned char *onnx;
+  uint64_t onnxSize;
+  /// Identifies the model: a checksum of its description and its ONNX file.
+  uint32_t checksum;
+
+  /// The program this library is linked into.
+  static Program load();
+};
+
+/// Parameters and the small results of compiled functions.
+class Session {
+public:
+  Session(const Program &program, bool withOptimizer);
+  Session(const Session &) = delete;
+
+  /// A call of `function` on `batch` (null: the function takes none). `extra` adds to the views of
+  /// parameters, batch and scalars. The batch may be filled again as long as its size stays.
+  Call prepare(const std::string &function, Batch *batch, const ViewTable &extra = {});
+
+  /// Calls the optimizer on the gradients that the last step left.
+  void update() { callUpdate(); }
+  /// The sum of the squares of all gradients.
+  double gradientSquares();
+
+  const Program &program;
+  Parameters parameters;
+
+  /// Written by steps and evaluations.
+  float loss = 0;
+  int64_t correct = 0;
+  /// Read by steps of models with dropout.
+  int64_t seed = 0;
+  /// Read by the optimizer: learning rate, weight decay, step (from 1), gradient scale, then
+  /// beta1, beta2, eps, 0.
+  float hyper[8] = {};
+
+private:
+  double squares = 0;
+  Call callUpdate, callSquares;
+};
+
+/// Mean loss and share of right answers over a data set.
+struct Evaluation {
+  double loss = 0;
+  int64_t samples = 0;
+  /// Only where the loss has classes.
+  std::optional<double> accuracy;
+};
+
+/// Evaluates batch by batch; nothing when `stop` asked to leave early. Throws Error when a loss is
+/// not finite.
+std::optional<Evaluation> evaluate(Session &session, const Dataset &data, int64_t batchSize,
+                                   const std::function<bool()> &stop);
+
+/// Throws Error, naming the first gradient element that is not finite, if there is one. `prefix`
+/// starts the message.
+void requireFiniteGradients(Session &session, const std::string &prefix);
+
+} // namespace bppsa::runtime
+
+#endif // BPPSA_RUNTIME_SESSION_H

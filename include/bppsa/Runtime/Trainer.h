@@ -1,0 +1,19 @@
+//===- Trainer.h - The training loop --------------------------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_RUNTIME_TRAINER_H
+#define BPPSA_RUNTIME_TRAINER_H
+
+#include "bppsa/Runtime/Options.h"
+
+namespace bppsa::runtime {
+
+/// Runs `train`. Returns the exit status: 0, or 128 + the signal that interrupted it.
+int train(const Program &program, const Options &options);
+
+} // namespace bppsa::runtime
+
+#endif // BPPSA_RUNTIME_TRAINER_H

@@ -1,0 +1,108 @@
+//===- Call.cpp - Calls of compiled functions -----------------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/Call.h"
+#include "bppsa/Runtime/Error.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+
+using namespace bppsa::runtime;
+
+//===----------------------------------------------------------------------===//
+// Instruction sets
+//===----------------------------------------------------------------------===//
+
+/// From the best to the one every processor has.
+static const char *const knownIsas[] = {"x86-64-v4", "x86-64-v3", "x86-64-v2"};
+
+static bool processorHas(const std::string &isa) {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (isa == "x86-64-v4")
+    return __builtin_cpu_supports("x86-64-v4");
+  if (isa == "x86-64-v3")
+    return __builtin_cpu_supports("x86-64-v3");
+  return __builtin_cpu_supports("x86-64-v2");
+#else
+  return false;
+#endif
+}
+
+FunctionTable::FunctionTable(const bppsa_function *functions) {
+  auto holds = [&](const std::string &isa) {
+    return std::find(all.begin(), all.end(), isa) != all.end();
+  };
+  for (const bppsa_function *entry = functions; entry->isa; ++entry)
+    if (!holds(entry->isa))
+      all.push_back(entry->isa);
+  if (const char *forced = getenv("BPPSA_ISA"); forced && *forced) {
+    if (!holds(forced))
+      fail("BPPSA_ISA: found ", quote(forced), ", this program holds ", list(all));
+    if (!processorHas(forced))
+      fail("BPPSA_ISA: this processor does not have ", quote(forced));
+    chosen = forced;
+  }
+  for (const char *isa : knownIsas)
+    if (chosen.empty() && holds(isa) && processorHas(isa))
+      chosen = isa;
+  if (chosen.empty())
+    fail("this processor has none of the instruction sets ", list(all),
+         "; compile the model for it");
+  for (const bppsa_function *entry = functions; entry->isa; ++entry)
+    if (chosen == entry->isa)
+      table[entry->name] = entry->call;
+}
+
+Call FunctionTable::prepare(const std::string &name, const std::vector<std::string> &arguments,
+                            const ViewTable &views) const {
+  Call call;
+  auto function = table.find(name);
+  if (function == table.end())
+    fail("this program has no function ", quote(name), "; compile the model again");
+  call.function = function->second;
+  for (const std::string &argument : arguments) {
+    auto view = views.find(argument);
+    if (view == views.end())
+      fail("function ", quote(name), " takes an unknown argument ", quote(argument),
+           "; compile the model again");
+    const std::vector<int64_t> &shape = view->second.shape;
+    int64_t address = reinterpret_cast<intptr_t>(view->second.data);
+    std::vector<int64_t> words = {address, address, 0};
+    words.insert(words.end(), shape.begin(), shape.end());
+    words.resize(3 + 2 * shape.size());
+    int64_t stride = 1;
+    for (size_t axis = shape.size(); axis-- > 0; stride *= shape[axis])
+      words[3 + shape.size() + axis] = stride;
+    call.descriptors.push_back(std::move(words));
+  }
+  for (std::vector<int64_t> &words : call.descriptors)
+    call.pointers.push_back(words.data());
+  return call;
+}
+
+//===----------------------------------------------------------------------===//
+// Time
+//===----------------------------------------------------------------------===//
+
+double bppsa::runtime::now() {
+  using namespace std::chrono;
+  return duration<double>(steady_clock::now().time_since_epoch()).count();
+}
+
+static PhaseTimes phases;
+
+PhaseTimes bppsa::runtime::lastPhases() { return phases; }
+
+void bppsa_rt_phase(int64_t phase) {
+  double time = now();
+  if (phase == 0)
+    phases.forward = time;
+  else
+    phases.backward = time;
+}

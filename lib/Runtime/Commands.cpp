@@ -1,0 +1,236 @@
+//===- Commands.cpp - eval, infer, grad and info --------------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/Commands.h"
+#include "bppsa/Runtime/Error.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+using namespace bppsa::runtime;
+using nlohmann::ordered_json;
+
+static constexpr int64_t defaultBatch = 256;
+
+void bppsa::runtime::printLine(const std::string &line) {
+  if (fprintf(stdout, "%s\n", line.c_str()) < 0 || fflush(stdout) != 0)
+    fail("stdout: writing failed (", strerror(errno), ")");
+}
+
+void bppsa::runtime::evalCommand(const Program &program, const Options &options) {
+  Dataset data(options.data, program.model, TargetUse::Needed);
+  int64_t size = options.batch.value_or(data.fixedBatch().value_or(defaultBatch));
+  data.requireBatches(size);
+  Session session(program, false);
+  Evaluation result = *evaluate(session, data, size, [] { return false; });
+  ordered_json object = {{"loss", result.loss}, {"samples", result.samples}};
+  if (result.accuracy)
+    object["accuracy"] = *result.accuracy;
+  printLine(object.dump());
+}
+
+//===----------------------------------------------------------------------===//
+// infer
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A graph output for the whole data set, filled batch by batch.
+struct OutputArray {
+  const ArrayInfo *info;
+  Array whole, part;
+
+  explicit OutputArray(const ArrayInfo &info) : info(&info) {}
+
+  /// Makes room for a batch in `part`.
+  void resize(std::vector<int64_t> shape) {
+    part = {info->dtype, std::move(shape), Buffer()};
+    part.data = Buffer(part.elements() * elementSize(info->dtype));
+  }
+
+  /// Copies `part` to the samples from `first`.
+  void store(int64_t first) {
+    if (!info->batchAxis) {
+      whole = std::move(part);
+      return;
+    }
+    int64_t axis = *info->batchAxis;
+    int64_t inner = elementSize(info->dtype), outer = 1;
+    for (size_t i = 0; i < part.shape.size(); ++i)
+      if (static_cast<int64_t>(i) != axis)
+        (static_cast<int64_t>(i) < axis ? outer : inner) *= part.shape[i];
+    int64_t rows = part.shape[axis] * inner, stride = whole.shape[axis] * inner;
+    for (int64_t i = 0; i < outer; ++i)
+      memcpy(whole.data.data() + i * stride + first * inner, part.data.data() + i * rows, rows);
+  }
+};
+} // namespace
+
+static std::vector<OutputArray> makeOutputs(const Model &model, const Dataset &data,
+                                            const Symbols &symbols) {
+  std::vector<OutputArray> outputs;
+  for (const ArrayInfo &info : model.outputs) {
+    OutputArray output(info);
+    std::vector<int64_t> shape = model.extents(info.shape, symbols);
+    if (info.batchAxis)
+      shape[*info.batchAxis] = data.samples();
+    output.whole = {info.dtype, std::move(shape), Buffer()};
+    output.whole.data = Buffer(output.whole.elements() * elementSize(info.dtype));
+    outputs.push_back(std::move(output));
+  }
+  return outputs;
+}
+
+/// The batch size for `infer`: outputs that cannot be put together from batches need one batch.
+static int64_t inferBatch(const Model &model, const Dataset &data, const Options &options) {
+  auto whole = std::find_if(model.outputs.begin(), model.outputs.end(),
+                            [](const ArrayInfo &info) { return !info.batchAxis; });
+  if (whole == model.outputs.end())
+    return std::min(options.batch.value_or(data.fixedBatch().value_or(defaultBatch)),
+                    data.samples());
+  if (options.batch && *options.batch < data.samples())
+    fail("--batch: output ", quote(whole->name),
+         " has no batch axis; leave --batch out or set --batch-axis=", whole->name, ":AXIS");
+  return data.samples();
+}
+
+void bppsa::runtime::inferCommand(const Program &program, const Options &options) {
+  const Model &model = program.model;
+  Dataset data(options.data, model, TargetUse::Ignored);
+  requireWritable(options.out, "--out");
+  requireDistinct(options.out, options.data, "--out");
+  int64_t size = inferBatch(model, data, options);
+  data.requireBatches(size);
+  Session session(program, false);
+  Batch batch = data.newBatch(size);
+  std::vector<int64_t> order(data.samples());
+  std::iota(order.begin(), order.end(), 0);
+  std::vector<OutputArray> outputs;
+  Call call;
+  for (int64_t first = 0; first < data.samples(); first += size) {
+    int64_t count = std::min(size, data.samples() - first), before = batch.samples;
+    data.gather(order.data() + first, count, batch);
+    if (outputs.empty())
+      outputs = makeOutputs(model, data, batch.symbols);
+    if (count != before) {
+      ViewTable views;
+      for (OutputArray &output : outputs) {
+        output.resize(model.extents(output.info->shape, batch.symbols));
+        views["output:" + output.info->name] = {output.part.data.data(), output.part.shape};
+      }
+      call = session.prepare("infer", &batch, views);
+    }
+    call();
+    for (OutputArray &output : outputs)
+      output.store(first);
+  }
+  NpzWriter writer(options.out);
+  for (const OutputArray &output : outputs)
+    writer.add(output.info->name, output.whole.dtype, output.whole.shape, output.whole.data.data());
+  writer.commit();
+}
+
+//===----------------------------------------------------------------------===//
+// grad
+//===----------------------------------------------------------------------===//
+
+static void requireFiniteArray(const std::string &name, const Array &array) {
+  for (int64_t i = 0, size = array.elements(); i < size; ++i)
+    if (float value = array.as<float>()[i]; !std::isfinite(value))
+      fail("the gradient of ", quote(name), " is ", value, " (element ", i, " of shape ",
+           list(array.shape), ")");
+}
+
+void bppsa::runtime::gradCommand(const Program &program, const Options &options) {
+  const Model &model = program.model;
+  Dataset data(options.data, model, TargetUse::Needed);
+  requireWritable(options.out, "--out");
+  requireDistinct(options.out, options.data, "--out");
+  Batch batch = data.whole();
+  Session session(program, false);
+  const VariantInfo &variant = chooseVariant(session, options.variant, "grad", batch, 1);
+
+  std::vector<Array> gradients(model.inputs.size());
+  ViewTable views;
+  for (size_t i = 0; i < model.inputs.size(); ++i) {
+    if (!model.inputs[i].gradient)
+      continue;
+    gradients[i] = {DType::F32, batch.inputs[i].shape, Buffer(batch.inputs[i].data.size())};
+    views["input_grad:" + model.inputs[i].name] = {gradients[i].data.data(), gradients[i].shape};
+  }
+  session.prepare("grad." + variant.name, &batch, views)();
+  if (!std::isfinite(session.loss))
+    fail(quote(options.data), ": the loss is ", session.loss);
+  requireFiniteGradients(session, "");
+
+  NpzWriter writer(options.out);
+  writer.add("loss", DType::F32, {}, &session.loss);
+  for (size_t i = 0; i < model.parameters.size(); ++i)
+    if (const ParameterInfo &info = model.parameters[i]; info.trained)
+      writer.add(info.name, DType::F32, info.shape, session.parameters.gradient(i));
+  for (size_t i = 0; i < model.inputs.size(); ++i) {
+    if (!model.inputs[i].gradient)
+      continue;
+    requireFiniteArray(model.inputs[i].name, gradients[i]);
+    writer.add(model.inputs[i].name, DType::F32, gradients[i].shape, gradients[i].data.data());
+  }
+  writer.commit();
+}
+
+//===----------------------------------------------------------------------===//
+// info
+//===----------------------------------------------------------------------===//
+
+static ordered_json describe(const Model &model, const ArrayInfo &info) {
+  auto optional = [](std::optional<int64_t> value) {
+    return value ? ordered_json(*value) : ordered_json(nullptr);
+  };
+  ordered_json shape = ordered_json::array();
+  for (const Extent &extent : info.shape)
+    shape.push_back(extent.kind == Extent::Kind::Number ? ordered_json(extent.number)
+                                                        : ordered_json(model.extentText(extent)));
+  ordered_json object = {{"name", info.name},
+                         {"dtype", numpyName(info.dtype)},
+                         {"shape", shape},
+                         {"batch_axis", optional(info.batchAxis)},
+                         {"time_axis", optional(info.timeAxis)}};
+  if (info.classes)
+    object["classes"] = *info.classes;
+  return object;
+}
+
+void bppsa::runtime::infoCommand(const Program &program) {
+  const Model &model = program.model;
+  ordered_json object = {{"version", model.version}, {"source", model.source},
+                         {"target", model.target},   {"loss", model.loss},
+                         {"loss_on", model.lossOn},  {"optimizer", model.optimizer},
+                         {"hyper", model.hyper},     {"symbols", model.symbols}};
+  auto addAll = [&](const char *key, const std::vector<ArrayInfo> &infos) {
+    object[key] = ordered_json::array();
+    for (const ArrayInfo &info : infos)
+      object[key].push_back(describe(model, info));
+  };
+  addAll("inputs", model.inputs);
+  addAll("outputs", model.outputs);
+  object["target_array"] =
+      model.targetArray ? describe(model, *model.targetArray) : ordered_json(nullptr);
+  object["initializers"] = ordered_json::array();
+  for (const ParameterInfo &info : model.parameters)
+    object["initializers"].push_back(
+        {{"name", info.name}, {"shape", info.shape}, {"trained", info.trained}});
+  object["variants"] = ordered_json::array();
+  for (const VariantInfo &variant : model.variants) {
+    ordered_json plan = variant.plan.empty() ? ordered_json(nullptr) : ordered_json(variant.plan);
+    object["variants"].push_back({{"backward", variant.backward}, {"plan", plan}});
+  }
+  object["isas"] = program.functions.isas();
+  object["isa"] = program.functions.isa();
+  printLine(object.dump(2));
+}

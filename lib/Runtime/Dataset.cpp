@@ -1,0 +1,364 @@
+//===- Dataset.cpp - Samples and batches ----------------------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/Dataset.h"
+#include "bppsa/Runtime/Error.h"
+#include "bppsa/Runtime/Random.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <numeric>
+
+using namespace bppsa::runtime;
+
+void Batch::addTo(const Model &model, ViewTable &views) {
+  for (size_t i = 0; i < inputs.size(); ++i)
+    views["input:" + model.inputs[i].name] = {inputs[i].data.data(), inputs[i].shape};
+  if (model.targetArray)
+    views["target"] = {target.data.data(), target.shape};
+}
+
+//===----------------------------------------------------------------------===//
+// Checks of one array
+//===----------------------------------------------------------------------===//
+
+/// "[2, 0, 5]": where element `flat` of an array of this shape is.
+static std::string position(int64_t flat, const std::vector<int64_t> &shape) {
+  std::vector<int64_t> index(shape.size());
+  for (size_t axis = shape.size(); axis-- > 0; flat /= shape[axis])
+    index[axis] = flat % shape[axis];
+  return list(index);
+}
+
+static void requireFinite(const Array &array) {
+  const auto *bits = array.as<uint32_t>();
+  constexpr uint32_t exponent = 0x7f800000;
+  for (int64_t i = 0, size = array.elements(); i < size; ++i)
+    if ((bits[i] & exponent) == exponent)
+      fail("element ", position(i, array.shape), " is ", array.as<float>()[i],
+           "; every value must be finite");
+}
+
+static void requireClasses(const Array &array, int64_t classes) {
+  auto check = [&](const auto *values) {
+    for (int64_t i = 0, size = array.elements(); i < size; ++i)
+      if (values[i] < 0 || values[i] >= classes)
+        fail("element ", position(i, array.shape), " is ", values[i], "; class indices are 0 to ",
+             classes - 1);
+  };
+  array.dtype == DType::I64 ? check(array.as<int64_t>()) : check(array.as<int32_t>());
+}
+
+template <typename To, typename From> static void convertIntegers(const Array &from, Array &to) {
+  for (int64_t i = 0, size = from.elements(); i < size; ++i) {
+    From value = from.as<From>()[i];
+    bool fits =
+        std::is_signed_v<From>
+            ? static_cast<int64_t>(value) >= std::numeric_limits<To>::min() &&
+                  static_cast<int64_t>(value) <= std::numeric_limits<To>::max()
+            : static_cast<uint64_t>(value) <= static_cast<uint64_t>(std::numeric_limits<To>::max());
+    if (!fits)
+      fail("element ", position(i, from.shape), " is ", value, ", which does not fit into ",
+           numpyName(to.dtype));
+    to.as<To>()[i] = static_cast<To>(value);
+  }
+}
+
+template <typename To> static void convertFrom(const Array &from, Array &to) {
+  switch (from.dtype) {
+  case DType::I8:
+    return convertIntegers<To, int8_t>(from, to);
+  case DType::I16:
+    return convertIntegers<To, int16_t>(from, to);
+  case DType::I32:
+    return convertIntegers<To, int32_t>(from, to);
+  case DType::I64:
+    return convertIntegers<To, int64_t>(from, to);
+  case DType::U8:
+    return convertIntegers<To, uint8_t>(from, to);
+  case DType::U16:
+    return convertIntegers<To, uint16_t>(from, to);
+  case DType::U32:
+    return convertIntegers<To, uint32_t>(from, to);
+  default:
+    return convertIntegers<To, uint64_t>(from, to);
+  }
+}
+
+/// The array in the element type the model takes.
+static Array convert(Array array, DType wanted) {
+  if (array.dtype == wanted)
+    return array;
+  if (!isInteger(wanted) || !isInteger(array.dtype))
+    fail("found ", numpyName(array.dtype), ", expected ", numpyName(wanted),
+         "; convert it with .astype(numpy.", numpyName(wanted), ")");
+  Array result{wanted, array.shape, Buffer(array.elements() * elementSize(wanted))};
+  wanted == DType::I64 ? convertFrom<int64_t>(array, result) : convertFrom<int32_t>(array, result);
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Layout
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Chunk8 {
+  uint64_t value;
+};
+struct Chunk4 {
+  uint32_t value;
+};
+} // namespace
+
+template <typename T>
+static void copyRows(std::byte *to, const std::byte *from, int64_t rows, int64_t toStep,
+                     int64_t fromStep) {
+  for (int64_t row = 0; row < rows; ++row)
+    memcpy(to + row * toStep, from + row * fromStep, sizeof(T));
+}
+
+/// Copies `rows` pieces of `bytes` bytes each, `toStep` and `fromStep` bytes apart.
+static void copyPieces(std::byte *to, const std::byte *from, int64_t rows, int64_t bytes,
+                       int64_t toStep, int64_t fromStep) {
+  if (bytes == toStep && bytes == fromStep)
+    memcpy(to, from, rows * bytes);
+  else if (bytes == 4)
+    copyRows<Chunk4>(to, from, rows, toStep, fromStep);
+  else if (bytes == 8)
+    copyRows<Chunk8>(to, from, rows, toStep, fromStep);
+  else
+    for (int64_t row = 0; row < rows; ++row)
+      memcpy(to + row * toStep, from + row * fromStep, bytes);
+}
+
+std::string Dataset::where(const ArrayInfo &info) const {
+  return text(name.empty() ? "" : quote(name) + ": ", "array ", quote(info.name), ": ");
+}
+
+void Dataset::addColumn(const ArrayInfo &info, Array array) {
+  array = convert(std::move(array), info.dtype);
+  if (array.shape.size() != info.shape.size())
+    fail("found rank ", array.shape.size(), " (shape ", list(array.shape), "), expected rank ",
+         info.shape.size(), ": ", model->shapeText(info.shape));
+  if (info.batchAxis && info.shape[*info.batchAxis].kind == Extent::Kind::Number) {
+    fixed = info.shape[*info.batchAxis].number;
+    if (*fixed <= 0 || array.shape[*info.batchAxis] % *fixed != 0)
+      fail("found ", array.shape[*info.batchAxis], " samples, expected a multiple of ", *fixed,
+           ", the batch size that the model fixes");
+  }
+  if (array.dtype == DType::F32)
+    requireFinite(array);
+  if (info.classes)
+    requireClasses(array, *info.classes);
+
+  Column column{&info, array.dtype, array.shape, 1, 1, Buffer()};
+  size_t size = elementSize(array.dtype);
+  if (!info.batchAxis) {
+    column.inner = array.elements() * size;
+    column.data = std::move(array.data);
+  } else {
+    for (size_t axis = 0; axis < array.shape.size(); ++axis)
+      if (static_cast<int64_t>(axis) != *info.batchAxis)
+        (static_cast<int64_t>(axis) < *info.batchAxis ? column.outer : column.inner) *=
+            array.shape[axis];
+    column.inner *= size;
+    if (column.outer == 1) {
+      column.data = std::move(array.data);
+    } else {
+      column.data = Buffer(array.data.size());
+      int64_t samples = array.shape[*info.batchAxis], sample = column.outer * column.inner;
+      for (int64_t i = 0; i < samples; ++i)
+        copyPieces(column.data.data() + i * sample, array.data.data() + i * column.inner,
+                   column.outer, column.inner, column.inner, samples * column.inner);
+    }
+  }
+  columns.push_back(std::move(column));
+}
+
+std::vector<int64_t> Dataset::slicedShape(const Column &column, int64_t size) const {
+  std::vector<int64_t> shape = column.shape;
+  if (column.info->batchAxis)
+    shape[*column.info->batchAxis] = size;
+  return shape;
+}
+
+Symbols Dataset::bindSlices(int64_t size) const {
+  Symbols symbols(model->symbols.size());
+  std::vector<std::string> origin(symbols.size());
+  for (const Column &column : columns) {
+    std::string wrong = bindShape(*model, *column.info, slicedShape(column, size), symbols, origin);
+    if (!wrong.empty())
+      fail(where(*column.info), wrong);
+  }
+  return symbols;
+}
+
+void Dataset::countSamples() {
+  const ArrayInfo *first = nullptr;
+  count = 1;
+  for (const Column &column : columns) {
+    if (!column.info->batchAxis)
+      continue;
+    int64_t samples = column.shape[*column.info->batchAxis];
+    if (samples == 0)
+      fail(where(*column.info), "found shape ", list(column.shape), ": there are no samples");
+    if (first && samples != count)
+      fail(where(*column.info), "found ", samples, " samples (axis ", *column.info->batchAxis,
+           "), expected ", count, " as in array ", quote(first->name));
+    count = samples;
+    first = first ? first : column.info;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Loading
+//===----------------------------------------------------------------------===//
+
+/// Every array the model takes must be there, and no other.
+static void checkNames(const Npz &npz, const Model &model, TargetUse use) {
+  std::vector<std::string> expected, found;
+  for (const ArrayInfo &input : model.inputs)
+    expected.push_back(input.name);
+  if (model.targetArray && use == TargetUse::Needed)
+    expected.push_back("target");
+  for (const auto &entry : npz.arrays)
+    found.push_back(quote(entry.first));
+  for (const std::string &name : expected)
+    if (!npz.arrays.count(name))
+      fail("there is no array ", quote(name), "; found ", list(found));
+  for (const auto &entry : npz.arrays) {
+    bool known = std::find(expected.begin(), expected.end(), entry.first) != expected.end();
+    bool ignored = use == TargetUse::Ignored && model.targetArray && entry.first == "target";
+    if (!known && !ignored)
+      fail("unknown array ", quote(entry.first), "; the model takes ", list(expected),
+           "; remove it or give it one of these names");
+  }
+}
+
+Dataset::Dataset(const std::string &path, const Model &model, TargetUse use)
+    : model(&model), name(path) {
+  Npz npz = readNpz(path);
+  checksum = npz.fingerprint;
+  auto take = [&](const ArrayInfo &info) {
+    try {
+      addColumn(info, std::move(npz.arrays.at(info.name)));
+    } catch (const Error &error) {
+      fail(where(info), error.what());
+    }
+  };
+  try {
+    checkNames(npz, model, use);
+  } catch (const Error &error) {
+    fail(quote(path), ": ", error.what());
+  }
+  for (const ArrayInfo &input : model.inputs)
+    take(input);
+  if (model.targetArray && use == TargetUse::Needed)
+    take(*model.targetArray);
+  countSamples();
+  bindSlices(fixed ? *fixed : count);
+}
+
+void Dataset::addSynthetic(const ArrayInfo &info, const Symbols &symbols, Random &random) {
+  Array array{info.dtype, model->extents(info.shape, symbols), Buffer()};
+  int64_t size = array.elements();
+  array.data = Buffer(size * elementSize(info.dtype));
+  for (int64_t i = 0; i < size && info.dtype == DType::F32; ++i)
+    array.as<float>()[i] = random.symmetric();
+  // Other integers stay 0, the one index that every table has.
+  for (int64_t i = 0; i < size && info.classes; ++i) {
+    int64_t value = random.below(*info.classes);
+    info.dtype == DType::I64 ? void(array.as<int64_t>()[i] = value)
+                             : void(array.as<int32_t>()[i] = static_cast<int32_t>(value));
+  }
+  addColumn(info, std::move(array));
+}
+
+Dataset Dataset::synthetic(const Model &model, int64_t samples, int64_t steps,
+                           const Symbols &others) {
+  Dataset set(model);
+  Symbols symbols(model.symbols.size());
+  for (size_t i = 0; i < symbols.size(); ++i)
+    symbols[i] = i < others.size() && others[i] ? *others[i] : 1;
+  for (const ArrayInfo &input : model.inputs) {
+    auto assign = [&](std::optional<int64_t> axis, int64_t value, const char *what) {
+      if (!axis)
+        return;
+      const Extent &extent = input.shape[*axis];
+      if (extent.kind == Extent::Kind::Symbol)
+        symbols[extent.symbol] = value;
+      else if (extent.number != value)
+        fail(what, ": found ", value, ", but the model fixes it at ", extent.number, " (input ",
+             quote(input.name), ", axis ", *axis, ")");
+    };
+    assign(input.batchAxis, samples, "--batch");
+    assign(input.timeAxis, steps, "--seq-len");
+  }
+  Random random(1);
+  for (const ArrayInfo &input : model.inputs)
+    set.addSynthetic(input, symbols, random);
+  if (model.targetArray)
+    set.addSynthetic(*model.targetArray, symbols, random);
+  set.countSamples();
+  return set;
+}
+
+//===----------------------------------------------------------------------===//
+// Batches
+//===----------------------------------------------------------------------===//
+
+void Dataset::requireBatches(int64_t size) const {
+  if (fixed && size != *fixed)
+    fail(name.empty() ? "" : quote(name) + ": ", "a batch of ", size,
+         " samples was asked for, but the model fixes its batch size at ", *fixed);
+  bindSlices(std::min(size, count));
+  if (size < count && count % size != 0)
+    bindSlices(count % size);
+}
+
+Batch Dataset::newBatch(int64_t largest) const {
+  Batch batch;
+  for (const Column &column : columns) {
+    Array array{column.dtype, slicedShape(column, std::min(largest, count)), Buffer()};
+    array.data = Buffer(array.elements() * elementSize(array.dtype));
+    if (!column.info->batchAxis)
+      memcpy(array.data.data(), column.data.data(), array.data.size());
+    if (column.info == (model->targetArray ? &*model->targetArray : nullptr))
+      batch.target = std::move(array);
+    else
+      batch.inputs.push_back(std::move(array));
+  }
+  return batch;
+}
+
+void Dataset::gather(const int64_t *order, int64_t size, Batch &batch) const {
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const Column &column = columns[i];
+    Array &out = i < batch.inputs.size() ? batch.inputs[i] : batch.target;
+    out.shape = slicedShape(column, size);
+    // Rows of several samples interleave in the batch: go block by block to stay in the cache.
+    constexpr int64_t block = 256;
+    for (int64_t row = 0; row < column.outer && column.info->batchAxis; row += block)
+      for (int64_t s = 0; s < size; ++s)
+        copyPieces(out.data.data() + (row * size + s) * column.inner,
+                   column.data.data() + (order[s] * column.outer + row) * column.inner,
+                   std::min(block, column.outer - row), column.inner, size * column.inner,
+                   column.inner);
+  }
+  if (batch.samples != size)
+    batch.symbols = bindSlices(size);
+  batch.samples = size;
+}
+
+Batch Dataset::whole() const {
+  requireBatches(count);
+  Batch batch = newBatch(count);
+  std::vector<int64_t> order(count);
+  std::iota(order.begin(), order.end(), 0);
+  gather(order.data(), count, batch);
+  return batch;
+}

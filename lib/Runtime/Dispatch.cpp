@@ -1,0 +1,147 @@
+//===- Dispatch.cpp - Choice between compiled variants --------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/Dispatch.h"
+#include "bppsa/Runtime/Error.h"
+
+#include <algorithm>
+#include <limits>
+
+using namespace bppsa::runtime;
+
+/// The share of the whole run that may be spent on measuring.
+static constexpr double measuringShare = 0.02;
+
+//===----------------------------------------------------------------------===//
+// Cost model
+//===----------------------------------------------------------------------===//
+
+void CostModel::addPoint(int64_t steps, double seconds) { measured.emplace_back(steps, seconds); }
+
+double CostModel::predict(int64_t steps) const {
+  auto [x1, y1] = measured.back();
+  if (measured.size() < 2 || x1 == steps)
+    return y1 * steps / x1;
+  auto [x0, y0] = measured[measured.size() - 2];
+  double slope = std::max(0.0, (y1 - y0) / static_cast<double>(x1 - x0));
+  return y1 + slope * static_cast<double>(steps - x1);
+}
+
+//===----------------------------------------------------------------------===//
+// Choice
+//===----------------------------------------------------------------------===//
+
+std::vector<const VariantInfo *> bppsa::runtime::matchingVariants(const Model &model,
+                                                                  const VariantRequest &request) {
+  std::vector<const VariantInfo *> matching;
+  std::vector<std::string> all;
+  for (const VariantInfo &variant : model.variants) {
+    all.push_back(variant.plan.empty() ? variant.backward : variant.backward + " " + variant.plan);
+    bool backward = request.backward == "auto" || request.backward == variant.backward;
+    bool scan = request.scan == "auto" || variant.plan.empty() || request.scan == variant.plan;
+    // A plan that is asked for by name is meant to run.
+    bool wanted =
+        request.scan == "auto" || request.backward == "sequential" || !variant.plan.empty();
+    if (backward && scan && wanted)
+      matching.push_back(&variant);
+  }
+  if (matching.empty())
+    fail("--backward=", request.backward, " --scan=", request.scan,
+         ": this program holds the variants ", list(all));
+  return matching;
+}
+
+/// The symbol that counts time steps, where the model has one.
+static std::optional<size_t> timeSymbol(const Model &model) {
+  for (const ArrayInfo &input : model.inputs)
+    if (input.timeAxis && input.shape[*input.timeAxis].kind == Extent::Kind::Symbol)
+      return input.shape[*input.timeAxis].symbol;
+  return std::nullopt;
+}
+
+/// The extent of the time axis, in a model that fixes it.
+static int64_t fixedSteps(const Model &model) {
+  for (const ArrayInfo &input : model.inputs)
+    if (input.timeAxis)
+      return input.shape[*input.timeAxis].number;
+  return 1;
+}
+
+static ViewTable inputGradients(const Model &model, const Batch &batch,
+                                std::vector<Buffer> &buffers) {
+  ViewTable views;
+  for (size_t i = 0; i < model.inputs.size(); ++i) {
+    buffers.emplace_back(batch.inputs[i].data.size());
+    views["input_grad:" + model.inputs[i].name] = {buffers.back().data(), batch.inputs[i].shape};
+  }
+  return views;
+}
+
+/// Seconds of the faster of two calls, after one that warms up.
+static double timeCalls(Call &call) {
+  call();
+  double best = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < 2; ++i) {
+    double start = now();
+    call();
+    best = std::min(best, now() - start);
+  }
+  return best;
+}
+
+/// Lengths to measure at: factors of four up to the full one.
+static std::vector<int64_t> measuringLengths(int64_t steps, bool dynamic) {
+  if (!dynamic)
+    return {steps};
+  std::vector<int64_t> lengths;
+  for (int64_t t = std::clamp<int64_t>(steps / 256, 1, 16); t < steps; t *= 4)
+    lengths.push_back(t);
+  lengths.push_back(steps);
+  return lengths;
+}
+
+const VariantInfo &bppsa::runtime::chooseVariant(Session &session, const VariantRequest &request,
+                                                 const std::string &function, const Batch &batch,
+                                                 int64_t calls) {
+  const Model &model = session.program.model;
+  std::vector<const VariantInfo *> candidates = matchingVariants(model, request);
+  if (candidates.size() == 1)
+    return *candidates.front();
+  std::optional<size_t> symbol = timeSymbol(model);
+  int64_t steps = symbol ? batch.symbols[*symbol].value_or(1) : fixedSteps(model);
+  std::vector<CostModel> costs(candidates.size());
+  double spent = 0;
+  for (int64_t length : measuringLengths(steps, symbol.has_value())) {
+    if (costs.back().points() > 0) {
+      double next = 0, run = std::numeric_limits<double>::infinity();
+      for (const CostModel &cost : costs) {
+        next += 3 * cost.predict(length);
+        run = std::min(run, cost.predict(steps) * static_cast<double>(calls));
+      }
+      if (spent + next > measuringShare * run)
+        break;
+    }
+    Dataset data = Dataset::synthetic(model, batch.samples, length, batch.symbols);
+    Batch sample = data.whole();
+    std::vector<Buffer> buffers;
+    ViewTable extra = inputGradients(model, sample, buffers);
+    double start = now();
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      Call call = session.prepare(function + "." + candidates[i]->name, &sample, extra);
+      costs[i].addPoint(length, timeCalls(call));
+    }
+    spent += now() - start;
+  }
+  // With one point only there is no telling how the variants grow; the first one is the sequential
+  // one, which does the least work.
+  if (costs.front().points() < 2 && symbol && steps > 1)
+    return *candidates.front();
+  size_t best = 0;
+  for (size_t i = 1; i < candidates.size(); ++i)
+    if (costs[i].predict(steps) < costs[best].predict(steps))
+      best = i;
+  return *candidates[best];
+}

@@ -1,0 +1,27 @@
+//===- Interrupt.cpp - Signals that end training --------------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/Interrupt.h"
+
+#include <csignal>
+#include <initializer_list>
+
+using namespace bppsa::runtime;
+
+static volatile std::sig_atomic_t noted = 0;
+
+void bppsa::runtime::noteInterrupts() {
+  for (int signal : {SIGINT, SIGTERM}) {
+    struct sigaction old, action = {};
+    action.sa_handler = [](int number) { noted = number; };
+    action.sa_flags = SA_RESETHAND | SA_RESTART;
+    // A parent that made the process ignore a signal (nohup, a background job) meant it.
+    if (sigaction(signal, nullptr, &old) == 0 && old.sa_handler != SIG_IGN)
+      sigaction(signal, &action, nullptr);
+  }
+}
+
+int bppsa::runtime::notedInterrupt() { return noted; }

@@ -1,0 +1,53 @@
+//===- Main.cpp - Entry point of every compiled trainer -------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/Commands.h"
+#include "bppsa/Runtime/Error.h"
+#include "bppsa/Runtime/Threads.h"
+#include "bppsa/Runtime/Trainer.h"
+
+#include <cstdio>
+#include <new>
+
+using namespace bppsa::runtime;
+
+static int run(int argc, char **argv) {
+  Program program = Program::load();
+  Options options = parseOptions(argc, argv, program.model);
+  for (const std::string &assignment : options.batchAxes)
+    setBatchAxis(program.model, assignment);
+  if (options.threads > 0)
+    setThreads(static_cast<int>(options.threads));
+  flushDenormals();
+  if (options.command == "train")
+    return train(program, options);
+  if (options.command == "eval")
+    evalCommand(program, options);
+  if (options.command == "infer")
+    inferCommand(program, options);
+  if (options.command == "grad")
+    gradCommand(program, options);
+  if (options.command == "bench")
+    benchCommand(program, options);
+  if (options.command == "info")
+    infoCommand(program);
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  try {
+    return run(argc, argv);
+  } catch (const UsageError &error) {
+    fprintf(stderr, "error: %s\n", error.what());
+    return 2;
+  } catch (const std::bad_alloc &) {
+    fprintf(stderr, "error: out of memory; use a smaller --batch or less data\n");
+    return 1;
+  } catch (const std::exception &error) {
+    fprintf(stderr, "error: %s\n", error.what());
+    return 1;
+  }
+}

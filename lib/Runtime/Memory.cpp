@@ -1,0 +1,261 @@
+//===- Memory.cpp - Aligned memory and the allocator of compiled code -----------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/Memory.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+using namespace bppsa::runtime;
+
+//===----------------------------------------------------------------------===//
+// Buffer
+//===----------------------------------------------------------------------===//
+
+Buffer::Buffer(size_t size)
+    : bytes(static_cast<std::byte *>(allocateBlock(64, size))), length(size) {
+  if (size > 0)
+    memset(bytes, 0, size);
+}
+
+Buffer::~Buffer() { freeBlock(bytes); }
+
+Buffer::Buffer(Buffer &&other) noexcept
+    : bytes(std::exchange(other.bytes, nullptr)), length(std::exchange(other.length, 0)) {}
+
+Buffer &Buffer::operator=(Buffer &&other) noexcept {
+  std::swap(bytes, other.bytes);
+  std::swap(length, other.length);
+  return *this;
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Stands in the 64 bytes before a block.
+struct Header {
+  void *base;
+  uint64_t requested;
+  /// Class of a cached block, or `uncached`.
+  uint64_t sizeClass;
+};
+
+constexpr uint64_t uncached = ~uint64_t(0);
+constexpr uint64_t headerBytes = 64;
+constexpr uint64_t hugePage = uint64_t(2) << 20;
+static_assert(sizeof(Header) <= headerBytes);
+
+/// Capacities: 64-byte steps up to 512, then eight steps per power of two, so that at most an
+/// eighth of a block is unused.
+uint64_t sizeClassOf(uint64_t size) {
+  if (size <= 512)
+    return (std::max<uint64_t>(size, 1) - 1) / 64;
+  unsigned log = 63 - __builtin_clzll(size - 1);
+  return 8 + (log - 9) * 8 + ((size - 1) >> (log - 3)) - 8;
+}
+
+uint64_t capacityOf(uint64_t sizeClass) {
+  if (sizeClass < 8)
+    return (sizeClass + 1) * 64;
+  uint64_t log = 9 + (sizeClass - 8) / 8;
+  return ((sizeClass - 8) % 8 + 9) << (log - 3);
+}
+
+class Cache {
+public:
+  void *take(uint64_t sizeClass, uint64_t requested) {
+    std::lock_guard<std::mutex> lock(mutex);
+    count(requested);
+    std::vector<void *> &list = free[sizeClass];
+    if (list.empty())
+      return nullptr;
+    void *block = list.back();
+    list.pop_back();
+    return block;
+  }
+
+  void put(uint64_t sizeClass, void *block, uint64_t requested) {
+    std::lock_guard<std::mutex> lock(mutex);
+    live -= requested;
+    free[sizeClass].push_back(block);
+  }
+
+  void count(uint64_t requested) {
+    live += requested;
+    peak = std::max(peak, live);
+  }
+
+  /// Gives every unused block back to the system.
+  void trim() {
+    std::lock_guard<std::mutex> lock(mutex);
+    for (std::vector<void *> &list : free) {
+      for (void *block : list)
+        ::free(reinterpret_cast<Header *>(static_cast<char *>(block) - headerBytes)->base);
+      list.clear();
+    }
+  }
+
+  std::mutex mutex;
+  uint64_t live = 0, peak = 0;
+
+private:
+  std::array<std::vector<void *>, 8 + 56 * 8> free;
+};
+
+// Never destroyed: worker threads and static destructors may still free memory.
+Cache &cache() {
+  static Cache *instance = new Cache;
+  return *instance;
+}
+
+/// Room for `capacity` bytes at `alignment` with a header before them; null: no memory.
+void *newBlock(uint64_t alignment, uint64_t capacity) {
+  uint64_t lead = std::max(alignment, headerBytes);
+  if (capacity > (uint64_t(1) << 62) - lead)
+    return nullptr;
+  bool huge = capacity >= 2 * hugePage;
+  uint64_t total = (lead + capacity + 63) / 64 * 64;
+  void *base = nullptr;
+  if (posix_memalign(&base, huge ? std::max(hugePage, alignment) : lead, total) != 0)
+    return nullptr;
+  if (huge)
+    madvise(base, total, MADV_HUGEPAGE);
+  void *block = static_cast<char *>(base) + lead;
+  reinterpret_cast<Header *>(static_cast<char *>(block) - headerBytes)->base = base;
+  return block;
+}
+} // namespace
+
+void *bppsa::runtime::allocateBlock(size_t alignment, size_t size) {
+  bool cached = alignment <= 64 && size < (uint64_t(1) << 60);
+  uint64_t sizeClass = cached ? sizeClassOf(size) : uncached;
+  void *block = nullptr;
+  if (cached) {
+    block = cache().take(sizeClass, size);
+  } else {
+    std::lock_guard<std::mutex> lock(cache().mutex);
+    cache().count(size);
+  }
+  uint64_t capacity = cached ? capacityOf(sizeClass) : size;
+  if (!block && !(block = newBlock(alignment, capacity))) {
+    cache().trim();
+    if (!(block = newBlock(alignment, capacity)))
+      throw std::bad_alloc();
+  }
+  auto *header = reinterpret_cast<Header *>(static_cast<char *>(block) - headerBytes);
+  header->requested = size;
+  header->sizeClass = sizeClass;
+  return block;
+}
+
+void bppsa::runtime::freeBlock(void *block) {
+  if (!block)
+    return;
+  auto *header = reinterpret_cast<Header *>(static_cast<char *>(block) - headerBytes);
+  if (header->sizeClass != uncached)
+    return cache().put(header->sizeClass, block, header->requested);
+  {
+    std::lock_guard<std::mutex> lock(cache().mutex);
+    cache().live -= header->requested;
+  }
+  free(header->base);
+}
+
+uint64_t bppsa::runtime::liveBytes() {
+  std::lock_guard<std::mutex> lock(cache().mutex);
+  return cache().live;
+}
+
+uint64_t bppsa::runtime::peakBytes() {
+  std::lock_guard<std::mutex> lock(cache().mutex);
+  return cache().peak;
+}
+
+void bppsa::runtime::resetPeakBytes() {
+  std::lock_guard<std::mutex> lock(cache().mutex);
+  cache().peak = cache().live;
+}
+
+//===----------------------------------------------------------------------===//
+// Entry points of compiled code
+//===----------------------------------------------------------------------===//
+
+/// Compiled code has no way to handle an exception.
+static void *allocateOrExit(uint64_t alignment, uint64_t size) {
+  try {
+    return allocateBlock(alignment, size);
+  } catch (const std::bad_alloc &) {
+    dprintf(STDERR_FILENO,
+            "error: out of memory (%llu more bytes were needed); use a smaller --batch\n",
+            static_cast<unsigned long long>(size));
+    _exit(1);
+  }
+}
+
+namespace {
+/// A memref whose rank is known at run time only.
+struct UnrankedMemref {
+  int64_t rank;
+  void *descriptor;
+};
+
+/// Reader of {allocated, aligned, offset, sizes[rank], strides[rank]}.
+struct Memref {
+  explicit Memref(const UnrankedMemref *source)
+      : words(static_cast<int64_t *>(source->descriptor)) {}
+  int64_t size(int64_t axis) const { return words[3 + axis]; }
+  int64_t stride(int64_t rank, int64_t axis) const { return words[3 + rank + axis]; }
+  char *start(int64_t elementSize) const {
+    return reinterpret_cast<char *>(words[1]) + words[2] * elementSize;
+  }
+  int64_t *words;
+};
+} // namespace
+
+static void copyStrided(char *to, const char *from, const Memref &target, const Memref &source,
+                        int64_t rank, int64_t axis, int64_t elementSize) {
+  if (axis == rank) {
+    memcpy(to, from, elementSize);
+    return;
+  }
+  int64_t toStep = target.stride(rank, axis) * elementSize;
+  int64_t fromStep = source.stride(rank, axis) * elementSize;
+  if (axis == rank - 1 && toStep == elementSize && fromStep == elementSize) {
+    memcpy(to, from, source.size(axis) * elementSize);
+    return;
+  }
+  for (int64_t i = 0, end = source.size(axis); i < end; ++i)
+    copyStrided(to + i * toStep, from + i * fromStep, target, source, rank, axis + 1, elementSize);
+}
+
+extern "C" {
+void *_mlir_memref_to_llvm_alloc(uint64_t size) { return allocateOrExit(64, size); }
+void *_mlir_memref_to_llvm_aligned_alloc(uint64_t alignment, uint64_t size) {
+  return allocateOrExit(alignment, size);
+}
+void _mlir_memref_to_llvm_free(void *block) { freeBlock(block); }
+
+/// memref.copy between layouts that are not both dense.
+void memrefCopy(int64_t elementSize, UnrankedMemref *from, UnrankedMemref *to) {
+  Memref source(from), target(to);
+  for (int64_t axis = 0; axis < from->rank; ++axis)
+    if (source.size(axis) == 0)
+      return;
+  copyStrided(target.start(elementSize), source.start(elementSize), target, source, from->rank, 0,
+              elementSize);
+}
+}

@@ -1,0 +1,245 @@
+//===- Model.cpp - Description of a compiled model ------------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/Model.h"
+#include "bppsa/Runtime/Error.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+using namespace bppsa::runtime;
+using nlohmann::json;
+
+//===----------------------------------------------------------------------===//
+// Extents
+//===----------------------------------------------------------------------===//
+
+static int64_t floorDivide(int64_t a, int64_t b) {
+  return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+std::optional<int64_t> bppsa::runtime::evaluate(const Extent &extent, const Symbols &symbols) {
+  if (extent.kind == Extent::Kind::Number)
+    return extent.number;
+  if (extent.kind == Extent::Kind::Symbol)
+    return symbols[extent.symbol];
+  std::optional<int64_t> a = evaluate(extent.operands[0], symbols);
+  std::optional<int64_t> b = evaluate(extent.operands[1], symbols);
+  if (!a || !b)
+    return std::nullopt;
+  if (extent.op == "+")
+    return *a + *b;
+  if (extent.op == "*")
+    return *a * *b;
+  if (*b == 0)
+    return std::nullopt;
+  if (extent.op == "floordiv")
+    return floorDivide(*a, *b);
+  if (extent.op == "ceildiv")
+    return -floorDivide(-*a, *b);
+  return *a - floorDivide(*a, *b) * *b;
+}
+
+std::string Model::extentText(const Extent &extent) const {
+  if (extent.kind == Extent::Kind::Number)
+    return std::to_string(extent.number);
+  if (extent.kind == Extent::Kind::Symbol)
+    return symbols[extent.symbol];
+  return text("(", extentText(extent.operands[0]), " ", extent.op, " ",
+              extentText(extent.operands[1]), ")");
+}
+
+std::string Model::shapeText(const std::vector<Extent> &shape) const {
+  std::vector<std::string> parts;
+  for (const Extent &extent : shape)
+    parts.push_back(extentText(extent));
+  return list(parts);
+}
+
+std::vector<int64_t> Model::extents(const std::vector<Extent> &shape, const Symbols &values) const {
+  std::vector<int64_t> result;
+  for (const Extent &extent : shape) {
+    std::optional<int64_t> value = evaluate(extent, values);
+    if (!value || *value < 0)
+      fail("the extent ", extentText(extent), " of a result has no value for these inputs");
+    result.push_back(*value);
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Parsing
+//===----------------------------------------------------------------------===//
+
+static Extent parseExtent(const json &value, const std::vector<std::string> &symbols) {
+  Extent extent;
+  if (value.is_number_integer()) {
+    extent.number = value.get<int64_t>();
+  } else if (value.is_string()) {
+    auto found = std::find(symbols.begin(), symbols.end(), value.get<std::string>());
+    if (found == symbols.end())
+      fail("unknown symbol ", quote(value.get<std::string>()));
+    extent.kind = Extent::Kind::Symbol;
+    extent.symbol = found - symbols.begin();
+  } else {
+    extent.kind = Extent::Kind::Operation;
+    extent.op = value.at(0).get<std::string>();
+    static const std::vector<std::string> known = {"+", "*", "floordiv", "ceildiv", "mod"};
+    if (std::find(known.begin(), known.end(), extent.op) == known.end())
+      fail("unknown operation ", quote(extent.op));
+    for (int i : {1, 2})
+      extent.operands.push_back(parseExtent(value.at(i), symbols));
+  }
+  return extent;
+}
+
+static std::optional<int64_t> optionalInteger(const json &object, const char *key) {
+  auto found = object.find(key);
+  if (found == object.end() || found->is_null())
+    return std::nullopt;
+  return found->get<int64_t>();
+}
+
+static ArrayInfo parseArray(const json &object, const std::vector<std::string> &symbols) {
+  ArrayInfo info;
+  info.name = object.value("name", "target");
+  info.dtype = dtypeOfModel(object.at("dtype").get<std::string>());
+  for (const json &extent : object.at("shape"))
+    info.shape.push_back(parseExtent(extent, symbols));
+  info.batchAxis = optionalInteger(object, "batch_axis");
+  info.timeAxis = optionalInteger(object, "time_axis");
+  info.gradient = object.value("gradient", false);
+  info.classes = optionalInteger(object, "classes");
+  for (std::optional<int64_t> axis : {info.batchAxis, info.timeAxis})
+    if (axis && (*axis < 0 || *axis >= static_cast<int64_t>(info.shape.size())))
+      fail("axis out of range in array ", quote(info.name));
+  return info;
+}
+
+static ParameterInfo parseParameter(const json &object, uint64_t onnxSize) {
+  ParameterInfo info;
+  info.name = object.at("name").get<std::string>();
+  info.shape = object.at("shape").get<std::vector<int64_t>>();
+  info.trained = object.at("trained").get<bool>();
+  info.offset = object.at("offset").get<uint64_t>();
+  info.stride = object.at("stride").get<uint64_t>();
+  info.elements = 1;
+  for (int64_t extent : info.shape)
+    info.elements *= extent;
+  if (info.elements > 0 && (info.stride < 4 || info.offset > onnxSize ||
+                            (info.elements - 1) * info.stride + 4 > onnxSize - info.offset))
+    fail("parameter ", quote(info.name), " is not inside the ONNX file");
+  return info;
+}
+
+static Model parse(const json &root, uint64_t onnxSize) {
+  if (root.at("format").get<int>() != 1)
+    fail("format ", root.at("format").dump(), " is not known");
+  Model model;
+  model.version = root.value("version", "");
+  model.source = root.value("source", "");
+  model.target = root.value("target", "cpu");
+  model.loss = root.at("loss").get<std::string>();
+  if (auto found = root.find("loss_on"); found != root.end() && found->is_string())
+    model.lossOn = found->get<std::string>();
+  model.optimizer = root.at("optimizer").get<std::string>();
+  model.symbols = root.at("symbols").get<std::vector<std::string>>();
+  for (const json &input : root.at("inputs"))
+    model.inputs.push_back(parseArray(input, model.symbols));
+  for (const json &output : root.at("outputs"))
+    model.outputs.push_back(parseArray(output, model.symbols));
+  if (auto found = root.find("target_array"); found != root.end() && !found->is_null()) {
+    model.targetArray = parseArray(*found, model.symbols);
+    model.targetArray->name = "target";
+  }
+  for (const json &parameter : root.at("parameters"))
+    model.parameters.push_back(parseParameter(parameter, onnxSize));
+  for (const json &variant : root.at("variants"))
+    model.variants.push_back({variant.at("name").get<std::string>(),
+                              variant.at("backward").get<std::string>(),
+                              variant.value("plan", "")});
+  model.optimizerStates = root.at("optimizer_states").get<int64_t>();
+  model.hyper = root.at("hyper").get<std::map<std::string, double>>();
+  model.flopsPerPosition = root.value("flops_per_position", int64_t(0));
+  model.functions = root.at("functions").get<std::map<std::string, std::vector<std::string>>>();
+  if (model.targetArray)
+    for (const ArrayInfo &input : model.inputs)
+      if (input.name == "target")
+        fail("a graph input is named 'target', the name of the loss's array");
+  return model;
+}
+
+Model bppsa::runtime::parseModel(const std::string &text, uint64_t onnxSize) {
+  try {
+    return parse(json::parse(text), onnxSize);
+  } catch (const std::exception &error) {
+    fail("this program's description of its model cannot be used: ", error.what(),
+         "; compile the model again");
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Axes and symbols
+//===----------------------------------------------------------------------===//
+
+void bppsa::runtime::setBatchAxis(Model &model, const std::string &assignment) {
+  size_t colon = assignment.rfind(':');
+  std::string name = assignment.substr(0, colon);
+  std::string number = colon == std::string::npos ? "" : assignment.substr(colon + 1);
+  if (number.empty() || number.size() > 2 ||
+      number.find_first_not_of("0123456789") != std::string::npos)
+    throw UsageError(text("--batch-axis: found ", quote(assignment), ", expected NAME:AXIS"));
+  int64_t axis = std::stoll(number);
+  bool found = false;
+  auto apply = [&](ArrayInfo &info) {
+    if (info.name != name)
+      return;
+    found = true;
+    if (axis >= static_cast<int64_t>(info.shape.size()))
+      fail("--batch-axis: ", quote(name), " has ", info.shape.size(), " axes, found axis ", axis);
+    info.batchAxis = axis;
+  };
+  for (ArrayInfo &input : model.inputs)
+    apply(input);
+  for (ArrayInfo &output : model.outputs)
+    apply(output);
+  if (model.targetArray)
+    apply(*model.targetArray);
+  if (!found)
+    fail("--batch-axis: the model has no input or output ", quote(name),
+         "; the command `info` lists them");
+}
+
+std::string bppsa::runtime::bindShape(const Model &model, const ArrayInfo &info,
+                                      const std::vector<int64_t> &found, Symbols &symbols,
+                                      std::vector<std::string> &origin) {
+  std::string expected = model.shapeText(info.shape);
+  if (found.size() != info.shape.size())
+    return text("found rank ", found.size(), " (shape ", list(found), "), expected rank ",
+                info.shape.size(), ": ", expected);
+  for (size_t axis = 0; axis < found.size(); ++axis) {
+    const Extent &extent = info.shape[axis];
+    if (found[axis] == 0)
+      return text("found shape ", list(found), ": axis ", axis, " (", model.extentText(extent),
+                  ") is empty; every axis needs at least one element");
+    std::optional<int64_t> value = evaluate(extent, symbols);
+    if (!value && extent.kind == Extent::Kind::Symbol) {
+      symbols[extent.symbol] = found[axis];
+      origin[extent.symbol] = info.name;
+      continue;
+    }
+    if (value == found[axis])
+      continue;
+    std::string because;
+    if (extent.kind == Extent::Kind::Symbol)
+      because = text(" (", model.symbols[extent.symbol], " is ", *value, " in array ",
+                     quote(origin[extent.symbol]), ")");
+    return text("found shape ", list(found), ", expected ", expected, ": axis ", axis,
+                " must have size ", value ? std::to_string(*value) : model.extentText(extent),
+                because);
+  }
+  return "";
+}

@@ -1,0 +1,404 @@
+//===- Npz.cpp - NumPy archives -------------------------------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/Npz.h"
+#include "bppsa/Runtime/Error.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <minizip/unzip.h>
+#include <minizip/zip.h>
+#include <sys/stat.h>
+
+using namespace bppsa::runtime;
+
+int64_t bppsa::runtime::elementCount(const std::vector<int64_t> &shape) {
+  int64_t count = 1;
+  bool empty = false;
+  for (int64_t extent : shape) {
+    empty |= extent == 0;
+    if (extent < 0 || (extent > 0 && __builtin_mul_overflow(count, extent, &count)) ||
+        count > std::numeric_limits<int64_t>::max() / 16)
+      fail("its shape ", list(shape), " is too large");
+  }
+  return empty ? 0 : count;
+}
+
+int64_t Array::elements() const { return elementCount(shape); }
+
+//===----------------------------------------------------------------------===//
+// The .npy header
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A reader of the Python dictionary in a .npy header, such as
+/// {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }.
+class HeaderParser {
+public:
+  explicit HeaderParser(const std::string &header) : rest(header) {}
+
+  void parse() {
+    expect('{');
+    while (!accept('}')) {
+      std::string key = parseString();
+      expect(':');
+      if (key == "descr")
+        descr = parseString();
+      else if (key == "fortran_order")
+        fortran = parseBool();
+      else if (key == "shape")
+        parseShape();
+      else
+        damaged();
+      seen.insert(key);
+      if (!accept(',')) {
+        expect('}');
+        break;
+      }
+    }
+    skipSpace();
+    if (position != rest.size() || seen.size() != 3)
+      damaged();
+  }
+
+  std::string descr;
+  bool fortran = false;
+  std::vector<int64_t> shape;
+
+private:
+  [[noreturn]] void damaged() { fail("its .npy header is damaged"); }
+
+  void skipSpace() {
+    while (position < rest.size() && strchr(" \t\r\n", rest[position]) && rest[position])
+      ++position;
+  }
+
+  bool accept(char c) {
+    skipSpace();
+    if (position >= rest.size() || rest[position] != c)
+      return false;
+    ++position;
+    return true;
+  }
+
+  void expect(char c) {
+    if (!accept(c))
+      damaged();
+  }
+
+  std::string parseString() {
+    if (accept('['))
+      fail("it has a structured element type; accepted are plain arrays");
+    char mark = accept('"') ? '"' : '\'';
+    if (mark == '\'')
+      expect('\'');
+    size_t end = rest.find(mark, position);
+    if (end == std::string::npos)
+      damaged();
+    std::string value = rest.substr(position, end - position);
+    position = end + 1;
+    return value;
+  }
+
+  bool parseBool() {
+    skipSpace();
+    for (bool value : {true, false}) {
+      std::string word = value ? "True" : "False";
+      if (rest.compare(position, word.size(), word) == 0) {
+        position += word.size();
+        return value;
+      }
+    }
+    damaged();
+  }
+
+  void parseShape() {
+    expect('(');
+    while (!accept(')')) {
+      shape.push_back(parseNumber());
+      // Python 2 wrote long integers.
+      accept('L');
+      if (!accept(',')) {
+        expect(')');
+        break;
+      }
+      if (shape.size() > 32)
+        damaged();
+    }
+  }
+
+  int64_t parseNumber() {
+    skipSpace();
+    int64_t value = 0;
+    size_t begin = position;
+    for (; position < rest.size() && rest[position] >= '0' && rest[position] <= '9'; ++position)
+      if (__builtin_mul_overflow(value, 10, &value) ||
+          __builtin_add_overflow(value, rest[position] - '0', &value))
+        damaged();
+    if (position == begin)
+      damaged();
+    return value;
+  }
+
+  const std::string &rest;
+  size_t position = 0;
+  std::set<std::string> seen;
+};
+} // namespace
+
+/// Copies an array whose first axis is the fastest into C order.
+static Buffer toCOrder(const Buffer &source, const std::vector<int64_t> &shape, size_t itemSize) {
+  Buffer result(source.size());
+  size_t rank = shape.size();
+  std::vector<int64_t> index(rank, 0), stride(rank, 1);
+  for (size_t i = 1; i < rank; ++i)
+    stride[i] = stride[i - 1] * shape[i - 1];
+  int64_t from = 0;
+  for (size_t to = 0; to < source.size(); to += itemSize) {
+    memcpy(result.data() + to, source.data() + from * itemSize, itemSize);
+    for (size_t axis = rank; axis-- > 0;) {
+      from += stride[axis];
+      if (++index[axis] < shape[axis])
+        break;
+      from -= stride[axis] * shape[axis];
+      index[axis] = 0;
+    }
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The entry of a zip archive that is being read.
+class Entry {
+public:
+  Entry(unzFile zip, uint64_t size) : zip(zip), left(size) {
+    if (unzOpenCurrentFile(zip) != UNZ_OK)
+      fail("it is damaged or compressed in a way other than deflate");
+  }
+  ~Entry() { unzCloseCurrentFile(zip); }
+
+  uint64_t remaining() const { return left; }
+
+  void read(void *to, uint64_t size) {
+    if (size > left)
+      fail("it is cut short");
+    left -= size;
+    for (auto *bytes = static_cast<char *>(to); size > 0;) {
+      int got = unzReadCurrentFile(zip, bytes, std::min<uint64_t>(size, 1u << 30));
+      if (got <= 0)
+        fail("it is damaged");
+      bytes += got;
+      size -= got;
+    }
+  }
+
+  /// Checks the checksum; everything must have been read.
+  void finish() {
+    if (unzCloseCurrentFile(zip) != UNZ_OK)
+      fail("it is damaged (the checksum is wrong)");
+  }
+
+private:
+  unzFile zip;
+  uint64_t left;
+};
+
+struct ArchiveCloser {
+  unzFile zip;
+  ~ArchiveCloser() { unzClose(zip); }
+};
+} // namespace
+
+static std::string readHeader(Entry &entry) {
+  unsigned char magic[8];
+  entry.read(magic, sizeof magic);
+  if (memcmp(magic, "\x93NUMPY", 6) != 0)
+    fail("it is not a .npy array");
+  if (magic[6] < 1 || magic[6] > 3)
+    fail("its .npy version ", int(magic[6]), " is not known");
+  unsigned char length[4] = {0, 0, 0, 0};
+  entry.read(length, magic[6] == 1 ? 2 : 4);
+  uint64_t size = length[0] | length[1] << 8 | length[2] << 16 | uint64_t(length[3]) << 24;
+  if (size > (1u << 20))
+    fail("its .npy header is damaged");
+  std::string header(size, '\0');
+  entry.read(header.data(), size);
+  return header;
+}
+
+static Array readEntry(unzFile zip, const unz_file_info64 &info) {
+  if (info.flag & 1)
+    fail("it is encrypted");
+  // Deflate shrinks at most 1032-fold. A size beyond that is a lie that must not be allocated.
+  if (info.uncompressed_size / 1040 > info.compressed_size)
+    fail("it is damaged (impossible size)");
+  Entry entry(zip, info.uncompressed_size);
+  std::string header = readHeader(entry);
+  HeaderParser parser(header);
+  parser.parse();
+  Array array;
+  array.dtype = dtypeOfNpy(parser.descr);
+  array.shape = parser.shape;
+  uint64_t size = elementCount(array.shape) * elementSize(array.dtype);
+  if (size != entry.remaining())
+    fail("its shape ", list(array.shape), " needs ", size, " bytes, found ", entry.remaining());
+  array.data = Buffer(size);
+  entry.read(array.data.data(), size);
+  entry.finish();
+  if (parser.fortran && array.shape.size() > 1)
+    array.data = toCOrder(array.data, array.shape, elementSize(array.dtype));
+  return array;
+}
+
+/// Opens the archive, or says why it cannot be one.
+static unzFile openArchive(const std::string &path, uint64_t &fileSize) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0)
+    fail(quote(path), ": cannot be read (", strerror(errno), ")");
+  if (!S_ISREG(info.st_mode))
+    fail(quote(path), ": is not a regular file");
+  fileSize = info.st_size;
+  FILE *file = fopen(path.c_str(), "rb");
+  if (!file)
+    fail(quote(path), ": cannot be read (", strerror(errno), ")");
+  char magic[6] = {};
+  size_t got = fread(magic, 1, sizeof magic, file);
+  fclose(file);
+  if (got == sizeof magic && memcmp(magic, "\x93NUMPY", 6) == 0)
+    fail(quote(path), ": is a single .npy array; save named arrays with numpy.savez");
+  unzFile zip = unzOpen64(path.c_str());
+  if (!zip)
+    fail(quote(path), ": is ", fileSize == 0 ? "empty" : "damaged or not a zip archive",
+         "; an .npz file of numpy.savez is needed");
+  return zip;
+}
+
+/// The name of the current entry; checks that its data can be in the file at all.
+static std::string entryName(unzFile zip, uint64_t fileSize, unz_file_info64 &info) {
+  std::string name(65536, '\0');
+  if (unzGetCurrentFileInfo64(zip, &info, name.data(), name.size(), nullptr, 0, nullptr, 0) !=
+          UNZ_OK ||
+      info.compressed_size > fileSize)
+    fail("the archive's directory is damaged");
+  name.resize(std::min<size_t>(info.size_filename, name.size()));
+  if (name.size() < 5 || name.compare(name.size() - 4, 4, ".npy") != 0)
+    fail("holds ", quote(name), ", which is not a .npy array");
+  return name.substr(0, name.size() - 4);
+}
+
+Npz bppsa::runtime::readNpz(const std::string &path) {
+  uint64_t fileSize = 0;
+  unzFile zip = openArchive(path, fileSize);
+  ArchiveCloser closer{zip};
+  Npz npz;
+  std::string name;
+  try {
+    int state = unzGoToFirstFile(zip);
+    unz_global_info64 global;
+    if (unzGetGlobalInfo64(zip, &global) == UNZ_OK && global.number_entry == 0)
+      fail("holds no arrays");
+    for (; state == UNZ_OK; state = unzGoToNextFile(zip)) {
+      name.clear();
+      unz_file_info64 info;
+      std::string found = entryName(zip, fileSize, info);
+      name = found;
+      if (!npz.arrays.emplace(name, readEntry(zip, info)).second)
+        fail("it is there twice");
+      npz.fingerprint = crc32(npz.fingerprint, reinterpret_cast<const Bytef *>(name.data()),
+                              static_cast<uInt>(name.size())) ^
+                        info.crc;
+    }
+    name.clear();
+    if (state != UNZ_END_OF_LIST_OF_FILE)
+      fail("the archive's directory is damaged");
+  } catch (const Error &error) {
+    fail(quote(path), ": ", name.empty() ? "" : "array " + quote(name) + ": ", error.what());
+  } catch (const std::bad_alloc &) {
+    fail(quote(path), ": array ", quote(name), ": not enough memory");
+  }
+  return npz;
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+static std::string npyHeader(DType dtype, const std::vector<int64_t> &shape) {
+  std::string dict = text("{'descr': '", npyDescr(dtype), "', 'fortran_order': False, 'shape': (");
+  for (int64_t extent : shape)
+    dict += text(extent, ", ");
+  dict += "), }";
+  // A one-element tuple keeps its comma, the others read more cleanly without; both are Python.
+  constexpr size_t prefix = 10, alignment = 64;
+  size_t padded = (prefix + dict.size() + 1 + alignment - 1) / alignment * alignment;
+  dict.append(padded - prefix - dict.size() - 1, ' ');
+  dict += '\n';
+  std::string header("\x93NUMPY\x01\x00", 8);
+  header += static_cast<char>(dict.size() & 255);
+  header += static_cast<char>(dict.size() >> 8);
+  return header + dict;
+}
+
+static voidpf openStream(voidpf opaque, const void *, int) { return opaque; }
+static int keepStream(voidpf, voidpf stream) { return fflush(static_cast<FILE *>(stream)); }
+
+NpzWriter::NpzWriter(const std::string &path) : path(path), file(path) {
+  zlib_filefunc64_def functions;
+  fill_fopen64_filefunc(&functions);
+  functions.zopen64_file = openStream;
+  functions.zclose_file = keepStream;
+  functions.opaque = file.stream();
+  archive = zipOpen2_64(path.c_str(), APPEND_STATUS_CREATE, nullptr, &functions);
+  if (!archive)
+    fail(quote(path), ": cannot be written");
+}
+
+NpzWriter::~NpzWriter() {
+  if (archive)
+    zipClose(archive, nullptr);
+}
+
+void NpzWriter::add(const std::string &name, DType dtype, const std::vector<int64_t> &shape,
+                    const void *data) {
+  if (!names.insert(name).second)
+    fail(quote(path), ": two results have the name ", quote(name));
+  std::string header = npyHeader(dtype, shape);
+  uint64_t size = elementCount(shape) * elementSize(dtype);
+  zip_fileinfo info = {};
+  // The date of the DOS epoch: equal contents give equal files.
+  info.dosDate = 1 << 21 | 1 << 16;
+  int zip64 = size + header.size() >= 0xffffffffu;
+  int state = zipOpenNewFileInZip64(archive, (name + ".npy").c_str(), &info, nullptr, 0, nullptr, 0,
+                                    nullptr, 0, 0, zip64);
+  if (state == ZIP_OK)
+    state = zipWriteInFileInZip(archive, header.data(), header.size());
+  for (auto *bytes = static_cast<const char *>(data); state == ZIP_OK && size > 0;) {
+    uint64_t chunk = std::min<uint64_t>(size, 1u << 30);
+    state = zipWriteInFileInZip(archive, bytes, chunk);
+    bytes += chunk;
+    size -= chunk;
+  }
+  if (state == ZIP_OK)
+    state = zipCloseFileInZip(archive);
+  if (state != ZIP_OK)
+    fail(quote(path), ": writing failed (", strerror(errno),
+         "); the previous file, if any, is kept");
+}
+
+void NpzWriter::commit() {
+  int state = zipClose(archive, nullptr);
+  archive = nullptr;
+  if (state != ZIP_OK)
+    fail(quote(path), ": writing failed (", strerror(errno),
+         "); the previous file, if any, is kept");
+  file.commit();
+}

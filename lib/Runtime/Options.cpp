@@ -1,0 +1,189 @@
+//===- Options.cpp - The command line -------------------------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/Options.h"
+#include "bppsa/Runtime/Error.h"
+#include "bppsa/Runtime/Schedule.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cmath>
+#include <iostream>
+
+using namespace bppsa::runtime;
+
+namespace {
+/// A hyperparameter as the command line gives it.
+struct HyperFlag {
+  const char *flag, *key, *help;
+  /// Values must be below 1.
+  bool isShare;
+};
+} // namespace
+
+static std::vector<HyperFlag> hyperFlags(const std::string &optimizer) {
+  std::vector<HyperFlag> flags = {{"--lr", "lr", "Learning rate", false},
+                                  {"--weight-decay", "weight_decay", "Weight decay", false}};
+  HyperFlag eps = {"--eps", "eps", "Added to the optimizer's denominator", false};
+  if (optimizer == "momentum")
+    flags.push_back({"--momentum", "beta1", "Share of the last change that is kept", true});
+  if (optimizer == "rmsprop")
+    flags.insert(flags.end(), {{"--alpha", "beta1", "Decay rate of the mean square", true}, eps});
+  if (optimizer == "adam" || optimizer == "adamw")
+    flags.insert(flags.end(), {{"--beta1", "beta1", "Decay rate of the first moment", true},
+                               {"--beta2", "beta2", "Decay rate of the second moment", true},
+                               eps});
+  return flags;
+}
+
+static const char *const dataHelp =
+    "An .npz file with one array per graph input, named and laid out as in the ONNX graph, and the "
+    "loss's array `target`. Floating-point arrays are float32; where the model takes integers, "
+    "every "
+    "integer type will do whose values fit.";
+
+//===----------------------------------------------------------------------===//
+// Flags
+//===----------------------------------------------------------------------===//
+
+static void addCommon(CLI::App &command, Options &options) {
+  command.add_option("--threads", options.threads, "Number of threads (default: all cores)");
+  command
+      .add_option("--batch-axis", options.batchAxes,
+                  "NAME:AXIS, the axis of an input, an output or `target` that carries samples")
+      ->take_all();
+}
+
+static void addVariant(CLI::App &command, Options &options) {
+  command
+      .add_option("--backward", options.variant.backward,
+                  "How gradients are computed: auto (the fastest here), sequential or scan")
+      ->check(CLI::IsMember({"auto", "sequential", "scan"}));
+  command.add_option("--scan", options.variant.scan,
+                     "The plan of the scan, where the program holds several (see info)");
+}
+
+static void addTrain(CLI::App &app, Options &options, const Model &model) {
+  CLI::App &command = *app.add_subcommand("train", "Train the model");
+  command.add_option("--data", options.data, dataHelp)->required();
+  command.add_option("--val", options.val, "Data to validate with after each epoch");
+  command.add_option("--epochs", options.epochs, "Passes over the data (default: 1)");
+  command.add_option("--batch", options.batch, "Samples in a batch (default: 32)");
+  command.add_option("--seed", options.seed, "Seed of the order of the samples (default: 0)");
+  command.add_flag("!--no-shuffle", options.shuffle, "Keep the samples in the order of the file");
+  command.add_option("--lr-schedule", options.schedule,
+                     "constant, step:N:GAMMA (times GAMMA every N epochs) or cosine[:MIN]; with "
+                     "warmup:N, before it, the rate grows linearly in the first N batches");
+  command.add_option("--clip-norm", options.clipNorm,
+                     "Scale the gradient down to this Euclidean norm where it is longer");
+  for (const HyperFlag &flag : hyperFlags(model.optimizer))
+    if (auto found = model.hyper.find(flag.key); found != model.hyper.end())
+      command.add_option_function<double>(
+          flag.flag, [&options, key = flag.key](double value) { options.hyper[key] = value; },
+          text(flag.help, " (default: ", found->second, ")"));
+  command.add_option("--save", options.save, "Write the trained model to this ONNX file");
+  command.add_option("--checkpoint", options.checkpoint,
+                     "Keep the state of the training in this file, written after each epoch and "
+                     "when the training is interrupted");
+  command.add_option("--checkpoint-every", options.checkpointEvery,
+                     "Write the checkpoint also after every N batches");
+  command.add_option("--resume", options.resume,
+                     "Go on from this checkpoint, with its settings where none are given");
+  command.add_option("--log", options.log, "Write metrics to this file, a line of JSON an epoch");
+  command.add_flag("--quiet", options.quiet, "Show no progress");
+  addVariant(command, options);
+  addCommon(command, options);
+}
+
+static void addOthers(CLI::App &app, Options &options) {
+  CLI::App &eval = *app.add_subcommand("eval", "Print loss and accuracy as JSON");
+  CLI::App &infer = *app.add_subcommand("infer", "Compute every graph output");
+  CLI::App &grad = *app.add_subcommand(
+      "grad",
+      "Compute the loss and its gradient with respect to every trained initializer and every "
+      "floating-point input; the file is one batch");
+  for (CLI::App *command : {&eval, &infer, &grad})
+    command->add_option("--data", options.data, dataHelp)->required();
+  for (CLI::App *command : {&infer, &grad})
+    command->add_option("--out", options.out, "The .npz file to write")->required();
+  for (CLI::App *command : {&eval, &infer})
+    command->add_option("--batch", options.batch, "Samples in a batch (default: 256)");
+  addVariant(grad, options);
+
+  CLI::App &bench = *app.add_subcommand("bench", "Time training steps on synthetic data");
+  bench.add_option("--seq-len", options.seqLen, "Time steps");
+  bench.add_option("--batch", options.batch, "Samples in the batch");
+  bench.add_option("--repeat", options.repeat,
+                   "Training steps to take the median of (default: 20)");
+  addVariant(bench, options);
+
+  CLI::App &info = *app.add_subcommand("info", "Describe the model as JSON");
+  for (CLI::App *command : {&eval, &infer, &grad, &bench, &info})
+    addCommon(*command, options);
+}
+
+//===----------------------------------------------------------------------===//
+// Ranges
+//===----------------------------------------------------------------------===//
+
+static void requireAtLeast(const char *flag, std::optional<int64_t> value, int64_t least) {
+  if (value && *value < least)
+    fail(flag, ": found ", *value, ", accepted are whole numbers from ", least);
+}
+
+static void checkHyper(const std::map<std::string, double> &hyper, const std::string &optimizer) {
+  for (const HyperFlag &flag : hyperFlags(optimizer)) {
+    auto found = hyper.find(flag.key);
+    if (found == hyper.end())
+      continue;
+    double value = found->second;
+    if (!std::isfinite(value) || value < 0 || (flag.isShare && value >= 1))
+      fail(flag.flag, ": found ", value, ", accepted are numbers from 0",
+           flag.isShare ? " to below 1" : "");
+  }
+}
+
+static void checkRanges(const Options &options, const Model &model, bool threadsGiven) {
+  requireAtLeast("--epochs", options.epochs, 1);
+  requireAtLeast("--batch", options.batch, 1);
+  requireAtLeast("--seq-len", options.seqLen, 1);
+  requireAtLeast("--repeat", options.repeat, 1);
+  requireAtLeast("--checkpoint-every", options.checkpointEvery, 1);
+  requireAtLeast("--seed", options.seed, 0);
+  if (threadsGiven && (options.threads < 1 || options.threads > 4096))
+    fail("--threads: found ", options.threads, ", accepted are 1 to 4096");
+  if (options.clipNorm && (!std::isfinite(*options.clipNorm) || *options.clipNorm <= 0))
+    fail("--clip-norm: found ", *options.clipNorm, ", accepted are numbers above 0");
+  if (options.checkpointEvery && options.checkpoint.empty())
+    throw UsageError("--checkpoint-every needs --checkpoint");
+  checkHyper(options.hyper, model.optimizer);
+  if (options.schedule)
+    Schedule(*options.schedule);
+}
+
+Options bppsa::runtime::parseOptions(int argc, char **argv, const Model &model) {
+  Options options;
+  CLI::App app(text("Trains and runs the model ", quote(model.source), "."));
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "bppsa " + model.version);
+  addTrain(app, options, model);
+  addOthers(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success &done) {
+    app.exit(done);
+    return options;
+  } catch (const CLI::ParseError &error) {
+    std::string line = error.what();
+    for (char &c : line)
+      c = c == '\n' ? ' ' : c;
+    throw UsageError(text(line, "; see --help"));
+  }
+  CLI::App &command = *app.get_subcommands().front();
+  options.command = command.get_name();
+  checkRanges(options, model, command.count("--threads") > 0);
+  return options;
+}

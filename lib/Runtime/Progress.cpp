@@ -1,0 +1,112 @@
+//===- Progress.cpp - What training shows while it runs -------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/Progress.h"
+#include "bppsa/Runtime/Call.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+using namespace bppsa::runtime;
+
+Progress::Progress(int64_t epochs, int64_t batchesPerEpoch, bool quiet)
+    : epochs(epochs), batchesPerEpoch(batchesPerEpoch), quiet(quiet),
+      terminal(isatty(STDOUT_FILENO)), start(now()), lastShown(start), epochStart(start) {}
+
+Progress::~Progress() { clearBar(); }
+
+std::string Progress::duration(double seconds) {
+  auto whole = static_cast<long long>(std::min(std::max(std::ceil(seconds), 0.0), 1e9));
+  char buffer[64];
+  if (whole >= 3600)
+    snprintf(buffer, sizeof buffer, "%lld:%02lld:%02lld", whole / 3600, whole / 60 % 60,
+             whole % 60);
+  else
+    snprintf(buffer, sizeof buffer, "%lld:%02lld", whole / 60, whole % 60);
+  return buffer;
+}
+
+std::string Progress::bar(double share, int width) {
+  int filled = static_cast<int>(std::min(std::max(share, 0.0), 1.0) * width);
+  std::string text(filled, '=');
+  if (filled < width)
+    text += '>' + std::string(width - filled - 1, ' ');
+  return "[" + text + "]";
+}
+
+static int terminalWidth() {
+  winsize size = {};
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+/// "  loss 0.1234  5321 samples/s  ETA 0:12"
+std::string Progress::status(const TrainState &state, double loss) const {
+  double elapsed = std::max(now() - start, 1e-9);
+  int64_t left = (epochs - state.epoch) * batchesPerEpoch - state.batch;
+  char buffer[128];
+  snprintf(buffer, sizeof buffer, "  loss %.5g  %.4g samples/s  ETA ", loss, samplesDone / elapsed);
+  return buffer + duration(elapsed / std::max<int64_t>(batchesDone, 1) * left);
+}
+
+void Progress::clearBar() {
+  if (barShown)
+    fputs("\r\x1b[K", stdout);
+  barShown = false;
+}
+
+void Progress::batchDone(const TrainState &state, double loss, int64_t samples) {
+  samplesDone += samples;
+  epochSamples += samples;
+  ++batchesDone;
+  double time = now();
+  if (quiet || time - lastShown < (terminal ? 0.1 : 10))
+    return;
+  lastShown = time;
+  double share = static_cast<double>(state.batch) / batchesPerEpoch;
+  std::string head = "epoch " + std::to_string(state.epoch + 1) + "/" + std::to_string(epochs);
+  std::string tail = status(state, loss);
+  char percent[16];
+  snprintf(percent, sizeof percent, " %3d%%", static_cast<int>(share * 100));
+  if (!terminal) {
+    printf("%s%s%s\n", head.c_str(), percent, tail.c_str());
+  } else {
+    int room = terminalWidth() - static_cast<int>(head.size() + tail.size()) - 9;
+    std::string line = head + (room >= 4 ? " " + bar(share, std::min(room, 40)) : "");
+    line = (line + percent + tail).substr(0, terminalWidth() - 1);
+    printf("\r%s\x1b[K", line.c_str());
+    barShown = true;
+  }
+  fflush(stdout);
+}
+
+void Progress::epochDone(const EpochRecord &record) {
+  double time = now();
+  if (!quiet) {
+    clearBar();
+    printf("epoch %lld/%lld  loss %.5g", static_cast<long long>(record.epoch),
+           static_cast<long long>(epochs), record.loss);
+    if (record.valLoss)
+      printf("  val_loss %.5g", *record.valLoss);
+    if (record.valAccuracy)
+      printf("  val_accuracy %.4f", *record.valAccuracy);
+    printf("  %.4g samples/s  %.2f s\n", epochSamples / std::max(time - epochStart, 1e-9),
+           record.seconds);
+    fflush(stdout);
+  }
+  epochSamples = 0;
+  epochStart = lastShown = time;
+}
+
+void Progress::note(const std::string &line) {
+  if (quiet)
+    return;
+  clearBar();
+  printf("%s\n", line.c_str());
+  fflush(stdout);
+}

@@ -1,0 +1,101 @@
+//===- Session.cpp - Compiled functions on batches ------------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/Session.h"
+#include "bppsa/Runtime/Error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <zlib.h>
+
+using namespace bppsa::runtime;
+
+static uint32_t checksumOf(uint32_t start, const void *data, uint64_t size) {
+  return static_cast<uint32_t>(crc32_z(start, static_cast<const Bytef *>(data), size));
+}
+
+Program Program::load() {
+  std::string json(bppsa_model_json, bppsa_model_json_size);
+  uint32_t checksum =
+      checksumOf(checksumOf(0, json.data(), json.size()), bppsa_model_onnx, bppsa_model_onnx_size);
+  return {parseModel(json, bppsa_model_onnx_size), FunctionTable(bppsa_functions), bppsa_model_onnx,
+          bppsa_model_onnx_size, checksum};
+}
+
+Session::Session(const Program &program, bool withOptimizer)
+    : program(program), parameters(program.model, program.onnx, withOptimizer) {
+  if (!withOptimizer)
+    return;
+  callUpdate = prepare("update", nullptr);
+  callSquares = prepare("sumsq", nullptr);
+}
+
+Call Session::prepare(const std::string &function, Batch *batch, const ViewTable &extra) {
+  ViewTable views = extra;
+  parameters.addTo(views);
+  if (batch)
+    batch->addTo(program.model, views);
+  views["loss"] = {&loss, {}};
+  views["correct"] = {&correct, {}};
+  views["seed"] = {&seed, {}};
+  views["sumsq"] = {&squares, {}};
+  views["hyper"] = {hyper, {8}};
+  auto arguments = program.model.functions.find(function);
+  if (arguments == program.model.functions.end())
+    fail("this program has no function ", quote(function), "; compile the model again");
+  return program.functions.prepare(function, arguments->second, views);
+}
+
+double Session::gradientSquares() {
+  callSquares();
+  return squares;
+}
+
+std::optional<Evaluation> bppsa::runtime::evaluate(Session &session, const Dataset &data,
+                                                   int64_t batchSize,
+                                                   const std::function<bool()> &stop) {
+  const Model &model = session.program.model;
+  std::vector<int64_t> order(data.samples());
+  std::iota(order.begin(), order.end(), 0);
+  Batch batch = data.newBatch(batchSize);
+  Call call;
+  Evaluation result;
+  double sum = 0;
+  int64_t correct = 0, positions = 0;
+  for (int64_t first = 0; first < data.samples(); first += batchSize) {
+    if (stop())
+      return std::nullopt;
+    int64_t size = std::min(batchSize, data.samples() - first), before = batch.samples;
+    data.gather(order.data() + first, size, batch);
+    if (size != before)
+      call = session.prepare("eval", &batch);
+    call();
+    if (!std::isfinite(session.loss))
+      fail(quote(data.path()), ": the loss of samples ", first, " to ", first + size - 1, " is ",
+           session.loss);
+    sum += static_cast<double>(session.loss) * size;
+    correct += session.correct;
+    positions += batch.target.elements();
+  }
+  result.loss = sum / data.samples();
+  result.samples = data.samples();
+  const std::vector<std::string> &arguments = model.functions.at("eval");
+  if (std::find(arguments.begin(), arguments.end(), "correct") != arguments.end())
+    result.accuracy = static_cast<double>(correct) / positions;
+  return result;
+}
+
+void bppsa::runtime::requireFiniteGradients(Session &session, const std::string &prefix) {
+  const Model &model = session.program.model;
+  for (size_t index = 0; index < model.parameters.size(); ++index) {
+    const ParameterInfo &info = model.parameters[index];
+    for (int64_t i = 0; info.trained && i < info.elements; ++i)
+      if (float value = session.parameters.gradient(index)[i]; !std::isfinite(value))
+        fail(prefix, "the gradient of ", quote(info.name), " is ", value, " (element ", i,
+             " of shape ", list(info.shape), ")");
+  }
+}

@@ -1,0 +1,291 @@
+//===- Trainer.cpp - The training loop ------------------------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/Trainer.h"
+#include "bppsa/Runtime/Checkpoint.h"
+#include "bppsa/Runtime/Error.h"
+#include "bppsa/Runtime/Interrupt.h"
+#include "bppsa/Runtime/Metrics.h"
+#include "bppsa/Runtime/OnnxFile.h"
+#include "bppsa/Runtime/Progress.h"
+#include "bppsa/Runtime/Random.h"
+#include "bppsa/Runtime/Schedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+
+using namespace bppsa::runtime;
+
+namespace {
+class Trainer {
+public:
+  Trainer(const Program &program, const Options &options);
+  int run();
+
+private:
+  void checkOutputs();
+  void resume();
+  void applyOptions();
+  void prepareSteps();
+
+  bool runEpoch();
+  void runBatch(const int64_t *order, int64_t size);
+  bool finishEpoch();
+  void setHyper();
+  void checkStep();
+  std::string whereNow() const;
+  void saveCheckpoint();
+  int interrupted();
+
+  const Program &program;
+  const Model &model;
+  const Options &options;
+  Dataset data;
+  std::optional<Dataset> validation;
+  Session session;
+  TrainSettings settings;
+  TrainState state;
+  MetricsLog log;
+  Schedule schedule{"constant"};
+  int64_t epochs, batchesPerEpoch = 1;
+  Batch batch;
+  /// The compiled step for a full batch and for the rest at the end of an epoch.
+  std::map<int64_t, Call> steps;
+  std::unique_ptr<Progress> progress;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Before the first step
+//===----------------------------------------------------------------------===//
+
+Trainer::Trainer(const Program &program, const Options &options)
+    : program(program), model(program.model), options(options),
+      data(options.data, program.model, TargetUse::Needed), session(program, true),
+      log(options.log), epochs(options.epochs.value_or(1)) {
+  if (!options.val.empty())
+    validation.emplace(options.val, model, TargetUse::Needed);
+  settings.hyper = model.hyper;
+  if (data.fixedBatch())
+    settings.batch = *data.fixedBatch();
+  resume();
+  applyOptions();
+  checkOutputs();
+  prepareSteps();
+}
+
+void Trainer::checkOutputs() {
+  for (auto [path, flag] :
+       {std::pair(&options.save, "--save"), std::pair(&options.checkpoint, "--checkpoint"),
+        std::pair(&options.log, "--log")}) {
+    if (path->empty())
+      continue;
+    if (path != &options.log)
+      requireWritable(*path, flag);
+    for (const std::string &input : {options.data, options.val})
+      requireDistinct(*path, input, flag);
+  }
+  if (!options.resume.empty() && !options.save.empty())
+    requireDistinct(options.save, options.resume, "--save");
+}
+
+void Trainer::resume() {
+  if (options.resume.empty()) {
+    state.samples = data.samples();
+    state.fingerprint = data.fingerprint();
+    return;
+  }
+  readCheckpoint(options.resume, session, settings, state);
+  std::string where = quote(options.resume) + ": ";
+  auto refuse = [&](const char *flag, auto found, auto expected) {
+    if (found && static_cast<int64_t>(*found) != static_cast<int64_t>(expected))
+      fail(where, "was written with ", flag, " ", expected, ", found ", flag, " ", *found,
+           "; leave ", flag, " out, or train without --resume");
+  };
+  refuse("--batch", options.batch, settings.batch);
+  refuse("--seed", options.seed, settings.seed);
+  if (!options.shuffle && settings.shuffle)
+    fail(where, "was written without --no-shuffle; leave it out, or train without --resume");
+  if (state.samples != data.samples() || state.fingerprint != data.fingerprint())
+    fail(where, "was written while training on other data than ", quote(options.data), " (",
+         state.samples, " samples, found ", data.samples(),
+         "); resume with the same data, or train without --resume");
+}
+
+void Trainer::applyOptions() {
+  if (options.resume.empty()) {
+    settings.batch = options.batch.value_or(settings.batch);
+    settings.seed = options.seed.value_or(0);
+    settings.shuffle = options.shuffle;
+  }
+  for (const auto &[key, value] : options.hyper)
+    settings.hyper[key] = value;
+  settings.schedule = options.schedule.value_or(settings.schedule);
+  if (options.clipNorm)
+    settings.clipNorm = options.clipNorm;
+  schedule = Schedule(settings.schedule);
+  batchesPerEpoch = (data.samples() + settings.batch - 1) / settings.batch;
+  data.requireBatches(settings.batch);
+  if (validation)
+    validation->requireBatches(settings.batch);
+}
+
+void Trainer::prepareSteps() {
+  int64_t largest = std::min(settings.batch, data.samples());
+  batch = data.newBatch(largest);
+  std::vector<int64_t> order(largest, 0);
+  auto prepare = [&](int64_t size) {
+    data.gather(order.data(), size, batch);
+    steps[size] = session.prepare("step." + settings.variant, &batch);
+  };
+  bool chosen = options.variant.backward != "auto" || options.variant.scan != "auto";
+  if (settings.variant.empty() || chosen) {
+    data.gather(order.data(), largest, batch);
+    int64_t left = std::max<int64_t>(1, epochs * batchesPerEpoch - state.step);
+    settings.variant = chooseVariant(session, options.variant, "step", batch, left).name;
+  }
+  prepare(largest);
+  if (int64_t rest = data.samples() % settings.batch; rest != 0)
+    prepare(rest);
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+/// "epoch 2, batch 7 (step 39): ", counted from 1.
+std::string Trainer::whereNow() const {
+  return text("epoch ", state.epoch + 1, ", batch ", state.batch + 1, " (step ", state.step + 1,
+              "): ");
+}
+
+void Trainer::setHyper() {
+  auto value = [&](const char *key) {
+    auto found = settings.hyper.find(key);
+    return found == settings.hyper.end() ? 0.0 : found->second;
+  };
+  session.hyper[0] = static_cast<float>(
+      schedule.rate(value("lr"), state.step, batchesPerEpoch, epochs * batchesPerEpoch));
+  session.hyper[1] = static_cast<float>(value("weight_decay"));
+  session.hyper[2] = static_cast<float>(state.step + 1);
+  session.hyper[3] = 1;
+  session.hyper[4] = static_cast<float>(value("beta1"));
+  session.hyper[5] = static_cast<float>(value("beta2"));
+  session.hyper[6] = static_cast<float>(value("eps"));
+}
+
+/// Stops at numbers that are not finite and sets the gradient's scale.
+void Trainer::checkStep() {
+  if (!std::isfinite(session.loss))
+    fail(whereNow(), "the loss is ", session.loss, "; use a smaller --lr or --clip-norm",
+         options.checkpoint.empty() ? "" : "; the last checkpoint is kept");
+  double squares = session.gradientSquares();
+  if (!std::isfinite(squares))
+    requireFiniteGradients(session, whereNow());
+  double norm = std::sqrt(squares);
+  // The small addend, and with it every bit, is that of torch.nn.utils.clip_grad_norm_.
+  if (settings.clipNorm)
+    session.hyper[3] = static_cast<float>(std::min(1.0, *settings.clipNorm / (norm + 1e-6)));
+}
+
+void Trainer::runBatch(const int64_t *order, int64_t size) {
+  data.gather(order, size, batch);
+  session.seed = static_cast<int64_t>(stepSeed(settings.seed, state.step));
+  steps.at(size)();
+  setHyper();
+  checkStep();
+  session.update();
+  state.lossSum += static_cast<double>(session.loss) * size;
+  ++state.batch;
+  ++state.step;
+}
+
+/// Returns false when a signal asks to stop.
+bool Trainer::runEpoch() {
+  double before = now() - state.seconds;
+  std::vector<int64_t> order(data.samples());
+  if (settings.shuffle)
+    order = shuffledOrder(settings.seed, state.epoch, data.samples());
+  else
+    for (size_t i = 0; i < order.size(); ++i)
+      order[i] = static_cast<int64_t>(i);
+  while (state.batch < batchesPerEpoch) {
+    if (notedInterrupt())
+      return false;
+    int64_t first = state.batch * settings.batch;
+    int64_t size = std::min(settings.batch, data.samples() - first);
+    runBatch(order.data() + first, size);
+    state.seconds = now() - before;
+    progress->batchDone(state, state.lossSum / (first + size), size);
+    if (options.checkpointEvery && state.step % *options.checkpointEvery == 0)
+      saveCheckpoint();
+  }
+  return finishEpoch();
+}
+
+bool Trainer::finishEpoch() {
+  EpochRecord record;
+  record.epoch = state.epoch + 1;
+  record.loss = state.lossSum / data.samples();
+  double start = now() - state.seconds;
+  if (validation) {
+    std::optional<Evaluation> result =
+        evaluate(session, *validation, settings.batch, [] { return notedInterrupt() != 0; });
+    if (!result)
+      return false;
+    record.valLoss = result->loss;
+    record.valAccuracy = result->accuracy;
+  }
+  record.seconds = now() - start;
+  state.history.push_back(record);
+  ++state.epoch;
+  state.batch = 0;
+  state.lossSum = state.seconds = 0;
+  saveCheckpoint();
+  log.add(state.history);
+  progress->epochDone(record);
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// The run
+//===----------------------------------------------------------------------===//
+
+void Trainer::saveCheckpoint() {
+  if (!options.checkpoint.empty())
+    writeCheckpoint(options.checkpoint, session, settings, state);
+}
+
+int Trainer::interrupted() {
+  saveCheckpoint();
+  progress.reset();
+  std::string how = options.checkpoint.empty()
+                        ? "nothing was saved (--checkpoint FILE would keep the state)"
+                        : "go on with --resume " + options.checkpoint;
+  fprintf(stderr, "interrupted in epoch %lld after batch %lld of %lld: %s\n",
+          static_cast<long long>(state.epoch + 1), static_cast<long long>(state.batch),
+          static_cast<long long>(batchesPerEpoch), how.c_str());
+  return 128 + notedInterrupt();
+}
+
+int Trainer::run() {
+  progress = std::make_unique<Progress>(epochs, batchesPerEpoch, options.quiet);
+  noteInterrupts();
+  while (state.epoch < epochs)
+    if (!runEpoch())
+      return interrupted();
+  if (!options.save.empty()) {
+    saveOnnx(options.save, model, program.onnx, program.onnxSize, session.parameters);
+    progress->note("saved " + options.save);
+  }
+  return 0;
+}
+
+int bppsa::runtime::train(const Program &program, const Options &options) {
+  return Trainer(program, options).run();
+}
