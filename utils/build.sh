@@ -43,9 +43,9 @@ packages=(
 )
 
 missing_packages() {
-  local package
-  local installed
-  installed="$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "${packages[@]}" 2>/dev/null |
+  local package installed
+  # dpkg-query fails as soon as it does not know one of the packages.
+  installed="$({ dpkg-query -W -f '${Package} ${db:Status-Status}\n' "${packages[@]}" 2>/dev/null || true; } |
     awk '$2 == "installed" { print $1 }')"
   for package in "${packages[@]}"; do
     grep -qxF -- "$package" <<<"$installed" || echo "$package"
