@@ -7,6 +7,8 @@
 #include "bppsa/InitAll.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Passes.h"
+#include "bppsa/Differentiation/Differentiation.h"
+#include "bppsa/Differentiation/Passes.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
@@ -17,9 +19,11 @@ void bppsa::registerAllDialects(mlir::DialectRegistry &registry) {
   mlir::registerAllExtensions(registry);
   mlir::registerAllToLLVMIRTranslations(registry);
   registry.insert<BPPSADialect>();
+  registerVJPExternalModels(registry);
 }
 
 void bppsa::registerAllPasses() {
   mlir::registerAllPasses();
   registerBPPSATransformsPasses();
+  registerBPPSADifferentiationPasses();
 }

@@ -16,6 +16,11 @@ using namespace bppsa;
 // Table
 //===----------------------------------------------------------------------===//
 
+static LogicalResult evaluateIterationIndex(linalg::IndexOp op, Interpreter &interpreter) {
+  interpreter.set(op.getResult(), Array::makeIndex(interpreter.iteration[op.getDim()]));
+  return success();
+}
+
 EvaluatorTable::EvaluatorTable(MLIRContext *context) : context(context) {
   addArithEvaluators(*this);
   addMathEvaluators(*this);
@@ -23,6 +28,7 @@ EvaluatorTable::EvaluatorTable(MLIRContext *context) : context(context) {
   addTensorEvaluators(*this);
   addVectorEvaluators(*this);
   addBPPSAEvaluators(*this);
+  add<linalg::IndexOp>(evaluateIterationIndex);
 }
 
 const EvaluatorTable::Evaluator *EvaluatorTable::lookup(Operation *op) const {

@@ -9,4 +9,118 @@
 
 include "mlir/Pass/PassBase.td"
 
+def AddLoss : Pass<"bppsa-add-loss", "::mlir::ModuleOp"> {
+  let summary = "adds a function that computes the loss of a model";
+  let description = [{
+    Adds `@loss`: the body of `@forward`, and the mean of a loss over all
+    positions of one of its results. The result is chosen by its attribute
+    `bppsa.output`; the first one is the default.
+
+    | loss | of output x and target t, for one position |
+    |---|---|
+    | `cross-entropy` | `log(sum(exp(x))) - x[t]` along the last axis of x |
+    | `nll` | `-x[t]`; x holds the logarithms of probabilities |
+    | `mse` | `(x - t)^2` |
+    | `l1` | `abs(x - t)` |
+    | `huber` | `(x - t)^2 / 2` up to a distance of 1, then `abs(x - t) - 1/2` |
+    | `bce-with-logits` | `log(1 + exp(x)) - t x` |
+    | `none` | x itself, the only element of the output; there is no target |
+
+    The target of `cross-entropy` and `nll` holds classes (i64) and has the
+    shape of the output without its last axis; `@loss` then also returns the
+    number of positions at which the class with the largest output is right.
+    Any other target has the shape of the output. Sums over positions are
+    accumulated in f64.
+
+    ```mlir
+    func.func @forward(%x: tensor<?x4xf32>) -> (tensor<?x10xf32> {bppsa.output = "y"})
+    ```
+    gets, with `loss=cross-entropy`, the company of
+    ```mlir
+    func.func @loss(%x: tensor<?x4xf32>, %target: tensor<?xi64> {bppsa.target})
+        -> (tensor<f32> {bppsa.loss}, tensor<i64> {bppsa.correct})
+    ```
+  }];
+  let options = [
+    Option<"loss", "loss", "std::string", /*default=*/"\"cross-entropy\"",
+           "cross-entropy, nll, mse, l1, huber, bce-with-logits or none">,
+    Option<"output", "output", "std::string", /*default=*/"",
+           "name of the result that the loss is computed from">,
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+    "::mlir::tensor::TensorDialect", "::bppsa::BPPSADialect"
+  ];
+}
+
+def BuildOptimizer : Pass<"bppsa-build-optimizer", "::mlir::ModuleOp"> {
+  let summary = "adds a function that updates the parameters";
+  let description = [{
+    Adds `@update`, one step of an optimizer on flat arrays: all trained
+    parameters, each padded with zeros to a multiple of 16 floats, their
+    gradients, and two arrays of state of the same length (one for `momentum`
+    and `rmsprop`, none for `sgd`; what is not used is not touched). States
+    start as zero. `%hyper` holds the learning rate, the weight decay, the
+    number of the step (from 1), a factor for the gradients, beta1 (the momentum
+    of `momentum`, the smoothing constant of `rmsprop`), beta2 and epsilon. The
+    formulas are those of PyTorch's optimizers: the weight decay is added to the
+    gradient, but is a factor on the parameters in `adamw`.
+
+    Adds `@sumsq`, the sum of the squares of an array, in f64 and in an order
+    that does not depend on anything but the length.
+
+    ```mlir
+    func.func @update(%params: memref<?xf32>, %grads: memref<?xf32>, %state0: memref<?xf32>,
+                      %state1: memref<?xf32>, %hyper: memref<8xf32>)
+    func.func @sumsq(%grads: memref<?xf32>, %out: memref<f64>)
+    ```
+  }];
+  let options = [
+    Option<"optimizer", "optimizer", "std::string", /*default=*/"\"adam\"",
+           "sgd, momentum, adam, adamw or rmsprop">,
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
+  ];
+}
+
+def Differentiate : Pass<"bppsa-differentiate", "::mlir::ModuleOp"> {
+  let summary = "adds a function that computes a loss and its gradients";
+  let description = [{
+    Copies the function `of` and continues it with the reverse-mode derivative
+    of its first result, a `tensor<f32>`. The new function returns the loss and
+    one gradient for each differentiated argument, in the order of the
+    arguments: those with `bppsa.parameter` and without `bppsa.frozen`, and with
+    `wrt=all` also every f32 argument with `bppsa.input`. The result attribute
+    `bppsa.gradient` holds the argument's name.
+
+    Each op on a path from a differentiated argument to the loss passes its
+    cotangent on by the rule of its `VJPOpInterface`; an op without one is an
+    error. A `bppsa.recurrence` becomes a `bppsa.chain`. `bppsa.mark_phase`
+    divides the forward from the backward part.
+
+    ```mlir
+    func.func @loss(%x: tensor<4xf32> {bppsa.input = "x"}, %w: tensor<4xf32> {bppsa.parameter = "w"})
+        -> (tensor<f32> {bppsa.loss})
+    ```
+    gets the company of
+    ```mlir
+    func.func @step(%x: tensor<4xf32> {bppsa.input = "x"}, %w: tensor<4xf32> {bppsa.parameter = "w"})
+        -> (tensor<f32> {bppsa.loss}, tensor<4xf32> {bppsa.gradient = "w"})
+    ```
+  }];
+  let options = [
+    Option<"of", "of", "std::string", /*default=*/"\"loss\"", "function to differentiate">,
+    Option<"name", "name", "std::string", /*default=*/"\"step\"", "name of the new function">,
+    Option<"wrt", "wrt", "std::string", /*default=*/"\"parameters\"",
+           "parameters, or all: also the inputs">,
+  ];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
+    "::mlir::tensor::TensorDialect", "::bppsa::BPPSADialect"
+  ];
+}
+
 #endif // BPPSA_DIFFERENTIATION_PASSES

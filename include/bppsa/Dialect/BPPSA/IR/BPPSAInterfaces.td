@@ -23,8 +23,11 @@ def BPPSA_VJPOpInterface : OpInterface<"VJPOpInterface"> {
         `resultCotangents` has one entry a result, null where the cotangent is
         zero (never all of them). The rule sets `operandCotangents[i]` (which
         arrives null) for every operand with `needed[i]` whose cotangent is not
-        zero; a set value has exactly the operand's type. Operands and results
-        of the op itself may be used: the op dominates the insertion point.
+        zero; a set value has exactly the operand's type. The values that the
+        regions of the op capture from above count as further operands, in
+        order of first use. Operands and results of the op itself may be used:
+        the op dominates the insertion point. A rule may replace the op by one
+        that computes more results.
         Fails, after emitting an error on the op, where no rule is known.
       }],
       "::llvm::LogicalResult", "buildVJP",

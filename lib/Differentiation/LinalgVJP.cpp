@@ -1,0 +1,301 @@
+//===- LinalgVJP.cpp - differentiation rules of linalg --------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ElementwiseVJP.h"
+#include "TensorBuilders.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+//===----------------------------------------------------------------------===//
+// What can be differentiated
+//===----------------------------------------------------------------------===//
+
+/// The value that one iteration adds to a sum, or the whole result where there
+/// is no reduction. Null after an error.
+static Value getContribution(linalg::LinalgOp op) {
+  Block *body = op.getBlock();
+  Value yielded = body->getTerminator()->getOperand(0);
+  if (op.getNumReductionLoops() == 0)
+    return yielded;
+  Value accumulator = body->getArguments().back();
+  auto add = yielded.getDefiningOp<arith::AddFOp>();
+  if (add && accumulator.hasOneUse()) {
+    if (add.getLhs() == accumulator)
+      return add.getRhs();
+    if (add.getRhs() == accumulator)
+      return add.getLhs();
+  }
+  op->emitOpError("has a differentiation rule where its reduction is a sum by arith.addf only; a "
+                  "maximum must be followed by bppsa.stop_gradient");
+  return {};
+}
+
+static LogicalResult verifyDifferentiable(linalg::LinalgOp op) {
+  if (!op.hasPureTensorSemantics() || op->getNumResults() != 1)
+    return op->emitOpError("has a differentiation rule on tensors with one result only");
+  if (!llvm::all_of(op.getIndexingMapsArray(),
+                    [](AffineMap map) { return map.isProjectedPermutation(); }))
+    return op->emitOpError("has a differentiation rule where every indexing map is a projected "
+                           "permutation only");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Cotangents of inputs
+//===----------------------------------------------------------------------===//
+
+/// Builds the body that gives the cotangent of block argument `number` of `op`
+/// in one iteration. Its arguments are the cotangent of the result, the block
+/// arguments of `op`, and the accumulator, of type `sumType`. Returns null in
+/// `cotangent` where that is zero.
+static LogicalResult buildCotangentBody(linalg::LinalgOp op, unsigned number, Value contribution,
+                                        Block &body, OpBuilder &builder, Value &cotangent) {
+  Location loc = op.getLoc();
+  Block *primal = op.getBlock();
+  Value result = body.addArgument(contribution.getType(), loc);
+  IRMapping mapping;
+  for (BlockArgument argument : primal->getArguments())
+    mapping.map(argument, body.addArgument(argument.getType(), loc));
+  body.addArgument(primal->getArgument(number).getType(), loc);
+
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&body);
+  SmallVector<Operation *> ops;
+  for (Operation &nested : primal->without_terminator())
+    ops.push_back(builder.clone(nested, mapping));
+  Activity activity;
+  activity.add(mapping.lookup(primal->getArgument(number)));
+  activity.propagate(body);
+  ReverseSweep sweep(builder, activity);
+  sweep.add(mapping.lookupOrDefault(contribution), result);
+  for (Operation *nested : llvm::reverse(ops))
+    if (failed(sweep.visit(nested)))
+      return failure();
+  cotangent = sweep.lookup(mapping.lookup(primal->getArgument(number)));
+  return success();
+}
+
+/// Ends `body` and removes what it does not need: dead ops, and inputs that
+/// neither the body nor the iteration space needs.
+static void finishBody(Block &body, Value cotangent, bool isSum, OpBuilder &builder,
+                       SmallVectorImpl<Value> &inputs, SmallVectorImpl<AffineMap> &maps) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(&body);
+  Location loc = cotangent.getLoc();
+  if (isSum)
+    cotangent = arith::AddFOp::create(builder, loc, body.getArguments().back(), cotangent);
+  linalg::YieldOp::create(builder, loc, cotangent);
+  eraseDeadOps(body);
+  for (unsigned i = inputs.size(); i-- > 0;) {
+    SmallVector<AffineMap> others = llvm::to_vector(maps);
+    others.erase(others.begin() + i);
+    if (!body.getArgument(i).use_empty() ||
+        !inversePermutation(concatAffineMaps(others, builder.getContext())))
+      continue;
+    body.eraseArgument(i);
+    inputs.erase(inputs.begin() + i);
+    maps = others;
+  }
+}
+
+/// The cotangent of operand `operand`: for each of its entries, the sum over
+/// the iterations that read it.
+static LogicalResult buildInputCotangent(linalg::LinalgOp op, OpOperand &operand,
+                                         Value contribution, Value resultCotangent,
+                                         OpBuilder &builder, Value &operandCotangent) {
+  Location loc = op.getLoc();
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  SmallVector<Value> inputs = {resultCotangent};
+  SmallVector<AffineMap> maps = {op.getIndexingMapMatchingResult(op->getResult(0))};
+  for (OpOperand &other : op->getOpOperands()) {
+    inputs.push_back(other.get());
+    maps.push_back(op.getMatchingIndexingMap(&other));
+  }
+  maps.push_back(map);
+  SmallVector<utils::IteratorType> iterators(map.getNumDims(), utils::IteratorType::reduction);
+  for (AffineExpr result : map.getResults())
+    iterators[cast<AffineDimExpr>(result).getPosition()] = utils::IteratorType::parallel;
+  bool isSum = llvm::is_contained(iterators, utils::IteratorType::reduction);
+
+  auto body = std::make_unique<Block>();
+  Value cotangent;
+  if (failed(buildCotangentBody(op, operand.getOperandNumber(), contribution, *body, builder,
+                                cotangent)))
+    return failure();
+  if (!cotangent)
+    return success();
+  bool isUnchanged = cotangent == body->getArgument(0) && maps.front() == map &&
+                     resultCotangent.getType() == operand.get().getType();
+  if (isUnchanged) {
+    operandCotangent = resultCotangent;
+    return success();
+  }
+  finishBody(*body, cotangent, isSum, builder, inputs, maps);
+  Value init = isSum ? createZerosLike(builder, loc, operand.get())
+                     : createEmptyLike(builder, loc, operand.get());
+  auto generic = linalg::GenericOp::create(builder, loc, TypeRange{operand.get().getType()}, inputs,
+                                           ValueRange{init}, maps, iterators);
+  generic.getRegion().push_back(body.release());
+  operandCotangent = generic.getResult(0);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Cotangents of captured tables
+//===----------------------------------------------------------------------===//
+
+/// The entry of `operand` that the iteration at `ivs` sees.
+static Value extractEntry(linalg::LinalgOp op, OpOperand &operand, ValueRange ivs,
+                          OpBuilder &builder) {
+  if (!isa<TensorType>(operand.get().getType()))
+    return operand.get();
+  SmallVector<Value> indices;
+  for (AffineExpr result : op.getMatchingIndexingMap(&operand).getResults())
+    indices.push_back(ivs[cast<AffineDimExpr>(result).getPosition()]);
+  return tensor::ExtractOp::create(builder, op.getLoc(), operand.get(), indices);
+}
+
+/// One iteration of the scatter: adds the cotangent of every entry of `table`
+/// that the body of `op` reads to `sum`.
+static LogicalResult scatterIteration(linalg::LinalgOp op, Value table, Value contribution,
+                                      Value resultCotangent, ValueRange ivs, OpBuilder &builder,
+                                      Value &sum) {
+  Location loc = op.getLoc();
+  IRMapping mapping;
+  for (OpOperand &operand : op->getOpOperands())
+    if (BlockArgument argument = op.getMatchingBlockArgument(&operand); !argument.use_empty())
+      mapping.map(argument, extractEntry(op, operand, ivs, builder));
+  Activity activity;
+  SmallVector<Operation *> ops;
+  for (Operation &nested : op.getBlock()->without_terminator()) {
+    if (auto index = dyn_cast<linalg::IndexOp>(nested)) {
+      mapping.map(index.getResult(), ivs[index.getDim()]);
+      continue;
+    }
+    ops.push_back(builder.clone(nested, mapping));
+    if (auto extract = dyn_cast<tensor::ExtractOp>(nested); extract && extract.getTensor() == table)
+      activity.add(mapping.lookup(extract.getResult()));
+  }
+  activity.propagate(*builder.getInsertionBlock());
+
+  SmallVector<Value> indices;
+  for (AffineExpr result : op.getIndexingMapMatchingResult(op->getResult(0)).getResults())
+    indices.push_back(ivs[cast<AffineDimExpr>(result).getPosition()]);
+  ReverseSweep sweep(builder, activity);
+  sweep.add(mapping.lookupOrDefault(contribution),
+            tensor::ExtractOp::create(builder, loc, resultCotangent, indices));
+  for (Operation *nested : llvm::reverse(ops)) {
+    auto extract = dyn_cast<tensor::ExtractOp>(nested);
+    if (!extract || extract.getTensor() != table) {
+      if (failed(sweep.visit(nested)))
+        return failure();
+      continue;
+    }
+    Value cotangent = sweep.lookup(extract.getResult());
+    if (!cotangent)
+      continue;
+    Value old = tensor::ExtractOp::create(builder, loc, sum, extract.getIndices());
+    Value entry = arith::AddFOp::create(builder, loc, old, cotangent);
+    sum = tensor::InsertOp::create(builder, loc, entry, sum, extract.getIndices());
+  }
+  return success();
+}
+
+/// The cotangent of a tensor that the body reads at computed places. The loop
+/// nest is sequential: two iterations may read the same entry, and the order
+/// of the sums is fixed.
+static LogicalResult buildTableCotangent(linalg::LinalgOp op, Value table, Value contribution,
+                                         Value resultCotangent, OpBuilder &builder,
+                                         Value &tableCotangent) {
+  Location loc = op.getLoc();
+  for (Operation *user : table.getUsers())
+    if (op->isProperAncestor(user) && !isa<tensor::ExtractOp>(user))
+      return user->emitOpError("reads a tensor that the body captures; a derivative is known for "
+                               "tensor.extract only");
+  SmallVector<Value> lower, upper, step;
+  for (Range range : op.createLoopRanges(builder, loc)) {
+    lower.push_back(getValueOrCreateConstantIndexOp(builder, loc, range.offset));
+    upper.push_back(getValueOrCreateConstantIndexOp(builder, loc, range.size));
+    step.push_back(getValueOrCreateConstantIndexOp(builder, loc, range.stride));
+  }
+  LogicalResult status = success();
+  auto body = [&](OpBuilder &nested, Location, ValueRange ivs, ValueRange sums) {
+    Value sum = sums.front();
+    status = scatterIteration(op, table, contribution, resultCotangent, ivs, nested, sum);
+    return scf::ValueVector{sum};
+  };
+  Value zeros = createZerosLike(builder, loc, table);
+  tableCotangent = scf::buildLoopNest(builder, loc, lower, upper, step, zeros, body).results[0];
+  if (failed(status))
+    return failure();
+  eraseDeadOps(*builder.getInsertionBlock());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The rules
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A linalg op with one result that is elementwise, or sums over some of its
+/// iteration dimensions.
+template <typename OpTy>
+struct StructuredVJP : VJPOpInterface::ExternalModel<StructuredVJP<OpTy>, OpTy> {
+  LogicalResult buildVJP(Operation *operation, OpBuilder &builder, ValueRange resultCotangents,
+                         ArrayRef<bool> needed, MutableArrayRef<Value> cotangents) const {
+    auto op = cast<linalg::LinalgOp>(operation);
+    Value resultCotangent = resultCotangents.front();
+    if (failed(verifyDifferentiable(op)))
+      return failure();
+    Value contribution = getContribution(op);
+    if (!contribution)
+      return failure();
+    SmallVector<Value> operands = getDifferentiatedOperands(op);
+    for (unsigned i = 0; i < needed.size(); ++i) {
+      if (!needed[i])
+        continue;
+      LogicalResult built = success();
+      if (i >= op->getNumOperands())
+        built = buildTableCotangent(op, operands[i], contribution, resultCotangent, builder,
+                                    cotangents[i]);
+      else if (op.isDpsInit(&op->getOpOperand(i)) && op.getNumReductionLoops() != 0)
+        cotangents[i] = resultCotangent;
+      else
+        built = buildInputCotangent(op, op->getOpOperand(i), contribution, resultCotangent, builder,
+                                    cotangents[i]);
+      if (failed(built))
+        return failure();
+    }
+    return success();
+  }
+};
+
+/// A fill forgets what it overwrites.
+struct FillVJP : VJPOpInterface::ExternalModel<FillVJP, linalg::FillOp> {
+  LogicalResult buildVJP(Operation *op, OpBuilder &, ValueRange, ArrayRef<bool> needed,
+                         MutableArrayRef<Value>) const {
+    if (needed[0])
+      return op->emitOpError("has no differentiation rule for its scalar");
+    return success();
+  }
+};
+} // namespace
+
+template <typename... OpTys> static void attachStructured(MLIRContext *context) {
+  (OpTys::template attachInterface<StructuredVJP<OpTys>>(*context), ...);
+}
+
+void bppsa::registerLinalgVJP(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, linalg::LinalgDialect *) {
+    attachStructured<linalg::GenericOp, linalg::TransposeOp, linalg::BroadcastOp, linalg::ReduceOp,
+                     linalg::MapOp, linalg::MatmulOp, linalg::BatchMatmulOp>(context);
+    linalg::FillOp::attachInterface<FillVJP>(*context);
+    context->loadDialect<scf::SCFDialect, tensor::TensorDialect>();
+  });
+}

@@ -1,0 +1,123 @@
+//===- MathVJP.cpp - differentiation rules of math ------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ElementwiseVJP.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::math;
+using namespace bppsa;
+
+namespace {
+/// Arithmetic on values of one type at one place.
+struct Arithmetic {
+  OpBuilder &builder;
+  Location loc;
+  Type type;
+
+  Value constant(double value) const { return createFloat(builder, loc, type, value); }
+  Value add(Value a, Value b) const { return arith::AddFOp::create(builder, loc, a, b); }
+  Value sub(Value a, Value b) const { return arith::SubFOp::create(builder, loc, a, b); }
+  Value mul(Value a, Value b) const { return arith::MulFOp::create(builder, loc, a, b); }
+  Value div(Value a, Value b) const { return arith::DivFOp::create(builder, loc, a, b); }
+  Value neg(Value a) const { return arith::NegFOp::create(builder, loc, a); }
+  Value select(Value condition, Value a, Value b) const {
+    return arith::SelectOp::create(builder, loc, condition, a, b);
+  }
+  Value compare(arith::CmpFPredicate predicate, Value a, Value b) const {
+    return arith::CmpFOp::create(builder, loc, predicate, a, b);
+  }
+};
+} // namespace
+
+static Arithmetic arithmetic(Operation *op, OpBuilder &b) {
+  return {b, op->getLoc(), op->getResult(0).getType()};
+}
+
+static Value tanhVJP(TanhOp op, unsigned, Value g, OpBuilder &b) {
+  Arithmetic a = arithmetic(op, b);
+  return a.mul(g, a.sub(a.constant(1), a.mul(op.getResult(), op.getResult())));
+}
+
+static Value expVJP(ExpOp op, unsigned, Value g, OpBuilder &b) {
+  return arithmetic(op, b).mul(g, op.getResult());
+}
+
+static Value expm1VJP(ExpM1Op op, unsigned, Value g, OpBuilder &b) {
+  Arithmetic a = arithmetic(op, b);
+  return a.mul(g, a.add(op.getResult(), a.constant(1)));
+}
+
+static Value logVJP(LogOp op, unsigned, Value g, OpBuilder &b) {
+  return arithmetic(op, b).div(g, op.getOperand());
+}
+
+static Value log1pVJP(Log1pOp op, unsigned, Value g, OpBuilder &b) {
+  Arithmetic a = arithmetic(op, b);
+  return a.div(g, a.add(op.getOperand(), a.constant(1)));
+}
+
+static Value sqrtVJP(SqrtOp op, unsigned, Value g, OpBuilder &b) {
+  Arithmetic a = arithmetic(op, b);
+  return a.div(a.mul(g, a.constant(0.5)), op.getResult());
+}
+
+static Value rsqrtVJP(RsqrtOp op, unsigned, Value g, OpBuilder &b) {
+  Arithmetic a = arithmetic(op, b);
+  return a.div(a.mul(a.mul(g, a.constant(-0.5)), op.getResult()), op.getOperand());
+}
+
+/// The derivative at zero is zero.
+static Value absVJP(AbsFOp op, unsigned, Value g, OpBuilder &b) {
+  Arithmetic a = arithmetic(op, b);
+  Value zero = a.constant(0);
+  Value positive = a.compare(arith::CmpFPredicate::OGT, op.getOperand(), zero);
+  Value negative = a.compare(arith::CmpFPredicate::OLT, op.getOperand(), zero);
+  return a.select(positive, g, a.select(negative, a.neg(g), zero));
+}
+
+static Value erfVJP(ErfOp op, unsigned, Value g, OpBuilder &b) {
+  Arithmetic a = arithmetic(op, b);
+  Value square = a.neg(a.mul(op.getOperand(), op.getOperand()));
+  Value gauss = ExpOp::create(b, op.getLoc(), square);
+  return a.mul(a.mul(g, a.constant(2 * llvm::numbers::inv_sqrtpi)), gauss);
+}
+
+/// `d(x^y) = y x^(y-1) dx + x^y log(x) dy`. A constant exponent gives the
+/// constant factor; x = 0 does not move with y.
+static Value powVJP(PowFOp op, unsigned operand, Value g, OpBuilder &b) {
+  Arithmetic a = arithmetic(op, b);
+  if (operand == 0) {
+    FloatAttr exponent;
+    bool isSquare = matchPattern(op.getRhs(), m_Constant(&exponent)) &&
+                    exponent.getValue().convertToDouble() == 2.0;
+    Value power =
+        isSquare ? op.getLhs()
+                 : PowFOp::create(b, op.getLoc(), op.getLhs(), a.sub(op.getRhs(), a.constant(1)))
+                       .getResult();
+    return a.mul(a.mul(g, op.getRhs()), power);
+  }
+  Value zero = a.constant(0);
+  Value isZero = a.compare(arith::CmpFPredicate::OEQ, op.getLhs(), zero);
+  Value log = LogOp::create(b, op.getLoc(), a.select(isZero, a.constant(1), op.getLhs()));
+  return a.mul(a.mul(g, op.getResult()), log);
+}
+
+void bppsa::registerMathVJP(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, MathDialect *) {
+    AbsFOp::attachInterface<ElementwiseVJP<AbsFOp, absVJP>>(*context);
+    ErfOp::attachInterface<ElementwiseVJP<ErfOp, erfVJP>>(*context);
+    ExpM1Op::attachInterface<ElementwiseVJP<ExpM1Op, expm1VJP>>(*context);
+    ExpOp::attachInterface<ElementwiseVJP<ExpOp, expVJP>>(*context);
+    Log1pOp::attachInterface<ElementwiseVJP<Log1pOp, log1pVJP>>(*context);
+    LogOp::attachInterface<ElementwiseVJP<LogOp, logVJP>>(*context);
+    PowFOp::attachInterface<ElementwiseVJP<PowFOp, powVJP>>(*context);
+    RsqrtOp::attachInterface<ElementwiseVJP<RsqrtOp, rsqrtVJP>>(*context);
+    SqrtOp::attachInterface<ElementwiseVJP<SqrtOp, sqrtVJP>>(*context);
+    TanhOp::attachInterface<ElementwiseVJP<TanhOp, tanhVJP>>(*context);
+  });
+}

@@ -1,0 +1,97 @@
+//===- ReverseSweep.cpp - activity and the reverse sweep ------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ElementwiseVJP.h"
+#include "TensorBuilders.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+SmallVector<Value> bppsa::getDifferentiatedOperands(Operation *op) {
+  SmallVector<Value> values(op->getOperands());
+  if (op->getNumRegions() != 0 && !op->hasTrait<OpTrait::IsIsolatedFromAbove>()) {
+    SetVector<Value> captured;
+    getUsedValuesDefinedAbove(op->getRegions(), captured);
+    values.append(captured.begin(), captured.end());
+  }
+  return values;
+}
+
+void Activity::propagate(Block &block) {
+  for (Operation &op : block) {
+    if (isa<StopGradientOp>(op) ||
+        llvm::none_of(getDifferentiatedOperands(&op), [&](Value value) { return contains(value); }))
+      continue;
+    for (Value result : op.getResults())
+      if (isa<FloatType>(getElementTypeOrSelf(result.getType())))
+        add(result);
+  }
+}
+
+/// Adds `sum` to `fresh`, which was just built and has no other user, in place:
+/// a product takes the sum as its addend and a slice is written into it.
+/// Returns whether that was possible.
+static bool addInPlace(Value fresh, Value sum) {
+  if (auto product = fresh.getDefiningOp<MatVecOp>(); product && !product.getAddend()) {
+    product.getAddendMutable().assign(sum);
+    return true;
+  }
+  return insertIntoSum(fresh, sum);
+}
+
+void ReverseSweep::add(Value value, Value cotangent, bool isFresh) {
+  Value &sum = cotangents[value];
+  if (!sum || (isFresh && addInPlace(cotangent, sum)))
+    sum = cotangent;
+  else if (isa<TensorType>(value.getType()))
+    sum = createAdd(builder, cotangent.getLoc(), sum, cotangent);
+  else
+    sum = arith::AddFOp::create(builder, cotangent.getLoc(), sum, cotangent);
+}
+
+LogicalResult ReverseSweep::visit(Operation *op) {
+  SmallVector<Value> resultCotangents;
+  for (Value result : op->getResults())
+    resultCotangents.push_back(lookup(result));
+  if (llvm::none_of(resultCotangents, [](Value value) { return static_cast<bool>(value); }))
+    return success();
+
+  // The rule may replace the op: its operands are read before.
+  SmallVector<Value> operands = getDifferentiatedOperands(op);
+  SmallVector<bool> needed =
+      llvm::map_to_vector(operands, [&](Value value) { return activity.contains(value); });
+  if (!llvm::is_contained(needed, true))
+    return success();
+  auto rule = dyn_cast<VJPOpInterface>(op);
+  if (!rule)
+    return op->emitOpError("has no differentiation rule, and a gradient has to pass through it; "
+                           "freeze the values that it depends on or use bppsa.stop_gradient");
+  SmallVector<Value> operandCotangents(operands.size());
+  if (failed(rule.buildVJP(builder, resultCotangents, needed, operandCotangents)))
+    return failure();
+  for (auto [operand, cotangent] : llvm::zip_equal(operands, operandCotangents))
+    if (cotangent)
+      add(operand, cotangent,
+          !llvm::is_contained(resultCotangents, cotangent) &&
+              llvm::count(operandCotangents, cotangent) == 1);
+  return success();
+}
+
+void bppsa::eraseDeadOps(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}
+
+void bppsa::registerVJPExternalModels(DialectRegistry &registry) {
+  registerArithVJP(registry);
+  registerBPPSAVJP(registry);
+  registerLinalgVJP(registry);
+  registerMathVJP(registry);
+  registerTensorVJP(registry);
+  registerVectorVJP(registry);
+}

@@ -1,0 +1,95 @@
+//===- TensorBuilders.cpp - small graphs on tensors -----------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TensorBuilders.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+Value bppsa::createEmptyLike(OpBuilder &builder, Location loc, Value like, Type type) {
+  return tensor::EmptyOp::create(builder, loc, tensor::getMixedSizes(builder, loc, like),
+                                 type ? type : getElementTypeOrSelf(like.getType()));
+}
+
+Value bppsa::createFilled(OpBuilder &builder, Location loc, ArrayRef<OpFoldResult> sizes,
+                          TypedAttr value) {
+  Value scalar = arith::ConstantOp::create(builder, loc, value);
+  Value empty = tensor::EmptyOp::create(builder, loc, sizes, value.getType());
+  return linalg::FillOp::create(builder, loc, scalar, empty).getResult(0);
+}
+
+Value bppsa::createZerosLike(OpBuilder &builder, Location loc, Value like) {
+  Type type = getElementTypeOrSelf(like.getType());
+  return createFilled(builder, loc, tensor::getMixedSizes(builder, loc, like),
+                      builder.getZeroAttr(type));
+}
+
+bool bppsa::isZeros(Value value) {
+  if (auto fill = value.getDefiningOp<linalg::FillOp>())
+    return matchPattern(fill.getInputs()[0], m_AnyZeroFloat());
+  return matchPattern(value, m_AnyZeroFloat());
+}
+
+/// Whether the static boxes that two slices write have no entry in common.
+static bool areDisjoint(tensor::InsertSliceOp a, tensor::InsertSliceOp b) {
+  for (unsigned i = 0, e = a.getStaticOffsets().size(); i < e; ++i) {
+    int64_t aOffset = a.getStaticOffset(i), aSize = a.getStaticSize(i);
+    int64_t bOffset = b.getStaticOffset(i), bSize = b.getStaticSize(i);
+    if (llvm::any_of(ArrayRef{aOffset, aSize, bOffset, bSize},
+                     [](int64_t value) { return ShapedType::isDynamic(value); }))
+      continue;
+    bool unit = a.getStaticStride(i) == 1 && b.getStaticStride(i) == 1;
+    if (unit && (aOffset + aSize <= bOffset || bOffset + bSize <= aOffset))
+      return true;
+  }
+  return false;
+}
+
+/// Whether every slice that was written to reach `value` from zeros is disjoint
+/// with `slice`.
+static bool isZeroAt(Value value, tensor::InsertSliceOp slice) {
+  if (isZeros(value))
+    return true;
+  auto insert = value.getDefiningOp<tensor::InsertSliceOp>();
+  return insert && areDisjoint(insert, slice) && isZeroAt(insert.getDest(), slice);
+}
+
+bool bppsa::insertIntoSum(Value slice, Value sum) {
+  auto insert = slice.getDefiningOp<tensor::InsertSliceOp>();
+  if (!insert || !isZeros(insert.getDest()) || !isZeroAt(sum, insert))
+    return false;
+  insert.getDestMutable().assign(sum);
+  return true;
+}
+
+Value bppsa::createAdd(OpBuilder &builder, Location loc, Value lhs, Value rhs) {
+  auto type = cast<RankedTensorType>(lhs.getType());
+  AffineMap map = builder.getMultiDimIdentityMap(type.getRank());
+  SmallVector<utils::IteratorType> iterators(type.getRank(), utils::IteratorType::parallel);
+  auto body = [](OpBuilder &nested, Location loc, ValueRange arguments) {
+    Value sum = arith::AddFOp::create(nested, loc, arguments[0], arguments[1]);
+    linalg::YieldOp::create(nested, loc, sum);
+  };
+  return linalg::GenericOp::create(builder, loc, TypeRange{type}, ValueRange{lhs, rhs},
+                                   ValueRange{createEmptyLike(builder, loc, lhs)},
+                                   ArrayRef{map, map, map}, iterators, body)
+      .getResult(0);
+}
+
+std::optional<std::pair<Value, Value>> bppsa::matchAdd(Value value) {
+  auto generic = value.getDefiningOp<linalg::GenericOp>();
+  if (!generic || generic.getInputs().size() != 2 || generic.getNumResults() != 1 ||
+      generic.getNumParallelLoops() != generic.getNumLoops() ||
+      !llvm::all_of(generic.getIndexingMapsArray(), [](AffineMap map) { return map.isIdentity(); }))
+    return std::nullopt;
+  Block *body = generic.getBody();
+  auto add = body->getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
+  if (!add || add.getLhs() != body->getArgument(0) || add.getRhs() != body->getArgument(1))
+    return std::nullopt;
+  return std::pair(generic.getInputs()[0], generic.getInputs()[1]);
+}

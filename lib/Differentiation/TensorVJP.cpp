@@ -1,0 +1,95 @@
+//===- TensorVJP.cpp - differentiation rules of tensor --------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ElementwiseVJP.h"
+#include "TensorBuilders.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+
+using namespace mlir;
+using namespace mlir::tensor;
+using namespace bppsa;
+
+namespace {
+template <typename OpTy, Value (*buildCotangent)(OpTy, unsigned, Value, OpBuilder &)>
+struct TensorVJP : VJPOpInterface::ExternalModel<TensorVJP<OpTy, buildCotangent>, OpTy> {
+  LogicalResult buildVJP(Operation *op, OpBuilder &builder, ValueRange resultCotangents,
+                         ArrayRef<bool> needed, MutableArrayRef<Value> operandCotangents) const {
+    for (unsigned i = 0; i < needed.size(); ++i)
+      if (needed[i])
+        operandCotangents[i] = buildCotangent(cast<OpTy>(op), i, resultCotangents.front(), builder);
+    return success();
+  }
+};
+} // namespace
+
+static Value expandVJP(ExpandShapeOp op, unsigned, Value g, OpBuilder &b) {
+  return b.createOrFold<CollapseShapeOp>(op.getLoc(), op.getSrcType(), g,
+                                         op.getReassociationIndices());
+}
+
+static Value collapseVJP(CollapseShapeOp op, unsigned, Value g, OpBuilder &b) {
+  SmallVector<OpFoldResult> shape = getMixedSizes(b, op.getLoc(), op.getSrc());
+  return b.createOrFold<ExpandShapeOp>(op.getLoc(), op.getSrcType(), g,
+                                       op.getReassociationIndices(), shape);
+}
+
+static Value reshapeVJP(ReshapeOp op, unsigned, Value g, OpBuilder &b) {
+  Location loc = op.getLoc();
+  SmallVector<Value> sizes =
+      getValueOrCreateConstantIndexOp(b, loc, getMixedSizes(b, loc, op.getSource()));
+  auto shapeType = RankedTensorType::get({static_cast<int64_t>(sizes.size())}, b.getIndexType());
+  Value shape = FromElementsOp::create(b, loc, shapeType, sizes);
+  return ReshapeOp::create(b, loc, op.getSource().getType(), g, shape);
+}
+
+static Value castVJP(CastOp op, unsigned, Value g, OpBuilder &b) {
+  return CastOp::create(b, op.getLoc(), op.getSource().getType(), g);
+}
+
+static Value extractSliceVJP(ExtractSliceOp op, unsigned, Value g, OpBuilder &b) {
+  Value zeros = createZerosLike(b, op.getLoc(), op.getSource());
+  return InsertSliceOp::create(b, op.getLoc(), g, zeros, op.getMixedOffsets(), op.getMixedSizes(),
+                               op.getMixedStrides());
+}
+
+static Value insertSliceVJP(InsertSliceOp op, unsigned operand, Value g, OpBuilder &b) {
+  if (operand == 0)
+    return ExtractSliceOp::create(b, op.getLoc(), op.getSourceType(), g, op.getMixedOffsets(),
+                                  op.getMixedSizes(), op.getMixedStrides());
+  Value zeros = createZerosLike(b, op.getLoc(), op.getSource());
+  return InsertSliceOp::create(b, op.getLoc(), zeros, g, op.getMixedOffsets(), op.getMixedSizes(),
+                               op.getMixedStrides());
+}
+
+/// The part of the cotangent at which the operand was put.
+static Value concatVJP(ConcatOp op, unsigned operand, Value g, OpBuilder &b) {
+  Location loc = op.getLoc();
+  int64_t axis = op.getDim(), rank = op.getResultType().getRank();
+  AffineExpr s0 = b.getAffineSymbolExpr(0), s1 = b.getAffineSymbolExpr(1);
+  OpFoldResult offset = b.getIndexAttr(0);
+  for (Value before : op.getInputs().take_front(operand))
+    offset = affine::makeComposedFoldedAffineApply(b, loc, s0 + s1,
+                                                   {offset, getMixedSize(b, loc, before, axis)});
+  SmallVector<OpFoldResult> offsets(rank, b.getIndexAttr(0)), strides(rank, b.getIndexAttr(1));
+  offsets[axis] = offset;
+  Value input = op.getInputs()[operand];
+  return ExtractSliceOp::create(b, loc, cast<RankedTensorType>(input.getType()), g, offsets,
+                                getMixedSizes(b, loc, input), strides);
+}
+
+void bppsa::registerTensorVJP(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, TensorDialect *) {
+    CastOp::attachInterface<TensorVJP<CastOp, castVJP>>(*context);
+    CollapseShapeOp::attachInterface<TensorVJP<CollapseShapeOp, collapseVJP>>(*context);
+    ConcatOp::attachInterface<TensorVJP<ConcatOp, concatVJP>>(*context);
+    ExpandShapeOp::attachInterface<TensorVJP<ExpandShapeOp, expandVJP>>(*context);
+    ExtractSliceOp::attachInterface<TensorVJP<ExtractSliceOp, extractSliceVJP>>(*context);
+    InsertSliceOp::attachInterface<TensorVJP<InsertSliceOp, insertSliceVJP>>(*context);
+    ReshapeOp::attachInterface<TensorVJP<ReshapeOp, reshapeVJP>>(*context);
+    context->loadDialect<affine::AffineDialect, linalg::LinalgDialect>();
+  });
+}
