@@ -1,9 +1,9 @@
 # Part of the bppsa project, under the MIT License.
-"""RNN, GRU (linear_before_reset = 1) and LSTM classifiers in JAX, written the way that is fast there.
+"""RNN, GRU (linear_before_reset = 1) and LSTM classifiers in JAX, in the form that is fast there.
 
-The products with the input are one matrix product outside the scan; the carried product is one a step.
-Weights: `r` [H, G H], `w` [I, G H], `b` [G H], `head` [H, C], `head_b` [C], and for GRU `q` [H], the bias inside the
-reset product. Gate order: GRU r z n; LSTM i f g o.
+The products with the input are one matrix product outside the scan; the carried product is one a
+step. Weights: `r` [H, G H], `w` [I, G H], `b` [G H], `head` [H, C], `head_b` [C], and for GRU `q`
+[H], the bias inside the reset product. Gate order: GRU r z n; LSTM i f g o.
 """
 
 import jax
@@ -25,7 +25,10 @@ def parameters(cell, features, hidden, rng, dtype=jnp.float32):
     if cell == "gru":
         shapes["q"] = (hidden,)
     bound = hidden**-0.5
-    return {name: jnp.asarray(rng.uniform(-bound, bound, shape), dtype) for name, shape in shapes.items()}
+    return {
+        name: jnp.asarray(rng.uniform(-bound, bound, shape), dtype)
+        for name, shape in shapes.items()
+    }
 
 
 def _rnn(p, h, given):

@@ -1,5 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""Writes the ONNX model of a benchmark shape: one recurrent layer and a classifier on its last state."""
+"""Writes the ONNX model of a benchmark shape: a recurrent layer, a classifier on its last state."""
 
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
@@ -8,7 +8,7 @@ from shapes import CLASSES, GATES
 
 
 def write(shape, path):
-    """x is [T, B, features], logits are [B, CLASSES]; weights are seeded and uniform as PyTorch starts."""
+    """x is [T, B, features], logits are [B, CLASSES]; weights are seeded, with PyTorch's range."""
     rng = np.random.default_rng(1)
     rows, bound = GATES[shape.cell] * shape.hidden, shape.hidden**-0.5
     weights = {
@@ -22,7 +22,9 @@ def write(shape, path):
     if shape.cell == "gru":
         attributes["linear_before_reset"] = 1
     nodes = [
-        helper.make_node(shape.cell.upper(), ["x", "W", "R", "B"], ["", "Y_h"], "layer", **attributes),
+        helper.make_node(
+            shape.cell.upper(), ["x", "W", "R", "B"], ["", "Y_h"], "layer", **attributes
+        ),
         helper.make_node("Squeeze", ["Y_h", "axis"], ["h"], "last"),
         helper.make_node("Gemm", ["h", "head.weight", "head.bias"], ["logits"], "head", transB=1),
     ]

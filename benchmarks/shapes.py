@@ -19,10 +19,12 @@ class Shape:
     steps: int
 
     def __str__(self):
-        return f"{self.cell.upper()} H={self.hidden} I={self.features} B={self.batch} T={self.steps}"
+        return (
+            f"{self.cell.upper()} H={self.hidden} I={self.features} B={self.batch} T={self.steps}"
+        )
 
     def flops(self):
-        """Multiply-adds of one training step counted as two: forward, chain and weight gradients."""
+        """Of one training step: multiply-adds of forward, chain and weight gradients, times two."""
         inner = GATES[self.cell] * self.hidden
         return 2 * self.steps * self.batch * inner * (3 * self.hidden + 2 * self.features)
 
@@ -49,7 +51,11 @@ def features_of(cell, hidden):
 
 def grid(cells=CELLS, hidden=(20, 64, 128, 256), batch=(1, 16, 64), steps=(100, 1000, 10000)):
     return [
-        Shape(cell, h, features_of(cell, h), b, t) for cell in cells for h in hidden for b in batch for t in steps
+        Shape(cell, h, features_of(cell, h), b, t)
+        for cell in cells
+        for h in hidden
+        for b in batch
+        for t in steps
     ]
 
 
@@ -68,7 +74,7 @@ _LSTM20 = Shape("lstm", 20, 12, 16, 1000)
 _RNN128, _GRU128 = Shape("rnn", 128, 64, 16, 1000), Shape("gru", 128, 64, 16, 1000)
 _LSTM128, _GRU256 = Shape("lstm", 128, 64, 16, 1000), Shape("gru", 256, 256, 64, 300)
 
-# "slice" bars have to hold for the first release on the CPU; "design" bars are where the project is headed.
+# "slice" bars have to hold for the first release on the CPU; "design" bars are where it is headed.
 BARS = [
     Bar(_RNN20, "pytorch", 30, "slice"),
     Bar(_RNN20, "jax", 5, "slice"),

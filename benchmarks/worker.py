@@ -1,8 +1,9 @@
 # Part of the bppsa project, under the MIT License.
 """The loop of a worker process that measures one peer.
 
-A worker reads one JSON object a line, `{"cell", "hidden", "features", "batch", "steps", "repeat"}`, and answers each
-with one: the medians `forward_us`, `backward_us`, `update_us`, `step_us` and the `variant` measured, or `error`.
+A worker reads one JSON object a line, `{"cell", "hidden", "features", "batch", "steps", "repeat"}`,
+and answers each with one: the medians `forward_us`, `backward_us`, `update_us`, `step_us` and the
+`variant` measured, or `error`.
 It stays alive between requests, so that what the peer compiles for a shape is compiled once.
 """
 

@@ -80,9 +80,13 @@ def _best(*shape):
 
 
 def measure(request):
-    unroll, functions = _best(*(request[key] for key in ("cell", "features", "hidden", "batch", "steps")))
+    unroll, functions = _best(
+        *(request[key] for key in ("cell", "features", "hidden", "batch", "steps"))
+    )
     repeat = request["repeat"]
-    forward, gradient, step = (_time(f, repeat) for f in (functions.forward, functions.gradient, functions.step))
+    forward, gradient, step = (
+        _time(f, repeat) for f in (functions.forward, functions.gradient, functions.step)
+    )
     return {
         "forward_us": forward,
         "backward_us": gradient - forward,

@@ -1,5 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""Measures a training step of nn.RNN, nn.GRU or nn.LSTM with a linear head, in PyTorch on the CPU."""
+"""Measures a training step of nn.RNN, nn.GRU or nn.LSTM with a linear head, on the CPU."""
 
 import os
 import statistics
@@ -40,7 +40,10 @@ def _step(model, optimizer, x, target):
     backward = time.perf_counter()
     optimizer.step()
     end = time.perf_counter()
-    return [1e6 * (b - a) for a, b in ((start, forward), (forward, backward), (backward, end), (start, end))]
+    return [
+        1e6 * (b - a)
+        for a, b in ((start, forward), (forward, backward), (backward, end), (start, end))
+    ]
 
 
 def measure(request):

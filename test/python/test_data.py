@@ -17,7 +17,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 def _run(*arguments, cwd):
     environment = dict(os.environ, PYTHONPATH=str(ROOT / "python"))
     command = [sys.executable, "-m", "bppsa.data", *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, cwd=cwd, env=environment, capture_output=True, text=True, check=False
+    )
 
 
 def test_bitstream_frequencies_follow_the_class():
@@ -71,7 +73,7 @@ def test_the_seed_decides_the_set(generate):
 
 
 def test_instrument_classes_can_be_told_apart():
-    """A nearest-centroid rule on co-variation of the features beats chance by far on unseen clips."""
+    """A nearest-centroid rule on how features vary beats chance by far on unseen clips."""
 
     def summary(seed, samples):
         x, target = irmas.generate(samples, "l", seed, seconds=0.8)
@@ -86,7 +88,9 @@ def test_instrument_classes_can_be_told_apart():
 
 
 def test_command_line_writes_named_arrays(tmp_path):
-    run = _run("bitstream", "--samples", 6, "--length", 9, "--seed", 5, "--out", "a.npz", cwd=tmp_path)
+    run = _run(
+        "bitstream", "--samples", 6, "--length", 9, "--seed", 5, "--out", "a.npz", cwd=tmp_path
+    )
     assert run.returncode == 0, run.stderr
     with np.load(tmp_path / "a.npz") as data:
         assert set(data) == {"x", "target"} and data["x"].shape == (9, 6, 1)
@@ -97,8 +101,20 @@ def test_command_line_writes_named_arrays(tmp_path):
 
 def test_command_line_batch_major_input_of_another_name(tmp_path):
     run = _run(
-        "irmas", "--size", "l", "--samples", 2, "--seconds", 0.2, "--out", "b.npz", "--name", "audio",
-        "--batch-major", "--compress", cwd=tmp_path,
+        "irmas",
+        "--size",
+        "l",
+        "--samples",
+        2,
+        "--seconds",
+        0.2,
+        "--out",
+        "b.npz",
+        "--name",
+        "audio",
+        "--batch-major",
+        "--compress",
+        cwd=tmp_path,
     )
     assert run.returncode == 0, run.stderr
     with np.load(tmp_path / "b.npz") as data:
@@ -108,9 +124,17 @@ def test_command_line_batch_major_input_of_another_name(tmp_path):
 @pytest.mark.parametrize(
     "arguments, status, message",
     [
-        (["bitstream", "--samples", 0, "--length", 5, "--out", "x.npz"], 2, "0 is not greater than 0"),
+        (
+            ["bitstream", "--samples", 0, "--length", 5, "--out", "x.npz"],
+            2,
+            "0 is not greater than 0",
+        ),
         (["bitstream", "--samples", 1, "--length", 5, "--out", "no/such/x.npz"], 1, "no/such"),
-        (["irmas", "--size", "l", "--samples", 1, "--seconds", 0.001, "--out", "x.npz"], 1, "n_fft"),
+        (
+            ["irmas", "--size", "l", "--samples", 1, "--seconds", 0.001, "--out", "x.npz"],
+            1,
+            "n_fft",
+        ),
         (["irmas", "--size", "q", "--samples", 1, "--out", "x.npz"], 2, "invalid choice"),
     ],
 )
@@ -122,7 +146,8 @@ def test_command_line_refuses_bad_input(tmp_path, arguments, status, message):
 
 def test_the_package_imports_with_the_standard_library_alone():
     code = (
-        "import sys; sys.modules['numpy'] = None; sys.modules['onnx'] = None; sys.modules['torch'] = None\n"
+        "import sys\n"
+        "sys.modules.update(dict.fromkeys(('numpy', 'onnx', 'onnxruntime', 'torch')))\n"
         "import bppsa, bppsa.data, bppsa.models, bppsa.data.__main__, bppsa.models.__main__"
     )
     environment = dict(os.environ, PYTHONPATH=str(ROOT / "python"))

@@ -13,7 +13,9 @@ import cells_jax
 import build_handwritten
 from shapes import CLASSES, Shape
 
-pytestmark = pytest.mark.skipif(not build_handwritten.available(), reason="no C++ compiler or no AVX2")
+pytestmark = pytest.mark.skipif(
+    not build_handwritten.available(), reason="no C++ compiler or no AVX2"
+)
 
 
 def _file_order(cell, hidden, p):
@@ -25,10 +27,12 @@ def _file_order(cell, hidden, p):
         groups = [r[0].T, w[0].T, b[0], r[1].T, w[1].T, b[1], r[2].T, p["q"], w[2].T, b[2]]
     else:
         groups = [part for gate in zip(r, w, b) for part in (gate[0].T, gate[1].T, gate[2])]
-    return np.concatenate([np.ravel(part) for part in (*groups, np.asarray(p["head"]).T, p["head_b"])])
+    return np.concatenate(
+        [np.ravel(part) for part in (*groups, np.asarray(p["head"]).T, p["head_b"])]
+    )
 
 
-# Lanes over samples and over units, both kinds of weight sums, remainders, two blocks on two threads.
+# Lanes over samples and over units, both kinds of weight sums, remainders, two threads.
 @pytest.mark.parametrize(
     "cell, hidden, features, batch",
     [
@@ -49,11 +53,15 @@ def test_gradients_match_jax_float64(tmp_path, cell, hidden, features, batch):
     with jax.enable_x64(True):
         p = cells_jax.parameters(cell, features, hidden, rng, np.float64)
         p = jax.tree_util.tree_map(lambda a: a.astype(np.float32).astype(np.float64), p)
-        loss, gradient = jax.value_and_grad(lambda p: cells_jax.loss(cell, p, x.astype(np.float64), target))(p)
+        loss, gradient = jax.value_and_grad(
+            lambda p: cells_jax.loss(cell, p, x.astype(np.float64), target)
+        )(p)
     expected = np.concatenate([[loss], _file_order(cell, hidden, gradient)])
 
     given, found = tmp_path / "in", tmp_path / "out"
-    np.concatenate([_file_order(cell, hidden, p), x.ravel(), target]).astype(np.float32).tofile(given)
+    np.concatenate([_file_order(cell, hidden, p), x.ravel(), target]).astype(np.float32).tofile(
+        given
+    )
     program = build_handwritten.build(shape, pathlib.Path(tmp_path))
     subprocess.run([program, "70", "1", "2", given, found], check=True)
     result = np.fromfile(found, np.float32)

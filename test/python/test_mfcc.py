@@ -57,14 +57,18 @@ def test_dct_is_the_product_with_the_cosine_matrix(n):
 
 
 def test_mel_scale_known_points():
-    np.testing.assert_allclose(mfcc.hertz_to_mel([0, 500, 1000, 6400]), [0, 7.5, 15, 42], atol=1e-12)
+    np.testing.assert_allclose(
+        mfcc.hertz_to_mel([0, 500, 1000, 6400]), [0, 7.5, 15, 42], atol=1e-12
+    )
     hertz = np.linspace(0, 20000, 101)
     np.testing.assert_allclose(mfcc.mel_to_hertz(mfcc.hertz_to_mel(hertz)), hertz, atol=1e-9)
 
 
 def test_filters_are_triangles_between_equal_mel_steps():
     bank = mfcc.mel_filterbank(RATE, 128, 10)
-    corners = [float(mfcc.mel_to_hertz(mel)) for mel in np.arange(12) * mfcc.hertz_to_mel(RATE / 2) / 11]
+    corners = [
+        float(mfcc.mel_to_hertz(mel)) for mel in np.arange(12) * mfcc.hertz_to_mel(RATE / 2) / 11
+    ]
     expected = [
         [_direct_filter(b * RATE / 128, *corners[i : i + 3]) for b in range(65)] for i in range(10)
     ]
@@ -93,12 +97,18 @@ def test_louder_signal_changes_only_coefficient_zero():
 def test_whole_transform_against_the_direct_formulas():
     signal = np.random.default_rng(3).standard_normal(400) * 1000
     power = _direct_power(signal, 64, 32)
-    corners = [float(mfcc.mel_to_hertz(mel)) for mel in np.arange(10) * mfcc.hertz_to_mel(RATE / 2) / 9]
-    filters = np.array([[_direct_filter(b * RATE / 64, *corners[i : i + 3]) for b in range(33)] for i in range(8)])
+    corners = [
+        float(mfcc.mel_to_hertz(mel)) for mel in np.arange(10) * mfcc.hertz_to_mel(RATE / 2) / 9
+    ]
+    filters = np.array(
+        [[_direct_filter(b * RATE / 64, *corners[i : i + 3]) for b in range(33)] for i in range(8)]
+    )
     level = 10 * np.log10(np.maximum(power @ filters.T, 1e-10))
     level = np.maximum(level, level.max() - 80)
     expected = (level @ _direct_dct(8).T)[:, :5]
-    np.testing.assert_allclose(mfcc.mfcc(signal, RATE, 64, 32, 5, n_mels=8), expected, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        mfcc.mfcc(signal, RATE, 64, 32, 5, n_mels=8), expected, rtol=1e-9, atol=1e-9
+    )
 
 
 def test_decibels_stop_eighty_below_the_peak():

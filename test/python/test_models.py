@@ -1,5 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""The committed example models: complete, openable, as described, and as their scripts make them."""
+"""The committed example models: complete, openable, and as their scripts make them."""
 
 import pathlib
 
@@ -26,7 +26,11 @@ def test_example_passes_the_checker_and_runs(name):
     session = onnxruntime.InferenceSession(model.SerializeToString())
     (given,) = session.get_inputs()
     size = {"T": 6, "B": 3}
-    x = np.random.default_rng(1).standard_normal([size.get(d, d) for d in given.shape]).astype(np.float32)
+    x = (
+        np.random.default_rng(1)
+        .standard_normal([size.get(d, d) for d in given.shape])
+        .astype(np.float32)
+    )
     for output, value in zip(session.get_outputs(), session.run(None, {"x": x})):
         assert list(value.shape) == [size.get(d, d) for d in output.shape]
         assert np.all(np.isfinite(value)) and np.ptp(value) > 0
@@ -39,13 +43,17 @@ def test_example_says_nothing_about_the_machine_that_made_it(name):
         assert trace not in data
 
 
-@pytest.mark.parametrize("name", [name for name, maker in command.MAKERS.items() if maker == "keras"])
+@pytest.mark.parametrize(
+    "name", [name for name, maker in command.MAKERS.items() if maker == "keras"]
+)
 def test_keras_scripts_make_the_committed_file(tmp_path, name):
     assert command.main([name, "--out", str(tmp_path)]) == 0
     assert (tmp_path / f"{name}.onnx").read_bytes() == (EXAMPLES / f"{name}.onnx").read_bytes()
 
 
-@pytest.mark.parametrize("name", [name for name, maker in command.MAKERS.items() if maker == "pytorch"])
+@pytest.mark.parametrize(
+    "name", [name for name, maker in command.MAKERS.items() if maker == "pytorch"]
+)
 def test_pytorch_modules_agree_with_the_committed_file(name):
     torch = pytest.importorskip("torch")
     from bppsa.models import pytorch

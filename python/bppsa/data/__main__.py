@@ -20,18 +20,30 @@ def _parser():
     parser = argparse.ArgumentParser(prog="python -m bppsa.data", description=__doc__)
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--samples", type=_positive(int), required=True, help="number of sequences")
-    common.add_argument("--seed", type=int, default=1, help="the same seed gives the same set (default 1)")
+    common.add_argument(
+        "--seed", type=int, default=1, help="the same seed gives the same set (default 1)"
+    )
     common.add_argument("--out", required=True, help="the .npz file to write")
-    common.add_argument("--name", default="x", help="the model's input that the sequences feed (default x)")
+    common.add_argument(
+        "--name", default="x", help="the model's input that the sequences feed (default x)"
+    )
     common.add_argument("--batch-major", action="store_true", help="[N, T, F] instead of [T, N, F]")
     common.add_argument("--compress", action="store_true", help="smaller file, slower to write")
 
     sets = parser.add_subparsers(dest="set", required=True)
-    bitstream = sets.add_parser("bitstream", parents=[common], help="Bernoulli bitstreams, 10 classes")
+    bitstream = sets.add_parser(
+        "bitstream", parents=[common], help="Bernoulli bitstreams, 10 classes"
+    )
     bitstream.add_argument("--length", type=_positive(int), required=True, help="time steps")
-    irmas = sets.add_parser("irmas", parents=[common], help="instrument-like MFCC features, 11 classes")
-    irmas.add_argument("--size", choices=("s", "m", "l"), required=True, help="259x38, 517x24 or 1034x12 for 3 s")
-    irmas.add_argument("--seconds", type=_positive(float), default=3.0, help="clip length (default 3)")
+    irmas = sets.add_parser(
+        "irmas", parents=[common], help="instrument-like MFCC features, 11 classes"
+    )
+    irmas.add_argument(
+        "--size", choices=("s", "m", "l"), required=True, help="259x38, 517x24 or 1034x12 for 3 s"
+    )
+    irmas.add_argument(
+        "--seconds", type=_positive(float), default=3.0, help="clip length (default 3)"
+    )
     return parser
 
 
@@ -53,7 +65,8 @@ def main(arguments=None):
         if options.batch_major:
             x = np.ascontiguousarray(x.swapaxes(0, 1))
         save = np.savez_compressed if options.compress else np.savez
-        # A file object keeps NumPy from appending .npz; the rename keeps a killed run from leaving half a set.
+        # A file object keeps NumPy from appending .npz; the rename keeps a killed run from
+        # leaving half a set.
         partial = options.out + ".partial"
         with open(partial, "wb") as file:
             save(file, **{options.name: x, "target": target})

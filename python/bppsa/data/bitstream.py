@@ -16,7 +16,7 @@ def probability(label):
 
 
 def generate(samples, length, seed):
-    """Returns (x, target): float32 bits [length, samples, 1], time first, and int64 labels [samples]."""
+    """Returns (x, target): float32 bits [length, samples, 1] and int64 labels [samples]."""
     rng = np.random.default_rng(seed)
     target = rng.integers(0, CLASSES, size=samples, dtype=np.int64)
     threshold = probability(target).astype(np.float32)

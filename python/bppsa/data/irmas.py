@@ -3,9 +3,9 @@
 
 Eleven classes in the order of IRMAS (cello, clarinet, flute, acoustic guitar, electric guitar,
 organ, piano, saxophone, trumpet, violin, voice). A clip is a short melody of harmonic tones whose
-spectrum, envelope, vibrato and noise depend on the class, in stereo at 44.1 kHz and 3 s unless asked
-otherwise. Features per channel: MFCC without coefficient 0, standardised over time; left and right
-are concatenated.
+spectrum, envelope, vibrato and noise depend on the class, in stereo at 44.1 kHz and 3 s unless
+asked otherwise. Features per channel: MFCC without coefficient 0, standardised over time; left and
+right are concatenated.
 """
 
 from dataclasses import dataclass
@@ -41,8 +41,8 @@ class Instrument:
     """How one class sounds.
 
     notes: range of MIDI pitches. rolloff: harmonic k has amplitude k^-rolloff. even: factor on even
-    harmonics. formant: (centre Hz, width in octaves, gain). attack, decay: seconds (decay 0: the tone
-    is held). damping: how much faster high harmonics die. vibrato: (Hz, depth in semitones).
+    harmonics. formant: (centre Hz, width in octaves, gain). attack, decay: seconds (decay 0: the
+    tone is held). damping: how much faster high harmonics die. vibrato: (Hz, depth in semitones).
     tremolo: depth of amplitude modulation at the vibrato rate. noise: breath or bow noise
     relative to the tone. length: range of note lengths in seconds.
     """
@@ -61,19 +61,21 @@ class Instrument:
     length: Tuple[float, float]
 
 
-INSTRUMENTS = (
-    Instrument("cel", (36, 62), 1.1, 1.0, (350, 1.0, 3.0), 0.09, 0.0, 0.0, (5.0, 0.30), 0.10, 0.020, (0.5, 1.2)),
-    Instrument("cla", (50, 82), 1.4, 0.08, (1500, 0.8, 1.5), 0.04, 0.0, 0.0, (0.0, 0.00), 0.00, 0.010, (0.2, 0.6)),
-    Instrument("flu", (60, 90), 2.4, 0.7, (900, 1.0, 2.0), 0.07, 0.0, 0.0, (5.5, 0.10), 0.35, 0.120, (0.3, 0.9)),
-    Instrument("gac", (40, 72), 1.2, 0.9, (220, 0.7, 2.5), 0.003, 0.35, 1.2, (0.0, 0.00), 0.00, 0.004, (0.2, 0.5)),
-    Instrument("gel", (40, 76), 0.6, 0.9, (2600, 1.2, 4.0), 0.004, 1.80, 0.2, (6.5, 0.20), 0.00, 0.008, (0.3, 0.8)),
-    Instrument("org", (36, 84), 0.8, 1.3, (700, 2.0, 1.0), 0.012, 0.0, 0.0, (6.8, 0.05), 0.25, 0.002, (0.8, 1.8)),
-    Instrument("pia", (36, 90), 1.6, 1.0, (500, 1.5, 1.2), 0.002, 0.80, 0.7, (0.0, 0.00), 0.00, 0.002, (0.15, 0.7)),
-    Instrument("sax", (46, 78), 0.9, 1.0, (1100, 0.9, 4.0), 0.03, 0.0, 0.0, (4.8, 0.35), 0.20, 0.060, (0.3, 0.9)),
-    Instrument("tru", (54, 82), 0.5, 1.0, (1800, 1.0, 5.0), 0.02, 0.0, 0.0, (5.2, 0.08), 0.05, 0.012, (0.15, 0.5)),
-    Instrument("vio", (55, 94), 0.9, 1.0, (2800, 0.9, 3.5), 0.06, 0.0, 0.0, (6.2, 0.45), 0.15, 0.030, (0.3, 0.8)),
-    Instrument("voi", (45, 76), 1.3, 1.0, (750, 0.5, 8.0), 0.08, 0.0, 0.0, (5.6, 0.70), 0.10, 0.040, (0.3, 1.0)),
-)
+# fmt: off
+INSTRUMENTS = tuple(Instrument(*row) for row in (
+    ("cel", (36, 62), 1.1, 1.0, (350, 1.0, 3.0), 0.09, 0.0, 0.0, (5.0, 0.30), 0.10, 0.020, (0.5, 1.2)),
+    ("cla", (50, 82), 1.4, 0.08, (1500, 0.8, 1.5), 0.04, 0.0, 0.0, (0.0, 0.00), 0.00, 0.010, (0.2, 0.6)),
+    ("flu", (60, 90), 2.4, 0.7, (900, 1.0, 2.0), 0.07, 0.0, 0.0, (5.5, 0.10), 0.35, 0.120, (0.3, 0.9)),
+    ("gac", (40, 72), 1.2, 0.9, (220, 0.7, 2.5), 0.003, 0.35, 1.2, (0.0, 0.00), 0.00, 0.004, (0.2, 0.5)),
+    ("gel", (40, 76), 0.6, 0.9, (2600, 1.2, 4.0), 0.004, 1.80, 0.2, (6.5, 0.20), 0.00, 0.008, (0.3, 0.8)),
+    ("org", (36, 84), 0.8, 1.3, (700, 2.0, 1.0), 0.012, 0.0, 0.0, (6.8, 0.05), 0.25, 0.002, (0.8, 1.8)),
+    ("pia", (36, 90), 1.6, 1.0, (500, 1.5, 1.2), 0.002, 0.80, 0.7, (0.0, 0.00), 0.00, 0.002, (0.15, 0.7)),
+    ("sax", (46, 78), 0.9, 1.0, (1100, 0.9, 4.0), 0.03, 0.0, 0.0, (4.8, 0.35), 0.20, 0.060, (0.3, 0.9)),
+    ("tru", (54, 82), 0.5, 1.0, (1800, 1.0, 5.0), 0.02, 0.0, 0.0, (5.2, 0.08), 0.05, 0.012, (0.15, 0.5)),
+    ("vio", (55, 94), 0.9, 1.0, (2800, 0.9, 3.5), 0.06, 0.0, 0.0, (6.2, 0.45), 0.15, 0.030, (0.3, 0.8)),
+    ("voi", (45, 76), 1.3, 1.0, (750, 0.5, 8.0), 0.08, 0.0, 0.0, (5.6, 0.70), 0.10, 0.040, (0.3, 1.0)),
+))
+# fmt: on
 CLASSES = len(INSTRUMENTS)
 
 _MAX_HARMONICS = 24
@@ -100,12 +102,17 @@ def _tone(instrument, hertz, count, rng):
     centre, width, gain = instrument.formant
 
     tone = np.zeros(count)
+    # Powers of one rotating pointer: harmonic k is the imaginary part of the k-th, already damped.
+    pointer = np.exp(1j * phase)
+    ratio = pointer * np.exp(-instrument.damping * time)
     for k in range(1, min(_MAX_HARMONICS, int(0.45 * RATE / hertz)) + 1):
         amplitude = k**-instrument.rolloff * (instrument.even if k % 2 == 0 else 1.0)
         octaves = np.log2(k * hertz / centre)
         amplitude *= 1.0 + gain * np.exp(-0.5 * (octaves / width) ** 2)
-        damp = np.exp(-instrument.damping * (k - 1) * time) if instrument.damping else 1.0
-        tone += amplitude * damp * np.sin(k * phase + 2 * np.pi * rng.random())
+        shift = 2 * np.pi * rng.random()
+        tone += (amplitude * np.cos(shift)) * pointer.imag
+        tone += (amplitude * np.sin(shift)) * pointer.real
+        pointer *= ratio
     tone += instrument.noise * np.abs(tone).max() * rng.standard_normal(count)
     tone *= 1.0 + instrument.tremolo * wobble
     return tone * _envelope(instrument, time, time[-1] + 1.0 / RATE)
@@ -121,7 +128,9 @@ def synthesise(label, seconds, rng):
         length = min(int(rng.uniform(*instrument.length) * RATE), count - position)
         note = rng.integers(instrument.notes[0], instrument.notes[1] + 1) + rng.normal(0.0, 0.05)
         hertz = 440.0 * 2.0 ** ((note - 69.0) / 12.0)
-        mono[position : position + length] += rng.uniform(0.5, 1.0) * _tone(instrument, hertz, length, rng)
+        mono[position : position + length] += rng.uniform(0.5, 1.0) * _tone(
+            instrument, hertz, length, rng
+        )
         position += length + int(rng.uniform(0.0, 0.15) * RATE)
 
     pan = rng.uniform(0.3, 0.7)
@@ -133,7 +142,10 @@ def synthesise(label, seconds, rng):
 
 
 def features(clip, size):
-    """Standardised MFCC of a stereo clip, left then right: float32 [1 + samples // hop, 2 (n_mfcc - 1)]."""
+    """Standardised MFCC of a stereo clip, left then right.
+
+    The result is float32 [1 + samples // hop, 2 (n_mfcc - 1)].
+    """
     channels = [
         mfcc.standardise(mfcc.mfcc(clip[:, side], RATE, size.n_fft, size.hop, size.n_mfcc)[:, 1:])
         for side in (0, 1)

@@ -43,7 +43,9 @@ def mel_filterbank(rate, n_fft, n_mels):
 def frames(signal, n_fft, hop):
     """Overlapping centred frames [frames, n_fft] of a one-dimensional signal."""
     if len(signal) <= n_fft // 2:
-        raise ValueError(f"signal has {len(signal)} samples, n_fft {n_fft} needs more than {n_fft // 2}")
+        raise ValueError(
+            f"signal has {len(signal)} samples, n_fft {n_fft} needs more than {n_fft // 2}"
+        )
     padded = np.pad(signal, n_fft // 2, mode="reflect")
     windows = np.lib.stride_tricks.sliding_window_view(padded, n_fft)
     return windows[::hop]

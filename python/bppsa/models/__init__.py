@@ -1,5 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""Scripts that make the example ONNX models; ``python -m bppsa.models --help`` shows the command line.
+"""Scripts that make the example ONNX models; see ``python -m bppsa.models --help``.
 
 ``pytorch``  exported by PyTorch's two exporters (needs torch, onnx, onnxscript, onnxruntime)
 ``keras``    the graphs that Keras models become, written node by node (needs onnx, onnxruntime)

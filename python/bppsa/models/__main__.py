@@ -26,7 +26,14 @@ def strip(model):
     del model.metadata_props[:]
     graph = model.graph
     graph.doc_string = ""
-    for entry in (graph, *graph.node, *graph.value_info, *graph.input, *graph.output, *graph.initializer):
+    for entry in (
+        graph,
+        *graph.node,
+        *graph.value_info,
+        *graph.input,
+        *graph.output,
+        *graph.initializer,
+    ):
         entry.doc_string = ""
         del entry.metadata_props[:]
     return model

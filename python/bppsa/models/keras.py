@@ -3,7 +3,7 @@
 
 Keras is batch-major, so the converter puts a Transpose before each recurrent node and after its
 output; kernels are transposed and their gates put into ONNX's order; GRU has reset_after, which is
-linear_before_reset = 1; the initial state is a zero tensor whose batch size is computed in the graph.
+linear_before_reset = 1; the initial state is a zero tensor whose batch size the graph computes.
 """
 
 import numpy as np
@@ -43,7 +43,9 @@ class KerasLayer:
 
     def _onnx_order(self, matrix):
         """Transposes [.., G H] to [G H, ..] with the gates in ONNX's order."""
-        gates = dict(zip(_KERAS_GATES[self.kind], np.split(matrix, len(_KERAS_GATES[self.kind]), axis=-1)))
+        gates = dict(
+            zip(_KERAS_GATES[self.kind], np.split(matrix, len(_KERAS_GATES[self.kind]), axis=-1))
+        )
         return np.concatenate([gates[gate].T for gate in _ONNX_GATES[self.kind]])
 
     def onnx_weights(self):
@@ -52,7 +54,11 @@ class KerasLayer:
             bias = np.concatenate([self._onnx_order(self.bias[0]), self._onnx_order(self.bias[1])])
         else:
             bias = np.concatenate([self._onnx_order(self.bias), np.zeros_like(self.bias)])
-        return self._onnx_order(self.kernel)[None], self._onnx_order(self.recurrent)[None], bias[None]
+        return (
+            self._onnx_order(self.kernel)[None],
+            self._onnx_order(self.recurrent)[None],
+            bias[None],
+        )
 
     def run(self, x):
         """Keras' formulas in float64: every hidden state [B, T, H] for x [B, T, I]."""
@@ -61,7 +67,10 @@ class KerasLayer:
         h = c = np.zeros((x.shape[0], self.hidden))
         states = []
         for step in range(x.shape[1]):
-            given = x[:, step].astype(np.float64) @ self.kernel + self.bias.reshape(-1, self.bias.shape[-1])[0]
+            given = (
+                x[:, step].astype(np.float64) @ self.kernel
+                + self.bias.reshape(-1, self.bias.shape[-1])[0]
+            )
             if self.kind == "GRU":
                 kept = h @ self.recurrent + self.bias[1]
                 (xz, xr, xh), (hz, hr, hh) = np.split(given, count, 1), np.split(kept, count, 1)
@@ -86,11 +95,13 @@ class _Graph:
         return name
 
     def node(self, op, inputs, output, **attributes):
-        self.nodes.append(helper.make_node(op, inputs, [output], name=output.split(":")[0], **attributes))
+        self.nodes.append(
+            helper.make_node(op, inputs, [output], name=output.split(":")[0], **attributes)
+        )
         return output
 
     def recurrent(self, scope, layer, x, sequences):
-        """One Keras layer on batch-major x: all states [B, T, H] or, without sequences, the last [B, H]."""
+        """One Keras layer on batch-major x: all states [B, T, H], or only the last [B, H]."""
         major = self.node("Transpose", [x], f"{scope}/transpose:0", perm=[1, 0, 2])
         shape = self.node("Shape", [major], f"{scope}/Shape:0")
         one, two = self.constant(f"{scope}/one", [1]), self.constant(f"{scope}/two", [2])
@@ -109,22 +120,34 @@ class _Graph:
         attributes = {"hidden_size": layer.hidden, "direction": "forward"}
         if layer.kind == "GRU":
             attributes["linear_before_reset"] = 1
-        self.nodes.append(helper.make_node(layer.kind, inputs, outputs, name=f"{scope}/cell", **attributes))
+        self.nodes.append(
+            helper.make_node(layer.kind, inputs, outputs, name=f"{scope}/cell", **attributes)
+        )
         if not sequences:
-            return self.node("Squeeze", [outputs[1], self.constant(f"{scope}/first", [0])], f"{scope}/last:0")
+            return self.node(
+                "Squeeze", [outputs[1], self.constant(f"{scope}/first", [0])], f"{scope}/last:0"
+            )
         steps = self.node("Squeeze", [outputs[0], one], f"{scope}/squeeze:0")
         return self.node("Transpose", [steps], f"{scope}/transpose_1:0", perm=[1, 0, 2])
 
     def dense(self, scope, kernel, bias, x, output):
-        product = self.node("MatMul", [x, self.constant(f"{scope}/kernel", kernel, np.float32)], f"{scope}/MatMul:0")
+        product = self.node(
+            "MatMul", [x, self.constant(f"{scope}/kernel", kernel, np.float32)], f"{scope}/MatMul:0"
+        )
         return self.node("Add", [product, self.constant(f"{scope}/bias", bias, np.float32)], output)
 
     def model(self, inputs, outputs):
         value = lambda name, shape: helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
         graph = helper.make_graph(
-            self.nodes, "keras", [value(*i) for i in inputs], [value(*o) for o in outputs], self.initializers
+            self.nodes,
+            "keras",
+            [value(*i) for i in inputs],
+            [value(*o) for o in outputs],
+            self.initializers,
         )
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8)
+        model = helper.make_model(
+            graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8
+        )
         onnx.checker.check_model(model, full_check=True)
         return model
 
@@ -135,7 +158,11 @@ def _compare(model, reference, features):
 
     session = onnxruntime.InferenceSession(model.SerializeToString())
     for batch, steps in ((1, 1), (5, 2), (4, 33)):
-        x = np.random.default_rng(steps).standard_normal((batch, steps, features)).astype(np.float32)
+        x = (
+            np.random.default_rng(steps)
+            .standard_normal((batch, steps, features))
+            .astype(np.float32)
+        )
         for found, expected in zip(session.run(None, {"x": x}), reference(x)):
             np.testing.assert_allclose(found, expected, rtol=1e-4, atol=2e-6)
 
@@ -150,7 +177,8 @@ def gru_classifier(features=12, hidden=20, classes=11, seed=6):
     graph.dense("dense", kernel, bias, last, "logits")
     graph.node("Softmax", ["logits"], "probabilities", axis=-1)
     model = graph.model(
-        [("x", ["B", "T", features])], [("logits", ["B", classes]), ("probabilities", ["B", classes])]
+        [("x", ["B", "T", features])],
+        [("logits", ["B", classes]), ("probabilities", ["B", classes])],
     )
 
     def reference(x):
@@ -169,7 +197,9 @@ def lstm_regressor(features=3, hidden=16, outputs=2, seed=7):
     kernel, bias = _glorot(rng, hidden, outputs).astype(np.float32), np.zeros(outputs, np.float32)
     graph = _Graph()
     steps = graph.recurrent("lstm", layer, "x", sequences=True)
-    mean = graph.node("ReduceMean", [steps], "global_average_pooling1d/Mean:0", axes=[1], keepdims=0)
+    mean = graph.node(
+        "ReduceMean", [steps], "global_average_pooling1d/Mean:0", axes=[1], keepdims=0
+    )
     graph.dense("dense", kernel, bias, mean, "y")
     model = graph.model([("x", ["B", "T", features])], [("y", ["B", outputs])])
     _compare(model, lambda x: (layer.run(x).mean(axis=1) @ kernel + bias,), features)

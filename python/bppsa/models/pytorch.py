@@ -19,7 +19,9 @@ import torch
 class SequenceModel(torch.nn.Module):
     """A stack of recurrent layers and a linear head on the last step or on every step."""
 
-    def __init__(self, kind, features, hidden, outputs, every_step=False, final_state=False, **options):
+    def __init__(
+        self, kind, features, hidden, outputs, every_step=False, final_state=False, **options
+    ):
         super().__init__()
         self.rnn = getattr(torch.nn, kind)(features, hidden, **options)
         self.head = torch.nn.Linear(hidden * (2 if self.rnn.bidirectional else 1), outputs)
@@ -57,11 +59,20 @@ EXAMPLES = {
     "irmas_gru_dynamo": Example("GRU", 12, 20, 11, seed=2, exporter="dynamo"),
     # A tagger: one answer for every step, two bidirectional layers.
     "lstm_tagger": Example(
-        "LSTM", 6, 16, 5, seed=3,
+        "LSTM",
+        6,
+        16,
+        5,
+        seed=3,
         options={"num_layers": 2, "bidirectional": True, "every_step": True},
     ),
     "lstm_tagger_dynamo": Example(
-        "LSTM", 6, 16, 5, seed=3, exporter="dynamo",
+        "LSTM",
+        6,
+        16,
+        5,
+        seed=3,
+        exporter="dynamo",
         options={"num_layers": 2, "bidirectional": True, "every_step": True},
     ),
     "lstm_batch_first": Example("LSTM", 12, 20, 11, seed=4, options={"batch_first": True}),
@@ -95,7 +106,7 @@ def _export(module, example):
     axes = {"x": dynamic, "logits": dynamic if example.options.get("every_step") else {0: "B"}}
     names = {"input_names": ["x"], "output_names": ["logits"]}
     with warnings.catch_warnings():
-        # The exporters warn about their own age, internals and batch sizes other than the traced one.
+        # The exporters warn about their own age, internals and other batch sizes.
         warnings.simplefilter("ignore")
         if example.exporter == "dynamo":
             shapes = ({axis: torch.export.Dim(name, min=1) for axis, name in dynamic.items()},)

@@ -1,0 +1,153 @@
+# Part of the bppsa project, under the MIT License.
+"""Turns the JSON of a run into Markdown."""
+
+from shapes import BARS, Shape
+
+BEGIN, END = "<!-- results: written by benchmarks/run.py -->", "<!-- end of results -->"
+FAMILY = "bppsa "
+
+
+def shape_of(entry):
+    return Shape(**entry["shape"])
+
+
+def step_of(entry, peer, key="step_us"):
+    """Microseconds a time step of one peer, or None where it was not measured."""
+    result = entry["peers"].get(peer, {})
+    return result[key] / entry["shape"]["steps"] if key in result else None
+
+
+def best_scan(entry):
+    """(plan, result) of the fastest scan plan, or None."""
+    plans = {
+        name[len(FAMILY) :]: result
+        for name, result in entry["peers"].items()
+        if name.startswith(FAMILY)
+        and name[len(FAMILY) :] not in ("auto", "sequential")
+        and "step_us" in result
+    }
+    return min(plans.items(), key=lambda item: item[1]["step_us"]) if plans else None
+
+
+def ours(entry):
+    """The variant that stands for this project: what a user gets without options, if measured."""
+    return next(
+        (name for name in (FAMILY + "auto", FAMILY + "sequential") if step_of(entry, name)), None
+    )
+
+
+def ratio(entry, peer):
+    """How many times as long the peer's whole step takes as ours, or None."""
+    mine = ours(entry)
+    theirs = step_of(entry, peer)
+    return theirs / step_of(entry, mine) if mine and theirs else None
+
+
+def _number(value):
+    if value is None:
+        return "–"
+    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+
+
+def _table(header, rows):
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+
+
+def _summary(entries):
+    header = ["shape", "forward", "backward", "step", "best scan", "hand-written", "PyTorch", "JAX"]
+    header += ["x PyTorch", "x JAX", "x hand-written"]
+    rows = []
+    for entry in entries:
+        mine, scan = ours(entry), best_scan(entry)
+        own = [
+            _number(step_of(entry, mine, key)) for key in ("forward_us", "backward_us", "step_us")
+        ]
+        plan = f"{_number(step_of(entry, FAMILY + scan[0]))} ({scan[0]})" if scan else "–"
+        peers = ("handwritten", "pytorch", "jax")
+        rows.append(
+            [str(shape_of(entry)), *own, plan]
+            + [_number(step_of(entry, peer)) for peer in peers]
+            + [_number(ratio(entry, peer)) for peer in ("pytorch", "jax", "handwritten")]
+        )
+    return _table(header, rows)
+
+
+def _plans(entries):
+    names = sorted(
+        {name for entry in entries for name in entry["peers"] if name.startswith(FAMILY)}
+    )
+    names.sort(key=lambda name: name != FAMILY + "sequential")
+    rows = [
+        [str(shape_of(entry))] + [_number(step_of(entry, name, "backward_us")) for name in names]
+        for entry in entries
+    ]
+    return _table(["shape"] + [name[len(FAMILY) :] for name in names], rows)
+
+
+def bars(entries):
+    """One (bar, measured ratio or None) for each bar, from the runs with one thread."""
+    measured = {shape_of(entry): entry for entry in entries if entry["threads"] == 1}
+    return [
+        (bar, ratio(measured[bar.shape], bar.peer) if bar.shape in measured else None)
+        for bar in BARS
+    ]
+
+
+def verdict(found, required):
+    return "not measured" if found is None else "pass" if found >= required else "FAIL"
+
+
+def markdown(results):
+    """The whole report as text."""
+    machine, parts = results["machine"], []
+    versions = ", ".join(
+        f"{name} {version}" for name, version in sorted(results["versions"].items())
+    )
+    parts.append(
+        f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gb']} GB; "
+        f"{results['date']}; {versions}.\n"
+        f"Command: `{results['command']}`. Medians of {results['rounds']} interleaved rounds; "
+        "microseconds per time step of the whole batch."
+    )
+    for threads in sorted({entry["threads"] for entry in results["runs"]}):
+        entries = [entry for entry in results["runs"] if entry["threads"] == threads]
+        title = "One thread" if threads == 1 else f"{threads} threads"
+        parts.append(f"### {title}: training step\n\n{_summary(entries)}")
+        if any(best_scan(entry) for entry in entries):
+            parts.append(f"### {title}: backward pass by plan\n\n{_plans(entries)}")
+    judged = [item for item in bars(results["runs"]) if item[1] is not None]
+    if judged:
+        rows = [
+            [str(bar), bar.source, _number(found), verdict(found, bar.ratio)]
+            for bar, found in judged
+        ]
+        parts.append(
+            "### Bars\n\n"
+            + _table(["one thread, whole training step", "kind", "measured", ""], rows)
+        )
+    if results.get("compiler_bars"):
+        rows = [
+            [b["what"], _number(b["found"]), _number(b["limit"]), b["verdict"]]
+            for b in results["compiler_bars"]
+        ]
+        parts.append(_table(["compiler", "measured", "limit", ""], rows))
+    failures = [
+        f"- {shape_of(entry)}, {entry['threads']} thread(s), {name}: "
+        f"{result.get('skipped') or result.get('error')}"
+        for entry in results["runs"]
+        for name, result in entry["peers"].items()
+        if "step_us" not in result
+    ]
+    if failures:
+        parts.append("### Not measured\n\n" + "\n".join(failures))
+    return "\n\n".join(parts) + "\n"
+
+
+def write_into(path, text):
+    """Puts the report between the markers of a document, or makes the document."""
+    content = path.read_text() if path.exists() else f"# Benchmarks\n\n{BEGIN}\n{END}\n"
+    if BEGIN not in content or END not in content:
+        raise ValueError(f"{path} lacks the lines '{BEGIN}' and '{END}' between which results go")
+    before, rest = content.split(BEGIN, 1)
+    path.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{rest.split(END, 1)[1]}")
