@@ -5,10 +5,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/InitAll.h"
+#include "bppsa/Conversion/Passes.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Dialect/BPPSA/Transforms/BufferizableOpInterfaceImpl.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Passes.h"
 #include "bppsa/Differentiation/Differentiation.h"
 #include "bppsa/Differentiation/Passes.h"
+#include "bppsa/Pipelines/CPULowering.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
@@ -20,10 +23,13 @@ void bppsa::registerAllDialects(mlir::DialectRegistry &registry) {
   mlir::registerAllToLLVMIRTranslations(registry);
   registry.insert<BPPSADialect>();
   registerVJPExternalModels(registry);
+  registerBufferizableOpInterfaceExternalModels(registry);
 }
 
 void bppsa::registerAllPasses() {
   mlir::registerAllPasses();
+  registerBPPSAConversionPasses();
   registerBPPSATransformsPasses();
   registerBPPSADifferentiationPasses();
+  registerCPULoweringPipeline();
 }

@@ -9,4 +9,77 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ConvertBPPSAToVector : Pass<"convert-bppsa-to-vector", "::mlir::ModuleOp"> {
+  let summary = "lower packed, bufferized bppsa operations to loops over vectors";
+  let description = [{
+    One vector holds the same value of `lanes` samples. A cell or link becomes a
+    few loops over the rows of its vectors: matrix-vector products accumulate a
+    block of rows in registers, and the elementwise operations around them act
+    on each row while it is in a register.
+
+    ```mlir
+    bppsa.recurrence lanes 16 sequences(%x : memref<?x?x1x16xf32>) ... into(%h : memref<?x?x20x16xf32>)
+    ```
+    becomes
+    ```mlir
+    scf.parallel (%block) = (%c0) to (%blocks) step (%c1) {
+      scf.for %t = %c0 to %steps step %c1 {
+        %sums:20 = scf.for %k = %c0 to %c20 step %c1 iter_args(...) {
+          %row = vector.load %h[%block, %t, %k, %c0] : memref<?x?x20x16xf32>, vector<16xf32>
+          ... vector.fma ...
+        }
+        ... math.tanh ... vector.store
+      }
+    }
+    ```
+    `registers` is the number of vectors of that many lanes that the register
+    file of the target holds: 32 for AVX-512, 8 for AVX2 and 4 for SSE.
+  }];
+  let options = [
+    Option<"registers", "registers", "int64_t", /*default=*/"32",
+           "Vectors of all lanes that the target's registers hold">,
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
+  ];
+}
+
+def ExpandMath : Pass<"bppsa-expand-math", "::mlir::ModuleOp"> {
+  let summary = "expand transcendental functions to polynomials";
+  let description = [{
+    `tanh`, `exp`, `log` and others of the math dialect become MLIR's polynomial
+    approximations, and `bppsa.sigmoid` a polynomial exponential and a division.
+    No f32 function of the math dialect that loops over samples use is left as a
+    call.
+
+    ```mlir
+    %y = bppsa.sigmoid %x : vector<16xf32>
+    ```
+    becomes `1 / (1 + 2^n p(r))` with `-x = n log 2 + r`.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"
+  ];
+}
+
+def HoistScratch : Pass<"bppsa-hoist-scratch", "::mlir::ModuleOp"> {
+  let summary = "allocate the stack buffers of a parallel loop once for each thread";
+  let description = [{
+    The conversion of parallel loops to OpenMP puts each iteration into a
+    `memref.alloca_scope`. This pass moves static allocations of such a scope to
+    the start of the parallel region, where LLVM can promote them to registers,
+    and inlines the scope.
+
+    ```mlir
+    omp.parallel { omp.wsloop { omp.loop_nest ... { memref.alloca_scope { %a = memref.alloca() ... } } } }
+    ```
+    becomes
+    ```mlir
+    omp.parallel { %a = memref.alloca() ... omp.wsloop { omp.loop_nest ... { ... } } }
+    ```
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+}
+
 #endif // BPPSA_CONVERSION_PASSES

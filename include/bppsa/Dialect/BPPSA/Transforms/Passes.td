@@ -88,4 +88,50 @@ def Scan : Pass<"bppsa-scan", "::mlir::ModuleOp"> {
   let dependentDialects = ["::bppsa::BPPSADialect"];
 }
 
+def PackBatch : Pass<"bppsa-pack-batch", "::mlir::func::FuncOp"> {
+  let summary = "group the samples of a batch into SIMD lanes";
+  let description = [{
+    Time loops and their leaves work on packed arrays, with `pack_lanes` and
+    `unpack_lanes` where other operations produce or use them. Pairs of these
+    cancel, also around slices along time.
+
+    ```mlir
+    %h = bppsa.recurrence sequences(%x : tensor<?x?x1xf32>) ... -> (tensor<?x?x20xf32>)
+    ```
+    becomes
+    ```mlir
+    %p = bppsa.pack_lanes 16, %x : tensor<?x?x1xf32> -> tensor<?x?x1x16xf32>
+    %q = bppsa.recurrence lanes 16 sequences(%p : tensor<?x?x1x16xf32>) ...
+        -> (tensor<?x?x20x16xf32>)
+    %h = bppsa.unpack_lanes 16, %q, %batch : tensor<?x?x20x16xf32> -> tensor<?x?x20xf32>
+    ```
+  }];
+  let options = [
+    Option<"lanes", "lanes", "int64_t", /*default=*/"16", "Samples in one vector">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def Bufferize : Pass<"bppsa-bufferize", "::mlir::ModuleOp"> {
+  let summary = "turn tensors into memory";
+  let description = [{
+    One-shot bufferization of the whole module. A tensor argument of a function
+    becomes a memref with the identity layout that is only read; each tensor
+    result becomes a memref argument after the others that is written. Temporary
+    memory is freed after its last use. Every defined function asks for a C
+    interface, which takes pointers to memref descriptors.
+
+    ```mlir
+    func.func @f(%x: tensor<?xf32>) -> tensor<?xf32>
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: memref<?xf32>, %y: memref<?xf32>) attributes {llvm.emit_c_interface}
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::bufferization::BufferizationDialect", "::mlir::memref::MemRefDialect"
+  ];
+}
+
 #endif // BPPSA_DIALECT_BPPSA_TRANSFORMS_PASSES

@@ -1,0 +1,140 @@
+//===- BPPSAToVector.cpp - packed loops to vectors ------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BPPSAToVector.h"
+#include "bppsa/Conversion/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace bppsa {
+#define GEN_PASS_DEF_CONVERTBPPSATOVECTOR
+#include "bppsa/Conversion/Passes.h.inc"
+} // namespace bppsa
+
+using namespace mlir;
+using namespace bppsa;
+
+Value bppsa::getDim(OpBuilder &builder, Location loc, Value array, int64_t dimension) {
+  return builder.createOrFold<memref::DimOp>(loc, array, dimension);
+}
+
+void bppsa::emitParallel(OpBuilder &builder, Location loc, Value count,
+                         function_ref<void(OpBuilder &, Value)> body) {
+  scf::ParallelOp::create(
+      builder, loc, ValueRange{getIndex(builder, loc, 0)}, ValueRange{count},
+      ValueRange{getIndex(builder, loc, 1)},
+      [&](OpBuilder &nested, Location, ValueRange ivs) { body(nested, ivs[0]); });
+}
+
+void bppsa::emitParallel(OpBuilder &builder, Location loc, Value first, Value second,
+                         function_ref<void(OpBuilder &, Value, Value)> body) {
+  Value count = arith::MulIOp::create(builder, loc, first, second);
+  emitParallel(builder, loc, count, [&](OpBuilder &nested, Value i) {
+    Value quotient = arith::DivUIOp::create(nested, loc, i, second);
+    Value remainder = arith::RemUIOp::create(nested, loc, i, second);
+    body(nested, quotient, remainder);
+  });
+}
+
+void bppsa::emitCopy(OpBuilder &builder, Location loc, const Rows &from, const Rows &to,
+                     int64_t count) {
+  emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, count), 1,
+          [&](OpBuilder &nested, Value row) {
+            to.store(nested, loc, from.load(nested, loc, row), row);
+          });
+}
+
+/// Checks that `op` has been bufferized and packed.
+static LogicalResult verifyReady(Operation *op, bool isPacked) {
+  if (op->getNumResults() != 0)
+    return op->emitOpError("works on tensors; run bppsa-bufferize first");
+  if (!isPacked)
+    return op->emitOpError("has no lanes; run bppsa-pack-batch first");
+  return success();
+}
+
+static LogicalResult lowerOp(Operation *op, const LaneOptions &options) {
+  auto ready = [&](auto typedOp) { return verifyReady(op, typedOp.getLanes().has_value()); };
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](RecurrenceOp loop) {
+        return failed(ready(loop)) ? failure() : lowerRecurrence(loop, options);
+      })
+      .Case(
+          [&](ChainOp loop) { return failed(ready(loop)) ? failure() : lowerChain(loop, options); })
+      .Case([&](ScanOp loop) { return failed(ready(loop)) ? failure() : lowerScan(loop, options); })
+      .Case([&](OuterSumOp leaf) {
+        if (failed(ready(leaf)))
+          return failure();
+        lowerOuterSum(leaf, options);
+        return success();
+      })
+      .Case([&](StepSumOp leaf) {
+        if (failed(ready(leaf)))
+          return failure();
+        lowerStepSum(leaf, options);
+        return success();
+      })
+      .Case([&](PackLanesOp pack) {
+        if (failed(verifyReady(op, true)))
+          return failure();
+        lowerPackLanes(pack);
+        return success();
+      })
+      .Case([&](UnpackLanesOp unpack) {
+        if (failed(verifyReady(op, true)))
+          return failure();
+        lowerUnpackLanes(unpack);
+        return success();
+      });
+}
+
+/// Declares the run-time function of `bppsa.mark_phase`.
+static func::FuncOp getPhaseFunction(ModuleOp module) {
+  constexpr StringLiteral name = "bppsa_rt_phase";
+  if (auto function = module.lookupSymbol<func::FuncOp>(name))
+    return function;
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  auto function = func::FuncOp::create(builder, module.getLoc(), name,
+                                       builder.getFunctionType({builder.getI64Type()}, {}));
+  function.setPrivate();
+  return function;
+}
+
+static void lowerMarkPhase(MarkPhaseOp op, ModuleOp module) {
+  OpBuilder builder(op);
+  Value phase = arith::ConstantOp::create(builder, op.getLoc(), op.getPhaseAttr());
+  func::CallOp::create(builder, op.getLoc(), getPhaseFunction(module), phase);
+}
+
+namespace {
+struct ConvertBPPSAToVector : public bppsa::impl::ConvertBPPSAToVectorBase<ConvertBPPSAToVector> {
+  using ConvertBPPSAToVectorBase::ConvertBPPSAToVectorBase;
+
+  void runOnOperation() override {
+    LaneOptions options;
+    options.registers = registers;
+    SmallVector<Operation *> ops;
+    getOperation().walk([&](Operation *op) {
+      if (isa<RecurrenceOp, ChainOp, ScanOp, OuterSumOp, StepSumOp, PackLanesOp, UnpackLanesOp,
+              MarkPhaseOp>(op))
+        ops.push_back(op);
+    });
+    for (Operation *op : ops) {
+      if (auto mark = dyn_cast<MarkPhaseOp>(op)) {
+        lowerMarkPhase(mark, getOperation());
+      } else {
+        if (auto lanes = op->getAttrOfType<IntegerAttr>("lanes"))
+          options.lanes = lanes.getInt();
+        if (failed(lowerOp(op, options)))
+          return signalPassFailure();
+      }
+      op->erase();
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,44 @@
+//===- BPPSAToVector.h - lowering of each packed operation ------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOVECTOR_BPPSATOVECTOR_H
+#define BPPSA_LIB_CONVERSION_BPPSATOVECTOR_BPPSATOVECTOR_H
+
+#include "LaneEmitter.h"
+
+namespace bppsa {
+
+/// Each lowers a bufferized, packed operation in front of it; the caller erases
+/// it. They fail after a diagnostic.
+mlir::LogicalResult lowerRecurrence(RecurrenceOp op, const LaneOptions &options);
+mlir::LogicalResult lowerChain(ChainOp op, const LaneOptions &options);
+mlir::LogicalResult lowerScan(ScanOp op, const LaneOptions &options);
+void lowerOuterSum(OuterSumOp op, const LaneOptions &options);
+void lowerStepSum(StepSumOp op, const LaneOptions &options);
+void lowerPackLanes(PackLanesOp op);
+void lowerUnpackLanes(UnpackLanesOp op);
+
+/// The size of dimension `dimension`.
+mlir::Value getDim(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value array,
+                   int64_t dimension);
+
+/// Emits `body(i)` for i in [0, count), on as many threads as there are.
+void emitParallel(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value count,
+                  llvm::function_ref<void(mlir::OpBuilder &, mlir::Value)> body);
+
+/// Emits `body(i, j)` for i in [0, first), j in [0, second), on as many threads
+/// as there are.
+void emitParallel(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value first,
+                  mlir::Value second,
+                  llvm::function_ref<void(mlir::OpBuilder &, mlir::Value, mlir::Value)> body);
+
+/// Copies `count` rows.
+void emitCopy(mlir::OpBuilder &builder, mlir::Location loc, const Rows &from, const Rows &to,
+              int64_t count);
+
+} // namespace bppsa
+
+#endif // BPPSA_LIB_CONVERSION_BPPSATOVECTOR_BPPSATOVECTOR_H

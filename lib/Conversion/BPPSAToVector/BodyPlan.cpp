@@ -1,0 +1,245 @@
+//===- BodyPlan.cpp - how a body is evaluated row by row ------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BodyPlan.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+int64_t bppsa::getNumRows(Value value) { return cast<VectorType>(value.getType()).getDimSize(0); }
+
+static bool isRowwise(Operation *op) {
+  return op->hasTrait<OpTrait::Elementwise>() && op->getNumResults() == 1;
+}
+
+/// Operations that cost about as much as storing and loading their result.
+static bool isCheap(Operation *op) {
+  return isa<arith::ArithDialect>(op->getDialect()) && !isa<arith::DivFOp, arith::RemFOp>(op);
+}
+
+static bool isSlice(Operation *op) {
+  return isa<vector::ExtractStridedSliceOp, vector::InsertStridedSliceOp>(op);
+}
+
+bool BodyPlan::isCapture(Value value) const {
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument && argument.getArgNumber() >= firstCapture;
+}
+
+bool BodyPlan::isInMemoryAtEntry(Value value) const {
+  return isa<BlockArgument>(value) && !isCapture(value);
+}
+
+int64_t BodyPlan::getStage(Value value) const {
+  auto stage = stages.find(value);
+  return stage == stages.end() ? 0 : stage->second;
+}
+
+int64_t BodyPlan::getMemoryStage(Value value) const {
+  return isInMemoryAtEntry(value) ? -1 : getStage(value);
+}
+
+FailureOr<BodyPlan> BodyPlan::create(Block &body, unsigned numCaptures) {
+  BodyPlan plan;
+  plan.body = &body;
+  plan.firstCapture = body.getNumArguments() - numCaptures;
+  plan.collectMemoryValues();
+  if (failed(plan.computeStages()))
+    return failure();
+  plan.buildUnits();
+  return plan;
+}
+
+void BodyPlan::collectMemoryValues() {
+  for (Operation &op : *body) {
+    if (auto product = dyn_cast<MatVecOp>(op)) {
+      inMemory.insert(product.getVector());
+      auto user = product->hasOneUse() ? dyn_cast<MatVecOp>(*product->user_begin()) : MatVecOp();
+      if (user && user.getAddend() == product.getResult())
+        fused.insert(product.getResult());
+    } else if (isSlice(&op) || isa<YieldOp>(op)) {
+      inMemory.insert(op.operand_begin(), op.operand_end());
+    }
+  }
+  // A product that must also be in memory is not only an addend.
+  for (Value value : inMemory)
+    fused.erase(value);
+}
+
+LogicalResult BodyPlan::computeStage(Operation *op) {
+  int64_t stage = 0;
+  if (auto product = dyn_cast<MatVecOp>(op)) {
+    if (!isCapture(product.getMatrix()))
+      return op->emitOpError("needs a captured matrix to be lowered, found a computed one");
+    stage = getMemoryStage(product.getVector()) + 1;
+    if (product.getAddend())
+      stage = std::max(stage, getStage(product.getAddend()));
+  } else if (isSlice(op)) {
+    for (Value operand : op->getOperands())
+      stage = std::max(stage, getMemoryStage(operand) + 1);
+  } else if (isRowwise(op)) {
+    for (Value operand : op->getOperands())
+      stage = std::max(stage, getStage(operand));
+  } else if (!isa<arith::ConstantOp>(op)) {
+    return op->emitOpError("has no row-wise evaluation; a body holds elementwise operations, "
+                           "bppsa.matvec and strided slices");
+  }
+  stages[op->getResult(0)] = stage;
+  return success();
+}
+
+LogicalResult BodyPlan::computeStages() {
+  for (Operation &op : body->without_terminator()) {
+    for (Value result : op.getResults())
+      if (!isa<VectorType>(result.getType()) || cast<VectorType>(result.getType()).getRank() != 1)
+        return op.emitOpError() << "must give a vector of rank 1 in a body, found "
+                                << result.getType();
+    if (failed(computeStage(&op)))
+      return failure();
+    Value result = op.getResult(0);
+    // Booleans are never stored; values that depend on nothing but arguments
+    // need no earlier loop.
+    bool isBoolean = cast<VectorType>(result.getType()).getElementType().isInteger(1);
+    auto isFree = [&](Value operand) { return isa<BlockArgument>(operand) || isLazy(operand); };
+    bool cheapOrOnce = isCheap(&op) || result.hasOneUse();
+    if (isa<arith::ConstantOp>(op) ||
+        (isRowwise(&op) && !inMemory.contains(result) &&
+         (isBoolean || (cheapOrOnce && llvm::all_of(op.getOperands(), isFree)))))
+      lazy.insert(result);
+  }
+  return success();
+}
+
+RowUnit &BodyPlan::getUnit(int64_t stage, int64_t rows) {
+  for (RowUnit &unit : units)
+    if (unit.stage == stage && unit.rows == rows)
+      return unit;
+  units.push_back({stage, rows, {}, {}});
+  return units.back();
+}
+
+void BodyPlan::addStored(Value value) {
+  if (isInMemoryAtEntry(value) && !llvm::is_contained(body->getTerminator()->getOperands(), value))
+    return;
+  RowUnit &unit = getUnit(getStage(value), getNumRows(value));
+  if (!llvm::is_contained(unit.stored, value))
+    unit.stored.push_back(value);
+}
+
+/// Marks what the rows of `value` need: products of this unit, stored values of
+/// earlier ones.
+void BodyPlan::addNeeded(Value value, RowUnit &unit, DenseSet<Value> &seen) {
+  if (!seen.insert(value).second)
+    return;
+  Operation *op = value.getDefiningOp();
+  if (!op || isa<arith::ConstantOp>(op))
+    return;
+  bool here = unit.stage == getStage(value) && unit.rows == getNumRows(value);
+  if (isa<vector::InsertStridedSliceOp>(op) || (!isLazy(value) && !here)) {
+    addStored(value);
+    return;
+  }
+  if (isSlice(op))
+    return;
+  auto product = dyn_cast<MatVecOp>(op);
+  if (!product) {
+    for (Value operand : op->getOperands())
+      addNeeded(operand, unit, seen);
+    return;
+  }
+  ProductSum sum = {value, {}, {}};
+  while (product) {
+    sum.products.push_back(product);
+    sum.addend = product.getAddend();
+    product = sum.addend && fused.contains(sum.addend) ? sum.addend.getDefiningOp<MatVecOp>()
+                                                       : MatVecOp();
+  }
+  if (sum.addend)
+    addNeeded(sum.addend, unit, seen);
+  unit.sums.push_back(sum);
+}
+
+void BodyPlan::buildUnits() {
+  // Unit references must stay valid while units are added.
+  units.reserve(2 * body->getOperations().size() + 2 * body->getNumArguments() + 2);
+  for (Value value : inMemory)
+    addStored(value);
+  // Later units ask earlier ones to store what they need.
+  int64_t last = 0;
+  for (const RowUnit &unit : units)
+    last = std::max(last, unit.stage);
+  for (int64_t stage = last; stage >= 0; --stage)
+    for (size_t i = 0; i < units.size(); ++i) {
+      if (units[i].stage != stage)
+        continue;
+      DenseSet<Value> seen;
+      SmallVector<Value> stored = units[i].stored;
+      for (Value value : stored)
+        if (!value.getDefiningOp<vector::InsertStridedSliceOp>())
+          addNeeded(value, units[i], seen);
+    }
+  llvm::sort(units, [](const RowUnit &a, const RowUnit &b) {
+    return std::pair(a.stage, a.rows) < std::pair(b.stage, b.rows);
+  });
+}
+
+bool BodyPlan::isLoadedAt(Value value, const RowUnit &unit) const {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return !isCapture(value);
+  if (isa<vector::InsertStridedSliceOp>(op))
+    return true;
+  return !isLazy(value) && (unit.stage != getStage(value) || unit.rows != getNumRows(value));
+}
+
+/// Whether a row of `value`, evaluated in `unit`, loads rows of `argument`;
+/// `otherRows` is set where rows other than its own may be read.
+static bool readsArgument(Value value, Value argument, const BodyPlan &plan, const RowUnit &unit,
+                          bool &otherRows) {
+  if (value == argument)
+    return true;
+  Operation *op = value.getDefiningOp();
+  if (!op || plan.isLoadedAt(value, unit))
+    return false;
+  if (isSlice(op)) {
+    if (!llvm::is_contained(op->getOperands(), argument))
+      return false;
+    return otherRows = true;
+  }
+  if (auto product = dyn_cast<MatVecOp>(op)) {
+    bool reads = product.getVector() == argument;
+    otherRows |= reads;
+    if (product.getAddend())
+      reads |= readsArgument(product.getAddend(), argument, plan, unit, otherRows);
+    return reads;
+  }
+  bool reads = false;
+  for (Value operand : op->getOperands())
+    reads |= readsArgument(operand, argument, plan, unit, otherRows);
+  return reads;
+}
+
+bool BodyPlan::canOverwrite(unsigned argument, unsigned result) const {
+  Value read = body->getArgument(argument);
+  Value written = body->getTerminator()->getOperand(result);
+  bool isWritten = false;
+  for (const RowUnit &unit : units) {
+    bool writes = llvm::is_contained(unit.stored, written);
+    for (Value stored : unit.stored) {
+      bool otherRows = false;
+      if (auto insert = stored.getDefiningOp<vector::InsertStridedSliceOp>()) {
+        if (llvm::is_contained(insert->getOperands(), read) && (isWritten || writes))
+          return false;
+        continue;
+      }
+      if (readsArgument(stored, read, *this, unit, otherRows) &&
+          (isWritten || (writes && otherRows)))
+        return false;
+    }
+    isWritten |= writes;
+  }
+  return true;
+}

@@ -1,0 +1,142 @@
+//===- CotangentWalk.cpp - walks a link over part of a chain --------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CotangentWalk.h"
+#include "BodyRewrites.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+int64_t CotangentLoop::getStateSize(size_t i) const {
+  return cast<MemRefType>(seeds[i].getType()).getDimSize(1);
+}
+
+int64_t CotangentLoop::getTotalSize() const {
+  int64_t size = 0;
+  for (size_t i = 0; i < seeds.size(); ++i)
+    size += getStateSize(i);
+  return size;
+}
+
+Value bppsa::getNumSteps(OpBuilder &builder, const CotangentLoop &loop) {
+  return getDim(builder, loop.op->getLoc(), loop.saved[0], 1);
+}
+
+Rows bppsa::allocateRows(OpBuilder &builder, Location loc, int64_t rows, VectorType rowType) {
+  auto type = MemRefType::get({rows, rowType.getDimSize(0)}, rowType.getElementType());
+  return {memref::AllocaOp::create(builder, loc, type, builder.getI64IntegerAttr(64)), {}, 0};
+}
+
+void bppsa::emitLoadSeeds(OpBuilder &builder, const CotangentLoop &loop, Value block,
+                          const Rows &state) {
+  int64_t first = 0;
+  for (auto [i, seed] : llvm::enumerate(loop.seeds)) {
+    emitCopy(builder, loop.op->getLoc(), {seed, {block}}, state.dropFront(first),
+             loop.getStateSize(i));
+    first += loop.getStateSize(i);
+  }
+}
+
+void bppsa::emitStoreCotangents(OpBuilder &builder, const CotangentLoop &loop, Value block,
+                                const Rows &state) {
+  int64_t first = 0;
+  for (size_t i = 0; i < loop.seeds.size(); ++i) {
+    emitCopy(builder, loop.op->getLoc(), state.dropFront(first), {loop.destinations[i], {block}},
+             loop.getStateSize(i));
+    first += loop.getStateSize(i);
+  }
+}
+
+FailureOr<CotangentWalk> CotangentWalk::create(const CotangentLoop &loop,
+                                               const LaneOptions &options, WalkOptions walk) {
+  auto region = std::make_unique<Region>();
+  IRMapping mapping;
+  loop.body->getParent()->cloneInto(region.get(), mapping);
+  Block &body = region->front();
+  size_t numSaved = loop.saved.size(), numStates = loop.seeds.size();
+  if (walk.inject)
+    addInjection(body, loop.injectInto, numSaved, numSaved + numStates);
+  if (!walk.emit)
+    yieldOnly(body, numStates);
+  fuseProductSums(body);
+  FailureOr<LaneEmitter> emitter = LaneEmitter::create(body, loop.captures, options);
+  if (failed(emitter))
+    return failure();
+  return CotangentWalk(loop, std::move(region), std::move(*emitter), walk);
+}
+
+CotangentWalk::CotangentWalk(const CotangentLoop &loop, std::unique_ptr<Region> region,
+                             LaneEmitter emitter, WalkOptions walk)
+    : loop(loop), region(std::move(region)), emitter(std::move(emitter)), walk(walk),
+      waiting(loop.seeds.size()) {}
+
+void CotangentWalk::allocateScratch(OpBuilder &builder) {
+  Location loc = loop.op->getLoc();
+  emitter.allocateScratch(builder, loc);
+  for (auto [i, buffer] : llvm::enumerate(waiting)) {
+    buffer = {};
+    if (!emitter.getPlan().canOverwrite(loop.saved.size() + i, i))
+      buffer =
+          allocateRows(builder, loc, loop.getStateSize(i), Rows{loop.seeds[i]}.getRowType()).memref;
+  }
+}
+
+void CotangentWalk::emit(OpBuilder &builder, Value block, Value first, Value last,
+                         const Rows &state) {
+  Location loc = loop.op->getLoc();
+  emitFor(builder, loc, first, last, 1,
+          [&](OpBuilder &nested, Value position) { emitStep(nested, block, position, state); });
+}
+
+void CotangentWalk::emitStep(OpBuilder &builder, Value block, Value position, const Rows &state) {
+  Location loc = loop.op->getLoc();
+  Value step = position;
+  if (!loop.reverse) {
+    Value numSteps = getNumSteps(builder, loop);
+    step = addIndex(builder, loc, arith::SubIOp::create(builder, loc, numSteps, position), -1);
+  }
+  SmallVector<Rows> arguments, results;
+  for (Value saved : loop.saved)
+    arguments.push_back({saved, {block, step}});
+  int64_t first = 0;
+  for (size_t i = 0; i < loop.seeds.size(); ++i) {
+    arguments.push_back(state.dropFront(first));
+    results.push_back(waiting[i] ? Rows{waiting[i]} : arguments.back());
+    first += loop.getStateSize(i);
+  }
+  if (walk.inject)
+    for (Value injected : loop.injected)
+      arguments.push_back({injected, {block, step}});
+  if (walk.emit)
+    for (Value emitted : loop.destinations.drop_front(loop.seeds.size()))
+      results.push_back({emitted, {block, step}});
+  emitter.emitStep(builder, loc, arguments, results);
+  for (size_t i = 0; i < loop.seeds.size(); ++i)
+    if (waiting[i])
+      emitCopy(builder, loc, results[i], arguments[loop.saved.size() + i], loop.getStateSize(i));
+}
+
+LogicalResult bppsa::lowerSequentially(const CotangentLoop &loop, const LaneOptions &options) {
+  FailureOr<CotangentWalk> walk = CotangentWalk::create(loop, options, {});
+  if (failed(walk))
+    return failure();
+  Location loc = loop.op->getLoc();
+  OpBuilder builder(loop.op);
+  Value numBlocks = getDim(builder, loc, loop.saved[0], 0);
+  emitParallel(builder, loc, numBlocks, [&](OpBuilder &nested, Value block) {
+    walk->allocateScratch(nested);
+    Rows state = allocateRows(nested, loc, loop.getTotalSize(), Rows{loop.seeds[0]}.getRowType());
+    emitLoadSeeds(nested, loop, block, state);
+    walk->emit(nested, block, getIndex(nested, loc, 0), getNumSteps(nested, loop), state);
+    emitStoreCotangents(nested, loop, block, state);
+  });
+  return success();
+}
+
+LogicalResult bppsa::lowerChain(ChainOp op, const LaneOptions &options) {
+  return lowerSequentially(getCotangentLoop(op), options);
+}

@@ -1,0 +1,95 @@
+//===- CotangentWalk.h - walks a link over part of a chain ------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOVECTOR_COTANGENTWALK_H
+#define BPPSA_LIB_CONVERSION_BPPSATOVECTOR_COTANGENTWALK_H
+
+#include "BPPSAToVector.h"
+
+namespace bppsa {
+
+/// What `chain` and `scan` have in common, after bufferization.
+struct CotangentLoop {
+  mlir::Operation *op;
+  mlir::Block *body;
+  mlir::ValueRange saved, seeds, injected, captures, destinations;
+  llvm::ArrayRef<int64_t> injectInto;
+  bool reverse;
+
+  /// Rows of state `i`, and of all states together.
+  int64_t getStateSize(size_t i) const;
+  int64_t getTotalSize() const;
+};
+
+template <typename LoopOp> CotangentLoop getCotangentLoop(LoopOp op) {
+  return {op,
+          &op.getBody().front(),
+          op.getSaved(),
+          op.getSeeds(),
+          op.getInjected(),
+          op.getCaptures(),
+          op.getDestinations(),
+          op.getInjectInto(),
+          op.getReverse()};
+}
+
+/// What a walk computes beside the cotangents of the states.
+struct WalkOptions {
+  /// Adds the injected sequences: without them the walk is linear in its start.
+  bool inject = true;
+  /// Writes the emitted sequences.
+  bool emit = true;
+};
+
+/// Applies the link to the cotangent of one vector of samples, step by step.
+class CotangentWalk {
+public:
+  /// Fails after a diagnostic, where the link cannot be emitted.
+  static llvm::FailureOr<CotangentWalk> create(const CotangentLoop &loop,
+                                               const LaneOptions &options, WalkOptions walk);
+
+  /// Allocates what one thread needs, at the insertion point.
+  void allocateScratch(mlir::OpBuilder &builder);
+
+  /// Walks positions [first, last) of batch block `block`; position p is step
+  /// T-1-p (step p with `reverse`). The cotangents of the states, one after the
+  /// other in `state`, are updated in place.
+  void emit(mlir::OpBuilder &builder, mlir::Value block, mlir::Value first, mlir::Value last,
+            const Rows &state);
+
+private:
+  CotangentWalk(const CotangentLoop &loop, std::unique_ptr<mlir::Region> region,
+                LaneEmitter emitter, WalkOptions walk);
+  void emitStep(mlir::OpBuilder &builder, mlir::Value block, mlir::Value position,
+                const Rows &state);
+
+  CotangentLoop loop;
+  /// Holds the link as this walk evaluates it.
+  std::unique_ptr<mlir::Region> region;
+  LaneEmitter emitter;
+  WalkOptions walk;
+  /// For each state whose cotangent cannot be overwritten while it is read: where
+  /// the new one waits.
+  llvm::SmallVector<mlir::Value> waiting;
+};
+
+/// The index of the last position + 1, which is the number of steps.
+mlir::Value getNumSteps(mlir::OpBuilder &builder, const CotangentLoop &loop);
+/// Copies seeds, laid one after the other, to `state`; the reverse of it for
+/// the cotangents of the initial states.
+void emitLoadSeeds(mlir::OpBuilder &builder, const CotangentLoop &loop, mlir::Value block,
+                   const Rows &state);
+void emitStoreCotangents(mlir::OpBuilder &builder, const CotangentLoop &loop, mlir::Value block,
+                         const Rows &state);
+/// A `[rows, lanes]` array on the stack.
+Rows allocateRows(mlir::OpBuilder &builder, mlir::Location loc, int64_t rows,
+                  mlir::VectorType rowType);
+/// Lowers a chain to one walk for each batch block.
+mlir::LogicalResult lowerSequentially(const CotangentLoop &loop, const LaneOptions &options);
+
+} // namespace bppsa
+
+#endif // BPPSA_LIB_CONVERSION_BPPSATOVECTOR_COTANGENTWALK_H

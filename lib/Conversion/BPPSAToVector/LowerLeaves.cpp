@@ -1,0 +1,191 @@
+//===- LowerLeaves.cpp - sums over samples and steps ----------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// Every entry is summed in a fixed order: over the steps of a time slab in
+// registers, over slabs in memory, over lanes at the end. Threads share out rows
+// of the result, so that their number does not change a bit of it, and the slabs
+// keep the rounding error of a long sum that of its slab.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BPPSAToVector.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+/// Steps of a slab: its rows of both operands stay in the cache.
+static constexpr int64_t kSlabSteps = 16;
+
+/// The largest size that needs no more blocks than `most` does: even blocks.
+static int64_t getEvenBlock(int64_t size, int64_t most) {
+  int64_t numBlocks = (size + most - 1) / most;
+  return (size + numBlocks - 1) / numBlocks;
+}
+
+/// Calls `emit` for the whole blocks of `[0, size)` and for the rest.
+static void emitBlocks(OpBuilder &builder, Location loc, int64_t size, int64_t block,
+                       function_ref<void(OpBuilder &, Value, int64_t)> emit) {
+  int64_t whole = size / block * block;
+  if (whole > block)
+    emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, whole), block,
+            [&](OpBuilder &nested, Value first) { emit(nested, first, block); });
+  else
+    emit(builder, getIndex(builder, loc, 0), block);
+  if (whole < size)
+    emit(builder, getIndex(builder, loc, whole), size - whole);
+}
+
+/// Calls `emit(block, first, last)` for the slabs of all batch blocks.
+static void emitSlabs(OpBuilder &builder, Location loc, Value sequence,
+                      function_ref<void(OpBuilder &, Value, Value, Value)> emit) {
+  Value zero = getIndex(builder, loc, 0);
+  Value numBlocks = getDim(builder, loc, sequence, 0), numSteps = getDim(builder, loc, sequence, 1);
+  emitFor(builder, loc, zero, numBlocks, 1, [&](OpBuilder &inBlock, Value block) {
+    emitFor(inBlock, loc, zero, numSteps, kSlabSteps, [&](OpBuilder &inSlab, Value first) {
+      Value last =
+          arith::MinUIOp::create(inSlab, loc, addIndex(inSlab, loc, first, kSlabSteps), numSteps);
+      emit(inSlab, block, first, last);
+    });
+  });
+}
+
+/// Adds to `sums[row0 + i, col0 + j]` the products of a slab.
+static void emitOuterProducts(OpBuilder &builder, Location loc, OuterSumOp op, Value block,
+                              Value first, Value last, Value row0, int64_t rows, Value col0,
+                              int64_t cols, Value sums) {
+  VectorType type = Rows{op.getLhs()}.getRowType();
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+  SmallVector<Value> start(rows * cols, zero);
+  auto loop = scf::ForOp::create(
+      builder, loc, first, last, getIndex(builder, loc, 1), start,
+      [&](OpBuilder &nested, Location, Value step, ValueRange carried) {
+        SmallVector<Value> right, next;
+        for (int64_t j = 0; j < cols; ++j)
+          right.push_back(Rows{op.getRhs(), {block, step}, j}.load(nested, loc, col0));
+        for (int64_t i = 0; i < rows; ++i) {
+          Value left = Rows{op.getLhs(), {block, step}, i}.load(nested, loc, row0);
+          for (int64_t j = 0; j < cols; ++j)
+            next.push_back(
+                vector::FMAOp::create(nested, loc, left, right[j], carried[i * cols + j]));
+        }
+        scf::YieldOp::create(nested, loc, next);
+      });
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < cols; ++j) {
+      Rows sum = {sums, {getIndex(builder, loc, i)}, j};
+      Value total = arith::AddFOp::create(builder, loc, sum.load(builder, loc, col0),
+                                          loop.getResult(i * cols + j));
+      sum.store(builder, loc, total, col0);
+    }
+}
+
+static void emitZeroRows(OpBuilder &builder, Location loc, const Rows &rows, int64_t count) {
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(rows.getRowType()));
+  emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, count), 1,
+          [&](OpBuilder &nested, Value row) { rows.store(nested, loc, zero, row); });
+}
+
+/// Stores the sum over the lanes of each of `count` rows.
+static void emitLaneSums(OpBuilder &builder, Location loc, const Rows &rows, int64_t count,
+                         function_ref<void(OpBuilder &, Value, Value)> store) {
+  emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, count), 1,
+          [&](OpBuilder &nested, Value row) {
+            Value sum = vector::ReductionOp::create(nested, loc, vector::CombiningKind::ADD,
+                                                    rows.load(nested, loc, row));
+            store(nested, row, sum);
+          });
+}
+
+/// The rows [row0, row0 + rows) of the result.
+static void emitResultRows(OpBuilder &builder, OuterSumOp op, Value row0, int64_t rows,
+                           int64_t blockCols) {
+  Location loc = op.getLoc();
+  int64_t numCols = cast<MemRefType>(op.getRhs().getType()).getDimSize(2);
+  VectorType rowType = Rows{op.getLhs()}.getRowType();
+  auto sumsType = MemRefType::get({rows, numCols, rowType.getDimSize(0)}, rowType.getElementType());
+  Value sums = memref::AllocaOp::create(builder, loc, sumsType, builder.getI64IntegerAttr(64));
+  for (int64_t i = 0; i < rows; ++i)
+    emitZeroRows(builder, loc, {sums, {getIndex(builder, loc, i)}}, numCols);
+  emitSlabs(
+      builder, loc, op.getLhs(), [&](OpBuilder &nested, Value block, Value first, Value last) {
+        emitBlocks(
+            nested, loc, numCols, blockCols, [&](OpBuilder &inner, Value col0, int64_t cols) {
+              emitOuterProducts(inner, loc, op, block, first, last, row0, rows, col0, cols, sums);
+            });
+      });
+  for (int64_t i = 0; i < rows; ++i)
+    emitLaneSums(builder, loc, {sums, {getIndex(builder, loc, i)}}, numCols,
+                 [&](OpBuilder &nested, Value col, Value sum) {
+                   Value row = addIndex(nested, loc, row0, i);
+                   memref::StoreOp::create(nested, loc, sum, op.getDestination(),
+                                           ValueRange{row, col});
+                 });
+}
+
+void bppsa::lowerOuterSum(OuterSumOp op, const LaneOptions &options) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  int64_t numRows = cast<MemRefType>(op.getLhs().getType()).getDimSize(2);
+  int64_t numCols = cast<MemRefType>(op.getRhs().getType()).getDimSize(2);
+  // Nearly square blocks read the fewest rows for their products.
+  int64_t budget = options.getNumAccumulators();
+  int64_t blockCols = getEvenBlock(numCols, budget >= 24 ? 6 : budget >= 6 ? 3 : 1);
+  int64_t blockRows = getEvenBlock(numRows, std::max<int64_t>(1, budget / blockCols));
+  Value numTasks = getIndex(builder, loc, numRows / blockRows);
+  if (numRows / blockRows > 0)
+    emitParallel(builder, loc, numTasks, [&](OpBuilder &nested, Value task) {
+      Value row0 = arith::MulIOp::create(nested, loc, task, getIndex(nested, loc, blockRows));
+      emitResultRows(nested, op, row0, blockRows, blockCols);
+    });
+  if (int64_t rest = numRows % blockRows)
+    emitParallel(builder, loc, getIndex(builder, loc, 1), [&](OpBuilder &nested, Value) {
+      emitResultRows(nested, op, getIndex(nested, loc, numRows - rest), rest, blockCols);
+    });
+}
+
+void bppsa::lowerStepSum(StepSumOp op, const LaneOptions &options) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  VectorType type = Rows{op.getSequence()}.getRowType();
+  int64_t numRows = cast<MemRefType>(op.getSequence().getType()).getDimSize(2);
+  int64_t blockRows = getEvenBlock(numRows, std::min<int64_t>(8, options.getNumAccumulators()));
+  emitParallel(builder, loc, getIndex(builder, loc, 1), [&](OpBuilder &task, Value) {
+    Value sums = memref::AllocaOp::create(
+        task, loc, MemRefType::get({numRows, type.getDimSize(0)}, type.getElementType()),
+        task.getI64IntegerAttr(64));
+    emitZeroRows(task, loc, {sums}, numRows);
+    emitSlabs(
+        task, loc, op.getSequence(), [&](OpBuilder &slab, Value block, Value first, Value last) {
+          emitBlocks(
+              slab, loc, numRows, blockRows, [&](OpBuilder &nested, Value row0, int64_t rows) {
+                Value zero = arith::ConstantOp::create(nested, loc, nested.getZeroAttr(type));
+                auto loop = scf::ForOp::create(
+                    nested, loc, first, last, getIndex(nested, loc, 1),
+                    SmallVector<Value>(rows, zero),
+                    [&](OpBuilder &inner, Location, Value step, ValueRange carried) {
+                      SmallVector<Value> next;
+                      for (int64_t i = 0; i < rows; ++i)
+                        next.push_back(arith::AddFOp::create(
+                            inner, loc, carried[i],
+                            Rows{op.getSequence(), {block, step}, i}.load(inner, loc, row0)));
+                      scf::YieldOp::create(inner, loc, next);
+                    });
+                for (int64_t i = 0; i < rows; ++i) {
+                  Rows sum = {sums, {}, i};
+                  sum.store(nested, loc,
+                            arith::AddFOp::create(nested, loc, sum.load(nested, loc, row0),
+                                                  loop.getResult(i)),
+                            row0);
+                }
+              });
+        });
+    emitLaneSums(task, loc, {sums}, numRows, [&](OpBuilder &nested, Value row, Value sum) {
+      memref::StoreOp::create(nested, loc, sum, op.getDestination(), row);
+    });
+  });
+}

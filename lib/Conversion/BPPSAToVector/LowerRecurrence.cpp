@@ -1,0 +1,96 @@
+//===- LowerRecurrence.cpp - recurrences as loops over vectors ------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BPPSAToVector.h"
+#include "BodyRewrites.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+/// Steps that one thread takes at a time where steps are independent.
+static constexpr int64_t kStepsPerTask = 32;
+
+namespace {
+class RecurrenceLowering {
+public:
+  RecurrenceLowering(RecurrenceOp op, LaneEmitter emitter)
+      : op(op), emitter(std::move(emitter)), loc(op.getLoc()) {}
+
+  void lower() {
+    OpBuilder builder(op);
+    numBlocks = getDim(builder, loc, op.getSequences()[0], 0);
+    numSteps = getDim(builder, loc, op.getSequences()[0], 1);
+    if (op.getInitial().empty())
+      lowerIndependentSteps(builder);
+    else
+      emitParallel(builder, loc, numBlocks,
+                   [&](OpBuilder &nested, Value block) { lowerBlock(nested, block); });
+  }
+
+private:
+  void lowerIndependentSteps(OpBuilder &builder) {
+    Value size = getIndex(builder, loc, kStepsPerTask);
+    Value numTasks = arith::CeilDivUIOp::create(builder, loc, numSteps, size);
+    emitParallel(builder, loc, numBlocks, numTasks,
+                 [&](OpBuilder &nested, Value block, Value task) {
+                   emitter.allocateScratch(nested, loc);
+                   Value first = arith::MulIOp::create(nested, loc, task, size);
+                   Value last = arith::AddIOp::create(nested, loc, first, size);
+                   last = arith::MinUIOp::create(nested, loc, last, numSteps);
+                   emitFor(nested, loc, first, last, 1, [&](OpBuilder &inner, Value step) {
+                     emitStep(inner, block, step, Value(), Value());
+                   });
+                 });
+  }
+
+  void lowerBlock(OpBuilder &builder, Value block) {
+    emitter.allocateScratch(builder, loc);
+    Value zero = getIndex(builder, loc, 0);
+    Value start = op.getReverse() ? numSteps : zero;
+    for (auto [initial, trajectory] : llvm::zip(op.getInitial(), op.getDestinations()))
+      emitCopy(builder, loc, {initial, {block}}, {trajectory, {block, start}},
+               cast<MemRefType>(initial.getType()).getDimSize(1));
+    emitFor(builder, loc, zero, numSteps, 1, [&](OpBuilder &nested, Value position) {
+      if (!op.getReverse())
+        return emitStep(nested, block, position, position, addIndex(nested, loc, position, 1));
+      Value before = arith::SubIOp::create(nested, loc, numSteps, position);
+      Value step = addIndex(nested, loc, before, -1);
+      emitStep(nested, block, step, before, step);
+    });
+  }
+
+  /// Emits step `step`, from trajectory slot `before` to slot `after`: states
+  /// are read where the last step wrote them.
+  void emitStep(OpBuilder &builder, Value block, Value step, Value before, Value after) {
+    size_t numStates = op.getInitial().size();
+    SmallVector<Rows> arguments, results;
+    for (Value sequence : op.getSequences())
+      arguments.push_back({sequence, {block, step}});
+    for (Value trajectory : op.getDestinations().take_front(numStates)) {
+      arguments.push_back({trajectory, {block, before}});
+      results.push_back({trajectory, {block, after}});
+    }
+    for (Value output : op.getDestinations().drop_front(numStates))
+      results.push_back({output, {block, step}});
+    emitter.emitStep(builder, loc, arguments, results);
+  }
+
+  RecurrenceOp op;
+  LaneEmitter emitter;
+  Location loc;
+  Value numBlocks, numSteps;
+};
+} // namespace
+
+LogicalResult bppsa::lowerRecurrence(RecurrenceOp op, const LaneOptions &options) {
+  Block &body = op.getBody().front();
+  fuseProductSums(body);
+  FailureOr<LaneEmitter> emitter = LaneEmitter::create(body, op.getCaptures(), options);
+  if (failed(emitter))
+    return failure();
+  RecurrenceLowering(op, std::move(*emitter)).lower();
+  return success();
+}

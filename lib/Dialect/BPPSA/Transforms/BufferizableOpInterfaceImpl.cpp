@@ -1,0 +1,168 @@
+//===- BufferizableOpInterfaceImpl.cpp - bufferization models -------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// A bppsa operation reads its operands and writes each result to memory of its
+// own, which becomes a destination operand. Its body holds vectors only and is
+// moved as it is.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Dialect/BPPSA/Transforms/BufferizableOpInterfaceImpl.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace bppsa;
+using bufferization::AnalysisState;
+using bufferization::BufferizationOptions;
+using bufferization::BufferizationState;
+
+//===----------------------------------------------------------------------===//
+// Sizes of results
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The sizes of the dynamic dimensions of results, from bufferized operands.
+class ResultSizes {
+public:
+  ResultSizes(OpBuilder &builder, Operation *op, ArrayRef<Value> buffers)
+      : builder(builder), op(op), loc(op->getLoc()), buffers(buffers) {}
+
+  SmallVector<Value> get(OpResult result) {
+    auto type = cast<RankedTensorType>(result.getType());
+    SmallVector<Value> sizes;
+    for (int64_t dim = 0; dim < type.getRank(); ++dim)
+      if (type.isDynamicDim(dim))
+        sizes.push_back(getDim(result, type.getRank(), dim));
+    return sizes;
+  }
+
+private:
+  Value getDim(OpResult result, int64_t rank, int64_t dim) {
+    if (auto pack = dyn_cast<PackLanesOp>(op))
+      return getPackedDim(pack, rank, dim);
+    if (auto unpack = dyn_cast<UnpackLanesOp>(op)) {
+      if (dim == rank - 2)
+        return unpack.getBatch();
+      return memref::DimOp::create(builder, loc, buffers[0], 1);
+    }
+    auto lanes = op->getAttrOfType<IntegerAttr>("lanes");
+    bool hasTime = rank == (lanes ? 4 : 3);
+    // The first operand is a sequence in the layout of all others.
+    int64_t timeDim = lanes ? 1 : 0, batchDim = lanes ? 0 : 1;
+    bool isTime = hasTime && dim == timeDim;
+    Value size = memref::DimOp::create(builder, loc, buffers[0], isTime ? timeDim : batchDim);
+    auto recurrence = dyn_cast<RecurrenceOp>(op);
+    bool isTrajectory = recurrence && result.getResultNumber() < recurrence.getInitial().size();
+    if (isTime && isTrajectory)
+      size = arith::AddIOp::create(builder, loc, size,
+                                   arith::ConstantIndexOp::create(builder, loc, 1));
+    return size;
+  }
+
+  Value getPackedDim(PackLanesOp pack, int64_t rank, int64_t dim) {
+    if (rank == 4 && dim == 1)
+      return memref::DimOp::create(builder, loc, buffers[0], 0);
+    Value batch = memref::DimOp::create(builder, loc, buffers[0], rank - 3);
+    Value lanes = arith::ConstantIndexOp::create(builder, loc, pack.getLanes());
+    return arith::CeilDivUIOp::create(builder, loc, batch, lanes);
+  }
+
+  OpBuilder &builder;
+  Operation *op;
+  Location loc;
+  ArrayRef<Value> buffers;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Models
+//===----------------------------------------------------------------------===//
+
+namespace {
+template <typename OpTy>
+struct AllocatingModel
+    : bufferization::BufferizableOpInterface::ExternalModel<AllocatingModel<OpTy>, OpTy> {
+  bool bufferizesToAllocation(Operation *, Value) const { return true; }
+  bool bufferizesToMemoryRead(Operation *, OpOperand &, const AnalysisState &) const {
+    return true;
+  }
+  bool bufferizesToMemoryWrite(Operation *, OpOperand &, const AnalysisState &) const {
+    return false;
+  }
+  bool resultBufferizesToMemoryWrite(Operation *, OpResult, const AnalysisState &) const {
+    return true;
+  }
+  bufferization::AliasingValueList getAliasingValues(Operation *, OpOperand &,
+                                                     const AnalysisState &) const {
+    return {};
+  }
+
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options, BufferizationState &state) const {
+    SmallVector<Value> buffers;
+    for (Value operand : op->getOperands()) {
+      if (!isa<TensorType>(operand.getType())) {
+        buffers.push_back(operand);
+        continue;
+      }
+      FailureOr<Value> buffer = bufferization::getBuffer(rewriter, operand, options, state);
+      if (failed(buffer))
+        return failure();
+      buffers.push_back(*buffer);
+    }
+    ResultSizes sizes(rewriter, op, buffers);
+    SmallVector<Value> destinations;
+    for (OpResult result : op->getResults()) {
+      auto type = cast<RankedTensorType>(result.getType());
+      FailureOr<Value> memory = options.createAlloc(
+          rewriter, op->getLoc(), MemRefType::get(type.getShape(), type.getElementType()),
+          sizes.get(result));
+      if (failed(memory))
+        return failure();
+      destinations.push_back(*memory);
+    }
+    createOnBuffers(cast<OpTy>(op), rewriter, buffers, destinations);
+    bufferization::replaceOpWithBufferizedValues(rewriter, op, destinations);
+    return success();
+  }
+
+private:
+  /// Creates `op` with `buffers` as operands, destinations added.
+  static void createOnBuffers(OpTy op, RewriterBase &rewriter, ArrayRef<Value> buffers,
+                              ArrayRef<Value> destinations) {
+    OperationState bufferized(op.getLoc(), op->getName());
+    bufferized.addOperands(buffers);
+    bufferized.addOperands(destinations);
+    bufferized.addAttributes(op->getAttrs());
+    if constexpr (OpTy::template hasTrait<OpTrait::AttrSizedOperandSegments>()) {
+      // Destinations are the last operand segment.
+      auto segments = llvm::to_vector(op.getProperties().operandSegmentSizes);
+      segments.back() = destinations.size();
+      bufferized.addAttribute("operandSegmentSizes", rewriter.getDenseI32ArrayAttr(segments));
+    }
+    if constexpr (OpTy::template hasTrait<OpTrait::AttrSizedResultSegments>())
+      bufferized.addAttribute("resultSegmentSizes", rewriter.getDenseI32ArrayAttr({0, 0}));
+    for (Region &region : op->getRegions())
+      bufferized.addRegion()->takeBody(region);
+    rewriter.create(bufferized);
+  }
+};
+} // namespace
+
+void bppsa::registerBufferizableOpInterfaceExternalModels(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, BPPSADialect *) {
+    RecurrenceOp::attachInterface<AllocatingModel<RecurrenceOp>>(*context);
+    ChainOp::attachInterface<AllocatingModel<ChainOp>>(*context);
+    ScanOp::attachInterface<AllocatingModel<ScanOp>>(*context);
+    OuterSumOp::attachInterface<AllocatingModel<OuterSumOp>>(*context);
+    StepSumOp::attachInterface<AllocatingModel<StepSumOp>>(*context);
+    PackLanesOp::attachInterface<AllocatingModel<PackLanesOp>>(*context);
+    UnpackLanesOp::attachInterface<AllocatingModel<UnpackLanesOp>>(*context);
+  });
+}

@@ -1,0 +1,108 @@
+//===- Bufferize.cpp - tensors to memory ----------------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Passes.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
+#include "mlir/Dialect/Bufferization/Transforms/OneShotModuleBufferize.h"
+#include "mlir/Dialect/Bufferization/Transforms/Transforms.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+namespace bppsa {
+#define GEN_PASS_DEF_BUFFERIZE
+#include "bppsa/Dialect/BPPSA/Transforms/Passes.h.inc"
+} // namespace bppsa
+
+using namespace mlir;
+using namespace bppsa;
+
+/// Turns the tensor results of `function` into memref arguments that are
+/// written before it returns.
+static LogicalResult passResultsByArgument(func::FuncOp function) {
+  if (function.isExternal() || function.getNumResults() == 0)
+    return success();
+  if (!llvm::hasSingleElement(function.getBody()))
+    return function.emitOpError("must have one block to be bufferized");
+  auto back = cast<func::ReturnOp>(function.front().getTerminator());
+  OpBuilder builder(back);
+  for (auto [i, value] : llvm::enumerate(back.getOperands())) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (!type)
+      return function.emitOpError() << "must return ranked tensors, found " << value.getType();
+    auto memory = MemRefType::get(type.getShape(), type.getElementType());
+    DictionaryAttr attributes = function.getResultAttrDict(i);
+    if (failed(function.insertArgument(function.getNumArguments(), memory, attributes,
+                                       value.getLoc())))
+      return failure();
+    bufferization::MaterializeInDestinationOp::create(builder, back.getLoc(), Type(), value,
+                                                      function.getArguments().back(),
+                                                      /*restrict=*/true, /*writable=*/true);
+  }
+  back->setOperands({});
+  return function.eraseResults(llvm::BitVector(function.getNumResults(), true));
+}
+
+/// The last operation of `block` that touches `memory` or a view of it.
+static Operation *getLastUser(Value memory, Block *block) {
+  Operation *last = memory.getDefiningOp();
+  SmallVector<Value> worklist = {memory};
+  while (!worklist.empty())
+    for (Operation *user : worklist.pop_back_val().getUsers()) {
+      Operation *inBlock = block->findAncestorOpInBlock(*user);
+      if (last->isBeforeInBlock(inBlock))
+        last = inBlock;
+      for (Value result : user->getResults())
+        if (isa<BaseMemRefType>(result.getType()))
+          worklist.push_back(result);
+    }
+  return last;
+}
+
+/// Frees every allocation after its last use.
+static void freeAllocations(ModuleOp module) {
+  SmallVector<memref::AllocOp> allocations;
+  module.walk([&](memref::AllocOp op) { allocations.push_back(op); });
+  for (memref::AllocOp allocation : allocations) {
+    Operation *last = getLastUser(allocation, allocation->getBlock());
+    OpBuilder builder(last->getContext());
+    if (last->hasTrait<OpTrait::IsTerminator>())
+      builder.setInsertionPoint(last);
+    else
+      builder.setInsertionPointAfter(last);
+    memref::DeallocOp::create(builder, allocation.getLoc(), allocation);
+  }
+}
+
+namespace {
+struct Bufferize : public bppsa::impl::BufferizeBase<Bufferize> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    module.walk([](StopGradientOp op) {
+      op.getResult().replaceAllUsesWith(op.getOperand());
+      op.erase();
+    });
+    for (auto function : module.getOps<func::FuncOp>()) {
+      if (failed(passResultsByArgument(function)))
+        return signalPassFailure();
+      if (!function.isExternal())
+        function->setAttr("llvm.emit_c_interface", UnitAttr::get(&getContext()));
+    }
+
+    bufferization::OneShotBufferizationOptions options;
+    options.bufferizeFunctionBoundaries = true;
+    options.setFunctionBoundaryTypeConversion(bufferization::LayoutMapOption::IdentityLayoutMap);
+    options.bufferAlignment = 64;
+    bufferization::BufferizationState state;
+    if (failed(bufferization::runOneShotModuleBufferize(module, options, state)))
+      return signalPassFailure();
+    bufferization::removeBufferizationAttributesInModule(module);
+    freeAllocations(module);
+  }
+};
+} // namespace
