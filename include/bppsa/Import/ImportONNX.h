@@ -1,0 +1,69 @@
+//===- ImportONNX.h - ONNX models as IR -------------------------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// Every error is reported as one diagnostic of one line at the location of the
+// model file; it names the node, the op, the attribute or operand, what was
+// found and what is accepted.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_IMPORT_IMPORTONNX_H
+#define BPPSA_IMPORT_IMPORTONNX_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/MemoryBufferRef.h"
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace bppsa {
+
+struct ImportOptions {
+  /// Batch axes set by the user, by the name of a graph input or output; they
+  /// replace what data flow finds.
+  llvm::StringMap<int64_t> batchAxes;
+};
+
+/// Imports the model at `path` as a module with one function `forward`: graph
+/// inputs and float initializers are its arguments, graph outputs its results.
+mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
+importONNX(llvm::StringRef path, mlir::MLIRContext *context, const ImportOptions &options = {});
+
+/// Imports a model held in memory. The identifier of `buffer` is the path that
+/// diagnostics name; external data is looked up in its directory.
+mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>> importONNX(llvm::MemoryBufferRef buffer,
+                                                              mlir::MLIRContext *context,
+                                                              const ImportOptions &options = {});
+
+/// A model file whose float initializers can be read and replaced in place.
+struct OnnxImage {
+  struct Parameter {
+    std::string name;
+    llvm::SmallVector<int64_t> shape;
+    /// Byte offset of element 0 in `bytes`.
+    uint64_t offset;
+    /// Bytes from one f32 element to the next.
+    unsigned stride;
+  };
+  std::vector<char> bytes;
+  /// Float initializers in file order, as the arguments of `forward`.
+  std::vector<Parameter> parameters;
+};
+
+/// Loads the model at `path`. The bytes are those of the file, unless a float
+/// initializer is stored outside of it or in several pieces: then the model is
+/// serialised again with these initializers inline.
+mlir::FailureOr<OnnxImage> loadOnnxImage(llvm::StringRef path, mlir::MLIRContext *context);
+
+/// Prints, in Markdown, every op, attribute, input and output that is accepted
+/// or refused.
+void printSupport(llvm::raw_ostream &os);
+
+} // namespace bppsa
+
+#endif // BPPSA_IMPORT_IMPORTONNX_H

@@ -1,0 +1,311 @@
+//===- Elementwise.cpp - one result element from one of each operand ------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Elements.h"
+#include "Importer.h"
+#include "OpImporters.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+static Value makeFloat(OpBuilder &builder, Location loc, float value) {
+  return arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(value));
+}
+
+//===----------------------------------------------------------------------===//
+// Unary
+//===----------------------------------------------------------------------===//
+
+static Value makeUnaryFloat(StringRef op, OpBuilder &b, Location loc, Value x) {
+  if (op == "Abs")
+    return math::AbsFOp::create(b, loc, x);
+  if (op == "Exp")
+    return math::ExpOp::create(b, loc, x);
+  if (op == "Log")
+    return math::LogOp::create(b, loc, x);
+  if (op == "Neg")
+    return arith::NegFOp::create(b, loc, x);
+  if (op == "Relu")
+    return arith::MaximumFOp::create(b, loc, x, makeFloat(b, loc, 0));
+  if (op == "Sigmoid")
+    return SigmoidOp::create(b, loc, x);
+  if (op == "Sqrt")
+    return math::SqrtOp::create(b, loc, x);
+  assert(op == "Tanh" && "the table has no other unary op");
+  return math::TanhOp::create(b, loc, x);
+}
+
+/// -x or |x| of an integer expression.
+static MaybeExpr evaluateUnary(StringRef op, AffineExpr x) {
+  std::optional<int64_t> low = getLowerBound(x);
+  if (op == "Abs" && low && *low >= 0)
+    return x;
+  if (op == "Abs" && !getConstant(x))
+    return std::nullopt;
+  return multiplyExprs(x, getAffineConstantExpr(-1, x.getContext()));
+}
+
+static Value makeUnaryInteger(StringRef op, OpBuilder &b, Location loc, Value x) {
+  if (op == "Abs")
+    return math::AbsIOp::create(b, loc, x);
+  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(x.getType()));
+  return arith::SubIOp::create(b, loc, zero, x);
+}
+
+LogicalResult bppsa::importUnary(Node &node) {
+  const Tensor &x = node.input(0);
+  if (x.elements)
+    if (std::optional<Tensor> result =
+            broadcastElements(node.graph, x.elementType, x, [&](ArrayRef<AffineExpr> arguments) {
+              return evaluateUnary(node.getOp(), arguments[0]);
+            }))
+      return node.setOutput(0, *result);
+  return node.setOutput(node.graph.makeElementwise(
+      x, x.elementType, [&](OpBuilder &b, Location loc, ValueRange arguments) {
+        return x.elementType.isF32() ? makeUnaryFloat(node.getOp(), b, loc, arguments[0])
+                                     : makeUnaryInteger(node.getOp(), b, loc, arguments[0]);
+      }));
+}
+
+LogicalResult bppsa::importLeakyRelu(Node &node) {
+  float alpha = node.getFloat("alpha", 0.01f);
+  return node.setOutput(node.graph.makeElementwise(
+      node.input(0), node.input(0).elementType,
+      [&](OpBuilder &b, Location loc, ValueRange arguments) -> Value {
+        Value x = arguments[0];
+        Value isPositive =
+            arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, x, makeFloat(b, loc, 0));
+        Value scaled = arith::MulFOp::create(b, loc, x, makeFloat(b, loc, alpha));
+        return arith::SelectOp::create(b, loc, isPositive, x, scaled);
+      }));
+}
+
+//===----------------------------------------------------------------------===//
+// Binary
+//===----------------------------------------------------------------------===//
+
+static Value makeBinaryFloat(StringRef op, OpBuilder &b, Location loc, Value x, Value y) {
+  if (op == "Add")
+    return arith::AddFOp::create(b, loc, x, y);
+  if (op == "Div")
+    return arith::DivFOp::create(b, loc, x, y);
+  if (op == "Mul")
+    return arith::MulFOp::create(b, loc, x, y);
+  assert(op == "Sub" && "the table has no other binary op on floats");
+  return arith::SubFOp::create(b, loc, x, y);
+}
+
+static Value makeBinaryInteger(StringRef op, OpBuilder &b, Location loc, Value x, Value y) {
+  if (op == "Add")
+    return arith::AddIOp::create(b, loc, x, y);
+  if (op == "Sub")
+    return arith::SubIOp::create(b, loc, x, y);
+  if (op == "Mul")
+    return arith::MulIOp::create(b, loc, x, y);
+  assert(op == "Equal" && "a division by data is refused");
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, x, y);
+}
+
+static MaybeExpr evaluateBinary(StringRef op, AffineExpr x, AffineExpr y) {
+  if (op == "Add")
+    return addExprs(x, y);
+  if (op == "Sub")
+    return subtractExprs(x, y);
+  if (op == "Mul")
+    return multiplyExprs(x, y);
+  if (op == "Div")
+    return divideExprs(x, y);
+  assert(op == "Equal" && "the table has no other binary op");
+  AffineExpr one = getAffineConstantExpr(1, x.getContext());
+  if (x == y)
+    return one;
+  MaybeExpr above = addExprs(x, one), below = addExprs(y, one);
+  bool differ = (above && isAtLeast(y, *above)) || (below && isAtLeast(x, *below));
+  return differ ? MaybeExpr(getAffineConstantExpr(0, x.getContext())) : std::nullopt;
+}
+
+/// Whether the float inputs and the integer inputs of an op are not mixed.
+static LogicalResult requireOneElementType(const Node &node, ArrayRef<size_t> indices) {
+  Type type = node.input(indices.front()).elementType;
+  for (size_t index : indices)
+    if (node.input(index).elementType != type)
+      return node.emitError() << "the inputs have element types " << type << " and "
+                              << node.input(index).elementType << ", accepted: one type";
+  return success();
+}
+
+LogicalResult bppsa::importBinary(Node &node) {
+  if (failed(requireOneElementType(node, {0, 1})))
+    return failure();
+  const Tensor &a = node.input(0), &b = node.input(1);
+  bool isEqual = node.getOp() == "Equal";
+  Type elementType = isEqual ? Type(node.graph.builder.getI1Type()) : a.elementType;
+  if (a.elements && b.elements) {
+    std::optional<Tensor> result =
+        broadcastElements(node.graph, elementType, {a, b}, [&](ArrayRef<AffineExpr> arguments) {
+          return evaluateBinary(node.getOp(), arguments[0], arguments[1]);
+        });
+    if (result)
+      return node.setOutput(0, *result);
+  }
+  if (node.getOp() == "Div" && !a.elementType.isF32())
+    return node.emitError() << "divides integers that depend on data or whose sign or divisor is "
+                               "not known, accepted: sizes and positive constants";
+  return node.setOutput(node.graph.makeElementwise(
+      {a, b}, elementType, [&](OpBuilder &builder, Location loc, ValueRange arguments) {
+        return a.elementType.isF32()
+                   ? makeBinaryFloat(node.getOp(), builder, loc, arguments[0], arguments[1])
+                   : makeBinaryInteger(node.getOp(), builder, loc, arguments[0], arguments[1]);
+      }));
+}
+
+/// The value of a constant tensor of one element, or of any equal elements.
+static std::optional<double> getSplatConstant(const Tensor &tensor) {
+  DenseElementsAttr attribute;
+  if (tensor.elements && tensor.elements->size() == 1)
+    if (std::optional<int64_t> value = getConstant(tensor.elements->front()))
+      return *value;
+  if (!tensor.value || !matchPattern(tensor.value, m_Constant(&attribute)) ||
+      !attribute.isSplat() || !tensor.elementType.isF32())
+    return std::nullopt;
+  return attribute.getSplatValue<APFloat>().convertToFloat();
+}
+
+LogicalResult bppsa::importPow(Node &node) {
+  const Tensor &base = node.input(0), &exponent = node.input(1);
+  Type type = base.elementType;
+  std::optional<double> constant = getSplatConstant(exponent);
+  // Small powers are exact products: no logarithm, and a derivative at 0.
+  if (constant && exponent.getRank() <= base.getRank() &&
+      llvm::all_of(exponent.dims, [](const Dim &dim) { return dim.isOne(); })) {
+    double power = *constant;
+    return node.setOutput(node.graph.makeElementwise(
+        base, type, [&](OpBuilder &b, Location loc, ValueRange arguments) -> Value {
+          Value x = arguments[0];
+          if (power == 0.5)
+            return math::SqrtOp::create(b, loc, x);
+          if (power == 1.0)
+            return x;
+          if (power == 2.0)
+            return arith::MulFOp::create(b, loc, x, x);
+          if (power == 3.0)
+            return arith::MulFOp::create(b, loc, x, arith::MulFOp::create(b, loc, x, x));
+          return math::PowFOp::create(b, loc, x, makeFloat(b, loc, power));
+        }));
+  }
+  if (!exponent.elementType.isF32())
+    return node.emitError() << "input 'Y' is an integer that is no constant of one element, "
+                               "accepted: such a constant or float";
+  return node.setOutput(node.graph.makeElementwise(
+      {base, exponent}, type, [](OpBuilder &b, Location loc, ValueRange arguments) {
+        return math::PowFOp::create(b, loc, arguments[0], arguments[1]);
+      }));
+}
+
+LogicalResult bppsa::importWhere(Node &node) {
+  if (failed(requireOneElementType(node, {1, 2})))
+    return failure();
+  const Tensor &condition = node.input(0), &x = node.input(1), &y = node.input(2);
+  if (condition.elements && x.elements && y.elements) {
+    std::optional<Tensor> result =
+        broadcastElements(node.graph, x.elementType, {condition, x, y},
+                          [&](ArrayRef<AffineExpr> arguments) -> MaybeExpr {
+                            std::optional<int64_t> isTrue = getConstant(arguments[0]);
+                            return isTrue ? MaybeExpr(arguments[*isTrue ? 1 : 2]) : std::nullopt;
+                          });
+    if (result)
+      return node.setOutput(0, *result);
+  }
+  return node.setOutput(node.graph.makeElementwise(
+      {condition, x, y}, x.elementType, [](OpBuilder &b, Location loc, ValueRange arguments) {
+        return arith::SelectOp::create(b, loc, arguments[0], arguments[1], arguments[2]);
+      }));
+}
+
+//===----------------------------------------------------------------------===//
+// Cast
+//===----------------------------------------------------------------------===//
+
+static Value makeCast(OpBuilder &b, Location loc, Value x, Type to) {
+  Type from = x.getType();
+  bool fromFloat = isa<FloatType>(from), toFloat = isa<FloatType>(to);
+  if (from == to)
+    return x;
+  if (to.isInteger(1)) {
+    Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(from));
+    if (fromFloat)
+      return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, x, zero);
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, x, zero);
+  }
+  if (fromFloat)
+    return arith::FPToSIOp::create(b, loc, to, x);
+  if (toFloat)
+    return from.isInteger(1) ? Value(arith::UIToFPOp::create(b, loc, to, x))
+                             : Value(arith::SIToFPOp::create(b, loc, to, x));
+  if (from.getIntOrFloatBitWidth() > to.getIntOrFloatBitWidth())
+    return arith::TruncIOp::create(b, loc, to, x);
+  return from.isInteger(1) ? Value(arith::ExtUIOp::create(b, loc, to, x))
+                           : Value(arith::ExtSIOp::create(b, loc, to, x));
+}
+
+/// The elements of a cast between integer types. Sizes fit into 32 bits.
+static MaybeExpr evaluateCast(AffineExpr x, Type to) {
+  std::optional<int64_t> constant = getConstant(x);
+  if (to.isInteger(64) || (to.isInteger(32) && (!constant || llvm::isInt<32>(*constant))))
+    return x;
+  if (!to.isInteger(1))
+    return std::nullopt;
+  std::optional<int64_t> low = getLowerBound(x);
+  if (!constant && !(low && *low >= 1))
+    return std::nullopt;
+  return getAffineConstantExpr(constant != 0, x.getContext());
+}
+
+LogicalResult bppsa::importCast(Node &node) {
+  const Tensor &x = node.input(0);
+  Type to = convertDataType(node.getInt("to", 0), node.graph.getContext());
+  if (x.elementType == to)
+    return node.setOutput(0, x);
+  if (x.elements && isa<IntegerType>(to))
+    if (std::optional<Tensor> result =
+            broadcastElements(node.graph, to, x, [&](ArrayRef<AffineExpr> arguments) {
+              return evaluateCast(arguments[0], to);
+            }))
+      return node.setOutput(0, *result);
+  return node.setOutput(
+      node.graph.makeElementwise(x, to, [&](OpBuilder &b, Location loc, ValueRange arguments) {
+        return makeCast(b, loc, arguments[0], to);
+      }));
+}
+
+//===----------------------------------------------------------------------===//
+// Identity and Dropout
+//===----------------------------------------------------------------------===//
+
+LogicalResult bppsa::importIdentity(Node &node) { return node.setOutput(0, node.input(0)); }
+
+LogicalResult bppsa::importDropout(Node &node) {
+  if (node.wantsOutput(1))
+    return node.emitError() << "output 'mask' is used, accepted: only 'output'";
+  bool trains = false;
+  if (node.hasInput(2)) {
+    const Tensor &mode = node.input(2);
+    std::optional<int64_t> constant = mode.elements && mode.elements->size() == 1
+                                          ? getConstant(mode.elements->front())
+                                          : std::nullopt;
+    trains = !constant || *constant != 0;
+  }
+  std::optional<double> ratio = node.hasInput(1) ? getSplatConstant(node.input(1)) : 0.5;
+  if (trains && !(ratio && *ratio == 0))
+    return node.emitError() << "input 'training_mode' is true or no constant, accepted: false or "
+                               "absent, or 'ratio' 0; export the model in inference mode";
+  return node.setOutput(0, node.input(0));
+}

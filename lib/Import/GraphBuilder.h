@@ -1,0 +1,171 @@
+//===- GraphBuilder.h - tensors with symbolic shapes ------------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_IMPORT_GRAPHBUILDER_H
+#define BPPSA_LIB_IMPORT_GRAPHBUILDER_H
+
+#include "ShapeExpressions.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/Support/LLVM.h"
+#include "llvm/ADT/DenseMap.h"
+#include <string>
+#include <vector>
+
+namespace bppsa {
+
+/// Part of a dimension: its size, and the axis it is, as far as that is known.
+struct Factor {
+  mlir::AffineExpr size;
+  /// An index into the origins of `GraphBuilder`, or -1.
+  int origin = -1;
+};
+
+/// One dimension. Reshape merges dimensions: the factors say which ones, so that
+/// a later Reshape that splits them again finds the axes.
+struct Dim {
+  mlir::AffineExpr size;
+  llvm::SmallVector<Factor, 1> factors;
+
+  bool isOne() const { return getConstant(size) == 1; }
+};
+
+/// One value of the ONNX graph.
+struct Tensor {
+  mlir::Type elementType;
+  llvm::SmallVector<Dim> dims;
+  /// Null as long as only `elements` is known.
+  mlir::Value value;
+  /// The elements of a small integer or bool tensor of static shape, in
+  /// row-major order, if they depend on sizes only.
+  std::optional<llvm::SmallVector<mlir::AffineExpr>> elements;
+
+  int64_t getRank() const { return dims.size(); }
+  llvm::SmallVector<mlir::AffineExpr> getSizes() const;
+};
+
+/// What an axis of a graph input or output carries.
+enum class AxisRole { Unknown, Batch, Time };
+
+/// Makes IR for tensors. Sizes that must be equal and are not make an operation
+/// fail: if a symbol can be bound so that they are, `pendingBinding` is set and
+/// the import starts again with it, so that no expression ever has to be
+/// replaced afterwards.
+class GraphBuilder {
+public:
+  using Body = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::ValueRange)>;
+
+  GraphBuilder(mlir::OpBuilder &builder) : builder(builder), loc(builder.getUnknownLoc()) {}
+
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+  std::optional<SymbolBinding> pendingBinding;
+  /// Names of the symbols, by position.
+  std::vector<std::string> symbols;
+
+  mlir::MLIRContext *getContext() const { return builder.getContext(); }
+  mlir::AffineExpr getExpr(int64_t value) const {
+    return mlir::getAffineConstantExpr(value, getContext());
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Dimensions
+  //===--------------------------------------------------------------------===//
+
+  /// A dimension of unknown origin, or of the origin of its symbol.
+  Dim getDim(mlir::AffineExpr size) const;
+  Dim getDim(int64_t size) const { return getDim(getExpr(size)); }
+  llvm::SmallVector<Dim> getDims(llvm::ArrayRef<int64_t> sizes) const;
+
+  /// A dimension of a graph input: one of its own origin, or that of its symbol.
+  Dim makeInputDim(mlir::AffineExpr size);
+  /// Says that `dim` carries `role`.
+  void setRole(const Dim &dim, AxisRole role);
+  AxisRole getRole(const Dim &dim) const;
+  bool hasRoles() const { return !roles.empty(); }
+
+  /// Says that symbol `position` is dimension `index` of `tensor`.
+  void bindSymbol(unsigned position, mlir::Value tensor, int64_t index);
+
+  /// The common dimension of `a` and `b`, which must be equal.
+  mlir::FailureOr<Dim> unify(const Dim &a, const Dim &b);
+  /// As ONNX broadcasts: a dimension of size 1 fits any other.
+  mlir::FailureOr<llvm::SmallVector<Dim>> broadcast(llvm::ArrayRef<Dim> a, llvm::ArrayRef<Dim> b);
+
+  /// The size as an attribute or an index value.
+  mlir::OpFoldResult getSize(mlir::AffineExpr size);
+  mlir::Value getSizeValue(mlir::AffineExpr size);
+  mlir::RankedTensorType getType(llvm::ArrayRef<Dim> dims, mlir::Type elementType) const;
+
+  /// For diagnostics: "T * 20", "[T, 16, 20]".
+  std::string describe(mlir::AffineExpr expr) const;
+  std::string describe(llvm::ArrayRef<mlir::AffineExpr> exprs) const;
+  std::string describeShape(const Tensor &tensor) const { return describe(tensor.getSizes()); }
+
+  //===--------------------------------------------------------------------===//
+  // Tensors
+  //===--------------------------------------------------------------------===//
+
+  /// The value of `tensor` in the IR; made here for one that is only known as
+  /// expressions.
+  mlir::Value getValue(const Tensor &tensor);
+  /// A tensor of the value `value`.
+  Tensor make(mlir::Value value, llvm::ArrayRef<Dim> dims);
+  Tensor makeConstant(mlir::DenseElementsAttr attribute);
+  /// A tensor of integers or bools that are known as expressions.
+  Tensor makeElements(mlir::Type elementType, llvm::ArrayRef<int64_t> shape,
+                      llvm::ArrayRef<mlir::AffineExpr> elements);
+  mlir::Value makeEmpty(llvm::ArrayRef<Dim> dims, mlir::Type elementType);
+  Tensor makeFilled(llvm::ArrayRef<Dim> dims, mlir::TypedAttr element);
+  /// A rank-0 f32 tensor that holds `size`.
+  Tensor makeSizeAsFloat(mlir::AffineExpr size);
+
+  /// An all-parallel linalg.generic over the broadcast operands.
+  mlir::FailureOr<Tensor> makeElementwise(llvm::ArrayRef<Tensor> operands, mlir::Type elementType,
+                                          Body body);
+  /// `operand` repeated to `dims`, to which it must broadcast.
+  mlir::FailureOr<Tensor> makeBroadcast(const Tensor &operand, llvm::ArrayRef<Dim> dims);
+  /// Sum, or maximum without a derivative, over `axes`, which stay as ones.
+  Tensor makeSum(const Tensor &operand, llvm::ArrayRef<int64_t> axes);
+  Tensor makeMaximum(const Tensor &operand, llvm::ArrayRef<int64_t> axes);
+  /// The sum of products that the maps describe; the last one is that of the
+  /// result, of shape `dims`.
+  Tensor makeContraction(const Tensor &lhs, const Tensor &rhs, llvm::ArrayRef<Dim> dims,
+                         llvm::ArrayRef<mlir::AffineMap> maps);
+  Tensor makeTranspose(const Tensor &operand, llvm::ArrayRef<int64_t> permutation);
+  /// The same elements with other dimensions; the products of the sizes must be
+  /// equal. Origins are those of `dims` where known, else those of `operand`.
+  Tensor makeReshape(const Tensor &operand, llvm::ArrayRef<Dim> dims);
+  /// Dimension `axis` from `offset`, `size` elements that lie `stride` apart.
+  Tensor makeSlice(const Tensor &operand, int64_t axis, mlir::AffineExpr offset,
+                   mlir::AffineExpr size, int64_t stride = 1);
+  /// Operands must agree in all dimensions but `axis`.
+  mlir::FailureOr<Tensor> makeConcat(llvm::ArrayRef<Tensor> operands, int64_t axis);
+  /// `operand` without the dimensions `axes`, all of size 1.
+  Tensor makeSqueeze(const Tensor &operand, llvm::ArrayRef<int64_t> axes);
+  Tensor makeUnsqueeze(const Tensor &operand, llvm::ArrayRef<int64_t> axes);
+
+private:
+  Tensor makeReduction(const Tensor &operand, llvm::ArrayRef<int64_t> axes, mlir::TypedAttr neutral,
+                       Body body);
+  mlir::Value collapseOnes(const Tensor &operand, llvm::ArrayRef<bool> collapsed);
+  int getOrigin(const Dim &dim) const;
+  Dim mergeOrigins(const Dim &a, const Dim &b);
+
+  /// Classes of axes that are the same by data flow.
+  llvm::SmallVector<int> origins;
+  int findOrigin(int origin) const;
+  /// What recurrences say about axes, in graph order.
+  llvm::SmallVector<std::pair<int, AxisRole>> roles;
+  llvm::DenseMap<unsigned, int> symbolOrigins;
+  llvm::DenseMap<unsigned, std::pair<mlir::Value, int64_t>> symbolSources;
+  llvm::DenseMap<mlir::AffineExpr, mlir::Value> sizeValues;
+};
+
+} // namespace bppsa
+
+#endif // BPPSA_LIB_IMPORT_GRAPHBUILDER_H

@@ -1,0 +1,319 @@
+//===- Node.cpp - checks and accessors of one node ------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Importer.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+InFlightDiagnostic Node::emitError() const {
+  StringRef name = proto.name();
+  if (name.empty() && proto.output_size() != 0)
+    name = proto.output(0);
+  return mlir::emitError(file.location) << "node " << quoted(name) << " (" << getOp() << "): ";
+}
+
+//===----------------------------------------------------------------------===//
+// Checks against the table
+//===----------------------------------------------------------------------===//
+
+static std::optional<AttributeKind> getKind(const onnx::AttributeProto &attribute) {
+  switch (attribute.type()) {
+  case onnx::AttributeProto::INT:
+    return AttributeKind::Int;
+  case onnx::AttributeProto::INTS:
+    return AttributeKind::Ints;
+  case onnx::AttributeProto::FLOAT:
+    return AttributeKind::Float;
+  case onnx::AttributeProto::FLOATS:
+    return AttributeKind::Floats;
+  case onnx::AttributeProto::STRING:
+    return AttributeKind::String;
+  case onnx::AttributeProto::STRINGS:
+    return AttributeKind::Strings;
+  case onnx::AttributeProto::TENSOR:
+    return AttributeKind::Tensor;
+  case onnx::AttributeProto::SPARSE_TENSOR:
+    return AttributeKind::SparseTensor;
+  default:
+    return std::nullopt;
+  }
+}
+
+static std::string describeValue(const onnx::AttributeProto &attribute) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  auto list = [&](const auto &values, auto print) {
+    os << '[';
+    llvm::interleaveComma(ArrayRef(values.data(), std::min<size_t>(values.size(), 8)), os, print);
+    os << (values.size() > 8 ? ", ...]" : "]");
+  };
+  switch (attribute.type()) {
+  case onnx::AttributeProto::INT:
+    os << attribute.i();
+    break;
+  case onnx::AttributeProto::FLOAT:
+    os << llvm::format("%g", attribute.f());
+    break;
+  case onnx::AttributeProto::STRING:
+    os << quoted(attribute.s());
+    break;
+  case onnx::AttributeProto::INTS:
+    list(attribute.ints(), [&](int64_t value) { os << value; });
+    break;
+  case onnx::AttributeProto::FLOATS:
+    list(attribute.floats(), [&](float value) { os << llvm::format("%g", value); });
+    break;
+  case onnx::AttributeProto::STRINGS:
+    list(attribute.strings(), [&](const std::string *value) { os << quoted(*value); });
+    break;
+  default:
+    os << "a value of type "
+       << StringRef(onnx::AttributeProto::AttributeType_Name(attribute.type())).lower();
+  }
+  return text;
+}
+
+LogicalResult Node::checkAttribute(const onnx::AttributeProto &attribute) const {
+  auto it = llvm::find_if(rule.attributes, [&](const AttributeRule &candidate) {
+    return candidate.name == attribute.name();
+  });
+  if (it == rule.attributes.end())
+    return emitError() << "attribute " << quoted(attribute.name()) << " is "
+                       << describeValue(attribute) << ", but the op has no such attribute";
+  if (!it->opsets.contains(opset))
+    return emitError() << "attribute " << quoted(attribute.name()) << " is "
+                       << describeValue(attribute) << ", but in opset " << opset
+                       << " the op has no such attribute; accepted in opset " << it->opsets.first
+                       << " to " << it->opsets.last;
+  if (it->isRefused)
+    return emitError() << "attribute " << quoted(attribute.name()) << " is "
+                       << describeValue(attribute)
+                       << ", which is not supported; accepted: no such attribute";
+  if (!attribute.ref_attr_name().empty())
+    return emitError() << "attribute " << quoted(attribute.name())
+                       << " refers to an attribute of a function, accepted: "
+                       << describeAccepted(*it);
+  bool accepted = getKind(attribute) == it->kind;
+  if (accepted && !it->integers.empty())
+    accepted = llvm::is_contained(it->integers, attribute.i());
+  auto isAccepted = [&](const std::string &value) {
+    return llvm::is_contained(it->strings, value);
+  };
+  if (accepted && !it->strings.empty())
+    accepted = it->kind == AttributeKind::String ? isAccepted(attribute.s())
+                                                 : llvm::all_of(attribute.strings(), isAccepted);
+  if (!accepted)
+    return emitError() << "attribute " << quoted(attribute.name()) << " is "
+                       << describeValue(attribute) << ", accepted: " << describeAccepted(*it);
+  return success();
+}
+
+LogicalResult Node::checkAttributes() const {
+  if (!proto.overload().empty())
+    return emitError() << "has the overload " << quoted(proto.overload()) << ", accepted: none";
+  for (const onnx::AttributeProto &attribute : proto.attribute()) {
+    if (findAttribute(attribute.name()) != &attribute)
+      return emitError() << "attribute " << quoted(attribute.name()) << " is given twice";
+    if (failed(checkAttribute(attribute)))
+      return failure();
+  }
+  for (const AttributeRule &attribute : rule.attributes)
+    if (attribute.isRequired && attribute.opsets.contains(opset) && !hasAttribute(attribute.name))
+      return emitError() << "attribute " << quoted(attribute.name)
+                         << " is missing, accepted: " << describeAccepted(attribute);
+  return success();
+}
+
+LogicalResult Node::checkOperands() const {
+  SmallVector<const OperandRule *> rules;
+  for (const OperandRule &operand : rule.inputs)
+    if (operand.opsets.contains(opset))
+      rules.push_back(&operand);
+  bool isVariadic = !rules.empty() && rules.back()->status == OperandStatus::Variadic;
+  if (!isVariadic && inputs.size() > rules.size())
+    return emitError() << "has " << inputs.size() << " inputs, accepted: at most " << rules.size()
+                       << " in opset " << opset;
+  if (isVariadic && inputs.empty())
+    return emitError() << "has no inputs, accepted: at least 1";
+  for (size_t i = 0; i < std::max(inputs.size(), rules.size()); ++i) {
+    const OperandRule &operand = *rules[std::min(i, rules.size() - 1)];
+    if (!hasInput(i)) {
+      bool mayMiss = operand.status == OperandStatus::Optional ||
+                     operand.status == OperandStatus::Refused || (isVariadic && i >= inputs.size());
+      if (!mayMiss)
+        return emitError() << "input " << quoted(operand.name) << " is missing";
+      continue;
+    }
+    if (operand.status == OperandStatus::Refused)
+      return emitError() << "input " << quoted(operand.name) << " is " << quoted(proto.input(i))
+                         << ", which is not supported; accepted: no such input";
+    Type type = input(i).elementType;
+    unsigned kind = type.isF32() ? F32 : type.isInteger(1) ? Bool : Integers;
+    if (!(operand.elementTypes & kind))
+      return emitError() << "input " << quoted(operand.name) << " has element type "
+                         << (type.isF32()   ? "float"
+                             : kind == Bool ? "bool"
+                                            : "int")
+                         << ", accepted: " << describe(operand.elementTypes);
+  }
+  bool variadicOutputs =
+      !rule.outputs.empty() && rule.outputs.back().status == OperandStatus::Variadic;
+  if (outputs.empty() || (!variadicOutputs && outputs.size() > rule.outputs.size()))
+    return emitError() << "has " << outputs.size() << " outputs, accepted: 1"
+                       << (rule.outputs.size() > 1 ? " to " + std::to_string(rule.outputs.size())
+                           : variadicOutputs       ? " or more"
+                                                   : "");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+const onnx::AttributeProto *Node::findAttribute(StringRef name) const {
+  for (const onnx::AttributeProto &attribute : proto.attribute())
+    if (attribute.name() == name)
+      return &attribute;
+  return nullptr;
+}
+
+int64_t Node::getInt(StringRef name, int64_t otherwise) const {
+  const onnx::AttributeProto *attribute = findAttribute(name);
+  return attribute ? attribute->i() : otherwise;
+}
+
+float Node::getFloat(StringRef name, float otherwise) const {
+  const onnx::AttributeProto *attribute = findAttribute(name);
+  return attribute ? attribute->f() : otherwise;
+}
+
+StringRef Node::getString(StringRef name, StringRef otherwise) const {
+  const onnx::AttributeProto *attribute = findAttribute(name);
+  return attribute ? StringRef(attribute->s()) : otherwise;
+}
+
+std::optional<ArrayRef<int64_t>> Node::getInts(StringRef name) const {
+  const onnx::AttributeProto *attribute = findAttribute(name);
+  if (!attribute)
+    return std::nullopt;
+  return ArrayRef<int64_t>(attribute->ints().data(), attribute->ints_size());
+}
+
+SmallVector<StringRef> Node::getStrings(StringRef name) const {
+  SmallVector<StringRef> values;
+  if (const onnx::AttributeProto *attribute = findAttribute(name))
+    values.append(attribute->strings().begin(), attribute->strings().end());
+  return values;
+}
+
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+LogicalResult Node::emitShapeError() const {
+  InFlightDiagnostic diagnostic = emitError() << "the shapes of the inputs do not fit: ";
+  llvm::interleaveComma(inputs, diagnostic, [&](const std::optional<Tensor> &tensor) {
+    diagnostic << (tensor ? describeShape(*tensor) : "none");
+  });
+  return diagnostic;
+}
+
+LogicalResult Node::setOutput(FailureOr<Tensor> tensor) {
+  if (failed(tensor))
+    return emitShapeError();
+  return setOutput(0, std::move(*tensor));
+}
+
+LogicalResult Node::requireRank(size_t index, int64_t rank) const {
+  if (!hasInput(index) || input(index).getRank() == rank)
+    return success();
+  SmallVector<const OperandRule *> rules;
+  for (const OperandRule &operand : rule.inputs)
+    if (operand.opsets.contains(opset))
+      rules.push_back(&operand);
+  return emitError() << "input " << quoted(rules[index]->name) << " has shape "
+                     << describeShape(input(index)) << ", accepted: rank " << rank;
+}
+
+FailureOr<int64_t> Node::normalizeAxis(int64_t axis, int64_t rank) const {
+  if (axis < -rank || axis >= rank)
+    return emitError() << "axis " << axis << " is out of range, accepted: " << -rank << " to "
+                       << rank - 1;
+  return axis < 0 ? axis + rank : axis;
+}
+
+FailureOr<SmallVector<int64_t>> Node::normalizeAxes(ArrayRef<int64_t> axes, int64_t rank) const {
+  SmallVector<int64_t> result;
+  for (int64_t axis : axes) {
+    FailureOr<int64_t> normalized = normalizeAxis(axis, rank);
+    if (failed(normalized))
+      return failure();
+    if (llvm::is_contained(result, *normalized))
+      return emitError() << "axis " << axis << " is given twice";
+    result.push_back(*normalized);
+  }
+  llvm::sort(result);
+  return result;
+}
+
+FailureOr<SmallVector<AffineExpr>> Node::getExprs(size_t index) const {
+  const Tensor &tensor = input(index);
+  if (!tensor.elements)
+    return emitError() << "input " << quoted(proto.input(index))
+                       << " depends on data, accepted: a constant or what is computed from sizes";
+  if (tensor.getRank() > 1)
+    return emitError() << "input " << quoted(proto.input(index)) << " has rank " << tensor.getRank()
+                       << ", accepted: at most 1";
+  return *tensor.elements;
+}
+
+FailureOr<SmallVector<int64_t>> Node::getConstants(size_t index) const {
+  FailureOr<SmallVector<AffineExpr>> exprs = getExprs(index);
+  if (failed(exprs))
+    return failure();
+  SmallVector<int64_t> values;
+  for (AffineExpr expr : *exprs) {
+    std::optional<int64_t> value = getConstant(expr);
+    if (!value)
+      return emitError() << "input " << quoted(proto.input(index))
+                         << " depends on the sizes of the graph inputs, accepted: a constant";
+    values.push_back(*value);
+  }
+  return values;
+}
+
+FailureOr<std::optional<SmallVector<int64_t>>> Node::getList(StringRef attribute,
+                                                             size_t index) const {
+  if (std::optional<ArrayRef<int64_t>> values = getInts(attribute))
+    return std::make_optional(SmallVector<int64_t>(*values));
+  if (!hasInput(index))
+    return std::optional<SmallVector<int64_t>>();
+  FailureOr<SmallVector<int64_t>> values = getConstants(index);
+  if (failed(values))
+    return failure();
+  return std::make_optional(*values);
+}
+
+FailureOr<SmallVector<Dim>> Node::makeDims(ArrayRef<AffineExpr> sizes) const {
+  SmallVector<Dim> dims;
+  // Bounded, so that sizes in bytes cannot overflow either.
+  constexpr int64_t maxElements = int64_t(1) << 40;
+  int64_t elements = 1;
+  for (AffineExpr size : sizes) {
+    std::optional<int64_t> low = getLowerBound(size), constant = getConstant(size);
+    if (!low || *low < 0)
+      return emitError() << "the result would have a dimension of size " << graph.describe(size)
+                         << ", which may be negative";
+    if (constant && (llvm::MulOverflow(elements, *constant, elements) || elements > maxElements))
+      return emitError() << "the result would have more than 2^40 elements";
+    dims.push_back(graph.getDim(size));
+  }
+  return dims;
+}

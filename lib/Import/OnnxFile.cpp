@@ -1,0 +1,408 @@
+//===- OnnxFile.cpp - the ONNX file format --------------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "OnnxFile.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Endian.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+/// protobuf counts bytes in an int.
+static constexpr uint64_t maxFileSize = std::numeric_limits<int32_t>::max();
+
+std::string bppsa::quoted(StringRef text) {
+  std::string result;
+  llvm::raw_string_ostream os(result);
+  os << '\'';
+  llvm::printEscapedString(text.take_front(200), os);
+  os << (text.size() > 200 ? "...'" : "'");
+  return result;
+}
+
+std::string bppsa::dataTypeName(int32_t dataType) {
+  if (onnx::TensorProto::DataType_IsValid(dataType))
+    return StringRef(
+               onnx::TensorProto::DataType_Name(static_cast<onnx::TensorProto::DataType>(dataType)))
+        .lower();
+  return "data type " + std::to_string(dataType);
+}
+
+Type bppsa::convertDataType(int32_t dataType, MLIRContext *context) {
+  switch (dataType) {
+  case onnx::TensorProto::FLOAT:
+    return Float32Type::get(context);
+  case onnx::TensorProto::INT64:
+    return IntegerType::get(context, 64);
+  case onnx::TensorProto::INT32:
+    return IntegerType::get(context, 32);
+  case onnx::TensorProto::BOOL:
+    return IntegerType::get(context, 1);
+  default:
+    return {};
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The model
+//===----------------------------------------------------------------------===//
+
+FailureOr<OnnxFile> bppsa::parseOnnxFile(llvm::MemoryBufferRef buffer, MLIRContext *context) {
+  StringRef path = buffer.getBufferIdentifier();
+  OnnxFile file{path.str(), FileLineColLoc::get(context, path, 0, 0), {}};
+  auto error = [&]() { return emitError(file.location); };
+  if (buffer.getBufferSize() == 0)
+    return error() << "the file is empty, expected an ONNX model";
+  if (buffer.getBufferSize() > maxFileSize)
+    return error() << "the file has " << buffer.getBufferSize()
+                   << " bytes, at most 2 GiB are accepted; store the weights as external data";
+  if (!file.model.ParseFromArray(buffer.getBufferStart(), static_cast<int>(buffer.getBufferSize())))
+    return error() << "not an ONNX model: the file is damaged, truncated or of another format";
+
+  const onnx::ModelProto &model = file.model;
+  if (!model.has_graph() || model.opset_import_size() == 0)
+    return error() << "not an ONNX model: there is no "
+                   << (model.has_graph() ? "opset_import" : "graph");
+  if (model.functions_size() != 0)
+    return error() << "the model has " << model.functions_size()
+                   << " model-local functions, none are accepted; inline them before the import";
+  if (model.training_info_size() != 0)
+    return error() << "the model has training_info, which is not accepted; remove it";
+  if (model.graph().sparse_initializer_size() != 0)
+    return error() << "the graph has sparse initializers, only dense ones are accepted";
+  if (model.graph().quantization_annotation_size() != 0)
+    return error() << "the graph has quantization annotations, which are not accepted";
+  return file;
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+/// Bytes of one element in raw_data and in external files.
+static unsigned getByteWidth(Type elementType) {
+  return std::max(1u, elementType.getIntOrFloatBitWidth() / 8);
+}
+
+FailureOr<RankedTensorType> bppsa::getTensorType(const OnnxFile &file,
+                                                 const onnx::TensorProto &tensor, StringRef what) {
+  auto error = [&]() { return emitError(file.location) << what << " "; };
+  Type elementType = convertDataType(tensor.data_type(), file.location.getContext());
+  if (!elementType)
+    return error() << "has data type " << dataTypeName(tensor.data_type())
+                   << ", accepted are float, int64, int32 and bool";
+  if (tensor.has_segment())
+    return error() << "is stored in segments, which are not accepted";
+  // Bounded, so that no product of sizes overflows and no allocation is absurd.
+  int64_t bytes = getByteWidth(elementType);
+  for (int64_t dim : tensor.dims()) {
+    if (dim < 0)
+      return error() << "has a dimension of size " << dim << ", it must not be negative";
+    if (llvm::MulOverflow(bytes, dim, bytes) || bytes > (int64_t(1) << 40))
+      return error() << "is larger than 1 TiB";
+  }
+  if (tensor.dims_size() > 64)
+    return error() << "has rank " << tensor.dims_size() << ", at most 64 is accepted";
+  return RankedTensorType::get(ArrayRef(tensor.dims().data(), tensor.dims_size()), elementType);
+}
+
+/// Reads the bytes of a tensor that is stored in a file of its own. The path
+/// must stay in the directory of the model: a model must not read other files.
+static FailureOr<std::string> readExternalData(const OnnxFile &file,
+                                               const onnx::TensorProto &tensor, uint64_t expected,
+                                               StringRef what) {
+  auto error = [&]() { return emitError(file.location) << what << " "; };
+  StringRef location;
+  uint64_t offset = 0, length = expected;
+  for (const onnx::StringStringEntryProto &entry : tensor.external_data()) {
+    StringRef key = entry.key(), value = entry.value();
+    if (key == "location")
+      location = value;
+    else if ((key == "offset" && value.getAsInteger(10, offset)) ||
+             (key == "length" && value.getAsInteger(10, length)))
+      return error() << "has the external data " << key << " " << quoted(value)
+                     << ", expected a number of bytes";
+  }
+  if (location.empty())
+    return error() << "is stored outside of the file, but no location is given";
+  SmallString<256> directory(llvm::sys::path::parent_path(file.path)), target, resolved;
+  if (directory.empty())
+    directory = ".";
+  target = directory;
+  llvm::sys::path::append(target, location);
+  if (llvm::sys::path::is_absolute(location) || location.contains('\0') ||
+      llvm::is_contained(
+          llvm::make_range(llvm::sys::path::begin(location), llvm::sys::path::end(location)), ".."))
+    return error() << "is stored in " << quoted(location)
+                   << ", a path inside the directory of the model is required";
+  SmallString<256> root;
+  if (llvm::sys::fs::real_path(directory, root) || llvm::sys::fs::real_path(target, resolved))
+    return error() << "is stored in " << quoted(location) << ", which cannot be opened";
+  if (!resolved.starts_with(root))
+    return error() << "is stored in " << quoted(location)
+                   << ", which links to a file outside of the directory of the model";
+  if (length != expected)
+    return error() << "needs " << expected << " bytes, its external data has length " << length;
+  auto size = llvm::sys::fs::file_status();
+  if (llvm::sys::fs::status(resolved, size) || !llvm::sys::fs::is_regular_file(size))
+    return error() << "is stored in " << quoted(location) << ", which is no regular file";
+  if (offset > size.getSize() || size.getSize() - offset < expected)
+    return error() << "needs " << expected << " bytes at offset " << offset << " of "
+                   << quoted(location) << ", which has " << size.getSize() << " bytes";
+  if (expected == 0)
+    return std::string();
+  auto slice = llvm::MemoryBuffer::getFileSlice(resolved, expected, offset);
+  if (!slice)
+    return error() << "is stored in " << quoted(location)
+                   << ", which cannot be read: " << slice.getError().message();
+  return (*slice)->getBuffer().str();
+}
+
+/// The little-endian bytes of `tensor`, of exactly the size of its `type`.
+static FailureOr<std::string> getRawData(const OnnxFile &file, const onnx::TensorProto &tensor,
+                                         RankedTensorType type, StringRef what) {
+  uint64_t expected =
+      static_cast<uint64_t>(type.getNumElements()) * getByteWidth(type.getElementType());
+  if (tensor.data_location() == onnx::TensorProto::EXTERNAL)
+    return readExternalData(file, tensor, expected, what);
+  if (!tensor.raw_data().empty() && tensor.raw_data().size() != expected) {
+    emitError(file.location) << what << " needs " << expected << " bytes of data, found "
+                             << tensor.raw_data().size();
+    return failure();
+  }
+  if (!tensor.raw_data().empty())
+    return tensor.raw_data();
+
+  std::string raw;
+  uint64_t found;
+  auto append = [&](const auto &values) {
+    found = values.size();
+    if (found != static_cast<uint64_t>(type.getNumElements()))
+      return;
+    for (auto value : values) {
+      char bytes[8];
+      if constexpr (std::is_same_v<decltype(value), float>)
+        llvm::support::endian::write32le(bytes, llvm::bit_cast<uint32_t>(value));
+      else
+        llvm::support::endian::write64le(bytes, static_cast<uint64_t>(value));
+      raw.append(bytes, getByteWidth(type.getElementType()));
+    }
+  };
+  if (type.getElementType().isF32())
+    append(tensor.float_data());
+  else if (type.getElementType().isInteger(64))
+    append(tensor.int64_data());
+  else
+    append(tensor.int32_data());
+  if (raw.size() != expected) {
+    emitError(file.location) << what << " needs " << type.getNumElements() << " elements, found "
+                             << found;
+    return failure();
+  }
+  return raw;
+}
+
+FailureOr<DenseElementsAttr> bppsa::decodeTensor(const OnnxFile &file,
+                                                 const onnx::TensorProto &tensor, StringRef what) {
+  FailureOr<RankedTensorType> type = getTensorType(file, tensor, what);
+  if (failed(type))
+    return failure();
+  FailureOr<std::string> raw = getRawData(file, tensor, *type, what);
+  if (failed(raw))
+    return failure();
+  if (type->getElementType().isInteger(1)) {
+    SmallVector<bool> values(raw->begin(), raw->end());
+    return DenseElementsAttr::get(*type, ArrayRef<bool>(values));
+  }
+  if (raw->empty())
+    return DenseElementsAttr::get(*type, ArrayRef<Attribute>());
+  return DenseElementsAttr::getFromRawBuffer(*type, ArrayRef<char>(raw->data(), raw->size()));
+}
+
+//===----------------------------------------------------------------------===//
+// The image
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Walks the fields of one message in the protobuf wire format.
+struct WireReader {
+  StringRef bytes;
+  uint64_t position, end;
+
+  struct Field {
+    uint32_t number, type;
+    /// The content of a length-delimited field, or the value of a fixed one.
+    uint64_t begin, end;
+  };
+
+  std::optional<uint64_t> readVarint() {
+    uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64 && position < end; shift += 7) {
+      uint8_t byte = bytes[position++];
+      value |= static_cast<uint64_t>(byte & 0x7f) << shift;
+      if (!(byte & 0x80))
+        return value;
+    }
+    return std::nullopt;
+  }
+
+  /// The next field; nothing at the end, at a group and at damaged bytes.
+  std::optional<Field> next() {
+    if (position >= end)
+      return std::nullopt;
+    std::optional<uint64_t> tag = readVarint();
+    if (!tag)
+      return std::nullopt;
+    Field field{static_cast<uint32_t>(*tag >> 3), static_cast<uint32_t>(*tag & 7), position, 0};
+    uint64_t size = 0;
+    if (field.type == 0) {
+      if (!readVarint())
+        return std::nullopt;
+    } else if (field.type == 1 || field.type == 5) {
+      size = field.type == 1 ? 8 : 4;
+    } else if (field.type == 2) {
+      std::optional<uint64_t> length = readVarint();
+      if (!length)
+        return std::nullopt;
+      size = *length;
+      field.begin = position;
+    } else {
+      return std::nullopt;
+    }
+    if (size > end - position)
+      return std::nullopt;
+    position += size;
+    field.end = position;
+    return field;
+  }
+};
+} // namespace
+
+/// Finds the f32 values of a float tensor inside of the message `[begin, end)`:
+/// raw_data or packed float_data in one piece, or float_data with one tag byte
+/// before each element. Nothing if they are stored in another way.
+static std::optional<OnnxImage::Parameter> locateFloats(StringRef bytes, uint64_t begin,
+                                                        uint64_t end, uint64_t numElements) {
+  constexpr unsigned floatData = 4, rawData = 9;
+  SmallVector<WireReader::Field> pieces;
+  WireReader reader{bytes, begin, end};
+  while (std::optional<WireReader::Field> field = reader.next()) {
+    bool isRaw = field->number == rawData, isFloats = field->number == floatData;
+    if (isRaw || isFloats)
+      pieces.push_back(*field);
+  }
+  if (pieces.size() == 1 && pieces[0].end - pieces[0].begin == 4 * numElements)
+    return OnnxImage::Parameter{"", {}, pieces[0].begin, 4};
+  if (pieces.empty() || pieces.size() != numElements)
+    return std::nullopt;
+  for (auto [i, piece] : llvm::enumerate(pieces))
+    if (piece.number != floatData || piece.type != 5 || piece.begin != pieces[0].begin + 5 * i)
+      return std::nullopt;
+  return OnnxImage::Parameter{"", {}, pieces[0].begin, 5};
+}
+
+/// Finds the float initializers of `model`, whose serialised form is `bytes`.
+/// Nothing if one of them has to be normalised first.
+static std::optional<std::vector<OnnxImage::Parameter>>
+locateParameters(StringRef bytes, const onnx::ModelProto &model) {
+  constexpr unsigned graphField = 7, initializerField = 5;
+  std::vector<OnnxImage::Parameter> parameters;
+  int graphs = 0, index = 0;
+  WireReader reader{bytes, 0, bytes.size()};
+  while (std::optional<WireReader::Field> field = reader.next()) {
+    if (field->number != graphField || field->type != 2)
+      continue;
+    if (++graphs != 1)
+      return std::nullopt;
+    WireReader graph{bytes, field->begin, field->end};
+    while (std::optional<WireReader::Field> inner = graph.next()) {
+      if (inner->number != initializerField || inner->type != 2)
+        continue;
+      if (index == model.graph().initializer_size())
+        return std::nullopt;
+      const onnx::TensorProto &tensor = model.graph().initializer(index++);
+      if (tensor.data_type() != onnx::TensorProto::FLOAT)
+        continue;
+      uint64_t numElements = 1;
+      for (int64_t dim : tensor.dims())
+        numElements *= dim;
+      std::optional<OnnxImage::Parameter> parameter =
+          locateFloats(bytes, inner->begin, inner->end, numElements);
+      if (!parameter)
+        return std::nullopt;
+      parameter->name = tensor.name();
+      parameter->shape.assign(tensor.dims().begin(), tensor.dims().end());
+      parameters.push_back(std::move(*parameter));
+    }
+  }
+  if (index != model.graph().initializer_size())
+    return std::nullopt;
+  return parameters;
+}
+
+/// Stores every tensor inline: external ones, and float ones as raw_data.
+static LogicalResult storeInline(OnnxFile &file) {
+  for (onnx::TensorProto &tensor : *file.model.mutable_graph()->mutable_initializer()) {
+    bool isExternal = tensor.data_location() == onnx::TensorProto::EXTERNAL;
+    if (!isExternal && tensor.data_type() != onnx::TensorProto::FLOAT)
+      continue;
+    std::string what = "initializer " + quoted(tensor.name());
+    FailureOr<RankedTensorType> type = getTensorType(file, tensor, what);
+    if (failed(type))
+      return failure();
+    FailureOr<std::string> raw = getRawData(file, tensor, *type, what);
+    if (failed(raw))
+      return failure();
+    tensor.clear_float_data();
+    tensor.clear_external_data();
+    tensor.clear_data_location();
+    tensor.set_raw_data(std::move(*raw));
+  }
+  return success();
+}
+
+FailureOr<OnnxImage> bppsa::loadOnnxImage(StringRef path, MLIRContext *context) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                            /*RequiresNullTerminator=*/false);
+  if (!buffer) {
+    emitError(FileLineColLoc::get(context, path, 0, 0))
+        << "cannot be read: " << buffer.getError().message();
+    return failure();
+  }
+  FailureOr<OnnxFile> file = parseOnnxFile(**buffer, context);
+  if (failed(file))
+    return failure();
+  StringRef bytes = (*buffer)->getBuffer();
+  OnnxImage image;
+  auto isExternal = [](const onnx::TensorProto &tensor) {
+    return tensor.data_location() == onnx::TensorProto::EXTERNAL;
+  };
+  std::string normalised;
+  std::optional<std::vector<OnnxImage::Parameter>> parameters;
+  if (llvm::none_of(file->model.graph().initializer(), isExternal))
+    parameters = locateParameters(bytes, file->model);
+  if (!parameters) {
+    if (failed(storeInline(*file)))
+      return failure();
+    if (file->model.ByteSizeLong() > maxFileSize || !file->model.SerializeToString(&normalised)) {
+      emitError(file->location) << "with its external data the model is larger than 2 GiB";
+      return failure();
+    }
+    bytes = normalised;
+    parameters = locateParameters(bytes, file->model);
+  }
+  if (!parameters) {
+    emitError(file->location) << "the initializers cannot be located in the file";
+    return failure();
+  }
+  image.bytes.assign(bytes.begin(), bytes.end());
+  image.parameters = std::move(*parameters);
+  return image;
+}

@@ -1,0 +1,60 @@
+//===- OpImporters.h - one function for each group of ops -------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_IMPORT_OPIMPORTERS_H
+#define BPPSA_LIB_IMPORT_OPIMPORTERS_H
+
+#include "mlir/Support/LLVM.h"
+
+namespace bppsa {
+
+class Node;
+
+// Elementwise.cpp
+mlir::LogicalResult importUnary(Node &node);
+mlir::LogicalResult importBinary(Node &node);
+mlir::LogicalResult importPow(Node &node);
+mlir::LogicalResult importLeakyRelu(Node &node);
+mlir::LogicalResult importCast(Node &node);
+mlir::LogicalResult importWhere(Node &node);
+mlir::LogicalResult importIdentity(Node &node);
+mlir::LogicalResult importDropout(Node &node);
+
+// MatMul.cpp
+mlir::LogicalResult importMatMul(Node &node);
+mlir::LogicalResult importGemm(Node &node);
+
+// Normalization.cpp
+mlir::LogicalResult importReduce(Node &node);
+mlir::LogicalResult importSoftmax(Node &node);
+mlir::LogicalResult importLayerNormalization(Node &node);
+
+// ShapeOps.cpp
+mlir::LogicalResult importTranspose(Node &node);
+mlir::LogicalResult importReshape(Node &node);
+mlir::LogicalResult importSqueeze(Node &node);
+mlir::LogicalResult importUnsqueeze(Node &node);
+mlir::LogicalResult importFlatten(Node &node);
+mlir::LogicalResult importConcat(Node &node);
+mlir::LogicalResult importSplit(Node &node);
+mlir::LogicalResult importExpand(Node &node);
+mlir::LogicalResult importShape(Node &node);
+mlir::LogicalResult importSize(Node &node);
+mlir::LogicalResult importConstant(Node &node);
+mlir::LogicalResult importConstantOfShape(Node &node);
+mlir::LogicalResult importRange(Node &node);
+
+// IndexOps.cpp
+mlir::LogicalResult importSlice(Node &node);
+mlir::LogicalResult importGather(Node &node);
+mlir::LogicalResult importScatterND(Node &node);
+
+// Recurrent.cpp
+mlir::LogicalResult importRecurrent(Node &node);
+
+} // namespace bppsa
+
+#endif // BPPSA_LIB_IMPORT_OPIMPORTERS_H

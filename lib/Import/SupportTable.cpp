@@ -1,0 +1,461 @@
+//===- SupportTable.cpp - what the importer accepts -----------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SupportTable.h"
+#include "OpImporters.h"
+#include "bppsa/Import/ImportONNX.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+namespace {
+const std::vector<int64_t> zeroOrOne = {0, 1};
+
+/// Writes one row of the table.
+class Row {
+public:
+  Row(StringRef name, LogicalResult (*import)(Node &), OpsetRange opsets = {}) {
+    rule.name = name.str();
+    rule.import = import;
+    rule.opsets = opsets;
+  }
+  operator OpRule() const { return rule; }
+
+  Row &in(StringRef name, unsigned types = F32, OpsetRange opsets = {}) {
+    rule.inputs.push_back({name.str(), OperandStatus::Required, types, opsets});
+    return *this;
+  }
+  Row &optional(StringRef name, unsigned types = F32, OpsetRange opsets = {}) {
+    rule.inputs.push_back({name.str(), OperandStatus::Optional, types, opsets});
+    return *this;
+  }
+  Row &variadic(StringRef name, unsigned types = AnyElement) {
+    rule.inputs.push_back({name.str(), OperandStatus::Variadic, types, {}});
+    return *this;
+  }
+  Row &refusedInput(StringRef name) {
+    rule.inputs.push_back({name.str(), OperandStatus::Refused, AnyElement, {}});
+    return *this;
+  }
+
+  Row &out(StringRef name) {
+    rule.outputs.push_back({name.str(), OperandStatus::Required, AnyElement, {}});
+    return *this;
+  }
+  Row &optionalOut(StringRef name) {
+    rule.outputs.push_back({name.str(), OperandStatus::Optional, AnyElement, {}});
+    return *this;
+  }
+  Row &variadicOut(StringRef name) {
+    rule.outputs.push_back({name.str(), OperandStatus::Variadic, AnyElement, {}});
+    return *this;
+  }
+
+  Row &attr(StringRef name, AttributeKind kind, OpsetRange opsets = {}) {
+    rule.attributes.push_back({name.str(), kind, opsets, false, false, {}, {}});
+    return *this;
+  }
+  Row &required() {
+    rule.attributes.back().isRequired = true;
+    return *this;
+  }
+  Row &accepts(std::vector<int64_t> values) {
+    rule.attributes.back().integers = std::move(values);
+    return *this;
+  }
+  Row &accepts(std::vector<std::string> values) {
+    rule.attributes.back().strings = std::move(values);
+    return *this;
+  }
+  Row &refused(StringRef name, AttributeKind kind, OpsetRange opsets = {}) {
+    rule.attributes.push_back({name.str(), kind, opsets, false, true, {}, {}});
+    return *this;
+  }
+
+  Row &note(StringRef text) {
+    rule.note = text.str();
+    return *this;
+  }
+
+  /// The operands and attributes that RNN, GRU and LSTM share.
+  Row &recurrent() {
+    using Kind = AttributeKind;
+    return in("X")
+        .in("W")
+        .in("R")
+        .optional("B")
+        .refusedInput("sequence_lens")
+        .optional("initial_h")
+        .optionalOut("Y")
+        .optionalOut("Y_h")
+        .attr("direction", Kind::String)
+        .accepts(std::vector<std::string>{"forward", "reverse", "bidirectional"})
+        .attr("hidden_size", Kind::Int)
+        .attr("activations", Kind::Strings)
+        .accepts(std::vector<std::string>{"Tanh", "Relu", "Sigmoid"})
+        .attr("layout", Kind::Int, {14})
+        .accepts(zeroOrOne)
+        .refused("activation_alpha", Kind::Floats)
+        .refused("activation_beta", Kind::Floats)
+        .refused("clip", Kind::Float);
+  }
+
+private:
+  OpRule rule;
+};
+} // namespace
+
+static std::vector<OpRule> makeTable() {
+  using Kind = AttributeKind;
+  constexpr unsigned numbers = F32 | Integers;
+  std::vector<OpRule> table;
+  auto add = [&](const Row &row) { table.push_back(row); };
+
+  // Recurrent layers.
+  add(Row("GRU", importRecurrent)
+          .recurrent()
+          .attr("linear_before_reset", Kind::Int)
+          .accepts(zeroOrOne));
+  add(Row("LSTM", importRecurrent)
+          .recurrent()
+          .optional("initial_c")
+          .refusedInput("P")
+          .optionalOut("Y_c")
+          .attr("input_forget", Kind::Int)
+          .accepts(std::vector<int64_t>{0}));
+  add(Row("RNN", importRecurrent).recurrent());
+
+  // Elementwise.
+  for (StringRef name : {"Add", "Div", "Mul", "Sub"})
+    add(Row(name, importBinary).in("A", numbers).in("B", numbers).out("C"));
+  for (StringRef name : {"Abs", "Neg"})
+    add(Row(name, importUnary).in("X", numbers).out("Y"));
+  for (StringRef name : {"Exp", "Log", "Tanh"})
+    add(Row(name, importUnary).in("input").out("output"));
+  for (StringRef name : {"Relu", "Sigmoid", "Sqrt"})
+    add(Row(name, importUnary).in("X").out("Y"));
+  add(Row("LeakyRelu", importLeakyRelu).in("X").out("Y").attr("alpha", Kind::Float));
+  add(Row("Pow", importPow).in("X").in("Y", numbers).out("Z"));
+  add(Row("Equal", importBinary).in("A", Integers | Bool).in("B", Integers | Bool).out("C"));
+  add(Row("Where", importWhere, {9})
+          .in("condition", Bool)
+          .in("X", AnyElement)
+          .in("Y", AnyElement)
+          .out("output"));
+  add(Row("Cast", importCast)
+          .in("input", AnyElement)
+          .out("output")
+          .attr("to", Kind::Int)
+          .required()
+          .accepts(std::vector<int64_t>{1, 6, 7, 9})
+          .attr("saturate", Kind::Int, {19})
+          .refused("round_mode", Kind::String, {24})
+          .note("`to`: 1 is float, 6 int32, 7 int64, 9 bool. `saturate` concerns float8 only."));
+  add(Row("Identity", importIdentity).in("input", AnyElement).out("output"));
+  add(Row("Dropout", importDropout)
+          .in("data")
+          .optional("ratio", F32, {12})
+          .optional("training_mode", Bool, {12})
+          .out("output")
+          .optionalOut("mask")
+          .attr("ratio", Kind::Float, {7, 11})
+          .attr("seed", Kind::Int, {12})
+          .note(
+              "The identity, in training too: `training_mode` must be absent or a constant that is "
+              "false, unless `ratio` is the constant 0. `mask` must not be used."));
+
+  // Products.
+  add(Row("MatMul", importMatMul).in("A").in("B").out("Y"));
+  add(Row("Gemm", importGemm)
+          .in("A")
+          .in("B")
+          .optional("C")
+          .out("Y")
+          .attr("alpha", Kind::Float)
+          .attr("beta", Kind::Float)
+          .attr("transA", Kind::Int)
+          .attr("transB", Kind::Int)
+          .note("`C` is required before opset 11."));
+
+  // Reductions and normalisation.
+  for (StringRef name : {"ReduceMean", "ReduceSum"}) {
+    int64_t lastAttribute = name == "ReduceSum" ? 12 : 17;
+    add(Row(name, importReduce)
+            .in("data")
+            .optional("axes", Integers, {lastAttribute + 1})
+            .out("reduced")
+            .attr("axes", Kind::Ints, {oldestOpset, lastAttribute})
+            .attr("keepdims", Kind::Int)
+            .accepts(zeroOrOne)
+            .attr("noop_with_empty_axes", Kind::Int, {lastAttribute + 1})
+            .accepts(zeroOrOne)
+            .note("The input `axes` must be constant."));
+  }
+  for (StringRef name : {"LogSoftmax", "Softmax"})
+    add(Row(name, importSoftmax)
+            .in("input")
+            .out("output")
+            .attr("axis", Kind::Int)
+            .note("Before opset 13 over all dimensions from `axis` on, as ONNX defines it."));
+  add(Row("LayerNormalization", importLayerNormalization, {17})
+          .in("X")
+          .in("Scale")
+          .optional("B")
+          .out("Y")
+          .optionalOut("Mean")
+          .optionalOut("InvStdDev")
+          .attr("axis", Kind::Int)
+          .attr("epsilon", Kind::Float)
+          .attr("stash_type", Kind::Int)
+          .accepts(std::vector<int64_t>{1}));
+
+  // Shapes.
+  add(Row("Transpose", importTranspose)
+          .in("data", AnyElement)
+          .out("transposed")
+          .attr("perm", Kind::Ints));
+  add(Row("Reshape", importReshape)
+          .in("data", AnyElement)
+          .in("shape", Integers)
+          .out("reshaped")
+          .attr("allowzero", Kind::Int, {14})
+          .accepts(zeroOrOne)
+          .note("`shape` must be constant or computed from sizes."));
+  for (StringRef name : {"Squeeze", "Unsqueeze"}) {
+    bool isSqueeze = name == "Squeeze";
+    Row row(name, isSqueeze ? importSqueeze : importUnsqueeze);
+    row.in("data", AnyElement);
+    if (isSqueeze)
+      row.optional("axes", Integers, {13}).out("squeezed");
+    else
+      row.in("axes", Integers, {13}).out("expanded");
+    row.attr("axes", Kind::Ints, {oldestOpset, 12});
+    if (!isSqueeze)
+      row.required();
+    add(row.note("The input `axes` must be constant."));
+  }
+  add(Row("Flatten", importFlatten).in("input", AnyElement).out("output").attr("axis", Kind::Int));
+  add(Row("Concat", importConcat)
+          .variadic("inputs")
+          .out("concat_result")
+          .attr("axis", Kind::Int)
+          .required());
+  add(Row("Split", importSplit)
+          .in("input", AnyElement)
+          .optional("split", Integers, {13})
+          .variadicOut("outputs")
+          .attr("axis", Kind::Int)
+          .attr("split", Kind::Ints, {oldestOpset, 12})
+          .attr("num_outputs", Kind::Int, {18})
+          .note("The input `split` must be constant or computed from sizes."));
+  add(Row("Expand", importExpand, {8})
+          .in("input", AnyElement)
+          .in("shape", Integers)
+          .out("output")
+          .note("`shape` must be constant or computed from sizes."));
+  add(Row("Shape", importShape)
+          .in("data", AnyElement)
+          .out("shape")
+          .attr("start", Kind::Int, {15})
+          .attr("end", Kind::Int, {15}));
+  add(Row("Size", importSize).in("data", AnyElement).out("size"));
+  add(Row("Constant", importConstant)
+          .out("output")
+          .attr("value", Kind::Tensor)
+          .attr("value_float", Kind::Float, {12})
+          .attr("value_floats", Kind::Floats, {12})
+          .attr("value_int", Kind::Int, {12})
+          .attr("value_ints", Kind::Ints, {12})
+          .refused("value_string", Kind::String, {12})
+          .refused("value_strings", Kind::Strings, {12})
+          .refused("sparse_value", Kind::SparseTensor, {11})
+          .note("Elements are float, int32, int64 or bool."));
+  add(Row("ConstantOfShape", importConstantOfShape, {9})
+          .in("input", Integers)
+          .out("output")
+          .attr("value", Kind::Tensor)
+          .note("The shape must be constant or computed from sizes."));
+  add(Row("Range", importRange, {11})
+          .in("start", Integers)
+          .in("limit", Integers)
+          .in("delta", Integers)
+          .out("output")
+          .attr("stash_type", Kind::Int, {27})
+          .note("All three inputs must be constant."));
+
+  // Indices.
+  add(Row("Slice", importSlice)
+          .in("data", AnyElement)
+          .in("starts", Integers, {10})
+          .in("ends", Integers, {10})
+          .optional("axes", Integers, {10})
+          .optional("steps", Integers, {10})
+          .out("output")
+          .attr("starts", Kind::Ints, {oldestOpset, 9})
+          .required()
+          .attr("ends", Kind::Ints, {oldestOpset, 9})
+          .required()
+          .attr("axes", Kind::Ints, {oldestOpset, 9})
+          .note("Bounds must be constant or computed from sizes, and it must be provable on which "
+                "side of the size of a dynamic dimension they lie."));
+  add(Row("Gather", importGather)
+          .in("data", AnyElement)
+          .in("indices", Integers)
+          .out("output")
+          .attr("axis", Kind::Int));
+  add(Row("ScatterND", importScatterND, {11})
+          .in("data", Integers)
+          .in("indices", Integers)
+          .in("updates", Integers)
+          .out("output")
+          .attr("reduction", Kind::String, {16})
+          .accepts(std::vector<std::string>{"none"})
+          .note("Only on integers that are constant or computed from sizes."));
+
+  llvm::sort(table, [](const OpRule &a, const OpRule &b) { return a.name < b.name; });
+  return table;
+}
+
+const std::vector<OpRule> &bppsa::getSupportTable() {
+  static const std::vector<OpRule> table = makeTable();
+  return table;
+}
+
+const OpRule *bppsa::findOp(StringRef name) {
+  const std::vector<OpRule> &table = getSupportTable();
+  auto it = llvm::find_if(table, [&](const OpRule &rule) { return rule.name == name; });
+  return it == table.end() ? nullptr : &*it;
+}
+
+//===----------------------------------------------------------------------===//
+// Words
+//===----------------------------------------------------------------------===//
+
+StringRef bppsa::describe(AttributeKind kind) {
+  switch (kind) {
+  case AttributeKind::Int:
+    return "int";
+  case AttributeKind::Ints:
+    return "list of ints";
+  case AttributeKind::Float:
+    return "float";
+  case AttributeKind::Floats:
+    return "list of floats";
+  case AttributeKind::String:
+    return "string";
+  case AttributeKind::Strings:
+    return "list of strings";
+  case AttributeKind::Tensor:
+    return "tensor";
+  case AttributeKind::SparseTensor:
+    return "sparse tensor";
+  }
+  llvm_unreachable("a switch over all kinds");
+}
+
+/// "a", "a or b", "a, b or c".
+static std::string listAlternatives(ArrayRef<std::string> words) {
+  std::string text;
+  for (auto [i, word] : llvm::enumerate(words))
+    text += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + word;
+  return text;
+}
+
+std::string bppsa::describe(unsigned elementTypes) {
+  std::vector<std::string> words;
+  if (elementTypes & F32)
+    words.push_back("float");
+  if (elementTypes & Integers)
+    words.insert(words.end(), {"int32", "int64"});
+  if (elementTypes & Bool)
+    words.push_back("bool");
+  return listAlternatives(words);
+}
+
+std::string bppsa::describeAccepted(const AttributeRule &rule) {
+  if (rule.isRefused)
+    return "nothing";
+  std::vector<std::string> words = rule.strings;
+  for (int64_t value : rule.integers)
+    words.push_back(std::to_string(value));
+  return words.empty() ? "any " + describe(rule.kind).str() : listAlternatives(words);
+}
+
+//===----------------------------------------------------------------------===//
+// The page
+//===----------------------------------------------------------------------===//
+
+static std::string describe(OpsetRange opsets) {
+  if (opsets.last == newestOpset)
+    return opsets.first == oldestOpset ? "" : "opset " + std::to_string(opsets.first) + "+";
+  return "opset " + std::to_string(opsets.first) + "-" + std::to_string(opsets.last);
+}
+
+static void printDetails(raw_ostream &os, ArrayRef<std::string> details) {
+  std::vector<std::string> words;
+  llvm::copy_if(details, std::back_inserter(words),
+                [](const std::string &word) { return !word.empty(); });
+  if (!words.empty())
+    os << " (" << llvm::join(words, "; ") << ")";
+}
+
+static void printOperand(raw_ostream &os, const OperandRule &rule, bool isInput) {
+  os << '`' << rule.name << '`';
+  if (rule.status == OperandStatus::Refused) {
+    os << " **refused**";
+    return;
+  }
+  printDetails(os, {rule.status == OperandStatus::Optional   ? "optional"
+                    : rule.status == OperandStatus::Variadic ? "any number"
+                                                             : "",
+                    isInput ? describe(rule.elementTypes) : "", describe(rule.opsets)});
+}
+
+static void printAttribute(raw_ostream &os, const AttributeRule &rule) {
+  os << '`' << rule.name << "`: ";
+  if (rule.isRefused)
+    os << "**refused**";
+  else
+    os << describeAccepted(rule);
+  printDetails(os, {rule.isRequired ? "required" : "", describe(rule.opsets)});
+}
+
+void bppsa::printSupport(raw_ostream &os) {
+  os << "# ONNX support\n\n"
+     << "This page is generated from the table that the importer checks every node against\n"
+     << "(`bppsa-translate --list-onnx-support`). What is not listed here is refused with a "
+        "message\n"
+     << "that names the node, the op, what was found and what is accepted.\n\n"
+     << "Opsets " << oldestOpset << " to " << newestOpset
+     << " of the default domain (`ai.onnx`). Graph inputs, initializers and constants have "
+        "element\n"
+     << "type float, int32, int64 or bool. Float initializers, inside the file or as external "
+        "data, are\n"
+     << "the parameters that are trained; constants of `Constant` nodes are not.\n\n"
+     << "| op | since opset | inputs | outputs | attributes | remarks |\n"
+     << "|---|---|---|---|---|---|\n";
+  for (const OpRule &rule : getSupportTable()) {
+    auto separate = [&] { os << "<br>"; };
+    os << "| " << rule.name << " | " << rule.opsets.first << " | ";
+    llvm::interleave(
+        rule.inputs, [&](const OperandRule &input) { printOperand(os, input, true); }, separate);
+    os << " | ";
+    llvm::interleave(
+        rule.outputs, [&](const OperandRule &output) { printOperand(os, output, false); },
+        separate);
+    os << " | ";
+    llvm::interleave(
+        rule.attributes, [&](const AttributeRule &attribute) { printAttribute(os, attribute); },
+        separate);
+    os << " | " << rule.note << " |\n";
+  }
+}

@@ -1,0 +1,83 @@
+//===- bppsa-translate.cpp - imports models as IR -------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Import/ImportONNX.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace mlir;
+namespace cl = llvm::cl;
+
+namespace {
+enum class Action { ImportONNX, ListParameters, ListSupport };
+} // namespace
+
+static cl::OptionCategory category("bppsa-translate options");
+static cl::opt<std::string> inputPath(cl::Positional, cl::desc("MODEL.onnx"), cl::cat(category));
+static cl::opt<std::string> outputPath("o", cl::desc("Output file"), cl::init("-"),
+                                       cl::cat(category));
+static cl::opt<Action> action(
+    cl::desc("Action:"), cl::Required, cl::cat(category),
+    cl::values(clEnumValN(Action::ImportONNX, "import-onnx", "Print an ONNX model as IR"),
+               clEnumValN(Action::ListParameters, "list-onnx-parameters",
+                          "Print name, shape, byte offset and stride of each float initializer"),
+               clEnumValN(Action::ListSupport, "list-onnx-support",
+                          "Print what is supported of ONNX, in Markdown")));
+
+/// One line: "file: error: message".
+static void printDiagnostic(Diagnostic &diagnostic) {
+  if (auto file = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>())
+    llvm::errs() << file.getFilename().getValue() << ": ";
+  llvm::errs() << "error: " << diagnostic.str() << '\n';
+}
+
+static LogicalResult run(MLIRContext *context, raw_ostream &os) {
+  if (action == Action::ListSupport) {
+    bppsa::printSupport(os);
+    return success();
+  }
+  if (action == Action::ListParameters) {
+    FailureOr<bppsa::OnnxImage> image = bppsa::loadOnnxImage(inputPath, context);
+    if (failed(image))
+      return failure();
+    for (const bppsa::OnnxImage::Parameter &parameter : image->parameters) {
+      os << parameter.name << " [";
+      llvm::interleaveComma(parameter.shape, os);
+      os << "] offset " << parameter.offset << " stride " << parameter.stride << '\n';
+    }
+    return success();
+  }
+  auto module = bppsa::importONNX(StringRef(inputPath), context);
+  if (failed(module))
+    return failure();
+  (*module)->print(os);
+  os << '\n';
+  return success();
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM initialize(argc, argv);
+  registerAsmPrinterCLOptions();
+  registerMLIRContextCLOptions();
+  cl::ParseCommandLineOptions(argc, argv, "bppsa translation driver\n");
+  MLIRContext context;
+  context.getDiagEngine().registerHandler(printDiagnostic);
+  std::string error;
+  std::unique_ptr<llvm::ToolOutputFile> output = openOutputFile(outputPath, &error);
+  if (!output) {
+    llvm::errs() << error << '\n';
+    return 1;
+  }
+  if (failed(run(&context, output->os())))
+    return 1;
+  output->keep();
+  return 0;
+}
