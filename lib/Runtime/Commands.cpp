@@ -168,7 +168,7 @@ void bppsa::runtime::gradCommand(const Program &program, const Options &options)
   session.prepare("grad." + variant.name, &batch, views)();
   if (!std::isfinite(session.loss))
     fail(quote(options.data), ": the loss is ", session.loss);
-  requireFiniteGradients(session, "");
+  requireFiniteGradients(session);
 
   NpzWriter writer(options.out);
   writer.add("loss", DType::F32, {}, &session.loss);

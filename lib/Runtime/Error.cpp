@@ -8,17 +8,39 @@
 
 using namespace bppsa::runtime;
 
+/// The length of the UTF-8 character at `at`; 0: there is none, or it is a control character.
+static size_t characterLength(const std::string &text, size_t at) {
+  auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0; };
+  unsigned lead = byte(at);
+  if (lead < 0x80)
+    return lead >= 0x20 && lead != 0x7f;
+  size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  unsigned code = lead & (0xff >> (length + 1));
+  for (size_t i = 1; i < length; ++i) {
+    if ((byte(at + i) & 0xc0) != 0x80)
+      return 0;
+    code = code << 6 | (byte(at + i) & 0x3f);
+  }
+  static const unsigned least[] = {0xa0, 0x800, 0x10000};
+  bool surrogate = code >= 0xd800 && code < 0xe000;
+  return lead >= 0xc0 && lead < 0xf8 && code >= least[length - 2] && code < 0x110000 && !surrogate
+             ? length
+             : 0;
+}
+
 std::string bppsa::runtime::quote(const std::string &name) {
   constexpr size_t longest = 120;
+  static const char *digits = "0123456789abcdef";
   std::string out = "'";
-  for (unsigned char c : name.substr(0, longest)) {
-    static const char *digits = "0123456789abcdef";
-    if (c < 0x20 || c == 0x7f)
-      out += {'\\', 'x', digits[c >> 4], digits[c & 15]};
-    else
-      out += static_cast<char>(c);
+  size_t at = 0;
+  while (at < name.size() && at < longest) {
+    size_t length = characterLength(name, at);
+    unsigned char c = name[at];
+    out +=
+        length ? name.substr(at, length) : std::string{'\\', 'x', digits[c >> 4], digits[c & 15]};
+    at += length ? length : 1;
   }
-  return out + (name.size() > longest ? "...'" : "'");
+  return out + (at < name.size() ? "...'" : "'");
 }
 
 template <typename T> static std::string join(const std::vector<T> &values) {

@@ -9,6 +9,7 @@
 #include "bppsa/Runtime/Threads.h"
 #include "bppsa/Runtime/Trainer.h"
 
+#include <csignal>
 #include <cstdio>
 #include <new>
 
@@ -38,6 +39,8 @@ static int run(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+  // A file that grows too large is then an error that can be reported.
+  signal(SIGXFSZ, SIG_IGN);
   try {
     return run(argc, argv);
   } catch (const UsageError &error) {

@@ -259,6 +259,29 @@ static Array readEntry(unzFile zip, const unz_file_info64 &info) {
   return array;
 }
 
+/// Says why the file cannot be a whole archive, where its ends tell; else an empty text.
+static std::string checkEnds(FILE *file, uint64_t size) {
+  char magic[6] = {};
+  if (size == 0)
+    return "is empty; an .npz file of numpy.savez is needed";
+  if (fread(magic, 1, sizeof magic, file) == sizeof magic && memcmp(magic, "\x93NUMPY", 6) == 0)
+    return "is a single .npy array; save named arrays with numpy.savez";
+  // An archive ends with a record of 22 bytes and a comment whose length stands in the record.
+  constexpr size_t record = 22;
+  std::string tail(std::min<uint64_t>(size, record + 65535), '\0');
+  if (fseeko(file, -static_cast<off_t>(tail.size()), SEEK_END) != 0 ||
+      fread(tail.data(), 1, tail.size(), file) != tail.size())
+    return text("cannot be read (", strerror(errno), ")");
+  auto number = [&](size_t at) {
+    return static_cast<unsigned char>(tail[at]) | static_cast<unsigned char>(tail[at + 1]) << 8;
+  };
+  for (size_t at = tail.size(); at-- > 0;)
+    if (tail.compare(at, 4, "PK\5\6") == 0 && at + record <= tail.size() &&
+        at + record + number(at + 20) == tail.size())
+      return number(at + 10) == 0 ? "holds no arrays" : "";
+  return "is damaged or no .npz file; an archive as numpy.savez writes it is needed";
+}
+
 /// Opens the archive, or says why it cannot be one.
 static unzFile openArchive(const std::string &path, uint64_t &fileSize) {
   struct stat info;
@@ -270,15 +293,11 @@ static unzFile openArchive(const std::string &path, uint64_t &fileSize) {
   FILE *file = fopen(path.c_str(), "rb");
   if (!file)
     fail(quote(path), ": cannot be read (", strerror(errno), ")");
-  char magic[6] = {};
-  size_t got = fread(magic, 1, sizeof magic, file);
+  std::string wrong = checkEnds(file, fileSize);
   fclose(file);
-  if (got == sizeof magic && memcmp(magic, "\x93NUMPY", 6) == 0)
-    fail(quote(path), ": is a single .npy array; save named arrays with numpy.savez");
-  unzFile zip = unzOpen64(path.c_str());
+  unzFile zip = wrong.empty() ? unzOpen64(path.c_str()) : nullptr;
   if (!zip)
-    fail(quote(path), ": is ", fileSize == 0 ? "empty" : "damaged or not a zip archive",
-         "; an .npz file of numpy.savez is needed");
+    fail(quote(path), ": ", wrong.empty() ? "the archive's directory is damaged" : wrong);
   return zip;
 }
 
@@ -303,9 +322,6 @@ Npz bppsa::runtime::readNpz(const std::string &path) {
   std::string name;
   try {
     int state = unzGoToFirstFile(zip);
-    unz_global_info64 global;
-    if (unzGetGlobalInfo64(zip, &global) == UNZ_OK && global.number_entry == 0)
-      fail("holds no arrays");
     for (; state == UNZ_OK; state = unzGoToNextFile(zip)) {
       name.clear();
       unz_file_info64 info;

@@ -134,7 +134,8 @@ static void requireAtLeast(const char *flag, std::optional<int64_t> value, int64
     fail(flag, ": found ", *value, ", accepted are whole numbers from ", least);
 }
 
-static void checkHyper(const std::map<std::string, double> &hyper, const std::string &optimizer) {
+void bppsa::runtime::requireHyperRanges(const std::map<std::string, double> &hyper,
+                                        const std::string &optimizer) {
   for (const HyperFlag &flag : hyperFlags(optimizer)) {
     auto found = hyper.find(flag.key);
     if (found == hyper.end())
@@ -159,7 +160,7 @@ static void checkRanges(const Options &options, const Model &model, bool threads
     fail("--clip-norm: found ", *options.clipNorm, ", accepted are numbers above 0");
   if (options.checkpointEvery && options.checkpoint.empty())
     throw UsageError("--checkpoint-every needs --checkpoint");
-  checkHyper(options.hyper, model.optimizer);
+  requireHyperRanges(options.hyper, model.optimizer);
   if (options.schedule)
     Schedule(*options.schedule);
 }

@@ -89,13 +89,13 @@ std::optional<Evaluation> bppsa::runtime::evaluate(Session &session, const Datas
   return result;
 }
 
-void bppsa::runtime::requireFiniteGradients(Session &session, const std::string &prefix) {
+void bppsa::runtime::requireFiniteGradients(Session &session) {
   const Model &model = session.program.model;
   for (size_t index = 0; index < model.parameters.size(); ++index) {
     const ParameterInfo &info = model.parameters[index];
     for (int64_t i = 0; info.trained && i < info.elements; ++i)
       if (float value = session.parameters.gradient(index)[i]; !std::isfinite(value))
-        fail(prefix, "the gradient of ", quote(info.name), " is ", value, " (element ", i,
-             " of shape ", list(info.shape), ")");
+        fail("the gradient of ", quote(info.name), " is ", value, " (element ", i, " of shape ",
+             list(info.shape), ")");
   }
 }

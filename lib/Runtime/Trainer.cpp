@@ -30,6 +30,7 @@ public:
 private:
   void checkOutputs();
   void resume();
+  void requireSense() const;
   void applyOptions();
   void prepareSteps();
 
@@ -38,7 +39,6 @@ private:
   bool finishEpoch();
   void setHyper();
   void checkStep();
-  std::string whereNow() const;
   void saveCheckpoint();
   int interrupted();
 
@@ -101,6 +101,7 @@ void Trainer::resume() {
     return;
   }
   readCheckpoint(options.resume, session, settings, state);
+  requireSense();
   std::string where = quote(options.resume) + ": ";
   auto refuse = [&](const char *flag, auto found, auto expected) {
     if (found && static_cast<int64_t>(*found) != static_cast<int64_t>(expected))
@@ -115,6 +116,25 @@ void Trainer::resume() {
     fail(where, "was written while training on other data than ", quote(options.data), " (",
          state.samples, " samples, found ", data.samples(),
          "); resume with the same data, or train without --resume");
+}
+
+/// A checkpoint with the right checksums may still hold anything.
+void Trainer::requireSense() const {
+  try {
+    Schedule(settings.schedule);
+    requireHyperRanges(settings.hyper, model.optimizer);
+    bool known = false;
+    for (const VariantInfo &variant : model.variants)
+      known |= variant.name == settings.variant;
+    int64_t perEpoch =
+        settings.batch > 0 ? (state.samples + settings.batch - 1) / settings.batch : 0;
+    if (!known || perEpoch < 1 || state.batch > perEpoch ||
+        state.step != state.epoch * perEpoch + state.batch ||
+        state.history.size() != static_cast<size_t>(state.epoch))
+      fail("its contents contradict each other");
+  } catch (const Error &error) {
+    fail(quote(options.resume), ": is damaged: ", error.what());
+  }
 }
 
 void Trainer::applyOptions() {
@@ -158,12 +178,6 @@ void Trainer::prepareSteps() {
 // Steps
 //===----------------------------------------------------------------------===//
 
-/// "epoch 2, batch 7 (step 39): ", counted from 1.
-std::string Trainer::whereNow() const {
-  return text("epoch ", state.epoch + 1, ", batch ", state.batch + 1, " (step ", state.step + 1,
-              "): ");
-}
-
 void Trainer::setHyper() {
   auto value = [&](const char *key) {
     auto found = settings.hyper.find(key);
@@ -181,12 +195,17 @@ void Trainer::setHyper() {
 
 /// Stops at numbers that are not finite and sets the gradient's scale.
 void Trainer::checkStep() {
-  if (!std::isfinite(session.loss))
-    fail(whereNow(), "the loss is ", session.loss, "; use a smaller --lr or --clip-norm",
-         options.checkpoint.empty() ? "" : "; the last checkpoint is kept");
   double squares = session.gradientSquares();
-  if (!std::isfinite(squares))
-    requireFiniteGradients(session, whereNow());
+  try {
+    if (!std::isfinite(session.loss))
+      fail("the loss is ", session.loss);
+    if (!std::isfinite(squares))
+      requireFiniteGradients(session);
+  } catch (const Error &error) {
+    fail("epoch ", state.epoch + 1, ", batch ", state.batch + 1, " (step ", state.step + 1,
+         "): ", error.what(), "; use a smaller --lr or --clip-norm",
+         options.checkpoint.empty() ? "" : "; the last checkpoint is kept");
+  }
   double norm = std::sqrt(squares);
   // The small addend, and with it every bit, is that of torch.nn.utils.clip_grad_norm_.
   if (settings.clipNorm)
@@ -276,6 +295,8 @@ int Trainer::interrupted() {
 int Trainer::run() {
   progress = std::make_unique<Progress>(epochs, batchesPerEpoch, options.quiet);
   noteInterrupts();
+  if (!state.history.empty())
+    log.add(state.history);
   while (state.epoch < epochs)
     if (!runEpoch())
       return interrupted();

@@ -35,6 +35,9 @@ struct Options {
 /// understood and Error when a value is out of range.
 Options parseOptions(int argc, char **argv, const Model &model);
 
+/// Throws Error when a hyperparameter of `optimizer` is out of range.
+void requireHyperRanges(const std::map<std::string, double> &hyper, const std::string &optimizer);
+
 } // namespace bppsa::runtime
 
 #endif // BPPSA_RUNTIME_OPTIONS_H

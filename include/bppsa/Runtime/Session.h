@@ -73,9 +73,8 @@ struct Evaluation {
 std::optional<Evaluation> evaluate(Session &session, const Dataset &data, int64_t batchSize,
                                    const std::function<bool()> &stop);
 
-/// Throws Error, naming the first gradient element that is not finite, if there is one. `prefix`
-/// starts the message.
-void requireFiniteGradients(Session &session, const std::string &prefix);
+/// Throws Error, naming the first gradient element that is not finite, if there is one.
+void requireFiniteGradients(Session &session);
 
 } // namespace bppsa::runtime
 

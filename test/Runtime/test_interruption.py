@@ -1,0 +1,222 @@
+"""Checkpoints, resuming, and training that is interrupted or killed."""
+
+import json
+import os
+import signal
+import time
+
+import fake_trainer
+import harness
+import numpy as np
+import pytest
+from fake_trainer import refused, run, samples, save, start
+
+
+@pytest.fixture
+def data(tmp_path):
+    return save(tmp_path / "data.npz", samples(100))
+
+
+def train(data, *options, epochs=4, **kwargs):
+    return run("train", "--data", data, "--epochs", epochs, "--batch", 16, *options, **kwargs)
+
+
+def settled(data, tmp_path):
+    """The model after four epochs without interruption."""
+    saved = tmp_path / "whole.onnx"
+    harness.check_succeeded(train(data, "--seed", 3, "--lr", 0.01, "--save", saved))
+    return saved.read_bytes()
+
+
+def without_seconds(log):
+    entries = [json.loads(line) for line in log.read_text().splitlines()]
+    return [{k: v for k, v in entry.items() if k != "seconds"} for entry in entries]
+
+
+@pytest.mark.parametrize("epochs", [1, 2, 3, 4])
+def test_resuming_gives_the_same_bits(tmp_path, data, epochs):
+    expected = settled(data, tmp_path)
+    checkpoint, saved, log = (tmp_path / name for name in ("c", "s.onnx", "log"))
+    options = ["--seed", 3, "--lr", 0.01, "--checkpoint", checkpoint]
+    # The cosine's length must not matter for what is tested here, so the rate is constant.
+    harness.check_succeeded(train(data, *options, epochs=epochs))
+    harness.check_succeeded(train(data, "--resume", checkpoint, "--save", saved, "--log", log))
+    assert saved.read_bytes() == expected
+    assert [entry["epoch"] for entry in without_seconds(log)] == [1, 2, 3, 4][: max(epochs, 4)]
+
+
+def test_resuming_within_an_epoch(tmp_path, data):
+    """The checkpoint of batch 3 of epoch 2, found as what a killed run leaves."""
+    expected = settled(data, tmp_path)
+    checkpoint, saved, log = (tmp_path / name for name in ("c", "s.onnx", "log"))
+    process = start(
+        "train", "--data", data, "--epochs", 4, "--batch", 16, "--seed", 3, "--lr", 0.01,
+        "--checkpoint", checkpoint, "--checkpoint-every", 1,
+    )  # fmt: skip
+    while not checkpoint.exists() and process.poll() is None:
+        time.sleep(0.0005)
+    process.kill()
+    process.communicate()
+    harness.check_succeeded(train(data, "--resume", checkpoint, "--save", saved, "--log", log))
+    assert saved.read_bytes() == expected
+    whole = tmp_path / "whole.log"
+    harness.check_succeeded(train(data, "--seed", 3, "--lr", 0.01, "--log", whole))
+    assert without_seconds(log) == without_seconds(whole)
+
+
+@pytest.mark.parametrize("number, status", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signals(tmp_path, data, number, status):
+    checkpoint = tmp_path / "c"
+    forever = ["--epochs", 10**9, "--batch", 16]
+    process = start("train", "--data", data, *forever, "--checkpoint", checkpoint)
+    time.sleep(0.3)
+    process.send_signal(number)
+    _, message = process.communicate(timeout=20)
+    assert process.returncode == status
+    assert message.count("\n") == 1 and f"--resume {checkpoint}" in message
+    with np.load(checkpoint) as archive:
+        state = json.loads(archive["checkpoint"].tobytes())["state"]
+    assert state["step"] == state["epoch"] * 7 + state["batch"] > 0
+    harness.check_succeeded(train(data, "--resume", checkpoint, epochs=state["epoch"] + 1))
+
+
+def test_interruption_without_checkpoint(tmp_path, data):
+    process = start("train", "--data", data, "--epochs", 10**9)
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    _, message = process.communicate(timeout=20)
+    assert process.returncode == 130 and "--checkpoint" in message
+    assert os.listdir(tmp_path) == ["data.npz"]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_killed_at_a_random_moment(tmp_path, data, seed):
+    print("seed", seed)
+    checkpoint = tmp_path / "c"
+    forever = ["--epochs", 10**9, "--batch", 16, "--checkpoint-every", 1]
+    process = start("train", "--data", data, *forever, "--checkpoint", checkpoint)
+    while not checkpoint.exists() and process.poll() is None:
+        time.sleep(0.001)
+    time.sleep(float(np.random.default_rng(seed).uniform(0, 0.1)))
+    process.kill()
+    process.communicate()
+    with np.load(checkpoint) as archive:
+        state = json.loads(archive["checkpoint"].tobytes())["state"]
+    harness.check_succeeded(train(data, "--resume", checkpoint, epochs=state["epoch"] + 1))
+
+
+# --- checkpoints that do not fit ------------------------------------------------------------------
+
+
+@pytest.fixture
+def checkpoint(tmp_path, data):
+    path = tmp_path / "c"
+    harness.check_succeeded(train(data, "--checkpoint", path, "--seed", 3, epochs=2))
+    return path
+
+
+def test_settings_come_from_the_checkpoint(tmp_path, data):
+    first, resumed, whole = tmp_path / "c", tmp_path / "r.onnx", tmp_path / "w.onnx"
+    options = ["--seed", 5, "--lr", 0.02, "--clip-norm", 0.1, "--weight-decay", 0.01]
+    harness.check_succeeded(train(data, *options, "--checkpoint", first, epochs=2))
+    harness.check_succeeded(
+        run("train", "--data", data, "--resume", first, "--epochs", 4, "--save", resumed)
+    )
+    harness.check_succeeded(train(data, *options, "--save", whole))
+    assert resumed.read_bytes() == whole.read_bytes()
+
+
+def test_settings_that_contradict(tmp_path, data, checkpoint):
+    refused(train(data, "--resume", checkpoint, "--seed", 4), "--seed 3", "--seed 4")
+    result = run("train", "--data", data, "--resume", checkpoint, "--batch", 8)
+    refused(result, "--batch 16", "--batch 8")
+    refused(train(data, "--resume", checkpoint, "--no-shuffle"), "--no-shuffle")
+
+
+def test_other_data(tmp_path, data, checkpoint):
+    other = save(tmp_path / "other.npz", samples(100, seed=9))
+    refused(train(other, "--resume", checkpoint), "other data")
+    more = save(tmp_path / "more.npz", samples(101))
+    refused(train(more, "--resume", checkpoint), "100 samples", "101")
+
+
+def test_checkpoint_of_another_program(tmp_path, data, checkpoint):
+    arrays = samples(100)
+    arrays["target"] = np.eye(4, dtype=np.float32)[arrays["target"]]
+    other = save(tmp_path / "mse.npz", arrays)
+    result = train(other, "--resume", checkpoint, trainer="bppsa-fake-trainer-mse")
+    refused(result, "another program", '"adam"', '"sgd"')
+
+
+def test_data_is_no_checkpoint(data):
+    refused(train(data, "--resume", data), "not a checkpoint")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_damaged_checkpoints(tmp_path, data, checkpoint, seed):
+    """Whatever happens to the bytes: refused, or of no consequence; never a crash."""
+    print("seed", seed)
+    rng = np.random.default_rng(seed)
+    good, bad, saved = checkpoint.read_bytes(), tmp_path / "bad", tmp_path / "saved.onnx"
+    harness.check_succeeded(train(data, "--resume", checkpoint, "--save", saved))
+    expected = saved.read_bytes()
+    for _ in range(30):
+        content = bytearray(good)
+        for _ in range(rng.integers(1, 4)):
+            content[rng.integers(len(content))] = rng.integers(256)
+        if rng.random() < 0.3:
+            content = content[: rng.integers(len(content))]
+        bad.write_bytes(content)
+        saved.unlink(missing_ok=True)
+        result = train(data, "--resume", bad, "--save", saved)
+        if result.returncode == 0:
+            assert saved.read_bytes() == expected
+        else:
+            refused(result, "bad")
+            assert not saved.exists()
+
+
+def edited(checkpoint, path, edit):
+    """A checkpoint with valid checksums and other contents."""
+    with np.load(checkpoint) as archive:
+        arrays = dict(archive)
+    meta = json.loads(arrays["checkpoint"].tobytes())
+    edit(meta, arrays)
+    arrays["checkpoint"] = np.frombuffer(json.dumps(meta).encode(), np.uint8)
+    np.savez(path.with_suffix(".npz"), **arrays)
+    return path.with_suffix(".npz")
+
+
+def set_state(key, value):
+    return lambda meta, arrays: meta["state"].update({key: value})
+
+
+def set_setting(key, value):
+    return lambda meta, arrays: meta["settings"].update({key: value})
+
+
+def set_array(name, value):
+    return lambda meta, arrays: arrays.update({name: value})
+
+
+EDITS = {
+    "format": lambda meta, arrays: meta.update(format=2),
+    "missing key": lambda meta, arrays: meta["state"].pop("step"),
+    "text": set_state("epoch", "two"),
+    "negative epoch": set_state("epoch", -1),
+    "batch beyond the epoch": set_state("batch", 8),
+    "step that does not fit": set_state("step", 3),
+    "batch size 0": set_setting("batch", 0),
+    "schedule": set_setting("schedule", "x"),
+    "variant": set_setting("variant", "x"),
+    "negative rate": set_setting("hyper", {"lr": -1}),
+    "shape": set_array("parameter/head.bias", np.zeros(3, np.float32)),
+    "dtype": set_array("parameter/head.bias", np.zeros(4)),
+    "nan": set_array("state1/head.bias", np.full(4, np.nan, np.float32)),
+}
+
+
+@pytest.mark.parametrize("case", EDITS)
+def test_contents_that_make_no_sense(tmp_path, data, checkpoint, case):
+    bad = edited(checkpoint, tmp_path / "bad", EDITS[case])
+    refused(train(data, "--resume", bad), "bad.npz")
