@@ -1,9 +1,10 @@
 # Shared by the training examples: where things are, and how one of them runs.  Sourced, not run.
+# The first argument of an example is the folder it writes to.
 
 examples="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 root="$(dirname "$examples")"
 compiler="${BPPSA_COMPILE:-$root/build/bin/bppsa-compile}"
-work="${BPPSA_WORK:-$root/build/examples}"
+work="${1:-$root/build/examples}"
 
 # Any Python with NumPy makes the data; the checkout's own environment comes first.
 python="${BPPSA_PYTHON:-}"
