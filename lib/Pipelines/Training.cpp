@@ -45,23 +45,27 @@ void bppsa::buildLossPipeline(OpPassManager &pm, const TrainingOptions &options)
   pm.addPass(createAddLoss(loss));
 }
 
-/// Adds the pass that makes `@<name>_<variant>` from `@loss`.
-static void addDifferentiation(OpPassManager &pm, StringRef name, StringRef wrt) {
+/// Adds the pass that makes `@<name>` from `@<of>`.
+static void addDifferentiation(OpPassManager &pm, StringRef of, StringRef name, StringRef wrt) {
   DifferentiateOptions differentiate;
-  differentiate.of = "loss";
+  differentiate.of = of.str();
   differentiate.name = name.str();
   differentiate.wrt = wrt.str();
   pm.addPass(createDifferentiate(differentiate));
 }
 
 void bppsa::buildDifferentiationPipeline(OpPassManager &pm, const TrainingOptions &options) {
+  // A step drops elements where the model has dropout; `grad` is the gradient of
+  // what `eval` computes.
+  pm.addPass(createSpecializeDropout());
   for (const Variant &variant : options.getVariants()) {
-    addDifferentiation(pm, "step_" + variant.name, "parameters");
-    addDifferentiation(pm, "grad_" + variant.name, "all");
+    addDifferentiation(pm, "training_loss", "step_" + variant.name, "parameters");
+    addDifferentiation(pm, "loss", "grad_" + variant.name, "all");
   }
   BuildOptimizerOptions optimizer;
   optimizer.optimizer = options.optimizer;
   pm.addPass(createBuildOptimizer(optimizer));
+  pm.addPass(createSymbolDCEPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }

@@ -33,7 +33,7 @@ static std::string describeArgument(DictionaryAttr attributes, const llvm::Strin
     return "output:" + name.str();
   if (StringAttr name = getString(attributes, "bppsa.gradient"))
     return (inputs.contains(name.getValue()) ? "input_grad:" : "grad:") + name.str();
-  for (StringRef word : {"target", "loss", "correct"})
+  for (StringRef word : {"target", "loss", "correct", "seed"})
     if (attributes && attributes.contains(("bppsa." + word).str()))
       return word.str();
   llvm_unreachable("an argument of an exported function has no role");

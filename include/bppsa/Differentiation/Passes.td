@@ -123,4 +123,33 @@ def Differentiate : Pass<"bppsa-differentiate", "::mlir::ModuleOp"> {
   ];
 }
 
+def SpecializeDropout : Pass<"bppsa-specialize-dropout", "::mlir::ModuleOp"> {
+  let summary = "gives dropout its training and its inference behaviour";
+  let description = [{
+    Adds a copy of `function`, named `result`, in which each `bppsa.dropout`
+    drops elements; in every other function dropout becomes the identity. Which
+    elements are dropped is a hash of the argument `bppsa.seed` (added where
+    there is a dropout), of the dropout's `stream` and of the element's
+    position: the backward pass sees the same mask without storing it.
+
+    ```mlir
+    func.func @loss(%x: tensor<?xf32>) -> tensor<f32> {
+      %0 = bppsa.dropout %x ratio 5.0e-01 stream 0 : tensor<?xf32>
+    ```
+    gets the company of
+    ```mlir
+    func.func @training_loss(%x: tensor<?xf32>, %seed: tensor<i64> {bppsa.seed}) -> tensor<f32> {
+      %0 = linalg.generic ... ins(%x : tensor<?xf32>)
+    ```
+  }];
+  let options = [
+    Option<"function", "function", "std::string", /*default=*/"\"loss\"", "function to copy">,
+    Option<"result", "result", "std::string", /*default=*/"\"training_loss\"",
+           "name of the copy">,
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"
+  ];
+}
+
 #endif // BPPSA_DIFFERENTIATION_PASSES

@@ -1,0 +1,150 @@
+//===- SpecializeDropout.cpp - training and inference behaviour -----------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// This pass gives `bppsa.dropout` its two meanings. A copy of the loss function
+// drops elements; in every other function dropout is the identity. Which
+// elements are dropped is a hash of (seed, stream, element index), so that a
+// training step is a pure function of its arguments and the backward pass sees
+// the same mask without storing it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Differentiation/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+namespace bppsa {
+#define GEN_PASS_DEF_SPECIALIZEDROPOUT
+#include "bppsa/Differentiation/Passes.h.inc"
+} // namespace bppsa
+
+using namespace mlir;
+using namespace bppsa;
+
+static Value getI64(OpBuilder &builder, Location loc, uint64_t value) {
+  return arith::ConstantOp::create(builder, loc,
+                                   builder.getI64IntegerAttr(static_cast<int64_t>(value)));
+}
+
+/// The finalizer of SplitMix64 (Steele, Lea, Flood: Fast splittable
+/// pseudorandom number generators, OOPSLA 2014).
+static Value emitMix(OpBuilder &builder, Location loc, Value bits) {
+  auto xorShift = [&](uint64_t shift) {
+    Value shifted = arith::ShRUIOp::create(builder, loc, bits, getI64(builder, loc, shift));
+    bits = arith::XOrIOp::create(builder, loc, bits, shifted);
+  };
+  auto multiply = [&](uint64_t factor) {
+    bits = arith::MulIOp::create(builder, loc, bits, getI64(builder, loc, factor));
+  };
+  xorShift(30);
+  multiply(0xbf58476d1ce4e5b9u);
+  xorShift(27);
+  multiply(0x94d049bb133111ebu);
+  xorShift(31);
+  return bits;
+}
+
+/// The position of the current element in row-major order.
+static Value emitLinearIndex(OpBuilder &builder, Location loc, ValueRange sizes) {
+  Value position = arith::ConstantIndexOp::create(builder, loc, 0);
+  for (auto [i, size] : llvm::enumerate(sizes)) {
+    Value scaled = arith::MulIOp::create(builder, loc, position, size);
+    position =
+        arith::AddIOp::create(builder, loc, scaled, linalg::IndexOp::create(builder, loc, i));
+  }
+  return arith::IndexCastOp::create(builder, loc, builder.getI64Type(), position);
+}
+
+/// Whether the element at `position` stays: 40 random bits against the ratio.
+static Value emitKeep(OpBuilder &builder, Location loc, Value key, Value position, double ratio) {
+  constexpr uint64_t kGolden = 0x9e3779b97f4a7c15u;
+  constexpr unsigned kBits = 40;
+  Value step = arith::MulIOp::create(builder, loc, position, getI64(builder, loc, kGolden));
+  Value bits = emitMix(builder, loc, arith::AddIOp::create(builder, loc, key, step));
+  Value high = arith::ShRUIOp::create(builder, loc, bits, getI64(builder, loc, 64 - kBits));
+  auto threshold = static_cast<uint64_t>(ratio * static_cast<double>(uint64_t(1) << kBits));
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, high,
+                               getI64(builder, loc, threshold));
+}
+
+/// Replaces `op` by `input * mask(seed) / (1 - ratio)`.
+static void dropElements(DropoutOp op, Value seedTensor) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  auto type = cast<RankedTensorType>(op.getType());
+  Value seed = tensor::ExtractOp::create(builder, loc, seedTensor, ValueRange());
+  Value stream = getI64(builder, loc, op.getStream());
+  Value key = emitMix(builder, loc,
+                      arith::XOrIOp::create(builder, loc, seed, emitMix(builder, loc, stream)));
+  SmallVector<Value> sizes;
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    sizes.push_back(tensor::DimOp::create(builder, loc, op.getInput(), i));
+  SmallVector<OpFoldResult> mixedSizes = tensor::getMixedSizes(builder, loc, op.getInput());
+  Value empty = tensor::EmptyOp::create(builder, loc, mixedSizes, type.getElementType());
+
+  AffineMap identity = builder.getMultiDimIdentityMap(type.getRank());
+  SmallVector<utils::IteratorType> iterators(type.getRank(), utils::IteratorType::parallel);
+  double ratio = op.getRatio().convertToDouble();
+  auto generic = linalg::GenericOp::create(
+      builder, loc, TypeRange(type), ValueRange(op.getInput()), ValueRange(empty),
+      ArrayRef<AffineMap>{identity, identity}, iterators,
+      [&](OpBuilder &body, Location bodyLoc, ValueRange arguments) {
+        Value position = emitLinearIndex(body, bodyLoc, sizes);
+        Value keep = emitKeep(body, bodyLoc, key, position, ratio);
+        Type element = type.getElementType();
+        Value scale = arith::ConstantOp::create(body, bodyLoc,
+                                                body.getFloatAttr(element, 1.0 / (1.0 - ratio)));
+        Value zero = arith::ConstantOp::create(body, bodyLoc, body.getFloatAttr(element, 0.0));
+        Value scaled = arith::MulFOp::create(body, bodyLoc, arguments[0], scale);
+        Value kept = arith::SelectOp::create(body, bodyLoc, keep, scaled, zero);
+        linalg::YieldOp::create(body, bodyLoc, kept);
+      });
+  op.replaceAllUsesWith(generic.getResult(0));
+  op.erase();
+}
+
+namespace {
+struct SpecializeDropoutPass : bppsa::impl::SpecializeDropoutBase<SpecializeDropoutPass> {
+  using SpecializeDropoutBase::SpecializeDropoutBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto loss = module.lookupSymbol<func::FuncOp>(function);
+    if (!loss) {
+      module.emitError() << "no function '" << function << "' to specialise; run bppsa-add-loss";
+      return signalPassFailure();
+    }
+    func::FuncOp training = loss.clone();
+    training.setName(result);
+    training.setPrivate();
+    module.push_back(training);
+    specializeForTraining(training);
+    module.walk([](DropoutOp op) {
+      op.replaceAllUsesWith(op.getInput());
+      op.erase();
+    });
+  }
+
+  /// Adds the argument `bppsa.seed` where something is dropped.
+  void specializeForTraining(func::FuncOp training) {
+    SmallVector<DropoutOp> dropouts;
+    training.walk([&](DropoutOp op) { dropouts.push_back(op); });
+    if (dropouts.empty())
+      return;
+    Builder builder(training.getContext());
+    auto seedType = RankedTensorType::get({}, builder.getI64Type());
+    NamedAttribute role = builder.getNamedAttr("bppsa.seed", builder.getUnitAttr());
+    unsigned index = training.getNumArguments();
+    if (failed(training.insertArgument(index, seedType, builder.getDictionaryAttr(role),
+                                       training.getLoc())))
+      return signalPassFailure();
+    for (DropoutOp op : dropouts)
+      dropElements(op, training.getArgument(index));
+  }
+};
+} // namespace
