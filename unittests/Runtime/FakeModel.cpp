@@ -215,14 +215,12 @@ static void sumsq(void **args) {
 //===----------------------------------------------------------------------===//
 
 #ifdef BPPSA_FAKE_MSE
-#define LOSS                                                                                       \
-  R"("loss": "mse", "optimizer": "sgd", "optimizer_states": 0,
-  "target_array": {"dtype": "f32", "shape": ["B", 4], "batch_axis": 0},)"
+#define LOSS R"("loss": "mse", "optimizer": "sgd", "optimizer_states": 0,)"
+#define TARGET R"("dtype": "f32", "shape": ["B", 4], "batch_axis": 0)"
 #define EVAL R"("loss"])"
 #else
-#define LOSS                                                                                       \
-  R"("loss": "cross-entropy", "optimizer": "adam", "optimizer_states": 2,
-  "target_array": {"dtype": "i64", "shape": ["B"], "batch_axis": 0, "classes": 4},)"
+#define LOSS R"("loss": "cross-entropy", "optimizer": "adam", "optimizer_states": 2,)"
+#define TARGET R"("dtype": "i64", "shape": ["B"], "batch_axis": 0, "classes": 4)"
 #define EVAL R"("loss", "correct"])"
 #endif
 #define FORWARD R"("input:x", "param:scale", "param:head.weight", "param:head.bias", )"
@@ -230,7 +228,8 @@ static void sumsq(void **args) {
 
 extern "C" {
 extern const char bppsa_model_json[] = R"({"format": 1, "version": "0.1.0", "source": "fake.onnx",
-  "target": "cpu", "loss_on": "logits", )" LOSS R"("symbols": ["T", "B"],
+  "target": "cpu", "loss_on": "logits", )" LOSS R"("target_array": {)" TARGET
+                                       R"(}, "symbols": ["T", "B"],
   "inputs": [{"name": "x", "dtype": "f32", "shape": ["T", "B", 3], "batch_axis": 1, "time_axis": 0,
               "gradient": true}],
   "outputs": [{"name": "logits", "dtype": "f32", "shape": ["B", 4], "batch_axis": 0,

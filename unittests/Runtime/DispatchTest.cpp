@@ -1,0 +1,48 @@
+//===- DispatchTest.cpp - choice between compiled variants ----------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/Dispatch.h"
+#include "bppsa/Runtime/Error.h"
+#include "gtest/gtest.h"
+
+using namespace bppsa::runtime;
+
+TEST(CostModelTest, FollowsALine) {
+  CostModel cost;
+  cost.addPoint(10, 2);
+  EXPECT_DOUBLE_EQ(cost.predict(100), 20);
+  cost.addPoint(20, 3);
+  EXPECT_DOUBLE_EQ(cost.predict(20), 3);
+  EXPECT_DOUBLE_EQ(cost.predict(100), 11);
+}
+
+TEST(CostModelTest, NeverPredictsThatMoreStepsTakeLess) {
+  CostModel cost;
+  cost.addPoint(10, 5);
+  cost.addPoint(20, 4);
+  EXPECT_DOUBLE_EQ(cost.predict(1000), 4);
+}
+
+static std::vector<std::string> matching(const char *backward, const char *scan) {
+  Model model;
+  model.variants = {{"sequential", "sequential", ""},
+                    {"scan.a", "scan", "chunked:32"},
+                    {"scan.b", "scan", "blelloch"}};
+  std::vector<std::string> names;
+  for (const VariantInfo *variant : matchingVariants(model, {backward, scan}))
+    names.push_back(variant->name);
+  return names;
+}
+
+TEST(DispatchTest, FlagsNarrowTheChoice) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(matching("auto", "auto"), (Names{"sequential", "scan.a", "scan.b"}));
+  EXPECT_EQ(matching("sequential", "auto"), (Names{"sequential"}));
+  EXPECT_EQ(matching("scan", "auto"), (Names{"scan.a", "scan.b"}));
+  EXPECT_EQ(matching("scan", "blelloch"), (Names{"scan.b"}));
+  EXPECT_EQ(matching("auto", "blelloch"), (Names{"scan.b"}));
+  EXPECT_THROW(matching("scan", "hybrid:3"), Error);
+}
