@@ -231,11 +231,11 @@ static LogicalResult buildTableCotangent(linalg::LinalgOp op, Value table, Value
     return scf::ValueVector{sum};
   };
   Value zeros = createZerosLike(builder, loc, table);
-  tableCotangent = scf::buildLoopNest(builder, loc, lower, upper, step, zeros, body).results[0];
-  if (failed(status))
-    return failure();
-  eraseDeadOps(*builder.getInsertionBlock());
-  return success();
+  scf::LoopNest nest = scf::buildLoopNest(builder, loc, lower, upper, step, zeros, body);
+  tableCotangent = nest.results.front();
+  if (!nest.loops.empty())
+    eraseDeadOps(*nest.loops.back().getBody());
+  return status;
 }
 
 //===----------------------------------------------------------------------===//
