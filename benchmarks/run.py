@@ -105,6 +105,20 @@ def _parser():
     return parser
 
 
+PATH_OPTIONS = ("--compiler", "--pytorch-python", "--jax-python", "--work", "--out", "--markdown")
+
+
+def _command(arguments):
+    """The command line without the options that only say where things are on this machine."""
+    kept, words = [], iter(arguments)
+    for word in words:
+        if word in PATH_OPTIONS:
+            next(words, None)
+        elif word.split("=")[0] not in PATH_OPTIONS:
+            kept.append(word)
+    return shlex.join(["benchmarks/run.py", *kept])
+
+
 def _machine():
     info = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
     model = next(
@@ -303,7 +317,7 @@ def main():
     results = {
         "machine": _machine(),
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
-        "command": shlex.join(["benchmarks/run.py", *sys.argv[1:]]),
+        "command": _command(sys.argv[1:]),
         "rounds": options.rounds,
         "versions": {},
         "skipped": {},

@@ -52,6 +52,7 @@ def test_smoke_of_each_peer(tmp_path, peer):
     )
     if peer in results["skipped"]:
         pytest.skip(results["skipped"][peer])
+    assert str(tmp_path) not in results["command"] and "--hidden 20" in results["command"]
     (entry,) = results["runs"]
     assert entry["shape"] == vars(Shape("gru", 20, 12, 1, 5)) and entry["threads"] == 1
     _check_times(entry["peers"][peer])
