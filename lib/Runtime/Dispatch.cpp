@@ -112,36 +112,43 @@ const VariantInfo &bppsa::runtime::chooseVariant(Session &session, const Variant
     return *candidates.front();
   std::optional<size_t> symbol = timeSymbol(model);
   int64_t steps = symbol ? batch.symbols[*symbol].value_or(1) : fixedSteps(model);
+  // A model that fixes its length can only be timed at full length, three calls for each variant.
+  if (!symbol && 3 * candidates.size() > measuringShare * calls)
+    return *candidates.front();
   std::vector<CostModel> costs(candidates.size());
-  double spent = 0;
+  double spent = 0, lastSpent = 0;
+  int64_t last = 0;
   for (int64_t length : measuringLengths(steps, symbol.has_value())) {
-    if (costs.back().points() > 0) {
-      double next = 0, run = std::numeric_limits<double>::infinity();
-      for (const CostModel &cost : costs) {
-        next += 3 * cost.predict(length);
+    if (last > 0) {
+      double run = std::numeric_limits<double>::infinity();
+      for (const CostModel &cost : costs)
         run = std::min(run, cost.predict(steps) * static_cast<double>(calls));
-      }
+      double next = lastSpent * static_cast<double>(length) / static_cast<double>(last);
       if (spent + next > measuringShare * run)
         break;
     }
+    double start = now();
     Dataset data = Dataset::synthetic(model, batch.samples, length, batch.symbols);
     Batch sample = data.whole();
     std::vector<Buffer> buffers;
     ViewTable extra = inputGradients(model, sample, buffers);
-    double start = now();
     for (size_t i = 0; i < candidates.size(); ++i) {
       Call call = session.prepare(function + "." + candidates[i]->name, &sample, extra);
       costs[i].addPoint(length, timeCalls(call));
     }
-    spent += now() - start;
+    last = length;
+    lastSpent = now() - start;
+    spent += lastSpent;
   }
   // With one point only there is no telling how the variants grow; the first one is the sequential
   // one, which does the least work.
   if (costs.front().points() < 2 && symbol && steps > 1)
     return *candidates.front();
+  // A variant has to be faster by more than noise, so that equal runs choose alike.
+  constexpr double clearly = 0.95;
   size_t best = 0;
   for (size_t i = 1; i < candidates.size(); ++i)
-    if (costs[i].predict(steps) < costs[best].predict(steps))
+    if (costs[i].predict(steps) < clearly * costs[best].predict(steps))
       best = i;
   return *candidates[best];
 }

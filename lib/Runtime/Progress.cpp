@@ -45,13 +45,22 @@ static int terminalWidth() {
   return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
+/// "5321 samples/s"
+static std::string throughput(int64_t samples, double seconds) {
+  char buffer[64];
+  double rate = static_cast<double>(samples) / std::max(seconds, 1e-9);
+  snprintf(buffer, sizeof buffer, "%.*f samples/s", rate < 10 ? 2 : 0, rate);
+  return buffer;
+}
+
 /// "  loss 0.1234  5321 samples/s  ETA 0:12"
 std::string Progress::status(const TrainState &state, double loss) const {
   double elapsed = std::max(now() - start, 1e-9);
   int64_t left = (epochs - state.epoch) * batchesPerEpoch - state.batch;
   char buffer[128];
-  snprintf(buffer, sizeof buffer, "  loss %.5g  %.4g samples/s  ETA ", loss, samplesDone / elapsed);
-  return buffer + duration(elapsed / std::max<int64_t>(batchesDone, 1) * left);
+  snprintf(buffer, sizeof buffer, "  loss %#.5g  ", loss);
+  return buffer + throughput(samplesDone, elapsed) + "  ETA " +
+         duration(elapsed / std::max<int64_t>(batchesDone, 1) * left);
 }
 
 void Progress::clearBar() {
@@ -89,14 +98,13 @@ void Progress::epochDone(const EpochRecord &record) {
   double time = now();
   if (!quiet) {
     clearBar();
-    printf("epoch %lld/%lld  loss %.5g", static_cast<long long>(record.epoch),
+    printf("epoch %lld/%lld  loss %#.5g", static_cast<long long>(record.epoch),
            static_cast<long long>(epochs), record.loss);
     if (record.valLoss)
-      printf("  val_loss %.5g", *record.valLoss);
+      printf("  val_loss %#.5g", *record.valLoss);
     if (record.valAccuracy)
       printf("  val_accuracy %.4f", *record.valAccuracy);
-    printf("  %.4g samples/s  %.2f s\n", epochSamples / std::max(time - epochStart, 1e-9),
-           record.seconds);
+    printf("  %s  %.2f s\n", throughput(epochSamples, time - epochStart).c_str(), record.seconds);
     fflush(stdout);
   }
   epochSamples = 0;

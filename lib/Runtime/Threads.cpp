@@ -85,6 +85,9 @@ private:
 
 using Microtask = void (*)(int32_t *, int32_t *, ...);
 
+/// Compilers pass one structure, or a few pointers.
+constexpr int maxArguments = 8;
+
 /// A parallel region: what to run and with how many threads.
 struct Region {
   Microtask task = nullptr;
@@ -253,14 +256,14 @@ int32_t __kmpc_global_thread_num(void *) { return place.number; }
 void __kmpc_push_num_threads(void *, int32_t, int32_t count) { requestedSize = count; }
 
 void __kmpc_fork_call(void *, int32_t argumentCount, Microtask task, ...) {
-  std::vector<void *> arguments(argumentCount);
+  void *arguments[maxArguments] = {};
   va_list list;
   va_start(list, task);
-  for (void *&argument : arguments)
-    argument = va_arg(list, void *);
+  for (int i = 0; i < argumentCount && i < maxArguments; ++i)
+    arguments[i] = va_arg(list, void *);
   va_end(list);
 
-  Region region{task, argumentCount, arguments.data(), threads()};
+  Region region{task, argumentCount, arguments, threads()};
   if (requestedSize > 0 && requestedSize < region.size)
     region.size = requestedSize;
   requestedSize = 0;

@@ -68,6 +68,10 @@ Trainer::Trainer(const Program &program, const Options &options)
     : program(program), model(program.model), options(options),
       data(options.data, program.model, TargetUse::Needed), session(program, true),
       log(options.log), epochs(options.epochs.value_or(1)) {
+  auto trained = [](const ParameterInfo &info) { return info.trained; };
+  if (std::none_of(model.parameters.begin(), model.parameters.end(), trained))
+    fail("there is nothing to train: every initializer of ", quote(model.source),
+         " is frozen; compile the model with another --freeze");
   if (!options.val.empty())
     validation.emplace(options.val, model, TargetUse::Needed);
   settings.hyper = model.hyper;
@@ -90,8 +94,13 @@ void Trainer::checkOutputs() {
     for (const std::string &input : {options.data, options.val})
       requireDistinct(*path, input, flag);
   }
-  if (!options.resume.empty() && !options.save.empty())
-    requireDistinct(options.save, options.resume, "--save");
+  for (auto [path, flag] : {std::pair(&options.save, "--save"), std::pair(&options.log, "--log")}) {
+    if (path->empty())
+      continue;
+    requireDistinct(*path, options.resume, flag);
+    if (*path == options.checkpoint || (path == &options.log && *path == options.save))
+      fail(flag, ": ", quote(*path), " is also the file of another option; choose another name");
+  }
 }
 
 void Trainer::resume() {

@@ -241,6 +241,13 @@ def test_unwritable_outputs(tmp_path, data, command, option, place):
     assert os.listdir(tmp_path) == ["data.npz"] and data.read_bytes() == before
 
 
+def test_outputs_that_are_the_same_file(tmp_path, data):
+    same = tmp_path / "same"
+    for first, second in (("--save", "--checkpoint"), ("--save", "--log")):
+        refused(run("train", "--data", data, first, same, second, same), "another option")
+    assert os.listdir(tmp_path) == ["data.npz"]
+
+
 def limit_file_size():
     resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))
 
