@@ -60,11 +60,13 @@ public:
   void emit(mlir::OpBuilder &builder, mlir::Value block, mlir::Value first, mlir::Value last,
             const Rows &state);
 
+  /// Walks one position.
+  void emitStep(mlir::OpBuilder &builder, mlir::Value block, mlir::Value position,
+                const Rows &state);
+
 private:
   CotangentWalk(const CotangentLoop &loop, std::unique_ptr<mlir::Region> region,
                 LaneEmitter emitter, WalkOptions walk);
-  void emitStep(mlir::OpBuilder &builder, mlir::Value block, mlir::Value position,
-                const Rows &state);
 
   CotangentLoop loop;
   /// Holds the link as this walk evaluates it.
@@ -89,6 +91,14 @@ Rows allocateRows(mlir::OpBuilder &builder, mlir::Location loc, int64_t rows,
                   mlir::VectorType rowType);
 /// Lowers a chain to one walk for each batch block.
 mlir::LogicalResult lowerSequentially(const CotangentLoop &loop, const LaneOptions &options);
+/// Lowers a scan of chunks of `chunkSteps` steps; 0 leaves the length to the
+/// run time.
+mlir::LogicalResult lowerChunked(const CotangentLoop &loop, int64_t chunkSteps,
+                                 const LaneOptions &options);
+/// Lowers a hybrid scan of at most `mostLevels` levels, a Blelloch scan where
+/// that is negative.
+mlir::LogicalResult lowerTree(const CotangentLoop &loop, int64_t mostLevels,
+                              const LaneOptions &options);
 
 } // namespace bppsa
 

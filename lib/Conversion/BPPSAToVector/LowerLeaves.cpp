@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BPPSAToVector.h"
+#include "AffineMaps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -82,12 +82,6 @@ static void emitOuterProducts(OpBuilder &builder, Location loc, OuterSumOp op, V
                                           loop.getResult(i * cols + j));
       sum.store(builder, loc, total, col0);
     }
-}
-
-static void emitZeroRows(OpBuilder &builder, Location loc, const Rows &rows, int64_t count) {
-  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(rows.getRowType()));
-  emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, count), 1,
-          [&](OpBuilder &nested, Value row) { rows.store(nested, loc, zero, row); });
 }
 
 /// Stores the sum over the lanes of each of `count` rows.

@@ -1,0 +1,207 @@
+//===- AffineMaps.cpp - maps g -> A g + s of cotangents -------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AffineMaps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+/// Bytes of columns that are walked side by side: they and the activations of a
+/// step stay in the first-level cache.
+static constexpr int64_t kColumnGroupBytes = 16384;
+
+/// Rows of A that a composition works on at a time.
+static constexpr int64_t kComposeRows = 4;
+
+Rows AffineMapRows::getColumn(Value column) const {
+  SmallVector<Value> indices(prefix.begin(), prefix.end());
+  indices.push_back(column);
+  return {memref, indices};
+}
+
+Rows AffineMapRows::getOffset(OpBuilder &builder, Location loc) const {
+  return getColumn(getIndex(builder, loc, size));
+}
+
+int64_t bppsa::getNumColumns(const CotangentLoop &loop) {
+  return loop.getTotalSize() + (loop.injected.empty() ? 0 : 1);
+}
+
+//===----------------------------------------------------------------------===//
+// Maps of runs of links
+//===----------------------------------------------------------------------===//
+
+FailureOr<AffineMapBuilder> AffineMapBuilder::create(const CotangentLoop &loop,
+                                                     const LaneOptions &options) {
+  FailureOr<CotangentWalk> linear =
+      CotangentWalk::create(loop, options, {/*inject=*/false, /*emit=*/false});
+  if (failed(linear))
+    return failure();
+  std::optional<CotangentWalk> injected;
+  if (!loop.injected.empty()) {
+    FailureOr<CotangentWalk> walk =
+        CotangentWalk::create(loop, options, {/*inject=*/true, /*emit=*/false});
+    if (failed(walk))
+      return failure();
+    injected = std::move(*walk);
+  }
+  return AffineMapBuilder(loop, std::move(*linear), std::move(injected));
+}
+
+AffineMapBuilder::AffineMapBuilder(const CotangentLoop &loop, CotangentWalk linear,
+                                   std::optional<CotangentWalk> injected)
+    : loop(loop), linear(std::move(linear)), injected(std::move(injected)) {}
+
+void AffineMapBuilder::allocateScratch(OpBuilder &builder) {
+  linear.allocateScratch(builder);
+  if (injected)
+    injected->allocateScratch(builder);
+}
+
+void bppsa::emitZeroRows(OpBuilder &builder, Location loc, const Rows &rows, int64_t count) {
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(rows.getRowType()));
+  emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, count), 1,
+          [&](OpBuilder &nested, Value row) { rows.store(nested, loc, zero, row); });
+}
+
+void AffineMapBuilder::emit(OpBuilder &builder, Value block, Value first, Value last,
+                            const AffineMapRows &map) {
+  Location loc = loop.op->getLoc();
+  Value zero = getIndex(builder, loc, 0), size = getIndex(builder, loc, map.size);
+  VectorType rowType = map.getColumn(zero).getRowType();
+  Type element = rowType.getElementType();
+  emitFor(builder, loc, zero, size, 1, [&](OpBuilder &nested, Value column) {
+    Rows rows = map.getColumn(column);
+    emitZeroRows(nested, loc, rows, map.size);
+    Value one = arith::ConstantOp::create(nested, loc, nested.getFloatAttr(element, 1.0));
+    rows.store(nested, loc, vector::BroadcastOp::create(nested, loc, rowType, one), column);
+  });
+  int64_t rowBytes = rowType.getDimSize(0) * element.getIntOrFloatBitWidth() / 8;
+  int64_t group = std::clamp<int64_t>(kColumnGroupBytes / (rowBytes * map.size), 1, map.size);
+  emitFor(builder, loc, zero, size, group, [&](OpBuilder &inGroup, Value firstColumn) {
+    Value lastColumn =
+        arith::MinUIOp::create(inGroup, loc, addIndex(inGroup, loc, firstColumn, group), size);
+    emitFor(inGroup, loc, first, last, 1, [&](OpBuilder &inStep, Value position) {
+      emitFor(inStep, loc, firstColumn, lastColumn, 1, [&](OpBuilder &nested, Value column) {
+        linear.emitStep(nested, block, position, map.getColumn(column));
+      });
+    });
+  });
+  if (!injected)
+    return;
+  Rows offset = map.getOffset(builder, loc);
+  emitZeroRows(builder, loc, offset, map.size);
+  injected->emit(builder, block, first, last, offset);
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// Calls `emit(first, count)` for blocks of at most `block` of `[0, size)`.
+static void emitBlocks(OpBuilder &builder, Location loc, int64_t size, int64_t block,
+                       function_ref<void(OpBuilder &, Value, int64_t)> emit) {
+  int64_t whole = size / block * block;
+  if (whole > 0)
+    emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, whole), block,
+            [&](OpBuilder &nested, Value first) { emit(nested, first, block); });
+  if (whole < size)
+    emit(builder, getIndex(builder, loc, whole), size - whole);
+}
+
+void bppsa::emitApply(OpBuilder &builder, Location loc, const AffineMapRows &map, const Rows &from,
+                      const Rows &to, const LaneOptions &options) {
+  int64_t most = std::min<int64_t>(8, options.getNumAccumulators());
+  emitBlocks(builder, loc, map.size, most, [&](OpBuilder &inBlock, Value row0, int64_t count) {
+    SmallVector<Value> sums;
+    for (int64_t i = 0; i < count; ++i) {
+      Rows offset = map.hasOffset ? map.getOffset(inBlock, loc) : Rows();
+      sums.push_back(map.hasOffset ? offset.dropFront(i).load(inBlock, loc, row0)
+                                   : arith::ConstantOp::create(
+                                         inBlock, loc, inBlock.getZeroAttr(from.getRowType())));
+    }
+    auto loop = scf::ForOp::create(
+        inBlock, loc, getIndex(inBlock, loc, 0), getIndex(inBlock, loc, map.size),
+        getIndex(inBlock, loc, 1), sums,
+        [&](OpBuilder &nested, Location, Value column, ValueRange carried) {
+          Value factor = from.load(nested, loc, column);
+          Rows entries = map.getColumn(column);
+          SmallVector<Value> next;
+          for (int64_t i = 0; i < count; ++i)
+            next.push_back(vector::FMAOp::create(
+                nested, loc, entries.dropFront(i).load(nested, loc, row0), factor, carried[i]));
+          scf::YieldOp::create(nested, loc, next);
+        });
+    for (int64_t i = 0; i < count; ++i)
+      to.dropFront(i).store(inBlock, loc, loop.getResult(i), row0);
+  });
+}
+
+int64_t bppsa::getComposeScratchRows(int64_t size) { return kComposeRows * size; }
+
+/// `second[row0 + i, column0 + j] = kept[i] . first[:, column0 + j]`, with the
+/// old rows of `second` in `kept`. The offset is a column whose old value is
+/// added.
+static void emitComposeBlock(OpBuilder &builder, Location loc, const AffineMapRows &first,
+                             const AffineMapRows &second, const Rows &kept, Value row0,
+                             int64_t numRows, Value column0, int64_t numColumns, bool isOffset) {
+  VectorType type = kept.getRowType();
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+  auto getEntry = [&](OpBuilder &at, const AffineMapRows &map, int64_t j) {
+    return map.getColumn(addIndex(at, loc, column0, j));
+  };
+  SmallVector<Value> sums;
+  for (int64_t i = 0; i < numRows; ++i)
+    for (int64_t j = 0; j < numColumns; ++j)
+      sums.push_back(isOffset ? getEntry(builder, second, j).dropFront(i).load(builder, loc, row0)
+                              : zero);
+  auto loop =
+      scf::ForOp::create(builder, loc, getIndex(builder, loc, 0),
+                         getIndex(builder, loc, first.size), getIndex(builder, loc, 1), sums,
+                         [&](OpBuilder &nested, Location, Value k, ValueRange carried) {
+                           SmallVector<Value> factors, next;
+                           for (int64_t j = 0; j < numColumns; ++j)
+                             factors.push_back(getEntry(nested, first, j).load(nested, loc, k));
+                           for (int64_t i = 0; i < numRows; ++i) {
+                             Value left = kept.dropFront(i * first.size).load(nested, loc, k);
+                             for (int64_t j = 0; j < numColumns; ++j)
+                               next.push_back(vector::FMAOp::create(nested, loc, left, factors[j],
+                                                                    carried[i * numColumns + j]));
+                           }
+                           scf::YieldOp::create(nested, loc, next);
+                         });
+  for (int64_t i = 0; i < numRows; ++i)
+    for (int64_t j = 0; j < numColumns; ++j)
+      getEntry(builder, second, j)
+          .dropFront(i)
+          .store(builder, loc, loop.getResult(i * numColumns + j), row0);
+}
+
+void bppsa::emitCompose(OpBuilder &builder, Location loc, const AffineMapRows &first,
+                        const AffineMapRows &second, const Rows &scratch,
+                        const LaneOptions &options) {
+  int64_t rows = std::min<int64_t>(kComposeRows, options.getNumAccumulators());
+  int64_t columns = std::max<int64_t>(1, options.getNumAccumulators() / rows);
+  emitBlocks(builder, loc, first.size, rows, [&](OpBuilder &inRows, Value row0, int64_t numRows) {
+    // A row of the product needs that row of the second factor only.
+    emitFor(inRows, loc, getIndex(inRows, loc, 0), getIndex(inRows, loc, first.size), 1,
+            [&](OpBuilder &nested, Value k) {
+              for (int64_t i = 0; i < numRows; ++i)
+                scratch.dropFront(i * first.size)
+                    .store(nested, loc, second.getColumn(k).dropFront(i).load(nested, loc, row0),
+                           k);
+            });
+    emitBlocks(inRows, loc, first.size, columns,
+               [&](OpBuilder &nested, Value column0, int64_t numColumns) {
+                 emitComposeBlock(nested, loc, first, second, scratch, row0, numRows, column0,
+                                  numColumns, /*isOffset=*/false);
+               });
+    if (first.hasOffset)
+      emitComposeBlock(inRows, loc, first, second, scratch, row0, numRows,
+                       getIndex(inRows, loc, first.size), 1, /*isOffset=*/true);
+  });
+}

@@ -1,0 +1,74 @@
+//===- AffineMaps.h - maps g -> A g + s of cotangents -----------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// Any run of links maps a cotangent g to A g + s, where s is what the injected
+// cotangents of the run contribute. A scan stores such maps for runs of links.
+// Every sample has a map of its own, so an entry of A is a vector of lanes, and
+// A is made column by column by walking the links from a unit vector: Jacobians
+// of single steps are not formed unless a run has one step.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOVECTOR_AFFINEMAPS_H
+#define BPPSA_LIB_CONVERSION_BPPSATOVECTOR_AFFINEMAPS_H
+
+#include "CotangentWalk.h"
+
+namespace bppsa {
+
+/// Maps in memory: `memref[prefix..., column, row, lane]`, with the columns of A
+/// and then, where cotangents are injected, s.
+struct AffineMapRows {
+  mlir::Value memref;
+  llvm::SmallVector<mlir::Value, 2> prefix;
+  int64_t size;
+  bool hasOffset;
+
+  Rows getColumn(mlir::Value column) const;
+  Rows getOffset(mlir::OpBuilder &builder, mlir::Location loc) const;
+};
+
+/// Number of columns stored for a map of `loop`.
+int64_t getNumColumns(const CotangentLoop &loop);
+
+/// Makes maps by walking the links.
+class AffineMapBuilder {
+public:
+  static llvm::FailureOr<AffineMapBuilder> create(const CotangentLoop &loop,
+                                                  const LaneOptions &options);
+
+  void allocateScratch(mlir::OpBuilder &builder);
+
+  /// Writes the map of positions [first, last) of batch block `block` to `map`.
+  void emit(mlir::OpBuilder &builder, mlir::Value block, mlir::Value first, mlir::Value last,
+            const AffineMapRows &map);
+
+private:
+  AffineMapBuilder(const CotangentLoop &loop, CotangentWalk linear,
+                   std::optional<CotangentWalk> injected);
+
+  CotangentLoop loop;
+  CotangentWalk linear;
+  /// Walks with the injected cotangents; absent where there are none.
+  std::optional<CotangentWalk> injected;
+};
+
+/// Sets `count` rows to zero.
+void emitZeroRows(mlir::OpBuilder &builder, mlir::Location loc, const Rows &rows, int64_t count);
+
+/// `to = A from + s`; `to` must not overlap `from`.
+void emitApply(mlir::OpBuilder &builder, mlir::Location loc, const AffineMapRows &map,
+               const Rows &from, const Rows &to, const LaneOptions &options);
+
+/// `second = second after first`, in place. `scratch` has room for
+/// `getComposeScratchRows` rows.
+void emitCompose(mlir::OpBuilder &builder, mlir::Location loc, const AffineMapRows &first,
+                 const AffineMapRows &second, const Rows &scratch, const LaneOptions &options);
+int64_t getComposeScratchRows(int64_t size);
+
+} // namespace bppsa
+
+#endif // BPPSA_LIB_CONVERSION_BPPSATOVECTOR_AFFINEMAPS_H
