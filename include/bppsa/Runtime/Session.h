@@ -53,7 +53,7 @@ public:
   int64_t seed = 0;
   /// Read by the optimizer: learning rate, weight decay, step (from 1), gradient scale, then
   /// beta1, beta2, eps, 0.
-  float hyper[8] = {};
+  alignas(64) float hyper[8] = {};
 
 private:
   double squares = 0;
