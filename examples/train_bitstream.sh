@@ -9,5 +9,5 @@ make_data "$work/bitstream-test.npz" bitstream --samples 2000 --length 200 --see
 show "$compiler" "$examples/bitstream_rnn.onnx" --loss=cross-entropy -o "$work/bitstream"
 show "$work/bitstream" eval --data "$work/bitstream-test.npz"
 show "$work/bitstream" train --data "$work/bitstream-train.npz" --val "$work/bitstream-test.npz" \
-  --epochs 20 --batch 16 --lr 1e-3 --clip-norm 1 --seed 1 --save "$work/bitstream.onnx"
+  --epochs 30 --batch 16 --lr 2e-3 --lr-schedule cosine --clip-norm 1 --seed 1 --save "$work/bitstream.onnx"
 check_saved "$work/bitstream.onnx" "$work/bitstream-test.npz"

@@ -9,5 +9,5 @@ make_data "$work/irmas-test.npz" irmas --size l --samples 330 --seconds 1 --seed
 show "$compiler" "$examples/irmas_gru.onnx" --loss=cross-entropy -o "$work/irmas"
 show "$work/irmas" eval --data "$work/irmas-test.npz"
 show "$work/irmas" train --data "$work/irmas-train.npz" --val "$work/irmas-test.npz" \
-  --epochs 12 --batch 16 --lr 1e-2 --clip-norm 1 --seed 1 --save "$work/irmas.onnx"
+  --epochs 12 --batch 16 --lr 1e-2 --lr-schedule cosine --clip-norm 1 --seed 1 --save "$work/irmas.onnx"
 check_saved "$work/irmas.onnx" "$work/irmas-test.npz"
