@@ -152,4 +152,29 @@ def SpecializeDropout : Pass<"bppsa-specialize-dropout", "::mlir::ModuleOp"> {
   ];
 }
 
+def SliceEarly : Pass<"bppsa-slice-early", "::mlir::func::FuncOp"> {
+  let summary = "computes only the slices that are used";
+  let description = [{
+    Moves each `tensor.extract_slice` before the transpositions, reshapes and
+    elementwise ops whose result it cuts, where nothing else uses that result. A
+    loss that looks at one time step then cuts the trajectory of a recurrence
+    itself, so that its cotangent enters the chain as a seed and not as a
+    sequence of zeros.
+
+    ```mlir
+    %0 = linalg.transpose ins(%x : tensor<?x?x8xf32>) ... permutation = [1, 0, 2]
+    %1 = tensor.extract_slice %0[0, 7, 0] [%b, 1, 8] [1, 1, 1]
+    ```
+    becomes
+    ```mlir
+    %0 = tensor.extract_slice %x[7, 0, 0] [1, %b, 8] [1, 1, 1]
+    %1 = linalg.transpose ins(%0 : tensor<1x?x8xf32>) ... permutation = [1, 0, 2]
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+}
+
 #endif // BPPSA_DIFFERENTIATION_PASSES
