@@ -43,6 +43,8 @@ void bppsa::buildLossPipeline(OpPassManager &pm, const TrainingOptions &options)
   loss.loss = options.loss;
   loss.output = options.lossOn;
   pm.addPass(createAddLoss(loss));
+  pm.addPass(createCanonicalizerPass());
+  pm.addNestedPass<func::FuncOp>(createSliceEarly());
 }
 
 /// Adds the pass that makes `@<name>` from `@<of>`.
