@@ -12,6 +12,7 @@
 #include "bppsa/Differentiation/Differentiation.h"
 #include "bppsa/Differentiation/Passes.h"
 #include "bppsa/Pipelines/CPULowering.h"
+#include "bppsa/Pipelines/Training.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
@@ -32,4 +33,5 @@ void bppsa::registerAllPasses() {
   registerBPPSATransformsPasses();
   registerBPPSADifferentiationPasses();
   registerCPULoweringPipeline();
+  registerTrainingPipelines();
 }

@@ -101,6 +101,7 @@ struct DifferentiatePass : bppsa::impl::DifferentiateBase<DifferentiatePass> {
     }
     func::FuncOp step = source.clone();
     step.setName(name);
+    step.setPublic();
     module.push_back(step);
     if (failed(buildBackward(step, wrt == "all")))
       signalPassFailure();

@@ -204,7 +204,8 @@ int main(int argc, char **argv) {
   DialectRegistry registry;
   bppsa::registerAllDialects(registry);
   MLIRContext context(registry);
-  context.loadDialect<BPPSADialect>();
+  // Instruction sets are compiled in parallel, which must not load dialects.
+  context.loadAllAvailableDialects();
   if (int status = checkWords(context))
     return status;
   if (inputFile.empty() || outputFile.empty())
