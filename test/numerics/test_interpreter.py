@@ -20,7 +20,7 @@ ROLES = re.compile(r"bppsa\.(input|parameter|gradient|target|loss|correct)\b(?: 
 def signature(text, function):
     """The roles of the arguments and results of a function, in order: [(kind, name)]."""
     (line,) = re.findall(rf"^ *func\.func @{function}\((.*)\{{$", text, re.M)
-    arguments, _, results = line.partition(") -> ")
+    arguments, _, results = line.partition("}) -> (tensor")
     return ROLES.findall(arguments), ROLES.findall(results)
 
 
