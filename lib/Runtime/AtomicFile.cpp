@@ -42,7 +42,10 @@ static void refuseSpecialFile(const std::string &path, const char *prefix) {
 /// Opens an unfinished file; `temporary` stays empty where the file system can keep it nameless.
 static int openUnfinished(const std::string &directory, const std::string &path,
                           std::string &temporary) {
-  int descriptor = open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+  // Its name is given to it through /proc later.
+  int descriptor = access("/proc/self/fd", X_OK) == 0
+                       ? open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666)
+                       : -1;
   if (descriptor >= 0)
     return descriptor;
   std::string name = temporaryName(path);

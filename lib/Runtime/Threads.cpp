@@ -4,13 +4,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The part of the OpenMP run-time interface that compiled models use. Threads get fixed, contiguous
-// shares of a loop; nested parallel regions run on one thread.
+// The part of the OpenMP run-time interface that compiled models use. The threads of a region get
+// contiguous shares of a loop; nested regions run on one thread. How many threads a region has
+// depends on how many are there in time, up to the number that was set: compiled code computes the
+// same bits for any number.
 //
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Threads.h"
+#include "bppsa/Runtime/Call.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdarg>
 #include <cstdint>
@@ -21,6 +25,7 @@
 #include <sys/syscall.h>
 #include <thread>
 #include <unistd.h>
+#include <unordered_map>
 #include <vector>
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -54,12 +59,12 @@ static void relax() {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A counter to wait on: first by spinning, since the next parallel region usually follows within
+/// A number to wait on: first by spinning, since the next parallel region usually follows within
 /// microseconds, then asleep.
 class Signal {
 public:
-  void add(uint32_t amount) {
-    value.fetch_add(amount);
+  void set(uint32_t next) {
+    value.store(next);
     if (sleepers.load() > 0)
       syscall(SYS_futex, &value, FUTEX_WAKE_PRIVATE, INT32_MAX, nullptr, nullptr, 0);
   }
@@ -132,36 +137,79 @@ void runMicrotask(const Region &region, int32_t number) {
   abort();
 }
 
+/// Who may join the current region: its number, whether it has begun, how many workers it wants
+/// and how many have joined, in one word.
+struct Ticket {
+  uint64_t word;
+  static constexpr uint64_t closed = uint64_t(1) << 31;
+  static Ticket open(uint32_t epoch, uint32_t wanted) {
+    return {uint64_t(epoch) << 32 | uint64_t(wanted) << 16};
+  }
+  uint32_t epoch() const { return word >> 32; }
+  int32_t wanted() const { return word >> 16 & 0x7fff; }
+  int32_t joined() const { return word & 0xffff; }
+  bool isOpen() const { return !(word & closed) && joined() < wanted(); }
+};
+
+/// What is known of a region from the times it ran.
+struct History {
+  double seconds = 200e-6;
+  /// How often in a row the workers did not come in time; for how many runs not to call them.
+  int failures = 0, alone = 0;
+
+  /// How long to wait for workers: when they share their cores with other programs they may be
+  /// away for milliseconds, and a short region is done sooner without them.
+  double patience() const { return std::clamp(seconds / 2, 2e-6, 10e-3); }
+
+  void update(bool came, double duration) {
+    seconds = duration;
+    failures = came ? 0 : std::min(failures + 1, 6);
+    alone = duration < 5e-3 ? (1 << failures) - 1 : 0;
+  }
+};
+
 class Pool {
 public:
-  explicit Pool(int size) : size(size), spins(size <= availableCores() ? 20000 : 100) {
-    for (int number = 1; number < size; ++number)
-      workers.emplace_back([this, number] { work(number); });
+  explicit Pool(int size) : size(size), spins(size <= availableCores() ? 4000 : 50) {
+    for (int i = 1; i < size; ++i)
+      workers.emplace_back([this] { work(); });
   }
 
   ~Pool() {
-    region = Region();
     stopping = true;
-    start.add(1);
+    start.set(++epoch);
     for (std::thread &worker : workers)
       worker.join();
   }
 
+  /// Runs a region with up to region.size threads: those that come in time.
   void run(const Region &next) {
     region = next;
+    History &history = histories[reinterpret_cast<void *>(next.task)];
+    int32_t wanted = next.size - 1, joined = 0;
+    bool calling = history.alone == 0;
+    if (calling)
+      joined = callWorkers(wanted, history.patience());
+    else
+      --history.alone;
+    region.size = joined + 1;
     uint32_t before = done.get();
     finished.store(0);
-    start.add(1);
+    if (joined > 0)
+      go.set(epoch);
+    double begin = now();
     runAs(0);
-    if (finished.fetch_add(1) + 1 != size)
+    if (finished.fetch_add(1) + 1 != joined + 1)
       done.waitChange(before, spins);
+    if (calling)
+      history.update(2 * joined >= wanted, now() - begin);
   }
 
   void barrier() {
     uint32_t before = barrierDone.get();
-    if (barrierCount.fetch_add(1) + 1 == region.size) {
+    if (barrierCount.fetch_add(1) + 1 == place.size) {
       barrierCount.store(0);
-      barrierDone.add(1);
+      barrierDone.set(before + 1);
     } else {
       barrierDone.waitChange(before, spins);
     }
@@ -170,18 +218,46 @@ public:
   const int size;
 
 private:
-  void work(int number) {
+  /// Waits for `wanted` workers, but not for long; returns how many have come.
+  int32_t callWorkers(int32_t wanted, double patience) {
+    ticket.store(Ticket::open(++epoch, wanted).word);
+    start.set(epoch);
+    double end = now() + patience;
+    for (int i = 1; Ticket{ticket.load(std::memory_order_acquire)}.joined() < wanted; ++i) {
+      relax();
+      if (i % 16 == 0 && now() > end)
+        break;
+    }
+    return Ticket{ticket.fetch_or(Ticket::closed)}.joined();
+  }
+
+  /// Joins region `current`; returns the thread's number in it, 0 when it is too late.
+  int32_t join(uint32_t current) {
+    Ticket seen{ticket.load(std::memory_order_acquire)};
+    while (seen.epoch() == current && seen.isOpen())
+      if (ticket.compare_exchange_weak(seen.word, seen.word + 1))
+        return seen.joined() + 1;
+    return 0;
+  }
+
+  void work() {
     flushDenormals();
     uint32_t seen = 0;
     while (true) {
       start.waitChange(seen, spins);
-      ++seen;
+      seen = start.get();
       if (stopping)
         return;
-      if (number < region.size)
-        runAs(number);
-      if (finished.fetch_add(1) + 1 == size)
-        done.add(1);
+      int32_t number = join(seen);
+      if (number == 0)
+        continue;
+      for (uint32_t last = go.get(); last != seen; last = go.get())
+        go.waitChange(last, spins);
+      int32_t members = region.size;
+      runAs(number);
+      uint32_t before = done.get();
+      if (finished.fetch_add(1) + 1 == members)
+        done.set(before + 1);
     }
   }
 
@@ -193,9 +269,14 @@ private:
 
   const int spins;
   Region region;
-  bool stopping = false;
-  Signal start, done, barrierDone;
+  std::atomic<bool> stopping{false};
+  /// The number of the last region that workers were called to.
+  uint32_t epoch = 0;
+  std::atomic<uint64_t> ticket{0};
+  /// `start` calls the workers to a region; `go` tells those that joined that it is complete.
+  Signal start, go, done, barrierDone;
   std::atomic<int> finished{0}, barrierCount{0};
+  std::unordered_map<void *, History> histories;
   std::vector<std::thread> workers;
 };
 
