@@ -10,6 +10,7 @@
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Func/Transforms/Passes.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -28,6 +29,10 @@ void bppsa::buildCPULoweringPipeline(OpPassManager &pm, const CPULoweringOptions
   pm.addPass(createBufferize());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+
+  // Each kernel is compiled once, however many functions of the program call it.
+  pm.addPass(createOutlineKernels());
+  pm.addPass(func::createDuplicateFunctionEliminationPass());
 
   pm.addPass(createConvertBPPSAToVector({options.registers}));
   pm.addPass(createConvertLinalgToLoopsPass());

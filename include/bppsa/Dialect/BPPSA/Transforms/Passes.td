@@ -88,6 +88,24 @@ def Scan : Pass<"bppsa-scan", "::mlir::ModuleOp"> {
   let dependentDialects = ["::bppsa::BPPSADialect"];
 }
 
+def OutlineKernels : Pass<"bppsa-outline-kernels", "::mlir::ModuleOp"> {
+  let summary = "move each bufferized loop into a function of its own";
+  let description = [{
+    The functions of a program share most of their loops. Outlined loops that
+    are equal can be merged by `duplicate-function-elimination`, so that code is
+    generated for each once.
+
+    ```mlir
+    bppsa.step_sum lanes 16 %s into %b : memref<20xf32> : memref<?x?x20x16xf32>
+    ```
+    becomes
+    ```mlir
+    call @step_sum_kernel_0(%s, %b) : (memref<?x?x20x16xf32>, memref<20xf32>) -> ()
+    ```
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
 def PackBatch : Pass<"bppsa-pack-batch", "::mlir::func::FuncOp"> {
   let summary = "group the samples of a batch into SIMD lanes";
   let description = [{
