@@ -1,0 +1,39 @@
+// RUN: bppsa-opt %s --split-input-file --bppsa-add-loss=loss=cross-entropy | FileCheck %s
+// RUN: bppsa-opt %s --split-input-file --bppsa-add-loss=loss=nll | FileCheck %s --check-prefix=NLL
+// RUN: bppsa-opt %s --split-input-file --bppsa-add-loss=loss=huber | FileCheck %s --check-prefix=HUBER
+
+// The largest output shifts the exponentials and has no derivative.
+
+// CHECK-LABEL: func.func @forward
+// CHECK-LABEL: func.func @loss(
+// CHECK-SAME:    %[[X:.*]]: tensor<?x5xf32> {bppsa.input = "x"
+// CHECK-SAME:    %[[TARGET:.*]]: tensor<?xi64> {bppsa.shape = affine_map<()[s0] -> (s0)>, bppsa.target})
+// CHECK-SAME:    -> (tensor<f32> {bppsa.loss}, tensor<i64> {bppsa.correct})
+// CHECK:         %[[MAX:.*]] = linalg.generic
+// CHECK:           arith.maximumf
+// CHECK:         %[[SHIFT:.*]] = bppsa.stop_gradient %[[MAX]]
+// CHECK:         linalg.generic {{.*}} ins(%[[X]], %[[SHIFT]]
+// CHECK:           math.exp
+// CHECK:         linalg.generic {{.*}} ins(%[[X]], %[[TARGET]]
+// CHECK:           linalg.index 1
+// CHECK:           arith.cmpi eq
+// CHECK:           arith.select
+// CHECK:         math.log
+// CHECK:         arith.divf {{.*}} : f64
+// CHECK:         return {{.*}} : tensor<f32>, tensor<i64>
+
+// NLL-LABEL: func.func @loss(
+// NLL-SAME:    -> (tensor<f32> {bppsa.loss}, tensor<i64> {bppsa.correct})
+// NLL-NOT:     math
+// NLL:         arith.negf
+
+// The target has the shape of the output; there is nothing to count.
+
+// HUBER: #[[SHAPE:.*]] = affine_map<()[s0] -> (s0, 5)>
+// HUBER-LABEL: func.func @loss(
+// HUBER-SAME:    tensor<?x5xf32> {bppsa.shape = #[[SHAPE]], bppsa.target})
+// HUBER-SAME:    -> (tensor<f32> {bppsa.loss})
+func.func @forward(%x: tensor<?x5xf32> {bppsa.input = "x", bppsa.shape = affine_map<()[s0] -> (s0, 5)>})
+    -> (tensor<?x5xf32> {bppsa.output = "y", bppsa.shape = affine_map<()[s0] -> (s0, 5)>}) {
+  return %x : tensor<?x5xf32>
+}

@@ -1,0 +1,143 @@
+// RUN: bppsa-opt %s --split-input-file --verify-diagnostics --bppsa-differentiate
+
+// An op without a rule.
+
+func.func @loss(%w: tensor<f32> {bppsa.parameter = "w"}) -> tensor<f32> {
+  // expected-error @below {{'tensor.bitcast' op has no differentiation rule, and a gradient has to pass through it; freeze the values that it depends on or use bppsa.stop_gradient}}
+  %0 = tensor.bitcast %w : tensor<f32> to tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+// An op without a rule that the gradient does not pass through.
+
+func.func @loss(%x: tensor<f32>, %w: tensor<f32> {bppsa.parameter = "w"}) -> tensor<f32> {
+  %0 = tensor.bitcast %w : tensor<f32> to tensor<i32>
+  %1 = tensor.bitcast %0 : tensor<i32> to tensor<f32>
+  %2 = bppsa.stop_gradient %w : tensor<f32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
+func.func @loss(%w: tensor<4xf32> {bppsa.parameter = "w"}) -> tensor<f32> {
+  %low = arith.constant 0xFF800000 : f32
+  %empty = tensor.empty() : tensor<f32>
+  %init = linalg.fill ins(%low : f32) outs(%empty : tensor<f32>) -> tensor<f32>
+  // expected-error @below {{'linalg.generic' op has a differentiation rule where its reduction is a sum by arith.addf only; a maximum must be followed by bppsa.stop_gradient}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
+      ins(%w : tensor<4xf32>) outs(%init : tensor<f32>) {
+    ^bb0(%a: f32, %o: f32):
+      %1 = arith.maximumf %a, %o : f32
+      linalg.yield %1 : f32
+  } -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+func.func @loss(%w: tensor<4xf32> {bppsa.parameter = "w"}) -> tensor<f32> {
+  %empty = tensor.empty() : tensor<f32>
+  // expected-error @below {{'linalg.generic' op has a differentiation rule where every indexing map is a projected permutation only}}
+  %0 = linalg.generic {indexing_maps = [affine_map<() -> (2)>, affine_map<() -> ()>], iterator_types = []}
+      ins(%w : tensor<4xf32>) outs(%empty : tensor<f32>) {
+    ^bb0(%a: f32, %o: f32):
+      linalg.yield %a : f32
+  } -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+func.func @loss(%w: tensor<f32> {bppsa.parameter = "w"}) -> tensor<f32> {
+  // expected-error @below {{'arith.mulf' op has a derivative on scalars and vectors only, found a tensor; use it in the body of a linalg.generic}}
+  %0 = arith.mulf %w, %w : tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+func.func @loss(%w: f32 {bppsa.parameter = "w"}) -> tensor<f32> {
+  %empty = tensor.empty() : tensor<f32>
+  // expected-error @below {{'linalg.fill' op has no differentiation rule for its scalar}}
+  %0 = linalg.fill ins(%w : f32) outs(%empty : tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+func.func @loss(%x: tensor<1x1x4xf32>, %h0: tensor<1x4xf32>, %w: tensor<4xf32> {bppsa.parameter = "w"}) -> tensor<f32> {
+  // expected-error @below {{'bppsa.recurrence' op has a differentiation rule where the loss depends on its states only, found a cotangent of output 0; make that output a state}}
+  %h, %o = bppsa.recurrence sequences(%x : tensor<1x1x4xf32>) initial(%h0 : tensor<1x4xf32>)
+      captures(%w : tensor<4xf32>) -> (tensor<2x1x4xf32>) outputs(tensor<1x1x4xf32>) {
+  ^bb0(%xt: vector<4xf32>, %ht: vector<4xf32>, %wc: vector<4xf32>):
+    %0 = arith.mulf %xt, %wc : vector<4xf32>
+    bppsa.yield %ht, %0 : vector<4xf32>, vector<4xf32>
+  }
+  %0 = tensor.extract_slice %o[0, 0, 0] [1, 1, 1] [1, 1, 1] : tensor<1x1x4xf32> to tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+func.func @loss(%x: tensor<1x1x4xf32>, %w: tensor<4x4xf32> {bppsa.parameter = "w"}) -> tensor<f32> {
+  %o = bppsa.recurrence sequences(%x : tensor<1x1x4xf32>) captures(%w : tensor<4x4xf32>) outputs(tensor<1x1x4xf32>) {
+  ^bb0(%xt: vector<4xf32>, %wc: vector<4x4xf32>):
+    // expected-error @below {{'arith.negf' op uses a captured matrix that has to be differentiated; only bppsa.matvec has a rule for that}}
+    %0 = arith.negf %wc : vector<4x4xf32>
+    %1 = bppsa.matvec %0, %xt : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
+    bppsa.yield %1 : vector<4xf32>
+  }
+  %0 = tensor.extract_slice %o[0, 0, 0] [1, 1, 1] [1, 1, 1] : tensor<1x1x4xf32> to tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+func.func @loss(%x: tensor<1x1x4xf32>, %w: tensor<4xf32> {bppsa.parameter = "w"}) -> tensor<f32> {
+  %o = bppsa.recurrence sequences(%x : tensor<1x1x4xf32>) captures(%w : tensor<4xf32>) outputs(tensor<1x1x4xf32>) {
+  ^bb0(%xt: vector<4xf32>, %wc: vector<4xf32>):
+    %0 = vector.broadcast %wc : vector<4xf32> to vector<4x4xf32>
+    // expected-error @below {{'bppsa.matvec' op needs a captured matrix to be differentiated, found a computed one}}
+    %1 = bppsa.matvec %0, %xt : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
+    bppsa.yield %1 : vector<4xf32>
+  }
+  %0 = tensor.extract_slice %o[0, 0, 0] [1, 1, 1] [1, 1, 1] : tensor<1x1x4xf32> to tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+func.func @loss(%x: tensor<1x1x4xf32>, %w: tensor<4xf32> {bppsa.parameter = "w"}) -> tensor<f32> {
+  %o = bppsa.recurrence sequences(%x : tensor<1x1x4xf32>) captures(%w : tensor<4xf32>) outputs(tensor<1x1x4xf32>) {
+  ^bb0(%xt: vector<4xf32>, %wc: vector<4xf32>):
+    // expected-error @below {{'math.sin' op has no differentiation rule}}
+    %0 = math.sin %wc : vector<4xf32>
+    bppsa.yield %0 : vector<4xf32>
+  }
+  %0 = tensor.extract_slice %o[0, 0, 0] [1, 1, 1] [1, 1, 1] : tensor<1x1x4xf32> to tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+// expected-error @below {{needs one block and a first result of type 'tensor<f32>' to be differentiated}}
+func.func @loss(%w: tensor<4xf32> {bppsa.parameter = "w"}) -> tensor<4xf32> {
+  return %w : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @below {{@step exists already; choose another name}}
+module {
+  func.func @loss(%w: tensor<f32>) -> tensor<f32> {
+    return %w : tensor<f32>
+  }
+  func.func private @step()
+}
+
+// -----
+
+// expected-error @below {{needs a function @loss with a body to differentiate}}
+module {}

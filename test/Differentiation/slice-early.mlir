@@ -1,0 +1,16 @@
+// RUN: bppsa-opt %s --bppsa-slice-early --canonicalize | FileCheck %s
+
+// The last step of a batch-first sequence is cut from the time-major one.
+
+// CHECK-LABEL: func.func @last(
+// CHECK-SAME:    %[[X:.*]]: tensor<?x?x8xf32>, %[[N:.*]]: index, %[[LAST:.*]]: index)
+// CHECK:         %[[SLICE:.*]] = tensor.extract_slice %[[X]][%[[LAST]], 0, 0] [1, %[[N]], 8] [1, 1, 1]
+// CHECK:         linalg.transpose ins(%[[SLICE]] : tensor<1x?x8xf32>)
+func.func @last(%x: tensor<?x?x8xf32>, %n: index, %last: index) -> tensor<?x1x8xf32> {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %x, %c0 : tensor<?x?x8xf32>
+  %empty = tensor.empty(%n, %t) : tensor<?x?x8xf32>
+  %0 = linalg.transpose ins(%x : tensor<?x?x8xf32>) outs(%empty : tensor<?x?x8xf32>) permutation = [1, 0, 2]
+  %1 = tensor.extract_slice %0[0, %last, 0] [%n, 1, 8] [1, 1, 1] : tensor<?x?x8xf32> to tensor<?x1x8xf32>
+  return %1 : tensor<?x1x8xf32>
+}
