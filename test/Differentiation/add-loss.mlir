@@ -29,9 +29,9 @@
 
 // The target has the shape of the output; there is nothing to count.
 
-// HUBER: #[[SHAPE:.*]] = affine_map<()[s0] -> (s0, 5)>
+// HUBER: #[[$SHAPE:.*]] = affine_map<()[s0] -> (s0, 5)>
 // HUBER-LABEL: func.func @loss(
-// HUBER-SAME:    tensor<?x5xf32> {bppsa.shape = #[[SHAPE]], bppsa.target})
+// HUBER-SAME:    tensor<?x5xf32> {bppsa.shape = #[[$SHAPE]], bppsa.target})
 // HUBER-SAME:    -> (tensor<f32> {bppsa.loss})
 func.func @forward(%x: tensor<?x5xf32> {bppsa.input = "x", bppsa.shape = affine_map<()[s0] -> (s0, 5)>})
     -> (tensor<?x5xf32> {bppsa.output = "y", bppsa.shape = affine_map<()[s0] -> (s0, 5)>}) {
