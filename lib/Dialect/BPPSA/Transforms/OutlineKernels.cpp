@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The functions of one program share most of their loops: the forward pass
-// alone stands in six of them. This pass moves every bufferized loop into a
-// function of its own. Equal ones are then merged by upstream's
+// alone stands in six of them. This pass moves every bufferized operation that
+// becomes a loop nest into a function of its own. Equal ones are then merged by upstream's
 // duplicate-function-elimination, and code generation sees each kernel once.
 //
 //===----------------------------------------------------------------------===//
@@ -14,6 +14,11 @@
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 namespace bppsa {
 #define GEN_PASS_DEF_OUTLINEKERNELS
@@ -23,28 +28,45 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Whether `op` is a bufferized loop, leaf or change of layout.
+/// Whether `op` is a bufferized loop, leaf, change of layout or graph operation.
 static bool isKernel(Operation *op) {
-  return isa<RecurrenceOp, ChainOp, ScanOp, OuterSumOp, StepSumOp, PackLanesOp, UnpackLanesOp>(
-             op) &&
-         op->getNumResults() == 0;
+  if (op->getNumResults() != 0 || !isa_and_nonnull<func::FuncOp>(op->getParentOp()))
+    return false;
+  return isa<RecurrenceOp, ChainOp, ScanOp, OuterSumOp, StepSumOp, PackLanesOp, UnpackLanesOp,
+             linalg::LinalgOp, memref::CopyOp>(op);
+}
+
+/// Values that `op` and its regions use: constants and others.
+static void collectInputs(Operation *op, SetVector<Value> &constants, SetVector<Value> &others) {
+  SetVector<Value> used(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), used);
+  for (Value value : used)
+    (matchPattern(value, m_Constant()) ? constants : others).insert(value);
 }
 
 /// Replaces `op` by a call of a new private function that holds it.
 static void outline(Operation *op, ModuleOp module, unsigned number) {
+  SetVector<Value> constants, others;
+  collectInputs(op, constants, others);
   OpBuilder builder(op);
   Location loc = op->getLoc();
   std::string name = (op->getName().stripDialect() + "_kernel_" + Twine(number)).str();
-  func::CallOp::create(builder, loc, name, TypeRange(), op->getOperands());
+  func::CallOp::create(builder, loc, name, TypeRange(), others.getArrayRef());
 
   builder.setInsertionPointToEnd(module.getBody());
-  auto type = builder.getFunctionType(op->getOperandTypes(), TypeRange());
+  auto type = builder.getFunctionType(TypeRange(ValueRange(others.getArrayRef())), TypeRange());
   auto kernel = func::FuncOp::create(builder, loc, name, type);
   kernel.setPrivate();
+  // Inlining would undo what this pass is for.
+  kernel->setAttr("passthrough", builder.getStrArrayAttr({"noinline"}));
   builder.setInsertionPointToStart(kernel.addEntryBlock());
+  IRMapping mapping;
+  mapping.map(others.getArrayRef(), kernel.getArguments());
+  for (Value constant : constants)
+    builder.clone(*constant.getDefiningOp(), mapping);
+  builder.clone(*op, mapping);
   func::ReturnOp::create(builder, loc);
-  op->setOperands(kernel.getArguments());
-  op->moveBefore(kernel.getBody().front().getTerminator());
+  op->erase();
 }
 
 namespace {
