@@ -122,8 +122,14 @@ class Program:
 
 
 def compile_model(model, *options):
-    """The program of a model (a ModelProto or a path); raises CompileError if it is refused."""
+    """The program of a model (a ModelProto or a path); raises CompileError if it is refused.
+
+    Code is generated for this machine's CPU unless the options say otherwise: a program for every
+    level takes several times as long.
+    """
     require_tool("bppsa-compile")
+    if not any(option.startswith("--mcpu") for option in options):
+        options = ("--mcpu=native", *options)
     if not isinstance(model, onnx.ModelProto):
         model = onnx.load(model)
     content = model.SerializeToString(deterministic=True)

@@ -27,6 +27,6 @@ def test_long(name, plan):
     options = (
         ["--backward=sequential"] if plan == "sequential" else ["--backward=scan", f"--scan={plan}"]
     )
-    program = harness.compile_model(model, f"--loss={LOSS}", "--mcpu=native", *options)
+    program = harness.compile_model(model, f"--loss={LOSS}", *options)
     exact, single = references.gradients(model, arrays, LOSS)
     harness.check_gradients(program.grad(arrays), exact, single)

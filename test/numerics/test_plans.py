@@ -67,7 +67,7 @@ def test_plan(name, spec, hidden, plan):
         options = ["--backward=sequential"]
     else:
         options = ["--backward=scan", f"--scan={plan}"]
-    program = harness.compile_model(model, f"--loss={LOSS}", "--mcpu=native", *options)
+    program = harness.compile_model(model, f"--loss={LOSS}", *options)
     for time, batch in pairs(hidden):
         if multiplications(spec, hidden, plan, time, batch) > WORK_LIMIT:
             continue
@@ -84,7 +84,7 @@ def test_cotangents_at_every_step(cell, plan):
     options = (
         ["--backward=sequential"] if plan == "sequential" else ["--backward=scan", f"--scan={plan}"]
     )
-    program = harness.compile_model(model, f"--loss={LOSS}", "--mcpu=native", *options)
+    program = harness.compile_model(model, f"--loss={LOSS}", *options)
     for time, batch in ((1, 2), (2, 1), (5, 17), (31, 3), (32, 16), (33, 5), (64, 1), (97, 4)):
         arrays = models.data(model, {"T": time, "B": batch}, LOSS)
         exact, single = references.gradients(model, arrays, LOSS)

@@ -58,7 +58,7 @@ def test_random_model(seed):
     spec, loss, plan, sizes = random_case(seed)
     print(f"{spec.label()} loss={loss} plan={plan} sizes={sizes}")
     model = models.build(spec)
-    program = harness.compile_model(model, f"--loss={loss}", f"--scan={plan}", "--mcpu=native")
+    program = harness.compile_model(model, f"--loss={loss}", f"--scan={plan}")
     for size in sizes:
         arrays = models.data(model, size, loss, seed)
         exact, single = references.gradients(model, arrays, loss)
