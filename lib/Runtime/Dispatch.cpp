@@ -14,6 +14,8 @@ using namespace bppsa::runtime;
 
 /// The share of the whole run that may be spent on measuring.
 static constexpr double measuringShare = 0.02;
+/// Calls of one variant at one length, the one that warms up included.
+static constexpr int callsToTime = 4;
 
 //===----------------------------------------------------------------------===//
 // Cost model
@@ -23,9 +25,12 @@ void CostModel::addPoint(int64_t steps, double seconds) { measured.emplace_back(
 
 double CostModel::predict(int64_t steps) const {
   auto [x1, y1] = measured.back();
-  if (measured.size() < 2 || x1 == steps)
+  if (measured.size() < 2)
     return y1 * steps / x1;
   auto [x0, y0] = measured[measured.size() - 2];
+  // With a fixed part, a step costs the less the more there are: a longer call that seems to have
+  // cost more for each step was disturbed.
+  y1 = std::min(y1, y0 * x1 / x0);
   double slope = std::max(0.0, (y1 - y0) / static_cast<double>(x1 - x0));
   return y1 + slope * static_cast<double>(steps - x1);
 }
@@ -80,15 +85,17 @@ static ViewTable inputGradients(const Model &model, const Batch &batch,
   return views;
 }
 
-/// Seconds of the faster of two calls, after one that warms up.
-static double timeCalls(Call &call) {
-  call();
-  double best = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < 2; ++i) {
-    double start = now();
-    call();
-    best = std::min(best, now() - start);
-  }
+/// Seconds of the fastest of some calls of each, after one that warms up. The calls alternate, so
+/// that what disturbs the machine for a while disturbs all of them.
+static std::vector<double> timeCalls(std::vector<Call> &calls) {
+  std::vector<double> best(calls.size(), std::numeric_limits<double>::infinity());
+  for (int round = 0; round < callsToTime; ++round)
+    for (size_t i = 0; i < calls.size(); ++i) {
+      double start = now();
+      calls[i]();
+      if (round > 0)
+        best[i] = std::min(best[i], now() - start);
+    }
   return best;
 }
 
@@ -112,8 +119,8 @@ const VariantInfo &bppsa::runtime::chooseVariant(Session &session, const Variant
     return *candidates.front();
   std::optional<size_t> symbol = timeSymbol(model);
   int64_t steps = symbol ? batch.symbols[*symbol].value_or(1) : fixedSteps(model);
-  // A model that fixes its length can only be timed at full length, three calls for each variant.
-  if (!symbol && 3 * candidates.size() > measuringShare * calls)
+  // A model that fixes its length can only be timed at full length, several calls for each variant.
+  if (!symbol && callsToTime * candidates.size() > measuringShare * calls)
     return *candidates.front();
   std::vector<CostModel> costs(candidates.size());
   double spent = 0, lastSpent = 0;
@@ -132,10 +139,12 @@ const VariantInfo &bppsa::runtime::chooseVariant(Session &session, const Variant
     Batch sample = data.whole();
     std::vector<Buffer> buffers;
     ViewTable extra = inputGradients(model, sample, buffers);
-    for (size_t i = 0; i < candidates.size(); ++i) {
-      Call call = session.prepare(function + "." + candidates[i]->name, &sample, extra);
-      costs[i].addPoint(length, timeCalls(call));
-    }
+    std::vector<Call> timed;
+    for (const VariantInfo *candidate : candidates)
+      timed.push_back(session.prepare(function + "." + candidate->name, &sample, extra));
+    std::vector<double> seconds = timeCalls(timed);
+    for (size_t i = 0; i < candidates.size(); ++i)
+      costs[i].addPoint(length, seconds[i]);
     last = length;
     lastSpent = now() - start;
     spent += lastSpent;

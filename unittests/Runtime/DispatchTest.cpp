@@ -26,6 +26,14 @@ TEST(CostModelTest, NeverPredictsThatMoreStepsTakeLess) {
   EXPECT_DOUBLE_EQ(cost.predict(1000), 4);
 }
 
+TEST(CostModelTest, DoesNotBelieveADisturbedCall) {
+  CostModel cost;
+  cost.addPoint(10, 1);
+  cost.addPoint(40, 400);
+  EXPECT_DOUBLE_EQ(cost.predict(40), 4);
+  EXPECT_DOUBLE_EQ(cost.predict(100), 10);
+}
+
 static std::vector<std::string> matching(const char *backward, const char *scan) {
   Model model;
   model.variants = {{"sequential", "sequential", ""},
