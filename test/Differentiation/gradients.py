@@ -53,8 +53,8 @@ class Module:
 
     def differentiated(self):
         """The number of each argument that @grad returns a gradient of, in order."""
-        signature = re.search(r"func.func @grad\((.*?)\) -> \(", self.text, re.S).group(1)
-        results = re.search(r"func.func @grad.*?\) -> \((.*?)\) \{\n", self.text, re.S).group(1)
+        (line,) = re.findall(r"^ *func\.func @grad\((.*)\{$", self.text, re.M)
+        signature, _, results = line.partition(") -> (tensor<f32>")
         names = re.findall(r'bppsa\.(?:input|parameter) = "([^"]*)"', signature)
         return [names.index(name) for name in re.findall(r'bppsa\.gradient = "([^"]*)"', results)]
 
