@@ -6,6 +6,7 @@
 
 #include "bppsa/Runtime/Npz.h"
 #include "bppsa/Runtime/Error.h"
+#include "bppsa/Runtime/NpyHeader.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -30,126 +31,6 @@ int64_t bppsa::runtime::elementCount(const std::vector<int64_t> &shape) {
 }
 
 int64_t Array::elements() const { return elementCount(shape); }
-
-//===----------------------------------------------------------------------===//
-// The .npy header
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// A reader of the Python dictionary in a .npy header, such as
-/// {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }.
-class HeaderParser {
-public:
-  explicit HeaderParser(const std::string &header) : rest(header) {}
-
-  void parse() {
-    expect('{');
-    while (!accept('}')) {
-      std::string key = parseString();
-      expect(':');
-      if (key == "descr")
-        descr = parseString();
-      else if (key == "fortran_order")
-        fortran = parseBool();
-      else if (key == "shape")
-        parseShape();
-      else
-        damaged();
-      seen.insert(key);
-      if (!accept(',')) {
-        expect('}');
-        break;
-      }
-    }
-    skipSpace();
-    if (position != rest.size() || seen.size() != 3)
-      damaged();
-  }
-
-  std::string descr;
-  bool fortran = false;
-  std::vector<int64_t> shape;
-
-private:
-  [[noreturn]] void damaged() { fail("its .npy header is damaged"); }
-
-  void skipSpace() {
-    while (position < rest.size() && strchr(" \t\r\n", rest[position]) && rest[position])
-      ++position;
-  }
-
-  bool accept(char c) {
-    skipSpace();
-    if (position >= rest.size() || rest[position] != c)
-      return false;
-    ++position;
-    return true;
-  }
-
-  void expect(char c) {
-    if (!accept(c))
-      damaged();
-  }
-
-  std::string parseString() {
-    if (accept('['))
-      fail("it has a structured element type; accepted are plain arrays");
-    char mark = accept('"') ? '"' : '\'';
-    if (mark == '\'')
-      expect('\'');
-    size_t end = rest.find(mark, position);
-    if (end == std::string::npos)
-      damaged();
-    std::string value = rest.substr(position, end - position);
-    position = end + 1;
-    return value;
-  }
-
-  bool parseBool() {
-    skipSpace();
-    for (bool value : {true, false}) {
-      std::string word = value ? "True" : "False";
-      if (rest.compare(position, word.size(), word) == 0) {
-        position += word.size();
-        return value;
-      }
-    }
-    damaged();
-  }
-
-  void parseShape() {
-    expect('(');
-    while (!accept(')')) {
-      shape.push_back(parseNumber());
-      // Python 2 wrote long integers.
-      accept('L');
-      if (!accept(',')) {
-        expect(')');
-        break;
-      }
-      if (shape.size() > 32)
-        damaged();
-    }
-  }
-
-  int64_t parseNumber() {
-    skipSpace();
-    int64_t value = 0;
-    size_t begin = position;
-    for (; position < rest.size() && rest[position] >= '0' && rest[position] <= '9'; ++position)
-      if (__builtin_mul_overflow(value, 10, &value) ||
-          __builtin_add_overflow(value, rest[position] - '0', &value))
-        damaged();
-    if (position == begin)
-      damaged();
-    return value;
-  }
-
-  const std::string &rest;
-  size_t position = 0;
-  std::set<std::string> seen;
-};
-} // namespace
 
 /// Copies an array whose first axis is the fastest into C order.
 static Buffer toCOrder(const Buffer &source, const std::vector<int64_t> &shape, size_t itemSize) {
@@ -243,18 +124,17 @@ static Array readEntry(unzFile zip, const unz_file_info64 &info) {
     fail("it is damaged (impossible size)");
   Entry entry(zip, info.uncompressed_size);
   std::string header = readHeader(entry);
-  HeaderParser parser(header);
-  parser.parse();
+  NpyHeader parsed = parseNpyHeader(header);
   Array array;
-  array.dtype = dtypeOfNpy(parser.descr);
-  array.shape = parser.shape;
+  array.dtype = parsed.dtype;
+  array.shape = parsed.shape;
   uint64_t size = elementCount(array.shape) * elementSize(array.dtype);
   if (size != entry.remaining())
     fail("its shape ", list(array.shape), " needs ", size, " bytes, found ", entry.remaining());
   array.data = Buffer(size);
   entry.read(array.data.data(), size);
   entry.finish();
-  if (parser.fortran && array.shape.size() > 1)
+  if (parsed.fortranOrder && array.shape.size() > 1)
     array.data = toCOrder(array.data, array.shape, elementSize(array.dtype));
   return array;
 }
@@ -347,22 +227,6 @@ Npz bppsa::runtime::readNpz(const std::string &path) {
 //===----------------------------------------------------------------------===//
 // Writing
 //===----------------------------------------------------------------------===//
-
-static std::string npyHeader(DType dtype, const std::vector<int64_t> &shape) {
-  std::string dict = text("{'descr': '", npyDescr(dtype), "', 'fortran_order': False, 'shape': (");
-  for (int64_t extent : shape)
-    dict += text(extent, ", ");
-  dict += "), }";
-  // A one-element tuple keeps its comma, the others read more cleanly without; both are Python.
-  constexpr size_t prefix = 10, alignment = 64;
-  size_t padded = (prefix + dict.size() + 1 + alignment - 1) / alignment * alignment;
-  dict.append(padded - prefix - dict.size() - 1, ' ');
-  dict += '\n';
-  std::string header("\x93NUMPY\x01\x00", 8);
-  header += static_cast<char>(dict.size() & 255);
-  header += static_cast<char>(dict.size() >> 8);
-  return header + dict;
-}
 
 static voidpf openStream(voidpf opaque, const void *, int) { return opaque; }
 static int keepStream(voidpf, voidpf stream) { return fflush(static_cast<FILE *>(stream)); }

@@ -1,6 +1,8 @@
 """The commands of a trainer on good input, against NumPy in float64 and ONNX Runtime."""
 
+import io
 import json
+import resource
 import zipfile
 
 import fake_model
@@ -151,6 +153,15 @@ def test_seed_decides_the_order(tmp_path):
     assert outputs[0] == outputs[1] != outputs[2]
 
 
+def few_processes():
+    resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
+
+
+def test_without_the_right_to_start_threads(tmp_path):
+    data = save(tmp_path / "data.npz", samples(20))
+    train(data, "--threads", 4, preexec_fn=few_processes)
+
+
 def test_mean_squared_error_and_plain_sgd(tmp_path):
     arrays = samples(20)
     arrays["target"] = np.eye(4, dtype=np.float32)[arrays["target"]]
@@ -176,8 +187,6 @@ def eval_loss(path):
 
 
 def npy_bytes(array, version):
-    import io
-
     stream = io.BytesIO()
     np.lib.format.write_array(stream, array, version=version)
     return stream.getvalue()
