@@ -59,16 +59,18 @@ FailureOr<SmallVector<CPUTarget>> bppsa::selectCPUTargets(StringRef mcpu, std::s
   if (mcpu.empty())
     return SmallVector<CPUTarget>(std::begin(kLevels), std::end(kLevels));
   std::string cpu = mcpu == "native" ? llvm::sys::getHostCPUName().str() : mcpu.str();
-  std::unique_ptr<llvm::TargetMachine> machine = createMachine(cpu, 2, error);
+  // A machine for an unknown CPU prints warnings, so the baseline is asked first.
+  std::unique_ptr<llvm::TargetMachine> machine = createMachine(kLevels[0].cpu, 2, error);
   if (!machine)
     return failure();
-  const llvm::MCSubtargetInfo &info = *machine->getMCSubtargetInfo();
-  if (!info.isCPUStringValid(cpu)) {
+  if (!machine->getMCSubtargetInfo()->isCPUStringValid(cpu)) {
     error = "unknown CPU '" + cpu +
             "' for --mcpu; use native, x86-64-v2, x86-64-v3, x86-64-v4 "
             "or a CPU name of LLVM";
     return failure();
   }
+  machine = createMachine(cpu, 2, error);
+  const llvm::MCSubtargetInfo &info = *machine->getMCSubtargetInfo();
   unsigned level = info.checkFeatures("+avx512f,+avx512vl") ? 2
                    : info.checkFeatures("+avx2")            ? 1
                                                             : 0;

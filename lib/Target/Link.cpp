@@ -68,8 +68,11 @@ LogicalResult bppsa::linkProgram(LinkKind kind, ArrayRef<std::string> objects, S
       arguments.append({"-shared", "-Wl,--whole-archive", runtime, "-Wl,--no-whole-archive"});
     else
       arguments.push_back(runtime);
-    // The program depends on nothing but the C library.
-    arguments.append({"-static-libstdc++", "-static-libgcc", "-Wl,-Bstatic", "-lminizip", "-lz",
+    // A program depends on nothing but the C library.  The static zlib and minizip are not
+    // position-independent, so a shared library needs the shared ones.
+    bool isStatic = kind == LinkKind::Executable;
+    arguments.append({"-static-libstdc++", "-static-libgcc",
+                      isStatic ? "-Wl,-Bstatic" : "-Wl,-Bdynamic", "-lminizip", "-lz",
                       "-Wl,-Bdynamic", "-lpthread", "-lm", "-Wl,--gc-sections"});
   }
   arguments.append({"-o", output});

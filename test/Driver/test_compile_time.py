@@ -19,7 +19,8 @@ def compile_fixed(tmp_path, length, cell):
 
 @pytest.mark.parametrize("cell", models.GATES)
 def test_length_does_not_matter(tmp_path, cell):
-    short_time, short_size = compile_fixed(tmp_path, 3, cell)
+    # Loops with a handful of iterations may be simplified, so "short" is not very short.
+    short_time, short_size = compile_fixed(tmp_path, 1000, cell)
     long_time, long_size = compile_fixed(tmp_path, 30000, cell)
-    assert abs(long_size - short_size) <= 4096
+    assert abs(long_size - short_size) <= 0.01 * short_size
     assert long_time <= 1.5 * short_time + 1.0

@@ -26,7 +26,6 @@ def compiler():
         ["--backward=frobnicate"],
         ["--scan=frobnicate"],
         ["--scan=chunked:0"],
-        ["--scan=chunked"],
         ["--scan=hybrid:-1"],
         ["--emit=frobnicate"],
         ["--compile-to=frobnicate"],
@@ -91,8 +90,8 @@ def test_dump_phases(compiler, source, tmp_path):
     folder = tmp_path / "phases"
     command = [compiler, source, "-o", tmp_path / "out", f"--dump-phases-to={folder}"]
     harness.check_succeeded(harness.run(*command, "--mcpu=native"))
-    names = {path.name for path in folder.iterdir()}
-    assert {"import.mlir", "loss.mlir", "differentiate.mlir", "scan.mlir", "lower.mlir"} <= names
+    names = {path.name.split(".")[0] for path in folder.iterdir()}
+    assert {"import", "loss", "differentiate", "scan", "lower"} <= names
 
 
 @pytest.mark.parametrize("kind,word", [("llvm", "define"), ("asm", ".text"), ("mlir", "module")])

@@ -107,10 +107,9 @@ LogicalResult Compilation::runPhase(StringRef name, function_ref<void(OpPassMana
 
 LogicalResult Compilation::runFrontend() {
   using Builder = void (*)(OpPassManager &, const TrainingOptions &);
-  const std::pair<Phase, Builder> stages[] = {
-      {Phase::Loss, buildLossPipeline},
-      {Phase::Differentiate, buildDifferentiationPipeline},
-      {Phase::Scan, buildScanPipeline}};
+  const std::pair<Phase, Builder> stages[] = {{Phase::Loss, buildLossPipeline},
+                                              {Phase::Differentiate, buildDifferentiationPipeline},
+                                              {Phase::Scan, buildScanPipeline}};
   for (auto [phase, build] : stages) {
     if (options.stopAfter < phase)
       return success();

@@ -46,7 +46,8 @@ private:
   mlir::FailureOr<ImportOptions> parseImportOptions();
   llvm::LogicalResult checkLossOutput();
   llvm::LogicalResult runFrontend();
-  llvm::LogicalResult runPhase(llvm::StringRef name, llvm::function_ref<void(mlir::OpPassManager &)> build,
+  llvm::LogicalResult runPhase(llvm::StringRef name,
+                               llvm::function_ref<void(mlir::OpPassManager &)> build,
                                mlir::ModuleOp target);
   llvm::LogicalResult dump(mlir::ModuleOp target, llvm::StringRef phase);
   llvm::LogicalResult lowerAndEmit();

@@ -13,8 +13,7 @@ using namespace bppsa;
 
 /// Whether plans of `algorithm` carry a number of levels or steps.
 static bool takesSize(ScanAlgorithm algorithm) {
-  return algorithm == ScanAlgorithm::Hybrid ||
-         algorithm == ScanAlgorithm::Chunked;
+  return algorithm == ScanAlgorithm::Hybrid || algorithm == ScanAlgorithm::Chunked;
 }
 
 LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
@@ -22,9 +21,8 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (size < 0)
     return emitError() << "a plan size must not be negative, found " << size;
   if (size != 0 && !takesSize(algorithm))
-    return emitError() << "plan '" << stringifyScanAlgorithm(algorithm)
-                       << "' takes no size, found " << size
-                       << "; only hybrid and chunked take one";
+    return emitError() << "plan '" << stringifyScanAlgorithm(algorithm) << "' takes no size, found "
+                       << size << "; only hybrid and chunked take one";
   return success();
 }
 
@@ -35,8 +33,8 @@ PlanAttr PlanAttr::fromString(MLIRContext *context, StringRef text) {
     return {};
   int64_t size = 0;
   bool hasSize = text.contains(':');
-  if (hasSize && (!takesSize(*algorithm) || sizeText.getAsInteger(10, size) ||
-                  size < 0 || (size == 0 && *algorithm == ScanAlgorithm::Chunked)))
+  if (hasSize && (!takesSize(*algorithm) || sizeText.getAsInteger(10, size) || size < 0 ||
+                  (size == 0 && *algorithm == ScanAlgorithm::Chunked)))
     return {};
   if (*algorithm == ScanAlgorithm::Hybrid && !hasSize)
     return {};
@@ -45,16 +43,13 @@ PlanAttr PlanAttr::fromString(MLIRContext *context, StringRef text) {
 
 std::string PlanAttr::toString() const {
   std::string text = stringifyScanAlgorithm(getAlgorithm()).str();
-  if (takesSize(getAlgorithm()) &&
-      (getSize() != 0 || getAlgorithm() == ScanAlgorithm::Hybrid))
+  if (takesSize(getAlgorithm()) && (getSize() != 0 || getAlgorithm() == ScanAlgorithm::Hybrid))
     text += ":" + std::to_string(getSize());
   return text;
 }
 
 StructureAttr StructureAttr::product(StructureAttr lhs, StructureAttr rhs) {
-  auto either = [&](StructureKind kind) {
-    return lhs.getKind() == kind || rhs.getKind() == kind;
-  };
+  auto either = [&](StructureKind kind) { return lhs.getKind() == kind || rhs.getKind() == kind; };
   StructureKind kind = StructureKind::Dense;
   if (either(StructureKind::Zero))
     kind = StructureKind::Zero;

@@ -44,9 +44,9 @@ static LogicalResult verifyArray(Operation *op, const LoopArray &array, Type bod
   auto vector = dyn_cast<VectorType>(bodyType);
   if (!vector || vector.getRank() != 1 || vector.getDimSize(0) != features ||
       vector.getElementType() != shaped.getElementType())
-    return op->emitOpError() << array.role << " " << array.type << " needs a body value of type vector<"
-                             << features << "x" << shaped.getElementType() << ">, found "
-                             << bodyType;
+    return op->emitOpError() << array.role << " " << array.type
+                             << " needs a body value of type vector<" << features << "x"
+                             << shaped.getElementType() << ">, found " << bodyType;
   return success();
 }
 
@@ -67,9 +67,8 @@ static FailureOr<SmallVector<Type>> getWrittenTypes(Operation *op, ValueRange de
                                                     unsigned expected) {
   bool bufferized = !destinations.empty();
   if (bufferized && op->getNumResults() != 0) {
-    op->emitOpError() << "must have either results or destinations, found "
-                      << op->getNumResults() << " results and " << destinations.size()
-                      << " destinations";
+    op->emitOpError() << "must have either results or destinations, found " << op->getNumResults()
+                      << " results and " << destinations.size() << " destinations";
     return failure();
   }
   SmallVector<Type> types =
@@ -103,8 +102,7 @@ LogicalResult RecurrenceOp::verify() {
   auto yield = cast<YieldOp>(body.getTerminator());
   size_t numSequences = getSequences().size(), numStates = getInitial().size();
   if (failed(verifyLanes(*this, lanes)) ||
-      failed(verifyArgumentCount(*this, body,
-                                 numSequences + numStates + getCaptures().size())))
+      failed(verifyArgumentCount(*this, body, numSequences + numStates + getCaptures().size())))
     return failure();
   if (numSequences == 0)
     return emitOpError("needs at least one sequence to know the number of steps");
@@ -130,9 +128,8 @@ LogicalResult RecurrenceOp::verify() {
   for (auto [i, type] : llvm::enumerate(*written)) {
     bool isState = i < numStates;
     if (isState && yield.getOperand(i).getType() != arguments[numSequences + i])
-      return emitOpError() << "state " << i << " must keep its type "
-                           << arguments[numSequences + i] << ", found "
-                           << yield.getOperand(i).getType();
+      return emitOpError() << "state " << i << " must keep its type " << arguments[numSequences + i]
+                           << ", found " << yield.getOperand(i).getType();
     if (failed(verifyArray(*this, {type, isState ? "trajectory" : "output", true, isState},
                            yield.getOperand(i).getType(), lanes)))
       return failure();
@@ -141,8 +138,7 @@ LogicalResult RecurrenceOp::verify() {
 }
 
 /// The verifier of `chain` and `scan`.
-template <typename LoopOp>
-static LogicalResult verifyCotangentLoop(LoopOp op) {
+template <typename LoopOp> static LogicalResult verifyCotangentLoop(LoopOp op) {
   std::optional<int64_t> lanes = op.getLanes();
   Block &body = op.getBody().front();
   auto yield = cast<YieldOp>(body.getTerminator());
@@ -155,8 +151,8 @@ static LogicalResult verifyCotangentLoop(LoopOp op) {
   if (numStates == 0)
     return op.emitOpError("needs at least one state");
   if (yield.getNumOperands() < numStates)
-    return op.emitOpError() << "must yield the cotangents of " << numStates
-                            << " states, found " << yield.getNumOperands() << " values";
+    return op.emitOpError() << "must yield the cotangents of " << numStates << " states, found "
+                            << yield.getNumOperands() << " values";
   if (op.getInjected().size() != op.getInjectInto().size())
     return op.emitOpError() << "needs one state index for each injected sequence, found "
                             << op.getInjectInto().size() << " indices for "
@@ -171,7 +167,8 @@ static LogicalResult verifyCotangentLoop(LoopOp op) {
     if (failed(verifyArray(op, {value.getType(), "saved sequence", true, 0}, arguments[i], lanes)))
       return failure();
   for (auto [i, value] : llvm::enumerate(op.getSeeds()))
-    if (failed(verifyArray(op, {value.getType(), "seed", false, 0}, arguments[numSaved + i], lanes)))
+    if (failed(
+            verifyArray(op, {value.getType(), "seed", false, 0}, arguments[numSaved + i], lanes)))
       return failure();
   for (auto [value, state] : llvm::zip(op.getInjected(), op.getInjectInto())) {
     if (state < 0 || state >= static_cast<int64_t>(numStates))
@@ -212,11 +209,11 @@ LogicalResult MatVecOp::verify() {
   auto result = cast<VectorType>(getType());
   if (vector.getDimSize(0) != cols || result.getDimSize(0) != rows)
     return emitOpError() << "a " << rows << "x" << cols << (getTransposed() ? " transposed" : "")
-                         << " matrix maps vector<" << cols << "> to vector<" << rows
-                         << ">, found " << vector << " to " << result;
+                         << " matrix maps vector<" << cols << "> to vector<" << rows << ">, found "
+                         << vector << " to " << result;
   if (getAddend() && getAddend().getType() != result)
-    return emitOpError() << "the addend must have the type of the result " << result
-                         << ", found " << getAddend().getType();
+    return emitOpError() << "the addend must have the type of the result " << result << ", found "
+                         << getAddend().getType();
   if (matrix.getElementType() != result.getElementType() ||
       vector.getElementType() != result.getElementType())
     return emitOpError() << "needs one element type, found " << matrix << ", " << vector << " and "
@@ -338,9 +335,9 @@ LogicalResult LinearizeOp::verify() {
                            << body.getArgument(i).getType();
   }
   for (auto [i, value] : llvm::enumerate(getCaptures()))
-    if (failed(verifyCapture(
-            *this, value.getType(),
-            body.getArgument(getSaved().size() + getStates().size() + i).getType())))
+    if (failed(
+            verifyCapture(*this, value.getType(),
+                          body.getArgument(getSaved().size() + getStates().size() + i).getType())))
       return failure();
   return success();
 }
@@ -357,8 +354,7 @@ LogicalResult ComposeOp::verify() {
                          << ", found " << result.getRows() << "x" << result.getCols();
   auto structure = StructureAttr::product(StructureAttr::get(getContext(), second.getStructure()),
                                           StructureAttr::get(getContext(), first.getStructure()));
-  if (result.getStructure() != structure.getKind() &&
-      result.getStructure() != StructureKind::Dense)
+  if (result.getStructure() != structure.getKind() && result.getStructure() != StructureKind::Dense)
     return emitOpError() << "the product of " << stringifyStructureKind(second.getStructure())
                          << " and " << stringifyStructureKind(first.getStructure()) << " is "
                          << stringifyStructureKind(structure.getKind()) << ", found "
@@ -375,8 +371,8 @@ LogicalResult ApplyOp::verify() {
                          << "], found " << cotangent;
   if (result.getRank() != 2 || result.getDimSize(1) != jacobian.getRows() ||
       result.getDimSize(0) != cotangent.getDimSize(0))
-    return emitOpError() << "needs a result of shape [batch, " << jacobian.getRows()
-                         << "], found " << result;
+    return emitOpError() << "needs a result of shape [batch, " << jacobian.getRows() << "], found "
+                         << result;
   return success();
 }
 

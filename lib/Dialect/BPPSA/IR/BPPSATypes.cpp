@@ -43,8 +43,8 @@ Type JacobianType::parse(AsmParser &parser) {
   }
   if (parser.parseGreater())
     return {};
-  return parser.getChecked<JacobianType>(loc, parser.getContext(), shape[0], shape[1],
-                                         elementType, *structure, batch);
+  return parser.getChecked<JacobianType>(loc, parser.getContext(), shape[0], shape[1], elementType,
+                                         *structure, batch);
 }
 
 void JacobianType::print(AsmPrinter &printer) const {
