@@ -45,12 +45,16 @@ static bool addInPlace(Value fresh, Value sum) {
 
 void ReverseSweep::add(Value value, Value cotangent, bool isFresh) {
   Value &sum = cotangents[value];
+  Location loc = cotangent.getLoc();
+  auto negated = isFresh ? cotangent.getDefiningOp<arith::NegFOp>() : arith::NegFOp();
   if (!sum || (isFresh && addInPlace(cotangent, sum)))
     sum = cotangent;
+  else if (negated)
+    sum = arith::SubFOp::create(builder, loc, sum, negated.getOperand());
   else if (isa<TensorType>(value.getType()))
-    sum = createAdd(builder, cotangent.getLoc(), sum, cotangent);
+    sum = createAdd(builder, loc, sum, cotangent);
   else
-    sum = arith::AddFOp::create(builder, cotangent.getLoc(), sum, cotangent);
+    sum = arith::AddFOp::create(builder, loc, sum, cotangent);
 }
 
 LogicalResult ReverseSweep::visit(Operation *op) {

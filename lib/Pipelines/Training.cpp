@@ -45,6 +45,7 @@ void bppsa::buildLossPipeline(OpPassManager &pm, const TrainingOptions &options)
   pm.addPass(createAddLoss(loss));
   pm.addPass(createCanonicalizerPass());
   pm.addNestedPass<func::FuncOp>(createSliceEarly());
+  pm.addNestedPass<func::FuncOp>(createRaiseProducts());
 }
 
 /// Adds the pass that makes `@<name>` from `@<of>`.

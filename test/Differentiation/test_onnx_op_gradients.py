@@ -54,6 +54,8 @@ CASES = {
     "Log": ([node("Log")], []),
     "LogSoftmax": ([node("LogSoftmax", axis=-1)], []),
     "MatMul": ([node("MatMul", "x w")], [weights(F, 3)]),
+    "MatMul-bias": ([node("MatMul", "x w", "p"), node("Add", "b p")],
+                    [weights(F, 3), weights(3, name="b")]),
     "MatMul-left": ([node("MatMul", "w x")], [weights(3, B)]),
     "Mul": ([node("Mul", "x w")], [weights(T, B, F)]),
     "Mul-self": ([node("Mul", "x x")], []),
@@ -109,6 +111,7 @@ def test_gradient(tmp_path, name, shape):
     translate = require_tool("bppsa-translate")
     source = check(run(translate, "--import-onnx", tmp_path / "model.onnx"))
     passes = ["--bppsa-add-loss=loss=mse", "--canonicalize", "--bppsa-slice-early"]
+    passes += ["--bppsa-raise-products"]
     # Dropout is the identity where a program does not train.
     passes += ["--bppsa-specialize-dropout"] if name == "Dropout" else []
     rng = np.random.default_rng(2)

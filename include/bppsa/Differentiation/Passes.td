@@ -152,6 +152,30 @@ def SpecializeDropout : Pass<"bppsa-specialize-dropout", "::mlir::ModuleOp"> {
   ];
 }
 
+def RaiseProducts : Pass<"bppsa-raise-products", "::mlir::func::FuncOp"> {
+  let summary = "turns matrix products at every step into loops without states";
+  let description = [{
+    A `linalg.generic` that multiplies a `[T, B, K]` array with a matrix, and the
+    addition of a vector after it, become a `bppsa.recurrence` without states.
+    It is then computed, and so are its gradients, by the kernels of
+    recurrences.
+
+    ```mlir
+    %1 = linalg.generic ... ins(%x, %w : tensor<?x?x32xf32>, tensor<5x32xf32>) // x w^T
+    ```
+    becomes
+    ```mlir
+    %1 = bppsa.recurrence sequences(%x : tensor<?x?x32xf32>) captures(%w : tensor<5x32xf32>)
+        outputs(tensor<?x?x5xf32>) {
+    ^bb0(%row: vector<32xf32>, %matrix: vector<5x32xf32>):
+      %2 = bppsa.matvec %matrix, %row : vector<5x32xf32>, vector<32xf32> -> vector<5xf32>
+      bppsa.yield %2 : vector<5xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::bppsa::BPPSADialect"];
+}
+
 def SliceEarly : Pass<"bppsa-slice-early", "::mlir::func::FuncOp"> {
   let summary = "computes only the slices that are used";
   let description = [{
