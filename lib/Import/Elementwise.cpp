@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
@@ -292,20 +293,53 @@ LogicalResult bppsa::importCast(Node &node) {
 
 LogicalResult bppsa::importIdentity(Node &node) { return node.setOutput(0, node.input(0)); }
 
+/// The ratio of a Dropout node that drops elements. An initializer that holds it
+/// is a setting, so it is not trained.
+static FailureOr<double> getDropoutRatio(Node &node) {
+  if (!node.hasInput(1))
+    return 0.5;
+  const Tensor &tensor = node.input(1);
+  std::optional<double> ratio = getSplatConstant(tensor);
+  for (const onnx::TensorProto &initializer : node.file.model.graph().initializer()) {
+    if (ratio || initializer.name() != node.proto.input(1))
+      continue;
+    FailureOr<DenseElementsAttr> value = decodeTensor(node.file, initializer, "input 'ratio'");
+    if (failed(value))
+      return failure();
+    if (value->isSplat())
+      ratio = value->getSplatValue<APFloat>().convertToFloat();
+    if (auto argument = dyn_cast<BlockArgument>(tensor.value))
+      cast<FunctionOpInterface>(argument.getOwner()->getParentOp())
+          .setArgAttr(argument.getArgNumber(), "bppsa.frozen",
+                      UnitAttr::get(node.graph.getContext()));
+  }
+  if (!ratio)
+    return node.emitError() << "input 'ratio' is no constant, accepted: a constant or initializer";
+  if (!(*ratio >= 0 && *ratio < 1))
+    return node.emitError() << "input 'ratio' is " << *ratio << ", accepted: at least 0, below 1";
+  return *ratio;
+}
+
 LogicalResult bppsa::importDropout(Node &node) {
   if (node.wantsOutput(1))
     return node.emitError() << "output 'mask' is used, accepted: only 'output'";
-  bool trains = false;
-  if (node.hasInput(2)) {
-    const Tensor &mode = node.input(2);
-    std::optional<int64_t> constant = mode.elements && mode.elements->size() == 1
-                                          ? getConstant(mode.elements->front())
-                                          : std::nullopt;
-    trains = !constant || *constant != 0;
-  }
-  std::optional<double> ratio = node.hasInput(1) ? getSplatConstant(node.input(1)) : 0.5;
-  if (trains && !(ratio && *ratio == 0))
-    return node.emitError() << "input 'training_mode' is true or no constant, accepted: false or "
-                               "absent, or 'ratio' 0; export the model in inference mode";
-  return node.setOutput(0, node.input(0));
+  const Tensor &data = node.input(0);
+  if (!node.hasInput(2))
+    return node.setOutput(0, data);
+  const Tensor &mode = node.input(2);
+  std::optional<int64_t> trains = mode.elements && mode.elements->size() == 1
+                                      ? getConstant(mode.elements->front())
+                                      : std::nullopt;
+  if (!trains)
+    return node.emitError() << "input 'training_mode' is no constant, accepted: a constant";
+  if (*trains == 0)
+    return node.setOutput(0, data);
+  FailureOr<double> ratio = getDropoutRatio(node);
+  if (failed(ratio))
+    return failure();
+  OpBuilder &builder = node.graph.builder;
+  auto dropout = DropoutOp::create(builder, node.graph.loc, node.graph.getValue(data),
+                                   builder.getF64FloatAttr(*ratio),
+                                   builder.getI64IntegerAttr(node.graph.numDropouts++));
+  return node.setOutput(0, node.graph.make(dropout, data.dims));
 }

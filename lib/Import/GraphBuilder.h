@@ -66,6 +66,8 @@ public:
   std::optional<SymbolBinding> pendingBinding;
   /// Names of the symbols, by position.
   std::vector<std::string> symbols;
+  /// Dropouts made so far; each has a stream of random numbers of its own.
+  int64_t numDropouts = 0;
 
   mlir::MLIRContext *getContext() const { return builder.getContext(); }
   mlir::AffineExpr getExpr(int64_t value) const {

@@ -170,8 +170,8 @@ static std::vector<OpRule> makeTable() {
           .attr("ratio", Kind::Float, {7, 11})
           .attr("seed", Kind::Int, {12})
           .note(
-              "The identity, in training too: `training_mode` must be absent or a constant that is "
-              "false, unless `ratio` is the constant 0. `mask` must not be used."));
+              "Where `training_mode` is the constant true, training drops elements; evaluation, "
+              "inference and `grad` do not. Otherwise the identity. `mask` must not be used."));
 
   // Products.
   add(Row("MatMul", importMatMul).in("A").in("B").out("Y"));
