@@ -34,6 +34,8 @@ AffineExpr SymbolicSizes::get(OpFoldResult index, MLIRContext *context) {
     return getAffineConstantExpr(*constant, context);
   Value value = cast<Value>(index);
   Operation *op = value.getDefiningOp();
+  if (!op)
+    return getOpaque(value, -1);
   return TypeSwitch<Operation *, AffineExpr>(op)
       .Case([&](tensor::DimOp dim) {
         std::optional<int64_t> axis = dim.getConstantIndex();
@@ -58,7 +60,7 @@ AffineExpr SymbolicSizes::get(OpFoldResult index, MLIRContext *context) {
 
 /// The declared size of an argument of a function, or null.
 static AffineExpr getDeclaredSize(BlockArgument argument, int64_t dim) {
-  auto function = dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+  auto function = dyn_cast_or_null<FunctionOpInterface>(argument.getOwner()->getParentOp());
   if (!function || !argument.getOwner()->isEntryBlock())
     return {};
   auto shape = function.getArgAttrOfType<AffineMapAttr>(argument.getArgNumber(), "bppsa.shape");

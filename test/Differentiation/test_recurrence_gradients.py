@@ -275,3 +275,23 @@ def test_last_step_takes_no_array_of_zeros(tmp_path, look, reverse):
     gradient = module.text[module.text.index("@grad") :]
     assert "inject_into []" in gradient
     assert not [line for line in gradient.splitlines() if "linalg.fill" in line and SLOTS in line]
+
+
+@pytest.mark.parametrize("cell", ["gru-reset-before", "custom"])
+def test_one_gradient_alone_is_the_same(tmp_path, cell):
+    source = make_source(CELLS[cell], "every", False)
+    rng = np.random.default_rng(4)
+    steps, samples, captures = 4, 2, CELLS[cell].captures
+    arrays = [rng.standard_normal((steps, samples, I)), rng.standard_normal((samples, H))]
+    arrays += [rng.standard_normal(shape) for shape in captures]
+    arrays.append(rng.standard_normal((steps, samples, H)))
+    passes = ["--bppsa-add-loss=loss=mse"]
+    _, *expected = Module(tmp_path, source, passes).call("grad", arrays)
+    source = source.replace("bppsa.input", "bppsa.other")
+    for i in range(len(captures)):
+        frozen = source
+        for k in range(len(captures)):
+            if k != i:
+                frozen = frozen.replace(f'"c{k}"', f'"c{k}", bppsa.frozen')
+        _, found = Module(tmp_path, frozen, passes).call("grad", arrays)
+        np.testing.assert_allclose(found, expected[2 + i], rtol=1e-12, atol=1e-14)
