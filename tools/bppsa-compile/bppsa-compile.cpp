@@ -12,6 +12,7 @@
 #include "bppsa/InitAll.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Support/Timing.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
@@ -190,6 +191,7 @@ int main(int argc, char **argv) {
   registerAsmPrinterCLOptions();
   registerMLIRContextCLOptions();
   registerPassManagerCLOptions();
+  registerDefaultTimingManagerCLOptions();
   cl::SetVersionPrinter([](llvm::raw_ostream &os) {
     os << "bppsa " BPPSA_VERSION " (MLIR " LLVM_VERSION_STRING ")\n";
   });
