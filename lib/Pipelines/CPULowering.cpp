@@ -19,7 +19,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-void bppsa::buildCPULoweringPipeline(OpPassManager &pm, const CPULoweringOptions &options) {
+void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &options) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addNestedPass<func::FuncOp>(createPackBatch({options.lanes}));
@@ -33,7 +33,9 @@ void bppsa::buildCPULoweringPipeline(OpPassManager &pm, const CPULoweringOptions
   // Each kernel is compiled once, however many functions of the program call it.
   pm.addPass(createOutlineKernels());
   pm.addPass(func::createDuplicateFunctionEliminationPass());
+}
 
+void bppsa::buildCPUCodePipeline(OpPassManager &pm, const CPULoweringOptions &options) {
   pm.addPass(createConvertBPPSAToVector({options.registers}));
   pm.addPass(createConvertLinalgToLoopsPass());
   pm.addPass(createExpandMath());
@@ -59,8 +61,11 @@ void bppsa::buildCPULoweringPipeline(OpPassManager &pm, const CPULoweringOptions
   pm.addPass(createConvertIndexToLLVMPass());
   pm.addPass(createConvertControlFlowToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
+}
+
+void bppsa::buildCPULoweringPipeline(OpPassManager &pm, const CPULoweringOptions &options) {
+  buildKernelPipeline(pm, options);
+  buildCPUCodePipeline(pm, options);
 }
 
 void bppsa::registerCPULoweringPipeline() {

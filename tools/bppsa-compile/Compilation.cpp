@@ -144,6 +144,10 @@ LogicalResult Compilation::dump(ModuleOp target, StringRef phase) {
 
 LogicalResult Compilation::lowerAndEmit() {
   functions = collectFunctions(*module, options.training);
+  kernels = module->clone();
+  auto buildKernels = [](OpPassManager &pm) { buildKernelPipeline(pm, CPULoweringOptions()); };
+  if (failed(runPhase("kernels", buildKernels, *kernels)))
+    return failure();
   if (options.stopAfter == Phase::Lower || options.emit == EmitKind::LLVM ||
       options.emit == EmitKind::Assembly)
     return emitText();
@@ -151,11 +155,11 @@ LogicalResult Compilation::lowerAndEmit() {
 }
 
 LogicalResult Compilation::lowerFor(const CPUTarget &target, OwningOpRef<ModuleOp> &lowered) {
-  lowered = module->clone();
+  lowered = kernels->clone();
   CPULoweringOptions lowering;
   lowering.registers = target.registers * target.vectorBits / (lowering.lanes * 32);
   return runPhase(
-      "lower." + target.isa, [&](OpPassManager &pm) { buildCPULoweringPipeline(pm, lowering); },
+      "lower." + target.isa, [&](OpPassManager &pm) { buildCPUCodePipeline(pm, lowering); },
       *lowered);
 }
 

@@ -62,6 +62,8 @@ private:
   const DriverOptions &options;
   OnnxImage image;
   mlir::OwningOpRef<mlir::ModuleOp> module;
+  /// The module once more, as kernels on memory that every target shares.
+  mlir::OwningOpRef<mlir::ModuleOp> kernels;
   llvm::SmallVector<CPUTarget> targets;
   llvm::SmallVector<ExportedFunction> functions;
 };

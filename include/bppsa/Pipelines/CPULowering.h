@@ -22,6 +22,13 @@ struct CPULoweringOptions : mlir::PassPipelineOptions<CPULoweringOptions> {
       llvm::cl::init(32)};
 };
 
+/// From tensors to kernels on memory: packing, bufferization, one function for
+/// each different loop. The same for every instruction set.
+void buildKernelPipeline(mlir::OpPassManager &pm, const CPULoweringOptions &options);
+
+/// From kernels to the LLVM dialect, for the registers of one instruction set.
+void buildCPUCodePipeline(mlir::OpPassManager &pm, const CPULoweringOptions &options);
+
 /// Lowers a module of functions on tensors (graph operations and bppsa loops)
 /// to the LLVM dialect. Every function `f` gets a C interface `_mlir_ciface_f`
 /// that takes one pointer to a memref descriptor for each argument and then for
