@@ -54,10 +54,10 @@ static void emitSlabs(OpBuilder &builder, Location loc, Value sequence,
   });
 }
 
-/// Adds to `sums[row0 + i, col0 + j]` the products of a slab.
+/// Adds to `sums[sumRow0 + i, col0 + j]` the products of a slab in row row0 + i.
 static void emitOuterProducts(OpBuilder &builder, Location loc, OuterSumOp op, Value block,
-                              Value first, Value last, Value row0, int64_t rows, Value col0,
-                              int64_t cols, Value sums) {
+                              Value first, Value last, Value row0, Value sumRow0, int64_t rows,
+                              Value col0, int64_t cols, Value sums) {
   VectorType type = Rows{op.getLhs()}.getRowType();
   Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
   SmallVector<Value> start(rows * cols, zero);
@@ -77,7 +77,7 @@ static void emitOuterProducts(OpBuilder &builder, Location loc, OuterSumOp op, V
       });
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < cols; ++j) {
-      Rows sum = {sums, {getIndex(builder, loc, i)}, j};
+      Rows sum = {sums, {addIndex(builder, loc, sumRow0, i)}, j};
       Value total = arith::AddFOp::create(builder, loc, sum.load(builder, loc, col0),
                                           loop.getResult(i * cols + j));
       sum.store(builder, loc, total, col0);
@@ -95,30 +95,44 @@ static void emitLaneSums(OpBuilder &builder, Location loc, const Rows &rows, int
           });
 }
 
-/// The rows [row0, row0 + rows) of the result.
+/// Computes `rows` rows of the result, from `row0` on.
 static void emitResultRows(OpBuilder &builder, OuterSumOp op, Value row0, int64_t rows,
-                           int64_t blockCols) {
+                           int64_t blockRows, int64_t blockCols) {
   Location loc = op.getLoc();
   int64_t numCols = cast<MemRefType>(op.getRhs().getType()).getDimSize(2);
   VectorType rowType = Rows{op.getLhs()}.getRowType();
   auto sumsType = MemRefType::get({rows, numCols, rowType.getDimSize(0)}, rowType.getElementType());
   Value sums = memref::AllocaOp::create(builder, loc, sumsType, builder.getI64IntegerAttr(64));
-  for (int64_t i = 0; i < rows; ++i)
-    emitZeroRows(builder, loc, {sums, {getIndex(builder, loc, i)}}, numCols);
-  emitSlabs(
-      builder, loc, op.getLhs(), [&](OpBuilder &nested, Value block, Value first, Value last) {
-        emitBlocks(
-            nested, loc, numCols, blockCols, [&](OpBuilder &inner, Value col0, int64_t cols) {
-              emitOuterProducts(inner, loc, op, block, first, last, row0, rows, col0, cols, sums);
-            });
+  auto forEachRow = [&](function_ref<void(OpBuilder &, Value)> body) {
+    emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, rows), 1, body);
+  };
+  forEachRow(
+      [&](OpBuilder &nested, Value row) { emitZeroRows(nested, loc, {sums, {row}}, numCols); });
+  emitSlabs(builder, loc, op.getLhs(), [&](OpBuilder &slab, Value block, Value first, Value last) {
+    emitBlocks(slab, loc, rows, blockRows, [&](OpBuilder &nested, Value row, int64_t count) {
+      Value lhsRow = arith::AddIOp::create(nested, loc, row0, row);
+      emitBlocks(nested, loc, numCols, blockCols, [&](OpBuilder &inner, Value col0, int64_t cols) {
+        emitOuterProducts(inner, loc, op, block, first, last, lhsRow, row, count, col0, cols, sums);
       });
-  for (int64_t i = 0; i < rows; ++i)
-    emitLaneSums(builder, loc, {sums, {getIndex(builder, loc, i)}}, numCols,
-                 [&](OpBuilder &nested, Value col, Value sum) {
-                   Value row = addIndex(nested, loc, row0, i);
-                   memref::StoreOp::create(nested, loc, sum, op.getDestination(),
-                                           ValueRange{row, col});
-                 });
+    });
+  });
+  forEachRow([&](OpBuilder &inRow, Value row) {
+    Value resultRow = arith::AddIOp::create(inRow, loc, row0, row);
+    emitLaneSums(inRow, loc, {sums, {row}}, numCols, [&](OpBuilder &nested, Value col, Value sum) {
+      memref::StoreOp::create(nested, loc, sum, op.getDestination(), ValueRange{resultRow, col});
+    });
+  });
+}
+
+/// Rows of the result that one task computes. Every task reads all of the right
+/// operand, so few are better; but their sums must stay in the second-level
+/// cache, and threads want several.
+static int64_t getTaskRows(int64_t numRows, int64_t numCols, int64_t blockRows,
+                           VectorType rowType) {
+  constexpr int64_t kSumBytes = 256 * 1024, kMinTasks = 4;
+  int64_t rowBytes = numCols * rowType.getNumElements() * rowType.getElementTypeBitWidth() / 8;
+  int64_t most = std::min(kSumBytes / rowBytes, (numRows + kMinTasks - 1) / kMinTasks);
+  return std::max<int64_t>(1, most / blockRows) * blockRows;
 }
 
 void bppsa::lowerOuterSum(OuterSumOp op, const LaneOptions &options) {
@@ -130,15 +144,17 @@ void bppsa::lowerOuterSum(OuterSumOp op, const LaneOptions &options) {
   int64_t budget = options.getNumAccumulators();
   int64_t blockCols = getEvenBlock(numCols, budget >= 24 ? 6 : budget >= 6 ? 3 : 1);
   int64_t blockRows = getEvenBlock(numRows, std::max<int64_t>(1, budget / blockCols));
-  Value numTasks = getIndex(builder, loc, numRows / blockRows);
-  if (numRows / blockRows > 0)
-    emitParallel(builder, loc, numTasks, [&](OpBuilder &nested, Value task) {
-      Value row0 = arith::MulIOp::create(nested, loc, task, getIndex(nested, loc, blockRows));
-      emitResultRows(nested, op, row0, blockRows, blockCols);
-    });
-  if (int64_t rest = numRows % blockRows)
+  int64_t taskRows = getTaskRows(numRows, numCols, blockRows, Rows{op.getLhs()}.getRowType());
+  if (int64_t numTasks = numRows / taskRows)
+    emitParallel(
+        builder, loc, getIndex(builder, loc, numTasks), [&](OpBuilder &nested, Value task) {
+          Value row0 = arith::MulIOp::create(nested, loc, task, getIndex(nested, loc, taskRows));
+          emitResultRows(nested, op, row0, taskRows, blockRows, blockCols);
+        });
+  if (int64_t rest = numRows % taskRows)
     emitParallel(builder, loc, getIndex(builder, loc, 1), [&](OpBuilder &nested, Value) {
-      emitResultRows(nested, op, getIndex(nested, loc, numRows - rest), rest, blockCols);
+      emitResultRows(nested, op, getIndex(nested, loc, numRows - rest), rest,
+                     std::min(blockRows, rest), blockCols);
     });
 }
 
