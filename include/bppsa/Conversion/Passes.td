@@ -9,6 +9,46 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ConvertBPPSAToLinalg : Pass<"convert-bppsa-to-linalg", "::mlir::ModuleOp"> {
+  let summary = "lowers bppsa ops on tensors to scf, linalg and tensor";
+  let description = [{
+    The plain way down to upstream dialects: time becomes `scf.for`, the body
+    for one sample becomes `linalg.generic` on a batch, and a transposed
+    Jacobian becomes a dense tensor `[B, rows, cols]`. It favours clarity over
+    speed, so that every program of the dialect runs through upstream pipelines.
+
+    A `bppsa.scan` needs the plan `linear` here; `bppsa-expand-scan` writes the
+    tree of any other plan as products, which this pass lowers.
+
+    For example,
+    ```mlir
+    %1 = bppsa.apply %j, %g
+        : !bppsa.jacobian<4x4xf32, dense, batch = 8>, tensor<8x4xf32> -> tensor<8x4xf32>
+    ```
+    becomes
+    ```mlir
+    %c = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<8x4xf32>
+    %0 = linalg.fill ins(%c : f32) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+    %1 = linalg.generic {
+        indexing_maps = [affine_map<(b, r, c) -> (b, c)>, affine_map<(b, r, c) -> (b, r, c)>,
+                         affine_map<(b, r, c) -> (b, r)>],
+        iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%g, %j : tensor<8x4xf32>, tensor<8x4x4xf32>) outs(%0 : tensor<8x4xf32>) {
+    ^bb0(%x: f32, %y: f32, %sum: f32):
+      %p = arith.mulf %x, %y : f32
+      %s = arith.addf %sum, %p : f32
+      linalg.yield %s : f32
+    } -> tensor<8x4xf32>
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
+  ];
+}
+
 def ConvertBPPSAToVector : Pass<"convert-bppsa-to-vector", "::mlir::ModuleOp"> {
   let summary = "lower packed, bufferized bppsa operations to loops over vectors";
   let description = [{

@@ -1,0 +1,26 @@
+//===- Patterns.h - patterns of convert-bppsa-to-linalg ---------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOLINALG_PATTERNS_H
+#define BPPSA_LIB_CONVERSION_BPPSATOLINALG_PATTERNS_H
+
+#include "mlir/Transforms/DialectConversion.h"
+
+namespace bppsa {
+
+/// pack_lanes and unpack_lanes.
+void populateLayoutPatterns(mlir::RewritePatternSet &patterns,
+                            const mlir::TypeConverter &converter);
+/// compose, apply, outer_sum and step_sum.
+void populateProductPatterns(mlir::RewritePatternSet &patterns,
+                             const mlir::TypeConverter &converter);
+/// recurrence, chain, scan and linearize.
+void populateTimeLoopPatterns(mlir::RewritePatternSet &patterns,
+                              const mlir::TypeConverter &converter);
+
+} // namespace bppsa
+
+#endif // BPPSA_LIB_CONVERSION_BPPSATOLINALG_PATTERNS_H
