@@ -25,6 +25,7 @@ EvaluatorTable::EvaluatorTable(MLIRContext *context) : context(context) {
   addArithEvaluators(*this);
   addMathEvaluators(*this);
   addControlFlowEvaluators(*this);
+  addLinalgEvaluators(*this);
   addTensorEvaluators(*this);
   addVectorEvaluators(*this);
   addBPPSAEvaluators(*this);

@@ -100,3 +100,10 @@ LogicalResult bppsa::evaluateStructuredOp(Operation *operation, Interpreter &int
     interpreter.set(result, std::move(array));
   return success();
 }
+
+void bppsa::addLinalgEvaluators(EvaluatorTable &table) {
+  table.add<linalg::IndexOp>([](linalg::IndexOp op, Interpreter &interpreter) {
+    interpreter.set(op.getResult(), Array::makeIndex(interpreter.iteration[op.getDim()]));
+    return success();
+  });
+}

@@ -118,6 +118,7 @@ int64_t wrapInteger(int64_t value, mlir::Type type);
 void addArithEvaluators(EvaluatorTable &table);
 void addMathEvaluators(EvaluatorTable &table);
 void addControlFlowEvaluators(EvaluatorTable &table);
+void addLinalgEvaluators(EvaluatorTable &table);
 void addTensorEvaluators(EvaluatorTable &table);
 void addVectorEvaluators(EvaluatorTable &table);
 void addBPPSAEvaluators(EvaluatorTable &table);

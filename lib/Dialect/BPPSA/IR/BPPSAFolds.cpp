@@ -23,6 +23,10 @@ LogicalResult MatVecOp::canonicalize(MatVecOp op, PatternRewriter &rewriter) {
 }
 
 OpFoldResult ComposeOp::fold(FoldAdaptor) {
+  for (Value factor : {getFirst(), getSecond()})
+    if (cast<JacobianType>(factor.getType()).getStructure() == StructureKind::Zero &&
+        factor.getType() == getType())
+      return factor;
   if (getFirst().getType().getStructure() == StructureKind::Identity &&
       getSecond().getType() == getType())
     return getSecond();

@@ -26,12 +26,30 @@ struct LoopArray {
   bool hasTime;
   int64_t extraSlots;
 };
+
+/// The static numbers of steps and of samples (blocks of samples, once packed)
+/// that the arrays of one loop have shown so far.
+struct LoopExtent {
+  int64_t steps = ShapedType::kDynamic, samples = ShapedType::kDynamic;
+};
 } // namespace
 
-/// Checks that `array` has the rank of its role and gives the body vector
-/// `bodyType`; `lanes` is that of the loop.
+/// Checks that `found`, the size of `array` in a dimension that counts `what`,
+/// agrees with `known`, or makes it known.
+static LogicalResult verifyExtent(Operation *op, const LoopArray &array, int64_t found,
+                                  int64_t &known, const char *what) {
+  if (ShapedType::isDynamic(known))
+    known = found;
+  if (ShapedType::isDynamic(found) || found == known)
+    return success();
+  return op->emitOpError() << array.role << " must have " << known << " " << what
+                           << " as the arrays before it, found " << found << " in " << array.type;
+}
+
+/// Checks that `array` has the rank of its role, gives the body vector
+/// `bodyType` and agrees with `extent`; `lanes` is that of the loop.
 static LogicalResult verifyArray(Operation *op, const LoopArray &array, Type bodyType,
-                                 std::optional<int64_t> lanes) {
+                                 std::optional<int64_t> lanes, LoopExtent &extent) {
   auto shaped = cast<ShapedType>(array.type);
   int64_t rank = (array.hasTime ? 3 : 2) + (lanes ? 1 : 0);
   if (shaped.getRank() != rank)
@@ -47,7 +65,15 @@ static LogicalResult verifyArray(Operation *op, const LoopArray &array, Type bod
     return op->emitOpError() << array.role << " " << array.type
                              << " needs a body value of type vector<" << features << "x"
                              << shaped.getElementType() << ">, found " << bodyType;
-  return success();
+  int64_t samples = shaped.getShape()[array.hasTime && !lanes ? 1 : 0];
+  if (failed(verifyExtent(op, array, samples, extent.samples,
+                          lanes ? "blocks of samples" : "samples")))
+    return failure();
+  if (!array.hasTime)
+    return success();
+  int64_t slots = shaped.getShape()[lanes ? 1 : 0];
+  int64_t steps = ShapedType::isDynamic(slots) ? slots : slots - array.extraSlots;
+  return verifyExtent(op, array, steps, extent.steps, "steps");
 }
 
 /// A capture enters the body as a vector of its own static shape.
@@ -114,13 +140,15 @@ LogicalResult RecurrenceOp::verify() {
   if (failed(written))
     return failure();
 
+  LoopExtent extent;
   auto arguments = body.getArgumentTypes();
   for (auto [i, value] : llvm::enumerate(getSequences()))
-    if (failed(verifyArray(*this, {value.getType(), "sequence", true, 0}, arguments[i], lanes)))
+    if (failed(verifyArray(*this, {value.getType(), "sequence", true, 0}, arguments[i], lanes,
+                           extent)))
       return failure();
   for (auto [i, value] : llvm::enumerate(getInitial()))
     if (failed(verifyArray(*this, {value.getType(), "initial state", false, 0},
-                           arguments[numSequences + i], lanes)))
+                           arguments[numSequences + i], lanes, extent)))
       return failure();
   for (auto [i, value] : llvm::enumerate(getCaptures()))
     if (failed(verifyCapture(*this, value.getType(), arguments[numSequences + numStates + i])))
@@ -131,7 +159,7 @@ LogicalResult RecurrenceOp::verify() {
       return emitOpError() << "state " << i << " must keep its type " << arguments[numSequences + i]
                            << ", found " << yield.getOperand(i).getType();
     if (failed(verifyArray(*this, {type, isState ? "trajectory" : "output", true, isState},
-                           yield.getOperand(i).getType(), lanes)))
+                           yield.getOperand(i).getType(), lanes, extent)))
       return failure();
   }
   return success();
@@ -162,20 +190,22 @@ template <typename LoopOp> static LogicalResult verifyCotangentLoop(LoopOp op) {
   if (failed(written))
     return failure();
 
+  LoopExtent extent;
   auto arguments = body.getArgumentTypes();
   for (auto [i, value] : llvm::enumerate(op.getSaved()))
-    if (failed(verifyArray(op, {value.getType(), "saved sequence", true, 0}, arguments[i], lanes)))
+    if (failed(verifyArray(op, {value.getType(), "saved sequence", true, 0}, arguments[i], lanes,
+                           extent)))
       return failure();
   for (auto [i, value] : llvm::enumerate(op.getSeeds()))
-    if (failed(
-            verifyArray(op, {value.getType(), "seed", false, 0}, arguments[numSaved + i], lanes)))
+    if (failed(verifyArray(op, {value.getType(), "seed", false, 0}, arguments[numSaved + i], lanes,
+                           extent)))
       return failure();
   for (auto [value, state] : llvm::zip(op.getInjected(), op.getInjectInto())) {
     if (state < 0 || state >= static_cast<int64_t>(numStates))
       return op.emitOpError() << "inject_into must name one of the " << numStates
                               << " states, found " << state;
     if (failed(verifyArray(op, {value.getType(), "injected sequence", true, 0},
-                           arguments[numSaved + state], lanes)))
+                           arguments[numSaved + state], lanes, extent)))
       return failure();
   }
   for (auto [i, value] : llvm::enumerate(op.getCaptures()))
@@ -188,7 +218,7 @@ template <typename LoopOp> static LogicalResult verifyCotangentLoop(LoopOp op) {
                               << arguments[numSaved + i] << ", found "
                               << yield.getOperand(i).getType();
     if (failed(verifyArray(op, {type, isState ? "cotangent" : "emitted sequence", !isState, 0},
-                           yield.getOperand(i).getType(), lanes)))
+                           yield.getOperand(i).getType(), lanes, extent)))
       return failure();
   }
   return success();
@@ -313,6 +343,31 @@ LogicalResult UnpackLanesOp::verify() {
 // Explicit scan trees
 //===----------------------------------------------------------------------===//
 
+/// Checks the cotangents that the link of `op` takes and yields, and that there
+/// is one matrix a sample exactly where it depends on the sample.
+static LogicalResult verifyLinearizedStates(LinearizeOp op) {
+  Block &body = op.getBody().front();
+  auto yield = cast<YieldOp>(body.getTerminator());
+  auto type = cast<JacobianType>(op.getResult().getType());
+  if (yield.getNumOperands() != op.getStates().size())
+    return op.emitOpError() << "must yield the cotangents of " << op.getStates().size()
+                            << " states and nothing else, found " << yield.getNumOperands()
+                            << " values";
+  for (auto [i, size] : llvm::enumerate(op.getStates())) {
+    auto expected = VectorType::get(size, type.getElementType());
+    Type taken = body.getArgument(op.getSaved().size() + i).getType();
+    Type given = yield.getOperand(i).getType();
+    if (taken != expected || given != expected)
+      return op.emitOpError() << "the cotangent of state " << i << " must have type " << expected
+                              << ", found " << taken << " to " << given;
+  }
+  if (type.getBatch().has_value() == op.getSaved().empty())
+    return op.emitOpError() << "needs a jacobian with a batch exactly where it reads saved arrays, "
+                               "found "
+                            << type << " and " << op.getSaved().size() << " saved arrays";
+  return success();
+}
+
 LogicalResult LinearizeOp::verify() {
   Block &body = getBody().front();
   int64_t size = 0;
@@ -339,7 +394,7 @@ LogicalResult LinearizeOp::verify() {
             verifyCapture(*this, value.getType(),
                           body.getArgument(getSaved().size() + getStates().size() + i).getType())))
       return failure();
-  return success();
+  return verifyLinearizedStates(*this);
 }
 
 LogicalResult ComposeOp::verify() {
@@ -352,6 +407,9 @@ LogicalResult ComposeOp::verify() {
   if (result.getRows() != second.getRows() || result.getCols() != first.getCols())
     return emitOpError() << "the product must be " << second.getRows() << "x" << first.getCols()
                          << ", found " << result.getRows() << "x" << result.getCols();
+  if (result.getBatch().has_value() != (first.getBatch() || second.getBatch()))
+    return emitOpError() << "the product has a batch exactly where a factor has one, found "
+                         << result;
   auto structure = StructureAttr::product(StructureAttr::get(getContext(), second.getStructure()),
                                           StructureAttr::get(getContext(), first.getStructure()));
   if (result.getStructure() != structure.getKind() && result.getStructure() != StructureKind::Dense)

@@ -1,0 +1,122 @@
+// RUN: bppsa-opt %s --verify-roundtrip | FileCheck %s
+
+// CHECK-LABEL: func.func @recurrence
+// CHECK: bppsa.recurrence sequences(%{{.*}} : tensor<?x?x3xf32>) initial(%{{.*}} : tensor<?x4xf32>)
+// CHECK-SAME: captures(%{{.*}} : tensor<4x3xf32>) -> (tensor<?x?x4xf32>) outputs(tensor<?x?x4xf32>)
+// CHECK: bppsa.matvec %{{.*}}, %{{.*}} plus %{{.*}} : vector<4xf32> : vector<4x3xf32>, vector<3xf32> -> vector<4xf32>
+// CHECK: bppsa.yield %{{.*}}, %{{.*}} : vector<4xf32>, vector<4xf32>
+func.func @recurrence(%x: tensor<?x?x3xf32>, %h0: tensor<?x4xf32>, %w: tensor<4x3xf32>)
+    -> (tensor<?x?x4xf32>, tensor<?x?x4xf32>) {
+  %h, %z = bppsa.recurrence sequences(%x : tensor<?x?x3xf32>) initial(%h0 : tensor<?x4xf32>)
+      captures(%w : tensor<4x3xf32>) -> (tensor<?x?x4xf32>) outputs(tensor<?x?x4xf32>) {
+  ^bb0(%xt: vector<3xf32>, %ht: vector<4xf32>, %wc: vector<4x3xf32>):
+    %0 = bppsa.matvec %wc, %xt plus %ht : vector<4xf32> : vector<4x3xf32>, vector<3xf32> -> vector<4xf32>
+    %1 = bppsa.sigmoid %0 : vector<4xf32>
+    bppsa.yield %1, %0 : vector<4xf32>, vector<4xf32>
+  }
+  return %h, %z : tensor<?x?x4xf32>, tensor<?x?x4xf32>
+}
+
+// CHECK-LABEL: func.func @stateless
+// CHECK: bppsa.recurrence sequences(%{{.*}} : tensor<5x2x3xf32>) outputs(tensor<5x2x3xf32>)
+func.func @stateless(%x: tensor<5x2x3xf32>) -> tensor<5x2x3xf32> {
+  %y = bppsa.recurrence sequences(%x : tensor<5x2x3xf32>) outputs(tensor<5x2x3xf32>) {
+  ^bb0(%xt: vector<3xf32>):
+    bppsa.yield %xt : vector<3xf32>
+  }
+  return %y : tensor<5x2x3xf32>
+}
+
+// CHECK-LABEL: func.func @chain
+// CHECK: bppsa.chain reverse saved(%{{.*}} : tensor<?x?x4xf32>) seeds(%{{.*}} : tensor<?x4xf32>)
+// CHECK-SAME: injected(%{{.*}} : tensor<?x?x4xf32>) inject_into [0]
+// CHECK-SAME: -> (tensor<?x4xf32>) emitted(tensor<?x?x4xf32>)
+func.func @chain(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %s: tensor<?x?x4xf32>)
+    -> (tensor<?x4xf32>, tensor<?x?x4xf32>) {
+  %0, %d = bppsa.chain reverse saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>)
+      injected(%s : tensor<?x?x4xf32>) inject_into [0] -> (tensor<?x4xf32>)
+      emitted(tensor<?x?x4xf32>) {
+  ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
+    %1 = arith.mulf %at, %gt : vector<4xf32>
+    bppsa.yield %1, %gt : vector<4xf32>, vector<4xf32>
+  }
+  return %0, %d : tensor<?x4xf32>, tensor<?x?x4xf32>
+}
+
+// CHECK-LABEL: func.func @scan
+// CHECK: bppsa.scan <chunked, 32> lanes 16 saved(%{{.*}} : tensor<?x?x4x16xf32>)
+func.func @scan(%a: tensor<?x?x4x16xf32>, %g: tensor<?x4x16xf32>) -> tensor<?x4x16xf32> {
+  %0 = bppsa.scan <chunked, 32> lanes 16 saved(%a : tensor<?x?x4x16xf32>)
+      seeds(%g : tensor<?x4x16xf32>) inject_into [] -> (tensor<?x4x16xf32>) {
+  ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
+    %1 = arith.mulf %at, %gt : vector<4xf32>
+    bppsa.yield %1 : vector<4xf32>
+  }
+  return %0 : tensor<?x4x16xf32>
+}
+
+// CHECK-LABEL: func.func @buffers
+// CHECK: bppsa.recurrence sequences(%{{.*}} : memref<?x?x3xf32>) initial(%{{.*}} : memref<?x3xf32>)
+// CHECK-SAME: into(%{{.*}} : memref<?x?x3xf32>)
+func.func @buffers(%x: memref<?x?x3xf32>, %h0: memref<?x3xf32>, %h: memref<?x?x3xf32>) {
+  bppsa.recurrence sequences(%x : memref<?x?x3xf32>) initial(%h0 : memref<?x3xf32>)
+      into(%h : memref<?x?x3xf32>) {
+  ^bb0(%xt: vector<3xf32>, %ht: vector<3xf32>):
+    %0 = arith.addf %xt, %ht : vector<3xf32>
+    bppsa.yield %0 : vector<3xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @leaves
+// CHECK: bppsa.outer_sum %{{.*}}, %{{.*}} : tensor<?x?x4xf32>, tensor<?x?x3xf32> -> tensor<4x3xf32>
+// CHECK: bppsa.step_sum %{{.*}} : tensor<?x?x4xf32> -> tensor<4xf32>
+func.func @leaves(%d: tensor<?x?x4xf32>, %x: tensor<?x?x3xf32>) -> (tensor<4x3xf32>, tensor<4xf32>) {
+  %w = bppsa.outer_sum %d, %x : tensor<?x?x4xf32>, tensor<?x?x3xf32> -> tensor<4x3xf32>
+  %b = bppsa.step_sum %d : tensor<?x?x4xf32> -> tensor<4xf32>
+  return %w, %b : tensor<4x3xf32>, tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @layout
+// CHECK: bppsa.pack_lanes 16, %{{.*}} : tensor<?x?x3xf32> -> tensor<?x?x3x16xf32>
+// CHECK: bppsa.unpack_lanes 16, %{{.*}}, %{{.*}} : tensor<2x3x16xf32> -> tensor<20x3xf32>
+func.func @layout(%x: tensor<?x?x3xf32>, %h: tensor<2x3x16xf32>)
+    -> (tensor<?x?x3x16xf32>, tensor<20x3xf32>) {
+  %c20 = arith.constant 20 : index
+  %0 = bppsa.pack_lanes 16, %x : tensor<?x?x3xf32> -> tensor<?x?x3x16xf32>
+  %1 = bppsa.unpack_lanes 16, %h, %c20 : tensor<2x3x16xf32> -> tensor<20x3xf32>
+  return %0, %1 : tensor<?x?x3x16xf32>, tensor<20x3xf32>
+}
+
+// CHECK-LABEL: func.func @tree
+// CHECK: bppsa.linearize saved(%{{.*}} : tensor<?x4xf32>) states [4] -> <4x4xf32, dense, batch = ?>
+// CHECK: bppsa.compose %[[J:.*]], %[[J]] : <4x4xf32, dense, batch = ?>
+// CHECK: bppsa.apply %{{.*}}, %{{.*}} : <4x4xf32, dense, batch = ?>, tensor<?x4xf32> -> tensor<?x4xf32>
+func.func @tree(%a: tensor<?x4xf32>, %g: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  %j = bppsa.linearize saved(%a : tensor<?x4xf32>) states [4] -> !bppsa.jacobian<4x4xf32, dense, batch = ?> {
+  ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
+    %1 = arith.mulf %at, %gt : vector<4xf32>
+    bppsa.yield %1 : vector<4xf32>
+  }
+  %k = bppsa.compose %j, %j : !bppsa.jacobian<4x4xf32, dense, batch = ?>, !bppsa.jacobian<4x4xf32, dense, batch = ?> -> !bppsa.jacobian<4x4xf32, dense, batch = ?>
+  %0 = bppsa.apply %k, %g : !bppsa.jacobian<4x4xf32, dense, batch = ?>, tensor<?x4xf32> -> tensor<?x4xf32>
+  return %0 : tensor<?x4xf32>
+}
+
+// CHECK-LABEL: func.func private @types
+// CHECK-SAME: !bppsa.jacobian<2x3xf32, zero>, !bppsa.jacobian<3x3xf32, identity>, !bppsa.jacobian<3x3xf32, diagonal, batch = 16>
+// CHECK-SAME: #bppsa.plan<hybrid, 2>
+// CHECK-SAME: #bppsa.structure<diagonal>
+func.func private @types(!bppsa.jacobian<2x3xf32, zero>, !bppsa.jacobian<3x3xf32, identity>, !bppsa.jacobian<3x3xf32, diagonal, batch = 16>)
+    attributes {plan = #bppsa.plan<hybrid, 2>, structure = #bppsa.structure<diagonal>}
+
+// CHECK-LABEL: func.func @graph
+// CHECK: bppsa.mark_phase 1
+// CHECK: bppsa.stop_gradient %{{.*}} : tensor<?xf32>
+// CHECK: bppsa.dropout %{{.*}} ratio 5.000000e-01 stream 3 : tensor<?xf32>
+func.func @graph(%x: tensor<?xf32>) -> tensor<?xf32> {
+  bppsa.mark_phase 1
+  %0 = bppsa.stop_gradient %x : tensor<?xf32>
+  %1 = bppsa.dropout %0 ratio 5.000000e-01 stream 3 : tensor<?xf32>
+  return %1 : tensor<?xf32>
+}
