@@ -14,7 +14,6 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include <map>
 #include <variant>
 
@@ -197,6 +196,8 @@ LogicalResult Importer::importInitializers() {
       return failure();
     if (type->getNumElements() == 0)
       return error() << what << " has no elements, accepted: at least 1";
+    if (failed(checkTensorData(file, tensor, *type, what)))
+      return failure();
     unsigned index = function.getNumArguments();
     DictionaryAttr attributes = builder.getDictionaryAttr(
         {builder.getNamedAttr("bppsa.parameter", builder.getStringAttr(tensor.name()))});
@@ -397,12 +398,8 @@ FailureOr<OwningOpRef<ModuleOp>> bppsa::importONNX(llvm::MemoryBufferRef buffer,
 
 FailureOr<OwningOpRef<ModuleOp>> bppsa::importONNX(StringRef path, MLIRContext *context,
                                                    const ImportOptions &options) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
-  if (!buffer) {
-    emitError(FileLineColLoc::get(context, path, 0, 0))
-        << "cannot be read: " << buffer.getError().message();
+  FailureOr<std::unique_ptr<llvm::MemoryBuffer>> buffer = readModelFile(path, context);
+  if (failed(buffer))
     return failure();
-  }
   return importONNX(**buffer, context, options);
 }

@@ -54,6 +54,16 @@ Type bppsa::convertDataType(int32_t dataType, MLIRContext *context) {
 // The model
 //===----------------------------------------------------------------------===//
 
+FailureOr<std::unique_ptr<llvm::MemoryBuffer>> bppsa::readModelFile(StringRef path,
+                                                                    MLIRContext *context) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                            /*RequiresNullTerminator=*/false);
+  if (!buffer)
+    return emitError(FileLineColLoc::get(context, path, 0, 0))
+           << "cannot be read: " << buffer.getError().message();
+  return std::move(*buffer);
+}
+
 FailureOr<OnnxFile> bppsa::parseOnnxFile(llvm::MemoryBufferRef buffer, MLIRContext *context) {
   StringRef path = buffer.getBufferIdentifier();
   OnnxFile file{path.str(), FileLineColLoc::get(context, path, 0, 0), {}};
@@ -113,11 +123,20 @@ FailureOr<RankedTensorType> bppsa::getTensorType(const OnnxFile &file,
   return RankedTensorType::get(ArrayRef(tensor.dims().data(), tensor.dims_size()), elementType);
 }
 
-/// Reads the bytes of a tensor that is stored in a file of its own. The path
-/// must stay in the directory of the model: a model must not read other files.
-static FailureOr<std::string> readExternalData(const OnnxFile &file,
-                                               const onnx::TensorProto &tensor, uint64_t expected,
-                                               StringRef what) {
+namespace {
+/// Where a file of its own holds the bytes of a tensor.
+struct ExternalData {
+  std::string path;
+  uint64_t offset, size;
+};
+} // namespace
+
+/// Finds the `expected` bytes of a tensor that is stored in a file of its own.
+/// The path must stay in the directory of the model: a model must not read
+/// other files.
+static FailureOr<ExternalData> findExternalData(const OnnxFile &file,
+                                                const onnx::TensorProto &tensor, uint64_t expected,
+                                                StringRef what) {
   auto error = [&]() { return emitError(file.location) << what << " "; };
   StringRef location;
   uint64_t offset = 0, length = expected;
@@ -132,60 +151,85 @@ static FailureOr<std::string> readExternalData(const OnnxFile &file,
   }
   if (location.empty())
     return error() << "is stored outside of the file, but no location is given";
-  SmallString<256> directory(llvm::sys::path::parent_path(file.path)), target, resolved;
+  SmallString<256> directory(llvm::sys::path::parent_path(file.path)), root, target, resolved;
   if (directory.empty())
     directory = ".";
   target = directory;
   llvm::sys::path::append(target, location);
+  auto parts = llvm::make_range(llvm::sys::path::begin(location), llvm::sys::path::end(location));
   if (llvm::sys::path::is_absolute(location) || location.contains('\0') ||
-      llvm::is_contained(
-          llvm::make_range(llvm::sys::path::begin(location), llvm::sys::path::end(location)), ".."))
+      llvm::is_contained(parts, ".."))
     return error() << "is stored in " << quoted(location)
                    << ", a path inside the directory of the model is required";
-  SmallString<256> root;
   if (llvm::sys::fs::real_path(directory, root) || llvm::sys::fs::real_path(target, resolved))
     return error() << "is stored in " << quoted(location) << ", which cannot be opened";
-  if (!resolved.starts_with(root))
+  if (!llvm::sys::path::has_root_path(root) ||
+      !StringRef(resolved).starts_with(root == "/" ? root.str() : (root + "/").str()))
     return error() << "is stored in " << quoted(location)
                    << ", which links to a file outside of the directory of the model";
   if (length != expected)
     return error() << "needs " << expected << " bytes, its external data has length " << length;
-  auto size = llvm::sys::fs::file_status();
-  if (llvm::sys::fs::status(resolved, size) || !llvm::sys::fs::is_regular_file(size))
+  llvm::sys::fs::file_status status;
+  if (llvm::sys::fs::status(resolved, status) || !llvm::sys::fs::is_regular_file(status))
     return error() << "is stored in " << quoted(location) << ", which is no regular file";
-  if (offset > size.getSize() || size.getSize() - offset < expected)
+  if (offset > status.getSize() || status.getSize() - offset < expected)
     return error() << "needs " << expected << " bytes at offset " << offset << " of "
-                   << quoted(location) << ", which has " << size.getSize() << " bytes";
-  if (expected == 0)
+                   << quoted(location) << ", which has " << status.getSize() << " bytes";
+  return ExternalData{resolved.str().str(), offset, expected};
+}
+
+/// Elements in the field that holds those of `type` when there is no raw_data.
+static uint64_t countListed(const onnx::TensorProto &tensor, Type type) {
+  return type.isF32()         ? tensor.float_data_size()
+         : type.isInteger(64) ? tensor.int64_data_size()
+                              : tensor.int32_data_size();
+}
+
+static uint64_t getByteSize(RankedTensorType type) {
+  return static_cast<uint64_t>(type.getNumElements()) * getByteWidth(type.getElementType());
+}
+
+LogicalResult bppsa::checkTensorData(const OnnxFile &file, const onnx::TensorProto &tensor,
+                                     RankedTensorType type, StringRef what) {
+  uint64_t expected = getByteSize(type), numElements = type.getNumElements();
+  if (tensor.data_location() == onnx::TensorProto::EXTERNAL)
+    return findExternalData(file, tensor, expected, what);
+  if (!tensor.raw_data().empty() && tensor.raw_data().size() != expected)
+    return emitError(file.location)
+           << what << " needs " << expected << " bytes of data, found " << tensor.raw_data().size();
+  uint64_t listed = countListed(tensor, type.getElementType());
+  if (tensor.raw_data().empty() && listed != numElements)
+    return emitError(file.location)
+           << what << " needs " << numElements << " elements, found " << listed;
+  return success();
+}
+
+/// The bytes of `data`.
+static FailureOr<std::string> readExternalData(const OnnxFile &file, const ExternalData &data) {
+  if (data.size == 0)
     return std::string();
-  auto slice = llvm::MemoryBuffer::getFileSlice(resolved, expected, offset);
+  auto slice = llvm::MemoryBuffer::getFileSlice(data.path, data.size, data.offset);
   if (!slice)
-    return error() << "is stored in " << quoted(location)
-                   << ", which cannot be read: " << slice.getError().message();
+    return emitError(file.location) << "external data " << quoted(data.path)
+                                    << " cannot be read: " << slice.getError().message();
   return (*slice)->getBuffer().str();
 }
 
 /// The little-endian bytes of `tensor`, of exactly the size of its `type`.
 static FailureOr<std::string> getRawData(const OnnxFile &file, const onnx::TensorProto &tensor,
                                          RankedTensorType type, StringRef what) {
-  uint64_t expected =
-      static_cast<uint64_t>(type.getNumElements()) * getByteWidth(type.getElementType());
-  if (tensor.data_location() == onnx::TensorProto::EXTERNAL)
-    return readExternalData(file, tensor, expected, what);
-  if (!tensor.raw_data().empty() && tensor.raw_data().size() != expected) {
-    emitError(file.location) << what << " needs " << expected << " bytes of data, found "
-                             << tensor.raw_data().size();
-    return failure();
+  if (tensor.data_location() == onnx::TensorProto::EXTERNAL) {
+    FailureOr<ExternalData> data = findExternalData(file, tensor, getByteSize(type), what);
+    if (failed(data))
+      return failure();
+    return readExternalData(file, *data);
   }
+  if (failed(checkTensorData(file, tensor, type, what)))
+    return failure();
   if (!tensor.raw_data().empty())
     return tensor.raw_data();
-
   std::string raw;
-  uint64_t found;
   auto append = [&](const auto &values) {
-    found = values.size();
-    if (found != static_cast<uint64_t>(type.getNumElements()))
-      return;
     for (auto value : values) {
       char bytes[8];
       if constexpr (std::is_same_v<decltype(value), float>)
@@ -201,11 +245,6 @@ static FailureOr<std::string> getRawData(const OnnxFile &file, const onnx::Tenso
     append(tensor.int64_data());
   else
     append(tensor.int32_data());
-  if (raw.size() != expected) {
-    emitError(file.location) << what << " needs " << type.getNumElements() << " elements, found "
-                             << found;
-    return failure();
-  }
   return raw;
 }
 
@@ -368,41 +407,38 @@ static LogicalResult storeInline(OnnxFile &file) {
   return success();
 }
 
-FailureOr<OnnxImage> bppsa::loadOnnxImage(StringRef path, MLIRContext *context) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
-  if (!buffer) {
-    emitError(FileLineColLoc::get(context, path, 0, 0))
-        << "cannot be read: " << buffer.getError().message();
-    return failure();
-  }
-  FailureOr<OnnxFile> file = parseOnnxFile(**buffer, context);
+FailureOr<OnnxImage> bppsa::loadOnnxImage(llvm::MemoryBufferRef buffer, MLIRContext *context) {
+  FailureOr<OnnxFile> file = parseOnnxFile(buffer, context);
   if (failed(file))
     return failure();
-  StringRef bytes = (*buffer)->getBuffer();
-  OnnxImage image;
-  auto isExternal = [](const onnx::TensorProto &tensor) {
-    return tensor.data_location() == onnx::TensorProto::EXTERNAL;
-  };
+  StringRef bytes = buffer.getBuffer();
   std::string normalised;
   std::optional<std::vector<OnnxImage::Parameter>> parameters;
-  if (llvm::none_of(file->model.graph().initializer(), isExternal))
+  bool isInline =
+      llvm::none_of(file->model.graph().initializer(), [](const onnx::TensorProto &tensor) {
+        return tensor.data_location() == onnx::TensorProto::EXTERNAL;
+      });
+  if (isInline)
     parameters = locateParameters(bytes, file->model);
   if (!parameters) {
     if (failed(storeInline(*file)))
       return failure();
-    if (file->model.ByteSizeLong() > maxFileSize || !file->model.SerializeToString(&normalised)) {
-      emitError(file->location) << "with its external data the model is larger than 2 GiB";
-      return failure();
-    }
+    if (file->model.ByteSizeLong() > maxFileSize || !file->model.SerializeToString(&normalised))
+      return emitError(file->location) << "with its external data the model is larger than 2 GiB";
     bytes = normalised;
     parameters = locateParameters(bytes, file->model);
   }
-  if (!parameters) {
-    emitError(file->location) << "the initializers cannot be located in the file";
-    return failure();
-  }
+  if (!parameters)
+    return emitError(file->location) << "the initializers cannot be located in the file";
+  OnnxImage image;
   image.bytes.assign(bytes.begin(), bytes.end());
   image.parameters = std::move(*parameters);
   return image;
+}
+
+FailureOr<OnnxImage> bppsa::loadOnnxImage(StringRef path, MLIRContext *context) {
+  FailureOr<std::unique_ptr<llvm::MemoryBuffer>> buffer = readModelFile(path, context);
+  if (failed(buffer))
+    return failure();
+  return loadOnnxImage(**buffer, context);
 }

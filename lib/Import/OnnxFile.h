@@ -12,6 +12,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "onnx.pb.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 namespace bppsa {
 
@@ -34,6 +35,10 @@ std::string dataTypeName(int32_t dataType);
 /// The element type of an ONNX data type: f32, i64, i32 or i1; null for others.
 mlir::Type convertDataType(int32_t dataType, mlir::MLIRContext *context);
 
+/// The bytes of the file at `path`.
+mlir::FailureOr<std::unique_ptr<llvm::MemoryBuffer>> readModelFile(llvm::StringRef path,
+                                                                   mlir::MLIRContext *context);
+
 /// Parses `buffer` and checks what does not depend on the graph.
 mlir::FailureOr<OnnxFile> parseOnnxFile(llvm::MemoryBufferRef buffer, mlir::MLIRContext *context);
 
@@ -41,6 +46,10 @@ mlir::FailureOr<OnnxFile> parseOnnxFile(llvm::MemoryBufferRef buffer, mlir::MLIR
 /// the sizes are sane. `what` names the tensor in diagnostics.
 mlir::FailureOr<mlir::RankedTensorType>
 getTensorType(const OnnxFile &file, const onnx::TensorProto &tensor, llvm::StringRef what);
+
+/// Checks that the data of `tensor` is there and has the size of its `type`.
+mlir::LogicalResult checkTensorData(const OnnxFile &file, const onnx::TensorProto &tensor,
+                                    mlir::RankedTensorType type, llvm::StringRef what);
 
 /// The values of `tensor`, wherever they are stored.
 mlir::FailureOr<mlir::DenseElementsAttr>

@@ -59,6 +59,7 @@ struct OnnxImage {
 /// initializer is stored outside of it or in several pieces: then the model is
 /// serialised again with these initializers inline.
 mlir::FailureOr<OnnxImage> loadOnnxImage(llvm::StringRef path, mlir::MLIRContext *context);
+mlir::FailureOr<OnnxImage> loadOnnxImage(llvm::MemoryBufferRef buffer, mlir::MLIRContext *context);
 
 /// Prints, in Markdown, every op, attribute, input and output that is accepted
 /// or refused.
