@@ -1,0 +1,309 @@
+"""What the support table does not list is refused in one line, with exit status 1.
+
+The cases come from the table itself, as the tool prints it: every attribute with a value of the
+wrong type, outside of the accepted ones, or in an opset that lacks it; every refused attribute and
+input; every input of a type that is not accepted.
+"""
+
+import functools
+import re
+import subprocess
+
+import harness
+import numpy as np
+import onnx
+import onnx_cases
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+ROOT = harness.ROOT
+NEWEST = 28
+
+
+@functools.cache
+def page():
+    tool = harness.BIN / "bppsa-translate"
+    if not tool.exists():
+        return ""
+    return subprocess.run([tool, "--list-onnx-support"], capture_output=True, text=True).stdout
+
+
+def rows():
+    """The table: op -> (inputs, attributes), each a list of (name, rest of the words)."""
+    table = {}
+    for line in page().splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) != 6 or cells[0] in ("op", "---"):
+            continue
+        items = [re.findall(r"`(\w+)`:?([^<]*)", cell) for cell in (cells[2], cells[4])]
+        table[cells[0]] = items
+    return table
+
+
+@functools.cache
+def examples():
+    """A valid one-node model for each op, of the newest opset there is among the cases."""
+    found = {}
+    for case in onnx_cases.all_cases():
+        opset = case.model.opset_import[0].version
+        for node in case.model.graph.node:
+            best = found.get(node.op_type)
+            if len(case.model.graph.node) == 1 and (not best or opset > best[0]):
+                found[node.op_type] = (opset, case.model)
+    node = helper.make_node("Constant", [], ["y"], value_float=1.0)
+    found["Constant"] = (17, onnx_cases.model([node], [("x", [1])], [("y", [])]))
+    data = [("d", onnx_cases.ints(1, 2)), ("i", np.array([[0]])), ("u", onnx_cases.ints(3))]
+    node = helper.make_node("ScatterND", ["d", "i", "u"], ["y"])
+    found["ScatterND"] = (17, onnx_cases.model([node], [], [("y", (np.int64, [2]))], data))
+    return found
+
+
+def example(op, opset=None):
+    version, original = examples()[op]
+    model = onnx.ModelProto()
+    model.CopyFrom(original)
+    model.opset_import[0].version = opset or version
+    (node,) = model.graph.node
+    return model, node
+
+
+def refuse(tmp_path, model, *words):
+    translate = harness.require_tool("bppsa-translate")
+    path = tmp_path / "model.onnx"
+    path.write_bytes(model if isinstance(model, bytes) else model.SerializeToString())
+    result = harness.run(translate, "--import-onnx", path, "-o", tmp_path / "out.mlir")
+    assert result.returncode == 1, f"status {result.returncode}: {result.stderr}"
+    assert len(result.stderr.splitlines()) == 1, result.stderr
+    assert str(path) in result.stderr
+    for word in words:
+        assert word in result.stderr, f"'{word}' is not in: {result.stderr}"
+    assert not (tmp_path / "out.mlir").exists()
+
+
+def attribute_changes():
+    for op, (_, attributes) in rows().items():
+        for name, words in attributes:
+            opsets = re.search(r"opset (\d+)(?:-(\d+)|\+)", words)
+            first, last = (int(opsets[1]), int(opsets[2] or NEWEST)) if opsets else (7, NEWEST)
+            wrong_type = ["a"] if "int" in words or "float" in words else 77
+            if "**refused**" in words:
+                yield op, name, first, 1.5, "which is not supported"
+            elif "tensor" in words:
+                yield op, name, first, 77, "accepted: any tensor"
+            else:
+                yield op, name, first, wrong_type, "accepted: "
+                if " or " in words or re.search(r": \d", f":{words}"):
+                    yield op, name, first, ["Bogus"] if "Tanh" in words else (
+                        "Bogus" if "reverse" in words or "none" in words else 77
+                    ), "accepted: "
+            if first > 7:
+                yield op, name, first - 1, 1, "no such attribute"
+            if last < NEWEST:
+                yield op, name, last + 1, [1], "no such attribute"
+
+
+CHANGES = list(attribute_changes())
+
+
+@pytest.mark.parametrize(
+    "op, name, opset, value, words",
+    CHANGES,
+    ids=[f"{op}-{name}-{opset}-{value}" for op, name, opset, value, _ in CHANGES],
+)
+def test_attribute(op, name, opset, value, words, tmp_path):
+    model, node = example(op, opset)
+    for attribute in [a for a in node.attribute if a.name == name or op == "Constant"]:
+        node.attribute.remove(attribute)
+    node.attribute.insert(0, helper.make_attribute(name, value))
+    since = next(line.split("|")[2] for line in page().splitlines() if line.startswith(f"| {op} "))
+    if opset < int(since):
+        words = f"the model has opset {opset}, accepted: {int(since)}"
+        refuse(tmp_path, model, f"({op})", words)
+    else:
+        refuse(tmp_path, model, f"({op})", f"'{name}'", words)
+
+
+@pytest.mark.parametrize("op", sorted(rows()))
+def test_unknown_attribute(op, tmp_path):
+    model, node = example(op)
+    node.attribute.append(helper.make_attribute("bogus", 3))
+    refuse(tmp_path, model, f"({op})", "'bogus' is 3", "no such attribute")
+
+
+@pytest.mark.parametrize("op", sorted(op for op in rows() if op != "Concat"))
+def test_too_many_inputs(op, tmp_path):
+    model, node = example(op)
+    extra = numpy_helper.from_array(onnx_cases.ints(1), "extra")
+    model.graph.initializer.append(extra)
+    node.input.extend(["extra"] * 9)
+    refuse(tmp_path, model, f"({op})")
+
+
+REFUSED = [(op, i, n) for op, (ins, _) in rows().items() for i, (n, w) in enumerate(ins) if "**refused**" in w]
+
+
+@pytest.mark.parametrize("op, index, name", REFUSED, ids=[f"{o}-{n}" for o, _, n in REFUSED])
+def test_refused_input(op, index, name, tmp_path):
+    model, node = example(op)
+    while len(node.input) <= index:
+        node.input.append("")
+    node.input[index] = node.input[1]
+    refuse(tmp_path, model, f"({op})", f"input '{name}' is '{node.input[1]}'", "not supported")
+
+
+FLOAT_ONLY = [op for op, (ins, _) in rows().items() if ins and ins[0][1].strip() == "(float)"]
+
+
+@pytest.mark.parametrize("op", FLOAT_ONLY)
+def test_element_type(op, tmp_path):
+    model, node = example(op)
+    for info in model.graph.input:
+        info.type.tensor_type.elem_type = TensorProto.INT64
+    refuse(tmp_path, model, f"({op})", "element type int, accepted: float")
+
+
+# --- graphs ---
+
+
+def relu():
+    node = helper.make_node("Relu", ["x"], ["y"], name="node")
+    return onnx_cases.model([node], [("x", ["N", 3])], [("y", ["N", 3])])
+
+
+def test_the_plain_model_is_accepted(tmp_path):
+    with pytest.raises(AssertionError, match="status 0"):
+        refuse(tmp_path, relu())
+
+
+@pytest.mark.parametrize("content", [b"", b"\x00" * 64, b"hello", b"\x08", b"\xff" * 1000])
+def test_no_model(content, tmp_path):
+    refuse(tmp_path, content)
+
+
+def test_truncated(tmp_path):
+    content = (ROOT / "examples" / "bitstream_rnn.onnx").read_bytes()
+    for size in range(1, len(content), len(content) // 40):
+        refuse(tmp_path, content[:size])
+
+
+@pytest.mark.parametrize(
+    "field, value, words",
+    [
+        ("op_type", "Conv", "op 'Conv' of domain 'ai.onnx' is not supported"),
+        ("domain", "com.microsoft", "op 'Relu' of domain 'com.microsoft' is not supported"),
+        ("overload", "other", "overload 'other'"),
+    ],
+)
+def test_unknown_op(field, value, words, tmp_path):
+    model = relu()
+    setattr(model.graph.node[0], field, value)
+    refuse(tmp_path, model, "'node'", words)
+
+
+@pytest.mark.parametrize("opset", [1, 6, NEWEST + 1, 1000])
+def test_opset(opset, tmp_path):
+    model = relu()
+    model.opset_import[0].version = opset
+    refuse(tmp_path, model, f"opset {opset}, accepted: 7 to {NEWEST}")
+
+
+def test_dangling_input(tmp_path):
+    model = relu()
+    model.graph.node[0].input[0] = "nowhere"
+    refuse(tmp_path, model, "node 'node' (Relu): reads 'nowhere', which nothing defines")
+
+
+def test_cycle(tmp_path):
+    model = relu()
+    model.graph.node.append(helper.make_node("Relu", ["y"], ["z"]))
+    model.graph.node[0].input[0] = "z"
+    refuse(tmp_path, model, "'z'", "cyclic")
+
+
+def test_duplicate_name(tmp_path):
+    model = relu()
+    model.graph.node.append(helper.make_node("Relu", ["x"], ["y"]))
+    refuse(tmp_path, model, "'y' is defined twice")
+
+
+def test_missing_output(tmp_path):
+    model = relu()
+    model.graph.output[0].name = "none"
+    refuse(tmp_path, model, "'none'")
+
+
+@pytest.mark.parametrize("type_", [TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.STRING, 99])
+def test_input_type(type_, tmp_path):
+    model = relu()
+    model.graph.input[0].type.tensor_type.elem_type = type_
+    refuse(tmp_path, model, "graph input 'x'", "accepted: float, int32, int64 or bool")
+
+
+def test_shapes_that_do_not_fit(tmp_path):
+    node = helper.make_node("Add", ["x", "z"], ["y"], name="node")
+    model = onnx_cases.model([node], [("x", ["N", 3]), ("z", ["N", 4])], [("y", ["N", 3])])
+    refuse(tmp_path, model, "node 'node' (Add)", "[N, 3], [N, 4]")
+
+
+def recurrent(op="GRU", **changes):
+    return onnx_cases.recurrent_case(op, **changes).model
+
+
+def test_inconsistent_hidden_size(tmp_path):
+    model = recurrent()
+    (node,) = model.graph.node
+    next(a for a in node.attribute if a.name == "hidden_size").i = 7
+    refuse(tmp_path, model, "'layer' (GRU)", "'W' has shape [1, 18, 4]", "hidden_size 7")
+
+
+@pytest.mark.parametrize("name", ["x", "W", "R", "B", "h0"])
+def test_wrong_rank(name, tmp_path):
+    model = recurrent(weights="inputs")
+    info = next(i for i in model.graph.input if i.name == name)
+    info.type.tensor_type.shape.dim.add().dim_value = 2
+    refuse(tmp_path, model, "'layer' (GRU)", "accepted: rank")
+
+
+def test_activation_count(tmp_path):
+    model = recurrent(activations=["Sigmoid"])
+    refuse(tmp_path, model, "'layer' (GRU)", "'activations' has 1 elements, accepted: 2")
+
+
+# --- external data ---
+
+
+def external(location, length, size=72):
+    model = recurrent("RNN", sizes=(5, 3, 4, 6))
+    tensor = next(t for t in model.graph.initializer if t.name == "R")
+    tensor.ClearField("raw_data")
+    tensor.data_location = TensorProto.EXTERNAL
+    for key, value in (("location", location), ("offset", "0"), ("length", str(length))):
+        entry = tensor.external_data.add()
+        entry.key, entry.value = key, value
+    return model
+
+
+@pytest.mark.parametrize(
+    "location, length, words",
+    [
+        ("missing.bin", 144, "cannot be opened"),
+        ("../weights.bin", 144, "inside the directory of the model"),
+        ("/etc/passwd", 144, "inside the directory of the model"),
+        ("short.bin", 144, "which has 100 bytes"),
+        ("short.bin", 9, "needs 144 bytes"),
+        ("link.bin", 144, "outside of the directory"),
+    ],
+)
+def test_external_data(location, length, words, tmp_path):
+    inside = tmp_path / "model"
+    inside.mkdir()
+    (tmp_path / "weights.bin").write_bytes(bytes(200))
+    (inside / "short.bin").write_bytes(bytes(100))
+    (inside / "link.bin").symlink_to(tmp_path / "weights.bin")
+    refuse(inside, external(location, length), "initializer 'R'", words)
+
+
+def test_initializer_without_data(tmp_path):
+    model = recurrent()
+    next(t for t in model.graph.initializer if t.name == "W").ClearField("raw_data")
+    refuse(tmp_path, model, "initializer 'W' needs 72 elements, found 0")
