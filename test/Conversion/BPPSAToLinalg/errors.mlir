@@ -1,0 +1,37 @@
+// RUN: bppsa-opt %s -split-input-file -verify-diagnostics --convert-bppsa-to-linalg
+
+func.func @plan(%a: tensor<?x?x3xf32>, %g: tensor<?x3xf32>) -> tensor<?x3xf32> {
+  // expected-error @+2 {{with plan 'blelloch' has no conversion to linalg; run bppsa-expand-scan first or use the plan 'linear'}}
+  // expected-error @+1 {{failed to legalize operation 'bppsa.scan'}}
+  %0 = bppsa.scan <blelloch> saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) inject_into [] -> (tensor<?x3xf32>) {
+  ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
+    bppsa.yield %gt : vector<3xf32>
+  }
+  return %0 : tensor<?x3xf32>
+}
+
+// -----
+
+func.func @body(%x: tensor<?x?x3xf32>) -> tensor<?x?x3xf32> {
+  // expected-error @+1 {{failed to legalize operation 'bppsa.recurrence'}}
+  %0 = bppsa.recurrence sequences(%x : tensor<?x?x3xf32>) outputs(tensor<?x?x3xf32>) {
+  ^bb0(%xt: vector<3xf32>):
+    // expected-error @+1 {{cannot be written on tensors in the body of a time loop; use elementwise ops, bppsa.matvec, and slices and broadcasts of vectors}}
+    %s = vector.reduction <add>, %xt : vector<3xf32> into f32
+    %v = vector.broadcast %s : f32 to vector<3xf32>
+    bppsa.yield %v : vector<3xf32>
+  }
+  return %0 : tensor<?x?x3xf32>
+}
+
+// -----
+
+func.func @buffers(%x: memref<?x?x3xf32>, %y: memref<?x?x3xf32>) {
+  // expected-error @+2 {{must be on tensors to be converted to linalg}}
+  // expected-error @+1 {{failed to legalize operation 'bppsa.recurrence'}}
+  bppsa.recurrence sequences(%x : memref<?x?x3xf32>) into(%y : memref<?x?x3xf32>) {
+  ^bb0(%xt: vector<3xf32>):
+    bppsa.yield %xt : vector<3xf32>
+  }
+  return
+}

@@ -1,0 +1,120 @@
+// RUN: bppsa-opt %s -split-input-file --bppsa-expand-scan | FileCheck %s
+// RUN: bppsa-opt %s -split-input-file --bppsa-expand-scan --remarks-filter=scan 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+
+// Four links: the seed and the first link run at once, the second and the third
+// are the only pair worth a product, and the last is read for the initial state.
+
+// REMARK: [Passed] ExpandScan
+// REMARK-SAME: blelloch scan of 4 steps expanded: 1 compose, 4 apply, depth 3
+
+// CHECK-LABEL: func.func @blelloch
+// CHECK-SAME: %[[A:.*]]: tensor<4x8x2xf32>, %[[G:.*]]: tensor<8x2xf32>
+// CHECK: %[[A3:.*]] = tensor.extract_slice %[[A]][3, 0, 0] [1, 8, 2]
+// CHECK: %[[J3:.*]] = bppsa.linearize saved(%[[A3]] : tensor<8x2xf32>) states [2]
+// CHECK: %[[G3:.*]] = bppsa.apply %[[J3]], %[[G]]
+// CHECK: %[[J2:.*]] = bppsa.linearize
+// CHECK: %[[J1:.*]] = bppsa.linearize
+// CHECK: %[[J21:.*]] = bppsa.compose %[[J2]], %[[J1]]
+// CHECK: %[[G1:.*]] = bppsa.apply %[[J21]], %[[G3]]
+// CHECK: bppsa.apply %[[J2]], %[[G3]]
+// CHECK: %[[A0:.*]] = tensor.extract_slice %[[A]][0, 0, 0] [1, 8, 2]
+// CHECK: %[[J0:.*]] = bppsa.linearize saved(%[[A0]] : tensor<8x2xf32>)
+// CHECK: %[[G0:.*]] = bppsa.apply %[[J0]], %[[G1]]
+// CHECK: return %[[G0]]
+func.func @blelloch(%a: tensor<4x8x2xf32>, %g: tensor<8x2xf32>) -> tensor<8x2xf32> {
+  %0 = bppsa.scan <blelloch> saved(%a : tensor<4x8x2xf32>) seeds(%g : tensor<8x2xf32>)
+      inject_into [] -> (tensor<8x2xf32>) {
+  ^bb0(%at: vector<2xf32>, %gt: vector<2xf32>):
+    %1 = arith.mulf %at, %gt : vector<2xf32>
+    bppsa.yield %1 : vector<2xf32>
+  }
+  return %0 : tensor<8x2xf32>
+}
+
+// -----
+
+// The last link is not formed where the initial state's cotangent is not used;
+// emitted values are recomputed from what enters every link.
+
+// CHECK-LABEL: func.func @emitted
+// CHECK: bppsa.linearize
+// CHECK-NOT: bppsa.linearize
+// CHECK: %[[D:.*]] = bppsa.recurrence sequences(%{{.*}}, %{{.*}} : tensor<2x8x2xf32>, tensor<2x8x2xf32>) outputs(tensor<2x8x2xf32>)
+// CHECK: return %[[D]]
+func.func @emitted(%a: tensor<2x8x2xf32>, %g: tensor<8x2xf32>) -> tensor<2x8x2xf32> {
+  %0, %d = bppsa.scan <blelloch> saved(%a : tensor<2x8x2xf32>) seeds(%g : tensor<8x2xf32>)
+      inject_into [] -> (tensor<8x2xf32>) emitted(tensor<2x8x2xf32>) {
+  ^bb0(%at: vector<2xf32>, %gt: vector<2xf32>):
+    %1 = arith.mulf %at, %gt : vector<2xf32>
+    bppsa.yield %1, %1 : vector<2xf32>, vector<2xf32>
+  }
+  return %d : tensor<2x8x2xf32>
+}
+
+// -----
+
+// An injected cotangent is the offset of an affine pair.
+
+// CHECK-LABEL: func.func @injected
+// CHECK-SAME: %[[S:[^:]*]]: tensor<2x8x2xf32>, %[[G:.*]]: tensor<8x2xf32>
+// CHECK: %[[S1:.*]] = tensor.extract_slice %[[S]][1, 0, 0]
+// CHECK: %[[E1:.*]] = arith.addf %[[G]], %[[S1]]
+// CHECK: %[[S0:.*]] = tensor.extract_slice %[[S]][0, 0, 0]
+// CHECK: %[[J1E1:.*]] = bppsa.apply %{{.*}}, %[[E1]]
+// CHECK: %[[E0:.*]] = arith.addf %[[J1E1]], %[[S0]]
+// CHECK: bppsa.apply %{{.*}}, %[[E0]]
+func.func @injected(%s: tensor<2x8x2xf32>, %g: tensor<8x2xf32>) -> tensor<8x2xf32> {
+  %0 = bppsa.scan <linear> saved(%s : tensor<2x8x2xf32>) seeds(%g : tensor<8x2xf32>)
+      injected(%s : tensor<2x8x2xf32>) inject_into [0] -> (tensor<8x2xf32>) {
+  ^bb0(%at: vector<2xf32>, %gt: vector<2xf32>):
+    %1 = arith.mulf %at, %gt : vector<2xf32>
+    bppsa.yield %1 : vector<2xf32>
+  }
+  return %0 : tensor<8x2xf32>
+}
+
+// -----
+
+// REMARK: [Missed] ExpandScan
+// REMARK-SAME: scan is not expanded: its number of steps is known at run time only
+
+// CHECK-LABEL: func.func @dynamic
+// CHECK: bppsa.scan <blelloch>
+func.func @dynamic(%a: tensor<?x8x2xf32>, %g: tensor<8x2xf32>) -> tensor<8x2xf32> {
+  %0 = bppsa.scan <blelloch> saved(%a : tensor<?x8x2xf32>) seeds(%g : tensor<8x2xf32>)
+      inject_into [] -> (tensor<8x2xf32>) {
+  ^bb0(%at: vector<2xf32>, %gt: vector<2xf32>):
+    bppsa.yield %gt : vector<2xf32>
+  }
+  return %0 : tensor<8x2xf32>
+}
+
+// -----
+
+// REMARK: scan is not expanded: its plan 'chunked' leaves the tree to the run time
+
+// CHECK-LABEL: func.func @no_chunk_size
+// CHECK: bppsa.scan <chunked>
+func.func @no_chunk_size(%a: tensor<4x8x2xf32>, %g: tensor<8x2xf32>) -> tensor<8x2xf32> {
+  %0 = bppsa.scan <chunked> saved(%a : tensor<4x8x2xf32>) seeds(%g : tensor<8x2xf32>)
+      inject_into [] -> (tensor<8x2xf32>) {
+  ^bb0(%at: vector<2xf32>, %gt: vector<2xf32>):
+    bppsa.yield %gt : vector<2xf32>
+  }
+  return %0 : tensor<8x2xf32>
+}
+
+// -----
+
+// REMARK: scan is not expanded: its samples are packed into lanes; expand it before packing
+
+// CHECK-LABEL: func.func @packed
+// CHECK: bppsa.scan <blelloch> lanes 16
+func.func @packed(%a: tensor<1x4x2x16xf32>, %g: tensor<1x2x16xf32>) -> tensor<1x2x16xf32> {
+  %0 = bppsa.scan <blelloch> lanes 16 saved(%a : tensor<1x4x2x16xf32>) seeds(%g : tensor<1x2x16xf32>)
+      inject_into [] -> (tensor<1x2x16xf32>) {
+  ^bb0(%at: vector<2xf32>, %gt: vector<2xf32>):
+    bppsa.yield %gt : vector<2xf32>
+  }
+  return %0 : tensor<1x2x16xf32>
+}
