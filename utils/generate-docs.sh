@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Writes the reference pages that are generated from the ODS files of the dialect and the passes.
+#
+#   utils/generate-docs.sh [FOLDER]
+#
+# FOLDER is docs/generated unless given. `ninja bppsa-doc` runs this script.
+set -euo pipefail
+source "$(dirname "$0")/common.sh"
+
+out="${1:-$bppsa_root/docs/generated}"
+include="$bppsa_root/include"
+mkdir -p "$out"
+
+generate() {
+  local page="$1" file="$2"
+  shift 2
+  "$llvm_bin/mlir-tblgen" "$@" -I "$llvm_bin/../include" -I "$include" "$include/bppsa/$file" \
+    | sed -e '/^\[TOC\]$/d' -e 's/[[:space:]]*$//' >"$out/$page"
+}
+
+generate BPPSADialect.md Dialect/BPPSA/IR/BPPSAOps.td -gen-dialect-doc -dialect=bppsa
+generate BPPSAInterfaces.md Dialect/BPPSA/IR/BPPSAInterfaces.td -gen-op-interface-docs
+generate ConversionPasses.md Conversion/Passes.td -gen-pass-doc
+generate DifferentiationPasses.md Differentiation/Passes.td -gen-pass-doc
+generate TransformsPasses.md Dialect/BPPSA/Transforms/Passes.td -gen-pass-doc
