@@ -117,6 +117,8 @@ static void addIntegerOps(EvaluatorTable &table) {
       [](int64_t a, int64_t b) { return a >> std::min<int64_t>(b, 63); });
   addUnsigned<arith::MaxUIOp>(table, [](uint64_t a, uint64_t b) { return std::max(a, b); });
   addUnsigned<arith::MinUIOp>(table, [](uint64_t a, uint64_t b) { return std::min(a, b); });
+  addUnsigned<arith::CeilDivUIOp>(
+      table, [](uint64_t a, uint64_t b) { return a / b + (a % b != 0); }, /*divides=*/true);
   addUnsigned<arith::DivUIOp>(
       table, [](uint64_t a, uint64_t b) { return a / b; }, /*divides=*/true);
   addUnsigned<arith::RemUIOp>(
