@@ -329,11 +329,17 @@ LogicalResult Importer::setBatchAxes() {
 }
 
 void Importer::finish() {
-  // Without a recurrence the first dimension is that of the samples.
+  // Without a recurrence the first dimension is that of the samples, unless it
+  // is fixed and exactly one other is not.
   if (!graph.hasRoles())
-    for (ArrayRef<Dim> dims : inputDims)
+    for (ArrayRef<Dim> dims : inputDims) {
+      auto isDynamic = [](const Dim &dim) { return !getConstant(dim.size); };
+      const Dim *samples = dims.begin();
+      if (llvm::count_if(dims, isDynamic) == 1)
+        samples = llvm::find_if(dims, isDynamic);
       if (!dims.empty())
-        graph.setRole(dims.front(), AxisRole::Batch);
+        graph.setRole(*samples, AxisRole::Batch);
+    }
   for (auto [i, dims] : llvm::enumerate(inputDims))
     setAxes(function, i, /*isResult=*/false, dims);
   for (auto [i, dims] : llvm::enumerate(outputDims))

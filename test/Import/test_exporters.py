@@ -1,0 +1,27 @@
+"""Models as PyTorch's exporters write them, run by the reference interpreter, against ONNX Runtime."""
+
+import re
+
+import harness
+import numpy as np
+import onnx
+import onnx_cases
+import pytest
+import test_forward
+
+MODELS = sorted((harness.ROOT / "test" / "Import" / "Inputs").glob("*.onnx"))
+
+
+@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
+def test_model(path, tmp_path):
+    model = onnx.load(path)
+    axes = [dim.dim_param for dim in model.graph.input[0].type.tensor_type.shape.dim][:2]
+    shape = [{"T": 7, "B": 2}[name] for name in axes] + [4]
+    case = onnx_cases.Case(path.stem, model, {"x": onnx_cases.floats(*shape)})
+    found, wanted = test_forward.interpret(case, tmp_path), test_forward.expected(case)
+    for left, right in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(left, right, rtol=2e-5, atol=2e-6)
+    # The input's axes are found by data flow.
+    argument = (tmp_path / "model.mlir").read_text().split("%arg1")[0]
+    for name, role in zip(axes, ("batch", "time") if axes[0] == "B" else ("time", "batch")):
+        assert re.search(rf"bppsa.{role}_axis = {axes.index(name)} : i64", argument)
