@@ -99,7 +99,7 @@ class BPPSA_CotangentLoopOp<string mnemonic, dag extraArguments = (ins)>
     (`captures` `(` $captures^ `:` type($captures) `)`)?
     (`into` `(` $destinations^ `:` type($destinations) `)`)?
     attr-dict-with-keyword
-    `->` `(` type($cotangents) `)` (`emitted` `(` type($emitted)^ `)`)? $body
+    (`->` `(` type($cotangents)^ `)`)? (`emitted` `(` type($emitted)^ `)`)? $body
   }];
 }
 

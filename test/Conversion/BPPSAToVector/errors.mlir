@@ -1,0 +1,27 @@
+// RUN: bppsa-opt %s --convert-bppsa-to-vector --split-input-file --verify-diagnostics
+
+func.func @tensors(%x: tensor<?x?x4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{works on tensors; run bppsa-bufferize first}}
+  %0 = bppsa.step_sum %x : tensor<?x?x4xf32> -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @not_packed(%x: memref<?x?x4xf32>, %y: memref<4xf32>) {
+  // expected-error @below {{has no lanes; run bppsa-pack-batch first}}
+  bppsa.step_sum %x into %y : memref<4xf32> : memref<?x?x4xf32>
+  return
+}
+
+// -----
+
+func.func @mixes_rows(%x: memref<?x?x4x16xf32>, %y: memref<?x?x4x16xf32>) {
+  bppsa.recurrence lanes 16 sequences(%x : memref<?x?x4x16xf32>) into(%y : memref<?x?x4x16xf32>) {
+  ^bb0(%xt: vector<4xf32>):
+    // expected-error @below {{has no row-wise evaluation; a body holds elementwise operations, bppsa.matvec and strided slices}}
+    %0 = vector.shuffle %xt, %xt [3, 2, 1, 0] : vector<4xf32>, vector<4xf32>
+    bppsa.yield %0 : vector<4xf32>
+  }
+  return
+}

@@ -1,0 +1,17 @@
+// RUN: bppsa-opt %s --bppsa-expand-math | FileCheck %s
+
+// No call of a library is left, and no fma that must round once.
+
+// CHECK-LABEL: func @functions(
+// CHECK-NOT:     bppsa.sigmoid
+// CHECK-NOT:     math.{{tanh|exp|log|fma}}
+// CHECK:         vector.fma
+// CHECK:         return
+func.func @functions(%x: vector<16xf32>, %y: f32) -> (vector<16xf32>, f32) {
+  %0 = math.tanh %x : vector<16xf32>
+  %1 = math.exp %0 : vector<16xf32>
+  %2 = math.log %1 : vector<16xf32>
+  %3 = bppsa.sigmoid %2 : vector<16xf32>
+  %4 = bppsa.sigmoid %y : f32
+  return %3, %4 : vector<16xf32>, f32
+}

@@ -1,0 +1,75 @@
+"""Compiles functions on tensors with the CPU pipeline and calls them from Python.
+
+A register file is chosen as the pass is told of it (32, 8 or 4 vectors of 16 lanes); the machine code
+is for the level of x86-64 that has it, or for the next lower one that this machine can run.
+"""
+
+import ctypes
+import pathlib
+import shutil
+
+import harness
+import numpy as np
+import pytest
+
+STUBS = pathlib.Path(__file__).parent / "Inputs" / "runtime.c"
+LEVELS = {32: "x86-64-v4", 8: "x86-64-v3", 4: "x86-64-v2"}
+FLAGS = {"x86-64-v4": "avx512vl", "x86-64-v3": "avx2", "x86-64-v2": "sse4_2"}
+
+
+def require_program(name):
+    path = shutil.which(name)
+    if path is None:
+        pytest.skip(f"{name} is not installed")
+    return path
+
+
+def runnable_level(registers):
+    flags = pathlib.Path("/proc/cpuinfo").read_text().split()
+    for count, level in LEVELS.items():
+        if count <= registers and FLAGS[level] in flags:
+            return level
+    pytest.skip("this machine runs no x86-64-v2 code")
+
+
+def descriptor(array):
+    """The memref descriptor of an array."""
+    fields = [("allocated", ctypes.c_void_p), ("aligned", ctypes.c_void_p)]
+    fields += [("offset", ctypes.c_int64)]
+    if array.ndim:
+        fields += [(name, ctypes.c_int64 * array.ndim) for name in ("sizes", "strides")]
+    made = type("Descriptor", (ctypes.Structure,), {"_fields_": fields})()
+    made.allocated = made.aligned = array.ctypes.data
+    for i in range(array.ndim):
+        made.sizes[i], made.strides[i] = array.shape[i], array.strides[i] // array.itemsize
+    return made
+
+
+class Kernels:
+    """The functions of a module."""
+
+    def __init__(self, directory, ir, registers=32):
+        clang, translate = map(require_program, ("clang-22", "mlir-translate-22"))
+        path = pathlib.Path(directory)
+        (path / "source.mlir").write_text(ir)
+        lowered, translated, library = path / "low.mlir", path / "low.ll", path / "low.so"
+        pipeline = f"--bppsa-cpu-pipeline=registers={registers}"
+        opt = harness.require_tool("bppsa-opt")
+        for command in (
+            (opt, path / "source.mlir", pipeline, "-o", lowered),
+            (translate, "--mlir-to-llvmir", lowered, "-o", translated),
+            (clang, "-O2", f"-march={runnable_level(registers)}", "-shared", "-fPIC", "-w",
+             "-Wl,-Bsymbolic", translated, STUBS, "-lm", "-o", library),
+        ):  # fmt: skip
+            harness.check_succeeded(harness.run(*command))
+        self.library = ctypes.CDLL(str(library))
+
+    def call(self, function, inputs, result_shapes, threads=1):
+        """Results as float32 arrays, which hold NaN where the function writes nothing."""
+        ctypes.c_int.in_dll(self.library, "test_threads").value = threads
+        arrays = [np.ascontiguousarray(array, np.float32) for array in inputs]
+        results = [np.full(shape, np.nan, np.float32) for shape in result_shapes]
+        descriptors = [descriptor(array) for array in (*arrays, *results)]
+        entry = getattr(self.library, f"_mlir_ciface_{function}")
+        entry(*(ctypes.byref(one) for one in descriptors))
+        return results

@@ -1,0 +1,45 @@
+// RUN: bppsa-opt %s --bppsa-bufferize --canonicalize --cse | FileCheck %s
+
+// Results become arguments that keep their attributes; what a loop writes is
+// allocated, and freed after its last use.
+
+// CHECK-LABEL: func @loop(
+// CHECK-SAME:      %[[X:.*]]: memref<?x?x4x16xf32>, %[[H0:.*]]: memref<?x4x16xf32>,
+// CHECK-SAME:      %[[D:.*]]: memref<4x4xf32> {bppsa.gradient = "w"})
+// CHECK-SAME:      attributes {llvm.emit_c_interface}
+// CHECK-DAG:     %[[BLOCKS:.*]] = memref.dim %[[X]], %c0
+// CHECK-DAG:     %[[STEPS:.*]] = memref.dim %[[X]], %c1
+// CHECK:         %[[SLOTS:.*]] = arith.addi %[[STEPS]], %c1
+// CHECK:         %[[H:.*]] = memref.alloc(%[[BLOCKS]], %[[SLOTS]]) {alignment = 64 : i64} : memref<?x?x4x16xf32>
+// CHECK:         bppsa.recurrence lanes 16 sequences(%[[X]] : {{.*}}) initial(%[[H0]] : {{.*}}) into(%[[H]] :
+// CHECK:         %[[S:.*]] = memref.subview %[[H]][0, 1, 0, 0]
+// CHECK:         bppsa.outer_sum lanes 16 %[[S]], %[[X]] into %[[A:[^ ]*]] :
+// CHECK:         memref.dealloc %[[H]]
+// CHECK:         memref.copy %[[A]], %[[D]]
+// CHECK:         memref.dealloc %[[A]]
+// CHECK:         return{{$}}
+func.func @loop(%x: tensor<?x?x4x16xf32>, %h0: tensor<?x4x16xf32>)
+    -> (tensor<4x4xf32> {bppsa.gradient = "w"}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %b = tensor.dim %x, %c0 : tensor<?x?x4x16xf32>
+  %t = tensor.dim %x, %c1 : tensor<?x?x4x16xf32>
+  %h = bppsa.recurrence lanes 16 sequences(%x : tensor<?x?x4x16xf32>)
+      initial(%h0 : tensor<?x4x16xf32>) -> (tensor<?x?x4x16xf32>) {
+  ^bb0(%xt: vector<4xf32>, %ht: vector<4xf32>):
+    %0 = arith.addf %xt, %ht : vector<4xf32>
+    bppsa.yield %0 : vector<4xf32>
+  }
+  %s = tensor.extract_slice %h[0, 1, 0, 0] [%b, %t, 4, 16] [1, 1, 1, 1]
+      : tensor<?x?x4x16xf32> to tensor<?x?x4x16xf32>
+  %d = bppsa.outer_sum lanes 16 %s, %x : tensor<?x?x4x16xf32>, tensor<?x?x4x16xf32> -> tensor<4x4xf32>
+  return %d : tensor<4x4xf32>
+}
+
+// CHECK-LABEL: func @stop(
+// CHECK-SAME:      %[[X:.*]]: memref<3xf32>, %[[Y:.*]]: memref<3xf32>)
+// CHECK-NEXT:    memref.copy %[[X]], %[[Y]]
+func.func @stop(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %0 = bppsa.stop_gradient %x : tensor<3xf32>
+  return %0 : tensor<3xf32>
+}

@@ -1,0 +1,69 @@
+// RUN: bppsa-opt %s --bppsa-pack-batch --canonicalize --cse | FileCheck %s
+// RUN: bppsa-opt %s '--bppsa-pack-batch=lanes=8' | FileCheck %s --check-prefix=EIGHT
+
+#shape = affine_map<()[s0, s1] -> (s0, s1, 4)>
+
+// The trajectory of one loop feeds the next, a slice along time and a leaf: all
+// of them stay packed.
+
+// CHECK-LABEL: func @layers(
+// CHECK-SAME:      %[[X:.*]]: tensor<?x?x4xf32>
+// CHECK:         %[[P:.*]] = bppsa.pack_lanes 16, %[[X]] : tensor<?x?x4xf32> -> tensor<?x?x4x16xf32>
+// CHECK:         %[[I:.*]] = bppsa.pack_lanes 16, %{{.*}} : tensor<?x4xf32> -> tensor<?x4x16xf32>
+// CHECK:         %[[H:.*]] = bppsa.recurrence lanes 16 sequences(%[[P]] : tensor<?x?x4x16xf32>)
+// CHECK-SAME:        initial(%[[I]] : tensor<?x4x16xf32>)
+// CHECK-NOT:     bppsa.unpack_lanes
+// CHECK:         %[[S:.*]] = tensor.extract_slice %[[H]][0, 1, 0, 0] [%{{.*}}, %{{.*}}, 4, 16] [1, 1, 1, 1]
+// CHECK-NOT:     bppsa.pack_lanes
+// CHECK:         %[[D:.*]] = bppsa.outer_sum lanes 16 %[[S]], %[[P]]
+// CHECK:         return %[[D]]
+// EIGHT-LABEL: func @layers(
+// EIGHT:         bppsa.recurrence lanes 8
+func.func @layers(%x: tensor<?x?x4xf32> {bppsa.shape = #shape}, %h0: tensor<?x4xf32>)
+    -> tensor<4x4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %t = tensor.dim %x, %c0 : tensor<?x?x4xf32>
+  %b = tensor.dim %x, %c1 : tensor<?x?x4xf32>
+  %h = bppsa.recurrence sequences(%x : tensor<?x?x4xf32>) initial(%h0 : tensor<?x4xf32>)
+      -> (tensor<?x?x4xf32>) {
+  ^bb0(%xt: vector<4xf32>, %ht: vector<4xf32>):
+    %0 = arith.addf %xt, %ht : vector<4xf32>
+    bppsa.yield %0 : vector<4xf32>
+  }
+  %s = tensor.extract_slice %h[1, 0, 0] [%t, %b, 4] [1, 1, 1] : tensor<?x?x4xf32> to tensor<?x?x4xf32>
+  %d = bppsa.outer_sum %s, %x : tensor<?x?x4xf32>, tensor<?x?x4xf32> -> tensor<4x4xf32>
+  return %d : tensor<4x4xf32>
+}
+
+// The last state alone is unpacked, not the trajectory.
+
+// CHECK-LABEL: func @last_state(
+// CHECK:         %[[H:.*]] = bppsa.recurrence lanes 16
+// CHECK:         %[[L:.*]] = tensor.extract_slice %[[H]][0, 7, 0, 0] [2, 1, 4, 16] [1, 1, 1, 1] : tensor<2x8x4x16xf32> to tensor<2x4x16xf32>
+// CHECK:         %[[U:.*]] = bppsa.unpack_lanes 16, %[[L]], %{{.*}} : tensor<2x4x16xf32> -> tensor<20x4xf32>
+// CHECK:         return %[[U]]
+func.func @last_state(%x: tensor<7x20x4xf32>, %h0: tensor<20x4xf32>) -> tensor<20x4xf32> {
+  %h = bppsa.recurrence sequences(%x : tensor<7x20x4xf32>) initial(%h0 : tensor<20x4xf32>)
+      -> (tensor<8x20x4xf32>) {
+  ^bb0(%xt: vector<4xf32>, %ht: vector<4xf32>):
+    bppsa.yield %xt : vector<4xf32>
+  }
+  %l = tensor.extract_slice %h[7, 0, 0] [1, 20, 4] [1, 1, 1] : tensor<8x20x4xf32> to tensor<20x4xf32>
+  return %l : tensor<20x4xf32>
+}
+
+// Part of the samples cannot be had from packed lanes.
+
+// CHECK-LABEL: func @some_samples(
+// CHECK:         %[[U:.*]] = bppsa.unpack_lanes 16, %{{.*}} : tensor<2x8x4x16xf32> -> tensor<8x20x4xf32>
+// CHECK:         tensor.extract_slice %[[U]][0, 3, 0] [8, 2, 4]
+func.func @some_samples(%x: tensor<7x20x4xf32>, %h0: tensor<20x4xf32>) -> tensor<8x2x4xf32> {
+  %h = bppsa.recurrence sequences(%x : tensor<7x20x4xf32>) initial(%h0 : tensor<20x4xf32>)
+      -> (tensor<8x20x4xf32>) {
+  ^bb0(%xt: vector<4xf32>, %ht: vector<4xf32>):
+    bppsa.yield %xt : vector<4xf32>
+  }
+  %s = tensor.extract_slice %h[0, 3, 0] [8, 2, 4] [1, 1, 1] : tensor<8x20x4xf32> to tensor<8x2x4xf32>
+  return %s : tensor<8x2x4xf32>
+}
