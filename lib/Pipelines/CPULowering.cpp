@@ -45,6 +45,7 @@ void bppsa::buildCPUCodePipeline(OpPassManager &pm, const CPULoweringOptions &op
 
   pm.addPass(createConvertSCFToOpenMPPass());
   pm.addPass(createHoistScratch());
+  pm.addPass(createExpandReshapes());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
   pm.addPass(createSCFToControlFlowPass());

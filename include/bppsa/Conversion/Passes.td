@@ -103,6 +103,27 @@ def ExpandMath : Pass<"bppsa-expand-math", "::mlir::ModuleOp"> {
   ];
 }
 
+def ExpandReshapes : Pass<"bppsa-expand-reshapes", "::mlir::ModuleOp"> {
+  let summary = "make views of reshapes into several dynamic sizes";
+  let description = [{
+    `memref.expand_shape` of one dimension into several dynamic ones becomes a
+    `memref.reinterpret_cast`: upstream's `expand-strided-metadata` knows at most
+    one dynamic size of a group.
+
+    ```mlir
+    %y = memref.expand_shape %x [[0, 1], [2]] output_shape [%t, %b, 4]
+        : memref<?x4xf32> into memref<?x?x4xf32>
+    ```
+    becomes
+    ```mlir
+    %base, %offset, %sizes:2, %strides:2 = memref.extract_strided_metadata %x
+    %stride = arith.muli %strides#0, %b
+    %y = memref.reinterpret_cast %base to offset: [0], sizes: [%t, %b, 4], strides: [%stride, 4, 1]
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
+}
+
 def HoistScratch : Pass<"bppsa-hoist-scratch", "::mlir::ModuleOp"> {
   let summary = "allocate the stack buffers of a parallel loop once for each thread";
   let description = [{
