@@ -34,8 +34,7 @@ void __kmpc_fork_call(void *where, int count, void (*body)(int *, int *, void *)
 }
 
 void __kmpc_for_static_init_8u(void *where, int id, int schedule, int *last, uint64_t *lower,
-                               uint64_t *upper, int64_t *stride, int64_t increment,
-                               int64_t chunk) {
+                               uint64_t *upper, int64_t *stride, int64_t increment, int64_t chunk) {
   uint64_t count = *upper + 1 - *lower;
   uint64_t share = (count + test_threads - 1) / test_threads;
   uint64_t from = share * thread, to = from + share;
