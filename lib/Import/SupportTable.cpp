@@ -169,9 +169,8 @@ static std::vector<OpRule> makeTable() {
           .optionalOut("mask")
           .attr("ratio", Kind::Float, {7, 11})
           .attr("seed", Kind::Int, {12})
-          .note(
-              "Where `training_mode` is the constant true, training drops elements; evaluation, "
-              "inference and `grad` do not. Otherwise the identity. `mask` must not be used."));
+          .note("Where `training_mode` is the constant true, training drops elements; evaluation, "
+                "inference and `grad` do not. Otherwise the identity. `mask` must not be used."));
 
   // Products.
   add(Row("MatMul", importMatMul).in("A").in("B").out("Y"));
