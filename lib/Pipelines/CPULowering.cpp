@@ -22,6 +22,7 @@ using namespace bppsa;
 void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &options) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addNestedPass<func::FuncOp>(createTransposeCaptures());
   pm.addNestedPass<func::FuncOp>(createPackBatch({options.lanes}));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

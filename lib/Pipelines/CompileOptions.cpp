@@ -16,3 +16,14 @@ llvm::SmallVector<Variant> TrainingOptions::getVariants() const {
     variants.push_back({"scan", scan});
   return variants;
 }
+
+llvm::SmallVector<Variant> TrainingOptions::getMappedVariants() const {
+  llvm::SmallVector<Variant> variants;
+  for (const Variant &variant : getVariants()) {
+    variants.push_back(variant);
+    // A scan needs samples in its lanes.
+    if (variant.plan.empty())
+      variants.push_back({variant.name, variant.plan, /*overUnits=*/true});
+  }
+  return variants;
+}

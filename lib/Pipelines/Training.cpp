@@ -84,6 +84,9 @@ void bppsa::buildScanPipeline(OpPassManager &pm, const TrainingOptions &options)
       pm.addPass(createScan(scan));
     }
   }
+  AddUnitVariantsOptions units;
+  units.functions = {"forward", "step_sequential", "grad_sequential"};
+  pm.addPass(createAddUnitVariants(units));
 }
 
 void bppsa::registerTrainingPipelines() {

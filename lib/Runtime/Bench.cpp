@@ -76,6 +76,7 @@ void bppsa::runtime::benchCommand(const Program &program, const Options &options
       {"bytes", bytes},
       {"flops", model.flopsPerPosition * samples * steps},
       {"variant", variant.name},
+      {"mapping", variant.mapping},
       {"plan", variant.plan.empty() ? ordered_json(nullptr) : ordered_json(variant.plan)},
       {"seq_len", steps},
       {"batch", samples},

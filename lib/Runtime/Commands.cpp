@@ -109,6 +109,7 @@ void bppsa::runtime::inferCommand(const Program &program, const Options &options
   int64_t size = inferBatch(model, data, options);
   data.requireBatches(size);
   Session session(program, false);
+  const std::string function = inferFunction(model, options.variant.mapping, size);
   Batch batch = data.newBatch(size);
   std::vector<int64_t> order(data.samples());
   std::iota(order.begin(), order.end(), 0);
@@ -125,7 +126,7 @@ void bppsa::runtime::inferCommand(const Program &program, const Options &options
         output.resize(model.extents(output.info->shape, batch.symbols));
         views["output:" + output.info->name] = {output.part.data.data(), output.part.shape};
       }
-      call = session.prepare("infer", &batch, views);
+      call = session.prepare(function, &batch, views);
     }
     call();
     for (OutputArray &output : outputs)
@@ -228,7 +229,8 @@ void bppsa::runtime::infoCommand(const Program &program) {
   object["variants"] = ordered_json::array();
   for (const VariantInfo &variant : model.variants) {
     ordered_json plan = variant.plan.empty() ? ordered_json(nullptr) : ordered_json(variant.plan);
-    object["variants"].push_back({{"backward", variant.backward}, {"plan", plan}});
+    object["variants"].push_back(
+        {{"backward", variant.backward}, {"plan", plan}, {"mapping", variant.mapping}});
   }
   object["isas"] = program.functions.isas();
   object["isa"] = program.functions.isa();

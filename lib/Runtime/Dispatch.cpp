@@ -16,6 +16,9 @@ using namespace bppsa::runtime;
 static constexpr double measuringShare = 0.02;
 /// Calls of one variant at one length, the one that warms up included.
 static constexpr int callsToTime = 4;
+/// Batches below the first number are computed with vectors of units, from the second on with
+/// vectors of samples; between them a measurement decides.
+static constexpr int64_t fewestSamplesInLanes = 4, mostSamplesOverUnits = 16;
 
 //===----------------------------------------------------------------------===//
 // Cost model
@@ -39,24 +42,62 @@ double CostModel::predict(int64_t steps) const {
 // Choice
 //===----------------------------------------------------------------------===//
 
+/// Whether `mapping` is what `requested` asks for in batches of `samples`, where the program holds
+/// both.
+static bool fitsMapping(const std::string &mapping, const std::string &requested, int64_t samples) {
+  if (requested != "auto")
+    return mapping == requested;
+  return mapping == "units" ? samples < mostSamplesOverUnits : samples >= fewestSamplesInLanes;
+}
+
+static std::string describe(const VariantInfo &variant) {
+  std::string words = variant.backward;
+  if (!variant.plan.empty())
+    words += " " + variant.plan;
+  if (variant.mapping != "lanes")
+    words += " (" + variant.mapping + ")";
+  return words;
+}
+
 std::vector<const VariantInfo *> bppsa::runtime::matchingVariants(const Model &model,
-                                                                  const VariantRequest &request) {
+                                                                  const VariantRequest &request,
+                                                                  int64_t samples) {
   std::vector<const VariantInfo *> matching;
   std::vector<std::string> all;
   for (const VariantInfo &variant : model.variants) {
-    all.push_back(variant.plan.empty() ? variant.backward : variant.backward + " " + variant.plan);
+    all.push_back(describe(variant));
     bool backward = request.backward == "auto" || request.backward == variant.backward;
     bool scan = request.scan == "auto" || variant.plan.empty() || request.scan == variant.plan;
     // A plan that is asked for by name is meant to run.
     bool wanted =
         request.scan == "auto" || request.backward == "sequential" || !variant.plan.empty();
-    if (backward && scan && wanted)
+    bool hasTwin =
+        std::any_of(model.variants.begin(), model.variants.end(), [&](const VariantInfo &other) {
+          return other.mapping != variant.mapping && other.backward == variant.backward;
+        });
+    bool mapping = hasTwin || request.mapping != "auto"
+                       ? fitsMapping(variant.mapping, request.mapping, samples)
+                       : true;
+    if (backward && scan && wanted && mapping)
       matching.push_back(&variant);
   }
   if (matching.empty())
-    fail("--backward=", request.backward, " --scan=", request.scan,
+    fail("--backward=", request.backward, " --scan=", request.scan, " --mapping=", request.mapping,
          ": this program holds the variants ", list(all));
   return matching;
+}
+
+std::string bppsa::runtime::inferFunction(const Model &model, const std::string &mapping,
+                                          int64_t samples) {
+  const std::string units = "infer.units";
+  if (!model.hasFunction(units)) {
+    if (mapping == "units")
+      fail("--mapping=units: this program holds the mappings ",
+           list(std::vector<std::string>{"lanes"}));
+    return "infer";
+  }
+  bool lanes = fitsMapping("lanes", mapping, samples);
+  return lanes ? "infer" : units;
 }
 
 /// The symbol that counts time steps, where the model has one.
@@ -114,7 +155,7 @@ const VariantInfo &bppsa::runtime::chooseVariant(Session &session, const Variant
                                                  const std::string &function, const Batch &batch,
                                                  int64_t calls) {
   const Model &model = session.program.model;
-  std::vector<const VariantInfo *> candidates = matchingVariants(model, request);
+  std::vector<const VariantInfo *> candidates = matchingVariants(model, request, batch.samples);
   if (candidates.size() == 1)
     return *candidates.front();
   std::optional<size_t> symbol = timeSymbol(model);

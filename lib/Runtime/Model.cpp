@@ -159,8 +159,8 @@ static Model parse(const json &root, uint64_t onnxSize) {
     model.parameters.push_back(parseParameter(parameter, onnxSize));
   for (const json &variant : root.at("variants"))
     model.variants.push_back({variant.at("name").get<std::string>(),
-                              variant.at("backward").get<std::string>(),
-                              variant.value("plan", "")});
+                              variant.at("backward").get<std::string>(), variant.value("plan", ""),
+                              variant.value("mapping", "lanes")});
   model.optimizerStates = root.at("optimizer_states").get<int64_t>();
   model.hyper = root.at("hyper").get<std::map<std::string, double>>();
   model.flopsPerPosition = root.value("flops_per_position", int64_t(0));

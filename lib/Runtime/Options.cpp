@@ -57,6 +57,15 @@ static void addCommon(CLI::App &command, Options &options) {
       ->take_all();
 }
 
+static void addMapping(CLI::App &command, Options &options) {
+  command
+      .add_option(
+          "--mapping", options.variant.mapping,
+          "What a vector holds: auto (the fastest for the batch), lanes (one sample in each "
+          "lane) or units (hidden units of one sample)")
+      ->check(CLI::IsMember({"auto", "lanes", "units"}));
+}
+
 static void addVariant(CLI::App &command, Options &options) {
   command
       .add_option("--backward", options.variant.backward,
@@ -64,6 +73,7 @@ static void addVariant(CLI::App &command, Options &options) {
       ->check(CLI::IsMember({"auto", "sequential", "scan"}));
   command.add_option("--scan", options.variant.scan,
                      "The plan of the scan, where the program holds several (see info)");
+  addMapping(command, options);
 }
 
 static void addTrain(CLI::App &app, Options &options, const Model &model) {
@@ -111,6 +121,7 @@ static void addOthers(CLI::App &app, Options &options) {
     command->add_option("--out", options.out, "The .npz file to write")->required();
   for (CLI::App *command : {&eval, &infer})
     command->add_option("--batch", options.batch, "Samples in a batch (default: 256)");
+  addMapping(infer, options);
   addVariant(grad, options);
 
   CLI::App &bench = *app.add_subcommand("bench", "Time training steps on synthetic data");

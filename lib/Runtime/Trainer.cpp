@@ -172,7 +172,7 @@ void Trainer::prepareSteps() {
     data.gather(order.data(), size, batch);
     steps[size] = session.prepare("step." + settings.variant, &batch);
   };
-  bool chosen = options.variant.backward != "auto" || options.variant.scan != "auto";
+  bool chosen = !options.variant.isAuto();
   if (settings.variant.empty() || chosen) {
     data.gather(order.data(), largest, batch);
     int64_t left = std::max<int64_t>(1, epochs * batchesPerEpoch - state.step);

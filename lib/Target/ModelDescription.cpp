@@ -63,9 +63,10 @@ SmallVector<ExportedFunction> bppsa::collectFunctions(ModuleOp module,
   };
   add("forward", "infer");
   add("loss", "eval");
-  for (const Variant &variant : options.getVariants()) {
-    add("step_" + variant.name, "step." + variant.name);
-    add("grad_" + variant.name, "grad." + variant.name);
+  add("forward_units", "infer.units");
+  for (const Variant &variant : options.getMappedVariants()) {
+    add("step_" + variant.getSuffix(), "step." + variant.getExportedName());
+    add("grad_" + variant.getSuffix(), "grad." + variant.getExportedName());
   }
   functions.push_back(
       {"update", "update", {"flat_params", "flat_grads", "flat_state0", "flat_state1", "hyper"}});
@@ -236,8 +237,10 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
                                       {"trained", !frozen.contains(parameter.name)},
                                       {"offset", static_cast<int64_t>(parameter.offset)},
                                       {"stride", static_cast<int64_t>(parameter.stride)}});
-  for (const Variant &variant : options.getVariants()) {
-    json::Object object{{"name", variant.name}, {"backward", variant.name}};
+  for (const Variant &variant : options.getMappedVariants()) {
+    json::Object object{{"name", variant.getExportedName()},
+                        {"backward", variant.name},
+                        {"mapping", variant.overUnits ? "units" : "lanes"}};
     if (!variant.plan.empty())
       object["plan"] = variant.plan;
     variants.push_back(std::move(object));

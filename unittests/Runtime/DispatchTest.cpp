@@ -34,13 +34,15 @@ TEST(CostModelTest, DoesNotBelieveADisturbedCall) {
   EXPECT_DOUBLE_EQ(cost.predict(100), 10);
 }
 
-static std::vector<std::string> matching(const char *backward, const char *scan) {
+static std::vector<std::string> matching(const char *backward, const char *scan,
+                                         const char *mapping = "lanes", int64_t samples = 16) {
   Model model;
   model.variants = {{"sequential", "sequential", ""},
+                    {"sequential.units", "sequential", "", "units"},
                     {"scan.a", "scan", "chunked:32"},
                     {"scan.b", "scan", "blelloch"}};
   std::vector<std::string> names;
-  for (const VariantInfo *variant : matchingVariants(model, {backward, scan}))
+  for (const VariantInfo *variant : matchingVariants(model, {backward, scan, mapping}, samples))
     names.push_back(variant->name);
   return names;
 }
@@ -53,4 +55,23 @@ TEST(DispatchTest, FlagsNarrowTheChoice) {
   EXPECT_EQ(matching("scan", "blelloch"), (Names{"scan.b"}));
   EXPECT_EQ(matching("auto", "blelloch"), (Names{"scan.b"}));
   EXPECT_THROW(matching("scan", "hybrid:3"), Error);
+}
+
+TEST(DispatchTest, SmallBatchesTakeUnits) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(matching("sequential", "auto", "auto", 1), (Names{"sequential.units"}));
+  EXPECT_EQ(matching("sequential", "auto", "auto", 8), (Names{"sequential", "sequential.units"}));
+  EXPECT_EQ(matching("auto", "auto", "auto", 16), (Names{"sequential", "scan.a", "scan.b"}));
+  EXPECT_EQ(matching("auto", "auto", "units", 16), (Names{"sequential.units"}));
+  EXPECT_THROW(matching("scan", "auto", "units", 1), Error);
+}
+
+TEST(DispatchTest, InferenceFollowsTheMapping) {
+  Model model;
+  EXPECT_EQ(inferFunction(model, "auto", 1), "infer");
+  EXPECT_THROW(inferFunction(model, "units", 1), Error);
+  model.functions["infer.units"] = {};
+  EXPECT_EQ(inferFunction(model, "auto", 1), "infer.units");
+  EXPECT_EQ(inferFunction(model, "auto", 16), "infer");
+  EXPECT_EQ(inferFunction(model, "lanes", 1), "infer");
 }

@@ -72,6 +72,11 @@ def ConvertBPPSAToVector : Pass<"convert-bppsa-to-vector", "::mlir::ModuleOp"> {
       }
     }
     ```
+    With one lane, a vector holds up to 16 hidden units of one sample instead: the
+    rows above are tiles of units, products multiply one entry of their vector
+    with a contiguous row of a transposed matrix, and a tail tile has the width
+    that is left. A scan is refused then.
+
     `registers` is the number of vectors of that many lanes that the register
     file of the target holds: 32 for AVX-512, 8 for AVX2 and 4 for SSE.
   }];

@@ -17,10 +17,18 @@ enum class BackwardKind { Auto, Scan, Sequential };
 
 /// One backward pass of a compiled program.
 struct Variant {
-  /// Name in the program and suffix of its functions: `sequential` or `scan`.
+  /// `sequential` or `scan`.
   std::string name;
   /// Scan plan in its command-line spelling; empty for the sequential chain.
   std::string plan;
+  /// Vectors hold hidden units of one sample instead of samples: the functions are
+  /// copies of the variant's, with the suffix `_units`.
+  bool overUnits = false;
+
+  /// Its name in a program.
+  std::string getExportedName() const { return overUnits ? name + ".units" : name; }
+  /// Suffix of its functions in a module.
+  std::string getSuffix() const { return overUnits ? name + "_units" : name; }
 };
 
 /// The part of the command line that decides what the training functions compute.
@@ -36,6 +44,8 @@ struct TrainingOptions {
 
   /// The backward passes that `backward` and `scan` ask for.
   llvm::SmallVector<Variant> getVariants() const;
+  /// These and their forms whose vectors hold hidden units.
+  llvm::SmallVector<Variant> getMappedVariants() const;
 };
 
 } // namespace bppsa

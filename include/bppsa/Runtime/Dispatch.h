@@ -11,12 +11,16 @@
 
 namespace bppsa::runtime {
 
-/// What --backward and --scan say.
+/// What --backward, --scan and --mapping say.
 struct VariantRequest {
   /// auto, sequential or scan
   std::string backward = "auto";
   /// auto, or the plan of one of the program's scan variants
   std::string scan = "auto";
+  /// auto, lanes or units
+  std::string mapping = "auto";
+
+  bool isAuto() const { return backward == "auto" && scan == "auto" && mapping == "auto"; }
 };
 
 /// The seconds that a call takes, measured at some numbers of time steps.
@@ -32,9 +36,15 @@ private:
   std::vector<std::pair<int64_t, double>> measured;
 };
 
-/// The variants that fit the request; throws Error when there are none.
-std::vector<const VariantInfo *> matchingVariants(const Model &model,
-                                                  const VariantRequest &request);
+/// The variants that fit the request for batches of `samples`; throws Error when there are none.
+/// Small batches leave out variants whose vectors would be mostly empty, large ones those whose
+/// vectors hold one sample.
+std::vector<const VariantInfo *> matchingVariants(const Model &model, const VariantRequest &request,
+                                                  int64_t samples);
+
+/// The function that computes the graph outputs for batches of `samples` under `mapping` (auto,
+/// lanes or units).
+std::string inferFunction(const Model &model, const std::string &mapping, int64_t samples);
 
 /// The variant that is expected to be the fastest for `calls` calls of `function` ("step" or
 /// "grad") on batches like `batch`. Where the request leaves more than one, they are timed on

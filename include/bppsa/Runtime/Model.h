@@ -62,6 +62,8 @@ struct VariantInfo {
   std::string backward;
   /// The scan's plan ("chunked:32"); empty for sequential.
   std::string plan;
+  /// What a vector holds: "lanes" (samples) or "units" (hidden units of one sample).
+  std::string mapping = "lanes";
 };
 
 struct Model {

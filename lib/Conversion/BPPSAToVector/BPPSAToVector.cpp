@@ -43,19 +43,56 @@ void bppsa::emitParallel(OpBuilder &builder, Location loc, Value first, Value se
 
 void bppsa::emitCopy(OpBuilder &builder, Location loc, const Rows &from, const Rows &to,
                      int64_t count) {
-  emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, count), 1,
-          [&](OpBuilder &nested, Value row) {
-            to.store(nested, loc, from.load(nested, loc, row), row);
-          });
+  emitTiles(builder, loc, from, 0, count, [&](OpBuilder &nested, const Tile &tile) {
+    to.store(nested, loc, from.load(nested, loc, tile), tile.first);
+  });
 }
 
 /// Checks that `op` has been bufferized and packed.
 static LogicalResult verifyReady(Operation *op, bool isPacked) {
   if (op->getNumResults() != 0)
     return op->emitOpError("works on tensors; run bppsa-bufferize first");
+  if (auto lanes = op->getAttrOfType<IntegerAttr>("lanes");
+      isa<ScanOp>(op) && lanes && lanes.getInt() == 1)
+    return op->emitOpError("has one lane, which only a bppsa.chain supports");
   if (!isPacked)
     return op->emitOpError("has no lanes; run bppsa-pack-batch first");
   return success();
+}
+
+/// With one lane vectors hold hidden units: drops the dimension of lanes from
+/// the arrays of `op`, which must be erased before it is verified.
+static void dropLanes(Operation *op, OperandRange packed) {
+  OpBuilder builder(op);
+  unsigned first = packed.empty() ? 0 : packed.getBeginOperandIndex();
+  for (OpOperand &operand : op->getOpOperands().slice(first, packed.size())) {
+    int64_t rank = cast<MemRefType>(operand.get().getType()).getRank();
+    SmallVector<ReassociationIndices> groups;
+    for (int64_t dim = 0; dim + 1 < rank; ++dim)
+      groups.push_back({dim});
+    groups.back().push_back(rank - 1);
+    operand.set(memref::CollapseShapeOp::create(builder, op->getLoc(), operand.get(), groups));
+  }
+}
+
+/// Drops the lanes of all packed arrays of `op`.
+static void dropLanes(Operation *op) {
+  llvm::TypeSwitch<Operation *>(op)
+      .Case([&](RecurrenceOp loop) {
+        dropLanes(op, loop.getSequences());
+        dropLanes(op, loop.getInitial());
+        dropLanes(op, loop.getDestinations());
+      })
+      .Case([&](ChainOp loop) {
+        dropLanes(op, loop.getSaved());
+        dropLanes(op, loop.getSeeds());
+        dropLanes(op, loop.getInjected());
+        dropLanes(op, loop.getDestinations());
+      })
+      .Case([&](OuterSumOp leaf) { dropLanes(op, op->getOperands().take_front(2)); })
+      .Case([&](StepSumOp leaf) { dropLanes(op, op->getOperands().take_front(1)); })
+      .Case([&](PackLanesOp pack) { dropLanes(op, op->getOperands().drop_front(1)); })
+      .Case([&](UnpackLanesOp unpack) { dropLanes(op, op->getOperands().take_front(1)); });
 }
 
 static LogicalResult lowerOp(Operation *op, const LaneOptions &options) {
@@ -130,6 +167,8 @@ struct ConvertBPPSAToVector : public bppsa::impl::ConvertBPPSAToVectorBase<Conve
       } else {
         if (auto lanes = op->getAttrOfType<IntegerAttr>("lanes"))
           options.lanes = lanes.getInt();
+        if (options.lanes == 1)
+          dropLanes(op);
         if (failed(lowerOp(op, options)))
           return signalPassFailure();
       }

@@ -22,12 +22,20 @@ int64_t CotangentLoop::getTotalSize() const {
   return size;
 }
 
+VectorType CotangentLoop::getRowType() const {
+  auto type = cast<MemRefType>(seeds[0].getType());
+  return VectorType::get(type.getRank() == 3 ? type.getDimSize(2) : 1, type.getElementType());
+}
+
 Value bppsa::getNumSteps(OpBuilder &builder, const CotangentLoop &loop) {
   return getDim(builder, loop.op->getLoc(), loop.saved[0], 1);
 }
 
 Rows bppsa::allocateRows(OpBuilder &builder, Location loc, int64_t rows, VectorType rowType) {
-  auto type = MemRefType::get({rows, rowType.getDimSize(0)}, rowType.getElementType());
+  SmallVector<int64_t> shape = {rows};
+  if (rowType.getDimSize(0) != 1)
+    shape.push_back(rowType.getDimSize(0));
+  auto type = MemRefType::get(shape, rowType.getElementType());
   return {memref::AllocaOp::create(builder, loc, type, builder.getI64IntegerAttr(64)), {}, 0};
 }
 
@@ -80,8 +88,7 @@ void CotangentWalk::allocateScratch(OpBuilder &builder) {
   for (auto [i, buffer] : llvm::enumerate(waiting)) {
     buffer = {};
     if (!emitter.getPlan().canOverwrite(loop.saved.size() + i, i))
-      buffer =
-          allocateRows(builder, loc, loop.getStateSize(i), Rows{loop.seeds[i]}.getRowType()).memref;
+      buffer = allocateRows(builder, loc, loop.getStateSize(i), loop.getRowType()).memref;
   }
 }
 
@@ -129,7 +136,7 @@ LogicalResult bppsa::lowerSequentially(const CotangentLoop &loop, const LaneOpti
   Value numBlocks = getDim(builder, loc, loop.saved[0], 0);
   emitParallel(builder, loc, numBlocks, [&](OpBuilder &nested, Value block) {
     walk->allocateScratch(nested);
-    Rows state = allocateRows(nested, loc, loop.getTotalSize(), Rows{loop.seeds[0]}.getRowType());
+    Rows state = allocateRows(nested, loc, loop.getTotalSize(), loop.getRowType());
     emitLoadSeeds(nested, loop, block, state);
     walk->emit(nested, block, getIndex(nested, loc, 0), getNumSteps(nested, loop), state);
     emitStoreCotangents(nested, loop, block, state);

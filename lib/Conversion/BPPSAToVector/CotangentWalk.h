@@ -22,6 +22,8 @@ struct CotangentLoop {
   /// Rows of state `i`, and of all states together.
   int64_t getStateSize(size_t i) const;
   int64_t getTotalSize() const;
+  /// The vector type of one row of a state: one number over units.
+  mlir::VectorType getRowType() const;
 };
 
 template <typename LoopOp> CotangentLoop getCotangentLoop(LoopOp op) {
@@ -86,7 +88,7 @@ void emitLoadSeeds(mlir::OpBuilder &builder, const CotangentLoop &loop, mlir::Va
                    const Rows &state);
 void emitStoreCotangents(mlir::OpBuilder &builder, const CotangentLoop &loop, mlir::Value block,
                          const Rows &state);
-/// A `[rows, lanes]` array on the stack.
+/// A `[rows, lanes]` array on the stack, `[rows]` over units.
 Rows allocateRows(mlir::OpBuilder &builder, mlir::Location loc, int64_t rows,
                   mlir::VectorType rowType);
 /// Lowers a chain to one walk for each batch block.

@@ -11,6 +11,9 @@
 using namespace mlir;
 using namespace bppsa;
 
+/// Tiles of units that are written out together where there are no products.
+static constexpr int64_t kMostTilesTogether = 4;
+
 //===----------------------------------------------------------------------===//
 // Rows and loops
 //===----------------------------------------------------------------------===//
@@ -41,21 +44,75 @@ VectorType Rows::getRowType() const {
 
 Rows Rows::dropFront(int64_t count) const { return {memref, prefix, first + count}; }
 
+bool Rows::isOverUnits() const {
+  return cast<MemRefType>(memref.getType()).getRank() == static_cast<int64_t>(prefix.size()) + 1;
+}
+
 static SmallVector<Value> getIndices(OpBuilder &builder, Location loc, const Rows &rows,
                                      Value row) {
   SmallVector<Value> indices(rows.prefix.begin(), rows.prefix.end());
   indices.push_back(addIndex(builder, loc, row, rows.first));
-  indices.push_back(getIndex(builder, loc, 0));
+  if (!rows.isOverUnits())
+    indices.push_back(getIndex(builder, loc, 0));
   return indices;
 }
 
+Value Rows::load(OpBuilder &builder, Location loc, const Tile &tile) const {
+  SmallVector<Value> indices = getIndices(builder, loc, *this, tile.first);
+  return loadEntries(builder, loc, memref, indices, indices.size() - 1, tile.width);
+}
+
+Value Rows::loadEntry(OpBuilder &builder, Location loc, Value row) const {
+  return memref::LoadOp::create(builder, loc, memref, getIndices(builder, loc, *this, row));
+}
+
 Value Rows::load(OpBuilder &builder, Location loc, Value row) const {
-  return vector::LoadOp::create(builder, loc, getRowType(), memref,
-                                getIndices(builder, loc, *this, row));
+  return load(builder, loc, Tile{row, getRowType().getDimSize(0)});
 }
 
 void Rows::store(OpBuilder &builder, Location loc, Value vector, Value row) const {
-  vector::StoreOp::create(builder, loc, vector, memref, getIndices(builder, loc, *this, row));
+  SmallVector<Value> indices = getIndices(builder, loc, *this, row);
+  if (cast<MemRefType>(memref.getType()).isLastDimUnitStride()) {
+    vector::StoreOp::create(builder, loc, vector, memref, indices);
+    return;
+  }
+  Value first = indices.back();
+  for (int64_t i = 0, e = cast<VectorType>(vector.getType()).getDimSize(0); i < e; ++i) {
+    indices.back() = addIndex(builder, loc, first, i);
+    Value entry = vector::ExtractOp::create(builder, loc, vector, i);
+    memref::StoreOp::create(builder, loc, entry, memref, indices);
+  }
+}
+
+Value bppsa::loadEntries(OpBuilder &builder, Location loc, Value array, ArrayRef<Value> indices,
+                         unsigned dim, int64_t width) {
+  auto type = cast<MemRefType>(array.getType());
+  auto vectorType = VectorType::get(width, type.getElementType());
+  if (dim + 1 == type.getRank() && type.isLastDimUnitStride())
+    return vector::LoadOp::create(builder, loc, vectorType, array, indices);
+  SmallVector<Value> at(indices), entries;
+  for (int64_t i = 0; i < width; ++i) {
+    at[dim] = addIndex(builder, loc, indices[dim], i);
+    entries.push_back(memref::LoadOp::create(builder, loc, array, at));
+  }
+  return vector::FromElementsOp::create(builder, loc, vectorType, entries);
+}
+
+void bppsa::emitTiles(OpBuilder &builder, Location loc, const Rows &rows, int64_t from, int64_t to,
+                      function_ref<void(OpBuilder &, const Tile &)> body) {
+  bool overUnits = rows.isOverUnits();
+  int64_t tileRows = overUnits ? kTileUnits : 1;
+  int64_t width = overUnits ? kTileUnits : rows.getRowType().getDimSize(0);
+  int64_t whole = (to - from) / tileRows * tileRows;
+  if (whole > 0)
+    emitFor(builder, loc, getIndex(builder, loc, from), getIndex(builder, loc, from + whole),
+            tileRows, [&](OpBuilder &nested, Value row) { body(nested, Tile{row, width}); });
+  if (int64_t rest = to - from - whole)
+    body(builder, Tile{getIndex(builder, loc, from + whole), rest});
+}
+
+VectorType bppsa::getTileType(Type bodyType, const Tile &tile) {
+  return VectorType::get(tile.width, cast<VectorType>(bodyType).getElementType());
 }
 
 //===----------------------------------------------------------------------===//
@@ -75,18 +132,16 @@ LaneEmitter::LaneEmitter(BodyPlan plan, Block &body, ValueRange captures,
     : plan(std::move(plan)), body(&body), options(options),
       firstCapture(body.getNumArguments() - captures.size()), captures(captures) {}
 
-VectorType LaneEmitter::getRowType(Type bodyType) const {
-  return VectorType::get(options.lanes, cast<VectorType>(bodyType).getElementType());
-}
-
 void LaneEmitter::allocateScratch(OpBuilder &builder, Location loc) {
   auto yielded = body->getTerminator()->getOperands();
   for (const RowUnit &unit : plan.getUnits())
     for (Value value : unit.stored) {
       if (llvm::is_contained(yielded, value))
         continue;
-      auto type = MemRefType::get({unit.rows, options.lanes},
-                                  cast<VectorType>(value.getType()).getElementType());
+      SmallVector<int64_t> shape = {unit.rows};
+      if (!isOverUnits())
+        shape.push_back(options.lanes);
+      auto type = MemRefType::get(shape, cast<VectorType>(value.getType()).getElementType());
       scratch[value] = {
           memref::AllocaOp::create(builder, loc, type, builder.getI64IntegerAttr(64)), {}, 0};
     }
@@ -127,26 +182,29 @@ void LaneEmitter::emitUnit(OpBuilder &builder, Location loc, const RowUnit &unit
   }
   if (!rowwise)
     return;
-  // Without products one row at a time fills the pipelines: rows are independent.
-  int64_t block = 1;
+  // Without products one tile at a time fills the pipelines: tiles are independent.
+  int64_t numTiles = llvm::divideCeil(unit.rows, getTileRows()), block = 1;
   if (!unit.sums.empty()) {
     int64_t most = std::max<int64_t>(1, options.getNumAccumulators() / unit.sums.size());
-    int64_t numBlocks = (unit.rows + most - 1) / most;
-    block = (unit.rows + numBlocks - 1) / numBlocks;
+    int64_t numBlocks = (numTiles + most - 1) / most;
+    block = (numTiles + numBlocks - 1) / numBlocks;
     for (int64_t divisor = block; divisor >= 2 * most / 3 && divisor > 0; --divisor)
-      if (unit.rows % divisor == 0) {
+      if (numTiles % divisor == 0) {
         block = divisor;
         break;
       }
+  } else if (isOverUnits()) {
+    block = std::min(numTiles, kMostTilesTogether);
   }
-  int64_t numFull = unit.rows / block;
+  int64_t blockRows = block * getTileRows(), numFull = unit.rows / blockRows;
   if (numFull > 1)
-    emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, numFull * block), block,
-            [&](OpBuilder &nested, Value row) { emitRowBlock(nested, loc, unit, row, block); });
-  else
-    emitRowBlock(builder, loc, unit, getIndex(builder, loc, 0), block);
-  if (int64_t rest = unit.rows % block)
-    emitRowBlock(builder, loc, unit, getIndex(builder, loc, numFull * block), rest);
+    emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, numFull * blockRows),
+            blockRows,
+            [&](OpBuilder &nested, Value row) { emitRowBlock(nested, loc, unit, row, blockRows); });
+  else if (numFull == 1)
+    emitRowBlock(builder, loc, unit, getIndex(builder, loc, 0), blockRows);
+  if (int64_t rest = unit.rows % blockRows)
+    emitRowBlock(builder, loc, unit, getIndex(builder, loc, numFull * blockRows), rest);
 }
 
 void LaneEmitter::emitInsert(OpBuilder &builder, Location loc, vector::InsertStridedSliceOp op) {
@@ -156,12 +214,11 @@ void LaneEmitter::emitInsert(OpBuilder &builder, Location loc, vector::InsertStr
   auto copy = [&](int64_t from, int64_t to, Rows source) {
     if (from == to)
       return;
-    emitFor(builder, loc, getIndex(builder, loc, from), getIndex(builder, loc, to), 1,
-            [&](OpBuilder &nested, Value row) {
-              Value value = source.load(nested, loc, row);
-              for (const Rows &home : homes)
-                home.store(nested, loc, value, row);
-            });
+    emitTiles(builder, loc, source, from, to, [&](OpBuilder &nested, const Tile &tile) {
+      Value value = source.load(nested, loc, tile);
+      for (const Rows &home : homes)
+        home.store(nested, loc, value, tile.first);
+    });
   };
   Rows base = getHome(op.getDest());
   copy(0, offset, base);
@@ -170,51 +227,50 @@ void LaneEmitter::emitInsert(OpBuilder &builder, Location loc, vector::InsertStr
 }
 
 void LaneEmitter::emitRowBlock(OpBuilder &builder, Location loc, const RowUnit &unit,
-                               Value firstRow, int64_t count) {
-  SmallVector<Value> rows;
-  for (int64_t i = 0; i < count; ++i)
-    rows.push_back(addIndex(builder, loc, firstRow, i));
-  SmallVector<RowValues> values = emitProductSums(builder, loc, unit, rows);
-  for (auto [row, known] : llvm::zip_equal(rows, values))
-    emitRow(builder, loc, unit, row, known);
+                               Value firstRow, int64_t numRows) {
+  SmallVector<Tile> tiles;
+  for (int64_t row = 0; row < numRows; row += getTileRows())
+    tiles.push_back({addIndex(builder, loc, firstRow, row),
+                     isOverUnits() ? std::min(numRows - row, kTileUnits) : options.lanes});
+  SmallVector<RowValues> values = emitProductSums(builder, loc, unit, tiles);
+  for (auto [tile, known] : llvm::zip_equal(tiles, values))
+    emitRow(builder, loc, unit, tile, known);
 }
 
-void LaneEmitter::emitRow(OpBuilder &builder, Location loc, const RowUnit &unit, Value row,
+void LaneEmitter::emitRow(OpBuilder &builder, Location loc, const RowUnit &unit, const Tile &tile,
                           RowValues &values) {
   // All loads come first: a result may lie over an argument.
   SmallVector<std::pair<Value, Value>> stores;
   for (Value value : unit.stored)
     if (!value.getDefiningOp<vector::InsertStridedSliceOp>())
-      stores.emplace_back(value, getRow(builder, loc, value, unit, row, values));
+      stores.emplace_back(value, getRow(builder, loc, value, unit, tile, values));
   for (auto [value, vector] : stores)
     for (const Rows &home : getHomes(value))
-      home.store(builder, loc, vector, row);
+      home.store(builder, loc, vector, tile.first);
 }
 
 Value LaneEmitter::getRow(OpBuilder &builder, Location loc, Value value, const RowUnit &unit,
-                          Value row, RowValues &values) {
+                          const Tile &tile, RowValues &values) {
   if (Value known = values.lookup(value))
     return known;
   Value result;
   Operation *op = value.getDefiningOp();
   if (plan.isCapture(value)) {
-    Value array = captures[cast<BlockArgument>(value).getArgNumber() - firstCapture];
-    Value entry = memref::LoadOp::create(builder, loc, array, row);
-    result = vector::BroadcastOp::create(builder, loc, getRowType(value.getType()), entry);
+    result = loadCapturedVector(builder, loc, value, tile);
   } else if (plan.isLoadedAt(value, unit)) {
-    result = getHome(value).load(builder, loc, row);
+    result = getHome(value).load(builder, loc, tile);
   } else if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
-    result = emitConstant(builder, loc, constant, row);
+    result = emitConstant(builder, loc, constant, tile);
   } else if (auto slice = dyn_cast<vector::ExtractStridedSliceOp>(op)) {
     int64_t offset = cast<IntegerAttr>(slice.getOffsets()[0]).getInt();
-    result = getHome(slice.getSource()).dropFront(offset).load(builder, loc, row);
+    result = getHome(slice.getSource()).dropFront(offset).load(builder, loc, tile);
   } else {
     IRMapping mapping;
     for (Value operand : op->getOperands())
       if (isa<VectorType>(operand.getType()))
-        mapping.map(operand, getRow(builder, loc, operand, unit, row, values));
+        mapping.map(operand, getRow(builder, loc, operand, unit, tile, values));
     Operation *rowOp = op->clone(mapping);
-    rowOp->getResult(0).setType(getRowType(value.getType()));
+    rowOp->getResult(0).setType(getTileType(value.getType(), tile));
     builder.insert(rowOp);
     result = rowOp->getResult(0);
   }
@@ -222,13 +278,30 @@ Value LaneEmitter::getRow(OpBuilder &builder, Location loc, Value value, const R
   return result;
 }
 
-Value LaneEmitter::emitConstant(OpBuilder &builder, Location loc, arith::ConstantOp op, Value row) {
-  VectorType type = getRowType(op.getType());
+Value LaneEmitter::loadCapturedVector(OpBuilder &builder, Location loc, Value value,
+                                      const Tile &tile) {
+  Value array = captures[cast<BlockArgument>(value).getArgNumber() - firstCapture];
+  if (isOverUnits())
+    return loadEntries(builder, loc, array, tile.first, 0, tile.width);
+  Value entry = memref::LoadOp::create(builder, loc, array, tile.first);
+  return vector::BroadcastOp::create(builder, loc, getTileType(value.getType(), tile), entry);
+}
+
+Value LaneEmitter::emitConstant(OpBuilder &builder, Location loc, arith::ConstantOp op,
+                                const Tile &tile) {
+  VectorType type = getTileType(op.getType(), tile);
   auto dense = cast<DenseElementsAttr>(op.getValue());
   if (dense.isSplat())
     return arith::ConstantOp::create(
         builder, loc, DenseElementsAttr::get(type, dense.getSplatValue<Attribute>()));
   Value all = arith::ConstantOp::create(builder, loc, dense);
-  Value entry = vector::ExtractOp::create(builder, loc, all, OpFoldResult(row));
-  return vector::BroadcastOp::create(builder, loc, type, entry);
+  auto getEntry = [&](Value row) -> Value {
+    return vector::ExtractOp::create(builder, loc, all, OpFoldResult(row));
+  };
+  if (!isOverUnits())
+    return vector::BroadcastOp::create(builder, loc, type, getEntry(tile.first));
+  SmallVector<Value> entries;
+  for (int64_t i = 0; i < tile.width; ++i)
+    entries.push_back(getEntry(addIndex(builder, loc, tile.first, i)));
+  return vector::FromElementsOp::create(builder, loc, type, entries);
 }

@@ -22,7 +22,19 @@ struct LaneOptions {
   int64_t getNumAccumulators() const { return std::max<int64_t>(1, registers * 3 / 4); }
 };
 
-/// Rows of lanes in memory: row n is `memref[prefix..., first + n, 0 : lanes]`.
+/// Values that one vector holds. Over samples it is row `first` of a body value,
+/// for `width` samples; over hidden units, with one sample, it is the rows
+/// [first, first + width).
+struct Tile {
+  mlir::Value first;
+  int64_t width;
+};
+
+/// The most units in one vector, where vectors hold hidden units.
+inline constexpr int64_t kTileUnits = 16;
+
+/// Rows in memory. Over samples, row n is `memref[prefix..., first + n, 0 : lanes]`;
+/// over units it is the number `memref[prefix..., first + n]`.
 struct Rows {
   Rows() = default;
   Rows(mlir::Value memref, llvm::ArrayRef<mlir::Value> prefix = {}, int64_t first = 0)
@@ -32,11 +44,17 @@ struct Rows {
   llvm::SmallVector<mlir::Value, 3> prefix;
   int64_t first = 0;
 
-  mlir::Value load(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value row) const;
+  mlir::Value load(mlir::OpBuilder &builder, mlir::Location loc, const Tile &tile) const;
   void store(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value vector,
              mlir::Value row) const;
-  /// The vector type of one row.
+  /// The number in row `row` over units.
+  mlir::Value loadEntry(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value row) const;
+  /// Row `row` over samples.
+  mlir::Value load(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value row) const;
+  /// The vector type of a row over samples.
   mlir::VectorType getRowType() const;
+  /// Whether vectors hold hidden units: a row has no lanes.
+  bool isOverUnits() const;
   /// These rows without the first `count`.
   Rows dropFront(int64_t count) const;
 };
@@ -68,22 +86,43 @@ private:
   void emitUnit(mlir::OpBuilder &builder, mlir::Location loc, const RowUnit &unit);
   void emitInsert(mlir::OpBuilder &builder, mlir::Location loc,
                   mlir::vector::InsertStridedSliceOp op);
+  /// Emits `numRows` rows from `firstRow`, together.
   void emitRowBlock(mlir::OpBuilder &builder, mlir::Location loc, const RowUnit &unit,
-                    mlir::Value firstRow, int64_t count);
+                    mlir::Value firstRow, int64_t numRows);
   llvm::SmallVector<RowValues> emitProductSums(mlir::OpBuilder &builder, mlir::Location loc,
-                                               const RowUnit &unit,
-                                               llvm::ArrayRef<mlir::Value> rows);
-  void emitRow(mlir::OpBuilder &builder, mlir::Location loc, const RowUnit &unit, mlir::Value row,
+                                               const RowUnit &unit, llvm::ArrayRef<Tile> tiles);
+  void emitRow(mlir::OpBuilder &builder, mlir::Location loc, const RowUnit &unit, const Tile &tile,
                RowValues &values);
   mlir::Value getRow(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
-                     const RowUnit &unit, mlir::Value row, RowValues &values);
+                     const RowUnit &unit, const Tile &tile, RowValues &values);
   mlir::Value emitConstant(mlir::OpBuilder &builder, mlir::Location loc, mlir::arith::ConstantOp op,
-                           mlir::Value row);
-  mlir::Value loadMatrix(mlir::OpBuilder &builder, mlir::Location loc, MatVecOp op, mlir::Value row,
-                         mlir::Value col);
+                           const Tile &tile);
+  mlir::Value loadCapturedVector(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                                 const Tile &tile);
+  mlir::Value loadMatrix(mlir::OpBuilder &builder, mlir::Location loc, MatVecOp op,
+                         const Tile &tile, mlir::Value col);
+  /// A product and the sum of a unit that it belongs to.
+  struct Accumulation {
+    MatVecOp product;
+    size_t sum;
+
+    mlir::Value getVector() const { return MatVecOp(product).getVector(); }
+  };
+  /// A running sum for each sum of a unit and each tile of a block.
+  using Accumulators = llvm::SmallVector<llvm::SmallVector<mlir::Value>>;
+  /// Into how many partial sums the columns of products are shared out.
+  int64_t getNumPartials(size_t numAccumulators) const;
+  void accumulateProducts(mlir::OpBuilder &builder, mlir::Location loc,
+                          llvm::ArrayRef<Accumulation> products, llvm::ArrayRef<Tile> tiles,
+                          llvm::MutableArrayRef<Accumulators> partials);
+  void accumulateColumn(mlir::OpBuilder &builder, mlir::Location loc,
+                        llvm::ArrayRef<Accumulation> products, llvm::ArrayRef<Tile> tiles,
+                        mlir::Value col, Accumulators &accumulators);
+  bool isOverUnits() const { return options.lanes == 1; }
+  /// Rows of a whole tile.
+  int64_t getTileRows() const { return isOverUnits() ? kTileUnits : 1; }
   Rows getHome(mlir::Value value) const;
   llvm::SmallVector<Rows> getHomes(mlir::Value value) const;
-  mlir::VectorType getRowType(mlir::Type bodyType) const;
 
   BodyPlan plan;
   mlir::Block *body;
@@ -97,6 +136,17 @@ private:
 /// Emits `body(iv)` for iv in [lower, upper) with a constant step.
 void emitFor(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value lower, mlir::Value upper,
              int64_t step, llvm::function_ref<void(mlir::OpBuilder &, mlir::Value)> body);
+
+/// Emits `body(tile)` for the tiles of rows [from, to) of `rows`.
+void emitTiles(mlir::OpBuilder &builder, mlir::Location loc, const Rows &rows, int64_t from,
+               int64_t to, llvm::function_ref<void(mlir::OpBuilder &, const Tile &)> body);
+
+/// The vector type of a tile of a body value.
+mlir::VectorType getTileType(mlir::Type bodyType, const Tile &tile);
+
+/// Loads `width` entries of `array` from `indices` along dimension `dim`.
+mlir::Value loadEntries(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value array,
+                        llvm::ArrayRef<mlir::Value> indices, unsigned dim, int64_t width);
 
 /// An index constant.
 mlir::Value getIndex(mlir::OpBuilder &builder, mlir::Location loc, int64_t value);

@@ -37,8 +37,8 @@ struct Packing {
 } // namespace
 
 /// Calls `emit(block, step)` in parallel.
-static void emitTiles(OpBuilder &builder, Location loc, const Packing &packing,
-                      function_ref<void(OpBuilder &, Value, Value)> emit) {
+static void emitPositions(OpBuilder &builder, Location loc, const Packing &packing,
+                          function_ref<void(OpBuilder &, Value, Value)> emit) {
   Value numBlocks = getDim(builder, loc, packing.packed, 0);
   if (packing.hasTime()) {
     emitParallel(builder, loc, numBlocks, getDim(builder, loc, packing.packed, 1), emit);
@@ -48,12 +48,33 @@ static void emitTiles(OpBuilder &builder, Location loc, const Packing &packing,
                [&](OpBuilder &nested, Value block) { emit(nested, block, Value()); });
 }
 
+/// With one lane a packed array is a plain one with its samples in front.
+static void copyOneLane(OpBuilder &builder, Location loc, const Packing &packing, bool isPack) {
+  emitParallel(builder, loc, getDim(builder, loc, packing.packed, 0),
+               [&](OpBuilder &nested, Value sample) {
+                 auto copyStep = [&](OpBuilder &at, Value step) {
+                   Rows packed = packing.getRows(sample, step);
+                   Rows plain = {packing.plain, {sample}};
+                   if (packing.hasTime())
+                     plain = {packing.plain, {step, sample}};
+                   emitCopy(at, loc, isPack ? plain : packed, isPack ? packed : plain,
+                            packing.getFeatures());
+                 };
+                 if (!packing.hasTime())
+                   return copyStep(nested, Value());
+                 emitFor(nested, loc, getIndex(nested, loc, 0),
+                         getDim(nested, loc, packing.packed, 1), 1, copyStep);
+               });
+}
+
 void bppsa::lowerPackLanes(PackLanesOp op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
   Packing packing = {op.getSource(), op.getDestination()};
   int64_t lanes = op.getLanes();
-  emitTiles(builder, loc, packing, [&](OpBuilder &tile, Value block, Value step) {
+  if (lanes == 1)
+    return copyOneLane(builder, loc, packing, /*isPack=*/true);
+  emitPositions(builder, loc, packing, [&](OpBuilder &tile, Value block, Value step) {
     Value zero = getIndex(tile, loc, 0);
     Value features = getIndex(tile, loc, packing.getFeatures());
     Rows rows = packing.getRows(block, step);
@@ -109,8 +130,10 @@ void bppsa::lowerUnpackLanes(UnpackLanesOp op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
   Packing packing = {op.getDestination(), op.getSource()};
+  if (op.getLanes() == 1)
+    return copyOneLane(builder, loc, packing, /*isPack=*/false);
   Value lanes = getIndex(builder, loc, op.getLanes());
-  emitTiles(builder, loc, packing, [&](OpBuilder &tile, Value block, Value step) {
+  emitPositions(builder, loc, packing, [&](OpBuilder &tile, Value block, Value step) {
     Value zero = getIndex(tile, loc, 0);
     Value first = arith::MulIOp::create(tile, loc, block, lanes);
     Value present = arith::SubIOp::create(tile, loc, packing.getNumSamples(tile, loc), first);

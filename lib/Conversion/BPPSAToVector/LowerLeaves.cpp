@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AffineMaps.h"
+#include "LeafBlocks.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -21,14 +22,12 @@ using namespace bppsa;
 /// Steps of a slab: its rows of both operands stay in the cache.
 static constexpr int64_t kSlabSteps = 16;
 
-/// The largest size that needs no more blocks than `most` does: even blocks.
-static int64_t getEvenBlock(int64_t size, int64_t most) {
+int64_t bppsa::getEvenBlock(int64_t size, int64_t most) {
   int64_t numBlocks = (size + most - 1) / most;
   return (size + numBlocks - 1) / numBlocks;
 }
 
-/// Calls `emit` for the whole blocks of `[0, size)` and for the rest.
-static void emitBlocks(OpBuilder &builder, Location loc, int64_t size, int64_t block,
+void bppsa::emitBlocks(OpBuilder &builder, Location loc, int64_t size, int64_t block,
                        function_ref<void(OpBuilder &, Value, int64_t)> emit) {
   int64_t whole = size / block * block;
   if (whole > block)
@@ -40,35 +39,34 @@ static void emitBlocks(OpBuilder &builder, Location loc, int64_t size, int64_t b
     emit(builder, getIndex(builder, loc, whole), size - whole);
 }
 
-/// Calls `emit(block, first, last)` for the slabs of all batch blocks.
-static void emitSlabs(OpBuilder &builder, Location loc, Value sequence,
-                      function_ref<void(OpBuilder &, Value, Value, Value)> emit) {
+void bppsa::emitSlabs(OpBuilder &builder, Location loc, Value sequence,
+                      function_ref<void(OpBuilder &, const Slab &)> emit) {
   Value zero = getIndex(builder, loc, 0);
   Value numBlocks = getDim(builder, loc, sequence, 0), numSteps = getDim(builder, loc, sequence, 1);
   emitFor(builder, loc, zero, numBlocks, 1, [&](OpBuilder &inBlock, Value block) {
     emitFor(inBlock, loc, zero, numSteps, kSlabSteps, [&](OpBuilder &inSlab, Value first) {
       Value last =
           arith::MinUIOp::create(inSlab, loc, addIndex(inSlab, loc, first, kSlabSteps), numSteps);
-      emit(inSlab, block, first, last);
+      emit(inSlab, Slab{block, first, last});
     });
   });
 }
 
 /// Adds to `sums[sumRow0 + i, col0 + j]` the products of a slab in row row0 + i.
-static void emitOuterProducts(OpBuilder &builder, Location loc, OuterSumOp op, Value block,
-                              Value first, Value last, Value row0, Value sumRow0, int64_t rows,
-                              Value col0, int64_t cols, Value sums) {
+static void emitOuterProducts(OpBuilder &builder, Location loc, OuterSumOp op, const Slab &slab,
+                              Value row0, Value sumRow0, int64_t rows, Value col0, int64_t cols,
+                              Value sums) {
   VectorType type = Rows{op.getLhs()}.getRowType();
   Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
   SmallVector<Value> start(rows * cols, zero);
   auto loop = scf::ForOp::create(
-      builder, loc, first, last, getIndex(builder, loc, 1), start,
+      builder, loc, slab.first, slab.last, getIndex(builder, loc, 1), start,
       [&](OpBuilder &nested, Location, Value step, ValueRange carried) {
         SmallVector<Value> right, next;
         for (int64_t j = 0; j < cols; ++j)
-          right.push_back(Rows{op.getRhs(), {block, step}, j}.load(nested, loc, col0));
+          right.push_back(Rows{op.getRhs(), {slab.block, step}, j}.load(nested, loc, col0));
         for (int64_t i = 0; i < rows; ++i) {
-          Value left = Rows{op.getLhs(), {block, step}, i}.load(nested, loc, row0);
+          Value left = Rows{op.getLhs(), {slab.block, step}, i}.load(nested, loc, row0);
           for (int64_t j = 0; j < cols; ++j)
             next.push_back(
                 vector::FMAOp::create(nested, loc, left, right[j], carried[i * cols + j]));
@@ -108,11 +106,11 @@ static void emitResultRows(OpBuilder &builder, OuterSumOp op, Value row0, int64_
   };
   forEachRow(
       [&](OpBuilder &nested, Value row) { emitZeroRows(nested, loc, {sums, {row}}, numCols); });
-  emitSlabs(builder, loc, op.getLhs(), [&](OpBuilder &slab, Value block, Value first, Value last) {
-    emitBlocks(slab, loc, rows, blockRows, [&](OpBuilder &nested, Value row, int64_t count) {
+  emitSlabs(builder, loc, op.getLhs(), [&](OpBuilder &inSlab, const Slab &slab) {
+    emitBlocks(inSlab, loc, rows, blockRows, [&](OpBuilder &nested, Value row, int64_t count) {
       Value lhsRow = arith::AddIOp::create(nested, loc, row0, row);
       emitBlocks(nested, loc, numCols, blockCols, [&](OpBuilder &inner, Value col0, int64_t cols) {
-        emitOuterProducts(inner, loc, op, block, first, last, lhsRow, row, count, col0, cols, sums);
+        emitOuterProducts(inner, loc, op, slab, lhsRow, row, count, col0, cols, sums);
       });
     });
   });
@@ -136,6 +134,8 @@ static int64_t getTaskRows(int64_t numRows, int64_t numCols, int64_t blockRows,
 }
 
 void bppsa::lowerOuterSum(OuterSumOp op, const LaneOptions &options) {
+  if (options.lanes == 1)
+    return lowerUnitOuterSum(op, options);
   OpBuilder builder(op);
   Location loc = op.getLoc();
   int64_t numRows = cast<MemRefType>(op.getLhs().getType()).getDimSize(2);
@@ -159,6 +159,8 @@ void bppsa::lowerOuterSum(OuterSumOp op, const LaneOptions &options) {
 }
 
 void bppsa::lowerStepSum(StepSumOp op, const LaneOptions &options) {
+  if (options.lanes == 1)
+    return lowerUnitStepSum(op, options);
   OpBuilder builder(op);
   Location loc = op.getLoc();
   VectorType type = Rows{op.getSequence()}.getRowType();
@@ -169,31 +171,29 @@ void bppsa::lowerStepSum(StepSumOp op, const LaneOptions &options) {
         task, loc, MemRefType::get({numRows, type.getDimSize(0)}, type.getElementType()),
         task.getI64IntegerAttr(64));
     emitZeroRows(task, loc, {sums}, numRows);
-    emitSlabs(
-        task, loc, op.getSequence(), [&](OpBuilder &slab, Value block, Value first, Value last) {
-          emitBlocks(
-              slab, loc, numRows, blockRows, [&](OpBuilder &nested, Value row0, int64_t rows) {
-                Value zero = arith::ConstantOp::create(nested, loc, nested.getZeroAttr(type));
-                auto loop = scf::ForOp::create(
-                    nested, loc, first, last, getIndex(nested, loc, 1),
-                    SmallVector<Value>(rows, zero),
-                    [&](OpBuilder &inner, Location, Value step, ValueRange carried) {
-                      SmallVector<Value> next;
-                      for (int64_t i = 0; i < rows; ++i)
-                        next.push_back(arith::AddFOp::create(
-                            inner, loc, carried[i],
-                            Rows{op.getSequence(), {block, step}, i}.load(inner, loc, row0)));
-                      scf::YieldOp::create(inner, loc, next);
-                    });
-                for (int64_t i = 0; i < rows; ++i) {
-                  Rows sum = {sums, {}, i};
-                  sum.store(nested, loc,
-                            arith::AddFOp::create(nested, loc, sum.load(nested, loc, row0),
-                                                  loop.getResult(i)),
-                            row0);
-                }
-              });
-        });
+    emitSlabs(task, loc, op.getSequence(), [&](OpBuilder &inSlab, const Slab &slab) {
+      emitBlocks(inSlab, loc, numRows, blockRows, [&](OpBuilder &nested, Value row0, int64_t rows) {
+        Value zero = arith::ConstantOp::create(nested, loc, nested.getZeroAttr(type));
+        auto loop = scf::ForOp::create(
+            nested, loc, slab.first, slab.last, getIndex(nested, loc, 1),
+            SmallVector<Value>(rows, zero),
+            [&](OpBuilder &inner, Location, Value step, ValueRange carried) {
+              SmallVector<Value> next;
+              for (int64_t i = 0; i < rows; ++i)
+                next.push_back(arith::AddFOp::create(
+                    inner, loc, carried[i],
+                    Rows{op.getSequence(), {slab.block, step}, i}.load(inner, loc, row0)));
+              scf::YieldOp::create(inner, loc, next);
+            });
+        for (int64_t i = 0; i < rows; ++i) {
+          Rows sum = {sums, {}, i};
+          sum.store(
+              nested, loc,
+              arith::AddFOp::create(nested, loc, sum.load(nested, loc, row0), loop.getResult(i)),
+              row0);
+        }
+      });
+    });
     emitLaneSums(task, loc, {sums}, numRows, [&](OpBuilder &nested, Value row, Value sum) {
       memref::StoreOp::create(nested, loc, sum, op.getDestination(), row);
     });

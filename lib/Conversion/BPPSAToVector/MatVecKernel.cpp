@@ -15,21 +15,25 @@ using namespace bppsa;
 /// Columns up to which the loop over columns is written out.
 static constexpr int64_t kMaxUnrolledColumns = 4;
 
-namespace {
-/// A product and the accumulators (one a row) that it adds to.
-struct Accumulation {
-  MatVecOp product;
-  size_t sum;
-};
-} // namespace
+/// Over units there may be few accumulators, and each waits for its last
+/// addition: the columns are then shared out to up to this many partial sums, so
+/// that this many additions are under way.
+static constexpr int64_t kMostPartials = 4;
+static constexpr int64_t kAccumulatorsInFlight = 8;
 
-Value LaneEmitter::loadMatrix(OpBuilder &builder, Location loc, MatVecOp op, Value row, Value col) {
+static int64_t getWidth(Value vector) { return cast<VectorType>(vector.getType()).getDimSize(0); }
+
+Value LaneEmitter::loadMatrix(OpBuilder &builder, Location loc, MatVecOp op, const Tile &tile,
+                              Value col) {
   Value matrix = captures[cast<BlockArgument>(op.getMatrix()).getArgNumber() - firstCapture];
-  SmallVector<Value, 2> indices = {row, col};
+  SmallVector<Value, 2> indices = {tile.first, col};
   if (op.getTransposed())
     std::swap(indices[0], indices[1]);
+  // Units are contiguous in a transposed matrix.
+  if (isOverUnits())
+    return loadEntries(builder, loc, matrix, indices, op.getTransposed() ? 1 : 0, tile.width);
   Value entry = memref::LoadOp::create(builder, loc, matrix, indices);
-  return vector::BroadcastOp::create(builder, loc, getRowType(op.getType()), entry);
+  return vector::BroadcastOp::create(builder, loc, getTileType(op.getType(), tile), entry);
 }
 
 /// Whether a row of `value` can only be had after a sum of `unit`.
@@ -49,79 +53,122 @@ static bool dependsOnSum(Value value, const BodyPlan &plan, const RowUnit &unit)
   return false;
 }
 
-/// Accumulates every sum of `unit` for `rows`. Products of one vector share the
+int64_t LaneEmitter::getNumPartials(size_t numAccumulators) const {
+  if (!isOverUnits())
+    return 1;
+  int64_t count = numAccumulators, partials = 1;
+  while (partials < kMostPartials && partials * count < kAccumulatorsInFlight &&
+         2 * partials * count <= options.getNumAccumulators())
+    partials *= 2;
+  return partials;
+}
+
+void LaneEmitter::accumulateColumn(OpBuilder &builder, Location loc,
+                                   ArrayRef<Accumulation> products, ArrayRef<Tile> tiles, Value col,
+                                   Accumulators &accumulators) {
+  Rows source = getHome(products.front().getVector());
+  Value entry = isOverUnits() ? source.loadEntry(builder, loc, col) : Value();
+  SmallVector<Value> factors;
+  for (const Tile &tile : tiles) {
+    bool isNew = factors.empty() || getWidth(factors.back()) != tile.width;
+    if (isNew && isOverUnits())
+      factors.push_back(vector::BroadcastOp::create(
+          builder, loc, VectorType::get(tile.width, entry.getType()), entry));
+    else
+      factors.push_back(isNew ? source.load(builder, loc, col) : factors.back());
+  }
+  for (const Accumulation &item : products)
+    for (auto [tile, factor, accumulator] : llvm::zip_equal(tiles, factors, accumulators[item.sum]))
+      accumulator = vector::FMAOp::create(
+          builder, loc, loadMatrix(builder, loc, item.product, tile, col), factor, accumulator);
+}
+
+/// Adds the products of one vector to `partials`, a column to each in turn.
+void LaneEmitter::accumulateProducts(OpBuilder &builder, Location loc,
+                                     ArrayRef<Accumulation> products, ArrayRef<Tile> tiles,
+                                     MutableArrayRef<Accumulators> partials) {
+  int64_t numCols = getNumRows(products.front().getVector()), numPartials = partials.size();
+  auto accumulate = [&](OpBuilder &at, Value col, int64_t count) {
+    for (int64_t i = 0; i < count; ++i)
+      accumulateColumn(at, loc, products, tiles, addIndex(at, loc, col, i), partials[i]);
+  };
+  int64_t whole = numCols / numPartials * numPartials;
+  if (numCols <= kMaxUnrolledColumns) {
+    for (int64_t col = 0; col < numCols; ++col)
+      accumulateColumn(builder, loc, products, tiles, getIndex(builder, loc, col),
+                       partials[col % numPartials]);
+    return;
+  }
+  SmallVector<size_t> used;
+  for (const Accumulation &item : products)
+    if (!llvm::is_contained(used, item.sum))
+      used.push_back(item.sum);
+  auto collect = [&] {
+    SmallVector<Value> values;
+    for (Accumulators &partial : partials)
+      for (size_t sum : used)
+        llvm::append_range(values, partial[sum]);
+    return values;
+  };
+  auto assign = [&](ValueRange from) {
+    size_t next = 0;
+    for (Accumulators &partial : partials)
+      for (size_t sum : used)
+        for (Value &accumulator : partial[sum])
+          accumulator = from[next++];
+  };
+  auto loop =
+      scf::ForOp::create(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, whole),
+                         getIndex(builder, loc, numPartials), collect(),
+                         [&](OpBuilder &nested, Location, Value col, ValueRange iteration) {
+                           assign(iteration);
+                           accumulate(nested, col, numPartials);
+                           scf::YieldOp::create(nested, loc, collect());
+                         });
+  assign(loop.getResults());
+  if (whole < numCols)
+    accumulate(builder, getIndex(builder, loc, whole), numCols - whole);
+}
+
+/// Accumulates every sum of `unit` for `tiles`. Products of one vector share the
 /// loop over its entries, so that each entry is loaded once for the block.
 SmallVector<LaneEmitter::RowValues> LaneEmitter::emitProductSums(OpBuilder &builder, Location loc,
                                                                  const RowUnit &unit,
-                                                                 ArrayRef<Value> rows) {
-  SmallVector<RowValues> values(rows.size());
-  SmallVector<SmallVector<Value>> accumulators(unit.sums.size());
+                                                                 ArrayRef<Tile> tiles) {
+  SmallVector<RowValues> values(tiles.size());
+  SmallVector<Accumulators> partials(getNumPartials(unit.sums.size() * tiles.size()),
+                                     Accumulators(unit.sums.size()));
   llvm::MapVector<Value, SmallVector<Accumulation>> byVector;
   for (auto [i, sum] : llvm::enumerate(unit.sums)) {
     for (MatVecOp product : llvm::reverse(sum.products))
       byVector[product.getVector()].push_back({product, i});
     bool startsAtAddend = sum.addend && !dependsOnSum(sum.addend, plan, unit);
-    for (auto [row, known] : llvm::zip_equal(rows, values)) {
-      Value start;
-      if (startsAtAddend)
-        start = getRow(builder, loc, sum.addend, unit, row, known);
-      else
-        start = arith::ConstantOp::create(builder, loc,
-                                          builder.getZeroAttr(getRowType(sum.result.getType())));
-      accumulators[i].push_back(start);
+    for (auto [tile, known] : llvm::zip_equal(tiles, values)) {
+      for (auto [p, partial] : llvm::enumerate(partials)) {
+        if (startsAtAddend && p == 0)
+          partial[i].push_back(getRow(builder, loc, sum.addend, unit, tile, known));
+        else
+          partial[i].push_back(arith::ConstantOp::create(
+              builder, loc, builder.getZeroAttr(getTileType(sum.result.getType(), tile))));
+      }
     }
   }
-  for (auto &entry : byVector) {
-    Value vector = entry.first;
-    ArrayRef<Accumulation> products = entry.second;
-    Rows source = getHome(vector);
-    auto accumulate = [&](OpBuilder &nested, Value col) {
-      Value factor = source.load(nested, loc, col);
-      for (const Accumulation &item : products)
-        for (auto [row, accumulator] : llvm::zip_equal(rows, accumulators[item.sum]))
-          accumulator = vector::FMAOp::create(
-              nested, loc, loadMatrix(nested, loc, item.product, row, col), factor, accumulator);
-    };
-    int64_t numCols = getNumRows(vector);
-    if (numCols <= kMaxUnrolledColumns) {
-      for (int64_t col = 0; col < numCols; ++col)
-        accumulate(builder, getIndex(builder, loc, col));
-      continue;
-    }
-    SmallVector<size_t> used;
-    for (const Accumulation &item : products)
-      if (!llvm::is_contained(used, item.sum))
-        used.push_back(item.sum);
-    SmallVector<Value> carried;
-    for (size_t sum : used)
-      llvm::append_range(carried, accumulators[sum]);
-    auto assign = [&](ValueRange from) {
-      size_t next = 0;
-      for (size_t sum : used)
-        for (Value &accumulator : accumulators[sum])
-          accumulator = from[next++];
-    };
-    auto loop =
-        scf::ForOp::create(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, numCols),
-                           getIndex(builder, loc, 1), carried,
-                           [&](OpBuilder &nested, Location, Value col, ValueRange iteration) {
-                             assign(iteration);
-                             accumulate(nested, col);
-                             SmallVector<Value> yielded;
-                             for (size_t sum : used)
-                               llvm::append_range(yielded, accumulators[sum]);
-                             scf::YieldOp::create(nested, loc, yielded);
-                           });
-    assign(loop.getResults());
-  }
+  for (auto &entry : byVector)
+    accumulateProducts(builder, loc, entry.second, tiles, partials);
+  // Pairs first: the additions do not wait for each other.
+  for (size_t count = partials.size(); count > 1; count /= 2)
+    for (size_t p = 0; p < count / 2; ++p)
+      for (auto [into, from] : llvm::zip_equal(partials[p], partials[p + count / 2]))
+        for (auto [accumulator, other] : llvm::zip_equal(into, from))
+          accumulator = arith::AddFOp::create(builder, loc, accumulator, other);
   // Sums come in the order of their dependences.
   for (auto [i, sum] : llvm::enumerate(unit.sums)) {
     bool isAdded = !sum.addend || !dependsOnSum(sum.addend, plan, unit);
-    for (auto [row, known, accumulator] : llvm::zip_equal(rows, values, accumulators[i]))
+    for (auto [tile, known, accumulator] : llvm::zip_equal(tiles, values, partials.front()[i]))
       known[sum.result] =
           isAdded ? accumulator
                   : arith::AddFOp::create(builder, loc, accumulator,
-                                          getRow(builder, loc, sum.addend, unit, row, known));
+                                          getRow(builder, loc, sum.addend, unit, tile, known));
   }
   return values;
 }

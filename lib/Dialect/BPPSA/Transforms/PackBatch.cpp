@@ -224,7 +224,8 @@ struct PackBatch : public bppsa::impl::PackBatchBase<PackBatch> {
         ops.push_back(op);
     });
     OpBuilder builder(&getContext());
-    Packer packer(builder, lanes);
+    auto own = getOperation()->getAttrOfType<IntegerAttr>("bppsa.lanes");
+    Packer packer(builder, own ? own.getInt() : lanes);
     for (Operation *op : ops)
       packer.pack(op);
     RewritePatternSet patterns(&getContext());

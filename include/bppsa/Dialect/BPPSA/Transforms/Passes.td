@@ -106,6 +106,50 @@ def OutlineKernels : Pass<"bppsa-outline-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::func::FuncDialect"];
 }
 
+def AddUnitVariants : Pass<"bppsa-add-unit-variants", "::mlir::ModuleOp"> {
+  let summary = "copy functions for a mapping of vectors to hidden units";
+  let description = [{
+    Lanes that hold samples are mostly idle in a small batch. For each of
+    `functions` that exists the pass adds a copy with the suffix `_units`, whose
+    attribute `bppsa.lanes = 1` tells later passes to fill vectors with hidden
+    units of one sample.
+
+    ```mlir
+    func.func @forward(...)
+    ```
+    gets beside it
+    ```mlir
+    func.func @forward_units(...) attributes {bppsa.lanes = 1 : i64}
+    ```
+  }];
+  let options = [
+    ListOption<"functions", "functions", "std::string", "Names of the functions to copy">,
+  ];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
+def TransposeCaptures : Pass<"bppsa-transpose-captures", "::mlir::func::FuncOp"> {
+  let summary = "make the columns of captured matrices contiguous";
+  let description = [{
+    In functions with the attribute `bppsa.lanes = 1` a vector holds hidden
+    units, and a product `m x` reads columns of `m`. Products in time loops are
+    rewritten to use a transposed capture. Captures that nothing uses any more
+    are dropped.
+
+    ```mlir
+    %h = bppsa.recurrence ... captures(%r : tensor<20x20xf32>) ... {
+      %0 = bppsa.matvec %rc, %ht : vector<20x20xf32>, vector<20xf32> -> vector<20xf32>
+    ```
+    becomes
+    ```mlir
+    %rt = linalg.transpose ins(%r : tensor<20x20xf32>) outs(...) permutation = [1, 0]
+    %h = bppsa.recurrence ... captures(%rt : tensor<20x20xf32>) ... {
+      %0 = bppsa.matvec transposed %rc, %ht : vector<20x20xf32>, vector<20xf32> -> vector<20xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def PackBatch : Pass<"bppsa-pack-batch", "::mlir::func::FuncOp"> {
   let summary = "group the samples of a batch into SIMD lanes";
   let description = [{
@@ -125,7 +169,8 @@ def PackBatch : Pass<"bppsa-pack-batch", "::mlir::func::FuncOp"> {
     ```
   }];
   let options = [
-    Option<"lanes", "lanes", "int64_t", /*default=*/"16", "Samples in one vector">,
+    Option<"lanes", "lanes", "int64_t", /*default=*/"16",
+           "Samples in one vector; a function's attribute `bppsa.lanes` goes before it">,
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
 }

@@ -1,0 +1,52 @@
+//===- LeafBlocks.h - how sums over samples and steps are cut ---*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOVECTOR_LEAFBLOCKS_H
+#define BPPSA_LIB_CONVERSION_BPPSATOVECTOR_LEAFBLOCKS_H
+
+#include "BPPSAToVector.h"
+
+namespace bppsa {
+
+/// Steps [first, last) of batch block `block`.
+struct Slab {
+  mlir::Value block, first, last;
+};
+
+/// The operands of an outer sum over units. With `areSwapped` they have changed
+/// places, and the destination is to hold the transposed sum.
+struct OuterOperands {
+  mlir::Value lhs, rhs, destination;
+  bool areSwapped;
+
+  int64_t getNumRows() const { return getType(lhs).getDimSize(2); }
+  int64_t getNumCols() const { return getType(rhs).getDimSize(2); }
+  mlir::Type getElementType() const { return getType(lhs).getElementType(); }
+
+private:
+  static mlir::MemRefType getType(mlir::Value array) {
+    return mlir::cast<mlir::MemRefType>(array.getType());
+  }
+};
+
+/// The largest size that needs no more blocks than `most` does: even blocks.
+int64_t getEvenBlock(int64_t size, int64_t most);
+
+/// Calls `emit(first, size)` for the whole blocks of `[0, size)` and for the rest.
+void emitBlocks(mlir::OpBuilder &builder, mlir::Location loc, int64_t size, int64_t block,
+                llvm::function_ref<void(mlir::OpBuilder &, mlir::Value, int64_t)> emit);
+
+/// Calls `emit` for the slabs of all batch blocks of a packed sequence.
+void emitSlabs(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value sequence,
+               llvm::function_ref<void(mlir::OpBuilder &, const Slab &)> emit);
+
+/// The sums where vectors hold units.
+void lowerUnitOuterSum(OuterSumOp op, const LaneOptions &options);
+void lowerUnitStepSum(StepSumOp op, const LaneOptions &options);
+
+} // namespace bppsa
+
+#endif // BPPSA_LIB_CONVERSION_BPPSATOVECTOR_LEAFBLOCKS_H

@@ -1,0 +1,41 @@
+// RUN: bppsa-opt %s --convert-bppsa-to-vector | FileCheck %s
+
+// Twenty units are a tile of 16 and one of 4; each entry of the state is
+// multiplied with a contiguous row of the transposed matrix.
+
+// CHECK-LABEL: func.func @cell
+// CHECK:         memref.collapse_shape
+// CHECK:         scf.for
+// CHECK:           %[[H:.*]] = memref.load {{.*}} : memref<?x?x20xf32>
+// CHECK:           %[[WIDE:.*]] = vector.broadcast %[[H]] : f32 to vector<16xf32>
+// CHECK:           %[[TAIL:.*]] = vector.broadcast %[[H]] : f32 to vector<4xf32>
+// CHECK:           %[[ROW:.*]] = vector.load {{.*}} : memref<20x20xf32>, vector<16xf32>
+// CHECK:           vector.fma %[[ROW]], %[[WIDE]], {{.*}} : vector<16xf32>
+// CHECK:           %[[REST:.*]] = vector.load {{.*}} : memref<20x20xf32>, vector<4xf32>
+// CHECK:           vector.fma %[[REST]], %[[TAIL]], {{.*}} : vector<4xf32>
+// CHECK:         math.tanh {{.*}} : vector<16xf32>
+// CHECK:         math.tanh {{.*}} : vector<4xf32>
+func.func @cell(%x: memref<?x?x20x1xf32>, %h0: memref<?x20x1xf32>, %r: memref<20x20xf32>,
+    %h: memref<?x?x20x1xf32>) {
+  bppsa.recurrence lanes 1 sequences(%x : memref<?x?x20x1xf32>)
+      initial(%h0 : memref<?x20x1xf32>) captures(%r : memref<20x20xf32>)
+      into(%h : memref<?x?x20x1xf32>) {
+  ^bb0(%xt: vector<20xf32>, %ht: vector<20xf32>, %rc: vector<20x20xf32>):
+    %0 = bppsa.matvec transposed %rc, %ht plus %xt : vector<20xf32> : vector<20x20xf32>, vector<20xf32> -> vector<20xf32>
+    %1 = math.tanh %0 : vector<20xf32>
+    bppsa.yield %1 : vector<20xf32>
+  }
+  return
+}
+
+// Neighbouring entries of a row of the sum share a vector: there are no lanes to add up.
+
+// CHECK-LABEL: func.func @outer
+// CHECK:         vector.broadcast {{.*}} : f32 to vector<16xf32>
+// CHECK:         vector.fma {{.*}} : vector<16xf32>
+// CHECK-NOT:     vector.reduction
+// CHECK:         return
+func.func @outer(%a: memref<?x?x2x1xf32>, %b: memref<?x?x16x1xf32>, %c: memref<2x16xf32>) {
+  bppsa.outer_sum lanes 1 %a, %b into %c : memref<2x16xf32> : memref<?x?x2x1xf32>, memref<?x?x16x1xf32>
+  return
+}

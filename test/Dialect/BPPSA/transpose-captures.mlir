@@ -1,0 +1,51 @@
+// RUN: bppsa-opt %s --bppsa-transpose-captures | FileCheck %s
+
+// CHECK-LABEL: func.func @untransposed(
+// CHECK-SAME:    %[[W:[^:]*]]: tensor<4x3xf32>, %[[B:.*]]: tensor<4xf32>)
+// CHECK:         %[[WT:[^ ]*]] = linalg.transpose ins(%[[W]] : tensor<4x3xf32>) outs({{.*}} : tensor<3x4xf32>) permutation = [1, 0]
+// CHECK:         bppsa.recurrence
+// CHECK-SAME:      captures(%[[B]], %[[WT]] : tensor<4xf32>, tensor<3x4xf32>)
+// CHECK:         ^bb0(%[[XT:.*]]: vector<3xf32>, %[[BC:.*]]: vector<4xf32>, %[[WC:.*]]: vector<3x4xf32>):
+// CHECK:         bppsa.matvec transposed %[[WC]], %[[XT]] plus %[[BC]]
+func.func @untransposed(%x: tensor<?x?x3xf32>, %w: tensor<4x3xf32>, %b: tensor<4xf32>)
+    -> tensor<?x?x4xf32> attributes {bppsa.lanes = 1 : i64} {
+  %y = bppsa.recurrence sequences(%x : tensor<?x?x3xf32>)
+      captures(%w, %b : tensor<4x3xf32>, tensor<4xf32>) outputs(tensor<?x?x4xf32>) {
+  ^bb0(%xt: vector<3xf32>, %wc: vector<4x3xf32>, %bc: vector<4xf32>):
+    %0 = bppsa.matvec %wc, %xt plus %bc : vector<4xf32> : vector<4x3xf32>, vector<3xf32> -> vector<4xf32>
+    bppsa.yield %0 : vector<4xf32>
+  }
+  return %y : tensor<?x?x4xf32>
+}
+
+// A matrix that is used in both ways is captured in both.
+
+// CHECK-LABEL: func.func @both(
+// CHECK-SAME:    %[[W:[^:]*]]: tensor<3x3xf32>)
+// CHECK:         %[[WT:[^ ]*]] = linalg.transpose
+// CHECK:         captures(%[[W]], %[[WT]] : tensor<3x3xf32>, tensor<3x3xf32>)
+func.func @both(%x: tensor<?x?x3xf32>, %w: tensor<3x3xf32>) -> tensor<?x?x3xf32>
+    attributes {bppsa.lanes = 1 : i64} {
+  %y = bppsa.recurrence sequences(%x : tensor<?x?x3xf32>) captures(%w : tensor<3x3xf32>)
+      outputs(tensor<?x?x3xf32>) {
+  ^bb0(%xt: vector<3xf32>, %wc: vector<3x3xf32>):
+    %0 = bppsa.matvec %wc, %xt : vector<3x3xf32>, vector<3xf32> -> vector<3xf32>
+    %1 = bppsa.matvec transposed %wc, %0 : vector<3x3xf32>, vector<3xf32> -> vector<3xf32>
+    bppsa.yield %1 : vector<3xf32>
+  }
+  return %y : tensor<?x?x3xf32>
+}
+
+// Vectors of samples read single entries of a matrix.
+
+// CHECK-LABEL: func.func @over_samples(
+// CHECK-NOT:     linalg.transpose
+func.func @over_samples(%x: tensor<?x?x3xf32>, %w: tensor<4x3xf32>) -> tensor<?x?x4xf32> {
+  %y = bppsa.recurrence sequences(%x : tensor<?x?x3xf32>) captures(%w : tensor<4x3xf32>)
+      outputs(tensor<?x?x4xf32>) {
+  ^bb0(%xt: vector<3xf32>, %wc: vector<4x3xf32>):
+    %0 = bppsa.matvec %wc, %xt : vector<4x3xf32>, vector<3xf32> -> vector<4xf32>
+    bppsa.yield %0 : vector<4xf32>
+  }
+  return %y : tensor<?x?x4xf32>
+}
