@@ -58,8 +58,12 @@ private:
   }
   /// The slice `[B, N]` of `sequence` at `step`.
   Value getSlice(Value sequence, int64_t step);
+  /// `value` with the sizes that `type` declares.
+  Value castTo(Value value, Type type);
   /// `lhs + rhs`, where null is zero.
   Value add(Value lhs, Value rhs);
+  /// The seeds, which all declare their batch as the first one does.
+  SmallVector<Value> getSeeds();
   /// One array `[B, sum of N]` for a tuple of states.
   Value concatStates(ValueRange states);
   /// The part of `all` that belongs to state number `state`.
@@ -112,10 +116,21 @@ Value ScanExpander::getSlice(Value sequence, int64_t step) {
       ArrayRef{one, batch, OpFoldResult(builder.getIndexAttr(features))}, ArrayRef{one, one, one});
 }
 
+Value ScanExpander::castTo(Value value, Type type) {
+  return value.getType() == type ? value : tensor::CastOp::create(builder, loc, type, value);
+}
+
 Value ScanExpander::add(Value lhs, Value rhs) {
   if (!lhs || !rhs)
     return lhs ? lhs : rhs;
   return arith::AddFOp::create(builder, loc, lhs, rhs);
+}
+
+SmallVector<Value> ScanExpander::getSeeds() {
+  SmallVector<Value> seeds;
+  for (auto [seed, size] : llvm::zip(scan.getSeeds(), stateSizes))
+    seeds.push_back(castTo(seed, RankedTensorType::get({batchDim, size}, elementType)));
+  return seeds;
 }
 
 Value ScanExpander::concatStates(ValueRange states) {
@@ -177,7 +192,7 @@ ScanElement &ScanExpander::getElement(int64_t value) {
   if (!isLeaf || isMade)
     return element;
   if (value == 0)
-    element.offset = add(concatStates(scan.getSeeds()), getInjected(1));
+    element.offset = add(concatStates(getSeeds()), getInjected(1));
   else
     element = {linearize(value), getInjected(value + 1)};
   return element;
@@ -245,7 +260,7 @@ void ScanExpander::run() {
   if (schedule.getInitial() >= 0) {
     Value initial = getElement(schedule.getInitial()).offset;
     for (auto [state, result] : llvm::enumerate(scan.getCotangents()))
-      result.replaceAllUsesWith(getState(initial, state));
+      result.replaceAllUsesWith(castTo(getState(initial, state), result.getType()));
   }
   if (!scan.getEmitted().empty())
     scan.getEmitted().replaceAllUsesWith(recomputeEmitted());

@@ -118,3 +118,21 @@ func.func @packed(%a: tensor<1x4x2x16xf32>, %g: tensor<1x2x16xf32>) -> tensor<1x
   }
   return %0 : tensor<1x2x16xf32>
 }
+
+// -----
+
+// Arrays of one scan may declare their sizes differently.
+
+// CHECK-LABEL: func.func @mixed_sizes
+// CHECK: tensor.cast %{{.*}} : tensor<?x1xf32> to tensor<8x1xf32>
+// CHECK: tensor.cast %{{.*}} : tensor<8x2xf32> to tensor<?x2xf32>
+func.func @mixed_sizes(%a: tensor<2x?x2xf32>, %g: tensor<8x2xf32>, %k: tensor<?x1xf32>)
+    -> (tensor<?x2xf32>, tensor<8x1xf32>) {
+  %0:2 = bppsa.scan <blelloch> saved(%a : tensor<2x?x2xf32>)
+      seeds(%g, %k : tensor<8x2xf32>, tensor<?x1xf32>)
+      inject_into [] -> (tensor<?x2xf32>, tensor<8x1xf32>) {
+  ^bb0(%at: vector<2xf32>, %gt: vector<2xf32>, %kt: vector<1xf32>):
+    bppsa.yield %gt, %kt : vector<2xf32>, vector<1xf32>
+  }
+  return %0#0, %0#1 : tensor<?x2xf32>, tensor<8x1xf32>
+}
