@@ -21,9 +21,10 @@ import references
 LENGTHS = (1, 2, 3, 7, 64, 1000, 4099)
 BATCHES = (1, 3, 16, 33)
 TREE_PLANS = (
-    "blelloch", "hybrid:1", "hybrid:2", "hybrid:5", "chunked:1", "chunked:4", "chunked:32", "auto",
+    "blelloch", "hybrid:0", "hybrid:1", "hybrid:2", "hybrid:5",
+    "chunked:1", "chunked:4", "chunked:32", "auto",
 )  # fmt: skip
-PLANS = ("sequential", "linear", "hybrid:0", *TREE_PLANS)
+PLANS = ("sequential", "linear", *TREE_PLANS)
 WORK_LIMIT = 4e9
 
 CELLS = {
