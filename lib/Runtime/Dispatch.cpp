@@ -151,6 +151,20 @@ static std::vector<int64_t> measuringLengths(int64_t steps, bool dynamic) {
   return lengths;
 }
 
+/// Whether the model has no empty array at `steps` time steps; a model that drops steps has a least
+/// length.
+static bool isLongEnough(const Model &model, Symbols symbols, size_t timeSymbol, int64_t steps) {
+  symbols[timeSymbol] = steps;
+  auto isFilled = [&](const ArrayInfo &info) {
+    for (const Extent &extent : info.shape)
+      if (evaluate(extent, symbols).value_or(1) < 1)
+        return false;
+    return true;
+  };
+  return std::all_of(model.outputs.begin(), model.outputs.end(), isFilled) &&
+         (!model.targetArray || isFilled(*model.targetArray));
+}
+
 const VariantInfo &bppsa::runtime::chooseVariant(Session &session, const VariantRequest &request,
                                                  const std::string &function, const Batch &batch,
                                                  int64_t calls) {
@@ -167,6 +181,8 @@ const VariantInfo &bppsa::runtime::chooseVariant(Session &session, const Variant
   double spent = 0, lastSpent = 0;
   int64_t last = 0;
   for (int64_t length : measuringLengths(steps, symbol.has_value())) {
+    if (symbol && !isLongEnough(model, batch.symbols, *symbol, length))
+      continue;
     if (last > 0) {
       double run = std::numeric_limits<double>::infinity();
       for (const CostModel &cost : costs)
