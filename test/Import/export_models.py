@@ -42,7 +42,8 @@ class NormAttention(Network):
     def forward(self, x):
         y = self.norm(self.rnn(x)[0])
         time = self.axes[1]
-        weights = torch.softmax((y * y.select(time, -1).unsqueeze(time)).sum(-1, keepdim=True), time)
+        scores = (y * y.select(time, -1).unsqueeze(time)).sum(-1, keepdim=True)
+        weights = torch.softmax(scores, time)
         return self.head((weights * y).sum(time))
 
 

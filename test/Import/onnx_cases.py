@@ -51,7 +51,7 @@ def model(nodes, inputs, outputs, initializers=(), opset=17):
 
 
 def op_case(op, arrays, outputs=1, opset=17, constants=(), label="", shapes=None, **attributes):
-    """One node. `constants` names the operands that are initializers; `shapes` gives symbolic ones."""
+    """One node; `constants` names initializers, `shapes` gives symbolic shapes."""
     names = list(arrays)
     results = [f"y{i}" for i in range(outputs)]
     node = helper.make_node(
@@ -146,8 +146,7 @@ def recurrent_case(
 def recurrent_cases():
     for op in GATES:
         for direction in ("forward", "reverse", "bidirectional"):
-            # ONNX Runtime has no layout 1 and no opset 22 kernels for these everywhere; the
-            # tests turn layout 1 into layout 0 for it.
+            # ONNX Runtime has no kernels for layout 1: the tests turn it into layout 0.
             yield recurrent_case(op, direction)
             yield recurrent_case(op, direction, layout=1, opset=14)
             yield recurrent_case(op, direction, bias=False, initial=False, opset=7)
@@ -290,11 +289,13 @@ def shape_cases():
     for axis in (0, 1, 2, 3, -1):
         yield op_case("Flatten", {"x": x}, axis=axis, shapes=symbolic)
     yield op_case("Concat", {"a": x, "b": floats(2, 1, 4)}, axis=1)
-    yield op_case("Concat", {"a": x, "b": floats(5, 3, 4)}, axis=-3, shapes={"a": ["N", "B", 4], "b": ["M", "B", 4]})
+    shapes = {"a": ["N", "B", 4], "b": ["M", "B", 4]}
+    yield op_case("Concat", {"a": x, "b": floats(5, 3, 4)}, axis=-3, shapes=shapes)
     yield op_case("Split", {"x": x}, outputs=2, opset=11, axis=2)
     yield op_case("Split", {"x": x}, outputs=2, opset=11, axis=-1, split=[1, 3])
     yield op_case("Split", {"x": x, "split": ints(1, 3)}, outputs=2, constants=["split"], axis=2)
-    yield op_case("Split", {"x": x}, outputs=3, opset=18, axis=1, num_outputs=3, shapes={"x": ["T", 3, 4]})
+    shapes = {"x": ["T", 3, 4]}
+    yield op_case("Split", {"x": x}, outputs=3, opset=18, axis=1, num_outputs=3, shapes=shapes)
     yield op_case("Split", {"x": floats(7, 2)}, outputs=3, opset=18, num_outputs=3, label="uneven")
     arrays = {"x": floats(3, 1), "shape": ints(2, 3, 4)}
     yield op_case("Expand", arrays, constants=["shape"])
@@ -360,7 +361,10 @@ def index_cases():
         for index in (np.array(-1), np.array([0, 2, -3]), np.array([[1, 0], [2, 2]])):
             arrays = {"x": x, "i": index.astype(np.int64)}
             label = f"rank{index.ndim}"
-            yield op_case("Gather", arrays, constants=["i"], axis=axis, label=label, shapes=symbolic if index.ndim == 0 else {"x": [5, 3, 4]})
+            shapes = symbolic if index.ndim == 0 else {}
+            yield op_case(
+                "Gather", arrays, constants=["i"], axis=axis, label=label, shapes=shapes
+            )
             yield op_case("Gather", arrays, axis=axis, label=f"data-{label}")
     arrays = {"x": floats(7, 4), "i": np.array([[1, 6], [-7, 2]], np.int32)}
     yield op_case("Gather", arrays, label="embedding", shapes={"i": ["T", "B"]}, opset=11)
@@ -382,7 +386,6 @@ def arithmetic_cases():
 
     node = helper.make_node
     shape = node("Shape", ["x"], ["s"])
-    zero, one, two = (numpy_helper.from_array(ints(i), f"i{i}") for i in range(3))
     scalars = [("k0", np.array(0, np.int64)), ("k1", np.array(1, np.int64))]
     lists = [("one", ints(1)), ("six", ints(6)), ("zero", ints(0)), ("minus", ints(-1))]
     pick = [
@@ -443,7 +446,7 @@ def arithmetic_cases():
         ("y", (np.int64, [2])),
     )
     # A size that is only known after two names turn out to be the same.
-    add = Case(
+    yield Case(
         "arithmetic-unified-names",
         model(
             [node("Add", ["x", "z"], ["a"]), node("Reshape", ["a", "r"], ["y"])],
@@ -453,7 +456,6 @@ def arithmetic_cases():
         ),
         {"x": floats(5, 4), "z": floats(5, 4, key=1)},
     )
-    yield add
 
 
 def all_cases():

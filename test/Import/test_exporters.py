@@ -1,4 +1,4 @@
-"""Models as PyTorch's exporters write them, run by the reference interpreter, against ONNX Runtime."""
+"""Models as PyTorch's exporters write them: what the interpreter computes, and ONNX Runtime."""
 
 import re
 

@@ -93,9 +93,8 @@ def attribute_changes():
             else:
                 yield op, name, first, wrong_type, "accepted: "
                 if " or " in words or re.search(r": \d", f":{words}"):
-                    yield op, name, first, ["Bogus"] if "Tanh" in words else (
-                        "Bogus" if "reverse" in words or "none" in words else 77
-                    ), "accepted: "
+                    wrong = "Bogus" if "reverse" in words or "none" in words else 77
+                    yield op, name, first, ["Bogus"] if "Tanh" in words else wrong, "accepted: "
             if first > 7:
                 yield op, name, first - 1, 1, "no such attribute"
             if last < NEWEST:
@@ -139,7 +138,12 @@ def test_too_many_inputs(op, tmp_path):
     refuse(tmp_path, model, f"({op})")
 
 
-REFUSED = [(op, i, n) for op, (ins, _) in rows().items() for i, (n, w) in enumerate(ins) if "**refused**" in w]
+REFUSED = [
+    (op, index, name)
+    for op, (inputs, _) in rows().items()
+    for index, (name, words) in enumerate(inputs)
+    if "**refused**" in words
+]
 
 
 @pytest.mark.parametrize("op, index, name", REFUSED, ids=[f"{o}-{n}" for o, _, n in REFUSED])
