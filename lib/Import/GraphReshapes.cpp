@@ -1,0 +1,230 @@
+//===- GraphReshapes.cpp - reshapes, slices and concatenations ------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GraphBuilder.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+//===----------------------------------------------------------------------===//
+// Changes of shape
+//===----------------------------------------------------------------------===//
+
+/// One group of dimensions that a Reshape merges and splits: source dimensions
+/// `[sourceBegin, sourceEnd)` become target dimensions `[targetBegin, targetEnd)`.
+namespace {
+struct ReshapeGroup {
+  size_t sourceBegin, sourceEnd, targetBegin, targetEnd;
+};
+} // namespace
+
+/// Splits a Reshape into the smallest groups of equal products.
+static SmallVector<ReshapeGroup> getReshapeGroups(ArrayRef<Dim> source, ArrayRef<Dim> target) {
+  auto isZero = [](const Dim &dim) { return getConstant(dim.size) == 0; };
+  if (llvm::any_of(source, isZero))
+    return {{0, source.size(), 0, target.size()}};
+  SmallVector<ReshapeGroup> groups;
+  size_t i = 0, j = 0;
+  while (i < source.size() && j < target.size()) {
+    ReshapeGroup group{i, i + 1, j, j + 1};
+    MaybeExpr left = source[i].size, right = target[j].size;
+    while (left && right && left != right) {
+      bool growTarget = group.targetEnd < target.size() && !divideExactly(*right, *left);
+      bool growSource = group.sourceEnd < source.size() && !divideExactly(*left, *right);
+      if (!growTarget && !growSource)
+        break;
+      if (growSource)
+        left = multiplyExprs(*left, source[group.sourceEnd++].size);
+      if (growTarget && right)
+        right = multiplyExprs(*right, target[group.targetEnd++].size);
+    }
+    groups.push_back(group);
+    i = group.sourceEnd;
+    j = group.targetEnd;
+  }
+  // What is left has size 1.
+  if (!groups.empty()) {
+    groups.back().sourceEnd = source.size();
+    groups.back().targetEnd = target.size();
+  }
+  return groups;
+}
+
+/// Gives the target dimensions of a group the factors of its source dimensions,
+/// in order, as far as the sizes match.
+static void assignFactors(ArrayRef<Dim> source, MutableArrayRef<Dim> target) {
+  SmallVector<Factor> factors;
+  for (const Dim &dim : source)
+    factors.append(dim.factors.begin(), dim.factors.end());
+  size_t next = 0;
+  auto isOne = [&](size_t i) { return i < factors.size() && getConstant(factors[i].size) == 1; };
+  for (Dim &dim : target) {
+    if (dim.isOne()) {
+      // Of several ones, that of a known axis is the one that matters.
+      size_t chosen = next;
+      while (isOne(chosen) && factors[chosen].origin < 0 && isOne(chosen + 1))
+        ++chosen;
+      if (isOne(chosen)) {
+        dim.factors = {factors[chosen]};
+        next = chosen + 1;
+      }
+      continue;
+    }
+    SmallVector<Factor, 1> taken;
+    MaybeExpr rest = dim.size;
+    for (; next < factors.size() && rest && getConstant(*rest) != 1; ++next) {
+      if (isOne(next))
+        continue;
+      rest = divideExactly(*rest, factors[next].size);
+      taken.push_back(factors[next]);
+    }
+    if (!rest || getConstant(*rest) != 1)
+      return;
+    dim.factors = taken;
+  }
+}
+
+static SmallVector<ReassociationIndices> getIndices(ArrayRef<ReshapeGroup> groups, bool source) {
+  return llvm::map_to_vector(groups, [&](const ReshapeGroup &group) {
+    auto range = source ? llvm::seq<int64_t>(group.sourceBegin, group.sourceEnd)
+                        : llvm::seq<int64_t>(group.targetBegin, group.targetEnd);
+    return ReassociationIndices(range.begin(), range.end());
+  });
+}
+
+/// The shape of `type` with each group of dimensions merged into one.
+static RankedTensorType getCollapsedType(RankedTensorType type,
+                                         ArrayRef<ReassociationIndices> groups) {
+  SmallVector<int64_t> shape;
+  for (const ReassociationIndices &group : groups) {
+    int64_t size = 1;
+    for (int64_t index : group)
+      size = type.isDynamicDim(index) || ShapedType::isDynamic(size)
+                 ? ShapedType::kDynamic
+                 : size * type.getDimSize(index);
+    shape.push_back(size);
+  }
+  return RankedTensorType::get(shape, type.getElementType());
+}
+
+Tensor GraphBuilder::makeReshape(const Tensor &operand, ArrayRef<Dim> dims) {
+  Tensor result = operand;
+  result.dims.assign(dims.begin(), dims.end());
+  SmallVector<ReshapeGroup> groups = getReshapeGroups(operand.dims, dims);
+  for (const ReshapeGroup &group : groups) {
+    ArrayRef<Dim> source =
+        ArrayRef(operand.dims).slice(group.sourceBegin, group.sourceEnd - group.sourceBegin);
+    MutableArrayRef<Dim> target =
+        MutableArrayRef(result.dims).slice(group.targetBegin, group.targetEnd - group.targetBegin);
+    SmallVector<Dim> found(target);
+    assignFactors(source, found);
+    for (auto [dim, other] : llvm::zip(target, found))
+      dim = mergeOrigins(other, dim);
+  }
+  if (operand.elements)
+    return result;
+
+  RankedTensorType sourceType = getType(operand.dims, operand.elementType);
+  RankedTensorType targetType = getType(dims, operand.elementType);
+  SmallVector<ReassociationIndices> sources = getIndices(groups, /*source=*/true);
+  SmallVector<ReassociationIndices> targets = getIndices(groups, /*source=*/false);
+  Value value = operand.value;
+  RankedTensorType merged = getCollapsedType(sourceType, sources);
+  if (merged.getRank() != sourceType.getRank())
+    value = builder.createOrFold<tensor::CollapseShapeOp>(loc, merged, value, sources);
+  RankedTensorType split = getCollapsedType(targetType, targets);
+  if (split != merged)
+    value = tensor::CastOp::create(builder, loc, split, value);
+  if (split.getRank() != targetType.getRank()) {
+    SmallVector<OpFoldResult> sizes =
+        llvm::map_to_vector(dims, [&](const Dim &dim) { return getSize(dim.size); });
+    value = tensor::ExpandShapeOp::create(builder, loc, targetType, value, targets, sizes);
+  }
+  result.value = value;
+  return result;
+}
+
+Tensor GraphBuilder::makeSqueeze(const Tensor &operand, ArrayRef<int64_t> axes) {
+  SmallVector<bool> collapsed(operand.getRank(), false);
+  Tensor result = operand;
+  result.dims.clear();
+  for (int64_t axis : axes)
+    collapsed[axis] = true;
+  for (auto [dim, isCollapsed] : llvm::zip(operand.dims, collapsed))
+    if (!isCollapsed)
+      result.dims.push_back(dim);
+  if (!operand.elements)
+    result.value = collapseOnes(operand, collapsed);
+  return result;
+}
+
+Tensor GraphBuilder::makeUnsqueeze(const Tensor &operand, ArrayRef<int64_t> axes) {
+  int64_t rank = operand.getRank() + axes.size();
+  Tensor result = operand;
+  result.dims.clear();
+  SmallVector<ReassociationIndices> groups;
+  ReassociationIndices leading;
+  for (int64_t i = 0, next = 0; i < rank; ++i) {
+    if (llvm::is_contained(axes, i)) {
+      result.dims.push_back(getDim(1));
+      (groups.empty() ? leading : groups.back()).push_back(i);
+    } else {
+      result.dims.push_back(operand.dims[next++]);
+      groups.push_back(std::exchange(leading, {}));
+      groups.back().push_back(i);
+    }
+  }
+  if (operand.elements || axes.empty())
+    return result;
+  SmallVector<OpFoldResult> sizes =
+      llvm::map_to_vector(result.dims, [&](const Dim &dim) { return getSize(dim.size); });
+  result.value = tensor::ExpandShapeOp::create(
+      builder, loc, getType(result.dims, operand.elementType), operand.value, groups, sizes);
+  return result;
+}
+
+Tensor GraphBuilder::makeSlice(const Tensor &operand, int64_t axis, AffineExpr offset,
+                               AffineExpr size, int64_t stride) {
+  SmallVector<Dim> dims(operand.dims);
+  if (dims[axis].size == size)
+    return operand;
+  dims[axis] = getDim(size);
+  SmallVector<OpFoldResult> offsets(operand.getRank(), builder.getIndexAttr(0)),
+      strides(operand.getRank(), builder.getIndexAttr(1));
+  SmallVector<OpFoldResult> sizes =
+      llvm::map_to_vector(dims, [&](const Dim &dim) { return getSize(dim.size); });
+  offsets[axis] = getSize(offset);
+  strides[axis] = builder.getIndexAttr(stride);
+  Value value = tensor::ExtractSliceOp::create(builder, loc, getType(dims, operand.elementType),
+                                               getValue(operand), offsets, sizes, strides);
+  return make(value, dims);
+}
+
+FailureOr<Tensor> GraphBuilder::makeConcat(ArrayRef<Tensor> operands, int64_t axis) {
+  SmallVector<Dim> dims = operands.front().dims;
+  SmallVector<Value> values = {getValue(operands.front())};
+  if (operands.size() == 1)
+    return operands.front();
+  for (const Tensor &operand : operands.drop_front()) {
+    for (auto [i, dim] : llvm::enumerate(operand.dims)) {
+      if (static_cast<int64_t>(i) == axis) {
+        MaybeExpr sum = addExprs(dims[i].size, dim.size);
+        if (!sum)
+          return failure();
+        dims[i] = getDim(*sum);
+        continue;
+      }
+      FailureOr<Dim> common = unify(dims[i], dim);
+      if (failed(common))
+        return failure();
+      dims[i] = *common;
+    }
+    values.push_back(getValue(operand));
+  }
+  RankedTensorType type = getType(dims, operands.front().elementType);
+  return make(tensor::ConcatOp::create(builder, loc, type, axis, values), dims);
+}
