@@ -212,6 +212,11 @@ def test_refuses_wrong_arguments(tmp_path):
     assert "found array 'x'" in refusal(tmp_path, ir, x=np.zeros(3))
 
 
+def test_refuses_other_element_types(tmp_path):
+    message = refusal(tmp_path, IDENTITY.format("tensor<?xi32>"), np.zeros(3, np.int16))
+    assert "array 'arg0': found int16; use float32, float64, int32, int64 or bool" in message
+
+
 def test_refuses_damaged_archives(tmp_path):
     tool = harness.require_tool("bppsa-interpret")
     (tmp_path / "in.mlir").write_text(IDENTITY.format("tensor<?xf32>"))
@@ -221,6 +226,6 @@ def test_refuses_damaged_archives(tmp_path):
         (tmp_path / "in.npz").write_bytes(content)
         command = [tool, tmp_path / "in.mlir", "--inputs", tmp_path / "in.npz"]
         done = harness.run(*command, "--outputs", tmp_path / "out.npz")
-        assert done.returncode == 1 and "in.npz: " in done.stderr
+        assert done.returncode == 1 and "in.npz': " in done.stderr
         assert len(done.stderr.splitlines()) == 1
         assert not (tmp_path / "out.npz").exists()

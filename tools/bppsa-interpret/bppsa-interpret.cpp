@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Archives.h"
 #include "bppsa/InitAll.h"
 #include "bppsa/Reference/Interpreter.h"
-#include "bppsa/Support/Npz.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -33,70 +33,39 @@ static LogicalResult fail(const Twine &message) {
   return failure();
 }
 
-//===----------------------------------------------------------------------===//
-// Arrays of files and of the interpreter
-//===----------------------------------------------------------------------===//
-
-template <typename From, typename To>
-static std::vector<To> convertElements(const std::vector<char> &data) {
-  std::vector<To> result;
-  for (size_t i = 0; i + sizeof(From) <= data.size(); i += sizeof(From)) {
-    From value;
-    std::memcpy(&value, data.data() + i, sizeof(From));
-    result.push_back(static_cast<To>(value));
-  }
-  return result;
-}
-
-static Array toArray(const NpyArray &source) {
-  Array array;
-  array.shape = source.shape;
-  array.isFloat = source.type == "<f4" || source.type == "<f8";
-  if (source.type == "<f4")
-    array.reals = convertElements<float, double>(source.data);
-  else if (source.type == "<f8")
-    array.reals = convertElements<double, double>(source.data);
-  else if (source.type == "<i4")
-    array.integers = convertElements<int32_t, int64_t>(source.data);
-  else if (source.type == "<i8")
-    array.integers = convertElements<int64_t, int64_t>(source.data);
-  else
-    array.integers = convertElements<uint8_t, int64_t>(source.data);
-  return array;
-}
-
-static NpyArray fromArray(std::string name, const Array &array) {
-  NpyArray result = {std::move(name), array.isFloat ? "<f8" : "<i8", array.shape, {}};
-  const char *data = array.isFloat ? reinterpret_cast<const char *>(array.reals.data())
-                                   : reinterpret_cast<const char *>(array.integers.data());
-  result.data.assign(data, data + array.getNumElements() * 8);
-  return result;
-}
-
 /// Reads arg0 .. arg<count - 1> from the input archive.
 static FailureOr<std::vector<Array>> readArguments(size_t count) {
-  std::vector<NpyArray> stored;
+  NamedArrays stored;
   if (!inputArrays.empty()) {
-    llvm::Expected<std::vector<NpyArray>> arrays = readNpz(inputArrays);
-    if (!arrays)
-      return fail(llvm::toString(arrays.takeError()));
-    stored = std::move(*arrays);
+    std::string error;
+    if (failed(readArchive(inputArrays, stored, error)))
+      return fail(error);
   }
   std::vector<Array> arguments(count);
   std::vector<bool> isSet(count, false);
-  for (const NpyArray &array : stored) {
-    StringRef name = array.name;
+  for (auto &[key, array] : stored) {
+    StringRef name = key;
     size_t index = 0;
     if (!name.consume_front("arg") || name.getAsInteger(10, index) || index >= count)
-      return fail(inputArrays + ": found array '" + array.name +
-                  "', but the function takes arg0 to arg" + Twine(static_cast<int64_t>(count) - 1));
-    arguments[index] = toArray(array);
+      return fail(inputArrays + ": found array '" + key + "', but the function takes arg0 to arg" +
+                  Twine(static_cast<int64_t>(count) - 1));
+    arguments[index] = std::move(array);
     isSet[index] = true;
   }
   for (size_t i = 0; i < count; ++i)
     if (!isSet[i])
       return fail("array 'arg" + Twine(i) + "' is missing; pass it in --inputs");
   return arguments;
+}
+
+static LogicalResult writeResults(ArrayRef<Array> results) {
+  NamedArrays stored;
+  for (auto [i, array] : llvm::enumerate(results))
+    stored.emplace_back("res" + std::to_string(i), array);
+  std::string error;
+  if (failed(writeArchive(outputArrays, stored, error)))
+    return fail(error);
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -127,12 +96,7 @@ static LogicalResult interpret() {
       Interpreter(*module).call(functionName, std::move(*arguments));
   if (failed(results))
     return failure();
-  std::vector<NpyArray> stored;
-  for (auto [i, array] : llvm::enumerate(*results))
-    stored.push_back(fromArray("res" + std::to_string(i), array));
-  if (llvm::Error error = writeNpz(outputArrays, stored))
-    return fail(llvm::toString(std::move(error)));
-  return success();
+  return writeResults(*results);
 }
 
 int main(int argc, char **argv) {

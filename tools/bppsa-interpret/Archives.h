@@ -1,0 +1,31 @@
+//===- Archives.h - archives of the interpreter's arrays --------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_TOOLS_BPPSA_INTERPRET_ARCHIVES_H
+#define BPPSA_TOOLS_BPPSA_INTERPRET_ARCHIVES_H
+
+#include "bppsa/Reference/Array.h"
+#include "mlir/Support/LLVM.h"
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace bppsa {
+
+using NamedArrays = std::vector<std::pair<std::string, Array>>;
+
+/// Reads every array of the .npz archive `path`; float32, float64, int32, int64
+/// and bool are known. On failure `error` names file and array.
+llvm::LogicalResult readArchive(const std::string &path, NamedArrays &arrays, std::string &error);
+
+/// Writes `arrays` as float64 and int64 to the .npz archive `path`, which
+/// appears whole or not at all.
+llvm::LogicalResult writeArchive(const std::string &path, const NamedArrays &arrays,
+                                 std::string &error);
+
+} // namespace bppsa
+
+#endif // BPPSA_TOOLS_BPPSA_INTERPRET_ARCHIVES_H
