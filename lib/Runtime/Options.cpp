@@ -10,6 +10,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 
@@ -176,6 +177,45 @@ static void checkRanges(const Options &options, const Model &model, bool threads
     Schedule(*options.schedule);
 }
 
+//===----------------------------------------------------------------------===//
+// Words that are not known
+//===----------------------------------------------------------------------===//
+
+/// The first word is the command, or an option of the program itself.
+static void checkFirstWord(CLI::App &app, int argc, char **argv) {
+  std::vector<std::string> names;
+  for (const CLI::App *command : app.get_subcommands({}))
+    names.push_back(command->get_name());
+  std::string word = argc > 1 ? argv[1] : "";
+  bool known = std::find(names.begin(), names.end(), word) != names.end() ||
+               (word[0] == '-' && app.get_option_no_throw(word));
+  if (!known)
+    throw UsageError(
+        text(argc > 1 ? text(word[0] == '-' ? "unknown option " : "unknown command ", quote(word))
+                      : "a command is needed",
+             "; the commands are ", list(names), ", see --help"));
+}
+
+/// What is wrong with the command line; a word that is not known is worth more than what is
+/// missing because of it.
+static std::string describe(const CLI::App &app, const CLI::ParseError &error) {
+  for (const CLI::App *command : app.get_subcommands()) {
+    std::vector<std::string> words = command->remaining();
+    if (words.empty())
+      continue;
+    auto option = std::find_if(words.begin(), words.end(),
+                               [](const std::string &word) { return word[0] == '-'; });
+    bool isOption = option != words.end();
+    return text(command->get_name(), ": unknown ", isOption ? "option " : "argument ",
+                quote(isOption ? *option : words.front()), "; see ", command->get_name(),
+                " --help");
+  }
+  std::string line = error.what();
+  for (char &c : line)
+    c = c == '\n' ? ' ' : c;
+  return line + "; see --help";
+}
+
 Options bppsa::runtime::parseOptions(int argc, char **argv, const Model &model) {
   Options options;
   CLI::App app(text("Trains and runs the model ", quote(model.source), "."));
@@ -183,16 +223,14 @@ Options bppsa::runtime::parseOptions(int argc, char **argv, const Model &model) 
   app.set_version_flag("--version", "bppsa " + model.version);
   addTrain(app, options, model);
   addOthers(app, options);
+  checkFirstWord(app, argc, argv);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success &done) {
     app.exit(done);
     return options;
   } catch (const CLI::ParseError &error) {
-    std::string line = error.what();
-    for (char &c : line)
-      c = c == '\n' ? ' ' : c;
-    throw UsageError(text(line, "; see --help"));
+    throw UsageError(describe(app, error));
   }
   CLI::App &command = *app.get_subcommands().front();
   options.command = command.get_name();

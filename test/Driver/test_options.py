@@ -38,8 +38,15 @@ def compiler():
 def test_wrong_usage(compiler, source, tmp_path, options):
     result = harness.run(compiler, source, "-o", tmp_path / "out", *options)
     assert result.returncode == 2, result.stderr
-    assert result.stderr.strip()
+    assert result.stderr.strip() and result.stderr.count("\n") == 1
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("word", ["--frobnicate", "second.onnx"])
+def test_unknown_words(compiler, source, tmp_path, word):
+    result = harness.run(compiler, source, word, "-o", tmp_path / "out")
+    assert result.returncode == 2 and result.stderr.count("\n") == 1
+    assert ("'--frobnicate'" in result.stderr) == (word == "--frobnicate")
 
 
 def test_no_arguments(compiler):

@@ -228,6 +228,21 @@ def test_wrong_usage(arguments):
     assert result.stderr.count("\n") == 1 and result.stderr.startswith("error: ")
 
 
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["frobnicate"], "unknown command 'frobnicate'; the commands are [train, eval, infer,"),
+        ([], "a command is needed; the commands are [train, eval, infer, grad, bench, info]"),
+        (["--frob"], "unknown option '--frob'; the commands are"),
+        (["train", "--dat", "x"], "train: unknown option '--dat'; see train --help"),
+        (["info", "now"], "info: unknown argument 'now'; see info --help"),
+    ],
+)
+def test_unknown_words_are_named(arguments, message):
+    result = fake_trainer.harness.run(fake_trainer.program(), *arguments)
+    assert result.returncode == 2 and message in result.stderr
+
+
 OUTPUTS = {"train": ["--save", "--checkpoint", "--log"], "infer": ["--out"], "grad": ["--out"]}
 
 

@@ -44,12 +44,9 @@ static cl::opt<std::string> optimizer("optimizer", cl::init("adam"), cl::cat(cat
                                       cl::desc("sgd, momentum, adam, adamw or rmsprop"));
 static cl::opt<std::string> freeze("freeze", cl::cat(category), cl::value_desc("REGEX"),
                                    cl::desc("Float initializers that are not trained"));
-static cl::opt<BackwardKind> backward(
-    "backward", cl::cat(category), cl::init(BackwardKind::Auto),
-    cl::desc("Backward passes of the program"),
-    cl::values(clEnumValN(BackwardKind::Auto, "auto", "both, chosen at run time (default)"),
-               clEnumValN(BackwardKind::Scan, "scan", "the parallel scan"),
-               clEnumValN(BackwardKind::Sequential, "sequential", "the sequential chain")));
+static cl::opt<std::string> backward("backward", cl::init("auto"), cl::cat(category),
+                                     cl::desc("Backward passes of the program: scan, sequential, "
+                                              "or auto: both, chosen at run time"));
 static cl::opt<std::string> scan("scan", cl::init("auto"), cl::cat(category),
                                  cl::desc("auto, linear, blelloch, hybrid:L or chunked:C"));
 static cl::list<std::string> batchAxes("batch-axis", cl::cat(category), cl::value_desc("NAME:AXIS"),
@@ -99,6 +96,8 @@ static int checkWords(MLIRContext &context) {
   if (!isOneOf(optimizer, {"sgd", "momentum", "adam", "adamw", "rmsprop"}))
     return wrongUsage("--optimizer must be sgd, momentum, adam, adamw or rmsprop, found '" +
                       optimizer + "'");
+  if (!isOneOf(backward, {"auto", "scan", "sequential"}))
+    return wrongUsage("--backward must be auto, scan or sequential, found '" + backward + "'");
   if (!isOneOf(emit, {"exe", "shared", "obj", "mlir", "llvm", "asm", "ptx", "report"}))
     return wrongUsage("--emit must be exe, shared, obj, mlir, llvm, asm, ptx or report, found '" +
                       emit + "'");
@@ -128,6 +127,13 @@ static int checkSupported() {
   return kFine;
 }
 
+static BackwardKind getBackwardKind() {
+  return llvm::StringSwitch<BackwardKind>(backward)
+      .Case("scan", BackwardKind::Scan)
+      .Case("sequential", BackwardKind::Sequential)
+      .Default(BackwardKind::Auto);
+}
+
 static EmitKind getEmitKind() {
   return llvm::StringSwitch<EmitKind>(emit)
       .Case("shared", EmitKind::Shared)
@@ -151,7 +157,7 @@ static DriverOptions getDriverOptions(const char *argv0) {
   options.output = outputFile;
   options.compilerPath =
       llvm::sys::fs::getMainExecutable(argv0, reinterpret_cast<void *>(&getDriverOptions));
-  options.training = {loss, lossOn, optimizer, freeze, backward, scan};
+  options.training = {loss, lossOn, optimizer, freeze, getBackwardKind(), scan};
   options.emit = getEmitKind();
   options.stopAfter = getPhase();
   options.dumpDirectory = dumpPhasesTo;
@@ -195,9 +201,15 @@ int main(int argc, char **argv) {
   cl::SetVersionPrinter([](llvm::raw_ostream &os) {
     os << "bppsa " BPPSA_VERSION " (MLIR " LLVM_VERSION_STRING ")\n";
   });
+  std::string errors;
+  llvm::raw_string_ostream stream(errors);
   if (!cl::ParseCommandLineOptions(argc, argv, "Compiles an ONNX model into a trainable program\n",
-                                   &llvm::errs()))
+                                   &stream)) {
+    // What follows the first line guesses at LLVM's own options. A wrong value has been reported.
+    if (!errors.empty())
+      llvm::errs() << StringRef(errors).split('\n').first << "\n";
     return kWrongUsage;
+  }
   if (listTargets)
     return printTargets();
   if (listSupport)
