@@ -90,3 +90,14 @@ def test_cotangents_at_every_step(cell, plan):
         arrays = models.data(model, {"T": time, "B": batch}, LOSS)
         exact, single = references.gradients(model, arrays, LOSS)
         harness.check_gradients(program.grad(arrays), exact, single, f"T={time} B={batch}")
+
+
+def test_chunk_lengths_of_the_run_time():
+    """Lengths of 8 (T <= 128), in between, and of 64 (T >= 8192) steps."""
+    model = models.build(models.Spec("RNN", head="steps", hidden=4))
+    program = harness.compile_model(model, f"--loss={LOSS}", "--backward=scan", "--scan=chunked")
+    assert [variant["plan"] for variant in program.info()["variants"]] == ["chunked"]
+    for time in (1, 8, 9, 1000, 9001):
+        arrays = models.data(model, {"T": time, "B": 3}, LOSS)
+        exact, single = references.gradients(model, arrays, LOSS)
+        harness.check_gradients(program.grad(arrays, "--scan=chunked"), exact, single, f"T={time}")

@@ -47,8 +47,10 @@ static cl::opt<std::string> freeze("freeze", cl::cat(category), cl::value_desc("
 static cl::opt<std::string> backward("backward", cl::init("auto"), cl::cat(category),
                                      cl::desc("Backward passes of the program: scan, sequential, "
                                               "or auto: both, chosen at run time"));
-static cl::opt<std::string> scan("scan", cl::init("auto"), cl::cat(category),
-                                 cl::desc("auto, linear, blelloch, hybrid:L or chunked:C"));
+static cl::opt<std::string>
+    scan("scan", cl::init("auto"), cl::cat(category),
+         cl::desc("auto, linear, blelloch, hybrid:L, chunked:C, or chunked: "
+                  "C is chosen at run time"));
 static cl::list<std::string> batchAxes("batch-axis", cl::cat(category), cl::value_desc("NAME:AXIS"),
                                        cl::desc("Sample axis of a graph input or output"));
 static cl::opt<std::string> emit("emit", cl::init("exe"), cl::cat(category),
@@ -108,7 +110,7 @@ static int checkWords(MLIRContext &context) {
   if (optLevel < '0' || optLevel > '3')
     return wrongUsage("-O must be followed by 0, 1, 2 or 3");
   if (!PlanAttr::fromString(&context, scan))
-    return wrongUsage("--scan must be auto, linear, blelloch, hybrid:L (L >= 0) or chunked:C "
+    return wrongUsage("--scan must be auto, linear, blelloch, hybrid:L (L >= 0) or chunked[:C] "
                       "(C >= 1), found '" +
                       scan + "'");
   if (emulate && target != "cuda")
