@@ -6,6 +6,7 @@
 
 #include "Elements.h"
 #include "Importer.h"
+#include "IndexBounds.h"
 #include "OpImporters.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -237,8 +238,9 @@ static std::optional<Tensor> gatherElements(Node &node, int64_t axis) {
   });
 }
 
-/// Gather at indices that are data. Negative ones count from the end; one that
-/// is out of range reads the nearest element, never other memory.
+/// Gather at indices that are data. Negative ones count from the end. A program
+/// refuses graph inputs with indices that are out of range; a computed one reads
+/// the nearest element, never other memory.
 static Tensor gatherData(Node &node, int64_t axis) {
   GraphBuilder &graph = node.graph;
   const Tensor &data = node.input(0), &indices = node.input(1);
@@ -248,10 +250,12 @@ static Tensor gatherData(Node &node, int64_t axis) {
   llvm::append_range(dims, ArrayRef(data.dims).drop_front(axis + 1));
   AffineMap map = AffineMap::getMultiDimIdentityMap(dims.size(), graph.getContext())
                       .getSliceMap(axis, numIndices);
+  Value where = graph.getValue(indices);
+  recordIndexBound(where, data.dims[axis].size, graph.symbols.size());
   Value size = getValueOrCreateConstantIndexOp(graph.builder, graph.loc,
                                                graph.getSize(data.dims[axis].size));
   return makeLookup(
-      graph, data, dims, graph.getValue(indices), map,
+      graph, data, dims, where, map,
       [&](OpBuilder &b, Location loc, ValueRange index, ValueRange arguments) {
         Value zero = arith::ConstantIndexOp::create(b, loc, 0);
         Value one = arith::ConstantIndexOp::create(b, loc, 1);

@@ -310,7 +310,10 @@ static std::vector<OpRule> makeTable() {
           .in("data", AnyElement)
           .in("indices", Integers)
           .out("output")
-          .attr("axis", Kind::Int));
+          .attr("axis", Kind::Int)
+          .note("A program refuses an array whose elements are the indices when one is out of "
+                "range. One that the graph computes is not checked and takes the nearest "
+                "element."));
   add(Row("ScatterND", importScatterND, {11})
           .in("data", Integers)
           .in("indices", Integers)

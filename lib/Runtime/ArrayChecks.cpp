@@ -12,8 +12,7 @@
 
 using namespace bppsa::runtime;
 
-/// "[2, 0, 5]": where element `flat` of an array of this shape is.
-static std::string position(int64_t flat, const std::vector<int64_t> &shape) {
+std::string bppsa::runtime::position(int64_t flat, const std::vector<int64_t> &shape) {
   std::vector<int64_t> index(shape.size());
   for (size_t axis = shape.size(); axis-- > 0; flat /= shape[axis])
     index[axis] = flat % shape[axis];

@@ -193,17 +193,22 @@ static ordered_json describe(const Model &model, const ArrayInfo &info) {
   auto optional = [](std::optional<int64_t> value) {
     return value ? ordered_json(*value) : ordered_json(nullptr);
   };
-  ordered_json shape = ordered_json::array();
-  for (const Extent &extent : info.shape)
-    shape.push_back(extent.kind == Extent::Kind::Number ? ordered_json(extent.number)
-                                                        : ordered_json(model.extentText(extent)));
+  auto extents = [&](const std::vector<Extent> &values) {
+    ordered_json list = ordered_json::array();
+    for (const Extent &extent : values)
+      list.push_back(extent.kind == Extent::Kind::Number ? ordered_json(extent.number)
+                                                         : ordered_json(model.extentText(extent)));
+    return list;
+  };
   ordered_json object = {{"name", info.name},
                          {"dtype", numpyName(info.dtype)},
-                         {"shape", shape},
+                         {"shape", extents(info.shape)},
                          {"batch_axis", optional(info.batchAxis)},
                          {"time_axis", optional(info.timeAxis)}};
   if (info.classes)
     object["classes"] = *info.classes;
+  if (!info.indexBounds.empty())
+    object["index_bounds"] = extents(info.indexBounds);
   return object;
 }
 

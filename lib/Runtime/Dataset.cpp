@@ -118,6 +118,32 @@ Symbols Dataset::bindSlices(int64_t size) const {
   return symbols;
 }
 
+void Dataset::requireIndices(const Column &column, int64_t size) const {
+  auto check = [&](const auto *values) {
+    int64_t inner = column.inner / static_cast<int64_t>(elementSize(column.dtype));
+    int64_t outer = column.outer, sample = outer * inner;
+    int64_t elements = elementCount(column.shape), samples = sample ? elements / sample : 0;
+    for (int64_t i = 0; i < elements; ++i) {
+      if (values[i] >= -size && values[i] < size)
+        continue;
+      // Samples come first in memory, not in the file.
+      int64_t flat = (i / inner % outer * samples + i / sample) * inner + i % inner;
+      fail(where(*column.info), "element ", position(flat, column.shape), " is ", values[i],
+           ", but the model takes it as an index; accepted are ", -size, " to ", size - 1);
+    }
+  };
+  column.dtype == DType::I64 ? check(reinterpret_cast<const int64_t *>(column.data.data()))
+                             : check(reinterpret_cast<const int32_t *>(column.data.data()));
+}
+
+/// Indices must lie inside of the dimensions that they pick from.
+void Dataset::requireIndices(const Symbols &symbols) const {
+  for (const Column &column : columns)
+    for (const Extent &bound : column.info->indexBounds)
+      if (std::optional<int64_t> size = evaluate(bound, symbols))
+        requireIndices(column, *size);
+}
+
 void Dataset::countSamples() {
   const ArrayInfo *first = nullptr;
   count = 1;
@@ -237,9 +263,9 @@ void Dataset::requireBatches(int64_t size) const {
   if (fixed && size != *fixed)
     fail(name.empty() ? "" : quote(name) + ": ", "a batch of ", size,
          " samples was asked for, but the model fixes its batch size at ", *fixed);
-  bindSlices(std::min(size, count));
+  requireIndices(bindSlices(std::min(size, count)));
   if (size < count && count % size != 0)
-    bindSlices(count % size);
+    requireIndices(bindSlices(count % size));
 }
 
 Batch Dataset::newBatch(int64_t largest) const {

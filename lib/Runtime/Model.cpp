@@ -113,6 +113,9 @@ static ArrayInfo parseArray(const json &object, const std::vector<std::string> &
   info.timeAxis = optionalInteger(object, "time_axis");
   info.gradient = object.value("gradient", false);
   info.classes = optionalInteger(object, "classes");
+  if (auto bounds = object.find("index_bounds"); bounds != object.end())
+    for (const json &extent : *bounds)
+      info.indexBounds.push_back(parseExtent(extent, symbols));
   for (std::optional<int64_t> axis : {info.batchAxis, info.timeAxis})
     if (axis && (*axis < 0 || *axis >= static_cast<int64_t>(info.shape.size())))
       fail("axis out of range in array ", quote(info.name));

@@ -126,18 +126,21 @@ static json::Value describeAxis(DictionaryAttr attributes, StringRef name) {
   return nullptr;
 }
 
-static json::Array describeShape(DictionaryAttr attributes, ArrayRef<StringRef> symbols) {
-  json::Array shape;
-  for (AffineExpr size : attributes.getAs<AffineMapAttr>("bppsa.shape").getValue().getResults())
-    shape.push_back(describeSize(size, symbols));
-  return shape;
+/// The sizes of an attribute such as `bppsa.shape`; none where it is not there.
+static json::Array describeSizes(DictionaryAttr attributes, StringRef name,
+                                 ArrayRef<StringRef> symbols) {
+  json::Array sizes;
+  if (auto map = attributes.getAs<AffineMapAttr>(name))
+    for (AffineExpr size : map.getValue().getResults())
+      sizes.push_back(describeSize(size, symbols));
+  return sizes;
 }
 
 static json::Object describeArray(StringAttr name, Type type, DictionaryAttr attributes,
                                   ArrayRef<StringRef> symbols) {
   return json::Object{{"name", name.getValue()},
                       {"dtype", getTypeName(cast<ShapedType>(type).getElementType())},
-                      {"shape", describeShape(attributes, symbols)},
+                      {"shape", describeSizes(attributes, "bppsa.shape", symbols)},
                       {"batch_axis", describeAxis(attributes, "bppsa.batch_axis")},
                       {"time_axis", describeAxis(attributes, "bppsa.time_axis")}};
 }
@@ -217,6 +220,9 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
       Type type = forward.getArgumentTypes()[i];
       json::Object input = describeArray(name, type, attributes, symbols);
       input["gradient"] = isa<FloatType>(cast<ShapedType>(type).getElementType());
+      json::Array bounds = describeSizes(attributes, "bppsa.index_bounds", symbols);
+      if (!bounds.empty())
+        input["index_bounds"] = std::move(bounds);
       inputs.push_back(std::move(input));
     } else if (attributes.contains("bppsa.frozen")) {
       frozen.insert(getString(attributes, "bppsa.parameter").getValue());

@@ -11,6 +11,9 @@
 
 namespace bppsa::runtime {
 
+/// "[2, 0, 5]": where element `flat` of an array of this shape is.
+std::string position(int64_t flat, const std::vector<int64_t> &shape);
+
 /// Each throws Error, naming the first element that is wrong.
 
 /// Every element of a float32 array must be finite.

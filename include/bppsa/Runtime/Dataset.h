@@ -51,7 +51,8 @@ public:
   /// The batch size where the model fixes it.
   std::optional<int64_t> fixedBatch() const { return fixed; }
 
-  /// Throws Error when batches of `size` samples cannot be cut from the arrays.
+  /// Throws Error when batches of `size` samples cannot be cut from the arrays, or hold indices
+  /// that are out of range.
   void requireBatches(int64_t size) const;
   /// Memory for batches of up to `largest` samples.
   Batch newBatch(int64_t largest) const;
@@ -77,6 +78,8 @@ private:
   void addSynthetic(const ArrayInfo &info, const Symbols &symbols, class Random &random);
   std::vector<int64_t> slicedShape(const Column &column, int64_t size) const;
   Symbols bindSlices(int64_t size) const;
+  void requireIndices(const Symbols &symbols) const;
+  void requireIndices(const Column &column, int64_t size) const;
   void countSamples();
   std::string where(const ArrayInfo &info) const;
 

@@ -44,6 +44,8 @@ struct ArrayInfo {
   bool gradient = false;
   /// The loss's array: its values are class indices below this number.
   std::optional<int64_t> classes;
+  /// Graph inputs: their values are indices into dimensions of these sizes, -size to size - 1.
+  std::vector<Extent> indexBounds;
 };
 
 struct ParameterInfo {

@@ -1,0 +1,63 @@
+//===- IndexBounds.cpp - graph inputs that hold indices -------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "IndexBounds.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+/// The operand of `generic` whose elements it copies or casts; null where it computes.
+static Value getCopiedOperand(linalg::GenericOp generic) {
+  auto yield = cast<linalg::YieldOp>(generic.getBody()->getTerminator());
+  Value scalar = yield.getOperand(0);
+  while (Operation *cast = scalar.getDefiningOp()) {
+    if (!isa<arith::ExtSIOp, arith::TruncIOp>(cast))
+      return {};
+    scalar = cast->getOperand(0);
+  }
+  auto argument = dyn_cast<BlockArgument>(scalar);
+  if (!argument || argument.getOwner() != generic.getBody() ||
+      argument.getArgNumber() >= generic.getNumDpsInputs())
+    return {};
+  OpOperand *operand = generic.getDpsInputOperand(argument.getArgNumber());
+  // Any other map may leave elements out.
+  return generic.getMatchingIndexingMap(operand).isProjectedPermutation() ? operand->get()
+                                                                          : Value();
+}
+
+/// The tensor of which `op` makes another order or shape.
+static Value getRearrangedOperand(Operation *op) {
+  if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::ReshapeOp, tensor::CastOp>(op))
+    return op->getOperand(0);
+  if (auto generic = dyn_cast<linalg::GenericOp>(op))
+    return getCopiedOperand(generic);
+  return {};
+}
+
+void bppsa::recordIndexBound(Value indices, AffineExpr size, unsigned numSymbols) {
+  while (Operation *op = indices.getDefiningOp()) {
+    indices = getRearrangedOperand(op);
+    if (!indices)
+      return;
+  }
+  auto argument = cast<BlockArgument>(indices);
+  auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  if (!function)
+    return;
+  constexpr StringLiteral name = "bppsa.index_bounds";
+  SmallVector<AffineExpr> sizes;
+  if (auto known = function.getArgAttrOfType<AffineMapAttr>(argument.getArgNumber(), name))
+    llvm::append_range(sizes, known.getValue().getResults());
+  if (llvm::is_contained(sizes, size))
+    return;
+  sizes.push_back(size);
+  AffineMap map = AffineMap::get(0, numSymbols, sizes, function.getContext());
+  function.setArgAttr(argument.getArgNumber(), name, AffineMapAttr::get(map));
+}
