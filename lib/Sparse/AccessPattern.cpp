@@ -75,7 +75,7 @@ struct Relation {
   SmallVector<unsigned> loops;
   SmallVector<Coordinate> rows, cols;
   /// The class of each combination of `rows`, and the offsets of each class.
-  Pattern offsets;
+  SparsityPattern offsets;
 };
 } // namespace
 
@@ -131,7 +131,7 @@ static bool enumerateRelation(Relation &relation, ArrayRef<int64_t> extents, int
       return false;
     entries.push_back({int32_t(*row), int32_t(*col)});
   } while (advance(point, relation.loops, extents));
-  relation.offsets = Pattern::fromEntries(numRows, numCols, entries);
+  relation.offsets = SparsityPattern::fromEntries(numRows, numCols, entries);
   return true;
 }
 
@@ -192,8 +192,9 @@ static int32_t getClassOfRow(const Relation &relation, int64_t row) {
   return relation.offsets.getRowClass(local);
 }
 
-std::optional<Pattern> bppsa::getAccessPattern(const LoopNest &nest, const ArrayAccess &operand,
-                                               const ArrayAccess &result) {
+std::optional<SparsityPattern> bppsa::getAccessPattern(const LoopNest &nest,
+                                                       const ArrayAccess &operand,
+                                                       const ArrayAccess &result) {
   if (!isPerSample(nest, operand.map, result.map) || operand.map.getNumSymbols() != 0 ||
       result.map.getNumSymbols() != 0)
     return std::nullopt;
@@ -203,7 +204,7 @@ std::optional<Pattern> bppsa::getAccessPattern(const LoopNest &nest, const Array
     return std::nullopt;
   for (auto [loop, extent] : llvm::enumerate(nest.extents))
     if (extent == 0 && loop != nest.sampleLoop)
-      return Pattern::getZero(numRows, numCols);
+      return SparsityPattern::getZero(numRows, numCols);
   std::vector<Relation> relations = splitLoops(nest, *rows, *cols);
   for (Relation &relation : relations)
     if (!enumerateRelation(relation, nest.extents, numCols, operand.map.getContext()))

@@ -54,7 +54,7 @@ private:
 };
 } // namespace
 
-int64_t bppsa::countMultiplyAdds(const Pattern &lhs, const Pattern &rhs) {
+int64_t bppsa::countMultiplyAdds(const SparsityPattern &lhs, const SparsityPattern &rhs) {
   assert(lhs.getNumCols() == rhs.getNumRows() && "shapes do not compose");
   int64_t sum = 0;
   for (auto [row, count] : llvm::enumerate(lhs.countColumns()))
@@ -63,7 +63,7 @@ int64_t bppsa::countMultiplyAdds(const Pattern &lhs, const Pattern &rhs) {
 }
 
 /// For each class of `lhs` the classes of `rhs` that it touches, as a pattern.
-static Pattern getTouchedClasses(const Pattern &lhs, const Pattern &rhs) {
+static SparsityPattern getTouchedClasses(const SparsityPattern &lhs, const SparsityPattern &rhs) {
   PatternBuilder builder(lhs.getNumClasses(), rhs.getNumClasses());
   std::vector<int32_t> lastSeen(rhs.getNumClasses(), -1), touched;
   for (int32_t index = 0; index < lhs.getNumClasses(); ++index) {
@@ -79,10 +79,10 @@ static Pattern getTouchedClasses(const Pattern &lhs, const Pattern &rhs) {
   return builder.take();
 }
 
-SymbolicProduct bppsa::multiply(const Pattern &lhs, const Pattern &rhs) {
+SymbolicProduct bppsa::multiply(const SparsityPattern &lhs, const SparsityPattern &rhs) {
   SymbolicProduct result;
   result.multiplyAdds = countMultiplyAdds(lhs, rhs);
-  Pattern touched = getTouchedClasses(lhs, rhs);
+  SparsityPattern touched = getTouchedClasses(lhs, rhs);
   PatternBuilder builder(lhs.getNumRows(), rhs.getNumCols());
   ColumnSet set(rhs.getNumCols());
   std::vector<int32_t> classes(touched.getNumClasses(), -1), row;
@@ -111,8 +111,10 @@ int64_t ProductSchedule::getNumBytes() const {
          sizeof(int32_t) * (lhsEntries.size() + rhsEntries.size());
 }
 
-std::optional<ProductSchedule> bppsa::scheduleProduct(const Pattern &lhs, const Pattern &rhs,
-                                                      const Pattern &product, int64_t maxPairs) {
+std::optional<ProductSchedule> bppsa::scheduleProduct(const SparsityPattern &lhs,
+                                                      const SparsityPattern &rhs,
+                                                      const SparsityPattern &product,
+                                                      int64_t maxPairs) {
   int64_t numPairs = countMultiplyAdds(lhs, rhs);
   if (numPairs > maxPairs || lhs.getNumEntries() > INT32_MAX || rhs.getNumEntries() > INT32_MAX)
     return std::nullopt;

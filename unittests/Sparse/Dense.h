@@ -1,4 +1,4 @@
-//===- Dense.h - naive matrices -------------------------------*- C++ -*-===//
+//===- Dense.h - naive matrices ---------------------------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -7,7 +7,7 @@
 #ifndef BPPSA_UNITTESTS_SPARSE_DENSE_H
 #define BPPSA_UNITTESTS_SPARSE_DENSE_H
 
-#include "bppsa/Sparse/Pattern.h"
+#include "bppsa/Sparse/SparsityPattern.h"
 #include <random>
 
 namespace bppsa::test {
@@ -26,7 +26,7 @@ struct Dense {
 };
 
 /// Ones where `pattern` has entries.
-inline Dense toDense(const Pattern &pattern) {
+inline Dense toDense(const SparsityPattern &pattern) {
   Dense result(pattern.getNumRows(), pattern.getNumCols());
   for (int64_t row = 0; row < result.rows; ++row)
     for (int32_t col : pattern.getRow(row))
@@ -35,7 +35,7 @@ inline Dense toDense(const Pattern &pattern) {
 }
 
 /// A random pattern, with empty and repeated rows among the others.
-inline Pattern makeRandom(std::mt19937 &random, int64_t rows, int64_t cols) {
+inline SparsityPattern makeRandom(std::mt19937 &random, int64_t rows, int64_t cols) {
   std::vector<std::vector<int32_t>> kinds(1 + random() % 4);
   for (std::vector<int32_t> &kind : kinds)
     for (int32_t col = 0; col < cols; ++col)

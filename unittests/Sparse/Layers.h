@@ -91,7 +91,7 @@ inline Layer makeGemm(mlir::MLIRContext *context, int64_t in, int64_t out) {
   return layer;
 }
 
-inline Pattern getPattern(const Layer &layer) {
+inline SparsityPattern getPattern(const Layer &layer) {
   return *getAccessPattern(layer.nest, layer.operand, layer.result);
 }
 
@@ -106,19 +106,19 @@ inline std::vector<int32_t> getInner(int64_t planes, Window y, Window x) {
 }
 
 /// A 3x3 convolution of square images with padding 1.
-inline Pattern getConv3(mlir::MLIRContext *context, int64_t in, int64_t out, int64_t size) {
+inline SparsityPattern getConv3(mlir::MLIRContext *context, int64_t in, int64_t out, int64_t size) {
   Window window{size, 3, 1, 1, 1, 1};
   return getPattern(makeConv(context, 1, in, out, window, window))
       .selectRows(getInner(in, window, window));
 }
 
 /// Max pooling by 2x2 with stride 2.
-inline Pattern getPool2(mlir::MLIRContext *context, int64_t channels, int64_t size) {
+inline SparsityPattern getPool2(mlir::MLIRContext *context, int64_t channels, int64_t size) {
   Window window{size, 2, 2};
   return getPattern(makePool(context, channels, window, window));
 }
 
-inline Pattern getRelu(mlir::MLIRContext *context, int64_t channels, int64_t size) {
+inline SparsityPattern getRelu(mlir::MLIRContext *context, int64_t channels, int64_t size) {
   return getPattern(makeElementwise(context, {channels, size, size}));
 }
 

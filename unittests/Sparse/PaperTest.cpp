@@ -58,11 +58,11 @@ TEST_F(Paper, WorkOfDenseBackPropagationThroughVGG11) {
   };
   for (const Convolution &layer : vgg11) {
     count(2 * getConv3(&context, layer.in, layer.out, layer.size).getNumEntries());
-    Pattern relu = getRelu(&context, layer.out, layer.size);
+    SparsityPattern relu = getRelu(&context, layer.out, layer.size);
     count(relu.getNumRows() + relu.getNumEntries());
     if (!layer.isPooled)
       continue;
-    Pattern pool = getPool2(&context, layer.out, layer.size);
+    SparsityPattern pool = getPool2(&context, layer.out, layer.size);
     count(pool.getNumRows() + pool.getNumCols());
   }
   count(2 * getPattern(makeGemm(&context, 512, 10)).getNumEntries());
@@ -74,9 +74,10 @@ TEST_F(Paper, WorkOfDenseBackPropagationThroughVGG11) {
 /// Work of one time step of an RNN with 20 hidden units: a product of two
 /// Jacobians costs 2 H^3, of one with a vector 2 H^2, and a diagonal H.
 TEST_F(Paper, WorkOfRecurrentChains) {
-  Pattern weights = Pattern::getDense(20, 20), slopes = Pattern::getIdentity(20);
+  SparsityPattern weights = SparsityPattern::getDense(20, 20),
+                  slopes = SparsityPattern::getIdentity(20);
   EXPECT_EQ(2 * countMultiplyAdds(weights, weights), 16000);
-  Pattern step = multiply(weights, slopes).pattern;
+  SparsityPattern step = multiply(weights, slopes).pattern;
   EXPECT_TRUE(step.isDense());
   EXPECT_EQ(2 * step.getNumEntries() + slopes.getNumEntries(), 820);
 }
@@ -84,7 +85,7 @@ TEST_F(Paper, WorkOfRecurrentChains) {
 /// Every product of neighbours in the dense chain, which has up to 4e10
 /// multiply-adds, is planned without enumerating them.
 TEST_F(Paper, ProductsOfTheWholeChain) {
-  Pattern product = getConv3(&context, 3, 64, 32);
+  SparsityPattern product = getConv3(&context, 3, 64, 32);
   for (size_t i = 0; i < std::size(vgg11); ++i) {
     const Convolution &layer = vgg11[i];
     if (i > 0)

@@ -25,8 +25,8 @@ class ProductProperty : public ::testing::TestWithParam<unsigned> {
 protected:
   std::mt19937 random{GetParam()};
   int64_t inner = makeSize(random);
-  Pattern a = makeRandom(random, makeSize(random), inner);
-  Pattern b = makeRandom(random, inner, makeSize(random));
+  SparsityPattern a = makeRandom(random, makeSize(random), inner);
+  SparsityPattern b = makeRandom(random, inner, makeSize(random));
 };
 
 TEST_P(ProductProperty, PatternAndMultiplyAdds) {
@@ -44,7 +44,7 @@ TEST_P(ProductProperty, PatternAndMultiplyAdds) {
 
 /// The numeric phase, over random values.
 TEST_P(ProductProperty, ScheduleComputesTheProduct) {
-  Pattern c = multiply(a, b).pattern;
+  SparsityPattern c = multiply(a, b).pattern;
   Dense lhs = toDense(a), rhs = toDense(b);
   std::vector<int64_t> lhsValues, rhsValues;
   auto fill = [&](Dense &matrix, std::vector<int64_t> &entries) {
@@ -70,14 +70,15 @@ INSTANTIATE_TEST_SUITE_P(Random, ProductProperty, ::testing::Range(0u, 200u));
 
 TEST(SymbolicProduct, FillsInPastTheWordsOfABitSet) {
   // 300 columns: rows of the product straddle words.
-  Pattern band = Pattern::fromEntries(2, 2, {{0, 0}, {0, 1}, {1, 1}});
-  Pattern wide = Pattern::fromEntries(2, 300, {{0, 63}, {0, 64}, {1, 299}, {1, 0}});
-  EXPECT_EQ(multiply(band, wide).pattern,
-            Pattern::fromEntries(2, 300, {{0, 0}, {0, 63}, {0, 64}, {0, 299}, {1, 0}, {1, 299}}));
+  SparsityPattern band = SparsityPattern::fromEntries(2, 2, {{0, 0}, {0, 1}, {1, 1}});
+  SparsityPattern wide = SparsityPattern::fromEntries(2, 300, {{0, 63}, {0, 64}, {1, 299}, {1, 0}});
+  EXPECT_EQ(
+      multiply(band, wide).pattern,
+      SparsityPattern::fromEntries(2, 300, {{0, 0}, {0, 63}, {0, 64}, {0, 299}, {1, 0}, {1, 299}}));
 }
 
 TEST(SymbolicProduct, ScheduleOverTheLimitIsRefused) {
-  Pattern dense = Pattern::getDense(4, 4);
+  SparsityPattern dense = SparsityPattern::getDense(4, 4);
   EXPECT_FALSE(scheduleProduct(dense, dense, dense, /*maxPairs=*/63));
   EXPECT_TRUE(scheduleProduct(dense, dense, dense, /*maxPairs=*/64));
 }

@@ -15,7 +15,7 @@
 #ifndef BPPSA_SPARSE_ACCESSPATTERN_H
 #define BPPSA_SPARSE_ACCESSPATTERN_H
 
-#include "bppsa/Sparse/Pattern.h"
+#include "bppsa/Sparse/SparsityPattern.h"
 #include "mlir/IR/AffineMap.h"
 #include "llvm/ADT/SmallVector.h"
 #include <optional>
@@ -47,12 +47,12 @@ bool isPerSample(const LoopNest &nest, mlir::AffineMap operand, mlir::AffineMap 
 /// dimension of the samples. Exact: an element is an entry if and only if some
 /// point of the nest relates the two. None where the samples are not
 /// independent, a map has symbols, leaves its array, or a size is 2^31 or more.
-std::optional<Pattern> getAccessPattern(const LoopNest &nest, const ArrayAccess &operand,
-                                        const ArrayAccess &result);
+std::optional<SparsityPattern> getAccessPattern(const LoopNest &nest, const ArrayAccess &operand,
+                                                const ArrayAccess &result);
 
 /// A pattern whose values are elements of an array that all samples share.
 struct SharedValues {
-  Pattern pattern;
+  SparsityPattern pattern;
   /// For each entry, the element of the shared array, in row-major order.
   std::vector<int32_t> sources;
 };

@@ -12,7 +12,7 @@
 #ifndef BPPSA_SPARSE_SYMBOLICPRODUCT_H
 #define BPPSA_SPARSE_SYMBOLICPRODUCT_H
 
-#include "bppsa/Sparse/Pattern.h"
+#include "bppsa/Sparse/SparsityPattern.h"
 #include <optional>
 
 namespace bppsa {
@@ -20,16 +20,16 @@ namespace bppsa {
 /// The multiply-adds of `lhs * rhs`: the pairs of an entry (i, k) of `lhs` and
 /// an entry (k, j) of `rhs`. Twice this is the number of floating-point
 /// operations. Takes time in the distinct rows of both.
-int64_t countMultiplyAdds(const Pattern &lhs, const Pattern &rhs);
+int64_t countMultiplyAdds(const SparsityPattern &lhs, const SparsityPattern &rhs);
 
 struct SymbolicProduct {
   /// Where `lhs * rhs` may be nonzero.
-  Pattern pattern;
+  SparsityPattern pattern;
   int64_t multiplyAdds = 0;
 };
 
 /// `lhs` has as many columns as `rhs` has rows.
-SymbolicProduct multiply(const Pattern &lhs, const Pattern &rhs);
+SymbolicProduct multiply(const SparsityPattern &lhs, const SparsityPattern &rhs);
 
 /// What the numeric phase reads, laid out in the order in which it is read:
 /// entry e of the product is the sum of `lhs[lhsEntries[p]] *
@@ -46,8 +46,9 @@ struct ProductSchedule {
 /// The schedule of `lhs * rhs`, whose pattern is `product`. None where an
 /// operand has 2^31 entries or the product takes more than `maxPairs`
 /// multiply-adds.
-std::optional<ProductSchedule> scheduleProduct(const Pattern &lhs, const Pattern &rhs,
-                                               const Pattern &product, int64_t maxPairs);
+std::optional<ProductSchedule> scheduleProduct(const SparsityPattern &lhs,
+                                               const SparsityPattern &rhs,
+                                               const SparsityPattern &product, int64_t maxPairs);
 
 } // namespace bppsa
 

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Sparse/Pattern.h"
+#include "bppsa/Sparse/SparsityPattern.h"
 #include "Dense.h"
 #include "gtest/gtest.h"
 #include <numeric>
@@ -13,19 +13,21 @@ using namespace bppsa;
 using namespace bppsa::test;
 using llvm::ArrayRef;
 
-TEST(Pattern, NamedPatterns) {
-  EXPECT_EQ(Pattern::getZero(2, 3).getNumEntries(), 0);
-  EXPECT_TRUE(Pattern::getZero(2, 3).isZero());
-  EXPECT_TRUE(Pattern::getDense(2, 3).isDense());
-  EXPECT_EQ(Pattern::getDense(1000, 3).getNumClasses(), 1);
-  EXPECT_TRUE(Pattern::getIdentity(4).isIdentity());
-  EXPECT_FALSE(Pattern::getDense(4, 4).isIdentity());
-  EXPECT_EQ(Pattern::getSelection({2, -1, 0}, 3), Pattern::fromEntries(3, 3, {{0, 2}, {2, 0}}));
-  EXPECT_DOUBLE_EQ(Pattern::getIdentity(4).getZeroFraction(), 0.75);
+TEST(SparsityPattern, NamedPatterns) {
+  EXPECT_EQ(SparsityPattern::getZero(2, 3).getNumEntries(), 0);
+  EXPECT_TRUE(SparsityPattern::getZero(2, 3).isZero());
+  EXPECT_TRUE(SparsityPattern::getDense(2, 3).isDense());
+  EXPECT_EQ(SparsityPattern::getDense(1000, 3).getNumClasses(), 1);
+  EXPECT_TRUE(SparsityPattern::getIdentity(4).isIdentity());
+  EXPECT_FALSE(SparsityPattern::getDense(4, 4).isIdentity());
+  EXPECT_EQ(SparsityPattern::getSelection({2, -1, 0}, 3),
+            SparsityPattern::fromEntries(3, 3, {{0, 2}, {2, 0}}));
+  EXPECT_DOUBLE_EQ(SparsityPattern::getIdentity(4).getZeroFraction(), 0.75);
 }
 
-TEST(Pattern, RowsWithTheSameColumnsAreOneClass) {
-  Pattern pattern = Pattern::fromEntries(4, 5, {{0, 3}, {0, 1}, {2, 1}, {2, 3}, {3, 0}, {0, 3}});
+TEST(SparsityPattern, RowsWithTheSameColumnsAreOneClass) {
+  SparsityPattern pattern =
+      SparsityPattern::fromEntries(4, 5, {{0, 3}, {0, 1}, {2, 1}, {2, 3}, {3, 0}, {0, 3}});
   EXPECT_EQ(pattern.getRow(2), ArrayRef<int32_t>({1, 3}));
   EXPECT_EQ(pattern.getNumClasses(), 3);
   EXPECT_EQ(pattern.getRowClass(0), pattern.getRowClass(2));
@@ -35,16 +37,16 @@ TEST(Pattern, RowsWithTheSameColumnsAreOneClass) {
   EXPECT_FALSE(pattern.contains(1, 3));
 }
 
-TEST(Pattern, FromDenseLeavesOutZerosOfBothSigns) {
-  EXPECT_EQ(Pattern::fromDense(2, 2, {0.0f, 1.0f, -0.0f, -2.0f}),
-            Pattern::fromEntries(2, 2, {{0, 1}, {1, 1}}));
+TEST(SparsityPattern, FromDenseLeavesOutZerosOfBothSigns) {
+  EXPECT_EQ(SparsityPattern::fromDense(2, 2, {0.0f, 1.0f, -0.0f, -2.0f}),
+            SparsityPattern::fromEntries(2, 2, {{0, 1}, {1, 1}}));
 }
 
 /// Operations on random patterns do what they do to matrices.
 class PatternProperty : public ::testing::TestWithParam<unsigned> {
 protected:
   std::mt19937 random{GetParam()};
-  Pattern a = makeRandom(random, makeSize(random), makeSize(random));
+  SparsityPattern a = makeRandom(random, makeSize(random), makeSize(random));
   Dense dense = toDense(a);
 };
 
@@ -62,7 +64,7 @@ TEST_P(PatternProperty, TransposeAndColumnCounts) {
 }
 
 TEST_P(PatternProperty, Union) {
-  Pattern b = makeRandom(random, dense.rows, dense.cols);
+  SparsityPattern b = makeRandom(random, dense.rows, dense.cols);
   Dense other = toDense(b), expected(dense.rows, dense.cols);
   for (size_t i = 0; i < expected.values.size(); ++i)
     expected.values[i] = dense.values[i] | other.values[i];
@@ -89,14 +91,15 @@ TEST_P(PatternProperty, SelectionOfRowsAndColumns) {
 }
 
 TEST_P(PatternProperty, Kronecker) {
-  Pattern b = makeRandom(random, makeSize(random), makeSize(random));
+  SparsityPattern b = makeRandom(random, makeSize(random), makeSize(random));
   Dense inner = toDense(b), expected(dense.rows * inner.rows, dense.cols * inner.cols);
   for (int64_t i = 0; i < expected.rows; ++i)
     for (int64_t j = 0; j < expected.cols; ++j)
       expected(i, j) =
           dense(i / inner.rows, j / inner.cols) * inner(i % inner.rows, j % inner.cols);
-  EXPECT_EQ(toDense(Pattern::getKronecker(a, b)), expected);
-  EXPECT_EQ(Pattern::getBlockDiagonal(b, 3), Pattern::getKronecker(Pattern::getIdentity(3), b));
+  EXPECT_EQ(toDense(SparsityPattern::getKronecker(a, b)), expected);
+  EXPECT_EQ(SparsityPattern::getBlockDiagonal(b, 3),
+            SparsityPattern::getKronecker(SparsityPattern::getIdentity(3), b));
 }
 
 TEST_P(PatternProperty, PruneAsksForEntriesInOrder) {
@@ -108,7 +111,7 @@ TEST_P(PatternProperty, PruneAsksForEntriesInOrder) {
   for (int64_t &value : expected.values)
     if (value)
       value = mask[entry++];
-  Pattern pruned = a.prune([&](int64_t number) {
+  SparsityPattern pruned = a.prune([&](int64_t number) {
     EXPECT_EQ(number, asked++);
     return mask[number];
   });

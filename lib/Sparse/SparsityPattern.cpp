@@ -1,11 +1,10 @@
-//===- Pattern.cpp - zero patterns known at compile time ------------------===//
+//===- SparsityPattern.cpp - zero patterns known at compile time ----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Sparse/Pattern.h"
-#include "llvm/ADT/Hashing.h"
+#include "bppsa/Sparse/SparsityPattern.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include <algorithm>
@@ -49,14 +48,14 @@ void PatternBuilder::addRowOfClass(int32_t index) {
   pattern.rowStarts.push_back(pattern.rowStarts.back() + int64_t(pattern.getClass(index).size()));
 }
 
-Pattern PatternBuilder::take() { return std::move(pattern); }
+SparsityPattern PatternBuilder::take() { return std::move(pattern); }
 
 //===----------------------------------------------------------------------===//
 // Construction
 //===----------------------------------------------------------------------===//
 
 /// A pattern whose rows all have the given columns.
-static Pattern repeatRow(int64_t rows, int64_t cols, ArrayRef<int32_t> row) {
+static SparsityPattern repeatRow(int64_t rows, int64_t cols, ArrayRef<int32_t> row) {
   PatternBuilder builder(rows, cols);
   for (int64_t i = 0, index = 0; i < rows; ++i)
     if (i == 0)
@@ -66,29 +65,32 @@ static Pattern repeatRow(int64_t rows, int64_t cols, ArrayRef<int32_t> row) {
   return builder.take();
 }
 
-Pattern Pattern::getZero(int64_t rows, int64_t cols) { return repeatRow(rows, cols, {}); }
+SparsityPattern SparsityPattern::getZero(int64_t rows, int64_t cols) {
+  return repeatRow(rows, cols, {});
+}
 
-Pattern Pattern::getDense(int64_t rows, int64_t cols) {
+SparsityPattern SparsityPattern::getDense(int64_t rows, int64_t cols) {
   std::vector<int32_t> all(cols);
   std::iota(all.begin(), all.end(), 0);
   return repeatRow(rows, cols, all);
 }
 
-Pattern Pattern::getIdentity(int64_t size) {
+SparsityPattern SparsityPattern::getIdentity(int64_t size) {
   PatternBuilder builder(size, size);
   for (int32_t i = 0; i < size; ++i)
     builder.addRow(i);
   return builder.take();
 }
 
-Pattern Pattern::getSelection(ArrayRef<int32_t> columns, int64_t cols) {
+SparsityPattern SparsityPattern::getSelection(ArrayRef<int32_t> columns, int64_t cols) {
   PatternBuilder builder(columns.size(), cols);
   for (int32_t column : columns)
     builder.addRow(column < 0 ? ArrayRef<int32_t>() : ArrayRef(column));
   return builder.take();
 }
 
-Pattern Pattern::getKronecker(const Pattern &outer, const Pattern &inner) {
+SparsityPattern SparsityPattern::getKronecker(const SparsityPattern &outer,
+                                              const SparsityPattern &inner) {
   int64_t innerClasses = inner.getNumClasses();
   PatternBuilder builder(outer.getNumRows() * inner.getNumRows(),
                          outer.getNumCols() * inner.getNumCols());
@@ -109,12 +111,12 @@ Pattern Pattern::getKronecker(const Pattern &outer, const Pattern &inner) {
   return builder.take();
 }
 
-Pattern Pattern::getBlockDiagonal(const Pattern &block, int64_t count) {
+SparsityPattern SparsityPattern::getBlockDiagonal(const SparsityPattern &block, int64_t count) {
   return getKronecker(getIdentity(count), block);
 }
 
-Pattern Pattern::fromEntries(int64_t rows, int64_t cols,
-                             ArrayRef<std::pair<int32_t, int32_t>> entries) {
+SparsityPattern SparsityPattern::fromEntries(int64_t rows, int64_t cols,
+                                             ArrayRef<std::pair<int32_t, int32_t>> entries) {
   std::vector<int64_t> starts(rows + 1, 0);
   for (auto [row, col] : entries)
     ++starts[row + 1];
@@ -133,7 +135,7 @@ Pattern Pattern::fromEntries(int64_t rows, int64_t cols,
   return builder.take();
 }
 
-Pattern Pattern::fromDense(int64_t rows, int64_t cols, ArrayRef<float> values) {
+SparsityPattern SparsityPattern::fromDense(int64_t rows, int64_t cols, ArrayRef<float> values) {
   PatternBuilder builder(rows, cols);
   std::vector<int32_t> row;
   for (int64_t i = 0; i < rows; ++i) {
@@ -150,16 +152,16 @@ Pattern Pattern::fromDense(int64_t rows, int64_t cols, ArrayRef<float> values) {
 // Questions
 //===----------------------------------------------------------------------===//
 
-bool Pattern::contains(int64_t row, int32_t col) const {
+bool SparsityPattern::contains(int64_t row, int32_t col) const {
   return llvm::binary_search(getRow(row), col);
 }
 
-double Pattern::getDensity() const {
+double SparsityPattern::getDensity() const {
   double elements = double(getNumRows()) * double(getNumCols());
   return elements == 0 ? 0 : double(getNumEntries()) / elements;
 }
 
-bool Pattern::isIdentity() const {
+bool SparsityPattern::isIdentity() const {
   if (getNumRows() != getNumCols() || getNumEntries() != getNumRows())
     return false;
   for (int64_t i = 0; i < getNumRows(); ++i)
@@ -169,14 +171,14 @@ bool Pattern::isIdentity() const {
 }
 
 /// The number of rows of each class.
-static std::vector<int64_t> countClasses(const Pattern &pattern) {
+static std::vector<int64_t> countClasses(const SparsityPattern &pattern) {
   std::vector<int64_t> counts(pattern.getNumClasses(), 0);
   for (int32_t index : pattern.getRowClasses())
     ++counts[index];
   return counts;
 }
 
-std::vector<int64_t> Pattern::countColumns() const {
+std::vector<int64_t> SparsityPattern::countColumns() const {
   std::vector<int64_t> counts(numCols, 0);
   for (auto [index, rows] : llvm::enumerate(countClasses(*this)))
     for (int32_t col : getClass(index))
@@ -184,16 +186,23 @@ std::vector<int64_t> Pattern::countColumns() const {
   return counts;
 }
 
-int64_t Pattern::getNumBytes() const {
+int64_t SparsityPattern::getNumBytes() const {
   return sizeof(int32_t) * (rowClasses.size() + columns.size()) +
          sizeof(int64_t) * (rowStarts.size() + classStarts.size());
+}
+
+llvm::hash_code bppsa::hash_value(const SparsityPattern &pattern) {
+  return llvm::hash_combine(
+      pattern.numCols,
+      llvm::hash_combine_range(pattern.rowClasses.begin(), pattern.rowClasses.end()),
+      llvm::hash_combine_range(pattern.columns.begin(), pattern.columns.end()));
 }
 
 //===----------------------------------------------------------------------===//
 // Operations
 //===----------------------------------------------------------------------===//
 
-Pattern Pattern::transpose() const {
+SparsityPattern SparsityPattern::transpose() const {
   // Columns that occur in the same classes are equal rows of the result: first
   // transpose the matrix of classes, then expand each distinct row of it.
   std::vector<std::pair<int32_t, int32_t>> entries;
@@ -201,7 +210,7 @@ Pattern Pattern::transpose() const {
   for (int32_t index = 0; index < getNumClasses(); ++index)
     for (int32_t col : getClass(index))
       entries.push_back({col, index});
-  Pattern classesOfCols = fromEntries(numCols, getNumClasses(), entries);
+  SparsityPattern classesOfCols = fromEntries(numCols, getNumClasses(), entries);
   std::vector<std::vector<int32_t>> rowsOfClass(getNumClasses());
   for (auto [row, index] : llvm::enumerate(rowClasses))
     rowsOfClass[index].push_back(row);
@@ -223,7 +232,7 @@ Pattern Pattern::transpose() const {
   return builder.take();
 }
 
-Pattern Pattern::unite(const Pattern &other) const {
+SparsityPattern SparsityPattern::unite(const SparsityPattern &other) const {
   assert(getNumRows() == other.getNumRows() && numCols == other.numCols && "shapes differ");
   PatternBuilder builder(getNumRows(), numCols);
   std::vector<int32_t> row;
@@ -237,7 +246,7 @@ Pattern Pattern::unite(const Pattern &other) const {
   return builder.take();
 }
 
-Pattern Pattern::selectRows(ArrayRef<int32_t> rows) const {
+SparsityPattern SparsityPattern::selectRows(ArrayRef<int32_t> rows) const {
   PatternBuilder builder(rows.size(), numCols);
   std::vector<int32_t> indices(getNumClasses(), -1);
   for (int32_t row : rows) {
@@ -250,7 +259,7 @@ Pattern Pattern::selectRows(ArrayRef<int32_t> rows) const {
   return builder.take();
 }
 
-Pattern Pattern::selectCols(ArrayRef<int32_t> cols) const {
+SparsityPattern SparsityPattern::selectCols(ArrayRef<int32_t> cols) const {
   std::vector<int32_t> places(numCols, -1);
   for (auto [place, col] : llvm::enumerate(cols))
     places[col] = place;
@@ -272,7 +281,7 @@ Pattern Pattern::selectCols(ArrayRef<int32_t> cols) const {
   return builder.take();
 }
 
-Pattern Pattern::prune(llvm::function_ref<bool(int64_t)> keep) const {
+SparsityPattern SparsityPattern::prune(llvm::function_ref<bool(int64_t)> keep) const {
   PatternBuilder builder(getNumRows(), numCols);
   std::vector<int32_t> kept;
   for (int64_t row = 0; row < getNumRows(); ++row) {

@@ -1,4 +1,4 @@
-//===- Pattern.h - zero patterns known at compile time ----------*- C++ -*-===//
+//===- SparsityPattern.h - zero patterns known at compile time --*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -10,11 +10,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_SPARSE_PATTERN_H
-#define BPPSA_SPARSE_PATTERN_H
+#ifndef BPPSA_SPARSE_SPARSITYPATTERN_H
+#define BPPSA_SPARSE_SPARSITYPATTERN_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include <cstdint>
 #include <utility>
@@ -27,25 +28,25 @@ namespace bppsa {
 /// transposed Jacobian of a convolution has as many classes as positions, a
 /// dense matrix has one. Two patterns are equal exactly where they have the
 /// same entries.
-class Pattern {
+class SparsityPattern {
 public:
-  Pattern() = default;
-  static Pattern getZero(int64_t rows, int64_t cols);
-  static Pattern getDense(int64_t rows, int64_t cols);
+  SparsityPattern() = default;
+  static SparsityPattern getZero(int64_t rows, int64_t cols);
+  static SparsityPattern getDense(int64_t rows, int64_t cols);
   /// The pattern of an identity, and of any diagonal matrix.
-  static Pattern getIdentity(int64_t size);
+  static SparsityPattern getIdentity(int64_t size);
   /// Row i has the one entry `columns[i]`, or none where that is negative.
-  static Pattern getSelection(llvm::ArrayRef<int32_t> columns, int64_t cols);
+  static SparsityPattern getSelection(llvm::ArrayRef<int32_t> columns, int64_t cols);
   /// The Kronecker product: `inner` at every entry of `outer`.
-  static Pattern getKronecker(const Pattern &outer, const Pattern &inner);
+  static SparsityPattern getKronecker(const SparsityPattern &outer, const SparsityPattern &inner);
   /// The same block `count` times along the diagonal.
-  static Pattern getBlockDiagonal(const Pattern &block, int64_t count);
+  static SparsityPattern getBlockDiagonal(const SparsityPattern &block, int64_t count);
   /// The pattern with the given (row, column) pairs, in any order, also
   /// repeated.
-  static Pattern fromEntries(int64_t rows, int64_t cols,
-                             llvm::ArrayRef<std::pair<int32_t, int32_t>> entries);
+  static SparsityPattern fromEntries(int64_t rows, int64_t cols,
+                                     llvm::ArrayRef<std::pair<int32_t, int32_t>> entries);
   /// The pattern of the row-major matrix `values`, where zeros are no entries.
-  static Pattern fromDense(int64_t rows, int64_t cols, llvm::ArrayRef<float> values);
+  static SparsityPattern fromDense(int64_t rows, int64_t cols, llvm::ArrayRef<float> values);
 
   int64_t getNumRows() const { return rowClasses.size(); }
   int64_t getNumCols() const { return numCols; }
@@ -80,22 +81,24 @@ public:
   /// The memory that this object holds.
   int64_t getNumBytes() const;
 
-  Pattern transpose() const;
+  SparsityPattern transpose() const;
   /// The entries of either matrix; both have the same shape.
-  Pattern unite(const Pattern &other) const;
+  SparsityPattern unite(const SparsityPattern &other) const;
   /// Row i of the result is row `rows[i]`.
-  Pattern selectRows(llvm::ArrayRef<int32_t> rows) const;
+  SparsityPattern selectRows(llvm::ArrayRef<int32_t> rows) const;
   /// Column i of the result is column `cols[i]`; no column is named twice.
-  Pattern selectCols(llvm::ArrayRef<int32_t> cols) const;
+  SparsityPattern selectCols(llvm::ArrayRef<int32_t> cols) const;
   /// Keeps the entries whose number `keep` accepts. Entries are asked for in
   /// order.
-  Pattern prune(llvm::function_ref<bool(int64_t)> keep) const;
+  SparsityPattern prune(llvm::function_ref<bool(int64_t)> keep) const;
 
-  bool operator==(const Pattern &other) const {
+  bool operator==(const SparsityPattern &other) const {
     return numCols == other.numCols && rowClasses == other.rowClasses &&
            classStarts == other.classStarts && columns == other.columns;
   }
-  bool operator!=(const Pattern &other) const { return !(*this == other); }
+  bool operator!=(const SparsityPattern &other) const { return !(*this == other); }
+
+  friend llvm::hash_code hash_value(const SparsityPattern &pattern);
 
 private:
   friend class PatternBuilder;
@@ -120,10 +123,10 @@ public:
   /// Appends one more row of a class that `addRow` returned.
   void addRowOfClass(int32_t index);
   /// The pattern; the builder is then used up.
-  Pattern take();
+  SparsityPattern take();
 
 private:
-  Pattern pattern;
+  SparsityPattern pattern;
   /// The last class with a hash, and for each class the one before it with the
   /// same hash.
   llvm::DenseMap<uint64_t, int32_t> lastOfHash;
@@ -132,4 +135,4 @@ private:
 
 } // namespace bppsa
 
-#endif // BPPSA_SPARSE_PATTERN_H
+#endif // BPPSA_SPARSE_SPARSITYPATTERN_H
