@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/InitAll.h"
+#include "bppsa/Analysis/Passes.h"
 #include "bppsa/Conversion/Passes.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Dialect/BPPSA/Transforms/BufferizableOpInterfaceImpl.h"
@@ -29,6 +30,7 @@ void bppsa::registerAllDialects(mlir::DialectRegistry &registry) {
 
 void bppsa::registerAllPasses() {
   mlir::registerAllPasses();
+  registerBPPSAAnalysisPasses();
   registerBPPSAConversionPasses();
   registerBPPSATransformsPasses();
   registerBPPSADifferentiationPasses();

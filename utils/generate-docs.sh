@@ -18,6 +18,7 @@ generate() {
     | sed -e '/^\[TOC\]$/d' -e 's/[[:space:]]*$//' >"$out/$page"
 }
 
+generate AnalysisPasses.md Analysis/Passes.td -gen-pass-doc
 generate BPPSADialect.md Dialect/BPPSA/IR/BPPSAOps.td -gen-dialect-doc -dialect=bppsa
 generate BPPSAInterfaces.md Dialect/BPPSA/IR/BPPSAInterfaces.td -gen-op-interface-docs
 generate ConversionPasses.md Conversion/Passes.td -gen-pass-doc

@@ -1,0 +1,32 @@
+//===- EvaluationJSON.h - evaluations of plans as text ----------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_ANALYSIS_EVALUATIONJSON_H
+#define BPPSA_ANALYSIS_EVALUATIONJSON_H
+
+#include "bppsa/Analysis/PlanEvaluation.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace bppsa {
+
+/// A chain and its plans.
+struct ChainEvaluation {
+  LinkChain chain;
+  std::vector<PlanEvaluation> plans;
+};
+
+/// Writes one JSON object, with keys in a fixed order; docs/PlanEvaluator.md
+/// describes it.
+void writeEvaluations(llvm::ArrayRef<ChainEvaluation> evaluations, const EvaluationOptions &options,
+                      llvm::raw_ostream &os);
+
+/// The plan with the shortest makespan for `workers` workers, the first of those
+/// that are as short; null where there is none.
+const PlanEvaluation *findFastest(llvm::ArrayRef<PlanEvaluation> plans, int64_t workers);
+
+} // namespace bppsa
+
+#endif // BPPSA_ANALYSIS_EVALUATIONJSON_H

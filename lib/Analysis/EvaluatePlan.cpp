@@ -1,0 +1,136 @@
+//===- EvaluatePlan.cpp - costs of scan plans on the chains of a module ---===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Analysis/ChainExtraction.h"
+#include "bppsa/Analysis/EvaluationJSON.h"
+#include "bppsa/Analysis/Passes.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+namespace bppsa {
+#define GEN_PASS_DEF_EVALUATEPLAN
+#include "bppsa/Analysis/Passes.h.inc"
+} // namespace bppsa
+
+using namespace mlir;
+using namespace bppsa;
+
+static StringRef getFunctionName(Operation *op) {
+  auto parent = op->getParentOfType<FunctionOpInterface>();
+  return parent ? parent.getName() : StringRef();
+}
+
+static void emitRemark(Operation *op, const PlanEvaluation &plan) {
+  auto options =
+      remark::RemarkOpts::name("EvaluatePlan").category("evaluate").function(getFunctionName(op));
+  remark::analysis(op->getLoc(), options) << remark::add(
+      "{0} on {1} links: depth {2}, {3} compose, {4} apply, {5} flops, {6} on the critical path, "
+      "{7} bytes moved, {8} bytes of memory",
+      plan.plan, plan.numLinks, plan.depth, plan.composes, plan.applies, plan.flops,
+      plan.criticalPathFlops, plan.bytes, plan.peakBytes);
+}
+
+namespace {
+struct EvaluatePlanPass : public bppsa::impl::EvaluatePlanBase<EvaluatePlanPass> {
+  using EvaluatePlanBase::EvaluatePlanBase;
+
+  void runOnOperation() override {
+    evaluationOptions = {};
+    plans.clear();
+    evaluations.clear();
+    numChains.clear();
+    if (failed(checkOptions()))
+      return signalPassFailure();
+    markAllAnalysesPreserved();
+    WalkResult result = getOperation().walk([&](Operation *op) {
+      return isa<ChainOp, ScanOp>(op) && failed(evaluateLoop(op)) ? WalkResult::interrupt()
+                                                                  : WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return signalPassFailure();
+    for (ArrayRef<ApplyOp> list : findLinkLists(getOperation()))
+      if (failed(evaluate(list.front(), getLinkChain(list, {length, batch}), {})))
+        return signalPassFailure();
+    if (failed(write()))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult checkOptions() {
+    auto fail = [&](const Twine &message) { return emitError(getOperation().getLoc(), message); };
+    if (length < 0 || batch < 1 || stepOverhead < 0)
+      return fail("a length and a step overhead are at least 0 and a batch at least 1");
+    for (int64_t count : workers)
+      if (count < 1)
+        return fail("a number of workers is at least 1, found " + Twine(count));
+    if (!workers.empty())
+      evaluationOptions.workers.assign(workers.begin(), workers.end());
+    evaluationOptions.stepOverhead = stepOverhead;
+    for (const std::string &text : algorithms) {
+      PlanAttr plan = PlanAttr::fromString(&getContext(), text);
+      if (!plan || !ScanSchedule::get(plan, 1, /*withInitial=*/false))
+        return fail("'" + text +
+                    "' is no plan to evaluate; use linear, blelloch, hybrid:L or "
+                    "chunked:C with whole L >= 0 and C >= 1");
+      plans.push_back(plan);
+    }
+    return success();
+  }
+
+  LogicalResult evaluateLoop(Operation *op) {
+    FailureOr<LinkChain> chain = getLinkChain(op, {length, batch});
+    if (failed(chain))
+      return failure();
+    auto scan = dyn_cast<ScanOp>(op);
+    return evaluate(op, std::move(*chain), scan ? scan.getPlan() : PlanAttr());
+  }
+
+  /// Evaluates all plans on the chain that begins at `op` and has the plan `own`, or
+  /// none.
+  LogicalResult evaluate(Operation *op, LinkChain chain, PlanAttr own) {
+    SmallVector<PlanAttr> wanted = plans;
+    if (wanted.empty() && own)
+      wanted = {own};
+    if (wanted.empty())
+      for (StringRef text : {"linear", "blelloch", "hybrid:2", "chunked:32"})
+        wanted.push_back(PlanAttr::fromString(&getContext(), text));
+    std::string function = getFunctionName(op).str();
+    chain.name = function + "#" + std::to_string(numChains[function]++);
+    chain.sparseCotangents = sparseCotangents;
+    std::vector<PlanEvaluation> evaluated;
+    for (PlanAttr plan : wanted) {
+      std::optional<PlanEvaluation> evaluation = evaluatePlan(chain, plan, evaluationOptions);
+      if (!evaluation)
+        return op->emitOpError("has the plan '")
+               << plan.toString()
+               << "', which leaves the tree to the run time; name plans with algorithms=...";
+      emitRemark(op, *evaluation);
+      evaluated.push_back(std::move(*evaluation));
+    }
+    evaluations.push_back({std::move(chain), std::move(evaluated)});
+    return success();
+  }
+
+  LogicalResult write() {
+    std::string error;
+    std::unique_ptr<llvm::ToolOutputFile> file = openOutputFile(output, &error);
+    if (!file)
+      return emitError(getOperation().getLoc(), error);
+    writeEvaluations(evaluations, evaluationOptions, file->os());
+    file->keep();
+    return success();
+  }
+
+  EvaluationOptions evaluationOptions;
+  SmallVector<PlanAttr> plans;
+  std::vector<ChainEvaluation> evaluations;
+  /// Chains found in each function.
+  std::map<std::string, int64_t> numChains;
+};
+} // namespace

@@ -1,0 +1,24 @@
+// RUN: not bppsa-opt %s --bppsa-evaluate-plan -o /dev/null 2>&1 | FileCheck %s --check-prefix=LENGTH
+// RUN: not bppsa-opt %s --bppsa-evaluate-plan=length=8 -o /dev/null 2>&1 | FileCheck %s --check-prefix=AUTO
+// RUN: not bppsa-opt %s --bppsa-evaluate-plan=algorithms=auto 2>&1 | FileCheck %s --check-prefix=PLAN
+// RUN: not bppsa-opt %s --bppsa-evaluate-plan=algorithms=linear,chunked 2>&1 | FileCheck %s --check-prefix=CHUNKED
+// RUN: not bppsa-opt %s --bppsa-evaluate-plan=workers=2,0 2>&1 | FileCheck %s --check-prefix=WORKERS
+// RUN: not bppsa-opt %s --bppsa-evaluate-plan=batch=0 2>&1 | FileCheck %s --check-prefix=BATCH
+// RUN: not bppsa-opt %s --bppsa-evaluate-plan="length=8 algorithms=linear output=%t/absent/x" 2>&1 | FileCheck %s --check-prefix=FILE
+
+// LENGTH: error: 'bppsa.scan' op has a number of steps that is known at run time only, or none; evaluate it with length=T, T >= 1
+// AUTO: error: 'bppsa.scan' op has the plan 'auto', which leaves the tree to the run time; name plans with algorithms=...
+// PLAN: error: 'auto' is no plan to evaluate; use linear, blelloch, hybrid:L or chunked:C with whole L >= 0 and C >= 1
+// CHUNKED: error: 'chunked' is no plan to evaluate
+// WORKERS: error: a number of workers is at least 1, found 0
+// BATCH: error: a length and a step overhead are at least 0 and a batch at least 1
+// FILE: error: cannot open output file
+func.func @dynamic(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  %0 = bppsa.scan <auto> saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>)
+      inject_into [] -> (tensor<?x4xf32>) {
+  ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
+    %1 = arith.mulf %at, %gt : vector<4xf32>
+    bppsa.yield %1 : vector<4xf32>
+  }
+  return %0 : tensor<?x4xf32>
+}
