@@ -307,7 +307,8 @@ void BackwardBuilder::buildLeaves(ArrayRef<bool> needed, MutableArrayRef<Value> 
     Value lhs = getArray(use.transposed ? use.vector : use.cotangent);
     Value rhs = getArray(use.transposed ? use.cotangent : use.vector);
     Value sum = OuterSumOp::create(builder, loc, op->getOperand(use.argument).getType(), lhs, rhs,
-                                   /*destination=*/Value(), /*lanes=*/IntegerAttr())
+                                   /*batch=*/Value(), /*destination=*/Value(),
+                                   /*lanes=*/IntegerAttr())
                     .getResult();
     Value &cotangent = operandCotangents[use.argument];
     cotangent = cotangent ? createAdd(builder, loc, cotangent, sum) : sum;
@@ -323,7 +324,8 @@ void BackwardBuilder::buildLeaves(ArrayRef<bool> needed, MutableArrayRef<Value> 
       operandCotangents[i] = castTo(getArray(cotangent), type);
     else if (cotangent)
       operandCotangents[i] = StepSumOp::create(builder, loc, type, getArray(cotangent),
-                                               /*destination=*/Value(), /*lanes=*/IntegerAttr())
+                                               /*batch=*/Value(), /*destination=*/Value(),
+                                               /*lanes=*/IntegerAttr())
                                  .getResult();
   }
 }

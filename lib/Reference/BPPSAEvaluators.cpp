@@ -225,6 +225,12 @@ static LogicalResult evaluateMatVec(MatVecOp op, Interpreter &interpreter) {
 // Sums and layout
 //===----------------------------------------------------------------------===//
 
+/// The samples that a leaf sums over, of the `all` that its sequences have.
+template <typename LeafOp>
+static int64_t getSummedSamples(LeafOp op, Interpreter &interpreter, int64_t all) {
+  return op.getBatch() ? interpreter.getInteger(op.getBatch()) : all;
+}
+
 static LogicalResult evaluateOuterSum(OuterSumOp op, Interpreter &interpreter) {
   SampleLayout layout(op.getLanes());
   FailureOr<Extent> extent =
@@ -232,11 +238,12 @@ static LogicalResult evaluateOuterSum(OuterSumOp op, Interpreter &interpreter) {
   if (failed(extent))
     return failure();
   const Array &lhs = interpreter.get(op.getLhs()), &rhs = interpreter.get(op.getRhs());
+  int64_t samples = getSummedSamples(op, interpreter, extent->samples);
   Array result = Array::makeZeros(getValueShape(op.getResult().getType()));
   forEachIndex(result.shape, [&](ArrayRef<int64_t> index) {
     double &sum = result.reals[result.getPosition(index)];
     for (int64_t t = 0; t < extent->steps; ++t)
-      for (int64_t b = 0; b < extent->samples; ++b)
+      for (int64_t b = 0; b < samples; ++b)
         sum += layout.readElement(lhs, t, b, index[0]) * layout.readElement(rhs, t, b, index[1]);
   });
   interpreter.set(op.getResult(), std::move(result));
@@ -246,10 +253,11 @@ static LogicalResult evaluateOuterSum(OuterSumOp op, Interpreter &interpreter) {
 static LogicalResult evaluateStepSum(StepSumOp op, Interpreter &interpreter) {
   SampleLayout layout(op.getLanes());
   const Array &sequence = interpreter.get(op.getSequence());
+  int64_t samples = getSummedSamples(op, interpreter, layout.getNumSamples(sequence));
   Array result = Array::makeZeros(getValueShape(op.getResult().getType()));
   for (int64_t n = 0; n < result.shape[0]; ++n)
     for (int64_t t = 0; t < layout.getNumSteps(sequence); ++t)
-      for (int64_t b = 0; b < layout.getNumSamples(sequence); ++b)
+      for (int64_t b = 0; b < samples; ++b)
         result.reals[n] += layout.readElement(sequence, t, b, n);
   interpreter.set(op.getResult(), std::move(result));
   return success();

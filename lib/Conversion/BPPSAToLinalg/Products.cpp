@@ -90,15 +90,33 @@ struct ConvertApply : OpConversionPattern<ApplyOp> {
     return success();
   }
 };
+} // namespace
 
 /// The loops that index a sequence, plain `[T, B, N]` or packed `[NB, T, N, L]`,
 /// whose feature is loop `feature`; `first` is the first loop of the others.
-SmallVector<unsigned> getSequenceDims(bool packed, unsigned feature, unsigned first) {
+static SmallVector<unsigned> getSequenceDims(bool packed, unsigned feature, unsigned first) {
   if (packed)
     return {first, first + 1, feature, first + 2};
   return {first, first + 1, feature};
 }
 
+/// A sequence that a leaf sums over. Where the number of samples is known it is a
+/// plain one: the lanes beyond the last sample go away.
+template <typename LeafOp>
+static Factor getSequence(OpBuilder &builder, LeafOp op, Value sequence, unsigned feature,
+                          unsigned first) {
+  if (!op.getBatch())
+    return {sequence, getSequenceDims(op.getLanes().has_value(), feature, first)};
+  auto type = cast<RankedTensorType>(sequence.getType());
+  auto plain = RankedTensorType::get({type.getDimSize(1), ShapedType::kDynamic, type.getDimSize(2)},
+                                     type.getElementType());
+  Value unpacked = UnpackLanesOp::create(builder, op.getLoc(), plain, sequence, op.getBatch(),
+                                         Value(), *op.getLanes())
+                       .getResult();
+  return {unpacked, getSequenceDims(/*packed=*/false, feature, first)};
+}
+
+namespace {
 struct ConvertOuterSum : OpConversionPattern<OuterSumOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -106,10 +124,10 @@ struct ConvertOuterSum : OpConversionPattern<OuterSumOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     if (op.getDestination())
       return op.emitOpError("must be on tensors to be converted to linalg");
-    bool packed = op.getLanes().has_value();
-    Factor lhs = {adaptor.getLhs(), getSequenceDims(packed, 0, 2)};
-    Factor rhs = {adaptor.getRhs(), getSequenceDims(packed, 1, 2)};
-    Value sum = createSumOfProducts(rewriter, op.getLoc(), 2, packed ? 5 : 4, {lhs, rhs});
+    Factor lhs = getSequence(rewriter, op, adaptor.getLhs(), 0, 2);
+    Factor rhs = getSequence(rewriter, op, adaptor.getRhs(), 1, 2);
+    unsigned numLoops = lhs.dims.size() + 1;
+    Value sum = createSumOfProducts(rewriter, op.getLoc(), 2, numLoops, {lhs, rhs});
     rewriter.replaceOp(op, castTo(rewriter, op.getLoc(), sum, op.getResult().getType()));
     return success();
   }
@@ -122,9 +140,8 @@ struct ConvertStepSum : OpConversionPattern<StepSumOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     if (op.getDestination())
       return op.emitOpError("must be on tensors to be converted to linalg");
-    bool packed = op.getLanes().has_value();
-    Factor sequence = {adaptor.getSequence(), getSequenceDims(packed, 0, 1)};
-    Value sum = createSumOfProducts(rewriter, op.getLoc(), 1, packed ? 4 : 3, sequence);
+    Factor sequence = getSequence(rewriter, op, adaptor.getSequence(), 0, 1);
+    Value sum = createSumOfProducts(rewriter, op.getLoc(), 1, sequence.dims.size(), sequence);
     rewriter.replaceOp(op, castTo(rewriter, op.getLoc(), sum, op.getResult().getType()));
     return success();
   }

@@ -39,9 +39,11 @@ int64_t getEvenBlock(int64_t size, int64_t most);
 void emitBlocks(mlir::OpBuilder &builder, mlir::Location loc, int64_t size, int64_t block,
                 llvm::function_ref<void(mlir::OpBuilder &, mlir::Value, int64_t)> emit);
 
-/// Calls `emit` for the slabs of all batch blocks of a packed sequence.
+/// Calls `emit` for the slabs of all batch blocks of a packed sequence, from the
+/// last block to the first, and `finish(block)` at the end of each block.
 void emitSlabs(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value sequence,
-               llvm::function_ref<void(mlir::OpBuilder &, const Slab &)> emit);
+               llvm::function_ref<void(mlir::OpBuilder &, const Slab &)> emit,
+               llvm::function_ref<void(mlir::OpBuilder &, mlir::Value)> finish = nullptr);
 
 /// The sums where vectors hold units.
 void lowerUnitOuterSum(OuterSumOp op, const LaneOptions &options);

@@ -9,6 +9,10 @@
 // of the result, so that their number does not change a bit of it, and the slabs
 // keep the rounding error of a long sum that of its slab.
 //
+// Lanes without a sample may hold anything, infinities too. Only the last batch
+// block has such lanes. It comes first, and then they are set to zero in the sums:
+// the products themselves need no mask.
+//
 //===----------------------------------------------------------------------===//
 
 #include "AffineMaps.h"
@@ -40,15 +44,44 @@ void bppsa::emitBlocks(OpBuilder &builder, Location loc, int64_t size, int64_t b
 }
 
 void bppsa::emitSlabs(OpBuilder &builder, Location loc, Value sequence,
-                      function_ref<void(OpBuilder &, const Slab &)> emit) {
+                      function_ref<void(OpBuilder &, const Slab &)> emit,
+                      function_ref<void(OpBuilder &, Value)> finish) {
   Value zero = getIndex(builder, loc, 0);
   Value numBlocks = getDim(builder, loc, sequence, 0), numSteps = getDim(builder, loc, sequence, 1);
-  emitFor(builder, loc, zero, numBlocks, 1, [&](OpBuilder &inBlock, Value block) {
+  emitFor(builder, loc, zero, numBlocks, 1, [&](OpBuilder &inBlock, Value index) {
+    Value left = arith::SubIOp::create(inBlock, loc, numBlocks, index);
+    Value block = addIndex(inBlock, loc, left, -1);
     emitFor(inBlock, loc, zero, numSteps, kSlabSteps, [&](OpBuilder &inSlab, Value first) {
       Value last =
           arith::MinUIOp::create(inSlab, loc, addIndex(inSlab, loc, first, kSlabSteps), numSteps);
       emit(inSlab, Slab{block, first, last});
     });
+    if (finish)
+      finish(inBlock, block);
+  });
+}
+
+/// Sets the lanes of `rows` that hold no sample of batch block `block` to zero.
+/// Without `batch`, the number of samples, there are none.
+static void emitClearPadding(OpBuilder &builder, Location loc, Value batch, Value block,
+                             const Rows &rows, int64_t count) {
+  if (!batch)
+    return;
+  VectorType type = rows.getRowType();
+  Value lanes = getIndex(builder, loc, type.getDimSize(0));
+  Value present =
+      arith::SubIOp::create(builder, loc, batch, arith::MulIOp::create(builder, loc, block, lanes));
+  Value isRagged = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, present, lanes);
+  scf::IfOp::create(builder, loc, isRagged, [&](OpBuilder &then, Location) {
+    auto maskType = VectorType::get(type.getShape(), then.getI1Type());
+    Value mask = vector::CreateMaskOp::create(then, loc, maskType, present);
+    Value zero = arith::ConstantOp::create(then, loc, then.getZeroAttr(type));
+    emitFor(then, loc, getIndex(then, loc, 0), getIndex(then, loc, count), 1,
+            [&](OpBuilder &nested, Value row) {
+              Value sum = rows.load(nested, loc, row);
+              rows.store(nested, loc, arith::SelectOp::create(nested, loc, mask, sum, zero), row);
+            });
+    scf::YieldOp::create(then, loc);
   });
 }
 
@@ -106,13 +139,19 @@ static void emitResultRows(OpBuilder &builder, OuterSumOp op, Value row0, int64_
   };
   forEachRow(
       [&](OpBuilder &nested, Value row) { emitZeroRows(nested, loc, {sums, {row}}, numCols); });
-  emitSlabs(builder, loc, op.getLhs(), [&](OpBuilder &inSlab, const Slab &slab) {
+  auto emitSlab = [&](OpBuilder &inSlab, const Slab &slab) {
     emitBlocks(inSlab, loc, rows, blockRows, [&](OpBuilder &nested, Value row, int64_t count) {
       Value lhsRow = arith::AddIOp::create(nested, loc, row0, row);
       emitBlocks(nested, loc, numCols, blockCols, [&](OpBuilder &inner, Value col0, int64_t cols) {
         emitOuterProducts(inner, loc, op, slab, lhsRow, row, count, col0, cols, sums);
       });
     });
+  };
+  emitSlabs(builder, loc, op.getLhs(), emitSlab, [&](OpBuilder &inBlock, Value block) {
+    emitFor(inBlock, loc, getIndex(inBlock, loc, 0), getIndex(inBlock, loc, rows), 1,
+            [&](OpBuilder &nested, Value row) {
+              emitClearPadding(nested, loc, op.getBatch(), block, {sums, {row}}, numCols);
+            });
   });
   forEachRow([&](OpBuilder &inRow, Value row) {
     Value resultRow = arith::AddIOp::create(inRow, loc, row0, row);
@@ -171,7 +210,7 @@ void bppsa::lowerStepSum(StepSumOp op, const LaneOptions &options) {
         task, loc, MemRefType::get({numRows, type.getDimSize(0)}, type.getElementType()),
         task.getI64IntegerAttr(64));
     emitZeroRows(task, loc, {sums}, numRows);
-    emitSlabs(task, loc, op.getSequence(), [&](OpBuilder &inSlab, const Slab &slab) {
+    auto emitSlab = [&](OpBuilder &inSlab, const Slab &slab) {
       emitBlocks(inSlab, loc, numRows, blockRows, [&](OpBuilder &nested, Value row0, int64_t rows) {
         Value zero = arith::ConstantOp::create(nested, loc, nested.getZeroAttr(type));
         auto loop = scf::ForOp::create(
@@ -193,6 +232,9 @@ void bppsa::lowerStepSum(StepSumOp op, const LaneOptions &options) {
               row0);
         }
       });
+    };
+    emitSlabs(task, loc, op.getSequence(), emitSlab, [&](OpBuilder &inBlock, Value block) {
+      emitClearPadding(inBlock, loc, op.getBatch(), block, {sums}, numRows);
     });
     emitLaneSums(task, loc, {sums}, numRows, [&](OpBuilder &nested, Value row, Value sum) {
       memref::StoreOp::create(nested, loc, sum, op.getDestination(), row);

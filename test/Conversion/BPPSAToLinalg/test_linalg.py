@@ -20,8 +20,8 @@ func.func @chain(%x: tensor<?x?x4xf32>, %h: tensor<?x4xf32>)
   %batch = tensor.dim %x, %c1 : tensor<?x?x4xf32>
   %px = bppsa.pack_lanes 2, %x : tensor<?x?x4xf32> -> tensor<?x?x4x2xf32>
   %ph = bppsa.pack_lanes 2, %h : tensor<?x4xf32> -> tensor<?x4x2xf32>
-  %t = bppsa.recurrence reverse lanes 2 sequences(%px : tensor<?x?x4x2xf32>)
-      initial(%ph : tensor<?x4x2xf32>) -> (tensor<?x?x4x2xf32>) {
+  %t, %o = bppsa.recurrence reverse lanes 2 sequences(%px : tensor<?x?x4x2xf32>)
+      initial(%ph : tensor<?x4x2xf32>) -> (tensor<?x?x4x2xf32>) outputs(tensor<?x?x4x2xf32>) {
   ^bb0(%xt: vector<4xf32>, %ht: vector<4xf32>):
     %half = arith.constant 0.5 : f32
     %halves = vector.broadcast %half : f32 to vector<4xf32>
@@ -30,9 +30,9 @@ func.func @chain(%x: tensor<?x?x4xf32>, %h: tensor<?x4xf32>)
     %2 = bppsa.sigmoid %1 : vector<4xf32>
     %low = vector.extract_strided_slice %2 {offsets = [0], sizes = [2], strides = [1]} : vector<4xf32> to vector<2xf32>
     %3 = vector.insert_strided_slice %low, %2 {offsets = [2], strides = [1]} : vector<2xf32> into vector<4xf32>
-    bppsa.yield %3 : vector<4xf32>
+    bppsa.yield %3, %3 : vector<4xf32>, vector<4xf32>
   }
-  %outer = bppsa.outer_sum lanes 2 %px, %px : tensor<?x?x4x2xf32>, tensor<?x?x4x2xf32> -> tensor<4x4xf32>
+  %outer = bppsa.outer_sum lanes 2 %o, %o batch %batch : tensor<?x?x4x2xf32>, tensor<?x?x4x2xf32> -> tensor<4x4xf32>
   %sum = bppsa.step_sum lanes 2 %px : tensor<?x?x4x2xf32> -> tensor<4xf32>
   %y = bppsa.unpack_lanes 2, %t, %batch : tensor<?x?x4x2xf32> -> tensor<?x?x4xf32>
   return %y, %outer, %sum : tensor<?x?x4xf32>, tensor<4x4xf32>, tensor<4xf32>
@@ -83,7 +83,8 @@ def packed_example(x, h):
         state = 1 / (1 + np.exp(-(trajectory[0] / 2 + x[t])))
         state[:, 2:] = state[:, :2]
         trajectory.insert(0, state)
-    return np.stack(trajectory), np.einsum("tbm,tbk->mk", x, x), x.sum((0, 1))
+    states = np.stack(trajectory)
+    return states, np.einsum("tbm,tbk->mk", states[:-1], states[:-1]), x.sum((0, 1))
 
 
 @pytest.mark.parametrize("convert", [False, True], ids=["bppsa", "linalg"])

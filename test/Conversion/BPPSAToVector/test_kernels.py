@@ -165,6 +165,32 @@ def test_leaves(tmp_path, size, registers):
             np.testing.assert_array_equal(value, again)
 
 
+PADDED = """
+func.func @leaves(%x: tensor<?x?x3xf32>) -> (tensor<3x3xf32>, tensor<3xf32>) {
+  %a = bppsa.recurrence sequences(%x : tensor<?x?x3xf32>) outputs(tensor<?x?x3xf32>) {
+  ^bb0(%xt: vector<3xf32>):
+    %one = arith.constant dense<1.0> : vector<3xf32>
+    %0 = arith.divf %one, %xt : vector<3xf32>
+    bppsa.yield %0 : vector<3xf32>
+  }
+  %0 = bppsa.outer_sum %x, %a : tensor<?x?x3xf32>, tensor<?x?x3xf32> -> tensor<3x3xf32>
+  %1 = bppsa.step_sum %a : tensor<?x?x3xf32> -> tensor<3xf32>
+  return %0, %1 : tensor<3x3xf32>, tensor<3xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("registers", [32, 8, 4])
+def test_leaves_leave_out_lanes_without_a_sample(tmp_path, registers):
+    """There the loop makes 1 / 0 of the zeros that arrays are packed with."""
+    kernels = Kernels(tmp_path, PADDED, registers)
+    for steps, batch in itertools.product(LENGTHS, (1, 3, 15, 16, 17, 33)):
+        (x,) = uniform(steps, (steps, batch, 3))
+        x = np.sign(x) + x
+        expected = np.einsum("tbm,tbk->mk", x, 1 / x), (1 / x).sum((0, 1))
+        check(kernels.call("leaves", [x], [(3, 3), (3,)]), expected)
+
+
 def test_a_long_sum_is_more_accurate_than_adding_in_order(tmp_path):
     kernels = Kernels(tmp_path, LEAVES.format(M=1, K=1))
     values = np.full((1 << 18, 16, 1), 0.1, np.float32)

@@ -5,6 +5,7 @@
 
 // CHECK-LABEL: func @loop(
 // CHECK-SAME:      %[[X:.*]]: memref<?x?x4x16xf32>, %[[H0:.*]]: memref<?x4x16xf32>,
+// CHECK-SAME:      %[[N:[^ ]*]]: index,
 // CHECK-SAME:      %[[D:.*]]: memref<4x4xf32> {bppsa.gradient = "w"})
 // CHECK-SAME:      attributes {llvm.emit_c_interface}
 // CHECK-DAG:     %[[BLOCKS:.*]] = memref.dim %[[X]], %c0
@@ -13,12 +14,12 @@
 // CHECK:         %[[H:.*]] = memref.alloc(%[[BLOCKS]], %[[SLOTS]]) {alignment = 64 : i64} : memref<?x?x4x16xf32>
 // CHECK:         bppsa.recurrence lanes 16 sequences(%[[X]] : {{.*}}) initial(%[[H0]] : {{.*}}) into(%[[H]] :
 // CHECK:         %[[S:.*]] = memref.subview %[[H]][0, 1, 0, 0]
-// CHECK:         bppsa.outer_sum lanes 16 %[[S]], %[[X]] into %[[A:[^ ]*]] :
+// CHECK:         bppsa.outer_sum lanes 16 %[[S]], %[[X]] batch %[[N]] into %[[A:[^ ]*]] :
 // CHECK:         memref.dealloc %[[H]]
 // CHECK:         memref.copy %[[A]], %[[D]]
 // CHECK:         memref.dealloc %[[A]]
 // CHECK:         return{{$}}
-func.func @loop(%x: tensor<?x?x4x16xf32>, %h0: tensor<?x4x16xf32>)
+func.func @loop(%x: tensor<?x?x4x16xf32>, %h0: tensor<?x4x16xf32>, %n: index)
     -> (tensor<4x4xf32> {bppsa.gradient = "w"}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -32,7 +33,7 @@ func.func @loop(%x: tensor<?x?x4x16xf32>, %h0: tensor<?x4x16xf32>)
   }
   %s = tensor.extract_slice %h[0, 1, 0, 0] [%b, %t, 4, 16] [1, 1, 1, 1]
       : tensor<?x?x4x16xf32> to tensor<?x?x4x16xf32>
-  %d = bppsa.outer_sum lanes 16 %s, %x : tensor<?x?x4x16xf32>, tensor<?x?x4x16xf32> -> tensor<4x4xf32>
+  %d = bppsa.outer_sum lanes 16 %s, %x batch %n : tensor<?x?x4x16xf32>, tensor<?x?x4x16xf32> -> tensor<4x4xf32>
   return %d : tensor<4x4xf32>
 }
 

@@ -326,6 +326,14 @@ func.func @sequence_lanes(%d: tensor<?x?x4x8xf32>) -> tensor<4xf32> {
 
 // -----
 
+func.func @batch_without_lanes(%d: tensor<?x?x4xf32>, %n: index) -> tensor<4xf32> {
+  // expected-error @below {{has a batch but no lanes; a plain sequence has its number of samples in its type}}
+  %0 = bppsa.step_sum %d batch %n : tensor<?x?x4xf32> -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
 func.func @outer_sum_shape(%d: tensor<?x?x4xf32>, %x: tensor<?x?x3xf32>) -> tensor<3x4xf32> {
   // expected-error @below {{needs a result of shape 4x3, found 'tensor<3x4xf32>'}}
   %0 = bppsa.outer_sum %d, %x : tensor<?x?x4xf32>, tensor<?x?x3xf32> -> tensor<3x4xf32>

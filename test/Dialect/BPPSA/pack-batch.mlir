@@ -8,6 +8,7 @@
 
 // CHECK-LABEL: func @layers(
 // CHECK-SAME:      %[[X:.*]]: tensor<?x?x4xf32>
+// CHECK:         %[[B:.*]] = tensor.dim %[[X]], %c1
 // CHECK:         %[[P:.*]] = bppsa.pack_lanes 16, %[[X]] : tensor<?x?x4xf32> -> tensor<?x?x4x16xf32>
 // CHECK:         %[[I:.*]] = bppsa.pack_lanes 16, %{{.*}} : tensor<?x4xf32> -> tensor<?x4x16xf32>
 // CHECK:         %[[H:.*]] = bppsa.recurrence lanes 16 sequences(%[[P]] : tensor<?x?x4x16xf32>)
@@ -15,7 +16,7 @@
 // CHECK-NOT:     bppsa.unpack_lanes
 // CHECK:         %[[S:.*]] = tensor.extract_slice %[[H]][0, 1, 0, 0] [%{{.*}}, %{{.*}}, 4, 16] [1, 1, 1, 1]
 // CHECK-NOT:     bppsa.pack_lanes
-// CHECK:         %[[D:.*]] = bppsa.outer_sum lanes 16 %[[S]], %[[P]]
+// CHECK:         %[[D:.*]] = bppsa.outer_sum lanes 16 %[[S]], %[[P]] batch %[[B]]
 // CHECK:         return %[[D]]
 // EIGHT-LABEL: func @layers(
 // EIGHT:         bppsa.recurrence lanes 8

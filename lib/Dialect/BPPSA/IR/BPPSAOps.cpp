@@ -281,11 +281,19 @@ static FailureOr<int64_t> getSequenceFeatures(Operation *op, Type type,
   return shaped.getShape()[2];
 }
 
+/// Checks that the number of samples is given to packed sequences only.
+template <typename LeafOp> static LogicalResult verifyBatch(LeafOp op) {
+  if (op.getBatch() && !op.getLanes())
+    return op.emitOpError("has a batch but no lanes; a plain sequence has its number of samples "
+                          "in its type");
+  return success();
+}
+
 LogicalResult OuterSumOp::verify() {
   FailureOr<ShapedType> result = getWrittenType(*this, getDestination());
   FailureOr<int64_t> rows = getSequenceFeatures(*this, getLhs().getType(), getLanes());
   FailureOr<int64_t> cols = getSequenceFeatures(*this, getRhs().getType(), getLanes());
-  if (failed(result) || failed(rows) || failed(cols))
+  if (failed(result) || failed(rows) || failed(cols) || failed(verifyBatch(*this)))
     return failure();
   if (result->getRank() != 2 || result->getShape()[0] != *rows || result->getShape()[1] != *cols)
     return emitOpError() << "needs a result of shape " << *rows << "x" << *cols << ", found "
@@ -296,7 +304,7 @@ LogicalResult OuterSumOp::verify() {
 LogicalResult StepSumOp::verify() {
   FailureOr<ShapedType> result = getWrittenType(*this, getDestination());
   FailureOr<int64_t> features = getSequenceFeatures(*this, getSequence().getType(), getLanes());
-  if (failed(result) || failed(features))
+  if (failed(result) || failed(features) || failed(verifyBatch(*this)))
     return failure();
   if (result->getRank() != 1 || result->getShape()[0] != *features)
     return emitOpError() << "needs a result of shape " << *features << ", found " << *result;

@@ -64,8 +64,11 @@ public:
                       .getResult());
     }
     op->setAttr("lanes", builder.getI64IntegerAttr(lanes));
-    if (isa<OuterSumOp, StepSumOp>(op))
-      return;
+    // Sums over samples leave out the lanes that hold none.
+    if (auto sum = dyn_cast<OuterSumOp>(op))
+      return sum.getBatchMutable().assign(batch);
+    if (auto sum = dyn_cast<StepSumOp>(op))
+      return sum.getBatchMutable().assign(batch);
     builder.setInsertionPointAfter(op);
     for (Value result : op->getResults()) {
       Type plain = result.getType();
@@ -159,8 +162,8 @@ static DimSource getDimSource(OpFoldResult size) {
 
 namespace {
 /// pack_lanes(unpack_lanes(x)) is x. Lanes beyond the last sample need not be
-/// zero any more; what they hold does not reach a sample, and cotangents there
-/// stay zero because a link is linear.
+/// zero any more: no lane of a loop reaches another one, and sums over samples
+/// leave those lanes out.
 struct CancelPack : OpRewritePattern<PackLanesOp> {
   using OpRewritePattern::OpRewritePattern;
 

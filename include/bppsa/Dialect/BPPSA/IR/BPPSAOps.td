@@ -178,7 +178,7 @@ def BPPSA_SigmoidOp : BPPSA_Op<"sigmoid", [Pure, SameOperandsAndResultType, Elem
 //===----------------------------------------------------------------------===//
 
 class BPPSA_LeafOp<string mnemonic> : BPPSA_Op<mnemonic, [
-    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+    AttrSizedOperandSegments, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let hasVerifier = 1;
 }
 
@@ -188,12 +188,16 @@ def BPPSA_OuterSumOp : BPPSA_LeafOp<"outer_sum"> {
     `result[m, k] = sum over t, b of lhs[t, b, m] * rhs[t, b, k]`: the gradient
     of a matrix that a cell multiplies with a vector. Operands are sequences
     `[T, B, N]`, or packed ones `[ceil(B/L), T, N, L]` with `lanes = L`.
+
+    Lanes beyond the last sample are left out of the sum, whatever they hold:
+    with `lanes`, `batch` is the number of samples B. Without `batch` every lane
+    holds a sample.
   }];
-  let arguments = (ins BPPSA_Shaped:$lhs, BPPSA_Shaped:$rhs, Optional<AnyMemRef>:$destination,
-                       OptionalAttr<I64Attr>:$lanes);
+  let arguments = (ins BPPSA_Shaped:$lhs, BPPSA_Shaped:$rhs, Optional<Index>:$batch,
+                       Optional<AnyMemRef>:$destination, OptionalAttr<I64Attr>:$lanes);
   let results = (outs Optional<AnyRankedTensor>:$result);
   let assemblyFormat = [{
-    (`lanes` $lanes^)? $lhs `,` $rhs (`into` $destination^ `:` type($destination))? attr-dict
+    (`lanes` $lanes^)? $lhs `,` $rhs (`batch` $batch^)? (`into` $destination^ `:` type($destination))? attr-dict
     `:` type($lhs) `,` type($rhs) (`->` type($result)^)?
   }];
 }
@@ -202,13 +206,14 @@ def BPPSA_StepSumOp : BPPSA_LeafOp<"step_sum"> {
   let summary = "sum of a sequence over samples and steps";
   let description = [{
     `result[n] = sum over t, b of sequence[t, b, n]`: the gradient of a vector
-    that a cell adds or multiplies elementwise.
+    that a cell adds or multiplies elementwise. Layouts and `batch` are those of
+    `outer_sum`.
   }];
-  let arguments = (ins BPPSA_Shaped:$sequence, Optional<AnyMemRef>:$destination,
-                       OptionalAttr<I64Attr>:$lanes);
+  let arguments = (ins BPPSA_Shaped:$sequence, Optional<Index>:$batch,
+                       Optional<AnyMemRef>:$destination, OptionalAttr<I64Attr>:$lanes);
   let results = (outs Optional<AnyRankedTensor>:$result);
   let assemblyFormat = [{
-    (`lanes` $lanes^)? $sequence (`into` $destination^ `:` type($destination))? attr-dict
+    (`lanes` $lanes^)? $sequence (`batch` $batch^)? (`into` $destination^ `:` type($destination))? attr-dict
     `:` type($sequence) (`->` type($result)^)?
   }];
 }
