@@ -39,11 +39,21 @@ static Value getContribution(linalg::LinalgOp op) {
 static LogicalResult verifyDifferentiable(linalg::LinalgOp op) {
   if (!op.hasPureTensorSemantics() || op->getNumResults() != 1)
     return op->emitOpError("has a differentiation rule on tensors with one result only");
-  if (!llvm::all_of(op.getIndexingMapsArray(),
-                    [](AffineMap map) { return map.isProjectedPermutation(); }))
-    return op->emitOpError("has a differentiation rule where every indexing map is a projected "
-                           "permutation only");
+  AffineMap resultMap = op.getIndexingMapMatchingResult(op->getResult(0));
+  if (!resultMap.isProjectedPermutation())
+    return op->emitOpError("has a differentiation rule where the indexing map of the result is a "
+                           "projected permutation only");
   return success();
+}
+
+/// The loops that visit different entries of an operand, whatever the others
+/// do: plain dimensions of its map. A window such as `2 * d1 + d3` has none.
+static SmallVector<utils::IteratorType> getScatterIterators(AffineMap map) {
+  SmallVector<utils::IteratorType> iterators(map.getNumDims(), utils::IteratorType::reduction);
+  for (AffineExpr result : map.getResults())
+    if (auto dim = dyn_cast<AffineDimExpr>(result))
+      iterators[dim.getPosition()] = utils::IteratorType::parallel;
+  return iterators;
 }
 
 //===----------------------------------------------------------------------===//
@@ -105,7 +115,9 @@ static void finishBody(Block &body, Value cotangent, bool isSum, OpBuilder &buil
 }
 
 /// The cotangent of operand `operand`: for each of its entries, the sum over
-/// the iterations that read it.
+/// the iterations that read it. The operand takes the place of the result, with
+/// its own map: that of a window reaches an entry in several iterations, each of
+/// which adds to it.
 static LogicalResult buildInputCotangent(linalg::LinalgOp op, OpOperand &operand,
                                          Value contribution, Value resultCotangent,
                                          OpBuilder &builder, Value &operandCotangent) {
@@ -118,10 +130,10 @@ static LogicalResult buildInputCotangent(linalg::LinalgOp op, OpOperand &operand
     maps.push_back(op.getMatchingIndexingMap(&other));
   }
   maps.push_back(map);
-  SmallVector<utils::IteratorType> iterators(map.getNumDims(), utils::IteratorType::reduction);
-  for (AffineExpr result : map.getResults())
-    iterators[cast<AffineDimExpr>(result).getPosition()] = utils::IteratorType::parallel;
-  bool isSum = llvm::is_contained(iterators, utils::IteratorType::reduction);
+  SmallVector<utils::IteratorType> iterators = getScatterIterators(map);
+  // What a window skips is zero too.
+  bool isSum = !map.isProjectedPermutation() ||
+               llvm::is_contained(iterators, utils::IteratorType::reduction);
 
   auto body = std::make_unique<Block>();
   Value cotangent;
@@ -214,6 +226,10 @@ static LogicalResult buildTableCotangent(linalg::LinalgOp op, Value table, Value
                                          Value resultCotangent, OpBuilder &builder,
                                          Value &tableCotangent) {
   Location loc = op.getLoc();
+  if (!llvm::all_of(op.getIndexingMapsArray(),
+                    [](AffineMap map) { return map.isProjectedPermutation(); }))
+    return op->emitOpError("reads captured tensors; its indexing maps must be projected "
+                           "permutations for a differentiation rule");
   for (Operation *user : table.getUsers())
     if (op->isProperAncestor(user) && !isa<tensor::ExtractOp>(user))
       return user->emitOpError("reads a tensor that the body captures; a derivative is known for "

@@ -10,8 +10,6 @@
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/IR/Matchers.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -27,6 +25,8 @@ static Value makeFloat(OpBuilder &builder, Location loc, float value) {
 static Value makeUnaryFloat(StringRef op, OpBuilder &b, Location loc, Value x) {
   if (op == "Abs")
     return math::AbsFOp::create(b, loc, x);
+  if (op == "Erf")
+    return math::ErfOp::create(b, loc, x);
   if (op == "Exp")
     return math::ExpOp::create(b, loc, x);
   if (op == "Log")
@@ -72,19 +72,6 @@ LogicalResult bppsa::importUnary(Node &node) {
       x, x.elementType, [&](OpBuilder &b, Location loc, ValueRange arguments) {
         return x.elementType.isF32() ? makeUnaryFloat(node.getOp(), b, loc, arguments[0])
                                      : makeUnaryInteger(node.getOp(), b, loc, arguments[0]);
-      }));
-}
-
-LogicalResult bppsa::importLeakyRelu(Node &node) {
-  float alpha = node.getFloat("alpha", 0.01f);
-  return node.setOutput(node.graph.makeElementwise(
-      node.input(0), node.input(0).elementType,
-      [&](OpBuilder &b, Location loc, ValueRange arguments) -> Value {
-        Value x = arguments[0];
-        Value isPositive =
-            arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, x, makeFloat(b, loc, 0));
-        Value scaled = arith::MulFOp::create(b, loc, x, makeFloat(b, loc, alpha));
-        return arith::SelectOp::create(b, loc, isPositive, x, scaled);
       }));
 }
 
@@ -165,18 +152,6 @@ LogicalResult bppsa::importBinary(Node &node) {
                    ? makeBinaryFloat(node.getOp(), builder, loc, arguments[0], arguments[1])
                    : makeBinaryInteger(node.getOp(), builder, loc, arguments[0], arguments[1]);
       }));
-}
-
-/// The value of a constant tensor of one element, or of any equal elements.
-static std::optional<double> getSplatConstant(const Tensor &tensor) {
-  DenseElementsAttr attribute;
-  if (tensor.elements && tensor.elements->size() == 1)
-    if (std::optional<int64_t> value = getConstant(tensor.elements->front()))
-      return *value;
-  if (!tensor.value || !matchPattern(tensor.value, m_Constant(&attribute)) ||
-      !attribute.isSplat() || !tensor.elementType.isF32())
-    return std::nullopt;
-  return attribute.getSplatValue<APFloat>().convertToFloat();
 }
 
 LogicalResult bppsa::importPow(Node &node) {
@@ -292,31 +267,12 @@ LogicalResult bppsa::importCast(Node &node) {
 
 LogicalResult bppsa::importIdentity(Node &node) { return node.setOutput(0, node.input(0)); }
 
-/// The ratio of a Dropout node that drops elements. An initializer that holds it
-/// is a setting, so it is not trained.
+/// The ratio of a Dropout node that drops elements.
 static FailureOr<double> getDropoutRatio(Node &node) {
-  if (!node.hasInput(1))
-    return 0.5;
-  const Tensor &tensor = node.input(1);
-  std::optional<double> ratio = getSplatConstant(tensor);
-  for (const onnx::TensorProto &initializer : node.file.model.graph().initializer()) {
-    if (ratio || initializer.name() != node.proto.input(1))
-      continue;
-    FailureOr<DenseElementsAttr> value = decodeTensor(node.file, initializer, "input 'ratio'");
-    if (failed(value))
-      return failure();
-    if (value->isSplat())
-      ratio = value->getSplatValue<APFloat>().convertToFloat();
-    if (auto argument = dyn_cast<BlockArgument>(tensor.value))
-      cast<FunctionOpInterface>(argument.getOwner()->getParentOp())
-          .setArgAttr(argument.getArgNumber(), "bppsa.frozen",
-                      UnitAttr::get(node.graph.getContext()));
-  }
-  if (!ratio)
-    return node.emitError() << "input 'ratio' is no constant, accepted: a constant or initializer";
-  if (!(*ratio >= 0 && *ratio < 1))
+  FailureOr<double> ratio = node.getSetting("ratio", 1, 0.5);
+  if (succeeded(ratio) && !(*ratio >= 0 && *ratio < 1))
     return node.emitError() << "input 'ratio' is " << *ratio << ", accepted: at least 0, below 1";
-  return *ratio;
+  return ratio;
 }
 
 LogicalResult bppsa::importDropout(Node &node) {

@@ -279,8 +279,8 @@ Value GraphBuilder::collapseOnes(const Tensor &operand, ArrayRef<bool> collapsed
                                                        value, groups);
 }
 
-static Value makeGeneric(OpBuilder &builder, Location loc, ValueRange inputs, Value init,
-                         ArrayRef<AffineMap> maps, GraphBuilder::Body body) {
+static Value createGeneric(OpBuilder &builder, Location loc, ValueRange inputs, Value init,
+                           ArrayRef<AffineMap> maps, GraphBuilder::Body body) {
   SmallVector<utils::IteratorType> iterators(maps.front().getNumDims(),
                                              utils::IteratorType::reduction);
   for (AffineExpr expr : maps.back().getResults())
@@ -318,7 +318,7 @@ FailureOr<Tensor> GraphBuilder::makeElementwise(ArrayRef<Tensor> operands, Type 
     maps.push_back(AffineMap::get(rank, 0, results, getContext()));
   }
   maps.push_back(builder.getMultiDimIdentityMap(rank));
-  return make(makeGeneric(builder, loc, inputs, makeEmpty(dims, elementType), maps, body), dims);
+  return make(createGeneric(builder, loc, inputs, makeEmpty(dims, elementType), maps, body), dims);
 }
 
 FailureOr<Tensor> GraphBuilder::makeBroadcast(const Tensor &operand, ArrayRef<Dim> dims) {
@@ -342,7 +342,7 @@ FailureOr<Tensor> GraphBuilder::makeBroadcast(const Tensor &operand, ArrayRef<Di
   }
   AffineMap maps[] = {AffineMap::get(rank, 0, results, getContext()),
                       builder.getMultiDimIdentityMap(rank)};
-  Value value = makeGeneric(
+  Value value = createGeneric(
       builder, loc, collapseOnes(operand, collapsed), makeEmpty(*common, operand.elementType), maps,
       [](OpBuilder &, Location, ValueRange arguments) { return arguments[0]; });
   return make(value, *common);
@@ -362,7 +362,7 @@ Tensor GraphBuilder::makeReduction(const Tensor &operand, ArrayRef<int64_t> axes
   AffineMap maps[] = {builder.getMultiDimIdentityMap(rank),
                       AffineMap::get(rank, 0, results, getContext())};
   Value init = makeFilled(kept, neutral).value;
-  Value value = makeGeneric(builder, loc, getValue(operand), init, maps, body);
+  Value value = createGeneric(builder, loc, getValue(operand), init, maps, body);
   return make(value, kept);
 }
 
@@ -388,15 +388,25 @@ Tensor GraphBuilder::makeMaximum(const Tensor &operand, ArrayRef<int64_t> axes) 
 
 Tensor GraphBuilder::makeContraction(const Tensor &lhs, const Tensor &rhs, ArrayRef<Dim> dims,
                                      ArrayRef<AffineMap> maps) {
-  Value init = makeFilled(dims, builder.getF32FloatAttr(0)).value;
-  Value value =
-      makeGeneric(builder, loc, {getValue(lhs), getValue(rhs)}, init, maps,
-                  [](OpBuilder &nested, Location location, ValueRange arguments) -> Value {
-                    Value product =
-                        arith::MulFOp::create(nested, location, arguments[0], arguments[1]);
-                    return arith::AddFOp::create(nested, location, arguments[2], product);
-                  });
-  return make(value, dims);
+  Tensor zeros = makeFilled(dims, builder.getF32FloatAttr(0));
+  return makeContraction(lhs, rhs, zeros, maps);
+}
+
+Tensor GraphBuilder::makeContraction(const Tensor &lhs, const Tensor &rhs, const Tensor &init,
+                                     ArrayRef<AffineMap> maps) {
+  return makeGeneric({lhs, rhs}, init, maps,
+                     [](OpBuilder &nested, Location location, ValueRange arguments) -> Value {
+                       Value product =
+                           arith::MulFOp::create(nested, location, arguments[0], arguments[1]);
+                       return arith::AddFOp::create(nested, location, arguments[2], product);
+                     });
+}
+
+Tensor GraphBuilder::makeGeneric(ArrayRef<Tensor> inputs, const Tensor &init,
+                                 ArrayRef<AffineMap> maps, Body body) {
+  SmallVector<Value> values =
+      llvm::map_to_vector(inputs, [&](const Tensor &input) { return getValue(input); });
+  return make(createGeneric(builder, loc, values, getValue(init), maps, body), init.dims);
 }
 
 Tensor GraphBuilder::makeTranspose(const Tensor &operand, ArrayRef<int64_t> permutation) {
@@ -413,7 +423,7 @@ Tensor GraphBuilder::makeTranspose(const Tensor &operand, ArrayRef<int64_t> perm
   AffineMap maps[] = {AffineMap::get(operand.getRank(), 0, results, getContext()),
                       builder.getMultiDimIdentityMap(operand.getRank())};
   Value value =
-      makeGeneric(builder, loc, getValue(operand), makeEmpty(dims, operand.elementType), maps,
-                  [](OpBuilder &, Location, ValueRange arguments) { return arguments[0]; });
+      createGeneric(builder, loc, getValue(operand), makeEmpty(dims, operand.elementType), maps,
+                    [](OpBuilder &, Location, ValueRange arguments) { return arguments[0]; });
   return make(value, dims);
 }

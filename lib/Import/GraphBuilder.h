@@ -138,6 +138,13 @@ public:
   /// result, of shape `dims`.
   Tensor makeContraction(const Tensor &lhs, const Tensor &rhs, llvm::ArrayRef<Dim> dims,
                          llvm::ArrayRef<mlir::AffineMap> maps);
+  /// The same, added to `init`.
+  Tensor makeContraction(const Tensor &lhs, const Tensor &rhs, const Tensor &init,
+                         llvm::ArrayRef<mlir::AffineMap> maps);
+  /// A linalg.generic that starts from `init`; maps are those of the inputs and
+  /// that of the result, whose dimensions are the parallel loops.
+  Tensor makeGeneric(llvm::ArrayRef<Tensor> inputs, const Tensor &init,
+                     llvm::ArrayRef<mlir::AffineMap> maps, Body body);
   Tensor makeTranspose(const Tensor &operand, llvm::ArrayRef<int64_t> permutation);
   /// The same elements with other dimensions; the products of the sizes must be
   /// equal. Origins are those of `dims` where known, else those of `operand`.
@@ -145,6 +152,10 @@ public:
   /// Dimension `axis` from `offset`, `size` elements that lie `stride` apart.
   Tensor makeSlice(const Tensor &operand, int64_t axis, mlir::AffineExpr offset,
                    mlir::AffineExpr size, int64_t stride = 1);
+  /// `operand` with `before[i]` elements `element` before dimension i and
+  /// `after[i]` after it.
+  Tensor makePadded(const Tensor &operand, llvm::ArrayRef<int64_t> before,
+                    llvm::ArrayRef<int64_t> after, mlir::TypedAttr element);
   /// Operands must agree in all dimensions but `axis`.
   mlir::FailureOr<Tensor> makeConcat(llvm::ArrayRef<Tensor> operands, int64_t axis);
   /// `operand` without the dimensions `axes`, all of size 1.

@@ -204,6 +204,26 @@ Tensor GraphBuilder::makeSlice(const Tensor &operand, int64_t axis, AffineExpr o
   return make(value, dims);
 }
 
+Tensor GraphBuilder::makePadded(const Tensor &operand, ArrayRef<int64_t> before,
+                                ArrayRef<int64_t> after, TypedAttr element) {
+  SmallVector<Dim> dims(operand.dims);
+  SmallVector<OpFoldResult> offsets, sizes, strides(dims.size(), builder.getIndexAttr(1));
+  bool isPadded = false;
+  for (auto [dim, low, high] : llvm::zip_equal(dims, before, after)) {
+    offsets.push_back(builder.getIndexAttr(low));
+    sizes.push_back(getSize(dim.size));
+    if (low == 0 && high == 0)
+      continue;
+    isPadded = true;
+    dim = getDim(*addExprs(dim.size, getExpr(low + high)));
+  }
+  if (!isPadded)
+    return operand;
+  Value value = tensor::InsertSliceOp::create(
+      builder, loc, getValue(operand), makeFilled(dims, element).value, offsets, sizes, strides);
+  return make(value, dims);
+}
+
 FailureOr<Tensor> GraphBuilder::makeConcat(ArrayRef<Tensor> operands, int64_t axis) {
   SmallVector<Dim> dims = operands.front().dims;
   SmallVector<Value> values = {getValue(operands.front())};

@@ -13,6 +13,9 @@
 
 namespace bppsa {
 
+/// The value of a constant tensor of one element, or of equal float elements.
+std::optional<double> getSplatConstant(const Tensor &tensor);
+
 /// A node whose attributes and operands have been checked against the table.
 class Node {
 public:
@@ -87,6 +90,13 @@ public:
   /// ones; nothing if it is absent.
   mlir::FailureOr<std::optional<llvm::SmallVector<int64_t>>> getList(llvm::StringRef attribute,
                                                                      size_t index) const;
+
+  /// The value of a float setting: the attribute `name` in old opsets, the input
+  /// `index`, a constant or an initializer of equal elements, in new ones, or
+  /// `otherwise`. An initializer that holds a setting is not trained.
+  mlir::FailureOr<double> getSetting(llvm::StringRef name, size_t index, double otherwise) const;
+  /// Says that the initializer that is input `index`, if it is one, is not trained.
+  void freeze(size_t index) const;
 
   /// Dimensions of the given sizes; sizes that are or may be negative are errors.
   mlir::FailureOr<llvm::SmallVector<Dim>> makeDims(llvm::ArrayRef<mlir::AffineExpr> sizes) const;

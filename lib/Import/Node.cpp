@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Importer.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/MathExtras.h"
@@ -299,6 +301,49 @@ FailureOr<std::optional<SmallVector<int64_t>>> Node::getList(StringRef attribute
   if (failed(values))
     return failure();
   return std::make_optional(*values);
+}
+
+std::optional<double> bppsa::getSplatConstant(const Tensor &tensor) {
+  DenseElementsAttr attribute;
+  if (tensor.elements && tensor.elements->size() == 1)
+    if (std::optional<int64_t> value = getConstant(tensor.elements->front()))
+      return *value;
+  if (!tensor.value || !matchPattern(tensor.value, m_Constant(&attribute)) ||
+      !attribute.isSplat() || !tensor.elementType.isF32())
+    return std::nullopt;
+  return attribute.getSplatValue<APFloat>().convertToFloat();
+}
+
+FailureOr<double> Node::getSetting(StringRef name, size_t index, double otherwise) const {
+  if (hasAttribute(name))
+    return getFloat(name, 0);
+  if (!hasInput(index))
+    return otherwise;
+  std::optional<double> value = getSplatConstant(input(index));
+  for (const onnx::TensorProto &initializer : file.model.graph().initializer()) {
+    if (value || initializer.name() != proto.input(index))
+      continue;
+    FailureOr<DenseElementsAttr> elements =
+        decodeTensor(file, initializer, "initializer " + quoted(initializer.name()));
+    if (failed(elements))
+      return failure();
+    if (elements->isSplat())
+      value = elements->getSplatValue<APFloat>().convertToFloat();
+    freeze(index);
+  }
+  if (!value)
+    return emitError() << "input " << quoted(proto.input(index))
+                       << " is no constant of one value, accepted: a constant or initializer";
+  return *value;
+}
+
+void Node::freeze(size_t index) const {
+  auto argument = dyn_cast_or_null<BlockArgument>(input(index).value);
+  if (!argument)
+    return;
+  auto function = cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+  if (function.getArgAttr(argument.getArgNumber(), "bppsa.parameter"))
+    function.setArgAttr(argument.getArgNumber(), "bppsa.frozen", UnitAttr::get(graph.getContext()));
 }
 
 FailureOr<SmallVector<Dim>> Node::makeDims(ArrayRef<AffineExpr> sizes) const {

@@ -17,11 +17,29 @@ class Node;
 mlir::LogicalResult importUnary(Node &node);
 mlir::LogicalResult importBinary(Node &node);
 mlir::LogicalResult importPow(Node &node);
-mlir::LogicalResult importLeakyRelu(Node &node);
 mlir::LogicalResult importCast(Node &node);
 mlir::LogicalResult importWhere(Node &node);
 mlir::LogicalResult importIdentity(Node &node);
 mlir::LogicalResult importDropout(Node &node);
+
+// Activations.cpp
+mlir::LogicalResult importClip(Node &node);
+mlir::LogicalResult importElu(Node &node);
+mlir::LogicalResult importGelu(Node &node);
+mlir::LogicalResult importHardSigmoid(Node &node);
+mlir::LogicalResult importHardSwish(Node &node);
+mlir::LogicalResult importLeakyRelu(Node &node);
+mlir::LogicalResult importPRelu(Node &node);
+mlir::LogicalResult importSelu(Node &node);
+mlir::LogicalResult importSoftplus(Node &node);
+
+// Convolution.cpp
+mlir::LogicalResult importConv(Node &node);
+
+// Pooling.cpp
+mlir::LogicalResult importMaxPool(Node &node);
+mlir::LogicalResult importAveragePool(Node &node);
+mlir::LogicalResult importPad(Node &node);
 
 // MatMul.cpp
 mlir::LogicalResult importMatMul(Node &node);
@@ -31,6 +49,8 @@ mlir::LogicalResult importGemm(Node &node);
 mlir::LogicalResult importReduce(Node &node);
 mlir::LogicalResult importSoftmax(Node &node);
 mlir::LogicalResult importLayerNormalization(Node &node);
+mlir::LogicalResult importBatchNormalization(Node &node);
+mlir::LogicalResult importGlobalAveragePool(Node &node);
 
 // ShapeOps.cpp
 mlir::LogicalResult importTranspose(Node &node);

@@ -6,9 +6,8 @@
 
 #include "SupportTable.h"
 #include "OpImporters.h"
-#include "bppsa/Import/ImportONNX.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringRef.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -68,6 +67,11 @@ public:
     rule.attributes.back().isRequired = true;
     return *this;
   }
+  Row &requiring(StringRef name) {
+    for (AttributeRule &attribute : rule.attributes)
+      attribute.isRequired |= attribute.name == name;
+    return *this;
+  }
   Row &accepts(std::vector<int64_t> values) {
     rule.attributes.back().integers = std::move(values);
     return *this;
@@ -84,6 +88,17 @@ public:
   Row &note(StringRef text) {
     rule.note = text.str();
     return *this;
+  }
+
+  /// The attributes of ops whose windows slide over spatial axes.
+  Row &windowed(OpsetRange dilations = {}) {
+    using Kind = AttributeKind;
+    return attr("auto_pad", Kind::String)
+        .accepts(std::vector<std::string>{"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"})
+        .attr("dilations", Kind::Ints, dilations)
+        .attr("kernel_shape", Kind::Ints)
+        .attr("pads", Kind::Ints)
+        .attr("strides", Kind::Ints);
   }
 
   /// The operands and attributes that RNN, GRU and LSTM share.
@@ -114,11 +129,87 @@ private:
 };
 } // namespace
 
+static void addActivations(std::vector<OpRule> &table) {
+  using Kind = AttributeKind;
+  auto add = [&](StringRef name, LogicalResult (*import)(Node &), OpsetRange opsets = {}) -> Row {
+    return Row(name, import, opsets).in("X").out("Y");
+  };
+  table.push_back(add("Elu", importElu).attr("alpha", Kind::Float));
+  table.push_back(add("LeakyRelu", importLeakyRelu).attr("alpha", Kind::Float));
+  table.push_back(add("Selu", importSelu).attr("alpha", Kind::Float).attr("gamma", Kind::Float));
+  table.push_back(
+      add("HardSigmoid", importHardSigmoid).attr("alpha", Kind::Float).attr("beta", Kind::Float));
+  table.push_back(add("HardSwish", importHardSwish, {14}));
+  table.push_back(add("Gelu", importGelu, {20})
+                      .attr("approximate", Kind::String)
+                      .accepts(std::vector<std::string>{"none", "tanh"}));
+  table.push_back(add("Softplus", importSoftplus));
+  table.push_back(Row("PRelu", importPRelu).in("X").in("slope").out("Y"));
+  table.push_back(Row("Clip", importClip)
+                      .in("input")
+                      .optional("min", F32, {11})
+                      .optional("max", F32, {11})
+                      .out("output")
+                      .attr("min", Kind::Float, {oldestOpset, 10})
+                      .attr("max", Kind::Float, {oldestOpset, 10})
+                      .note("`min` and `max` must be constants or initializers, which are then "
+                            "not trained."));
+}
+
+static void addWindows(std::vector<OpRule> &table) {
+  using Kind = AttributeKind;
+  table.push_back(Row("Conv", importConv)
+                      .in("X")
+                      .in("W")
+                      .optional("B")
+                      .out("Y")
+                      .windowed()
+                      .attr("group", Kind::Int)
+                      .note("Any number of spatial axes. `W` has fixed sizes."));
+  table.push_back(Row("MaxPool", importMaxPool)
+                      .in("X")
+                      .out("Y")
+                      .optionalOut("Indices")
+                      .windowed({10})
+                      .attr("ceil_mode", Kind::Int, {10})
+                      .accepts(zeroOrOne)
+                      .attr("storage_order", Kind::Int, {8})
+                      .accepts(zeroOrOne)
+                      .requiring("kernel_shape")
+                      .note("`Indices`, the only output that `storage_order` concerns, must not "
+                            "be used. The gradient goes to the first largest element."));
+  table.push_back(Row("AveragePool", importAveragePool)
+                      .in("X")
+                      .out("Y")
+                      .windowed({19})
+                      .attr("ceil_mode", Kind::Int, {10})
+                      .accepts(zeroOrOne)
+                      .attr("count_include_pad", Kind::Int)
+                      .accepts(zeroOrOne)
+                      .requiring("kernel_shape"));
+  table.push_back(Row("GlobalAveragePool", importGlobalAveragePool).in("X").out("Y"));
+  table.push_back(Row("Pad", importPad)
+                      .in("data")
+                      .in("pads", Integers, {11})
+                      .optional("constant_value", F32, {11})
+                      .optional("axes", Integers, {18})
+                      .out("output")
+                      .attr("mode", Kind::String)
+                      .accepts(std::vector<std::string>{"constant"})
+                      .attr("pads", Kind::Ints, {oldestOpset, 10})
+                      .required()
+                      .attr("value", Kind::Float, {oldestOpset, 10})
+                      .note("`pads` must be constant and not negative, `constant_value` a "
+                            "constant or an initializer, which is then not trained."));
+}
+
 static std::vector<OpRule> makeTable() {
   using Kind = AttributeKind;
   constexpr unsigned numbers = F32 | Integers;
   std::vector<OpRule> table;
   auto add = [&](const Row &row) { table.push_back(row); };
+  addActivations(table);
+  addWindows(table);
 
   // Recurrent layers.
   add(Row("GRU", importRecurrent)
@@ -139,11 +230,10 @@ static std::vector<OpRule> makeTable() {
     add(Row(name, importBinary).in("A", numbers).in("B", numbers).out("C"));
   for (StringRef name : {"Abs", "Neg"})
     add(Row(name, importUnary).in("X", numbers).out("Y"));
-  for (StringRef name : {"Exp", "Log", "Tanh"})
-    add(Row(name, importUnary).in("input").out("output"));
+  for (StringRef name : {"Erf", "Exp", "Log", "Tanh"})
+    add(Row(name, importUnary, {name == "Erf" ? 9 : oldestOpset}).in("input").out("output"));
   for (StringRef name : {"Relu", "Sigmoid", "Sqrt"})
     add(Row(name, importUnary).in("X").out("Y"));
-  add(Row("LeakyRelu", importLeakyRelu).in("X").out("Y").attr("alpha", Kind::Float));
   add(Row("Pow", importPow).in("X").in("Y", numbers).out("Z"));
   add(Row("Equal", importBinary).in("A", Integers | Bool).in("B", Integers | Bool).out("C"));
   add(Row("Where", importWhere, {9})
@@ -216,6 +306,28 @@ static std::vector<OpRule> makeTable() {
           .attr("epsilon", Kind::Float)
           .attr("stash_type", Kind::Int)
           .accepts(std::vector<int64_t>{1}));
+
+  add(Row("BatchNormalization", importBatchNormalization)
+          .in("X")
+          .in("scale")
+          .in("B")
+          .in("input_mean")
+          .in("input_var")
+          .out("Y")
+          .optionalOut("running_mean")
+          .optionalOut("running_var")
+          .optionalOut("saved_mean")
+          .optionalOut("saved_var")
+          .attr("epsilon", Kind::Float)
+          .attr("momentum", Kind::Float)
+          .attr("spatial", Kind::Int, {oldestOpset, 8})
+          .accepts(std::vector<int64_t>{1})
+          .attr("training_mode", Kind::Int, {14})
+          .accepts(zeroOrOne)
+          .note("`input_mean` and `input_var` are not trained. With `training_mode` 1 the "
+                "statistics are those of the batch wherever the model runs, evaluation included; "
+                "the running outputs can be used, the initializers keep their values. Without it "
+                "only `Y` can be used."));
 
   // Shapes.
   add(Row("Transpose", importTranspose)
@@ -336,128 +448,4 @@ const OpRule *bppsa::findOp(StringRef name) {
   const std::vector<OpRule> &table = getSupportTable();
   auto it = llvm::find_if(table, [&](const OpRule &rule) { return rule.name == name; });
   return it == table.end() ? nullptr : &*it;
-}
-
-//===----------------------------------------------------------------------===//
-// Words
-//===----------------------------------------------------------------------===//
-
-StringRef bppsa::describe(AttributeKind kind) {
-  switch (kind) {
-  case AttributeKind::Int:
-    return "int";
-  case AttributeKind::Ints:
-    return "list of ints";
-  case AttributeKind::Float:
-    return "float";
-  case AttributeKind::Floats:
-    return "list of floats";
-  case AttributeKind::String:
-    return "string";
-  case AttributeKind::Strings:
-    return "list of strings";
-  case AttributeKind::Tensor:
-    return "tensor";
-  case AttributeKind::SparseTensor:
-    return "sparse tensor";
-  }
-  llvm_unreachable("a switch over all kinds");
-}
-
-/// "a", "a or b", "a, b or c".
-static std::string listAlternatives(ArrayRef<std::string> words) {
-  std::string text;
-  for (auto [i, word] : llvm::enumerate(words))
-    text += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + word;
-  return text;
-}
-
-std::string bppsa::describe(unsigned elementTypes) {
-  std::vector<std::string> words;
-  if (elementTypes & F32)
-    words.push_back("float");
-  if (elementTypes & Integers)
-    words.insert(words.end(), {"int32", "int64"});
-  if (elementTypes & Bool)
-    words.push_back("bool");
-  return listAlternatives(words);
-}
-
-std::string bppsa::describeAccepted(const AttributeRule &rule) {
-  if (rule.isRefused)
-    return "nothing";
-  std::vector<std::string> words = rule.strings;
-  for (int64_t value : rule.integers)
-    words.push_back(std::to_string(value));
-  return words.empty() ? "any " + describe(rule.kind).str() : listAlternatives(words);
-}
-
-//===----------------------------------------------------------------------===//
-// The page
-//===----------------------------------------------------------------------===//
-
-static std::string describe(OpsetRange opsets) {
-  if (opsets.last == newestOpset)
-    return opsets.first == oldestOpset ? "" : "opset " + std::to_string(opsets.first) + "+";
-  return "opset " + std::to_string(opsets.first) + "-" + std::to_string(opsets.last);
-}
-
-static void printDetails(raw_ostream &os, ArrayRef<std::string> details) {
-  std::vector<std::string> words;
-  llvm::copy_if(details, std::back_inserter(words),
-                [](const std::string &word) { return !word.empty(); });
-  if (!words.empty())
-    os << " (" << llvm::join(words, "; ") << ")";
-}
-
-static void printOperand(raw_ostream &os, const OperandRule &rule, bool isInput) {
-  os << '`' << rule.name << '`';
-  if (rule.status == OperandStatus::Refused) {
-    os << " **refused**";
-    return;
-  }
-  printDetails(os, {rule.status == OperandStatus::Optional   ? "optional"
-                    : rule.status == OperandStatus::Variadic ? "any number"
-                                                             : "",
-                    isInput ? describe(rule.elementTypes) : "", describe(rule.opsets)});
-}
-
-static void printAttribute(raw_ostream &os, const AttributeRule &rule) {
-  os << '`' << rule.name << "`: ";
-  if (rule.isRefused)
-    os << "**refused**";
-  else
-    os << describeAccepted(rule);
-  printDetails(os, {rule.isRequired ? "required" : "", describe(rule.opsets)});
-}
-
-void bppsa::printSupport(raw_ostream &os) {
-  os << "# ONNX support\n\n"
-     << "This page is generated from the table that the importer checks every node against\n"
-     << "(`bppsa-translate --list-onnx-support`). What is not listed here is refused with a "
-        "message\n"
-     << "that names the node, the op, what was found and what is accepted.\n\n"
-     << "Opsets " << oldestOpset << " to " << newestOpset
-     << " of the default domain (`ai.onnx`). Graph inputs, initializers and constants have "
-        "element\n"
-     << "type float, int32, int64 or bool. Float initializers, inside the file or as external "
-        "data, are\n"
-     << "the parameters that are trained; constants of `Constant` nodes are not.\n\n"
-     << "| op | since opset | inputs | outputs | attributes | remarks |\n"
-     << "|---|---|---|---|---|---|\n";
-  for (const OpRule &rule : getSupportTable()) {
-    auto separate = [&] { os << "<br>"; };
-    os << "| " << rule.name << " | " << rule.opsets.first << " | ";
-    llvm::interleave(
-        rule.inputs, [&](const OperandRule &input) { printOperand(os, input, true); }, separate);
-    os << " | ";
-    llvm::interleave(
-        rule.outputs, [&](const OperandRule &output) { printOperand(os, output, false); },
-        separate);
-    os << " | ";
-    llvm::interleave(
-        rule.attributes, [&](const AttributeRule &attribute) { printAttribute(os, attribute); },
-        separate);
-    os << " | " << rule.note << " |\n";
-  }
 }

@@ -6,6 +6,7 @@
 
 #include "bppsa/Reference/Interpreter.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -14,7 +15,22 @@ using namespace bppsa;
 static int64_t evaluate(AffineExpr expr, ArrayRef<int64_t> index) {
   if (auto dim = dyn_cast<AffineDimExpr>(expr))
     return index[dim.getPosition()];
-  return AffineMap::get(index.size(), 0, expr).compose(index)[0];
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return constant.getValue();
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  int64_t lhs = evaluate(binary.getLHS(), index), rhs = evaluate(binary.getRHS(), index);
+  switch (binary.getKind()) {
+  case AffineExprKind::Add:
+    return lhs + rhs;
+  case AffineExprKind::Mul:
+    return lhs * rhs;
+  case AffineExprKind::Mod:
+    return llvm::mod(lhs, rhs);
+  case AffineExprKind::FloorDiv:
+    return llvm::divideFloorSigned(lhs, rhs);
+  default:
+    return llvm::divideCeilSigned(lhs, rhs);
+  }
 }
 
 /// The size of each loop of `op`; fails where operands disagree.

@@ -37,15 +37,20 @@ func.func @loss(%w: tensor<4xf32> {bppsa.parameter = "w"}) -> tensor<f32> {
 
 // -----
 
-func.func @loss(%w: tensor<4xf32> {bppsa.parameter = "w"}) -> tensor<f32> {
-  %empty = tensor.empty() : tensor<f32>
-  // expected-error @below {{'linalg.generic' op has a differentiation rule where every indexing map is a projected permutation only}}
-  %0 = linalg.generic {indexing_maps = [affine_map<() -> (2)>, affine_map<() -> ()>], iterator_types = []}
-      ins(%w : tensor<4xf32>) outs(%empty : tensor<f32>) {
-    ^bb0(%a: f32, %o: f32):
-      linalg.yield %a : f32
-  } -> tensor<f32>
-  return %0 : tensor<f32>
+func.func @loss(%w: tensor<4xf32> {bppsa.parameter = "w"}, %k: tensor<2xf32>) -> tensor<f32> {
+  %zero = arith.constant 0.0 : f32
+  %zeros = tensor.from_elements %zero, %zero, %zero, %zero, %zero : tensor<5xf32>
+  // expected-error @below {{'linalg.generic' op has a differentiation rule where the indexing map of the result is a projected permutation only}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0 + d1)>],
+                       iterator_types = ["reduction", "reduction"]}
+      ins(%w, %k : tensor<4xf32>, tensor<2xf32>) outs(%zeros : tensor<5xf32>) {
+    ^bb0(%a: f32, %b: f32, %o: f32):
+      %1 = arith.mulf %a, %b : f32
+      %2 = arith.addf %o, %1 : f32
+      linalg.yield %2 : f32
+  } -> tensor<5xf32>
+  %3 = tensor.extract_slice %0[0] [1] [1] : tensor<5xf32> to tensor<f32>
+  return %3 : tensor<f32>
 }
 
 // -----
@@ -141,3 +146,22 @@ module {
 
 // expected-error @below {{needs a function @loss with a body to differentiate}}
 module {}
+
+// -----
+
+func.func @loss(%w: tensor<4xf32> {bppsa.parameter = "w"}, %k: tensor<2xf32>, %x: tensor<4xf32>) -> tensor<f32> {
+  %zero = arith.constant 0.0 : f32
+  %zeros = tensor.from_elements %zero, %zero, %zero : tensor<3xf32>
+  // expected-error @below {{'linalg.generic' op reads captured tensors; its indexing maps must be projected permutations for a differentiation rule}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0 + d1)>, affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0)>],
+                       iterator_types = ["parallel", "reduction"]}
+      ins(%x, %k : tensor<4xf32>, tensor<2xf32>) outs(%zeros : tensor<3xf32>) {
+    ^bb0(%a: f32, %b: f32, %o: f32):
+      %i = linalg.index 0 : index
+      %1 = tensor.extract %w[%i] : tensor<4xf32>
+      %2 = arith.addf %o, %1 : f32
+      linalg.yield %2 : f32
+  } -> tensor<3xf32>
+  %3 = tensor.extract_slice %0[0] [1] [1] : tensor<3xf32> to tensor<f32>
+  return %3 : tensor<f32>
+}

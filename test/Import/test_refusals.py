@@ -93,7 +93,8 @@ def attribute_changes():
             else:
                 yield op, name, first, wrong_type, "accepted: "
                 if " or " in words or re.search(r": \d", f":{words}"):
-                    wrong = "Bogus" if "reverse" in words or "none" in words else 77
+                    is_text = any(word in words for word in ("reverse", "none", "NOTSET", "constant"))
+                    wrong = "Bogus" if is_text else 77
                     yield op, name, first, ["Bogus"] if "Tanh" in words else wrong, "accepted: "
             if first > 7:
                 yield op, name, first - 1, 1, "no such attribute"
@@ -193,7 +194,7 @@ def test_truncated(tmp_path):
 @pytest.mark.parametrize(
     "field, value, words",
     [
-        ("op_type", "Conv", "op 'Conv' of domain 'ai.onnx' is not supported"),
+        ("op_type", "LRN", "op 'LRN' of domain 'ai.onnx' is not supported"),
         ("domain", "com.microsoft", "op 'Relu' of domain 'com.microsoft' is not supported"),
         ("overload", "other", "overload 'other'"),
     ],
@@ -271,6 +272,99 @@ def test_wrong_rank(name, tmp_path):
 def test_activation_count(tmp_path):
     model = recurrent(activations=["Sigmoid"])
     refuse(tmp_path, model, "'layer' (GRU)", "'activations' has 1 elements, accepted: 2")
+
+
+# --- windows ---
+
+
+def windowed(op, x=(2, 4, 5, 6), w=None, shape=None, opset=17, outputs=1, **attributes):
+    arrays = {"x": onnx_cases.floats(*x)}
+    if w:
+        arrays["w"] = onnx_cases.floats(*w)
+    names = [f"y{i}" for i in range(outputs)]
+    node = helper.make_node(op, list(arrays), names, name="node", **attributes)
+    weights = [("w", arrays["w"])] if w else []
+    return onnx_cases.model(
+        [node], [("x", list(shape or x))], [(n, None) for n in names], weights, opset
+    )
+
+
+POOL = {"op": "MaxPool", "kernel_shape": [2, 2]}
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        ({"w": (3, 4, 3, 3, 1)}, "the shapes of the inputs do not fit: [2, 4, 5, 6], [3, 4, 3, 3, 1]"),
+        ({"w": (3, 3, 3, 3)}, "the shapes of the inputs do not fit: [2, 4, 5, 6], [3, 3, 3, 3]"),
+        ({"w": (3, 2, 3, 3), "group": 2}, "'group' is 2, accepted: a divisor of the 3 features"),
+        ({"w": (4, 4, 3, 3), "group": 0}, "'group' is 0"),
+        ({"w": (3, 4, 3, 3), "kernel_shape": [3, 2]}, "'kernel_shape' does not fit input 'W'"),
+        ({"w": (3, 4, 3, 3), "strides": [1]}, "'strides' has 1 elements, accepted: 2"),
+        ({"w": (3, 4, 3, 3), "strides": [1, 0]}, "'strides' holds 0, accepted: 1 to 2^24"),
+        ({"w": (3, 4, 3, 3), "dilations": [2**40, 1]}, "'dilations' holds 1099511627776"),
+        ({"w": (3, 4, 3, 3), "pads": [0, 0, -1, 0]}, "'pads' holds -1, accepted: 0 to 2^24"),
+        ({"w": (3, 4, 3, 3), "pads": [1, 1]}, "'pads' has 2 elements, accepted: 4"),
+        ({"w": (3, 4, 6, 3)}, "a window of extent 6 does not fit"),
+        (
+            {"w": (3, 4, 3, 3), "pads": [1] * 4, "auto_pad": "SAME_UPPER"},
+            "has attribute 'pads' and auto_pad SAME_UPPER, accepted: one of them",
+        ),
+        (
+            {"w": (3, 4, 3, 3), "shape": ("N", 4, "H", 6)},
+            "cannot be proven to fit, into a dimension of size H",
+        ),
+        (
+            {"w": (3, 4, 3, 3), "shape": ("N", 4, "H", 6), "auto_pad": "SAME_LOWER", "strides": [2, 1]},
+            "'auto_pad' is SAME_LOWER on a dimension of size H with stride 2",
+        ),
+        ({**POOL, "outputs": 2}, "output 'Indices' is used, accepted: only 'Y'"),
+        ({**POOL, "kernel_shape": [2]}, "'kernel_shape' has 1 elements, accepted: 2"),
+        ({**POOL, "kernel_shape": [0, 2]}, "has a window of 0 elements"),
+        ({"op": "MaxPool"}, "attribute 'kernel_shape' is missing"),
+        ({**POOL, "x": (2, 4)}, "the shapes of the inputs do not fit: [2, 4]"),
+        (
+            {**POOL, "kernel_shape": [1, 1], "shape": (2, 4, "H", 6), "strides": [2, 2], "ceil_mode": 1},
+            "'ceil_mode' is 1 on a dimension of size H",
+        ),
+        (
+            {"op": "AveragePool", "kernel_shape": [3, 3], "pads": [1] * 4, "shape": (2, 4, "H", 6)},
+            "counts the elements of padded windows on a dimension of size H",
+        ),
+    ],
+)  # fmt: skip
+def test_window(options, words, tmp_path):
+    options = {"op": "Conv", **options}
+    refuse(tmp_path, windowed(**options), f"'node' ({options['op']})", words)
+
+
+def test_padding_that_is_too_large(tmp_path):
+    model = windowed("MaxPool", kernel_shape=[2**23, 2**23], pads=[2**23] * 4)
+    refuse(tmp_path, model, "'node' (MaxPool)", "more than 2^40 elements")
+
+
+@pytest.mark.parametrize("name", ["m", "running_mean"])
+def test_statistics_of_inference(name, tmp_path):
+    """Outputs that only training has."""
+    case = next(c for c in onnx_cases.normalization_cases() if "training_mode=1" in c.name)
+    (node,) = case.model.graph.node
+    next(a for a in node.attribute if a.name == "training_mode").i = 0
+    node.output[1] = name
+    refuse(tmp_path, case.model, "'node' (BatchNormalization)", f"output '{name}' is used")
+
+
+@pytest.mark.parametrize("op, index", [("Clip", 1), ("Pad", 2)])
+def test_setting_that_is_data(op, index, tmp_path):
+    model, node = example(op, 18)
+    while len(node.input) <= index:
+        node.input.append("")
+    node.input[index] = "x"
+    refuse(tmp_path, model, f"({op})", "input 'x' is no constant of one value")
+
+
+def test_negative_pads(tmp_path):
+    case = onnx_cases.op_case("Pad", {"x": onnx_cases.floats(3, 4)}, opset=7, pads=[0, 0, 0, -1])
+    refuse(tmp_path, case.model, "'node' (Pad)", "pads dimension 1 by -1, accepted: 0 to 2^24")
 
 
 # --- external data ---

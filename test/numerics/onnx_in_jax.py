@@ -175,6 +175,151 @@ def split(x, sizes, attrs, outputs):
     return tuple((np if is_static(x) else jnp).split(x, bounds, axis=axis))
 
 
+# --- windows ------------------------------------------------------------------------------------
+
+
+def window(x, attrs, kernel):
+    """Strides, dilations and pads of the spatial axes; pads are a pair for each axis, and how many
+    elements of the second one only a rounded-up output size reaches."""
+    rank = len(kernel)
+    strides = attrs.get("strides", [1] * rank)
+    dilations = attrs.get("dilations", [1] * rank)
+    given = attrs.get("pads", [0] * 2 * rank)
+    auto_pad = attrs.get("auto_pad", b"NOTSET").decode()
+    pads, rounded = [], []
+    for i, size in enumerate(x.shape[2:]):
+        span = (kernel[i] - 1) * dilations[i] + 1
+        low, high, extra = given[i], given[rank + i], 0
+        if auto_pad.startswith("SAME"):
+            total = max((-(-size // strides[i]) - 1) * strides[i] + span - size, 0)
+            low = (total + 1) // 2 if auto_pad == "SAME_LOWER" else total // 2
+            high = total - low
+        elif attrs.get("ceil_mode", 0):
+            steps = -(-(size + low + high - span) // strides[i])
+            steps -= steps * strides[i] >= size + low
+            extra = max(0, steps * strides[i] + span - size - low - high)
+        pads.append((low, high + extra))
+        rounded.append(extra)
+    return strides, dilations, pads, rounded
+
+
+def conv(x, w, b, attrs):
+    strides, dilations, pads, _ = window(x, attrs, w.shape[2:])
+    y = jax.lax.conv_general_dilated(
+        x, w, strides, pads, rhs_dilation=dilations, feature_group_count=attrs.get("group", 1)
+    )
+    return y if b is None else y + b.reshape(-1, *[1] * (x.ndim - 2))
+
+
+def window_elements(x, attrs, padding):
+    """x[N, C, places..., elements]: the elements of every window in row-major order."""
+    kernel = attrs["kernel_shape"]
+    strides, dilations, pads, _ = window(x, attrs, kernel)
+    padded = jnp.pad(x, [(0, 0), (0, 0), *pads], constant_values=padding)
+    slices = []
+    for offset in np.ndindex(*kernel):
+        index = [slice(None), slice(None)]
+        for o, k, d, s, size in zip(offset, kernel, dilations, strides, padded.shape[2:]):
+            count = (size - (k - 1) * d - 1) // s + 1
+            index.append(slice(o * d, o * d + (count - 1) * s + 1, s))
+        slices.append(padded[tuple(index)])
+    return jnp.stack(slices, axis=-1)
+
+
+def max_pool(x, attrs):
+    elements = window_elements(x, attrs, -np.inf)
+    first = jnp.argmax(elements, axis=-1)  # of several maxima the first one
+    return jnp.take_along_axis(elements, first[..., None], axis=-1)[..., 0]
+
+
+def average_pool(x, attrs):
+    *_, pads, rounded = window(x, attrs, attrs["kernel_shape"])
+    ones = jnp.ones_like(x)
+    if attrs.get("count_include_pad", 0):
+        # The given padding counts, what is behind it does not.
+        pads = [(low, high - extra) for (low, high), extra in zip(pads, rounded)]
+        ones = jnp.pad(ones, [(0, 0), (0, 0), *pads], constant_values=1)
+        attrs_of_ones = {**attrs, "pads": [0] * len(pads) + rounded, "ceil_mode": 0}
+        attrs_of_ones.pop("auto_pad", None)
+    else:
+        attrs_of_ones = attrs
+    counts = window_elements(ones, attrs_of_ones, 0).sum(-1)
+    return window_elements(x, attrs, 0).sum(-1) / counts
+
+
+def batch_normalization(x, scale, bias, mean, variance, attrs):
+    def spread(value):
+        return value.reshape(-1, *[1] * (x.ndim - 2))
+
+    running = ()
+    if attrs.get("training_mode", 0):
+        axes = (0, *range(2, x.ndim))
+        momentum = attrs.get("momentum", 0.9)
+        old, (mean, variance) = (mean, variance), (x.mean(axes), x.var(axes))
+        running = tuple(
+            a * momentum + b * (1 - momentum) for a, b in zip(old, (mean, variance))
+        )
+    normal = (x - spread(mean)) / jnp.sqrt(spread(variance) + attrs.get("epsilon", 1e-5))
+    return (normal * spread(scale) + spread(bias), *running)
+
+
+def pad(x, pads, value, axes, attrs):
+    pads = attrs["pads"] if pads is None else ints(pads)
+    axes = range(x.ndim) if axes is None else [a % x.ndim for a in ints(axes)]
+    widths = [(0, 0)] * x.ndim
+    for i, axis in enumerate(axes):
+        widths[axis] = (pads[i], pads[len(pads) // 2 + i])
+    value = attrs.get("value", 0.0) if value is None else value
+    return jnp.pad(x, widths, constant_values=value)
+
+
+# --- activations with parameters ------------------------------------------------------------------
+
+
+def elu(x, alpha):
+    return jnp.where(x > 0, x, alpha * jnp.expm1(jnp.where(x > 0, 0, x)))
+
+
+def hard_sigmoid(x, alpha, beta):
+    return jnp.clip(alpha * x + beta, 0, 1)
+
+
+def gelu(x, attrs):
+    return jax.nn.gelu(x, approximate=attrs.get("approximate", b"none") == b"tanh")
+
+
+def clip(x, low, high, attrs):
+    low = attrs.get("min", -np.inf) if low is None else low
+    high = attrs.get("max", np.inf) if high is None else high
+    return jnp.clip(x, low, high)
+
+
+def selu(x, attrs):
+    alpha = attrs.get("alpha", 1.67326319217681884765625)
+    return attrs.get("gamma", 1.05070102214813232421875) * elu(x, alpha)
+
+
+# Functions of the inputs, padded with None, and of the attributes.
+FEED_FORWARD = {
+    "Conv": lambda attrs, x, w, b, *_: conv(x, w, b, attrs),
+    "MaxPool": lambda attrs, x, *_: max_pool(x, attrs),
+    "AveragePool": lambda attrs, x, *_: average_pool(x, attrs),
+    "GlobalAveragePool": lambda attrs, x, *_: x.mean(tuple(range(2, x.ndim)), keepdims=True),
+    "Pad": lambda attrs, x, pads, value, axes, *_: pad(x, pads, value, axes, attrs),
+    "Elu": lambda attrs, x, *_: elu(x, attrs.get("alpha", 1.0)),
+    "Selu": lambda attrs, x, *_: selu(x, attrs),
+    "PRelu": lambda attrs, x, slope, *_: jnp.where(x > 0, x, x * slope),
+    "HardSigmoid": lambda attrs, x, *_: hard_sigmoid(
+        x, attrs.get("alpha", 0.2), attrs.get("beta", 0.5)
+    ),
+    "HardSwish": lambda attrs, x, *_: x * hard_sigmoid(x, 1 / 6, 0.5),
+    "Gelu": lambda attrs, x, *_: gelu(x, attrs),
+    "Erf": lambda attrs, x, *_: jax.lax.erf(x),
+    "Softplus": lambda attrs, x, *_: jax.nn.softplus(x),
+    "Clip": lambda attrs, x, low, high, *_: clip(x, low, high, attrs),
+}
+
+
 def layer_normalization(x, scale, bias, attrs):
     axis = attrs.get("axis", -1) % x.ndim
     axes = tuple(range(axis, x.ndim))
@@ -239,6 +384,10 @@ def evaluate_node(node, inputs, opset, dtype):
         return (ELEMENTWISE[op](xp, *inputs),)
     if op in CELLS:
         return recurrent(node, attrs, *inputs)
+    if op in FEED_FORWARD:
+        return (FEED_FORWARD[op](attrs, *inputs, None, None, None),)
+    if op == "BatchNormalization":
+        return batch_normalization(*inputs, attrs)
     if op == "LeakyRelu":
         return (jnp.where(first >= 0, first, attrs.get("alpha", 0.01) * first),)
     if op in ("Softmax", "LogSoftmax"):
