@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Analysis/MatrixStructure.h"
+#include "bppsa/Sparse/SymbolicProduct.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cassert>
@@ -32,6 +33,19 @@ MatrixStructure MatrixStructure::getDiagonal(int64_t size) {
 
 MatrixStructure MatrixStructure::getDense(int64_t rows, int64_t cols) {
   return MatrixStructure(Kind::Dense, rows, cols);
+}
+
+MatrixStructure MatrixStructure::getSparse(SparsityPattern pattern) {
+  int64_t rows = pattern.getNumRows(), cols = pattern.getNumCols();
+  if (pattern.isZero())
+    return getZero(rows, cols);
+  if (pattern.isDense())
+    return getDense(rows, cols);
+  if (pattern.isIdentity())
+    return getDiagonal(rows);
+  MatrixStructure result(Kind::Sparse, rows, cols);
+  result.pattern = std::make_shared<const SparsityPattern>(std::move(pattern));
+  return result;
 }
 
 static bool isDiagonal(const MatrixStructure &structure) {
@@ -81,6 +95,8 @@ std::string MatrixStructure::getName() const {
     return prefix + "diagonal";
   case Kind::Dense:
     return prefix + "dense";
+  case Kind::Sparse:
+    return prefix + "csr";
   case Kind::Block:
     return prefix + "block";
   }
@@ -91,35 +107,51 @@ std::string MatrixStructure::getName() const {
 // Counts
 //===----------------------------------------------------------------------===//
 
-std::vector<int64_t> MatrixStructure::getRowCounts() const {
-  if (kind != Kind::Block)
-    return std::vector<int64_t>(rows, kind == Kind::Zero ? 0 : kind == Kind::Dense ? cols : 1);
-  std::vector<int64_t> counts;
+void MatrixStructure::forEachBlock(
+    llvm::function_ref<void(const MatrixStructure &, int64_t, int64_t)> body) const {
+  int64_t row = 0;
   for (int64_t i = 0; i < blockRows; ++i) {
-    std::vector<int64_t> sum((*blocks)[i * blockCols].rows, 0);
-    for (int64_t j = 0; j < blockCols; ++j)
-      for (auto [total, count] : llvm::zip(sum, (*blocks)[i * blockCols + j].getRowCounts()))
-        total += count;
-    counts.insert(counts.end(), sum.begin(), sum.end());
+    int64_t col = 0;
+    for (int64_t j = 0; j < blockCols; ++j) {
+      const MatrixStructure &block = (*blocks)[i * blockCols + j];
+      body(block, row, col);
+      col += block.cols;
+    }
+    row += (*blocks)[i * blockCols].rows;
   }
+}
+
+std::vector<int64_t> MatrixStructure::getRowCounts() const {
+  std::vector<int64_t> counts(rows, kind == Kind::Zero || kind == Kind::Block ? 0
+                                    : kind == Kind::Dense                     ? cols
+                                                                              : 1);
+  if (kind == Kind::Sparse)
+    for (int64_t row = 0; row < rows; ++row)
+      counts[row] = pattern->getRow(row).size();
+  if (kind == Kind::Block)
+    forEachBlock([&](const MatrixStructure &block, int64_t row, int64_t) {
+      for (auto [index, count] : llvm::enumerate(block.getRowCounts()))
+        counts[row + index] += count;
+    });
   return counts;
 }
 
 std::vector<int64_t> MatrixStructure::getColumnCounts() const {
-  if (kind != Kind::Block)
-    return std::vector<int64_t>(cols, kind == Kind::Zero ? 0 : kind == Kind::Dense ? rows : 1);
-  std::vector<int64_t> counts;
-  for (int64_t j = 0; j < blockCols; ++j) {
-    std::vector<int64_t> sum((*blocks)[j].cols, 0);
-    for (int64_t i = 0; i < blockRows; ++i)
-      for (auto [total, count] : llvm::zip(sum, (*blocks)[i * blockCols + j].getColumnCounts()))
-        total += count;
-    counts.insert(counts.end(), sum.begin(), sum.end());
-  }
+  if (kind == Kind::Sparse)
+    return pattern->countColumns();
+  std::vector<int64_t> counts(cols, kind == Kind::Zero || kind == Kind::Block ? 0
+                                    : kind == Kind::Dense                     ? rows
+                                                                              : 1);
+  if (kind == Kind::Block)
+    forEachBlock([&](const MatrixStructure &block, int64_t, int64_t col) {
+      for (auto [index, count] : llvm::enumerate(block.getColumnCounts()))
+        counts[col + index] += count;
+    });
   return counts;
 }
 
 int64_t MatrixStructure::getNumNonzeros() const {
+  int64_t number = 0;
   switch (kind) {
   case Kind::Zero:
     return 0;
@@ -128,10 +160,12 @@ int64_t MatrixStructure::getNumNonzeros() const {
     return rows;
   case Kind::Dense:
     return rows * cols;
+  case Kind::Sparse:
+    return pattern->getNumEntries();
   case Kind::Block:
-    return std::accumulate(
-        blocks->begin(), blocks->end(), int64_t(0),
-        [](int64_t sum, const MatrixStructure &block) { return sum + block.getNumNonzeros(); });
+    for (const MatrixStructure &block : *blocks)
+      number += block.getNumNonzeros();
+    return number;
   }
   return 0;
 }
@@ -145,6 +179,41 @@ int64_t MatrixStructure::getNumBytes(int64_t elementBytes) const {
   for (const MatrixStructure &block : *blocks)
     bytes += block.getNumBytes(elementBytes);
   return bytes;
+}
+
+int64_t MatrixStructure::getNumIndexBytes() const {
+  constexpr int64_t indexBytes = 4;
+  if (kind == Kind::Sparse)
+    return indexBytes * (getNumNonzeros() + rows + 1);
+  int64_t bytes = 0;
+  if (kind == Kind::Block)
+    for (const MatrixStructure &block : *blocks)
+      bytes += block.getNumIndexBytes();
+  return bytes;
+}
+
+SparsityPattern MatrixStructure::computePattern() const {
+  switch (kind) {
+  case Kind::Zero:
+    return SparsityPattern::getZero(rows, cols);
+  case Kind::Identity:
+  case Kind::Diagonal:
+    return SparsityPattern::getIdentity(rows);
+  case Kind::Dense:
+    return SparsityPattern::getDense(rows, cols);
+  case Kind::Sparse:
+    return *pattern;
+  case Kind::Block:
+    break;
+  }
+  std::vector<std::pair<int32_t, int32_t>> entries;
+  forEachBlock([&](const MatrixStructure &block, int64_t firstRow, int64_t firstCol) {
+    SparsityPattern inner = block.computePattern();
+    for (int64_t row = 0; row < block.rows; ++row)
+      for (int32_t col : inner.getRow(row))
+        entries.emplace_back(firstRow + row, firstCol + col);
+  });
+  return SparsityPattern::fromEntries(rows, cols, entries);
 }
 
 int64_t bppsa::countMultiplyAdds(const MatrixStructure &second, const MatrixStructure &first) {
@@ -170,7 +239,16 @@ static MatrixStructure add(const MatrixStructure &a, const MatrixStructure &b) {
     return a;
   if (isDiagonal(a) && isDiagonal(b))
     return MatrixStructure::getDiagonal(a.getRows());
-  return MatrixStructure::getDense(a.getRows(), a.getCols());
+  if (a.getKind() == Kind::Dense || b.getKind() == Kind::Dense)
+    return MatrixStructure::getDense(a.getRows(), a.getCols());
+  return MatrixStructure::getSparse(a.computePattern().unite(b.computePattern()));
+}
+
+/// The product of the patterns of both.
+static MatrixStructure multiplyPatterns(const MatrixStructure &second,
+                                        const MatrixStructure &first) {
+  return MatrixStructure::getSparse(
+      multiply(second.computePattern(), first.computePattern()).pattern);
 }
 
 /// A matrix that is no grid, cut into one; `rowSizes` are `colSizes` where it is
@@ -225,7 +303,7 @@ MatrixStructure MatrixStructure::multiplyAsGrids(const MatrixStructure &second,
   bool isSecond = second.kind == Kind::Block, isFirst = first.kind == Kind::Block;
   std::vector<int64_t> inner = isSecond ? second.getBlockWidths() : first.getBlockHeights();
   if (isSecond && isFirst && inner != first.getBlockHeights())
-    return getDense(second.rows, first.cols);
+    return multiplyPatterns(second, first);
   auto cutOuter = [&](const MatrixStructure &matrix, int64_t size) {
     return isDiagonal(matrix) ? inner : std::vector<int64_t>{size};
   };
@@ -246,6 +324,13 @@ MatrixStructure bppsa::multiply(const MatrixStructure &second, const MatrixStruc
     return second;
   if (isDiagonal(second) && isDiagonal(first))
     return MatrixStructure::getDiagonal(rows).withShared(shared);
+  // Scaling rows or columns keeps zeros where they are.
+  if (isDiagonal(second))
+    return first.withShared(shared);
+  if (isDiagonal(first))
+    return second.withShared(shared);
+  if (second.getKind() == Kind::Sparse || first.getKind() == Kind::Sparse)
+    return multiplyPatterns(second, first).withShared(shared);
   if (second.getKind() == Kind::Block || first.getKind() == Kind::Block)
     return MatrixStructure::multiplyAsGrids(second, first).withShared(shared);
   return MatrixStructure::getDense(rows, cols).withShared(shared);
@@ -260,23 +345,35 @@ struct MatrixStructure::Picture {
   int64_t rows, cols, height, width;
   std::vector<int64_t> counts;
 
-  int64_t getFirstRow(int64_t cell) const { return cell * rows / height; }
-  int64_t getFirstCol(int64_t cell) const { return cell * cols / width; }
+  /// The first row and column of a cell, and of the end.
+  int64_t getFirstRow(int64_t cell) const { return (cell * rows + height - 1) / height; }
+  int64_t getFirstCol(int64_t cell) const { return (cell * cols + width - 1) / width; }
 };
 
-void MatrixStructure::addTo(Picture &picture, int64_t firstRow, int64_t firstCol) const {
-  if (kind == Kind::Block) {
-    int64_t row = firstRow;
-    for (int64_t i = 0; i < blockRows; ++i) {
-      int64_t col = firstCol;
-      for (int64_t j = 0; j < blockCols; ++j) {
-        (*blocks)[i * blockCols + j].addTo(picture, row, col);
-        col += (*blocks)[j].cols;
-      }
-      row += (*blocks)[i * blockCols].rows;
+void MatrixStructure::addPatternTo(Picture &picture, int64_t firstRow, int64_t firstCol) const {
+  // Many rows are equal: the cells of each distinct one are counted once.
+  std::vector<std::vector<int64_t>> ofClass(pattern->getNumClasses());
+  for (int64_t row = 0; row < rows; ++row) {
+    int32_t index = pattern->getRowClass(row);
+    std::vector<int64_t> &cells = ofClass[index];
+    if (cells.empty()) {
+      cells.resize(picture.width, 0);
+      for (int32_t col : pattern->getClass(index))
+        ++cells[(firstCol + col) * picture.width / picture.cols];
     }
-    return;
+    int64_t y = (firstRow + row) * picture.height / picture.rows;
+    for (auto [x, count] : llvm::enumerate(cells))
+      picture.counts[y * picture.width + x] += count;
   }
+}
+
+void MatrixStructure::addTo(Picture &picture, int64_t firstRow, int64_t firstCol) const {
+  if (kind == Kind::Block)
+    return forEachBlock([&](const MatrixStructure &block, int64_t row, int64_t col) {
+      block.addTo(picture, firstRow + row, firstCol + col);
+    });
+  if (kind == Kind::Sparse)
+    return addPatternTo(picture, firstRow, firstCol);
   if (kind == Kind::Zero)
     return;
   for (int64_t y = 0; y < picture.height; ++y)

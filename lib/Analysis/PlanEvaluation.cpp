@@ -147,7 +147,7 @@ int64_t PlanEvaluator::getNumBytes(int64_t value) const {
   bool isMap = cost.structure.getCols() > 1 && value != 0;
   if (isMap && chain.hasInjected)
     bytes += cost.structure.getRows() * chain.elementBytes;
-  return bytes * (cost.structure.isShared() ? 1 : chain.batch);
+  return bytes * (cost.structure.isShared() ? 1 : chain.batch) + cost.structure.getNumIndexBytes();
 }
 
 /// The number of the level that reads each value last. Level 0 forms links, and

@@ -14,6 +14,7 @@
 #ifndef BPPSA_ANALYSIS_MATRIXSTRUCTURE_H
 #define BPPSA_ANALYSIS_MATRIXSTRUCTURE_H
 
+#include "bppsa/Sparse/SparsityPattern.h"
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -23,12 +24,14 @@ namespace bppsa {
 
 class MatrixStructure {
 public:
-  enum class Kind { Zero, Identity, Diagonal, Dense, Block };
+  enum class Kind { Zero, Identity, Diagonal, Dense, Sparse, Block };
 
   static MatrixStructure getZero(int64_t rows, int64_t cols);
   static MatrixStructure getIdentity(int64_t size);
   static MatrixStructure getDiagonal(int64_t size);
   static MatrixStructure getDense(int64_t rows, int64_t cols);
+  /// A pattern that is empty, full or a diagonal gives the simpler structure.
+  static MatrixStructure getSparse(SparsityPattern pattern);
   /// `blocks` row by row; blocks of a row have equally many rows and blocks of a
   /// column equally many columns.
   static MatrixStructure getBlock(int64_t blockRows, int64_t blockCols,
@@ -49,8 +52,13 @@ public:
   int64_t getNumNonzeros() const;
   std::vector<int64_t> getRowCounts() const;
   std::vector<int64_t> getColumnCounts() const;
-  /// Bytes that hold one sample's matrix; a zero or identity matrix is not held.
+  /// Bytes that hold the values of one sample; a zero or identity matrix has none.
   int64_t getNumBytes(int64_t elementBytes) const;
+  /// Bytes that say where the values of every sample are: a column for each entry
+  /// and a start for each row of a sparse pattern.
+  int64_t getNumIndexBytes() const;
+  /// Where entries may differ from zero.
+  SparsityPattern computePattern() const;
   /// The share of possible nonzeros in each cell of a grid of at most `most` by
   /// `most` cells that covers the matrix, row by row, as digits 0 (none) to 9.
   std::vector<std::string> sample(int64_t most) const;
@@ -58,6 +66,8 @@ public:
 private:
   MatrixStructure(Kind kind, int64_t rows, int64_t cols) : kind(kind), rows(rows), cols(cols) {}
 
+  /// Calls `body(block, row, column)` for every block at its place.
+  void forEachBlock(llvm::function_ref<void(const MatrixStructure &, int64_t, int64_t)> body) const;
   std::vector<int64_t> getBlockHeights() const;
   std::vector<int64_t> getBlockWidths() const;
   /// `second * first`, at least one of which is a grid of blocks.
@@ -69,12 +79,15 @@ private:
   /// `firstCol`.
   struct Picture;
   void addTo(Picture &picture, int64_t firstRow, int64_t firstCol) const;
+  void addPatternTo(Picture &picture, int64_t firstRow, int64_t firstCol) const;
 
   Kind kind;
   int64_t rows, cols;
   bool shared = false;
   int64_t blockRows = 0, blockCols = 0;
   std::shared_ptr<const std::vector<MatrixStructure>> blocks;
+  /// Of a sparse matrix.
+  std::shared_ptr<const SparsityPattern> pattern;
 };
 
 /// Multiply-adds of `second * first`: the sum over k of the number of nonzeros of
