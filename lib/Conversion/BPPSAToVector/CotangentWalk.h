@@ -97,8 +97,8 @@ mlir::LogicalResult lowerSequentially(const CotangentLoop &loop, const LaneOptio
 /// run time.
 mlir::LogicalResult lowerChunked(const CotangentLoop &loop, int64_t chunkSteps,
                                  const LaneOptions &options);
-/// Lowers a hybrid scan of at most `mostLevels` levels, a Blelloch scan where
-/// that is negative.
+/// Lowers a hybrid scan of at most `mostLevels` levels, 1 or more; a Blelloch
+/// scan where that is negative.
 mlir::LogicalResult lowerTree(const CotangentLoop &loop, int64_t mostLevels,
                               const LaneOptions &options);
 

@@ -215,7 +215,10 @@ LogicalResult bppsa::lowerScan(ScanOp op, const LaneOptions &options) {
   case ScanAlgorithm::Blelloch:
     return lowerTree(loop, -1, options);
   case ScanAlgorithm::Hybrid:
-    return lowerTree(loop, plan.getSize(), options);
+    // Without levels every element is a root, and nothing composes maps: the links
+    // themselves are applied.
+    return plan.getSize() == 0 ? lowerSequentially(loop, options)
+                               : lowerTree(loop, plan.getSize(), options);
   // Chunks of a length chosen at run time are what costs least on a CPU.
   case ScanAlgorithm::Auto:
     return lowerChunked(loop, 0, options);
