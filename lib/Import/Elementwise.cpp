@@ -44,8 +44,8 @@ static Value makeUnaryFloat(StringRef op, OpBuilder &b, Location loc, Value x) {
 }
 
 /// -x or |x| of an integer expression.
-static MaybeExpr evaluateUnary(StringRef op, AffineExpr x) {
-  std::optional<int64_t> low = getLowerBound(x);
+static MaybeExpr evaluateUnary(StringRef op, AffineExpr x, ArrayRef<int64_t> leastSizes) {
+  std::optional<int64_t> low = getLowerBound(x, leastSizes);
   if (op == "Abs" && low && *low >= 0)
     return x;
   if (op == "Abs" && !getConstant(x))
@@ -65,7 +65,7 @@ LogicalResult bppsa::importUnary(Node &node) {
   if (x.elements)
     if (std::optional<Tensor> result =
             broadcastElements(node.graph, x.elementType, x, [&](ArrayRef<AffineExpr> arguments) {
-              return evaluateUnary(node.getOp(), arguments[0]);
+              return evaluateUnary(node.getOp(), arguments[0], node.graph.leastSizes);
             }))
       return node.setOutput(0, *result);
   return node.setOutput(node.graph.makeElementwise(
@@ -101,7 +101,8 @@ static Value makeBinaryInteger(StringRef op, OpBuilder &b, Location loc, Value x
   return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, x, y);
 }
 
-static MaybeExpr evaluateBinary(StringRef op, AffineExpr x, AffineExpr y) {
+static MaybeExpr evaluateBinary(StringRef op, AffineExpr x, AffineExpr y,
+                                ArrayRef<int64_t> leastSizes) {
   if (op == "Add")
     return addExprs(x, y);
   if (op == "Sub")
@@ -109,13 +110,14 @@ static MaybeExpr evaluateBinary(StringRef op, AffineExpr x, AffineExpr y) {
   if (op == "Mul")
     return multiplyExprs(x, y);
   if (op == "Div")
-    return divideExprs(x, y);
+    return divideExprs(x, y, leastSizes);
   assert(op == "Equal" && "the table has no other binary op");
   AffineExpr one = getAffineConstantExpr(1, x.getContext());
   if (x == y)
     return one;
   MaybeExpr above = addExprs(x, one), below = addExprs(y, one);
-  bool differ = (above && isAtLeast(y, *above)) || (below && isAtLeast(x, *below));
+  bool differ =
+      (above && isAtLeast(y, *above, leastSizes)) || (below && isAtLeast(x, *below, leastSizes));
   return differ ? MaybeExpr(getAffineConstantExpr(0, x.getContext())) : std::nullopt;
 }
 
@@ -138,7 +140,7 @@ LogicalResult bppsa::importBinary(Node &node) {
   if (a.elements && b.elements) {
     std::optional<Tensor> result =
         broadcastElements(node.graph, elementType, {a, b}, [&](ArrayRef<AffineExpr> arguments) {
-          return evaluateBinary(node.getOp(), arguments[0], arguments[1]);
+          return evaluateBinary(node.getOp(), arguments[0], arguments[1], node.graph.leastSizes);
         });
     if (result)
       return node.setOutput(0, *result);
@@ -232,13 +234,13 @@ static Value makeCast(OpBuilder &b, Location loc, Value x, Type to) {
 }
 
 /// The elements of a cast between integer types. Sizes fit into 32 bits.
-static MaybeExpr evaluateCast(AffineExpr x, Type to) {
+static MaybeExpr evaluateCast(AffineExpr x, Type to, ArrayRef<int64_t> leastSizes) {
   std::optional<int64_t> constant = getConstant(x);
   if (to.isInteger(64) || (to.isInteger(32) && (!constant || llvm::isInt<32>(*constant))))
     return x;
   if (!to.isInteger(1))
     return std::nullopt;
-  std::optional<int64_t> low = getLowerBound(x);
+  std::optional<int64_t> low = getLowerBound(x, leastSizes);
   if (!constant && !(low && *low >= 1))
     return std::nullopt;
   return getAffineConstantExpr(constant != 0, x.getContext());
@@ -252,7 +254,7 @@ LogicalResult bppsa::importCast(Node &node) {
   if (x.elements && isa<IntegerType>(to))
     if (std::optional<Tensor> result =
             broadcastElements(node.graph, to, x, [&](ArrayRef<AffineExpr> arguments) {
-              return evaluateCast(arguments[0], to);
+              return evaluateCast(arguments[0], to, node.graph.leastSizes);
             }))
       return node.setOutput(0, *result);
   return node.setOutput(

@@ -20,6 +20,24 @@ SmallVector<AffineExpr> Tensor::getSizes() const {
 }
 
 //===----------------------------------------------------------------------===//
+// Order of sizes
+//===----------------------------------------------------------------------===//
+
+LogicalResult GraphBuilder::requireAtLeast(AffineExpr a, AffineExpr b) {
+  if (isAtLeast(a, b))
+    return success();
+  // No array that is longer than this is ever read.
+  constexpr int64_t longest = int64_t(1) << 31;
+  std::optional<SymbolMinimum> minimum = solveAtLeast(a, b);
+  if (!minimum || minimum->value > longest)
+    return failure();
+  leastSizes.resize(symbols.size(), 1);
+  int64_t &least = leastSizes[minimum->symbol];
+  least = std::max(least, minimum->value);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // Origins of dimensions
 //===----------------------------------------------------------------------===//
 

@@ -66,6 +66,8 @@ public:
   std::optional<SymbolBinding> pendingBinding;
   /// Names of the symbols, by position.
   std::vector<std::string> symbols;
+  /// The least value of each symbol with which the graph means what was built.
+  llvm::SmallVector<int64_t> leastSizes;
   /// Dropouts made so far; each has a stream of random numbers of its own.
   int64_t numDropouts = 0;
 
@@ -73,6 +75,19 @@ public:
   mlir::AffineExpr getExpr(int64_t value) const {
     return mlir::getAffineConstantExpr(value, getContext());
   }
+
+  //===--------------------------------------------------------------------===//
+  // Order of sizes
+  //===--------------------------------------------------------------------===//
+
+  /// Whether a >= b for all sizes; false if that is not known.
+  bool isAtLeast(mlir::AffineExpr a, mlir::AffineExpr b) const {
+    return bppsa::isAtLeast(a, b, leastSizes);
+  }
+  /// Makes a >= b hold: where it does not for all sizes, a symbol gets a larger
+  /// least value, which programs demand of every array. Fails if no least value
+  /// of one symbol does it.
+  mlir::LogicalResult requireAtLeast(mlir::AffineExpr a, mlir::AffineExpr b);
 
   //===--------------------------------------------------------------------===//
   // Dimensions

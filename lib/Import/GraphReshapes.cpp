@@ -192,7 +192,11 @@ Tensor GraphBuilder::makeSlice(const Tensor &operand, int64_t axis, AffineExpr o
   SmallVector<Dim> dims(operand.dims);
   if (dims[axis].size == size)
     return operand;
+  // Part of an axis carries what the axis does, but one element is no axis.
+  int origin = getOrigin(dims[axis]);
   dims[axis] = getDim(size);
+  if (!dims[axis].isOne())
+    dims[axis].factors.front().origin = origin;
   SmallVector<OpFoldResult> offsets(operand.getRank(), builder.getIndexAttr(0)),
       strides(operand.getRank(), builder.getIndexAttr(1));
   SmallVector<OpFoldResult> sizes =

@@ -366,6 +366,8 @@ FailureOr<OwningOpRef<ModuleOp>> Importer::run() {
     return failure();
   SmallVector<StringRef> names(graph.symbols.begin(), graph.symbols.end());
   (*module)->setAttr("bppsa.symbols", builder.getStrArrayAttr(names));
+  if (!graph.leastSizes.empty())
+    (*module)->setAttr("bppsa.least_sizes", builder.getDenseI64ArrayAttr(graph.leastSizes));
   if (failed(verify(*module)))
     return failure();
   return module;

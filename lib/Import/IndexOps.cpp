@@ -52,8 +52,8 @@ struct AxisSlice {
 };
 } // namespace
 
-/// A bound of a slice as a position in [low, size + high], counted from the front; ONNX clamps
-/// bounds that are out of range.
+/// A bound of a slice as a position in [low, size + high], counted from the front. ONNX clamps
+/// bounds that are out of range; where that depends on a size, the size must be large enough.
 static MaybeExpr resolveBound(GraphBuilder &graph, AffineExpr bound, AffineExpr size, int64_t low,
                               int64_t high) {
   // Exporters write "to the end" as a huge number.
@@ -66,19 +66,20 @@ static MaybeExpr resolveBound(GraphBuilder &graph, AffineExpr bound, AffineExpr 
     return least;
   AffineExpr zero = graph.getExpr(0);
   MaybeExpr position = bound;
-  if (!isAtLeast(bound, zero)) {
-    if (!isAtLeast(graph.getExpr(-1), bound))
-      return std::nullopt;
+  if (graph.isAtLeast(graph.getExpr(-1), bound))
     position = addExprs(bound, size);
-  }
+  else if (failed(graph.requireAtLeast(bound, zero)))
+    return std::nullopt;
   if (!position)
     return std::nullopt;
-  if (isAtLeast(*least, *position))
+  if (graph.isAtLeast(*least, *position))
     return least;
-  if (isAtLeast(*position, *most))
+  if (graph.isAtLeast(*position, *most))
     return most;
-  bool isInside = isAtLeast(*position, *least) && isAtLeast(*most, *position);
-  return isInside ? position : std::nullopt;
+  if (failed(graph.requireAtLeast(*position, *least)) ||
+      failed(graph.requireAtLeast(*most, *position)))
+    return std::nullopt;
+  return position;
 }
 
 static FailureOr<AxisSlice> resolveSlice(Node &node, int64_t axis, AffineExpr start, AffineExpr end,
@@ -91,7 +92,7 @@ static FailureOr<AxisSlice> resolveSlice(Node &node, int64_t axis, AffineExpr st
   auto error = [&]() -> InFlightDiagnostic {
     return node.emitError() << "slices dimension " << axis << " of size " << graph.describe(size)
                             << " from " << graph.describe(start) << " to " << graph.describe(end)
-                            << ": it cannot be proven that the bounds lie inside for every size";
+                            << ": no least size makes the bounds lie inside";
   };
   MaybeExpr first = resolveBound(graph, start, size, 0, isForward ? 0 : -1);
   MaybeExpr last = resolveBound(graph, end, size, isForward ? 0 : -1, isForward ? 0 : -1);
@@ -101,15 +102,16 @@ static FailureOr<AxisSlice> resolveSlice(Node &node, int64_t axis, AffineExpr st
   if (!span)
     return error();
   AffineExpr zero = graph.getExpr(0);
-  if (isAtLeast(zero, *span))
+  if (graph.isAtLeast(zero, *span))
     return AxisSlice{axis, zero, zero, 1};
-  if (!isAtLeast(*span, zero))
+  if (failed(graph.requireAtLeast(*span, zero)))
     return error();
   int64_t distance = isForward ? step : -step;
   if (distance == 1)
     return AxisSlice{axis, *first, *span, step};
   MaybeExpr rounded = addExprs(*span, graph.getExpr(distance - 1));
-  MaybeExpr count = rounded ? divideExprs(*rounded, graph.getExpr(distance)) : std::nullopt;
+  MaybeExpr count =
+      rounded ? divideExprs(*rounded, graph.getExpr(distance), graph.leastSizes) : std::nullopt;
   if (!count)
     return error();
   return AxisSlice{axis, *first, *count, step};
@@ -202,18 +204,29 @@ LogicalResult bppsa::importSlice(Node &node) {
 // Gather
 //===----------------------------------------------------------------------===//
 
+/// An index that is known as a position counted from the front; dimension `axis` must be large
+/// enough for it.
+static FailureOr<AffineExpr> resolveIndex(Node &node, int64_t axis, AffineExpr index) {
+  GraphBuilder &graph = node.graph;
+  AffineExpr size = node.input(0).dims[axis].size, zero = graph.getExpr(0);
+  bool fromEnd = graph.isAtLeast(graph.getExpr(-1), index);
+  MaybeExpr position = fromEnd ? addExprs(index, size) : MaybeExpr(index);
+  MaybeExpr next = position ? addExprs(*position, graph.getExpr(1)) : std::nullopt;
+  if (!next || failed(graph.requireAtLeast(*position, zero)) ||
+      failed(graph.requireAtLeast(size, *next)))
+    return node.emitError() << "takes element " << graph.describe(index) << " of dimension " << axis
+                            << " of size " << graph.describe(size) << ", which may lie outside";
+  return *position;
+}
+
 /// Gather with one index that is known: a slice without its axis.
 static FailureOr<Tensor> gatherOne(Node &node, int64_t axis, AffineExpr index) {
   GraphBuilder &graph = node.graph;
-  const Tensor &data = node.input(0);
-  AffineExpr size = data.dims[axis].size, zero = graph.getExpr(0);
-  MaybeExpr position = isAtLeast(index, zero) ? MaybeExpr(index) : addExprs(index, size);
-  MaybeExpr next = position ? addExprs(*position, graph.getExpr(1)) : std::nullopt;
-  if (!next || !isAtLeast(*position, zero) || !isAtLeast(size, *next))
-    return node.emitError() << "takes element " << graph.describe(index) << " of dimension " << axis
-                            << " of size " << graph.describe(size)
-                            << ": it cannot be proven that it lies inside";
-  return graph.makeSqueeze(graph.makeSlice(data, axis, *position, graph.getExpr(1)), axis);
+  FailureOr<AffineExpr> position = resolveIndex(node, axis, index);
+  if (failed(position))
+    return failure();
+  Tensor slice = graph.makeSlice(node.input(0), axis, *position, graph.getExpr(1));
+  return graph.makeSqueeze(slice, axis);
 }
 
 /// Elements of a tensor that is known, at indices that are constants.
@@ -286,13 +299,9 @@ LogicalResult bppsa::importGather(Node &node) {
     return failed(result) ? failure() : node.setOutput(0, *result);
   }
   if (indices.elements)
-    for (AffineExpr index : *indices.elements) {
-      std::optional<int64_t> constant = getConstant(index),
-                             size = getConstant(data.dims[*axis].size);
-      if (constant && size && (*constant < -*size || *constant >= *size))
-        return node.emitError() << "takes element " << *constant << " of dimension " << *axis
-                                << " of size " << *size;
-    }
+    for (AffineExpr index : *indices.elements)
+      if (failed(resolveIndex(node, *axis, index)))
+        return failure();
   return node.setOutput(0, gatherData(node, *axis));
 }
 

@@ -201,13 +201,13 @@ static unsigned getNesting(AffineExpr expr) {
 }
 
 /// Whether a/b rounds in the same way in ONNX and as floordiv.
-static bool canDivide(AffineExpr a, AffineExpr b) {
-  std::optional<int64_t> low = getLowerBound(a), divisor = getLowerBound(b);
+static bool canDivide(AffineExpr a, AffineExpr b, ArrayRef<int64_t> leastSizes) {
+  std::optional<int64_t> low = getLowerBound(a, leastSizes), divisor = getLowerBound(b, leastSizes);
   return low && *low >= 0 && divisor && *divisor >= 1 && getNesting(a) < maxNesting &&
          getNesting(b) < maxNesting;
 }
 
-MaybeExpr bppsa::divideExprs(AffineExpr a, AffineExpr b) {
+MaybeExpr bppsa::divideExprs(AffineExpr a, AffineExpr b, ArrayRef<int64_t> leastSizes) {
   if (MaybeExpr exact = divideExactly(a, b))
     return exact;
   if (auto left = getConstant(a), right = getConstant(b); left && right) {
@@ -215,24 +215,24 @@ MaybeExpr bppsa::divideExprs(AffineExpr a, AffineExpr b) {
       return std::nullopt;
     return getAffineConstantExpr(*left / *right, a.getContext());
   }
-  return canDivide(a, b) ? MaybeExpr(a.floorDiv(b)) : std::nullopt;
+  return canDivide(a, b, leastSizes) ? MaybeExpr(a.floorDiv(b)) : std::nullopt;
 }
 
-MaybeExpr bppsa::remainderExprs(AffineExpr a, AffineExpr b) {
+MaybeExpr bppsa::remainderExprs(AffineExpr a, AffineExpr b, ArrayRef<int64_t> leastSizes) {
   if (auto left = getConstant(a), right = getConstant(b); left && right) {
     if (*right == 0 || *right == -1)
       return std::nullopt;
     return getAffineConstantExpr(*left % *right, a.getContext());
   }
-  return canDivide(a, b) ? MaybeExpr(a % b) : std::nullopt;
+  return canDivide(a, b, leastSizes) ? MaybeExpr(a % b) : std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
 // Order and equality
 //===----------------------------------------------------------------------===//
 
-std::optional<int64_t> bppsa::getLowerBound(AffineExpr expr) {
-  // With s = 1 + s' for each symbol, s' >= 0: if no coefficient of the rest is
+std::optional<int64_t> bppsa::getLowerBound(AffineExpr expr, ArrayRef<int64_t> leastSizes) {
+  // With s = least + s' for each symbol, s' >= 0: if no coefficient of the rest is
   // negative, the constant term is the least value. Quotients and remainders
   // are only made of values that are not negative.
   std::optional<Polynomial> polynomial = toPolynomial(expr);
@@ -243,8 +243,9 @@ std::optional<int64_t> bppsa::getLowerBound(AffineExpr expr) {
     std::optional<Polynomial> product = Polynomial{{{}, coefficient}};
     for (AffineExpr atom : monomial) {
       Polynomial factor{{{atom}, 1}};
-      if (isa<AffineSymbolExpr>(atom))
-        factor[{}] = 1;
+      if (auto symbol = dyn_cast<AffineSymbolExpr>(atom))
+        factor[{}] =
+            symbol.getPosition() < leastSizes.size() ? leastSizes[symbol.getPosition()] : 1;
       product = product ? multiplyPolynomials(*product, factor) : std::nullopt;
     }
     std::optional<Polynomial> sum = product ? addPolynomials(shifted, *product) : std::nullopt;
@@ -259,10 +260,31 @@ std::optional<int64_t> bppsa::getLowerBound(AffineExpr expr) {
   return constant == shifted.end() ? 0 : constant->second;
 }
 
-bool bppsa::isAtLeast(AffineExpr a, AffineExpr b) {
+bool bppsa::isAtLeast(AffineExpr a, AffineExpr b, ArrayRef<int64_t> leastSizes) {
   MaybeExpr difference = subtractExprs(a, b);
-  std::optional<int64_t> low = difference ? getLowerBound(*difference) : std::nullopt;
+  std::optional<int64_t> low = difference ? getLowerBound(*difference, leastSizes) : std::nullopt;
   return low && *low >= 0;
+}
+
+std::optional<SymbolMinimum> bppsa::solveAtLeast(AffineExpr a, AffineExpr b) {
+  MaybeExpr difference = subtractExprs(a, b);
+  std::optional<Polynomial> polynomial = difference ? toPolynomial(*difference) : std::nullopt;
+  if (!polynomial)
+    return std::nullopt;
+  // c * s + k >= 0; the constant comes first.
+  int64_t constant = 0;
+  if (auto found = polynomial->find({}); found != polynomial->end()) {
+    constant = found->second;
+    polynomial->erase(found);
+  }
+  if (polynomial->size() != 1)
+    return std::nullopt;
+  auto &[monomial, coefficient] = *polynomial->begin();
+  if (monomial.size() != 1 || !isa<AffineSymbolExpr>(monomial.front()) || coefficient <= 0 ||
+      constant == std::numeric_limits<int64_t>::min())
+    return std::nullopt;
+  return SymbolMinimum{cast<AffineSymbolExpr>(monomial.front()).getPosition(),
+                       llvm::divideCeilSigned(-constant, coefficient)};
 }
 
 std::optional<SymbolBinding> bppsa::solveEquality(AffineExpr a, AffineExpr b) {

@@ -5,7 +5,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Sizes and the elements of small integer tensors are affine expressions of
-// the symbolic dimensions of the graph inputs. Every symbol is at least 1.
+// the symbolic dimensions of the graph inputs. Every symbol is at least 1, or
+// what `leastSizes` says for its position.
 // Expressions made here are canonical sums of products, so that equal ones are
 // the same pointer.
 //
@@ -36,17 +37,30 @@ MaybeExpr divideExactly(mlir::AffineExpr a, mlir::AffineExpr b);
 
 /// Division and remainder of ONNX integers, which round towards zero; operands
 /// of unknown sign have none.
-MaybeExpr divideExprs(mlir::AffineExpr a, mlir::AffineExpr b);
-MaybeExpr remainderExprs(mlir::AffineExpr a, mlir::AffineExpr b);
+MaybeExpr divideExprs(mlir::AffineExpr a, mlir::AffineExpr b,
+                      llvm::ArrayRef<int64_t> leastSizes = {});
+MaybeExpr remainderExprs(mlir::AffineExpr a, mlir::AffineExpr b,
+                         llvm::ArrayRef<int64_t> leastSizes = {});
 
 /// The product of `sizes`.
 MaybeExpr multiplyAll(llvm::ArrayRef<mlir::AffineExpr> sizes, mlir::MLIRContext *context);
 
 /// The least value that `expr` takes, as far as it can be proven.
-std::optional<int64_t> getLowerBound(mlir::AffineExpr expr);
+std::optional<int64_t> getLowerBound(mlir::AffineExpr expr,
+                                     llvm::ArrayRef<int64_t> leastSizes = {});
 
 /// Whether a >= b for all values of the symbols; false if that is not known.
-bool isAtLeast(mlir::AffineExpr a, mlir::AffineExpr b);
+bool isAtLeast(mlir::AffineExpr a, mlir::AffineExpr b, llvm::ArrayRef<int64_t> leastSizes = {});
+
+/// The least value of a symbol.
+struct SymbolMinimum {
+  unsigned symbol;
+  int64_t value;
+};
+
+/// The least value of the only symbol in a - b for which a >= b. Nothing if there
+/// is none, or more symbols.
+std::optional<SymbolMinimum> solveAtLeast(mlir::AffineExpr a, mlir::AffineExpr b);
 
 /// What makes two sizes equal: the symbol and what it stands for.
 struct SymbolBinding {

@@ -248,7 +248,7 @@ LogicalResult bppsa::importSplit(Node &node) {
         result[*axis] += *getConstant(*offset);
         return result;
       });
-    } else if (isAtLeast(data.dims[*axis].size, *offset)) {
+    } else if (graph.isAtLeast(data.dims[*axis].size, *offset)) {
       node.outputs[i] = graph.makeSlice(data, *axis, *offset, size);
     }
     offset = addExprs(*offset, size);

@@ -416,16 +416,17 @@ static std::vector<OpRule> makeTable() {
           .attr("ends", Kind::Ints, {oldestOpset, 9})
           .required()
           .attr("axes", Kind::Ints, {oldestOpset, 9})
-          .note("Bounds must be constant or computed from sizes, and it must be provable on which "
-                "side of the size of a dynamic dimension they lie."));
+          .note("Bounds must be constant or computed from sizes. Where one lies inside a dynamic "
+                "dimension only if that is large enough (`x[:5]`, `x[-5:]`), a program demands "
+                "it: the model needs T >= 5."));
   add(Row("Gather", importGather)
           .in("data", AnyElement)
           .in("indices", Integers)
           .out("output")
           .attr("axis", Kind::Int)
-          .note("A program refuses an array whose elements are the indices when one is out of "
-                "range. One that the graph computes is not checked and takes the nearest "
-                "element."));
+          .note("Constant indices may demand a least size, as bounds of Slice do. A program "
+                "refuses an array whose elements are the indices when one is out of range. One "
+                "that the graph computes is not checked and takes the nearest element."));
   add(Row("ScatterND", importScatterND, {11})
           .in("data", Integers)
           .in("indices", Integers)

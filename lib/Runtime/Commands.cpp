@@ -223,6 +223,10 @@ void bppsa::runtime::infoCommand(const Program &program) {
     for (const ArrayInfo &info : infos)
       object[key].push_back(describe(model, info));
   };
+  object["least_sizes"] = ordered_json::object();
+  for (size_t i = 0; i < model.symbols.size(); ++i)
+    if (model.leastSizes[i] > 1)
+      object["least_sizes"][model.symbols[i]] = model.leastSizes[i];
   addAll("inputs", model.inputs);
   addAll("outputs", model.outputs);
   object["target_array"] =

@@ -231,7 +231,7 @@ Dataset Dataset::synthetic(const Model &model, int64_t samples, int64_t steps,
   Dataset set(model);
   Symbols symbols(model.symbols.size());
   for (size_t i = 0; i < symbols.size(); ++i)
-    symbols[i] = i < others.size() && others[i] ? *others[i] : 1;
+    symbols[i] = i < others.size() && others[i] ? *others[i] : model.leastSizes[i];
   for (const ArrayInfo &input : model.inputs) {
     auto assign = [&](std::optional<int64_t> axis, int64_t value, const char *what) {
       if (!axis)

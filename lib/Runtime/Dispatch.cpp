@@ -154,6 +154,8 @@ static std::vector<int64_t> measuringLengths(int64_t steps, bool dynamic) {
 /// Whether the model has no empty array at `steps` time steps; a model that drops steps has a least
 /// length.
 static bool isLongEnough(const Model &model, Symbols symbols, size_t timeSymbol, int64_t steps) {
+  if (steps < model.leastSizes[timeSymbol])
+    return false;
   symbols[timeSymbol] = steps;
   auto isFilled = [&](const ArrayInfo &info) {
     for (const Extent &extent : info.shape)

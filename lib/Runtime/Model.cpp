@@ -150,6 +150,9 @@ static Model parse(const json &root, uint64_t onnxSize) {
     model.lossOn = found->get<std::string>();
   model.optimizer = root.at("optimizer").get<std::string>();
   model.symbols = root.at("symbols").get<std::vector<std::string>>();
+  auto least = root.value("least_sizes", std::map<std::string, int64_t>());
+  for (const std::string &symbol : model.symbols)
+    model.leastSizes.push_back(least.count(symbol) ? least.at(symbol) : 1);
   for (const json &input : root.at("inputs"))
     model.inputs.push_back(parseArray(input, model.symbols));
   for (const json &output : root.at("outputs"))
@@ -230,6 +233,9 @@ std::string bppsa::runtime::bindShape(const Model &model, const ArrayInfo &info,
                   ") is empty; every axis needs at least one element");
     std::optional<int64_t> value = evaluate(extent, symbols);
     if (!value && extent.kind == Extent::Kind::Symbol) {
+      if (int64_t least = model.leastSizes[extent.symbol]; found[axis] < least)
+        return text("found shape ", list(found), ": the model needs ", model.extentText(extent),
+                    " >= ", least, ", found ", found[axis]);
       symbols[extent.symbol] = found[axis];
       origin[extent.symbol] = info.name;
       continue;

@@ -184,6 +184,16 @@ static int64_t countFlopsPerPosition(func::FuncOp step) {
   return flops;
 }
 
+/// The least value of each symbol that needs to be larger than 1.
+static json::Object describeLeastSizes(ModuleOp module, ArrayRef<StringRef> symbols) {
+  json::Object sizes;
+  if (auto least = module->getAttrOfType<DenseI64ArrayAttr>("bppsa.least_sizes"))
+    for (auto [symbol, size] : llvm::zip_equal(symbols, least.asArrayRef()))
+      if (size > 1)
+        sizes[symbol] = size;
+  return sizes;
+}
+
 //===----------------------------------------------------------------------===//
 // The whole description
 //===----------------------------------------------------------------------===//
@@ -266,6 +276,7 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
       {"loss_on", lossOn.str()},
       {"optimizer", options.optimizer},
       {"symbols", json::Array(symbols)},
+      {"least_sizes", describeLeastSizes(module, symbols)},
       {"inputs", std::move(inputs)},
       {"outputs", std::move(outputs)},
       {"target_array", describeTarget(lossOutput, options.loss)},

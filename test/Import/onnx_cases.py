@@ -350,6 +350,11 @@ def index_cases():
         ([-1], [-big], [0], [-1]),
         ([0], [big], [0], [2]),
         ([1], [3], [2], [1]),
+        ([0], [3], [0], [1]),
+        ([-4], [big], [0], [1]),
+        ([2], [-1], [0], [2]),
+        ([4], [0], [0], [-2]),
+        ([1, -2], [4, big], [0, 1], [1, 1]),
     ):
         arrays = {"x": x} | {n: ints(*b) for n, b in zip(names, bounds)}
         label = "symbolic" + str(bounds).replace(" ", "")
@@ -361,7 +366,7 @@ def index_cases():
         for index in (np.array(-1), np.array([0, 2, -3]), np.array([[1, 0], [2, 2]])):
             arrays = {"x": x, "i": index.astype(np.int64)}
             label = f"rank{index.ndim}"
-            shapes = symbolic if index.ndim == 0 else {}
+            shapes = symbolic
             yield op_case(
                 "Gather", arrays, constants=["i"], axis=axis, label=label, shapes=shapes
             )

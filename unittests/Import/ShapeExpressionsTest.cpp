@@ -43,6 +43,20 @@ TEST_F(ShapeExpressions, IntegersRoundTowardsZero) {
   EXPECT_FALSE(divideExprs(t, *subtractExprs(b, number(1))));
 }
 
+TEST_F(ShapeExpressions, SymbolsMayBeLarger) {
+  EXPECT_TRUE(isAtLeast(*subtractExprs(t, number(5)), number(0), {5}));
+  EXPECT_FALSE(isAtLeast(*subtractExprs(t, number(5)), number(0), {4}));
+  EXPECT_TRUE(divideExprs(*subtractExprs(t, number(5)), number(2), {5}));
+}
+
+TEST_F(ShapeExpressions, InequalitiesOfOneSymbolAreSolved) {
+  EXPECT_EQ(solveAtLeast(*multiplyExprs(t, number(2)), number(5))->value, 3);
+  EXPECT_EQ(solveAtLeast(b, number(5))->symbol, 1u);
+  EXPECT_FALSE(solveAtLeast(number(5), t));
+  EXPECT_FALSE(solveAtLeast(t, b));
+  EXPECT_FALSE(solveAtLeast(number(3), number(5)));
+}
+
 TEST_F(ShapeExpressions, SymbolsAreAtLeastOne) {
   EXPECT_TRUE(isAtLeast(t, number(1)));
   EXPECT_FALSE(isAtLeast(t, number(2)));

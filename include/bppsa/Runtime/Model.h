@@ -71,6 +71,8 @@ struct VariantInfo {
 struct Model {
   std::string version, source, target, loss, lossOn, optimizer;
   std::vector<std::string> symbols;
+  /// The least value of each symbol, by position.
+  std::vector<int64_t> leastSizes;
   std::vector<ArrayInfo> inputs, outputs;
   std::optional<ArrayInfo> targetArray;
   std::vector<ParameterInfo> parameters;
