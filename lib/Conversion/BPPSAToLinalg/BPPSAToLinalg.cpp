@@ -44,11 +44,7 @@ struct ConvertSigmoid : OpConversionPattern<SigmoidOp> {
       rewriter.replaceOp(op, createScalarSigmoid(rewriter, loc, operand));
       return success();
     }
-    auto type = dyn_cast<RankedTensorType>(op.getType());
-    if (!type)
-      return op.emitOpError() << "on " << op.getType()
-                              << " has no conversion to linalg outside of a time loop; use a "
-                                 "scalar or a tensor";
+    auto type = cast<RankedTensorType>(op.getType());
     Value empty = tensor::EmptyOp::create(
         rewriter, loc, tensor::getMixedSizes(rewriter, loc, operand), type.getElementType());
     SmallVector<AffineMap> maps(2, rewriter.getMultiDimIdentityMap(type.getRank()));
@@ -88,6 +84,8 @@ struct EraseMarkPhase : OpConversionPattern<MarkPhaseOp> {
 struct ConvertBPPSAToLinalgPass
     : public bppsa::impl::ConvertBPPSAToLinalgBase<ConvertBPPSAToLinalgPass> {
   void runOnOperation() override {
+    if (failed(checkConvertible(getOperation())))
+      return signalPassFailure();
     MLIRContext *context = &getContext();
     TypeConverter converter;
     converter.addConversion([](Type type) { return type; });

@@ -67,8 +67,6 @@ struct ConvertPack : OpConversionPattern<PackLanesOp> {
 
   LogicalResult matchAndRewrite(PackLanesOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    if (op.getDestination())
-      return op.emitOpError("must be on tensors to be converted to linalg");
     Location loc = op.getLoc();
     Value source = adaptor.getSource();
     auto type = cast<RankedTensorType>(source.getType());
@@ -105,8 +103,6 @@ struct ConvertUnpack : OpConversionPattern<UnpackLanesOp> {
 
   LogicalResult matchAndRewrite(UnpackLanesOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    if (op.getDestination())
-      return op.emitOpError("must be on tensors to be converted to linalg");
     Location loc = op.getLoc();
     Value source = adaptor.getSource();
     SmallVector<OpFoldResult> packed = tensor::getMixedSizes(rewriter, loc, source);
@@ -142,8 +138,6 @@ template <typename LoopOp> struct UnpackLoop : OpConversionPattern<LoopOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     if (!op.getLanes())
       return failure();
-    if (!op.getDestinations().empty())
-      return op.emitOpError("must be on tensors to be converted to linalg");
     Location loc = op.getLoc();
     int64_t lanes = *op.getLanes();
     Value blocks = getValueOrCreateConstantIndexOp(

@@ -11,6 +11,10 @@
 
 namespace bppsa {
 
+/// Emits an error on the first bppsa op in `root` that the patterns cannot
+/// rewrite; where it succeeds, they do not fail.
+llvm::LogicalResult checkConvertible(mlir::Operation *root);
+
 /// pack_lanes and unpack_lanes.
 void populateLayoutPatterns(mlir::RewritePatternSet &patterns,
                             const mlir::TypeConverter &converter);

@@ -122,8 +122,6 @@ struct ConvertOuterSum : OpConversionPattern<OuterSumOp> {
 
   LogicalResult matchAndRewrite(OuterSumOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    if (op.getDestination())
-      return op.emitOpError("must be on tensors to be converted to linalg");
     Factor lhs = getSequence(rewriter, op, adaptor.getLhs(), 0, 2);
     Factor rhs = getSequence(rewriter, op, adaptor.getRhs(), 1, 2);
     unsigned numLoops = lhs.dims.size() + 1;
@@ -138,8 +136,6 @@ struct ConvertStepSum : OpConversionPattern<StepSumOp> {
 
   LogicalResult matchAndRewrite(StepSumOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    if (op.getDestination())
-      return op.emitOpError("must be on tensors to be converted to linalg");
     Factor sequence = getSequence(rewriter, op, adaptor.getSequence(), 0, 1);
     Value sum = createSumOfProducts(rewriter, op.getLoc(), 1, sequence.dims.size(), sequence);
     rewriter.replaceOp(op, castTo(rewriter, op.getLoc(), sum, op.getResult().getType()));

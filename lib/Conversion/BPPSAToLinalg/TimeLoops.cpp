@@ -85,13 +85,6 @@ struct LoopBuilder {
 };
 } // namespace
 
-/// Checks what all loops need: tensors and a body of known ops.
-template <typename LoopOp> static LogicalResult checkLoop(LoopOp op) {
-  if (!op.getDestinations().empty())
-    return op.emitOpError("must be on tensors to be converted to linalg");
-  return checkBatchable(op.getBody().front());
-}
-
 /// Replaces `op` by `values`, casted to its result types.
 static void replaceWithCasts(ConversionPatternRewriter &rewriter, Operation *op,
                              ValueRange values) {
@@ -111,7 +104,7 @@ struct ConvertRecurrence : OpConversionPattern<RecurrenceOp> {
 
   LogicalResult matchAndRewrite(RecurrenceOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    if (op.getLanes() || failed(checkLoop(op)))
+    if (op.getLanes())
       return failure();
     Block &body = op.getBody().front();
     LoopBuilder b(rewriter, op.getLoc(), adaptor.getSequences().front());
@@ -158,7 +151,7 @@ template <typename LoopOp> struct ConvertCotangentLoop : OpConversionPattern<Loo
 
   LogicalResult matchAndRewrite(LoopOp op, typename LoopOp::Adaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    if (op.getLanes() || failed(checkLoop(op)) || failed(checkPlan(op)))
+    if (op.getLanes())
       return failure();
     Block &body = op.getBody().front();
     LoopBuilder b(rewriter, op.getLoc(), adaptor.getSaved().front());
@@ -192,15 +185,6 @@ template <typename LoopOp> struct ConvertCotangentLoop : OpConversionPattern<Loo
   }
 
 private:
-  static LogicalResult checkPlan(ChainOp) { return success(); }
-  static LogicalResult checkPlan(ScanOp op) {
-    if (op.getPlan().getAlgorithm() == ScanAlgorithm::Linear)
-      return success();
-    return op.emitOpError() << "with plan '" << op.getPlan().toString()
-                            << "' has no conversion to linalg; run bppsa-expand-scan first or "
-                               "use the plan 'linear'";
-  }
-
   /// `lhs + rhs`, elementwise, on arrays `[B, N]`.
   static Value addTensors(OpBuilder &builder, Location loc, Value lhs, Value rhs) {
     SmallVector<AffineMap> maps(3, builder.getMultiDimIdentityMap(2));
@@ -228,8 +212,6 @@ struct ConvertLinearize : OpConversionPattern<LinearizeOp> {
 
   LogicalResult matchAndRewrite(LinearizeOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    if (failed(checkBatchable(op.getBody().front())))
-      return failure();
     Location loc = op.getLoc();
     auto type = cast<RankedTensorType>(getTypeConverter()->convertType(op.getResult().getType()));
     OpFoldResult batch = adaptor.getSaved().empty()
