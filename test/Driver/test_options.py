@@ -81,6 +81,21 @@ def test_list_support(compiler):
         assert op in result.stdout
 
 
+@pytest.mark.parametrize(
+    "options, warns",
+    [([], True), (["--freeze=^(val_2)$"], False), (["--freeze=weight"], True)],
+    ids=str,
+)
+def test_trained_constants_are_named(compiler, tmp_path, options, warns):
+    """PyTorch's exporter keeps the zero of an initial state in the scalar `val_2`."""
+    model = harness.ROOT / "examples" / "irmas_gru_dynamo.onnx"
+    result = harness.run(compiler, model, "--emit=mlir", "-o", tmp_path / "out", *options)
+    harness.check_succeeded(result)
+    assert result.stderr.count("\n") == int(warns)
+    warning = "'val_2' is a scalar, which exporters use for a constant, and is trained; "
+    assert (warning + "--freeze='^(val_2)$' keeps it" in result.stderr) == warns
+
+
 @pytest.mark.parametrize("phase", ["import", "loss", "differentiate", "scan"])
 def test_compile_to_gives_ir_that_round_trips(compiler, source, tmp_path, phase):
     ir = tmp_path / "out.mlir"

@@ -14,10 +14,12 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
+#include "llvm/Support/Regex.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -49,6 +51,20 @@ LogicalResult Compilation::run() {
 // Front end
 //===----------------------------------------------------------------------===//
 
+/// Every float initializer is trained, but exporters keep constants in them too.
+static std::string describeTrainedConstants(ModuleOp module) {
+  SmallVector<StringRef> names = findTrainedConstants(module);
+  if (names.empty())
+    return "";
+  auto escape = [](StringRef name) { return llvm::Regex::escape(name); };
+  std::string freeze = "--freeze='^(" + llvm::join(llvm::map_range(names, escape), "|") + ")$'";
+  bool isOne = names.size() == 1;
+  return (isOne ? "initializer '" : "initializers '") + llvm::join(names, "', '") +
+         (isOne ? "' is a scalar, which exporters use for a constant, and is trained; "
+                : "' are scalars, which exporters use for constants, and are trained; ") +
+         freeze + (isOne ? " keeps it" : " keeps them");
+}
+
 LogicalResult Compilation::import() {
   FailureOr<ImportOptions> importOptions = parseImportOptions();
   if (failed(importOptions))
@@ -63,6 +79,7 @@ LogicalResult Compilation::import() {
   image = std::move(*loaded);
   if (failed(freezeParameters(*module, options.training.freeze)) || failed(checkLossOutput()))
     return failure();
+  warning = describeTrainedConstants(*module);
   return dump(*module, "import");
 }
 

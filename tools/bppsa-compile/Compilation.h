@@ -40,6 +40,8 @@ public:
       : context(context), options(options) {}
 
   llvm::LogicalResult run();
+  /// What the user should know of a compilation that succeeded: one line, or none.
+  llvm::StringRef getWarning() const { return warning; }
 
 private:
   llvm::LogicalResult import();
@@ -60,6 +62,7 @@ private:
 
   mlir::MLIRContext &context;
   const DriverOptions &options;
+  std::string warning;
   OnnxImage image;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   /// The module once more, as kernels on memory that every target shares.

@@ -186,8 +186,13 @@ static int compile(MLIRContext &context, const DriverOptions &options) {
     reported = true;
     return success();
   });
-  if (succeeded(Compilation(context, options).run()))
+  Compilation compilation(context, options);
+  if (succeeded(compilation.run())) {
+    if (!compilation.getWarning().empty())
+      llvm::errs() << "bppsa-compile: warning: " << options.input << ": "
+                   << compilation.getWarning() << "\n";
     return kFine;
+  }
   if (!reported)
     return wrongInput(Twine(options.input) +
                       ": compilation failed without a message; please report it");
