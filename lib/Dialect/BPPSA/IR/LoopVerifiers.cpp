@@ -1,0 +1,228 @@
+//===- LoopVerifiers.cpp - recurrences, chains and scans ------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Verifiers.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+//===----------------------------------------------------------------------===//
+// Shapes of sequences and states
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// One array of a time loop, with the words that name it in a diagnostic.
+struct LoopArray {
+  Type type;
+  const char *role;
+  /// Whether the array has a time axis, and how many slots beyond T it has.
+  bool hasTime;
+  int64_t extraSlots;
+};
+
+/// The static numbers of steps and of samples (blocks of samples, once packed)
+/// that the arrays of one loop have shown so far.
+struct LoopExtent {
+  int64_t steps = ShapedType::kDynamic, samples = ShapedType::kDynamic;
+};
+} // namespace
+
+/// Checks that `found`, the size of `array` in a dimension that counts `what`,
+/// agrees with `known`, or makes it known.
+static LogicalResult verifyExtent(Operation *op, const LoopArray &array, int64_t found,
+                                  int64_t &known, const char *what) {
+  if (ShapedType::isDynamic(known))
+    known = found;
+  if (ShapedType::isDynamic(found) || found == known)
+    return success();
+  return op->emitOpError() << array.role << " must have " << known << " " << what
+                           << " as the arrays before it, found " << found << " in " << array.type;
+}
+
+/// Checks that `array` has the rank of its role, gives the body vector
+/// `bodyType` and agrees with `extent`; `lanes` is that of the loop.
+static LogicalResult verifyArray(Operation *op, const LoopArray &array, Type bodyType,
+                                 std::optional<int64_t> lanes, LoopExtent &extent) {
+  auto shaped = cast<ShapedType>(array.type);
+  int64_t rank = (array.hasTime ? 3 : 2) + (lanes ? 1 : 0);
+  if (shaped.getRank() != rank)
+    return op->emitOpError() << array.role << " must have rank " << rank << ", found "
+                             << array.type;
+  if (lanes && shaped.getShape().back() != *lanes)
+    return op->emitOpError() << array.role << " must have " << *lanes
+                             << " lanes in its last dimension, found " << array.type;
+  int64_t features = shaped.getShape()[rank - (lanes ? 2 : 1)];
+  auto vector = dyn_cast<VectorType>(bodyType);
+  if (!vector || vector.getRank() != 1 || vector.getDimSize(0) != features ||
+      vector.getElementType() != shaped.getElementType())
+    return op->emitOpError() << array.role << " " << array.type
+                             << " needs a body value of type vector<" << features << "x"
+                             << shaped.getElementType() << ">, found " << bodyType;
+  int64_t samples = shaped.getShape()[array.hasTime && !lanes ? 1 : 0];
+  if (failed(verifyExtent(op, array, samples, extent.samples,
+                          lanes ? "blocks of samples" : "samples")))
+    return failure();
+  if (!array.hasTime)
+    return success();
+  int64_t slots = shaped.getShape()[lanes ? 1 : 0];
+  int64_t steps = ShapedType::isDynamic(slots) ? slots : slots - array.extraSlots;
+  return verifyExtent(op, array, steps, extent.steps, "steps");
+}
+
+LogicalResult bppsa::verifyCapture(Operation *op, Type type, Type bodyType) {
+  auto shaped = cast<ShapedType>(type);
+  if (!shaped.hasStaticShape() || shaped.getRank() < 1 || shaped.getRank() > 2)
+    return op->emitOpError() << "a capture must be a static vector or matrix, found " << type;
+  if (bodyType != VectorType::get(shaped.getShape(), shaped.getElementType()))
+    return op->emitOpError() << "capture " << type << " needs a body argument of type "
+                             << VectorType::get(shaped.getShape(), shaped.getElementType())
+                             << ", found " << bodyType;
+  return success();
+}
+
+/// Results of a loop on tensors, or its destinations once bufferized.
+static FailureOr<SmallVector<Type>> getWrittenTypes(Operation *op, ValueRange destinations,
+                                                    unsigned expected) {
+  bool bufferized = !destinations.empty();
+  if (bufferized && op->getNumResults() != 0) {
+    op->emitOpError() << "must have either results or destinations, found " << op->getNumResults()
+                      << " results and " << destinations.size() << " destinations";
+    return failure();
+  }
+  SmallVector<Type> types =
+      bufferized ? llvm::to_vector(destinations.getTypes()) : llvm::to_vector(op->getResultTypes());
+  if (types.size() != expected) {
+    op->emitOpError() << "must yield one value for each of its " << types.size()
+                      << (bufferized ? " destinations" : " results") << ", found " << expected
+                      << " values";
+    return failure();
+  }
+  return types;
+}
+
+static LogicalResult verifyLanes(Operation *op, std::optional<int64_t> lanes) {
+  if (lanes && *lanes <= 0)
+    return op->emitOpError() << "lanes must be positive, found " << *lanes;
+  return success();
+}
+
+LogicalResult bppsa::verifyArgumentCount(Operation *op, Block &body, size_t expected) {
+  if (body.getNumArguments() != expected)
+    return op->emitOpError() << "body must have " << expected
+                             << " arguments, one for each sequence, state and capture, found "
+                             << body.getNumArguments();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Loops over time
+//===----------------------------------------------------------------------===//
+
+LogicalResult RecurrenceOp::verify() {
+  std::optional<int64_t> lanes = getLanes();
+  Block &body = getBody().front();
+  auto yield = cast<YieldOp>(body.getTerminator());
+  size_t numSequences = getSequences().size(), numStates = getInitial().size();
+  if (failed(verifyLanes(*this, lanes)) ||
+      failed(verifyArgumentCount(*this, body, numSequences + numStates + getCaptures().size())))
+    return failure();
+  if (numSequences == 0)
+    return emitOpError("needs at least one sequence to know the number of steps");
+  if (yield.getNumOperands() < numStates)
+    return emitOpError() << "must yield the " << numStates << " states after the step, found "
+                         << yield.getNumOperands() << " values";
+  FailureOr<SmallVector<Type>> written =
+      getWrittenTypes(*this, getDestinations(), yield.getNumOperands());
+  if (failed(written))
+    return failure();
+
+  LoopExtent extent;
+  auto arguments = body.getArgumentTypes();
+  for (auto [i, value] : llvm::enumerate(getSequences()))
+    if (failed(verifyArray(*this, {value.getType(), "sequence", true, 0}, arguments[i], lanes,
+                           extent)))
+      return failure();
+  for (auto [i, value] : llvm::enumerate(getInitial()))
+    if (failed(verifyArray(*this, {value.getType(), "initial state", false, 0},
+                           arguments[numSequences + i], lanes, extent)))
+      return failure();
+  for (auto [i, value] : llvm::enumerate(getCaptures()))
+    if (failed(verifyCapture(*this, value.getType(), arguments[numSequences + numStates + i])))
+      return failure();
+  for (auto [i, type] : llvm::enumerate(*written)) {
+    bool isState = i < numStates;
+    if (isState && yield.getOperand(i).getType() != arguments[numSequences + i])
+      return emitOpError() << "state " << i << " must keep its type " << arguments[numSequences + i]
+                           << ", found " << yield.getOperand(i).getType();
+    if (failed(verifyArray(*this, {type, isState ? "trajectory" : "output", true, isState},
+                           yield.getOperand(i).getType(), lanes, extent)))
+      return failure();
+  }
+  return success();
+}
+
+/// The verifier of `chain` and `scan`.
+template <typename LoopOp> static LogicalResult verifyCotangentLoop(LoopOp op) {
+  std::optional<int64_t> lanes = op.getLanes();
+  Block &body = op.getBody().front();
+  auto yield = cast<YieldOp>(body.getTerminator());
+  size_t numSaved = op.getSaved().size(), numStates = op.getSeeds().size();
+  if (failed(verifyLanes(op, lanes)) ||
+      failed(verifyArgumentCount(op, body, numSaved + numStates + op.getCaptures().size())))
+    return failure();
+  if (numSaved == 0)
+    return op.emitOpError("needs at least one saved sequence to know the number of steps");
+  if (numStates == 0)
+    return op.emitOpError("needs at least one state");
+  if (yield.getNumOperands() < numStates)
+    return op.emitOpError() << "must yield the cotangents of " << numStates << " states, found "
+                            << yield.getNumOperands() << " values";
+  if (op.getInjected().size() != op.getInjectInto().size())
+    return op.emitOpError() << "needs one state index for each injected sequence, found "
+                            << op.getInjectInto().size() << " indices for "
+                            << op.getInjected().size() << " sequences";
+  FailureOr<SmallVector<Type>> written =
+      getWrittenTypes(op, op.getDestinations(), yield.getNumOperands());
+  if (failed(written))
+    return failure();
+
+  LoopExtent extent;
+  auto arguments = body.getArgumentTypes();
+  for (auto [i, value] : llvm::enumerate(op.getSaved()))
+    if (failed(verifyArray(op, {value.getType(), "saved sequence", true, 0}, arguments[i], lanes,
+                           extent)))
+      return failure();
+  for (auto [i, value] : llvm::enumerate(op.getSeeds()))
+    if (failed(verifyArray(op, {value.getType(), "seed", false, 0}, arguments[numSaved + i], lanes,
+                           extent)))
+      return failure();
+  for (auto [value, state] : llvm::zip(op.getInjected(), op.getInjectInto())) {
+    if (state < 0 || state >= static_cast<int64_t>(numStates))
+      return op.emitOpError() << "inject_into must name one of the " << numStates
+                              << " states, found " << state;
+    if (failed(verifyArray(op, {value.getType(), "injected sequence", true, 0},
+                           arguments[numSaved + state], lanes, extent)))
+      return failure();
+  }
+  for (auto [i, value] : llvm::enumerate(op.getCaptures()))
+    if (failed(verifyCapture(op, value.getType(), arguments[numSaved + numStates + i])))
+      return failure();
+  for (auto [i, type] : llvm::enumerate(*written)) {
+    bool isState = i < numStates;
+    if (isState && yield.getOperand(i).getType() != arguments[numSaved + i])
+      return op.emitOpError() << "the cotangent of state " << i << " must keep its type "
+                              << arguments[numSaved + i] << ", found "
+                              << yield.getOperand(i).getType();
+    if (failed(verifyArray(op, {type, isState ? "cotangent" : "emitted sequence", !isState, 0},
+                           yield.getOperand(i).getType(), lanes, extent)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult ChainOp::verify() { return verifyCotangentLoop(*this); }
+LogicalResult ScanOp::verify() { return verifyCotangentLoop(*this); }
