@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from bppsa.data import bitstream, irmas
+from bppsa.data import bitstream, gratings, irmas
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -36,6 +36,23 @@ def test_bitstream_steps_are_independent():
     x, target = bitstream.generate(samples=200, length=500, seed=4)
     centred = x[..., 0] - bitstream.probability(target)
     assert abs((centred[1:] * centred[:-1]).mean()) < 5 * 0.25 / np.sqrt(centred.size)
+
+
+def test_gratings_point_where_their_class_says():
+    x, target = gratings.generate(samples=200, seed=5, noise=0)
+    assert x.shape == (200, 3, 32, 32) and x.dtype == np.float32 and target.dtype == np.int64
+    spectrum = np.abs(np.fft.fft2(x[:, 0]))[:, :, :16]  # rows, columns >= 0
+    rows, columns = np.unravel_index(spectrum.reshape(200, -1).argmax(1), spectrum.shape[1:])
+    angle = np.rad2deg(np.arctan2(np.where(rows >= 16, rows - 32, rows), columns))
+    error = (angle - 18 * target + 90) % 180 - 90
+    assert np.median(np.abs(error)) < 6 and np.mean(np.abs(error) < 20) > 0.95
+
+
+def test_gratings_take_size_and_channels(tmp_path):
+    options = ["--samples", 4, "--size", 28, "--channels", 1, "--name", "image"]
+    assert _run("gratings", *options, "--out", "a.npz", cwd=tmp_path).returncode == 0
+    with np.load(tmp_path / "a.npz") as arrays:
+        assert arrays["image"].shape == (4, 1, 28, 28) and arrays["target"].shape == (4,)
 
 
 @pytest.mark.parametrize("size, steps, features", [("s", 259, 38), ("m", 517, 24), ("l", 1034, 12)])

@@ -67,6 +67,18 @@ def test_pytorch_modules_agree_with_the_committed_file(name):
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=2e-6)
 
 
+def test_image_module_agrees_with_the_committed_file():
+    torch = pytest.importorskip("torch")
+    from bppsa.models import images
+
+    x = images.sample("lenet5", batch=3, seed=1)
+    with torch.no_grad():
+        expected = images.build("lenet5")(x).numpy()
+    session = onnxruntime.InferenceSession((EXAMPLES / "lenet5.onnx").read_bytes())
+    (found,) = session.run(None, {"x": x.numpy()})
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=2e-6)
+
+
 def test_unknown_name_is_refused(capsys):
     with pytest.raises(SystemExit) as stop:
         command.main(["no_such_model"])

@@ -2,6 +2,7 @@
 """Seeded generators of training sets; ``python -m bppsa.data --help`` shows the command line.
 
 ``bitstream``  Bernoulli bitstreams of ten densities
+``gratings``   images of oriented stripes, ten classes
 ``irmas``      synthesised instrument-like tones as standardised MFCC sequences, eleven classes
 ``mfcc``       the MFCC transform itself
 

@@ -19,24 +19,28 @@ def _positive(kind):
 def _parser():
     parser = argparse.ArgumentParser(prog="python -m bppsa.data", description=__doc__)
     common = argparse.ArgumentParser(add_help=False)
-    common.add_argument("--samples", type=_positive(int), required=True, help="number of sequences")
+    common.add_argument("--samples", type=_positive(int), required=True, help="number of samples")
     common.add_argument(
         "--seed", type=int, default=1, help="the same seed gives the same set (default 1)"
     )
     common.add_argument("--out", required=True, help="the .npz file to write")
     common.add_argument(
-        "--name", default="x", help="the model's input that the sequences feed (default x)"
+        "--name", default="x", help="the model's input that the samples feed (default x)"
     )
-    common.add_argument("--batch-major", action="store_true", help="[N, T, F] instead of [T, N, F]")
     common.add_argument("--compress", action="store_true", help="smaller file, slower to write")
+
+    sequences = argparse.ArgumentParser(add_help=False)
+    sequences.add_argument(
+        "--batch-major", action="store_true", help="[N, T, F] instead of [T, N, F]"
+    )
 
     sets = parser.add_subparsers(dest="set", required=True)
     bitstream = sets.add_parser(
-        "bitstream", parents=[common], help="Bernoulli bitstreams, 10 classes"
+        "bitstream", parents=[common, sequences], help="Bernoulli bitstreams, 10 classes"
     )
     bitstream.add_argument("--length", type=_positive(int), required=True, help="time steps")
     irmas = sets.add_parser(
-        "irmas", parents=[common], help="instrument-like MFCC features, 11 classes"
+        "irmas", parents=[common, sequences], help="instrument-like MFCC features, 11 classes"
     )
     irmas.add_argument(
         "--size", choices=("s", "m", "l"), required=True, help="259x38, 517x24 or 1034x12 for 3 s"
@@ -44,15 +48,24 @@ def _parser():
     irmas.add_argument(
         "--seconds", type=_positive(float), default=3.0, help="clip length (default 3)"
     )
+    gratings = sets.add_parser(
+        "gratings", parents=[common], help="images of oriented stripes, 10 classes"
+    )
+    gratings.add_argument(
+        "--size", type=_positive(int), default=32, help="rows and columns (default 32)"
+    )
+    gratings.add_argument("--channels", type=_positive(int), default=3, help="default 3")
     return parser
 
 
 def _generate(options):
     # Imported here so that --help works without NumPy.
-    from bppsa.data import bitstream, irmas
+    from bppsa.data import bitstream, gratings, irmas
 
     if options.set == "bitstream":
         return bitstream.generate(options.samples, options.length, options.seed)
+    if options.set == "gratings":
+        return gratings.generate(options.samples, options.seed, options.size, options.channels)
     return irmas.generate(options.samples, options.size, options.seed, options.seconds)
 
 
@@ -62,7 +75,7 @@ def main(arguments=None):
         import numpy as np
 
         x, target = _generate(options)
-        if options.batch_major:
+        if getattr(options, "batch_major", False):
             x = np.ascontiguousarray(x.swapaxes(0, 1))
         save = np.savez_compressed if options.compress else np.savez
         # A file object keeps NumPy from appending .npz; the rename keeps a killed run from

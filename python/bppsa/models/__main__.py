@@ -17,6 +17,7 @@ MAKERS = {
     "rnn_fixed_t_30000": "pytorch",
     "keras_gru": "keras",
     "keras_lstm": "keras",
+    "lenet5": "images",
 }
 
 

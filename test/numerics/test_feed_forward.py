@@ -1,0 +1,91 @@
+"""Compiled convolutional models: gradients against JAX in float64, training, saved files."""
+
+import sys
+
+import harness
+import images
+import models
+import numpy as np
+import onnx
+import onnx_in_jax
+import onnxruntime
+import pytest
+import references
+
+sys.path.insert(0, str(harness.ROOT / "python"))
+
+from bppsa.data import gratings
+
+LENET = harness.ROOT / "examples" / "lenet5.onnx"
+MODELS = {
+    "lenet5": images.lenet5,
+    "vgg11": lambda: images.vgg11(2),
+    "vgg11-bn": lambda: images.vgg11(2, batch_norm=True),
+    "residual": images.residual,
+    "mixed": images.mixed,
+}
+
+
+def drop_statistics(arrays):
+    """What batch normalisation has seen is no parameter."""
+    return {n: a for n, a in arrays.items() if not n.startswith(("bn.mean", "bn.var"))}
+
+
+@pytest.mark.parametrize("samples", [1, 5])
+@pytest.mark.parametrize("name", MODELS)
+def test_gradients(name, samples):
+    model = MODELS[name]()
+    arrays = models.data(model, {"N": samples}, "cross-entropy")
+    program = harness.compile_model(model, "--loss=cross-entropy", "--backward=sequential")
+    exact, single = map(drop_statistics, references.gradients(model, arrays, "cross-entropy"))
+    found = program.grad(arrays)
+    harness.check_gradients(found, exact, single)
+    again = program.grad(arrays, "--threads=1")
+    for key, value in found.items():
+        assert np.array_equal(value, again[key]), key
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_outputs(name):
+    model = MODELS[name]()
+    arrays = models.data(model, {"N": 3}, "none")
+    program = harness.compile_model(model, "--loss=cross-entropy", "--backward=sequential")
+    found = program.infer(arrays)
+    (expected,) = onnxruntime.InferenceSession(model.SerializeToString()).run(None, arrays)
+    np.testing.assert_allclose(found["logits"], expected, rtol=1e-4, atol=1e-5)
+
+
+def test_statistics_are_not_trained():
+    program = harness.compile_model(
+        images.residual(), "--loss=cross-entropy", "--backward=sequential"
+    )
+    trained = {i["name"]: i["trained"] for i in program.info()["initializers"]}
+    assert not any(trained[name] for name in trained if name.startswith(("bn.mean", "bn.var")))
+    assert all(trained[name] for name in trained if name.startswith(("conv", "bn.scale", "fc")))
+
+
+@pytest.mark.parametrize("name", ["lenet5", "vgg11"])
+def test_learns_gratings(name, tmp_path):
+    model = onnx.load(LENET) if name == "lenet5" else images.vgg11(4)
+    program = harness.compile_model(model, "--loss=cross-entropy", "--backward=sequential")
+    sets = {}
+    for which, samples, seed in (("train", 1000, 1), ("test", 200, 2)):
+        x, target = gratings.generate(samples, seed)
+        sets[which] = {"x": x, "target": target}
+        np.savez(tmp_path / f"{which}.npz", **sets[which])
+    before = program.eval(sets["test"])
+    options = ["--epochs", 5, "--batch", 16, "--lr", 3e-3, "--seed", 1, "--threads", 2]
+    saved = tmp_path / "saved.onnx"
+    harness.check_succeeded(
+        program.run("train", "--data", tmp_path / "train.npz", *options, "--save", saved)
+    )
+    session = onnxruntime.InferenceSession(saved)
+    (logits,) = session.run(None, {"x": sets["test"]["x"]})
+    accuracy = (logits.argmax(-1) == sets["test"]["target"]).mean()
+    loss = onnx_in_jax.loss_value("cross-entropy", logits.astype(np.float64), sets["test"]["target"])
+    assert before["accuracy"] < 0.3 and accuracy > 0.5, f"{before}, then {accuracy}"
+    after = harness.compile_model(
+        onnx.load(saved), "--loss=cross-entropy", "--backward=sequential"
+    ).eval(sets["test"])
+    np.testing.assert_allclose(after["loss"], loss, rtol=1e-4)
+    assert after["accuracy"] == pytest.approx(accuracy)
