@@ -267,10 +267,12 @@ void PlanEvaluator::add(const Cost &cost) {
   level.maxFlops = std::max(level.maxFlops, cost.flops);
   level.bytes += cost.bytes;
   tasks[cost.flops] += samples;
-  if (schedule.getNumLinks() <= options.mostOperations)
-    level.operations.push_back({cost.kind, cost.first, cost.second, cost.out,
-                                values[cost.out < 0 ? cost.first : cost.out].structure,
-                                cost.flops});
+  if (schedule.getNumLinks() > options.mostOperations)
+    return;
+  // A copy is another name of what it copies.
+  auto resolve = [&](int64_t value) { return value < 0 ? value : values[value].storage; };
+  level.operations.push_back({cost.kind, resolve(cost.first), resolve(cost.second), cost.out,
+                              values[cost.out < 0 ? cost.first : cost.out].structure, cost.flops});
 }
 
 /// Whether two levels differ in nothing that is printed of them.
@@ -407,9 +409,9 @@ std::optional<PlanEvaluation> bppsa::evaluatePlan(const LinkChain &chain, PlanAt
       ScanSchedule::get(plan, chain.links.size(), chain.withInitial);
   if (!schedule)
     return std::nullopt;
-  // Lowerings store the maps of single links for trees only.
+  // Lowerings store the maps of single links for trees only; `hybrid:0` is linear.
   bool storesLinks = plan.getAlgorithm() == ScanAlgorithm::Blelloch ||
-                     plan.getAlgorithm() == ScanAlgorithm::Hybrid;
+                     (plan.getAlgorithm() == ScanAlgorithm::Hybrid && plan.getSize() > 0);
   PlanEvaluation evaluation = PlanEvaluator(chain, *schedule, storesLinks, options).run();
   evaluation.plan = plan.toString();
   return evaluation;

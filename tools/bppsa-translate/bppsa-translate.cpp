@@ -1,9 +1,11 @@
-//===- bppsa-translate.cpp - imports models as IR -------------------------===//
+//===- bppsa-translate.cpp - translates models, and evaluations of plans
+//-------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 
+#include "bppsa/Analysis/Report.h"
 #include "bppsa/Import/ImportONNX.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/MLIRContext.h"
@@ -11,22 +13,25 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
 namespace cl = llvm::cl;
 
 namespace {
-enum class Action { ImportONNX, ListParameters, ListSupport };
+enum class Action { EvaluationToHTML, ImportONNX, ListParameters, ListSupport };
 } // namespace
 
 static cl::OptionCategory category("bppsa-translate options");
-static cl::opt<std::string> inputPath(cl::Positional, cl::desc("MODEL.onnx"), cl::cat(category));
+static cl::opt<std::string> inputPath(cl::Positional, cl::desc("FILE"), cl::cat(category));
 static cl::opt<std::string> outputPath("o", cl::desc("Output file"), cl::init("-"),
                                        cl::cat(category));
 static cl::opt<Action> action(
     cl::desc("Action:"), cl::Required, cl::cat(category),
-    cl::values(clEnumValN(Action::ImportONNX, "import-onnx", "Print an ONNX model as IR"),
+    cl::values(clEnumValN(Action::EvaluationToHTML, "evaluation-to-html",
+                          "Write what bppsa-evaluate-plan wrote as one page"),
+               clEnumValN(Action::ImportONNX, "import-onnx", "Print an ONNX model as IR"),
                clEnumValN(Action::ListParameters, "list-onnx-parameters",
                           "Print name, shape, byte offset and stride of each float initializer"),
                clEnumValN(Action::ListSupport, "list-onnx-support",
@@ -39,11 +44,27 @@ static void printDiagnostic(Diagnostic &diagnostic) {
   llvm::errs() << "error: " << diagnostic.str() << '\n';
 }
 
+static LogicalResult writeEvaluation(raw_ostream &os) {
+  auto fail = [](const Twine &message) {
+    llvm::errs() << inputPath << ": error: " << message << '\n';
+    return failure();
+  };
+  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> file =
+      llvm::MemoryBuffer::getFileOrSTDIN(inputPath);
+  if (!file)
+    return fail(file.getError().message());
+  if (llvm::Error error = bppsa::writeReport((*file)->getBuffer(), {}, os))
+    return fail("no evaluation of plans: " + llvm::toString(std::move(error)));
+  return success();
+}
+
 static LogicalResult run(MLIRContext *context, raw_ostream &os) {
   if (action == Action::ListSupport) {
     bppsa::printSupport(os);
     return success();
   }
+  if (action == Action::EvaluationToHTML)
+    return writeEvaluation(os);
   if (action == Action::ListParameters) {
     FailureOr<bppsa::OnnxImage> image = bppsa::loadOnnxImage(inputPath, context);
     if (failed(image))

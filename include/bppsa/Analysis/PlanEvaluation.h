@@ -62,7 +62,8 @@ struct LevelCost {
     int64_t count = 0;
     int64_t flops = 0;
   };
-  /// An operation for the drawing of a tree; values are numbered as in a schedule.
+  /// An operation for the drawing of a tree; values are numbered as in a schedule,
+  /// and a copy has the number of what it copies.
   struct Operation {
     Group::Kind kind;
     /// -1 where there is none.

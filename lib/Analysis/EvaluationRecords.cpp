@@ -1,0 +1,81 @@
+//===- EvaluationRecords.cpp - evaluations as a page reads them -----------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "EvaluationRecords.h"
+
+using llvm::json::ObjectMapper;
+using llvm::json::Path;
+using llvm::json::Value;
+
+namespace bppsa {
+
+static bool fromJSON(const Value &value, MatrixRecord &record, Path path) {
+  ObjectMapper map(value, path);
+  return map && map.map("structure", record.structure) && map.map("rows", record.rows) &&
+         map.map("cols", record.cols) && map.map("nonzeros", record.nonzeros) &&
+         map.map("repeat", record.repeat) && map.map("picture", record.picture);
+}
+
+static bool fromJSON(const Value &value, OperationRecord &record, Path path) {
+  ObjectMapper map(value, path);
+  MatrixRecord &result = record.result;
+  return map && map.map("kind", record.kind) && map.map("left", record.left) &&
+         map.map("right", record.right) && map.map("out", record.out) &&
+         map.map("flops", record.flops) && map.map("result", result.structure) &&
+         map.map("rows", result.rows) && map.map("cols", result.cols) &&
+         map.map("nonzeros", result.nonzeros) && map.map("picture", result.picture);
+}
+
+static bool fromJSON(const Value &value, ProductRecord &record, Path path) {
+  ObjectMapper map(value, path);
+  return map && map.map("kind", record.kind) && map.map("first", record.first) &&
+         map.map("second", record.second) && map.map("result", record.result) &&
+         map.map("count", record.count) && map.map("flops", record.flops);
+}
+
+static bool fromJSON(const Value &value, LevelRecord &record, Path path) {
+  ObjectMapper map(value, path);
+  return map && map.map("sweep", record.sweep) && map.map("repeat", record.repeat) &&
+         map.map("flops", record.flops) && map.map("max_flops", record.maxFlops) &&
+         map.map("products", record.products) && map.map("operations", record.operations);
+}
+
+static bool fromJSON(const Value &value, MakespanRecord &record, Path path) {
+  ObjectMapper map(value, path);
+  return map && map.map("workers", record.workers) && map.map("flops", record.flops);
+}
+
+static bool fromJSON(const Value &value, PlanRecord &record, Path path) {
+  ObjectMapper map(value, path);
+  return map && map.map("plan", record.plan) && map.map("depth", record.depth) &&
+         map.map("steps", record.steps) && map.map("compose", record.composes) &&
+         map.map("apply", record.applies) && map.map("flops", record.flops) &&
+         map.map("critical_path_flops", record.criticalPathFlops) &&
+         map.map("span_flops", record.spanFlops) && map.map("max_flops", record.maxFlops) &&
+         map.map("bytes", record.bytes) && map.map("link_bytes", record.linkBytes) &&
+         map.map("peak_bytes", record.peakBytes) && map.map("makespans", record.makespans) &&
+         map.map("levels", record.levels);
+}
+
+static bool fromJSON(const Value &value, ChainRecord &record, Path path) {
+  ObjectMapper map(value, path);
+  return map && map.map("name", record.name) && map.map("links", record.links) &&
+         map.map("batch", record.batch) && map.map("structures", record.structures) &&
+         map.map("plans", record.plans);
+}
+
+bool fromJSON(const Value &value, EvaluationRecord &record, Path path) {
+  ObjectMapper map(value, path);
+  if (!map || !map.map("format", record.format))
+    return false;
+  if (record.format != 1) {
+    path.field("format").report("expected format 1");
+    return false;
+  }
+  return map.map("chains", record.chains);
+}
+
+} // namespace bppsa

@@ -1,0 +1,77 @@
+//===- EvaluationRecords.h - evaluations as a page reads them ---*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// The records of the JSON text of an evaluation that a report shows.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_ANALYSIS_EVALUATIONRECORDS_H
+#define BPPSA_LIB_ANALYSIS_EVALUATIONRECORDS_H
+
+#include "llvm/Support/JSON.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace bppsa {
+
+/// The structure of a matrix; `picture` holds lines of digits, see
+/// `MatrixStructure::sample`.
+struct MatrixRecord {
+  std::string structure;
+  int64_t rows = 0, cols = 0, nonzeros = 0;
+  int64_t repeat = 1;
+  std::optional<std::vector<std::string>> picture;
+};
+
+struct OperationRecord {
+  std::string kind;
+  int64_t left = 0, right = 0, out = 0, flops = 0;
+  MatrixRecord result;
+};
+
+struct ProductRecord {
+  std::string kind, first, second, result;
+  int64_t count = 0, flops = 0;
+};
+
+struct LevelRecord {
+  std::string sweep;
+  int64_t repeat = 1, flops = 0, maxFlops = 0;
+  std::vector<ProductRecord> products;
+  std::optional<std::vector<OperationRecord>> operations;
+};
+
+struct MakespanRecord {
+  int64_t workers = 0, flops = 0;
+};
+
+struct PlanRecord {
+  std::string plan;
+  int64_t depth = 0, steps = 0, composes = 0, applies = 0, flops = 0, criticalPathFlops = 0,
+          spanFlops = 0, maxFlops = 0, bytes = 0, linkBytes = 0, peakBytes = 0;
+  std::vector<MakespanRecord> makespans;
+  std::vector<LevelRecord> levels;
+};
+
+struct ChainRecord {
+  std::string name;
+  int64_t links = 0, batch = 0;
+  std::vector<MatrixRecord> structures;
+  std::vector<PlanRecord> plans;
+};
+
+struct EvaluationRecord {
+  int64_t format = 0;
+  std::vector<ChainRecord> chains;
+};
+
+/// Whether `value` has the form of an evaluation; says where not.
+bool fromJSON(const llvm::json::Value &value, EvaluationRecord &record, llvm::json::Path path);
+
+} // namespace bppsa
+
+#endif // BPPSA_LIB_ANALYSIS_EVALUATIONRECORDS_H

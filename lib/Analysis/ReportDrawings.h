@@ -1,0 +1,34 @@
+//===- ReportDrawings.h - pictures of a report ------------------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_ANALYSIS_REPORTDRAWINGS_H
+#define BPPSA_LIB_ANALYSIS_REPORTDRAWINGS_H
+
+#include "EvaluationRecords.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace bppsa {
+
+/// `text` for HTML and SVG, inside and outside of attributes.
+std::string escapeHTML(llvm::StringRef text);
+/// "12.3 M" for 12345678.
+std::string formatCount(int64_t number);
+/// The class of the style sheet that colours `structure`.
+std::string getStructureClass(llvm::StringRef structure);
+
+/// Where a matrix may be nonzero, as an inline SVG.
+void drawPattern(const MatrixRecord &matrix, llvm::raw_ostream &os);
+/// The products of a plan that lists its operations: levels are rows, positions of
+/// the scanned array columns. Draws nothing where operations are not listed.
+void drawTree(const PlanRecord &plan, int64_t numLinks, llvm::ArrayRef<MatrixRecord> structures,
+              llvm::raw_ostream &os);
+/// A bar for each level, in parts for its products.
+void drawLevels(const PlanRecord &plan, llvm::raw_ostream &os);
+
+} // namespace bppsa
+
+#endif // BPPSA_LIB_ANALYSIS_REPORTDRAWINGS_H

@@ -1,0 +1,38 @@
+// RUN: bppsa-opt %s --bppsa-evaluate-plan="algorithms=linear,hybrid:1,hybrid:2 workers=1,4 output=%t.json" -o /dev/null
+// RUN: bppsa-translate --evaluation-to-html %t.json -o %t.html
+// RUN: FileCheck %s < %t.html
+// RUN: not grep -E "(src|href|url|@import)" %t.html
+// RUN: echo '{"format": 1, "chains": [{"name": "a"}]}' > %t.bad
+// RUN: not bppsa-translate --evaluation-to-html %t.bad -o %t.absent 2>&1 | FileCheck %s --check-prefix=FIELD
+// RUN: not ls %t.absent
+// RUN: echo '{"format": 2, "chains": []}' | not bppsa-translate --evaluation-to-html - 2>&1 | FileCheck %s --check-prefix=FORMAT
+// RUN: echo 'no' | not bppsa-translate --evaluation-to-html - 2>&1 | FileCheck %s --check-prefix=TEXT
+// RUN: not bppsa-translate --evaluation-to-html %t.absent 2>&1 | FileCheck %s --check-prefix=FILE
+
+// FIELD: bad: error: no evaluation of plans: missing value at evaluation.chains[0].links
+// FORMAT: -: error: no evaluation of plans: expected format 1 at evaluation.format
+// TEXT: -: error: no evaluation of plans: {{.*}}Invalid JSON value
+// FILE: absent: error: No such file or directory
+
+// CHECK: <!DOCTYPE html>
+// CHECK: <h2>&lt;b&gt;&amp;&#39;#0</h2>
+// CHECK: <p>4 links, 2 samples.</p>
+// CHECK: <svg class="pattern s-dense"
+// CHECK: <svg class="pattern s-diagonal"
+// CHECK: <th>linear</th><th>hybrid:1</th><th>hybrid:2</th>
+// The last link is applied, too.
+// CHECK: <tr><th>depth</th><td title="4">4</td><td class="best" title="3">3</td>
+// CHECK: <tr><th>time of 4 workers, in FLOP of one</th>
+// CHECK: <h3>hybrid:1</h3>
+// CHECK: <svg class="tree"
+// CHECK: <rect class="s-dense" {{.*}}<title>compose 2, 3: dense 3 x 3, 9 nonzeros, 18 FLOP</title>
+// CHECK: <svg class="levels"
+// CHECK: </html>
+func.func @"<b>&'"(%a: !bppsa.jacobian<3x5xf32, dense>, %b: !bppsa.jacobian<3x3xf32, diagonal>,
+                   %c: !bppsa.jacobian<3x3xf32, dense, batch = 2>, %g: tensor<2x5xf32>) -> tensor<2x3xf32> {
+  %0 = bppsa.apply %a, %g : !bppsa.jacobian<3x5xf32, dense>, tensor<2x5xf32> -> tensor<2x3xf32>
+  %1 = bppsa.apply %b, %0 : !bppsa.jacobian<3x3xf32, diagonal>, tensor<2x3xf32> -> tensor<2x3xf32>
+  %2 = bppsa.apply %c, %1 : !bppsa.jacobian<3x3xf32, dense, batch = 2>, tensor<2x3xf32> -> tensor<2x3xf32>
+  %3 = bppsa.apply %c, %2 : !bppsa.jacobian<3x3xf32, dense, batch = 2>, tensor<2x3xf32> -> tensor<2x3xf32>
+  return %3 : tensor<2x3xf32>
+}
