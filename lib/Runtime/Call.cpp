@@ -34,29 +34,29 @@ static bool processorHas(const std::string &isa) {
 #endif
 }
 
-FunctionTable::FunctionTable(const bppsa_function *functions) {
-  auto holds = [&](const std::string &isa) {
-    return std::find(all.begin(), all.end(), isa) != all.end();
-  };
-  for (const bppsa_function *entry = functions; entry->isa; ++entry)
-    if (!holds(entry->isa))
-      all.push_back(entry->isa);
+FunctionTable::FunctionTable(const bppsa_function *functions,
+                             const bppsa_instruction_set *instructionSets) {
+  std::map<std::string, const void *const *> kernels;
+  for (const bppsa_instruction_set *set = instructionSets; set->name; ++set) {
+    all.push_back(set->name);
+    kernels[set->name] = set->kernels;
+  }
   if (const char *forced = getenv("BPPSA_ISA"); forced && *forced) {
-    if (!holds(forced))
+    if (!kernels.count(forced))
       fail("BPPSA_ISA: found ", quote(forced), ", this program holds ", list(all));
     if (!processorHas(forced))
       fail("BPPSA_ISA: this processor does not have ", quote(forced));
     chosen = forced;
   }
   for (const char *isa : knownIsas)
-    if (chosen.empty() && holds(isa) && processorHas(isa))
+    if (chosen.empty() && kernels.count(isa) && processorHas(isa))
       chosen = isa;
   if (chosen.empty())
     fail("this processor has none of the instruction sets ", list(all),
          "; compile the model for it");
-  for (const bppsa_function *entry = functions; entry->isa; ++entry)
-    if (chosen == entry->isa)
-      table[entry->name] = entry->call;
+  bppsa_kernels = kernels[chosen];
+  for (const bppsa_function *function = functions; function->name; ++function)
+    table[function->name] = function->call;
 }
 
 Call FunctionTable::prepare(const std::string &name, const std::vector<std::string> &arguments,

@@ -22,7 +22,8 @@ Program Program::load() {
   std::string json(bppsa_model_json, bppsa_model_json_size);
   uint32_t checksum =
       checksumOf(checksumOf(0, json.data(), json.size()), bppsa_model_onnx, bppsa_model_onnx_size);
-  return {parseModel(json, bppsa_model_onnx_size), FunctionTable(bppsa_functions), bppsa_model_onnx,
+  return {parseModel(json, bppsa_model_onnx_size),
+          FunctionTable(bppsa_functions, bppsa_instruction_sets), bppsa_model_onnx,
           bppsa_model_onnx_size, checksum};
 }
 

@@ -83,21 +83,22 @@ FailureOr<SmallVector<CPUTarget>> bppsa::selectCPUTargets(StringRef mcpu, std::s
 // Code
 //===----------------------------------------------------------------------===//
 
-std::string bppsa::getEntrySymbol(const CPUTarget &target, StringRef function) {
-  return "bppsa_entry_" + target.isa + "_" + function.str();
+std::string bppsa::getEntrySymbol(StringRef function) { return ("bppsa_entry_" + function).str(); }
+
+std::string bppsa::getKernelSymbol(const CPUTarget &target, StringRef kernel) {
+  return "bppsa_" + target.isa + "_" + kernel.str();
 }
 
 /// Defines `void entry(void **args)`, which calls the C interface of `function`
 /// with the descriptors that `args` points to.
-static void addEntry(llvm::Module &module, const CPUTarget &target,
-                     const ExportedFunction &function) {
+static void addEntry(llvm::Module &module, const ExportedFunction &function) {
   llvm::LLVMContext &context = module.getContext();
   llvm::Function *callee = module.getFunction("_mlir_ciface_" + function.symbol);
   assert(callee && "exported functions have a C interface");
   auto *pointer = llvm::PointerType::getUnqual(context);
   auto *type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer}, false);
   auto *entry = llvm::Function::Create(type, llvm::Function::ExternalLinkage,
-                                       getEntrySymbol(target, function.name), module);
+                                       getEntrySymbol(function.name), module);
   llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "entry", entry));
   SmallVector<llvm::Value *> arguments;
   for (unsigned i = 0, e = callee->arg_size(); i < e; ++i)
@@ -107,16 +108,35 @@ static void addEntry(llvm::Module &module, const CPUTarget &target,
   builder.CreateRetVoid();
 }
 
-/// Hides everything but the entries and lets LLVM use the target's registers.
+/// Turns every call of kernel number i into a call of what the table that
+/// `bppsa_kernels` points to holds at i.
+static void callThroughTable(llvm::Module &module, ArrayRef<std::string> kernels) {
+  auto *pointer = llvm::PointerType::getUnqual(module.getContext());
+  llvm::Constant *table = module.getOrInsertGlobal("bppsa_kernels", pointer);
+  for (auto [index, name] : llvm::enumerate(kernels)) {
+    llvm::Function *kernel = module.getFunction(name);
+    if (!kernel)
+      continue;
+    for (llvm::User *user : llvm::make_early_inc_range(kernel->users())) {
+      auto *call = cast<llvm::CallInst>(user);
+      llvm::IRBuilder<> builder(call);
+      llvm::Value *slot =
+          builder.CreateConstInBoundsGEP1_64(pointer, builder.CreateLoad(pointer, table), index);
+      call->setCalledOperand(builder.CreateLoad(pointer, slot));
+    }
+    kernel->eraseFromParent();
+  }
+}
+
+/// Hides everything but the functions in `exported` and lets LLVM use the target's registers.
 static void finalizeFunctions(llvm::Module &module, const CPUTarget &target,
-                              ArrayRef<ExportedFunction> functions) {
-  llvm::StringSet<> entries;
-  for (const ExportedFunction &function : functions)
-    entries.insert(getEntrySymbol(target, function.name));
+                              const llvm::StringSet<> &exported) {
   for (llvm::Function &function : module) {
     if (function.isDeclaration())
       continue;
-    if (!entries.contains(function.getName()))
+    if (exported.contains(function.getName()))
+      function.setVisibility(llvm::GlobalValue::HiddenVisibility);
+    else
       function.setLinkage(llvm::GlobalValue::InternalLinkage);
     function.addFnAttr("target-cpu", target.cpu);
     function.addFnAttr("prefer-vector-width", std::to_string(target.vectorBits));
@@ -149,10 +169,10 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine, unsigne
   passes.run(module, modules);
 }
 
-std::unique_ptr<llvm::Module> bppsa::translateForCPU(ModuleOp module, llvm::LLVMContext &context,
-                                                     const CPUTarget &target,
-                                                     ArrayRef<ExportedFunction> functions,
-                                                     unsigned optLevel) {
+/// Translates `module`, lets `prepare` choose and name what it exports, and optimises the rest.
+static std::unique_ptr<llvm::Module>
+translate(ModuleOp module, llvm::LLVMContext &context, const CPUTarget &target, unsigned optLevel,
+          llvm::function_ref<llvm::StringSet<>(llvm::Module &)> prepare) {
   std::unique_ptr<llvm::Module> translated = translateModuleToLLVMIR(module, context);
   std::string error;
   std::unique_ptr<llvm::TargetMachine> machine = createMachine(target.cpu, optLevel, error);
@@ -162,58 +182,40 @@ std::unique_ptr<llvm::Module> bppsa::translateForCPU(ModuleOp module, llvm::LLVM
   }
   translated->setTargetTriple(machine->getTargetTriple());
   translated->setDataLayout(machine->createDataLayout());
-  for (const ExportedFunction &function : functions)
-    addEntry(*translated, target, function);
-  finalizeFunctions(*translated, target, functions);
+  finalizeFunctions(*translated, target, prepare(*translated));
   optimize(*translated, *machine, optLevel);
   return translated;
 }
 
-//===----------------------------------------------------------------------===//
-// The table
-//===----------------------------------------------------------------------===//
-
-/// Defines the bytes `name` and their number `name`_size.
-static void addBlob(llvm::Module &module, StringRef name, ArrayRef<char> bytes) {
-  llvm::LLVMContext &context = module.getContext();
-  auto define = [&](llvm::Constant *value, const llvm::Twine &symbol) {
-    auto *global = new llvm::GlobalVariable(module, value->getType(), /*isConstant=*/true,
-                                            llvm::GlobalValue::ExternalLinkage, value, symbol);
-    global->setAlignment(llvm::Align(64));
-  };
-  define(llvm::ConstantDataArray::getString(context, StringRef(bytes.data(), bytes.size()),
-                                            /*AddNull=*/false),
-         name);
-  define(llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), bytes.size()), name + "_size");
+std::unique_ptr<llvm::Module> bppsa::translateHost(ModuleOp module, llvm::LLVMContext &context,
+                                                   const CPUTarget &target,
+                                                   ArrayRef<ExportedFunction> functions,
+                                                   ArrayRef<std::string> kernels,
+                                                   unsigned optLevel) {
+  return translate(module, context, target, optLevel, [&](llvm::Module &translated) {
+    llvm::StringSet<> entries;
+    callThroughTable(translated, kernels);
+    for (const ExportedFunction &function : functions) {
+      addEntry(translated, function);
+      entries.insert(getEntrySymbol(function.name));
+    }
+    return entries;
+  });
 }
 
-std::unique_ptr<llvm::Module> bppsa::buildTableModule(llvm::LLVMContext &context, StringRef json,
-                                                      ArrayRef<char> onnx,
-                                                      ArrayRef<CPUTarget> targets,
-                                                      ArrayRef<ExportedFunction> functions) {
-  auto module = std::make_unique<llvm::Module>("bppsa_model", context);
-  addBlob(*module, "bppsa_model_json", ArrayRef(json.data(), json.size()));
-  addBlob(*module, "bppsa_model_onnx", onnx);
-
-  auto *pointer = llvm::PointerType::getUnqual(context);
-  auto *row = llvm::StructType::get(context, {pointer, pointer, pointer});
-  auto *entryType = llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer}, false);
-  llvm::IRBuilder<> builder(context);
-  SmallVector<llvm::Constant *> rows;
-  for (const CPUTarget &target : targets) {
-    llvm::Constant *isa = builder.CreateGlobalString(target.isa, "isa", 0, module.get());
-    for (const ExportedFunction &function : functions) {
-      auto *entry = llvm::Function::Create(entryType, llvm::Function::ExternalLinkage,
-                                           getEntrySymbol(target, function.name), *module);
-      llvm::Constant *name = builder.CreateGlobalString(function.name, "name", 0, module.get());
-      rows.push_back(llvm::ConstantStruct::get(row, {isa, name, entry}));
-    }
-  }
-  rows.push_back(llvm::Constant::getNullValue(row));
-  auto *table = llvm::ConstantArray::get(llvm::ArrayType::get(row, rows.size()), rows);
-  new llvm::GlobalVariable(*module, table->getType(), /*isConstant=*/true,
-                           llvm::GlobalValue::ExternalLinkage, table, "bppsa_functions");
-  return module;
+std::unique_ptr<llvm::Module> bppsa::translateKernels(ModuleOp module, llvm::LLVMContext &context,
+                                                      const CPUTarget &target,
+                                                      ArrayRef<std::string> kernels,
+                                                      unsigned optLevel) {
+  return translate(module, context, target, optLevel, [&](llvm::Module &translated) {
+    llvm::StringSet<> symbols;
+    for (StringRef name : kernels)
+      if (llvm::Function *kernel = translated.getFunction(name)) {
+        kernel->setName(getKernelSymbol(target, name));
+        symbols.insert(kernel->getName());
+      }
+    return symbols;
+  });
 }
 
 LogicalResult bppsa::emitCPUCode(llvm::Module &module, StringRef cpu, unsigned optLevel,

@@ -11,6 +11,7 @@
 #include "bppsa/Target/Link.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Threading.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -113,8 +114,9 @@ LogicalResult Compilation::checkLossOutput() {
 }
 
 LogicalResult Compilation::runPhase(StringRef name, function_ref<void(OpPassManager &)> build,
-                                    ModuleOp target) {
+                                    ModuleOp target, bool verifyEach) {
   PassManager pm(&context);
+  pm.enableVerifier(verifyEach);
   if (failed(applyPassManagerCLOptions(pm)))
     return failure();
   applyDefaultTimingPassManagerCLOptions(pm);
@@ -161,36 +163,42 @@ LogicalResult Compilation::dump(ModuleOp target, StringRef phase) {
 
 LogicalResult Compilation::lowerAndEmit() {
   functions = collectFunctions(*module, options.training);
-  kernels = module->clone();
+  OwningOpRef<ModuleOp> kernels = module->clone();
   auto buildKernels = [](OpPassManager &pm) { buildKernelPipeline(pm, CPULoweringOptions()); };
   if (failed(runPhase("kernels", buildKernels, *kernels)))
     return failure();
   if (options.stopAfter == Phase::Lower || options.emit == EmitKind::LLVM ||
       options.emit == EmitKind::Assembly)
-    return emitText();
-  return emitObjects();
+    return emitText(*kernels);
+  return emitProgram(*kernels);
 }
 
-LogicalResult Compilation::lowerFor(const CPUTarget &target, OwningOpRef<ModuleOp> &lowered) {
-  lowered = kernels->clone();
+/// Lowers a copy of `part` for `target`.
+FailureOr<OwningOpRef<ModuleOp>> Compilation::lower(ModuleOp part, const CPUTarget &target,
+                                                    StringRef name) {
+  OwningOpRef<ModuleOp> lowered = part.clone();
   CPULoweringOptions lowering;
   lowering.registers = target.registers * target.vectorBits / (lowering.lanes * 32);
-  return runPhase(
-      "lower." + target.isa, [&](OpPassManager &pm) { buildCPUCodePipeline(pm, lowering); },
-      *lowered);
+  auto build = [&](OpPassManager &pm) { buildCPUCodePipeline(pm, lowering); };
+  // There are many passes and operations here, and few of the passes are ours: the
+  // result is verified rather than every step to it.
+  if (failed(runPhase("lower." + name.str(), build, *lowered, /*verifyEach=*/false)) ||
+      failed(verify(*lowered)))
+    return failure();
+  return lowered;
 }
 
-/// Emits text for one instruction set: the widest of the program.
-LogicalResult Compilation::emitText() {
+/// Emits text for one instruction set: the whole program for its widest.
+LogicalResult Compilation::emitText(ModuleOp program) {
   const CPUTarget &target = targets.back();
-  OwningOpRef<ModuleOp> lowered;
-  if (failed(lowerFor(target, lowered)))
+  FailureOr<OwningOpRef<ModuleOp>> lowered = lower(program, target, target.isa);
+  if (failed(lowered))
     return failure();
   if (options.stopAfter == Phase::Lower)
-    return writeOutput([&](llvm::raw_ostream &os) { lowered->print(os); });
+    return writeOutput([&](llvm::raw_ostream &os) { (*lowered)->print(os); });
   llvm::LLVMContext llvmContext;
   std::unique_ptr<llvm::Module> code =
-      translateForCPU(*lowered, llvmContext, target, functions, options.optLevel);
+      translateHost(**lowered, llvmContext, target, functions, /*kernels=*/{}, options.optLevel);
   if (!code)
     return failure();
   if (options.emit == EmitKind::LLVM)
@@ -204,13 +212,33 @@ LogicalResult Compilation::emitText() {
   return success();
 }
 
-LogicalResult Compilation::emitTarget(const CPUTarget &target, StringRef objectPath) {
-  OwningOpRef<ModuleOp> lowered;
-  if (failed(lowerFor(target, lowered)))
+LogicalResult Compilation::emitHost(const ProgramParts &parts, StringRef objectPath) {
+  // Every processor that runs the program runs these functions, and nothing in them is hot.
+  const CPUTarget &target = targets.front();
+  unsigned optLevel = std::min(options.optLevel, 1u);
+  FailureOr<OwningOpRef<ModuleOp>> lowered = lower(*parts.host, target, "host");
+  if (failed(lowered))
     return failure();
   llvm::LLVMContext llvmContext;
   std::unique_ptr<llvm::Module> code =
-      translateForCPU(*lowered, llvmContext, target, functions, options.optLevel);
+      translateHost(**lowered, llvmContext, target, functions, parts.kernels, optLevel);
+  std::string error;
+  if (!code)
+    return failure();
+  if (failed(emitCPUCode(*code, target.cpu, optLevel, /*assembly=*/false, objectPath, error)))
+    return fail(error);
+  return success();
+}
+
+LogicalResult Compilation::emitKernels(const ProgramParts &parts, unsigned group,
+                                       const CPUTarget &target, StringRef objectPath) {
+  std::string name = target.isa + "." + std::to_string(group);
+  FailureOr<OwningOpRef<ModuleOp>> lowered = lower(*parts.groups[group], target, name);
+  if (failed(lowered))
+    return failure();
+  llvm::LLVMContext llvmContext;
+  std::unique_ptr<llvm::Module> code =
+      translateKernels(**lowered, llvmContext, target, parts.kernels, options.optLevel);
   std::string error;
   if (!code)
     return failure();
@@ -220,34 +248,51 @@ LogicalResult Compilation::emitTarget(const CPUTarget &target, StringRef objectP
   return success();
 }
 
-LogicalResult Compilation::emitObjects() {
+/// Emits the tables of the program.
+LogicalResult Compilation::emitTables(const ProgramParts &parts, StringRef objectPath) {
+  std::string json, error;
+  llvm::raw_string_ostream(json) << describeModel(
+      *module, image, llvm::sys::path::filename(options.input), options.training, functions);
+  llvm::LLVMContext llvmContext;
+  std::unique_ptr<llvm::Module> tables =
+      buildTableModule(llvmContext, json, image.bytes, targets, functions, parts.kernels);
+  if (failed(emitCPUCode(*tables, targets.front().cpu, options.optLevel, /*assembly=*/false,
+                         objectPath, error)))
+    return fail(error);
+  return success();
+}
+
+LogicalResult Compilation::emitProgram(ModuleOp program) {
   llvm::SmallString<128> directory;
   if (std::error_code code = llvm::sys::fs::createUniqueDirectory("bppsa-compile", directory))
     return fail("cannot create a temporary directory: " + code.message());
   llvm::scope_exit removeDirectory([&] { llvm::sys::fs::remove_directories(directory); });
 
+  // More groups than cores even out what the cores have to do.
+  ProgramParts parts = splitProgram(program, /*maxGroups=*/4);
+  SmallVector<std::function<LogicalResult(StringRef)>> jobs = {
+      [&](StringRef path) { return emitHost(parts, path); },
+      [&](StringRef path) { return emitTables(parts, path); }};
+  for (const CPUTarget &target : llvm::reverse(targets))
+    for (unsigned group = 0; group < parts.groups.size(); ++group)
+      jobs.push_back([&parts, &target, group, this](StringRef path) {
+        return emitKernels(parts, group, target, path);
+      });
   SmallVector<std::string> objects;
-  for (const CPUTarget &target : targets)
-    objects.push_back((directory + "/" + target.isa + ".o").str());
-  auto emitOne = [&](auto job) { return emitTarget(std::get<0>(job), std::get<1>(job)); };
-  if (failed(failableParallelForEach(&context, llvm::zip(targets, objects), emitOne)))
+  for (unsigned i = 0; i < jobs.size(); ++i)
+    objects.push_back((directory + "/" + Twine(i) + ".o").str());
+  auto run = [&](auto job) { return std::get<0>(job)(std::get<1>(job)); };
+  if (failed(failableParallelForEach(&context, llvm::zip(jobs, objects), run)))
     return failure();
-  std::string json, error;
-  llvm::raw_string_ostream(json) << describeModel(
-      *module, image, llvm::sys::path::filename(options.input), options.training, functions);
-  llvm::LLVMContext llvmContext;
-  std::unique_ptr<llvm::Module> table =
-      buildTableModule(llvmContext, json, image.bytes, targets, functions);
-  objects.push_back((directory + "/table.o").str());
-  if (failed(emitCPUCode(*table, targets.front().cpu, options.optLevel, /*assembly=*/false,
-                         objects.back(), error)))
-    return fail(error);
+  return link(objects);
+}
 
+LogicalResult Compilation::link(ArrayRef<std::string> objects) {
   LinkKind kind = options.emit == EmitKind::Executable ? LinkKind::Executable
                   : options.emit == EmitKind::Shared   ? LinkKind::Shared
                                                        : LinkKind::Relocatable;
-  std::string temporary =
-      options.output + ".tmp" + std::to_string(llvm::sys::Process::getProcessId());
+  std::string error,
+      temporary = options.output + ".tmp" + std::to_string(llvm::sys::Process::getProcessId());
   llvm::FileRemover removeTemporary(temporary);
   if (failed(linkProgram(kind, objects, temporary, options.compilerPath, error)))
     return fail(error);

@@ -9,6 +9,7 @@
 
 #include "bppsa/Pipelines/CompileOptions.h"
 #include "bppsa/Target/CPUObject.h"
+#include "bppsa/Target/ProgramParts.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
@@ -50,13 +51,18 @@ private:
   llvm::LogicalResult runFrontend();
   llvm::LogicalResult runPhase(llvm::StringRef name,
                                llvm::function_ref<void(mlir::OpPassManager &)> build,
-                               mlir::ModuleOp target);
+                               mlir::ModuleOp target, bool verifyEach = true);
   llvm::LogicalResult dump(mlir::ModuleOp target, llvm::StringRef phase);
   llvm::LogicalResult lowerAndEmit();
-  llvm::LogicalResult lowerFor(const CPUTarget &target, mlir::OwningOpRef<mlir::ModuleOp> &lowered);
-  llvm::LogicalResult emitTarget(const CPUTarget &target, llvm::StringRef objectPath);
-  llvm::LogicalResult emitText();
-  llvm::LogicalResult emitObjects();
+  mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
+  lower(mlir::ModuleOp part, const CPUTarget &target, llvm::StringRef name);
+  llvm::LogicalResult emitText(mlir::ModuleOp program);
+  llvm::LogicalResult emitProgram(mlir::ModuleOp program);
+  llvm::LogicalResult emitHost(const ProgramParts &parts, llvm::StringRef objectPath);
+  llvm::LogicalResult emitKernels(const ProgramParts &parts, unsigned group,
+                                  const CPUTarget &target, llvm::StringRef objectPath);
+  llvm::LogicalResult emitTables(const ProgramParts &parts, llvm::StringRef objectPath);
+  llvm::LogicalResult link(llvm::ArrayRef<std::string> objects);
   llvm::LogicalResult writeOutput(llvm::function_ref<void(llvm::raw_ostream &)> print);
   llvm::LogicalResult fail(const llvm::Twine &message);
 
@@ -65,8 +71,6 @@ private:
   std::string warning;
   OnnxImage image;
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  /// The module once more, as kernels on memory that every target shares.
-  mlir::OwningOpRef<mlir::ModuleOp> kernels;
   llvm::SmallVector<CPUTarget> targets;
   llvm::SmallVector<ExportedFunction> functions;
 };

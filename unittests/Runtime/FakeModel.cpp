@@ -257,13 +257,13 @@ extern const unsigned char bppsa_model_onnx[] = {
 };
 extern const uint64_t bppsa_model_onnx_size = sizeof(bppsa_model_onnx);
 
-extern const bppsa_function bppsa_functions[] = {{"x86-64-v2", "infer", infer},
-                                                 {"x86-64-v2", "eval", eval},
-                                                 {"x86-64-v2", "step.sequential", step},
-                                                 {"x86-64-v2", "grad.sequential", grad},
-                                                 {"x86-64-v2", "step.scan", step},
-                                                 {"x86-64-v2", "grad.scan", grad},
-                                                 {"x86-64-v2", "update", update},
-                                                 {"x86-64-v2", "sumsq", sumsq},
-                                                 {nullptr, nullptr, nullptr}};
+extern const bppsa_function bppsa_functions[] = {
+    {"infer", infer},          {"eval", eval},      {"step.sequential", step},
+    {"grad.sequential", grad}, {"step.scan", step}, {"grad.scan", grad},
+    {"update", update},        {"sumsq", sumsq},    {nullptr, nullptr}};
+
+static const void *const noKernels[] = {nullptr};
+extern const bppsa_instruction_set bppsa_instruction_sets[] = {{"x86-64-v2", noKernels},
+                                                               {nullptr, nullptr}};
+const void *const *bppsa_kernels = nullptr;
 }

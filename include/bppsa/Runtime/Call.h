@@ -38,12 +38,13 @@ private:
   std::vector<void *> pointers;
 };
 
-/// The functions of the program for one instruction set.
+/// The functions of the program, which run the kernels of one instruction set.
 class FunctionTable {
 public:
   /// Picks the best instruction set that both the program and this processor have, or the one that
-  /// the environment variable BPPSA_ISA names. Throws Error when there is none.
-  explicit FunctionTable(const bppsa_function *functions);
+  /// the environment variable BPPSA_ISA names, and sets bppsa_kernels to its kernels. Throws Error
+  /// when there is none.
+  FunctionTable(const bppsa_function *functions, const bppsa_instruction_set *instructionSets);
 
   const std::string &isa() const { return chosen; }
   const std::vector<std::string> &isas() const { return all; }

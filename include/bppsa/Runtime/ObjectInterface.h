@@ -25,13 +25,24 @@ extern const uint64_t bppsa_model_onnx_size;
 /// One compiled function; args[i] points to the descriptor of a memref:
 /// {void *allocated, void *aligned, int64_t offset, int64_t sizes[rank], int64_t strides[rank]}.
 struct bppsa_function {
-  const char *isa;
   const char *name;
   void (*call)(void **args);
 };
 
-/// Every function for every instruction set; ends with {NULL, NULL, NULL}.
+/// Every function; ends with {NULL, NULL}. They call kernels through bppsa_kernels.
 extern const struct bppsa_function bppsa_functions[];
+
+/// The kernels of the program for one instruction set: x86-64-v2, x86-64-v3 or x86-64-v4.
+struct bppsa_instruction_set {
+  const char *name;
+  const void *const *kernels;
+};
+
+/// Every instruction set the program holds kernels for; ends with {NULL, NULL}.
+extern const struct bppsa_instruction_set bppsa_instruction_sets[];
+
+/// The kernels in use: one of the tables above, to be set before any function is called.
+extern const void *const *bppsa_kernels;
 
 /// Compiled steps call this with 0 where they start and with 1 where their backward part starts.
 void bppsa_rt_phase(int64_t phase);

@@ -17,7 +17,7 @@ namespace bppsa {
 
 /// An instruction set that a program holds code for.
 struct CPUTarget {
-  /// Level in the function table: `x86-64-v2`, `x86-64-v3` or `x86-64-v4`.
+  /// Level in the program's table: `x86-64-v2`, `x86-64-v3` or `x86-64-v4`.
   std::string isa;
   /// LLVM CPU name to generate code for.
   std::string cpu;
@@ -31,21 +31,35 @@ struct CPUTarget {
 mlir::FailureOr<llvm::SmallVector<CPUTarget>> selectCPUTargets(llvm::StringRef mcpu,
                                                                std::string &error);
 
-/// Symbol of the table entry of `function` for `target`.
-std::string getEntrySymbol(const CPUTarget &target, llvm::StringRef function);
+/// Symbol of the entry of the exported function `function`.
+std::string getEntrySymbol(llvm::StringRef function);
 
-/// Translates `module` (LLVM dialect), adds one entry `void (void **args)` for
-/// each exported function, hides everything else, and optimises at `optLevel`.
-std::unique_ptr<llvm::Module> translateForCPU(mlir::ModuleOp module, llvm::LLVMContext &context,
-                                              const CPUTarget &target,
-                                              llvm::ArrayRef<ExportedFunction> functions,
-                                              unsigned optLevel);
+/// Symbol of `kernel` for `target`.
+std::string getKernelSymbol(const CPUTarget &target, llvm::StringRef kernel);
 
-/// Builds the module with the model's JSON, its ONNX bytes and the function table.
+/// Translates the host functions in `module` (LLVM dialect), adds one entry
+/// `void (void **args)` for each exported function, lets calls of `kernels` go
+/// through the table that the run time selects, and optimises at `optLevel`.
+/// Without `kernels` the module is a whole program, whose calls stay direct.
+std::unique_ptr<llvm::Module> translateHost(mlir::ModuleOp module, llvm::LLVMContext &context,
+                                            const CPUTarget &target,
+                                            llvm::ArrayRef<ExportedFunction> functions,
+                                            llvm::ArrayRef<std::string> kernels, unsigned optLevel);
+
+/// Translates those of `kernels` that `module` (LLVM dialect) defines, gives them
+/// names of `target`, and optimises at `optLevel`.
+std::unique_ptr<llvm::Module> translateKernels(mlir::ModuleOp module, llvm::LLVMContext &context,
+                                               const CPUTarget &target,
+                                               llvm::ArrayRef<std::string> kernels,
+                                               unsigned optLevel);
+
+/// Builds the module with the model's JSON, its ONNX bytes, the table of functions
+/// and for each target the table of kernels.
 std::unique_ptr<llvm::Module> buildTableModule(llvm::LLVMContext &context, llvm::StringRef json,
                                                llvm::ArrayRef<char> onnx,
                                                llvm::ArrayRef<CPUTarget> targets,
-                                               llvm::ArrayRef<ExportedFunction> functions);
+                                               llvm::ArrayRef<ExportedFunction> functions,
+                                               llvm::ArrayRef<std::string> kernels);
 
 /// Emits `module` as an object, or as assembly, into `path`.
 mlir::LogicalResult emitCPUCode(llvm::Module &module, llvm::StringRef cpu, unsigned optLevel,

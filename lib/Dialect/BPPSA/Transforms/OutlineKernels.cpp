@@ -7,7 +7,8 @@
 // The functions of one program share most of their loops: the forward pass
 // alone stands in six of them. This pass moves every bufferized operation that
 // becomes a loop nest into a function of its own. Equal ones are then merged by upstream's
-// duplicate-function-elimination, and code generation sees each kernel once.
+// duplicate-function-elimination, and code generation sees each kernel once. What is left of a
+// function allocates and calls, which is the same for every instruction set.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +19,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Transforms/RegionUtils.h"
 
 namespace bppsa {
@@ -44,7 +46,18 @@ static void collectInputs(Operation *op, SetVector<Value> &constants, SetVector<
     (matchPattern(value, m_Constant()) ? constants : others).insert(value);
 }
 
-/// Replaces `op` by a call of a new private function that holds it.
+/// A private function at the end of `module` that is never inlined: inlining would
+/// undo what this pass is for.
+static func::FuncOp createKernel(OpBuilder &builder, ModuleOp module, Location loc,
+                                 const Twine &name, FunctionType type) {
+  builder.setInsertionPointToEnd(module.getBody());
+  auto kernel = func::FuncOp::create(builder, loc, name.str(), type);
+  kernel.setPrivate();
+  kernel->setAttr("passthrough", builder.getStrArrayAttr({"noinline"}));
+  return kernel;
+}
+
+/// Replaces `op` by a call of a new kernel that holds it.
 static void outline(Operation *op, ModuleOp module, unsigned number) {
   SetVector<Value> constants, others;
   collectInputs(op, constants, others);
@@ -53,12 +66,8 @@ static void outline(Operation *op, ModuleOp module, unsigned number) {
   std::string name = (op->getName().stripDialect() + "_kernel_" + Twine(number)).str();
   func::CallOp::create(builder, loc, name, TypeRange(), others.getArrayRef());
 
-  builder.setInsertionPointToEnd(module.getBody());
   auto type = builder.getFunctionType(TypeRange(ValueRange(others.getArrayRef())), TypeRange());
-  auto kernel = func::FuncOp::create(builder, loc, name, type);
-  kernel.setPrivate();
-  // Inlining would undo what this pass is for.
-  kernel->setAttr("passthrough", builder.getStrArrayAttr({"noinline"}));
+  func::FuncOp kernel = createKernel(builder, module, loc, name, type);
   builder.setInsertionPointToStart(kernel.addEntryBlock());
   IRMapping mapping;
   mapping.map(others.getArrayRef(), kernel.getArguments());
@@ -67,6 +76,25 @@ static void outline(Operation *op, ModuleOp module, unsigned number) {
   builder.clone(*op, mapping);
   func::ReturnOp::create(builder, loc);
   op->erase();
+}
+
+/// Whether `function` is loops of its own rather than calls of kernels.
+static bool isLoops(func::FuncOp function) {
+  return !function.isExternal() && function.getNumResults() == 0 &&
+         llvm::any_of(function.getBody().getOps(),
+                      [](Operation &op) { return isa<LoopLikeOpInterface>(op); });
+}
+
+/// Moves the body of `function` into a new kernel that `function` calls.
+static void outlineBody(func::FuncOp function, ModuleOp module) {
+  OpBuilder builder(function);
+  Location loc = function.getLoc();
+  func::FuncOp kernel = createKernel(builder, module, loc, function.getName() + "_kernel",
+                                     function.getFunctionType());
+  kernel.getBody().takeBody(function.getBody());
+  builder.setInsertionPointToStart(function.addEntryBlock());
+  func::CallOp::create(builder, loc, kernel, function.getArguments());
+  func::ReturnOp::create(builder, loc);
 }
 
 namespace {
@@ -79,6 +107,12 @@ struct OutlineKernelsPass : bppsa::impl::OutlineKernelsBase<OutlineKernelsPass> 
     });
     for (auto [number, op] : llvm::enumerate(kernels))
       outline(op, getOperation(), number);
+    SmallVector<func::FuncOp> loops;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (!function.isPrivate() && isLoops(function))
+        loops.push_back(function);
+    for (func::FuncOp function : loops)
+      outlineBody(function, getOperation());
   }
 };
 } // namespace

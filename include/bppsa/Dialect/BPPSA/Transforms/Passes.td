@@ -93,7 +93,9 @@ def OutlineKernels : Pass<"bppsa-outline-kernels", "::mlir::ModuleOp"> {
   let description = [{
     The functions of a program share most of their loops. Outlined loops that
     are equal can be merged by `duplicate-function-elimination`, so that code is
-    generated for each once.
+    generated for each once. A public function whose body is loops already
+    becomes a kernel whole. What is left of a public function allocates memory
+    and calls kernels: code that does not depend on the instruction set.
 
     ```mlir
     bppsa.step_sum lanes 16 %s into %b : memref<20xf32> : memref<?x?x20x16xf32>

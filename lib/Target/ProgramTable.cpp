@@ -1,0 +1,84 @@
+//===- ProgramTable.cpp - what a program tells its run time ---------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Target/CPUObject.h"
+#include "llvm/IR/IRBuilder.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+/// Defines the bytes `name` and their number `name`_size.
+static void addBlob(llvm::Module &module, StringRef name, ArrayRef<char> bytes) {
+  llvm::LLVMContext &context = module.getContext();
+  auto define = [&](llvm::Constant *value, const llvm::Twine &symbol) {
+    auto *global = new llvm::GlobalVariable(module, value->getType(), /*isConstant=*/true,
+                                            llvm::GlobalValue::ExternalLinkage, value, symbol);
+    global->setAlignment(llvm::Align(64));
+  };
+  define(llvm::ConstantDataArray::getString(context, StringRef(bytes.data(), bytes.size()),
+                                            /*AddNull=*/false),
+         name);
+  define(llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), bytes.size()), name + "_size");
+}
+
+/// A function of another part of the program.
+static llvm::Function *declareHidden(llvm::Module &module, StringRef symbol) {
+  auto *type = llvm::FunctionType::get(llvm::Type::getVoidTy(module.getContext()), false);
+  auto *function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, module);
+  function->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  return function;
+}
+
+/// Defines the array `name` of `rows`, which ends with a row of nulls.
+static void addTable(llvm::Module &module, StringRef name, llvm::StructType *type,
+                     SmallVector<llvm::Constant *> rows) {
+  rows.push_back(llvm::Constant::getNullValue(type));
+  auto *table = llvm::ConstantArray::get(llvm::ArrayType::get(type, rows.size()), rows);
+  new llvm::GlobalVariable(module, table->getType(), /*isConstant=*/true,
+                           llvm::GlobalValue::ExternalLinkage, table, name);
+}
+
+/// Defines the array of the kernels for `target`.
+static llvm::Constant *addKernelTable(llvm::Module &module, const CPUTarget &target,
+                                      ArrayRef<std::string> kernels) {
+  auto *pointer = llvm::PointerType::getUnqual(module.getContext());
+  SmallVector<llvm::Constant *> addresses;
+  for (StringRef kernel : kernels)
+    addresses.push_back(declareHidden(module, getKernelSymbol(target, kernel)));
+  auto *table =
+      llvm::ConstantArray::get(llvm::ArrayType::get(pointer, addresses.size()), addresses);
+  return new llvm::GlobalVariable(module, table->getType(), /*isConstant=*/true,
+                                  llvm::GlobalValue::InternalLinkage, table, "kernels");
+}
+
+std::unique_ptr<llvm::Module> bppsa::buildTableModule(llvm::LLVMContext &context, StringRef json,
+                                                      ArrayRef<char> onnx,
+                                                      ArrayRef<CPUTarget> targets,
+                                                      ArrayRef<ExportedFunction> functions,
+                                                      ArrayRef<std::string> kernels) {
+  auto module = std::make_unique<llvm::Module>("bppsa_model", context);
+  addBlob(*module, "bppsa_model_json", ArrayRef(json.data(), json.size()));
+  addBlob(*module, "bppsa_model_onnx", onnx);
+
+  auto *pointer = llvm::PointerType::getUnqual(context);
+  auto *row = llvm::StructType::get(context, {pointer, pointer});
+  llvm::IRBuilder<> builder(context);
+  auto addRow = [&](SmallVector<llvm::Constant *> &rows, StringRef name, llvm::Constant *value) {
+    llvm::Constant *text = builder.CreateGlobalString(name, "name", 0, module.get());
+    rows.push_back(llvm::ConstantStruct::get(row, {text, value}));
+  };
+  SmallVector<llvm::Constant *> instructionSets, entries;
+  for (const CPUTarget &target : targets)
+    addRow(instructionSets, target.isa, addKernelTable(*module, target, kernels));
+  for (const ExportedFunction &function : functions)
+    addRow(entries, function.name, declareHidden(*module, getEntrySymbol(function.name)));
+  addTable(*module, "bppsa_instruction_sets", row, instructionSets);
+  addTable(*module, "bppsa_functions", row, entries);
+  new llvm::GlobalVariable(*module, pointer, /*isConstant=*/false,
+                           llvm::GlobalValue::ExternalLinkage,
+                           llvm::Constant::getNullValue(pointer), "bppsa_kernels");
+  return module;
+}

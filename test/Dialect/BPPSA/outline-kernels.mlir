@@ -1,0 +1,46 @@
+// RUN: bppsa-opt --bppsa-outline-kernels %s | FileCheck %s
+
+// CHECK-LABEL: func.func @sum
+//  CHECK-SAME: (%[[S:.*]]: memref<2x?x20x16xf32>, %[[B:.*]]: memref<20xf32>)
+//  CHECK-NEXT:   call @step_sum_kernel_0(%[[S]], %[[B]])
+//  CHECK-NEXT:   return
+func.func @sum(%s: memref<2x?x20x16xf32>, %b: memref<20xf32>) {
+  bppsa.step_sum lanes 16 %s into %b : memref<20xf32> : memref<2x?x20x16xf32>
+  return
+}
+
+// Constants move into the kernel; other values become its arguments.
+// CHECK-LABEL: func.func @clear
+//  CHECK-SAME: (%[[A:.*]]: memref<?xf32>)
+//       CHECK:   call @fill_kernel_1(%[[A]])
+//  CHECK-NEXT:   return
+func.func @clear(%a: memref<?xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%a : memref<?xf32>)
+  return
+}
+
+// A public function that is loops already becomes a kernel whole.
+// CHECK-LABEL: func.func @update
+//  CHECK-SAME: (%[[A:.*]]: memref<?xf32>)
+//  CHECK-NEXT:   call @update_kernel(%[[A]])
+//  CHECK-NEXT:   return
+func.func @update(%a: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %size = memref.dim %a, %c0 : memref<?xf32>
+  scf.for %i = %c0 to %size step %c1 {
+    %x = memref.load %a[%i] : memref<?xf32>
+    %y = arith.addf %x, %x : f32
+    memref.store %y, %a[%i] : memref<?xf32>
+  }
+  return
+}
+
+// CHECK:      func.func private @step_sum_kernel_0({{.*}}) attributes {passthrough = ["noinline"]}
+// CHECK-NEXT:   bppsa.step_sum
+// CHECK:      func.func private @fill_kernel_1
+// CHECK-NEXT:   arith.constant
+// CHECK-NEXT:   linalg.fill
+// CHECK:      func.func private @update_kernel
+// CHECK:        scf.for
