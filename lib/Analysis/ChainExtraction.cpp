@@ -119,20 +119,22 @@ FailureOr<LinkChain> bppsa::getLinkChain(Operation *loop, const DynamicSizes &si
   return getChain(cast<ScanOp>(loop), sizes);
 }
 
-static MatrixStructure getStructure(JacobianType type) {
-  int64_t rows = type.getRows(), cols = type.getCols();
-  bool shared = !type.getBatch();
-  switch (type.getStructure()) {
-  case StructureKind::Zero:
-    return MatrixStructure::getZero(rows, cols);
-  case StructureKind::Identity:
+static MatrixStructure getStructure(StructureAttr structure, int64_t rows, int64_t cols) {
+  if (structure.is(StructureKind::Identity))
     return MatrixStructure::getIdentity(rows);
-  case StructureKind::Diagonal:
-    return MatrixStructure::getDiagonal(rows).withShared(shared);
-  case StructureKind::Dense:
-    return MatrixStructure::getDense(rows, cols).withShared(shared);
-  }
-  llvm_unreachable("every structure is listed");
+  if (!structure.is(StructureKind::Blocks))
+    return MatrixStructure::getSparse(structure.computePattern(rows, cols));
+  size_t width = structure.getColSizes().size();
+  std::vector<MatrixStructure> blocks;
+  for (auto [i, part] : llvm::enumerate(structure.getParts()))
+    blocks.push_back(
+        getStructure(part, structure.getRowSizes()[i / width], structure.getColSizes()[i % width]));
+  return MatrixStructure::getBlock(structure.getRowSizes().size(), width, std::move(blocks));
+}
+
+static MatrixStructure getStructure(JacobianType type) {
+  return getStructure(type.getStructure(), type.getRows(), type.getCols())
+      .withShared(!type.getBatch());
 }
 
 LinkChain bppsa::getLinkChain(ArrayRef<ApplyOp> applies, const DynamicSizes &sizes) {

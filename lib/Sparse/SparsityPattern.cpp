@@ -115,6 +115,28 @@ SparsityPattern SparsityPattern::getBlockDiagonal(const SparsityPattern &block, 
   return getKronecker(getIdentity(count), block);
 }
 
+SparsityPattern SparsityPattern::getGrid(ArrayRef<SparsityPattern> blocks, int64_t width) {
+  int64_t rows = 0, cols = 0;
+  for (size_t i = 0; i < blocks.size(); i += width)
+    rows += blocks[i].getNumRows();
+  for (const SparsityPattern &block : blocks.take_front(width))
+    cols += block.getNumCols();
+  PatternBuilder builder(rows, cols);
+  std::vector<int32_t> row;
+  for (; !blocks.empty(); blocks = blocks.drop_front(width))
+    for (int64_t i = 0; i < blocks.front().getNumRows(); ++i) {
+      row.clear();
+      int64_t offset = 0;
+      for (const SparsityPattern &block : blocks.take_front(width)) {
+        for (int32_t col : block.getRow(i))
+          row.push_back(offset + col);
+        offset += block.getNumCols();
+      }
+      builder.addRow(row);
+    }
+  return builder.take();
+}
+
 SparsityPattern SparsityPattern::fromEntries(int64_t rows, int64_t cols,
                                              ArrayRef<std::pair<int32_t, int32_t>> entries) {
   std::vector<int64_t> starts(rows + 1, 0);
@@ -175,6 +197,13 @@ static std::vector<int64_t> countClasses(const SparsityPattern &pattern) {
   std::vector<int64_t> counts(pattern.getNumClasses(), 0);
   for (int32_t index : pattern.getRowClasses())
     ++counts[index];
+  return counts;
+}
+
+std::vector<int64_t> SparsityPattern::countRows() const {
+  std::vector<int64_t> counts(getNumRows());
+  for (int64_t row = 0; row < getNumRows(); ++row)
+    counts[row] = rowStarts[row + 1] - rowStarts[row];
   return counts;
 }
 

@@ -1,4 +1,4 @@
-//===- PatternTest.cpp - patterns against naive matrices ------------------===//
+//===- SparsityPatternTest.cpp - patterns against naive matrices ----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

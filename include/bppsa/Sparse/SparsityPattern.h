@@ -41,6 +41,9 @@ public:
   static SparsityPattern getKronecker(const SparsityPattern &outer, const SparsityPattern &inner);
   /// The same block `count` times along the diagonal.
   static SparsityPattern getBlockDiagonal(const SparsityPattern &block, int64_t count);
+  /// A grid of blocks, row by row with `width` blocks in each. Blocks beside each
+  /// other have as many rows, blocks above each other as many columns.
+  static SparsityPattern getGrid(llvm::ArrayRef<SparsityPattern> blocks, int64_t width);
   /// The pattern with the given (row, column) pairs, in any order, also
   /// repeated.
   static SparsityPattern fromEntries(int64_t rows, int64_t cols,
@@ -76,6 +79,8 @@ public:
   bool isDense() const { return getNumEntries() == getNumRows() * getNumCols(); }
   /// Whether the matrix is square with exactly the diagonal as entries.
   bool isIdentity() const;
+  /// The number of entries of each row.
+  std::vector<int64_t> countRows() const;
   /// The number of entries of each column.
   std::vector<int64_t> countColumns() const;
   /// The memory that this object holds.

@@ -123,3 +123,30 @@ func.func @graph(%x: tensor<?xf32>) -> tensor<?xf32> {
   %1 = bppsa.dropout %0 ratio 5.000000e-01 stream 3 : tensor<?xf32>
   return %1 : tensor<?xf32>
 }
+
+// CHECK-LABEL: func.func private @structures
+// CHECK-SAME: !bppsa.jacobian<2x3xf32, shared_dense>
+// CHECK-SAME: !bppsa.jacobian<3x3xf32, sum(diagonal, row_scaled, column_scaled), batch = ?>
+// CHECK-SAME: !bppsa.jacobian<4x6xf32, csr(#bppsa.pattern<4x6, {{\[\[}}1 to 3], [0, 2], []], [0, 1, 0, 2]>)>
+// CHECK-SAME: !bppsa.jacobian<4x6xf32, block_diagonal(2, csr(#bppsa.pattern<2x3, {{\[\[}}2], [0]], [0, 1]>))>
+// CHECK-SAME: !bppsa.jacobian<3x5xf32, blocks([1, 2], [3, 2], [zero, dense, dense, identity]), batch = 8>
+// CHECK-SAME: #bppsa.pattern<0x0, [], []>
+func.func private @structures(
+    !bppsa.jacobian<2x3xf32, shared_dense>,
+    !bppsa.jacobian<3x3xf32, sum(diagonal, row_scaled, column_scaled), batch = ?>,
+    // An unused row, and two that are equal.
+    !bppsa.jacobian<4x6xf32, csr(#bppsa.pattern<4x6, [[5], [1, 2, 3], [0, 2], [1 to 3], []], [1, 2, 3, 4]>)>,
+    !bppsa.jacobian<4x6xf32, block_diagonal(2, csr(#bppsa.pattern<2x3, [[2], [0]], [0, 1]>))>,
+    !bppsa.jacobian<3x5xf32, blocks([1, 2], [3, 2], [zero, dense, dense, identity]), batch = 8>)
+    attributes {empty = #bppsa.pattern<0x0, [], []>}
+
+// CHECK-LABEL: func.func @products
+// CHECK: bppsa.compose {{.*}} -> <4x4xf32, diagonal, batch = ?>
+// CHECK: bppsa.compose {{.*}} -> <4x2xf32, csr(#bppsa.pattern<4x2, {{\[\[}}0], [1], []], [0, 0 to 2]>), batch = ?>
+func.func @products(%d: !bppsa.jacobian<4x4xf32, diagonal, batch = ?>,
+                    %p: !bppsa.jacobian<4x2xf32, csr(#bppsa.pattern<4x2, [[0], [1], []], [0, 0, 1, 2]>)>)
+    -> (!bppsa.jacobian<4x4xf32, diagonal, batch = ?>, !bppsa.jacobian<4x2xf32, csr(#bppsa.pattern<4x2, [[0], [1], []], [0, 0, 1, 2]>), batch = ?>) {
+  %0 = bppsa.compose %d, %d : !bppsa.jacobian<4x4xf32, diagonal, batch = ?>, !bppsa.jacobian<4x4xf32, diagonal, batch = ?> -> !bppsa.jacobian<4x4xf32, diagonal, batch = ?>
+  %1 = bppsa.compose %p, %d : !bppsa.jacobian<4x2xf32, csr(#bppsa.pattern<4x2, [[0], [1], []], [0, 0, 1, 2]>)>, !bppsa.jacobian<4x4xf32, diagonal, batch = ?> -> !bppsa.jacobian<4x2xf32, csr(#bppsa.pattern<4x2, [[0], [1], []], [0, 0, 1, 2]>), batch = ?>
+  return %0, %1 : !bppsa.jacobian<4x4xf32, diagonal, batch = ?>, !bppsa.jacobian<4x2xf32, csr(#bppsa.pattern<4x2, [[0], [1], []], [0, 0, 1, 2]>), batch = ?>
+}

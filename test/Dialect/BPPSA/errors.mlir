@@ -17,7 +17,7 @@ func.func private @jacobian(!bppsa.jacobian<2x3x4xf32, dense>)
 
 // -----
 
-// expected-error @below {{unknown jacobian structure 'sparse'; use zero, identity, diagonal or dense}}
+// expected-error @below {{unknown jacobian structure 'sparse'; use zero, identity, diagonal, dense, shared_dense, row_scaled, column_scaled, csr, block_diagonal, blocks or sum}}
 func.func private @jacobian(!bppsa.jacobian<2x3xf32, sparse>)
 
 // -----
@@ -493,4 +493,89 @@ func.func @dropout_type(%x: tensor<?xi32>) -> tensor<?xi32> {
   // expected-error @below {{needs a float tensor, found 'tensor<?xi32>'}}
   %0 = bppsa.dropout %x ratio 5.000000e-01 stream 0 : tensor<?xi32>
   return %0 : tensor<?xi32>
+}
+
+// -----
+
+// Structures
+
+// expected-error @below {{the pattern of a 4x3 jacobian must have its shape, found 3x4}}
+func.func private @structure() attributes {type = !bppsa.jacobian<4x3xf32, csr(#bppsa.pattern<3x4, [[0]], [0, 0, 0]>)>}
+
+// -----
+
+// expected-error @below {{3 blocks must divide the rows and columns of a jacobian, found 4x4}}
+func.func private @structure() attributes {type = !bppsa.jacobian<4x4xf32, block_diagonal(3, dense)>}
+
+// -----
+
+// expected-error @below {{a block diagonal needs at least one block, found 0}}
+func.func private @structure() attributes {type = !bppsa.jacobian<4x4xf32, block_diagonal(0, dense)>}
+
+// -----
+
+// expected-error @below {{a jacobian with structure 'identity' must be square, found 2x4; use dense}}
+func.func private @structure() attributes {type = !bppsa.jacobian<4x8xf32, block_diagonal(2, identity)>}
+
+// -----
+
+// expected-error @below {{the blocks of a 4x4 jacobian must add up to its shape, found 3x4}}
+func.func private @structure() attributes {type = !bppsa.jacobian<4x4xf32, blocks([2, 1], [4], [dense, dense])>}
+
+// -----
+
+// expected-error @below {{a block of a jacobian needs at least one row and column, found a size of 0}}
+func.func private @structure() attributes {type = !bppsa.jacobian<4x4xf32, blocks([4, 0], [4], [dense, dense])>}
+
+// -----
+
+// expected-error @below {{a grid of 2 x 2 blocks needs as many structures, found 3}}
+func.func private @structure() attributes {type = !bppsa.jacobian<4x4xf32, blocks([2, 2], [2, 2], [dense, zero, dense])>}
+
+// -----
+
+// expected-error @below {{a jacobian with structure 'diagonal' must be square, found 2x1; use dense}}
+func.func private @structure() attributes {type = !bppsa.jacobian<4x4xf32, blocks([2, 2], [1, 3], [diagonal, zero, zero, dense])>}
+
+// -----
+
+// expected-error @below {{a sum needs at least 2 structures, found 1}}
+func.func private @structure() attributes {type = !bppsa.jacobian<4x4xf32, sum(dense)>}
+
+// -----
+
+// expected-error @below {{a jacobian with structure 'diagonal' must be square, found 4x3; use dense}}
+func.func private @structure() attributes {type = !bppsa.jacobian<4x3xf32, sum(dense, diagonal)>}
+
+// -----
+
+// expected-error @below {{a pattern needs 2 dimensions below 2^31}}
+func.func private @structure() attributes {pattern = #bppsa.pattern<2x3x4, [[0]], [0, 0]>}
+
+// -----
+
+// expected-error @below {{expected ascending numbers from 0 to 2, found 3 to 3}}
+func.func private @structure() attributes {pattern = #bppsa.pattern<2x3, [[3]], [0, 0]>}
+
+// -----
+
+// expected-error @below {{the columns of a row must ascend}}
+func.func private @structure() attributes {pattern = #bppsa.pattern<2x3, [[1, 0]], [0, 0]>}
+
+// -----
+
+// expected-error @below {{expected ascending numbers from 0 to 0, found 1 to 1}}
+func.func private @structure() attributes {pattern = #bppsa.pattern<2x3, [[0]], [0, 1]>}
+
+// -----
+
+// expected-error @below {{a pattern of 2 rows must say for each which one it is, found 1}}
+func.func private @structure() attributes {pattern = #bppsa.pattern<2x3, [[0]], [0]>}
+
+// -----
+
+func.func @compose_patterns(%j: !bppsa.jacobian<2x2xf32, csr(#bppsa.pattern<2x2, [[0], [0, 1]], [0, 1]>)>) {
+  // expected-error @below {{the product of csr with 3 entries and csr with 3 entries is csr with 3 entries, found csr with 1 entries}}
+  %0 = bppsa.compose %j, %j : !bppsa.jacobian<2x2xf32, csr(#bppsa.pattern<2x2, [[0], [0, 1]], [0, 1]>)>, !bppsa.jacobian<2x2xf32, csr(#bppsa.pattern<2x2, [[0], [0, 1]], [0, 1]>)> -> !bppsa.jacobian<2x2xf32, csr(#bppsa.pattern<2x2, [[0], []], [0, 1]>)>
+  return
 }

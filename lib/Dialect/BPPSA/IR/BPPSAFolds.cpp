@@ -24,20 +24,20 @@ LogicalResult MatVecOp::canonicalize(MatVecOp op, PatternRewriter &rewriter) {
 
 OpFoldResult ComposeOp::fold(FoldAdaptor) {
   for (Value factor : {getFirst(), getSecond()})
-    if (cast<JacobianType>(factor.getType()).getStructure() == StructureKind::Zero &&
+    if (cast<JacobianType>(factor.getType()).getStructure().is(StructureKind::Zero) &&
         factor.getType() == getType())
       return factor;
-  if (getFirst().getType().getStructure() == StructureKind::Identity &&
+  if (getFirst().getType().getStructure().is(StructureKind::Identity) &&
       getSecond().getType() == getType())
     return getSecond();
-  if (getSecond().getType().getStructure() == StructureKind::Identity &&
+  if (getSecond().getType().getStructure().is(StructureKind::Identity) &&
       getFirst().getType() == getType())
     return getFirst();
   return {};
 }
 
 OpFoldResult ApplyOp::fold(FoldAdaptor) {
-  if (getJacobian().getType().getStructure() == StructureKind::Identity &&
+  if (getJacobian().getType().getStructure().is(StructureKind::Identity) &&
       getCotangent().getType() == getType())
     return getCotangent();
   return {};

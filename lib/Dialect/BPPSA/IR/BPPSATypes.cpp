@@ -14,7 +14,6 @@ using namespace bppsa;
 Type JacobianType::parse(AsmParser &parser) {
   SmallVector<int64_t> shape;
   Type elementType;
-  StringRef keyword;
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseLess() || parser.parseDimensionList(shape, /*allowDynamic=*/false) ||
       parser.parseType(elementType) || parser.parseComma())
@@ -23,15 +22,9 @@ Type JacobianType::parse(AsmParser &parser) {
     parser.emitError(loc, "a jacobian needs 2 dimensions, found ") << shape.size();
     return {};
   }
-  SMLoc structureLoc = parser.getCurrentLocation();
-  if (parser.parseKeyword(&keyword))
+  StructureAttr structure = StructureAttr::parseBare(parser);
+  if (!structure)
     return {};
-  std::optional<StructureKind> structure = symbolizeStructureKind(keyword);
-  if (!structure) {
-    parser.emitError(structureLoc, "unknown jacobian structure '")
-        << keyword << "'; use zero, identity, diagonal or dense";
-    return {};
-  }
   std::optional<int64_t> batch;
   if (succeeded(parser.parseOptionalComma())) {
     int64_t value = ShapedType::kDynamic;
@@ -44,12 +37,12 @@ Type JacobianType::parse(AsmParser &parser) {
   if (parser.parseGreater())
     return {};
   return parser.getChecked<JacobianType>(loc, parser.getContext(), shape[0], shape[1], elementType,
-                                         *structure, batch);
+                                         structure, batch);
 }
 
 void JacobianType::print(AsmPrinter &printer) const {
-  printer << "<" << getRows() << "x" << getCols() << "x" << getElementType() << ", "
-          << stringifyStructureKind(getStructure());
+  printer << "<" << getRows() << "x" << getCols() << "x" << getElementType() << ", ";
+  getStructure().printBare(printer);
   if (std::optional<int64_t> batch = getBatch()) {
     printer << ", batch = ";
     if (ShapedType::isDynamic(*batch))
@@ -61,18 +54,14 @@ void JacobianType::print(AsmPrinter &printer) const {
 }
 
 LogicalResult JacobianType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t rows,
-                                   int64_t cols, Type elementType, StructureKind structure,
+                                   int64_t cols, Type elementType, StructureAttr structure,
                                    std::optional<int64_t> batch) {
   if (rows <= 0 || cols <= 0)
     return emitError() << "a jacobian needs at least one row and column, found " << rows << "x"
                        << cols;
   if (!isa<FloatType>(elementType))
     return emitError() << "a jacobian needs a float element type, found " << elementType;
-  if (rows != cols &&
-      (structure == StructureKind::Identity || structure == StructureKind::Diagonal))
-    return emitError() << "a jacobian with structure '" << stringifyStructureKind(structure)
-                       << "' must be square, found " << rows << "x" << cols << "; use dense";
-  return success();
+  return structure.verifyShape(emitError, rows, cols);
 }
 
 RankedTensorType JacobianType::getDenseType() const {

@@ -77,13 +77,13 @@ LogicalResult ComposeOp::verify() {
   if (result.getBatch().has_value() != (first.getBatch() || second.getBatch()))
     return emitOpError() << "the product has a batch exactly where a factor has one, found "
                          << result;
-  auto structure = StructureAttr::product(StructureAttr::get(getContext(), second.getStructure()),
-                                          StructureAttr::get(getContext(), first.getStructure()));
-  if (result.getStructure() != structure.getKind() && result.getStructure() != StructureKind::Dense)
-    return emitOpError() << "the product of " << stringifyStructureKind(second.getStructure())
-                         << " and " << stringifyStructureKind(first.getStructure()) << " is "
-                         << stringifyStructureKind(structure.getKind()) << ", found "
-                         << stringifyStructureKind(result.getStructure());
+  StructureAttr structure =
+      StructureAttr::product(second.getStructure(), first.getStructure(), second.getRows(),
+                             first.getRows(), first.getCols());
+  if (result.getStructure() != structure && !result.getStructure().is(StructureKind::Dense))
+    return emitOpError() << "the product of " << second.getStructure().toString() << " and "
+                         << first.getStructure().toString() << " is " << structure.toString()
+                         << ", found " << result.getStructure().toString();
   return success();
 }
 
