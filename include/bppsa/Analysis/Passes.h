@@ -7,6 +7,7 @@
 #ifndef BPPSA_ANALYSIS_PASSES_H
 #define BPPSA_ANALYSIS_PASSES_H
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
 
 namespace bppsa {

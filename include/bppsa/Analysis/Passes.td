@@ -55,4 +55,45 @@ def EvaluatePlan : Pass<"bppsa-evaluate-plan", "::mlir::ModuleOp"> {
   ];
 }
 
+def InferStructure : Pass<"bppsa-infer-structure", "::mlir::func::FuncOp"> {
+  let summary = "finds the structure of transposed Jacobians";
+  let description = [{
+    Sets the attribute `bppsa.jacobian` of
+
+    * every `bppsa.recurrence`, `bppsa.chain` and `bppsa.scan` with states, to
+      the type of the transposed Jacobian of one step. It follows from the body:
+      a product with a captured matrix multiplies by a matrix that all steps
+      share, an elementwise function by a diagonal.
+    * every operation between a graph input and a result of a function without
+      gradients, to an array with an element for each operand and then for each
+      tensor that the body reads: the type of the transposed Jacobian of one
+      sample, or `unit` where the operand carries no sample. It follows from the
+      indexing maps, slices and reshapes of the operation.
+
+    Rows of a matrix are elements of the operand, columns those of the result,
+    both in row-major order. Zeros are guaranteed: whatever the values are, they
+    are zero. A `batch` says that samples have matrices of their own.
+
+    Samples run along the dimension that `bppsa.batch_axis` of an input names, or
+    `batch-axis`. Remarks of the category `structure` say what was found, or why
+    nothing is known.
+
+    ```mlir
+    %0 = linalg.generic {indexing_maps = [#id, #id], ...} ins(%x : tensor<?x6xf32>) ... {
+      %1 = arith.maximumf %in, %zero : f32
+    ```
+    becomes
+    ```mlir
+    %0 = linalg.generic {indexing_maps = [#id, #id], ...} ins(%x : tensor<?x6xf32>) ...
+        attrs = {bppsa.jacobian = [!bppsa.jacobian<6x6xf32, diagonal, batch = ?>, unit]} {
+      %1 = arith.maximumf %in, %zero : f32
+    ```
+  }];
+  let options = [
+    Option<"batchAxis", "batch-axis", "int64_t", /*default=*/"0",
+           "dimension of samples of inputs that do not say">,
+  ];
+  let dependentDialects = ["::bppsa::BPPSADialect"];
+}
+
 #endif // BPPSA_ANALYSIS_PASSES
