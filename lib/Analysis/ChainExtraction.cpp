@@ -12,6 +12,12 @@
 using namespace mlir;
 using namespace bppsa;
 
+/// What `bppsa-infer-structure` found: of a time loop the type of the transposed
+/// Jacobian of a step, of an operation of a graph one for each operand.
+static constexpr StringLiteral kJacobianAttr = "bppsa.jacobian";
+
+static MatrixStructure getStructure(JacobianType type);
+
 //===----------------------------------------------------------------------===//
 // Links that are code
 //===----------------------------------------------------------------------===//
@@ -84,6 +90,19 @@ static int64_t getBatch(int64_t known, const DynamicSizes &sizes) {
   return ShapedType::isDynamic(known) ? std::max<int64_t>(sizes.batch, 1) : known;
 }
 
+/// The structure in which lowerings keep maps of links of `loop`: diagonals are
+/// vectors, anything else is a whole matrix.
+static MatrixStructure getMapStructure(Operation *loop, int64_t size) {
+  auto attribute = loop->getAttrOfType<TypeAttr>(kJacobianAttr);
+  auto type = attribute ? dyn_cast<JacobianType>(attribute.getValue()) : JacobianType();
+  if (type && type.getRows() == size && type.getCols() == size) {
+    MatrixStructure structure = getStructure(type).withShared(false);
+    if (structure.getKind() == MatrixStructure::Kind::Diagonal)
+      return structure;
+  }
+  return MatrixStructure::getDense(size, size);
+}
+
 template <typename LoopOp>
 static FailureOr<LinkChain> getChain(LoopOp loop, const DynamicSizes &sizes) {
   auto saved = cast<ShapedType>(loop.getSaved().front().getType());
@@ -102,7 +121,7 @@ static FailureOr<LinkChain> getChain(LoopOp loop, const DynamicSizes &sizes) {
        body.getArguments().slice(loop.getSaved().size(), loop.getSeeds().size()))
     size += cast<ShapedType>(state.getType()).getNumElements();
   LinkChain chain;
-  chain.links.assign(length, MatrixStructure::getDense(size, size));
+  chain.links.assign(length, getMapStructure(loop, size));
   chain.region = getRegionCost(loop);
   chain.hasInjected = !loop.getInjected().empty();
   // Buffers may be read by anybody.
@@ -168,4 +187,74 @@ std::vector<SmallVector<ApplyOp>> bppsa::findLinkLists(Operation *root) {
       lists.push_back(std::move(list));
   });
   return lists;
+}
+
+//===----------------------------------------------------------------------===//
+// Chains of layers
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The only operand through which cotangents leave an operation.
+struct LayerLink {
+  JacobianType type;
+  Value operand;
+};
+} // namespace
+
+/// The link of `op`; nothing where cotangents leave through no operand or several.
+static std::optional<LayerLink> getLayerLink(Operation *op) {
+  auto jacobians = op ? op->getAttrOfType<ArrayAttr>(kJacobianAttr) : ArrayAttr();
+  if (!jacobians || op->getNumResults() != 1)
+    return std::nullopt;
+  std::optional<LayerLink> link;
+  for (auto [index, attribute] : llvm::enumerate(jacobians)) {
+    auto type = dyn_cast<TypeAttr>(attribute);
+    auto jacobian = type ? dyn_cast<JacobianType>(type.getValue()) : JacobianType();
+    if (!jacobian)
+      continue;
+    // Tensors that a body reads come after the operands.
+    if (link || index >= op->getNumOperands())
+      return std::nullopt;
+    link = {jacobian, op->getOperand(index)};
+  }
+  return link;
+}
+
+/// The only operation with links that uses `value`; null where there are several.
+static Operation *getOnlyLayer(Value value) {
+  Operation *only = nullptr;
+  for (Operation *user : value.getUsers()) {
+    if (!user->hasAttrOfType<ArrayAttr>(kJacobianAttr))
+      continue;
+    if (only && only != user)
+      return nullptr;
+    only = user;
+  }
+  return only;
+}
+
+std::vector<LayerChain> bppsa::findLayerChains(Operation *root, const DynamicSizes &sizes) {
+  std::vector<LayerChain> chains;
+  root->walk([&](Operation *op) {
+    std::optional<LayerLink> link = getLayerLink(op);
+    if (!link)
+      return;
+    // A chain ends where the next layer has links of its own to several operands, or
+    // where several layers read the value.
+    Operation *next = getOnlyLayer(op->getResult(0));
+    if (next && getLayerLink(next))
+      return;
+    LayerChain layers{op, {}};
+    for (Operation *at = op; link; link = getLayerLink(at)) {
+      layers.chain.links.push_back(getStructure(link->type));
+      layers.chain.elementBytes = link->type.getElementType().getIntOrFloatBitWidth() / 8;
+      at = link->operand.getDefiningOp();
+      if (!at || getOnlyLayer(link->operand) == nullptr)
+        break;
+    }
+    layers.chain.batch = std::max<int64_t>(sizes.batch, 1);
+    if (layers.chain.links.size() > 1)
+      chains.push_back(std::move(layers));
+  });
+  return chains;
 }

@@ -57,6 +57,9 @@ struct EvaluatePlanPass : public bppsa::impl::EvaluatePlanBase<EvaluatePlanPass>
     for (ArrayRef<ApplyOp> list : findLinkLists(getOperation()))
       if (failed(evaluate(list.front(), getLinkChain(list, {length, batch}), {})))
         return signalPassFailure();
+    for (LayerChain &layers : findLayerChains(getOperation(), {length, batch}))
+      if (failed(evaluate(layers.last, std::move(layers.chain), {})))
+        return signalPassFailure();
     if (failed(write()))
       signalPassFailure();
   }
@@ -100,6 +103,10 @@ private:
     if (wanted.empty())
       for (StringRef text : {"linear", "blelloch", "hybrid:2", "chunked:32"})
         wanted.push_back(PlanAttr::fromString(&getContext(), text));
+    if (int64_t link = findMismatch(chain))
+      return op->emitOpError("begins a chain whose link ")
+             << link << " has " << chain.links[link - 1].getCols()
+             << " columns, but the link before it " << chain.links[link - 2].getRows() << " rows";
     std::string function = getFunctionName(op).str();
     chain.name = function + "#" + std::to_string(numChains[function]++);
     chain.sparseCotangents = sparseCotangents;

@@ -89,7 +89,13 @@ private:
   };
 
   bool hasStoredRegions() const { return chain.region && storesLinks; }
-  int64_t getNumColumns() const { return chain.links.front().getCols() + chain.hasInjected; }
+  /// Columns that walk through a link that is code to make its map; a diagonal is
+  /// one column.
+  int64_t getNumColumns() const {
+    const MatrixStructure &link = chain.links.front();
+    bool isDiagonal = link.getKind() == MatrixStructure::Kind::Diagonal;
+    return (isDiagonal ? 1 : link.getCols()) + chain.hasInjected;
+  }
   /// Bytes of a value for the whole batch.
   int64_t getNumBytes(int64_t value) const;
   Cost getCost(ScanOperation op);

@@ -35,6 +35,18 @@ LinkChain getLinkChain(llvm::ArrayRef<ApplyOp> applies, const DynamicSizes &size
 /// The longest such lists under `root`, of at least two ops.
 std::vector<llvm::SmallVector<ApplyOp>> findLinkLists(mlir::Operation *root);
 
+/// A part of a graph through which cotangents have one way.
+struct LayerChain {
+  /// The operation that cotangents reach first.
+  mlir::Operation *last;
+  LinkChain chain;
+};
+
+/// The longest such parts under `root`, of at least two operations, by the structure
+/// that `bppsa-infer-structure` found. They are cut where a value has several users
+/// with structure or an operation several such operands.
+std::vector<LayerChain> findLayerChains(mlir::Operation *root, const DynamicSizes &sizes);
+
 } // namespace bppsa
 
 #endif // BPPSA_ANALYSIS_CHAINEXTRACTION_H

@@ -12,9 +12,9 @@ include "mlir/Pass/PassBase.td"
 def EvaluatePlan : Pass<"bppsa-evaluate-plan", "::mlir::ModuleOp"> {
   let summary = "writes what scan plans cost on the chains of a module";
   let description = [{
-    For every `bppsa.chain` and `bppsa.scan`, and for every list of `bppsa.apply`
-    ops each of which works on the result of the one before it, evaluates
-    plans: depth, number and kind of products in each level, FLOPs, FLOPs of the
+    For every `bppsa.chain` and `bppsa.scan`, for every list of `bppsa.apply` ops
+    each of which works on the result of the one before it, and for every list
+    of layers whose structure `bppsa-infer-structure` found, evaluates plans: depth, number and kind of products in each level, FLOPs, FLOPs of the
     critical path, bytes, memory, and the time of several workers. The figures,
     defined in `docs/PlanEvaluator.md`, go to `output` as JSON, and in short to
     remarks of the category `evaluate`. The module is not changed.

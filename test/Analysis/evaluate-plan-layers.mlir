@@ -1,0 +1,72 @@
+// RUN: bppsa-opt %s --bppsa-evaluate-plan="algorithms=linear,hybrid:1 batch=3 output=%t.json" -o /dev/null
+// RUN: FileCheck %s < %t.json
+// RUN: FileCheck %s --check-prefix=DIAGONAL < %t.json
+// RUN: bppsa-opt %s --bppsa-evaluate-plan="algorithms=linear" -o /dev/null --remarks-filter=evaluate 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+
+// A layer, a skip from its result, two layers, and the sum with the skip: the
+// chain of the two layers in between is the only one of two operations.
+
+// REMARK: Function=layers
+// REMARK-SAME: linear on 2 links
+// REMARK-NOT: Function=layers
+
+// CHECK: "name": "layers#0",
+// CHECK-NEXT: "links": 2,
+// CHECK-NEXT: "batch": 3,
+// CHECK: "structure": "diagonal",
+// CHECK-NEXT: "rows": 6,
+// CHECK: "structure": "shared-dense",
+// CHECK: "plan": "linear",
+// The link that cotangents leave last is not applied: 3 * 2 * 6.
+// CHECK: "flops": 36,
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#par = ["parallel", "parallel"]
+!dense = !bppsa.jacobian<6x6xf32, dense>
+!slope = !bppsa.jacobian<6x6xf32, diagonal, batch = ?>
+!same = !bppsa.jacobian<6x6xf32, identity>
+func.func @layers(%x: tensor<?x6xf32>, %out: tensor<?x6xf32>) -> tensor<?x6xf32> {
+  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = #par} ins(%x : tensor<?x6xf32>)
+      outs(%out : tensor<?x6xf32>) attrs = {bppsa.jacobian = [!dense, unit]} {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<?x6xf32>
+  %1 = linalg.generic {indexing_maps = [#id, #id], iterator_types = #par} ins(%0 : tensor<?x6xf32>)
+      outs(%out : tensor<?x6xf32>) attrs = {bppsa.jacobian = [!dense, unit]} {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<?x6xf32>
+  %2 = linalg.generic {indexing_maps = [#id, #id], iterator_types = #par} ins(%1 : tensor<?x6xf32>)
+      outs(%out : tensor<?x6xf32>) attrs = {bppsa.jacobian = [!slope, unit]} {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<?x6xf32>
+  %3 = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = #par}
+      ins(%2, %0 : tensor<?x6xf32>, tensor<?x6xf32>) outs(%out : tensor<?x6xf32>)
+      attrs = {bppsa.jacobian = [!same, !same, unit]} {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %4 = arith.addf %a, %b : f32
+    linalg.yield %4 : f32
+  } -> tensor<?x6xf32>
+  return %3 : tensor<?x6xf32>
+}
+
+// A chain of diagonals works on vectors: two products of 4 elements for a map.
+// DIAGONAL: "name": "diagonal#0",
+// DIAGONAL: "plan": "hybrid:1",
+// DIAGONAL: "sweep": "linearize",
+// DIAGONAL: "count": 7,
+// DIAGONAL-NEXT: "flops": 84
+// DIAGONAL: "first": "diagonal",
+// DIAGONAL-NEXT: "second": "diagonal",
+// DIAGONAL-NEXT: "result": "diagonal",
+func.func @diagonal(%a: tensor<8x3x4xf32>, %g: tensor<3x4xf32>) -> tensor<8x3x4xf32> {
+  %0, %e = bppsa.chain saved(%a : tensor<8x3x4xf32>) seeds(%g : tensor<3x4xf32>) inject_into []
+      attributes {bppsa.jacobian = !bppsa.jacobian<4x4xf32, diagonal, batch = 3>}
+      -> (tensor<3x4xf32>) emitted(tensor<8x3x4xf32>) {
+  ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
+    %1 = arith.mulf %at, %gt : vector<4xf32>
+    bppsa.yield %1, %gt : vector<4xf32>, vector<4xf32>
+  }
+  return %e : tensor<8x3x4xf32>
+}
