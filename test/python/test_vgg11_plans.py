@@ -1,0 +1,46 @@
+# Part of the bppsa project, under the MIT License.
+"""The study of pruned VGG-11: its patterns, and the counts of the paper's published code."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import vgg11_plans
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+OPT = pathlib.Path(os.environ.get("BPPSA_BUILD_DIR", ROOT / "build")) / "bin/bppsa-opt"
+
+
+def test_convolution_is_the_transposed_jacobian():
+    """Against a convolution of unit images."""
+    random = np.random.default_rng(1)
+    rows, cols = vgg11_plans.pruned_convolution(random, 2, 3, 4, kept=0.4)
+    weights = np.random.default_rng(1).random((3, 2, 3, 3)) < 0.4
+    for row, columns in enumerate(rows):
+        image = np.zeros((2, 6, 6))
+        image.reshape(2, 6, 6)[row // 16, row // 4 % 4 + 1, row % 4 + 1] = 1
+        windows = np.lib.stride_tricks.sliding_window_view(image, (3, 3), axis=(1, 2))
+        result = np.einsum("iyxkl,oikl->oyx", windows, weights)
+        assert sorted(columns) == list(np.flatnonzero(result.reshape(-1)))
+    assert cols == 3 * 4 * 4
+
+
+def test_counts_are_those_of_the_published_code(tmp_path):
+    if not OPT.exists():
+        pytest.skip("bppsa-opt is not built")
+    output = tmp_path / "plans.json"
+    command = [sys.executable, vgg11_plans.__file__, f"--opt={OPT}", "-o", output]
+    subprocess.run(list(map(str, command)), check=True)
+    sample = next(r for r in json.loads(output.read_text()) if r["zeros"] == "sample")
+    # Steps, FLOPs and those of the critical path for hybrid:0 to hybrid:3. The list of links ends
+    # with a step more than the paper's, and the paper's code forms products that nobody reads.
+    published = [(21, 1.87e6, 1.87e6), (12, 6.5e6, 3.0e6), (8, 5.2e7, 3.1e7), (7, 3.1e8, 2.9e8)]
+    for plan, (steps, flops, critical_path) in zip(sample["plans"], published):
+        assert plan["steps"] == steps + 1
+        assert plan["flops"] == pytest.approx(flops, rel=0.2)
+        assert plan["critical_path_flops"] == pytest.approx(critical_path, rel=0.2)
