@@ -16,6 +16,8 @@
 #include "bppsa/Sparse/AccessPattern.h"
 #include "llvm/ADT/IntEqClasses.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+#include <map>
 #include <numeric>
 
 using namespace bppsa;
@@ -79,13 +81,35 @@ struct Relation {
 };
 } // namespace
 
+/// The value of an expression without symbols, without making new expressions.
+static int64_t evaluate(AffineExpr expr, ArrayRef<int64_t> point) {
+  if (auto dim = dyn_cast<AffineDimExpr>(expr))
+    return point[dim.getPosition()];
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return constant.getValue();
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  int64_t lhs = evaluate(binary.getLHS(), point), rhs = evaluate(binary.getRHS(), point);
+  switch (expr.getKind()) {
+  case AffineExprKind::Add:
+    return lhs + rhs;
+  case AffineExprKind::Mul:
+    return lhs * rhs;
+  case AffineExprKind::Mod:
+    return llvm::mod(lhs, rhs);
+  case AffineExprKind::FloorDiv:
+    return llvm::divideFloorSigned(lhs, rhs);
+  default:
+    return llvm::divideCeilSigned(lhs, rhs);
+  }
+}
+
 /// Values of `coordinates` at `point`, each multiplied by its weight. None where
 /// one leaves its array.
-static std::optional<int64_t> evaluate(ArrayRef<Coordinate> coordinates, AffineMap map,
-                                       ArrayRef<int64_t> point, ArrayRef<int64_t> weights) {
+static std::optional<int64_t> evaluate(ArrayRef<Coordinate> coordinates, ArrayRef<int64_t> point,
+                                       ArrayRef<int64_t> weights) {
   int64_t sum = 0;
-  SmallVector<int64_t> values = map.compose(point);
-  for (auto [coordinate, value, weight] : llvm::zip_equal(coordinates, values, weights)) {
+  for (auto [coordinate, weight] : llvm::zip_equal(coordinates, weights)) {
+    int64_t value = evaluate(coordinate.expr, point);
     if (value < 0 || value >= coordinate.size)
       return std::nullopt;
     sum += value * weight;
@@ -104,34 +128,46 @@ static bool advance(MutableArrayRef<int64_t> point, ArrayRef<unsigned> loops,
   return false;
 }
 
-/// Fills `relation.offsets`. False where a map leaves its array.
-static bool enumerateRelation(Relation &relation, ArrayRef<int64_t> extents, int64_t numCols,
-                              MLIRContext *context) {
-  auto makeMap = [&](ArrayRef<Coordinate> coordinates) {
-    SmallVector<AffineExpr> exprs =
-        llvm::map_to_vector(coordinates, [](const Coordinate &c) { return c.expr; });
-    return AffineMap::get(extents.size(), 0, exprs, context);
-  };
-  AffineMap rowMap = makeMap(relation.rows), colMap = makeMap(relation.cols);
-  int64_t numRows = 1;
-  SmallVector<int64_t> rowWeights(relation.rows.size()), colWeights;
-  for (auto [weight, coordinate] :
-       llvm::zip_equal(llvm::reverse(rowWeights), llvm::reverse(relation.rows))) {
-    weight = numRows;
-    numRows *= coordinate.size;
+namespace {
+/// The places of a relation's entries.
+struct RelationIndex {
+  explicit RelationIndex(const Relation &relation)
+      : relation(relation), rowWeights(relation.rows.size()) {
+    for (auto [weight, coordinate] :
+         llvm::zip_equal(llvm::reverse(rowWeights), llvm::reverse(relation.rows))) {
+      weight = numRows;
+      numRows *= coordinate.size;
+    }
+    for (const Coordinate &coordinate : relation.cols)
+      colWeights.push_back(coordinate.stride);
   }
-  for (const Coordinate &coordinate : relation.cols)
-    colWeights.push_back(coordinate.stride);
+  /// The combination of the rows at a point; none where one leaves its array.
+  std::optional<int64_t> getRow(ArrayRef<int64_t> point) const {
+    return evaluate(relation.rows, point, rowWeights);
+  }
+  /// What the columns add to the column of the pattern.
+  std::optional<int64_t> getCol(ArrayRef<int64_t> point) const {
+    return evaluate(relation.cols, point, colWeights);
+  }
+
+  const Relation &relation;
+  int64_t numRows = 1;
+  SmallVector<int64_t> rowWeights, colWeights;
+};
+} // namespace
+
+/// Fills `relation.offsets`. False where a map leaves its array.
+static bool enumerateRelation(Relation &relation, ArrayRef<int64_t> extents, int64_t numCols) {
+  RelationIndex index(relation);
   std::vector<std::pair<int32_t, int32_t>> entries;
   SmallVector<int64_t> point(extents.size(), 0);
   do {
-    std::optional<int64_t> row = evaluate(relation.rows, rowMap, point, rowWeights);
-    std::optional<int64_t> col = evaluate(relation.cols, colMap, point, colWeights);
+    std::optional<int64_t> row = index.getRow(point), col = index.getCol(point);
     if (!row || !col)
       return false;
     entries.push_back({int32_t(*row), int32_t(*col)});
   } while (advance(point, relation.loops, extents));
-  relation.offsets = SparsityPattern::fromEntries(numRows, numCols, entries);
+  relation.offsets = SparsityPattern::fromEntries(index.numRows, numCols, entries);
   return true;
 }
 
@@ -164,6 +200,12 @@ static std::vector<Relation> splitLoops(const LoopNest &nest, ArrayRef<Coordinat
     getRelation(coordinate).rows.push_back(coordinate);
   for (const Coordinate &coordinate : cols)
     getRelation(coordinate).cols.push_back(coordinate);
+  // With the farthest columns first, rows come out sorted or nearly so.
+  auto getDistance = [](const Relation &relation) {
+    return relation.cols.empty() ? 0 : relation.cols.front().stride;
+  };
+  llvm::sort(relations,
+             [&](const Relation &a, const Relation &b) { return getDistance(a) > getDistance(b); });
   return relations;
 }
 
@@ -181,15 +223,17 @@ static void combineOffsets(ArrayRef<Relation> relations, ArrayRef<int32_t> class
       for (int32_t offset : offsets)
         row.push_back(sum + offset);
   }
-  llvm::sort(row);
+  if (!llvm::is_sorted(row))
+    llvm::sort(row);
 }
 
-/// The class of `relation` that row number `row` of the whole pattern has.
-static int32_t getClassOfRow(const Relation &relation, int64_t row) {
+/// The combination of the rows of `relation` at row number `row` of the whole
+/// pattern.
+static int64_t getLocalRow(const Relation &relation, int64_t row) {
   int64_t local = 0;
   for (const Coordinate &coordinate : relation.rows)
     local = local * coordinate.size + (row / coordinate.stride) % coordinate.size;
-  return relation.offsets.getRowClass(local);
+  return local;
 }
 
 std::optional<SparsityPattern> bppsa::getAccessPattern(const LoopNest &nest,
@@ -207,26 +251,28 @@ std::optional<SparsityPattern> bppsa::getAccessPattern(const LoopNest &nest,
       return SparsityPattern::getZero(numRows, numCols);
   std::vector<Relation> relations = splitLoops(nest, *rows, *cols);
   for (Relation &relation : relations)
-    if (!enumerateRelation(relation, nest.extents, numCols, operand.map.getContext()))
+    if (!enumerateRelation(relation, nest.extents, numCols))
       return std::nullopt;
 
+  // There are no more combinations of classes than rows.
+  int64_t numClasses = 1;
+  for (const Relation &relation : relations)
+    numClasses *= relation.offsets.getNumClasses();
   PatternBuilder builder(numRows, numCols);
-  DenseMap<int64_t, int32_t> made;
+  std::vector<int32_t> made(numClasses, -1), columns;
   SmallVector<int32_t> classes(relations.size());
-  std::vector<int32_t> columns;
   for (int64_t row = 0; row < numRows; ++row) {
     int64_t key = 0;
     for (auto [relation, index] : llvm::zip_equal(relations, classes)) {
-      index = getClassOfRow(relation, row);
+      index = relation.offsets.getRowClass(getLocalRow(relation, row));
       key = key * relation.offsets.getNumClasses() + index;
     }
-    auto [place, isNew] = made.try_emplace(key, 0);
-    if (!isNew) {
-      builder.addRowOfClass(place->second);
+    if (made[key] >= 0) {
+      builder.addRowOfClass(made[key]);
       continue;
     }
     combineOffsets(relations, classes, columns);
-    place->second = builder.addRow(columns);
+    made[key] = builder.addRow(columns);
   }
   return builder.take();
 }
@@ -234,6 +280,129 @@ std::optional<SparsityPattern> bppsa::getAccessPattern(const LoopNest &nest,
 //===----------------------------------------------------------------------===//
 // Shared values
 //===----------------------------------------------------------------------===//
+
+namespace {
+/// A relation whose entries name elements of a factor: for each combination of
+/// the rows the offsets of its entries in the result, and in the factor.
+struct ValuedRelation {
+  struct Entry {
+    int32_t col, source;
+  };
+  std::vector<std::vector<Entry>> entries;
+  /// Combinations with equal numbers have the same entries, but that those in
+  /// the factor lie `bases` further on.
+  std::vector<int32_t> classes, bases;
+};
+} // namespace
+
+/// The entries of `relation`, where the loops of `factor` have the given
+/// distances. None where an entry has several sources or a map leaves its array.
+static std::optional<ValuedRelation>
+enumerateValues(const Relation &relation, ArrayRef<int64_t> extents, ArrayRef<int64_t> distances) {
+  RelationIndex index(relation);
+  ValuedRelation result;
+  result.entries.resize(index.numRows);
+  SmallVector<int64_t> point(extents.size(), 0);
+  do {
+    std::optional<int64_t> row = index.getRow(point), col = index.getCol(point);
+    if (!row || !col)
+      return std::nullopt;
+    int64_t source = 0;
+    for (unsigned loop : relation.loops)
+      source += point[loop] * distances[loop];
+    result.entries[*row].push_back({int32_t(*col), int32_t(source)});
+  } while (advance(point, relation.loops, extents));
+
+  std::map<std::vector<int32_t>, int32_t> known;
+  for (std::vector<ValuedRelation::Entry> &row : result.entries) {
+    llvm::sort(row, [](auto a, auto b) { return a.col < b.col; });
+    if (std::adjacent_find(row.begin(), row.end(), [](auto a, auto b) { return a.col == b.col; }) !=
+        row.end())
+      return std::nullopt;
+    result.bases.push_back(row.empty() ? 0 : row.front().source);
+    std::vector<int32_t> key;
+    for (ValuedRelation::Entry &entry : row) {
+      entry.source -= result.bases.back();
+      key.insert(key.end(), {entry.col, entry.source});
+    }
+    result.classes.push_back(known.try_emplace(key, known.size()).first->second);
+  }
+  return result;
+}
+
+/// The sums of one entry of each relation, for the given row of each, by column.
+static std::vector<ValuedRelation::Entry> combineValues(ArrayRef<ValuedRelation> relations,
+                                                        ArrayRef<int64_t> rows) {
+  std::vector<ValuedRelation::Entry> sums = {{0, 0}}, previous;
+  for (auto [relation, row] : llvm::zip_equal(relations, rows)) {
+    previous.swap(sums);
+    sums.clear();
+    for (ValuedRelation::Entry sum : previous)
+      for (ValuedRelation::Entry entry : relation.entries[row])
+        sums.push_back({sum.col + entry.col, sum.source + entry.source});
+  }
+  auto isBefore = [](ValuedRelation::Entry a, ValuedRelation::Entry b) { return a.col < b.col; };
+  if (!llvm::is_sorted(sums, isBefore))
+    llvm::sort(sums, isBefore);
+  return sums;
+}
+
+std::optional<SharedValues> bppsa::getSharedValues(const LoopNest &nest, const ArrayAccess &operand,
+                                                   const ArrayAccess &result,
+                                                   const ArrayAccess &factor) {
+  SmallVector<int64_t> distances(nest.extents.size(), 0);
+  int64_t numRows, numCols, numElements;
+  auto rows = getCoordinates(nest, operand, numRows), cols = getCoordinates(nest, result, numCols);
+  auto elements = getCoordinates(nest, factor, numElements);
+  if (!isPerSample(nest, operand.map, result.map) || !rows || !cols || !elements ||
+      elements->size() != factor.map.getNumResults() || !factor.map.isProjectedPermutation())
+    return std::nullopt;
+  for (const Coordinate &coordinate : *elements)
+    distances[cast<AffineDimExpr>(coordinate.expr).getPosition()] = coordinate.stride;
+  std::vector<Relation> relations = splitLoops(nest, *rows, *cols);
+  std::vector<ValuedRelation> valued;
+  for (const Relation &relation : relations) {
+    if (llvm::any_of(relation.loops, [&](unsigned loop) { return nest.extents[loop] == 0; }))
+      return std::nullopt;
+    auto entries = enumerateValues(relation, nest.extents, distances);
+    if (!entries)
+      return std::nullopt;
+    valued.push_back(std::move(*entries));
+  }
+
+  SharedValues values;
+  PatternBuilder builder(numRows, numCols);
+  struct Row {
+    int32_t index;
+    std::vector<int32_t> sources;
+  };
+  DenseMap<int64_t, Row> made;
+  SmallVector<int64_t> places(relations.size());
+  for (int64_t row = 0; row < numRows; ++row) {
+    int64_t key = 0, base = 0;
+    for (auto [relation, local, place] : llvm::zip_equal(valued, relations, places)) {
+      place = getLocalRow(local, row);
+      key = key * relation.entries.size() + relation.classes[place];
+      base += relation.bases[place];
+    }
+    auto [known, isNew] = made.try_emplace(key);
+    Row &same = known->second;
+    if (isNew) {
+      std::vector<int32_t> columns;
+      for (ValuedRelation::Entry entry : combineValues(valued, places)) {
+        columns.push_back(entry.col);
+        same.sources.push_back(entry.source);
+      }
+      same.index = builder.addRow(columns);
+    } else {
+      builder.addRowOfClass(same.index);
+    }
+    for (int32_t source : same.sources)
+      values.sources.push_back(base + source);
+  }
+  values.pattern = builder.take();
+  return values;
+}
 
 /// `constant + sum of coefficients[i] * loop i`.
 namespace {
@@ -323,7 +492,7 @@ static SharedValues makeSharedValues(ArrayRef<SharedEntry> entries, int64_t numR
   return result;
 }
 
-std::optional<SharedValues> bppsa::getSharedValues(const LoopNest &nest, const ArrayAccess &operand,
+std::optional<SharedValues> bppsa::getPrunedValues(const LoopNest &nest, const ArrayAccess &operand,
                                                    const ArrayAccess &result,
                                                    const ArrayAccess &factor,
                                                    llvm::function_ref<bool(int64_t)> isNonzero) {

@@ -64,7 +64,7 @@ SparsityPattern VGG11::getPrunedConv(const Convolution &layer) {
   for (size_t i = 0; i < kept.size(); ++i)
     kept[i] = isKept();
   std::optional<SharedValues> values =
-      getSharedValues(conv.nest, conv.operand, conv.result, conv.factor,
+      getPrunedValues(conv.nest, conv.operand, conv.result, conv.factor,
                       [&](int64_t element) { return kept[element]; });
   return values->pattern.selectRows(getInner(layer.in, window, window));
 }

@@ -169,8 +169,13 @@ TEST_F(AccessPattern, PrunedConvolutions) {
         expected(getElement(layer.nest, layer.operand, point),
                  getElement(layer.nest, layer.result, point)) = source + 1;
     });
-    SharedValues found = *getSharedValues(layer.nest, layer.operand, layer.result, layer.factor,
+    SharedValues found = *getPrunedValues(layer.nest, layer.operand, layer.result, layer.factor,
                                           [&](int64_t source) { return mask[source]; });
+    SharedValues unpruned = *getPrunedValues(layer.nest, layer.operand, layer.result, layer.factor,
+                                             [](int64_t) { return true; });
+    SharedValues all = *getSharedValues(layer.nest, layer.operand, layer.result, layer.factor);
+    EXPECT_EQ(all.pattern, unpruned.pattern);
+    EXPECT_EQ(all.sources, unpruned.sources);
     Dense actual(expected.rows, expected.cols);
     for (int64_t row = 0; row < actual.rows; ++row)
       for (auto [j, col] : llvm::enumerate(found.pattern.getRow(row)))
@@ -185,5 +190,6 @@ TEST_F(AccessPattern, EntriesWithSeveralSourcesAreRefused) {
   bindDims(&context, i, k);
   LoopNest nest{{3, 2}, std::nullopt};
   ArrayAccess operand = {AffineMap::get(2, 0, i), {3}}, factor = {AffineMap::get(2, 0, k), {2}};
-  EXPECT_FALSE(getSharedValues(nest, operand, operand, factor, [](int64_t) { return true; }));
+  EXPECT_FALSE(getSharedValues(nest, operand, operand, factor));
+  EXPECT_FALSE(getPrunedValues(nest, operand, operand, factor, [](int64_t) { return true; }));
 }

@@ -57,12 +57,17 @@ struct SharedValues {
   std::vector<int32_t> sources;
 };
 
-/// The pattern of a product of `operand` and `factor` with only those entries
-/// whose element of `factor` is accepted by `isNonzero`. None where several
-/// points give the same entry, a map is not linear, `factor` is not indexed by
-/// distinct loops, or as for `getAccessPattern`. Takes time in the accepted
-/// elements.
+/// The pattern of a product of `operand` and `factor`, with the element of
+/// `factor` that is the value of each entry. None where several points give the
+/// same entry, `factor` is not indexed by distinct loops, or as for
+/// `getAccessPattern`. Rows with the same entries are found once.
 std::optional<SharedValues> getSharedValues(const LoopNest &nest, const ArrayAccess &operand,
+                                            const ArrayAccess &result, const ArrayAccess &factor);
+
+/// The same with only those entries whose element of `factor` is accepted by
+/// `isNonzero`. None also where a map is not linear. Takes time in the accepted
+/// elements.
+std::optional<SharedValues> getPrunedValues(const LoopNest &nest, const ArrayAccess &operand,
                                             const ArrayAccess &result, const ArrayAccess &factor,
                                             llvm::function_ref<bool(int64_t)> isNonzero);
 
