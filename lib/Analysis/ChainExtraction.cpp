@@ -201,21 +201,37 @@ struct LayerLink {
 };
 } // namespace
 
+/// What the elements of the attribute of `op` are about: its operands, then the
+/// tensors that its body reads. Empty where it cannot be told which are meant.
+static SmallVector<Value> getReadValues(Operation *op, size_t count) {
+  llvm::SetVector<Value> operands(op->operand_begin(), op->operand_end());
+  SmallVector<Value> values(op->getOperands());
+  for (Region &region : op->getRegions())
+    region.walk([&](Operation *nested) {
+      for (Value operand : nested->getOperands())
+        if (isa<TensorType>(operand.getType()) && !region.isAncestor(operand.getParentRegion()) &&
+            operands.insert(operand))
+          values.push_back(operand);
+    });
+  if (values.size() != count)
+    values.clear();
+  return values;
+}
+
 /// The link of `op`; nothing where cotangents leave through no operand or several.
 static std::optional<LayerLink> getLayerLink(Operation *op) {
   auto jacobians = op ? op->getAttrOfType<ArrayAttr>(kJacobianAttr) : ArrayAttr();
   if (!jacobians || op->getNumResults() != 1)
     return std::nullopt;
   std::optional<LayerLink> link;
-  for (auto [index, attribute] : llvm::enumerate(jacobians)) {
+  for (auto [attribute, value] : llvm::zip(jacobians, getReadValues(op, jacobians.size()))) {
     auto type = dyn_cast<TypeAttr>(attribute);
     auto jacobian = type ? dyn_cast<JacobianType>(type.getValue()) : JacobianType();
     if (!jacobian)
       continue;
-    // Tensors that a body reads come after the operands.
-    if (link || index >= op->getNumOperands())
+    if (link)
       return std::nullopt;
-    link = {jacobian, op->getOperand(index)};
+    link = {jacobian, value};
   }
   return link;
 }
@@ -223,8 +239,9 @@ static std::optional<LayerLink> getLayerLink(Operation *op) {
 /// The only operation with links that uses `value`; null where there are several.
 static Operation *getOnlyLayer(Value value) {
   Operation *only = nullptr;
-  for (Operation *user : value.getUsers()) {
-    if (!user->hasAttrOfType<ArrayAttr>(kJacobianAttr))
+  for (Operation *nested : value.getUsers()) {
+    Operation *user = value.getParentBlock()->findAncestorOpInBlock(*nested);
+    if (!user || !user->hasAttrOfType<ArrayAttr>(kJacobianAttr))
       continue;
     if (only && only != user)
       return nullptr;

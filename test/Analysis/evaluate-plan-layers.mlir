@@ -1,6 +1,7 @@
 // RUN: bppsa-opt %s --bppsa-evaluate-plan="algorithms=linear,hybrid:1 batch=3 output=%t.json" -o /dev/null
 // RUN: FileCheck %s < %t.json
 // RUN: FileCheck %s --check-prefix=DIAGONAL < %t.json
+// RUN: FileCheck %s --check-prefix=POOL < %t.json
 // RUN: bppsa-opt %s --bppsa-evaluate-plan="algorithms=linear" -o /dev/null --remarks-filter=evaluate 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 
 // A layer, a skip from its result, two layers, and the sum with the skip: the
@@ -69,4 +70,26 @@ func.func @diagonal(%a: tensor<8x3x4xf32>, %g: tensor<3x4xf32>) -> tensor<8x3x4x
     bppsa.yield %1, %gt : vector<4xf32>, vector<4xf32>
   }
   return %e : tensor<8x3x4xf32>
+}
+
+// A pool reads its operand in its body.
+// POOL: "name": "pool#0",
+// POOL-NEXT: "links": 2,
+// POOL: "structure": "identity",
+// POOL: "structure": "diagonal",
+func.func @pool(%x: tensor<?x6xf32>, %out: tensor<?x6xf32>) -> tensor<?x6xf32> {
+  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = #par} ins(%x : tensor<?x6xf32>)
+      outs(%out : tensor<?x6xf32>) attrs = {bppsa.jacobian = [!slope, unit]} {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<?x6xf32>
+  %1 = linalg.generic {indexing_maps = [#id], iterator_types = #par} outs(%out : tensor<?x6xf32>)
+      attrs = {bppsa.jacobian = [unit, !same]} {
+  ^bb0(%a: f32):
+    %i = linalg.index 0 : index
+    %j = linalg.index 1 : index
+    %2 = tensor.extract %0[%i, %j] : tensor<?x6xf32>
+    linalg.yield %2 : f32
+  } -> tensor<?x6xf32>
+  return %1 : tensor<?x6xf32>
 }
