@@ -37,6 +37,24 @@ func.func @update(%a: memref<?xf32>) {
   return
 }
 
+// A loop between other kernels is a kernel too.
+// CHECK-LABEL: func.func @scatter
+//       CHECK:   call @fill_kernel_2
+//   CHECK-NOT:   scf.for
+//       CHECK:   call @for_kernel_3
+func.func @scatter(%a: memref<?xf32>, %b: memref<8xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%a : memref<?xf32>)
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.for %i = %c0 to %c8 step %c1 {
+    %x = memref.load %b[%i] : memref<8xf32>
+    memref.store %x, %a[%i] : memref<?xf32>
+  }
+  return
+}
+
 // CHECK:      func.func private @step_sum_kernel_0({{.*}}) attributes {passthrough = ["noinline"]}
 // CHECK-NEXT:   bppsa.step_sum
 // CHECK:      func.func private @fill_kernel_1

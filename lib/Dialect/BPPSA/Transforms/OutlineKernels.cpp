@@ -31,11 +31,15 @@ using namespace mlir;
 using namespace bppsa;
 
 /// Whether `op` is a bufferized loop, leaf, change of layout or graph operation.
-static bool isKernel(Operation *op) {
-  if (op->getNumResults() != 0 || !isa_and_nonnull<func::FuncOp>(op->getParentOp()))
-    return false;
-  return isa<RecurrenceOp, ChainOp, ScanOp, OuterSumOp, StepSumOp, PackLanesOp, UnpackLanesOp,
+static bool isBufferized(Operation &op) {
+  return op.getNumResults() == 0 &&
+         isa<RecurrenceOp, ChainOp, ScanOp, OuterSumOp, StepSumOp, PackLanesOp, UnpackLanesOp,
              linalg::LinalgOp, memref::CopyOp>(op);
+}
+
+/// Whether `op` is a loop that writes its results to memory, such as a scatter.
+static bool isLoop(Operation &op) {
+  return op.getNumResults() == 0 && isa<LoopLikeOpInterface>(op);
 }
 
 /// Values that `op` and its regions use: constants and others.
@@ -78,11 +82,11 @@ static void outline(Operation *op, ModuleOp module, unsigned number) {
   op->erase();
 }
 
-/// Whether `function` is loops of its own rather than calls of kernels.
+/// Whether `function` is loops of its own rather than a program of kernels.
 static bool isLoops(func::FuncOp function) {
-  return !function.isExternal() && function.getNumResults() == 0 &&
-         llvm::any_of(function.getBody().getOps(),
-                      [](Operation &op) { return isa<LoopLikeOpInterface>(op); });
+  auto ops = function.getOps();
+  return function.getNumResults() == 0 && llvm::none_of(ops, isBufferized) &&
+         llvm::any_of(ops, [](Operation &op) { return isa<LoopLikeOpInterface>(op); });
 }
 
 /// Moves the body of `function` into a new kernel that `function` calls.
@@ -101,16 +105,18 @@ namespace {
 struct OutlineKernelsPass : bppsa::impl::OutlineKernelsBase<OutlineKernelsPass> {
   void runOnOperation() override {
     SmallVector<Operation *> kernels;
-    getOperation().walk([&](Operation *op) {
-      if (isKernel(op))
-        kernels.push_back(op);
-    });
+    SmallVector<func::FuncOp> loops;
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (!function.isPrivate() && isLoops(function)) {
+        loops.push_back(function);
+        continue;
+      }
+      for (Operation &op : function.getOps())
+        if (isBufferized(op) || isLoop(op))
+          kernels.push_back(&op);
+    }
     for (auto [number, op] : llvm::enumerate(kernels))
       outline(op, getOperation(), number);
-    SmallVector<func::FuncOp> loops;
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      if (!function.isPrivate() && isLoops(function))
-        loops.push_back(function);
     for (func::FuncOp function : loops)
       outlineBody(function, getOperation());
   }
