@@ -11,6 +11,10 @@
 
 namespace bppsa {
 
+/// Steps of a slab: its rows of both operands stay in the second-level cache, and
+/// the sums in memory are touched once for so many products.
+inline constexpr int64_t kSlabSteps = 32;
+
 /// Steps [first, last) of batch block `block`.
 struct Slab {
   mlir::Value block, first, last;
@@ -44,6 +48,15 @@ void emitBlocks(mlir::OpBuilder &builder, mlir::Location loc, int64_t size, int6
 void emitSlabs(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value sequence,
                llvm::function_ref<void(mlir::OpBuilder &, const Slab &)> emit,
                llvm::function_ref<void(mlir::OpBuilder &, mlir::Value)> finish = nullptr);
+
+/// Sets the lanes of `rows` that hold no sample of batch block `block` to zero.
+/// Without `batch`, the number of samples, there are none.
+void emitClearPadding(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value batch,
+                      mlir::Value block, const Rows &rows, int64_t count);
+
+/// Calls `store(row, sum)` with the sum over the lanes of each of `count` rows.
+void emitLaneSums(mlir::OpBuilder &builder, mlir::Location loc, const Rows &rows, int64_t count,
+                  llvm::function_ref<void(mlir::OpBuilder &, mlir::Value, mlir::Value)> store);
 
 /// The sums where vectors hold units.
 void lowerUnitOuterSum(OuterSumOp op, const LaneOptions &options);

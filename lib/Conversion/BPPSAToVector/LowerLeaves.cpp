@@ -23,9 +23,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Steps of a slab: its rows of both operands stay in the cache.
-static constexpr int64_t kSlabSteps = 16;
-
 int64_t bppsa::getEvenBlock(int64_t size, int64_t most) {
   int64_t numBlocks = (size + most - 1) / most;
   return (size + numBlocks - 1) / numBlocks;
@@ -37,7 +34,7 @@ void bppsa::emitBlocks(OpBuilder &builder, Location loc, int64_t size, int64_t b
   if (whole > block)
     emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, whole), block,
             [&](OpBuilder &nested, Value first) { emit(nested, first, block); });
-  else
+  else if (whole == block)
     emit(builder, getIndex(builder, loc, 0), block);
   if (whole < size)
     emit(builder, getIndex(builder, loc, whole), size - whole);
@@ -61,9 +58,7 @@ void bppsa::emitSlabs(OpBuilder &builder, Location loc, Value sequence,
   });
 }
 
-/// Sets the lanes of `rows` that hold no sample of batch block `block` to zero.
-/// Without `batch`, the number of samples, there are none.
-static void emitClearPadding(OpBuilder &builder, Location loc, Value batch, Value block,
+void bppsa::emitClearPadding(OpBuilder &builder, Location loc, Value batch, Value block,
                              const Rows &rows, int64_t count) {
   if (!batch)
     return;
@@ -85,38 +80,7 @@ static void emitClearPadding(OpBuilder &builder, Location loc, Value batch, Valu
   });
 }
 
-/// Adds to `sums[sumRow0 + i, col0 + j]` the products of a slab in row row0 + i.
-static void emitOuterProducts(OpBuilder &builder, Location loc, OuterSumOp op, const Slab &slab,
-                              Value row0, Value sumRow0, int64_t rows, Value col0, int64_t cols,
-                              Value sums) {
-  VectorType type = Rows{op.getLhs()}.getRowType();
-  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
-  SmallVector<Value> start(rows * cols, zero);
-  auto loop = scf::ForOp::create(
-      builder, loc, slab.first, slab.last, getIndex(builder, loc, 1), start,
-      [&](OpBuilder &nested, Location, Value step, ValueRange carried) {
-        SmallVector<Value> right, next;
-        for (int64_t j = 0; j < cols; ++j)
-          right.push_back(Rows{op.getRhs(), {slab.block, step}, j}.load(nested, loc, col0));
-        for (int64_t i = 0; i < rows; ++i) {
-          Value left = Rows{op.getLhs(), {slab.block, step}, i}.load(nested, loc, row0);
-          for (int64_t j = 0; j < cols; ++j)
-            next.push_back(
-                vector::FMAOp::create(nested, loc, left, right[j], carried[i * cols + j]));
-        }
-        scf::YieldOp::create(nested, loc, next);
-      });
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t j = 0; j < cols; ++j) {
-      Rows sum = {sums, {addIndex(builder, loc, sumRow0, i)}, j};
-      Value total = arith::AddFOp::create(builder, loc, sum.load(builder, loc, col0),
-                                          loop.getResult(i * cols + j));
-      sum.store(builder, loc, total, col0);
-    }
-}
-
-/// Stores the sum over the lanes of each of `count` rows.
-static void emitLaneSums(OpBuilder &builder, Location loc, const Rows &rows, int64_t count,
+void bppsa::emitLaneSums(OpBuilder &builder, Location loc, const Rows &rows, int64_t count,
                          function_ref<void(OpBuilder &, Value, Value)> store) {
   emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, count), 1,
           [&](OpBuilder &nested, Value row) {
@@ -124,77 +88,6 @@ static void emitLaneSums(OpBuilder &builder, Location loc, const Rows &rows, int
                                                     rows.load(nested, loc, row));
             store(nested, row, sum);
           });
-}
-
-/// Computes `rows` rows of the result, from `row0` on.
-static void emitResultRows(OpBuilder &builder, OuterSumOp op, Value row0, int64_t rows,
-                           int64_t blockRows, int64_t blockCols) {
-  Location loc = op.getLoc();
-  int64_t numCols = cast<MemRefType>(op.getRhs().getType()).getDimSize(2);
-  VectorType rowType = Rows{op.getLhs()}.getRowType();
-  auto sumsType = MemRefType::get({rows, numCols, rowType.getDimSize(0)}, rowType.getElementType());
-  Value sums = memref::AllocaOp::create(builder, loc, sumsType, builder.getI64IntegerAttr(64));
-  auto forEachRow = [&](function_ref<void(OpBuilder &, Value)> body) {
-    emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, rows), 1, body);
-  };
-  forEachRow(
-      [&](OpBuilder &nested, Value row) { emitZeroRows(nested, loc, {sums, {row}}, numCols); });
-  auto emitSlab = [&](OpBuilder &inSlab, const Slab &slab) {
-    emitBlocks(inSlab, loc, rows, blockRows, [&](OpBuilder &nested, Value row, int64_t count) {
-      Value lhsRow = arith::AddIOp::create(nested, loc, row0, row);
-      emitBlocks(nested, loc, numCols, blockCols, [&](OpBuilder &inner, Value col0, int64_t cols) {
-        emitOuterProducts(inner, loc, op, slab, lhsRow, row, count, col0, cols, sums);
-      });
-    });
-  };
-  emitSlabs(builder, loc, op.getLhs(), emitSlab, [&](OpBuilder &inBlock, Value block) {
-    emitFor(inBlock, loc, getIndex(inBlock, loc, 0), getIndex(inBlock, loc, rows), 1,
-            [&](OpBuilder &nested, Value row) {
-              emitClearPadding(nested, loc, op.getBatch(), block, {sums, {row}}, numCols);
-            });
-  });
-  forEachRow([&](OpBuilder &inRow, Value row) {
-    Value resultRow = arith::AddIOp::create(inRow, loc, row0, row);
-    emitLaneSums(inRow, loc, {sums, {row}}, numCols, [&](OpBuilder &nested, Value col, Value sum) {
-      memref::StoreOp::create(nested, loc, sum, op.getDestination(), ValueRange{resultRow, col});
-    });
-  });
-}
-
-/// Rows of the result that one task computes. Every task reads all of the right
-/// operand, so few are better; but their sums must stay in the second-level
-/// cache, and threads want several.
-static int64_t getTaskRows(int64_t numRows, int64_t numCols, int64_t blockRows,
-                           VectorType rowType) {
-  constexpr int64_t kSumBytes = 256 * 1024, kMinTasks = 4;
-  int64_t rowBytes = numCols * rowType.getNumElements() * rowType.getElementTypeBitWidth() / 8;
-  int64_t most = std::min(kSumBytes / rowBytes, (numRows + kMinTasks - 1) / kMinTasks);
-  return std::max<int64_t>(1, most / blockRows) * blockRows;
-}
-
-void bppsa::lowerOuterSum(OuterSumOp op, const LaneOptions &options) {
-  if (options.lanes == 1)
-    return lowerUnitOuterSum(op, options);
-  OpBuilder builder(op);
-  Location loc = op.getLoc();
-  int64_t numRows = cast<MemRefType>(op.getLhs().getType()).getDimSize(2);
-  int64_t numCols = cast<MemRefType>(op.getRhs().getType()).getDimSize(2);
-  // Nearly square blocks read the fewest rows for their products.
-  int64_t budget = options.getNumAccumulators();
-  int64_t blockCols = getEvenBlock(numCols, budget >= 24 ? 6 : budget >= 6 ? 3 : 1);
-  int64_t blockRows = getEvenBlock(numRows, std::max<int64_t>(1, budget / blockCols));
-  int64_t taskRows = getTaskRows(numRows, numCols, blockRows, Rows{op.getLhs()}.getRowType());
-  if (int64_t numTasks = numRows / taskRows)
-    emitParallel(
-        builder, loc, getIndex(builder, loc, numTasks), [&](OpBuilder &nested, Value task) {
-          Value row0 = arith::MulIOp::create(nested, loc, task, getIndex(nested, loc, taskRows));
-          emitResultRows(nested, op, row0, taskRows, blockRows, blockCols);
-        });
-  if (int64_t rest = numRows % taskRows)
-    emitParallel(builder, loc, getIndex(builder, loc, 1), [&](OpBuilder &nested, Value) {
-      emitResultRows(nested, op, getIndex(nested, loc, numRows - rest), rest,
-                     std::min(blockRows, rest), blockCols);
-    });
 }
 
 void bppsa::lowerStepSum(StepSumOp op, const LaneOptions &options) {

@@ -153,7 +153,7 @@ def test_a_link_that_reads_its_states_late(tmp_path, op, variant):
 
 
 @pytest.mark.parametrize("registers", [32, 8, 4])
-@pytest.mark.parametrize("size", [(1, 1), (5, 7), (20, 20), (33, 3)])
+@pytest.mark.parametrize("size", [(1, 1), (5, 7), (20, 20), (33, 3), (67, 70)])
 def test_leaves(tmp_path, size, registers):
     kernels = Kernels(tmp_path, LEAVES.format(M=size[0], K=size[1]), registers)
     for steps, batch in itertools.product(LENGTHS, BATCHES):

@@ -1,0 +1,220 @@
+//===- LowerOuterSum.cpp - sums of outer products -------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// The products of a slab (see LowerLeaves.cpp) are computed in blocks whose sums
+// stay in registers. Every block reads rows of each step of the slab, and with
+// wide operands the rows of neighbouring steps are far apart: what is read again
+// is copied side by side, and what is read for the first time is fetched ahead.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AffineMaps.h"
+#include "LeafBlocks.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+/// How many steps ahead rows are fetched that no block of a slab has read yet.
+static constexpr int64_t kStepsAhead = 12;
+
+/// As emitBlocks, but tells the first block apart.
+static void
+emitBlocksAfterFirst(OpBuilder &builder, Location loc, int64_t size, int64_t block,
+                     function_ref<void(OpBuilder &, Value, int64_t, bool isFirst)> emit) {
+  emit(builder, getIndex(builder, loc, 0), block, /*isFirst=*/true);
+  emitBlocks(builder, loc, size - block, block, [&](OpBuilder &nested, Value first, int64_t count) {
+    emit(nested, addIndex(nested, loc, first, block), count, /*isFirst=*/false);
+  });
+}
+
+/// Whether the rows of neighbouring steps are pages apart. Few of them then stay in
+/// the first-level cache, whose sets they share, and the hardware does not look
+/// ahead as far as the next step.
+static bool hasDistantSteps(Value sequence) {
+  constexpr int64_t kPageBytes = 4096;
+  auto type = cast<MemRefType>(sequence.getType());
+  return type.getDimSize(2) * type.getDimSize(3) * type.getElementTypeBitWidth() / 8 >= kPageBytes;
+}
+
+/// Fetches rows of the step `kStepsAhead` after `step` into the second-level cache.
+static void emitFetchAhead(OpBuilder &builder, Location loc, Value sequence, Value block,
+                           Value step, Value row0, int64_t rows) {
+  Value lastStep = addIndex(builder, loc, getDim(builder, loc, sequence, 1), -1);
+  Value ahead =
+      arith::MinUIOp::create(builder, loc, addIndex(builder, loc, step, kStepsAhead), lastStep);
+  Value lane = getIndex(builder, loc, 0);
+  for (int64_t i = 0; i < rows; ++i)
+    memref::PrefetchOp::create(builder, loc, sequence,
+                               ValueRange{block, ahead, addIndex(builder, loc, row0, i), lane},
+                               /*isWrite=*/false, /*localityHint=*/2, /*isDataCache=*/true);
+}
+
+namespace {
+/// Products that accumulate in registers over a slab: those of rows from `row0` of
+/// the left operand and from `col0` of the right one. Rows of the task begin at
+/// `row0 - sumRow`.
+struct ProductBlock {
+  Value row0, sumRow, col0;
+  int64_t rows = 0, cols = 0;
+  /// Whether no block of the slab has read these rows of an operand before.
+  bool readsLhsFirst = false, readsRhsFirst = false;
+};
+
+/// What the blocks of a task share.
+struct OuterTask {
+  OuterSumOp op;
+  /// `[row, column, lane]`, rows of the task.
+  Value sums;
+  /// `[step, row, lane]`: rows of the left operand, side by side for the blocks
+  /// that read them again. Null where they are close enough in the sequence.
+  Value panel;
+  bool fetchesAhead;
+
+  Value loadLeft(OpBuilder &builder, Location loc, const Slab &slab, Value step,
+                 const ProductBlock &block, int64_t i) const {
+    Rows inSequence = {OuterSumOp(op).getLhs(), {slab.block, step}, i};
+    if (!panel)
+      return inSequence.load(builder, loc, block.row0);
+    Value slabStep = arith::SubIOp::create(builder, loc, step, slab.first);
+    Rows inPanel = {panel, {slabStep}, i};
+    Value first = getIndex(builder, loc, 0);
+    if (!block.readsLhsFirst)
+      return inPanel.load(builder, loc, first);
+    Value row = inSequence.load(builder, loc, block.row0);
+    inPanel.store(builder, loc, row, first);
+    return row;
+  }
+};
+} // namespace
+
+/// Adds the products of a block in a slab to the sums of the task.
+static void emitOuterProducts(OpBuilder &builder, Location loc, OuterTask task, const Slab &slab,
+                              const ProductBlock &block) {
+  Value lhs = task.op.getLhs(), rhs = task.op.getRhs();
+  VectorType type = Rows{lhs}.getRowType();
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+  SmallVector<Value> start(block.rows * block.cols, zero);
+  auto loop = scf::ForOp::create(
+      builder, loc, slab.first, slab.last, getIndex(builder, loc, 1), start,
+      [&](OpBuilder &nested, Location, Value step, ValueRange carried) {
+        if (task.fetchesAhead && block.readsLhsFirst && hasDistantSteps(lhs))
+          emitFetchAhead(nested, loc, lhs, slab.block, step, block.row0, block.rows);
+        if (task.fetchesAhead && block.readsRhsFirst && hasDistantSteps(rhs))
+          emitFetchAhead(nested, loc, rhs, slab.block, step, block.col0, block.cols);
+        SmallVector<Value> right, next;
+        for (int64_t j = 0; j < block.cols; ++j)
+          right.push_back(Rows{rhs, {slab.block, step}, j}.load(nested, loc, block.col0));
+        for (int64_t i = 0; i < block.rows; ++i) {
+          Value left = task.loadLeft(nested, loc, slab, step, block, i);
+          for (int64_t j = 0; j < block.cols; ++j)
+            next.push_back(
+                vector::FMAOp::create(nested, loc, left, right[j], carried[i * block.cols + j]));
+        }
+        scf::YieldOp::create(nested, loc, next);
+      });
+  for (int64_t i = 0; i < block.rows; ++i)
+    for (int64_t j = 0; j < block.cols; ++j) {
+      Rows sum = {task.sums, {addIndex(builder, loc, block.sumRow, i)}, j};
+      Value total = arith::AddFOp::create(builder, loc, sum.load(builder, loc, block.col0),
+                                          loop.getResult(i * block.cols + j));
+      sum.store(builder, loc, total, block.col0);
+    }
+}
+
+/// Computes `rows` rows of the result, from `row0` on.
+static void emitResultRows(OpBuilder &builder, OuterSumOp op, Value row0, int64_t rows,
+                           int64_t blockRows, int64_t blockCols, bool fetchesAhead) {
+  Location loc = op.getLoc();
+  int64_t numCols = cast<MemRefType>(op.getRhs().getType()).getDimSize(2);
+  VectorType rowType = Rows{op.getLhs()}.getRowType();
+  auto sumsType = MemRefType::get({rows, numCols, rowType.getDimSize(0)}, rowType.getElementType());
+  Value sums = memref::AllocaOp::create(builder, loc, sumsType, builder.getI64IntegerAttr(64));
+  OuterTask task = {op, sums, Value(), fetchesAhead};
+  if (hasDistantSteps(op.getLhs())) {
+    auto type =
+        MemRefType::get({kSlabSteps, blockRows, rowType.getDimSize(0)}, rowType.getElementType());
+    task.panel = memref::AllocaOp::create(builder, loc, type, builder.getI64IntegerAttr(64));
+  }
+  auto forEachRow = [&](function_ref<void(OpBuilder &, Value)> body) {
+    emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, rows), 1, body);
+  };
+  forEachRow(
+      [&](OpBuilder &nested, Value row) { emitZeroRows(nested, loc, {sums, {row}}, numCols); });
+  auto emitSlab = [&](OpBuilder &inSlab, const Slab &slab) {
+    emitBlocksAfterFirst(inSlab, loc, rows, blockRows,
+                         [&](OpBuilder &inRows, Value row, int64_t count, bool isFirstRow) {
+                           ProductBlock block;
+                           block.row0 = arith::AddIOp::create(inRows, loc, row0, row);
+                           block.sumRow = row;
+                           block.rows = count;
+                           block.readsRhsFirst = isFirstRow;
+                           emitBlocksAfterFirst(
+                               inRows, loc, numCols, blockCols,
+                               [&](OpBuilder &nested, Value col0, int64_t cols, bool isFirstCol) {
+                                 block.col0 = col0;
+                                 block.cols = cols;
+                                 block.readsLhsFirst = isFirstCol;
+                                 emitOuterProducts(nested, loc, task, slab, block);
+                               });
+                         });
+  };
+  emitSlabs(builder, loc, op.getLhs(), emitSlab, [&](OpBuilder &inBlock, Value block) {
+    emitFor(inBlock, loc, getIndex(inBlock, loc, 0), getIndex(inBlock, loc, rows), 1,
+            [&](OpBuilder &nested, Value row) {
+              emitClearPadding(nested, loc, op.getBatch(), block, {sums, {row}}, numCols);
+            });
+  });
+  forEachRow([&](OpBuilder &inRow, Value row) {
+    Value resultRow = arith::AddIOp::create(inRow, loc, row0, row);
+    emitLaneSums(inRow, loc, {sums, {row}}, numCols, [&](OpBuilder &nested, Value col, Value sum) {
+      memref::StoreOp::create(nested, loc, sum, op.getDestination(), ValueRange{resultRow, col});
+    });
+  });
+}
+
+/// Rows of the result that one task computes. Every task reads all of the right
+/// operand, so few are better; but their sums must stay in the second-level
+/// cache, and threads want several.
+static int64_t getTaskRows(int64_t numRows, int64_t numCols, int64_t blockRows,
+                           VectorType rowType) {
+  constexpr int64_t kSumBytes = 256 * 1024, kMinTasks = 4;
+  int64_t rowBytes = numCols * rowType.getNumElements() * rowType.getElementTypeBitWidth() / 8;
+  int64_t most = std::min(kSumBytes / rowBytes, (numRows + kMinTasks - 1) / kMinTasks);
+  return std::max<int64_t>(1, most / blockRows) * blockRows;
+}
+
+void bppsa::lowerOuterSum(OuterSumOp op, const LaneOptions &options) {
+  if (options.lanes == 1)
+    return lowerUnitOuterSum(op, options);
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  int64_t numRows = cast<MemRefType>(op.getLhs().getType()).getDimSize(2);
+  int64_t numCols = cast<MemRefType>(op.getRhs().getType()).getDimSize(2);
+  // Nearly square blocks read the fewest rows for their products; rows of a panel
+  // are the nearest.
+  int64_t budget = options.getNumAccumulators();
+  int64_t mostRows = budget >= 24 ? 4 : budget >= 6 ? 2 : budget;
+  if (hasDistantSteps(op.getLhs()))
+    mostRows = std::min(budget, mostRows * 3 / 2);
+  int64_t blockRows = getEvenBlock(numRows, mostRows);
+  int64_t blockCols = getEvenBlock(numCols, std::max<int64_t>(1, budget / blockRows));
+  // Small blocks wait for the second-level cache, not for what is behind it.
+  bool fetchesAhead = budget >= 24;
+  int64_t taskRows = getTaskRows(numRows, numCols, blockRows, Rows{op.getLhs()}.getRowType());
+  if (int64_t numTasks = numRows / taskRows)
+    emitParallel(
+        builder, loc, getIndex(builder, loc, numTasks), [&](OpBuilder &nested, Value task) {
+          Value row0 = arith::MulIOp::create(nested, loc, task, getIndex(nested, loc, taskRows));
+          emitResultRows(nested, op, row0, taskRows, blockRows, blockCols, fetchesAhead);
+        });
+  if (int64_t rest = numRows % taskRows)
+    emitParallel(builder, loc, getIndex(builder, loc, 1), [&](OpBuilder &nested, Value) {
+      emitResultRows(nested, op, getIndex(nested, loc, numRows - rest), rest,
+                     std::min(blockRows, rest), blockCols, fetchesAhead);
+    });
+}
