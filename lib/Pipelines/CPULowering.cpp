@@ -38,6 +38,7 @@ void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &opt
 
 void bppsa::buildCPUCodePipeline(OpPassManager &pm, const CPULoweringOptions &options) {
   pm.addPass(createConvertBPPSAToVector({options.registers}));
+  pm.addPass(createVectorizeContractions({options.registers}));
   pm.addPass(createConvertLinalgToLoopsPass());
   pm.addPass(createExpandMath());
   pm.addPass(createCanonicalizerPass());

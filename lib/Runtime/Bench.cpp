@@ -35,7 +35,11 @@ static int64_t sizeOf(const Model &model, std::optional<int64_t> flag,
 
 void bppsa::runtime::benchCommand(const Program &program, const Options &options) {
   const Model &model = program.model;
-  int64_t steps = sizeOf(model, options.seqLen, &ArrayInfo::timeAxis, 1000);
+  bool hasTime = std::any_of(model.inputs.begin(), model.inputs.end(),
+                             [](const ArrayInfo &input) { return input.timeAxis.has_value(); });
+  if (options.seqLen && !hasTime)
+    fail("--seq-len: found ", *options.seqLen, ", but no input of the model has a time axis");
+  int64_t steps = hasTime ? sizeOf(model, options.seqLen, &ArrayInfo::timeAxis, 1000) : 1;
   int64_t samples = sizeOf(model, options.batch, &ArrayInfo::batchAxis, 16);
   Dataset data = Dataset::synthetic(model, samples, steps, {});
   Batch batch = data.whole();
@@ -78,7 +82,7 @@ void bppsa::runtime::benchCommand(const Program &program, const Options &options
       {"variant", variant.name},
       {"mapping", variant.mapping},
       {"plan", variant.plan.empty() ? ordered_json(nullptr) : ordered_json(variant.plan)},
-      {"seq_len", steps},
+      {"seq_len", hasTime ? ordered_json(steps) : ordered_json(nullptr)},
       {"batch", samples},
       {"repeat", options.repeat},
       {"threads", threads()},

@@ -148,4 +148,44 @@ def HoistScratch : Pass<"bppsa-hoist-scratch", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 
+def VectorizeContractions : Pass<"bppsa-vectorize-contractions", "::mlir::ModuleOp"> {
+  let summary = "lower sums of products on memory to loops over vectors";
+  let description = [{
+    A `linalg.generic` on f32 memory whose body is `accumulator + lhs * rhs`, such
+    as a convolution, its two cotangents or a matrix product, becomes loops over
+    tiles of its result. One loop that walks through contiguous elements gives the
+    lanes of vectors of 16, another one over the result the rows of a tile, which
+    share the vectors of an operand; the accumulators stay in registers while the
+    remaining loops add terms. A last vector that is not full is masked. Steps
+    that write different entries are shared out to threads where they are large;
+    no sum is split among threads, so its order does not depend on their number.
+    Where the result is read through a window, as in the cotangent of the input
+    of a convolution, only loops that are not in the window run in parallel.
+
+    A generic without such a loop, as of a convolution with strides, stays what it is.
+
+    ```mlir
+    linalg.generic {indexing_maps = [(n, m, o, k) -> (n, o + k), (n, m, o, k) -> (m, k),
+                                     (n, m, o, k) -> (n, m, o)], ...}
+    ```
+    becomes
+    ```mlir
+    scf.for %n ... scf.for %m ... step %c8 ... scf.for %o ... step %c16 {
+      %sums:8 = scf.for %k ... {
+        %x = vector.load ...   %w = memref.load ...   vector.fma ... (8 of them)
+      }
+      vector.store ... (8 of them)
+    }
+    ```
+  }];
+  let options = [
+    Option<"registers", "registers", "int64_t", /*default=*/"32",
+           "Vectors of 16 lanes that the target's registers hold">,
+  ];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
+  ];
+}
+
 #endif // BPPSA_CONVERSION_PASSES
