@@ -225,7 +225,7 @@ LogicalResult Compilation::emitHost(const ProgramParts &parts, StringRef objectP
   std::string error;
   if (!code)
     return failure();
-  if (failed(emitCPUCode(*code, target.cpu, optLevel, /*assembly=*/false, objectPath, error)))
+  if (failed(emitCPUCode(*code, target.cpu, /*optLevel=*/0, /*assembly=*/false, objectPath, error)))
     return fail(error);
   return success();
 }
