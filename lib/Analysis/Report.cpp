@@ -37,6 +37,7 @@ h3 { font-size: 16px; margin: 24px 0 6px; } p { margin: 6px 0; color: var(--soft
 table { border-collapse: collapse; margin: 8px 0; font-variant-numeric: tabular-nums; }
 th, td { padding: 3px 12px; border-bottom: 1px solid var(--rule); text-align: right; }
 th:first-child { text-align: left; } thead th { background: var(--sheet); }
+td { white-space: nowrap; }
 td.best { font-weight: 700; }
 .patterns { display: flex; flex-wrap: wrap; gap: 12px; }
 figure { margin: 0; width: 128px; } figcaption { font-size: 12px; color: var(--soft); }

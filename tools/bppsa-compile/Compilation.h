@@ -7,6 +7,7 @@
 #ifndef BPPSA_TOOLS_BPPSA_COMPILE_COMPILATION_H
 #define BPPSA_TOOLS_BPPSA_COMPILE_COMPILATION_H
 
+#include "bppsa/Analysis/Report.h"
 #include "bppsa/Pipelines/CompileOptions.h"
 #include "bppsa/Target/CPUObject.h"
 #include "bppsa/Target/ProgramParts.h"
@@ -17,7 +18,7 @@
 namespace bppsa {
 
 /// What the driver writes.
-enum class EmitKind { Executable, Shared, Object, MLIR, LLVM, Assembly };
+enum class EmitKind { Executable, Shared, Object, MLIR, LLVM, Assembly, Report };
 
 /// The phases of a compilation, in order. A run can stop after any of them.
 enum class Phase { Import, Loss, Differentiate, Scan, Lower, End };
@@ -31,6 +32,8 @@ struct DriverOptions {
   std::string dumpDirectory, mcpu;
   llvm::SmallVector<std::string> batchAxes;
   unsigned optLevel = 3;
+  /// Sizes that a report assumes where only the run time knows them.
+  int64_t reportLength = 1000, reportBatch = 16;
 };
 
 /// Runs one compilation and writes its output file. Every failure has been
@@ -56,6 +59,8 @@ private:
   llvm::LogicalResult lowerAndEmit();
   mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
   lower(mlir::ModuleOp part, const CPUTarget &target, llvm::StringRef name);
+  ReportHeader getReportHeader();
+  llvm::LogicalResult emitReport();
   llvm::LogicalResult emitText(mlir::ModuleOp program);
   llvm::LogicalResult emitProgram(mlir::ModuleOp program);
   llvm::LogicalResult emitHost(const ProgramParts &parts, llvm::StringRef objectPath);

@@ -55,6 +55,14 @@ static cl::list<std::string> batchAxes("batch-axis", cl::cat(category), cl::valu
                                        cl::desc("Sample axis of a graph input or output"));
 static cl::opt<std::string> emit("emit", cl::init("exe"), cl::cat(category),
                                  cl::desc("exe, shared, obj, mlir, llvm, asm, ptx or report"));
+static cl::opt<int64_t> reportLength("report-length", cl::init(1000), cl::cat(category),
+                                     cl::value_desc("T"),
+                                     cl::desc("Time steps that a report assumes where the model "
+                                              "leaves them open (default 1000)"));
+static cl::opt<int64_t> reportBatch("report-batch", cl::init(16), cl::cat(category),
+                                    cl::value_desc("B"),
+                                    cl::desc("Samples that a report assumes where the model leaves "
+                                             "them open (default 16)"));
 static cl::opt<std::string> compileTo("compile-to", cl::init("end"), cl::cat(category),
                                       cl::value_desc("PHASE"),
                                       cl::desc("Stop after import, loss, differentiate, scan or "
@@ -115,6 +123,10 @@ static int checkWords(MLIRContext &context) {
                       scan + "'");
   if (emulate && target != "cuda")
     return wrongUsage("--emulate needs --target=cuda");
+  if (gpuArch.getNumOccurrences() && target != "cuda")
+    return wrongUsage("--gpu-arch needs --target=cuda");
+  if (reportLength < 1 || reportBatch < 1)
+    return wrongUsage("--report-length and --report-batch must be at least 1");
   return kFine;
 }
 
@@ -124,8 +136,6 @@ static int checkSupported() {
     return wrongInput("--target=cuda is not in this build; use --target=cpu");
   if (emit == "ptx")
     return wrongInput("--emit=ptx needs --target=cuda, which is not in this build");
-  if (emit == "report")
-    return wrongInput("--emit=report is not in this build; use --emit=mlir or --dump-phases-to");
   return kFine;
 }
 
@@ -143,6 +153,7 @@ static EmitKind getEmitKind() {
       .Case("mlir", EmitKind::MLIR)
       .Case("llvm", EmitKind::LLVM)
       .Case("asm", EmitKind::Assembly)
+      .Case("report", EmitKind::Report)
       .Default(EmitKind::Executable);
 }
 
@@ -166,6 +177,8 @@ static DriverOptions getDriverOptions(const char *argv0) {
   options.mcpu = mcpu;
   options.batchAxes.assign(batchAxes.begin(), batchAxes.end());
   options.optLevel = optLevel - '0';
+  options.reportLength = reportLength;
+  options.reportBatch = reportBatch;
   return options;
 }
 
