@@ -325,7 +325,11 @@ def main():
         "compiler_bars": [],
     }
     if options.resume and out.exists():
-        results["runs"] = json.loads(out.read_text())["runs"]
+        earlier = json.loads(out.read_text())
+        for key in ("runs", "compiler_bars", "versions", "skipped"):
+            results[key] = earlier[key]
+        if results["command"] not in earlier["command"]:
+            results["command"] = f"{earlier['command']}; {results['command']}"
     done = {(Shape(**entry["shape"]), entry["threads"]) for entry in results["runs"]}
 
     for threads in _thread_counts(options):
