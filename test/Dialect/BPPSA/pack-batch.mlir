@@ -68,3 +68,25 @@ func.func @some_samples(%x: tensor<7x20x4xf32>, %h0: tensor<20x4xf32>) -> tensor
   %s = tensor.extract_slice %h[0, 3, 0] [8, 2, 4] [1, 1, 1] : tensor<8x20x4xf32> to tensor<8x2x4xf32>
   return %s : tensor<8x2x4xf32>
 }
+
+// Sizes of an unpacked array are had without it, so that it is not unpacked for them.
+
+// CHECK-LABEL: func @sizes(
+// CHECK-SAME:    %[[X:.*]]: tensor<?x?x4xf32>, %[[H0:.*]]: tensor<?x4xf32>
+// CHECK:         %[[H:.*]] = bppsa.recurrence lanes 16
+// CHECK-NOT:     bppsa.unpack_lanes
+// CHECK:         %[[T:.*]] = tensor.dim %[[H]], %c1
+// CHECK-NOT:     bppsa.unpack_lanes
+// CHECK:         return %[[T]], %{{.*}}
+func.func @sizes(%x: tensor<?x?x4xf32>, %h0: tensor<?x4xf32>) -> (index, index) {
+  %h = bppsa.recurrence sequences(%x : tensor<?x?x4xf32>) initial(%h0 : tensor<?x4xf32>)
+      -> (tensor<?x?x4xf32>) {
+  ^bb0(%xt: vector<4xf32>, %ht: vector<4xf32>):
+    bppsa.yield %xt : vector<4xf32>
+  }
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %t = tensor.dim %h, %c0 : tensor<?x?x4xf32>
+  %b = tensor.dim %h, %c1 : tensor<?x?x4xf32>
+  return %t, %b : index, index
+}

@@ -177,6 +177,27 @@ struct CancelPack : OpRewritePattern<PackLanesOp> {
   }
 };
 
+/// The sizes of an unpacked array are known without it: asking for one must not
+/// keep the array alive.
+struct SizeOfUnpacked : OpRewritePattern<tensor::DimOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(tensor::DimOp op, PatternRewriter &rewriter) const override {
+    auto unpack = op.getSource().getDefiningOp<UnpackLanesOp>();
+    std::optional<int64_t> dim = op.getConstantIndex();
+    if (!unpack || !dim)
+      return rewriter.notifyMatchFailure(op, "not a size of an unpacked array");
+    int64_t batchDim = cast<RankedTensorType>(op.getSource().getType()).getRank() - 2;
+    if (*dim == batchDim)
+      rewriter.replaceOp(op, unpack.getBatch());
+    else if (*dim < batchDim) // Time stands behind the blocks of samples.
+      rewriter.replaceOpWithNewOp<tensor::DimOp>(op, unpack.getSource(), *dim + 1);
+    else
+      return rewriter.notifyMatchFailure(op, "features have a fixed size");
+    return success();
+  }
+};
+
 /// A slice along time of an unpacked array is taken of the packed one.
 struct SliceBeforeUnpack : OpRewritePattern<tensor::ExtractSliceOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -232,7 +253,7 @@ struct PackBatch : public bppsa::impl::PackBatchBase<PackBatch> {
     for (Operation *op : ops)
       packer.pack(op);
     RewritePatternSet patterns(&getContext());
-    patterns.add<CancelPack, SliceBeforeUnpack>(&getContext());
+    patterns.add<CancelPack, SizeOfUnpacked, SliceBeforeUnpack>(&getContext());
     tensor::DimOp::getCanonicalizationPatterns(patterns, &getContext());
     tensor::ExtractSliceOp::getCanonicalizationPatterns(patterns, &getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
