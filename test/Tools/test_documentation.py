@@ -2,7 +2,8 @@
 
 A `sh` block runs in a folder that all blocks of one page share, with the tools, the virtual
 environment's Python and the package under python/ at hand, and BPPSA set to the source tree. An
-`mlir` block must round-trip through bppsa-opt.
+`mlir` block must round-trip through bppsa-opt. A block that follows `<!-- shows FILE -->` is an
+excerpt of a file that an earlier block of its page wrote.
 """
 
 import os
@@ -14,7 +15,8 @@ import harness
 import pytest
 
 PAGES = [harness.ROOT / "README.md", *sorted((harness.ROOT / "docs").rglob("*.md"))]
-BLOCK = re.compile(r"<!-- run -->\n```(\w+)\n(.*?)^```$", re.M | re.S)
+BLOCK = re.compile(r"<!-- (run|shows \S+) -->\n```(\w+)\n(.*?)^```$", re.M | re.S)
+NAME = re.compile(r"\.\.\.|%\w+|#map\d*|@\w+_kernel_\d+")
 
 
 def blocks(page):
@@ -29,11 +31,56 @@ def environment():
     return {**os.environ, **own}
 
 
+def match_line(excerpt, line, names):
+    """Whether `line` is the excerpt's; `names` maps names of values, maps and kernels of the page.
+
+    Space at the ends does not count, `...` is any text, and a name stands for one name of its kind.
+    """
+    pattern, end, found = "", 0, []
+    for match in NAME.finditer(excerpt):
+        pattern += re.escape(excerpt[end : match.start()])
+        end = match.end()
+        name = match.group()
+        if name == "...":
+            pattern += ".*?"
+        elif name in names:
+            pattern += re.escape(names[name]) + r"(?!\w)"
+        elif name in found:
+            pattern += rf"(?P=name{found.index(name)})(?!\w)"
+        else:
+            pattern += rf"(?P<name{len(found)}>{name[0]}\w+)"
+            found.append(name)
+    matched = re.fullmatch(pattern + re.escape(excerpt[end:]), line.strip())
+    if matched:
+        names.update(zip(found, matched.groups(), strict=True))
+    return matched is not None
+
+
+def find_excerpt(excerpt, text):
+    """The first part of `excerpt` that is not in `text`, or None; lines of `...` cut parts."""
+    lines, start, names = text.splitlines(), 0, {}
+    for part in re.split(r"^\s*\.\.\.\n", excerpt, flags=re.M):
+        wanted = [line.strip() for line in part.splitlines()]
+        for first in range(start, len(lines) - len(wanted) + 1):
+            bound = dict(names)
+            if all(match_line(line, lines[first + i], bound) for i, line in enumerate(wanted)):
+                start, names = first + len(wanted), bound
+                break
+        else:
+            return part
+    return None
+
+
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p)], ids=lambda p: p.name)
 def test_examples(page, tmp_path):
     harness.require_tool("bppsa-compile")
     variables = environment()
-    for language, text in blocks(page):
+    for what, language, text in blocks(page):
+        if what != "run":
+            file = what.removeprefix("shows ")
+            missing = find_excerpt(text, (tmp_path / file).read_text())
+            assert missing is None, f"{page.name}: {file} has no such lines:\n{missing}"
+            continue
         if language == "sh":
             command = ["bash", "-euo", "pipefail", "-c", text]
         else:
@@ -45,6 +92,15 @@ def test_examples(page, tmp_path):
             command, cwd=tmp_path, env=variables, capture_output=True, text=True, check=False
         )
         assert result.returncode == 0, f"{text}\n{result.stdout}\n{result.stderr}"
+
+
+def test_excerpts_are_compared():
+    text = "%3 = a.b %1, %2\n  c\n%4 = a.b %3, %3\n"
+    assert find_excerpt("%x = a.b ...\n...\n%y = a.b %x, %x\n", text) is None
+    assert find_excerpt("%x = a.b ...\nc\n%y = ... %x, %x\n", text) is None
+    assert find_excerpt("%x = a.b ...\n%y = a.b %x, %x\n", text) is not None  # not neighbours
+    assert find_excerpt("%x = a.b ...\n...\n%y = a.b %y, %x\n", text) is not None
+    assert find_excerpt("c\n...\n%x = a.b %p, %q\n%y = a.b ...\n", text) is not None
 
 
 def test_links_point_to_files():
