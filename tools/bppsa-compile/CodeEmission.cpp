@@ -69,6 +69,14 @@ LogicalResult Compilation::emitText(ModuleOp program) {
   return success();
 }
 
+LogicalResult Compilation::emitObject(llvm::Module &code, const CPUTarget &target,
+                                      unsigned optLevel, StringRef path) {
+  std::string error;
+  if (failed(emitCPUCode(code, target.cpu, optLevel, /*assembly=*/false, path, error)))
+    return fail(error);
+  return success();
+}
+
 LogicalResult Compilation::emitHost(const ProgramParts &parts, StringRef objectPath) {
   // Every processor that runs the program runs these functions, and nothing in them is hot.
   const CPUTarget &target = targets.front();
@@ -79,12 +87,7 @@ LogicalResult Compilation::emitHost(const ProgramParts &parts, StringRef objectP
   llvm::LLVMContext llvmContext;
   std::unique_ptr<llvm::Module> code =
       translateHost(**lowered, llvmContext, target, functions, parts.kernels, optLevel);
-  std::string error;
-  if (!code)
-    return failure();
-  if (failed(emitCPUCode(*code, target.cpu, /*optLevel=*/0, /*assembly=*/false, objectPath, error)))
-    return fail(error);
-  return success();
+  return code ? emitObject(*code, target, /*optLevel=*/0, objectPath) : failure();
 }
 
 LogicalResult Compilation::emitKernels(const ProgramParts &parts, unsigned group,
@@ -96,27 +99,18 @@ LogicalResult Compilation::emitKernels(const ProgramParts &parts, unsigned group
   llvm::LLVMContext llvmContext;
   std::unique_ptr<llvm::Module> code =
       translateKernels(**lowered, llvmContext, target, parts.kernels, options.optLevel);
-  std::string error;
-  if (!code)
-    return failure();
-  if (failed(
-          emitCPUCode(*code, target.cpu, options.optLevel, /*assembly=*/false, objectPath, error)))
-    return fail(error);
-  return success();
+  return code ? emitObject(*code, target, options.optLevel, objectPath) : failure();
 }
 
 /// Emits the tables of the program.
 LogicalResult Compilation::emitTables(const ProgramParts &parts, StringRef objectPath) {
-  std::string json, error;
+  std::string json;
   llvm::raw_string_ostream(json) << describeModel(
       *module, image, llvm::sys::path::filename(options.input), options.training, functions);
   llvm::LLVMContext llvmContext;
   std::unique_ptr<llvm::Module> tables =
       buildTableModule(llvmContext, json, image.bytes, targets, functions, parts.kernels);
-  if (failed(emitCPUCode(*tables, targets.front().cpu, options.optLevel, /*assembly=*/false,
-                         objectPath, error)))
-    return fail(error);
-  return success();
+  return emitObject(*tables, targets.front(), options.optLevel, objectPath);
 }
 
 LogicalResult Compilation::emitProgram(ModuleOp program) {

@@ -63,6 +63,8 @@ private:
   llvm::LogicalResult emitReport();
   llvm::LogicalResult emitText(mlir::ModuleOp program);
   llvm::LogicalResult emitProgram(mlir::ModuleOp program);
+  llvm::LogicalResult emitObject(llvm::Module &code, const CPUTarget &target, unsigned optLevel,
+                                 llvm::StringRef path);
   llvm::LogicalResult emitHost(const ProgramParts &parts, llvm::StringRef objectPath);
   llvm::LogicalResult emitKernels(const ProgramParts &parts, unsigned group,
                                   const CPUTarget &target, llvm::StringRef objectPath);
