@@ -5,33 +5,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Reference/Interpreter.h"
+#include "bppsa/Support/AffineEvaluation.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace bppsa;
-
-/// The value of `expr` at the iteration `index`.
-static int64_t evaluate(AffineExpr expr, ArrayRef<int64_t> index) {
-  if (auto dim = dyn_cast<AffineDimExpr>(expr))
-    return index[dim.getPosition()];
-  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
-    return constant.getValue();
-  auto binary = cast<AffineBinaryOpExpr>(expr);
-  int64_t lhs = evaluate(binary.getLHS(), index), rhs = evaluate(binary.getRHS(), index);
-  switch (binary.getKind()) {
-  case AffineExprKind::Add:
-    return lhs + rhs;
-  case AffineExprKind::Mul:
-    return lhs * rhs;
-  case AffineExprKind::Mod:
-    return llvm::mod(lhs, rhs);
-  case AffineExprKind::FloorDiv:
-    return llvm::divideFloorSigned(lhs, rhs);
-  default:
-    return llvm::divideCeilSigned(lhs, rhs);
-  }
-}
 
 /// The size of each loop of `op`; fails where operands disagree.
 static FailureOr<SmallVector<int64_t>> getLoopSizes(linalg::LinalgOp op, Interpreter &interpreter) {

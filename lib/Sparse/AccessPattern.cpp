@@ -14,9 +14,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Sparse/AccessPattern.h"
+#include "bppsa/Support/AffineEvaluation.h"
 #include "llvm/ADT/IntEqClasses.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/MathExtras.h"
 #include <map>
 #include <numeric>
 
@@ -80,28 +80,6 @@ struct Relation {
   SparsityPattern offsets;
 };
 } // namespace
-
-/// The value of an expression without symbols, without making new expressions.
-static int64_t evaluate(AffineExpr expr, ArrayRef<int64_t> point) {
-  if (auto dim = dyn_cast<AffineDimExpr>(expr))
-    return point[dim.getPosition()];
-  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
-    return constant.getValue();
-  auto binary = cast<AffineBinaryOpExpr>(expr);
-  int64_t lhs = evaluate(binary.getLHS(), point), rhs = evaluate(binary.getRHS(), point);
-  switch (expr.getKind()) {
-  case AffineExprKind::Add:
-    return lhs + rhs;
-  case AffineExprKind::Mul:
-    return lhs * rhs;
-  case AffineExprKind::Mod:
-    return llvm::mod(lhs, rhs);
-  case AffineExprKind::FloorDiv:
-    return llvm::divideFloorSigned(lhs, rhs);
-  default:
-    return llvm::divideCeilSigned(lhs, rhs);
-  }
-}
 
 /// Values of `coordinates` at `point`, each multiplied by its weight. None where
 /// one leaves its array.
