@@ -23,11 +23,6 @@ using namespace bppsa;
 using namespace bppsa::test;
 
 namespace {
-struct Convolution {
-  int64_t in, out, size;
-  bool isPooled;
-};
-
 /// What a chain says of elements that are zero for one sample only.
 enum class Zeros {
   Guaranteed, ///< a zero is one for every input
@@ -52,10 +47,6 @@ private:
   std::mt19937_64 random;
 };
 } // namespace
-
-static const Convolution convolutions[] = {
-    {3, 64, 32, true},    {64, 128, 16, true}, {128, 256, 8, false}, {256, 256, 8, true},
-    {256, 512, 4, false}, {512, 512, 4, true}, {512, 512, 2, false}, {512, 512, 2, true}};
 
 SparsityPattern VGG11::getPrunedConv(const Convolution &layer) {
   Window window{layer.size, 3, 1, 1, 1, 1};
@@ -99,7 +90,7 @@ LinkChain VGG11::makeChain(Zeros zeros) {
   };
   add(SparsityPattern::getDense(512, 10).prune([&](int64_t) { return isKept(); }),
       /*shared=*/true);
-  for (const Convolution &layer : llvm::reverse(convolutions)) {
+  for (const Convolution &layer : llvm::reverse(vgg11)) {
     int64_t size = layer.out * layer.size * layer.size;
     if (layer.isPooled)
       add(zeros == Zeros::OfASample ? getLargest(layer.out, layer.size)

@@ -122,6 +122,17 @@ inline SparsityPattern getRelu(mlir::MLIRContext *context, int64_t channels, int
   return getPattern(makeElementwise(context, {channels, size, size}));
 }
 
+/// A 3 x 3 convolution of a `size` x `size` image.
+struct Convolution {
+  int64_t in, out, size;
+  bool isPooled;
+};
+
+/// The convolutions of VGG-11 on images of 32 x 32, some with a 2 x 2 pool behind them.
+inline constexpr Convolution vgg11[] = {
+    {3, 64, 32, true},    {64, 128, 16, true}, {128, 256, 8, false}, {256, 256, 8, true},
+    {256, 512, 4, false}, {512, 512, 4, true}, {512, 512, 2, false}, {512, 512, 2, true}};
+
 } // namespace bppsa::test
 
 #endif // BPPSA_UNITTESTS_SPARSE_LAYERS_H

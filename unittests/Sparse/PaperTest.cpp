@@ -17,17 +17,6 @@
 using namespace bppsa;
 using namespace bppsa::test;
 
-namespace {
-struct Convolution {
-  int64_t in, out, size;
-  bool isPooled;
-};
-} // namespace
-
-static const Convolution vgg11[] = {
-    {3, 64, 32, true},    {64, 128, 16, true}, {128, 256, 8, false}, {256, 256, 8, true},
-    {256, 512, 4, false}, {512, 512, 4, true}, {512, 512, 2, false}, {512, 512, 2, true}};
-
 class Paper : public ::testing::Test {
 protected:
   mlir::MLIRContext context;
