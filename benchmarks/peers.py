@@ -19,6 +19,8 @@ from shapes import GATES
 
 HERE = pathlib.Path(__file__).resolve().parent
 TIMES = ("forward_us", "backward_us", "update_us", "step_us")
+# What trees of matrix products reach at least on one core; plans that need more time are not tried.
+PRODUCT_FLOPS_PER_SECOND = 10e9
 
 
 class Unavailable(Exception):
@@ -68,7 +70,7 @@ class Handwritten:
             "handwritten": f"{pathlib.Path(build_handwritten.compiler()).name} -O3 -march=native"
         }
 
-    def skip(self, shape, threads):
+    def skip(self, shape, threads, timeout):
         """Why this shape is not measured here, or None."""
         return None
 
@@ -130,7 +132,7 @@ class Worker:
             self.close()
             raise Failed(f"no answer in {timeout:g} s") from None
 
-    def skip(self, shape, threads):
+    def skip(self, shape, threads, timeout):
         return None
 
     def measure(self, shape, threads, repeat, timeout):
@@ -194,17 +196,17 @@ class Compiled:
             onnx_models.write(shape, path)
         return path
 
-    def skip(self, shape, threads):
+    def skip(self, shape, threads, timeout):
         """Trees of matrix products are out of the question for large states."""
-        if self.variant in ("auto", "sequential"):
+        if self.variant in ("auto", "sequential", "linear"):
             return None
         size = shape.hidden * (2 if shape.cell == "lstm" else 1)
         elements = shape.steps * shape.batch
         products = GATES[shape.cell] * 2.0 * shape.hidden * size * size * elements
-        if products > 2e12:
-            return f"about {products / 1e9:.0f} GFLOP a backward pass"
+        if products > PRODUCT_FLOPS_PER_SECOND * threads * timeout:
+            return f"about {products / 1e9:.0f} GFLOP a backward pass, too much for {timeout:g} s"
         stored = (
-            0 if self.variant.startswith(("chunked", "linear")) else 8.0 * size * size * elements
+            0 if self.variant.startswith("chunked") else 8.0 * size * size * elements
         )
         if stored > 4e9:
             return f"about {stored / 1e9:.0f} GB of Jacobians"

@@ -180,7 +180,7 @@ def _measure_shape(shape, peers, threads, options):
     """Medians of every peer on one shape, their turns interleaved."""
     results, turns = {}, {}
     for peer in peers:
-        reason = peer.skip(shape, threads)
+        reason = peer.skip(shape, threads, options.timeout)
         if reason:
             results[peer.name] = {"skipped": reason}
             continue

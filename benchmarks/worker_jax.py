@@ -2,7 +2,8 @@
 """Measures a training step written with lax.scan and compiled by jit, in JAX on the CPU.
 
 Forward, forward with gradient, and the whole step are three compiled functions; backward and update
-are differences of their times. The best unroll factor of the scan is taken for each shape.
+are differences of their times. The best unroll factor of the scan is taken for each shape, found on
+at most a thousand steps.
 """
 
 import functools
@@ -18,6 +19,8 @@ from shapes import CLASSES
 from worker import serve
 
 UNROLLS = (1, 2, 4, 8)
+# The unroll factor of longer sequences is the best one of this length.
+LONGEST_TRIAL = 1000
 
 
 def _adam(p, m, v, count, gradient):
@@ -66,15 +69,22 @@ class _Functions:
 
 
 @functools.lru_cache(maxsize=4)
-def _best(*shape):
-    """The functions of the unroll factor whose step is fastest."""
+def _best_unroll(*shape):
+    """The unroll factor whose step is fastest."""
     candidates = []
     for unroll in UNROLLS:
         functions = _Functions(*shape, unroll)
         warm = _time(functions.step, 1)
-        candidates.append((_time(functions.step, 1 if warm > 3e6 else 3), unroll, functions))
-    _, unroll, functions = min(candidates, key=lambda candidate: candidate[:2])
-    for call in (functions.forward, functions.gradient):
+        candidates.append((_time(functions.step, 1 if warm > 3e6 else 3), unroll))
+    return min(candidates)[1]
+
+
+@functools.lru_cache(maxsize=4)
+def _best(cell, features, hidden, batch, steps):
+    """The functions of the best unroll factor, compiled."""
+    unroll = _best_unroll(cell, features, hidden, batch, min(steps, LONGEST_TRIAL))
+    functions = _Functions(cell, features, hidden, batch, steps, unroll)
+    for call in (functions.forward, functions.gradient, functions.step):
         _time(call, 1)
     return unroll, functions
 
