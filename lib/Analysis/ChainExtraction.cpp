@@ -5,16 +5,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Analysis/ChainExtraction.h"
+#include "bppsa/Analysis/JacobianStructure.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace bppsa;
-
-/// What `bppsa-infer-structure` found: of a time loop the type of the transposed
-/// Jacobian of a step, of an operation of a graph one for each operand.
-static constexpr StringLiteral kJacobianAttr = "bppsa.jacobian";
 
 static MatrixStructure getStructure(JacobianType type);
 
@@ -193,14 +190,6 @@ std::vector<SmallVector<ApplyOp>> bppsa::findLinkLists(Operation *root) {
 // Chains of layers
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// The only operand through which cotangents leave an operation.
-struct LayerLink {
-  JacobianType type;
-  Value operand;
-};
-} // namespace
-
 /// What the elements of the attribute of `op` are about: its operands, then the
 /// tensors that its body reads. Empty where it cannot be told which are meant.
 static SmallVector<Value> getReadValues(Operation *op, size_t count) {
@@ -231,19 +220,30 @@ static std::optional<LayerLink> getLayerLink(Operation *op) {
       continue;
     if (link)
       return std::nullopt;
-    link = {jacobian, value};
+    link = {op, value, jacobian};
   }
   return link;
 }
 
-/// The only operation with links that uses `value`; null where there are several.
+/// Whether cotangents may come from `op` though nothing is known of its structure.
+static bool isUnknownLayer(Operation *op) {
+  return op->hasTrait<OpTrait::IsTerminator>() || llvm::any_of(op->getResults(), [](Value result) {
+           return isa<FloatType>(getElementTypeOrSelf(result.getType())) && !result.use_empty();
+         });
+}
+
+/// The only operation from which cotangents reach `value`; null where there are
+/// several.
 static Operation *getOnlyLayer(Value value) {
   Operation *only = nullptr;
   for (Operation *nested : value.getUsers()) {
     Operation *user = value.getParentBlock()->findAncestorOpInBlock(*nested);
-    if (!user || !user->hasAttrOfType<ArrayAttr>(kJacobianAttr))
+    if (!user || user == only)
       continue;
-    if (only && only != user)
+    bool isLayer = user->hasAttrOfType<ArrayAttr>(kJacobianAttr);
+    if (!isLayer && !isUnknownLayer(user))
+      continue;
+    if (only || !isLayer)
       return nullptr;
     only = user;
   }
@@ -261,8 +261,9 @@ std::vector<LayerChain> bppsa::findLayerChains(Operation *root, const DynamicSiz
     Operation *next = getOnlyLayer(op->getResult(0));
     if (next && getLayerLink(next))
       return;
-    LayerChain layers{op, {}};
+    LayerChain layers;
     for (Operation *at = op; link; link = getLayerLink(at)) {
+      layers.links.push_back(*link);
       layers.chain.links.push_back(getStructure(link->type));
       layers.chain.elementBytes = link->type.getElementType().getIntOrFloatBitWidth() / 8;
       at = link->operand.getDefiningOp();

@@ -58,7 +58,7 @@ struct EvaluatePlanPass : public bppsa::impl::EvaluatePlanBase<EvaluatePlanPass>
       if (failed(evaluate(list.front(), getLinkChain(list, {length, batch}), {})))
         return signalPassFailure();
     for (LayerChain &layers : findLayerChains(getOperation(), {length, batch}))
-      if (failed(evaluate(layers.last, std::move(layers.chain), {})))
+      if (failed(evaluate(layers.links.front().op, std::move(layers.chain), {})))
         return signalPassFailure();
     if (failed(write()))
       signalPassFailure();

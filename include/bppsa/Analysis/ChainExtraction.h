@@ -35,10 +35,17 @@ LinkChain getLinkChain(llvm::ArrayRef<ApplyOp> applies, const DynamicSizes &size
 /// The longest such lists under `root`, of at least two ops.
 std::vector<llvm::SmallVector<ApplyOp>> findLinkLists(mlir::Operation *root);
 
+/// An operation of a graph, and the only operand through which cotangents leave it.
+struct LayerLink {
+  mlir::Operation *op;
+  mlir::Value operand;
+  JacobianType type;
+};
+
 /// A part of a graph through which cotangents have one way.
 struct LayerChain {
-  /// The operation that cotangents reach first.
-  mlir::Operation *last;
+  /// In the order in which cotangents reach them.
+  llvm::SmallVector<LayerLink> links;
   LinkChain chain;
 };
 

@@ -16,9 +16,15 @@
 
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include <optional>
 
 namespace bppsa {
+
+/// The attribute that holds what was found: of a time loop the type of the
+/// transposed Jacobian of a step, of an operation of a graph one for each operand,
+/// then for each tensor that its body reads; a unit stands for none.
+inline constexpr llvm::StringLiteral kJacobianAttr = "bppsa.jacobian";
 
 /// The dimension of a value that samples run along; none where the value does
 /// not depend on samples.
@@ -44,6 +50,16 @@ JacobianType inferJacobian(mlir::OpResult result, mlir::Value operand, const Sam
 /// `bppsa.chain` or `bppsa.scan`, with respect to its states, which are laid one
 /// after the other. Null where the loop has no states.
 JacobianType inferStepJacobian(mlir::Operation *loop);
+
+/// Is told of every Jacobian that was found, or why none was (with a null type).
+using StructureReport =
+    llvm::function_ref<void(mlir::Operation *op, JacobianType type, llvm::StringRef why)>;
+
+/// Gives every operation of a graph that depends on samples its `bppsa.jacobian`.
+/// Arguments with `bppsa.input` have samples along `bppsa.batch_axis`, or along
+/// `batchAxis` without that attribute.
+SampleAxes annotateGraphStructure(mlir::FunctionOpInterface function, int64_t batchAxis,
+                                  StructureReport report);
 
 } // namespace bppsa
 

@@ -1,0 +1,47 @@
+//===- LinkValues.h - the entries of transposed Jacobians -------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// What the possible nonzeros of the transposed Jacobian of an operation are: the
+// numeric side of JacobianStructure.h.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_ANALYSIS_LINKVALUES_H
+#define BPPSA_ANALYSIS_LINKVALUES_H
+
+#include "bppsa/Analysis/JacobianStructure.h"
+
+namespace bppsa {
+
+/// The entries of a transposed Jacobian, row by row.
+struct LinkValues {
+  enum class Kind {
+    /// Every entry is one: elements are moved or added.
+    Ones,
+    /// A diagonal: what the derivative of the operation makes of a cotangent of ones.
+    Slopes,
+    /// Entry e is element `sources[e]` of `factor`.
+    Shared,
+    /// Entry e is one where `choice` holds `sources[e]` at element `columns[e]` of the
+    /// sample, and zero elsewhere.
+    Choice
+  };
+
+  Kind kind = Kind::Ones;
+  /// Of the kinds `Shared` and `Choice`.
+  mlir::Value factor, choice;
+  std::vector<int32_t> sources, columns;
+};
+
+/// The entries of the Jacobian of type `type` that `inferJacobian` found for these
+/// operands. None, with the reason in `why`, where they are not known.
+std::optional<LinkValues> findLinkValues(mlir::OpResult result, mlir::Value operand,
+                                         JacobianType type, const SampleAxes &axes,
+                                         std::string &why);
+
+} // namespace bppsa
+
+#endif // BPPSA_ANALYSIS_LINKVALUES_H
