@@ -97,6 +97,12 @@ void StepSumOp::getEffects(Effects &effects) {
 void PackLanesOp::getEffects(Effects &effects) {
   getLoopEffects(*this, getDestinationMutable(), effects);
 }
+void SparseApplyOp::getEffects(Effects &effects) {
+  getLoopEffects(*this, getDestinationMutable(), effects);
+}
+void SparseComposeOp::getEffects(Effects &effects) {
+  getLoopEffects(*this, getDestinationMutable(), effects);
+}
 void UnpackLanesOp::getEffects(Effects &effects) {
   getLoopEffects(*this, getDestinationMutable(), effects);
 }

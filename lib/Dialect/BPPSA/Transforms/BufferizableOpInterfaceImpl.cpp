@@ -51,6 +51,8 @@ private:
         return unpack.getBatch();
       return memref::DimOp::create(builder, loc, buffers[0], 1);
     }
+    if (isa<SparseApplyOp, SparseComposeOp>(op))
+      return getNumSamples();
     auto lanes = op->getAttrOfType<IntegerAttr>("lanes");
     bool hasTime = rank == (lanes ? 4 : 3);
     // The first operand is a sequence in the layout of all others.
@@ -63,6 +65,13 @@ private:
       size = arith::AddIOp::create(builder, loc, size,
                                    arith::ConstantIndexOp::create(builder, loc, 1));
     return size;
+  }
+
+  /// The last dimension of the first operand `[N, B]`.
+  Value getNumSamples() {
+    const Value *samples = llvm::find_if(
+        buffers, [](Value buffer) { return cast<ShapedType>(buffer.getType()).getRank() == 2; });
+    return memref::DimOp::create(builder, loc, *samples, 1);
   }
 
   Value getPackedDim(PackLanesOp pack, int64_t rank, int64_t dim) {
@@ -139,15 +148,16 @@ private:
     OperationState bufferized(op.getLoc(), op->getName());
     bufferized.addOperands(buffers);
     bufferized.addOperands(destinations);
-    bufferized.addAttributes(op->getAttrs());
+    NamedAttrList attributes(op->getAttrs());
     if constexpr (OpTy::template hasTrait<OpTrait::AttrSizedOperandSegments>()) {
       // Destinations are the last operand segment.
       auto segments = llvm::to_vector(op.getProperties().operandSegmentSizes);
       segments.back() = destinations.size();
-      bufferized.addAttribute("operandSegmentSizes", rewriter.getDenseI32ArrayAttr(segments));
+      attributes.set("operandSegmentSizes", rewriter.getDenseI32ArrayAttr(segments));
     }
     if constexpr (OpTy::template hasTrait<OpTrait::AttrSizedResultSegments>())
-      bufferized.addAttribute("resultSegmentSizes", rewriter.getDenseI32ArrayAttr({0, 0}));
+      attributes.set("resultSegmentSizes", rewriter.getDenseI32ArrayAttr({0, 0}));
+    bufferized.addAttributes(attributes);
     for (Region &region : op->getRegions())
       bufferized.addRegion()->takeBody(region);
     rewriter.create(bufferized);
@@ -163,6 +173,8 @@ void bppsa::registerBufferizableOpInterfaceExternalModels(DialectRegistry &regis
     OuterSumOp::attachInterface<AllocatingModel<OuterSumOp>>(*context);
     StepSumOp::attachInterface<AllocatingModel<StepSumOp>>(*context);
     PackLanesOp::attachInterface<AllocatingModel<PackLanesOp>>(*context);
+    SparseApplyOp::attachInterface<AllocatingModel<SparseApplyOp>>(*context);
+    SparseComposeOp::attachInterface<AllocatingModel<SparseComposeOp>>(*context);
     UnpackLanesOp::attachInterface<AllocatingModel<UnpackLanesOp>>(*context);
   });
 }

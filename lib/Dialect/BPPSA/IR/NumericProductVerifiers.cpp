@@ -1,0 +1,127 @@
+//===- NumericProductVerifiers.cpp - numeric phases of products -----------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+LogicalResult AssembleOp::verify() {
+  auto type = cast<JacobianType>(getResult().getType());
+  auto source = cast<RankedTensorType>(getSource().getType());
+  if (source.getElementType() != type.getElementType())
+    return emitOpError() << "needs a source of " << type.getElementType() << ", found " << source;
+  if (type.getStructure().is(StructureKind::Identity))
+    return emitOpError("an identity has no values to assemble");
+  if (type.getBatch() && source.getRank() != 2)
+    return emitOpError()
+           << "a jacobian with a batch needs a source of shape [batch, values], found " << source;
+  ArrayRef<int64_t> shape = source.getShape().drop_front(type.getBatch() ? 1 : 0);
+  if (llvm::any_of(shape, ShapedType::isDynamic))
+    return emitOpError() << "needs a static number of values, found " << source;
+  int64_t numValues = ShapedType::getNumElements(shape);
+  int64_t numEntries = type.computePattern().getNumEntries();
+  if (!getPositions()) {
+    if (numValues != numEntries)
+      return emitOpError() << "needs a source of " << numEntries << " values, found " << numValues;
+    return success();
+  }
+  if (int64_t(getPositions()->size()) != numEntries)
+    return emitOpError() << "needs a position for each of " << numEntries << " entries, found "
+                         << getPositions()->size();
+  ArrayRef<int32_t> positions = *getPositions();
+  for (int32_t position : positions)
+    if (position < 0 || position >= numValues)
+      return emitOpError() << "position " << position << " is not one of " << numValues
+                           << " values of the source";
+  return success();
+}
+
+namespace {
+/// A matrix of an op: values, and where they are.
+struct MatrixOperands {
+  StringRef name;
+  Value values, starts, columns, positions;
+  int64_t rows, cols;
+};
+} // namespace
+
+/// Checks that `indices` has rank 1 and, where it is given, the size `expected`.
+static LogicalResult verifyIndices(Operation *op, StringRef what, Value indices, int64_t expected) {
+  if (!indices)
+    return success();
+  auto type = cast<ShapedType>(indices.getType());
+  if (type.getRank() != 1 || (expected >= 0 && type.getDimSize(0) != expected))
+    return op->emitOpError() << what << " must have rank 1"
+                             << (expected >= 0 ? " and size " + std::to_string(expected) : "")
+                             << ", found " << type;
+  return success();
+}
+
+/// Checks one matrix; `values` may be null for that of a result.
+static LogicalResult verifyMatrix(Operation *op, const MatrixOperands &matrix) {
+  if (!matrix.starts != !matrix.columns)
+    return op->emitOpError() << matrix.name << " needs starts of rows and columns, or neither";
+  if (failed(verifyIndices(op, "starts of rows", matrix.starts, matrix.rows + 1)))
+    return failure();
+  int64_t entries = matrix.rows * matrix.cols;
+  if (matrix.columns) {
+    if (failed(verifyIndices(op, "columns", matrix.columns, -1)))
+      return failure();
+    entries = cast<ShapedType>(matrix.columns.getType()).getDimSize(0);
+  }
+  if (failed(verifyIndices(op, "positions", matrix.positions, entries)))
+    return failure();
+  auto values = cast<ShapedType>(matrix.values.getType());
+  if (values.getRank() != 1 && values.getRank() != 2)
+    return op->emitOpError() << "values of " << matrix.name
+                             << " must have shape [values] or [values, batch], found " << values;
+  if (!matrix.positions && values.getDimSize(0) != entries)
+    return op->emitOpError() << matrix.name << " has " << entries << " entries, found "
+                             << values.getDimSize(0) << " values";
+  return success();
+}
+
+/// The written array: exactly one of result and destination must be there.
+static FailureOr<ShapedType> getWritten(Operation *op, Value destination) {
+  if ((op->getNumResults() == 1) == static_cast<bool>(destination)) {
+    op->emitOpError("must have either a result or a destination");
+    return failure();
+  }
+  return cast<ShapedType>(destination ? destination.getType() : op->getResult(0).getType());
+}
+
+LogicalResult SparseApplyOp::verify() {
+  FailureOr<ShapedType> result = getWritten(*this, getDestination());
+  if (failed(result))
+    return failure();
+  auto cotangent = cast<ShapedType>(getCotangent().getType());
+  if (cotangent.getRank() != 2 || result->getRank() != 2 ||
+      cotangent.getDimSize(1) != result->getDimSize(1))
+    return emitOpError() << "needs a cotangent and a result of shape [values, batch], found "
+                         << cotangent << " and " << *result;
+  return verifyMatrix(*this, {"the matrix", getValues(), getStarts(), getColumns(), getPositions(),
+                              result->getDimSize(0), cotangent.getDimSize(0)});
+}
+
+LogicalResult SparseComposeOp::verify() {
+  FailureOr<ShapedType> result = getWritten(*this, getDestination());
+  if (failed(result) ||
+      failed(
+          verifyMatrix(*this, {"the first matrix", getFirst(), getFirstStarts(), getFirstColumns(),
+                               getFirstPositions(), int64_t(getInner()), int64_t(getCols())})) ||
+      failed(verifyMatrix(*this,
+                          {"the second matrix", getSecond(), getSecondStarts(), getSecondColumns(),
+                           getSecondPositions(), int64_t(getRows()), int64_t(getInner())})))
+    return failure();
+  int64_t rank = std::max(cast<ShapedType>(getFirst().getType()).getRank(),
+                          cast<ShapedType>(getSecond().getType()).getRank());
+  if (result->getRank() != rank)
+    return emitOpError() << "needs a result of rank " << rank << ", found " << *result;
+  Value written = getDestination() ? Value(getDestination()) : Value(getResult());
+  return verifyMatrix(*this, {"the product", written, getResultStarts(), getResultColumns(),
+                              Value(), int64_t(getRows()), int64_t(getCols())});
+}
