@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LayerLinks.h"
 #include "TensorBuilders.h"
 #include "bppsa/Differentiation/Differentiation.h"
 #include "bppsa/Differentiation/Passes.h"
@@ -30,7 +31,7 @@ static StringAttr getDifferentiatedName(func::FuncOp function, unsigned i, bool 
 }
 
 /// Continues `step`, a copy of the loss, with the backward pass.
-static LogicalResult buildBackward(func::FuncOp step, bool withInputs) {
+static LogicalResult buildBackward(func::FuncOp step, bool withInputs, bool withLinks) {
   Block &body = step.getBody().front();
   auto terminator = cast<func::ReturnOp>(body.getTerminator());
   Value loss = terminator.getOperand(0);
@@ -49,8 +50,11 @@ static LogicalResult buildBackward(func::FuncOp step, bool withInputs) {
     forward.push_back(&op);
   ReverseSweep sweep(builder, activity);
   sweep.add(loss, createFilled(builder, loc, {}, builder.getF32FloatAttr(1)));
+  LayerLinks layers(builder, activity, sweep);
+  if (withLinks)
+    layers.find(step);
   for (Operation *op : llvm::reverse(forward))
-    if (failed(sweep.visit(op)))
+    if (failed(layers.contains(op) ? layers.visit(op) : sweep.visit(op)))
       return failure();
 
   SmallVector<Value> results = {terminator.getOperand(0)};
@@ -103,7 +107,7 @@ struct DifferentiatePass : bppsa::impl::DifferentiateBase<DifferentiatePass> {
     step.setName(name);
     step.setPublic();
     module.push_back(step);
-    if (failed(buildBackward(step, wrt == "all")))
+    if (failed(buildBackward(step, wrt == "all", links)))
       signalPassFailure();
   }
 };

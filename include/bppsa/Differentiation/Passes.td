@@ -100,6 +100,13 @@ def Differentiate : Pass<"bppsa-differentiate", "::mlir::ModuleOp"> {
     error. A `bppsa.recurrence` becomes a `bppsa.chain`. `bppsa.mark_phase`
     divides the forward from the backward part.
 
+    With `links`, cotangents go through each chain of layers by a list of
+    `bppsa.apply` on explicit transposed Jacobians, made by `bppsa.assemble`,
+    and gradients of parameters hang off the list. Chains are cut where a value
+    has several users, an operation several active inputs, or no structure is
+    known, which remarks of the category `links` explain. Functions with a
+    `bppsa.recurrence` have no such chains.
+
     ```mlir
     func.func @loss(%x: tensor<4xf32> {bppsa.input = "x"}, %w: tensor<4xf32> {bppsa.parameter = "w"})
         -> (tensor<f32> {bppsa.loss})
@@ -115,6 +122,8 @@ def Differentiate : Pass<"bppsa-differentiate", "::mlir::ModuleOp"> {
     Option<"name", "name", "std::string", /*default=*/"\"step\"", "name of the new function">,
     Option<"wrt", "wrt", "std::string", /*default=*/"\"parameters\"",
            "parameters, or all: also the inputs">,
+    Option<"links", "links", "bool", /*default=*/"false",
+           "chains of layers get explicit transposed Jacobians">,
   ];
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",

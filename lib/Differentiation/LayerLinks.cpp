@@ -1,0 +1,266 @@
+//===- LayerLinks.cpp - chains of layers with explicit Jacobians ----------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "LayerLinks.h"
+#include "TensorBuilders.h"
+#include "mlir/IR/Remarks.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+//===----------------------------------------------------------------------===//
+// Chains
+//===----------------------------------------------------------------------===//
+
+static remark::RemarkOpts getRemarkOptions(Operation *op) {
+  return remark::RemarkOpts::name("LayerLinks")
+      .category("links")
+      .function(op->getParentOfType<func::FuncOp>().getName());
+}
+
+/// Why the chain that begins with `operand` does not go on; empty at an argument.
+static std::string getCutReason(Value operand) {
+  Operation *op = operand.getDefiningOp();
+  if (!op)
+    return "";
+  auto jacobians = op->getAttrOfType<ArrayAttr>(kJacobianAttr);
+  size_t numLinks = jacobians ? llvm::count_if(jacobians, llvm::IsaPred<TypeAttr>) : 0;
+  if (numLinks == 0)
+    return "no jacobian of " + op->getName().getStringRef().str() + " is known";
+  if (numLinks > 1)
+    return op->getName().getStringRef().str() + " joins " + std::to_string(numLinks) + " values";
+  return "several operations use the result of " + op->getName().getStringRef().str();
+}
+
+void LayerLinks::addChain(Chain chain) {
+  auto isMatrix = [](const Layer &layer) {
+    return !layer.type.getStructure().is(StructureKind::Identity);
+  };
+  // A single link has nothing to be composed with.
+  int64_t numMatrices = llvm::count_if(chain, isMatrix);
+  if (numMatrices < 2)
+    return;
+  Operation *last = chain.front().op;
+  remark::passed(last->getLoc(), getRemarkOptions(last))
+      << remark::add("chain of {0} links, {1} of them with a matrix", chain.size(), numMatrices);
+  std::string reason = getCutReason(chain.back().operand);
+  if (!reason.empty())
+    remark::analysis(last->getLoc(), getRemarkOptions(last))
+        << remark::add("the chain is cut where it begins: {0}", reason);
+  for (const Layer &layer : chain)
+    chainOf[layer.op] = chains.size();
+  chains.push_back(std::move(chain));
+}
+
+void LayerLinks::addChains(const LayerChain &found, const SampleAxes &axes) {
+  Chain chain;
+  for (const LayerLink &link : found.links) {
+    // Cotangents of the layers before this one are not wanted.
+    if (!activity.contains(link.operand))
+      break;
+    std::string why;
+    Value result = link.op->getResult(0);
+    auto isRow = [&](Value value) {
+      return axes.lookup(value) == 0 && cast<RankedTensorType>(value.getType()).getRank() >= 2;
+    };
+    std::optional<LinkValues> values;
+    if (isRow(link.operand) && isRow(result))
+      values = findLinkValues(cast<OpResult>(result), link.operand, link.type, axes, why);
+    else
+      why = "its first dimension is not that of samples, or its only one";
+    if (values) {
+      chain.push_back({link, std::move(*values)});
+      continue;
+    }
+    remark::missed(link.op->getLoc(), getRemarkOptions(link.op))
+        << remark::add("{0} is no link of a chain: {1}", link.op->getName().getStringRef(), why);
+    addChain(std::exchange(chain, {}));
+  }
+  addChain(std::move(chain));
+}
+
+void LayerLinks::find(func::FuncOp function) {
+  // The chain over time of a recurrent model is the long one; its links are code.
+  if (function.walk([](RecurrenceOp) { return WalkResult::interrupt(); }).wasInterrupted())
+    return;
+  SampleAxes axes = annotateGraphStructure(function, /*batchAxis=*/0,
+                                           [](Operation *, JacobianType, StringRef) {});
+  for (const LayerChain &found : findLayerChains(function, {}))
+    addChains(found, axes);
+  function.walk([](Operation *op) { op->removeDiscardableAttr(kJacobianAttr); });
+}
+
+//===----------------------------------------------------------------------===//
+// Arrays
+//===----------------------------------------------------------------------===//
+
+/// `[B, ...]` as `[B, N]`.
+static Value flatten(OpBuilder &builder, Value value) {
+  int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
+  if (rank == 2)
+    return value;
+  SmallVector<ReassociationIndices> groups = {{0}, llvm::to_vector(llvm::seq<int64_t>(1, rank))};
+  return tensor::CollapseShapeOp::create(builder, value.getLoc(), value, groups);
+}
+
+/// `[B, N]` in the shape of `like`.
+static Value unflatten(OpBuilder &builder, Value value, Value like) {
+  auto type = cast<RankedTensorType>(like.getType());
+  if (type.getRank() == 2)
+    return value;
+  SmallVector<ReassociationIndices> groups = {
+      {0}, llvm::to_vector(llvm::seq<int64_t>(1, type.getRank()))};
+  return tensor::ExpandShapeOp::create(builder, value.getLoc(), type, value, groups,
+                                       tensor::getMixedSizes(builder, value.getLoc(), like));
+}
+
+static Value createIndices(OpBuilder &builder, Location loc, ArrayRef<int32_t> indices) {
+  auto type = RankedTensorType::get(indices.size(), builder.getI32Type());
+  return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, indices));
+}
+
+//===----------------------------------------------------------------------===//
+// Jacobians
+//===----------------------------------------------------------------------===//
+
+FailureOr<Value> LayerLinks::createSlopes(const Layer &layer) {
+  Value result = layer.op->getResult(0);
+  Value ones = createFilled(builder, layer.op->getLoc(),
+                            tensor::getMixedSizes(builder, layer.op->getLoc(), result),
+                            builder.getF32FloatAttr(1));
+  SmallVector<Value> operands = getDifferentiatedOperands(layer.op), cotangents(operands.size());
+  SmallVector<bool> needed =
+      llvm::map_to_vector(operands, [&](Value value) { return value == layer.operand; });
+  if (failed(cast<VJPOpInterface>(layer.op).buildVJP(builder, ones, needed, cotangents)))
+    return failure();
+  Value sum;
+  for (Value cotangent : cotangents)
+    if (cotangent)
+      sum = sum ? createAdd(builder, layer.op->getLoc(), sum, cotangent) : cotangent;
+  return flatten(builder, sum);
+}
+
+Value LayerLinks::createChoices(const Layer &layer) {
+  Location loc = layer.op->getLoc();
+  Value choice = flatten(builder, layer.values.choice);
+  int64_t numEntries = layer.values.columns.size();
+  Value columns = createIndices(builder, loc, layer.values.columns);
+  Value sources = createIndices(builder, loc, layer.values.sources);
+  Value empty = tensor::EmptyOp::create(
+      builder, loc,
+      {tensor::getMixedSize(builder, loc, choice, 0), builder.getIndexAttr(numEntries)},
+      layer.type.getElementType());
+  AffineMap entry = AffineMap::get(2, 0, builder.getAffineDimExpr(1));
+  SmallVector<AffineMap> maps = {entry, entry, builder.getMultiDimIdentityMap(2)};
+  SmallVector<utils::IteratorType> iterators(2, utils::IteratorType::parallel);
+  auto generic = linalg::GenericOp::create(
+      builder, loc, empty.getType(), ValueRange{columns, sources}, empty, maps, iterators,
+      [&](OpBuilder &nested, Location, ValueRange elements) {
+        Value sample = linalg::IndexOp::create(nested, loc, 0);
+        Value column = arith::IndexCastOp::create(nested, loc, nested.getIndexType(), elements[0]);
+        Value chosen = tensor::ExtractOp::create(nested, loc, choice, ValueRange{sample, column});
+        Value own = arith::ExtSIOp::create(nested, loc, chosen.getType(), elements[1]);
+        Value same = arith::CmpIOp::create(nested, loc, arith::CmpIPredicate::eq, chosen, own);
+        Value one = arith::ConstantOp::create(nested, loc, nested.getF32FloatAttr(1));
+        Value zero = arith::ConstantOp::create(nested, loc, nested.getF32FloatAttr(0));
+        linalg::YieldOp::create(nested, loc,
+                                arith::SelectOp::create(nested, loc, same, one, zero).getResult());
+      });
+  return generic.getResult(0);
+}
+
+FailureOr<Value> LayerLinks::createJacobian(const Layer &layer) {
+  Location loc = layer.op->getLoc();
+  JacobianType type = layer.type;
+  if (type.getStructure().is(StructureKind::Identity))
+    return Value();
+  int64_t batch = cast<RankedTensorType>(layer.operand.getType()).getDimSize(0);
+  auto getTypeForEachSample = [&] {
+    return JacobianType::get(type.getContext(), type.getRows(), type.getCols(),
+                             type.getElementType(), type.getStructure(), batch);
+  };
+  switch (layer.values.kind) {
+  case LinkValues::Kind::Slopes: {
+    FailureOr<Value> slopes = createSlopes(layer);
+    if (failed(slopes))
+      return failure();
+    return AssembleOp::create(builder, loc, getTypeForEachSample(), *slopes, nullptr).getResult();
+  }
+  case LinkValues::Kind::Choice:
+    return AssembleOp::create(builder, loc, getTypeForEachSample(), createChoices(layer), nullptr)
+        .getResult();
+  case LinkValues::Kind::Shared:
+    return AssembleOp::create(builder, loc, type, layer.values.factor,
+                              builder.getDenseI32ArrayAttr(layer.values.sources))
+        .getResult();
+  case LinkValues::Kind::Ones: {
+    auto oneType = RankedTensorType::get(1, type.getElementType());
+    Value one = arith::ConstantOp::create(
+        builder, loc, DenseElementsAttr::get(oneType, builder.getF32FloatAttr(1).getValue()));
+    SmallVector<int32_t> positions(type.computePattern().getNumEntries(), 0);
+    return AssembleOp::create(builder, loc, type, one, builder.getDenseI32ArrayAttr(positions))
+        .getResult();
+  }
+  }
+  llvm_unreachable("unknown kind of values");
+}
+
+//===----------------------------------------------------------------------===//
+// The sweep
+//===----------------------------------------------------------------------===//
+
+LogicalResult LayerLinks::addParameterCotangents(const Layer &layer, Value cotangent) {
+  SmallVector<Value> operands = getDifferentiatedOperands(layer.op), cotangents(operands.size());
+  SmallVector<bool> needed = llvm::map_to_vector(
+      operands, [&](Value value) { return value != layer.operand && activity.contains(value); });
+  if (!llvm::is_contained(needed, true))
+    return success();
+  auto rule = dyn_cast<VJPOpInterface>(layer.op);
+  if (!rule)
+    return layer.op->emitOpError("has no differentiation rule, and a gradient has to pass through "
+                                 "it; freeze the values that it depends on");
+  Value shaped = unflatten(builder, cotangent, layer.op->getResult(0));
+  if (failed(rule.buildVJP(builder, shaped, needed, cotangents)))
+    return failure();
+  for (auto [operand, gradient] : llvm::zip_equal(operands, cotangents))
+    if (gradient)
+      sweep.add(operand, gradient, gradient != shaped);
+  return success();
+}
+
+LogicalResult LayerLinks::visit(Operation *op) {
+  const Chain &chain = chains[chainOf.at(op)];
+  Value seed = sweep.lookup(op->getResult(0));
+  if (chain.front().op != op || !seed)
+    return success();
+  // Jacobians first: a plan may read any of them before the first product.
+  SmallVector<Value> jacobians;
+  for (const Layer &layer : chain) {
+    FailureOr<Value> jacobian = createJacobian(layer);
+    if (failed(jacobian))
+      return failure();
+    jacobians.push_back(*jacobian);
+  }
+  SmallVector<Value> cotangents = {flatten(builder, seed)};
+  for (auto [layer, jacobian] : llvm::zip_equal(chain, jacobians)) {
+    Value cotangent = cotangents.back();
+    if (jacobian) {
+      auto type = cast<RankedTensorType>(cotangent.getType());
+      auto rows = cast<JacobianType>(jacobian.getType()).getRows();
+      cotangent =
+          ApplyOp::create(builder, layer.op->getLoc(),
+                          RankedTensorType::get({type.getDimSize(0), rows}, type.getElementType()),
+                          jacobian, cotangent);
+    }
+    cotangents.push_back(cotangent);
+  }
+  for (auto [layer, cotangent] : llvm::zip(chain, cotangents))
+    if (failed(addParameterCotangents(layer, cotangent)))
+      return failure();
+  Value operand = chain.back().operand;
+  sweep.add(operand, unflatten(builder, cotangents.back(), operand));
+  return success();
+}

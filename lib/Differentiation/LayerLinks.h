@@ -1,0 +1,60 @@
+//===- LayerLinks.h - chains of layers with explicit Jacobians --*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_DIFFERENTIATION_LAYERLINKS_H
+#define BPPSA_LIB_DIFFERENTIATION_LAYERLINKS_H
+
+#include "bppsa/Analysis/ChainExtraction.h"
+#include "bppsa/Analysis/LinkValues.h"
+#include "bppsa/Differentiation/Differentiation.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace bppsa {
+
+/// Differentiates chains of layers by lists of `bppsa.apply` on explicit transposed
+/// Jacobians; what hangs off a chain, gradients of parameters above all, keeps the
+/// rules of its operations.
+class LayerLinks {
+public:
+  LayerLinks(mlir::OpBuilder &builder, const Activity &activity, ReverseSweep &sweep)
+      : builder(builder), activity(activity), sweep(sweep) {}
+
+  /// Finds the chains of `function`, and says in remarks where they are cut and why.
+  void find(mlir::func::FuncOp function);
+
+  /// Whether `op` is a layer of a chain that was found.
+  bool contains(mlir::Operation *op) const { return chainOf.contains(op); }
+
+  /// Passes cotangents through the chain that ends with `op`, and does nothing for
+  /// its other layers. Fails, after an error, where a rule does.
+  llvm::LogicalResult visit(mlir::Operation *op);
+
+private:
+  /// A layer whose Jacobian is known with its values.
+  struct Layer : LayerLink {
+    LinkValues values;
+  };
+  using Chain = llvm::SmallVector<Layer, 0>;
+
+  void addChains(const LayerChain &found, const SampleAxes &axes);
+  void addChain(Chain chain);
+  /// The transposed Jacobian of a layer; null for an identity.
+  llvm::FailureOr<mlir::Value> createJacobian(const Layer &layer);
+  llvm::FailureOr<mlir::Value> createSlopes(const Layer &layer);
+  mlir::Value createChoices(const Layer &layer);
+  /// Passes the cotangent of the result of a layer on to its parameters.
+  llvm::LogicalResult addParameterCotangents(const Layer &layer, mlir::Value cotangent);
+
+  mlir::OpBuilder &builder;
+  const Activity &activity;
+  ReverseSweep &sweep;
+  std::vector<Chain> chains;
+  llvm::DenseMap<mlir::Operation *, size_t> chainOf;
+};
+
+} // namespace bppsa
+
+#endif // BPPSA_LIB_DIFFERENTIATION_LAYERLINKS_H
