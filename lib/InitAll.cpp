@@ -14,6 +14,7 @@
 #include "bppsa/Differentiation/Passes.h"
 #include "bppsa/Pipelines/CPULowering.h"
 #include "bppsa/Pipelines/Training.h"
+#include "bppsa/Products/Passes.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
@@ -33,6 +34,7 @@ void bppsa::registerAllPasses() {
   registerBPPSAAnalysisPasses();
   registerBPPSAConversionPasses();
   registerBPPSATransformsPasses();
+  registerBPPSAProductsPasses();
   registerBPPSADifferentiationPasses();
   registerCPULoweringPipeline();
   registerTrainingPipelines();

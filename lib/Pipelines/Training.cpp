@@ -7,6 +7,7 @@
 #include "bppsa/Pipelines/Training.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Passes.h"
 #include "bppsa/Differentiation/Passes.h"
+#include "bppsa/Products/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
@@ -62,11 +63,13 @@ void bppsa::buildLossPipeline(OpPassManager &pm, const TrainingOptions &options)
 }
 
 /// Adds the pass that makes `@<name>` from `@<of>`.
-static void addDifferentiation(OpPassManager &pm, StringRef of, StringRef name, StringRef wrt) {
+static void addDifferentiation(OpPassManager &pm, StringRef of, StringRef name, StringRef wrt,
+                               bool links) {
   DifferentiateOptions differentiate;
   differentiate.of = of.str();
   differentiate.name = name.str();
   differentiate.wrt = wrt.str();
+  differentiate.links = links;
   pm.addPass(createDifferentiate(differentiate));
 }
 
@@ -75,8 +78,9 @@ void bppsa::buildDifferentiationPipeline(OpPassManager &pm, const TrainingOption
   // what `eval` computes.
   pm.addPass(createSpecializeDropout());
   for (const Variant &variant : options.getVariants()) {
-    addDifferentiation(pm, "training_loss", "step_" + variant.name, "parameters");
-    addDifferentiation(pm, "loss", "grad_" + variant.name, "all");
+    bool links = !variant.plan.empty() && options.hasLayerLinks();
+    addDifferentiation(pm, "training_loss", "step_" + variant.name, "parameters", links);
+    addDifferentiation(pm, "loss", "grad_" + variant.name, "all", links);
   }
   BuildOptimizerOptions optimizer;
   optimizer.optimizer = options.optimizer;
@@ -95,8 +99,17 @@ void bppsa::buildScanPipeline(OpPassManager &pm, const TrainingOptions &options)
       scan.algorithm = variant.plan;
       scan.function = function + variant.name;
       pm.addPass(createScan(scan));
+      ScanLinksOptions links;
+      links.algorithm = scan.algorithm;
+      links.function = scan.function;
+      links.memoryLimit = options.memoryLimit;
+      pm.addPass(createScanLinks(links));
     }
   }
+  PlanSparseProductsOptions products;
+  products.memoryLimit = options.memoryLimit;
+  pm.addNestedPass<func::FuncOp>(createPlanSparseProducts(products));
+  pm.addNestedPass<func::FuncOp>(createLowerProducts());
   AddUnitVariantsOptions units;
   units.functions = {"forward", "step_sequential", "grad_sequential"};
   pm.addPass(createAddUnitVariants(units));

@@ -53,6 +53,10 @@ static cl::opt<std::string>
                   "C is chosen at run time"));
 static cl::list<std::string> batchAxes("batch-axis", cl::cat(category), cl::value_desc("NAME:AXIS"),
                                        cl::desc("Sample axis of a graph input or output"));
+static cl::opt<std::string> memoryLimit(
+    "memory-limit", cl::init("2G"), cl::cat(category), cl::value_desc("BYTES"),
+    cl::desc("Most memory for the explicit jacobians of layers and one sample, as in 500M "
+             "or 2G (default 2G); 0 for no limit"));
 static cl::opt<std::string> emit("emit", cl::init("exe"), cl::cat(category),
                                  cl::desc("exe, shared, obj, mlir, llvm, asm, ptx or report"));
 static cl::opt<int64_t> reportLength("report-length", cl::init(1000), cl::cat(category),
@@ -95,6 +99,18 @@ static bool isOneOf(StringRef value, ArrayRef<StringRef> accepted) {
   return llvm::is_contained(accepted, value);
 }
 
+/// The bytes that `text` means: a whole number and, where one follows, K, M or G.
+static std::optional<int64_t> parseBytes(StringRef text) {
+  int64_t unit = 1;
+  for (auto [letter, factor] : {std::pair("K", 10), std::pair("M", 20), std::pair("G", 30)})
+    if (text.consume_back(letter))
+      unit = int64_t(1) << factor;
+  int64_t count;
+  if (text.getAsInteger(10, count) || count < 0 || count > INT64_MAX / unit)
+    return std::nullopt;
+  return count * unit;
+}
+
 /// Checks the words of the command line that `llvm::cl` takes as they are.
 static int checkWords(MLIRContext &context) {
   if (!isOneOf(target, {"cpu", "cuda"}))
@@ -121,6 +137,10 @@ static int checkWords(MLIRContext &context) {
     return wrongUsage("--scan must be auto, linear, blelloch, hybrid:L (L >= 0) or chunked[:C] "
                       "(C >= 1), found '" +
                       scan + "'");
+  if (!parseBytes(memoryLimit))
+    return wrongUsage(
+        "--memory-limit must be a whole number of bytes, or one with K, M or G, found '" +
+        memoryLimit + "'");
   if (emulate && target != "cuda")
     return wrongUsage("--emulate needs --target=cuda");
   if (gpuArch.getNumOccurrences() && target != "cuda")
@@ -170,7 +190,8 @@ static DriverOptions getDriverOptions(const char *argv0) {
   options.output = outputFile;
   options.compilerPath =
       llvm::sys::fs::getMainExecutable(argv0, reinterpret_cast<void *>(&getDriverOptions));
-  options.training = {loss, lossOn, optimizer, freeze, getBackwardKind(), scan};
+  options.training = {
+      loss, lossOn, optimizer, freeze, getBackwardKind(), scan, *parseBytes(memoryLimit)};
   options.emit = getEmitKind();
   options.stopAfter = getPhase();
   options.dumpDirectory = dumpPhasesTo;

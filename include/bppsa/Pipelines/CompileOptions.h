@@ -41,7 +41,13 @@ struct TrainingOptions {
   std::string freeze;
   BackwardKind backward = BackwardKind::Auto;
   std::string scan = "auto";
+  /// Bytes that the explicit Jacobians of a chain of layers may take for one sample;
+  /// 0 for no limit.
+  int64_t memoryLimit = int64_t(2) << 30;
 
+  /// Whether chains of layers get explicit Jacobians in variants with a plan: where
+  /// a scan or a plan was asked for.
+  bool hasLayerLinks() const { return backward == BackwardKind::Scan || scan != "auto"; }
   /// The backward passes that `backward` and `scan` ask for.
   llvm::SmallVector<Variant> getVariants() const;
   /// These and their forms whose vectors hold hidden units.

@@ -127,6 +127,18 @@ static LogicalResult lowerOp(Operation *op, const LaneOptions &options) {
           return failure();
         lowerUnpackLanes(unpack);
         return success();
+      })
+      .Case([&](SparseApplyOp apply) {
+        if (failed(verifyReady(op, true)))
+          return failure();
+        lowerSparseApply(apply);
+        return success();
+      })
+      .Case([&](SparseComposeOp compose) {
+        if (failed(verifyReady(op, true)))
+          return failure();
+        lowerSparseCompose(compose);
+        return success();
       });
 }
 
@@ -158,7 +170,7 @@ struct ConvertBPPSAToVector : public bppsa::impl::ConvertBPPSAToVectorBase<Conve
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
       if (isa<RecurrenceOp, ChainOp, ScanOp, OuterSumOp, StepSumOp, PackLanesOp, UnpackLanesOp,
-              MarkPhaseOp>(op))
+              SparseApplyOp, SparseComposeOp, MarkPhaseOp>(op))
         ops.push_back(op);
     });
     for (Operation *op : ops) {

@@ -20,6 +20,8 @@ void lowerOuterSum(OuterSumOp op, const LaneOptions &options);
 void lowerStepSum(StepSumOp op, const LaneOptions &options);
 void lowerPackLanes(PackLanesOp op);
 void lowerUnpackLanes(UnpackLanesOp op);
+void lowerSparseApply(SparseApplyOp op);
+void lowerSparseCompose(SparseComposeOp op);
 
 /// The size of dimension `dimension`.
 mlir::Value getDim(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value array,

@@ -1,0 +1,164 @@
+//===- ScanLinks.cpp - lists of links to scan trees -----------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Analysis/ChainExtraction.h"
+#include "bppsa/Products/Passes.h"
+#include "mlir/IR/Remarks.h"
+
+namespace bppsa {
+#define GEN_PASS_DEF_SCANLINKS
+#include "bppsa/Products/Passes.h.inc"
+} // namespace bppsa
+
+using namespace mlir;
+using namespace bppsa;
+
+//===----------------------------------------------------------------------===//
+// Trees
+//===----------------------------------------------------------------------===//
+
+/// The type of `compose first, second`, by the product table.
+static JacobianType getProductType(JacobianType first, JacobianType second) {
+  StructureAttr structure =
+      StructureAttr::product(second.getStructure(), first.getStructure(), second.getRows(),
+                             first.getRows(), first.getCols());
+  std::optional<int64_t> batch = first.getBatch() ? first.getBatch() : second.getBatch();
+  return JacobianType::get(first.getContext(), second.getRows(), first.getCols(),
+                           first.getElementType(), structure, batch);
+}
+
+/// Writes the products of `schedule` before the first op of `list` and replaces the
+/// list by them.
+static void expandList(ArrayRef<ApplyOp> list, const ScanSchedule &schedule) {
+  ApplyOp front = list.front();
+  OpBuilder builder(front);
+  Location loc = front.getLoc();
+  auto cotangentType = cast<RankedTensorType>(front.getCotangent().getType());
+  std::vector<Value> values(schedule.getNumValues());
+  values[0] = front.getCotangent();
+  for (auto [i, apply] : llvm::enumerate(list))
+    values[i + 1] = ApplyOp(apply).getJacobian();
+  for (const ScanLevel &level : schedule.getLevels())
+    for (ScanOperation op : level.operations) {
+      Value left = values[op.left];
+      if (op.kind == ScanOperation::Kind::Copy) {
+        values[op.out] = left;
+        continue;
+      }
+      Value right = values[op.right];
+      auto second = cast<JacobianType>(right.getType());
+      if (op.kind == ScanOperation::Kind::Compose) {
+        JacobianType type = getProductType(cast<JacobianType>(left.getType()), second);
+        values[op.out] = ComposeOp::create(builder, loc, type, left, right);
+      } else {
+        auto type = RankedTensorType::get({cotangentType.getDimSize(0), second.getRows()},
+                                          cotangentType.getElementType());
+        values[op.out] = ApplyOp::create(builder, loc, type, right, left);
+      }
+    }
+  for (auto [i, apply] : llvm::enumerate(list)) {
+    bool isLast = i + 1 == list.size();
+    int64_t value = isLast ? schedule.getInitial() : schedule.getEntering(i + 2);
+    ApplyOp(apply).getResult().replaceAllUsesWith(values[value]);
+  }
+  for (ApplyOp apply : llvm::reverse(list))
+    apply.erase();
+}
+
+/// Whether every Jacobian of `list` is defined before its first op, in one block.
+static bool areLinksReady(ArrayRef<ApplyOp> list) {
+  ApplyOp front = list.front();
+  return llvm::all_of(list, [&](ApplyOp apply) {
+    Operation *link = apply.getJacobian().getDefiningOp();
+    return apply->getBlock() == front->getBlock() &&
+           (!link || link->getBlock() != front->getBlock() || link->isBeforeInBlock(front));
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// The choice of a plan
+//===----------------------------------------------------------------------===//
+
+/// The plan of `linear`, `hybrid:1`, ... with the shortest makespan whose Jacobians
+/// take at most `limit` bytes, 0 meaning any number.
+static PlanAttr choosePlan(MLIRContext *context, const LinkChain &chain, int64_t workers,
+                           int64_t limit) {
+  EvaluationOptions options;
+  options.workers = {workers};
+  options.mostOperations = 0;
+  PlanAttr best = PlanAttr::get(context, ScanAlgorithm::Linear, 0);
+  std::optional<int64_t> bestTime;
+  for (int64_t levels = 0; (int64_t(1) << levels) <= int64_t(chain.links.size()); ++levels) {
+    PlanAttr plan = PlanAttr::get(context, ScanAlgorithm::Hybrid, levels);
+    std::optional<PlanEvaluation> costs = evaluatePlan(chain, plan, options);
+    // Products of more levels only grow.
+    if (!costs || (levels > 0 && limit > 0 && costs->linkBytes + costs->peakBytes > limit))
+      break;
+    int64_t time = costs->makespans.front().flops;
+    if (bestTime && time >= *bestTime)
+      continue;
+    bestTime = time;
+    if (levels > 0)
+      best = plan;
+  }
+  return best;
+}
+
+namespace {
+struct ScanLinksPass : public bppsa::impl::ScanLinksBase<ScanLinksPass> {
+  using ScanLinksBase::ScanLinksBase;
+
+  void runOnOperation() override {
+    PlanAttr wanted = PlanAttr::fromString(&getContext(), algorithm);
+    if (!wanted) {
+      getOperation().emitError() << "'" << algorithm
+                                 << "' is no plan; use auto, linear, blelloch, hybrid:L or "
+                                    "chunked:C with whole L >= 0 and C >= 1";
+      return signalPassFailure();
+    }
+    for (auto parent : getOperation().getOps<func::FuncOp>())
+      if (function.empty() || parent.getName() == function)
+        for (ArrayRef<ApplyOp> list : findLinkLists(parent))
+          if (failed(scan(list, wanted)))
+            return signalPassFailure();
+  }
+
+private:
+  LogicalResult scan(ArrayRef<ApplyOp> list, PlanAttr plan);
+};
+} // namespace
+
+LogicalResult ScanLinksPass::scan(ArrayRef<ApplyOp> list, PlanAttr plan) {
+  ApplyOp front = list.front(), last = list.back();
+  auto options = remark::RemarkOpts::name("ScanLinks")
+                     .category("scan")
+                     .function(front->getParentOfType<func::FuncOp>().getName());
+  LinkChain chain = getLinkChain(list, {/*length=*/0, batch});
+  if (int64_t link = findMismatch(chain))
+    return front.emitOpError("begins a chain whose link ")
+           << link << " has " << chain.links[link - 1].getCols()
+           << " columns, but the link before it " << chain.links[link - 2].getRows() << " rows";
+  if (!areLinksReady(list)) {
+    remark::missed(front.getLoc(), options)
+        << remark::add("list of {0} links is not scanned: not every jacobian is defined before "
+                       "the first product",
+                       list.size());
+    return success();
+  }
+  if (plan.getAlgorithm() == ScanAlgorithm::Auto)
+    plan = choosePlan(&getContext(), chain, workers, memoryLimit);
+  std::optional<ScanSchedule> schedule =
+      ScanSchedule::get(plan, list.size(), /*withInitial=*/!last.getResult().use_empty());
+  if (!schedule)
+    return front.emitOpError("begins a list of links whose plan '")
+           << plan.toString() << "' needs a size, as in chunked:4";
+  remark::passed(front.getLoc(), options)
+      << remark::add("{0} scan of {1} links: {2} compose, {3} apply, depth {4}", plan.toString(),
+                     list.size(), schedule->count(ScanOperation::Kind::Compose),
+                     schedule->count(ScanOperation::Kind::Apply), schedule->getDepth());
+  expandList(list, *schedule);
+  return success();
+}
