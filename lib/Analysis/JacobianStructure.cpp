@@ -126,6 +126,10 @@ JacobianType bppsa::inferJacobian(OpResult result, Value operand, const SampleAx
     }
     pattern = pattern ? pattern->unite(*next) : *next;
   }
+  OpOperand *factor = relation->slope == Slope::Shared ? findFactor(result, operand) : nullptr;
+  if (factor && getNonzeros(factor->get()))
+    if (auto values = getFactorValues(*factor, relation->accesses.front()))
+      pattern = std::move(values->pattern);
   if (relation->slope == Slope::Zero)
     pattern = SparsityPattern::getZero(pattern->getNumRows(), pattern->getNumCols());
   std::optional<int64_t> batch;

@@ -14,44 +14,15 @@ using namespace bppsa;
 // Products with a shared array
 //===----------------------------------------------------------------------===//
 
-/// The operand of `op` whose elements are the slopes of `operand`: the other factor
-/// of a sum of products. Null where the body is something else.
-static OpOperand *findFactor(linalg::LinalgOp op, Value operand) {
-  Block &body = *op.getBlock();
-  if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1)
-    return nullptr;
-  Value yielded = body.getTerminator()->getOperand(0);
-  auto sum = yielded.getDefiningOp<arith::AddFOp>();
-  Value accumulated = op.getMatchingBlockArgument(op.getDpsInitOperand(0));
-  if (sum && (sum.getLhs() == accumulated || sum.getRhs() == accumulated))
-    yielded = sum.getLhs() == accumulated ? sum.getRhs() : sum.getLhs();
-  auto product = yielded.getDefiningOp<arith::MulFOp>();
-  if (!product)
-    return nullptr;
-  for (unsigned i : {0, 1}) {
-    OpOperand *moving = op.getDpsInputOperand(i), *other = op.getDpsInputOperand(1 - i);
-    Value lhs = op.getMatchingBlockArgument(moving), rhs = op.getMatchingBlockArgument(other);
-    bool multiplies = (product.getLhs() == lhs && product.getRhs() == rhs) ||
-                      (product.getLhs() == rhs && product.getRhs() == lhs);
-    if (moving->get() == operand && other->get() != operand && multiplies)
-      return other;
-  }
-  return nullptr;
-}
-
 static std::optional<LinkValues> getSharedLink(OpResult result, Value operand,
                                                const SparsityPattern &pattern,
                                                const Relation &relation, std::string &why) {
-  auto op = dyn_cast<linalg::LinalgOp>(result.getOwner());
-  OpOperand *factor = op ? findFactor(op, operand) : nullptr;
+  OpOperand *factor = findFactor(result, operand);
   if (!factor) {
     why = "its slopes are not the elements of one array";
     return std::nullopt;
   }
-  const Relation::Access &access = relation.accesses.front();
-  ArrayAccess array = makeAccess(op.getMatchingIndexingMap(factor), factor->get());
-  std::optional<SharedValues> values =
-      getSharedValues(access.nest, access.operand, access.result, array);
+  std::optional<SharedValues> values = getFactorValues(*factor, relation.accesses.front());
   if (!values || values->pattern != pattern) {
     why = "an entry of its jacobian is a sum of several elements";
     return std::nullopt;

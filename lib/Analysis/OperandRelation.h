@@ -55,6 +55,19 @@ std::optional<Relation> getGatherRelation(mlir::linalg::GenericOp op,
 std::optional<Relation> getRelation(mlir::OpResult result, mlir::Value operand,
                                     const SampleAxes &axes, std::string &why);
 
+/// The operand of the operation of `result` whose elements are the slopes of
+/// `operand`: the other factor of a sum of products. Null where the body is something
+/// else.
+mlir::OpOperand *findFactor(mlir::OpResult result, mlir::Value operand);
+
+/// Which elements of `factor` may differ from zero, where its argument says so.
+mlir::DenseElementsAttr getNonzeros(mlir::Value factor);
+
+/// The entries of the transposed Jacobian of a sum of products, without those whose
+/// element of `factor` is known to be zero. None where an entry is a sum of several.
+std::optional<SharedValues> getFactorValues(mlir::OpOperand &factor,
+                                            const Relation::Access &access);
+
 } // namespace bppsa
 
 #endif // BPPSA_LIB_ANALYSIS_OPERANDRELATION_H

@@ -30,6 +30,28 @@ static StringAttr getDifferentiatedName(func::FuncOp function, unsigned i, bool 
   return function.getArgAttrOfType<StringAttr>(i, "bppsa.input");
 }
 
+/// `gradient` with zeros where the argument is known to be zero and stays so.
+static Value maskGradient(OpBuilder &builder, BlockArgument argument, Value gradient,
+                          DenseElementsAttr nonzeros) {
+  Location loc = argument.getLoc();
+  auto type = cast<RankedTensorType>(gradient.getType());
+  Value mask = arith::ConstantOp::create(builder, loc, nonzeros);
+  Value empty = createEmptyLike(builder, loc, gradient);
+  SmallVector<AffineMap> maps(3, builder.getMultiDimIdentityMap(type.getRank()));
+  SmallVector<utils::IteratorType> iterators(type.getRank(), utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+             builder, loc, type, ValueRange{mask, gradient}, empty, maps, iterators,
+             [&](OpBuilder &nested, Location, ValueRange elements) {
+               Value zero = arith::ConstantOp::create(
+                   nested, loc, nested.getZeroAttr(type.getElementType()));
+               linalg::YieldOp::create(
+                   nested, loc,
+                   arith::SelectOp::create(nested, loc, elements[0], elements[1], zero)
+                       .getResult());
+             })
+      .getResult(0);
+}
+
 /// Continues `step`, a copy of the loss, with the backward pass.
 static LogicalResult buildBackward(func::FuncOp step, bool withInputs, bool withLinks) {
   Block &body = step.getBody().front();
@@ -65,6 +87,10 @@ static LogicalResult buildBackward(func::FuncOp step, bool withInputs, bool with
       continue;
     // The loss does not change with an argument that no cotangent reached.
     Value gradient = sweep.lookup(argument);
+    auto nonzeros =
+        step.getArgAttrOfType<DenseElementsAttr>(argument.getArgNumber(), kNonzerosAttr);
+    if (gradient && nonzeros)
+      gradient = maskGradient(builder, argument, gradient, nonzeros);
     results.push_back(gradient ? gradient : createZerosLike(builder, loc, argument));
     attributes.push_back(builder.getDictionaryAttr(builder.getNamedAttr("bppsa.gradient", name)));
   }

@@ -75,6 +75,8 @@ LogicalResult Compilation::import() {
   image = std::move(*loaded);
   if (failed(freezeParameters(*module, options.training.freeze)) || failed(checkLossOutput()))
     return failure();
+  if (options.pruneZeros && markZeros(*module, image) == 0)
+    return fail("--prune-zeros: no float initializer of rank 2 or more holds a zero");
   warning = describeTrainedConstants(*module);
   return dump(*module, "import");
 }

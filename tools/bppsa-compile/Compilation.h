@@ -32,6 +32,8 @@ struct DriverOptions {
   std::string dumpDirectory, mcpu;
   llvm::SmallVector<std::string> batchAxes;
   unsigned optLevel = 3;
+  /// Elements of initializers that are zero stay so and leave the patterns.
+  bool pruneZeros = false;
   /// Sizes that a report assumes where only the run time knows them.
   int64_t reportLength = 1000, reportBatch = 16;
 };

@@ -57,6 +57,10 @@ static cl::opt<std::string> memoryLimit(
     "memory-limit", cl::init("2G"), cl::cat(category), cl::value_desc("BYTES"),
     cl::desc("Most memory for the explicit jacobians of layers and one sample, as in 500M "
              "or 2G (default 2G); 0 for no limit"));
+static cl::opt<bool>
+    pruneZeros("prune-zeros", cl::cat(category),
+               cl::desc("Elements of the model's matrices and kernels that are zero stay zero, and "
+                        "explicit jacobians leave them out"));
 static cl::opt<std::string> emit("emit", cl::init("exe"), cl::cat(category),
                                  cl::desc("exe, shared, obj, mlir, llvm, asm, ptx or report"));
 static cl::opt<int64_t> reportLength("report-length", cl::init(1000), cl::cat(category),
@@ -197,6 +201,7 @@ static DriverOptions getDriverOptions(const char *argv0) {
   options.dumpDirectory = dumpPhasesTo;
   options.mcpu = mcpu;
   options.batchAxes.assign(batchAxes.begin(), batchAxes.end());
+  options.pruneZeros = pruneZeros;
   options.optLevel = optLevel - '0';
   options.reportLength = reportLength;
   options.reportBatch = reportBatch;

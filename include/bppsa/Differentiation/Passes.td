@@ -95,6 +95,9 @@ def Differentiate : Pass<"bppsa-differentiate", "::mlir::ModuleOp"> {
     `wrt=all` also every f32 argument with `bppsa.input`. The result attribute
     `bppsa.gradient` holds the argument's name.
 
+    An argument with `bppsa.nonzeros`, an array of i1, is known to be zero where
+    that is false; its gradient is zero there, too, so that it stays so.
+
     Each op on a path from a differentiated argument to the loss passes its
     cotangent on by the rule of its `VJPOpInterface`; an op without one is an
     error. A `bppsa.recurrence` becomes a `bppsa.chain`. `bppsa.mark_phase`

@@ -61,6 +61,11 @@ struct OnnxImage {
 mlir::FailureOr<OnnxImage> loadOnnxImage(llvm::StringRef path, mlir::MLIRContext *context);
 mlir::FailureOr<OnnxImage> loadOnnxImage(llvm::MemoryBufferRef buffer, mlir::MLIRContext *context);
 
+/// Gives the arguments of `forward` that stand for float initializers of rank 2 or more
+/// with zeros among their elements the attribute `bppsa.nonzeros`. Returns how many
+/// there are.
+int64_t markZeros(mlir::ModuleOp module, const OnnxImage &image);
+
 /// Prints, in Markdown, every op, attribute, input and output that is accepted
 /// or refused.
 void printSupport(llvm::raw_ostream &os);
