@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OperandRelation.h"
+#include "bppsa/Analysis/LinkValues.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
@@ -38,9 +39,9 @@ DenseElementsAttr bppsa::getNonzeros(Value factor) {
   auto argument = dyn_cast<BlockArgument>(factor);
   auto function =
       argument ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp()) : nullptr;
-  return function ? function.getArgAttrOfType<DenseElementsAttr>(argument.getArgNumber(),
-                                                                 kNonzerosAttr)
-                  : DenseElementsAttr();
+  return function
+             ? function.getArgAttrOfType<DenseElementsAttr>(argument.getArgNumber(), kNonzerosAttr)
+             : DenseElementsAttr();
 }
 
 std::optional<SharedValues> bppsa::getFactorValues(OpOperand &factor,

@@ -6,6 +6,7 @@
 
 #include "bppsa/Analysis/JacobianStructure.h"
 #include "OperandRelation.h"
+#include "bppsa/Analysis/LinkValues.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;

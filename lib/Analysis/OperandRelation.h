@@ -60,9 +60,6 @@ std::optional<Relation> getRelation(mlir::OpResult result, mlir::Value operand,
 /// else.
 mlir::OpOperand *findFactor(mlir::OpResult result, mlir::Value operand);
 
-/// Which elements of `factor` may differ from zero, where its argument says so.
-mlir::DenseElementsAttr getNonzeros(mlir::Value factor);
-
 /// The entries of the transposed Jacobian of a sum of products, without those whose
 /// element of `factor` is known to be zero. None where an entry is a sum of several.
 std::optional<SharedValues> getFactorValues(mlir::OpOperand &factor,

@@ -42,8 +42,8 @@ static Value maskGradient(OpBuilder &builder, BlockArgument argument, Value grad
   return linalg::GenericOp::create(
              builder, loc, type, ValueRange{mask, gradient}, empty, maps, iterators,
              [&](OpBuilder &nested, Location, ValueRange elements) {
-               Value zero = arith::ConstantOp::create(
-                   nested, loc, nested.getZeroAttr(type.getElementType()));
+               Value zero = arith::ConstantOp::create(nested, loc,
+                                                      nested.getZeroAttr(type.getElementType()));
                linalg::YieldOp::create(
                    nested, loc,
                    arith::SelectOp::create(nested, loc, elements[0], elements[1], zero)
@@ -89,7 +89,10 @@ static LogicalResult buildBackward(func::FuncOp step, bool withInputs, bool with
     Value gradient = sweep.lookup(argument);
     auto nonzeros =
         step.getArgAttrOfType<DenseElementsAttr>(argument.getArgNumber(), kNonzerosAttr);
-    if (gradient && nonzeros)
+    // The sum of a pruned layer has these zeros already.
+    auto reshape = gradient ? gradient.getDefiningOp<tensor::ExpandShapeOp>() : nullptr;
+    bool isPruned = reshape && reshape.getSrc().getDefiningOp<SparseOuterSumOp>();
+    if (gradient && nonzeros && !isPruned)
       gradient = maskGradient(builder, argument, gradient, nonzeros);
     results.push_back(gradient ? gradient : createZerosLike(builder, loc, argument));
     attributes.push_back(builder.getDictionaryAttr(builder.getNamedAttr("bppsa.gradient", name)));

@@ -212,10 +212,63 @@ FailureOr<Value> LayerLinks::createJacobian(const Layer &layer) {
 // The sweep
 //===----------------------------------------------------------------------===//
 
+/// `[B, N]` as `[N, B]`.
+static Value transpose(OpBuilder &builder, Value value) {
+  Location loc = value.getLoc();
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, value);
+  std::swap(sizes[0], sizes[1]);
+  Value empty = tensor::EmptyOp::create(builder, loc, sizes, type.getElementType());
+  return linalg::TransposeOp::create(builder, loc, value, empty, ArrayRef<int64_t>{1, 0})
+      ->getResult(0);
+}
+
+Value LayerLinks::createPrunedGradient(const Layer &layer, Value cotangent) {
+  // The entries of the Jacobian that are one weight, weight by weight.
+  struct Entry {
+    int32_t source, row, col;
+  };
+  std::vector<Entry> entries;
+  SparsityPattern pattern = layer.type.computePattern();
+  for (int64_t row = 0; row < pattern.getNumRows(); ++row)
+    for (int32_t col : pattern.getRow(row))
+      entries.push_back({layer.values.sources[entries.size()], int32_t(row), col});
+  llvm::sort(entries, [](const Entry &a, const Entry &b) {
+    return std::tie(a.source, a.row, a.col) < std::tie(b.source, b.row, b.col);
+  });
+  std::vector<int32_t> starts, rows, cols, weights;
+  for (auto [i, entry] : llvm::enumerate(entries)) {
+    if (weights.empty() || weights.back() != entry.source) {
+      weights.push_back(entry.source);
+      starts.push_back(i);
+    }
+    rows.push_back(entry.row);
+    cols.push_back(entry.col);
+  }
+  starts.push_back(entries.size());
+
+  Location loc = layer.op->getLoc();
+  auto type = cast<RankedTensorType>(layer.values.factor.getType());
+  Value sum =
+      SparseOuterSumOp::create(
+          builder, loc, RankedTensorType::get(type.getNumElements(), type.getElementType()),
+          transpose(builder, flatten(builder, layer.operand)), transpose(builder, cotangent),
+          createIndices(builder, loc, starts), createIndices(builder, loc, rows),
+          createIndices(builder, loc, cols), createIndices(builder, loc, weights), Value())
+          .getResult();
+  SmallVector<ReassociationIndices> all = {llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()))};
+  return tensor::ExpandShapeOp::create(builder, loc, type, sum, all);
+}
+
 LogicalResult LayerLinks::addParameterCotangents(const Layer &layer, Value cotangent) {
   SmallVector<Value> operands = getDifferentiatedOperands(layer.op), cotangents(operands.size());
-  SmallVector<bool> needed = llvm::map_to_vector(
-      operands, [&](Value value) { return value != layer.operand && activity.contains(value); });
+  Value factor = layer.values.factor;
+  bool isPruned = factor && activity.contains(factor) && getNonzeros(factor);
+  if (isPruned)
+    sweep.add(factor, createPrunedGradient(layer, cotangent));
+  SmallVector<bool> needed = llvm::map_to_vector(operands, [&](Value value) {
+    return value != layer.operand && activity.contains(value) && !(isPruned && value == factor);
+  });
   if (!llvm::is_contained(needed, true))
     return success();
   auto rule = dyn_cast<VJPOpInterface>(layer.op);

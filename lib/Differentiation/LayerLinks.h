@@ -45,6 +45,8 @@ private:
   llvm::FailureOr<mlir::Value> createJacobian(const Layer &layer);
   llvm::FailureOr<mlir::Value> createSlopes(const Layer &layer);
   mlir::Value createChoices(const Layer &layer);
+  /// The gradient of weights some of which are known to be zero, and stay so.
+  mlir::Value createPrunedGradient(const Layer &layer, mlir::Value cotangent);
   /// Passes the cotangent of the result of a layer on to its parameters.
   llvm::LogicalResult addParameterCotangents(const Layer &layer, mlir::Value cotangent);
 

@@ -11,6 +11,7 @@ import onnx_in_jax
 import onnxruntime
 import pytest
 import references
+from onnx import numpy_helper
 
 sys.path.insert(0, str(harness.ROOT / "python"))
 
@@ -43,6 +44,70 @@ def test_gradients(name, samples):
     again = program.grad(arrays, "--threads=1")
     for key, value in found.items():
         assert np.array_equal(value, again[key]), key
+
+
+@pytest.mark.parametrize("plan", ["linear", "blelloch", "hybrid:1", "hybrid:2", "chunked:3", "auto"])
+@pytest.mark.parametrize("name", MODELS)
+def test_gradients_by_links(name, plan):
+    model = MODELS[name]()
+    program = harness.compile_model(
+        model, "--loss=cross-entropy", "--backward=scan", f"--scan={plan}"
+    )
+    for samples in (1, 21):
+        arrays = models.data(model, {"N": samples}, "cross-entropy")
+        exact, single = map(drop_statistics, references.gradients(model, arrays, "cross-entropy"))
+        found = program.grad(arrays)
+        harness.check_gradients(found, exact, single)
+        again = program.grad(arrays, "--threads=1")
+        for key, value in found.items():
+            assert np.array_equal(value, again[key]), key
+
+
+def prune(model, percent):
+    """The model without its smallest weights, and which elements of each matrix are left."""
+    kept = {}
+    for initializer in model.graph.initializer:
+        array = numpy_helper.to_array(initializer)
+        if array.ndim < 2:
+            continue
+        mask = np.abs(array) >= np.percentile(np.abs(array), percent)
+        initializer.CopyFrom(numpy_helper.from_array(array * mask, initializer.name))
+        kept[initializer.name] = mask
+    return model, kept
+
+
+@pytest.mark.parametrize("plan", ["linear", "hybrid:1", "blelloch"])
+@pytest.mark.parametrize("name", ["lenet5", "vgg11", "residual"])
+def test_pruned_gradients(name, plan):
+    model, kept = prune(MODELS[name](), 80)
+    options = ["--loss=cross-entropy", "--prune-zeros", "--backward=scan", f"--scan={plan}"]
+    program = harness.compile_model(model, *options)
+    arrays = models.data(model, {"N": 5}, "cross-entropy")
+    exact, single = map(drop_statistics, references.gradients(model, arrays, "cross-entropy"))
+    for gradients in (exact, single):
+        for key, mask in kept.items():
+            gradients[key] = np.where(mask, gradients[key], 0)
+    harness.check_gradients(program.grad(arrays), exact, single)
+
+
+@pytest.mark.parametrize("backward", ["sequential", "scan"])
+def test_pruned_weights_stay_zero(backward, tmp_path):
+    model, kept = prune(images.vgg11(2), 90)
+    options = ["--loss=cross-entropy", "--prune-zeros", f"--backward={backward}"]
+    program = harness.compile_model(model, *options, "--optimizer=adamw")
+    np.savez(tmp_path / "data.npz", **models.data(model, {"N": 24}, "cross-entropy"))
+    options = ["--epochs", 2, "--batch", 8, "--lr", 1e-2, "--weight-decay", 0.1]
+    saved = tmp_path / "saved.onnx"
+    harness.check_succeeded(
+        program.run("train", "--data", tmp_path / "data.npz", *options, "--save", saved)
+    )
+    before = {i.name: numpy_helper.to_array(i) for i in model.graph.initializer}
+    for initializer in onnx.load(saved).graph.initializer:
+        array = numpy_helper.to_array(initializer)
+        if initializer.name in kept:
+            mask = kept[initializer.name]
+            assert not np.any(array[~mask])
+            assert np.any(array[mask] != before[initializer.name][mask])
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -42,6 +42,10 @@ std::optional<LinkValues> findLinkValues(mlir::OpResult result, mlir::Value oper
                                          JacobianType type, const SampleAxes &axes,
                                          std::string &why);
 
+/// Which elements of `factor`, a parameter of a function, may differ from zero: the
+/// attribute `bppsa.nonzeros` of its argument. Null without one.
+mlir::DenseElementsAttr getNonzeros(mlir::Value factor);
+
 } // namespace bppsa
 
 #endif // BPPSA_ANALYSIS_LINKVALUES_H

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AffineMaps.h"
+#include "bppsa/Analysis/JacobianStructure.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -24,11 +25,14 @@ Rows AffineMapRows::getColumn(Value column) const {
 }
 
 Rows AffineMapRows::getOffset(OpBuilder &builder, Location loc) const {
-  return getColumn(getIndex(builder, loc, size));
+  return getColumn(getIndex(builder, loc, getNumMatrixColumns()));
 }
 
-int64_t bppsa::getNumColumns(const CotangentLoop &loop) {
-  return loop.getTotalSize() + (loop.injected.empty() ? 0 : 1);
+AffineMapLayout AffineMapLayout::get(const CotangentLoop &loop) {
+  JacobianType type = inferStepJacobian(loop.op);
+  bool isDiagonal = type && (type.getStructure().is(StructureKind::Diagonal) ||
+                             type.getStructure().is(StructureKind::Identity));
+  return {loop.getTotalSize(), !loop.injected.empty(), isDiagonal};
 }
 
 //===----------------------------------------------------------------------===//
@@ -68,23 +72,35 @@ void bppsa::emitZeroRows(OpBuilder &builder, Location loc, const Rows &rows, int
           [&](OpBuilder &nested, Value row) { rows.store(nested, loc, zero, row); });
 }
 
-void AffineMapBuilder::emit(OpBuilder &builder, Value block, Value first, Value last,
-                            const AffineMapRows &map) {
-  Location loc = loop.op->getLoc();
+/// Writes the identity: a diagonal of ones.
+static void emitIdentity(OpBuilder &builder, Location loc, const AffineMapRows &map) {
   Value zero = getIndex(builder, loc, 0), size = getIndex(builder, loc, map.size);
   VectorType rowType = map.getColumn(zero).getRowType();
-  Type element = rowType.getElementType();
+  Value one = arith::ConstantOp::create(builder, loc, builder.getOneAttr(rowType));
+  if (map.isDiagonal)
+    return emitFor(builder, loc, zero, size, 1, [&](OpBuilder &nested, Value row) {
+      map.getColumn(zero).store(nested, loc, one, row);
+    });
   emitFor(builder, loc, zero, size, 1, [&](OpBuilder &nested, Value column) {
     Rows rows = map.getColumn(column);
     emitZeroRows(nested, loc, rows, map.size);
-    Value one = arith::ConstantOp::create(nested, loc, nested.getFloatAttr(element, 1.0));
-    rows.store(nested, loc, vector::BroadcastOp::create(nested, loc, rowType, one), column);
+    rows.store(nested, loc, one, column);
   });
-  int64_t rowBytes = rowType.getDimSize(0) * element.getIntOrFloatBitWidth() / 8;
-  int64_t group = std::clamp<int64_t>(kColumnGroupBytes / (rowBytes * map.size), 1, map.size);
-  emitFor(builder, loc, zero, size, group, [&](OpBuilder &inGroup, Value firstColumn) {
+}
+
+void AffineMapBuilder::emit(OpBuilder &builder, Value block, Value first, Value last,
+                            const AffineMapRows &map) {
+  Location loc = loop.op->getLoc();
+  // A diagonal is what the links make of a column of ones.
+  int64_t numColumns = map.getNumMatrixColumns();
+  Value zero = getIndex(builder, loc, 0), end = getIndex(builder, loc, numColumns);
+  VectorType rowType = map.getColumn(zero).getRowType();
+  emitIdentity(builder, loc, map);
+  int64_t rowBytes = rowType.getDimSize(0) * rowType.getElementType().getIntOrFloatBitWidth() / 8;
+  int64_t group = std::clamp<int64_t>(kColumnGroupBytes / (rowBytes * map.size), 1, numColumns);
+  emitFor(builder, loc, zero, end, group, [&](OpBuilder &inGroup, Value firstColumn) {
     Value lastColumn =
-        arith::MinUIOp::create(inGroup, loc, addIndex(inGroup, loc, firstColumn, group), size);
+        arith::MinUIOp::create(inGroup, loc, addIndex(inGroup, loc, firstColumn, group), end);
     emitFor(inGroup, loc, first, last, 1, [&](OpBuilder &inStep, Value position) {
       emitFor(inStep, loc, firstColumn, lastColumn, 1, [&](OpBuilder &nested, Value column) {
         linear.emitStep(nested, block, position, map.getColumn(column));
@@ -113,8 +129,28 @@ static void emitBlocks(OpBuilder &builder, Location loc, int64_t size, int64_t b
     emit(builder, getIndex(builder, loc, whole), size - whole);
 }
 
+/// `target[row] = diagonal[row] * source[row] + addend[row]` for all rows; without an
+/// addend where that is empty.
+static void emitScale(OpBuilder &builder, Location loc, const AffineMapRows &map,
+                      const Rows &source, const Rows &addend, const Rows &target) {
+  Rows diagonal = map.getColumn(getIndex(builder, loc, 0));
+  emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, map.size), 1,
+          [&](OpBuilder &nested, Value row) {
+            Value factor = diagonal.load(nested, loc, row), value = source.load(nested, loc, row);
+            Value scaled = addend.memref
+                               ? vector::FMAOp::create(nested, loc, factor, value,
+                                                       addend.load(nested, loc, row))
+                                     .getResult()
+                               : arith::MulFOp::create(nested, loc, factor, value).getResult();
+            target.store(nested, loc, scaled, row);
+          });
+}
+
 void bppsa::emitApply(OpBuilder &builder, Location loc, const AffineMapRows &map, const Rows &from,
                       const Rows &to, const LaneOptions &options) {
+  if (map.isDiagonal)
+    return emitScale(builder, loc, map, from, map.hasOffset ? map.getOffset(builder, loc) : Rows(),
+                     to);
   int64_t most = std::min<int64_t>(8, options.getNumAccumulators());
   emitBlocks(builder, loc, map.size, most, [&](OpBuilder &inBlock, Value row0, int64_t count) {
     SmallVector<Value> sums;
@@ -184,6 +220,15 @@ static void emitComposeBlock(OpBuilder &builder, Location loc, const AffineMapRo
 void bppsa::emitCompose(OpBuilder &builder, Location loc, const AffineMapRows &first,
                         const AffineMapRows &second, const Rows &scratch,
                         const LaneOptions &options) {
+  if (first.isDiagonal) {
+    // The offset first: it needs the old diagonal.
+    if (first.hasOffset) {
+      Rows offset = second.getOffset(builder, loc);
+      emitScale(builder, loc, second, first.getOffset(builder, loc), offset, offset);
+    }
+    Rows diagonal = second.getColumn(getIndex(builder, loc, 0));
+    return emitScale(builder, loc, first, diagonal, Rows(), diagonal);
+  }
   int64_t rows = std::min<int64_t>(kComposeRows, options.getNumAccumulators());
   int64_t columns = std::max<int64_t>(1, options.getNumAccumulators() / rows);
   emitBlocks(builder, loc, first.size, rows, [&](OpBuilder &inRows, Value row0, int64_t numRows) {

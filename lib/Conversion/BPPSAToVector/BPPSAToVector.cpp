@@ -139,6 +139,12 @@ static LogicalResult lowerOp(Operation *op, const LaneOptions &options) {
           return failure();
         lowerSparseCompose(compose);
         return success();
+      })
+      .Case([&](SparseOuterSumOp sum) {
+        if (failed(verifyReady(op, true)))
+          return failure();
+        lowerSparseOuterSum(sum);
+        return success();
       });
 }
 
@@ -170,7 +176,7 @@ struct ConvertBPPSAToVector : public bppsa::impl::ConvertBPPSAToVectorBase<Conve
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
       if (isa<RecurrenceOp, ChainOp, ScanOp, OuterSumOp, StepSumOp, PackLanesOp, UnpackLanesOp,
-              SparseApplyOp, SparseComposeOp, MarkPhaseOp>(op))
+              SparseApplyOp, SparseComposeOp, SparseOuterSumOp, MarkPhaseOp>(op))
         ops.push_back(op);
     });
     for (Operation *op : ops) {

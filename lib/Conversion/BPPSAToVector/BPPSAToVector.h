@@ -22,6 +22,7 @@ void lowerPackLanes(PackLanesOp op);
 void lowerUnpackLanes(UnpackLanesOp op);
 void lowerSparseApply(SparseApplyOp op);
 void lowerSparseCompose(SparseComposeOp op);
+void lowerSparseOuterSum(SparseOuterSumOp op);
 
 /// The size of dimension `dimension`.
 mlir::Value getDim(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value array,

@@ -112,12 +112,17 @@ Value MatrixReader::load(OpBuilder &builder, Location loc, Value entry,
 // Loops
 //===----------------------------------------------------------------------===//
 
-/// Calls `body` for blocks that cover `numSamples` samples; once, without samples,
-/// where that is null.
-static void emitSampleBlocks(OpBuilder &builder, Location loc, Value numSamples,
-                             function_ref<void(OpBuilder &, const SampleBlock &)> body) {
-  if (!numSamples)
-    return body(builder, {});
+namespace {
+/// Samples `[first, last)` in blocks of `width`.
+struct SampleRange {
+  Value first, last;
+  int64_t width;
+};
+} // namespace
+
+/// Blocks of sixteen, of four and of one that cover `numSamples` samples.
+static SmallVector<SampleRange> splitSamples(OpBuilder &builder, Location loc, Value numSamples) {
+  SmallVector<SampleRange> ranges;
   Value first = getIndex(builder, loc, 0);
   for (int64_t width : {16, 4, 1}) {
     Value rest = arith::SubIOp::create(builder, loc, numSamples, first);
@@ -125,10 +130,21 @@ static void emitSampleBlocks(OpBuilder &builder, Location loc, Value numSamples,
     Value covered =
         arith::MulIOp::create(builder, loc, arith::DivUIOp::create(builder, loc, rest, size), size);
     Value last = arith::AddIOp::create(builder, loc, first, covered);
-    emitFor(builder, loc, first, last, width,
-            [&](OpBuilder &nested, Value sample) { body(nested, {sample, width}); });
+    ranges.push_back({first, last, width});
     first = last;
   }
+  return ranges;
+}
+
+/// Calls `body` for blocks that cover `numSamples` samples; once, without samples,
+/// where that is null.
+static void emitSampleBlocks(OpBuilder &builder, Location loc, Value numSamples,
+                             function_ref<void(OpBuilder &, const SampleBlock &)> body) {
+  if (!numSamples)
+    return body(builder, {});
+  for (const SampleRange &range : splitSamples(builder, loc, numSamples))
+    emitFor(builder, loc, range.first, range.last, range.width,
+            [&](OpBuilder &nested, Value sample) { body(nested, {sample, range.width}); });
 }
 
 /// Calls `body` for each of `rows` rows, which threads share in tasks; `begin` and
@@ -295,5 +311,73 @@ void bppsa::lowerSparseCompose(SparseComposeOp op) {
                            });
         });
         memref::DeallocOp::create(inTask, loc, own.sums);
+      });
+}
+
+//===----------------------------------------------------------------------===//
+// Weights that are not pruned
+//===----------------------------------------------------------------------===//
+
+/// The products of rows of entries `[begin, end)` for the samples of `range`, summed.
+static Value emitRangeSum(OpBuilder &builder, SparseOuterSumOp op, Value begin, Value end,
+                          const SampleRange &range) {
+  Location loc = op.getLoc();
+  Type elementType = cast<MemRefType>(op.getLhs().getType()).getElementType();
+  Value zero = arith::ConstantOp::create(
+      builder, loc, builder.getZeroAttr(SampleBlock{Value(), range.width}.getType(elementType)));
+  auto addEntries = [&](OpBuilder &inBlock, Location, Value sample, ValueRange outer) {
+    auto entries = scf::ForOp::create(
+        inBlock, loc, begin, end, getIndex(inBlock, loc, 1), outer,
+        [&](OpBuilder &nested, Location, Value entry, ValueRange sums) {
+          auto load = [&](Value array, Value rows) {
+            return loadSamples(nested, loc, array, loadIndex(nested, loc, rows, entry),
+                               {sample, range.width});
+          };
+          Value lhs = load(op.getLhs(), op.getLhsRows()), rhs = load(op.getRhs(), op.getRhsRows());
+          scf::YieldOp::create(nested, loc, multiplyAdd(nested, loc, lhs, rhs, sums[0]));
+        });
+    scf::YieldOp::create(inBlock, loc, entries.getResults());
+  };
+  auto blocks = scf::ForOp::create(builder, loc, range.first, range.last,
+                                   getIndex(builder, loc, range.width), zero, addEntries);
+  Value sum = blocks.getResult(0);
+  if (range.width == 1)
+    return sum;
+  return vector::ReductionOp::create(builder, loc, vector::CombiningKind::ADD, sum);
+}
+
+/// Writes zero to every element of `array` `[N]`.
+static void emitClear(OpBuilder &builder, Location loc, Value array) {
+  auto type = cast<MemRefType>(array.getType());
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type.getElementType()));
+  emitRowTasks(builder, loc, type.getDimSize(0), /*mostTasks=*/16,
+               [&](OpBuilder &inTask, Value begin, Value end) {
+                 emitFor(inTask, loc, begin, end, 1, [&](OpBuilder &nested, Value i) {
+                   memref::StoreOp::create(nested, loc, zero, array, i);
+                 });
+               });
+}
+
+void bppsa::lowerSparseOuterSum(SparseOuterSumOp op) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  Value destination = op.getDestination();
+  Value numSamples = getDim(builder, loc, op.getLhs(), 1);
+  emitClear(builder, loc, destination);
+  int64_t count = cast<MemRefType>(op.getPositions().getType()).getDimSize(0);
+  emitRowTasks(
+      builder, loc, count, /*mostTasks=*/64, [&](OpBuilder &inTask, Value begin, Value end) {
+        SmallVector<SampleRange> ranges = splitSamples(inTask, loc, numSamples);
+        emitFor(inTask, loc, begin, end, 1, [&](OpBuilder &nested, Value weight) {
+          Value first = loadIndex(nested, loc, op.getStarts(), weight);
+          Value last = loadIndex(nested, loc, op.getStarts(), addIndex(nested, loc, weight, 1));
+          Value sum;
+          for (const SampleRange &range : ranges) {
+            Value part = emitRangeSum(nested, op, first, last, range);
+            sum = sum ? arith::AddFOp::create(nested, loc, sum, part) : part;
+          }
+          memref::StoreOp::create(nested, loc, sum, destination,
+                                  loadIndex(nested, loc, op.getPositions(), weight));
+        });
       });
 }

@@ -28,7 +28,7 @@ public:
               CotangentWalk walk)
       : loop(loop), options(options), aggregate(std::move(aggregate)), walk(std::move(walk)),
         loc(loop.op->getLoc()), rowType(Rows(loop.seeds[0]).getRowType()),
-        size(loop.getTotalSize()) {}
+        size(loop.getTotalSize()), layout(AffineMapLayout::get(loop)) {}
 
   void lower(int64_t chunkSteps) {
     OpBuilder builder(loop.op);
@@ -39,7 +39,7 @@ public:
     lastChunk = addIndex(builder, loc, numChunks, -1);
 
     int64_t lanes = rowType.getDimSize(0), dynamic = ShapedType::kDynamic;
-    maps = emitAlloc(builder, {dynamic, dynamic, getNumColumns(loop), size, lanes}, lastChunk);
+    maps = emitAlloc(builder, {dynamic, dynamic, layout.getNumColumns(), size, lanes}, lastChunk);
     carries = emitAlloc(builder, {dynamic, dynamic, size, lanes}, numChunks);
     emitAggregates(builder);
     emitParallel(builder, loc, numBlocks,
@@ -69,9 +69,7 @@ private:
                                    ValueRange{numBlocks, chunks}, builder.getI64IntegerAttr(64));
   }
 
-  AffineMapRows getMap(Value block, Value index) {
-    return {maps, {block, index}, size, !loop.injected.empty()};
-  }
+  AffineMapRows getMap(Value block, Value index) { return {layout, maps, {block, index}}; }
 
   void emitAggregates(OpBuilder &builder) {
     emitParallel(builder, loc, numBlocks, lastChunk,
@@ -117,6 +115,7 @@ private:
   Location loc;
   VectorType rowType;
   int64_t size;
+  AffineMapLayout layout;
   Value numBlocks, numSteps, chunk, numChunks, lastChunk, maps, carries;
 };
 } // namespace

@@ -30,7 +30,7 @@ public:
            CotangentWalk walk)
       : loop(loop), options(options), leaf(std::move(leaf)), walk(std::move(walk)),
         loc(loop.op->getLoc()), rowType(Rows(loop.seeds[0]).getRowType()),
-        size(loop.getTotalSize()) {}
+        size(loop.getTotalSize()), layout(AffineMapLayout::get(loop)) {}
 
   /// `mostLevels` is negative where the tree has no limit.
   void lower(int64_t mostLevels) {
@@ -42,7 +42,7 @@ public:
     int64_t lanes = rowType.getDimSize(0), dynamic = ShapedType::kDynamic;
     Type element = rowType.getElementType();
     maps = memref::AllocOp::create(
-        builder, loc, MemRefType::get({dynamic, getNumColumns(loop), size, lanes}, element),
+        builder, loc, MemRefType::get({dynamic, layout.getNumColumns(), size, lanes}, element),
         ValueRange{n}, builder.getI64IntegerAttr(64));
     vectors = memref::AllocOp::create(
         builder, loc, MemRefType::get({dynamic, size, lanes}, element),
@@ -69,7 +69,7 @@ private:
     return arith::MinUIOp::create(builder, loc, whole, getIndex(builder, loc, mostLevels));
   }
 
-  AffineMapRows getMap(Value element) { return {maps, {element}, size, !loop.injected.empty()}; }
+  AffineMapRows getMap(Value element) { return {layout, maps, {element}}; }
   Rows getVector(Value element) { return {vectors, {element}}; }
 
   void emitBlock(OpBuilder &builder, Value block) {
@@ -190,6 +190,7 @@ private:
   Location loc;
   VectorType rowType;
   int64_t size;
+  AffineMapLayout layout;
   Value zero, one, n, levels, maps, vectors;
   /// The linear scan over roots.
   Rows running, next;

@@ -100,6 +100,9 @@ void PackLanesOp::getEffects(Effects &effects) {
 void SparseApplyOp::getEffects(Effects &effects) {
   getLoopEffects(*this, getDestinationMutable(), effects);
 }
+void SparseOuterSumOp::getEffects(Effects &effects) {
+  getLoopEffects(*this, getDestinationMutable(), effects);
+}
 void SparseComposeOp::getEffects(Effects &effects) {
   getLoopEffects(*this, getDestinationMutable(), effects);
 }

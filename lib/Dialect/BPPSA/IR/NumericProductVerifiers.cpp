@@ -125,3 +125,22 @@ LogicalResult SparseComposeOp::verify() {
   return verifyMatrix(*this, {"the product", written, getResultStarts(), getResultColumns(),
                               Value(), int64_t(getRows()), int64_t(getCols())});
 }
+
+LogicalResult SparseOuterSumOp::verify() {
+  FailureOr<ShapedType> result = getWritten(*this, getDestination());
+  if (failed(result))
+    return failure();
+  auto lhs = cast<ShapedType>(getLhs().getType()), rhs = cast<ShapedType>(getRhs().getType());
+  if (lhs.getRank() != 2 || rhs.getRank() != 2 || lhs.getDimSize(1) != rhs.getDimSize(1))
+    return emitOpError() << "needs operands of shape [values, batch], found " << lhs << " and "
+                         << rhs;
+  if (result->getRank() != 1)
+    return emitOpError() << "needs a result of rank 1, found " << *result;
+  auto getSize = [](Value indices) { return cast<ShapedType>(indices.getType()).getDimSize(0); };
+  if (failed(
+          verifyIndices(*this, "rows of the right operand", getRhsRows(), getSize(getLhsRows()))) ||
+      failed(verifyIndices(*this, "rows of the left operand", getLhsRows(), -1)) ||
+      failed(verifyIndices(*this, "positions", getPositions(), -1)))
+    return failure();
+  return verifyIndices(*this, "starts", getStarts(), getSize(getPositions()) + 1);
+}

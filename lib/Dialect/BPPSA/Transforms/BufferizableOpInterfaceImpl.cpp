@@ -175,6 +175,7 @@ void bppsa::registerBufferizableOpInterfaceExternalModels(DialectRegistry &regis
     PackLanesOp::attachInterface<AllocatingModel<PackLanesOp>>(*context);
     SparseApplyOp::attachInterface<AllocatingModel<SparseApplyOp>>(*context);
     SparseComposeOp::attachInterface<AllocatingModel<SparseComposeOp>>(*context);
+    SparseOuterSumOp::attachInterface<AllocatingModel<SparseOuterSumOp>>(*context);
     UnpackLanesOp::attachInterface<AllocatingModel<UnpackLanesOp>>(*context);
   });
 }

@@ -334,8 +334,9 @@ def BPPSA_ApplyOp : BPPSA_Op<"apply", [Pure]> {
 // Numeric phase of products
 //===----------------------------------------------------------------------===//
 
-class BPPSA_NumericProductOp<string mnemonic> : BPPSA_Op<mnemonic, [
-    AttrSizedOperandSegments, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+class BPPSA_NumericProductOp<string mnemonic, list<Trait> traits = []>
+    : BPPSA_Op<mnemonic, !listconcat(traits, [
+        DeclareOpInterfaceMethods<MemoryEffectsOpInterface>])> {
   let results = (outs Optional<AnyRankedTensor>:$result);
   let hasVerifier = 1;
 }
@@ -345,7 +346,7 @@ def BPPSA_Values : AnyTypeOf<[RankedTensorOf<[F32, F64]>, MemRefOf<[F32, F64]>],
 def BPPSA_Indices : AnyTypeOf<[RankedTensorOf<[I32]>, MemRefOf<[I32]>],
                               "ranked tensor or memref of 32-bit integers">;
 
-def BPPSA_SparseApplyOp : BPPSA_NumericProductOp<"sparse_apply"> {
+def BPPSA_SparseApplyOp : BPPSA_NumericProductOp<"sparse_apply", [AttrSizedOperandSegments]> {
   let summary = "the numeric phase of a matrix applied to cotangents";
   let description = [{
     `result[r, b] = sum over starts[r] <= p < starts[r + 1] of value(p, b) *
@@ -366,7 +367,7 @@ def BPPSA_SparseApplyOp : BPPSA_NumericProductOp<"sparse_apply"> {
   }];
 }
 
-def BPPSA_SparseComposeOp : BPPSA_NumericProductOp<"sparse_compose"> {
+def BPPSA_SparseComposeOp : BPPSA_NumericProductOp<"sparse_compose", [AttrSizedOperandSegments]> {
   let summary = "the numeric phase of a product of two matrices";
   let description = [{
     The values of `second * first` at the places that `result_starts` and
@@ -397,6 +398,25 @@ def BPPSA_SparseComposeOp : BPPSA_NumericProductOp<"sparse_compose"> {
     (`result_columns` $result_columns^ `:` type($result_columns))?
     (`into` $destination^ `:` type($destination))?
     attr-dict (`->` type($result)^)?
+  }];
+}
+
+def BPPSA_SparseOuterSumOp : BPPSA_NumericProductOp<"sparse_outer_sum"> {
+  let summary = "some elements of a sum of outer products";
+  let description = [{
+    `result[positions[k]] = sum over starts[k] <= p < starts[k + 1] and b of
+    lhs[lhs_rows[p], b] * rhs[rhs_rows[p], b]`, and zero elsewhere, for B samples
+    side by side: the gradient of those weights of a layer that are not pruned.
+    Positions ascend.
+  }];
+  let arguments = (ins BPPSA_Values:$lhs, BPPSA_Values:$rhs, BPPSA_Indices:$starts,
+                       BPPSA_Indices:$lhs_rows, BPPSA_Indices:$rhs_rows,
+                       BPPSA_Indices:$positions, Optional<AnyMemRef>:$destination);
+  let assemblyFormat = [{
+    $lhs `,` $rhs `:` type($lhs) `,` type($rhs)
+    `starts` $starts `rows` $lhs_rows `,` $rhs_rows `at` $positions `:`
+    type($starts) `,` type($lhs_rows) `,` type($rhs_rows) `,` type($positions)
+    (`into` $destination^ `:` type($destination))? attr-dict (`->` type($result)^)?
   }];
 }
 
