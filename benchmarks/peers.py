@@ -70,7 +70,7 @@ class Handwritten:
             "handwritten": f"{pathlib.Path(build_handwritten.compiler()).name} -O3 -march=native"
         }
 
-    def skip(self, shape, threads, timeout):
+    def skip(self, shape, threads, seconds):
         """Why this shape is not measured here, or None."""
         return None
 
@@ -132,7 +132,7 @@ class Worker:
             self.close()
             raise Failed(f"no answer in {timeout:g} s") from None
 
-    def skip(self, shape, threads, timeout):
+    def skip(self, shape, threads, seconds):
         return None
 
     def measure(self, shape, threads, repeat, timeout):
@@ -196,15 +196,15 @@ class Compiled:
             onnx_models.write(shape, path)
         return path
 
-    def skip(self, shape, threads, timeout):
+    def skip(self, shape, threads, seconds):
         """Trees of matrix products are out of the question for large states."""
         if self.variant in ("auto", "sequential", "linear"):
             return None
         size = shape.hidden * (2 if shape.cell == "lstm" else 1)
         elements = shape.steps * shape.batch
         products = GATES[shape.cell] * 2.0 * shape.hidden * size * size * elements
-        if products > PRODUCT_FLOPS_PER_SECOND * threads * timeout:
-            return f"about {products / 1e9:.0f} GFLOP a backward pass, too much for {timeout:g} s"
+        if products > PRODUCT_FLOPS_PER_SECOND * threads * seconds:
+            return f"about {products / 1e9:.0f} GFLOP a backward pass, too many for {seconds:g} s"
         stored = (
             0 if self.variant.startswith("chunked") else 8.0 * size * size * elements
         )

@@ -87,6 +87,12 @@ def _parser():
     parser.add_argument(
         "--timeout", type=float, default=240, help="seconds after which a turn is given up (240)"
     )
+    parser.add_argument(
+        "--plan-seconds",
+        type=float,
+        default=20,
+        help="scan plans that are expected to take longer than this are not tried (20)",
+    )
     parser.add_argument("--compiler", default=str(ROOT / "build/bin/bppsa-compile"))
     parser.add_argument(
         "--pytorch-python", default=sys.executable, help="interpreter that has torch"
@@ -180,7 +186,7 @@ def _measure_shape(shape, peers, threads, options):
     """Medians of every peer on one shape, their turns interleaved."""
     results, turns = {}, {}
     for peer in peers:
-        reason = peer.skip(shape, threads, options.timeout)
+        reason = peer.skip(shape, threads, options.plan_seconds)
         if reason:
             results[peer.name] = {"skipped": reason}
             continue
