@@ -23,4 +23,5 @@ generate BPPSADialect.md Dialect/BPPSA/IR/BPPSAOps.td -gen-dialect-doc -dialect=
 generate BPPSAInterfaces.md Dialect/BPPSA/IR/BPPSAInterfaces.td -gen-op-interface-docs
 generate ConversionPasses.md Conversion/Passes.td -gen-pass-doc
 generate DifferentiationPasses.md Differentiation/Passes.td -gen-pass-doc
+generate ProductsPasses.md Products/Passes.td -gen-pass-doc
 generate TransformsPasses.md Dialect/BPPSA/Transforms/Passes.td -gen-pass-doc

@@ -36,6 +36,9 @@ def compiler():
         ["--emulate"],
         ["--gpu-arch=sm_90"],
         ["--report-length=0"],
+        ["--memory-limit=lots"],
+        ["--memory-limit=-1"],
+        ["--memory-limit=1.5G"],
     ],
     ids=lambda options: options[0],
 )

@@ -8,6 +8,14 @@ func.func @tensors(%x: tensor<?x?x4xf32>) -> tensor<4xf32> {
 
 // -----
 
+func.func @product(%v: tensor<4xf32>, %g: tensor<2x?xf32>) -> tensor<2x?xf32> {
+  // expected-error @below {{works on tensors; run bppsa-bufferize first}}
+  %0 = bppsa.sparse_apply %v : tensor<4xf32> cotangent %g : tensor<2x?xf32> -> tensor<2x?xf32>
+  return %0 : tensor<2x?xf32>
+}
+
+// -----
+
 func.func @not_packed(%x: memref<?x?x4xf32>, %y: memref<4xf32>) {
   // expected-error @below {{has no lanes; run bppsa-pack-batch first}}
   bppsa.step_sum %x into %y : memref<4xf32> : memref<?x?x4xf32>

@@ -150,3 +150,42 @@ func.func @products(%d: !bppsa.jacobian<4x4xf32, diagonal, batch = ?>,
   %1 = bppsa.compose %p, %d : !bppsa.jacobian<4x2xf32, csr(#bppsa.pattern<4x2, [[0], [1], []], [0, 0, 1, 2]>)>, !bppsa.jacobian<4x4xf32, diagonal, batch = ?> -> !bppsa.jacobian<4x2xf32, csr(#bppsa.pattern<4x2, [[0], [1], []], [0, 0, 1, 2]>), batch = ?>
   return %0, %1 : !bppsa.jacobian<4x4xf32, diagonal, batch = ?>, !bppsa.jacobian<4x2xf32, csr(#bppsa.pattern<4x2, [[0], [1], []], [0, 0, 1, 2]>), batch = ?>
 }
+
+// CHECK-LABEL: func.func @assemble
+// CHECK: bppsa.assemble %{{.*}} at [0, 1, 0, 1] : tensor<2xf32> -> <3x2xf32, csr(#bppsa.pattern<3x2, {{\[\[}}0], [0, 1], [1]], [0 to 2]>)>
+// CHECK: bppsa.assemble %{{.*}} : tensor<2x3xf32> -> <3x2xf32, dense>
+// CHECK: bppsa.assemble %{{.*}} : tensor<?x3xf32> -> <3x3xf32, diagonal, batch = ?>
+// CHECK: bppsa.assemble %{{.*}} at [1, 0, 1] : tensor<8x2xf32> -> <3x3xf32, diagonal, batch = 8>
+func.func @assemble(%w: tensor<2xf32>, %m: tensor<2x3xf32>, %s: tensor<?x3xf32>, %p: tensor<8x2xf32>) {
+  %0 = bppsa.assemble %w at [0, 1, 0, 1] : tensor<2xf32> -> !bppsa.jacobian<3x2xf32, csr(#bppsa.pattern<3x2, [[0], [0, 1], [1]], [0 to 2]>)>
+  %1 = bppsa.assemble %m : tensor<2x3xf32> -> !bppsa.jacobian<3x2xf32, dense>
+  %2 = bppsa.assemble %s : tensor<?x3xf32> -> !bppsa.jacobian<3x3xf32, diagonal, batch = ?>
+  %3 = bppsa.assemble %p at [1, 0, 1] : tensor<8x2xf32> -> !bppsa.jacobian<3x3xf32, diagonal, batch = 8>
+  return
+}
+
+// CHECK-LABEL: func.func @sparse_apply
+// CHECK: bppsa.sparse_apply %{{.*}} : tensor<4xf32> rows %{{.*}} : tensor<4xi32> columns %{{.*}} : tensor<4xi32> cotangent %{{.*}} : tensor<2x?xf32> -> tensor<3x?xf32>
+// CHECK: bppsa.sparse_apply %{{.*}} : tensor<2x?xf32> rows %{{.*}} : tensor<4xi32> columns %{{.*}} : tensor<4xi32> at %{{.*}} : tensor<4xi32> cotangent %{{.*}} : tensor<2x?xf32> -> tensor<3x?xf32>
+// CHECK: bppsa.sparse_apply %{{.*}} : memref<6x?xf32> cotangent %{{.*}} : memref<2x?xf32> into %{{.*}} : memref<3x?xf32>
+func.func @sparse_apply(%shared: tensor<4xf32>, %own: tensor<2x?xf32>, %rows: tensor<4xi32>, %columns: tensor<4xi32>,
+    %positions: tensor<4xi32>, %g: tensor<2x?xf32>, %dense: memref<6x?xf32>, %h: memref<2x?xf32>, %out: memref<3x?xf32>)
+    -> (tensor<3x?xf32>, tensor<3x?xf32>) {
+  %0 = bppsa.sparse_apply %shared : tensor<4xf32> rows %rows : tensor<4xi32> columns %columns : tensor<4xi32> cotangent %g : tensor<2x?xf32> -> tensor<3x?xf32>
+  %1 = bppsa.sparse_apply %own : tensor<2x?xf32> rows %rows : tensor<4xi32> columns %columns : tensor<4xi32> at %positions : tensor<4xi32> cotangent %g : tensor<2x?xf32> -> tensor<3x?xf32>
+  bppsa.sparse_apply %dense : memref<6x?xf32> cotangent %h : memref<2x?xf32> into %out : memref<3x?xf32>
+  return %0, %1 : tensor<3x?xf32>, tensor<3x?xf32>
+}
+
+// CHECK-LABEL: func.func @sparse_compose
+// CHECK: bppsa.sparse_compose 3 x 2 x 2 first %{{.*}} : tensor<4xf32> second %{{.*}} : tensor<4xf32> rows %{{.*}} : tensor<4xi32> columns %{{.*}} : tensor<4xi32> -> tensor<6xf32>
+// CHECK: bppsa.sparse_compose 3 x 2 x 2 first %{{.*}} : tensor<2x?xf32> rows %{{.*}} : tensor<3xi32> columns %{{.*}} : tensor<2xi32> second %{{.*}} : tensor<4xf32> rows %{{.*}} : tensor<4xi32> columns %{{.*}} : tensor<4xi32> at %{{.*}} : tensor<4xi32> result_rows %{{.*}} : tensor<4xi32> result_columns %{{.*}} : tensor<4xi32> -> tensor<4x?xf32>
+// CHECK: bppsa.sparse_compose 3 x 2 x 2 first %{{.*}} : memref<4xf32> second %{{.*}} : memref<6x?xf32> into %{{.*}} : memref<6x?xf32>
+func.func @sparse_compose(%shared: tensor<4xf32>, %own: tensor<2x?xf32>, %rows: tensor<4xi32>, %columns: tensor<4xi32>,
+    %positions: tensor<4xi32>, %starts: tensor<3xi32>, %diagonal: tensor<2xi32>, %a: memref<4xf32>, %b: memref<6x?xf32>, %out: memref<6x?xf32>)
+    -> (tensor<6xf32>, tensor<4x?xf32>) {
+  %0 = bppsa.sparse_compose 3 x 2 x 2 first %shared : tensor<4xf32> second %shared : tensor<4xf32> rows %rows : tensor<4xi32> columns %columns : tensor<4xi32> -> tensor<6xf32>
+  %1 = bppsa.sparse_compose 3 x 2 x 2 first %own : tensor<2x?xf32> rows %starts : tensor<3xi32> columns %diagonal : tensor<2xi32> second %shared : tensor<4xf32> rows %rows : tensor<4xi32> columns %columns : tensor<4xi32> at %positions : tensor<4xi32> result_rows %rows : tensor<4xi32> result_columns %columns : tensor<4xi32> -> tensor<4x?xf32>
+  bppsa.sparse_compose 3 x 2 x 2 first %a : memref<4xf32> second %b : memref<6x?xf32> into %out : memref<6x?xf32>
+  return %0, %1 : tensor<6xf32>, tensor<4x?xf32>
+}

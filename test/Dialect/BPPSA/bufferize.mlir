@@ -44,3 +44,26 @@ func.func @stop(%x: tensor<3xf32>) -> tensor<3xf32> {
   %0 = bppsa.stop_gradient %x : tensor<3xf32>
   return %0 : tensor<3xf32>
 }
+
+// The number of samples comes from an operand that has one: cotangents, as all samples share the matrix.
+
+// CHECK-LABEL: func @sparse_apply(
+// CHECK-SAME:      %[[V:.*]]: memref<4xf32>, %[[R:.*]]: memref<4xi32>, %[[C:.*]]: memref<4xi32>, %[[G:.*]]: memref<2x?xf32>, %[[OUT:.*]]: memref<3x?xf32>)
+// CHECK-DAG:     %[[SAMPLES:.*]] = memref.dim %[[G]], %c1
+// CHECK:         %[[A:.*]] = memref.alloc(%[[SAMPLES]]) {{.*}} : memref<3x?xf32>
+// CHECK:         bppsa.sparse_apply %[[V]] : memref<4xf32> rows %[[R]] : memref<4xi32> columns %[[C]] : memref<4xi32> cotangent %[[G]] : memref<2x?xf32> into %[[A]] : memref<3x?xf32>{{$}}
+// CHECK:         memref.copy %[[A]], %[[OUT]]
+func.func @sparse_apply(%v: tensor<4xf32>, %r: tensor<4xi32>, %c: tensor<4xi32>, %g: tensor<2x?xf32>) -> tensor<3x?xf32> {
+  %0 = bppsa.sparse_apply %v : tensor<4xf32> rows %r : tensor<4xi32> columns %c : tensor<4xi32> cotangent %g : tensor<2x?xf32> -> tensor<3x?xf32>
+  return %0 : tensor<3x?xf32>
+}
+
+// CHECK-LABEL: func @sparse_compose(
+// CHECK-SAME:      %[[FIRST:.*]]: memref<4xf32>, %[[SECOND:.*]]: memref<2x?xf32>, %[[P:.*]]: memref<6xi32>, %{{.*}}: memref<6x?xf32>)
+// CHECK-DAG:     %[[SAMPLES:.*]] = memref.dim %[[SECOND]], %c1
+// CHECK:         %[[A:.*]] = memref.alloc(%[[SAMPLES]]) {{.*}} : memref<6x?xf32>
+// CHECK:         bppsa.sparse_compose 3 x 2 x 2 first %[[FIRST]] : memref<4xf32> second %[[SECOND]] : memref<2x?xf32> at %[[P]] : memref<6xi32> into %[[A]] : memref<6x?xf32>{{$}}
+func.func @sparse_compose(%a: tensor<4xf32>, %b: tensor<2x?xf32>, %p: tensor<6xi32>) -> tensor<6x?xf32> {
+  %0 = bppsa.sparse_compose 3 x 2 x 2 first %a : tensor<4xf32> second %b : tensor<2x?xf32> at %p : tensor<6xi32> -> tensor<6x?xf32>
+  return %0 : tensor<6x?xf32>
+}

@@ -55,10 +55,26 @@ func.func @scatter(%a: memref<?xf32>, %b: memref<8xf32>) {
   return
 }
 
+// Products of explicit Jacobians are kernels.
+// CHECK-LABEL: func.func @products
+//  CHECK-SAME: (%[[A:.*]]: memref<4xf32>, %[[B:.*]]: memref<4xf32>, %[[P:.*]]: memref<4xf32>, %[[G:.*]]: memref<2x?xf32>, %[[OUT:.*]]: memref<2x?xf32>)
+//  CHECK-NEXT:   call @sparse_compose_kernel_4(%[[A]], %[[B]], %[[P]])
+//  CHECK-NEXT:   call @sparse_apply_kernel_5(%[[P]], %[[G]], %[[OUT]])
+//  CHECK-NEXT:   return
+func.func @products(%a: memref<4xf32>, %b: memref<4xf32>, %p: memref<4xf32>, %g: memref<2x?xf32>, %out: memref<2x?xf32>) {
+  bppsa.sparse_compose 2 x 2 x 2 first %a : memref<4xf32> second %b : memref<4xf32> into %p : memref<4xf32>
+  bppsa.sparse_apply %p : memref<4xf32> cotangent %g : memref<2x?xf32> into %out : memref<2x?xf32>
+  return
+}
+
 // CHECK:      func.func private @step_sum_kernel_0({{.*}}) attributes {passthrough = ["noinline"]}
 // CHECK-NEXT:   bppsa.step_sum
 // CHECK:      func.func private @fill_kernel_1
 // CHECK-NEXT:   arith.constant
 // CHECK-NEXT:   linalg.fill
+// CHECK:      func.func private @sparse_compose_kernel_4({{.*}}) attributes {passthrough = ["noinline"]}
+// CHECK-NEXT:   bppsa.sparse_compose
+// CHECK:      func.func private @sparse_apply_kernel_5({{.*}})
+// CHECK-NEXT:   bppsa.sparse_apply
 // CHECK:      func.func private @update_kernel
 // CHECK:        scf.for

@@ -5,13 +5,13 @@ import re
 import harness
 
 SOURCES = harness.ROOT / "lib" / "Dialect" / "BPPSA" / "IR"
-TESTS = harness.ROOT / "test" / "Dialect" / "BPPSA" / "errors.mlir"
+TESTS = (harness.ROOT / "test" / "Dialect" / "BPPSA").glob("*errors.mlir")
 STATEMENT = re.compile(r"emit(?:Op)?Error\((?:loc|structureLoc)?,?[^;]*;", re.S)
 LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 
 def test_every_diagnostic_has_a_test():
-    tested = TESTS.read_text()
+    tested = "".join(test.read_text() for test in TESTS)
     untested = []
     for source in sorted(SOURCES.glob("*.cpp")):
         for statement in STATEMENT.findall(source.read_text()):

@@ -1,0 +1,145 @@
+"""Lowered products of explicit Jacobians against numpy in float64.
+
+A list of four links becomes a tree in which the second and the third are composed; the kinds of
+these two vary. The third has more rows than there are tasks, and rows without an entry and with more
+entries than there are partial sums.
+"""
+
+import itertools
+
+import harness
+import numpy as np
+import pytest
+from kernels import Kernels
+
+SIZES = (6, 11, 9, 70, 5)  # of the cotangents before and after each link
+BATCHES = (1, 3, 4, 16, 21)  # blocks of sixteen, of four, single samples, and all of them
+TOLERANCE = {"rtol": 2e-5, "atol": 2e-5}
+
+
+class Link:
+    """A matrix with random entries: its type, and the array from which it is assembled."""
+
+    def __init__(self, random, rows, cols, kind, own=False, positions=False):
+        self.kind, self.own, self.shape = kind, own, (rows, cols)
+        if kind == "diagonal":
+            mask = np.eye(rows, dtype=bool)
+        elif kind == "csr":
+            mask = random.random((rows, cols)) < 0.4
+            mask[0], mask[-1] = False, True
+        else:
+            mask = np.ones((rows, cols), bool)
+        self.mask = mask
+        self.entries = np.count_nonzero(mask)
+        self.width = self.entries
+        self.positions = None
+        if positions:
+            self.width = max(1, self.entries // 2)
+            self.positions = random.integers(0, self.width, self.entries)
+
+    def type(self):
+        rows, cols = self.shape
+        structure = self.kind
+        if self.kind == "csr":
+            lists = [np.flatnonzero(row).tolist() for row in self.mask]
+            structure = f"csr(#bppsa.pattern<{rows}x{cols}, {lists}, {list(range(rows))}>)"
+        batch = ", batch = ?" if self.own else ""
+        return f"!bppsa.jacobian<{rows}x{cols}xf32, {structure}{batch}>"
+
+    def source_type(self):
+        return f"tensor<?x{self.width}xf32>" if self.own else f"tensor<{self.width}xf32>"
+
+    def draw(self, random, batch):
+        return random.uniform(-1, 1, (batch, self.width) if self.own else self.width)
+
+    def matrices(self, values, batch):
+        """The matrix of every sample."""
+        if self.positions is not None:
+            values = values[..., self.positions]
+        matrices = np.zeros((batch, *self.shape))
+        matrices[:, self.mask] = values
+        return matrices
+
+
+def write_list(links):
+    """A function that applies `links` one after the other and returns what every one gives."""
+    arguments = [f"%v{i}: {link.source_type()}" for i, link in enumerate(links)]
+    arguments += [f"%g0: tensor<?x{links[0].shape[1]}xf32>"]
+    types = [f"tensor<?x{link.shape[0]}xf32>" for link in links]
+    lines = [f"func.func @list({', '.join(arguments)}) -> ({', '.join(types)}) {{"]
+    for i, link in enumerate(links):
+        at = "" if link.positions is None else f" at {link.positions.tolist()}"
+        lines += [f"%j{i} = bppsa.assemble %v{i}{at} : {link.source_type()} -> {link.type()}"]
+    for i, link in enumerate(links):
+        operand = f"tensor<?x{link.shape[1]}xf32>"
+        lines += [f"%g{i + 1} = bppsa.apply %j{i}, %g{i} : {link.type()}, {operand} -> {types[i]}"]
+    results = ", ".join(f"%g{i + 1}" for i in range(len(links)))
+    return "\n".join([*lines, f"return {results} : {', '.join(types)}", "}"])
+
+
+def lower(directory, links, plan, break_even):
+    source = directory / "list.mlir"
+    source.write_text(write_list(links))
+    passes = (f"--bppsa-scan-links=algorithm={plan}",
+              f"--bppsa-plan-sparse-products=break-even={break_even}",
+              "--bppsa-lower-products")  # fmt: skip
+    opt = harness.require_tool("bppsa-opt")
+    return harness.check_succeeded(harness.run(opt, source, *passes)).stdout
+
+
+def check_list(directory, random, links, ir):
+    kernels = Kernels(directory, ir)
+    for batch in BATCHES:
+        values = [link.draw(random, batch) for link in links]
+        cotangent = random.uniform(-1, 1, (batch, links[0].shape[1]))
+        expected = [cotangent]
+        for link, own in zip(links, values, strict=True):
+            expected += [np.einsum("brc,bc->br", link.matrices(own, batch), expected[-1])]
+        inputs = [*values, cotangent]
+        shapes = [(batch, link.shape[0]) for link in links]
+        once = kernels.call("list", inputs, shapes)
+        for value, exact in zip(once, expected[1:], strict=True):
+            np.testing.assert_allclose(value, exact, **TOLERANCE)
+        for value, again in zip(once, kernels.call("list", inputs, shapes, threads=3)):
+            np.testing.assert_array_equal(value, again)
+
+
+KINDS = list(itertools.product(("dense", "csr"), ("shared", "own")))
+
+
+@pytest.mark.parametrize("second", KINDS, ids="-".join)
+@pytest.mark.parametrize("first", KINDS, ids="-".join)
+def test_products(tmp_path, first, second):
+    random = np.random.default_rng(KINDS.index(first) + 4 * KINDS.index(second))
+    kinds = [("csr", "own", True), (*first, False), (*second, True), ("dense", "shared", True)]
+    links = [
+        Link(random, rows, cols, kind, samples == "own", positions)
+        for rows, cols, (kind, samples, positions) in zip(SIZES[1:], SIZES, kinds)
+    ]
+    ir = lower(tmp_path, links, "blelloch", break_even=1)
+    assert ir.count("bppsa.sparse_compose") == 1
+    check_list(tmp_path, random, links, ir)
+
+
+def test_a_product_of_sparse_matrices_that_is_stored_dense(tmp_path):
+    random = np.random.default_rng(1)
+    links = [Link(random, rows, cols, "csr", own=True) for rows, cols in zip(SIZES[1:], SIZES)]
+    ir = lower(tmp_path, links, "blelloch", break_even=0)
+    assert ir.count("result_rows") == 0
+    check_list(tmp_path, random, links, ir)
+
+
+@pytest.mark.parametrize("plan", ["linear", "blelloch"])
+def test_diagonals(tmp_path, plan):
+    random = np.random.default_rng(2)
+    links = [
+        Link(random, 9, 9, "diagonal", own=True),
+        Link(random, 9, 9, "diagonal", own=True, positions=True),
+        Link(random, 9, 9, "diagonal", own=False),
+        Link(random, 9, 9, "csr", own=False),
+        Link(random, 9, 9, "diagonal", own=True),
+        Link(random, 9, 9, "diagonal", own=False, positions=True),
+    ]
+    ir = lower(tmp_path, links, plan, break_even=1)
+    assert ir.count("bppsa.sparse_compose") == (2 if plan == "blelloch" else 0)
+    check_list(tmp_path, random, links, ir)

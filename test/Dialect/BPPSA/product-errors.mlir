@@ -1,0 +1,189 @@
+// RUN: bppsa-opt %s -split-input-file -verify-diagnostics
+
+// Assembled Jacobians
+
+func.func @element_type(%v: tensor<3xf64>) {
+  // expected-error @below {{'bppsa.assemble' op needs a source of 'f32', found 'tensor<3xf64>'}}
+  %0 = bppsa.assemble %v : tensor<3xf64> -> !bppsa.jacobian<3x3xf32, diagonal>
+  return
+}
+
+// -----
+
+func.func @identity(%v: tensor<3xf32>) {
+  // expected-error @below {{an identity has no values to assemble}}
+  %0 = bppsa.assemble %v : tensor<3xf32> -> !bppsa.jacobian<3x3xf32, identity>
+  return
+}
+
+// -----
+
+func.func @source_rank(%v: tensor<3xf32>) {
+  // expected-error @below {{a jacobian with a batch needs a source of shape [batch, values], found 'tensor<3xf32>'}}
+  %0 = bppsa.assemble %v : tensor<3xf32> -> !bppsa.jacobian<3x3xf32, diagonal, batch = ?>
+  return
+}
+
+// -----
+
+func.func @dynamic_values(%v: tensor<3x?xf32>) {
+  // expected-error @below {{needs a static number of values, found 'tensor<3x?xf32>'}}
+  %0 = bppsa.assemble %v : tensor<3x?xf32> -> !bppsa.jacobian<3x3xf32, diagonal, batch = 3>
+  return
+}
+
+// -----
+
+func.func @values(%v: tensor<2x2xf32>) {
+  // expected-error @below {{needs a source of 3 values, found 4}}
+  %0 = bppsa.assemble %v : tensor<2x2xf32> -> !bppsa.jacobian<3x3xf32, diagonal>
+  return
+}
+
+// -----
+
+func.func @position_count(%v: tensor<2xf32>) {
+  // expected-error @below {{needs a position for each of 3 entries, found 2}}
+  %0 = bppsa.assemble %v at [0, 1] : tensor<2xf32> -> !bppsa.jacobian<3x3xf32, diagonal>
+  return
+}
+
+// -----
+
+func.func @position(%v: tensor<?x2xf32>) {
+  // expected-error @below {{position 2 is not one of 2 values of the source}}
+  %0 = bppsa.assemble %v at [0, 1, 2] : tensor<?x2xf32> -> !bppsa.jacobian<3x3xf32, diagonal, batch = ?>
+  return
+}
+
+// -----
+
+func.func @negative_position(%v: tensor<2xf32>) {
+  // expected-error @below {{position -1 is not one of 2 values of the source}}
+  %0 = bppsa.assemble %v at [0, -1, 1] : tensor<2xf32> -> !bppsa.jacobian<3x3xf32, diagonal>
+  return
+}
+
+// -----
+
+// A matrix and cotangents
+
+func.func @no_columns(%v: tensor<4xf32>, %rows: tensor<4xi32>, %g: tensor<2x?xf32>) {
+  // expected-error @below {{'bppsa.sparse_apply' op the matrix needs starts of rows and columns, or neither}}
+  %0 = bppsa.sparse_apply %v : tensor<4xf32> rows %rows : tensor<4xi32> cotangent %g : tensor<2x?xf32> -> tensor<3x?xf32>
+  return
+}
+
+// -----
+
+func.func @starts(%v: tensor<4xf32>, %rows: tensor<3xi32>, %columns: tensor<4xi32>, %g: tensor<2x?xf32>) {
+  // expected-error @below {{starts of rows must have rank 1 and size 4, found 'tensor<3xi32>'}}
+  %0 = bppsa.sparse_apply %v : tensor<4xf32> rows %rows : tensor<3xi32> columns %columns : tensor<4xi32> cotangent %g : tensor<2x?xf32> -> tensor<3x?xf32>
+  return
+}
+
+// -----
+
+func.func @columns(%v: tensor<4xf32>, %rows: tensor<4xi32>, %columns: tensor<2x2xi32>, %g: tensor<2x?xf32>) {
+  // expected-error @below {{columns must have rank 1, found 'tensor<2x2xi32>'}}
+  %0 = bppsa.sparse_apply %v : tensor<4xf32> rows %rows : tensor<4xi32> columns %columns : tensor<2x2xi32> cotangent %g : tensor<2x?xf32> -> tensor<3x?xf32>
+  return
+}
+
+// -----
+
+func.func @positions(%v: tensor<2xf32>, %rows: tensor<4xi32>, %columns: tensor<4xi32>, %positions: tensor<5xi32>, %g: tensor<2x?xf32>) {
+  // expected-error @below {{positions must have rank 1 and size 4, found 'tensor<5xi32>'}}
+  %0 = bppsa.sparse_apply %v : tensor<2xf32> rows %rows : tensor<4xi32> columns %columns : tensor<4xi32> at %positions : tensor<5xi32> cotangent %g : tensor<2x?xf32> -> tensor<3x?xf32>
+  return
+}
+
+// -----
+
+func.func @positions_of_every_element(%v: tensor<2xf32>, %positions: tensor<4xi32>, %g: tensor<2x?xf32>) {
+  // expected-error @below {{positions must have rank 1 and size 6, found 'tensor<4xi32>'}}
+  %0 = bppsa.sparse_apply %v : tensor<2xf32> at %positions : tensor<4xi32> cotangent %g : tensor<2x?xf32> -> tensor<3x?xf32>
+  return
+}
+
+// -----
+
+func.func @values_rank(%v: tensor<2x3x8xf32>, %g: tensor<2x8xf32>) {
+  // expected-error @below {{values of the matrix must have shape [values] or [values, batch], found 'tensor<2x3x8xf32>'}}
+  %0 = bppsa.sparse_apply %v : tensor<2x3x8xf32> cotangent %g : tensor<2x8xf32> -> tensor<3x8xf32>
+  return
+}
+
+// -----
+
+func.func @entries(%v: tensor<5x?xf32>, %g: tensor<2x?xf32>) {
+  // expected-error @below {{the matrix has 6 entries, found 5 values}}
+  %0 = bppsa.sparse_apply %v : tensor<5x?xf32> cotangent %g : tensor<2x?xf32> -> tensor<3x?xf32>
+  return
+}
+
+// -----
+
+func.func @written_twice(%v: memref<6xf32>, %g: memref<2x?xf32>, %out: memref<3x?xf32>) {
+  // expected-error @below {{'bppsa.sparse_apply' op must have either a result or a destination}}
+  %0 = bppsa.sparse_apply %v : memref<6xf32> cotangent %g : memref<2x?xf32> into %out : memref<3x?xf32> -> tensor<3x?xf32>
+  return
+}
+
+// -----
+
+func.func @written_nowhere(%v: memref<6xf32>, %g: memref<2x?xf32>) {
+  // expected-error @below {{'bppsa.sparse_apply' op must have either a result or a destination}}
+  bppsa.sparse_apply %v : memref<6xf32> cotangent %g : memref<2x?xf32>
+  return
+}
+
+// -----
+
+func.func @samples(%v: tensor<6xf32>, %g: tensor<2x4xf32>) {
+  // expected-error @below {{needs a cotangent and a result of shape [values, batch], found 'tensor<2x4xf32>' and 'tensor<3x5xf32>'}}
+  %0 = bppsa.sparse_apply %v : tensor<6xf32> cotangent %g : tensor<2x4xf32> -> tensor<3x5xf32>
+  return
+}
+
+// -----
+
+// Two matrices
+
+func.func @first(%a: tensor<5xf32>, %b: tensor<6xf32>) {
+  // expected-error @below {{'bppsa.sparse_compose' op the first matrix has 4 entries, found 5 values}}
+  %0 = bppsa.sparse_compose 3 x 2 x 2 first %a : tensor<5xf32> second %b : tensor<6xf32> -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @second(%a: tensor<4xf32>, %b: tensor<6xf32>, %columns: tensor<6xi32>) {
+  // expected-error @below {{the second matrix needs starts of rows and columns, or neither}}
+  %0 = bppsa.sparse_compose 3 x 2 x 2 first %a : tensor<4xf32> second %b : tensor<6xf32> columns %columns : tensor<6xi32> -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @product(%a: tensor<4xf32>, %b: tensor<6xf32>) {
+  // expected-error @below {{the product has 6 entries, found 4 values}}
+  %0 = bppsa.sparse_compose 3 x 2 x 2 first %a : tensor<4xf32> second %b : tensor<6xf32> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @product_rank(%a: tensor<4x?xf32>, %b: tensor<6xf32>) {
+  // expected-error @below {{needs a result of rank 2, found 'tensor<6xf32>'}}
+  %0 = bppsa.sparse_compose 3 x 2 x 2 first %a : tensor<4x?xf32> second %b : tensor<6xf32> -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @product_written_nowhere(%a: memref<4xf32>, %b: memref<6xf32>) {
+  // expected-error @below {{'bppsa.sparse_compose' op must have either a result or a destination}}
+  bppsa.sparse_compose 3 x 2 x 2 first %a : memref<4xf32> second %b : memref<6xf32>
+  return
+}

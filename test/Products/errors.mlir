@@ -1,0 +1,51 @@
+// RUN: split-file %s %t
+// RUN: not bppsa-opt %t/links.mlir -split-input-file --bppsa-scan-links=algorithm=fast 2>&1 | FileCheck %s --check-prefix=WORD
+// RUN: not bppsa-opt %t/links.mlir -split-input-file --bppsa-scan-links=algorithm=hybrid:-1 2>&1 | FileCheck %s --check-prefix=SIZE
+// RUN: bppsa-opt %t/links.mlir -split-input-file -verify-diagnostics --bppsa-scan-links=algorithm=chunked
+// RUN: bppsa-opt %t/lower.mlir -split-input-file -verify-diagnostics --bppsa-lower-products
+
+// WORD: error: 'fast' is no plan; use auto, linear, blelloch, hybrid:L or chunked:C with whole L >= 0 and C >= 1
+// SIZE: error: 'hybrid:-1' is no plan; use auto, linear, blelloch, hybrid:L or chunked:C with whole L >= 0 and C >= 1
+
+//--- links.mlir
+
+!d = !bppsa.jacobian<4x4xf32, dense>
+func.func @no_size(%a: !d, %g: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  // expected-error @below {{'bppsa.apply' op begins a list of links whose plan 'chunked' needs a size, as in chunked:4}}
+  %0 = bppsa.apply %a, %g : !d, tensor<8x4xf32> -> tensor<8x4xf32>
+  %1 = bppsa.apply %a, %0 : !d, tensor<8x4xf32> -> tensor<8x4xf32>
+  return %1 : tensor<8x4xf32>
+}
+
+//--- lower.mlir
+
+!d = !bppsa.jacobian<4x4xf32, dense>
+func.func @argument(%a: !d, %g: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  // expected-error @below {{'bppsa.apply' op uses a jacobian that is neither assembled nor composed; lower it with convert-bppsa-to-linalg}}
+  %0 = bppsa.apply %a, %g : !d, tensor<8x4xf32> -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+
+// -----
+
+!d = !bppsa.jacobian<4x4xf32, dense, batch = 8>
+func.func @linearized(%s: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %a = bppsa.linearize saved(%s : tensor<8x4xf32>) states [4] -> !d {
+  ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
+    %1 = arith.mulf %at, %gt : vector<4xf32>
+    bppsa.yield %1 : vector<4xf32>
+  }
+  // expected-error @below {{'bppsa.compose' op uses a jacobian that is neither assembled nor composed; lower it with convert-bppsa-to-linalg}}
+  %b = bppsa.compose %a, %a : !d, !d -> !d
+  %0 = bppsa.apply %b, %s : !d, tensor<8x4xf32> -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+
+// -----
+
+!d = !bppsa.jacobian<4x4xf32, dense>
+func.func @returned(%w: tensor<4x4xf32>) -> !d {
+  %a = bppsa.assemble %w : tensor<4x4xf32> -> !d
+  // expected-error @below {{'func.return' op uses a jacobian that is neither assembled nor composed; lower it with convert-bppsa-to-linalg}}
+  return %a : !d
+}
