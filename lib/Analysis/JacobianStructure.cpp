@@ -73,11 +73,19 @@ static int64_t countBlocks(const Relation &relation) {
   auto isSampleLoop = [&](AffineExpr expr) {
     return access.nest.sampleLoop && expr.isFunctionOfDim(*access.nest.sampleLoop);
   };
-  auto getOwn = [&](const ArrayAccess &array) {
-    return llvm::to_vector(llvm::make_filter_range(
-        array.map.getResults(), [&](AffineExpr expr) { return !isSampleLoop(expr); }));
+  // Expressions of the dimensions that samples do not run along, and their sizes.
+  auto getOwn = [&](const ArrayAccess &array, SmallVectorImpl<int64_t> &sizes) {
+    SmallVector<AffineExpr> own;
+    for (auto [expr, size] : llvm::zip_equal(array.map.getResults(), array.shape))
+      if (!isSampleLoop(expr)) {
+        own.push_back(expr);
+        sizes.push_back(size);
+      }
+    return own;
   };
-  SmallVector<AffineExpr> operand = getOwn(access.operand), result = getOwn(access.result);
+  SmallVector<int64_t> operandSizes, resultSizes;
+  SmallVector<AffineExpr> operand = getOwn(access.operand, operandSizes),
+                          result = getOwn(access.result, resultSizes);
   int64_t count = 1;
   for (size_t i = 0; i < operand.size() && i < result.size(); ++i) {
     auto dim = dyn_cast<AffineDimExpr>(operand[i]);
@@ -88,7 +96,11 @@ static int64_t countBlocks(const Relation &relation) {
         llvm::any_of(relation.factors,
                      [&](AffineMap map) { return map.isFunctionOfDim(dim.getPosition()); }))
       break;
-    count *= access.nest.extents[dim.getPosition()];
+    // A slice of a dimension leaves rows or columns without a block.
+    int64_t extent = access.nest.extents[dim.getPosition()];
+    if (extent != operandSizes[i] || extent != resultSizes[i])
+      break;
+    count *= extent;
   }
   return count;
 }

@@ -50,8 +50,8 @@ struct PlanSparseProductsPass : public bppsa::impl::PlanSparseProductsBase<PlanS
     if (memoryLimit > 0 && bytes > memoryLimit) {
       getOperation().emitError()
           << "@" << getOperation().getName() << " needs " << bytes << " bytes for jacobians ("
-          << memory.sharedBytes << " and " << memory.sampleBytes << " for each of " << batch
-          << " samples), more than the memory limit of " << memoryLimit
+          << memory.sharedBytes << " and " << memory.sampleBytes << " for each of "
+          << int64_t(batch) << " samples), more than the memory limit of " << int64_t(memoryLimit)
           << "; use a plan with fewer levels, such as linear or hybrid:1, or raise the limit";
       signalPassFailure();
     }
@@ -82,16 +82,21 @@ void PlanSparseProductsPass::plan(ComposeOp compose) {
                      .function(getOperation().getName());
   std::string density = llvm::formatv("{0:P}", pattern.getDensity());
   remark::passed(compose.getLoc(), options) << remark::add(
-      "product of {0}x{1} and {2}x{3}: {4} possible nonzeros ({5}), {6} multiply-adds",
+      "product of {0}x{1} and {2}x{3}: {4} possible nonzeros ({5}), {6} multiply-adds, {7} bytes "
+      "of values",
       second.getRows(), second.getCols(), first.getRows(), first.getCols(), pattern.getNumEntries(),
-      density, countMultiplyAdds(second.computePattern(), first.computePattern()));
-  bool fillsIn = structure.is(StructureKind::CSR) && pattern.getDensity() > breakEven;
+      density, countMultiplyAdds(second.computePattern(), first.computePattern()),
+      4 * pattern.getNumEntries());
+  // Only products know how to read a product that is stored in another way.
+  bool isInternal = llvm::all_of(compose->getUsers(), llvm::IsaPred<ComposeOp, ApplyOp>);
+  bool fillsIn = isInternal && structure.is(StructureKind::CSR) && pattern.getDensity() > breakEven;
   if (fillsIn) {
     remark::analysis(compose.getLoc(), options)
         << remark::add("the product is stored dense: {0} of it are possible nonzeros", density);
     structure = StructureAttr::get(&getContext(), StructureKind::Dense);
   }
-  compose.getResult().setType(withStructure(type, structure));
+  if (isInternal)
+    compose.getResult().setType(withStructure(type, structure));
 }
 
 void PlanSparseProductsPass::countIndices(JacobianType type) {

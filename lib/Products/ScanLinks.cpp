@@ -68,14 +68,31 @@ static void expandList(ArrayRef<ApplyOp> list, const ScanSchedule &schedule) {
     apply.erase();
 }
 
-/// Whether every Jacobian of `list` is defined before its first op, in one block.
-static bool areLinksReady(ArrayRef<ApplyOp> list) {
-  ApplyOp front = list.front();
-  return llvm::all_of(list, [&](ApplyOp apply) {
-    Operation *link = apply.getJacobian().getDefiningOp();
-    return apply->getBlock() == front->getBlock() &&
-           (!link || link->getBlock() != front->getBlock() || link->isBeforeInBlock(front));
-  });
+/// Cuts `list` where a Jacobian is not defined before the first op of its part.
+static SmallVector<ArrayRef<ApplyOp>> cutWhereReady(ArrayRef<ApplyOp> list) {
+  SmallVector<ArrayRef<ApplyOp>> parts;
+  while (!list.empty()) {
+    ApplyOp front = list.front();
+    auto isReady = [&](ApplyOp apply) {
+      Operation *link = apply.getJacobian().getDefiningOp();
+      return apply->getBlock() == front->getBlock() &&
+             (!link || link->getBlock() != front->getBlock() || link->isBeforeInBlock(front));
+    };
+    size_t length = llvm::find_if_not(list, isReady) - list.begin();
+    parts.push_back(list.take_front(length));
+    list = list.drop_front(length);
+  }
+  return parts;
+}
+
+/// `chunked` without a size: as many links in a chunk as there are chunks.
+static PlanAttr chooseChunkSize(PlanAttr plan, size_t numLinks) {
+  if (plan.getAlgorithm() != ScanAlgorithm::Chunked || plan.getSize() > 0)
+    return plan;
+  int64_t size = 1;
+  while (size * size < int64_t(numLinks))
+    ++size;
+  return PlanAttr::get(plan.getContext(), ScanAlgorithm::Chunked, size);
 }
 
 //===----------------------------------------------------------------------===//
@@ -122,43 +139,29 @@ struct ScanLinksPass : public bppsa::impl::ScanLinksBase<ScanLinksPass> {
     for (auto parent : getOperation().getOps<func::FuncOp>())
       if (function.empty() || parent.getName() == function)
         for (ArrayRef<ApplyOp> list : findLinkLists(parent))
-          if (failed(scan(list, wanted)))
-            return signalPassFailure();
+          for (ArrayRef<ApplyOp> part : cutWhereReady(list))
+            scan(part, wanted);
   }
 
 private:
-  LogicalResult scan(ArrayRef<ApplyOp> list, PlanAttr plan);
+  void scan(ArrayRef<ApplyOp> list, PlanAttr plan);
 };
 } // namespace
 
-LogicalResult ScanLinksPass::scan(ArrayRef<ApplyOp> list, PlanAttr plan) {
+void ScanLinksPass::scan(ArrayRef<ApplyOp> list, PlanAttr plan) {
   ApplyOp front = list.front(), last = list.back();
+  if (plan.getAlgorithm() == ScanAlgorithm::Auto)
+    plan =
+        choosePlan(&getContext(), getLinkChain(list, {/*length=*/0, batch}), workers, memoryLimit);
+  plan = chooseChunkSize(plan, list.size());
+  ScanSchedule schedule =
+      *ScanSchedule::get(plan, list.size(), /*withInitial=*/!last.getResult().use_empty());
   auto options = remark::RemarkOpts::name("ScanLinks")
                      .category("scan")
                      .function(front->getParentOfType<func::FuncOp>().getName());
-  LinkChain chain = getLinkChain(list, {/*length=*/0, batch});
-  if (int64_t link = findMismatch(chain))
-    return front.emitOpError("begins a chain whose link ")
-           << link << " has " << chain.links[link - 1].getCols()
-           << " columns, but the link before it " << chain.links[link - 2].getRows() << " rows";
-  if (!areLinksReady(list)) {
-    remark::missed(front.getLoc(), options)
-        << remark::add("list of {0} links is not scanned: not every jacobian is defined before "
-                       "the first product",
-                       list.size());
-    return success();
-  }
-  if (plan.getAlgorithm() == ScanAlgorithm::Auto)
-    plan = choosePlan(&getContext(), chain, workers, memoryLimit);
-  std::optional<ScanSchedule> schedule =
-      ScanSchedule::get(plan, list.size(), /*withInitial=*/!last.getResult().use_empty());
-  if (!schedule)
-    return front.emitOpError("begins a list of links whose plan '")
-           << plan.toString() << "' needs a size, as in chunked:4";
   remark::passed(front.getLoc(), options)
       << remark::add("{0} scan of {1} links: {2} compose, {3} apply, depth {4}", plan.toString(),
-                     list.size(), schedule->count(ScanOperation::Kind::Compose),
-                     schedule->count(ScanOperation::Kind::Apply), schedule->getDepth());
-  expandList(list, *schedule);
-  return success();
+                     list.size(), schedule.count(ScanOperation::Kind::Compose),
+                     schedule.count(ScanOperation::Kind::Apply), schedule.getDepth());
+  expandList(list, schedule);
 }

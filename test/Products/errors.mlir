@@ -1,7 +1,6 @@
 // RUN: split-file %s %t
 // RUN: not bppsa-opt %t/links.mlir -split-input-file --bppsa-scan-links=algorithm=fast 2>&1 | FileCheck %s --check-prefix=WORD
 // RUN: not bppsa-opt %t/links.mlir -split-input-file --bppsa-scan-links=algorithm=hybrid:-1 2>&1 | FileCheck %s --check-prefix=SIZE
-// RUN: bppsa-opt %t/links.mlir -split-input-file -verify-diagnostics --bppsa-scan-links=algorithm=chunked
 // RUN: bppsa-opt %t/lower.mlir -split-input-file -verify-diagnostics --bppsa-lower-products
 
 // WORD: error: 'fast' is no plan; use auto, linear, blelloch, hybrid:L or chunked:C with whole L >= 0 and C >= 1
@@ -10,8 +9,7 @@
 //--- links.mlir
 
 !d = !bppsa.jacobian<4x4xf32, dense>
-func.func @no_size(%a: !d, %g: tensor<8x4xf32>) -> tensor<8x4xf32> {
-  // expected-error @below {{'bppsa.apply' op begins a list of links whose plan 'chunked' needs a size, as in chunked:4}}
+func.func @links(%a: !d, %g: tensor<8x4xf32>) -> tensor<8x4xf32> {
   %0 = bppsa.apply %a, %g : !d, tensor<8x4xf32> -> tensor<8x4xf32>
   %1 = bppsa.apply %a, %0 : !d, tensor<8x4xf32> -> tensor<8x4xf32>
   return %1 : tensor<8x4xf32>

@@ -19,9 +19,9 @@
 // SPARSE:         bppsa.compose {{.*}} -> <4x4xf32, csr(#bppsa.pattern<4x4, {{\[\[}}0 to 3], [1 to 3], [2, 3], [3]], [0 to 3]>)>
 
 // Between 9 and 10 of 16:
-// REMARK:      [Passed] PlanSparseProducts | Category:products | Function=fills_in | Remark="product of 4x4 and 4x4: 9 possible nonzeros (56.25%), 12 multiply-adds"
+// REMARK:      [Passed] PlanSparseProducts | Category:products | Function=fills_in | Remark="product of 4x4 and 4x4: 9 possible nonzeros (56.25%), 12 multiply-adds, 36 bytes of values"
 // REMARK-NOT:  stored dense
-// REMARK:      [Passed] PlanSparseProducts | Category:products | Function=fills_in | Remark="product of 4x4 and 4x4: 10 possible nonzeros (62.50%), 15 multiply-adds"
+// REMARK:      [Passed] PlanSparseProducts | Category:products | Function=fills_in | Remark="product of 4x4 and 4x4: 10 possible nonzeros (62.50%), 15 multiply-adds, 40 bytes of values"
 // REMARK:      [Analysis] PlanSparseProducts | Category:products | Function=fills_in | Remark="the product is stored dense: 62.50% of it are possible nonzeros"
 func.func @fills_in(%v: tensor<7xf32>, %g: tensor<8x4xf32>) -> tensor<8x4xf32> {
   %a = bppsa.assemble %v : tensor<7xf32> -> !p

@@ -50,7 +50,7 @@ func.func @five(%a: !d, %b: !d, %c: !d, %d: !d, %e: !d, %g: !t) -> (!t, !t, !t, 
   return %1, %2, %3, %4, %5 : !t, !t, !t, !t, !t
 }
 
-// A tree would read the last matrix before the first product.
+// A tree would read the last matrix before the first product: the list is cut.
 
 // TREE-LABEL: func.func @late(
 // TREE-NEXT:    bppsa.apply
@@ -59,7 +59,8 @@ func.func @five(%a: !d, %b: !d, %c: !d, %d: !d, %e: !d, %g: !t) -> (!t, !t, !t, 
 // TREE-NEXT:    bppsa.apply
 // TREE-NEXT:    return
 
-// REMARK: [Missed] ScanLinks | Category:scan | Function=late | Remark="list of 3 links is not scanned: not every jacobian is defined before the first product"
+// REMARK: Function=late | Remark="hybrid:1 scan of 2 links
+// REMARK: Function=late | Remark="hybrid:1 scan of 1 links
 func.func @late(%a: !d, %w: tensor<4x4xf32>, %g: !t) -> !t {
   %1 = bppsa.apply %a, %g : !d, !t -> !t
   %2 = bppsa.apply %a, %1 : !d, !t -> !t

@@ -54,9 +54,9 @@ static cl::opt<std::string>
 static cl::list<std::string> batchAxes("batch-axis", cl::cat(category), cl::value_desc("NAME:AXIS"),
                                        cl::desc("Sample axis of a graph input or output"));
 static cl::opt<std::string> memoryLimit(
-    "memory-limit", cl::init("2G"), cl::cat(category), cl::value_desc("BYTES"),
+    "memory-limit", cl::init("1G"), cl::cat(category), cl::value_desc("BYTES"),
     cl::desc("Most memory for the explicit jacobians of layers and one sample, as in 500M "
-             "or 2G (default 2G); 0 for no limit"));
+             "or 2G (default 1G); 0 for no limit"));
 static cl::opt<bool>
     pruneZeros("prune-zeros", cl::cat(category),
                cl::desc("Elements of the model's matrices and kernels that are zero stay zero, and "
@@ -264,6 +264,8 @@ int main(int argc, char **argv) {
   DialectRegistry registry;
   bppsa::registerAllDialects(registry);
   MLIRContext context(registry);
+  // Only the first line of a diagnostic is shown, and functions can be long.
+  context.printOpOnDiagnostic(false);
   // Instruction sets are compiled in parallel, which must not load dialects.
   context.loadAllAvailableDialects();
   if (int status = checkWords(context))

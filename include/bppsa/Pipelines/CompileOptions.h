@@ -43,7 +43,7 @@ struct TrainingOptions {
   std::string scan = "auto";
   /// Bytes that the explicit Jacobians of a chain of layers may take for one sample;
   /// 0 for no limit.
-  int64_t memoryLimit = int64_t(2) << 30;
+  int64_t memoryLimit = int64_t(1) << 30;
 
   /// Whether chains of layers get explicit Jacobians in variants with a plan: where
   /// a scan or a plan was asked for.

@@ -23,8 +23,9 @@ def ScanLinks : Pass<"bppsa-scan-links", "::mlir::ModuleOp"> {
     for `workers` and takes the plan with the shortest makespan among those whose
     Jacobians fit in `memory-limit`.
 
-    A list whose Jacobians are not all defined before its first product stays as
-    it is. Remarks of the category `scan` say what was done.
+    A list is cut where a Jacobian is not defined before its first product.
+    `chunked` without a size makes about as many chunks as a chunk has links.
+    Remarks of the category `scan` say what was done.
 
     With `algorithm=blelloch`, the list
     ```mlir
@@ -60,8 +61,9 @@ def PlanSparseProducts : Pass<"bppsa-plan-sparse-products", "::mlir::func::FuncO
   let description = [{
     The symbolic phase of every `bppsa.compose`: the pattern of its result is
     part of its type, and a remark of the category `products` tells the number
-    of multiply-adds and the memory. A product with more than `break-even` of
-    its elements becomes dense: its elements need no indices.
+    of multiply-adds and the bytes of its values (of one sample, where samples
+    have their own). A product with more than `break-even` of its elements
+    becomes dense: its elements need no indices.
 
     All Jacobians of a function, with their indices and `batch` samples, must
     fit in `memory-limit` bytes; the error of a function where they do not names

@@ -19,6 +19,9 @@ LogicalResult AssembleOp::verify() {
   if (type.getBatch() && source.getRank() != 2)
     return emitOpError()
            << "a jacobian with a batch needs a source of shape [batch, values], found " << source;
+  if (type.getBatch() && *type.getBatch() != source.getDimSize(0))
+    return emitOpError() << "needs a source of as many samples as the jacobian has, found "
+                         << source << " for " << *type.getBatch();
   ArrayRef<int64_t> shape = source.getShape().drop_front(type.getBatch() ? 1 : 0);
   if (llvm::any_of(shape, ShapedType::isDynamic))
     return emitOpError() << "needs a static number of values, found " << source;
@@ -72,6 +75,9 @@ static LogicalResult verifyMatrix(Operation *op, const MatrixOperands &matrix) {
     if (failed(verifyIndices(op, "columns", matrix.columns, -1)))
       return failure();
     entries = cast<ShapedType>(matrix.columns.getType()).getDimSize(0);
+    if (ShapedType::isDynamic(entries))
+      return op->emitOpError() << "needs a static number of columns of entries, found "
+                               << matrix.columns.getType();
   }
   if (failed(verifyIndices(op, "positions", matrix.positions, entries)))
     return failure();
@@ -94,6 +100,23 @@ static FailureOr<ShapedType> getWritten(Operation *op, Value destination) {
   return cast<ShapedType>(destination ? destination.getType() : op->getResult(0).getType());
 }
 
+/// Checks that arrays of values have one element type and one number of samples.
+static LogicalResult verifyAlike(Operation *op, ArrayRef<ShapedType> arrays) {
+  int64_t samples = ShapedType::kDynamic;
+  for (ShapedType type : arrays) {
+    if (type.getElementType() != arrays.front().getElementType())
+      return op->emitOpError() << "needs values of one type, found " << arrays.front() << " and "
+                               << type;
+    if (type.getRank() != 2 || type.isDynamicDim(1))
+      continue;
+    if (!ShapedType::isDynamic(samples) && type.getDimSize(1) != samples)
+      return op->emitOpError() << "needs as many samples in every array, found " << samples
+                               << " and " << type.getDimSize(1);
+    samples = type.getDimSize(1);
+  }
+  return success();
+}
+
 LogicalResult SparseApplyOp::verify() {
   FailureOr<ShapedType> result = getWritten(*this, getDestination());
   if (failed(result))
@@ -103,6 +126,8 @@ LogicalResult SparseApplyOp::verify() {
       cotangent.getDimSize(1) != result->getDimSize(1))
     return emitOpError() << "needs a cotangent and a result of shape [values, batch], found "
                          << cotangent << " and " << *result;
+  if (failed(verifyAlike(*this, {cast<ShapedType>(getValues().getType()), cotangent, *result})))
+    return failure();
   return verifyMatrix(*this, {"the matrix", getValues(), getStarts(), getColumns(), getPositions(),
                               result->getDimSize(0), cotangent.getDimSize(0)});
 }
@@ -116,6 +141,9 @@ LogicalResult SparseComposeOp::verify() {
       failed(verifyMatrix(*this,
                           {"the second matrix", getSecond(), getSecondStarts(), getSecondColumns(),
                            getSecondPositions(), int64_t(getRows()), int64_t(getInner())})))
+    return failure();
+  if (failed(verifyAlike(*this, {cast<ShapedType>(getFirst().getType()),
+                                 cast<ShapedType>(getSecond().getType()), *result})))
     return failure();
   int64_t rank = std::max(cast<ShapedType>(getFirst().getType()).getRank(),
                           cast<ShapedType>(getSecond().getType()).getRank());
@@ -134,6 +162,8 @@ LogicalResult SparseOuterSumOp::verify() {
   if (lhs.getRank() != 2 || rhs.getRank() != 2 || lhs.getDimSize(1) != rhs.getDimSize(1))
     return emitOpError() << "needs operands of shape [values, batch], found " << lhs << " and "
                          << rhs;
+  if (failed(verifyAlike(*this, {lhs, rhs, *result})))
+    return failure();
   if (result->getRank() != 1)
     return emitOpError() << "needs a result of rank 1, found " << *result;
   auto getSize = [](Value indices) { return cast<ShapedType>(indices.getType()).getDimSize(0); };

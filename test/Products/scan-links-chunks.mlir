@@ -1,0 +1,19 @@
+// RUN: bppsa-opt %s --bppsa-scan-links=algorithm=chunked | FileCheck %s
+
+// Seven links in chunks of three: only the middle one is aggregated.
+
+// CHECK-LABEL: func.func @seven(
+// CHECK-COUNT-2: bppsa.compose
+// CHECK-NOT:     bppsa.compose
+!h = !bppsa.jacobian<4x4xf32, shared_dense>
+!t = tensor<8x4xf32>
+func.func @seven(%a: !h, %g: !t) -> !t {
+  %1 = bppsa.apply %a, %g : !h, !t -> !t
+  %2 = bppsa.apply %a, %1 : !h, !t -> !t
+  %3 = bppsa.apply %a, %2 : !h, !t -> !t
+  %4 = bppsa.apply %a, %3 : !h, !t -> !t
+  %5 = bppsa.apply %a, %4 : !h, !t -> !t
+  %6 = bppsa.apply %a, %5 : !h, !t -> !t
+  %7 = bppsa.apply %a, %6 : !h, !t -> !t
+  return %7 : !t
+}
