@@ -3,7 +3,7 @@
 
 Forward, forward with gradient, and the whole step are three compiled functions; backward and update
 are differences of their times. The best unroll factor of the scan is taken for each shape, found on
-at most a thousand steps.
+at most a hundred steps.
 """
 
 import functools
@@ -20,7 +20,7 @@ from worker import serve
 
 UNROLLS = (1, 2, 4, 8)
 # The unroll factor of longer sequences is the best one of this length.
-LONGEST_TRIAL = 1000
+LONGEST_TRIAL = 100
 
 
 def _adam(p, m, v, count, gradient):

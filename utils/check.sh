@@ -58,12 +58,16 @@ for program in "$build_dir"/unittests/bin/*; do
   echo $? >"$results/gtest/$name.status"
 done
 
+# References are compiled for one call each: what XLA would spend on making them fast is lost.
+xla_flags="--xla_cpu_multi_thread_eigen=false --xla_backend_optimization_level=0"
+xla_flags+=" --xla_llvm_disable_expensive_passes=true"
+
 # The compiled programs are tested with one and with two threads; the libraries of the oracles stay
 # on one thread each, because every core already runs a test.
 say "pytest"
 (
   cd "$bppsa_root" &&
-    OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 XLA_FLAGS=--xla_cpu_multi_thread_eigen=false \
+    OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 XLA_FLAGS="$xla_flags" \
       "$python" -m pytest -q -n "$jobs" --dist worksteal --junit-xml="$results/pytest.xml" test
 )
 echo $? >"$results/pytest.status"

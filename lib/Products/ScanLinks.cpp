@@ -101,11 +101,8 @@ static PlanAttr chooseChunkSize(PlanAttr plan, size_t numLinks) {
 
 /// The plan of `linear`, `hybrid:1`, ... with the shortest makespan whose Jacobians
 /// take at most `limit` bytes, 0 meaning any number.
-static PlanAttr choosePlan(MLIRContext *context, const LinkChain &chain, int64_t workers,
-                           int64_t limit) {
-  EvaluationOptions options;
-  options.workers = {workers};
-  options.mostOperations = 0;
+static PlanAttr choosePlan(MLIRContext *context, const LinkChain &chain,
+                           const EvaluationOptions &options, int64_t limit) {
   PlanAttr best = PlanAttr::get(context, ScanAlgorithm::Linear, 0);
   std::optional<int64_t> bestTime;
   for (int64_t levels = 0; (int64_t(1) << levels) <= int64_t(chain.links.size()); ++levels) {
@@ -150,9 +147,14 @@ private:
 
 void ScanLinksPass::scan(ArrayRef<ApplyOp> list, PlanAttr plan) {
   ApplyOp front = list.front(), last = list.back();
-  if (plan.getAlgorithm() == ScanAlgorithm::Auto)
-    plan =
-        choosePlan(&getContext(), getLinkChain(list, {/*length=*/0, batch}), workers, memoryLimit);
+  if (plan.getAlgorithm() == ScanAlgorithm::Auto) {
+    EvaluationOptions evaluation;
+    evaluation.workers = {workers};
+    evaluation.stepOverhead = stepOverhead;
+    evaluation.mostOperations = 0;
+    plan = choosePlan(&getContext(), getLinkChain(list, {/*length=*/0, batch}), evaluation,
+                      memoryLimit);
+  }
   plan = chooseChunkSize(plan, list.size());
   ScanSchedule schedule =
       *ScanSchedule::get(plan, list.size(), /*withInitial=*/!last.getResult().use_empty());

@@ -20,8 +20,8 @@ def ScanLinks : Pass<"bppsa-scan-links", "::mlir::ModuleOp"> {
     the product table.
 
     `auto` evaluates `linear`, `hybrid:1`, `hybrid:2`, ... (docs/PlanEvaluator.md)
-    for `workers` and takes the plan with the shortest makespan among those whose
-    Jacobians fit in `memory-limit`.
+    for `workers` and a `step-overhead`, and takes the plan with the shortest
+    makespan among those whose Jacobians fit in `memory-limit`.
 
     A list is cut where a Jacobian is not defined before its first product.
     `chunked` without a size makes about as many chunks as a chunk has links.
@@ -50,6 +50,8 @@ def ScanLinks : Pass<"bppsa-scan-links", "::mlir::ModuleOp"> {
     Option<"batch", "batch", "int64_t", /*default=*/"1",
            "samples that auto expects where their number is known at run time only">,
     Option<"workers", "workers", "int64_t", /*default=*/"2", "workers that auto expects">,
+    Option<"stepOverhead", "step-overhead", "int64_t", /*default=*/"0",
+           "FLOPs that a worker could do during one barrier or launch, for auto">,
     Option<"memoryLimit", "memory-limit", "int64_t", /*default=*/"0",
            "bytes that auto may spend on Jacobians; 0 for no limit">,
   ];
