@@ -5,11 +5,16 @@
 // RUN: echo '{"format": 1, "chains": [{"name": "a"}]}' > %t.bad
 // RUN: not bppsa-translate --evaluation-to-html %t.bad -o %t.absent 2>&1 | FileCheck %s --check-prefix=FIELD
 // RUN: not ls %t.absent
+// RUN: echo '{"format": 1, "chains": [{"name": "a", "links": 1, "batch": 1, "layers": [{"operation": "o", "name": "n", "operand": [1], "result": [1], "structure": "dense", "rows": 1, "cols": 1, "nonzeros": 1, "shared": true, "link": 2}]}]}' > %t.link
+// RUN: not bppsa-translate --evaluation-to-html %t.link 2>&1 | FileCheck %s --check-prefix=LINK
+// RUN: echo '{"format": 1, "chains": [{"name": "a", "links": 1, "batch": 1, "layers": []}]}' | not bppsa-translate --evaluation-to-html - 2>&1 | FileCheck %s --check-prefix=ENDS
 // RUN: echo '{"format": 2, "chains": []}' | not bppsa-translate --evaluation-to-html - 2>&1 | FileCheck %s --check-prefix=FORMAT
 // RUN: echo 'no' | not bppsa-translate --evaluation-to-html - 2>&1 | FileCheck %s --check-prefix=TEXT
 // RUN: not bppsa-translate --evaluation-to-html %t.absent 2>&1 | FileCheck %s --check-prefix=FILE
 
 // FIELD: bad: error: no evaluation of plans: missing value at evaluation.chains[0].links
+// LINK: error: no evaluation of plans: expected a link of the chain at evaluation.chains[0].layers[0].link
+// ENDS: error: no evaluation of plans: missing value at evaluation.chains[0].begins
 // FORMAT: -: error: no evaluation of plans: expected format 1 at evaluation.format
 // TEXT: -: error: no evaluation of plans: {{.*}}Invalid JSON value
 // FILE: absent: error: No such file or directory
