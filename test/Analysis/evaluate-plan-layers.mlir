@@ -1,5 +1,6 @@
 // RUN: bppsa-opt %s --bppsa-evaluate-plan="algorithms=linear,hybrid:1 batch=3 output=%t.json" -o /dev/null
 // RUN: FileCheck %s < %t.json
+// RUN: FileCheck %s --check-prefix=UNKNOWN < %t.json
 // RUN: bppsa-translate --evaluation-to-html %t.json -o %t.html
 // RUN: FileCheck %s --check-prefix=PAGE < %t.html
 // RUN: FileCheck %s --check-prefix=DIAGONAL < %t.json
@@ -60,6 +61,8 @@
 
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #par = ["parallel", "parallel"]
+#id3 = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+#par3 = ["parallel", "parallel", "parallel"]
 !dense = !bppsa.jacobian<6x6xf32, dense>
 !slope = !bppsa.jacobian<6x6xf32, diagonal, batch = ?>
 !same = !bppsa.jacobian<6x6xf32, identity>
@@ -134,4 +137,32 @@ func.func @pool(%x: tensor<?x6xf32>, %out: tensor<?x6xf32>) -> tensor<?x6xf32> {
     linalg.yield %2 : f32
   } -> tensor<?x6xf32>
   return %1 : tensor<?x6xf32>
+}
+
+// Operations before and after the chain of which nothing is known, and samples along the second dimension.
+// UNKNOWN: "name": "unknown#0",
+// UNKNOWN: "begins": "no jacobian of linalg.generic is known",
+// UNKNOWN-NEXT: "ends": "no jacobian of math.sin is known",
+// UNKNOWN: "operand": [
+// UNKNOWN-NEXT: 2,
+// UNKNOWN-NEXT: 3
+// UNKNOWN-NEXT: ],
+func.func @unknown(%x: tensor<2x?x3xf32>, %out: tensor<2x?x3xf32>) -> tensor<2x?x3xf32> {
+  %0 = linalg.generic {indexing_maps = [#id3, #id3], iterator_types = #par3} ins(%x : tensor<2x?x3xf32>)
+      outs(%out : tensor<2x?x3xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<2x?x3xf32>
+  %1 = linalg.generic {indexing_maps = [#id3, #id3], iterator_types = #par3} ins(%0 : tensor<2x?x3xf32>)
+      outs(%out : tensor<2x?x3xf32>) attrs = {bppsa.jacobian = [!slope, unit]} {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<2x?x3xf32>
+  %2 = linalg.generic {indexing_maps = [#id3, #id3], iterator_types = #par3} ins(%1 : tensor<2x?x3xf32>)
+      outs(%out : tensor<2x?x3xf32>) attrs = {bppsa.jacobian = [!slope, unit]} {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<2x?x3xf32>
+  %3 = math.sin %2 : tensor<2x?x3xf32>
+  return %3 : tensor<2x?x3xf32>
 }
