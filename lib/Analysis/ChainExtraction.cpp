@@ -232,22 +232,23 @@ static bool isUnknownLayer(Operation *op) {
          });
 }
 
-/// The only operation from which cotangents reach `value`; null where there are
-/// several.
-static Operation *getOnlyLayer(Value value) {
-  Operation *only = nullptr;
+/// The operations from which cotangents may reach `value`.
+static llvm::SetVector<Operation *> getLayersAfter(Value value) {
+  llvm::SetVector<Operation *> layers;
   for (Operation *nested : value.getUsers()) {
     Operation *user = value.getParentBlock()->findAncestorOpInBlock(*nested);
-    if (!user || user == only)
-      continue;
-    bool isLayer = user->hasAttrOfType<ArrayAttr>(kJacobianAttr);
-    if (!isLayer && !isUnknownLayer(user))
-      continue;
-    if (only || !isLayer)
-      return nullptr;
-    only = user;
+    if (user && (user->hasAttrOfType<ArrayAttr>(kJacobianAttr) || isUnknownLayer(user)))
+      layers.insert(user);
   }
-  return only;
+  return layers;
+}
+
+/// The only operation from which cotangents reach `value`; null where there are
+/// several, or where nothing is known of its structure.
+static Operation *getOnlyLayer(Value value) {
+  llvm::SetVector<Operation *> layers = getLayersAfter(value);
+  bool isKnown = layers.size() == 1 && layers.front()->hasAttrOfType<ArrayAttr>(kJacobianAttr);
+  return isKnown ? layers.front() : nullptr;
 }
 
 std::vector<LayerChain> bppsa::findLayerChains(Operation *root, const DynamicSizes &sizes) {
@@ -275,4 +276,37 @@ std::vector<LayerChain> bppsa::findLayerChains(Operation *root, const DynamicSiz
       chains.push_back(std::move(layers));
   });
   return chains;
+}
+
+/// Why cotangents have no one way through `op`; empty where they have.
+static std::string getReasonInside(Operation *op) {
+  std::string name = op->getName().getStringRef().str();
+  auto jacobians = op->getAttrOfType<ArrayAttr>(kJacobianAttr);
+  size_t numLinks = jacobians ? llvm::count_if(jacobians, llvm::IsaPred<TypeAttr>) : 0;
+  if (numLinks == 0)
+    return "no jacobian of " + name + " is known";
+  if (numLinks > 1)
+    return name + " joins " + std::to_string(numLinks) + " values";
+  return "";
+}
+
+static std::string getReasonOfUsers(Operation *op) {
+  return "several operations use the result of " + op->getName().getStringRef().str();
+}
+
+std::string bppsa::getCutReason(Value operand) {
+  Operation *op = operand.getDefiningOp();
+  if (!op)
+    return "";
+  std::string reason = getReasonInside(op);
+  return reason.empty() ? getReasonOfUsers(op) : reason;
+}
+
+std::string bppsa::getEndReason(Value result) {
+  llvm::SetVector<Operation *> layers = getLayersAfter(result);
+  if (layers.size() > 1)
+    return getReasonOfUsers(result.getDefiningOp());
+  if (layers.empty() || layers.front()->hasTrait<OpTrait::IsTerminator>())
+    return "graph output";
+  return getReasonInside(layers.front());
 }

@@ -55,11 +55,14 @@ struct EvaluatePlanPass : public bppsa::impl::EvaluatePlanBase<EvaluatePlanPass>
     if (result.wasInterrupted())
       return signalPassFailure();
     for (ArrayRef<ApplyOp> list : findLinkLists(getOperation()))
-      if (failed(evaluate(list.front(), getLinkChain(list, {length, batch}), {})))
+      if (failed(evaluate(list.front(), {getLinkChain(list, {length, batch})}, {})))
         return signalPassFailure();
-    for (LayerChain &layers : findLayerChains(getOperation(), {length, batch}))
-      if (failed(evaluate(layers.links.front().op, std::move(layers.chain), {})))
+    for (LayerChain &layers : findLayerChains(getOperation(), {length, batch})) {
+      ChainEvaluation evaluation{std::move(layers.chain)};
+      evaluation.graph = describeLayers(layers);
+      if (failed(evaluate(layers.links.front().op, std::move(evaluation), {})))
         return signalPassFailure();
+    }
     if (failed(write()))
       signalPassFailure();
   }
@@ -91,12 +94,15 @@ private:
     if (failed(chain))
       return failure();
     auto scan = dyn_cast<ScanOp>(op);
-    return evaluate(op, std::move(*chain), scan ? scan.getPlan() : PlanAttr());
+    ChainEvaluation evaluation{std::move(*chain)};
+    evaluation.step = describeStep(op);
+    return evaluate(op, std::move(evaluation), scan ? scan.getPlan() : PlanAttr());
   }
 
   /// Evaluates all plans on the chain that begins at `op` and has the plan `own`, or
   /// none.
-  LogicalResult evaluate(Operation *op, LinkChain chain, PlanAttr own) {
+  LogicalResult evaluate(Operation *op, ChainEvaluation evaluated, PlanAttr own) {
+    LinkChain &chain = evaluated.chain;
     SmallVector<PlanAttr> wanted = plans;
     if (wanted.empty() && own)
       wanted = {own};
@@ -110,7 +116,6 @@ private:
     std::string function = getFunctionName(op).str();
     chain.name = function + "#" + std::to_string(numChains[function]++);
     chain.sparseCotangents = sparseCotangents;
-    std::vector<PlanEvaluation> evaluated;
     for (PlanAttr plan : wanted) {
       std::optional<PlanEvaluation> evaluation = evaluatePlan(chain, plan, evaluationOptions);
       if (!evaluation)
@@ -118,9 +123,9 @@ private:
                << plan.toString()
                << "', which leaves the tree to the run time; name plans with algorithms=...";
       emitRemark(op, *evaluation);
-      evaluated.push_back(std::move(*evaluation));
+      evaluated.plans.push_back(std::move(*evaluation));
     }
-    evaluations.push_back({std::move(chain), std::move(evaluated)});
+    evaluations.push_back(std::move(evaluated));
     return success();
   }
 

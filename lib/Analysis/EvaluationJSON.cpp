@@ -169,6 +169,71 @@ const PlanEvaluation *bppsa::findFastest(llvm::ArrayRef<PlanEvaluation> plans, i
   return fastest;
 }
 
+static void writeShape(OStream &json, llvm::StringRef key, llvm::ArrayRef<int64_t> shape) {
+  json.attributeArray(key, [&] {
+    for (int64_t size : shape)
+      json.value(size);
+  });
+}
+
+/// The layers in the order of the forward pass, and why there are no more.
+static void writeLayers(OStream &json, const LayerGraph &graph, const LinkChain &chain) {
+  json.attribute("begins", graph.begins);
+  json.attribute("ends", graph.ends);
+  json.attributeArray("layers", [&] {
+    int64_t link = chain.links.size();
+    for (const LayerDescription &layer : graph.layers) {
+      const MatrixStructure &structure = chain.links[link - 1];
+      json.object([&] {
+        json.attribute("operation", layer.operation);
+        json.attribute("name", layer.name);
+        writeShape(json, "operand", layer.operand);
+        writeShape(json, "result", layer.result);
+        json.attribute("structure", structure.getName());
+        json.attribute("rows", structure.getRows());
+        json.attribute("cols", structure.getCols());
+        json.attribute("nonzeros", structure.getNumNonzeros());
+        json.attribute("shared", structure.isShared());
+        json.attribute("link", link--);
+      });
+    }
+  });
+}
+
+static void writeStep(OStream &json, const StepDescription &step) {
+  auto writeShapes = [&](llvm::StringRef key, llvm::ArrayRef<Shape> shapes) {
+    json.attributeArray(key, [&] {
+      for (const Shape &shape : shapes)
+        json.array([&] {
+          for (int64_t size : shape)
+            json.value(size);
+        });
+    });
+  };
+  json.attributeObject("step", [&] {
+    json.attribute("operation", step.operation);
+    json.attribute("name", step.name);
+    writeShapes("states", step.states);
+    writeShapes("saved", step.saved);
+    json.attributeArray("injected", [&] {
+      for (const StepDescription::Injected &injected : step.injected)
+        json.object([&] {
+          writeShape(json, "shape", injected.shape);
+          json.attribute("state", injected.state);
+        });
+    });
+    writeShapes("captures", step.captures);
+    writeShapes("emitted", step.emitted);
+    json.attributeArray("operations", [&] {
+      for (const auto &[name, count] : step.operations)
+        json.object([&, &name = name, &count = count] {
+          json.attribute("operation", name);
+          json.attribute("count", count);
+        });
+    });
+  });
+}
+
 static void writeChain(OStream &json, const ChainEvaluation &evaluation,
                        const EvaluationOptions &options) {
   const LinkChain &chain = evaluation.chain;
@@ -179,6 +244,10 @@ static void writeChain(OStream &json, const ChainEvaluation &evaluation,
   json.attribute("initial", chain.withInitial);
   if (chain.region)
     writeRegion(json, *chain.region);
+  if (evaluation.graph)
+    writeLayers(json, *evaluation.graph, chain);
+  if (evaluation.step)
+    writeStep(json, *evaluation.step);
   json.attributeArray("structures", [&] { writeLinks(json, chain.links); });
   json.attributeArray("fastest", [&] {
     for (int64_t workers : options.workers)

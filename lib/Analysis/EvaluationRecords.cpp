@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "EvaluationRecords.h"
+#include "llvm/ADT/STLExtras.h"
 
 using llvm::json::ObjectMapper;
 using llvm::json::Path;
@@ -60,10 +61,53 @@ static bool fromJSON(const Value &value, PlanRecord &record, Path path) {
          map.map("levels", record.levels);
 }
 
+static bool fromJSON(const Value &value, LayerRecord &record, Path path) {
+  ObjectMapper map(value, path);
+  MatrixRecord &matrix = record.matrix;
+  return map && map.map("operation", record.operation) && map.map("name", record.name) &&
+         map.map("operand", record.operand) && map.map("result", record.result) &&
+         map.map("structure", matrix.structure) && map.map("rows", matrix.rows) &&
+         map.map("cols", matrix.cols) && map.map("nonzeros", matrix.nonzeros) &&
+         map.map("shared", record.shared) && map.map("link", record.link);
+}
+
+static bool fromJSON(const Value &value, InjectedRecord &record, Path path) {
+  ObjectMapper map(value, path);
+  return map && map.map("shape", record.shape) && map.map("state", record.state);
+}
+
+static bool fromJSON(const Value &value, BodyRecord &record, Path path) {
+  ObjectMapper map(value, path);
+  return map && map.map("operation", record.operation) && map.map("count", record.count);
+}
+
+static bool fromJSON(const Value &value, StepRecord &record, Path path) {
+  ObjectMapper map(value, path);
+  return map && map.map("operation", record.operation) && map.map("name", record.name) &&
+         map.map("states", record.states) && map.map("saved", record.saved) &&
+         map.map("injected", record.injected) && map.map("captures", record.captures) &&
+         map.map("emitted", record.emitted) && map.map("operations", record.operations);
+}
+
+/// Reads the layers of a chain that has some; each refers to one of the links.
+static bool mapLayers(ObjectMapper &map, ChainRecord &record, Path path) {
+  if (!map.map("layers", record.layers))
+    return false;
+  if (!record.layers)
+    return true;
+  for (auto [index, layer] : llvm::enumerate(*record.layers))
+    if (layer.link < 1 || layer.link > record.links) {
+      path.field("layers").index(index).field("link").report("expected a link of the chain");
+      return false;
+    }
+  return map.map("begins", record.begins) && map.map("ends", record.ends);
+}
+
 static bool fromJSON(const Value &value, ChainRecord &record, Path path) {
   ObjectMapper map(value, path);
   return map && map.map("name", record.name) && map.map("links", record.links) &&
-         map.map("batch", record.batch) && map.map("structures", record.structures) &&
+         map.map("batch", record.batch) && mapLayers(map, record, path) &&
+         map.map("step", record.step) && map.map("structures", record.structures) &&
          map.map("plans", record.plans);
 }
 

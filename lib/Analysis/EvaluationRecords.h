@@ -57,9 +57,42 @@ struct PlanRecord {
   std::vector<LevelRecord> levels;
 };
 
+using ShapeRecord = std::vector<int64_t>;
+
+/// An operation of a graph; `link` counts from 1.
+struct LayerRecord {
+  std::string operation, name;
+  ShapeRecord operand, result;
+  MatrixRecord matrix;
+  bool shared = false;
+  int64_t link = 0;
+};
+
+struct InjectedRecord {
+  ShapeRecord shape;
+  int64_t state = 0;
+};
+
+struct BodyRecord {
+  std::string operation;
+  int64_t count = 0;
+};
+
+/// The region of a chain over time.
+struct StepRecord {
+  std::string operation, name;
+  std::vector<ShapeRecord> states, saved, captures, emitted;
+  std::vector<InjectedRecord> injected;
+  std::vector<BodyRecord> operations;
+};
+
 struct ChainRecord {
   std::string name;
   int64_t links = 0, batch = 0;
+  /// Layers, and why there are none before and after them.
+  std::optional<std::vector<LayerRecord>> layers;
+  std::string begins, ends;
+  std::optional<StepRecord> step;
   std::vector<MatrixRecord> structures;
   std::vector<PlanRecord> plans;
 };

@@ -44,9 +44,21 @@ figure { margin: 0; width: 128px; } figcaption { font-size: 12px; color: var(--s
 .paper { fill: var(--sheet); } .pattern { border: 1px solid var(--rule); }
 svg text { font: 12px system-ui, sans-serif; fill: var(--soft); }
 .line { stroke: var(--identity); stroke-width: .8; fill: none; } .vector { fill: var(--vector); }
-.s-dense { fill: var(--dense); } .s-csr { fill: var(--csr); } .s-block { fill: var(--block); }
-.s-diagonal { fill: var(--diagonal); } .s-identity, .s-zero { fill: var(--identity); }
-.s-other { fill: var(--other); }
+.s-dense { color: var(--dense); } .s-csr { color: var(--csr); } .s-block { color: var(--block); }
+.s-diagonal { color: var(--diagonal); } .s-identity, .s-zero { color: var(--identity); }
+.s-other { color: var(--other); } [class*="s-"] { fill: currentColor; }
+.layers { display: flex; flex-wrap: wrap; gap: 10px 0; }
+.layers .hop:first-child { padding-left: 24px; }
+.hop { display: flex; align-items: center; } .arrow { flex: none; } .head { fill: var(--soft); }
+.arrow .line { stroke: var(--soft); stroke-width: 1.5; } .dashed { stroke-dasharray: 3 3; }
+.box { display: block; width: 178px; padding: 4px 8px; font-size: 12px; text-decoration: none;
+  border: 1px solid; border-radius: 3px; overflow-wrap: anywhere; break-inside: avoid; }
+.box > * { display: block; color: var(--soft); } .box > b { color: var(--ink); }
+.layer { background: var(--sheet); border-left-width: 7px; }
+.cut { border: 1px dashed var(--soft); color: var(--soft); }
+.port { border-color: var(--rule); } .step { display: inline-flex; }
+.ports { display: flex; flex-direction: column; justify-content: space-around; gap: 6px; }
+figure:target { outline: 2px solid var(--ink); outline-offset: 3px; }
 .legend span { display: inline-block; margin-right: 14px; } .legend svg { vertical-align: -1px; }
 )";
 
@@ -54,11 +66,23 @@ svg text { font: 12px system-ui, sans-serif; fill: var(--soft); }
 // Parts of a chain
 //===----------------------------------------------------------------------===//
 
-static void writeLinks(const ChainRecord &chain, raw_ostream &os) {
+/// What the links are, where the evaluation says it.
+static void writeGraph(const ChainRecord &chain, int64_t number, raw_ostream &os) {
+  if (chain.layers) {
+    os << "<h3>Layers, in the order of the forward pass</h3>\n";
+    drawLayers(chain, number, os);
+  }
+  if (chain.step) {
+    os << "<h3>The step that every link is</h3>\n";
+    drawStep(chain, number, os);
+  }
+}
+
+static void writeLinks(const ChainRecord &chain, int64_t number, raw_ostream &os) {
   os << "<h3>Links, in the order in which cotangents pass</h3>\n<div class=\"patterns\">\n";
   int64_t first = 1;
   for (const MatrixRecord &matrix : chain.structures) {
-    os << "<figure>";
+    os << "<figure id=\"" << getPatternId(number, first) << "\">";
     drawPattern(matrix, os);
     std::string numbers = std::to_string(first);
     if (matrix.repeat > 1)
@@ -158,10 +182,11 @@ static void writeLegend(raw_ostream &os) {
 // The page
 //===----------------------------------------------------------------------===//
 
-static void writeChain(const ChainRecord &chain, raw_ostream &os) {
+static void writeChain(const ChainRecord &chain, int64_t number, raw_ostream &os) {
   os << formatv("<section>\n<h2>{0}</h2>\n<p>{1} links, {2} {3}.</p>\n", escapeHTML(chain.name),
                 chain.links, chain.batch, chain.batch == 1 ? "sample" : "samples");
-  writeLinks(chain, os);
+  writeGraph(chain, number, os);
+  writeLinks(chain, number, os);
   if (!chain.plans.empty())
     writePlans(chain, os);
   for (const PlanRecord &plan : chain.plans)
@@ -188,8 +213,8 @@ llvm::Error bppsa::writeReport(StringRef evaluations, const ReportHeader &header
     os << "</tbody></table>\n";
   }
   writeLegend(os);
-  for (const ChainRecord &chain : record.chains)
-    writeChain(chain, os);
+  for (auto [number, chain] : llvm::enumerate(record.chains))
+    writeChain(chain, number, os);
   if (record.chains.empty())
     os << "<p>There is no chain.</p>\n";
   os << "</body>\n</html>\n";

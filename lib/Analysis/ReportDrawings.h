@@ -20,6 +20,15 @@ std::string formatCount(int64_t number);
 /// The class of the style sheet that colours `structure`.
 std::string getStructureClass(llvm::StringRef structure);
 
+/// The anchor of the picture of the links of `chain` that begin with `firstLink`.
+std::string getPatternId(int64_t chain, int64_t firstLink);
+/// The layers of a chain that has some as boxes joined by arrows in the direction of
+/// the forward pass, between the ends at which the chain is cut. Boxes lead to the
+/// pictures of their links.
+void drawLayers(const ChainRecord &chain, int64_t number, llvm::raw_ostream &os);
+/// What the step of a chain over time reads and gives.
+void drawStep(const ChainRecord &chain, int64_t number, llvm::raw_ostream &os);
+
 /// Where a matrix may be nonzero, as an inline SVG.
 void drawPattern(const MatrixRecord &matrix, llvm::raw_ostream &os);
 /// The products of a plan that lists its operations: levels are rows, positions of

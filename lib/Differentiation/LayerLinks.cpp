@@ -21,20 +21,6 @@ static remark::RemarkOpts getRemarkOptions(Operation *op) {
       .function(op->getParentOfType<func::FuncOp>().getName());
 }
 
-/// Why the chain that begins with `operand` does not go on; empty at an argument.
-static std::string getCutReason(Value operand) {
-  Operation *op = operand.getDefiningOp();
-  if (!op)
-    return "";
-  auto jacobians = op->getAttrOfType<ArrayAttr>(kJacobianAttr);
-  size_t numLinks = jacobians ? llvm::count_if(jacobians, llvm::IsaPred<TypeAttr>) : 0;
-  if (numLinks == 0)
-    return "no jacobian of " + op->getName().getStringRef().str() + " is known";
-  if (numLinks > 1)
-    return op->getName().getStringRef().str() + " joins " + std::to_string(numLinks) + " values";
-  return "several operations use the result of " + op->getName().getStringRef().str();
-}
-
 void LayerLinks::addChain(Chain chain) {
   auto isMatrix = [](const Layer &layer) {
     return !layer.type.getStructure().is(StructureKind::Identity);

@@ -17,6 +17,26 @@
 // JSON-NEXT: "saved_bytes": 16,
 // JSON-NEXT: "capture_bytes": 64,
 // JSON-NEXT: "emitted_bytes": 16
+// JSON-NEXT: },
+// JSON-NEXT: "step": {
+// JSON-NEXT: "operation": "bppsa.chain",
+// JSON-NEXT: "name": "bppsa.chain",
+// JSON-NEXT: "states": [
+// JSON-NEXT: [
+// JSON-NEXT: 4
+// JSON: "saved": [
+// JSON: "injected": [],
+// JSON-NEXT: "captures": [
+// JSON-NEXT: [
+// JSON-NEXT: 4,
+// JSON-NEXT: 4
+// JSON: "emitted": [
+// JSON: "operations": [
+// JSON-NEXT: {
+// JSON-NEXT: "operation": "arith.mulf",
+// JSON-NEXT: "count": 2
+// JSON: "operation": "bppsa.matvec",
+// JSON-NEXT: "count": 1
 // JSON: "structures": [
 // JSON: "structure": "dense",
 // JSON: "repeat": 72

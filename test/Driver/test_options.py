@@ -1,7 +1,5 @@
 """What bppsa-compile offers besides a program: usage errors, listings, IR, assembly, objects."""
 
-import html.parser
-
 import harness
 import models
 import pytest
@@ -148,41 +146,3 @@ def test_program_needs_nothing_but_the_system_libraries(compiler, source, tmp_pa
     for line in needed.splitlines():
         name = line.split()[0].rsplit("/")[-1]
         assert name.startswith(("linux-vdso", "libc.", "libm.", "libpthread.", "ld-linux")), line
-
-
-class Tags(html.parser.HTMLParser):
-    """Checks that tags nest and collects what a page refers to."""
-
-    VOID = {"meta", "br", "hr", "img", "link", "input"}
-
-    def __init__(self):
-        super().__init__()
-        self.open, self.references = [], []
-
-    def handle_starttag(self, tag, attributes):
-        self.references += [v for k, v in attributes if k in ("src", "href", "xlink:href")]
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attributes):
-        self.references += [v for k, v in attributes if k in ("src", "href", "xlink:href")]
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-
-def test_report(compiler, source, tmp_path):
-    page = tmp_path / "page.html"
-    harness.check_succeeded(
-        harness.run(
-            compiler, source, "-o", page, "--emit=report", "--scan=hybrid:4", "--report-length=32"
-        )
-    )
-    text = page.read_text()
-    tags = Tags()
-    tags.feed(text)
-    assert tags.open == []
-    assert all(reference.startswith(("#", "data:")) for reference in tags.references)
-    # A chain of 32 links, and the plan of the command line beside the usual ones.
-    for word in ("model.onnx", "hybrid:4", "blelloch", "chunked:32", "32 links"):
-        assert word in text, word

@@ -54,6 +54,13 @@ struct LayerChain {
 /// with structure or an operation several such operands.
 std::vector<LayerChain> findLayerChains(mlir::Operation *root, const DynamicSizes &sizes);
 
+/// Why the chain that begins with `operand` does not begin earlier; empty at an
+/// argument.
+std::string getCutReason(mlir::Value operand);
+
+/// Why the chain that ends with `result` does not end later.
+std::string getEndReason(mlir::Value result);
+
 } // namespace bppsa
 
 #endif // BPPSA_ANALYSIS_CHAINEXTRACTION_H

@@ -7,15 +7,19 @@
 #ifndef BPPSA_ANALYSIS_EVALUATIONJSON_H
 #define BPPSA_ANALYSIS_EVALUATIONJSON_H
 
+#include "bppsa/Analysis/LayerGraph.h"
 #include "bppsa/Analysis/PlanEvaluation.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace bppsa {
 
-/// A chain and its plans.
+/// A chain, its plans, and what its links are where operations of a graph or a region
+/// have them.
 struct ChainEvaluation {
   LinkChain chain;
-  std::vector<PlanEvaluation> plans;
+  std::vector<PlanEvaluation> plans = {};
+  std::optional<LayerGraph> graph = std::nullopt;
+  std::optional<StepDescription> step = std::nullopt;
 };
 
 /// Writes one JSON object, with keys in a fixed order; docs/PlanEvaluator.md

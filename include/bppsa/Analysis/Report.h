@@ -23,8 +23,9 @@ struct ReportHeader {
 };
 
 /// Writes `evaluations`, the text that `writeEvaluations` wrote, as one HTML page
-/// without external resources: for every chain the zero patterns of its links, a
-/// table of the plans, and for each plan its tree and the costs of its levels.
+/// without external resources: for every chain its layers or its step, the zero
+/// patterns of its links, a table of the plans, and for each plan its tree and the
+/// costs of its levels.
 /// Fails, with nothing written, where the text is not of that form.
 llvm::Error writeReport(llvm::StringRef evaluations, const ReportHeader &header,
                         llvm::raw_ostream &os);

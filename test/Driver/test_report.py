@@ -1,0 +1,88 @@
+"""The page of `bppsa-compile --emit=report`: well formed, whole, and with all that it promises."""
+
+import html.parser
+import re
+
+import harness
+import images
+import models
+
+
+class Tags(html.parser.HTMLParser):
+    """Checks that tags nest and collects what a page refers to."""
+
+    VOID = {"meta", "br", "hr", "img", "link", "input"}
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.references, self.names = [], [], []
+
+    def collect(self, attributes):
+        self.references += [v for k, v in attributes if k in ("src", "href", "xlink:href")]
+        self.names += [v for k, v in attributes if k == "id"]
+
+    def handle_starttag(self, tag, attributes):
+        self.collect(attributes)
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.collect(attributes)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def compile_page(source, tmp_path, *options):
+    """The text of the page, which refers to nothing but its own parts."""
+    page = tmp_path / "page.html"
+    compiler = harness.require_tool("bppsa-compile")
+    harness.check_succeeded(harness.run(compiler, source, "-o", page, "--emit=report", *options))
+    text = page.read_text()
+    tags = Tags()
+    tags.feed(text)
+    assert tags.open == []
+    assert len(set(tags.names)) == len(tags.names)
+    assert {reference.removeprefix("#") for reference in tags.references} <= set(tags.names)
+    return text
+
+
+def find_boxes(text):
+    """The names of the layers that are drawn, and the texts at the ends of chains."""
+    return (
+        re.findall(r'class="box layer [^>]*><b>(.*?)</b>', text),
+        re.findall(r'class="box cut">(.*?)</span>', text),
+    )
+
+
+def test_chain_over_time(tmp_path):
+    source = tmp_path / "model.onnx"
+    source.write_bytes(models.build(models.Spec("GRU")).SerializeToString())
+    text = compile_page(source, tmp_path, "--scan=hybrid:4", "--report-length=32")
+    # A chain of 32 links, and the plan of the command line beside the usual ones.
+    for word in ("model.onnx", "hybrid:4", "blelloch", "chunked:32", "32 links"):
+        assert word in text, word
+    ports = ("cotangents of states after the step", "saved", "captures of all steps", "emitted")
+    for port in ports:
+        assert f'<span class="box port"><b>{port}</b>' in text, port
+
+
+def test_layers(tmp_path):
+    text = compile_page(harness.ROOT / "examples" / "lenet5.onnx", tmp_path)
+    names, ends = find_boxes(text)
+    kinds = ["Conv", "Relu", "MaxPool", "Conv", "Relu", "MaxPool", "Flatten"]
+    kinds += ["Gemm", "Relu", "Gemm", "Relu", "Gemm"]
+    # The chains after that of the model are in the loss.
+    assert list(dict.fromkeys(names[:17])) == [f"/{i}/{kind}" for i, kind in enumerate(kinds)]
+    assert "<p>17 links, 16 samples.</p>" in text
+    assert ends[:2] == ["graph input", "several operations use the result of linalg.generic"]
+
+
+def test_skips_cut_chains(tmp_path):
+    source = tmp_path / "model.onnx"
+    source.write_bytes(images.residual().SerializeToString())
+    text = compile_page(source, tmp_path)
+    names, ends = find_boxes(text)
+    assert len(names) == sum(int(count) for count in re.findall(r"<p>(\d+) links,", text))
+    assert len(ends) == 2 * text.count('<div class="layers">')
+    assert ends[0] == "graph input" and "linalg.generic joins 2 values" in ends
