@@ -34,7 +34,8 @@ using namespace bppsa;
 static bool isBufferized(Operation &op) {
   return op.getNumResults() == 0 &&
          isa<RecurrenceOp, ChainOp, ScanOp, OuterSumOp, StepSumOp, PackLanesOp, UnpackLanesOp,
-             SparseApplyOp, SparseComposeOp, SparseOuterSumOp, linalg::LinalgOp, memref::CopyOp>(op);
+             SparseApplyOp, SparseComposeOp, SparseOuterSumOp, linalg::LinalgOp, memref::CopyOp>(
+             op);
 }
 
 /// Whether `op` is a loop that writes its results to memory, such as a scatter.
