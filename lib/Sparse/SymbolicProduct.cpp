@@ -36,6 +36,16 @@ public:
       words[col / 64] |= uint64_t(1) << (col % 64);
   }
 
+  /// Inserts a set that `words` holds.
+  void insert(ArrayRef<uint64_t> other) {
+    for (size_t i = 0; i < words.size(); ++i)
+      words[i] |= other[i];
+    first = 0;
+    last = words.size() - 1;
+  }
+
+  size_t getNumWords() const { return words.size(); }
+
   /// Moves all columns to `result`, and empties the set.
   void drainTo(std::vector<int32_t> &result) {
     result.clear();
@@ -62,6 +72,33 @@ int64_t bppsa::countMultiplyAdds(const SparsityPattern &lhs, const SparsityPatte
   return sum;
 }
 
+namespace {
+/// Inserts rows of a pattern in a set: long ones word by word.
+class RowInserter {
+public:
+  explicit RowInserter(const SparsityPattern &pattern)
+      : pattern(pattern), words(pattern.getNumClasses()) {}
+
+  void insert(int32_t rowClass, ColumnSet &set) {
+    ArrayRef<int32_t> cols = pattern.getClass(rowClass);
+    if (cols.size() < 2 * set.getNumWords())
+      return set.insert(cols);
+    std::vector<uint64_t> &row = words[rowClass];
+    if (row.empty()) {
+      row.resize(set.getNumWords(), 0);
+      for (int32_t col : cols)
+        row[col / 64] |= uint64_t(1) << (col % 64);
+    }
+    set.insert(ArrayRef<uint64_t>(row));
+  }
+
+private:
+  const SparsityPattern &pattern;
+  /// Of each class that was inserted so; empty for others.
+  std::vector<std::vector<uint64_t>> words;
+};
+} // namespace
+
 /// For each class of `lhs` the classes of `rhs` that it touches, as a pattern.
 static SparsityPattern getTouchedClasses(const SparsityPattern &lhs, const SparsityPattern &rhs) {
   PatternBuilder builder(lhs.getNumClasses(), rhs.getNumClasses());
@@ -85,6 +122,7 @@ SymbolicProduct bppsa::multiply(const SparsityPattern &lhs, const SparsityPatter
   SparsityPattern touched = getTouchedClasses(lhs, rhs);
   PatternBuilder builder(lhs.getNumRows(), rhs.getNumCols());
   ColumnSet set(rhs.getNumCols());
+  RowInserter inserter(rhs);
   std::vector<int32_t> classes(touched.getNumClasses(), -1), row;
   for (int32_t lhsClass : lhs.getRowClasses()) {
     int32_t &index = classes[touched.getRowClass(lhsClass)];
@@ -98,7 +136,7 @@ SymbolicProduct bppsa::multiply(const SparsityPattern &lhs, const SparsityPatter
       continue;
     }
     for (int32_t rowClass : rows)
-      set.insert(rhs.getClass(rowClass));
+      inserter.insert(rowClass, set);
     set.drainTo(row);
     index = builder.addRow(row);
   }
