@@ -130,3 +130,15 @@ func.func @outer_sum(%x: memref<4x?xf32>, %g: memref<3x?xf32>, %s: memref<3xi32>
       : memref<3xi32>, memref<5xi32>, memref<5xi32>, memref<2xi32> into %out : memref<6xf32>
   return
 }
+
+// Where every weight is pruned, nothing but zeros is written.
+
+// CHECK-LABEL: func.func @nothing_left(
+// CHECK:         memref.store %cst{{.*}}
+// CHECK-NOT:     vector.load
+// CHECK:         return
+func.func @nothing_left(%x: memref<4x?xf32>, %g: memref<3x?xf32>, %s: memref<1xi32>, %r: memref<0xi32>, %p: memref<0xi32>, %out: memref<6xf32>) {
+  bppsa.sparse_outer_sum %x, %g : memref<4x?xf32>, memref<3x?xf32> starts %s rows %r, %r at %p
+      : memref<1xi32>, memref<0xi32>, memref<0xi32>, memref<0xi32> into %out : memref<6xf32>
+  return
+}

@@ -45,6 +45,25 @@ func.func @gates(%f: tensor<?x?x5xf32>, %i: tensor<?x?x3xf32>, %c: tensor<?x5xf3
 }}
 """
 
+# A minimal gated unit, h' = (1 - z) h + z n: what reaches n and z no other step needs.
+UNIT = """
+func.func @unit(%z: tensor<?x?x5xf32>, %d: tensor<?x?x5xf32>, %g: tensor<?x5xf32>, %s: tensor<?x?x5xf32>)
+    -> (tensor<?x5xf32>, tensor<?x?x5xf32>, tensor<?x?x5xf32>) {{
+  %0:3 = bppsa.scan <{plan}> {reverse} saved(%z, %d : tensor<?x?x5xf32>, tensor<?x?x5xf32>)
+      seeds(%g : tensor<?x5xf32>) {injected}
+      -> (tensor<?x5xf32>) emitted(tensor<?x?x5xf32>, tensor<?x?x5xf32>) {{
+  ^bb0(%zt: vector<5xf32>, %dt: vector<5xf32>, %gt: vector<5xf32>):
+    %one = arith.constant dense<1.0> : vector<5xf32>
+    %k = arith.subf %one, %zt : vector<5xf32>
+    %h = arith.mulf %k, %gt : vector<5xf32>
+    %n = arith.mulf %zt, %gt : vector<5xf32>
+    %e = arith.mulf %dt, %gt : vector<5xf32>
+    bppsa.yield %h, %n, %e : vector<5xf32>, vector<5xf32>, vector<5xf32>
+  }}
+  return %0#0, %0#1, %0#2 : tensor<?x5xf32>, tensor<?x?x5xf32>, tensor<?x?x5xf32>
+}}
+"""
+
 
 def positions(steps, variant):
     return range(steps) if "reverse" in variant else reversed(range(steps))
@@ -64,6 +83,15 @@ def walk_gates(variant, f, i, c, n, s, r):
         emitted[t] = i[t] * n
         c, n = f[t] * c, n - emitted[t]
     return c, n, emitted
+
+
+def walk_unit(variant, z, d, g, s):
+    emitted = np.zeros_like(z), np.zeros_like(z)
+    for t in positions(len(z), variant):
+        g = g + s[t] if "injected" in variant else g
+        emitted[0][t], emitted[1][t] = z[t] * g, d[t] * g
+        g = (1 - z[t]) * g
+    return g, *emitted
 
 
 def check_scan(kernels, function, walk, draw):
@@ -112,3 +140,16 @@ def test_gates(tmp_path, plan, variant):
 
     kernels = Kernels(tmp_path, write(GATES, plan, variant, injected))
     check_scan(kernels, "gates", lambda *inputs: walk_gates(variant, *inputs), draw)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("plan", PLANS)
+def test_unit(tmp_path, plan, variant):
+    injected = "injected(%s : tensor<?x?x5xf32>) inject_into [0]"
+
+    def draw(random, steps, batch):
+        gates = [random.uniform(0, 1, (steps, batch, 5)) for _ in range(2)]
+        return gates + [random.uniform(-1, 1, shape) for shape in ((batch, 5), (steps, batch, 5))]
+
+    kernels = Kernels(tmp_path, write(UNIT, plan, variant, injected))
+    check_scan(kernels, "unit", lambda *inputs: walk_unit(variant, *inputs), draw)
