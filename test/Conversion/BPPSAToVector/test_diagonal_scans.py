@@ -28,7 +28,7 @@ func.func @average(%a: tensor<?x?x5xf32>, %g: tensor<?x5xf32>, %s: tensor<?x?x5x
 }}
 """
 
-# Two states of different sizes, each with its gate: c' = f c, and n' = n - i n, of which n is emitted.
+# Two states of different sizes, each with its gate: c' = f c, and n' = n - i n, which emits i n.
 GATES = """
 func.func @gates(%f: tensor<?x?x5xf32>, %i: tensor<?x?x3xf32>, %c: tensor<?x5xf32>, %n: tensor<?x3xf32>,
     %s: tensor<?x?x5xf32>, %r: tensor<?x?x3xf32>) -> (tensor<?x5xf32>, tensor<?x3xf32>, tensor<?x?x3xf32>) {{
