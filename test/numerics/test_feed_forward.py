@@ -90,6 +90,31 @@ def test_pruned_gradients(name, plan):
     harness.check_gradients(program.grad(arrays), exact, single)
 
 
+LEFT = {
+    "nothing": lambda rows, cols: np.zeros((rows, cols), bool),
+    "one weight": lambda rows, cols: np.arange(rows * cols).reshape(rows, cols) == cols + 2,
+    "a diagonal": lambda rows, cols: np.eye(rows, cols, dtype=bool),
+    "some rows": lambda rows, cols: np.repeat(np.arange(rows) % 5 == 1, cols).reshape(rows, cols),
+}
+
+
+@pytest.mark.parametrize("plan", ["linear", "blelloch"])
+@pytest.mark.parametrize("left", LEFT)
+def test_few_weights_of_one_layer(left, plan):
+    builder = images.ImageBuilder((1, 4, 4)).conv(2, (2, 2)).layer("Relu").flatten()
+    model = builder.linear(12).layer("Tanh").linear(12).layer("Tanh").linear(4).finish()
+    (weight,) = (i for i in model.graph.initializer if tuple(i.dims) == (12, 12))
+    mask = LEFT[left](12, 12)
+    weight.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(weight) * mask, weight.name))
+    options = ["--loss=cross-entropy", "--prune-zeros", "--backward=scan", f"--scan={plan}"]
+    program = harness.compile_model(model, *options)
+    arrays = models.data(model, {"N": 5}, "cross-entropy")
+    exact, single = references.gradients(model, arrays, "cross-entropy")
+    for gradients in (exact, single):
+        gradients[weight.name] = np.where(mask, gradients[weight.name], 0)
+    harness.check_gradients(program.grad(arrays), exact, single)
+
+
 @pytest.mark.parametrize("backward", ["sequential", "scan"])
 def test_pruned_weights_stay_zero(backward, tmp_path):
     model, kept = prune(images.vgg11(2), 90)

@@ -96,3 +96,49 @@ func.func @shared(%a: memref<4xf32>, %b: memref<6xf32>, %out: memref<6xf32>) {
   bppsa.sparse_compose 3 x 2 x 2 first %a : memref<4xf32> second %b : memref<6xf32> into %out : memref<6xf32>
   return
 }
+
+// Weights that are pruned have a zero. Threads share the others: a sum of one is a sum over samples
+// of a sum over entries, and the lanes of its vectors are added last.
+
+// CHECK-LABEL: func.func @outer_sum(
+// CHECK-SAME:    %[[X:.*]]: memref<4x?xf32>, %[[G:.*]]: memref<3x?xf32>, %[[S:.*]]: memref<3xi32>, %[[L:.*]]: memref<5xi32>, %[[R:.*]]: memref<5xi32>, %[[P:.*]]: memref<2xi32>, %[[OUT:.*]]: memref<6xf32>)
+// CHECK-DAG:     %[[SAMPLES:.*]] = memref.dim %[[X]], %c1
+// CHECK:         scf.parallel
+// CHECK:           memref.store %cst{{.*}}, %[[OUT]]
+// CHECK:         scf.parallel
+// CHECK:           scf.for %[[WEIGHT:.*]] =
+// CHECK:             memref.load %[[S]][%[[WEIGHT]]]
+// CHECK:             %[[NEXT:.*]] = arith.addi %[[WEIGHT]], %c1
+// CHECK:             memref.load %[[S]][%[[NEXT]]]
+// CHECK:             %[[LANES:.*]] = scf.for %[[B:.*]] = %c0 to %{{.*}} step %c16 iter_args({{.*}}) -> (vector<16xf32>) {
+// CHECK-NEXT:          %{{.*}} = scf.for %[[ENTRY:[^ ]*]] =
+// CHECK-NEXT:            %[[L32:.*]] = memref.load %[[L]][%[[ENTRY]]]
+// CHECK-NEXT:            %[[LROW:.*]] = arith.index_cast %[[L32]]
+// CHECK-NEXT:            %[[LEFT:.*]] = vector.load %[[X]][%[[LROW]], %[[B]]]
+// CHECK-NEXT:            %[[R32:.*]] = memref.load %[[R]][%[[ENTRY]]]
+// CHECK-NEXT:            %[[RROW:.*]] = arith.index_cast %[[R32]]
+// CHECK-NEXT:            %[[RIGHT:.*]] = vector.load %[[G]][%[[RROW]], %[[B]]]
+// CHECK-NEXT:            vector.fma %[[LEFT]], %[[RIGHT]], %{{.*}} : vector<16xf32>
+// CHECK:             vector.reduction <add>, %[[LANES]]
+// CHECK:             scf.for {{.*}} step %c4 iter_args({{.*}}) -> (vector<4xf32>) {
+// CHECK:             scf.for {{.*}} to %[[SAMPLES]] step %c1 iter_args({{.*}}) -> (f32) {
+// CHECK:             %[[P32:.*]] = memref.load %[[P]][%[[WEIGHT]]]
+// CHECK:             %[[PLACE:.*]] = arith.index_cast %[[P32]]
+// CHECK:             memref.store %{{.*}}, %[[OUT]][%[[PLACE]]]
+func.func @outer_sum(%x: memref<4x?xf32>, %g: memref<3x?xf32>, %s: memref<3xi32>, %l: memref<5xi32>, %r: memref<5xi32>, %p: memref<2xi32>, %out: memref<6xf32>) {
+  bppsa.sparse_outer_sum %x, %g : memref<4x?xf32>, memref<3x?xf32> starts %s rows %l, %r at %p
+      : memref<3xi32>, memref<5xi32>, memref<5xi32>, memref<2xi32> into %out : memref<6xf32>
+  return
+}
+
+// Where every weight is pruned, nothing but zeros is written.
+
+// CHECK-LABEL: func.func @nothing_left(
+// CHECK:         memref.store %cst{{.*}}
+// CHECK-NOT:     vector.load
+// CHECK:         return
+func.func @nothing_left(%x: memref<4x?xf32>, %g: memref<3x?xf32>, %s: memref<1xi32>, %r: memref<0xi32>, %p: memref<0xi32>, %out: memref<6xf32>) {
+  bppsa.sparse_outer_sum %x, %g : memref<4x?xf32>, memref<3x?xf32> starts %s rows %r, %r at %p
+      : memref<1xi32>, memref<0xi32>, memref<0xi32>, memref<0xi32> into %out : memref<6xf32>
+  return
+}

@@ -143,3 +143,52 @@ def test_diagonals(tmp_path, plan):
     ir = lower(tmp_path, links, plan, break_even=1)
     assert ir.count("bppsa.sparse_compose") == (2 if plan == "blelloch" else 0)
     check_list(tmp_path, random, links, ir)
+
+
+class OuterSum:
+    """Random weights of 70 that are left, each of which is up to nine entries of a Jacobian."""
+
+    SIZES, NUM_WEIGHTS = (11, 9), 70
+
+    def __init__(self, random):
+        self.positions = np.flatnonzero(random.random(self.NUM_WEIGHTS) < 0.6)
+        counts = random.integers(0, 10, self.positions.size)
+        self.starts = np.concatenate([[0], np.cumsum(counts)])
+        self.rows = [random.integers(0, size, counts.sum()) for size in self.SIZES]
+
+    def write(self):
+        lists = [("starts", self.starts), ("left", self.rows[0]), ("right", self.rows[1])]
+        lists += [("positions", self.positions)]
+        types = {name: f"tensor<{len(values)}xi32>" for name, values in lists}
+        left, right = (f"tensor<{size}x?xf32>" for size in self.SIZES)
+        result = f"tensor<{self.NUM_WEIGHTS}xf32>"
+        constants = [
+            f"%{name} = arith.constant dense<{values.tolist()}> : {types[name]}"
+            for name, values in lists
+        ]
+        return "\n".join([
+            f"func.func @sum(%x: {left}, %g: {right}) -> {result} {{",
+            *constants,
+            f"%0 = bppsa.sparse_outer_sum %x, %g : {left}, {right} starts %starts",
+            f"rows %left, %right at %positions : {', '.join(types.values())} -> {result}",
+            f"return %0 : {result}",
+            "}",
+        ])  # fmt: skip
+
+    def compute(self, left, right):
+        products = np.sum(left[self.rows[0]] * right[self.rows[1]], axis=1)
+        sums = np.zeros(self.NUM_WEIGHTS)
+        np.add.at(sums, np.repeat(self.positions, np.diff(self.starts)), products)
+        return sums
+
+
+def test_gradients_of_pruned_weights(tmp_path):
+    random = np.random.default_rng(3)
+    outer = OuterSum(random)
+    kernels = Kernels(tmp_path, outer.write())
+    for batch in BATCHES:
+        inputs = [random.uniform(-1, 1, (size, batch)) for size in outer.SIZES]
+        shapes = [(outer.NUM_WEIGHTS,)]
+        (once,) = kernels.call("sum", inputs, shapes)
+        np.testing.assert_allclose(once, outer.compute(*inputs), **TOLERANCE)
+        np.testing.assert_array_equal(once, kernels.call("sum", inputs, shapes, threads=3)[0])

@@ -189,3 +189,15 @@ func.func @sparse_compose(%shared: tensor<4xf32>, %own: tensor<2x?xf32>, %rows: 
   bppsa.sparse_compose 3 x 2 x 2 first %a : memref<4xf32> second %b : memref<6x?xf32> into %out : memref<6x?xf32>
   return %0, %1 : tensor<6xf32>, tensor<4x?xf32>
 }
+
+// CHECK-LABEL: func.func @sparse_outer_sum
+// CHECK: bppsa.sparse_outer_sum %{{.*}}, %{{.*}} : tensor<4x?xf32>, tensor<3x?xf32> starts %{{.*}} rows %{{.*}}, %{{.*}} at %{{.*}} : tensor<3xi32>, tensor<5xi32>, tensor<5xi32>, tensor<2xi32> -> tensor<6xf32>
+// CHECK: bppsa.sparse_outer_sum %{{.*}}, %{{.*}} : memref<4x8xf32>, memref<3x8xf32> starts %{{.*}} rows %{{.*}}, %{{.*}} at %{{.*}} : memref<3xi32>, memref<5xi32>, memref<5xi32>, memref<2xi32> into %{{.*}} : memref<6xf32>{{$}}
+func.func @sparse_outer_sum(%x: tensor<4x?xf32>, %g: tensor<3x?xf32>, %starts: tensor<3xi32>, %rows: tensor<5xi32>, %positions: tensor<2xi32>,
+    %y: memref<4x8xf32>, %h: memref<3x8xf32>, %s: memref<3xi32>, %r: memref<5xi32>, %p: memref<2xi32>, %out: memref<6xf32>) -> tensor<6xf32> {
+  %0 = bppsa.sparse_outer_sum %x, %g : tensor<4x?xf32>, tensor<3x?xf32> starts %starts rows %rows, %rows at %positions
+      : tensor<3xi32>, tensor<5xi32>, tensor<5xi32>, tensor<2xi32> -> tensor<6xf32>
+  bppsa.sparse_outer_sum %y, %h : memref<4x8xf32>, memref<3x8xf32> starts %s rows %r, %r at %p
+      : memref<3xi32>, memref<5xi32>, memref<5xi32>, memref<2xi32> into %out : memref<6xf32>
+  return %0 : tensor<6xf32>
+}

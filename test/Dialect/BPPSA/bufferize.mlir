@@ -67,3 +67,16 @@ func.func @sparse_compose(%a: tensor<4xf32>, %b: tensor<2x?xf32>, %p: tensor<6xi
   %0 = bppsa.sparse_compose 3 x 2 x 2 first %a : tensor<4xf32> second %b : tensor<2x?xf32> at %p : tensor<6xi32> -> tensor<6x?xf32>
   return %0 : tensor<6x?xf32>
 }
+
+// A sum over samples has none of its own.
+
+// CHECK-LABEL: func @sparse_outer_sum(
+// CHECK-SAME:      %[[X:.*]]: memref<4x?xf32>, %[[G:.*]]: memref<3x?xf32>, %[[S:.*]]: memref<3xi32>, %[[R:.*]]: memref<5xi32>, %[[P:.*]]: memref<2xi32>, %[[OUT:.*]]: memref<6xf32>)
+// CHECK:         %[[A:.*]] = memref.alloc() {{.*}} : memref<6xf32>
+// CHECK:         bppsa.sparse_outer_sum %[[X]], %[[G]] : {{.*}} starts %[[S]] rows %[[R]], %[[R]] at %[[P]] : {{.*}} into %[[A]] : memref<6xf32>{{$}}
+// CHECK:         memref.copy %[[A]], %[[OUT]]
+func.func @sparse_outer_sum(%x: tensor<4x?xf32>, %g: tensor<3x?xf32>, %s: tensor<3xi32>, %r: tensor<5xi32>, %p: tensor<2xi32>) -> tensor<6xf32> {
+  %0 = bppsa.sparse_outer_sum %x, %g : tensor<4x?xf32>, tensor<3x?xf32> starts %s rows %r, %r at %p
+      : tensor<3xi32>, tensor<5xi32>, tensor<5xi32>, tensor<2xi32> -> tensor<6xf32>
+  return %0 : tensor<6xf32>
+}

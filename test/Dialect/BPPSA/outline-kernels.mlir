@@ -67,6 +67,17 @@ func.func @products(%a: memref<4xf32>, %b: memref<4xf32>, %p: memref<4xf32>, %g:
   return
 }
 
+// So are the gradients of pruned weights.
+// CHECK-LABEL: func.func @gradient
+//  CHECK-SAME: (%[[X:.*]]: memref<4x?xf32>, %[[G:.*]]: memref<3x?xf32>, %[[S:.*]]: memref<3xi32>, %[[R:.*]]: memref<5xi32>, %[[P:.*]]: memref<2xi32>, %[[OUT:.*]]: memref<6xf32>)
+//  CHECK-NEXT:   call @sparse_outer_sum_kernel_6(%[[X]], %[[G]], %[[S]], %[[R]], %[[P]], %[[OUT]])
+//  CHECK-NEXT:   return
+func.func @gradient(%x: memref<4x?xf32>, %g: memref<3x?xf32>, %s: memref<3xi32>, %r: memref<5xi32>, %p: memref<2xi32>, %out: memref<6xf32>) {
+  bppsa.sparse_outer_sum %x, %g : memref<4x?xf32>, memref<3x?xf32> starts %s rows %r, %r at %p
+      : memref<3xi32>, memref<5xi32>, memref<5xi32>, memref<2xi32> into %out : memref<6xf32>
+  return
+}
+
 // CHECK:      func.func private @step_sum_kernel_0({{.*}}) attributes {passthrough = ["noinline"]}
 // CHECK-NEXT:   bppsa.step_sum
 // CHECK:      func.func private @fill_kernel_1
@@ -76,5 +87,7 @@ func.func @products(%a: memref<4xf32>, %b: memref<4xf32>, %p: memref<4xf32>, %g:
 // CHECK-NEXT:   bppsa.sparse_compose
 // CHECK:      func.func private @sparse_apply_kernel_5({{.*}})
 // CHECK-NEXT:   bppsa.sparse_apply
+// CHECK:      func.func private @sparse_outer_sum_kernel_6({{.*}})
+// CHECK-NEXT:   bppsa.sparse_outer_sum
 // CHECK:      func.func private @update_kernel
 // CHECK:        scf.for

@@ -187,3 +187,120 @@ func.func @product_written_nowhere(%a: memref<4xf32>, %b: memref<6xf32>) {
   bppsa.sparse_compose 3 x 2 x 2 first %a : memref<4xf32> second %b : memref<6xf32>
   return
 }
+
+// -----
+
+// Samples and types of several arrays
+
+func.func @samples_of_a_jacobian(%v: tensor<4x3xf32>) {
+  // expected-error @below {{'bppsa.assemble' op needs a source of as many samples as the jacobian has, found 'tensor<4x3xf32>' for 5}}
+  %0 = bppsa.assemble %v : tensor<4x3xf32> -> !bppsa.jacobian<3x3xf32, diagonal, batch = 5>
+  return
+}
+
+// -----
+
+func.func @dynamic_columns(%v: tensor<?xf32>, %rows: tensor<4xi32>, %columns: tensor<?xi32>, %g: tensor<2x?xf32>) {
+  // expected-error @below {{needs a static number of columns of entries, found 'tensor<?xi32>'}}
+  %0 = bppsa.sparse_apply %v : tensor<?xf32> rows %rows : tensor<4xi32> columns %columns : tensor<?xi32> cotangent %g : tensor<2x?xf32> -> tensor<3x?xf32>
+  return
+}
+
+// -----
+
+func.func @types_of_a_product(%v: tensor<6xf64>, %g: tensor<2x?xf32>) {
+  // expected-error @below {{'bppsa.sparse_apply' op needs values of one type, found 'tensor<6xf64>' and 'tensor<2x?xf32>'}}
+  %0 = bppsa.sparse_apply %v : tensor<6xf64> cotangent %g : tensor<2x?xf32> -> tensor<3x?xf32>
+  return
+}
+
+// -----
+
+func.func @samples_of_a_product(%a: tensor<4x4xf32>, %b: tensor<6x5xf32>) {
+  // expected-error @below {{'bppsa.sparse_compose' op needs as many samples in every array, found 4 and 5}}
+  %0 = bppsa.sparse_compose 3 x 2 x 2 first %a : tensor<4x4xf32> second %b : tensor<6x5xf32> -> tensor<6x5xf32>
+  return
+}
+
+// -----
+
+// Sums of outer products
+
+func.func @sum_written_nowhere(%x: memref<4x?xf32>, %g: memref<3x?xf32>, %s: memref<3xi32>, %l: memref<5xi32>, %r: memref<5xi32>, %p: memref<2xi32>) {
+  // expected-error @below {{'bppsa.sparse_outer_sum' op must have either a result or a destination}}
+  bppsa.sparse_outer_sum %x, %g : memref<4x?xf32>, memref<3x?xf32> starts %s rows %l, %r at %p
+      : memref<3xi32>, memref<5xi32>, memref<5xi32>, memref<2xi32>
+  return
+}
+
+// -----
+
+func.func @sum_of_vectors(%x: tensor<4xf32>, %g: tensor<3x?xf32>, %s: tensor<3xi32>, %l: tensor<5xi32>, %r: tensor<5xi32>, %p: tensor<2xi32>) {
+  // expected-error @below {{needs operands of shape [values, batch], found 'tensor<4xf32>' and 'tensor<3x?xf32>'}}
+  %0 = bppsa.sparse_outer_sum %x, %g : tensor<4xf32>, tensor<3x?xf32> starts %s rows %l, %r at %p
+      : tensor<3xi32>, tensor<5xi32>, tensor<5xi32>, tensor<2xi32> -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @sum_of_other_samples(%x: tensor<4x8xf32>, %g: tensor<3x4xf32>, %s: tensor<3xi32>, %l: tensor<5xi32>, %r: tensor<5xi32>, %p: tensor<2xi32>) {
+  // expected-error @below {{needs operands of shape [values, batch], found 'tensor<4x8xf32>' and 'tensor<3x4xf32>'}}
+  %0 = bppsa.sparse_outer_sum %x, %g : tensor<4x8xf32>, tensor<3x4xf32> starts %s rows %l, %r at %p
+      : tensor<3xi32>, tensor<5xi32>, tensor<5xi32>, tensor<2xi32> -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @sum_of_other_types(%x: tensor<4x?xf32>, %g: tensor<3x?xf64>, %s: tensor<3xi32>, %l: tensor<5xi32>, %r: tensor<5xi32>, %p: tensor<2xi32>) {
+  // expected-error @below {{needs values of one type, found 'tensor<4x?xf32>' and 'tensor<3x?xf64>'}}
+  %0 = bppsa.sparse_outer_sum %x, %g : tensor<4x?xf32>, tensor<3x?xf64> starts %s rows %l, %r at %p
+      : tensor<3xi32>, tensor<5xi32>, tensor<5xi32>, tensor<2xi32> -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @sum_rank(%x: tensor<4x?xf32>, %g: tensor<3x?xf32>, %s: tensor<3xi32>, %l: tensor<5xi32>, %r: tensor<5xi32>, %p: tensor<2xi32>) {
+  // expected-error @below {{needs a result of rank 1, found 'tensor<2x3xf32>'}}
+  %0 = bppsa.sparse_outer_sum %x, %g : tensor<4x?xf32>, tensor<3x?xf32> starts %s rows %l, %r at %p
+      : tensor<3xi32>, tensor<5xi32>, tensor<5xi32>, tensor<2xi32> -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @sum_right_rows(%x: tensor<4x?xf32>, %g: tensor<3x?xf32>, %s: tensor<3xi32>, %l: tensor<5xi32>, %r: tensor<4xi32>, %p: tensor<2xi32>) {
+  // expected-error @below {{rows of the right operand must have rank 1 and size 5, found 'tensor<4xi32>'}}
+  %0 = bppsa.sparse_outer_sum %x, %g : tensor<4x?xf32>, tensor<3x?xf32> starts %s rows %l, %r at %p
+      : tensor<3xi32>, tensor<5xi32>, tensor<4xi32>, tensor<2xi32> -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @sum_left_rows(%x: tensor<4x?xf32>, %g: tensor<3x?xf32>, %s: tensor<3xi32>, %l: tensor<5x1xi32>, %r: tensor<5xi32>, %p: tensor<2xi32>) {
+  // expected-error @below {{rows of the left operand must have rank 1, found 'tensor<5x1xi32>'}}
+  %0 = bppsa.sparse_outer_sum %x, %g : tensor<4x?xf32>, tensor<3x?xf32> starts %s rows %l, %r at %p
+      : tensor<3xi32>, tensor<5x1xi32>, tensor<5xi32>, tensor<2xi32> -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @sum_positions(%x: tensor<4x?xf32>, %g: tensor<3x?xf32>, %s: tensor<3xi32>, %l: tensor<5xi32>, %r: tensor<5xi32>, %p: tensor<2x1xi32>) {
+  // expected-error @below {{positions must have rank 1, found 'tensor<2x1xi32>'}}
+  %0 = bppsa.sparse_outer_sum %x, %g : tensor<4x?xf32>, tensor<3x?xf32> starts %s rows %l, %r at %p
+      : tensor<3xi32>, tensor<5xi32>, tensor<5xi32>, tensor<2x1xi32> -> tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @sum_starts(%x: tensor<4x?xf32>, %g: tensor<3x?xf32>, %s: tensor<2xi32>, %l: tensor<5xi32>, %r: tensor<5xi32>, %p: tensor<2xi32>) {
+  // expected-error @below {{starts must have rank 1 and size 3, found 'tensor<2xi32>'}}
+  %0 = bppsa.sparse_outer_sum %x, %g : tensor<4x?xf32>, tensor<3x?xf32> starts %s rows %l, %r at %p
+      : tensor<2xi32>, tensor<5xi32>, tensor<5xi32>, tensor<2xi32> -> tensor<6xf32>
+  return
+}
