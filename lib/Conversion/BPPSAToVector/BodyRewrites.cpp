@@ -10,7 +10,7 @@ using namespace mlir;
 using namespace bppsa;
 
 static void eraseUnused(Block &body) {
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body.without_terminator())))
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
     if (isOpTriviallyDead(&op))
       op.erase();
 }

@@ -147,10 +147,12 @@ static void emitSampleBlocks(OpBuilder &builder, Location loc, Value numSamples,
             [&](OpBuilder &nested, Value sample) { body(nested, {sample, range.width}); });
 }
 
-/// Calls `body` for each of `rows` rows, which threads share in tasks; `begin` and
-/// `end` enclose the rows of a task.
+/// Calls `emitTask(first, last)` for tasks of rows, `mostTasks` at most, that threads
+/// share.
 static void emitRowTasks(OpBuilder &builder, Location loc, int64_t rows, int64_t mostTasks,
                          function_ref<void(OpBuilder &, Value, Value)> emitTask) {
+  if (rows == 0)
+    return;
   int64_t taskRows = (rows + mostTasks - 1) / mostTasks;
   int64_t numTasks = (rows + taskRows - 1) / taskRows;
   emitParallel(builder, loc, getIndex(builder, loc, numTasks), [&](OpBuilder &nested, Value task) {
