@@ -46,12 +46,16 @@ def _step(model, optimizer, x, target):
     ]
 
 
-def measure(request):
-    prepared = _prepare(request)
-    _step(*prepared)
-    columns = zip(*(_step(*prepared) for _ in range(request["repeat"])))
+def time_steps(model, optimizer, x, target, repeat):
+    """Medians over `repeat` steps, after one that warms up."""
+    _step(model, optimizer, x, target)
+    columns = zip(*(_step(model, optimizer, x, target) for _ in range(repeat)))
     names = ("forward_us", "backward_us", "update_us", "step_us")
-    return dict(zip(names, map(statistics.median, columns)), variant="eager")
+    return dict(zip(names, map(statistics.median, columns)))
+
+
+def measure(request):
+    return dict(time_steps(*_prepare(request), request["repeat"]), variant="eager")
 
 
 if __name__ == "__main__":

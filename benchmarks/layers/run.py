@@ -27,6 +27,7 @@ import torch
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from run import _command, _machine, _numbers, _words
+from worker_pytorch import time_steps
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TIMES = ("forward_us", "backward_us", "update_us", "step_us")
@@ -92,18 +93,7 @@ def time_pytorch(network, batch, repeat):
     """Medians of one turn, in microseconds."""
     optimizer = torch.optim.Adam(network.parameters(), lr=0.0, fused=True)
     x, target = torch.rand(batch, 3, 32, 32), torch.arange(batch) % networks.CLASSES
-    rows = []
-    for _ in range(repeat + 1):
-        start = time.perf_counter()
-        loss = torch.nn.functional.cross_entropy(network(x), target)
-        forward = time.perf_counter()
-        optimizer.zero_grad()
-        loss.backward()
-        backward = time.perf_counter()
-        optimizer.step()
-        end = time.perf_counter()
-        rows.append((forward - start, backward - forward, end - backward, end - start))
-    return {key: 1e6 * statistics.median(column) for key, column in zip(TIMES, zip(*rows[1:]))}
+    return time_steps(network, optimizer, x, target, repeat)
 
 
 def measure(peers, options):

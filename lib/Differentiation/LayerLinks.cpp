@@ -6,6 +6,7 @@
 
 #include "LayerLinks.h"
 #include "TensorBuilders.h"
+#include "bppsa/Support/SampleLayout.h"
 #include "mlir/IR/Remarks.h"
 
 using namespace mlir;
@@ -198,17 +199,6 @@ FailureOr<Value> LayerLinks::createJacobian(const Layer &layer) {
 // The sweep
 //===----------------------------------------------------------------------===//
 
-/// `[B, N]` as `[N, B]`.
-static Value transpose(OpBuilder &builder, Value value) {
-  Location loc = value.getLoc();
-  auto type = cast<RankedTensorType>(value.getType());
-  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, value);
-  std::swap(sizes[0], sizes[1]);
-  Value empty = tensor::EmptyOp::create(builder, loc, sizes, type.getElementType());
-  return linalg::TransposeOp::create(builder, loc, value, empty, ArrayRef<int64_t>{1, 0})
-      ->getResult(0);
-}
-
 Value LayerLinks::createPrunedGradient(const Layer &layer, Value cotangent) {
   // The entries of the Jacobian that are one weight, weight by weight.
   struct Entry {
@@ -235,13 +225,13 @@ Value LayerLinks::createPrunedGradient(const Layer &layer, Value cotangent) {
 
   Location loc = layer.op->getLoc();
   auto type = cast<RankedTensorType>(layer.values.factor.getType());
-  Value sum =
-      SparseOuterSumOp::create(
-          builder, loc, RankedTensorType::get(type.getNumElements(), type.getElementType()),
-          transpose(builder, flatten(builder, layer.operand)), transpose(builder, cotangent),
-          createIndices(builder, loc, starts), createIndices(builder, loc, rows),
-          createIndices(builder, loc, cols), createIndices(builder, loc, weights), Value())
-          .getResult();
+  Value sum = SparseOuterSumOp::create(
+                  builder, loc, RankedTensorType::get(type.getNumElements(), type.getElementType()),
+                  transposeSamples(builder, loc, flatten(builder, layer.operand)),
+                  transposeSamples(builder, loc, cotangent), createIndices(builder, loc, starts),
+                  createIndices(builder, loc, rows), createIndices(builder, loc, cols),
+                  createIndices(builder, loc, weights), Value())
+                  .getResult();
   SmallVector<ReassociationIndices> all = {llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()))};
   return tensor::ExpandShapeOp::create(builder, loc, type, sum, all);
 }

@@ -6,8 +6,7 @@
 
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Products/Passes.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "bppsa/Support/SampleLayout.h"
 
 namespace bppsa {
 #define GEN_PASS_DEF_LOWERPRODUCTS
@@ -37,8 +36,6 @@ public:
   void lower(ApplyOp op);
 
 private:
-  /// `[B, N]` as `[N, B]` and the other way round.
-  Value transpose(Value value);
   Value createIndices(ArrayRef<int32_t> indices);
   /// The starts of rows and the columns of entries; none of a dense pattern.
   void addIndices(JacobianType type, MatrixArrays &arrays);
@@ -53,15 +50,6 @@ private:
   llvm::DenseMap<Value, Value> sideBySide;
 };
 } // namespace
-
-Value ProductLowering::transpose(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, value);
-  std::swap(sizes[0], sizes[1]);
-  Value empty = tensor::EmptyOp::create(builder, loc, sizes, type.getElementType());
-  return linalg::TransposeOp::create(builder, loc, value, empty, ArrayRef<int64_t>{1, 0})
-      ->getResult(0);
-}
 
 Value ProductLowering::createIndices(ArrayRef<int32_t> indices) {
   auto type = RankedTensorType::get(indices.size(), builder.getI32Type());
@@ -89,7 +77,7 @@ void ProductLowering::lower(AssembleOp op) {
   auto type = cast<JacobianType>(op.getResult().getType());
   MatrixArrays arrays;
   if (type.getBatch()) {
-    arrays.values = transpose(op.getSource());
+    arrays.values = transposeSamples(builder, loc, op.getSource());
   } else {
     int64_t rank = cast<RankedTensorType>(op.getSource().getType()).getRank();
     SmallVector<ReassociationIndices> all = {llvm::to_vector(llvm::seq<int64_t>(0, rank))};
@@ -126,7 +114,7 @@ void ProductLowering::lower(ComposeOp op) {
 Value ProductLowering::getSideBySide(Value cotangent) {
   Value &known = sideBySide[cotangent];
   if (!known)
-    known = transpose(cotangent);
+    known = transposeSamples(builder, loc, cotangent);
   return known;
 }
 
@@ -152,7 +140,7 @@ void ProductLowering::lower(ApplyOp op) {
                                    matrix.columns, matrix.positions, cotangent, Value())
                  .getResult();
   }
-  Value back = transpose(result);
+  Value back = transposeSamples(builder, loc, result);
   sideBySide[back] = result;
   op.getResult().replaceAllUsesWith(back);
 }

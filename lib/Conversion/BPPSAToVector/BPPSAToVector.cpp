@@ -97,6 +97,12 @@ static void dropLanes(Operation *op) {
 
 static LogicalResult lowerOp(Operation *op, const LaneOptions &options) {
   auto ready = [&](auto typedOp) { return verifyReady(op, typedOp.getLanes().has_value()); };
+  // An op whose lowering cannot fail once it is ready.
+  auto lower = [](LogicalResult isReady, function_ref<void()> emit) {
+    if (succeeded(isReady))
+      emit();
+    return isReady;
+  };
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](RecurrenceOp loop) {
         return failed(ready(loop)) ? failure() : lowerRecurrence(loop, options);
@@ -105,46 +111,24 @@ static LogicalResult lowerOp(Operation *op, const LaneOptions &options) {
           [&](ChainOp loop) { return failed(ready(loop)) ? failure() : lowerChain(loop, options); })
       .Case([&](ScanOp loop) { return failed(ready(loop)) ? failure() : lowerScan(loop, options); })
       .Case([&](OuterSumOp leaf) {
-        if (failed(ready(leaf)))
-          return failure();
-        lowerOuterSum(leaf, options);
-        return success();
+        return lower(ready(leaf), [&] { lowerOuterSum(leaf, options); });
       })
-      .Case([&](StepSumOp leaf) {
-        if (failed(ready(leaf)))
-          return failure();
-        lowerStepSum(leaf, options);
-        return success();
-      })
+      .Case(
+          [&](StepSumOp leaf) { return lower(ready(leaf), [&] { lowerStepSum(leaf, options); }); })
       .Case([&](PackLanesOp pack) {
-        if (failed(verifyReady(op, true)))
-          return failure();
-        lowerPackLanes(pack);
-        return success();
+        return lower(verifyReady(op, true), [&] { lowerPackLanes(pack); });
       })
       .Case([&](UnpackLanesOp unpack) {
-        if (failed(verifyReady(op, true)))
-          return failure();
-        lowerUnpackLanes(unpack);
-        return success();
+        return lower(verifyReady(op, true), [&] { lowerUnpackLanes(unpack); });
       })
       .Case([&](SparseApplyOp apply) {
-        if (failed(verifyReady(op, true)))
-          return failure();
-        lowerSparseApply(apply);
-        return success();
+        return lower(verifyReady(op, true), [&] { lowerSparseApply(apply); });
       })
       .Case([&](SparseComposeOp compose) {
-        if (failed(verifyReady(op, true)))
-          return failure();
-        lowerSparseCompose(compose);
-        return success();
+        return lower(verifyReady(op, true), [&] { lowerSparseCompose(compose); });
       })
       .Case([&](SparseOuterSumOp sum) {
-        if (failed(verifyReady(op, true)))
-          return failure();
-        lowerSparseOuterSum(sum);
-        return success();
+        return lower(verifyReady(op, true), [&] { lowerSparseOuterSum(sum); });
       });
 }
 
