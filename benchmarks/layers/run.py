@@ -144,6 +144,34 @@ def run_network(name, pruned, options):
         }
 
 
+def _cell(number):
+    return "–" if number is None else f"{number:.3g}" if number < 1000 else f"{number:.0f}"
+
+
+def markdown(results):
+    """Backward passes in milliseconds, and what the plan evaluator counts, as tables."""
+    plans = list(dict.fromkeys(p for run in results["runs"] for p in run["compiled"]))
+    header = ["network", "pruned", "B", *plans, "PyTorch", "sequential / linear"]
+    times, counts = [header], [["network", "pruned", "plan", "MFLOP", "MFLOP on the critical path"]]
+    for run in results["runs"]:
+        found = {name: turn["backward_us"] / 1000 for name, turn in run["times"].items()}
+        dense, sparse = found.get("sequential"), found.get("linear")
+        ratio = dense / sparse if dense and sparse else None
+        name = [run["network"], f"{run['pruned_percent']} %"]
+        cells = [_cell(found.get(plan)) for plan in (*plans, "pytorch")]
+        times.append([*name, str(run["batch"]), *cells, _cell(ratio)])
+        if run["batch"] != min(r["batch"] for r in results["runs"]):
+            continue
+        for plan, figures in run["predicted"].items():
+            mega = [figures[key] / 1e6 for key in ("flops", "critical_path_flops")]
+            counts.append([*name, plan, *map(_cell, mega)])
+    tables = []
+    for head, *rows in (times, counts):
+        lines = [head, ["---"] * len(head), *rows]
+        tables.append("\n".join("| " + " | ".join(line) + " |" for line in lines))
+    return "\n\n".join(tables) + "\n"
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -159,8 +187,14 @@ def main():
     parser.add_argument("--mcpu", default="native")
     parser.add_argument("--tools", type=pathlib.Path, default=ROOT / "build/bin")
     parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build/benchmarks/layers")
-    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--out", type=pathlib.Path, help="JSON to write")
+    parser.add_argument("--render", type=pathlib.Path, help="only print the tables of this JSON")
     options = parser.parse_args()
+    if options.render:
+        print(markdown(json.loads(options.render.read_text())), end="")
+        return 0
+    if not options.out:
+        parser.error("--out names the JSON to write")
     torch.set_num_threads(options.threads)
     torch.set_flush_denormal(True)
     options.work.mkdir(parents=True, exist_ok=True)

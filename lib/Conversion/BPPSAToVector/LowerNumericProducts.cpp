@@ -243,12 +243,15 @@ namespace {
 /// What the rows of a product share.
 struct ProductRows {
   MatrixReader first, second, result;
-  /// `[columns, 16]`: the sums of a row.
+  /// `[16 * columns]`: the sums of a row, with those of a block side by side and no
+  /// room between columns.
   Value sums;
 
   void emitRow(OpBuilder &builder, Location loc, Value row, const SampleBlock &block) const;
 
 private:
+  Value loadSum(OpBuilder &builder, Location loc, Value column, int64_t width) const;
+  void storeSum(OpBuilder &builder, Location loc, Value sum, Value column, int64_t width) const;
   /// Calls `body(entry, column)` for the entries of a row of a matrix.
   static void forEachEntry(OpBuilder &builder, Location loc, const MatrixReader &matrix, Value row,
                            function_ref<void(OpBuilder &, Value, Value)> body);
@@ -264,25 +267,41 @@ void ProductRows::forEachEntry(OpBuilder &builder, Location loc, const MatrixRea
   });
 }
 
+Value ProductRows::loadSum(OpBuilder &builder, Location loc, Value column, int64_t width) const {
+  Type elementType = cast<MemRefType>(sums.getType()).getElementType();
+  Value at = arith::MulIOp::create(builder, loc, column, getIndex(builder, loc, width));
+  if (width == 1)
+    return memref::LoadOp::create(builder, loc, sums, at);
+  return vector::LoadOp::create(builder, loc, VectorType::get(width, elementType), sums, at);
+}
+
+void ProductRows::storeSum(OpBuilder &builder, Location loc, Value sum, Value column,
+                           int64_t width) const {
+  Value at = arith::MulIOp::create(builder, loc, column, getIndex(builder, loc, width));
+  if (width == 1)
+    memref::StoreOp::create(builder, loc, sum, sums, at);
+  else
+    vector::StoreOp::create(builder, loc, sum, sums, at);
+}
+
 void ProductRows::emitRow(OpBuilder &builder, Location loc, Value row,
                           const SampleBlock &block) const {
-  SampleBlock own = {getIndex(builder, loc, 0), block.width};
   Type elementType = cast<MemRefType>(sums.getType()).getElementType();
   Value zero =
       arith::ConstantOp::create(builder, loc, builder.getZeroAttr(block.getType(elementType)));
   forEachEntry(builder, loc, result, row, [&](OpBuilder &nested, Value, Value column) {
-    storeSamples(nested, loc, zero, sums, column, own);
+    storeSum(nested, loc, zero, column, block.width);
   });
   forEachEntry(builder, loc, second, row, [&](OpBuilder &outer, Value entry, Value inner) {
     Value factor = second.load(outer, loc, entry, block);
     forEachEntry(outer, loc, first, inner, [&](OpBuilder &nested, Value other, Value column) {
       Value sum = multiplyAdd(nested, loc, factor, first.load(nested, loc, other, block),
-                              loadSamples(nested, loc, sums, column, own));
-      storeSamples(nested, loc, sum, sums, column, own);
+                              loadSum(nested, loc, column, block.width));
+      storeSum(nested, loc, sum, column, block.width);
     });
   });
   forEachEntry(builder, loc, result, row, [&](OpBuilder &nested, Value entry, Value column) {
-    Value sum = loadSamples(nested, loc, sums, column, own);
+    Value sum = loadSum(nested, loc, column, block.width);
     storeSamples(nested, loc, sum, result.values, entry, block);
   });
 }
@@ -299,8 +318,8 @@ void bppsa::lowerSparseCompose(SparseComposeOp op) {
   product.result = {op.getDestination(), op.getResultStarts(), op.getResultColumns(), Value(),
                     cols};
   Value numSamples = getNumSamples(builder, loc, {op.getFirst(), op.getSecond()});
-  auto sumsType =
-      MemRefType::get({cols, 16}, cast<MemRefType>(op.getDestination().getType()).getElementType());
+  auto sumsType = MemRefType::get({16 * cols},
+                                  cast<MemRefType>(op.getDestination().getType()).getElementType());
   // Few tasks: each has an array of sums.
   emitRowTasks(
       builder, loc, op.getRows(), /*mostTasks=*/16, [&](OpBuilder &inTask, Value begin, Value end) {

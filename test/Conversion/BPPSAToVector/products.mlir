@@ -58,10 +58,10 @@ func.func @dense(%v: memref<6x?xf32>, %g: memref<2x?xf32>, %out: memref<3x?xf32>
 // CHECK-LABEL: func.func @compose(
 // CHECK-SAME:    %[[A:.*]]: memref<2x?xf32>, %[[AR:.*]]: memref<3xi32>, %[[AC:.*]]: memref<2xi32>, %[[B:.*]]: memref<4xf32>, %[[R:.*]]: memref<4xi32>, %[[C:.*]]: memref<4xi32>, %[[OUT:.*]]: memref<4x?xf32>)
 // CHECK:         scf.parallel
-// CHECK:           %[[SUMS:.*]] = memref.alloc() {alignment = 64 : i64} : memref<2x16xf32>
+// CHECK:           %[[SUMS:.*]] = memref.alloc() {alignment = 64 : i64} : memref<32xf32>
 // CHECK:             scf.for %[[S:.*]] = %c0 to %{{.*}} step %c16 {
 // CHECK:               scf.for
-// CHECK:                 vector.store %{{.*}}, %[[SUMS]][%{{.*}}, %c0] : memref<2x16xf32>, vector<16xf32>
+// CHECK:                 vector.store %{{.*}}, %[[SUMS]][%{{.*}}] : memref<32xf32>, vector<16xf32>
 // CHECK:               scf.for %[[ENTRY:.*]] =
 // CHECK:                 %[[INNER32:.*]] = memref.load %[[C]][%[[ENTRY]]]
 // CHECK:                 %[[INNER:.*]] = arith.index_cast %[[INNER32]]
@@ -71,9 +71,10 @@ func.func @dense(%v: memref<6x?xf32>, %g: memref<2x?xf32>, %out: memref<3x?xf32>
 // CHECK:                   %[[COLUMN32:.*]] = memref.load %[[AC]][%[[OTHER]]]
 // CHECK:                   %[[COLUMN:.*]] = arith.index_cast %[[COLUMN32]]
 // CHECK:                   %[[OWN:.*]] = vector.load %[[A]][%[[OTHER]], %[[S]]]
-// CHECK:                   %[[OLD:.*]] = vector.load %[[SUMS]][%[[COLUMN]], %c0]
+// CHECK:                   %[[AT:.*]] = arith.muli %[[COLUMN]], %c16
+// CHECK:                   %[[OLD:.*]] = vector.load %[[SUMS]][%[[AT]]]
 // CHECK:                   %[[NEW:.*]] = vector.fma %{{.*}}, %[[OWN]], %[[OLD]]
-// CHECK:                   vector.store %[[NEW]], %[[SUMS]][%[[COLUMN]], %c0]
+// CHECK:                   vector.store %[[NEW]], %[[SUMS]][%[[AT]]]
 // CHECK:               scf.for %[[ENTRY:.*]] =
 // CHECK:                 %[[SUM:.*]] = vector.load %[[SUMS]]
 // CHECK:                 vector.store %[[SUM]], %[[OUT]][%[[ENTRY]], %[[S]]]
