@@ -98,7 +98,7 @@ def verdict(found, required):
     return "not measured" if found is None else "pass" if found >= required else "FAIL"
 
 
-def markdown(results):
+def markdown(results, with_bars=True):
     """The whole report as text."""
     machine, parts = results["machine"], []
     versions = ", ".join(
@@ -116,7 +116,7 @@ def markdown(results):
         parts.append(f"### {title}: training step\n\n{_summary(entries)}")
         if any(best_scan(entry) for entry in entries):
             parts.append(f"### {title}: backward pass by plan\n\n{_plans(entries)}")
-    judged = [item for item in bars(results["runs"]) if item[1] is not None]
+    judged = [item for item in bars(results["runs"]) if with_bars and item[1] is not None]
     if judged:
         rows = [
             [str(bar), bar.source, _number(found), verdict(found, bar.ratio)]

@@ -107,6 +107,9 @@ def _parser():
     parser.add_argument(
         "--markdown", type=pathlib.Path, help="also write the report into this document"
     )
+    parser.add_argument(
+        "--without-bars", action="store_true", help="leave the verdicts out of what is rendered"
+    )
     parser.add_argument("--resume", action="store_true", help="keep what --out already holds")
     return parser
 
@@ -311,7 +314,7 @@ def main():
     options = _parser().parse_args()
     if options.render:
         results = json.loads(pathlib.Path(options.render).read_text())
-        text = report.markdown(results)
+        text = report.markdown(results, not options.without_bars)
         report.write_into(options.markdown, text) if options.markdown else print(text, end="")
         return 0
     options.rounds = options.rounds or (1 if options.smoke else 5)

@@ -3,7 +3,7 @@
 A program serves every T and B, so a test is one program over its list of (T, B).
 
 What is covered:
-  * H = 4: every plan, the full cross of T and B;
+  * H = 4: every plan, each T with two values of B;
   * H = 20: every plan, T and B paired so that each value of one meets several of the other;
   * H = 1, 33, 128: a third of the plans each, so that every plan meets two of these widths.
 A plan that forms products of Jacobians, or carries H + 1 columns through the cell, does about
@@ -47,7 +47,7 @@ def cases():
 
 def pairs(hidden):
     if hidden == 4:
-        return list(itertools.product(LENGTHS, BATCHES))
+        return [(t, BATCHES[(i + j) % len(BATCHES)]) for i, t in enumerate(LENGTHS) for j in (0, 2)]
     # Every length with one batch size, moving on by one for each width.
     shift = (1, 20, 33, 128).index(hidden)
     return [(t, BATCHES[(i + shift) % len(BATCHES)]) for i, t in enumerate(LENGTHS)]

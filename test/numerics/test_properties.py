@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import references
 
-FIRST, COUNT = map(int, os.environ.get("BPPSA_PROPERTY_SEEDS", "1:24").split(":"))
+FIRST, COUNT = map(int, os.environ.get("BPPSA_PROPERTY_SEEDS", "1:16").split(":"))
 
 
 def random_case(seed):
