@@ -183,7 +183,7 @@ def main():
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=0.5, help="time of one turn")
-    parser.add_argument("--memory-limit", default="2G", help="for Jacobians (default 2G)")
+    parser.add_argument("--memory-limit", default="1G", help="for Jacobians (default 1G)")
     parser.add_argument("--mcpu", default="native")
     parser.add_argument("--tools", type=pathlib.Path, default=ROOT / "build/bin")
     parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build/benchmarks/layers")
