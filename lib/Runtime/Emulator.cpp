@@ -1,0 +1,111 @@
+//===- Emulator.cpp - GPU kernels on the CPU ------------------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/Emulator.h"
+#include "EmulatorBlock.h"
+#include "bppsa/Runtime/ThreadPool.h"
+#include "bppsa/Runtime/Threads.h"
+
+#include <algorithm>
+#include <immintrin.h>
+
+using namespace bppsa::runtime;
+using namespace bppsa::runtime::emulator;
+
+struct Emulator::State {
+  DeviceMemory memory;
+  uint64_t seed = 0, launches = 0;
+  int threads = availableCores();
+  std::unique_ptr<ThreadPool> pool;
+};
+
+Emulator::Emulator() : state(std::make_unique<State>()) {}
+Emulator::~Emulator() = default;
+
+void *Emulator::allocate(uint64_t bytes) { return state->memory.allocate(bytes); }
+void Emulator::release(void *memory) { state->memory.release(memory); }
+void Emulator::setSeed(uint64_t seed) { state->seed = seed; }
+void Emulator::setThreads(int threads) { state->threads = std::max(threads, 1); }
+
+namespace {
+/// GPUs keep denormal numbers, which the CPU's own kernels do not.
+class KeepDenormals {
+public:
+  KeepDenormals() : before(_mm_getcsr()) { _mm_setcsr(before & ~0x8040u); }
+  ~KeepDenormals() { _mm_setcsr(before); }
+
+private:
+  unsigned before;
+};
+} // namespace
+
+static StackPool &stacks() {
+  static thread_local StackPool pool;
+  return pool;
+}
+
+/// Goes on with blocks that wait for the grid, in the order of their positions, until all are done.
+static void finishGrid(Launch &launch, std::vector<std::unique_ptr<Block>> blocks) {
+  for (uint64_t phase = 0; !blocks.empty(); ++phase) {
+    launch.awaitGrid(phase);
+    std::vector<std::unique_ptr<Block>> waiting;
+    for (std::unique_ptr<Block> &block : blocks) {
+      if (block->run()) {
+        launch.finish(block->position);
+        continue;
+      }
+      launch.suspend(block->position, block->gridSite());
+      waiting.push_back(std::move(block));
+    }
+    blocks = std::move(waiting);
+  }
+}
+
+static void runBlocks(Launch &launch) {
+  KeepDenormals mode;
+  std::unique_ptr<Block> block;
+  std::vector<std::unique_ptr<Block>> waiting;
+  for (uint64_t position; (position = launch.takePosition()) < launch.blockCount();) {
+    if (!block)
+      block = std::make_unique<Block>(launch, stacks());
+    block->start(position);
+    if (block->run()) {
+      launch.finish(position);
+      continue;
+    }
+    launch.suspend(position, block->gridSite());
+    waiting.push_back(std::move(block));
+  }
+  block.reset();
+  finishGrid(launch, std::move(waiting));
+}
+
+static void runBlocksTask(int32_t *, int32_t *, Launch *launch) {
+  try {
+    runBlocks(*launch);
+  } catch (const std::bad_alloc &) {
+    endProgram(launch->name, "", "out of memory for the stacks of its threads");
+  }
+}
+
+void Emulator::launch(const std::string &name, EmulatedKernel kernel, const Dimensions &grid,
+                      const Dimensions &block, void **arguments, uint64_t sharedBytes) {
+  if (grid.count() == 0)
+    return;
+  Launch launch(name, kernel, grid, block, arguments, sharedBytes);
+  ++state->launches;
+  if (state->seed != 0)
+    launch.shuffle(Random(Random(state->seed).next() + state->launches).next() | 1);
+  launch.ranges = state->memory.ranges();
+  uint64_t threads = std::min<uint64_t>(state->threads, launch.blockCount());
+  if (threads <= 1)
+    return runBlocksTask(nullptr, nullptr, &launch);
+  if (!state->pool || state->pool->size != state->threads)
+    state->pool = std::make_unique<ThreadPool>(state->threads);
+  void *argument = &launch;
+  state->pool->run(
+      {reinterpret_cast<Microtask>(runBlocksTask), 1, &argument, static_cast<int32_t>(threads)});
+}

@@ -1,0 +1,201 @@
+//===- EmulatorWarp.cpp - what the lanes of a warp do together ------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "EmulatorBlock.h"
+#include "bppsa/Runtime/Error.h"
+
+#include <algorithm>
+#include <cstring>
+#include <ios>
+
+using namespace bppsa::runtime;
+using namespace bppsa::runtime::emulator;
+
+/// Calls `visit` with each lane in `lanes`.
+template <typename Visit> static void forLanes(uint32_t lanes, Visit visit) {
+  for (; lanes != 0; lanes &= lanes - 1)
+    visit(static_cast<uint32_t>(__builtin_ctz(lanes)));
+}
+
+static const char *name(const WarpOperation &operation) {
+  static const char *names[] = {"shuffle", "vote", "bar.warp.sync", "mma"};
+  return names[operation.kind];
+}
+
+//===----------------------------------------------------------------------===//
+// Meeting
+//===----------------------------------------------------------------------===//
+
+/// PTX asks for the same qualifiers and mask in all lanes, and for the same instruction where it
+/// says `.aligned`.
+bool Block::matches(const Thread &first, const Thread &other) const {
+  if (other.state != Thread::AtWarp)
+    return false;
+  const WarpOperation &a = *first.operation, &b = *other.operation;
+  return a.kind == b.kind && a.mode == b.mode && a.mask == b.mask &&
+         (a.kind != WarpOperation::Mma || !strcmp(first.site, other.site));
+}
+
+/// Executes what all lanes of a mask wait for; returns whether there was such an operation.
+bool Block::resolve(uint32_t warp) {
+  bool any = false;
+  uint32_t lanes = lanesOf(warp), seen = 0;
+  forLanes(lanes, [&](uint32_t lane) {
+    Thread &first = threadOf(warp, lane);
+    if ((seen >> lane & 1) != 0 || first.state != Thread::AtWarp)
+      return;
+    // Warps at the end of a block may have less lanes than a mask names.
+    uint32_t group = first.operation->mask & lanes;
+    bool complete = true;
+    forLanes(group,
+             [&](uint32_t other) { complete = complete && matches(first, threadOf(warp, other)); });
+    if (!complete)
+      return;
+    execute(warp, group, first);
+    forLanes(group, [&](uint32_t other) { setReady(threadOf(warp, other)); });
+    seen |= group;
+    any = true;
+  });
+  return any;
+}
+
+/// A lane that waits for others of its warp when none of them can run waits forever: barriers of
+/// the block wait for that lane as well.
+void Block::checkStuck(uint32_t warp) {
+  uint32_t lanes = lanesOf(warp);
+  forLanes(lanes, [&](uint32_t lane) {
+    Thread &thread = threadOf(warp, lane);
+    if (thread.state != Thread::AtWarp)
+      return;
+    const WarpOperation &operation = *thread.operation;
+    forLanes(operation.mask & lanes, [&](uint32_t otherLane) {
+      const Thread &other = threadOf(warp, otherLane);
+      if (matches(thread, other))
+        return;
+      std::string what = text("the mask ", std::hex, std::showbase, operation.mask, std::dec,
+                              " of the ", name(operation), " names lane ", otherLane, ", which ");
+      if (other.state == Thread::Done)
+        failThread(thread, what + "has exited", thread.site);
+      if (other.state != Thread::AtWarp)
+        failThread(thread, text(what, "waits at the barrier at ", other.site), thread.site);
+      failThread(thread,
+                 text("deadlock: ", what, "waits at the ", name(*other.operation), " with mask ",
+                      std::hex, std::showbase, other.operation->mask, " at ", other.site),
+                 thread.site);
+    });
+  });
+}
+
+void Block::execute(uint32_t warp, uint32_t group, Thread &first) {
+  switch (first.operation->kind) {
+  case WarpOperation::Shuffle:
+    return shuffle(warp, group);
+  case WarpOperation::Vote:
+    return vote(warp, group, first.operation->mode);
+  case WarpOperation::Barrier:
+    return joinClocks(warp, group);
+  case WarpOperation::Mma:
+    return multiply(warp);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+/// The lane that `lane` reads from, as PTX defines it, and whether that is in range.
+static bool sourceLane(const WarpOperation &operation, int lane, int &source) {
+  int b = operation.lane & 31, clamp = operation.clamp & 31, segment = operation.clamp >> 8 & 31;
+  int bound = (lane & segment) | (clamp & ~segment);
+  switch (operation.mode) {
+  case BPPSA_EMU_UP:
+    source = lane - b;
+    return source >= bound;
+  case BPPSA_EMU_DOWN:
+    source = lane + b;
+    return source <= bound;
+  case BPPSA_EMU_BFLY:
+    source = lane ^ b;
+    return source <= bound;
+  default:
+    source = (lane & segment) | (b & ~segment);
+    return source <= bound;
+  }
+}
+
+void Block::shuffle(uint32_t warp, uint32_t group) {
+  // What a lane reads that takes no part is undefined; this is a NaN that can be recognised.
+  constexpr uint32_t undefined = 0x7fdeadbe;
+  forLanes(group, [&](uint32_t lane) {
+    WarpOperation &operation = *threadOf(warp, lane).operation;
+    int source = 0;
+    operation.inRange = sourceLane(operation, static_cast<int>(lane), source);
+    if (!operation.inRange)
+      source = static_cast<int>(lane);
+    bool takesPart = (group >> source & 1) != 0;
+    operation.result =
+        takesPart ? threadOf(warp, static_cast<uint32_t>(source)).operation->value : undefined;
+  });
+}
+
+void Block::vote(uint32_t warp, uint32_t group, uint32_t mode) {
+  uint32_t ballot = 0;
+  forLanes(group, [&](uint32_t lane) {
+    ballot |= uint32_t(threadOf(warp, lane).operation->value != 0) << lane;
+  });
+  uint32_t result = mode == BPPSA_EMU_ALL   ? ballot == group
+                    : mode == BPPSA_EMU_ANY ? ballot != 0
+                    : mode == BPPSA_EMU_UNI ? ballot == 0 || ballot == group
+                                            : ballot;
+  forLanes(group, [&](uint32_t lane) { threadOf(warp, lane).operation->result = result; });
+}
+
+void Block::joinClocks(uint32_t warp, uint32_t group) {
+  Clock joined = {};
+  forLanes(group, [&](uint32_t lane) {
+    const Clock &clock = threadOf(warp, lane).clock;
+    for (uint32_t i = 0; i < warpSize; ++i)
+      joined[i] = std::max(joined[i], clock[i]);
+  });
+  forLanes(group, [&](uint32_t lane) {
+    Thread &thread = threadOf(warp, lane);
+    thread.clock = joined;
+    ++thread.clock[lane];
+  });
+}
+
+/// The first 19 bits are what tf32 has; the hardware ignores the others.
+static double truncate(uint32_t bits) {
+  bits &= 0xffffe000u;
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+/// Lane 4g+t holds, of A (16 x 8), rows g and g+8 in columns t (a0, a1) and t+4 (a2, a3); of B
+/// (8 x 8), rows t (b0) and t+4 (b1) in column g; of C and D (16 x 8), columns 2t and 2t+1 in rows
+/// g (c0, c1) and g+8 (c2, c3). Products are exact and added up before anything is rounded.
+void Block::multiply(uint32_t warp) {
+  double a[16][8], b[8][8];
+  for (uint32_t lane = 0; lane < warpSize; ++lane) {
+    const WarpOperation &operation = *threadOf(warp, lane).operation;
+    uint32_t g = lane / 4, t = lane % 4;
+    for (uint32_t i = 0; i < 4; ++i)
+      a[g + 8 * (i % 2)][t + 4 * (i / 2)] = truncate(operation.a[i]);
+    for (uint32_t i = 0; i < 2; ++i)
+      b[t + 4 * i][g] = truncate(operation.b[i]);
+  }
+  for (uint32_t lane = 0; lane < warpSize; ++lane) {
+    WarpOperation &operation = *threadOf(warp, lane).operation;
+    for (uint32_t i = 0; i < 4; ++i) {
+      uint32_t row = lane / 4 + 8 * (i / 2), column = lane % 4 * 2 + i % 2;
+      double sum = operation.c[i];
+      for (uint32_t k = 0; k < 8; ++k)
+        sum += a[row][k] * b[k][column];
+      operation.d[i] = static_cast<float>(sum);
+    }
+  }
+}
