@@ -91,7 +91,7 @@ static void runBlocksTask(int32_t *, int32_t *, Launch *launch) {
   }
 }
 
-void Emulator::launch(const std::string &name, EmulatedKernel kernel, const Dimensions &grid,
+void Emulator::launch(const std::string &name, KernelBody kernel, const Dimensions &grid,
                       const Dimensions &block, void **arguments, uint64_t sharedBytes) {
   if (grid.count() == 0)
     return;

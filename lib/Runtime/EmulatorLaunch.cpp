@@ -52,9 +52,8 @@ static std::string findLimit(const Dimensions &grid, const Dimensions &block, ui
   return "";
 }
 
-Launch::Launch(const std::string &launchName, EmulatedKernel launchKernel,
-               const Dimensions &gridSize, const Dimensions &blockSize, void **launchArguments,
-               uint64_t sharedBytes)
+Launch::Launch(const std::string &launchName, KernelBody launchKernel, const Dimensions &gridSize,
+               const Dimensions &blockSize, void **launchArguments, uint64_t sharedBytes)
     : name(launchName), kernel(launchKernel), grid(gridSize), block(blockSize),
       arguments(launchArguments), dynamicBytes(sharedBytes), facts(kernelFacts(launchKernel)) {
   std::string limit = findLimit(grid, block, dynamicBytes, facts);

@@ -26,7 +26,7 @@ namespace bppsa::runtime::emulator {
 /// them all, one after the other.
 class Launch {
 public:
-  Launch(const std::string &name, EmulatedKernel kernel, const Dimensions &grid,
+  Launch(const std::string &name, KernelBody kernel, const Dimensions &grid,
          const Dimensions &block, void **arguments, uint64_t dynamicBytes);
 
   /// Draws the order of the blocks. 0: the natural one.
@@ -47,7 +47,7 @@ public:
   void awaitGrid(uint64_t phase);
 
   const std::string name;
-  const EmulatedKernel kernel;
+  const KernelBody kernel;
   const Dimensions grid, block;
   void **const arguments;
   const uint64_t dynamicBytes;

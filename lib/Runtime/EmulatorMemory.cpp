@@ -93,7 +93,7 @@ namespace {
 struct Program {
   std::mutex mutex;
   std::vector<Range> globals;
-  std::unordered_map<EmulatedKernel, KernelFacts> kernels;
+  std::unordered_map<KernelBody, KernelFacts> kernels;
 };
 } // namespace
 
@@ -117,7 +117,7 @@ std::vector<Range> DeviceMemory::ranges() {
   return all;
 }
 
-KernelFacts bppsa::runtime::emulator::kernelFacts(EmulatedKernel kernel) {
+KernelFacts bppsa::runtime::emulator::kernelFacts(KernelBody kernel) {
   std::lock_guard<std::mutex> lock(program().mutex);
   auto found = program().kernels.find(kernel);
   return found == program().kernels.end() ? KernelFacts() : found->second;
@@ -130,14 +130,14 @@ void bppsa_emu_add_global(const void *address, uint64_t bytes, uint32_t writable
   program().globals.push_back({begin, begin + bytes, writable != 0});
 }
 
-void bppsa_emu_add_shared(EmulatedKernel kernel, uint64_t offset, uint64_t bytes) {
+void bppsa_emu_add_shared(KernelBody kernel, uint64_t offset, uint64_t bytes) {
   std::lock_guard<std::mutex> lock(program().mutex);
   std::vector<Range> &arrays = program().kernels[kernel].arrays;
   Range range{offset, offset + bytes};
   arrays.insert(std::upper_bound(arrays.begin(), arrays.end(), range, before), range);
 }
 
-void bppsa_emu_limit_block(EmulatedKernel kernel, uint32_t threads) {
+void bppsa_emu_limit_block(KernelBody kernel, uint32_t threads) {
   std::lock_guard<std::mutex> lock(program().mutex);
   program().kernels[kernel].maxThreads = threads;
 }

@@ -52,7 +52,7 @@ struct KernelFacts {
   std::vector<Range> arrays;
   uint32_t maxThreads = 1024;
 };
-KernelFacts kernelFacts(EmulatedKernel kernel);
+KernelFacts kernelFacts(KernelBody kernel);
 
 } // namespace bppsa::runtime::emulator
 

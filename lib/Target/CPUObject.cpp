@@ -220,6 +220,20 @@ std::unique_ptr<llvm::Module> bppsa::translateKernels(ModuleOp module, llvm::LLV
   });
 }
 
+LogicalResult bppsa::optimizeForCPU(llvm::Module &module, StringRef cpu, unsigned optLevel,
+                                    std::string &error) {
+  std::unique_ptr<llvm::TargetMachine> machine = createMachine(cpu, optLevel, error);
+  if (!machine)
+    return failure();
+  module.setTargetTriple(machine->getTargetTriple());
+  module.setDataLayout(machine->createDataLayout());
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration())
+      function.addFnAttr("target-cpu", cpu);
+  optimize(module, *machine, optLevel);
+  return success();
+}
+
 LogicalResult bppsa::emitCPUCode(llvm::Module &module, StringRef cpu, unsigned optLevel,
                                  bool assembly, StringRef path, std::string &error) {
   std::unique_ptr<llvm::TargetMachine> machine = createMachine(cpu, optLevel, error);

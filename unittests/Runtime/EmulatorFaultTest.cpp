@@ -21,8 +21,7 @@ class EmulatorFaultTest : public testing::Test {
 protected:
   void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 
-  static void run(EmulatedKernel kernel, bool fault, uint64_t seed, int threads,
-                  uint32_t blockSize) {
+  static void run(KernelBody kernel, bool fault, uint64_t seed, int threads, uint32_t blockSize) {
     Emulator emulator;
     emulator.setSeed(seed);
     emulator.setThreads(threads);
@@ -35,7 +34,7 @@ protected:
   }
 
   /// Without the fault the kernel runs; with it, it ends with the one line, in every schedule.
-  static void check(EmulatedKernel kernel, const std::string &what, uint32_t blockSize = 64) {
+  static void check(KernelBody kernel, const std::string &what, uint32_t blockSize = 64) {
     for (uint64_t seed : {0, 1, 2})
       for (int threads : {1, 2}) {
         run(kernel, false, seed, threads, blockSize);

@@ -21,7 +21,7 @@ struct Dimensions {
 };
 
 /// The body of one CUDA thread, see EmulatorInterface.h.
-using EmulatedKernel = void (*)(void **arguments);
+using KernelBody = void (*)(void **arguments);
 
 /// A GPU on the CPU: its memory, and launches that run each CUDA thread as a fiber. What a GPU
 /// leaves undefined ends the program with exit status 1 and one line on stderr:
@@ -38,7 +38,7 @@ public:
   void release(void *memory);
 
   /// Runs every block of the grid; `sharedBytes` come on top of the kernel's static arrays.
-  void launch(const std::string &name, EmulatedKernel kernel, const Dimensions &grid,
+  void launch(const std::string &name, KernelBody kernel, const Dimensions &grid,
               const Dimensions &block, void **arguments, uint64_t sharedBytes = 0);
 
   /// 0, the default, runs blocks, warps and threads in their natural order; any other seed draws

@@ -61,6 +61,10 @@ std::unique_ptr<llvm::Module> buildTableModule(llvm::LLVMContext &context, llvm:
                                                llvm::ArrayRef<ExportedFunction> functions,
                                                llvm::ArrayRef<std::string> kernels);
 
+/// Optimises `module`, whatever it was made from, for `cpu`. What it exports stays.
+mlir::LogicalResult optimizeForCPU(llvm::Module &module, llvm::StringRef cpu, unsigned optLevel,
+                                   std::string &error);
+
 /// Emits `module` as an object, or as assembly, into `path`.
 mlir::LogicalResult emitCPUCode(llvm::Module &module, llvm::StringRef cpu, unsigned optLevel,
                                 bool assembly, llvm::StringRef path, std::string &error);

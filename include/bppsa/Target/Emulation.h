@@ -1,0 +1,37 @@
+//===- Emulation.h - device modules for the CPU -----------------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_TARGET_EMULATION_H
+#define BPPSA_TARGET_EMULATION_H
+
+#include "mlir/Support/LLVM.h"
+#include "llvm/IR/Module.h"
+#include <string>
+
+namespace bppsa {
+
+/// A kernel that the emulator of the run time can launch.
+struct EmulatedKernel {
+  /// As the device module calls it.
+  std::string name;
+  /// Of `void symbol(void **arguments)`, the body of one thread; hidden.
+  std::string symbol;
+  /// What its static arrays take of the shared memory of a GPU.
+  uint64_t sharedBytes;
+};
+
+/// Turns `device`, an LLVM module for NVPTX, into one for the CPU that runs on the emulator of the
+/// run time (bppsa/Runtime/EmulatorInterface.h): NVVM intrinsics become calls, shared arrays become
+/// places in the block's shared memory, and every access to memory but a thread's own is announced
+/// to the emulator. No CUDA toolkit is needed. To be called before any optimisation, because that
+/// may merge, move and remove accesses that the kernels make. Fails, naming it, for an intrinsic
+/// that the emulator does not know; the module is of no use then.
+mlir::FailureOr<llvm::SmallVector<EmulatedKernel>> retargetForEmulation(llvm::Module &device,
+                                                                        std::string &error);
+
+} // namespace bppsa
+
+#endif // BPPSA_TARGET_EMULATION_H
