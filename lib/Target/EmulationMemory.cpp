@@ -11,6 +11,8 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/ReplaceConstant.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Transforms/Scalar/ScalarizeMaskedMemIntrin.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -73,8 +75,27 @@ static bool isOpaque(const llvm::Instruction &instruction) {
          call->getIntrinsicID() != llvm::Intrinsic::trap;
 }
 
+/// Makes masked loads and stores into those of their elements that are accessed, as NVPTX does.
+static void splitMaskedAccesses(llvm::Module &module) {
+  llvm::PassBuilder builder;
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager callGraph;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(callGraph);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, callGraph, modules);
+  llvm::ScalarizeMaskedMemIntrinPass pass;
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration())
+      pass.run(function, functions);
+}
+
 LogicalResult bppsa::emulation::announceAccesses(llvm::Module &module, Sites &sites,
                                                  std::string &error) {
+  splitMaskedAccesses(module);
   RuntimeCalls runtime(module);
   SmallVector<llvm::Instruction *> instructions;
   for (llvm::Function &function : module)

@@ -120,6 +120,21 @@ TEST(EmulationTest, AccessesAreAnnouncedWithWhatTheyNeed) {
   EXPECT_FALSE(result.has("syncscope"));
 }
 
+TEST(EmulationTest, MaskedAccessesAreThoseOfTheirElements) {
+  Result result(R"(
+    define ptx_kernel void @k(ptr %p, <4 x i1> %mask) {
+      %v = call <4 x float> @llvm.masked.load.v4f32.p0(ptr align 4 %p, <4 x i1> %mask,
+                                                       <4 x float> zeroinitializer)
+      ret void
+    }
+    declare <4 x float> @llvm.masked.load.v4f32.p0(ptr, <4 x i1>, <4 x float>)
+  )");
+  ASSERT_EQ(result.error, "");
+  EXPECT_FALSE(result.has("llvm.masked"));
+  EXPECT_TRUE(result.has("c\"load 4 of k\\00\""));
+  EXPECT_FALSE(result.has("c\"load 5 of k\\00\""));
+}
+
 TEST(EmulationTest, ArraysDoNotTouch) {
   Result result(R"(
     @common = internal addrspace(3) global [3 x float] undef
@@ -207,10 +222,11 @@ TEST(EmulationTest, WhatIsNotKnownIsNamed) {
             "the emulator does not know inline assembly 'ex2.approx.f32 $0, $1; trap;' (in k)");
   EXPECT_EQ(errorOf("call void %p()", ""),
             "the emulator does not know calls through pointers (in k)");
-  EXPECT_EQ(errorOf("%v = call <2 x float> @llvm.masked.load.v2f32.p0(ptr %p, "
-                    "<2 x i1> splat (i1 true), <2 x float> poison)",
-                    "declare <2 x float> @llvm.masked.load.v2f32.p0(ptr, <2 x i1>, <2 x float>)"),
-            "the emulator does not know llvm.masked.load.v2f32.p0 (in k)");
+  EXPECT_EQ(errorOf("%v = call <2 x float> @llvm.matrix.column.major.load.v2f32.i64("
+                    "ptr %p, i64 2, i1 false, i32 2, i32 1)",
+                    "declare <2 x float> @llvm.matrix.column.major.load.v2f32.i64("
+                    "ptr, i64, i1, i32, i32)"),
+            "the emulator does not know llvm.matrix.column.major.load.v2f32.i64 (in k)");
 }
 
 TEST(EmulationTest, WhatNoGPUCanHoldIsRefused) {
