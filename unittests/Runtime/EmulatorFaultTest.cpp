@@ -306,6 +306,20 @@ TEST_F(EmulatorFaultTest, GridBarrierThatABlockMisses) {
       "the barrier of the grid is never reached by block \\(1, 0, 0\\), which has exited; k:1");
 }
 
+TEST_F(EmulatorFaultTest, TheFirstBlockInOrderIsReported) {
+  auto kernel = [](void **) {
+    // The first block takes longer than the others.
+    for (int i = 0; bppsa_emu_ctaid_x() == 0 && i < 100000; ++i)
+      bppsa_emu_warp_barrier(wholeWarp, "work");
+    if (bppsa_emu_tid_x() == 3)
+      bppsa_emu_trap("k:1");
+  };
+  for (int threads : {1, 2, 3})
+    EXPECT_EXIT(run(kernel, true, 0, threads, 32), testing::ExitedWithCode(1),
+                "^error: kernel 'planted', block \\(0, 0, 0\\), thread \\(3, 0, 0\\): trap; "
+                "k:1\n$");
+}
+
 TEST_F(EmulatorFaultTest, TrapAndMmaInHalfAWarp) {
   check(
       [](void **arguments) {
