@@ -6,7 +6,29 @@
 
 #include "bppsa/Runtime/Error.h"
 
+#include <cstdio>
+#include <new>
+
 using namespace bppsa::runtime;
+
+static int print(const char *message, int status) {
+  fprintf(stderr, "error: %s\n", message);
+  return status;
+}
+
+int bppsa::runtime::reportError() noexcept {
+  try {
+    throw;
+  } catch (const UsageError &error) {
+    return print(error.what(), 2);
+  } catch (const NoDeviceError &error) {
+    return print(error.what(), 77);
+  } catch (const std::bad_alloc &) {
+    return print("out of memory; use a smaller --batch or less data", 1);
+  } catch (const std::exception &error) {
+    return print(error.what(), 1);
+  }
+}
 
 /// The length of the UTF-8 character at `at`; 0: there is none, or it is a control character.
 static size_t characterLength(const std::string &text, size_t at) {

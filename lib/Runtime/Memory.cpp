@@ -5,16 +5,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Memory.h"
+#include "SizeClasses.h"
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <new>
 #include <sys/mman.h>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -59,22 +58,6 @@ constexpr uint64_t headerBytes = 64;
 constexpr uint64_t hugePage = uint64_t(2) << 20;
 static_assert(sizeof(Header) <= headerBytes);
 
-/// Capacities: 64-byte steps up to 512, then eight steps per power of two, so that at most an
-/// eighth of a block is unused.
-uint64_t sizeClassOf(uint64_t size) {
-  if (size <= 512)
-    return (std::max<uint64_t>(size, 1) - 1) / 64;
-  unsigned log = 63 - __builtin_clzll(size - 1);
-  return 8 + (log - 9) * 8 + ((size - 1) >> (log - 3)) - 8;
-}
-
-uint64_t capacityOf(uint64_t sizeClass) {
-  if (sizeClass < 8)
-    return (sizeClass + 1) * 64;
-  uint64_t log = 9 + (sizeClass - 8) / 8;
-  return ((sizeClass - 8) % 8 + 9) << (log - 3);
-}
-
 class Cache {
 public:
   void *take(uint64_t sizeClass, uint64_t requested) {
@@ -113,7 +96,7 @@ public:
   uint64_t live = 0, peak = 0;
 
 private:
-  std::array<std::vector<void *>, 8 + 56 * 8> free;
+  std::array<std::vector<void *>, sizeClassCount> free;
 };
 
 // Never destroyed: worker threads and static destructors may still free memory.
@@ -188,74 +171,4 @@ uint64_t bppsa::runtime::peakBytes() {
 void bppsa::runtime::resetPeakBytes() {
   std::lock_guard<std::mutex> lock(cache().mutex);
   cache().peak = cache().live;
-}
-
-//===----------------------------------------------------------------------===//
-// Entry points of compiled code
-//===----------------------------------------------------------------------===//
-
-/// Compiled code has no way to handle an exception.
-static void *allocateOrExit(uint64_t alignment, uint64_t size) {
-  try {
-    return allocateBlock(alignment, size);
-  } catch (const std::bad_alloc &) {
-    dprintf(STDERR_FILENO,
-            "error: out of memory (%llu more bytes were needed); use a smaller --batch\n",
-            static_cast<unsigned long long>(size));
-    _exit(1);
-  }
-}
-
-namespace {
-/// A memref whose rank is known at run time only.
-struct UnrankedMemref {
-  int64_t rank;
-  void *descriptor;
-};
-
-/// Reader of {allocated, aligned, offset, sizes[rank], strides[rank]}.
-struct Memref {
-  explicit Memref(const UnrankedMemref *source)
-      : words(static_cast<int64_t *>(source->descriptor)) {}
-  int64_t size(int64_t axis) const { return words[3 + axis]; }
-  int64_t stride(int64_t rank, int64_t axis) const { return words[3 + rank + axis]; }
-  char *start(int64_t elementSize) const {
-    return reinterpret_cast<char *>(words[1]) + words[2] * elementSize;
-  }
-  int64_t *words;
-};
-} // namespace
-
-static void copyStrided(char *to, const char *from, const Memref &target, const Memref &source,
-                        int64_t rank, int64_t axis, int64_t elementSize) {
-  if (axis == rank) {
-    memcpy(to, from, elementSize);
-    return;
-  }
-  int64_t toStep = target.stride(rank, axis) * elementSize;
-  int64_t fromStep = source.stride(rank, axis) * elementSize;
-  if (axis == rank - 1 && toStep == elementSize && fromStep == elementSize) {
-    memcpy(to, from, source.size(axis) * elementSize);
-    return;
-  }
-  for (int64_t i = 0, end = source.size(axis); i < end; ++i)
-    copyStrided(to + i * toStep, from + i * fromStep, target, source, rank, axis + 1, elementSize);
-}
-
-extern "C" {
-void *_mlir_memref_to_llvm_alloc(uint64_t size) { return allocateOrExit(64, size); }
-void *_mlir_memref_to_llvm_aligned_alloc(uint64_t alignment, uint64_t size) {
-  return allocateOrExit(alignment, size);
-}
-void _mlir_memref_to_llvm_free(void *block) { freeBlock(block); }
-
-/// memref.copy between layouts that are not both dense.
-void memrefCopy(int64_t elementSize, UnrankedMemref *from, UnrankedMemref *to) {
-  Memref source(from), target(to);
-  for (int64_t axis = 0; axis < from->rank; ++axis)
-    if (source.size(axis) == 0)
-      return;
-  copyStrided(target.start(elementSize), source.start(elementSize), target, source, from->rank, 0,
-              elementSize);
-}
 }

@@ -11,6 +11,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 namespace bppsa::runtime {
@@ -26,6 +27,25 @@ class UsageError : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
 };
+
+/// The program needs a GPU and there is none: one line on stderr and exit status 77.
+class NoDeviceError : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Inside a catch block: prints the exception as one line on stderr and returns the exit status.
+int reportError() noexcept;
+
+/// Runs `action` where no exception may leave, in what compiled code calls: an error ends the
+/// program.
+template <typename Action> auto orExit(Action &&action) noexcept {
+  try {
+    return action();
+  } catch (...) {
+    _exit(reportError());
+  }
+}
 
 /// The text of all arguments, one after the other.
 template <typename... Args> std::string text(const Args &...args) {

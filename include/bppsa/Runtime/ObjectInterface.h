@@ -10,8 +10,12 @@
 #include <cstdint>
 
 /// The binary interface between a compiled model and this library. A compiled model defines the
-/// symbols below. It may call bppsa_rt_phase, the allocator (_mlir_memref_to_llvm_*), memrefCopy
-/// and the parallel-region part of the OpenMP run-time interface (__kmpc_*), all defined here.
+/// symbols below. It may call bppsa_rt_*, the allocator (_mlir_memref_to_llvm_*), memrefCopy and
+/// the parallel-region part of the OpenMP run-time interface (__kmpc_*), all defined here.
+///
+/// A device program is one with device kernels. Its functions allocate, compute sizes and launch;
+/// the memory that they get as arguments and from the allocator is the device's, and only kernels
+/// read or write it.
 extern "C" {
 
 /// The description of the model, see Model.h.
@@ -43,6 +47,34 @@ extern const struct bppsa_instruction_set bppsa_instruction_sets[];
 
 /// The kernels in use: one of the tables above, to be set before any function is called.
 extern const void *const *bppsa_kernels;
+
+/// A kernel that runs on a device, by its name in the images.
+struct bppsa_device_kernel {
+  const char *name;
+  /// In programs for the emulated device, the body of one thread; else null.
+  void (*emulated)(void **arguments);
+};
+
+/// Every device kernel; ends with {NULL, NULL}. Empty in CPU programs. Either all kernels are
+/// emulated or none is.
+extern const struct bppsa_device_kernel bppsa_device_kernels[];
+
+/// All kernels for one kind of GPU: "sm_90" and the like hold a cubin, "ptx" text that ends with
+/// NUL.
+struct bppsa_device_image {
+  const char *arch;
+  const void *data;
+  uint64_t size;
+};
+
+/// Ends with nulls; empty in CPU programs and in those for the emulated device.
+extern const struct bppsa_device_image bppsa_device_images[];
+
+/// Starts kernel bppsa_device_kernels[kernel]; arguments[i] points to argument i, which is copied.
+/// Kernels run one after the other, in the order of the launches. A grid without blocks does
+/// nothing.
+void bppsa_rt_launch(int64_t kernel, int64_t gridX, int64_t gridY, int64_t gridZ, int64_t blockX,
+                     int64_t blockY, int64_t blockZ, void **arguments);
 
 /// Compiled steps call this with 0 where they start and with 1 where their backward part starts.
 void bppsa_rt_phase(int64_t phase);

@@ -1,0 +1,105 @@
+//===- CompiledMemory.cpp - memory as compiled functions see it -----------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// What compiled functions call to get memory and to copy it. In a device program their memory is
+// the device's.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/Device.h"
+#include "bppsa/Runtime/Error.h"
+#include "bppsa/Runtime/Memory.h"
+
+#include <cstring>
+#include <new>
+
+using namespace bppsa::runtime;
+
+static void *allocateOnDevice(uint64_t alignment, uint64_t size) {
+  return orExit([&] {
+    if (alignment > Device::alignment)
+      fail("a kernel needs memory aligned to ", alignment, " bytes, the device gives ",
+           Device::alignment, "; compile the model again");
+    return programDevice()->allocate(size);
+  });
+}
+
+static void *outOfMemory(uint64_t size) {
+  return orExit([&]() -> void * {
+    fail("out of memory (", size, " more bytes were needed); use a smaller --batch");
+  });
+}
+
+/// Compiled code has no way to handle an exception. Short calls notice what is done here.
+static void *allocate(uint64_t alignment, uint64_t size) {
+  if (isDeviceProgram())
+    return allocateOnDevice(alignment, size);
+  try {
+    return allocateBlock(alignment, size);
+  } catch (const std::bad_alloc &) {
+    return outOfMemory(size);
+  }
+}
+
+namespace {
+/// A memref whose rank is known at run time only.
+struct UnrankedMemref {
+  int64_t rank;
+  void *descriptor;
+};
+
+/// Reader of {allocated, aligned, offset, sizes[rank], strides[rank]}.
+struct Memref {
+  explicit Memref(const UnrankedMemref *source)
+      : words(static_cast<int64_t *>(source->descriptor)) {}
+  int64_t size(int64_t axis) const { return words[3 + axis]; }
+  int64_t stride(int64_t rank, int64_t axis) const { return words[3 + rank + axis]; }
+  char *start(int64_t elementSize) const {
+    return reinterpret_cast<char *>(words[1]) + words[2] * elementSize;
+  }
+  int64_t *words;
+};
+} // namespace
+
+static void copyStrided(char *to, const char *from, const Memref &target, const Memref &source,
+                        int64_t rank, int64_t axis, int64_t elementSize) {
+  if (axis == rank) {
+    memcpy(to, from, elementSize);
+    return;
+  }
+  int64_t toStep = target.stride(rank, axis) * elementSize;
+  int64_t fromStep = source.stride(rank, axis) * elementSize;
+  if (axis == rank - 1 && toStep == elementSize && fromStep == elementSize) {
+    memcpy(to, from, source.size(axis) * elementSize);
+    return;
+  }
+  for (int64_t i = 0, end = source.size(axis); i < end; ++i)
+    copyStrided(to + i * toStep, from + i * fromStep, target, source, rank, axis + 1, elementSize);
+}
+
+extern "C" {
+void *_mlir_memref_to_llvm_alloc(uint64_t size) { return allocate(64, size); }
+void *_mlir_memref_to_llvm_aligned_alloc(uint64_t alignment, uint64_t size) {
+  return allocate(alignment, size);
+}
+void _mlir_memref_to_llvm_free(void *block) {
+  if (!isDeviceProgram())
+    return freeBlock(block);
+  orExit([&] { programDevice()->release(block); });
+}
+
+/// memref.copy between layouts that are not both dense.
+void memrefCopy(int64_t elementSize, UnrankedMemref *from, UnrankedMemref *to) {
+  if (isDeviceProgram())
+    orExit([] { fail("a host function copies arrays of the device; compile the model again"); });
+  Memref source(from), target(to);
+  for (int64_t axis = 0; axis < from->rank; ++axis)
+    if (source.size(axis) == 0)
+      return;
+  copyStrided(target.start(elementSize), source.start(elementSize), target, source, from->rank, 0,
+              elementSize);
+}
+}

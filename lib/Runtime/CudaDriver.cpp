@@ -1,0 +1,83 @@
+//===- CudaDriver.cpp - the CUDA driver, opened at run time ---------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaDriver.h"
+
+#include <cstdlib>
+#include <dlfcn.h>
+
+using namespace bppsa::runtime;
+using namespace bppsa::runtime::cuda;
+
+/// This program has no use without a GPU.
+template <typename... Words> [[noreturn]] static void refuse(const Words &...reason) {
+  throw NoDeviceError(text("no GPU can be used: ", reason...,
+                           "; this program needs one: compile with --emulate, or --target=cpu"));
+}
+
+template <typename Signature>
+static void resolve(void *library, const std::string &path, const char *name, Signature *&entry) {
+  entry = reinterpret_cast<Signature *>(dlsym(library, name));
+  if (!entry)
+    refuse(quote(path), " is too old, it has no ", name);
+}
+
+void Driver::resolveAll(void *library, const std::string &path) {
+  auto get = [&](const char *name, auto *&entry) { resolve(library, path, name, entry); };
+  get("cuInit", init);
+  get("cuGetErrorName", getErrorName);
+  get("cuGetErrorString", getErrorString);
+  get("cuDeviceGetCount", deviceGetCount);
+  get("cuDeviceGet", deviceGet);
+  get("cuDeviceGetName", deviceGetName);
+  get("cuDeviceGetAttribute", deviceGetAttribute);
+  get("cuDevicePrimaryCtxRetain", devicePrimaryCtxRetain);
+  get("cuCtxSetCurrent", ctxSetCurrent);
+  get("cuMemGetInfo_v2", memGetInfo);
+  get("cuMemAlloc_v2", memAlloc);
+  get("cuMemFree_v2", memFree);
+  get("cuMemHostAlloc", memHostAlloc);
+  get("cuMemcpyHtoDAsync_v2", memcpyHtoDAsync);
+  get("cuMemcpyDtoHAsync_v2", memcpyDtoHAsync);
+  get("cuMemsetD8Async", memsetD8Async);
+  get("cuModuleLoadDataEx", moduleLoadDataEx);
+  get("cuModuleGetFunction", moduleGetFunction);
+  get("cuLaunchKernel", launchKernel);
+  get("cuStreamCreate", streamCreate);
+  get("cuStreamSynchronize", streamSynchronize);
+  get("cuEventCreate", eventCreate);
+  get("cuEventRecord", eventRecord);
+  get("cuEventSynchronize", eventSynchronize);
+  get("cuEventElapsedTime", eventElapsedTime);
+}
+
+std::string Driver::describe(Result result) const {
+  const char *name = nullptr, *meaning = nullptr;
+  if (getErrorName(result, &name) != 0 || !name)
+    return text("CUDA error ", result);
+  if (getErrorString(result, &meaning) != 0 || !meaning)
+    return name;
+  return text(name, " (", meaning, ")");
+}
+
+Driver::Driver() {
+  const char *named = getenv("BPPSA_CUDA_DRIVER");
+  std::string path = named && *named ? named : "libcuda.so.1";
+  // Stays open until the process ends.
+  void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    const char *reason = dlerror();
+    refuse("there is no CUDA driver: ", reason ? reason : path);
+  }
+  resolveAll(library, path);
+  if (Result result = init(0); result != 0)
+    refuse("the CUDA driver does not start: ", describe(result));
+  int count = 0;
+  if (Result result = deviceGetCount(&count); result != 0)
+    refuse("the CUDA driver does not count GPUs: ", describe(result));
+  if (count < 1)
+    refuse("the CUDA driver finds none");
+}

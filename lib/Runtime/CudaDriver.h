@@ -1,0 +1,85 @@
+//===- CudaDriver.h - the CUDA driver, opened at run time -----------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_RUNTIME_CUDADRIVER_H
+#define BPPSA_LIB_RUNTIME_CUDADRIVER_H
+
+#include "bppsa/Runtime/Error.h"
+#include "bppsa/Runtime/ObjectInterface.h"
+
+#include <cstddef>
+
+namespace bppsa::runtime::cuda {
+
+using Result = int;
+using DeviceNumber = int;
+using Address = unsigned long long;
+using Context = struct CUctx_st *;
+using Module = struct CUmod_st *;
+using Function = struct CUfunc_st *;
+using Stream = struct CUstream_st *;
+using Event = struct CUevent_st *;
+
+constexpr Result outOfMemory = 2;
+constexpr unsigned nonBlockingStream = 1, eventWithTime = 0, eventWithoutTime = 2;
+constexpr int computeMajor = 75, computeMinor = 76;
+constexpr int jitErrorLog = 5, jitErrorLogSize = 6;
+
+/// The entry points that are used, under the driver's own names without `cu` and version. They have
+/// been in every driver since CUDA 4; no header of CUDA is needed.
+struct Driver {
+  /// Opens libcuda.so.1, or what BPPSA_CUDA_DRIVER names, and initialises it. Throws NoDeviceError.
+  Driver();
+
+  /// Throws Error, in which `what` says what was tried, unless `result` is 0.
+  template <typename... Words> void check(Result result, const Words &...what) const {
+    if (result != 0)
+      fail(what..., ": ", describe(result));
+  }
+  /// "CUDA_ERROR_OUT_OF_MEMORY (out of memory)"
+  std::string describe(Result result) const;
+
+  Result (*init)(unsigned flags);
+  Result (*getErrorName)(Result error, const char **text);
+  Result (*getErrorString)(Result error, const char **text);
+  Result (*deviceGetCount)(int *count);
+  Result (*deviceGet)(DeviceNumber *device, int ordinal);
+  Result (*deviceGetName)(char *name, int length, DeviceNumber device);
+  Result (*deviceGetAttribute)(int *value, int attribute, DeviceNumber device);
+  Result (*devicePrimaryCtxRetain)(Context *context, DeviceNumber device);
+  Result (*ctxSetCurrent)(Context context);
+  Result (*memGetInfo)(size_t *free, size_t *total);
+  Result (*memAlloc)(Address *memory, size_t bytes);
+  Result (*memFree)(Address memory);
+  Result (*memHostAlloc)(void **memory, size_t bytes, unsigned flags);
+  Result (*memcpyHtoDAsync)(Address to, const void *from, size_t bytes, Stream stream);
+  Result (*memcpyDtoHAsync)(void *to, Address from, size_t bytes, Stream stream);
+  Result (*memsetD8Async)(Address to, unsigned char value, size_t count, Stream stream);
+  Result (*moduleLoadDataEx)(Module *module, const void *image, unsigned optionCount, int *options,
+                             void **values);
+  Result (*moduleGetFunction)(Function *function, Module module, const char *name);
+  Result (*launchKernel)(Function function, unsigned gridX, unsigned gridY, unsigned gridZ,
+                         unsigned blockX, unsigned blockY, unsigned blockZ, unsigned sharedBytes,
+                         Stream stream, void **arguments, void **extra);
+  Result (*streamCreate)(Stream *stream, unsigned flags);
+  Result (*streamSynchronize)(Stream stream);
+  Result (*eventCreate)(Event *event, unsigned flags);
+  Result (*eventRecord)(Event event, Stream stream);
+  Result (*eventSynchronize)(Event event);
+  Result (*eventElapsedTime)(float *milliseconds, Event from, Event to);
+
+private:
+  void resolveAll(void *library, const std::string &path);
+};
+
+/// Loads the image that fits a GPU of this compute capability best: of the cubins for the same
+/// major version the one with the highest minor version that is not above the GPU's, else the PTX.
+/// Throws Error when none fits.
+Module loadImage(const Driver &driver, const bppsa_device_image *images, int major, int minor);
+
+} // namespace bppsa::runtime::cuda
+
+#endif // BPPSA_LIB_RUNTIME_CUDADRIVER_H

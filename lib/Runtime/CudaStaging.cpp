@@ -1,0 +1,79 @@
+//===- CudaStaging.cpp - copies through page-locked memory ----------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaStaging.h"
+#include "bppsa/Runtime/Device.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace bppsa::runtime;
+using namespace bppsa::runtime::cuda;
+
+static constexpr uint64_t halfSize = uint64_t(4) << 20, incomingSize = uint64_t(1) << 20;
+/// Pieces start at multiples of this, so that copies move whole lines.
+static constexpr uint64_t pieceStep = 64;
+
+static uint64_t roundUp(uint64_t bytes) { return (bytes + pieceStep - 1) / pieceStep * pieceStep; }
+
+Staging::Staging(const Driver &driver, Stream stream) : driver(driver), stream(stream) {
+  void *memory = nullptr;
+  uint64_t size = 2 * halfSize + incomingSize;
+  driver.check(driver.memHostAlloc(&memory, size, 0), "page-locking ", describeBytes(size));
+  for (int i : {0, 1}) {
+    halves[i].memory = static_cast<char *>(memory) + i * halfSize;
+    driver.check(driver.eventCreate(&halves[i].copied, eventWithoutTime), "creating an event");
+  }
+  incoming = static_cast<char *>(memory) + 2 * halfSize;
+}
+
+char *Staging::reserve(uint64_t &wanted) {
+  if (filled == halfSize) {
+    driver.check(driver.eventRecord(halves[current].copied, stream), "recording an event");
+    halves[current].used = true;
+    current = 1 - current;
+    filled = 0;
+    if (halves[current].used)
+      driver.check(driver.eventSynchronize(halves[current].copied), "copying to the GPU");
+    halves[current].used = false;
+  }
+  wanted = std::min(wanted, halfSize - filled);
+  char *room = halves[current].memory + filled;
+  filled += roundUp(wanted);
+  return room;
+}
+
+void Staging::upload(Address to, const void *from, uint64_t bytes) {
+  for (uint64_t done = 0, piece; done < bytes; done += piece) {
+    piece = bytes - done;
+    char *room = reserve(piece);
+    memcpy(room, static_cast<const char *>(from) + done, piece);
+    driver.check(driver.memcpyHtoDAsync(to + done, room, piece, stream), "copying ",
+                 describeBytes(bytes), " to the GPU");
+  }
+}
+
+void Staging::download(void *to, Address from, uint64_t bytes) {
+  void *target = to;
+  // The driver itself copies large arrays piece by piece.
+  if (bytes <= incomingSize - incomingFilled) {
+    target = incoming + incomingFilled;
+    downloads.push_back({to, incoming + incomingFilled, bytes});
+    incomingFilled += roundUp(bytes);
+  }
+  driver.check(driver.memcpyDtoHAsync(target, from, bytes, stream), "copying ",
+               describeBytes(bytes), " from the GPU");
+}
+
+void Staging::finish() {
+  for (const Download &download : downloads)
+    memcpy(download.to, download.from, download.bytes);
+  downloads.clear();
+  incomingFilled = 0;
+  filled = 0;
+  for (Half &half : halves)
+    half.used = false;
+}

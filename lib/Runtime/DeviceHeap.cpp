@@ -1,0 +1,103 @@
+//===- DeviceHeap.cpp - Allocator over large blocks of a device -----------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/DeviceHeap.h"
+#include "SizeClasses.h"
+#include "bppsa/Runtime/Device.h"
+
+#include <tuple>
+
+using namespace bppsa::runtime;
+
+/// From this size on a block is one of the source's.
+static constexpr uint64_t leastLarge = uint64_t(1) << 20;
+/// Sizes of large blocks are multiples of this, the size of a GPU's pages.
+static constexpr uint64_t largeStep = uint64_t(2) << 20;
+static constexpr uint64_t segmentSize = uint64_t(32) << 20;
+/// The classes of host memory begin with 64 bytes.
+static constexpr uint64_t classScale = Device::alignment / 64;
+
+void *DeviceHeap::allocate(uint64_t size) {
+  if (size >= leastLarge)
+    return allocateLarge(size);
+  return allocateSmall(sizeClassOf((size + classScale - 1) / classScale));
+}
+
+void *DeviceHeap::allocateSmall(uint64_t sizeClass) {
+  freeSmall.resize(sizeClassCount);
+  std::vector<void *> &list = freeSmall[sizeClass];
+  void *block = nullptr;
+  if (!list.empty()) {
+    block = list.back();
+    list.pop_back();
+  } else {
+    uint64_t capacity = capacityOf(sizeClass) * classScale;
+    if (segmentRest < capacity && !newSegment())
+      return nullptr;
+    block = segment;
+    segment += capacity;
+    segmentRest -= capacity;
+  }
+  blocks[block] = {false, sizeClass};
+  return block;
+}
+
+/// What is left of the old segment is less than one small block.
+bool DeviceHeap::newSegment() {
+  for (uint64_t size = segmentSize; size >= largeStep; size /= 2)
+    if (void *fresh = obtain(size)) {
+      segment = static_cast<char *>(fresh);
+      segmentRest = size;
+      return true;
+    }
+  return false;
+}
+
+void *DeviceHeap::allocateLarge(uint64_t size) {
+  if (size > (uint64_t(1) << 62))
+    return nullptr;
+  uint64_t capacity = (size + largeStep - 1) / largeStep * largeStep;
+  void *block = nullptr;
+  // A block that is a little larger will do; a much larger one is kept for a larger need.
+  auto found = freeLarge.lower_bound(capacity);
+  if (found != freeLarge.end() && found->first <= capacity + capacity / 8) {
+    std::tie(capacity, block) = *found;
+    unused -= capacity;
+    freeLarge.erase(found);
+  } else {
+    block = obtain(capacity);
+  }
+  if (block)
+    blocks[block] = {true, capacity};
+  return block;
+}
+
+void *DeviceHeap::obtain(uint64_t size) {
+  void *memory = source.allocate(size);
+  if (!memory && !freeLarge.empty()) {
+    trim();
+    memory = source.allocate(size);
+  }
+  return memory;
+}
+
+void DeviceHeap::trim() {
+  for (auto [capacity, block] : freeLarge)
+    source.release(block);
+  freeLarge.clear();
+  unused = 0;
+}
+
+void DeviceHeap::release(void *block) {
+  Block released = blocks.at(block);
+  blocks.erase(block);
+  if (!released.large) {
+    freeSmall[released.kind].push_back(block);
+    return;
+  }
+  freeLarge.emplace(released.kind, block);
+  unused += released.kind;
+}

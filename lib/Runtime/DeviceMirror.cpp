@@ -1,0 +1,59 @@
+//===- DeviceMirror.cpp - Arrays that host and device share ---------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/DeviceMirror.h"
+#include "bppsa/Runtime/Device.h"
+
+#include <utility>
+
+using namespace bppsa::runtime;
+
+DeviceMirror::~DeviceMirror() {
+  if (device)
+    programDevice()->release(device);
+}
+
+DeviceMirror &DeviceMirror::operator=(DeviceMirror &&other) noexcept {
+  std::swap(host, other.host);
+  std::swap(device, other.device);
+  std::swap(capacity, other.capacity);
+  std::swap(bytes, other.bytes);
+  std::swap(newer, other.newer);
+  return *this;
+}
+
+void *DeviceMirror::address(const void *part) {
+  if (!device)
+    device = programDevice()->allocate(capacity);
+  return static_cast<char *>(device) +
+         (static_cast<const char *>(part) - static_cast<const char *>(host));
+}
+
+void DeviceMirror::hostChanged(uint64_t used) {
+  bytes = used;
+  newer = Side::Host;
+}
+
+void DeviceMirror::toDevice() {
+  if (newer != Side::Host)
+    return;
+  programDevice()->copyToDevice(address(host), host, bytes);
+  newer = Side::Neither;
+}
+
+void DeviceMirror::toHost() {
+  if (newer != Side::Device)
+    return;
+  programDevice()->copyToHost(host, device, bytes);
+  newer = Side::Neither;
+}
+
+void DeviceMirror::fetch() {
+  if (newer != Side::Device)
+    return;
+  toHost();
+  programDevice()->synchronize();
+}

@@ -1,0 +1,79 @@
+//===- EmulatedDevice.cpp - device kernels on the CPU ---------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/Call.h"
+#include "bppsa/Runtime/Device.h"
+#include "bppsa/Runtime/Emulator.h"
+#include "bppsa/Runtime/Error.h"
+#include "bppsa/Runtime/Threads.h"
+
+#include <cstring>
+
+using namespace bppsa::runtime;
+
+namespace {
+/// Does everything within the call.
+class EmulatedDevice : public Device {
+public:
+  explicit EmulatedDevice(const bppsa_device_kernel *kernels) : kernels(kernels) {
+    emulator.setSeed(emulationSeed());
+    emulator.setThreads(threads());
+  }
+
+  void copyToDevice(void *to, const void *from, uint64_t bytes) override { copy(to, from, bytes); }
+  void copyToHost(void *to, const void *from, uint64_t bytes) override { copy(to, from, bytes); }
+  void fill(void *to, uint8_t value, uint64_t bytes) override { memset(to, value, bytes); }
+  void launch(int64_t kernel, const LaunchSize &size, void **arguments) override;
+  void synchronize() override {}
+  void mark(StepMark which) override { times[static_cast<int>(which)] = now(); }
+  double seconds(StepMark from, StepMark to) override {
+    return times[static_cast<int>(to)] - times[static_cast<int>(from)];
+  }
+  std::string description() const override { return "emulated on the CPU"; }
+
+protected:
+  Room room() override { return {}; }
+  void *obtain(uint64_t size) override { return emulator.allocate(size); }
+  void giveBack(void *memory) override { emulator.release(memory); }
+
+private:
+  static void copy(void *to, const void *from, uint64_t bytes) {
+    if (bytes > 0)
+      memcpy(to, from, bytes);
+  }
+
+  const bppsa_device_kernel *kernels;
+  Emulator emulator;
+  double times[stepMarks] = {};
+};
+} // namespace
+
+static Dimensions dimensionsOf(const std::array<int64_t, 3> &extents) {
+  return {static_cast<uint32_t>(extents[0]), static_cast<uint32_t>(extents[1]),
+          static_cast<uint32_t>(extents[2])};
+}
+
+/// The bounds of every GPU that the compiler makes code for.
+static bool fitsGpu(const LaunchSize &size) {
+  static constexpr std::array<int64_t, 3> grid = {INT32_MAX, 65535, 65535};
+  static constexpr std::array<int64_t, 3> block = {1024, 1024, 64};
+  for (int i = 0; i < 3; ++i)
+    if (size.grid[i] < 1 || size.grid[i] > grid[i] || size.block[i] < 1 || size.block[i] > block[i])
+      return false;
+  return size.block[0] * size.block[1] * size.block[2] <= 1024;
+}
+
+void EmulatedDevice::launch(int64_t index, const LaunchSize &size, void **arguments) {
+  const bppsa_device_kernel &kernel = kernels[index];
+  if (!fitsGpu(size))
+    fail("launching ", quote(kernel.name), " failed: a GPU cannot run ", size.describe());
+  emulator.launch(kernel.name, kernel.emulated, dimensionsOf(size.grid), dimensionsOf(size.block),
+                  arguments);
+}
+
+std::unique_ptr<Device> bppsa::runtime::makeEmulatedDevice(const bppsa_device_kernel *kernels) {
+  return std::make_unique<EmulatedDevice>(kernels);
+}

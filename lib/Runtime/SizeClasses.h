@@ -1,0 +1,35 @@
+//===- SizeClasses.h - sizes of the blocks of an allocator ----------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_RUNTIME_SIZECLASSES_H
+#define BPPSA_LIB_RUNTIME_SIZECLASSES_H
+
+#include <algorithm>
+#include <cstdint>
+
+namespace bppsa::runtime {
+
+constexpr uint64_t sizeClassCount = 8 + 56 * 8;
+
+/// Capacities: 64-byte steps up to 512, then eight steps per power of two, so that at most an
+/// eighth of a block is unused.
+inline uint64_t sizeClassOf(uint64_t size) {
+  if (size <= 512)
+    return (std::max<uint64_t>(size, 1) - 1) / 64;
+  unsigned log = 63 - __builtin_clzll(size - 1);
+  return 8 + (log - 9) * 8 + ((size - 1) >> (log - 3)) - 8;
+}
+
+inline uint64_t capacityOf(uint64_t sizeClass) {
+  if (sizeClass < 8)
+    return (sizeClass + 1) * 64;
+  uint64_t log = 9 + (sizeClass - 8) / 8;
+  return ((sizeClass - 8) % 8 + 9) << (log - 3);
+}
+
+} // namespace bppsa::runtime
+
+#endif // BPPSA_LIB_RUNTIME_SIZECLASSES_H

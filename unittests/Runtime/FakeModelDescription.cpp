@@ -1,0 +1,56 @@
+//===- FakeModelDescription.cpp - the parts of FakeModel.h that are data --===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/ObjectInterface.h"
+
+#ifdef BPPSA_FAKE_MSE
+#define LOSS R"("loss": "mse", "optimizer": "sgd", "optimizer_states": 0,)"
+#define TARGET R"("dtype": "f32", "shape": ["B", 4], "batch_axis": 0)"
+#define EVAL R"("loss"])"
+#else
+#define LOSS R"("loss": "cross-entropy", "optimizer": "adam", "optimizer_states": 2,)"
+#define TARGET R"("dtype": "i64", "shape": ["B"], "batch_axis": 0, "classes": 4)"
+#define EVAL R"("loss", "correct"])"
+#endif
+#ifdef BPPSA_FAKE_DEVICE
+#define DEVICE "cuda"
+#else
+#define DEVICE "cpu"
+#endif
+#define FORWARD R"("input:x", "param:scale", "param:head.weight", "param:head.bias", )"
+#define STEP R"("target", "loss", "grad:head.weight", "grad:head.bias")"
+
+extern "C" {
+extern const char bppsa_model_json[] = R"({"format": 1, "version": "0.1.0", "source": "fake.onnx",
+  "target": ")" DEVICE R"(", "loss_on": "logits", )" LOSS R"("target_array": {)" TARGET
+                                       R"(}, "symbols": ["T", "B"],
+  "inputs": [{"name": "x", "dtype": "f32", "shape": ["T", "B", 3], "batch_axis": 1, "time_axis": 0,
+              "gradient": true}],
+  "outputs": [{"name": "logits", "dtype": "f32", "shape": ["B", 4], "batch_axis": 0,
+               "time_axis": null}],
+  "parameters": [
+    {"name": "scale", "shape": [3], "trained": false, "offset": 170, "stride": 4},
+    {"name": "head.weight", "shape": [4, 3], "trained": true, "offset": 205, "stride": 4},
+    {"name": "head.bias", "shape": [4], "trained": true, "offset": 261, "stride": 4}],
+  "variants": [{"name": "sequential", "backward": "sequential"},
+               {"name": "scan", "backward": "scan", "plan": "chunked:32"}],
+  "hyper": {"lr": 0.001, "weight_decay": 0, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8},
+  "flops_per_position": 6,
+  "functions": {"infer": [)" FORWARD R"("output:logits"],
+    "eval": [)" FORWARD R"("target", )" EVAL R"(,
+    "step.sequential": [)" FORWARD STEP R"(],
+    "grad.sequential": [)" FORWARD STEP R"(, "input_grad:x"],
+    "step.scan": [)" FORWARD STEP R"(],
+    "grad.scan": [)" FORWARD STEP R"(, "input_grad:x"],
+    "update": ["flat_params", "flat_grads", "flat_state0", "flat_state1", "hyper"],
+    "sumsq": ["flat_grads", "sumsq"]}})";
+extern const uint64_t bppsa_model_json_size = sizeof(bppsa_model_json) - 1;
+
+extern const unsigned char bppsa_model_onnx[] = {
+#include "FakeModelOnnx.inc"
+};
+extern const uint64_t bppsa_model_onnx_size = sizeof(bppsa_model_onnx);
+}
