@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Commands.h"
+#include "bppsa/Runtime/Device.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Threads.h"
 
@@ -33,6 +34,62 @@ static int64_t sizeOf(const Model &model, std::optional<int64_t> flag,
   return fallback;
 }
 
+namespace {
+/// Times one training step, and counts the memory it takes.
+class Stopwatch {
+public:
+  void start();
+  void stepDone();
+  void stop();
+
+  /// Seconds of the last step; bytes that it had in use at most.
+  double forward = 0, backward = 0, update = 0, whole = 0;
+  uint64_t bytes = 0;
+
+private:
+  /// What runs later than the calls is timed where it runs.
+  Device *device = programDevice();
+  double begin = 0, middle = 0;
+  uint64_t before = 0;
+};
+} // namespace
+
+void Stopwatch::start() {
+  before = device ? device->liveBytes() : liveBytes();
+  device ? device->resetPeakBytes() : resetPeakBytes();
+  begin = now();
+  // A step reports its phases later, which counts.
+  if (device)
+    for (StepMark mark : {StepMark::Forward, StepMark::Backward})
+      device->mark(mark);
+}
+
+void Stopwatch::stepDone() {
+  if (device)
+    device->mark(StepMark::Update);
+  middle = now();
+}
+
+void Stopwatch::stop() {
+  if (device) {
+    device->mark(StepMark::End);
+    device->synchronize();
+    forward = device->seconds(StepMark::Forward, StepMark::Backward);
+    backward = device->seconds(StepMark::Backward, StepMark::Update);
+    update = device->seconds(StepMark::Update, StepMark::End);
+    bytes = device->peakBytes() - before;
+  }
+  double end = now();
+  whole = end - begin;
+  if (device)
+    return;
+  double phase = std::clamp(lastPhases().backward, begin, middle);
+  forward = phase - begin;
+  backward = middle - phase;
+  update = end - middle;
+  bytes = peakBytes() - before;
+}
+
 void bppsa::runtime::benchCommand(const Program &program, const Options &options) {
   const Model &model = program.model;
   bool hasTime = std::any_of(model.inputs.begin(), model.inputs.end(),
@@ -51,26 +108,24 @@ void bppsa::runtime::benchCommand(const Program &program, const Options &options
   constexpr int64_t warmUp = 3;
   std::vector<double> forward, backward, update, whole;
   uint64_t bytes = 0;
+  Stopwatch watch;
   // A learning rate of 0 keeps the parameters, and with them the work of every step, the same.
   session.hyper[2] = session.hyper[3] = 1;
   session.hyper[6] = 1;
   for (int64_t i = 0; i < warmUp + options.repeat; ++i) {
-    uint64_t before = liveBytes();
-    resetPeakBytes();
-    double start = now();
-    step();
-    double middle = now();
+    watch.start();
+    step.start();
+    watch.stepDone();
     session.gradientSquares();
     session.update();
-    double end = now();
-    bytes = std::max(bytes, peakBytes() - before);
+    watch.stop();
+    bytes = std::max(bytes, watch.bytes);
     if (i < warmUp)
       continue;
-    double phase = std::clamp(lastPhases().backward, start, middle);
-    forward.push_back(phase - start);
-    backward.push_back(middle - phase);
-    update.push_back(end - middle);
-    whole.push_back(end - start);
+    forward.push_back(watch.forward);
+    backward.push_back(watch.backward);
+    update.push_back(watch.update);
+    whole.push_back(watch.whole);
   }
   ordered_json object = {
       {"forward_us", medianMicroseconds(forward)},
@@ -87,5 +142,7 @@ void bppsa::runtime::benchCommand(const Program &program, const Options &options
       {"repeat", options.repeat},
       {"threads", threads()},
       {"isa", program.functions.isa()}};
+  if (Device *device = programDevice())
+    object["device"] = device->description();
   printLine(object.dump());
 }

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Call.h"
+#include "bppsa/Runtime/Device.h"
 #include "bppsa/Runtime/Error.h"
 
 #include <algorithm>
@@ -71,20 +72,62 @@ Call FunctionTable::prepare(const std::string &name, const std::vector<std::stri
     if (view == views.end())
       fail("function ", quote(name), " takes an unknown argument ", quote(argument),
            "; compile the model again");
-    const std::vector<int64_t> &shape = view->second.shape;
-    int64_t address = reinterpret_cast<intptr_t>(view->second.data);
-    std::vector<int64_t> words = {address, address, 0};
-    words.insert(words.end(), shape.begin(), shape.end());
-    words.resize(3 + 2 * shape.size());
-    int64_t stride = 1;
-    for (size_t axis = shape.size(); axis-- > 0; stride *= shape[axis])
-      words[3 + shape.size() + axis] = stride;
-    call.descriptors.push_back(std::move(words));
+    call.addArgument(view->second);
   }
   for (std::vector<int64_t> &words : call.descriptors)
     call.pointers.push_back(words.data());
   return call;
 }
+
+//===----------------------------------------------------------------------===//
+// Arguments
+//===----------------------------------------------------------------------===//
+
+void Call::addArgument(const View &view) {
+  const std::vector<int64_t> &shape = view.shape;
+  std::vector<int64_t> words(3 + 2 * shape.size());
+  int64_t elements = 1;
+  for (size_t axis = shape.size(); axis-- > 0; elements *= shape[axis]) {
+    words[3 + axis] = shape[axis];
+    words[3 + shape.size() + axis] = elements;
+  }
+  void *memory = view.data;
+  if (isDeviceProgram()) {
+    DeviceMirror *mirror = view.mirror;
+    if (!mirror)
+      mirror =
+          mirrors
+              .emplace_back(std::make_unique<DeviceMirror>(view.data, elements * view.elementSize))
+              .get();
+    memory = mirror->address(view.data);
+    transfers.push_back({mirror, view.access, !view.mirror});
+    results |= !view.mirror && view.access != Access::Read;
+  }
+  words[0] = words[1] = reinterpret_cast<intptr_t>(memory);
+  descriptors.push_back(std::move(words));
+}
+
+void Call::toDevice() {
+  for (const Transfer &transfer : transfers) {
+    if (transfer.access == Access::Write)
+      continue;
+    if (transfer.eachCall)
+      transfer.mirror->hostChanged();
+    transfer.mirror->toDevice();
+  }
+}
+
+void Call::toHost() {
+  for (const Transfer &transfer : transfers) {
+    if (transfer.access == Access::Read)
+      continue;
+    transfer.mirror->deviceChanged();
+    if (transfer.eachCall)
+      transfer.mirror->toHost();
+  }
+}
+
+void Call::wait() { programDevice()->synchronize(); }
 
 //===----------------------------------------------------------------------===//
 // Time
@@ -100,6 +143,9 @@ static PhaseTimes phases;
 PhaseTimes bppsa::runtime::lastPhases() { return phases; }
 
 void bppsa_rt_phase(int64_t phase) {
+  if (isDeviceProgram())
+    return orExit(
+        [&] { programDevice()->mark(phase == 0 ? StepMark::Forward : StepMark::Backward); });
   double time = now();
   if (phase == 0)
     phases.forward = time;

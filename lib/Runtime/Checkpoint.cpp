@@ -148,11 +148,11 @@ void bppsa::runtime::readCheckpoint(const std::string &path, Session &session,
     for (size_t i = 0; i < infos.size(); ++i) {
       if (!infos[i].trained)
         continue;
-      copies.emplace_back(parameters.values(i),
+      copies.emplace_back(parameters.changeValues(i),
                           &findValues(npz, arrayName("parameter", infos[i]), infos[i]));
       for (size_t s = 0; s < parameters.stateCount(); ++s)
         copies.emplace_back(
-            parameters.state(s, i),
+            parameters.changeState(s, i),
             &findValues(npz, arrayName("state" + std::to_string(s), infos[i]), infos[i]));
     }
     for (auto [to, from] : copies)

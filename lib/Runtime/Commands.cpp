@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Commands.h"
+#include "bppsa/Runtime/Device.h"
 #include "bppsa/Runtime/Error.h"
 
 #include <algorithm>
@@ -124,7 +125,8 @@ void bppsa::runtime::inferCommand(const Program &program, const Options &options
       ViewTable views;
       for (OutputArray &output : outputs) {
         output.resize(model.extents(output.info->shape, batch.symbols));
-        views["output:" + output.info->name] = {output.part.data.data(), output.part.shape};
+        views["output:" + output.info->name] = {output.part.data.data(), output.part.shape,
+                                                elementSize(output.info->dtype), Access::Write};
       }
       call = session.prepare(function, &batch, views);
     }
@@ -164,7 +166,8 @@ void bppsa::runtime::gradCommand(const Program &program, const Options &options)
     if (!model.inputs[i].gradient)
       continue;
     gradients[i] = {DType::F32, batch.inputs[i].shape, Buffer(batch.inputs[i].data.size())};
-    views["input_grad:" + model.inputs[i].name] = {gradients[i].data.data(), gradients[i].shape};
+    views["input_grad:" + model.inputs[i].name] = {gradients[i].data.data(), gradients[i].shape,
+                                                   sizeof(float), Access::Write};
   }
   session.prepare("grad." + variant.name, &batch, views)();
   if (!std::isfinite(session.loss))
@@ -240,6 +243,12 @@ void bppsa::runtime::infoCommand(const Program &program) {
     ordered_json plan = variant.plan.empty() ? ordered_json(nullptr) : ordered_json(variant.plan);
     object["variants"].push_back(
         {{"backward", variant.backward}, {"plan", plan}, {"mapping", variant.mapping}});
+  }
+  if (isDeviceProgram()) {
+    object["emulated"] = isEmulatedProgram();
+    object["images"] = ordered_json::array();
+    for (const bppsa_device_image *image = bppsa_device_images; image->arch; ++image)
+      object["images"].push_back(image->arch);
   }
   object["isas"] = program.functions.isas();
   object["isa"] = program.functions.isa();

@@ -16,10 +16,15 @@
 using namespace bppsa::runtime;
 
 void Batch::addTo(const Model &model, ViewTable &views) {
+  auto add = [&](const std::string &key, Array &array, size_t index) {
+    if (index < mirrors.size())
+      views[key] = {array.data.data(), array.shape, elementSize(array.dtype), Access::Read,
+                    &mirrors[index]};
+  };
   for (size_t i = 0; i < inputs.size(); ++i)
-    views["input:" + model.inputs[i].name] = {inputs[i].data.data(), inputs[i].shape};
+    add("input:" + model.inputs[i].name, inputs[i], i);
   if (model.targetArray)
-    views["target"] = {target.data.data(), target.shape};
+    add("target", target, inputs.size());
 }
 
 //===----------------------------------------------------------------------===//
@@ -275,6 +280,7 @@ Batch Dataset::newBatch(int64_t largest) const {
     array.data = Buffer(array.elements() * elementSize(array.dtype));
     if (!column.info->batchAxis)
       memcpy(array.data.data(), column.data.data(), array.data.size());
+    batch.mirrors.emplace_back(array.data.data(), array.data.size());
     if (column.info == (model->targetArray ? &*model->targetArray : nullptr))
       batch.target = std::move(array);
     else
@@ -296,6 +302,8 @@ void Dataset::gather(const int64_t *order, int64_t size, Batch &batch) const {
                    column.data.data() + (order[s] * column.outer + row) * column.inner,
                    std::min(block, column.outer - row), column.inner, size * column.inner,
                    column.inner);
+    if (column.info->batchAxis)
+      batch.mirrors[i].hostChanged(out.elements() * elementSize(out.dtype));
   }
   if (batch.samples != size)
     batch.symbols = bindSlices(size);

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Dispatch.h"
+#include "bppsa/Runtime/Device.h"
 #include "bppsa/Runtime/Error.h"
 
 #include <algorithm>
@@ -121,7 +122,8 @@ static ViewTable inputGradients(const Model &model, const Batch &batch,
   ViewTable views;
   for (size_t i = 0; i < model.inputs.size(); ++i) {
     buffers.emplace_back(batch.inputs[i].data.size());
-    views["input_grad:" + model.inputs[i].name] = {buffers.back().data(), batch.inputs[i].shape};
+    views["input_grad:" + model.inputs[i].name] = {buffers.back().data(), batch.inputs[i].shape,
+                                                   sizeof(float), Access::Write};
   }
   return views;
 }
@@ -167,11 +169,22 @@ static bool isLongEnough(const Model &model, Symbols symbols, size_t timeSymbol,
          (!model.targetArray || isFilled(*model.targetArray));
 }
 
+/// The choice on a device. The costs of its kernels, once they are known for a kind of device,
+/// belong here; until then it is the variant that does the least work.
+static const VariantInfo &deviceVariant(const std::vector<const VariantInfo *> &candidates) {
+  auto sequential =
+      std::find_if(candidates.begin(), candidates.end(),
+                   [](const VariantInfo *variant) { return variant->backward == "sequential"; });
+  return sequential == candidates.end() ? *candidates.front() : **sequential;
+}
+
 const VariantInfo &bppsa::runtime::chooseVariant(Session &session, const VariantRequest &request,
                                                  const std::string &function, const Batch &batch,
                                                  int64_t calls) {
   const Model &model = session.program.model;
   std::vector<const VariantInfo *> candidates = matchingVariants(model, request, batch.samples);
+  if (isDeviceProgram())
+    return deviceVariant(candidates);
   if (candidates.size() == 1)
     return *candidates.front();
   std::optional<size_t> symbol = timeSymbol(model);

@@ -5,13 +5,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Commands.h"
+#include "bppsa/Runtime/Device.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Threads.h"
 #include "bppsa/Runtime/Trainer.h"
 
 #include <csignal>
-#include <cstdio>
-#include <new>
 
 using namespace bppsa::runtime;
 
@@ -22,6 +21,7 @@ static int run(int argc, char **argv) {
     setBatchAxis(program.model, assignment);
   if (options.threads > 0)
     setThreads(static_cast<int>(options.threads));
+  setEmulationSeed(static_cast<uint64_t>(options.emulateSeed));
   flushDenormals();
   if (options.command == "train")
     return train(program, options);
@@ -43,14 +43,7 @@ int main(int argc, char **argv) {
   signal(SIGXFSZ, SIG_IGN);
   try {
     return run(argc, argv);
-  } catch (const UsageError &error) {
-    fprintf(stderr, "error: %s\n", error.what());
-    return 2;
-  } catch (const std::bad_alloc &) {
-    fprintf(stderr, "error: out of memory; use a smaller --batch or less data\n");
-    return 1;
-  } catch (const std::exception &error) {
-    fprintf(stderr, "error: %s\n", error.what());
-    return 1;
+  } catch (...) {
+    return reportError();
   }
 }

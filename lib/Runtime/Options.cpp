@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Options.h"
+#include "bppsa/Runtime/Device.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Schedule.h"
 
@@ -52,6 +53,10 @@ static const char *const dataHelp =
 
 static void addCommon(CLI::App &command, Options &options) {
   command.add_option("--threads", options.threads, "Number of threads (default: all cores)");
+  if (isEmulatedProgram())
+    command.add_option("--emulate-seed", options.emulateSeed,
+                       "Order of the emulated blocks, warps and threads: 0 (default) is the "
+                       "natural one, other numbers draw one");
   command
       .add_option("--batch-axis", options.batchAxes,
                   "NAME:AXIS, the axis of an input, an output or `target` that carries samples")
@@ -166,6 +171,7 @@ static void checkRanges(const Options &options, const Model &model, bool threads
   requireAtLeast("--repeat", options.repeat, 1);
   requireAtLeast("--checkpoint-every", options.checkpointEvery, 1);
   requireAtLeast("--seed", options.seed, 0);
+  requireAtLeast("--emulate-seed", options.emulateSeed, 0);
   if (threadsGiven && (options.threads < 1 || options.threads > 4096))
     fail("--threads: found ", options.threads, ", accepted are 1 to 4096");
   if (options.clipNorm && (!std::isfinite(*options.clipNorm) || *options.clipNorm <= 0))

@@ -5,10 +5,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Session.h"
+#include "bppsa/Runtime/Device.h"
 #include "bppsa/Runtime/Error.h"
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <zlib.h>
 
@@ -38,13 +40,16 @@ Session::Session(const Program &program, bool withOptimizer)
 Call Session::prepare(const std::string &function, Batch *batch, const ViewTable &extra) {
   ViewTable views = extra;
   parameters.addTo(views);
-  if (batch)
+  if (batch) {
     batch->addTo(program.model, views);
-  views["loss"] = {&loss, {}};
-  views["correct"] = {&correct, {}};
-  views["seed"] = {&seed, {}};
-  views["sumsq"] = {&squares, {}};
-  views["hyper"] = {hyper, {8}};
+    if (Device *device = programDevice())
+      device->noteBatch(batch->samples, parameters.bytes());
+  }
+  views["loss"] = {&loss, {}, sizeof loss, Access::Write};
+  views["correct"] = {&correct, {}, sizeof correct, Access::Write};
+  views["seed"] = {&seed, {}, sizeof seed, Access::Read};
+  views["sumsq"] = {&squares, {}, sizeof squares, Access::Write};
+  views["hyper"] = {hyper, {8}, sizeof hyper[0], Access::Read};
   auto arguments = program.model.functions.find(function);
   if (arguments == program.model.functions.end())
     fail("this program has no function ", quote(function), "; compile the model again");
@@ -94,8 +99,9 @@ void bppsa::runtime::requireFiniteGradients(Session &session) {
   const Model &model = session.program.model;
   for (size_t index = 0; index < model.parameters.size(); ++index) {
     const ParameterInfo &info = model.parameters[index];
+    const float *gradient = session.parameters.gradient(index);
     for (int64_t i = 0; info.trained && i < info.elements; ++i)
-      if (float value = session.parameters.gradient(index)[i]; !std::isfinite(value))
+      if (float value = gradient[i]; !std::isfinite(value))
         fail("the gradient of ", quote(info.name), " is ", value, " (element ", i, " of shape ",
              list(info.shape), ")");
   }

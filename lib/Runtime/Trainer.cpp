@@ -202,7 +202,7 @@ void Trainer::setHyper() {
   session.hyper[6] = static_cast<float>(value("eps"));
 }
 
-/// Stops at numbers that are not finite and sets the gradient's scale.
+/// Waits for the step. Stops at numbers that are not finite and sets the gradient's scale.
 void Trainer::checkStep() {
   double squares = session.gradientSquares();
   try {
@@ -224,7 +224,7 @@ void Trainer::checkStep() {
 void Trainer::runBatch(const int64_t *order, int64_t size) {
   data.gather(order, size, batch);
   session.seed = static_cast<int64_t>(stepSeed(settings.seed, state.step));
-  steps.at(size)();
+  steps.at(size).start();
   setHyper();
   checkStep();
   session.update();

@@ -7,35 +7,75 @@
 #ifndef BPPSA_RUNTIME_CALL_H
 #define BPPSA_RUNTIME_CALL_H
 
+#include "bppsa/Runtime/DeviceMirror.h"
 #include "bppsa/Runtime/ObjectInterface.h"
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace bppsa::runtime {
 
+/// What a compiled function does with an argument.
+enum class Access { Read, Write, ReadWrite };
+
 /// Dense memory in C order that a compiled function reads or writes.
 struct View {
   void *data = nullptr;
   std::vector<int64_t> shape;
+  uint64_t elementSize = sizeof(float);
+  Access access = Access::Read;
+  /// Knows where the memory is on the device, and outlives the calls. Without one, a call copies
+  /// what the function reads to the device, and what it writes back.
+  DeviceMirror *mirror = nullptr;
 };
 
 /// Views by the names that Model::functions uses: "input:x", "param:w", "loss", ...
 using ViewTable = std::map<std::string, View>;
 
-/// A compiled function together with the descriptors of its arguments, ready to be called often.
+/// A compiled function together with the descriptors of its arguments, ready to be called often. In
+/// a device program the arguments are the device's copies.
 class Call {
 public:
   Call() = default;
-  void operator()() { function(pointers.data()); }
+  /// Runs the function; when this returns, its results are there.
+  void operator()() {
+    start();
+    if (results)
+      wait();
+  }
+  /// Like the call, but in a device program the results are there after Device::synchronize() only.
+  void start() {
+    if (!transfers.empty())
+      toDevice();
+    function(pointers.data());
+    if (!transfers.empty())
+      toHost();
+  }
 
 private:
   friend class FunctionTable;
+  /// What has to be copied for an argument.
+  struct Transfer {
+    DeviceMirror *mirror;
+    Access access;
+    bool eachCall;
+  };
+  void addArgument(const View &view);
+  void toDevice();
+  void toHost();
+  static void wait();
+
   void (*function)(void **) = nullptr;
   std::vector<std::vector<int64_t>> descriptors;
   std::vector<void *> pointers;
+  /// Empty in CPU programs.
+  std::vector<Transfer> transfers;
+  std::vector<std::unique_ptr<DeviceMirror>> mirrors;
+  /// Whether calls copy something to the host.
+  bool results = false;
 };
 
 /// The functions of the program, which run the kernels of one instruction set.
@@ -62,7 +102,8 @@ private:
 /// Seconds of a monotonic clock.
 double now();
 
-/// When the last compiled step reported the start of its forward and of its backward part.
+/// When the last compiled step of a CPU program reported the start of its forward and of its
+/// backward part. In a device program the device has marks instead.
 struct PhaseTimes {
   double forward = 0, backward = 0;
 };

@@ -17,6 +17,8 @@ namespace bppsa::runtime {
 struct Batch {
   std::vector<Array> inputs;
   Array target;
+  /// Of the inputs, then of the target.
+  std::vector<DeviceMirror> mirrors;
   Symbols symbols;
   int64_t samples = 0;
 

@@ -49,7 +49,8 @@ std::string inferFunction(const Model &model, const std::string &mapping, int64_
 /// The variant that is expected to be the fastest for `calls` calls of `function` ("step" or
 /// "grad") on batches like `batch`. Where the request leaves more than one, they are timed on
 /// synthetic batches of the same size and growing length, for no more than a few percent of the
-/// time that all the calls will take. Leaves the parameters as they are.
+/// time that all the calls will take. Leaves the parameters as they are. Device programs measure
+/// nothing.
 const VariantInfo &chooseVariant(Session &session, const VariantRequest &request,
                                  const std::string &function, const Batch &batch, int64_t calls);
 

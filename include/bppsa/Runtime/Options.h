@@ -22,6 +22,8 @@ struct Options {
   std::string data, val, save, checkpoint, resume, log, out;
   std::optional<int64_t> epochs, batch, seed, checkpointEvery, seqLen;
   int64_t repeat = 20, threads = 0;
+  /// Of programs for the emulated device.
+  int64_t emulateSeed = 0;
   std::optional<double> clipNorm;
   std::optional<std::string> schedule;
   /// lr, weight_decay and those of the optimizer.

@@ -13,6 +13,25 @@
 
 namespace bppsa::runtime {
 
+/// An array of floats that both the host and kernels of a device read and write.
+class SharedFloats {
+public:
+  explicit SharedFloats(int64_t count = 0);
+
+  /// What the last of both has written.
+  const float *read() const;
+  /// The same, to be changed before the next call of a compiled function.
+  float *write();
+  /// A part of it, as an argument of compiled functions.
+  View view(int64_t start, std::vector<int64_t> shape, Access access);
+  int64_t size() const { return static_cast<int64_t>(memory.size() / sizeof(float)); }
+
+private:
+  Buffer memory;
+  /// Reading may bring the host's copy up to date.
+  mutable DeviceMirror mirror;
+};
+
 /// Trained parameters, their gradients and optimizer states live in flat arrays with the same
 /// layout: parameter after parameter in file order, each padded with zeros to a multiple of
 /// 16 floats. Parameters that are not trained have an array of their own.
@@ -26,21 +45,22 @@ public:
 
   /// Where parameter `index` starts in its flat array.
   int64_t start(size_t index) const { return starts[index]; }
-  float *values(size_t index);
   const float *values(size_t index) const;
-  float *gradient(size_t index) { return gradients.floats() + starts[index]; }
-  float *state(size_t which, size_t index) { return states[which].floats() + starts[index]; }
+  const float *gradient(size_t index) const { return gradients.read() + starts[index]; }
   const float *state(size_t which, size_t index) const {
-    return states[which].floats() + starts[index];
+    return states[which].read() + starts[index];
   }
+  float *changeValues(size_t index);
+  float *changeState(size_t which, size_t index) { return states[which].write() + starts[index]; }
   size_t stateCount() const { return states.size(); }
+  /// Of all arrays together.
+  uint64_t bytes() const;
 
 private:
   const Model &model;
   std::vector<int64_t> starts;
-  int64_t trainedSize = 0, frozenSize = 0;
-  Buffer trained, frozen, gradients;
-  std::vector<Buffer> states;
+  SharedFloats trained, frozen, gradients;
+  std::vector<SharedFloats> states;
 };
 
 } // namespace bppsa::runtime

@@ -1,0 +1,215 @@
+//===- CudaDeviceTest.cpp - the CUDA device on the fake driver ------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// The fake driver runs nothing before somebody waits, and keeps the host from the memory of its
+// device.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/Device.h"
+#include "bppsa/Runtime/DeviceMirror.h"
+#include "bppsa/Runtime/Error.h"
+#include "bppsa/Runtime/Session.h"
+#include "gtest/gtest.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <numeric>
+
+using namespace bppsa::runtime;
+
+namespace {
+class CudaDeviceTest : public testing::Test {
+protected:
+  static void SetUpTestSuite() { setenv("BPPSA_CUDA_DRIVER", FAKE_CUDA_DRIVER, 1); }
+
+  Device &device = *programDevice();
+};
+} // namespace
+
+static std::vector<int> numbers(size_t count, int first) {
+  std::vector<int> values(count);
+  std::iota(values.begin(), values.end(), first);
+  return values;
+}
+
+/// The message of the Error that `action` throws.
+template <typename Action> static std::string errorOf(Action &&action) {
+  try {
+    action();
+  } catch (const Error &error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST_F(CudaDeviceTest, IsTheOneOfTheProgram) {
+  EXPECT_TRUE(isDeviceProgram());
+  EXPECT_FALSE(isEmulatedProgram());
+  EXPECT_EQ(device.description(), "Fake GPU (sm_90)");
+}
+
+TEST_F(CudaDeviceTest, CopiesLastUntilTheyAreDone) {
+  // From none, over what fits into the page-locked memory, to several times as much.
+  for (size_t count : {0u, 1u, 1000u, 3u << 20, 7000001u}) {
+    std::vector<int> source = numbers(count, 7), found(count);
+    void *memory = device.allocate(count * sizeof(int));
+    device.copyToDevice(memory, source.data(), count * sizeof(int));
+    std::fill(source.begin(), source.end(), 0);
+    device.copyToHost(found.data(), memory, count * sizeof(int));
+    device.synchronize();
+    EXPECT_EQ(found, numbers(count, 7));
+    device.release(memory);
+  }
+}
+
+TEST_F(CudaDeviceTest, ManySmallCopiesStayInOrder) {
+  constexpr int rounds = 5000;
+  void *memory = device.allocate(4000);
+  std::vector<std::vector<int>> found(rounds, std::vector<int>(1000));
+  for (int i = 0; i < rounds; ++i) {
+    device.copyToDevice(memory, numbers(1000, i).data(), 4000);
+    device.copyToHost(found[i].data(), memory, 4000);
+  }
+  device.synchronize();
+  for (int i = 0; i < rounds; ++i)
+    ASSERT_EQ(found[i], numbers(1000, i));
+  device.release(memory);
+}
+
+TEST_F(CudaDeviceTest, Fills) {
+  std::vector<int> found(100);
+  void *memory = device.allocate(400);
+  device.fill(memory, 0x11, 400);
+  device.copyToHost(found.data(), memory, 400);
+  device.synchronize();
+  EXPECT_EQ(found, std::vector<int>(100, 0x11111111));
+  device.release(memory);
+}
+
+TEST_F(CudaDeviceTest, CountsBytesInUse) {
+  uint64_t before = device.liveBytes();
+  device.resetPeakBytes();
+  void *a = device.allocate(1000), *b = device.allocate(5000000);
+  EXPECT_EQ(device.liveBytes(), before + 5001000);
+  device.release(a);
+  device.release(b);
+  device.release(nullptr);
+  EXPECT_EQ(device.liveBytes(), before);
+  EXPECT_EQ(device.peakBytes(), before + 5001000);
+  EXPECT_THROW(device.release(a), Error);
+}
+
+TEST_F(CudaDeviceTest, LaunchesInOrderWithCopiedArguments) {
+  // sum_of_squares(g, sum, count)
+  std::vector<float> g = {1, 2, 3};
+  void *values = device.allocate(12), *sum = device.allocate(8);
+  int64_t kernel = 6, count = 3;
+  double found[2] = {};
+  device.copyToDevice(values, g.data(), 12);
+  for (double &result : found) {
+    void *arguments[] = {&values, &sum, &count};
+    bppsa_rt_launch(kernel, 1, 1, 1, 32, 1, 1, arguments);
+    bppsa_rt_launch(kernel, 1, 0, 1, 32, 1, 1, nullptr);
+    device.copyToHost(&result, sum, sizeof result);
+    --count;
+  }
+  device.synchronize();
+  EXPECT_EQ(found[0], 14);
+  EXPECT_EQ(found[1], 5);
+  device.release(values);
+  device.release(sum);
+}
+
+TEST_F(CudaDeviceTest, RefusesImpossibleLaunches) {
+  int64_t zero = 0;
+  void *arguments[] = {&zero, &zero, &zero};
+  EXPECT_EQ(errorOf([&] { device.launch(6, {{1, 1, 1}, {32, 33, 1}}, arguments); }),
+            "launching 'sum_of_squares' with [1, 1, 1] blocks of [32, 33, 1] threads failed: "
+            "CUDA_ERROR_INVALID_VALUE (in the driver's words)");
+  EXPECT_NE(errorOf([&] {
+              device.launch(6, {{int64_t(1) << 32, 1, 1}, {1, 1, 1}}, arguments);
+            }).find("is too large"),
+            std::string::npos);
+}
+
+TEST_F(CudaDeviceTest, SaysWhatFits) {
+  // 256 MiB, of which the driver has given away a part.
+  uint64_t size = uint64_t(400) << 20;
+  device.noteBatch(100, 0);
+  std::string line = errorOf([&] { device.allocate(size); });
+  EXPECT_EQ(line.find("the device is out of memory: "), 0u) << line;
+  EXPECT_NE(line.find("400.00 MiB more are needed"), std::string::npos) << line;
+  size_t at = line.find("about ");
+  ASSERT_NE(at, std::string::npos) << line;
+  int samples = atoi(line.c_str() + at + 6);
+  EXPECT_GT(samples, 40);
+  EXPECT_LT(samples, 64);
+  device.noteBatch(1, 0);
+  EXPECT_NE(errorOf([&] { device.allocate(size); }).find("not even one sample fits"),
+            std::string::npos);
+}
+
+TEST_F(CudaDeviceTest, MarksHaveTimes) {
+  device.mark(StepMark::Forward);
+  device.mark(StepMark::End);
+  device.synchronize();
+  EXPECT_GE(device.seconds(StepMark::Forward, StepMark::End), 0);
+}
+
+TEST_F(CudaDeviceTest, MirrorsCopyWhatChanged) {
+  std::vector<int> host = numbers(100, 1);
+  DeviceMirror mirror(host.data(), 400);
+  auto onDevice = [&] {
+    std::vector<int> found(100);
+    device.copyToHost(found.data(), mirror.address(host.data()), 400);
+    device.synchronize();
+    return found;
+  };
+  mirror.toDevice();
+  EXPECT_EQ(onDevice(), numbers(100, 1));
+  host[0] = -1;
+  mirror.toDevice();
+  EXPECT_EQ(onDevice(), numbers(100, 1)) << "nobody said that the host has changed it";
+  mirror.hostChanged(4);
+  mirror.toDevice();
+  EXPECT_EQ(onDevice(), host);
+  mirror.fetch();
+  EXPECT_EQ(host[0], -1);
+  device.fill(mirror.address(host.data()), 0, 400);
+  mirror.deviceChanged();
+  mirror.fetch();
+  EXPECT_EQ(host[0], 0);
+}
+
+TEST_F(CudaDeviceTest, ParametersStayOnTheDevice) {
+  Program program = Program::load();
+  Dataset data = Dataset::synthetic(program.model, 8, 5, {});
+  Batch batch = data.whole();
+  Session session(program, true);
+  Call step = session.prepare("step.sequential", &batch);
+  const float *weight = session.parameters.values(1);
+  float before = weight[0];
+  session.hyper[0] = 0.1F;
+  session.hyper[2] = session.hyper[3] = 1;
+  session.hyper[6] = 1e-8F;
+  step.start();
+  EXPECT_EQ(session.loss, 0) << "nobody has waited";
+  double squares = session.gradientSquares();
+  EXPECT_GT(session.loss, 0);
+  EXPECT_GT(squares, 0);
+  session.update();
+  EXPECT_EQ(weight[0], before) << "the host has not asked for it";
+  EXPECT_NE(session.parameters.values(1)[0], before);
+  double sum = 0;
+  for (int i = 0; i < 12; ++i)
+    sum += std::pow(session.parameters.gradient(1)[i], 2);
+  for (int i = 0; i < 4; ++i)
+    sum += std::pow(session.parameters.gradient(2)[i], 2);
+  EXPECT_NEAR(sum, squares, 1e-12);
+  EXPECT_NO_THROW(requireFiniteGradients(session));
+}
