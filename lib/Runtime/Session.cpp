@@ -20,13 +20,23 @@ static uint32_t checksumOf(uint32_t start, const void *data, uint64_t size) {
   return static_cast<uint32_t>(crc32_z(start, static_cast<const Bytef *>(data), size));
 }
 
+/// What parameters and optimizer states mean does not depend on how the program computes, so that a
+/// training run may go on in a program for another target.
+static std::string describeModel(const std::string &description) {
+  nlohmann::json object = nlohmann::json::parse(description);
+  for (const char *key : {"target", "variants", "functions", "flops_per_position"})
+    object.erase(key);
+  return object.dump();
+}
+
 Program Program::load() {
   std::string json(bppsa_model_json, bppsa_model_json_size);
-  uint32_t checksum =
-      checksumOf(checksumOf(0, json.data(), json.size()), bppsa_model_onnx, bppsa_model_onnx_size);
-  return {parseModel(json, bppsa_model_onnx_size),
-          FunctionTable(bppsa_functions, bppsa_instruction_sets), bppsa_model_onnx,
-          bppsa_model_onnx_size, checksum};
+  Model model = parseModel(json, bppsa_model_onnx_size);
+  std::string identity = describeModel(json);
+  uint32_t checksum = checksumOf(checksumOf(0, identity.data(), identity.size()), bppsa_model_onnx,
+                                 bppsa_model_onnx_size);
+  return {std::move(model), FunctionTable(bppsa_functions, bppsa_instruction_sets),
+          bppsa_model_onnx, bppsa_model_onnx_size, checksum};
 }
 
 Session::Session(const Program &program, bool withOptimizer)

@@ -111,6 +111,10 @@ void Trainer::resume() {
   }
   readCheckpoint(options.resume, session, settings, state);
   requireSense();
+  // A program with other variants, for another target say, chooses among its own.
+  if (std::none_of(model.variants.begin(), model.variants.end(),
+                   [&](const VariantInfo &variant) { return variant.name == settings.variant; }))
+    settings.variant.clear();
   std::string where = quote(options.resume) + ": ";
   auto refuse = [&](const char *flag, auto found, auto expected) {
     if (found && static_cast<int64_t>(*found) != static_cast<int64_t>(expected))
@@ -132,12 +136,9 @@ void Trainer::requireSense() const {
   try {
     Schedule(settings.schedule);
     requireHyperRanges(settings.hyper, model.optimizer);
-    bool known = false;
-    for (const VariantInfo &variant : model.variants)
-      known |= variant.name == settings.variant;
     int64_t perEpoch =
         settings.batch > 0 ? (state.samples + settings.batch - 1) / settings.batch : 0;
-    if (!known || perEpoch < 1 || state.batch > perEpoch ||
+    if (perEpoch < 1 || state.batch > perEpoch ||
         state.step != state.epoch * perEpoch + state.batch ||
         state.history.size() != static_cast<size_t>(state.epoch))
       fail("its contents contradict each other");

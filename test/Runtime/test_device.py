@@ -112,6 +112,20 @@ def test_no_kernel_reads_what_nothing_has_written(tmp_path, data, trainer, fake_
     equal(arrays("grad", data, tmp_path / "device.npz", trainer=trainer), expected)
 
 
+# Checkpoints
+
+
+@pytest.mark.parametrize("first", (CPU, *DEVICES))
+@pytest.mark.parametrize("second", (CPU, *DEVICES))
+def test_checkpoints_fit_every_target(tmp_path, data, first, second):
+    checkpoint, whole, resumed = tmp_path / "c", tmp_path / "w.onnx", tmp_path / "r.onnx"
+    train(data, "--save", whole, trainer=CPU, epochs=4)
+    train(data, "--checkpoint", checkpoint, trainer=first, epochs=2)
+    options = ["--epochs", 4, "--resume", checkpoint, "--save", resumed]
+    succeeded("train", "--data", data, *options, trainer=second)
+    assert resumed.read_bytes() == whole.read_bytes()
+
+
 # Copies
 
 

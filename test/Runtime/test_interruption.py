@@ -208,12 +208,17 @@ EDITS = {
     "step that does not fit": set_state("step", 3),
     "batch size 0": set_setting("batch", 0),
     "schedule": set_setting("schedule", "x"),
-    "variant": set_setting("variant", "x"),
     "negative rate": set_setting("hyper", {"lr": -1}),
     "shape": set_array("parameter/head.bias", np.zeros(3, np.float32)),
     "dtype": set_array("parameter/head.bias", np.zeros(4)),
     "nan": set_array("state1/head.bias", np.full(4, np.nan, np.float32)),
 }
+
+
+def test_variant_of_another_program(tmp_path, data, checkpoint):
+    """A program that does not hold the checkpoint's variant takes one of its own."""
+    other = edited(checkpoint, tmp_path / "other", set_setting("variant", "x"))
+    harness.check_succeeded(train(data, "--resume", other))
 
 
 @pytest.mark.parametrize("case", EDITS)
