@@ -5,7 +5,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "AffineMaps.h"
-#include "bppsa/Analysis/JacobianStructure.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -26,13 +25,6 @@ Rows AffineMapRows::getColumn(Value column) const {
 
 Rows AffineMapRows::getOffset(OpBuilder &builder, Location loc) const {
   return getColumn(getIndex(builder, loc, getNumMatrixColumns()));
-}
-
-AffineMapLayout AffineMapLayout::get(const CotangentLoop &loop) {
-  JacobianType type = inferStepJacobian(loop.op);
-  bool isDiagonal = type && (type.getStructure().is(StructureKind::Diagonal) ||
-                             type.getStructure().is(StructureKind::Identity));
-  return {loop.getTotalSize(), !loop.injected.empty(), isDiagonal};
 }
 
 //===----------------------------------------------------------------------===//

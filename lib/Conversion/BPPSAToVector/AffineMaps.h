@@ -19,23 +19,6 @@
 
 namespace bppsa {
 
-/// What the maps of a loop have in common.
-struct AffineMapLayout {
-  /// Rows of A.
-  int64_t size;
-  /// Whether cotangents are injected.
-  bool hasOffset;
-  /// Whether A is a diagonal, which is one column.
-  bool isDiagonal;
-
-  static AffineMapLayout get(const CotangentLoop &loop);
-
-  /// Columns of A that are stored.
-  int64_t getNumMatrixColumns() const { return isDiagonal ? 1 : size; }
-  /// All columns that are stored.
-  int64_t getNumColumns() const { return getNumMatrixColumns() + (hasOffset ? 1 : 0); }
-};
-
 /// Maps in memory: `memref[prefix..., column, row, lane]`, with the columns of A
 /// and then, where cotangents are injected, s.
 struct AffineMapRows : AffineMapLayout {

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BPPSAToVector.h"
+#include "../Bodies/PhaseCalls.h"
 #include "bppsa/Conversion/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -18,10 +19,6 @@ namespace bppsa {
 
 using namespace mlir;
 using namespace bppsa;
-
-Value bppsa::getDim(OpBuilder &builder, Location loc, Value array, int64_t dimension) {
-  return builder.createOrFold<memref::DimOp>(loc, array, dimension);
-}
 
 void bppsa::emitParallel(OpBuilder &builder, Location loc, Value count,
                          function_ref<void(OpBuilder &, Value)> body) {
@@ -132,24 +129,6 @@ static LogicalResult lowerOp(Operation *op, const LaneOptions &options) {
       });
 }
 
-/// Declares the run-time function of `bppsa.mark_phase`.
-static func::FuncOp getPhaseFunction(ModuleOp module) {
-  constexpr StringLiteral name = "bppsa_rt_phase";
-  if (auto function = module.lookupSymbol<func::FuncOp>(name))
-    return function;
-  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
-  auto function = func::FuncOp::create(builder, module.getLoc(), name,
-                                       builder.getFunctionType({builder.getI64Type()}, {}));
-  function.setPrivate();
-  return function;
-}
-
-static void lowerMarkPhase(MarkPhaseOp op, ModuleOp module) {
-  OpBuilder builder(op);
-  Value phase = arith::ConstantOp::create(builder, op.getLoc(), op.getPhaseAttr());
-  func::CallOp::create(builder, op.getLoc(), getPhaseFunction(module), phase);
-}
-
 namespace {
 struct ConvertBPPSAToVector : public bppsa::impl::ConvertBPPSAToVectorBase<ConvertBPPSAToVector> {
   using ConvertBPPSAToVectorBase::ConvertBPPSAToVectorBase;
@@ -160,22 +139,19 @@ struct ConvertBPPSAToVector : public bppsa::impl::ConvertBPPSAToVectorBase<Conve
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
       if (isa<RecurrenceOp, ChainOp, ScanOp, OuterSumOp, StepSumOp, PackLanesOp, UnpackLanesOp,
-              SparseApplyOp, SparseComposeOp, SparseOuterSumOp, MarkPhaseOp>(op))
+              SparseApplyOp, SparseComposeOp, SparseOuterSumOp>(op))
         ops.push_back(op);
     });
     for (Operation *op : ops) {
-      if (auto mark = dyn_cast<MarkPhaseOp>(op)) {
-        lowerMarkPhase(mark, getOperation());
-      } else {
-        if (auto lanes = op->getAttrOfType<IntegerAttr>("lanes"))
-          options.lanes = lanes.getInt();
-        if (options.lanes == 1)
-          dropLanes(op);
-        if (failed(lowerOp(op, options)))
-          return signalPassFailure();
-      }
+      if (auto lanes = op->getAttrOfType<IntegerAttr>("lanes"))
+        options.lanes = lanes.getInt();
+      if (options.lanes == 1)
+        dropLanes(op);
+      if (failed(lowerOp(op, options)))
+        return signalPassFailure();
       op->erase();
     }
+    lowerPhaseMarks(getOperation());
   }
 };
 } // namespace

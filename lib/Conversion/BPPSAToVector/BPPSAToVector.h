@@ -24,10 +24,6 @@ void lowerSparseApply(SparseApplyOp op);
 void lowerSparseCompose(SparseComposeOp op);
 void lowerSparseOuterSum(SparseOuterSumOp op);
 
-/// The size of dimension `dimension`.
-mlir::Value getDim(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value array,
-                   int64_t dimension);
-
 /// Emits `body(i)` for i in [0, count), on as many threads as there are.
 void emitParallel(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value count,
                   llvm::function_ref<void(mlir::OpBuilder &, mlir::Value)> body);

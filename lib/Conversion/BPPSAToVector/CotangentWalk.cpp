@@ -5,25 +5,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "CotangentWalk.h"
-#include "BodyRewrites.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace bppsa;
 
-int64_t CotangentLoop::getStateSize(size_t i) const {
-  return cast<MemRefType>(seeds[i].getType()).getDimSize(1);
-}
-
-int64_t CotangentLoop::getTotalSize() const {
-  int64_t size = 0;
-  for (size_t i = 0; i < seeds.size(); ++i)
-    size += getStateSize(i);
-  return size;
-}
-
-VectorType CotangentLoop::getRowType() const {
-  auto type = cast<MemRefType>(seeds[0].getType());
+VectorType bppsa::getRowType(const CotangentLoop &loop) {
+  auto type = cast<MemRefType>(loop.seeds[0].getType());
   return VectorType::get(type.getRank() == 3 ? type.getDimSize(2) : 1, type.getElementType());
 }
 
@@ -61,17 +49,8 @@ void bppsa::emitStoreCotangents(OpBuilder &builder, const CotangentLoop &loop, V
 
 FailureOr<CotangentWalk> CotangentWalk::create(const CotangentLoop &loop,
                                                const LaneOptions &options, WalkOptions walk) {
-  auto region = std::make_unique<Region>();
-  IRMapping mapping;
-  loop.body->getParent()->cloneInto(region.get(), mapping);
-  Block &body = region->front();
-  size_t numSaved = loop.saved.size(), numStates = loop.seeds.size();
-  if (walk.inject)
-    addInjection(body, loop.injectInto, numSaved, numSaved + numStates);
-  if (!walk.emit)
-    yieldOnly(body, numStates);
-  fuseProductSums(body);
-  FailureOr<LaneEmitter> emitter = LaneEmitter::create(body, loop.captures, options);
+  std::unique_ptr<Region> region = cloneLink(loop, walk);
+  FailureOr<LaneEmitter> emitter = LaneEmitter::create(region->front(), loop.captures, options);
   if (failed(emitter))
     return failure();
   return CotangentWalk(loop, std::move(region), std::move(*emitter), walk);
@@ -88,7 +67,7 @@ void CotangentWalk::allocateScratch(OpBuilder &builder) {
   for (auto [i, buffer] : llvm::enumerate(waiting)) {
     buffer = {};
     if (!emitter.getPlan().canOverwrite(loop.saved.size() + i, i))
-      buffer = allocateRows(builder, loc, loop.getStateSize(i), loop.getRowType()).memref;
+      buffer = allocateRows(builder, loc, loop.getStateSize(i), getRowType(loop)).memref;
   }
 }
 
@@ -136,7 +115,7 @@ LogicalResult bppsa::lowerSequentially(const CotangentLoop &loop, const LaneOpti
   Value numBlocks = getDim(builder, loc, loop.saved[0], 0);
   emitParallel(builder, loc, numBlocks, [&](OpBuilder &nested, Value block) {
     walk->allocateScratch(nested);
-    Rows state = allocateRows(nested, loc, loop.getTotalSize(), loop.getRowType());
+    Rows state = allocateRows(nested, loc, loop.getTotalSize(), getRowType(loop));
     emitLoadSeeds(nested, loop, block, state);
     walk->emit(nested, block, getIndex(nested, loc, 0), getNumSteps(nested, loop), state);
     emitStoreCotangents(nested, loop, block, state);

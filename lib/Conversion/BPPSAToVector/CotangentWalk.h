@@ -7,44 +7,13 @@
 #ifndef BPPSA_LIB_CONVERSION_BPPSATOVECTOR_COTANGENTWALK_H
 #define BPPSA_LIB_CONVERSION_BPPSATOVECTOR_COTANGENTWALK_H
 
+#include "../Bodies/CotangentLoop.h"
 #include "BPPSAToVector.h"
 
 namespace bppsa {
 
-/// What `chain` and `scan` have in common, after bufferization.
-struct CotangentLoop {
-  mlir::Operation *op;
-  mlir::Block *body;
-  mlir::ValueRange saved, seeds, injected, captures, destinations;
-  llvm::ArrayRef<int64_t> injectInto;
-  bool reverse;
-
-  /// Rows of state `i`, and of all states together.
-  int64_t getStateSize(size_t i) const;
-  int64_t getTotalSize() const;
-  /// The vector type of one row of a state: one number over units.
-  mlir::VectorType getRowType() const;
-};
-
-template <typename LoopOp> CotangentLoop getCotangentLoop(LoopOp op) {
-  return {op,
-          &op.getBody().front(),
-          op.getSaved(),
-          op.getSeeds(),
-          op.getInjected(),
-          op.getCaptures(),
-          op.getDestinations(),
-          op.getInjectInto(),
-          op.getReverse()};
-}
-
-/// What a walk computes beside the cotangents of the states.
-struct WalkOptions {
-  /// Adds the injected sequences: without them the walk is linear in its start.
-  bool inject = true;
-  /// Writes the emitted sequences.
-  bool emit = true;
-};
+/// The vector type of one row of a state: one number over units.
+mlir::VectorType getRowType(const CotangentLoop &loop);
 
 /// Applies the link to the cotangent of one vector of samples, step by step.
 class CotangentWalk {

@@ -18,16 +18,6 @@ static constexpr int64_t kMostTilesTogether = 4;
 // Rows and loops
 //===----------------------------------------------------------------------===//
 
-Value bppsa::getIndex(OpBuilder &builder, Location loc, int64_t value) {
-  return arith::ConstantIndexOp::create(builder, loc, value);
-}
-
-Value bppsa::addIndex(OpBuilder &builder, Location loc, Value value, int64_t offset) {
-  if (offset == 0)
-    return value;
-  return builder.createOrFold<arith::AddIOp>(loc, value, getIndex(builder, loc, offset));
-}
-
 void bppsa::emitFor(OpBuilder &builder, Location loc, Value lower, Value upper, int64_t step,
                     function_ref<void(OpBuilder &, Value)> body) {
   scf::ForOp::create(builder, loc, lower, upper, getIndex(builder, loc, step), ValueRange(),

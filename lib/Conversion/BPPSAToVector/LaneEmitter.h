@@ -7,7 +7,8 @@
 #ifndef BPPSA_LIB_CONVERSION_BPPSATOVECTOR_LANEEMITTER_H
 #define BPPSA_LIB_CONVERSION_BPPSATOVECTOR_LANEEMITTER_H
 
-#include "BodyPlan.h"
+#include "../Bodies/BodyPlan.h"
+#include "../Bodies/IndexArithmetic.h"
 
 namespace bppsa {
 
@@ -147,12 +148,6 @@ mlir::VectorType getTileType(mlir::Type bodyType, const Tile &tile);
 /// Loads `width` entries of `array` from `indices` along dimension `dim`.
 mlir::Value loadEntries(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value array,
                         llvm::ArrayRef<mlir::Value> indices, unsigned dim, int64_t width);
-
-/// An index constant.
-mlir::Value getIndex(mlir::OpBuilder &builder, mlir::Location loc, int64_t value);
-/// `value + offset`, folded where it can be.
-mlir::Value addIndex(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
-                     int64_t offset);
 
 } // namespace bppsa
 

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Bodies/BodyRewrites.h"
 #include "BPPSAToVector.h"
-#include "BodyRewrites.h"
 
 using namespace mlir;
 using namespace bppsa;

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOVECTOR_BODYREWRITES_H
-#define BPPSA_LIB_CONVERSION_BPPSATOVECTOR_BODYREWRITES_H
+#ifndef BPPSA_LIB_CONVERSION_BODIES_BODYREWRITES_H
+#define BPPSA_LIB_CONVERSION_BODIES_BODYREWRITES_H
 
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 
@@ -26,4 +26,4 @@ void addInjection(mlir::Block &body, llvm::ArrayRef<int64_t> injectInto, unsigne
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOVECTOR_BODYREWRITES_H
+#endif // BPPSA_LIB_CONVERSION_BODIES_BODYREWRITES_H

@@ -1,0 +1,25 @@
+//===- IndexArithmetic.h - sizes and sums of indices ------------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_CONVERSION_BODIES_INDEXARITHMETIC_H
+#define BPPSA_LIB_CONVERSION_BODIES_INDEXARITHMETIC_H
+
+#include "mlir/IR/Builders.h"
+
+namespace bppsa {
+
+/// An index constant.
+mlir::Value getIndex(mlir::OpBuilder &builder, mlir::Location loc, int64_t value);
+/// `value + offset`, folded where it can be.
+mlir::Value addIndex(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                     int64_t offset);
+/// The size of a dimension of a memref, folded where it can be.
+mlir::Value getDim(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value array,
+                   int64_t dimension);
+
+} // namespace bppsa
+
+#endif // BPPSA_LIB_CONVERSION_BODIES_INDEXARITHMETIC_H

@@ -1,0 +1,19 @@
+//===- PhaseCalls.h - phases of a step as calls of the run time -*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_CONVERSION_BODIES_PHASECALLS_H
+#define BPPSA_LIB_CONVERSION_BODIES_PHASECALLS_H
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace bppsa {
+
+/// Turns every `bppsa.mark_phase` into a call of `bppsa_rt_phase`.
+void lowerPhaseMarks(mlir::ModuleOp module);
+
+} // namespace bppsa
+
+#endif // BPPSA_LIB_CONVERSION_BODIES_PHASECALLS_H
