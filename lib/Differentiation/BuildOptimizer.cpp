@@ -7,6 +7,7 @@
 #include "bppsa/Differentiation/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -21,9 +22,6 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// The arrays are padded to a multiple of this many floats.
-static constexpr int64_t lanes = 16;
-
 namespace {
 /// What one vector of the arrays holds before the update, and constants.
 struct UpdateState {
@@ -36,6 +34,7 @@ struct UpdateState {
 /// Arithmetic on vectors of floats.
 struct VectorMath {
   ImplicitLocOpBuilder &b;
+  VectorType type;
 
   Value add(Value x, Value y) const { return arith::AddFOp::create(b, x, y); }
   Value sub(Value x, Value y) const { return arith::SubFOp::create(b, x, y); }
@@ -44,7 +43,6 @@ struct VectorMath {
   Value sqrt(Value x) const { return math::SqrtOp::create(b, x); }
   Value fma(Value x, Value y, Value z) const { return math::FmaOp::create(b, x, y, z); }
   Value constant(double value) const {
-    auto type = VectorType::get(lanes, b.getF32Type());
     return arith::ConstantOp::create(b, DenseElementsAttr::get(type, static_cast<float>(value)));
   }
   /// `rate * old + (1 - rate) * x`.
@@ -121,26 +119,52 @@ static func::FuncOp createFunction(ImplicitLocOpBuilder &b, ModuleOp module, Str
   return function;
 }
 
-/// A loop over the vectors of `array`.
-static scf::ForOp createLoop(ImplicitLocOpBuilder &b, Value array, ValueRange initial = {}) {
+/// A loop over the vectors of `array`: for single elements one whose iterations run
+/// side by side.
+static LoopLikeOpInterface createLoop(ImplicitLocOpBuilder &b, Value array, int64_t lanes,
+                                      ValueRange initial = {}) {
   Value zero = arith::ConstantIndexOp::create(b, 0);
   Value step = arith::ConstantIndexOp::create(b, lanes);
   Value size = memref::DimOp::create(b, array, zero);
-  return scf::ForOp::create(b, zero, size, step, initial);
+  if (lanes == 1)
+    return cast<LoopLikeOpInterface>(
+        scf::ParallelOp::create(b, ValueRange{zero}, ValueRange{size}, ValueRange{step})
+            .getOperation());
+  return cast<LoopLikeOpInterface>(scf::ForOp::create(b, zero, size, step, initial).getOperation());
+}
+
+/// `base^exponent` for a whole exponent below 2^24, by squaring: a GPU has no `pow` in f64.
+static Value createPower(ImplicitLocOpBuilder &b, Value base, Value exponent) {
+  Value bits = arith::FPToSIOp::create(b, b.getI32Type(), exponent);
+  Value one = arith::ConstantOp::create(b, b.getF64FloatAttr(1));
+  auto integer = [&](int32_t value) -> Value {
+    return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
+  };
+  auto index = [&](int64_t value) { return arith::ConstantIndexOp::create(b, value); };
+  auto loop = scf::ForOp::create(b, index(0), index(24), index(1), ValueRange{one, base, bits});
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  ValueRange carried = loop.getRegionIterArgs();
+  Value isOdd = arith::TruncIOp::create(b, b.getI1Type(), carried[2]);
+  Value product = arith::MulFOp::create(b, carried[0], carried[1]);
+  Value power = arith::SelectOp::create(b, isOdd, product, carried[0]);
+  Value square = arith::MulFOp::create(b, carried[1], carried[1]);
+  Value rest = arith::ShRUIOp::create(b, carried[2], integer(1));
+  scf::YieldOp::create(b, ValueRange{power, square, rest});
+  return loop.getResult(0);
 }
 
 /// `1 - beta^step` in every lane, computed in f64.
 static Value createCorrection(ImplicitLocOpBuilder &b, Value beta, Value step, Type type) {
   Value wideBeta = arith::ExtFOp::create(b, b.getF64Type(), beta);
-  Value wideStep = arith::ExtFOp::create(b, b.getF64Type(), step);
   Value one = arith::ConstantOp::create(b, b.getF64FloatAttr(1));
-  Value power = math::PowFOp::create(b, wideBeta, wideStep);
-  Value correction = arith::SubFOp::create(b, one, power);
+  Value correction = arith::SubFOp::create(b, one, createPower(b, wideBeta, step));
   correction = arith::TruncFOp::create(b, b.getF32Type(), correction);
   return vector::BroadcastOp::create(b, type, correction);
 }
 
-static void createUpdate(ImplicitLocOpBuilder &b, ModuleOp module, const Optimizer &optimizer) {
+static void createUpdate(ImplicitLocOpBuilder &b, ModuleOp module, const Optimizer &optimizer,
+                         int64_t lanes) {
   auto vectorType = VectorType::get(lanes, b.getF32Type());
   Type array = MemRefType::get({ShapedType::kDynamic}, b.getF32Type());
   Type hyperType = MemRefType::get({8}, b.getF32Type());
@@ -164,13 +188,13 @@ static void createUpdate(ImplicitLocOpBuilder &b, ModuleOp module, const Optimiz
   s.correction2 = createCorrection(b, scalars[5], scalars[2], vectorType);
   Value scale = spread(3);
 
-  scf::ForOp loop = createLoop(b, arrays[0]);
-  b.setInsertionPointToStart(loop.getBody());
-  Value i = loop.getInductionVar();
+  LoopLikeOpInterface loop = createLoop(b, arrays[0], lanes);
+  b.setInsertionPointToStart(&loop.getLoopRegions().front()->front());
+  Value i = *loop.getSingleInductionVar();
   auto load = [&](unsigned array) -> Value {
     return vector::LoadOp::create(b, vectorType, arrays[array], i);
   };
-  VectorMath math{b};
+  VectorMath math{b, vectorType};
   s.parameter = load(0);
   s.gradient = math.mul(load(1), scale);
   if (optimizer.numStates > 0)
@@ -188,16 +212,13 @@ static void createUpdate(ImplicitLocOpBuilder &b, ModuleOp module, const Optimiz
 }
 
 /// The sum of squares in f64: one partial sum a lane, added in lane order.
-static void createSumOfSquares(ImplicitLocOpBuilder &b, ModuleOp module) {
+static void createLaneSums(ImplicitLocOpBuilder &b, Value array, Value result, int64_t lanes) {
   auto narrow = VectorType::get(lanes, b.getF32Type());
   auto wide = VectorType::get(lanes, b.getF64Type());
-  Type array = MemRefType::get({ShapedType::kDynamic}, b.getF32Type());
-  func::FuncOp function =
-      createFunction(b, module, "sumsq", {array, MemRefType::get({}, b.getF64Type())});
   Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(wide));
-  scf::ForOp loop = createLoop(b, function.getArgument(0), zeros);
+  auto loop = cast<scf::ForOp>(createLoop(b, array, lanes, zeros));
   b.setInsertionPointToStart(loop.getBody());
-  Value x = vector::LoadOp::create(b, narrow, function.getArgument(0), loop.getInductionVar());
+  Value x = vector::LoadOp::create(b, narrow, array, loop.getInductionVar());
   x = arith::ExtFOp::create(b, wide, x);
   Value sum = math::FmaOp::create(b, x, x, loop.getRegionIterArg(0));
   scf::YieldOp::create(b, sum);
@@ -205,7 +226,34 @@ static void createSumOfSquares(ImplicitLocOpBuilder &b, ModuleOp module) {
   Value total = vector::ExtractOp::create(b, loop.getResult(0), 0);
   for (int64_t lane = 1; lane < lanes; ++lane)
     total = arith::AddFOp::create(b, total, vector::ExtractOp::create(b, loop.getResult(0), lane));
-  memref::StoreOp::create(b, total, function.getArgument(1));
+  memref::StoreOp::create(b, total, result);
+}
+
+/// The same as a reduction, whose order the target chooses.
+static void createReduction(ImplicitLocOpBuilder &b, Value array, Value result) {
+  Value zero = arith::ConstantOp::create(b, b.getF64FloatAttr(0));
+  linalg::FillOp::create(b, zero, result);
+  MLIRContext *context = b.getContext();
+  SmallVector<AffineMap> maps = {AffineMap::getMultiDimIdentityMap(1, context),
+                                 AffineMap::get(1, 0, context)};
+  linalg::GenericOp::create(b, array, result, maps, utils::IteratorType::reduction,
+                            [&](OpBuilder &nested, Location loc, ValueRange arguments) {
+                              Value x = arith::ExtFOp::create(nested, loc, nested.getF64Type(),
+                                                              arguments[0]);
+                              Value square = arith::MulFOp::create(nested, loc, x, x);
+                              Value sum = arith::AddFOp::create(nested, loc, arguments[1], square);
+                              linalg::YieldOp::create(nested, loc, sum);
+                            });
+}
+
+static void createSumOfSquares(ImplicitLocOpBuilder &b, ModuleOp module, int64_t lanes) {
+  Type array = MemRefType::get({ShapedType::kDynamic}, b.getF32Type());
+  func::FuncOp function =
+      createFunction(b, module, "sumsq", {array, MemRefType::get({}, b.getF64Type())});
+  if (lanes == 1)
+    createReduction(b, function.getArgument(0), function.getArgument(1));
+  else
+    createLaneSums(b, function.getArgument(0), function.getArgument(1), lanes);
   func::ReturnOp::create(b);
 }
 
@@ -223,8 +271,8 @@ struct BuildOptimizerPass : bppsa::impl::BuildOptimizerBase<BuildOptimizerPass> 
       return signalPassFailure();
     }
     ImplicitLocOpBuilder b(module.getLoc(), &getContext());
-    createUpdate(b, module, *found);
-    createSumOfSquares(b, module);
+    createUpdate(b, module, *found, lanes);
+    createSumOfSquares(b, module, lanes);
   }
 };
 } // namespace

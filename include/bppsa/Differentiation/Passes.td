@@ -78,10 +78,13 @@ def BuildOptimizer : Pass<"bppsa-build-optimizer", "::mlir::ModuleOp"> {
   let options = [
     Option<"optimizer", "optimizer", "std::string", /*default=*/"\"adam\"",
            "sgd, momentum, adam, adamw or rmsprop">,
+    Option<"lanes", "lanes", "int64_t", /*default=*/"16",
+           "Elements of one vector, a divisor of 16; 1 leaves elements to threads that run side "
+           "by side, and the order of the sum of squares to the target">,
   ];
   let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::math::MathDialect",
-    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
   ];
 }
 
