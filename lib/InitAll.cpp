@@ -13,6 +13,7 @@
 #include "bppsa/Differentiation/Differentiation.h"
 #include "bppsa/Differentiation/Passes.h"
 #include "bppsa/Pipelines/CPULowering.h"
+#include "bppsa/Pipelines/GPULowering.h"
 #include "bppsa/Pipelines/Training.h"
 #include "bppsa/Products/Passes.h"
 #include "mlir/InitAllDialects.h"
@@ -37,5 +38,6 @@ void bppsa::registerAllPasses() {
   registerBPPSAProductsPasses();
   registerBPPSADifferentiationPasses();
   registerCPULoweringPipeline();
+  registerGPULoweringPipelines();
   registerTrainingPipelines();
 }

@@ -49,6 +49,77 @@ def ConvertBPPSAToLinalg : Pass<"convert-bppsa-to-linalg", "::mlir::ModuleOp"> {
   ];
 }
 
+def ConvertBPPSAToGPU : Pass<"convert-bppsa-to-gpu", "::mlir::ModuleOp"> {
+  let summary = "lowers bufferized kernels to launches on a GPU";
+  let description = [{
+    The functions that `bppsa-outline-kernels` makes become functions of the host
+    that launch: time loops, leaves, graph operations and copies turn into
+    `gpu.launch`, on arrays in device memory. Arrays have no lanes.
+
+    A block of threads evaluates a cell or link for one sample: a thread has one
+    hidden unit, or shares one with up to seven others, keeps its rows of the
+    weights in registers, and hands states on through shared memory. A recurrence
+    or a sequential chain is one launch for all steps. A chunked scan is three, a
+    tree one for each level, and sums over samples and steps are two, which add in
+    an order that depends on sizes alone.
+
+    ```mlir
+    func.func private @recurrence_kernel_0(%x: memref<?x?x4xf32>, %h0: memref<?x8xf32>, ...) {
+      bppsa.recurrence sequences(%x : ...) initial(%h0 : ...) captures(%r : ...) into(%h : ...) {...}
+      return
+    }
+    ```
+    becomes
+    ```mlir
+    gpu.launch blocks(%sample, ...) in (%x = %batch, ...) threads(%unit, ...) in (%x = %c32, ...)
+        workgroup(%state : memref<2x8xf32, #gpu.address_space<workgroup>>)
+        module(@device) function(@recurrence_kernel_0) {
+      ... load this thread's row of %r
+      scf.for %t = %c0 to %steps step %c1 {
+        ... products with %state[%t mod 2, :], then a store to %state[1 - %t mod 2, %unit]
+        gpu.barrier
+      }
+    }
+    ```
+    Functions of the host may not read or write elements: what would need that is
+    refused.
+  }];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::gpu::GPUDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
+  ];
+}
+
+def ConvertDeviceToNVVM : Pass<"convert-device-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "lowers kernels to the LLVM and NVVM dialects without libdevice";
+  let description = [{
+    Like upstream's `convert-gpu-to-nvvm`, but mathematical operations become
+    intrinsics of LLVM, which no toolkit has to be at hand for:
+
+    ```mlir
+    %0 = math.sqrt %x : f32
+    ```
+    becomes
+    ```mlir
+    %0 = llvm.intr.sqrt(%x) : (f32) -> f32
+    ```
+    What a GPU has no instruction for has to be expanded before (`bppsa-expand-math`).
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect"];
+}
+
+def ConvertGPULaunchToCall : Pass<"convert-gpu-launch-to-call", "::mlir::ModuleOp"> {
+  let summary = "turns launches of kernels into calls of launch functions";
+  let description = [{
+    `gpu.launch_func @device::@k blocks in (%g, 1, 1) threads in (%b, 1, 1) args(...)`
+    becomes `call @bppsa_launch_k(%g, %b, ...)`. The bodies of these functions, which
+    hand the arguments to the run time, are added to the LLVM module. Grids and blocks
+    have one dimension.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
 def ConvertBPPSAToVector : Pass<"convert-bppsa-to-vector", "::mlir::ModuleOp"> {
   let summary = "lower packed, bufferized bppsa operations to loops over vectors";
   let description = [{

@@ -1,0 +1,26 @@
+//===- GPULowering.h - from tensors to kernels for GPUs ---------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_PIPELINES_GPULOWERING_H
+#define BPPSA_PIPELINES_GPULOWERING_H
+
+#include "mlir/Pass/PassManager.h"
+
+namespace bppsa {
+
+/// From tensors to functions of the host, which allocate and call launch functions,
+/// and the module `@device` of kernels, on arrays in device memory.
+void buildGPUKernelPipeline(mlir::OpPassManager &pm);
+
+/// From a module with `@device` to the LLVM dialect with NVVM operations in it.
+void buildGPUCodePipeline(mlir::OpPassManager &pm);
+
+/// Registers them as `bppsa-gpu-kernel-pipeline` and `bppsa-gpu-code-pipeline`.
+void registerGPULoweringPipelines();
+
+} // namespace bppsa
+
+#endif // BPPSA_PIPELINES_GPULOWERING_H

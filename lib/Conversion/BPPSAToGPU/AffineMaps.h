@@ -1,0 +1,58 @@
+//===- AffineMaps.h - maps g -> A g + s in device memory --------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_AFFINEMAPS_H
+#define BPPSA_LIB_CONVERSION_BPPSATOGPU_AFFINEMAPS_H
+
+#include "BlockWalk.h"
+
+namespace bppsa {
+
+/// Maps of runs of links, `memref[sample, map, column, row]`: the columns of A and
+/// then, where cotangents are injected, s.
+struct DeviceMaps : AffineMapLayout {
+  mlir::Value memref;
+
+  /// Allocates `count` maps for each sample.
+  static DeviceMaps allocate(mlir::OpBuilder &builder, const CotangentLoop &loop,
+                             mlir::Value count);
+  Place getColumn(mlir::Value sample, mlir::Value map, mlir::Value column) const {
+    return {memref, {sample, map, column}};
+  }
+  /// Where the injected cotangents' share is.
+  Place getOffset(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value sample,
+                  mlir::Value map) const;
+};
+
+/// The walks that make maps: one of each column of A, one of s.
+class MapWalks {
+public:
+  static llvm::FailureOr<MapWalks> create(const CotangentLoop &loop);
+
+  /// Positions of the links that map number `map` stands for.
+  using Range =
+      llvm::function_ref<std::pair<mlir::Value, mlir::Value>(mlir::OpBuilder &, mlir::Value map)>;
+  /// Launches a block for each sample, each of `count` runs and each column: run i
+  /// is that of `range(i)`, and its map is number `first + i`.
+  void launch(mlir::OpBuilder &builder, const DeviceMaps &maps, mlir::Value count, int64_t first,
+              Range range);
+
+private:
+  MapWalks(const CotangentLoop &loop, BlockWalk linear, std::optional<BlockWalk> injected);
+
+  CotangentLoop loop;
+  BlockWalk linear;
+  std::optional<BlockWalk> injected;
+};
+
+/// Row `row` of `A from + s`, for a map of `sample`; `from` is a cotangent that no
+/// thread of the block writes meanwhile.
+mlir::Value emitApply(mlir::OpBuilder &builder, mlir::Location loc, const DeviceMaps &maps,
+                      mlir::Value sample, mlir::Value map, const Place &from, mlir::Value row);
+
+} // namespace bppsa
+
+#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_AFFINEMAPS_H

@@ -1,0 +1,183 @@
+//===- BPPSAToGPU.cpp - bufferized kernels to launches --------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BPPSAToGPU.h"
+#include "../Bodies/PhaseCalls.h"
+#include "Launch.h"
+#include "bppsa/Conversion/Passes.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace bppsa {
+#define GEN_PASS_DEF_CONVERTBPPSATOGPU
+#include "bppsa/Conversion/Passes.h.inc"
+} // namespace bppsa
+
+using namespace mlir;
+using namespace bppsa;
+
+/// Checks that `op` is on memory, and on samples one by one.
+static LogicalResult verifyReady(Operation *op) {
+  if (op->getNumResults() != 0)
+    return op->emitOpError("works on tensors; run bppsa-bufferize first");
+  if (op->hasAttr("lanes"))
+    return op->emitOpError("has lanes, which a GPU has no use for; leave bppsa-pack-batch out");
+  return success();
+}
+
+static LogicalResult launchOp(Operation *op) {
+  if (!isa<scf::ForOp, scf::ParallelOp>(op) && failed(verifyReady(op)))
+    return failure();
+  auto launch = [](auto emit) {
+    emit();
+    return success();
+  };
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([](RecurrenceOp loop) { return launchRecurrence(loop); })
+      .Case([](ChainOp loop) { return launchChain(loop); })
+      .Case([](ScanOp loop) { return launchScan(loop); })
+      .Case([&](OuterSumOp leaf) { return launch([&] { launchOuterSum(leaf); }); })
+      .Case([&](StepSumOp leaf) { return launch([&] { launchStepSum(leaf); }); })
+      .Case([&](memref::CopyOp copy) { return launch([&] { launchCopy(copy); }); })
+      .Case([&](scf::ParallelOp loop) { return launch([&] { launchParallel(loop); }); })
+      .Case([&](scf::ForOp loop) { return launch([&] { launchSequential(loop); }); })
+      .Case([&](linalg::LinalgOp graph) { return launch([&] { launchLinalg(graph); }); })
+      .Default([](Operation *other) {
+        return other->emitOpError("has no kernels for GPUs; use --target=cpu");
+      });
+}
+
+/// Operations that write arrays; loops with results only compute numbers.
+static bool becomesLaunch(Operation &op) {
+  return op.getNumResults() == 0 &&
+         isa<RecurrenceOp, ChainOp, ScanOp, OuterSumOp, StepSumOp, PackLanesOp, UnpackLanesOp,
+             SparseApplyOp, SparseComposeOp, SparseOuterSumOp, linalg::LinalgOp, memref::CopyOp,
+             scf::ForOp, scf::ParallelOp>(op);
+}
+
+/// Whether `op` touches elements of arrays, which are in device memory.
+static bool accessesElements(Operation *op) {
+  return isa<memref::LoadOp, memref::StoreOp, vector::LoadOp, vector::StoreOp,
+             vector::TransferReadOp, vector::TransferWriteOp>(op);
+}
+
+/// Copies what `function` reads of arrays before a launch into the launch.
+static void sinkReads(func::FuncOp function) {
+  SmallVector<Operation *> reads;
+  for (Operation &op : function.getOps())
+    if (!isa<gpu::LaunchOp>(op) &&
+        (isa<memref::LoadOp, vector::LoadOp>(op) || isMemoryEffectFree(&op)) &&
+        !op.hasTrait<OpTrait::IsTerminator>())
+      reads.push_back(&op);
+  for (auto launch : function.getOps<gpu::LaunchOp>()) {
+    OpBuilder builder = OpBuilder::atBlockBegin(&launch.getBody().front());
+    IRMapping mapping;
+    for (Operation *op : reads) {
+      if (!op->isBeforeInBlock(launch))
+        continue;
+      Operation *copy = builder.clone(*op, mapping);
+      for (auto [from, to] : llvm::zip(op->getResults(), copy->getResults()))
+        from.replaceUsesWithIf(
+            to, [&](OpOperand &use) { return launch->isProperAncestor(use.getOwner()); });
+    }
+  }
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.front())))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}
+
+/// Gives `function` launches for what it holds.
+static LogicalResult lowerKernel(func::FuncOp function) {
+  SmallVector<Operation *> ops;
+  bool reads = false;
+  for (Operation &op : function.getOps()) {
+    reads |= accessesElements(&op);
+    if (becomesLaunch(op))
+      ops.push_back(&op);
+  }
+  for (Operation *op : ops) {
+    if (failed(launchOp(op)))
+      return failure();
+    op->erase();
+  }
+  if (reads)
+    sinkReads(function);
+  return success();
+}
+
+/// Copies constant arrays, which the host has, to device memory, by a kernel that
+/// has them too.
+static void copyConstants(func::FuncOp function) {
+  SmallVector<memref::GetGlobalOp> globals(function.getOps<memref::GetGlobalOp>());
+  for (memref::GetGlobalOp global : globals) {
+    Location loc = global.getLoc();
+    OpBuilder builder(global);
+    Value copy = memref::AllocOp::create(builder, loc, global.getType(), ValueRange(),
+                                         builder.getI64IntegerAttr(64));
+    global.replaceAllUsesWith(copy);
+    Value count = getIndex(builder, loc, global.getType().getNumElements());
+    SmallVector<Value> sizes;
+    for (int64_t size : global.getType().getShape())
+      sizes.push_back(getIndex(builder, loc, size));
+    emitForEachThread(builder, loc, count, [&](OpBuilder &nested, Value number) {
+      SmallVector<Value> at = splitIndex(nested, loc, number, sizes);
+      Value source = memref::GetGlobalOp::create(nested, loc, global.getType(), global.getName());
+      Value value = memref::LoadOp::create(nested, loc, source, at);
+      memref::StoreOp::create(nested, loc, value, copy, at);
+    });
+    builder.setInsertionPoint(function.front().getTerminator());
+    memref::DeallocOp::create(builder, loc, copy);
+    global.erase();
+  }
+}
+
+/// Numbers that the host has computed and an array holds, such as a size: a thread
+/// writes them.
+static void launchStores(func::FuncOp function) {
+  SmallVector<memref::StoreOp> stores(function.getOps<memref::StoreOp>());
+  for (memref::StoreOp store : stores) {
+    OpBuilder builder(store);
+    Location loc = store.getLoc();
+    emitForEachThread(builder, loc, getIndex(builder, loc, 1),
+                      [&](OpBuilder &nested, Value) { nested.clone(*store); });
+    store.erase();
+  }
+}
+
+/// The host may not touch elements of arrays.
+static LogicalResult verifyHost(func::FuncOp function) {
+  WalkResult result = function.walk<WalkOrder::PreOrder>([](Operation *op) {
+    if (isa<gpu::LaunchOp>(op))
+      return WalkResult::skip();
+    if (!accessesElements(op))
+      return WalkResult::advance();
+    op->emitOpError("depends on elements of an array outside of any kernel, which a program for "
+                    "GPUs cannot do; use --target=cpu");
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+namespace {
+struct ConvertBPPSAToGPU : public bppsa::impl::ConvertBPPSAToGPUBase<ConvertBPPSAToGPU> {
+  void runOnOperation() override {
+    lowerPhaseMarks(getOperation());
+    SmallVector<func::FuncOp> functions(getOperation().getOps<func::FuncOp>());
+    for (func::FuncOp function : functions) {
+      if (function.isExternal())
+        continue;
+      copyConstants(function);
+      if (!function.isPrivate())
+        launchStores(function);
+      if ((function.isPrivate() && failed(lowerKernel(function))) || failed(verifyHost(function)))
+        return signalPassFailure();
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,43 @@
+//===- BPPSAToGPU.h - bufferized operations to launches ---------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_BPPSATOGPU_H
+#define BPPSA_LIB_CONVERSION_BPPSATOGPU_BPPSATOGPU_H
+
+#include "../Bodies/CotangentLoop.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace bppsa {
+
+// Each of these emits, in front of a bufferized operation, the launches that do
+// what it does. Operations that can fail have reported why.
+
+llvm::LogicalResult launchRecurrence(RecurrenceOp op);
+llvm::LogicalResult launchChain(ChainOp op);
+llvm::LogicalResult launchScan(ScanOp op);
+void launchOuterSum(OuterSumOp op);
+void launchStepSum(StepSumOp op);
+void launchLinalg(mlir::linalg::LinalgOp op);
+void launchCopy(mlir::memref::CopyOp op);
+/// One thread an iteration.
+void launchParallel(mlir::scf::ParallelOp op);
+/// Iterations in their order: one thread.
+void launchSequential(mlir::scf::ForOp op);
+
+/// A chain in its own order: one block for each sample.
+llvm::LogicalResult launchSequentially(const CotangentLoop &loop);
+/// Three launches (aggregate, carry, walk again) for chunks of `chunkSteps` steps;
+/// 0 leaves the length to the run time.
+llvm::LogicalResult launchChunked(const CotangentLoop &loop, int64_t chunkSteps);
+/// A launch for each level of a tree with at most `mostLevels` levels, 1 or more;
+/// without a limit where that is negative.
+llvm::LogicalResult launchTree(const CotangentLoop &loop, int64_t mostLevels);
+
+} // namespace bppsa
+
+#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_BPPSATOGPU_H

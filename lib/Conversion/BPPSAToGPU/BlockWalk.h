@@ -1,0 +1,67 @@
+//===- BlockWalk.h - a block of threads walks a chain -----------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_BLOCKWALK_H
+#define BPPSA_LIB_CONVERSION_BPPSATOGPU_BLOCKWALK_H
+
+#include "../Bodies/CotangentLoop.h"
+#include "UnitEmitter.h"
+
+namespace bppsa {
+
+/// Steps and samples of a loop.
+mlir::Value countSteps(mlir::OpBuilder &builder, const CotangentLoop &loop);
+mlir::Value countSamples(mlir::OpBuilder &builder, const CotangentLoop &loop);
+
+/// Applies the link to the cotangent of one sample, step by step. The cotangents of
+/// the states lie one after the other in shared memory, twice: a step reads one copy
+/// and writes the other.
+class BlockWalk {
+public:
+  /// Fails after a diagnostic, where the link cannot be emitted.
+  static llvm::FailureOr<BlockWalk> create(const CotangentLoop &loop, WalkOptions options);
+
+  /// Launches `numBlocks` blocks that run `body`, which may walk.
+  void launch(mlir::OpBuilder &builder, mlir::Value numBlocks,
+              llvm::function_ref<void(mlir::OpBuilder &, const LaunchedThread &)> body);
+
+  // Inside of a launch, by all threads of a block.
+
+  /// Sets the cotangent to `value(row)` for each of its rows.
+  void start(mlir::OpBuilder &builder, const LaunchedThread &thread,
+             llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Value row)> value);
+  /// Walks positions [first, last) of `sample`; position p is step T-1-p (step p with
+  /// `reverse`). Ends with a barrier.
+  void walk(mlir::OpBuilder &builder, mlir::Value sample, mlir::Value first, mlir::Value last);
+  /// Gives the cotangent after the walk to `body(row, value)`, row by row.
+  void finish(mlir::OpBuilder &builder, const LaunchedThread &thread,
+              llvm::function_ref<void(mlir::OpBuilder &, mlir::Value row, mlir::Value value)> body);
+
+private:
+  BlockWalk(const CotangentLoop &loop, std::unique_ptr<mlir::Region> region, UnitEmitter emitter,
+            WalkOptions options);
+  void emitStep(mlir::OpBuilder &builder, mlir::Value sample, mlir::Value position,
+                mlir::Value before, mlir::Value after);
+
+  CotangentLoop loop;
+  /// Holds the link as this walk evaluates it.
+  std::unique_ptr<mlir::Region> region;
+  UnitEmitter emitter;
+  WalkOptions options;
+  /// The shared array `[2, rows]`, and which copy holds the cotangent.
+  mlir::Value state, current;
+};
+
+/// Loads row `row` of the seeds of `sample`, laid one after the other.
+mlir::Value loadSeed(mlir::OpBuilder &builder, const CotangentLoop &loop, mlir::Value sample,
+                     mlir::Value row);
+/// Writes row `row` of the cotangents of the initial states of `sample`.
+void storeCotangent(mlir::OpBuilder &builder, const CotangentLoop &loop, mlir::Value sample,
+                    mlir::Value row, mlir::Value value);
+
+} // namespace bppsa
+
+#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_BLOCKWALK_H

@@ -1,0 +1,153 @@
+//===- Launch.cpp - launches of blocks of threads -------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Launch.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+/// Threads of a block where threads have nothing to do with each other.
+static constexpr int64_t kIndependentThreads = 128;
+
+//===----------------------------------------------------------------------===//
+// Index arithmetic
+//===----------------------------------------------------------------------===//
+
+Value bppsa::addIndex(OpBuilder &builder, Location loc, Value a, Value b) {
+  return builder.createOrFold<arith::AddIOp>(loc, a, b);
+}
+
+Value bppsa::mulIndex(OpBuilder &builder, Location loc, Value a, Value b) {
+  return builder.createOrFold<arith::MulIOp>(loc, a, b);
+}
+
+Value bppsa::minIndex(OpBuilder &builder, Location loc, Value a, Value b) {
+  return builder.createOrFold<arith::MinUIOp>(loc, a, b);
+}
+
+Value bppsa::isBelow(OpBuilder &builder, Location loc, Value a, Value b) {
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, a, b);
+}
+
+Value bppsa::isEqual(OpBuilder &builder, Location loc, Value a, Value b) {
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, a, b);
+}
+
+SmallVector<Value> bppsa::splitIndex(OpBuilder &builder, Location loc, Value value,
+                                     ValueRange sizes) {
+  SmallVector<Value> digits(sizes.size());
+  for (size_t i = sizes.size(); i-- > 1;) {
+    digits[i] = builder.createOrFold<arith::RemUIOp>(loc, value, sizes[i]);
+    value = builder.createOrFold<arith::DivUIOp>(loc, value, sizes[i]);
+  }
+  if (!digits.empty())
+    digits[0] = value;
+  return digits;
+}
+
+int64_t bppsa::roundUpToWarps(int64_t threads) {
+  return llvm::divideCeil(threads, kWarpThreads) * kWarpThreads;
+}
+
+//===----------------------------------------------------------------------===//
+// Control flow
+//===----------------------------------------------------------------------===//
+
+void bppsa::emitIf(OpBuilder &builder, Location loc, Value condition,
+                   function_ref<void(OpBuilder &)> then) {
+  scf::IfOp::create(builder, loc, condition, [&](OpBuilder &nested, Location) {
+    then(nested);
+    scf::YieldOp::create(nested, loc);
+  });
+}
+
+SmallVector<Value>
+bppsa::emitFold(OpBuilder &builder, Location loc, Value lower, Value upper, ValueRange values,
+                function_ref<SmallVector<Value>(OpBuilder &, Value, ValueRange)> body) {
+  auto loop = scf::ForOp::create(builder, loc, lower, upper, getIndex(builder, loc, 1), values);
+  // The body may look for the function that it is in, so the loop is there before it.
+  OpBuilder nested = OpBuilder::atBlockBegin(loop.getBody());
+  SmallVector<Value> next = body(nested, loop.getInductionVar(), loop.getRegionIterArgs());
+  if (!values.empty())
+    scf::YieldOp::create(nested, loc, next);
+  return llvm::to_vector_of<Value>(loop.getResults());
+}
+
+void bppsa::emitLoop(OpBuilder &builder, Location loc, Value lower, Value upper,
+                     function_ref<void(OpBuilder &, Value)> body) {
+  emitFold(builder, loc, lower, upper, {}, [&](OpBuilder &nested, Value iv, ValueRange) {
+    body(nested, iv);
+    return SmallVector<Value>();
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+/// The module of all kernels of a program, and a name in it for the next launch of
+/// the function that `builder` is in.
+static std::pair<FlatSymbolRefAttr, FlatSymbolRefAttr> nameKernel(OpBuilder &builder) {
+  auto function = builder.getBlock()->getParent()->getParentOfType<func::FuncOp>();
+  int64_t number = 0;
+  function.walk([&](gpu::LaunchOp) { ++number; });
+  std::string name = function.getName().str();
+  if (number > 0)
+    name += "_" + std::to_string(number);
+  MLIRContext *context = builder.getContext();
+  return {FlatSymbolRefAttr::get(context, "device"), FlatSymbolRefAttr::get(context, name)};
+}
+
+void bppsa::emitLaunch(OpBuilder &builder, Location loc, Value numBlocks, int64_t numThreads,
+                       ArrayRef<MemRefType> shared,
+                       function_ref<void(OpBuilder &, const LaunchedThread &)> body) {
+  auto space = gpu::AddressSpaceAttr::get(builder.getContext(), gpu::AddressSpace::Workgroup);
+  SmallVector<Type> types;
+  for (MemRefType type : shared)
+    types.push_back(MemRefType::get(type.getShape(), type.getElementType(),
+                                    MemRefLayoutAttrInterface(), space));
+  Value one = getIndex(builder, loc, 1), threads = getIndex(builder, loc, numThreads);
+  auto [module, name] = nameKernel(builder);
+  auto launch = gpu::LaunchOp::create(
+      builder, loc, numBlocks, one, one, threads, one, one, /*dynamicSharedMemorySize=*/Value(),
+      /*asyncTokenType=*/Type(), /*asyncDependencies=*/{}, types, /*privateAttributions=*/{},
+      /*clusterSizeX=*/Value(), Value(), Value(), module, name);
+  OpBuilder nested = OpBuilder::atBlockBegin(&launch.getBody().front());
+  auto arrays = llvm::to_vector_of<Value>(launch.getWorkgroupAttributions());
+  body(nested, {launch.getBlockIds().x, launch.getThreadIds().x, numThreads, arrays});
+  gpu::TerminatorOp::create(nested, loc);
+}
+
+void bppsa::emitForEachThread(OpBuilder &builder, Location loc, Value count,
+                              function_ref<void(OpBuilder &, Value)> body) {
+  Value size = getIndex(builder, loc, kIndependentThreads);
+  Value numBlocks = arith::CeilDivUIOp::create(builder, loc, count, size);
+  emitLaunch(builder, loc, numBlocks, kIndependentThreads, {},
+             [&](OpBuilder &nested, const LaunchedThread &thread) {
+               Value size = getIndex(nested, loc, kIndependentThreads);
+               Value number =
+                   addIndex(nested, loc, mulIndex(nested, loc, thread.block, size), thread.thread);
+               emitIf(nested, loc, isBelow(nested, loc, number, count),
+                      [&](OpBuilder &inside) { body(inside, number); });
+             });
+}
+
+void bppsa::emitBarrier(OpBuilder &builder, Location loc) { gpu::BarrierOp::create(builder, loc); }
+
+void bppsa::emitRows(OpBuilder &builder, Location loc, const LaunchedThread &thread, int64_t count,
+                     function_ref<void(OpBuilder &, Value)> body) {
+  for (int64_t first = 0; first < count; first += thread.numThreads) {
+    Value row = addIndex(builder, loc, thread.thread, first);
+    if (first + thread.numThreads <= count)
+      body(builder, row);
+    else
+      emitIf(builder, loc, isBelow(builder, loc, row, getIndex(builder, loc, count)),
+             [&](OpBuilder &nested) { body(nested, row); });
+  }
+}

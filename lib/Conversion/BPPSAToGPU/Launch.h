@@ -1,0 +1,78 @@
+//===- Launch.h - launches of blocks of threads -----------------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_LAUNCH_H
+#define BPPSA_LIB_CONVERSION_BPPSATOGPU_LAUNCH_H
+
+#include "../Bodies/IndexArithmetic.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+namespace bppsa {
+
+/// Threads of a warp, and the most threads of a block.
+inline constexpr int64_t kWarpThreads = 32, kMostThreads = 1024;
+
+/// One thread of a launch, inside of it.
+struct LaunchedThread {
+  /// The number of its block, its number in the block, and the threads of a block.
+  mlir::Value block, thread;
+  int64_t numThreads;
+  /// The arrays of the block that all its threads share.
+  mlir::ValueRange shared;
+};
+
+/// Launches `numBlocks` blocks of `numThreads` threads, each of which runs `body`.
+/// A block has one array for each of `shared`, types without a memory space.
+void emitLaunch(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value numBlocks,
+                int64_t numThreads, llvm::ArrayRef<mlir::MemRefType> shared,
+                llvm::function_ref<void(mlir::OpBuilder &, const LaunchedThread &)> body);
+
+/// Launches at least `count` threads: those with a number below `count` run
+/// `body(number)`.
+void emitForEachThread(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value count,
+                       llvm::function_ref<void(mlir::OpBuilder &, mlir::Value)> body);
+
+/// Waits for the threads of the block and makes what they wrote visible.
+void emitBarrier(mlir::OpBuilder &builder, mlir::Location loc);
+
+/// Shares rows [0, count) out to the threads of the block: `body(row)`.
+void emitRows(mlir::OpBuilder &builder, mlir::Location loc, const LaunchedThread &thread,
+              int64_t count, llvm::function_ref<void(mlir::OpBuilder &, mlir::Value)> body);
+
+/// `then` where `condition` holds.
+void emitIf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value condition,
+            llvm::function_ref<void(mlir::OpBuilder &)> then);
+
+/// Runs `body(iv)` for iv in [lower, upper).
+void emitLoop(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value lower, mlir::Value upper,
+              llvm::function_ref<void(mlir::OpBuilder &, mlir::Value)> body);
+
+/// Folds `values` over iv in [lower, upper): `body(iv, values)` gives the next ones.
+llvm::SmallVector<mlir::Value>
+emitFold(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value lower, mlir::Value upper,
+         mlir::ValueRange values,
+         llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &, mlir::Value,
+                                                           mlir::ValueRange)>
+             body);
+
+/// Index arithmetic.
+mlir::Value addIndex(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a, mlir::Value b);
+mlir::Value mulIndex(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a, mlir::Value b);
+mlir::Value minIndex(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a, mlir::Value b);
+mlir::Value isBelow(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a, mlir::Value b);
+mlir::Value isEqual(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a, mlir::Value b);
+/// `value` as digits to the bases `sizes`, the first of which is the slowest.
+llvm::SmallVector<mlir::Value> splitIndex(mlir::OpBuilder &builder, mlir::Location loc,
+                                          mlir::Value value, mlir::ValueRange sizes);
+
+/// Rounds up to whole warps.
+int64_t roundUpToWarps(int64_t threads);
+
+} // namespace bppsa
+
+#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_LAUNCH_H

@@ -1,0 +1,215 @@
+//===- LaunchLeaves.cpp - sums over samples and steps ---------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// The T * B rows of sequences are cut into slabs. One launch sums each slab, a
+// second one adds the slabs up in their order: the result depends on nothing but T
+// and B.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BPPSAToGPU.h"
+#include "Launch.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+/// Rows of a slab, elements of each side of the tile of a result that a block has,
+/// and rows that it has in shared memory at a time.
+static constexpr int64_t kSlabRows = 1024, kTile = 16, kStagedRows = 16;
+
+namespace {
+/// Rows [first, last) of a sequence `[T, B, N]`, row t * B + b.
+struct Slab {
+  Value first, last;
+};
+
+/// Sums of slabs, `[slabs, size]`, and the launches around them.
+class SlabSums {
+public:
+  SlabSums(OpBuilder &builder, Location loc, Value sequence, int64_t size)
+      : builder(builder), loc(loc), size(size),
+        element(cast<MemRefType>(sequence.getType()).getElementType()) {
+    numSamples = getDim(builder, loc, sequence, 1);
+    numRows = mulIndex(builder, loc, getDim(builder, loc, sequence, 0), numSamples);
+    numSlabs = arith::CeilDivUIOp::create(builder, loc, numRows, getIndex(builder, loc, kSlabRows));
+    partial = memref::AllocOp::create(builder, loc,
+                                      MemRefType::get({ShapedType::kDynamic, size}, element),
+                                      numSlabs, builder.getI64IntegerAttr(64));
+  }
+
+  Value getNumSlabs() const { return numSlabs; }
+
+  Slab getSlab(OpBuilder &b, Value number) const {
+    Value first = mulIndex(b, loc, number, getIndex(b, loc, kSlabRows));
+    return {first, minIndex(b, loc, addIndex(b, loc, first, kSlabRows), numRows)};
+  }
+
+  Value load(OpBuilder &b, Value sequence, Value row, Value column) const {
+    SmallVector<Value> digits = splitIndex(b, loc, row, {Value(), numSamples});
+    return memref::LoadOp::create(b, loc, sequence, ValueRange{digits[0], digits[1], column});
+  }
+
+  void store(OpBuilder &b, Value slab, Value position, Value sum) const {
+    memref::StoreOp::create(b, loc, sum, partial, ValueRange{slab, position});
+  }
+
+  /// Adds the slabs up, one thread for each element, and frees them.
+  void launchTotal(function_ref<void(OpBuilder &, Value, Value)> write) {
+    emitForEachThread(
+        builder, loc, getIndex(builder, loc, size), [&](OpBuilder &nested, Value position) {
+          Value zero = getIndex(nested, loc, 0);
+          Value sum =
+              emitFold(nested, loc, zero, numSlabs, getZero(nested),
+                       [&](OpBuilder &inner, Value slab, ValueRange sum) {
+                         Value part = memref::LoadOp::create(inner, loc, partial,
+                                                             ValueRange{slab, position});
+                         return SmallVector<Value>{arith::AddFOp::create(inner, loc, sum[0], part)};
+                       })
+                  .front();
+          write(nested, position, sum);
+        });
+    memref::DeallocOp::create(builder, loc, partial);
+  }
+
+  Value getZero(OpBuilder &b) const {
+    return arith::ConstantOp::create(b, loc, b.getZeroAttr(element));
+  }
+
+private:
+  OpBuilder &builder;
+  Location loc;
+  int64_t size;
+  Type element;
+  Value numSamples, numRows, numSlabs, partial;
+};
+
+/// The outer products of one slab, in tiles.
+class OuterSumTile {
+public:
+  OuterSumTile(OuterSumOp op, const SlabSums &sums) : op(op), sums(sums), loc(op.getLoc()) {
+    auto type = cast<MemRefType>(op.getDestination().getType());
+    rows = type.getDimSize(0);
+    columns = type.getDimSize(1);
+  }
+
+  void launch(OpBuilder &builder) {
+    int64_t tileRows = llvm::divideCeil(rows, kTile),
+            tileColumns = llvm::divideCeil(columns, kTile);
+    Value numTiles = getIndex(builder, loc, tileRows * tileColumns);
+    auto staged = MemRefType::get({kStagedRows, kTile},
+                                  cast<MemRefType>(op.getLhs().getType()).getElementType());
+    emitLaunch(builder, loc, mulIndex(builder, loc, sums.getNumSlabs(), numTiles), kTile * kTile,
+               {staged, staged}, [&](OpBuilder &nested, const LaunchedThread &thread) {
+                 SmallVector<Value> digits = splitIndex(nested, loc, thread.block,
+                                                        {Value(), getIndex(nested, loc, tileRows),
+                                                         getIndex(nested, loc, tileColumns)});
+                 emitTile(nested, thread, digits);
+               });
+  }
+
+private:
+  /// `digits`: slab, row of tiles, column of tiles.
+  void emitTile(OpBuilder &builder, const LaunchedThread &thread, ArrayRef<Value> digits) {
+    Value tile = getIndex(builder, loc, kTile);
+    SmallVector<Value> at = splitIndex(builder, loc, thread.thread, {Value(), tile});
+    Value firstRow = mulIndex(builder, loc, digits[1], tile);
+    Value firstColumn = mulIndex(builder, loc, digits[2], tile);
+    Slab slab = sums.getSlab(builder, digits[0]);
+    auto loop = scf::ForOp::create(
+        builder, loc, slab.first, slab.last, getIndex(builder, loc, kStagedRows),
+        sums.getZero(builder), [&](OpBuilder &nested, Location, Value first, ValueRange sum) {
+          // Thread (i, j) stages column j of row i of both operands.
+          Value row = addIndex(nested, loc, first, at[0]);
+          Value exists = isBelow(nested, loc, row, slab.last);
+          stage(nested, op.getLhs(), thread.shared[0], exists, row, firstRow, rows, at);
+          stage(nested, op.getRhs(), thread.shared[1], exists, row, firstColumn, columns, at);
+          emitBarrier(nested, loc);
+          Value next = sum[0];
+          for (int64_t i = 0; i < kStagedRows; ++i) {
+            Value staged = getIndex(nested, loc, i);
+            Value left =
+                memref::LoadOp::create(nested, loc, thread.shared[0], ValueRange{staged, at[0]});
+            Value right =
+                memref::LoadOp::create(nested, loc, thread.shared[1], ValueRange{staged, at[1]});
+            next = math::FmaOp::create(nested, loc, left, right, next);
+          }
+          emitBarrier(nested, loc);
+          scf::YieldOp::create(nested, loc, next);
+        });
+    Value row = addIndex(builder, loc, firstRow, at[0]);
+    Value column = addIndex(builder, loc, firstColumn, at[1]);
+    Value isInside = arith::AndIOp::create(
+        builder, loc, isBelow(builder, loc, row, getIndex(builder, loc, rows)),
+        isBelow(builder, loc, column, getIndex(builder, loc, columns)));
+    emitIf(builder, loc, isInside, [&](OpBuilder &nested) {
+      Value position =
+          addIndex(nested, loc, mulIndex(nested, loc, row, getIndex(nested, loc, columns)), column);
+      sums.store(nested, digits[0], position, loop.getResult(0));
+    });
+  }
+
+  /// `staged[i, j] = sequence[row, first + j]`, zero beyond the slab and the columns.
+  void stage(OpBuilder &builder, Value sequence, Value staged, Value exists, Value row, Value first,
+             int64_t size, ArrayRef<Value> at) {
+    Value column = addIndex(builder, loc, first, at[1]);
+    Value isInside = arith::AndIOp::create(
+        builder, loc, exists, isBelow(builder, loc, column, getIndex(builder, loc, size)));
+    auto loaded = scf::IfOp::create(
+        builder, loc, isInside,
+        [&](OpBuilder &nested, Location) {
+          scf::YieldOp::create(nested, loc, sums.load(nested, sequence, row, column));
+        },
+        [&](OpBuilder &nested, Location) {
+          scf::YieldOp::create(nested, loc, sums.getZero(nested));
+        });
+    memref::StoreOp::create(builder, loc, loaded.getResult(0), staged, ValueRange{at[0], at[1]});
+  }
+
+  OuterSumOp op;
+  const SlabSums &sums;
+  Location loc;
+  int64_t rows, columns;
+};
+} // namespace
+
+void bppsa::launchOuterSum(OuterSumOp op) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  auto type = cast<MemRefType>(op.getDestination().getType());
+  SlabSums sums(builder, loc, op.getLhs(), type.getNumElements());
+  OuterSumTile(op, sums).launch(builder);
+  sums.launchTotal([&](OpBuilder &nested, Value position, Value sum) {
+    SmallVector<Value> at =
+        splitIndex(nested, loc, position, {Value(), getIndex(nested, loc, type.getDimSize(1))});
+    memref::StoreOp::create(nested, loc, sum, op.getDestination(), at);
+  });
+}
+
+void bppsa::launchStepSum(StepSumOp op) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  int64_t size = cast<MemRefType>(op.getDestination().getType()).getDimSize(0);
+  SlabSums sums(builder, loc, op.getSequence(), size);
+  Value columns = getIndex(builder, loc, size);
+  emitForEachThread(builder, loc, mulIndex(builder, loc, sums.getNumSlabs(), columns),
+                    [&](OpBuilder &nested, Value number) {
+                      SmallVector<Value> at = splitIndex(nested, loc, number, {Value(), columns});
+                      Slab slab = sums.getSlab(nested, at[0]);
+                      Value sum =
+                          emitFold(nested, loc, slab.first, slab.last, sums.getZero(nested),
+                                   [&](OpBuilder &inner, Value row, ValueRange running) {
+                                     Value value = sums.load(inner, op.getSequence(), row, at[1]);
+                                     return SmallVector<Value>{
+                                         arith::AddFOp::create(inner, loc, running[0], value)};
+                                   })
+                              .front();
+                      sums.store(nested, at[0], at[1], sum);
+                    });
+  sums.launchTotal([&](OpBuilder &nested, Value position, Value sum) {
+    memref::StoreOp::create(nested, loc, sum, op.getDestination(), position);
+  });
+}

@@ -1,0 +1,63 @@
+//===- DeviceToNVVM.cpp - kernels to the NVVM dialect ---------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// Upstream's convert-gpu-to-nvvm makes calls of libdevice, a library of the CUDA
+// toolkit, of all of math. Here what a GPU has instructions for becomes intrinsics
+// of LLVM; everything else has been expanded before.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Conversion/Passes.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/GPU/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Transforms/DialectConversion.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace bppsa {
+#define GEN_PASS_DEF_CONVERTDEVICETONVVM
+#include "bppsa/Conversion/Passes.h.inc"
+} // namespace bppsa
+
+using namespace mlir;
+using namespace bppsa;
+
+namespace {
+struct ConvertDeviceToNVVM : public bppsa::impl::ConvertDeviceToNVVMBase<ConvertDeviceToNVVM> {
+  void runOnOperation() override {
+    MLIRContext *context = &getContext();
+    LowerToLLVMOptions options(context);
+    options.overrideIndexBitwidth(64);
+    LLVMTypeConverter converter(context, options);
+    configureGpuToNVVMTypeConverter(converter);
+
+    RewritePatternSet patterns(context);
+    populateGpuToNVVMConversionPatterns(converter, patterns);
+    arith::populateArithToLLVMConversionPatterns(converter, patterns);
+    cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
+    populateMathToLLVMConversionPatterns(converter, patterns);
+    populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
+    populateVectorToLLVMConversionPatterns(converter, patterns);
+    ub::populateUBToLLVMConversionPatterns(converter, patterns);
+
+    LLVMConversionTarget target(*context);
+    target.addLegalDialect<NVVM::NVVMDialect>();
+    target.addIllegalDialect<gpu::GPUDialect>();
+    target.addLegalOp<gpu::GPUModuleOp, gpu::YieldOp>();
+    if (failed(applyPartialConversion(getOperation(), target, std::move(patterns))))
+      signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,56 @@
+//===- GPULaunchToCall.cpp - launches as calls of launch functions --------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/Matchers.h"
+
+namespace bppsa {
+#define GEN_PASS_DEF_CONVERTGPULAUNCHTOCALL
+#include "bppsa/Conversion/Passes.h.inc"
+} // namespace bppsa
+
+using namespace mlir;
+using namespace bppsa;
+
+/// Whether grid and block have one dimension.
+static bool isFlat(gpu::LaunchFuncOp op) {
+  gpu::KernelDim3 grid = op.getGridSizeOperandValues(), block = op.getBlockSizeOperandValues();
+  return llvm::all_of(ArrayRef<Value>{grid.y, grid.z, block.y, block.z},
+                      [](Value size) { return matchPattern(size, m_One()); });
+}
+
+static LogicalResult convert(gpu::LaunchFuncOp op, ModuleOp module) {
+  if (!isFlat(op))
+    return op.emitOpError("has a grid or block of more than one dimension");
+  OpBuilder builder(op);
+  std::string name = ("bppsa_launch_" + op.getKernelName().getValue()).str();
+  SmallVector<Value> operands = {op.getGridSizeX(), op.getBlockSizeX()};
+  llvm::append_range(operands, op.getKernelOperands());
+  if (!module.lookupSymbol(name)) {
+    OpBuilder atStart = OpBuilder::atBlockBegin(module.getBody());
+    FunctionType type = builder.getFunctionType(TypeRange(ValueRange(operands)), {});
+    func::FuncOp::create(atStart, op.getLoc(), name, type).setPrivate();
+  }
+  func::CallOp::create(builder, op.getLoc(), name, TypeRange(), operands);
+  op.erase();
+  return success();
+}
+
+namespace {
+struct ConvertGPULaunchToCall
+    : public bppsa::impl::ConvertGPULaunchToCallBase<ConvertGPULaunchToCall> {
+  void runOnOperation() override {
+    SmallVector<gpu::LaunchFuncOp> launches;
+    getOperation().walk([&](gpu::LaunchFuncOp op) { launches.push_back(op); });
+    for (gpu::LaunchFuncOp op : launches)
+      if (failed(convert(op, getOperation())))
+        return signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,59 @@
+//===- GPULowering.cpp - from tensors to kernels for GPUs -----------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Pipelines/GPULowering.h"
+#include "bppsa/Conversion/Passes.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Passes.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Func/Transforms/Passes.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/GPU/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+void bppsa::buildGPUKernelPipeline(OpPassManager &pm) {
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(bufferization::createEmptyTensorEliminationPass());
+  pm.addPass(createBufferize());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createOutlineKernels());
+  pm.addPass(func::createDuplicateFunctionEliminationPass());
+
+  pm.addPass(createConvertBPPSAToGPU());
+  pm.addPass(createExpandMath());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createLoopInvariantCodeMotionPass());
+  pm.addPass(createGpuKernelOutliningPass());
+  pm.addPass(createConvertGPULaunchToCall());
+}
+
+void bppsa::buildGPUCodePipeline(OpPassManager &pm) {
+  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createLowerAffinePass());
+  pm.addPass(createSCFToControlFlowPass());
+  OpPassManager &device = pm.nest<gpu::GPUModuleOp>();
+  device.addPass(createConvertDeviceToNVVM());
+  device.addPass(createCanonicalizerPass());
+  device.addPass(createCSEPass());
+  device.addPass(createReconcileUnrealizedCastsPass());
+}
+
+void bppsa::registerGPULoweringPipelines() {
+  PassPipelineRegistration<>("bppsa-gpu-kernel-pipeline",
+                             "from tensors and bppsa loops to launches and kernels",
+                             buildGPUKernelPipeline);
+  PassPipelineRegistration<>("bppsa-gpu-code-pipeline", "from kernels to the NVVM dialect",
+                             buildGPUCodePipeline);
+}
