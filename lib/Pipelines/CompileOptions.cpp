@@ -21,8 +21,8 @@ llvm::SmallVector<Variant> TrainingOptions::getMappedVariants() const {
   llvm::SmallVector<Variant> variants;
   for (const Variant &variant : getVariants()) {
     variants.push_back(variant);
-    // A scan needs samples in its lanes.
-    if (variant.plan.empty())
+    // A scan needs samples in its lanes, and a GPU has no lanes.
+    if (variant.plan.empty() && target == TargetKind::CPU)
       variants.push_back({variant.name, variant.plan, /*overUnits=*/true});
   }
   return variants;

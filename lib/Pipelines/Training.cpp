@@ -84,6 +84,8 @@ void bppsa::buildDifferentiationPipeline(OpPassManager &pm, const TrainingOption
   }
   BuildOptimizerOptions optimizer;
   optimizer.optimizer = options.optimizer;
+  if (options.target == TargetKind::CUDA)
+    optimizer.lanes = 1;
   pm.addPass(createBuildOptimizer(optimizer));
   pm.addPass(createSymbolDCEPass());
   pm.addPass(createCanonicalizerPass());
@@ -110,6 +112,8 @@ void bppsa::buildScanPipeline(OpPassManager &pm, const TrainingOptions &options)
   products.memoryLimit = options.memoryLimit;
   pm.addNestedPass<func::FuncOp>(createPlanSparseProducts(products));
   pm.addNestedPass<func::FuncOp>(createLowerProducts());
+  if (options.target != TargetKind::CPU)
+    return;
   AddUnitVariantsOptions units;
   units.functions = {"forward", "step_sequential", "grad_sequential"};
   pm.addPass(createAddUnitVariants(units));

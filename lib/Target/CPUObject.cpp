@@ -50,6 +50,7 @@ static std::unique_ptr<llvm::TargetMachine> createMachine(StringRef cpu, unsigne
     return nullptr;
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
+  options.UseInitArray = true; // lld ignores .ctors.
   return std::unique_ptr<llvm::TargetMachine>(
       target->createTargetMachine(triple, cpu, /*Features=*/"", options, llvm::Reloc::PIC_,
                                   /*CM=*/std::nullopt, getCodeGenLevel(optLevel)));

@@ -63,7 +63,8 @@ SmallVector<ExportedFunction> bppsa::collectFunctions(ModuleOp module,
   };
   add("forward", "infer");
   add("loss", "eval");
-  add("forward_units", "infer.units");
+  if (options.target == TargetKind::CPU)
+    add("forward_units", "infer.units");
   for (const Variant &variant : options.getMappedVariants()) {
     add("step_" + variant.getSuffix(), "step." + variant.getExportedName());
     add("grad_" + variant.getSuffix(), "grad." + variant.getExportedName());
@@ -271,7 +272,7 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
       {"format", 1},
       {"version", BPPSA_VERSION},
       {"source", sourceName},
-      {"target", "cpu"},
+      {"target", options.target == TargetKind::CUDA ? "cuda" : "cpu"},
       {"loss", options.loss},
       {"loss_on", lossOn.str()},
       {"optimizer", options.optimizer},

@@ -77,10 +77,6 @@ std::unique_ptr<llvm::Module> bppsa::buildTableModule(llvm::LLVMContext &context
     addRow(entries, function.name, declareHidden(*module, getEntrySymbol(function.name)));
   addTable(*module, "bppsa_instruction_sets", row, instructionSets);
   addTable(*module, "bppsa_functions", row, entries);
-  auto *imageRow =
-      llvm::StructType::get(context, {pointer, pointer, llvm::Type::getInt64Ty(context)});
-  addTable(*module, "bppsa_device_kernels", row, {});
-  addTable(*module, "bppsa_device_images", imageRow, {});
   new llvm::GlobalVariable(*module, pointer, /*isConstant=*/false,
                            llvm::GlobalValue::ExternalLinkage,
                            llvm::Constant::getNullValue(pointer), "bppsa_kernels");

@@ -19,6 +19,8 @@ using namespace mlir;
 using namespace bppsa;
 
 LogicalResult Compilation::lowerAndEmit() {
+  if (options.training.target == TargetKind::CUDA)
+    return lowerAndEmitGPU();
   functions = collectFunctions(*module, options.training);
   OwningOpRef<ModuleOp> kernels = module->clone();
   auto buildKernels = [](OpPassManager &pm) { buildKernelPipeline(pm, CPULoweringOptions()); };
@@ -110,6 +112,7 @@ LogicalResult Compilation::emitTables(const ProgramParts &parts, StringRef objec
   llvm::LLVMContext llvmContext;
   std::unique_ptr<llvm::Module> tables =
       buildTableModule(llvmContext, json, image.bytes, targets, functions, parts.kernels);
+  addDeviceTables(*tables, /*kernels=*/{}, /*emulated=*/{}, /*images=*/{});
   return emitObject(*tables, targets.front(), options.optLevel, objectPath);
 }
 

@@ -10,6 +10,7 @@
 #include "bppsa/Analysis/Report.h"
 #include "bppsa/Pipelines/CompileOptions.h"
 #include "bppsa/Target/CPUObject.h"
+#include "bppsa/Target/GPUObject.h"
 #include "bppsa/Target/ProgramParts.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -18,7 +19,7 @@
 namespace bppsa {
 
 /// What the driver writes.
-enum class EmitKind { Executable, Shared, Object, MLIR, LLVM, Assembly, Report };
+enum class EmitKind { Executable, Shared, Object, MLIR, LLVM, Assembly, PTX, Report };
 
 /// The phases of a compilation, in order. A run can stop after any of them.
 enum class Phase { Import, Loss, Differentiate, Scan, Lower, End };
@@ -30,6 +31,10 @@ struct DriverOptions {
   EmitKind emit = EmitKind::Executable;
   Phase stopAfter = Phase::End;
   std::string dumpDirectory, mcpu;
+  /// For GPUs: the architectures to assemble code for, and whether the program runs
+  /// its kernels on the CPU instead.
+  llvm::SmallVector<std::string> gpuArchitectures;
+  bool emulate = false;
   llvm::SmallVector<std::string> batchAxes;
   unsigned optLevel = 3;
   /// Elements of initializers that are zero stay so and leave the patterns.
@@ -72,6 +77,18 @@ private:
                                   const CPUTarget &target, llvm::StringRef objectPath);
   llvm::LogicalResult emitTables(const ProgramParts &parts, llvm::StringRef objectPath);
   llvm::LogicalResult link(llvm::ArrayRef<std::string> objects);
+
+  // Programs for GPUs (GPUEmission.cpp).
+  llvm::LogicalResult lowerAndEmitGPU();
+  llvm::LogicalResult emitGPUText(mlir::ModuleOp program, mlir::ModuleOp device);
+  mlir::FailureOr<std::string> emitPTXFor(mlir::ModuleOp device, llvm::StringRef arch);
+  llvm::LogicalResult emitImages(mlir::ModuleOp device, llvm::SmallVectorImpl<GPUImage> &images);
+  llvm::LogicalResult emitEmulated(mlir::ModuleOp device,
+                                   llvm::SmallVectorImpl<EmulatedKernel> &kernels,
+                                   llvm::StringRef objectPath);
+  llvm::LogicalResult emitGPUHost(mlir::ModuleOp program, llvm::ArrayRef<std::string> kernels,
+                                  llvm::StringRef objectPath);
+  llvm::LogicalResult emitGPUProgram(mlir::ModuleOp program, mlir::ModuleOp device);
   llvm::LogicalResult writeOutput(llvm::function_ref<void(llvm::raw_ostream &)> print);
   llvm::LogicalResult fail(const llvm::Twine &message);
 

@@ -15,6 +15,9 @@ namespace bppsa {
 /// Which backward passes a compiled program holds.
 enum class BackwardKind { Auto, Scan, Sequential };
 
+/// What a program's kernels run on.
+enum class TargetKind { CPU, CUDA };
+
 /// One backward pass of a compiled program.
 struct Variant {
   /// `sequential` or `scan`.
@@ -33,6 +36,7 @@ struct Variant {
 
 /// The part of the command line that decides what the training functions compute.
 struct TrainingOptions {
+  TargetKind target = TargetKind::CPU;
   std::string loss = "cross-entropy";
   /// Graph output that feeds the loss; empty for the first.
   std::string lossOn;
@@ -50,7 +54,7 @@ struct TrainingOptions {
   bool hasLayerLinks() const { return backward == BackwardKind::Scan || scan != "auto"; }
   /// The backward passes that `backward` and `scan` ask for.
   llvm::SmallVector<Variant> getVariants() const;
-  /// These and their forms whose vectors hold hidden units.
+  /// These and, for CPUs, their forms whose vectors hold hidden units.
   llvm::SmallVector<Variant> getMappedVariants() const;
 };
 

@@ -1,0 +1,259 @@
+//===- GPUObject.cpp - LLVM modules and code for NVIDIA GPUs --------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Target/GPUObject.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Target/TargetOptions.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+static constexpr StringLiteral kDevice = "device";
+
+//===----------------------------------------------------------------------===//
+// Parts of a program
+//===----------------------------------------------------------------------===//
+
+static gpu::GPUModuleOp getDevice(ModuleOp module) {
+  return module.lookupSymbol<gpu::GPUModuleOp>(kDevice);
+}
+
+SmallVector<std::string> bppsa::collectGPUKernels(ModuleOp module) {
+  SmallVector<std::string> kernels;
+  if (gpu::GPUModuleOp device = getDevice(module))
+    for (auto function : device.getOps<LLVM::LLVMFuncOp>())
+      if (function->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName()))
+        kernels.push_back(function.getName().str());
+  return kernels;
+}
+
+OwningOpRef<ModuleOp> bppsa::extractDevice(ModuleOp module) {
+  OwningOpRef<ModuleOp> extracted = ModuleOp::create(module.getLoc());
+  if (gpu::GPUModuleOp device = getDevice(module))
+    device->moveBefore(extracted->getBody(), extracted->getBody()->end());
+  return extracted;
+}
+
+//===----------------------------------------------------------------------===//
+// Code
+//===----------------------------------------------------------------------===//
+
+/// The PTX version that is the first to know every architecture up to `arch`.
+static StringRef getFeatures(StringRef arch) {
+  unsigned number = 0;
+  arch.drop_front(3).take_while(llvm::isDigit).getAsInteger(10, number);
+  return number >= 100 ? "+ptx86" : number >= 90 ? "+ptx83" : "+ptx70";
+}
+
+/// A machine for `arch`. Null, with `error` set, where LLVM does not know it.
+static std::unique_ptr<llvm::TargetMachine> createMachine(StringRef arch, unsigned optLevel,
+                                                          std::string &error) {
+  static const bool initialized = [] {
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+    return true;
+  }();
+  (void)initialized;
+  llvm::Triple triple("nvptx64-nvidia-cuda");
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target)
+    return nullptr;
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
+  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      triple, arch, getFeatures(arch), options, /*RM=*/std::nullopt, /*CM=*/std::nullopt,
+      static_cast<llvm::CodeGenOptLevel>(std::min(optLevel, 3u))));
+  return machine;
+}
+
+/// The first function that a GPU does not have: one without a body, or an intrinsic
+/// that would become a call of a mathematical library.
+static llvm::Function *findMissing(llvm::Module &device) {
+  for (llvm::Function &function : device) {
+    if (!function.isDeclaration() || function.use_empty())
+      continue;
+    switch (function.getIntrinsicID()) {
+    case llvm::Intrinsic::not_intrinsic:
+    case llvm::Intrinsic::exp:
+    case llvm::Intrinsic::exp10:
+    case llvm::Intrinsic::log:
+    case llvm::Intrinsic::log10:
+    case llvm::Intrinsic::pow:
+    case llvm::Intrinsic::powi:
+    case llvm::Intrinsic::tan:
+    case llvm::Intrinsic::tanh:
+      return &function;
+    default:
+      break;
+    }
+    // These exist in f32 alone, as approximations that are not exact enough.
+    switch (function.getIntrinsicID()) {
+    case llvm::Intrinsic::exp2:
+    case llvm::Intrinsic::log2:
+    case llvm::Intrinsic::sin:
+    case llvm::Intrinsic::cos:
+      return &function;
+    default:
+      break;
+    }
+  }
+  return nullptr;
+}
+
+static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager callGraph;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(callGraph);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, callGraph, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+}
+
+std::unique_ptr<llvm::Module> bppsa::translateDevice(ModuleOp module, llvm::LLVMContext &context,
+                                                     StringRef arch, unsigned optLevel) {
+  std::string error;
+  std::unique_ptr<llvm::TargetMachine> machine = createMachine(arch, optLevel, error);
+  if (!machine) {
+    module.emitError() << "cannot generate code for " << arch << ": " << error;
+    return nullptr;
+  }
+  std::unique_ptr<llvm::Module> device = translateModuleToLLVMIR(getDevice(module), context);
+  if (!device) {
+    module.emitError() << "cannot translate the kernels for " << arch;
+    return nullptr;
+  }
+  device->setTargetTriple(machine->getTargetTriple());
+  device->setDataLayout(machine->createDataLayout());
+  if (llvm::Function *missing = findMissing(*device)) {
+    module.emitError() << "a kernel needs '" << missing->getName()
+                       << "', which no GPU has; use --target=cpu";
+    return nullptr;
+  }
+  for (llvm::Function &function : *device)
+    if (!function.isDeclaration())
+      // Subnormals are zero, as on the CPU.
+      function.addFnAttr("denormal-fp-math-f32", "preserve-sign,preserve-sign");
+  if (optLevel > 0)
+    optimize(*device, *machine);
+  return device;
+}
+
+FailureOr<std::string> bppsa::emitPTX(llvm::Module &device, StringRef arch, unsigned optLevel,
+                                      std::string &error) {
+  std::unique_ptr<llvm::TargetMachine> machine = createMachine(arch, optLevel, error);
+  if (!machine)
+    return failure();
+  llvm::SmallString<0> text;
+  llvm::raw_svector_ostream stream(text);
+  llvm::legacy::PassManager passes;
+  if (machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile)) {
+    error = "this LLVM cannot emit code for " + arch.str();
+    return failure();
+  }
+  passes.run(device);
+  return text.str().str();
+}
+
+//===----------------------------------------------------------------------===//
+// What host and run time see of kernels
+//===----------------------------------------------------------------------===//
+
+/// Hands the arguments of `function`, which are a grid, a block and those of kernel
+/// number `index`, to `launch`.
+static void defineLaunch(llvm::Function *function, uint64_t index, llvm::FunctionCallee launch) {
+  llvm::LLVMContext &context = function->getContext();
+  llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "entry", function));
+  auto *pointer = builder.getPtrTy();
+  unsigned count = function->arg_size() - 2;
+  llvm::Value *array =
+      builder.CreateAlloca(pointer, builder.getInt64(std::max(count, 1u)), "arguments");
+  for (unsigned i = 0; i < count; ++i) {
+    llvm::Argument *argument = function->getArg(i + 2);
+    llvm::Value *slot = builder.CreateAlloca(argument->getType());
+    builder.CreateStore(argument, slot);
+    builder.CreateStore(slot, builder.CreateConstInBoundsGEP1_64(pointer, array, i));
+  }
+  llvm::Value *one = builder.getInt64(1);
+  builder.CreateCall(launch, {builder.getInt64(index), function->getArg(0), one, one,
+                              function->getArg(1), one, one, array});
+  builder.CreateRetVoid();
+  function->setLinkage(llvm::GlobalValue::InternalLinkage);
+}
+
+void bppsa::defineLaunchFunctions(llvm::Module &host, ArrayRef<std::string> kernels) {
+  llvm::IRBuilder<> builder(host.getContext());
+  SmallVector<llvm::Type *> types(7, builder.getInt64Ty());
+  types.push_back(builder.getPtrTy());
+  llvm::FunctionCallee launch = host.getOrInsertFunction(
+      "bppsa_rt_launch", llvm::FunctionType::get(builder.getVoidTy(), types, false));
+  for (auto [index, name] : llvm::enumerate(kernels))
+    if (llvm::Function *function = host.getFunction("bppsa_launch_" + name))
+      defineLaunch(function, index, launch);
+}
+
+/// Defines the array `name` of `rows`, which ends with a row of zeros.
+static void defineTable(llvm::Module &module, StringRef name, llvm::StructType *type,
+                        SmallVector<llvm::Constant *> rows) {
+  rows.push_back(llvm::Constant::getNullValue(type));
+  auto *table = llvm::ConstantArray::get(llvm::ArrayType::get(type, rows.size()), rows);
+  new llvm::GlobalVariable(module, table->getType(), /*isConstant=*/true,
+                           llvm::GlobalValue::ExternalLinkage, table, name);
+}
+
+void bppsa::addDeviceTables(llvm::Module &tables, ArrayRef<std::string> kernels,
+                            ArrayRef<EmulatedKernel> emulated, ArrayRef<GPUImage> images) {
+  llvm::LLVMContext &context = tables.getContext();
+  llvm::IRBuilder<> builder(context);
+  auto *pointer = builder.getPtrTy();
+  auto *kernelType = llvm::StructType::get(context, {pointer, pointer});
+  auto *imageType = llvm::StructType::get(context, {pointer, pointer, builder.getInt64Ty()});
+  auto addText = [&](StringRef text) {
+    return builder.CreateGlobalString(text, "device_name", 0, &tables);
+  };
+  SmallVector<llvm::Constant *> kernelRows, imageRows;
+  for (StringRef name : kernels) {
+    llvm::Constant *body = llvm::ConstantPointerNull::get(pointer);
+    const EmulatedKernel *found =
+        llvm::find_if(emulated, [&](const EmulatedKernel &kernel) { return kernel.name == name; });
+    if (found != emulated.end()) {
+      auto *type = llvm::FunctionType::get(builder.getVoidTy(), {pointer}, false);
+      auto *function =
+          llvm::Function::Create(type, llvm::Function::ExternalLinkage, found->symbol, tables);
+      function->setVisibility(llvm::GlobalValue::HiddenVisibility);
+      body = function;
+    }
+    kernelRows.push_back(llvm::ConstantStruct::get(kernelType, {addText(name), body}));
+  }
+  for (const GPUImage &image : images) {
+    auto *data = llvm::ConstantDataArray::getString(context, image.data, /*AddNull=*/true);
+    auto *global = new llvm::GlobalVariable(tables, data->getType(), /*isConstant=*/true,
+                                            llvm::GlobalValue::InternalLinkage, data, "image");
+    global->setAlignment(llvm::Align(64));
+    imageRows.push_back(llvm::ConstantStruct::get(
+        imageType, {addText(image.arch), global, builder.getInt64(image.data.size())}));
+  }
+  defineTable(tables, "bppsa_device_kernels", kernelType, kernelRows);
+  defineTable(tables, "bppsa_device_images", imageType, imageRows);
+}

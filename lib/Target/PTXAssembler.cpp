@@ -1,0 +1,75 @@
+//===- PTXAssembler.cpp - machine code from PTX by ptxas ------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Target/GPUObject.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+/// The path of ptxas, or nothing.
+static std::string findAssembler() {
+  SmallVector<std::string> roots;
+  for (const char *variable : {"CUDA_HOME", "CUDA_PATH"})
+    if (std::optional<std::string> value = llvm::sys::Process::GetEnv(variable))
+      roots.push_back(*value);
+  roots.push_back("/usr/local/cuda");
+  for (StringRef root : roots) {
+    llvm::SmallString<128> path(root);
+    llvm::sys::path::append(path, "bin", "ptxas");
+    if (llvm::sys::fs::can_execute(path))
+      return path.str().str();
+  }
+  if (llvm::ErrorOr<std::string> path = llvm::sys::findProgramByName("ptxas"))
+    return *path;
+  return "";
+}
+
+static std::string readFile(StringRef path) {
+  auto text = llvm::MemoryBuffer::getFile(path);
+  return text ? (*text)->getBuffer().str() : "";
+}
+
+FailureOr<std::string> bppsa::assemblePTX(StringRef ptx, StringRef arch, std::string &log,
+                                          std::string &error) {
+  std::string assembler = findAssembler();
+  if (assembler.empty())
+    return std::string();
+  llvm::SmallString<64> source, object, messages;
+  for (auto [path, suffix] : {std::pair(&source, "ptx"), {&object, "cubin"}, {&messages, "log"}})
+    if (std::error_code code = llvm::sys::fs::createTemporaryFile("bppsa-ptx", suffix, *path)) {
+      error = "cannot create a temporary file: " + code.message();
+      return failure();
+    }
+  llvm::FileRemover removeSource(source), removeObject(object), removeMessages(messages);
+  std::error_code code;
+  llvm::raw_fd_ostream stream(source, code);
+  stream << ptx;
+  stream.close();
+  if (code || stream.has_error()) {
+    stream.clear_error();
+    error = "cannot write " + source.str().str() + ": disk full?";
+    return failure();
+  }
+  std::string option = "-arch=" + arch.str();
+  StringRef arguments[] = {assembler, option, "-v", "-O3", source, "-o", object};
+  std::optional<StringRef> redirects[] = {StringRef(), StringRef(messages), StringRef(messages)};
+  int status = llvm::sys::ExecuteAndWait(assembler, arguments, std::nullopt, redirects,
+                                         /*SecondsToWait=*/0, /*MemoryLimit=*/0, &error);
+  log = readFile(messages);
+  if (status != 0) {
+    error = assembler + " cannot assemble for " + arch.str() + ": " +
+            (error.empty() ? StringRef(log).split('\n').first.str() : error);
+    return failure();
+  }
+  return readFile(object);
+}
