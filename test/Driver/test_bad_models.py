@@ -327,8 +327,3 @@ def test_initial_state_shape(tmp_path):
 )
 def test_option(tmp_path, options, word):
     refuse(tmp_path, good(), *options, words=[word])
-
-
-@pytest.mark.parametrize("options", [["--target=cuda"], ["--emit=ptx"]])
-def test_options_of_later_versions(tmp_path, options):
-    refuse(tmp_path, good(), *options, words=[options[0].split("=")[0]])
