@@ -169,9 +169,9 @@ static bool isLongEnough(const Model &model, Symbols symbols, size_t timeSymbol,
          (!model.targetArray || isFilled(*model.targetArray));
 }
 
-/// The choice on a device. The costs of its kernels, once they are known for a kind of device,
-/// belong here; until then it is the variant that does the least work.
-static const VariantInfo &deviceVariant(const std::vector<const VariantInfo *> &candidates) {
+/// The choice under emulation, whose times say nothing of a GPU: the variant that does the least
+/// work.
+static const VariantInfo &emulatedVariant(const std::vector<const VariantInfo *> &candidates) {
   auto sequential =
       std::find_if(candidates.begin(), candidates.end(),
                    [](const VariantInfo *variant) { return variant->backward == "sequential"; });
@@ -183,8 +183,8 @@ const VariantInfo &bppsa::runtime::chooseVariant(Session &session, const Variant
                                                  int64_t calls) {
   const Model &model = session.program.model;
   std::vector<const VariantInfo *> candidates = matchingVariants(model, request, batch.samples);
-  if (isDeviceProgram())
-    return deviceVariant(candidates);
+  if (isEmulatedProgram())
+    return emulatedVariant(candidates);
   if (candidates.size() == 1)
     return *candidates.front();
   std::optional<size_t> symbol = timeSymbol(model);

@@ -133,7 +133,7 @@ def test_states_stay_on_the_device(tmp_path, data, fake_driver):
     """Only the batch, the hyperparameters and the scalars move in a step."""
     log = tmp_path / "log"
     fake_driver.setenv("FAKE_CUDA_LOG", str(log))
-    train(data, trainer=CUDA, epochs=2)
+    train(data, "--backward=sequential", trainer=CUDA, epochs=2)
     lines = log.read_text().splitlines()
     launches = [line for line in lines if line.startswith("launch ")]
     names = [line.split()[1] for line in launches]
@@ -144,6 +144,17 @@ def test_states_stay_on_the_device(tmp_path, data, fake_driver):
     # 7 batches: x, target and hyperparameters; then weights with padding, once each.
     assert uploads.count(32) >= 14 and len(uploads) == 14 * 3 + 5
     assert sorted(set(downloads)) == [4, 8] and len(downloads) == 28
+
+
+def test_variants_are_measured_on_a_gpu(data, fake_driver, tmp_path):
+    """Without a choice of the user a run begins with some steps of each variant."""
+    counts = []
+    for choice in ("sequential", "auto"):
+        log = tmp_path / choice
+        fake_driver.setenv("FAKE_CUDA_LOG", str(log))
+        train(data, f"--backward={choice}", trainer=CUDA, epochs=2)
+        counts.append(log.read_text().count("launch "))
+    assert counts[1] > counts[0]
 
 
 # No GPU
@@ -279,7 +290,8 @@ def test_bench(trainer):
         assert found[key] > 0
     parts = found["forward_us"] + found["backward_us"] + found["update_us"]
     assert parts <= 1.5 * found["step_us"]
-    assert found["variant"] == "sequential"
+    # A GPU is measured, the emulator is not.
+    assert found["variant"] in (["sequential"] if trainer == EMULATED else ["sequential", "scan"])
     assert found["device"] == ("emulated on the CPU" if trainer == EMULATED else "Fake GPU (sm_90)")
 
 
