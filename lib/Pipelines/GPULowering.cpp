@@ -27,6 +27,7 @@ void bppsa::buildGPUKernelPipeline(OpPassManager &pm) {
   pm.addPass(createBufferize());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addNestedPass<func::FuncOp>(createSinkReads());
   pm.addPass(createOutlineKernels());
   pm.addPass(func::createDuplicateFunctionEliminationPass());
 

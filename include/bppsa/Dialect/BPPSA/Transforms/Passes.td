@@ -108,6 +108,25 @@ def OutlineKernels : Pass<"bppsa-outline-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::func::FuncDialect"];
 }
 
+def SinkReads : Pass<"bppsa-sink-reads", "::mlir::func::FuncOp"> {
+  let summary = "moves reads of arguments into the graph operations that need them";
+  let description = [{
+    A number that a function reads from an argument that nothing writes, such as the
+    seed of dropouts, and what is computed of it, is computed anew in each graph
+    operation that uses it. Then the function itself reads no elements, which on a
+    GPU it could not.
+
+    ```mlir
+    %0 = memref.load %seed[] : memref<i64>
+    linalg.generic ... { ... arith.addi %i, %0 : i64 ... }
+    ```
+    becomes
+    ```mlir
+    linalg.generic ... { %0 = memref.load %seed[] : memref<i64>  ... arith.addi %i, %0 : i64 ... }
+    ```
+  }];
+}
+
 def AddUnitVariants : Pass<"bppsa-add-unit-variants", "::mlir::ModuleOp"> {
   let summary = "copy functions for a mapping of vectors to hidden units";
   let description = [{
