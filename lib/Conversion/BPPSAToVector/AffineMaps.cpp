@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AffineMaps.h"
-#include "bppsa/Analysis/JacobianStructure.h"
+#include "bppsa/Dialect/BPPSA/Transforms/StepJacobian.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
