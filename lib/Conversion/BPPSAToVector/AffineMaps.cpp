@@ -30,8 +30,7 @@ Rows AffineMapRows::getOffset(OpBuilder &builder, Location loc) const {
 
 AffineMapLayout AffineMapLayout::get(const CotangentLoop &loop) {
   JacobianType type = inferStepJacobian(loop.op);
-  bool isDiagonal = type && (type.getStructure().is(StructureKind::Diagonal) ||
-                             type.getStructure().is(StructureKind::Identity));
+  bool isDiagonal = type && type.getStructure().isDiagonal();
   return {loop.getTotalSize(), !loop.injected.empty(), isDiagonal};
 }
 
