@@ -6,14 +6,13 @@
 
 #include "bppsa/Analysis/ChainExtraction.h"
 #include "bppsa/Analysis/JacobianStructure.h"
+#include "bppsa/Dialect/BPPSA/Transforms/StepJacobian.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace bppsa;
-
-static MatrixStructure getStructure(JacobianType type);
 
 //===----------------------------------------------------------------------===//
 // Links that are code
@@ -87,17 +86,17 @@ static int64_t getBatch(int64_t known, const DynamicSizes &sizes) {
   return ShapedType::isDynamic(known) ? std::max<int64_t>(sizes.batch, 1) : known;
 }
 
+static MatrixStructure getStructure(JacobianType type) {
+  return MatrixStructure(type.getStructure(), type.getRows(), type.getCols(), !type.getBatch());
+}
+
 /// The structure in which lowerings keep maps of links of `loop`: diagonals are
 /// vectors, anything else is a whole matrix.
 static MatrixStructure getMapStructure(Operation *loop, int64_t size) {
-  auto attribute = loop->getAttrOfType<TypeAttr>(kJacobianAttr);
-  auto type = attribute ? dyn_cast<JacobianType>(attribute.getValue()) : JacobianType();
-  if (type && type.getRows() == size && type.getCols() == size) {
-    MatrixStructure structure = getStructure(type).withShared(false);
-    if (structure.getKind() == MatrixStructure::Kind::Diagonal)
-      return structure;
-  }
-  return MatrixStructure::getDense(size, size);
+  JacobianType type = inferStepJacobian(loop);
+  StructureKind kind =
+      type && type.getStructure().isDiagonal() ? StructureKind::Diagonal : StructureKind::Dense;
+  return MatrixStructure(StructureAttr::get(loop->getContext(), kind), size, size);
 }
 
 template <typename LoopOp>
@@ -133,24 +132,6 @@ FailureOr<LinkChain> bppsa::getLinkChain(Operation *loop, const DynamicSizes &si
   if (auto chain = dyn_cast<ChainOp>(loop))
     return getChain(chain, sizes);
   return getChain(cast<ScanOp>(loop), sizes);
-}
-
-static MatrixStructure getStructure(StructureAttr structure, int64_t rows, int64_t cols) {
-  if (structure.is(StructureKind::Identity))
-    return MatrixStructure::getIdentity(rows);
-  if (!structure.is(StructureKind::Blocks))
-    return MatrixStructure::getSparse(structure.computePattern(rows, cols));
-  size_t width = structure.getColSizes().size();
-  std::vector<MatrixStructure> blocks;
-  for (auto [i, part] : llvm::enumerate(structure.getParts()))
-    blocks.push_back(
-        getStructure(part, structure.getRowSizes()[i / width], structure.getColSizes()[i % width]));
-  return MatrixStructure::getBlock(structure.getRowSizes().size(), width, std::move(blocks));
-}
-
-static MatrixStructure getStructure(JacobianType type) {
-  return getStructure(type.getStructure(), type.getRows(), type.getCols())
-      .withShared(!type.getBatch());
 }
 
 LinkChain bppsa::getLinkChain(ArrayRef<ApplyOp> applies, const DynamicSizes &sizes) {

@@ -49,8 +49,7 @@ static llvm::StringRef getName(GroupKind kind) {
 
 /// Draws a structure that its name does not tell.
 static void writePicture(OStream &json, const MatrixStructure &structure) {
-  if (structure.getKind() != MatrixStructure::Kind::Block &&
-      structure.getKind() != MatrixStructure::Kind::Sparse)
+  if (!structure.hasPicture())
     return;
   json.attributeArray("picture", [&] {
     for (const std::string &line : structure.sample(kPictureCells))

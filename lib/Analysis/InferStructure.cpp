@@ -6,6 +6,7 @@
 
 #include "bppsa/Analysis/JacobianStructure.h"
 #include "bppsa/Analysis/Passes.h"
+#include "bppsa/Dialect/BPPSA/Transforms/StepJacobian.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/Support/Format.h"
 

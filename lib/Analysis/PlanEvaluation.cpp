@@ -4,11 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Analysis/PlanEvaluation.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
-#include "llvm/ADT/STLExtras.h"
+#include "PlanEvaluator.h"
 #include <functional>
-#include <map>
 #include <queue>
 
 using namespace bppsa;
@@ -56,193 +53,19 @@ int64_t bppsa::getMakespan(std::vector<std::pair<int64_t, int64_t>> tasks, int64
   return common + most;
 }
 
-namespace {
-/// What is known of a value of the schedule.
-struct ValueCost {
-  MatrixStructure structure = MatrixStructure::getZero(0, 0);
-  /// Whether this is a link that is applied as code.
-  bool isRegion = false;
-  /// The value whose memory this one shares.
-  int64_t storage = -1;
-  /// The level after which the memory is free.
-  int64_t lastRead = -1;
-  /// When it is known at the earliest.
-  int64_t finish = 0;
-};
-
-class PlanEvaluator {
-public:
-  PlanEvaluator(const LinkChain &chain, const ScanSchedule &schedule, bool storesLinks,
-                const EvaluationOptions &options);
-
-  PlanEvaluation run();
-
-private:
-  /// An operation of a level with its costs for one sample.
-  struct Cost {
-    GroupKind kind;
-    int64_t first, second, out;
-    int64_t flops;
-    /// All samples have the same operands.
-    bool shared;
-    int64_t bytes;
-  };
-
-  bool hasStoredRegions() const { return chain.region && storesLinks; }
-  /// Columns that walk through a link that is code to make its map; a diagonal is
-  /// one column.
-  int64_t getNumColumns() const {
-    const MatrixStructure &link = chain.links.front();
-    bool isDiagonal = link.getKind() == MatrixStructure::Kind::Diagonal;
-    return (isDiagonal ? 1 : link.getCols()) + chain.hasInjected;
-  }
-  /// Bytes of a value for the whole batch.
-  int64_t getNumBytes(int64_t value) const;
-  Cost getCost(ScanOperation op);
-  Cost getRegionCost(ScanOperation op) const;
-  void findLastReads();
-  void linearize();
-  void execute(const ScanLevel &level);
-  void emit();
-  void beginLevel(Phase phase);
-  void add(const Cost &cost);
-  void finishLevel();
-
-  const LinkChain &chain;
-  const ScanSchedule &schedule;
-  bool storesLinks;
-  const EvaluationOptions &options;
-  PlanEvaluation result;
-  std::vector<ValueCost> values;
-  /// Links that are code and that some product applies to what enters them.
-  std::vector<bool> emitsWhereApplied;
-  LevelCost level;
-  /// FLOPs and number of the independent tasks of the level.
-  std::map<int64_t, int64_t> tasks;
-  /// Values written by the level, and all that are in memory.
-  int64_t levelNumber = 0;
-  int64_t liveBytes = 0;
-  std::vector<std::vector<int64_t>> readLast;
-};
-} // namespace
-
 PlanEvaluator::PlanEvaluator(const LinkChain &chain, const ScanSchedule &schedule, bool storesLinks,
                              const EvaluationOptions &options)
     : chain(chain), schedule(schedule), storesLinks(storesLinks), options(options),
       values(schedule.getNumValues()), emitsWhereApplied(schedule.getNumLinks() + 1, false) {
   for (auto [index, value] : llvm::enumerate(values))
     value.storage = index;
-  values[0].structure = MatrixStructure::getDense(chain.links.front().getCols(), 1);
+  values[0].structure = getCotangent(chain.links.front().getCols());
   for (auto [index, link] : llvm::enumerate(chain.links)) {
     values[index + 1].structure = link;
     values[index + 1].isRegion = chain.region && !storesLinks;
   }
   for (int64_t workers : options.workers)
     result.makespans.push_back({workers, 0});
-}
-
-//===----------------------------------------------------------------------===//
-// Memory
-//===----------------------------------------------------------------------===//
-
-int64_t PlanEvaluator::getNumBytes(int64_t value) const {
-  const ValueCost &cost = values[value];
-  if (cost.isRegion)
-    return 0;
-  int64_t bytes = cost.structure.getNumBytes(chain.elementBytes);
-  bool isMap = cost.structure.getCols() > 1 && value != 0;
-  if (isMap && chain.hasInjected)
-    bytes += cost.structure.getRows() * chain.elementBytes;
-  return bytes * (cost.structure.isShared() ? 1 : chain.batch) + cost.structure.getNumIndexBytes();
-}
-
-/// The number of the level that reads each value last. Level 0 forms links, and
-/// the level after those of the schedule emits.
-void PlanEvaluator::findLastReads() {
-  int64_t number = 0, end = schedule.getLevels().size() + 1;
-  auto read = [&](int64_t value) { values[values[value].storage].lastRead = number; };
-  for (const ScanLevel &scanLevel : schedule.getLevels()) {
-    ++number;
-    for (ScanOperation op : scanLevel.operations) {
-      if (op.kind == ScanOperation::Kind::Apply && values[op.right].isRegion)
-        emitsWhereApplied[op.right] = true;
-      if (op.kind == ScanOperation::Kind::Copy)
-        values[op.out].storage = values[op.left].storage;
-      else
-        read(op.right);
-      read(op.left);
-      read(op.out);
-    }
-  }
-  number = end;
-  // Stored links are followed by parameter gradients, which read every cotangent;
-  // code emits where it is applied.
-  for (int64_t link = 1; link <= schedule.getNumLinks(); ++link)
-    if (!emitsWhereApplied[link])
-      read(schedule.getEntering(link));
-  if (schedule.getInitial() >= 0)
-    read(schedule.getInitial());
-  readLast.resize(end + 1);
-  for (auto [index, value] : llvm::enumerate(values))
-    if (value.lastRead >= 0)
-      readLast[value.lastRead].push_back(index);
-}
-
-//===----------------------------------------------------------------------===//
-// Operations
-//===----------------------------------------------------------------------===//
-
-/// A product with a link that is code: done in place.
-PlanEvaluator::Cost PlanEvaluator::getRegionCost(ScanOperation op) const {
-  const RegionCost &region = *chain.region;
-  bool isCompose = op.kind == ScanOperation::Kind::Compose;
-  int64_t rows = values[op.right].structure.getRows();
-  int64_t columns = isCompose ? getNumColumns() : 1;
-  int64_t flops = isCompose ? columns * region.stateFlops : region.fullFlops;
-  int64_t bytes = chain.batch * (region.savedBytes + 2 * columns * rows * chain.elementBytes) +
-                  region.captureBytes;
-  if (chain.hasInjected)
-    flops += rows;
-  // The map that a chunk begins with is that of its first link, which is made
-  // from unit vectors.
-  if (isCompose && values[op.left].isRegion) {
-    flops *= 2;
-    bytes *= 2;
-  }
-  if (!isCompose)
-    bytes += chain.batch * region.emittedBytes;
-  return {isCompose ? GroupKind::Compose : GroupKind::Apply,
-          op.left,
-          op.right,
-          op.out,
-          flops,
-          /*shared=*/false,
-          bytes};
-}
-
-PlanEvaluator::Cost PlanEvaluator::getCost(ScanOperation op) {
-  const MatrixStructure &left = values[op.left].structure, &right = values[op.right].structure;
-  bool isCompose = op.kind == ScanOperation::Kind::Compose;
-  MatrixStructure &out = values[op.out].structure;
-  if (isCompose || chain.sparseCotangents)
-    out = multiply(right, left);
-  else
-    out = MatrixStructure::getDense(right.getRows(), 1);
-  if (!isCompose || chain.hasInjected)
-    out = out.withShared(false);
-  if (values[op.right].isRegion)
-    return getRegionCost(op);
-  int64_t flops = 2 * countMultiplyAdds(right, left);
-  if (chain.hasInjected)
-    flops += right.getRows() + (isCompose ? 2 * right.getNumNonzeros() : 0);
-  int64_t bytes = getNumBytes(op.left) + getNumBytes(op.right) + getNumBytes(op.out);
-  return {isCompose ? GroupKind::Compose : GroupKind::Apply,
-          op.left,
-          op.right,
-          op.out,
-          flops,
-          isCompose && out.isShared(),
-          bytes};
 }
 
 //===----------------------------------------------------------------------===//

@@ -73,9 +73,7 @@ void PlanSparseProductsPass::plan(ComposeOp compose) {
   auto first = cast<JacobianType>(compose.getFirst().getType());
   auto second = cast<JacobianType>(compose.getSecond().getType());
   auto type = cast<JacobianType>(compose.getType());
-  StructureAttr structure =
-      StructureAttr::product(second.getStructure(), first.getStructure(), second.getRows(),
-                             first.getRows(), first.getCols());
+  StructureAttr structure = JacobianType::compose(first, second).getStructure();
   SparsityPattern pattern = structure.computePattern(type.getRows(), type.getCols());
   auto options = remark::RemarkOpts::name("PlanSparseProducts")
                      .category("products")

@@ -20,16 +20,6 @@ using namespace bppsa;
 // Trees
 //===----------------------------------------------------------------------===//
 
-/// The type of `compose first, second`, by the product table.
-static JacobianType getProductType(JacobianType first, JacobianType second) {
-  StructureAttr structure =
-      StructureAttr::product(second.getStructure(), first.getStructure(), second.getRows(),
-                             first.getRows(), first.getCols());
-  std::optional<int64_t> batch = first.getBatch() ? first.getBatch() : second.getBatch();
-  return JacobianType::get(first.getContext(), second.getRows(), first.getCols(),
-                           first.getElementType(), structure, batch);
-}
-
 /// Writes the products of `schedule` before the first op of `list` and replaces the
 /// list by them.
 static void expandList(ArrayRef<ApplyOp> list, const ScanSchedule &schedule) {
@@ -51,7 +41,7 @@ static void expandList(ArrayRef<ApplyOp> list, const ScanSchedule &schedule) {
       Value right = values[op.right];
       auto second = cast<JacobianType>(right.getType());
       if (op.kind == ScanOperation::Kind::Compose) {
-        JacobianType type = getProductType(cast<JacobianType>(left.getType()), second);
+        JacobianType type = JacobianType::compose(cast<JacobianType>(left.getType()), second);
         values[op.out] = ComposeOp::create(builder, loc, type, left, right);
       } else {
         auto type = RankedTensorType::get({cotangentType.getDimSize(0), second.getRows()},

@@ -27,7 +27,7 @@
 // CHECK: <b>injected into state 1</b><span>2</span>
 // CHECK: <b>saved</b><span>3</span>
 // CHECK-NOT: captures of all steps
-// CHECK: <a class="box layer s-dense" href="#chain-0-link-1"><b>bppsa.chain</b><span>dense, 5 x 5</span>
+// CHECK: <a class="box layer s-diagonal" href="#chain-0-link-1"><b>bppsa.chain</b><span>diagonal, 5 x 5</span>
 // CHECK-SAME: <span>1 arith.mulf</span><span>1 arith.negf</span></a>
 // CHECK: <b>cotangents of states before it</b><span>3, 2</span>
 // CHECK: <b>emitted</b><span>2</span>

@@ -5,10 +5,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Analysis/MatrixStructure.h"
-#include "llvm/ADT/STLExtras.h"
+#include "mlir/IR/MLIRContext.h"
 #include "gtest/gtest.h"
 
 using namespace bppsa;
+using Kind = StructureKind;
 
 namespace {
 /// A matrix with ones where an entry may differ from zero.
@@ -17,6 +18,22 @@ using Mask = std::vector<std::vector<int64_t>>;
 struct Example {
   MatrixStructure structure;
   Mask mask;
+};
+
+class MatrixStructures : public ::testing::Test {
+protected:
+  MatrixStructures() { context.loadDialect<BPPSADialect>(); }
+
+  StructureAttr get(Kind kind) { return StructureAttr::get(&context, kind); }
+  StructureAttr getCSR(SparsityPattern pattern) {
+    return StructureAttr::getCSR(PatternAttr::get(&context, std::move(pattern)));
+  }
+  /// A square matrix of size 6.
+  MatrixStructure make(StructureAttr structure) { return MatrixStructure(structure, 6, 6); }
+  MatrixStructure make(Kind kind) { return make(get(kind)); }
+  std::vector<Example> makeExamples();
+
+  mlir::MLIRContext context;
 };
 } // namespace
 
@@ -30,37 +47,53 @@ static Mask makeMask(int64_t rows, int64_t cols,
 }
 
 /// Square matrices of size 6, among them grids that are cut in different places.
-static std::vector<Example> makeExamples() {
-  using M = MatrixStructure;
+std::vector<Example> MatrixStructures::makeExamples() {
   auto isDiagonal = [](int64_t i, int64_t j) { return i == j; };
-  return {
-      {M::getZero(6, 6), makeMask(6, 6, [](int64_t, int64_t) { return false; })},
-      {M::getIdentity(6), makeMask(6, 6, isDiagonal)},
-      {M::getDiagonal(6), makeMask(6, 6, isDiagonal)},
-      {M::getDense(6, 6), makeMask(6, 6, [](int64_t, int64_t) { return true; })},
+  auto isAny = [](int64_t, int64_t) { return true; };
+  auto isBlock = [](int64_t i, int64_t j) { return i / 2 == j / 2; };
+  std::vector<Example> examples = {
+      {make(Kind::Zero), makeMask(6, 6, [](int64_t, int64_t) { return false; })},
+      {make(Kind::Identity), makeMask(6, 6, isDiagonal)},
+      {make(Kind::Diagonal), makeMask(6, 6, isDiagonal)},
+      {make(StructureAttr::getBlockDiagonal(3, get(Kind::Diagonal))), makeMask(6, 6, isDiagonal)},
       // As an LSTM's: the cell's part of the cell is a diagonal.
-      {M::getBlock(2, 2,
-                   {M::getDense(3, 3), M::getDense(3, 3), M::getZero(3, 3), M::getDiagonal(3)}),
+      {make(StructureAttr::getBlocks(
+           {3, 3}, {3, 3},
+           {get(Kind::RowScaled), get(Kind::Dense), get(Kind::Zero), get(Kind::Diagonal)})),
        makeMask(6, 6, [](int64_t i, int64_t j) { return i < 3 || i == j; })},
-      {M::getBlock(2, 2,
-                   {M::getDense(3, 3), M::getZero(3, 3), M::getZero(3, 3), M::getDense(3, 3)}),
+      {make(StructureAttr::getBlocks(
+           {3, 3}, {3, 3}, {get(Kind::Dense), get(Kind::Zero), get(Kind::Zero), get(Kind::Dense)})),
        makeMask(6, 6, [](int64_t i, int64_t j) { return i / 3 == j / 3; })},
-      {M::getBlock(2, 2,
-                   {M::getIdentity(2), M::getZero(2, 4), M::getZero(4, 2), M::getDense(4, 4)}),
+      {make(StructureAttr::getBlocks(
+           {2, 4}, {2, 4},
+           {get(Kind::Identity), get(Kind::Zero), get(Kind::Zero), get(Kind::Dense)})),
        makeMask(6, 6, [](int64_t i, int64_t j) { return i < 2 ? i == j : j >= 2; })},
-      {M::getBlock(1, 2, {M::getZero(6, 3), M::getDense(6, 3)}),
+      {make(StructureAttr::getBlocks({6}, {3, 3}, {get(Kind::Zero), get(Kind::Dense)})),
        makeMask(6, 6, [](int64_t, int64_t j) { return j >= 3; })},
-      {M::getSparse(SparsityPattern::fromEntries(6, 6, {{0, 5}, {2, 1}, {2, 2}, {5, 0}})),
+      {make(getCSR(SparsityPattern::fromEntries(6, 6, {{0, 5}, {2, 1}, {2, 2}, {5, 0}}))),
        makeMask(6, 6,
                 [](int64_t i, int64_t j) {
                   return (i == 0 && j == 5) || (i == 2 && (j == 1 || j == 2)) || (i == 5 && j == 0);
                 })},
-      {M::getSparse(SparsityPattern::getBlockDiagonal(SparsityPattern::getDense(2, 2), 3)),
-       makeMask(6, 6, [](int64_t i, int64_t j) { return i / 2 == j / 2; })},
+      {make(getCSR(SparsityPattern::getBlockDiagonal(SparsityPattern::getDense(2, 2), 3))),
+       makeMask(6, 6, isBlock)},
+      {make(StructureAttr::getBlockDiagonal(3, get(Kind::SharedDense))), makeMask(6, 6, isBlock)},
+      {make(StructureAttr::getBlockDiagonal(
+           2, getCSR(SparsityPattern::fromEntries(3, 3, {{0, 2}, {1, 0}, {1, 1}})))),
+       makeMask(6, 6,
+                [](int64_t i, int64_t j) {
+                  return i / 3 == j / 3 && (i % 3 == 0 ? j % 3 == 2 : i % 3 == 1 && j % 3 < 2);
+                })},
+      {make(StructureAttr::get(&context, Kind::Sum, 0, {}, {}, {},
+                               {get(Kind::Diagonal), get(Kind::ColumnScaled)})),
+       makeMask(6, 6, isAny)},
   };
+  for (Kind kind : {Kind::Dense, Kind::SharedDense, Kind::RowScaled, Kind::ColumnScaled})
+    examples.push_back({make(kind), makeMask(6, 6, isAny)});
+  return examples;
 }
 
-TEST(MatrixStructureTest, CountsAreThoseOfTheMask) {
+TEST_F(MatrixStructures, CountsAreThoseOfTheMask) {
   for (const Example &example : makeExamples()) {
     std::vector<int64_t> rows(6, 0), cols(6, 0);
     int64_t all = 0;
@@ -76,7 +109,7 @@ TEST(MatrixStructureTest, CountsAreThoseOfTheMask) {
   }
 }
 
-TEST(MatrixStructureTest, ProductsHaveTheNonzerosAndCountEveryPair) {
+TEST_F(MatrixStructures, ProductsHaveTheNonzerosAndCountEveryPair) {
   std::vector<Example> examples = makeExamples();
   for (const Example &second : examples)
     for (const Example &first : examples) {
@@ -88,12 +121,13 @@ TEST(MatrixStructureTest, ProductsHaveTheNonzerosAndCountEveryPair) {
         pairs += sum;
         return sum > 0;
       });
-      auto isFree = [](const MatrixStructure &structure) {
-        return structure.getKind() == MatrixStructure::Kind::Identity;
+      auto is = [&](Kind kind) {
+        return second.structure.getStructure().is(kind) || first.structure.getStructure().is(kind);
       };
       std::string names = second.structure.getName() + " * " + first.structure.getName();
-      if (!isFree(second.structure) && !isFree(first.structure))
-        EXPECT_EQ(countMultiplyAdds(second.structure, first.structure), pairs) << names;
+      // A multiplication and an addition for each pair.
+      int64_t flops = is(Kind::Identity) ? 0 : 2 * pairs;
+      EXPECT_EQ(countFlops(second.structure, first.structure), flops) << names;
       std::vector<std::string> picture = multiply(second.structure, first.structure).sample(6);
       for (int64_t i = 0; i < 6; ++i)
         for (int64_t j = 0; j < 6; ++j)
@@ -101,40 +135,77 @@ TEST(MatrixStructureTest, ProductsHaveTheNonzerosAndCountEveryPair) {
     }
 }
 
-TEST(MatrixStructureTest, TheProductTableIsExactForEqualGrids) {
-  using M = MatrixStructure;
-  MatrixStructure lower = M::getBlock(
-      2, 2, {M::getDiagonal(3), M::getZero(3, 3), M::getDense(3, 3), M::getDiagonal(3)});
-  EXPECT_EQ(multiply(lower, lower).getName(), "block");
-  EXPECT_EQ(multiply(lower, lower).getNumNonzeros(), lower.getNumNonzeros());
-  EXPECT_EQ(multiply(M::getDiagonal(6), lower).getNumNonzeros(), lower.getNumNonzeros());
-  EXPECT_EQ(multiply(lower, M::getDense(6, 1)).getName(), "dense");
-  EXPECT_EQ(multiply(M::getZero(4, 6), lower).getName(), "zero");
-  EXPECT_EQ(multiply(M::getDiagonal(6), M::getDiagonal(6)).getName(), "diagonal");
+TEST_F(MatrixStructures, ProductsAreThoseOfTheProductTable) {
+  for (const Example &second : makeExamples())
+    for (const Example &first : makeExamples()) {
+      StructureAttr product = StructureAttr::product(second.structure.getStructure(),
+                                                     first.structure.getStructure(), 6, 6, 6);
+      EXPECT_EQ(multiply(second.structure, first.structure).getStructure(), product)
+          << second.structure.getName() << " * " << first.structure.getName();
+    }
 }
 
-TEST(MatrixStructureTest, PatternsThatSayLessAreSimpler) {
-  using M = MatrixStructure;
-  EXPECT_EQ(M::getSparse(SparsityPattern::getDense(2, 3)).getName(), "dense");
-  EXPECT_EQ(M::getSparse(SparsityPattern::getZero(2, 3)).getName(), "zero");
-  EXPECT_EQ(M::getSparse(SparsityPattern::getIdentity(3)).getName(), "diagonal");
-  M sparse = M::getSparse(SparsityPattern::fromEntries(2, 3, {{0, 1}, {1, 2}}));
+TEST_F(MatrixStructures, ProductsOfGridsAreGrids) {
+  MatrixStructure lower = make(StructureAttr::getBlocks(
+      {3, 3}, {3, 3},
+      {get(Kind::Diagonal), get(Kind::Zero), get(Kind::Dense), get(Kind::Diagonal)}));
+  EXPECT_EQ(multiply(lower, lower).getName(), "block");
+  EXPECT_EQ(multiply(lower, lower).getNumNonzeros(), lower.getNumNonzeros());
+  EXPECT_EQ(multiply(make(Kind::Diagonal), lower).getNumNonzeros(), lower.getNumNonzeros());
+  EXPECT_EQ(multiply(lower, MatrixStructure::getDense(&context, 6, 1)).getName(), "dense");
+  EXPECT_EQ(multiply(MatrixStructure(get(Kind::Zero), 4, 6), lower).getName(), "zero");
+  EXPECT_EQ(multiply(make(Kind::Diagonal), make(Kind::Diagonal)).getName(), "diagonal");
+}
+
+TEST_F(MatrixStructures, StructuresThatSayLessAreSimpler) {
+  auto getName = [&](StructureAttr structure, int64_t rows, int64_t cols) {
+    return MatrixStructure(structure, rows, cols).getName();
+  };
+  EXPECT_EQ(getName(getCSR(SparsityPattern::getDense(2, 3)), 2, 3), "dense");
+  EXPECT_EQ(getName(getCSR(SparsityPattern::getZero(2, 3)), 2, 3), "zero");
+  EXPECT_EQ(getName(getCSR(SparsityPattern::getIdentity(3)), 3, 3), "diagonal");
+  EXPECT_EQ(getName(StructureAttr::getBlocks({1, 1}, {2, 2},
+                                             {get(Kind::RowScaled), get(Kind::Dense),
+                                              get(Kind::SharedDense), get(Kind::Dense)}),
+                    2, 4),
+            "dense");
+}
+
+TEST_F(MatrixStructures, BytesOfValuesAndIndices) {
+  MatrixStructure sparse(getCSR(SparsityPattern::fromEntries(2, 3, {{0, 1}, {1, 2}})), 2, 3);
   EXPECT_EQ(sparse.getName(), "csr");
   EXPECT_EQ(sparse.getNumBytes(4), 2 * 4);
   EXPECT_EQ(sparse.getNumIndexBytes(), (2 + 3) * 4);
+  // Equal blocks are stored one after the other.
+  MatrixStructure blocks = make(StructureAttr::getBlockDiagonal(3, get(Kind::SharedDense)));
+  EXPECT_EQ(blocks.getName(), "csr");
+  EXPECT_EQ(blocks.getNumBytes(4), 3 * 4 * 4);
+  EXPECT_EQ(blocks.getNumIndexBytes(), (12 + 7) * 4);
+  // Of a grid the identity is not stored, and only a pattern has indices.
+  MatrixStructure grid(StructureAttr::getBlocks({2, 2}, {2, 3},
+                                                {get(Kind::Identity), get(Kind::Dense),
+                                                 get(Kind::Diagonal), sparse.getStructure()}),
+                       4, 5);
+  EXPECT_EQ(grid.getName(), "block");
+  EXPECT_EQ(grid.getNumBytes(4), (6 + 2 + 2) * 4);
+  EXPECT_EQ(grid.getNumIndexBytes(), (2 + 3) * 4);
 }
 
-TEST(MatrixStructureTest, OnlyProductsOfSharedMatricesAreShared) {
-  MatrixStructure dense = MatrixStructure::getDense(6, 6);
-  MatrixStructure shared = dense.withShared(true);
+TEST_F(MatrixStructures, OnlyProductsOfSharedMatricesAreShared) {
+  MatrixStructure dense = make(Kind::Dense), shared = dense.withShared(true);
   EXPECT_EQ(multiply(shared, shared).getName(), "shared-dense");
   EXPECT_EQ(multiply(shared, dense).getName(), "dense");
-  EXPECT_EQ(multiply(shared, MatrixStructure::getIdentity(6)).getName(), "shared-dense");
+  EXPECT_EQ(multiply(shared, make(Kind::Identity)).getName(), "shared-dense");
+  // Each sample scales the matrix that all share.
+  EXPECT_EQ(multiply(make(Kind::Diagonal), shared).getName(), "dense");
 }
 
-TEST(MatrixStructureTest, PicturesShowEveryCellThatIsNotEmpty) {
-  std::vector<std::string> picture = MatrixStructure::getDiagonal(1000).sample(4);
+TEST_F(MatrixStructures, PicturesShowEveryCellThatIsNotEmpty) {
+  std::vector<std::string> picture = MatrixStructure(get(Kind::Diagonal), 1000, 1000).sample(4);
   EXPECT_EQ(picture, (std::vector<std::string>{"1000", "0100", "0010", "0001"}));
-  EXPECT_EQ(MatrixStructure::getDense(3, 2).sample(8),
+  EXPECT_EQ(MatrixStructure::getDense(&context, 3, 2).sample(8),
             (std::vector<std::string>{"99", "99", "99"}));
+  // Blocks that lie across the borders of cells.
+  MatrixStructure blocks(StructureAttr::getBlockDiagonal(3, get(Kind::Dense)), 12, 12);
+  EXPECT_EQ(blocks.sample(2), (std::vector<std::string>{"51", "15"}));
 }

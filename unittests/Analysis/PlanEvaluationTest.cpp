@@ -4,172 +4,44 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The expected costs come from Algorithm 1 of the BPPSA paper, run here on
-// arrays of 0/1 matrices with the three nested loops of a matrix product, and
-// from formulas.
+// The expected costs come from Algorithm 1 of the BPPSA paper, run on arrays of
+// 0/1 matrices, and from formulas.
 //
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Analysis/PlanEvaluation.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "ScanSimulation.h"
 #include "mlir/IR/MLIRContext.h"
 #include "gtest/gtest.h"
 #include <map>
 #include <random>
 
 using namespace bppsa;
+using namespace bppsa::test;
 
 using GroupKind = LevelCost::Group::Kind;
 using Phase = LevelCost::Phase;
 
-//===----------------------------------------------------------------------===//
-// Algorithm 1
-//===----------------------------------------------------------------------===//
-
 namespace {
-/// A matrix of zeros and ones; the identity is never multiplied with.
-struct Mask {
-  int64_t rows = 0, cols = 0;
-  std::vector<char> entries;
-  bool isIdentity = false;
-};
-
-struct Totals {
-  int64_t composes = 0, applies = 0, flops = 0, criticalPath = 0, steps = 0, span = 0;
-};
-
-/// Runs the scan and remembers who read what, so that products that nothing
-/// needs can be left out of the counts.
-class Simulation {
-public:
-  explicit Simulation(std::vector<Mask> elements) {
-    for (Mask &element : elements)
-      nodes.push_back({std::move(element), -1, -1, -1, 0, false});
-  }
-
-  /// `numLevels` levels of the up-sweep.
-  Totals run(int64_t numLevels) {
-    int64_t n = int64_t(nodes.size()) - 1, height = 0;
-    while ((int64_t(1) << height) < n + 1)
-      ++height;
-    numLevels = std::min(numLevels, height - 1);
-    std::vector<int64_t> a(n + 1);
-    for (int64_t i = 0; i <= n; ++i)
-      a[i] = i;
-    int64_t level = 0;
-    for (int64_t d = 0; d < numLevels; ++d, ++level)
-      for (int64_t i = 0; i <= n - (1 << d); i += int64_t(2) << d) {
-        int64_t l = i + (1 << d) - 1, r = std::min(i + (int64_t(2) << d) - 1, n);
-        a[r] = combine(a[l], a[r], level);
-      }
-    // The exclusive scan of the block roots; the total goes to the end.
-    int64_t prefix = -1;
-    for (int64_t root = (1 << numLevels) - 1; root < n; root += 1 << numLevels, ++level) {
-      int64_t total = combine(prefix, a[root], level);
-      a[root] = prefix;
-      prefix = total;
-    }
-    a[n] = prefix;
-    for (int64_t d = numLevels - 1; d >= 0; --d, ++level)
-      for (int64_t i = 0; i <= n - (1 << d); i += int64_t(2) << d) {
-        int64_t l = i + (1 << d) - 1, r = std::min(i + (int64_t(2) << d) - 1, n);
-        int64_t t = a[l];
-        a[l] = a[r];
-        a[r] = combine(a[r], t, level);
-      }
-    for (int64_t i = 1; i <= n; ++i)
-      markNeeded(a[i]);
-    return count();
-  }
-
-  /// Runs of `size` links; the first has the seed.
-  Totals runChunked(int64_t size) {
-    int64_t n = int64_t(nodes.size()) - 1, level = 1000000;
-    int64_t carry = 0;
-    for (int64_t first = 1; first <= n; first += size) {
-      int64_t last = std::min(first + size - 1, n);
-      int64_t entering = carry, aggregate = first == 1 ? 0 : first;
-      for (int64_t link = first; link <= last; ++link) {
-        markNeeded(entering);
-        if (link < last)
-          entering = combine(entering, link, level++);
-        if (first == 1 || link > first)
-          aggregate = first == 1 ? (link < last ? entering : combine(entering, link, level++))
-                                 : combine(aggregate, link, level++);
-      }
-      carry = first == 1 ? aggregate : combine(carry, aggregate, level++);
-    }
-    return count();
-  }
-
-private:
-  struct Node {
-    Mask mask;
-    int64_t left, right, level, flops;
-    bool isNeeded;
-    int64_t finish = 0;
-  };
-
-  /// left <> right = right * left; -1 is the identity that nobody multiplies with.
-  int64_t combine(int64_t left, int64_t right, int64_t level) {
-    if (left < 0)
-      return right;
-    const Mask &a = nodes[left].mask, &b = nodes[right].mask;
-    Mask out{b.rows, a.cols, std::vector<char>(b.rows * a.cols, 0)};
-    int64_t pairs = 0;
-    for (int64_t i = 0; i < b.rows; ++i)
-      for (int64_t k = 0; k < b.cols; ++k)
-        for (int64_t j = 0; j < a.cols; ++j)
-          if (b.entries[i * b.cols + k] && a.entries[k * a.cols + j]) {
-            ++pairs;
-            out.entries[i * a.cols + j] = 1;
-          }
-    if (a.isIdentity || b.isIdentity)
-      pairs = 0;
-    out.isIdentity = a.isIdentity && b.isIdentity;
-    // Cotangents are dense whatever made them.
-    if (a.cols == 1)
-      std::fill(out.entries.begin(), out.entries.end(), 1);
-    int64_t finish = std::max(nodes[left].finish, nodes[right].finish) + 2 * pairs;
-    nodes.push_back({std::move(out), left, right, level, 2 * pairs, false, finish});
-    return nodes.size() - 1;
-  }
-
-  void markNeeded(int64_t node) {
-    if (nodes[node].isNeeded)
-      return;
-    nodes[node].isNeeded = true;
-    if (nodes[node].left >= 0) {
-      markNeeded(nodes[node].left);
-      markNeeded(nodes[node].right);
-    }
-  }
-
-  Totals count() const {
-    Totals totals;
-    std::map<int64_t, int64_t> most;
-    for (const Node &node : nodes) {
-      if (!node.isNeeded || node.left < 0)
-        continue;
-      (node.mask.cols == 1 ? totals.applies : totals.composes) += 1;
-      totals.flops += node.flops;
-      totals.span = std::max(totals.span, node.finish);
-      most[node.level] = std::max(most[node.level], node.flops);
-    }
-    for (auto [level, flops] : most)
-      totals.criticalPath += flops;
-    totals.steps = most.size();
-    return totals;
-  }
-
-  std::vector<Node> nodes;
-};
-
 struct Example {
   LinkChain chain;
   std::vector<Mask> elements;
 };
 } // namespace
+
+static mlir::MLIRContext &getContext() {
+  static mlir::MLIRContext context;
+  context.loadDialect<BPPSADialect>();
+  return context;
+}
+
+static MatrixStructure makeDense(int64_t rows, int64_t cols) {
+  return MatrixStructure::getDense(&getContext(), rows, cols);
+}
+
+static MatrixStructure makeSquare(StructureKind kind, int64_t size) {
+  return MatrixStructure(StructureAttr::get(&getContext(), kind), size, size);
+}
 
 /// A chain of random links whose sizes compose, and the array of Algorithm 1.
 static Example makeExample(int64_t numLinks, uint64_t seed) {
@@ -184,9 +56,9 @@ static Example makeExample(int64_t numLinks, uint64_t seed) {
       for (int64_t i = 0; i < size; ++i)
         mask.entries[i * size + i] = 1;
     mask.isIdentity = kind == 0;
-    example.chain.links.push_back(kind == 0   ? MatrixStructure::getIdentity(size)
-                                  : kind == 1 ? MatrixStructure::getDiagonal(size)
-                                              : MatrixStructure::getDense(rows, size));
+    example.chain.links.push_back(kind == 0   ? makeSquare(StructureKind::Identity, size)
+                                  : kind == 1 ? makeSquare(StructureKind::Diagonal, size)
+                                              : makeDense(rows, size));
     example.elements.push_back(std::move(mask));
     size = rows;
   }
@@ -195,9 +67,7 @@ static Example makeExample(int64_t numLinks, uint64_t seed) {
 
 static PlanEvaluation evaluate(const LinkChain &chain, llvm::StringRef plan,
                                const EvaluationOptions &options = {}) {
-  mlir::MLIRContext context;
-  context.loadDialect<BPPSADialect>();
-  return *evaluatePlan(chain, PlanAttr::fromString(&context, plan), options);
+  return *evaluatePlan(chain, PlanAttr::fromString(&getContext(), plan), options);
 }
 
 static void expectEqual(const PlanEvaluation &found, const Totals &expected,
@@ -237,7 +107,7 @@ TEST(PlanEvaluationTest, ChunksCostWhatTheirThreePhasesDo) {
 
 static LinkChain makeDenseChain(int64_t numLinks, int64_t size) {
   LinkChain chain;
-  chain.links.assign(numLinks, MatrixStructure::getDense(size, size));
+  chain.links.assign(numLinks, makeDense(size, size));
   return chain;
 }
 
@@ -293,8 +163,8 @@ TEST(PlanEvaluationTest, KnownStructureRemovesTheFirstLevelOfProducts) {
   int64_t H = 20, T = 1 << 10;
   LinkChain chain;
   for (int64_t t = 0; t < T; ++t) {
-    chain.links.push_back(MatrixStructure::getDiagonal(H));
-    chain.links.push_back(MatrixStructure::getDense(H, H).withShared(true));
+    chain.links.push_back(makeSquare(StructureKind::Diagonal, H));
+    chain.links.push_back(makeDense(H, H).withShared(true));
   }
   PlanEvaluation plan = evaluate(chain, "blelloch");
   int64_t dense = 0, scaled = 0;
@@ -308,8 +178,18 @@ TEST(PlanEvaluationTest, KnownStructureRemovesTheFirstLevelOfProducts) {
 
 TEST(PlanEvaluationTest, AChainOfDiagonalsTwiceTheWorkOfTheLinearPlan) {
   LinkChain chain;
-  chain.links.assign(1023, MatrixStructure::getDiagonal(20));
+  chain.links.assign(1023, makeSquare(StructureKind::Diagonal, 20));
   EXPECT_LT(evaluate(chain, "blelloch").flops, 2 * evaluate(chain, "linear").flops);
+}
+
+/// Identities are neither multiplied nor, where cotangents are injected, applied.
+TEST(PlanEvaluationTest, IdentitiesOnlyPassOn) {
+  LinkChain chain;
+  chain.links.assign(63, makeSquare(StructureKind::Identity, 20));
+  EXPECT_EQ(evaluate(chain, "blelloch").flops, 0);
+  chain.hasInjected = true;
+  PlanEvaluation plan = evaluate(chain, "blelloch");
+  EXPECT_EQ(plan.flops, (plan.composes + plan.applies) * 20);
 }
 
 //===----------------------------------------------------------------------===//
@@ -359,8 +239,7 @@ TEST(PlanEvaluationTest, TreesOfCodeFormMatricesThatTheyRead) {
 TEST(PlanEvaluationTest, BytesOfAShortChain) {
   // g1 = J1 g0 with J1 shared by 3 samples, g2 = J2 g1 with one J2 a sample.
   LinkChain chain;
-  chain.links = {MatrixStructure::getDense(4, 5).withShared(true), MatrixStructure::getDense(2, 4),
-                 MatrixStructure::getDense(7, 2)};
+  chain.links = {makeDense(4, 5).withShared(true), makeDense(2, 4), makeDense(7, 2)};
   chain.batch = 3;
   PlanEvaluation plan = evaluate(chain, "linear");
   EXPECT_EQ(plan.bytes, 4 * (20 + 3 * 5 + 3 * 4) + 4 * (3 * 8 + 3 * 4 + 3 * 2));
@@ -372,7 +251,7 @@ TEST(PlanEvaluationTest, BytesOfAShortChain) {
 
 TEST(PlanEvaluationTest, SharedProductsAreFormedOnceForABatch) {
   LinkChain chain;
-  chain.links.assign(8, MatrixStructure::getDense(6, 6).withShared(true));
+  chain.links.assign(8, makeDense(6, 6).withShared(true));
   chain.batch = 10;
   PlanEvaluation plan = evaluate(chain, "hybrid:1");
   EXPECT_EQ(plan.flops, plan.composes * 2 * 216 + plan.applies * 10 * 2 * 36);
@@ -415,6 +294,6 @@ TEST(PlanEvaluationTest, ManyWorkersTakeAsLongAsTheCriticalPath) {
 TEST(PlanEvaluationTest, LinksThatDoNotComposeAreFound) {
   LinkChain chain = makeDenseChain(3, 4);
   EXPECT_EQ(findMismatch(chain), 0);
-  chain.links[2] = MatrixStructure::getDense(4, 5);
+  chain.links[2] = makeDense(4, 5);
   EXPECT_EQ(findMismatch(chain), 3);
 }

@@ -6,8 +6,9 @@
 //
 // The structure of the transposed Jacobian of an operation, found in the
 // operation itself: in the indexing maps of a loop nest, in the slices of a
-// tensor, in the body of a time loop. Nothing here is about one kind of layer.
-// A zero that is known is guaranteed; elements that happen to be zero stay.
+// tensor. Nothing here is about one kind of layer. A zero that is known is
+// guaranteed; elements that happen to be zero stay. `inferStepJacobian` does the
+// same for time loops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,11 +50,6 @@ llvm::FailureOr<std::optional<int64_t>> inferSampleAxis(mlir::OpResult result,
 /// `operand` is an operand of the operation, or a tensor that its body reads.
 JacobianType inferJacobian(mlir::OpResult result, mlir::Value operand, const SampleAxes &axes,
                            std::string &why);
-
-/// The transposed Jacobian of one step of `loop`, a `bppsa.recurrence`,
-/// `bppsa.chain` or `bppsa.scan`, with respect to its states, which are laid one
-/// after the other. Null where the loop has no states.
-JacobianType inferStepJacobian(mlir::Operation *loop);
 
 /// Is told of every Jacobian that was found, or why none was (with a null type).
 using StructureReport =

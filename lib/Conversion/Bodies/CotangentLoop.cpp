@@ -6,7 +6,7 @@
 
 #include "CotangentLoop.h"
 #include "BodyRewrites.h"
-#include "bppsa/Analysis/JacobianStructure.h"
+#include "bppsa/Dialect/BPPSA/Transforms/StepJacobian.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
@@ -39,7 +39,6 @@ std::unique_ptr<Region> bppsa::cloneLink(const CotangentLoop &loop, WalkOptions 
 
 AffineMapLayout AffineMapLayout::get(const CotangentLoop &loop) {
   JacobianType type = inferStepJacobian(loop.op);
-  bool isDiagonal = type && (type.getStructure().is(StructureKind::Diagonal) ||
-                             type.getStructure().is(StructureKind::Identity));
+  bool isDiagonal = type && type.getStructure().isDiagonal();
   return {loop.getTotalSize(), !loop.injected.empty(), isDiagonal};
 }

@@ -287,6 +287,30 @@ TEST_F(Structures, ChainsOfRecurrentCells) {
             lstm.getRowSizes());
 }
 
+TEST_F(Structures, SimplerStructuresSayAsMuch) {
+  for (auto [rows, cols] : {std::pair(6, 6), std::pair(4, 6)})
+    for (StructureAttr structure : makeAll(rows, cols)) {
+      StructureAttr simple = structure.simplify(rows, cols);
+      EXPECT_EQ(simple.computePattern(rows, cols), structure.computePattern(rows, cols))
+          << structure.toString();
+      EXPECT_EQ(simple.simplify(rows, cols), simple) << structure.toString();
+    }
+  auto getCSR = [&](SparsityPattern pattern) {
+    return StructureAttr::getCSR(PatternAttr::get(&context, std::move(pattern)));
+  };
+  StructureAttr zero = getCSR(SparsityPattern::getZero(3, 3));
+  StructureAttr diagonal = getCSR(SparsityPattern::getIdentity(3));
+  EXPECT_EQ(zero.simplify(3, 3), get(Kind::Zero));
+  EXPECT_EQ(diagonal.simplify(3, 3), get(Kind::Diagonal));
+  EXPECT_EQ(getCSR(SparsityPattern::getDense(3, 2)).simplify(3, 2), get(Kind::Dense));
+  EXPECT_EQ(StructureAttr::getBlockDiagonal(2, diagonal).simplify(6, 6), get(Kind::Diagonal));
+  EXPECT_EQ(
+      StructureAttr::getBlocks({3, 3}, {3, 3}, {diagonal, zero, zero, diagonal}).simplify(6, 6),
+      get(Kind::Diagonal));
+  EXPECT_EQ(StructureAttr::get(&context, Kind::Sum, 0, {}, {}, {}, {diagonal, zero}).simplify(3, 3),
+            get(Kind::Diagonal));
+}
+
 TEST_F(Structures, SumsOfManyTermsAreDense) {
   StructureAttr sum = get(Kind::Diagonal);
   for (int i = 0; i < 7; ++i)

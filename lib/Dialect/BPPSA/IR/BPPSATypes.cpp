@@ -64,6 +64,15 @@ LogicalResult JacobianType::verify(function_ref<InFlightDiagnostic()> emitError,
   return structure.verifyShape(emitError, rows, cols);
 }
 
+JacobianType JacobianType::compose(JacobianType first, JacobianType second) {
+  StructureAttr structure =
+      StructureAttr::product(second.getStructure(), first.getStructure(), second.getRows(),
+                             first.getRows(), first.getCols());
+  std::optional<int64_t> batch = first.getBatch() ? first.getBatch() : second.getBatch();
+  return get(first.getContext(), second.getRows(), first.getCols(), first.getElementType(),
+             structure, batch);
+}
+
 RankedTensorType JacobianType::getDenseType() const {
   SmallVector<int64_t> shape;
   if (getBatch())

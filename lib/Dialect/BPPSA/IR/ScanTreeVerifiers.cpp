@@ -77,9 +77,7 @@ LogicalResult ComposeOp::verify() {
   if (result.getBatch().has_value() != (first.getBatch() || second.getBatch()))
     return emitOpError() << "the product has a batch exactly where a factor has one, found "
                          << result;
-  StructureAttr structure =
-      StructureAttr::product(second.getStructure(), first.getStructure(), second.getRows(),
-                             first.getRows(), first.getCols());
+  StructureAttr structure = JacobianType::compose(first, second).getStructure();
   if (result.getStructure() != structure && !result.getStructure().is(StructureKind::Dense))
     return emitOpError() << "the product of " << second.getStructure().toString() << " and "
                          << first.getStructure().toString() << " is " << structure.toString()

@@ -49,59 +49,31 @@ static StructureKind getPlainProduct(StructureKind lhs, StructureKind rhs) {
 // Patterns
 //===----------------------------------------------------------------------===//
 
-StructureAttr StructureAttr::fromPattern(MLIRContext *context, const SparsityPattern &pattern) {
+/// The structure without parts that says as much as `pattern`, if there is one.
+static std::optional<StructureKind> getPlainKind(const SparsityPattern &pattern) {
   if (pattern.isZero())
-    return get(context, StructureKind::Zero);
+    return StructureKind::Zero;
   if (pattern.isIdentity())
-    return get(context, StructureKind::Diagonal);
+    return StructureKind::Diagonal;
   if (pattern.isDense())
-    return get(context, StructureKind::Dense);
-  return getCSR(PatternAttr::get(context, pattern));
+    return StructureKind::Dense;
+  return std::nullopt;
 }
 
-SparsityPattern StructureAttr::computePattern(int64_t rows, int64_t cols) const {
-  switch (getKind()) {
-  case StructureKind::Zero:
-    return SparsityPattern::getZero(rows, cols);
-  case StructureKind::Identity:
-  case StructureKind::Diagonal:
-    return SparsityPattern::getIdentity(rows);
-  case StructureKind::CSR:
-    return getPattern().getValue();
-  case StructureKind::BlockDiagonal:
-    return SparsityPattern::getBlockDiagonal(
-        getParts().front().computePattern(rows / getCount(), cols / getCount()), getCount());
-  case StructureKind::Blocks: {
-    size_t width = getColSizes().size();
-    SmallVector<SparsityPattern> blocks;
-    for (auto [i, part] : llvm::enumerate(getParts()))
-      blocks.push_back(part.computePattern(getRowSizes()[i / width], getColSizes()[i % width]));
-    return SparsityPattern::getGrid(blocks, width);
-  }
-  case StructureKind::Sum: {
-    SparsityPattern pattern = SparsityPattern::getZero(rows, cols);
-    for (StructureAttr part : getParts())
-      pattern = pattern.unite(part.computePattern(rows, cols));
-    return pattern;
-  }
-  default:
-    return SparsityPattern::getDense(rows, cols);
-  }
+StructureAttr StructureAttr::fromPattern(MLIRContext *context, SparsityPattern pattern) {
+  if (std::optional<StructureKind> kind = getPlainKind(pattern))
+    return get(context, *kind);
+  return getCSR(PatternAttr::get(context, std::move(pattern)));
 }
 
-bool StructureAttr::isShared() const {
-  switch (getKind()) {
-  case StructureKind::Zero:
-  case StructureKind::Identity:
-  case StructureKind::SharedDense:
-    return true;
-  case StructureKind::BlockDiagonal:
-  case StructureKind::Blocks:
-  case StructureKind::Sum:
-    return llvm::all_of(getParts(), [](StructureAttr part) { return part.isShared(); });
-  default:
-    return false;
-  }
+/// The pattern of `structure`: in `storage`, where it is not one itself, which may be
+/// large.
+static const SparsityPattern &findPattern(StructureAttr structure, int64_t rows, int64_t cols,
+                                          SparsityPattern &storage) {
+  if (structure.is(StructureKind::CSR))
+    return structure.getPattern().getValue();
+  storage = structure.computePattern(rows, cols);
+  return storage;
 }
 
 //===----------------------------------------------------------------------===//
@@ -115,8 +87,7 @@ static StructureAttr joinDiagonals(ArrayRef<int64_t> rowSizes, ArrayRef<int64_t>
   StructureAttr result = parts.front();
   for (auto [i, part] : llvm::enumerate(parts)) {
     bool isOnDiagonal = i / colSizes.size() == i % colSizes.size();
-    bool isDiagonal = part.is(StructureKind::Diagonal) || part.is(StructureKind::Identity);
-    if (isOnDiagonal ? !isDiagonal : !part.is(StructureKind::Zero))
+    if (isOnDiagonal ? !part.isDiagonal() : !part.is(StructureKind::Zero))
       return {};
     if (part.is(StructureKind::Diagonal))
       result = part;
@@ -141,7 +112,7 @@ StructureAttr StructureAttr::getGrid(ArrayRef<int64_t> rowSizes, ArrayRef<int64_
 static StructureAttr cutSquare(StructureAttr structure, ArrayRef<int64_t> sizes) {
   if (structure.is(StructureKind::Blocks))
     return structure;
-  if (!structure.is(StructureKind::Identity) && !structure.is(StructureKind::Diagonal))
+  if (!structure.isDiagonal())
     return {};
   SmallVector<StructureAttr> parts(sizes.size() * sizes.size(),
                                    StructureAttr::get(structure.getContext(), StructureKind::Zero));
@@ -187,7 +158,7 @@ static StructureAttr addGrids(StructureAttr lhs, StructureAttr rhs) {
 
 /// `block` along the diagonal `count` times, or something simpler that it is.
 static StructureAttr simplifyBlockDiagonal(int64_t count, StructureAttr block) {
-  if (count == 1 || block.is(StructureKind::Zero) || block.is(StructureKind::Identity))
+  if (count == 1 || block.is(StructureKind::Zero) || block.isDiagonal())
     return block;
   return StructureAttr::getBlockDiagonal(count, block);
 }
@@ -207,9 +178,7 @@ static SmallVector<StructureAttr> getTerms(StructureAttr structure) {
 
 /// Whether `structure` says nothing but where zeros are.
 static bool isKnownByZeros(StructureAttr structure) {
-  StructureKind kind = structure.getKind();
-  return kind == StructureKind::Identity || kind == StructureKind::Diagonal ||
-         kind >= StructureKind::CSR;
+  return structure.isDiagonal() || structure.getKind() >= StructureKind::CSR;
 }
 
 /// One structure for the sum of two terms; null where both have to be kept.
@@ -232,10 +201,7 @@ static StructureAttr mergeTerms(StructureAttr lhs, StructureAttr rhs, int64_t ro
         context, lhs.computePattern(rows, cols).unite(rhs.computePattern(rows, cols)));
   // A scaled or shared matrix covers every element, but keeps its shape beside
   // a diagonal only: a recurrent cell's gates.
-  auto isDiagonal = [](StructureAttr structure) {
-    return structure.is(StructureKind::Diagonal) || structure.is(StructureKind::Identity);
-  };
-  if ((isKnownByZeros(lhs) && !isDiagonal(lhs)) || (isKnownByZeros(rhs) && !isDiagonal(rhs)))
+  if ((isKnownByZeros(lhs) && !lhs.isDiagonal()) || (isKnownByZeros(rhs) && !rhs.isDiagonal()))
     return StructureAttr::get(context, StructureKind::Dense);
   return {};
 }
@@ -263,6 +229,33 @@ StructureAttr StructureAttr::sum(StructureAttr lhs, StructureAttr rhs, int64_t r
   if (terms.size() > maxTerms)
     return get(lhs.getContext(), StructureKind::Dense);
   return get(lhs.getContext(), StructureKind::Sum, 0, {}, {}, {}, terms);
+}
+
+StructureAttr StructureAttr::simplify(int64_t rows, int64_t cols) const {
+  switch (getKind()) {
+  case StructureKind::CSR:
+    if (std::optional<StructureKind> kind = getPlainKind(getPattern().getValue()))
+      return get(getContext(), *kind);
+    return *this;
+  case StructureKind::BlockDiagonal:
+    return simplifyBlockDiagonal(getCount(),
+                                 getParts().front().simplify(rows / getCount(), cols / getCount()));
+  case StructureKind::Blocks: {
+    SmallVector<StructureAttr> parts;
+    size_t width = getColSizes().size();
+    for (auto [i, part] : llvm::enumerate(getParts()))
+      parts.push_back(part.simplify(getRowSizes()[i / width], getColSizes()[i % width]));
+    return getGrid(getRowSizes(), getColSizes(), parts);
+  }
+  case StructureKind::Sum: {
+    StructureAttr result = get(getContext(), StructureKind::Zero);
+    for (StructureAttr part : getParts())
+      result = sum(result, part.simplify(rows, cols), rows, cols);
+    return result;
+  }
+  default:
+    return *this;
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -299,6 +292,13 @@ StructureAttr StructureAttr::product(StructureAttr lhs, StructureAttr rhs, int64
                                  product(lhs.getParts().front(), rhs.getParts().front(),
                                          rows / lhs.getCount(), inner / lhs.getCount(),
                                          cols / lhs.getCount()));
-  return fromPattern(
-      context, multiply(lhs.computePattern(rows, inner), rhs.computePattern(inner, cols)).pattern);
+  // Scaling rows or columns keeps zeros where they are, but no two blocks equal.
+  for (auto [factor, other] : {std::pair(lhs, rhs), std::pair(rhs, lhs)})
+    if (factor.is(StructureKind::Diagonal))
+      return other.is(StructureKind::CSR) ? other.simplify(rows, cols)
+                                          : fromPattern(context, other.computePattern(rows, cols));
+  SparsityPattern lhsStorage, rhsStorage;
+  return fromPattern(context, multiply(findPattern(lhs, rows, inner, lhsStorage),
+                                       findPattern(rhs, inner, cols, rhsStorage))
+                                  .pattern);
 }

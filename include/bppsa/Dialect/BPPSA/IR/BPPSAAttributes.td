@@ -134,7 +134,7 @@ def BPPSA_StructureAttr : AttrDef<BPPSA_Dialect, "Structure"> {
                                  ::llvm::ArrayRef<int64_t> colSizes,
                                  ::llvm::ArrayRef<StructureAttr> parts);
     /// The simplest structure of matrices with entries in `pattern` alone.
-    static StructureAttr fromPattern(::mlir::MLIRContext *context, const ::bppsa::SparsityPattern &pattern);
+    static StructureAttr fromPattern(::mlir::MLIRContext *context, ::bppsa::SparsityPattern pattern);
 
     /// The structure of the product of a `rows` x `inner` matrix and an `inner`
     /// x `cols` one: the product table. No structure has more guaranteed zeros
@@ -143,6 +143,11 @@ def BPPSA_StructureAttr : AttrDef<BPPSA_Dialect, "Structure"> {
                                  int64_t inner, int64_t cols);
     /// The structure of the sum of two `rows` x `cols` matrices.
     static StructureAttr sum(StructureAttr lhs, StructureAttr rhs, int64_t rows, int64_t cols);
+
+    /// This structure of a `rows` x `cols` matrix in the form that products and
+    /// sums have: patterns, grids and sums that say no more than something simpler
+    /// are that.
+    StructureAttr simplify(int64_t rows, int64_t cols) const;
 
     /// Where a `rows` x `cols` matrix of this structure may be nonzero.
     ::bppsa::SparsityPattern computePattern(int64_t rows, int64_t cols) const;
@@ -153,6 +158,10 @@ def BPPSA_StructureAttr : AttrDef<BPPSA_Dialect, "Structure"> {
     /// Whether the structure itself makes the matrix the same for every sample.
     bool isShared() const;
     bool is(StructureKind kind) const { return getKind() == kind; }
+    /// Whether the structure says that the matrix is a diagonal one.
+    bool isDiagonal() const {
+      return is(StructureKind::Identity) || is(StructureKind::Diagonal);
+    }
 
     /// The text between `<` and `>`.
     static StructureAttr parseBare(::mlir::AsmParser &parser);

@@ -31,6 +31,8 @@ def BPPSA_JacobianType : TypeDef<BPPSA_Dialect, "Jacobian"> {
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
+    /// The type of `bppsa.compose %first, %second`, by the product table.
+    static JacobianType compose(JacobianType first, JacobianType second);
     /// The tensor type that holds every entry: `[batch x] rows x cols`.
     ::mlir::RankedTensorType getDenseType() const;
     /// Where the matrix may be nonzero.

@@ -1,4 +1,4 @@
-//===- LinkStructure.cpp - structure of the links of time loops -----------===//
+//===- StepJacobian.cpp - structure of the links of time loops ------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Analysis/JacobianStructure.h"
+#include "bppsa/Dialect/BPPSA/Transforms/StepJacobian.h"
 
 using namespace mlir;
 using namespace bppsa;
