@@ -170,6 +170,10 @@ int64_t bppsa::countFlops(const MatrixStructure &second, const MatrixStructure &
   assert(second.getCols() == first.getRows() && "sizes compose");
   if (isTrivial(second.getStructure()) || isTrivial(first.getStructure()))
     return 0;
+  if (second.isDiagonal())
+    return first.getNumNonzeros();
+  if (first.isDiagonal())
+    return second.getNumNonzeros();
   if (second.isDense() && first.isDense())
     return 2 * second.getRows() * second.getCols() * first.getCols();
   std::vector<int64_t> columns = second.getColumnCounts(), rows = first.getRowCounts();

@@ -45,8 +45,8 @@
 // CHECK-NEXT: "rows": 6,
 // CHECK: "structure": "shared-dense",
 // CHECK: "plan": "linear",
-// The link that cotangents leave last is not applied: 3 * 2 * 6.
-// CHECK: "flops": 36,
+// The link that cotangents leave last is not applied: 3 * 6.
+// CHECK: "flops": 18,
 
 // Chains of time loops come first in the file.
 // PAGE: <h2>layers#0</h2>

@@ -114,9 +114,9 @@ func.func @scan(%a: tensor<8x2x4xf32>, %g: tensor<2x4xf32>) -> tensor<2x4xf32> {
 // JSON: "structure": "shared-dense",
 // JSON: "structure": "diagonal",
 // JSON: "structure": "dense",
-// 2 * 2 (4 * 3 + 4 + 5 * 4) FLOPs, and links of 4 (12 + 2 * 4 + 2 * 20) bytes.
+// 2 (2 * 4 * 3 + 4 + 2 * 5 * 4) FLOPs, and links of 4 (12 + 2 * 4 + 2 * 20) bytes.
 // JSON: "plan": "linear",
-// JSON: "flops": 144,
+// JSON: "flops": 136,
 // JSON: "link_bytes": 240,
 func.func @layers(%a: !bppsa.jacobian<4x3xf32, dense>,
                   %b: !bppsa.jacobian<4x4xf32, diagonal, batch = 2>,

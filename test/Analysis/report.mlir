@@ -42,7 +42,7 @@
 // CHECK: <tr><th>time of 4 workers, in FLOP of one</th>
 // CHECK: <h3>hybrid:1</h3>
 // CHECK: <svg class="tree"
-// CHECK: <rect class="s-dense" {{.*}}<title>compose 2, 3: dense 3 x 3, 9 nonzeros, 18 FLOP</title>
+// CHECK: <rect class="s-dense" {{.*}}<title>compose 2, 3: dense 3 x 3, 9 nonzeros, 9 FLOP</title>
 // CHECK: <svg class="levels"
 // CHECK: </html>
 func.func @"<b>&'"(%a: !bppsa.jacobian<3x5xf32, dense>, %b: !bppsa.jacobian<3x3xf32, diagonal>,

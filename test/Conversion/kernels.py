@@ -24,10 +24,14 @@ def require_program(name):
     return path
 
 
+def can_run(registers):
+    """Whether this machine has the level of x86-64 with this many registers."""
+    return FLAGS[LEVELS[registers]] in pathlib.Path("/proc/cpuinfo").read_text().split()
+
+
 def runnable_level(registers):
-    flags = pathlib.Path("/proc/cpuinfo").read_text().split()
     for count, level in LEVELS.items():
-        if count <= registers and FLAGS[level] in flags:
+        if count <= registers and can_run(count):
             return level
     pytest.skip("this machine runs no x86-64-v2 code")
 
@@ -64,12 +68,22 @@ class Kernels:
             harness.check_succeeded(harness.run(*command))
         self.library = ctypes.CDLL(str(library))
 
+    def bind(self, function, inputs, result_shapes):
+        """(function without arguments, its results): the arrays are given once for many calls."""
+        arrays = [np.ascontiguousarray(array, np.float32) for array in inputs]
+        results = [np.full(shape, np.nan, np.float32) for shape in result_shapes]
+        entry = getattr(self.library, f"_mlir_ciface_{function}")
+        descriptors = [descriptor(array) for array in (*arrays, *results)]
+
+        def run():
+            entry(*(ctypes.byref(one) for one in descriptors))
+
+        run.arrays = arrays  # to which the descriptors point
+        return run, results
+
     def call(self, function, inputs, result_shapes, threads=1):
         """Results as float32 arrays, which hold NaN where the function writes nothing."""
         ctypes.c_int.in_dll(self.library, "test_threads").value = threads
-        arrays = [np.ascontiguousarray(array, np.float32) for array in inputs]
-        results = [np.full(shape, np.nan, np.float32) for shape in result_shapes]
-        descriptors = [descriptor(array) for array in (*arrays, *results)]
-        entry = getattr(self.library, f"_mlir_ciface_{function}")
-        entry(*(ctypes.byref(one) for one in descriptors))
+        run, results = self.bind(function, inputs, result_shapes)
+        run()
         return results

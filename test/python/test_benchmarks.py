@@ -193,3 +193,26 @@ def test_grid_is_the_one_asked_for():
 def test_flops_of_a_step():
     # One sample, one step: R h, R^T g, g h^T and W x, g x^T.
     assert Shape("rnn", 3, 2, 1, 1).flops() == 2 * (3 * 9 + 2 * 6)
+
+
+def test_smoke_of_diagonal_chains(tmp_path):
+    script, out = ROOT / "benchmarks/diagonal.py", tmp_path / "diagonal.json"
+    options = ["--hidden", "5", "--batch", "3", "--steps", "4,33", "--rounds", "1"]
+    options += ["--seconds", "0.001", "--plans", "chunked:4,blelloch"]
+    done = subprocess.run(
+        [sys.executable, script, *options, "--out", out], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    results = json.loads(out.read_text())
+    assert [(e["cell"], e["steps"]) for e in results["runs"]] == [
+        (cell, steps) for cell in ("average", "unit") for steps in (4, 33)
+    ]
+    for entry in results["runs"]:
+        assert list(entry["backward_us"]) == ["sequential", "chunked:4", "blelloch"]
+        assert all(time > 0 for time in entry["backward_us"].values())
+        # Of a chain of more than a chunk; making, multiplying and applying maps is three times it.
+        assert entry["steps"] == 4 or 1 < entry["flops_ratio"]["blelloch"] < 3
+    rendered = subprocess.run(
+        [sys.executable, script, "--render", out], capture_output=True, text=True, check=True
+    )
+    assert rendered.stdout == done.stdout and rendered.stdout.count("\n") == 2 + 4 * 3

@@ -173,13 +173,23 @@ TEST(PlanEvaluationTest, KnownStructureRemovesTheFirstLevelOfProducts) {
       if (group.kind == GroupKind::Compose)
         (group.first == "dense" && group.second == "dense" ? dense : scaled) += group.flops;
   EXPECT_NEAR(double(dense) / T, 2 * H * H * H, 0.02 * 2 * H * H * H);
-  EXPECT_NEAR(double(scaled) / T, 2 * H * H, 0.02 * 2 * H * H);
+  EXPECT_NEAR(double(scaled) / T, H * H, 0.02 * H * H);
 }
 
-TEST(PlanEvaluationTest, AChainOfDiagonalsTwiceTheWorkOfTheLinearPlan) {
+/// A product of diagonals is one of their elements, and applying one is another. A
+/// cotangent that is injected is an addition more; of an affine pair it is scaled, too.
+TEST(PlanEvaluationTest, DiagonalsOnlyMultiply) {
+  int64_t n = 1023, H = 20;
   LinkChain chain;
-  chain.links.assign(1023, makeSquare(StructureKind::Diagonal, 20));
-  EXPECT_LT(evaluate(chain, "blelloch").flops, 2 * evaluate(chain, "linear").flops);
+  chain.links.assign(n, makeSquare(StructureKind::Diagonal, H));
+  for (bool injected : {false, true}) {
+    chain.hasInjected = injected;
+    PlanEvaluation linear = evaluate(chain, "linear"), tree = evaluate(chain, "blelloch");
+    EXPECT_EQ(linear.flops, (n - 1) * H * (injected ? 2 : 1));
+    EXPECT_EQ(tree.flops, tree.composes * H * (injected ? 3 : 1) + linear.flops);
+    EXPECT_LT(tree.composes, n);
+    EXPECT_LT(evaluate(chain, "chunked:32").flops, (injected ? 2.5 : 2) * linear.flops);
+  }
 }
 
 /// Identities are neither multiplied nor, where cotangents are injected, applied.
@@ -230,6 +240,21 @@ TEST(PlanEvaluationTest, TreesOfCodeFormMatricesThatTheyRead) {
   EXPECT_EQ(plan.levels.front().flops, (n - 1) * H * 1000);
   ASSERT_EQ(plan.levels.back().phase, Phase::Emit);
   EXPECT_EQ(plan.levels.back().flops, n * 60);
+}
+
+/// Of links that only scale, a tree makes vectors: as much work again as the chain,
+/// and as much for their products.
+TEST(PlanEvaluationTest, TreesOfCodeThatScales) {
+  int64_t H = 20, n = 1023;
+  LinkChain chain = makeRecurrence(n, H);
+  chain.links.assign(n, makeSquare(StructureKind::Diagonal, H));
+  chain.region = RegionCost{/*stateFlops=*/H, /*emitFlops=*/0, /*fullFlops=*/H};
+  int64_t linear = evaluate(chain, "linear").flops;
+  EXPECT_EQ(linear, (n - 1) * H);
+  PlanEvaluation tree = evaluate(chain, "blelloch");
+  EXPECT_EQ(tree.levels.front().flops, linear);
+  EXPECT_EQ(tree.flops, 2 * linear + tree.composes * H);
+  EXPECT_LT(evaluate(chain, "chunked:32").flops, 2.1 * linear);
 }
 
 //===----------------------------------------------------------------------===//

@@ -24,6 +24,14 @@ struct Mask {
   int64_t rows = 0, cols = 0;
   std::vector<char> entries;
   bool isIdentity = false;
+
+  bool isDiagonal() const {
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < cols; ++j)
+        if (entries[i * cols + j] != (i == j))
+          return false;
+    return rows == cols;
+  }
 };
 
 struct Totals {
@@ -122,8 +130,10 @@ private:
     // Cotangents are dense whatever made them.
     if (a.cols == 1)
       std::fill(out.entries.begin(), out.entries.end(), 1);
-    int64_t finish = std::max(nodes[left].finish, nodes[right].finish) + 2 * pairs;
-    nodes.push_back({std::move(out), left, right, level, 2 * pairs, false, finish});
+    // Nothing is added to what a diagonal scales.
+    int64_t flops = a.isDiagonal() || b.isDiagonal() ? pairs : 2 * pairs;
+    int64_t finish = std::max(nodes[left].finish, nodes[right].finish) + flops;
+    nodes.push_back({std::move(out), left, right, level, flops, false, finish});
     return nodes.size() - 1;
   }
 

@@ -81,8 +81,9 @@ private:
 };
 
 /// FLOPs of `second * first`: a multiply-add for each pair of a nonzero of column k
-/// of `second` and one of row k of `first`, two FLOPs each. A product with a
-/// zero or an identity matrix costs nothing.
+/// of `second` and one of row k of `first`, two FLOPs each. A diagonal only scales
+/// the other factor, which takes one multiplication for each entry. A product with
+/// a zero or an identity matrix costs nothing.
 int64_t countFlops(const MatrixStructure &second, const MatrixStructure &first);
 
 /// The structure of `second * first`.

@@ -1,7 +1,8 @@
 """Scan trees, run by the reference interpreter, against a loop in numpy.
 
 The link is a made-up linear map over a tuple of two states that reads saved activations, so that
-no product commutes, with cotangents injected at every step and values emitted for the leaves.
+no product commutes, with cotangents injected at every step and values emitted for the leaves. A
+second one only scales its states, so that its trees are made of diagonals.
 """
 
 import harness
@@ -36,6 +37,26 @@ func.func @chain(%a: tensor<{T}x?x4xf32>, %b: tensor<{T}x?x2xf32>, %g: tensor<?x
 }}
 """
 
+# The same arguments, of which the matrices are not used.
+DIAGONAL = """
+func.func @chain(%a: tensor<{T}x?x4xf32>, %b: tensor<{T}x?x2xf32>, %g: tensor<?x4xf32>,
+    %k: tensor<?x2xf32>, %s: tensor<{T}x?x4xf32>, %w: tensor<4x4xf32>, %u: tensor<4x2xf32>)
+    -> (tensor<?x4xf32>, tensor<?x2xf32>, tensor<{T}x?x4xf32>) {{
+  %0:3 = bppsa.chain {reverse}
+      saved(%a, %b : tensor<{T}x?x4xf32>, tensor<{T}x?x2xf32>)
+      seeds(%g, %k : tensor<?x4xf32>, tensor<?x2xf32>)
+      {injected}
+      -> (tensor<?x4xf32>, tensor<?x2xf32>) emitted(tensor<{T}x?x4xf32>) {{
+  ^bb0(%at: vector<4xf32>, %bt: vector<2xf32>, %gt: vector<4xf32>, %kt: vector<2xf32>):
+    %d = arith.mulf %at, %gt : vector<4xf32>
+    %e = arith.subf %gt, %d : vector<4xf32>
+    %j = arith.mulf %bt, %kt : vector<2xf32>
+    bppsa.yield %e, %j, %d : vector<4xf32>, vector<2xf32>, vector<4xf32>
+  }}
+  return %0#0, %0#1, %0#2 : tensor<?x4xf32>, tensor<?x2xf32>, tensor<{T}x?x4xf32>
+}}
+"""
+
 
 def make_arrays(T):
     random = np.random.default_rng(T)
@@ -51,6 +72,17 @@ def walk(arrays, reverse, injected):
             g = g + s[t]
         emitted[t] = a[t] * g
         g, k = k @ u.T + emitted[t] @ w, (g @ u) * b[t] + k
+    return g, k, emitted
+
+
+def walk_diagonal(arrays, reverse, injected):
+    a, b, g, k, s = arrays[:5]
+    emitted = np.zeros_like(a)
+    for t in range(len(a)) if reverse else reversed(range(len(a))):
+        if injected:
+            g = g + s[t]
+        emitted[t] = a[t] * g
+        g, k = g - emitted[t], b[t] * k
     return g, k, emitted
 
 
@@ -89,3 +121,18 @@ def test_expanded_tree(T, plan, injected, reverse, tmp_path):
     tree = optimize(tmp_path, ir, f"--bppsa-scan=algorithm={plan}", "--bppsa-expand-scan")
     assert "bppsa.scan" not in tree
     check(interpret(tmp_path, tree, arrays), walk(arrays, reverse, injected))
+
+
+@pytest.mark.parametrize("lowering", [[], ["--convert-bppsa-to-linalg"]], ids=["tree", "linalg"])
+@pytest.mark.parametrize("injected", [False, True], ids=["last", "every"])
+@pytest.mark.parametrize("plan", ["linear", "blelloch", "hybrid:1", "chunked:3"])
+@pytest.mark.parametrize("T", [1, 2, 7, 8])
+def test_tree_of_diagonals(T, plan, injected, lowering, tmp_path):
+    arrays = make_arrays(T)
+    clause = f"injected(%s : tensor<{T}x?x4xf32>) inject_into [0]" if injected else "inject_into []"
+    ir = DIAGONAL.format(T=T, injected=clause, reverse="")
+    passes = [f"--bppsa-scan=algorithm={plan}", "--bppsa-expand-scan"]
+    tree = optimize(tmp_path, ir, *passes)
+    assert "xf32, diagonal, batch" in tree and "dense" not in tree
+    tree = optimize(tmp_path, tree, *lowering)
+    check(interpret(tmp_path, tree, arrays), walk_diagonal(arrays, False, injected))

@@ -17,6 +17,7 @@
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/ScanSchedule.h"
+#include "bppsa/Dialect/BPPSA/Transforms/StepJacobian.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -88,6 +89,8 @@ private:
   /// The number of samples, and as a dimension of a type.
   OpFoldResult batch;
   int64_t batchDim;
+  /// The type of the Jacobian of every link.
+  JacobianType linkType;
   std::vector<ScanElement> elements;
 };
 } // namespace
@@ -101,6 +104,9 @@ ScanExpander::ScanExpander(ScanOp scan, const ScanSchedule &schedule)
   elementType = cast<RankedTensorType>(seed.getType()).getElementType();
   batch = tensor::getMixedSize(builder, loc, seed, 0);
   batchDim = cast<RankedTensorType>(seed.getType()).getDimSize(0);
+  int64_t size = getStateOffset(stateSizes.size());
+  linkType = JacobianType::get(builder.getContext(), size, size, elementType,
+                               inferStepJacobian(scan).getStructure(), batchDim);
 }
 
 //===----------------------------------------------------------------------===//
@@ -174,10 +180,7 @@ Value ScanExpander::linearize(int64_t link) {
   SmallVector<Value> saved;
   for (Value sequence : scan.getSaved())
     saved.push_back(getSlice(sequence, getStep(link)));
-  int64_t size = getStateOffset(stateSizes.size());
-  auto type = JacobianType::get(builder.getContext(), size, size, elementType, StructureKind::Dense,
-                                batchDim);
-  auto op = LinearizeOp::create(builder, loc, type, saved, scan.getCaptures(), stateSizes);
+  auto op = LinearizeOp::create(builder, loc, linkType, saved, scan.getCaptures(), stateSizes);
   IRMapping mapping;
   scan.getBody().cloneInto(&op.getBody(), mapping);
   // Emitted values are no part of the Jacobian.
@@ -206,9 +209,11 @@ void ScanExpander::execute(ScanOperation op) {
     return;
   }
   ScanElement right = getElement(op.right);
-  if (op.kind == ScanOperation::Kind::Compose)
-    out.jacobian =
-        ComposeOp::create(builder, loc, right.jacobian.getType(), left.jacobian, right.jacobian);
+  if (op.kind == ScanOperation::Kind::Compose) {
+    auto type = JacobianType::compose(cast<JacobianType>(left.jacobian.getType()),
+                                      cast<JacobianType>(right.jacobian.getType()));
+    out.jacobian = ComposeOp::create(builder, loc, type, left.jacobian, right.jacobian);
+  }
   Value offset;
   if (left.offset)
     offset = ApplyOp::create(builder, loc, left.offset.getType(), right.jacobian, left.offset);

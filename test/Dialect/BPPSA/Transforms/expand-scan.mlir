@@ -3,6 +3,7 @@
 
 // Four links: the seed and the first link run at once, the second and the third
 // are the only pair worth a product, and the last is read for the initial state.
+// The link scales its cotangent, so that every matrix is a diagonal.
 
 // REMARK: [Passed] ExpandScan
 // REMARK-SAME: blelloch scan of 4 steps expanded: 1 compose, 4 apply, depth 3
@@ -10,11 +11,11 @@
 // CHECK-LABEL: func.func @blelloch
 // CHECK-SAME: %[[A:.*]]: tensor<4x8x2xf32>, %[[G:.*]]: tensor<8x2xf32>
 // CHECK: %[[A3:.*]] = tensor.extract_slice %[[A]][3, 0, 0] [1, 8, 2]
-// CHECK: %[[J3:.*]] = bppsa.linearize saved(%[[A3]] : tensor<8x2xf32>) states [2]
+// CHECK: %[[J3:.*]] = bppsa.linearize saved(%[[A3]] : tensor<8x2xf32>) states [2] -> <2x2xf32, diagonal, batch = 8>
 // CHECK: %[[G3:.*]] = bppsa.apply %[[J3]], %[[G]]
 // CHECK: %[[J2:.*]] = bppsa.linearize
 // CHECK: %[[J1:.*]] = bppsa.linearize
-// CHECK: %[[J21:.*]] = bppsa.compose %[[J2]], %[[J1]]
+// CHECK: %[[J21:.*]] = bppsa.compose %[[J2]], %[[J1]] : <2x2xf32, diagonal, batch = 8>, <2x2xf32, diagonal, batch = 8> -> <2x2xf32, diagonal, batch = 8>
 // CHECK: %[[G1:.*]] = bppsa.apply %[[J21]], %[[G3]]
 // CHECK: bppsa.apply %[[J2]], %[[G3]]
 // CHECK: %[[A0:.*]] = tensor.extract_slice %[[A]][0, 0, 0] [1, 8, 2]
@@ -27,6 +28,42 @@ func.func @blelloch(%a: tensor<4x8x2xf32>, %g: tensor<8x2xf32>) -> tensor<8x2xf3
   ^bb0(%at: vector<2xf32>, %gt: vector<2xf32>):
     %1 = arith.mulf %at, %gt : vector<2xf32>
     bppsa.yield %1 : vector<2xf32>
+  }
+  return %0 : tensor<8x2xf32>
+}
+
+// -----
+
+// States that do not mix are one diagonal.
+
+// CHECK-LABEL: func.func @two_states
+// CHECK: bppsa.compose {{.*}} -> <5x5xf32, diagonal, batch = ?>
+func.func @two_states(%f: tensor<4x?x3xf32>, %i: tensor<4x?x2xf32>, %g: tensor<?x3xf32>, %h: tensor<?x2xf32>)
+    -> (tensor<?x3xf32>, tensor<?x2xf32>) {
+  %0:2 = bppsa.scan <blelloch> saved(%f, %i : tensor<4x?x3xf32>, tensor<4x?x2xf32>)
+      seeds(%g, %h : tensor<?x3xf32>, tensor<?x2xf32>) inject_into [] -> (tensor<?x3xf32>, tensor<?x2xf32>) {
+  ^bb0(%ft: vector<3xf32>, %it: vector<2xf32>, %gt: vector<3xf32>, %ht: vector<2xf32>):
+    %1 = arith.mulf %ft, %gt : vector<3xf32>
+    %2 = arith.mulf %it, %ht : vector<2xf32>
+    %3 = arith.subf %ht, %2 : vector<2xf32>
+    bppsa.yield %1, %3 : vector<3xf32>, vector<2xf32>
+  }
+  return %0#0, %0#1 : tensor<?x3xf32>, tensor<?x2xf32>
+}
+
+// -----
+
+// Of a matrix that all steps share and each step scales, nothing is left of a product.
+
+// CHECK-LABEL: func.func @shared
+// CHECK: bppsa.compose {{.*}} : <2x2xf32, column_scaled, batch = 8>, <2x2xf32, column_scaled, batch = 8> -> <2x2xf32, dense, batch = 8>
+func.func @shared(%a: tensor<4x8x2xf32>, %g: tensor<8x2xf32>, %w: tensor<2x2xf32>) -> tensor<8x2xf32> {
+  %0 = bppsa.scan <blelloch> saved(%a : tensor<4x8x2xf32>) seeds(%g : tensor<8x2xf32>)
+      inject_into [] captures(%w : tensor<2x2xf32>) -> (tensor<8x2xf32>) {
+  ^bb0(%at: vector<2xf32>, %gt: vector<2xf32>, %wc: vector<2x2xf32>):
+    %1 = arith.mulf %at, %gt : vector<2xf32>
+    %2 = bppsa.matvec transposed %wc, %1 : vector<2x2xf32>, vector<2xf32> -> vector<2xf32>
+    bppsa.yield %2 : vector<2xf32>
   }
   return %0 : tensor<8x2xf32>
 }

@@ -20,6 +20,10 @@ def ExpandScan : Pass<"bppsa-expand-scan"> {
     is what is injected at the next step. The states of a tuple are laid one
     after the other.
 
+    A Jacobian has the structure that the body of the link gives it, and a
+    product what the product table makes of those of its factors: products of
+    diagonals are diagonals.
+
     Values that the link emits are recomputed for all steps at once, by a
     stateless `bppsa.recurrence` over what enters each link. The Jacobian of the
     last link is formed only where the cotangent of an initial state is used.
@@ -30,7 +34,7 @@ def ExpandScan : Pass<"bppsa-expand-scan"> {
     and a packed scan stay as they are, which a remark of the category `scan`
     explains.
 
-    The scan
+    The scan, whose link scales its cotangent,
     ```mlir
     %0 = bppsa.scan <blelloch> saved(%a : tensor<2x8x4xf32>)
         seeds(%g : tensor<8x4xf32>) inject_into [] -> (tensor<8x4xf32>) { ... }
@@ -40,15 +44,15 @@ def ExpandScan : Pass<"bppsa-expand-scan"> {
     %a1 = tensor.extract_slice %a[1, 0, 0] [1, 8, 4] [1, 1, 1]
         : tensor<2x8x4xf32> to tensor<8x4xf32>
     %j1 = bppsa.linearize saved(%a1 : tensor<8x4xf32>) states [4]
-        -> !bppsa.jacobian<4x4xf32, dense, batch = 8> { ... }
+        -> !bppsa.jacobian<4x4xf32, diagonal, batch = 8> { ... }
     %g1 = bppsa.apply %j1, %g
-        : !bppsa.jacobian<4x4xf32, dense, batch = 8>, tensor<8x4xf32> -> tensor<8x4xf32>
+        : !bppsa.jacobian<4x4xf32, diagonal, batch = 8>, tensor<8x4xf32> -> tensor<8x4xf32>
     %a0 = tensor.extract_slice %a[0, 0, 0] [1, 8, 4] [1, 1, 1]
         : tensor<2x8x4xf32> to tensor<8x4xf32>
     %j0 = bppsa.linearize saved(%a0 : tensor<8x4xf32>) states [4]
-        -> !bppsa.jacobian<4x4xf32, dense, batch = 8> { ... }
+        -> !bppsa.jacobian<4x4xf32, diagonal, batch = 8> { ... }
     %0 = bppsa.apply %j0, %g1
-        : !bppsa.jacobian<4x4xf32, dense, batch = 8>, tensor<8x4xf32> -> tensor<8x4xf32>
+        : !bppsa.jacobian<4x4xf32, diagonal, batch = 8>, tensor<8x4xf32> -> tensor<8x4xf32>
     ```
   }];
   let dependentDialects = [
