@@ -1,0 +1,140 @@
+# Part of the bppsa project, under the MIT License.
+"""The folder of programs that goes to a machine with a GPU: made with the compiler, opened without.
+
+It holds `manifest.json` (what the programs are), `programs.tar.xz` (the programs, and the weights
+of their models as .npz), and the Python files of this folder. Programs of one compiler differ
+little, so that dozens of them pack into a few MiB. A program serves every length and batch size.
+"""
+
+import argparse
+import contextlib
+import dataclasses
+import json
+import lzma
+import pathlib
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+
+import baselines
+
+HERE = pathlib.Path(__file__).resolve().parent
+PLANS = ("chunked", "chunked:128", "blelloch")
+# A tree keeps a matrix for each step: larger states have none.
+MOST_TREE_STATE = 64
+# Neighbours in the archive share most of their bytes; the window holds several.
+WINDOW = 32 << 20
+
+
+@dataclasses.dataclass(frozen=True)
+class Variant:
+    """One way to run the backward pass of one model."""
+
+    cell: str
+    hidden: int
+    name: str  # "sequential" or a scan plan
+    program: pathlib.Path
+
+    @property
+    def arguments(self):
+        return [f"--backward={'sequential' if self.name == 'sequential' else 'scan'}"]
+
+    @property
+    def key(self):
+        return f"{self.cell}-h{self.hidden} {self.name}"
+
+
+def write_model(cell, hidden, path):
+    """Writes the ONNX file of a model; returns its weights."""
+    sys.path.insert(0, str(HERE.parent))
+    import onnx
+    import onnx_models
+    from shapes import Shape
+
+    features = baselines.features_of(cell, hidden)
+    onnx_models.write(Shape(cell, hidden, features, batch=1, steps=1), path)
+    initializers = onnx.load(path).graph.initializer
+    return {i.name: onnx.numpy_helper.to_array(i) for i in initializers if i.name != "axis"}
+
+
+def _programs(cells, hidden, plans):
+    """(cell, hidden, plan, variants): the first plan's program has the sequential order too."""
+    for cell in cells:
+        for size in hidden:
+            for plan in plans:
+                if plan == "blelloch" and baselines.state_size(cell, size) > MOST_TREE_STATE:
+                    continue
+                yield cell, size, plan, (["sequential"] if plan == plans[0] else []) + [plan]
+
+
+def _compile(compiler, model, plan, variants, options, out):
+    backward = "auto" if "sequential" in variants else "scan"
+    command = [compiler, model, "--target=cuda", "--loss=cross-entropy", f"--backward={backward}"]
+    command += [f"--scan={plan}", *options, "-o", out]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"run.py: cannot compile {model.name}: {done.stderr.strip()}")
+
+
+def make(folder, compiler, cells, hidden, plans, options):
+    """Compiles all programs into `folder`; `options` are further ones of the compiler."""
+    import numpy as np
+
+    folder.mkdir(parents=True, exist_ok=True)
+    version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True)
+    manifest = {
+        "compiler": version.stdout.splitlines()[0],
+        "options": list(options),
+        "emulated": "--emulate" in options,
+        "programs": [],
+    }
+    compression = [{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": WINDOW}]
+    with tempfile.TemporaryDirectory() as work:
+        work = pathlib.Path(work)
+        with (
+            lzma.open(folder / "programs.tar.xz", "wb", filters=compression) as packed,
+            tarfile.open(fileobj=packed, mode="w|") as archive,
+        ):
+            for cell, size, plan, variants in _programs(cells, hidden, plans):
+                model = work / f"{cell}-h{size}.onnx"
+                if not model.exists():
+                    np.savez(model.with_suffix(".npz"), **write_model(cell, size, model))
+                    archive.add(model.with_suffix(".npz"), model.with_suffix(".npz").name)
+                program = work / f"{model.stem}-{plan.replace(':', '')}"
+                _compile(compiler, model, plan, variants, options, program)
+                archive.add(program, program.name)
+                entry = {"cell": cell, "hidden": size, "variants": variants}
+                manifest["programs"].append({**entry, "program": program.name})
+                print(f"compiled {program.name}: {', '.join(variants)}", flush=True)
+                program.unlink()
+    (folder / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
+    for script in HERE.glob("*.py"):
+        if script.resolve().parent != folder.resolve():
+            shutil.copy(script, folder)
+
+
+@contextlib.contextmanager
+def opened(folder):
+    """(manifest, variants, folder of the weights) of a folder that `make` has written."""
+    for name in ("manifest.json", "programs.tar.xz"):
+        if not (folder / name).exists():
+            raise SystemExit(f"run.py: {folder} has no {name}: make it with --compile")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    with tempfile.TemporaryDirectory() as work:
+        with tarfile.open(folder / "programs.tar.xz") as archive:
+            archive.extractall(work)
+        variants = [
+            Variant(entry["cell"], entry["hidden"], name, pathlib.Path(work) / entry["program"])
+            for entry in manifest["programs"]
+            for name in entry["variants"]
+        ]
+        yield manifest, variants, pathlib.Path(work)
+
+
+def add_options(parser: argparse.ArgumentParser):
+    add = parser.add_argument
+    add("--compiler", default=str(HERE.parents[1] / "build/bin/bppsa-compile"))
+    add("--gpu-arch", default="sm_90", help="--compile: as for bppsa-compile (default sm_90)")
+    add("--plans", type=lambda text: tuple(text.split(",")), default=PLANS, help="scan plans")

@@ -1,0 +1,230 @@
+#!/usr/bin/env python3
+# Part of the bppsa project, under the MIT License.
+"""What one time step costs in the kernels that walk recurrences and chains: a table, without a GPU.
+
+  benchmarks/gpu/kernels.py --cells rnn,gru,lstm --hidden 20,64,128 --plan chunked
+
+Compiles a benchmark model (or --model FILE) to PTX. A walk is a loop with a barrier in it: the
+instructions of its body are counted as PTX has them, those of loops inside of it (over the columns
+of a matrix that is read from memory) apart. Registers, shared memory and spills are ptxas's, where
+there is one; the blocks of a multiprocessor follow from these and the threads (compute capability
+9.0), and say nothing of how fast a kernel is.
+"""
+
+import argparse
+import collections
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import baselines
+import bundle
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+KINDS = {
+    "fma": r"fma\.",
+    "div": r"(div|rcp|sqrt|ex2)\.",
+    "float": r"(add|sub|mul|neg|abs|min|max|cvt)[.\w]*\.f32",
+    "ld.shared": r"ld\.shared",
+    "ld.global": r"ld\.global",
+    "store": r"st\.",
+    "shuffle": r"shfl",
+    "barrier": r"bar(rier)?\.",
+}
+# Limits of a multiprocessor of compute capability 9.0.
+REGISTERS, WARPS, BLOCKS, SHARED = 65536, 64, 32, 227 << 10
+
+
+class Kernel:
+    """One kernel of a PTX text: its threads, and the instructions of its walk."""
+
+    def __init__(self, name, text):
+        self.name = name
+        self.threads = int(re.search(r"\.maxntid (\d+)", text).group(1))
+        self.blocks, self.successors = parse_blocks(text)
+        self.step, self.inner = self._find_walk()
+
+    def _find_walk(self):
+        """(instructions of the walk without loops in it, those of one round of these)."""
+        walks = [
+            loop
+            for loop in loops(self.successors, set(self.successors))
+            if any("bar.sync" in line for block in loop for line in self.blocks[block])
+        ]
+        if not walks:
+            return None, None
+        walk = max(walks, key=lambda loop: sum(len(self.blocks[b]) for b in loop))
+        heads = {to for block in set(self.blocks) - walk for to in self.successors[block]} & walk
+        without_head = {b: [to for to in self.successors[b] if to not in heads] for b in walk}
+        inside = set().union(*loops(without_head, walk))
+        return self._count(walk - inside), self._count(inside)
+
+    def _count(self, blocks):
+        return count_kinds(line for block in blocks for line in self.blocks[block])
+
+
+def parse_blocks(text):
+    """(instructions of each basic block, its successors)."""
+    blocks, successors, number, labels = {0: []}, {}, 0, {}
+    for line in text[text.index("{") + 1 :].splitlines():
+        line = line.strip()
+        label = re.fullmatch(r"(\$\w+):.*", line)
+        if label:
+            number += 1
+            blocks[number] = []
+            labels[label.group(1)] = number
+        elif re.match(r"(@!?%\w+\s+)?[a-z][\w.:]*[\s;]", line):
+            blocks[number].append(line)
+            if re.search(r"\bbra\b|\bret;", line):
+                number += 1
+                blocks[number] = []
+    for block, lines in blocks.items():
+        last = lines[-1] if lines else ""
+        target = re.search(r"bra(?:\.uni)?\s+(\$\w+)", last)
+        falls = not (last.startswith(("bra", "ret"))) and block + 1 in blocks
+        successors[block] = [block + 1] * falls + ([labels[target.group(1)]] if target else [])
+    return blocks, successors
+
+
+def loops(successors, blocks):
+    """The strongly connected parts of `blocks` that have an edge."""
+
+    def reach(start):
+        seen, todo = set(), [start]
+        while todo:
+            for to in successors[todo.pop()]:
+                if to in blocks and to not in seen:
+                    seen.add(to)
+                    todo.append(to)
+        return seen
+
+    reached = {block: reach(block) for block in blocks}
+    parts = {
+        frozenset(b for b in reached[block] if block in reached[b])
+        for block in blocks
+        if block in reached[block]
+    }
+    return [set(part) for part in parts]
+
+
+def count_kinds(lines):
+    counts = collections.Counter()
+    for line in lines:
+        operation = re.sub(r"^@!?%\w+\s+", "", line)
+        kinds = (kind for kind, pattern in KINDS.items() if re.match(pattern, operation))
+        counts[next(kinds, "other")] += 1
+    return counts
+
+
+def kernels_of(ptx, names):
+    """The kernels of a program that walk with a state in shared memory, and have one of `names`."""
+    for match in re.finditer(r"\.entry (\w+)\(.*?^}", ptx, re.S | re.M):
+        kernel = Kernel(match.group(1), match.group(0))
+        if kernel.step and re.fullmatch(names, kernel.name):
+            if kernel.step["ld.shared"] + kernel.inner["ld.shared"] > 0:
+                yield kernel
+
+
+def find_assembler():
+    """ptxas, found as the compiler finds it, or None."""
+    roots = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"]
+    for root in filter(None, roots):
+        if os.access(f"{root}/bin/ptxas", os.X_OK):
+            return f"{root}/bin/ptxas"
+    return shutil.which("ptxas")
+
+
+def assemble(path, arch):
+    """{kernel: (registers, shared bytes, bytes of spills)}, empty without ptxas."""
+    assembler = find_assembler()
+    if not assembler:
+        return {}
+    command = [assembler, f"-arch={arch}", "-v", "-O3", str(path), "-o", os.devnull]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+    facts = {}
+    for part in text.split("Compiling entry function '")[1:]:
+        sizes = [
+            re.search(pattern, part)
+            for pattern in (r"Used (\d+) registers", r"(\d+) bytes smem", r"(\d+) bytes spill st")
+        ]
+        facts[part.split("'")[0]] = tuple(int(m.group(1)) if m else 0 for m in sizes)
+    return facts
+
+
+def resident_blocks(threads, registers, shared):
+    """Blocks that a multiprocessor has at a time."""
+    warps = -(-threads // 32)
+    of_warp = -(-registers * 32 // 256) * 256
+    by_shared = SHARED // (shared + 1024)
+    return min(BLOCKS, WARPS // warps, REGISTERS // (warps * of_warp), by_shared)
+
+
+def row(title, kernel, facts):
+    registers, shared, spills = facts.get(kernel.name, (None, None, None))
+    cells = [title, kernel.name, kernel.threads]
+    if registers is None:
+        cells += ["", "", "", ""]
+    else:
+        resident = resident_blocks(kernel.threads, registers, shared)
+        share = 100 * resident * -(-kernel.threads // 32) // WARPS
+        cells += [registers, shared, spills, f"{resident} ({share} %)"]
+    for kind in (*KINDS, "other"):
+        inner = f" + {kernel.inner[kind]}n" if kernel.inner[kind] else ""
+        cells.append(f"{kernel.step[kind]}{inner}")
+    return "| " + " | ".join(map(str, cells)) + " |"
+
+
+HEAD = ("model", "kernel", "threads", "registers", "shared", "spills", "blocks (warps)")
+
+
+def print_table(rows):
+    head = [*HEAD, *KINDS, "other"]
+    print("| " + " | ".join(head) + " |")
+    print("|---" * len(head) + "|")
+    print("\n".join(rows))
+
+
+def parse():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("--cells", type=baselines.words(baselines.CELLS), default=baselines.CELLS)
+    add("--hidden", type=baselines.numbers, default=(20, 64, 128), metavar="H,...")
+    add("--model", type=pathlib.Path, help="an ONNX file in place of the benchmark's models")
+    add("--plan", default="chunked", help="the scan plan (default chunked)")
+    add("--kernels", default="(recurrence|chain|scan)_.*", help="names of kernels, as a pattern")
+    add("--arch", default="sm_90")
+    add("--compiler", default=str(ROOT / "build/bin/bppsa-compile"))
+    return parser.parse_args()
+
+
+def main():
+    options = parse()
+    rows = []
+    with tempfile.TemporaryDirectory() as work:
+        work = pathlib.Path(work)
+        models = {options.model.name: options.model} if options.model else {}
+        if not models:
+            for cell in options.cells:
+                for hidden in options.hidden:
+                    path = work / f"{cell}-h{hidden}.onnx"
+                    bundle.write_model(cell, hidden, path)
+                    models[f"{cell.upper()} {hidden}"] = path
+        for title, model in models.items():
+            out = work / f"{model.stem}.ptx"
+            command = [options.compiler, model, "--target=cuda", "--backward=auto", "--emit=ptx"]
+            command += [f"--scan={options.plan}", f"--gpu-arch={options.arch}", "-o", out]
+            subprocess.run(list(map(str, command)), check=True)
+            facts = assemble(out, options.arch)
+            found = kernels_of(out.read_text(), options.kernels)
+            rows += [row(title, kernel, facts) for kernel in found]
+    print_table(rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

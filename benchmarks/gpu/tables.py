@@ -1,0 +1,186 @@
+# Part of the bppsa project, under the MIT License.
+"""Markdown of the results of run.py: the bars, the checks, and a table for each cell."""
+
+import dataclasses
+
+TIMES = ("forward_us", "backward_us", "step_us")
+
+
+@dataclasses.dataclass(frozen=True)
+class Bar:
+    """`what` of the best variant, or of the one named, is at most `limit`."""
+
+    point: tuple  # cell, hidden, batch, steps
+    what: str
+    limit: float
+    variant: str = ""
+
+    def __str__(self):
+        cell, hidden, batch, steps = self.point
+        way = f", {self.variant}" if self.variant else ""
+        return f"{cell.upper()} H={hidden} B={batch} T={steps}{way}: {LABELS[self.what][0]}"
+
+
+# What a bar measures: its name, its unit, and its value from one answer at one point.
+LABELS = {
+    "backward": ("backward", "us", lambda answer, point: answer["backward_us"]),
+    "step": ("whole step", "us", lambda answer, point: answer["step_us"]),
+    "forward_per_step": (
+        "forward, a time step",
+        "us",
+        lambda answer, point: answer["forward_us"] / point["steps"],
+    ),
+    "backward_per_step": (
+        "backward, a time step",
+        "us",
+        lambda answer, point: answer["backward_us"] / point["steps"],
+    ),
+    "memory": (
+        "memory beyond saved states",
+        "MB",
+        lambda answer, point: (answer["bytes"] - saved_bytes(point)) / 1e6,
+    ),
+}
+
+BARS = (
+    Bar(("rnn", 20, 16, 1000), "backward", 15),
+    Bar(("rnn", 20, 16, 30000), "backward", 400),
+    Bar(("rnn", 20, 16, 30000), "step", 5000),
+    Bar(("gru", 20, 16, 1034), "step", 250),
+    *(Bar(("rnn", h, 16, 1000), "forward_per_step", 0.12, "sequential") for h in (8, 20, 32)),
+    *(Bar(("rnn", h, 16, 1000), "backward_per_step", 0.15, "sequential") for h in (8, 20, 32)),
+    Bar(("rnn", 20, 16, 30000), "memory", 25),
+)
+
+
+def saved_bytes(point):
+    """Of the states of all steps, in float32."""
+    states = 2 if point["cell"] == "lstm" else 1
+    return 4 * states * point["steps"] * point["batch"] * point["hidden"]
+
+
+def shape_key(point):
+    return f"{point['cell']}-h{point['hidden']}-b{point['batch']}-t{point['steps']}"
+
+
+def measured(entry):
+    """The variants of our programs that have times at a point."""
+    return {
+        name: answer
+        for name, answer in entry["answers"].items()
+        if name != "pytorch" and "step_us" in answer
+    }
+
+
+def judge(results, bar):
+    """(value, variant) of the best that a bar may take, or (None, None)."""
+    point = dict(zip(("cell", "hidden", "batch", "steps"), bar.point))
+    entry = results["points"].get(shape_key(point))
+    if entry is None:
+        return None, None
+    _, _, value = LABELS[bar.what]
+    found = [
+        (value(answer, point), name)
+        for name, answer in measured(entry).items()
+        if bar.variant in ("", name) and answer.get("bytes") is not None
+    ]
+    return min(found, default=(None, None))
+
+
+def number(value):
+    """Three significant digits without an exponent."""
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def bar_rows(results):
+    for bar in BARS:
+        value, variant = judge(results, bar)
+        _, unit, _ = LABELS[bar.what]
+        if value is None:
+            yield f"| {bar} | {number(bar.limit)} {unit} | | | not measured |"
+            continue
+        verdict = "pass" if value <= bar.limit else "FAIL"
+        limit, found = f"{number(bar.limit)} {unit}", f"{number(value)} {unit}"
+        yield f"| {bar} | {limit} | {found} | {variant} | {verdict} |"
+
+
+def check_lines(results):
+    """What is to be said of the gradients."""
+    checks = results["checks"]
+    wrong = [key for key, check in checks.items() if not check.get("ok")]
+    yield (
+        f"Gradients of {len(checks) - len(wrong)} of {len(checks)} variants and sizes are within "
+        f"the bound of the float64 gradients of {results['description']['reference']}."
+    )
+    for key in wrong:
+        check = checks[key]
+        reason = check.get("failed") or f"{check['array']}: {check['error']} > {check['limit']:.2g}"
+        yield f"* wrong: {key}: {reason}"
+
+
+def wrong_variants(results):
+    """Keys `cell-hH variant` of programs whose gradients are outside of the bound."""
+    return {check["variant"] for check in results["checks"].values() if not check.get("ok")}
+
+
+def cell_rows(results, cell, names):
+    wrong = wrong_variants(results)
+    points = [entry for entry in results["points"].values() if entry["point"]["cell"] == cell]
+    order = ("hidden", "batch", "steps")
+    for entry in sorted(points, key=lambda e: [e["point"][key] for key in order]):
+        point, cells = entry["point"], []
+        for name in names:
+            answer = entry["answers"].get(name)
+            if answer is None:
+                cells.append("")
+            elif "step_us" not in answer:
+                cells.append("-")
+            else:
+                mark = " (wrong)" if f"{cell}-h{point['hidden']} {name}" in wrong else ""
+                cells.append(" / ".join(number(answer[key]) for key in TIMES) + mark)
+        cells += ratios(entry)
+        shape = " | ".join(str(point[key]) for key in order)
+        yield f"| {shape} | " + " | ".join(cells) + " |"
+
+
+def ratios(entry):
+    """The best variant, and how much faster than PyTorch its backward pass and step are."""
+    ours, peer = measured(entry), entry["answers"].get("pytorch", {})
+    if not ours:
+        return ["", "", ""]
+    best = min(ours, key=lambda name: ours[name]["step_us"])
+    if "step_us" not in peer:
+        return [best, "", ""]
+    backward = min(answer["backward_us"] for answer in ours.values())
+    return [
+        best,
+        f"{peer['backward_us'] / backward:.2f}x",
+        f"{peer['step_us'] / ours[best]['step_us']:.2f}x",
+    ]
+
+
+def markdown(results):
+    """The report, as one text."""
+    description = results["description"]
+    lines = ["| | |", "|---|---|"]
+    lines += [f"| {name} | {value} |" for name, value in description.items()]
+    lines += ["", "| bar | limit | found | by | |", "|---|---|---|---|---|", *bar_rows(results)]
+    lines += ["", *check_lines(results)]
+    seen = [name for entry in results["points"].values() for name in entry["answers"]]
+    names = list(dict.fromkeys(["pytorch", *seen]))
+    for cell in ("rnn", "gru", "lstm"):
+        rows = list(cell_rows(results, cell, names))
+        if not rows:
+            continue
+        head = ["H", "B", "T", *names, "best", "backward", "step"]
+        lines += ["", f"{cell.upper()}, microseconds of forward / backward / whole step:", ""]
+        lines += ["| " + " | ".join(head) + " |", "|---" * len(head) + "|", *rows]
+    failures = [
+        f"* {key}, {name}: {answer.get('error') or answer['skipped']}"
+        for key, entry in results["points"].items()
+        for name, answer in entry["answers"].items()
+        if "step_us" not in answer
+    ]
+    if failures:
+        lines += ["", "Without times:", "", *failures]
+    return "\n".join(lines) + "\n"
