@@ -1,0 +1,60 @@
+// RUN: bppsa-opt %s --convert-bppsa-to-gpu --canonicalize --cse | FileCheck %s
+
+// A constant array is copied to device memory by a kernel that has it.
+
+// CHECK: memref.global "private" constant @table
+
+// CHECK-LABEL: func @constant(
+// CHECK-SAME:      %[[OUT:.*]]: memref<2x3xf32>)
+// CHECK-NOT:     memref.get_global
+// CHECK:         %[[COPY:.*]] = memref.alloc() {{.*}} : memref<2x3xf32>
+// CHECK:         gpu.launch
+// CHECK:           arith.cmpi ult, %{{.*}}, %c6
+// CHECK:           %[[TABLE:.*]] = memref.get_global @table
+// CHECK:           %[[VALUE:.*]] = memref.load %[[TABLE]][%[[I:.*]], %[[J:.*]]]
+// CHECK:           memref.store %[[VALUE]], %[[COPY]][%[[I]], %[[J]]]
+// CHECK:         call @use(%[[COPY]], %[[OUT]])
+// CHECK:         memref.dealloc %[[COPY]]
+memref.global "private" constant @table : memref<2x3xf32> = dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]>
+func.func @constant(%out: memref<2x3xf32>) {
+  %0 = memref.get_global @table : memref<2x3xf32>
+  call @use(%0, %out) : (memref<2x3xf32>, memref<2x3xf32>) -> ()
+  return
+}
+func.func private @use(%a: memref<2x3xf32>, %b: memref<2x3xf32>) {
+  memref.copy %a, %b : memref<2x3xf32> to memref<2x3xf32>
+  return
+}
+
+// A number that the host has computed is written by one thread.
+
+// CHECK-LABEL: func @store(
+// CHECK:         %[[SIZE:.*]] = arith.index_cast
+// CHECK:         gpu.launch
+// CHECK:           arith.cmpi ult, %{{.*}}, %c1
+// CHECK:           memref.store %[[SIZE]], %{{.*}}[]
+func.func @store(%x: memref<?xf32>, %out: memref<i64>) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  %v = arith.index_cast %n : index to i64
+  memref.store %v, %out[] : memref<i64>
+  return
+}
+
+// What a kernel reads of an array, a learning rate for one, it reads itself.
+
+// CHECK-LABEL: func private @read(
+// CHECK-SAME:      %[[RATE:.*]]: memref<f32>, %[[A:.*]]: memref<?xf32>)
+// CHECK-NOT:     memref.load
+// CHECK:         gpu.launch
+// CHECK:           %[[VALUE:.*]] = memref.load %[[RATE]][]
+// CHECK:           memref.store %[[VALUE]], %[[A]]
+func.func private @read(%rate: memref<f32>, %a: memref<?xf32>) {
+  %v = memref.load %rate[] : memref<f32>
+  linalg.generic {indexing_maps = [affine_map<(i) -> ()>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%v : f32) outs(%a : memref<?xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    linalg.yield %x : f32
+  }
+  return
+}

@@ -1,0 +1,200 @@
+// RUN: bppsa-opt %s --convert-bppsa-to-gpu --canonicalize --cse | FileCheck %s
+
+// CHECK: #[[$SUM:.*]] = affine_map<(d0, d1) -> (d0 + d1)>
+
+// A thread for each element.
+
+// CHECK-LABEL: func private @elementwise(
+// CHECK-SAME:      %[[A:.*]]: memref<?x4xf32>, %[[B:.*]]: memref<?x4xf32>)
+// CHECK:         %[[N:.*]] = memref.dim %[[A]], %c0
+// CHECK:         %[[COUNT:.*]] = arith.muli %[[N]], %c4
+// CHECK:         %[[BLOCKS:.*]] = arith.ceildivui %[[COUNT]], %c128
+// CHECK:         gpu.launch blocks(%[[BLOCK:[^,]*]], {{.*}}) in (%{{[^ ]*}} = %[[BLOCKS]], {{.*}}) threads(%[[THREAD:[^,]*]], {{.*}}) in (%{{[^ ]*}} = %c128,
+// CHECK:           %[[BEFORE:.*]] = arith.muli %[[BLOCK]], %c128
+// CHECK:           %[[NUMBER:.*]] = arith.addi %[[BEFORE]], %[[THREAD]]
+// CHECK:           %[[EXISTS:.*]] = arith.cmpi ult, %[[NUMBER]], %[[COUNT]]
+// CHECK:           scf.if %[[EXISTS]] {
+// CHECK-DAG:         %[[J:.*]] = arith.remui %[[NUMBER]], %c4
+// CHECK-DAG:         %[[I:.*]] = arith.divui %[[NUMBER]], %c4
+// CHECK:             %[[X:.*]] = memref.load %[[A]][%[[I]], %[[J]]]
+// CHECK:             %[[Y:.*]] = arith.negf %[[X]]
+// CHECK:             memref.store %[[Y]], %[[B]][%[[I]], %[[J]]]
+func.func private @elementwise(%a: memref<?x4xf32>, %b: memref<?x4xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+                  iterator_types = ["parallel", "parallel"]}
+      ins(%a : memref<?x4xf32>) outs(%b : memref<?x4xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %0 = arith.negf %x : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// A thread walks a short reduction.
+
+// CHECK-LABEL: func private @short_reduction(
+// CHECK:         gpu.launch
+// CHECK-NOT:         workgroup
+// CHECK:           %[[TOTAL:.*]] = scf.for %{{.*}} = %c0 to %c7 step %c1
+// CHECK:           memref.store %[[TOTAL]]
+func.func private @short_reduction(%a: memref<7x4xf32>, %b: memref<4xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>],
+                  iterator_types = ["reduction", "parallel"]}
+      ins(%a : memref<7x4xf32>) outs(%b : memref<4xf32>) {
+  ^bb0(%x: f32, %sum: f32):
+    %0 = arith.addf %x, %sum : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// One of unknown length has a block: its threads take every 128th term, and a tree of
+// fixed shape adds their parts up.
+
+// CHECK-LABEL: func private @reduction(
+// CHECK-SAME:      %[[A:.*]]: memref<?x4xf32>, %[[B:.*]]: memref<4xf32>)
+// CHECK:         %[[N:.*]] = memref.dim %[[A]], %c0
+// CHECK:         gpu.launch blocks(%[[J:[^,]*]], {{.*}}) in (%{{[^ ]*}} = %c4, {{.*}}) threads(%[[THREAD:[^,]*]], {{.*}}) in (%{{[^ ]*}} = %c128,
+// CHECK-SAME:        workgroup(%[[PARTS:[^ ]*]] : memref<128xf32, #gpu.address_space<workgroup>>)
+// CHECK:           %[[PART:.*]] = scf.for %[[I:.*]] = %[[THREAD]] to %[[N]] step %c128 iter_args(%{{.*}} = %cst)
+// CHECK:             memref.load %[[A]][%[[I]], %[[J]]]
+// CHECK:           memref.store %[[PART]], %[[PARTS]][%[[THREAD]]]
+// CHECK-NEXT:      gpu.barrier
+// CHECK-NEXT:      %[[IN_64:.*]] = arith.cmpi ult, %[[THREAD]], %c64
+// CHECK-NEXT:      scf.if %[[IN_64]] {
+// CHECK-NEXT:        %[[OTHER:.*]] = arith.addi %[[THREAD]], %c64
+// CHECK-NEXT:        %[[X:.*]] = memref.load %[[PARTS]][%[[THREAD]]]
+// CHECK-NEXT:        %[[Y:.*]] = memref.load %[[PARTS]][%[[OTHER]]]
+// CHECK-NEXT:        %[[SUM:.*]] = arith.addf %[[X]], %[[Y]]
+// CHECK-NEXT:        memref.store %[[SUM]], %[[PARTS]][%[[THREAD]]]
+// CHECK-NEXT:      }
+// CHECK-NEXT:      gpu.barrier
+// CHECK-NEXT:      arith.cmpi ult, %[[THREAD]], %c32
+// CHECK:           gpu.barrier
+// CHECK-NEXT:      arith.cmpi ult, %[[THREAD]], %c16
+// CHECK:           gpu.barrier
+// CHECK-NEXT:      arith.cmpi ult, %[[THREAD]], %c8
+// CHECK:           gpu.barrier
+// CHECK-NEXT:      arith.cmpi ult, %[[THREAD]], %c4
+// CHECK:           gpu.barrier
+// CHECK-NEXT:      arith.cmpi ult, %[[THREAD]], %c2
+// CHECK:           gpu.barrier
+// CHECK-NEXT:      arith.cmpi ult, %[[THREAD]], %c1
+// CHECK-NOT:       gpu.barrier
+// CHECK:           %[[IS_FIRST:.*]] = arith.cmpi eq, %[[THREAD]], %c0
+// CHECK:           scf.if %[[IS_FIRST]] {
+// CHECK:             %[[TOTAL:.*]] = memref.load %[[PARTS]][%c0]
+// CHECK:             %[[BEFORE:.*]] = memref.load %[[B]][%[[J]]]
+// CHECK:             %[[RESULT:.*]] = arith.addf %[[BEFORE]], %[[TOTAL]]
+// CHECK:             memref.store %[[RESULT]], %[[B]][%[[J]]]
+func.func private @reduction(%a: memref<?x4xf32>, %b: memref<4xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>],
+                  iterator_types = ["reduction", "parallel"]}
+      ins(%a : memref<?x4xf32>) outs(%b : memref<4xf32>) {
+  ^bb0(%x: f32, %sum: f32):
+    %0 = arith.addf %x, %sum : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// So has a known long one, of any operation with a neutral element.
+
+// CHECK-LABEL: func private @long_maximum(
+// CHECK:         %[[LEAST:.*]] = arith.constant 0xFF800000 : f32
+// CHECK:         gpu.launch
+// CHECK:           scf.for %{{.*}} = %{{.*}} to %c1024 step %c128 iter_args(%{{.*}} = %[[LEAST]])
+// CHECK-COUNT-9: arith.maximumf
+func.func private @long_maximum(%a: memref<1024xf32>, %b: memref<f32>) {
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
+      ins(%a : memref<1024xf32>) outs(%b : memref<f32>) {
+  ^bb0(%x: f32, %most: f32):
+    %0 = arith.maximumf %x, %most : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// A body that reads the running result for more than its combination has an order.
+
+// CHECK-LABEL: func private @no_combination(
+// CHECK:         gpu.launch
+// CHECK-NOT:       gpu.barrier
+// CHECK:           scf.for %{{.*}} = %c0 to %{{[^ ]*}} step %c1
+// CHECK-NOT:       gpu.barrier
+// CHECK:         return
+func.func private @no_combination(%a: memref<?xf32>, %b: memref<f32>) {
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
+      ins(%a : memref<?xf32>) outs(%b : memref<f32>) {
+  ^bb0(%x: f32, %sum: f32):
+    %0 = arith.mulf %sum, %sum : f32
+    %1 = arith.addf %x, %0 : f32
+    linalg.yield %1 : f32
+  }
+  return
+}
+
+// Windows of the output overlap: one thread has all that meet, in order.
+
+// CHECK-LABEL: func private @windows(
+// CHECK-SAME:      %[[X:[^:]*]]: memref<?x10xf32>)
+// CHECK:         gpu.launch
+// CHECK:           scf.for %[[I:.*]] = %c0 to %c8 step %c1 {
+// CHECK-NEXT:        scf.for %[[J:.*]] = %c0 to %c3 step %c1 {
+// CHECK-NEXT:          %[[AT:.*]] = affine.apply #[[$SUM]](%[[I]], %[[J]])
+// CHECK-NEXT:          memref.load %[[X]][%[[SAMPLE:.*]], %[[AT]]]
+// CHECK:               memref.store %{{.*}}, %[[X]][%[[SAMPLE]], %[[AT]]]
+func.func private @windows(%g: memref<?x8xf32>, %k: memref<3xf32>, %x: memref<?x10xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(n, i, j) -> (n, i)>, affine_map<(n, i, j) -> (j)>,
+                                   affine_map<(n, i, j) -> (n, i + j)>],
+                  iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%g, %k : memref<?x8xf32>, memref<3xf32>) outs(%x : memref<?x10xf32>) {
+  ^bb0(%gi: f32, %kj: f32, %sum: f32):
+    %0 = arith.mulf %gi, %kj : f32
+    %1 = arith.addf %sum, %0 : f32
+    linalg.yield %1 : f32
+  }
+  return
+}
+
+// CHECK-LABEL: func private @copy(
+// CHECK-SAME:      %[[A:.*]]: memref<?x4xf32>, %[[B:.*]]: memref<?x4xf32>)
+// CHECK:         gpu.launch
+// CHECK:           %[[X:.*]] = memref.load %[[A]][%[[I:.*]], %[[J:.*]]]
+// CHECK:           memref.store %[[X]], %[[B]][%[[I]], %[[J]]]
+// CHECK-NOT:     memref.copy
+func.func private @copy(%a: memref<?x4xf32>, %b: memref<?x4xf32>) {
+  memref.copy %a, %b : memref<?x4xf32> to memref<?x4xf32>
+  return
+}
+
+// Iterations side by side, and in their order.
+
+// CHECK-LABEL: func private @parallel(
+// CHECK:         gpu.launch
+// CHECK:           arith.cmpi ult, %{{.*}}, %{{.*}}
+// CHECK:           scf.if
+// CHECK:             memref.store
+// CHECK-LABEL: func private @sequential(
+// CHECK:         gpu.launch blocks(%{{.*}}) in (%{{[^ ]*}} = %c1, {{.*}}) threads(%[[THREAD:[^,]*]],
+// CHECK:           arith.cmpi ult, %[[THREAD]], %c1
+// CHECK:           scf.if
+// CHECK-NEXT:        scf.for
+func.func private @parallel(%a: memref<?xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+    memref.store %zero, %a[%i] : memref<?xf32>
+  }
+  return
+}
+func.func private @sequential(%a: memref<?xf32>, %n: index) {
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c1 to %n step %c1 {
+    %before = arith.subi %i, %c1 : index
+    %x = memref.load %a[%before] : memref<?xf32>
+    memref.store %x, %a[%i] : memref<?xf32>
+  }
+  return
+}

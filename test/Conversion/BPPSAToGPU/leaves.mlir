@@ -1,0 +1,62 @@
+// RUN: bppsa-opt %s --convert-bppsa-to-gpu --canonicalize --cse | FileCheck %s
+
+// Slabs of 1024 rows are summed by a launch, and added up in their order by another.
+
+// CHECK-LABEL: func private @step_sum(
+// CHECK-SAME:      %[[X:.*]]: memref<?x?x5xf32>, %[[Y:.*]]: memref<5xf32>)
+// CHECK-DAG:     %[[SAMPLES:.*]] = memref.dim %[[X]], %c1
+// CHECK-DAG:     %[[T:.*]] = memref.dim %[[X]], %c0
+// CHECK:         %[[ROWS:.*]] = arith.muli %[[T]], %[[SAMPLES]]
+// CHECK:         %[[SLABS:.*]] = arith.ceildivui %[[ROWS]], %c1024
+// CHECK:         %[[PARTS:.*]] = memref.alloc(%[[SLABS]]) {{.*}} : memref<?x5xf32>
+// CHECK:         gpu.launch {{.*}} function(@step_sum)
+// CHECK:           %[[FIRST:.*]] = arith.muli %[[SLAB:.*]], %c1024
+// CHECK:           %[[END:.*]] = arith.addi %[[FIRST]], %c1024
+// CHECK:           %[[LAST:.*]] = arith.minui %[[END]], %[[ROWS]]
+// CHECK:           %[[SUM:.*]] = scf.for %[[ROW:.*]] = %[[FIRST]] to %[[LAST]] step %c1
+// CHECK-DAG:         %[[SAMPLE:.*]] = arith.remui %[[ROW]], %[[SAMPLES]]
+// CHECK-DAG:         %[[STEP:.*]] = arith.divui %[[ROW]], %[[SAMPLES]]
+// CHECK:             memref.load %[[X]][%[[STEP]], %[[SAMPLE]],
+// CHECK:           memref.store %[[SUM]], %[[PARTS]][%[[SLAB]],
+// CHECK:         gpu.launch {{.*}} function(@step_sum_1)
+// CHECK:           %[[TOTAL:.*]] = scf.for %{{.*}} = %c0 to %[[SLABS]] step %c1
+// CHECK:             memref.load %[[PARTS]]
+// CHECK:           memref.store %[[TOTAL]], %[[Y]]
+// CHECK-NOT:     gpu.launch
+// CHECK:         memref.dealloc %[[PARTS]]
+func.func private @step_sum(%x: memref<?x?x5xf32>, %y: memref<5xf32>) {
+  bppsa.step_sum %x into %y : memref<5xf32> : memref<?x?x5xf32>
+  return
+}
+
+// A block has a tile of 16 x 16 elements of one slab and 16 rows of it at a time in
+// shared memory, which a barrier fills and another one frees.
+
+// CHECK-LABEL: func private @outer_sum(
+// CHECK-SAME:      %[[L:.*]]: memref<?x?x40xf32>, %[[R:.*]]: memref<?x?x3xf32>, %[[OUT:.*]]: memref<40x3xf32>)
+// CHECK:         %[[SLABS:.*]] = arith.ceildivui %{{.*}}, %c1024
+// CHECK:         %[[PARTS:.*]] = memref.alloc(%[[SLABS]]) {{.*}} : memref<?x120xf32>
+// CHECK:         %[[TILES:.*]] = arith.muli %[[SLABS]], %c3
+// CHECK:         gpu.launch blocks(%{{.*}}) in (%{{[^ ]*}} = %[[TILES]], {{.*}}) threads(%[[THREAD:[^,]*]], {{.*}}) in (%{{[^ ]*}} = %c256,
+// CHECK-SAME:        workgroup(%[[LEFT:[^ ]*]] : memref<16x16xf32, #gpu.address_space<workgroup>>, %[[RIGHT:[^ ]*]] : memref<16x16xf32, #gpu.address_space<workgroup>>)
+// CHECK:           %[[J:.*]] = arith.remui %[[THREAD]], %c16
+// CHECK:           %[[I:.*]] = arith.divui %[[THREAD]], %c16
+// CHECK:           scf.for %{{.*}} = %{{.*}} to %{{.*}} step %c16
+// CHECK:             memref.load %[[L]]
+// CHECK:             memref.store %{{.*}}, %[[LEFT]][%[[I]], %[[J]]]
+// CHECK:             memref.load %[[R]]
+// CHECK:             memref.store %{{.*}}, %[[RIGHT]][%[[I]], %[[J]]]
+// CHECK-NEXT:        gpu.barrier
+// CHECK-NEXT:        memref.load %[[LEFT]][%c0, %[[I]]]
+// CHECK-NEXT:        memref.load %[[RIGHT]][%c0, %[[J]]]
+// CHECK-COUNT-16:    math.fma
+// CHECK-NEXT:        gpu.barrier
+// CHECK:           memref.store %{{.*}}, %[[PARTS]]
+// CHECK:         gpu.launch {{.*}} function(@outer_sum_1)
+// CHECK:           scf.for %{{.*}} = %c0 to %[[SLABS]] step %c1
+// CHECK:           memref.store %{{.*}}, %[[OUT]]
+// CHECK:         memref.dealloc %[[PARTS]]
+func.func private @outer_sum(%l: memref<?x?x40xf32>, %r: memref<?x?x3xf32>, %out: memref<40x3xf32>) {
+  bppsa.outer_sum %l, %r into %out : memref<40x3xf32> : memref<?x?x40xf32>, memref<?x?x3xf32>
+  return
+}

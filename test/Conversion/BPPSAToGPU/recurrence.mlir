@@ -1,0 +1,184 @@
+// RUN: bppsa-opt %s --convert-bppsa-to-gpu --canonicalize --cse | FileCheck %s
+
+// One launch for all steps, a block for each sample. A thread keeps its row of the
+// weights; the state is in shared memory twice, and a barrier ends each step.
+
+// CHECK-LABEL: func private @rnn(
+// CHECK-SAME:      %[[X:.*]]: memref<?x?x4xf32>, %[[H0:.*]]: memref<?x4xf32>, %[[R:.*]]: memref<4x4xf32>, %[[B:.*]]: memref<4xf32>, %[[H:.*]]: memref<?x?x4xf32>)
+// CHECK-DAG:     %[[T:.*]] = memref.dim %[[X]], %c0
+// CHECK-DAG:     %[[SAMPLES:.*]] = memref.dim %[[X]], %c1
+// CHECK:         gpu.launch blocks(%[[SAMPLE:[^,]*]], {{.*}}) in (%{{[^ ]*}} = %[[SAMPLES]], {{.*}}) threads(%[[UNIT:[^,]*]], {{.*}}) in (%{{[^ ]*}} = %c32,
+// CHECK-SAME:        module(@device) function(@rnn) workgroup(%[[STATE:[^ ]*]] : memref<2x4xf32, #gpu.address_space<workgroup>>)
+// CHECK:           %[[ROW:.*]] = arith.minui %[[UNIT]], %c3
+// CHECK:           %[[R0:.*]] = memref.load %[[R]][%[[ROW]], %c0]
+// CHECK:           %[[R1:.*]] = memref.load %[[R]][%[[ROW]], %c1]
+// CHECK:           %[[R2:.*]] = memref.load %[[R]][%[[ROW]], %c2]
+// CHECK:           %[[R3:.*]] = memref.load %[[R]][%[[ROW]], %c3]
+// CHECK:           %[[OWNS:.*]] = arith.cmpi ult, %[[UNIT]], %c4
+// CHECK:           scf.if %[[OWNS]] {
+// CHECK:             %[[INITIAL:.*]] = memref.load %[[H0]][%[[SAMPLE]], %[[UNIT]]]
+// CHECK:             memref.store %[[INITIAL]], %[[STATE]][%c0, %[[UNIT]]]
+// CHECK:             memref.store %[[INITIAL]], %[[H]][%c0, %[[SAMPLE]], %[[UNIT]]]
+// CHECK:           }
+// CHECK-NEXT:      gpu.barrier
+// CHECK-NEXT:      scf.for %[[STEP:.*]] = %c0 to %[[T]] step %c1 {
+// CHECK:             %[[BEFORE:.*]] = arith.andi %[[STEP]], %c1
+// CHECK:             %[[AFTER:.*]] = arith.xori %[[BEFORE]], %c1
+// CHECK:             %[[SLOT:.*]] = arith.addi %[[STEP]], %c1
+// CHECK-NOT:         memref.load %[[R]]
+// CHECK-DAG:         %[[S0:.*]] = memref.load %[[STATE]][%[[BEFORE]], %c0]
+// CHECK-DAG:         math.fma %[[R0]], %[[S0]]
+// CHECK-DAG:         %[[S3:.*]] = memref.load %[[STATE]][%[[BEFORE]], %c3]
+// CHECK-DAG:         math.fma %[[R3]], %[[S3]]
+// CHECK-NOT:         gpu.barrier
+// CHECK:             %[[NEXT:.*]] = math.tanh
+// CHECK-NEXT:        scf.if %[[OWNS]] {
+// CHECK-NEXT:          memref.store %[[NEXT]], %[[STATE]][%[[AFTER]], %[[ROW]]]
+// CHECK-NEXT:          memref.store %[[NEXT]], %[[H]][%[[SLOT]], %[[SAMPLE]], %[[ROW]]]
+// CHECK-NEXT:        }
+// CHECK-NEXT:        gpu.barrier
+// CHECK-NEXT:      }
+// CHECK-NEXT:      gpu.terminator
+// CHECK-NEXT:    }
+// CHECK-NEXT:    return
+func.func private @rnn(%x: memref<?x?x4xf32>, %h0: memref<?x4xf32>, %r: memref<4x4xf32>, %b: memref<4xf32>,
+    %h: memref<?x?x4xf32>) {
+  bppsa.recurrence sequences(%x : memref<?x?x4xf32>) initial(%h0 : memref<?x4xf32>)
+      captures(%r, %b : memref<4x4xf32>, memref<4xf32>) into(%h : memref<?x?x4xf32>) {
+  ^bb0(%xt: vector<4xf32>, %ht: vector<4xf32>, %rc: vector<4x4xf32>, %bc: vector<4xf32>):
+    %0 = bppsa.matvec %rc, %ht plus %bc : vector<4xf32> : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
+    %1 = arith.addf %0, %xt : vector<4xf32>
+    %2 = math.tanh %1 : vector<4xf32>
+    bppsa.yield %2 : vector<4xf32>
+  }
+  return
+}
+
+// In reverse, the last slot is the initial state's and a step writes its own.
+
+// CHECK-LABEL: func private @reverse(
+// CHECK-SAME:      %[[X:.*]]: memref<?x?x4xf32>, %{{.*}}: memref<?x4xf32>, %[[H:.*]]: memref<?x?x4xf32>)
+// CHECK:         %[[T:.*]] = memref.dim %[[X]], %c0
+// CHECK:         gpu.launch blocks(%[[SAMPLE:[^,]*]],
+// CHECK:           memref.store %{{.*}}, %[[H]][%[[T]], %[[SAMPLE]],
+// CHECK:           scf.for %[[POSITION:.*]] = %c0 to %[[T]]
+// CHECK:             %[[NUMBER:.*]] = arith.addi %[[POSITION]], %c1
+// CHECK:             %[[STEP:.*]] = arith.subi %[[T]], %[[NUMBER]]
+// CHECK:             memref.load %[[X]][%[[STEP]], %[[SAMPLE]],
+// CHECK:             memref.store %{{.*}}, %[[H]][%[[STEP]], %[[SAMPLE]],
+func.func private @reverse(%x: memref<?x?x4xf32>, %h0: memref<?x4xf32>, %h: memref<?x?x4xf32>) {
+  bppsa.recurrence reverse sequences(%x : memref<?x?x4xf32>) initial(%h0 : memref<?x4xf32>)
+      into(%h : memref<?x?x4xf32>) {
+  ^bb0(%xt: vector<4xf32>, %ht: vector<4xf32>):
+    %0 = arith.addf %xt, %ht : vector<4xf32>
+    bppsa.yield %0 : vector<4xf32>
+  }
+  return
+}
+
+// What a product reads of a value of the same step is in shared memory, and a
+// barrier is between writing and reading it.
+
+// CHECK-LABEL: func private @two_products(
+// CHECK:         gpu.launch
+// CHECK-SAME:        workgroup(%[[SCRATCH:[^ ]*]] : memref<3xf32, #gpu.address_space<workgroup>>, %[[STATE:[^ ]*]] : memref<2x3xf32, #gpu.address_space<workgroup>>)
+// CHECK:           scf.for
+// CHECK:             memref.store %{{.*}}, %[[SCRATCH]][
+// CHECK:             gpu.barrier
+// CHECK:             memref.load %[[SCRATCH]][%c0]
+// CHECK:             memref.store %{{.*}}, %[[STATE]][
+// CHECK:             gpu.barrier
+// CHECK-NOT:         gpu.barrier
+// CHECK:           gpu.terminator
+func.func private @two_products(%x: memref<?x?x3xf32>, %h0: memref<?x3xf32>, %r: memref<3x3xf32>,
+    %h: memref<?x?x3xf32>) {
+  bppsa.recurrence sequences(%x : memref<?x?x3xf32>) initial(%h0 : memref<?x3xf32>)
+      captures(%r : memref<3x3xf32>) into(%h : memref<?x?x3xf32>) {
+  ^bb0(%xt: vector<3xf32>, %ht: vector<3xf32>, %rc: vector<3x3xf32>):
+    %0 = bppsa.matvec %rc, %ht : vector<3x3xf32>, vector<3xf32> -> vector<3xf32>
+    %1 = math.tanh %0 : vector<3xf32>
+    %2 = bppsa.matvec %rc, %1 plus %xt : vector<3xf32> : vector<3x3xf32>, vector<3xf32> -> vector<3xf32>
+    bppsa.yield %2 : vector<3xf32>
+  }
+  return
+}
+
+// Two threads share a row of 256 columns: each has every second one, and both have
+// the sum.
+
+// CHECK-LABEL: func private @shared_rows(
+// CHECK-SAME:      %[[W:[^:]*]]: memref<128x128xf32>, %[[R:[^:]*]]: memref<128x128xf32>
+// CHECK:         gpu.launch blocks(%{{.*}}) in {{.*}} threads(%[[THREAD:[^,]*]], {{.*}}) in (%{{[^ ]*}} = %c256,
+// CHECK:           %[[PART:.*]] = arith.remui %[[THREAD]], %c2
+// CHECK:           %[[UNIT:.*]] = arith.divui %[[THREAD]], %c2
+// CHECK:           %[[ROW:.*]] = arith.minui %[[UNIT]], %c127
+// CHECK:           memref.load %{{.*}}[%[[ROW]], %[[PART]]] : memref<128x128xf32>
+// CHECK:           scf.for
+// CHECK-COUNT-128:   math.fma
+// CHECK-NOT:         math.fma
+// CHECK:             %[[OTHER:.*]], %{{.*}} = gpu.shuffle xor %[[SUM:.*]], %c1_i32, %c32_i32
+// CHECK:             %[[TOTAL:.*]] = arith.addf %[[SUM]], %[[OTHER]]
+// CHECK-NOT:         gpu.shuffle
+// CHECK:             gpu.barrier
+func.func private @shared_rows(%x: memref<?x?x128xf32>, %h0: memref<?x128xf32>, %w: memref<128x128xf32>,
+    %r: memref<128x128xf32>, %h: memref<?x?x128xf32>) {
+  bppsa.recurrence sequences(%x : memref<?x?x128xf32>) initial(%h0 : memref<?x128xf32>)
+      captures(%w, %r : memref<128x128xf32>, memref<128x128xf32>) into(%h : memref<?x?x128xf32>) {
+  ^bb0(%xt: vector<128xf32>, %ht: vector<128xf32>, %wc: vector<128x128xf32>, %rc: vector<128x128xf32>):
+    %0 = bppsa.matvec %wc, %xt : vector<128x128xf32>, vector<128xf32> -> vector<128xf32>
+    %1 = bppsa.matvec %rc, %ht plus %0 : vector<128xf32> : vector<128x128xf32>, vector<128xf32> -> vector<128xf32>
+    bppsa.yield %1 : vector<128xf32>
+  }
+  return
+}
+
+// Rows that no registers hold are read from memory in each step.
+
+// CHECK-LABEL: func private @long_rows(
+// CHECK-SAME:      %[[R:[^:]*]]: memref<600x600xf32>
+// CHECK:         gpu.launch blocks(%{{.*}}) in {{.*}} threads(%{{.*}}) in (%{{[^ ]*}} = %c608,
+// CHECK:           scf.for
+// CHECK:             scf.for %[[COLUMN:.*]] = %c0 to %c600 step %c1 iter_args(%[[SUM:.*]] = %{{.*}})
+// CHECK:               %[[ENTRY:.*]] = memref.load %[[R]][%{{.*}}, %[[COLUMN]]]
+// CHECK:               math.fma %[[ENTRY]], %{{.*}}, %[[SUM]]
+// CHECK-NOT:         gpu.shuffle
+// CHECK:             gpu.barrier
+func.func private @long_rows(%x: memref<?x?x600xf32>, %h0: memref<?x600xf32>, %r: memref<600x600xf32>,
+    %h: memref<?x?x600xf32>) {
+  bppsa.recurrence sequences(%x : memref<?x?x600xf32>) initial(%h0 : memref<?x600xf32>)
+      captures(%r : memref<600x600xf32>) into(%h : memref<?x?x600xf32>) {
+  ^bb0(%xt: vector<600xf32>, %ht: vector<600xf32>, %rc: vector<600x600xf32>):
+    %0 = bppsa.matvec %rc, %ht plus %xt : vector<600xf32> : vector<600x600xf32>, vector<600xf32> -> vector<600xf32>
+    bppsa.yield %0 : vector<600xf32>
+  }
+  return
+}
+
+// Without a state, steps are independent: a block takes 32 of one sample.
+
+// CHECK-LABEL: func private @independent_steps(
+// CHECK-SAME:      %[[X:.*]]: memref<?x?x3xf32>, %[[W:.*]]: memref<4x3xf32>, %[[Y:.*]]: memref<?x?x4xf32>)
+// CHECK-DAG:     %[[T:.*]] = memref.dim %[[X]], %c0
+// CHECK-DAG:     %[[SAMPLES:.*]] = memref.dim %[[X]], %c1
+// CHECK-DAG:     %[[GROUPS:.*]] = arith.ceildivui %[[T]], %c32
+// CHECK:         %[[BLOCKS:.*]] = arith.muli %[[SAMPLES]], %[[GROUPS]]
+// CHECK:         gpu.launch blocks(%[[BLOCK:[^,]*]], {{.*}}) in (%{{[^ ]*}} = %[[BLOCKS]],
+// CHECK-DAG:       %[[SAMPLE:.*]] = arith.remui %[[BLOCK]], %[[SAMPLES]]
+// CHECK-DAG:       %[[GROUP:.*]] = arith.divui %[[BLOCK]], %[[SAMPLES]]
+// CHECK:           %[[FIRST:.*]] = arith.muli %[[GROUP]], %c32
+// CHECK:           %[[END:.*]] = arith.addi %[[FIRST]], %c32
+// CHECK:           %[[LAST:.*]] = arith.minui %[[END]], %[[T]]
+// CHECK:           scf.for %[[STEP:.*]] = %[[FIRST]] to %[[LAST]] step %c1 {
+// CHECK:             memref.load %[[X]][%[[STEP]], %[[SAMPLE]], %c0]
+// CHECK:             memref.store %{{.*}}, %[[Y]][%[[STEP]], %[[SAMPLE]],
+// CHECK-NOT:     gpu.launch
+// CHECK:         return
+func.func private @independent_steps(%x: memref<?x?x3xf32>, %w: memref<4x3xf32>, %y: memref<?x?x4xf32>) {
+  bppsa.recurrence sequences(%x : memref<?x?x3xf32>) captures(%w : memref<4x3xf32>)
+      into(%y : memref<?x?x4xf32>) {
+  ^bb0(%xt: vector<3xf32>, %wc: vector<4x3xf32>):
+    %0 = bppsa.matvec %wc, %xt : vector<4x3xf32>, vector<3xf32> -> vector<4xf32>
+    bppsa.yield %0 : vector<4xf32>
+  }
+  return
+}

@@ -1,0 +1,94 @@
+// RUN: bppsa-opt %s --convert-bppsa-to-gpu --canonicalize --cse | FileCheck %s
+
+// Three launches: a block for each column of the map of each chunk but the last, one
+// for the carries of each sample, one for the walk of each chunk from its carry.
+
+// CHECK-LABEL: func private @scan(
+// CHECK-SAME:      %[[A:.*]]: memref<?x?x4xf32>, %[[G:.*]]: memref<?x4xf32>, %[[W:.*]]: memref<4x4xf32>, %[[OUT:.*]]: memref<?x4xf32>)
+// CHECK-DAG:     %[[T:.*]] = memref.dim %[[A]], %c0
+// CHECK-DAG:     %[[SAMPLES:.*]] = memref.dim %[[G]], %c0
+// CHECK:         %[[CHUNKS:.*]] = arith.ceildivui %[[T]], %c32
+// CHECK:         %[[LAST:.*]] = arith.addi %[[CHUNKS]], %c-1
+// CHECK:         %[[MAPS:.*]] = memref.alloc(%[[SAMPLES]], %[[LAST]]) {{.*}} : memref<?x?x4x4xf32>
+// CHECK:         %[[CARRIES:.*]] = memref.alloc(%[[SAMPLES]], %[[CHUNKS]]) {{.*}} : memref<?x?x4xf32>
+// CHECK:         %[[RUNS:.*]] = arith.muli %[[SAMPLES]], %[[LAST]]
+// CHECK:         %[[COLUMNS:.*]] = arith.muli %[[RUNS]], %c4
+// CHECK:         gpu.launch blocks(%{{.*}}) in (%{{[^ ]*}} = %[[COLUMNS]], {{.*}} function(@scan)
+// CHECK:           arith.select %{{.*}}, %cst_0, %cst
+// CHECK:           scf.for
+// CHECK:             memref.load %[[A]]
+// CHECK:           memref.store %{{.*}}, %[[MAPS]]
+// CHECK:         gpu.launch blocks(%{{.*}}) in (%{{[^ ]*}} = %[[SAMPLES]], {{.*}} function(@scan_1)
+// CHECK:           memref.load %[[G]]
+// CHECK:           scf.for %{{.*}} = %c0 to %[[LAST]] step %c1 {
+// CHECK:             memref.load %[[MAPS]]
+// CHECK:             memref.store %{{.*}}, %[[CARRIES]]
+// CHECK:             gpu.barrier
+// CHECK:         %[[BLOCKS:.*]] = arith.muli %[[SAMPLES]], %[[CHUNKS]]
+// CHECK:         gpu.launch blocks(%{{.*}}) in (%{{[^ ]*}} = %[[BLOCKS]], {{.*}} function(@scan_2)
+// CHECK-NOT:       memref.load %[[MAPS]][
+// CHECK:           memref.load %[[CARRIES]]
+// CHECK:           scf.for
+// CHECK:             memref.load %[[A]]
+// CHECK:           %[[IS_LAST:.*]] = arith.cmpi eq, %{{.*}}, %[[LAST]]
+// CHECK-NEXT:      scf.if %[[IS_LAST]] {
+// CHECK:             memref.store %{{.*}}, %[[OUT]]
+// CHECK-NOT:     gpu.launch
+// CHECK:         memref.dealloc %[[MAPS]]
+// CHECK:         memref.dealloc %[[CARRIES]]
+func.func private @scan(%a: memref<?x?x4xf32>, %g: memref<?x4xf32>, %w: memref<4x4xf32>, %out: memref<?x4xf32>) {
+  bppsa.scan <chunked, 32> saved(%a : memref<?x?x4xf32>) seeds(%g : memref<?x4xf32>) inject_into []
+      captures(%w : memref<4x4xf32>) into(%out : memref<?x4xf32>) {
+  ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>, %wc: vector<4x4xf32>):
+    %0 = arith.mulf %at, %gt : vector<4xf32>
+    %1 = bppsa.matvec transposed %wc, %0 : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
+    bppsa.yield %1 : vector<4xf32>
+  }
+  return
+}
+
+// What is injected is one more column, of a launch of its own; a diagonal is one
+// column, which starts as ones. Only the last launch emits.
+
+// CHECK-LABEL: func private @diagonal_injected(
+// CHECK-SAME:      %[[S:[^:]*]]: memref<?x?x4xf32>, %{{[^:]*}}: memref<?x4xf32>, %{{[^:]*}}: memref<?x4xf32>, %[[EMITTED:[^:]*]]: memref<?x?x4xf32>)
+// CHECK:         memref.alloc(%{{.*}}, %{{.*}}) {{.*}} : memref<?x?x2x4xf32>
+// CHECK:         gpu.launch {{.*}} function(@diagonal_injected)
+// CHECK-NOT:       memref.load %[[S]][
+// CHECK:         gpu.launch {{.*}} function(@diagonal_injected_1)
+// CHECK:           memref.load %[[S]][
+// CHECK:         gpu.launch {{.*}} function(@diagonal_injected_2)
+// CHECK-NOT:       memref.store %{{.*}}, %[[EMITTED]][
+// CHECK:         gpu.launch {{.*}} function(@diagonal_injected_3)
+// CHECK:           memref.store %{{.*}}, %[[EMITTED]][
+func.func private @diagonal_injected(%a: memref<?x?x4xf32>, %s: memref<?x?x4xf32>, %g: memref<?x4xf32>,
+    %out: memref<?x4xf32>, %emitted: memref<?x?x4xf32>) {
+  bppsa.scan <chunked, 4> saved(%a : memref<?x?x4xf32>) seeds(%g : memref<?x4xf32>) injected(%s : memref<?x?x4xf32>)
+      inject_into [0] into(%out, %emitted : memref<?x4xf32>, memref<?x?x4xf32>) {
+  ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
+    %0 = arith.mulf %at, %gt : vector<4xf32>
+    bppsa.yield %0, %gt : vector<4xf32>, vector<4xf32>
+  }
+  return
+}
+
+// A length that the run time chooses: about sqrt(T / 2), from 8 to 64.
+
+// CHECK-LABEL: func private @length_of_the_run_time(
+// CHECK-SAME:      %[[A:[^:]*]]: memref<?x?x4xf32>
+// CHECK:         %[[T:.*]] = memref.dim %[[A]], %c0
+// CHECK:         %[[ROOT:.*]] = math.sqrt %{{.*}} : f64
+// CHECK:         %[[WHOLE:.*]] = arith.fptosi %[[ROOT]]
+// CHECK:         %[[STEPS:.*]] = arith.index_cast %[[WHOLE]]
+// CHECK:         %[[LONG:.*]] = arith.maxui %[[STEPS]], %c8
+// CHECK:         %[[CHUNK:.*]] = arith.minui %[[LONG]], %c64
+// CHECK:         arith.ceildivui %[[T]], %[[CHUNK]]
+func.func private @length_of_the_run_time(%a: memref<?x?x4xf32>, %g: memref<?x4xf32>, %out: memref<?x4xf32>) {
+  bppsa.scan <auto> saved(%a : memref<?x?x4xf32>) seeds(%g : memref<?x4xf32>) inject_into []
+      into(%out : memref<?x4xf32>) {
+  ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
+    %0 = arith.mulf %at, %gt : vector<4xf32>
+    bppsa.yield %0 : vector<4xf32>
+  }
+  return
+}
