@@ -1,0 +1,211 @@
+"""Programs for GPUs, emulated: gradients within the numerics bound, one result in all schedules.
+
+Every plan meets every model, and with it every H, T and B; reversed and bidirectional layers,
+trained initial states, and losses on the last step and on every step. Work grows with H^3 where
+products of Jacobians are formed, so the largest T meets the largest H only where none are.
+
+The emulator fails on divergent barriers, accesses out of bounds, and on shared memory that is read
+before it is written or while another thread writes it.
+"""
+
+import json
+
+import harness
+import images
+import models
+import numpy as np
+import pytest
+import references
+
+LOSS = "cross-entropy"
+TREE_PLANS = ("blelloch", "hybrid:1", "hybrid:2", "chunked:1", "chunked:7", "chunked")
+PLANS = ("sequential", "linear", *TREE_PLANS)
+SEEDS = range(1, 21)
+
+MODELS = {
+    "lstm-h1-steps": models.Spec("LSTM", hidden=1, head="steps"),
+    "gru-h4-bidirectional-steps": models.Spec(
+        "GRU", hidden=4, direction="bidirectional", initial="parameter", head="steps"
+    ),
+    "gru-linear-before-reset-h20-reverse": models.Spec(
+        "GRU", hidden=20, linear_before_reset=1, direction="reverse"
+    ),
+    "lstm-h33": models.Spec("LSTM", hidden=33, initial="parameter"),
+    "rnn-h64-steps": models.Spec("RNN", hidden=64, head="steps"),
+}
+
+# T and B, for all plans and for those that form no products of Jacobians.
+SIZES = {
+    "lstm-h1-steps": [(2, 3), (257, 1)],
+    "gru-h4-bidirectional-steps": [(64, 3)],
+    "gru-linear-before-reset-h20-reverse": [(7, 5)],
+    "lstm-h33": [(7, 3)],
+    "rnn-h64-steps": [(1, 3), (7, 1)],
+}
+CHEAP_SIZES = {"rnn-h64-steps": [(257, 1)]}
+
+
+def compile_emulated(model, plan):
+    """The emulated program with one backward pass."""
+    backward = ["--backward=scan", f"--scan={plan}"]
+    if plan == "sequential":
+        backward = ["--backward=sequential"]
+    return harness.compile_model(model, f"--loss={LOSS}", "--target=cuda", "--emulate", *backward)
+
+
+def compile_for_cpu(model, plan):
+    return harness.compile_model(model, f"--loss={LOSS}", "--backward=scan", f"--scan={plan}")
+
+
+def check_bound(program, sizes, context=""):
+    """Checks the gradients of random arrays; returns the arrays and what the program found."""
+    arrays = models.data(program.model, sizes, LOSS)
+    exact, single = references.gradients(program.model, arrays, LOSS)
+    found = program.grad(arrays)
+    harness.check_gradients(found, exact, single, context)
+    return arrays, found
+
+
+def check_same_bits(found, expected, context):
+    assert set(found) == set(expected)
+    for name, array in expected.items():
+        assert found[name].tobytes() == array.tobytes(), f"{context}: {name}"
+
+
+def check_schedules(program, arrays, expected):
+    for seed in SEEDS:
+        found = program.grad(arrays, f"--emulate-seed={seed}")
+        check_same_bits(found, expected, f"--emulate-seed={seed}")
+
+
+# --- gradients ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("plan", PLANS)
+@pytest.mark.parametrize("name", MODELS)
+def test_gradients(name, plan):
+    program = compile_emulated(models.build(MODELS[name]), plan)
+    sizes = SIZES[name] + ([] if plan in TREE_PLANS else CHEAP_SIZES.get(name, []))
+    for time, batch in sizes:
+        check_bound(program, {"T": time, "B": batch}, f"T={time} B={batch}")
+
+
+def test_chosen_plan():
+    """Without options, a program has both backward passes, and the run time takes one."""
+    model = models.build(MODELS["lstm-h33"])
+    program = harness.compile_model(model, f"--loss={LOSS}", "--target=cuda", "--emulate")
+    arrays, found = check_bound(program, {"T": 7, "B": 3})
+    check_same_bits(program.grad(arrays, "--backward=sequential"), found, "sequential")
+    exact, single = references.gradients(model, arrays, LOSS)
+    harness.check_gradients(program.grad(arrays, "--backward=scan"), exact, single, "scan")
+
+
+# --- schedules ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name,plan,time,batch",
+    [
+        ("lstm-h1-steps", "chunked:7", 40, 3),
+        ("gru-h4-bidirectional-steps", "blelloch", 9, 2),
+        ("gru-h4-bidirectional-steps", "hybrid:2", 11, 2),
+        ("gru-linear-before-reset-h20-reverse", "sequential", 9, 3),
+        ("gru-linear-before-reset-h20-reverse", "chunked", 17, 1),
+        ("lstm-h33", "hybrid:1", 5, 1),
+        ("lstm-h33", "linear", 6, 2),
+        ("rnn-h64-steps", "chunked:1", 3, 1),
+    ],
+)
+def test_schedules(name, plan, time, batch):
+    """The order of blocks, warps and threads changes no bit."""
+    program = compile_emulated(models.build(MODELS[name]), plan)
+    arrays = models.data(program.model, {"T": time, "B": batch}, LOSS)
+    check_schedules(program, arrays, program.grad(arrays))
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param(models.Spec("GRU", hidden=64, head="steps"), id="shared-rows"),
+        pytest.param(models.Spec("RNN", hidden=300), id="rows-in-memory"),
+    ],
+)
+def test_schedules_of_wide_layers(spec):
+    """Rows that several threads share, whose sums are shuffled, and rows in memory."""
+    program = compile_emulated(models.build(spec), "sequential")
+    check_schedules(program, *check_bound(program, {"T": 3, "B": 2}))
+
+
+def test_schedules_of_graph_operations():
+    """Convolutions, whose cotangents meet in windows, pooling, and sums over samples."""
+    builder = images.ImageBuilder((2, 7, 7))
+    builder.conv(3, (3, 3)).layer("Tanh").conv(2, (2, 2)).pool("MaxPool", (2, 2))
+    program = compile_emulated(builder.flatten().linear(4).finish(), "sequential")
+    check_schedules(program, *check_bound(program, {"N": 3}))
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_threads_of_the_emulator(threads):
+    program = compile_emulated(models.build(MODELS["gru-h4-bidirectional-steps"]), "chunked:7")
+    arrays = models.data(program.model, {"T": 20, "B": 3}, LOSS)
+    expected = program.grad(arrays, "--threads=1")
+    check_same_bits(program.grad(arrays, f"--threads={threads}"), expected, "--threads")
+
+
+# --- other commands -------------------------------------------------------------------------------
+
+TRAINED = "gru-h4-bidirectional-steps"
+
+
+def train(program, path, *arguments):
+    values = ["--batch", 4, "--lr", 0.01, "--seed", 1]
+    return harness.check_succeeded(program.run("train", "--data", path, *values, *arguments))
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = tmp_path / "data.npz"
+    np.savez(path, **models.data(models.build(MODELS[TRAINED]), {"T": 9, "B": 12}, LOSS))
+    return path
+
+
+def test_resumed_training(tmp_path, data):
+    """Three epochs of three steps at once, interrupted after two, and in another schedule."""
+    program = compile_emulated(models.build(MODELS[TRAINED]), "chunked:7")
+    whole, resumed, other, checkpoint = (tmp_path / name for name in "abcd")
+    train(program, data, "--epochs", 3, "--save", whole)
+    train(program, data, "--epochs", 2, "--checkpoint", checkpoint)
+    train(program, data, "--epochs", 3, "--resume", checkpoint, "--save", resumed)
+    assert whole.read_bytes() == resumed.read_bytes()
+    train(program, data, "--epochs", 3, "--save", other, "--emulate-seed", 5)
+    assert whole.read_bytes() == other.read_bytes()
+
+
+def test_training_against_the_cpu(tmp_path, data):
+    model = models.build(MODELS[TRAINED])
+    logs = []
+    for program in (
+        compile_emulated(model, "chunked:7"),
+        compile_for_cpu(model, "chunked:7"),
+    ):
+        log = tmp_path / "log"
+        train(program, data, "--epochs", 4, "--clip-norm", 0.5, "--val", data, "--log", log)
+        epochs = [json.loads(line) for line in log.read_text().splitlines()]
+        logs.append([[epoch["loss"], epoch["val_loss"]] for epoch in epochs])
+        log.unlink()
+    np.testing.assert_allclose(*logs, rtol=1e-5)
+    assert logs[0][-1] < logs[0][0]
+
+
+def test_eval_and_infer_against_the_cpu():
+    model = models.build(MODELS[TRAINED])
+    gpu = compile_emulated(model, "chunked:7")
+    cpu = compile_for_cpu(model, "chunked:7")
+    arrays = models.data(model, {"T": 9, "B": 7}, LOSS)
+    found, expected = gpu.eval(arrays, "--batch=3"), cpu.eval(arrays, "--batch=3")
+    assert found.keys() == expected.keys()
+    assert found["accuracy"] == expected["accuracy"]
+    np.testing.assert_allclose(found["loss"], expected["loss"], rtol=1e-6)
+    outputs = gpu.infer(arrays, "--batch=3")
+    for name, array in cpu.infer(arrays, "--batch=3").items():
+        np.testing.assert_allclose(outputs[name], array, rtol=1e-5, atol=2e-6, err_msg=name)
