@@ -83,6 +83,18 @@ static std::unique_ptr<llvm::TargetMachine> createMachine(StringRef arch, unsign
   return machine;
 }
 
+bool bppsa::isGPUArchitecture(StringRef arch) {
+  unsigned number;
+  StringRef digits = arch;
+  if (!digits.consume_front("sm_") || digits.take_while(llvm::isDigit).getAsInteger(10, number) ||
+      number < 80)
+    return false;
+  // A machine for an unknown architecture prints warnings, so a known one is asked first.
+  std::string error;
+  std::unique_ptr<llvm::TargetMachine> machine = createMachine("sm_80", /*optLevel=*/0, error);
+  return machine && machine->getMCSubtargetInfo()->isCPUStringValid(arch);
+}
+
 /// The first function that a GPU does not have: one without a body, or an intrinsic
 /// that would become a call of a mathematical library.
 static llvm::Function *findMissing(llvm::Module &device) {

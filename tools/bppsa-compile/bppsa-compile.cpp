@@ -115,12 +115,6 @@ static std::optional<int64_t> parseBytes(StringRef text) {
   return count * unit;
 }
 
-/// Whether `arch` is sm_ and a number from 80 on.
-static bool isArchitecture(StringRef arch) {
-  unsigned number;
-  return arch.consume_front("sm_") && !arch.getAsInteger(10, number) && number >= 80;
-}
-
 /// Checks the words of the command line that `llvm::cl` takes as they are.
 static int checkWords(MLIRContext &context) {
   if (!isOneOf(target, {"cpu", "cuda"}))
@@ -160,7 +154,7 @@ static int checkWords(MLIRContext &context) {
   if (emit == "asm" && target == "cuda")
     return wrongUsage("--emit=asm is for --target=cpu; use --emit=ptx");
   for (StringRef arch : llvm::split(gpuArch, ','))
-    if (!isArchitecture(arch))
+    if (!isGPUArchitecture(arch))
       return wrongUsage(
           "--gpu-arch must be a list like sm_80,sm_90 of architectures from sm_80 on, "
           "found '" +

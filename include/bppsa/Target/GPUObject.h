@@ -23,6 +23,9 @@ struct GPUImage {
   std::string data;
 };
 
+/// Whether `arch`, such as "sm_90", is an architecture from sm_80 on that LLVM knows.
+bool isGPUArchitecture(llvm::StringRef arch);
+
 /// The kernels in `@device` of `module` (LLVM dialect), by their names. Their order is that of the
 /// numbers by which a program launches them.
 llvm::SmallVector<std::string> collectGPUKernels(mlir::ModuleOp module);
