@@ -78,7 +78,7 @@ class Kernels:
         def run():
             entry(*(ctypes.byref(one) for one in descriptors))
 
-        run.arrays = arrays  # to which the descriptors point
+        run.arrays = arrays, results  # to which the descriptors point
         return run, results
 
     def call(self, function, inputs, result_shapes, threads=1):
