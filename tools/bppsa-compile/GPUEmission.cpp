@@ -61,9 +61,9 @@ FailureOr<std::string> Compilation::emitPTXFor(ModuleOp device, StringRef arch) 
 }
 
 /// Code for each architecture, where there is an assembler, and the PTX of the
-/// oldest one, which every newer GPU can run.
+/// first one, which every newer GPU can run.
 LogicalResult Compilation::emitImages(ModuleOp device, SmallVectorImpl<GPUImage> &images) {
-  std::string oldest;
+  std::string first;
   for (StringRef arch : options.gpuArchitectures) {
     FailureOr<std::string> ptx = emitPTXFor(device, arch);
     if (failed(ptx))
@@ -74,10 +74,10 @@ LogicalResult Compilation::emitImages(ModuleOp device, SmallVectorImpl<GPUImage>
       return fail(error);
     if (!cubin->empty())
       images.push_back({arch.str(), *cubin});
-    if (oldest.empty())
-      oldest = *ptx;
+    if (first.empty())
+      first = *ptx;
   }
-  images.push_back({"ptx", oldest});
+  images.push_back({"ptx", first});
   return success();
 }
 
