@@ -152,7 +152,8 @@ def markdown(results):
     """Backward passes in milliseconds, and what the plan evaluator counts, as tables."""
     plans = list(dict.fromkeys(p for run in results["runs"] for p in run["compiled"]))
     header = ["network", "pruned", "B", *plans, "PyTorch", "sequential / linear"]
-    times, counts = [header], [["network", "pruned", "plan", "MFLOP", "MFLOP on the critical path"]]
+    times = [header]
+    counts = [["network", "pruned", "plan", "MFLOP", "two workers", "critical path"]]
     for run in results["runs"]:
         found = {name: turn["backward_us"] / 1000 for name, turn in run["times"].items()}
         dense, sparse = found.get("sequential"), found.get("linear")
@@ -163,8 +164,9 @@ def markdown(results):
         if run["batch"] != min(r["batch"] for r in results["runs"]):
             continue
         for plan, figures in run["predicted"].items():
-            mega = [figures[key] / 1e6 for key in ("flops", "critical_path_flops")]
-            counts.append([*name, plan, *map(_cell, mega)])
+            makespans = {entry["workers"]: entry["flops"] for entry in figures["makespans"]}
+            flops = [figures["flops"], makespans[2], figures["critical_path_flops"]]
+            counts.append([*name, plan, *(_cell(count / 1e6) for count in flops)])
     tables = []
     for head, *rows in (times, counts):
         lines = [head, ["---"] * len(head), *rows]
