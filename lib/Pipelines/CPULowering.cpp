@@ -5,35 +5,24 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Pipelines/CPULowering.h"
+#include "KernelStages.h"
 #include "bppsa/Conversion/Passes.h"
-#include "bppsa/Dialect/BPPSA/Transforms/Passes.h"
 #include "mlir/Conversion/Passes.h"
-#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Func/Transforms/Passes.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
-#include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace bppsa;
 
 void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &options) {
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
+  addCleanup(pm);
   pm.addNestedPass<func::FuncOp>(createTransposeCaptures());
   pm.addNestedPass<func::FuncOp>(createPackBatch({options.lanes}));
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
-  pm.addPass(bufferization::createEmptyTensorEliminationPass());
-  pm.addPass(createBufferize());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
-
-  // Each kernel is compiled once, however many functions of the program call it.
-  pm.addPass(createOutlineKernels());
-  pm.addPass(func::createDuplicateFunctionEliminationPass());
+  addCleanup(pm);
+  addBufferization(pm);
+  addOutlining(pm);
 }
 
 void bppsa::buildCPUCodePipeline(OpPassManager &pm, const CPULoweringOptions &options) {
@@ -41,8 +30,7 @@ void bppsa::buildCPUCodePipeline(OpPassManager &pm, const CPULoweringOptions &op
   pm.addPass(createVectorizeContractions({options.registers}));
   pm.addPass(createConvertLinalgToLoopsPass());
   pm.addPass(createExpandMath());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
+  addCleanup(pm);
   pm.addPass(createLoopInvariantCodeMotionPass());
 
   pm.addPass(createConvertSCFToOpenMPPass());

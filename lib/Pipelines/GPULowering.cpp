@@ -5,36 +5,27 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Pipelines/GPULowering.h"
+#include "KernelStages.h"
 #include "bppsa/Conversion/Passes.h"
-#include "bppsa/Dialect/BPPSA/Transforms/Passes.h"
 #include "mlir/Conversion/Passes.h"
-#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Func/Transforms/Passes.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
-#include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace bppsa;
 
 void bppsa::buildGPUKernelPipeline(OpPassManager &pm) {
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
-  pm.addPass(bufferization::createEmptyTensorEliminationPass());
-  pm.addPass(createBufferize());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
+  addCleanup(pm);
+  addBufferization(pm);
   pm.addNestedPass<func::FuncOp>(createSinkReads());
-  pm.addPass(createOutlineKernels());
-  pm.addPass(func::createDuplicateFunctionEliminationPass());
+  addOutlining(pm);
 
   pm.addPass(createConvertBPPSAToGPU());
   pm.addPass(createExpandMath());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
+  addCleanup(pm);
   pm.addPass(createLoopInvariantCodeMotionPass());
   // Constants become arguments of kernels otherwise.
   pm.addNestedPass<func::FuncOp>(createGpuLaunchSinkIndexComputationsPass());

@@ -5,13 +5,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "EmulationParts.h"
+#include "PassAnalyses.h"
 #include "bppsa/Runtime/EmulatorInterface.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/ReplaceConstant.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Transforms/Scalar/ScalarizeMaskedMemIntrin.h"
 
 using namespace mlir;
@@ -78,19 +78,11 @@ static bool isOpaque(const llvm::Instruction &instruction) {
 /// Makes masked loads and stores into those of their elements that are accessed, as NVPTX does.
 static void splitMaskedAccesses(llvm::Module &module) {
   llvm::PassBuilder builder;
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager callGraph;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(callGraph);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, callGraph, modules);
+  PassAnalyses analyses(builder);
   llvm::ScalarizeMaskedMemIntrinPass pass;
   for (llvm::Function &function : module)
     if (!function.isDeclaration())
-      pass.run(function, functions);
+      pass.run(function, analyses.functions);
 }
 
 LogicalResult bppsa::emulation::announceAccesses(llvm::Module &module, Sites &sites,

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Target/GPUObject.h"
+#include "PassAnalyses.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -15,7 +16,6 @@
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Target/TargetOptions.h"
@@ -111,12 +111,7 @@ static llvm::Function *findMissing(llvm::Module &device) {
     case llvm::Intrinsic::powi:
     case llvm::Intrinsic::tan:
     case llvm::Intrinsic::tanh:
-      return &function;
-    default:
-      break;
-    }
     // These exist in f32 alone, as approximations that are not exact enough.
-    switch (function.getIntrinsicID()) {
     case llvm::Intrinsic::exp2:
     case llvm::Intrinsic::log2:
     case llvm::Intrinsic::sin:
@@ -130,17 +125,9 @@ static llvm::Function *findMissing(llvm::Module &device) {
 }
 
 static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager callGraph;
-  llvm::ModuleAnalysisManager modules;
   llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(callGraph);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, callGraph, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+  PassAnalyses analyses(builder);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, analyses.modules);
 }
 
 std::unique_ptr<llvm::Module> bppsa::translateDevice(ModuleOp module, llvm::LLVMContext &context,
@@ -223,49 +210,4 @@ void bppsa::defineLaunchFunctions(llvm::Module &host, ArrayRef<std::string> kern
   for (auto [index, name] : llvm::enumerate(kernels))
     if (llvm::Function *function = host.getFunction("bppsa_launch_" + name))
       defineLaunch(function, index, launch);
-}
-
-/// Defines the array `name` of `rows`, which ends with a row of zeros.
-static void defineTable(llvm::Module &module, StringRef name, llvm::StructType *type,
-                        SmallVector<llvm::Constant *> rows) {
-  rows.push_back(llvm::Constant::getNullValue(type));
-  auto *table = llvm::ConstantArray::get(llvm::ArrayType::get(type, rows.size()), rows);
-  new llvm::GlobalVariable(module, table->getType(), /*isConstant=*/true,
-                           llvm::GlobalValue::ExternalLinkage, table, name);
-}
-
-void bppsa::addDeviceTables(llvm::Module &tables, ArrayRef<std::string> kernels,
-                            ArrayRef<EmulatedKernel> emulated, ArrayRef<GPUImage> images) {
-  llvm::LLVMContext &context = tables.getContext();
-  llvm::IRBuilder<> builder(context);
-  auto *pointer = builder.getPtrTy();
-  auto *kernelType = llvm::StructType::get(context, {pointer, pointer});
-  auto *imageType = llvm::StructType::get(context, {pointer, pointer, builder.getInt64Ty()});
-  auto addText = [&](StringRef text) {
-    return builder.CreateGlobalString(text, "device_name", 0, &tables);
-  };
-  SmallVector<llvm::Constant *> kernelRows, imageRows;
-  for (StringRef name : kernels) {
-    llvm::Constant *body = llvm::ConstantPointerNull::get(pointer);
-    const EmulatedKernel *found =
-        llvm::find_if(emulated, [&](const EmulatedKernel &kernel) { return kernel.name == name; });
-    if (found != emulated.end()) {
-      auto *type = llvm::FunctionType::get(builder.getVoidTy(), {pointer}, false);
-      auto *function =
-          llvm::Function::Create(type, llvm::Function::ExternalLinkage, found->symbol, tables);
-      function->setVisibility(llvm::GlobalValue::HiddenVisibility);
-      body = function;
-    }
-    kernelRows.push_back(llvm::ConstantStruct::get(kernelType, {addText(name), body}));
-  }
-  for (const GPUImage &image : images) {
-    auto *data = llvm::ConstantDataArray::getString(context, image.data, /*AddNull=*/true);
-    auto *global = new llvm::GlobalVariable(tables, data->getType(), /*isConstant=*/true,
-                                            llvm::GlobalValue::InternalLinkage, data, "image");
-    global->setAlignment(llvm::Align(64));
-    imageRows.push_back(llvm::ConstantStruct::get(
-        imageType, {addText(image.arch), global, builder.getInt64(image.data.size())}));
-  }
-  defineTable(tables, "bppsa_device_kernels", kernelType, kernelRows);
-  defineTable(tables, "bppsa_device_images", imageType, imageRows);
 }

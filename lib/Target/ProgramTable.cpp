@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Target/CPUObject.h"
+#include "bppsa/Target/GPUObject.h"
 #include "llvm/IR/IRBuilder.h"
 
 using namespace mlir;
@@ -81,4 +82,40 @@ std::unique_ptr<llvm::Module> bppsa::buildTableModule(llvm::LLVMContext &context
                            llvm::GlobalValue::ExternalLinkage,
                            llvm::Constant::getNullValue(pointer), "bppsa_kernels");
   return module;
+}
+
+void bppsa::addDeviceTables(llvm::Module &tables, ArrayRef<std::string> kernels,
+                            ArrayRef<EmulatedKernel> emulated, ArrayRef<GPUImage> images) {
+  llvm::LLVMContext &context = tables.getContext();
+  llvm::IRBuilder<> builder(context);
+  auto *pointer = builder.getPtrTy();
+  auto *kernelType = llvm::StructType::get(context, {pointer, pointer});
+  auto *imageType = llvm::StructType::get(context, {pointer, pointer, builder.getInt64Ty()});
+  auto addText = [&](StringRef text) {
+    return builder.CreateGlobalString(text, "device_name", 0, &tables);
+  };
+  SmallVector<llvm::Constant *> kernelRows, imageRows;
+  for (StringRef name : kernels) {
+    llvm::Constant *body = llvm::ConstantPointerNull::get(pointer);
+    const EmulatedKernel *found =
+        llvm::find_if(emulated, [&](const EmulatedKernel &kernel) { return kernel.name == name; });
+    if (found != emulated.end()) {
+      auto *type = llvm::FunctionType::get(builder.getVoidTy(), {pointer}, false);
+      auto *function =
+          llvm::Function::Create(type, llvm::Function::ExternalLinkage, found->symbol, tables);
+      function->setVisibility(llvm::GlobalValue::HiddenVisibility);
+      body = function;
+    }
+    kernelRows.push_back(llvm::ConstantStruct::get(kernelType, {addText(name), body}));
+  }
+  for (const GPUImage &image : images) {
+    auto *data = llvm::ConstantDataArray::getString(context, image.data, /*AddNull=*/true);
+    auto *global = new llvm::GlobalVariable(tables, data->getType(), /*isConstant=*/true,
+                                            llvm::GlobalValue::InternalLinkage, data, "image");
+    global->setAlignment(llvm::Align(64));
+    imageRows.push_back(llvm::ConstantStruct::get(
+        imageType, {addText(image.arch), global, builder.getInt64(image.data.size())}));
+  }
+  addTable(tables, "bppsa_device_kernels", kernelType, kernelRows);
+  addTable(tables, "bppsa_device_images", imageType, imageRows);
 }

@@ -75,6 +75,18 @@ void BlockWalk::finish(OpBuilder &builder, const LaunchedThread &thread,
   });
 }
 
+void BlockWalk::walkFrom(OpBuilder &builder, const LaunchedThread &thread, Value sample,
+                         const Place &from, Value first, Value last, Value isLast) {
+  Location loc = loop.op->getLoc();
+  start(builder, thread, [&](OpBuilder &inside, Value row) { return from.load(inside, loc, row); });
+  walk(builder, sample, first, last);
+  emitIf(builder, loc, isLast, [&](OpBuilder &nested) {
+    finish(nested, thread, [&](OpBuilder &inside, Value row, Value value) {
+      storeCotangent(inside, loop, sample, row, value);
+    });
+  });
+}
+
 void BlockWalk::emitStep(OpBuilder &builder, Value sample, Value position, Value before,
                          Value after) {
   Location loc = loop.op->getLoc();
@@ -106,24 +118,6 @@ void BlockWalk::emitStep(OpBuilder &builder, Value sample, Value position, Value
 // States that lie one after the other
 //===----------------------------------------------------------------------===//
 
-/// Calls `body(state, row of the state)` for the state that row `row` belongs to.
-static void forState(OpBuilder &builder, const CotangentLoop &loop, Value row,
-                     function_ref<void(OpBuilder &, size_t, Value)> body) {
-  Location loc = loop.op->getLoc();
-  int64_t first = 0;
-  for (size_t i = 0; i < loop.seeds.size(); ++i) {
-    int64_t size = loop.getStateSize(i);
-    Value inState = arith::SubIOp::create(builder, loc, row, getIndex(builder, loc, first));
-    // Rows before this state wrap around to large numbers.
-    if (loop.seeds.size() == 1)
-      body(builder, i, row);
-    else
-      emitIf(builder, loc, isBelow(builder, loc, inState, getIndex(builder, loc, size)),
-             [&](OpBuilder &nested) { body(nested, i, inState); });
-    first += size;
-  }
-}
-
 Value bppsa::loadSeed(OpBuilder &builder, const CotangentLoop &loop, Value sample, Value row) {
   Location loc = loop.op->getLoc();
   Value result;
@@ -143,9 +137,18 @@ Value bppsa::loadSeed(OpBuilder &builder, const CotangentLoop &loop, Value sampl
 
 void bppsa::storeCotangent(OpBuilder &builder, const CotangentLoop &loop, Value sample, Value row,
                            Value value) {
-  forState(builder, loop, row, [&](OpBuilder &nested, size_t i, Value inState) {
-    Place{loop.destinations[i], {sample}}.store(nested, loop.op->getLoc(), value, inState);
-  });
+  Location loc = loop.op->getLoc();
+  int64_t first = 0;
+  for (size_t i = 0; i < loop.seeds.size(); ++i) {
+    int64_t size = loop.getStateSize(i);
+    // Rows before this state wrap around to large numbers.
+    Value inState = arith::SubIOp::create(builder, loc, row, getIndex(builder, loc, first));
+    emitIf(builder, loc, isBelow(builder, loc, inState, getIndex(builder, loc, size)),
+           [&](OpBuilder &nested) {
+             Place{loop.destinations[i], {sample}}.store(nested, loc, value, inState);
+           });
+    first += size;
+  }
 }
 
 LogicalResult bppsa::launchSequentially(const CotangentLoop &loop) {

@@ -39,6 +39,10 @@ public:
   /// Gives the cotangent after the walk to `body(row, value)`, row by row.
   void finish(mlir::OpBuilder &builder, const LaunchedThread &thread,
               llvm::function_ref<void(mlir::OpBuilder &, mlir::Value row, mlir::Value value)> body);
+  /// Walks positions [first, last) of `sample` from the cotangent at `from`. Where
+  /// `isLast` holds, what comes out are the cotangents of the initial states.
+  void walkFrom(mlir::OpBuilder &builder, const LaunchedThread &thread, mlir::Value sample,
+                const Place &from, mlir::Value first, mlir::Value last, mlir::Value isLast);
 
 private:
   BlockWalk(const CotangentLoop &loop, std::unique_ptr<mlir::Region> region, UnitEmitter emitter,

@@ -10,16 +10,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Bodies/ScanSizes.h"
 #include "AffineMaps.h"
 #include "BPPSAToGPU.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using namespace bppsa;
-
-/// Bounds of a chunk length chosen at run time. Long products of Jacobians can
-/// overflow or vanish where the chain itself does neither.
-static constexpr int64_t kShortestChunk = 8, kLongestChunk = 64;
 
 namespace {
 class ChunkedLaunch {
@@ -33,7 +29,8 @@ public:
     OpBuilder builder(loop.op);
     numSteps = countSteps(builder, loop);
     numSamples = countSamples(builder, loop);
-    chunk = chunkSteps > 0 ? getIndex(builder, loc, chunkSteps) : emitChunkSteps(builder);
+    chunk = chunkSteps > 0 ? getIndex(builder, loc, chunkSteps)
+                           : emitChunkSteps(builder, loc, numSteps);
     numChunks = arith::CeilDivUIOp::create(builder, loc, numSteps, chunk);
     lastChunk = addIndex(builder, loc, numChunks, -1);
     maps = DeviceMaps::allocate(builder, loop, lastChunk);
@@ -49,20 +46,6 @@ public:
   }
 
 private:
-  /// About sqrt(T / 2) steps: with a block for each chunk, phase 1 then takes as
-  /// long as phase 2.
-  Value emitChunkSteps(OpBuilder &builder) {
-    Value steps = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), numSteps);
-    Value real = arith::SIToFPOp::create(builder, loc, builder.getF64Type(), steps);
-    Value half = arith::ConstantOp::create(builder, loc, builder.getF64FloatAttr(0.5));
-    Value root =
-        math::SqrtOp::create(builder, loc, arith::MulFOp::create(builder, loc, real, half));
-    Value whole = arith::FPToSIOp::create(builder, loc, builder.getI64Type(), root);
-    Value chosen = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), whole);
-    chosen = arith::MaxUIOp::create(builder, loc, chosen, getIndex(builder, loc, kShortestChunk));
-    return minIndex(builder, loc, chosen, getIndex(builder, loc, kLongestChunk));
-  }
-
   std::pair<Value, Value> getRange(OpBuilder &builder, Value index) {
     Value first = mulIndex(builder, loc, index, chunk);
     Value last = minIndex(builder, loc, addIndex(builder, loc, first, chunk), numSteps);
@@ -104,16 +87,9 @@ private:
     again.launch(builder, numBlocks, [&](OpBuilder &nested, const LaunchedThread &thread) {
       SmallVector<Value> digits = splitIndex(nested, loc, thread.block, {Value(), numChunks});
       Value sample = digits[0], index = digits[1];
-      again.start(nested, thread, [&](OpBuilder &inside, Value row) {
-        return Place{carries, {sample, index}}.load(inside, loc, row);
-      });
       auto [first, last] = getRange(nested, index);
-      again.walk(nested, sample, first, last);
-      emitIf(nested, loc, isEqual(nested, loc, index, lastChunk), [&](OpBuilder &isLast) {
-        again.finish(isLast, thread, [&](OpBuilder &inside, Value row, Value value) {
-          storeCotangent(inside, loop, sample, row, value);
-        });
-      });
+      again.walkFrom(nested, thread, sample, {carries, {sample, index}}, first, last,
+                     isEqual(nested, loc, index, lastChunk));
     });
   }
 

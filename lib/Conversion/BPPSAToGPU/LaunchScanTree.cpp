@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Bodies/ScanSizes.h"
 #include "AffineMaps.h"
 #include "BPPSAToGPU.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -34,7 +35,7 @@ public:
     one = getIndex(builder, loc, 1);
     n = countSteps(builder, loop);
     numSamples = countSamples(builder, loop);
-    levels = emitNumLevels(builder, mostLevels);
+    levels = emitNumLevels(builder, loc, n, mostLevels);
     maps = DeviceMaps::allocate(builder, loop, n);
     auto type = MemRefType::get({ShapedType::kDynamic, ShapedType::kDynamic, size}, element);
     vectors = memref::AllocOp::create(builder, loc, type,
@@ -54,17 +55,6 @@ public:
   }
 
 private:
-  /// min(mostLevels, floor(log2 n)).
-  Value emitNumLevels(OpBuilder &builder, int64_t mostLevels) {
-    Value count = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), n);
-    Value zeros = math::CountLeadingZerosOp::create(builder, loc, count);
-    Value top = arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(63));
-    Value log = arith::SubIOp::create(builder, loc, top, zeros);
-    Value whole = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), log);
-    return mostLevels < 0 ? whole
-                          : minIndex(builder, loc, whole, getIndex(builder, loc, mostLevels));
-  }
-
   Place getVector(Value sample, Value index) const { return {vectors, {sample, index}}; }
 
   void launchLeaves(OpBuilder &builder) {
@@ -253,22 +243,15 @@ private:
   /// one's result is the cotangent of the initial states.
   void launchEmission(OpBuilder &builder) {
     Value last = addIndex(builder, loc, n, -1);
-    emitting.launch(
-        builder, mulIndex(builder, loc, numSamples, n),
-        [&](OpBuilder &nested, const LaunchedThread &thread) {
-          SmallVector<Value> digits = splitIndex(nested, loc, thread.block, {Value(), n});
-          Value sample = digits[0], position = digits[1];
-          Value next = addIndex(nested, loc, position, 1);
-          emitting.start(nested, thread, [&](OpBuilder &inside, Value row) {
-            return getVector(sample, next).load(inside, loc, row);
-          });
-          emitting.walk(nested, sample, position, next);
-          emitIf(nested, loc, isEqual(nested, loc, position, last), [&](OpBuilder &isLast) {
-            emitting.finish(isLast, thread, [&](OpBuilder &inside, Value row, Value value) {
-              storeCotangent(inside, loop, sample, row, value);
-            });
-          });
-        });
+    emitting.launch(builder, mulIndex(builder, loc, numSamples, n),
+                    [&](OpBuilder &nested, const LaunchedThread &thread) {
+                      SmallVector<Value> digits =
+                          splitIndex(nested, loc, thread.block, {Value(), n});
+                      Value sample = digits[0], position = digits[1];
+                      Value next = addIndex(nested, loc, position, 1);
+                      emitting.walkFrom(nested, thread, sample, getVector(sample, next), position,
+                                        next, isEqual(nested, loc, position, last));
+                    });
   }
 
   CotangentLoop loop;

@@ -10,16 +10,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Bodies/ScanSizes.h"
 #include "AffineMaps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace bppsa;
-
-/// Bounds of a chunk length chosen at run time. Long products of Jacobians can
-/// overflow or vanish where the chain itself does neither.
-static constexpr int64_t kShortestChunk = 8, kLongestChunk = 64;
 
 namespace {
 class ChunkedScan {
@@ -34,7 +31,8 @@ public:
     OpBuilder builder(loop.op);
     numBlocks = getDim(builder, loc, loop.saved[0], 0);
     numSteps = getNumSteps(builder, loop);
-    chunk = chunkSteps > 0 ? getIndex(builder, loc, chunkSteps) : emitChunkSteps(builder);
+    chunk = chunkSteps > 0 ? getIndex(builder, loc, chunkSteps)
+                           : emitChunkSteps(builder, loc, numSteps);
     numChunks = arith::CeilDivUIOp::create(builder, loc, numSteps, chunk);
     lastChunk = addIndex(builder, loc, numChunks, -1);
 
@@ -50,20 +48,6 @@ public:
   }
 
 private:
-  /// About sqrt(T / 2) steps: with one core for each chunk, phase 1 then takes
-  /// as long as phase 2.
-  Value emitChunkSteps(OpBuilder &builder) {
-    Value steps = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), numSteps);
-    Value real = arith::SIToFPOp::create(builder, loc, builder.getF64Type(), steps);
-    Value half = arith::ConstantOp::create(builder, loc, builder.getF64FloatAttr(0.5));
-    Value root =
-        math::SqrtOp::create(builder, loc, arith::MulFOp::create(builder, loc, real, half));
-    Value whole = arith::FPToSIOp::create(builder, loc, builder.getI64Type(), root);
-    Value chosen = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), whole);
-    chosen = arith::MaxUIOp::create(builder, loc, chosen, getIndex(builder, loc, kShortestChunk));
-    return arith::MinUIOp::create(builder, loc, chosen, getIndex(builder, loc, kLongestChunk));
-  }
-
   Value emitAlloc(OpBuilder &builder, ArrayRef<int64_t> shape, Value chunks) {
     return memref::AllocOp::create(builder, loc, MemRefType::get(shape, rowType.getElementType()),
                                    ValueRange{numBlocks, chunks}, builder.getI64IntegerAttr(64));

@@ -16,6 +16,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Bodies/ScanSizes.h"
 #include "AffineMaps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -38,7 +39,7 @@ public:
     zero = getIndex(builder, loc, 0);
     one = getIndex(builder, loc, 1);
     n = getNumSteps(builder, loop);
-    levels = emitNumLevels(builder, mostLevels);
+    levels = emitNumLevels(builder, loc, n, mostLevels);
     int64_t lanes = rowType.getDimSize(0), dynamic = ShapedType::kDynamic;
     Type element = rowType.getElementType();
     maps = memref::AllocOp::create(
@@ -57,18 +58,6 @@ public:
   }
 
 private:
-  /// min(mostLevels, floor(log2 n)).
-  Value emitNumLevels(OpBuilder &builder, int64_t mostLevels) {
-    Value count = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), n);
-    Value zeros = math::CountLeadingZerosOp::create(builder, loc, count);
-    Value top = arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(63));
-    Value log = arith::SubIOp::create(builder, loc, top, zeros);
-    Value whole = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), log);
-    if (mostLevels < 0)
-      return whole;
-    return arith::MinUIOp::create(builder, loc, whole, getIndex(builder, loc, mostLevels));
-  }
-
   AffineMapRows getMap(Value element) { return {layout, maps, {element}}; }
   Rows getVector(Value element) { return {vectors, {element}}; }
 

@@ -26,12 +26,12 @@
 // CHECK:             gpu.barrier
 // CHECK:         %[[BLOCKS:.*]] = arith.muli %[[SAMPLES]], %[[CHUNKS]]
 // CHECK:         gpu.launch blocks(%{{.*}}) in (%{{[^ ]*}} = %[[BLOCKS]], {{.*}} function(@scan_2)
+// CHECK:           %[[IS_LAST:.*]] = arith.cmpi eq, %{{.*}}, %[[LAST]]
 // CHECK-NOT:       memref.load %[[MAPS]][
 // CHECK:           memref.load %[[CARRIES]]
 // CHECK:           scf.for
 // CHECK:             memref.load %[[A]]
-// CHECK:           %[[IS_LAST:.*]] = arith.cmpi eq, %{{.*}}, %[[LAST]]
-// CHECK-NEXT:      scf.if %[[IS_LAST]] {
+// CHECK:           scf.if %[[IS_LAST]] {
 // CHECK:             memref.store %{{.*}}, %[[OUT]]
 // CHECK-NOT:     gpu.launch
 // CHECK:         memref.dealloc %[[MAPS]]

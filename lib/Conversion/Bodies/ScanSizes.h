@@ -1,0 +1,25 @@
+//===- ScanSizes.h - sizes of scans that the run time computes --*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_CONVERSION_BODIES_SCANSIZES_H
+#define BPPSA_LIB_CONVERSION_BODIES_SCANSIZES_H
+
+#include "mlir/IR/Builders.h"
+
+namespace bppsa {
+
+/// Steps of a chunk for `numSteps` steps: about sqrt(T / 2), so that with a worker
+/// for each chunk making the maps takes as long as carrying across them.
+mlir::Value emitChunkSteps(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value numSteps);
+
+/// Levels of a tree over `numSteps` elements: min(mostLevels, floor(log2 numSteps)),
+/// without the first bound where it is negative.
+mlir::Value emitNumLevels(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value numSteps,
+                          int64_t mostLevels);
+
+} // namespace bppsa
+
+#endif // BPPSA_LIB_CONVERSION_BODIES_SCANSIZES_H

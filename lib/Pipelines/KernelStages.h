@@ -1,0 +1,39 @@
+//===- KernelStages.h - stages on the way to kernels of any target -*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_PIPELINES_KERNELSTAGES_H
+#define BPPSA_LIB_PIPELINES_KERNELSTAGES_H
+
+#include "bppsa/Dialect/BPPSA/Transforms/Passes.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/Func/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+namespace bppsa {
+
+inline void addCleanup(mlir::OpPassManager &pm) {
+  pm.addPass(mlir::createCanonicalizerPass());
+  pm.addPass(mlir::createCSEPass());
+}
+
+/// Tensors to memory.
+inline void addBufferization(mlir::OpPassManager &pm) {
+  pm.addPass(mlir::bufferization::createEmptyTensorEliminationPass());
+  pm.addPass(createBufferize());
+  addCleanup(pm);
+}
+
+/// A function for each different loop: a kernel is compiled once, however many functions of the
+/// program call it.
+inline void addOutlining(mlir::OpPassManager &pm) {
+  pm.addPass(createOutlineKernels());
+  pm.addPass(mlir::func::createDuplicateFunctionEliminationPass());
+}
+
+} // namespace bppsa
+
+#endif // BPPSA_LIB_PIPELINES_KERNELSTAGES_H

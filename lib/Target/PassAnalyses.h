@@ -1,0 +1,32 @@
+//===- PassAnalyses.h - the analyses that passes of LLVM need ---*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_TARGET_PASSANALYSES_H
+#define BPPSA_LIB_TARGET_PASSANALYSES_H
+
+#include "llvm/Passes/PassBuilder.h"
+
+namespace bppsa {
+
+/// The managers of all analyses, registered with each other.
+struct PassAnalyses {
+  explicit PassAnalyses(llvm::PassBuilder &builder) {
+    builder.registerModuleAnalyses(modules);
+    builder.registerCGSCCAnalyses(callGraph);
+    builder.registerFunctionAnalyses(functions);
+    builder.registerLoopAnalyses(loops);
+    builder.crossRegisterProxies(loops, functions, callGraph, modules);
+  }
+
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager callGraph;
+  llvm::ModuleAnalysisManager modules;
+};
+
+} // namespace bppsa
+
+#endif // BPPSA_LIB_TARGET_PASSANALYSES_H
