@@ -25,6 +25,9 @@ needs_reference = pytest.mark.skipif(
 def modules(monkeypatch):
     """The modules of the folder, by their names, for the time of a test."""
     before = set(sys.modules)
+    for script in FOLDER.glob("*.py"):  # another folder's test may have left a module of that name
+        monkeypatch.delitem(sys.modules, script.stem, raising=False)
+        before.discard(script.stem)
     monkeypatch.syspath_prepend(str(FOLDER))
     yield
     for name in set(sys.modules) - before:
