@@ -3,13 +3,51 @@
 # Warnings are errors for our own code; MLIR's headers are system headers.
 set(BPPSA_COMPILE_OPTIONS -Wall -Wextra -Werror -Wno-unused-parameter -fvisibility-inlines-hidden)
 
+# Reading MLIR's headers takes most of a build: they are compiled once.
+option(BPPSA_PRECOMPILE_HEADERS "Compile MLIR's headers once for all libraries and tools" ON)
+set(BPPSA_PRECOMPILED_HEADERS
+  <mlir/Dialect/Affine/IR/AffineOps.h>
+  <mlir/Dialect/Arith/Utils/Utils.h>
+  <mlir/Dialect/Func/IR/FuncOps.h>
+  <mlir/Dialect/GPU/IR/GPUDialect.h>
+  <mlir/Dialect/Linalg/IR/Linalg.h>
+  <mlir/Dialect/Math/IR/Math.h>
+  <mlir/Dialect/MemRef/IR/MemRef.h>
+  <mlir/Dialect/SCF/IR/SCF.h>
+  <mlir/Dialect/Tensor/IR/Tensor.h>
+  <mlir/Dialect/Vector/IR/VectorOps.h>
+  <mlir/IR/Matchers.h>
+  <mlir/Pass/PassManager.h>
+  <mlir/Transforms/GreedyPatternRewriteDriver.h>
+  <mlir/Transforms/Passes.h>
+  )
+
+# bppsa_add_precompiled_headers(): the target BPPSAPrecompiledHeaders.
+function(bppsa_add_precompiled_headers)
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/PrecompiledHeaders.cpp)
+  file(GENERATE OUTPUT ${source} CONTENT "")
+  add_library(BPPSAPrecompiledHeaders OBJECT ${source})
+  # Without a time in it the result can be kept by ccache.
+  target_compile_options(BPPSAPrecompiledHeaders PRIVATE
+    ${BPPSA_COMPILE_OPTIONS} -fno-exceptions "SHELL:-Xclang -fno-pch-timestamp")
+  target_precompile_headers(BPPSAPrecompiledHeaders PRIVATE ${BPPSA_PRECOMPILED_HEADERS})
+endfunction()
+
+# bppsa_use_compiler_options(<target>): those of everything that is written with MLIR.
+function(bppsa_use_compiler_options target)
+  target_compile_options(${target} PRIVATE ${BPPSA_COMPILE_OPTIONS} -fno-exceptions)
+  if(BPPSA_PRECOMPILE_HEADERS)
+    target_precompile_headers(${target} REUSE_FROM BPPSAPrecompiledHeaders)
+  endif()
+endfunction()
+
 # bppsa_add_library(<name> sources... [DEPENDS targets...] [LINK_LIBS libs...])
 # A compiler library: no exceptions, linked against the MLIR and LLVM shared libraries only.
 function(bppsa_add_library name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;LINK_LIBS" ${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
   add_dependencies(${name} BPPSAIncGen ${ARG_DEPENDS})
-  target_compile_options(${name} PRIVATE ${BPPSA_COMPILE_OPTIONS} -fno-exceptions)
+  bppsa_use_compiler_options(${name})
   target_link_libraries(${name} PUBLIC ${ARG_LINK_LIBS} MLIR LLVM)
 endfunction()
 
@@ -18,7 +56,7 @@ function(bppsa_add_tool name)
   cmake_parse_arguments(ARG "" "" "LINK_LIBS" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   add_dependencies(${name} BPPSAIncGen)
-  target_compile_options(${name} PRIVATE ${BPPSA_COMPILE_OPTIONS} -fno-exceptions)
+  bppsa_use_compiler_options(${name})
   target_link_libraries(${name} PRIVATE ${ARG_LINK_LIBS} MLIR LLVM)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 endfunction()

@@ -99,4 +99,6 @@ if [ ! -f "$build_dir/build.ninja" ] ||
     -DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld -DCMAKE_SHARED_LINKER_FLAGS=-fuse-ld=lld "${launcher[@]}"
 fi
 
+# What ccache has to overlook to keep results that were made with precompiled headers.
+export CCACHE_SLOPPINESS="${CCACHE_SLOPPINESS:-pch_defines,time_macros}"
 ninja -C "$build_dir" -j "$jobs" "${targets[@]}"
