@@ -60,7 +60,8 @@ done
 
 # References are compiled for one call each: what XLA would spend on making them fast is lost.
 xla_flags="--xla_cpu_multi_thread_eigen=false --xla_backend_optimization_level=0"
-xla_flags+=" --xla_llvm_disable_expensive_passes=true"
+xla_flags+=" --xla_llvm_disable_expensive_passes=true --xla_cpu_use_fusion_emitters=false"
+xla_flags+=" --xla_cpu_parallel_codegen_split_count=1"
 
 # The compiled programs are tested with one and with two threads; the libraries of the oracles stay
 # on one thread each, because every core already runs a test.
