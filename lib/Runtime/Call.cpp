@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Call.h"
-#include "bppsa/Runtime/Device.h"
+#include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Error.h"
 
 #include <algorithm>

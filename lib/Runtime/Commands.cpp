@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Commands.h"
-#include "bppsa/Runtime/Device.h"
+#include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Error.h"
 
 #include <algorithm>

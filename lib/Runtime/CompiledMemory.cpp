@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Device.h"
+#include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Memory.h"
 

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Options.h"
-#include "bppsa/Runtime/Device.h"
+#include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Schedule.h"
 

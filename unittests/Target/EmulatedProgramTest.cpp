@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Emulator.h"
+#include "bppsa/Runtime/Emulator/Emulator.h"
 #include "bppsa/Target/CPUObject.h"
 #include "bppsa/Target/Emulation.h"
 #include "llvm/AsmParser/Parser.h"

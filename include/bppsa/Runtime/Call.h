@@ -7,7 +7,7 @@
 #ifndef BPPSA_RUNTIME_CALL_H
 #define BPPSA_RUNTIME_CALL_H
 
-#include "bppsa/Runtime/DeviceMirror.h"
+#include "bppsa/Runtime/Device/DeviceMirror.h"
 #include "bppsa/Runtime/ObjectInterface.h"
 
 #include <cstdint>

@@ -24,11 +24,11 @@ struct EmulatedKernel {
 };
 
 /// Turns `device`, an LLVM module for NVPTX, into one for the CPU that runs on the emulator of the
-/// run time (bppsa/Runtime/EmulatorInterface.h): NVVM intrinsics become calls, shared arrays become
-/// places in the block's shared memory, and every access to memory but a thread's own is announced
-/// to the emulator. No CUDA toolkit is needed. To be called before any optimisation, because that
-/// may merge, move and remove accesses that the kernels make. Fails, naming it, for an intrinsic
-/// that the emulator does not know; the module is of no use then.
+/// run time (bppsa/Runtime/Emulator/EmulatorInterface.h): NVVM intrinsics become calls, shared
+/// arrays become places in the block's shared memory, and every access to memory but a thread's own
+/// is announced to the emulator. No CUDA toolkit is needed. To be called before any optimisation,
+/// because that may merge, move and remove accesses that the kernels make. Fails, naming it, for an
+/// intrinsic that the emulator does not know; the module is of no use then.
 mlir::FailureOr<llvm::SmallVector<EmulatedKernel>> retargetForEmulation(llvm::Module &device,
                                                                         std::string &error);
 

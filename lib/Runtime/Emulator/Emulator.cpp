@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Emulator.h"
+#include "bppsa/Runtime/Emulator/Emulator.h"
 #include "EmulatorBlock.h"
 #include "bppsa/Runtime/ThreadPool.h"
 #include "bppsa/Runtime/Threads.h"

@@ -7,7 +7,7 @@
 #ifndef BPPSA_UNITTESTS_RUNTIME_EMULATEDKERNELS_H
 #define BPPSA_UNITTESTS_RUNTIME_EMULATEDKERNELS_H
 
-#include "bppsa/Runtime/Emulator.h"
+#include "bppsa/Runtime/Emulator/Emulator.h"
 
 #include <cstdint>
 #include <cstring>

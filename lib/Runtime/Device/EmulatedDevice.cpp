@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Call.h"
-#include "bppsa/Runtime/Device.h"
-#include "bppsa/Runtime/Emulator.h"
+#include "bppsa/Runtime/Device/Device.h"
+#include "bppsa/Runtime/Emulator/Emulator.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Threads.h"
 

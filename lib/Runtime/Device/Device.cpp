@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Device.h"
+#include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Error.h"
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 #ifndef BPPSA_RUNTIME_EMULATOR_H
 #define BPPSA_RUNTIME_EMULATOR_H
 
-#include "bppsa/Runtime/EmulatorInterface.h"
+#include "bppsa/Runtime/Emulator/EmulatorInterface.h"
 
 #include <cstdint>
 #include <memory>

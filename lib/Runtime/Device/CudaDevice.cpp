@@ -11,8 +11,8 @@
 
 #include "CudaDriver.h"
 #include "CudaStaging.h"
-#include "bppsa/Runtime/Device.h"
-#include "bppsa/Runtime/DeviceHeap.h"
+#include "bppsa/Runtime/Device/Device.h"
+#include "bppsa/Runtime/Device/DeviceHeap.h"
 
 #include <algorithm>
 #include <optional>

@@ -7,7 +7,7 @@
 #ifndef BPPSA_LIB_RUNTIME_EMULATORMEMORY_H
 #define BPPSA_LIB_RUNTIME_EMULATORMEMORY_H
 
-#include "bppsa/Runtime/Emulator.h"
+#include "bppsa/Runtime/Emulator/Emulator.h"
 
 #include <cstdint>
 #include <mutex>

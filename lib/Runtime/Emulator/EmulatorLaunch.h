@@ -8,7 +8,7 @@
 #define BPPSA_LIB_RUNTIME_EMULATORLAUNCH_H
 
 #include "EmulatorMemory.h"
-#include "bppsa/Runtime/Emulator.h"
+#include "bppsa/Runtime/Emulator/Emulator.h"
 
 #include <condition_variable>
 #include <cstdint>

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/EmulatorInterface.h"
+#include "bppsa/Runtime/Emulator/EmulatorInterface.h"
 #include "EmulatorBlock.h"
 #include "bppsa/Runtime/Error.h"
 

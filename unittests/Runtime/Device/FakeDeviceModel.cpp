@@ -9,10 +9,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "FakeModel.h"
+#include "../FakeModel.h"
 #include "bppsa/Runtime/ObjectInterface.h"
 #ifdef BPPSA_FAKE_EMULATED
-#include "bppsa/Runtime/EmulatorInterface.h"
+#include "bppsa/Runtime/Emulator/EmulatorInterface.h"
 #endif
 
 #include <cstring>

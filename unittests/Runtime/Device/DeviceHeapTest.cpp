@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/DeviceHeap.h"
+#include "bppsa/Runtime/Device/DeviceHeap.h"
 #include "gtest/gtest.h"
 
 #include <iterator>

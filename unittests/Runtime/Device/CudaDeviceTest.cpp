@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Device.h"
-#include "bppsa/Runtime/DeviceMirror.h"
+#include "bppsa/Runtime/Device/Device.h"
+#include "bppsa/Runtime/Device/DeviceMirror.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Session.h"
 #include "gtest/gtest.h"

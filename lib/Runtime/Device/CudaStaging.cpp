@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaStaging.h"
-#include "bppsa/Runtime/Device.h"
+#include "bppsa/Runtime/Device/Device.h"
 
 #include <algorithm>
 #include <cstring>

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/DeviceMirror.h"
-#include "bppsa/Runtime/Device.h"
+#include "bppsa/Runtime/Device/DeviceMirror.h"
+#include "bppsa/Runtime/Device/Device.h"
 
 #include <utility>
 

@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/DeviceHeap.h"
-#include "SizeClasses.h"
-#include "bppsa/Runtime/Device.h"
+#include "bppsa/Runtime/Device/DeviceHeap.h"
+#include "../SizeClasses.h"
+#include "bppsa/Runtime/Device/Device.h"
 
 #include <tuple>
 
