@@ -31,10 +31,12 @@ KINDS = {
     "float": r"(add|sub|mul|neg|abs|min|max|cvt)[.\w]*\.f32",
     "ld.shared": r"ld\.shared",
     "ld.global": r"ld\.global",
+    "cp.async": r"cp\.async\.ca",
     "store": r"st\.",
     "shuffle": r"shfl",
     "barrier": r"bar(rier)?\.",
 }
+BARRIER = re.compile(r"bar\.(warp\.)?sync")
 # Limits of a multiprocessor of compute capability 9.0.
 REGISTERS, WARPS, BLOCKS, SHARED = 65536, 64, 32, 227 << 10
 
@@ -53,7 +55,7 @@ class Kernel:
         walks = [
             loop
             for loop in loops(self.successors, set(self.successors))
-            if any("bar.sync" in line for block in loop for line in self.blocks[block])
+            if any(BARRIER.search(line) for block in loop for line in self.blocks[block])
         ]
         if not walks:
             return None, None

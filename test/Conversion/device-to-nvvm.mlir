@@ -22,6 +22,38 @@ gpu.module @device {
     gpu.return
   }
 
+  // Copies to shared memory that nothing waits for yet, and groups of them.
+
+  // CHECK-LABEL: llvm.func @ahead(
+  // CHECK:         nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 4, cache = ca
+  // CHECK:         nvvm.cp.async.commit.group
+  // CHECK:         nvvm.cp.async.wait.group 6
+  gpu.func @ahead(%x: memref<?xf32>) workgroup(%shared: memref<32xf32, #gpu.address_space<workgroup>>) kernel {
+    %thread = gpu.thread_id x
+    %0 = nvgpu.device_async_copy %x[%thread], %shared[%thread], 1
+        : memref<?xf32> to memref<32xf32, #gpu.address_space<workgroup>>
+    %1 = nvgpu.device_async_create_group
+    nvgpu.device_async_wait %1 {numGroups = 6 : i32}
+    gpu.return
+  }
+
+  // A block of one warp has no need of a barrier of blocks.
+
+  // CHECK-LABEL: llvm.func @one_warp(
+  // CHECK:         %[[ALL:.*]] = llvm.mlir.constant(-1 : i32)
+  // CHECK-NEXT:    nvvm.bar.warp.sync %[[ALL]]
+  gpu.func @one_warp() kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    gpu.barrier
+    gpu.return
+  }
+
+  // CHECK-LABEL: llvm.func @two_warps(
+  // CHECK:         nvvm.barrier
+  gpu.func @two_warps() kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    gpu.barrier
+    gpu.return
+  }
+
   // Arrays of a block are in shared memory, and indices have 64 bits.
 
   // CHECK: llvm.mlir.global internal @[[$SHARED:.*]]() {{{.*}}addr_space = 3 : i32{{.*}}} : !llvm.array<128 x f32>

@@ -211,6 +211,13 @@ def test_instructions_of_a_step_are_counted():
     assert "| 64 | 255 | 0 | 8 | 4 (12 %) | 0 + 1n |" in text
 
 
+def test_a_block_of_one_warp_walks_without_barriers_of_blocks():
+    import kernels
+
+    (kernel,) = kernels.kernels_of(PTX.replace("bar.sync 	0", "bar.warp.sync 	-1"), "chain_.*")
+    assert kernel.step == {"barrier": 1, "store": 1, "float": 1, "other": 2}
+
+
 def test_the_table_of_kernels():
     pytest.importorskip("onnx")
     if not COMPILER.exists():

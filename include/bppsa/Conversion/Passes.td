@@ -58,7 +58,8 @@ def ConvertBPPSAToGPU : Pass<"convert-bppsa-to-gpu", "::mlir::ModuleOp"> {
 
     A block of threads evaluates a cell or link for one sample: a thread has one
     hidden unit, or shares one with up to seven others, keeps its rows of the
-    weights in registers, and hands states on through shared memory. A recurrence
+    weights in registers, and hands states on through shared memory, where
+    asynchronous copies bring what steps read, seven steps ahead. A recurrence
     or a sequential chain is one launch for all steps. A chunked scan is three, a
     tree one for each level, and sums over samples and steps are two, which add in
     an order that depends on sizes alone.
@@ -87,7 +88,7 @@ def ConvertBPPSAToGPU : Pass<"convert-bppsa-to-gpu", "::mlir::ModuleOp"> {
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
     "::mlir::gpu::GPUDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
-    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
+    "::mlir::nvgpu::NVGPUDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
   ];
 }
 
@@ -105,6 +106,7 @@ def ConvertDeviceToNVVM : Pass<"convert-device-to-nvvm", "::mlir::gpu::GPUModule
     %0 = llvm.intr.sqrt(%x) : (f32) -> f32
     ```
     What a GPU has no instruction for has to be expanded before (`bppsa-expand-math`).
+    Barriers of blocks of one warp become `nvvm.bar.warp.sync`.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect"];
 }

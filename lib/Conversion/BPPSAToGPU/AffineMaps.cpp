@@ -25,13 +25,15 @@ Place DeviceMaps::getOffset(OpBuilder &builder, Location loc, Value sample, Valu
   return getColumn(sample, map, getIndex(builder, loc, getNumMatrixColumns()));
 }
 
-FailureOr<MapWalks> MapWalks::create(const CotangentLoop &loop) {
-  FailureOr<BlockWalk> linear = BlockWalk::create(loop, {/*inject=*/false, /*emit=*/false});
+FailureOr<MapWalks> MapWalks::create(const CotangentLoop &loop, bool readAhead) {
+  FailureOr<BlockWalk> linear =
+      BlockWalk::create(loop, {/*inject=*/false, /*emit=*/false}, readAhead);
   if (failed(linear))
     return failure();
   std::optional<BlockWalk> injected;
   if (!loop.injected.empty()) {
-    FailureOr<BlockWalk> walk = BlockWalk::create(loop, {/*inject=*/true, /*emit=*/false});
+    FailureOr<BlockWalk> walk =
+        BlockWalk::create(loop, {/*inject=*/true, /*emit=*/false}, readAhead);
     if (failed(walk))
       return failure();
     injected = std::move(*walk);

@@ -30,7 +30,8 @@ struct DeviceMaps : AffineMapLayout {
 /// The walks that make maps: one of each column of A, one of s.
 class MapWalks {
 public:
-  static llvm::FailureOr<MapWalks> create(const CotangentLoop &loop);
+  /// `readAhead` where runs have more than one step.
+  static llvm::FailureOr<MapWalks> create(const CotangentLoop &loop, bool readAhead);
 
   /// Positions of the links that map number `map` stands for.
   using Range =

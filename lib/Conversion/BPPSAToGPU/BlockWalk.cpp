@@ -18,27 +18,41 @@ Value bppsa::countSamples(OpBuilder &builder, const CotangentLoop &loop) {
   return getDim(builder, loop.op->getLoc(), loop.seeds[0], 0);
 }
 
-FailureOr<BlockWalk> BlockWalk::create(const CotangentLoop &loop, WalkOptions options) {
+FailureOr<BlockWalk> BlockWalk::create(const CotangentLoop &loop, WalkOptions options,
+                                       bool readAhead) {
   std::unique_ptr<Region> region = cloneLink(loop, options);
   FailureOr<UnitEmitter> emitter = UnitEmitter::create(region->front(), loop.captures);
   if (failed(emitter))
     return failure();
-  return BlockWalk(loop, std::move(region), std::move(*emitter), options);
+  return BlockWalk(loop, std::move(region), std::move(*emitter), options, readAhead);
+}
+
+/// What a step reads from memory: all but the cotangent and captures.
+static SmallVector<Value> getSources(const CotangentLoop &loop, WalkOptions options) {
+  SmallVector<Value> sources(loop.saved.begin(), loop.saved.end());
+  if (options.inject)
+    llvm::append_range(sources, loop.injected);
+  return sources;
 }
 
 BlockWalk::BlockWalk(const CotangentLoop &loop, std::unique_ptr<Region> region, UnitEmitter emitter,
-                     WalkOptions options)
-    : loop(loop), region(std::move(region)), emitter(std::move(emitter)), options(options) {}
+                     WalkOptions options, bool readAhead)
+    : loop(loop), region(std::move(region)), emitter(std::move(emitter)), options(options),
+      ring(loop.op->getLoc(), getSources(loop, options), readAhead) {}
 
 void BlockWalk::launch(OpBuilder &builder, Value numBlocks,
                        function_ref<void(OpBuilder &, const LaunchedThread &)> body) {
   Location loc = loop.op->getLoc();
-  SmallVector<MemRefType> shared = emitter.getSharedTypes();
+  SmallVector<MemRefType> shared = emitter.getSharedTypes(), rings = ring.getSharedTypes();
+  size_t numScratch = shared.size();
+  llvm::append_range(shared, rings);
   Type element = cast<MemRefType>(loop.seeds[0].getType()).getElementType();
   shared.push_back(MemRefType::get({2, loop.getTotalSize()}, element));
   emitLaunch(builder, loc, numBlocks, emitter.getNumThreads(), shared,
              [&](OpBuilder &nested, const LaunchedThread &thread) {
-               emitter.begin(nested, loc, thread, thread.shared.drop_back());
+               emitter.begin(nested, loc, thread, thread.shared.take_front(numScratch));
+               walker = thread;
+               ringArrays = thread.shared.slice(numScratch, rings.size());
                state = thread.shared.back();
                body(nested, thread);
              });
@@ -57,10 +71,14 @@ void BlockWalk::start(OpBuilder &builder, const LaunchedThread &thread,
 void BlockWalk::walk(OpBuilder &builder, Value sample, Value first, Value last) {
   Location loc = loop.op->getLoc();
   Value one = getIndex(builder, loc, 1);
+  ring.begin(builder, walker, ringArrays, sample, first, last,
+             [this](OpBuilder &nested, Value position) { return getStep(nested, position); });
   current = emitFold(builder, loc, first, last, current,
                      [&](OpBuilder &nested, Value position, ValueRange copy) {
                        Value after = arith::XOrIOp::create(nested, loc, copy[0], one);
+                       ring.request(nested, position);
                        emitStep(nested, sample, position, copy[0], after);
+                       ring.wait(nested);
                        emitBarrier(nested, loc);
                        return SmallVector<Value>{after};
                      })
@@ -87,30 +105,32 @@ void BlockWalk::walkFrom(OpBuilder &builder, const LaunchedThread &thread, Value
   });
 }
 
+Value BlockWalk::getStep(OpBuilder &builder, Value position) const {
+  if (loop.reverse)
+    return position;
+  Location loc = loop.op->getLoc();
+  Value numSteps = countSteps(builder, loop);
+  return addIndex(builder, loc, arith::SubIOp::create(builder, loc, numSteps, position), -1);
+}
+
 void BlockWalk::emitStep(OpBuilder &builder, Value sample, Value position, Value before,
                          Value after) {
   Location loc = loop.op->getLoc();
-  Value step = position;
-  if (!loop.reverse) {
-    Value numSteps = countSteps(builder, loop);
-    step = addIndex(builder, loc, arith::SubIOp::create(builder, loc, numSteps, position), -1);
-  }
-  SmallVector<Place> arguments;
+  SmallVector<Place> read = ring.getPlaces(builder, position), arguments;
   SmallVector<SmallVector<Place, 2>> results;
-  for (Value saved : loop.saved)
-    arguments.push_back({saved, {step, sample}});
+  arguments.append(read.begin(), read.begin() + loop.saved.size());
   int64_t first = 0;
   for (size_t i = 0; i < loop.seeds.size(); ++i) {
     arguments.push_back({state, {before}, first});
     results.push_back({Place{state, {after}, first}});
     first += loop.getStateSize(i);
   }
-  if (options.inject)
-    for (Value injected : loop.injected)
-      arguments.push_back({injected, {step, sample}});
-  if (options.emit)
+  arguments.append(read.begin() + loop.saved.size(), read.end());
+  if (options.emit) {
+    Value step = getStep(builder, position);
     for (Value emitted : loop.destinations.drop_front(loop.seeds.size()))
       results.push_back({Place{emitted, {step, sample}}});
+  }
   emitter.emitStep(builder, loc, arguments, results);
 }
 

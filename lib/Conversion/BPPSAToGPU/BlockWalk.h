@@ -8,7 +8,7 @@
 #define BPPSA_LIB_CONVERSION_BPPSATOGPU_BLOCKWALK_H
 
 #include "../Bodies/CotangentLoop.h"
-#include "UnitEmitter.h"
+#include "StepRing.h"
 
 namespace bppsa {
 
@@ -21,8 +21,10 @@ mlir::Value countSamples(mlir::OpBuilder &builder, const CotangentLoop &loop);
 /// and writes the other.
 class BlockWalk {
 public:
-  /// Fails after a diagnostic, where the link cannot be emitted.
-  static llvm::FailureOr<BlockWalk> create(const CotangentLoop &loop, WalkOptions options);
+  /// Fails after a diagnostic, where the link cannot be emitted. Walks of one step
+  /// have nothing to read ahead.
+  static llvm::FailureOr<BlockWalk> create(const CotangentLoop &loop, WalkOptions options,
+                                           bool readAhead = true);
 
   /// Launches `numBlocks` blocks that run `body`, which may walk.
   void launch(mlir::OpBuilder &builder, mlir::Value numBlocks,
@@ -46,7 +48,8 @@ public:
 
 private:
   BlockWalk(const CotangentLoop &loop, std::unique_ptr<mlir::Region> region, UnitEmitter emitter,
-            WalkOptions options);
+            WalkOptions options, bool readAhead);
+  mlir::Value getStep(mlir::OpBuilder &builder, mlir::Value position) const;
   void emitStep(mlir::OpBuilder &builder, mlir::Value sample, mlir::Value position,
                 mlir::Value before, mlir::Value after);
 
@@ -55,6 +58,12 @@ private:
   std::unique_ptr<mlir::Region> region;
   UnitEmitter emitter;
   WalkOptions options;
+  /// Of the saved vectors and those that are injected.
+  StepRing ring;
+
+  // Of the launch that is emitted.
+  LaunchedThread walker = {};
+  llvm::SmallVector<mlir::Value> ringArrays;
   /// The shared array `[2, rows]`, and which copy holds the cotangent.
   mlir::Value state, current;
 };

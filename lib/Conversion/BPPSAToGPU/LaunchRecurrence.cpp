@@ -12,7 +12,7 @@
 
 #include "../Bodies/BodyRewrites.h"
 #include "BPPSAToGPU.h"
-#include "UnitEmitter.h"
+#include "StepRing.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -24,7 +24,8 @@ namespace {
 class RecurrenceLaunch {
 public:
   RecurrenceLaunch(RecurrenceOp op, UnitEmitter emitter)
-      : op(op), emitter(std::move(emitter)), loc(op.getLoc()) {}
+      : op(op), emitter(std::move(emitter)), loc(op.getLoc()),
+        ring(loc, op.getSequences(), /*ahead=*/true) {}
 
   void launch() {
     OpBuilder builder(op);
@@ -49,15 +50,19 @@ private:
                  Value last =
                      minIndex(nested, loc, addIndex(nested, loc, first, kStepsPerBlock), numSteps);
                  emitLoop(nested, loc, first, last, [&](OpBuilder &inner, Value step) {
-                   emitStep(inner, digits[1], step, Value(), {}, {});
+                   SmallVector<Place> read;
+                   for (Value sequence : op.getSequences())
+                     read.push_back({sequence, {step, digits[1]}});
+                   emitStep(inner, digits[1], step, Value(), read, {}, {});
                    emitBarrier(inner, loc);
                  });
                });
   }
 
   void launchWalk(OpBuilder &builder) {
-    SmallVector<MemRefType> shared = emitter.getSharedTypes();
+    SmallVector<MemRefType> shared = emitter.getSharedTypes(), rings = ring.getSharedTypes();
     size_t numScratch = shared.size();
+    llvm::append_range(shared, rings);
     for (Value initial : op.getInitial()) {
       auto type = cast<MemRefType>(initial.getType());
       shared.push_back(MemRefType::get({2, type.getDimSize(1)}, type.getElementType()));
@@ -65,7 +70,11 @@ private:
     emitLaunch(builder, loc, numSamples, emitter.getNumThreads(), shared,
                [&](OpBuilder &nested, const LaunchedThread &thread) {
                  emitter.begin(nested, loc, thread, thread.shared.take_front(numScratch));
-                 emitWalk(nested, thread, thread.shared.drop_front(numScratch));
+                 ValueRange arrays = thread.shared.drop_front(numScratch);
+                 ring.begin(nested, thread, arrays.take_front(rings.size()), thread.block,
+                            getIndex(nested, loc, 0), numSteps,
+                            [this](OpBuilder &b, Value position) { return getStep(b, position); });
+                 emitWalk(nested, thread, arrays.drop_front(rings.size()));
                });
   }
 
@@ -90,24 +99,27 @@ private:
         from.push_back({state, {before}});
         to.push_back({state, {after}});
       }
-      Value step = position, slot = addIndex(nested, loc, position, 1);
-      if (op.getReverse()) {
-        slot = arith::SubIOp::create(nested, loc, numSteps, slot);
-        step = slot;
-      }
-      emitStep(nested, thread.block, step, slot, from, to);
+      Value step = getStep(nested, position);
+      Value slot = op.getReverse() ? step : addIndex(nested, loc, position, 1);
+      ring.request(nested, position);
+      emitStep(nested, thread.block, step, slot, ring.getPlaces(nested, position), from, to);
+      ring.wait(nested);
       emitBarrier(nested, loc);
     });
   }
 
-  /// Emits step `step` of `sample`; new states also go to slot `slot` of their
-  /// trajectories.
-  void emitStep(OpBuilder &builder, Value sample, Value step, Value slot, ArrayRef<Place> from,
-                ArrayRef<Place> to) {
-    SmallVector<Place> arguments;
+  Value getStep(OpBuilder &builder, Value position) {
+    if (!op.getReverse())
+      return position;
+    return addIndex(builder, loc, arith::SubIOp::create(builder, loc, numSteps, position), -1);
+  }
+
+  /// Emits step `step` of `sample`, the elements of whose sequences are at `read`; new
+  /// states also go to slot `slot` of their trajectories.
+  void emitStep(OpBuilder &builder, Value sample, Value step, Value slot, ArrayRef<Place> read,
+                ArrayRef<Place> from, ArrayRef<Place> to) {
+    SmallVector<Place> arguments(read);
     SmallVector<SmallVector<Place, 2>> results;
-    for (Value sequence : op.getSequences())
-      arguments.push_back({sequence, {step, sample}});
     arguments.append(from.begin(), from.end());
     for (auto [state, trajectory] : llvm::zip(to, op.getDestinations()))
       results.push_back({state, Place{trajectory, {slot, sample}}});
@@ -119,6 +131,7 @@ private:
   RecurrenceOp op;
   UnitEmitter emitter;
   Location loc;
+  StepRing ring;
   Value numSteps, numSamples;
 };
 } // namespace

@@ -105,7 +105,7 @@ private:
 } // namespace
 
 LogicalResult bppsa::launchChunked(const CotangentLoop &loop, int64_t chunkSteps) {
-  FailureOr<MapWalks> aggregate = MapWalks::create(loop);
+  FailureOr<MapWalks> aggregate = MapWalks::create(loop, /*readAhead=*/true);
   FailureOr<BlockWalk> walk = BlockWalk::create(loop, {});
   if (failed(aggregate) || failed(walk))
     return failure();

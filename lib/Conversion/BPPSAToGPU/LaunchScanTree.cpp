@@ -267,8 +267,8 @@ private:
 } // namespace
 
 LogicalResult bppsa::launchTree(const CotangentLoop &loop, int64_t mostLevels) {
-  FailureOr<MapWalks> leaves = MapWalks::create(loop);
-  FailureOr<BlockWalk> walk = BlockWalk::create(loop, {});
+  FailureOr<MapWalks> leaves = MapWalks::create(loop, /*readAhead=*/false);
+  FailureOr<BlockWalk> walk = BlockWalk::create(loop, {}, /*readAhead=*/false);
   if (failed(leaves) || failed(walk))
     return failure();
   TreeLaunch(loop, std::move(*leaves), std::move(*walk)).launch(mostLevels);

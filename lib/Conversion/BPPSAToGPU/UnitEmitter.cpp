@@ -120,6 +120,7 @@ void UnitEmitter::begin(OpBuilder &builder, Location loc, const LaunchedThread &
   scratch.clear();
   for (auto [value, array] : llvm::zip_equal(scratchValues, shared))
     scratch[value] = {array, {}, 0};
+  loadCapturedRows(builder, loc);
   matrixParts.clear();
   if (!inRegisters)
     return;
@@ -127,6 +128,23 @@ void UnitEmitter::begin(OpBuilder &builder, Location loc, const LaunchedThread &
     for (const ProductSum &sum : unit.sums)
       for (MatVecOp product : sum.products)
         matrixParts[product] = loadMatrixPart(builder, loc, product);
+}
+
+/// Those of captured vectors, for the units of each number of rows: what no operation
+/// reads in the end is not loaded.
+void UnitEmitter::loadCapturedRows(OpBuilder &builder, Location loc) {
+  capturedRows.clear();
+  for (const RowUnit &unit : plan.getUnits())
+    for (auto [argument, array] :
+         llvm::zip_equal(body->getArguments().drop_front(firstCapture), captures)) {
+      auto type = cast<VectorType>(argument.getType());
+      Value &value = capturedRows[{argument, unit.rows}];
+      if (type.getRank() != 1 || value)
+        continue;
+      int64_t last = std::min(unit.rows, type.getDimSize(0)) - 1;
+      Value row = minIndex(builder, loc, unitIndex, getIndex(builder, loc, last));
+      value = memref::LoadOp::create(builder, loc, array, row);
+    }
 }
 
 Value UnitEmitter::loadMatrixEntry(OpBuilder &builder, Location loc, MatVecOp product, Value row,
@@ -305,8 +323,7 @@ Value UnitEmitter::getRow(OpBuilder &builder, Location loc, Value value, const R
   Value result;
   Operation *op = value.getDefiningOp();
   if (plan.isCapture(value)) {
-    Value array = captures[cast<BlockArgument>(value).getArgNumber() - firstCapture];
-    result = memref::LoadOp::create(builder, loc, array, row);
+    result = capturedRows.lookup({value, unit.rows});
   } else if (plan.isLoadedAt(value, unit)) {
     result = getHome(value).load(builder, loc, row);
   } else if (auto constant = dyn_cast<arith::ConstantOp>(op)) {

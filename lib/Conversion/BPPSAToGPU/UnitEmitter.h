@@ -67,6 +67,7 @@ private:
   /// Columns of the part of a row that one thread multiplies.
   int64_t getPartColumns(MatVecOp product) const;
   bool needsScratch(mlir::Value value) const;
+  void loadCapturedRows(mlir::OpBuilder &builder, mlir::Location loc);
   mlir::Value loadMatrixPart(mlir::OpBuilder &builder, mlir::Location loc, MatVecOp product);
   mlir::Value loadMatrixEntry(mlir::OpBuilder &builder, mlir::Location loc, MatVecOp product,
                               mlir::Value row, mlir::Value column);
@@ -100,6 +101,8 @@ private:
   // Of the thread that is emitted.
   mlir::Value unitIndex, part;
   llvm::DenseMap<mlir::Value, Place> scratch;
+  /// The element of each captured vector that a unit of so many rows reads.
+  llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> capturedRows;
   /// The part of a matrix row that each product multiplies, as a vector.
   llvm::DenseMap<mlir::Operation *, mlir::Value> matrixParts;
   llvm::ArrayRef<Place> arguments;

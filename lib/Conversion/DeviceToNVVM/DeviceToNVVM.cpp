@@ -18,11 +18,14 @@
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/NVGPUToNVVM/NVGPUToNVVM.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -34,17 +37,36 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
+/// A block of one warp waits for its threads with less than a barrier of blocks.
+static void narrowBarriers(gpu::GPUModuleOp module) {
+  module.walk([](gpu::BarrierOp op) {
+    auto sizes = op->getParentOfType<gpu::GPUFuncOp>().getKnownBlockSize();
+    if (!sizes || llvm::product_of(*sizes) != 32)
+      return;
+    OpBuilder builder(op);
+    Value all = arith::ConstantOp::create(builder, op.getLoc(), builder.getI32IntegerAttr(-1));
+    NVVM::SyncWarpOp::create(builder, op.getLoc(), all);
+    op.erase();
+  });
+}
+
 namespace {
 struct ConvertDeviceToNVVM : public bppsa::impl::ConvertDeviceToNVVMBase<ConvertDeviceToNVVM> {
   void runOnOperation() override {
+    narrowBarriers(getOperation());
     MLIRContext *context = &getContext();
     LowerToLLVMOptions options(context);
     options.overrideIndexBitwidth(64);
     LLVMTypeConverter converter(context, options);
     configureGpuToNVVMTypeConverter(converter);
+    // Groups of copies are counted; their tokens only order operations.
+    converter.addConversion([](nvgpu::DeviceAsyncTokenType type) -> Type {
+      return IntegerType::get(type.getContext(), 32);
+    });
 
     RewritePatternSet patterns(context);
     populateGpuToNVVMConversionPatterns(converter, patterns);
+    populateNVGPUToNVVMConversionPatterns(converter, patterns);
     arith::populateArithToLLVMConversionPatterns(converter, patterns);
     cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
     populateMathToLLVMConversionPatterns(converter, patterns);
@@ -54,7 +76,7 @@ struct ConvertDeviceToNVVM : public bppsa::impl::ConvertDeviceToNVVMBase<Convert
 
     LLVMConversionTarget target(*context);
     target.addLegalDialect<NVVM::NVVMDialect>();
-    target.addIllegalDialect<gpu::GPUDialect>();
+    target.addIllegalDialect<gpu::GPUDialect, nvgpu::NVGPUDialect>();
     target.addLegalOp<gpu::GPUModuleOp, gpu::YieldOp>();
     if (failed(applyPartialConversion(getOperation(), target, std::move(patterns))))
       signalPassFailure();

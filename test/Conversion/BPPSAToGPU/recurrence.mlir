@@ -1,19 +1,24 @@
 // RUN: bppsa-opt %s --convert-bppsa-to-gpu --canonicalize --cse | FileCheck %s
 
 // One launch for all steps, a block for each sample. A thread keeps its row of the
-// weights; the state is in shared memory twice, and a barrier ends each step.
+// weights; the state is in shared memory twice, and a barrier ends each step. What
+// seven steps ahead reads from memory is asked for meanwhile.
 
 // CHECK-LABEL: func private @rnn(
 // CHECK-SAME:      %[[X:.*]]: memref<?x?x4xf32>, %[[H0:.*]]: memref<?x4xf32>, %[[R:.*]]: memref<4x4xf32>, %[[B:.*]]: memref<4xf32>, %[[H:.*]]: memref<?x?x4xf32>)
 // CHECK-DAG:     %[[T:.*]] = memref.dim %[[X]], %c0
 // CHECK-DAG:     %[[SAMPLES:.*]] = memref.dim %[[X]], %c1
 // CHECK:         gpu.launch blocks(%[[SAMPLE:[^,]*]], {{.*}}) in (%{{[^ ]*}} = %[[SAMPLES]], {{.*}}) threads(%[[UNIT:[^,]*]], {{.*}}) in (%{{[^ ]*}} = %c32,
-// CHECK-SAME:        module(@device) function(@rnn) workgroup(%[[STATE:[^ ]*]] : memref<2x4xf32, #gpu.address_space<workgroup>>)
+// CHECK-SAME:        module(@device) function(@rnn) workgroup(%[[RING:[^ ]*]] : memref<8x4xf32, #gpu.address_space<workgroup>>, %[[STATE:[^ ]*]] : memref<2x4xf32, #gpu.address_space<workgroup>>)
 // CHECK:           %[[ROW:.*]] = arith.minui %[[UNIT]], %c3
 // CHECK:           %[[R0:.*]] = memref.load %[[R]][%[[ROW]], %c0]
 // CHECK:           %[[R1:.*]] = memref.load %[[R]][%[[ROW]], %c1]
 // CHECK:           %[[R2:.*]] = memref.load %[[R]][%[[ROW]], %c2]
 // CHECK:           %[[R3:.*]] = memref.load %[[R]][%[[ROW]], %c3]
+// CHECK:           scf.for %{{.*}} = %c0 to %c6 step %c1 {
+// CHECK:             nvgpu.device_async_copy %[[X]]
+// CHECK:           nvgpu.device_async_wait %{{.*}} {numGroups = 6 : i32}
+// CHECK-NEXT:      gpu.barrier
 // CHECK:           %[[OWNS:.*]] = arith.cmpi ult, %[[UNIT]], %c4
 // CHECK:           scf.if %[[OWNS]] {
 // CHECK:             %[[INITIAL:.*]] = memref.load %[[H0]][%[[SAMPLE]], %[[UNIT]]]
@@ -25,7 +30,16 @@
 // CHECK:             %[[BEFORE:.*]] = arith.andi %[[STEP]], %c1
 // CHECK:             %[[AFTER:.*]] = arith.xori %[[BEFORE]], %c1
 // CHECK:             %[[SLOT:.*]] = arith.addi %[[STEP]], %c1
+// CHECK:             %[[AHEAD:.*]] = arith.addi %[[STEP]], %c7
+// CHECK-NEXT:        %[[EXISTS:.*]] = arith.cmpi ult, %[[AHEAD]], %[[T]]
+// CHECK-NEXT:        scf.if %[[EXISTS]] {
+// CHECK-NEXT:          %[[FREE:.*]] = arith.andi %[[AHEAD]], %c7
+// CHECK:               nvgpu.device_async_copy %[[X]][%[[AHEAD]], %[[SAMPLE]], %[[UNIT]]], %[[RING]][%[[FREE]], %[[UNIT]]], 1
+// CHECK:             %[[ASKED:.*]] = nvgpu.device_async_create_group
+// CHECK-NEXT:        %[[FILLED:.*]] = arith.andi %[[STEP]], %c7
 // CHECK-NOT:         memref.load %[[R]]
+// CHECK-NOT:         memref.load %[[X]]
+// CHECK-DAG:         memref.load %[[RING]][%[[FILLED]], %[[ROW]]]
 // CHECK-DAG:         %[[S0:.*]] = memref.load %[[STATE]][%[[BEFORE]], %c0]
 // CHECK-DAG:         math.fma %[[R0]], %[[S0]]
 // CHECK-DAG:         %[[S3:.*]] = memref.load %[[STATE]][%[[BEFORE]], %c3]
@@ -36,6 +50,7 @@
 // CHECK-NEXT:          memref.store %[[NEXT]], %[[STATE]][%[[AFTER]], %[[ROW]]]
 // CHECK-NEXT:          memref.store %[[NEXT]], %[[H]][%[[SLOT]], %[[SAMPLE]], %[[ROW]]]
 // CHECK-NEXT:        }
+// CHECK-NEXT:        nvgpu.device_async_wait %[[ASKED]] {numGroups = 6 : i32}
 // CHECK-NEXT:        gpu.barrier
 // CHECK-NEXT:      }
 // CHECK-NEXT:      gpu.terminator
@@ -62,9 +77,12 @@ func.func private @rnn(%x: memref<?x?x4xf32>, %h0: memref<?x4xf32>, %r: memref<4
 // CHECK:         gpu.launch blocks(%[[SAMPLE:[^,]*]],
 // CHECK:           memref.store %{{.*}}, %[[H]][%[[T]], %[[SAMPLE]],
 // CHECK:           scf.for %[[POSITION:.*]] = %c0 to %[[T]]
-// CHECK:             %[[NUMBER:.*]] = arith.addi %[[POSITION]], %c1
-// CHECK:             %[[STEP:.*]] = arith.subi %[[T]], %[[NUMBER]]
-// CHECK:             memref.load %[[X]][%[[STEP]], %[[SAMPLE]],
+// CHECK:             %[[LEFT:.*]] = arith.subi %[[T]], %[[POSITION]]
+// CHECK:             %[[STEP:.*]] = arith.addi %[[LEFT]], %c-1
+// CHECK:             %[[AHEAD:.*]] = arith.addi %[[POSITION]], %c7
+// CHECK:             %[[LEFT_AHEAD:.*]] = arith.subi %[[T]], %[[AHEAD]]
+// CHECK:             %[[STEP_AHEAD:.*]] = arith.addi %[[LEFT_AHEAD]], %c-1
+// CHECK:             nvgpu.device_async_copy %[[X]][%[[STEP_AHEAD]], %[[SAMPLE]],
 // CHECK:             memref.store %{{.*}}, %[[H]][%[[STEP]], %[[SAMPLE]],
 func.func private @reverse(%x: memref<?x?x4xf32>, %h0: memref<?x4xf32>, %h: memref<?x?x4xf32>) {
   bppsa.recurrence reverse sequences(%x : memref<?x?x4xf32>) initial(%h0 : memref<?x4xf32>)
@@ -81,7 +99,9 @@ func.func private @reverse(%x: memref<?x?x4xf32>, %h0: memref<?x4xf32>, %h: memr
 
 // CHECK-LABEL: func private @two_products(
 // CHECK:         gpu.launch
-// CHECK-SAME:        workgroup(%[[SCRATCH:[^ ]*]] : memref<3xf32, #gpu.address_space<workgroup>>, %[[STATE:[^ ]*]] : memref<2x3xf32, #gpu.address_space<workgroup>>)
+// CHECK-SAME:        workgroup(%[[SCRATCH:[^ ]*]] : memref<3xf32, #gpu.address_space<workgroup>>, %{{.*}} : memref<8x3xf32, #gpu.address_space<workgroup>>, %[[STATE:[^ ]*]] : memref<2x3xf32, #gpu.address_space<workgroup>>)
+// CHECK:           gpu.barrier
+// CHECK:           gpu.barrier
 // CHECK:           scf.for
 // CHECK:             memref.store %{{.*}}, %[[SCRATCH]][
 // CHECK:             gpu.barrier

@@ -16,7 +16,7 @@
 // CHECK:         gpu.launch blocks(%{{.*}}) in (%{{[^ ]*}} = %[[COLUMNS]], {{.*}} function(@scan)
 // CHECK:           arith.select %{{.*}}, %cst_0, %cst
 // CHECK:           scf.for
-// CHECK:             memref.load %[[A]]
+// CHECK:             nvgpu.device_async_copy %[[A]]
 // CHECK:           memref.store %{{.*}}, %[[MAPS]]
 // CHECK:         gpu.launch blocks(%{{.*}}) in (%{{[^ ]*}} = %[[SAMPLES]], {{.*}} function(@scan_1)
 // CHECK:           memref.load %[[G]]
@@ -30,7 +30,7 @@
 // CHECK-NOT:       memref.load %[[MAPS]][
 // CHECK:           memref.load %[[CARRIES]]
 // CHECK:           scf.for
-// CHECK:             memref.load %[[A]]
+// CHECK:             nvgpu.device_async_copy %[[A]]
 // CHECK:           scf.if %[[IS_LAST]] {
 // CHECK:             memref.store %{{.*}}, %[[OUT]]
 // CHECK-NOT:     gpu.launch
@@ -54,9 +54,9 @@ func.func private @scan(%a: memref<?x?x4xf32>, %g: memref<?x4xf32>, %w: memref<4
 // CHECK-SAME:      %[[S:[^:]*]]: memref<?x?x4xf32>, %{{[^:]*}}: memref<?x4xf32>, %{{[^:]*}}: memref<?x4xf32>, %[[EMITTED:[^:]*]]: memref<?x?x4xf32>)
 // CHECK:         memref.alloc(%{{.*}}, %{{.*}}) {{.*}} : memref<?x?x2x4xf32>
 // CHECK:         gpu.launch {{.*}} function(@diagonal_injected)
-// CHECK-NOT:       memref.load %[[S]][
+// CHECK-NOT:       nvgpu.device_async_copy %[[S]][
 // CHECK:         gpu.launch {{.*}} function(@diagonal_injected_1)
-// CHECK:           memref.load %[[S]][
+// CHECK:           nvgpu.device_async_copy %[[S]][
 // CHECK:         gpu.launch {{.*}} function(@diagonal_injected_2)
 // CHECK-NOT:       memref.store %{{.*}}, %[[EMITTED]][
 // CHECK:         gpu.launch {{.*}} function(@diagonal_injected_3)

@@ -1,0 +1,60 @@
+//===- StepRing.h - reads the vectors of steps ahead of time ----*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPRING_H
+#define BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPRING_H
+
+#include "UnitEmitter.h"
+#include <functional>
+
+namespace bppsa {
+
+/// The vectors that a block reads at each position of a walk, copied to shared
+/// memory some positions before: a read of device memory takes as long as several
+/// steps of a small cell. Copies are asynchronous and need no registers; those of a
+/// position are complete, and visible to all threads, at the barrier before it.
+class StepRing {
+public:
+  /// For `sources`, arrays `[step, sample, row]`. Where they do not fit into shared
+  /// memory, or without `ahead`, they are read where they are.
+  StepRing(mlir::Location loc, mlir::ValueRange sources, bool ahead);
+
+  /// The shared arrays that the ring needs.
+  llvm::SmallVector<mlir::MemRefType> getSharedTypes() const;
+
+  /// The step at a position of the walk.
+  using StepAt = std::function<mlir::Value(mlir::OpBuilder &, mlir::Value position)>;
+  /// Begins the walk of positions [first, last) of `sample`, inside a launch, on
+  /// `shared` of the types above.
+  void begin(mlir::OpBuilder &builder, const LaunchedThread &thread, mlir::ValueRange shared,
+             mlir::Value sample, mlir::Value first, mlir::Value last, StepAt stepAt);
+  /// At the begin of `position`: asks for the one farthest ahead.
+  void request(mlir::OpBuilder &builder, mlir::Value position);
+  /// At the end of a position: waits for the next one. A barrier has to follow.
+  void wait(mlir::OpBuilder &builder);
+  /// The vectors of `position`, one for each source.
+  llvm::SmallVector<Place> getPlaces(mlir::OpBuilder &builder, mlir::Value position);
+
+private:
+  bool isUsed() const { return numSlots > 0; }
+  mlir::Value getSlot(mlir::OpBuilder &builder, mlir::Value position) const;
+  void copy(mlir::OpBuilder &builder, mlir::Value position);
+
+  mlir::Location loc;
+  llvm::SmallVector<mlir::Value> sources;
+  /// Positions that the ring holds, a power of two; 0 without a ring.
+  int64_t numSlots = 0;
+
+  // Of the walk that is emitted.
+  LaunchedThread thread = {};
+  llvm::SmallVector<mlir::Value> rings;
+  mlir::Value sample, last, token;
+  StepAt stepAt;
+};
+
+} // namespace bppsa
+
+#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPRING_H
