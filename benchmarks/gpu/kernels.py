@@ -4,11 +4,11 @@
 
   benchmarks/gpu/kernels.py --cells rnn,gru,lstm --hidden 20,64,128 --plan chunked
 
-Compiles a benchmark model (or --model FILE) to PTX. A walk is a loop with a barrier in it: the
-instructions of its body are counted as PTX has them, those of loops inside of it (over the columns
-of a matrix that is read from memory) apart. Registers, shared memory and spills are ptxas's, where
-there is one; the blocks of a multiprocessor follow from these and the threads (compute capability
-9.0), and say nothing of how fast a kernel is.
+Compiles a benchmark model (or --model FILE) to PTX. A walk is a loop in which the threads of a block
+or of a warp wait for each other: the instructions of its body are counted as PTX has them, those of
+loops inside of it (over the columns of a matrix that is read from memory) apart. Registers, shared
+memory and spills are ptxas's, where there is one; the blocks of a multiprocessor follow from these
+and the threads (compute capability 9.0), and say nothing of how fast a kernel is.
 """
 
 import argparse
@@ -33,8 +33,9 @@ KINDS = {
     "ld.global": r"ld\.global",
     "store": r"st\.",
     "shuffle": r"shfl",
-    "barrier": r"bar(rier)?\.",
+    "barrier": r"bar(rier)?\.(?!warp)",
 }
+WAIT = re.compile(r"\bbar\.(warp\.)?sync\b")
 # Limits of a multiprocessor of compute capability 9.0.
 REGISTERS, WARPS, BLOCKS, SHARED = 65536, 64, 32, 227 << 10
 
@@ -53,7 +54,7 @@ class Kernel:
         walks = [
             loop
             for loop in loops(self.successors, set(self.successors))
-            if any("bar.sync" in line for block in loop for line in self.blocks[block])
+            if any(WAIT.search(line) for block in loop for line in self.blocks[block])
         ]
         if not walks:
             return None, None

@@ -211,6 +211,14 @@ def test_instructions_of_a_step_are_counted():
     assert "| 64 | 255 | 0 | 8 | 4 (12 %) | 0 + 1n |" in text
 
 
+def test_steps_may_begin_with_a_warp_that_waits():
+    import kernels
+
+    text = PTX.replace("bar.sync 	0", "bar.warp.sync 	-1").replace("chain", "scan")
+    (kernel,) = kernels.kernels_of(text, "scan_.*")
+    assert kernel.step == {"store": 1, "float": 1, "other": 3}
+
+
 def test_the_table_of_kernels():
     pytest.importorskip("onnx")
     if not COMPILER.exists():

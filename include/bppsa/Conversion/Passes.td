@@ -61,7 +61,8 @@ def ConvertBPPSAToGPU : Pass<"convert-bppsa-to-gpu", "::mlir::ModuleOp"> {
     weights in registers, and hands states on through shared memory. A recurrence
     or a sequential chain is one launch for all steps. A chunked scan is three, a
     tree one for each level, and sums over samples and steps are two, which add in
-    an order that depends on sizes alone.
+    an order that depends on sizes alone. The maps of a scan are made column by
+    column: by a thread each where states are small, by a block each otherwise.
 
     ```mlir
     func.func private @recurrence_kernel_0(%x: memref<?x?x4xf32>, %h0: memref<?x8xf32>, ...) {
@@ -87,7 +88,7 @@ def ConvertBPPSAToGPU : Pass<"convert-bppsa-to-gpu", "::mlir::ModuleOp"> {
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
     "::mlir::gpu::GPUDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
-    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
+    "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
   ];
 }
 

@@ -18,6 +18,14 @@ Value bppsa::countSamples(OpBuilder &builder, const CotangentLoop &loop) {
   return getDim(builder, loop.op->getLoc(), loop.seeds[0], 0);
 }
 
+Value bppsa::getStep(OpBuilder &builder, const CotangentLoop &loop, Value position) {
+  if (loop.reverse)
+    return position;
+  Location loc = loop.op->getLoc();
+  Value numSteps = countSteps(builder, loop);
+  return addIndex(builder, loc, arith::SubIOp::create(builder, loc, numSteps, position), -1);
+}
+
 FailureOr<BlockWalk> BlockWalk::create(const CotangentLoop &loop, WalkOptions options) {
   std::unique_ptr<Region> region = cloneLink(loop, options);
   FailureOr<UnitEmitter> emitter = UnitEmitter::create(region->front(), loop.captures);
@@ -90,11 +98,7 @@ void BlockWalk::walkFrom(OpBuilder &builder, const LaunchedThread &thread, Value
 void BlockWalk::emitStep(OpBuilder &builder, Value sample, Value position, Value before,
                          Value after) {
   Location loc = loop.op->getLoc();
-  Value step = position;
-  if (!loop.reverse) {
-    Value numSteps = countSteps(builder, loop);
-    step = addIndex(builder, loc, arith::SubIOp::create(builder, loc, numSteps, position), -1);
-  }
+  Value step = getStep(builder, loop, position);
   SmallVector<Place> arguments;
   SmallVector<SmallVector<Place, 2>> results;
   for (Value saved : loop.saved)
