@@ -4,11 +4,11 @@
 
   benchmarks/gpu/kernels.py --cells rnn,gru,lstm --hidden 20,64,128 --plan chunked
 
-Compiles a benchmark model (or --model FILE) to PTX. A walk is a loop with a barrier in it: the
-instructions of its body are counted as PTX has them, those of loops inside of it (over the columns
-of a matrix that is read from memory) apart. Registers, shared memory and spills are ptxas's, where
-there is one; the blocks of a multiprocessor follow from these and the threads (compute capability
-9.0), and say nothing of how fast a kernel is.
+Compiles a benchmark model (or --model FILE) to PTX. A walk is a loop in which the threads of a block
+or of a warp wait for each other: the instructions of its body are counted as PTX has them, those of
+loops inside of it (over the columns of a matrix that is read from memory) apart. Registers, shared
+memory and spills are ptxas's, where there is one; the blocks of a multiprocessor follow from these
+and the threads (compute capability 9.0), and say nothing of how fast a kernel is.
 """
 
 import argparse

@@ -62,7 +62,8 @@ def ConvertBPPSAToGPU : Pass<"convert-bppsa-to-gpu", "::mlir::ModuleOp"> {
     asynchronous copies bring what steps read, seven steps ahead. A recurrence
     or a sequential chain is one launch for all steps. A chunked scan is three, a
     tree one for each level, and sums over samples and steps are two, which add in
-    an order that depends on sizes alone.
+    an order that depends on sizes alone. The maps of a scan are made column by
+    column: by a thread each where states are small, by a block each otherwise.
 
     ```mlir
     func.func private @recurrence_kernel_0(%x: memref<?x?x4xf32>, %h0: memref<?x8xf32>, ...) {
@@ -88,7 +89,8 @@ def ConvertBPPSAToGPU : Pass<"convert-bppsa-to-gpu", "::mlir::ModuleOp"> {
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
     "::mlir::gpu::GPUDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
-    "::mlir::nvgpu::NVGPUDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
+    "::mlir::NVVM::NVVMDialect", "::mlir::nvgpu::NVGPUDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect"
   ];
 }
 

@@ -25,24 +25,26 @@ Place DeviceMaps::getOffset(OpBuilder &builder, Location loc, Value sample, Valu
   return getColumn(sample, map, getIndex(builder, loc, getNumMatrixColumns()));
 }
 
-FailureOr<MapWalks> MapWalks::create(const CotangentLoop &loop, bool readAhead) {
-  FailureOr<BlockWalk> linear =
-      BlockWalk::create(loop, {/*inject=*/false, /*emit=*/false}, readAhead);
-  if (failed(linear))
-    return failure();
-  std::optional<BlockWalk> injected;
-  if (!loop.injected.empty()) {
-    FailureOr<BlockWalk> walk =
-        BlockWalk::create(loop, {/*inject=*/true, /*emit=*/false}, readAhead);
-    if (failed(walk))
-      return failure();
-    injected = std::move(*walk);
-  }
-  return MapWalks(loop, std::move(*linear), std::move(injected));
+/// Makes `walk` one with `options`; fails after a diagnostic.
+static LogicalResult createWalk(const CotangentLoop &loop, WalkOptions options, bool readAhead,
+                                std::optional<BlockWalk> &walk) {
+  FailureOr<BlockWalk> created = BlockWalk::create(loop, options, readAhead);
+  if (succeeded(created))
+    walk = std::move(*created);
+  return created;
 }
 
-MapWalks::MapWalks(const CotangentLoop &loop, BlockWalk linear, std::optional<BlockWalk> injected)
-    : loop(loop), linear(std::move(linear)), injected(std::move(injected)) {}
+FailureOr<MapWalks> MapWalks::create(const CotangentLoop &loop, bool readAhead) {
+  MapWalks walks(loop);
+  walks.byThreads = ColumnWalk::create(loop);
+  if (!walks.byThreads &&
+      failed(createWalk(loop, {/*inject=*/false, /*emit=*/false}, readAhead, walks.byBlocks)))
+    return failure();
+  if (!loop.injected.empty() &&
+      failed(createWalk(loop, {/*inject=*/true, /*emit=*/false}, readAhead, walks.injected)))
+    return failure();
+  return walks;
+}
 
 void MapWalks::launch(OpBuilder &builder, const DeviceMaps &maps, Value count, int64_t first,
                       Range range) {
@@ -51,36 +53,67 @@ void MapWalks::launch(OpBuilder &builder, const DeviceMaps &maps, Value count, i
   auto constant = [&](OpBuilder &b, double value) -> Value {
     return arith::ConstantOp::create(b, loc, b.getFloatAttr(element, value));
   };
-  /// Walks column `column` of each run from `start(row, column)`.
-  auto launchColumns = [&](BlockWalk &walk, int64_t numColumns, int64_t firstColumn,
-                           function_ref<Value(OpBuilder &, Value, Value)> start) {
-    Value columns = getIndex(builder, loc, numColumns);
-    Value numBlocks =
-        mulIndex(builder, loc, mulIndex(builder, loc, countSamples(builder, loop), count), columns);
-    walk.launch(builder, numBlocks, [&](OpBuilder &nested, const LaunchedThread &thread) {
-      SmallVector<Value> digits = splitIndex(nested, loc, thread.block, {Value(), count, columns});
-      walk.start(nested, thread,
-                 [&](OpBuilder &inside, Value row) { return start(inside, row, digits[2]); });
-      auto [from, to] = range(nested, digits[1]);
-      walk.walk(nested, digits[0], from, to);
-      Place column = maps.getColumn(digits[0], addIndex(nested, loc, digits[1], first),
-                                    addIndex(nested, loc, digits[2], firstColumn));
-      walk.finish(nested, thread, [&](OpBuilder &inside, Value row, Value value) {
-        column.store(inside, loc, value, row);
-      });
-    });
-  };
+  Runs runs = {maps, count, first, range};
   // A diagonal is what the links make of a column of ones.
-  launchColumns(linear, maps.getNumMatrixColumns(), 0, [&](OpBuilder &b, Value row, Value column) {
+  auto startMatrix = [&](OpBuilder &b, Value row, Value column) -> Value {
     Value one = constant(b, 1);
     if (maps.isDiagonal)
       return one;
-    return arith::SelectOp::create(b, loc, isEqual(b, loc, row, column), one, constant(b, 0))
-        .getResult();
-  });
+    return arith::SelectOp::create(b, loc, isEqual(b, loc, row, column), one, constant(b, 0));
+  };
+  auto startOffset = [&](OpBuilder &b, Value, Value) { return constant(b, 0); };
+  int64_t numColumns = maps.getNumMatrixColumns();
+  if (byThreads)
+    launchThreads(builder, *byThreads, runs, {numColumns, 0, startMatrix});
+  else
+    launchBlocks(builder, *byBlocks, runs, {numColumns, 0, startMatrix});
   if (injected)
-    launchColumns(*injected, 1, maps.getNumMatrixColumns(),
-                  [&](OpBuilder &b, Value, Value) { return constant(b, 0); });
+    launchBlocks(builder, *injected, runs, {1, numColumns, startOffset});
+}
+
+/// A block for each sample, run and column.
+void MapWalks::launchBlocks(OpBuilder &builder, BlockWalk &walk, const Runs &runs,
+                            const Columns &columns) {
+  Location loc = loop.op->getLoc();
+  Value numColumns = getIndex(builder, loc, columns.count);
+  Value numRuns = mulIndex(builder, loc, countSamples(builder, loop), runs.count);
+  Value numBlocks = mulIndex(builder, loc, numRuns, numColumns);
+  walk.launch(builder, numBlocks, [&](OpBuilder &nested, const LaunchedThread &thread) {
+    SmallVector<Value> digits =
+        splitIndex(nested, loc, thread.block, {Value(), runs.count, numColumns});
+    walk.start(nested, thread,
+               [&](OpBuilder &inside, Value row) { return columns.start(inside, row, digits[2]); });
+    auto [from, to] = runs.range(nested, digits[1]);
+    walk.walk(nested, digits[0], from, to);
+    Place column = runs.maps.getColumn(digits[0], addIndex(nested, loc, digits[1], runs.first),
+                                       addIndex(nested, loc, digits[2], columns.first));
+    walk.finish(nested, thread, [&](OpBuilder &inside, Value row, Value value) {
+      column.store(inside, loc, value, row);
+    });
+  });
+}
+
+/// A thread for each sample, run and column.
+void MapWalks::launchThreads(OpBuilder &builder, ColumnWalk &walk, const Runs &runs,
+                             const Columns &columns) {
+  Location loc = loop.op->getLoc();
+  Value numColumns = getIndex(builder, loc, columns.count);
+  Value numRuns = mulIndex(builder, loc, countSamples(builder, loop), runs.count);
+  Value numThreads = mulIndex(builder, loc, numRuns, numColumns);
+  walk.launch(builder, numThreads, [&](OpBuilder &nested, Value number, Value exists) {
+    SmallVector<Value> digits = splitIndex(nested, loc, number, {Value(), runs.count, numColumns});
+    SmallVector<Value> start;
+    for (int64_t row = 0; row < runs.maps.size; ++row)
+      start.push_back(columns.start(nested, getIndex(nested, loc, row), digits[2]));
+    auto [from, to] = runs.range(nested, digits[1]);
+    SmallVector<Value> end = walk.walk(nested, digits[0], from, to, start);
+    Place column = runs.maps.getColumn(digits[0], addIndex(nested, loc, digits[1], runs.first),
+                                       addIndex(nested, loc, digits[2], columns.first));
+    emitIf(nested, loc, exists, [&](OpBuilder &inside) {
+      for (auto [row, value] : llvm::enumerate(end))
+        column.store(inside, loc, value, getIndex(inside, loc, row));
+    });
+  });
 }
 
 Value bppsa::emitApply(OpBuilder &builder, Location loc, const DeviceMaps &maps, Value sample,

@@ -8,6 +8,7 @@
 #define BPPSA_LIB_CONVERSION_BPPSATOGPU_AFFINEMAPS_H
 
 #include "BlockWalk.h"
+#include "ColumnWalk.h"
 
 namespace bppsa {
 
@@ -36,16 +37,35 @@ public:
   /// Positions of the links that map number `map` stands for.
   using Range =
       llvm::function_ref<std::pair<mlir::Value, mlir::Value>(mlir::OpBuilder &, mlir::Value map)>;
-  /// Launches a block for each sample, each of `count` runs and each column: run i
-  /// is that of `range(i)`, and its map is number `first + i`.
+  /// Launches a walk for each sample, each of `count` runs and each column: run i is
+  /// that of `range(i)`, and its map is number `first + i`. All runs of a launch have
+  /// the same length.
   void launch(mlir::OpBuilder &builder, const DeviceMaps &maps, mlir::Value count, int64_t first,
               Range range);
 
 private:
-  MapWalks(const CotangentLoop &loop, BlockWalk linear, std::optional<BlockWalk> injected);
+  struct Runs {
+    const DeviceMaps &maps;
+    mlir::Value count;
+    int64_t first;
+    Range range;
+  };
+  /// Columns of the maps, and what row `row` of column `column` of these starts as.
+  struct Columns {
+    int64_t count, first;
+    llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Value row, mlir::Value column)> start;
+  };
+
+  explicit MapWalks(const CotangentLoop &loop) : loop(loop) {}
+  void launchBlocks(mlir::OpBuilder &builder, BlockWalk &walk, const Runs &runs,
+                    const Columns &columns);
+  void launchThreads(mlir::OpBuilder &builder, ColumnWalk &walk, const Runs &runs,
+                     const Columns &columns);
 
   CotangentLoop loop;
-  BlockWalk linear;
+  /// One of these walks the columns of A.
+  std::optional<ColumnWalk> byThreads;
+  std::optional<BlockWalk> byBlocks;
   std::optional<BlockWalk> injected;
 };
 

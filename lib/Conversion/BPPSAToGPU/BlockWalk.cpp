@@ -18,6 +18,14 @@ Value bppsa::countSamples(OpBuilder &builder, const CotangentLoop &loop) {
   return getDim(builder, loop.op->getLoc(), loop.seeds[0], 0);
 }
 
+Value bppsa::getStep(OpBuilder &builder, const CotangentLoop &loop, Value position) {
+  if (loop.reverse)
+    return position;
+  Location loc = loop.op->getLoc();
+  Value numSteps = countSteps(builder, loop);
+  return addIndex(builder, loc, arith::SubIOp::create(builder, loc, numSteps, position), -1);
+}
+
 FailureOr<BlockWalk> BlockWalk::create(const CotangentLoop &loop, WalkOptions options,
                                        bool readAhead) {
   std::unique_ptr<Region> region = cloneLink(loop, options);
@@ -72,7 +80,7 @@ void BlockWalk::walk(OpBuilder &builder, Value sample, Value first, Value last) 
   Location loc = loop.op->getLoc();
   Value one = getIndex(builder, loc, 1);
   ring.begin(builder, walker, ringArrays, sample, first, last,
-             [this](OpBuilder &nested, Value position) { return getStep(nested, position); });
+             [this](OpBuilder &nested, Value position) { return getStep(nested, loop, position); });
   current = emitFold(builder, loc, first, last, current,
                      [&](OpBuilder &nested, Value position, ValueRange copy) {
                        Value after = arith::XOrIOp::create(nested, loc, copy[0], one);
@@ -105,14 +113,6 @@ void BlockWalk::walkFrom(OpBuilder &builder, const LaunchedThread &thread, Value
   });
 }
 
-Value BlockWalk::getStep(OpBuilder &builder, Value position) const {
-  if (loop.reverse)
-    return position;
-  Location loc = loop.op->getLoc();
-  Value numSteps = countSteps(builder, loop);
-  return addIndex(builder, loc, arith::SubIOp::create(builder, loc, numSteps, position), -1);
-}
-
 void BlockWalk::emitStep(OpBuilder &builder, Value sample, Value position, Value before,
                          Value after) {
   Location loc = loop.op->getLoc();
@@ -127,7 +127,7 @@ void BlockWalk::emitStep(OpBuilder &builder, Value sample, Value position, Value
   }
   arguments.append(read.begin() + loop.saved.size(), read.end());
   if (options.emit) {
-    Value step = getStep(builder, position);
+    Value step = getStep(builder, loop, position);
     for (Value emitted : loop.destinations.drop_front(loop.seeds.size()))
       results.push_back({Place{emitted, {step, sample}}});
   }

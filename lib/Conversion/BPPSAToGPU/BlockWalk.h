@@ -15,6 +15,9 @@ namespace bppsa {
 /// Steps and samples of a loop.
 mlir::Value countSteps(mlir::OpBuilder &builder, const CotangentLoop &loop);
 mlir::Value countSamples(mlir::OpBuilder &builder, const CotangentLoop &loop);
+/// The step at position `position` of a walk: T-1-position, or `position` with
+/// `reverse`.
+mlir::Value getStep(mlir::OpBuilder &builder, const CotangentLoop &loop, mlir::Value position);
 
 /// Applies the link to the cotangent of one sample, step by step. The cotangents of
 /// the states lie one after the other in shared memory, twice: a step reads one copy
@@ -35,8 +38,7 @@ public:
   /// Sets the cotangent to `value(row)` for each of its rows.
   void start(mlir::OpBuilder &builder, const LaunchedThread &thread,
              llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Value row)> value);
-  /// Walks positions [first, last) of `sample`; position p is step T-1-p (step p with
-  /// `reverse`). Ends with a barrier.
+  /// Walks positions [first, last) of `sample`. Ends with a barrier.
   void walk(mlir::OpBuilder &builder, mlir::Value sample, mlir::Value first, mlir::Value last);
   /// Gives the cotangent after the walk to `body(row, value)`, row by row.
   void finish(mlir::OpBuilder &builder, const LaunchedThread &thread,
@@ -49,7 +51,6 @@ public:
 private:
   BlockWalk(const CotangentLoop &loop, std::unique_ptr<mlir::Region> region, UnitEmitter emitter,
             WalkOptions options, bool readAhead);
-  mlir::Value getStep(mlir::OpBuilder &builder, mlir::Value position) const;
   void emitStep(mlir::OpBuilder &builder, mlir::Value sample, mlir::Value position,
                 mlir::Value before, mlir::Value after);
 

@@ -4,7 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// 1. A block for each column of each chunk but the last walks it: the map of its links.
+// 1. A thread or a block for each column of each chunk but the last walks it: the map
+//    of its links.
 // 2. A block for each sample carries the cotangent across chunks, in order.
 // 3. A block for each chunk walks it again from its carry, and emits.
 //

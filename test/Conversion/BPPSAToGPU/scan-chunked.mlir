@@ -1,18 +1,19 @@
 // RUN: bppsa-opt %s --convert-bppsa-to-gpu --canonicalize --cse | FileCheck %s
 
 // Three launches: a block for each column of the map of each chunk but the last, one
-// for the carries of each sample, one for the walk of each chunk from its carry.
+// for the carries of each sample, one for the walk of each chunk from its carry. Smaller
+// states have a thread for each column: scan-columns.mlir.
 
 // CHECK-LABEL: func private @scan(
-// CHECK-SAME:      %[[A:.*]]: memref<?x?x4xf32>, %[[G:.*]]: memref<?x4xf32>, %[[W:.*]]: memref<4x4xf32>, %[[OUT:.*]]: memref<?x4xf32>)
+// CHECK-SAME:      %[[A:.*]]: memref<?x?x25xf32>, %[[G:.*]]: memref<?x25xf32>, %[[W:.*]]: memref<25x25xf32>, %[[OUT:.*]]: memref<?x25xf32>)
 // CHECK-DAG:     %[[T:.*]] = memref.dim %[[A]], %c0
 // CHECK-DAG:     %[[SAMPLES:.*]] = memref.dim %[[G]], %c0
 // CHECK:         %[[CHUNKS:.*]] = arith.ceildivui %[[T]], %c32
 // CHECK:         %[[LAST:.*]] = arith.addi %[[CHUNKS]], %c-1
-// CHECK:         %[[MAPS:.*]] = memref.alloc(%[[SAMPLES]], %[[LAST]]) {{.*}} : memref<?x?x4x4xf32>
-// CHECK:         %[[CARRIES:.*]] = memref.alloc(%[[SAMPLES]], %[[CHUNKS]]) {{.*}} : memref<?x?x4xf32>
+// CHECK:         %[[MAPS:.*]] = memref.alloc(%[[SAMPLES]], %[[LAST]]) {{.*}} : memref<?x?x25x25xf32>
+// CHECK:         %[[CARRIES:.*]] = memref.alloc(%[[SAMPLES]], %[[CHUNKS]]) {{.*}} : memref<?x?x25xf32>
 // CHECK:         %[[RUNS:.*]] = arith.muli %[[SAMPLES]], %[[LAST]]
-// CHECK:         %[[COLUMNS:.*]] = arith.muli %[[RUNS]], %c4
+// CHECK:         %[[COLUMNS:.*]] = arith.muli %[[RUNS]], %c25
 // CHECK:         gpu.launch blocks(%{{.*}}) in (%{{[^ ]*}} = %[[COLUMNS]], {{.*}} function(@scan)
 // CHECK:           arith.select %{{.*}}, %cst_0, %cst
 // CHECK:           scf.for
@@ -36,13 +37,13 @@
 // CHECK-NOT:     gpu.launch
 // CHECK:         memref.dealloc %[[MAPS]]
 // CHECK:         memref.dealloc %[[CARRIES]]
-func.func private @scan(%a: memref<?x?x4xf32>, %g: memref<?x4xf32>, %w: memref<4x4xf32>, %out: memref<?x4xf32>) {
-  bppsa.scan <chunked, 32> saved(%a : memref<?x?x4xf32>) seeds(%g : memref<?x4xf32>) inject_into []
-      captures(%w : memref<4x4xf32>) into(%out : memref<?x4xf32>) {
-  ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>, %wc: vector<4x4xf32>):
-    %0 = arith.mulf %at, %gt : vector<4xf32>
-    %1 = bppsa.matvec transposed %wc, %0 : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
-    bppsa.yield %1 : vector<4xf32>
+func.func private @scan(%a: memref<?x?x25xf32>, %g: memref<?x25xf32>, %w: memref<25x25xf32>, %out: memref<?x25xf32>) {
+  bppsa.scan <chunked, 32> saved(%a : memref<?x?x25xf32>) seeds(%g : memref<?x25xf32>) inject_into []
+      captures(%w : memref<25x25xf32>) into(%out : memref<?x25xf32>) {
+  ^bb0(%at: vector<25xf32>, %gt: vector<25xf32>, %wc: vector<25x25xf32>):
+    %0 = arith.mulf %at, %gt : vector<25xf32>
+    %1 = bppsa.matvec transposed %wc, %0 : vector<25x25xf32>, vector<25xf32> -> vector<25xf32>
+    bppsa.yield %1 : vector<25xf32>
   }
   return
 }

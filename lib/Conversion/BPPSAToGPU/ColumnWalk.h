@@ -1,0 +1,74 @@
+//===- ColumnWalk.h - a thread walks a column of a map ----------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// A column of the map of a run of links depends on no other one. Where a state is
+// small, one thread has all rows of a column in registers and evaluates the link for
+// all of them, so that threads do not wait for each other. Entries of matrices, which
+// all threads of a block read at the same time, come from copies in shared memory.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_COLUMNWALK_H
+#define BPPSA_LIB_CONVERSION_BPPSATOGPU_COLUMNWALK_H
+
+#include "../Bodies/CotangentLoop.h"
+#include "Launch.h"
+
+namespace bppsa {
+
+class ColumnWalk {
+public:
+  /// None, and no diagnostic, where a block should walk a column: where the values of
+  /// a link do not fit the registers of a thread, or its rows have nothing to do with
+  /// each other.
+  static std::optional<ColumnWalk> create(const CotangentLoop &loop);
+
+  /// Launches blocks of one warp with a thread for each number below `count`, which
+  /// runs `body(number, exists)`; threads beyond the last have its number, and do not
+  /// exist.
+  void
+  launch(mlir::OpBuilder &builder, mlir::Value count,
+         llvm::function_ref<void(mlir::OpBuilder &, mlir::Value number, mlir::Value exists)> body);
+  /// The rows that the links at positions [first, last) of `sample` make of the rows
+  /// `start`, inside of a launch. All threads of a warp walk the same number of links.
+  llvm::SmallVector<mlir::Value> walk(mlir::OpBuilder &builder, mlir::Value sample,
+                                      mlir::Value first, mlir::Value last, mlir::ValueRange start);
+
+private:
+  using Rows = llvm::SmallVector<mlir::Value>;
+  using RowsOfValues = llvm::DenseMap<mlir::Value, Rows>;
+  /// A matrix as products read it: by columns.
+  struct Factor {
+    mlir::BlockArgument matrix;
+    bool isTransposed;
+    int64_t numRows, numColumns;
+  };
+
+  ColumnWalk(const CotangentLoop &loop, std::unique_ptr<mlir::Region> region);
+  bool isSmall() const;
+  size_t getFactor(MatVecOp product) const;
+  mlir::Value getCapture(mlir::BlockArgument argument) const;
+  llvm::SmallVector<mlir::MemRefType> getSharedTypes() const;
+  void copyFactors(mlir::OpBuilder &builder, const LaunchedThread &thread);
+  RowsOfValues loadArguments(mlir::OpBuilder &builder, mlir::Value sample, mlir::Value step,
+                             mlir::ValueRange column);
+  Rows emitStep(mlir::OpBuilder &builder, mlir::Value sample, mlir::Value step,
+                mlir::ValueRange column);
+  Rows emitOp(mlir::OpBuilder &builder, mlir::Operation *op, const RowsOfValues &rows);
+  Rows emitProduct(mlir::OpBuilder &builder, MatVecOp product, const RowsOfValues &rows);
+
+  CotangentLoop loop;
+  mlir::Location loc;
+  /// Holds the link as a walk evaluates it: without injected and emitted values.
+  std::unique_ptr<mlir::Region> region;
+  llvm::SmallVector<Factor> factors;
+  /// The copies of the factors in the block that is launched.
+  llvm::SmallVector<mlir::Value> copies;
+};
+
+} // namespace bppsa
+
+#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_COLUMNWALK_H

@@ -1,0 +1,113 @@
+// RUN: bppsa-opt %s --convert-bppsa-to-gpu --canonicalize --cse --split-input-file | FileCheck %s
+
+// Small states: a thread for each column of the maps, in blocks of one warp. The block
+// copies the matrix, transposed, with columns that begin at multiples of 16 bytes.
+
+// CHECK-LABEL: func private @chunked(
+// CHECK-SAME:      %[[A:.*]]: memref<?x?x3xf32>, %[[G:.*]]: memref<?x3xf32>, %[[W:.*]]: memref<3x3xf32>, %{{.*}}: memref<?x3xf32>)
+// CHECK:         %[[MAPS:.*]] = memref.alloc(%[[SAMPLES:.*]], %[[LAST:.*]]) {{.*}} : memref<?x?x3x3xf32>
+// CHECK:         %[[RUNS:.*]] = arith.muli %[[SAMPLES]], %[[LAST]]
+// CHECK:         %[[COLUMNS:.*]] = arith.muli %[[RUNS]], %c3
+// CHECK:         %[[BLOCKS:.*]] = arith.ceildivui %[[COLUMNS]], %c32
+// CHECK:         gpu.launch blocks(%[[BLOCK:[^,]*]], {{.*}}) in (%{{[^ ]*}} = %[[BLOCKS]], {{.*}}) threads(%[[THREAD:[^,]*]], {{.*}}) in (%{{[^ ]*}} = %c32, {{.*}} function(@chunked) workgroup(%[[COPY:[^ ]*]] : memref<3x4xf32, #gpu.address_space<workgroup>>)
+// CHECK:           scf.if
+// CHECK-COUNT-3:     memref.store %{{.*}}, %[[COPY]][%{{.*}}, %[[THREAD]]]
+// CHECK:           gpu.barrier
+// CHECK:           %[[EXISTS:.*]] = arith.cmpi ult, %{{.*}}, %[[COLUMNS]]
+
+// A step has no barrier. Its warp waits, which keeps the loads in the loop.
+
+// CHECK:           %[[END:.*]]:3 = scf.for {{.*}} iter_args(%[[G0:[^ ]*]] = %{{[^,]*}}, %[[G1:[^ ]*]] = %{{[^,]*}}, %[[G2:[^ ]*]] = %{{[^,]*}}) -> (f32, f32, f32) {
+// CHECK-NEXT:        nvvm.bar.warp.sync %c-1_i32
+// CHECK-NOT:         gpu.barrier
+// CHECK:             %[[A0:.*]] = memref.load %[[A]][%{{.*}}, %{{.*}}, %c0]
+// CHECK:             %[[V0:.*]] = arith.mulf %[[A0]], %[[G0]]
+// CHECK:             %[[V1:.*]] = arith.mulf %{{.*}}, %[[G1]]
+// CHECK:             %[[V2:.*]] = arith.mulf %{{.*}}, %[[G2]]
+// CHECK:             %[[E0:.*]] = memref.load %[[COPY]][%c0, %c0]
+// CHECK:             %[[S0:.*]] = math.fma %[[E0]], %[[V0]], %cst
+// CHECK:             %[[E1:.*]] = memref.load %[[COPY]][%c1, %c0]
+// CHECK:             %[[S1:.*]] = math.fma %[[E1]], %[[V1]], %[[S0]]
+// CHECK:             %[[E2:.*]] = memref.load %[[COPY]][%c2, %c0]
+// CHECK:             %[[S2:.*]] = math.fma %[[E2]], %[[V2]], %[[S1]]
+// CHECK-NOT:         gpu.barrier
+// CHECK:             scf.yield %[[S2]], %{{.*}}, %{{.*}} : f32, f32, f32
+// CHECK:           scf.if %[[EXISTS]] {
+// CHECK-NEXT:        memref.store %[[END]]#0, %[[MAPS]][%[[SAMPLE:.*]], %[[MAP:.*]], %[[COLUMN:.*]], %c0]
+// CHECK-NEXT:        memref.store %[[END]]#1, %[[MAPS]][%[[SAMPLE]], %[[MAP]], %[[COLUMN]], %c1]
+// CHECK-NEXT:        memref.store %[[END]]#2, %[[MAPS]][%[[SAMPLE]], %[[MAP]], %[[COLUMN]], %c2]
+func.func private @chunked(%a: memref<?x?x3xf32>, %g: memref<?x3xf32>, %w: memref<3x3xf32>, %out: memref<?x3xf32>) {
+  bppsa.scan <chunked, 32> saved(%a : memref<?x?x3xf32>) seeds(%g : memref<?x3xf32>) inject_into []
+      captures(%w : memref<3x3xf32>) into(%out : memref<?x3xf32>) {
+  ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>, %wc: vector<3x3xf32>):
+    %0 = arith.mulf %at, %gt : vector<3xf32>
+    %1 = bppsa.matvec transposed %wc, %0 : vector<3x3xf32>, vector<3xf32> -> vector<3xf32>
+    bppsa.yield %1 : vector<3xf32>
+  }
+  return
+}
+
+// -----
+
+// Two states, whose rows are one column; slices of vectors, a captured vector, constants,
+// and a matrix that is multiplied both ways, which are two copies. Leaves of a tree are
+// runs of one step. What is injected has a launch of blocks.
+
+// CHECK-LABEL: func private @tree(
+// CHECK-SAME:      %[[A:[^:]*]]: memref<?x?x4xf32>, %{{[^:]*}}: memref<?x?x2xf32>, %{{[^:]*}}: memref<?x2xf32>, %{{[^:]*}}: memref<?x2xf32>, %[[W:[^:]*]]: memref<2x2xf32>, %[[P:[^:]*]]: memref<2xf32>,
+// CHECK:         gpu.launch {{.*}} function(@tree)
+// CHECK:         gpu.launch {{.*}} function(@tree_1) workgroup(%[[MATRIX:[^ ]*]] : memref<2x4xf32, {{.*}}>, %[[TRANSPOSED:[^ ]*]] : memref<2x4xf32, {{[^)]*}}>)
+// CHECK:           %[[E:.*]] = memref.load %[[W]][%[[THREAD:.*]], %c1]
+// CHECK:           memref.store %[[E]], %[[MATRIX]][%c1, %[[THREAD]]]
+// CHECK:           %[[E:.*]] = memref.load %[[W]][%c1, %[[THREAD]]]
+// CHECK:           memref.store %[[E]], %[[TRANSPOSED]][%c1, %[[THREAD]]]
+// CHECK:           gpu.barrier
+// CHECK:           scf.for {{.*}} iter_args(%[[H0:[^ ]*]] = %{{[^,]*}}, %[[H1:[^ ]*]] = %{{[^,]*}}, %[[C0:[^ ]*]] = %{{[^,]*}}, %[[C1:[^ ]*]] = %{{[^,]*}}) -> (f32, f32, f32, f32) {
+// CHECK-NOT:         memref.load %[[A]][{{.*}}, %c0]
+// CHECK-DAG:         %[[A2:.*]] = memref.load %[[A]][{{.*}}, %c2]
+// CHECK-DAG:         %[[P0:.*]] = memref.load %[[P]][%c0]
+// CHECK:             %[[GATED:.*]] = arith.mulf %[[A2]], %[[H0]]
+// CHECK:             %[[PEEP:.*]] = arith.mulf %[[P0]], %[[GATED]]
+// CHECK:             %[[HALF:.*]] = arith.mulf %[[PEEP]], %cst
+// CHECK:             memref.load %[[MATRIX]][%c1, %c1]
+// CHECK:             %[[FIRST:.*]] = memref.load %[[TRANSPOSED]][%c0, %c0]
+// CHECK:             math.fma %[[FIRST]], %[[HALF]], %[[GATED]]
+// CHECK:         gpu.launch {{.*}} function(@tree_2) workgroup({{.*}} : memref<2x4xf32, {{.*}}>)
+// CHECK:           gpu.barrier
+func.func private @tree(%a: memref<?x?x4xf32>, %s: memref<?x?x2xf32>, %g: memref<?x2xf32>, %k: memref<?x2xf32>,
+    %w: memref<2x2xf32>, %p: memref<2xf32>, %out: memref<?x2xf32>, %outk: memref<?x2xf32>) {
+  bppsa.scan <blelloch> saved(%a : memref<?x?x4xf32>) seeds(%g, %k : memref<?x2xf32>, memref<?x2xf32>)
+      injected(%s : memref<?x?x2xf32>) inject_into [0] captures(%w, %p : memref<2x2xf32>, memref<2xf32>)
+      into(%out, %outk : memref<?x2xf32>, memref<?x2xf32>) {
+  ^bb0(%at: vector<4xf32>, %gt: vector<2xf32>, %kt: vector<2xf32>, %wc: vector<2x2xf32>, %pc: vector<2xf32>):
+    %half = arith.constant dense<0.5> : vector<2xf32>
+    %end = vector.extract_strided_slice %at {offsets = [2], sizes = [2], strides = [1]} : vector<4xf32> to vector<2xf32>
+    %0 = arith.mulf %end, %gt : vector<2xf32>
+    %1 = arith.mulf %pc, %0 : vector<2xf32>
+    %2 = arith.mulf %1, %half : vector<2xf32>
+    %3 = bppsa.matvec %wc, %kt : vector<2x2xf32>, vector<2xf32> -> vector<2xf32>
+    %4 = bppsa.matvec transposed %wc, %2 plus %0 : vector<2xf32> : vector<2x2xf32>, vector<2xf32> -> vector<2xf32>
+    bppsa.yield %3, %4 : vector<2xf32>, vector<2xf32>
+  }
+  return
+}
+
+// -----
+
+// A block for each column where a vector of the link has more rows than the state.
+
+// CHECK-LABEL: func private @wide_inside(
+// CHECK:         gpu.launch {{.*}} function(@wide_inside) workgroup({{.*}} : memref<2x4xf32, {{.*}}>)
+// CHECK-NOT:     nvvm.bar.warp.sync
+func.func private @wide_inside(%a: memref<?x?x30xf32>, %g: memref<?x4xf32>, %u: memref<30x4xf32>, %v: memref<4x30xf32>,
+    %out: memref<?x4xf32>) {
+  bppsa.scan <chunked, 32> saved(%a : memref<?x?x30xf32>) seeds(%g : memref<?x4xf32>) inject_into []
+      captures(%u, %v : memref<30x4xf32>, memref<4x30xf32>) into(%out : memref<?x4xf32>) {
+  ^bb0(%at: vector<30xf32>, %gt: vector<4xf32>, %uc: vector<30x4xf32>, %vc: vector<4x30xf32>):
+    %0 = bppsa.matvec %uc, %gt : vector<30x4xf32>, vector<4xf32> -> vector<30xf32>
+    %1 = arith.mulf %at, %0 : vector<30xf32>
+    %2 = bppsa.matvec %vc, %1 : vector<4x30xf32>, vector<30xf32> -> vector<4xf32>
+    bppsa.yield %2 : vector<4xf32>
+  }
+  return
+}
