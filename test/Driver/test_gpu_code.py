@@ -70,6 +70,7 @@ def test_info_without_a_driver(program, monkeypatch):
     machine_code = ["sm_80", "sm_90"] if find_assembler() else []
     assert info["images"] == [*machine_code, "ptx"]
     assert [variant["backward"] for variant in info["variants"]] == ["sequential", "scan"]
+    assert {variant["mapping"] for variant in info["variants"]} == {"blocks"}
 
 
 def test_info_of_an_emulated_program():
