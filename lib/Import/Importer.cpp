@@ -236,7 +236,9 @@ LogicalResult Importer::importNode(const onnx::NodeProto &nodeProto) {
   if (!rule->opsets.contains(opset))
     return error() << "node " << quoted(name) << " (" << rule->name << "): the model has opset "
                    << opset << ", accepted: " << rule->opsets.first << " to " << rule->opsets.last;
-  graph.loc = NameLoc::get(builder.getStringAttr(name.empty() ? rule->name : name), file.location);
+  // Messages of emulated kernels name both.
+  Location type = NameLoc::get(builder.getStringAttr(rule->name), file.location);
+  graph.loc = NameLoc::get(builder.getStringAttr(name.empty() ? rule->name : name), type);
   Node node(graph, file, nodeProto, *rule, opset);
   for (const std::string &input : nodeProto.input()) {
     auto it = values.find(input);

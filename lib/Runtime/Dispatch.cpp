@@ -55,8 +55,8 @@ static std::string describe(const VariantInfo &variant) {
   std::string words = variant.backward;
   if (!variant.plan.empty())
     words += " " + variant.plan;
-  if (variant.mapping != "lanes")
-    words += " (" + variant.mapping + ")";
+  if (variant.mapping == "units")
+    words += " (units)";
   return words;
 }
 
@@ -91,14 +91,12 @@ std::vector<const VariantInfo *> bppsa::runtime::matchingVariants(const Model &m
 std::string bppsa::runtime::inferFunction(const Model &model, const std::string &mapping,
                                           int64_t samples) {
   const std::string units = "infer.units";
-  if (!model.hasFunction(units)) {
-    if (mapping == "units")
-      fail("--mapping=units: this program holds the mappings ",
-           list(std::vector<std::string>{"lanes"}));
-    return "infer";
-  }
-  bool lanes = fitsMapping("lanes", mapping, samples);
-  return lanes ? "infer" : units;
+  std::vector<std::string> held = {model.target == "cuda" ? "blocks" : "lanes"};
+  if (model.hasFunction(units))
+    held.push_back("units");
+  if (mapping != "auto" && std::find(held.begin(), held.end(), mapping) == held.end())
+    fail("--mapping=", mapping, ": this program holds the mappings ", list(held));
+  return held.size() == 1 || fitsMapping("lanes", mapping, samples) ? "infer" : units;
 }
 
 /// The symbol that counts time steps, where the model has one.

@@ -68,8 +68,8 @@ static void addMapping(CLI::App &command, Options &options) {
       .add_option(
           "--mapping", options.variant.mapping,
           "What a vector holds: auto (the fastest for the batch), lanes (one sample in each "
-          "lane) or units (hidden units of one sample)")
-      ->check(CLI::IsMember({"auto", "lanes", "units"}));
+          "lane) or units (hidden units of one sample); blocks in programs for a GPU")
+      ->check(CLI::IsMember({"auto", "lanes", "units", "blocks"}));
 }
 
 static void addVariant(CLI::App &command, Options &options) {

@@ -7,7 +7,6 @@
 #include "bppsa/Target/Emulation.h"
 #include "EmulationParts.h"
 #include "llvm/IR/AttributeMask.h"
-#include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Support/raw_ostream.h"
@@ -26,9 +25,8 @@ llvm::Constant *Sites::get(llvm::Instruction &instruction, StringRef kind) {
   llvm::Function *function = instruction.getFunction();
   std::string text;
   llvm::raw_string_ostream stream(text);
-  if (const llvm::DebugLoc &location = instruction.getDebugLoc())
-    stream << location->getFilename() << ':' << location.getLine() << ':' << location.getCol()
-           << ", ";
+  if (const llvm::MDNode *source = instruction.getMetadata(kSourceName))
+    stream << cast<llvm::MDString>(source->getOperand(0))->getString() << ", ";
   stream << kind << ' ' << ++counts[function][kind] << " of " << function->getName();
   llvm::IRBuilder<> builder(function->getContext());
   return builder.CreateGlobalString(text, "site", /*AddressSpace=*/0, function->getParent());
@@ -216,7 +214,6 @@ static LogicalResult checkKernel(const llvm::Function &kernel, const SharedLayou
 }
 
 static void finalizeModule(llvm::Module &module) {
-  llvm::StripDebugInfo(module);
   for (llvm::NamedMDNode &metadata : llvm::make_early_inc_range(module.named_metadata()))
     module.eraseNamedMetadata(&metadata);
   for (llvm::Function &function : module)

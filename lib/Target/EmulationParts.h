@@ -18,8 +18,8 @@ namespace bppsa::emulation {
 /// NVPTX address spaces.
 enum AddressSpace : unsigned { Generic = 0, Shared = 3 };
 
-/// Names the places of operations: `file.mlir:3:5, barrier 2 of kernel`. The number tells apart
-/// what has one location, such as two barriers.
+/// Names the places of instructions: `node 'x' (GRU), barrier 2 of kernel`. The number tells apart
+/// what has one source, such as two barriers.
 class Sites {
 public:
   llvm::Constant *get(llvm::Instruction &instruction, llvm::StringRef kind);

@@ -166,6 +166,13 @@ static json::Value describeTarget(const json::Object &output, StringRef loss) {
 // Work
 //===----------------------------------------------------------------------===//
 
+/// What works on a sample: a lane of each vector, vectors of its own or a block of threads.
+static StringRef getMapping(const Variant &variant, TargetKind target) {
+  if (target == TargetKind::CUDA)
+    return "blocks";
+  return variant.overUnits ? "units" : "lanes";
+}
+
 /// Floating-point operations that a training step spends on one sample and
 /// step in its time loops and their leaves (a multiply-add counts as two).
 static int64_t countFlopsPerPosition(func::FuncOp step) {
@@ -257,7 +264,7 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
   for (const Variant &variant : options.getMappedVariants()) {
     json::Object object{{"name", variant.getExportedName()},
                         {"backward", variant.name},
-                        {"mapping", variant.overUnits ? "units" : "lanes"}};
+                        {"mapping", getMapping(variant, options.target)}};
     if (!variant.plan.empty())
       object["plan"] = variant.plan;
     variants.push_back(std::move(object));

@@ -31,6 +31,11 @@ def program():
     return harness.compile_model(models.build(models.Spec("GRU")), *options)
 
 
+@pytest.fixture(scope="module")
+def emulated():
+    return harness.compile_model(models.build(models.Spec("GRU")), "--target=cuda", "--emulate")
+
+
 def save(path, spec):
     path.write_bytes(models.build(spec).SerializeToString())
     return path
@@ -70,12 +75,23 @@ def test_info_without_a_driver(program, monkeypatch):
     machine_code = ["sm_80", "sm_90"] if find_assembler() else []
     assert info["images"] == [*machine_code, "ptx"]
     assert [variant["backward"] for variant in info["variants"]] == ["sequential", "scan"]
+    assert {variant["mapping"] for variant in info["variants"]} == {"blocks"}
 
 
-def test_info_of_an_emulated_program():
-    model = models.build(models.Spec("GRU"))
-    info = harness.compile_model(model, "--target=cuda", "--emulate").info()
+def test_info_of_an_emulated_program(emulated):
+    info = emulated.info()
     assert info["target"] == "cuda" and info["emulated"] is True and info["images"] == []
+
+
+def test_places_of_emulated_kernels(emulated):
+    """What a message of the emulator ends with: the node of the model, and the instruction."""
+    [name] = [node.name for node in emulated.model.graph.node if node.op_type == "GRU"]
+    places = pathlib.Path(emulated.path).read_bytes()
+    for kernel in KERNELS_OF_TIME_LOOPS:
+        for instruction in ("load", "store", "barrier"):
+            place = rf"\0node '{name}' \(GRU\), {instruction} \d+ of {kernel}_kernel_\d+\0"
+            assert re.search(place.encode(), places), place
+    assert b"\0load 1 of update_kernel\0" in places
 
 
 @pytest.mark.parametrize("command", ["train", "eval", "infer", "grad", "bench"])

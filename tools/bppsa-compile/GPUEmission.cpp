@@ -83,6 +83,7 @@ LogicalResult Compilation::emitImages(ModuleOp device, SmallVectorImpl<GPUImage>
 
 LogicalResult Compilation::emitEmulated(ModuleOp device, SmallVectorImpl<EmulatedKernel> &kernels,
                                         StringRef objectPath) {
+  nameSources(device);
   llvm::LLVMContext llvmContext;
   std::unique_ptr<llvm::Module> code =
       translateDevice(device, llvmContext, options.gpuArchitectures.front(), /*optLevel=*/0);

@@ -70,8 +70,22 @@ TEST(DispatchTest, InferenceFollowsTheMapping) {
   Model model;
   EXPECT_EQ(inferFunction(model, "auto", 1), "infer");
   EXPECT_THROW(inferFunction(model, "units", 1), Error);
+  EXPECT_THROW(inferFunction(model, "blocks", 1), Error);
   model.functions["infer.units"] = {};
   EXPECT_EQ(inferFunction(model, "auto", 1), "infer.units");
   EXPECT_EQ(inferFunction(model, "auto", 16), "infer");
   EXPECT_EQ(inferFunction(model, "lanes", 1), "infer");
+}
+
+TEST(DispatchTest, DevicesHaveBlocks) {
+  Model model;
+  model.target = "cuda";
+  model.variants = {{"sequential", "sequential", "", "blocks"},
+                    {"scan", "scan", "chunked:32", "blocks"}};
+  for (const char *mapping : {"auto", "blocks"}) {
+    EXPECT_EQ(matchingVariants(model, {"auto", "auto", mapping}, 1).size(), 2u);
+    EXPECT_EQ(inferFunction(model, mapping, 1), "infer");
+  }
+  EXPECT_THROW(matchingVariants(model, {"auto", "auto", "lanes"}, 16), Error);
+  EXPECT_THROW(inferFunction(model, "lanes", 16), Error);
 }

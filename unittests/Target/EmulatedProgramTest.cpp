@@ -4,69 +4,25 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Emulator/Emulator.h"
-#include "bppsa/Target/CPUObject.h"
-#include "bppsa/Target/Emulation.h"
+#include "EmulatedLibrary.h"
 #include "llvm/AsmParser/Parser.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
-#include "llvm/Support/Program.h"
 #include "llvm/Support/SourceMgr.h"
 #include "gtest/gtest.h"
 
-#include <dlfcn.h>
-#include <map>
 #include <numeric>
-#include <vector>
 
 using namespace bppsa;
 using namespace bppsa::runtime;
 
-namespace {
-/// The kernels of a device module, as a shared library that this program has loaded.
-class Library {
-public:
-  Library(llvm::StringRef source, unsigned optLevel) {
-    llvm::LLVMContext context;
-    llvm::SMDiagnostic diagnostic;
-    auto module = llvm::parseAssemblyString(source, diagnostic, context);
-    if (!module) {
-      ADD_FAILURE() << diagnostic.getMessage().str();
-      return;
-    }
-    std::string error;
-    auto kernels = retargetForEmulation(*module, error);
-    EXPECT_EQ(error, "");
-    for (const EmulatedKernel &kernel : *kernels)
-      module->getFunction(kernel.symbol)->setVisibility(llvm::GlobalValue::DefaultVisibility);
-    llvm::SmallString<64> object, library;
-    llvm::sys::fs::createTemporaryFile("emulated", "o", object);
-    llvm::sys::fs::createTemporaryFile("emulated", "so", library);
-    llvm::FileRemover removeObject(object), removeLibrary(library);
-    const char *cpu = "x86-64-v2";
-    if (failed(optimizeForCPU(*module, cpu, optLevel, error)) ||
-        failed(emitCPUCode(*module, cpu, optLevel, /*assembly=*/false, object, error)))
-      ADD_FAILURE() << error;
-    auto driver = llvm::sys::findProgramByName("clang++-22");
-    llvm::StringRef arguments[] = {*driver, "-shared", object, "-o", library};
-    EXPECT_EQ(llvm::sys::ExecuteAndWait(*driver, arguments), 0);
-    handle = dlopen(library.c_str(), RTLD_NOW);
-    EXPECT_TRUE(handle) << dlerror();
-    for (const EmulatedKernel &kernel : *kernels)
-      symbols[kernel.name] = reinterpret_cast<KernelBody>(dlsym(handle, kernel.symbol.c_str()));
-  }
-
-  void launch(Emulator &emulator, const std::string &name, uint32_t grid, uint32_t block,
-              std::vector<void *> arguments) {
-    emulator.launch(name, symbols.at(name), {grid}, {block}, arguments.data());
-  }
-
-private:
-  // Never closed: the emulator knows its variables.
-  void *handle = nullptr;
-  std::map<std::string, KernelBody> symbols;
-};
-} // namespace
+/// The kernels of a device module in LLVM IR.
+static EmulatedLibrary compile(llvm::StringRef source, unsigned optLevel) {
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic diagnostic;
+  auto module = llvm::parseAssemblyString(source, diagnostic, context);
+  if (!module)
+    llvm::report_fatal_error(diagnostic.getMessage());
+  return EmulatedLibrary(*module, optLevel);
+}
 
 // What convert-gpu-to-nvvm makes of a sum of each block, by shuffles and a workgroup array.
 static const char *const reduction = R"(
@@ -136,7 +92,7 @@ static std::string reductionWith(const char *barrier) {
 static const char *const barrier = "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)";
 
 /// Sums up 1, 2, ..., count with an array that holds `room` numbers.
-static float reduceNumbers(Library &library, int64_t count, int64_t room, uint64_t seed) {
+static float reduceNumbers(EmulatedLibrary &library, int64_t count, int64_t room, uint64_t seed) {
   Emulator emulator;
   emulator.setSeed(seed);
   auto *in = static_cast<float *>(emulator.allocate(room * sizeof(float)));
@@ -150,7 +106,7 @@ static float reduceNumbers(Library &library, int64_t count, int64_t room, uint64
 
 TEST(EmulatedProgramTest, ReducesAtEveryLevelAndSeed) {
   for (unsigned optLevel : {0, 2, 3}) {
-    Library library(reductionWith(barrier), optLevel);
+    EmulatedLibrary library = compile(reductionWith(barrier), optLevel);
     for (uint64_t seed : {0, 1, 2})
       EXPECT_EQ(reduceNumbers(library, 1000, 1000, seed), 1000 * 1001 / 4);
   }
@@ -158,12 +114,12 @@ TEST(EmulatedProgramTest, ReducesAtEveryLevelAndSeed) {
 
 TEST(EmulatedProgramTest, FaultsNameTheirPlace) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  Library library(reductionWith(barrier), 3);
+  EmulatedLibrary library = compile(reductionWith(barrier), 3);
   EXPECT_EXIT(reduceNumbers(library, 1000, 999, 0), testing::ExitedWithCode(1),
               "^error: kernel 'reduce', block \\(7, 0, 0\\), thread \\(103, 0, 0\\): read of 4 "
               "bytes is out of bounds: at byte 3996 of an array of 3996 bytes of device memory; "
               "load 1 of reduce\n$");
-  Library racing(reductionWith(""), 3);
+  EmulatedLibrary racing = compile(reductionWith(""), 3);
   EXPECT_EXIT(reduceNumbers(racing, 1000, 1000, 0), testing::ExitedWithCode(1),
               "block \\(0, 0, 0\\), thread \\(0, 0, 0\\): read of shared memory at byte 4 that "
               "nothing has written in this block; load 2 of reduce\n$");
@@ -239,7 +195,7 @@ static const char *const product = R"(
 )";
 
 /// 16 x 8 times 8 x 8, times factor number `factor` of the table.
-static void multiply(Library &library, int32_t factor) {
+static void multiply(EmulatedLibrary &library, int32_t factor) {
   Emulator emulator;
   auto *a = static_cast<float *>(emulator.allocate(128 * sizeof(float)));
   auto *b = static_cast<float *>(emulator.allocate(64 * sizeof(float)));
@@ -259,7 +215,7 @@ static void multiply(Library &library, int32_t factor) {
 
 TEST(EmulatedProgramTest, MultipliesMatrices) {
   for (unsigned optLevel : {0, 3}) {
-    Library library(product, optLevel);
+    EmulatedLibrary library = compile(product, optLevel);
     multiply(library, 0);
     multiply(library, 1);
   }
@@ -267,7 +223,7 @@ TEST(EmulatedProgramTest, MultipliesMatrices) {
 
 TEST(EmulatedProgramTest, ConstantsHaveAnEnd) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  Library library(product, 3);
+  EmulatedLibrary library = compile(product, 3);
   EXPECT_EXIT(multiply(library, 2000), testing::ExitedWithCode(1),
               "read of 4 bytes is out of bounds: .*; load 7 of multiply\n$");
 }

@@ -17,7 +17,7 @@ struct VariantRequest {
   std::string backward = "auto";
   /// auto, or the plan of one of the program's scan variants
   std::string scan = "auto";
-  /// auto, lanes or units
+  /// auto, lanes, units or blocks
   std::string mapping = "auto";
 
   bool isAuto() const { return backward == "auto" && scan == "auto" && mapping == "auto"; }
@@ -42,8 +42,8 @@ private:
 std::vector<const VariantInfo *> matchingVariants(const Model &model, const VariantRequest &request,
                                                   int64_t samples);
 
-/// The function that computes the graph outputs for batches of `samples` under `mapping` (auto,
-/// lanes or units).
+/// The function that computes the graph outputs for batches of `samples` under `mapping`, as in a
+/// VariantRequest.
 std::string inferFunction(const Model &model, const std::string &mapping, int64_t samples);
 
 /// The variant that is expected to be the fastest for `calls` calls of `function` ("step" or

@@ -64,7 +64,8 @@ struct VariantInfo {
   std::string backward;
   /// The scan's plan ("chunked:32"); empty for sequential.
   std::string plan;
-  /// What a vector holds: "lanes" (samples) or "units" (hidden units of one sample).
+  /// What a vector holds: "lanes" (samples) or "units" (hidden units of one sample). On a device
+  /// "blocks": a sample has a block of threads.
   std::string mapping = "lanes";
 };
 

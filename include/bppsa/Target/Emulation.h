@@ -7,7 +7,7 @@
 #ifndef BPPSA_TARGET_EMULATION_H
 #define BPPSA_TARGET_EMULATION_H
 
-#include "mlir/Support/LLVM.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "llvm/IR/Module.h"
 #include <string>
 
@@ -23,12 +23,21 @@ struct EmulatedKernel {
   uint64_t sharedBytes;
 };
 
+/// Of an operation and of an instruction: what in the model or file it comes from.
+inline constexpr llvm::StringLiteral kSourceName = "bppsa.source";
+
+/// Notes at every operation of the functions in `module` (LLVM dialect) what its location says:
+/// `node 'x' (GRU)` or `file.mlir:3:5`, or several of these with `or` between them. Translation to
+/// LLVM IR hands it on as metadata of the same name.
+void nameSources(mlir::ModuleOp module);
+
 /// Turns `device`, an LLVM module for NVPTX, into one for the CPU that runs on the emulator of the
 /// run time (bppsa/Runtime/Emulator/EmulatorInterface.h): NVVM intrinsics become calls, shared
 /// arrays become places in the block's shared memory, and every access to memory but a thread's own
-/// is announced to the emulator. No CUDA toolkit is needed. To be called before any optimisation,
-/// because that may merge, move and remove accesses that the kernels make. Fails, naming it, for an
-/// intrinsic that the emulator does not know; the module is of no use then.
+/// is announced to the emulator, with the source that nameSources() has given it. No CUDA toolkit
+/// is needed. To be called before any optimisation, because that may merge, move and remove
+/// accesses that the kernels make. Fails, naming it, for an intrinsic that the emulator does not
+/// know; the module is of no use then.
 mlir::FailureOr<llvm::SmallVector<EmulatedKernel>> retargetForEmulation(llvm::Module &device,
                                                                         std::string &error);
 

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace bppsa {
@@ -166,9 +167,29 @@ static LogicalResult verifyHost(func::FuncOp function) {
   return failure(result.wasInterrupted());
 }
 
+/// Equal loops of several nodes of a model share a kernel, which has the location of one of them:
+/// gives it those of all. The calls have the locations of the loops that were there.
+static void fuseLocations(ModuleOp module) {
+  llvm::MapVector<StringAttr, SetVector<Location>> callers;
+  module.walk(
+      [&](func::CallOp call) { callers[call.getCalleeAttr().getAttr()].insert(call.getLoc()); });
+  for (auto &[name, locations] : callers) {
+    auto kernel = module.lookupSymbol<func::FuncOp>(name);
+    if (!kernel || !kernel.isPrivate())
+      continue;
+    Location own = kernel.getLoc();
+    Location all = FusedLoc::get(module.getContext(), locations.getArrayRef());
+    kernel.walk([&](Operation *op) {
+      if (op->getLoc() == own)
+        op->setLoc(all);
+    });
+  }
+}
+
 namespace {
 struct ConvertBPPSAToGPU : public bppsa::impl::ConvertBPPSAToGPUBase<ConvertBPPSAToGPU> {
   void runOnOperation() override {
+    fuseLocations(getOperation());
     lowerPhaseMarks(getOperation());
     SmallVector<func::FuncOp> functions(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp function : functions) {

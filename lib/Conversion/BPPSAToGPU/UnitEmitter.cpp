@@ -127,7 +127,7 @@ void UnitEmitter::begin(OpBuilder &builder, Location loc, const LaunchedThread &
   for (const RowUnit &unit : plan.getUnits())
     for (const ProductSum &sum : unit.sums)
       for (MatVecOp product : sum.products)
-        matrixParts[product] = loadMatrixPart(builder, loc, product);
+        matrixParts[product] = loadMatrixPart(builder, product.getLoc(), product);
 }
 
 /// Those of captured vectors, for the units of each number of rows: what no operation
@@ -227,9 +227,9 @@ Value UnitEmitter::emitProductSum(OpBuilder &builder, Location loc, const Produc
   SmallVector<Value> partials(kNumPartials, zero);
   for (MatVecOp product : sum.products) {
     if (inRegisters)
-      accumulateFromRegisters(builder, loc, product, partials);
+      accumulateFromRegisters(builder, product.getLoc(), product, partials);
     else
-      accumulateFromMemory(builder, loc, product, row, partials);
+      accumulateFromMemory(builder, product.getLoc(), product, row, partials);
   }
   while (partials.size() > 1) {
     size_t half = partials.size() / 2;
@@ -330,7 +330,7 @@ Value UnitEmitter::getRow(OpBuilder &builder, Location loc, Value value, const R
     result = emitConstant(builder, loc, constant, row);
   } else if (auto slice = dyn_cast<vector::ExtractStridedSliceOp>(op)) {
     int64_t offset = cast<IntegerAttr>(slice.getOffsets()[0]).getInt();
-    result = getHome(slice.getSource()).dropFront(offset).load(builder, loc, row);
+    result = getHome(slice.getSource()).dropFront(offset).load(builder, slice.getLoc(), row);
   } else {
     IRMapping mapping;
     for (Value operand : op->getOperands())

@@ -22,20 +22,29 @@ static bool before(const Range &a, const Range &b) { return a.begin < b.begin; }
 // Device memory
 //===----------------------------------------------------------------------===//
 
-/// Before and behind every allocation; also its alignment.
-constexpr uint64_t redZone = 256;
+constexpr uint64_t alignment = 256;
+
+/// What belongs to nothing before and behind an allocation: as much as it has itself, within
+/// bounds, so that an index that is off by a row or a sample is no index into another one.
+static uint64_t redZone(uint64_t bytes) {
+  return std::clamp(bytes / alignment * alignment, alignment, uint64_t(1) << 20);
+}
+
+static void freeRange(const Range &range) {
+  free(reinterpret_cast<char *>(range.begin) - redZone(range.end - range.begin));
+}
 
 DeviceMemory::~DeviceMemory() {
   for (const Range &range : live)
-    free(reinterpret_cast<char *>(range.begin) - redZone);
+    freeRange(range);
 }
 
 void *DeviceMemory::allocate(uint64_t bytes) {
   void *base = nullptr;
   if (bytes > (uint64_t(1) << 62) ||
-      posix_memalign(&base, redZone, (2 * redZone + bytes + 63) / 64 * 64) != 0)
+      posix_memalign(&base, alignment, (2 * redZone(bytes) + bytes + 63) / 64 * 64) != 0)
     throw std::bad_alloc();
-  char *memory = static_cast<char *>(base) + redZone;
+  char *memory = static_cast<char *>(base) + redZone(bytes);
   memset(memory, 0xab, bytes);
   Range range{reinterpret_cast<uintptr_t>(memory), reinterpret_cast<uintptr_t>(memory) + bytes};
   std::lock_guard<std::mutex> lock(mutex);
@@ -46,15 +55,16 @@ void *DeviceMemory::allocate(uint64_t bytes) {
 void DeviceMemory::release(void *memory) {
   if (!memory)
     return;
-  Range key{reinterpret_cast<uintptr_t>(memory)};
+  Range range{reinterpret_cast<uintptr_t>(memory)};
   {
     std::lock_guard<std::mutex> lock(mutex);
-    auto found = std::lower_bound(live.begin(), live.end(), key, before);
-    if (found == live.end() || found->begin != key.begin)
+    auto found = std::lower_bound(live.begin(), live.end(), range, before);
+    if (found == live.end() || found->begin != range.begin)
       fail("device memory is released that was not allocated, or that was released before");
+    range = *found;
     live.erase(found);
   }
-  free(static_cast<char *>(memory) - redZone);
+  freeRange(range);
 }
 
 const Range *bppsa::runtime::emulator::findRange(const std::vector<Range> &ranges,

@@ -26,7 +26,7 @@ struct Range {
   }
 };
 
-/// Device allocations, with at least 256 bytes that belong to none between two of them.
+/// Device allocations, each apart from all others.
 class DeviceMemory {
 public:
   ~DeviceMemory();
