@@ -30,6 +30,7 @@ MODELS = {
     "gru-linear-before-reset-h20-reverse": models.Spec(
         "GRU", hidden=20, linear_before_reset=1, direction="reverse"
     ),
+    "lstm-h9": models.Spec("LSTM", hidden=9, initial="parameter"),
     "lstm-h33": models.Spec("LSTM", hidden=33, initial="parameter"),
     "rnn-h64-steps": models.Spec("RNN", hidden=64, head="steps"),
 }
@@ -39,6 +40,7 @@ SIZES = {
     "lstm-h1-steps": [(2, 3), (257, 1)],
     "gru-h4-bidirectional-steps": [(64, 3)],
     "gru-linear-before-reset-h20-reverse": [(7, 5)],
+    "lstm-h9": [(40, 3)],
     "lstm-h33": [(7, 3)],
     "rnn-h64-steps": [(1, 3), (7, 1)],
 }
@@ -111,6 +113,7 @@ def test_chosen_plan():
         ("gru-h4-bidirectional-steps", "hybrid:2", 11, 2),
         ("gru-linear-before-reset-h20-reverse", "sequential", 9, 3),
         ("gru-linear-before-reset-h20-reverse", "chunked", 17, 1),
+        ("lstm-h9", "chunked:7", 40, 3),
         ("lstm-h33", "hybrid:1", 5, 1),
         ("lstm-h33", "linear", 6, 2),
         ("rnn-h64-steps", "chunked:1", 3, 1),

@@ -14,10 +14,10 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The most rows of a value, and of the states together. With more, a thread runs out
-/// of registers (an LSTM of 16 units spills), and a block has work for all threads of
-/// its warps anyway.
-static constexpr int64_t kMostRows = 24;
+/// The most rows of a value, and of the states together. With more, ptxas begins to
+/// spill (a GRU of 24 units, an LSTM of 16), and a block has work for more of its
+/// threads.
+static constexpr int64_t kMostRows = 20;
 
 /// The most entries of matrices, each of which is an instruction of a step: 64 KiB of
 /// code. Their copies take less than the 48 KiB of shared memory that a block has.

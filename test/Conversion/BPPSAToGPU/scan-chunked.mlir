@@ -5,15 +5,15 @@
 // states have a thread for each column: scan-columns.mlir.
 
 // CHECK-LABEL: func private @scan(
-// CHECK-SAME:      %[[A:.*]]: memref<?x?x25xf32>, %[[G:.*]]: memref<?x25xf32>, %[[W:.*]]: memref<25x25xf32>, %[[OUT:.*]]: memref<?x25xf32>)
+// CHECK-SAME:      %[[A:.*]]: memref<?x?x21xf32>, %[[G:.*]]: memref<?x21xf32>, %[[W:.*]]: memref<21x21xf32>, %[[OUT:.*]]: memref<?x21xf32>)
 // CHECK-DAG:     %[[T:.*]] = memref.dim %[[A]], %c0
 // CHECK-DAG:     %[[SAMPLES:.*]] = memref.dim %[[G]], %c0
 // CHECK:         %[[CHUNKS:.*]] = arith.ceildivui %[[T]], %c32
 // CHECK:         %[[LAST:.*]] = arith.addi %[[CHUNKS]], %c-1
-// CHECK:         %[[MAPS:.*]] = memref.alloc(%[[SAMPLES]], %[[LAST]]) {{.*}} : memref<?x?x25x25xf32>
-// CHECK:         %[[CARRIES:.*]] = memref.alloc(%[[SAMPLES]], %[[CHUNKS]]) {{.*}} : memref<?x?x25xf32>
+// CHECK:         %[[MAPS:.*]] = memref.alloc(%[[SAMPLES]], %[[LAST]]) {{.*}} : memref<?x?x21x21xf32>
+// CHECK:         %[[CARRIES:.*]] = memref.alloc(%[[SAMPLES]], %[[CHUNKS]]) {{.*}} : memref<?x?x21xf32>
 // CHECK:         %[[RUNS:.*]] = arith.muli %[[SAMPLES]], %[[LAST]]
-// CHECK:         %[[COLUMNS:.*]] = arith.muli %[[RUNS]], %c25
+// CHECK:         %[[COLUMNS:.*]] = arith.muli %[[RUNS]], %c21
 // CHECK:         gpu.launch blocks(%{{.*}}) in (%{{[^ ]*}} = %[[COLUMNS]], {{.*}} function(@scan)
 // CHECK:           arith.select %{{.*}}, %cst_0, %cst
 // CHECK:           scf.for
@@ -37,13 +37,13 @@
 // CHECK-NOT:     gpu.launch
 // CHECK:         memref.dealloc %[[MAPS]]
 // CHECK:         memref.dealloc %[[CARRIES]]
-func.func private @scan(%a: memref<?x?x25xf32>, %g: memref<?x25xf32>, %w: memref<25x25xf32>, %out: memref<?x25xf32>) {
-  bppsa.scan <chunked, 32> saved(%a : memref<?x?x25xf32>) seeds(%g : memref<?x25xf32>) inject_into []
-      captures(%w : memref<25x25xf32>) into(%out : memref<?x25xf32>) {
-  ^bb0(%at: vector<25xf32>, %gt: vector<25xf32>, %wc: vector<25x25xf32>):
-    %0 = arith.mulf %at, %gt : vector<25xf32>
-    %1 = bppsa.matvec transposed %wc, %0 : vector<25x25xf32>, vector<25xf32> -> vector<25xf32>
-    bppsa.yield %1 : vector<25xf32>
+func.func private @scan(%a: memref<?x?x21xf32>, %g: memref<?x21xf32>, %w: memref<21x21xf32>, %out: memref<?x21xf32>) {
+  bppsa.scan <chunked, 32> saved(%a : memref<?x?x21xf32>) seeds(%g : memref<?x21xf32>) inject_into []
+      captures(%w : memref<21x21xf32>) into(%out : memref<?x21xf32>) {
+  ^bb0(%at: vector<21xf32>, %gt: vector<21xf32>, %wc: vector<21x21xf32>):
+    %0 = arith.mulf %at, %gt : vector<21xf32>
+    %1 = bppsa.matvec transposed %wc, %0 : vector<21x21xf32>, vector<21xf32> -> vector<21xf32>
+    bppsa.yield %1 : vector<21xf32>
   }
   return
 }
