@@ -7,8 +7,6 @@
 #include "bppsa/Target/GPUObject.h"
 #include "PassAnalyses.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/IR/IRBuilder.h"
@@ -25,28 +23,32 @@ using namespace bppsa;
 
 static constexpr StringLiteral kDevice = "device";
 
-//===----------------------------------------------------------------------===//
-// Parts of a program
-//===----------------------------------------------------------------------===//
-
 static gpu::GPUModuleOp getDevice(ModuleOp module) {
   return module.lookupSymbol<gpu::GPUModuleOp>(kDevice);
 }
 
 SmallVector<std::string> bppsa::collectGPUKernels(ModuleOp module) {
   SmallVector<std::string> kernels;
-  if (gpu::GPUModuleOp device = getDevice(module))
-    for (auto function : device.getOps<LLVM::LLVMFuncOp>())
-      if (function->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName()))
-        kernels.push_back(function.getName().str());
+  for (auto function : getDevice(module).getOps<gpu::GPUFuncOp>())
+    if (function.isKernel())
+      kernels.push_back(function.getName().str());
   return kernels;
 }
 
-OwningOpRef<ModuleOp> bppsa::extractDevice(ModuleOp module) {
-  OwningOpRef<ModuleOp> extracted = ModuleOp::create(module.getLoc());
-  if (gpu::GPUModuleOp device = getDevice(module))
-    device->moveBefore(extracted->getBody(), extracted->getBody()->end());
-  return extracted;
+//===----------------------------------------------------------------------===//
+// Architectures
+//===----------------------------------------------------------------------===//
+
+/// 90 of "sm_90" and "sm_90a".
+static unsigned getNumber(StringRef arch) {
+  unsigned number = 0;
+  arch.drop_front(3).take_while(llvm::isDigit).getAsInteger(10, number);
+  return number;
+}
+
+std::string bppsa::getCommonArchitecture(ArrayRef<std::string> architectures) {
+  auto numbers = llvm::map_range(architectures, getNumber);
+  return "sm_" + std::to_string(*llvm::min_element(numbers));
 }
 
 //===----------------------------------------------------------------------===//
@@ -55,8 +57,7 @@ OwningOpRef<ModuleOp> bppsa::extractDevice(ModuleOp module) {
 
 /// The PTX version that is the first to know every architecture up to `arch`.
 static StringRef getFeatures(StringRef arch) {
-  unsigned number = 0;
-  arch.drop_front(3).take_while(llvm::isDigit).getAsInteger(10, number);
+  unsigned number = getNumber(arch);
   return number >= 100 ? "+ptx86" : number >= 90 ? "+ptx83" : "+ptx70";
 }
 
@@ -173,6 +174,13 @@ FailureOr<std::string> bppsa::emitPTX(llvm::Module &device, StringRef arch, unsi
   }
   passes.run(device);
   return text.str().str();
+}
+
+std::string bppsa::joinPTX(ArrayRef<std::string> parts) {
+  std::string joined = parts.front();
+  for (StringRef part : parts.drop_front())
+    joined += part.split("\n.address_size 64\n").second;
+  return joined;
 }
 
 //===----------------------------------------------------------------------===//

@@ -6,15 +6,23 @@
 
 #include "bppsa/Target/ProgramParts.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace bppsa;
 
-/// A measure of the code of `function` that is good enough to balance groups.
-static int64_t countOperations(func::FuncOp function) {
+/// Operations that go to the same group.
+using Unit = SmallVector<Operation *>;
+
+/// A measure of the code of `unit` that is good enough to balance groups.
+static int64_t countOperations(ArrayRef<Operation *> unit) {
   int64_t count = 0;
-  function.walk([&](Operation *) { ++count; });
+  for (Operation *op : unit)
+    op->walk([&](Operation *) { ++count; });
   return count;
 }
 
@@ -42,18 +50,18 @@ static OwningOpRef<ModuleOp> extractHost(ModuleOp module) {
   return host;
 }
 
-/// Deals the kernels out, the largest first, each to the group that is smallest by then.
-static SmallVector<SmallVector<func::FuncOp>> balance(ArrayRef<func::FuncOp> kernels,
-                                                      unsigned groups) {
+/// Deals `units` out to at most `maxGroups` groups, the largest first, each to the group that is
+/// smallest by then.
+static SmallVector<Unit> balance(ArrayRef<Unit> units, unsigned maxGroups) {
   SmallVector<std::pair<int64_t, unsigned>> sized;
-  for (auto [number, kernel] : llvm::enumerate(kernels))
-    sized.push_back({-countOperations(kernel), number});
+  for (auto [number, unit] : llvm::enumerate(units))
+    sized.push_back({-countOperations(unit), number});
   llvm::sort(sized);
-  SmallVector<SmallVector<func::FuncOp>> dealt(groups);
-  SmallVector<int64_t> sizes(groups);
+  SmallVector<Unit> dealt(std::min<size_t>(maxGroups, units.size()));
+  SmallVector<int64_t> sizes(dealt.size());
   for (auto [negativeSize, number] : sized) {
     unsigned smallest = std::distance(sizes.begin(), llvm::min_element(sizes));
-    dealt[smallest].push_back(kernels[number]);
+    llvm::append_range(dealt[smallest], units[number]);
     sizes[smallest] -= negativeSize;
   }
   return dealt;
@@ -61,26 +69,57 @@ static SmallVector<SmallVector<func::FuncOp>> balance(ArrayRef<func::FuncOp> ker
 
 ProgramParts bppsa::splitProgram(ModuleOp module, unsigned maxGroups) {
   ProgramParts parts;
-  SmallVector<func::FuncOp> kernels;
+  SmallVector<Unit> kernels;
   SmallVector<Operation *> shared;
   for (Operation &op : *module.getBody()) {
     if (isKernel(op))
-      kernels.push_back(cast<func::FuncOp>(op));
+      kernels.push_back({&op});
     else if (!isa<func::FuncOp>(op) || cast<func::FuncOp>(op).isExternal())
       shared.push_back(&op);
   }
-  for (func::FuncOp kernel : kernels)
-    parts.kernels.push_back(kernel.getName().str());
+  for (ArrayRef<Operation *> kernel : kernels)
+    parts.kernels.push_back(SymbolTable::getSymbolName(kernel.front()).str());
   parts.host = extractHost(module);
-  for (ArrayRef<func::FuncOp> dealt :
-       balance(kernels, std::min<size_t>(maxGroups, kernels.size()))) {
+  for (ArrayRef<Operation *> dealt : balance(kernels, maxGroups)) {
     OwningOpRef<ModuleOp> group = createLike(module);
     OpBuilder builder = OpBuilder::atBlockEnd(group->getBody());
     for (Operation *op : shared)
       builder.clone(*op);
-    for (func::FuncOp kernel : dealt)
+    for (Operation *kernel : dealt)
       cast<func::FuncOp>(builder.clone(*kernel)).setPublic();
     parts.groups.push_back(std::move(group));
   }
   return parts;
+}
+
+/// The operations of `device`, those that refer to one another in one unit.
+static SmallVector<Unit> findConnected(gpu::GPUModuleOp device) {
+  SymbolTable symbols(device);
+  llvm::EquivalenceClasses<Operation *> connected;
+  for (Operation &op : *device.getBody()) {
+    connected.insert(&op);
+    std::optional<SymbolTable::UseRange> uses = SymbolTable::getSymbolUses(&op);
+    for (SymbolTable::SymbolUse use : *uses)
+      if (Operation *used = symbols.lookup(use.getSymbolRef().getRootReference()))
+        connected.unionSets(&op, used);
+  }
+  llvm::MapVector<Operation *, Unit> units;
+  for (Operation &op : *device.getBody())
+    units[connected.getLeaderValue(&op)].push_back(&op);
+  return llvm::map_to_vector(units, [](auto &unit) { return unit.second; });
+}
+
+SmallVector<OwningOpRef<ModuleOp>> bppsa::splitDevice(ModuleOp module, unsigned maxGroups) {
+  SmallVector<OwningOpRef<ModuleOp>> groups;
+  auto device = *module.getOps<gpu::GPUModuleOp>().begin();
+  for (ArrayRef<Operation *> dealt : balance(findConnected(device), maxGroups)) {
+    groups.push_back(ModuleOp::create(module.getLoc()));
+    OpBuilder builder = OpBuilder::atBlockEnd(groups.back()->getBody());
+    Operation *part = builder.cloneWithoutRegions(*device);
+    Block &body = part->getRegion(0).emplaceBlock();
+    for (Operation *op : dealt)
+      op->moveBefore(&body, body.end());
+  }
+  device->erase();
+  return groups;
 }

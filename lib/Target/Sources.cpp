@@ -74,10 +74,13 @@ struct SourceTranslation : public LLVMTranslationDialectInterface {
 };
 } // namespace
 
-void bppsa::nameSources(ModuleOp module) {
-  auto *dialect = module.getContext()->getOrLoadDialect<BPPSADialect>();
+void bppsa::addSourceTranslation(MLIRContext &context) {
+  auto *dialect = context.getOrLoadDialect<BPPSADialect>();
   if (!dialect->getRegisteredInterface<SourceTranslation>())
     dialect->addInterfaces<SourceTranslation>();
+}
+
+void bppsa::nameSources(ModuleOp module) {
   Builder builder(module.getContext());
   module.walk([&](LLVM::LLVMFuncOp function) {
     function.getBody().walk([&](Operation *op) {

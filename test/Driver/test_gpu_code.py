@@ -125,15 +125,44 @@ def test_toolkit_is_not_needed(compiler, source, tmp_path, monkeypatch):
     assert json.loads(harness.run(output, "info").stdout)["images"] == ["ptx"]
 
 
-def test_assembler_that_fails(compiler, source, tmp_path, monkeypatch):
-    assembler = tmp_path / "bin" / "ptxas"
-    assembler.parent.mkdir()
-    assembler.write_text("#!/bin/sh\necho ptxas fatal: no\necho more\nexit 1\n")
-    assembler.chmod(0o755)
-    monkeypatch.setenv("CUDA_HOME", str(tmp_path))
+@pytest.fixture
+def fake_assembler(tmp_path, monkeypatch):
+    """A function that puts a shell script in the place of ptxas."""
+
+    def place(script):
+        assembler = tmp_path / "toolkit" / "bin" / "ptxas"
+        assembler.parent.mkdir(parents=True)
+        assembler.write_text("#!/bin/sh\n" + script)
+        assembler.chmod(0o755)
+        monkeypatch.setenv("CUDA_HOME", str(tmp_path / "toolkit"))
+
+    return place
+
+
+def test_assembler_that_fails(compiler, source, tmp_path, fake_assembler):
+    fake_assembler("echo ptxas fatal: no\necho more\nexit 1\n")
     result = harness.run(compiler, source, "--target=cuda", "-o", tmp_path / "out")
     refused(result, 1, "cannot assemble for sm_90", "ptxas fatal: no")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("failing,named", [("sm_100", "sm_100"), ("sm_", "sm_90")])
+def test_assembler_that_fails_for_some(compiler, source, tmp_path, fake_assembler, failing, named):
+    """Architectures are assembled at the same time; the first of the list that fails is named."""
+    fake_assembler(f'case "$*" in *{failing}*) echo ptxas fatal: no; exit 1;; esac\n')
+    options = ["--target=cuda", "--gpu-arch=sm_90,sm_80,sm_100"]
+    result = harness.run(compiler, source, *options, "-o", tmp_path / "out")
+    refused(result, 1, f"cannot assemble for {named}: ptxas fatal: no")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("options", [["--gpu-arch=sm_80,sm_90"], ["--emulate"]], ids=str)
+def test_program_is_the_same_in_every_run(compiler, source, tmp_path, options):
+    outputs = [tmp_path / name for name in ("a", "b")]
+    for output in outputs:
+        command = [compiler, source, "--target=cuda", *options, "-o", output]
+        harness.check_succeeded(harness.run(*command))
+    assert outputs[0].read_bytes() == outputs[1].read_bytes()
 
 
 # --- PTX ------------------------------------------------------------------------------------------
@@ -158,6 +187,23 @@ def test_ptx(compiler, source, tmp_path):
 def test_ptx_is_the_same_in_every_run(compiler, source, tmp_path):
     first, second = (emit_ptx(compiler, source, tmp_path / name) for name in ("a", "b"))
     assert first == second
+
+
+@pytest.mark.parametrize(
+    "architectures,common",
+    [("sm_90,sm_80,sm_100", "sm_80"), ("sm_100,sm_90a", "sm_90"), ("sm_90a", "sm_90")],
+)
+def test_ptx_is_for_all_architectures(compiler, source, tmp_path, architectures, common):
+    """That of the oldest, without what only some GPUs have, so that every newer one runs it."""
+    option = f"--gpu-arch={architectures}"
+    ptx = emit_ptx(compiler, source, tmp_path / "out.ptx", option)
+    assert re.findall(r"^\.target (\S+)$", ptx, re.MULTILINE) == [common]
+    program = tmp_path / "out"
+    harness.check_succeeded(harness.run(compiler, source, "--target=cuda", option, "-o", program))
+    assert ptx.encode() in program.read_bytes()
+    images = json.loads(harness.run(program, "info").stdout)["images"]
+    machine_code = architectures.split(",") if find_assembler() else []
+    assert images == [*machine_code, "ptx"]
 
 
 # --- machine code ---------------------------------------------------------------------------------

@@ -43,6 +43,12 @@ struct DriverOptions {
   int64_t reportLength = 1000, reportBatch = 16;
 };
 
+/// The kernels of a program for GPUs: for the emulator or for devices.
+struct DeviceCode {
+  llvm::SmallVector<EmulatedKernel> emulated;
+  llvm::SmallVector<GPUImage> images;
+};
+
 /// Runs one compilation and writes its output file. Every failure has been
 /// reported as one diagnostic when this returns.
 class Compilation {
@@ -79,16 +85,30 @@ private:
   llvm::LogicalResult link(llvm::ArrayRef<std::string> objects);
 
   // Programs for GPUs (GPUEmission.cpp).
+  /// What `splitDevice` makes of the kernels.
+  using DeviceGroups = llvm::ArrayRef<mlir::OwningOpRef<mlir::ModuleOp>>;
   llvm::LogicalResult lowerAndEmitGPU();
-  llvm::LogicalResult emitGPUText(mlir::ModuleOp program, mlir::ModuleOp device);
-  mlir::FailureOr<std::string> emitPTXFor(mlir::ModuleOp device, llvm::StringRef arch);
-  llvm::LogicalResult emitImages(mlir::ModuleOp device, llvm::SmallVectorImpl<GPUImage> &images);
-  llvm::LogicalResult emitEmulated(mlir::ModuleOp device,
-                                   llvm::SmallVectorImpl<EmulatedKernel> &kernels,
-                                   llvm::StringRef objectPath);
+  llvm::LogicalResult lowerDevice(mlir::ModuleOp group, unsigned number);
+  std::unique_ptr<llvm::Module> translateGroup(mlir::ModuleOp group, unsigned number,
+                                               llvm::LLVMContext &llvmContext, unsigned optLevel);
+  llvm::LogicalResult emitGPUText(mlir::ModuleOp program);
+  mlir::FailureOr<std::string> emitGroupPTX(mlir::ModuleOp group, unsigned number);
+  mlir::FailureOr<std::string> emitDevicePTX(DeviceGroups groups);
+  llvm::LogicalResult emitImages(DeviceGroups groups,
+                                 llvm::function_ref<llvm::LogicalResult()> emitHost,
+                                 llvm::SmallVectorImpl<GPUImage> &images);
+  llvm::LogicalResult emitEmulatedGroup(mlir::ModuleOp group, unsigned number,
+                                        llvm::StringRef objectPath,
+                                        llvm::SmallVectorImpl<EmulatedKernel> &kernels);
+  llvm::LogicalResult emitEmulated(DeviceGroups groups,
+                                   llvm::function_ref<llvm::LogicalResult()> emitHost,
+                                   llvm::ArrayRef<std::string> objects,
+                                   llvm::SmallVectorImpl<EmulatedKernel> &kernels);
   llvm::LogicalResult emitGPUHost(mlir::ModuleOp program, llvm::ArrayRef<std::string> kernels,
                                   llvm::StringRef objectPath);
-  llvm::LogicalResult emitGPUProgram(mlir::ModuleOp program, mlir::ModuleOp device);
+  llvm::LogicalResult emitGPUTables(llvm::ArrayRef<std::string> kernels, const DeviceCode &code,
+                                    llvm::StringRef objectPath);
+  llvm::LogicalResult emitGPUProgram(mlir::ModuleOp program);
   llvm::LogicalResult writeOutput(llvm::function_ref<void(llvm::raw_ostream &)> print);
   llvm::LogicalResult fail(const llvm::Twine &message);
 

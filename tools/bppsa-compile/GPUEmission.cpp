@@ -7,6 +7,7 @@
 #include "Compilation.h"
 #include "bppsa/Pipelines/CPULowering.h"
 #include "bppsa/Pipelines/GPULowering.h"
+#include "mlir/IR/Threading.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
@@ -15,78 +16,124 @@
 using namespace mlir;
 using namespace bppsa;
 
+/// Kernels are compiled in parallel in more groups than most machines have cores, always as many,
+/// so that the code is the same everywhere.
+static constexpr unsigned kDeviceGroups = 4;
+
 LogicalResult Compilation::lowerAndEmitGPU() {
+  if (options.emulate)
+    addSourceTranslation(context);
   functions = collectFunctions(*module, options.training);
   OwningOpRef<ModuleOp> program = module->clone();
   if (failed(runPhase("kernels", buildGPUKernelPipeline, *program)))
     return failure();
-  OwningOpRef<ModuleOp> device = extractDevice(*program);
-  if (failed(runPhase("lower.device", buildGPUCodePipeline, *device, /*verifyEach=*/false)) ||
-      failed(verify(*device)))
+  if (options.stopAfter == Phase::Lower || options.emit == EmitKind::LLVM)
+    return emitGPUText(*program);
+  if (options.emit != EmitKind::PTX)
+    return emitGPUProgram(*program);
+  FailureOr<std::string> ptx = emitDevicePTX(splitDevice(*program, kDeviceGroups));
+  if (failed(ptx))
     return failure();
-  if (options.stopAfter == Phase::Lower || options.emit == EmitKind::LLVM ||
-      options.emit == EmitKind::PTX)
-    return emitGPUText(*program, *device);
-  return emitGPUProgram(*program, *device);
+  return writeOutput([&](llvm::raw_ostream &os) { os << *ptx; });
 }
 
-/// The kernels as text: in the LLVM dialect, as LLVM IR or as PTX.
-LogicalResult Compilation::emitGPUText(ModuleOp program, ModuleOp device) {
+LogicalResult Compilation::lowerDevice(ModuleOp group, unsigned number) {
+  std::string name = "lower.device." + std::to_string(number);
+  return failure(failed(runPhase(name, buildGPUCodePipeline, group, /*verifyEach=*/false)) ||
+                 failed(verify(group)));
+}
+
+/// The code of a group of kernels, for all architectures; null where it has been reported that
+/// there is none.
+std::unique_ptr<llvm::Module> Compilation::translateGroup(ModuleOp group, unsigned number,
+                                                          llvm::LLVMContext &llvmContext,
+                                                          unsigned optLevel) {
+  if (failed(lowerDevice(group, number)))
+    return nullptr;
+  if (options.emulate)
+    nameSources(group);
+  return translateDevice(group, llvmContext, getCommonArchitecture(options.gpuArchitectures),
+                         optLevel);
+}
+
+/// All kernels as text, in the LLVM dialect or as LLVM IR.
+LogicalResult Compilation::emitGPUText(ModuleOp program) {
+  OwningOpRef<ModuleOp> device = std::move(splitDevice(program, /*maxGroups=*/1).front());
   if (options.stopAfter == Phase::Lower)
-    return writeOutput([&](llvm::raw_ostream &os) { device.print(os); });
-  StringRef arch = options.gpuArchitectures.front();
-  if (options.emit == EmitKind::PTX) {
-    FailureOr<std::string> ptx = emitPTXFor(device, arch);
-    if (failed(ptx))
-      return failure();
-    return writeOutput([&](llvm::raw_ostream &os) { os << *ptx; });
-  }
+    return failed(lowerDevice(*device, 0))
+               ? failure()
+               : writeOutput([&](llvm::raw_ostream &os) { device->print(os); });
   llvm::LLVMContext llvmContext;
-  std::unique_ptr<llvm::Module> code = translateDevice(device, llvmContext, arch, options.optLevel);
+  std::unique_ptr<llvm::Module> code = translateGroup(*device, 0, llvmContext, options.optLevel);
   if (!code)
     return failure();
   return writeOutput([&](llvm::raw_ostream &os) { code->print(os, nullptr); });
 }
 
-FailureOr<std::string> Compilation::emitPTXFor(ModuleOp device, StringRef arch) {
+FailureOr<std::string> Compilation::emitGroupPTX(ModuleOp group, unsigned number) {
   llvm::LLVMContext llvmContext;
-  std::unique_ptr<llvm::Module> code = translateDevice(device, llvmContext, arch, options.optLevel);
+  std::unique_ptr<llvm::Module> code = translateGroup(group, number, llvmContext, options.optLevel);
   if (!code)
     return failure();
   std::string error;
-  FailureOr<std::string> ptx = emitPTX(*code, arch, options.optLevel, error);
+  FailureOr<std::string> ptx =
+      emitPTX(*code, getCommonArchitecture(options.gpuArchitectures), options.optLevel, error);
   if (failed(ptx))
     return FailureOr<std::string>(fail(error));
   return ptx;
 }
 
-/// Code for each architecture, where there is an assembler, and the PTX of the
-/// first one, which every newer GPU can run.
-LogicalResult Compilation::emitImages(ModuleOp device, SmallVectorImpl<GPUImage> &images) {
-  std::string first;
-  for (StringRef arch : options.gpuArchitectures) {
-    FailureOr<std::string> ptx = emitPTXFor(device, arch);
-    if (failed(ptx))
-      return failure();
+/// The PTX of `groups`, which all architectures run.
+FailureOr<std::string> Compilation::emitDevicePTX(DeviceGroups groups) {
+  SmallVector<std::string> parts(groups.size());
+  auto emit = [&](size_t number) -> LogicalResult {
+    FailureOr<std::string> ptx = emitGroupPTX(*groups[number], number);
+    if (succeeded(ptx))
+      parts[number] = std::move(*ptx);
+    return ptx;
+  };
+  if (failed(failableParallelForEachN(&context, 0, groups.size(), emit)))
+    return failure();
+  return joinPTX(parts);
+}
+
+/// Runs `emitHost` and `emit` for every number below `count`, in parallel.
+static LogicalResult emitBeside(MLIRContext &context, function_ref<LogicalResult()> emitHost,
+                                size_t count, function_ref<LogicalResult(size_t)> emit) {
+  return failableParallelForEachN(&context, 0, count + 1, [&](size_t number) {
+    return number == 0 ? emitHost() : emit(number - 1);
+  });
+}
+
+/// Code for each architecture, where there is an assembler, and the PTX that newer GPUs run.
+LogicalResult Compilation::emitImages(DeviceGroups groups, function_ref<LogicalResult()> emitHost,
+                                      SmallVectorImpl<GPUImage> &images) {
+  // The host comes after this: it has a core while a single ptxas runs, which has one thread.
+  FailureOr<std::string> ptx = emitDevicePTX(groups);
+  if (failed(ptx))
+    return failure();
+  for (StringRef arch : options.gpuArchitectures)
+    images.push_back({arch.str(), ""});
+  auto assemble = [&](size_t number) -> LogicalResult {
     std::string log, error;
-    FailureOr<std::string> cubin = assemblePTX(*ptx, arch, log, error);
+    FailureOr<std::string> cubin = assemblePTX(*ptx, images[number].arch, log, error);
     if (failed(cubin))
       return fail(error);
-    if (!cubin->empty())
-      images.push_back({arch.str(), *cubin});
-    if (first.empty())
-      first = *ptx;
-  }
-  images.push_back({"ptx", first});
+    images[number].data = std::move(*cubin);
+    return success();
+  };
+  if (failed(emitBeside(context, emitHost, images.size(), assemble)))
+    return failure();
+  llvm::erase_if(images, [](const GPUImage &image) { return image.data.empty(); });
+  images.push_back({"ptx", std::move(*ptx)});
   return success();
 }
 
-LogicalResult Compilation::emitEmulated(ModuleOp device, SmallVectorImpl<EmulatedKernel> &kernels,
-                                        StringRef objectPath) {
-  nameSources(device);
+/// An object of `group` for the CPU.
+LogicalResult Compilation::emitEmulatedGroup(ModuleOp group, unsigned number, StringRef objectPath,
+                                             SmallVectorImpl<EmulatedKernel> &kernels) {
   llvm::LLVMContext llvmContext;
-  std::unique_ptr<llvm::Module> code =
-      translateDevice(device, llvmContext, options.gpuArchitectures.front(), /*optLevel=*/0);
+  std::unique_ptr<llvm::Module> code = translateGroup(group, number, llvmContext, /*optLevel=*/0);
   if (!code)
     return failure();
   std::string error;
@@ -99,6 +146,20 @@ LogicalResult Compilation::emitEmulated(ModuleOp device, SmallVectorImpl<Emulate
   if (failed(optimizeForCPU(*code, target.cpu, optLevel, error)))
     return fail(error);
   return emitObject(*code, target, optLevel, objectPath);
+}
+
+LogicalResult Compilation::emitEmulated(DeviceGroups groups, function_ref<LogicalResult()> emitHost,
+                                        ArrayRef<std::string> objects,
+                                        SmallVectorImpl<EmulatedKernel> &kernels) {
+  SmallVector<SmallVector<EmulatedKernel>> found(groups.size());
+  auto emit = [&](size_t number) {
+    return emitEmulatedGroup(*groups[number], number, objects[number], found[number]);
+  };
+  if (failed(emitBeside(context, emitHost, groups.size(), emit)))
+    return failure();
+  for (ArrayRef<EmulatedKernel> some : found)
+    kernels.append(some.begin(), some.end());
+  return success();
 }
 
 LogicalResult Compilation::emitGPUHost(ModuleOp program, ArrayRef<std::string> kernels,
@@ -116,34 +177,37 @@ LogicalResult Compilation::emitGPUHost(ModuleOp program, ArrayRef<std::string> k
   return emitObject(*code, target, /*optLevel=*/0, objectPath);
 }
 
-LogicalResult Compilation::emitGPUProgram(ModuleOp program, ModuleOp device) {
-  llvm::SmallString<128> directory;
-  if (std::error_code code = llvm::sys::fs::createUniqueDirectory("bppsa-compile", directory))
-    return fail("cannot create a temporary directory: " + code.message());
-  llvm::scope_exit removeDirectory([&] { llvm::sys::fs::remove_directories(directory); });
-  SmallVector<std::string> objects;
-  auto addObject = [&] {
-    return objects.emplace_back((directory + "/" + Twine(objects.size()) + ".o").str());
-  };
-
-  // Functions of the host are the same on every processor.
-  targets.resize(1);
-  SmallVector<std::string> kernels = collectGPUKernels(device);
-  SmallVector<EmulatedKernel> emulated;
-  SmallVector<GPUImage> images;
-  if (failed(emitGPUHost(program, kernels, addObject())))
-    return failure();
-  if (failed(options.emulate ? emitEmulated(device, emulated, addObject())
-                             : emitImages(device, images)))
-    return failure();
+LogicalResult Compilation::emitGPUTables(ArrayRef<std::string> kernels, const DeviceCode &code,
+                                         StringRef objectPath) {
   std::string json;
   llvm::raw_string_ostream(json) << describeModel(
       *module, image, llvm::sys::path::filename(options.input), options.training, functions);
   llvm::LLVMContext llvmContext;
   std::unique_ptr<llvm::Module> tables =
       buildTableModule(llvmContext, json, image.bytes, targets, functions, /*kernels=*/{});
-  addDeviceTables(*tables, kernels, emulated, images);
-  if (failed(emitObject(*tables, targets.front(), options.optLevel, addObject())))
+  addDeviceTables(*tables, kernels, code.emulated, code.images);
+  return emitObject(*tables, targets.front(), options.optLevel, objectPath);
+}
+
+LogicalResult Compilation::emitGPUProgram(ModuleOp program) {
+  llvm::SmallString<128> directory;
+  if (std::error_code code = llvm::sys::fs::createUniqueDirectory("bppsa-compile", directory))
+    return fail("cannot create a temporary directory: " + code.message());
+  llvm::scope_exit removeDirectory([&] { llvm::sys::fs::remove_directories(directory); });
+
+  // Functions of the host are the same on every processor.
+  targets.resize(1);
+  SmallVector<std::string> kernels = collectGPUKernels(program);
+  SmallVector<OwningOpRef<ModuleOp>> groups = splitDevice(program, kDeviceGroups);
+  SmallVector<std::string> objects;
+  for (unsigned i = 0, e = options.emulate ? groups.size() + 2 : 2; i < e; ++i)
+    objects.push_back((directory + "/" + Twine(i) + ".o").str());
+  DeviceCode code;
+  auto emitHost = [&] { return emitGPUHost(program, kernels, objects[0]); };
+  if (failed(options.emulate
+                 ? emitEmulated(groups, emitHost, ArrayRef(objects).drop_front(2), code.emulated)
+                 : emitImages(groups, emitHost, code.images)) ||
+      failed(emitGPUTables(kernels, code, objects[1])))
     return failure();
   return link(objects);
 }

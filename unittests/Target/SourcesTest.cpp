@@ -8,6 +8,7 @@
 #include "bppsa/InitAll.h"
 #include "bppsa/Pipelines/GPULowering.h"
 #include "bppsa/Target/GPUObject.h"
+#include "bppsa/Target/ProgramParts.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/raw_ostream.h"
@@ -33,8 +34,9 @@ public:
   }
 
   std::unique_ptr<llvm::Module> translate() {
-    module = extractDevice(*module);
+    module = std::move(splitDevice(*module, /*maxGroups=*/1).front());
     run(buildGPUCodePipeline);
+    addSourceTranslation(context);
     nameSources(*module);
     return translateDevice(*module, llvmContext, "sm_80", /*optLevel=*/0);
   }

@@ -26,9 +26,12 @@ struct EmulatedKernel {
 /// Of an operation and of an instruction: what in the model or file it comes from.
 inline constexpr llvm::StringLiteral kSourceName = "bppsa.source";
 
+/// Makes translation to LLVM IR hand the sources of operations on to their instructions, as
+/// metadata of the same name. Changes the context: nothing else may use it meanwhile.
+void addSourceTranslation(mlir::MLIRContext &context);
+
 /// Notes at every operation of the functions in `module` (LLVM dialect) what its location says:
-/// `node 'x' (GRU)` or `file.mlir:3:5`, or several of these with `or` between them. Translation to
-/// LLVM IR hands it on as metadata of the same name.
+/// `node 'x' (GRU)` or `file.mlir:3:5`, or several of these with `or` between them.
 void nameSources(mlir::ModuleOp module);
 
 /// Turns `device`, an LLVM module for NVPTX, into one for the CPU that runs on the emulator of the

@@ -26,12 +26,13 @@ struct GPUImage {
 /// Whether `arch`, such as "sm_90", is an architecture from sm_80 on that LLVM knows.
 bool isGPUArchitecture(llvm::StringRef arch);
 
-/// The kernels in `@device` of `module` (LLVM dialect), by their names. Their order is that of the
-/// numbers by which a program launches them.
-llvm::SmallVector<std::string> collectGPUKernels(mlir::ModuleOp module);
+/// The oldest of `architectures`, without features that just some GPUs have: all of them, and all
+/// newer ones, run its PTX.
+std::string getCommonArchitecture(llvm::ArrayRef<std::string> architectures);
 
-/// Moves `@device` out of `module` to a module of its own.
-mlir::OwningOpRef<mlir::ModuleOp> extractDevice(mlir::ModuleOp module);
+/// The kernels in `@device` of `module` (the form that `bppsa-gpu-kernel-pipeline` leaves), by
+/// their names. Their order is that of the numbers by which a program launches them.
+llvm::SmallVector<std::string> collectGPUKernels(mlir::ModuleOp module);
 
 /// Translates `@device` of `module` (LLVM and NVVM dialect) to a module for NVPTX,
 /// optimised at `optLevel` for `arch`. Reports why it cannot: a function that
@@ -42,6 +43,9 @@ std::unique_ptr<llvm::Module> translateDevice(mlir::ModuleOp module, llvm::LLVMC
 /// The text of `device` in PTX for `arch`.
 mlir::FailureOr<std::string> emitPTX(llvm::Module &device, llvm::StringRef arch, unsigned optLevel,
                                      std::string &error);
+
+/// One PTX text of several for the same architecture, which define different names.
+std::string joinPTX(llvm::ArrayRef<std::string> parts);
 
 /// Assembles `ptx` for `arch` with the `ptxas` of CUDA_HOME, CUDA_PATH, the PATH or
 /// /usr/local/cuda. The result is empty where there is none; what else goes wrong

@@ -30,6 +30,12 @@ struct ProgramParts {
 /// groups of kernels.
 ProgramParts splitProgram(mlir::ModuleOp module, unsigned maxGroups);
 
+/// Moves the kernels out of `module`, where they are in a `gpu.module` (the form that
+/// `bppsa-gpu-kernel-pipeline` leaves), to at most `maxGroups` modules of about the same size. Each
+/// has a `gpu.module` of the same name with some kernels and all that these refer to.
+llvm::SmallVector<mlir::OwningOpRef<mlir::ModuleOp>> splitDevice(mlir::ModuleOp module,
+                                                                 unsigned maxGroups);
+
 } // namespace bppsa
 
 #endif // BPPSA_TARGET_PROGRAMPARTS_H
