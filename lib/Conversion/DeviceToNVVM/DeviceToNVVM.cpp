@@ -39,15 +39,17 @@ using namespace bppsa;
 
 /// A block of one warp waits for its threads with less than a barrier of blocks.
 static void narrowBarriers(gpu::GPUModuleOp module) {
-  module.walk([](gpu::BarrierOp op) {
-    auto sizes = op->getParentOfType<gpu::GPUFuncOp>().getKnownBlockSize();
+  for (auto function : module.getOps<gpu::GPUFuncOp>()) {
+    std::optional<ArrayRef<int32_t>> sizes = function.getKnownBlockSize();
     if (!sizes || llvm::product_of(*sizes) != 32)
-      return;
-    OpBuilder builder(op);
-    Value all = arith::ConstantOp::create(builder, op.getLoc(), builder.getI32IntegerAttr(-1));
-    NVVM::SyncWarpOp::create(builder, op.getLoc(), all);
-    op.erase();
-  });
+      continue;
+    function.walk([](gpu::BarrierOp op) {
+      OpBuilder builder(op);
+      Value all = arith::ConstantOp::create(builder, op.getLoc(), builder.getI32IntegerAttr(-1));
+      NVVM::SyncWarpOp::create(builder, op.getLoc(), all);
+      op.erase();
+    });
+  }
 }
 
 namespace {
