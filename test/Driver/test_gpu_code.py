@@ -88,7 +88,7 @@ def test_places_of_emulated_kernels(emulated):
     [name] = [node.name for node in emulated.model.graph.node if node.op_type == "GRU"]
     places = pathlib.Path(emulated.path).read_bytes()
     for kernel in KERNELS_OF_TIME_LOOPS:
-        for instruction in ("load", "store", "barrier"):
+        for instruction in ("load", "store", r"bar\.warp\.sync"):
             place = rf"\0node '{name}' \(GRU\), {instruction} \d+ of {kernel}_kernel_\d+\0"
             assert re.search(place.encode(), places), place
     assert b"\0load 1 of update_kernel\0" in places
