@@ -112,15 +112,7 @@ static void sumsq(void **args) {
 }
 
 extern "C" {
-extern const bppsa_function bppsa_functions[] = {
-    {"infer", infer},          {"eval", eval},      {"step.sequential", step},
-    {"grad.sequential", grad}, {"step.scan", step}, {"grad.scan", grad},
-    {"update", update},        {"sumsq", sumsq},    {nullptr, nullptr}};
-
-static const void *const noKernels[] = {nullptr};
-extern const bppsa_instruction_set bppsa_instruction_sets[] = {{"x86-64-v2", noKernels},
-                                                               {nullptr, nullptr}};
-const void *const *bppsa_kernels = nullptr;
+#include "FakeModelTables.inc"
 
 extern const bppsa_device_kernel bppsa_device_kernels[] = {{nullptr, nullptr}};
 extern const bppsa_device_image bppsa_device_images[] = {{nullptr, nullptr, 0}};

@@ -71,24 +71,42 @@ void MapWalks::launch(OpBuilder &builder, const DeviceMaps &maps, Value count, i
     launchBlocks(builder, *injected, runs, {1, numColumns, startOffset});
 }
 
+Value MapWalks::countWalks(OpBuilder &builder, const Runs &runs, const Columns &columns) const {
+  Location loc = loop.op->getLoc();
+  Value numRuns = mulIndex(builder, loc, countSamples(builder, loop), runs.count);
+  return mulIndex(builder, loc, numRuns, getIndex(builder, loc, columns.count));
+}
+
+MapWalks::Walk MapWalks::getWalk(OpBuilder &builder, const Runs &runs, const Columns &columns,
+                                 Value number) const {
+  Location loc = loop.op->getLoc();
+  Value numColumns = getIndex(builder, loc, columns.count);
+  SmallVector<Value> digits = splitIndex(builder, loc, number, {Value(), runs.count, numColumns});
+  return {digits[0], digits[1], digits[2]};
+}
+
+Place MapWalks::getDestination(OpBuilder &builder, const Runs &runs, const Columns &columns,
+                               const Walk &walk) const {
+  Location loc = loop.op->getLoc();
+  return runs.maps.getColumn(walk.sample, addIndex(builder, loc, walk.run, runs.first),
+                             addIndex(builder, loc, walk.column, columns.first));
+}
+
 /// A block for each sample, run and column.
 void MapWalks::launchBlocks(OpBuilder &builder, BlockWalk &walk, const Runs &runs,
                             const Columns &columns) {
   Location loc = loop.op->getLoc();
-  Value numColumns = getIndex(builder, loc, columns.count);
-  Value numRuns = mulIndex(builder, loc, countSamples(builder, loop), runs.count);
-  Value numBlocks = mulIndex(builder, loc, numRuns, numColumns);
+  Value numBlocks = countWalks(builder, runs, columns);
   walk.launch(builder, numBlocks, [&](OpBuilder &nested, const LaunchedThread &thread) {
-    SmallVector<Value> digits =
-        splitIndex(nested, loc, thread.block, {Value(), runs.count, numColumns});
-    walk.start(nested, thread,
-               [&](OpBuilder &inside, Value row) { return columns.start(inside, row, digits[2]); });
-    auto [from, to] = runs.range(nested, digits[1]);
-    walk.walk(nested, digits[0], from, to);
-    Place column = runs.maps.getColumn(digits[0], addIndex(nested, loc, digits[1], runs.first),
-                                       addIndex(nested, loc, digits[2], columns.first));
+    Walk own = getWalk(nested, runs, columns, thread.block);
+    walk.start(nested, thread, [&](OpBuilder &inside, Value row) {
+      return columns.start(inside, row, own.column);
+    });
+    auto [from, to] = runs.range(nested, own.run);
+    walk.walk(nested, own.sample, from, to);
+    Place destination = getDestination(nested, runs, columns, own);
     walk.finish(nested, thread, [&](OpBuilder &inside, Value row, Value value) {
-      column.store(inside, loc, value, row);
+      destination.store(inside, loc, value, row);
     });
   });
 }
@@ -97,21 +115,18 @@ void MapWalks::launchBlocks(OpBuilder &builder, BlockWalk &walk, const Runs &run
 void MapWalks::launchThreads(OpBuilder &builder, ColumnWalk &walk, const Runs &runs,
                              const Columns &columns) {
   Location loc = loop.op->getLoc();
-  Value numColumns = getIndex(builder, loc, columns.count);
-  Value numRuns = mulIndex(builder, loc, countSamples(builder, loop), runs.count);
-  Value numThreads = mulIndex(builder, loc, numRuns, numColumns);
+  Value numThreads = countWalks(builder, runs, columns);
   walk.launch(builder, numThreads, [&](OpBuilder &nested, Value number, Value exists) {
-    SmallVector<Value> digits = splitIndex(nested, loc, number, {Value(), runs.count, numColumns});
+    Walk own = getWalk(nested, runs, columns, number);
     SmallVector<Value> start;
     for (int64_t row = 0; row < runs.maps.size; ++row)
-      start.push_back(columns.start(nested, getIndex(nested, loc, row), digits[2]));
-    auto [from, to] = runs.range(nested, digits[1]);
-    SmallVector<Value> end = walk.walk(nested, digits[0], from, to, start);
-    Place column = runs.maps.getColumn(digits[0], addIndex(nested, loc, digits[1], runs.first),
-                                       addIndex(nested, loc, digits[2], columns.first));
+      start.push_back(columns.start(nested, getIndex(nested, loc, row), own.column));
+    auto [from, to] = runs.range(nested, own.run);
+    SmallVector<Value> end = walk.walk(nested, own.sample, from, to, start);
+    Place destination = getDestination(nested, runs, columns, own);
     emitIf(nested, loc, exists, [&](OpBuilder &inside) {
       for (auto [row, value] : llvm::enumerate(end))
-        column.store(inside, loc, value, getIndex(inside, loc, row));
+        destination.store(inside, loc, value, getIndex(inside, loc, row));
     });
   });
 }

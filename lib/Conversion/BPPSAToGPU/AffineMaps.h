@@ -56,7 +56,18 @@ private:
     llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Value row, mlir::Value column)> start;
   };
 
+  /// A column of one run of one sample.
+  struct Walk {
+    mlir::Value sample, run, column;
+  };
+
   explicit MapWalks(const CotangentLoop &loop) : loop(loop) {}
+  mlir::Value countWalks(mlir::OpBuilder &builder, const Runs &runs, const Columns &columns) const;
+  Walk getWalk(mlir::OpBuilder &builder, const Runs &runs, const Columns &columns,
+               mlir::Value number) const;
+  /// Where the result of a walk goes.
+  Place getDestination(mlir::OpBuilder &builder, const Runs &runs, const Columns &columns,
+                       const Walk &walk) const;
   void launchBlocks(mlir::OpBuilder &builder, BlockWalk &walk, const Runs &runs,
                     const Columns &columns);
   void launchThreads(mlir::OpBuilder &builder, ColumnWalk &walk, const Runs &runs,

@@ -215,15 +215,7 @@ template <void (*kernel)(void **, int64_t)> static void emulated(void **argument
 #endif
 
 extern "C" {
-extern const bppsa_function bppsa_functions[] = {
-    {"infer", infer},          {"eval", eval},      {"step.sequential", step},
-    {"grad.sequential", grad}, {"step.scan", step}, {"grad.scan", grad},
-    {"update", update},        {"sumsq", sumsq},    {nullptr, nullptr}};
-
-static const void *const noKernels[] = {nullptr};
-extern const bppsa_instruction_set bppsa_instruction_sets[] = {{"x86-64-v2", noKernels},
-                                                               {nullptr, nullptr}};
-const void *const *bppsa_kernels = nullptr;
+#include "../FakeModelTables.inc"
 
 extern const bppsa_device_kernel bppsa_device_kernels[] = {
     KERNEL(scaled_means),    KERNEL(head),      KERNEL(loss),           KERNEL(parameter_gradients),
