@@ -24,6 +24,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 PLANS = ("chunked", "chunked:128", "blelloch")
 # A tree keeps a matrix for each step: larger states have none.
 MOST_TREE_STATE = 64
+# Larger states are far beyond what a scan is for.
+WIDEST_SCAN = 256
 # Neighbours in the archive share most of their bytes; the window holds several.
 WINDOW = 32 << 20
 
@@ -34,12 +36,12 @@ class Variant:
 
     cell: str
     hidden: int
-    name: str  # "sequential" or a scan plan
+    name: str  # "sequential", a scan plan, or "auto": the program's own choice between the two
     program: pathlib.Path
 
     @property
     def arguments(self):
-        return [f"--backward={'sequential' if self.name == 'sequential' else 'scan'}"]
+        return [f"--backward={self.name if self.name in ('sequential', 'auto') else 'scan'}"]
 
     @property
     def key(self):
@@ -59,27 +61,38 @@ def write_model(cell, hidden, path):
     return {i.name: onnx.numpy_helper.to_array(i) for i in initializers if i.name != "axis"}
 
 
-def _programs(cells, hidden, plans):
-    """(cell, hidden, plan, variants): the first plan's program has the sequential order too."""
-    for cell in cells:
-        for size in hidden:
-            for plan in plans:
-                if plan == "blelloch" and baselines.state_size(cell, size) > MOST_TREE_STATE:
-                    continue
-                yield cell, size, plan, (["sequential"] if plan == plans[0] else []) + [plan]
+def _programs(models, plans):
+    """(cell, hidden, plan, variants): the first plan's program has the sequential order too.
+
+    A wide model has no plan: the empty one.
+    """
+    for cell, size in models:
+        if size > WIDEST_SCAN:
+            yield cell, size, "", ["sequential"]
+            continue
+        for plan in plans:
+            if plan == "blelloch" and baselines.state_size(cell, size) > MOST_TREE_STATE:
+                continue
+            yield cell, size, plan, ["sequential", plan, "auto"] if plan == plans[0] else [plan]
 
 
 def _compile(compiler, model, plan, variants, options, out):
-    backward = "auto" if "sequential" in variants else "scan"
-    command = [compiler, model, "--target=cuda", "--loss=cross-entropy", f"--backward={backward}"]
-    command += [f"--scan={plan}", *options, "-o", out]
+    command = [compiler, model, "--target=cuda", "--loss=cross-entropy", *options, "-o", out]
+    if plan:
+        backward = "auto" if "sequential" in variants else "scan"
+        command += [f"--backward={backward}", f"--scan={plan}"]
+    else:
+        command += ["--backward=sequential"]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise SystemExit(f"run.py: cannot compile {model.name}: {done.stderr.strip()}")
 
 
-def make(folder, compiler, cells, hidden, plans, options):
-    """Compiles all programs into `folder`; `options` are further ones of the compiler."""
+def make(folder, compiler, models, plans, options):
+    """Compiles the programs of `models`, pairs of cell and hidden size, into `folder`.
+
+    `options` are further ones of the compiler.
+    """
     import numpy as np
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -97,12 +110,12 @@ def make(folder, compiler, cells, hidden, plans, options):
             lzma.open(folder / "programs.tar.xz", "wb", filters=compression) as packed,
             tarfile.open(fileobj=packed, mode="w|") as archive,
         ):
-            for cell, size, plan, variants in _programs(cells, hidden, plans):
+            for cell, size, plan, variants in _programs(models, plans):
                 model = work / f"{cell}-h{size}.onnx"
                 if not model.exists():
                     np.savez(model.with_suffix(".npz"), **write_model(cell, size, model))
                     archive.add(model.with_suffix(".npz"), model.with_suffix(".npz").name)
-                program = work / f"{model.stem}-{plan.replace(':', '')}"
+                program = work / f"{model.stem}-{plan.replace(':', '') or 'sequential'}"
                 _compile(compiler, model, plan, variants, options, program)
                 archive.add(program, program.name)
                 entry = {"cell": cell, "hidden": size, "variants": variants}

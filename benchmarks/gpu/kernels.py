@@ -6,7 +6,9 @@
 
 Compiles a benchmark model (or --model FILE) to PTX. A walk is a loop in which the threads of a block
 or of a warp wait for each other: the instructions of its body are counted as PTX has them, those of
-loops inside of it (over the columns of a matrix that is read from memory) apart. Registers, shared
+loops inside of it (over the columns of a matrix that is read from memory, or over each four samples
+of a block that shares its rows with others) apart. What a block does while it waits for others is
+not counted. Registers, shared
 memory and spills are ptxas's, where there is one; the blocks of a multiprocessor follow from these
 and the threads (compute capability 9.0), and say nothing of how fast a kernel is.
 """
@@ -27,6 +29,7 @@ import bundle
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KINDS = {
     "fma": r"fma\.",
+    "mma": r"mma\.",
     "div": r"(div|rcp|sqrt|ex2)\.",
     "float": r"(add|sub|mul|neg|abs|min|max|cvt)[.\w]*\.f32",
     "ld.shared": r"ld\.shared",
@@ -34,9 +37,10 @@ KINDS = {
     "cp.async": r"cp\.async\.ca",
     "store": r"st\.",
     "shuffle": r"shfl",
-    "barrier": r"bar(rier)?\.",
+    "barrier": r"(bar(rier)?|fence|atom)\.",
 }
 BARRIER = re.compile(r"bar\.(warp\.)?sync")
+WAIT = re.compile(r"ld\.acquire")
 # Limits of a multiprocessor of compute capability 9.0.
 REGISTERS, WARPS, BLOCKS, SHARED = 65536, 64, 32, 227 << 10
 
@@ -62,8 +66,11 @@ class Kernel:
         walk = max(walks, key=lambda loop: sum(len(self.blocks[b]) for b in loop))
         heads = {to for block in set(self.blocks) - walk for to in self.successors[block]} & walk
         without_head = {b: [to for to in self.successors[b] if to not in heads] for b in walk}
-        inside = set().union(*loops(without_head, walk))
-        return self._count(walk - inside), self._count(inside)
+        inside, waits = set(), set()
+        for loop in loops(without_head, walk):
+            waiting = any(WAIT.search(line) for block in loop for line in self.blocks[block])
+            (waits if waiting else inside).update(loop)
+        return self._count(walk - inside - waits), self._count(inside)
 
     def _count(self, blocks):
         return count_kinds(line for block in blocks for line in self.blocks[block])
@@ -79,7 +86,7 @@ def parse_blocks(text):
             number += 1
             blocks[number] = []
             labels[label.group(1)] = number
-        elif re.match(r"(@!?%\w+\s+)?[a-z][\w.:]*[\s;]", line):
+        elif re.match(r"(@!?%\w+\s+)?[a-z][\w.:]*([\s;]|$)", line):
             blocks[number].append(line)
             if re.search(r"\bbra\b|\bret;", line):
                 number += 1
@@ -89,22 +96,25 @@ def parse_blocks(text):
         target = re.search(r"bra(?:\.uni)?\s+(\$\w+)", last)
         falls = not (last.startswith(("bra", "ret"))) and block + 1 in blocks
         successors[block] = [block + 1] * falls + ([labels[target.group(1)]] if target else [])
-    return blocks, successors
+    # Behind a jump begins a block, which is empty and never reached where a label follows.
+    reached = reach(successors, set(blocks), 0) | {0}
+    return {b: blocks[b] for b in reached}, {b: successors[b] for b in reached}
+
+
+def reach(successors, blocks, start):
+    """Those of `blocks` that can come after `start`."""
+    seen, todo = set(), [start]
+    while todo:
+        for to in successors[todo.pop()]:
+            if to in blocks and to not in seen:
+                seen.add(to)
+                todo.append(to)
+    return seen
 
 
 def loops(successors, blocks):
     """The strongly connected parts of `blocks` that have an edge."""
-
-    def reach(start):
-        seen, todo = set(), [start]
-        while todo:
-            for to in successors[todo.pop()]:
-                if to in blocks and to not in seen:
-                    seen.add(to)
-                    todo.append(to)
-        return seen
-
-    reached = {block: reach(block) for block in blocks}
+    reached = {block: reach(successors, blocks, block) for block in blocks}
     parts = {
         frozenset(b for b in reached[block] if block in reached[b])
         for block in blocks
@@ -165,29 +175,38 @@ def resident_blocks(threads, registers, shared):
     return min(BLOCKS, WARPS // warps, REGISTERS // (warps * of_warp), by_shared)
 
 
-def row(title, kernel, facts):
+def cells(title, kernel, facts):
     registers, shared, spills = facts.get(kernel.name, (None, None, None))
-    cells = [title, kernel.name, kernel.threads]
+    found = [title, kernel.name, kernel.threads]
     if registers is None:
-        cells += ["", "", "", ""]
+        found += ["", "", "", ""]
     else:
         resident = resident_blocks(kernel.threads, registers, shared)
         share = 100 * resident * -(-kernel.threads // 32) // WARPS
-        cells += [registers, shared, spills, f"{resident} ({share} %)"]
+        found += [registers, shared, spills, f"{resident} ({share} %)"]
     for kind in (*KINDS, "other"):
         inner = f" + {kernel.inner[kind]}n" if kernel.inner[kind] else ""
-        cells.append(f"{kernel.step[kind]}{inner}")
-    return "| " + " | ".join(map(str, cells)) + " |"
+        found.append(f"{kernel.step[kind]}{inner}")
+    return list(map(str, found))
+
+
+def line(texts):
+    return "| " + " | ".join(texts) + " |"
 
 
 HEAD = ("model", "kernel", "threads", "registers", "shared", "spills", "blocks (warps)")
 
 
 def print_table(rows):
+    """Without the kinds of instructions that no kernel has."""
     head = [*HEAD, *KINDS, "other"]
-    print("| " + " | ".join(head) + " |")
-    print("|---" * len(head) + "|")
-    print("\n".join(rows))
+    kept = [
+        i for i in range(len(head)) if i < len(HEAD) or any(found[i] != "0" for found in rows)
+    ]
+    print(line(head[i] for i in kept))
+    print("|---" * len(kept) + "|")
+    for found in rows:
+        print(line(found[i] for i in kept))
 
 
 def parse():
@@ -224,7 +243,7 @@ def main():
             subprocess.run(list(map(str, command)), check=True)
             facts = assemble(out, options.arch)
             found = kernels_of(out.read_text(), options.kernels)
-            rows += [row(title, kernel, facts) for kernel in found]
+            rows += [cells(title, kernel, facts) for kernel in found]
     print_table(rows)
 
 

@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 # Part of the bppsa project, under the MIT License.
-"""Measures compiled programs on a GPU beside PyTorch's recurrent layers (cuDNN).
+"""Measures compiled programs on a GPU beside PyTorch's recurrent layers (cuDNN) and JAX's loops.
 
   benchmarks/gpu/run.py --compile FOLDER            where the compiler is
   python3 FOLDER/run.py --measure FOLDER --out R.json --budget 1500     where the GPU is
-  benchmarks/gpu/run.py --render R.json             Markdown tables, and the bars
+  benchmarks/gpu/run.py --render R.json [--plots FOLDER]    Markdown tables, the bars, and plots
   benchmarks/gpu/run.py --rehearse                  all of it on a CPU, emulated, at tiny sizes
 
 FOLDER has a few MiB and holds all that --measure needs but Python, numpy and PyTorch. Gradients of
-every program are compared with PyTorch's in float64 first. Then each point, a model at one length
-and batch, is measured in rounds in which every variant and PyTorch (float32, TF32 off) has a turn.
+every program are compared with PyTorch's in float64 first. Then each program that chooses between
+variants is calibrated (`bench --calibrate`), and chooses by that. Then each point, a model at one length
+and batch, is measured in rounds in which every variant and every peer of baselines.py that is
+installed (float32, TF32 off) has a turn.
 Results are written after each model's checks and after each point: --resume goes on with a run that
 was cut short.
 """
@@ -18,6 +20,7 @@ import argparse
 import concurrent.futures
 import datetime
 import functools
+import itertools
 import json
 import pathlib
 import platform
@@ -30,8 +33,10 @@ import time
 
 import baselines
 import bundle
+import calibration
 import gradients
 import numpy as np
+import plots
 import tables
 
 SMALL, MIDDLE = (7, 3), (200, 16)
@@ -40,9 +45,10 @@ HIDDEN, BATCH, STEPS = (8, 20, 32, 64, 128), (1, 16, 64, 256), (100, 1000, 10000
 # A length of the published experiments with GRUs that is not on the grid.
 IRMAS = {"cell": "gru", "hidden": 20, "batch": 16, "steps": 1034}
 MOST_REPEATS = 200
+CALIBRATION_SECONDS = 300
 
 
-class Failed(Exception):
+class Failed(RuntimeError):
     """A program that gave no answer, and why."""
 
 
@@ -131,18 +137,28 @@ def bar_points():
     return [dict(zip(("cell", "hidden", "batch", "steps"), bar.point)) for bar in tables.BARS]
 
 
-def ordered_points(options):
+def models_of(options):
+    """Pairs of cell and hidden size: the grid and, unless sizes are named, those of the bars."""
+    models = list(itertools.product(options.cells, options.hidden or HIDDEN))
+    if not options.hidden:
+        models += [(p["cell"], p["hidden"]) for p in bar_points() if p["cell"] in options.cells]
+    return list(dict.fromkeys(models))
+
+
+def ordered_points(options, models):
     """The points of the bars, those of the published experiments, then everything by cost."""
-    points = baselines.ordered_points(options)
-    chosen = {(p["cell"], p["hidden"]) for p in points}
-    first = [p for p in [*bar_points(), IRMAS] if (p["cell"], p["hidden"]) in chosen]
-    return list({tables.shape_key(p): p for p in [*first, *points]}.values())
+    grid = argparse.Namespace(**{**vars(options), "hidden": options.hidden or HIDDEN})
+    points = [*bar_points(), IRMAS, *baselines.ordered_points(grid)]
+    chosen = [p for p in points if (p["cell"], p["hidden"]) in models]
+    return list({tables.shape_key(p): p for p in chosen}.values())
 
 
 def too_large(variant, point, options):
     """Why a variant is not measured at a point, or None."""
     size = baselines.state_size(point["cell"], point["hidden"])
     maps = point["steps"] * point["batch"] * (size + 1) * size
+    if variant.name == "auto":
+        return None  # a choice that takes the larger variant is a wrong one
     if variant.name == "blelloch" and 4 * maps > options.gigabytes * 1e9:
         return f"about {4 * maps / 1e9:.0f} GB of matrices"
     if variant.name != "sequential" and 2 * maps * size > options.tera * 1e12:
@@ -150,9 +166,12 @@ def too_large(variant, point, options):
     return None
 
 
-def bench(variant, point, repeat, timeout):
+def bench(variant, point, repeat, timeout, constants=None):
     command = [variant.program, "bench", "--seq-len", point["steps"], "--batch", point["batch"]]
-    return json.loads(call([*command, "--repeat", repeat, *variant.arguments], timeout))
+    command += ["--repeat", repeat, *variant.arguments]
+    if constants and variant.name == "auto":
+        command += ["--calibration", constants]
+    return json.loads(call(command, timeout))
 
 
 class Turns:
@@ -189,15 +208,22 @@ class Turns:
         return {**result, "rounds_step_us": [answer["step_us"] for answer in self.answers]}
 
 
-def measure_point(point, variants, pytorch, options):
-    """One answer for each peer at one point, their turns interleaved."""
+def peer_turns(peer, point, options):
+    def measure(repeat):
+        return baselines.measure(peer, point, tf32=False, seconds=options.seconds)
+
+    return Turns(measure, options.seconds)
+
+
+def measure_point(point, variants, peers, options):
+    """One answer for each peer and variant at one point, their turns interleaved."""
     turns, answers = {}, {}
-    if pytorch:
-
-        def measure_pytorch(repeat):
-            return baselines.measure(pytorch, point, tf32=False, seconds=options.seconds)
-
-        turns["pytorch"] = Turns(measure_pytorch, options.seconds)
+    for name, peer in peers.items():
+        reason = baselines.too_large(name, point, options.gigabytes * 1e9)
+        if reason:
+            answers[name] = {"skipped": reason}
+        else:
+            turns[name] = peer_turns(peer, point, options)
     for variant in variants:
         if (variant.cell, variant.hidden) != (point["cell"], point["hidden"]):
             continue
@@ -205,23 +231,28 @@ def measure_point(point, variants, pytorch, options):
         if reason:
             answers[variant.name] = {"skipped": reason}
             continue
-        measure = functools.partial(bench, variant, point, timeout=options.timeout)
+        constants = options.constants.get(variant.program)
+        measure = functools.partial(
+            bench, variant, point, timeout=options.timeout, constants=constants
+        )
         turns[variant.name] = Turns(lambda repeat, m=measure: m(repeat=repeat), options.seconds)
     for _ in range(options.rounds + 1):
-        for peer in turns.values():
-            peer.take()
-    return {**{name: peer.summary() for name, peer in turns.items()}, **answers}
+        for turn in turns.values():
+            turn.take()
+    return {**{name: turn.summary() for name, turn in turns.items()}, **answers}
 
 
-def run_points(results, variants, pytorch, options, save):
+def run_points(results, variants, peers, options, save):
     """Measures what has not been measured, until --budget ends."""
-    todo = [p for p in ordered_points(options) if tables.shape_key(p) not in results["points"]]
+    models = {(v.cell, v.hidden) for v in variants}
+    points = ordered_points(options, models)
+    todo = [p for p in points if tables.shape_key(p) not in results["points"]]
     for index, point in enumerate(todo):
         if time.monotonic() > options.end:
             print(f"stopped by --budget with {len(todo) - index} points left: go on with --resume")
             return
         key = tables.shape_key(point)
-        answers = measure_point(point, variants, pytorch, options)
+        answers = measure_point(point, variants, peers, options)
         results["points"][key] = {"point": point, "answers": answers}
         save()
         print(key, flush=True)
@@ -238,7 +269,21 @@ def run_points(results, variants, pytorch, options, save):
 # ----------------------------------------------------------------------------------------------
 
 
-def describe(manifest, checks, pytorch, options):
+def open_peers(options, device):
+    """The peers of --peers that are installed; on a GPU PyTorch has to be among them."""
+    peers = {}
+    for name in options.peers:
+        try:
+            peers[name] = baselines.open_peer(name, device)
+        except baselines.Missing as reason:
+            if device == "cuda" and name == "pytorch":
+                text = str(reason).split(";")[0]
+                raise SystemExit(f"run.py: {text}; --rehearse needs no GPU") from None
+            print(f"skipping {name}: {reason}", flush=True)
+    return peers
+
+
+def describe(manifest, checks, peers, options):
     """What has to be the same when a run goes on."""
     description = {
         "device": "cpu, emulated" if manifest["emulated"] else "cuda",
@@ -253,7 +298,10 @@ def describe(manifest, checks, pytorch, options):
             description["driver"] = call(query, 60).splitlines()[0]
         except (Failed, OSError, IndexError) as error:
             description["driver"] = f"unknown ({error})"
-    return {**description, **(pytorch.describe() if pytorch else {"pytorch": "not installed"})}
+    description["peers"] = ", ".join(peers) or "none"
+    for peer in peers.values():
+        description.update(peer.describe())
+    return description
 
 
 def open_results(options, description):
@@ -281,30 +329,24 @@ def measure(options):
     """--measure; returns the exit status."""
     options.end = time.monotonic() + options.budget
     with bundle.opened(options.measure) as (manifest, variants, folder):
-        try:
-            pytorch = baselines.PyTorch("cpu" if manifest["emulated"] else "cuda")
-        except baselines.Missing as reason:
-            if not manifest["emulated"]:
-                text = str(reason).split(";")[0]
-                raise SystemExit(f"run.py: {text}; --rehearse needs no GPU") from None
-            print(f"skipping pytorch: {reason}", flush=True)
-            pytorch = None
+        peers = open_peers(options, "cpu" if manifest["emulated"] else "cuda")
         checks = Checks(folder, options.timeout)
-        results = open_results(options, describe(manifest, checks, pytorch, options))
+        results = open_results(options, describe(manifest, checks, peers, options))
 
         def save():
             baselines.save(options.out, results)
 
-        chosen = [v for v in variants if v.cell in options.cells and v.hidden in options.hidden]
+        hidden = options.hidden or {v.hidden for v in variants}
+        chosen = [v for v in variants if v.cell in options.cells and v.hidden in hidden]
         if not chosen:
             raise SystemExit("run.py: the folder has no program for --cells and --hidden")
         rank = {(p["cell"], p["hidden"]): i for i, p in enumerate(reversed(bar_points()))}
         chosen.sort(key=lambda v: -rank.get((v.cell, v.hidden), -1))
         sizes = TINY if manifest["emulated"] else (SMALL, MIDDLE)
         run_checks(results, chosen, checks, sizes, options.jobs, save)
-        options.hidden = tuple(sorted({v.hidden for v in chosen}))
-        options.cells = tuple(c for c in baselines.CELLS if c in {v.cell for v in chosen})
-        run_points(results, chosen, pytorch, options, save)
+        ask = functools.partial(call, timeout=CALIBRATION_SECONDS)
+        options.constants = calibration.run(results, chosen, folder, ask, save)
+        run_points(results, chosen, peers, options, save)
         save()
     print(f"results: {options.out}")
     return 0 if all(check["ok"] for check in results["checks"].values()) else 1
@@ -316,9 +358,8 @@ def rehearse(options, folder):
     options.rounds, options.seconds, options.jobs = 1, 0.001, 1
     options.measure, options.out = folder / "programs", options.out or folder / "results.json"
     further = ["--emulate", "-O0"]
-    bundle.make(
-        options.measure, options.compiler, options.cells, options.hidden, ("chunked:2",), further
-    )
+    models = models_of(options)
+    bundle.make(options.measure, options.compiler, models, ("chunked:2",), further)
     status = measure(options)
     print(tables.markdown(json.loads(options.out.read_text())), end="")
     return status
@@ -336,10 +377,12 @@ def parse():
     bundle.add_options(parser)
     add = parser.add_argument
     add("--cells", type=baselines.words(baselines.CELLS), default=baselines.CELLS)
-    add("--hidden", type=baselines.numbers, default=HIDDEN, metavar="H,...")
+    add("--hidden", type=baselines.numbers, metavar="H,...")
+    add("--peers", type=baselines.words(baselines.PEERS), default=baselines.PEERS)
     add("--batch", type=baselines.numbers, default=BATCH, metavar="B,...")
     add("--steps", type=baselines.numbers, default=STEPS, metavar="T,...")
     add("--out", type=pathlib.Path, metavar="JSON", help="results (default: in the folder)")
+    add("--plots", type=pathlib.Path, metavar="FOLDER", help="--render: SVG plots go here")
     add("--resume", action="store_true", help="go on with what --out already holds")
     add("--budget", type=float, default=float("inf"), help="seconds after which no point begins")
     add("--rounds", type=int, default=3, help="turns of every peer, after one to warm up")
@@ -354,14 +397,14 @@ def parse():
 def main():
     options = parse()
     if options.render:
+        if options.plots:
+            plots.write(json.loads(options.render.read_text()), options.plots)
         print(tables.markdown(json.loads(options.render.read_text())), end="")
         return 0
     if options.compile:
         further = [f"--gpu-arch={options.gpu_arch}"]
-        plans = options.plans
-        bundle.make(
-            options.compile, options.compiler, options.cells, options.hidden, plans, further
-        )
+        models, plans = models_of(options), options.plans
+        bundle.make(options.compile, options.compiler, models, plans, further)
         size = sum(path.stat().st_size for path in options.compile.iterdir())
         print(f"{options.compile}: {size / 2**20:.1f} MiB")
         return 0

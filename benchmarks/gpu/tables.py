@@ -3,6 +3,9 @@
 
 import dataclasses
 
+import calibration
+from baselines import PEERS
+
 TIMES = ("forward_us", "backward_us", "step_us")
 
 
@@ -11,7 +14,7 @@ class Bar:
     """`what` of the best variant, or of the one named, is at most `limit`."""
 
     point: tuple  # cell, hidden, batch, steps
-    what: str
+    what: str  # a key of LABELS
     limit: float
     variant: str = ""
 
@@ -21,24 +24,29 @@ class Bar:
         return f"{cell.upper()} H={hidden} B={batch} T={steps}{way}: {LABELS[self.what][0]}"
 
 
-# What a bar measures: its name, its unit, and its value from one answer at one point.
+# What a bar measures: its name, its unit, and its value from one answer at one entry.
 LABELS = {
-    "backward": ("backward", "us", lambda answer, point: answer["backward_us"]),
-    "step": ("whole step", "us", lambda answer, point: answer["step_us"]),
+    "backward": ("backward", "us", lambda answer, entry: answer["backward_us"]),
+    "step": ("whole step", "us", lambda answer, entry: answer["step_us"]),
     "forward_per_step": (
         "forward, a time step",
         "us",
-        lambda answer, point: answer["forward_us"] / point["steps"],
+        lambda answer, entry: answer["forward_us"] / entry["point"]["steps"],
     ),
     "backward_per_step": (
         "backward, a time step",
         "us",
-        lambda answer, point: answer["backward_us"] / point["steps"],
+        lambda answer, entry: answer["backward_us"] / entry["point"]["steps"],
     ),
     "memory": (
         "memory beyond saved states",
         "MB",
-        lambda answer, point: (answer["bytes"] - saved_bytes(point)) / 1e6,
+        lambda answer, entry: (answer["bytes"] - saved_bytes(entry["point"])) / 1e6,
+    ),
+    "share": (
+        "whole step of PyTorch's",
+        "x",
+        lambda answer, entry: answer["step_us"] / entry["answers"]["pytorch"]["step_us"],
     ),
 }
 
@@ -50,7 +58,10 @@ BARS = (
     *(Bar(("rnn", h, 16, 1000), "forward_per_step", 0.12, "sequential") for h in (8, 20, 32)),
     *(Bar(("rnn", h, 16, 1000), "backward_per_step", 0.15, "sequential") for h in (8, 20, 32)),
     Bar(("rnn", 20, 16, 30000), "memory", 25),
+    Bar(("lstm", 512, 64, 1000), "share", 1.2),
 )
+# A program's own choice takes at most this much of the better one's time, at every point.
+MOST_OF_CHOICE = 1.05
 
 
 def saved_bytes(point):
@@ -68,7 +79,7 @@ def measured(entry):
     return {
         name: answer
         for name, answer in entry["answers"].items()
-        if name != "pytorch" and "step_us" in answer
+        if name not in PEERS and "step_us" in answer
     }
 
 
@@ -78,9 +89,11 @@ def judge(results, bar):
     entry = results["points"].get(shape_key(point))
     if entry is None:
         return None, None
+    if bar.what == "share" and "step_us" not in entry["answers"].get("pytorch", {}):
+        return None, None
     _, _, value = LABELS[bar.what]
     found = [
-        (value(answer, point), name)
+        (value(answer, entry), name)
         for name, answer in measured(entry).items()
         if bar.variant in ("", name) and answer.get("bytes") is not None
     ]
@@ -102,6 +115,23 @@ def bar_rows(results):
         verdict = "pass" if value <= bar.limit else "FAIL"
         limit, found = f"{number(bar.limit)} {unit}", f"{number(value)} {unit}"
         yield f"| {bar} | {limit} | {found} | {variant} | {verdict} |"
+
+
+def choice_row(results):
+    """How much slower than the better variant a program's own choice is, where that is worst."""
+    label, limit = "choice of the variant, the worst point", f"{MOST_OF_CHOICE} x"
+    worst = (0, "")
+    for key, entry in results["points"].items():
+        ours = measured(entry)
+        if "auto" in ours and "sequential" in ours:
+            # The choice is between this order and the first plan that the program has.
+            better = min(ours[name]["step_us"] for name in list(ours)[:2])
+            worst = max(worst, (ours["auto"]["step_us"] / better, key))
+    ratio, key = worst
+    if not key:
+        return f"| {label} | {limit} | | | not measured |"
+    verdict = "pass" if ratio <= MOST_OF_CHOICE else "FAIL"
+    return f"| {label} | {limit} | {ratio:.3f} x | {key} | {verdict} |"
 
 
 def check_lines(results):
@@ -144,19 +174,21 @@ def cell_rows(results, cell, names):
 
 
 def ratios(entry):
-    """The best variant, and how much faster than PyTorch its backward pass and step are."""
-    ours, peer = measured(entry), entry["answers"].get("pytorch", {})
+    """The best variant, and how much faster than the best peer backward pass and step are."""
+    ours = measured(entry)
+    peers = [entry["answers"].get(name, {}) for name in PEERS]
+    peers = [answer for answer in peers if "step_us" in answer]
     if not ours:
         return ["", "", ""]
     best = min(ours, key=lambda name: ours[name]["step_us"])
-    if "step_us" not in peer:
+    if not peers:
         return [best, "", ""]
-    backward = min(answer["backward_us"] for answer in ours.values())
-    return [
-        best,
-        f"{peer['backward_us'] / backward:.2f}x",
-        f"{peer['step_us'] / ours[best]['step_us']:.2f}x",
-    ]
+
+    def ratio(key):
+        fastest = min(answer[key] for answer in ours.values())
+        return f"{min(answer[key] for answer in peers) / fastest:.2f}x"
+
+    return [best, ratio("backward_us"), ratio("step_us")]
 
 
 def markdown(results):
@@ -164,10 +196,11 @@ def markdown(results):
     description = results["description"]
     lines = ["| | |", "|---|---|"]
     lines += [f"| {name} | {value} |" for name, value in description.items()]
-    lines += ["", "| bar | limit | found | by | |", "|---|---|---|---|---|", *bar_rows(results)]
-    lines += ["", *check_lines(results)]
+    lines += ["", "| bar | limit | found | by | |", "|---|---|---|---|---|"]
+    lines += [*bar_rows(results), choice_row(results)]
+    lines += ["", *check_lines(results), *calibration.lines(results)]
     seen = [name for entry in results["points"].values() for name in entry["answers"]]
-    names = list(dict.fromkeys(["pytorch", *seen]))
+    names = list(dict.fromkeys([*(name for name in PEERS if name in seen), *seen]))
     for cell in ("rnn", "gru", "lstm"):
         rows = list(cell_rows(results, cell, names))
         if not rows:

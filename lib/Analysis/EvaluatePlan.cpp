@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Analysis/ChainExtraction.h"
+#include "bppsa/Analysis/DeviceCosts.h"
 #include "bppsa/Analysis/EvaluationJSON.h"
 #include "bppsa/Analysis/Passes.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -96,6 +97,9 @@ private:
     auto scan = dyn_cast<ScanOp>(op);
     ChainEvaluation evaluation{std::move(*chain)};
     evaluation.step = describeStep(op);
+    if (gpu && !op->hasAttr("lanes"))
+      evaluation.device = evaluateOnDevice(getDeviceCost(op), algorithms,
+                                           evaluation.chain.links.size(), evaluation.chain.batch);
     return evaluate(op, std::move(evaluation), scan ? scan.getPlan() : PlanAttr());
   }
 

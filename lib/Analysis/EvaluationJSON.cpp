@@ -233,6 +233,54 @@ static void writeStep(OStream &json, const StepDescription &step) {
   });
 }
 
+static void writeNumbers(OStream &json, llvm::StringRef key, llvm::ArrayRef<int64_t> numbers) {
+  json.attributeArray(key, [&] {
+    for (int64_t number : numbers)
+      json.value(number);
+  });
+}
+
+static void writeStepCosts(OStream &json, const cost::ChainCost &chain) {
+  for (auto [name, step] : llvm::zip_equal(cost::workNames, chain.steps))
+    json.attributeObject(name, [&, &step = step] {
+      json.attribute("cycles", step.cycles);
+      json.attribute("instructions", step.instructions);
+      json.attribute("warps", step.warps);
+      json.attribute("resident", step.resident);
+      json.attribute("columns", step.columns);
+    });
+}
+
+static void writeDevice(OStream &json, const DeviceEvaluation &device) {
+  json.attribute("constants", device.constants);
+  json.attributeObject("steps", [&] { writeStepCosts(json, device.chain); });
+  json.attribute("length", device.length);
+  json.attribute("batch", device.batch);
+  json.attributeArray("plans", [&] {
+    for (const DeviceEvaluation::PlanTime &plan : device.plans)
+      json.object([&] {
+        json.attribute("plan", plan.plan);
+        json.attribute("us", plan.time);
+      });
+  });
+  writeNumbers(json, "lengths", device.lengths);
+  writeNumbers(json, "batches", device.batches);
+  json.attributeArray("ratios", [&] {
+    for (const std::vector<double> &row : device.ratios)
+      json.array([&] {
+        for (double ratio : row)
+          json.value(ratio);
+      });
+  });
+  json.attributeArray("crossovers", [&] {
+    for (const DeviceEvaluation::Crossover &crossover : device.crossovers)
+      json.object([&] {
+        json.attribute("batch", crossover.batch);
+        json.attribute("length", crossover.length);
+      });
+  });
+}
+
 static void writeChain(OStream &json, const ChainEvaluation &evaluation,
                        const EvaluationOptions &options) {
   const LinkChain &chain = evaluation.chain;
@@ -248,6 +296,8 @@ static void writeChain(OStream &json, const ChainEvaluation &evaluation,
   if (evaluation.step)
     writeStep(json, *evaluation.step);
   json.attributeArray("structures", [&] { writeLinks(json, chain.links); });
+  if (evaluation.device)
+    json.attributeObject("gpu", [&] { writeDevice(json, *evaluation.device); });
   json.attributeArray("fastest", [&] {
     for (int64_t workers : options.workers)
       if (const PlanEvaluation *plan = findFastest(evaluation.plans, workers))

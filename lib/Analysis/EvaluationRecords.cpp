@@ -89,6 +89,31 @@ static bool fromJSON(const Value &value, StepRecord &record, Path path) {
          map.map("emitted", record.emitted) && map.map("operations", record.operations);
 }
 
+static bool fromJSON(const Value &value, PlanTimeRecord &record, Path path) {
+  ObjectMapper map(value, path);
+  return map && map.map("plan", record.plan) && map.map("us", record.time);
+}
+
+static bool fromJSON(const Value &value, CrossoverRecord &record, Path path) {
+  ObjectMapper map(value, path);
+  return map && map.map("batch", record.batch) && map.map("length", record.length);
+}
+
+static bool fromJSON(const Value &value, DeviceRecord &record, Path path) {
+  ObjectMapper map(value, path);
+  if (!map || !map.map("constants", record.constants) || !map.map("length", record.length) ||
+      !map.map("batch", record.batch) || !map.map("plans", record.plans) ||
+      !map.map("lengths", record.lengths) || !map.map("batches", record.batches) ||
+      !map.map("ratios", record.ratios) || !map.map("crossovers", record.crossovers))
+    return false;
+  bool isWhole = record.ratios.size() == record.batches.size();
+  for (const std::vector<double> &row : record.ratios)
+    isWhole &= row.size() == record.lengths.size();
+  if (!isWhole)
+    path.field("ratios").report("expected a row for each batch and a column for each length");
+  return isWhole;
+}
+
 /// Reads the layers of a chain that has some; each refers to one of the links.
 static bool mapLayers(ObjectMapper &map, ChainRecord &record, Path path) {
   if (!map.map("layers", record.layers))
@@ -108,7 +133,7 @@ static bool fromJSON(const Value &value, ChainRecord &record, Path path) {
   return map && map.map("name", record.name) && map.map("links", record.links) &&
          map.map("batch", record.batch) && mapLayers(map, record, path) &&
          map.map("step", record.step) && map.map("structures", record.structures) &&
-         map.map("plans", record.plans);
+         map.map("gpu", record.device) && map.map("plans", record.plans);
 }
 
 bool fromJSON(const Value &value, EvaluationRecord &record, Path path) {

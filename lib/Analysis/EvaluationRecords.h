@@ -86,6 +86,25 @@ struct StepRecord {
   std::vector<BodyRecord> operations;
 };
 
+struct PlanTimeRecord {
+  std::string plan;
+  double time = 0;
+};
+
+struct CrossoverRecord {
+  int64_t batch = 0, length = 0;
+};
+
+/// Predictions for a GPU.
+struct DeviceRecord {
+  std::string constants;
+  int64_t length = 0, batch = 0;
+  std::vector<PlanTimeRecord> plans;
+  std::vector<int64_t> lengths, batches;
+  std::vector<std::vector<double>> ratios;
+  std::vector<CrossoverRecord> crossovers;
+};
+
 struct ChainRecord {
   std::string name;
   int64_t links = 0, batch = 0;
@@ -94,6 +113,7 @@ struct ChainRecord {
   std::string begins, ends;
   std::optional<StepRecord> step;
   std::vector<MatrixRecord> structures;
+  std::optional<DeviceRecord> device;
   std::vector<PlanRecord> plans;
 };
 

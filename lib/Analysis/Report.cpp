@@ -187,6 +187,8 @@ static void writeChain(const ChainRecord &chain, int64_t number, raw_ostream &os
                 chain.links, chain.batch, chain.batch == 1 ? "sample" : "samples");
   writeGraph(chain, number, os);
   writeLinks(chain, number, os);
+  if (chain.device)
+    drawDevice(*chain.device, os);
   if (!chain.plans.empty())
     writePlans(chain, os);
   for (const PlanRecord &plan : chain.plans)

@@ -29,6 +29,9 @@ void drawLayers(const ChainRecord &chain, int64_t number, llvm::raw_ostream &os)
 /// What the step of a chain over time reads and gives.
 void drawStep(const ChainRecord &chain, int64_t number, llvm::raw_ostream &os);
 
+/// What plans of a chain are predicted to take on a GPU, and where one overtakes another.
+void drawDevice(const DeviceRecord &device, llvm::raw_ostream &os);
+
 /// Where a matrix may be nonzero, as an inline SVG.
 void drawPattern(const MatrixRecord &matrix, llvm::raw_ostream &os);
 /// The products of a plan that lists its operations: levels are rows, positions of

@@ -71,21 +71,23 @@ static Value addTarget(func::FuncOp loss, LossKind kind, RankedTensorType output
   return loss.getArgument(number);
 }
 
-/// Makes `loss`, a copy of the model, return its loss instead of its outputs.
-static void buildLoss(func::FuncOp loss, LossKind kind, unsigned number) {
+/// Makes `loss`, a copy of the model, return its loss of kind `kind`, called `name`, instead of its
+/// outputs.
+static void buildLoss(func::FuncOp loss, LossKind kind, StringRef name, unsigned number) {
   auto terminator = cast<func::ReturnOp>(loss.getBody().front().getTerminator());
   Value output = terminator.getOperand(number), target;
   auto shape = loss.getResultAttrOfType<AffineMapAttr>(number, "bppsa.shape");
   if (kind != LossKind::None)
     target = addTarget(loss, kind, cast<RankedTensorType>(output.getType()), shape);
   OpBuilder builder(terminator);
+  Location loc = NameLoc::get(builder.getStringAttr("loss " + name), loss.getLoc());
   auto unit = [&](StringRef name) {
     return builder.getDictionaryAttr(builder.getNamedAttr(name, builder.getUnitAttr()));
   };
-  SmallVector<Value> results = {createLoss(builder, loss.getLoc(), kind, output, target)};
+  SmallVector<Value> results = {createLoss(builder, loc, kind, output, target)};
   SmallVector<DictionaryAttr> attributes = {unit("bppsa.loss")};
   if (hasClasses(kind)) {
-    results.push_back(createCorrectCount(builder, loss.getLoc(), output, target));
+    results.push_back(createCorrectCount(builder, loc, output, target));
     attributes.push_back(unit("bppsa.correct"));
   }
   terminator->setOperands(results);
@@ -118,7 +120,7 @@ struct AddLossPass : bppsa::impl::AddLossBase<AddLossPass> {
     func::FuncOp copy = forward.clone();
     copy.setName("loss");
     module.push_back(copy);
-    buildLoss(copy, *kind, *number);
+    buildLoss(copy, *kind, loss, *number);
   }
 };
 } // namespace

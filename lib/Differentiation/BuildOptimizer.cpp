@@ -270,7 +270,8 @@ struct BuildOptimizerPass : bppsa::impl::BuildOptimizerBase<BuildOptimizerPass> 
                          << "'; there are sgd, momentum, adam, adamw and rmsprop";
       return signalPassFailure();
     }
-    ImplicitLocOpBuilder b(module.getLoc(), &getContext());
+    auto name = StringAttr::get(&getContext(), "optimizer " + optimizer);
+    ImplicitLocOpBuilder b(NameLoc::get(name, module.getLoc()), &getContext());
     createUpdate(b, module, *found, lanes);
     createSumOfSquares(b, module, lanes);
   }

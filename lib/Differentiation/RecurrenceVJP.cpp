@@ -245,9 +245,10 @@ void BackwardBuilder::buildChain(ArrayRef<StateCotangent> states) {
   SmallVector<Value> savedArrays =
       llvm::map_to_vector(primalInputs, [&](Value value) { return getArray(value); });
 
-  auto chain = ChainOp::create(builder, loc, seedTypes, emittedTypes, savedArrays, seeds, injected,
-                               captures, ValueRange(), injectInto, op.getReverse(),
-                               /*lanes=*/IntegerAttr());
+  auto chain =
+      ChainOp::create(builder, loc, seedTypes, emittedTypes, /*sums=*/TypeRange(), savedArrays,
+                      seeds, injected, /*factors=*/ValueRange(), captures, ValueRange(), injectInto,
+                      /*sumWith=*/ArrayRef<int64_t>(), op.getReverse(), /*lanes=*/IntegerAttr());
   Block &body = chain.getBody().emplaceBlock();
   IRMapping mapping;
   addArguments(body, primalInputs, mapping);

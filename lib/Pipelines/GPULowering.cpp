@@ -17,20 +17,24 @@
 using namespace mlir;
 using namespace bppsa;
 
-void bppsa::buildGPUKernelPipeline(OpPassManager &pm) {
+void bppsa::buildGPUKernelPipeline(OpPassManager &pm, TensorPrecision precision) {
   addCleanup(pm);
+  pm.addNestedPass<func::FuncOp>(createFuseGradients());
   addBufferization(pm);
   pm.addNestedPass<func::FuncOp>(createSinkReads());
   addOutlining(pm);
 
-  pm.addPass(createConvertBPPSAToGPU());
-  pm.addPass(createExpandMath());
+  pm.addPass(createConvertBPPSAToGPU({precision}));
+  pm.addPass(createExpandMath({/*reciprocals=*/true}));
   addCleanup(pm);
   pm.addPass(createLoopInvariantCodeMotionPass());
   // Constants become arguments of kernels otherwise.
   pm.addNestedPass<func::FuncOp>(createGpuLaunchSinkIndexComputationsPass());
   pm.addPass(createGpuKernelOutliningPass());
   pm.addPass(createConvertGPULaunchToCall());
+  pm.addPass(createPlanArena());
+  for (std::unique_ptr<Pass> (*create)() : {createCanonicalizerPass, createCSEPass})
+    pm.addNestedPass<func::FuncOp>(create());
 }
 
 void bppsa::buildGPUCodePipeline(OpPassManager &pm) {
@@ -45,9 +49,9 @@ void bppsa::buildGPUCodePipeline(OpPassManager &pm) {
 }
 
 void bppsa::registerGPULoweringPipelines() {
-  PassPipelineRegistration<>("bppsa-gpu-kernel-pipeline",
-                             "from tensors and bppsa loops to launches and kernels",
-                             buildGPUKernelPipeline);
+  PassPipelineRegistration<>(
+      "bppsa-gpu-kernel-pipeline", "from tensors and bppsa loops to launches and kernels",
+      [](OpPassManager &pm) { buildGPUKernelPipeline(pm, TensorPrecision::FP32); });
   PassPipelineRegistration<>("bppsa-gpu-code-pipeline", "from kernels to the NVVM dialect",
                              buildGPUCodePipeline);
 }

@@ -154,12 +154,29 @@ static void addTo(Interpreter &interpreter, Value argument, const Array &addend)
   interpreter.set(argument, std::move(sum));
 }
 
+/// Zeros for each sum of a chain.
+static std::vector<Array> makeSums(ValueRange sums) {
+  std::vector<Array> zeros;
+  for (Value sum : sums)
+    zeros.push_back(Array::makeZeros(getValueShape(sum.getType())));
+  return zeros;
+}
+
+/// Adds to `sum` the outer product of `value` and `factor`, or `value` without one.
+static void addProduct(Array &sum, const Array &value, const Array *factor) {
+  forEachIndex(sum.shape, [&](ArrayRef<int64_t> index) {
+    sum.reals[sum.getPosition(index)] +=
+        value.reals[index[0]] * (factor ? factor->reals[index[1]] : 1.0);
+  });
+}
+
 /// A chain; a scan means the same.
 template <typename LoopOp>
 static LogicalResult evaluateCotangentLoop(LoopOp op, Interpreter &interpreter) {
   SampleLayout layout(op.getLanes());
   SmallVector<Value> sequences(op.getSaved());
   llvm::append_range(sequences, op.getInjected());
+  llvm::append_range(sequences, op.getFactors());
   FailureOr<Extent> extent = getExtent(op, interpreter, layout, sequences, op.getSeeds());
   if (failed(extent))
     return failure();
@@ -169,7 +186,9 @@ static LogicalResult evaluateCotangentLoop(LoopOp op, Interpreter &interpreter) 
   size_t numSaved = op.getSaved().size(), numStates = op.getSeeds().size();
   interpreter.copy(op.getCaptures(), body.getArguments().drop_front(numSaved + numStates));
 
-  std::vector<Array> results;
+  ValueRange summed = yielded.take_back(op.getSums().size());
+  yielded = yielded.drop_back(summed.size());
+  std::vector<Array> results, sums = makeSums(op.getSums());
   for (auto [i, value] : llvm::enumerate(yielded)) {
     int64_t features = getFeatures(value.getType());
     results.push_back(
@@ -193,12 +212,19 @@ static LogicalResult evaluateCotangentLoop(LoopOp op, Interpreter &interpreter) 
         return failure();
       for (size_t k = numStates; k < yielded.size(); ++k)
         layout.write(results[k], t, b, interpreter.get(yielded[k]));
+      for (auto [sum, value, with] : llvm::zip_equal(sums, summed, op.getSumWith())) {
+        std::optional<Array> factor;
+        if (with != kNoFactor)
+          factor = layout.read(interpreter.get(op.getFactors()[with]), t, b);
+        addProduct(sum, interpreter.get(value), factor ? &*factor : nullptr);
+      }
       interpreter.copy(yielded.take_front(numStates),
                        body.getArguments().slice(numSaved, numStates));
     }
     for (size_t k = 0; k < numStates; ++k)
       layout.write(results[k], std::nullopt, b, interpreter.get(body.getArgument(numSaved + k)));
   }
+  llvm::move(sums, std::back_inserter(results));
   for (auto [result, array] : llvm::zip_equal(op.getResults(), results))
     interpreter.set(result, std::move(array));
   return success();

@@ -57,16 +57,29 @@ FunctionTable::FunctionTable(const bppsa_function *functions,
          "; compile the model for it");
   bppsa_kernels = kernels[chosen];
   for (const bppsa_function *function = functions; function->name; ++function)
-    table[function->name] = function->call;
+    table[function->name] = *function;
+}
+
+uint64_t FunctionTable::arenaBytes(const std::string &name, const Symbols &symbols) const {
+  auto function = table.find(name);
+  if (function == table.end() || !function->second.arena)
+    return 0;
+  // The function does not look at sizes that its arguments do not have.
+  std::vector<int64_t> values;
+  for (std::optional<int64_t> symbol : symbols)
+    values.push_back(symbol.value_or(1));
+  return function->second.arena(values.data());
 }
 
 Call FunctionTable::prepare(const std::string &name, const std::vector<std::string> &arguments,
-                            const ViewTable &views) const {
+                            const ViewTable &views, const Symbols &symbols) const {
   Call call;
   auto function = table.find(name);
   if (function == table.end())
     fail("this program has no function ", quote(name), "; compile the model again");
-  call.function = function->second;
+  call.function = function->second.call;
+  call.arena = arenaBytes(name, symbols);
+  call.reserveArena();
   for (const std::string &argument : arguments) {
     auto view = views.find(argument);
     if (view == views.end())
@@ -125,6 +138,21 @@ void Call::toHost() {
     if (transfer.eachCall)
       transfer.mirror->toHost();
   }
+}
+
+void Call::startOnDevice() {
+  Device &device = *programDevice();
+  reserveArena();
+  toDevice();
+  device.beginCall();
+  function(pointers.data());
+  device.endCall();
+  toHost();
+}
+
+void Call::reserveArena() const {
+  if (arena > 0)
+    programDevice()->reserveArena(arena);
 }
 
 void Call::wait() { programDevice()->synchronize(); }

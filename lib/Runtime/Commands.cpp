@@ -246,6 +246,7 @@ void bppsa::runtime::infoCommand(const Program &program) {
   }
   if (isDeviceProgram()) {
     object["emulated"] = isEmulatedProgram();
+    object["precision"] = model.precision;
     object["images"] = ordered_json::array();
     for (const bppsa_device_image *image = bppsa_device_images; image->arch; ++image)
       object["images"].push_back(image->arch);

@@ -91,6 +91,14 @@ void _mlir_memref_to_llvm_free(void *block) {
   orExit([&] { programDevice()->release(block); });
 }
 
+void _mlir_ciface_bppsa_rt_arena_take(bppsa_arena_slice *slice, int64_t offset, int64_t size) {
+  void *memory = orExit([&] { return programDevice()->takeSlice(offset, size); });
+  *slice = {memory, memory, 0, size, 1};
+}
+void _mlir_ciface_bppsa_rt_arena_drop(bppsa_arena_slice *slice) {
+  orExit([&] { programDevice()->dropSlice(slice->allocated); });
+}
+
 /// memref.copy between layouts that are not both dense.
 void memrefCopy(int64_t elementSize, UnrankedMemref *from, UnrankedMemref *to) {
   if (isDeviceProgram())

@@ -15,6 +15,16 @@
 
 using namespace bppsa::runtime;
 
+void Batch::keepSpares() {
+  for (DeviceMirror &mirror : mirrors)
+    mirror.keepSpare();
+}
+
+void Batch::copyAhead() {
+  for (DeviceMirror &mirror : mirrors)
+    mirror.copyAhead();
+}
+
 void Batch::addTo(const Model &model, ViewTable &views) {
   auto add = [&](const std::string &key, Array &array, size_t index) {
     if (index < mirrors.size())

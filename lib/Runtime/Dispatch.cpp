@@ -5,16 +5,22 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Dispatch.h"
+#include "bppsa/Runtime/Calibration.h"
 #include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Error.h"
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 using namespace bppsa::runtime;
+namespace cost = bppsa::cost;
 
 /// The share of the whole run that may be spent on measuring.
 static constexpr double measuringShare = 0.02;
+/// How many times faster a variant has to be by constants that nobody measured to be taken without
+/// measuring.
+static constexpr double clearLead = 3;
 /// Calls of one variant at one length, the one that warms up included.
 static constexpr int callsToTime = 4;
 /// Batches below the first number are computed with vectors of units, from the second on with
@@ -99,20 +105,11 @@ std::string bppsa::runtime::inferFunction(const Model &model, const std::string 
   return held.size() == 1 || fitsMapping("lanes", mapping, samples) ? "infer" : units;
 }
 
-/// The symbol that counts time steps, where the model has one.
-static std::optional<size_t> timeSymbol(const Model &model) {
+std::optional<size_t> bppsa::runtime::timeSymbol(const Model &model) {
   for (const ArrayInfo &input : model.inputs)
     if (input.timeAxis && input.shape[*input.timeAxis].kind == Extent::Kind::Symbol)
       return input.shape[*input.timeAxis].symbol;
   return std::nullopt;
-}
-
-/// The extent of the time axis, in a model that fixes it.
-static int64_t fixedSteps(const Model &model) {
-  for (const ArrayInfo &input : model.inputs)
-    if (input.timeAxis)
-      return input.shape[*input.timeAxis].number;
-  return 1;
 }
 
 static ViewTable inputGradients(const Model &model, const Batch &batch,
@@ -151,9 +148,8 @@ static std::vector<int64_t> measuringLengths(int64_t steps, bool dynamic) {
   return lengths;
 }
 
-/// Whether the model has no empty array at `steps` time steps; a model that drops steps has a least
-/// length.
-static bool isLongEnough(const Model &model, Symbols symbols, size_t timeSymbol, int64_t steps) {
+bool bppsa::runtime::isLongEnough(const Model &model, Symbols symbols, size_t timeSymbol,
+                                  int64_t steps) {
   if (steps < model.leastSizes[timeSymbol])
     return false;
   symbols[timeSymbol] = steps;
@@ -167,13 +163,38 @@ static bool isLongEnough(const Model &model, Symbols symbols, size_t timeSymbol,
          (!model.targetArray || isFilled(*model.targetArray));
 }
 
-/// The choice under emulation, whose times say nothing of a GPU: the variant that does the least
-/// work.
-static const VariantInfo &emulatedVariant(const std::vector<const VariantInfo *> &candidates) {
-  auto sequential =
-      std::find_if(candidates.begin(), candidates.end(),
-                   [](const VariantInfo *variant) { return variant->backward == "sequential"; });
-  return sequential == candidates.end() ? *candidates.front() : **sequential;
+cost::Plan bppsa::runtime::planOf(const VariantInfo &variant) {
+  std::optional<cost::Plan> plan = cost::parsePlan(variant.plan);
+  if (!plan)
+    fail("this program has a plan ", quote(variant.plan),
+         " that the run time does not know; compile the model again");
+  return *plan;
+}
+
+cost::DeviceConstants bppsa::runtime::chosenConstants(const Program &program,
+                                                      const VariantRequest &request) {
+  return request.calibration.empty() ? cost::shippedH200()
+                                     : readCalibration(request.calibration, program);
+}
+
+Prediction bppsa::runtime::predictVariants(const Model &model,
+                                           const std::vector<const VariantInfo *> &candidates,
+                                           int64_t steps, int64_t samples,
+                                           const cost::DeviceConstants &constants) {
+  Prediction prediction;
+  double next = std::numeric_limits<double>::infinity(), least = next;
+  for (const VariantInfo *candidate : candidates) {
+    double time = cost::predict(model.deviceChains, planOf(*candidate), steps, samples, constants);
+    prediction.microseconds.push_back(time);
+    if (time < least) {
+      next = std::exchange(least, time);
+      prediction.best = candidate;
+    } else {
+      next = std::min(next, time);
+    }
+  }
+  prediction.lead = next / least;
+  return prediction;
 }
 
 const VariantInfo &bppsa::runtime::chooseVariant(Session &session, const VariantRequest &request,
@@ -181,15 +202,28 @@ const VariantInfo &bppsa::runtime::chooseVariant(Session &session, const Variant
                                                  int64_t calls) {
   const Model &model = session.program.model;
   std::vector<const VariantInfo *> candidates = matchingVariants(model, request, batch.samples);
-  if (isEmulatedProgram())
-    return emulatedVariant(candidates);
+  // A file that cannot be used is refused even where it has nothing to decide.
+  cost::DeviceConstants constants = chosenConstants(session.program, request);
   if (candidates.size() == 1)
     return *candidates.front();
   std::optional<size_t> symbol = timeSymbol(model);
-  int64_t steps = symbol ? batch.symbols[*symbol].value_or(1) : fixedSteps(model);
+  int64_t steps = symbol ? batch.symbols[*symbol].value_or(1)
+                         : model.fixedSize(&ArrayInfo::timeAxis).value_or(1);
+  // Without measurements: what does the least work, which is sequential, or seems to be the fastest
+  // on a GPU.
+  const VariantInfo *unmeasured = candidates.front();
+  if (!model.deviceChains.empty()) {
+    Prediction prediction = predictVariants(model, candidates, steps, batch.samples, constants);
+    if (!request.calibration.empty() || prediction.lead > clearLead)
+      return *prediction.best;
+    unmeasured = prediction.best;
+  }
+  // Times of an emulated program say nothing of a GPU.
+  if (isEmulatedProgram())
+    return *unmeasured;
   // A model that fixes its length can only be timed at full length, several calls for each variant.
   if (!symbol && callsToTime * candidates.size() > measuringShare * calls)
-    return *candidates.front();
+    return *unmeasured;
   std::vector<CostModel> costs(candidates.size());
   double spent = 0, lastSpent = 0;
   int64_t last = 0;
@@ -215,14 +249,16 @@ const VariantInfo &bppsa::runtime::chooseVariant(Session &session, const Variant
     std::vector<double> seconds = timeCalls(timed);
     for (size_t i = 0; i < candidates.size(); ++i)
       costs[i].addPoint(length, seconds[i]);
+    // The variants may need much more than the one that is chosen.
+    if (Device *device = programDevice())
+      device->releaseArena();
     last = length;
     lastSpent = now() - start;
     spent += lastSpent;
   }
-  // With one point only there is no telling how the variants grow; the first one is the sequential
-  // one, which does the least work.
+  // With one point only there is no telling how the variants grow.
   if (costs.front().points() < 2 && symbol && steps > 1)
-    return *candidates.front();
+    return *unmeasured;
   // A variant has to be faster by more than noise, so that equal runs choose alike.
   constexpr double clearly = 0.95;
   size_t best = 0;

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 using namespace bppsa::runtime;
+namespace cost = bppsa::cost;
 using nlohmann::json;
 
 //===----------------------------------------------------------------------===//
@@ -68,6 +69,29 @@ std::vector<int64_t> Model::extents(const std::vector<Extent> &shape, const Symb
     result.push_back(*value);
   }
   return result;
+}
+
+const ArrayInfo *Model::arrayOf(const std::string &argument) const {
+  if (argument == "target")
+    return targetArray ? &*targetArray : nullptr;
+  size_t colon = argument.find(':');
+  if (colon == std::string::npos)
+    return nullptr;
+  std::string kind = argument.substr(0, colon), name = argument.substr(colon + 1);
+  if (kind != "input" && kind != "input_grad" && kind != "output")
+    return nullptr;
+  const std::vector<ArrayInfo> &infos = kind == "output" ? outputs : inputs;
+  auto found = std::find_if(infos.begin(), infos.end(),
+                            [&](const ArrayInfo &info) { return info.name == name; });
+  return found == infos.end() ? nullptr : &*found;
+}
+
+std::optional<int64_t> Model::fixedSize(std::optional<int64_t> ArrayInfo::*axis) const {
+  for (const ArrayInfo &input : inputs)
+    if (std::optional<int64_t> at = input.*axis)
+      if (const Extent &extent = input.shape[*at]; extent.kind == Extent::Kind::Number)
+        return extent.number;
+  return std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
@@ -138,6 +162,27 @@ static ParameterInfo parseParameter(const json &object, uint64_t onnxSize) {
   return info;
 }
 
+static cost::ChainCost parseChain(const json &object) {
+  cost::ChainCost chain;
+  chain.rows = object.at("rows").get<int64_t>();
+  chain.columns = object.at("columns").get<int64_t>();
+  chain.hasOffset = object.at("has_offset").get<bool>();
+  chain.savedBytes = object.at("saved_bytes").get<int64_t>();
+  chain.emittedBytes = object.at("emitted_bytes").get<int64_t>();
+  for (size_t work = 0; work < cost::numWorks; ++work) {
+    const json &step = object.at(cost::workNames[work]);
+    cost::StepCost &cost = chain.steps[work];
+    cost.cycles = step.at("cycles").get<double>();
+    cost.instructions = step.at("instructions").get<double>();
+    cost.warps = step.at("warps").get<int64_t>();
+    cost.resident = step.at("resident").get<int64_t>();
+    cost.columns = step.at("columns").get<double>();
+    if (cost.resident < 1 || cost.columns < 1)
+      fail("a step of the work ", quote(cost::workNames[work]), " has no block");
+  }
+  return chain;
+}
+
 static Model parse(const json &root, uint64_t onnxSize) {
   if (root.at("format").get<int>() != 1)
     fail("format ", root.at("format").dump(), " is not known");
@@ -145,6 +190,7 @@ static Model parse(const json &root, uint64_t onnxSize) {
   model.version = root.value("version", "");
   model.source = root.value("source", "");
   model.target = root.value("target", "cpu");
+  model.precision = root.value("precision", "fp32");
   model.loss = root.at("loss").get<std::string>();
   if (auto found = root.find("loss_on"); found != root.end() && found->is_string())
     model.lossOn = found->get<std::string>();
@@ -167,6 +213,9 @@ static Model parse(const json &root, uint64_t onnxSize) {
     model.variants.push_back({variant.at("name").get<std::string>(),
                               variant.at("backward").get<std::string>(), variant.value("plan", ""),
                               variant.value("mapping", "lanes")});
+  if (auto found = root.find("device_chains"); found != root.end())
+    for (const json &chain : *found)
+      model.deviceChains.push_back(parseChain(chain));
   model.optimizerStates = root.at("optimizer_states").get<int64_t>();
   model.hyper = root.at("hyper").get<std::map<std::string, double>>();
   model.flopsPerPosition = root.value("flops_per_position", int64_t(0));

@@ -79,6 +79,8 @@ static void addVariant(CLI::App &command, Options &options) {
       ->check(CLI::IsMember({"auto", "sequential", "scan"}));
   command.add_option("--scan", options.variant.scan,
                      "The plan of the scan, where the program holds several (see info)");
+  command.add_option("--calibration", options.variant.calibration,
+                     "In programs for a GPU: a file of `bench --calibrate`, by which auto chooses");
   addMapping(command, options);
 }
 
@@ -135,6 +137,9 @@ static void addOthers(CLI::App &app, Options &options) {
   bench.add_option("--batch", options.batch, "Samples in the batch");
   bench.add_option("--repeat", options.repeat,
                    "Training steps to take the median of (default: 20)");
+  bench.add_flag("--calibrate", options.calibrate,
+                 "In programs for a GPU: time every variant up to --seq-len and --batch and write "
+                 "the constants by which auto chooses to --calibration");
   addVariant(bench, options);
 
   CLI::App &info = *app.add_subcommand("info", "Describe the model as JSON");
@@ -178,6 +183,8 @@ static void checkRanges(const Options &options, const Model &model, bool threads
     fail("--clip-norm: found ", *options.clipNorm, ", accepted are numbers above 0");
   if (options.checkpointEvery && options.checkpoint.empty())
     throw UsageError("--checkpoint-every needs --checkpoint");
+  if (options.calibrate && !options.variant.isAuto())
+    throw UsageError("--calibrate times every variant; leave out --backward, --scan and --mapping");
   requireHyperRanges(options.hyper, model.optimizer);
   if (options.schedule)
     Schedule(*options.schedule);

@@ -59,10 +59,6 @@ const float *Parameters::values(size_t index) const {
   return (model.parameters[index].trained ? trained : frozen).read() + starts[index];
 }
 
-uint64_t Parameters::bytes() const {
-  return (trained.size() * (2 + states.size()) + frozen.size()) * sizeof(float);
-}
-
 void Parameters::addTo(ViewTable &views) {
   for (size_t index = 0; index < model.parameters.size(); ++index) {
     const ParameterInfo &info = model.parameters[index];

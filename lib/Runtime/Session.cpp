@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Session.h"
-#include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Error.h"
+#include "bppsa/Runtime/MemoryNeed.h"
 
 #include <algorithm>
 #include <cmath>
@@ -24,7 +24,7 @@ static uint32_t checksumOf(uint32_t start, const void *data, uint64_t size) {
 /// training run may go on in a program for another target.
 static std::string describeModel(const std::string &description) {
   nlohmann::json object = nlohmann::json::parse(description);
-  for (const char *key : {"target", "variants", "functions", "flops_per_position"})
+  for (const char *key : {"target", "variants", "functions", "flops_per_position", "device_chains"})
     object.erase(key);
   return object.dump();
 }
@@ -50,11 +50,8 @@ Session::Session(const Program &program, bool withOptimizer)
 Call Session::prepare(const std::string &function, Batch *batch, const ViewTable &extra) {
   ViewTable views = extra;
   parameters.addTo(views);
-  if (batch) {
+  if (batch)
     batch->addTo(program.model, views);
-    if (Device *device = programDevice())
-      device->noteBatch(batch->samples, parameters.bytes());
-  }
   views["loss"] = {&loss, {}, sizeof loss, Access::Write};
   views["correct"] = {&correct, {}, sizeof correct, Access::Write};
   views["seed"] = {&seed, {}, sizeof seed, Access::Read};
@@ -63,7 +60,10 @@ Call Session::prepare(const std::string &function, Batch *batch, const ViewTable
   auto arguments = program.model.functions.find(function);
   if (arguments == program.model.functions.end())
     fail("this program has no function ", quote(function), "; compile the model again");
-  return program.functions.prepare(function, arguments->second, views);
+  if (batch)
+    requireMemory(program, function, *batch, views);
+  return program.functions.prepare(function, arguments->second, views,
+                                   batch ? batch->symbols : Symbols(program.model.symbols.size()));
 }
 
 double Session::gradientSquares() {

@@ -6,6 +6,7 @@
 
 #include "bppsa/Runtime/Trainer.h"
 #include "bppsa/Runtime/Checkpoint.h"
+#include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Interrupt.h"
 #include "bppsa/Runtime/Metrics.h"
@@ -18,6 +19,7 @@
 #include <cmath>
 #include <cstdio>
 #include <memory>
+#include <numeric>
 
 using namespace bppsa::runtime;
 
@@ -35,7 +37,9 @@ private:
   void prepareSteps();
 
   bool runEpoch();
-  void runBatch(const int64_t *order, int64_t size);
+  int64_t sizeOfBatch(int64_t number) const;
+  void fill(int64_t number);
+  void runBatch();
   bool finishEpoch();
   void setHyper();
   void checkStep();
@@ -54,6 +58,10 @@ private:
   Schedule schedule{"constant"};
   int64_t epochs, batchesPerEpoch = 1;
   Batch batch;
+  /// The samples of this epoch, and the number of the batch that `batch` was filled with ahead of
+  /// its time.
+  std::vector<int64_t> order;
+  std::optional<int64_t> filledAhead;
   /// The compiled step for a full batch and for the rest at the end of an epoch.
   std::map<int64_t, Call> steps;
   std::unique_ptr<Progress> progress;
@@ -168,14 +176,16 @@ void Trainer::applyOptions() {
 void Trainer::prepareSteps() {
   int64_t largest = std::min(settings.batch, data.samples());
   batch = data.newBatch(largest);
-  std::vector<int64_t> order(largest, 0);
+  if (isDeviceProgram() && batchesPerEpoch > 1)
+    batch.keepSpares();
+  std::vector<int64_t> any(largest, 0);
   auto prepare = [&](int64_t size) {
-    data.gather(order.data(), size, batch);
+    data.gather(any.data(), size, batch);
     steps[size] = session.prepare("step." + settings.variant, &batch);
   };
   bool chosen = !options.variant.isAuto();
   if (settings.variant.empty() || chosen) {
-    data.gather(order.data(), largest, batch);
+    data.gather(any.data(), largest, batch);
     int64_t left = std::max<int64_t>(1, epochs * batchesPerEpoch - state.step);
     settings.variant = chooseVariant(session, options.variant, "step", batch, left).name;
   }
@@ -222,10 +232,26 @@ void Trainer::checkStep() {
     session.hyper[3] = static_cast<float>(std::min(1.0, *settings.clipNorm / (norm + 1e-6)));
 }
 
-void Trainer::runBatch(const int64_t *order, int64_t size) {
-  data.gather(order, size, batch);
+int64_t Trainer::sizeOfBatch(int64_t number) const {
+  return std::min(settings.batch, data.samples() - number * settings.batch);
+}
+
+void Trainer::fill(int64_t number) {
+  data.gather(order.data() + number * settings.batch, sizeOfBatch(number), batch);
+}
+
+void Trainer::runBatch() {
+  if (filledAhead != state.batch)
+    fill(state.batch);
+  int64_t size = sizeOfBatch(state.batch);
   session.seed = static_cast<int64_t>(stepSeed(settings.seed, state.step));
   steps.at(size).start();
+  // While a device works on this batch, the next one is put together and copied.
+  if (isDeviceProgram() && state.batch + 1 < batchesPerEpoch) {
+    filledAhead = state.batch + 1;
+    fill(*filledAhead);
+    batch.copyAhead();
+  }
   setHyper();
   checkStep();
   session.update();
@@ -237,18 +263,17 @@ void Trainer::runBatch(const int64_t *order, int64_t size) {
 /// Returns false when a signal asks to stop.
 bool Trainer::runEpoch() {
   double before = now() - state.seconds;
-  std::vector<int64_t> order(data.samples());
+  order.resize(data.samples());
   if (settings.shuffle)
     order = shuffledOrder(settings.seed, state.epoch, data.samples());
   else
-    for (size_t i = 0; i < order.size(); ++i)
-      order[i] = static_cast<int64_t>(i);
+    std::iota(order.begin(), order.end(), 0);
+  filledAhead.reset();
   while (state.batch < batchesPerEpoch) {
     if (notedInterrupt())
       return false;
-    int64_t first = state.batch * settings.batch;
-    int64_t size = std::min(settings.batch, data.samples() - first);
-    runBatch(order.data() + first, size);
+    int64_t first = state.batch * settings.batch, size = sizeOfBatch(state.batch);
+    runBatch();
     state.seconds = now() - before;
     progress->batchDone(state, state.lossSum / (first + size), size);
     if (options.checkpointEvery && state.step % *options.checkpointEvery == 0)

@@ -6,6 +6,7 @@
 
 #include "bppsa/Target/CPUObject.h"
 #include "PassAnalyses.h"
+#include "bppsa/Conversion/Passes.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/IR/IRBuilder.h"
@@ -86,6 +87,10 @@ FailureOr<SmallVector<CPUTarget>> bppsa::selectCPUTargets(StringRef mcpu, std::s
 
 std::string bppsa::getEntrySymbol(StringRef function) { return ("bppsa_entry_" + function).str(); }
 
+std::string bppsa::getArenaEntrySymbol(StringRef function) {
+  return ("bppsa_arena_" + function).str();
+}
+
 std::string bppsa::getKernelSymbol(const CPUTarget &target, StringRef kernel) {
   return "bppsa_" + target.isa + "_" + kernel.str();
 }
@@ -107,6 +112,25 @@ static void addEntry(llvm::Module &module, const ExportedFunction &function) {
         pointer, builder.CreateConstInBoundsGEP1_64(pointer, entry->getArg(0), i)));
   builder.CreateCall(callee, arguments);
   builder.CreateRetVoid();
+}
+
+/// Defines `int64_t entry(const int64_t *symbols)`, the last result of the plan of `function`.
+static void addArenaEntry(llvm::Module &module, const ExportedFunction &function) {
+  llvm::Function *plan = module.getFunction(getArenaPlanName(function.symbol));
+  assert(plan && "`bppsa-plan-arena` has made a plan");
+  llvm::IRBuilder<> builder(module.getContext());
+  auto *type = llvm::FunctionType::get(builder.getInt64Ty(), {builder.getPtrTy()}, false);
+  auto *entry = llvm::Function::Create(type, llvm::Function::ExternalLinkage,
+                                       getArenaEntrySymbol(function.name), module);
+  builder.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", entry));
+  SmallVector<llvm::Value *> symbols;
+  for (unsigned i = 0, e = plan->arg_size(); i < e; ++i)
+    symbols.push_back(builder.CreateLoad(
+        builder.getInt64Ty(),
+        builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), entry->getArg(0), i)));
+  llvm::Value *results = builder.CreateCall(plan, symbols);
+  auto *all = cast<llvm::StructType>(results->getType());
+  builder.CreateRet(builder.CreateExtractValue(results, all->getNumElements() - 1));
 }
 
 /// Turns every call of kernel number i into a call of what the table that
@@ -193,6 +217,10 @@ std::unique_ptr<llvm::Module> bppsa::translateHost(ModuleOp module, llvm::LLVMCo
     for (const ExportedFunction &function : functions) {
       addEntry(translated, function);
       entries.insert(getEntrySymbol(function.name));
+      if (!function.usesArena)
+        continue;
+      addArenaEntry(translated, function);
+      entries.insert(getArenaEntrySymbol(function.name));
     }
     return entries;
   });

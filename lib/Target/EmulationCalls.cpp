@@ -38,7 +38,7 @@ private:
   llvm::Value *replaceShuffle(StringRef name);
   llvm::Value *replaceVote(StringRef name);
   llvm::Value *replaceCopy(StringRef name);
-  llvm::Value *multiply();
+  llvm::Value *multiply(StringRef function);
 
   llvm::Value *generic(unsigned argument) {
     return builder.CreateAddrSpaceCast(call.getArgOperand(argument), builder.getPtrTy());
@@ -153,11 +153,10 @@ llvm::Value *CallReplacer::gather(unsigned begin, unsigned end) {
   return array;
 }
 
-llvm::Value *CallReplacer::multiply() {
+llvm::Value *CallReplacer::multiply(StringRef function) {
   llvm::Value *a = gather(0, 4), *b = gather(4, 6), *c = gather(6, 10);
   llvm::Value *d = variable(llvm::ArrayType::get(builder.getFloatTy(), 4));
-  runtime.call(builder, "bppsa_emu_mma_m16n8k8_tf32", builder.getVoidTy(),
-               {a, b, c, d, sites.get(call, "mma")});
+  runtime.call(builder, function, builder.getVoidTy(), {a, b, c, d, sites.get(call, "mma")});
   return builder.CreateLoad(call.getType(), d);
 }
 
@@ -176,7 +175,17 @@ llvm::Value *CallReplacer::replaceIntrinsic(StringRef name) {
     return runtime.call(builder, "bppsa_emu_warp_barrier", builder.getVoidTy(),
                         {call.getArgOperand(0), sites.get(call, "bar.warp.sync")});
   if (name == "mma.m16n8k8.row.col.tf32")
-    return multiply();
+    return multiply("bppsa_emu_mma_m16n8k8_tf32");
+  if (name == "mma.m16n8k16.row.col.bf16")
+    return multiply("bppsa_emu_mma_m16n8k16_bf16");
+  if (name == "f2tf32.rna")
+    return runtime.call(builder, "bppsa_emu_tf32", call.getType(), {call.getArgOperand(0)},
+                        /*pure=*/true);
+  if (name == "ff2bf16x2.rn")
+    return builder.CreateBitCast(runtime.call(builder, "bppsa_emu_bf16x2", builder.getInt32Ty(),
+                                              {call.getArgOperand(0), call.getArgOperand(1)},
+                                              /*pure=*/true),
+                                 call.getType());
   if (name.starts_with("membar."))
     return builder.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent);
   return replaceArithmetic(name);
@@ -267,8 +276,6 @@ static llvm::Value *replaceCall(llvm::CallInst &call, RuntimeCalls &runtime, Sit
   what = name.str();
   if (name == "llvm.trap" || name == "__assertfail")
     return replacer.callAtSite("bppsa_emu_trap", "trap");
-  if (name == "bppsa_grid_barrier")
-    return replacer.callAtSite("bppsa_emu_grid_barrier", "grid barrier");
   if (name.consume_front("llvm.nvvm."))
     return replacer.replaceIntrinsic(name);
   bool own = !callee->isDeclaration() || callee->isIntrinsic() || name.starts_with("bppsa_emu_");
@@ -298,10 +305,9 @@ LogicalResult bppsa::emulation::replaceCalls(llvm::Module &module, Sites &sites,
       call->replaceAllUsesWith(value);
     call->eraseFromParent();
   }
-  // What has no calls left is gone with them; the grid's barrier may even have a body.
+  // What has no calls left is gone with them.
   for (llvm::Function &function : llvm::make_early_inc_range(module))
-    if (function.use_empty() &&
-        (function.isDeclaration() || function.getName() == "bppsa_grid_barrier"))
+    if (function.use_empty() && function.isDeclaration())
       function.eraseFromParent();
   return success();
 }

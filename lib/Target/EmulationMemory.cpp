@@ -109,11 +109,13 @@ LogicalResult bppsa::emulation::announceAccesses(llvm::Module &module, Sites &si
       if (access.pointer->getType()->getPointerAddressSpace() == Shared ||
           object->getType()->getPointerAddressSpace() == Shared)
         flags |= BPPSA_EMU_SHARED;
+      llvm::Value *pointer = builder.CreateAddrSpaceCast(access.pointer, builder.getPtrTy());
+      llvm::Value *bytes = builder.CreateZExtOrTrunc(access.bytes, builder.getInt64Ty());
+      llvm::Constant *site = sites.get(*instruction, instruction->getOpcodeName());
       runtime.call(builder, "bppsa_emu_access", builder.getVoidTy(),
-                   {builder.CreateAddrSpaceCast(access.pointer, builder.getPtrTy()),
-                    builder.CreateZExtOrTrunc(access.bytes, builder.getInt64Ty()),
-                    builder.getInt32(flags),
-                    sites.get(*instruction, instruction->getOpcodeName())});
+                   {pointer, bytes, builder.getInt32(flags), site});
+      if (isa<llvm::LoadInst>(instruction) && instruction->isAtomic())
+        runtime.call(builder, "bppsa_emu_poll", builder.getVoidTy(), {pointer, bytes, site});
     }
   }
   return success();

@@ -188,7 +188,7 @@ std::string bppsa::joinPTX(ArrayRef<std::string> parts) {
 //===----------------------------------------------------------------------===//
 
 /// Hands the arguments of `function`, which are a grid, a block and those of kernel
-/// number `index`, to `launch`.
+/// number `index`, to `launch`. None of these has more than eight bytes.
 static void defineLaunch(llvm::Function *function, uint64_t index, llvm::FunctionCallee launch) {
   llvm::LLVMContext &context = function->getContext();
   llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "entry", function));
@@ -198,13 +198,14 @@ static void defineLaunch(llvm::Function *function, uint64_t index, llvm::Functio
       builder.CreateAlloca(pointer, builder.getInt64(std::max(count, 1u)), "arguments");
   for (unsigned i = 0; i < count; ++i) {
     llvm::Argument *argument = function->getArg(i + 2);
-    llvm::Value *slot = builder.CreateAlloca(argument->getType());
+    llvm::Value *slot = builder.CreateAlloca(builder.getInt64Ty());
+    builder.CreateStore(builder.getInt64(0), slot);
     builder.CreateStore(argument, slot);
     builder.CreateStore(slot, builder.CreateConstInBoundsGEP1_64(pointer, array, i));
   }
   llvm::Value *one = builder.getInt64(1);
   builder.CreateCall(launch, {builder.getInt64(index), function->getArg(0), one, one,
-                              function->getArg(1), one, one, array});
+                              function->getArg(1), one, one, array, builder.getInt64(count)});
   builder.CreateRetVoid();
   function->setLinkage(llvm::GlobalValue::InternalLinkage);
 }
@@ -213,9 +214,10 @@ void bppsa::defineLaunchFunctions(llvm::Module &host, ArrayRef<std::string> kern
   llvm::IRBuilder<> builder(host.getContext());
   SmallVector<llvm::Type *> types(7, builder.getInt64Ty());
   types.push_back(builder.getPtrTy());
-  llvm::FunctionCallee launch = host.getOrInsertFunction(
-      "bppsa_rt_launch", llvm::FunctionType::get(builder.getVoidTy(), types, false));
-  for (auto [index, name] : llvm::enumerate(kernels))
-    if (llvm::Function *function = host.getFunction("bppsa_launch_" + name))
-      defineLaunch(function, index, launch);
+  types.push_back(builder.getInt64Ty());
+  auto *type = llvm::FunctionType::get(builder.getVoidTy(), types, false);
+  for (StringRef kind : {"launch", "launch_cooperative"})
+    for (auto [index, name] : llvm::enumerate(kernels))
+      if (llvm::Function *function = host.getFunction(("bppsa_" + kind + "_" + name).str()))
+        defineLaunch(function, index, host.getOrInsertFunction(("bppsa_rt_" + kind).str(), type));
 }

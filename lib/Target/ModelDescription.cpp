@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Target/ModelDescription.h"
+#include "bppsa/Analysis/DeviceCosts.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AffineExpr.h"
@@ -192,6 +193,26 @@ static int64_t countFlopsPerPosition(func::FuncOp step) {
   return flops;
 }
 
+/// What the run time predicts the times of the variants from (Cost/DeviceCost.h).
+static json::Array describeDeviceChains(func::FuncOp step) {
+  json::Array chains;
+  for (const cost::ChainCost &chain : getDeviceCosts(step)) {
+    json::Object object{{"rows", chain.rows},
+                        {"columns", chain.columns},
+                        {"has_offset", chain.hasOffset},
+                        {"saved_bytes", chain.savedBytes},
+                        {"emitted_bytes", chain.emittedBytes}};
+    for (auto [name, work] : llvm::zip_equal(cost::workNames, chain.steps))
+      object[name] = json::Object{{"cycles", work.cycles},
+                                  {"instructions", work.instructions},
+                                  {"warps", work.warps},
+                                  {"resident", work.resident},
+                                  {"columns", work.columns}};
+    chains.push_back(std::move(object));
+  }
+  return chains;
+}
+
 /// The least value of each symbol that needs to be larger than 1.
 static json::Object describeLeastSizes(ModuleOp module, ArrayRef<StringRef> symbols) {
   json::Object sizes;
@@ -273,25 +294,29 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
   for (const ExportedFunction &function : functions)
     table[function.name] = json::Array(function.arguments);
 
-  std::string firstStep = "step_" + options.getVariants().front().name;
+  auto firstStep = module.lookupSymbol<func::FuncOp>("step_" + options.getVariants().front().name);
   StringRef lossOn = *lossOutput.getString("name");
-  return json::Object{
-      {"format", 1},
-      {"version", BPPSA_VERSION},
-      {"source", sourceName},
-      {"target", options.target == TargetKind::CUDA ? "cuda" : "cpu"},
-      {"loss", options.loss},
-      {"loss_on", lossOn.str()},
-      {"optimizer", options.optimizer},
-      {"symbols", json::Array(symbols)},
-      {"least_sizes", describeLeastSizes(module, symbols)},
-      {"inputs", std::move(inputs)},
-      {"outputs", std::move(outputs)},
-      {"target_array", describeTarget(lossOutput, options.loss)},
-      {"parameters", std::move(parameters)},
-      {"variants", std::move(variants)},
-      {"optimizer_states", getNumOptimizerStates(options.optimizer)},
-      {"hyper", describeHyperParameters(options.optimizer)},
-      {"flops_per_position", countFlopsPerPosition(module.lookupSymbol<func::FuncOp>(firstStep))},
-      {"functions", std::move(table)}};
+  json::Object description{{"format", 1},
+                           {"version", BPPSA_VERSION},
+                           {"source", sourceName},
+                           {"target", options.target == TargetKind::CUDA ? "cuda" : "cpu"},
+                           {"loss", options.loss},
+                           {"loss_on", lossOn.str()},
+                           {"optimizer", options.optimizer},
+                           {"symbols", json::Array(symbols)},
+                           {"least_sizes", describeLeastSizes(module, symbols)},
+                           {"inputs", std::move(inputs)},
+                           {"outputs", std::move(outputs)},
+                           {"target_array", describeTarget(lossOutput, options.loss)},
+                           {"parameters", std::move(parameters)},
+                           {"variants", std::move(variants)},
+                           {"optimizer_states", getNumOptimizerStates(options.optimizer)},
+                           {"hyper", describeHyperParameters(options.optimizer)},
+                           {"flops_per_position", countFlopsPerPosition(firstStep)},
+                           {"functions", std::move(table)}};
+  if (options.target == TargetKind::CUDA) {
+    description["precision"] = options.precision;
+    description["device_chains"] = describeDeviceChains(firstStep);
+  }
+  return description;
 }

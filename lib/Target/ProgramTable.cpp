@@ -25,7 +25,7 @@ static void addBlob(llvm::Module &module, StringRef name, ArrayRef<char> bytes) 
   define(llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), bytes.size()), name + "_size");
 }
 
-/// A function of another part of the program.
+/// A function of another part of the program; tables take no more of it than its address.
 static llvm::Function *declareHidden(llvm::Module &module, StringRef symbol) {
   auto *type = llvm::FunctionType::get(llvm::Type::getVoidTy(module.getContext()), false);
   auto *function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, module);
@@ -65,19 +65,26 @@ std::unique_ptr<llvm::Module> bppsa::buildTableModule(llvm::LLVMContext &context
   addBlob(*module, "bppsa_model_onnx", onnx);
 
   auto *pointer = llvm::PointerType::getUnqual(context);
-  auto *row = llvm::StructType::get(context, {pointer, pointer});
+  auto *isaType = llvm::StructType::get(context, {pointer, pointer});
+  auto *functionType = llvm::StructType::get(context, {pointer, pointer, pointer});
   llvm::IRBuilder<> builder(context);
-  auto addRow = [&](SmallVector<llvm::Constant *> &rows, StringRef name, llvm::Constant *value) {
-    llvm::Constant *text = builder.CreateGlobalString(name, "name", 0, module.get());
-    rows.push_back(llvm::ConstantStruct::get(row, {text, value}));
+  auto addText = [&](StringRef name) {
+    return builder.CreateGlobalString(name, "name", 0, module.get());
   };
   SmallVector<llvm::Constant *> instructionSets, entries;
   for (const CPUTarget &target : targets)
-    addRow(instructionSets, target.isa, addKernelTable(*module, target, kernels));
-  for (const ExportedFunction &function : functions)
-    addRow(entries, function.name, declareHidden(*module, getEntrySymbol(function.name)));
-  addTable(*module, "bppsa_instruction_sets", row, instructionSets);
-  addTable(*module, "bppsa_functions", row, entries);
+    instructionSets.push_back(llvm::ConstantStruct::get(
+        isaType, {addText(target.isa), addKernelTable(*module, target, kernels)}));
+  for (const ExportedFunction &function : functions) {
+    llvm::Constant *arena = llvm::ConstantPointerNull::get(pointer);
+    if (function.usesArena)
+      arena = declareHidden(*module, getArenaEntrySymbol(function.name));
+    entries.push_back(llvm::ConstantStruct::get(
+        functionType,
+        {addText(function.name), declareHidden(*module, getEntrySymbol(function.name)), arena}));
+  }
+  addTable(*module, "bppsa_instruction_sets", isaType, instructionSets);
+  addTable(*module, "bppsa_functions", functionType, entries);
   new llvm::GlobalVariable(*module, pointer, /*isConstant=*/false,
                            llvm::GlobalValue::ExternalLinkage,
                            llvm::Constant::getNullValue(pointer), "bppsa_kernels");

@@ -21,16 +21,18 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// `node 'x' (GRU)`, in one line whatever the model calls it. The importer gives a node the
-/// location of its name around that of its type.
-static std::string describeNode(NameLoc node) {
+/// `node 'x' (GRU)`, in one line whatever the model calls it: the importer gives a node the
+/// location of its name around that of its type. Parts that the compiler adds to a model have a
+/// name alone.
+static std::string describeName(NameLoc loc) {
+  auto type = dyn_cast<NameLoc>(loc.getChildLoc());
+  if (!type)
+    return loc.getName().str();
   std::string text;
   llvm::raw_string_ostream stream(text);
   stream << "node '";
-  llvm::printEscapedString(node.getName().strref(), stream);
-  stream << "'";
-  if (auto type = dyn_cast<NameLoc>(node.getChildLoc()))
-    stream << " (" << type.getName().strref() << ")";
+  llvm::printEscapedString(loc.getName().strref(), stream);
+  stream << "' (" << type.getName().strref() << ")";
   return text;
 }
 
@@ -41,7 +43,7 @@ static void collectSources(Location loc, SetVector<StringAttr> &sources) {
     sources.insert(StringAttr::get(loc.getContext(), source));
   };
   llvm::TypeSwitch<LocationAttr>(loc)
-      .Case([&](NameLoc node) { add(describeNode(node)); })
+      .Case([&](NameLoc named) { add(describeName(named)); })
       .Case([&](FileLineColRange place) {
         if (place.getStartLine() > 0)
           add(place.getFilename().strref() + ":" + Twine(place.getStartLine()) + ":" +

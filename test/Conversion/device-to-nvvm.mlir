@@ -22,6 +22,24 @@ gpu.module @device {
     gpu.return
   }
 
+  // A division whose divisor is known to be ordinary has no branch.
+
+  // CHECK-LABEL: llvm.func @divide(
+  // CHECK-SAME:      %[[X:[^:]*]]: f32, %[[Y:[^:]*]]: f32
+  // CHECK:         %[[R:.*]] = nvvm.rcp.approx.ftz.f %[[Y]]
+  // CHECK:         %[[Q:.*]] = llvm.fmul %[[X]], %[[R]]
+  // CHECK:         %[[MINUS:.*]] = llvm.fneg %[[Y]]
+  // CHECK:         %[[REST:.*]] = llvm.intr.fma(%[[MINUS]], %[[Q]], %[[X]])
+  // CHECK:         %[[Z:.*]] = llvm.intr.fma(%[[REST]], %[[R]], %[[Q]])
+  // CHECK:         llvm.fdiv %[[Z]], %[[Y]]
+  gpu.func @divide(%x: f32, %y: f32, %out: memref<1xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %0 = arith.divf %x, %y fastmath<arcp> : f32
+    %1 = arith.divf %0, %y : f32
+    memref.store %1, %out[%c0] : memref<1xf32>
+    gpu.return
+  }
+
   // Copies to shared memory that nothing waits for yet, and groups of them.
 
   // CHECK-LABEL: llvm.func @ahead(

@@ -51,3 +51,24 @@ module attributes {gpu.container_module} {
     }
   }
 }
+
+// -----
+
+// Blocks of a kernel that loads with acquire semantics wait for each other.
+
+// CHECK-LABEL:   func @g
+// CHECK:           call @bppsa_launch_cooperative_wait(
+module attributes {gpu.container_module} {
+  func.func @g(%n: index) {
+    %c1 = arith.constant 1 : index
+    gpu.launch_func @device::@wait blocks in (%n, %c1, %c1) threads in (%c1, %c1, %c1)
+    return
+  }
+  gpu.module @device {
+    gpu.func @wait() kernel {
+      %null = llvm.mlir.zero : !llvm.ptr<1>
+      %count = llvm.load %null atomic syncscope("device") acquire {alignment = 4} : !llvm.ptr<1> -> i32
+      gpu.return
+    }
+  }
+}

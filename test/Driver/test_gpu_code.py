@@ -91,7 +91,7 @@ def test_places_of_emulated_kernels(emulated):
         for instruction in ("load", "store", r"bar\.warp\.sync"):
             place = rf"\0node '{name}' \(GRU\), {instruction} \d+ of {kernel}_kernel_\d+\0"
             assert re.search(place.encode(), places), place
-    assert b"\0load 1 of update_kernel\0" in places
+    assert b"\0optimizer adam, load 1 of update_kernel\0" in places
 
 
 @pytest.mark.parametrize("command", ["train", "eval", "infer", "grad", "bench"])
@@ -227,10 +227,11 @@ def assemble(assembler, arch, ptx, output):
 
 CELLS = [(cell, hidden) for cell in ("RNN", "GRU", "LSTM") for hidden in (20, 64, 128)]
 CELLS += [("LSTM", 10)]  # with the other cells of 20: the most rows that a thread walks
+PROGRAMS = [(*cell, plan) for plan in ("chunked:32", "blelloch") for cell in CELLS]
+PROGRAMS += [("LSTM", 512, "sequential"), ("GRU", 1024, "sequential")]  # shared by many blocks
 
 
-@pytest.mark.parametrize("plan", ["chunked:32", "blelloch"])
-@pytest.mark.parametrize("cell,hidden", CELLS)
+@pytest.mark.parametrize("cell,hidden,plan", PROGRAMS)
 def test_registers(compiler, tmp_path, cell, hidden, plan):
     """Programs with both backward passes: kernels of time loops keep all they have in registers.
 
@@ -240,7 +241,8 @@ def test_registers(compiler, tmp_path, cell, hidden, plan):
     assembler = require_assembler()
     source = save(tmp_path / "model.onnx", models.Spec(cell, hidden=hidden, head="steps"))
     path = tmp_path / "out.ptx"
-    options = [f"--scan={plan}", f"--gpu-arch={ARCHITECTURES[0]}"]
+    passes = "--backward=sequential" if plan == "sequential" else f"--scan={plan}"
+    options = [passes, f"--gpu-arch={ARCHITECTURES[0]}"]
     entries = re.findall(r"\.entry (\w+)\(", emit_ptx(compiler, source, path, *options))
     found = {arch: assemble(assembler, arch, path, tmp_path / arch) for arch in ARCHITECTURES}
     results = harness.BUILD / "test-results" / "gpu-kernels"
@@ -270,6 +272,8 @@ def test_registers(compiler, tmp_path, cell, hidden, plan):
         (["--target=cuda", "--gpu-arch=sm_999", "--emit=ptx"], "sm_999"),
         (["--gpu-arch=sm_90"], "--target=cuda"),
         (["--emulate"], "--target=cuda"),
+        (["--precision=tf32"], "--target=cuda"),
+        (["--target=cuda", "--precision=fp16"], "fp16"),
         (["--emit=ptx"], "--target=cuda"),
         (["--target=cuda", "--emit=asm"], "--emit=ptx"),
     ],

@@ -67,6 +67,16 @@ def test_chain_over_time(tmp_path):
         assert f'<span class="box port"><b>{port}</b>' in text, port
 
 
+def test_gpu(tmp_path):
+    """A report for GPUs predicts times, and shows where plans cross over."""
+    source = tmp_path / "model.onnx"
+    source.write_bytes(models.build(models.Spec("GRU")).SerializeToString())
+    text = compile_page(source, tmp_path, "--target=cuda", "--report-length=500")
+    assert "predicted, not measured" in text
+    assert "T = 500, B = 16." in text
+    assert '<svg class="crossover"' in text
+
+
 def test_layers(tmp_path):
     text = compile_page(harness.ROOT / "examples" / "lenet5.onnx", tmp_path)
     names, ends = find_boxes(text)

@@ -135,20 +135,88 @@ def test_states_stay_on_the_device(tmp_path, data, fake_driver):
     fake_driver.setenv("FAKE_CUDA_LOG", str(log))
     train(data, "--backward=sequential", trainer=CUDA, epochs=2)
     lines = log.read_text().splitlines()
-    launches = [line for line in lines if line.startswith("launch ")]
-    names = [line.split()[1] for line in launches]
+    launches = [line for line in lines if line.startswith(("launch ", "replay "))]
+    names = [name for line in launches for name in line.split()[1:]]
     assert len(names) == 2 * 7 * 6
     assert len({line for line in lines if line.startswith("find ")}) == len(set(names))
     uploads = [int(line.split()[1]) for line in lines if line.startswith("upload ")]
     downloads = [int(line.split()[1]) for line in lines if line.startswith("download ")]
-    # 7 batches: x, target and hyperparameters; then weights with padding, once each.
-    assert uploads.count(32) >= 14 and len(uploads) == 14 * 3 + 5
+    ahead = [int(line.split()[1]) for line in lines if line.startswith("ahead ")]
+    # 7 batches: x, target and hyperparameters; then weights with padding, once each. All batches but
+    # the first one of an epoch come ahead of their step.
+    assert uploads.count(32) >= 14 and len(uploads) == 2 * 2 + 14 + 5
+    assert len(ahead) == 2 * 6 * 2
     assert sorted(set(downloads)) == [4, 8] and len(downloads) == 28
+
+
+# Copies ahead
+
+
+@pytest.mark.parametrize("streams", ["early", "late"])
+@pytest.mark.parametrize("memory", [28, 256])
+def test_batches_come_ahead(tmp_path, fake_driver, streams, memory):
+    """However streams run beside each other, a step sees its own batch: the copy comes before it,
+    and not before the step that uses the memory until then."""
+    data = save(tmp_path / "data.npz", samples(700, steps=700))
+    fake_driver.setenv("FAKE_CUDA_STREAMS", streams)
+    fake_driver.setenv("FAKE_CUDA_MEMORY", str(memory << 20))
+    saved = []
+    for program in (CPU, CUDA):
+        path = tmp_path / f"{program}.onnx"
+        options = ["--batch", 300, "--save", path, "--val", data, "--backward=sequential"]
+        succeeded("train", "--data", data, "--epochs", 3, *options, trainer=program)
+        saved.append(path.read_bytes())
+    assert saved[0] == saved[1]
+
+
+# Graphs
+
+
+def test_steps_are_graphs(tmp_path, data, fake_driver):
+    """The first step of each size starts its four kernels one by one, all others replay a graph."""
+    results, counts = [], []
+    for graphs in ("1", "0"):
+        log, saved = tmp_path / f"log{graphs}", tmp_path / f"{graphs}.onnx"
+        fake_driver.setenv("FAKE_CUDA_LOG", str(log))
+        fake_driver.setenv("BPPSA_CUDA_GRAPHS", graphs)
+        train(data, "--backward=sequential", "--save", saved, trainer=CUDA, epochs=3)
+        words = [line.split()[0] for line in log.read_text().splitlines()]
+        counts.append([words.count(word) for word in ("graph", "replay", "update", "launch")])
+        results.append(saved.read_bytes())
+    steps, single = 3 * 7, 2 * 3 * 7
+    assert counts == [[2, steps - 2, 0, 2 * 4 + single], [0, 0, 0, steps * 4 + single]]
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "cuGraphCreate",
+        "cuGraphAddKernelNode",
+        "cuGraphInstantiateWithFlags",
+        "cuGraphLaunch",
+        None,
+    ],
+)
+def test_drivers_without_graphs(tmp_path, data, fake_driver, entry):
+    """Where graphs are not there, or fail, kernels are started one by one."""
+    train(data, "--save", tmp_path / "cpu.onnx", trainer=CPU)
+    log = tmp_path / "log"
+    fake_driver.setenv("FAKE_CUDA_LOG", str(log))
+    if entry:
+        fake_driver.setenv("FAKE_CUDA_FAIL", f"{entry}:801")
+    else:
+        driver = fake_trainer.DIRECTORY / "libbppsa-fake-cuda-old.so"
+        fake_driver.setenv("BPPSA_CUDA_DRIVER", str(driver))
+    train(data, "--backward=sequential", "--save", tmp_path / "gpu.onnx", trainer=CUDA)
+    assert (tmp_path / "gpu.onnx").read_bytes() == (tmp_path / "cpu.onnx").read_bytes()
+    assert log.read_text().count("launch ") == 3 * 7 * 6
 
 
 def test_variants_are_measured_on_a_gpu(data, fake_driver, tmp_path):
     """Without a choice of the user a run begins with some steps of each variant."""
     counts = []
+    fake_driver.setenv("BPPSA_CUDA_GRAPHS", "0")
     for choice in ("sequential", "auto"):
         log = tmp_path / choice
         fake_driver.setenv("FAKE_CUDA_LOG", str(log))
@@ -244,6 +312,18 @@ def test_driver_errors(data, fake_driver, entry, words):
     refused(found, words, "CUDA_ERROR_INVALID_VALUE (in the driver's words)")
 
 
+@pytest.mark.parametrize(
+    "entry, words",
+    [
+        ("cuStreamWaitEvent", "ordering a copy to the GPU"),
+        ("cuMemcpyDtoDAsync", "on the GPU failed"),
+    ],
+)
+def test_driver_errors_ahead(data, fake_driver, entry, words):
+    fake_driver.setenv("FAKE_CUDA_FAIL", f"{entry}:1")
+    refused(run("train", "--data", data, "--batch", 16, trainer=CUDA), words, "INVALID_VALUE")
+
+
 def test_kernel_that_fails(tmp_path, data, fake_driver):
     fake_driver.setenv("FAKE_CUDA_FAULT", "optimizer")
     checkpoint, saved = tmp_path / "c", tmp_path / "s.onnx"
@@ -253,17 +333,30 @@ def test_kernel_that_fails(tmp_path, data, fake_driver):
     assert not checkpoint.exists() and not saved.exists()
 
 
-def test_out_of_memory(tmp_path, fake_driver):
-    data = save(tmp_path / "data.npz", samples(2000, steps=500))
-    fake_driver.setenv("FAKE_CUDA_MEMORY", str(24 << 20))
+@pytest.mark.parametrize("memory", [8 << 20, 24 << 20, 25 << 20])
+def test_out_of_memory(tmp_path, fake_driver, memory):
+    """The batch that the message names fits, and one sample more does not."""
+    data = save(tmp_path / "data.npz", samples(5000, steps=500))
+    fake_driver.setenv("FAKE_CUDA_MEMORY", str(memory))
     out = tmp_path / "out.npz"
-    found = run("grad", "--data", data, "--out", out, trainer=CUDA)
-    line = refused(found, "a batch of 2000 is too large", "samples would fit", "--batch")
+    # Two arrays of 16 bytes a sample, rounded up.
+    words = ["on 5000 samples needs 156.50 KiB for temporaries", f"{memory >> 20}.00 MiB are free"]
+    refused(run("grad", "--data", data, "--out", out, "--backward=scan", trainer=CUDA), *words)
     assert not out.exists()
-    # What it says does fit.
-    size = int(line.split("about ")[1].split()[0])
-    assert 100 < size < 2000
-    succeeded("eval", "--data", data, "--batch", size, trainer=CUDA)
+
+    def attempt(batch):
+        return run("eval", "--data", data, "--batch", batch, trainer=CUDA)
+
+    size = int(refused(attempt(5000), *words).split("use --batch=")[1].split()[0])
+    assert 100 < size < 4999
+    harness.check_succeeded(attempt(size))
+    refused(attempt(size + 1), f"use --batch={size} ")
+
+
+def test_not_even_one_sample(tmp_path, fake_driver):
+    data = save(tmp_path / "data.npz", samples(2, steps=1000000))
+    fake_driver.setenv("FAKE_CUDA_MEMORY", str(8 << 20))
+    refused(run("eval", "--data", data, trainer=CUDA), "not even one sample fits", "shorter")
 
 
 @pytest.mark.parametrize("trainer", DEVICES)
@@ -293,6 +386,70 @@ def test_bench(trainer):
     # A GPU is measured, the emulator is not.
     assert found["variant"] in (["sequential"] if trainer == EMULATED else ["sequential", "scan"])
     assert found["device"] == ("emulated on the CPU" if trainer == EMULATED else "Fake GPU (sm_90)")
+
+
+@pytest.mark.parametrize(
+    "trainer, steps, variant",
+    [(CUDA, 4000, "scan"), (EMULATED, 4000, "scan"), (EMULATED, 20, "sequential")],
+)
+def test_predictions_choose(trainer, steps, variant):
+    """By its description a scan takes a seventh of 4000 steps, and 1.4 times as long as 20."""
+    options = ["--seq-len", steps, "--batch", 2, "--repeat", 1]
+    assert json.loads(succeeded("bench", *options, trainer=trainer))["variant"] == variant
+
+
+def calibrate(path):
+    options = ["--seq-len", 64, "--batch", 4, "--repeat", 2]
+    return json.loads(
+        succeeded("bench", "--calibrate", "--calibration", path, *options, trainer=CUDA)
+    )
+
+
+def test_calibrate(tmp_path, data):
+    path = tmp_path / "calibration.json"
+    found = calibrate(path)
+    assert found == json.loads(path.read_text())
+    assert found["device"] == "Fake GPU (sm_90)"
+    assert found["constants"]["multiprocessors"] == 4
+    sizes = [(p["seq_len"], p["batch"], p["variant"]) for p in found["points"]]
+    variants = ("sequential", "scan")
+    assert sizes == [(t, b, v) for t in (16, 64) for b in (1, 4) for v in variants]
+    assert all(p["measured_us"] > 0 and p["predicted_us"] >= 0 for p in found["points"])
+
+    # 4000 steps would be scanned, but not where a launch takes a second, nor measured then.
+    found["constants"]["launch_us"] = 1e6
+    path.write_text(json.dumps(found))
+    options = ["--calibration", path, "--seq-len", 4000, "--batch", 2, "--repeat", 1]
+    bench = json.loads(succeeded("bench", *options, trainer=CUDA))
+    assert bench["variant"] == "sequential"
+    assert bench["constants"] == "measured on Fake GPU (sm_90)"
+    assert bench["predicted_backward_us"] > 1e6
+    train(data, "--calibration", path, trainer=CUDA, epochs=1)
+
+
+def test_calibrations_that_do_not_fit(tmp_path, data):
+    path = tmp_path / "calibration.json"
+    fine = calibrate(path)
+    without = {k: v for k, v in fine["constants"].items() if k != "launch_us"}
+    for text, word in [
+        ("{", "is no calibration"),
+        (json.dumps({**fine, "constants": without}), "'launch_us' not found"),
+        (json.dumps({**fine, "constants": {**without, "launch_us": float("nan")}}), '"launch_us": N'),
+        (json.dumps({**fine, "constants": {**without, "launch_us": -1}}), "'launch_us' is -1"),
+        (json.dumps({**fine, "program": "0"}), "another program"),
+        (json.dumps({**fine, "device": "Fake GPU (sm_80)"}), "measured on 'Fake GPU (sm_80)'"),
+    ]:
+        path.write_text(text)
+        result = run("train", "--data", data, "--calibration", path, trainer=CUDA)
+        assert word in refused(result, "--calibration: ", "bench --calibrate")
+    refused(run("bench", "--calibration", tmp_path / "none", trainer=CUDA), "cannot be read")
+
+
+@pytest.mark.parametrize("trainer, word", [(CPU, "on the CPU"), (EMULATED, "is emulated")])
+def test_calibrations_are_for_gpus(tmp_path, data, trainer, word):
+    refused(run("bench", "--calibrate", trainer=trainer), "bench --calibrate: ", word)
+    out = ["--out", tmp_path / "out.npz", "--calibration", tmp_path / "none"]
+    refused(run("grad", "--data", data, *out, trainer=trainer), "--calibration: ", word)
 
 
 def test_info():

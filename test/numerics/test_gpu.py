@@ -92,6 +92,13 @@ def test_gradients(name, plan):
         check_bound(program, {"T": time, "B": batch}, f"T={time} B={batch}")
 
 
+@pytest.mark.parametrize("plan,time,batch", [("sequential", 600, 1), ("chunked:1", 2, 2100)])
+def test_sums_in_parts(plan, time, batch):
+    """Sums that registers hold for 512 steps of 600; 4096 blocks for the walks of 4200 chunks."""
+    program = compile_emulated(models.build(models.Spec("RNN", hidden=1)), plan)
+    check_bound(program, {"T": time, "B": batch})
+
+
 def test_chosen_plan():
     """Without options, a program has both backward passes, and the run time takes one."""
     model = models.build(MODELS["lstm-h33"])
@@ -100,6 +107,21 @@ def test_chosen_plan():
     check_same_bits(program.grad(arrays, "--backward=sequential"), found, "sequential")
     exact, single = references.gradients(model, arrays, LOSS)
     harness.check_gradients(program.grad(arrays, "--backward=scan"), exact, single, "scan")
+
+
+@pytest.mark.parametrize("precision,tolerance", [("tf32", 2e-4), ("bf16", 2e-3)])
+def test_precision(precision, tolerance):
+    """Numbers of 11 or 8 bits on tensor cores: as close as these are, and not as float32."""
+    model = models.build(MODELS["rnn-h64-steps"])
+    options = ["--target=cuda", "--emulate", "--backward=scan", "--scan=chunked:2"]
+    program = harness.compile_model(model, f"--loss={LOSS}", f"--precision={precision}", *options)
+    assert program.info()["precision"] == precision
+    arrays = models.data(model, {"T": 7, "B": 1}, LOSS)
+    exact, single = references.gradients(model, arrays, LOSS)
+    found = program.grad(arrays)
+    errors = [harness.relative_error(found[name], exact[name]) for name in exact]
+    singles = [harness.relative_error(single[name], exact[name]) for name in exact]
+    assert 20 * max(singles) < max(errors) < tolerance
 
 
 # --- schedules ------------------------------------------------------------------------------------
@@ -130,13 +152,41 @@ def test_schedules(name, plan, time, batch):
     "spec",
     [
         pytest.param(models.Spec("GRU", hidden=64, head="steps"), id="shared-rows"),
-        pytest.param(models.Spec("RNN", hidden=300), id="rows-in-memory"),
+        pytest.param(models.Spec("GRU", hidden=130), id="rows-shared-by-blocks"),
+        pytest.param(models.Spec("RNN", hidden=130, features=600), id="rows-in-memory"),
     ],
 )
 def test_schedules_of_wide_layers(spec):
-    """Rows that several threads share, whose sums are shuffled, and rows in memory."""
+    """Rows that several threads share, or several blocks, and rows in memory."""
     program = compile_emulated(models.build(spec), "sequential")
     check_schedules(program, *check_bound(program, {"T": 3, "B": 2}))
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param(models.Spec("RNN", hidden=33), id="matrices-in-registers"),
+        pytest.param(models.Spec("GRU", hidden=64), id="matrices-in-memory"),
+    ],
+)
+def test_schedules_of_panels(spec):
+    """Products on tensor cores; with 33 units, of tiles that are not full."""
+    program = compile_emulated(models.build(spec), "chunked:2")
+    check_schedules(program, *check_bound(program, {"T": 5, "B": 1}))
+
+
+@pytest.mark.parametrize(
+    "spec,time,batch",
+    [
+        # The emulated GPU has not room for two groups of 16 samples: two launches.
+        (models.Spec("LSTM", hidden=136, head="steps", initial="parameter"), 3, 17),
+        (models.Spec("RNN", hidden=300, direction="reverse"), 7, 3),
+        (models.Spec("RNN", hidden=1024), 2, 1),
+    ],
+    ids=lambda value: value.label() if isinstance(value, models.Spec) else str(value),
+)
+def test_rows_shared_by_blocks(spec, time, batch):
+    check_bound(compile_emulated(models.build(spec), "sequential"), {"T": time, "B": batch})
 
 
 def test_schedules_of_graph_operations():

@@ -1,6 +1,7 @@
 # Part of the bppsa project, under the MIT License.
 """benchmarks/gpu/run.py and kernels.py rehearsed on the CPU: emulated programs at tiny sizes."""
 
+import argparse
 import importlib.util
 import json
 import os
@@ -15,6 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "benchmarks/gpu"
 COMPILER = pathlib.Path(os.environ.get("BPPSA_BUILD_DIR", ROOT / "build")) / "bin/bppsa-compile"
 TINY = ("--hidden", "4", "--batch", "2", "--steps", "5", "--rounds", "1", "--seconds", "0.001")
+TINY += ("--peers", "pytorch,jax-scan")
 needs_reference = pytest.mark.skipif(
     not any(importlib.util.find_spec(name) for name in ("torch", "jax")),
     reason="neither PyTorch nor JAX is installed",
@@ -49,7 +51,7 @@ def programs(tmp_path_factory):
         pytest.skip(f"{COMPILER} is not built")
     folder = tmp_path_factory.mktemp("programs")
     code = "import bundle, pathlib, sys; bundle.make(pathlib.Path(sys.argv[1]), sys.argv[2], "
-    code += "('rnn',), (4,), ('chunked:2',), ['--emulate', '-O0'])"
+    code += "[('rnn', 4)], ('chunked:2',), ['--emulate', '-O0'])"
     environment = dict(os.environ, PYTHONPATH=str(FOLDER))
     subprocess.run([sys.executable, "-c", code, folder, COMPILER], env=environment, check=True)
     return folder
@@ -61,21 +63,25 @@ def test_a_folder_is_measured_with_its_own_scripts_and_rendered(programs, tmp_pa
     measure = ("--measure", programs, "--out", out, *TINY)
     _run(*measure, "--budget", "0", script=programs / "run.py")
     results = json.loads(out.read_text())
-    assert len(results["checks"]) == 2 and all(c["ok"] for c in results["checks"].values())
+    assert len(results["checks"]) == 3 and all(c["ok"] for c in results["checks"].values())
     assert results["points"] == {}
 
     assert "is there: --resume goes on" in _run(*measure, status=1)
     _run(*measure, "--resume")
     results = json.loads(out.read_text())
     answers = results["points"]["rnn-h4-b2-t5"]["answers"]
-    assert set(answers) - {"pytorch"} == {"sequential", "chunked:2"}
+    assert set(answers) - {"pytorch"} == {"sequential", "chunked:2", "auto", "jax-scan"}
     assert all(answer["step_us"] > 0 for answer in answers.values())
+    assert answers["auto"]["predicted_backward_us"] > 0
+    assert "is emulated" in results["calibrations"]["rnn-h4 auto"]["skipped"]
     assert str(tmp_path) not in results["description"]["command"]
 
-    text = _run("--render", out)
+    text = _run("--render", out, "--plots", tmp_path / "plots")
     assert "| RNN H=20 B=16 T=30000: backward | 400 us | | | not measured |" in text
-    assert "2 of 2 variants and sizes are within the bound" in text
+    assert "3 of 3 variants and sizes are within the bound" in text
     assert "| 4 | 2 | 5 |" in text
+    assert "| rnn-h4 auto | | skipped: status 1: error: bench --calibrate:" in text
+    assert "sequential" in (tmp_path / "plots/rnn-h4-b2.svg").read_text()
 
 
 @needs_reference
@@ -159,12 +165,51 @@ def test_bars_are_judged_by_the_best_variant():
     assert "120 / 300 / 500 (wrong)" in text and "* wrong: k: status 1" in text
 
 
+def test_the_choice_of_the_variant_is_judged_at_its_worst_point():
+    import tables
+
+    results = _results()
+    assert "the worst point | 1.05 x | | | not measured |" in tables.choice_row(results)
+    answers = results["points"]["rnn-h20-b16-t30000"]["answers"]
+    results["points"]["rnn-h20-b16-t30000"]["answers"] = {
+        "sequential": {"step_us": 600.0}, "chunked": answers["chunked"],
+        "auto": {"step_us": 510.0}, "blelloch": {"step_us": 100.0},
+    }  # fmt: skip
+    assert "| 1.020 x | rnn-h20-b16-t30000 | pass |" in tables.choice_row(results)
+    results["points"]["rnn-h20-b16-t30000"]["answers"]["auto"]["step_us"] = 600.0
+    assert "| 1.200 x | rnn-h20-b16-t30000 | FAIL |" in tables.choice_row(results)
+
+
+def test_a_share_of_pytorch_is_judged():
+    import tables
+
+    point = {"cell": "lstm", "hidden": 512, "batch": 64, "steps": 1000}
+    ours = {"step_us": 2200.0, "bytes": 1}
+    answers = {"pytorch": {"step_us": 2000.0}, "sequential": ours}
+    results = _results()
+    results["points"] = {"lstm-h512-b64-t1000": {"point": point, "answers": answers}}
+    (row,) = [row for row in tables.bar_rows(results) if "LSTM" in row]
+    assert row.endswith("| 1.2 x | 1.1 x | sequential | pass |")
+    del answers["pytorch"]
+    (row,) = [row for row in tables.bar_rows(results) if "LSTM" in row]
+    assert row.endswith("not measured |")
+
+
+def test_axes_of_plots_are_logarithmic():
+    import plots
+
+    axis = plots.Axis([20, 30000], 100, 500)
+    assert axis.ticks() == [10, 100, 1000, 10000, 100000]
+    assert [axis.place(tick) for tick in axis.ticks()] == [100, 200, 300, 400, 500]
+    assert "a &lt; b" in plots.chart("t", {"a < b": [(5, 7.0)]})
+
+
 def test_points_of_the_bars_come_first():
     import run
 
-    options = type("Options", (), {"cells": ("rnn", "gru"), "hidden": (8, 20)})()
+    options = argparse.Namespace(cells=("rnn", "gru"), hidden=(8, 20))
     options.batch, options.steps = (1, 16), (100, 1000)
-    points = run.ordered_points(options)
+    points = run.ordered_points(options, run.models_of(options))
     assert [p["steps"] for p in points[:3]] == [1000, 30000, 1034]
     assert len(points) == len({str(sorted(p.items())) for p in points})
 
@@ -207,8 +252,8 @@ def test_instructions_of_a_step_are_counted():
     assert kernel.step == {"barrier": 1, "store": 1, "float": 1, "other": 2}
     assert kernel.inner == {"ld.shared": 1, "fma": 1, "other": 1}
     assert list(kernels.kernels_of(PTX, "scan_.*")) == []
-    text = kernels.row("m", kernel, {"chain_kernel_1": (255, 0, 8)})
-    assert "| 64 | 255 | 0 | 8 | 4 (12 %) | 0 + 1n |" in text
+    found = kernels.cells("m", kernel, {"chain_kernel_1": (255, 0, 8)})
+    assert found[2:8] == ["64", "255", "0", "8", "4 (12 %)", "0 + 1n"]
 
 
 def test_a_block_of_one_warp_walks_without_barriers_of_blocks():

@@ -5,11 +5,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "Compilation.h"
+#include "bppsa/Conversion/Passes.h"
 #include "bppsa/Pipelines/CPULowering.h"
 #include "bppsa/Pipelines/GPULowering.h"
 #include "mlir/IR/Threading.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -20,13 +22,25 @@ using namespace bppsa;
 /// so that the code is the same everywhere.
 static constexpr unsigned kDeviceGroups = 4;
 
+static TensorPrecision getPrecision(const TrainingOptions &options) {
+  return llvm::StringSwitch<TensorPrecision>(options.precision)
+      .Case("tf32", TensorPrecision::TF32)
+      .Case("bf16", TensorPrecision::BF16)
+      .Default(TensorPrecision::FP32);
+}
+
 LogicalResult Compilation::lowerAndEmitGPU() {
   if (options.emulate)
     addSourceTranslation(context);
   functions = collectFunctions(*module, options.training);
   OwningOpRef<ModuleOp> program = module->clone();
-  if (failed(runPhase("kernels", buildGPUKernelPipeline, *program)))
+  auto build = [&](OpPassManager &pm) {
+    buildGPUKernelPipeline(pm, getPrecision(options.training));
+  };
+  if (failed(runPhase("kernels", build, *program)))
     return failure();
+  for (ExportedFunction &function : functions)
+    function.usesArena = program->lookupSymbol(getArenaPlanName(function.symbol)) != nullptr;
   if (options.stopAfter == Phase::Lower || options.emit == EmitKind::LLVM)
     return emitGPUText(*program);
   if (options.emit != EmitKind::PTX)

@@ -41,6 +41,7 @@ ReportHeader Compilation::getReportHeader() {
   std::string model = llvm::sys::path::filename(options.input).str();
   return {"Scan plans for " + model,
           {{"model", model},
+           {"target", options.training.target == TargetKind::CUDA ? "cuda" : "cpu"},
            {"loss", options.training.loss},
            {"T, where the model leaves it open", std::to_string(options.reportLength)},
            {"B, where the model leaves it open", std::to_string(options.reportBatch)}}};
@@ -57,6 +58,7 @@ LogicalResult Compilation::emitReport() {
   evaluation.length = options.reportLength;
   evaluation.batch = options.reportBatch;
   evaluation.algorithms = getPlans(options.training);
+  evaluation.gpu = options.training.target == TargetKind::CUDA;
   evaluation.workers = {1, 2, 4, 16, 64, 1024};
   auto build = [&](OpPassManager &pm) {
     pm.addNestedPass<func::FuncOp>(createInferStructure());

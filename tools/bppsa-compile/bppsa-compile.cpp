@@ -33,6 +33,9 @@ static cl::opt<std::string> target("target", cl::desc("cpu or cuda"), cl::init("
                                    cl::cat(category));
 static cl::opt<std::string> gpuArch("gpu-arch", cl::desc("GPU architectures (--target=cuda)"),
                                     cl::init("sm_90"), cl::cat(category));
+static cl::opt<std::string> precision("precision",
+                                      cl::desc("What tensor cores multiply (--target=cuda)"),
+                                      cl::init("fp32"), cl::cat(category));
 static cl::opt<bool> emulate("emulate", cl::desc("Run GPU kernels on the CPU (--target=cuda)"),
                              cl::cat(category));
 static cl::opt<std::string> loss("loss", cl::init("cross-entropy"), cl::cat(category),
@@ -149,6 +152,10 @@ static int checkWords(MLIRContext &context) {
     return wrongUsage("--emulate needs --target=cuda");
   if (gpuArch.getNumOccurrences() && target != "cuda")
     return wrongUsage("--gpu-arch needs --target=cuda");
+  if (!isOneOf(precision, {"fp32", "tf32", "bf16"}))
+    return wrongUsage("--precision must be fp32, tf32 or bf16, found '" + precision + "'");
+  if (precision.getNumOccurrences() && target != "cuda")
+    return wrongUsage("--precision needs --target=cuda; programs for CPUs compute in float32");
   if (emit == "ptx" && target != "cuda")
     return wrongUsage("--emit=ptx needs --target=cuda");
   if (emit == "asm" && target == "cuda")
@@ -203,7 +210,8 @@ static DriverOptions getDriverOptions(const char *argv0) {
                       freeze,
                       getBackwardKind(),
                       scan,
-                      *parseBytes(memoryLimit)};
+                      *parseBytes(memoryLimit),
+                      precision};
   for (StringRef arch : llvm::split(gpuArch, ','))
     options.gpuArchitectures.push_back(arch.str());
   options.emulate = emulate;

@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 
 using namespace bppsa::runtime;
+namespace cost = bppsa::cost;
 
 TEST(CostModelTest, FollowsALine) {
   CostModel cost;
@@ -75,6 +76,28 @@ TEST(DispatchTest, InferenceFollowsTheMapping) {
   EXPECT_EQ(inferFunction(model, "auto", 1), "infer.units");
   EXPECT_EQ(inferFunction(model, "auto", 16), "infer");
   EXPECT_EQ(inferFunction(model, "lanes", 1), "infer");
+}
+
+TEST(DispatchTest, PredictsVariantsOfDevices) {
+  Model model;
+  model.variants = {{"sequential", "sequential", ""}, {"scan", "scan", "chunked:10"}};
+  model.deviceChains.emplace_back();
+  cost::ChainCost &chain = model.deviceChains.front();
+  for (cost::StepCost &step : chain.steps)
+    step.cycles = 1000;
+  cost::DeviceConstants device;
+  device.multiprocessors = device.bandwidth = 1e6;
+  device.launch = 1;
+  device.cycle.fill(1);
+  std::vector<const VariantInfo *> all = {&model.variants[0], &model.variants[1]};
+  // A step takes 1 us: 100 of them, or three launches with 10, 9 and 10.
+  Prediction prediction = predictVariants(model, all, 100, 1, device);
+  EXPECT_EQ(prediction.microseconds, (std::vector<double>{101, 32}));
+  EXPECT_EQ(prediction.best, all[1]);
+  EXPECT_DOUBLE_EQ(prediction.lead, 101.0 / 32);
+  EXPECT_EQ(predictVariants(model, all, 10, 1, device).best, all[0]);
+  model.variants[1].plan = "zigzag";
+  EXPECT_THROW(predictVariants(model, all, 100, 1, device), Error);
 }
 
 TEST(DispatchTest, DevicesHaveBlocks) {

@@ -111,6 +111,10 @@ static void sumsq(void **args) {
   *data<double>(args[1]) = sumOfSquares(data<float>(args[0]), size(args[0], 0));
 }
 
+/// A program for the CPU has no arena.
+static constexpr int64_t (*inferArena)(const int64_t *) = nullptr,
+                                                     (*stepArena)(const int64_t *) = nullptr;
+
 extern "C" {
 #include "FakeModelTables.inc"
 

@@ -17,8 +17,20 @@
 #endif
 #ifdef BPPSA_FAKE_DEVICE
 #define DEVICE "cuda"
+// The costs of a state of three rows, for predictions.
+#define STEP_COST(CYCLES, INSTRUCTIONS, COLUMNS)                                                   \
+  R"({"cycles": )" #CYCLES R"(, "instructions": )" #INSTRUCTIONS                                   \
+  R"(, "warps": 1, "resident": 32, "columns": )" #COLUMNS "}"
+// clang-format off
+#define CHAINS                                                                                     \
+  R"("device_chains": [{"rows": 3, "columns": 3, "has_offset": false, "saved_bytes": 12, )"        \
+  R"("emitted_bytes": 12, "walk": )" STEP_COST(200, 60, 1)                                         \
+  R"(, "column": )" STEP_COST(400, 200, 32) R"(, "carry": )" STEP_COST(700, 50, 1)                 \
+  R"(, "product": )" STEP_COST(900, 90, 1) R"(}],)"
+// clang-format on
 #else
 #define DEVICE "cpu"
+#define CHAINS
 #endif
 #define FORWARD R"("input:x", "param:scale", "param:head.weight", "param:head.bias", )"
 #define STEP R"("target", "loss", "grad:head.weight", "grad:head.bias")"
@@ -38,7 +50,7 @@ extern const char bppsa_model_json[] = R"({"format": 1, "version": "0.1.0", "sou
   "variants": [{"name": "sequential", "backward": "sequential"},
                {"name": "scan", "backward": "scan", "plan": "chunked:32"}],
   "hyper": {"lr": 0.001, "weight_decay": 0, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8},
-  "flops_per_position": 6,
+  "flops_per_position": 6, )" CHAINS R"(
   "functions": {"infer": [)" FORWARD R"("output:logits"],
     "eval": [)" FORWARD R"("target", )" EVAL R"(,
     "step.sequential": [)" FORWARD STEP R"(],

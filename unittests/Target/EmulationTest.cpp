@@ -120,6 +120,23 @@ TEST(EmulationTest, AccessesAreAnnouncedWithWhatTheyNeed) {
   EXPECT_FALSE(result.has("syncscope"));
 }
 
+TEST(EmulationTest, LoopsOverAtomicLoadsGiveWay) {
+  Result result(R"(
+    define ptx_kernel void @k(ptr addrspace(1) %p) {
+    entry:
+      br label %wait
+    wait:
+      %v = load atomic i32, ptr addrspace(1) %p syncscope("device") acquire, align 4
+      %more = icmp ult i32 %v, 7
+      br i1 %more, label %wait, label %done
+    done:
+      ret void
+    }
+  )");
+  ASSERT_EQ(result.error, "");
+  EXPECT_TRUE(result.has("call void @bppsa_emu_poll(ptr "));
+}
+
 TEST(EmulationTest, MaskedAccessesAreThoseOfTheirElements) {
   Result result(R"(
     define ptx_kernel void @k(ptr %p, <4 x i1> %mask) {
@@ -187,16 +204,23 @@ TEST(EmulationTest, ArithmeticBecomesInstructions) {
       %c = call float @llvm.nvvm.ex2.approx.ftz.f32(float %b)
       %d = call float asm "tanh.approx.f32 $0, $1;", "=f,f"(float %c)
       %e = call float @llvm.nvvm.rcp.approx.ftz.f(float %d)
-      ret float %e
+      %g = call i32 @llvm.nvvm.f2tf32.rna(float %e)
+      %h = bitcast i32 %g to float
+      %i = call <2 x bfloat> @llvm.nvvm.ff2bf16x2.rn(float %h, float %a)
+      %j = bitcast <2 x bfloat> %i to float
+      ret float %j
     }
     declare float @llvm.nvvm.fma.rn.f(float, float, float)
     declare float @llvm.nvvm.fabs.ftz.f32(float)
     declare float @llvm.nvvm.ex2.approx.ftz.f32(float)
     declare float @llvm.nvvm.rcp.approx.ftz.f(float)
+    declare i32 @llvm.nvvm.f2tf32.rna(float)
+    declare <2 x bfloat> @llvm.nvvm.ff2bf16x2.rn(float, float)
   )");
   ASSERT_EQ(result.error, "");
-  for (llvm::StringRef there : {"@llvm.fma.f32", "@llvm.fabs.f32", "@bppsa_emu_ex2(",
-                                "@bppsa_emu_tanh(", "@bppsa_emu_rcp(", "@bppsa_emu_flush("})
+  for (llvm::StringRef there :
+       {"@llvm.fma.f32", "@llvm.fabs.f32", "@bppsa_emu_ex2(", "@bppsa_emu_tanh(", "@bppsa_emu_rcp(",
+        "@bppsa_emu_flush(", "@bppsa_emu_tf32(", "@bppsa_emu_bf16x2("})
     EXPECT_TRUE(result.has(there)) << there.str();
 }
 

@@ -59,7 +59,7 @@ TEST(SourcesTest, LocationsBecomeNames) {
     gpu.module @device {
       llvm.func @k(%p: !llvm.ptr) attributes {nvvm.kernel} {
         %x = llvm.load %p : !llvm.ptr -> f32 loc("one"("GRU"("model.onnx":0:0)))
-        llvm.store %x, %p : f32, !llvm.ptr loc(fused["one"("model.onnx":0:0), "a\0Ab"("RNN"(unknown))])
+        llvm.store %x, %p : f32, !llvm.ptr loc(fused["optimizer adam"("model.onnx":0:0), "a\0Ab"("RNN"(unknown))])
         llvm.store %x, %p : f32, !llvm.ptr loc(callsite("k.mlir":3:5 at "k.mlir":9:1))
         llvm.store %x, %p : f32, !llvm.ptr loc("model.onnx":0:0)
         gpu.barrier loc("k.mlir":4:5)
@@ -72,7 +72,7 @@ TEST(SourcesTest, LocationsBecomeNames) {
   ASSERT_TRUE(succeeded(retargetForEmulation(*module, error))) << error;
   llvm::raw_string_ostream(text) << *module;
   for (const char *site :
-       {"node 'one' (GRU), load 1 of k", "node 'one' or node 'a\\\\0Ab' (RNN), store 1 of k",
+       {"node 'one' (GRU), load 1 of k", "optimizer adam or node 'a\\\\0Ab' (RNN), store 1 of k",
         "k.mlir:3:5, store 2 of k", "k.mlir:4:5, barrier 1 of k"})
     EXPECT_NE(text.find("c\"" + std::string(site) + "\\00\""), std::string::npos) << site;
   // A model is no text: it has no lines.
@@ -96,7 +96,7 @@ func.func @shift(%in: memref<99xf32>, %out: memref<99xf32>) {
 
 static void runShift() {
   Source source(shift, "shift.mlir");
-  source.run(buildGPUKernelPipeline);
+  source.run([](OpPassManager &pm) { buildGPUKernelPipeline(pm, TensorPrecision::FP32); });
   std::unique_ptr<llvm::Module> module = source.translate();
   EmulatedLibrary library(*module, /*optLevel=*/0);
   Emulator emulator;

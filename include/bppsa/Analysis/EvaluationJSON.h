@@ -7,6 +7,7 @@
 #ifndef BPPSA_ANALYSIS_EVALUATIONJSON_H
 #define BPPSA_ANALYSIS_EVALUATIONJSON_H
 
+#include "bppsa/Analysis/DeviceEvaluation.h"
 #include "bppsa/Analysis/LayerGraph.h"
 #include "bppsa/Analysis/PlanEvaluation.h"
 #include "llvm/Support/raw_ostream.h"
@@ -20,6 +21,7 @@ struct ChainEvaluation {
   std::vector<PlanEvaluation> plans = {};
   std::optional<LayerGraph> graph = std::nullopt;
   std::optional<StepDescription> step = std::nullopt;
+  std::optional<DeviceEvaluation> device = std::nullopt;
 };
 
 /// Writes one JSON object, with keys in a fixed order; docs/PlanEvaluator.md

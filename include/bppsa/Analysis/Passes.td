@@ -28,6 +28,11 @@ def EvaluatePlan : Pass<"bppsa-evaluate-plan", "::mlir::ModuleOp"> {
     Without `algorithms`, a scan is evaluated for its plan and a chain for
     `linear`, `blelloch`, `hybrid:2` and `chunked:32`.
 
+    With `gpu`, chains and scans over one sample at a time also have what
+    `docs/GPUCosts.md` predicts that `sequential`, `chunked` and `algorithms`
+    take on a GPU: for these sizes, and `sequential` against `chunked` for a grid
+    of others.
+
     `bppsa-opt a.mlir --bppsa-evaluate-plan="workers=1,4 output=a.json"` on
     ```mlir
     %0 = bppsa.scan <chunked, 32> saved(%a : tensor<1024x8x4xf32>)
@@ -43,6 +48,8 @@ def EvaluatePlan : Pass<"bppsa-evaluate-plan", "::mlir::ModuleOp"> {
                "plans: linear, blelloch, hybrid:L, chunked:C">,
     Option<"batch", "batch", "int64_t", /*default=*/"1",
            "samples of chains whose batch is known at run time only">,
+    Option<"gpu", "gpu", "bool", /*default=*/"false",
+           "also predict times on a GPU by the shipped constants">,
     Option<"length", "length", "int64_t", /*default=*/"0",
            "steps of chains whose length is known at run time only">,
     Option<"output", "output", "std::string", /*default=*/"\"-\"",

@@ -11,11 +11,20 @@
 
 namespace bppsa {
 
+/// What tensor cores multiply: float32 in three products of numbers of 11 bits, one product of
+/// these, or one of numbers of 8 bits. Sums are float32.
+enum class TensorPrecision { FP32, TF32, BF16 };
+
 #define GEN_PASS_DECL
 #include "bppsa/Conversion/Passes.h.inc"
 
 #define GEN_PASS_REGISTRATION
 #include "bppsa/Conversion/Passes.h.inc"
+
+/// The function in which `bppsa-plan-arena` puts the plan of `function`.
+inline std::string getArenaPlanName(llvm::StringRef function) {
+  return (function + "_arena").str();
+}
 
 } // namespace bppsa
 

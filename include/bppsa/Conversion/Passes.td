@@ -49,6 +49,44 @@ def ConvertBPPSAToLinalg : Pass<"convert-bppsa-to-linalg", "::mlir::ModuleOp"> {
   ];
 }
 
+def FuseGradients : Pass<"bppsa-fuse-gradients", "::mlir::func::FuncOp"> {
+  let summary = "adds up gradients of parameters inside of chains";
+  let description = [{
+    For programs for GPUs, on tensors. Sums over steps and samples of what a chain
+    emits (`bppsa.outer_sum` with the emitted sequence first, `bppsa.step_sum`)
+    become `sums` of the chain: the threads that walk it keep them in registers.
+    A sequence that nothing else reads is not stored any more.
+
+    This is done for `bppsa.chain` and for scans that are linear or chunked, all sums
+    of a loop or none: where a thread has registers for its rows of the sums beside
+    its rows of the matrices, and the block need not have more threads for them
+    than two warps or what the link alone takes. Definitions of the other operands of
+    the sums are moved in front of the chain.
+
+    ```mlir
+    %g, %e = bppsa.chain saved(%h : tensor<?x?x4xf32>) seeds(%s : tensor<?x4xf32>)
+        inject_into [] -> (tensor<?x4xf32>) emitted(tensor<?x?x4xf32>) {
+    ^bb0(%ht: vector<4xf32>, %gt: vector<4xf32>):
+      %0 = arith.mulf %ht, %gt : vector<4xf32>
+      bppsa.yield %0, %0 : vector<4xf32>, vector<4xf32>
+    }
+    %w = bppsa.outer_sum %e, %x : tensor<?x?x4xf32>, tensor<?x?x3xf32> -> tensor<4x3xf32>
+    %b = bppsa.step_sum %e : tensor<?x?x4xf32> -> tensor<4xf32>
+    ```
+    becomes
+    ```mlir
+    %g, %w, %b = bppsa.chain saved(%h : tensor<?x?x4xf32>) seeds(%s : tensor<?x4xf32>)
+        inject_into [] factors(%x : tensor<?x?x3xf32>) sum_with [0, -1]
+        -> (tensor<?x4xf32>) sums(tensor<4x3xf32>, tensor<4xf32>) {
+    ^bb0(%ht: vector<4xf32>, %gt: vector<4xf32>):
+      %0 = arith.mulf %ht, %gt : vector<4xf32>
+      bppsa.yield %0, %0, %0 : vector<4xf32>, vector<4xf32>, vector<4xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::bppsa::BPPSADialect"];
+}
+
 def ConvertBPPSAToGPU : Pass<"convert-bppsa-to-gpu", "::mlir::ModuleOp"> {
   let summary = "lowers bufferized kernels to launches on a GPU";
   let description = [{
@@ -60,10 +98,15 @@ def ConvertBPPSAToGPU : Pass<"convert-bppsa-to-gpu", "::mlir::ModuleOp"> {
     hidden unit, or shares one with up to seven others, keeps its rows of the
     weights in registers, and hands states on through shared memory, where
     asynchronous copies bring what steps read, seven steps ahead. A recurrence
-    or a sequential chain is one launch for all steps. A chunked scan is three, a
+    or a sequential chain is one launch for all steps. Where one block has not the
+    registers for the weights, several share their rows and walk a group of samples
+    together, in cooperative launches. A chunked scan is three, a
     tree one for each level, and sums over samples and steps are two, which add in
-    an order that depends on sizes alone. The maps of a scan are made column by
-    column: by a thread each where states are small, by a block each otherwise.
+    an order that depends on sizes alone; sums that are results of a chain or chunked
+    scan are in registers of its threads, and take one launch more. The maps of a
+    scan are made column by column: by a thread each where states are small, in
+    panels of columns by blocks that multiply on tensor cores otherwise, and by a
+    block each where these cannot.
 
     ```mlir
     func.func private @recurrence_kernel_0(%x: memref<?x?x4xf32>, %h0: memref<?x8xf32>, ...) {
@@ -86,10 +129,18 @@ def ConvertBPPSAToGPU : Pass<"convert-bppsa-to-gpu", "::mlir::ModuleOp"> {
     Functions of the host may not read or write elements: what would need that is
     refused.
   }];
+  let options = [
+    Option<"precision", "precision", "::bppsa::TensorPrecision", "::bppsa::TensorPrecision::FP32",
+           "what tensor cores multiply", [{::llvm::cl::values(
+      clEnumValN(::bppsa::TensorPrecision::FP32, "fp32", "float32, in three products"),
+      clEnumValN(::bppsa::TensorPrecision::TF32, "tf32", "numbers of 11 bits"),
+      clEnumValN(::bppsa::TensorPrecision::BF16, "bf16", "numbers of 8 bits"))}]>
+  ];
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
-    "::mlir::gpu::GPUDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
-    "::mlir::NVVM::NVVMDialect", "::mlir::nvgpu::NVGPUDialect", "::mlir::scf::SCFDialect",
+    "::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::NVVM::NVVMDialect", "::mlir::nvgpu::NVGPUDialect",
+    "::mlir::scf::SCFDialect",
     "::mlir::vector::VectorDialect"
   ];
 }
@@ -120,8 +171,52 @@ def ConvertGPULaunchToCall : Pass<"convert-gpu-launch-to-call", "::mlir::ModuleO
     becomes `call @bppsa_launch_k(%g, %b, ...)`. The bodies of these functions, which
     hand the arguments to the run time, are added to the LLVM module. Grids and blocks
     have one dimension.
+
+    A kernel that loads from memory with acquire semantics waits for what other blocks
+    write, so that all blocks must be on the device at a time: its launches become calls
+    of `bppsa_launch_cooperative_k`.
   }];
   let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
+def PlanArena : Pass<"bppsa-plan-arena", "::mlir::ModuleOp"> {
+  let summary = "gives the temporaries of host functions places in one block of memory";
+  let description = [{
+    A function of a GPU program computes sizes, allocates and launches. This pass plans
+    where its temporaries are, so that the run time has one block for them, the arena,
+    whose size it knows before the call. Private functions that allocate are inlined first.
+
+    For each public function `@f` whose allocations have sizes that follow from the symbols of
+    the model (the module's `bppsa.symbols`, bound by `bppsa.shape` of the arguments), a function
+    `@f_arena` of the values of all symbols, in order, returns the offsets of the slots of the arena
+    and, as its last result, the arena's size in bytes. Allocations share a slot when one is freed
+    before the other is made. A slot has the size of the largest one in it, whatever the symbols
+    are; slots begin at multiples of 256 bytes.
+
+    ```mlir
+    func.func @f(%x: memref<?x4xf32> {bppsa.shape = affine_map<()[s0] -> (s0, 4)>}) {
+      %n = memref.dim %x, %c0 : memref<?x4xf32>
+      %a = memref.alloc(%n) : memref<?xf32>
+      ...
+      memref.dealloc %a : memref<?xf32>
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: memref<?x4xf32> {bppsa.shape = affine_map<()[s0] -> (s0, 4)>}) {
+      %n = memref.dim %x, %c0 : memref<?x4xf32>
+      %plan:2 = call @f_arena(%n) : (index) -> (index, index)
+      %bytes = arith.muli %n, %c4 : index
+      %slice = call @bppsa_rt_arena_take(%plan#0, %bytes) : (index, index) -> memref<?xi8>
+      %a = memref.view %slice[%c0][%n] : memref<?xi8> to memref<?xf32>
+      ...
+      call @bppsa_rt_arena_drop(%slice) : (memref<?xi8>) -> ()
+    ```
+    Launches are executed in order, so that the memory may be used by the next one as soon as
+    the last one that needs it was launched. Allocations whose size depends on more than
+    the symbols stay.
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect"];
 }
 
 def ConvertBPPSAToVector : Pass<"convert-bppsa-to-vector", "::mlir::ModuleOp"> {
@@ -177,7 +272,15 @@ def ExpandMath : Pass<"bppsa-expand-math", "::mlir::ModuleOp"> {
     %y = bppsa.sigmoid %x : vector<16xf32>
     ```
     becomes `1 / (1 + 2^n p(r))` with `-x = n log 2 + r`.
+
+    With `reciprocals`, the divisions of `tanh` and `bppsa.sigmoid`, whose divisors are
+    finite and not close to zero, have the flag `arcp`: `convert-device-to-nvvm` makes
+    products with a reciprocal of these.
   }];
+  let options = [
+    Option<"reciprocals", "reciprocals", "bool", "false",
+           "mark divisions that a product with a reciprocal may replace">
+  ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"
   ];

@@ -48,6 +48,8 @@ struct TrainingOptions {
   /// Bytes that the explicit Jacobians of a chain of layers may take for one sample;
   /// 0 for no limit.
   int64_t memoryLimit = int64_t(1) << 30;
+  /// What tensor cores multiply: `fp32`, `tf32` or `bf16`.
+  std::string precision = "fp32";
 
   /// Whether chains of layers get explicit Jacobians in variants with a plan: where
   /// a scan or a plan was asked for.

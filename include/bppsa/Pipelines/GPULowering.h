@@ -7,13 +7,15 @@
 #ifndef BPPSA_PIPELINES_GPULOWERING_H
 #define BPPSA_PIPELINES_GPULOWERING_H
 
+#include "bppsa/Conversion/Passes.h"
 #include "mlir/Pass/PassManager.h"
 
 namespace bppsa {
 
 /// From tensors to functions of the host, which allocate and call launch functions,
-/// and the module `@device` of kernels, on arrays in device memory.
-void buildGPUKernelPipeline(mlir::OpPassManager &pm);
+/// and the module `@device` of kernels, on arrays in device memory; `precision` is that of products
+/// on tensor cores.
+void buildGPUKernelPipeline(mlir::OpPassManager &pm, TensorPrecision precision);
 
 /// From a module with `@device` to the LLVM dialect with NVVM operations in it.
 void buildGPUCodePipeline(mlir::OpPassManager &pm);

@@ -8,6 +8,7 @@
 #define BPPSA_RUNTIME_CALL_H
 
 #include "bppsa/Runtime/Device/DeviceMirror.h"
+#include "bppsa/Runtime/Model.h"
 #include "bppsa/Runtime/ObjectInterface.h"
 
 #include <cstdint>
@@ -46,13 +47,14 @@ public:
     if (results)
       wait();
   }
+  /// Bytes of its temporaries in the arena.
+  uint64_t arenaBytes() const { return arena; }
   /// Like the call, but in a device program the results are there after Device::synchronize() only.
   void start() {
-    if (!transfers.empty())
-      toDevice();
-    function(pointers.data());
-    if (!transfers.empty())
-      toHost();
+    if (transfers.empty())
+      function(pointers.data());
+    else
+      startOnDevice();
   }
 
 private:
@@ -64,11 +66,14 @@ private:
     bool eachCall;
   };
   void addArgument(const View &view);
+  void startOnDevice();
   void toDevice();
   void toHost();
   static void wait();
+  void reserveArena() const;
 
   void (*function)(void **) = nullptr;
+  uint64_t arena = 0;
   std::vector<std::vector<int64_t>> descriptors;
   std::vector<void *> pointers;
   /// Empty in CPU programs.
@@ -89,14 +94,17 @@ public:
   const std::string &isa() const { return chosen; }
   const std::vector<std::string> &isas() const { return all; }
 
-  /// A call of function `name`, whose arguments are the views named `arguments`.
+  /// A call of function `name`, whose arguments are the views named `arguments`, of sizes that
+  /// `symbols` say.
   Call prepare(const std::string &name, const std::vector<std::string> &arguments,
-               const ViewTable &views) const;
+               const ViewTable &views, const Symbols &symbols) const;
+  /// The bytes that function `name` takes from the arena.
+  uint64_t arenaBytes(const std::string &name, const Symbols &symbols) const;
 
 private:
   std::string chosen;
   std::vector<std::string> all;
-  std::map<std::string, void (*)(void **)> table;
+  std::map<std::string, bppsa_function> table;
 };
 
 /// Seconds of a monotonic clock.

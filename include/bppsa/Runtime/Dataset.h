@@ -22,6 +22,11 @@ struct Batch {
   Symbols symbols;
   int64_t samples = 0;
 
+  /// Lets copyAhead() work. To be called before the batch is an argument of calls.
+  void keepSpares();
+  /// In device programs, begins to copy what the batch was filled with; calls that were started
+  /// before still work on what it held then. It may be filled again.
+  void copyAhead();
   /// "input:NAME" for every input, and "target".
   void addTo(const Model &model, ViewTable &views);
 };

@@ -19,6 +19,8 @@ struct VariantRequest {
   std::string scan = "auto";
   /// auto, lanes, units or blocks
   std::string mapping = "auto";
+  /// A file that `bench --calibrate` wrote; empty: none.
+  std::string calibration = {};
 
   bool isAuto() const { return backward == "auto" && scan == "auto" && mapping == "auto"; }
 };
@@ -46,11 +48,39 @@ std::vector<const VariantInfo *> matchingVariants(const Model &model, const Vari
 /// VariantRequest.
 std::string inferFunction(const Model &model, const std::string &mapping, int64_t samples);
 
+/// The symbol that counts time steps, where the model has one.
+std::optional<size_t> timeSymbol(const Model &model);
+
+/// Whether the model has no empty array at `steps` time steps; a model that drops steps has a least
+/// length.
+bool isLongEnough(const Model &model, Symbols symbols, size_t timeSymbol, int64_t steps);
+
+/// The plan of a variant for the cost model of GPUs; throws Error where it knows none.
+cost::Plan planOf(const VariantInfo &variant);
+
+/// The constants of the cost model of GPUs: of the file that the request names, else the shipped
+/// ones.
+cost::DeviceConstants chosenConstants(const Program &program, const VariantRequest &request);
+
+/// What a cost model says of some variants.
+struct Prediction {
+  /// Of a backward pass, in the order of the variants.
+  std::vector<double> microseconds;
+  /// The fastest, the first of equal ones, and how many times longer the next one takes.
+  const VariantInfo *best = nullptr;
+  double lead = 1;
+};
+
+/// What backward passes of a program for GPUs take at `steps` time steps and `samples` samples.
+Prediction predictVariants(const Model &model, const std::vector<const VariantInfo *> &candidates,
+                           int64_t steps, int64_t samples, const cost::DeviceConstants &constants);
+
 /// The variant that is expected to be the fastest for `calls` calls of `function` ("step" or
 /// "grad") on batches like `batch`. Where the request leaves more than one, they are timed on
 /// synthetic batches of the same size and growing length, for no more than a few percent of the
-/// time that all the calls will take. Leaves the parameters as they are. Device programs measure
-/// nothing.
+/// time that all the calls will take. Leaves the parameters as they are. In programs for GPUs
+/// constants of a calibration decide, and shipped ones where they are clear or where nothing is
+/// measured, as under emulation.
 const VariantInfo &chooseVariant(Session &session, const VariantRequest &request,
                                  const std::string &function, const Batch &batch, int64_t calls);
 

@@ -7,6 +7,7 @@
 #ifndef BPPSA_RUNTIME_MODEL_H
 #define BPPSA_RUNTIME_MODEL_H
 
+#include "bppsa/Cost/DeviceCost.h"
 #include "bppsa/Runtime/DType.h"
 
 #include <cstdint>
@@ -78,6 +79,10 @@ struct Model {
   std::optional<ArrayInfo> targetArray;
   std::vector<ParameterInfo> parameters;
   std::vector<VariantInfo> variants;
+  /// What tensor cores multiply in a program for GPUs: `fp32`, `tf32` or `bf16`.
+  std::string precision;
+  /// The chains of a step of a program for GPUs, for predictions of its time.
+  std::vector<cost::ChainCost> deviceChains;
   int64_t optimizerStates = 0;
   /// Default hyperparameters: lr, weight_decay, beta1 (the momentum's or rmsprop's constant where
   /// that is the optimizer), beta2, eps.
@@ -92,6 +97,11 @@ struct Model {
   std::string extentText(const Extent &extent) const;
   /// The extents of `shape`; throws Error where a symbol is not known.
   std::vector<int64_t> extents(const std::vector<Extent> &shape, const Symbols &symbols) const;
+  /// The array that argument `argument` of a function is, where its shape is not that of a
+  /// parameter or a scalar; else null.
+  const ArrayInfo *arrayOf(const std::string &argument) const;
+  /// The size of the batch or time axis of the inputs, where it is a number.
+  std::optional<int64_t> fixedSize(std::optional<int64_t> ArrayInfo::*axis) const;
   bool hasFunction(const std::string &name) const { return functions.count(name) != 0; }
 };
 

@@ -10,7 +10,8 @@
 #include <cstdint>
 
 /// The binary interface between a compiled model and this library. A compiled model defines the
-/// symbols below. It may call bppsa_rt_*, the allocator (_mlir_memref_to_llvm_*), memrefCopy and
+/// symbols below. It may call bppsa_rt_* (what passes memory by the C interface of MLIR has its
+/// prefix), the allocator (_mlir_memref_to_llvm_*), memrefCopy and
 /// the parallel-region part of the OpenMP run-time interface (__kmpc_*), all defined here.
 ///
 /// A device program is one with device kernels. Its functions allocate, compute sizes and launch;
@@ -31,9 +32,12 @@ extern const uint64_t bppsa_model_onnx_size;
 struct bppsa_function {
   const char *name;
   void (*call)(void **args);
+  /// The bytes of its temporaries, of the values of all symbols of the model in their order; null
+  /// where it takes nothing from the arena.
+  int64_t (*arena)(const int64_t *symbols);
 };
 
-/// Every function; ends with {NULL, NULL}. They call kernels through bppsa_kernels.
+/// Every function; ends with nulls. They call kernels through bppsa_kernels.
 extern const struct bppsa_function bppsa_functions[];
 
 /// The kernels of the program for one instruction set: x86-64-v2, x86-64-v3 or x86-64-v4.
@@ -70,11 +74,29 @@ struct bppsa_device_image {
 /// Ends with nulls; empty in CPU programs and in those for the emulated device.
 extern const struct bppsa_device_image bppsa_device_images[];
 
-/// Starts kernel bppsa_device_kernels[kernel]; arguments[i] points to argument i, which is copied.
-/// Kernels run one after the other, in the order of the launches. A grid without blocks does
-/// nothing.
+/// Starts kernel bppsa_device_kernels[kernel] with `count` arguments. arguments[i] points to eight
+/// bytes, which are copied: argument i, then zeros. Kernels run one after the other, in the order
+/// of the launches. A grid without blocks does nothing.
 void bppsa_rt_launch(int64_t kernel, int64_t gridX, int64_t gridY, int64_t gridZ, int64_t blockX,
-                     int64_t blockY, int64_t blockZ, void **arguments);
+                     int64_t blockY, int64_t blockZ, void **arguments, int64_t count);
+/// The same, with all blocks on the device at a time, so that they may wait for each other.
+void bppsa_rt_launch_cooperative(int64_t kernel, int64_t gridX, int64_t gridY, int64_t gridZ,
+                                 int64_t blockX, int64_t blockY, int64_t blockZ, void **arguments,
+                                 int64_t count);
+/// Multiprocessors of the device: each holds at least one block.
+int64_t bppsa_rt_multiprocessors(void);
+
+/// Memory of compiled functions of device programs: a descriptor of bytes.
+struct bppsa_arena_slice {
+  void *allocated, *aligned;
+  int64_t offset, size, stride;
+};
+
+/// `size` bytes at `offset` of the arena, which has as many as bppsa_function::arena says, until
+/// they are dropped.
+void _mlir_ciface_bppsa_rt_arena_take(struct bppsa_arena_slice *slice, int64_t offset,
+                                      int64_t size);
+void _mlir_ciface_bppsa_rt_arena_drop(struct bppsa_arena_slice *slice);
 
 /// Compiled steps call this with 0 where they start and with 1 where their backward part starts.
 void bppsa_rt_phase(int64_t phase);

@@ -53,8 +53,6 @@ public:
   float *changeValues(size_t index);
   float *changeState(size_t which, size_t index) { return states[which].write() + starts[index]; }
   size_t stateCount() const { return states.size(); }
-  /// Of all arrays together.
-  uint64_t bytes() const;
 
 private:
   const Model &model;

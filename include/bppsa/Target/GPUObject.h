@@ -54,7 +54,8 @@ mlir::FailureOr<std::string> assemblePTX(llvm::StringRef ptx, llvm::StringRef ar
                                          std::string &log, std::string &error);
 
 /// Defines the functions `bppsa_launch_<kernel>` that `host` calls: each hands its
-/// arguments to `bppsa_rt_launch`.
+/// arguments to `bppsa_rt_launch`; and `bppsa_launch_cooperative_<kernel>` likewise to
+/// `bppsa_rt_launch_cooperative`.
 void defineLaunchFunctions(llvm::Module &host, llvm::ArrayRef<std::string> kernels);
 
 /// Defines the tables `bppsa_device_kernels` and `bppsa_device_images` in `tables`.

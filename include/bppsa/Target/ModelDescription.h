@@ -22,6 +22,8 @@ struct ExportedFunction {
   std::string symbol;
   /// What each argument is, in order: `input:x`, `param:W`, `target`, `loss`, ...
   llvm::SmallVector<std::string> arguments;
+  /// Whether its temporaries are in an arena, whose size a function of the module computes.
+  bool usesArena = false;
 };
 
 /// The functions of `module` that a program exports, with their arguments in

@@ -16,7 +16,7 @@ DeviceMaps DeviceMaps::allocate(OpBuilder &builder, const CotangentLoop &loop, V
   auto type = MemRefType::get(
       {ShapedType::kDynamic, ShapedType::kDynamic, maps.getNumColumns(), maps.size}, element);
   maps.memref = memref::AllocOp::create(builder, loop.op->getLoc(), type,
-                                        ValueRange{countSamples(builder, loop), count},
+                                        ValueRange{count, countSamples(builder, loop)},
                                         builder.getI64IntegerAttr(64));
   return maps;
 }
@@ -34,10 +34,13 @@ static LogicalResult createWalk(const CotangentLoop &loop, WalkOptions options, 
   return created;
 }
 
-FailureOr<MapWalks> MapWalks::create(const CotangentLoop &loop, bool readAhead) {
+FailureOr<MapWalks> MapWalks::create(const CotangentLoop &loop, bool readAhead,
+                                     TensorPrecision precision) {
   MapWalks walks(loop);
-  walks.byThreads = ColumnWalk::create(loop);
-  if (!walks.byThreads &&
+  walks.byThreads = ColumnWalk::create(loop, readAhead);
+  if (!walks.byThreads)
+    walks.byPanels = PanelWalk::create(loop, readAhead, precision);
+  if (!walks.byThreads && !walks.byPanels &&
       failed(createWalk(loop, {/*inject=*/false, /*emit=*/false}, readAhead, walks.byBlocks)))
     return failure();
   if (!loop.injected.empty() &&
@@ -65,23 +68,25 @@ void MapWalks::launch(OpBuilder &builder, const DeviceMaps &maps, Value count, i
   int64_t numColumns = maps.getNumMatrixColumns();
   if (byThreads)
     launchThreads(builder, *byThreads, runs, {numColumns, 0, startMatrix});
+  else if (byPanels)
+    launchPanels(builder, *byPanels, runs, {numColumns, 0, startMatrix});
   else
     launchBlocks(builder, *byBlocks, runs, {numColumns, 0, startMatrix});
   if (injected)
     launchBlocks(builder, *injected, runs, {1, numColumns, startOffset});
 }
 
-Value MapWalks::countWalks(OpBuilder &builder, const Runs &runs, const Columns &columns) const {
+Value MapWalks::countWalks(OpBuilder &builder, const Runs &runs, int64_t ofRun) const {
   Location loc = loop.op->getLoc();
   Value numRuns = mulIndex(builder, loc, countSamples(builder, loop), runs.count);
-  return mulIndex(builder, loc, numRuns, getIndex(builder, loc, columns.count));
+  return mulIndex(builder, loc, numRuns, getIndex(builder, loc, ofRun));
 }
 
-MapWalks::Walk MapWalks::getWalk(OpBuilder &builder, const Runs &runs, const Columns &columns,
+MapWalks::Walk MapWalks::getWalk(OpBuilder &builder, const Runs &runs, int64_t ofRun,
                                  Value number) const {
   Location loc = loop.op->getLoc();
-  Value numColumns = getIndex(builder, loc, columns.count);
-  SmallVector<Value> digits = splitIndex(builder, loc, number, {Value(), runs.count, numColumns});
+  Value walksOfRun = getIndex(builder, loc, ofRun);
+  SmallVector<Value> digits = splitIndex(builder, loc, number, {Value(), runs.count, walksOfRun});
   return {digits[0], digits[1], digits[2]};
 }
 
@@ -96,9 +101,9 @@ Place MapWalks::getDestination(OpBuilder &builder, const Runs &runs, const Colum
 void MapWalks::launchBlocks(OpBuilder &builder, BlockWalk &walk, const Runs &runs,
                             const Columns &columns) {
   Location loc = loop.op->getLoc();
-  Value numBlocks = countWalks(builder, runs, columns);
+  Value numBlocks = countWalks(builder, runs, columns.count);
   walk.launch(builder, numBlocks, [&](OpBuilder &nested, const LaunchedThread &thread) {
-    Walk own = getWalk(nested, runs, columns, thread.block);
+    Walk own = getWalk(nested, runs, columns.count, thread.block);
     walk.start(nested, thread, [&](OpBuilder &inside, Value row) {
       return columns.start(inside, row, own.column);
     });
@@ -115,20 +120,77 @@ void MapWalks::launchBlocks(OpBuilder &builder, BlockWalk &walk, const Runs &run
 void MapWalks::launchThreads(OpBuilder &builder, ColumnWalk &walk, const Runs &runs,
                              const Columns &columns) {
   Location loc = loop.op->getLoc();
-  Value numThreads = countWalks(builder, runs, columns);
+  Value numThreads = countWalks(builder, runs, columns.count);
   walk.launch(builder, numThreads, [&](OpBuilder &nested, Value number, Value exists) {
-    Walk own = getWalk(nested, runs, columns, number);
+    Walk own = getWalk(nested, runs, columns.count, number);
     SmallVector<Value> start;
     for (int64_t row = 0; row < runs.maps.size; ++row)
       start.push_back(columns.start(nested, getIndex(nested, loc, row), own.column));
     auto [from, to] = runs.range(nested, own.run);
-    SmallVector<Value> end = walk.walk(nested, own.sample, from, to, start);
+    auto at = [&](OpBuilder &inside, Value run) -> std::pair<Value, Value> {
+      SmallVector<Value> digits = splitIndex(inside, loc, run, {Value(), runs.count});
+      return {digits[0], runs.range(inside, digits[1]).first};
+    };
+    auto stepAt = [&](OpBuilder &inside, Value position) {
+      return getStep(inside, loop, position);
+    };
+    Value numRuns = mulIndex(nested, loc, countSamples(nested, loop), runs.count);
+    Value length = arith::SubIOp::create(nested, loc, to, from);
+    SmallVector<Value> end =
+        walk.walk(nested, {columns.count, numRuns, length, at, stepAt}, number, start);
     Place destination = getDestination(nested, runs, columns, own);
     emitIf(nested, loc, exists, [&](OpBuilder &inside) {
       for (auto [row, value] : llvm::enumerate(end))
         destination.store(inside, loc, value, getIndex(inside, loc, row));
     });
   });
+}
+
+/// A block for each sample, run and panel.
+void MapWalks::launchPanels(OpBuilder &builder, PanelWalk &walk, const Runs &runs,
+                            const Columns &columns) {
+  Location loc = loop.op->getLoc();
+  int64_t width = walk.getNumColumns(), numPanels = llvm::divideCeil(columns.count, width);
+  Value numBlocks = countWalks(builder, runs, numPanels);
+  walk.launch(builder, numBlocks, [&](OpBuilder &nested, const LaunchedThread &thread) {
+    Walk own = getWalk(nested, runs, numPanels, thread.block);
+    Value first = mulIndex(nested, loc, own.column, getIndex(nested, loc, width));
+    auto getColumn = [&](OpBuilder &inside, const PanelWalk::Entry &entry) {
+      return addIndex(inside, loc, first, entry.column);
+    };
+    auto [from, to] = runs.range(nested, own.run);
+    walk.walk(
+        nested, own.sample, from, to,
+        [&](OpBuilder &inside, const PanelWalk::Entry &entry) {
+          return columns.start(inside, entry.row, getColumn(inside, entry));
+        },
+        [&](OpBuilder &inside, const PanelWalk::Entry &entry, Value value) {
+          Walk walked = {own.sample, own.run, getColumn(inside, entry)};
+          Place destination = getDestination(inside, runs, columns, walked);
+          auto store = [&](OpBuilder &b) { destination.store(b, loc, value, entry.row); };
+          if (columns.count % width == 0)
+            return store(inside);
+          Value count = getIndex(inside, loc, columns.count);
+          emitIf(inside, loc, isBelow(inside, loc, walked.column, count), store);
+        });
+  });
+}
+
+Value bppsa::emitApplySmall(OpBuilder &builder, Location loc, const DeviceMaps &maps,
+                            const Place &map, const Place &from, Value row) {
+  Type element = cast<MemRefType>(maps.memref.getType()).getElementType();
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
+  int64_t numEntries = maps.getNumMatrixColumns();
+  SmallVector<Value> sums(std::min(numEntries, kNumPartials), zero);
+  if (maps.hasOffset)
+    sums[0] = map.dropFront(numEntries * maps.size).load(builder, loc, row);
+  for (int64_t i = 0; i < numEntries; ++i) {
+    Value factor = from.load(builder, loc, maps.isDiagonal ? row : getIndex(builder, loc, i));
+    Value entry = map.dropFront(i * maps.size).load(builder, loc, row);
+    Value &sum = sums[i % sums.size()];
+    sum = math::FmaOp::create(builder, loc, entry, factor, sum);
+  }
+  return addPartials(builder, loc, sums);
 }
 
 Value bppsa::emitApply(OpBuilder &builder, Location loc, const DeviceMaps &maps, Value sample,

@@ -9,10 +9,11 @@
 
 #include "BlockWalk.h"
 #include "ColumnWalk.h"
+#include "PanelWalk.h"
 
 namespace bppsa {
 
-/// Maps of runs of links, `memref[sample, map, column, row]`: the columns of A and
+/// Maps of runs of links, `memref[map, sample, column, row]`: the columns of A and
 /// then, where cotangents are injected, s.
 struct DeviceMaps : AffineMapLayout {
   mlir::Value memref;
@@ -21,7 +22,7 @@ struct DeviceMaps : AffineMapLayout {
   static DeviceMaps allocate(mlir::OpBuilder &builder, const CotangentLoop &loop,
                              mlir::Value count);
   Place getColumn(mlir::Value sample, mlir::Value map, mlir::Value column) const {
-    return {memref, {sample, map, column}};
+    return {memref, {map, sample, column}};
   }
   /// Where the injected cotangents' share is.
   Place getOffset(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value sample,
@@ -32,7 +33,8 @@ struct DeviceMaps : AffineMapLayout {
 class MapWalks {
 public:
   /// `readAhead` where runs have more than one step.
-  static llvm::FailureOr<MapWalks> create(const CotangentLoop &loop, bool readAhead);
+  static llvm::FailureOr<MapWalks> create(const CotangentLoop &loop, bool readAhead,
+                                          TensorPrecision precision);
 
   /// Positions of the links that map number `map` stands for.
   using Range =
@@ -56,15 +58,15 @@ private:
     llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Value row, mlir::Value column)> start;
   };
 
-  /// A column of one run of one sample.
+  /// A column, or a panel of columns, of one run of one sample.
   struct Walk {
     mlir::Value sample, run, column;
   };
 
   explicit MapWalks(const CotangentLoop &loop) : loop(loop) {}
-  mlir::Value countWalks(mlir::OpBuilder &builder, const Runs &runs, const Columns &columns) const;
-  Walk getWalk(mlir::OpBuilder &builder, const Runs &runs, const Columns &columns,
-               mlir::Value number) const;
+  /// Walks that are numbered, where each run has `ofRun` of them.
+  mlir::Value countWalks(mlir::OpBuilder &builder, const Runs &runs, int64_t ofRun) const;
+  Walk getWalk(mlir::OpBuilder &builder, const Runs &runs, int64_t ofRun, mlir::Value number) const;
   /// Where the result of a walk goes.
   Place getDestination(mlir::OpBuilder &builder, const Runs &runs, const Columns &columns,
                        const Walk &walk) const;
@@ -72,13 +74,21 @@ private:
                     const Columns &columns);
   void launchThreads(mlir::OpBuilder &builder, ColumnWalk &walk, const Runs &runs,
                      const Columns &columns);
+  void launchPanels(mlir::OpBuilder &builder, PanelWalk &walk, const Runs &runs,
+                    const Columns &columns);
 
   CotangentLoop loop;
   /// One of these walks the columns of A.
   std::optional<ColumnWalk> byThreads;
+  std::optional<PanelWalk> byPanels;
   std::optional<BlockWalk> byBlocks;
   std::optional<BlockWalk> injected;
 };
+
+/// Row `row` of `A from + s`, for a map whose columns lie one after the other in `map`, and
+/// that is small: the sum is written out.
+mlir::Value emitApplySmall(mlir::OpBuilder &builder, mlir::Location loc, const DeviceMaps &maps,
+                           const Place &map, const Place &from, mlir::Value row);
 
 /// Row `row` of `A from + s`, for a map of `sample`; `from` is a cotangent that no
 /// thread of the block writes meanwhile.

@@ -34,7 +34,7 @@ static LogicalResult verifyReady(Operation *op) {
   return success();
 }
 
-static LogicalResult launchOp(Operation *op) {
+static LogicalResult launchOp(Operation *op, TensorPrecision precision) {
   if (!isa<scf::ForOp, scf::ParallelOp>(op) && failed(verifyReady(op)))
     return failure();
   auto launch = [](auto emit) {
@@ -44,7 +44,7 @@ static LogicalResult launchOp(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([](RecurrenceOp loop) { return launchRecurrence(loop); })
       .Case([](ChainOp loop) { return launchChain(loop); })
-      .Case([](ScanOp loop) { return launchScan(loop); })
+      .Case([&](ScanOp loop) { return launchScan(loop, precision); })
       .Case([&](OuterSumOp leaf) { return launch([&] { launchOuterSum(leaf); }); })
       .Case([&](StepSumOp leaf) { return launch([&] { launchStepSum(leaf); }); })
       .Case([&](memref::CopyOp copy) { return launch([&] { launchCopy(copy); }); })
@@ -78,11 +78,14 @@ static void sinkReads(func::FuncOp function) {
         (isa<memref::LoadOp, vector::LoadOp>(op) || isMemoryEffectFree(&op)) &&
         !op.hasTrait<OpTrait::IsTerminator>())
       reads.push_back(&op);
-  for (auto launch : function.getOps<gpu::LaunchOp>()) {
+  SmallVector<gpu::LaunchOp> launches;
+  function.walk([&](gpu::LaunchOp launch) { launches.push_back(launch); });
+  for (gpu::LaunchOp launch : launches) {
+    Operation *outer = function.front().findAncestorOpInBlock(*launch);
     OpBuilder builder = OpBuilder::atBlockBegin(&launch.getBody().front());
     IRMapping mapping;
     for (Operation *op : reads) {
-      if (!op->isBeforeInBlock(launch))
+      if (!op->isBeforeInBlock(outer))
         continue;
       Operation *copy = builder.clone(*op, mapping);
       for (auto [from, to] : llvm::zip(op->getResults(), copy->getResults()))
@@ -96,7 +99,7 @@ static void sinkReads(func::FuncOp function) {
 }
 
 /// Gives `function` launches for what it holds.
-static LogicalResult lowerKernel(func::FuncOp function) {
+static LogicalResult lowerKernel(func::FuncOp function, TensorPrecision precision) {
   SmallVector<Operation *> ops;
   bool reads = false;
   for (Operation &op : function.getOps()) {
@@ -105,7 +108,7 @@ static LogicalResult lowerKernel(func::FuncOp function) {
       ops.push_back(&op);
   }
   for (Operation *op : ops) {
-    if (failed(launchOp(op)))
+    if (failed(launchOp(op, precision)))
       return failure();
     op->erase();
   }
@@ -188,6 +191,8 @@ static void fuseLocations(ModuleOp module) {
 
 namespace {
 struct ConvertBPPSAToGPU : public bppsa::impl::ConvertBPPSAToGPUBase<ConvertBPPSAToGPU> {
+  using ConvertBPPSAToGPUBase::ConvertBPPSAToGPUBase;
+
   void runOnOperation() override {
     fuseLocations(getOperation());
     lowerPhaseMarks(getOperation());
@@ -198,7 +203,8 @@ struct ConvertBPPSAToGPU : public bppsa::impl::ConvertBPPSAToGPUBase<ConvertBPPS
       copyConstants(function);
       if (!function.isPrivate())
         launchStores(function);
-      if ((function.isPrivate() && failed(lowerKernel(function))) || failed(verifyHost(function)))
+      if ((function.isPrivate() && failed(lowerKernel(function, precision))) ||
+          failed(verifyHost(function)))
         return signalPassFailure();
     }
   }

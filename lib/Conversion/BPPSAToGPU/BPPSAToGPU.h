@@ -8,6 +8,7 @@
 #define BPPSA_LIB_CONVERSION_BPPSATOGPU_BPPSATOGPU_H
 
 #include "../Bodies/CotangentLoop.h"
+#include "bppsa/Conversion/Passes.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -19,7 +20,8 @@ namespace bppsa {
 
 llvm::LogicalResult launchRecurrence(RecurrenceOp op);
 llvm::LogicalResult launchChain(ChainOp op);
-llvm::LogicalResult launchScan(ScanOp op);
+/// `precision` is that of products on tensor cores.
+llvm::LogicalResult launchScan(ScanOp op, TensorPrecision precision);
 void launchOuterSum(OuterSumOp op);
 void launchStepSum(StepSumOp op);
 void launchLinalg(mlir::linalg::LinalgOp op);
@@ -29,14 +31,25 @@ void launchParallel(mlir::scf::ParallelOp op);
 /// Iterations in their order: one thread.
 void launchSequential(mlir::scf::ForOp op);
 
+/// Walks by several blocks that share the rows of large matrices, where that is possible
+/// (GridWalk.h) and one block has not the registers for them; false otherwise.
+bool launchOnGrid(RecurrenceOp op);
+bool launchOnGrid(const CotangentLoop &loop);
+
+/// The step at position `position` of a walk of `numSteps` steps.
+mlir::Value getRecurrenceStep(mlir::OpBuilder &builder, RecurrenceOp op, mlir::Value numSteps,
+                              mlir::Value position);
+
 /// A chain in its own order: one block for each sample.
 llvm::LogicalResult launchSequentially(const CotangentLoop &loop);
 /// Three launches (aggregate, carry, walk again) for chunks of `chunkSteps` steps;
 /// 0 leaves the length to the run time.
-llvm::LogicalResult launchChunked(const CotangentLoop &loop, int64_t chunkSteps);
+llvm::LogicalResult launchChunked(const CotangentLoop &loop, int64_t chunkSteps,
+                                  TensorPrecision precision);
 /// A launch for each level of a tree with at most `mostLevels` levels, 1 or more;
 /// without a limit where that is negative.
-llvm::LogicalResult launchTree(const CotangentLoop &loop, int64_t mostLevels);
+llvm::LogicalResult launchTree(const CotangentLoop &loop, int64_t mostLevels,
+                               TensorPrecision precision);
 
 } // namespace bppsa
 

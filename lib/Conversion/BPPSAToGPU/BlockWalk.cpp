@@ -6,9 +6,18 @@
 
 #include "BlockWalk.h"
 #include "BPPSAToGPU.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace bppsa;
+
+/// Steps after which sums in registers are added to those in memory: the error of a sum
+/// grows with its terms. A power of two.
+static constexpr int64_t kStepsOfSums = 512;
+
+/// Elements of sums of all blocks together, and blocks, that are not exceeded; blocks
+/// that are started in any case.
+static constexpr int64_t kMostPartialElements = 4 << 20, kMostBlocks = 4096, kLeastBlocks = 512;
 
 Value bppsa::countSteps(OpBuilder &builder, const CotangentLoop &loop) {
   return getDim(builder, loop.op->getLoc(), loop.saved[0], 0);
@@ -29,9 +38,15 @@ Value bppsa::getStep(OpBuilder &builder, const CotangentLoop &loop, Value positi
 FailureOr<BlockWalk> BlockWalk::create(const CotangentLoop &loop, WalkOptions options,
                                        bool readAhead) {
   std::unique_ptr<Region> region = cloneLink(loop, options);
-  FailureOr<UnitEmitter> emitter = UnitEmitter::create(region->front(), loop.captures);
+  SmallVector<UnitSum> sums;
+  if (options.emit)
+    sums = getUnitSums(loop, region->front().getTerminator()->getNumOperands());
+  FailureOr<UnitEmitter> emitter = UnitEmitter::create(region->front(), loop.captures, sums);
   if (failed(emitter))
     return failure();
+  if (!emitter->hasRoomForSums())
+    return loop.op->emitOpError("has more sums than fit into registers beside its matrices; leave "
+                                "bppsa-fuse-gradients out");
   return BlockWalk(loop, std::move(region), std::move(*emitter), options, readAhead);
 }
 
@@ -40,13 +55,38 @@ static SmallVector<Value> getSources(const CotangentLoop &loop, WalkOptions opti
   SmallVector<Value> sources(loop.saved.begin(), loop.saved.end());
   if (options.inject)
     llvm::append_range(sources, loop.injected);
+  if (options.emit)
+    for (Value factor : loop.factors)
+      if (!llvm::is_contained(sources, factor))
+        sources.push_back(factor);
   return sources;
+}
+
+SmallVector<UnitSum> bppsa::getUnitSums(const CotangentLoop &loop, unsigned numYielded) {
+  SmallVector<UnitSum> sums;
+  unsigned yielded = numYielded - loop.sumWith.size();
+  for (int64_t with : loop.sumWith) {
+    int64_t columns = 1;
+    if (with != kNoFactor)
+      columns = cast<ShapedType>(loop.factors[with].getType()).getShape().back();
+    sums.push_back({yielded++, with, columns});
+  }
+  return sums;
 }
 
 BlockWalk::BlockWalk(const CotangentLoop &loop, std::unique_ptr<Region> region, UnitEmitter emitter,
                      WalkOptions options, bool readAhead)
     : loop(loop), region(std::move(region)), emitter(std::move(emitter)), options(options),
-      ring(loop.op->getLoc(), getSources(loop, options), readAhead) {}
+      ring(loop.op->getLoc(), getSources(loop, options), readAhead ? cost::mostRingBytes : 0) {
+  firstOfSum.push_back(0);
+  if (hasSums())
+    for (Value sum : loop.getSums())
+      firstOfSum.push_back(firstOfSum.back() + cast<MemRefType>(sum.getType()).getNumElements());
+}
+
+Type BlockWalk::getElementType() const {
+  return cast<MemRefType>(loop.seeds[0].getType()).getElementType();
+}
 
 void BlockWalk::launch(OpBuilder &builder, Value numBlocks,
                        function_ref<void(OpBuilder &, const LaunchedThread &)> body) {
@@ -54,17 +94,121 @@ void BlockWalk::launch(OpBuilder &builder, Value numBlocks,
   SmallVector<MemRefType> shared = emitter.getSharedTypes(), rings = ring.getSharedTypes();
   size_t numScratch = shared.size();
   llvm::append_range(shared, rings);
-  Type element = cast<MemRefType>(loop.seeds[0].getType()).getElementType();
-  shared.push_back(MemRefType::get({2, loop.getTotalSize()}, element));
+  int64_t stateRows = loop.getTotalSize() + kSpareRows;
+  shared.push_back(MemRefType::get({2, stateRows}, getElementType()));
+  if (hasSums())
+    partials =
+        PartialSums::allocate(builder, loc, numBlocks, firstOfSum.back() + 1, getElementType());
   emitLaunch(builder, loc, numBlocks, emitter.getNumThreads(), shared,
              [&](OpBuilder &nested, const LaunchedThread &thread) {
                emitter.begin(nested, loc, thread, thread.shared.take_front(numScratch));
                walker = thread;
                ringArrays = thread.shared.slice(numScratch, rings.size());
                state = thread.shared.back();
+               if (hasSums())
+                 clearSums(nested);
                body(nested, thread);
              });
+  if (hasSums())
+    launchTotals(builder);
 }
+
+void BlockWalk::launchWalks(OpBuilder &builder, Value count,
+                            function_ref<void(OpBuilder &, const LaunchedThread &, Value)> body) {
+  if (!hasSums())
+    return launch(builder, count, [&](OpBuilder &nested, const LaunchedThread &thread) {
+      body(nested, thread, thread.block);
+    });
+  Location loc = loop.op->getLoc();
+  int64_t most = std::clamp(kMostPartialElements / firstOfSum.back(), kLeastBlocks, kMostBlocks);
+  Value numBlocks = minIndex(builder, loc, count, getIndex(builder, loc, most));
+  launch(builder, numBlocks, [&](OpBuilder &nested, const LaunchedThread &thread) {
+    auto walks = scf::ForOp::create(nested, loc, thread.block, count, numBlocks);
+    OpBuilder inside = OpBuilder::atBlockBegin(walks.getBody());
+    body(inside, thread, walks.getInductionVar());
+    ring.finish(inside);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> BlockWalk::makeZeroSums(OpBuilder &builder) const {
+  Value zero =
+      arith::ConstantOp::create(builder, loop.op->getLoc(), builder.getZeroAttr(getElementType()));
+  return SmallVector<Value>(emitter.getNumSumRegisters(), zero);
+}
+
+/// Zeros for the sums of this block in memory, and one more behind them.
+void BlockWalk::clearSums(OpBuilder &builder) {
+  Location loc = loop.op->getLoc();
+  SmallVector<Value> zeros = makeZeroSums(builder);
+  storeSums(builder, zeros, /*add=*/false);
+  emitIf(builder, loc, isEqual(builder, loc, walker.thread, getIndex(builder, loc, 0)),
+         [&](OpBuilder &nested) {
+           partials->store(nested, walker.block, getIndex(nested, loc, firstOfSum.back()),
+                           zeros.front());
+         });
+}
+
+/// Writes the elements of `sums` that this thread has to those of its block in memory,
+/// or adds them.
+void BlockWalk::storeSums(OpBuilder &builder, ValueRange sums, bool add) {
+  Location loc = loop.op->getLoc();
+  emitter.forEachSum(builder, loc, sums,
+                     [&](OpBuilder &nested, size_t sum, Value row, Value column, Value value) {
+                       int64_t rows = cast<MemRefType>(loop.getSums()[sum].getType()).getDimSize(0);
+                       Value position = mulIndex(nested, loc, column, getIndex(nested, loc, rows));
+                       position = addIndex(nested, loc, position, row);
+                       position = addIndex(nested, loc, position, firstOfSum[sum]);
+                       if (add)
+                         value = arith::AddFOp::create(
+                             nested, loc, partials->load(nested, walker.block, position), value);
+                       partials->store(nested, walker.block, position, value);
+                     });
+}
+
+/// After each kStepsOfSums positions, adds `sums` to those in memory and begins new ones, with a
+/// zero from memory: a constant would become a select for each of them in every step. In a loop of
+/// their own, the steps between would need more registers for places in memory.
+SmallVector<Value> BlockWalk::emptySums(OpBuilder &builder, Value position, ValueRange sums) {
+  Location loc = loop.op->getLoc();
+  Value last = getIndex(builder, loc, kStepsOfSums - 1);
+  Value isFull = isEqual(builder, loc, arith::AndIOp::create(builder, loc, position, last), last);
+  auto left = scf::IfOp::create(
+      builder, loc, isFull,
+      [&](OpBuilder &nested, Location) {
+        storeSums(nested, sums, /*add=*/true);
+        Value zero = partials->load(nested, walker.block, getIndex(nested, loc, firstOfSum.back()));
+        scf::YieldOp::create(nested, loc, SmallVector<Value>(sums.size(), zero));
+      },
+      [&](OpBuilder &nested, Location) { scf::YieldOp::create(nested, loc, sums); });
+  return llvm::to_vector_of<Value>(left.getResults());
+}
+
+void BlockWalk::launchTotals(OpBuilder &builder) {
+  Location loc = loop.op->getLoc();
+  partials->launchTotals(builder, [&](OpBuilder &nested, Value position, Value total) {
+    for (auto [sum, first] : llvm::zip(loop.getSums(), firstOfSum)) {
+      auto type = cast<MemRefType>(sum.getType());
+      // Elements before this sum wrap around to large numbers.
+      Value inSum = arith::SubIOp::create(nested, loc, position, getIndex(nested, loc, first));
+      Value isInside = isBelow(nested, loc, inSum, getIndex(nested, loc, type.getNumElements()));
+      emitIf(nested, loc, isInside, [&, sum = sum](OpBuilder &inside) {
+        SmallVector<Value> at =
+            splitIndex(inside, loc, inSum, {Value(), getIndex(inside, loc, type.getDimSize(0))});
+        std::swap(at[0], at[1]);
+        at.resize(type.getRank());
+        memref::StoreOp::create(inside, loc, total, sum, at);
+      });
+    }
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
 
 void BlockWalk::start(OpBuilder &builder, const LaunchedThread &thread,
                       function_ref<Value(OpBuilder &, Value)> value) {
@@ -81,16 +225,26 @@ void BlockWalk::walk(OpBuilder &builder, Value sample, Value first, Value last) 
   Value one = getIndex(builder, loc, 1);
   ring.begin(builder, walker, ringArrays, sample, first, last,
              [this](OpBuilder &nested, Value position) { return getStep(nested, loop, position); });
-  current = emitFold(builder, loc, first, last, current,
-                     [&](OpBuilder &nested, Value position, ValueRange copy) {
-                       Value after = arith::XOrIOp::create(nested, loc, copy[0], one);
+  SmallVector<Value> running;
+  if (hasSums())
+    running = makeZeroSums(builder);
+  running.insert(running.begin(), current);
+  running = emitFold(builder, loc, first, last, running,
+                     [&](OpBuilder &nested, Value position, ValueRange values) {
+                       Value after = arith::XOrIOp::create(nested, loc, values[0], one);
+                       SmallVector<Value> next = emitStep(nested, sample, position, values[0],
+                                                          after, values.drop_front());
                        ring.request(nested, position);
-                       emitStep(nested, sample, position, copy[0], after);
+                       if (hasSums())
+                         next = emptySums(nested, position, next);
                        ring.wait(nested);
                        emitBarrier(nested, loc);
-                       return SmallVector<Value>{after};
-                     })
-                .front();
+                       next.insert(next.begin(), after);
+                       return next;
+                     });
+  current = running.front();
+  if (hasSums())
+    storeSums(builder, ArrayRef(running).drop_front(), /*add=*/true);
 }
 
 void BlockWalk::finish(OpBuilder &builder, const LaunchedThread &thread,
@@ -113,8 +267,8 @@ void BlockWalk::walkFrom(OpBuilder &builder, const LaunchedThread &thread, Value
   });
 }
 
-void BlockWalk::emitStep(OpBuilder &builder, Value sample, Value position, Value before,
-                         Value after) {
+SmallVector<Value> BlockWalk::emitStep(OpBuilder &builder, Value sample, Value position,
+                                       Value before, Value after, ValueRange sums) {
   Location loc = loop.op->getLoc();
   SmallVector<Place> read = ring.getPlaces(builder, position), arguments;
   SmallVector<SmallVector<Place, 2>> results;
@@ -125,13 +279,20 @@ void BlockWalk::emitStep(OpBuilder &builder, Value sample, Value position, Value
     results.push_back({Place{state, {after}, first}});
     first += loop.getStateSize(i);
   }
-  arguments.append(read.begin() + loop.saved.size(), read.end());
+  if (options.inject)
+    for (size_t i = 0; i < loop.injected.size(); ++i)
+      arguments.push_back(read[loop.saved.size() + i]);
+  SmallVector<Place> factors;
   if (options.emit) {
     Value step = getStep(builder, loop, position);
-    for (Value emitted : loop.destinations.drop_front(loop.seeds.size()))
+    for (Value emitted : loop.getEmitted())
       results.push_back({Place{emitted, {step, sample}}});
+    results.resize(results.size() + loop.sumWith.size());
+    SmallVector<Value> sources = getSources(loop, options);
+    for (Value factor : loop.factors)
+      factors.push_back(read[llvm::find(sources, factor) - sources.begin()]);
   }
-  emitter.emitStep(builder, loc, arguments, results);
+  return emitter.emitStep(builder, loc, arguments, results, factors, sums);
 }
 
 //===----------------------------------------------------------------------===//
@@ -172,6 +333,8 @@ void bppsa::storeCotangent(OpBuilder &builder, const CotangentLoop &loop, Value 
 }
 
 LogicalResult bppsa::launchSequentially(const CotangentLoop &loop) {
+  if (launchOnGrid(loop))
+    return success();
   FailureOr<BlockWalk> walk = BlockWalk::create(loop, {});
   if (failed(walk))
     return failure();

@@ -8,6 +8,7 @@
 #define BPPSA_LIB_CONVERSION_BPPSATOGPU_BLOCKWALK_H
 
 #include "../Bodies/CotangentLoop.h"
+#include "PartialSums.h"
 #include "StepRing.h"
 
 namespace bppsa {
@@ -24,14 +25,20 @@ mlir::Value getStep(mlir::OpBuilder &builder, const CotangentLoop &loop, mlir::V
 /// and writes the other.
 class BlockWalk {
 public:
-  /// Fails after a diagnostic, where the link cannot be emitted. Walks of one step
+  /// Fails after a diagnostic, where the link or its sums cannot be emitted. Walks of one step
   /// have nothing to read ahead.
   static llvm::FailureOr<BlockWalk> create(const CotangentLoop &loop, WalkOptions options,
                                            bool readAhead = true);
 
-  /// Launches `numBlocks` blocks that run `body`, which may walk.
+  /// Launches `numBlocks` blocks that run `body`, which may walk. Where the link has
+  /// sums, another launch adds up those of the blocks.
   void launch(mlir::OpBuilder &builder, mlir::Value numBlocks,
               llvm::function_ref<void(mlir::OpBuilder &, const LaunchedThread &)> body);
+  /// Launches blocks for walks [0, count), which run `body(walk)`: one each, but fewer
+  /// where each block has sums and these would take too much memory.
+  void launchWalks(
+      mlir::OpBuilder &builder, mlir::Value count,
+      llvm::function_ref<void(mlir::OpBuilder &, const LaunchedThread &, mlir::Value walk)> body);
 
   // Inside of a launch, by all threads of a block.
 
@@ -51,16 +58,30 @@ public:
 private:
   BlockWalk(const CotangentLoop &loop, std::unique_ptr<mlir::Region> region, UnitEmitter emitter,
             WalkOptions options, bool readAhead);
-  void emitStep(mlir::OpBuilder &builder, mlir::Value sample, mlir::Value position,
-                mlir::Value before, mlir::Value after);
+  llvm::SmallVector<mlir::Value> emitStep(mlir::OpBuilder &builder, mlir::Value sample,
+                                          mlir::Value position, mlir::Value before,
+                                          mlir::Value after, mlir::ValueRange sums);
+  bool hasSums() const { return options.emit && !loop.sumWith.empty(); }
+  llvm::SmallVector<mlir::Value> makeZeroSums(mlir::OpBuilder &builder) const;
+  void clearSums(mlir::OpBuilder &builder);
+  void storeSums(mlir::OpBuilder &builder, mlir::ValueRange sums, bool add);
+  llvm::SmallVector<mlir::Value> emptySums(mlir::OpBuilder &builder, mlir::Value position,
+                                           mlir::ValueRange sums);
+  void launchTotals(mlir::OpBuilder &builder);
+  mlir::Type getElementType() const;
 
   CotangentLoop loop;
   /// Holds the link as this walk evaluates it.
   std::unique_ptr<mlir::Region> region;
   UnitEmitter emitter;
   WalkOptions options;
-  /// Of the saved vectors and those that are injected.
+  /// Of the saved vectors, those that are injected, and the factors of sums that are
+  /// not saved vectors.
   StepRing ring;
+  /// The sums of blocks; sum k begins at element `firstOfSum[k]`, column by column, and behind the
+  /// last one is a zero.
+  std::optional<PartialSums> partials;
+  llvm::SmallVector<int64_t> firstOfSum;
 
   // Of the launch that is emitted.
   LaunchedThread walker = {};
@@ -75,6 +96,9 @@ mlir::Value loadSeed(mlir::OpBuilder &builder, const CotangentLoop &loop, mlir::
 /// Writes row `row` of the cotangents of the initial states of `sample`.
 void storeCotangent(mlir::OpBuilder &builder, const CotangentLoop &loop, mlir::Value sample,
                     mlir::Value row, mlir::Value value);
+
+/// The sums of `loop` whose link yields `numYielded` values.
+llvm::SmallVector<UnitSum> getUnitSums(const CotangentLoop &loop, unsigned numYielded);
 
 } // namespace bppsa
 

@@ -9,36 +9,31 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace bppsa;
-
-/// The most rows of a value, and of the states together. With more, ptxas begins to
-/// spill (a GRU of 24 units, an LSTM of 16), and a block has work for more of its
-/// threads.
-static constexpr int64_t kMostRows = 20;
-
-/// The most entries of matrices, each of which is an instruction of a step: 64 KiB of
-/// code. Their copies take less than the 48 KiB of shared memory that a block has.
-static constexpr int64_t kMostEntries = 4096;
-
-/// Columns of copies begin at multiples of 16 bytes, which one instruction loads.
-static constexpr int64_t kLoadedTogether = 4;
 
 //===----------------------------------------------------------------------===//
 // Planning
 //===----------------------------------------------------------------------===//
 
-std::optional<ColumnWalk> ColumnWalk::create(const CotangentLoop &loop) {
-  ColumnWalk walk(loop, cloneLink(loop, {/*inject=*/false, /*emit=*/false}));
+std::optional<ColumnWalk> ColumnWalk::create(const CotangentLoop &loop, bool readAhead) {
+  ColumnWalk walk(loop, cloneLink(loop, {/*inject=*/false, /*emit=*/false}), readAhead);
   if (AffineMapLayout::get(loop).isDiagonal || !walk.isSmall())
     return std::nullopt;
   return walk;
 }
 
-ColumnWalk::ColumnWalk(const CotangentLoop &loop, std::unique_ptr<Region> link)
+ColumnWalk::ColumnWalk(const CotangentLoop &loop, std::unique_ptr<Region> link, bool readAhead)
     : loop(loop), loc(loop.op->getLoc()), region(std::move(link)) {
+  SmallVector<Value> sources;
+  for (auto [number, saved] : llvm::enumerate(loop.saved))
+    if (!region->front().getArgument(number).use_empty()) {
+      readSaved.push_back(number);
+      sources.push_back(saved);
+    }
+  if (readAhead && !sources.empty())
+    ring.emplace(loc, sources, loop.getTotalSize());
   for (auto product : region->front().getOps<MatVecOp>()) {
     auto matrix = dyn_cast<BlockArgument>(product.getMatrix());
     if (matrix && getFactor(product) == factors.size())
@@ -58,7 +53,7 @@ size_t ColumnWalk::getFactor(MatVecOp product) const {
 
 static bool isSmallVector(Value value) {
   auto type = dyn_cast<VectorType>(value.getType());
-  return type && type.getRank() == 1 && type.getDimSize(0) <= kMostRows;
+  return type && type.getRank() == 1 && type.getDimSize(0) <= cost::mostColumnRows;
 }
 
 /// Whether a thread can evaluate all rows of `op`. What cannot be evaluated at all is
@@ -79,7 +74,7 @@ bool ColumnWalk::isSmall() const {
     entries += factor.numRows * factor.numColumns;
   Block &body = region->front();
   auto arguments = body.getArguments().drop_back(loop.captures.size());
-  return loop.getTotalSize() <= kMostRows && entries <= kMostEntries &&
+  return loop.getTotalSize() <= cost::mostColumnRows && entries <= cost::mostColumnEntries &&
          llvm::all_of(arguments, isSmallVector) &&
          llvm::all_of(body.without_terminator(), isSupported);
 }
@@ -100,12 +95,14 @@ SmallVector<MemRefType> ColumnWalk::getSharedTypes() const {
     int64_t stride = llvm::alignTo(factor.numRows, kLoadedTogether);
     types.push_back(MemRefType::get({factor.numColumns, stride}, element));
   }
+  if (ring)
+    llvm::append_range(types, ring->getSharedTypes());
   return types;
 }
 
 /// A thread copies a row of each factor: loads that do not wait for each other.
 void ColumnWalk::copyFactors(OpBuilder &builder, const LaunchedThread &thread) {
-  copies.assign(thread.shared.begin(), thread.shared.end());
+  copies = llvm::to_vector_of<Value>(thread.shared.take_front(factors.size()));
   for (auto [factor, copy] : llvm::zip_equal(factors, copies)) {
     Value matrix = getCapture(factor.matrix), target = copy;
     bool isTransposed = factor.isTransposed;
@@ -158,6 +155,7 @@ void ColumnWalk::launch(OpBuilder &builder, Value count,
   Value last = addIndex(builder, loc, count, -1);
   emitLaunch(builder, loc, numBlocks, kWarpThreads, getSharedTypes(),
              [&](OpBuilder &nested, const LaunchedThread &thread) {
+               walker = thread;
                copyFactors(nested, thread);
                Value number =
                    addIndex(nested, loc, mulIndex(nested, loc, thread.block, size), thread.thread);
@@ -166,46 +164,71 @@ void ColumnWalk::launch(OpBuilder &builder, Value count,
              });
 }
 
-SmallVector<Value> ColumnWalk::walk(OpBuilder &builder, Value sample, Value first, Value last,
+SmallVector<Value> ColumnWalk::walk(OpBuilder &builder, const ColumnRuns &runs, Value number,
                                     ValueRange start) {
   Value wholeWarp = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(-1));
-  return emitFold(builder, loc, first, last, start,
-                  [&](OpBuilder &nested, Value position, ValueRange column) {
-                    // Nothing writes the copies any more, so LLVM would take the loads of
-                    // their entries out of the loop, to more registers than there are.
-                    NVVM::SyncWarpOp::create(nested, loc, wholeWarp);
-                    Value step = getStep(nested, loop, position);
-                    return emitStep(nested, sample, step, column);
-                  });
+  Value numColumns = getIndex(builder, loc, runs.numColumns);
+  Value run = arith::DivUIOp::create(builder, loc, number, numColumns);
+  auto [sample, first] = runs.at(builder, run);
+  Value runOfWarp;
+  if (ring) {
+    ring->begin(builder, walker, walker.shared.drop_front(factors.size()), runs);
+    Value firstColumn = mulIndex(builder, loc, walker.block, getIndex(builder, loc, kWarpThreads));
+    Value firstRun = arith::DivUIOp::create(builder, loc, firstColumn, numColumns);
+    runOfWarp = arith::SubIOp::create(builder, loc, run, firstRun);
+  }
+  auto body = [&, sample = sample, first = first](OpBuilder &nested, Value link,
+                                                  ValueRange column) {
+    // Makes copies of other threads visible. And nothing writes those of matrices any more,
+    // so LLVM would take the loads of their entries out of the loop, to more registers than
+    // there are.
+    NVVM::SyncWarpOp::create(nested, loc, wholeWarp);
+    Value step = runs.stepAt(nested, addIndex(nested, loc, first, link));
+    Rows next = emitStep(
+        nested,
+        [&](size_t saved, int64_t row) -> Value {
+          size_t source = llvm::find(readSaved, saved) - readSaved.begin();
+          if (ring)
+            return ring->load(nested, source, link, runOfWarp, row);
+          return Place{loop.saved[saved], {step, sample}}.load(nested, loc,
+                                                               getIndex(nested, loc, row));
+        },
+        column);
+    if (ring)
+      ring->advance(nested, link);
+    return next;
+  };
+  return emitFold(builder, loc, getIndex(builder, loc, 0), runs.length, start, body);
 }
 
-ColumnWalk::RowsOfValues ColumnWalk::loadArguments(OpBuilder &builder, Value sample, Value step,
+ColumnWalk::RowsOfValues ColumnWalk::loadArguments(OpBuilder &builder, LoadSaved loadSaved,
                                                    ValueRange column) {
   RowsOfValues rows;
   Block &body = region->front();
-  auto load = [&](BlockArgument argument, const Place &place) {
+  auto load = [&](BlockArgument argument, function_ref<Value(int64_t)> loadRow) {
     if (argument.use_empty() || !isSmallVector(argument))
       return;
     for (int64_t i = 0, e = getNumRows(argument); i < e; ++i)
-      rows[argument].push_back(place.load(builder, loc, getIndex(builder, loc, i)));
+      rows[argument].push_back(loadRow(i));
   };
   unsigned number = 0;
-  for (Value saved : loop.saved)
-    load(body.getArgument(number++), {saved, {step, sample}});
+  for (size_t saved = 0; saved < loop.saved.size(); ++saved)
+    load(body.getArgument(number++), [&](int64_t row) { return loadSaved(saved, row); });
   for (size_t i = 0; i < loop.seeds.size(); ++i) {
     int64_t size = loop.getStateSize(i);
     rows[body.getArgument(number++)] = llvm::to_vector(column.take_front(size));
     column = column.drop_front(size);
   }
   for (Value capture : loop.captures)
-    load(body.getArgument(number++), {capture, {}});
+    load(body.getArgument(number++), [&, capture = capture](int64_t row) {
+      return Place{capture, {}}.load(builder, loc, getIndex(builder, loc, row));
+    });
   return rows;
 }
 
-ColumnWalk::Rows ColumnWalk::emitStep(OpBuilder &builder, Value sample, Value step,
-                                      ValueRange column) {
+ColumnWalk::Rows ColumnWalk::emitStep(OpBuilder &builder, LoadSaved loadSaved, ValueRange column) {
   Block &body = region->front();
-  RowsOfValues rows = loadArguments(builder, sample, step, column);
+  RowsOfValues rows = loadArguments(builder, loadSaved, column);
   for (Operation &op : body.without_terminator())
     rows.try_emplace(op.getResult(0), emitOp(builder, &op, rows));
   Rows next;
@@ -231,20 +254,14 @@ ColumnWalk::Rows ColumnWalk::emitOp(OpBuilder &builder, Operation *op, const Row
     return result;
   }
   Rows result;
-  Type element = cast<VectorType>(op->getResult(0).getType()).getElementType();
   for (int64_t row = 0; row < numRows; ++row) {
     if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
       auto entries = cast<DenseElementsAttr>(constant.getValue()).getValues<TypedAttr>();
       result.push_back(arith::ConstantOp::create(builder, loc, entries[row]));
       continue;
     }
-    IRMapping mapping;
-    for (Value operand : op->getOperands())
-      mapping.map(operand, rows.lookup(operand)[row]);
-    Operation *rowOp = op->clone(mapping);
-    rowOp->getResult(0).setType(element);
-    builder.insert(rowOp);
-    result.push_back(rowOp->getResult(0));
+    auto read = [&](Value operand) { return rows.lookup(operand)[row]; };
+    result.push_back(cloneForRow(builder, op, read));
   }
   return result;
 }

@@ -51,10 +51,6 @@ SmallVector<Value> bppsa::splitIndex(OpBuilder &builder, Location loc, Value val
   return digits;
 }
 
-int64_t bppsa::roundUpToWarps(int64_t threads) {
-  return llvm::divideCeil(threads, kWarpThreads) * kWarpThreads;
-}
-
 //===----------------------------------------------------------------------===//
 // Control flow
 //===----------------------------------------------------------------------===//

@@ -8,6 +8,7 @@
 #define BPPSA_LIB_CONVERSION_BPPSATOGPU_LAUNCH_H
 
 #include "../Bodies/IndexArithmetic.h"
+#include "bppsa/Cost/DeviceShapes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -15,7 +16,11 @@
 namespace bppsa {
 
 /// Threads of a warp, and the most threads of a block.
-inline constexpr int64_t kWarpThreads = 32, kMostThreads = 1024;
+inline constexpr int64_t kWarpThreads = cost::warpThreads, kMostThreads = cost::mostThreads;
+
+/// Elements of f32 that one instruction loads or copies, where they begin at a multiple of 16
+/// bytes.
+inline constexpr int64_t kLoadedTogether = 4;
 
 /// One thread of a launch, inside of it.
 struct LaunchedThread {
@@ -70,8 +75,7 @@ mlir::Value isEqual(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a,
 llvm::SmallVector<mlir::Value> splitIndex(mlir::OpBuilder &builder, mlir::Location loc,
                                           mlir::Value value, mlir::ValueRange sizes);
 
-/// Rounds up to whole warps.
-int64_t roundUpToWarps(int64_t threads);
+using cost::roundUpToWarps;
 
 } // namespace bppsa
 

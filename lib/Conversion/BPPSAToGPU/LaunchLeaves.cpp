@@ -5,13 +5,12 @@
 //===----------------------------------------------------------------------===//
 //
 // The T * B rows of sequences are cut into slabs. One launch sums each slab, a
-// second one adds the slabs up in their order: the result depends on nothing but T
-// and B.
+// second one adds the slabs up in an order that depends on nothing but T and B.
 //
 //===----------------------------------------------------------------------===//
 
 #include "BPPSAToGPU.h"
-#include "Launch.h"
+#include "PartialSums.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
@@ -27,18 +26,14 @@ struct Slab {
   Value first, last;
 };
 
-/// Sums of slabs, `[slabs, size]`, and the launches around them.
-class SlabSums {
+/// The slabs of sequences `[T, B, N]`.
+class Slabs {
 public:
-  SlabSums(OpBuilder &builder, Location loc, Value sequence, int64_t size)
-      : builder(builder), loc(loc), size(size),
-        element(cast<MemRefType>(sequence.getType()).getElementType()) {
+  Slabs(OpBuilder &builder, Location loc, Value sequence)
+      : loc(loc), element(cast<MemRefType>(sequence.getType()).getElementType()) {
     numSamples = getDim(builder, loc, sequence, 1);
     numRows = mulIndex(builder, loc, getDim(builder, loc, sequence, 0), numSamples);
     numSlabs = arith::CeilDivUIOp::create(builder, loc, numRows, getIndex(builder, loc, kSlabRows));
-    partial = memref::AllocOp::create(builder, loc,
-                                      MemRefType::get({ShapedType::kDynamic, size}, element),
-                                      numSlabs, builder.getI64IntegerAttr(64));
   }
 
   Value getNumSlabs() const { return numSlabs; }
@@ -53,26 +48,8 @@ public:
     return memref::LoadOp::create(b, loc, sequence, ValueRange{digits[0], digits[1], column});
   }
 
-  void store(OpBuilder &b, Value slab, Value position, Value sum) const {
-    memref::StoreOp::create(b, loc, sum, partial, ValueRange{slab, position});
-  }
-
-  /// Adds the slabs up, one thread for each element, and frees them.
-  void launchTotal(function_ref<void(OpBuilder &, Value, Value)> write) {
-    emitForEachThread(
-        builder, loc, getIndex(builder, loc, size), [&](OpBuilder &nested, Value position) {
-          Value zero = getIndex(nested, loc, 0);
-          Value sum =
-              emitFold(nested, loc, zero, numSlabs, getZero(nested),
-                       [&](OpBuilder &inner, Value slab, ValueRange sum) {
-                         Value part = memref::LoadOp::create(inner, loc, partial,
-                                                             ValueRange{slab, position});
-                         return SmallVector<Value>{arith::AddFOp::create(inner, loc, sum[0], part)};
-                       })
-                  .front();
-          write(nested, position, sum);
-        });
-    memref::DeallocOp::create(builder, loc, partial);
+  PartialSums allocateSums(OpBuilder &b, int64_t size) const {
+    return PartialSums::allocate(b, loc, numSlabs, size, element);
   }
 
   Value getZero(OpBuilder &b) const {
@@ -80,17 +57,16 @@ public:
   }
 
 private:
-  OpBuilder &builder;
   Location loc;
-  int64_t size;
   Type element;
-  Value numSamples, numRows, numSlabs, partial;
+  Value numSamples, numRows, numSlabs;
 };
 
 /// The outer products of one slab, in tiles.
 class OuterSumTile {
 public:
-  OuterSumTile(OuterSumOp op, const SlabSums &sums) : op(op), sums(sums), loc(op.getLoc()) {
+  OuterSumTile(OuterSumOp op, const Slabs &slabs, const PartialSums &sums)
+      : op(op), slabs(slabs), sums(sums), loc(op.getLoc()) {
     auto type = cast<MemRefType>(op.getDestination().getType());
     rows = type.getDimSize(0);
     columns = type.getDimSize(1);
@@ -102,7 +78,7 @@ public:
     Value numTiles = getIndex(builder, loc, tileRows * tileColumns);
     auto staged = MemRefType::get({kStagedRows, kTile},
                                   cast<MemRefType>(op.getLhs().getType()).getElementType());
-    emitLaunch(builder, loc, mulIndex(builder, loc, sums.getNumSlabs(), numTiles), kTile * kTile,
+    emitLaunch(builder, loc, mulIndex(builder, loc, slabs.getNumSlabs(), numTiles), kTile * kTile,
                {staged, staged}, [&](OpBuilder &nested, const LaunchedThread &thread) {
                  SmallVector<Value> digits = splitIndex(nested, loc, thread.block,
                                                         {Value(), getIndex(nested, loc, tileRows),
@@ -118,10 +94,10 @@ private:
     SmallVector<Value> at = splitIndex(builder, loc, thread.thread, {Value(), tile});
     Value firstRow = mulIndex(builder, loc, digits[1], tile);
     Value firstColumn = mulIndex(builder, loc, digits[2], tile);
-    Slab slab = sums.getSlab(builder, digits[0]);
+    Slab slab = slabs.getSlab(builder, digits[0]);
     auto loop = scf::ForOp::create(
         builder, loc, slab.first, slab.last, getIndex(builder, loc, kStagedRows),
-        sums.getZero(builder), [&](OpBuilder &nested, Location, Value first, ValueRange sum) {
+        slabs.getZero(builder), [&](OpBuilder &nested, Location, Value first, ValueRange sum) {
           // Thread (i, j) stages column j of row i of both operands.
           Value row = addIndex(nested, loc, first, at[0]);
           Value exists = isBelow(nested, loc, row, slab.last);
@@ -161,16 +137,17 @@ private:
     auto loaded = scf::IfOp::create(
         builder, loc, isInside,
         [&](OpBuilder &nested, Location) {
-          scf::YieldOp::create(nested, loc, sums.load(nested, sequence, row, column));
+          scf::YieldOp::create(nested, loc, slabs.load(nested, sequence, row, column));
         },
         [&](OpBuilder &nested, Location) {
-          scf::YieldOp::create(nested, loc, sums.getZero(nested));
+          scf::YieldOp::create(nested, loc, slabs.getZero(nested));
         });
     memref::StoreOp::create(builder, loc, loaded.getResult(0), staged, ValueRange{at[0], at[1]});
   }
 
   OuterSumOp op;
-  const SlabSums &sums;
+  const Slabs &slabs;
+  const PartialSums &sums;
   Location loc;
   int64_t rows, columns;
 };
@@ -180,9 +157,10 @@ void bppsa::launchOuterSum(OuterSumOp op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
   auto type = cast<MemRefType>(op.getDestination().getType());
-  SlabSums sums(builder, loc, op.getLhs(), type.getNumElements());
-  OuterSumTile(op, sums).launch(builder);
-  sums.launchTotal([&](OpBuilder &nested, Value position, Value sum) {
+  Slabs slabs(builder, loc, op.getLhs());
+  PartialSums sums = slabs.allocateSums(builder, type.getNumElements());
+  OuterSumTile(op, slabs, sums).launch(builder);
+  sums.launchTotals(builder, [&](OpBuilder &nested, Value position, Value sum) {
     SmallVector<Value> at =
         splitIndex(nested, loc, position, {Value(), getIndex(nested, loc, type.getDimSize(1))});
     memref::StoreOp::create(nested, loc, sum, op.getDestination(), at);
@@ -193,23 +171,24 @@ void bppsa::launchStepSum(StepSumOp op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
   int64_t size = cast<MemRefType>(op.getDestination().getType()).getDimSize(0);
-  SlabSums sums(builder, loc, op.getSequence(), size);
+  Slabs slabs(builder, loc, op.getSequence());
+  PartialSums sums = slabs.allocateSums(builder, size);
   Value columns = getIndex(builder, loc, size);
-  emitForEachThread(builder, loc, mulIndex(builder, loc, sums.getNumSlabs(), columns),
+  emitForEachThread(builder, loc, mulIndex(builder, loc, slabs.getNumSlabs(), columns),
                     [&](OpBuilder &nested, Value number) {
                       SmallVector<Value> at = splitIndex(nested, loc, number, {Value(), columns});
-                      Slab slab = sums.getSlab(nested, at[0]);
+                      Slab slab = slabs.getSlab(nested, at[0]);
                       Value sum =
-                          emitFold(nested, loc, slab.first, slab.last, sums.getZero(nested),
+                          emitFold(nested, loc, slab.first, slab.last, slabs.getZero(nested),
                                    [&](OpBuilder &inner, Value row, ValueRange running) {
-                                     Value value = sums.load(inner, op.getSequence(), row, at[1]);
+                                     Value value = slabs.load(inner, op.getSequence(), row, at[1]);
                                      return SmallVector<Value>{
                                          arith::AddFOp::create(inner, loc, running[0], value)};
                                    })
                               .front();
                       sums.store(nested, at[0], at[1], sum);
                     });
-  sums.launchTotal([&](OpBuilder &nested, Value position, Value sum) {
+  sums.launchTotals(builder, [&](OpBuilder &nested, Value position, Value sum) {
     memref::StoreOp::create(nested, loc, sum, op.getDestination(), position);
   });
 }

@@ -25,7 +25,7 @@ class RecurrenceLaunch {
 public:
   RecurrenceLaunch(RecurrenceOp op, UnitEmitter emitter)
       : op(op), emitter(std::move(emitter)), loc(op.getLoc()),
-        ring(loc, op.getSequences(), /*ahead=*/true) {}
+        ring(loc, op.getSequences(), cost::mostRingBytes) {}
 
   void launch() {
     OpBuilder builder(op);
@@ -65,7 +65,8 @@ private:
     llvm::append_range(shared, rings);
     for (Value initial : op.getInitial()) {
       auto type = cast<MemRefType>(initial.getType());
-      shared.push_back(MemRefType::get({2, type.getDimSize(1)}, type.getElementType()));
+      shared.push_back(
+          MemRefType::get({2, type.getDimSize(1) + kSpareRows}, type.getElementType()));
     }
     emitLaunch(builder, loc, numSamples, emitter.getNumThreads(), shared,
                [&](OpBuilder &nested, const LaunchedThread &thread) {
@@ -101,17 +102,15 @@ private:
       }
       Value step = getStep(nested, position);
       Value slot = op.getReverse() ? step : addIndex(nested, loc, position, 1);
-      ring.request(nested, position);
       emitStep(nested, thread.block, step, slot, ring.getPlaces(nested, position), from, to);
+      ring.request(nested, position);
       ring.wait(nested);
       emitBarrier(nested, loc);
     });
   }
 
   Value getStep(OpBuilder &builder, Value position) {
-    if (!op.getReverse())
-      return position;
-    return addIndex(builder, loc, arith::SubIOp::create(builder, loc, numSteps, position), -1);
+    return getRecurrenceStep(builder, op, numSteps, position);
   }
 
   /// Emits step `step` of `sample`, the elements of whose sequences are at `read`; new
@@ -139,6 +138,8 @@ private:
 LogicalResult bppsa::launchRecurrence(RecurrenceOp op) {
   Block &body = op.getBody().front();
   fuseProductSums(body);
+  if (launchOnGrid(op))
+    return success();
   FailureOr<UnitEmitter> emitter = UnitEmitter::create(body, op.getCaptures());
   if (failed(emitter))
     return failure();

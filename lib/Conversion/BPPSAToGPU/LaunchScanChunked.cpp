@@ -7,7 +7,8 @@
 // 1. A thread or a block for each column of each chunk but the last walks it: the map
 //    of its links.
 // 2. A block for each sample carries the cotangent across chunks, in order.
-// 3. A block for each chunk walks it again from its carry, and emits.
+// 3. A block for each chunk walks it again from its carry, and emits. Where it also adds
+//    up sums, it may have several chunks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +18,10 @@
 
 using namespace mlir;
 using namespace bppsa;
+
+/// Bytes of shared memory for maps that are read ahead: there are few blocks, one for
+/// each sample.
+static constexpr int64_t kMostBytesOfMaps = 40 * 1024;
 
 namespace {
 class ChunkedLaunch {
@@ -41,8 +46,8 @@ public:
     aggregate.launch(builder, maps, lastChunk, /*first=*/0,
                      [&](OpBuilder &nested, Value index) { return getRange(nested, index); });
     launchCarries(builder);
-    launchWalks(builder);
     memref::DeallocOp::create(builder, loc, maps.memref);
+    launchWalks(builder);
     memref::DeallocOp::create(builder, loc, carries);
   }
 
@@ -54,44 +59,79 @@ private:
   }
 
   /// Each thread of a block makes one row of the next carry; a barrier hands it to
-  /// the others.
+  /// the others. Maps are read ahead where there is room for them.
   void launchCarries(OpBuilder &builder) {
-    Value zero = getIndex(builder, loc, 0), one = getIndex(builder, loc, 1);
     int64_t numThreads = std::min(roundUpToWarps(size), kMostThreads);
-    auto shared = MemRefType::get({2, size}, element);
-    auto body = [&](OpBuilder &nested, const LaunchedThread &thread) {
-      Value state = thread.shared[0], sample = thread.block;
-      auto hand = [&](OpBuilder &inside, Value copy, Value index, Value row, Value value) {
-        Place{state, {copy}}.store(inside, loc, value, row);
-        Place{carries, {sample, index}}.store(inside, loc, value, row);
-      };
-      emitRows(nested, loc, thread, size, [&](OpBuilder &inside, Value row) {
-        hand(inside, zero, zero, row, loadSeed(inside, loop, sample, row));
-      });
-      emitBarrier(nested, loc);
-      emitLoop(nested, loc, zero, lastChunk, [&](OpBuilder &step, Value index) {
-        Value before = arith::AndIOp::create(step, loc, index, one);
-        Value after = arith::XOrIOp::create(step, loc, before, one);
-        Value next = addIndex(step, loc, index, 1);
+    StepRing ring(loc, joinColumns(builder), kMostBytesOfMaps);
+    SmallVector<MemRefType> shared = ring.getSharedTypes();
+    shared.push_back(MemRefType::get({2, size + kSpareRows}, element));
+    emitLaunch(builder, loc, numSamples, numThreads, shared,
+               [&](OpBuilder &nested, const LaunchedThread &thread) {
+                 state = thread.shared.back();
+                 Value zero = getIndex(nested, loc, 0);
+                 emitRows(nested, loc, thread, size, [&](OpBuilder &inside, Value row) {
+                   Value seed = loadSeed(inside, loop, thread.block, row);
+                   Place{state, {zero}}.store(inside, loc, seed, row);
+                   getCarry(thread.block, zero).store(inside, loc, seed, row);
+                 });
+                 emitBarrier(nested, loc);
+                 emitIf(nested, loc, isBelow(nested, loc, zero, lastChunk), [&](OpBuilder &some) {
+                   ring.begin(some, thread, thread.shared.drop_back(), thread.block, zero,
+                              lastChunk, [](OpBuilder &, Value index) { return index; });
+                   emitCarries(some, thread, ring);
+                 });
+               });
+  }
+
+  /// The maps as vectors, `[map, sample, entry]`.
+  Value joinColumns(OpBuilder &builder) {
+    SmallVector<ReassociationIndices> groups = {{0}, {1}, {2, 3}};
+    return memref::CollapseShapeOp::create(builder, loc, maps.memref, groups);
+  }
+
+  Place getCarry(Value sample, Value index) const { return {carries, {sample, index}}; }
+
+  void emitCarries(OpBuilder &builder, const LaunchedThread &thread, StepRing &ring) {
+    Value zero = getIndex(builder, loc, 0), one = getIndex(builder, loc, 1);
+    emitLoop(builder, loc, zero, lastChunk, [&](OpBuilder &step, Value index) {
+      Value before = arith::AndIOp::create(step, loc, index, one);
+      Place from = {state, {before}};
+      Place to = {state, {arith::XOrIOp::create(step, loc, before, one)}};
+      Place carry = getCarry(thread.block, addIndex(step, loc, index, 1));
+      if (ring.isUsed() && size <= thread.numThreads)
+        emitCarry(step, thread, ring.getPlaces(step, index)[0], from, to, carry);
+      else
         emitRows(step, loc, thread, size, [&](OpBuilder &inside, Value row) {
-          Value value = emitApply(inside, loc, maps, sample, index, Place{state, {before}}, row);
-          hand(inside, after, next, row, value);
+          Value value = emitApply(inside, loc, maps, thread.block, index, from, row);
+          to.store(inside, loc, value, row);
+          carry.store(inside, loc, value, row);
         });
-        emitBarrier(step, loc);
-      });
-    };
-    emitLaunch(builder, loc, numSamples, numThreads, shared, body);
+      ring.request(step, index);
+      ring.wait(step);
+      emitBarrier(step, loc);
+    });
+  }
+
+  /// Without branches but for what goes to memory: threads without a row have spare ones.
+  void emitCarry(OpBuilder &builder, const LaunchedThread &thread, const Place &map,
+                 const Place &from, const Place &to, const Place &carry) {
+    Value row = minIndex(builder, loc, thread.thread, getIndex(builder, loc, size - 1));
+    Value value = emitApplySmall(builder, loc, maps, map, from, row);
+    to.store(builder, loc, value, thread.thread);
+    emitIf(builder, loc, isBelow(builder, loc, thread.thread, getIndex(builder, loc, size)),
+           [&](OpBuilder &owned) { carry.store(owned, loc, value, row); });
   }
 
   void launchWalks(OpBuilder &builder) {
-    Value numBlocks = mulIndex(builder, loc, numSamples, numChunks);
-    again.launch(builder, numBlocks, [&](OpBuilder &nested, const LaunchedThread &thread) {
-      SmallVector<Value> digits = splitIndex(nested, loc, thread.block, {Value(), numChunks});
+    Value numWalks = mulIndex(builder, loc, numSamples, numChunks);
+    auto body = [&](OpBuilder &nested, const LaunchedThread &thread, Value walk) {
+      SmallVector<Value> digits = splitIndex(nested, loc, walk, {Value(), numChunks});
       Value sample = digits[0], index = digits[1];
       auto [first, last] = getRange(nested, index);
       again.walkFrom(nested, thread, sample, {carries, {sample, index}}, first, last,
                      isEqual(nested, loc, index, lastChunk));
-    });
+    };
+    again.launchWalks(builder, numWalks, body);
   }
 
   CotangentLoop loop;
@@ -102,11 +142,14 @@ private:
   Type element;
   DeviceMaps maps = {};
   Value numSteps, numSamples, chunk, numChunks, lastChunk, carries;
+  /// The carry, twice, in the block that is launched.
+  Value state;
 };
 } // namespace
 
-LogicalResult bppsa::launchChunked(const CotangentLoop &loop, int64_t chunkSteps) {
-  FailureOr<MapWalks> aggregate = MapWalks::create(loop, /*readAhead=*/true);
+LogicalResult bppsa::launchChunked(const CotangentLoop &loop, int64_t chunkSteps,
+                                   TensorPrecision precision) {
+  FailureOr<MapWalks> aggregate = MapWalks::create(loop, /*readAhead=*/true, precision);
   FailureOr<BlockWalk> walk = BlockWalk::create(loop, {});
   if (failed(aggregate) || failed(walk))
     return failure();

@@ -266,8 +266,11 @@ private:
 };
 } // namespace
 
-LogicalResult bppsa::launchTree(const CotangentLoop &loop, int64_t mostLevels) {
-  FailureOr<MapWalks> leaves = MapWalks::create(loop, /*readAhead=*/false);
+LogicalResult bppsa::launchTree(const CotangentLoop &loop, int64_t mostLevels,
+                                TensorPrecision precision) {
+  if (failed(verifyNoSums(loop.op)))
+    return failure();
+  FailureOr<MapWalks> leaves = MapWalks::create(loop, /*readAhead=*/false, precision);
   FailureOr<BlockWalk> walk = BlockWalk::create(loop, {}, /*readAhead=*/false);
   if (failed(leaves) || failed(walk))
     return failure();
@@ -275,21 +278,22 @@ LogicalResult bppsa::launchTree(const CotangentLoop &loop, int64_t mostLevels) {
   return success();
 }
 
-LogicalResult bppsa::launchScan(ScanOp op) {
+LogicalResult bppsa::launchScan(ScanOp op, TensorPrecision precision) {
   CotangentLoop loop = getCotangentLoop(op);
   PlanAttr plan = op.getPlan();
   switch (plan.getAlgorithm()) {
   case ScanAlgorithm::Linear:
     return launchSequentially(loop);
   case ScanAlgorithm::Chunked:
-    return launchChunked(loop, plan.getSize());
+    return launchChunked(loop, plan.getSize(), precision);
   case ScanAlgorithm::Hybrid:
-    return plan.getSize() == 0 ? launchSequentially(loop) : launchTree(loop, plan.getSize());
+    return plan.getSize() == 0 ? launchSequentially(loop)
+                               : launchTree(loop, plan.getSize(), precision);
   case ScanAlgorithm::Blelloch:
-    return launchTree(loop, /*mostLevels=*/-1);
+    return launchTree(loop, /*mostLevels=*/-1, precision);
   // Chunks of a length chosen at run time.
   case ScanAlgorithm::Auto:
-    return launchChunked(loop, 0);
+    return launchChunked(loop, 0, precision);
   }
   llvm_unreachable("unknown scan algorithm");
 }

@@ -13,23 +13,28 @@ using namespace bppsa;
 /// Positions of a ring: with seven steps of 0.1 us a read may take 0.7 us.
 static constexpr int64_t kMostSlots = 8;
 
-/// Bytes of shared memory that a ring may take. A block has 48 KiB; a multiprocessor
-/// that runs 32 blocks of a warp has 7 KiB for each.
-static constexpr int64_t kMostBytes = 16 * 1024;
+/// Rows of a vector in the ring: a warp's copies of the largest kind may go beyond it.
+static int64_t getPaddedRows(MemRefType type) {
+  int64_t rows = type.getDimSize(2);
+  return rows % kLoadedTogether == 0 && rows > kWarpThreads
+             ? llvm::alignTo(rows, kWarpThreads * kLoadedTogether)
+             : roundUpToWarps(rows);
+}
 
-StepRing::StepRing(Location loc, ValueRange sources, bool ahead) : loc(loc), sources(sources) {
+StepRing::StepRing(Location loc, ValueRange sources, int64_t mostBytes)
+    : loc(loc), sources(sources) {
   int64_t bytes = 0;
   for (Value source : sources) {
     auto type = cast<MemRefType>(source.getType());
     // An asynchronous copy moves four bytes at least, and here one element.
     if (type.getElementTypeBitWidth() != 32)
       return;
-    bytes += type.getDimSize(2) * 4;
+    bytes += getPaddedRows(type) * 4;
   }
-  if (bytes == 0 || !ahead)
+  if (bytes == 0)
     return;
   numSlots = kMostSlots;
-  while (numSlots > 1 && numSlots * bytes > kMostBytes)
+  while (numSlots > 1 && numSlots * bytes > mostBytes)
     numSlots /= 2;
   if (numSlots == 1)
     numSlots = 0;
@@ -41,7 +46,7 @@ SmallVector<MemRefType> StepRing::getSharedTypes() const {
     return types;
   for (Value source : sources) {
     auto type = cast<MemRefType>(source.getType());
-    types.push_back(MemRefType::get({numSlots, type.getDimSize(2)}, type.getElementType()));
+    types.push_back(MemRefType::get({numSlots, getPaddedRows(type)}, type.getElementType()));
   }
   return types;
 }
@@ -71,20 +76,25 @@ void StepRing::request(OpBuilder &builder, Value position) {
 }
 
 void StepRing::copy(OpBuilder &builder, Value position) {
-  emitIf(builder, loc, isBelow(builder, loc, position, last), [&](OpBuilder &nested) {
-    Value step = stepAt(nested, position), slot = getSlot(nested, position);
-    for (auto [source, ring] : llvm::zip_equal(sources, rings)) {
-      Value from = source, to = ring;
-      int64_t rows = cast<MemRefType>(from.getType()).getDimSize(2);
-      emitRows(nested, loc, thread, rows, [&](OpBuilder &inside, Value row) {
-        nvgpu::DeviceAsyncCopyOp::create(
-            inside, loc, nvgpu::DeviceAsyncTokenType::get(inside.getContext()), to,
-            ValueRange{slot, row}, from, ValueRange{step, sample, row}, inside.getIndexAttr(1),
-            /*srcElements=*/Value(), /*bypassL1=*/UnitAttr());
-      });
-    }
-  });
-  // A group for each position, though it be empty: groups are counted.
+  // The slot of a position beyond the last one is that of a position which has been read.
+  Value slot = getSlot(builder, position);
+  Value step = stepAt(builder, minIndex(builder, loc, position, addIndex(builder, loc, last, -1)));
+  for (auto [source, ring] : llvm::zip_equal(sources, rings)) {
+    Value from = source, to = ring;
+    int64_t rows = cast<MemRefType>(from.getType()).getDimSize(2);
+    // Long vectors are copied by 16 bytes, which need fewer instructions.
+    int64_t width = rows > thread.numThreads && rows % kLoadedTogether == 0 ? kLoadedTogether : 1;
+    int64_t count = rows / width;
+    emitRows(builder, loc, thread, roundUpToWarps(count), [&](OpBuilder &nested, Value part) {
+      Value read = minIndex(nested, loc, part, getIndex(nested, loc, count - 1));
+      Value scale = getIndex(nested, loc, width);
+      nvgpu::DeviceAsyncCopyOp::create(
+          nested, loc, nvgpu::DeviceAsyncTokenType::get(nested.getContext()), to,
+          ValueRange{slot, mulIndex(nested, loc, part, scale)}, from,
+          ValueRange{step, sample, mulIndex(nested, loc, read, scale)}, nested.getIndexAttr(width),
+          /*srcElements=*/Value(), width == 1 ? UnitAttr() : nested.getUnitAttr());
+    });
+  }
   token = nvgpu::DeviceAsyncCreateGroupOp::create(
       builder, loc, nvgpu::DeviceAsyncTokenType::get(builder.getContext()), ValueRange());
 }
@@ -92,6 +102,14 @@ void StepRing::copy(OpBuilder &builder, Value position) {
 void StepRing::wait(OpBuilder &builder) {
   if (isUsed())
     nvgpu::DeviceAsyncWaitOp::create(builder, loc, token, builder.getI32IntegerAttr(numSlots - 2));
+}
+
+void StepRing::finish(OpBuilder &builder) {
+  if (!isUsed())
+    return;
+  Value all = nvgpu::DeviceAsyncCreateGroupOp::create(
+      builder, loc, nvgpu::DeviceAsyncTokenType::get(builder.getContext()), ValueRange());
+  nvgpu::DeviceAsyncWaitOp::create(builder, loc, all, builder.getI32IntegerAttr(0));
 }
 
 SmallVector<Place> StepRing::getPlaces(OpBuilder &builder, Value position) {

@@ -16,11 +16,18 @@ namespace bppsa {
 /// memory some positions before: a read of device memory takes as long as several
 /// steps of a small cell. Copies are asynchronous and need no registers; those of a
 /// position are complete, and visible to all threads, at the barrier before it.
+///
+/// Requests have no branches, so that a step is one basic block, in which the assembler
+/// can hide one latency behind another: threads that have nothing to copy, and positions
+/// beyond the last, copy what nobody reads.
 class StepRing {
 public:
-  /// For `sources`, arrays `[step, sample, row]`. Where they do not fit into shared
-  /// memory, or without `ahead`, they are read where they are.
-  StepRing(mlir::Location loc, mlir::ValueRange sources, bool ahead);
+  /// For `sources`, arrays `[step, sample, row]`. Where they do not fit into `mostBytes` of
+  /// shared memory, they are read where they are; with 0, always.
+  StepRing(mlir::Location loc, mlir::ValueRange sources, int64_t mostBytes);
+
+  /// Whether there is a ring.
+  bool isUsed() const { return numSlots > 0; }
 
   /// The shared arrays that the ring needs.
   llvm::SmallVector<mlir::MemRefType> getSharedTypes() const;
@@ -31,15 +38,16 @@ public:
   /// `shared` of the types above.
   void begin(mlir::OpBuilder &builder, const LaunchedThread &thread, mlir::ValueRange shared,
              mlir::Value sample, mlir::Value first, mlir::Value last, StepAt stepAt);
-  /// At the begin of `position`: asks for the one farthest ahead.
+  /// In `position`: asks for the one farthest ahead.
   void request(mlir::OpBuilder &builder, mlir::Value position);
   /// At the end of a position: waits for the next one. A barrier has to follow.
   void wait(mlir::OpBuilder &builder);
+  /// Behind a walk after which the block begins another one: waits for what was asked for in vain.
+  void finish(mlir::OpBuilder &builder);
   /// The vectors of `position`, one for each source.
   llvm::SmallVector<Place> getPlaces(mlir::OpBuilder &builder, mlir::Value position);
 
 private:
-  bool isUsed() const { return numSlots > 0; }
   mlir::Value getSlot(mlir::OpBuilder &builder, mlir::Value position) const;
   void copy(mlir::OpBuilder &builder, mlir::Value position);
 

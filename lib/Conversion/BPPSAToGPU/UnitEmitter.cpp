@@ -5,55 +5,45 @@
 //===----------------------------------------------------------------------===//
 
 #include "UnitEmitter.h"
+#include "bppsa/Cost/DeviceShapes.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace bppsa;
 
-/// Entries of matrices that a thread keeps in registers, of the 255 that it has.
-static constexpr int64_t kMostRegisterEntries = 128;
+/// Threads of a block that sums may ask for where the body alone needs fewer: two warps.
+static constexpr int64_t kThreadsForSums = 64;
 
-/// Registers of a multiprocessor: what the threads of one block have together.
-static constexpr int64_t kRegistersOfBlock = 65536;
-
-/// Registers that a thread needs for everything but matrix entries.
-static constexpr int64_t kOtherRegisters = 48;
-
-/// Additions under way at a time: each waits for the last of its partial sum.
-static constexpr int64_t kNumPartials = 4;
-
-Value Place::load(OpBuilder &builder, Location loc, Value row) const {
-  SmallVector<Value> indices(prefix.begin(), prefix.end());
-  indices.push_back(addIndex(builder, loc, row, first));
-  return memref::LoadOp::create(builder, loc, memref, indices);
-}
-
-void Place::store(OpBuilder &builder, Location loc, Value value, Value row) const {
-  SmallVector<Value> indices(prefix.begin(), prefix.end());
-  indices.push_back(addIndex(builder, loc, row, first));
-  memref::StoreOp::create(builder, loc, value, memref, indices);
+Value bppsa::addPartials(OpBuilder &builder, Location loc, SmallVector<Value> partials) {
+  while (partials.size() > 1) {
+    size_t half = llvm::divideCeil(partials.size(), 2);
+    for (size_t i = 0; i + half < partials.size(); ++i)
+      partials[i] = arith::AddFOp::create(builder, loc, partials[i], partials[i + half]);
+    partials.resize(half);
+  }
+  return partials.front();
 }
 
 //===----------------------------------------------------------------------===//
 // Planning
 //===----------------------------------------------------------------------===//
 
-UnitEmitter::UnitEmitter(BodyPlan plan, Block &body, ValueRange captures)
-    : plan(std::move(plan)), body(&body), firstCapture(body.getNumArguments() - captures.size()),
-      captures(captures) {
-  for (const RowUnit &unit : this->plan.getUnits())
+UnitEmitter::UnitEmitter(BodyPlan bodyPlan, Block &body, ValueRange captures,
+                         ArrayRef<UnitSum> sums)
+    : RowEvaluator(std::move(bodyPlan), body, captures), sums(sums) {
+  for (const RowUnit &unit : plan.getUnits())
     for (Value value : unit.stored)
       if (needsScratch(value))
         scratchValues.push_back(value);
 }
 
-FailureOr<UnitEmitter> UnitEmitter::create(Block &body, ValueRange captures) {
+FailureOr<UnitEmitter> UnitEmitter::create(Block &body, ValueRange captures,
+                                           ArrayRef<UnitSum> sums) {
   FailureOr<BodyPlan> plan = BodyPlan::create(body, captures.size());
   if (failed(plan))
     return failure();
-  UnitEmitter emitter(std::move(*plan), body, captures);
+  UnitEmitter emitter(std::move(*plan), body, captures, sums);
   if (failed(emitter.chooseThreads()))
     return failure();
   return emitter;
@@ -66,32 +56,55 @@ bool UnitEmitter::needsScratch(Value value) const {
   return llvm::any_of(value.getUsers(), [](Operation *user) { return !isa<YieldOp>(user); });
 }
 
-LogicalResult UnitEmitter::chooseThreads() {
+UnitEmitter::Shape UnitEmitter::chooseShape(const BodyPlan &plan,
+                                            const std::vector<int64_t> &summed) {
   int64_t rows = 1;
-  SmallVector<int64_t> columns;
+  std::vector<int64_t> columns;
   for (const RowUnit &unit : plan.getUnits()) {
     rows = std::max(rows, unit.rows);
     for (const ProductSum &sum : unit.sums)
       for (MatVecOp product : sum.products)
         columns.push_back(getNumRows(product.getVector()));
   }
-  if (rows > kMostThreads)
-    return body->getParentOp()->emitOpError()
-           << "has a vector of " << rows << " rows, and a block of a GPU has at most "
-           << kMostThreads << " threads; use --target=cpu";
-  for (parts = 1; parts <= 8 && parts * rows <= kMostThreads; parts *= 2) {
-    int64_t entries = 0;
-    for (int64_t count : columns)
-      entries += llvm::divideCeil(count, parts);
-    numThreads = roundUpToWarps(rows * parts);
-    if (entries <= kMostRegisterEntries &&
-        (entries + kOtherRegisters) * numThreads <= kRegistersOfBlock)
-      return success();
-  }
-  inRegisters = false;
-  parts = 1;
-  numThreads = roundUpToWarps(rows);
+  if (std::optional<cost::BlockShape> shape = cost::shareRows(rows, columns, summed))
+    return {rows, shape->parts, shape->threads, /*inRegisters=*/true};
+  return {rows, /*parts=*/1, roundUpToWarps(rows), /*inRegisters=*/false};
+}
+
+/// At the loop that `body` is of; a copy of a link has none, but its location.
+static InFlightDiagnostic emitErrorOf(Block &body) {
+  if (Operation *loop = body.getParentOp())
+    return loop->emitOpError();
+  return emitError(body.getTerminator()->getLoc()) << "the link of a chain ";
+}
+
+LogicalResult UnitEmitter::chooseThreads() {
+  Shape shape = chooseShape(plan);
+  if (shape.rows > kMostThreads)
+    return emitErrorOf(*body) << "has a vector of " << shape.rows
+                              << " rows, and a block of a GPU has at most " << kMostThreads
+                              << " threads; use --target=cpu";
+  parts = shape.parts;
+  numThreads = shape.numThreads;
+  inRegisters = shape.inRegisters;
+  if (sums.empty())
+    return success();
+  std::vector<int64_t> summed;
+  for (const UnitSum &sum : sums)
+    summed.push_back(sum.columns);
+  Shape withSums = chooseShape(plan, summed);
+  sumsFit = inRegisters && withSums.inRegisters &&
+            withSums.numThreads <= std::max(numThreads, kThreadsForSums);
+  parts = withSums.parts;
+  numThreads = withSums.numThreads;
   return success();
+}
+
+int64_t UnitEmitter::getNumSumRegisters() const {
+  int64_t count = 0;
+  for (const UnitSum &sum : sums)
+    count += llvm::divideCeil(sum.columns, parts);
+  return count;
 }
 
 int64_t UnitEmitter::getPartColumns(MatVecOp product) const {
@@ -101,8 +114,8 @@ int64_t UnitEmitter::getPartColumns(MatVecOp product) const {
 SmallVector<MemRefType> UnitEmitter::getSharedTypes() const {
   SmallVector<MemRefType> types;
   for (Value value : scratchValues)
-    types.push_back(
-        MemRefType::get({getNumRows(value)}, cast<VectorType>(value.getType()).getElementType()));
+    types.push_back(MemRefType::get({getNumRows(value) + kSpareRows},
+                                    cast<VectorType>(value.getType()).getElementType()));
   return types;
 }
 
@@ -120,7 +133,7 @@ void UnitEmitter::begin(OpBuilder &builder, Location loc, const LaunchedThread &
   scratch.clear();
   for (auto [value, array] : llvm::zip_equal(scratchValues, shared))
     scratch[value] = {array, {}, 0};
-  loadCapturedRows(builder, loc);
+  loadCapturedRows(builder, loc, unitIndex);
   matrixParts.clear();
   if (!inRegisters)
     return;
@@ -128,32 +141,6 @@ void UnitEmitter::begin(OpBuilder &builder, Location loc, const LaunchedThread &
     for (const ProductSum &sum : unit.sums)
       for (MatVecOp product : sum.products)
         matrixParts[product] = loadMatrixPart(builder, product.getLoc(), product);
-}
-
-/// Those of captured vectors, for the units of each number of rows: what no operation
-/// reads in the end is not loaded.
-void UnitEmitter::loadCapturedRows(OpBuilder &builder, Location loc) {
-  capturedRows.clear();
-  for (const RowUnit &unit : plan.getUnits())
-    for (auto [argument, array] :
-         llvm::zip_equal(body->getArguments().drop_front(firstCapture), captures)) {
-      auto type = cast<VectorType>(argument.getType());
-      Value &value = capturedRows[{argument, unit.rows}];
-      if (type.getRank() != 1 || value)
-        continue;
-      int64_t last = std::min(unit.rows, type.getDimSize(0)) - 1;
-      Value row = minIndex(builder, loc, unitIndex, getIndex(builder, loc, last));
-      value = memref::LoadOp::create(builder, loc, array, row);
-    }
-}
-
-Value UnitEmitter::loadMatrixEntry(OpBuilder &builder, Location loc, MatVecOp product, Value row,
-                                   Value column) {
-  auto matrix = cast<BlockArgument>(product.getMatrix());
-  Value array = captures[matrix.getArgNumber() - firstCapture];
-  if (product.getTransposed())
-    std::swap(row, column);
-  return memref::LoadOp::create(builder, loc, array, ValueRange{row, column});
 }
 
 /// Columns part, part + parts, ... of the row of this thread; beyond the last
@@ -173,10 +160,13 @@ Value UnitEmitter::loadMatrixPart(OpBuilder &builder, Location loc, MatVecOp pro
   return vector::FromElementsOp::create(builder, loc, type, entries);
 }
 
-void UnitEmitter::emitStep(OpBuilder &builder, Location loc, ArrayRef<Place> stepArguments,
-                           ArrayRef<SmallVector<Place, 2>> stepResults) {
+SmallVector<Value> UnitEmitter::emitStep(OpBuilder &builder, Location loc,
+                                         ArrayRef<Place> stepArguments,
+                                         ArrayRef<SmallVector<Place, 2>> stepResults,
+                                         ArrayRef<Place> factors, ValueRange running) {
   arguments = stepArguments;
   results = stepResults;
+  yieldedRows.clear();
   int64_t stage = plan.getUnits().empty() ? 0 : plan.getUnits().front().stage;
   for (const RowUnit &unit : plan.getUnits()) {
     if (unit.stage != stage)
@@ -184,6 +174,7 @@ void UnitEmitter::emitStep(OpBuilder &builder, Location loc, ArrayRef<Place> ste
     stage = unit.stage;
     emitUnit(builder, loc, unit);
   }
+  return addToSums(builder, loc, factors, running);
 }
 
 /// Every thread evaluates a row, so that all take part in shuffles: one beyond the
@@ -199,20 +190,42 @@ void UnitEmitter::emitUnit(OpBuilder &builder, Location loc, const RowUnit &unit
                                     getRow(builder, loc, sum.addend, unit, row, values));
     values[sum.result] = total;
   }
-  SmallVector<std::pair<Value, Value>> stores;
+  SmallVector<std::pair<Place, Value>> stores;
   for (Value value : unit.stored) {
-    auto insert = value.getDefiningOp<vector::InsertStridedSliceOp>();
-    stores.emplace_back(value, insert ? emitInsertedRow(builder, loc, insert, row)
-                                      : getRow(builder, loc, value, unit, row, values));
+    Value scalar = getStoredRow(builder, loc, value, unit, row, values);
+    yieldedRows[value] = scalar;
+    for (const Place &home : getHomes(value))
+      stores.emplace_back(home, scalar);
   }
+  emitStores(builder, loc, unit, stores, row);
+}
+
+/// Where all threads without a row are in one warp, they store to shared memory too, to
+/// spare rows: what they evaluate is not moved into a branch then, which would cost more
+/// than it saves.
+void UnitEmitter::emitStores(OpBuilder &builder, Location loc, const RowUnit &unit,
+                             ArrayRef<std::pair<Place, Value>> stores, Value row) {
   Value isOwner = isBelow(builder, loc, unitIndex, getIndex(builder, loc, unit.rows));
   if (parts > 1)
     isOwner = arith::AndIOp::create(builder, loc, isOwner,
                                     isEqual(builder, loc, part, getIndex(builder, loc, 0)));
+  bool hasSpareRows = parts == 1 && numThreads == roundUpToWarps(unit.rows);
+  auto storesBySpareRows = [&](const Place &place) {
+    auto type = cast<MemRefType>(place.memref.getType());
+    return hasSpareRows && gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(type);
+  };
+  for (auto &[place, scalar] : stores) {
+    if (!storesBySpareRows(place))
+      continue;
+    int64_t end = cast<MemRefType>(place.memref.getType()).getShape().back() - place.first;
+    Value spare = addIndex(builder, loc, unitIndex, end - kSpareRows - unit.rows);
+    Value at = arith::SelectOp::create(builder, loc, isOwner, unitIndex, spare);
+    place.store(builder, loc, scalar, at);
+  }
   emitIf(builder, loc, isOwner, [&](OpBuilder &nested) {
-    for (auto [value, scalar] : stores)
-      for (const Place &home : getHomes(value))
-        home.store(nested, loc, scalar, row);
+    for (auto &[place, scalar] : stores)
+      if (!storesBySpareRows(place))
+        place.store(nested, loc, scalar, row);
   });
 }
 
@@ -231,13 +244,7 @@ Value UnitEmitter::emitProductSum(OpBuilder &builder, Location loc, const Produc
     else
       accumulateFromMemory(builder, product.getLoc(), product, row, partials);
   }
-  while (partials.size() > 1) {
-    size_t half = partials.size() / 2;
-    for (size_t i = 0; i < half; ++i)
-      partials[i] = arith::AddFOp::create(builder, loc, partials[i], partials[i + half]);
-    partials.resize(half);
-  }
-  return addAcrossThreads(builder, loc, partials.front());
+  return addAcrossThreads(builder, loc, addPartials(builder, loc, std::move(partials)));
 }
 
 void UnitEmitter::accumulateFromRegisters(OpBuilder &builder, Location loc, MatVecOp product,
@@ -296,6 +303,64 @@ Value UnitEmitter::addAcrossThreads(OpBuilder &builder, Location loc, Value valu
 }
 
 //===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+Value UnitEmitter::getYielded(const UnitSum &sum) const {
+  return body->getTerminator()->getOperand(sum.yielded);
+}
+
+/// The columns of a sum are dealt out to the threads of a row like those of matrices.
+/// What threads beyond the last row or column add up is not asked for.
+SmallVector<Value> UnitEmitter::addToSums(OpBuilder &builder, Location loc, ArrayRef<Place> factors,
+                                          ValueRange running) {
+  SmallVector<Value> next;
+  DenseMap<std::pair<int64_t, int64_t>, Value> loaded;
+  for (const UnitSum &sum : sums) {
+    Value row = yieldedRows.at(getYielded(sum));
+    if (sum.factor == kNoFactor) {
+      next.push_back(arith::AddFOp::create(builder, loc, running[next.size()], row));
+      continue;
+    }
+    for (int64_t i = 0, e = llvm::divideCeil(sum.columns, parts); i < e; ++i) {
+      Value &element = loaded[{sum.factor, i}];
+      if (!element) {
+        Value column = addIndex(builder, loc, part, i * parts);
+        if ((i + 1) * parts > sum.columns)
+          column = minIndex(builder, loc, column, getIndex(builder, loc, sum.columns - 1));
+        element = factors[sum.factor].load(builder, loc, column);
+      }
+      next.push_back(math::FmaOp::create(builder, loc, row, element, running[next.size()]));
+    }
+  }
+  return next;
+}
+
+void UnitEmitter::forEachSum(OpBuilder &builder, Location loc, ValueRange running,
+                             SumElement body) {
+  for (auto [number, sum] : llvm::enumerate(sums)) {
+    int64_t count = llvm::divideCeil(sum.columns, parts);
+    ValueRange own = running.take_front(count);
+    running = running.drop_front(count);
+    Value isOwner =
+        isBelow(builder, loc, unitIndex, getIndex(builder, loc, getNumRows(getYielded(sum))));
+    emitIf(builder, loc, isOwner, [&, number = number, sum = sum](OpBuilder &nested) {
+      for (auto [i, value] : llvm::enumerate(own)) {
+        Value column = addIndex(nested, loc, part, i * parts);
+        auto give = [&, value = value](OpBuilder &inside) {
+          body(inside, number, unitIndex, column, value);
+        };
+        if (static_cast<int64_t>(i + 1) * parts <= sum.columns)
+          give(nested);
+        else
+          emitIf(nested, loc, isBelow(nested, loc, column, getIndex(nested, loc, sum.columns)),
+                 give);
+      }
+    });
+  }
+}
+
+//===----------------------------------------------------------------------===//
 // Rows
 //===----------------------------------------------------------------------===//
 
@@ -314,55 +379,4 @@ Place UnitEmitter::getHome(Value value) const {
     if (argument.getArgNumber() < firstCapture)
       return arguments[argument.getArgNumber()];
   return getHomes(value).front();
-}
-
-Value UnitEmitter::getRow(OpBuilder &builder, Location loc, Value value, const RowUnit &unit,
-                          Value row, RowValues &values) {
-  if (Value known = values.lookup(value))
-    return known;
-  Value result;
-  Operation *op = value.getDefiningOp();
-  if (plan.isCapture(value)) {
-    result = capturedRows.lookup({value, unit.rows});
-  } else if (plan.isLoadedAt(value, unit)) {
-    result = getHome(value).load(builder, loc, row);
-  } else if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
-    result = emitConstant(builder, loc, constant, row);
-  } else if (auto slice = dyn_cast<vector::ExtractStridedSliceOp>(op)) {
-    int64_t offset = cast<IntegerAttr>(slice.getOffsets()[0]).getInt();
-    result = getHome(slice.getSource()).dropFront(offset).load(builder, slice.getLoc(), row);
-  } else {
-    IRMapping mapping;
-    for (Value operand : op->getOperands())
-      if (isa<VectorType>(operand.getType()))
-        mapping.map(operand, getRow(builder, loc, operand, unit, row, values));
-    Operation *rowOp = op->clone(mapping);
-    rowOp->getResult(0).setType(cast<VectorType>(value.getType()).getElementType());
-    builder.insert(rowOp);
-    result = rowOp->getResult(0);
-  }
-  values[value] = result;
-  return result;
-}
-
-/// Row `row` of a vector with another one written over a part of it.
-Value UnitEmitter::emitInsertedRow(OpBuilder &builder, Location loc,
-                                   vector::InsertStridedSliceOp op, Value row) {
-  int64_t offset = cast<IntegerAttr>(op.getOffsets()[0]).getInt();
-  int64_t size = getNumRows(op.getValueToStore());
-  Value shifted = arith::SubIOp::create(builder, loc, row, getIndex(builder, loc, offset));
-  // Rows before the part wrap around to large numbers.
-  Value isInside = isBelow(builder, loc, shifted, getIndex(builder, loc, size));
-  Value at = arith::SelectOp::create(builder, loc, isInside, shifted, getIndex(builder, loc, 0));
-  Value inserted = getHome(op.getValueToStore()).load(builder, loc, at);
-  Value kept = getHome(op.getDest()).load(builder, loc, row);
-  return arith::SelectOp::create(builder, loc, isInside, inserted, kept);
-}
-
-Value UnitEmitter::emitConstant(OpBuilder &builder, Location loc, arith::ConstantOp op, Value row) {
-  auto dense = cast<DenseElementsAttr>(op.getValue());
-  if (dense.isSplat())
-    return arith::ConstantOp::create(builder, loc, dense.getSplatValue<TypedAttr>());
-  Value all = arith::ConstantOp::create(builder, loc, dense);
-  return vector::ExtractOp::create(builder, loc, all, OpFoldResult(row));
 }

@@ -17,34 +17,48 @@
 #ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_UNITEMITTER_H
 #define BPPSA_LIB_CONVERSION_BPPSATOGPU_UNITEMITTER_H
 
-#include "../Bodies/BodyPlan.h"
-#include "Launch.h"
+#include "RowEvaluator.h"
 
 namespace bppsa {
 
-/// A vector in memory: row n is `memref[prefix..., first + n]`.
-struct Place {
-  mlir::Value memref;
-  llvm::SmallVector<mlir::Value, 3> prefix;
-  int64_t first = 0;
+/// Rows behind the last one that the shared arrays of a step have: threads of the last warp
+/// that have no row store to them, which takes no branch.
+inline constexpr int64_t kSpareRows = kWarpThreads;
 
-  mlir::Value load(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value row) const;
-  void store(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
-             mlir::Value row) const;
-  /// These rows without the first `count`.
-  Place dropFront(int64_t count) const { return {memref, prefix, first + count}; }
+/// Additions under way at a time: each waits for the last of its partial sum.
+inline constexpr int64_t kNumPartials = 4;
+/// The sum of partial sums, in a tree.
+mlir::Value addPartials(mlir::OpBuilder &builder, mlir::Location loc,
+                        llvm::SmallVector<mlir::Value> partials);
+
+/// What a body yields, added up over steps in the registers of the threads: a value,
+/// or its outer products with a vector, which is called its factor.
+struct UnitSum {
+  /// Which of the yielded values.
+  unsigned yielded;
+  /// Which factor, kNoFactor for none, and the elements of that.
+  int64_t factor, columns;
 };
 
-class UnitEmitter {
+class UnitEmitter : private RowEvaluator {
 public:
   /// Plans `body`, the last arguments of which stand for `captures`. Fails, after a
   /// diagnostic, where it has no row-wise evaluation or more rows than a block has
   /// threads.
-  static llvm::FailureOr<UnitEmitter> create(mlir::Block &body, mlir::ValueRange captures);
+  static llvm::FailureOr<UnitEmitter> create(mlir::Block &body, mlir::ValueRange captures,
+                                             llvm::ArrayRef<UnitSum> sums = {});
+
+  /// Whether the rows of matrices that the threads of one block have fit into their
+  /// registers.
+  static bool fitsRegisters(const BodyPlan &plan) { return chooseShape(plan).inRegisters; }
 
   /// Threads that a block needs.
   int64_t getNumThreads() const { return numThreads; }
-  /// The shared arrays that a step needs.
+  /// Whether the threads have registers for the sums; else no steps may be emitted.
+  bool hasRoomForSums() const { return sumsFit; }
+  /// Registers for sums that a thread needs.
+  int64_t getNumSumRegisters() const;
+  /// The shared arrays that a step needs; those of its results have kSpareRows too.
   llvm::SmallVector<mlir::MemRefType> getSharedTypes() const;
 
   /// Prepares the steps of one thread, inside a launch: finds its row and loads its
@@ -55,23 +69,38 @@ public:
   /// Emits one step. `arguments` are the places of the arguments that are not
   /// captures; yielded value i is written to each of `results[i]`, the first of
   /// which is where later parts of the step may read it. Does not end with a
-  /// barrier.
-  void emitStep(mlir::OpBuilder &builder, mlir::Location loc, llvm::ArrayRef<Place> arguments,
-                llvm::ArrayRef<llvm::SmallVector<Place, 2>> results);
+  /// barrier. `running` are this thread's elements of the sums, `factors` the places
+  /// of the vectors that are multiplied; returns the elements after the step.
+  llvm::SmallVector<mlir::Value> emitStep(mlir::OpBuilder &builder, mlir::Location loc,
+                                          llvm::ArrayRef<Place> arguments,
+                                          llvm::ArrayRef<llvm::SmallVector<Place, 2>> results,
+                                          llvm::ArrayRef<Place> factors = {},
+                                          mlir::ValueRange running = {});
+
+  /// Gives those of `running` that this thread answers for to
+  /// `body(sum, row, column, value)`; a sum without a factor has column 0.
+  using SumElement = llvm::function_ref<void(mlir::OpBuilder &, size_t sum, mlir::Value row,
+                                             mlir::Value column, mlir::Value value)>;
+  void forEachSum(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange running,
+                  SumElement body);
 
 private:
-  using RowValues = llvm::DenseMap<mlir::Value, mlir::Value>;
-
-  UnitEmitter(BodyPlan plan, mlir::Block &body, mlir::ValueRange captures);
+  UnitEmitter(BodyPlan plan, mlir::Block &body, mlir::ValueRange captures,
+              llvm::ArrayRef<UnitSum> sums);
+  struct Shape {
+    int64_t rows, parts, numThreads;
+    bool inRegisters;
+  };
+  /// `summed` has the columns of the sums that share the registers.
+  static Shape chooseShape(const BodyPlan &plan, const std::vector<int64_t> &summed = {});
   llvm::LogicalResult chooseThreads();
   /// Columns of the part of a row that one thread multiplies.
   int64_t getPartColumns(MatVecOp product) const;
   bool needsScratch(mlir::Value value) const;
-  void loadCapturedRows(mlir::OpBuilder &builder, mlir::Location loc);
   mlir::Value loadMatrixPart(mlir::OpBuilder &builder, mlir::Location loc, MatVecOp product);
-  mlir::Value loadMatrixEntry(mlir::OpBuilder &builder, mlir::Location loc, MatVecOp product,
-                              mlir::Value row, mlir::Value column);
   void emitUnit(mlir::OpBuilder &builder, mlir::Location loc, const RowUnit &unit);
+  void emitStores(mlir::OpBuilder &builder, mlir::Location loc, const RowUnit &unit,
+                  llvm::ArrayRef<std::pair<Place, mlir::Value>> stores, mlir::Value row);
   mlir::Value emitProductSum(mlir::OpBuilder &builder, mlir::Location loc, const ProductSum &sum,
                              mlir::Value row);
   void accumulateFromRegisters(mlir::OpBuilder &builder, mlir::Location loc, MatVecOp product,
@@ -79,34 +108,37 @@ private:
   void accumulateFromMemory(mlir::OpBuilder &builder, mlir::Location loc, MatVecOp product,
                             mlir::Value row, llvm::MutableArrayRef<mlir::Value> partials);
   mlir::Value addAcrossThreads(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value);
-  mlir::Value getRow(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
-                     const RowUnit &unit, mlir::Value row, RowValues &values);
-  mlir::Value emitInsertedRow(mlir::OpBuilder &builder, mlir::Location loc,
-                              mlir::vector::InsertStridedSliceOp op, mlir::Value row);
-  mlir::Value emitConstant(mlir::OpBuilder &builder, mlir::Location loc, mlir::arith::ConstantOp op,
-                           mlir::Value row);
+  llvm::SmallVector<mlir::Value> addToSums(mlir::OpBuilder &builder, mlir::Location loc,
+                                           llvm::ArrayRef<Place> factors, mlir::ValueRange running);
+  mlir::Value getYielded(const UnitSum &sum) const;
+  mlir::Value loadRow(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                      mlir::Value row) override {
+    return getHome(value).load(builder, loc, row);
+  }
+  mlir::Value loadOtherRow(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                           mlir::Value row) override {
+    return getHome(value).load(builder, loc, row);
+  }
   llvm::SmallVector<Place> getHomes(mlir::Value value) const;
   Place getHome(mlir::Value value) const;
 
-  BodyPlan plan;
-  mlir::Block *body;
-  unsigned firstCapture;
-  llvm::SmallVector<mlir::Value> captures;
   /// Threads that share a row, and of a block.
   int64_t parts = 1, numThreads = kWarpThreads;
   bool inRegisters = true;
+  llvm::SmallVector<UnitSum> sums;
+  bool sumsFit = true;
   /// Values with a shared array of their own.
   llvm::SmallVector<mlir::Value> scratchValues;
 
   // Of the thread that is emitted.
   mlir::Value unitIndex, part;
   llvm::DenseMap<mlir::Value, Place> scratch;
-  /// The element of each captured vector that a unit of so many rows reads.
-  llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> capturedRows;
   /// The part of a matrix row that each product multiplies, as a vector.
   llvm::DenseMap<mlir::Operation *, mlir::Value> matrixParts;
   llvm::ArrayRef<Place> arguments;
   llvm::ArrayRef<llvm::SmallVector<Place, 2>> results;
+  /// This thread's rows of what the step has yielded.
+  RowValues yieldedRows;
 };
 
 } // namespace bppsa

@@ -44,8 +44,8 @@ LogicalResult bppsa::checkConvertible(Operation *root) {
       return WalkResult::advance();
     auto scan = dyn_cast<ScanOp>(op);
     auto sigmoid = dyn_cast<SigmoidOp>(op);
-    if (failed(checkOnTensors(op)) || (scan && failed(checkPlan(scan))) ||
-        (sigmoid && failed(checkSigmoid(sigmoid))))
+    if (failed(checkOnTensors(op)) || failed(verifyNoSums(op)) ||
+        (scan && failed(checkPlan(scan))) || (sigmoid && failed(checkSigmoid(sigmoid))))
       return WalkResult::interrupt();
     if (op->getNumRegions() == 0)
       return WalkResult::advance();

@@ -54,7 +54,7 @@ static LogicalResult verifyReady(Operation *op, bool isPacked) {
     return op->emitOpError("has one lane, which only a bppsa.chain supports");
   if (!isPacked)
     return op->emitOpError("has no lanes; run bppsa-pack-batch first");
-  return success();
+  return verifyNoSums(op);
 }
 
 /// With one lane vectors hold hidden units: drops the dimension of lanes from

@@ -98,7 +98,7 @@ void CotangentWalk::emitStep(OpBuilder &builder, Value block, Value position, co
     for (Value injected : loop.injected)
       arguments.push_back({injected, {block, step}});
   if (walk.emit)
-    for (Value emitted : loop.destinations.drop_front(loop.seeds.size()))
+    for (Value emitted : loop.getEmitted())
       results.push_back({emitted, {block, step}});
   emitter.emitStep(builder, loc, arguments, results);
   for (size_t i = 0; i < loop.seeds.size(); ++i)

@@ -12,6 +12,12 @@
 using namespace mlir;
 using namespace bppsa;
 
+ValueRange CotangentLoop::getEmitted() const {
+  return destinations.drop_front(seeds.size()).drop_back(sumWith.size());
+}
+
+ValueRange CotangentLoop::getSums() const { return destinations.take_back(sumWith.size()); }
+
 int64_t CotangentLoop::getStateSize(size_t i) const {
   return cast<MemRefType>(seeds[i].getType()).getDimSize(1);
 }

@@ -15,9 +15,13 @@ namespace bppsa {
 struct CotangentLoop {
   mlir::Operation *op;
   mlir::Block *body;
-  mlir::ValueRange saved, seeds, injected, captures, destinations;
-  llvm::ArrayRef<int64_t> injectInto;
+  mlir::ValueRange saved, seeds, injected, factors, captures, destinations;
+  llvm::ArrayRef<int64_t> injectInto, sumWith;
   bool reverse;
+
+  // Destinations, after those of the cotangents of initial states.
+  mlir::ValueRange getEmitted() const;
+  mlir::ValueRange getSums() const;
 
   /// Rows of state `i`, and of all states together.
   int64_t getStateSize(size_t i) const;
@@ -30,9 +34,11 @@ template <typename LoopOp> CotangentLoop getCotangentLoop(LoopOp op) {
           op.getSaved(),
           op.getSeeds(),
           op.getInjected(),
+          op.getFactors(),
           op.getCaptures(),
           op.getDestinations(),
           op.getInjectInto(),
+          op.getSumWith(),
           op.getReverse()};
 }
 
@@ -40,7 +46,7 @@ template <typename LoopOp> CotangentLoop getCotangentLoop(LoopOp op) {
 struct WalkOptions {
   /// Adds the injected sequences: without them the walk is linear in its start.
   bool inject = true;
-  /// Writes the emitted sequences.
+  /// Writes the emitted sequences, and adds up the sums.
   bool emit = true;
 };
 

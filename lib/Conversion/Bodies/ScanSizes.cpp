@@ -6,15 +6,12 @@
 
 #include "ScanSizes.h"
 #include "IndexArithmetic.h"
+#include "bppsa/Cost/DeviceShapes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using namespace bppsa;
-
-/// Bounds of a chunk length chosen at run time. Long products of Jacobians can
-/// overflow or vanish where the chain itself does neither.
-static constexpr int64_t kShortestChunk = 8, kLongestChunk = 64;
 
 Value bppsa::emitChunkSteps(OpBuilder &builder, Location loc, Value numSteps) {
   Value steps = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), numSteps);
@@ -23,8 +20,9 @@ Value bppsa::emitChunkSteps(OpBuilder &builder, Location loc, Value numSteps) {
   Value root = math::SqrtOp::create(builder, loc, arith::MulFOp::create(builder, loc, real, half));
   Value whole = arith::FPToSIOp::create(builder, loc, builder.getI64Type(), root);
   Value chosen = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), whole);
-  chosen = arith::MaxUIOp::create(builder, loc, chosen, getIndex(builder, loc, kShortestChunk));
-  return arith::MinUIOp::create(builder, loc, chosen, getIndex(builder, loc, kLongestChunk));
+  chosen =
+      arith::MaxUIOp::create(builder, loc, chosen, getIndex(builder, loc, cost::shortestChunk));
+  return arith::MinUIOp::create(builder, loc, chosen, getIndex(builder, loc, cost::longestChunk));
 }
 
 Value bppsa::emitNumLevels(OpBuilder &builder, Location loc, Value numSteps, int64_t mostLevels) {

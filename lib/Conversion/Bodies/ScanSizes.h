@@ -11,8 +11,7 @@
 
 namespace bppsa {
 
-/// Steps of a chunk for `numSteps` steps: about sqrt(T / 2), so that with a worker
-/// for each chunk making the maps takes as long as carrying across them.
+/// Steps of a chunk for `numSteps` steps: `cost::chunkSteps`, at run time.
 mlir::Value emitChunkSteps(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value numSteps);
 
 /// Levels of a tree over `numSteps` elements: min(mostLevels, floor(log2 numSteps)),

@@ -53,6 +53,29 @@ static void narrowBarriers(gpu::GPUModuleOp module) {
 }
 
 namespace {
+/// A division that is correctly rounded takes a branch, for divisors that are very small or large.
+/// Where `arcp` says that they are not: a quotient by the reciprocal of the hardware, of which a
+/// step of Newton's method takes the error.
+struct DivideByReciprocal : public OpConversionPattern<arith::DivFOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult matchAndRewrite(arith::DivFOp op, OpAdaptor operands,
+                                ConversionPatternRewriter &rewriter) const override {
+    if (!op.getType().isF32() ||
+        !arith::bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::arcp))
+      return rewriter.notifyMatchFailure(op, "is an f32 division by what may be zero");
+    Location loc = op.getLoc();
+    Type type = op.getType();
+    Value divisor = operands.getRhs();
+    Value reciprocal = NVVM::RcpApproxFtzF32Op::create(rewriter, loc, type, divisor);
+    Value quotient = LLVM::FMulOp::create(rewriter, loc, operands.getLhs(), reciprocal);
+    Value negated = LLVM::FNegOp::create(rewriter, loc, divisor);
+    Value rest = LLVM::FMAOp::create(rewriter, loc, negated, quotient, operands.getLhs());
+    rewriter.replaceOpWithNewOp<LLVM::FMAOp>(op, rest, reciprocal, quotient);
+    return success();
+  }
+};
+
 struct ConvertDeviceToNVVM : public bppsa::impl::ConvertDeviceToNVVMBase<ConvertDeviceToNVVM> {
   void runOnOperation() override {
     narrowBarriers(getOperation());
@@ -75,6 +98,7 @@ struct ConvertDeviceToNVVM : public bppsa::impl::ConvertDeviceToNVVMBase<Convert
     populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
     populateVectorToLLVMConversionPatterns(converter, patterns);
     ub::populateUBToLLVMConversionPatterns(converter, patterns);
+    patterns.add<DivideByReciprocal>(converter, context, /*benefit=*/2);
 
     LLVMConversionTarget target(*context);
     target.addLegalDialect<NVVM::NVVMDialect>();

@@ -102,12 +102,30 @@ struct RelaxFma : OpRewritePattern<math::FmaOp> {
   }
 };
 
+/// Marks the divisions that are inserted.
+struct MarkReciprocals : public RewriterBase::Listener {
+  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
+    if (auto division = dyn_cast<arith::DivFOp>(op))
+      division.setFastmath(division.getFastmath() | arith::FastMathFlags::arcp);
+  }
+};
+
 struct ExpandMath : public bppsa::impl::ExpandMathBase<ExpandMath> {
+  using ExpandMathBase::ExpandMathBase;
+
   void runOnOperation() override {
-    RewritePatternSet patterns(&getContext());
+    // Divisors of these two are finite, and far from zero.
+    RewritePatternSet quotients(&getContext()), patterns(&getContext());
+    populatePolynomialApproximateTanhPattern(quotients);
+    quotients.add<ExpandSigmoid>(&getContext());
+    MarkReciprocals marker;
+    GreedyRewriteConfig config;
+    if (reciprocals)
+      config.setListener(&marker);
     populateMathPolynomialApproximationPatterns(patterns);
-    patterns.add<ExpandSigmoid, RelaxFma>(&getContext());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    patterns.add<RelaxFma>(&getContext());
+    if (failed(applyPatternsGreedily(getOperation(), std::move(quotients), config)) ||
+        failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }
 };

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Matchers.h"
 
 namespace bppsa {
@@ -25,11 +26,24 @@ static bool isFlat(gpu::LaunchFuncOp op) {
                       [](Value size) { return matchPattern(size, m_One()); });
 }
 
+/// Whether threads of `kernel` wait for what other blocks write: they load it in a loop, with
+/// acquire semantics.
+static bool waitsForBlocks(gpu::GPUFuncOp kernel) {
+  WalkResult result = kernel.walk([](LLVM::LoadOp load) {
+    return load.getOrdering() == LLVM::AtomicOrdering::acquire ? WalkResult::interrupt()
+                                                               : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
 static LogicalResult convert(gpu::LaunchFuncOp op, ModuleOp module) {
   if (!isFlat(op))
     return op.emitOpError("has a grid or block of more than one dimension");
   OpBuilder builder(op);
-  std::string name = ("bppsa_launch_" + op.getKernelName().getValue()).str();
+  auto kernel = module.lookupSymbol<gpu::GPUFuncOp>(op.getKernel());
+  StringRef prefix =
+      kernel && waitsForBlocks(kernel) ? "bppsa_launch_cooperative_" : "bppsa_launch_";
+  std::string name = (prefix + op.getKernelName().getValue()).str();
   SmallVector<Value> operands = {op.getGridSizeX(), op.getBlockSizeX()};
   llvm::append_range(operands, op.getKernelOperands());
   if (!module.lookupSymbol(name)) {

@@ -5,11 +5,12 @@
 //===----------------------------------------------------------------------===//
 //
 // One GPU, one stream: everything happens in the order of the calls, so that a block of memory may
-// be used again as soon as it was released.
+// be used again as soon as it was released. Only copies ahead have a stream of their own.
 //
 //===----------------------------------------------------------------------===//
 
 #include "CudaDriver.h"
+#include "CudaGraphs.h"
 #include "CudaStaging.h"
 #include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Device/DeviceHeap.h"
@@ -30,17 +31,27 @@ public:
 
   void copyToDevice(void *to, const void *from, uint64_t bytes) override;
   void copyToHost(void *to, const void *from, uint64_t bytes) override;
+  void copyAhead(void *to, const void *from, uint64_t bytes) override;
+  void takeAhead(void *to, const void *from, uint64_t bytes) override;
+  void beginAhead() override;
+  void endAhead() noexcept override { driver.streamWaitEvent(stream, aheadCopied, 0); }
   void fill(void *to, uint8_t value, uint64_t bytes) override;
-  void launch(int64_t kernel, const LaunchSize &size, void **arguments) override;
+  void launch(int64_t kernel, const LaunchSize &size, void **arguments, int64_t count) override;
+  void beginCall() override { collects = graphs->areUsed(); }
+  void endCall() override;
   void synchronize() override;
-  void mark(StepMark which) override;
   double seconds(StepMark from, StepMark to) override;
   std::string description() const override;
+  int64_t multiprocessors() const override { return processors; }
+  Room room() override;
 
 protected:
-  Room room() override;
+  void note(StepMark which) override;
   void *obtain(uint64_t size) override { return heap.allocate(size); }
   void giveBack(void *memory) override { heap.release(memory); }
+  bool hasRoom(const std::vector<void *> &released, const std::vector<uint64_t> &sizes) override {
+    return heap.fits(released, sizes, room().free - heap.unusedBytes());
+  }
 
 private:
   /// A kernel of the program; its handle is looked up at the first launch.
@@ -51,16 +62,30 @@ private:
 
   void *allocateBlock(uint64_t size);
   Function functionOf(Kernel &kernel);
+  void openAhead();
+  const char *nameOf(const Launch &launch) const;
+  void start(Launch &launch);
+  void startCooperatively(Kernel &kernel, const LaunchSize &size, void **arguments);
+  void flush();
   /// Like Driver::check(), where the error may be that of a kernel that was started before.
   template <typename... Words> void checkWork(Result result, const Words &...what) const;
 
   Driver driver;
-  int major = 0, minor = 0;
+  int major = 0, minor = 0, processors = 0;
   std::string name;
   Module module = nullptr;
   std::vector<Kernel> kernels;
   Stream stream = nullptr;
   std::optional<Staging> staging;
+  /// For copies ahead: the stream, its page-locked memory, and the events that each stream waits
+  /// for before it touches memory that the other one has used.
+  Stream aheadStream = nullptr;
+  std::optional<Staging> aheadStaging;
+  Event aheadCopied = nullptr, aheadTaken = nullptr;
+  std::optional<Graphs> graphs;
+  /// The launches of the call that runs now, which are started together.
+  bool collects = false;
+  std::vector<Launch> collected;
   DeviceHeap heap;
   Event marks[stepMarks] = {};
   /// The last launches, for messages: the next one replaces the oldest.
@@ -87,8 +112,10 @@ template <typename... Words> void CudaDevice::checkWork(Result result, const Wor
 //===----------------------------------------------------------------------===//
 
 CudaDevice::CudaDevice(const bppsa_device_kernel *table, const bppsa_device_image *images)
-    : heap({[this](uint64_t size) { return allocateBlock(size); },
+    : Device(/*slicesAreApart=*/false),
+      heap({[this](uint64_t size) { return allocateBlock(size); },
             [this](void *block) {
+              flush();
               driver.check(driver.memFree(addressOf(block)), "freeing memory of the GPU");
             }}) {
   DeviceNumber device = 0;
@@ -100,12 +127,15 @@ CudaDevice::CudaDevice(const bppsa_device_kernel *table, const bppsa_device_imag
                "asking for the GPU's kind");
   driver.check(driver.deviceGetAttribute(&minor, computeMinor, device),
                "asking for the GPU's kind");
+  driver.check(driver.deviceGetAttribute(&processors, multiprocessorCount, device),
+               "asking for the GPU's multiprocessors");
   Context context = nullptr;
   driver.check(driver.devicePrimaryCtxRetain(&context, device), "starting work on ", name);
   driver.check(driver.ctxSetCurrent(context), "starting work on ", name);
   module = loadImage(driver, images, major, minor);
   driver.check(driver.streamCreate(&stream, nonBlockingStream), "creating a stream");
   staging.emplace(driver, stream);
+  graphs.emplace(driver, stream);
   for (Event &event : marks)
     driver.check(driver.eventCreate(&event, eventWithTime), "creating an event");
   for (; table->name; ++table)
@@ -134,15 +164,50 @@ std::string CudaDevice::description() const { return text(name, " (sm_", major, 
 //===----------------------------------------------------------------------===//
 
 void CudaDevice::copyToDevice(void *to, const void *from, uint64_t bytes) {
+  flush();
   staging->upload(addressOf(to), from, bytes);
 }
 
+/// Most commands copy nothing ahead.
+void CudaDevice::openAhead() {
+  if (aheadStream)
+    return;
+  driver.check(driver.streamCreate(&aheadStream, nonBlockingStream), "creating a stream");
+  aheadStaging.emplace(driver, aheadStream);
+  for (Event *event : {&aheadCopied, &aheadTaken})
+    driver.check(driver.eventCreate(event, eventWithoutTime), "creating an event");
+}
+
+void CudaDevice::copyAhead(void *to, const void *from, uint64_t bytes) {
+  openAhead();
+  driver.check(driver.streamWaitEvent(aheadStream, aheadTaken, 0), "ordering a copy to the GPU");
+  aheadStaging->upload(addressOf(to), from, bytes);
+  driver.check(driver.eventRecord(aheadCopied, aheadStream), "recording an event");
+}
+
+void CudaDevice::takeAhead(void *to, const void *from, uint64_t bytes) {
+  flush();
+  checkWork(driver.streamWaitEvent(stream, aheadCopied, 0), "waiting for a copy to the GPU");
+  if (bytes > 0)
+    checkWork(driver.memcpyDtoDAsync(addressOf(to), addressOf(from), bytes, stream), "copying ",
+              describeBytes(bytes), " on the GPU");
+  checkWork(driver.eventRecord(aheadTaken, stream), "recording an event");
+}
+
+void CudaDevice::beginAhead() {
+  openAhead();
+  flush();
+  checkWork(driver.eventRecord(aheadTaken, stream), "recording an event");
+}
+
 void CudaDevice::copyToHost(void *to, const void *from, uint64_t bytes) {
+  flush();
   if (bytes > 0)
     staging->download(to, addressOf(from), bytes);
 }
 
 void CudaDevice::fill(void *to, uint8_t value, uint64_t bytes) {
+  flush();
   if (bytes > 0)
     driver.check(driver.memsetD8Async(addressOf(to), value, bytes, stream), "filling ",
                  describeBytes(bytes), " of the GPU");
@@ -155,7 +220,7 @@ Function CudaDevice::functionOf(Kernel &kernel) {
   return kernel.function;
 }
 
-void CudaDevice::launch(int64_t index, const LaunchSize &size, void **arguments) {
+void CudaDevice::launch(int64_t index, const LaunchSize &size, void **arguments, int64_t count) {
   Kernel &kernel = kernels.at(index);
   const std::array<int64_t, 3> &grid = size.grid, &block = size.block;
   // The driver takes 32 bits, and would see another number in place of a larger one.
@@ -163,15 +228,63 @@ void CudaDevice::launch(int64_t index, const LaunchSize &size, void **arguments)
     if (extent < 0 || extent > INT32_MAX)
       fail("kernel ", quote(kernel.name), ": a launch of ", extent,
            " blocks or threads is too large; use a smaller --batch or shorter sequences");
+  if (size.cooperative)
+    return startCooperatively(kernel, size, arguments);
+  collected.emplace_back(functionOf(kernel), size, arguments, count);
+  if (!collects)
+    flush();
+}
+
+/// Not in graphs, which need a newer driver for that.
+void CudaDevice::startCooperatively(Kernel &kernel, const LaunchSize &size, void **arguments) {
+  flush();
   auto number = [](int64_t extent) { return static_cast<unsigned>(extent); };
-  checkWork(driver.launchKernel(functionOf(kernel), number(grid[0]), number(grid[1]),
-                                number(grid[2]), number(block[0]), number(block[1]),
-                                number(block[2]), /*sharedBytes=*/0, stream, arguments, nullptr),
-            "launching ", quote(kernel.name), " with ", size.describe());
+  Result result = driver.launchCooperativeKernel(
+      functionOf(kernel), number(size.grid[0]), number(size.grid[1]), number(size.grid[2]),
+      number(size.block[0]), number(size.block[1]), number(size.block[2]), /*sharedBytes=*/0,
+      stream, arguments);
+  if (result == cooperativeLaunchTooLarge)
+    fail("kernel ", quote(kernel.name), ": ", size.describe(),
+         " have to run at the same time, and ", name, " with its ", processors,
+         " multiprocessors cannot hold them; use a larger GPU, or --target=cpu");
+  checkWork(result, "launching ", quote(kernel.name), " with ", size.describe());
   recent[launches++ % std::size(recent)] = kernel.name;
 }
 
+const char *CudaDevice::nameOf(const Launch &launch) const {
+  auto isLaunched = [&](const Kernel &kernel) { return kernel.function == launch.function; };
+  return std::find_if(kernels.begin(), kernels.end(), isLaunched)->name;
+}
+
+void CudaDevice::start(Launch &launch) {
+  const char *name = nameOf(launch);
+  KernelParameters p = launch.parameters();
+  checkWork(driver.launchKernel(p.function, p.gridX, p.gridY, p.gridZ, p.blockX, p.blockY, p.blockZ,
+                                p.sharedBytes, stream, p.arguments, p.extra),
+            "launching ", quote(name), " with ", launch.size.describe());
+  recent[launches++ % std::size(recent)] = name;
+}
+
+/// Starts what was collected. Everything else that is queued comes after it.
+void CudaDevice::flush() {
+  std::vector<Launch> sequence;
+  sequence.swap(collected);
+  if (!graphs->launch(sequence)) {
+    for (Launch &launch : sequence)
+      start(launch);
+    return;
+  }
+  for (const Launch &launch : sequence)
+    recent[launches++ % std::size(recent)] = nameOf(launch);
+}
+
+void CudaDevice::endCall() {
+  collects = false;
+  flush();
+}
+
 void CudaDevice::synchronize() {
+  flush();
   checkWork(driver.streamSynchronize(stream), "work on the GPU");
   staging->finish();
   launches = 0;
@@ -181,7 +294,8 @@ void CudaDevice::synchronize() {
 // Time
 //===----------------------------------------------------------------------===//
 
-void CudaDevice::mark(StepMark which) {
+void CudaDevice::note(StepMark which) {
+  flush();
   checkWork(driver.eventRecord(marks[static_cast<int>(which)], stream), "noting the time");
 }
 

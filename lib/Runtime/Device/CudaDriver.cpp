@@ -42,16 +42,37 @@ void Driver::resolveAll(void *library, const std::string &path) {
   get("cuMemHostAlloc", memHostAlloc);
   get("cuMemcpyHtoDAsync_v2", memcpyHtoDAsync);
   get("cuMemcpyDtoHAsync_v2", memcpyDtoHAsync);
+  get("cuMemcpyDtoDAsync_v2", memcpyDtoDAsync);
   get("cuMemsetD8Async", memsetD8Async);
   get("cuModuleLoadDataEx", moduleLoadDataEx);
   get("cuModuleGetFunction", moduleGetFunction);
   get("cuLaunchKernel", launchKernel);
+  get("cuLaunchCooperativeKernel", launchCooperativeKernel);
   get("cuStreamCreate", streamCreate);
   get("cuStreamSynchronize", streamSynchronize);
+  get("cuStreamWaitEvent", streamWaitEvent);
   get("cuEventCreate", eventCreate);
   get("cuEventRecord", eventRecord);
   get("cuEventSynchronize", eventSynchronize);
   get("cuEventElapsedTime", eventElapsedTime);
+}
+
+/// All of them or, in older drivers, none.
+void Driver::resolveGraphs(void *library) {
+  bool found = true;
+  auto get = [&](const char *name, auto *&entry) {
+    entry = reinterpret_cast<std::decay_t<decltype(entry)>>(dlsym(library, name));
+    found &= entry != nullptr;
+  };
+  get("cuGraphCreate", graphCreate);
+  get("cuGraphAddKernelNode", graphAddKernelNode);
+  get("cuGraphInstantiateWithFlags", graphInstantiate);
+  get("cuGraphExecKernelNodeSetParams", graphExecKernelNodeSetParams);
+  get("cuGraphExecDestroy", graphExecDestroy);
+  get("cuGraphDestroy", graphDestroy);
+  get("cuGraphLaunch", graphLaunch);
+  if (!found)
+    graphLaunch = nullptr;
 }
 
 std::string Driver::describe(Result result) const {
@@ -73,6 +94,7 @@ Driver::Driver() {
     refuse("there is no CUDA driver: ", reason ? reason : path);
   }
   resolveAll(library, path);
+  resolveGraphs(library);
   if (Result result = init(0); result != 0)
     refuse("the CUDA driver does not start: ", describe(result));
   int count = 0;

@@ -22,14 +22,24 @@ using Module = struct CUmod_st *;
 using Function = struct CUfunc_st *;
 using Stream = struct CUstream_st *;
 using Event = struct CUevent_st *;
+using Graph = struct CUgraph_st *;
+using GraphExec = struct CUgraphExec_st *;
+using GraphNode = struct CUgraphNode_st *;
 
-constexpr Result outOfMemory = 2;
+/// CUDA_KERNEL_NODE_PARAMS_v1 of the driver.
+struct KernelParameters {
+  Function function;
+  unsigned gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes;
+  void **arguments, **extra;
+};
+
+constexpr Result outOfMemory = 2, cooperativeLaunchTooLarge = 720;
 constexpr unsigned nonBlockingStream = 1, eventWithTime = 0, eventWithoutTime = 2;
-constexpr int computeMajor = 75, computeMinor = 76;
+constexpr int multiprocessorCount = 16, computeMajor = 75, computeMinor = 76;
 constexpr int jitErrorLog = 5, jitErrorLogSize = 6;
 
 /// The entry points that are used, under the driver's own names without `cu` and version. They have
-/// been in every driver since CUDA 4; no header of CUDA is needed.
+/// been in every driver since CUDA 9 but for those of graphs; no header of CUDA is needed.
 struct Driver {
   /// Opens libcuda.so.1, or what BPPSA_CUDA_DRIVER names, and initialises it. Throws NoDeviceError.
   Driver();
@@ -57,6 +67,7 @@ struct Driver {
   Result (*memHostAlloc)(void **memory, size_t bytes, unsigned flags);
   Result (*memcpyHtoDAsync)(Address to, const void *from, size_t bytes, Stream stream);
   Result (*memcpyDtoHAsync)(void *to, Address from, size_t bytes, Stream stream);
+  Result (*memcpyDtoDAsync)(Address to, Address from, size_t bytes, Stream stream);
   Result (*memsetD8Async)(Address to, unsigned char value, size_t count, Stream stream);
   Result (*moduleLoadDataEx)(Module *module, const void *image, unsigned optionCount, int *options,
                              void **values);
@@ -64,15 +75,33 @@ struct Driver {
   Result (*launchKernel)(Function function, unsigned gridX, unsigned gridY, unsigned gridZ,
                          unsigned blockX, unsigned blockY, unsigned blockZ, unsigned sharedBytes,
                          Stream stream, void **arguments, void **extra);
+  Result (*launchCooperativeKernel)(Function function, unsigned gridX, unsigned gridY,
+                                    unsigned gridZ, unsigned blockX, unsigned blockY,
+                                    unsigned blockZ, unsigned sharedBytes, Stream stream,
+                                    void **arguments);
   Result (*streamCreate)(Stream *stream, unsigned flags);
   Result (*streamSynchronize)(Stream stream);
+  Result (*streamWaitEvent)(Stream stream, Event event, unsigned flags);
   Result (*eventCreate)(Event *event, unsigned flags);
   Result (*eventRecord)(Event event, Stream stream);
   Result (*eventSynchronize)(Event event);
   Result (*eventElapsedTime)(float *milliseconds, Event from, Event to);
 
+  /// Whether the driver has what follows, as it does since CUDA 11.4.
+  bool hasGraphs() const { return graphLaunch != nullptr; }
+  Result (*graphCreate)(Graph *graph, unsigned flags);
+  Result (*graphAddKernelNode)(GraphNode *node, Graph graph, const GraphNode *before, size_t count,
+                               const KernelParameters *parameters);
+  Result (*graphInstantiate)(GraphExec *executable, Graph graph, unsigned long long flags);
+  Result (*graphExecKernelNodeSetParams)(GraphExec executable, GraphNode node,
+                                         const KernelParameters *parameters);
+  Result (*graphExecDestroy)(GraphExec executable);
+  Result (*graphDestroy)(Graph graph);
+  Result (*graphLaunch)(GraphExec executable, Stream stream);
+
 private:
   void resolveAll(void *library, const std::string &path);
+  void resolveGraphs(void *library);
 };
 
 /// Loads the image that fits a GPU of this compute capability best: of the cubins for the same

@@ -34,41 +34,30 @@ static bool isSet(const char *variable) {
   return value && *value && strcmp(value, "0") != 0;
 }
 
-Device::Device() : poisons(isSet("BPPSA_POISON")) {}
+Device::Device(bool slicesAreApart)
+    : slicesAreApart(slicesAreApart), poisons(isSet("BPPSA_POISON")) {}
 
-void Device::noteBatch(int64_t count, uint64_t fixedBytes) {
-  samples = count;
-  fixed = fixedBytes;
+void Device::count(uint64_t size) {
+  live += size;
+  peak = std::max(peak, live);
 }
 
-std::string Device::describeShortage(uint64_t size) {
-  Room found = room();
-  std::string line = text("the device is out of memory: ", describeBytes(live), " are in use, ",
-                          describeBytes(size), " more are needed, ", describeBytes(found.free),
-                          " of ", describeBytes(found.total), " are free");
-  uint64_t needed = live + size, usable = live + found.free;
-  if (samples < 1 || needed <= fixed)
-    return line + "; use a smaller --batch or less data";
-  // The batch may need more than it has asked for by now, so this is at most what fits.
-  double forEach = static_cast<double>(needed - fixed) / static_cast<double>(samples);
-  double spare = usable > fixed ? static_cast<double>(usable - fixed) : 0.0;
-  auto fitting = static_cast<int64_t>(0.95 * spare / forEach);
-  if (fitting < 1)
-    return text(line, "; not even one sample fits: use shorter sequences or a smaller model");
-  return text(line, "; a batch of ", samples, " is too large, about ",
-              std::min(fitting, samples - 1),
-              " samples would fit: use a smaller --batch or less data");
+void Device::poison(void *memory, uint64_t size) {
+  if (poisons)
+    fill(memory, 0xff, size);
 }
 
 void *Device::allocate(uint64_t size) {
   void *memory = obtain(size);
-  if (!memory)
-    fail(describeShortage(size));
+  if (!memory) {
+    Room found = room();
+    fail("the device is out of memory: ", describeBytes(live), " are in use, ", describeBytes(size),
+         " more are needed, ", describeBytes(found.free), " of ", describeBytes(found.total),
+         " are free; use a smaller --batch or less data");
+  }
   sizes[memory] = size;
-  live += size;
-  peak = std::max(peak, live);
-  if (poisons)
-    fill(memory, 0xff, size);
+  count(size);
+  poison(memory, size);
   return memory;
 }
 
@@ -81,6 +70,55 @@ void Device::release(void *memory) {
   live -= found->second;
   sizes.erase(found);
   giveBack(memory);
+}
+
+//===----------------------------------------------------------------------===//
+// The arena
+//===----------------------------------------------------------------------===//
+
+void Device::reserveArena(uint64_t size) {
+  if (size <= arenaSize)
+    return;
+  releaseArena();
+  if (slicesAreApart)
+    count(size);
+  else
+    arena = allocate(size);
+  arenaSize = size;
+}
+
+void Device::releaseArena() {
+  if (slicesAreApart)
+    live -= arenaSize;
+  release(arena);
+  arena = nullptr;
+  arenaSize = 0;
+}
+
+void *Device::takeSlice(uint64_t offset, uint64_t size) {
+  if (offset > arenaSize || size > arenaSize - offset)
+    fail("a function needs ", describeBytes(size), " at ", offset, " of an arena of ",
+         describeBytes(arenaSize), "; compile the model again");
+  void *slice = slicesAreApart ? obtain(size) : static_cast<char *>(arena) + offset;
+  poison(slice, size);
+  return slice;
+}
+
+void Device::dropSlice(void *memory) {
+  if (slicesAreApart)
+    giveBack(memory);
+}
+
+bool Device::fits(const std::vector<void *> &released, const std::vector<uint64_t> &wanted,
+                  uint64_t arenaWanted) {
+  std::vector<void *> before = released;
+  std::vector<uint64_t> after = wanted;
+  if (arenaWanted > arenaSize) {
+    after.insert(after.begin(), arenaWanted);
+    if (arena)
+      before.push_back(arena);
+  }
+  return hasRoom(before, after);
 }
 
 //===----------------------------------------------------------------------===//
@@ -114,11 +152,25 @@ std::string LaunchSize::describe() const {
   return text(words(grid), " blocks of ", words(block), " threads");
 }
 
+static void launch(int64_t kernel, const LaunchSize &size, void **arguments, int64_t count) {
+  if (size.grid[0] != 0 && size.grid[1] != 0 && size.grid[2] != 0)
+    orExit([&] { programDevice()->launch(kernel, size, arguments, count); });
+}
+
 void bppsa_rt_launch(int64_t kernel, int64_t gridX, int64_t gridY, int64_t gridZ, int64_t blockX,
-                     int64_t blockY, int64_t blockZ, void **arguments) {
-  if (gridX == 0 || gridY == 0 || gridZ == 0)
-    return;
-  orExit([&] {
-    programDevice()->launch(kernel, {{gridX, gridY, gridZ}, {blockX, blockY, blockZ}}, arguments);
-  });
+                     int64_t blockY, int64_t blockZ, void **arguments, int64_t count) {
+  launch(kernel, {{gridX, gridY, gridZ}, {blockX, blockY, blockZ}}, arguments, count);
+}
+
+void bppsa_rt_launch_cooperative(int64_t kernel, int64_t gridX, int64_t gridY, int64_t gridZ,
+                                 int64_t blockX, int64_t blockY, int64_t blockZ, void **arguments,
+                                 int64_t count) {
+  launch(kernel, {{gridX, gridY, gridZ}, {blockX, blockY, blockZ}, /*cooperative=*/true}, arguments,
+         count);
+}
+
+int64_t bppsa_rt_multiprocessors() {
+  int64_t count = 0;
+  orExit([&] { count = programDevice()->multiprocessors(); });
+  return count;
 }

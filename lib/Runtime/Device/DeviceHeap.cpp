@@ -8,6 +8,7 @@
 #include "../SizeClasses.h"
 #include "bppsa/Runtime/Device/Device.h"
 
+#include <algorithm>
 #include <tuple>
 
 using namespace bppsa::runtime;
@@ -100,4 +101,57 @@ void DeviceHeap::release(void *block) {
   }
   freeLarge.emplace(released.kind, block);
   unused += released.kind;
+}
+
+//===----------------------------------------------------------------------===//
+// What would fit
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A source that only counts. Its blocks are addresses that nothing else has.
+class CountedSource {
+public:
+  CountedSource(uint64_t free, std::unordered_map<void *, uint64_t> large)
+      : free(free), large(std::move(large)) {}
+
+  void *allocate(uint64_t size) {
+    if (size > free)
+      return nullptr;
+    free -= size;
+    void *block = reinterpret_cast<void *>(next);
+    next += size;
+    large[block] = size;
+    return block;
+  }
+  void release(void *block) { free += large.at(block); }
+
+private:
+  uint64_t free;
+  /// The sizes of all blocks that may come back.
+  std::unordered_map<void *, uint64_t> large;
+  uintptr_t next = uintptr_t(1) << 62;
+};
+} // namespace
+
+bool DeviceHeap::fits(const std::vector<void *> &released, const std::vector<uint64_t> &sizes,
+                      uint64_t free) const {
+  std::unordered_map<void *, uint64_t> large;
+  for (auto [capacity, block] : freeLarge)
+    large[block] = capacity;
+  for (auto [block, kind] : blocks)
+    if (kind.large)
+      large[block] = kind.kind;
+  CountedSource counted(free, std::move(large));
+  DeviceHeap trial({[&](uint64_t size) { return counted.allocate(size); },
+                    [&](void *block) { counted.release(block); }});
+  trial.freeSmall = freeSmall;
+  trial.segment = segment;
+  trial.segmentRest = segmentRest;
+  trial.freeLarge = freeLarge;
+  trial.unused = unused;
+  trial.blocks = blocks;
+  for (void *block : released)
+    trial.release(block);
+  return std::all_of(sizes.begin(), sizes.end(),
+                     [&](uint64_t size) { return trial.allocate(size) != nullptr; });
 }

@@ -12,6 +12,10 @@
 using namespace bppsa::runtime;
 
 DeviceMirror::~DeviceMirror() {
+  if (spare) {
+    programDevice()->endAhead();
+    programDevice()->release(spare);
+  }
   if (device)
     programDevice()->release(device);
 }
@@ -19,6 +23,8 @@ DeviceMirror::~DeviceMirror() {
 DeviceMirror &DeviceMirror::operator=(DeviceMirror &&other) noexcept {
   std::swap(host, other.host);
   std::swap(device, other.device);
+  std::swap(spare, other.spare);
+  std::swap(hasSpare, other.hasSpare);
   std::swap(capacity, other.capacity);
   std::swap(bytes, other.bytes);
   std::swap(newer, other.newer);
@@ -28,8 +34,18 @@ DeviceMirror &DeviceMirror::operator=(DeviceMirror &&other) noexcept {
 void *DeviceMirror::address(const void *part) {
   if (!device)
     device = programDevice()->allocate(capacity);
+  if (hasSpare && !spare) {
+    spare = programDevice()->allocate(capacity);
+    programDevice()->beginAhead();
+  }
   return static_cast<char *>(device) +
          (static_cast<const char *>(part) - static_cast<const char *>(host));
+}
+
+void DeviceMirror::addBlocks(std::vector<void *> &blocks) const {
+  for (void *block : {device, spare})
+    if (block)
+      blocks.push_back(block);
 }
 
 void DeviceMirror::hostChanged(uint64_t used) {
@@ -38,10 +54,20 @@ void DeviceMirror::hostChanged(uint64_t used) {
 }
 
 void DeviceMirror::toDevice() {
-  if (newer != Side::Host)
+  if (newer == Side::Host)
+    programDevice()->copyToDevice(address(host), host, bytes);
+  else if (newer == Side::Spare)
+    programDevice()->takeAhead(address(host), spare, bytes);
+  else
     return;
-  programDevice()->copyToDevice(address(host), host, bytes);
   newer = Side::Neither;
+}
+
+void DeviceMirror::copyAhead() {
+  if (newer != Side::Host || !spare)
+    return;
+  programDevice()->copyAhead(spare, host, bytes);
+  newer = Side::Spare;
 }
 
 void DeviceMirror::toHost() {

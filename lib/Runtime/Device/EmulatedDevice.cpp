@@ -10,6 +10,7 @@
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Threads.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace bppsa::runtime;
@@ -18,26 +19,34 @@ namespace {
 /// Does everything within the call.
 class EmulatedDevice : public Device {
 public:
-  explicit EmulatedDevice(const bppsa_device_kernel *kernels) : kernels(kernels) {
+  /// Out-of-bounds accesses are found at the ends of blocks, so slices are blocks.
+  explicit EmulatedDevice(const bppsa_device_kernel *kernels)
+      : Device(/*slicesAreApart=*/true), kernels(kernels) {
     emulator.setSeed(emulationSeed());
     emulator.setThreads(threads());
   }
 
   void copyToDevice(void *to, const void *from, uint64_t bytes) override { copy(to, from, bytes); }
   void copyToHost(void *to, const void *from, uint64_t bytes) override { copy(to, from, bytes); }
+  void copyAhead(void *to, const void *from, uint64_t bytes) override { copy(to, from, bytes); }
+  void takeAhead(void *to, const void *from, uint64_t bytes) override { copy(to, from, bytes); }
   void fill(void *to, uint8_t value, uint64_t bytes) override { memset(to, value, bytes); }
-  void launch(int64_t kernel, const LaunchSize &size, void **arguments) override;
+  void launch(int64_t kernel, const LaunchSize &size, void **arguments, int64_t count) override;
   void synchronize() override {}
-  void mark(StepMark which) override { times[static_cast<int>(which)] = now(); }
   double seconds(StepMark from, StepMark to) override {
     return times[static_cast<int>(to)] - times[static_cast<int>(from)];
   }
   std::string description() const override { return "emulated on the CPU"; }
+  int64_t multiprocessors() const override {
+    return std::min<int64_t>(threads(), Emulator::multiprocessors);
+  }
+  Room room() override { return {}; }
 
 protected:
-  Room room() override { return {}; }
+  void note(StepMark which) override { times[static_cast<int>(which)] = now(); }
   void *obtain(uint64_t size) override { return emulator.allocate(size); }
   void giveBack(void *memory) override { emulator.release(memory); }
+  bool hasRoom(const std::vector<void *> &, const std::vector<uint64_t> &) override { return true; }
 
 private:
   static void copy(void *to, const void *from, uint64_t bytes) {
@@ -66,12 +75,12 @@ static bool fitsGpu(const LaunchSize &size) {
   return size.block[0] * size.block[1] * size.block[2] <= 1024;
 }
 
-void EmulatedDevice::launch(int64_t index, const LaunchSize &size, void **arguments) {
+void EmulatedDevice::launch(int64_t index, const LaunchSize &size, void **arguments, int64_t) {
   const bppsa_device_kernel &kernel = kernels[index];
   if (!fitsGpu(size))
     fail("launching ", quote(kernel.name), " failed: a GPU cannot run ", size.describe());
   emulator.launch(kernel.name, kernel.emulated, dimensionsOf(size.grid), dimensionsOf(size.block),
-                  arguments);
+                  arguments, /*sharedBytes=*/0, size.cooperative);
 }
 
 std::unique_ptr<Device> bppsa::runtime::makeEmulatedDevice(const bppsa_device_kernel *kernels) {

@@ -47,17 +47,17 @@ static StackPool &stacks() {
   return pool;
 }
 
-/// Goes on with blocks that wait for the grid, in the order of their positions, until all are done.
-static void finishGrid(Launch &launch, std::vector<std::unique_ptr<Block>> blocks) {
+/// Goes on with blocks that wait for others, in the order of their positions, until all are done.
+static void finishWaiting(Launch &launch, std::vector<std::unique_ptr<Block>> blocks) {
   for (uint64_t phase = 0; !blocks.empty(); ++phase) {
-    launch.awaitGrid(phase);
+    launch.awaitPhase(phase);
     std::vector<std::unique_ptr<Block>> waiting;
     for (std::unique_ptr<Block> &block : blocks) {
       if (block->run()) {
         launch.finish(block->position);
         continue;
       }
-      launch.suspend(block->position, block->gridSite());
+      block->suspend();
       waiting.push_back(std::move(block));
     }
     blocks = std::move(waiting);
@@ -76,11 +76,11 @@ static void runBlocks(Launch &launch) {
       launch.finish(position);
       continue;
     }
-    launch.suspend(position, block->gridSite());
+    block->suspend();
     waiting.push_back(std::move(block));
   }
   block.reset();
-  finishGrid(launch, std::move(waiting));
+  finishWaiting(launch, std::move(waiting));
 }
 
 static void runBlocksTask(int32_t *, int32_t *, Launch *launch) {
@@ -92,10 +92,11 @@ static void runBlocksTask(int32_t *, int32_t *, Launch *launch) {
 }
 
 void Emulator::launch(const std::string &name, KernelBody kernel, const Dimensions &grid,
-                      const Dimensions &block, void **arguments, uint64_t sharedBytes) {
+                      const Dimensions &block, void **arguments, uint64_t sharedBytes,
+                      bool cooperative) {
   if (grid.count() == 0)
     return;
-  Launch launch(name, kernel, grid, block, arguments, sharedBytes);
+  Launch launch(name, kernel, grid, block, arguments, sharedBytes, cooperative);
   ++state->launches;
   if (state->seed != 0)
     launch.shuffle(Random(Random(state->seed).next() + state->launches).next() | 1);

@@ -68,6 +68,7 @@ void Block::start(uint64_t blockPosition) {
     thread.clock[thread.lane()] = 1;
     thread.copies.clear();
     thread.copyGroup = 0;
+    thread.polled = nullptr;
     setReady(thread);
   }
 }
@@ -84,6 +85,7 @@ uint32_t Block::lanesOf(uint32_t warp) const {
 
 void Block::resume(Thread &thread) {
   ready[thread.index / warpSize] &= ~(1u << thread.lane());
+  moved = true;
   runningThread = &thread;
   bppsa_emu_switch(&schedulerStack, thread.stackPointer);
 }
@@ -104,26 +106,60 @@ void Block::wait(Thread &thread, Thread::State state, const char *site) {
   bppsa_emu_switch(&thread.stackPointer, schedulerStack);
 }
 
+static uint64_t readAtomically(const void *address, uint64_t bytes) {
+  if (bytes == sizeof(uint64_t))
+    return __atomic_load_n(static_cast<const uint64_t *>(address), __ATOMIC_ACQUIRE);
+  return __atomic_load_n(static_cast<const uint32_t *>(address), __ATOMIC_ACQUIRE);
+}
+
 //===----------------------------------------------------------------------===//
 // Schedules
 //===----------------------------------------------------------------------===//
 
 bool Block::run() {
-  if (allAt(Thread::AtGrid))
-    passBarrier();
-  while (true) {
+  moved = false;
+  do {
     if (launch.seed == 0)
       runInOrder();
     else
       runShuffled();
     if (done == threads.size())
       return true;
-    if (allAt(Thread::AtGrid))
-      return false;
-    if (!allAt(Thread::AtBarrier))
-      failBarrier();
-    passBarrier();
+  } while (wakePolling() || passBarrier());
+  return false;
+}
+
+/// Lets threads go on that have waited for a value to change, which it has.
+bool Block::wakePolling() {
+  bool woken = false;
+  for (Thread &thread : threads) {
+    if (thread.state != Thread::Polling ||
+        readAtomically(thread.polled, thread.polledBytes) == thread.polledValue)
+      continue;
+    setReady(thread);
+    woken = true;
   }
+  return woken;
+}
+
+void Block::poll(Thread &thread, const void *address, uint64_t bytes, const char *site) {
+  uint64_t value = readAtomically(address, bytes);
+  if (thread.polled == address && thread.polledValue == value) {
+    wait(thread, Thread::Polling, site);
+    value = readAtomically(address, bytes);
+  }
+  thread.polled = address;
+  thread.polledBytes = bytes;
+  thread.polledValue = value;
+}
+
+void Block::suspend() {
+  const Thread &thread = *std::find_if(threads.begin(), threads.end(), [](const Thread &other) {
+    return other.state == Thread::Polling;
+  });
+  if (!launch.cooperative)
+    failThread(thread, "waits for other blocks in a launch that is not cooperative", thread.site);
+  launch.suspend(position, {thread.at, thread.site, moved});
 }
 
 /// Every warp in turn, until all of its threads wait for the block or are done.
@@ -167,10 +203,17 @@ bool Block::allAt(Thread::State state) const {
   });
 }
 
-void Block::passBarrier() {
+/// False: a thread waits for other blocks, and perhaps all others for it.
+bool Block::passBarrier() {
+  if (std::any_of(threads.begin(), threads.end(),
+                  [](const Thread &thread) { return thread.state == Thread::Polling; }))
+    return false;
+  if (!allAt(Thread::AtBarrier))
+    failBarrier();
   shared.passBarrier();
   for (Thread &thread : threads)
     setReady(thread);
+  return true;
 }
 
 /// No thread can run, and they do not all wait at one barrier.
@@ -181,12 +224,8 @@ void Block::failBarrier() {
   const Thread *other = &threads[0];
   while (other->state == first->state && !strcmp(other->site, first->site))
     ++other;
-  auto name = [](const Thread &thread) {
-    return text(thread.state == Thread::AtGrid ? "the barrier of the grid" : "the barrier", " at ",
-                thread.site);
-  };
   std::string reason =
-      other->state == Thread::Done ? "has exited" : text("waits at ", name(*other));
+      other->state == Thread::Done ? "has exited" : text("waits at the barrier at ", other->site);
   failThread(
       *first,
       text("divergent barrier: thread ", describe(other->at), " never reaches it, it ", reason),

@@ -24,8 +24,10 @@ class Block;
 /// An operation that the lanes in `mask` do together.
 struct WarpOperation {
   enum Kind : uint8_t { Shuffle, Vote, Barrier, Mma };
+  /// Modes of an mma.
+  enum Factors : uint32_t { TF32, BF16 };
   Kind kind;
-  /// Of a shuffle or a vote, see EmulatorInterface.h.
+  /// Of a shuffle or a vote, see EmulatorInterface.h; or the factors of an mma.
   uint32_t mode = 0;
   uint32_t mask = ~0u;
   uint32_t value = 0;
@@ -51,7 +53,7 @@ struct AsyncCopy {
 
 /// One CUDA thread.
 struct Thread {
-  enum State : uint8_t { Ready, AtWarp, AtBarrier, AtGrid, Done };
+  enum State : uint8_t { Ready, AtWarp, AtBarrier, Polling, Done };
   Block *block;
   uint32_t index;
   Dimensions at;
@@ -64,6 +66,9 @@ struct Thread {
   Clock clock;
   std::vector<AsyncCopy> copies;
   uint32_t copyGroup;
+  /// What an atomic load has found, if that was the last access of the thread.
+  const void *polled;
+  uint64_t polledBytes, polledValue;
 
   uint32_t lane() const { return index % warpSize; }
 };
@@ -84,16 +89,19 @@ public:
 
   /// Starts the block at `position`.
   void start(uint64_t position);
-  /// Runs until all threads are done (true) or all are at the barrier of the grid.
+  /// Runs until all threads are done (true) or some wait for other blocks, see suspend().
   bool run();
-  /// Where all threads wait for the grid.
-  const char *gridSite() const { return threads[0].site; }
+  /// Leaves the rest to the next phase of the launch.
+  void suspend();
 
   /// Called by the running thread: gives way to others until what it waits for has happened.
   void wait(Thread &thread, Thread::State state, const char *site);
   /// Checks an access of the running thread, see EmulatorInterface.h.
   void access(Thread &thread, const void *address, uint64_t bytes, uint32_t flags,
               const char *site);
+  /// Before an atomic load of the running thread: gives way where it would find again what it has
+  /// just found, until that has changed.
+  void poll(Thread &thread, const void *address, uint64_t bytes, const char *site);
   void issueCopy(Thread &thread, const AsyncCopy &copy);
   /// Completes the copies whose group is before `group`.
   void completeCopies(Thread &thread, uint32_t group);
@@ -123,8 +131,9 @@ private:
   void runLanes(uint32_t warp);
   void checkStuck(uint32_t warp);
   bool allAt(Thread::State state) const;
+  bool wakePolling();
   [[noreturn]] void failBarrier();
-  void passBarrier();
+  bool passBarrier();
 
   bool resolve(uint32_t warp);
   bool matches(const Thread &first, const Thread &other) const;
@@ -132,13 +141,15 @@ private:
   void shuffle(uint32_t warp, uint32_t group);
   void vote(uint32_t warp, uint32_t group, uint32_t mode);
   void joinClocks(uint32_t warp, uint32_t group);
-  void multiply(uint32_t warp);
+  void multiply(uint32_t warp, uint32_t mode);
 
   StackPool &stacks;
   std::vector<Thread> threads;
   /// For each warp the lanes that can run.
   std::vector<uint32_t> ready;
   uint32_t done = 0;
+  /// Whether a thread has run since run() was called.
+  bool moved = false;
   void *schedulerStack = nullptr;
   Random random;
   /// The ranges that accesses at a site found last; most sites stay in one.

@@ -9,6 +9,7 @@
 #include "bppsa/Runtime/Error.h"
 
 #include <cmath>
+#include <cstring>
 
 using namespace bppsa::runtime;
 using namespace bppsa::runtime::emulator;
@@ -55,8 +56,17 @@ void *bppsa_emu_dynamic_shared() {
 
 void bppsa_emu_access(const void *address, uint64_t bytes, uint32_t flags, const char *site) {
   Thread &thread = currentThread();
+  if ((flags & BPPSA_EMU_WRITE) || !(flags & BPPSA_EMU_ATOMIC))
+    thread.polled = nullptr;
   if (bytes > 0)
     thread.block->access(thread, address, bytes, flags, site);
+}
+
+void bppsa_emu_poll(const void *address, uint64_t bytes, const char *site) {
+  Thread &thread = currentThread();
+  if (bytes != sizeof(uint32_t) && bytes != sizeof(uint64_t))
+    failThread(thread, text("atomic load of ", bytes, " bytes; 4 or 8 are supported"), site);
+  thread.block->poll(thread, address, bytes, site);
 }
 
 void bppsa_emu_copy_async(void *shared, const void *global, uint64_t bytes, uint64_t sourceBytes,
@@ -90,11 +100,6 @@ void bppsa_emu_barrier(const char *site) {
   thread.block->wait(thread, Thread::AtBarrier, site);
 }
 
-void bppsa_emu_grid_barrier(const char *site) {
-  Thread &thread = currentThread();
-  thread.block->wait(thread, Thread::AtGrid, site);
-}
-
 void bppsa_emu_warp_barrier(uint32_t mask, const char *site) {
   WarpOperation operation{WarpOperation::Barrier};
   operation.mask = mask;
@@ -116,17 +121,28 @@ uint32_t bppsa_emu_vote(uint32_t mode, uint32_t mask, uint32_t predicate, const 
   return operation.result;
 }
 
-void bppsa_emu_mma_m16n8k8_tf32(const uint32_t *a, const uint32_t *b, const float *c, float *d,
-                                const char *site) {
+/// Meets the other lanes for the mma of a `mode`.
+static void multiply(uint32_t mode, const uint32_t *a, const uint32_t *b, const float *c, float *d,
+                     const char *site) {
   Thread &thread = currentThread();
   if (thread.block->lanesOf(thread.index / warpSize) != ~0u)
     failThread(thread, "mma in a warp that has less than 32 threads", site);
-  WarpOperation operation{WarpOperation::Mma};
+  WarpOperation operation{WarpOperation::Mma, mode};
   operation.a = a;
   operation.b = b;
   operation.c = c;
   operation.d = d;
   meet(operation, site);
+}
+
+void bppsa_emu_mma_m16n8k8_tf32(const uint32_t *a, const uint32_t *b, const float *c, float *d,
+                                const char *site) {
+  multiply(WarpOperation::TF32, a, b, c, d, site);
+}
+
+void bppsa_emu_mma_m16n8k16_bf16(const uint32_t *a, const uint32_t *b, const float *c, float *d,
+                                 const char *site) {
+  multiply(WarpOperation::BF16, a, b, c, d, site);
 }
 
 //===----------------------------------------------------------------------===//
@@ -147,6 +163,25 @@ float bppsa_emu_tanh(float value) { return std::tanh(value); }
 /// NaN becomes zero, as PTX has it.
 float bppsa_emu_saturate(float value) {
   return value > 0.0f ? (value < 1.0f ? value : 1.0f) : 0.0f;
+}
+
+static uint32_t bitsOf(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+uint32_t bppsa_emu_tf32(float value) {
+  return std::isnan(value) ? 0x7fffffffu : (bitsOf(value) + 0x1000u) & 0xffffe000u;
+}
+
+static uint32_t roundToBF16(float value) {
+  uint32_t bits = bitsOf(value);
+  return std::isnan(value) ? 0x7fffu : (bits + 0x7fffu + (bits >> 16 & 1)) >> 16;
+}
+
+uint32_t bppsa_emu_bf16x2(float high, float low) {
+  return roundToBF16(high) << 16 | roundToBF16(low);
 }
 
 void bppsa_emu_trap(const char *site) { failThread(currentThread(), "trap", site); }

@@ -36,7 +36,7 @@ void bppsa::runtime::emulator::endProgram(const std::string &kernel, const std::
 
 /// The limits of the hardware, of compute capability 8.0 and up.
 static std::string findLimit(const Dimensions &grid, const Dimensions &block, uint64_t dynamicBytes,
-                             const KernelFacts &facts) {
+                             bool cooperative, const KernelFacts &facts) {
   constexpr uint64_t sharedLimit = 227 << 10;
   uint64_t shared = dynamicBytes;
   for (const Range &array : facts.arrays)
@@ -49,14 +49,20 @@ static std::string findLimit(const Dimensions &grid, const Dimensions &block, ui
     return text("a grid of ", describe(grid), " blocks; at most (2147483647, 65535, 65535)");
   if (shared > sharedLimit)
     return text(shared, " bytes of shared memory; at most ", sharedLimit);
+  constexpr uint64_t resident = Emulator::multiprocessors * Emulator::residentThreads;
+  if (cooperative && grid.count() * block.count() > resident)
+    return text("a cooperative launch of ", grid.count(), " blocks of ", block.count(),
+                " threads; the emulated GPU holds ", resident, " threads at a time");
   return "";
 }
 
 Launch::Launch(const std::string &launchName, KernelBody launchKernel, const Dimensions &gridSize,
-               const Dimensions &blockSize, void **launchArguments, uint64_t sharedBytes)
+               const Dimensions &blockSize, void **launchArguments, uint64_t sharedBytes,
+               bool isCooperative)
     : name(launchName), kernel(launchKernel), grid(gridSize), block(blockSize),
-      arguments(launchArguments), dynamicBytes(sharedBytes), facts(kernelFacts(launchKernel)) {
-  std::string limit = findLimit(grid, block, dynamicBytes, facts);
+      arguments(launchArguments), dynamicBytes(sharedBytes), cooperative(isCooperative),
+      facts(kernelFacts(launchKernel)) {
+  std::string limit = findLimit(grid, block, dynamicBytes, cooperative, facts);
   if (!limit.empty())
     endProgram(name, "", limit);
   progress.resize(blockCount());
@@ -89,44 +95,51 @@ void Launch::awaitTurn(uint64_t position) {
   changed.wait(lock, [&] { return arrived >= position; });
 }
 
-void Launch::arrive(uint64_t position, Progress to) {
-  progress[position] = to;
+void Launch::countArrived() {
   while (arrived < progress.size() && progress[arrived] != Progress::Running)
     ++arrived;
+}
+
+void Launch::arrive(uint64_t position, Progress to) {
+  progress[position] = to;
+  countArrived();
   if (arrived == progress.size() && waiting > 0) {
-    if (finished > 0)
-      failGrid();
+    if (!moved)
+      failWaiting();
+    std::replace(progress.begin(), progress.end(), Progress::Waiting, Progress::Running);
     waiting = arrived = 0;
-    std::fill(progress.begin(), progress.end(), Progress::Running);
-    ++gridPhase;
+    moved = false;
+    ++phase;
+    countArrived();
   }
   changed.notify_all();
 }
 
 void Launch::finish(uint64_t position) {
   std::lock_guard<std::mutex> lock(mutex);
-  ++finished;
+  moved = true;
   arrive(position, Progress::Finished);
 }
 
-void Launch::suspend(uint64_t position, const char *site) {
+void Launch::suspend(uint64_t position, const Waiting &at) {
   std::lock_guard<std::mutex> lock(mutex);
-  if (waiting++ == 0 || position < gridPosition) {
-    gridPosition = position;
-    gridSite = site;
+  if (waiting++ == 0 || position < firstPosition) {
+    firstPosition = position;
+    firstWaiting = at;
   }
+  moved |= at.moved;
   arrive(position, Progress::Waiting);
 }
 
-void Launch::awaitGrid(uint64_t phase) {
+void Launch::awaitPhase(uint64_t last) {
   std::unique_lock<std::mutex> lock(mutex);
-  changed.wait(lock, [&] { return gridPhase > phase; });
+  changed.wait(lock, [&] { return phase > last; });
 }
 
-void Launch::failGrid() {
-  auto gone = std::find(progress.begin(), progress.end(), Progress::Finished);
-  uint64_t gonePosition = static_cast<uint64_t>(gone - progress.begin());
-  endProgram(name, text(", block ", describe(blockAt(gridPosition)), ", thread (0, 0, 0)"),
-             text("the barrier of the grid is never reached by block ",
-                  describe(blockAt(gonePosition)), ", which has exited; ", gridSite));
+void Launch::failWaiting() {
+  endProgram(
+      name,
+      text(", block ", describe(blockAt(firstPosition)), ", thread ",
+           describe(firstWaiting.thread)),
+      text("waits for ever: every other block waits too or has exited; ", firstWaiting.site));
 }

@@ -22,12 +22,13 @@ namespace bppsa::runtime::emulator {
 ///
 /// A block has a position: its place in the order in which blocks are started. An atomic operation
 /// on device memory, and an error message, waits until all blocks at earlier positions have arrived
-/// at their end or at the grid's barrier, so that it comes out as if one thread of the system ran
-/// them all, one after the other.
+/// at their end or wait for other blocks, so that it comes out as if one thread of the system ran
+/// them all, one after the other. Blocks that wait go on in the next phase, which begins when all
+/// blocks have arrived.
 class Launch {
 public:
   Launch(const std::string &name, KernelBody kernel, const Dimensions &grid,
-         const Dimensions &block, void **arguments, uint64_t dynamicBytes);
+         const Dimensions &block, void **arguments, uint64_t dynamicBytes, bool cooperative);
 
   /// Draws the order of the blocks. 0: the natural one.
   void shuffle(uint64_t seed);
@@ -40,17 +41,24 @@ public:
   /// Returns once all earlier positions have arrived.
   void awaitTurn(uint64_t position);
   void finish(uint64_t position);
-  /// The block waits at the barrier of the grid.
-  void suspend(uint64_t position, const char *site);
-  /// Returns once the whole grid has come to the barrier. Each thread of the system that has
-  /// suspended blocks calls it once in each of the barrier's `phase`s, counted from 0.
-  void awaitGrid(uint64_t phase);
+  /// What a block waits for other blocks at: its `thread` reads the same value again and again.
+  struct Waiting {
+    Dimensions thread;
+    const char *site;
+    /// Whether a thread of the block has run in this phase.
+    bool moved;
+  };
+  void suspend(uint64_t position, const Waiting &waiting);
+  /// Returns once all blocks have arrived. Each thread of the system that has suspended blocks
+  /// calls it once in each `phase`, counted from 0.
+  void awaitPhase(uint64_t phase);
 
   const std::string name;
   const KernelBody kernel;
   const Dimensions grid, block;
   void **const arguments;
   const uint64_t dynamicBytes;
+  const bool cooperative;
   const KernelFacts facts;
   uint64_t seed = 0;
   /// What may be accessed of the memory of the device; set before any block runs.
@@ -59,7 +67,8 @@ public:
 private:
   enum class Progress : uint8_t { Running, Waiting, Finished };
   void arrive(uint64_t position, Progress progress);
-  [[noreturn]] void failGrid();
+  void countArrived();
+  [[noreturn]] void failWaiting();
 
   std::vector<uint32_t> order;
   std::mutex mutex;
@@ -68,10 +77,11 @@ private:
   std::vector<Progress> progress;
   /// All positions before have arrived.
   uint64_t arrived = 0;
-  uint64_t waiting = 0, finished = 0, gridPhase = 0;
-  /// Which block comes first of those that wait for the grid, and where it waits.
-  uint64_t gridPosition = 0;
-  const char *gridSite = nullptr;
+  uint64_t waiting = 0, phase = 0;
+  bool moved = false;
+  /// Which block comes first of those that wait, and where.
+  uint64_t firstPosition = 0;
+  Waiting firstWaiting = {};
 };
 
 /// "(x, y, z)"

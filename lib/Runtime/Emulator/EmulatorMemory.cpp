@@ -30,12 +30,17 @@ static uint64_t redZone(uint64_t bytes) {
   return std::clamp(bytes / alignment * alignment, alignment, uint64_t(1) << 20);
 }
 
+/// Bytes of released memory that are kept from the host's allocator.
+constexpr uint64_t quarantine = uint64_t(16) << 20;
+
 static void freeRange(const Range &range) {
   free(reinterpret_cast<char *>(range.begin) - redZone(range.end - range.begin));
 }
 
 DeviceMemory::~DeviceMemory() {
   for (const Range &range : live)
+    freeRange(range);
+  for (const Range &range : released)
     freeRange(range);
 }
 
@@ -56,15 +61,17 @@ void DeviceMemory::release(void *memory) {
   if (!memory)
     return;
   Range range{reinterpret_cast<uintptr_t>(memory)};
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    auto found = std::lower_bound(live.begin(), live.end(), range, before);
-    if (found == live.end() || found->begin != range.begin)
-      fail("device memory is released that was not allocated, or that was released before");
-    range = *found;
-    live.erase(found);
+  std::lock_guard<std::mutex> lock(mutex);
+  auto found = std::lower_bound(live.begin(), live.end(), range, before);
+  if (found == live.end() || found->begin != range.begin)
+    fail("device memory is released that was not allocated, or that was released before");
+  released.push_back(*found);
+  releasedBytes += found->end - found->begin;
+  live.erase(found);
+  for (; releasedBytes > quarantine; released.pop_front()) {
+    freeRange(released.front());
+    releasedBytes -= released.front().end - released.front().begin;
   }
-  freeRange(range);
 }
 
 const Range *bppsa::runtime::emulator::findRange(const std::vector<Range> &ranges,

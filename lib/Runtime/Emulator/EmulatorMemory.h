@@ -10,6 +10,7 @@
 #include "bppsa/Runtime/Emulator/Emulator.h"
 
 #include <cstdint>
+#include <deque>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -26,7 +27,8 @@ struct Range {
   }
 };
 
-/// Device allocations, each apart from all others.
+/// Device allocations, each apart from all others.  What was released is kept for a while before the
+/// host may have it again, so that late accesses to it do not meet a newer allocation.
 class DeviceMemory {
 public:
   ~DeviceMemory();
@@ -38,6 +40,8 @@ public:
 private:
   std::mutex mutex;
   std::vector<Range> live;
+  std::deque<Range> released;
+  uint64_t releasedBytes = 0;
 };
 
 /// The range that holds `address`, or the last one before it; null: there is none.

@@ -73,7 +73,7 @@ void Block::checkStuck(uint32_t warp) {
     const WarpOperation &operation = *thread.operation;
     forLanes(operation.mask & lanes, [&](uint32_t otherLane) {
       const Thread &other = threadOf(warp, otherLane);
-      if (matches(thread, other))
+      if (matches(thread, other) || other.state == Thread::Polling)
         return;
       std::string what = text("the mask ", std::hex, std::showbase, operation.mask, std::dec,
                               " of the ", name(operation), " names lane ", otherLane, ", which ");
@@ -98,7 +98,7 @@ void Block::execute(uint32_t warp, uint32_t group, Thread &first) {
   case WarpOperation::Barrier:
     return joinClocks(warp, group);
   case WarpOperation::Mma:
-    return multiply(warp);
+    return multiply(warp, first.operation->mode);
   }
 }
 
@@ -167,33 +167,45 @@ void Block::joinClocks(uint32_t warp, uint32_t group) {
   });
 }
 
-/// The first 19 bits are what tf32 has; the hardware ignores the others.
-static double truncate(uint32_t bits) {
-  bits &= 0xffffe000u;
+/// The number in the upper bits of a register.
+static double numberOf(uint32_t bits) {
   float value;
   memcpy(&value, &bits, sizeof value);
   return value;
 }
 
-/// Lane 4g+t holds, of A (16 x 8), rows g and g+8 in columns t (a0, a1) and t+4 (a2, a3); of B
-/// (8 x 8), rows t (b0) and t+4 (b1) in column g; of C and D (16 x 8), columns 2t and 2t+1 in rows
-/// g (c0, c1) and g+8 (c2, c3). Products are exact and added up before anything is rounded.
-void Block::multiply(uint32_t warp) {
-  double a[16][8], b[8][8];
+/// The numbers of a lane's registers of a factor, in their order in a row of A or a column of B:
+/// of tf32 the first 19 bits, the hardware ignores the others; of bf16 two in a register.
+static uint32_t countNumbers(uint32_t mode) { return mode == WarpOperation::BF16 ? 2 : 1; }
+
+static double numberOf(uint32_t mode, uint32_t bits, uint32_t i) {
+  return numberOf(mode == WarpOperation::TF32 ? bits & 0xffffe000u
+                  : i == 0                    ? bits << 16
+                                              : bits & 0xffff0000u);
+}
+
+/// With n numbers in a register, which are neighbours, lane 4g+t holds, of A (16 x 8n), rows g and
+/// g+8 from columns nt (a0, a1) and n(t+4) (a2, a3) on; of B (8n x 8), rows from nt (b0) and n(t+4)
+/// (b1) on in column g; of C and D (16 x 8), columns 2t and 2t+1 in rows g (c0, c1) and g+8
+/// (c2, c3). Products are exact and added up before anything is rounded.
+void Block::multiply(uint32_t warp, uint32_t mode) {
+  double a[16][16], b[16][8];
+  uint32_t n = countNumbers(mode);
   for (uint32_t lane = 0; lane < warpSize; ++lane) {
     const WarpOperation &operation = *threadOf(warp, lane).operation;
     uint32_t g = lane / 4, t = lane % 4;
-    for (uint32_t i = 0; i < 4; ++i)
-      a[g + 8 * (i % 2)][t + 4 * (i / 2)] = truncate(operation.a[i]);
-    for (uint32_t i = 0; i < 2; ++i)
-      b[t + 4 * i][g] = truncate(operation.b[i]);
+    for (uint32_t i = 0; i < 4 * n; ++i)
+      a[g + 8 * (i / n % 2)][n * (t + 4 * (i / n / 2)) + i % n] =
+          numberOf(mode, operation.a[i / n], i % n);
+    for (uint32_t i = 0; i < 2 * n; ++i)
+      b[n * (t + 4 * (i / n)) + i % n][g] = numberOf(mode, operation.b[i / n], i % n);
   }
   for (uint32_t lane = 0; lane < warpSize; ++lane) {
     WarpOperation &operation = *threadOf(warp, lane).operation;
     for (uint32_t i = 0; i < 4; ++i) {
       uint32_t row = lane / 4 + 8 * (i / 2), column = lane % 4 * 2 + i % 2;
       double sum = operation.c[i];
-      for (uint32_t k = 0; k < 8; ++k)
+      for (uint32_t k = 0; k < 8 * n; ++k)
         sum += a[row][k] * b[k][column];
       operation.d[i] = static_cast<float>(sum);
     }

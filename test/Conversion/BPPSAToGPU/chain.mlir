@@ -9,7 +9,7 @@
 // CHECK-DAG:     %[[T:.*]] = memref.dim %[[A]], %c0
 // CHECK-DAG:     %[[SAMPLES:.*]] = memref.dim %[[G]], %c0
 // CHECK:         gpu.launch blocks(%[[SAMPLE:[^,]*]], {{.*}}) in (%{{[^ ]*}} = %[[SAMPLES]], {{.*}}) threads(%[[UNIT:[^,]*]],
-// CHECK-SAME:        function(@chain) workgroup(%[[SCRATCH:[^ ]*]] : memref<4xf32, #gpu.address_space<workgroup>>, %[[SAVED:[^ ]*]] : memref<8x4xf32, #gpu.address_space<workgroup>>, %[[INJECTED:[^ ]*]] : memref<8x4xf32, #gpu.address_space<workgroup>>, %[[STATE:[^ ]*]] : memref<2x4xf32, #gpu.address_space<workgroup>>)
+// CHECK-SAME:        function(@chain) workgroup(%[[SCRATCH:[^ ]*]] : memref<36xf32, #gpu.address_space<workgroup>>, %[[SAVED:[^ ]*]] : memref<8x32xf32, #gpu.address_space<workgroup>>, %[[INJECTED:[^ ]*]] : memref<8x32xf32, #gpu.address_space<workgroup>>, %[[STATE:[^ ]*]] : memref<2x36xf32, #gpu.address_space<workgroup>>)
 // CHECK:           %[[W0:.*]] = memref.load %[[W]][%c0, %[[ROW:.*]]]
 // CHECK:           %[[W3:.*]] = memref.load %[[W]][%c3, %[[ROW]]]
 // CHECK:           %[[SEED:.*]] = memref.load %[[G]][%[[SAMPLE]],
@@ -18,12 +18,6 @@
 // CHECK-NEXT:      gpu.barrier
 // CHECK-NEXT:      %[[COPY:.*]] = scf.for %[[POSITION:.*]] = %c0 to %[[T]] step %c1 iter_args(%[[BEFORE:.*]] = %c0) -> (index) {
 // CHECK-NEXT:        %[[AFTER:.*]] = arith.xori %[[BEFORE]], %c1
-// CHECK-NEXT:        %[[AHEAD:.*]] = arith.addi %[[POSITION]], %c7
-// CHECK:               %[[STEP_AHEAD:.*]] = arith.addi %{{.*}}, %c-1
-// CHECK-NEXT:          %[[FREE:.*]] = arith.andi %[[AHEAD]], %c7
-// CHECK:                 nvgpu.device_async_copy %[[A]][%[[STEP_AHEAD]], %[[SAMPLE]], %[[UNIT]]], %[[SAVED]][%[[FREE]], %[[UNIT]]], 1
-// CHECK:                 nvgpu.device_async_copy %[[S]][%[[STEP_AHEAD]], %[[SAMPLE]], %[[UNIT]]], %[[INJECTED]][%[[FREE]], %[[UNIT]]], 1
-// CHECK:             nvgpu.device_async_create_group
 // CHECK-NEXT:        %[[SLOT:.*]] = arith.andi %[[POSITION]], %c7
 // CHECK-NEXT:        %[[LEFT:.*]] = arith.subi %[[T]], %[[POSITION]]
 // CHECK-NEXT:        %[[STEP:.*]] = arith.addi %[[LEFT]], %c-1
@@ -32,13 +26,20 @@
 // CHECK-DAG:         %[[ST:.*]] = memref.load %[[INJECTED]][%[[SLOT]], %[[ROW]]]
 // CHECK:             %[[ALL:.*]] = arith.addf %[[COTANGENT]], %[[ST]]
 // CHECK:             %[[PRODUCT:.*]] = arith.mulf %[[AT]], %[[ALL]]
-// CHECK:             memref.store %[[PRODUCT]], %[[SCRATCH]][%[[ROW]]]
+// CHECK:             memref.store %[[PRODUCT]], %[[SCRATCH]][%[[UNIT]]]
 // CHECK:             memref.store %[[PRODUCT]], %[[EMITTED]][%[[STEP]], %[[SAMPLE]], %[[ROW]]]
 // CHECK:             gpu.barrier
 // CHECK-NOT:         memref.load %[[W]]
 // CHECK:             %[[FIRST:.*]] = memref.load %[[SCRATCH]][%c0]
 // CHECK:             math.fma %[[W0]], %[[FIRST]]
-// CHECK:             memref.store %{{.*}}, %[[STATE]][%[[AFTER]], %[[ROW]]]
+// CHECK:             memref.store %{{.*}}, %[[STATE]][%[[AFTER]], %[[UNIT]]]
+// CHECK-NEXT:        %[[AHEAD:.*]] = arith.addi %[[POSITION]], %c7
+// CHECK-NEXT:        %[[FREE:.*]] = arith.andi %[[AHEAD]], %c7
+// CHECK-NEXT:        %[[FROM:.*]] = arith.minui %[[AHEAD]],
+// CHECK:             %[[STEP_AHEAD:.*]] = arith.addi %{{.*}}, %c-1
+// CHECK-NEXT:        nvgpu.device_async_copy %[[A]][%[[STEP_AHEAD]], %[[SAMPLE]], %[[ROW]]], %[[SAVED]][%[[FREE]], %[[UNIT]]], 1
+// CHECK-NEXT:        nvgpu.device_async_copy %[[S]][%[[STEP_AHEAD]], %[[SAMPLE]], %[[ROW]]], %[[INJECTED]][%[[FREE]], %[[UNIT]]], 1
+// CHECK-NEXT:        nvgpu.device_async_create_group
 // CHECK:             nvgpu.device_async_wait
 // CHECK-NEXT:        gpu.barrier
 // CHECK-NEXT:        scf.yield %[[AFTER]]
@@ -62,7 +63,8 @@ func.func private @chain(%a: memref<?x?x4xf32>, %g: memref<?x4xf32>, %s: memref<
 
 // CHECK-LABEL: func private @reverse(
 // CHECK-SAME:      %[[A:[^:]*]]: memref<?x?x4xf32>
-// CHECK:         scf.for %[[STEP:.*]] = %c0 to %c6
+// CHECK:         scf.for %[[POSITION:.*]] = %c0 to %c6
+// CHECK:           %[[STEP:.*]] = arith.minui %[[POSITION]],
 // CHECK:           nvgpu.device_async_copy %[[A]][%[[STEP]],
 func.func private @reverse(%a: memref<?x?x4xf32>, %g: memref<?x4xf32>, %out: memref<?x4xf32>) {
   bppsa.chain reverse saved(%a : memref<?x?x4xf32>) seeds(%g : memref<?x4xf32>) inject_into []
@@ -79,7 +81,7 @@ func.func private @reverse(%a: memref<?x?x4xf32>, %g: memref<?x4xf32>, %out: mem
 // CHECK-LABEL: func private @two_states(
 // CHECK-SAME:      %[[DC:[^:]*]]: memref<?x4xf32>, %[[DN:[^:]*]]: memref<?x3xf32>)
 // CHECK:         gpu.launch
-// CHECK-SAME:        workgroup({{.*}}%[[STATE:[^ ]*]] : memref<2x7xf32, #gpu.address_space<workgroup>>)
+// CHECK-SAME:        workgroup({{.*}}%[[STATE:[^ ]*]] : memref<2x39xf32, #gpu.address_space<workgroup>>)
 // CHECK:           %[[COPY:.*]] = scf.for
 // CHECK:           %[[VALUE:.*]] = memref.load %[[STATE]][%[[COPY]], %[[ROW:.*]]]
 // CHECK:           scf.if

@@ -37,6 +37,31 @@ func.func private @mixes_rows(%a: memref<?x?x4xf32>, %g: memref<?x4xf32>, %out: 
 
 // -----
 
+func.func private @sums_of_tree(%a: memref<?x?x3xf32>, %g: memref<?x3xf32>, %out: memref<?x3xf32>, %sum: memref<3xf32>) {
+  // expected-error @below {{sums what it yields, which only chains and chunked scans for GPUs do; leave bppsa-fuse-gradients out}}
+  bppsa.scan <blelloch> saved(%a : memref<?x?x3xf32>) seeds(%g : memref<?x3xf32>) inject_into [] sum_with [-1]
+      into(%out, %sum : memref<?x3xf32>, memref<3xf32>) {
+  ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
+    bppsa.yield %gt, %gt : vector<3xf32>, vector<3xf32>
+  }
+  return
+}
+
+// -----
+
+func.func private @too_many_sums(%a: memref<?x?x3xf32>, %x: memref<?x?x1999xf32>, %g: memref<?x3xf32>,
+    %out: memref<?x3xf32>, %sum: memref<3x1999xf32>) {
+  // expected-error @below {{has more sums than fit into registers beside its matrices; leave bppsa-fuse-gradients out}}
+  bppsa.chain saved(%a : memref<?x?x3xf32>) seeds(%g : memref<?x3xf32>) inject_into []
+      factors(%x : memref<?x?x1999xf32>) sum_with [0] into(%out, %sum : memref<?x3xf32>, memref<3x1999xf32>) {
+  ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
+    bppsa.yield %gt, %gt : vector<3xf32>, vector<3xf32>
+  }
+  return
+}
+
+// -----
+
 func.func private @lanes(%x: memref<?x?x4x16xf32>, %y: memref<?x?x4x16xf32>) {
   // expected-error @below {{has lanes, which a GPU has no use for; leave bppsa-pack-batch out}}
   bppsa.recurrence lanes 16 sequences(%x : memref<?x?x4x16xf32>) into(%y : memref<?x?x4x16xf32>) {

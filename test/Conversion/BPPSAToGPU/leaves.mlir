@@ -1,6 +1,7 @@
 // RUN: bppsa-opt %s --convert-bppsa-to-gpu --canonicalize --cse | FileCheck %s
 
-// Slabs of 1024 rows are summed by a launch, and added up in their order by another.
+// Slabs of 1024 rows are summed by a launch, and added up by another: each of 16 threads of an
+// element adds up every 16th slab, and their sums are folded.
 
 // CHECK-LABEL: func private @step_sum(
 // CHECK-SAME:      %[[X:.*]]: memref<?x?x5xf32>, %[[Y:.*]]: memref<5xf32>)
@@ -19,9 +20,16 @@
 // CHECK:             memref.load %[[X]][%[[STEP]], %[[SAMPLE]],
 // CHECK:           memref.store %[[SUM]], %[[PARTS]][%[[SLAB]],
 // CHECK:         gpu.launch {{.*}} function(@step_sum_1)
-// CHECK:           %[[TOTAL:.*]] = scf.for %{{.*}} = %c0 to %[[SLABS]] step %c1
+// CHECK-SAME:        workgroup(%[[SUMS:[^ ]*]] : memref<16x32xf32, #gpu.address_space<workgroup>>)
+// CHECK:           %[[OWN:.*]] = scf.for %{{.*}} = %[[SLICE:.*]] to %[[SLABS]] step %c16
 // CHECK:             memref.load %[[PARTS]]
-// CHECK:           memref.store %[[TOTAL]], %[[Y]]
+// CHECK:           memref.store %[[OWN]], %[[SUMS]][%[[SLICE]],
+// CHECK-NEXT:      gpu.barrier
+// CHECK-NEXT:      arith.cmpi ult, %[[SLICE]], %c8
+// CHECK:           arith.cmpi ult, %[[SLICE]], %c1
+// CHECK:           %[[IS_FIRST:.*]] = arith.cmpi eq, %[[SLICE]], %c0
+// CHECK:           %[[TOTAL:.*]] = memref.load %[[SUMS]]
+// CHECK-NEXT:      memref.store %[[TOTAL]], %[[Y]]
 // CHECK-NOT:     gpu.launch
 // CHECK:         memref.dealloc %[[PARTS]]
 func.func private @step_sum(%x: memref<?x?x5xf32>, %y: memref<5xf32>) {
@@ -53,7 +61,7 @@ func.func private @step_sum(%x: memref<?x?x5xf32>, %y: memref<5xf32>) {
 // CHECK-NEXT:        gpu.barrier
 // CHECK:           memref.store %{{.*}}, %[[PARTS]]
 // CHECK:         gpu.launch {{.*}} function(@outer_sum_1)
-// CHECK:           scf.for %{{.*}} = %c0 to %[[SLABS]] step %c1
+// CHECK:           scf.for %{{.*}} to %[[SLABS]] step %c16
 // CHECK:           memref.store %{{.*}}, %[[OUT]]
 // CHECK:         memref.dealloc %[[PARTS]]
 func.func private @outer_sum(%l: memref<?x?x40xf32>, %r: memref<?x?x3xf32>, %out: memref<40x3xf32>) {

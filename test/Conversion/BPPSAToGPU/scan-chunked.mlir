@@ -1,8 +1,8 @@
 // RUN: bppsa-opt %s --convert-bppsa-to-gpu --canonicalize --cse | FileCheck %s
 
-// Three launches: a block for each column of the map of each chunk but the last, one
-// for the carries of each sample, one for the walk of each chunk from its carry. Smaller
-// states have a thread for each column: scan-columns.mlir.
+// Three launches: a block for each panel of columns of the map of each chunk but the
+// last, here one, a block for the carries of each sample, which reads maps ahead, one for
+// the walk of each chunk from its carry. The ways to walk columns: scan-columns.mlir, scan-panels.mlir.
 
 // CHECK-LABEL: func private @scan(
 // CHECK-SAME:      %[[A:.*]]: memref<?x?x21xf32>, %[[G:.*]]: memref<?x21xf32>, %[[W:.*]]: memref<21x21xf32>, %[[OUT:.*]]: memref<?x21xf32>)
@@ -10,21 +10,25 @@
 // CHECK-DAG:     %[[SAMPLES:.*]] = memref.dim %[[G]], %c0
 // CHECK:         %[[CHUNKS:.*]] = arith.ceildivui %[[T]], %c32
 // CHECK:         %[[LAST:.*]] = arith.addi %[[CHUNKS]], %c-1
-// CHECK:         %[[MAPS:.*]] = memref.alloc(%[[SAMPLES]], %[[LAST]]) {{.*}} : memref<?x?x21x21xf32>
+// CHECK:         %[[MAPS:.*]] = memref.alloc(%[[LAST]], %[[SAMPLES]]) {{.*}} : memref<?x?x21x21xf32>
 // CHECK:         %[[CARRIES:.*]] = memref.alloc(%[[SAMPLES]], %[[CHUNKS]]) {{.*}} : memref<?x?x21xf32>
 // CHECK:         %[[RUNS:.*]] = arith.muli %[[SAMPLES]], %[[LAST]]
-// CHECK:         %[[COLUMNS:.*]] = arith.muli %[[RUNS]], %c21
-// CHECK:         gpu.launch blocks(%{{.*}}) in (%{{[^ ]*}} = %[[COLUMNS]], {{.*}} function(@scan)
+// CHECK:         gpu.launch blocks(%{{.*}}) in (%{{[^ ]*}} = %[[RUNS]], {{.*}} function(@scan)
 // CHECK:           arith.select %{{.*}}, %cst_0, %cst
 // CHECK:           scf.for
 // CHECK:             nvgpu.device_async_copy %[[A]]
 // CHECK:           memref.store %{{.*}}, %[[MAPS]]
-// CHECK:         gpu.launch blocks(%{{.*}}) in (%{{[^ ]*}} = %[[SAMPLES]], {{.*}} function(@scan_1)
+// CHECK:         %[[VECTORS:.*]] = memref.collapse_shape %[[MAPS]] {{\[\[}}0], [1], [2, 3]]
+// CHECK:         gpu.launch blocks(%{{.*}}) in (%{{[^ ]*}} = %[[SAMPLES]], {{.*}} threads(%[[UNIT:[^,]*]], {{.*}} function(@scan_1) workgroup({{.*}}, %[[STATE:[^ ]*]] : memref<2x53xf32,
 // CHECK:           memref.load %[[G]]
 // CHECK:           scf.for %{{.*}} = %c0 to %[[LAST]] step %c1 {
-// CHECK:             memref.load %[[MAPS]]
-// CHECK:             memref.store %{{.*}}, %[[CARRIES]]
+// CHECK-COUNT-21:    math.fma
+// CHECK:             memref.store %[[VALUE:.*]], %[[STATE]][%{{.*}}, %[[UNIT]]]
+// CHECK-NEXT:        scf.if
+// CHECK-NEXT:          memref.store %[[VALUE]], %[[CARRIES]]
+// CHECK:             nvgpu.device_async_copy %[[VECTORS]]
 // CHECK:             gpu.barrier
+// CHECK:         memref.dealloc %[[MAPS]]
 // CHECK:         %[[BLOCKS:.*]] = arith.muli %[[SAMPLES]], %[[CHUNKS]]
 // CHECK:         gpu.launch blocks(%{{.*}}) in (%{{[^ ]*}} = %[[BLOCKS]], {{.*}} function(@scan_2)
 // CHECK:           %[[IS_LAST:.*]] = arith.cmpi eq, %{{.*}}, %[[LAST]]
@@ -35,7 +39,6 @@
 // CHECK:           scf.if %[[IS_LAST]] {
 // CHECK:             memref.store %{{.*}}, %[[OUT]]
 // CHECK-NOT:     gpu.launch
-// CHECK:         memref.dealloc %[[MAPS]]
 // CHECK:         memref.dealloc %[[CARRIES]]
 func.func private @scan(%a: memref<?x?x21xf32>, %g: memref<?x21xf32>, %w: memref<21x21xf32>, %out: memref<?x21xf32>) {
   bppsa.scan <chunked, 32> saved(%a : memref<?x?x21xf32>) seeds(%g : memref<?x21xf32>) inject_into []

@@ -10,7 +10,7 @@
 // CHECK:         %[[ZEROS:.*]] = math.ctlz
 // CHECK:         %[[LOG:.*]] = arith.subi %c63_i64, %[[ZEROS]]
 // CHECK:         %[[LEVELS:.*]] = arith.index_cast %[[LOG]]
-// CHECK:         %[[MAPS:.*]] = memref.alloc(%[[SAMPLES]], %[[T]]) {{.*}} : memref<?x?x4x4xf32>
+// CHECK:         %[[MAPS:.*]] = memref.alloc(%[[T]], %[[SAMPLES]]) {{.*}} : memref<?x?x4x4xf32>
 // CHECK:         %[[COUNT:.*]] = arith.addi %[[T]], %c1
 // CHECK:         %[[VECTORS:.*]] = memref.alloc(%[[SAMPLES]], %[[COUNT]]) {{.*}} : memref<?x?x4xf32>
 // CHECK:         gpu.launch {{.*}} function(@blelloch)
@@ -77,10 +77,10 @@ func.func private @blelloch(%a: memref<?x?x4xf32>, %g: memref<?x4xf32>, %w: memr
 // CHECK:         %[[MAPS:.*]] = memref.alloc(%{{.*}}) {{.*}} : memref<?x?x1x4xf32>
 // CHECK:         scf.for %{{.*}} = %c0 to %[[LEVELS]]
 // CHECK:           } else {
-// CHECK-NEXT:        %[[SECOND:.*]] = memref.load %[[MAPS]][%[[SAMPLE:.*]], %[[END:.*]], %c0, %[[ROW:.*]]]
-// CHECK-NEXT:        %[[FIRST:.*]] = memref.load %[[MAPS]][%[[SAMPLE]], %{{.*}}, %c0, %[[ROW]]]
+// CHECK-NEXT:        %[[SECOND:.*]] = memref.load %[[MAPS]][%[[END:.*]], %[[SAMPLE:.*]], %c0, %[[ROW:.*]]]
+// CHECK-NEXT:        %[[FIRST:.*]] = memref.load %[[MAPS]][%{{.*}}, %[[SAMPLE]], %c0, %[[ROW]]]
 // CHECK-NEXT:        %[[PRODUCT:.*]] = arith.mulf %[[SECOND]], %[[FIRST]]
-// CHECK-NEXT:        memref.store %[[PRODUCT]], %[[MAPS]][%[[SAMPLE]], %[[END]], %c0, %[[ROW]]]
+// CHECK-NEXT:        memref.store %[[PRODUCT]], %[[MAPS]][%[[END]], %[[SAMPLE]], %c0, %[[ROW]]]
 // CHECK-NEXT:      }
 func.func private @hybrid(%a: memref<?x?x4xf32>, %g: memref<?x4xf32>, %out: memref<?x4xf32>) {
   bppsa.scan <hybrid, 2> saved(%a : memref<?x?x4xf32>) seeds(%g : memref<?x4xf32>) inject_into []

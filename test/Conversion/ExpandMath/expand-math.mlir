@@ -1,4 +1,5 @@
 // RUN: bppsa-opt %s --bppsa-expand-math | FileCheck %s
+// RUN: bppsa-opt %s --bppsa-expand-math=reciprocals | FileCheck %s --check-prefix=GPU
 
 // No call of a library is left, and no fma that must round once.
 
@@ -14,4 +15,20 @@ func.func @functions(%x: vector<16xf32>, %y: f32) -> (vector<16xf32>, f32) {
   %3 = bppsa.sigmoid %2 : vector<16xf32>
   %4 = bppsa.sigmoid %y : f32
   return %3, %4 : vector<16xf32>, f32
+}
+
+// Divisors of these are never close to zero.
+
+// CHECK-LABEL: func @quotients(
+// CHECK-NOT:     fastmath<arcp>
+// CHECK:         return
+// GPU-LABEL:   func @quotients(
+// GPU:           arith.divf %{{.*}}, %{{.*}} fastmath<arcp> : f32
+// GPU:           arith.divf %{{.*}}, %{{.*}} fastmath<arcp> : f32
+// GPU:           arith.divf %{{[^,]*}}, %{{[^ ]*}} : f32
+func.func @quotients(%x: f32) -> f32 {
+  %0 = math.tanh %x : f32
+  %1 = bppsa.sigmoid %0 : f32
+  %2 = arith.divf %1, %x : f32
+  return %2 : f32
 }

@@ -43,6 +43,22 @@ func.func @chain(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %s: tensor<?x?x4xf3
   return %0, %d : tensor<?x4xf32>, tensor<?x?x4xf32>
 }
 
+// CHECK-LABEL: func.func @sums
+// CHECK: bppsa.chain saved(%{{.*}} : tensor<?x?x4xf32>) seeds(%{{.*}} : tensor<?x4xf32>) inject_into []
+// CHECK-SAME: factors(%{{.*}} : tensor<?x?x3xf32>) sum_with [0, -1]
+// CHECK-SAME: -> (tensor<?x4xf32>) sums(tensor<4x3xf32>, tensor<4xf32>)
+func.func @sums(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %x: tensor<?x?x3xf32>)
+    -> (tensor<?x4xf32>, tensor<4x3xf32>, tensor<4xf32>) {
+  %0, %w, %b = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) inject_into []
+      factors(%x : tensor<?x?x3xf32>) sum_with [0, -1]
+      -> (tensor<?x4xf32>) sums(tensor<4x3xf32>, tensor<4xf32>) {
+  ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
+    %1 = arith.mulf %at, %gt : vector<4xf32>
+    bppsa.yield %1, %1, %gt : vector<4xf32>, vector<4xf32>, vector<4xf32>
+  }
+  return %0, %w, %b : tensor<?x4xf32>, tensor<4x3xf32>, tensor<4xf32>
+}
+
 // CHECK-LABEL: func.func @scan
 // CHECK: bppsa.scan <chunked, 32> lanes 16 saved(%{{.*}} : tensor<?x?x4x16xf32>)
 func.func @scan(%a: tensor<?x?x4x16xf32>, %g: tensor<?x4x16xf32>) -> tensor<?x4x16xf32> {

@@ -221,7 +221,7 @@ func.func @no_saved(%g: tensor<?x3xf32>) -> tensor<?x3xf32> {
 
 func.func @no_seed(%a: tensor<?x?x3xf32>) -> tensor<?x?x3xf32> {
   // expected-error @below {{'bppsa.chain' op needs at least one state}}
-  %0 = "bppsa.chain"(%a) <{injectInto = array<i64>, operandSegmentSizes = array<i32: 1, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 0, 1>}> ({
+  %0 = "bppsa.chain"(%a) <{injectInto = array<i64>, operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 0, 1, 0>}> ({
   ^bb0(%at: vector<3xf32>):
     bppsa.yield %at : vector<3xf32>
   }) : (tensor<?x?x3xf32>) -> tensor<?x?x3xf32>
@@ -270,6 +270,96 @@ func.func @cotangent_changes(%a: tensor<?x?x3xf32>, %g: tensor<?x4xf32>) -> tens
     bppsa.yield %at : vector<3xf32>
   }
   return %0 : tensor<?x3xf32>
+}
+
+// -----
+
+// Sums of chains and scans
+
+func.func @too_few_to_sum(%a: tensor<?x?x3xf32>, %g: tensor<?x3xf32>) -> (tensor<?x3xf32>, tensor<3xf32>) {
+  // expected-error @below {{must yield the cotangents of 1 states and 1 values to sum, found 1 values}}
+  %0, %1 = bppsa.chain saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) inject_into [] sum_with [-1] -> (tensor<?x3xf32>) sums(tensor<3xf32>) {
+  ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
+    bppsa.yield %gt : vector<3xf32>
+  }
+  return %0, %1 : tensor<?x3xf32>, tensor<3xf32>
+}
+
+// -----
+
+func.func @sum_with_nothing(%a: tensor<?x?x3xf32>, %g: tensor<?x3xf32>) -> (tensor<?x3xf32>, tensor<3x3xf32>) {
+  // expected-error @below {{sum_with must have -1 or name one of the 1 factors, found 1}}
+  %0, %1 = bppsa.chain saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) inject_into [] factors(%a : tensor<?x?x3xf32>) sum_with [1] -> (tensor<?x3xf32>) sums(tensor<3x3xf32>) {
+  ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
+    bppsa.yield %gt, %gt : vector<3xf32>, vector<3xf32>
+  }
+  return %0, %1 : tensor<?x3xf32>, tensor<3x3xf32>
+}
+
+// -----
+
+func.func @sum_shape(%a: tensor<?x?x3xf32>, %x: tensor<?x?x2xf32>, %g: tensor<?x3xf32>) -> (tensor<?x3xf32>, tensor<2x3xf32>) {
+  // expected-error @below {{a sum must have the type 'tensor<3x2xf32>' or that of such a memref, found 'tensor<2x3xf32>'}}
+  %0, %1 = bppsa.scan <linear> saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) inject_into [] factors(%x : tensor<?x?x2xf32>) sum_with [0] -> (tensor<?x3xf32>) sums(tensor<2x3xf32>) {
+  ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
+    bppsa.yield %gt, %gt : vector<3xf32>, vector<3xf32>
+  }
+  return %0, %1 : tensor<?x3xf32>, tensor<2x3xf32>
+}
+
+// -----
+
+func.func @summed_matrix(%a: tensor<?x?x3xf32>, %g: tensor<?x3xf32>, %w: tensor<3x3xf32>) -> (tensor<?x3xf32>, tensor<3xf32>) {
+  // expected-error @below {{a value to sum must be a vector of rank 1, found 'vector<3x3xf32>'}}
+  %0, %1 = bppsa.chain saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) inject_into [] sum_with [-1] captures(%w : tensor<3x3xf32>) -> (tensor<?x3xf32>) sums(tensor<3xf32>) {
+  ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>, %wc: vector<3x3xf32>):
+    bppsa.yield %gt, %wc : vector<3xf32>, vector<3x3xf32>
+  }
+  return %0, %1 : tensor<?x3xf32>, tensor<3xf32>
+}
+
+// -----
+
+func.func @factor_elements(%a: tensor<?x?x3xf32>, %x: tensor<?x?x2xf64>, %g: tensor<?x3xf32>) -> (tensor<?x3xf32>, tensor<3x2xf32>) {
+  // expected-error @below {{a value to sum must have the element type of its factor 'tensor<?x?x2xf64>', found 'vector<3xf32>'}}
+  %0, %1 = bppsa.chain saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) inject_into [] factors(%x : tensor<?x?x2xf64>) sum_with [0] -> (tensor<?x3xf32>) sums(tensor<3x2xf32>) {
+  ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
+    bppsa.yield %gt, %gt : vector<3xf32>, vector<3xf32>
+  }
+  return %0, %1 : tensor<?x3xf32>, tensor<3x2xf32>
+}
+
+// -----
+
+func.func @factor_size(%a: tensor<?x?x3xf32>, %x: tensor<?x?x?xf32>, %g: tensor<?x3xf32>) -> (tensor<?x3xf32>, tensor<3x2xf32>) {
+  // expected-error @below {{a factor must have a static last dimension, found 'tensor<?x?x?xf32>'}}
+  %0, %1 = bppsa.chain saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) inject_into [] factors(%x : tensor<?x?x?xf32>) sum_with [0] -> (tensor<?x3xf32>) sums(tensor<3x2xf32>) {
+  ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
+    bppsa.yield %gt, %gt : vector<3xf32>, vector<3xf32>
+  }
+  return %0, %1 : tensor<?x3xf32>, tensor<3x2xf32>
+}
+
+// -----
+
+func.func @factor_steps(%a: tensor<5x?x3xf32>, %x: tensor<6x?x2xf32>, %g: tensor<?x3xf32>) -> (tensor<?x3xf32>, tensor<3x2xf32>) {
+  // expected-error @below {{factor must have 5 steps as the arrays before it, found 6 in 'tensor<6x?x2xf32>'}}
+  %0, %1 = bppsa.chain saved(%a : tensor<5x?x3xf32>) seeds(%g : tensor<?x3xf32>) inject_into [] factors(%x : tensor<6x?x2xf32>) sum_with [0] -> (tensor<?x3xf32>) sums(tensor<3x2xf32>) {
+  ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
+    bppsa.yield %gt, %gt : vector<3xf32>, vector<3xf32>
+  }
+  return %0, %1 : tensor<?x3xf32>, tensor<3x2xf32>
+}
+
+// -----
+
+func.func @packed_sums(%a: tensor<?x?x3x8xf32>, %g: tensor<?x3x8xf32>) -> (tensor<?x3x8xf32>, tensor<3xf32>) {
+  // expected-error @below {{sums over samples one by one and must have no lanes}}
+  %0, %1 = bppsa.chain lanes 8 saved(%a : tensor<?x?x3x8xf32>) seeds(%g : tensor<?x3x8xf32>) inject_into [] sum_with [-1] -> (tensor<?x3x8xf32>) sums(tensor<3xf32>) {
+  ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
+    bppsa.yield %gt, %gt : vector<3xf32>, vector<3xf32>
+  }
+  return %0, %1 : tensor<?x3x8xf32>, tensor<3xf32>
 }
 
 // -----

@@ -123,6 +123,39 @@ def test_expanded_tree(T, plan, injected, reverse, tmp_path):
     check(interpret(tmp_path, tree, arrays), walk(arrays, reverse, injected))
 
 
+LEAVES = """
+func.func @chain(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %x: tensor<?x?x3xf32>)
+    -> (tensor<?x4xf32>, tensor<4x3xf32>, tensor<4xf32>) {{
+  %0, %d = bppsa.chain {reverse} saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) inject_into []
+      -> (tensor<?x4xf32>) emitted(tensor<?x?x4xf32>) {{
+  ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
+    %1 = arith.mulf %at, %gt : vector<4xf32>
+    bppsa.yield %1, %gt : vector<4xf32>, vector<4xf32>
+  }}
+  %w = bppsa.outer_sum %d, %x : tensor<?x?x4xf32>, tensor<?x?x3xf32> -> tensor<4x3xf32>
+  %s = bppsa.step_sum %d : tensor<?x?x4xf32> -> tensor<4xf32>
+  return %0, %w, %s : tensor<?x4xf32>, tensor<4x3xf32>, tensor<4xf32>
+}}
+"""
+
+
+@pytest.mark.parametrize("reverse", [False, True], ids=["forward", "reverse"])
+@pytest.mark.parametrize("fused", [False, True], ids=["leaves", "fused"])
+def test_sums(fused, reverse, tmp_path):
+    """Sums over steps and samples, after a chain and inside of a scan."""
+    random = np.random.default_rng(0)
+    a, g, x = (random.uniform(-1, 1, shape) for shape in ((5, B, 4), (B, 4), (5, B, 3)))
+    ir = LEAVES.format(reverse="reverse" if reverse else "")
+    passes = ["--bppsa-scan=algorithm=chunked:2", "--bppsa-fuse-gradients"] if fused else []
+    ir = optimize(tmp_path, ir, *passes)
+    assert ("_sum %" in ir) != fused and ("sum_with [0, -1]" in ir) == fused
+    cotangent, products, total = g, 0, 0
+    for t in range(5) if reverse else reversed(range(5)):
+        products, total = products + cotangent.T @ x[t], total + cotangent.sum(0)
+        cotangent = a[t] * cotangent
+    check(interpret(tmp_path, ir, [a, g, x]), (cotangent, products, total))
+
+
 @pytest.mark.parametrize("lowering", [[], ["--convert-bppsa-to-linalg"]], ids=["tree", "linalg"])
 @pytest.mark.parametrize("injected", [False, True], ids=["last", "every"])
 @pytest.mark.parametrize("plan", ["linear", "blelloch", "hybrid:1", "chunked:3"])

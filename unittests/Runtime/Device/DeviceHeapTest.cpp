@@ -104,3 +104,21 @@ TEST(DeviceHeapTest, SegmentsShrinkWhenMemoryEnds) {
   EXPECT_EQ(heap.allocate(3 * mebi), nullptr);
   EXPECT_NE(heap.allocate(2 * mebi), nullptr);
 }
+
+TEST(DeviceHeapTest, SaysWhatFits) {
+  FakeMemory memory(100 * mebi);
+  DeviceHeap heap(memory.source());
+  void *small = heap.allocate(1000), *large = heap.allocate(40 * mebi);
+  heap.release(heap.allocate(10 * mebi));
+  // 32 MiB are a segment, 40 in use, 10 unused and 18 the source's.
+  auto fits = [&](std::vector<void *> released, std::vector<uint64_t> sizes) {
+    return heap.fits(released, sizes, memory.free);
+  };
+  EXPECT_TRUE(fits({}, {28 * mebi, 1000, 500000}));
+  EXPECT_FALSE(fits({}, {28 * mebi + 1}));
+  EXPECT_FALSE(fits({}, {16 * mebi, 14 * mebi}));
+  EXPECT_TRUE(fits({large}, {68 * mebi}));
+  EXPECT_FALSE(fits({large, small}, {70 * mebi}));
+  EXPECT_EQ(heap.unusedBytes(), 10 * mebi);
+  EXPECT_NE(heap.allocate(28 * mebi), nullptr);
+}

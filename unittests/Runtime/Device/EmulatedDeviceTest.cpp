@@ -17,18 +17,20 @@ static void readElement(void **arguments) {
 
 static const bppsa_device_kernel kernels[] = {{"read", readElement}, {nullptr, nullptr}};
 
-/// Reads element `index` of one of three small arrays that are allocated one after the other.
+/// Reads element `index` of one of three small arrays that are neighbours in the arena.
 static void readNear(int64_t count, int64_t index) {
   std::unique_ptr<Device> device = makeEmulatedDevice(kernels);
+  uint64_t bytes = count * sizeof(float);
+  device->reserveArena(3 * bytes);
   void *arrays[3];
-  for (void *&array : arrays) {
-    array = device->allocate(count * sizeof(float));
-    device->fill(array, 0, count * sizeof(float));
+  for (int i : {0, 1, 2}) {
+    arrays[i] = device->takeSlice(i * bytes, bytes);
+    device->fill(arrays[i], 0, bytes);
   }
   void *arguments[] = {&arrays[1], &index};
-  device->launch(0, {{1, 1, 1}, {1, 1, 1}}, arguments);
+  device->launch(0, {{1, 1, 1}, {1, 1, 1}}, arguments, 2);
   for (void *array : arrays)
-    device->release(array);
+    device->dropSlice(array);
 }
 
 TEST(EmulatedDeviceTest, ArraysHaveNoNeighbours) {

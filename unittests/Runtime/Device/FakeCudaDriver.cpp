@@ -15,11 +15,17 @@
 //   FAKE_CUDA_MEMORY=BYTES     its memory (default: 256 MiB)
 //   FAKE_CUDA_FAIL=cuInit:3    what an entry point returns
 //   FAKE_CUDA_FAULT=KERNEL     a kernel that accesses memory it must not
+//   FAKE_CUDA_STREAMS=early    streams other than the first one run as early as events let them
+//                              (default: as late as possible)
 //   FAKE_CUDA_REFUSE=sm_90     an image that does not load
-//   FAKE_CUDA_LOG=FILE         gets a line for each image, launch and copy
+//   FAKE_CUDA_LOG=FILE         gets a line for each image, launch and copy, and for each graph that
+//                              is made, updated or replayed
+//
+// FAKE_CUDA_WITHOUT_GRAPHS makes it a driver that has no entry points for graphs.
 //
 //===----------------------------------------------------------------------===//
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -28,7 +34,9 @@
 #include <deque>
 #include <dlfcn.h>
 #include <functional>
+#include <list>
 #include <map>
+#include <set>
 #include <sstream>
 #include <string>
 #include <sys/mman.h>
@@ -38,7 +46,7 @@ using Result = int;
 using Address = unsigned long long;
 
 static constexpr Result invalidValue = 1, outOfMemory = 2, notFound = 500, illegalAddress = 700,
-                        invalidImage = 200;
+                        invalidImage = 200, cooperativeLaunchTooLarge = 720;
 
 static std::string setting(const char *name, const char *fallback = "") {
   const char *value = getenv(name);
@@ -56,13 +64,25 @@ struct Kernel {
 
 struct Event {
   double time = 0;
-  bool done = false;
+  /// How often it was recorded, and the last record that was reached.
+  int recorded = 0, reached = 0;
 };
+
+struct Operation {
+  std::function<void()> work;
+  /// Where `event` is not null, waits until record `record` of it was reached.
+  Event *event = nullptr;
+  int record = 0;
+
+  bool canRun() const { return !event || event->reached >= record; }
+};
+using Stream = std::deque<Operation>;
 
 struct Gpu {
   size_t total = std::stoull(setting("FAKE_CUDA_MEMORY", "268435456")), used = 0;
   std::map<Address, size_t> blocks;
-  std::deque<std::function<void()>> queue;
+  /// What the first one has is done when somebody waits.
+  std::list<Stream> streams;
   std::map<std::string, Kernel> kernels;
   /// Once a kernel fails, everything does.
   Result sticky = 0;
@@ -72,18 +92,48 @@ struct Gpu {
       mprotect(pointer(address), size, protection);
   }
 
-  Result runUntil(const std::function<bool()> &stop) {
+  /// Does the next work of `stream`, if it need not wait.
+  bool step(Stream &stream) {
+    if (stream.empty() || !stream.front().canRun())
+      return false;
+    Operation next = std::move(stream.front());
+    stream.pop_front();
+    if (sticky == 0 && next.work)
+      next.work();
+    return true;
+  }
+  bool stepOthers(const Stream &stream) {
+    for (Stream &other : streams)
+      if (&other != &stream && step(other))
+        return true;
+    return false;
+  }
+  /// Lets streams run until `stop`: others than `stream` as late as possible, or as early.
+  Result runUntil(Stream &stream, const std::function<bool()> &stop) {
     protect(PROT_READ | PROT_WRITE);
-    while (!queue.empty() && !stop()) {
-      if (sticky == 0)
-        queue.front()();
-      queue.pop_front();
+    bool early = setting("FAKE_CUDA_STREAMS") == "early";
+    while (!stop()) {
+      while (early && stepOthers(stream))
+        continue;
+      if (!step(stream) && !stepOthers(stream))
+        break;
     }
     protect(PROT_NONE);
     return sticky;
   }
   Result runAll() {
-    return runUntil([] { return false; });
+    for (Stream &stream : streams)
+      runUntil(stream, [&] { return stream.empty(); });
+    return sticky;
+  }
+  /// Streams other than the first one begin at once where they are early.
+  void begin() {
+    if (setting("FAKE_CUDA_STREAMS") != "early")
+      return;
+    protect(PROT_READ | PROT_WRITE);
+    while (stepOthers(streams.front()))
+      continue;
+    protect(PROT_NONE);
   }
 };
 } // namespace
@@ -110,18 +160,94 @@ static Result begin(const char *entry) {
   return gpu().sticky;
 }
 
-/// Queues `work` for `entry`.
-template <typename Work> static Result enqueue(const char *entry, Work &&work) {
+/// Queues `operation` for `entry`.
+static Result enqueue(const char *entry, Stream *stream, Operation operation) {
   Result result = begin(entry);
-  if (result == 0)
-    gpu().queue.emplace_back(std::forward<Work>(work));
+  if (result == 0) {
+    stream->push_back(std::move(operation));
+    gpu().begin();
+  }
   return result;
+}
+
+namespace {
+/// CUDA_KERNEL_NODE_PARAMS_v1
+struct KernelParameters {
+  Kernel *function;
+  unsigned gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes;
+  void **arguments, **extra = nullptr;
+};
+
+#ifndef FAKE_CUDA_WITHOUT_GRAPHS
+struct FakeNode {
+  std::string kernel;
+  std::function<void()> work;
+  std::vector<FakeNode *> before;
+};
+
+struct FakeGraph {
+  /// Nodes stay where they are.
+  std::list<FakeNode> nodes;
+};
+
+struct FakeExec {
+  std::vector<std::pair<FakeNode *, std::function<void()>>> nodes;
+
+  std::string names() const {
+    std::string line;
+    for (const auto &entry : nodes)
+      line += " " + entry.first->kernel;
+    return line;
+  }
+  /// Runs the nodes as late as those that wait for them allow, the last ones first.
+  std::function<void()> work() const {
+    return [nodes = nodes] {
+      std::set<FakeNode *> done;
+      while (done.size() < nodes.size())
+        for (auto entry = nodes.rbegin(); entry != nodes.rend(); ++entry) {
+          const std::vector<FakeNode *> &before = entry->first->before;
+          bool ready = std::all_of(before.begin(), before.end(),
+                                   [&](FakeNode *node) { return done.count(node) != 0; });
+          if (ready && done.insert(entry->first).second)
+            entry->second();
+        }
+    };
+  }
+};
+#endif
+} // namespace
+
+static bool canRun(const KernelParameters &p) {
+  return p.gridX > 0 && p.gridY > 0 && p.gridZ > 0 && p.blockX * p.blockY * p.blockZ <= 1024;
+}
+
+/// What a launch does when it runs, with the arguments of now.
+static std::function<void()> workOf(const KernelParameters &parameters) {
+  Kernel kernel = *parameters.function;
+  std::vector<uint64_t> values;
+  for (size_t i = 0; i < kernel.arguments; ++i)
+    values.push_back(*static_cast<uint64_t *>(parameters.arguments[i]));
+  int64_t threads = int64_t(parameters.gridX) * parameters.blockX;
+  return [=]() mutable {
+    if (kernel.name == setting("FAKE_CUDA_FAULT"))
+      gpu().sticky = illegalAddress;
+    if (gpu().sticky != 0)
+      return;
+    std::vector<void *> addresses;
+    for (uint64_t &value : values)
+      addresses.push_back(&value);
+    for (int64_t thread = 0; thread < threads; ++thread)
+      kernel.body(addresses.data(), thread);
+  };
 }
 
 extern "C" {
 //===----------------------------------------------------------------------===//
 // The device
 //===----------------------------------------------------------------------===//
+
+/// One on each multiprocessor.
+static constexpr unsigned residentBlocks = 4;
 
 Result cuInit(unsigned) { return begin("cuInit"); }
 Result cuDeviceGetCount(int *count) {
@@ -138,7 +264,7 @@ Result cuDeviceGetName(char *name, int length, int) {
 }
 Result cuDeviceGetAttribute(int *value, int attribute, int) {
   int sm = std::stoi(setting("FAKE_CUDA_SM", "90"));
-  *value = attribute == 75 ? sm / 10 : sm % 10;
+  *value = attribute == 16 ? residentBlocks : attribute == 75 ? sm / 10 : sm % 10;
   return 0;
 }
 Result cuDevicePrimaryCtxRetain(void **context, int) {
@@ -204,16 +330,19 @@ Result cuMemHostAlloc(void **memory, size_t bytes, unsigned) {
   *memory = calloc(bytes, 1);
   return begin("cuMemHostAlloc");
 }
-Result cuMemcpyHtoDAsync_v2(Address to, const void *from, size_t bytes, void *) {
-  log("upload " + std::to_string(bytes));
-  return enqueue("cuMemcpyHtoDAsync", [=] { memcpy(pointer(to), from, bytes); });
+Result cuMemcpyHtoDAsync_v2(Address to, const void *from, size_t bytes, Stream *stream) {
+  log((stream == &gpu().streams.front() ? "upload " : "ahead ") + std::to_string(bytes));
+  return enqueue("cuMemcpyHtoDAsync", stream, {[=] { memcpy(pointer(to), from, bytes); }});
 }
-Result cuMemcpyDtoHAsync_v2(void *to, Address from, size_t bytes, void *) {
+Result cuMemcpyDtoHAsync_v2(void *to, Address from, size_t bytes, Stream *stream) {
   log("download " + std::to_string(bytes));
-  return enqueue("cuMemcpyDtoHAsync", [=] { memcpy(to, pointer(from), bytes); });
+  return enqueue("cuMemcpyDtoHAsync", stream, {[=] { memcpy(to, pointer(from), bytes); }});
 }
-Result cuMemsetD8Async(Address to, unsigned char value, size_t count, void *) {
-  return enqueue("cuMemsetD8Async", [=] { memset(pointer(to), value, count); });
+Result cuMemcpyDtoDAsync_v2(Address to, Address from, size_t bytes, Stream *stream) {
+  return enqueue("cuMemcpyDtoDAsync", stream, {[=] { memcpy(pointer(to), pointer(from), bytes); }});
+}
+Result cuMemsetD8Async(Address to, unsigned char value, size_t count, Stream *stream) {
+  return enqueue("cuMemsetD8Async", stream, {[=] { memset(pointer(to), value, count); }});
 }
 
 //===----------------------------------------------------------------------===//
@@ -250,55 +379,107 @@ Result cuModuleGetFunction(void **function, void *, const char *name) {
   return begin("cuModuleGetFunction");
 }
 Result cuLaunchKernel(void *function, unsigned gridX, unsigned gridY, unsigned gridZ,
-                      unsigned blockX, unsigned blockY, unsigned blockZ, unsigned, void *,
+                      unsigned blockX, unsigned blockY, unsigned blockZ, unsigned, Stream *stream,
                       void **arguments, void **) {
-  Kernel kernel = *static_cast<Kernel *>(function);
-  if (gridX == 0 || gridY == 0 || gridZ == 0 || blockX * blockY * blockZ > 1024)
+  KernelParameters parameters = {
+      static_cast<Kernel *>(function), gridX, gridY, gridZ, blockX, blockY, blockZ, 0, arguments};
+  if (!canRun(parameters))
     return invalidValue;
-  log("launch " + kernel.name);
-  std::vector<uint64_t> values;
-  for (size_t i = 0; i < kernel.arguments; ++i)
-    values.push_back(*static_cast<uint64_t *>(arguments[i]));
-  return enqueue("cuLaunchKernel", [=]() mutable {
-    if (kernel.name == setting("FAKE_CUDA_FAULT")) {
-      gpu().sticky = illegalAddress;
-      return;
-    }
-    std::vector<void *> addresses;
-    for (uint64_t &value : values)
-      addresses.push_back(&value);
-    for (int64_t thread = 0, end = int64_t(gridX) * blockX; thread < end; ++thread)
-      kernel.body(addresses.data(), thread);
-  });
+  log("launch " + parameters.function->name);
+  return enqueue("cuLaunchKernel", stream, {workOf(parameters)});
 }
+
+/// The launch that the log has is that of cuLaunchKernel.
+Result cuLaunchCooperativeKernel(void *function, unsigned gridX, unsigned gridY, unsigned gridZ,
+                                 unsigned blockX, unsigned blockY, unsigned blockZ,
+                                 unsigned sharedBytes, Stream *stream, void **arguments) {
+  if (gridX * gridY * gridZ > residentBlocks)
+    return cooperativeLaunchTooLarge;
+  log("cooperate");
+  return cuLaunchKernel(function, gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes, stream,
+                        arguments, nullptr);
+}
+
+//===----------------------------------------------------------------------===//
+// Graphs
+//===----------------------------------------------------------------------===//
+
+#ifndef FAKE_CUDA_WITHOUT_GRAPHS
+Result cuGraphCreate(FakeGraph **graph, unsigned) {
+  *graph = new FakeGraph;
+  return begin("cuGraphCreate");
+}
+Result cuGraphAddKernelNode(FakeNode **node, FakeGraph *graph, FakeNode *const *before,
+                            size_t count, const KernelParameters *parameters) {
+  if (!canRun(*parameters))
+    return invalidValue;
+  graph->nodes.push_back(
+      {parameters->function->name, workOf(*parameters), {before, before + count}});
+  *node = &graph->nodes.back();
+  return begin("cuGraphAddKernelNode");
+}
+Result cuGraphInstantiateWithFlags(FakeExec **exec, FakeGraph *graph, unsigned long long) {
+  *exec = new FakeExec;
+  for (FakeNode &node : graph->nodes)
+    (*exec)->nodes.emplace_back(&node, node.work);
+  log("graph of " + std::to_string(graph->nodes.size()));
+  return begin("cuGraphInstantiateWithFlags");
+}
+Result cuGraphExecKernelNodeSetParams(FakeExec *exec, FakeNode *node,
+                                      const KernelParameters *parameters) {
+  if (!canRun(*parameters) || parameters->function->name != node->kernel)
+    return invalidValue;
+  log("update " + node->kernel);
+  for (auto &[original, work] : exec->nodes)
+    if (original == node)
+      work = workOf(*parameters);
+  return begin("cuGraphExecKernelNodeSetParams");
+}
+Result cuGraphExecDestroy(FakeExec *exec) {
+  delete exec;
+  return begin("cuGraphExecDestroy");
+}
+Result cuGraphDestroy(FakeGraph *graph) {
+  delete graph;
+  return begin("cuGraphDestroy");
+}
+Result cuGraphLaunch(FakeExec *exec, Stream *stream) {
+  log("replay" + exec->names());
+  return enqueue("cuGraphLaunch", stream, {exec->work()});
+}
+#endif
 
 //===----------------------------------------------------------------------===//
 // Order and time
 //===----------------------------------------------------------------------===//
 
-Result cuStreamCreate(void **stream, unsigned) {
-  *stream = &gpu();
+Result cuStreamCreate(Stream **stream, unsigned) {
+  *stream = &gpu().streams.emplace_back();
   return begin("cuStreamCreate");
 }
-Result cuStreamSynchronize(void *) {
+Result cuStreamSynchronize(Stream *stream) {
   Result result = begin("cuStreamSynchronize");
-  return result != 0 ? result : gpu().runAll();
+  return result != 0 ? result : gpu().runUntil(*stream, [&] { return stream->empty(); });
+}
+Result cuStreamWaitEvent(Stream *stream, Event *event, unsigned) {
+  return enqueue("cuStreamWaitEvent", stream, {nullptr, event, event->recorded});
 }
 Result cuEventCreate(Event **event, unsigned) {
   *event = new Event;
   return begin("cuEventCreate");
 }
-Result cuEventRecord(Event *event, void *) {
-  event->done = false;
-  return enqueue("cuEventRecord", [=] {
-    event->time = std::chrono::duration<double, std::milli>(
-                      std::chrono::steady_clock::now().time_since_epoch())
-                      .count();
-    event->done = true;
-  });
+Result cuEventRecord(Event *event, Stream *stream) {
+  int record = ++event->recorded;
+  return enqueue("cuEventRecord", stream, {[=] {
+                   event->time = std::chrono::duration<double, std::milli>(
+                                     std::chrono::steady_clock::now().time_since_epoch())
+                                     .count();
+                   event->reached = record;
+                 }});
 }
 Result cuEventSynchronize(Event *event) {
-  return gpu().runUntil([=] { return event->done; });
+  int record = event->recorded;
+  return gpu().runUntil(gpu().streams.front(), [=] { return event->reached >= record; });
 }
 Result cuEventElapsedTime(float *milliseconds, Event *from, Event *to) {
   *milliseconds = static_cast<float>(to->time - from->time);

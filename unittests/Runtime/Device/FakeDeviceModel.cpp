@@ -19,11 +19,6 @@
 
 using namespace fake;
 
-extern "C" {
-void *_mlir_memref_to_llvm_alloc(uint64_t size);
-void _mlir_memref_to_llvm_free(void *block);
-}
-
 //===----------------------------------------------------------------------===//
 // Kernels: thread `thread` of a launch in one dimension
 //===----------------------------------------------------------------------===//
@@ -121,7 +116,8 @@ static void launch(int64_t kernel, int64_t threads, Arguments... values) {
   static_assert(((sizeof values == 8) && ...));
   constexpr int64_t block = 32;
   void *arguments[] = {&values...};
-  bppsa_rt_launch(kernel, (threads + block - 1) / block, 1, 1, block, 1, 1, arguments);
+  bppsa_rt_launch(kernel, (threads + block - 1) / block, 1, 1, block, 1, 1, arguments,
+                  sizeof...(values));
 }
 
 namespace {
@@ -134,29 +130,40 @@ struct Forward {
   }
 
   float *x, *scale, *weight, *bias, *scaled, *logits;
-  bool owned;
   int64_t steps, samples;
+
+private:
+  float *take(int64_t slot, int64_t count);
+  /// Of scaled means, and of logits where they are no output.
+  bppsa_arena_slice slices[2] = {};
 };
+
+/// Two slots, of which `infer` needs one; both have room for the means of all samples.
+int64_t slotBytes(int64_t samples) { return (samples * 16 + 255) / 256 * 256; }
+int64_t inferArena(const int64_t *symbols) { return slotBytes(symbols[1]); }
+int64_t stepArena(const int64_t *symbols) { return 2 * slotBytes(symbols[1]); }
 } // namespace
+
+float *Forward::take(int64_t slot, int64_t count) {
+  _mlir_ciface_bppsa_rt_arena_take(&slices[slot], slot * slotBytes(samples), count * sizeof(float));
+  return static_cast<float *>(slices[slot].aligned);
+}
 
 Forward::Forward(void **args, float *output)
     : x(data<float>(args[0])), scale(data<float>(args[1])), weight(data<float>(args[2])),
-      bias(data<float>(args[3])), logits(output), owned(!output), steps(size(args[0], 0)),
+      bias(data<float>(args[3])), logits(output), steps(size(args[0], 0)),
       samples(size(args[0], 1)) {
-  auto allocate = [](int64_t count) {
-    return static_cast<float *>(_mlir_memref_to_llvm_alloc(count * sizeof(float)));
-  };
-  scaled = allocate(samples * features);
-  if (owned)
-    logits = allocate(samples * classes);
+  scaled = take(0, samples * features);
+  if (!logits)
+    logits = take(1, samples * classes);
   launch(ScaledMeans, samples * features, x, scale, scaled, steps, samples);
   launch(Head, samples * classes, scaled, weight, bias, logits, samples);
 }
 
 Forward::~Forward() {
-  _mlir_memref_to_llvm_free(scaled);
-  if (owned)
-    _mlir_memref_to_llvm_free(logits);
+  for (bppsa_arena_slice &slice : slices)
+    if (slice.allocated)
+      _mlir_ciface_bppsa_rt_arena_drop(&slice);
 }
 
 static void infer(void **args) { Forward(args, data<float>(args[4])); }

@@ -44,6 +44,21 @@ inline float atomicAdd(float *address, float value, const char *site = "atomic")
   return old;
 }
 
+/// A barrier of blocks: waits until `counter`, which each of them adds one to, has come to `count`.
+inline void awaitBlocks(uint32_t *counter, uint32_t count, const char *site) {
+  constexpr uint32_t atomic = naturalAlignment<uint32_t>() | BPPSA_EMU_ATOMIC;
+  bppsa_emu_barrier(site);
+  if (bppsa_emu_tid_x() == 0) {
+    bppsa_emu_access(counter, sizeof *counter, atomic | BPPSA_EMU_WRITE, site);
+    __atomic_fetch_add(counter, 1, __ATOMIC_RELEASE);
+    do {
+      bppsa_emu_access(counter, sizeof *counter, atomic, site);
+      bppsa_emu_poll(counter, sizeof *counter, site);
+    } while (__atomic_load_n(counter, __ATOMIC_ACQUIRE) < count);
+  }
+  bppsa_emu_barrier(site);
+}
+
 inline float shuffle(uint32_t mode, float value, uint32_t lane, uint32_t clamp,
                      uint32_t mask = wholeWarp, uint8_t *inRange = nullptr,
                      const char *site = "shuffle") {

@@ -29,8 +29,9 @@ protected:
     DeviceArray<float> second(emulator, std::vector<float>(100, 1.0f));
     void *freed = emulator.allocate(400);
     emulator.release(freed);
-    void *arguments[] = {&fault, &first.data, &second.data, &freed};
-    emulator.launch("planted", kernel, {3}, {blockSize}, arguments, 1024);
+    DeviceArray<uint32_t> counter(emulator, {0});
+    void *arguments[] = {&fault, &first.data, &second.data, &freed, &counter.data};
+    emulator.launch("planted", kernel, {3}, {blockSize}, arguments, 1024, /*cooperative=*/true);
   }
 
   /// Without the fault the kernel runs; with it, it ends with the one line, in every schedule.
@@ -297,13 +298,41 @@ TEST_F(EmulatorFaultTest, CopyFromOutside) {
       "read of 4 bytes is out of bounds: .*; copy");
 }
 
-TEST_F(EmulatorFaultTest, GridBarrierThatABlockMisses) {
+TEST_F(EmulatorFaultTest, BlocksThatWaitForEver) {
+  // One block does not come; the others wait for it, or for each other.
   check(
       [](void **arguments) {
+        auto *counter = argument<uint32_t *>(arguments, 4);
         if (!fault(arguments) || bppsa_emu_ctaid_x() != 1)
-          bppsa_emu_grid_barrier("k:1");
+          awaitBlocks(counter, 3, "k:1");
       },
-      "the barrier of the grid is never reached by block \\(1, 0, 0\\), which has exited; k:1");
+      "waits for ever: every other block waits too or has exited; k:1");
+  check(
+      [](void **arguments) {
+        auto *counter = argument<uint32_t *>(arguments, 4);
+        awaitBlocks(counter, fault(arguments) ? 4 : 3, "k:1");
+      },
+      "waits for ever: every other block waits too or has exited; k:1");
+}
+
+TEST_F(EmulatorFaultTest, BlocksThatAreNotThereAtATime) {
+  auto launch = [](bool cooperative, uint32_t blocks) {
+    Emulator emulator;
+    DeviceArray<uint32_t> counter(emulator, {0});
+    void *arguments[] = {&counter.data};
+    auto kernel = [](void **values) {
+      awaitBlocks(argument<uint32_t *>(values, 0), bppsa_emu_nctaid_x(), "k:1");
+    };
+    emulator.launch("planted", kernel, {blocks}, {1024}, arguments, 0, cooperative);
+  };
+  launch(true, 4);
+  launch(false, 1);
+  EXPECT_EXIT(launch(false, 4), testing::ExitedWithCode(1),
+              "^error: kernel 'planted', block \\(0, 0, 0\\), thread \\(0, 0, 0\\): waits for "
+              "other blocks in a launch that is not cooperative; k:1\n$");
+  EXPECT_EXIT(launch(true, 33), testing::ExitedWithCode(1),
+              "^error: kernel 'planted': a cooperative launch of 33 blocks of 1024 threads; the "
+              "emulated GPU holds 32768 threads at a time\n$");
 }
 
 TEST_F(EmulatorFaultTest, TheFirstBlockInOrderIsReported) {

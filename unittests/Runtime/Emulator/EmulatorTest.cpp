@@ -250,35 +250,39 @@ TEST(EmulatorTest, SeedsShowAMissingBarrier) {
   }
 }
 
-/// Every block reads what its neighbour wrote before the barrier of the grid.
+/// Blocks of one parity pass numbers around, the odd ones once more: a block reads what its
+/// neighbour wrote before their barrier, which is a counter.
 static void passAround(void **arguments) {
   auto *data = argument<uint32_t *>(arguments, 0);
   uint32_t block = bppsa_emu_ctaid_x(), blocks = bppsa_emu_nctaid_x();
-  uint32_t thread = bppsa_emu_tid_x();
+  uint32_t thread = bppsa_emu_tid_x(), passed = 0;
+  auto *counter = argument<uint32_t *>(arguments, 1) + block % 2;
   store(shared<uint32_t>(thread), block);
-  for (uint32_t round = 0; round < 3; ++round) {
-    uint32_t value = load(data + (block + 1) % blocks * 32 + thread);
-    bppsa_emu_grid_barrier("read");
+  for (uint32_t round = 0; round < 3 + block % 2; ++round) {
+    uint32_t value = load(data + (block + 2) % blocks * 32 + thread);
+    awaitBlocks(counter, ++passed * (blocks / 2), "read");
     store(data + block * 32 + thread, value + 1);
-    bppsa_emu_grid_barrier("written");
+    awaitBlocks(counter, ++passed * (blocks / 2), "written");
   }
   EXPECT_EQ(load(shared<uint32_t>(thread)), block);
 }
 
-TEST(EmulatorTest, GridsHaveBarriers) {
+TEST(EmulatorTest, BlocksWaitForEachOther) {
   for (int threads : {1, 2, 4})
     for (uint64_t seed : {0, 5}) {
       Emulator emulator;
       emulator.setThreads(threads);
       emulator.setSeed(seed);
-      std::vector<uint32_t> numbers(7 * 32);
+      std::vector<uint32_t> numbers(10 * 32);
       for (uint32_t i = 0; i < numbers.size(); ++i)
         numbers[i] = i / 32 * 10;
-      DeviceArray<uint32_t> data(emulator, numbers);
-      void *arguments[] = {&data.data};
-      emulator.launch("around", passAround, {7}, {32}, arguments, 128);
-      for (uint32_t i = 0; i < numbers.size(); ++i)
-        EXPECT_EQ(data.values()[i], (i / 32 + 3) % 7 * 10 + 3);
+      DeviceArray<uint32_t> data(emulator, numbers), counters(emulator, {0, 0});
+      void *arguments[] = {&data.data, &counters.data};
+      emulator.launch("around", passAround, {10}, {32}, arguments, 128, /*cooperative=*/true);
+      for (uint32_t i = 0; i < numbers.size(); ++i) {
+        uint32_t rounds = 3 + i / 32 % 2;
+        EXPECT_EQ(data.values()[i], (i / 32 + 2 * rounds) % 10 * 10 + rounds);
+      }
     }
 }
 

@@ -32,6 +32,10 @@ public:
   void *allocate(uint64_t size);
   /// Gives back what allocate() gave.
   void release(void *block);
+  /// Whether allocate() would find memory for all of `sizes`, in this order and after the blocks
+  /// `released` were released, where the source has `free` bytes. Changes nothing.
+  bool fits(const std::vector<void *> &released, const std::vector<uint64_t> &sizes,
+            uint64_t free) const;
   /// Bytes from the source that are in no block: those can go back, and become larger blocks.
   uint64_t unusedBytes() const { return unused; }
 

@@ -33,13 +33,19 @@ public:
   ~Emulator();
   Emulator(const Emulator &) = delete;
 
+  /// A small GPU; each multiprocessor holds so many threads.
+  static constexpr int64_t multiprocessors = 16, residentThreads = 2048;
+
   /// Device memory, aligned to 256 bytes and filled with 0xAB; std::bad_alloc: there is none left.
   void *allocate(uint64_t bytes);
   void release(void *memory);
 
-  /// Runs every block of the grid; `sharedBytes` come on top of the kernel's static arrays.
+  /// Runs every block of the grid; `sharedBytes` come on top of the kernel's static arrays. Only in
+  /// a `cooperative` launch, which the multiprocessors have to hold as a whole, blocks may wait for
+  /// each other.
   void launch(const std::string &name, KernelBody kernel, const Dimensions &grid,
-              const Dimensions &block, void **arguments, uint64_t sharedBytes = 0);
+              const Dimensions &block, void **arguments, uint64_t sharedBytes = 0,
+              bool cooperative = false);
 
   /// 0, the default, runs blocks, warps and threads in their natural order; any other seed draws
   /// the next of them at random wherever there is a choice.

@@ -53,6 +53,11 @@ enum : uint32_t {
 /// Comes before every access but those to the thread's own variables.
 void bppsa_emu_access(const void *address, uint64_t bytes, uint32_t flags, const char *site);
 
+/// Comes before every atomic load of 4 or 8 bytes, after its bppsa_emu_access. A thread that loads
+/// the same value from the same address again, with no other access in between, waits in a loop:
+/// it gives way to others until the value has changed.
+void bppsa_emu_poll(const void *address, uint64_t bytes, const char *site);
+
 /// cp.async: `bytes` go to `shared`, the first `sourceBytes` of them from `global`, zeros after
 /// them. They arrive when the thread waits for their group, as late as PTX allows.
 void bppsa_emu_copy_async(void *shared, const void *global, uint64_t bytes, uint64_t sourceBytes,
@@ -67,8 +72,6 @@ void bppsa_emu_copy_wait_all();
 //===----------------------------------------------------------------------===//
 
 void bppsa_emu_barrier(const char *site);
-/// Waits for every thread of the grid. All blocks are resident, however many there are.
-void bppsa_emu_grid_barrier(const char *site);
 void bppsa_emu_warp_barrier(uint32_t mask, const char *site);
 
 enum : uint32_t { BPPSA_EMU_UP, BPPSA_EMU_DOWN, BPPSA_EMU_BFLY, BPPSA_EMU_IDX };
@@ -82,6 +85,9 @@ uint32_t bppsa_emu_vote(uint32_t mode, uint32_t mask, uint32_t predicate, const 
 /// mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32: d[4] = a[4] * b[2] + c[4].
 void bppsa_emu_mma_m16n8k8_tf32(const uint32_t *a, const uint32_t *b, const float *c, float *d,
                                 const char *site);
+/// mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32: registers hold two numbers.
+void bppsa_emu_mma_m16n8k16_bf16(const uint32_t *a, const uint32_t *b, const float *c, float *d,
+                                 const char *site);
 
 //===----------------------------------------------------------------------===//
 // Arithmetic; approximations are rounded correctly here
@@ -97,6 +103,10 @@ float bppsa_emu_sin(float value);
 float bppsa_emu_cos(float value);
 float bppsa_emu_tanh(float value);
 float bppsa_emu_saturate(float value);
+/// cvt.rna.tf32.f32: rounded to the first 19 bits, ties away from zero.
+uint32_t bppsa_emu_tf32(float value);
+/// cvt.rn.bf16x2.f32: rounded to the first 16 bits, ties to even; `high` in the upper half.
+uint32_t bppsa_emu_bf16x2(float high, float low);
 
 /// llvm.trap and failed assertions.
 [[noreturn]] void bppsa_emu_trap(const char *site);

@@ -165,6 +165,48 @@ LogicalResult RecurrenceOp::verify() {
   return success();
 }
 
+/// Checks the sequences that sums multiply with.
+template <typename LoopOp> static LogicalResult verifyFactors(LoopOp op, LoopExtent &extent) {
+  if (!op.getSumWith().empty() && op.getLanes())
+    return op.emitOpError("sums over samples one by one and must have no lanes");
+  for (Value factor : op.getFactors()) {
+    auto shaped = cast<ShapedType>(factor.getType());
+    if (shaped.getRank() == 0 || ShapedType::isDynamic(shaped.getShape().back()))
+      return op.emitOpError() << "a factor must have a static last dimension, found " << shaped;
+    auto slice = VectorType::get(shaped.getShape().back(), shaped.getElementType());
+    if (failed(verifyArray(op, {shaped, "factor", true, 0}, slice, op.getLanes(), extent)))
+      return failure();
+  }
+  return success();
+}
+
+/// Checks that `sum` is the type of the sum of values `summed`, multiplied with the
+/// vectors of factor `with` where that is not kNoFactor.
+template <typename LoopOp>
+static LogicalResult verifySum(LoopOp op, Type sum, Type summed, int64_t with) {
+  int64_t numFactors = op.getFactors().size();
+  if (with < kNoFactor || with >= numFactors)
+    return op.emitOpError() << "sum_with must have " << kNoFactor << " or name one of the "
+                            << numFactors << " factors, found " << with;
+  auto vector = dyn_cast<VectorType>(summed);
+  if (!vector || vector.getRank() != 1)
+    return op.emitOpError() << "a value to sum must be a vector of rank 1, found " << summed;
+  SmallVector<int64_t> shape(vector.getShape());
+  if (with != kNoFactor) {
+    auto factor = cast<ShapedType>(op.getFactors()[with].getType());
+    if (factor.getElementType() != vector.getElementType())
+      return op.emitOpError() << "a value to sum must have the element type of its factor "
+                              << factor << ", found " << summed;
+    shape.push_back(factor.getShape().back());
+  }
+  auto found = cast<ShapedType>(sum);
+  if (found.getShape() != ArrayRef(shape) || found.getElementType() != vector.getElementType())
+    return op.emitOpError() << "a sum must have the type "
+                            << RankedTensorType::get(shape, vector.getElementType())
+                            << " or that of such a memref, found " << sum;
+  return success();
+}
+
 /// The verifier of `chain` and `scan`.
 template <typename LoopOp> static LogicalResult verifyCotangentLoop(LoopOp op) {
   std::optional<int64_t> lanes = op.getLanes();
@@ -178,9 +220,13 @@ template <typename LoopOp> static LogicalResult verifyCotangentLoop(LoopOp op) {
     return op.emitOpError("needs at least one saved sequence to know the number of steps");
   if (numStates == 0)
     return op.emitOpError("needs at least one state");
-  if (yield.getNumOperands() < numStates)
-    return op.emitOpError() << "must yield the cotangents of " << numStates << " states, found "
-                            << yield.getNumOperands() << " values";
+  size_t numSums = op.getSumWith().size();
+  if (yield.getNumOperands() < numStates + numSums) {
+    auto error = op.emitOpError() << "must yield the cotangents of " << numStates << " states";
+    if (numSums > 0)
+      error << " and " << numSums << " values to sum";
+    return error << ", found " << yield.getNumOperands() << " values";
+  }
   if (op.getInjected().size() != op.getInjectInto().size())
     return op.emitOpError() << "needs one state index for each injected sequence, found "
                             << op.getInjectInto().size() << " indices for "
@@ -211,7 +257,14 @@ template <typename LoopOp> static LogicalResult verifyCotangentLoop(LoopOp op) {
   for (auto [i, value] : llvm::enumerate(op.getCaptures()))
     if (failed(verifyCapture(op, value.getType(), arguments[numSaved + numStates + i])))
       return failure();
-  for (auto [i, type] : llvm::enumerate(*written)) {
+  if (failed(verifyFactors(op, extent)))
+    return failure();
+  ArrayRef<Type> sums = ArrayRef(*written).take_back(numSums);
+  for (auto [type, value, with] :
+       llvm::zip_equal(sums, yield.getOperands().take_back(numSums), op.getSumWith()))
+    if (failed(verifySum(op, type, value.getType(), with)))
+      return failure();
+  for (auto [i, type] : llvm::enumerate(ArrayRef(*written).drop_back(numSums))) {
     bool isState = i < numStates;
     if (isState && yield.getOperand(i).getType() != arguments[numSaved + i])
       return op.emitOpError() << "the cotangent of state " << i << " must keep its type "
@@ -222,6 +275,14 @@ template <typename LoopOp> static LogicalResult verifyCotangentLoop(LoopOp op) {
       return failure();
   }
   return success();
+}
+
+LogicalResult bppsa::verifyNoSums(Operation *op) {
+  auto sumWith = op->getAttrOfType<DenseI64ArrayAttr>("sumWith");
+  if (!isa<ChainOp, ScanOp>(op) || !sumWith || sumWith.empty())
+    return success();
+  return op->emitOpError("sums what it yields, which only chains and chunked scans for GPUs do; "
+                         "leave bppsa-fuse-gradients out");
 }
 
 LogicalResult ChainOp::verify() { return verifyCotangentLoop(*this); }

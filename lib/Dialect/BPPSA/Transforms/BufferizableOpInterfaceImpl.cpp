@@ -156,7 +156,8 @@ private:
       attributes.set("operandSegmentSizes", rewriter.getDenseI32ArrayAttr(segments));
     }
     if constexpr (OpTy::template hasTrait<OpTrait::AttrSizedResultSegments>())
-      attributes.set("resultSegmentSizes", rewriter.getDenseI32ArrayAttr({0, 0}));
+      attributes.set("resultSegmentSizes", rewriter.getDenseI32ArrayAttr(SmallVector<int32_t>(
+                                               op.getProperties().resultSegmentSizes.size(), 0)));
     bufferized.addAttributes(attributes);
     for (Region &region : op->getRegions())
       bufferized.addRegion()->takeBody(region);

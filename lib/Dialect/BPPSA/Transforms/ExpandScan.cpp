@@ -280,6 +280,8 @@ void ScanExpander::run() {
 static std::string getObstacle(ScanOp scan) {
   if (!scan.getDestinations().empty())
     return "it works on buffers; expand it before bufferization";
+  if (!scan.getSums().empty())
+    return "it sums what its link yields, which no tree does";
   if (scan.getLanes())
     return "its samples are packed into lanes; expand it before packing";
   if (cast<ShapedType>(scan.getSaved().front().getType()).isDynamicDim(0))

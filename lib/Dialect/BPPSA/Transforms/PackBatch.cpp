@@ -243,10 +243,13 @@ struct PackBatch : public bppsa::impl::PackBatchBase<PackBatch> {
 
   void runOnOperation() override {
     SmallVector<Operation *> ops;
-    getOperation().walk([&](Operation *op) {
+    WalkResult found = getOperation().walk([&](Operation *op) {
       if (isa<RecurrenceOp, ChainOp, ScanOp, OuterSumOp, StepSumOp>(op) && !op->hasAttr("lanes"))
         ops.push_back(op);
+      return failed(verifyNoSums(op)) ? WalkResult::interrupt() : WalkResult::advance();
     });
+    if (found.wasInterrupted())
+      return signalPassFailure();
     OpBuilder builder(&getContext());
     auto own = getOperation()->getAttrOfType<IntegerAttr>("bppsa.lanes");
     Packer packer(builder, own ? own.getInt() : lanes);

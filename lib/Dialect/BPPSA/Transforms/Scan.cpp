@@ -77,11 +77,11 @@ static void emitRemark(ChainOp chain, PlanAttr plan, StringRef function) {
 /// Replaces `chain` by a scan with `plan`.
 static void convertToScan(ChainOp chain, PlanAttr plan) {
   OpBuilder builder(chain);
-  auto scan =
-      ScanOp::create(builder, chain.getLoc(), chain.getCotangents().getTypes(),
-                     chain.getEmitted().getTypes(), chain.getSaved(), chain.getSeeds(),
-                     chain.getInjected(), chain.getCaptures(), chain.getDestinations(),
-                     chain.getInjectIntoAttr(), chain.getReverseAttr(), chain.getLanesAttr(), plan);
+  auto scan = ScanOp::create(
+      builder, chain.getLoc(), chain.getCotangents().getTypes(), chain.getEmitted().getTypes(),
+      chain.getSums().getTypes(), chain.getSaved(), chain.getSeeds(), chain.getInjected(),
+      chain.getFactors(), chain.getCaptures(), chain.getDestinations(), chain.getInjectIntoAttr(),
+      chain.getSumWithAttr(), chain.getReverseAttr(), chain.getLanesAttr(), plan);
   scan->setDiscardableAttrs(chain->getDiscardableAttrDictionary());
   scan.getBody().takeBody(chain.getBody());
   chain->replaceAllUsesWith(scan);

@@ -32,4 +32,15 @@
 #define GET_OP_CLASSES
 #include "bppsa/Dialect/BPPSA/IR/BPPSAOps.h.inc"
 
+namespace bppsa {
+
+/// Of a sum without a factor, in `sum_with` of chains and scans.
+inline constexpr int64_t kNoFactor = -1;
+
+/// Fails, after a diagnostic, where `op` is a chain or scan that sums what it yields:
+/// for lowerings that keep such sums apart.
+llvm::LogicalResult verifyNoSums(mlir::Operation *op);
+
+} // namespace bppsa
+
 #endif // BPPSA_DIALECT_BPPSA_IR_BPPSA_H

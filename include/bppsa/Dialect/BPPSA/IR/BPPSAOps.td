@@ -86,20 +86,25 @@ def BPPSA_RecurrenceOp : BPPSA_TimeLoopOp<"recurrence"> {
 class BPPSA_CotangentLoopOp<string mnemonic, dag extraArguments = (ins)>
     : BPPSA_TimeLoopOp<mnemonic> {
   let arguments = !con((ins Variadic<BPPSA_Shaped>:$saved, Variadic<BPPSA_Shaped>:$seeds,
-                            Variadic<BPPSA_Shaped>:$injected, Variadic<BPPSA_Shaped>:$captures,
+                            Variadic<BPPSA_Shaped>:$injected, Variadic<BPPSA_Shaped>:$factors,
+                            Variadic<BPPSA_Shaped>:$captures,
                             Variadic<AnyMemRef>:$destinations,
                             DenseI64ArrayAttr:$injectInto,
+                            DefaultValuedOptionalAttr<DenseI64ArrayAttr, "{}">:$sumWith,
                             UnitAttr:$reverse, OptionalAttr<I64Attr>:$lanes), extraArguments);
-  let results = (outs Variadic<AnyRankedTensor>:$cotangents, Variadic<AnyRankedTensor>:$emitted);
+  let results = (outs Variadic<AnyRankedTensor>:$cotangents, Variadic<AnyRankedTensor>:$emitted,
+                      Variadic<AnyRankedTensor>:$sums);
   code assembly = [{
     (`reverse` $reverse^)? (`lanes` $lanes^)?
     (`saved` `(` $saved^ `:` type($saved) `)`)?
     `seeds` `(` $seeds `:` type($seeds) `)`
     (`injected` `(` $injected^ `:` type($injected) `)`)? `inject_into` $injectInto
+    (`factors` `(` $factors^ `:` type($factors) `)`)? (`sum_with` $sumWith^)?
     (`captures` `(` $captures^ `:` type($captures) `)`)?
     (`into` `(` $destinations^ `:` type($destinations) `)`)?
     attr-dict-with-keyword
-    (`->` `(` type($cotangents)^ `)`)? (`emitted` `(` type($emitted)^ `)`)? $body
+    (`->` `(` type($cotangents)^ `)`)? (`emitted` `(` type($emitted)^ `)`)?
+    (`sums` `(` type($sums)^ `)`)? $body
   }];
 }
 
@@ -111,7 +116,7 @@ def BPPSA_ChainOp : BPPSA_CotangentLoopOp<"chain"> {
     one sample. Its arguments are one vector for each of `saved` (activations of
     this step), one cotangent for each state (of the state after the step) and
     one value for each of `captures`. It yields the cotangents of the states
-    before the step, then the emitted values.
+    before the step, then the emitted values, then the values that are summed.
 
     `seeds` are the cotangents `[B, N]` of the final states. `injected[k]`, a
     sequence `[T, B, N]`, is added to the cotangent of state `inject_into[k]`
@@ -119,9 +124,27 @@ def BPPSA_ChainOp : BPPSA_CotangentLoopOp<"chain"> {
 
     The chain undoes a recurrence that walks forward, so it walks from step T-1
     to 0; with `reverse` it undoes a reversed recurrence and walks from 0 to
-    T-1. Results: the cotangent `[B, N]` of each initial state, and each
-    emitted value as a sequence `[T, B, M]`. Packing and bufferization are as in
-    `recurrence`.
+    T-1. Results: the cotangent `[B, N]` of each initial state, each
+    emitted value as a sequence `[T, B, M]`, and the sums. Packing and
+    bufferization are as in `recurrence`.
+
+    `sum_with` has a number for each value that is summed over steps and samples:
+    k for the sum of its outer products with the vectors of sequence k of
+    `factors`, which is what `outer_sum` makes of an emitted value and that
+    sequence, and -1 for the sum of the value itself, as `step_sum` makes it. So
+    the value need not be stored. Only programs for GPUs have such sums
+    (`bppsa-fuse-gradients`), and these are not packed.
+
+    ```mlir
+    %g0, %dw, %db = bppsa.chain saved(%h : tensor<?x?x20xf32>) seeds(%g : tensor<?x20xf32>)
+        inject_into [] factors(%x : tensor<?x?x3xf32>) sum_with [0, -1]
+        captures(%r : tensor<20x20xf32>) -> (tensor<?x20xf32>) sums(tensor<20x3xf32>, tensor<20xf32>) {
+    ^bb0(%ht: vector<20xf32>, %gt: vector<20xf32>, %rc: vector<20x20xf32>):
+      %0 = arith.mulf %ht, %gt : vector<20xf32>
+      %1 = bppsa.matvec transposed %rc, %0 : vector<20x20xf32>, vector<20xf32> -> vector<20xf32>
+      bppsa.yield %1, %0, %0 : vector<20xf32>, vector<20xf32>, vector<20xf32>
+    }
+    ```
   }];
   let assemblyFormat = assembly;
 }

@@ -1,0 +1,55 @@
+# Part of the bppsa project, under the MIT License.
+"""Calibrates programs on the GPU: the constants by which they choose between their variants.
+
+The answer of `bench --calibrate` has the measured and the predicted time of every variant at a grid of
+sizes, the worst ratio of the two, and how much slower the choice is than the better variant where
+that is worst.
+"""
+
+import json
+
+
+def run(results, variants, folder, call, save):
+    """Calibrates the programs that choose; returns the files of constants by program."""
+    files = {}
+    for variant in variants:
+        if variant.name != "auto":
+            continue
+        path = folder / f"{variant.cell}-h{variant.hidden}.calibration.json"
+        answers = results.setdefault("calibrations", {})
+        if "constants" not in answers.get(variant.key, {}):
+            answers[variant.key] = _calibrate(variant, path, call)
+            save()
+        answer = answers[variant.key]
+        if "constants" in answer:
+            path.write_text(json.dumps(answer))
+            files[variant.program] = path
+            verdict = f"choice within {answer['worst_choice']:.3f} x"
+        else:
+            verdict = f"skipped: {answer['skipped']}"
+        print(f"calibration of {variant.key}: {verdict}", flush=True)
+    return files
+
+
+def _calibrate(variant, path, call):
+    try:
+        text = call([variant.program, "bench", "--calibrate", "--calibration", path])
+    except RuntimeError as reason:
+        return {"skipped": str(reason)}
+    return json.loads(text)
+
+
+def lines(results):
+    """Markdown: what the calibrations found."""
+    answers = results.get("calibrations", {})
+    if not answers:
+        return
+    yield from ("", "Calibrations:", "", "| program | points | prediction | choice |", "|---|---|---|---|")
+    for key, answer in answers.items():
+        if "constants" not in answer:
+            yield f"| {key} | | skipped: {answer['skipped']} | |"
+            continue
+        numbers = f"{answer['worst_prediction']:.2f} x | {answer['worst_choice']:.3f} x"
+        yield f"| {key} | {len(answer['points'])} | {numbers} |"
+    yield ""
+    yield "The worst ratio of a predicted and a measured backward pass, and of the chosen to the better variant."

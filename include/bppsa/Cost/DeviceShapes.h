@@ -1,0 +1,79 @@
+//===- DeviceShapes.h - blocks, columns and chunks by sizes -----*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// What the lowering of a loop decides by sizes alone, and the cost model of docs/GPUCosts.md has to
+// know too.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_COST_DEVICESHAPES_H
+#define BPPSA_COST_DEVICESHAPES_H
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace bppsa::cost {
+
+/// Threads of a warp, the most threads of a block, and registers of a block.
+inline constexpr int64_t warpThreads = 32, mostThreads = 1024, registersOfBlock = 65536;
+
+/// Registers of a thread that are not entries of matrices, as an estimate.
+inline constexpr int64_t otherRegisters = 48;
+
+/// The most rows that a thread keeps of a column that it walks, and of the states together. With
+/// more, ptxas begins to spill (a GRU of 24 units, an LSTM of 16), and a block has work for more of
+/// its threads.
+inline constexpr int64_t mostColumnRows = 20;
+
+/// The most entries of matrices of a link that a thread walks, each of which is an instruction of a
+/// step: 64 KiB of code. Their copies take less than the 48 KiB of shared memory that a block has.
+inline constexpr int64_t mostColumnEntries = 4096;
+
+/// Bytes of shared memory that a block has, and that what a walk reads ahead may take: a
+/// multiprocessor that runs 32 blocks of a warp has 7 KiB for each.
+inline constexpr int64_t blockSharedBytes = 48 << 10, mostRingBytes = 16 << 10;
+
+/// Rows and columns of the result of a product on tensor cores.
+inline constexpr int64_t tileRows = 16, tileColumns = 8;
+
+/// The most warps of a block that walks a panel of columns: with more, threads have less than 255
+/// registers. The most tiles of columns: with more, a matrix is read or split less often, and
+/// values of a step need more registers.
+inline constexpr int64_t mostPanelWarps = 8, mostPanelTiles = 4;
+
+/// Registers of a thread of a panel that matrices may take, that values of a step may, and both.
+inline constexpr int64_t mostMatrixRegisters = 128, mostValueRegisters = 128,
+                         mostPanelRegisters = 152;
+
+/// Bounds of a chunk length chosen at run time. Long products of Jacobians can overflow or vanish
+/// where the chain itself does neither.
+inline constexpr int64_t shortestChunk = 8, longestChunk = 64;
+
+/// Steps of a chunk for `steps` steps where the plan leaves them open: about sqrt(T / 2), so that
+/// with a worker for each chunk making the maps takes as long as carrying across them.
+int64_t chunkSteps(int64_t steps);
+
+/// Rounds up to whole warps.
+inline int64_t roundUpToWarps(int64_t threads) {
+  return (threads + warpThreads - 1) / warpThreads * warpThreads;
+}
+
+/// How the threads of a block share rows of matrices that are in registers.
+struct BlockShape {
+  /// Threads that share a row, threads of the block, and entries of matrices in each thread.
+  int64_t parts, threads, entries;
+};
+
+/// The block for values of at most `rows` rows whose matrices have rows of `columns` entries; none
+/// where rows do not fit the registers of threads, however they are shared. `summed` are the
+/// elements of rows of sums that are shared like those of matrices, and in registers beside them.
+std::optional<BlockShape> shareRows(int64_t rows, const std::vector<int64_t> &columns,
+                                    const std::vector<int64_t> &summed = {});
+
+} // namespace bppsa::cost
+
+#endif // BPPSA_COST_DEVICESHAPES_H

@@ -1,0 +1,22 @@
+//===- MemoryNeed.h - Whether a call fits into the device's memory --------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_RUNTIME_MEMORYNEED_H
+#define BPPSA_RUNTIME_MEMORYNEED_H
+
+#include "bppsa/Runtime/Session.h"
+
+namespace bppsa::runtime {
+
+/// Throws Error when the device has no memory for `function` on `batch`, whose arguments are among
+/// `views`. The message says what is needed, what there is, and the largest batch that fits. Does
+/// nothing in CPU programs.
+void requireMemory(const Program &program, const std::string &function, const Batch &batch,
+                   const ViewTable &views);
+
+} // namespace bppsa::runtime
+
+#endif // BPPSA_RUNTIME_MEMORYNEED_H

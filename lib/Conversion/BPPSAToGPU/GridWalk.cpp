@@ -1,0 +1,278 @@
+//===- GridWalk.cpp - blocks that share the rows of a walk ----------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GridWalk.h"
+#include "BlockBarrier.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+/// Warps of a block: with all registers that a thread can have, one block is what a
+/// multiprocessor holds.
+static constexpr int64_t kWarps = 8;
+
+/// The most blocks that share rows, of the 132 multiprocessors of an H200.
+static constexpr int64_t kMostRowGroups = 128;
+
+/// Entries of matrices and sums of products that a thread keeps in registers.
+static constexpr int64_t kMostEntries = 128, kMostSums = 48;
+
+/// Rows of arrays that all blocks read are multiples of what a warp reads at a time.
+static constexpr int64_t kRowsTogether = 4 * kWarpThreads;
+
+/// Counters are apart from each other, as blocks wait at them.
+static constexpr int64_t kCounterStride = 32;
+
+//===----------------------------------------------------------------------===//
+// Planning
+//===----------------------------------------------------------------------===//
+
+GridWalk::GridWalk(BodyPlan bodyPlan, Block &body, ValueRange captures, unsigned firstState,
+                   unsigned numStates)
+    : RowEvaluator(std::move(bodyPlan), body, captures), loc(body.getTerminator()->getLoc()),
+      firstState(firstState), numStates(numStates) {}
+
+bool GridWalk::isState(Value value) const {
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument && argument.getArgNumber() >= firstState &&
+         argument.getArgNumber() < firstState + numStates;
+}
+
+bool GridWalk::isSource(Value value) const {
+  return isa<BlockArgument>(value) && !plan.isCapture(value) && !isState(value);
+}
+
+/// False where a product reads what no block computes.
+bool GridWalk::findExchanged() {
+  auto add = [&](Value value) {
+    if (exchanged.insert({value, {getNumRows(value), rowsOfVectors}}).second)
+      rowsOfVectors += llvm::alignTo(getNumRows(value), kRowsTogether);
+  };
+  for (Operation &op : body->without_terminator()) {
+    if (auto product = dyn_cast<MatVecOp>(op)) {
+      if (plan.isCapture(product.getVector()) || isSource(product.getVector()))
+        return false;
+      add(product.getVector());
+    } else if (auto slice = dyn_cast<vector::ExtractStridedSliceOp>(op)) {
+      if (!isSource(slice.getSource()))
+        add(slice.getSource());
+    } else if (auto insert = dyn_cast<vector::InsertStridedSliceOp>(op)) {
+      if (!isSource(insert.getValueToStore()))
+        add(insert.getValueToStore());
+    }
+  }
+  for (BlockArgument argument : body->getArguments())
+    if (isSource(argument) && !argument.use_empty())
+      sources.push_back(argument);
+  return true;
+}
+
+/// As many rows as the registers hold: each is multiplied with the same vector. The lanes
+/// of a warp have a row of a sample each.
+bool GridWalk::chooseShape() {
+  int64_t entries = 0;
+  for (const RowUnit &unit : plan.getUnits()) {
+    numRows = std::max(numRows, unit.rows);
+    mostSums = std::max<int64_t>(mostSums, unit.sums.size());
+    for (const ProductSum &sum : unit.sums)
+      for (MatVecOp product : sum.products)
+        entries += llvm::divideCeil(getNumRows(product.getVector()), kRowsTogether) * 4;
+  }
+  for (rowsOfWarp = 8; rowsOfWarp > 1; rowsOfWarp /= 2)
+    if (rowsOfWarp * entries <= kMostEntries && rowsOfWarp * mostSums * kTile <= kMostSums)
+      break;
+  numEntries = rowsOfWarp * entries;
+  return entries > 0 && numEntries <= kMostEntries &&
+         llvm::divideCeil(numRows, getRowsOfBlock()) <= kMostRowGroups;
+}
+
+int64_t GridWalk::getNumSamples() const { return kWarpThreads / rowsOfWarp; }
+int64_t GridWalk::getRowsOfBlock() const { return kWarps * rowsOfWarp; }
+
+static bool isF32(Value value) { return getElementTypeOrSelf(value.getType()).isF32(); }
+
+std::optional<GridWalk> GridWalk::create(const BodyPlan &plan, Block &body, ValueRange captures,
+                                         unsigned firstState, unsigned numStates) {
+  if (!llvm::all_of(body.getArguments(), isF32))
+    return std::nullopt;
+  GridWalk walk(plan, body, captures, firstState, numStates);
+  if (!walk.findExchanged() || !walk.chooseShape())
+    return std::nullopt;
+  return walk;
+}
+
+//===----------------------------------------------------------------------===//
+// The host
+//===----------------------------------------------------------------------===//
+
+static void emitZeros(OpBuilder &builder, Location loc, Value array) {
+  auto type = cast<MemRefType>(array.getType());
+  SmallVector<Value> sizes;
+  Value count = getIndex(builder, loc, 1);
+  for (int64_t i = 0; i < type.getRank(); ++i) {
+    sizes.push_back(getDim(builder, loc, array, i));
+    count = mulIndex(builder, loc, count, sizes.back());
+  }
+  emitForEachThread(builder, loc, count, [&](OpBuilder &nested, Value number) {
+    Value zero = arith::ConstantOp::create(nested, loc, nested.getZeroAttr(type.getElementType()));
+    memref::StoreOp::create(nested, loc, zero, array, splitIndex(nested, loc, number, sizes));
+  });
+}
+
+static Value countMultiprocessors(OpBuilder &builder, Location loc, ModuleOp module) {
+  constexpr StringLiteral name = "bppsa_rt_multiprocessors";
+  auto function = module.lookupSymbol<func::FuncOp>(name);
+  if (!function) {
+    OpBuilder atStart = OpBuilder::atBlockBegin(module.getBody());
+    function = func::FuncOp::create(atStart, module.getLoc(), name,
+                                    builder.getFunctionType({}, {builder.getI64Type()}));
+    function.setPrivate();
+  }
+  Value count = func::CallOp::create(builder, loc, function).getResult(0);
+  return arith::IndexCastOp::create(builder, loc, builder.getIndexType(), count);
+}
+
+void GridWalk::allocate(OpBuilder &builder) {
+  Value size = getIndex(builder, loc, getNumSamples());
+  Value numGroups = arith::CeilDivUIOp::create(builder, loc, loop->numSamples, size);
+  Value padded = mulIndex(builder, loc, numGroups, size);
+  auto allocateZeros = [&](MemRefType type, Value dynamic) -> Value {
+    Value array =
+        memref::AllocOp::create(builder, loc, type, dynamic, builder.getI64IntegerAttr(64));
+    emitZeros(builder, loc, array);
+    return array;
+  };
+  counters = allocateZeros(
+      MemRefType::get({ShapedType::kDynamic, kCounterStride}, builder.getI32Type()), numGroups);
+  vectors = allocateZeros(
+      MemRefType::get({2, ShapedType::kDynamic, rowsOfVectors}, builder.getF32Type()), padded);
+}
+
+/// Blocks of one group run at the same time, and of as many groups as there is room for.
+void GridWalk::launch(OpBuilder &builder, const GridLoop &walked) {
+  loop = &walked;
+  loc = loop->op->getLoc();
+  allocate(builder);
+  Value numGroups = getDim(builder, loc, counters, 0);
+  Value numBlocks = getIndex(builder, loc, llvm::divideCeil(numRows, getRowsOfBlock()));
+  Value room = countMultiprocessors(builder, loc, loop->op->getParentOfType<ModuleOp>());
+  Value together =
+      arith::MaxUIOp::create(builder, loc, arith::DivUIOp::create(builder, loc, room, numBlocks),
+                             getIndex(builder, loc, 1));
+  Value numLaunches = arith::CeilDivUIOp::create(builder, loc, numGroups, together);
+  auto shared = MemRefType::get({kWarps, mostSums * kWarpThreads}, builder.getF32Type());
+  emitLoop(builder, loc, getIndex(builder, loc, 0), numLaunches, [&](OpBuilder &nested, Value i) {
+    Value first = mulIndex(nested, loc, i, together);
+    Value left = arith::SubIOp::create(nested, loc, numGroups, first);
+    Value blocks = mulIndex(nested, loc, minIndex(nested, loc, left, together), numBlocks);
+    emitLaunch(nested, loc, blocks, kWarps * kWarpThreads, shared,
+               [&](OpBuilder &inside, const LaunchedThread &thread) {
+                 emitThread(inside, thread, first);
+               });
+  });
+  memref::DeallocOp::create(builder, loc, counters);
+  memref::DeallocOp::create(builder, loc, vectors);
+}
+
+//===----------------------------------------------------------------------===//
+// Threads
+//===----------------------------------------------------------------------===//
+
+void GridWalk::emitThread(OpBuilder &builder, const LaunchedThread &thread, Value firstGroup) {
+  auto index = [&](int64_t value) { return getIndex(builder, loc, value); };
+  int64_t samples = getNumSamples();
+  sums = thread.shared[0];
+  SmallVector<Value> block = splitIndex(
+      builder, loc, thread.block, {Value(), index(llvm::divideCeil(numRows, getRowsOfBlock()))});
+  SmallVector<Value> digits =
+      splitIndex(builder, loc, thread.thread, {Value(), index(kWarpThreads)});
+  group = addIndex(builder, loc, firstGroup, block[0]);
+  warp = digits[0];
+  lane = digits[1];
+  isFirst = isEqual(builder, loc, thread.thread, index(0));
+  firstRow = addIndex(builder, loc, mulIndex(builder, loc, block[1], index(getRowsOfBlock())),
+                      mulIndex(builder, loc, warp, index(rowsOfWarp)));
+  SmallVector<Value> cell = splitIndex(builder, loc, lane, {Value(), index(rowsOfWarp)});
+  row = addIndex(builder, loc, firstRow, cell[1]);
+  Value firstSlot = mulIndex(builder, loc, group, index(samples));
+  slot = addIndex(builder, loc, firstSlot, cell[0]);
+  hasSample = isBelow(builder, loc, slot, loop->numSamples);
+  sample = minIndex(builder, loc, slot, addIndex(builder, loc, loop->numSamples, -1));
+  Value left = arith::SubIOp::create(builder, loc, loop->numSamples, firstSlot);
+  left = minIndex(builder, loc, left, index(samples));
+  numTiles =
+      arith::DivUIOp::create(builder, loc, addIndex(builder, loc, left, kTile - 1), index(kTile));
+  loadCapturedRows(builder, loc, row);
+  loadMatrices(builder);
+  SmallVector<Value> carried = start(builder);
+  carried = emitFold(builder, loc, index(0), loop->numSteps, carried,
+                     [&](OpBuilder &nested, Value position, ValueRange values) {
+                       return emitStep(nested, position, values);
+                     });
+  finish(builder, carried);
+}
+
+Value GridWalk::ownsRow(OpBuilder &builder, int64_t rows) {
+  Value exists = isBelow(builder, loc, row, getIndex(builder, loc, rows));
+  return arith::AndIOp::create(builder, loc, exists, hasSample);
+}
+
+/// What the first step begins with: rows of states, those of sources, and the count at
+/// which the last barrier ended.
+SmallVector<Value> GridWalk::start(OpBuilder &builder) {
+  SmallVector<Value> carried;
+  bool isExchanged = false;
+  for (unsigned i = 0; i < numStates; ++i) {
+    Value state = body->getArgument(firstState + i);
+    int64_t rows = getNumRows(state);
+    Value at = minIndex(builder, loc, row, getIndex(builder, loc, rows - 1));
+    Value value = loop->getStart(builder, i, sample).load(builder, loc, at);
+    carried.push_back(value);
+    auto exchange = exchanged.find(state);
+    isExchanged |= exchange != exchanged.end();
+    emitIf(builder, loc, ownsRow(builder, rows), [&](OpBuilder &nested) {
+      for (const Place &copy : loop->getStartCopies(nested, i, sample))
+        copy.store(nested, loc, value, row);
+      if (exchange != exchanged.end())
+        getExchange(exchange->second, getIndex(nested, loc, 0)).store(nested, loc, value, row);
+    });
+  }
+  llvm::append_range(carried, loadSources(builder, getIndex(builder, loc, 0)));
+  passed = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0));
+  if (isExchanged)
+    awaitGroup(builder);
+  carried.push_back(passed);
+  return carried;
+}
+
+SmallVector<Value> GridWalk::loadSources(OpBuilder &builder, Value position) {
+  SmallVector<Value> rows;
+  for (Value source : sources) {
+    Value at = minIndex(builder, loc, row, getIndex(builder, loc, getNumRows(source) - 1));
+    unsigned argument = cast<BlockArgument>(source).getArgNumber();
+    rows.push_back(loop->getSource(builder, argument, position, sample).load(builder, loc, at));
+  }
+  return rows;
+}
+
+void GridWalk::awaitGroup(OpBuilder &builder) {
+  int64_t numBlocks = llvm::divideCeil(numRows, getRowsOfBlock());
+  Value more = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(numBlocks));
+  passed = arith::AddIOp::create(builder, loc, passed, more);
+  emitBlockBarrier(builder, loc, isFirst, counters, group, passed);
+}
+
+void GridWalk::finish(OpBuilder &builder, ValueRange carried) {
+  for (unsigned i = 0; i < numStates; ++i) {
+    int64_t rows = getNumRows(body->getArgument(firstState + i));
+    emitIf(builder, loc, ownsRow(builder, rows), [&](OpBuilder &nested) {
+      for (const Place &end : loop->getEnds(nested, i, sample))
+        end.store(nested, loc, carried[i], row);
+    });
+  }
+}

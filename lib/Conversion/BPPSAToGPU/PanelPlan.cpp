@@ -1,0 +1,137 @@
+//===- PanelPlan.cpp - how a panel of columns is walked -------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PanelPlan.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+/// Values of a step that a thread has at a time, beside the states and what it shares.
+static constexpr int64_t kOtherValues = 2;
+
+std::optional<PanelPlan> PanelPlan::create(const CotangentLoop &loop, Block &body,
+                                           const TensorTile &tile, int64_t otherBytes) {
+  PanelPlan plan;
+  ValueRange states = body.getArguments().slice(loop.saved.size(), loop.seeds.size());
+  if (!plan.computeStages(body, states) || !plan.chooseSizes(loop, body, tile, otherBytes))
+    return std::nullopt;
+  return plan;
+}
+
+static bool isVectorOf(Value value, bool isBoolean) {
+  auto type = dyn_cast<VectorType>(value.getType());
+  return type && type.getRank() == 1 &&
+         (isBoolean ? type.getElementType().isInteger(1) : type.getElementType().isF32());
+}
+
+static bool isVector(Value value) { return isVectorOf(value, false) || isVectorOf(value, true); }
+
+static bool isSlice(Operation &op) {
+  return isa<vector::ExtractStridedSliceOp, vector::InsertStridedSliceOp>(op);
+}
+
+/// A product of what has one value for each row would be none of a panel.
+static bool isSupported(Operation &op, bool isPanel) {
+  if (op.getNumResults() != 1 || !isVector(op.getResult(0)))
+    return false;
+  if (auto product = dyn_cast<MatVecOp>(op))
+    return isPanel && isa<BlockArgument>(product.getMatrix()) &&
+           isVectorOf(product.getResult(), false);
+  return llvm::all_of(op.getOperands(), isVector) &&
+         (op.hasTrait<OpTrait::Elementwise>() || isa<arith::ConstantOp>(op) || isSlice(op));
+}
+
+bool PanelPlan::addOp(Operation &op) {
+  auto product = dyn_cast<MatVecOp>(op);
+  bool hasPanel = llvm::any_of(op.getOperands(), [&](Value value) { return isPanel(value); });
+  if (!isSupported(op, product ? isPanel(product.getVector()) : hasPanel))
+    return false;
+  if (!hasPanel)
+    return true;
+  int64_t stage = 0;
+  for (Value operand : op.getOperands()) {
+    if (!isPanel(operand))
+      continue;
+    bool isShared = product ? operand == product.getVector() : isSlice(op);
+    if (isShared) {
+      if (!isVectorOf(operand, false))
+        return false;
+      shared.insert(operand);
+    }
+    stage = std::max(stage, getStage(operand) + (isShared ? 1 : 0));
+  }
+  stages[op.getResult(0)] = stage;
+  return true;
+}
+
+/// Whether `argument` is a vector of numbers, or a matrix.
+static bool isSupportedArgument(BlockArgument argument) {
+  return cast<VectorType>(argument.getType()).getRank() == 2 || isVectorOf(argument, false);
+}
+
+bool PanelPlan::computeStages(Block &body, ValueRange states) {
+  for (Value state : states)
+    stages[state] = 0;
+  return llvm::all_of(body.getArguments(), isSupportedArgument) &&
+         llvm::all_of(body.without_terminator(), [this](Operation &op) { return addOp(op); });
+}
+
+int64_t PanelPlan::getNumStages() const {
+  int64_t last = 0;
+  for (auto [value, stage] : stages)
+    last = std::max(last, stage);
+  return last + 1;
+}
+
+int64_t PanelPlan::getNumTiles(int64_t rows) { return llvm::divideCeil(rows, TensorTile::kRows); }
+
+int64_t PanelPlan::getNumSlots(int64_t rows) const {
+  return llvm::divideCeil(getNumTiles(rows), numWarps);
+}
+
+int64_t PanelPlan::countMatrixRegisters(Block &body, const TensorTile &tile) const {
+  int64_t count = 0;
+  for (auto product : body.getOps<MatVecOp>())
+    count += getNumSlots(getNumRows(product.getResult())) *
+             llvm::divideCeil(getNumRows(product.getVector()), tile.getDepth()) *
+             tile.getNumFactorRegisters();
+  return count;
+}
+
+/// Takes the widest panels that fit; the last one of a map is about as wide.
+bool PanelPlan::chooseSizes(const CotangentLoop &loop, Block &body, const TensorTile &tile,
+                            int64_t otherBytes) {
+  if (body.getOps<MatVecOp>().empty())
+    return false;
+  int64_t numTiles = 1, sharedRows = 0;
+  for (auto [value, stage] : stages)
+    numTiles = std::max(numTiles, getNumTiles(getNumRows(value)));
+  for (Value value : shared)
+    sharedRows += getNumTiles(getNumRows(value)) * TensorTile::kRows;
+  int64_t slots = llvm::divideCeil(numTiles, cost::mostPanelWarps);
+  numWarps = llvm::divideCeil(numTiles, slots);
+  auto countValues = [&](int64_t columnTiles) {
+    int64_t values = static_cast<int64_t>(loop.seeds.size() + shared.size()) + kOtherValues;
+    return values * slots * columnTiles * TensorTile::kEntries;
+  };
+  auto fits = [&](int64_t columnTiles) {
+    int64_t bytes = sharedRows * columnTiles * TensorTile::kColumns * 4;
+    return bytes + otherBytes <= cost::blockSharedBytes &&
+           countValues(columnTiles) <= cost::mostValueRegisters;
+  };
+  int64_t most = cost::mostPanelTiles;
+  while (most > 0 && !fits(most))
+    --most;
+  if (most == 0)
+    return false;
+  int64_t columnTiles = llvm::divideCeil(loop.getTotalSize(), TensorTile::kColumns);
+  numColumnTiles = llvm::divideCeil(columnTiles, llvm::divideCeil(columnTiles, most));
+  int64_t matrices = countMatrixRegisters(body, tile);
+  inRegisters = matrices <= cost::mostMatrixRegisters &&
+                matrices + countValues(numColumnTiles) <= cost::mostPanelRegisters;
+  return true;
+}

@@ -1,0 +1,380 @@
+//===- PanelWalk.cpp - a block walks a panel of a map ---------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PanelWalk.h"
+#include "BlockWalk.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+PanelWalk::PanelWalk(const CotangentLoop &loop, std::unique_ptr<Region> link, PanelPlan plan,
+                     StepRing ring, TensorTile tile)
+    : loop(loop), loc(loop.op->getLoc()), region(std::move(link)), plan(std::move(plan)),
+      ring(std::move(ring)), tile(tile) {}
+
+std::optional<PanelWalk> PanelWalk::create(const CotangentLoop &loop, bool readAhead,
+                                           TensorPrecision precision) {
+  if (AffineMapLayout::get(loop).isDiagonal)
+    return std::nullopt;
+  std::unique_ptr<Region> link = cloneLink(loop, {/*inject=*/false, /*emit=*/false});
+  StepRing ring(loop.op->getLoc(), loop.saved, readAhead ? cost::mostRingBytes : 0);
+  int64_t bytes = 0;
+  for (MemRefType type : ring.getSharedTypes())
+    bytes += type.getNumElements() * 4;
+  TensorTile tile(loop.op->getLoc(), precision);
+  std::optional<PanelPlan> plan = PanelPlan::create(loop, link->front(), tile, bytes);
+  if (!plan)
+    return std::nullopt;
+  return PanelWalk(loop, std::move(link), std::move(*plan), std::move(ring), tile);
+}
+
+Value PanelWalk::getCapture(Value argument) const {
+  unsigned first = region->front().getNumArguments() - loop.captures.size();
+  return loop.captures[cast<BlockArgument>(argument).getArgNumber() - first];
+}
+
+void PanelWalk::launch(OpBuilder &builder, Value numBlocks,
+                       function_ref<void(OpBuilder &, const LaunchedThread &)> body) {
+  SmallVector<MemRefType> types = ring.getSharedTypes();
+  size_t numRings = types.size();
+  for (Value value : plan.getShared())
+    types.push_back(MemRefType::get(
+        {PanelPlan::getNumTiles(getNumRows(value)) * TensorTile::kRows, getNumColumns()},
+        builder.getF32Type()));
+  emitLaunch(builder, loc, numBlocks, plan.getNumWarps() * kWarpThreads, types,
+             [&](OpBuilder &nested, const LaunchedThread &thread) {
+               walker = thread;
+               ringArrays = thread.shared.take_front(numRings);
+               for (auto [value, array] :
+                    llvm::zip_equal(plan.getShared(), thread.shared.drop_front(numRings)))
+                 arrays[value] = array;
+               Value threads = getIndex(nested, loc, kWarpThreads);
+               warp = arith::DivUIOp::create(nested, loc, thread.thread, threads);
+               tile.begin(nested, thread.thread);
+               readMatrices(nested);
+               body(nested, thread);
+             });
+}
+
+void PanelWalk::walk(OpBuilder &builder, Value sample, Value first, Value last,
+                     function_ref<Value(OpBuilder &, const Entry &)> start,
+                     function_ref<void(OpBuilder &, const Entry &, Value)> finish) {
+  Entries entries;
+  forEntries(builder, [&](OpBuilder &nested, const Entry &entry, Value) {
+    entries.push_back(start(nested, entry));
+  });
+  ring.begin(builder, walker, ringArrays, sample, first, last,
+             [this](OpBuilder &nested, Value position) { return getStep(nested, loop, position); });
+  entries = emitFold(builder, loc, first, last, entries,
+                     [&](OpBuilder &nested, Value position, ValueRange before) {
+                       Entries after = emitStep(nested, position, before);
+                       ring.request(nested, position);
+                       ring.wait(nested);
+                       emitBarrier(nested, loc);
+                       return after;
+                     });
+  size_t number = 0;
+  forEntries(builder, [&](OpBuilder &nested, const Entry &entry, Value isOwned) {
+    Value value = entries[number++];
+    emitIf(nested, loc, isOwned, [&](OpBuilder &inside) { finish(inside, entry, value); });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Places of the thread's entries
+//===----------------------------------------------------------------------===//
+
+/// Calls `visit(entry, isOwned)` with those of the states, in their order; a thread owns
+/// an entry if its row exists, and it alone has it.
+void PanelWalk::forEntries(OpBuilder &builder,
+                           function_ref<void(OpBuilder &, const Entry &, Value)> visit) {
+  int64_t first = 0;
+  for (size_t state = 0; state < loop.seeds.size(); ++state) {
+    int64_t rows = loop.getStateSize(state);
+    for (size_t i = 0; i < countEntries(rows); ++i) {
+      Value row = getEntryRow(builder, i);
+      visit(builder, {addIndex(builder, loc, row, first), getColumn(builder, i)},
+            isBelow(builder, loc, row, getIndex(builder, loc, rows)));
+    }
+    first += rows;
+  }
+}
+
+size_t PanelWalk::countEntries(int64_t rows) const {
+  return plan.getNumSlots(rows) * plan.getNumColumnTiles() * TensorTile::kEntries;
+}
+
+int64_t PanelWalk::getSlot(size_t entry) const {
+  return entry / (plan.getNumColumnTiles() * TensorTile::kEntries);
+}
+
+/// Row `inTile` of the tile of a slot, which a value may not have.
+Value PanelWalk::getTileRow(OpBuilder &builder, int64_t slot, Value inTile) const {
+  Value number = addIndex(builder, loc, warp, slot * plan.getNumWarps());
+  Value first = mulIndex(builder, loc, number, getIndex(builder, loc, TensorTile::kRows));
+  return addIndex(builder, loc, first, inTile);
+}
+
+Value PanelWalk::getEntryRow(OpBuilder &builder, size_t entry) const {
+  return getTileRow(builder, getSlot(entry), tile.getRow(builder, entry % TensorTile::kEntries));
+}
+
+/// Rows that a value does not have are its last one again.
+Value PanelWalk::limitRow(OpBuilder &builder, Value row, int64_t rows) const {
+  if (plan.getNumSlots(rows) * plan.getNumWarps() * TensorTile::kRows == rows)
+    return row;
+  return minIndex(builder, loc, row, getIndex(builder, loc, rows - 1));
+}
+
+Value PanelWalk::getColumn(OpBuilder &builder, size_t entry) const {
+  int64_t number = entry / TensorTile::kEntries % plan.getNumColumnTiles();
+  Value inTile = tile.getColumn(builder, entry % TensorTile::kEntries);
+  return addIndex(builder, loc, inTile, number * TensorTile::kColumns);
+}
+
+//===----------------------------------------------------------------------===//
+// Panels in shared memory
+//===----------------------------------------------------------------------===//
+
+/// Four neighbouring rows are in different banks, in groups of eight: with two or four
+/// tiles of columns, these change places.
+SmallVector<Value> PanelWalk::getSharedPlace(OpBuilder &builder, Value row, Value column) const {
+  int64_t numTiles = plan.getNumColumnTiles();
+  if (numTiles % 2 != 0)
+    return {row, column};
+  auto constant = [&](int64_t value) { return getIndex(builder, loc, value); };
+  Value group = row;
+  if (numTiles == 2)
+    group = arith::ShRUIOp::create(builder, loc, group, constant(1));
+  group = arith::AndIOp::create(builder, loc, group, constant(numTiles - 1));
+  Value moved = mulIndex(builder, loc, group, constant(TensorTile::kColumns));
+  return {row, arith::XOrIOp::create(builder, loc, column, moved)};
+}
+
+/// Writes the entries of `value` to its array. Rows up to the end of the last tile are
+/// zero, whatever is computed there: others are multiplied by them.
+void PanelWalk::share(OpBuilder &builder, Value value) {
+  int64_t rows = getNumRows(value), stored = PanelPlan::getNumTiles(rows) * TensorTile::kRows;
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0));
+  for (auto [i, panelEntry] : llvm::enumerate(panels[value])) {
+    Value entry = panelEntry, row = getEntryRow(builder, i), column = getColumn(builder, i);
+    if (stored > rows) {
+      Value exists = isBelow(builder, loc, row, getIndex(builder, loc, rows));
+      entry = arith::SelectOp::create(builder, loc, exists, entry, zero);
+    }
+    auto store = [&](OpBuilder &nested) {
+      memref::StoreOp::create(nested, loc, entry, arrays[value],
+                              getSharedPlace(nested, row, column));
+    };
+    if ((getSlot(i) + 1) * plan.getNumWarps() * TensorTile::kRows <= stored)
+      store(builder);
+    else
+      emitIf(builder, loc, isBelow(builder, loc, row, getIndex(builder, loc, stored)), store);
+  }
+}
+
+/// Element (row, column) of an operand of a slice.
+Value PanelWalk::readElement(OpBuilder &builder, Value value, Value row, Value column) {
+  if (!plan.isPanel(value))
+    return emitRowAnew(builder, value, row);
+  return memref::LoadOp::create(builder, loc, arrays[value], getSharedPlace(builder, row, column));
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+/// A stage computes what it can of the panels that are in shared memory, and puts there
+/// what the next one needs.
+PanelWalk::Entries PanelWalk::emitStep(OpBuilder &builder, Value position, ValueRange states) {
+  Block &body = region->front();
+  savedPlaces = ring.getPlaces(builder, position);
+  panels.clear();
+  rowValues.clear();
+  for (Value state : body.getArguments().slice(loop.saved.size(), loop.seeds.size())) {
+    panels[state] = llvm::to_vector(states.take_front(countEntries(getNumRows(state))));
+    states = states.drop_front(countEntries(getNumRows(state)));
+  }
+  for (int64_t stage = 0, e = plan.getNumStages(); stage < e; ++stage) {
+    if (stage > 0)
+      emitBarrier(builder, loc);
+    for (Operation &op : body.without_terminator())
+      if (plan.isPanel(op.getResult(0)) && plan.getStage(op.getResult(0)) == stage)
+        panels.try_emplace(op.getResult(0), emitOp(builder, &op));
+    for (Value value : plan.getShared())
+      if (plan.getStage(value) == stage)
+        share(builder, value);
+  }
+  Entries next;
+  for (Value yielded : body.getTerminator()->getOperands())
+    for (size_t i = 0; i < countEntries(getNumRows(yielded)); ++i)
+      next.push_back(getEntry(builder, yielded, i));
+  return next;
+}
+
+PanelWalk::Entries PanelWalk::emitOp(OpBuilder &builder, Operation *op) {
+  if (auto product = dyn_cast<MatVecOp>(op))
+    return emitProduct(builder, product);
+  Entries entries;
+  for (size_t i = 0; i < countEntries(getNumRows(op->getResult(0))); ++i)
+    entries.push_back(emitEntry(builder, op, i));
+  return entries;
+}
+
+static int64_t getOffset(ArrayAttr offsets) { return cast<IntegerAttr>(offsets[0]).getInt(); }
+
+/// Row `row` of a vector with another one written over a part of it.
+static Value emitInserted(OpBuilder &builder, Location loc, vector::InsertStridedSliceOp op,
+                          Value row, function_ref<Value(Value operand, Value row)> read) {
+  Value offset = getIndex(builder, loc, getOffset(op.getOffsets()));
+  Value shifted = arith::SubIOp::create(builder, loc, row, offset);
+  // Rows before the part wrap around to large numbers.
+  Value size = getIndex(builder, loc, getNumRows(op.getValueToStore()));
+  Value isInside = isBelow(builder, loc, shifted, size);
+  Value at = arith::SelectOp::create(builder, loc, isInside, shifted, getIndex(builder, loc, 0));
+  return arith::SelectOp::create(builder, loc, isInside, read(op.getValueToStore(), at),
+                                 read(op.getDest(), row));
+}
+
+Value PanelWalk::emitEntry(OpBuilder &builder, Operation *op, size_t entry) {
+  Value result = op->getResult(0);
+  Value row = limitRow(builder, getEntryRow(builder, entry), getNumRows(result));
+  auto read = [&](Value operand, Value at) {
+    return readElement(builder, operand, at, getColumn(builder, entry));
+  };
+  if (auto slice = dyn_cast<vector::ExtractStridedSliceOp>(op))
+    return read(slice.getSource(), addIndex(builder, loc, row, getOffset(slice.getOffsets())));
+  if (auto insert = dyn_cast<vector::InsertStridedSliceOp>(op))
+    return emitInserted(builder, loc, insert, row, read);
+  return cloneForRow(builder, op, [&](Value operand) { return getEntry(builder, operand, entry); });
+}
+
+Value PanelWalk::getEntry(OpBuilder &builder, Value value, size_t entry) {
+  if (plan.isPanel(value))
+    return panels[value][entry];
+  int64_t inTile = entry % TensorTile::kEntries / 2;
+  std::pair<Value, int64_t> key = {value, 2 * getSlot(entry) + inTile};
+  if (Value known = rowValues.lookup(key))
+    return known;
+  Value row = limitRow(builder, getEntryRow(builder, entry), getNumRows(value));
+  Value result = emitRow(builder, value, row,
+                         [&](Value operand) { return getEntry(builder, operand, entry); });
+  rowValues[key] = result;
+  return result;
+}
+
+/// Row `row` of a value that all columns share; `read` gives that of an operand.
+Value PanelWalk::emitRow(OpBuilder &builder, Value value, Value row,
+                         function_ref<Value(Value operand)> read) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    if (argument.getArgNumber() < loop.saved.size())
+      return savedPlaces[argument.getArgNumber()].load(builder, loc, row);
+    return memref::LoadOp::create(builder, loc, getCapture(argument), row);
+  }
+  Operation *op = value.getDefiningOp();
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    return emitConstantRow(builder, loc, constant, row);
+  if (auto slice = dyn_cast<vector::ExtractStridedSliceOp>(op))
+    return emitRowAnew(builder, slice.getSource(),
+                       addIndex(builder, loc, row, getOffset(slice.getOffsets())));
+  if (auto insert = dyn_cast<vector::InsertStridedSliceOp>(op))
+    return emitInserted(builder, loc, insert, row,
+                        [&](Value operand, Value at) { return emitRowAnew(builder, operand, at); });
+  return cloneForRow(builder, op, read);
+}
+
+/// Such a row, which need not be one of the thread's.
+Value PanelWalk::emitRowAnew(OpBuilder &builder, Value value, Value row) {
+  return emitRow(builder, value, row,
+                 [&](Value operand) { return emitRowAnew(builder, operand, row); });
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// Columns beyond the last are that again: they are multiplied by rows of zeros.
+TensorTile::Fragment PanelWalk::readMatrix(OpBuilder &builder, MatVecOp product, int64_t slot,
+                                           Value depth) const {
+  int64_t rows = getNumRows(product.getResult()), columns = getNumRows(product.getVector());
+  Value matrix = getCapture(product.getMatrix());
+  return tile.readA(builder, [&](OpBuilder &nested, Value inTile, Value column) {
+    Value row = limitRow(nested, getTileRow(nested, slot, inTile), rows);
+    column = addIndex(nested, loc, depth, column);
+    if (columns % tile.getDepth() != 0)
+      column = minIndex(nested, loc, column, getIndex(nested, loc, columns - 1));
+    if (product.getTransposed())
+      std::swap(row, column);
+    return memref::LoadOp::create(nested, loc, matrix, ValueRange{row, column}).getResult();
+  });
+}
+
+int64_t PanelWalk::countDepthTiles(MatVecOp product) const {
+  return llvm::divideCeil(getNumRows(product.getVector()), tile.getDepth());
+}
+
+void PanelWalk::readMatrices(OpBuilder &builder) {
+  matrices.clear();
+  if (!plan.keepsMatrices())
+    return;
+  for (auto product : region->front().getOps<MatVecOp>())
+    for (int64_t slot = 0; slot < plan.getNumSlots(getNumRows(product.getResult())); ++slot)
+      for (int64_t i = 0; i < countDepthTiles(product); ++i)
+        matrices[product].push_back(
+            readMatrix(builder, product, slot, getIndex(builder, loc, i * tile.getDepth())));
+}
+
+PanelWalk::Entries PanelWalk::emitProduct(OpBuilder &builder, MatVecOp product) {
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0));
+  Entries sums(countEntries(getNumRows(product.getResult())), zero);
+  if (Value addend = product.getAddend())
+    for (auto [i, sum] : llvm::enumerate(sums))
+      sum = getEntry(builder, addend, i);
+  int64_t count = countDepthTiles(product);
+  auto getDepth = [&](OpBuilder &nested, Value number) {
+    return mulIndex(nested, loc, number, getIndex(nested, loc, tile.getDepth()));
+  };
+  if (!plan.keepsMatrices())
+    return emitFold(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, count), sums,
+                    [&](OpBuilder &nested, Value number, ValueRange before) {
+                      Value depth = getDepth(nested, number);
+                      return addTiles(nested, product, depth, before, [&](int64_t slot) {
+                        return readMatrix(nested, product, slot, depth);
+                      });
+                    });
+  for (int64_t i = 0; i < count; ++i)
+    sums = addTiles(builder, product, getDepth(builder, getIndex(builder, loc, i)), sums,
+                    [&](int64_t slot) { return matrices[product][slot * count + i]; });
+  return sums;
+}
+
+/// Adds the products of columns `depth` and the following of the matrix.
+PanelWalk::Entries PanelWalk::addTiles(OpBuilder &builder, MatVecOp product, Value depth,
+                                       ValueRange sums,
+                                       function_ref<TensorTile::Fragment(int64_t slot)> getMatrix) {
+  Value array = arrays[product.getVector()];
+  SmallVector<TensorTile::Fragment> factors;
+  for (int64_t i = 0; i < plan.getNumColumnTiles(); ++i)
+    factors.push_back(tile.readB(builder, [&](OpBuilder &nested, Value row, Value column) {
+      column = addIndex(nested, loc, column, i * TensorTile::kColumns);
+      SmallVector<Value> at = getSharedPlace(nested, addIndex(nested, loc, depth, row), column);
+      return memref::LoadOp::create(nested, loc, array, at).getResult();
+    }));
+  Entries next;
+  for (int64_t slot = 0; !sums.empty(); ++slot) {
+    TensorTile::Fragment matrix = getMatrix(slot);
+    for (const TensorTile::Fragment &factor : factors) {
+      next.append(tile.multiply(builder, matrix, factor, sums.take_front(TensorTile::kEntries)));
+      sums = sums.drop_front(TensorTile::kEntries);
+    }
+  }
+  return next;
+}

@@ -1,0 +1,79 @@
+//===- RowEvaluator.h - evaluates single rows of a body ---------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_ROWEVALUATOR_H
+#define BPPSA_LIB_CONVERSION_BPPSATOGPU_ROWEVALUATOR_H
+
+#include "../Bodies/BodyPlan.h"
+#include "Launch.h"
+
+namespace bppsa {
+
+/// A vector in memory: row n is `memref[prefix..., first + n]`.
+struct Place {
+  mlir::Value memref;
+  llvm::SmallVector<mlir::Value, 3> prefix;
+  int64_t first = 0;
+
+  mlir::Value load(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value row) const;
+  void store(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+             mlir::Value row) const;
+  /// These rows without the first `count`.
+  Place dropFront(int64_t count) const { return {memref, prefix, first + count}; }
+};
+
+/// Row `row` of a constant vector.
+mlir::Value emitConstantRow(mlir::OpBuilder &builder, mlir::Location loc,
+                            mlir::arith::ConstantOp op, mlir::Value row);
+/// Elementwise operation `op` on one row: `read` gives that of an operand.
+mlir::Value cloneForRow(mlir::OpBuilder &builder, mlir::Operation *op,
+                        llvm::function_ref<mlir::Value(mlir::Value operand)> read);
+
+/// What threads that evaluate the units of a BodyPlan, each a row of its own, have in
+/// common: everything but products, and where values lie.
+class RowEvaluator {
+public:
+  virtual ~RowEvaluator() = default;
+
+protected:
+  using RowValues = llvm::DenseMap<mlir::Value, mlir::Value>;
+
+  RowEvaluator(BodyPlan plan, mlir::Block &body, mlir::ValueRange captures);
+
+  /// A row of `value`, not a capture, that was stored before: that of this thread.
+  virtual mlir::Value loadRow(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                              mlir::Value row) = 0;
+  /// The same, the row of any thread.
+  virtual mlir::Value loadOtherRow(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                                   mlir::Value row) = 0;
+
+  /// Loads row `unitIndex` of captured vectors, before the first step.
+  void loadCapturedRows(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value unitIndex);
+  mlir::Value loadMatrixEntry(mlir::OpBuilder &builder, mlir::Location loc, MatVecOp product,
+                              mlir::Value row, mlir::Value column);
+  /// Row `row` of `value`; `values` has those that are known, and gets this one.
+  mlir::Value getRow(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                     const RowUnit &unit, mlir::Value row, RowValues &values);
+  /// The same for a value that `unit` stores.
+  mlir::Value getStoredRow(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                           const RowUnit &unit, mlir::Value row, RowValues &values);
+
+  BodyPlan plan;
+  mlir::Block *body;
+  unsigned firstCapture;
+  llvm::SmallVector<mlir::Value> captures;
+
+private:
+  mlir::Value emitInsertedRow(mlir::OpBuilder &builder, mlir::Location loc,
+                              mlir::vector::InsertStridedSliceOp op, mlir::Value row);
+
+  /// The element of each captured vector that a unit of so many rows reads.
+  llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> capturedRows;
+};
+
+} // namespace bppsa
+
+#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_ROWEVALUATOR_H

@@ -1,0 +1,133 @@
+//===- CudaGraphs.cpp - sequences of launches as graphs -------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaGraphs.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+using namespace bppsa::runtime;
+using namespace bppsa::runtime::cuda;
+
+/// Sequences that are kept: a run has a step and an evaluation for two sizes of batches.
+static constexpr size_t mostRecorded = 16;
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+Launch::Launch(Function function, const LaunchSize &size, void **given, int64_t count)
+    : function(function), size(size), arguments(count) {
+  for (int64_t i = 0; i < count; ++i)
+    memcpy(&arguments[i], given[i], sizeof arguments[i]);
+}
+
+KernelParameters Launch::parameters() {
+  addresses.clear();
+  for (uint64_t &argument : arguments)
+    addresses.push_back(&argument);
+  auto number = [](int64_t extent) { return static_cast<unsigned>(extent); };
+  return {function,
+          number(size.grid[0]),
+          number(size.grid[1]),
+          number(size.grid[2]),
+          number(size.block[0]),
+          number(size.block[1]),
+          number(size.block[2]),
+          /*sharedBytes=*/0,
+          addresses.data(),
+          /*extra=*/nullptr};
+}
+
+//===----------------------------------------------------------------------===//
+// Graphs
+//===----------------------------------------------------------------------===//
+
+static bool isWanted() {
+  const char *value = getenv("BPPSA_CUDA_GRAPHS");
+  return !value || strcmp(value, "0") != 0;
+}
+
+Graphs::Graphs(const Driver &driver, Stream stream)
+    : driver(driver), stream(stream), used(driver.hasGraphs() && isWanted()) {}
+
+/// Brings the sequence with the same kernels and sizes to the front; null where there is none.
+Graphs::Recorded *Graphs::find(const std::vector<Launch> &sequence) {
+  auto isSame = [&](const Recorded &recorded) {
+    return std::equal(sequence.begin(), sequence.end(), recorded.sequence.begin(),
+                      recorded.sequence.end(),
+                      [](const Launch &a, const Launch &b) { return a.hasShapeOf(b); });
+  };
+  auto found = std::find_if(recent.begin(), recent.end(), isSame);
+  if (found == recent.end())
+    return nullptr;
+  recent.splice(recent.begin(), recent, found);
+  return &recent.front();
+}
+
+void Graphs::record(std::vector<Launch> &sequence) {
+  if (recent.size() == mostRecorded) {
+    destroy(recent.back());
+    recent.pop_back();
+  }
+  recent.emplace_front().sequence = sequence;
+}
+
+/// The driver frees what is still running when it is done.
+void Graphs::destroy(Recorded &recorded) {
+  if (recorded.executable)
+    driver.graphExecDestroy(recorded.executable);
+  if (recorded.graph)
+    driver.graphDestroy(recorded.graph);
+}
+
+/// Makes a graph in which each launch waits for the one before.
+bool Graphs::build(Recorded &recorded) {
+  if (driver.graphCreate(&recorded.graph, 0) != 0)
+    return false;
+  for (Launch &launch : recorded.sequence) {
+    KernelParameters parameters = launch.parameters();
+    const GraphNode *before = recorded.nodes.empty() ? nullptr : &recorded.nodes.back();
+    GraphNode node = nullptr;
+    if (driver.graphAddKernelNode(&node, recorded.graph, before, before ? 1 : 0, &parameters) != 0)
+      return false;
+    recorded.nodes.push_back(node);
+  }
+  return driver.graphInstantiate(&recorded.executable, recorded.graph, 0) == 0;
+}
+
+/// Gives the graph the arguments of `sequence` where they are others.
+bool Graphs::update(Recorded &recorded, std::vector<Launch> &sequence) {
+  for (size_t i = 0; i < sequence.size(); ++i) {
+    if (sequence[i].arguments == recorded.sequence[i].arguments)
+      continue;
+    KernelParameters parameters = sequence[i].parameters();
+    if (driver.graphExecKernelNodeSetParams(recorded.executable, recorded.nodes[i], &parameters) !=
+        0)
+      return false;
+    recorded.sequence[i].arguments = sequence[i].arguments;
+  }
+  return true;
+}
+
+bool Graphs::launch(std::vector<Launch> &sequence) {
+  if (!used || sequence.size() < 2)
+    return false;
+  Recorded *recorded = find(sequence);
+  if (!recorded) {
+    record(sequence);
+    return false;
+  }
+  if (!recorded->executable) {
+    recorded->sequence = sequence;
+    used = build(*recorded);
+  } else {
+    used = update(*recorded, sequence);
+  }
+  used = used && driver.graphLaunch(recorded->executable, stream) == 0;
+  return used;
+}

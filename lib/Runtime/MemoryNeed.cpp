@@ -1,0 +1,131 @@
+//===- MemoryNeed.cpp - Whether a call fits into the device's memory ------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// All that a call needs is known before it: its arrays from their shapes, its temporaries from the
+// plan of the compiler, both for every size of the batch.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/MemoryNeed.h"
+#include "bppsa/Runtime/Device/Device.h"
+#include "bppsa/Runtime/Error.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+using namespace bppsa::runtime;
+
+namespace {
+/// Blocks that a call needs and does not have yet, in the order in which it takes them.
+struct Need {
+  uint64_t arena = 0;
+  std::vector<uint64_t> arrays;
+
+  uint64_t arrayBytes() const { return std::accumulate(arrays.begin(), arrays.end(), uint64_t(0)); }
+};
+
+class MemoryCheck {
+public:
+  MemoryCheck(const Program &program, const std::string &function, const Batch &batch,
+              const ViewTable &views)
+      : program(program), function(function), batch(batch), views(views), device(*programDevice()) {
+  }
+
+  /// Whether the call fits as it is.
+  bool fits() const { return fits(need(nullptr), {}); }
+  [[noreturn]] void report() const;
+
+private:
+  Need need(const Symbols *symbols) const;
+  bool fits(const Need &need, const std::vector<void *> &released) const {
+    return device.fits(released, need.arrays, need.arena);
+  }
+  std::optional<size_t> batchSymbol() const;
+  int64_t largestBatch(size_t symbol) const;
+
+  const Program &program;
+  const std::string &function;
+  const Batch &batch;
+  const ViewTable &views;
+  Device &device;
+};
+} // namespace
+
+static uint64_t bytesOf(const View &view) { return elementCount(view.shape) * view.elementSize; }
+
+/// What the call needs beside the memory that its arrays have; with `symbols`, what it would need
+/// for those sizes if its batch had no memory.
+Need MemoryCheck::need(const Symbols *symbols) const {
+  const Model &model = program.model;
+  Need need{program.functions.arenaBytes(function, symbols ? *symbols : batch.symbols), {}};
+  std::set<const DeviceMirror *> seen;
+  for (const std::string &argument : model.functions.at(function)) {
+    auto found = views.find(argument);
+    if (found == views.end())
+      continue;
+    const View &view = found->second;
+    const ArrayInfo *info = model.arrayOf(argument);
+    if (view.mirror && !seen.insert(view.mirror).second)
+      continue;
+    uint64_t bytes = view.mirror ? view.mirror->size() : bytesOf(view);
+    if (info && symbols)
+      bytes = elementCount(model.extents(info->shape, *symbols)) * view.elementSize;
+    else if (view.mirror && view.mirror->hasMemory())
+      continue;
+    need.arrays.insert(need.arrays.end(), view.mirror ? view.mirror->copies() : 1, bytes);
+  }
+  return need;
+}
+
+/// The symbol that counts samples, where the model does not fix their number.
+std::optional<size_t> MemoryCheck::batchSymbol() const {
+  for (const ArrayInfo &input : program.model.inputs)
+    if (input.batchAxis && input.shape[*input.batchAxis].kind == Extent::Kind::Symbol)
+      return input.shape[*input.batchAxis].symbol;
+  return std::nullopt;
+}
+
+/// The largest number of samples below that of the batch that fits, or 0.
+int64_t MemoryCheck::largestBatch(size_t symbol) const {
+  std::vector<void *> released;
+  for (const DeviceMirror &mirror : batch.mirrors)
+    mirror.addBlocks(released);
+  int64_t fitting = 0, tooMany = batch.samples;
+  while (tooMany - fitting > 1) {
+    int64_t samples = fitting + (tooMany - fitting) / 2;
+    Symbols symbols = batch.symbols;
+    symbols[symbol] = samples;
+    (fits(need(&symbols), released) ? fitting : tooMany) = samples;
+  }
+  return fitting;
+}
+
+void MemoryCheck::report() const {
+  Need missing = need(nullptr);
+  Device::Room found = device.room();
+  std::string line = text(
+      "the device is out of memory: ", quote(function), " on ", batch.samples, " samples needs ",
+      describeBytes(missing.arena), " for temporaries and ", describeBytes(missing.arrayBytes()),
+      " for arrays, ", describeBytes(found.free), " of ", describeBytes(found.total), " are free");
+  std::optional<size_t> symbol = batchSymbol();
+  if (!symbol)
+    fail(line, "; use shorter sequences or a smaller model");
+  int64_t fitting = largestBatch(*symbol);
+  if (fitting == 0)
+    fail(line, "; not even one sample fits: use shorter sequences or a smaller model");
+  fail(line, "; the largest batch that fits has ", fitting, ": use --batch=", fitting,
+       " or a file with as many samples");
+}
+
+void bppsa::runtime::requireMemory(const Program &program, const std::string &function,
+                                   const Batch &batch, const ViewTable &views) {
+  if (!isDeviceProgram() || isEmulatedProgram() || !program.model.hasFunction(function))
+    return;
+  MemoryCheck check(program, function, batch, views);
+  if (!check.fits())
+    check.report();
+}

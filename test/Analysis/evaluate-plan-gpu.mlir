@@ -1,0 +1,100 @@
+// RUN: bppsa-opt %s --bppsa-evaluate-plan="gpu length=1000 batch=1 algorithms=linear,chunked:8 output=%t.json" -o /dev/null
+// RUN: FileCheck %s < %t.json
+// RUN: bppsa-translate --evaluation-to-html %t.json | FileCheck %s --check-prefix=PAGE
+// RUN: echo '{"format": 1, "chains": [{"name": "a", "links": 1, "batch": 1, "structures": [], "gpu": {"constants": "c", "length": 1, "batch": 1, "plans": [], "lengths": [1], "batches": [1], "ratios": [[]], "crossovers": []}, "plans": []}]}' > %t.bad
+// RUN: not bppsa-translate --evaluation-to-html %t.bad 2>&1 | FileCheck %s --check-prefix=BAD
+
+// BAD: expected a row for each batch and a column for each length at evaluation.chains[0].gpu.ratios
+
+// The link of a tanh RNN with 4 units. A block reads and writes 3 vectors: 10 + 3 * 8
+// instructions, 3 for elementwise operations and 4 * 1.25 for the product. The path has
+// 3 operations, the product, and vectors that are handed over twice:
+// 3 * 4 + 60 + 4 + 8 + 60 cycles.
+// CHECK: "gpu": {
+// CHECK-NEXT: "constants": "H200 (data sheet and estimates, not measured)",
+// CHECK-NEXT: "steps": {
+// CHECK-NEXT: "walk": {
+// CHECK-NEXT: "cycles": 144,
+// CHECK-NEXT: "instructions": 42,
+// CHECK-NEXT: "warps": 1,
+// CHECK-NEXT: "resident": 32,
+// CHECK-NEXT: "columns": 1
+// A thread walks 4 rows: 10 + 4 instructions, 16 * 1.25 and 3 * 4, and one read.
+// CHECK: "column": {
+// CHECK-NEXT: "cycles": 546,
+// CHECK-NEXT: "instructions": 46,
+// CHECK-NEXT: "warps": 1,
+// CHECK-NEXT: "resident": 32,
+// CHECK-NEXT: "columns": 32
+// CHECK: "carry": {
+// CHECK-NEXT: "cycles": 592,
+// CHECK-NEXT: "instructions": 36,
+// CHECK: "product": {
+// CHECK-NEXT: "cycles": 688,
+// CHECK-NEXT: "instructions": 84,
+// CHECK: "length": 1000,
+// CHECK-NEXT: "batch": 1,
+// A launch, and 1000 steps at 1.98 GHz.
+// CHECK: "plan": "sequential",
+// CHECK-NEXT: "us": 74.2{{(2|19)[0-9]*}}
+// 22 steps in a chunk: (22 * 546 + 45 * 592 + 22 * 144) * 0.505 ns and three launches.
+// CHECK: "plan": "chunked",
+// CHECK-NEXT: "us": 25.619{{[0-9]*}}
+// CHECK: "plan": "chunked:8",
+// (8 * 546 + 124 * 592 + 8 * 144) * 0.505 ns and three launches.
+// CHECK-NEXT: "us": 44.358{{[0-9]*}}
+// CHECK: "lengths": [
+// CHECK: "ratios": [
+// CHECK: "crossovers": [
+// CHECK-NEXT: {
+// CHECK-NEXT: "batch": 1,
+// CHECK-NEXT: "length": {{[1-9][0-9]+$}}
+
+// With 32 rows a block walks panels of 32 columns with 2 warps: 40 + 2 instructions, 2 * 2 and
+// 16 for operations, 16 for what is multiplied, and 4 * 4 tiles with 8 + 4 + 3 * 4 each; 60
+// cycles more for the product and for the end.
+// CHECK: "name": "panels#0",
+// CHECK: "column": {
+// CHECK-NEXT: "cycles": 582,
+// CHECK-NEXT: "instructions": 462,
+// CHECK-NEXT: "warps": 2,
+// CHECK-NEXT: "resident": 10,
+// CHECK-NEXT: "columns": 32
+
+// PAGE: <h3>On a GPU: predicted, not measured</h3>
+// PAGE: H200 (data sheet and estimates, not measured)
+// PAGE: <th>sequential</th><th>chunked</th><th>chunked:8</th>
+// PAGE: <th>predicted us</th><td>74.2</td><td class="best">25.6</td><td>44.4</td>
+// PAGE: <svg class="crossover"
+// PAGE: chunked is faster from T =
+func.func @rnn(%saved : tensor<?x?x4xf32>, %seed : tensor<?x4xf32>, %weight : tensor<4x4xf32>)
+    -> tensor<?x?x4xf32> {
+  %cotangents, %emitted = bppsa.chain saved(%saved : tensor<?x?x4xf32>) seeds(%seed : tensor<?x4xf32>)
+      inject_into [] captures(%weight : tensor<4x4xf32>)
+      -> (tensor<?x4xf32>) emitted(tensor<?x?x4xf32>) {
+  ^bb0(%h : vector<4xf32>, %g : vector<4xf32>, %w : vector<4x4xf32>):
+    %one = arith.constant dense<1.0> : vector<4xf32>
+    %square = arith.mulf %h, %h : vector<4xf32>
+    %slope = arith.subf %one, %square : vector<4xf32>
+    %delta = arith.mulf %g, %slope : vector<4xf32>
+    %next = bppsa.matvec transposed %w, %delta : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
+    bppsa.yield %next, %delta : vector<4xf32>, vector<4xf32>
+  }
+  return %emitted : tensor<?x?x4xf32>
+}
+
+func.func @panels(%saved : tensor<?x?x32xf32>, %seed : tensor<?x32xf32>, %weight : tensor<32x32xf32>)
+    -> tensor<?x?x32xf32> {
+  %cotangents, %emitted = bppsa.chain saved(%saved : tensor<?x?x32xf32>) seeds(%seed : tensor<?x32xf32>)
+      inject_into [] captures(%weight : tensor<32x32xf32>)
+      -> (tensor<?x32xf32>) emitted(tensor<?x?x32xf32>) {
+  ^bb0(%h : vector<32xf32>, %g : vector<32xf32>, %w : vector<32x32xf32>):
+    %one = arith.constant dense<1.0> : vector<32xf32>
+    %square = arith.mulf %h, %h : vector<32xf32>
+    %slope = arith.subf %one, %square : vector<32xf32>
+    %delta = arith.mulf %g, %slope : vector<32xf32>
+    %next = bppsa.matvec transposed %w, %delta : vector<32x32xf32>, vector<32xf32> -> vector<32xf32>
+    bppsa.yield %next, %delta : vector<32xf32>, vector<32xf32>
+  }
+  return %emitted : tensor<?x?x32xf32>
+}

@@ -1,0 +1,142 @@
+// RUN: bppsa-opt %s --bppsa-plan-arena --canonicalize --cse --split-input-file | FileCheck %s
+
+// Temporaries that are not in use at the same time share a slot, which has the larger size; the
+// offsets and the size of all follow from the symbols T and B. Helpers that allocate are inlined.
+
+// CHECK-DAG: func.func private @bppsa_rt_arena_take(index, index) -> memref<?xi8> attributes {llvm.emit_c_interface}
+// CHECK-DAG: func.func private @bppsa_rt_arena_drop(memref<?xi8>) attributes {llvm.emit_c_interface}
+
+// CHECK-LABEL: func.func private @f_arena(
+// CHECK-SAME:      %[[T:.*]]: index, %[[B:.*]]: index) -> (index, index, index)
+// CHECK-DAG:     %[[C0:.*]] = arith.constant 0 : index
+// CHECK-DAG:     %[[C4:.*]] = arith.constant 4 : index
+// CHECK-DAG:     %[[C255:.*]] = arith.constant 255 : index
+// CHECK-DAG:     %[[MASK:.*]] = arith.constant -256 : index
+// CHECK:         %[[TB:.*]] = arith.muli %[[T]], %[[B]]
+// CHECK:         %[[LARGE:.*]] = arith.muli %[[TB]], %[[C4]]
+// CHECK:         math.sqrt
+// CHECK:         %[[CHUNKS:.*]] = arith.ceildivui %[[T]],
+// CHECK:         %[[SMALL:.*]] = arith.muli %[[CHUNKS]], %[[C4]]
+// CHECK:         %[[B4:.*]] = arith.muli %[[B]], %[[C4]]
+// CHECK:         %[[RAISED0:.*]] = arith.addi %[[LARGE]], %[[C255]]
+// CHECK:         %[[SLOT0:.*]] = arith.andi %[[RAISED0]], %[[MASK]]
+// CHECK:         %[[RAISED1:.*]] = arith.addi %[[SMALL]], %[[C255]]
+// CHECK:         %[[ROUNDED1:.*]] = arith.andi %[[RAISED1]], %[[MASK]]
+// CHECK:         %[[RAISED2:.*]] = arith.addi %[[B4]], %[[C255]]
+// CHECK:         %[[ROUNDED2:.*]] = arith.andi %[[RAISED2]], %[[MASK]]
+// CHECK:         %[[SLOT1:.*]] = arith.maxui %[[ROUNDED1]], %[[ROUNDED2]]
+// CHECK:         %[[ALL:.*]] = arith.addi %[[SLOT0]], %[[SLOT1]]
+// CHECK:         return %[[C0]], %[[SLOT0]], %[[ALL]] : index, index, index
+
+// CHECK-LABEL: func.func @f(
+// CHECK-SAME:      %[[X:.*]]: memref<?x?xf32>
+// CHECK:         %[[PLAN:.*]]:3 = call @f_arena(%{{.*}}, %{{.*}})
+// CHECK:         %[[S0:.*]] = call @bppsa_rt_arena_take(%[[PLAN]]#0, %{{.*}})
+// CHECK:         %[[A:.*]] = memref.view %[[S0]][%{{.*}}][%{{.*}}, %{{.*}}] : memref<?xi8> to memref<?x?xf32>
+// CHECK:         call @use(%{{.*}})
+// CHECK:         %[[S1:.*]] = call @bppsa_rt_arena_take(%[[PLAN]]#1, %{{.*}})
+// CHECK:         %[[M:.*]] = memref.view %[[S1]]
+// CHECK:         call @use_flat(%[[M]])
+// CHECK:         call @bppsa_rt_arena_drop(%[[S1]])
+// CHECK:         call @bppsa_rt_arena_drop(%[[S0]])
+// CHECK:         %[[S2:.*]] = call @bppsa_rt_arena_take(%[[PLAN]]#0, %{{.*}})
+// CHECK:         %[[S3:.*]] = call @bppsa_rt_arena_take(%[[PLAN]]#1, %{{.*}})
+// CHECK:         call @bppsa_rt_arena_drop(%[[S2]])
+// CHECK-NOT:   @helper
+module attributes {bppsa.symbols = ["T", "B"]} {
+  func.func private @use(memref<?xf32>)
+  func.func private @use_flat(memref<?xf32>)
+  func.func @f(%x: memref<?x?xf32> {bppsa.shape = affine_map<()[s0, s1] -> (s0, s1)>, bppsa.time_axis = 0 : i64}) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %t = memref.dim %x, %c0 : memref<?x?xf32>
+    %b = memref.dim %x, %c1 : memref<?x?xf32>
+    %a = memref.alloc(%t, %b) : memref<?x?xf32>
+    %flat = memref.collapse_shape %a [[0, 1]] : memref<?x?xf32> into memref<?xf32>
+    call @use(%flat) : (memref<?xf32>) -> ()
+    call @helper(%x) : (memref<?x?xf32>) -> ()
+    memref.dealloc %a : memref<?x?xf32>
+    // As large as the first one, read from a view of it.
+    %n = memref.dim %flat, %c0 : memref<?xf32>
+    %large = memref.alloc(%n) : memref<?xf32>
+    %small = memref.alloc(%b) : memref<?xf32>
+    call @use(%small) : (memref<?xf32>) -> ()
+    memref.dealloc %small : memref<?xf32>
+    call @use(%large) : (memref<?xf32>) -> ()
+    memref.dealloc %large : memref<?xf32>
+    return
+  }
+  // A length of chunks that the run time chooses.
+  func.func private @helper(%x: memref<?x?xf32>) {
+    %c0 = arith.constant 0 : index
+    %t = memref.dim %x, %c0 : memref<?x?xf32>
+    %word = arith.index_cast %t : index to i64
+    %real = arith.sitofp %word : i64 to f64
+    %root = math.sqrt %real : f64
+    %whole = arith.fptosi %root : f64 to i64
+    %length = arith.index_cast %whole : i64 to index
+    %chunks = arith.ceildivui %t, %length : index
+    %maps = memref.alloc(%chunks) : memref<?xf32>
+    func.call @use_flat(%maps) : (memref<?xf32>) -> ()
+    memref.dealloc %maps : memref<?xf32>
+    return
+  }
+}
+
+// -----
+
+// Memory of a loop's body is in use as long as the loop runs. What depends on an argument that is
+// no symbol, or on a loop's counter, keeps its allocation.
+
+// CHECK-LABEL: func.func private @loop_arena(
+// CHECK-SAME:      %{{.*}}: index) -> (index, index, index)
+// CHECK-DAG:     %[[C1024:.*]] = arith.constant 1024 : index
+// CHECK-DAG:     %[[C768:.*]] = arith.constant 768 : index
+// CHECK:         return %{{.*}}, %[[C768]], %[[C1024]]
+// CHECK-LABEL: func.func @loop(
+// CHECK:         %[[PLAN:.*]]:3 = call @loop_arena
+// CHECK:         scf.for
+// CHECK:           func.call @bppsa_rt_arena_take(%[[PLAN]]#0, %{{.*}})
+// CHECK:           memref.alloc(%{{.*}}) : memref<?xf32>
+// CHECK:           func.call @bppsa_rt_arena_take(%[[PLAN]]#1, %{{.*}})
+// CHECK:           memref.alloc(%{{.*}}) : memref<?xi8>
+module attributes {bppsa.symbols = ["B"]} {
+  func.func private @use(memref<?xf32>)
+  func.func private @use_bytes(memref<?xi8>)
+  func.func @loop(%x: memref<?xf32> {bppsa.shape = affine_map<()[s0] -> (s0)>}, %other: memref<?xf32>) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %x, %c0 : memref<?xf32>
+    %unknown = memref.dim %other, %c0 : memref<?xf32>
+    scf.for %i = %c1 to %n step %c1 {
+      %a = memref.alloc() : memref<3x64xf32>
+      %a_flat = memref.collapse_shape %a [[0, 1]] : memref<3x64xf32> into memref<192xf32>
+      %a_cast = memref.cast %a_flat : memref<192xf32> to memref<?xf32>
+      func.call @use(%a_cast) : (memref<?xf32>) -> ()
+      %counted = memref.alloc(%i) : memref<?xf32>
+      func.call @use(%counted) : (memref<?xf32>) -> ()
+      memref.dealloc %counted : memref<?xf32>
+      memref.dealloc %a : memref<3x64xf32>
+      %b = memref.alloc() : memref<8xf32>
+      %b_cast = memref.cast %b : memref<8xf32> to memref<?xf32>
+      func.call @use(%b_cast) : (memref<?xf32>) -> ()
+      memref.dealloc %b : memref<8xf32>
+      %bytes = memref.alloc(%unknown) : memref<?xi8>
+      func.call @use_bytes(%bytes) : (memref<?xi8>) -> ()
+      memref.dealloc %bytes : memref<?xi8>
+    }
+    return
+  }
+}
+
+// -----
+
+// Nothing to plan.
+
+// CHECK-LABEL: module
+// CHECK-NOT:     arena
+module {
+  func.func @none(%x: memref<4xf32>) {
+    return
+  }
+}
