@@ -197,13 +197,33 @@ Prediction bppsa::runtime::predictVariants(const Model &model,
   return prediction;
 }
 
+/// The candidates for which the device has memory; where it has it for none, the first, which needs
+/// the least, so that its call says what is missing.
+static std::vector<const VariantInfo *>
+leaveOutTooLarge(Session &session, const std::string &function, Batch &batch,
+                 const std::vector<const VariantInfo *> &candidates) {
+  if (!isDeviceProgram())
+    return candidates;
+  std::vector<Buffer> buffers;
+  ViewTable extra = inputGradients(session.program.model, batch, buffers);
+  std::vector<const VariantInfo *> fitting;
+  for (const VariantInfo *candidate : candidates)
+    if (session.fits(function + "." + candidate->name, batch, extra))
+      fitting.push_back(candidate);
+  if (fitting.empty())
+    fitting.push_back(candidates.front());
+  return fitting;
+}
+
 const VariantInfo &bppsa::runtime::chooseVariant(Session &session, const VariantRequest &request,
-                                                 const std::string &function, const Batch &batch,
+                                                 const std::string &function, Batch &batch,
                                                  int64_t calls) {
   const Model &model = session.program.model;
   std::vector<const VariantInfo *> candidates = matchingVariants(model, request, batch.samples);
   // A file that cannot be used is refused even where it has nothing to decide.
   cost::DeviceConstants constants = chosenConstants(session.program, request);
+  if (candidates.size() > 1)
+    candidates = leaveOutTooLarge(session, function, batch, candidates);
   if (candidates.size() == 1)
     return *candidates.front();
   std::optional<size_t> symbol = timeSymbol(model);
@@ -243,6 +263,11 @@ const VariantInfo &bppsa::runtime::chooseVariant(Session &session, const Variant
     Batch sample = data.whole();
     std::vector<Buffer> buffers;
     ViewTable extra = inputGradients(model, sample, buffers);
+    // Beside the batch itself there may be no room for another one of this length.
+    if (!std::all_of(candidates.begin(), candidates.end(), [&](const VariantInfo *candidate) {
+          return session.fits(function + "." + candidate->name, sample, extra);
+        }))
+      break;
     std::vector<Call> timed;
     for (const VariantInfo *candidate : candidates)
       timed.push_back(session.prepare(function + "." + candidate->name, &sample, extra));

@@ -121,11 +121,14 @@ void MemoryCheck::report() const {
        " or a file with as many samples");
 }
 
+bool bppsa::runtime::fitsMemory(const Program &program, const std::string &function,
+                                const Batch &batch, const ViewTable &views) {
+  return !isDeviceProgram() || isEmulatedProgram() || !program.model.hasFunction(function) ||
+         MemoryCheck(program, function, batch, views).fits();
+}
+
 void bppsa::runtime::requireMemory(const Program &program, const std::string &function,
                                    const Batch &batch, const ViewTable &views) {
-  if (!isDeviceProgram() || isEmulatedProgram() || !program.model.hasFunction(function))
-    return;
-  MemoryCheck check(program, function, batch, views);
-  if (!check.fits())
-    check.report();
+  if (!fitsMemory(program, function, batch, views))
+    MemoryCheck(program, function, batch, views).report();
 }

@@ -47,7 +47,7 @@ Session::Session(const Program &program, bool withOptimizer)
   callSquares = prepare("sumsq", nullptr);
 }
 
-Call Session::prepare(const std::string &function, Batch *batch, const ViewTable &extra) {
+ViewTable Session::collectViews(Batch *batch, const ViewTable &extra) {
   ViewTable views = extra;
   parameters.addTo(views);
   if (batch)
@@ -57,6 +57,15 @@ Call Session::prepare(const std::string &function, Batch *batch, const ViewTable
   views["seed"] = {&seed, {}, sizeof seed, Access::Read};
   views["sumsq"] = {&squares, {}, sizeof squares, Access::Write};
   views["hyper"] = {hyper, {8}, sizeof hyper[0], Access::Read};
+  return views;
+}
+
+bool Session::fits(const std::string &function, Batch &batch, const ViewTable &extra) {
+  return fitsMemory(program, function, batch, collectViews(&batch, extra));
+}
+
+Call Session::prepare(const std::string &function, Batch *batch, const ViewTable &extra) {
+  ViewTable views = collectViews(batch, extra);
   auto arguments = program.model.functions.find(function);
   if (arguments == program.model.functions.end())
     fail("this program has no function ", quote(function), "; compile the model again");

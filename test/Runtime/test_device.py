@@ -341,7 +341,7 @@ def test_out_of_memory(tmp_path, fake_driver, memory):
     out = tmp_path / "out.npz"
     # Two arrays of 16 bytes a sample, rounded up.
     words = ["on 5000 samples needs 156.50 KiB for temporaries", f"{memory >> 20}.00 MiB are free"]
-    refused(run("grad", "--data", data, "--out", out, "--backward=scan", trainer=CUDA), *words)
+    refused(run("grad", "--data", data, "--out", out, "--backward=sequential", trainer=CUDA), *words)
     assert not out.exists()
 
     def attempt(batch):
@@ -351,6 +351,18 @@ def test_out_of_memory(tmp_path, fake_driver, memory):
     assert 100 < size < 4999
     harness.check_succeeded(attempt(size))
     refused(attempt(size + 1), f"use --batch={size} ")
+
+
+def test_variant_that_fits(fake_driver):
+    """Of 4000 steps a scan is predicted to be faster; it takes an array of all steps more."""
+    options = ["bench", "--seq-len", 4000, "--batch", 100, "--repeat", 1]
+    fake_driver.setenv("FAKE_CUDA_MEMORY", str(64 << 20))
+    assert json.loads(succeeded(*options, trainer=CUDA))["variant"] == "scan"
+    fake_driver.setenv("FAKE_CUDA_MEMORY", str(40 << 20))
+    assert json.loads(succeeded(*options, trainer=CUDA))["variant"] == "sequential"
+    refused(run(*options, "--backward=scan", trainer=CUDA), "'step.scan' on 100 samples needs")
+    fake_driver.setenv("FAKE_CUDA_MEMORY", str(20 << 20))
+    refused(run(*options, trainer=CUDA), "'step.sequential' on 100 samples needs")
 
 
 def test_not_even_one_sample(tmp_path, fake_driver):

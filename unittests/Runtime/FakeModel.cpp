@@ -113,7 +113,8 @@ static void sumsq(void **args) {
 
 /// A program for the CPU has no arena.
 static constexpr int64_t (*inferArena)(const int64_t *) = nullptr,
-                                                     (*stepArena)(const int64_t *) = nullptr;
+                                                     (*stepArena)(const int64_t *) = nullptr,
+                                                     (*scanArena)(const int64_t *) = nullptr;
 
 extern "C" {
 #include "FakeModelTables.inc"

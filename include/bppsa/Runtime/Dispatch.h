@@ -80,9 +80,9 @@ Prediction predictVariants(const Model &model, const std::vector<const VariantIn
 /// synthetic batches of the same size and growing length, for no more than a few percent of the
 /// time that all the calls will take. Leaves the parameters as they are. In programs for GPUs
 /// constants of a calibration decide, and shipped ones where they are clear or where nothing is
-/// measured, as under emulation.
+/// measured, as under emulation; variants for which the device has no memory are left out.
 const VariantInfo &chooseVariant(Session &session, const VariantRequest &request,
-                                 const std::string &function, const Batch &batch, int64_t calls);
+                                 const std::string &function, Batch &batch, int64_t calls);
 
 } // namespace bppsa::runtime
 

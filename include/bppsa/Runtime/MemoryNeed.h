@@ -11,6 +11,11 @@
 
 namespace bppsa::runtime {
 
+/// Whether the device has memory for `function` on `batch`, whose arguments are among `views`. True
+/// in CPU programs.
+bool fitsMemory(const Program &program, const std::string &function, const Batch &batch,
+                const ViewTable &views);
+
 /// Throws Error when the device has no memory for `function` on `batch`, whose arguments are among
 /// `views`. The message says what is needed, what there is, and the largest batch that fits. Does
 /// nothing in CPU programs.

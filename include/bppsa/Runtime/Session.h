@@ -37,6 +37,8 @@ public:
   /// A call of `function` on `batch` (null: the function takes none). `extra` adds to the views of
   /// parameters, batch and scalars. The batch may be filled again as long as its size stays.
   Call prepare(const std::string &function, Batch *batch, const ViewTable &extra = {});
+  /// Whether the device has memory for that call.
+  bool fits(const std::string &function, Batch &batch, const ViewTable &extra = {});
 
   /// Calls the optimizer on the gradients that the last step left.
   void update() { callUpdate(); }
@@ -56,6 +58,8 @@ public:
   alignas(64) float hyper[8] = {};
 
 private:
+  ViewTable collectViews(Batch *batch, const ViewTable &extra);
+
   double squares = 0;
   Call callUpdate, callSquares;
 };

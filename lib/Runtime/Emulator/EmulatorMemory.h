@@ -27,8 +27,8 @@ struct Range {
   }
 };
 
-/// Device allocations, each apart from all others.  What was released is kept for a while before the
-/// host may have it again, so that late accesses to it do not meet a newer allocation.
+/// Device allocations, each apart from all others.  What was released is kept for a while before
+/// the host may have it again, so that late accesses to it do not meet a newer allocation.
 class DeviceMemory {
 public:
   ~DeviceMemory();

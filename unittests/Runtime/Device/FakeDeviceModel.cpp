@@ -138,10 +138,14 @@ private:
   bppsa_arena_slice slices[2] = {};
 };
 
-/// Two slots, of which `infer` needs one; both have room for the means of all samples.
+/// Two slots, of which `infer` needs one; both have room for the means of all samples. A scan takes
+/// an array of all steps beside them.
 int64_t slotBytes(int64_t samples) { return (samples * 16 + 255) / 256 * 256; }
 int64_t inferArena(const int64_t *symbols) { return slotBytes(symbols[1]); }
 int64_t stepArena(const int64_t *symbols) { return 2 * slotBytes(symbols[1]); }
+int64_t scanArena(const int64_t *symbols) {
+  return stepArena(symbols) + 16 * symbols[0] * symbols[1];
+}
 } // namespace
 
 float *Forward::take(int64_t slot, int64_t count) {
