@@ -190,7 +190,6 @@ StepCost LinkPart::getThreadStep(int64_t rows, int64_t savedElements) const {
   return step;
 }
 
-/// What is decided here is what PanelPlan of the lowering decides later, of the same sizes.
 std::optional<StepCost> LinkPart::getPanelStep(int64_t rows, int64_t savedElements,
                                                ValueRange states) const {
   // What differs between columns, and what products read of that.
@@ -203,22 +202,17 @@ std::optional<StepCost> LinkPart::getPanelStep(int64_t rows, int64_t savedElemen
   }
   if (shared.empty())
     return std::nullopt;
-  int64_t sharedRows = 0, tiles = llvm::divideCeil(mostRows, cost::tileRows);
-  for (Value value : shared)
-    sharedRows += llvm::alignTo(getNumElements(value.getType()), cost::tileRows);
-  int64_t slots = llvm::divideCeil(tiles, cost::mostPanelWarps);
-  int64_t warps = llvm::divideCeil(tiles, slots);
-  int64_t values = 4 * slots * (states.size() + shared.size() + 2);
   int64_t ring = 4 * 8 * savedElements;
   if (ring > cost::mostRingBytes)
     ring /= 2;
-  int64_t most = std::min({cost::mostPanelTiles, cost::mostValueRegisters / values,
-                           (cost::blockSharedBytes - ring) / (sharedRows * 4 * cost::tileColumns)});
-  if (most < 1)
+  cost::PanelNeeds needs{mostRows, rows, static_cast<int64_t>(states.size() + shared.size()), 0,
+                         ring};
+  for (Value value : shared)
+    needs.sharedRows += llvm::alignTo(getNumElements(value.getType()), cost::tileRows);
+  std::optional<cost::PanelShape> shape = cost::shapePanel(needs);
+  if (!shape)
     return std::nullopt;
-  int64_t columnTiles = llvm::divideCeil(rows, cost::tileColumns);
-  int64_t numPanels = llvm::divideCeil(columnTiles, most);
-  double width = llvm::divideCeil(columnTiles, numPanels);
+  int64_t slots = shape->rowTiles, width = shape->columnTiles;
 
   double instructions = 40.0 + savedElements / mostRows * 2.0 * slots;
   int64_t matrices = 0;
@@ -228,8 +222,7 @@ std::optional<StepCost> LinkPart::getPanelStep(int64_t rows, int64_t savedElemen
   auto countDepth = [](int64_t count) { return llvm::divideCeil(count, kTileDepth); };
   for (int64_t count : columns)
     matrices += 8 * slots * countDepth(count);
-  bool inRegisters = matrices <= cost::mostMatrixRegisters &&
-                     matrices + values * width <= cost::mostPanelRegisters;
+  bool inRegisters = shape->hasRoomFor(matrices);
   for (int64_t count : columns) {
     // A tile is read and split once, multiplied three times and added; so is a part of a matrix
     // that is not in registers, with its addresses.
@@ -240,10 +233,11 @@ std::optional<StepCost> LinkPart::getPanelStep(int64_t rows, int64_t savedElemen
   StepCost step;
   step.cycles = instructions + kHandOver * (columns.size() + 1);
   step.instructions = instructions;
-  step.warps = warps;
+  step.warps = shape->warps;
   step.resident =
-      countResident(warps * cost::warpThreads, 66 + (inRegisters ? matrices : 30),
-                    ring + sharedRows * 4 * cost::tileColumns * static_cast<int64_t>(width));
+      countResident(shape->warps * cost::warpThreads, 66 + (inRegisters ? matrices : 30),
+                    ring + needs.sharedRows * 4 * cost::tileColumns * width);
+  int64_t numPanels = llvm::divideCeil(rows, cost::tileColumns * width);
   step.columns = static_cast<double>(rows) / static_cast<double>(numPanels);
   return step;
 }

@@ -17,16 +17,22 @@ static constexpr int64_t mostEntries = 128;
 /// Entries and elements of sums together, with which ptxas does not spill.
 static constexpr int64_t mostWithSums = 160;
 
+/// Values of a step that a thread of a panel has at a time, beside vectors of the whole step, and
+/// its elements of a tile.
+static constexpr int64_t otherValues = 2, tileElements = 4;
+
 int64_t bppsa::cost::chunkSteps(int64_t steps) {
   auto root = static_cast<int64_t>(std::sqrt(static_cast<double>(steps) * 0.5));
   return std::clamp(root, shortestChunk, longestChunk);
 }
 
+static int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
 /// What one of `parts` threads has of rows of so many elements.
 static int64_t countElements(const std::vector<int64_t> &sizes, int64_t parts) {
   int64_t elements = 0;
   for (int64_t size : sizes)
-    elements += (size + parts - 1) / parts;
+    elements += divideUp(size, parts);
   return elements;
 }
 
@@ -40,4 +46,22 @@ std::optional<BlockShape> bppsa::cost::shareRows(int64_t rows, const std::vector
       return BlockShape{parts, threads, entries};
   }
   return std::nullopt;
+}
+
+std::optional<PanelShape> bppsa::cost::shapePanel(const PanelNeeds &needs) {
+  int64_t tiles = divideUp(needs.rows, tileRows), rowTiles = divideUp(tiles, mostPanelWarps);
+  int64_t registers = (needs.vectors + otherValues) * rowTiles * tileElements;
+  auto fits = [&](int64_t columnTiles) {
+    int64_t bytes = needs.sharedRows * columnTiles * tileColumns * 4;
+    return bytes + needs.otherBytes <= blockSharedBytes &&
+           registers * columnTiles <= mostValueRegisters;
+  };
+  int64_t most = mostPanelTiles;
+  while (most > 0 && !fits(most))
+    --most;
+  if (most == 0)
+    return std::nullopt;
+  int64_t all = divideUp(needs.columns, tileColumns),
+          columnTiles = divideUp(all, divideUp(all, most));
+  return PanelShape{divideUp(tiles, rowTiles), rowTiles, columnTiles, registers * columnTiles};
 }

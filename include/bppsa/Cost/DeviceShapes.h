@@ -74,6 +74,33 @@ struct BlockShape {
 std::optional<BlockShape> shareRows(int64_t rows, const std::vector<int64_t> &columns,
                                     const std::vector<int64_t> &summed = {});
 
+/// What the sizes of panels of columns on tensor cores follow from.
+struct PanelNeeds {
+  /// The most rows of a vector of the link, and columns of a map.
+  int64_t rows, columns;
+  /// Vectors that a thread has for a whole step: states, and what products multiply.
+  int64_t vectors;
+  /// Rows of all that products multiply, which is in shared memory, in whole tiles; and bytes that
+  /// something else takes there.
+  int64_t sharedRows, otherBytes;
+};
+
+/// How a block walks a panel of columns.
+struct PanelShape {
+  /// Warps of the block, tiles of rows of each, tiles of columns, and registers of a thread for the
+  /// values of a step.
+  int64_t warps, rowTiles, columnTiles, valueRegisters;
+
+  /// Whether a thread has `registers` for matrices beside them.
+  bool hasRoomFor(int64_t registers) const {
+    return registers <= mostMatrixRegisters && registers + valueRegisters <= mostPanelRegisters;
+  }
+};
+
+/// The widest panels that fit, the last of a map about as wide as the others; none where not even
+/// one tile of columns fits.
+std::optional<PanelShape> shapePanel(const PanelNeeds &needs);
+
 } // namespace bppsa::cost
 
 #endif // BPPSA_COST_DEVICESHAPES_H

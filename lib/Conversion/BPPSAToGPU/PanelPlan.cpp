@@ -10,9 +10,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Values of a step that a thread has at a time, beside the states and what it shares.
-static constexpr int64_t kOtherValues = 2;
-
 std::optional<PanelPlan> PanelPlan::create(const CotangentLoop &loop, Block &body,
                                            const TensorTile &tile, int64_t otherBytes) {
   PanelPlan plan;
@@ -90,7 +87,7 @@ int64_t PanelPlan::getNumStages() const {
 int64_t PanelPlan::getNumTiles(int64_t rows) { return llvm::divideCeil(rows, TensorTile::kRows); }
 
 int64_t PanelPlan::getNumSlots(int64_t rows) const {
-  return llvm::divideCeil(getNumTiles(rows), numWarps);
+  return llvm::divideCeil(getNumTiles(rows), shape.warps);
 }
 
 int64_t PanelPlan::countMatrixRegisters(Block &body, const TensorTile &tile) const {
@@ -102,36 +99,22 @@ int64_t PanelPlan::countMatrixRegisters(Block &body, const TensorTile &tile) con
   return count;
 }
 
-/// Takes the widest panels that fit; the last one of a map is about as wide.
 bool PanelPlan::chooseSizes(const CotangentLoop &loop, Block &body, const TensorTile &tile,
                             int64_t otherBytes) {
   if (body.getOps<MatVecOp>().empty())
     return false;
-  int64_t numTiles = 1, sharedRows = 0;
+  cost::PanelNeeds needs{};
   for (auto [value, stage] : stages)
-    numTiles = std::max(numTiles, getNumTiles(getNumRows(value)));
+    needs.rows = std::max(needs.rows, getNumRows(value));
+  needs.columns = loop.getTotalSize();
+  needs.vectors = static_cast<int64_t>(loop.seeds.size() + shared.size());
   for (Value value : shared)
-    sharedRows += getNumTiles(getNumRows(value)) * TensorTile::kRows;
-  int64_t slots = llvm::divideCeil(numTiles, cost::mostPanelWarps);
-  numWarps = llvm::divideCeil(numTiles, slots);
-  auto countValues = [&](int64_t columnTiles) {
-    int64_t values = static_cast<int64_t>(loop.seeds.size() + shared.size()) + kOtherValues;
-    return values * slots * columnTiles * TensorTile::kEntries;
-  };
-  auto fits = [&](int64_t columnTiles) {
-    int64_t bytes = sharedRows * columnTiles * TensorTile::kColumns * 4;
-    return bytes + otherBytes <= cost::blockSharedBytes &&
-           countValues(columnTiles) <= cost::mostValueRegisters;
-  };
-  int64_t most = cost::mostPanelTiles;
-  while (most > 0 && !fits(most))
-    --most;
-  if (most == 0)
+    needs.sharedRows += getNumTiles(getNumRows(value)) * TensorTile::kRows;
+  needs.otherBytes = otherBytes;
+  std::optional<cost::PanelShape> found = cost::shapePanel(needs);
+  if (!found)
     return false;
-  int64_t columnTiles = llvm::divideCeil(loop.getTotalSize(), TensorTile::kColumns);
-  numColumnTiles = llvm::divideCeil(columnTiles, llvm::divideCeil(columnTiles, most));
-  int64_t matrices = countMatrixRegisters(body, tile);
-  inRegisters = matrices <= cost::mostMatrixRegisters &&
-                matrices + countValues(numColumnTiles) <= cost::mostPanelRegisters;
+  shape = *found;
+  inRegisters = shape.hasRoomFor(countMatrixRegisters(body, tile));
   return true;
 }

@@ -35,13 +35,13 @@ public:
   /// Panels of which threads read elements of others.
   llvm::ArrayRef<mlir::Value> getShared() const { return shared.getArrayRef(); }
 
-  int64_t getNumWarps() const { return numWarps; }
+  int64_t getNumWarps() const { return shape.warps; }
   /// Tiles of a value of `rows` rows, and those of one warp: slot i of warp w is tile
   /// `i * warps + w`.
   static int64_t getNumTiles(int64_t rows);
   int64_t getNumSlots(int64_t rows) const;
   /// Columns of a panel, in tiles.
-  int64_t getNumColumnTiles() const { return numColumnTiles; }
+  int64_t getNumColumnTiles() const { return shape.columnTiles; }
   /// Whether threads have their parts of matrices in registers, for all steps.
   bool keepsMatrices() const { return inRegisters; }
 
@@ -54,7 +54,7 @@ private:
 
   llvm::DenseMap<mlir::Value, int64_t> stages;
   llvm::SetVector<mlir::Value> shared;
-  int64_t numWarps = 1, numColumnTiles = 1;
+  cost::PanelShape shape{};
   bool inRegisters = false;
 };
 
