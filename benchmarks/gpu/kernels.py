@@ -34,7 +34,7 @@ KINDS = {
     "float": r"(add|sub|mul|neg|abs|min|max|cvt)[.\w]*\.f32",
     "ld.shared": r"ld\.shared",
     "ld.global": r"ld\.global",
-    "cp.async": r"cp\.async\.ca",
+    "cp.async": r"cp\.async\.c[ag]\.",
     "store": r"st\.",
     "shuffle": r"shfl",
     "barrier": r"(bar(rier)?|fence|atom)\.",

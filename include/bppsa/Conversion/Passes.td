@@ -102,7 +102,8 @@ def ConvertBPPSAToGPU : Pass<"convert-bppsa-to-gpu", "::mlir::ModuleOp"> {
     registers for the weights, several share their rows and walk a group of samples
     together, in cooperative launches. A chunked scan is three, a
     tree one for each level, and sums over samples and steps are two, which add in
-    an order that depends on sizes alone; sums that are results of a chain or chunked
+    an order that depends on sizes alone, outer products of larger vectors on tensor
+    cores; sums that are results of a chain or chunked
     scan are in registers of its threads, and take one launch more. The maps of a
     scan are made column by column: by a thread each where states are small, in
     panels of columns by blocks that multiply on tensor cores otherwise, and by a

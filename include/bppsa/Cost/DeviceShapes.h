@@ -12,6 +12,7 @@
 #ifndef BPPSA_COST_DEVICESHAPES_H
 #define BPPSA_COST_DEVICESHAPES_H
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -39,6 +40,14 @@ inline constexpr int64_t blockSharedBytes = 48 << 10, mostRingBytes = 16 << 10;
 
 /// Rows and columns of the result of a product on tensor cores.
 inline constexpr int64_t tileRows = 16, tileColumns = 8;
+
+/// Whether a block multiplies matrices by tiles of tensor cores, where two of the three sizes of
+/// the product are these and the third one is that of all steps and samples. Tiles of 16 x 16 are
+/// counted to need fewer instructions than sums of single threads from a quarter of their elements
+/// on.
+inline constexpr bool multipliesInTiles(int64_t first, int64_t second) {
+  return 4 * std::min(first, tileRows) * std::min(second, tileRows) >= tileRows * tileRows;
+}
 
 /// The most warps of a block that walks a panel of columns: with more, threads have less than 255
 /// registers. The most tiles of columns: with more, a matrix is read or split less often, and

@@ -45,7 +45,7 @@ static LogicalResult launchOp(Operation *op, TensorPrecision precision) {
       .Case([](RecurrenceOp loop) { return launchRecurrence(loop); })
       .Case([](ChainOp loop) { return launchChain(loop); })
       .Case([&](ScanOp loop) { return launchScan(loop, precision); })
-      .Case([&](OuterSumOp leaf) { return launch([&] { launchOuterSum(leaf); }); })
+      .Case([&](OuterSumOp leaf) { return launch([&] { launchOuterSum(leaf, precision); }); })
       .Case([&](StepSumOp leaf) { return launch([&] { launchStepSum(leaf); }); })
       .Case([&](memref::CopyOp copy) { return launch([&] { launchCopy(copy); }); })
       .Case([&](scf::ParallelOp loop) { return launch([&] { launchParallel(loop); }); })

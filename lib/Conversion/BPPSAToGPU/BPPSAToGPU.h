@@ -22,7 +22,7 @@ llvm::LogicalResult launchRecurrence(RecurrenceOp op);
 llvm::LogicalResult launchChain(ChainOp op);
 /// `precision` is that of products on tensor cores.
 llvm::LogicalResult launchScan(ScanOp op, TensorPrecision precision);
-void launchOuterSum(OuterSumOp op);
+void launchOuterSum(OuterSumOp op, TensorPrecision precision);
 void launchStepSum(StepSumOp op);
 void launchLinalg(mlir::linalg::LinalgOp op);
 void launchCopy(mlir::memref::CopyOp op);

@@ -6,11 +6,13 @@
 //
 // The T * B rows of sequences are cut into slabs. One launch sums each slab, a
 // second one adds the slabs up in an order that depends on nothing but T and B.
+// Outer products of a slab are a product of matrices, with the rows as its depth.
 //
 //===----------------------------------------------------------------------===//
 
 #include "BPPSAToGPU.h"
 #include "PartialSums.h"
+#include "TiledProduct.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
@@ -153,13 +155,51 @@ private:
 };
 } // namespace
 
-void bppsa::launchOuterSum(OuterSumOp op) {
+static bool usesTensorCores(OuterSumOp op) {
+  auto type = cast<MemRefType>(op.getDestination().getType());
+  return cost::multipliesInTiles(type.getDimSize(0), type.getDimSize(1)) &&
+         isTiledFactor(op.getLhs()) && isTiledFactor(op.getRhs());
+}
+
+/// The outer products of each slab on tensor cores.
+static void launchTiledSums(OpBuilder &builder, OuterSumOp op, TensorPrecision precision,
+                            const Slabs &slabs, const PartialSums &sums) {
+  Location loc = op.getLoc();
+  auto type = cast<MemRefType>(op.getDestination().getType());
+  int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
+  TiledProduct product(loc, precision, rows, columns, FactorRows::OfDepth, FactorRows::OfDepth);
+  int64_t tileRows = product.getTileRows(), tileColumns = product.getTileColumns();
+  Value rowsOfTiles = getIndex(builder, loc, llvm::divideCeil(rows, tileRows));
+  Value columnsOfTiles = getIndex(builder, loc, llvm::divideCeil(columns, tileColumns));
+  Value numTiles = mulIndex(builder, loc, rowsOfTiles, columnsOfTiles);
+  emitLaunch(
+      builder, loc, mulIndex(builder, loc, slabs.getNumSlabs(), numTiles), TiledProduct::kThreads,
+      product.getSharedTypes(builder), [&](OpBuilder &nested, const LaunchedThread &thread) {
+        SmallVector<Value> digits =
+            splitIndex(nested, loc, thread.block, {Value(), rowsOfTiles, columnsOfTiles});
+        Slab slab = slabs.getSlab(nested, digits[0]);
+        SmallVector<Value> values = product.begin(
+            nested, thread, mulIndex(nested, loc, digits[1], getIndex(nested, loc, tileRows)),
+            mulIndex(nested, loc, digits[2], getIndex(nested, loc, tileColumns)));
+        values = product.multiply(nested, op.getLhs(), op.getRhs(), slab.first, slab.last, values);
+        auto store = [&](OpBuilder &inside, Value row, Value column, Value sum) {
+          Value first = mulIndex(inside, loc, row, getIndex(inside, loc, columns));
+          sums.store(inside, digits[0], addIndex(inside, loc, first, column), sum);
+        };
+        product.write(nested, values, getIndex(nested, loc, rows), columns, store);
+      });
+}
+
+void bppsa::launchOuterSum(OuterSumOp op, TensorPrecision precision) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
   auto type = cast<MemRefType>(op.getDestination().getType());
   Slabs slabs(builder, loc, op.getLhs());
   PartialSums sums = slabs.allocateSums(builder, type.getNumElements());
-  OuterSumTile(op, slabs, sums).launch(builder);
+  if (usesTensorCores(op))
+    launchTiledSums(builder, op, precision, slabs, sums);
+  else
+    OuterSumTile(op, slabs, sums).launch(builder);
   sums.launchTotals(builder, [&](OpBuilder &nested, Value position, Value sum) {
     SmallVector<Value> at =
         splitIndex(nested, loc, position, {Value(), getIndex(nested, loc, type.getDimSize(1))});

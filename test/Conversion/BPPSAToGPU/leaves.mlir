@@ -68,3 +68,50 @@ func.func private @outer_sum(%l: memref<?x?x40xf32>, %r: memref<?x?x3xf32>, %out
   bppsa.outer_sum %l, %r into %out : memref<40x3xf32> : memref<?x?x40xf32>, memref<?x?x3xf32>
   return
 }
+
+// Larger ones go to tensor cores: four warps have 64 x 64 elements, and 16 rows at a time are copied
+// to shared memory, three such chunks ahead. 40 columns are copied by fours, 33 one by one; rows and
+// columns that do not exist are zeros.
+
+// CHECK-LABEL: func private @outer_sum_in_tiles(
+// CHECK-SAME:      %[[L:.*]]: memref<?x?x40xf32>, %[[R:.*]]: memref<?x?x33xf32, strided<[?, 33, 1], offset: ?>>, %[[OUT:.*]]: memref<40x33xf32>)
+// CHECK:         %[[ROWS:.*]] = arith.muli
+// CHECK:         %[[SLABS:.*]] = arith.ceildivui %[[ROWS]], %c1024
+// CHECK:         %[[PARTS:.*]] = memref.alloc(%[[SLABS]]) {{.*}} : memref<?x1320xf32>
+// CHECK:         gpu.launch blocks({{.*}}) in (%{{[^ ]*}} = %[[SLABS]], {{.*}} threads({{.*}}) in (%{{[^ ]*}} = %c128,
+// CHECK-SAME:        workgroup(%[[LEFT:[^ ]*]] : memref<4x16x72xf32, #gpu.address_space<workgroup>>, %[[RIGHT:[^ ]*]] : memref<4x16x72xf32, #gpu.address_space<workgroup>>)
+// CHECK:           %[[FIRST:.*]] = arith.muli %{{.*}}, %c1024
+// CHECK:           %[[LAST:.*]] = arith.minui %{{.*}}, %[[ROWS]]
+// CHECK:           %[[ROW:.*]] = arith.addi %[[FIRST]]
+// CHECK-DAG:       %[[SAMPLES:.*]] = memref.dim %[[R]], %c1
+// CHECK-DAG:       %[[STEP:.*]] = arith.divui %[[ROW]], %[[SAMPLES]]
+// CHECK:           %[[EXISTS:.*]] = arith.cmpi ult, %[[ROW]], %[[LAST]]
+// CHECK:           %[[AT:.*]] = arith.select %[[EXISTS]], %[[STEP]], %c0
+// CHECK:           %[[HAS_COLUMN:.*]] = arith.cmpi ult, %[[COLUMN:.*]], %c40
+// CHECK:           %[[BOTH:.*]] = arith.andi %[[EXISTS]], %[[HAS_COLUMN]]
+// CHECK:           %[[COUNT:.*]] = arith.select %[[BOTH]], %c4, %c0
+// CHECK:           %[[READ:.*]] = arith.minui %[[COLUMN]], %c36
+// CHECK:           nvgpu.device_async_copy %[[L]][%[[AT]], %{{.*}}, %[[READ]]], %[[LEFT]][%c0, %{{.*}}, %{{.*}}], 4, %[[COUNT]] {bypassL1}
+// CHECK:           nvgpu.device_async_copy %[[R]]{{.*}}, %[[RIGHT]]{{.*}}, 1, %{{.*}} :
+// CHECK:           nvgpu.device_async_wait %{{.*}} {numGroups = 2 : i32}
+// CHECK-NEXT:      gpu.barrier
+// CHECK:           scf.for %[[CHUNK:.*]] = %c0 to
+// CHECK:             %[[AHEAD:.*]] = arith.addi %[[CHUNK]], %c3
+// CHECK:             nvgpu.device_async_copy %[[L]]
+// CHECK:             %[[SLOT:.*]] = arith.andi %[[CHUNK]], %c3
+// CHECK:             memref.load %[[RIGHT]][%[[SLOT]],
+// CHECK:             memref.load %[[LEFT]][%[[SLOT]],
+// CHECK-COUNT-48:    nvvm.mma.sync
+// CHECK-NOT:         nvvm.mma.sync
+// CHECK:             nvgpu.device_async_wait %{{.*}} {numGroups = 2 : i32}
+// CHECK-NEXT:        gpu.barrier
+// CHECK-NEXT:        scf.yield
+// CHECK:           nvgpu.device_async_wait %{{.*}} {numGroups = 0 : i32}
+// CHECK-COUNT-32:  memref.store %{{.*}}, %[[PARTS]]
+// CHECK:         gpu.launch {{.*}} function(@outer_sum_in_tiles_1)
+// CHECK:           memref.store %{{.*}}, %[[OUT]]
+// CHECK:         memref.dealloc %[[PARTS]]
+func.func private @outer_sum_in_tiles(%l: memref<?x?x40xf32>, %r: memref<?x?x33xf32, strided<[?, 33, 1], offset: ?>>, %out: memref<40x33xf32>) {
+  bppsa.outer_sum %l, %r into %out : memref<40x33xf32> : memref<?x?x40xf32>, memref<?x?x33xf32, strided<[?, 33, 1], offset: ?>>
+  return
+}
