@@ -30,9 +30,6 @@ static constexpr double kHandOver = 60, kMemory = 500, kDependent = 4, kShuffle 
 /// What a multiprocessor holds.
 static constexpr int64_t kMostBlocks = 32, kMostResidentThreads = 2048, kSharedBytes = 227 << 10;
 
-/// Rows that a product of tiles sums over.
-static constexpr int64_t kTileDepth = 8;
-
 /// A product of tiles keeps a scheduler as busy as so many instructions.
 static constexpr double kProductIssues = 4;
 
@@ -219,7 +216,7 @@ std::optional<StepCost> LinkPart::getPanelStep(int64_t rows, int64_t savedElemen
   for (Operation *op : ops)
     instructions +=
         getRowCost(op).first * slots * (panels.contains(op->getResult(0)) ? 4 * width : 2);
-  auto countDepth = [](int64_t count) { return llvm::divideCeil(count, kTileDepth); };
+  auto countDepth = [](int64_t count) { return llvm::divideCeil(count, cost::tileDepth); };
   for (int64_t count : columns)
     matrices += 8 * slots * countDepth(count);
   bool inRegisters = shape->hasRoomFor(matrices);

@@ -191,7 +191,8 @@ def test_rows_shared_by_blocks(spec, time, batch):
 
 @pytest.mark.parametrize("time,batch", [(7, 3), (1, 1), (131, 9)], ids=str)
 def test_schedules_of_tiled_products(time, batch):
-    """Sums over steps and samples on tensor cores, of one slab and of two; no size fills a tile."""
+    """Sums over steps and samples on tensor cores, of one slab and of two, and products of all
+    steps; no size fills a tile."""
     spec = models.Spec("RNN", hidden=33, features=40, head="steps")
     program = compile_emulated(models.build(spec), "blelloch")
     arrays, found = check_bound(program, {"T": time, "B": batch})

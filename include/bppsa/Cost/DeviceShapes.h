@@ -38,15 +38,20 @@ inline constexpr int64_t mostColumnEntries = 4096;
 /// multiprocessor that runs 32 blocks of a warp has 7 KiB for each.
 inline constexpr int64_t blockSharedBytes = 48 << 10, mostRingBytes = 16 << 10;
 
-/// Rows and columns of the result of a product on tensor cores.
-inline constexpr int64_t tileRows = 16, tileColumns = 8;
+/// Rows and columns of the result of a product on tensor cores, and the least terms of its sums.
+inline constexpr int64_t tileRows = 16, tileColumns = 8, tileDepth = 8;
 
-/// Whether a block multiplies matrices by tiles of tensor cores, where two of the three sizes of
-/// the product are these and the third one is that of all steps and samples. Tiles of 16 x 16 are
-/// counted to need fewer instructions than sums of single threads from a quarter of their elements
-/// on.
-inline constexpr bool multipliesInTiles(int64_t first, int64_t second) {
-  return 4 * std::min(first, tileRows) * std::min(second, tileRows) >= tileRows * tileRows;
+/// Whether outer products of vectors of these sizes are added up over all steps and samples by
+/// tiles of tensor cores: these are counted to need fewer instructions than a thread for each
+/// element where a quarter of a tile of 16 x 16 is used.
+inline constexpr bool multipliesInTiles(int64_t rows, int64_t columns) {
+  return 4 * std::min(rows, tileRows) * std::min(columns, tileRows) >= tileRows * tileRows;
+}
+
+/// Whether the vectors of all steps and samples are multiplied by a matrix in such tiles. Vectors
+/// of less than 8 elements are counted to need as few instructions by a thread for each element.
+inline constexpr bool multipliesStepsInTiles(int64_t rows, int64_t columns) {
+  return columns >= tileDepth && multipliesInTiles(rows, columns);
 }
 
 /// The most warps of a block that walks a panel of columns: with more, threads have less than 255

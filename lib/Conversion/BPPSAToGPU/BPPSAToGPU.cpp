@@ -42,7 +42,7 @@ static LogicalResult launchOp(Operation *op, TensorPrecision precision) {
     return success();
   };
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case([](RecurrenceOp loop) { return launchRecurrence(loop); })
+      .Case([&](RecurrenceOp loop) { return launchRecurrence(loop, precision); })
       .Case([](ChainOp loop) { return launchChain(loop); })
       .Case([&](ScanOp loop) { return launchScan(loop, precision); })
       .Case([&](OuterSumOp leaf) { return launch([&] { launchOuterSum(leaf, precision); }); })

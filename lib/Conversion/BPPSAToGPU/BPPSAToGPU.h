@@ -18,9 +18,9 @@ namespace bppsa {
 // Each of these emits, in front of a bufferized operation, the launches that do
 // what it does. Operations that can fail have reported why.
 
-llvm::LogicalResult launchRecurrence(RecurrenceOp op);
-llvm::LogicalResult launchChain(ChainOp op);
 /// `precision` is that of products on tensor cores.
+llvm::LogicalResult launchRecurrence(RecurrenceOp op, TensorPrecision precision);
+llvm::LogicalResult launchChain(ChainOp op);
 llvm::LogicalResult launchScan(ScanOp op, TensorPrecision precision);
 void launchOuterSum(OuterSumOp op, TensorPrecision precision);
 void launchStepSum(StepSumOp op);
@@ -33,8 +33,12 @@ void launchSequential(mlir::scf::ForOp op);
 
 /// Walks by several blocks that share the rows of large matrices, where that is possible
 /// (GridWalk.h) and one block has not the registers for them; false otherwise.
-bool launchOnGrid(RecurrenceOp op);
+bool launchOnGrid(RecurrenceOp op, TensorPrecision precision);
 bool launchOnGrid(const CotangentLoop &loop);
+
+/// Products of sequences with matrices, for all steps at a time; false for other loops, and small
+/// products.
+bool launchProducts(RecurrenceOp op, TensorPrecision precision);
 
 /// The step at position `position` of a walk of `numSteps` steps.
 mlir::Value getRecurrenceStep(mlir::OpBuilder &builder, RecurrenceOp op, mlir::Value numSteps,

@@ -29,9 +29,9 @@ namespace {
 /// so that a step waits for nothing but its states.
 class RecurrenceGrid {
 public:
-  explicit RecurrenceGrid(RecurrenceOp op)
-      : op(op), loc(op.getLoc()), builder(op), numSequences(op.getSequences().size()),
-        numStates(op.getInitial().size()) {}
+  RecurrenceGrid(RecurrenceOp op, TensorPrecision precision)
+      : op(op), precision(precision), loc(op.getLoc()), builder(op),
+        numSequences(op.getSequences().size()), numStates(op.getInitial().size()) {}
 
   bool launch() {
     OpBuilder::InsertionGuard guard(builder);
@@ -101,7 +101,7 @@ private:
                                      ValueRange(), captures, products, /*reverse=*/false,
                                      /*lanes=*/IntegerAttr());
     buildProducts(loop);
-    LogicalResult result = launchRecurrence(loop);
+    LogicalResult result = launchRecurrence(loop, precision);
     loop.erase();
     return result;
   }
@@ -162,6 +162,7 @@ private:
   };
 
   RecurrenceOp op;
+  TensorPrecision precision;
   Location loc;
   OpBuilder builder;
   unsigned numSequences, numStates;
@@ -171,9 +172,10 @@ private:
 };
 } // namespace
 
-bool bppsa::launchOnGrid(RecurrenceOp op) {
+bool bppsa::launchOnGrid(RecurrenceOp op, TensorPrecision precision) {
   FailureOr<BodyPlan> plan = BodyPlan::create(op.getBody().front(), op.getCaptures().size());
-  return succeeded(plan) && !UnitEmitter::fitsRegisters(*plan) && RecurrenceGrid(op).launch();
+  return succeeded(plan) && !UnitEmitter::fitsRegisters(*plan) &&
+         RecurrenceGrid(op, precision).launch();
 }
 
 //===----------------------------------------------------------------------===//

@@ -182,11 +182,13 @@ static void launchTiledSums(OpBuilder &builder, OuterSumOp op, TensorPrecision p
             nested, thread, mulIndex(nested, loc, digits[1], getIndex(nested, loc, tileRows)),
             mulIndex(nested, loc, digits[2], getIndex(nested, loc, tileColumns)));
         values = product.multiply(nested, op.getLhs(), op.getRhs(), slab.first, slab.last, values);
-        auto store = [&](OpBuilder &inside, Value row, Value column, Value sum) {
-          Value first = mulIndex(inside, loc, row, getIndex(inside, loc, columns));
-          sums.store(inside, digits[0], addIndex(inside, loc, first, column), sum);
+        auto getStore = [&](OpBuilder &inRow, Value row) -> TiledProduct::StoreInRow {
+          Value first = mulIndex(inRow, loc, row, getIndex(inRow, loc, columns));
+          return [&, first](OpBuilder &inside, Value column, Value sum) {
+            sums.store(inside, digits[0], addIndex(inside, loc, first, column), sum);
+          };
         };
-        product.write(nested, values, getIndex(nested, loc, rows), columns, store);
+        product.store(nested, values, getIndex(nested, loc, rows), columns, getStore);
       });
 }
 

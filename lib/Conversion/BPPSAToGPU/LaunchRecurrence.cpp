@@ -135,10 +135,10 @@ private:
 };
 } // namespace
 
-LogicalResult bppsa::launchRecurrence(RecurrenceOp op) {
+LogicalResult bppsa::launchRecurrence(RecurrenceOp op, TensorPrecision precision) {
   Block &body = op.getBody().front();
   fuseProductSums(body);
-  if (launchOnGrid(op))
+  if (launchProducts(op, precision) || launchOnGrid(op, precision))
     return success();
   FailureOr<UnitEmitter> emitter = UnitEmitter::create(body, op.getCaptures());
   if (failed(emitter))

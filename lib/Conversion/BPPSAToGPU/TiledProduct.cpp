@@ -115,16 +115,27 @@ Value TiledProduct::getColumn(OpBuilder &builder, int64_t entry) const {
                   inWarp);
 }
 
-void TiledProduct::write(OpBuilder &builder, ValueRange sums, Value rows, int64_t columns,
-                         Write write) const {
-  for (auto [i, value] : llvm::enumerate(sums)) {
-    Value row = getRow(builder, i), column = getColumn(builder, i), sum = value;
-    Value exists = isBelow(builder, loc, row, rows);
-    if (columns % right.side != 0)
-      exists = arith::AndIOp::create(
-          builder, loc, exists, isBelow(builder, loc, column, getIndex(builder, loc, columns)));
-    emitIf(builder, loc, exists, [&](OpBuilder &nested) { write(nested, row, column, sum); });
-  }
+void TiledProduct::store(OpBuilder &builder, ValueRange sums, Value rows, int64_t columns,
+                         function_ref<StoreInRow(OpBuilder &, Value row)> getStore) const {
+  // Two neighbours of each tile are in one row.
+  int64_t together = 2, entriesOfRow = right.tiles * TensorTile::kEntries;
+  for (int64_t first = 0, e = sums.size(); first < e; first += entriesOfRow)
+    for (int64_t half = 0; half < TensorTile::kEntries; half += together) {
+      Value row = getRow(builder, first + half);
+      emitIf(builder, loc, isBelow(builder, loc, row, rows), [&](OpBuilder &inRow) {
+        StoreInRow storeInRow = getStore(inRow, row);
+        for (int64_t i = 0; i < right.tiles * together; ++i) {
+          int64_t entry = first + i / together * TensorTile::kEntries + half + i % together;
+          Value column = getColumn(inRow, entry), sum = sums[entry];
+          if (columns % right.side == 0) {
+            storeInRow(inRow, column, sum);
+            continue;
+          }
+          emitIf(inRow, loc, isBelow(inRow, loc, column, getIndex(inRow, loc, columns)),
+                 [&](OpBuilder &inside) { storeInRow(inside, column, sum); });
+        }
+      });
+    }
 }
 
 //===----------------------------------------------------------------------===//

@@ -15,6 +15,7 @@
 #define BPPSA_LIB_CONVERSION_BPPSATOGPU_TILEDPRODUCT_H
 
 #include "TensorTile.h"
+#include <functional>
 
 namespace bppsa {
 
@@ -51,12 +52,12 @@ public:
   llvm::SmallVector<mlir::Value> multiply(mlir::OpBuilder &builder, mlir::Value leftArray,
                                           mlir::Value rightArray, mlir::Value first,
                                           mlir::Value last, mlir::ValueRange sums);
-  /// Gives the thread's sums to `write(row, column, sum)`, those with a row below `rows` and a
-  /// column below `columns`.
-  using Write = llvm::function_ref<void(mlir::OpBuilder &, mlir::Value row, mlir::Value column,
-                                        mlir::Value sum)>;
-  void write(mlir::OpBuilder &builder, mlir::ValueRange sums, mlir::Value rows, int64_t columns,
-             Write write) const;
+  /// Stores sums of a row at columns that are given.
+  using StoreInRow = std::function<void(mlir::OpBuilder &, mlir::Value column, mlir::Value sum)>;
+  /// Stores the thread's sums: those with a row below `rows` and a column below `columns`, by what
+  /// `getStore(row)` gives.
+  void store(mlir::OpBuilder &builder, mlir::ValueRange sums, mlir::Value rows, int64_t columns,
+             llvm::function_ref<StoreInRow(mlir::OpBuilder &, mlir::Value row)> getStore) const;
 
 private:
   /// A factor's part of the tile.

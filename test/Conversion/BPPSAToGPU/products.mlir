@@ -1,0 +1,89 @@
+// RUN: bppsa-opt %s --convert-bppsa-to-gpu --canonicalize --cse | FileCheck %s
+// RUN: bppsa-opt %s --convert-bppsa-to-gpu=precision=bf16 --canonicalize --cse | FileCheck %s --check-prefix=BF16
+
+// A loop that multiplies what it reads by a matrix is a product of matrices: a block has 64 rows,
+// each a step of a sample, and all 20 columns. Sums begin with the bias.
+
+// CHECK-LABEL: func private @product(
+// CHECK-SAME:      %[[X:.*]]: memref<?x?x40xf32>, %[[W:.*]]: memref<20x40xf32, strided<[40, 1], offset: 800>>, %[[B:.*]]: memref<20xf32>, %[[Y:.*]]: memref<?x?x20xf32>)
+// CHECK-DAG:     %[[SAMPLES:.*]] = memref.dim %[[Y]], %c1
+// CHECK-DAG:     %[[T:.*]] = memref.dim %[[Y]], %c0
+// CHECK:         %[[ROWS:.*]] = arith.muli %[[T]], %[[SAMPLES]]
+// CHECK:         %[[BLOCKS:.*]] = arith.ceildivui %[[ROWS]], %c64
+// CHECK:         gpu.launch blocks({{.*}}) in (%{{[^ ]*}} = %[[BLOCKS]], {{.*}} threads({{.*}}) in (%{{[^ ]*}} = %c128,
+// CHECK-SAME:        workgroup(%[[LEFT:[^ ]*]] : memref<4x64x20xf32, #gpu.address_space<workgroup>>, %[[RIGHT:[^ ]*]] : memref<4x32x20xf32, #gpu.address_space<workgroup>>)
+// CHECK:           %[[BIAS:.*]] = memref.load %[[B]]
+// Two threads copy a row of the left factor, four of the right one, by 16 bytes.
+// CHECK:           nvgpu.device_async_copy %[[X]]{{.*}}, %[[LEFT]][%c0, %{{.*}}], 4, %{{.*}} {bypassL1}
+// CHECK:           nvgpu.device_async_copy %[[X]]{{.*}}, %[[LEFT]][%c0, %{{.*}}], 4, %{{.*}} {bypassL1}
+// CHECK:           nvgpu.device_async_copy %[[W]]{{.*}}, %[[RIGHT]][%c0, %{{.*}}], 4, %{{.*}} {bypassL1}
+// CHECK:           scf.for %{{.*}} = %c0 to %c3 step %c1 iter_args(%{{[^ ]*}} = %[[BIAS]],
+// CHECK-COUNT-24:    nvvm.mma.sync
+// CHECK-NOT:         nvvm.mma.sync
+// CHECK:           %[[EXISTS:.*]] = arith.cmpi ult, %[[ROW:.*]], %[[ROWS]]
+// CHECK:           scf.if %[[EXISTS]] {
+// CHECK-DAG:         %[[SAMPLE:.*]] = arith.remui %[[ROW]], %[[SAMPLES]]
+// CHECK-DAG:         %[[STEP:.*]] = arith.divui %[[ROW]], %[[SAMPLES]]
+// CHECK:             memref.store %{{.*}}, %[[Y]][%[[STEP]], %[[SAMPLE]],
+// CHECK-NOT:     gpu.launch
+// CHECK:         return
+
+// BF16-LABEL: func private @product(
+// BF16-COUNT-4:  nvvm.mma.sync {{.*}}<m = 16, n = 8, k = 16
+// BF16-NOT:      nvvm.mma.sync
+// BF16:          return
+func.func private @product(%x: memref<?x?x40xf32>, %w: memref<20x40xf32, strided<[40, 1], offset: 800>>,
+    %b: memref<20xf32>, %y: memref<?x?x20xf32>) {
+  bppsa.recurrence sequences(%x : memref<?x?x40xf32>)
+      captures(%w, %b : memref<20x40xf32, strided<[40, 1], offset: 800>>, memref<20xf32>) into(%y : memref<?x?x20xf32>) {
+  ^bb0(%xt: vector<40xf32>, %wc: vector<20x40xf32>, %bc: vector<20xf32>):
+    %0 = bppsa.matvec %wc, %xt plus %bc : vector<20xf32> : vector<20x40xf32>, vector<40xf32> -> vector<20xf32>
+    bppsa.yield %0 : vector<20xf32>
+  }
+  return
+}
+
+// Products that are added up are one launch. The rows of a transposed matrix are those of the depth,
+// of which eight threads copy one.
+
+// CHECK-LABEL: func private @sum_of_products(
+// CHECK-SAME:      %[[A:.*]]: memref<?x?x33xf32>, %[[C:.*]]: memref<?x?x33xf32>, %[[V:.*]]: memref<33x64xf32>, %[[W:.*]]: memref<33x64xf32>, %[[Y:.*]]: memref<?x?x64xf32>)
+// CHECK:         gpu.launch
+// CHECK-SAME:        workgroup(%[[LEFT:[^ ]*]] : memref<4x64x20xf32, #gpu.address_space<workgroup>>, %[[RIGHT:[^ ]*]] : memref<4x16x72xf32, #gpu.address_space<workgroup>>)
+// CHECK:           nvgpu.device_async_copy %[[C]]{{.*}}, %[[LEFT]]{{.*}}, 1,
+// CHECK:           nvgpu.device_async_copy %[[W]]{{.*}}, %[[RIGHT]]{{.*}}, 4,
+// CHECK:           %[[SUMS:.*]]:32 = scf.for
+// CHECK-COUNT-48:    nvvm.mma.sync
+// CHECK:           nvgpu.device_async_wait %{{.*}} {numGroups = 0 : i32}
+// CHECK-NEXT:      gpu.barrier
+// CHECK:           nvgpu.device_async_copy %[[A]]{{.*}}, %[[LEFT]]
+// CHECK:           nvgpu.device_async_copy %[[V]]{{.*}}, %[[RIGHT]]
+// CHECK:           scf.for {{.*}} iter_args(%{{[^ ]*}} = %[[SUMS]]#0,
+// CHECK-COUNT-32:  memref.store %{{.*}}, %[[Y]]
+// CHECK-NOT:     gpu.launch
+// CHECK:         return
+func.func private @sum_of_products(%a: memref<?x?x33xf32>, %c: memref<?x?x33xf32>, %v: memref<33x64xf32>,
+    %w: memref<33x64xf32>, %y: memref<?x?x64xf32>) {
+  bppsa.recurrence sequences(%a, %c : memref<?x?x33xf32>, memref<?x?x33xf32>)
+      captures(%v, %w : memref<33x64xf32>, memref<33x64xf32>) into(%y : memref<?x?x64xf32>) {
+  ^bb0(%at: vector<33xf32>, %ct: vector<33xf32>, %vc: vector<33x64xf32>, %wc: vector<33x64xf32>):
+    %0 = bppsa.matvec transposed %vc, %at : vector<33x64xf32>, vector<33xf32> -> vector<64xf32>
+    %1 = bppsa.matvec transposed %wc, %ct plus %0 : vector<64xf32> : vector<33x64xf32>, vector<33xf32> -> vector<64xf32>
+    bppsa.yield %1 : vector<64xf32>
+  }
+  return
+}
+
+// Vectors of 7 elements are multiplied row by row.
+
+// CHECK-LABEL: func private @short_vectors(
+// CHECK-NOT:     nvvm.mma.sync
+// CHECK:         return
+func.func private @short_vectors(%x: memref<?x?x7xf32>, %w: memref<64x7xf32>, %y: memref<?x?x64xf32>) {
+  bppsa.recurrence sequences(%x : memref<?x?x7xf32>) captures(%w : memref<64x7xf32>) into(%y : memref<?x?x64xf32>) {
+  ^bb0(%xt: vector<7xf32>, %wc: vector<64x7xf32>):
+    %0 = bppsa.matvec %wc, %xt : vector<64x7xf32>, vector<7xf32> -> vector<64xf32>
+    bppsa.yield %0 : vector<64xf32>
+  }
+  return
+}
