@@ -27,6 +27,9 @@ using cost::Work;
 /// read of memory; of a dependent operation; and of a shuffle.
 static constexpr double kHandOver = 60, kMemory = 500, kDependent = 4, kShuffle = 25;
 
+/// Cycles from the writing of a vector to its reading where threads of a warp wait for each other.
+static constexpr double kWarpHandOver = 45;
+
 /// What a multiprocessor holds.
 static constexpr int64_t kMostBlocks = 32, kMostResidentThreads = 2048, kSharedBytes = 227 << 10;
 
@@ -66,8 +69,9 @@ public:
   /// A step of a block that evaluates it with a thread for each row, and reads and writes
   /// `vectors` vectors.
   StepCost getBlockStep(int64_t vectors) const;
-  /// A step of a warp whose threads evaluate it for a column of `rows` rows each.
-  StepCost getThreadStep(int64_t rows, int64_t savedElements) const;
+  /// A step of a warp whose threads evaluate it for columns of `rows` rows, one or a few of them
+  /// for each; `saved` are the types of what a step reads.
+  StepCost getThreadStep(int64_t rows, TypeRange saved) const;
   /// A step of a block that evaluates it for a panel of columns of `rows` rows on tensor cores;
   /// nothing where it has no product, or where panels do not fit.
   std::optional<StepCost> getPanelStep(int64_t rows, int64_t savedElements,
@@ -85,6 +89,11 @@ private:
   ValueRange roots;
   int64_t mostRows = 1, entries = 0;
   std::vector<int64_t> columns;
+  /// Different matrices, and what they multiply.
+  llvm::SetVector<std::pair<Value, unsigned>> factors;
+  std::vector<std::pair<int64_t, int64_t>> factorSizes;
+  llvm::SetVector<Value> multiplied;
+  bool hasSlices = false;
 };
 } // namespace
 
@@ -116,8 +125,13 @@ LinkPart::LinkPart(Block &body, ValueRange roots) : roots(roots) {
   for (size_t i = 0; i < needed.size(); ++i) {
     if (auto product = dyn_cast<MatVecOp>(needed[i])) {
       columns.push_back(getNumColumns(product));
-      entries += columns.back() * getNumElements(product.getResult().getType());
+      int64_t rowsOfMatrix = getNumElements(product.getResult().getType());
+      entries += columns.back() * rowsOfMatrix;
+      if (factors.insert({product.getMatrix(), product.getTransposed() ? 1u : 0u}))
+        factorSizes.emplace_back(rowsOfMatrix, columns.back());
+      multiplied.insert(product.getVector());
     }
+    hasSlices |= isa<vector::ExtractStridedSliceOp, vector::InsertStridedSliceOp>(needed[i]);
     llvm::for_each(needed[i]->getOperands(), add);
   }
   for (Operation &op : body)
@@ -173,17 +187,45 @@ StepCost LinkPart::getBlockStep(int64_t vectors) const {
   return step;
 }
 
-StepCost LinkPart::getThreadStep(int64_t rows, int64_t savedElements) const {
-  double instructions = 10.0 + savedElements + 1.25 * entries;
-  for (Operation *op : ops)
-    if (op->getNumResults() == 1)
-      instructions += getRowCost(op).first * getNumElements(op->getResult(0).getType());
+/// Instructions that load or store so many rows of a thread, four, two or one with each.
+static int64_t countAccesses(int64_t rows) {
+  return rows / 4 + llvm::popcount(static_cast<uint64_t>(rows % 4));
+}
+
+StepCost LinkPart::getThreadStep(int64_t rows, TypeRange saved) const {
+  cost::ColumnShape shape = cost::shareColumn(factorSizes, !hasSlices);
+  auto countRows = [&](int64_t count) { return llvm::divideCeil(count, shape.parts); };
+  double instructions = 30, depth = 0;
+  int64_t values = countRows(rows), handOvers = 1;
+  for (Type type : saved) {
+    instructions += 5 + countAccesses(countRows(getNumElements(type)));
+    values += countRows(getNumElements(type));
+  }
+  for (Operation *op : ops) {
+    if (op->getNumResults() != 1)
+      continue;
+    int64_t own = countRows(getNumElements(op->getResult(0).getType()));
+    instructions += getRowCost(op).first * own;
+    if (auto product = dyn_cast<MatVecOp>(op)) {
+      instructions += (shape.inRegisters ? 1 : 1.25) * own * getNumColumns(product);
+      // Sums of rows are side by side, but may be too few for the cycles of each addition.
+      depth += getNumColumns(product) * std::max(0.0, kDependent - own);
+    }
+  }
+  if (shape.parts > 1) {
+    ++handOvers;
+    for (Value vector : multiplied) {
+      int64_t count = getNumElements(vector.getType());
+      instructions += countAccesses(countRows(count)) + llvm::divideCeil(count, 4);
+    }
+  }
   StepCost step;
-  // Every sum has others beside it; what a step reads is not asked for before.
-  step.cycles = instructions + kMemory;
+  step.cycles = instructions + depth + kWarpHandOver * handOvers;
   step.instructions = instructions;
-  step.resident = countResident(cost::warpThreads, 32 + rows + savedElements, 4 * entries);
-  step.columns = cost::warpThreads;
+  step.resident =
+      countResident(cost::warpThreads, 40 + 2 * values + (shape.inRegisters ? shape.entries : 0),
+                    shape.inRegisters ? 0 : 4 * entries);
+  step.columns = static_cast<double>(cost::warpThreads / shape.parts);
   return step;
 }
 
@@ -250,6 +292,15 @@ static StepCost getMapStep(int64_t rows, double terms) {
   return step;
 }
 
+/// One warp, whose maps are in shared memory before it needs them: a row for each thread.
+static StepCost getSmallCarry(double terms) {
+  StepCost step;
+  step.cycles = kWarpHandOver + 65 + 3 * terms;
+  step.instructions = 46 + 2 * terms;
+  step.resident = kMostBlocks / 4;
+  return step;
+}
+
 template <typename LoopOp> static cost::ChainCost getCost(LoopOp loop) {
   Block &body = loop.getBody().front();
   size_t numSaved = loop.getSaved().size(), numStates = loop.getSeeds().size();
@@ -270,13 +321,14 @@ template <typename LoopOp> static cost::ChainCost getCost(LoopOp loop) {
   chain.of(Work::Walk) = whole.getBlockStep(numSaved + yielded.size());
   chain.of(Work::Column) = states.getBlockStep(numSaved + numStates);
   if (!isDiagonal && states.fitsThreads(chain.rows))
-    chain.of(Work::Column) = states.getThreadStep(chain.rows, savedElements);
+    chain.of(Work::Column) = states.getThreadStep(chain.rows, arguments.take_front(numSaved));
   else if (!isDiagonal)
     if (std::optional<StepCost> panel = states.getPanelStep(
             chain.rows, savedElements, body.getArguments().slice(numSaved, numStates)))
       chain.of(Work::Column) = *panel;
   double terms = static_cast<double>(chain.columns);
-  chain.of(Work::Carry) = getMapStep(chain.rows, terms);
+  chain.of(Work::Carry) =
+      chain.rows <= cost::mostColumnRows ? getSmallCarry(terms) : getMapStep(chain.rows, terms);
   chain.of(Work::Product) = getMapStep(chain.rows, terms * terms);
   return chain;
 }

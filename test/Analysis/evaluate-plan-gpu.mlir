@@ -19,16 +19,16 @@
 // CHECK-NEXT: "warps": 1,
 // CHECK-NEXT: "resident": 32,
 // CHECK-NEXT: "columns": 1
-// A thread walks 4 rows: 10 + 4 instructions, 16 * 1.25 and 3 * 4, and one read.
+// A thread walks 4 rows: 30 + 5 + 1 instructions, 16 and 3 * 4, and a warp waits.
 // CHECK: "column": {
-// CHECK-NEXT: "cycles": 546,
-// CHECK-NEXT: "instructions": 46,
+// CHECK-NEXT: "cycles": 109,
+// CHECK-NEXT: "instructions": 64,
 // CHECK-NEXT: "warps": 1,
-// CHECK-NEXT: "resident": 32,
+// CHECK-NEXT: "resident": 28,
 // CHECK-NEXT: "columns": 32
 // CHECK: "carry": {
-// CHECK-NEXT: "cycles": 592,
-// CHECK-NEXT: "instructions": 36,
+// CHECK-NEXT: "cycles": 122,
+// CHECK-NEXT: "instructions": 54,
 // CHECK: "product": {
 // CHECK-NEXT: "cycles": 688,
 // CHECK-NEXT: "instructions": 84,
@@ -37,12 +37,12 @@
 // A launch, and 1000 steps at 1.98 GHz.
 // CHECK: "plan": "sequential",
 // CHECK-NEXT: "us": 74.2{{(2|19)[0-9]*}}
-// 22 steps in a chunk: (22 * 546 + 45 * 592 + 22 * 144) * 0.505 ns and three launches.
+// 22 steps in a chunk: (22 * 109 + 45 * 122 + 22 * 144) * 0.505 ns and three launches.
 // CHECK: "plan": "chunked",
-// CHECK-NEXT: "us": 25.619{{[0-9]*}}
+// CHECK-NEXT: "us": 10.083{{[0-9]*}}
 // CHECK: "plan": "chunked:8",
-// (8 * 546 + 124 * 592 + 8 * 144) * 0.505 ns and three launches.
-// CHECK-NEXT: "us": 44.358{{[0-9]*}}
+// (8 * 109 + 124 * 122 + 8 * 144) * 0.505 ns and three launches.
+// CHECK-NEXT: "us": 13.16{{[0-9]*}}
 // CHECK: "lengths": [
 // CHECK: "ratios": [
 // CHECK: "crossovers": [
@@ -64,7 +64,7 @@
 // PAGE: <h3>On a GPU: predicted, not measured</h3>
 // PAGE: H200 (data sheet and estimates, not measured)
 // PAGE: <th>sequential</th><th>chunked</th><th>chunked:8</th>
-// PAGE: <th>predicted us</th><td>74.2</td><td class="best">25.6</td><td>44.4</td>
+// PAGE: <th>predicted us</th><td>74.2</td><td class="best">10.1</td><td>13.2</td>
 // PAGE: <svg class="crossover"
 // PAGE: chunked is faster from T =
 func.func @rnn(%saved : tensor<?x?x4xf32>, %seed : tensor<?x4xf32>, %weight : tensor<4x4xf32>)

@@ -165,6 +165,23 @@ def test_schedules_of_wide_layers(spec):
 @pytest.mark.parametrize(
     "spec",
     [
+        pytest.param(models.Spec("RNN", hidden=20), id="4-threads"),
+        pytest.param(models.Spec("LSTM", hidden=7, initial="parameter"), id="2-threads"),
+        pytest.param(models.Spec("LSTM", hidden=10, head="steps"), id="4-threads-of-10-rows"),
+        pytest.param(models.Spec("GRU", hidden=13), id="4-threads-of-13-rows"),
+        pytest.param(models.Spec("GRU", hidden=19), id="8-threads-of-19-rows"),
+    ],
+)
+def test_schedules_of_columns(spec):
+    """Columns that threads of a warp share; with 3 samples, the last warp has less of them."""
+    program = compile_emulated(models.build(spec), "chunked:3")
+    check_bound(program, {"T": 8, "B": 1})
+    check_schedules(program, *check_bound(program, {"T": 10, "B": 3}))
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
         pytest.param(models.Spec("RNN", hidden=33), id="matrices-in-registers"),
         pytest.param(models.Spec("GRU", hidden=64), id="matrices-in-memory"),
     ],

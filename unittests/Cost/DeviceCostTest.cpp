@@ -109,3 +109,13 @@ TEST(DeviceShapesTest, RowsAreSharedUntilTheyFit) {
   EXPECT_EQ(shareRows(20, {80}, {81})->parts, 2);
   EXPECT_FALSE(shareRows(128, {128, 128, 128, 128, 128, 128, 128, 128, 128}));
 }
+
+TEST(DeviceShapesTest, ColumnsAreSharedUntilTheirMatricesFit) {
+  // Of an RNN, a GRU and an LSTM; with slices of vectors, one thread has all rows.
+  EXPECT_EQ(shareColumn({{10, 10}}, true).parts, 1);
+  EXPECT_EQ(shareColumn({{20, 20}}, true).entries, 100);
+  EXPECT_EQ(shareColumn({{20, 20}, {20, 20}, {20, 20}}, true).parts, 8);
+  EXPECT_EQ(shareColumn({{10, 10}, {10, 10}, {10, 10}, {10, 10}}, true).parts, 4);
+  EXPECT_FALSE(shareColumn({{20, 20}}, false).inRegisters);
+  EXPECT_FALSE(shareColumn({{20, 20}, {20, 20}, {20, 20}, {20, 20}}, true).inRegisters);
+}

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace bppsa::cost {
@@ -114,6 +115,19 @@ struct PanelShape {
 /// The widest panels that fit, the last of a map about as wide as the others; none where not even
 /// one tile of columns fits.
 std::optional<PanelShape> shapePanel(const PanelNeeds &needs);
+
+/// How neighbouring threads of a warp share the rows of a column that they walk.
+struct ColumnShape {
+  /// Threads of a column; whether each has its rows of the matrices in registers, else it is one
+  /// thread, which reads them from shared memory; and how many entries that are.
+  int64_t parts;
+  bool inRegisters;
+  int64_t entries;
+};
+
+/// The threads of a column of a link that multiplies by matrices of such (rows, columns): the
+/// fewest that have all entries in registers, where they `canShare` rows.
+ColumnShape shareColumn(const std::vector<std::pair<int64_t, int64_t>> &matrices, bool canShare);
 
 } // namespace bppsa::cost
 

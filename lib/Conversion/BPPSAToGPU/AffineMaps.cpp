@@ -10,8 +10,9 @@
 using namespace mlir;
 using namespace bppsa;
 
-DeviceMaps DeviceMaps::allocate(OpBuilder &builder, const CotangentLoop &loop, Value count) {
-  DeviceMaps maps = {AffineMapLayout::get(loop), Value()};
+DeviceMaps DeviceMaps::allocate(OpBuilder &builder, const CotangentLoop &loop, Value count,
+                                bool byRows) {
+  DeviceMaps maps = {AffineMapLayout::get(loop), Value(), byRows};
   Type element = cast<MemRefType>(loop.seeds[0].getType()).getElementType();
   auto type = MemRefType::get(
       {ShapedType::kDynamic, ShapedType::kDynamic, maps.getNumColumns(), maps.size}, element);
@@ -19,6 +20,13 @@ DeviceMaps DeviceMaps::allocate(OpBuilder &builder, const CotangentLoop &loop, V
                                         ValueRange{count, countSamples(builder, loop)},
                                         builder.getI64IntegerAttr(64));
   return maps;
+}
+
+void DeviceMaps::store(OpBuilder &builder, Location loc, Value value, Value sample, Value map,
+                       Value column, Value row) const {
+  if (byRows)
+    std::swap(column, row);
+  getColumn(sample, map, column).store(builder, loc, value, row);
 }
 
 Place DeviceMaps::getOffset(OpBuilder &builder, Location loc, Value sample, Value map) const {
@@ -116,16 +124,17 @@ void MapWalks::launchBlocks(OpBuilder &builder, BlockWalk &walk, const Runs &run
   });
 }
 
-/// A thread for each sample, run and column.
+/// The threads of a column for each sample, run and column.
 void MapWalks::launchThreads(OpBuilder &builder, ColumnWalk &walk, const Runs &runs,
                              const Columns &columns) {
   Location loc = loop.op->getLoc();
-  Value numThreads = countWalks(builder, runs, columns.count);
-  walk.launch(builder, numThreads, [&](OpBuilder &nested, Value number, Value exists) {
+  Value numColumns = countWalks(builder, runs, columns.count);
+  walk.launch(builder, numColumns, [&](OpBuilder &nested, Value number, Value exists) {
     Walk own = getWalk(nested, runs, columns.count, number);
     SmallVector<Value> start;
-    for (int64_t row = 0; row < runs.maps.size; ++row)
-      start.push_back(columns.start(nested, getIndex(nested, loc, row), own.column));
+    SmallVector<ColumnWalk::ColumnRow> rows = walk.getRows(nested);
+    for (const ColumnWalk::ColumnRow &row : rows)
+      start.push_back(columns.start(nested, row.row, own.column));
     auto [from, to] = runs.range(nested, own.run);
     auto at = [&](OpBuilder &inside, Value run) -> std::pair<Value, Value> {
       SmallVector<Value> digits = splitIndex(inside, loc, run, {Value(), runs.count});
@@ -138,10 +147,17 @@ void MapWalks::launchThreads(OpBuilder &builder, ColumnWalk &walk, const Runs &r
     Value length = arith::SubIOp::create(nested, loc, to, from);
     SmallVector<Value> end =
         walk.walk(nested, {columns.count, numRuns, length, at, stepAt}, number, start);
-    Place destination = getDestination(nested, runs, columns, own);
+    Value map = addIndex(nested, loc, own.run, runs.first);
     emitIf(nested, loc, exists, [&](OpBuilder &inside) {
-      for (auto [row, value] : llvm::enumerate(end))
-        destination.store(inside, loc, value, getIndex(inside, loc, row));
+      for (auto [row, value] : llvm::zip_equal(rows, end)) {
+        auto store = [&, row = row, value = value](OpBuilder &b) {
+          runs.maps.store(b, loc, value, own.sample, map, own.column, row.row);
+        };
+        if (row.exists)
+          emitIf(inside, loc, row.exists, store);
+        else
+          store(inside);
+      }
     });
   });
 }
@@ -176,17 +192,31 @@ void MapWalks::launchPanels(OpBuilder &builder, PanelWalk &walk, const Runs &run
   });
 }
 
-Value bppsa::emitApplySmall(OpBuilder &builder, Location loc, const DeviceMaps &maps,
-                            const Place &map, const Place &from, Value row) {
-  Type element = cast<MemRefType>(maps.memref.getType()).getElementType();
-  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
+MapRow MapRow::load(OpBuilder &builder, Location loc, const DeviceMaps &maps, const Place &map,
+                    const Place &from, Value row) {
+  MapRow loaded;
   int64_t numEntries = maps.getNumMatrixColumns();
-  SmallVector<Value> sums(std::min(numEntries, kNumPartials), zero);
-  if (maps.hasOffset)
-    sums[0] = map.dropFront(numEntries * maps.size).load(builder, loc, row);
+  Value rowStart = row;
+  if (maps.byRows)
+    rowStart = mulIndex(builder, loc, row, getIndex(builder, loc, numEntries));
   for (int64_t i = 0; i < numEntries; ++i) {
-    Value factor = from.load(builder, loc, maps.isDiagonal ? row : getIndex(builder, loc, i));
-    Value entry = map.dropFront(i * maps.size).load(builder, loc, row);
+    Place column = map.dropFront(maps.byRows ? i : i * maps.size);
+    loaded.entries.push_back(column.load(builder, loc, rowStart));
+    Value at = maps.isDiagonal ? row : getIndex(builder, loc, i);
+    loaded.factors.push_back(from.load(builder, loc, at));
+  }
+  if (maps.hasOffset)
+    loaded.offset = map.dropFront(numEntries * maps.size).load(builder, loc, row);
+  return loaded;
+}
+
+Value MapRow::apply(OpBuilder &builder, Location loc) const {
+  Value zero =
+      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(entries.front().getType()));
+  SmallVector<Value> sums(std::min<int64_t>(entries.size(), kNumPartials), zero);
+  if (offset)
+    sums[0] = offset;
+  for (auto [i, entry, factor] : llvm::enumerate(entries, factors)) {
     Value &sum = sums[i % sums.size()];
     sum = math::FmaOp::create(builder, loc, entry, factor, sum);
   }

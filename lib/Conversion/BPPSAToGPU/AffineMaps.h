@@ -14,16 +14,21 @@
 namespace bppsa {
 
 /// Maps of runs of links, `memref[map, sample, column, row]`: the columns of A and
-/// then, where cotangents are injected, s.
+/// then, where cotangents are injected, s. Where they lie `byRows`, A alone, it is
+/// `memref[map, sample, row, column]`.
 struct DeviceMaps : AffineMapLayout {
   mlir::Value memref;
+  bool byRows = false;
 
   /// Allocates `count` maps for each sample.
-  static DeviceMaps allocate(mlir::OpBuilder &builder, const CotangentLoop &loop,
-                             mlir::Value count);
+  static DeviceMaps allocate(mlir::OpBuilder &builder, const CotangentLoop &loop, mlir::Value count,
+                             bool byRows = false);
   Place getColumn(mlir::Value sample, mlir::Value map, mlir::Value column) const {
     return {memref, {map, sample, column}};
   }
+  /// Writes an entry of A.
+  void store(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, mlir::Value sample,
+             mlir::Value map, mlir::Value column, mlir::Value row) const;
   /// Where the injected cotangents' share is.
   Place getOffset(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value sample,
                   mlir::Value map) const;
@@ -44,6 +49,9 @@ public:
   /// the same length.
   void launch(mlir::OpBuilder &builder, const DeviceMaps &maps, mlir::Value count, int64_t first,
               Range range);
+  /// Whether maps may lie by rows: threads, which write entries of neighbouring columns at
+  /// a time, do better so.
+  bool canStoreByRows() const { return byThreads && !injected; }
 
 private:
   struct Runs {
@@ -85,10 +93,18 @@ private:
   std::optional<BlockWalk> injected;
 };
 
-/// Row `row` of `A from + s`, for a map whose columns lie one after the other in `map`, and
-/// that is small: the sum is written out.
-mlir::Value emitApplySmall(mlir::OpBuilder &builder, mlir::Location loc, const DeviceMaps &maps,
-                           const Place &map, const Place &from, mlir::Value row);
+/// A row of a map, and what it multiplies, in registers.
+struct MapRow {
+  llvm::SmallVector<mlir::Value> entries, factors;
+  /// The element of s, or null.
+  mlir::Value offset;
+
+  /// Loads row `row` of a small map that lies in `map` without gaps, and `from`.
+  static MapRow load(mlir::OpBuilder &builder, mlir::Location loc, const DeviceMaps &maps,
+                     const Place &map, const Place &from, mlir::Value row);
+  /// The row of `A from + s`: the sum is written out.
+  mlir::Value apply(mlir::OpBuilder &builder, mlir::Location loc) const;
+};
 
 /// Row `row` of `A from + s`, for a map of `sample`; `from` is a cotangent that no
 /// thread of the block writes meanwhile.

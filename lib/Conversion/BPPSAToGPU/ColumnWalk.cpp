@@ -1,4 +1,4 @@
-//===- ColumnWalk.cpp - a thread walks a column of a map ------------------===//
+//===- ColumnWalk.cpp - few threads walk a column of a map ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -32,14 +32,33 @@ ColumnWalk::ColumnWalk(const CotangentLoop &loop, std::unique_ptr<Region> link, 
       readSaved.push_back(number);
       sources.push_back(saved);
     }
-  if (readAhead && !sources.empty())
-    ring.emplace(loc, sources, loop.getTotalSize());
   for (auto product : region->front().getOps<MatVecOp>()) {
     auto matrix = dyn_cast<BlockArgument>(product.getMatrix());
     if (matrix && getFactor(product) == factors.size())
       factors.push_back({matrix, product.getTransposed(), getNumRows(product.getResult()),
                          getNumRows(product.getVector())});
   }
+  if (readAhead)
+    chooseShape();
+  if (readAhead && !sources.empty())
+    ring.emplace(loc, sources, loop.getTotalSize(), getColumnsOfWarp(), shape.parts);
+}
+
+/// Where a thread has a row, that of a slice is another thread's.
+void ColumnWalk::chooseShape() {
+  std::vector<std::pair<int64_t, int64_t>> sizes;
+  for (const Factor &factor : factors)
+    sizes.emplace_back(factor.numRows, factor.numColumns);
+  bool hasSlices = llvm::any_of(
+      region->front(), llvm::IsaPred<vector::ExtractStridedSliceOp, vector::InsertStridedSliceOp>);
+  shape = cost::shareColumn(sizes, /*canShare=*/!hasSlices);
+  if (shape.parts == 1)
+    return;
+  llvm::SetVector<Value> vectors;
+  for (auto product : region->front().getOps<MatVecOp>())
+    vectors.insert(product.getVector());
+  for (Value vector : vectors)
+    exchanges.push_back({vector, Value()});
 }
 
 size_t ColumnWalk::getFactor(MatVecOp product) const {
@@ -90,35 +109,93 @@ Value ColumnWalk::getCapture(BlockArgument argument) const {
 
 SmallVector<MemRefType> ColumnWalk::getSharedTypes() const {
   SmallVector<MemRefType> types;
-  for (const Factor &factor : factors) {
-    Type element = cast<VectorType>(factor.matrix.getType()).getElementType();
-    int64_t stride = llvm::alignTo(factor.numRows, kLoadedTogether);
-    types.push_back(MemRefType::get({factor.numColumns, stride}, element));
-  }
+  auto add = [&](int64_t count, int64_t rows, Type vector) {
+    int64_t stride = llvm::alignTo(rows, std::max(shape.parts, kLoadedTogether));
+    types.push_back(MemRefType::get({count, stride}, cast<VectorType>(vector).getElementType()));
+  };
+  if (!shape.inRegisters)
+    for (const Factor &factor : factors)
+      add(factor.numColumns, factor.numRows, factor.matrix.getType());
+  for (const Exchange &exchange : exchanges)
+    add(getColumnsOfWarp(), getNumRows(exchange.vector), exchange.vector.getType());
   if (ring)
     llvm::append_range(types, ring->getSharedTypes());
   return types;
 }
 
-/// A thread copies a row of each factor: loads that do not wait for each other.
-void ColumnWalk::copyFactors(OpBuilder &builder, const LaunchedThread &thread) {
-  copies = llvm::to_vector_of<Value>(thread.shared.take_front(factors.size()));
+static Value loadFactor(OpBuilder &builder, Location loc, Value matrix, bool isTransposed,
+                        Value row, int64_t column) {
+  SmallVector<Value> at = {row, getIndex(builder, loc, column)};
+  if (isTransposed)
+    std::swap(at[0], at[1]);
+  return memref::LoadOp::create(builder, loc, matrix, at);
+}
+
+/// Of columns that are not shared: a thread copies a row of each factor, by loads that do not wait
+/// for each other.
+void ColumnWalk::copyFactors(OpBuilder &builder) {
+  copies = llvm::to_vector_of<Value>(walker.shared.take_front(factors.size()));
   for (auto [factor, copy] : llvm::zip_equal(factors, copies)) {
     Value matrix = getCapture(factor.matrix), target = copy;
     bool isTransposed = factor.isTransposed;
     int64_t numColumns = factor.numColumns;
-    emitRows(builder, loc, thread, factor.numRows, [&](OpBuilder &nested, Value row) {
+    emitRows(builder, loc, walker, factor.numRows, [&](OpBuilder &nested, Value row) {
       for (int64_t i = 0; i < numColumns; ++i) {
-        Value column = getIndex(nested, loc, i);
-        SmallVector<Value> at = {row, column};
-        if (isTransposed)
-          std::swap(at[0], at[1]);
-        Value entry = memref::LoadOp::create(nested, loc, matrix, at);
-        memref::StoreOp::create(nested, loc, entry, target, ValueRange{column, row});
+        Value entry = loadFactor(nested, loc, matrix, isTransposed, row, i);
+        memref::StoreOp::create(nested, loc, entry, target,
+                                ValueRange{getIndex(nested, loc, i), row});
       }
     });
   }
   emitBarrier(builder, loc);
+}
+
+/// The thread's rows of each factor, for all steps: loads that do not wait for each other.
+void ColumnWalk::loadFactors(OpBuilder &builder) {
+  entries.assign(factors.size(), {});
+  for (auto [factor, own] : llvm::zip_equal(factors, entries))
+    for (int64_t i = 0; i < factor.numColumns; ++i)
+      for (int64_t slot = 0; slot < getNumSlots(factor.numRows); ++slot)
+        own.push_back(loadFactor(builder, loc, getCapture(factor.matrix), factor.isTransposed,
+                                 getRow(builder, factor.numRows, slot).row, i));
+}
+
+/// Rows are dealt by fours, and the others by two and one, so that few instructions load and
+/// store them.
+ColumnWalk::Deal ColumnWalk::getDeal(int64_t numRows, int64_t slot) const {
+  int64_t first = 0, width = kLoadedTogether;
+  while (first + width <= slot || first + width > getNumSlots(numRows))
+    if (first + width > getNumSlots(numRows))
+      width /= 2;
+    else
+      first += width;
+  return {width, first * shape.parts + slot - first};
+}
+
+Value ColumnWalk::getPlace(OpBuilder &builder, int64_t numRows, int64_t slot) const {
+  Deal deal = getDeal(numRows, slot);
+  Value own = mulIndex(builder, loc, part, getIndex(builder, loc, deal.width));
+  return addIndex(builder, loc, own, deal.first);
+}
+
+ColumnWalk::ColumnRow ColumnWalk::getRow(OpBuilder &builder, int64_t numRows, int64_t slot) const {
+  Deal deal = getDeal(numRows, slot);
+  Value row = getPlace(builder, numRows, slot);
+  if ((shape.parts - 1) * deal.width + deal.first < numRows)
+    return {row, Value()};
+  Value exists = isBelow(builder, loc, row, getIndex(builder, loc, numRows));
+  return {minIndex(builder, loc, row, getIndex(builder, loc, numRows - 1)), exists};
+}
+
+SmallVector<ColumnWalk::ColumnRow> ColumnWalk::getRows(OpBuilder &builder) const {
+  SmallVector<ColumnRow> rows;
+  int64_t first = 0;
+  for (size_t i = 0; i < loop.seeds.size(); first += loop.getStateSize(i++))
+    for (int64_t slot = 0, e = getNumSlots(loop.getStateSize(i)); slot < e; ++slot) {
+      ColumnRow row = getRow(builder, loop.getStateSize(i), slot);
+      rows.push_back({addIndex(builder, loc, row.row, first), row.exists});
+    }
+  return rows;
 }
 
 /// The sum of each row is one chain of additions, in the order of columns; rows are
@@ -130,18 +207,36 @@ ColumnWalk::Rows ColumnWalk::emitProduct(OpBuilder &builder, MatVecOp product,
   if (product.getAddend())
     sums = rows.lookup(product.getAddend());
   else
-    sums.assign(getNumRows(product.getResult()),
+    sums.assign(getNumSlots(getNumRows(product.getResult())),
                 arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element)));
-  Value copy = copies[getFactor(product)];
-  for (auto [i, value] : llvm::enumerate(rows.lookup(product.getVector()))) {
-    Value column = getIndex(builder, loc, i);
-    for (auto [j, sum] : llvm::enumerate(sums)) {
-      Value entry =
-          memref::LoadOp::create(builder, loc, copy, ValueRange{column, getIndex(builder, loc, j)});
+  size_t factor = getFactor(product);
+  for (int64_t i = 0, e = getNumRows(product.getVector()); i < e; ++i) {
+    Value value = loadFactorOf(builder, product, i, rows);
+    for (auto [slot, sum] : llvm::enumerate(sums)) {
+      Value entry = loadEntry(builder, factor, i, slot);
       sum = math::FmaOp::create(builder, loc, entry, value, sum);
     }
   }
   return sums;
+}
+
+/// Element `column` of what `product` multiplies.
+Value ColumnWalk::loadFactorOf(OpBuilder &builder, MatVecOp product, int64_t column,
+                               const RowsOfValues &rows) {
+  Value vector = product.getVector();
+  if (shape.parts == 1)
+    return rows.lookup(vector)[column];
+  auto exchange = llvm::find_if(exchanges, [&](const Exchange &e) { return e.vector == vector; });
+  return memref::LoadOp::create(builder, loc, exchange->array,
+                                ValueRange{columnOfWarp, getIndex(builder, loc, column)});
+}
+
+Value ColumnWalk::loadEntry(OpBuilder &builder, size_t factor, int64_t column, int64_t slot) {
+  if (shape.inRegisters)
+    return entries[factor][column * getNumSlots(factors[factor].numRows) + slot];
+  return memref::LoadOp::create(
+      builder, loc, copies[factor],
+      ValueRange{getIndex(builder, loc, column), getIndex(builder, loc, slot)});
 }
 
 //===----------------------------------------------------------------------===//
@@ -150,97 +245,163 @@ ColumnWalk::Rows ColumnWalk::emitProduct(OpBuilder &builder, MatVecOp product,
 
 void ColumnWalk::launch(OpBuilder &builder, Value count,
                         function_ref<void(OpBuilder &, Value, Value)> body) {
-  Value size = getIndex(builder, loc, kWarpThreads);
+  Value size = getIndex(builder, loc, getColumnsOfWarp());
   Value numBlocks = arith::CeilDivUIOp::create(builder, loc, count, size);
   Value last = addIndex(builder, loc, count, -1);
   emitLaunch(builder, loc, numBlocks, kWarpThreads, getSharedTypes(),
              [&](OpBuilder &nested, const LaunchedThread &thread) {
-               walker = thread;
-               copyFactors(nested, thread);
+               begin(nested, thread);
                Value number =
-                   addIndex(nested, loc, mulIndex(nested, loc, thread.block, size), thread.thread);
+                   addIndex(nested, loc, mulIndex(nested, loc, thread.block, size), columnOfWarp);
                body(nested, minIndex(nested, loc, number, last),
                     isBelow(nested, loc, number, count));
              });
 }
 
+void ColumnWalk::emitWarpBarrier(OpBuilder &builder) const {
+  NVVM::SyncWarpOp::create(builder, loc,
+                           arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(-1)));
+}
+
+void ColumnWalk::begin(OpBuilder &builder, const LaunchedThread &thread) {
+  walker = thread;
+  SmallVector<Value> digits = {thread.thread, getIndex(builder, loc, 0)};
+  if (shape.parts > 1)
+    digits =
+        splitIndex(builder, loc, thread.thread, {Value(), getIndex(builder, loc, shape.parts)});
+  columnOfWarp = digits[0];
+  part = digits[1];
+  ValueRange shared = thread.shared;
+  if (shape.inRegisters) {
+    loadFactors(builder);
+  } else {
+    copyFactors(builder);
+    shared = shared.drop_front(factors.size());
+  }
+  for (auto [exchange, array] : llvm::zip(exchanges, shared))
+    exchange.array = array;
+  sharedOfRing = shared.drop_front(exchanges.size());
+}
+
 SmallVector<Value> ColumnWalk::walk(OpBuilder &builder, const ColumnRuns &runs, Value number,
                                     ValueRange start) {
-  Value wholeWarp = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(-1));
   Value numColumns = getIndex(builder, loc, runs.numColumns);
   Value run = arith::DivUIOp::create(builder, loc, number, numColumns);
   auto [sample, first] = runs.at(builder, run);
   Value runOfWarp;
+  SmallVector<Value> carried(start);
   if (ring) {
-    ring->begin(builder, walker, walker.shared.drop_front(factors.size()), runs);
-    Value firstColumn = mulIndex(builder, loc, walker.block, getIndex(builder, loc, kWarpThreads));
+    llvm::append_range(carried, ring->begin(builder, walker, sharedOfRing, runs));
+    Value firstColumn =
+        mulIndex(builder, loc, walker.block, getIndex(builder, loc, getColumnsOfWarp()));
     Value firstRun = arith::DivUIOp::create(builder, loc, firstColumn, numColumns);
     runOfWarp = arith::SubIOp::create(builder, loc, run, firstRun);
   }
   auto body = [&, sample = sample, first = first](OpBuilder &nested, Value link,
-                                                  ValueRange column) {
+                                                  ValueRange values) {
     // Makes copies of other threads visible. And nothing writes those of matrices any more,
     // so LLVM would take the loads of their entries out of the loop, to more registers than
     // there are.
-    NVVM::SyncWarpOp::create(nested, loc, wholeWarp);
+    emitWarpBarrier(nested);
     Value step = runs.stepAt(nested, addIndex(nested, loc, first, link));
     Rows next = emitStep(
         nested,
-        [&](size_t saved, int64_t row) -> Value {
+        [&](size_t saved, int64_t numRows, int64_t slot) -> Value {
           size_t source = llvm::find(readSaved, saved) - readSaved.begin();
           if (ring)
-            return ring->load(nested, source, link, runOfWarp, row);
+            return ring->load(nested, source, link, runOfWarp, getPlace(nested, numRows, slot));
           return Place{loop.saved[saved], {step, sample}}.load(nested, loc,
-                                                               getIndex(nested, loc, row));
+                                                               getRow(nested, numRows, slot).row);
         },
-        column);
+        values.take_front(start.size()));
     if (ring)
-      ring->advance(nested, link);
+      llvm::append_range(next, ring->advance(nested, link, values.drop_front(start.size())));
     return next;
   };
-  return emitFold(builder, loc, getIndex(builder, loc, 0), runs.length, start, body);
+  SmallVector<Value> end =
+      emitFold(builder, loc, getIndex(builder, loc, 0), runs.length, carried, body);
+  end.truncate(start.size());
+  return end;
 }
 
 ColumnWalk::RowsOfValues ColumnWalk::loadArguments(OpBuilder &builder, LoadSaved loadSaved,
                                                    ValueRange column) {
   RowsOfValues rows;
   Block &body = region->front();
-  auto load = [&](BlockArgument argument, function_ref<Value(int64_t)> loadRow) {
+  auto load = [&](BlockArgument argument, function_ref<Value(int64_t, int64_t)> loadRow) {
     if (argument.use_empty() || !isSmallVector(argument))
       return;
-    for (int64_t i = 0, e = getNumRows(argument); i < e; ++i)
-      rows[argument].push_back(loadRow(i));
+    int64_t numRows = getNumRows(argument);
+    for (int64_t slot = 0, e = getNumSlots(numRows); slot < e; ++slot)
+      rows[argument].push_back(loadRow(numRows, slot));
   };
   unsigned number = 0;
   for (size_t saved = 0; saved < loop.saved.size(); ++saved)
-    load(body.getArgument(number++), [&](int64_t row) { return loadSaved(saved, row); });
+    load(body.getArgument(number++),
+         [&](int64_t numRows, int64_t slot) { return loadSaved(saved, numRows, slot); });
   for (size_t i = 0; i < loop.seeds.size(); ++i) {
-    int64_t size = loop.getStateSize(i);
+    int64_t size = getNumSlots(loop.getStateSize(i));
     rows[body.getArgument(number++)] = llvm::to_vector(column.take_front(size));
     column = column.drop_front(size);
   }
   for (Value capture : loop.captures)
-    load(body.getArgument(number++), [&, capture = capture](int64_t row) {
-      return Place{capture, {}}.load(builder, loc, getIndex(builder, loc, row));
+    load(body.getArgument(number++), [&, capture = capture](int64_t numRows, int64_t slot) {
+      return Place{capture, {}}.load(builder, loc, getRow(builder, numRows, slot).row);
     });
   return rows;
 }
 
+/// Operations run in their order, but those that can before a product that has to wait for
+/// other threads: then vectors of several products are handed over at a time.
 ColumnWalk::Rows ColumnWalk::emitStep(OpBuilder &builder, LoadSaved loadSaved, ValueRange column) {
   Block &body = region->front();
   RowsOfValues rows = loadArguments(builder, loadSaved, column);
-  for (Operation &op : body.without_terminator())
-    rows.try_emplace(op.getResult(0), emitOp(builder, &op, rows));
+  exchanged.clear();
+  for (bool isComplete = false; !isComplete;) {
+    isComplete = true;
+    for (Operation &op : body.without_terminator()) {
+      if (rows.contains(op.getResult(0)))
+        continue;
+      if (isReady(&op, rows))
+        rows.try_emplace(op.getResult(0), emitOp(builder, &op, rows));
+      else
+        isComplete = false;
+    }
+    if (!isComplete)
+      exchange(builder, rows);
+  }
   Rows next;
   for (Value yielded : body.getTerminator()->getOperands())
     next.append(rows.lookup(yielded));
   return next;
 }
 
+bool ColumnWalk::isReady(Operation *op, const RowsOfValues &rows) const {
+  auto product = dyn_cast<MatVecOp>(op);
+  if (product && shape.parts > 1 && !exchanged.contains(product.getVector()))
+    return false;
+  return llvm::all_of(op->getOperands(), [&](Value operand) {
+    return rows.contains(operand) || cast<VectorType>(operand.getType()).getRank() != 1;
+  });
+}
+
+/// Hands over what is known of the vectors that are multiplied as a whole. Each has an array of
+/// its own, which is read before the next step begins.
+void ColumnWalk::exchange(OpBuilder &builder, const RowsOfValues &rows) {
+  for (const Exchange &exchange : exchanges)
+    if (auto own = rows.find(exchange.vector);
+        own != rows.end() && exchanged.insert(exchange.vector).second)
+      for (auto [slot, value] : llvm::enumerate(own->second))
+        memref::StoreOp::create(
+            builder, loc, value, exchange.array,
+            ValueRange{columnOfWarp, getPlace(builder, getNumRows(exchange.vector), slot)});
+  emitWarpBarrier(builder);
+}
+
 static int64_t getOffset(ArrayAttr offsets) { return cast<IntegerAttr>(offsets[0]).getInt(); }
 
 ColumnWalk::Rows ColumnWalk::emitOp(OpBuilder &builder, Operation *op, const RowsOfValues &rows) {
-  int64_t numRows = getNumRows(op->getResult(0));
+  int64_t numRows = getNumRows(op->getResult(0)), numSlots = getNumSlots(numRows);
   if (auto product = dyn_cast<MatVecOp>(op))
     return emitProduct(builder, product, rows);
   if (auto slice = dyn_cast<vector::ExtractStridedSliceOp>(op)) {
@@ -254,13 +415,13 @@ ColumnWalk::Rows ColumnWalk::emitOp(OpBuilder &builder, Operation *op, const Row
     return result;
   }
   Rows result;
-  for (int64_t row = 0; row < numRows; ++row) {
+  for (int64_t slot = 0; slot < numSlots; ++slot) {
     if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
-      auto entries = cast<DenseElementsAttr>(constant.getValue()).getValues<TypedAttr>();
-      result.push_back(arith::ConstantOp::create(builder, loc, entries[row]));
+      Value row = getRow(builder, numRows, slot).row;
+      result.push_back(emitConstantRow(builder, loc, constant, row));
       continue;
     }
-    auto read = [&](Value operand) { return rows.lookup(operand)[row]; };
+    auto read = [&](Value operand) { return rows.lookup(operand)[slot]; };
     result.push_back(cloneForRow(builder, op, read));
   }
   return result;

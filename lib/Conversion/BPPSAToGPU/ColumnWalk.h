@@ -1,13 +1,15 @@
-//===- ColumnWalk.h - a thread walks a column of a map ----------*- C++ -*-===//
+//===- ColumnWalk.h - few threads walk a column of a map --------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
 // A column of the map of a run of links depends on no other one. Where a state is
-// small, one thread has all rows of a column in registers and evaluates the link for
-// all of them, so that threads do not wait for each other. Entries of matrices, which
-// all threads of a block read at the same time, come from copies in shared memory.
+// small, one thread, or a few neighbouring ones of a warp, have all rows of a column in
+// registers and evaluate the link for them. Each has its rows of the matrices in
+// registers too, where they fit; where they fit nobody's, one thread walks a column, and
+// all of a block read entries at the same time from copies in shared memory. What a product
+// multiplies as a whole goes through shared memory, from which no thread of another warp reads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,17 +25,24 @@ class ColumnWalk {
 public:
   /// None, and no diagnostic, where a block should walk a column: where the values of
   /// a link do not fit the registers of a thread, or its rows have nothing to do with
-  /// each other. Walks of one link have nothing to read ahead.
+  /// each other. Walks of one link have nothing to read ahead, or to keep in registers.
   static std::optional<ColumnWalk> create(const CotangentLoop &loop, bool readAhead);
 
-  /// Launches blocks of one warp with a thread for each number below `count`, which
-  /// runs `body(number, exists)`; threads beyond the last have its number, and do not
+  /// Launches blocks of one warp with the threads of a column for each number below `count`,
+  /// which run `body(number, exists)`; those beyond the last have its number, and do not
   /// exist.
   void
   launch(mlir::OpBuilder &builder, mlir::Value count,
          llvm::function_ref<void(mlir::OpBuilder &, mlir::Value number, mlir::Value exists)> body);
-  /// The rows that the links of a run make of the rows `start` of column `number`, counted
-  /// through all of `runs`; inside of a launch.
+  /// A row of the states that a thread has, counted through all of them. Where `exists` is
+  /// not null, and false, the thread has the last one again, for nothing.
+  struct ColumnRow {
+    mlir::Value row, exists;
+  };
+  /// The rows of this thread, inside of a launch.
+  llvm::SmallVector<ColumnRow> getRows(mlir::OpBuilder &builder) const;
+  /// What the links of a run make of the rows `start` of column `number`, counted through
+  /// all of `runs`; inside of a launch.
   llvm::SmallVector<mlir::Value> walk(mlir::OpBuilder &builder, const ColumnRuns &runs,
                                       mlir::Value number, mlir::ValueRange start);
 
@@ -46,18 +55,43 @@ private:
     bool isTransposed;
     int64_t numRows, numColumns;
   };
+  /// A vector that products multiply as a whole, of which threads have parts.
+  struct Exchange {
+    mlir::Value vector, array;
+  };
 
   ColumnWalk(const CotangentLoop &loop, std::unique_ptr<mlir::Region> region, bool readAhead);
   bool isSmall() const;
+  void chooseShape();
   size_t getFactor(MatVecOp product) const;
   mlir::Value getCapture(mlir::BlockArgument argument) const;
   llvm::SmallVector<mlir::MemRefType> getSharedTypes() const;
-  void copyFactors(mlir::OpBuilder &builder, const LaunchedThread &thread);
-  /// Element `row` of saved array number `saved` in the step that is emitted.
-  using LoadSaved = llvm::function_ref<mlir::Value(size_t saved, int64_t row)>;
+  int64_t getColumnsOfWarp() const { return kWarpThreads / shape.parts; }
+  /// Rows that a thread has of a vector of so many.
+  int64_t getNumSlots(int64_t numRows) const { return llvm::divideCeil(numRows, shape.parts); }
+  /// In a slot of a vector, thread n of a column has row `n * width + first`.
+  struct Deal {
+    int64_t width, first;
+  };
+  Deal getDeal(int64_t numRows, int64_t slot) const;
+  /// The row that a thread has in `slot` of a vector of `numRows`, which may be one beyond
+  /// the last, and the same without these.
+  mlir::Value getPlace(mlir::OpBuilder &builder, int64_t numRows, int64_t slot) const;
+  ColumnRow getRow(mlir::OpBuilder &builder, int64_t numRows, int64_t slot) const;
+  void emitWarpBarrier(mlir::OpBuilder &builder) const;
+  void begin(mlir::OpBuilder &builder, const LaunchedThread &thread);
+  void loadFactors(mlir::OpBuilder &builder);
+  void copyFactors(mlir::OpBuilder &builder);
+  mlir::Value loadFactorOf(mlir::OpBuilder &builder, MatVecOp product, int64_t column,
+                           const RowsOfValues &rows);
+  mlir::Value loadEntry(mlir::OpBuilder &builder, size_t factor, int64_t column, int64_t slot);
+  /// The thread's row in `slot` of saved array number `saved` in the step that is emitted.
+  using LoadSaved = llvm::function_ref<mlir::Value(size_t saved, int64_t numRows, int64_t slot)>;
   RowsOfValues loadArguments(mlir::OpBuilder &builder, LoadSaved loadSaved,
                              mlir::ValueRange column);
   Rows emitStep(mlir::OpBuilder &builder, LoadSaved loadSaved, mlir::ValueRange column);
+  bool isReady(mlir::Operation *op, const RowsOfValues &rows) const;
+  void exchange(mlir::OpBuilder &builder, const RowsOfValues &rows);
   Rows emitOp(mlir::OpBuilder &builder, mlir::Operation *op, const RowsOfValues &rows);
   Rows emitProduct(mlir::OpBuilder &builder, MatVecOp product, const RowsOfValues &rows);
 
@@ -66,14 +100,22 @@ private:
   /// Holds the link as a walk evaluates it: without injected and emitted values.
   std::unique_ptr<mlir::Region> region;
   llvm::SmallVector<Factor> factors;
+  cost::ColumnShape shape = {/*parts=*/1, /*inRegisters=*/false, /*entries=*/0};
+  llvm::SmallVector<Exchange> exchanges;
   /// Of the saved arrays that the link reads, by their numbers in `readSaved`.
   std::optional<RunRing> ring;
   llvm::SmallVector<size_t> readSaved;
 
   // Of the block that is launched.
   LaunchedThread walker = {};
-  /// The copies of the factors.
+  /// The number of the thread's column in the warp, and the thread's in the column.
+  mlir::Value columnOfWarp, part;
+  mlir::ValueRange sharedOfRing;
+  /// The copies of the factors, or for each the thread's entries, column by column.
   llvm::SmallVector<mlir::Value> copies;
+  llvm::SmallVector<Rows> entries;
+  /// Vectors of the step that is emitted which are in shared memory.
+  llvm::DenseSet<mlir::Value> exchanged;
 };
 
 } // namespace bppsa

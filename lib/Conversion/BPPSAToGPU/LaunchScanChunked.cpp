@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// 1. A thread or a block for each column of each chunk but the last walks it: the map
+// 1. Few threads or a block for each column of each chunk but the last walk it: the map
 //    of its links.
 // 2. A block for each sample carries the cotangent across chunks, in order.
 // 3. A block for each chunk walks it again from its carry, and emits. Where it also adds
@@ -39,7 +39,7 @@ public:
                            : emitChunkSteps(builder, loc, numSteps);
     numChunks = arith::CeilDivUIOp::create(builder, loc, numSteps, chunk);
     lastChunk = addIndex(builder, loc, numChunks, -1);
-    maps = DeviceMaps::allocate(builder, loop, lastChunk);
+    maps = DeviceMaps::allocate(builder, loop, lastChunk, aggregate.canStoreByRows());
     auto type = MemRefType::get({ShapedType::kDynamic, ShapedType::kDynamic, size}, element);
     carries = memref::AllocOp::create(builder, loc, type, ValueRange{numSamples, numChunks},
                                       builder.getI64IntegerAttr(64));
@@ -93,30 +93,36 @@ private:
 
   void emitCarries(OpBuilder &builder, const LaunchedThread &thread, StepRing &ring) {
     Value zero = getIndex(builder, loc, 0), one = getIndex(builder, loc, 1);
+    bool isInRing = ring.isUsed() && size <= thread.numThreads;
     emitLoop(builder, loc, zero, lastChunk, [&](OpBuilder &step, Value index) {
       Value before = arith::AndIOp::create(step, loc, index, one);
       Place from = {state, {before}};
       Place to = {state, {arith::XOrIOp::create(step, loc, before, one)}};
       Place carry = getCarry(thread.block, addIndex(step, loc, index, 1));
-      if (ring.isUsed() && size <= thread.numThreads)
-        emitCarry(step, thread, ring.getPlaces(step, index)[0], from, to, carry);
+      if (isInRing)
+        emitCarry(step, thread, ring, index, from, to, carry);
       else
         emitRows(step, loc, thread, size, [&](OpBuilder &inside, Value row) {
           Value value = emitApply(inside, loc, maps, thread.block, index, from, row);
           to.store(inside, loc, value, row);
           carry.store(inside, loc, value, row);
         });
-      ring.request(step, index);
+      if (!isInRing)
+        ring.request(step, index);
       ring.wait(step);
       emitBarrier(step, loc);
     });
   }
 
   /// Without branches but for what goes to memory: threads without a row have spare ones.
-  void emitCarry(OpBuilder &builder, const LaunchedThread &thread, const Place &map,
+  /// The map that is asked for, farthest ahead, is behind the loads that are waited for.
+  void emitCarry(OpBuilder &builder, const LaunchedThread &thread, StepRing &ring, Value index,
                  const Place &from, const Place &to, const Place &carry) {
     Value row = minIndex(builder, loc, thread.thread, getIndex(builder, loc, size - 1));
-    Value value = emitApplySmall(builder, loc, maps, map, from, row);
+    Place map = ring.getPlaces(builder, index)[0];
+    MapRow loaded = MapRow::load(builder, loc, maps, map, from, row);
+    ring.request(builder, index);
+    Value value = loaded.apply(builder, loc);
     to.store(builder, loc, value, thread.thread);
     emitIf(builder, loc, isBelow(builder, loc, thread.thread, getIndex(builder, loc, size)),
            [&](OpBuilder &owned) { carry.store(owned, loc, value, row); });

@@ -13,72 +13,137 @@ using namespace bppsa;
 /// Links that the ring holds: a column of a small state takes some 0.3 us for one.
 static constexpr int64_t kSlots = 4;
 
-RunRing::RunRing(Location loc, ArrayRef<Value> sources, int64_t numColumns)
-    : loc(loc), sources(sources), mostRuns(llvm::divideCeil(kWarpThreads - 1, numColumns) + 1) {}
+RunRing::RunRing(Location loc, ArrayRef<Value> sources, int64_t numColumns, int64_t columnsOfWarp,
+                 int64_t multiple)
+    : loc(loc), sources(sources), columnsOfWarp(columnsOfWarp), multiple(multiple),
+      mostRuns(numColumns % columnsOfWarp == 0
+                   ? 1
+                   : llvm::divideCeil(columnsOfWarp - 1, numColumns) + 1) {}
+
+int64_t RunRing::getNumRows(size_t source) const {
+  return cast<MemRefType>(sources[source].getType()).getDimSize(2);
+}
 
 int64_t RunRing::getStride(size_t source) const {
-  return llvm::alignTo(cast<MemRefType>(sources[source].getType()).getDimSize(2), kLoadedTogether);
+  return llvm::alignTo(getNumRows(source), std::max(multiple, kLoadedTogether));
+}
+
+/// A copy of 8 or 16 bytes begins at a multiple of that. In memory too: where samples follow on
+/// each other without a gap, an array begins at one of them.
+int64_t RunRing::getWidth(size_t source) const {
+  auto [strides, offset] = cast<MemRefType>(sources[source].getType()).getStridesAndOffset();
+  int64_t width = strides[1] == getNumRows(source) ? kLoadedTogether : 1;
+  while (getNumRows(source) % width != 0)
+    width /= 2;
+  return width;
 }
 
 SmallVector<MemRefType> RunRing::getSharedTypes() const {
   SmallVector<MemRefType> types;
   for (size_t i = 0; i < sources.size(); ++i) {
     Type element = cast<MemRefType>(sources[i].getType()).getElementType();
-    types.push_back(MemRefType::get({kSlots, roundUpToWarps(mostRuns * getStride(i))}, element));
+    int64_t width = getWidth(i), count = mostRuns * getStride(i) / width;
+    types.push_back(MemRefType::get({kSlots, roundUpToWarps(count) * width}, element));
   }
   return types;
 }
 
-void RunRing::begin(OpBuilder &builder, const LaunchedThread &thread, ValueRange shared,
-                    const ColumnRuns &walked) {
+/// The elements of a source from its first one on, and its strides.
+std::pair<Value, SmallVector<Value>> RunRing::flatten(OpBuilder &builder, size_t source) const {
+  Value array = sources[source];
+  auto parts = memref::ExtractStridedMetadataOp::create(builder, loc, array);
+  auto type = MemRefType::get(
+      {ShapedType::kDynamic}, cast<MemRefType>(array.getType()).getElementType(),
+      StridedLayoutAttr::get(builder.getContext(), ShapedType::kDynamic, ArrayRef<int64_t>(1)));
+  // Copies go as far as the array does, whose steps may have gaps between them.
+  Value count = mulIndex(builder, loc, parts.getSizes()[0], parts.getStrides()[0]);
+  OpFoldResult one = builder.getIndexAttr(1);
+  Value elements = memref::ReinterpretCastOp::create(
+      builder, loc, type, parts.getBaseBuffer(), OpFoldResult(parts.getOffset()),
+      ArrayRef<OpFoldResult>(count), ArrayRef<OpFoldResult>(one));
+  return {elements, parts.getStrides()};
+}
+
+SmallVector<Value> RunRing::begin(OpBuilder &builder, const LaunchedThread &thread,
+                                  ValueRange shared, const ColumnRuns &walked) {
   rings.assign(shared.begin(), shared.end());
   runs = &walked;
-  Value firstColumn = mulIndex(builder, loc, thread.block, getIndex(builder, loc, kWarpThreads));
+  Value firstColumn = mulIndex(builder, loc, thread.block, getIndex(builder, loc, columnsOfWarp));
   Value firstRun =
       arith::DivUIOp::create(builder, loc, firstColumn, getIndex(builder, loc, runs->numColumns));
   Value lastRun = addIndex(builder, loc, runs->numRuns, -1);
+  Value steps =
+      arith::SubIOp::create(builder, loc, runs->stepAt(builder, getIndex(builder, loc, 1)),
+                            runs->stepAt(builder, getIndex(builder, loc, 0)));
   copies.clear();
+  strides.clear();
+  elements.clear();
+  SmallVector<Value> places;
+  // By (type, elements of the ring before): equal sources without gaps are read at equal places.
+  DenseMap<std::pair<Type, int64_t>, size_t> known;
   for (size_t i = 0; i < sources.size(); ++i) {
-    Value last = getIndex(builder, loc, cast<MemRefType>(sources[i].getType()).getDimSize(2) - 1);
-    for (int64_t at = 0; at < mostRuns * getStride(i); at += kWarpThreads) {
-      Value to = addIndex(builder, loc, thread.thread, at);
+    auto type = cast<MemRefType>(sources[i].getType());
+    auto [array, stridesOfArray] = flatten(builder, i);
+    elements.push_back(array);
+    int64_t width = getWidth(i), numRows = getNumRows(i);
+    for (int64_t at = 0; at < mostRuns * getStride(i); at += kWarpThreads * width) {
+      Value to = addIndex(builder, loc,
+                          mulIndex(builder, loc, thread.thread, getIndex(builder, loc, width)), at);
+      auto [entry, isNew] = known.try_emplace({type, at}, places.size());
+      bool isKnown = !isNew && type.getLayout().isIdentity();
+      copies.push_back({i, isKnown ? entry->second : places.size(), to});
+      if (isKnown)
+        continue;
       SmallVector<Value> digits =
           splitIndex(builder, loc, to, {Value(), getIndex(builder, loc, getStride(i))});
       Value run = minIndex(builder, loc, addIndex(builder, loc, firstRun, digits[0]), lastRun);
       auto [sample, first] = runs->at(builder, run);
-      copies.push_back({i, to, sample, first, minIndex(builder, loc, digits[1], last)});
+      Value step = runs->stepAt(builder, first);
+      Value vector = addIndex(builder, loc, mulIndex(builder, loc, step, stridesOfArray[0]),
+                              mulIndex(builder, loc, sample, stridesOfArray[1]));
+      Value row = minIndex(builder, loc, digits[1], getIndex(builder, loc, numRows - width));
+      places.push_back(addIndex(builder, loc, vector, row));
+      strides.push_back(mulIndex(builder, loc, steps, stridesOfArray[0]));
     }
   }
   for (int64_t link = 0; link < kSlots - 1; ++link)
-    copy(builder, getIndex(builder, loc, link));
+    places = copy(builder, getIndex(builder, loc, link), places);
   wait(builder);
+  return places;
 }
 
-void RunRing::advance(OpBuilder &builder, Value link) {
-  copy(builder, addIndex(builder, loc, link, kSlots - 1));
+SmallVector<Value> RunRing::advance(OpBuilder &builder, Value link, ValueRange places) {
+  SmallVector<Value> next = copy(builder, addIndex(builder, loc, link, kSlots - 1), places);
   wait(builder);
+  return next;
 }
 
-void RunRing::copy(OpBuilder &builder, Value link) {
-  // The slot of a link beyond the last one is that of a link which has been read.
+/// Asks for `link`, and returns the places of the one behind it: that of the last one for all
+/// beyond, in slots of links which have been read.
+SmallVector<Value> RunRing::copy(OpBuilder &builder, Value link, ValueRange places) {
   Value slot = getSlot(builder, link);
-  Value read = minIndex(builder, loc, link, addIndex(builder, loc, runs->length, -1));
   auto type = nvgpu::DeviceAsyncTokenType::get(builder.getContext());
-  for (const Copy &part : copies) {
-    Value step = runs->stepAt(builder, addIndex(builder, loc, part.first, read));
+  for (const Copy &part : copies)
     nvgpu::DeviceAsyncCopyOp::create(
-        builder, loc, type, rings[part.source], ValueRange{slot, part.to}, sources[part.source],
-        ValueRange{step, part.sample, part.row}, builder.getIndexAttr(1),
+        builder, loc, type, rings[part.source], ValueRange{slot, part.to}, elements[part.source],
+        places[part.place], builder.getIndexAttr(getWidth(part.source)),
         /*srcElements=*/Value(), /*bypassL1=*/UnitAttr());
-  }
   token = nvgpu::DeviceAsyncCreateGroupOp::create(builder, loc, type, ValueRange());
+  Value moves = isBelow(builder, loc, addIndex(builder, loc, link, 1), runs->length);
+  Value zero = getIndex(builder, loc, 0);
+  SmallVector<Value> next;
+  for (auto [place, stride] : llvm::zip_equal(places, strides)) {
+    Value way = arith::SelectOp::create(builder, loc, moves, stride, zero);
+    next.push_back(addIndex(builder, loc, place, way));
+  }
+  return next;
 }
 
 void RunRing::wait(OpBuilder &builder) {
   nvgpu::DeviceAsyncWaitOp::create(builder, loc, token, builder.getI32IntegerAttr(kSlots - 2));
 }
 
-Value RunRing::load(OpBuilder &builder, size_t source, Value link, Value run, int64_t row) const {
+Value RunRing::load(OpBuilder &builder, size_t source, Value link, Value run, Value row) const {
   Value first = mulIndex(builder, loc, run, getIndex(builder, loc, getStride(source)));
   return memref::LoadOp::create(
       builder, loc, rings[source],

@@ -28,40 +28,53 @@ struct ColumnRuns {
 class RunRing {
 public:
   /// For `sources`, arrays `[step, sample, row]` of f32, and runs with `numColumns`
-  /// columns.
-  RunRing(mlir::Location loc, llvm::ArrayRef<mlir::Value> sources, int64_t numColumns);
+  /// columns, of which a warp walks `columnsOfWarp` and reads rows up to a multiple of
+  /// `multiple`, where the last one is repeated.
+  RunRing(mlir::Location loc, llvm::ArrayRef<mlir::Value> sources, int64_t numColumns,
+          int64_t columnsOfWarp, int64_t multiple);
 
   /// The shared arrays that the ring needs.
   llvm::SmallVector<mlir::MemRefType> getSharedTypes() const;
   /// Begins to read the runs of the warp `thread`, a block, on `shared` of the types above.
-  void begin(mlir::OpBuilder &builder, const LaunchedThread &thread, mlir::ValueRange shared,
-             const ColumnRuns &runs);
-  /// At the end of link number `link` of each run: asks for the one farthest ahead, and
-  /// waits for the next one. The threads of the warp have to be synchronized after that.
-  void advance(mlir::OpBuilder &builder, mlir::Value link);
+  /// Returns the places that are read next, which the loop over links carries.
+  llvm::SmallVector<mlir::Value> begin(mlir::OpBuilder &builder, const LaunchedThread &thread,
+                                       mlir::ValueRange shared, const ColumnRuns &runs);
+  /// At the end of link number `link` of each run: asks for the one farthest ahead, which is
+  /// at `places`, and waits for the next one. The threads of the warp have to be synchronized
+  /// after that. Returns the next places.
+  llvm::SmallVector<mlir::Value> advance(mlir::OpBuilder &builder, mlir::Value link,
+                                         mlir::ValueRange places);
   /// Element `row` of source `source` for link `link` of run `run` of those of the warp.
   mlir::Value load(mlir::OpBuilder &builder, size_t source, mlir::Value link, mlir::Value run,
-                   int64_t row) const;
+                   mlir::Value row) const;
 
 private:
-  /// An element that a thread copies for each link.
+  /// What a thread copies for each link: an element, or as many as are copied together.
   struct Copy {
-    size_t source;
-    mlir::Value to, sample, first, row;
+    size_t source, place;
+    mlir::Value to;
   };
+  int64_t getNumRows(size_t source) const;
   int64_t getStride(size_t source) const;
+  int64_t getWidth(size_t source) const;
   mlir::Value getSlot(mlir::OpBuilder &builder, mlir::Value link) const;
-  void copy(mlir::OpBuilder &builder, mlir::Value link);
+  std::pair<mlir::Value, llvm::SmallVector<mlir::Value>> flatten(mlir::OpBuilder &builder,
+                                                                 size_t source) const;
+  llvm::SmallVector<mlir::Value> copy(mlir::OpBuilder &builder, mlir::Value link,
+                                      mlir::ValueRange places);
   void wait(mlir::OpBuilder &builder);
 
   mlir::Location loc;
   llvm::SmallVector<mlir::Value> sources;
+  int64_t columnsOfWarp, multiple;
   /// The most runs that the columns of a warp belong to.
   int64_t mostRuns;
 
   // Of the walk that is emitted.
-  llvm::SmallVector<mlir::Value> rings;
+  llvm::SmallVector<mlir::Value> rings, elements;
   llvm::SmallVector<Copy> copies;
+  /// How far a place moves with each link.
+  llvm::SmallVector<mlir::Value> strides;
   const ColumnRuns *runs = nullptr;
   mlir::Value token;
 };

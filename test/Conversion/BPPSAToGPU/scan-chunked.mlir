@@ -22,11 +22,13 @@
 // CHECK:         gpu.launch blocks(%{{.*}}) in (%{{[^ ]*}} = %[[SAMPLES]], {{.*}} threads(%[[UNIT:[^,]*]], {{.*}} function(@scan_1) workgroup({{.*}}, %[[STATE:[^ ]*]] : memref<2x53xf32,
 // CHECK:           memref.load %[[G]]
 // CHECK:           scf.for %{{.*}} = %c0 to %[[LAST]] step %c1 {
+// CHECK-COUNT-21:    memref.load %[[STATE]]
+// CHECK-NOT:         math.fma
+// CHECK:             nvgpu.device_async_copy %[[VECTORS]]
 // CHECK-COUNT-21:    math.fma
 // CHECK:             memref.store %[[VALUE:.*]], %[[STATE]][%{{.*}}, %[[UNIT]]]
 // CHECK-NEXT:        scf.if
 // CHECK-NEXT:          memref.store %[[VALUE]], %[[CARRIES]]
-// CHECK:             nvgpu.device_async_copy %[[VECTORS]]
 // CHECK:             gpu.barrier
 // CHECK:         memref.dealloc %[[MAPS]]
 // CHECK:         %[[BLOCKS:.*]] = arith.muli %[[SAMPLES]], %[[CHUNKS]]

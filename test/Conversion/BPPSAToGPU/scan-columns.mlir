@@ -1,8 +1,7 @@
 // RUN: bppsa-opt %s --convert-bppsa-to-gpu --canonicalize --cse --split-input-file | FileCheck %s
 
-// Small states: a thread for each column of the maps, in blocks of one warp. The block
-// copies the matrix, transposed, with columns that begin at multiples of 16 bytes. What
-// columns of the same run read is copied once, three links before.
+// Small states: a thread for each column of the maps, in blocks of one warp, with the
+// matrix in registers. What columns of the same run read is copied once, three links before.
 
 // CHECK-LABEL: func private @chunked(
 // CHECK-SAME:      %[[A:.*]]: memref<?x?x3xf32>, %[[G:.*]]: memref<?x3xf32>, %[[W:.*]]: memref<3x3xf32>, %{{.*}}: memref<?x3xf32>)
@@ -10,17 +9,18 @@
 // CHECK:         %[[RUNS:.*]] = arith.muli %[[SAMPLES]], %[[LAST]]
 // CHECK:         %[[COLUMNS:.*]] = arith.muli %[[RUNS]], %c3
 // CHECK:         %[[BLOCKS:.*]] = arith.ceildivui %[[COLUMNS]], %c32
-// CHECK:         gpu.launch blocks(%[[BLOCK:[^,]*]], {{.*}}) in (%{{[^ ]*}} = %[[BLOCKS]], {{.*}}) threads(%[[THREAD:[^,]*]], {{.*}}) in (%{{[^ ]*}} = %c32, {{.*}} function(@chunked) workgroup(%[[COPY:[^ ]*]] : memref<3x4xf32, #gpu.address_space<workgroup>>, %[[RING:[^ ]*]] : memref<4x64xf32, #gpu.address_space<workgroup>>)
-// CHECK:           scf.if
-// CHECK-COUNT-3:     memref.store %{{.*}}, %[[COPY]][%{{.*}}, %[[THREAD]]]
-// CHECK:           gpu.barrier
+// CHECK:         gpu.launch blocks(%[[BLOCK:[^,]*]], {{.*}}) in (%{{[^ ]*}} = %[[BLOCKS]], {{.*}}) threads(%[[THREAD:[^,]*]], {{.*}}) in (%{{[^ ]*}} = %c32, {{.*}} function(@chunked) workgroup(%[[RING:[^ ]*]] : memref<4x64xf32, #gpu.address_space<workgroup>>)
+// CHECK:           %[[E00:.*]] = memref.load %[[W]][%c0, %c0]
+// CHECK-COUNT-8:   memref.load %[[W]]
 // CHECK:           %[[EXISTS:.*]] = arith.cmpi ult, %{{.*}}, %[[COLUMNS]]
-// CHECK-COUNT-6:   nvgpu.device_async_copy %[[A]][{{.*}}], %[[RING]]
+// CHECK:           %[[READ:.*]] = memref.cast %{{.*}} : memref<?xf32, strided<[1]>>
+// CHECK-COUNT-6:   nvgpu.device_async_copy %[[READ]][{{.*}}], %[[RING]]
 // CHECK:           nvgpu.device_async_wait %{{.*}} {numGroups = 2 : i32}
 
-// A step has no barrier. Its warp waits, which keeps the loads in the loop.
+// A step has no barrier. Its warp waits. Places to read go on until the last link.
+// Maps lie by rows.
 
-// CHECK:           %[[END:.*]]:3 = scf.for {{.*}} iter_args(%[[G0:[^ ]*]] = %{{[^,]*}}, %[[G1:[^ ]*]] = %{{[^,]*}}, %[[G2:[^ ]*]] = %{{[^,]*}}) -> (f32, f32, f32) {
+// CHECK:           %[[END:.*]]:5 = scf.for {{.*}} iter_args(%[[G0:[^ ]*]] = %{{[^,]*}}, %[[G1:[^ ]*]] = %{{[^,]*}}, %[[G2:[^ ]*]] = %{{[^,]*}}, %[[AT0:[^ ]*]] = %{{[^,]*}}, %[[AT1:[^ ]*]] = %{{[^,]*}}) -> (f32, f32, f32, index, index) {
 // CHECK-NEXT:        nvvm.bar.warp.sync %c-1_i32
 // CHECK-NOT:         gpu.barrier
 // CHECK:             %[[SLOT:.*]] = arith.andi %{{.*}}, %c3
@@ -28,20 +28,22 @@
 // CHECK:             %[[V0:.*]] = arith.mulf %[[A0]], %[[G0]]
 // CHECK:             %[[V1:.*]] = arith.mulf %{{.*}}, %[[G1]]
 // CHECK:             %[[V2:.*]] = arith.mulf %{{.*}}, %[[G2]]
-// CHECK:             %[[E0:.*]] = memref.load %[[COPY]][%c0, %c0]
-// CHECK:             %[[S0:.*]] = math.fma %[[E0]], %[[V0]], %cst
-// CHECK:             %[[E1:.*]] = memref.load %[[COPY]][%c1, %c0]
-// CHECK:             %[[S1:.*]] = math.fma %[[E1]], %[[V1]], %[[S0]]
-// CHECK:             %[[E2:.*]] = memref.load %[[COPY]][%c2, %c0]
-// CHECK:             %[[S2:.*]] = math.fma %[[E2]], %[[V2]], %[[S1]]
-// CHECK-NOT:         gpu.barrier
-// CHECK-COUNT-2:     nvgpu.device_async_copy %[[A]][{{.*}}], %[[RING]]
+// CHECK:             %[[S0:.*]] = math.fma %[[E00]], %[[V0]], %cst
+// CHECK:             %[[S1:.*]] = math.fma %{{.*}}, %[[V1]], %[[S0]]
+// CHECK:             %[[S2:.*]] = math.fma %{{.*}}, %[[V2]], %[[S1]]
+// CHECK-NOT:         memref.load
+// CHECK:             nvgpu.device_async_copy %[[READ]][%[[AT0]]], %[[RING]]
+// CHECK:             nvgpu.device_async_copy %[[READ]][%[[AT1]]], %[[RING]]
+// CHECK:             %[[MOVES:.*]] = arith.cmpi ult
+// CHECK:             %[[WAY:.*]] = arith.select %[[MOVES]], %{{.*}}, %c0
+// CHECK:             %[[NEXT0:.*]] = arith.addi %[[AT0]], %[[WAY]]
+// CHECK:             %[[NEXT1:.*]] = arith.addi %[[AT1]], %[[WAY]]
 // CHECK:             nvgpu.device_async_wait %{{.*}} {numGroups = 2 : i32}
-// CHECK-NEXT:        scf.yield %[[S2]], %{{.*}}, %{{.*}} : f32, f32, f32
+// CHECK-NEXT:        scf.yield %[[S2]], %{{.*}}, %{{.*}}, %[[NEXT0]], %[[NEXT1]]
 // CHECK:           scf.if %[[EXISTS]] {
-// CHECK-NEXT:        memref.store %[[END]]#0, %[[MAPS]][%[[MAP:.*]], %[[SAMPLE:.*]], %[[COLUMN:.*]], %c0]
-// CHECK-NEXT:        memref.store %[[END]]#1, %[[MAPS]][%[[MAP]], %[[SAMPLE]], %[[COLUMN]], %c1]
-// CHECK-NEXT:        memref.store %[[END]]#2, %[[MAPS]][%[[MAP]], %[[SAMPLE]], %[[COLUMN]], %c2]
+// CHECK-NEXT:        memref.store %[[END]]#0, %[[MAPS]][%[[MAP:.*]], %[[SAMPLE:.*]], %c0, %[[COLUMN:.*]]]
+// CHECK-NEXT:        memref.store %[[END]]#1, %[[MAPS]][%[[MAP]], %[[SAMPLE]], %c1, %[[COLUMN]]]
+// CHECK-NEXT:        memref.store %[[END]]#2, %[[MAPS]][%[[MAP]], %[[SAMPLE]], %c2, %[[COLUMN]]]
 func.func private @chunked(%a: memref<?x?x3xf32>, %g: memref<?x3xf32>, %w: memref<3x3xf32>, %out: memref<?x3xf32>) {
   bppsa.scan <chunked, 32> saved(%a : memref<?x?x3xf32>) seeds(%g : memref<?x3xf32>) inject_into []
       captures(%w : memref<3x3xf32>) into(%out : memref<?x3xf32>) {
@@ -49,6 +51,44 @@ func.func private @chunked(%a: memref<?x?x3xf32>, %g: memref<?x3xf32>, %w: memre
     %0 = arith.mulf %at, %gt : vector<3xf32>
     %1 = bppsa.matvec transposed %wc, %0 : vector<3x3xf32>, vector<3xf32> -> vector<3xf32>
     bppsa.yield %1 : vector<3xf32>
+  }
+  return
+}
+
+// -----
+
+// Of 15 rows two neighbouring threads have 8 each, by fours; the last one does not exist.
+// What the product multiplies goes through shared memory, where each of the 16 columns of
+// a warp has its own. Copies are of 4 bytes: 15 is odd.
+
+// CHECK-LABEL: func private @shared_columns(
+// CHECK-SAME:      %[[W:[^:]*]]: memref<15x15xf32>
+// CHECK:         gpu.launch {{.*}} threads(%[[THREAD:[^,]*]], {{.*}} function(@shared_columns) workgroup(%[[VECTORS:[^ ]*]] : memref<16x16xf32, {{[^>]*>}}>, %[[RING:[^ ]*]] : memref<4x32xf32,
+// CHECK:           %[[PART:.*]] = arith.remui %[[THREAD]], %c2
+// CHECK:           %[[COLUMN:.*]] = arith.divui %[[THREAD]], %c2
+// CHECK:           %[[ROW:.*]] = arith.muli %[[PART]], %c4
+// CHECK:           %[[E0:.*]] = memref.load %[[W]][%c0, %[[ROW]]]
+// CHECK:           %[[LAST:.*]] = arith.minui %{{.*}}, %c14
+// CHECK:           memref.load %[[W]][%c0, %[[LAST]]]
+// CHECK:           scf.for
+// CHECK-NEXT:        nvvm.bar.warp.sync
+// CHECK:             %[[V0:.*]] = arith.mulf
+// CHECK:             memref.store %[[V0]], %[[VECTORS]][%[[COLUMN]], %[[ROW]]]
+// CHECK-COUNT-7:     memref.store %{{.*}}, %[[VECTORS]][%[[COLUMN]], %{{.*}}]
+// CHECK-NEXT:        nvvm.bar.warp.sync
+// CHECK-NEXT:        %[[FIRST:.*]] = memref.load %[[VECTORS]][%[[COLUMN]], %c0]
+// CHECK-NEXT:        math.fma %[[E0]], %[[FIRST]], %cst
+// CHECK:             memref.load %[[VECTORS]][%[[COLUMN]], %c14]
+// CHECK-NOT:         nvvm.bar.warp.sync
+// CHECK:             nvgpu.device_async_copy %{{.*}}, %[[RING]][{{.*}}], 1 :
+// CHECK:             scf.yield
+func.func private @shared_columns(%w: memref<15x15xf32>, %a: memref<?x?x15xf32>, %g: memref<?x15xf32>, %out: memref<?x15xf32>) {
+  bppsa.scan <chunked, 32> saved(%a : memref<?x?x15xf32>) seeds(%g : memref<?x15xf32>) inject_into []
+      captures(%w : memref<15x15xf32>) into(%out : memref<?x15xf32>) {
+  ^bb0(%at: vector<15xf32>, %gt: vector<15xf32>, %wc: vector<15x15xf32>):
+    %0 = arith.mulf %at, %gt : vector<15xf32>
+    %1 = bppsa.matvec transposed %wc, %0 : vector<15x15xf32>, vector<15xf32> -> vector<15xf32>
+    bppsa.yield %1 : vector<15xf32>
   }
   return
 }
