@@ -86,3 +86,13 @@ ColumnShape bppsa::cost::shareColumn(const std::vector<std::pair<int64_t, int64_
       return {parts, /*inRegisters=*/true, entries};
   return {/*parts=*/1, /*inRegisters=*/false, countEntries(1)};
 }
+
+bool bppsa::cost::takesOutInputs(int64_t rows, const std::vector<int64_t> &inputs,
+                                 const std::vector<int64_t> &others) {
+  if (inputs.empty())
+    return false;
+  std::vector<int64_t> all = inputs;
+  all.insert(all.end(), others.begin(), others.end());
+  std::optional<BlockShape> together = shareRows(rows, all), alone = shareRows(rows, others);
+  return !together || (alone && alone->parts < together->parts);
+}

@@ -149,16 +149,23 @@ def test_schedules(name, plan, time, batch):
 
 
 @pytest.mark.parametrize(
-    "spec",
+    "spec,plan",
     [
-        pytest.param(models.Spec("GRU", hidden=64, head="steps"), id="shared-rows"),
-        pytest.param(models.Spec("GRU", hidden=130), id="rows-shared-by-blocks"),
-        pytest.param(models.Spec("RNN", hidden=130, features=600), id="rows-in-memory"),
+        pytest.param(models.Spec("GRU", hidden=64, head="steps"), "sequential", id="shared-rows"),
+        pytest.param(models.Spec("GRU", hidden=130), "sequential", id="rows-shared-by-blocks"),
+        pytest.param(models.Spec("GRU", hidden=120), "chunked:2", id="rows-in-memory"),
+        pytest.param(models.Spec("RNN", hidden=130, features=600), "sequential", id="long-inputs"),
+        pytest.param(
+            models.Spec("GRU", hidden=20, features=40, direction="reverse"),
+            "sequential",
+            id="inputs-taken-out",
+        ),
     ],
 )
-def test_schedules_of_wide_layers(spec):
-    """Rows that several threads share, or several blocks, and rows in memory."""
-    program = compile_emulated(models.build(spec), "sequential")
+def test_schedules_of_wide_layers(spec, plan):
+    """Rows that several threads share, or several blocks, rows in memory, and products of inputs
+    for all steps."""
+    program = compile_emulated(models.build(spec), plan)
     check_schedules(program, *check_bound(program, {"T": 3, "B": 2}))
 
 

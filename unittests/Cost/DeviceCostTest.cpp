@@ -119,3 +119,15 @@ TEST(DeviceShapesTest, ColumnsAreSharedUntilTheirMatricesFit) {
   EXPECT_FALSE(shareColumn({{20, 20}}, false).inRegisters);
   EXPECT_FALSE(shareColumn({{20, 20}, {20, 20}, {20, 20}, {20, 20}}, true).inRegisters);
 }
+
+TEST(DeviceShapesTest, InputsAreTakenOutWhereRowsAreSharedByFewer) {
+  // GRUs: of 20 units with 12 inputs and 40, and of 64 units with 12 and 64.
+  EXPECT_FALSE(takesOutInputs(20, {12, 12, 12}, {20, 20, 20}));
+  EXPECT_TRUE(takesOutInputs(20, {40, 40, 40}, {20, 20, 20}));
+  EXPECT_FALSE(takesOutInputs(64, {12, 12, 12}, {64, 64, 64}));
+  EXPECT_TRUE(takesOutInputs(64, {64, 64, 64}, {64, 64, 64}));
+  // Rows that do not fit, of an RNN with 600 inputs, and a GRU of 128 units with one.
+  EXPECT_TRUE(takesOutInputs(130, {600}, {130}));
+  EXPECT_TRUE(takesOutInputs(128, {1, 1, 1}, {128, 128, 128}));
+  EXPECT_FALSE(takesOutInputs(128, {}, {128, 128, 128}));
+}

@@ -98,7 +98,8 @@ def ConvertBPPSAToGPU : Pass<"convert-bppsa-to-gpu", "::mlir::ModuleOp"> {
     hidden unit, or shares one with up to seven others, keeps its rows of the
     weights in registers, and hands states on through shared memory, where
     asynchronous copies bring what steps read, seven steps ahead. A recurrence
-    or a sequential chain is one launch for all steps. Where one block has not the
+    or a sequential chain is one launch for all steps, but products of sequences with
+    large matrices are launches of their own, for all steps at a time on tensor cores. Where one block has not the
     registers for the weights, several share their rows and walk a group of samples
     together, in cooperative launches. A chunked scan is three, a
     tree one for each level, and sums over samples and steps are two, which add in

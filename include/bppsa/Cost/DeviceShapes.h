@@ -129,6 +129,14 @@ struct ColumnShape {
 /// fewest that have all entries in registers, where they `canShare` rows.
 ColumnShape shareColumn(const std::vector<std::pair<int64_t, int64_t>> &matrices, bool canShare);
 
+/// Whether products of what a recurrence reads are computed for all steps before it, and not in its
+/// steps. `inputs` are the columns of matrices that multiply what it reads, `others` of all others,
+/// of at most `rows` rows. It is done where the rows of `inputs` are why more threads share a row,
+/// or why rows do not fit the registers of a block. It writes and reads 8 bytes for each row of a
+/// product, step and sample.
+bool takesOutInputs(int64_t rows, const std::vector<int64_t> &inputs,
+                    const std::vector<int64_t> &others);
+
 } // namespace bppsa::cost
 
 #endif // BPPSA_COST_DEVICESHAPES_H

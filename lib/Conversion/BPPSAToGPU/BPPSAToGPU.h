@@ -33,12 +33,15 @@ void launchSequential(mlir::scf::ForOp op);
 
 /// Walks by several blocks that share the rows of large matrices, where that is possible
 /// (GridWalk.h) and one block has not the registers for them; false otherwise.
-bool launchOnGrid(RecurrenceOp op, TensorPrecision precision);
+bool launchOnGrid(RecurrenceOp op);
 bool launchOnGrid(const CotangentLoop &loop);
 
 /// Products of sequences with matrices, for all steps at a time; false for other loops, and small
 /// products.
 bool launchProducts(RecurrenceOp op, TensorPrecision precision);
+/// A recurrence, and before it the products of all that it reads, where their matrices are large
+/// (cost::takesOutInputs); false where the products stay in its steps.
+llvm::FailureOr<bool> launchWithoutInputs(RecurrenceOp op, TensorPrecision precision);
 
 /// The step at position `position` of a walk of `numSteps` steps.
 mlir::Value getRecurrenceStep(mlir::OpBuilder &builder, RecurrenceOp op, mlir::Value numSteps,

@@ -25,104 +25,24 @@ Value bppsa::getRecurrenceStep(OpBuilder &builder, RecurrenceOp op, Value numSte
 }
 
 namespace {
-/// A recurrence without products of what it reads: those of all steps are computed before it,
-/// so that a step waits for nothing but its states.
 class RecurrenceGrid {
 public:
-  RecurrenceGrid(RecurrenceOp op, TensorPrecision precision)
-      : op(op), precision(precision), loc(op.getLoc()), builder(op),
-        numSequences(op.getSequences().size()), numStates(op.getInitial().size()) {}
+  explicit RecurrenceGrid(RecurrenceOp op)
+      : op(op), loc(op.getLoc()), builder(op), numSequences(op.getSequences().size()),
+        numStates(op.getInitial().size()) {}
 
-  bool launch() {
-    OpBuilder::InsertionGuard guard(builder);
-    auto rest = cast<RecurrenceOp>(builder.clone(*op));
-    takeOutProducts(rest.getBody().front());
-    bool isLaunched = launchWalk(rest.getBody().front());
-    rest.erase();
-    return isLaunched;
-  }
-
-private:
-  /// Products of sequences become further arguments behind the sequences.
-  void takeOutProducts(Block &body) {
-    SmallVector<MatVecOp> found;
-    for (auto product : body.getOps<MatVecOp>()) {
-      auto vector = dyn_cast<BlockArgument>(product.getVector());
-      auto matrix = dyn_cast<BlockArgument>(product.getMatrix());
-      if (vector && matrix && vector.getArgNumber() < numSequences)
-        found.push_back(product);
-    }
-    for (MatVecOp product : found) {
-      unsigned vector = cast<BlockArgument>(product.getVector()).getArgNumber();
-      unsigned matrix = cast<BlockArgument>(product.getMatrix()).getArgNumber();
-      unsigned firstCapture = numSequences + inputs.size() + numStates;
-      Type type = product.getResult().getType();
-      Value read = body.insertArgument(numSequences + inputs.size(), type, product.getLoc());
-      inputs.push_back({vector, matrix - firstCapture, product.getTransposed(), type});
-      OpBuilder inside(product);
-      if (product.getAddend())
-        read = arith::AddFOp::create(inside, product.getLoc(), read, product.getAddend());
-      product.getResult().replaceAllUsesWith(read);
-      product.erase();
-    }
-  }
-
-  bool launchWalk(Block &body) {
-    FailureOr<BodyPlan> plan = BodyPlan::create(body, op.getCaptures().size());
-    if (failed(plan) || numStates == 0)
+  bool launch(const BodyPlan &plan) {
+    if (numStates == 0)
       return false;
     auto walk =
-        GridWalk::create(*plan, body, op.getCaptures(), numSequences + inputs.size(), numStates);
-    if (!walk || failed(launchProducts()))
+        GridWalk::create(plan, op.getBody().front(), op.getCaptures(), numSequences, numStates);
+    if (!walk)
       return false;
     walk->launch(builder, describe());
-    for (Value product : products)
-      memref::DeallocOp::create(builder, loc, product);
     return true;
   }
 
-  /// A loop without states has the products of all steps.
-  LogicalResult launchProducts() {
-    Value first = op.getSequences()[0];
-    SmallVector<Value> sizes = {getDim(builder, loc, first, 0), getDim(builder, loc, first, 1)};
-    SmallVector<Value> sequences, captures;
-    for (const Input &input : inputs) {
-      auto type = MemRefType::get(
-          {ShapedType::kDynamic, ShapedType::kDynamic, cast<VectorType>(input.type).getDimSize(0)},
-          builder.getF32Type());
-      products.push_back(
-          memref::AllocOp::create(builder, loc, type, sizes, builder.getI64IntegerAttr(64)));
-      sequences.push_back(op.getSequences()[input.vector]);
-      captures.push_back(op.getCaptures()[input.matrix]);
-    }
-    if (inputs.empty())
-      return success();
-    auto loop = RecurrenceOp::create(builder, loc, TypeRange(), TypeRange(), sequences,
-                                     ValueRange(), captures, products, /*reverse=*/false,
-                                     /*lanes=*/IntegerAttr());
-    buildProducts(loop);
-    LogicalResult result = launchRecurrence(loop, precision);
-    loop.erase();
-    return result;
-  }
-
-  void buildProducts(RecurrenceOp loop) {
-    OpBuilder::InsertionGuard guard(builder);
-    Block *body = builder.createBlock(&loop.getBody());
-    Block &whole = op.getBody().front();
-    unsigned firstCapture = numSequences + numStates;
-    for (const Input &input : inputs)
-      body->addArgument(whole.getArgument(input.vector).getType(), loc);
-    for (const Input &input : inputs)
-      body->addArgument(whole.getArgument(firstCapture + input.matrix).getType(), loc);
-    SmallVector<Value> results;
-    for (auto [i, input] : llvm::enumerate(inputs))
-      results.push_back(MatVecOp::create(builder, loc, input.type,
-                                         body->getArgument(inputs.size() + i), body->getArgument(i),
-                                         /*addend=*/Value(), input.isTransposed));
-    YieldOp::create(builder, loc, results);
-  }
-
+private:
   GridLoop describe() {
     GridLoop loop;
     loop.op = op;
@@ -131,9 +51,8 @@ private:
     Value numSteps = loop.numSteps;
     loop.getSource = [this, numSteps](OpBuilder &nested, unsigned argument, Value position,
                                       Value sample) {
-      Value source =
-          argument < numSequences ? op.getSequences()[argument] : products[argument - numSequences];
-      return Place{source, {getRecurrenceStep(nested, op, numSteps, position), sample}};
+      return Place{op.getSequences()[argument],
+                   {getRecurrenceStep(nested, op, numSteps, position), sample}};
     };
     loop.getTargets = [this, numSteps](OpBuilder &nested, unsigned result, Value position,
                                        Value sample) -> GridLoop::Places {
@@ -154,28 +73,16 @@ private:
     return loop;
   }
 
-  /// A product that was taken out: the numbers of its sequence and captured matrix.
-  struct Input {
-    unsigned vector, matrix;
-    bool isTransposed;
-    Type type;
-  };
-
   RecurrenceOp op;
-  TensorPrecision precision;
   Location loc;
   OpBuilder builder;
   unsigned numSequences, numStates;
-  SmallVector<Input> inputs;
-  /// Their results `[step, sample, row]`.
-  SmallVector<Value> products;
 };
 } // namespace
 
-bool bppsa::launchOnGrid(RecurrenceOp op, TensorPrecision precision) {
+bool bppsa::launchOnGrid(RecurrenceOp op) {
   FailureOr<BodyPlan> plan = BodyPlan::create(op.getBody().front(), op.getCaptures().size());
-  return succeeded(plan) && !UnitEmitter::fitsRegisters(*plan) &&
-         RecurrenceGrid(op, precision).launch();
+  return succeeded(plan) && !UnitEmitter::fitsRegisters(*plan) && RecurrenceGrid(op).launch(*plan);
 }
 
 //===----------------------------------------------------------------------===//

@@ -138,7 +138,12 @@ private:
 LogicalResult bppsa::launchRecurrence(RecurrenceOp op, TensorPrecision precision) {
   Block &body = op.getBody().front();
   fuseProductSums(body);
-  if (launchProducts(op, precision) || launchOnGrid(op, precision))
+  if (launchProducts(op, precision))
+    return success();
+  FailureOr<bool> isLaunched = launchWithoutInputs(op, precision);
+  if (failed(isLaunched) || *isLaunched)
+    return isLaunched;
+  if (launchOnGrid(op))
     return success();
   FailureOr<UnitEmitter> emitter = UnitEmitter::create(body, op.getCaptures());
   if (failed(emitter))

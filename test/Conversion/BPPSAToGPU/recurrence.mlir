@@ -146,7 +146,7 @@ func.func private @shared_rows(%x: memref<?x?x128xf32>, %h0: memref<?x128xf32>, 
   bppsa.recurrence sequences(%x : memref<?x?x128xf32>) initial(%h0 : memref<?x128xf32>)
       captures(%w, %r : memref<128x128xf32>, memref<128x128xf32>) into(%h : memref<?x?x128xf32>) {
   ^bb0(%xt: vector<128xf32>, %ht: vector<128xf32>, %wc: vector<128x128xf32>, %rc: vector<128x128xf32>):
-    %0 = bppsa.matvec %wc, %xt : vector<128x128xf32>, vector<128xf32> -> vector<128xf32>
+    %0 = bppsa.matvec %wc, %ht plus %xt : vector<128xf32> : vector<128x128xf32>, vector<128xf32> -> vector<128xf32>
     %1 = bppsa.matvec %rc, %ht plus %0 : vector<128xf32> : vector<128x128xf32>, vector<128xf32> -> vector<128xf32>
     bppsa.yield %1 : vector<128xf32>
   }

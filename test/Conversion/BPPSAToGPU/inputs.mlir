@@ -1,0 +1,78 @@
+// RUN: bppsa-opt %s --convert-bppsa-to-gpu --canonicalize --cse | FileCheck %s
+
+// Two threads would share a row of 64 + 72 entries, and one has a row of 64: the products of the
+// input are computed for all steps before, with the bias, and read in place of the input.
+
+// CHECK-LABEL: func private @wide_input(
+// CHECK-SAME:      %[[X:.*]]: memref<?x?x72xf32>, %[[H0:.*]]: memref<?x64xf32>, %[[W:.*]]: memref<64x72xf32>, %[[R:.*]]: memref<64x64xf32>, %[[B:.*]]: memref<64xf32>, %[[H:.*]]: memref<?x?x64xf32>)
+// CHECK-DAG:     %[[T:.*]] = memref.dim %[[X]], %c0
+// CHECK-DAG:     %[[SAMPLES:.*]] = memref.dim %[[X]], %c1
+// CHECK:         %[[PRODUCTS:.*]] = memref.alloc(%[[T]], %[[SAMPLES]]) {alignment = 64 : i64} : memref<?x?x64xf32>
+// CHECK:         gpu.launch {{.*}} function(@wide_input)
+// CHECK:           memref.load %[[B]]
+// CHECK:           nvgpu.device_async_copy %[[X]]
+// CHECK:           nvgpu.device_async_copy %[[W]]
+// CHECK:           nvvm.mma.sync
+// CHECK:           memref.store %{{.*}}, %[[PRODUCTS]]
+// CHECK:         gpu.launch {{.*}} threads({{.*}}) in (%{{[^ ]*}} = %c64, {{.*}} function(@wide_input_1)
+// CHECK-SAME:        workgroup(%[[RING:[^ ]*]] : memref<8x128xf32, #gpu.address_space<workgroup>>, %{{[^ ]*}} : memref<2x96xf32, #gpu.address_space<workgroup>>)
+// CHECK-NOT:       %[[X]]
+// CHECK:           nvgpu.device_async_copy %[[PRODUCTS]]{{.*}}, %[[RING]]
+// CHECK-COUNT-64:  math.fma
+// CHECK-NOT:       math.fma
+// CHECK:           memref.store %{{.*}}, %[[H]]
+// CHECK:         memref.dealloc %[[PRODUCTS]]
+func.func private @wide_input(%x: memref<?x?x72xf32>, %h0: memref<?x64xf32>, %w: memref<64x72xf32>,
+    %r: memref<64x64xf32>, %b: memref<64xf32>, %h: memref<?x?x64xf32>) {
+  bppsa.recurrence sequences(%x : memref<?x?x72xf32>) initial(%h0 : memref<?x64xf32>)
+      captures(%w, %r, %b : memref<64x72xf32>, memref<64x64xf32>, memref<64xf32>) into(%h : memref<?x?x64xf32>) {
+  ^bb0(%xt: vector<72xf32>, %ht: vector<64xf32>, %wc: vector<64x72xf32>, %rc: vector<64x64xf32>, %bc: vector<64xf32>):
+    %0 = bppsa.matvec %wc, %xt plus %bc : vector<64xf32> : vector<64x72xf32>, vector<72xf32> -> vector<64xf32>
+    %1 = bppsa.matvec %rc, %ht plus %0 : vector<64xf32> : vector<64x64xf32>, vector<64xf32> -> vector<64xf32>
+    bppsa.yield %1 : vector<64xf32>
+  }
+  return
+}
+
+// A thread has a row of 64 + 64 entries.
+
+// CHECK-LABEL: func private @narrow_input(
+// CHECK-NOT:     memref.alloc
+// CHECK-COUNT-1: gpu.launch
+// CHECK-NOT:     gpu.launch
+// CHECK:         return
+func.func private @narrow_input(%x: memref<?x?x64xf32>, %h0: memref<?x64xf32>, %w: memref<64x64xf32>,
+    %r: memref<64x64xf32>, %h: memref<?x?x64xf32>) {
+  bppsa.recurrence sequences(%x : memref<?x?x64xf32>) initial(%h0 : memref<?x64xf32>)
+      captures(%w, %r : memref<64x64xf32>, memref<64x64xf32>) into(%h : memref<?x?x64xf32>) {
+  ^bb0(%xt: vector<64xf32>, %ht: vector<64xf32>, %wc: vector<64x64xf32>, %rc: vector<64x64xf32>):
+    %0 = bppsa.matvec %wc, %xt : vector<64x64xf32>, vector<64xf32> -> vector<64xf32>
+    %1 = bppsa.matvec %rc, %ht plus %0 : vector<64xf32> : vector<64x64xf32>, vector<64xf32> -> vector<64xf32>
+    bppsa.yield %1 : vector<64xf32>
+  }
+  return
+}
+
+// An input that a step also reads stays, and what a product adds that is not the same in all steps.
+
+// CHECK-LABEL: func private @other_use(
+// CHECK-SAME:      %[[X:.*]]: memref<?x?x128xf32>, %{{.*}}: memref<?x128xf32>
+// CHECK:         %[[PRODUCTS:.*]] = memref.alloc
+// CHECK:         gpu.launch {{.*}} function(@other_use)
+// CHECK:         gpu.launch {{.*}} threads({{.*}}) in (%{{[^ ]*}} = %c128, {{.*}} function(@other_use_1)
+// CHECK:           nvgpu.device_async_copy %[[X]]
+// CHECK:           nvgpu.device_async_copy %[[PRODUCTS]]
+// CHECK-COUNT-128: math.fma
+// CHECK-NOT:       math.fma
+func.func private @other_use(%x: memref<?x?x128xf32>, %h0: memref<?x128xf32>, %w: memref<128x128xf32>,
+    %r: memref<128x128xf32>, %h: memref<?x?x128xf32>) {
+  bppsa.recurrence reverse sequences(%x : memref<?x?x128xf32>) initial(%h0 : memref<?x128xf32>)
+      captures(%w, %r : memref<128x128xf32>, memref<128x128xf32>) into(%h : memref<?x?x128xf32>) {
+  ^bb0(%xt: vector<128xf32>, %ht: vector<128xf32>, %wc: vector<128x128xf32>, %rc: vector<128x128xf32>):
+    %0 = arith.mulf %xt, %ht : vector<128xf32>
+    %1 = bppsa.matvec %wc, %xt plus %0 : vector<128xf32> : vector<128x128xf32>, vector<128xf32> -> vector<128xf32>
+    %2 = bppsa.matvec %rc, %ht plus %1 : vector<128xf32> : vector<128x128xf32>, vector<128xf32> -> vector<128xf32>
+    bppsa.yield %2 : vector<128xf32>
+  }
+  return
+}
