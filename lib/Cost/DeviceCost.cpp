@@ -15,6 +15,35 @@ using namespace bppsa::cost;
 /// Parts of a multiprocessor that each issue an instruction in a cycle.
 static constexpr double schedulers = 4;
 
+/// Multiprocessors that the lengths of chunks are made for: an H200's. GPUs that programs run on
+/// have 108 to 148, and near the best length times differ little.
+static constexpr double likelyMultiprocessors = 132;
+
+//===----------------------------------------------------------------------===//
+// Chunks
+//===----------------------------------------------------------------------===//
+
+/// Where blocks are few, C steps of maps and walks and T / C carries follow on each other. Where
+/// they are many, the steps of columns take the time of all of them, whatever C is, until C is so
+/// large that the blocks are few. The work of walks, much less than that of columns, is left out:
+/// what they emit differs between the programs of a chain, and these have to agree.
+ChunkRule bppsa::cost::getChunkRule(const ChainCost &chain) {
+  const StepCost &column = chain.of(Work::Column);
+  double walks = chain.hasOffset ? 2 : 1;
+  double cycles = column.cycles + walks * chain.of(Work::Walk).cycles;
+  double busy = std::max(column.instructions * static_cast<double>(column.warps) / schedulers,
+                         column.cycles / static_cast<double>(column.resident));
+  double blocks = static_cast<double>(chain.columns) / column.columns;
+  return {chain.of(Work::Carry).cycles / cycles, blocks * busy / (cycles * likelyMultiprocessors)};
+}
+
+int64_t ChunkRule::apply(int64_t steps, int64_t samples) const {
+  auto length = static_cast<double>(steps);
+  double few = std::sqrt(length * ofSteps), many = length * static_cast<double>(samples) * ofWork;
+  return static_cast<int64_t>(std::clamp(std::max(few, many), static_cast<double>(shortestChunk),
+                                         static_cast<double>(longestChunk)));
+}
+
 //===----------------------------------------------------------------------===//
 // Plans
 //===----------------------------------------------------------------------===//
@@ -84,7 +113,10 @@ void PhaseList::addMaps(double runs, double length) {
 }
 
 void PhaseList::addChunked(int64_t chunkLength) {
-  int64_t length = std::min(chunkLength > 0 ? chunkLength : chunkSteps(count), count);
+  int64_t chosen = chunkLength > 0
+                       ? chunkLength
+                       : getChunkRule(chain).apply(count, static_cast<int64_t>(samples));
+  int64_t length = std::min(chosen, count);
   double chunk = static_cast<double>(length), chunks = std::ceil(steps / chunk);
   addMaps(chunks - 1, chunk);
   add(Work::Carry, chunks - 1, samples, samples * (chunks - 1) * mapBytes());

@@ -37,9 +37,10 @@
 // A launch, and 1000 steps at 1.98 GHz.
 // CHECK: "plan": "sequential",
 // CHECK-NEXT: "us": 74.2{{(2|19)[0-9]*}}
-// 22 steps in a chunk: (22 * 109 + 45 * 122 + 22 * 144) * 0.505 ns and three launches.
+// sqrt(1000 * 122 / (109 + 144)) = 21 steps in a chunk: (21 * 109 + 47 * 122 + 21 * 144) * 0.505 ns
+// and three launches.
 // CHECK: "plan": "chunked",
-// CHECK-NEXT: "us": 10.083{{[0-9]*}}
+// CHECK-NEXT: "us": 10.078{{[0-9]*}}
 // CHECK: "plan": "chunked:8",
 // (8 * 109 + 124 * 122 + 8 * 144) * 0.505 ns and three launches.
 // CHECK-NEXT: "us": 13.16{{[0-9]*}}

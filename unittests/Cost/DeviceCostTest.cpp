@@ -68,6 +68,18 @@ TEST(DeviceCostTest, ManySamplesWaitForInstructionsOrForPlaces) {
   EXPECT_DOUBLE_EQ(predict({makeChain()}, {}, 1000, 1, slow), 2 + 16000);
 }
 
+TEST(DeviceCostTest, ChunksAreAsLongAsWorkOrWaitingIs) {
+  // One sample waits: sqrt(T * 400 / (300 + 100)). Two columns keep a multiprocessor busy for
+  // 2 / 32 * 200 / 4 = 3.125 cycles of a step, and 132 of them take 400 cycles for a step of many.
+  ChunkRule rule = getChunkRule(makeChain());
+  EXPECT_EQ(rule.apply(1000, 1), 31);
+  EXPECT_EQ(rule.apply(100, 1000), 10);
+  EXPECT_EQ(rule.apply(100, 5000), 29);
+  EXPECT_EQ(rule.apply(10, 1), 8);
+  EXPECT_EQ(rule.apply(100000, 1), 64);
+  EXPECT_DOUBLE_EQ(predictFor("chunked", 1000, 1), predictFor("chunked:31", 1000, 1));
+}
+
 TEST(DeviceCostTest, ATreeHasTwoLaunchesForEachLevel) {
   // Of 8 elements: leaves, 3 levels up and down, seeds and the only root, what is emitted.
   double launches = 1 + 2 * 3 + 2 + 1;

@@ -56,11 +56,23 @@ struct ChainCost {
   StepCost &of(Work work) { return steps[static_cast<size_t>(work)]; }
 };
 
+/// Steps of a chunk on a GPU where the plan leaves them open, for T steps of B samples:
+/// max(sqrt(ofSteps * T), ofWork * T * B), rounded down and within the bounds of DeviceShapes.h.
+struct ChunkRule {
+  double ofSteps = 0, ofWork = 0;
+
+  int64_t apply(int64_t steps, int64_t samples) const;
+};
+
+/// By the counts of a chain (docs/GPUCosts.md). It is part of compiled programs, so no GPU is
+/// asked.
+ChunkRule getChunkRule(const ChainCost &chain);
+
 /// A backward pass over a chain.
 struct Plan {
   enum class Kind { Sequential, Chunked, Tree };
   Kind kind = Kind::Sequential;
-  /// Steps of a chunk, 0: chosen by T; levels of a tree, -1: all.
+  /// Steps of a chunk, 0: chosen by T and B; levels of a tree, -1: all.
   int64_t size = 0;
 };
 

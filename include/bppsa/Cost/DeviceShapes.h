@@ -68,8 +68,8 @@ inline constexpr int64_t mostMatrixRegisters = 128, mostValueRegisters = 128,
 /// where the chain itself does neither.
 inline constexpr int64_t shortestChunk = 8, longestChunk = 64;
 
-/// Steps of a chunk for `steps` steps where the plan leaves them open: about sqrt(T / 2), so that
-/// with a worker for each chunk making the maps takes as long as carrying across them.
+/// Steps of a chunk for `steps` steps on a CPU where the plan leaves them open: about sqrt(T / 2),
+/// so that with a worker for each chunk making the maps takes as long as carrying across them.
 int64_t chunkSteps(int64_t steps);
 
 /// Rounds up to whole warps.

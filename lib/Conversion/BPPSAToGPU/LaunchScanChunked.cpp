@@ -15,6 +15,7 @@
 #include "../Bodies/ScanSizes.h"
 #include "AffineMaps.h"
 #include "BPPSAToGPU.h"
+#include "bppsa/Analysis/DeviceCosts.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -35,8 +36,10 @@ public:
     OpBuilder builder(loop.op);
     numSteps = countSteps(builder, loop);
     numSamples = countSamples(builder, loop);
-    chunk = chunkSteps > 0 ? getIndex(builder, loc, chunkSteps)
-                           : emitChunkSteps(builder, loc, numSteps);
+    chunk = chunkSteps > 0
+                ? getIndex(builder, loc, chunkSteps)
+                : emitChunkSteps(builder, loc, cost::getChunkRule(getDeviceCost(loop.op)), numSteps,
+                                 numSamples);
     numChunks = arith::CeilDivUIOp::create(builder, loc, numSteps, chunk);
     lastChunk = addIndex(builder, loc, numChunks, -1);
     maps = DeviceMaps::allocate(builder, loop, lastChunk, aggregate.canStoreByRows());

@@ -78,15 +78,23 @@ func.func private @diagonal_injected(%a: memref<?x?x4xf32>, %s: memref<?x?x4xf32
   return
 }
 
-// A length that the run time chooses: about sqrt(T / 2), from 8 to 64.
+// A length that the run time chooses by the counts of the chain: a root of T, or longer
+// where there are many samples, from 8 to 64.
 
 // CHECK-LABEL: func private @length_of_the_run_time(
-// CHECK-SAME:      %[[A:[^:]*]]: memref<?x?x4xf32>
-// CHECK:         %[[T:.*]] = memref.dim %[[A]], %c0
-// CHECK:         %[[ROOT:.*]] = math.sqrt %{{.*}} : f64
-// CHECK:         %[[WHOLE:.*]] = arith.fptosi %[[ROOT]]
-// CHECK:         %[[STEPS:.*]] = arith.index_cast %[[WHOLE]]
-// CHECK:         %[[LONG:.*]] = arith.maxui %[[STEPS]], %c8
+// CHECK-SAME:      %[[A:[^:]*]]: memref<?x?x4xf32>, %[[G:[^:]*]]: memref<?x4xf32>
+// CHECK-DAG:     %[[T:.*]] = memref.dim %[[A]], %c0
+// CHECK-DAG:     %[[SAMPLES:.*]] = memref.dim %[[G]], %c0
+// CHECK:         %[[STEPS:.*]] = arith.sitofp
+// CHECK:         %[[COUNT:.*]] = arith.sitofp
+// CHECK:         %[[PART:.*]] = arith.mulf %[[STEPS]], %{{.*}} : f64
+// CHECK:         %[[ROOT:.*]] = math.sqrt %[[PART]] : f64
+// CHECK:         %[[POSITIONS:.*]] = arith.mulf %[[STEPS]], %[[COUNT]] : f64
+// CHECK:         %[[WORK:.*]] = arith.mulf %[[POSITIONS]], %{{.*}} : f64
+// CHECK:         arith.fptosi %[[ROOT]]
+// CHECK:         arith.fptosi %[[WORK]]
+// CHECK:         %[[LONGER:.*]] = arith.maxui
+// CHECK:         %[[LONG:.*]] = arith.maxui %[[LONGER]], %c8
 // CHECK:         %[[CHUNK:.*]] = arith.minui %[[LONG]], %c64
 // CHECK:         arith.ceildivui %[[T]], %[[CHUNK]]
 func.func private @length_of_the_run_time(%a: memref<?x?x4xf32>, %g: memref<?x4xf32>, %out: memref<?x4xf32>) {
