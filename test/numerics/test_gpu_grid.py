@@ -1,7 +1,7 @@
 """Emulated gradients of every cell, plan, T, B and H of a grid, within the numerics bound.
 
-This takes hours, so that it runs by request alone: `pytest -m grid`. test_gpu.py has a sample of it
-that always runs.
+This takes half an hour of one core, so that it runs by request alone: `pytest -m grid`. test_gpu.py
+has a sample of it that always runs.
 """
 
 import itertools
