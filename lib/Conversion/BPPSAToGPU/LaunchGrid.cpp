@@ -6,8 +6,8 @@
 
 #include "../Bodies/BodyRewrites.h"
 #include "BPPSAToGPU.h"
-#include "BlockWalk.h"
-#include "GridWalk.h"
+#include "Walks/BlockWalk.h"
+#include "Walks/GridWalk.h"
 
 using namespace mlir;
 using namespace bppsa;

@@ -11,8 +11,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "BPPSAToGPU.h"
-#include "PartialSums.h"
-#include "TiledProduct.h"
+#include "Products/PartialSums.h"
+#include "Products/TiledProduct.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;

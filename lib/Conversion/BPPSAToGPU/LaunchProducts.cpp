@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BPPSAToGPU.h"
-#include "TiledProduct.h"
+#include "Products/TiledProduct.h"
 
 using namespace mlir;
 using namespace bppsa;

@@ -12,7 +12,7 @@
 
 #include "../Bodies/BodyRewrites.h"
 #include "BPPSAToGPU.h"
-#include "StepRing.h"
+#include "Steps/StepRing.h"
 
 using namespace mlir;
 using namespace bppsa;

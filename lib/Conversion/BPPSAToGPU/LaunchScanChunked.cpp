@@ -13,8 +13,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Bodies/ScanSizes.h"
-#include "AffineMaps.h"
 #include "BPPSAToGPU.h"
+#include "Walks/AffineMaps.h"
 #include "bppsa/Analysis/DeviceCosts.h"
 
 using namespace mlir;

@@ -12,8 +12,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Bodies/ScanSizes.h"
-#include "AffineMaps.h"
 #include "BPPSAToGPU.h"
+#include "Walks/AffineMaps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;

@@ -14,8 +14,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_UNITEMITTER_H
-#define BPPSA_LIB_CONVERSION_BPPSATOGPU_UNITEMITTER_H
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_UNITEMITTER_H
+#define BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_UNITEMITTER_H
 
 #include "RowEvaluator.h"
 
@@ -143,4 +143,4 @@ private:
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_UNITEMITTER_H
+#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_UNITEMITTER_H

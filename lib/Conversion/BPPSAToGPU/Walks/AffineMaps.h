@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_AFFINEMAPS_H
-#define BPPSA_LIB_CONVERSION_BPPSATOGPU_AFFINEMAPS_H
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_WALKS_AFFINEMAPS_H
+#define BPPSA_LIB_CONVERSION_BPPSATOGPU_WALKS_AFFINEMAPS_H
 
 #include "BlockWalk.h"
 #include "ColumnWalk.h"
@@ -113,4 +113,4 @@ mlir::Value emitApply(mlir::OpBuilder &builder, mlir::Location loc, const Device
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_AFFINEMAPS_H
+#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_WALKS_AFFINEMAPS_H

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_RUNRING_H
-#define BPPSA_LIB_CONVERSION_BPPSATOGPU_RUNRING_H
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_RUNRING_H
+#define BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_RUNRING_H
 
 #include "UnitEmitter.h"
 
@@ -81,4 +81,4 @@ private:
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_RUNRING_H
+#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_RUNRING_H

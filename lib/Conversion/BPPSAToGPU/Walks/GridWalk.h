@@ -14,10 +14,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_GRIDWALK_H
-#define BPPSA_LIB_CONVERSION_BPPSATOGPU_GRIDWALK_H
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_WALKS_GRIDWALK_H
+#define BPPSA_LIB_CONVERSION_BPPSATOGPU_WALKS_GRIDWALK_H
 
-#include "RowEvaluator.h"
+#include "../Steps/RowEvaluator.h"
 #include "llvm/ADT/MapVector.h"
 #include <functional>
 #include <optional>
@@ -128,4 +128,4 @@ private:
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_GRIDWALK_H
+#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_WALKS_GRIDWALK_H

@@ -11,12 +11,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_PANELWALK_H
-#define BPPSA_LIB_CONVERSION_BPPSATOGPU_PANELWALK_H
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_WALKS_PANELWALK_H
+#define BPPSA_LIB_CONVERSION_BPPSATOGPU_WALKS_PANELWALK_H
 
+#include "../Products/TensorTile.h"
+#include "../Steps/StepRing.h"
 #include "PanelPlan.h"
-#include "StepRing.h"
-#include "TensorTile.h"
 
 namespace bppsa {
 
@@ -119,4 +119,4 @@ private:
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_PANELWALK_H
+#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_WALKS_PANELWALK_H

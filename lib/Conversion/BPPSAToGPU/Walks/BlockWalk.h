@@ -4,12 +4,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_BLOCKWALK_H
-#define BPPSA_LIB_CONVERSION_BPPSATOGPU_BLOCKWALK_H
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_WALKS_BLOCKWALK_H
+#define BPPSA_LIB_CONVERSION_BPPSATOGPU_WALKS_BLOCKWALK_H
 
-#include "../Bodies/CotangentLoop.h"
-#include "PartialSums.h"
-#include "StepRing.h"
+#include "../../Bodies/CotangentLoop.h"
+#include "../Products/PartialSums.h"
+#include "../Steps/StepRing.h"
 
 namespace bppsa {
 
@@ -102,4 +102,4 @@ llvm::SmallVector<UnitSum> getUnitSums(const CotangentLoop &loop, unsigned numYi
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_BLOCKWALK_H
+#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_WALKS_BLOCKWALK_H

@@ -4,10 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_PARTIALSUMS_H
-#define BPPSA_LIB_CONVERSION_BPPSATOGPU_PARTIALSUMS_H
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_PRODUCTS_PARTIALSUMS_H
+#define BPPSA_LIB_CONVERSION_BPPSATOGPU_PRODUCTS_PARTIALSUMS_H
 
-#include "Launch.h"
+#include "../Launch.h"
 
 namespace bppsa {
 
@@ -45,4 +45,4 @@ private:
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_PARTIALSUMS_H
+#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_PRODUCTS_PARTIALSUMS_H

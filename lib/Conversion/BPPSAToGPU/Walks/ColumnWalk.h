@@ -13,11 +13,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_COLUMNWALK_H
-#define BPPSA_LIB_CONVERSION_BPPSATOGPU_COLUMNWALK_H
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_WALKS_COLUMNWALK_H
+#define BPPSA_LIB_CONVERSION_BPPSATOGPU_WALKS_COLUMNWALK_H
 
-#include "../Bodies/CotangentLoop.h"
-#include "RunRing.h"
+#include "../../Bodies/CotangentLoop.h"
+#include "../Steps/RunRing.h"
 
 namespace bppsa {
 
@@ -120,4 +120,4 @@ private:
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_COLUMNWALK_H
+#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_WALKS_COLUMNWALK_H

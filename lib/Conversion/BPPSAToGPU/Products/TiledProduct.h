@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_TILEDPRODUCT_H
-#define BPPSA_LIB_CONVERSION_BPPSATOGPU_TILEDPRODUCT_H
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_PRODUCTS_TILEDPRODUCT_H
+#define BPPSA_LIB_CONVERSION_BPPSATOGPU_PRODUCTS_TILEDPRODUCT_H
 
 #include "TensorTile.h"
 #include <functional>
@@ -123,4 +123,4 @@ private:
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_TILEDPRODUCT_H
+#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_PRODUCTS_TILEDPRODUCT_H

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GridWalk.h"
-#include "BlockBarrier.h"
+#include "../Steps/BlockBarrier.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 

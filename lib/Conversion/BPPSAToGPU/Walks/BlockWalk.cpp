@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BlockWalk.h"
-#include "BPPSAToGPU.h"
+#include "../BPPSAToGPU.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;

@@ -16,10 +16,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_TENSORTILE_H
-#define BPPSA_LIB_CONVERSION_BPPSATOGPU_TENSORTILE_H
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_PRODUCTS_TENSORTILE_H
+#define BPPSA_LIB_CONVERSION_BPPSATOGPU_PRODUCTS_TENSORTILE_H
 
-#include "Launch.h"
+#include "../Launch.h"
 #include "bppsa/Conversion/Passes.h"
 
 namespace bppsa {
@@ -76,4 +76,4 @@ private:
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_TENSORTILE_H
+#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_PRODUCTS_TENSORTILE_H

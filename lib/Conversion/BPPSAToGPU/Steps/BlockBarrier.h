@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_BLOCKBARRIER_H
-#define BPPSA_LIB_CONVERSION_BPPSATOGPU_BLOCKBARRIER_H
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_BLOCKBARRIER_H
+#define BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_BLOCKBARRIER_H
 
 #include "mlir/IR/Builders.h"
 
@@ -20,4 +20,4 @@ void emitBlockBarrier(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value 
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_BLOCKBARRIER_H
+#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_BLOCKBARRIER_H

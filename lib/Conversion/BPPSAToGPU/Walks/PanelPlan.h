@@ -11,12 +11,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_PANELPLAN_H
-#define BPPSA_LIB_CONVERSION_BPPSATOGPU_PANELPLAN_H
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_WALKS_PANELPLAN_H
+#define BPPSA_LIB_CONVERSION_BPPSATOGPU_WALKS_PANELPLAN_H
 
-#include "../Bodies/BodyPlan.h"
-#include "../Bodies/CotangentLoop.h"
-#include "TensorTile.h"
+#include "../../Bodies/BodyPlan.h"
+#include "../../Bodies/CotangentLoop.h"
+#include "../Products/TensorTile.h"
 
 namespace bppsa {
 
@@ -60,4 +60,4 @@ private:
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_PANELPLAN_H
+#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_WALKS_PANELPLAN_H

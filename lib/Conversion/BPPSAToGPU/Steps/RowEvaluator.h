@@ -4,11 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_ROWEVALUATOR_H
-#define BPPSA_LIB_CONVERSION_BPPSATOGPU_ROWEVALUATOR_H
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_ROWEVALUATOR_H
+#define BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_ROWEVALUATOR_H
 
-#include "../Bodies/BodyPlan.h"
-#include "Launch.h"
+#include "../../Bodies/BodyPlan.h"
+#include "../Launch.h"
 
 namespace bppsa {
 
@@ -76,4 +76,4 @@ private:
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_ROWEVALUATOR_H
+#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_ROWEVALUATOR_H

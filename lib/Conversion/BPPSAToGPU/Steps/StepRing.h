@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPRING_H
-#define BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPRING_H
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_STEPRING_H
+#define BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_STEPRING_H
 
 #include "UnitEmitter.h"
 #include <functional>
@@ -65,4 +65,4 @@ private:
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPRING_H
+#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_STEPRING_H
