@@ -216,6 +216,20 @@ def build(spec):
     return model
 
 
+def slice_features(model, first, width):
+    """`model` on a part of its input's features, from `first` on, of `width` features."""
+    [x] = model.graph.input
+    features = x.type.tensor_type.shape.dim[2]
+    bounds = {"slice_first": first, "slice_last": first + features.dim_value, "slice_axis": 2}
+    features.dim_value = width
+    for node in model.graph.node:
+        node.input[:] = ["x_part" if name == "x" else name for name in node.input]
+    for name, value in bounds.items():
+        model.graph.initializer.append(numpy_helper.from_array(np.array([value]), name))
+    model.graph.node.insert(0, helper.make_node("Slice", ["x", *bounds], ["x_part"]))
+    return model
+
+
 def concrete(info, sizes):
     """The shape of a graph input with its symbols replaced."""
     return [d.dim_value or sizes[d.dim_param] for d in info.type.tensor_type.shape.dim]

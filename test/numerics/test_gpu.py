@@ -99,6 +99,15 @@ def test_sums_in_parts(plan, time, batch):
     check_bound(program, {"T": time, "B": batch})
 
 
+@pytest.mark.parametrize("first,width", [(1, 44), (4, 44), (2, 42)])
+@pytest.mark.parametrize("cell,hidden", [("RNN", 32), ("GRU", 20), ("LSTM", 64)])
+def test_slices_of_features(cell, hidden, first, width):
+    """Vectors that begin at multiples of 16 bytes or not, within the step or before all steps."""
+    spec = models.Spec(cell, hidden=hidden, features=40, head="steps")
+    program = compile_emulated(models.slice_features(models.build(spec), first, width), "chunked:3")
+    check_bound(program, {"T": 7, "B": 3})
+
+
 def test_chosen_plan():
     """Without options, a program has both backward passes, and the run time takes one."""
     model = models.build(MODELS["lstm-h33"])

@@ -22,6 +22,11 @@ inline constexpr int64_t kWarpThreads = cost::warpThreads, kMostThreads = cost::
 /// bytes.
 inline constexpr int64_t kLoadedTogether = 4;
 
+/// How many neighbours, a power of two up to `most`, one instruction may move wherever a vector of
+/// `array` (its last dimension) is cut into as many: all vectors begin at multiples of them. A part
+/// of an array is known to do so where its offset is known, or where it has whole vectors.
+int64_t getAlignedElements(mlir::MemRefType array, int64_t most = kLoadedTogether);
+
 /// One thread of a launch, inside of it.
 struct LaunchedThread {
   /// The number of its block, its number in the block, and the threads of a block.

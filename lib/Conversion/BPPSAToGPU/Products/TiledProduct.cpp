@@ -199,26 +199,13 @@ SmallVector<Value> TiledProduct::getNextDigits(OpBuilder &builder, ValueRange di
       arith::SelectOp::create(builder, loc, isBelowCount, sample, wrapped)};
 }
 
-/// Elements that one copy moves: as many as are aligned, and leave work for all threads of a row.
-static int64_t getCopyWidth(MemRefType type, int64_t most) {
-  auto [strides, offset] = type.getStridesAndOffset();
-  // The offset of a part of a sequence is a number of rows.
-  if (ShapedType::isDynamic(offset))
-    offset = type.getRank() == 3 ? 0 : 1;
-  int64_t width = std::min(most, kLoadedTogether);
-  auto isAligned = [&](int64_t size) { return ShapedType::isDynamic(size) || size % width == 0; };
-  while (width > 1 && !(type.getShape().back() % width == 0 && offset % width == 0 &&
-                        llvm::all_of(ArrayRef(strides).drop_back(), isAligned)))
-    width /= 2;
-  return width;
-}
-
 void TiledProduct::copy(OpBuilder &builder, const Factor &factor, Value chunk,
                         const SourceRow &source) const {
   auto type = cast<MemRefType>(factor.array.getType());
   int64_t parts = factor.getNumParts(), rowSize = factor.getRowSize();
   int64_t size = type.getShape().back();
-  int64_t width = getCopyWidth(type, rowSize / parts);
+  // As many as leave work for all threads of a row.
+  int64_t width = getAlignedElements(type, std::min(rowSize / parts, kLoadedTogether));
   Value first = factor.firstOfBlock;
   if (factor.rows == FactorRows::OfSide)
     first = addIndex(builder, loc, firstDepth,

@@ -28,14 +28,8 @@ int64_t RunRing::getStride(size_t source) const {
   return llvm::alignTo(getNumRows(source), std::max(multiple, kLoadedTogether));
 }
 
-/// A copy of 8 or 16 bytes begins at a multiple of that. In memory too: where samples follow on
-/// each other without a gap, an array begins at one of them.
 int64_t RunRing::getWidth(size_t source) const {
-  auto [strides, offset] = cast<MemRefType>(sources[source].getType()).getStridesAndOffset();
-  int64_t width = strides[1] == getNumRows(source) ? kLoadedTogether : 1;
-  while (getNumRows(source) % width != 0)
-    width /= 2;
-  return width;
+  return getAlignedElements(cast<MemRefType>(sources[source].getType()));
 }
 
 SmallVector<MemRefType> RunRing::getSharedTypes() const {

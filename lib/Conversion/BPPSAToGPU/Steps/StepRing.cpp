@@ -13,12 +13,15 @@ using namespace bppsa;
 /// Positions of a ring: with seven steps of 0.1 us a read may take 0.7 us.
 static constexpr int64_t kMostSlots = 8;
 
+/// Long vectors are copied by 16 bytes, which need fewer instructions than single elements.
+static int64_t getCopyWidth(MemRefType type, int64_t numThreads) {
+  bool isLong = type.getDimSize(2) > numThreads;
+  return isLong && getAlignedElements(type) == kLoadedTogether ? kLoadedTogether : 1;
+}
+
 /// Rows of a vector in the ring: a warp's copies of the largest kind may go beyond it.
 static int64_t getPaddedRows(MemRefType type) {
-  int64_t rows = type.getDimSize(2);
-  return rows % kLoadedTogether == 0 && rows > kWarpThreads
-             ? llvm::alignTo(rows, kWarpThreads * kLoadedTogether)
-             : roundUpToWarps(rows);
+  return llvm::alignTo(type.getDimSize(2), kWarpThreads * getCopyWidth(type, kWarpThreads));
 }
 
 StepRing::StepRing(Location loc, ValueRange sources, int64_t mostBytes)
@@ -81,10 +84,8 @@ void StepRing::copy(OpBuilder &builder, Value position) {
   Value step = stepAt(builder, minIndex(builder, loc, position, addIndex(builder, loc, last, -1)));
   for (auto [source, ring] : llvm::zip_equal(sources, rings)) {
     Value from = source, to = ring;
-    int64_t rows = cast<MemRefType>(from.getType()).getDimSize(2);
-    // Long vectors are copied by 16 bytes, which need fewer instructions.
-    int64_t width = rows > thread.numThreads && rows % kLoadedTogether == 0 ? kLoadedTogether : 1;
-    int64_t count = rows / width;
+    auto type = cast<MemRefType>(from.getType());
+    int64_t width = getCopyWidth(type, thread.numThreads), count = type.getDimSize(2) / width;
     emitRows(builder, loc, thread, roundUpToWarps(count), [&](OpBuilder &nested, Value part) {
       Value read = minIndex(nested, loc, part, getIndex(nested, loc, count - 1));
       Value scale = getIndex(nested, loc, width);
