@@ -1,5 +1,7 @@
 """The trainers of unittests/Runtime: data for them, and the exact results of their model."""
 
+import contextlib
+import signal
 import subprocess
 
 import fake_model
@@ -22,10 +24,25 @@ def run(command, *arguments, trainer="bppsa-fake-trainer", **kwargs):
     return harness.run(program(trainer), command, *arguments, **kwargs)
 
 
+@contextlib.contextmanager
 def start(*arguments):
-    """A running trainer, whose output goes nowhere."""
+    """A running trainer, whose output goes nowhere, and which does not outlive the block.
+
+    Interrupts end it even where a shell that runs the tests in the background ignores them.
+    """
     command = [str(word) for word in (program(), *arguments)]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def samples(count=100, steps=6, seed=0):

@@ -49,14 +49,13 @@ def test_resuming_within_an_epoch(tmp_path, data):
     """The checkpoint of batch 3 of epoch 2, found as what a killed run leaves."""
     expected = settled(data, tmp_path)
     checkpoint, saved, log = (tmp_path / name for name in ("c", "s.onnx", "log"))
-    process = start(
+    trainer = start(
         "train", "--data", data, "--epochs", 4, "--batch", 16, "--seed", 3, "--lr", 0.01,
         "--checkpoint", checkpoint, "--checkpoint-every", 1,
     )  # fmt: skip
-    while not checkpoint.exists() and process.poll() is None:
-        time.sleep(0.0005)
-    process.kill()
-    process.communicate()
+    with trainer as process:
+        while not checkpoint.exists() and process.poll() is None:
+            time.sleep(0.0005)
     harness.check_succeeded(train(data, "--resume", checkpoint, "--save", saved, "--log", log))
     assert saved.read_bytes() == expected
     whole = tmp_path / "whole.log"
@@ -68,10 +67,10 @@ def test_resuming_within_an_epoch(tmp_path, data):
 def test_signals(tmp_path, data, number, status):
     checkpoint = tmp_path / "c"
     forever = ["--epochs", 10**9, "--batch", 16]
-    process = start("train", "--data", data, *forever, "--checkpoint", checkpoint)
-    time.sleep(0.3)
-    process.send_signal(number)
-    _, message = process.communicate(timeout=20)
+    with start("train", "--data", data, *forever, "--checkpoint", checkpoint) as process:
+        time.sleep(0.3)
+        process.send_signal(number)
+        _, message = process.communicate(timeout=20)
     assert process.returncode == status
     assert message.count("\n") == 1 and f"--resume {checkpoint}" in message
     with np.load(checkpoint) as archive:
@@ -81,10 +80,10 @@ def test_signals(tmp_path, data, number, status):
 
 
 def test_interruption_without_checkpoint(tmp_path, data):
-    process = start("train", "--data", data, "--epochs", 10**9)
-    time.sleep(0.2)
-    process.send_signal(signal.SIGINT)
-    _, message = process.communicate(timeout=20)
+    with start("train", "--data", data, "--epochs", 10**9) as process:
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        _, message = process.communicate(timeout=20)
     assert process.returncode == 130 and "--checkpoint" in message
     assert os.listdir(tmp_path) == ["data.npz"]
 
@@ -94,12 +93,10 @@ def test_killed_at_a_random_moment(tmp_path, data, seed):
     print("seed", seed)
     checkpoint = tmp_path / "c"
     forever = ["--epochs", 10**9, "--batch", 16, "--checkpoint-every", 1]
-    process = start("train", "--data", data, *forever, "--checkpoint", checkpoint)
-    while not checkpoint.exists() and process.poll() is None:
-        time.sleep(0.001)
-    time.sleep(float(np.random.default_rng(seed).uniform(0, 0.1)))
-    process.kill()
-    process.communicate()
+    with start("train", "--data", data, *forever, "--checkpoint", checkpoint) as process:
+        while not checkpoint.exists() and process.poll() is None:
+            time.sleep(0.001)
+        time.sleep(float(np.random.default_rng(seed).uniform(0, 0.1)))
     with np.load(checkpoint) as archive:
         state = json.loads(archive["checkpoint"].tobytes())["state"]
     harness.check_succeeded(train(data, "--resume", checkpoint, epochs=state["epoch"] + 1))
