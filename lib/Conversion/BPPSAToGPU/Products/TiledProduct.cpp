@@ -24,15 +24,10 @@ static constexpr int64_t kPadding[] = {/*OfDepth=*/8, /*OfSide=*/4};
 // Shapes
 //===----------------------------------------------------------------------===//
 
-static bool hasNeighbours(MemRefType type) {
-  auto [strides, offset] = type.getStridesAndOffset();
-  return strides.back() == 1;
-}
-
 bool bppsa::isTiledFactor(Value array) {
   auto type = dyn_cast<MemRefType>(array.getType());
   return type && (type.getRank() == 2 || type.getRank() == 3) && type.getElementType().isF32() &&
-         !type.isDynamicDim(type.getRank() - 1) && type.isStrided() && hasNeighbours(type);
+         !type.isDynamicDim(type.getRank() - 1) && type.isLastDimUnitStride();
 }
 
 /// Elements of a side that a block has. A block reads as many of the other side again for each of

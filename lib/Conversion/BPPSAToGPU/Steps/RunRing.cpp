@@ -63,7 +63,7 @@ SmallVector<Value> RunRing::begin(OpBuilder &builder, const LaunchedThread &thre
   rings.assign(shared.begin(), shared.end());
   runs = &walked;
   Value firstColumn = mulIndex(builder, loc, thread.block, getIndex(builder, loc, columnsOfWarp));
-  Value firstRun =
+  firstRun =
       arith::DivUIOp::create(builder, loc, firstColumn, getIndex(builder, loc, runs->numColumns));
   Value lastRun = addIndex(builder, loc, runs->numRuns, -1);
   Value steps =
@@ -104,6 +104,10 @@ SmallVector<Value> RunRing::begin(OpBuilder &builder, const LaunchedThread &thre
     places = copy(builder, getIndex(builder, loc, link), places);
   wait(builder);
   return places;
+}
+
+Value RunRing::getRunOfWarp(OpBuilder &builder, Value run) const {
+  return arith::SubIOp::create(builder, loc, run, firstRun);
 }
 
 SmallVector<Value> RunRing::advance(OpBuilder &builder, Value link, ValueRange places) {

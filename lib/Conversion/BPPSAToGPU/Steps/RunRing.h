@@ -44,6 +44,8 @@ public:
   /// after that. Returns the next places.
   llvm::SmallVector<mlir::Value> advance(mlir::OpBuilder &builder, mlir::Value link,
                                          mlir::ValueRange places);
+  /// The number of run `run` among those of the warp that was begun.
+  mlir::Value getRunOfWarp(mlir::OpBuilder &builder, mlir::Value run) const;
   /// Element `row` of source `source` for link `link` of run `run` of those of the warp.
   mlir::Value load(mlir::OpBuilder &builder, size_t source, mlir::Value link, mlir::Value run,
                    mlir::Value row) const;
@@ -76,7 +78,7 @@ private:
   /// How far a place moves with each link.
   llvm::SmallVector<mlir::Value> strides;
   const ColumnRuns *runs = nullptr;
-  mlir::Value token;
+  mlir::Value firstRun, token;
 };
 
 } // namespace bppsa

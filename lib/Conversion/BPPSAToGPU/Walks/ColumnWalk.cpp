@@ -292,10 +292,7 @@ SmallVector<Value> ColumnWalk::walk(OpBuilder &builder, const ColumnRuns &runs, 
   SmallVector<Value> carried(start);
   if (ring) {
     llvm::append_range(carried, ring->begin(builder, walker, sharedOfRing, runs));
-    Value firstColumn =
-        mulIndex(builder, loc, walker.block, getIndex(builder, loc, getColumnsOfWarp()));
-    Value firstRun = arith::DivUIOp::create(builder, loc, firstColumn, numColumns);
-    runOfWarp = arith::SubIOp::create(builder, loc, run, firstRun);
+    runOfWarp = ring->getRunOfWarp(builder, run);
   }
   auto body = [&, sample = sample, first = first](OpBuilder &nested, Value link,
                                                   ValueRange values) {
