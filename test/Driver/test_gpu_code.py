@@ -227,19 +227,21 @@ def assemble(assembler, arch, ptx, output):
 
 CELLS = [(cell, hidden) for cell in ("RNN", "GRU", "LSTM") for hidden in (20, 64, 128)]
 CELLS += [("LSTM", 10)]  # with the other cells of 20: the most rows that a thread walks
-PROGRAMS = [(*cell, plan) for plan in ("chunked:32", "blelloch") for cell in CELLS]
-PROGRAMS += [("LSTM", 512, "sequential"), ("GRU", 1024, "sequential")]  # shared by many blocks
+PROGRAMS = [(*cell, 3, plan) for plan in ("chunked:32", "blelloch") for cell in CELLS]
+PROGRAMS += [("LSTM", 512, 3, "sequential"), ("GRU", 1024, 3, "sequential")]  # many blocks share
+# Inputs of all gates at a time: tiles that gates fill, and with two gates.
+PROGRAMS += [("GRU", 64, 64, "sequential"), ("LSTM", 31, 9, "sequential")]
 
 
-@pytest.mark.parametrize("cell,hidden,plan", PROGRAMS)
-def test_registers(compiler, tmp_path, cell, hidden, plan):
+@pytest.mark.parametrize("cell,hidden,features,plan", PROGRAMS)
+def test_registers(compiler, tmp_path, cell, hidden, features, plan):
     """Kernels of time loops, and of sums over them, keep all they have in registers.
 
     The code does not depend on the architecture, so the PTX of the oldest is assembled for all.
     What each kernel needs is written to the test results.
     """
     assembler = require_assembler()
-    source = save(tmp_path / "model.onnx", models.Spec(cell, hidden=hidden, head="steps"))
+    source = save(tmp_path / "model.onnx", models.Spec(cell, hidden=hidden, features=features, head="steps"))
     path = tmp_path / "out.ptx"
     passes = "--backward=sequential" if plan == "sequential" else f"--scan={plan}"
     options = [passes, f"--gpu-arch={ARCHITECTURES[0]}"]
@@ -247,7 +249,7 @@ def test_registers(compiler, tmp_path, cell, hidden, plan):
     found = {arch: assemble(assembler, arch, path, tmp_path / arch) for arch in ARCHITECTURES}
     results = harness.BUILD / "test-results" / "gpu-kernels"
     results.mkdir(parents=True, exist_ok=True)
-    name = f"{cell.lower()}-h{hidden}-{plan.replace(':', '-')}.json"
+    name = f"{cell.lower()}-h{hidden}-i{features}-{plan.replace(':', '-')}.json"
     (results / name).write_text(json.dumps(found, indent=1))
     for arch, kernels in found.items():
         assert set(kernels) == set(entries)

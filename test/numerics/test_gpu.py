@@ -108,6 +108,30 @@ def test_slices_of_features(cell, hidden, first, width):
     check_bound(program, {"T": 7, "B": 3})
 
 
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param(models.Spec("LSTM", hidden=31, features=9), id="tiles-with-two-gates"),
+        pytest.param(models.Spec("GRU", hidden=33, features=41, bias=False), id="odd-vectors"),
+        pytest.param(
+            models.Spec("GRU", hidden=36, features=24, linear_before_reset=1, head="steps"),
+            id="vectors-of-16-bytes",
+        ),
+        pytest.param(models.Spec("GRU", hidden=40, features=7), id="row-by-row"),
+    ],
+)
+@pytest.mark.parametrize("first", [0, 3, 4])
+def test_products_for_all_gates(spec, first):
+    """Inputs, of all or some features, by the matrices of all gates before the first step: of fewer
+    rows than a tile, and of more."""
+    model = models.build(spec)
+    if first:
+        model = models.slice_features(model, first, spec.features + first + 4)
+    program = compile_emulated(model, "sequential")
+    for time, batch in [(5, 3), (23, 3)]:
+        check_bound(program, {"T": time, "B": batch})
+
+
 def test_chosen_plan():
     """Without options, a program has both backward passes, and the run time takes one."""
     model = models.build(MODELS["lstm-h33"])

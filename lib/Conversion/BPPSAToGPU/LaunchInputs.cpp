@@ -31,9 +31,13 @@ public:
 
 private:
   bool isProductOfInput(MatVecOp product);
+  bool isCapture(Value value);
   Value getCapture(Value argument);
-  /// What the product adds, where that is the same in all steps; null otherwise.
-  Value getBias(MatVecOp product);
+  /// What a product adds: what is the same in all steps, and what is not. Null where there is none.
+  struct Addends {
+    Value bias, rest;
+  };
+  Addends getAddends(MatVecOp product);
   void allocateResults();
   void buildProducts(RecurrenceOp loop);
   RecurrenceOp buildRest();
@@ -74,15 +78,25 @@ FailureOr<bool> InputProducts::areLarge() {
   return cost::takesOutInputs(rows, inputs, others);
 }
 
+bool InputProducts::isCapture(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument && argument.getArgNumber() >= op.getSequences().size() + op.getInitial().size();
+}
+
 Value InputProducts::getCapture(Value argument) {
   unsigned firstCapture = op.getSequences().size() + op.getInitial().size();
   return op.getCaptures()[cast<BlockArgument>(argument).getArgNumber() - firstCapture];
 }
 
-Value InputProducts::getBias(MatVecOp product) {
-  auto argument = dyn_cast_if_present<BlockArgument>(product.getAddend());
-  unsigned firstCapture = op.getSequences().size() + op.getInitial().size();
-  return argument && argument.getArgNumber() >= firstCapture ? argument : Value();
+InputProducts::Addends InputProducts::getAddends(MatVecOp product) {
+  Value addend = product.getAddend();
+  if (!addend || isCapture(addend))
+    return {addend, Value()};
+  if (auto sum = addend.getDefiningOp<arith::AddFOp>())
+    for (int i : {0, 1})
+      if (isCapture(sum->getOperand(i)))
+        return {sum->getOperand(i), sum->getOperand(1 - i)};
+  return {Value(), addend};
 }
 
 void InputProducts::allocateResults() {
@@ -110,8 +124,10 @@ void InputProducts::buildProducts(RecurrenceOp loop) {
     vectors.push_back(addArgument(product.getVector()));
   for (MatVecOp product : products)
     matrices.push_back(addArgument(product.getMatrix()));
-  for (MatVecOp product : products)
-    biases.push_back(getBias(product) ? addArgument(product.getAddend()) : Value());
+  for (MatVecOp product : products) {
+    Value bias = getAddends(product).bias;
+    biases.push_back(bias ? addArgument(bias) : Value());
+  }
   for (auto [product, vector, matrix, bias] : llvm::zip_equal(products, vectors, matrices, biases))
     values.push_back(MatVecOp::create(builder, product.getLoc(), product.getType(), matrix, vector,
                                       bias, product.getTransposed()));
@@ -133,8 +149,8 @@ RecurrenceOp InputProducts::buildRest() {
     auto inside = cast<MatVecOp>(mapping.lookup(product.getOperation()));
     Value value = body.insertArgument(numOld + i, product.getType(), product.getLoc());
     OpBuilder before(inside);
-    if (product.getAddend() && !getBias(product))
-      value = arith::AddFOp::create(before, product.getLoc(), value, inside.getAddend());
+    if (Value rest = getAddends(product).rest)
+      value = arith::AddFOp::create(before, product.getLoc(), value, mapping.lookup(rest));
     inside.getResult().replaceAllUsesWith(value);
     inside.erase();
   }
@@ -154,7 +170,7 @@ LogicalResult InputProducts::launch() {
   for (MatVecOp product : products)
     captures.push_back(getCapture(product.getMatrix()));
   for (MatVecOp product : products)
-    if (Value bias = getBias(product))
+    if (Value bias = getAddends(product).bias)
       captures.push_back(getCapture(bias));
   auto loop = RecurrenceOp::create(builder, loc, TypeRange(), TypeRange(), sequences, ValueRange(),
                                    captures, results, /*reverse=*/false, /*lanes=*/IntegerAttr());

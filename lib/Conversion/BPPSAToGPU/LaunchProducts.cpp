@@ -6,7 +6,9 @@
 //
 // A recurrence without states that multiplies what it reads by captured
 // matrices is a product of matrices: its left factor has a row for each step of
-// each sample.
+// each sample. Results that multiply the same vectors, such as the products of an
+// input for all gates, are parts of one product, whose right factor has all their
+// matrices.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,21 +19,22 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// A result of a recurrence: products of sequences with matrices, added up.
+/// Results of a recurrence: products of the same sequences with matrices, added up.
 struct SequenceProduct {
-  SmallVector<Value> sequences, matrices;
-  /// A vector that is added to each row, or null.
-  Value bias;
+  SmallVector<Value> sequences;
+  /// For each sequence a matrix of each result.
+  SmallVector<SmallVector<Value>> matrices;
+  /// Vectors that are added to each row of a result; none, or one for each.
+  SmallVector<Value> biases;
   /// Whether the rows of matrices are those that are summed over.
   bool isTransposed = false;
-  Value destination;
+  SmallVector<Value> destinations;
 
-  int64_t getNumColumns() const {
-    return cast<MemRefType>(destination.getType()).getShape().back();
-  }
-  int64_t getDepth(size_t term) const {
-    return cast<MemRefType>(sequences[term].getType()).getShape().back();
-  }
+  int64_t getNumColumns() const;
+  /// Whether the product is worth tiles.
+  bool isLarge() const;
+  /// Takes in the results of a product of the same sequences; false for other products.
+  bool absorb(const SequenceProduct &other);
 };
 
 class ProductLaunch {
@@ -43,7 +46,7 @@ public:
   void launch();
 
 private:
-  std::optional<SequenceProduct> match(Value yielded, Value destination);
+  FailureOr<SequenceProduct> match(Value yielded, Value destination);
   bool addTerm(SequenceProduct &product, MatVecOp term);
   /// The array that an argument stands for; null for other values.
   Value getArray(Value value, bool isSequence);
@@ -54,9 +57,34 @@ private:
   RecurrenceOp op;
   TensorPrecision precision;
   Location loc;
-  SmallVector<SequenceProduct> products;
+  SmallVector<SequenceProduct, 0> products;
 };
 } // namespace
+
+static int64_t getVectorSize(Value array) {
+  return cast<MemRefType>(array.getType()).getShape().back();
+}
+
+int64_t SequenceProduct::getNumColumns() const {
+  return llvm::sum_of(llvm::map_range(destinations, getVectorSize));
+}
+
+bool SequenceProduct::isLarge() const {
+  return llvm::any_of(sequences, [&](Value sequence) {
+    return cost::multipliesStepsInTiles(getNumColumns(), getVectorSize(sequence));
+  });
+}
+
+bool SequenceProduct::absorb(const SequenceProduct &other) {
+  if (sequences != other.sequences || isTransposed != other.isTransposed ||
+      biases.empty() != other.biases.empty())
+    return false;
+  for (auto [own, others] : llvm::zip_equal(matrices, other.matrices))
+    llvm::append_range(own, others);
+  llvm::append_range(biases, other.biases);
+  llvm::append_range(destinations, other.destinations);
+  return true;
+}
 
 //===----------------------------------------------------------------------===//
 // Bodies
@@ -80,25 +108,26 @@ bool ProductLaunch::addTerm(SequenceProduct &product, MatVecOp term) {
     return false;
   product.isTransposed = term.getTransposed();
   product.sequences.push_back(sequence);
-  product.matrices.push_back(matrix);
+  product.matrices.push_back({matrix});
   return true;
 }
 
-std::optional<SequenceProduct> ProductLaunch::match(Value yielded, Value destination) {
+FailureOr<SequenceProduct> ProductLaunch::match(Value yielded, Value destination) {
   SequenceProduct product;
-  product.destination = destination;
+  product.destinations = {destination};
   Value rest = yielded;
   while (auto term = rest ? rest.getDefiningOp<MatVecOp>() : MatVecOp()) {
     if (!addTerm(product, term))
-      return std::nullopt;
+      return failure();
     rest = term.getAddend();
   }
-  if (rest && !(product.bias = getArray(rest, /*isSequence=*/false)))
-    return std::nullopt;
-  bool isLarge = llvm::any_of(llvm::seq(product.sequences.size()), [&](size_t term) {
-    return cost::multipliesStepsInTiles(product.getNumColumns(), product.getDepth(term));
-  });
-  return isLarge ? std::optional(product) : std::nullopt;
+  if (rest) {
+    Value bias = getArray(rest, /*isSequence=*/false);
+    if (!bias)
+      return failure();
+    product.biases.push_back(bias);
+  }
+  return product;
 }
 
 bool ProductLaunch::match() {
@@ -106,12 +135,13 @@ bool ProductLaunch::match() {
     return false;
   OperandRange yielded = op.getBody().front().getTerminator()->getOperands();
   for (auto [value, destination] : llvm::zip_equal(yielded, op.getDestinations())) {
-    std::optional<SequenceProduct> product = match(value, destination);
-    if (!product)
+    FailureOr<SequenceProduct> product = match(value, destination);
+    if (failed(product))
       return false;
-    products.push_back(*product);
+    if (llvm::none_of(products, [&](SequenceProduct &other) { return other.absorb(*product); }))
+      products.push_back(*product);
   }
-  return true;
+  return llvm::all_of(products, [](const SequenceProduct &product) { return product.isLarge(); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -128,8 +158,9 @@ void ProductLaunch::launch(OpBuilder &builder, const SequenceProduct &product) {
   TiledProduct tiles(loc, precision, ShapedType::kDynamic, product.getNumColumns(),
                      FactorRows::OfSide,
                      product.isTransposed ? FactorRows::OfDepth : FactorRows::OfSide);
-  Value numRows = mulIndex(builder, loc, getDim(builder, loc, product.destination, 0),
-                           getDim(builder, loc, product.destination, 1));
+  Value destination = product.destinations[0];
+  Value numRows = mulIndex(builder, loc, getDim(builder, loc, destination, 0),
+                           getDim(builder, loc, destination, 1));
   Value tileRows = getIndex(builder, loc, tiles.getTileRows());
   Value tileColumns = getIndex(builder, loc, tiles.getTileColumns());
   Value columnsOfTiles =
@@ -151,21 +182,23 @@ void ProductLaunch::emitTile(OpBuilder &builder, const SequenceProduct &product,
   int64_t columns = product.getNumColumns();
   auto getBias = [&](OpBuilder &nested, Value at) -> Value {
     Value read = minIndex(nested, loc, at, getIndex(nested, loc, columns - 1));
-    return memref::LoadOp::create(nested, loc, product.bias, read);
+    auto [bias, position] = ArrayStack(product.biases, 0).find(nested, loc, read);
+    return memref::LoadOp::create(nested, loc, bias, position);
   };
-  SmallVector<Value> sums = product.bias ? tiles.begin(builder, thread, row, column, getBias)
-                                         : tiles.begin(builder, thread, row, column);
-  for (size_t i = 0; i < product.sequences.size(); ++i)
-    sums = tiles.multiply(builder, product.sequences[i], product.matrices[i],
-                          getIndex(builder, loc, 0), getIndex(builder, loc, product.getDepth(i)),
-                          sums);
-  Value numSamples = getDim(builder, loc, product.destination, 1);
-  Value numRows = mulIndex(builder, loc, getDim(builder, loc, product.destination, 0), numSamples);
+  SmallVector<Value> sums = product.biases.empty()
+                                ? tiles.begin(builder, thread, row, column)
+                                : tiles.begin(builder, thread, row, column, getBias);
+  for (auto [sequence, matrices] : llvm::zip_equal(product.sequences, product.matrices))
+    sums = tiles.multiply(builder, sequence, matrices, getIndex(builder, loc, 0),
+                          getIndex(builder, loc, getVectorSize(sequence)), sums);
+  ArrayStack destinations(product.destinations, 2);
+  Value numSamples = destinations.getDim(builder, loc, 1);
+  Value numRows = mulIndex(builder, loc, destinations.getDim(builder, loc, 0), numSamples);
   auto getStore = [&](OpBuilder &inRow, Value number) -> TiledProduct::StoreInRow {
     SmallVector<Value> at = splitIndex(inRow, loc, number, {Value(), numSamples});
     return [&, at](OpBuilder &inside, Value inColumn, Value sum) {
-      memref::StoreOp::create(inside, loc, sum, product.destination,
-                              ValueRange{at[0], at[1], inColumn});
+      auto [destination, position] = destinations.find(inside, loc, inColumn);
+      memref::StoreOp::create(inside, loc, sum, destination, ValueRange{at[0], at[1], position});
     };
   };
   tiles.store(builder, sums, numRows, columns, getStore);

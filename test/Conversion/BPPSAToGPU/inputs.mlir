@@ -76,3 +76,38 @@ func.func private @other_use(%x: memref<?x?x128xf32>, %h0: memref<?x128xf32>, %w
   }
   return
 }
+
+// The products of both gates are one launch, with what they add that is the same in all steps; of a sum
+// with something else, that stays in the step.
+
+// CHECK-LABEL: func private @gates(
+// CHECK-SAME:      %[[V:[^:]*]]: memref<64x72xf32>, %[[W:[^:]*]]: memref<64x72xf32>, %{{[^:]*}}: memref<64x64xf32>, %[[B:[^:]*]]: memref<64xf32>, %[[C:[^:]*]]: memref<64xf32>,
+// CHECK:         %[[FIRST:.*]] = memref.alloc
+// CHECK:         %[[SECOND:.*]] = memref.alloc
+// CHECK:         gpu.launch {{.*}} function(@gates)
+// CHECK:           arith.select %{{.*}}, %[[B]], %[[C]] : memref<64xf32>
+// CHECK:           arith.select %{{.*}}, %[[V]], %[[W]] : memref<64x72xf32>
+// CHECK:           arith.select %{{.*}}, %[[FIRST]], %[[SECOND]] : memref<?x?x64xf32>
+// CHECK:         gpu.launch {{.*}} function(@gates_1)
+// CHECK-NOT:       memref.load %[[C]]
+// CHECK:           nvgpu.device_async_copy %[[FIRST]]
+// CHECK:           nvgpu.device_async_copy %[[SECOND]]
+// CHECK-COUNT-64:  math.fma
+// CHECK-NOT:       math.fma
+// CHECK-NOT:     gpu.launch
+func.func private @gates(%x: memref<?x?x72xf32>, %h0: memref<?x64xf32>, %v: memref<64x72xf32>, %w: memref<64x72xf32>,
+    %r: memref<64x64xf32>, %b: memref<64xf32>, %c: memref<64xf32>, %h: memref<?x?x64xf32>) {
+  bppsa.recurrence sequences(%x : memref<?x?x72xf32>) initial(%h0 : memref<?x64xf32>)
+      captures(%v, %w, %r, %b, %c : memref<64x72xf32>, memref<64x72xf32>, memref<64x64xf32>, memref<64xf32>, memref<64xf32>)
+      into(%h : memref<?x?x64xf32>) {
+  ^bb0(%xt: vector<72xf32>, %ht: vector<64xf32>, %vc: vector<64x72xf32>, %wc: vector<64x72xf32>, %rc: vector<64x64xf32>,
+       %bc: vector<64xf32>, %cc: vector<64xf32>):
+    %0 = bppsa.matvec %vc, %xt plus %bc : vector<64xf32> : vector<64x72xf32>, vector<72xf32> -> vector<64xf32>
+    %1 = bppsa.matvec %rc, %ht plus %0 : vector<64xf32> : vector<64x64xf32>, vector<64xf32> -> vector<64xf32>
+    %2 = arith.mulf %1, %ht : vector<64xf32>
+    %3 = arith.addf %2, %cc : vector<64xf32>
+    %4 = bppsa.matvec %wc, %xt plus %3 : vector<64xf32> : vector<64x72xf32>, vector<72xf32> -> vector<64xf32>
+    bppsa.yield %4 : vector<64xf32>
+  }
+  return
+}

@@ -74,6 +74,89 @@ func.func private @sum_of_products(%a: memref<?x?x33xf32>, %c: memref<?x?x33xf32
   return
 }
 
+// Products of the same vectors with several matrices are one launch, and tiles go on from one matrix
+// to the next: a block has all 20 + 33 columns, and a thread copies a row of the matrix that has it.
+
+// CHECK-LABEL: func private @gates(
+// CHECK-SAME:      %[[X:.*]]: memref<?x?x40xf32>, %[[V:.*]]: memref<20x40xf32, strided<[40, 1], offset: 800>>, %[[W:.*]]: memref<33x40xf32>, %[[B:.*]]: memref<20xf32>, %[[C:.*]]: memref<33xf32>, %[[Y:.*]]: memref<?x?x20xf32>, %[[Z:.*]]: memref<?x?x33xf32>)
+// CHECK:         gpu.launch
+// CHECK-SAME:        workgroup(%[[LEFT:[^ ]*]] : memref<4x64x20xf32, #gpu.address_space<workgroup>>, %[[RIGHT:[^ ]*]] : memref<4x64x20xf32, #gpu.address_space<workgroup>>)
+// CHECK-DAG:       %[[B0:.*]] = memref.cast %[[B]]
+// CHECK-DAG:       %[[C0:.*]] = memref.cast %[[C]]
+// CHECK:           %[[BIAS:.*]] = arith.select %{{.*}}, %[[B0]], %[[C0]]
+// CHECK:           memref.load %[[BIAS]]
+// CHECK:           %[[V0:.*]] = memref.cast %[[V]] : {{.*}} to memref<?x40xf32, strided<[40, 1], offset: ?>>
+// CHECK-NEXT:      %[[IS_FIRST:.*]] = arith.cmpi ult, %[[ROW:.*]], %c20
+// CHECK-NEXT:      %[[NEXT:.*]] = arith.addi %[[ROW]], %c-20
+// CHECK-NEXT:      %[[W0:.*]] = memref.cast %[[W]]
+// CHECK-NEXT:      %[[MATRIX:.*]] = arith.select %[[IS_FIRST]], %[[V0]], %[[W0]]
+// CHECK-NEXT:      %[[IN_MATRIX:.*]] = arith.select %[[IS_FIRST]], %[[ROW]], %[[NEXT]]
+// CHECK:           nvgpu.device_async_copy %[[X]]{{.*}}, %[[LEFT]]{{.*}}, 4, %{{.*}} {bypassL1}
+// CHECK:           nvgpu.device_async_copy %[[MATRIX]][%[[IN_MATRIX]], {{.*}}, %[[RIGHT]]{{.*}}, 4, %{{.*}} {bypassL1}
+// CHECK-COUNT-48:  nvvm.mma.sync
+// CHECK-NOT:       nvvm.mma.sync
+// CHECK-DAG:       %[[Y0:.*]] = memref.cast %[[Y]]
+// CHECK-DAG:       %[[Z0:.*]] = memref.cast %[[Z]]
+// CHECK:           %[[DESTINATION:.*]] = arith.select %{{.*}}, %[[Y0]], %[[Z0]]
+// CHECK:           memref.store %{{.*}}, %[[DESTINATION]]
+// CHECK-NOT:     gpu.launch
+// CHECK:         return
+func.func private @gates(%x: memref<?x?x40xf32>, %v: memref<20x40xf32, strided<[40, 1], offset: 800>>, %w: memref<33x40xf32>,
+    %b: memref<20xf32>, %c: memref<33xf32>, %y: memref<?x?x20xf32>, %z: memref<?x?x33xf32>) {
+  bppsa.recurrence sequences(%x : memref<?x?x40xf32>)
+      captures(%v, %w, %b, %c : memref<20x40xf32, strided<[40, 1], offset: 800>>, memref<33x40xf32>, memref<20xf32>, memref<33xf32>)
+      into(%y, %z : memref<?x?x20xf32>, memref<?x?x33xf32>) {
+  ^bb0(%xt: vector<40xf32>, %vc: vector<20x40xf32>, %wc: vector<33x40xf32>, %bc: vector<20xf32>, %cc: vector<33xf32>):
+    %0 = bppsa.matvec %vc, %xt plus %bc : vector<20xf32> : vector<20x40xf32>, vector<40xf32> -> vector<20xf32>
+    %1 = bppsa.matvec %wc, %xt plus %cc : vector<33xf32> : vector<33x40xf32>, vector<40xf32> -> vector<33xf32>
+    bppsa.yield %0, %1 : vector<20xf32>, vector<33xf32>
+  }
+  return
+}
+
+// The vectors of a transposed matrix go along the depth, so a part of one is copied of the matrix that
+// has it: here, in parts of 2, which 18 and 30 are multiples of.
+
+// CHECK-LABEL: func private @transposed_gates(
+// CHECK-SAME:      %[[X:.*]]: memref<?x?x40xf32>, %[[V:.*]]: memref<40x18xf32>, %[[W:.*]]: memref<40x30xf32>,
+// CHECK:         gpu.launch
+// CHECK-DAG:       %[[V0:.*]] = memref.cast %[[V]]
+// CHECK-DAG:       %[[W0:.*]] = memref.cast %[[W]]
+// CHECK:           %[[MATRIX:.*]] = arith.select %{{.*}}, %[[V0]], %[[W0]]
+// CHECK:           nvgpu.device_async_copy %[[MATRIX]][{{.*}}, 2,
+// CHECK-NOT:     gpu.launch
+// CHECK:         return
+func.func private @transposed_gates(%x: memref<?x?x40xf32>, %v: memref<40x18xf32>, %w: memref<40x30xf32>,
+    %y: memref<?x?x18xf32>, %z: memref<?x?x30xf32>) {
+  bppsa.recurrence sequences(%x : memref<?x?x40xf32>) captures(%v, %w : memref<40x18xf32>, memref<40x30xf32>)
+      into(%y, %z : memref<?x?x18xf32>, memref<?x?x30xf32>) {
+  ^bb0(%xt: vector<40xf32>, %vc: vector<40x18xf32>, %wc: vector<40x30xf32>):
+    %0 = bppsa.matvec transposed %vc, %xt : vector<40x18xf32>, vector<40xf32> -> vector<18xf32>
+    %1 = bppsa.matvec transposed %wc, %xt : vector<40x30xf32>, vector<40xf32> -> vector<30xf32>
+    bppsa.yield %0, %1 : vector<18xf32>, vector<30xf32>
+  }
+  return
+}
+
+// Products of other vectors are launches of their own, and those with and without a bias.
+
+// CHECK-LABEL: func private @unlike_products(
+// CHECK-COUNT-3: gpu.launch
+// CHECK-NOT:     gpu.launch
+// CHECK:         return
+func.func private @unlike_products(%a: memref<?x?x40xf32>, %c: memref<?x?x40xf32>, %w: memref<20x40xf32>, %b: memref<20xf32>,
+    %y: memref<?x?x20xf32>, %z: memref<?x?x20xf32>, %u: memref<?x?x20xf32>) {
+  bppsa.recurrence sequences(%a, %c : memref<?x?x40xf32>, memref<?x?x40xf32>)
+      captures(%w, %b : memref<20x40xf32>, memref<20xf32>) into(%y, %z, %u : memref<?x?x20xf32>, memref<?x?x20xf32>, memref<?x?x20xf32>) {
+  ^bb0(%at: vector<40xf32>, %ct: vector<40xf32>, %wc: vector<20x40xf32>, %bc: vector<20xf32>):
+    %0 = bppsa.matvec %wc, %at : vector<20x40xf32>, vector<40xf32> -> vector<20xf32>
+    %1 = bppsa.matvec %wc, %ct : vector<20x40xf32>, vector<40xf32> -> vector<20xf32>
+    %2 = bppsa.matvec %wc, %ct plus %bc : vector<20xf32> : vector<20x40xf32>, vector<40xf32> -> vector<20xf32>
+    bppsa.yield %0, %1, %2 : vector<20xf32>, vector<20xf32>, vector<20xf32>
+  }
+  return
+}
+
 // Vectors of 7 elements are multiplied row by row.
 
 // CHECK-LABEL: func private @short_vectors(

@@ -137,21 +137,29 @@ void TiledProduct::store(OpBuilder &builder, ValueRange sums, Value rows, int64_
 // Copies
 //===----------------------------------------------------------------------===//
 
-/// The indices of row `number` of `array`, before the last index.
-static SmallVector<Value> splitRow(OpBuilder &builder, Location loc, Value array, Value number) {
-  if (cast<MemRefType>(array.getType()).getRank() == 2)
+ArrayStack TiledProduct::Factor::stack(ValueRange stacked) const {
+  int64_t rank = cast<MemRefType>(stacked[0].getType()).getRank();
+  return ArrayStack(stacked, rows == FactorRows::OfDepth ? rank - 1 : 0);
+}
+
+/// The indices of row `number` of all `arrays`, before the last index.
+static SmallVector<Value> splitRow(OpBuilder &builder, Location loc, const ArrayStack &arrays,
+                                   Value number) {
+  if (arrays.getRank() == 2)
     return {number};
-  return splitIndex(builder, loc, number, {Value(), getDim(builder, loc, array, 1)});
+  return splitIndex(builder, loc, number, {Value(), arrays.getDim(builder, loc, 1)});
 }
 
 /// The rows of a side are the same for all of the depth.
 TiledProduct::SourceRow TiledProduct::getSideRow(OpBuilder &builder, const Factor &factor) const {
   Value number = addIndex(builder, loc, factor.firstOfBlock, factor.row);
-  Value count = getDim(builder, loc, factor.array, 0);
-  if (cast<MemRefType>(factor.array.getType()).getRank() == 3)
-    count = mulIndex(builder, loc, count, getDim(builder, loc, factor.array, 1));
+  Value count = factor.arrays.getDim(builder, loc, 0);
+  if (factor.arrays.getRank() == 3)
+    count = mulIndex(builder, loc, count, factor.arrays.getDim(builder, loc, 1));
   Value read = minIndex(builder, loc, number, addIndex(builder, loc, count, -1));
-  return {splitRow(builder, loc, factor.array, read), isBelow(builder, loc, number, count)};
+  ArrayStack::Place place = factor.arrays.find(builder, loc, read);
+  return {place.array, splitRow(builder, loc, factor.arrays, place.position),
+          isBelow(builder, loc, number, count)};
 }
 
 /// Both factors have the same rows of the depth, or just one of them has such rows. Step and sample
@@ -159,11 +167,12 @@ TiledProduct::SourceRow TiledProduct::getSideRow(OpBuilder &builder, const Facto
 void TiledProduct::findDepthRows(OpBuilder &builder, const Factor &factor) {
   depthRow = addIndex(builder, loc, firstDepth, factor.row);
   firstDigits.clear();
-  if (cast<MemRefType>(factor.array.getType()).getRank() == 2)
+  const ArrayStack &arrays = factor.arrays;
+  if (arrays.getRank() == 2)
     return;
-  numSamples = getDim(builder, loc, factor.array, 1);
-  firstDigits = splitRow(builder, loc, factor.array, depthRow);
-  SmallVector<Value> digits = splitRow(builder, loc, factor.array, getIndex(builder, loc, kDepth));
+  numSamples = arrays.getDim(builder, loc, 1);
+  firstDigits = splitRow(builder, loc, arrays, depthRow);
+  SmallVector<Value> digits = splitRow(builder, loc, arrays, getIndex(builder, loc, kDepth));
   chunkSteps = digits[0];
   chunkSamples = digits[1];
 }
@@ -179,7 +188,7 @@ TiledProduct::SourceRow TiledProduct::getDepthRow(OpBuilder &builder, Value chun
   if (at.empty())
     at.push_back(number);
   at[0] = arith::SelectOp::create(builder, loc, exists, at[0], other);
-  return {at, exists};
+  return {Value(), at, exists};
 }
 
 SmallVector<Value> TiledProduct::getNextDigits(OpBuilder &builder, ValueRange digits) {
@@ -196,30 +205,33 @@ SmallVector<Value> TiledProduct::getNextDigits(OpBuilder &builder, ValueRange di
 
 void TiledProduct::copy(OpBuilder &builder, const Factor &factor, Value chunk,
                         const SourceRow &source) const {
-  auto type = cast<MemRefType>(factor.array.getType());
   int64_t parts = factor.getNumParts(), rowSize = factor.getRowSize();
-  int64_t size = type.getShape().back();
+  int64_t size = factor.arrays.getDimSize(factor.arrays.getRank() - 1);
   // As many as leave work for all threads of a row.
-  int64_t width = getAlignedElements(type, std::min(rowSize / parts, kLoadedTogether));
+  int64_t width = factor.arrays.getAlignedElements(std::min(rowSize / parts, kLoadedTogether));
   Value first = factor.firstOfBlock;
   if (factor.rows == FactorRows::OfSide)
     first = addIndex(builder, loc, firstDepth,
                      mulIndex(builder, loc, chunk, getIndex(builder, loc, kDepth)));
   Value slot = getSlot(builder, chunk), elements = getIndex(builder, loc, width);
   for (int64_t i = 0; i < rowSize; i += parts * width) {
-    Value place = addIndex(builder, loc, mulIndex(builder, loc, factor.part, elements), i);
-    Value column = addIndex(builder, loc, first, place);
+    Value inRow = addIndex(builder, loc, mulIndex(builder, loc, factor.part, elements), i);
+    Value column = addIndex(builder, loc, first, inRow);
     Value exists = source.exists;
     if (size % rowSize != 0)
       exists = arith::AndIOp::create(builder, loc, exists,
                                      isBelow(builder, loc, column, getIndex(builder, loc, size)));
     Value count =
         arith::SelectOp::create(builder, loc, exists, elements, getIndex(builder, loc, 0));
+    ArrayStack::Place place = {
+        source.array, minIndex(builder, loc, column, getIndex(builder, loc, size - width))};
+    if (!place.array)
+      place = factor.arrays.find(builder, loc, place.position);
     SmallVector<Value> from(source.at);
-    from.push_back(minIndex(builder, loc, column, getIndex(builder, loc, size - width)));
+    from.push_back(place.position);
     nvgpu::DeviceAsyncCopyOp::create(
         builder, loc, nvgpu::DeviceAsyncTokenType::get(builder.getContext()), factor.shared,
-        ValueRange{slot, factor.row, place}, factor.array, from, builder.getIndexAttr(width), count,
+        ValueRange{slot, factor.row, inRow}, place.array, from, builder.getIndexAttr(width), count,
         width == kLoadedTogether ? builder.getUnitAttr() : UnitAttr());
   }
 }
@@ -250,10 +262,11 @@ void TiledProduct::wait(OpBuilder &builder, int64_t groups) const {
 // Products
 //===----------------------------------------------------------------------===//
 
-SmallVector<Value> TiledProduct::multiply(OpBuilder &builder, Value leftArray, Value rightArray,
-                                          Value first, Value last, ValueRange sums) {
-  left.array = leftArray;
-  right.array = rightArray;
+SmallVector<Value> TiledProduct::multiply(OpBuilder &builder, ValueRange leftArrays,
+                                          ValueRange rightArrays, Value first, Value last,
+                                          ValueRange sums) {
+  left.arrays = left.stack(leftArrays);
+  right.arrays = right.stack(rightArrays);
   firstDepth = first;
   lastDepth = last;
   depthRow = Value();

@@ -14,6 +14,7 @@
 #ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_PRODUCTS_TILEDPRODUCT_H
 #define BPPSA_LIB_CONVERSION_BPPSATOGPU_PRODUCTS_TILEDPRODUCT_H
 
+#include "ArrayStack.h"
 #include "TensorTile.h"
 #include <functional>
 
@@ -47,10 +48,10 @@ public:
   using Start = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Value column)>;
   llvm::SmallVector<mlir::Value> begin(mlir::OpBuilder &builder, const LaunchedThread &thread,
                                        mlir::Value row, mlir::Value column, Start start = nullptr);
-  /// Adds the products of [first, last) of the depth of two arrays. What the arrays do not have
-  /// is zero.
-  llvm::SmallVector<mlir::Value> multiply(mlir::OpBuilder &builder, mlir::Value leftArray,
-                                          mlir::Value rightArray, mlir::Value first,
+  /// Adds the products of [first, last) of the depth of two factors. The arrays of each are stacked
+  /// along its side. What they do not have is zero.
+  llvm::SmallVector<mlir::Value> multiply(mlir::OpBuilder &builder, mlir::ValueRange leftArrays,
+                                          mlir::ValueRange rightArrays, mlir::Value first,
                                           mlir::Value last, mlir::ValueRange sums);
   /// Stores sums of a row at columns that are given.
   using StoreInRow = std::function<void(mlir::OpBuilder &, mlir::Value column, mlir::Value sum)>;
@@ -70,7 +71,8 @@ private:
     int64_t side, tileSize, tiles;
     /// The first one of the block, in memory, and of the warp, in shared memory.
     mlir::Value firstOfBlock, firstOfWarp;
-    mlir::Value shared, array;
+    mlir::Value shared;
+    ArrayStack arrays;
     /// The row that this thread copies to, and its number among those that copy to it.
     mlir::Value row, part;
 
@@ -78,9 +80,13 @@ private:
     int64_t getRowSize() const { return rows == FactorRows::OfDepth ? side : kDepth; }
     /// Threads that copy a row.
     int64_t getNumParts() const { return kThreads / getNumRows(); }
+    /// Arrays that are stacked along the side: its dimension, before the last one or the last one.
+    ArrayStack stack(mlir::ValueRange stacked) const;
   };
-  /// A row in memory: the indices before the last one, and whether there is such a row.
+  /// A row in memory: its array, where that is the same for all of the row, the indices before the
+  /// last one, and whether there is such a row.
   struct SourceRow {
+    mlir::Value array;
     llvm::SmallVector<mlir::Value> at;
     mlir::Value exists;
   };
