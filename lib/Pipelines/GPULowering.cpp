@@ -22,7 +22,7 @@ void bppsa::buildGPUKernelPipeline(OpPassManager &pm, TensorPrecision precision)
   pm.addNestedPass<func::FuncOp>(createFuseGradients());
   addBufferization(pm);
   pm.addNestedPass<func::FuncOp>(createSinkReads());
-  addOutlining(pm);
+  addOutlining(pm, /*groupSums=*/true);
 
   pm.addPass(createConvertBPPSAToGPU({precision}));
   pm.addPass(createExpandMath({/*reciprocals=*/true}));

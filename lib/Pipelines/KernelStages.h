@@ -28,9 +28,9 @@ inline void addBufferization(mlir::OpPassManager &pm) {
 }
 
 /// A function for each different loop: a kernel is compiled once, however many functions of the
-/// program call it.
-inline void addOutlining(mlir::OpPassManager &pm) {
-  pm.addPass(createOutlineKernels());
+/// program call it. Sums that a target can make together are one with `groupSums`.
+inline void addOutlining(mlir::OpPassManager &pm, bool groupSums = false) {
+  pm.addPass(createOutlineKernels({groupSums}));
   pm.addPass(mlir::func::createDuplicateFunctionEliminationPass());
 }
 

@@ -111,7 +111,7 @@ def test_slices_of_features(cell, hidden, first, width):
 @pytest.mark.parametrize(
     "spec",
     [
-        pytest.param(models.Spec("LSTM", hidden=31, features=9), id="tiles-with-two-gates"),
+        pytest.param(models.Spec("LSTM", hidden=30, features=10), id="tiles-with-two-gates"),
         pytest.param(models.Spec("GRU", hidden=33, features=41, bias=False), id="odd-vectors"),
         pytest.param(
             models.Spec("GRU", hidden=36, features=24, linear_before_reset=1, head="steps"),

@@ -34,18 +34,36 @@ static LogicalResult verifyReady(Operation *op) {
   return success();
 }
 
-static LogicalResult launchOp(Operation *op, TensorPrecision precision) {
-  if (!isa<scf::ForOp, scf::ParallelOp>(op) && failed(verifyReady(op)))
-    return failure();
+/// How many of `ops`, from the first on, are launched together: sums that follow each other and
+/// have the same right factor.
+static size_t countTogether(ArrayRef<Operation *> ops) {
+  auto first = dyn_cast<OuterSumOp>(ops[0]);
+  size_t count = 1;
+  for (; first && count < ops.size(); ++count) {
+    auto next = dyn_cast<OuterSumOp>(ops[count]);
+    if (!next || next.getRhs() != first.getRhs() || next->getPrevNode() != ops[count - 1])
+      break;
+  }
+  return count;
+}
+
+/// Emits the launches of an operation, or of several that are launched together.
+static LogicalResult launchOps(ArrayRef<Operation *> ops, TensorPrecision precision) {
+  for (Operation *op : ops)
+    if (!isa<scf::ForOp, scf::ParallelOp>(op) && failed(verifyReady(op)))
+      return failure();
   auto launch = [](auto emit) {
     emit();
     return success();
   };
-  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+  return llvm::TypeSwitch<Operation *, LogicalResult>(ops[0])
       .Case([&](RecurrenceOp loop) { return launchRecurrence(loop, precision); })
       .Case([](ChainOp loop) { return launchChain(loop); })
       .Case([&](ScanOp loop) { return launchScan(loop, precision); })
-      .Case([&](OuterSumOp leaf) { return launch([&] { launchOuterSum(leaf, precision); }); })
+      .Case([&](OuterSumOp) {
+        auto sums = llvm::map_to_vector(ops, [](Operation *op) { return cast<OuterSumOp>(op); });
+        return launch([&] { launchOuterSums(sums, precision); });
+      })
       .Case([&](StepSumOp leaf) { return launch([&] { launchStepSum(leaf); }); })
       .Case([&](memref::CopyOp copy) { return launch([&] { launchCopy(copy); }); })
       .Case([&](scf::ParallelOp loop) { return launch([&] { launchParallel(loop); }); })
@@ -107,10 +125,13 @@ static LogicalResult lowerKernel(func::FuncOp function, TensorPrecision precisio
     if (becomesLaunch(op))
       ops.push_back(&op);
   }
-  for (Operation *op : ops) {
-    if (failed(launchOp(op, precision)))
+  for (ArrayRef<Operation *> rest = ops; !rest.empty();) {
+    ArrayRef<Operation *> together = rest.take_front(countTogether(rest));
+    if (failed(launchOps(together, precision)))
       return failure();
-    op->erase();
+    for (Operation *op : together)
+      op->erase();
+    rest = rest.drop_front(together.size());
   }
   if (reads)
     sinkReads(function);

@@ -22,7 +22,8 @@ namespace bppsa {
 llvm::LogicalResult launchRecurrence(RecurrenceOp op, TensorPrecision precision);
 llvm::LogicalResult launchChain(ChainOp op);
 llvm::LogicalResult launchScan(ScanOp op, TensorPrecision precision);
-void launchOuterSum(OuterSumOp op, TensorPrecision precision);
+/// Sums with the same right factor, which follow each other.
+void launchOuterSums(llvm::ArrayRef<OuterSumOp> ops, TensorPrecision precision);
 void launchStepSum(StepSumOp op);
 void launchLinalg(mlir::linalg::LinalgOp op);
 void launchCopy(mlir::memref::CopyOp op);

@@ -155,18 +155,32 @@ private:
 };
 } // namespace
 
-static bool usesTensorCores(OuterSumOp op) {
-  auto type = cast<MemRefType>(op.getDestination().getType());
-  return cost::multipliesInTiles(type.getDimSize(0), type.getDimSize(1)) &&
-         isTiledFactor(op.getLhs()) && isTiledFactor(op.getRhs());
+/// The results of sums with the same right factor, one above the other.
+static ArrayStack stackDestinations(ArrayRef<OuterSumOp> ops) {
+  SmallVector<Value> destinations;
+  for (OuterSumOp op : ops)
+    destinations.push_back(op.getDestination());
+  return ArrayStack(destinations, 0);
+}
+
+static bool usesTensorCores(ArrayRef<OuterSumOp> ops) {
+  ArrayStack destinations = stackDestinations(ops);
+  return cost::multipliesInTiles(destinations.getDimSize(0), destinations.getDimSize(1)) &&
+         llvm::all_of(ops, [](OuterSumOp op) {
+           return isTiledFactor(op.getLhs()) && isTiledFactor(op.getRhs());
+         });
 }
 
 /// The outer products of each slab on tensor cores.
-static void launchTiledSums(OpBuilder &builder, OuterSumOp op, TensorPrecision precision,
+static void launchTiledSums(OpBuilder &builder, ArrayRef<OuterSumOp> ops, TensorPrecision precision,
                             const Slabs &slabs, const PartialSums &sums) {
-  Location loc = op.getLoc();
-  auto type = cast<MemRefType>(op.getDestination().getType());
-  int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
+  OuterSumOp first = ops[0];
+  Location loc = first.getLoc();
+  ArrayStack destinations = stackDestinations(ops);
+  int64_t rows = destinations.getDimSize(0), columns = destinations.getDimSize(1);
+  SmallVector<Value> left;
+  for (OuterSumOp op : ops)
+    left.push_back(op.getLhs());
   TiledProduct product(loc, precision, rows, columns, FactorRows::OfDepth, FactorRows::OfDepth);
   int64_t tileRows = product.getTileRows(), tileColumns = product.getTileColumns();
   Value rowsOfTiles = getIndex(builder, loc, llvm::divideCeil(rows, tileRows));
@@ -181,7 +195,7 @@ static void launchTiledSums(OpBuilder &builder, OuterSumOp op, TensorPrecision p
         SmallVector<Value> values = product.begin(
             nested, thread, mulIndex(nested, loc, digits[1], getIndex(nested, loc, tileRows)),
             mulIndex(nested, loc, digits[2], getIndex(nested, loc, tileColumns)));
-        values = product.multiply(nested, op.getLhs(), op.getRhs(), slab.first, slab.last, values);
+        values = product.multiply(nested, left, first.getRhs(), slab.first, slab.last, values);
         auto getStore = [&](OpBuilder &inRow, Value row) -> TiledProduct::StoreInRow {
           Value first = mulIndex(inRow, loc, row, getIndex(inRow, loc, columns));
           return [&, first](OpBuilder &inside, Value column, Value sum) {
@@ -192,20 +206,31 @@ static void launchTiledSums(OpBuilder &builder, OuterSumOp op, TensorPrecision p
       });
 }
 
-void bppsa::launchOuterSum(OuterSumOp op, TensorPrecision precision) {
-  OpBuilder builder(op);
-  Location loc = op.getLoc();
-  auto type = cast<MemRefType>(op.getDestination().getType());
-  Slabs slabs(builder, loc, op.getLhs());
-  PartialSums sums = slabs.allocateSums(builder, type.getNumElements());
-  if (usesTensorCores(op))
-    launchTiledSums(builder, op, precision, slabs, sums);
+void bppsa::launchOuterSums(ArrayRef<OuterSumOp> ops, TensorPrecision precision) {
+  bool isTiled = usesTensorCores(ops);
+  bool canStack =
+      isTiled && llvm::all_of(ops, [](OuterSumOp op) { return isStackedVector(op.getLhs()); });
+  if (!canStack && ops.size() > 1) {
+    for (OuterSumOp op : ops)
+      launchOuterSums(op, precision);
+    return;
+  }
+  OuterSumOp first = ops[0];
+  OpBuilder builder(first);
+  Location loc = first.getLoc();
+  ArrayStack destinations = stackDestinations(ops);
+  int64_t columns = destinations.getDimSize(1);
+  Slabs slabs(builder, loc, first.getLhs());
+  PartialSums sums = slabs.allocateSums(builder, destinations.getDimSize(0) * columns);
+  if (isTiled)
+    launchTiledSums(builder, ops, precision, slabs, sums);
   else
-    OuterSumTile(op, slabs, sums).launch(builder);
+    OuterSumTile(first, slabs, sums).launch(builder);
   sums.launchTotals(builder, [&](OpBuilder &nested, Value position, Value sum) {
     SmallVector<Value> at =
-        splitIndex(nested, loc, position, {Value(), getIndex(nested, loc, type.getDimSize(1))});
-    memref::StoreOp::create(nested, loc, sum, op.getDestination(), at);
+        splitIndex(nested, loc, position, {Value(), getIndex(nested, loc, columns)});
+    auto [destination, row] = destinations.find(nested, loc, at[0]);
+    memref::StoreOp::create(nested, loc, sum, destination, ValueRange{row, at[1]});
   });
 }
 

@@ -79,6 +79,9 @@ bool SequenceProduct::absorb(const SequenceProduct &other) {
   if (sequences != other.sequences || isTransposed != other.isTransposed ||
       biases.empty() != other.biases.empty())
     return false;
+  auto canStack = [](ArrayRef<Value> stacked) { return llvm::all_of(stacked, isStackedVector); };
+  if (isTransposed && !(llvm::all_of(matrices, canStack) && llvm::all_of(other.matrices, canStack)))
+    return false;
   for (auto [own, others] : llvm::zip_equal(matrices, other.matrices))
     llvm::append_range(own, others);
   llvm::append_range(biases, other.biases);

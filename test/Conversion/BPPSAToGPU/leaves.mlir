@@ -115,3 +115,44 @@ func.func private @outer_sum_in_tiles(%l: memref<?x?x40xf32>, %r: memref<?x?x33x
   bppsa.outer_sum %l, %r into %out : memref<40x33xf32> : memref<?x?x40xf32>, memref<?x?x33xf32, strided<[?, 33, 1], offset: ?>>
   return
 }
+
+// Sums with the same right factor are one: the rows of their results are counted through all of them,
+// and each part of a row of the depth is copied from the left factor that has it.
+
+// CHECK-LABEL: func private @outer_sums(
+// CHECK-SAME:      %[[A:[^:]*]]: memref<?x?x20xf32>, %[[B:[^:]*]]: memref<?x?x40xf32>, %[[X:[^:]*]]: memref<?x?x24xf32>, %[[V:[^:]*]]: memref<20x24xf32>, %[[W:[^:]*]]: memref<40x24xf32>)
+// CHECK:         %[[PARTS:.*]] = memref.alloc(%[[SLABS:.*]]) {{.*}} : memref<?x1440xf32>
+// CHECK:         gpu.launch blocks({{.*}}) in (%{{[^ ]*}} = %[[SLABS]], {{.*}} function(@outer_sums)
+// CHECK:           %[[A0:.*]] = memref.cast %[[A]]
+// CHECK:           arith.cmpi ult, %{{.*}}, %c20
+// CHECK:           %[[B0:.*]] = memref.cast %[[B]]
+// CHECK:           %[[LEFT:.*]] = arith.select %{{.*}}, %[[A0]], %[[B0]]
+// CHECK:           nvgpu.device_async_copy %[[LEFT]][{{.*}}, 4, %{{.*}} {bypassL1}
+// CHECK:           nvgpu.device_async_copy %[[X]]
+// CHECK:           memref.store %{{.*}}, %[[PARTS]]
+// CHECK:         gpu.launch {{.*}} function(@outer_sums_1)
+// CHECK:           %[[V0:.*]] = memref.cast %[[V]]
+// CHECK:           %[[W0:.*]] = memref.cast %[[W]]
+// CHECK:           %[[RESULT:.*]] = arith.select %{{.*}}, %[[V0]], %[[W0]]
+// CHECK:           memref.store %{{.*}}, %[[RESULT]]
+// CHECK-NOT:     gpu.launch
+// CHECK:         return
+func.func private @outer_sums(%a: memref<?x?x20xf32>, %b: memref<?x?x40xf32>, %x: memref<?x?x24xf32>, %v: memref<20x24xf32>,
+    %w: memref<40x24xf32>) {
+  bppsa.outer_sum %a, %x into %v : memref<20x24xf32> : memref<?x?x20xf32>, memref<?x?x24xf32>
+  bppsa.outer_sum %b, %x into %w : memref<40x24xf32> : memref<?x?x40xf32>, memref<?x?x24xf32>
+  return
+}
+
+// Those whose vectors are copied element by element are launches of their own.
+
+// CHECK-LABEL: func private @odd_sums(
+// CHECK-COUNT-4: gpu.launch
+// CHECK-NOT:     gpu.launch
+// CHECK:         return
+func.func private @odd_sums(%a: memref<?x?x33xf32>, %b: memref<?x?x33xf32>, %x: memref<?x?x24xf32>, %v: memref<33x24xf32>,
+    %w: memref<33x24xf32>) {
+  bppsa.outer_sum %a, %x into %v : memref<33x24xf32> : memref<?x?x33xf32>, memref<?x?x24xf32>
+  bppsa.outer_sum %b, %x into %w : memref<33x24xf32> : memref<?x?x33xf32>, memref<?x?x24xf32>
+  return
+}

@@ -30,6 +30,10 @@ bool bppsa::isTiledFactor(Value array) {
          !type.isDynamicDim(type.getRank() - 1) && type.isLastDimUnitStride();
 }
 
+bool bppsa::isStackedVector(Value array) {
+  return getAlignedElements(cast<MemRefType>(array.getType())) > 1;
+}
+
 /// Elements of a side that a block has. A block reads as many of the other side again for each of
 /// its tiles, which counts like 16 elements.
 static int64_t chooseSide(int64_t size, int64_t tileSize) {

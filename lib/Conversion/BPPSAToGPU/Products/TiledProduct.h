@@ -27,6 +27,11 @@ enum class FactorRows { OfDepth, OfSide };
 /// column]`, the row step * samples + sample of which is that.
 bool isTiledFactor(mlir::Value array);
 
+/// Whether the vectors of `array`, its last dimension, may be stacked behind those of others. Not
+/// where they are copied element by element: for each one a thread would have registers for its
+/// array.
+bool isStackedVector(mlir::Value array);
+
 /// Adds up `sums[i, j] += left[i, d] right[d, j]` over d. Left has rows, and right columns, as
 /// its side.
 class TiledProduct {

@@ -43,10 +43,79 @@ static bool isLoop(Operation &op) {
   return op.getNumResults() == 0 && isa<LoopLikeOpInterface>(op);
 }
 
-/// Values that `op` and its regions use: constants and others.
-static void collectInputs(Operation *op, SetVector<Value> &constants, SetVector<Value> &others) {
-  SetVector<Value> used(op->operand_begin(), op->operand_end());
-  getUsedValuesDefinedAbove(op->getRegions(), used);
+//===----------------------------------------------------------------------===//
+// Groups of sums
+//===----------------------------------------------------------------------===//
+
+/// The array that `view` is a part of.
+static Value getRoot(Value view) {
+  while (auto op = view.getDefiningOp<ViewLikeOpInterface>())
+    view = op.getViewSource();
+  return view;
+}
+
+/// Whether the sum `a` writes what the sum `b` uses. The destination is the last operand.
+static bool writesOperand(Operation *a, Operation *b) {
+  Value written = getRoot(a->getOperands().back());
+  return llvm::any_of(b->getOperands(), [&](Value used) { return getRoot(used) == written; });
+}
+
+/// `first` and later sums with the same right factor that all can be made where the last of them
+/// is.
+static SmallVector<OuterSumOp> findGroup(OuterSumOp first) {
+  SmallVector<OuterSumOp> group = {first};
+  for (Operation *op = first->getNextNode(); op; op = op->getNextNode()) {
+    if (isa<memref::AllocOp, memref::DeallocOp>(op) || isMemoryEffectFree(op))
+      continue;
+    if (!isa<OuterSumOp, StepSumOp>(op) || llvm::any_of(group, [&](OuterSumOp member) {
+          return writesOperand(member, op) || writesOperand(op, member);
+        }))
+      break;
+    if (auto sum = dyn_cast<OuterSumOp>(op); sum && sum.getRhs() == first.getRhs())
+      group.push_back(sum);
+  }
+  return group;
+}
+
+/// Moves the sums of a group together.
+static void gather(ArrayRef<OuterSumOp> group) {
+  Operation *last = group.back();
+  SmallVector<Operation *> freed;
+  for (Operation *op = group.front(); op != last; op = op->getNextNode())
+    if (isa<memref::DeallocOp>(op))
+      freed.push_back(op);
+  for (OuterSumOp sum : group.drop_back())
+    sum->moveBefore(last);
+  for (Operation *op : llvm::reverse(freed))
+    op->moveAfter(last);
+}
+
+/// Moves the sums of all groups of `function` together; returns those that follow another one.
+static DenseSet<Operation *> gatherSums(func::FuncOp function) {
+  SmallVector<OuterSumOp> sums(function.getOps<OuterSumOp>());
+  DenseSet<Operation *> followers;
+  for (OuterSumOp sum : sums) {
+    if (followers.contains(sum) || !isBufferized(*sum))
+      continue;
+    SmallVector<OuterSumOp> group = findGroup(sum);
+    gather(group);
+    followers.insert(group.begin() + 1, group.end());
+  }
+  return followers;
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+/// Values that `ops` and their regions use: constants and others.
+static void collectInputs(ArrayRef<Operation *> ops, SetVector<Value> &constants,
+                          SetVector<Value> &others) {
+  SetVector<Value> used;
+  for (Operation *op : ops) {
+    used.insert(op->operand_begin(), op->operand_end());
+    getUsedValuesDefinedAbove(op->getRegions(), used);
+  }
   for (Value value : used)
     (matchPattern(value, m_Constant()) ? constants : others).insert(value);
 }
@@ -62,13 +131,14 @@ static func::FuncOp createKernel(OpBuilder &builder, ModuleOp module, Location l
   return kernel;
 }
 
-/// Replaces `op` by a call of a new kernel that holds it.
-static void outline(Operation *op, ModuleOp module, unsigned number) {
+/// Replaces `ops`, which follow each other, by a call of a new kernel that holds them.
+static void outline(ArrayRef<Operation *> ops, ModuleOp module, unsigned number) {
   SetVector<Value> constants, others;
-  collectInputs(op, constants, others);
-  OpBuilder builder(op);
-  Location loc = op->getLoc();
-  std::string name = (op->getName().stripDialect() + "_kernel_" + Twine(number)).str();
+  collectInputs(ops, constants, others);
+  OpBuilder builder(ops[0]);
+  Location loc =
+      builder.getFusedLoc(llvm::map_to_vector(ops, [](Operation *op) { return op->getLoc(); }));
+  std::string name = (ops[0]->getName().stripDialect() + "_kernel_" + Twine(number)).str();
   func::CallOp::create(builder, loc, name, TypeRange(), others.getArrayRef());
 
   auto type = builder.getFunctionType(TypeRange(ValueRange(others.getArrayRef())), TypeRange());
@@ -78,9 +148,11 @@ static void outline(Operation *op, ModuleOp module, unsigned number) {
   mapping.map(others.getArrayRef(), kernel.getArguments());
   for (Value constant : constants)
     builder.clone(*constant.getDefiningOp(), mapping);
-  builder.clone(*op, mapping);
+  for (Operation *op : ops)
+    builder.clone(*op, mapping)->setLoc(loc);
   func::ReturnOp::create(builder, loc);
-  op->erase();
+  for (Operation *op : ops)
+    op->erase();
 }
 
 /// Whether `function` is loops of its own rather than a program of kernels.
@@ -104,20 +176,31 @@ static void outlineBody(func::FuncOp function, ModuleOp module) {
 
 namespace {
 struct OutlineKernelsPass : bppsa::impl::OutlineKernelsBase<OutlineKernelsPass> {
+  using OutlineKernelsBase::OutlineKernelsBase;
+
   void runOnOperation() override {
-    SmallVector<Operation *> kernels;
+    SmallVector<SmallVector<Operation *, 1>> kernels;
     SmallVector<func::FuncOp> loops;
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (!function.isPrivate() && isLoops(function)) {
         loops.push_back(function);
         continue;
       }
+      DenseSet<Operation *> followers;
+      if (groupSums)
+        followers = gatherSums(function);
       for (Operation &op : function.getOps())
-        if (isBufferized(op) || isLoop(op))
-          kernels.push_back(&op);
+        if (followers.contains(&op))
+          kernels.back().push_back(&op);
+        else if (isBufferized(op) || isLoop(op))
+          kernels.push_back({&op});
     }
-    for (auto [number, op] : llvm::enumerate(kernels))
-      outline(op, getOperation(), number);
+    // Others have the same names with groups and without.
+    unsigned number = 0;
+    for (ArrayRef<Operation *> ops : kernels) {
+      outline(ops, getOperation(), number);
+      number += ops.size();
+    }
     for (func::FuncOp function : loops)
       outlineBody(function, getOperation());
   }

@@ -108,7 +108,15 @@ def OutlineKernels : Pass<"bppsa-outline-kernels", "::mlir::ModuleOp"> {
     ```mlir
     call @step_sum_kernel_0(%s, %b) : (memref<?x?x20x16xf32>, memref<20xf32>) -> ()
     ```
+
+    With `group-sums`, outer sums of one function that have the same right factor and
+    nothing but memory, views and other sums between them become one kernel, so that
+    they can be launched together. What is freed between them is freed behind them.
   }];
+  let options = [
+    Option<"groupSums", "group-sums", "bool", "false",
+           "outer sums with the same right factor are one kernel">,
+  ];
   let dependentDialects = ["::mlir::func::FuncDialect"];
 }
 
