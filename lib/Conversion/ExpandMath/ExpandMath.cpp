@@ -31,26 +31,30 @@ static Value splat(ImplicitLocOpBuilder &builder, Type type, TypedAttr value) {
   return arith::ConstantOp::create(builder, value);
 }
 
-/// e^x for |x| <= 88: x = n log 2 + r, e^x = 2^n (1 + r + r^2 p(r)).
-static Value emitExp(ImplicitLocOpBuilder &builder, Value x) {
+/// e^-x for |x| <= 88: -x = n log 2 - r, e^-x = 2^n (1 - r + r^2 p(r)). The operand is not negated:
+/// LLVM would do that in the selects which limit it, and find no minimum and maximum in them.
+static Value emitExpOfNegated(ImplicitLocOpBuilder &builder, Value x) {
   Type type = x.getType();
   auto constant = [&](float value) { return splat(builder, type, builder.getF32FloatAttr(value)); };
-  Value n = math::RoundEvenOp::create(
-      builder, arith::MulFOp::create(builder, x, constant(1.44269504088896341f)));
+  // Beside 3 * 2^22 there is no room for a fraction: its sum with -x / log 2 is rounded, and has n
+  // in its lowest bits, without conversions, which are slow on GPUs.
+  Value large = constant(12582912.0f);
+  Value rounded = math::FmaOp::create(builder, x, constant(-1.44269504088896341f), large);
+  Value n = arith::SubFOp::create(builder, rounded, large);
   // log 2 in two parts, the first of which has few bits: its multiples are exact.
-  Value r = math::FmaOp::create(builder, n, constant(-0.693359375f), x);
-  r = math::FmaOp::create(builder, n, constant(2.12194440e-4f), r);
-  Value p = constant(1.9875691500e-4f);
-  for (float coefficient : {1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f, 1.6666665459e-1f,
-                            5.0000001201e-1f, 1.0f, 1.0f})
+  Value r = math::FmaOp::create(builder, n, constant(0.693359375f), x);
+  r = math::FmaOp::create(builder, n, constant(-2.12194440e-4f), r);
+  Value p = constant(-1.9875691500e-4f);
+  for (float coefficient : {1.3981999507e-3f, -8.3334519073e-3f, 4.1665795894e-2f,
+                            -1.6666665459e-1f, 5.0000001201e-1f, -1.0f, 1.0f})
     p = math::FmaOp::create(builder, p, r, constant(coefficient));
   Type integers = withElementType(type, builder.getI32Type());
   auto integer = [&](int32_t value) {
     return splat(builder, integers, builder.getI32IntegerAttr(value));
   };
-  Value exponent =
-      arith::AddIOp::create(builder, arith::FPToSIOp::create(builder, integers, n), integer(127));
-  Value bits = arith::ShLIOp::create(builder, exponent, integer(23));
+  Value exponent = arith::ShLIOp::create(
+      builder, arith::BitcastOp::create(builder, integers, rounded), integer(23));
+  Value bits = arith::AddIOp::create(builder, exponent, integer(127 << 23));
   return arith::MulFOp::create(builder, p, arith::BitcastOp::create(builder, type, bits));
 }
 
@@ -66,16 +70,16 @@ struct ExpandSigmoid : OpRewritePattern<SigmoidOp> {
     auto constant = [&](float value) {
       return splat(builder, type, builder.getF32FloatAttr(value));
     };
-    Value x = arith::NegFOp::create(builder, op.getOperand());
+    Value x = op.getOperand();
     // Comparisons that a NaN fails, so that it passes through.
     auto limit = [&](arith::CmpFPredicate predicate, float bound) {
       Value value = constant(bound);
       Value beyond = arith::CmpFOp::create(builder, predicate, value, x);
       x = arith::SelectOp::create(builder, beyond, value, x);
     };
-    limit(arith::CmpFPredicate::OLT, 88.0f);
-    limit(arith::CmpFPredicate::OGT, -87.0f);
-    Value sum = arith::AddFOp::create(builder, emitExp(builder, x), constant(1.0f));
+    limit(arith::CmpFPredicate::OGT, -88.0f);
+    limit(arith::CmpFPredicate::OLT, 87.0f);
+    Value sum = arith::AddFOp::create(builder, emitExpOfNegated(builder, x), constant(1.0f));
     rewriter.replaceOpWithNewOp<arith::DivFOp>(op, constant(1.0f), sum);
     return success();
   }
