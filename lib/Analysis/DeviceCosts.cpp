@@ -180,7 +180,8 @@ StepCost LinkPart::getBlockStep(int64_t vectors) const {
   int64_t threads = shape ? shape->threads : cost::roundUpToWarps(mostRows);
   int64_t registers = shape ? shape->entries + cost::otherRegisters : kRegistersWithoutEntries;
   StepCost step;
-  step.cycles = kHandOver + getPathCycles(shape);
+  // Few instructions are issued while others wait: there is one warp, and what it waits for is read.
+  step.cycles = kHandOver + getPathCycles(shape) + instructions;
   step.instructions = instructions;
   step.warps = threads / cost::warpThreads;
   step.resident = countResident(threads, registers, 4 * 8 * vectors * mostRows);
@@ -295,7 +296,7 @@ static StepCost getMapStep(int64_t rows, double terms) {
 /// One warp, whose maps are in shared memory before it needs them: a row for each thread.
 static StepCost getSmallCarry(double terms) {
   StepCost step;
-  step.cycles = kWarpHandOver + 65 + 3 * terms;
+  step.cycles = kWarpHandOver + 33 + 3 * terms;
   step.instructions = 46 + 2 * terms;
   step.resident = kMostBlocks / 4;
   return step;
