@@ -55,9 +55,11 @@ gpu.module @device {
     gpu.return
   }
 
-  // A block of one warp has no need of a barrier of blocks.
+  // A block of one warp has no need of a barrier of blocks. Small blocks that wait may use all
+  // registers.
 
   // CHECK-LABEL: llvm.func @one_warp(
+  // CHECK-SAME:      nvvm.minctasm = 1 : i32
   // CHECK:         %[[ALL:.*]] = llvm.mlir.constant(-1 : i32)
   // CHECK-NEXT:    nvvm.bar.warp.sync %[[ALL]]
   gpu.func @one_warp() kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
@@ -66,9 +68,25 @@ gpu.module @device {
   }
 
   // CHECK-LABEL: llvm.func @two_warps(
+  // CHECK-SAME:      nvvm.minctasm = 1 : i32
   // CHECK:         nvvm.barrier
   gpu.func @two_warps() kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
     gpu.barrier
+    gpu.return
+  }
+
+  // CHECK-LABEL: llvm.func @four_warps(
+  // CHECK-NOT:     nvvm.minctasm
+  // CHECK:         nvvm.barrier
+  gpu.func @four_warps() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    gpu.barrier
+    gpu.return
+  }
+
+  // CHECK-LABEL: llvm.func @waits_for_nobody(
+  // CHECK-NOT:     nvvm.minctasm
+  // CHECK:         llvm.return
+  gpu.func @waits_for_nobody() kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
     gpu.return
   }
 

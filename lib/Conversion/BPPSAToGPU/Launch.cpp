@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Launch.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/Support/MathExtras.h"
@@ -29,6 +30,21 @@ int64_t bppsa::getAlignedElements(MemRefType array, int64_t most) {
   while (width > 1 && !(isMultiple(count) && isMultiple(offset) && llvm::all_of(outer, isMultiple)))
     width /= 2;
   return width;
+}
+
+Value bppsa::flatten(OpBuilder &builder, Location loc, Value array, OpFoldResult skipped) {
+  auto type = cast<MemRefType>(array.getType());
+  Value count = getIndex(builder, loc, 1);
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    count = mulIndex(builder, loc, count, getDim(builder, loc, array, i));
+  count = builder.createOrFold<arith::SubIOp>(
+      loc, count, getValueOrCreateConstantIndexOp(builder, loc, skipped));
+  auto flat = MemRefType::get(
+      {ShapedType::kDynamic}, type.getElementType(),
+      StridedLayoutAttr::get(builder.getContext(), ShapedType::kDynamic, ArrayRef<int64_t>(1)));
+  return memref::ReinterpretCastOp::create(builder, loc, flat, array, skipped,
+                                           ArrayRef<OpFoldResult>(count),
+                                           ArrayRef<OpFoldResult>(builder.getIndexAttr(1)));
 }
 
 //===----------------------------------------------------------------------===//

@@ -27,6 +27,10 @@ inline constexpr int64_t kLoadedTogether = 4;
 /// of an array is known to do so where its offset is known, or where it has whole vectors.
 int64_t getAlignedElements(mlir::MemRefType array, int64_t most = kLoadedTogether);
 
+/// The elements of an array without gaps behind the first `skipped`, as an array of one dimension.
+mlir::Value flatten(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value array,
+                    mlir::OpFoldResult skipped);
+
 /// One thread of a launch, inside of it.
 struct LaunchedThread {
   /// The number of its block, its number in the block, and the threads of a block.

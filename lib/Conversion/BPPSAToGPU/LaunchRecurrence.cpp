@@ -12,6 +12,7 @@
 
 #include "../Bodies/BodyRewrites.h"
 #include "BPPSAToGPU.h"
+#include "Steps/StepOutputs.h"
 #include "Steps/StepRing.h"
 
 using namespace mlir;
@@ -50,10 +51,13 @@ private:
                  Value last =
                      minIndex(nested, loc, addIndex(nested, loc, first, kStepsPerBlock), numSteps);
                  emitLoop(nested, loc, first, last, [&](OpBuilder &inner, Value step) {
-                   SmallVector<Place> read;
+                   SmallVector<Place> arguments;
+                   SmallVector<SmallVector<Place, 2>> results;
                    for (Value sequence : op.getSequences())
-                     read.push_back({sequence, {step, digits[1]}});
-                   emitStep(inner, digits[1], step, Value(), read, {}, {});
+                     arguments.push_back({sequence, {step, digits[1]}});
+                   for (Value output : op.getDestinations())
+                     results.push_back({Place{output, {step, digits[1]}}});
+                   emitter.emitStep(inner, loc, arguments, results);
                    emitBarrier(inner, loc);
                  });
                });
@@ -65,8 +69,7 @@ private:
     llvm::append_range(shared, rings);
     for (Value initial : op.getInitial()) {
       auto type = cast<MemRefType>(initial.getType());
-      shared.push_back(
-          MemRefType::get({2, type.getDimSize(1) + kSpareRows}, type.getElementType()));
+      shared.push_back(MemRefType::get({2, padRows(type.getDimSize(1))}, type.getElementType()));
     }
     emitLaunch(builder, loc, numSamples, emitter.getNumThreads(), shared,
                [&](OpBuilder &nested, const LaunchedThread &thread) {
@@ -92,39 +95,32 @@ private:
                  Place{trajectory, {start, thread.block}}.store(nested, loc, value, row);
                });
     emitBarrier(builder, loc);
-    emitLoop(builder, loc, zero, numSteps, [&](OpBuilder &nested, Value position) {
-      Value before = arith::AndIOp::create(nested, loc, position, one);
-      Value after = arith::XOrIOp::create(nested, loc, before, one);
-      SmallVector<Place> from, to;
-      for (Value state : states) {
-        from.push_back({state, {before}});
-        to.push_back({state, {after}});
-      }
-      Value step = getStep(nested, position);
-      Value slot = op.getReverse() ? step : addIndex(nested, loc, position, 1);
-      emitStep(nested, thread.block, step, slot, ring.getPlaces(nested, position), from, to);
-      ring.request(nested, position);
-      ring.wait(nested);
-      emitBarrier(nested, loc);
-    });
+    StepOutputs outputs(loc, op.getDestinations(), op.getReverse() ? 0 : states.size());
+    SmallVector<Value> carried =
+        outputs.begin(builder, thread.block, getStep(builder, zero), numSteps, op.getReverse());
+    emitFold(builder, loc, zero, numSteps, carried,
+             [&](OpBuilder &nested, Value position, ValueRange values) {
+               Value before = arith::AndIOp::create(nested, loc, position, one);
+               Value after = arith::XOrIOp::create(nested, loc, before, one);
+               SmallVector<Place> arguments = ring.getPlaces(nested, position);
+               SmallVector<SmallVector<Place, 2>> results;
+               for (const Place &place :
+                    outputs.getPlaces(nested, getStep(nested, position), values))
+                 results.push_back({place});
+               for (auto [number, state] : llvm::enumerate(states)) {
+                 arguments.push_back({state, {before}});
+                 results[number].insert(results[number].begin(), Place{state, {after}});
+               }
+               emitter.emitStep(nested, loc, arguments, results, {}, {},
+                                [&](OpBuilder &inside) { ring.request(inside, position); });
+               ring.wait(nested);
+               emitBarrier(nested, loc);
+               return outputs.advance(nested, position, values);
+             });
   }
 
   Value getStep(OpBuilder &builder, Value position) {
     return getRecurrenceStep(builder, op, numSteps, position);
-  }
-
-  /// Emits step `step` of `sample`, the elements of whose sequences are at `read`; new
-  /// states also go to slot `slot` of their trajectories.
-  void emitStep(OpBuilder &builder, Value sample, Value step, Value slot, ArrayRef<Place> read,
-                ArrayRef<Place> from, ArrayRef<Place> to) {
-    SmallVector<Place> arguments(read);
-    SmallVector<SmallVector<Place, 2>> results;
-    arguments.append(from.begin(), from.end());
-    for (auto [state, trajectory] : llvm::zip(to, op.getDestinations()))
-      results.push_back({state, Place{trajectory, {slot, sample}}});
-    for (Value output : op.getDestinations().drop_front(to.size()))
-      results.push_back({Place{output, {step, sample}}});
-    emitter.emitStep(builder, loc, arguments, results);
   }
 
   RecurrenceOp op;

@@ -67,7 +67,7 @@ private:
     int64_t numThreads = std::min(roundUpToWarps(size), kMostThreads);
     StepRing ring(loc, joinColumns(builder), kMostBytesOfMaps);
     SmallVector<MemRefType> shared = ring.getSharedTypes();
-    shared.push_back(MemRefType::get({2, size + kSpareRows}, element));
+    shared.push_back(MemRefType::get({2, padRows(size)}, element));
     emitLaunch(builder, loc, numSamples, numThreads, shared,
                [&](OpBuilder &nested, const LaunchedThread &thread) {
                  state = thread.shared.back();

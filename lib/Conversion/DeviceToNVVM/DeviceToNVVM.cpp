@@ -37,6 +37,22 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
+/// The assembler uses few registers, so that a multiprocessor has as many blocks as it can. Small
+/// blocks whose threads wait for each other walk steps, and wait less where it may use all there
+/// are.
+static void spendRegisters(gpu::GPUModuleOp module) {
+  static constexpr int64_t kSmallBlock = 64;
+  for (auto function : module.getOps<gpu::GPUFuncOp>()) {
+    std::optional<ArrayRef<int32_t>> sizes = function.getKnownBlockSize();
+    bool isSmall = sizes && llvm::product_of(*sizes) <= kSmallBlock;
+    bool waits =
+        function.walk([](gpu::BarrierOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    if (isSmall && waits)
+      function->setDiscardableAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                                   Builder(function).getI32IntegerAttr(1));
+  }
+}
+
 /// A block of one warp waits for its threads with less than a barrier of blocks.
 static void narrowBarriers(gpu::GPUModuleOp module) {
   for (auto function : module.getOps<gpu::GPUFuncOp>()) {
@@ -78,6 +94,7 @@ struct DivideByReciprocal : public OpConversionPattern<arith::DivFOp> {
 
 struct ConvertDeviceToNVVM : public bppsa::impl::ConvertDeviceToNVVMBase<ConvertDeviceToNVVM> {
   void runOnOperation() override {
+    spendRegisters(getOperation());
     narrowBarriers(getOperation());
     MLIRContext *context = &getContext();
     LowerToLLVMOptions options(context);

@@ -14,6 +14,8 @@
 // CHECK:           %[[W3:.*]] = memref.load %[[W]][%c3, %[[ROW]]]
 // CHECK:           %[[SEED:.*]] = memref.load %[[G]][%[[SAMPLE]],
 // CHECK:           memref.store %[[SEED]], %[[STATE]][%c0, %[[UNIT]]]
+// CHECK-DAG:       %[[FLAT_A:.*]] = memref.reinterpret_cast %[[A]] to offset: [0],
+// CHECK-DAG:       %[[FLAT_S:.*]] = memref.reinterpret_cast %[[S]] to offset: [0],
 // CHECK:           nvgpu.device_async_wait
 // CHECK-NEXT:      gpu.barrier
 // CHECK-NEXT:      %[[COPY:.*]] = scf.for %[[POSITION:.*]] = %c0 to %[[T]] step %c1 iter_args(%[[BEFORE:.*]] = %c0) -> (index) {
@@ -31,16 +33,17 @@
 // CHECK:             gpu.barrier
 // CHECK-NOT:         memref.load %[[W]]
 // CHECK:             %[[FIRST:.*]] = memref.load %[[SCRATCH]][%c0]
-// CHECK:             math.fma %[[W0]], %[[FIRST]]
-// CHECK:             memref.store %{{.*}}, %[[STATE]][%[[AFTER]], %[[UNIT]]]
-// CHECK-NEXT:        %[[AHEAD:.*]] = arith.addi %[[POSITION]], %c7
+// CHECK:             %[[AHEAD:.*]] = arith.addi %[[POSITION]], %c7
 // CHECK-NEXT:        %[[FREE:.*]] = arith.andi %[[AHEAD]], %c7
 // CHECK-NEXT:        %[[FROM:.*]] = arith.minui %[[AHEAD]],
 // CHECK:             %[[STEP_AHEAD:.*]] = arith.addi %{{.*}}, %c-1
-// CHECK-NEXT:        nvgpu.device_async_copy %[[A]][%[[STEP_AHEAD]], %[[SAMPLE]], %[[ROW]]], %[[SAVED]][%[[FREE]], %[[UNIT]]], 1
-// CHECK-NEXT:        nvgpu.device_async_copy %[[S]][%[[STEP_AHEAD]], %[[SAMPLE]], %[[ROW]]], %[[INJECTED]][%[[FREE]], %[[UNIT]]], 1
+// CHECK-NEXT:        arith.muli %[[STEP_AHEAD]],
+// CHECK:             nvgpu.device_async_copy %[[FLAT_A]][%[[ELEMENT:.*]]], %[[SAVED]][%[[FREE]], %[[UNIT]]], 1
+// CHECK-NEXT:        nvgpu.device_async_copy %[[FLAT_S]][%[[ELEMENT]]], %[[INJECTED]][%[[FREE]], %[[UNIT]]], 1
 // CHECK-NEXT:        nvgpu.device_async_create_group
-// CHECK:             nvgpu.device_async_wait
+// CHECK:             math.fma %[[W0]], %[[FIRST]]
+// CHECK:             memref.store %{{.*}}, %[[STATE]][%[[AFTER]], %[[UNIT]]]
+// CHECK-NEXT:        nvgpu.device_async_wait
 // CHECK-NEXT:        gpu.barrier
 // CHECK-NEXT:        scf.yield %[[AFTER]]
 // CHECK:           %[[LAST:.*]] = memref.load %[[STATE]][%[[COPY]], %[[UNIT]]]
@@ -63,9 +66,12 @@ func.func private @chain(%a: memref<?x?x4xf32>, %g: memref<?x4xf32>, %s: memref<
 
 // CHECK-LABEL: func private @reverse(
 // CHECK-SAME:      %[[A:[^:]*]]: memref<?x?x4xf32>
+// CHECK-DAG:     %[[SAMPLES:.*]] = memref.dim %[[A]], %c1
+// CHECK:         %[[FLAT:.*]] = memref.reinterpret_cast %[[A]] to offset: [0],
 // CHECK:         scf.for %[[POSITION:.*]] = %c0 to %c6
 // CHECK:           %[[STEP:.*]] = arith.minui %[[POSITION]],
-// CHECK:           nvgpu.device_async_copy %[[A]][%[[STEP]],
+// CHECK:           arith.muli %[[STEP]], %[[SAMPLES]]
+// CHECK:           nvgpu.device_async_copy %[[FLAT]][
 func.func private @reverse(%a: memref<?x?x4xf32>, %g: memref<?x4xf32>, %out: memref<?x4xf32>) {
   bppsa.chain reverse saved(%a : memref<?x?x4xf32>) seeds(%g : memref<?x4xf32>) inject_into []
       into(%out : memref<?x4xf32>) {
@@ -81,7 +87,7 @@ func.func private @reverse(%a: memref<?x?x4xf32>, %g: memref<?x4xf32>, %out: mem
 // CHECK-LABEL: func private @two_states(
 // CHECK-SAME:      %[[DC:[^:]*]]: memref<?x4xf32>, %[[DN:[^:]*]]: memref<?x3xf32>)
 // CHECK:         gpu.launch
-// CHECK-SAME:        workgroup({{.*}}%[[STATE:[^ ]*]] : memref<2x39xf32, #gpu.address_space<workgroup>>)
+// CHECK-SAME:        workgroup({{.*}}%[[STATE:[^ ]*]] : memref<2x40xf32, #gpu.address_space<workgroup>>)
 // CHECK:           %[[COPY:.*]] = scf.for
 // CHECK:           %[[VALUE:.*]] = memref.load %[[STATE]][%[[COPY]], %[[ROW:.*]]]
 // CHECK:           scf.if

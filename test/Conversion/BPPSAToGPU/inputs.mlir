@@ -17,10 +17,12 @@
 // CHECK:         gpu.launch {{.*}} threads({{.*}}) in (%{{[^ ]*}} = %c64, {{.*}} function(@wide_input_1)
 // CHECK-SAME:        workgroup(%[[RING:[^ ]*]] : memref<8x128xf32, #gpu.address_space<workgroup>>, %{{[^ ]*}} : memref<2x96xf32, #gpu.address_space<workgroup>>)
 // CHECK-NOT:       %[[X]]
-// CHECK:           nvgpu.device_async_copy %[[PRODUCTS]]{{.*}}, %[[RING]]
+// CHECK:           %[[FLAT:.*]] = memref.reinterpret_cast %[[PRODUCTS]]
+// CHECK:           nvgpu.device_async_copy %[[FLAT]]{{.*}}, %[[RING]]
+// CHECK:           %[[STATES:.*]] = memref.reinterpret_cast %[[H]]
 // CHECK-COUNT-64:  math.fma
 // CHECK-NOT:       math.fma
-// CHECK:           memref.store %{{.*}}, %[[H]]
+// CHECK:           memref.store %{{.*}}, %[[STATES]]
 // CHECK:         memref.dealloc %[[PRODUCTS]]
 func.func private @wide_input(%x: memref<?x?x72xf32>, %h0: memref<?x64xf32>, %w: memref<64x72xf32>,
     %r: memref<64x64xf32>, %b: memref<64xf32>, %h: memref<?x?x64xf32>) {
@@ -60,8 +62,10 @@ func.func private @narrow_input(%x: memref<?x?x64xf32>, %h0: memref<?x64xf32>, %
 // CHECK:         %[[PRODUCTS:.*]] = memref.alloc
 // CHECK:         gpu.launch {{.*}} function(@other_use)
 // CHECK:         gpu.launch {{.*}} threads({{.*}}) in (%{{[^ ]*}} = %c128, {{.*}} function(@other_use_1)
-// CHECK:           nvgpu.device_async_copy %[[X]]
-// CHECK:           nvgpu.device_async_copy %[[PRODUCTS]]
+// CHECK:           %[[FLAT_X:.*]] = memref.reinterpret_cast %[[X]]
+// CHECK:           %[[FLAT:.*]] = memref.reinterpret_cast %[[PRODUCTS]]
+// CHECK:           nvgpu.device_async_copy %[[FLAT_X]]
+// CHECK:           nvgpu.device_async_copy %[[FLAT]]
 // CHECK-COUNT-128: math.fma
 // CHECK-NOT:       math.fma
 func.func private @other_use(%x: memref<?x?x128xf32>, %h0: memref<?x128xf32>, %w: memref<128x128xf32>,

@@ -2,8 +2,9 @@
 
 // One launch for all steps, a block for each sample. A thread keeps its row of the
 // weights; the state is in shared memory twice, and a barrier ends each step. What
-// seven steps ahead reads from memory is asked for meanwhile. Only stores to memory are
-// in a branch: threads without a row use spare rows of shared arrays.
+// seven steps ahead reads from memory is asked for while the step waits for the state. There are no
+// branches: threads without a row use spare rows of shared arrays, and store the last row of others
+// again. The loop carries the place that it stores to, which ends with the last step.
 
 // CHECK-LABEL: func private @rnn(
 // CHECK-SAME:      %[[X:.*]]: memref<?x?x4xf32>, %[[H0:.*]]: memref<?x4xf32>, %[[R:.*]]: memref<4x4xf32>, %[[B:.*]]: memref<4xf32>, %[[H:.*]]: memref<?x?x4xf32>)
@@ -16,8 +17,9 @@
 // CHECK:           %[[R1:.*]] = memref.load %[[R]][%[[ROW]], %c1]
 // CHECK:           %[[R2:.*]] = memref.load %[[R]][%[[ROW]], %c2]
 // CHECK:           %[[R3:.*]] = memref.load %[[R]][%[[ROW]], %c3]
+// CHECK:           %[[FLAT:.*]] = memref.reinterpret_cast %[[X]] to offset: [0],
 // CHECK:           scf.for %{{.*}} = %c0 to %c6 step %c1 {
-// CHECK:             nvgpu.device_async_copy %[[X]]
+// CHECK:             nvgpu.device_async_copy %[[FLAT]]
 // CHECK:           nvgpu.device_async_wait %{{.*}} {numGroups = 6 : i32}
 // CHECK-NEXT:      gpu.barrier
 // CHECK:           %[[OWNS:.*]] = arith.cmpi ult, %[[UNIT]], %c4
@@ -27,31 +29,42 @@
 // CHECK:             memref.store %[[INITIAL]], %[[H]][%c0, %[[SAMPLE]], %[[UNIT]]]
 // CHECK:           }
 // CHECK-NEXT:      gpu.barrier
-// CHECK-NEXT:      scf.for %[[STEP:.*]] = %c0 to %[[T]] step %c1 {
-// CHECK:             %[[BEFORE:.*]] = arith.andi %[[STEP]], %c1
-// CHECK:             %[[AFTER:.*]] = arith.xori %[[BEFORE]], %c1
-// CHECK:             %[[SLOT:.*]] = arith.addi %[[STEP]], %c1
+// CHECK:           %[[OF_STEP:.*]] = arith.muli %{{.*}}, %c4
+// CHECK:           %[[OF_SAMPLE:.*]] = arith.muli %[[SAMPLE]], %c4
+// CHECK:           %[[BEHIND:.*]] = memref.reinterpret_cast %[[H]] to offset: [%[[OF_STEP]]],
+// CHECK:           scf.for %[[STEP:.*]] = %c0 to %[[T]] step %c1 iter_args(%[[PLACE:.*]] = %[[OF_SAMPLE]]) -> (index) {
+// CHECK-NEXT:        %[[BEFORE:.*]] = arith.andi %[[STEP]], %c1
+// CHECK-NEXT:        %[[AFTER:.*]] = arith.xori %[[BEFORE]], %c1
 // CHECK-NEXT:        %[[FILLED:.*]] = arith.andi %[[STEP]], %c7
-// CHECK-NOT:         memref.load %[[R]]
-// CHECK-NOT:         memref.load %[[X]]
-// CHECK-DAG:         memref.load %[[RING]][%[[FILLED]], %[[ROW]]]
-// CHECK-DAG:         %[[S0:.*]] = memref.load %[[STATE]][%[[BEFORE]], %c0]
-// CHECK-DAG:         math.fma %[[R0]], %[[S0]]
-// CHECK-DAG:         %[[S3:.*]] = memref.load %[[STATE]][%[[BEFORE]], %c3]
-// CHECK-DAG:         math.fma %[[R3]], %[[S3]]
-// CHECK-NOT:         gpu.barrier
-// CHECK:             %[[NEXT:.*]] = math.tanh
-// CHECK-NEXT:        memref.store %[[NEXT]], %[[STATE]][%[[AFTER]], %[[UNIT]]]
-// CHECK-NEXT:        scf.if %[[OWNS]] {
-// CHECK-NEXT:          memref.store %[[NEXT]], %[[H]][%[[SLOT]], %[[SAMPLE]], %[[ROW]]]
-// CHECK-NEXT:        }
+// CHECK-NEXT:        %[[S0:.*]] = memref.load %[[STATE]][%[[BEFORE]], %c0]
+// CHECK-NEXT:        memref.load %[[STATE]][%[[BEFORE]], %c1]
+// CHECK-NEXT:        memref.load %[[STATE]][%[[BEFORE]], %c2]
+// CHECK-NEXT:        %[[S3:.*]] = memref.load %[[STATE]][%[[BEFORE]], %c3]
 // CHECK-NEXT:        %[[AHEAD:.*]] = arith.addi %[[STEP]], %c7
 // CHECK-NEXT:        %[[FREE:.*]] = arith.andi %[[AHEAD]], %c7
 // CHECK-NEXT:        %[[FROM:.*]] = arith.minui %[[AHEAD]], %{{.*}}
-// CHECK-NEXT:        nvgpu.device_async_copy %[[X]][%[[FROM]], %[[SAMPLE]], %[[ROW]]], %[[RING]][%[[FREE]], %[[UNIT]]], 1
+// CHECK-NEXT:        %[[FIRST:.*]] = arith.muli %[[FROM]], %[[SAMPLES]]
+// CHECK-NEXT:        %[[VECTOR:.*]] = arith.addi %[[FIRST]], %[[SAMPLE]]
+// CHECK-NEXT:        %[[ELEMENT:.*]] = arith.muli %[[VECTOR]], %c4
+// CHECK-NEXT:        %[[OWN:.*]] = arith.addi %[[ELEMENT]], %[[ROW]]
+// CHECK-NEXT:        nvgpu.device_async_copy %[[FLAT]][%[[OWN]]], %[[RING]][%[[FREE]], %[[UNIT]]], 1
 // CHECK-NEXT:        %[[ASKED:.*]] = nvgpu.device_async_create_group
+// CHECK-NOT:         memref.load %[[R]]
+// CHECK-DAG:         math.fma %[[R0]], %[[S0]]
+// CHECK-DAG:         math.fma %[[R3]], %[[S3]]
+// CHECK-DAG:         memref.load %[[RING]][%[[FILLED]], %[[ROW]]]
+// CHECK-NOT:         gpu.barrier
+// CHECK:             %[[NEXT:.*]] = math.tanh
+// CHECK-NEXT:        memref.store %[[NEXT]], %[[STATE]][%[[AFTER]], %[[UNIT]]]
+// CHECK-NEXT:        %[[AT:.*]] = arith.addi %[[PLACE]], %[[ROW]]
+// CHECK-NEXT:        memref.store %[[NEXT]], %[[BEHIND]][%[[AT]]]
 // CHECK-NEXT:        nvgpu.device_async_wait %[[ASKED]] {numGroups = 6 : i32}
 // CHECK-NEXT:        gpu.barrier
+// CHECK-NEXT:        %[[NEXT_STEP:.*]] = arith.addi %[[STEP]], %c1
+// CHECK-NEXT:        %[[GOES_ON:.*]] = arith.cmpi ult, %[[NEXT_STEP]], %[[T]]
+// CHECK-NEXT:        %[[WAY:.*]] = arith.select %[[GOES_ON]], %[[OF_STEP]], %c0
+// CHECK-NEXT:        %[[NEXT_PLACE:.*]] = arith.addi %[[PLACE]], %[[WAY]]
+// CHECK-NEXT:        scf.yield %[[NEXT_PLACE]]
 // CHECK-NEXT:      }
 // CHECK-NEXT:      gpu.terminator
 // CHECK-NEXT:    }
@@ -76,15 +89,18 @@ func.func private @rnn(%x: memref<?x?x4xf32>, %h0: memref<?x4xf32>, %r: memref<4
 // CHECK:         %[[T:.*]] = memref.dim %[[X]], %c0
 // CHECK:         gpu.launch blocks(%[[SAMPLE:[^,]*]],
 // CHECK:           memref.store %{{.*}}, %[[H]][%[[T]], %[[SAMPLE]],
+// CHECK:           %[[OF_STEP:.*]] = arith.muli %{{.*}}, %c4
+// CHECK:           %[[BACK:.*]] = arith.subi %c0, %[[OF_STEP]]
+// CHECK:           %[[VECTORS:.*]] = memref.reinterpret_cast %[[H]] to offset: [0],
 // CHECK:           scf.for %[[POSITION:.*]] = %c0 to %[[T]]
-// CHECK:             %[[LEFT:.*]] = arith.subi %[[T]], %[[POSITION]]
-// CHECK:             %[[STEP:.*]] = arith.addi %[[LEFT]], %c-1
-// CHECK:             memref.store %{{.*}}, %[[H]][%[[STEP]], %[[SAMPLE]],
+// CHECK:             memref.store %{{.*}}, %[[VECTORS]][
 // CHECK:             %[[AHEAD:.*]] = arith.addi %[[POSITION]], %c7
 // CHECK:             %[[FROM:.*]] = arith.minui %[[AHEAD]],
 // CHECK:             %[[LEFT_AHEAD:.*]] = arith.subi %[[T]], %[[FROM]]
 // CHECK:             %[[STEP_AHEAD:.*]] = arith.addi %[[LEFT_AHEAD]], %c-1
-// CHECK:             nvgpu.device_async_copy %[[X]][%[[STEP_AHEAD]], %[[SAMPLE]],
+// CHECK:             arith.muli %[[STEP_AHEAD]],
+// CHECK:             nvgpu.device_async_copy
+// CHECK:             arith.select %{{.*}}, %[[BACK]], %c0
 func.func private @reverse(%x: memref<?x?x4xf32>, %h0: memref<?x4xf32>, %h: memref<?x?x4xf32>) {
   bppsa.recurrence reverse sequences(%x : memref<?x?x4xf32>) initial(%h0 : memref<?x4xf32>)
       into(%h : memref<?x?x4xf32>) {
@@ -100,7 +116,7 @@ func.func private @reverse(%x: memref<?x?x4xf32>, %h0: memref<?x4xf32>, %h: memr
 
 // CHECK-LABEL: func private @two_products(
 // CHECK:         gpu.launch
-// CHECK-SAME:        workgroup(%[[SCRATCH:[^ ]*]] : memref<35xf32, #gpu.address_space<workgroup>>, %{{.*}} : memref<8x32xf32, #gpu.address_space<workgroup>>, %[[STATE:[^ ]*]] : memref<2x35xf32, #gpu.address_space<workgroup>>)
+// CHECK-SAME:        workgroup(%[[SCRATCH:[^ ]*]] : memref<36xf32, #gpu.address_space<workgroup>>, %{{.*}} : memref<8x32xf32, #gpu.address_space<workgroup>>, %[[STATE:[^ ]*]] : memref<2x36xf32, #gpu.address_space<workgroup>>)
 // CHECK:           gpu.barrier
 // CHECK:           gpu.barrier
 // CHECK:           scf.for
@@ -124,7 +140,7 @@ func.func private @two_products(%x: memref<?x?x3xf32>, %h0: memref<?x3xf32>, %r:
   return
 }
 
-// Two threads share a row of 256 columns: each has every second one, and both have
+// Two threads share a row of 256 columns: each has every second four, and both have
 // the sum.
 
 // CHECK-LABEL: func private @shared_rows(
@@ -133,7 +149,8 @@ func.func private @two_products(%x: memref<?x?x3xf32>, %h0: memref<?x3xf32>, %r:
 // CHECK:           %[[PART:.*]] = arith.remui %[[THREAD]], %c2
 // CHECK:           %[[UNIT:.*]] = arith.divui %[[THREAD]], %c2
 // CHECK:           %[[ROW:.*]] = arith.minui %[[UNIT]], %c127
-// CHECK:           memref.load %{{.*}}[%[[ROW]], %[[PART]]] : memref<128x128xf32>
+// CHECK:           %[[FIRST:.*]] = arith.muli %[[PART]], %c4
+// CHECK:           memref.load %{{.*}}[%[[ROW]], %[[FIRST]]] : memref<128x128xf32>
 // CHECK:           scf.for
 // CHECK-COUNT-128:   math.fma
 // CHECK-NOT:         math.fma

@@ -15,16 +15,18 @@
 // CHECK:         %[[RUNS:.*]] = arith.muli %[[SAMPLES]], %[[LAST]]
 // CHECK:         gpu.launch blocks(%{{.*}}) in (%{{[^ ]*}} = %[[RUNS]], {{.*}} function(@scan)
 // CHECK:           arith.select %{{.*}}, %cst_0, %cst
+// CHECK:           %[[FLAT:.*]] = memref.reinterpret_cast %[[A]]
 // CHECK:           scf.for
-// CHECK:             nvgpu.device_async_copy %[[A]]
+// CHECK:             nvgpu.device_async_copy %[[FLAT]]
 // CHECK:           memref.store %{{.*}}, %[[MAPS]]
 // CHECK:         %[[VECTORS:.*]] = memref.collapse_shape %[[MAPS]] {{\[\[}}0], [1], [2, 3]]
-// CHECK:         gpu.launch blocks(%{{.*}}) in (%{{[^ ]*}} = %[[SAMPLES]], {{.*}} threads(%[[UNIT:[^,]*]], {{.*}} function(@scan_1) workgroup({{.*}}, %[[STATE:[^ ]*]] : memref<2x53xf32,
+// CHECK:         gpu.launch blocks(%{{.*}}) in (%{{[^ ]*}} = %[[SAMPLES]], {{.*}} threads(%[[UNIT:[^,]*]], {{.*}} function(@scan_1) workgroup({{.*}}, %[[STATE:[^ ]*]] : memref<2x56xf32,
 // CHECK:           memref.load %[[G]]
+// CHECK:           %[[FLAT_MAPS:.*]] = memref.reinterpret_cast %[[VECTORS]]
 // CHECK:           scf.for %{{.*}} = %c0 to %[[LAST]] step %c1 {
 // CHECK-COUNT-21:    memref.load %[[STATE]]
 // CHECK-NOT:         math.fma
-// CHECK:             nvgpu.device_async_copy %[[VECTORS]]
+// CHECK:             nvgpu.device_async_copy %[[FLAT_MAPS]]
 // CHECK-COUNT-21:    math.fma
 // CHECK:             memref.store %[[VALUE:.*]], %[[STATE]][%{{.*}}, %[[UNIT]]]
 // CHECK-NEXT:        scf.if
@@ -36,8 +38,9 @@
 // CHECK:           %[[IS_LAST:.*]] = arith.cmpi eq, %{{.*}}, %[[LAST]]
 // CHECK-NOT:       memref.load %[[MAPS]][
 // CHECK:           memref.load %[[CARRIES]]
+// CHECK:           %[[FLAT_AGAIN:.*]] = memref.reinterpret_cast %[[A]]
 // CHECK:           scf.for
-// CHECK:             nvgpu.device_async_copy %[[A]]
+// CHECK:             nvgpu.device_async_copy %[[FLAT_AGAIN]]
 // CHECK:           scf.if %[[IS_LAST]] {
 // CHECK:             memref.store %{{.*}}, %[[OUT]]
 // CHECK-NOT:     gpu.launch
@@ -60,9 +63,10 @@ func.func private @scan(%a: memref<?x?x21xf32>, %g: memref<?x21xf32>, %w: memref
 // CHECK-SAME:      %[[S:[^:]*]]: memref<?x?x4xf32>, %{{[^:]*}}: memref<?x4xf32>, %{{[^:]*}}: memref<?x4xf32>, %[[EMITTED:[^:]*]]: memref<?x?x4xf32>)
 // CHECK:         memref.alloc(%{{.*}}, %{{.*}}) {{.*}} : memref<?x?x2x4xf32>
 // CHECK:         gpu.launch {{.*}} function(@diagonal_injected)
-// CHECK-NOT:       nvgpu.device_async_copy %[[S]][
+// CHECK-NOT:       memref.reinterpret_cast %[[S]]
 // CHECK:         gpu.launch {{.*}} function(@diagonal_injected_1)
-// CHECK:           nvgpu.device_async_copy %[[S]][
+// CHECK:           %[[FLAT:.*]] = memref.reinterpret_cast %[[S]]
+// CHECK:           nvgpu.device_async_copy %[[FLAT]][
 // CHECK:         gpu.launch {{.*}} function(@diagonal_injected_2)
 // CHECK-NOT:       memref.store %{{.*}}, %[[EMITTED]][
 // CHECK:         gpu.launch {{.*}} function(@diagonal_injected_3)

@@ -11,16 +11,19 @@
 using namespace mlir;
 using namespace bppsa;
 
-Value Place::load(OpBuilder &builder, Location loc, Value row) const {
+SmallVector<Value> Place::getIndices(OpBuilder &builder, Location loc, Value row) const {
   SmallVector<Value> indices(prefix.begin(), prefix.end());
-  indices.push_back(addIndex(builder, loc, row, first));
-  return memref::LoadOp::create(builder, loc, memref, indices);
+  Value last = addIndex(builder, loc, row, first);
+  indices.push_back(start ? addIndex(builder, loc, start, last) : last);
+  return indices;
+}
+
+Value Place::load(OpBuilder &builder, Location loc, Value row) const {
+  return memref::LoadOp::create(builder, loc, memref, getIndices(builder, loc, row));
 }
 
 void Place::store(OpBuilder &builder, Location loc, Value value, Value row) const {
-  SmallVector<Value> indices(prefix.begin(), prefix.end());
-  indices.push_back(addIndex(builder, loc, row, first));
-  memref::StoreOp::create(builder, loc, value, memref, indices);
+  memref::StoreOp::create(builder, loc, value, memref, getIndices(builder, loc, row));
 }
 
 RowEvaluator::RowEvaluator(BodyPlan plan, Block &body, ValueRange captures)

@@ -63,6 +63,12 @@ void StepRing::begin(OpBuilder &builder, const LaunchedThread &walker, ValueRang
   stepAt = std::move(locate);
   if (!isUsed())
     return;
+  numSamples = getDim(builder, loc, sources[0], 1);
+  elements.clear();
+  for (Value source : sources) {
+    bool hasGaps = !cast<MemRefType>(source.getType()).getLayout().isIdentity();
+    elements.push_back(hasGaps ? Value() : flatten(builder, loc, source, builder.getIndexAttr(0)));
+  }
   // All but the farthest, which leaves the token to wait for.
   Value count = getIndex(builder, loc, numSlots - 2);
   emitLoop(builder, loc, getIndex(builder, loc, 0), count, [&](OpBuilder &nested, Value ahead) {
@@ -82,19 +88,24 @@ void StepRing::copy(OpBuilder &builder, Value position) {
   // The slot of a position beyond the last one is that of a position which has been read.
   Value slot = getSlot(builder, position);
   Value step = stepAt(builder, minIndex(builder, loc, position, addIndex(builder, loc, last, -1)));
-  for (auto [source, ring] : llvm::zip_equal(sources, rings)) {
-    Value from = source, to = ring;
-    auto type = cast<MemRefType>(from.getType());
-    int64_t width = getCopyWidth(type, thread.numThreads), count = type.getDimSize(2) / width;
-    emitRows(builder, loc, thread, roundUpToWarps(count), [&](OpBuilder &nested, Value part) {
-      Value read = minIndex(nested, loc, part, getIndex(nested, loc, count - 1));
-      Value scale = getIndex(nested, loc, width);
-      nvgpu::DeviceAsyncCopyOp::create(
-          nested, loc, nvgpu::DeviceAsyncTokenType::get(nested.getContext()), to,
-          ValueRange{slot, mulIndex(nested, loc, part, scale)}, from,
-          ValueRange{step, sample, mulIndex(nested, loc, read, scale)}, nested.getIndexAttr(width),
-          /*srcElements=*/Value(), width == 1 ? UnitAttr() : nested.getUnitAttr());
-    });
+  Value vector = addIndex(builder, loc, mulIndex(builder, loc, step, numSamples), sample);
+  for (auto [source, flat, ring] : llvm::zip_equal(sources, elements, rings)) {
+    auto type = cast<MemRefType>(source.getType());
+    int64_t width = getCopyWidth(type, thread.numThreads), rows = type.getDimSize(2);
+    Place from =
+        flat ? Place{flat, {}, 0, mulIndex(builder, loc, vector, getIndex(builder, loc, rows))}
+             : Place{source, {step, sample}};
+    emitRows(builder, loc, thread, roundUpToWarps(rows / width),
+             [&, to = ring](OpBuilder &nested, Value part) {
+               Value last = getIndex(nested, loc, rows / width - 1);
+               Value scale = getIndex(nested, loc, width);
+               Value read = mulIndex(nested, loc, minIndex(nested, loc, part, last), scale);
+               nvgpu::DeviceAsyncCopyOp::create(
+                   nested, loc, nvgpu::DeviceAsyncTokenType::get(nested.getContext()), to,
+                   ValueRange{slot, mulIndex(nested, loc, part, scale)}, from.memref,
+                   from.getIndices(nested, loc, read), nested.getIndexAttr(width),
+                   /*srcElements=*/Value(), width == 1 ? UnitAttr() : nested.getUnitAttr());
+             });
   }
   token = nvgpu::DeviceAsyncCreateGroupOp::create(
       builder, loc, nvgpu::DeviceAsyncTokenType::get(builder.getContext()), ValueRange());

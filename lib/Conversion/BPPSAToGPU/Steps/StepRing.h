@@ -59,7 +59,9 @@ private:
   // Of the walk that is emitted.
   LaunchedThread thread = {};
   llvm::SmallVector<mlir::Value> rings;
-  mlir::Value sample, last, token;
+  /// The elements of sources without gaps, which are read at the same vector; none of others.
+  llvm::SmallVector<mlir::Value> elements;
+  mlir::Value numSamples, sample, last, token;
   StepAt stepAt;
 };
 

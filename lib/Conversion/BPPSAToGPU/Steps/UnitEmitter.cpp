@@ -15,6 +15,11 @@ using namespace bppsa;
 /// Threads of a block that sums may ask for where the body alone needs fewer: two warps.
 static constexpr int64_t kThreadsForSums = 64;
 
+/// Entries, elements of sums and elements of vectors in registers, up to which a thread reads
+/// vectors before it multiplies the first, and elements that it reads so at most. Reads that follow
+/// on multiplications wait one after the other, as the assembler puts few of them ahead.
+static constexpr int64_t kMostRegisters = 192, kMostReadAhead = 96;
+
 Value bppsa::addPartials(OpBuilder &builder, Location loc, SmallVector<Value> partials) {
   while (partials.size() > 1) {
     size_t half = llvm::divideCeil(partials.size(), 2);
@@ -103,18 +108,18 @@ LogicalResult UnitEmitter::chooseThreads() {
 int64_t UnitEmitter::getNumSumRegisters() const {
   int64_t count = 0;
   for (const UnitSum &sum : sums)
-    count += llvm::divideCeil(sum.columns, parts);
+    count += deal(sum.columns).getNumSlots();
   return count;
 }
 
 int64_t UnitEmitter::getPartColumns(MatVecOp product) const {
-  return llvm::divideCeil(getNumRows(product.getVector()), parts);
+  return deal(getNumRows(product.getVector())).getNumSlots();
 }
 
 SmallVector<MemRefType> UnitEmitter::getSharedTypes() const {
   SmallVector<MemRefType> types;
   for (Value value : scratchValues)
-    types.push_back(MemRefType::get({getNumRows(value) + kSpareRows},
+    types.push_back(MemRefType::get({padRows(getNumRows(value))},
                                     cast<VectorType>(value.getType()).getElementType()));
   return types;
 }
@@ -143,17 +148,14 @@ void UnitEmitter::begin(OpBuilder &builder, Location loc, const LaunchedThread &
         matrixParts[product] = loadMatrixPart(builder, product.getLoc(), product);
 }
 
-/// Columns part, part + parts, ... of the row of this thread; beyond the last
-/// column the entry is that of the last one, which is not used.
+/// The columns of the row that this thread has; beyond the last one the entry is that of the last
+/// one, which is multiplied by 0.
 Value UnitEmitter::loadMatrixPart(OpBuilder &builder, Location loc, MatVecOp product) {
   int64_t rows = getNumRows(product.getResult()), columns = getNumRows(product.getVector());
   Value row = minIndex(builder, loc, unitIndex, getIndex(builder, loc, rows - 1));
-  Value last = getIndex(builder, loc, columns - 1);
   SmallVector<Value> entries;
   for (int64_t i = 0, e = getPartColumns(product); i < e; ++i) {
-    Value column = addIndex(builder, loc, part, i * parts);
-    if ((i + 1) * parts > columns)
-      column = minIndex(builder, loc, column, last);
+    Value column = deal(columns).getElement(builder, loc, part, i).index;
     entries.push_back(loadMatrixEntry(builder, loc, product, row, column));
   }
   auto type = VectorType::get(entries.size(), entries.front().getType());
@@ -163,17 +165,27 @@ Value UnitEmitter::loadMatrixPart(OpBuilder &builder, Location loc, MatVecOp pro
 SmallVector<Value> UnitEmitter::emitStep(OpBuilder &builder, Location loc,
                                          ArrayRef<Place> stepArguments,
                                          ArrayRef<SmallVector<Place, 2>> stepResults,
-                                         ArrayRef<Place> factors, ValueRange running) {
+                                         ArrayRef<Place> factors, ValueRange running,
+                                         StepPart whileWaiting) {
   arguments = stepArguments;
   results = stepResults;
   yieldedRows.clear();
+  loadedOfSums.clear();
   int64_t stage = plan.getUnits().empty() ? 0 : plan.getUnits().front().stage;
   for (const RowUnit &unit : plan.getUnits()) {
     if (unit.stage != stage)
       emitBarrier(builder, loc);
     stage = unit.stage;
+    int64_t room = getRoomAhead(), loaded = loadAhead(builder, unit, room);
+    if (loaded > 0 && whileWaiting) {
+      loadOfSums(builder, loc, factors, room - loaded);
+      whileWaiting(builder);
+      whileWaiting = nullptr;
+    }
     emitUnit(builder, loc, unit);
   }
+  if (whileWaiting)
+    whileWaiting(builder);
   return addToSums(builder, loc, factors, running);
 }
 
@@ -200,32 +212,38 @@ void UnitEmitter::emitUnit(OpBuilder &builder, Location loc, const RowUnit &unit
   emitStores(builder, loc, unit, stores, row);
 }
 
-/// Where all threads without a row are in one warp, they store to shared memory too, to
-/// spare rows: what they evaluate is not moved into a branch then, which would cost more
-/// than it saves.
+/// Where all threads without a row are in one warp, stores take no branch: to shared memory they
+/// go to spare rows, to device memory to the last row, which has the same value. What is
+/// evaluated is not moved into a branch then, which would cost more than it saves.
 void UnitEmitter::emitStores(OpBuilder &builder, Location loc, const RowUnit &unit,
                              ArrayRef<std::pair<Place, Value>> stores, Value row) {
   Value isOwner = isBelow(builder, loc, unitIndex, getIndex(builder, loc, unit.rows));
   if (parts > 1)
     isOwner = arith::AndIOp::create(builder, loc, isOwner,
                                     isEqual(builder, loc, part, getIndex(builder, loc, 0)));
-  bool hasSpareRows = parts == 1 && numThreads == roundUpToWarps(unit.rows);
-  auto storesBySpareRows = [&](const Place &place) {
-    auto type = cast<MemRefType>(place.memref.getType());
-    return hasSpareRows && gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(type);
-  };
+  bool isLastWarp = numThreads == roundUpToWarps(unit.rows * parts);
+  SmallVector<std::pair<Place, Value>> ofOwners;
   for (auto &[place, scalar] : stores) {
-    if (!storesBySpareRows(place))
+    auto type = cast<MemRefType>(place.memref.getType());
+    bool isShared = gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(type);
+    if (!isLastWarp || (isShared && parts > 1)) {
+      ofOwners.emplace_back(place, scalar);
       continue;
-    int64_t end = cast<MemRefType>(place.memref.getType()).getShape().back() - place.first;
+    }
+    if (!isShared) {
+      place.store(builder, loc, scalar, row);
+      continue;
+    }
+    int64_t end = type.getShape().back() - place.first;
     Value spare = addIndex(builder, loc, unitIndex, end - kSpareRows - unit.rows);
     Value at = arith::SelectOp::create(builder, loc, isOwner, unitIndex, spare);
     place.store(builder, loc, scalar, at);
   }
+  if (ofOwners.empty())
+    return;
   emitIf(builder, loc, isOwner, [&](OpBuilder &nested) {
-    for (auto &[place, scalar] : stores)
-      if (!storesBySpareRows(place))
-        place.store(nested, loc, scalar, row);
+    for (auto &[place, scalar] : ofOwners)
+      place.store(nested, loc, scalar, row);
   });
 }
 
@@ -247,29 +265,56 @@ Value UnitEmitter::emitProductSum(OpBuilder &builder, Location loc, const Produc
   return addAcrossThreads(builder, loc, addPartials(builder, loc, std::move(partials)));
 }
 
-void UnitEmitter::accumulateFromRegisters(OpBuilder &builder, Location loc, MatVecOp product,
-                                          MutableArrayRef<Value> partials) {
+/// Elements of vectors that a thread has room for beside its entries of matrices and sums.
+int64_t UnitEmitter::getRoomAhead() const {
+  int64_t registers = getNumSumRegisters();
+  for (const RowUnit &unit : plan.getUnits())
+    for (const ProductSum &sum : unit.sums)
+      for (MatVecOp product : sum.products)
+        registers += getPartColumns(product);
+  return inRegisters ? std::min(kMostRegisters - registers, kMostReadAhead) : 0;
+}
+
+/// Reads vectors that the products of `unit` multiply, as far as there is room for so many
+/// elements; returns how many it has read.
+int64_t UnitEmitter::loadAhead(OpBuilder &builder, const RowUnit &unit, int64_t room) {
+  loadedFactors.clear();
+  int64_t count = 0;
+  for (const ProductSum &sum : unit.sums)
+    for (MatVecOp product : sum.products) {
+      int64_t columns = getPartColumns(product);
+      if (loadedFactors.contains(product.getVector()) || count + columns > room)
+        continue;
+      count += columns;
+      SmallVector<Value> &factors = loadedFactors[product.getVector()];
+      for (int64_t i = 0; i < columns; ++i)
+        factors.push_back(loadFactor(builder, product.getLoc(), product, i));
+    }
+  return count;
+}
+
+/// Element i of what this thread has of the vector; 0 beyond the last, whatever the vector holds.
+Value UnitEmitter::loadFactor(OpBuilder &builder, Location loc, MatVecOp product, int64_t i) {
   Place vector = getHome(product.getVector());
   int64_t columns = getNumRows(product.getVector());
+  Deal::Element column = deal(columns).getElement(builder, loc, part, i);
+  Value factor = vector.load(builder, loc, column.index);
+  if (!column.exists)
+    return factor;
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(factor.getType()));
+  return arith::SelectOp::create(builder, loc, column.exists, factor, zero);
+}
+
+void UnitEmitter::accumulateFromRegisters(OpBuilder &builder, Location loc, MatVecOp product,
+                                          MutableArrayRef<Value> partials) {
+  auto loaded = loadedFactors.find(product.getVector());
   Value entries = matrixParts.lookup(product);
   for (int64_t i = 0, e = getPartColumns(product); i < e; ++i) {
-    Value column = addIndex(builder, loc, part, i * parts);
     Value entry = vector::ExtractOp::create(builder, loc, entries, i);
-    if ((i + 1) * parts > columns) {
-      // Columns beyond the last add nothing, whatever the vector holds.
-      Value last = getIndex(builder, loc, columns - 1);
-      Value exists = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ule, column, last);
-      Value factor = vector.load(builder, loc, minIndex(builder, loc, column, last));
-      Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(entry.getType()));
-      entry = arith::SelectOp::create(builder, loc, exists, entry, zero);
-      factor = arith::SelectOp::create(builder, loc, exists, factor, zero);
-      partials[i % kNumPartials] =
-          math::FmaOp::create(builder, loc, entry, factor, partials[i % kNumPartials]);
-      continue;
-    }
-    Value factor = vector.load(builder, loc, column);
-    partials[i % kNumPartials] =
-        math::FmaOp::create(builder, loc, entry, factor, partials[i % kNumPartials]);
+    Value factor =
+        loaded == loadedFactors.end() ? loadFactor(builder, loc, product, i) : loaded->second[i];
+    Value &partial = partials[i % kNumPartials];
+    partial = math::FmaOp::create(builder, loc, entry, factor, partial);
   }
 }
 
@@ -310,26 +355,40 @@ Value UnitEmitter::getYielded(const UnitSum &sum) const {
   return body->getTerminator()->getOperand(sum.yielded);
 }
 
-/// The columns of a sum are dealt out to the threads of a row like those of matrices.
-/// What threads beyond the last row or column add up is not asked for.
+/// Element i of what this thread multiplies for `sum`. The columns of a sum are dealt out to the
+/// threads of a row like those of matrices. What threads beyond the last row or column add up is
+/// not asked for.
+Value UnitEmitter::loadOfSum(OpBuilder &builder, Location loc, const UnitSum &sum, int64_t i,
+                             ArrayRef<Place> factors) {
+  Value &element = loadedOfSums[{sum.factor, i}];
+  if (!element)
+    element = factors[sum.factor].load(builder, loc,
+                                       deal(sum.columns).getElement(builder, loc, part, i).index);
+  return element;
+}
+
+/// Reads the factors of all sums where they have no more than `room` elements.
+void UnitEmitter::loadOfSums(OpBuilder &builder, Location loc, ArrayRef<Place> factors,
+                             int64_t room) {
+  if (getNumSumRegisters() > room)
+    return;
+  for (const UnitSum &sum : sums)
+    if (sum.factor != kNoFactor)
+      for (int64_t i = 0, e = deal(sum.columns).getNumSlots(); i < e; ++i)
+        loadOfSum(builder, loc, sum, i, factors);
+}
+
 SmallVector<Value> UnitEmitter::addToSums(OpBuilder &builder, Location loc, ArrayRef<Place> factors,
                                           ValueRange running) {
   SmallVector<Value> next;
-  DenseMap<std::pair<int64_t, int64_t>, Value> loaded;
   for (const UnitSum &sum : sums) {
     Value row = yieldedRows.at(getYielded(sum));
     if (sum.factor == kNoFactor) {
       next.push_back(arith::AddFOp::create(builder, loc, running[next.size()], row));
       continue;
     }
-    for (int64_t i = 0, e = llvm::divideCeil(sum.columns, parts); i < e; ++i) {
-      Value &element = loaded[{sum.factor, i}];
-      if (!element) {
-        Value column = addIndex(builder, loc, part, i * parts);
-        if ((i + 1) * parts > sum.columns)
-          column = minIndex(builder, loc, column, getIndex(builder, loc, sum.columns - 1));
-        element = factors[sum.factor].load(builder, loc, column);
-      }
+    for (int64_t i = 0, e = deal(sum.columns).getNumSlots(); i < e; ++i) {
+      Value element = loadOfSum(builder, loc, sum, i, factors);
       next.push_back(math::FmaOp::create(builder, loc, row, element, running[next.size()]));
     }
   }
@@ -339,22 +398,21 @@ SmallVector<Value> UnitEmitter::addToSums(OpBuilder &builder, Location loc, Arra
 void UnitEmitter::forEachSum(OpBuilder &builder, Location loc, ValueRange running,
                              SumElement body) {
   for (auto [number, sum] : llvm::enumerate(sums)) {
-    int64_t count = llvm::divideCeil(sum.columns, parts);
+    int64_t count = deal(sum.columns).getNumSlots();
     ValueRange own = running.take_front(count);
     running = running.drop_front(count);
     Value isOwner =
         isBelow(builder, loc, unitIndex, getIndex(builder, loc, getNumRows(getYielded(sum))));
     emitIf(builder, loc, isOwner, [&, number = number, sum = sum](OpBuilder &nested) {
       for (auto [i, value] : llvm::enumerate(own)) {
-        Value column = addIndex(nested, loc, part, i * parts);
+        Deal::Element column = deal(sum.columns).getElement(nested, loc, part, i);
         auto give = [&, value = value](OpBuilder &inside) {
-          body(inside, number, unitIndex, column, value);
+          body(inside, number, unitIndex, column.index, value);
         };
-        if (static_cast<int64_t>(i + 1) * parts <= sum.columns)
-          give(nested);
+        if (column.exists)
+          emitIf(nested, loc, column.exists, give);
         else
-          emitIf(nested, loc, isBelow(nested, loc, column, getIndex(nested, loc, sum.columns)),
-                 give);
+          give(nested);
       }
     });
   }

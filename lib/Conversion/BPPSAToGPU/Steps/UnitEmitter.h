@@ -17,6 +17,7 @@
 #ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_UNITEMITTER_H
 #define BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_UNITEMITTER_H
 
+#include "Deal.h"
 #include "RowEvaluator.h"
 
 namespace bppsa {
@@ -24,6 +25,8 @@ namespace bppsa {
 /// Rows behind the last one that the shared arrays of a step have: threads of the last warp
 /// that have no row store to them, which takes no branch.
 inline constexpr int64_t kSpareRows = kWarpThreads;
+/// Rows of such an array, with which arrays that follow each other begin at multiples of 16 bytes.
+inline int64_t padRows(int64_t rows) { return llvm::alignTo(rows, kLoadedTogether) + kSpareRows; }
 
 /// Additions under way at a time: each waits for the last of its partial sum.
 inline constexpr int64_t kNumPartials = 4;
@@ -58,7 +61,7 @@ public:
   bool hasRoomForSums() const { return sumsFit; }
   /// Registers for sums that a thread needs.
   int64_t getNumSumRegisters() const;
-  /// The shared arrays that a step needs; those of its results have kSpareRows too.
+  /// The shared arrays that a step needs; those of its results have padRows rows too.
   llvm::SmallVector<mlir::MemRefType> getSharedTypes() const;
 
   /// Prepares the steps of one thread, inside a launch: finds its row and loads its
@@ -66,16 +69,17 @@ public:
   void begin(mlir::OpBuilder &builder, mlir::Location loc, const LaunchedThread &thread,
              mlir::ValueRange shared);
 
+  using StepPart = llvm::function_ref<void(mlir::OpBuilder &)>;
   /// Emits one step. `arguments` are the places of the arguments that are not
   /// captures; yielded value i is written to each of `results[i]`, the first of
   /// which is where later parts of the step may read it. Does not end with a
   /// barrier. `running` are this thread's elements of the sums, `factors` the places
-  /// of the vectors that are multiplied; returns the elements after the step.
-  llvm::SmallVector<mlir::Value> emitStep(mlir::OpBuilder &builder, mlir::Location loc,
-                                          llvm::ArrayRef<Place> arguments,
-                                          llvm::ArrayRef<llvm::SmallVector<Place, 2>> results,
-                                          llvm::ArrayRef<Place> factors = {},
-                                          mlir::ValueRange running = {});
+  /// of the vectors that are multiplied; returns the elements after the step. What
+  /// `whileWaiting` emits stands where the step waits for what it has read.
+  llvm::SmallVector<mlir::Value>
+  emitStep(mlir::OpBuilder &builder, mlir::Location loc, llvm::ArrayRef<Place> arguments,
+           llvm::ArrayRef<llvm::SmallVector<Place, 2>> results, llvm::ArrayRef<Place> factors = {},
+           mlir::ValueRange running = {}, StepPart whileWaiting = nullptr);
 
   /// Gives those of `running` that this thread answers for to
   /// `body(sum, row, column, value)`; a sum without a factor has column 0.
@@ -94,11 +98,16 @@ private:
   /// `summed` has the columns of the sums that share the registers.
   static Shape chooseShape(const BodyPlan &plan, const std::vector<int64_t> &summed = {});
   llvm::LogicalResult chooseThreads();
+  /// Columns of a row, dealt to the threads that share it.
+  Deal deal(int64_t columns) const { return Deal(columns, parts); }
   /// Columns of the part of a row that one thread multiplies.
   int64_t getPartColumns(MatVecOp product) const;
   bool needsScratch(mlir::Value value) const;
   mlir::Value loadMatrixPart(mlir::OpBuilder &builder, mlir::Location loc, MatVecOp product);
   void emitUnit(mlir::OpBuilder &builder, mlir::Location loc, const RowUnit &unit);
+  int64_t getRoomAhead() const;
+  int64_t loadAhead(mlir::OpBuilder &builder, const RowUnit &unit, int64_t room);
+  mlir::Value loadFactor(mlir::OpBuilder &builder, mlir::Location loc, MatVecOp product, int64_t i);
   void emitStores(mlir::OpBuilder &builder, mlir::Location loc, const RowUnit &unit,
                   llvm::ArrayRef<std::pair<Place, mlir::Value>> stores, mlir::Value row);
   mlir::Value emitProductSum(mlir::OpBuilder &builder, mlir::Location loc, const ProductSum &sum,
@@ -108,6 +117,10 @@ private:
   void accumulateFromMemory(mlir::OpBuilder &builder, mlir::Location loc, MatVecOp product,
                             mlir::Value row, llvm::MutableArrayRef<mlir::Value> partials);
   mlir::Value addAcrossThreads(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value);
+  mlir::Value loadOfSum(mlir::OpBuilder &builder, mlir::Location loc, const UnitSum &sum, int64_t i,
+                        llvm::ArrayRef<Place> factors);
+  void loadOfSums(mlir::OpBuilder &builder, mlir::Location loc, llvm::ArrayRef<Place> factors,
+                  int64_t room);
   llvm::SmallVector<mlir::Value> addToSums(mlir::OpBuilder &builder, mlir::Location loc,
                                            llvm::ArrayRef<Place> factors, mlir::ValueRange running);
   mlir::Value getYielded(const UnitSum &sum) const;
@@ -135,6 +148,10 @@ private:
   llvm::DenseMap<mlir::Value, Place> scratch;
   /// The part of a matrix row that each product multiplies, as a vector.
   llvm::DenseMap<mlir::Operation *, mlir::Value> matrixParts;
+  /// Vectors of the unit that is emitted: the elements that this thread multiplies.
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> loadedFactors;
+  /// Elements of factors of sums, by factor and position in this thread's part.
+  llvm::DenseMap<std::pair<int64_t, int64_t>, mlir::Value> loadedOfSums;
   llvm::ArrayRef<Place> arguments;
   llvm::ArrayRef<llvm::SmallVector<Place, 2>> results;
   /// This thread's rows of what the step has yielded.

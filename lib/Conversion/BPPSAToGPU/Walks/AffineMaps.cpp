@@ -132,9 +132,9 @@ void MapWalks::launchThreads(OpBuilder &builder, ColumnWalk &walk, const Runs &r
   walk.launch(builder, numColumns, [&](OpBuilder &nested, Value number, Value exists) {
     Walk own = getWalk(nested, runs, columns.count, number);
     SmallVector<Value> start;
-    SmallVector<ColumnWalk::ColumnRow> rows = walk.getRows(nested);
-    for (const ColumnWalk::ColumnRow &row : rows)
-      start.push_back(columns.start(nested, row.row, own.column));
+    SmallVector<Deal::Element> rows = walk.getRows(nested);
+    for (const Deal::Element &row : rows)
+      start.push_back(columns.start(nested, row.index, own.column));
     auto [from, to] = runs.range(nested, own.run);
     auto at = [&](OpBuilder &inside, Value run) -> std::pair<Value, Value> {
       SmallVector<Value> digits = splitIndex(inside, loc, run, {Value(), runs.count});
@@ -151,7 +151,7 @@ void MapWalks::launchThreads(OpBuilder &builder, ColumnWalk &walk, const Runs &r
     emitIf(nested, loc, exists, [&](OpBuilder &inside) {
       for (auto [row, value] : llvm::zip_equal(rows, end)) {
         auto store = [&, row = row, value = value](OpBuilder &b) {
-          runs.maps.store(b, loc, value, own.sample, map, own.column, row.row);
+          runs.maps.store(b, loc, value, own.sample, map, own.column, row.index);
         };
         if (row.exists)
           emitIf(inside, loc, row.exists, store);

@@ -94,8 +94,7 @@ void BlockWalk::launch(OpBuilder &builder, Value numBlocks,
   SmallVector<MemRefType> shared = emitter.getSharedTypes(), rings = ring.getSharedTypes();
   size_t numScratch = shared.size();
   llvm::append_range(shared, rings);
-  int64_t stateRows = loop.getTotalSize() + kSpareRows;
-  shared.push_back(MemRefType::get({2, stateRows}, getElementType()));
+  shared.push_back(MemRefType::get({2, padRows(loop.getTotalSize())}, getElementType()));
   if (hasSums())
     partials =
         PartialSums::allocate(builder, loc, numBlocks, firstOfSum.back() + 1, getElementType());
@@ -234,7 +233,6 @@ void BlockWalk::walk(OpBuilder &builder, Value sample, Value first, Value last) 
                        Value after = arith::XOrIOp::create(nested, loc, values[0], one);
                        SmallVector<Value> next = emitStep(nested, sample, position, values[0],
                                                           after, values.drop_front());
-                       ring.request(nested, position);
                        if (hasSums())
                          next = emptySums(nested, position, next);
                        ring.wait(nested);
@@ -292,7 +290,8 @@ SmallVector<Value> BlockWalk::emitStep(OpBuilder &builder, Value sample, Value p
     for (Value factor : loop.factors)
       factors.push_back(read[llvm::find(sources, factor) - sources.begin()]);
   }
-  return emitter.emitStep(builder, loc, arguments, results, factors, sums);
+  return emitter.emitStep(builder, loc, arguments, results, factors, sums,
+                          [&](OpBuilder &nested) { ring.request(nested, position); });
 }
 
 //===----------------------------------------------------------------------===//

@@ -155,45 +155,18 @@ void ColumnWalk::loadFactors(OpBuilder &builder) {
   entries.assign(factors.size(), {});
   for (auto [factor, own] : llvm::zip_equal(factors, entries))
     for (int64_t i = 0; i < factor.numColumns; ++i)
-      for (int64_t slot = 0; slot < getNumSlots(factor.numRows); ++slot)
+      for (int64_t slot = 0; slot < deal(factor.numRows).getNumSlots(); ++slot)
         own.push_back(loadFactor(builder, loc, getCapture(factor.matrix), factor.isTransposed,
-                                 getRow(builder, factor.numRows, slot).row, i));
+                                 getRow(builder, factor.numRows, slot), i));
 }
 
-/// Rows are dealt by fours, and the others by two and one, so that few instructions load and
-/// store them.
-ColumnWalk::Deal ColumnWalk::getDeal(int64_t numRows, int64_t slot) const {
-  int64_t first = 0, width = kLoadedTogether;
-  while (first + width <= slot || first + width > getNumSlots(numRows))
-    if (first + width > getNumSlots(numRows))
-      width /= 2;
-    else
-      first += width;
-  return {width, first * shape.parts + slot - first};
-}
-
-Value ColumnWalk::getPlace(OpBuilder &builder, int64_t numRows, int64_t slot) const {
-  Deal deal = getDeal(numRows, slot);
-  Value own = mulIndex(builder, loc, part, getIndex(builder, loc, deal.width));
-  return addIndex(builder, loc, own, deal.first);
-}
-
-ColumnWalk::ColumnRow ColumnWalk::getRow(OpBuilder &builder, int64_t numRows, int64_t slot) const {
-  Deal deal = getDeal(numRows, slot);
-  Value row = getPlace(builder, numRows, slot);
-  if ((shape.parts - 1) * deal.width + deal.first < numRows)
-    return {row, Value()};
-  Value exists = isBelow(builder, loc, row, getIndex(builder, loc, numRows));
-  return {minIndex(builder, loc, row, getIndex(builder, loc, numRows - 1)), exists};
-}
-
-SmallVector<ColumnWalk::ColumnRow> ColumnWalk::getRows(OpBuilder &builder) const {
-  SmallVector<ColumnRow> rows;
+SmallVector<Deal::Element> ColumnWalk::getRows(OpBuilder &builder) const {
+  SmallVector<Deal::Element> rows;
   int64_t first = 0;
   for (size_t i = 0; i < loop.seeds.size(); first += loop.getStateSize(i++))
-    for (int64_t slot = 0, e = getNumSlots(loop.getStateSize(i)); slot < e; ++slot) {
-      ColumnRow row = getRow(builder, loop.getStateSize(i), slot);
-      rows.push_back({addIndex(builder, loc, row.row, first), row.exists});
+    for (int64_t slot = 0, e = deal(loop.getStateSize(i)).getNumSlots(); slot < e; ++slot) {
+      Deal::Element row = deal(loop.getStateSize(i)).getElement(builder, loc, part, slot);
+      rows.push_back({addIndex(builder, loc, row.index, first), row.exists});
     }
   return rows;
 }
@@ -207,7 +180,7 @@ ColumnWalk::Rows ColumnWalk::emitProduct(OpBuilder &builder, MatVecOp product,
   if (product.getAddend())
     sums = rows.lookup(product.getAddend());
   else
-    sums.assign(getNumSlots(getNumRows(product.getResult())),
+    sums.assign(deal(getNumRows(product.getResult())).getNumSlots(),
                 arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element)));
   size_t factor = getFactor(product);
   for (int64_t i = 0, e = getNumRows(product.getVector()); i < e; ++i) {
@@ -233,7 +206,7 @@ Value ColumnWalk::loadFactorOf(OpBuilder &builder, MatVecOp product, int64_t col
 
 Value ColumnWalk::loadEntry(OpBuilder &builder, size_t factor, int64_t column, int64_t slot) {
   if (shape.inRegisters)
-    return entries[factor][column * getNumSlots(factors[factor].numRows) + slot];
+    return entries[factor][column * deal(factors[factor].numRows).getNumSlots() + slot];
   return memref::LoadOp::create(
       builder, loc, copies[factor],
       ValueRange{getIndex(builder, loc, column), getIndex(builder, loc, slot)});
@@ -306,9 +279,10 @@ SmallVector<Value> ColumnWalk::walk(OpBuilder &builder, const ColumnRuns &runs, 
         [&](size_t saved, int64_t numRows, int64_t slot) -> Value {
           size_t source = llvm::find(readSaved, saved) - readSaved.begin();
           if (ring)
-            return ring->load(nested, source, link, runOfWarp, getPlace(nested, numRows, slot));
+            return ring->load(nested, source, link, runOfWarp,
+                              deal(numRows).getPlace(nested, loc, part, slot));
           return Place{loop.saved[saved], {step, sample}}.load(nested, loc,
-                                                               getRow(nested, numRows, slot).row);
+                                                               getRow(nested, numRows, slot));
         },
         values.take_front(start.size()));
     if (ring)
@@ -329,7 +303,7 @@ ColumnWalk::RowsOfValues ColumnWalk::loadArguments(OpBuilder &builder, LoadSaved
     if (argument.use_empty() || !isSmallVector(argument))
       return;
     int64_t numRows = getNumRows(argument);
-    for (int64_t slot = 0, e = getNumSlots(numRows); slot < e; ++slot)
+    for (int64_t slot = 0, e = deal(numRows).getNumSlots(); slot < e; ++slot)
       rows[argument].push_back(loadRow(numRows, slot));
   };
   unsigned number = 0;
@@ -337,13 +311,13 @@ ColumnWalk::RowsOfValues ColumnWalk::loadArguments(OpBuilder &builder, LoadSaved
     load(body.getArgument(number++),
          [&](int64_t numRows, int64_t slot) { return loadSaved(saved, numRows, slot); });
   for (size_t i = 0; i < loop.seeds.size(); ++i) {
-    int64_t size = getNumSlots(loop.getStateSize(i));
+    int64_t size = deal(loop.getStateSize(i)).getNumSlots();
     rows[body.getArgument(number++)] = llvm::to_vector(column.take_front(size));
     column = column.drop_front(size);
   }
   for (Value capture : loop.captures)
     load(body.getArgument(number++), [&, capture = capture](int64_t numRows, int64_t slot) {
-      return Place{capture, {}}.load(builder, loc, getRow(builder, numRows, slot).row);
+      return Place{capture, {}}.load(builder, loc, getRow(builder, numRows, slot));
     });
   return rows;
 }
@@ -391,14 +365,15 @@ void ColumnWalk::exchange(OpBuilder &builder, const RowsOfValues &rows) {
       for (auto [slot, value] : llvm::enumerate(own->second))
         memref::StoreOp::create(
             builder, loc, value, exchange.array,
-            ValueRange{columnOfWarp, getPlace(builder, getNumRows(exchange.vector), slot)});
+            ValueRange{columnOfWarp,
+                       deal(getNumRows(exchange.vector)).getPlace(builder, loc, part, slot)});
   emitWarpBarrier(builder);
 }
 
 static int64_t getOffset(ArrayAttr offsets) { return cast<IntegerAttr>(offsets[0]).getInt(); }
 
 ColumnWalk::Rows ColumnWalk::emitOp(OpBuilder &builder, Operation *op, const RowsOfValues &rows) {
-  int64_t numRows = getNumRows(op->getResult(0)), numSlots = getNumSlots(numRows);
+  int64_t numRows = getNumRows(op->getResult(0)), numSlots = deal(numRows).getNumSlots();
   if (auto product = dyn_cast<MatVecOp>(op))
     return emitProduct(builder, product, rows);
   if (auto slice = dyn_cast<vector::ExtractStridedSliceOp>(op)) {
@@ -414,7 +389,7 @@ ColumnWalk::Rows ColumnWalk::emitOp(OpBuilder &builder, Operation *op, const Row
   Rows result;
   for (int64_t slot = 0; slot < numSlots; ++slot) {
     if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
-      Value row = getRow(builder, numRows, slot).row;
+      Value row = getRow(builder, numRows, slot);
       result.push_back(emitConstantRow(builder, loc, constant, row));
       continue;
     }

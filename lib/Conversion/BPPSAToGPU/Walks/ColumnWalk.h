@@ -17,6 +17,7 @@
 #define BPPSA_LIB_CONVERSION_BPPSATOGPU_WALKS_COLUMNWALK_H
 
 #include "../../Bodies/CotangentLoop.h"
+#include "../Steps/Deal.h"
 #include "../Steps/RunRing.h"
 
 namespace bppsa {
@@ -34,13 +35,8 @@ public:
   void
   launch(mlir::OpBuilder &builder, mlir::Value count,
          llvm::function_ref<void(mlir::OpBuilder &, mlir::Value number, mlir::Value exists)> body);
-  /// A row of the states that a thread has, counted through all of them. Where `exists` is
-  /// not null, and false, the thread has the last one again, for nothing.
-  struct ColumnRow {
-    mlir::Value row, exists;
-  };
-  /// The rows of this thread, inside of a launch.
-  llvm::SmallVector<ColumnRow> getRows(mlir::OpBuilder &builder) const;
+  /// The rows of the states that this thread has, counted through all of them, inside of a launch.
+  llvm::SmallVector<Deal::Element> getRows(mlir::OpBuilder &builder) const;
   /// What the links of a run make of the rows `start` of column `number`, counted through
   /// all of `runs`; inside of a launch.
   llvm::SmallVector<mlir::Value> walk(mlir::OpBuilder &builder, const ColumnRuns &runs,
@@ -67,17 +63,12 @@ private:
   mlir::Value getCapture(mlir::BlockArgument argument) const;
   llvm::SmallVector<mlir::MemRefType> getSharedTypes() const;
   int64_t getColumnsOfWarp() const { return kWarpThreads / shape.parts; }
-  /// Rows that a thread has of a vector of so many.
-  int64_t getNumSlots(int64_t numRows) const { return llvm::divideCeil(numRows, shape.parts); }
-  /// In a slot of a vector, thread n of a column has row `n * width + first`.
-  struct Deal {
-    int64_t width, first;
-  };
-  Deal getDeal(int64_t numRows, int64_t slot) const;
-  /// The row that a thread has in `slot` of a vector of `numRows`, which may be one beyond
-  /// the last, and the same without these.
-  mlir::Value getPlace(mlir::OpBuilder &builder, int64_t numRows, int64_t slot) const;
-  ColumnRow getRow(mlir::OpBuilder &builder, int64_t numRows, int64_t slot) const;
+  /// The rows of a vector, dealt to the threads of a column.
+  Deal deal(int64_t numRows) const { return Deal(numRows, shape.parts); }
+  /// The row that a thread has in `slot`, or the last one.
+  mlir::Value getRow(mlir::OpBuilder &builder, int64_t numRows, int64_t slot) const {
+    return deal(numRows).getElement(builder, loc, part, slot).index;
+  }
   void emitWarpBarrier(mlir::OpBuilder &builder) const;
   void begin(mlir::OpBuilder &builder, const LaunchedThread &thread);
   void loadFactors(mlir::OpBuilder &builder);

@@ -1,0 +1,68 @@
+//===- StepOutputs.cpp - where a walk writes its steps --------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "StepOutputs.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+SmallVector<Value> StepOutputs::begin(OpBuilder &builder, Value walked, Value first,
+                                      Value numPositions, bool reverse) {
+  sample = walked;
+  count = numPositions;
+  views.clear();
+  strides.clear();
+  SmallVector<Value> carried;
+  // By rows of a vector.
+  DenseMap<int64_t, size_t> known;
+  for (auto [number, array] : llvm::enumerate(arrays)) {
+    auto type = cast<MemRefType>(array.getType());
+    views.push_back({});
+    if (!type.getLayout().isIdentity())
+      continue;
+    Value rows = getIndex(builder, loc, type.getDimSize(2));
+    Value ofStep = mulIndex(builder, loc, getDim(builder, loc, array, 1), rows);
+    auto [entry, isNew] = known.try_emplace(type.getDimSize(2), carried.size());
+    if (isNew) {
+      carried.push_back(addIndex(builder, loc, mulIndex(builder, loc, first, ofStep),
+                                 mulIndex(builder, loc, sample, rows)));
+      Value zero = getIndex(builder, loc, 0);
+      strides.push_back(reverse ? builder.createOrFold<arith::SubIOp>(loc, zero, ofStep) : ofStep);
+    }
+    OpFoldResult skipped = builder.getIndexAttr(0);
+    if (number < numShifted)
+      skipped = ofStep;
+    views.back() = {flatten(builder, loc, array, skipped), entry->second};
+  }
+  return carried;
+}
+
+SmallVector<Place> StepOutputs::getPlaces(OpBuilder &builder, Value step,
+                                          ValueRange carried) const {
+  SmallVector<Place> places;
+  for (auto [number, array, view] : llvm::enumerate(arrays, views)) {
+    if (view.elements) {
+      places.push_back({view.elements, {}, 0, carried[view.carried]});
+      continue;
+    }
+    Value vector = number < numShifted ? addIndex(builder, loc, step, 1) : step;
+    places.push_back({array, {vector, sample}});
+  }
+  return places;
+}
+
+SmallVector<Value> StepOutputs::advance(OpBuilder &builder, Value position,
+                                        ValueRange carried) const {
+  // Without the condition LLVM knows how the index goes on, and carries addresses again.
+  Value goesOn = isBelow(builder, loc, addIndex(builder, loc, position, 1), count);
+  Value zero = getIndex(builder, loc, 0);
+  SmallVector<Value> next;
+  for (auto [index, stride] : llvm::zip_equal(carried, strides)) {
+    Value way = arith::SelectOp::create(builder, loc, goesOn, stride, zero);
+    next.push_back(addIndex(builder, loc, index, way));
+  }
+  return next;
+}
