@@ -180,7 +180,8 @@ StepCost LinkPart::getBlockStep(int64_t vectors) const {
   int64_t threads = shape ? shape->threads : cost::roundUpToWarps(mostRows);
   int64_t registers = shape ? shape->entries + cost::otherRegisters : kRegistersWithoutEntries;
   StepCost step;
-  // Few instructions are issued while others wait: there is one warp, and what it waits for is read.
+  // Few instructions are issued while others wait: there is one warp, and what it waits for is
+  // read.
   step.cycles = kHandOver + getPathCycles(shape) + instructions;
   step.instructions = instructions;
   step.warps = threads / cost::warpThreads;

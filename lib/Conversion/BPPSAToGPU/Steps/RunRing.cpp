@@ -15,10 +15,10 @@ static constexpr int64_t kSlots = 4;
 
 RunRing::RunRing(Location loc, ArrayRef<Value> sources, int64_t numColumns, int64_t columnsOfWarp,
                  int64_t multiple)
-    : loc(loc), sources(sources), columnsOfWarp(columnsOfWarp), multiple(multiple),
-      mostRuns(numColumns % columnsOfWarp == 0
-                   ? 1
-                   : llvm::divideCeil(columnsOfWarp - 1, numColumns) + 1) {}
+    : loc(loc), sources(sources), slots(loc, kSlots), columnsOfWarp(columnsOfWarp),
+      multiple(multiple), mostRuns(numColumns % columnsOfWarp == 0
+                                       ? 1
+                                       : llvm::divideCeil(columnsOfWarp - 1, numColumns) + 1) {}
 
 int64_t RunRing::getNumRows(size_t source) const {
   return cast<MemRefType>(sources[source].getType()).getDimSize(2);
@@ -100,9 +100,9 @@ SmallVector<Value> RunRing::begin(OpBuilder &builder, const LaunchedThread &thre
       strides.push_back(mulIndex(builder, loc, steps, stridesOfArray[0]));
     }
   }
-  for (int64_t link = 0; link < kSlots - 1; ++link)
+  for (int64_t link = 0; link < slots.getAhead(); ++link)
     places = copy(builder, getIndex(builder, loc, link), places);
-  wait(builder);
+  slots.waitForNext(builder);
   return places;
 }
 
@@ -111,22 +111,22 @@ Value RunRing::getRunOfWarp(OpBuilder &builder, Value run) const {
 }
 
 SmallVector<Value> RunRing::advance(OpBuilder &builder, Value link, ValueRange places) {
-  SmallVector<Value> next = copy(builder, addIndex(builder, loc, link, kSlots - 1), places);
-  wait(builder);
+  SmallVector<Value> next = copy(builder, addIndex(builder, loc, link, slots.getAhead()), places);
+  slots.waitForNext(builder);
   return next;
 }
 
 /// Asks for `link`, and returns the places of the one behind it: that of the last one for all
 /// beyond, in slots of links which have been read.
 SmallVector<Value> RunRing::copy(OpBuilder &builder, Value link, ValueRange places) {
-  Value slot = getSlot(builder, link);
+  Value slot = slots.getSlot(builder, link);
   auto type = nvgpu::DeviceAsyncTokenType::get(builder.getContext());
   for (const Copy &part : copies)
     nvgpu::DeviceAsyncCopyOp::create(
         builder, loc, type, rings[part.source], ValueRange{slot, part.to}, elements[part.source],
         places[part.place], builder.getIndexAttr(getWidth(part.source)),
         /*srcElements=*/Value(), /*bypassL1=*/UnitAttr());
-  token = nvgpu::DeviceAsyncCreateGroupOp::create(builder, loc, type, ValueRange());
+  slots.endGroup(builder);
   Value moves = isBelow(builder, loc, addIndex(builder, loc, link, 1), runs->length);
   Value zero = getIndex(builder, loc, 0);
   SmallVector<Value> next;
@@ -137,17 +137,9 @@ SmallVector<Value> RunRing::copy(OpBuilder &builder, Value link, ValueRange plac
   return next;
 }
 
-void RunRing::wait(OpBuilder &builder) {
-  nvgpu::DeviceAsyncWaitOp::create(builder, loc, token, builder.getI32IntegerAttr(kSlots - 2));
-}
-
 Value RunRing::load(OpBuilder &builder, size_t source, Value link, Value run, Value row) const {
   Value first = mulIndex(builder, loc, run, getIndex(builder, loc, getStride(source)));
   return memref::LoadOp::create(
       builder, loc, rings[source],
-      ValueRange{getSlot(builder, link), addIndex(builder, loc, first, row)});
-}
-
-Value RunRing::getSlot(OpBuilder &builder, Value link) const {
-  return arith::AndIOp::create(builder, loc, link, getIndex(builder, loc, kSlots - 1));
+      ValueRange{slots.getSlot(builder, link), addIndex(builder, loc, first, row)});
 }

@@ -7,6 +7,7 @@
 #ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_RUNRING_H
 #define BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_RUNRING_H
 
+#include "CopySlots.h"
 #include "UnitEmitter.h"
 
 namespace bppsa {
@@ -59,15 +60,14 @@ private:
   int64_t getNumRows(size_t source) const;
   int64_t getStride(size_t source) const;
   int64_t getWidth(size_t source) const;
-  mlir::Value getSlot(mlir::OpBuilder &builder, mlir::Value link) const;
   std::pair<mlir::Value, llvm::SmallVector<mlir::Value>> flatten(mlir::OpBuilder &builder,
                                                                  size_t source) const;
   llvm::SmallVector<mlir::Value> copy(mlir::OpBuilder &builder, mlir::Value link,
                                       mlir::ValueRange places);
-  void wait(mlir::OpBuilder &builder);
 
   mlir::Location loc;
   llvm::SmallVector<mlir::Value> sources;
+  CopySlots slots;
   int64_t columnsOfWarp, multiple;
   /// The most runs that the columns of a warp belong to.
   int64_t mostRuns;
@@ -78,7 +78,7 @@ private:
   /// How far a place moves with each link.
   llvm::SmallVector<mlir::Value> strides;
   const ColumnRuns *runs = nullptr;
-  mlir::Value firstRun, token;
+  mlir::Value firstRun;
 };
 
 } // namespace bppsa

@@ -24,24 +24,24 @@ static int64_t getPaddedRows(MemRefType type) {
   return llvm::alignTo(type.getDimSize(2), kWarpThreads * getCopyWidth(type, kWarpThreads));
 }
 
-StepRing::StepRing(Location loc, ValueRange sources, int64_t mostBytes)
-    : loc(loc), sources(sources) {
+/// As many slots as fit into `mostBytes`, 0 where a ring of two does not.
+static int64_t countSlots(ValueRange sources, int64_t mostBytes) {
   int64_t bytes = 0;
   for (Value source : sources) {
     auto type = cast<MemRefType>(source.getType());
     // An asynchronous copy moves four bytes at least, and here one element.
     if (type.getElementTypeBitWidth() != 32)
-      return;
+      return 0;
     bytes += getPaddedRows(type) * 4;
   }
-  if (bytes == 0)
-    return;
-  numSlots = kMostSlots;
-  while (numSlots > 1 && numSlots * bytes > mostBytes)
-    numSlots /= 2;
-  if (numSlots == 1)
-    numSlots = 0;
+  int64_t count = bytes == 0 ? 0 : kMostSlots;
+  while (count > 1 && count * bytes > mostBytes)
+    count /= 2;
+  return count == 1 ? 0 : count;
 }
+
+StepRing::StepRing(Location loc, ValueRange sources, int64_t mostBytes)
+    : loc(loc), sources(sources), slots(loc, countSlots(sources, mostBytes)) {}
 
 SmallVector<MemRefType> StepRing::getSharedTypes() const {
   SmallVector<MemRefType> types;
@@ -49,7 +49,8 @@ SmallVector<MemRefType> StepRing::getSharedTypes() const {
     return types;
   for (Value source : sources) {
     auto type = cast<MemRefType>(source.getType());
-    types.push_back(MemRefType::get({numSlots, getPaddedRows(type)}, type.getElementType()));
+    types.push_back(
+        MemRefType::get({slots.getCount(), getPaddedRows(type)}, type.getElementType()));
   }
   return types;
 }
@@ -70,7 +71,7 @@ void StepRing::begin(OpBuilder &builder, const LaunchedThread &walker, ValueRang
     elements.push_back(hasGaps ? Value() : flatten(builder, loc, source, builder.getIndexAttr(0)));
   }
   // All but the farthest, which leaves the token to wait for.
-  Value count = getIndex(builder, loc, numSlots - 2);
+  Value count = getIndex(builder, loc, slots.getAhead() - 1);
   emitLoop(builder, loc, getIndex(builder, loc, 0), count, [&](OpBuilder &nested, Value ahead) {
     copy(nested, addIndex(nested, loc, first, ahead));
   });
@@ -81,12 +82,12 @@ void StepRing::begin(OpBuilder &builder, const LaunchedThread &walker, ValueRang
 
 void StepRing::request(OpBuilder &builder, Value position) {
   if (isUsed())
-    copy(builder, addIndex(builder, loc, position, getIndex(builder, loc, numSlots - 1)));
+    copy(builder, addIndex(builder, loc, position, getIndex(builder, loc, slots.getAhead())));
 }
 
 void StepRing::copy(OpBuilder &builder, Value position) {
   // The slot of a position beyond the last one is that of a position which has been read.
-  Value slot = getSlot(builder, position);
+  Value slot = slots.getSlot(builder, position);
   Value step = stepAt(builder, minIndex(builder, loc, position, addIndex(builder, loc, last, -1)));
   Value vector = addIndex(builder, loc, mulIndex(builder, loc, step, numSamples), sample);
   for (auto [source, flat, ring] : llvm::zip_equal(sources, elements, rings)) {
@@ -107,31 +108,23 @@ void StepRing::copy(OpBuilder &builder, Value position) {
                    /*srcElements=*/Value(), width == 1 ? UnitAttr() : nested.getUnitAttr());
              });
   }
-  token = nvgpu::DeviceAsyncCreateGroupOp::create(
-      builder, loc, nvgpu::DeviceAsyncTokenType::get(builder.getContext()), ValueRange());
+  slots.endGroup(builder);
 }
 
 void StepRing::wait(OpBuilder &builder) {
   if (isUsed())
-    nvgpu::DeviceAsyncWaitOp::create(builder, loc, token, builder.getI32IntegerAttr(numSlots - 2));
+    slots.waitForNext(builder);
 }
 
 void StepRing::finish(OpBuilder &builder) {
-  if (!isUsed())
-    return;
-  Value all = nvgpu::DeviceAsyncCreateGroupOp::create(
-      builder, loc, nvgpu::DeviceAsyncTokenType::get(builder.getContext()), ValueRange());
-  nvgpu::DeviceAsyncWaitOp::create(builder, loc, all, builder.getI32IntegerAttr(0));
+  if (isUsed())
+    slots.waitForAll(builder);
 }
 
 SmallVector<Place> StepRing::getPlaces(OpBuilder &builder, Value position) {
   SmallVector<Place> places;
-  Value at = isUsed() ? getSlot(builder, position) : stepAt(builder, position);
+  Value at = isUsed() ? slots.getSlot(builder, position) : stepAt(builder, position);
   for (auto [index, source] : llvm::enumerate(sources))
     places.push_back(isUsed() ? Place{rings[index], {at}} : Place{source, {at, sample}});
   return places;
-}
-
-Value StepRing::getSlot(OpBuilder &builder, Value position) const {
-  return arith::AndIOp::create(builder, loc, position, getIndex(builder, loc, numSlots - 1));
 }

@@ -7,6 +7,7 @@
 #ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_STEPRING_H
 #define BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_STEPRING_H
 
+#include "CopySlots.h"
 #include "UnitEmitter.h"
 #include <functional>
 
@@ -27,7 +28,7 @@ public:
   StepRing(mlir::Location loc, mlir::ValueRange sources, int64_t mostBytes);
 
   /// Whether there is a ring.
-  bool isUsed() const { return numSlots > 0; }
+  bool isUsed() const { return slots.getCount() > 0; }
 
   /// The shared arrays that the ring needs.
   llvm::SmallVector<mlir::MemRefType> getSharedTypes() const;
@@ -48,20 +49,19 @@ public:
   llvm::SmallVector<Place> getPlaces(mlir::OpBuilder &builder, mlir::Value position);
 
 private:
-  mlir::Value getSlot(mlir::OpBuilder &builder, mlir::Value position) const;
   void copy(mlir::OpBuilder &builder, mlir::Value position);
 
   mlir::Location loc;
   llvm::SmallVector<mlir::Value> sources;
-  /// Positions that the ring holds, a power of two; 0 without a ring.
-  int64_t numSlots = 0;
+  /// None without a ring.
+  CopySlots slots;
 
   // Of the walk that is emitted.
   LaunchedThread thread = {};
   llvm::SmallVector<mlir::Value> rings;
   /// The elements of sources without gaps, which are read at the same vector; none of others.
   llvm::SmallVector<mlir::Value> elements;
-  mlir::Value numSamples, sample, last, token;
+  mlir::Value numSamples, sample, last;
   StepAt stepAt;
 };
 
