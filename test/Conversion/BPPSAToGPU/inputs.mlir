@@ -94,8 +94,10 @@ func.func private @other_use(%x: memref<?x?x128xf32>, %h0: memref<?x128xf32>, %w
 // CHECK:           arith.select %{{.*}}, %[[FIRST]], %[[SECOND]] : memref<?x?x64xf32>
 // CHECK:         gpu.launch {{.*}} function(@gates_1)
 // CHECK-NOT:       memref.load %[[C]]
-// CHECK:           nvgpu.device_async_copy %[[FIRST]]
-// CHECK:           nvgpu.device_async_copy %[[SECOND]]
+// CHECK:           %[[FLAT_FIRST:.*]] = memref.reinterpret_cast %[[FIRST]]
+// CHECK:           %[[FLAT_SECOND:.*]] = memref.reinterpret_cast %[[SECOND]]
+// CHECK:           nvgpu.device_async_copy %[[FLAT_FIRST]]
+// CHECK:           nvgpu.device_async_copy %[[FLAT_SECOND]]
 // CHECK-COUNT-64:  math.fma
 // CHECK-NOT:       math.fma
 // CHECK-NOT:     gpu.launch

@@ -55,7 +55,7 @@ TiledProduct::Factor::Factor(FactorRows rows, int64_t size, int64_t tileSize)
 TiledProduct::TiledProduct(Location loc, TensorPrecision precision, int64_t rows, int64_t columns,
                            FactorRows leftRows, FactorRows rightRows)
     : loc(loc), tile(loc, precision), left(leftRows, rows, TensorTile::kRows),
-      right(rightRows, columns, TensorTile::kColumns) {}
+      right(rightRows, columns, TensorTile::kColumns), slots(loc, kSlots) {}
 
 SmallVector<MemRefType> TiledProduct::getSharedTypes(OpBuilder &builder) const {
   SmallVector<MemRefType> types;
@@ -217,7 +217,7 @@ void TiledProduct::copy(OpBuilder &builder, const Factor &factor, Value chunk,
   if (factor.rows == FactorRows::OfSide)
     first = addIndex(builder, loc, firstDepth,
                      mulIndex(builder, loc, chunk, getIndex(builder, loc, kDepth)));
-  Value slot = getSlot(builder, chunk), elements = getIndex(builder, loc, width);
+  Value slot = slots.getSlot(builder, chunk), elements = getIndex(builder, loc, width);
   for (int64_t i = 0; i < rowSize; i += parts * width) {
     Value inRow = addIndex(builder, loc, mulIndex(builder, loc, factor.part, elements), i);
     Value column = addIndex(builder, loc, first, inRow);
@@ -240,10 +240,6 @@ void TiledProduct::copy(OpBuilder &builder, const Factor &factor, Value chunk,
   }
 }
 
-Value TiledProduct::getSlot(OpBuilder &builder, Value chunk) const {
-  return arith::AndIOp::create(builder, loc, chunk, getIndex(builder, loc, kSlots - 1));
-}
-
 /// Asks for a chunk, and gives the digits of the next one. Chunks beyond the last are zeros.
 SmallVector<Value> TiledProduct::request(OpBuilder &builder, Value chunk, ValueRange digits) {
   SourceRow ofDepth;
@@ -251,15 +247,8 @@ SmallVector<Value> TiledProduct::request(OpBuilder &builder, Value chunk, ValueR
     ofDepth = getDepthRow(builder, chunk, digits);
   copy(builder, left, chunk, left.rows == FactorRows::OfDepth ? ofDepth : leftRow);
   copy(builder, right, chunk, right.rows == FactorRows::OfDepth ? ofDepth : rightRow);
-  token = nvgpu::DeviceAsyncCreateGroupOp::create(
-      builder, loc, nvgpu::DeviceAsyncTokenType::get(builder.getContext()), ValueRange());
+  slots.endGroup(builder);
   return getNextDigits(builder, digits);
-}
-
-/// Waits for all but the last `groups` chunks, in all threads.
-void TiledProduct::wait(OpBuilder &builder, int64_t groups) const {
-  nvgpu::DeviceAsyncWaitOp::create(builder, loc, token, builder.getI32IntegerAttr(groups));
-  emitBarrier(builder, loc);
 }
 
 //===----------------------------------------------------------------------===//
@@ -281,9 +270,10 @@ SmallVector<Value> TiledProduct::multiply(OpBuilder &builder, ValueRange leftArr
       *row = getSideRow(builder, *factor);
   }
   SmallVector<Value> carried = firstDigits;
-  for (int64_t i = 0; i < kSlots - 1; ++i)
+  for (int64_t i = 0; i < slots.getAhead(); ++i)
     carried = request(builder, getIndex(builder, loc, i), carried);
-  wait(builder, kSlots - 2);
+  slots.waitForNext(builder);
+  emitBarrier(builder, loc);
   size_t numDigits = carried.size();
   llvm::append_range(carried, sums);
   Value length = arith::SubIOp::create(builder, loc, last, first);
@@ -292,16 +282,16 @@ SmallVector<Value> TiledProduct::multiply(OpBuilder &builder, ValueRange leftArr
   SmallVector<Value> results = emitFold(
       builder, loc, getIndex(builder, loc, 0), numChunks, carried,
       [&](OpBuilder &nested, Value chunk, ValueRange before) {
-        SmallVector<Value> after =
-            request(nested, addIndex(nested, loc, chunk, kSlots - 1), before.take_front(numDigits));
+        SmallVector<Value> after = request(nested, addIndex(nested, loc, chunk, slots.getAhead()),
+                                           before.take_front(numDigits));
         llvm::append_range(after, multiplyChunk(nested, chunk, before.drop_front(numDigits)));
-        wait(nested, kSlots - 2);
+        slots.waitForNext(nested);
+        emitBarrier(nested, loc);
         return after;
       });
   // What was asked for in vain would be written over the next product's chunks.
-  token = nvgpu::DeviceAsyncCreateGroupOp::create(
-      builder, loc, nvgpu::DeviceAsyncTokenType::get(builder.getContext()), ValueRange());
-  wait(builder, 0);
+  slots.waitForAll(builder);
+  emitBarrier(builder, loc);
   return SmallVector<Value>(ArrayRef(results).drop_front(numDigits));
 }
 
@@ -316,7 +306,7 @@ Value TiledProduct::load(OpBuilder &builder, const Factor &factor, Value slot, V
 
 SmallVector<Value> TiledProduct::multiplyChunk(OpBuilder &builder, Value chunk,
                                                ValueRange sums) const {
-  Value slot = getSlot(builder, chunk);
+  Value slot = slots.getSlot(builder, chunk);
   SmallVector<Value> next(sums);
   for (int64_t depth = 0; depth < kDepth; depth += tile.getDepth()) {
     SmallVector<TensorTile::Fragment> columns;

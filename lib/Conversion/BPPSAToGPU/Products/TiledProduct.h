@@ -14,6 +14,7 @@
 #ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_PRODUCTS_TILEDPRODUCT_H
 #define BPPSA_LIB_CONVERSION_BPPSATOGPU_PRODUCTS_TILEDPRODUCT_H
 
+#include "../Steps/CopySlots.h"
 #include "ArrayStack.h"
 #include "TensorTile.h"
 #include <functional>
@@ -110,8 +111,6 @@ private:
                                          mlir::ValueRange digits);
   void copy(mlir::OpBuilder &builder, const Factor &factor, mlir::Value chunk,
             const SourceRow &source) const;
-  void wait(mlir::OpBuilder &builder, int64_t groups) const;
-  mlir::Value getSlot(mlir::OpBuilder &builder, mlir::Value chunk) const;
   mlir::Value load(mlir::OpBuilder &builder, const Factor &factor, mlir::Value slot,
                    mlir::Value side, mlir::Value depth) const;
   llvm::SmallVector<mlir::Value> multiplyChunk(mlir::OpBuilder &builder, mlir::Value chunk,
@@ -120,6 +119,7 @@ private:
   mlir::Location loc;
   TensorTile tile;
   Factor left, right;
+  CopySlots slots;
 
   // Of the launch that is emitted.
   LaunchedThread thread = {};
@@ -128,7 +128,7 @@ private:
   SourceRow leftRow, rightRow;
   /// The row of the first chunk that this thread copies where rows are of the depth, with its
   /// digits where there are samples; how many samples; and 16 rows in such digits.
-  mlir::Value depthRow, numSamples, chunkSteps, chunkSamples, token;
+  mlir::Value depthRow, numSamples, chunkSteps, chunkSamples;
   llvm::SmallVector<mlir::Value> firstDigits;
 };
 
