@@ -19,6 +19,7 @@ using namespace bppsa;
 
 void bppsa::buildGPUKernelPipeline(OpPassManager &pm, TensorPrecision precision) {
   addCleanup(pm);
+  pm.addNestedPass<func::FuncOp>(createMergeProducts());
   pm.addNestedPass<func::FuncOp>(createFuseGradients());
   addBufferization(pm);
   pm.addNestedPass<func::FuncOp>(createSinkReads());

@@ -26,7 +26,8 @@ class Spec:
     initial: str = "absent"  # absent | input | parameter (one row, expanded) | constant (zeros)
     weights_as_inputs: bool = False
     layers: int = 1
-    # last: classifier on Y_h | steps: on every step of Y | none: Y itself | cell: on Y_c
+    # last: classifier on Y_h | steps: on every step of Y | gated: that times sigmoid of another one |
+    # none: Y itself | cell: on Y_c
     head: str = "last"
     opset: int = 17
     fixed_time: int = 0  # 0: symbolic
@@ -195,10 +196,16 @@ def build(spec):
         bias = rng.uniform(-bound, bound, spec.classes)
         builder.parameter("head.weight", weight)
         builder.parameter("head.bias", bias)
-        if spec.head == "steps":
+        if spec.head in ("steps", "gated"):
             steps = merge_directions(builder, spec, results[0])
             product = builder.add("MatMul", [steps, "head.weight"])
-            builder.nodes.append(helper.make_node("Add", [product, "head.bias"], ["logits"]))
+            last = ("Add", [product, "head.bias"])
+            if spec.head == "gated":
+                weight = builder.parameter("gate.weight", rng.uniform(-bound, bound, weight.shape))
+                bias = builder.parameter("gate.bias", rng.uniform(-bound, bound, bias.shape))
+                gate = builder.add("Add", [builder.add("MatMul", [steps, weight]), bias])
+                last = ("Mul", [builder.add(*last), builder.add("Sigmoid", [gate])])
+            builder.nodes.append(helper.make_node(*last, ["logits"]))
             dims = [*shape[:2], spec.classes]
         else:
             last = last_state(builder, spec, results[2 if spec.head == "cell" else 1])

@@ -132,6 +132,13 @@ def test_products_for_all_gates(spec, first):
         check_bound(program, {"T": time, "B": batch})
 
 
+@pytest.mark.parametrize("classes", [6, 9])
+def test_products_of_one_sequence(classes):
+    """Two products of the graph multiply all states: tiles with columns of both, or of one."""
+    spec = models.Spec("RNN", hidden=24, classes=classes, head="gated")
+    check_bound(compile_emulated(models.build(spec), "sequential"), {"T": 23, "B": 3})
+
+
 def test_chosen_plan():
     """Without options, a program has both backward passes, and the run time takes one."""
     model = models.build(MODELS["lstm-h33"])

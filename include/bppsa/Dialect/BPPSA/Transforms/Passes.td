@@ -92,6 +92,26 @@ def Scan : Pass<"bppsa-scan", "::mlir::ModuleOp"> {
   let dependentDialects = ["::bppsa::BPPSADialect"];
 }
 
+def MergeProducts : Pass<"bppsa-merge-products", "::mlir::func::FuncOp"> {
+  let summary = "make products of one sequence with several matrices one loop";
+  let description = [{
+    Recurrences without states that do nothing but multiply the vectors of the same
+    sequence by a captured matrix become one, in the place of the first of them, where
+    their captures can be there. They are alike in what they do: all transpose their
+    matrices or none does, and all add a captured vector or none does.
+
+    ```mlir
+    %a = bppsa.recurrence sequences(%x : tensor<?x?x8xf32>) captures(%v : tensor<4x8xf32>) ...
+    %b = bppsa.recurrence sequences(%x : tensor<?x?x8xf32>) captures(%w : tensor<6x8xf32>) ...
+    ```
+    becomes
+    ```mlir
+    %ab:2 = bppsa.recurrence sequences(%x : tensor<?x?x8xf32>)
+        captures(%v, %w : tensor<4x8xf32>, tensor<6x8xf32>) ...
+    ```
+  }];
+}
+
 def OutlineKernels : Pass<"bppsa-outline-kernels", "::mlir::ModuleOp"> {
   let summary = "move each bufferized loop into a function of its own";
   let description = [{
