@@ -13,7 +13,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import onnx
+from cells_in_jax import CELLS, recurrent
 from onnx import numpy_helper
+from windows_in_jax import average_pool, batch_normalization, conv, max_pool
 
 jax.config.update("jax_enable_x64", True)
 
@@ -28,100 +30,6 @@ def attributes(node):
 
 def ints(value):
     return [int(v) for v in np.asarray(value).reshape(-1)]
-
-
-# --- recurrent operators ----------------------------------------------------------------------
-
-ACTIVATIONS = {
-    "Tanh": jnp.tanh,
-    "Relu": lambda v: jnp.maximum(v, 0),
-    "Sigmoid": jax.nn.sigmoid,
-}
-
-
-def rnn_step(x, states, w, r, wb, rb, activations, attrs):
-    (f,) = activations
-    return (f(x @ w.T + states[0] @ r.T + wb + rb),)
-
-
-def gru_step(x, states, w, r, wb, rb, activations, attrs):
-    f, g = activations
-    (h,) = states
-    wz, wr, wh = jnp.split(w, 3)
-    rz, rr, rh = jnp.split(r, 3)
-    wbz, wbr, wbh = jnp.split(wb, 3)
-    rbz, rbr, rbh = jnp.split(rb, 3)
-    z = f(x @ wz.T + h @ rz.T + wbz + rbz)
-    reset = f(x @ wr.T + h @ rr.T + wbr + rbr)
-    if attrs.get("linear_before_reset", 0):
-        candidate = g(x @ wh.T + reset * (h @ rh.T + rbh) + wbh)
-    else:
-        candidate = g(x @ wh.T + (reset * h) @ rh.T + rbh + wbh)
-    return ((1 - z) * candidate + z * h,)
-
-
-def lstm_step(x, states, w, r, wb, rb, activations, attrs):
-    f, g, out = activations
-    h, c = states
-    pre = x @ w.T + h @ r.T + wb + rb
-    i, o, forget, candidate = jnp.split(pre, 4, axis=-1)
-    i, o, forget, candidate = f(i), f(o), f(forget), g(candidate)
-    if attrs.get("input_forget", 0):
-        forget = 1 - i
-    c = forget * c + i * candidate
-    return (out(c) * o, c)
-
-
-# op: step function, gates, states, default activations
-CELLS = {
-    "RNN": (rnn_step, 1, 1, ["Tanh"]),
-    "GRU": (gru_step, 3, 1, ["Sigmoid", "Tanh"]),
-    "LSTM": (lstm_step, 4, 2, ["Sigmoid", "Tanh", "Tanh"]),
-}
-
-
-def recurrent(node, attrs, x, w, r, b=None, sequence_lens=None, *initial):
-    """Y, Y_h and, for LSTM, Y_c of one recurrent node."""
-    assert sequence_lens is None and "clip" not in attrs, "outside the tested subset"
-    step, gates, num_states, default_activations = CELLS[node.op_type]
-    initial = list(initial[:num_states]) + [None] * (num_states - len(initial))
-    batch_first = attrs.get("layout", 0) == 1
-    direction = attrs.get("direction", b"forward").decode()
-    directions = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}[direction]
-    names = [a.decode() for a in attrs.get("activations", [])]
-    names = names or default_activations * len(directions)
-    per_direction = len(default_activations)
-    hidden = attrs.get("hidden_size", r.shape[-1])
-    if batch_first:
-        x = jnp.swapaxes(x, 0, 1)
-        initial = [None if s is None else jnp.swapaxes(s, 0, 1) for s in initial]
-
-    sequences, finals = [], []
-    for d, reverse in enumerate(directions):
-        wb, rb = jnp.zeros((2, gates * hidden), x.dtype) if b is None else jnp.split(b[d], 2)
-        own = names[d * per_direction : (d + 1) * per_direction]
-        activations = [ACTIVATIONS[name] for name in own]
-        start = tuple(
-            jnp.zeros((x.shape[1], hidden), x.dtype) if s is None else s[d] for s in initial
-        )
-
-        def body(states, x_t, d=d, wb=wb, rb=rb, activations=activations):
-            states = step(x_t, states, w[d], r[d], wb, rb, activations, attrs)
-            return states, states[0]
-
-        final, outputs = jax.lax.scan(body, start, x, reverse=reverse)
-        sequences.append(outputs)
-        finals.append(final)
-
-    y = jnp.stack(sequences, axis=1)  # [T, D, B, H]
-    lasts = [jnp.stack([f[s] for f in finals]) for s in range(num_states)]  # [D, B, H]
-    if batch_first:
-        y = jnp.transpose(y, (2, 0, 1, 3))
-        lasts = [jnp.swapaxes(last, 0, 1) for last in lasts]
-    return (y, *lasts)
-
-
-# --- everything else ----------------------------------------------------------------------------
 
 
 def reshape(x, shape, allowzero):
@@ -173,94 +81,6 @@ def split(x, sizes, attrs, outputs):
         sizes = [min(part, x.shape[axis] - i * part) for i in range(outputs)]
     bounds = np.cumsum(ints(sizes))[:-1]
     return tuple((np if is_static(x) else jnp).split(x, bounds, axis=axis))
-
-
-# --- windows ------------------------------------------------------------------------------------
-
-
-def window(x, attrs, kernel):
-    """Strides, dilations and pads of the spatial axes; pads are a pair for each axis, and how many
-    elements of the second one only a rounded-up output size reaches."""
-    rank = len(kernel)
-    strides = attrs.get("strides", [1] * rank)
-    dilations = attrs.get("dilations", [1] * rank)
-    given = attrs.get("pads", [0] * 2 * rank)
-    auto_pad = attrs.get("auto_pad", b"NOTSET").decode()
-    pads, rounded = [], []
-    for i, size in enumerate(x.shape[2:]):
-        span = (kernel[i] - 1) * dilations[i] + 1
-        low, high, extra = given[i], given[rank + i], 0
-        if auto_pad.startswith("SAME"):
-            total = max((-(-size // strides[i]) - 1) * strides[i] + span - size, 0)
-            low = (total + 1) // 2 if auto_pad == "SAME_LOWER" else total // 2
-            high = total - low
-        elif attrs.get("ceil_mode", 0):
-            steps = -(-(size + low + high - span) // strides[i])
-            steps -= steps * strides[i] >= size + low
-            extra = max(0, steps * strides[i] + span - size - low - high)
-        pads.append((low, high + extra))
-        rounded.append(extra)
-    return strides, dilations, pads, rounded
-
-
-def conv(x, w, b, attrs):
-    strides, dilations, pads, _ = window(x, attrs, w.shape[2:])
-    y = jax.lax.conv_general_dilated(
-        x, w, strides, pads, rhs_dilation=dilations, feature_group_count=attrs.get("group", 1)
-    )
-    return y if b is None else y + b.reshape(-1, *[1] * (x.ndim - 2))
-
-
-def window_elements(x, attrs, padding):
-    """x[N, C, places..., elements]: the elements of every window in row-major order."""
-    kernel = attrs["kernel_shape"]
-    strides, dilations, pads, _ = window(x, attrs, kernel)
-    padded = jnp.pad(x, [(0, 0), (0, 0), *pads], constant_values=padding)
-    slices = []
-    for offset in np.ndindex(*kernel):
-        index = [slice(None), slice(None)]
-        for o, k, d, s, size in zip(offset, kernel, dilations, strides, padded.shape[2:]):
-            count = (size - (k - 1) * d - 1) // s + 1
-            index.append(slice(o * d, o * d + (count - 1) * s + 1, s))
-        slices.append(padded[tuple(index)])
-    return jnp.stack(slices, axis=-1)
-
-
-def max_pool(x, attrs):
-    elements = window_elements(x, attrs, -np.inf)
-    first = jnp.argmax(elements, axis=-1)  # of several maxima the first one
-    return jnp.take_along_axis(elements, first[..., None], axis=-1)[..., 0]
-
-
-def average_pool(x, attrs):
-    *_, pads, rounded = window(x, attrs, attrs["kernel_shape"])
-    ones = jnp.ones_like(x)
-    if attrs.get("count_include_pad", 0):
-        # The given padding counts, what is behind it does not.
-        pads = [(low, high - extra) for (low, high), extra in zip(pads, rounded)]
-        ones = jnp.pad(ones, [(0, 0), (0, 0), *pads], constant_values=1)
-        attrs_of_ones = {**attrs, "pads": [0] * len(pads) + rounded, "ceil_mode": 0}
-        attrs_of_ones.pop("auto_pad", None)
-    else:
-        attrs_of_ones = attrs
-    counts = window_elements(ones, attrs_of_ones, 0).sum(-1)
-    return window_elements(x, attrs, 0).sum(-1) / counts
-
-
-def batch_normalization(x, scale, bias, mean, variance, attrs):
-    def spread(value):
-        return value.reshape(-1, *[1] * (x.ndim - 2))
-
-    running = ()
-    if attrs.get("training_mode", 0):
-        axes = (0, *range(2, x.ndim))
-        momentum = attrs.get("momentum", 0.9)
-        old, (mean, variance) = (mean, variance), (x.mean(axes), x.var(axes))
-        running = tuple(
-            a * momentum + b * (1 - momentum) for a, b in zip(old, (mean, variance))
-        )
-    normal = (x - spread(mean)) / jnp.sqrt(spread(variance) + attrs.get("epsilon", 1e-5))
-    return (normal * spread(scale) + spread(bias), *running)
 
 
 def pad(x, pads, value, axes, attrs):

@@ -8,11 +8,13 @@ reference itself included, and nothing of the compiler.
 import hashlib
 import pathlib
 
+import cells_in_jax
 import harness
 import jax
 import models
 import numpy as np
 import onnx_in_jax
+import windows_in_jax
 
 
 def _digest(*parts):
@@ -22,9 +24,8 @@ def _digest(*parts):
     return digest.hexdigest()[:32]
 
 
-SOURCES = [pathlib.Path(module.__file__).read_bytes() for module in (onnx_in_jax, models)] + [
-    jax.__version__
-]
+MODULES = (onnx_in_jax, cells_in_jax, windows_in_jax, models)
+SOURCES = [pathlib.Path(module.__file__).read_bytes() for module in MODULES] + [jax.__version__]
 
 
 def gradients(model, arrays, loss, loss_on=None):
