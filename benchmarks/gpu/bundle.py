@@ -18,7 +18,7 @@ import sys
 import tarfile
 import tempfile
 
-import baselines
+import frameworks
 
 HERE = pathlib.Path(__file__).resolve().parent
 PLANS = ("chunked", "chunked:128", "blelloch")
@@ -55,7 +55,7 @@ def write_model(cell, hidden, path):
     import onnx_models
     from shapes import Shape
 
-    features = baselines.features_of(cell, hidden)
+    features = frameworks.features_of(cell, hidden)
     onnx_models.write(Shape(cell, hidden, features, batch=1, steps=1), path)
     initializers = onnx.load(path).graph.initializer
     return {i.name: onnx.numpy_helper.to_array(i) for i in initializers if i.name != "axis"}
@@ -71,7 +71,7 @@ def _programs(models, plans):
             yield cell, size, "", ["sequential"]
             continue
         for plan in plans:
-            if plan == "blelloch" and baselines.state_size(cell, size) > MOST_TREE_STATE:
+            if plan == "blelloch" and frameworks.state_size(cell, size) > MOST_TREE_STATE:
                 continue
             yield cell, size, plan, ["sequential", plan, "auto"] if plan == plans[0] else [plan]
 

@@ -7,9 +7,9 @@ the gates in ONNX's order, `head.weight` and `head.bias`, and the input x [T, B,
 
 import numpy as np
 
-import baselines
+import frameworks
 
-# Where the gates of PyTorch and of baselines.jax_cells (GRU r z n; LSTM i f g o) are in ONNX's
+# Where the gates of PyTorch and of frameworks.jax_cells (GRU r z n; LSTM i f g o) are in ONNX's
 # order (GRU z r h; LSTM i o f c).
 GATE_ORDER = {"rnn": (0,), "gru": (1, 0, 2), "lstm": (0, 2, 3, 1)}
 
@@ -28,7 +28,7 @@ def by_pytorch(cell, weights, x, target, dtype):
     order = rows(cell, hidden)
     count = len(order)
     layer = getattr(torch.nn, cell.upper())(features, hidden, dtype=precision)
-    head = torch.nn.Linear(hidden, baselines.CLASSES, dtype=precision)
+    head = torch.nn.Linear(hidden, frameworks.CLASSES, dtype=precision)
     values = {
         layer.weight_ih_l0: weights["W"][0][order],
         layer.weight_hh_l0: weights["R"][0][order],
@@ -57,14 +57,14 @@ def by_pytorch(cell, weights, x, target, dtype):
 
 
 def by_jax(cell, weights, x, target, dtype):
-    """Gradients of the loops of baselines.py, differentiated by JAX, on the CPU."""
+    """Gradients of the loops of frameworks.py, differentiated by JAX, on the CPU."""
     import jax
 
     jnp = jax.numpy
     hidden = weights["R"].shape[2]
     order = rows(cell, hidden)
     count = len(order)
-    step = jax.vmap(baselines.jax_cells(jnp, jax.nn.sigmoid)[cell], (None, 0, 0))
+    step = jax.vmap(frameworks.jax_cells(jnp, jax.nn.sigmoid)[cell], (None, 0, 0))
 
     def loss(given):
         w, r = given["W"][0][order].T, given["R"][0][order].T
@@ -72,7 +72,7 @@ def by_jax(cell, weights, x, target, dtype):
         # A GRU's last gate has a bias inside of the product with r.
         inside = jnp.arange(count) >= (count - hidden if cell == "gru" else count)
         p = {"w": w, "r": r, "b": first + jnp.where(inside, 0, second), "q": second[-hidden:]}
-        zero = jnp.zeros((x.shape[1], baselines.state_size(cell, hidden)), w.dtype)
+        zero = jnp.zeros((x.shape[1], frameworks.state_size(cell, hidden)), w.dtype)
         last = jax.lax.scan(lambda s, row: (step(p, s, row), None), zero, given["x"])[0]
         scores = last[:, :hidden] @ given["head.weight"].T + given["head.bias"]
         chosen = jnp.take_along_axis(jax.nn.log_softmax(scores), target[:, None], 1)

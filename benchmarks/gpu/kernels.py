@@ -25,6 +25,7 @@ import tempfile
 
 import baselines
 import bundle
+import frameworks
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KINDS = {
@@ -214,7 +215,7 @@ def parse():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("--cells", type=baselines.words(baselines.CELLS), default=baselines.CELLS)
+    add("--cells", type=baselines.words(frameworks.CELLS), default=frameworks.CELLS)
     add("--hidden", type=baselines.numbers, default=(20, 64, 128), metavar="H,...")
     add("--model", type=pathlib.Path, help="an ONNX file in place of the benchmark's models")
     add("--plan", default="chunked", help="the scan plan (default chunked)")

@@ -10,7 +10,7 @@
 FOLDER has a few MiB and holds all that --measure needs but Python, numpy and PyTorch. Gradients of
 every program are compared with PyTorch's in float64 first. Then each program that chooses between
 variants is calibrated (`bench --calibrate`), and chooses by that. Then each point, a model at one length
-and batch, is measured in rounds in which every variant and every peer of baselines.py that is
+and batch, is measured in rounds in which every variant and every peer of frameworks.py that is
 installed (float32, TF32 off) has a turn.
 Results are written after each model's checks and after each point: --resume goes on with a run that
 was cut short.
@@ -34,6 +34,7 @@ import time
 import baselines
 import bundle
 import calibration
+import frameworks
 import gradients
 import numpy as np
 import plots
@@ -81,9 +82,9 @@ class Checks:
 
     def _data(self, cell, hidden, size):
         steps, batch = size
-        shape = (steps, batch, baselines.features_of(cell, hidden))
+        shape = (steps, batch, frameworks.features_of(cell, hidden))
         x = np.random.default_rng(2).random(shape).astype(np.float32)
-        return x, np.arange(batch) % baselines.CLASSES
+        return x, np.arange(batch) % frameworks.CLASSES
 
     def _wanted(self, cell, hidden, size):
         """The data, and the gradients of float64 and of ordinary float32."""
@@ -155,7 +156,7 @@ def ordered_points(options, models):
 
 def too_large(variant, point, options):
     """Why a variant is not measured at a point, or None."""
-    size = baselines.state_size(point["cell"], point["hidden"])
+    size = frameworks.state_size(point["cell"], point["hidden"])
     maps = point["steps"] * point["batch"] * (size + 1) * size
     if variant.name == "auto":
         return None  # a choice that takes the larger variant is a wrong one
@@ -274,8 +275,8 @@ def open_peers(options, device):
     peers = {}
     for name in options.peers:
         try:
-            peers[name] = baselines.open_peer(name, device)
-        except baselines.Missing as reason:
+            peers[name] = frameworks.open_peer(name, device)
+        except frameworks.Missing as reason:
             if device == "cuda" and name == "pytorch":
                 text = str(reason).split(";")[0]
                 raise SystemExit(f"run.py: {text}; --rehearse needs no GPU") from None
@@ -376,9 +377,9 @@ def parse():
     what.add_argument("--rehearse", action="store_true")
     bundle.add_options(parser)
     add = parser.add_argument
-    add("--cells", type=baselines.words(baselines.CELLS), default=baselines.CELLS)
+    add("--cells", type=baselines.words(frameworks.CELLS), default=frameworks.CELLS)
     add("--hidden", type=baselines.numbers, metavar="H,...")
-    add("--peers", type=baselines.words(baselines.PEERS), default=baselines.PEERS)
+    add("--peers", type=baselines.words(frameworks.PEERS), default=frameworks.PEERS)
     add("--batch", type=baselines.numbers, default=BATCH, metavar="B,...")
     add("--steps", type=baselines.numbers, default=STEPS, metavar="T,...")
     add("--out", type=pathlib.Path, metavar="JSON", help="results (default: in the folder)")

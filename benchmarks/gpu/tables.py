@@ -4,7 +4,7 @@
 import dataclasses
 
 import calibration
-from baselines import PEERS
+from frameworks import PEERS
 
 TIMES = ("forward_us", "backward_us", "step_us")
 

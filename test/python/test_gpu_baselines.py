@@ -1,7 +1,7 @@
 # Part of the bppsa project, under the MIT License.
 """benchmarks/gpu/baselines.py rehearsed on the CPU at tiny sizes."""
 
-import importlib.util
+import importlib
 import json
 import pathlib
 import subprocess
@@ -15,11 +15,12 @@ jax = pytest.importorskip("jax")
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "benchmarks/gpu/baselines.py"
 
 
-def _module():
-    spec = importlib.util.spec_from_file_location("baselines", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture(scope="module")
+def load():
+    """Imports a module of benchmarks/gpu."""
+    sys.path.insert(0, str(SCRIPT.parent))
+    yield importlib.import_module
+    sys.path.remove(str(SCRIPT.parent))
 
 
 def _run(out, *arguments, status=0):
@@ -34,9 +35,9 @@ TINY = ("--cells", "gru", "--steps", "6", "--batch", "2", "--hidden", "8", "--tf
 
 @pytest.mark.parametrize("cell", ["rnn", "gru", "lstm"])
 @pytest.mark.parametrize("steps", [1, 2, 9])
-def test_associative_backward_gives_the_gradients_of_the_loop(cell, steps):
+def test_associative_backward_gives_the_gradients_of_the_loop(load, cell, steps):
     point = {"cell": cell, "steps": steps, "batch": 3, "hidden": 8}
-    peers = [_module().Jax("cpu", associative) for associative in (False, True)]
+    peers = [load("frameworks").Jax("cpu", associative) for associative in (False, True)]
     p, (x, target) = peers[0].parameters(point), peers[0].data(point)
     with jax.default_matmul_precision("highest"):
         loop, tree = (jax.grad(peer.loss(point, 1))(p, x, target) for peer in peers)
@@ -90,9 +91,9 @@ def test_nothing_to_measure_without_a_gpu_says_so(tmp_path):
     assert "--device=cpu rehearses" in done.stdout and "nothing to measure" in done.stderr
 
 
-def test_published_shapes_come_first():
+def test_published_shapes_come_first(load):
     options = type("Options", (), {})()
     options.cells, options.steps = ("rnn",), (100, 1000)
     options.batch, options.hidden = (1, 16), (8, 20)
-    first = _module().ordered_points(options)[:2]
+    first = load("baselines").ordered_points(options)[:2]
     assert [(p["hidden"], p["batch"], p["steps"]) for p in first] == [(20, 16, 100), (20, 16, 1000)]

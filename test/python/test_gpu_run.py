@@ -108,9 +108,9 @@ def test_a_folder_without_programs_is_refused(tmp_path):
 
 
 def _weights(cell, hidden, features):
-    import baselines
+    import frameworks
 
-    rng, rows = np.random.default_rng(0), baselines.GATES[cell] * hidden
+    rng, rows = np.random.default_rng(0), frameworks.GATES[cell] * hidden
     shapes = {"W": (1, rows, features), "R": (1, rows, hidden), "B": (1, 2 * rows)}
     shapes.update({"head.weight": (10, hidden), "head.bias": (10,)})
     return {name: rng.uniform(-0.5, 0.5, shape) for name, shape in shapes.items()}
