@@ -32,6 +32,7 @@ void bppsa::buildGPUKernelPipeline(OpPassManager &pm, TensorPrecision precision)
   // Constants become arguments of kernels otherwise.
   pm.addNestedPass<func::FuncOp>(createGpuLaunchSinkIndexComputationsPass());
   pm.addPass(createGpuKernelOutliningPass());
+  pm.addPass(createMergeKernels());
   pm.addPass(createConvertGPULaunchToCall());
   pm.addPass(createPlanArena());
   for (std::unique_ptr<Pass> (*create)() : {createCanonicalizerPass, createCSEPass})

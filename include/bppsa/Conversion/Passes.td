@@ -181,6 +181,25 @@ def ConvertGPULaunchToCall : Pass<"convert-gpu-launch-to-call", "::mlir::ModuleO
   let dependentDialects = ["::mlir::func::FuncDialect"];
 }
 
+def MergeKernels : Pass<"bppsa-merge-kernels", "::mlir::ModuleOp"> {
+  let summary = "keeps one of the kernels that are equal";
+  let description = [{
+    Kernels of one `gpu.module` that differ in their names and locations alone become one,
+    the first of them, which all of their launches call. Its operations have the locations
+    of all.
+
+    ```mlir
+    gpu.launch_func @device::@scan_kernel_1_2 blocks in (...) threads in (...) args(%a : memref<?xf32>)
+    gpu.launch_func @device::@scan_kernel_7_2 blocks in (...) threads in (...) args(%b : memref<?xf32>)
+    ```
+    becomes, where both kernels have the same body and the same attributes,
+    ```mlir
+    gpu.launch_func @device::@scan_kernel_1_2 blocks in (...) threads in (...) args(%a : memref<?xf32>)
+    gpu.launch_func @device::@scan_kernel_1_2 blocks in (...) threads in (...) args(%b : memref<?xf32>)
+    ```
+  }];
+}
+
 def PlanArena : Pass<"bppsa-plan-arena", "::mlir::ModuleOp"> {
   let summary = "gives the temporaries of host functions places in one block of memory";
   let description = [{
