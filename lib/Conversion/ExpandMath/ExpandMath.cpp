@@ -114,6 +114,21 @@ struct MarkReciprocals : public RewriterBase::Listener {
   }
 };
 
+/// Applies `patterns` to operations of `module` that are in the math dialect or `SigmoidOp`, and to
+/// what these become: they are few among all operations.
+static LogicalResult expand(ModuleOp module, RewritePatternSet patterns,
+                            RewriterBase::Listener *listener) {
+  SmallVector<Operation *> functions;
+  module.walk([&](Operation *op) {
+    if (isa<SigmoidOp>(op) || isa_and_nonnull<math::MathDialect>(op->getDialect()))
+      functions.push_back(op);
+  });
+  GreedyRewriteConfig config;
+  config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
+  config.setListener(listener);
+  return applyOpPatternsGreedily(functions, std::move(patterns), config);
+}
+
 struct ExpandMath : public bppsa::impl::ExpandMathBase<ExpandMath> {
   using ExpandMathBase::ExpandMathBase;
 
@@ -123,13 +138,10 @@ struct ExpandMath : public bppsa::impl::ExpandMathBase<ExpandMath> {
     populatePolynomialApproximateTanhPattern(quotients);
     quotients.add<ExpandSigmoid>(&getContext());
     MarkReciprocals marker;
-    GreedyRewriteConfig config;
-    if (reciprocals)
-      config.setListener(&marker);
     populateMathPolynomialApproximationPatterns(patterns);
     patterns.add<RelaxFma>(&getContext());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(quotients), config)) ||
-        failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    if (failed(expand(getOperation(), std::move(quotients), reciprocals ? &marker : nullptr)) ||
+        failed(expand(getOperation(), std::move(patterns), /*listener=*/nullptr)))
       signalPassFailure();
   }
 };
