@@ -35,7 +35,7 @@ void bppsa::buildGPUKernelPipeline(OpPassManager &pm, TensorPrecision precision)
   pm.addPass(createMergeKernels());
   pm.addPass(createConvertGPULaunchToCall());
   pm.addPass(createPlanArena());
-  for (std::unique_ptr<Pass> (*create)() : {createCanonicalizerPass, createCSEPass})
+  for (std::unique_ptr<Pass> (*create)() : {createKernelCanonicalizer, createCSEPass})
     pm.addNestedPass<func::FuncOp>(create());
 }
 
@@ -45,7 +45,7 @@ void bppsa::buildGPUCodePipeline(OpPassManager &pm) {
   pm.addPass(createSCFToControlFlowPass());
   OpPassManager &device = pm.nest<gpu::GPUModuleOp>();
   device.addPass(createConvertDeviceToNVVM());
-  device.addPass(createCanonicalizerPass());
+  device.addPass(createKernelCanonicalizer());
   device.addPass(createCSEPass());
   device.addPass(createReconcileUnrealizedCastsPass());
 }

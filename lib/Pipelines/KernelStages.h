@@ -11,12 +11,23 @@
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/Func/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
 
 namespace bppsa {
 
+/// The canonicalizer without what takes most of its time in kernels: the comparison of each value
+/// that a loop carries with all others, and the simplification of regions.
+inline std::unique_ptr<mlir::Pass> createKernelCanonicalizer() {
+  mlir::GreedyRewriteConfig config;
+  config.setUseTopDownTraversal();
+  config.setRegionSimplificationLevel(mlir::GreedySimplifyRegionLevel::Disabled);
+  return mlir::createCanonicalizerPass(
+      config, /*disabledPatterns=*/{"(anonymous namespace)::RemoveDuplicateSuccessorInputUses"});
+}
+
 inline void addCleanup(mlir::OpPassManager &pm) {
-  pm.addPass(mlir::createCanonicalizerPass());
+  pm.addPass(createKernelCanonicalizer());
   pm.addPass(mlir::createCSEPass());
 }
 
