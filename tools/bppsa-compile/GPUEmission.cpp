@@ -37,7 +37,9 @@ LogicalResult Compilation::lowerAndEmitGPU() {
   auto build = [&](OpPassManager &pm) {
     buildGPUKernelPipeline(pm, getPrecision(options.training));
   };
-  if (failed(runPhase("kernels", build, *program)))
+  // Every launch is in this module: verifying it after each pass takes longer than most passes.
+  if (failed(runPhase("kernels", build, *program, /*verifyEach=*/false)) ||
+      failed(verify(*program)))
     return failure();
   for (ExportedFunction &function : functions)
     function.usesArena = program->lookupSymbol(getArenaPlanName(function.symbol)) != nullptr;

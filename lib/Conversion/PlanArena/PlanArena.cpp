@@ -335,8 +335,10 @@ struct PlanArena : public bppsa::impl::PlanArenaBase<PlanArena> {
         (function.isPrivate() ? helpers : exported).push_back(function);
     for (func::FuncOp function : exported)
       inlineAllocating(function, symbols);
+    SymbolTableCollection tables;
+    SymbolUserMap users(tables, module);
     for (func::FuncOp helper : helpers)
-      if (SymbolTable::symbolKnownUseEmpty(helper, module))
+      if (users.useEmpty(helper))
         helper.erase();
     bool planned = false;
     for (func::FuncOp function : exported)
