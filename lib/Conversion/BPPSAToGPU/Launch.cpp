@@ -71,6 +71,17 @@ Value bppsa::isEqual(OpBuilder &builder, Location loc, Value a, Value b) {
   return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, a, b);
 }
 
+SmallVector<Value> bppsa::moveIndices(OpBuilder &builder, Location loc, Value moves,
+                                      ValueRange indices, ValueRange strides) {
+  Value zero = getIndex(builder, loc, 0);
+  SmallVector<Value> next;
+  for (auto [index, stride] : llvm::zip_equal(indices, strides)) {
+    Value way = arith::SelectOp::create(builder, loc, moves, stride, zero);
+    next.push_back(addIndex(builder, loc, index, way));
+  }
+  return next;
+}
+
 SmallVector<Value> bppsa::splitIndex(OpBuilder &builder, Location loc, Value value,
                                      ValueRange sizes) {
   SmallVector<Value> digits(sizes.size());

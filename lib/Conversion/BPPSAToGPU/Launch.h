@@ -80,6 +80,10 @@ mlir::Value mulIndex(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a
 mlir::Value minIndex(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a, mlir::Value b);
 mlir::Value isBelow(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a, mlir::Value b);
 mlir::Value isEqual(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a, mlir::Value b);
+/// Each of `indices` plus its stride where `moves` holds, and the same else.
+llvm::SmallVector<mlir::Value> moveIndices(mlir::OpBuilder &builder, mlir::Location loc,
+                                           mlir::Value moves, mlir::ValueRange indices,
+                                           mlir::ValueRange strides);
 /// `value` as digits to the bases `sizes`, the first of which is the slowest.
 llvm::SmallVector<mlir::Value> splitIndex(mlir::OpBuilder &builder, mlir::Location loc,
                                           mlir::Value value, mlir::ValueRange sizes);

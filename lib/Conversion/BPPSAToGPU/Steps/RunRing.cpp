@@ -128,13 +128,7 @@ SmallVector<Value> RunRing::copy(OpBuilder &builder, Value link, ValueRange plac
         /*srcElements=*/Value(), /*bypassL1=*/UnitAttr());
   slots.endGroup(builder);
   Value moves = isBelow(builder, loc, addIndex(builder, loc, link, 1), runs->length);
-  Value zero = getIndex(builder, loc, 0);
-  SmallVector<Value> next;
-  for (auto [place, stride] : llvm::zip_equal(places, strides)) {
-    Value way = arith::SelectOp::create(builder, loc, moves, stride, zero);
-    next.push_back(addIndex(builder, loc, place, way));
-  }
-  return next;
+  return moveIndices(builder, loc, moves, places, strides);
 }
 
 Value RunRing::load(OpBuilder &builder, size_t source, Value link, Value run, Value row) const {

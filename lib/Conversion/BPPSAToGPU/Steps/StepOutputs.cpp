@@ -58,11 +58,5 @@ SmallVector<Value> StepOutputs::advance(OpBuilder &builder, Value position,
                                         ValueRange carried) const {
   // Without the condition LLVM knows how the index goes on, and carries addresses again.
   Value goesOn = isBelow(builder, loc, addIndex(builder, loc, position, 1), count);
-  Value zero = getIndex(builder, loc, 0);
-  SmallVector<Value> next;
-  for (auto [index, stride] : llvm::zip_equal(carried, strides)) {
-    Value way = arith::SelectOp::create(builder, loc, goesOn, stride, zero);
-    next.push_back(addIndex(builder, loc, index, way));
-  }
-  return next;
+  return moveIndices(builder, loc, goesOn, carried, strides);
 }
