@@ -185,8 +185,11 @@ LogicalResult Compilation::emitGPUHost(ModuleOp program, ArrayRef<std::string> k
   if (failed(lowered))
     return failure();
   llvm::LLVMContext llvmContext;
-  std::unique_ptr<llvm::Module> code = translateHost(**lowered, llvmContext, target, functions,
-                                                     /*kernels=*/{}, /*optLevel=*/0);
+  // Most of the code takes descriptors of arrays apart and puts them together again: what is left
+  // takes less time than to select instructions for all.
+  std::unique_ptr<llvm::Module> code =
+      translateHost(**lowered, llvmContext, target, functions,
+                    /*kernels=*/{}, std::min(options.optLevel, 1u));
   if (!code)
     return failure();
   defineLaunchFunctions(*code, kernels);
