@@ -75,10 +75,10 @@ gpu.module @device {
     gpu.return
   }
 
-  // CHECK-LABEL: llvm.func @four_warps(
+  // CHECK-LABEL: llvm.func @eight_warps(
   // CHECK-NOT:     nvvm.minctasm
   // CHECK:         nvvm.barrier
-  gpu.func @four_warps() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+  gpu.func @eight_warps() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
     gpu.barrier
     gpu.return
   }

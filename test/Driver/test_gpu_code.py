@@ -231,6 +231,8 @@ PROGRAMS = [(*cell, 3, plan) for plan in ("chunked:32", "blelloch") for cell in 
 PROGRAMS += [("LSTM", 512, 3, "sequential"), ("GRU", 1024, 3, "sequential")]  # many blocks share
 # Inputs of all gates at a time: tiles that gates fill, and with two gates.
 PROGRAMS += [("GRU", 64, 64, "sequential"), ("LSTM", 30, 10, "sequential")]
+# As many entries and sums as a thread may have, beside many vectors; tiles copied by elements.
+PROGRAMS += [("LSTM", 18, 3, "chunked:32"), ("LSTM", 15, 8, "chunked:32"), ("LSTM", 33, 41, "sequential")]
 
 
 @pytest.mark.parametrize("cell,hidden,features,plan", PROGRAMS)

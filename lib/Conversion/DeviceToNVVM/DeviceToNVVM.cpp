@@ -37,11 +37,11 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// The assembler uses few registers, so that a multiprocessor has as many blocks as it can. Small
-/// blocks whose threads wait for each other walk steps, and wait less where it may use all there
-/// are.
+/// The assembler uses few registers, so that a multiprocessor has as many blocks as it can, even if
+/// it has to spill some. Small blocks whose threads wait for each other walk steps or multiply
+/// tiles, and wait less where it may use all there are.
 static void spendRegisters(gpu::GPUModuleOp module) {
-  static constexpr int64_t kSmallBlock = 64;
+  static constexpr int64_t kSmallBlock = 128;
   for (auto function : module.getOps<gpu::GPUFuncOp>()) {
     std::optional<ArrayRef<int32_t>> sizes = function.getKnownBlockSize();
     bool isSmall = sizes && llvm::product_of(*sizes) <= kSmallBlock;

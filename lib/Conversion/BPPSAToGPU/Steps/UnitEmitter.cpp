@@ -15,10 +15,11 @@ using namespace bppsa;
 /// Threads of a block that sums may ask for where the body alone needs fewer: two warps.
 static constexpr int64_t kThreadsForSums = 64;
 
-/// Entries, elements of sums and elements of vectors in registers, up to which a thread reads
-/// vectors before it multiplies the first, and elements that it reads so at most. Reads that follow
-/// on multiplications wait one after the other, as the assembler puts few of them ahead.
-static constexpr int64_t kMostRegisters = 192, kMostReadAhead = 96;
+/// Reads that follow on multiplications wait one after the other, as the assembler puts few of them
+/// ahead. So a thread reads vectors before it multiplies the first, where with the entries of
+/// matrices, the elements of sums, and for each argument its element, address and stride, it
+/// has so many registers at most; and so many elements at most.
+static constexpr int64_t kMostRegisters = 216, kRegistersOfArgument = 6, kMostReadAhead = 96;
 
 Value bppsa::addPartials(OpBuilder &builder, Location loc, SmallVector<Value> partials) {
   while (partials.size() > 1) {
@@ -267,7 +268,7 @@ Value UnitEmitter::emitProductSum(OpBuilder &builder, Location loc, const Produc
 
 /// Elements of vectors that a thread has room for beside its entries of matrices and sums.
 int64_t UnitEmitter::getRoomAhead() const {
-  int64_t registers = getNumSumRegisters();
+  int64_t registers = getNumSumRegisters() + kRegistersOfArgument * firstCapture;
   for (const RowUnit &unit : plan.getUnits())
     for (const ProductSum &sum : unit.sums)
       for (MatVecOp product : sum.products)
