@@ -22,6 +22,15 @@ using namespace bppsa;
 /// and rows that it has in shared memory at a time.
 static constexpr int64_t kSlabRows = 1024, kTile = 16, kStagedRows = 16;
 
+/// Large results have enough tiles for all blocks of a GPU. Their slabs are longer, as each has a
+/// result in memory: kSlabRows for each so many elements, and so many times kSlabRows at most.
+static constexpr int64_t kElementsOfSlab = 1 << 17, kLongestSlab = 8;
+
+static int64_t getSlabRows(int64_t elements) {
+  int64_t slabs = llvm::divideCeil(elements, kElementsOfSlab);
+  return kSlabRows * std::min(slabs, kLongestSlab);
+}
+
 namespace {
 /// Rows [first, last) of a sequence `[T, B, N]`, row t * B + b.
 struct Slab {
@@ -31,18 +40,19 @@ struct Slab {
 /// The slabs of sequences `[T, B, N]`.
 class Slabs {
 public:
-  Slabs(OpBuilder &builder, Location loc, Value sequence)
-      : loc(loc), element(cast<MemRefType>(sequence.getType()).getElementType()) {
+  Slabs(OpBuilder &builder, Location loc, Value sequence, int64_t slabRows = kSlabRows)
+      : loc(loc), element(cast<MemRefType>(sequence.getType()).getElementType()),
+        slabRows(slabRows) {
     numSamples = getDim(builder, loc, sequence, 1);
     numRows = mulIndex(builder, loc, getDim(builder, loc, sequence, 0), numSamples);
-    numSlabs = arith::CeilDivUIOp::create(builder, loc, numRows, getIndex(builder, loc, kSlabRows));
+    numSlabs = arith::CeilDivUIOp::create(builder, loc, numRows, getIndex(builder, loc, slabRows));
   }
 
   Value getNumSlabs() const { return numSlabs; }
 
   Slab getSlab(OpBuilder &b, Value number) const {
-    Value first = mulIndex(b, loc, number, getIndex(b, loc, kSlabRows));
-    return {first, minIndex(b, loc, addIndex(b, loc, first, kSlabRows), numRows)};
+    Value first = mulIndex(b, loc, number, getIndex(b, loc, slabRows));
+    return {first, minIndex(b, loc, addIndex(b, loc, first, slabRows), numRows)};
   }
 
   Value load(OpBuilder &b, Value sequence, Value row, Value column) const {
@@ -61,6 +71,7 @@ public:
 private:
   Location loc;
   Type element;
+  int64_t slabRows;
   Value numSamples, numRows, numSlabs;
 };
 
@@ -219,9 +230,9 @@ void bppsa::launchOuterSums(ArrayRef<OuterSumOp> ops, TensorPrecision precision)
   OpBuilder builder(first);
   Location loc = first.getLoc();
   ArrayStack destinations = stackDestinations(ops);
-  int64_t columns = destinations.getDimSize(1);
-  Slabs slabs(builder, loc, first.getLhs());
-  PartialSums sums = slabs.allocateSums(builder, destinations.getDimSize(0) * columns);
+  int64_t columns = destinations.getDimSize(1), elements = destinations.getDimSize(0) * columns;
+  Slabs slabs(builder, loc, first.getLhs(), getSlabRows(elements));
+  PartialSums sums = slabs.allocateSums(builder, elements);
   if (isTiled)
     launchTiledSums(builder, ops, precision, slabs, sums);
   else

@@ -144,6 +144,19 @@ func.func private @outer_sums(%a: memref<?x?x20xf32>, %b: memref<?x?x40xf32>, %x
   return
 }
 
+// A result of 2^18 elements has slabs of 2048 rows, as each of them has such a result in memory.
+
+// CHECK-LABEL: func private @large_sum(
+// CHECK:         %[[SLABS:.*]] = arith.ceildivui %{{.*}}, %c2048
+// CHECK:         memref.alloc(%[[SLABS]]) {{.*}} : memref<?x262144xf32>
+// CHECK:         gpu.launch
+// CHECK:           arith.muli %{{.*}}, %c2048
+// CHECK:           arith.addi %{{.*}}, %c2048
+func.func private @large_sum(%l: memref<?x?x512xf32>, %r: memref<?x?x512xf32>, %out: memref<512x512xf32>) {
+  bppsa.outer_sum %l, %r into %out : memref<512x512xf32> : memref<?x?x512xf32>, memref<?x?x512xf32>
+  return
+}
+
 // Those whose vectors are copied element by element are launches of their own.
 
 // CHECK-LABEL: func private @odd_sums(
