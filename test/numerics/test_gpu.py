@@ -132,6 +132,12 @@ def test_products_for_all_gates(spec, first):
         check_bound(program, {"T": time, "B": batch})
 
 
+def test_sums_of_long_slabs():
+    """A result of 256 x 600 elements, for all gates, has slabs of 2048 rows: one, and 12 more rows."""
+    program = compile_emulated(models.build(models.Spec("LSTM", hidden=64, features=600)), "sequential")
+    check_bound(program, {"T": 2, "B": 1030})
+
+
 @pytest.mark.parametrize("classes", [6, 9])
 def test_products_of_one_sequence(classes):
     """Two products of the graph multiply all states: tiles with columns of both, or of one."""
