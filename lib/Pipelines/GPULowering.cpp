@@ -35,8 +35,7 @@ void bppsa::buildGPUKernelPipeline(OpPassManager &pm, TensorPrecision precision)
   pm.addPass(createMergeKernels());
   pm.addPass(createConvertGPULaunchToCall());
   pm.addPass(createPlanArena());
-  for (std::unique_ptr<Pass> (*create)() : {createKernelCanonicalizer, createCSEPass})
-    pm.addNestedPass<func::FuncOp>(create());
+  addCleanup(pm.nest<func::FuncOp>());
 }
 
 void bppsa::buildGPUCodePipeline(OpPassManager &pm) {
@@ -45,8 +44,7 @@ void bppsa::buildGPUCodePipeline(OpPassManager &pm) {
   pm.addPass(createSCFToControlFlowPass());
   OpPassManager &device = pm.nest<gpu::GPUModuleOp>();
   device.addPass(createConvertDeviceToNVVM());
-  device.addPass(createKernelCanonicalizer());
-  device.addPass(createCSEPass());
+  addCleanup(device);
   device.addPass(createReconcileUnrealizedCastsPass());
 }
 

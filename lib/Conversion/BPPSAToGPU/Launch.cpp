@@ -32,19 +32,23 @@ int64_t bppsa::getAlignedElements(MemRefType array, int64_t most) {
   return width;
 }
 
+Value bppsa::viewElements(OpBuilder &builder, Location loc, Value array, OpFoldResult offset,
+                          Value count) {
+  auto type = MemRefType::get(
+      {ShapedType::kDynamic}, cast<MemRefType>(array.getType()).getElementType(),
+      StridedLayoutAttr::get(builder.getContext(), ShapedType::kDynamic, ArrayRef<int64_t>(1)));
+  return memref::ReinterpretCastOp::create(builder, loc, type, array, offset,
+                                           ArrayRef<OpFoldResult>(count),
+                                           ArrayRef<OpFoldResult>(builder.getIndexAttr(1)));
+}
+
 Value bppsa::flatten(OpBuilder &builder, Location loc, Value array, OpFoldResult skipped) {
-  auto type = cast<MemRefType>(array.getType());
   Value count = getIndex(builder, loc, 1);
-  for (int64_t i = 0; i < type.getRank(); ++i)
+  for (int64_t i = 0, e = cast<MemRefType>(array.getType()).getRank(); i < e; ++i)
     count = mulIndex(builder, loc, count, getDim(builder, loc, array, i));
   count = builder.createOrFold<arith::SubIOp>(
       loc, count, getValueOrCreateConstantIndexOp(builder, loc, skipped));
-  auto flat = MemRefType::get(
-      {ShapedType::kDynamic}, type.getElementType(),
-      StridedLayoutAttr::get(builder.getContext(), ShapedType::kDynamic, ArrayRef<int64_t>(1)));
-  return memref::ReinterpretCastOp::create(builder, loc, flat, array, skipped,
-                                           ArrayRef<OpFoldResult>(count),
-                                           ArrayRef<OpFoldResult>(builder.getIndexAttr(1)));
+  return viewElements(builder, loc, array, skipped, count);
 }
 
 //===----------------------------------------------------------------------===//

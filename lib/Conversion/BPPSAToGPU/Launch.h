@@ -27,6 +27,11 @@ inline constexpr int64_t kLoadedTogether = 4;
 /// of an array is known to do so where its offset is known, or where it has whole vectors.
 int64_t getAlignedElements(mlir::MemRefType array, int64_t most = kLoadedTogether);
 
+/// `count` elements of the memory of `array` from element `offset` on, as an array of one
+/// dimension.
+mlir::Value viewElements(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value array,
+                         mlir::OpFoldResult offset, mlir::Value count);
+
 /// The elements of an array without gaps behind the first `skipped`, as an array of one dimension.
 mlir::Value flatten(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value array,
                     mlir::OpFoldResult skipped);

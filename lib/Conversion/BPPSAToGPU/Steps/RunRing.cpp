@@ -44,17 +44,11 @@ SmallVector<MemRefType> RunRing::getSharedTypes() const {
 
 /// The elements of a source from its first one on, and its strides.
 std::pair<Value, SmallVector<Value>> RunRing::flatten(OpBuilder &builder, size_t source) const {
-  Value array = sources[source];
-  auto parts = memref::ExtractStridedMetadataOp::create(builder, loc, array);
-  auto type = MemRefType::get(
-      {ShapedType::kDynamic}, cast<MemRefType>(array.getType()).getElementType(),
-      StridedLayoutAttr::get(builder.getContext(), ShapedType::kDynamic, ArrayRef<int64_t>(1)));
+  auto parts = memref::ExtractStridedMetadataOp::create(builder, loc, sources[source]);
   // Copies go as far as the array does, whose steps may have gaps between them.
   Value count = mulIndex(builder, loc, parts.getSizes()[0], parts.getStrides()[0]);
-  OpFoldResult one = builder.getIndexAttr(1);
-  Value elements = memref::ReinterpretCastOp::create(
-      builder, loc, type, parts.getBaseBuffer(), OpFoldResult(parts.getOffset()),
-      ArrayRef<OpFoldResult>(count), ArrayRef<OpFoldResult>(one));
+  Value elements =
+      viewElements(builder, loc, parts.getBaseBuffer(), OpFoldResult(parts.getOffset()), count);
   return {elements, parts.getStrides()};
 }
 

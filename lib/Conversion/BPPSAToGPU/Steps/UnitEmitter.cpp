@@ -173,11 +173,12 @@ SmallVector<Value> UnitEmitter::emitStep(OpBuilder &builder, Location loc,
   yieldedRows.clear();
   loadedOfSums.clear();
   int64_t stage = plan.getUnits().empty() ? 0 : plan.getUnits().front().stage;
+  int64_t room = getRoomAhead();
   for (const RowUnit &unit : plan.getUnits()) {
     if (unit.stage != stage)
       emitBarrier(builder, loc);
     stage = unit.stage;
-    int64_t room = getRoomAhead(), loaded = loadAhead(builder, unit, room);
+    int64_t loaded = loadAhead(builder, unit, room);
     if (loaded > 0 && whileWaiting) {
       loadOfSums(builder, loc, factors, room - loaded);
       whileWaiting(builder);
