@@ -82,12 +82,16 @@ template <typename To> static void convertFrom(const Array &from, Array &to) {
   }
 }
 
+void bppsa::runtime::requireConvertible(DType found, DType wanted) {
+  if (found != wanted && (!isInteger(wanted) || !isInteger(found)))
+    fail("found ", numpyName(found), ", expected ", numpyName(wanted),
+         "; convert it with .astype(numpy.", numpyName(wanted), ")");
+}
+
 Array bppsa::runtime::convert(Array array, DType wanted) {
+  requireConvertible(array.dtype, wanted);
   if (array.dtype == wanted)
     return array;
-  if (!isInteger(wanted) || !isInteger(array.dtype))
-    fail("found ", numpyName(array.dtype), ", expected ", numpyName(wanted),
-         "; convert it with .astype(numpy.", numpyName(wanted), ")");
   Array result{wanted, array.shape, Buffer(array.elements() * elementSize(wanted))};
   wanted == DType::I64 ? convertFrom<int64_t>(array, result) : convertFrom<int32_t>(array, result);
   return result;

@@ -106,12 +106,15 @@ void bppsa::runtime::writeCheckpoint(const std::string &path, const Session &ses
   writer.commit();
 }
 
-static json readMeta(const Npz &npz, const Program &program) {
-  auto found = npz.arrays.find(metaName);
-  if (found == npz.arrays.end() || found->second.dtype != DType::U8)
+static void requireCheckpoint(const NpzReader &archive) {
+  auto found = archive.headers().find(metaName);
+  if (found == archive.headers().end() || found->second.dtype != DType::U8)
     fail("is not a checkpoint of a trainer");
-  const char *text = found->second.as<char>();
-  json meta = json::parse(text, text + found->second.elements());
+}
+
+static json parseMeta(const Array &array, const Program &program) {
+  const char *text = array.as<char>();
+  json meta = json::parse(text, text + array.elements());
   if (meta.at("format") != 1)
     fail("has the checkpoint format ", meta.at("format").dump(), ", expected 1");
   json own = describe(program);
@@ -123,45 +126,72 @@ static json readMeta(const Npz &npz, const Program &program) {
   return meta;
 }
 
-static const Array &findValues(const Npz &npz, const std::string &name, const ParameterInfo &info) {
-  auto found = npz.arrays.find(name);
-  if (found == npz.arrays.end() || found->second.dtype != DType::F32 ||
-      found->second.shape != info.shape)
-    fail("array ", quote(name), " is missing or has another shape than ", list(info.shape));
-  const float *values = found->second.as<float>();
-  for (int64_t i = 0; i < info.elements; ++i)
-    if (!std::isfinite(values[i]))
-      fail("array ", quote(name), " holds ", values[i]);
-  return found->second;
+namespace {
+/// An array of the file and the parameter or optimizer state that it holds.
+struct StoredValues {
+  std::string name;
+  float *to;
+  Array array;
+};
+} // namespace
+
+/// What the file must hold for the session; the arrays are not read yet.
+static std::vector<StoredValues> findValues(const NpzReader &archive, Session &session) {
+  Parameters &parameters = session.parameters;
+  const std::vector<ParameterInfo> &infos = session.program.model.parameters;
+  std::vector<StoredValues> all;
+  auto add = [&](const std::string &kind, const ParameterInfo &info, float *to) {
+    std::string name = arrayName(kind, info);
+    auto found = archive.headers().find(name);
+    if (found == archive.headers().end() || found->second.dtype != DType::F32 ||
+        found->second.shape != info.shape)
+      fail("array ", quote(name), " is missing or has another shape than ", list(info.shape));
+    all.push_back({std::move(name), to, Array()});
+  };
+  for (size_t i = 0; i < infos.size(); ++i) {
+    if (!infos[i].trained)
+      continue;
+    add("parameter", infos[i], parameters.changeValues(i));
+    for (size_t s = 0; s < parameters.stateCount(); ++s)
+      add("state" + std::to_string(s), infos[i], parameters.changeState(s, i));
+  }
+  return all;
 }
 
 void bppsa::runtime::readCheckpoint(const std::string &path, Session &session,
                                     TrainSettings &settings, TrainState &state) {
-  Npz npz = readNpz(path);
-  try {
-    json meta = readMeta(npz, session.program);
-    TrainSettings newSettings = settingsOf(meta.at("settings"));
-    TrainState newState = stateOf(meta.at("state"));
-    Parameters &parameters = session.parameters;
-    const std::vector<ParameterInfo> &infos = session.program.model.parameters;
-    std::vector<std::pair<float *, const Array *>> copies;
-    for (size_t i = 0; i < infos.size(); ++i) {
-      if (!infos[i].trained)
-        continue;
-      copies.emplace_back(parameters.changeValues(i),
-                          &findValues(npz, arrayName("parameter", infos[i]), infos[i]));
-      for (size_t s = 0; s < parameters.stateCount(); ++s)
-        copies.emplace_back(
-            parameters.changeState(s, i),
-            &findValues(npz, arrayName("state" + std::to_string(s), infos[i]), infos[i]));
+  auto inFile = [&](auto &&action) {
+    try {
+      action();
+    } catch (const Error &error) {
+      fail(quote(path), ": ", error.what());
+    } catch (const json::exception &) {
+      fail(quote(path), ": is damaged: its description cannot be read");
     }
-    for (auto [to, from] : copies)
-      memcpy(to, from->data.data(), from->data.size());
-    settings = std::move(newSettings);
-    state = std::move(newState);
-  } catch (const Error &error) {
-    fail(quote(path), ": ", error.what());
-  } catch (const json::exception &) {
-    fail(quote(path), ": is damaged: its description cannot be read");
+  };
+  NpzReader archive(path);
+  inFile([&] { requireCheckpoint(archive); });
+  Array description = archive.read(metaName);
+  TrainSettings newSettings;
+  TrainState newState;
+  std::vector<StoredValues> all;
+  inFile([&] {
+    json meta = parseMeta(description, session.program);
+    newSettings = settingsOf(meta.at("settings"));
+    newState = stateOf(meta.at("state"));
+    all = findValues(archive, session);
+  });
+  for (StoredValues &values : all) {
+    values.array = archive.read(values.name);
+    inFile([&] {
+      const float *data = values.array.as<float>();
+      for (int64_t i = 0, size = values.array.elements(); i < size; ++i)
+        if (!std::isfinite(data[i]))
+          fail("array ", quote(values.name), " holds ", data[i]);
+    });
   }
+  for (const StoredValues &values : all)
+    memcpy(values.to, values.array.data.data(), values.array.data.size());
+  settings = std::move(newSettings);
+  state = std::move(newState);
 }

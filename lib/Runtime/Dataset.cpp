@@ -75,23 +75,28 @@ std::string Dataset::where(const ArrayInfo &info) const {
   return text(name.empty() ? "" : quote(name) + ": ", "array ", quote(info.name), ": ");
 }
 
-void Dataset::addColumn(const ArrayInfo &info, Array array) {
-  array = convert(std::move(array), info.dtype);
-  if (array.shape.size() != info.shape.size())
-    fail("found rank ", array.shape.size(), " (shape ", list(array.shape), "), expected rank ",
+void Dataset::addColumn(const ArrayInfo &info, DType dtype, const std::vector<int64_t> &shape) {
+  requireConvertible(dtype, info.dtype);
+  if (shape.size() != info.shape.size())
+    fail("found rank ", shape.size(), " (shape ", list(shape), "), expected rank ",
          info.shape.size(), ": ", model->shapeText(info.shape));
   if (info.batchAxis && info.shape[*info.batchAxis].kind == Extent::Kind::Number) {
     fixed = info.shape[*info.batchAxis].number;
-    if (*fixed <= 0 || array.shape[*info.batchAxis] % *fixed != 0)
-      fail("found ", array.shape[*info.batchAxis], " samples, expected a multiple of ", *fixed,
+    if (*fixed <= 0 || shape[*info.batchAxis] % *fixed != 0)
+      fail("found ", shape[*info.batchAxis], " samples, expected a multiple of ", *fixed,
            ", the batch size that the model fixes");
   }
+  columns.push_back({&info, info.dtype, shape, 1, 1, Buffer()});
+}
+
+void Dataset::fillColumn(Column &column, Array array) {
+  const ArrayInfo &info = *column.info;
+  array = convert(std::move(array), info.dtype);
   if (array.dtype == DType::F32)
     requireFinite(array);
   if (info.classes)
     requireClasses(array, *info.classes);
 
-  Column column{&info, array.dtype, array.shape, 1, 1, Buffer()};
   size_t size = elementSize(array.dtype);
   if (!info.batchAxis) {
     column.inner = array.elements() * size;
@@ -112,7 +117,6 @@ void Dataset::addColumn(const ArrayInfo &info, Array array) {
                    column.outer, column.inner, column.inner, samples * column.inner);
     }
   }
-  columns.push_back(std::move(column));
 }
 
 std::vector<int64_t> Dataset::slicedShape(const Column &column, int64_t size) const {
@@ -181,18 +185,19 @@ void Dataset::countSamples() {
 //===----------------------------------------------------------------------===//
 
 /// Every array the model takes must be there, and no other.
-static void checkNames(const Npz &npz, const Model &model, TargetUse use) {
+static void checkNames(const std::map<std::string, NpyHeader> &headers, const Model &model,
+                       TargetUse use) {
   std::vector<std::string> expected, found;
   for (const ArrayInfo &input : model.inputs)
     expected.push_back(input.name);
   if (model.targetArray && use == TargetUse::Needed)
     expected.push_back("target");
-  for (const auto &entry : npz.arrays)
+  for (const auto &entry : headers)
     found.push_back(quote(entry.first));
   for (const std::string &name : expected)
-    if (!npz.arrays.count(name))
+    if (!headers.count(name))
       fail("there is no array ", quote(name), "; found ", list(found));
-  for (const auto &entry : npz.arrays) {
+  for (const auto &entry : headers) {
     bool known = std::find(expected.begin(), expected.end(), entry.first) != expected.end();
     bool ignored = use == TargetUse::Ignored && model.targetArray && entry.first == "target";
     if (!known && !ignored)
@@ -203,26 +208,35 @@ static void checkNames(const Npz &npz, const Model &model, TargetUse use) {
 
 Dataset::Dataset(const std::string &path, const Model &model, TargetUse use)
     : model(&model), name(path) {
-  Npz npz = readNpz(path);
-  checksum = npz.fingerprint;
-  auto take = [&](const ArrayInfo &info) {
+  NpzReader archive(path);
+  checksum = archive.fingerprint();
+  auto inArray = [&](const ArrayInfo &info, auto &&action) {
     try {
-      addColumn(info, std::move(npz.arrays.at(info.name)));
+      action();
     } catch (const Error &error) {
       fail(where(info), error.what());
     }
   };
+  auto add = [&](const ArrayInfo &info) {
+    const NpyHeader &header = archive.headers().at(info.name);
+    inArray(info, [&] { addColumn(info, header.dtype, header.shape); });
+  };
   try {
-    checkNames(npz, model, use);
+    checkNames(archive.headers(), model, use);
   } catch (const Error &error) {
     fail(quote(path), ": ", error.what());
   }
   for (const ArrayInfo &input : model.inputs)
-    take(input);
+    add(input);
   if (model.targetArray && use == TargetUse::Needed)
-    take(*model.targetArray);
+    add(*model.targetArray);
   countSamples();
   bindSlices(fixed ? *fixed : count);
+  // A few bytes of an archive can stand for gigabytes: they are not read before all shapes fit.
+  for (Column &column : columns) {
+    Array array = archive.read(column.info->name);
+    inArray(*column.info, [&] { fillColumn(column, std::move(array)); });
+  }
 }
 
 void Dataset::addSynthetic(const ArrayInfo &info, const Symbols &symbols, Random &random) {
@@ -238,7 +252,8 @@ void Dataset::addSynthetic(const ArrayInfo &info, const Symbols &symbols, Random
     info.dtype == DType::I64 ? void(array.as<int64_t>()[i] = value)
                              : void(array.as<int32_t>()[i] = static_cast<int32_t>(value));
   }
-  addColumn(info, std::move(array));
+  addColumn(info, array.dtype, array.shape);
+  fillColumn(columns.back(), std::move(array));
 }
 
 Dataset Dataset::synthetic(const Model &model, int64_t samples, int64_t steps,

@@ -6,7 +6,6 @@
 
 #include "bppsa/Runtime/Npz.h"
 #include "bppsa/Runtime/Error.h"
-#include "bppsa/Runtime/NpyHeader.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -92,14 +91,9 @@ private:
   unzFile zip;
   uint64_t left;
 };
-
-struct ArchiveCloser {
-  unzFile zip;
-  ~ArchiveCloser() { unzClose(zip); }
-};
 } // namespace
 
-static std::string readHeader(Entry &entry) {
+static NpyHeader readHeader(Entry &entry) {
   unsigned char magic[8];
   entry.read(magic, sizeof magic);
   if (memcmp(magic, "\x93NUMPY", 6) != 0)
@@ -113,30 +107,25 @@ static std::string readHeader(Entry &entry) {
     fail("its .npy header is damaged");
   std::string header(size, '\0');
   entry.read(header.data(), size);
-  return header;
+  return parseNpyHeader(header);
 }
 
-static Array readEntry(unzFile zip, const unz_file_info64 &info) {
+static uint64_t byteCount(const NpyHeader &header) {
+  return elementCount(header.shape) * elementSize(header.dtype);
+}
+
+/// The header of the current entry, whose size is the one that the header promises.
+static NpyHeader checkEntry(unzFile zip, const unz_file_info64 &info) {
   if (info.flag & 1)
     fail("it is encrypted");
   // Deflate shrinks at most 1032-fold. A size beyond that is a lie that must not be allocated.
   if (info.uncompressed_size / 1040 > info.compressed_size)
     fail("it is damaged (impossible size)");
   Entry entry(zip, info.uncompressed_size);
-  std::string header = readHeader(entry);
-  NpyHeader parsed = parseNpyHeader(header);
-  Array array;
-  array.dtype = parsed.dtype;
-  array.shape = parsed.shape;
-  uint64_t size = elementCount(array.shape) * elementSize(array.dtype);
-  if (size != entry.remaining())
-    fail("its shape ", list(array.shape), " needs ", size, " bytes, found ", entry.remaining());
-  array.data = Buffer(size);
-  entry.read(array.data.data(), size);
-  entry.finish();
-  if (parsed.fortranOrder && array.shape.size() > 1)
-    array.data = toCOrder(array.data, array.shape, elementSize(array.dtype));
-  return array;
+  NpyHeader header = readHeader(entry);
+  if (uint64_t size = byteCount(header); size != entry.remaining())
+    fail("its shape ", list(header.shape), " needs ", size, " bytes, found ", entry.remaining());
+  return header;
 }
 
 /// Says why the file cannot be a whole archive, where its ends tell; else an empty text.
@@ -194,34 +183,72 @@ static std::string entryName(unzFile zip, uint64_t fileSize, unz_file_info64 &in
   return name.substr(0, name.size() - 4);
 }
 
-Npz bppsa::runtime::readNpz(const std::string &path) {
+void NpzReader::failAt(const std::string &name, const std::string &what) const {
+  fail(quote(path), ": ", name.empty() ? "" : "array " + quote(name) + ": ", what);
+}
+
+NpzReader::NpzReader(const std::string &path) : path(path) {
   uint64_t fileSize = 0;
-  unzFile zip = openArchive(path, fileSize);
-  ArchiveCloser closer{zip};
-  Npz npz;
+  archive = openArchive(path, fileSize);
+  try {
+    readDirectory(fileSize);
+  } catch (...) {
+    unzClose(archive);
+    throw;
+  }
+}
+
+NpzReader::~NpzReader() { unzClose(archive); }
+
+void NpzReader::readDirectory(uint64_t fileSize) {
   std::string name;
   try {
-    int state = unzGoToFirstFile(zip);
-    for (; state == UNZ_OK; state = unzGoToNextFile(zip)) {
+    int state = unzGoToFirstFile(archive);
+    for (; state == UNZ_OK; state = unzGoToNextFile(archive)) {
       name.clear();
       unz_file_info64 info;
-      std::string found = entryName(zip, fileSize, info);
-      name = found;
-      if (!npz.arrays.emplace(name, readEntry(zip, info)).second)
+      name = entryName(archive, fileSize, info);
+      if (!found.emplace(name, checkEntry(archive, info)).second)
         fail("it is there twice");
-      npz.fingerprint = crc32(npz.fingerprint, reinterpret_cast<const Bytef *>(name.data()),
-                              static_cast<uInt>(name.size())) ^
-                        info.crc;
+      unz64_file_pos place;
+      unzGetFilePos64(archive, &place);
+      places[name] = {place.pos_in_zip_directory, place.num_of_file};
+      checksum = crc32(checksum, reinterpret_cast<const Bytef *>(name.data()),
+                       static_cast<uInt>(name.size())) ^
+                 info.crc;
     }
     name.clear();
     if (state != UNZ_END_OF_LIST_OF_FILE)
       fail("the archive's directory is damaged");
   } catch (const Error &error) {
-    fail(quote(path), ": ", name.empty() ? "" : "array " + quote(name) + ": ", error.what());
-  } catch (const std::bad_alloc &) {
-    fail(quote(path), ": array ", quote(name), ": not enough memory");
+    failAt(name, error.what());
   }
-  return npz;
+}
+
+Array NpzReader::read(const std::string &name) {
+  const NpyHeader &header = found.at(name);
+  auto [offset, number] = places.at(name);
+  unz64_file_pos place{offset, number};
+  Array array{header.dtype, header.shape, Buffer()};
+  try {
+    uint64_t size = byteCount(header);
+    unz_file_info64 info;
+    if (unzGoToFilePos64(archive, &place) != UNZ_OK ||
+        unzGetCurrentFileInfo64(archive, &info, nullptr, 0, nullptr, 0, nullptr, 0) != UNZ_OK)
+      fail("it is damaged");
+    Entry entry(archive, info.uncompressed_size);
+    readHeader(entry);
+    array.data = Buffer(size);
+    entry.read(array.data.data(), size);
+    entry.finish();
+    if (header.fortranOrder && array.shape.size() > 1)
+      array.data = toCOrder(array.data, array.shape, elementSize(array.dtype));
+  } catch (const Error &error) {
+    failAt(name, error.what());
+  } catch (const std::bad_alloc &) {
+    failAt(name, "not enough memory");
+  }
+  return array;
 }
 
 //===----------------------------------------------------------------------===//

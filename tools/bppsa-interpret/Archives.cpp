@@ -47,8 +47,9 @@ static Array toArray(const std::string &name, const runtime::Array &source) {
 
 LogicalResult bppsa::readArchive(const std::string &path, NamedArrays &arrays, std::string &error) {
   try {
-    for (const auto &[name, array] : runtime::readNpz(path).arrays)
-      arrays.emplace_back(name, toArray(name, array));
+    runtime::NpzReader archive(path);
+    for (const auto &entry : archive.headers())
+      arrays.emplace_back(entry.first, toArray(entry.first, archive.read(entry.first)));
     return success();
   } catch (const std::exception &exception) {
     error = exception.what();

@@ -20,6 +20,8 @@ std::string position(int64_t flat, const std::vector<int64_t> &shape);
 void requireFinite(const Array &array);
 /// Every element of an int32 or int64 array must be at least 0 and below `classes`.
 void requireClasses(const Array &array, int64_t classes);
+/// Arrays of type `found` must be ones that convert() takes.
+void requireConvertible(DType found, DType wanted);
 /// The array with elements of type `wanted`. Integers become int32 or int64 where every value fits;
 /// there are no other conversions.
 Array convert(Array array, DType wanted);

@@ -81,7 +81,10 @@ private:
   };
 
   explicit Dataset(const Model &model) : model(&model) {}
-  void addColumn(const ArrayInfo &info, Array array);
+  /// Adds the column of an array of which only the header is known, checked against `info`.
+  void addColumn(const ArrayInfo &info, DType dtype, const std::vector<int64_t> &shape);
+  /// Checks the values of the column's array and brings its samples to the front.
+  void fillColumn(Column &column, Array array);
   void addSynthetic(const ArrayInfo &info, const Symbols &symbols, class Random &random);
   std::vector<int64_t> slicedShape(const Column &column, int64_t size) const;
   Symbols bindSlices(int64_t size) const;

@@ -10,6 +10,7 @@
 #include "bppsa/Runtime/AtomicFile.h"
 #include "bppsa/Runtime/DType.h"
 #include "bppsa/Runtime/Memory.h"
+#include "bppsa/Runtime/NpyHeader.h"
 
 #include <cstdint>
 #include <map>
@@ -30,16 +31,35 @@ struct Array {
   template <typename T> T *as() { return reinterpret_cast<T *>(data.data()); }
 };
 
-struct Npz {
-  std::map<std::string, Array> arrays;
-  /// Identifies the contents: the checksums of the entries, with their names, combined.
-  uint32_t fingerprint = 0;
-};
+/// An .npz file (entries stored or deflated, zip64, .npy versions 1 to 3) whose headers can be
+/// checked before any array is read. Errors name file and array.
+class NpzReader {
+public:
+  /// Reads the header of every array, but no data; throws Error when the file is damaged or holds a
+  /// type other than those of DType.
+  explicit NpzReader(const std::string &path);
+  ~NpzReader();
+  NpzReader(const NpzReader &) = delete;
+  NpzReader &operator=(const NpzReader &) = delete;
 
-/// Reads every array of an .npz file (stored or deflated, zip64, .npy versions 1 to 3; Fortran
-/// order is brought into C order). Throws Error, naming file and array, when the file is damaged or
-/// holds a type other than those of DType.
-Npz readNpz(const std::string &path);
+  const std::map<std::string, NpyHeader> &headers() const { return found; }
+  /// Identifies the contents: the checksums of the entries, with their names, combined.
+  uint32_t fingerprint() const { return checksum; }
+  /// The array `name`, which must be one of headers(), in C order; throws Error when its data is
+  /// damaged.
+  Array read(const std::string &name);
+
+private:
+  void readDirectory(uint64_t fileSize);
+  [[noreturn]] void failAt(const std::string &name, const std::string &what) const;
+
+  std::string path;
+  void *archive = nullptr;
+  std::map<std::string, NpyHeader> found;
+  /// Where the entries begin: offset in the archive's directory and number in it.
+  std::map<std::string, std::pair<uint64_t, uint64_t>> places;
+  uint32_t checksum = 0;
+};
 
 /// The product of the extents; throws Error when it does not fit.
 int64_t elementCount(const std::vector<int64_t> &shape);
