@@ -19,8 +19,8 @@ static int run(int argc, char **argv) {
   Options options = parseOptions(argc, argv, program.model);
   for (const std::string &assignment : options.batchAxes)
     setBatchAxis(program.model, assignment);
-  if (options.threads > 0)
-    setThreads(static_cast<int>(options.threads));
+  if (options.threads)
+    setThreads(static_cast<int>(*options.threads));
   setEmulationSeed(static_cast<uint64_t>(options.emulateSeed));
   flushDenormals();
   if (options.command == "train")

@@ -12,8 +12,12 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cerrno>
+#include <charconv>
 #include <cmath>
+#include <cstring>
 #include <iostream>
+#include <limits>
 
 using namespace bppsa::runtime;
 
@@ -48,15 +52,57 @@ static const char *const dataHelp =
     "integer type will do whose values fit.";
 
 //===----------------------------------------------------------------------===//
+// Whole numbers
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The whole numbers that an option takes, both ends included.
+struct Range {
+  int64_t least, most;
+};
+} // namespace
+
+/// Products of two counts fit into 64 bits.
+static constexpr Range counts = {1, std::numeric_limits<int32_t>::max()};
+static constexpr Range seeds = {0, std::numeric_limits<int64_t>::max()};
+static constexpr Range threadCounts = {1, 4096};
+
+static int64_t parseWhole(const char *flag, const std::string &word, Range range) {
+  int64_t value = 0;
+  const char *end = word.data() + word.size();
+  auto [rest, error] = std::from_chars(word.data(), end, value);
+  std::string message = text(flag, ": found ", quote(word), ", accepted are whole numbers from ",
+                             range.least, " to ", range.most);
+  if (rest != end || error == std::errc::invalid_argument)
+    throw UsageError(message);
+  if (error == std::errc::result_out_of_range || value < range.least || value > range.most)
+    fail(message);
+  return value;
+}
+
+/// Value is int64_t or an optional of it. The option library itself would let numbers saturate and
+/// read octal ones.
+template <typename Value>
+static void addNumber(CLI::App &command, const char *flag, Value &value, Range range,
+                      const std::string &help) {
+  CLI::callback_t parse = [flag, &value, range](const CLI::results_t &words) {
+    value = parseWhole(flag, words.front(), range);
+    return true;
+  };
+  command.add_option(flag, parse, help)->type_name("INT");
+}
+
+//===----------------------------------------------------------------------===//
 // Flags
 //===----------------------------------------------------------------------===//
 
 static void addCommon(CLI::App &command, Options &options) {
-  command.add_option("--threads", options.threads, "Number of threads (default: all cores)");
+  addNumber(command, "--threads", options.threads, threadCounts,
+            "Number of threads (default: all cores)");
   if (isEmulatedProgram())
-    command.add_option("--emulate-seed", options.emulateSeed,
-                       "Order of the emulated blocks, warps and threads: 0 (default) is the "
-                       "natural one, other numbers draw one");
+    addNumber(command, "--emulate-seed", options.emulateSeed, seeds,
+              "Order of the emulated blocks, warps and threads: 0 (default) is the "
+              "natural one, other numbers draw one");
   command
       .add_option("--batch-axis", options.batchAxes,
                   "NAME:AXIS, the axis of an input, an output or `target` that carries samples")
@@ -88,9 +134,10 @@ static void addTrain(CLI::App &app, Options &options, const Model &model) {
   CLI::App &command = *app.add_subcommand("train", "Train the model");
   command.add_option("--data", options.data, dataHelp)->required();
   command.add_option("--val", options.val, "Data to validate with after each epoch");
-  command.add_option("--epochs", options.epochs, "Passes over the data (default: 1)");
-  command.add_option("--batch", options.batch, "Samples in a batch (default: 32)");
-  command.add_option("--seed", options.seed, "Seed of the order of the samples (default: 0)");
+  addNumber(command, "--epochs", options.epochs, counts, "Passes over the data (default: 1)");
+  addNumber(command, "--batch", options.batch, counts, "Samples in a batch (default: 32)");
+  addNumber(command, "--seed", options.seed, seeds,
+            "Seed of the order of the samples (default: 0)");
   command.add_flag("!--no-shuffle", options.shuffle, "Keep the samples in the order of the file");
   command.add_option("--lr-schedule", options.schedule,
                      "constant, step:N:GAMMA (times GAMMA every N epochs) or cosine[:MIN]; with "
@@ -106,8 +153,8 @@ static void addTrain(CLI::App &app, Options &options, const Model &model) {
   command.add_option("--checkpoint", options.checkpoint,
                      "Keep the state of the training in this file, written after each epoch and "
                      "when the training is interrupted");
-  command.add_option("--checkpoint-every", options.checkpointEvery,
-                     "Write the checkpoint also after every N batches");
+  addNumber(command, "--checkpoint-every", options.checkpointEvery, counts,
+            "Write the checkpoint also after every N batches");
   command.add_option("--resume", options.resume,
                      "Go on from this checkpoint, with its settings where none are given");
   command.add_option("--log", options.log, "Write metrics to this file, a line of JSON an epoch");
@@ -128,15 +175,15 @@ static void addOthers(CLI::App &app, Options &options) {
   for (CLI::App *command : {&infer, &grad})
     command->add_option("--out", options.out, "The .npz file to write")->required();
   for (CLI::App *command : {&eval, &infer})
-    command->add_option("--batch", options.batch, "Samples in a batch (default: 256)");
+    addNumber(*command, "--batch", options.batch, counts, "Samples in a batch (default: 256)");
   addMapping(infer, options);
   addVariant(grad, options);
 
   CLI::App &bench = *app.add_subcommand("bench", "Time training steps on synthetic data");
-  bench.add_option("--seq-len", options.seqLen, "Time steps");
-  bench.add_option("--batch", options.batch, "Samples in the batch");
-  bench.add_option("--repeat", options.repeat,
-                   "Training steps to take the median of (default: 20)");
+  addNumber(bench, "--seq-len", options.seqLen, counts, "Time steps");
+  addNumber(bench, "--batch", options.batch, counts, "Samples in the batch");
+  addNumber(bench, "--repeat", options.repeat, counts,
+            "Training steps to take the median of (default: 20)");
   bench.add_flag("--calibrate", options.calibrate,
                  "In programs for a GPU: time every variant up to --seq-len and --batch and write "
                  "the constants by which auto chooses to --calibration");
@@ -151,11 +198,6 @@ static void addOthers(CLI::App &app, Options &options) {
 // Ranges
 //===----------------------------------------------------------------------===//
 
-static void requireAtLeast(const char *flag, std::optional<int64_t> value, int64_t least) {
-  if (value && *value < least)
-    fail(flag, ": found ", *value, ", accepted are whole numbers from ", least);
-}
-
 void bppsa::runtime::requireHyperRanges(const std::map<std::string, double> &hyper,
                                         const std::string &optimizer) {
   for (const HyperFlag &flag : hyperFlags(optimizer)) {
@@ -169,16 +211,7 @@ void bppsa::runtime::requireHyperRanges(const std::map<std::string, double> &hyp
   }
 }
 
-static void checkRanges(const Options &options, const Model &model, bool threadsGiven) {
-  requireAtLeast("--epochs", options.epochs, 1);
-  requireAtLeast("--batch", options.batch, 1);
-  requireAtLeast("--seq-len", options.seqLen, 1);
-  requireAtLeast("--repeat", options.repeat, 1);
-  requireAtLeast("--checkpoint-every", options.checkpointEvery, 1);
-  requireAtLeast("--seed", options.seed, 0);
-  requireAtLeast("--emulate-seed", options.emulateSeed, 0);
-  if (threadsGiven && (options.threads < 1 || options.threads > 4096))
-    fail("--threads: found ", options.threads, ", accepted are 1 to 4096");
+static void checkRanges(const Options &options, const Model &model) {
   if (options.clipNorm && (!std::isfinite(*options.clipNorm) || *options.clipNorm <= 0))
     fail("--clip-norm: found ", *options.clipNorm, ", accepted are numbers above 0");
   if (options.checkpointEvery && options.checkpoint.empty())
@@ -188,6 +221,14 @@ static void checkRanges(const Options &options, const Model &model, bool threads
   requireHyperRanges(options.hyper, model.optimizer);
   if (options.schedule)
     Schedule(*options.schedule);
+}
+
+/// An empty word, often a variable of a script that is not set, is no value of any option.
+static void requireValues(const CLI::App &command) {
+  for (const CLI::Option *option : command.get_options())
+    for (const std::string &value : option->results())
+      if (value.empty())
+        throw UsageError(option->get_name() + ": found '', expected a value");
 }
 
 //===----------------------------------------------------------------------===//
@@ -241,12 +282,15 @@ Options bppsa::runtime::parseOptions(int argc, char **argv, const Model &model) 
     app.parse(argc, argv);
   } catch (const CLI::Success &done) {
     app.exit(done);
+    if (!std::cout.flush())
+      fail("stdout: writing failed (", strerror(errno), ")");
     return options;
   } catch (const CLI::ParseError &error) {
     throw UsageError(describe(app, error));
   }
   CLI::App &command = *app.get_subcommands().front();
   options.command = command.get_name();
-  checkRanges(options, model, command.count("--threads") > 0);
+  requireValues(command);
+  checkRanges(options, model);
   return options;
 }

@@ -195,7 +195,6 @@ def data(tmp_path):
         ("--lr-schedule", "step:0:0.5"),
         ("--lr-schedule", "cosine,warmup:3"),
         ("--lr-schedule", "warmup:x"),
-        ("--lr-schedule", ""),
         ("--scan", "blelloch"),
         ("--resume", "absent"),
     ],

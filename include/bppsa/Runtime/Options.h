@@ -20,8 +20,8 @@ struct Options {
   /// train, eval, infer, grad, bench or info; empty: nothing to do (help was printed).
   std::string command;
   std::string data, val, save, checkpoint, resume, log, out;
-  std::optional<int64_t> epochs, batch, seed, checkpointEvery, seqLen;
-  int64_t repeat = 20, threads = 0;
+  std::optional<int64_t> epochs, batch, seed, checkpointEvery, seqLen, threads;
+  int64_t repeat = 20;
   /// Of programs for the emulated device.
   int64_t emulateSeed = 0;
   std::optional<double> clipNorm;
