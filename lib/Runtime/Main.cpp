@@ -11,6 +11,8 @@
 #include "bppsa/Runtime/Trainer.h"
 
 #include <csignal>
+#include <fcntl.h>
+#include <unistd.h>
 
 using namespace bppsa::runtime;
 
@@ -38,9 +40,20 @@ static int run(int argc, char **argv) {
   return 0;
 }
 
+/// A data file or a model that is opened must not become a standard stream that the caller closed,
+/// or progress would be written into it. Writing to such a stream fails, as it would if it were
+/// still closed.
+static void occupyStandardStreams() {
+  for (int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(descriptor, F_GETFD) == -1)
+      open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 int main(int argc, char **argv) {
-  // A file that grows too large is then an error that can be reported.
+  occupyStandardStreams();
+  // A file that grows too large and a pipe without a reader are then errors that can be reported.
   signal(SIGXFSZ, SIG_IGN);
+  signal(SIGPIPE, SIG_IGN);
   try {
     return run(argc, argv);
   } catch (...) {

@@ -8,16 +8,18 @@
 #include "bppsa/Runtime/Call.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 using namespace bppsa::runtime;
 
 Progress::Progress(int64_t epochs, int64_t batchesPerEpoch, bool quiet)
-    : epochs(epochs), batchesPerEpoch(batchesPerEpoch), quiet(quiet),
-      terminal(isatty(STDOUT_FILENO)), start(now()), lastShown(start), epochStart(start) {}
+    : epochs(epochs), batchesPerEpoch(batchesPerEpoch), terminal(isatty(STDOUT_FILENO)),
+      quiet(quiet), start(now()), lastShown(start), epochStart(start) {}
 
 Progress::~Progress() { clearBar(); }
 
@@ -63,9 +65,19 @@ std::string Progress::status(const TrainState &state, double loss) const {
          duration(elapsed / std::max<int64_t>(batchesDone, 1) * left);
 }
 
+void Progress::show(const std::string &text) {
+  if (quiet || (fputs(text.c_str(), stdout) != EOF && fflush(stdout) == 0))
+    return;
+  int error = errno;
+  quiet = true;
+  barShown = false;
+  warn(std::string("warning: stdout: writing failed (") + strerror(error) +
+       "); training goes on without showing progress");
+}
+
 void Progress::clearBar() {
   if (barShown)
-    fputs("\r\x1b[K", stdout);
+    show("\r\x1b[K");
   barShown = false;
 }
 
@@ -83,29 +95,40 @@ void Progress::batchDone(const TrainState &state, double loss, int64_t samples) 
   char percent[16];
   snprintf(percent, sizeof percent, " %3d%%", static_cast<int>(share * 100));
   if (!terminal) {
-    printf("%s%s%s\n", head.c_str(), percent, tail.c_str());
+    show(head + percent + tail + "\n");
   } else {
     int room = terminalWidth() - static_cast<int>(head.size() + tail.size()) - 9;
     std::string line = head + (room >= 4 ? " " + bar(share, std::min(room, 40)) : "");
     line = (line + percent + tail).substr(0, terminalWidth() - 1);
-    printf("\r%s\x1b[K", line.c_str());
     barShown = true;
+    show("\r" + line + "\x1b[K");
   }
-  fflush(stdout);
+}
+
+/// "epoch 3/10  loss 0.1234  val_loss 0.2345  val_accuracy 0.9000"
+static std::string summary(const EpochRecord &record, int64_t epochs) {
+  char buffer[160];
+  snprintf(buffer, sizeof buffer, "epoch %lld/%lld  loss %#.5g",
+           static_cast<long long>(record.epoch), static_cast<long long>(epochs), record.loss);
+  std::string line = buffer;
+  auto add = [&](const char *format, const std::optional<double> &value) {
+    if (!value)
+      return;
+    snprintf(buffer, sizeof buffer, format, *value);
+    line += buffer;
+  };
+  add("  val_loss %#.5g", record.valLoss);
+  add("  val_accuracy %.4f", record.valAccuracy);
+  return line;
 }
 
 void Progress::epochDone(const EpochRecord &record) {
   double time = now();
   if (!quiet) {
+    char seconds[32];
+    snprintf(seconds, sizeof seconds, "  %.2f s\n", record.seconds);
     clearBar();
-    printf("epoch %lld/%lld  loss %#.5g", static_cast<long long>(record.epoch),
-           static_cast<long long>(epochs), record.loss);
-    if (record.valLoss)
-      printf("  val_loss %#.5g", *record.valLoss);
-    if (record.valAccuracy)
-      printf("  val_accuracy %.4f", *record.valAccuracy);
-    printf("  %s  %.2f s\n", throughput(epochSamples, time - epochStart).c_str(), record.seconds);
-    fflush(stdout);
+    show(summary(record, epochs) + "  " + throughput(epochSamples, time - epochStart) + seconds);
   }
   epochSamples = 0;
   epochStart = lastShown = time;
@@ -115,6 +138,10 @@ void Progress::note(const std::string &line) {
   if (quiet)
     return;
   clearBar();
-  printf("%s\n", line.c_str());
-  fflush(stdout);
+  show(line + "\n");
+}
+
+void Progress::warn(const std::string &line) {
+  clearBar();
+  fprintf(stderr, "%s\n", line.c_str());
 }

@@ -14,7 +14,8 @@
 namespace bppsa::runtime {
 
 /// Shows loss, throughput and the remaining time on stdout: a bar on a terminal, elsewhere a plain
-/// line an epoch and, in long epochs, every ten seconds.
+/// line an epoch and, in long epochs, every ten seconds. Where stdout cannot be written, that is
+/// said once on stderr and nothing more is shown.
 class Progress {
 public:
   Progress(int64_t epochs, int64_t batchesPerEpoch, bool quiet);
@@ -27,6 +28,8 @@ public:
   void epochDone(const EpochRecord &record);
   /// A line of its own.
   void note(const std::string &line);
+  /// A line on stderr, whether quiet or not.
+  void warn(const std::string &line);
 
   /// "1:02:03", "0:07"
   static std::string duration(double seconds);
@@ -36,10 +39,11 @@ public:
 private:
   std::string status(const TrainState &state, double loss) const;
   void clearBar();
+  void show(const std::string &text);
 
   const int64_t epochs, batchesPerEpoch;
-  const bool quiet, terminal;
-  bool barShown = false;
+  const bool terminal;
+  bool quiet, barShown = false;
   double start, lastShown, epochStart;
   int64_t samplesDone = 0, batchesDone = 0, epochSamples = 0;
 };
