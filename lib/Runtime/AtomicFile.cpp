@@ -23,20 +23,42 @@ static std::string directoryOf(const std::string &path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
+static std::string baseOf(const std::string &path) { return path.substr(path.rfind('/') + 1); }
+
 /// A name in the directory of `path` that no other process uses.
 static std::string temporaryName(const std::string &path) {
-  size_t slash = path.rfind('/');
-  std::string base = slash == std::string::npos ? path : path.substr(slash + 1);
-  std::string head = slash == std::string::npos ? "" : path.substr(0, slash + 1);
-  return text(head, ".", base, ".", getpid(), ".tmp");
+  std::string base = baseOf(path);
+  return text(path.substr(0, path.size() - base.size()), ".", base, ".", getpid(), ".tmp");
 }
 
-static void refuseSpecialFile(const std::string &path, const char *prefix) {
+/// Refuses what must not be replaced by a file.
+static void requireReplaceable(const std::string &path, const char *prefix) {
   struct stat info;
   if (path.empty() || path.back() == '/')
     fail(prefix, quote(path), ": is not the name of a file");
-  if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
+  if (stat(path.c_str(), &info) != 0)
+    return;
+  if (!S_ISREG(info.st_mode))
     fail(prefix, quote(path), ": exists and is not a regular file; give the name of a file");
+  // Renaming asks for permission to change the directory only.
+  if (access(path.c_str(), W_OK) != 0)
+    fail(prefix, quote(path), ": cannot be written (", strerror(errno), ")");
+  if (isSameFile(path, "/proc/self/exe"))
+    fail(prefix, quote(path), ": is this very program; choose another name");
+}
+
+/// The absolute path behind all symbolic links; empty where there is no such file or directory.
+static std::string resolve(const std::string &path) {
+  char *resolved = realpath(path.c_str(), nullptr);
+  std::string result = resolved ? resolved : "";
+  free(resolved);
+  return result;
+}
+
+/// The file that a symbolic link leads to, else `path` itself.
+static std::string followLinks(std::string path) {
+  std::string target = resolve(path);
+  return target.empty() ? path : target;
 }
 
 /// Opens an unfinished file; `temporary` stays empty where the file system can keep it nameless.
@@ -55,8 +77,9 @@ static int openUnfinished(const std::string &directory, const std::string &path,
   return descriptor;
 }
 
-AtomicFile::AtomicFile(std::string target) : path(std::move(target)), directory(directoryOf(path)) {
-  refuseSpecialFile(path, "");
+AtomicFile::AtomicFile(std::string target)
+    : path(followLinks(std::move(target))), directory(directoryOf(path)) {
+  requireReplaceable(path, "");
   int descriptor = openUnfinished(directory, path, temporary);
   if (descriptor < 0 || !(file = fdopen(descriptor, "w+b")))
     failHere("cannot be written");
@@ -102,10 +125,9 @@ void AtomicFile::commit() {
 }
 
 void bppsa::runtime::requireWritable(const std::string &path, const std::string &option) {
-  std::string prefix = option + ": ";
-  refuseSpecialFile(path, prefix.c_str());
-  std::string temporary;
-  int descriptor = openUnfinished(directoryOf(path), path, temporary);
+  std::string prefix = option + ": ", target = followLinks(path), temporary;
+  requireReplaceable(path, prefix.c_str());
+  int descriptor = openUnfinished(directoryOf(target), target, temporary);
   if (descriptor < 0)
     fail(prefix, quote(path), ": cannot be written (", strerror(errno), ")");
   close(descriptor);
@@ -113,10 +135,19 @@ void bppsa::runtime::requireWritable(const std::string &path, const std::string 
     unlink(temporary.c_str());
 }
 
+bool bppsa::runtime::isSameFile(const std::string &left, const std::string &right) {
+  struct stat leftInfo, rightInfo;
+  bool leftExists = stat(left.c_str(), &leftInfo) == 0;
+  bool rightExists = stat(right.c_str(), &rightInfo) == 0;
+  if (leftExists && rightExists)
+    return leftInfo.st_dev == rightInfo.st_dev && leftInfo.st_ino == rightInfo.st_ino;
+  std::string directory = resolve(directoryOf(left));
+  return leftExists == rightExists && !directory.empty() &&
+         directory == resolve(directoryOf(right)) && baseOf(left) == baseOf(right);
+}
+
 void bppsa::runtime::requireDistinct(const std::string &output, const std::string &input,
                                      const std::string &option) {
-  struct stat left, right;
-  if (stat(output.c_str(), &left) == 0 && stat(input.c_str(), &right) == 0 &&
-      left.st_dev == right.st_dev && left.st_ino == right.st_ino)
+  if (isSameFile(output, input))
     fail(option, ": ", quote(output), " is also an input of this command; choose another name");
 }

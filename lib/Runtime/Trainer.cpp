@@ -92,22 +92,21 @@ Trainer::Trainer(const Program &program, const Options &options)
 }
 
 void Trainer::checkOutputs() {
-  for (auto [path, flag] :
-       {std::pair(&options.save, "--save"), std::pair(&options.checkpoint, "--checkpoint"),
-        std::pair(&options.log, "--log")}) {
+  std::vector<const std::string *> earlier;
+  for (auto [path, flag] : {std::pair(&options.checkpoint, "--checkpoint"),
+                            std::pair(&options.save, "--save"), std::pair(&options.log, "--log")}) {
     if (path->empty())
       continue;
     if (path != &options.log)
       requireWritable(*path, flag);
-    for (const std::string &input : {options.data, options.val})
-      requireDistinct(*path, input, flag);
-  }
-  for (auto [path, flag] : {std::pair(&options.save, "--save"), std::pair(&options.log, "--log")}) {
-    if (path->empty())
-      continue;
-    requireDistinct(*path, options.resume, flag);
-    if (*path == options.checkpoint || (path == &options.log && *path == options.save))
-      fail(flag, ": ", quote(*path), " is also the file of another option; choose another name");
+    for (const std::string *input :
+         {&options.data, &options.val, &options.resume, &options.variant.calibration})
+      if (!input->empty() && !(path == &options.checkpoint && input == &options.resume))
+        requireDistinct(*path, *input, flag);
+    for (const std::string *other : earlier)
+      if (isSameFile(*path, *other))
+        fail(flag, ": ", quote(*path), " is also the file of another option; choose another name");
+    earlier.push_back(path);
   }
 }
 

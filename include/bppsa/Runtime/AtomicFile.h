@@ -15,6 +15,7 @@ namespace bppsa::runtime {
 /// A file that is written beside its final name and moved there by commit(), after everything has
 /// reached the disk. Whatever happens before (an error, a full disk, a kill), the previous file
 /// stays as it was. Where the file system allows it, the unfinished file has no name at all.
+/// Symbolic links are followed.
 class AtomicFile {
 public:
   /// Throws Error when `path` cannot be written.
@@ -39,6 +40,9 @@ private:
 /// Throws Error when a file could not be created at (or moved to) `path`. Leaves nothing behind, so
 /// that a command can refuse its outputs before it starts to work. `option` names the flag.
 void requireWritable(const std::string &path, const std::string &option);
+
+/// Whether both paths, neither empty, lead to one file, be it there or not.
+bool isSameFile(const std::string &left, const std::string &right);
 
 /// Throws Error when `output` is the very file `input`.
 void requireDistinct(const std::string &output, const std::string &input,
