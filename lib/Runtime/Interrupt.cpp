@@ -14,7 +14,7 @@ using namespace bppsa::runtime;
 static volatile std::sig_atomic_t noted = 0;
 
 void bppsa::runtime::noteInterrupts() {
-  for (int signal : {SIGINT, SIGTERM}) {
+  for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction old, action = {};
     action.sa_handler = [](int number) { noted = number; };
     action.sa_flags = SA_RESETHAND | SA_RESTART;

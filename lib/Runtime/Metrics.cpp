@@ -59,18 +59,34 @@ MetricsLog::~MetricsLog() {
     close(descriptor);
 }
 
+/// Writes all of `lines`, or nothing of them that stays; returns whether it could.
+static bool writeWhole(int descriptor, const std::string &lines) {
+  for (size_t done = 0; done < lines.size();) {
+    ssize_t size = write(descriptor, lines.data() + done, lines.size() - done);
+    if (size < 0 && errno == EINTR)
+      continue;
+    if (size < 0) {
+      int error = errno;
+      // Pipes and devices have no end to go back to.
+      if (off_t end = lseek(descriptor, -static_cast<off_t>(done), SEEK_CUR); end >= 0)
+        static_cast<void>(ftruncate(descriptor, end));
+      errno = error;
+      return false;
+    }
+    done += size;
+  }
+  return true;
+}
+
 void MetricsLog::add(const std::vector<EpochRecord> &history) {
   if (path.empty())
     return;
-  size_t first = history.size() - 1;
-  if (descriptor < 0) {
-    first = 0;
+  if (descriptor < 0)
     descriptor = open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0666);
-  }
   std::string lines;
-  for (size_t i = first; i < history.size(); ++i)
+  for (size_t i = written; i < history.size(); ++i)
     lines += toJson(history[i]).dump() + "\n";
-  if (descriptor < 0 ||
-      write(descriptor, lines.data(), lines.size()) != static_cast<ssize_t>(lines.size()))
+  if (descriptor < 0 || !writeWhole(descriptor, lines))
     fail("--log: ", quote(path), ": writing failed (", strerror(errno), ")");
+  written = history.size();
 }

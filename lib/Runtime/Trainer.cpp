@@ -17,7 +17,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
+#include <functional>
 #include <memory>
 #include <numeric>
 
@@ -43,7 +43,10 @@ private:
   bool finishEpoch();
   void setHyper();
   void checkStep();
+  std::string position() const;
+  std::string describeKept() const;
   void saveCheckpoint();
+  void attempt(bool &failed, const std::function<void()> &write);
   int interrupted();
 
   const Program &program;
@@ -65,6 +68,10 @@ private:
   /// The compiled step for a full batch and for the rest at the end of an epoch.
   std::map<int64_t, Call> steps;
   std::unique_ptr<Progress> progress;
+  /// Where training stood when the file of --checkpoint was written; empty: it is not of this run.
+  std::string kept;
+  /// The last attempt to write the file failed.
+  bool checkpointFailed = false, logFailed = false;
 };
 } // namespace
 
@@ -136,6 +143,8 @@ void Trainer::resume() {
     fail(where, "was written while training on other data than ", quote(options.data), " (",
          state.samples, " samples, found ", data.samples(),
          "); resume with the same data, or train without --resume");
+  if (!options.checkpoint.empty() && isSameFile(options.checkpoint, options.resume))
+    kept = position();
 }
 
 /// A checkpoint with the right checksums may still hold anything.
@@ -222,8 +231,7 @@ void Trainer::checkStep() {
       requireFiniteGradients(session);
   } catch (const Error &error) {
     fail("epoch ", state.epoch + 1, ", batch ", state.batch + 1, " (step ", state.step + 1,
-         "): ", error.what(), "; use a smaller --lr or --clip-norm",
-         options.checkpoint.empty() ? "" : "; the last checkpoint is kept");
+         "): ", error.what(), "; use a smaller --lr or --clip-norm");
   }
   double norm = std::sqrt(squares);
   // The small addend, and with it every bit, is that of torch.nn.utils.clip_grad_norm_.
@@ -276,7 +284,7 @@ bool Trainer::runEpoch() {
     state.seconds = now() - before;
     progress->batchDone(state, state.lossSum / (first + size), size);
     if (options.checkpointEvery && state.step % *options.checkpointEvery == 0)
-      saveCheckpoint();
+      attempt(checkpointFailed, [&] { saveCheckpoint(); });
   }
   return finishEpoch();
 }
@@ -299,8 +307,8 @@ bool Trainer::finishEpoch() {
   ++state.epoch;
   state.batch = 0;
   state.lossSum = state.seconds = 0;
-  saveCheckpoint();
-  log.add(state.history);
+  attempt(checkpointFailed, [&] { saveCheckpoint(); });
+  attempt(logFailed, [&] { log.add(state.history); });
   progress->epochDone(record);
   return true;
 }
@@ -309,36 +317,67 @@ bool Trainer::finishEpoch() {
 // The run
 //===----------------------------------------------------------------------===//
 
+std::string Trainer::position() const {
+  return state.batch == 0 ? text("epoch ", state.epoch)
+                          : text("epoch ", state.epoch + 1, ", batch ", state.batch);
+}
+
+std::string Trainer::describeKept() const {
+  return kept.empty()
+             ? "nothing was saved"
+             : text("the checkpoint ", quote(options.checkpoint), " of ", kept, " is kept");
+}
+
 void Trainer::saveCheckpoint() {
-  if (!options.checkpoint.empty())
-    writeCheckpoint(options.checkpoint, session, settings, state);
+  if (options.checkpoint.empty())
+    return;
+  writeCheckpoint(options.checkpoint, session, settings, state);
+  kept = position();
+}
+
+/// Writes a file beside training, which goes on where that fails; the exit status tells then.
+void Trainer::attempt(bool &failed, const std::function<void()> &write) {
+  try {
+    write();
+    failed = false;
+  } catch (const Error &error) {
+    if (!failed)
+      progress->warn(text("error: ", error.what(), "; training goes on"));
+    failed = true;
+  }
 }
 
 int Trainer::interrupted() {
-  saveCheckpoint();
-  progress.reset();
-  std::string how = options.checkpoint.empty()
-                        ? "nothing was saved (--checkpoint FILE would keep the state)"
-                        : "go on with --resume " + options.checkpoint;
-  fprintf(stderr, "interrupted in epoch %lld after batch %lld of %lld: %s\n",
-          static_cast<long long>(state.epoch + 1), static_cast<long long>(state.batch),
-          static_cast<long long>(batchesPerEpoch), how.c_str());
+  std::string how = "nothing was saved (--checkpoint FILE would keep the state)";
+  try {
+    saveCheckpoint();
+    if (!options.checkpoint.empty())
+      how = "go on with --resume " + options.checkpoint;
+  } catch (const Error &error) {
+    how = text(error.what(), "; ", describeKept());
+  }
+  progress->warn(text("interrupted in epoch ", state.epoch + 1, " after batch ", state.batch,
+                      " of ", batchesPerEpoch, ": ", how));
   return 128 + notedInterrupt();
 }
 
 int Trainer::run() {
   progress = std::make_unique<Progress>(epochs, batchesPerEpoch, options.quiet);
   noteInterrupts();
-  if (!state.history.empty())
-    log.add(state.history);
-  while (state.epoch < epochs)
-    if (!runEpoch())
-      return interrupted();
-  if (!options.save.empty()) {
-    saveOnnx(options.save, model, program.onnx, program.onnxSize, session.parameters);
-    progress->note("saved " + options.save);
+  try {
+    if (!state.history.empty())
+      attempt(logFailed, [&] { log.add(state.history); });
+    while (state.epoch < epochs)
+      if (!runEpoch())
+        return interrupted();
+    if (!options.save.empty()) {
+      saveOnnx(options.save, model, program.onnx, program.onnxSize, session.parameters);
+      progress->note("saved " + options.save);
+    }
+  } catch (const Error &error) {
+    fail(error.what(), "; ", describeKept());
   }
-  return 0;
+  return checkpointFailed || logFailed ? 1 : 0;
 }
 
 int bppsa::runtime::train(const Program &program, const Options &options) {

@@ -305,7 +305,7 @@ def test_divergence_keeps_the_checkpoint(tmp_path, data):
     message = refused(
         run("train", "--data", data, *options, "--lr", "3e38"), "epoch ", "step ", "--lr"
     )
-    assert "checkpoint is kept" in message
+    assert f"the checkpoint '{checkpoint}' of epoch " in message and "is kept" in message
     assert checkpoint.exists()
     done = len(log.read_text().splitlines())
     resumed = run("train", "--data", data, "--resume", checkpoint, "--epochs", done)

@@ -5,9 +5,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Error.h"
+#include "bppsa/Runtime/Metrics.h"
 #include "bppsa/Runtime/Npz.h"
 #include "gtest/gtest.h"
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -73,6 +75,36 @@ TEST_F(FilesTest, RefusesAnInputAsOutput) {
   fs::create_symlink(path("f"), path("link"));
   EXPECT_THROW(requireDistinct(path("link"), path("f"), "--out"), Error);
   EXPECT_NO_THROW(requireDistinct(path("g"), path("f"), "--out"));
+}
+
+TEST_F(FilesTest, TellsFilesApartThatAreNotThereYet) {
+  fs::create_directory(path("folder"));
+  fs::create_directory_symlink(directory, path("link"));
+  EXPECT_TRUE(isSameFile(path("f"), path("./f")));
+  EXPECT_TRUE(isSameFile(path("f"), path("link/f")));
+  EXPECT_TRUE(isSameFile(path("f"), path("folder/../f")));
+  EXPECT_FALSE(isSameFile(path("f"), path("g")));
+  EXPECT_FALSE(isSameFile(path("f"), path("folder/f")));
+  EXPECT_FALSE(isSameFile(path("f"), path("none/f")));
+  put("f", "data");
+  EXPECT_FALSE(isSameFile(path("f"), path("folder/f")));
+  fs::create_hard_link(path("f"), path("folder/f"));
+  EXPECT_TRUE(isSameFile(path("f"), path("folder/f")));
+}
+
+TEST_F(FilesTest, LogTriesAgain) {
+  fs::create_directory(path("folder"));
+  MetricsLog log(path("folder/log"));
+  fs::remove(path("folder"));
+  std::vector<EpochRecord> history(1);
+  EXPECT_THROW(log.add(history), Error);
+  fs::create_directory(path("folder"));
+  history.resize(2);
+  log.add(history);
+  history.resize(3);
+  log.add(history);
+  std::string lines = get("folder/log");
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 3);
 }
 
 TEST_F(FilesTest, ArraysComeBack) {

@@ -9,7 +9,8 @@
 
 namespace bppsa::runtime {
 
-/// From here on the first SIGINT or SIGTERM is only noted; a second one ends the process as usual.
+/// From here on the first SIGINT, SIGTERM or SIGHUP is only noted; a second one ends the process as
+/// usual.
 void noteInterrupts();
 
 /// The signal that was noted, or 0.

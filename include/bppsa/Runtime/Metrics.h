@@ -26,12 +26,14 @@ public:
   ~MetricsLog();
   MetricsLog(const MetricsLog &) = delete;
 
-  /// Adds the last record of `history`; the first call writes all of them.
+  /// Writes those records of `history` that are not in the file yet. Throws Error and leaves the
+  /// file as it was where they cannot be written; the next call tries again.
   void add(const std::vector<EpochRecord> &history);
 
 private:
   std::string path;
   int descriptor = -1;
+  size_t written = 0;
 };
 
 } // namespace bppsa::runtime

@@ -11,7 +11,8 @@
 
 namespace bppsa::runtime {
 
-/// Runs `train`. Returns the exit status: 0, or 128 + the signal that interrupted it.
+/// Runs `train`. Returns the exit status: 0; 1 where the checkpoint or the log could not be
+/// written, which has been said; or 128 + the signal that interrupted it.
 int train(const Program &program, const Options &options);
 
 } // namespace bppsa::runtime
