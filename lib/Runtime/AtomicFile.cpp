@@ -28,7 +28,9 @@ static std::string baseOf(const std::string &path) { return path.substr(path.rfi
 /// A name in the directory of `path` that no other process uses.
 static std::string temporaryName(const std::string &path) {
   std::string base = baseOf(path);
-  return text(path.substr(0, path.size() - base.size()), ".", base, ".", getpid(), ".tmp");
+  // File systems limit names to 255 bytes.
+  return text(path.substr(0, path.size() - base.size()), ".", base.substr(0, 200), ".", getpid(),
+              ".tmp");
 }
 
 /// Refuses what must not be replaced by a file.
@@ -36,8 +38,11 @@ static void requireReplaceable(const std::string &path, const char *prefix) {
   struct stat info;
   if (path.empty() || path.back() == '/')
     fail(prefix, quote(path), ": is not the name of a file");
-  if (stat(path.c_str(), &info) != 0)
+  if (stat(path.c_str(), &info) != 0) {
+    if (errno != ENOENT)
+      fail(prefix, quote(path), ": cannot be written (", strerror(errno), ")");
     return;
+  }
   if (!S_ISREG(info.st_mode))
     fail(prefix, quote(path), ": exists and is not a regular file; give the name of a file");
   // Renaming asks for permission to change the directory only.
@@ -56,7 +61,7 @@ static std::string resolve(const std::string &path) {
 }
 
 /// The file that a symbolic link leads to, else `path` itself.
-static std::string followLinks(std::string path) {
+static std::string followLinks(const std::string &path) {
   std::string target = resolve(path);
   return target.empty() ? path : target;
 }
@@ -77,10 +82,10 @@ static int openUnfinished(const std::string &directory, const std::string &path,
   return descriptor;
 }
 
-AtomicFile::AtomicFile(std::string target)
-    : path(followLinks(std::move(target))), directory(directoryOf(path)) {
+AtomicFile::AtomicFile(const std::string &path)
+    : path(path), target(followLinks(path)), directory(directoryOf(target)) {
   requireReplaceable(path, "");
-  int descriptor = openUnfinished(directory, path, temporary);
+  int descriptor = openUnfinished(directory, target, temporary);
   if (descriptor < 0 || !(file = fdopen(descriptor, "w+b")))
     failHere("cannot be written");
 }
@@ -105,7 +110,7 @@ void AtomicFile::commit() {
   if (fflush(file) != 0 || ferror(file) || fsync(fileno(file)) != 0)
     failHere("writing failed");
   if (temporary.empty()) {
-    temporary = temporaryName(path);
+    temporary = temporaryName(target);
     unlink(temporary.c_str());
     std::string open = text("/proc/self/fd/", fileno(file));
     if (linkat(AT_FDCWD, open.c_str(), AT_FDCWD, temporary.c_str(), AT_SYMLINK_FOLLOW) != 0) {
@@ -113,7 +118,7 @@ void AtomicFile::commit() {
       failHere("writing failed");
     }
   }
-  if (rename(temporary.c_str(), path.c_str()) != 0)
+  if (rename(temporary.c_str(), target.c_str()) != 0)
     failHere("writing failed");
   temporary.clear();
   // The new name must survive a power cut too; file systems that cannot sync directories say so.

@@ -53,9 +53,9 @@ def test_log_keeps_whole_lines(tmp_path, data):
 def test_checkpoint(tmp_path, data):
     saved, checkpoint = tmp_path / "s.onnx", tmp_path / "c"
     checkpoint.write_bytes(b"previous")
-    options = ["--checkpoint", checkpoint, "--checkpoint-every", 1, "--save", saved]
-    result = train(data, *options, preexec_fn=limit_files(1000))
-    check_trained(result, saved, data, tmp_path, f"'{checkpoint}'", "(File too large)")
+    options = ["--checkpoint", "c", "--checkpoint-every", 1, "--save", saved]
+    result = train(data, *options, preexec_fn=limit_files(1000), cwd=tmp_path)
+    check_trained(result, saved, data, tmp_path, "'c': writing failed (File too large)")
     assert checkpoint.read_bytes() == b"previous"
     assert sorted(os.listdir(tmp_path)) == ["c", "data.npz", "expected.onnx", "s.onnx"]
 

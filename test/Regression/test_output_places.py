@@ -53,6 +53,22 @@ def test_inputs_of_training(tmp_path, data, option):
         assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize("option", ["--save", "--checkpoint", "--log"])
+def test_long_names(tmp_path, data, option):
+    """What cannot be the name of a file is refused before training, not after it."""
+    longest = os.pathconf(tmp_path, "PC_NAME_MAX")
+    result = run("train", "--data", data, option, tmp_path / ("n" * (longest + 1)))
+    refused(result, f"{option}: '", "cannot be written (File name too long)")
+    assert result.stdout == "" and os.listdir(tmp_path) == ["data.npz"]
+    harness.check_succeeded(run("train", "--data", data, option, tmp_path / ("n" * longest)))
+
+
+def test_link_to_itself(tmp_path, data):
+    (tmp_path / "link").symlink_to("link")
+    result = run("train", "--data", data, "--save", tmp_path / "link")
+    refused(result, "--save: '", "cannot be written (Too many levels of symbolic links)")
+
+
 def test_links_stay_links(tmp_path, data):
     target, link, expected = tmp_path / "target", tmp_path / "link", tmp_path / "expected"
     target.write_bytes(b"previous")

@@ -19,7 +19,7 @@ namespace bppsa::runtime {
 class AtomicFile {
 public:
   /// Throws Error when `path` cannot be written.
-  explicit AtomicFile(std::string path);
+  explicit AtomicFile(const std::string &path);
   ~AtomicFile();
   AtomicFile(const AtomicFile &) = delete;
   AtomicFile &operator=(const AtomicFile &) = delete;
@@ -33,7 +33,9 @@ public:
 private:
   [[noreturn]] void failHere(const char *action);
 
-  std::string path, directory, temporary;
+  /// As it was given, and the file that it leads to.
+  std::string path, target;
+  std::string directory, temporary;
   FILE *file = nullptr;
 };
 
