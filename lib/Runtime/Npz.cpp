@@ -210,9 +210,9 @@ void NpzReader::readDirectory(uint64_t fileSize) {
       name = entryName(archive, fileSize, info);
       if (!found.emplace(name, checkEntry(archive, info)).second)
         fail("it is there twice");
-      unz64_file_pos place;
-      unzGetFilePos64(archive, &place);
-      places[name] = {place.pos_in_zip_directory, place.num_of_file};
+      unz64_file_pos position;
+      unzGetFilePos64(archive, &position);
+      positions[name] = {position.pos_in_zip_directory, position.num_of_file};
       checksum = crc32(checksum, reinterpret_cast<const Bytef *>(name.data()),
                        static_cast<uInt>(name.size())) ^
                  info.crc;
@@ -227,13 +227,13 @@ void NpzReader::readDirectory(uint64_t fileSize) {
 
 Array NpzReader::read(const std::string &name) {
   const NpyHeader &header = found.at(name);
-  auto [offset, number] = places.at(name);
-  unz64_file_pos place{offset, number};
+  auto [offset, number] = positions.at(name);
+  unz64_file_pos position{offset, number};
   Array array{header.dtype, header.shape, Buffer()};
   try {
     uint64_t size = byteCount(header);
     unz_file_info64 info;
-    if (unzGoToFilePos64(archive, &place) != UNZ_OK ||
+    if (unzGoToFilePos64(archive, &position) != UNZ_OK ||
         unzGetCurrentFileInfo64(archive, &info, nullptr, 0, nullptr, 0, nullptr, 0) != UNZ_OK)
       fail("it is damaged");
     Entry entry(archive, info.uncompressed_size);

@@ -57,7 +57,7 @@ private:
   void *archive = nullptr;
   std::map<std::string, NpyHeader> found;
   /// Where the entries begin: offset in the archive's directory and number in it.
-  std::map<std::string, std::pair<uint64_t, uint64_t>> places;
+  std::map<std::string, std::pair<uint64_t, uint64_t>> positions;
   uint32_t checksum = 0;
 };
 
