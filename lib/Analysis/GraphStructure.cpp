@@ -64,13 +64,18 @@ static void annotate(Operation &op, SampleAxes &axes, StructureReport report) {
 SampleAxes bppsa::annotateGraphStructure(FunctionOpInterface function, int64_t batchAxis,
                                          StructureReport report) {
   SampleAxes axes;
+  auto getNamedAxis = [&](BlockArgument argument) {
+    return function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), "bppsa.batch_axis");
+  };
+  // Where some inputs name an axis, the others are the same for all samples.
+  bool isNamed = llvm::any_of(function.getArguments(), getNamedAxis);
   for (BlockArgument argument : function.getArguments()) {
     auto type = dyn_cast<RankedTensorType>(argument.getType());
     unsigned index = argument.getArgNumber();
     if (!type || !function.getArgAttr(index, "bppsa.input"))
       continue;
-    auto given = function.getArgAttrOfType<IntegerAttr>(index, "bppsa.batch_axis");
-    int64_t axis = given ? given.getInt() : batchAxis;
+    IntegerAttr named = getNamedAxis(argument);
+    int64_t axis = named ? named.getInt() : isNamed ? -1 : batchAxis;
     if (axis >= 0 && axis < type.getRank())
       axes[argument] = axis;
   }

@@ -41,14 +41,8 @@ LogicalResult GraphBuilder::requireAtLeast(AffineExpr a, AffineExpr b) {
 // Origins of dimensions
 //===----------------------------------------------------------------------===//
 
-int GraphBuilder::findOrigin(int origin) const {
-  while (origin >= 0 && origins[origin] != origin)
-    origin = origins[origin];
-  return origin;
-}
-
 int GraphBuilder::getOrigin(const Dim &dim) const {
-  return dim.factors.size() == 1 ? findOrigin(dim.factors.front().origin) : -1;
+  return dim.factors.size() == 1 ? dim.factors.front().origin : -1;
 }
 
 Dim GraphBuilder::getDim(AffineExpr size) const {
@@ -67,41 +61,55 @@ Dim GraphBuilder::makeInputDim(AffineExpr size) {
   Dim dim = getDim(size);
   if (dim.factors.front().origin >= 0)
     return dim;
-  int origin = origins.size();
-  origins.push_back(origin);
+  int origin = axes.add();
   dim.factors.front().origin = origin;
   if (auto symbol = dyn_cast<AffineSymbolExpr>(size))
     symbolOrigins[symbol.getPosition()] = origin;
   return dim;
 }
 
-void GraphBuilder::setRole(const Dim &dim, AxisRole role) {
-  if (int origin = getOrigin(dim); origin >= 0)
-    roles.push_back({origin, role});
+SmallVector<Dim> GraphBuilder::makePinnedDims(ArrayRef<int64_t> sizes) {
+  SmallVector<Dim> dims = getDims(sizes);
+  for (Dim &dim : dims)
+    if (!dim.isOne())
+      dim.factors.front().origin = axes.add(Pinned);
+  return dims;
 }
 
-AxisRole GraphBuilder::getRole(const Dim &dim) const {
-  int origin = getOrigin(dim);
-  if (origin < 0)
-    return AxisRole::Unknown;
-  for (auto [other, role] : roles)
-    if (findOrigin(other) == origin)
-      return role;
-  return AxisRole::Unknown;
+void GraphBuilder::mark(const Dim &dim, AxisFact fact) {
+  // Of one position there is nothing to mix or to cut.
+  for (const Factor &factor : dim.factors)
+    if (getConstant(factor.size) != 1)
+      axes.mark(factor.origin, fact);
+}
+
+void GraphBuilder::markSize(AffineExpr size) {
+  size.walk([&](AffineExpr expr) {
+    if (isa<AffineSymbolExpr>(expr))
+      mark(getDim(expr), Mixed);
+  });
 }
 
 Dim GraphBuilder::mergeOrigins(const Dim &a, const Dim &b) {
-  if (a.factors.size() != b.factors.size())
+  if (a.factors.size() != b.factors.size()) {
+    // Parts of one dimension lie along the whole other one.
+    auto isKnown = [](const Factor &factor) { return factor.origin >= 0; };
+    if (llvm::any_of(a.factors, isKnown) && llvm::any_of(b.factors, isKnown)) {
+      mark(a, Cut);
+      mark(b, Cut);
+    }
     return a.factors.size() > b.factors.size() ? a : b;
+  }
   Dim merged = a;
   for (auto [factor, other] : llvm::zip(merged.factors, b.factors)) {
-    int origin = findOrigin(factor.origin), otherOrigin = findOrigin(other.origin);
-    if (factor.size != other.size)
-      continue;
-    if (origin < 0)
-      factor.origin = otherOrigin;
-    else if (otherOrigin >= 0)
-      origins[std::max(origin, otherOrigin)] = std::min(origin, otherOrigin);
+    if (factor.size != other.size) {
+      axes.mark(factor.origin, Cut);
+      axes.mark(other.origin, Cut);
+    } else if (factor.origin < 0) {
+      factor.origin = other.origin;
+    } else {
+      axes.unite(factor.origin, other.origin);
+    }
   }
   return merged;
 }
@@ -203,13 +211,22 @@ std::string GraphBuilder::describe(ArrayRef<AffineExpr> exprs) const {
 //===----------------------------------------------------------------------===//
 
 Tensor GraphBuilder::make(Value value, ArrayRef<Dim> dims) {
+  SmallVector<int> found;
+  for (const Dim &dim : dims)
+    for (const Factor &factor : dim.factors)
+      if (getConstant(factor.size) != 1)
+        found.push_back(factor.origin);
+  axes.addTensor(found);
   return Tensor{cast<RankedTensorType>(value.getType()).getElementType(), SmallVector<Dim>(dims),
                 value, std::nullopt};
 }
 
 Tensor GraphBuilder::makeConstant(DenseElementsAttr attribute) {
   auto type = cast<RankedTensorType>(attribute.getType());
-  Tensor tensor{type.getElementType(), getDims(type.getShape()), {}, std::nullopt};
+  Tensor tensor{type.getElementType(),
+                attribute.isSplat() ? getDims(type.getShape()) : makePinnedDims(type.getShape()),
+                {},
+                std::nullopt};
   constexpr int64_t maxElements = 1024;
   if (isa<IntegerType>(type.getElementType()) && type.getNumElements() <= maxElements) {
     bool isBool = type.getElementType().isInteger(1);
@@ -225,7 +242,10 @@ Tensor GraphBuilder::makeConstant(DenseElementsAttr attribute) {
 
 Tensor GraphBuilder::makeElements(Type elementType, ArrayRef<int64_t> shape,
                                   ArrayRef<AffineExpr> elements) {
-  return Tensor{elementType, getDims(shape), {}, SmallVector<AffineExpr>(elements)};
+  return Tensor{elementType,
+                llvm::all_equal(elements) ? getDims(shape) : makePinnedDims(shape),
+                {},
+                SmallVector<AffineExpr>(elements)};
 }
 
 Value GraphBuilder::getValue(const Tensor &tensor) {
@@ -241,6 +261,7 @@ Value GraphBuilder::getValue(const Tensor &tensor) {
   }
   SmallVector<Value> values;
   for (AffineExpr expr : *tensor.elements) {
+    markSize(expr);
     Value value = getValueOrCreateConstantIndexOp(builder, loc, getSize(expr));
     values.push_back(arith::IndexCastOp::create(builder, loc, tensor.elementType, value));
   }
@@ -260,6 +281,7 @@ Tensor GraphBuilder::makeFilled(ArrayRef<Dim> dims, TypedAttr element) {
 }
 
 Tensor GraphBuilder::makeSizeAsFloat(AffineExpr size) {
+  markSize(size);
   Type type = builder.getF32Type();
   Value integer =
       arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
@@ -267,181 +289,4 @@ Tensor GraphBuilder::makeSizeAsFloat(AffineExpr size) {
   Value number = arith::SIToFPOp::create(builder, loc, type, integer);
   return make(tensor::FromElementsOp::create(builder, loc, RankedTensorType::get({}, type), number),
               {});
-}
-
-//===----------------------------------------------------------------------===//
-// Elementwise ops and reductions
-//===----------------------------------------------------------------------===//
-
-Value GraphBuilder::collapseOnes(const Tensor &operand, ArrayRef<bool> collapsed) {
-  Value value = getValue(operand);
-  if (!llvm::is_contained(collapsed, true))
-    return value;
-  // Each group is one kept dimension with the collapsed ones after it; those
-  // before the first kept one belong to its group.
-  SmallVector<ReassociationIndices> groups;
-  SmallVector<Dim> kept;
-  ReassociationIndices leading;
-  for (auto [i, dim] : llvm::enumerate(operand.dims)) {
-    if (!collapsed[i]) {
-      kept.push_back(dim);
-      groups.push_back(std::exchange(leading, {}));
-      groups.back().push_back(i);
-    } else if (groups.empty()) {
-      leading.push_back(i);
-    } else {
-      groups.back().push_back(i);
-    }
-  }
-  return builder.createOrFold<tensor::CollapseShapeOp>(loc, getType(kept, operand.elementType),
-                                                       value, groups);
-}
-
-static Value createGeneric(OpBuilder &builder, Location loc, ValueRange inputs, Value init,
-                           ArrayRef<AffineMap> maps, GraphBuilder::Body body) {
-  SmallVector<utils::IteratorType> iterators(maps.front().getNumDims(),
-                                             utils::IteratorType::reduction);
-  for (AffineExpr expr : maps.back().getResults())
-    iterators[cast<AffineDimExpr>(expr).getPosition()] = utils::IteratorType::parallel;
-  auto generic = linalg::GenericOp::create(
-      builder, loc, init.getType(), inputs, init, maps, iterators,
-      [&](OpBuilder &nested, Location location, ValueRange arguments) {
-        linalg::YieldOp::create(nested, location, body(nested, location, arguments));
-      });
-  return generic.getResult(0);
-}
-
-FailureOr<Tensor> GraphBuilder::makeElementwise(ArrayRef<Tensor> operands, Type elementType,
-                                                Body body) {
-  SmallVector<Dim> dims;
-  for (const Tensor &operand : operands) {
-    FailureOr<SmallVector<Dim>> common = broadcast(dims, operand.dims);
-    if (failed(common))
-      return failure();
-    dims = *common;
-  }
-  int64_t rank = dims.size();
-  SmallVector<Value> inputs;
-  SmallVector<AffineMap> maps;
-  for (const Tensor &operand : operands) {
-    SmallVector<bool> collapsed;
-    SmallVector<AffineExpr> results;
-    for (auto [i, dim] : llvm::enumerate(operand.dims)) {
-      int64_t position = rank - operand.getRank() + i;
-      collapsed.push_back(dim.isOne() && !dims[position].isOne());
-      if (!collapsed.back())
-        results.push_back(builder.getAffineDimExpr(position));
-    }
-    inputs.push_back(collapseOnes(operand, collapsed));
-    maps.push_back(AffineMap::get(rank, 0, results, getContext()));
-  }
-  maps.push_back(builder.getMultiDimIdentityMap(rank));
-  return make(createGeneric(builder, loc, inputs, makeEmpty(dims, elementType), maps, body), dims);
-}
-
-FailureOr<Tensor> GraphBuilder::makeBroadcast(const Tensor &operand, ArrayRef<Dim> dims) {
-  if (operand.getRank() == static_cast<int64_t>(dims.size()) &&
-      llvm::all_of(llvm::zip(operand.dims, dims),
-                   [](auto pair) { return std::get<0>(pair).size == std::get<1>(pair).size; }))
-    return operand;
-  // An operand without a value would only give its shape: the map of the
-  // result does, and its broadcast with `operand` must be `dims`.
-  FailureOr<SmallVector<Dim>> common = broadcast(dims, operand.dims);
-  if (failed(common))
-    return failure();
-  int64_t rank = common->size();
-  SmallVector<bool> collapsed;
-  SmallVector<AffineExpr> results;
-  for (auto [i, dim] : llvm::enumerate(operand.dims)) {
-    int64_t position = rank - operand.getRank() + i;
-    collapsed.push_back(dim.isOne() && !(*common)[position].isOne());
-    if (!collapsed.back())
-      results.push_back(builder.getAffineDimExpr(position));
-  }
-  AffineMap maps[] = {AffineMap::get(rank, 0, results, getContext()),
-                      builder.getMultiDimIdentityMap(rank)};
-  Value value = createGeneric(
-      builder, loc, collapseOnes(operand, collapsed), makeEmpty(*common, operand.elementType), maps,
-      [](OpBuilder &, Location, ValueRange arguments) { return arguments[0]; });
-  return make(value, *common);
-}
-
-Tensor GraphBuilder::makeReduction(const Tensor &operand, ArrayRef<int64_t> axes, TypedAttr neutral,
-                                   Body body) {
-  SmallVector<Dim> kept;
-  SmallVector<AffineExpr> results;
-  for (auto [i, dim] : llvm::enumerate(operand.dims)) {
-    if (llvm::is_contained(axes, static_cast<int64_t>(i)))
-      continue;
-    kept.push_back(dim);
-    results.push_back(builder.getAffineDimExpr(i));
-  }
-  int64_t rank = operand.getRank();
-  AffineMap maps[] = {builder.getMultiDimIdentityMap(rank),
-                      AffineMap::get(rank, 0, results, getContext())};
-  Value init = makeFilled(kept, neutral).value;
-  Value value = createGeneric(builder, loc, getValue(operand), init, maps, body);
-  return make(value, kept);
-}
-
-Tensor GraphBuilder::makeSum(const Tensor &operand, ArrayRef<int64_t> axes) {
-  Tensor sum =
-      makeReduction(operand, axes, builder.getF32FloatAttr(0),
-                    [](OpBuilder &nested, Location location, ValueRange arguments) {
-                      return arith::AddFOp::create(nested, location, arguments[0], arguments[1]);
-                    });
-  return makeUnsqueeze(sum, axes);
-}
-
-Tensor GraphBuilder::makeMaximum(const Tensor &operand, ArrayRef<int64_t> axes) {
-  APFloat infinity = APFloat::getInf(APFloat::IEEEsingle(), /*Negative=*/true);
-  Tensor maximum = makeReduction(
-      operand, axes, builder.getFloatAttr(builder.getF32Type(), infinity),
-      [](OpBuilder &nested, Location location, ValueRange arguments) {
-        return arith::MaximumFOp::create(nested, location, arguments[0], arguments[1]);
-      });
-  maximum.value = StopGradientOp::create(builder, loc, maximum.value);
-  return makeUnsqueeze(maximum, axes);
-}
-
-Tensor GraphBuilder::makeContraction(const Tensor &lhs, const Tensor &rhs, ArrayRef<Dim> dims,
-                                     ArrayRef<AffineMap> maps) {
-  Tensor zeros = makeFilled(dims, builder.getF32FloatAttr(0));
-  return makeContraction(lhs, rhs, zeros, maps);
-}
-
-Tensor GraphBuilder::makeContraction(const Tensor &lhs, const Tensor &rhs, const Tensor &init,
-                                     ArrayRef<AffineMap> maps) {
-  return makeGeneric({lhs, rhs}, init, maps,
-                     [](OpBuilder &nested, Location location, ValueRange arguments) -> Value {
-                       Value product =
-                           arith::MulFOp::create(nested, location, arguments[0], arguments[1]);
-                       return arith::AddFOp::create(nested, location, arguments[2], product);
-                     });
-}
-
-Tensor GraphBuilder::makeGeneric(ArrayRef<Tensor> inputs, const Tensor &init,
-                                 ArrayRef<AffineMap> maps, Body body) {
-  SmallVector<Value> values =
-      llvm::map_to_vector(inputs, [&](const Tensor &input) { return getValue(input); });
-  return make(createGeneric(builder, loc, values, getValue(init), maps, body), init.dims);
-}
-
-Tensor GraphBuilder::makeTranspose(const Tensor &operand, ArrayRef<int64_t> permutation) {
-  SmallVector<Dim> dims;
-  SmallVector<AffineExpr> results(operand.getRank());
-  bool isIdentity = true;
-  for (auto [i, axis] : llvm::enumerate(permutation)) {
-    dims.push_back(operand.dims[axis]);
-    results[axis] = builder.getAffineDimExpr(i);
-    isIdentity &= axis == static_cast<int64_t>(i);
-  }
-  if (isIdentity)
-    return operand;
-  AffineMap maps[] = {AffineMap::get(operand.getRank(), 0, results, getContext()),
-                      builder.getMultiDimIdentityMap(operand.getRank())};
-  Value value =
-      createGeneric(builder, loc, getValue(operand), makeEmpty(dims, operand.elementType), maps,
-                    [](OpBuilder &, Location, ValueRange arguments) { return arguments[0]; });
-  return make(value, dims);
 }

@@ -7,6 +7,7 @@
 #ifndef BPPSA_LIB_IMPORT_GRAPHBUILDER_H
 #define BPPSA_LIB_IMPORT_GRAPHBUILDER_H
 
+#include "AxisClasses.h"
 #include "ShapeExpressions.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -21,7 +22,7 @@ namespace bppsa {
 /// Part of a dimension: its size, and the axis it is, as far as that is known.
 struct Factor {
   mlir::AffineExpr size;
-  /// An index into the origins of `GraphBuilder`, or -1.
+  /// An axis of `GraphBuilder::axes`, or -1.
   int origin = -1;
 };
 
@@ -48,9 +49,6 @@ struct Tensor {
   llvm::SmallVector<mlir::AffineExpr> getSizes() const;
 };
 
-/// What an axis of a graph input or output carries.
-enum class AxisRole { Unknown, Batch, Time };
-
 /// Makes IR for tensors. Sizes that must be equal and are not make an operation
 /// fail: if a symbol can be bound so that they are, `pendingBinding` is set and
 /// the import starts again with it, so that no expression ever has to be
@@ -66,6 +64,8 @@ public:
   std::optional<SymbolBinding> pendingBinding;
   /// Names of the symbols, by position.
   std::vector<std::string> symbols;
+  /// Which axes are the same by data flow, and what the graph does to them.
+  AxisClasses axes;
   /// The least value of each symbol with which the graph means what was built.
   llvm::SmallVector<int64_t> leastSizes;
   /// Dropouts made so far; each has a stream of random numbers of its own.
@@ -100,10 +100,18 @@ public:
 
   /// A dimension of a graph input: one of its own origin, or that of its symbol.
   Dim makeInputDim(mlir::AffineExpr size);
+  /// Dimensions of values that differ between positions whatever the inputs are: those of
+  /// parameters and constants.
+  llvm::SmallVector<Dim> makePinnedDims(llvm::ArrayRef<int64_t> sizes);
+  /// The axis of `dim`, or -1 where none is known or several are merged.
+  int getOrigin(const Dim &dim) const;
   /// Says that `dim` carries `role`.
-  void setRole(const Dim &dim, AxisRole role);
-  AxisRole getRole(const Dim &dim) const;
-  bool hasRoles() const { return !roles.empty(); }
+  void setRole(const Dim &dim, AxisRole role) { axes.setRole(getOrigin(dim), role); }
+  AxisRole getRole(const Dim &dim) const { return axes.getRole(getOrigin(dim)); }
+  /// Says what a node does to the axes in `dim`.
+  void mark(const Dim &dim, AxisFact fact);
+  /// Says that values depend on `size`, and so on all positions of the axes that it measures.
+  void markSize(mlir::AffineExpr size);
 
   /// Says that symbol `position` is dimension `index` of `tensor`.
   void bindSymbol(unsigned position, mlir::Value tensor, int64_t index);
@@ -178,17 +186,14 @@ public:
   Tensor makeUnsqueeze(const Tensor &operand, llvm::ArrayRef<int64_t> axes);
 
 private:
-  Tensor makeReduction(const Tensor &operand, llvm::ArrayRef<int64_t> axes, mlir::TypedAttr neutral,
-                       Body body);
+  Tensor makeReduction(const Tensor &operand, llvm::ArrayRef<int64_t> reduced,
+                       mlir::TypedAttr neutral, Body body);
+  /// The dimensions of the result of a loop nest; says what it does to those of its operands.
+  llvm::SmallVector<Dim> getLoopDims(llvm::ArrayRef<Tensor> inputs, const Tensor &init,
+                                     llvm::ArrayRef<mlir::AffineMap> maps);
   mlir::Value collapseOnes(const Tensor &operand, llvm::ArrayRef<bool> collapsed);
-  int getOrigin(const Dim &dim) const;
   Dim mergeOrigins(const Dim &a, const Dim &b);
 
-  /// Classes of axes that are the same by data flow.
-  llvm::SmallVector<int> origins;
-  int findOrigin(int origin) const;
-  /// What recurrences say about axes, in graph order.
-  llvm::SmallVector<std::pair<int, AxisRole>> roles;
   llvm::DenseMap<unsigned, int> symbolOrigins;
   llvm::DenseMap<unsigned, std::pair<mlir::Value, int64_t>> symbolSources;
   llvm::DenseMap<mlir::AffineExpr, mlir::Value> sizeValues;

@@ -55,8 +55,8 @@ static SmallVector<ReshapeGroup> getReshapeGroups(ArrayRef<Dim> source, ArrayRef
 }
 
 /// Gives the target dimensions of a group the factors of its source dimensions,
-/// in order, as far as the sizes match.
-static void assignFactors(ArrayRef<Dim> source, MutableArrayRef<Dim> target) {
+/// in order, as far as the sizes match. Whether all do.
+static bool assignFactors(ArrayRef<Dim> source, MutableArrayRef<Dim> target) {
   SmallVector<Factor> factors;
   for (const Dim &dim : source)
     factors.append(dim.factors.begin(), dim.factors.end());
@@ -83,9 +83,10 @@ static void assignFactors(ArrayRef<Dim> source, MutableArrayRef<Dim> target) {
       taken.push_back(factors[next]);
     }
     if (!rest || getConstant(*rest) != 1)
-      return;
+      return false;
     dim.factors = taken;
   }
+  return true;
 }
 
 static SmallVector<ReassociationIndices> getIndices(ArrayRef<ReshapeGroup> groups, bool source) {
@@ -121,7 +122,9 @@ Tensor GraphBuilder::makeReshape(const Tensor &operand, ArrayRef<Dim> dims) {
     MutableArrayRef<Dim> target =
         MutableArrayRef(result.dims).slice(group.targetBegin, group.targetEnd - group.targetBegin);
     SmallVector<Dim> found(target);
-    assignFactors(source, found);
+    if (!assignFactors(source, found))
+      for (const Dim &dim : source)
+        mark(dim, Cut);
     for (auto [dim, other] : llvm::zip(target, found))
       dim = mergeOrigins(other, dim);
   }
@@ -194,6 +197,7 @@ Tensor GraphBuilder::makeSlice(const Tensor &operand, int64_t axis, AffineExpr o
     return operand;
   // Part of an axis carries what the axis does, but one element is no axis.
   int origin = getOrigin(dims[axis]);
+  mark(dims[axis], Cut);
   dims[axis] = getDim(size);
   if (!dims[axis].isOne())
     dims[axis].factors.front().origin = origin;
@@ -219,6 +223,7 @@ Tensor GraphBuilder::makePadded(const Tensor &operand, ArrayRef<int64_t> before,
     if (low == 0 && high == 0)
       continue;
     isPadded = true;
+    mark(dim, Cut);
     dim = getDim(*addExprs(dim.size, getExpr(low + high)));
   }
   if (!isPadded)
@@ -239,6 +244,8 @@ FailureOr<Tensor> GraphBuilder::makeConcat(ArrayRef<Tensor> operands, int64_t ax
         MaybeExpr sum = addExprs(dims[i].size, dim.size);
         if (!sum)
           return failure();
+        mark(dims[i], Cut);
+        mark(dim, Cut);
         dims[i] = getDim(*sum);
         continue;
       }

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Importer.h"
+#include "SampleAxes.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -47,8 +48,7 @@ private:
   LogicalResult importInitializers();
   LogicalResult importNode(const onnx::NodeProto &node);
   LogicalResult importOutputs();
-  LogicalResult setBatchAxes();
-  void finish();
+  LogicalResult setAxes();
 
   FailureOr<SmallVector<Dim>> readInputDims(const onnx::ValueInfoProto &input);
   /// The symbol of that name, or what it is bound to.
@@ -56,7 +56,6 @@ private:
   LogicalResult define(const std::string &name, Tensor tensor);
   /// The error that nothing before `node` defines `name`.
   LogicalResult emitUndefined(const Node &node, StringRef name) const;
-  void setAxes(func::FuncOp function, unsigned index, bool isResult, ArrayRef<Dim> dims);
 
   const OnnxFile &file;
   const onnx::GraphProto &proto;
@@ -67,7 +66,7 @@ private:
   int64_t opset = 0;
   llvm::StringMap<Tensor> values;
   func::FuncOp function;
-  SmallVector<SmallVector<Dim>> inputDims, outputDims;
+  SmallVector<BoundaryArray> arrays;
 };
 } // namespace
 
@@ -173,7 +172,7 @@ LogicalResult Importer::importInputs() {
     for (auto [i, dim] : llvm::enumerate(*dims))
       if (auto symbol = dyn_cast<AffineSymbolExpr>(dim.size))
         graph.bindSymbol(symbol.getPosition(), argument, i);
-    inputDims.push_back(*dims);
+    arrays.push_back({input.name(), *dims, index, /*isInput=*/true});
     if (failed(define(input.name(), graph.make(argument, *dims))))
       return failure();
   }
@@ -202,8 +201,8 @@ LogicalResult Importer::importInitializers() {
     DictionaryAttr attributes = builder.getDictionaryAttr(
         {builder.getNamedAttr("bppsa.parameter", builder.getStringAttr(tensor.name()))});
     if (failed(function.insertArgument(index, *type, attributes, file.location)) ||
-        failed(define(tensor.name(),
-                      graph.make(function.getArgument(index), graph.getDims(type->getShape())))))
+        failed(define(tensor.name(), graph.make(function.getArgument(index),
+                                                graph.makePinnedDims(type->getShape())))))
       return failure();
   }
   return success();
@@ -271,7 +270,8 @@ LogicalResult Importer::importOutputs() {
     if (!names.insert(output.name()).second)
       return error() << "graph output " << quoted(output.name()) << " is listed twice";
     results.push_back(graph.getValue(it->second));
-    outputDims.push_back(it->second.dims);
+    unsigned index = results.size() - 1;
+    arrays.push_back({output.name(), it->second.dims, index, /*isInput=*/false});
   }
   func::ReturnOp::create(builder, file.location, results);
   function.setType(
@@ -281,71 +281,19 @@ LogicalResult Importer::importOutputs() {
   return success();
 }
 
-/// Sets shape, batch and time axis of an input or output.
-void Importer::setAxes(func::FuncOp function, unsigned index, bool isResult, ArrayRef<Dim> dims) {
-  auto set = [&](StringRef name, Attribute attribute) {
-    if (isResult)
-      function.setResultAttr(index, name, attribute);
-    else
-      function.setArgAttr(index, name, attribute);
-  };
-  SmallVector<AffineExpr> sizes;
-  for (auto [i, dim] : llvm::enumerate(dims)) {
-    sizes.push_back(dim.size);
-    AxisRole role = graph.getRole(dim);
-    if (role != AxisRole::Unknown)
-      set(role == AxisRole::Batch ? "bppsa.batch_axis" : "bppsa.time_axis",
-          builder.getI64IntegerAttr(i));
-  }
-  AffineMap shape = AffineMap::get(0, graph.symbols.size(), sizes, builder.getContext());
-  set("bppsa.shape", AffineMapAttr::get(shape));
-}
-
-LogicalResult Importer::setBatchAxes() {
-  for (const auto &entry : options.batchAxes) {
-    auto trySet = [&](StringRef name, unsigned index, bool isResult, size_t rank) {
-      if (name != entry.getKey())
-        return false;
-      int64_t axis = entry.getValue() < 0 ? entry.getValue() + rank : entry.getValue();
-      if (axis < 0 || axis >= static_cast<int64_t>(rank))
-        return false;
-      Attribute attribute = builder.getI64IntegerAttr(axis);
-      if (isResult)
-        function.setResultAttr(index, "bppsa.batch_axis", attribute);
-      else
-        function.setArgAttr(index, "bppsa.batch_axis", attribute);
-      return true;
-    };
-    bool found = false;
-    for (auto [i, dims] : llvm::enumerate(inputDims))
-      found |=
-          trySet(function.getArgAttrOfType<StringAttr>(i, "bppsa.input"), i, false, dims.size());
-    for (auto [i, dims] : llvm::enumerate(outputDims))
-      found |=
-          trySet(function.getResultAttrOfType<StringAttr>(i, "bppsa.output"), i, true, dims.size());
-    if (!found)
-      return error() << "--batch-axis=" << entry.getKey() << ":" << entry.getValue()
-                     << " names no axis of a graph input or output";
-  }
-  return success();
-}
-
-void Importer::finish() {
-  // Without a recurrence the first dimension is that of the samples, unless it
-  // is fixed and exactly one other is not.
-  if (!graph.hasRoles())
-    for (ArrayRef<Dim> dims : inputDims) {
-      auto isDynamic = [](const Dim &dim) { return !getConstant(dim.size); };
-      const Dim *samples = dims.begin();
-      if (llvm::count_if(dims, isDynamic) == 1)
-        samples = llvm::find_if(dims, isDynamic);
-      if (!dims.empty())
-        graph.setRole(*samples, AxisRole::Batch);
+/// Sets the sizes of all inputs and outputs, and their time and batch axes.
+LogicalResult Importer::setAxes() {
+  for (const BoundaryArray &array : arrays) {
+    SmallVector<AffineExpr> sizes;
+    for (auto [i, dim] : llvm::enumerate(array.dims)) {
+      sizes.push_back(dim.size);
+      if (graph.getRole(dim) == AxisRole::Time)
+        array.setAttr(function, "bppsa.time_axis", builder.getI64IntegerAttr(i));
     }
-  for (auto [i, dims] : llvm::enumerate(inputDims))
-    setAxes(function, i, /*isResult=*/false, dims);
-  for (auto [i, dims] : llvm::enumerate(outputDims))
-    setAxes(function, i, /*isResult=*/true, dims);
+    AffineMap shape = AffineMap::get(0, graph.symbols.size(), sizes, builder.getContext());
+    array.setAttr(function, "bppsa.shape", AffineMapAttr::get(shape));
+  }
+  return setBatchAxes(function, graph, arrays, options.batchAxes);
 }
 
 FailureOr<OwningOpRef<ModuleOp>> Importer::run() {
@@ -363,8 +311,7 @@ FailureOr<OwningOpRef<ModuleOp>> Importer::run() {
       return failure();
   if (failed(importOutputs()))
     return failure();
-  finish();
-  if (failed(setBatchAxes()))
+  if (failed(setAxes()))
     return failure();
   SmallVector<StringRef> names(graph.symbols.begin(), graph.symbols.end());
   (*module)->setAttr("bppsa.symbols", builder.getStrArrayAttr(names));

@@ -119,6 +119,7 @@ static FailureOr<AxisSlice> resolveSlice(Node &node, int64_t axis, AffineExpr st
 
 static Tensor makeReversedSlice(GraphBuilder &graph, const Tensor &data, const AxisSlice &slice) {
   SmallVector<Dim> dims(data.dims);
+  graph.mark(dims[slice.axis], Cut);
   dims[slice.axis] = graph.getDim(slice.size);
   // The whole axis backwards is still that axis.
   if (slice.size == data.dims[slice.axis].size)
@@ -258,6 +259,7 @@ static Tensor gatherData(Node &node, int64_t axis) {
   GraphBuilder &graph = node.graph;
   const Tensor &data = node.input(0), &indices = node.input(1);
   int64_t numIndices = indices.getRank();
+  graph.mark(data.dims[axis], Cut);
   SmallVector<Dim> dims(ArrayRef(data.dims).take_front(axis));
   llvm::append_range(dims, indices.dims);
   llvm::append_range(dims, ArrayRef(data.dims).drop_front(axis + 1));

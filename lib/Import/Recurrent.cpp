@@ -245,6 +245,7 @@ LogicalResult Layer::checkShapes() {
     return node.emitError() << "input 'X' has shape " << node.describeShape(x)
                             << ", accepted: a static last dimension";
   graph.setRole(time, AxisRole::Time);
+  graph.mark(time, Cut);
   graph.setRole(batch, AxisRole::Batch);
   return success();
 }

@@ -108,6 +108,7 @@ FailureOr<SmallVector<WindowAxis>> bppsa::readWindow(Node &node, const Tensor &d
     axis.stride = (*strides)[i];
     axis.dilation = (*dilations)[i];
     axis.input = data.dims[2 + i].size;
+    node.graph.mark(data.dims[2 + i], Cut);
     axis.padBegin = (*pads)[i];
     axis.givenPadEnd = (*pads)[rank + i];
     bool isSame = autoPad.starts_with("SAME");

@@ -44,7 +44,10 @@ void bppsa::runtime::benchCommand(const Program &program, const Options &options
   if (options.calibrate)
     return calibrateCommand(program, options);
   int64_t steps = hasTime ? sizeOf(model, options.seqLen, &ArrayInfo::timeAxis, 1000) : 1;
-  int64_t samples = sizeOf(model, options.batch, &ArrayInfo::batchAxis, 16);
+  if (options.batch)
+    requireSamples(model);
+  int64_t samples =
+      model.hasSamples() ? sizeOf(model, options.batch, &ArrayInfo::batchAxis, 16) : 1;
   Dataset data = Dataset::synthetic(model, samples, steps, {});
   Batch batch = data.whole();
   Session session(program, true);

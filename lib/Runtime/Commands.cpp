@@ -27,6 +27,7 @@ void bppsa::runtime::printLine(const std::string &line) {
 }
 
 void bppsa::runtime::evalCommand(const Program &program, const Options &options) {
+  requireSamples(program.model);
   Dataset data(options.data, program.model, TargetUse::Needed);
   int64_t size = options.batch.value_or(data.fixedBatch().value_or(defaultBatch));
   data.requireBatches(size);
@@ -91,14 +92,15 @@ static std::vector<OutputArray> makeOutputs(const Model &model, const Dataset &d
 
 /// The batch size for `infer`: outputs that cannot be put together from batches need one batch.
 static int64_t inferBatch(const Model &model, const Dataset &data, const Options &options) {
-  auto whole = std::find_if(model.outputs.begin(), model.outputs.end(),
-                            [](const ArrayInfo &info) { return !info.batchAxis; });
+  auto whole = std::find_if(model.outputs.begin(), model.outputs.end(), [&](const ArrayInfo &info) {
+    return !info.batchAxis || model.mixesSamples();
+  });
   if (whole == model.outputs.end())
     return std::min(options.batch.value_or(data.fixedBatch().value_or(defaultBatch)),
                     data.samples());
   if (options.batch && *options.batch < data.samples())
-    fail("--batch: output ", quote(whole->name),
-         " has no batch axis; leave --batch out or set --batch-axis=", whole->name, ":AXIS");
+    fail("--batch: found ", *options.batch, ", but output ", quote(whole->name),
+         " is no list of the results for single samples; leave --batch out");
   return data.samples();
 }
 

@@ -19,8 +19,7 @@ using namespace bppsa::runtime;
 static int run(int argc, char **argv) {
   Program program = Program::load();
   Options options = parseOptions(argc, argv, program.model);
-  for (const std::string &assignment : options.batchAxes)
-    setBatchAxis(program.model, assignment);
+  setBatchAxes(program.model, options.batchAxes);
   if (options.threads)
     setThreads(static_cast<int>(*options.threads));
   setEmulationSeed(static_cast<uint64_t>(options.emulateSeed));

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 using namespace bppsa::runtime;
 namespace cost = bppsa::cost;
@@ -133,15 +134,18 @@ static ArrayInfo parseArray(const json &object, const std::vector<std::string> &
   info.dtype = dtypeOfModel(object.at("dtype").get<std::string>());
   for (const json &extent : object.at("shape"))
     info.shape.push_back(parseExtent(extent, symbols));
-  info.batchAxis = optionalInteger(object, "batch_axis");
+  for (const json &axis : object.at("batch_axes"))
+    info.batchAxes.push_back(axis.is_null() ? -1 : axis.get<int64_t>());
   info.timeAxis = optionalInteger(object, "time_axis");
   info.gradient = object.value("gradient", false);
   info.classes = optionalInteger(object, "classes");
   if (auto bounds = object.find("index_bounds"); bounds != object.end())
     for (const json &extent : *bounds)
       info.indexBounds.push_back(parseExtent(extent, symbols));
-  for (std::optional<int64_t> axis : {info.batchAxis, info.timeAxis})
-    if (axis && (*axis < 0 || *axis >= static_cast<int64_t>(info.shape.size())))
+  std::vector<int64_t> axes = info.batchAxes;
+  axes.push_back(info.timeAxis.value_or(-1));
+  for (int64_t axis : axes)
+    if (axis < -1 || axis >= static_cast<int64_t>(info.shape.size()))
       fail("axis out of range in array ", quote(info.name));
   return info;
 }
@@ -183,6 +187,35 @@ static cost::ChainCost parseChain(const json &object) {
   return chain;
 }
 
+template <typename Visit> static void forEachArray(Model &model, Visit &&visit) {
+  for (ArrayInfo &input : model.inputs)
+    visit(input);
+  for (ArrayInfo &output : model.outputs)
+    visit(output);
+  if (model.targetArray)
+    visit(*model.targetArray);
+}
+
+static void chooseLayout(Model &model, size_t layout) {
+  model.layout = layout;
+  forEachArray(model, [&](ArrayInfo &info) {
+    int64_t axis = info.batchAxes[layout];
+    info.batchAxis = axis < 0 ? std::nullopt : std::optional<int64_t>(axis);
+  });
+}
+
+static void parseLayouts(Model &model, const json &root) {
+  size_t count = model.outputs.at(0).batchAxes.size();
+  forEachArray(model, [&](const ArrayInfo &info) {
+    if (info.batchAxes.empty() || info.batchAxes.size() != count)
+      fail("array ", quote(info.name), " has ", info.batchAxes.size(), " batch axes, expected ",
+           count);
+  });
+  model.mixingLayouts = root.value("mixing_layouts", std::vector<bool>());
+  model.mixingLayouts.resize(count);
+  chooseLayout(model, 0);
+}
+
 static Model parse(const json &root, uint64_t onnxSize) {
   if (root.at("format").get<int>() != 1)
     fail("format ", root.at("format").dump(), " is not known");
@@ -207,6 +240,7 @@ static Model parse(const json &root, uint64_t onnxSize) {
     model.targetArray = parseArray(*found, model.symbols);
     model.targetArray->name = "target";
   }
+  parseLayouts(model, root);
   for (const json &parameter : root.at("parameters"))
     model.parameters.push_back(parseParameter(parameter, onnxSize));
   for (const json &variant : root.at("variants"))
@@ -240,32 +274,44 @@ Model bppsa::runtime::parseModel(const std::string &text, uint64_t onnxSize) {
 // Axes and symbols
 //===----------------------------------------------------------------------===//
 
-void bppsa::runtime::setBatchAxis(Model &model, const std::string &assignment) {
-  size_t colon = assignment.rfind(':');
-  std::string name = assignment.substr(0, colon);
-  std::string number = colon == std::string::npos ? "" : assignment.substr(colon + 1);
-  if (number.empty() || number.size() > 2 ||
-      number.find_first_not_of("0123456789") != std::string::npos)
-    throw UsageError(text("--batch-axis: found ", quote(assignment), ", expected NAME:AXIS"));
-  int64_t axis = std::stoll(number);
-  bool found = false;
-  auto apply = [&](ArrayInfo &info) {
-    if (info.name != name)
-      return;
-    found = true;
-    if (axis >= static_cast<int64_t>(info.shape.size()))
-      fail("--batch-axis: ", quote(name), " has ", info.shape.size(), " axes, found axis ", axis);
-    info.batchAxis = axis;
-  };
-  for (ArrayInfo &input : model.inputs)
-    apply(input);
-  for (ArrayInfo &output : model.outputs)
-    apply(output);
-  if (model.targetArray)
-    apply(*model.targetArray);
-  if (!found)
-    fail("--batch-axis: the model has no input or output ", quote(name),
-         "; the command `info` lists them");
+void bppsa::runtime::setBatchAxes(Model &model, const std::vector<std::string> &assignments) {
+  BatchLayouts choice(model.mixingLayouts.size());
+  for (const std::string &assignment : assignments) {
+    auto request = BatchAxisRequest::parse(assignment);
+    if (!request)
+      throw UsageError(text("--batch-axis: found ", quote(assignment), ", expected NAME:AXIS"));
+    const ArrayInfo *found = nullptr;
+    forEachArray(model, [&](const ArrayInfo &info) {
+      if (!found && info.name == request->name)
+        found = &info;
+    });
+    if (!found)
+      fail("--batch-axis: the model has no input or output ", quote(request->name),
+           "; the command `info` lists them");
+    std::string wrong = choice.require(found->batchAxes, request->axis, quote(request->name));
+    if (!wrong.empty())
+      fail(wrong);
+  }
+  chooseLayout(model, choice.choose());
+}
+
+bool Model::hasSamples() const {
+  return std::any_of(inputs.begin(), inputs.end(),
+                     [](const ArrayInfo &input) { return input.batchAxis.has_value(); });
+}
+
+void bppsa::runtime::requireSamples(const Model &model) {
+  if (model.hasSamples())
+    return;
+  std::set<std::string> accepted;
+  for (const ArrayInfo &input : model.inputs)
+    for (int64_t axis : input.batchAxes)
+      if (axis >= 0)
+        accepted.insert(text("--batch-axis=", input.name, ":", axis));
+  fail("no axis of an input is known to carry samples, so there is nothing to slice into batches; ",
+       accepted.empty()
+           ? "`infer` and `grad` take the arrays of a file as one call"
+           : "accepted: " + list(std::vector<std::string>(accepted.begin(), accepted.end())));
 }
 
 std::string bppsa::runtime::bindShape(const Model &model, const ArrayInfo &info,

@@ -381,5 +381,6 @@ int Trainer::run() {
 }
 
 int bppsa::runtime::train(const Program &program, const Options &options) {
+  requireSamples(program.model);
   return Trainer(program, options).run();
 }

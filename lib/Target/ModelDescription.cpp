@@ -138,12 +138,23 @@ static json::Array describeSizes(DictionaryAttr attributes, StringRef name,
   return sizes;
 }
 
+/// The axis that carries samples in each layout.
+static json::Array describeBatchAxes(DictionaryAttr attributes) {
+  auto axes = attributes.getAs<DenseI64ArrayAttr>("bppsa.batch_axes");
+  if (!axes)
+    return json::Array{describeAxis(attributes, "bppsa.batch_axis")};
+  json::Array described;
+  for (int64_t axis : axes.asArrayRef())
+    described.push_back(axis < 0 ? json::Value(nullptr) : json::Value(axis));
+  return described;
+}
+
 static json::Object describeArray(StringAttr name, Type type, DictionaryAttr attributes,
                                   ArrayRef<StringRef> symbols) {
   return json::Object{{"name", name.getValue()},
                       {"dtype", getTypeName(cast<ShapedType>(type).getElementType())},
                       {"shape", describeSizes(attributes, "bppsa.shape", symbols)},
-                      {"batch_axis", describeAxis(attributes, "bppsa.batch_axis")},
+                      {"batch_axes", describeBatchAxes(attributes)},
                       {"time_axis", describeAxis(attributes, "bppsa.time_axis")}};
 }
 
@@ -153,12 +164,17 @@ static json::Value describeTarget(const json::Object &output, StringRef loss) {
   if (loss == "none")
     return nullptr;
   json::Array shape = *output.getArray("shape");
-  json::Object target{{"dtype", "f32"}, {"batch_axis", *output.get("batch_axis")}};
+  json::Array axes = *output.getArray("batch_axes");
+  json::Object target{{"dtype", "f32"}};
   if (loss == "cross-entropy" || loss == "nll") {
     target["dtype"] = "i64";
     target["classes"] = shape.back();
     shape.pop_back();
+    for (json::Value &axis : axes)
+      if (axis.getAsInteger() == static_cast<int64_t>(shape.size()))
+        axis = nullptr;
   }
+  target["batch_axes"] = std::move(axes);
   target["shape"] = std::move(shape);
   return target;
 }
@@ -290,6 +306,9 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
       object["plan"] = variant.plan;
     variants.push_back(std::move(object));
   }
+  json::Array mixing;
+  if (auto layouts = forward->getAttrOfType<DenseBoolArrayAttr>("bppsa.mixing_layouts"))
+    llvm::append_range(mixing, layouts.asArrayRef());
   json::Object table;
   for (const ExportedFunction &function : functions)
     table[function.name] = json::Array(function.arguments);
@@ -307,6 +326,7 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
                            {"least_sizes", describeLeastSizes(module, symbols)},
                            {"inputs", std::move(inputs)},
                            {"outputs", std::move(outputs)},
+                           {"mixing_layouts", std::move(mixing)},
                            {"target_array", describeTarget(lossOutput, options.loss)},
                            {"parameters", std::move(parameters)},
                            {"variants", std::move(variants)},

@@ -321,7 +321,7 @@ def test_initial_state_shape(tmp_path):
         (["--freeze=("], "freeze"),
         (["--freeze=nothing_has_this_name"], "freeze"),
         (["--batch-axis=nowhere:0"], "nowhere"),
-        (["--batch-axis=x:7"], "x:7"),
+        (["--batch-axis=x:7"], "axis 7 of 'x'"),
         (["--mcpu=frobnicator"], "frobnicator"),
     ],
 )

@@ -34,6 +34,8 @@ def compiler():
         ["--emulate"],
         ["--gpu-arch=sm_90"],
         ["--report-length=0"],
+        ["--batch-axis=x"],
+        ["--batch-axis=x:-1"],
         ["--memory-limit=lots"],
         ["--memory-limit=-1"],
         ["--memory-limit=1.5G"],

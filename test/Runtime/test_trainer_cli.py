@@ -247,9 +247,9 @@ def test_bench(backward):
 def test_batch_axis_can_be_set(tmp_path):
     arrays = samples(6, steps=6)
     data, out = save(tmp_path / "data.npz", arrays), tmp_path / "out.npz"
-    info = json.loads(run("info", "--batch-axis=x:0").stdout)
-    assert info["inputs"][0]["batch_axis"] == 0
     fake_trainer.refused(run("info", "--batch-axis=y:0"), "'y'")
-    fake_trainer.refused(run("info", "--batch-axis=x:3"), "'x'")
+    for axis in (0, 2, 3):
+        wanted = f"axis {axis} of 'x' cannot carry the samples; accepted: 1"
+        fake_trainer.refused(run("info", f"--batch-axis=x:{axis}"), wanted)
     assert run("info", "--batch-axis=x").returncode == 2
     harness.check_succeeded(run("infer", "--data", data, "--out", out, "--batch-axis=x:1"))

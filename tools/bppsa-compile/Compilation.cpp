@@ -62,10 +62,8 @@ static std::string describeTrainedConstants(ModuleOp module) {
 }
 
 LogicalResult Compilation::import() {
-  FailureOr<ImportOptions> importOptions = parseImportOptions();
-  if (failed(importOptions))
-    return failure();
-  FailureOr<OwningOpRef<ModuleOp>> imported = importONNX(options.input, &context, *importOptions);
+  FailureOr<OwningOpRef<ModuleOp>> imported =
+      importONNX(options.input, &context, ImportOptions{options.batchAxes});
   if (failed(imported))
     return failure();
   FailureOr<OnnxImage> loaded = loadOnnxImage(options.input, &context);
@@ -79,19 +77,6 @@ LogicalResult Compilation::import() {
     return fail("--prune-zeros: no float initializer of rank 2 or more holds a zero");
   warning = describeTrainedConstants(*module);
   return dump(*module, "import");
-}
-
-/// Reads every `--batch-axis=NAME:AXIS`.
-FailureOr<ImportOptions> Compilation::parseImportOptions() {
-  ImportOptions importOptions;
-  for (StringRef text : options.batchAxes) {
-    auto [name, axisText] = text.rsplit(':');
-    unsigned axis;
-    if (axisText.getAsInteger(10, axis))
-      return FailureOr<ImportOptions>(fail("--batch-axis needs NAME:AXIS, found '" + text + "'"));
-    importOptions.batchAxes[name] = axis;
-  }
-  return importOptions;
 }
 
 /// `--loss-on` must name a float output of the graph.

@@ -35,7 +35,7 @@ struct DriverOptions {
   /// its kernels on the CPU instead.
   llvm::SmallVector<std::string> gpuArchitectures;
   bool emulate = false;
-  llvm::SmallVector<std::string> batchAxes;
+  std::vector<BatchAxisRequest> batchAxes;
   unsigned optLevel = 3;
   /// Elements of initializers that are zero stay so and leave the patterns.
   bool pruneZeros = false;
@@ -62,7 +62,6 @@ public:
 
 private:
   llvm::LogicalResult import();
-  mlir::FailureOr<ImportOptions> parseImportOptions();
   llvm::LogicalResult checkLossOutput();
   llvm::LogicalResult runFrontend();
   llvm::LogicalResult runPhase(llvm::StringRef name,

@@ -148,6 +148,9 @@ static int checkWords(MLIRContext &context) {
     return wrongUsage(
         "--memory-limit must be a whole number of bytes, or one with K, M or G, found '" +
         memoryLimit + "'");
+  for (const std::string &text : batchAxes)
+    if (!BatchAxisRequest::parse(text))
+      return wrongUsage("--batch-axis must be NAME:AXIS, found '" + text + "'");
   if (emulate && target != "cuda")
     return wrongUsage("--emulate needs --target=cuda");
   if (gpuArch.getNumOccurrences() && target != "cuda")
@@ -219,7 +222,8 @@ static DriverOptions getDriverOptions(const char *argv0) {
   options.stopAfter = getPhase();
   options.dumpDirectory = dumpPhasesTo;
   options.mcpu = mcpu;
-  options.batchAxes.assign(batchAxes.begin(), batchAxes.end());
+  for (const std::string &text : batchAxes)
+    options.batchAxes.push_back(*BatchAxisRequest::parse(text));
   options.pruneZeros = pruneZeros;
   options.optLevel = optLevel - '0';
   options.reportLength = reportLength;

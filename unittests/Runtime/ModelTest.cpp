@@ -54,10 +54,48 @@ TEST(ModelTest, RefusesDamagedDescriptions) {
   for (const char *patch : {R"([{"op": "replace", "path": "/format", "value": 2}])",
                             R"([{"op": "replace", "path": "/inputs/0/dtype", "value": "f64"}])",
                             R"([{"op": "replace", "path": "/inputs/0/shape/0", "value": "X"}])",
-                            R"([{"op": "replace", "path": "/inputs/0/batch_axis", "value": 3}])",
+                            R"([{"op": "replace", "path": "/inputs/0/batch_axes/0", "value": 3}])",
                             R"([{"op": "replace", "path": "/inputs/0/name", "value": "target"}])",
                             R"([{"op": "remove", "path": "/functions"}])"})
     EXPECT_THROW(parse(description().patch(json::parse(patch))), Error) << patch;
+}
+
+/// A model whose input carries samples along axis 1 or 0, and its output along axis 0 or not at all.
+static json twoLayouts() {
+  json object = description();
+  object["inputs"][0]["batch_axes"] = {1, 0};
+  object["outputs"][0]["batch_axes"] = {0, nullptr};
+  object["target_array"]["batch_axes"] = {0, nullptr};
+  object["mixing_layouts"] = {false, true};
+  return object;
+}
+
+TEST(ModelTest, LayoutsAreChosenByAnAxis) {
+  Model model = parse(twoLayouts());
+  EXPECT_EQ(model.inputs[0].batchAxis, 1);
+  EXPECT_FALSE(model.mixesSamples());
+  setBatchAxes(model, {"x:0"});
+  EXPECT_EQ(model.inputs[0].batchAxis, 0);
+  EXPECT_EQ(model.outputs[0].batchAxis, std::nullopt);
+  EXPECT_TRUE(model.mixesSamples());
+  setBatchAxes(model, {"logits:0", "x:1"});
+  EXPECT_EQ(model.inputs[0].batchAxis, 1);
+  EXPECT_THROW(setBatchAxes(model, {"logits:0", "x:0"}), Error);
+  EXPECT_THROW(setBatchAxes(model, {"logits:1"}), Error);
+  EXPECT_THROW(setBatchAxes(model, {"x"}), UsageError);
+}
+
+TEST(ModelTest, RefusesLayoutsThatDiffer) {
+  json object = twoLayouts();
+  object["outputs"][0]["batch_axes"] = {0};
+  EXPECT_THROW(parse(object), Error);
+}
+
+TEST(ModelTest, SlicingNeedsAnAxis) {
+  json object = twoLayouts();
+  EXPECT_NO_THROW(requireSamples(parse(object)));
+  object["inputs"][0]["batch_axes"] = {nullptr, 1};
+  EXPECT_THROW(requireSamples(parse(object)), Error);
 }
 
 /// A model that fixes its batch size at `batch`.

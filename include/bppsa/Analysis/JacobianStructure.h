@@ -56,8 +56,8 @@ using StructureReport =
     llvm::function_ref<void(mlir::Operation *op, JacobianType type, llvm::StringRef why)>;
 
 /// Gives every operation of a graph that depends on samples its `bppsa.jacobian`.
-/// Arguments with `bppsa.input` have samples along `bppsa.batch_axis`, or along
-/// `batchAxis` without that attribute.
+/// Arguments with `bppsa.input` have samples along `bppsa.batch_axis`; where none
+/// has that attribute, along `batchAxis`.
 SampleAxes annotateGraphStructure(mlir::FunctionOpInterface function, int64_t batchAxis,
                                   StructureReport report);
 

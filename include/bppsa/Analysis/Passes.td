@@ -82,8 +82,8 @@ def InferStructure : Pass<"bppsa-infer-structure", "::mlir::func::FuncOp"> {
     are zero. A `batch` says that samples have matrices of their own.
 
     Samples run along the dimension that `bppsa.batch_axis` of an input names, or
-    `batch-axis`. Remarks of the category `structure` say what was found, or why
-    nothing is known.
+    along `batch-axis` where no input has that attribute. Remarks of the category
+    `structure` say what was found, or why nothing is known.
 
     ```mlir
     %0 = linalg.generic {indexing_maps = [#id, #id], ...} ins(%x : tensor<?x6xf32>) ... {
@@ -98,7 +98,7 @@ def InferStructure : Pass<"bppsa-infer-structure", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"batchAxis", "batch-axis", "int64_t", /*default=*/"0",
-           "dimension of samples of inputs that do not say">,
+           "dimension of samples where no input says">,
   ];
   let dependentDialects = ["::bppsa::BPPSADialect"];
 }

@@ -13,9 +13,9 @@
 #ifndef BPPSA_IMPORT_IMPORTONNX_H
 #define BPPSA_IMPORT_IMPORTONNX_H
 
+#include "bppsa/Support/BatchAxes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
-#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/MemoryBufferRef.h"
 #include <cstdint>
 #include <string>
@@ -24,9 +24,9 @@
 namespace bppsa {
 
 struct ImportOptions {
-  /// Batch axes set by the user, by the name of a graph input or output; they
-  /// replace what data flow finds.
-  llvm::StringMap<int64_t> batchAxes;
+  /// Batch axes set by the user: axes that carry samples by data flow, in place of those that the
+  /// graph itself names.
+  std::vector<BatchAxisRequest> batchAxes;
 };
 
 /// Imports the model at `path` as a module with one function `forward`: graph

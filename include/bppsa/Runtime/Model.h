@@ -9,6 +9,7 @@
 
 #include "bppsa/Cost/DeviceCost.h"
 #include "bppsa/Runtime/DType.h"
+#include "bppsa/Support/BatchAxes.h"
 
 #include <cstdint>
 #include <map>
@@ -40,7 +41,10 @@ struct ArrayInfo {
   std::string name;
   DType dtype = DType::F32;
   std::vector<Extent> shape;
-  std::optional<int64_t> batchAxis, timeAxis;
+  /// The axis that carries samples, in the layout that was chosen.
+  std::optional<int64_t> batchAxis;
+  std::optional<int64_t> timeAxis;
+  BatchAxes batchAxes;
   /// Graph inputs: `grad` computes the gradient of the loss with respect to it.
   bool gradient = false;
   /// The loss's array: its values are class indices below this number.
@@ -77,6 +81,10 @@ struct Model {
   std::vector<int64_t> leastSizes;
   std::vector<ArrayInfo> inputs, outputs;
   std::optional<ArrayInfo> targetArray;
+  /// Whether results for a sample depend on other samples of the batch, in each layout.
+  std::vector<bool> mixingLayouts;
+  /// The layout that was chosen.
+  size_t layout = 0;
   std::vector<ParameterInfo> parameters;
   std::vector<VariantInfo> variants;
   /// What tensor cores multiply in a program for GPUs: `fp32`, `tf32` or `bf16`.
@@ -102,14 +110,21 @@ struct Model {
   const ArrayInfo *arrayOf(const std::string &argument) const;
   /// The size of the batch or time axis of the inputs, where it is a number.
   std::optional<int64_t> fixedSize(std::optional<int64_t> ArrayInfo::*axis) const;
+  /// Whether an input is sliced into batches.
+  bool hasSamples() const;
+  bool mixesSamples() const { return mixingLayouts[layout]; }
   bool hasFunction(const std::string &name) const { return functions.count(name) != 0; }
 };
 
 /// Reads the description that is part of the program; `onnxSize` bounds the parameters' offsets.
 Model parseModel(const std::string &json, uint64_t onnxSize);
 
-/// Applies "NAME:AXIS" of --batch-axis to the input, output or `target` of that name.
-void setBatchAxis(Model &model, const std::string &assignment);
+/// Chooses the first layout in which inputs, outputs and `target` carry samples along the axes
+/// that each "NAME:AXIS" of --batch-axis says.
+void setBatchAxes(Model &model, const std::vector<std::string> &assignments);
+
+/// Throws Error where no input has an axis to slice into batches.
+void requireSamples(const Model &model);
 
 /// Binds the symbols in the shape of array `info` to the extents found. On a mismatch returns what
 /// is wrong, else an empty text. `origin[symbol]` says which array a symbol got its value from.
