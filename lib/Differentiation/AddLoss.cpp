@@ -34,9 +34,10 @@ static FailureOr<unsigned> findOutput(func::FuncOp forward, StringRef name) {
   return failure();
 }
 
-/// Checks that a loss of `kind` can be computed from `type`.
+/// Checks that a loss of `kind` can be computed from the result `number`.
 static LogicalResult verifyOutput(func::FuncOp forward, LossKind kind, StringRef lossName,
-                                  Type type) {
+                                  unsigned number) {
+  Type type = forward.getResultTypes()[number];
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || !tensor.getElementType().isF32())
     return forward.emitError() << "loss " << lossName << " needs an f32 output, found " << type;
@@ -46,6 +47,10 @@ static LogicalResult verifyOutput(func::FuncOp forward, LossKind kind, StringRef
   if (kind == LossKind::None && (!tensor.hasStaticShape() || tensor.getNumElements() != 1))
     return forward.emitError() << "loss none needs an output with one element, found " << type
                                << "; choose another output or a loss";
+  if (llvm::is_contained(tensor.getShape(), 0))
+    return forward.emitError() << "loss " << lossName << " needs an output with elements, found "
+                               << forward.getResultAttr(number, "bppsa.output") << " of " << type
+                               << "; choose another output with --loss-on";
   return success();
 }
 
@@ -114,8 +119,7 @@ struct AddLossPass : bppsa::impl::AddLossBase<AddLossPass> {
       return signalPassFailure();
     }
     FailureOr<unsigned> number = findOutput(forward, output);
-    if (failed(number) ||
-        failed(verifyOutput(forward, *kind, loss, forward.getResultTypes()[*number])))
+    if (failed(number) || failed(verifyOutput(forward, *kind, loss, *number)))
       return signalPassFailure();
     func::FuncOp copy = forward.clone();
     copy.setName("loss");

@@ -195,6 +195,10 @@ Tensor GraphBuilder::makeSlice(const Tensor &operand, int64_t axis, AffineExpr o
   SmallVector<Dim> dims(operand.dims);
   if (dims[axis].size == size)
     return operand;
+  if (getConstant(size) == 0) {
+    dims[axis] = getDim(size);
+    return makeFilled(dims, cast<TypedAttr>(builder.getZeroAttr(operand.elementType)));
+  }
   // Part of an axis carries what the axis does, but one element is no axis.
   int origin = getOrigin(dims[axis]);
   mark(dims[axis], Cut);
@@ -235,27 +239,32 @@ Tensor GraphBuilder::makePadded(const Tensor &operand, ArrayRef<int64_t> before,
 
 FailureOr<Tensor> GraphBuilder::makeConcat(ArrayRef<Tensor> operands, int64_t axis) {
   SmallVector<Dim> dims = operands.front().dims;
-  SmallVector<Value> values = {getValue(operands.front())};
-  if (operands.size() == 1)
-    return operands.front();
-  for (const Tensor &operand : operands.drop_front()) {
+  // Operands without elements add nothing but their shape.
+  SmallVector<Tensor> joined;
+  for (const Tensor &operand : operands) {
     for (auto [i, dim] : llvm::enumerate(operand.dims)) {
-      if (static_cast<int64_t>(i) == axis) {
-        MaybeExpr sum = addExprs(dims[i].size, dim.size);
-        if (!sum)
-          return failure();
-        mark(dims[i], Cut);
-        mark(dim, Cut);
-        dims[i] = getDim(*sum);
+      if (static_cast<int64_t>(i) == axis)
         continue;
-      }
       FailureOr<Dim> common = unify(dims[i], dim);
       if (failed(common))
         return failure();
       dims[i] = *common;
     }
+    if (getConstant(operand.dims[axis].size) != 0)
+      joined.push_back(operand);
+  }
+  if (joined.size() < 2)
+    return joined.empty() ? operands.front() : joined.front();
+  MaybeExpr sum = getExpr(0);
+  SmallVector<Value> values;
+  for (const Tensor &operand : joined) {
+    mark(operand.dims[axis], Cut);
+    sum = sum ? addExprs(*sum, operand.dims[axis].size) : std::nullopt;
     values.push_back(getValue(operand));
   }
+  if (!sum)
+    return failure();
+  dims[axis] = getDim(*sum);
   RankedTensorType type = getType(dims, operands.front().elementType);
   return make(tensor::ConcatOp::create(builder, loc, type, axis, values), dims);
 }

@@ -27,5 +27,12 @@ func.func @forward(%x: tensor<f32>) -> (tensor<f32> {bppsa.output = "y"}) {
 
 // -----
 
+// expected-error @below {{loss cross-entropy needs an output with elements, found "y" of 'tensor<?x0xf32>'; choose another output with --loss-on}}
+func.func @forward(%y: tensor<?x0xf32>) -> (tensor<?x0xf32> {bppsa.output = "y"}) {
+  return %y : tensor<?x0xf32>
+}
+
+// -----
+
 // expected-error @below {{needs a function @forward with one block}}
 module {}

@@ -60,7 +60,8 @@ TEST(ModelTest, RefusesDamagedDescriptions) {
     EXPECT_THROW(parse(description().patch(json::parse(patch))), Error) << patch;
 }
 
-/// A model whose input carries samples along axis 1 or 0, and its output along axis 0 or not at all.
+/// A model whose input carries samples along axis 1 or 0, and its output along axis 0 or not at
+/// all.
 static json twoLayouts() {
   json object = description();
   object["inputs"][0]["batch_axes"] = {1, 0};
