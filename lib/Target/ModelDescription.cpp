@@ -6,6 +6,7 @@
 
 #include "bppsa/Target/ModelDescription.h"
 #include "bppsa/Analysis/DeviceCosts.h"
+#include "bppsa/Analysis/HostCosts.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AffineExpr.h"
@@ -229,6 +230,20 @@ static json::Array describeDeviceChains(func::FuncOp step) {
   return chains;
 }
 
+/// What the run time of a program for CPUs rules scans out by (Cost/HostCost.h).
+static json::Array describeHostChains(func::FuncOp step) {
+  json::Array chains;
+  for (const cost::HostChain &chain : getHostCosts(step))
+    chains.push_back(json::Object{{"rows", chain.rows},
+                                  {"columns", chain.columns},
+                                  {"has_offset", chain.hasOffset},
+                                  {"link_operations", chain.linkOperations},
+                                  {"column_operations", chain.columnOperations},
+                                  {"depth", chain.depth},
+                                  {"bytes", chain.bytes}});
+  return chains;
+}
+
 /// The least value of each symbol that needs to be larger than 1.
 static json::Object describeLeastSizes(ModuleOp module, ArrayRef<StringRef> symbols) {
   json::Object sizes;
@@ -337,6 +352,8 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
   if (options.target == TargetKind::CUDA) {
     description["precision"] = options.precision;
     description["device_chains"] = describeDeviceChains(firstStep);
+  } else {
+    description["host_chains"] = describeHostChains(firstStep);
   }
   return description;
 }

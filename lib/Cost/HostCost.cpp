@@ -1,0 +1,106 @@
+//===- HostCost.cpp - what a backward pass takes of a CPU -----------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Cost/HostCost.h"
+#include "bppsa/Cost/DeviceShapes.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace bppsa::cost;
+
+/// Samples of a group, which vectors hold side by side and one thread works on.
+static constexpr int64_t samplesOfGroup = 16;
+/// Vector operations that a core starts in a cycle at most, cycles from one to the next that needs
+/// its result at most, and bytes that a core reads and writes in a cycle at least.
+static constexpr double mostIssued = 2, mostLatency = 5, leastBytes = 4;
+
+namespace {
+/// The cycles of a plan on one chain.
+class PlanCycles {
+public:
+  PlanCycles(const HostChain &chain, int64_t steps, int64_t samples, HostMachine machine)
+      : chain(chain), count(steps), steps(static_cast<double>(steps)),
+        groups(std::ceil(static_cast<double>(samples) / samplesOfGroup)),
+        threads(static_cast<double>(machine.threads)),
+        issue(static_cast<double>(samplesOfGroup) / static_cast<double>(machine.lanes) /
+              mostIssued) {}
+
+  double ofSequential() const { return std::ceil(groups / threads) * steps * link(); }
+  double ofChunked(double length) const;
+  double ofTree(int64_t mostLevels) const;
+
+private:
+  /// A link applied to a cotangent, as if nothing that waits were hidden by anything else.
+  double link() const {
+    return static_cast<double>(chain.linkOperations) * issue +
+           static_cast<double>(chain.depth) * mostLatency +
+           static_cast<double>(chain.bytes * samplesOfGroup) / leastBytes;
+  }
+  double numColumns() const { return static_cast<double>(chain.columns + chain.hasOffset); }
+  /// A link applied to all columns of a map, whose operations do not wait for each other.
+  double map() const { return numColumns() * static_cast<double>(chain.columnOperations) * issue; }
+  /// A map applied to a cotangent: an operation for each entry.
+  double apply() const { return static_cast<double>(chain.rows) * numColumns() * issue; }
+  /// A map composed with another.
+  double compose() const { return static_cast<double>(chain.columns) * apply(); }
+
+  const HostChain &chain;
+  int64_t count;
+  double steps, groups, threads, issue;
+};
+} // namespace
+
+double PlanCycles::ofChunked(double length) const {
+  length = std::min(length, steps);
+  double chunks = std::ceil(steps / length), maps = groups * (chunks - 1);
+  double walks = std::max(groups * steps / threads, length) * link();
+  double carries = std::ceil(groups / threads) * (chunks - 1) * apply();
+  return maps * length * map() / threads + carries + walks;
+}
+
+double PlanCycles::ofTree(int64_t mostLevels) const {
+  // Links may be made as matrices: each entry is written at least.
+  double work = (steps - 1) * apply();
+  int64_t levels = 0;
+  for (; (count >> (levels + 1)) > 0 && (mostLevels < 0 || levels < mostLevels); ++levels) {
+    int64_t half = int64_t(1) << levels, products = (count - half) / (2 * half) + 1;
+    // On the way up the first is a vector, and the last may not be read.
+    work += static_cast<double>(std::max<int64_t>(products - 2, 0)) * compose() +
+            static_cast<double>(products - 1) * apply();
+  }
+  double roots = static_cast<double>((count >> levels) - 1) * apply();
+  return groups * (work / threads + roots + std::ceil(steps / threads) * link());
+}
+
+double bppsa::cost::getMostSequentialCycles(const std::vector<HostChain> &chains, int64_t steps,
+                                            int64_t samples, HostMachine machine) {
+  double cycles = 0;
+  for (const HostChain &chain : chains)
+    cycles += PlanCycles(chain, steps, samples, machine).ofSequential();
+  return cycles;
+}
+
+double bppsa::cost::getLeastCycles(const std::vector<HostChain> &chains, Plan plan, int64_t steps,
+                                   int64_t samples, HostMachine machine) {
+  double cycles = 0;
+  for (const HostChain &chain : chains) {
+    PlanCycles ofChain(chain, steps, samples, machine);
+    switch (plan.kind) {
+    case Plan::Kind::Sequential:
+      cycles += ofChain.ofSequential();
+      break;
+    case Plan::Kind::Chunked:
+      cycles += ofChain.ofChunked(
+          static_cast<double>(plan.size > 0 ? plan.size : chunkSteps(steps)));
+      break;
+    case Plan::Kind::Tree:
+      cycles += ofChain.ofTree(plan.size);
+      break;
+    }
+  }
+  return cycles;
+}

@@ -1,0 +1,81 @@
+//===- HostCostTest.cpp - bounds of passes on a CPU -----------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Cost/HostCost.h"
+#include "gtest/gtest.h"
+
+using namespace bppsa::cost;
+
+/// A recurrent layer of `hidden` units and `gates` gates, as the compiler counts it.
+static HostChain makeLayer(int64_t hidden, int64_t gates, int64_t states) {
+  HostChain chain;
+  chain.rows = chain.columns = states * hidden;
+  chain.columnOperations = gates * hidden * (hidden + 1);
+  chain.linkOperations = chain.columnOperations + gates * hidden;
+  chain.depth = (hidden + 7) / 8 * gates * hidden + 10;
+  chain.bytes = 4 * (gates + states) * hidden;
+  return chain;
+}
+
+static bool mayWin(const std::vector<HostChain> &chains, const char *plan, int64_t steps,
+                   int64_t samples, HostMachine machine) {
+  return getLeastCycles(chains, *parsePlan(plan), steps, samples, machine) <
+         getMostSequentialCycles(chains, steps, samples, machine);
+}
+
+/// By hand: 10 operations that a core starts two of in a cycle with one register for a row of 16
+/// samples, 3 that wait 5 cycles each, and 8 bytes for each of 16 samples, four in a cycle.
+TEST(HostCostTest, CountsCycles) {
+  HostChain chain;
+  chain.rows = chain.columns = 2;
+  chain.linkOperations = 10;
+  chain.columnOperations = 4;
+  chain.depth = 3;
+  chain.bytes = 8;
+  double link = 5 + 15 + 32;
+  EXPECT_DOUBLE_EQ(getMostSequentialCycles({chain}, 100, 16, {1, 16}), 100 * link);
+  EXPECT_DOUBLE_EQ(getMostSequentialCycles({chain}, 100, 33, {2, 16}), 2 * 100 * link);
+  EXPECT_DOUBLE_EQ(getMostSequentialCycles({chain, chain}, 100, 16, {1, 16}), 2 * 100 * link);
+  // Four registers for a row.
+  EXPECT_DOUBLE_EQ(getMostSequentialCycles({chain}, 100, 16, {1, 4}), 100 * (link + 15));
+  // Ten chunks of ten steps: nine maps of two columns, nine products with two rows and columns.
+  EXPECT_DOUBLE_EQ(getLeastCycles({chain}, *parsePlan("chunked:10"), 100, 16, {1, 16}),
+                   9 * 10 * 2 * 2 + 9 * 2 + 100 * link);
+  EXPECT_DOUBLE_EQ(getLeastCycles({chain}, *parsePlan("chunked:10"), 100, 16, {5, 16}),
+                   9 * 10 * 2 * 2 / 5.0 + 9 * 2 + 20 * link);
+  EXPECT_DOUBLE_EQ(getLeastCycles({chain}, *parsePlan("linear"), 100, 16, {5, 16}), 100 * link);
+}
+
+TEST(HostCostTest, ScansNeedThreadsThatSamplesLeave) {
+  std::vector<HostChain> lstms = {makeLayer(128, 4, 2), makeLayer(128, 4, 2)};
+  for (const char *plan : {"auto", "chunked:32", "blelloch", "hybrid:2", "linear"}) {
+    // One group of samples for each thread, and what two cores can gain with one group.
+    for (int64_t samples : {1, 16, 32, 1000})
+      for (int64_t lanes : {4, 8, 16})
+        EXPECT_FALSE(mayWin(lstms, plan, 128, samples, {2, lanes})) << plan << samples;
+    EXPECT_FALSE(mayWin({makeLayer(20, 1, 1)}, plan, 1000, 16, {2, 16})) << plan;
+    EXPECT_FALSE(mayWin({makeLayer(1, 1, 1)}, plan, 1000, 64, {4, 16})) << plan;
+    EXPECT_FALSE(mayWin({makeLayer(1, 1, 1)}, plan, 1000, 16, {1, 16})) << plan;
+  }
+}
+
+TEST(HostCostTest, ScansMayWinWithManyThreads) {
+  for (const char *plan : {"auto", "chunked:32", "blelloch"}) {
+    EXPECT_TRUE(mayWin({makeLayer(20, 1, 1)}, plan, 1000, 16, {256, 16})) << plan;
+    EXPECT_FALSE(mayWin({makeLayer(20, 1, 1)}, plan, 1000, 4096, {256, 16})) << plan;
+  }
+  // A single chunk is the sequential pass.
+  EXPECT_FALSE(mayWin({makeLayer(20, 1, 1)}, "chunked:32", 32, 16, {256, 16}));
+}
+
+/// A scan of diagonals does twice the work, which is why it may win with two threads.
+TEST(HostCostTest, ScansOfDiagonalsMayWin) {
+  HostChain chain = makeLayer(64, 1, 1);
+  chain.columns = 1;
+  chain.columnOperations = 64;
+  EXPECT_TRUE(mayWin({chain}, "auto", 1000, 16, {4, 16}));
+  EXPECT_FALSE(mayWin({chain}, "auto", 1000, 64, {4, 16}));
+}
