@@ -52,7 +52,8 @@ void bppsa::runtime::benchCommand(const Program &program, const Options &options
   Batch batch = data.whole();
   Session session(program, true);
   // The choice is made as for a long run, so that it is the one training makes.
-  const VariantInfo &variant = chooseVariant(session, options.variant, "step", batch, 1000);
+  const VariantInfo &variant =
+      *chooseVariant(session, options.variant, "step", batch, 1000).variant;
   Call step = session.prepare("step." + variant.name, &batch);
 
   StepTimes times = timeSteps(session, step, options.repeat);

@@ -160,7 +160,7 @@ void bppsa::runtime::gradCommand(const Program &program, const Options &options)
   requireDistinct(options.out, options.data, "--out");
   Batch batch = data.whole();
   Session session(program, false);
-  const VariantInfo &variant = chooseVariant(session, options.variant, "grad", batch, 1);
+  const VariantInfo &variant = *chooseVariant(session, options.variant, "grad", batch, 1).variant;
 
   std::vector<Array> gradients(model.inputs.size());
   ViewTable views;

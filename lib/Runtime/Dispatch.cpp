@@ -8,6 +8,8 @@
 #include "bppsa/Runtime/Calibration.h"
 #include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Error.h"
+#include "bppsa/Runtime/Threads.h"
+#include "bppsa/Runtime/VariantTiming.h"
 
 #include <algorithm>
 #include <limits>
@@ -16,34 +18,12 @@
 using namespace bppsa::runtime;
 namespace cost = bppsa::cost;
 
-/// The share of the whole run that may be spent on measuring.
-static constexpr double measuringShare = 0.02;
 /// How many times faster a variant has to be by constants that nobody measured to be taken without
 /// measuring.
 static constexpr double clearLead = 3;
-/// Calls of one variant at one length, the one that warms up included.
-static constexpr int callsToTime = 4;
 /// Batches below the first number are computed with vectors of units, from the second on with
 /// vectors of samples; between them a measurement decides.
 static constexpr int64_t fewestSamplesInLanes = 4, mostSamplesOverUnits = 16;
-
-//===----------------------------------------------------------------------===//
-// Cost model
-//===----------------------------------------------------------------------===//
-
-void CostModel::addPoint(int64_t steps, double seconds) { measured.emplace_back(steps, seconds); }
-
-double CostModel::predict(int64_t steps) const {
-  auto [x1, y1] = measured.back();
-  if (measured.size() < 2)
-    return y1 * steps / x1;
-  auto [x0, y0] = measured[measured.size() - 2];
-  // With a fixed part, a step costs the less the more there are: a longer call that seems to have
-  // cost more for each step was disturbed.
-  y1 = std::min(y1, y0 * x1 / x0);
-  double slope = std::max(0.0, (y1 - y0) / static_cast<double>(x1 - x0));
-  return y1 + slope * static_cast<double>(steps - x1);
-}
 
 //===----------------------------------------------------------------------===//
 // Choice
@@ -123,31 +103,6 @@ static ViewTable inputGradients(const Model &model, const Batch &batch,
   return views;
 }
 
-/// Seconds of the fastest of some calls of each, after one that warms up. The calls alternate, so
-/// that what disturbs the machine for a while disturbs all of them.
-static std::vector<double> timeCalls(std::vector<Call> &calls) {
-  std::vector<double> best(calls.size(), std::numeric_limits<double>::infinity());
-  for (int round = 0; round < callsToTime; ++round)
-    for (size_t i = 0; i < calls.size(); ++i) {
-      double start = now();
-      calls[i]();
-      if (round > 0)
-        best[i] = std::min(best[i], now() - start);
-    }
-  return best;
-}
-
-/// Lengths to measure at: factors of four up to the full one.
-static std::vector<int64_t> measuringLengths(int64_t steps, bool dynamic) {
-  if (!dynamic)
-    return {steps};
-  std::vector<int64_t> lengths;
-  for (int64_t t = std::clamp<int64_t>(steps / 256, 1, 16); t < steps; t *= 4)
-    lengths.push_back(t);
-  lengths.push_back(steps);
-  return lengths;
-}
-
 bool bppsa::runtime::isLongEnough(const Model &model, Symbols symbols, size_t timeSymbol,
                                   int64_t steps) {
   if (steps < model.leastSizes[timeSymbol])
@@ -215,80 +170,158 @@ leaveOutTooLarge(Session &session, const std::string &function, Batch &batch,
   return fitting;
 }
 
-const VariantInfo &bppsa::runtime::chooseVariant(Session &session, const VariantRequest &request,
-                                                 const std::string &function, Batch &batch,
-                                                 int64_t calls) {
+std::vector<const VariantInfo *>
+bppsa::runtime::leaveOutHopeless(const Model &model,
+                                 const std::vector<const VariantInfo *> &candidates, int64_t steps,
+                                 int64_t samples, cost::HostMachine machine) {
+  auto isSequential = [](const VariantInfo *candidate) {
+    return candidate->backward == "sequential";
+  };
+  if (model.hostChains.empty() || std::none_of(candidates.begin(), candidates.end(), isSequential))
+    return candidates;
+  double most = cost::getMostSequentialCycles(model.hostChains, steps, samples, machine);
+  std::vector<const VariantInfo *> hopeful;
+  for (const VariantInfo *candidate : candidates)
+    if (isSequential(candidate) ||
+        cost::getLeastCycles(model.hostChains, planOf(*candidate), steps, samples, machine) < most)
+      hopeful.push_back(candidate);
+  return hopeful;
+}
+
+/// Numbers in a vector register, by the name of an instruction set; the most where it is not known.
+static int64_t lanesOf(const std::string &isa) {
+  return isa == "x86-64-v2" ? 4 : isa == "x86-64-v3" ? 8 : 16;
+}
+
+/// Lengths to measure at: factors of four up to the full one.
+static std::vector<int64_t> measuringLengths(const Model &model, const Symbols &symbols,
+                                             std::optional<size_t> symbol, int64_t steps) {
+  std::vector<int64_t> lengths;
+  if (symbol)
+    for (int64_t length = std::clamp<int64_t>(steps / 64, 1, 16); length < steps; length *= 4)
+      if (isLongEnough(model, symbols, *symbol, length))
+        lengths.push_back(length);
+  lengths.push_back(steps);
+  return lengths;
+}
+
+namespace {
+/// Calls variants on synthetic batches.
+class SyntheticCaller : public VariantCaller {
+public:
+  SyntheticCaller(Session &session, std::string function, const Batch &like,
+                  const std::vector<const VariantInfo *> &candidates)
+      : session(session), function(std::move(function)), like(like), candidates(candidates) {}
+  ~SyntheticCaller() override { release(); }
+
+  std::optional<double> prepare(int64_t steps) override;
+  double call(size_t variant) override {
+    double start = now();
+    calls[variant]();
+    return now() - start;
+  }
+
+private:
+  void release();
+
+  Session &session;
+  const std::string function;
+  const Batch &like;
+  const std::vector<const VariantInfo *> &candidates;
+  std::optional<Dataset> data;
+  Batch batch;
+  std::vector<Buffer> buffers;
+  std::vector<Call> calls;
+};
+} // namespace
+
+/// The variants may need much more than the one that is chosen.
+void SyntheticCaller::release() {
+  calls.clear();
+  buffers.clear();
+  if (Device *device = programDevice())
+    device->releaseArena();
+}
+
+std::optional<double> SyntheticCaller::prepare(int64_t steps) {
+  double start = now();
+  const Model &model = session.program.model;
+  release();
+  data.emplace(Dataset::synthetic(model, like.samples, steps, like.symbols));
+  batch = data->whole();
+  ViewTable extra = inputGradients(model, batch, buffers);
+  std::vector<std::string> names;
+  for (const VariantInfo *candidate : candidates)
+    names.push_back(function + "." + candidate->name);
+  // Beside the batch of the run there may be no memory for another one of this length.
+  if (!std::all_of(names.begin(), names.end(),
+                   [&](const std::string &name) { return session.fits(name, batch, extra); }))
+    return std::nullopt;
+  for (const std::string &name : names)
+    calls.push_back(session.prepare(name, &batch, extra));
+  return now() - start;
+}
+
+/// What a call of a variant costs by what the compiler counted; the number of steps where it has
+/// counted nothing.
+static double countCost(const Model &model, const VariantInfo &variant, int64_t steps,
+                        int64_t samples, cost::HostMachine machine,
+                        const cost::DeviceConstants &constants) {
+  if (!model.deviceChains.empty())
+    return cost::predict(model.deviceChains, planOf(variant), steps, samples, constants);
+  if (!model.hostChains.empty())
+    return cost::getLeastCycles(model.hostChains, planOf(variant), steps, samples, machine);
+  return static_cast<double>(steps);
+}
+
+VariantChoice bppsa::runtime::chooseVariant(Session &session, const VariantRequest &request,
+                                            const std::string &function, Batch &batch,
+                                            int64_t calls) {
   const Model &model = session.program.model;
   std::vector<const VariantInfo *> candidates = matchingVariants(model, request, batch.samples);
   // A file that cannot be used is refused even where it has nothing to decide.
   cost::DeviceConstants constants = chosenConstants(session.program, request);
-  if (candidates.size() > 1)
-    candidates = leaveOutTooLarge(session, function, batch, candidates);
-  if (candidates.size() == 1)
-    return *candidates.front();
   std::optional<size_t> symbol = timeSymbol(model);
   int64_t steps = symbol ? batch.symbols[*symbol].value_or(1)
                          : model.fixedSize(&ArrayInfo::timeAxis).value_or(1);
+  cost::HostMachine machine = {threads(), lanesOf(session.program.functions.isa())};
+  if (candidates.size() > 1)
+    candidates = leaveOutTooLarge(session, function, batch, candidates);
+  candidates = leaveOutHopeless(model, candidates, steps, batch.samples, machine);
+  if (candidates.size() == 1)
+    return {candidates.front()};
   // Without measurements: what does the least work, which is sequential, or seems to be the fastest
   // on a GPU.
-  const VariantInfo *unmeasured = candidates.front();
+  TimingTask task;
   if (!model.deviceChains.empty()) {
     Prediction prediction = predictVariants(model, candidates, steps, batch.samples, constants);
     if (!request.calibration.empty() || prediction.lead > clearLead)
-      return *prediction.best;
-    unmeasured = prediction.best;
+      return {prediction.best};
+    task.preferred =
+        std::find(candidates.begin(), candidates.end(), prediction.best) - candidates.begin();
   }
   // Times of an emulated program say nothing of a GPU.
   if (isEmulatedProgram())
-    return *unmeasured;
-  // A model that fixes its length can only be timed at full length, several calls for each variant.
-  if (!symbol && callsToTime * candidates.size() > measuringShare * calls)
-    return *unmeasured;
-  std::vector<CostModel> costs(candidates.size());
-  double spent = 0, lastSpent = 0;
-  int64_t last = 0;
-  for (int64_t length : measuringLengths(steps, symbol.has_value())) {
-    if (symbol && !isLongEnough(model, batch.symbols, *symbol, length))
-      continue;
-    if (last > 0) {
-      double run = std::numeric_limits<double>::infinity();
-      for (const CostModel &cost : costs)
-        run = std::min(run, cost.predict(steps) * static_cast<double>(calls));
-      double next = lastSpent * static_cast<double>(length) / static_cast<double>(last);
-      if (spent + next > measuringShare * run)
-        break;
+    return {candidates[task.preferred]};
+  task.variants = candidates.size();
+  task.lengths = measuringLengths(model, batch.symbols, symbol, steps);
+  task.calls = calls;
+  task.countedCost = [&](size_t variant, int64_t length) {
+    return countCost(model, *candidates[variant], length, batch.samples, machine, constants);
+  };
+  SyntheticCaller caller(session, function, batch, candidates);
+  VariantChoice choice = {candidates[chooseByTiming(task, caller)]};
+  // Beside the steps of a run, a device may not have the memory for other variants.
+  if (isDeviceProgram())
+    return choice;
+  // Other work may leave one thread.
+  auto count = [&](const VariantInfo &variant) {
+    return countCost(model, variant, steps, batch.samples, {1, machine.lanes}, constants);
+  };
+  for (const VariantInfo *candidate : candidates)
+    if (candidate != choice.variant) {
+      choice.others.push_back(candidate);
+      choice.othersCost += count(*candidate) / count(*choice.variant);
     }
-    double start = now();
-    Dataset data = Dataset::synthetic(model, batch.samples, length, batch.symbols);
-    Batch sample = data.whole();
-    std::vector<Buffer> buffers;
-    ViewTable extra = inputGradients(model, sample, buffers);
-    // Beside the batch itself there may be no room for another one of this length.
-    if (!std::all_of(candidates.begin(), candidates.end(), [&](const VariantInfo *candidate) {
-          return session.fits(function + "." + candidate->name, sample, extra);
-        }))
-      break;
-    std::vector<Call> timed;
-    for (const VariantInfo *candidate : candidates)
-      timed.push_back(session.prepare(function + "." + candidate->name, &sample, extra));
-    std::vector<double> seconds = timeCalls(timed);
-    for (size_t i = 0; i < candidates.size(); ++i)
-      costs[i].addPoint(length, seconds[i]);
-    // The variants may need much more than the one that is chosen.
-    if (Device *device = programDevice())
-      device->releaseArena();
-    last = length;
-    lastSpent = now() - start;
-    spent += lastSpent;
-  }
-  // With one point only there is no telling how the variants grow.
-  if (costs.front().points() < 2 && symbol && steps > 1)
-    return *unmeasured;
-  // A variant has to be faster by more than noise, so that equal runs choose alike.
-  constexpr double clearly = 0.95;
-  size_t best = 0;
-  for (size_t i = 1; i < candidates.size(); ++i)
-    if (costs[i].predict(steps) < clearly * costs[best].predict(steps))
-      best = i;
-  return *candidates[best];
+  return choice;
 }

@@ -216,6 +216,18 @@ static void parseLayouts(Model &model, const json &root) {
   chooseLayout(model, 0);
 }
 
+static cost::HostChain parseHostChain(const json &object) {
+  cost::HostChain chain;
+  chain.rows = object.at("rows").get<int64_t>();
+  chain.columns = object.at("columns").get<int64_t>();
+  chain.hasOffset = object.at("has_offset").get<bool>();
+  chain.linkOperations = object.at("link_operations").get<int64_t>();
+  chain.columnOperations = object.at("column_operations").get<int64_t>();
+  chain.depth = object.at("depth").get<int64_t>();
+  chain.bytes = object.at("bytes").get<int64_t>();
+  return chain;
+}
+
 static Model parse(const json &root, uint64_t onnxSize) {
   if (root.at("format").get<int>() != 1)
     fail("format ", root.at("format").dump(), " is not known");
@@ -250,6 +262,9 @@ static Model parse(const json &root, uint64_t onnxSize) {
   if (auto found = root.find("device_chains"); found != root.end())
     for (const json &chain : *found)
       model.deviceChains.push_back(parseChain(chain));
+  if (auto found = root.find("host_chains"); found != root.end())
+    for (const json &chain : *found)
+      model.hostChains.push_back(parseHostChain(chain));
   model.optimizerStates = root.at("optimizer_states").get<int64_t>();
   model.hyper = root.at("hyper").get<std::map<std::string, double>>();
   model.flopsPerPosition = root.value("flops_per_position", int64_t(0));

@@ -55,14 +55,14 @@ static std::string throughput(int64_t samples, double seconds) {
   return buffer;
 }
 
-/// "  loss 0.1234  5321 samples/s  ETA 0:12"
+/// "  loss 0.1234  5321 samples/s  ETA 0:12  sequential"
 std::string Progress::status(const TrainState &state, double loss) const {
   double elapsed = std::max(now() - start, 1e-9);
   int64_t left = (epochs - state.epoch) * batchesPerEpoch - state.batch;
   char buffer[128];
   snprintf(buffer, sizeof buffer, "  loss %#.5g  ", loss);
   return buffer + throughput(samplesDone, elapsed) + "  ETA " +
-         duration(elapsed / std::max<int64_t>(batchesDone, 1) * left);
+         duration(elapsed / std::max<int64_t>(batchesDone, 1) * left) + "  " + variant;
 }
 
 void Progress::show(const std::string &text) {
@@ -126,9 +126,10 @@ void Progress::epochDone(const EpochRecord &record) {
   double time = now();
   if (!quiet) {
     char seconds[32];
-    snprintf(seconds, sizeof seconds, "  %.2f s\n", record.seconds);
+    snprintf(seconds, sizeof seconds, "  %.2f s  ", record.seconds);
     clearBar();
-    show(summary(record, epochs) + "  " + throughput(epochSamples, time - epochStart) + seconds);
+    show(summary(record, epochs) + "  " + throughput(epochSamples, time - epochStart) + seconds +
+         variant + "\n");
   }
   epochSamples = 0;
   epochStart = lastShown = time;

@@ -14,6 +14,7 @@
 #include "bppsa/Runtime/Progress.h"
 #include "bppsa/Runtime/Random.h"
 #include "bppsa/Runtime/Schedule.h"
+#include "bppsa/Runtime/TrainingSteps.h"
 
 #include <algorithm>
 #include <cmath>
@@ -65,8 +66,7 @@ private:
   /// its time.
   std::vector<int64_t> order;
   std::optional<int64_t> filledAhead;
-  /// The compiled step for a full batch and for the rest at the end of an epoch.
-  std::map<int64_t, Call> steps;
+  TrainingSteps steps{session, data, batch};
   std::unique_ptr<Progress> progress;
   /// Where training stood when the file of --checkpoint was written; empty: it is not of this run.
   std::string kept;
@@ -182,24 +182,16 @@ void Trainer::applyOptions() {
 }
 
 void Trainer::prepareSteps() {
-  int64_t largest = std::min(settings.batch, data.samples());
-  batch = data.newBatch(largest);
+  batch = data.newBatch(std::min(settings.batch, data.samples()));
   if (isDeviceProgram() && batchesPerEpoch > 1)
     batch.keepSpares();
-  std::vector<int64_t> any(largest, 0);
-  auto prepare = [&](int64_t size) {
-    data.gather(any.data(), size, batch);
-    steps[size] = session.prepare("step." + settings.variant, &batch);
-  };
-  bool chosen = !options.variant.isAuto();
-  if (settings.variant.empty() || chosen) {
-    data.gather(any.data(), largest, batch);
-    int64_t left = std::max<int64_t>(1, epochs * batchesPerEpoch - state.step);
-    settings.variant = chooseVariant(session, options.variant, "step", batch, left).name;
-  }
-  prepare(largest);
-  if (int64_t rest = data.samples() % settings.batch; rest != 0)
-    prepare(rest);
+  // A run that goes on keeps its variant, and with it its bits.
+  if (settings.variant.empty() || !options.variant.isAuto())
+    steps.choose(options.variant, settings.batch,
+                 std::max<int64_t>(1, epochs * batchesPerEpoch - state.step));
+  else
+    steps.use(settings.variant, settings.batch);
+  settings.variant = steps.variant();
 }
 
 //===----------------------------------------------------------------------===//
@@ -252,7 +244,7 @@ void Trainer::runBatch() {
     fill(state.batch);
   int64_t size = sizeOfBatch(state.batch);
   session.seed = static_cast<int64_t>(stepSeed(settings.seed, state.step));
-  steps.at(size).start();
+  std::string change = steps.start(size);
   // While a device works on this batch, the next one is put together and copied.
   if (isDeviceProgram() && state.batch + 1 < batchesPerEpoch) {
     filledAhead = state.batch + 1;
@@ -265,6 +257,10 @@ void Trainer::runBatch() {
   state.lossSum += static_cast<double>(session.loss) * size;
   ++state.batch;
   ++state.step;
+  if (!change.empty()) {
+    progress->note(text("after step ", state.step, ": ", change));
+    progress->showVariant(settings.variant = steps.variant());
+  }
 }
 
 /// Returns false when a signal asks to stop.
@@ -363,6 +359,7 @@ int Trainer::interrupted() {
 
 int Trainer::run() {
   progress = std::make_unique<Progress>(epochs, batchesPerEpoch, options.quiet);
+  progress->showVariant(settings.variant);
   noteInterrupts();
   try {
     if (!state.history.empty())

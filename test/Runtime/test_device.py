@@ -214,13 +214,13 @@ def test_drivers_without_graphs(tmp_path, data, fake_driver, entry):
 
 
 def test_variants_are_measured_on_a_gpu(data, fake_driver, tmp_path):
-    """Without a choice of the user a run begins with some steps of each variant."""
+    """Without a choice of the user a run of some length begins with some steps of each variant."""
     counts = []
     fake_driver.setenv("BPPSA_CUDA_GRAPHS", "0")
     for choice in ("sequential", "auto"):
         log = tmp_path / choice
         fake_driver.setenv("FAKE_CUDA_LOG", str(log))
-        train(data, f"--backward={choice}", trainer=CUDA, epochs=2)
+        train(data, f"--backward={choice}", trainer=CUDA, epochs=20)
         counts.append(log.read_text().count("launch "))
     assert counts[1] > counts[0]
 

@@ -11,30 +11,6 @@
 using namespace bppsa::runtime;
 namespace cost = bppsa::cost;
 
-TEST(CostModelTest, FollowsALine) {
-  CostModel cost;
-  cost.addPoint(10, 2);
-  EXPECT_DOUBLE_EQ(cost.predict(100), 20);
-  cost.addPoint(20, 3);
-  EXPECT_DOUBLE_EQ(cost.predict(20), 3);
-  EXPECT_DOUBLE_EQ(cost.predict(100), 11);
-}
-
-TEST(CostModelTest, NeverPredictsThatMoreStepsTakeLess) {
-  CostModel cost;
-  cost.addPoint(10, 5);
-  cost.addPoint(20, 4);
-  EXPECT_DOUBLE_EQ(cost.predict(1000), 4);
-}
-
-TEST(CostModelTest, DoesNotBelieveADisturbedCall) {
-  CostModel cost;
-  cost.addPoint(10, 1);
-  cost.addPoint(40, 400);
-  EXPECT_DOUBLE_EQ(cost.predict(40), 4);
-  EXPECT_DOUBLE_EQ(cost.predict(100), 10);
-}
-
 static std::vector<std::string> matching(const char *backward, const char *scan,
                                          const char *mapping = "lanes", int64_t samples = 16) {
   Model model;
@@ -98,6 +74,27 @@ TEST(DispatchTest, PredictsVariantsOfDevices) {
   EXPECT_EQ(predictVariants(model, all, 10, 1, device).best, all[0]);
   model.variants[1].plan = "zigzag";
   EXPECT_THROW(predictVariants(model, all, 100, 1, device), Error);
+}
+
+TEST(DispatchTest, LeavesOutWhatCannotWin) {
+  Model model;
+  model.variants = {{"sequential", "sequential", ""},
+                    {"sequential.units", "sequential", "", "units"},
+                    {"scan", "scan", "auto"}};
+  const VariantInfo *lanes = &model.variants[0], *units = &model.variants[1],
+                    *scan = &model.variants[2];
+  using Variants = std::vector<const VariantInfo *>;
+  // Nothing is counted of layers.
+  EXPECT_EQ(leaveOutHopeless(model, {lanes, scan}, 100, 16, {1, 16}), (Variants{lanes, scan}));
+  model.hostChains.emplace_back();
+  model.hostChains[0].linkOperations = model.hostChains[0].columnOperations = 1;
+  EXPECT_EQ(leaveOutHopeless(model, {lanes, units, scan}, 100, 16, {1, 16}),
+            (Variants{lanes, units}));
+  EXPECT_EQ(leaveOutHopeless(model, {units, scan}, 100, 1, {1, 16}), (Variants{units}));
+  EXPECT_EQ(leaveOutHopeless(model, {lanes, scan}, 100, 16, {64, 16}), (Variants{lanes, scan}));
+  EXPECT_EQ(leaveOutHopeless(model, {lanes, scan}, 100, 1024, {64, 16}), (Variants{lanes}));
+  // Who asks for a plan gets it.
+  EXPECT_EQ(leaveOutHopeless(model, {scan}, 100, 16, {1, 16}), (Variants{scan}));
 }
 
 TEST(DispatchTest, DevicesHaveBlocks) {

@@ -7,6 +7,11 @@
 #include "FakeModel.h"
 #include "bppsa/Runtime/ObjectInterface.h"
 
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <unistd.h>
+
 using namespace fake;
 
 extern "C" {
@@ -97,7 +102,27 @@ static void gradients(void **args, bool ofInput) {
   _mlir_memref_to_llvm_free(f.logits);
 }
 
-static void step(void **args) { gradients(args, false); }
+/// What an environment variable says of a variant, as in "scan:200"; 0 where it names another one.
+static unsigned valueOf(const char *variable, const std::string &variant) {
+  const char *words = getenv(variable);
+  std::string value = words ? words : "";
+  return value.rfind(variant + ":", 0) == 0 ? std::stoul(value.substr(variant.size() + 1)) : 0;
+}
+
+/// A step of a variant: FAKE_SLOW=VARIANT:N makes it N microseconds longer, FAKE_ZERO=VARIANT:1
+/// makes its gradients zero.
+static void stepOf(const char *variant, void **args) {
+  if (unsigned delay = valueOf("FAKE_SLOW", variant))
+    usleep(delay);
+  gradients(args, false);
+  if (valueOf("FAKE_ZERO", variant) == 0)
+    return;
+  std::fill_n(data<float>(args[6]), classes * features, 0.0f);
+  std::fill_n(data<float>(args[7]), classes, 0.0f);
+}
+
+static void step(void **args) { stepOf("sequential", args); }
+static void scanStep(void **args) { stepOf("scan", args); }
 static void grad(void **args) { gradients(args, true); }
 
 /// flat parameters, gradients, states, hyper

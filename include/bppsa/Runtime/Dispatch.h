@@ -25,19 +25,6 @@ struct VariantRequest {
   bool isAuto() const { return backward == "auto" && scan == "auto" && mapping == "auto"; }
 };
 
-/// The seconds that a call takes, measured at some numbers of time steps.
-class CostModel {
-public:
-  void addPoint(int64_t steps, double seconds);
-  size_t points() const { return measured.size(); }
-  /// A straight line through the two longest points, t = a + b * steps, which takes in that threads
-  /// and caches behave differently in short calls; through the origin when there is only one point.
-  double predict(int64_t steps) const;
-
-private:
-  std::vector<std::pair<int64_t, double>> measured;
-};
-
 /// The variants that fit the request for batches of `samples`; throws Error when there are none.
 /// Small batches leave out variants whose vectors would be mostly empty, large ones those whose
 /// vectors hold one sample.
@@ -75,14 +62,29 @@ struct Prediction {
 Prediction predictVariants(const Model &model, const std::vector<const VariantInfo *> &candidates,
                            int64_t steps, int64_t samples, const cost::DeviceConstants &constants);
 
+/// Those of `candidates` that may be the fastest on a machine, by counted work: a scan is left out
+/// where the sequential pass is among them and takes no longer, whatever a link takes.
+std::vector<const VariantInfo *>
+leaveOutHopeless(const Model &model, const std::vector<const VariantInfo *> &candidates,
+                 int64_t steps, int64_t samples, cost::HostMachine machine);
+
+/// A choice among the variants of a program.
+struct VariantChoice {
+  const VariantInfo *variant;
+  /// Others that might be faster after all, where a run may check that, and the counted cost of a
+  /// call of each of them together, in calls of `variant`.
+  std::vector<const VariantInfo *> others = {};
+  double othersCost = 0;
+};
+
 /// The variant that is expected to be the fastest for `calls` calls of `function` ("step" or
-/// "grad") on batches like `batch`. Where the request leaves more than one, they are timed on
-/// synthetic batches of the same size and growing length, for no more than a few percent of the
-/// time that all the calls will take. Leaves the parameters as they are. In programs for GPUs
-/// constants of a calibration decide, and shipped ones where they are clear or where nothing is
-/// measured, as under emulation; variants for which the device has no memory are left out.
-const VariantInfo &chooseVariant(Session &session, const VariantRequest &request,
-                                 const std::string &function, Batch &batch, int64_t calls);
+/// "grad") on batches like `batch`. Where the request and counted work leave more than one, they
+/// are timed on synthetic batches of the same size and growing length (VariantTiming.h). Leaves the
+/// parameters as they are. In programs for GPUs constants of a calibration decide, and shipped ones
+/// where they are clear or where nothing is measured, as under emulation; variants for which the
+/// device has no memory are left out.
+VariantChoice chooseVariant(Session &session, const VariantRequest &request,
+                            const std::string &function, Batch &batch, int64_t calls);
 
 } // namespace bppsa::runtime
 

@@ -7,7 +7,7 @@
 #ifndef BPPSA_RUNTIME_MODEL_H
 #define BPPSA_RUNTIME_MODEL_H
 
-#include "bppsa/Cost/DeviceCost.h"
+#include "bppsa/Cost/HostCost.h"
 #include "bppsa/Runtime/DType.h"
 #include "bppsa/Support/BatchAxes.h"
 
@@ -91,6 +91,8 @@ struct Model {
   std::string precision;
   /// The chains of a step of a program for GPUs, for predictions of its time.
   std::vector<cost::ChainCost> deviceChains;
+  /// The chains of a step of a program for CPUs, which rule out scans that cannot win.
+  std::vector<cost::HostChain> hostChains;
   int64_t optimizerStates = 0;
   /// Default hyperparameters: lr, weight_decay, beta1 (the momentum's or rmsprop's constant where
   /// that is the optimizer), beta2, eps.

@@ -13,14 +13,16 @@
 
 namespace bppsa::runtime {
 
-/// Shows loss, throughput and the remaining time on stdout: a bar on a terminal, elsewhere a plain
-/// line an epoch and, in long epochs, every ten seconds. Where stdout cannot be written, that is
-/// said once on stderr and nothing more is shown.
+/// Shows loss, throughput, the remaining time and the variant in use on stdout: a bar on a
+/// terminal, elsewhere a plain line an epoch and, in long epochs, every ten seconds. Where stdout
+/// cannot be written, that is said once on stderr and nothing more is shown.
 class Progress {
 public:
   Progress(int64_t epochs, int64_t batchesPerEpoch, bool quiet);
   ~Progress();
 
+  /// What the lines from now on say of the variant.
+  void showVariant(const std::string &name) { variant = name; }
   /// After each batch: where training stands, the mean loss of this epoch so far, the number of
   /// samples in the batch.
   void batchDone(const TrainState &state, double loss, int64_t samples);
@@ -43,6 +45,7 @@ private:
 
   const int64_t epochs, batchesPerEpoch;
   const bool terminal;
+  std::string variant;
   bool quiet, barShown = false;
   double start, lastShown, epochStart;
   int64_t samplesDone = 0, batchesDone = 0, epochSamples = 0;

@@ -193,6 +193,7 @@ static void gradients(void **args, bool ofInput) {
 }
 
 static void step(void **args) { gradients(args, false); }
+static void scanStep(void **args) { gradients(args, false); }
 static void grad(void **args) { gradients(args, true); }
 
 static void update(void **args) {

@@ -1,0 +1,72 @@
+"""Which variant a run uses, shows and changes to, with variants that are made slow."""
+
+import os
+import re
+
+import fake_trainer
+import harness
+import numpy as np
+from fake_trainer import run, samples, save
+
+MSE = "bppsa-fake-trainer-mse"
+
+
+def train(data, epochs, *options, **environment):
+    values = ["--data", data, "--epochs", epochs, "--batch", 10, "--lr", 0.01]
+    result = run("train", *values, *options, trainer=MSE, env={**os.environ, **environment})
+    return harness.check_succeeded(result).stdout.splitlines()
+
+
+def mse_data(path):
+    arrays = samples(10)
+    arrays["target"] = np.eye(fake_trainer.CLASSES, dtype=np.float32)[arrays["target"]]
+    return save(path, arrays)
+
+
+def shown(lines):
+    """The variants that lines of epochs show, in order."""
+    return [line.split()[-1] for line in lines if line.startswith("epoch ")]
+
+
+def test_progress_shows_the_variant(tmp_path):
+    data = mse_data(tmp_path / "data.npz")
+    for variant in ("sequential", "scan"):
+        assert shown(train(data, 3, f"--backward={variant}")) == 3 * [variant]
+    assert shown(train(data, 3)) == 3 * ["sequential"]
+
+
+def test_a_variant_that_is_slower_after_all_is_left(tmp_path):
+    """99 steps are not worth measuring before; results of checks are dropped, until scan is taken.
+
+    Its gradients are zero here, so that plain SGD stays where the last sequential step led.
+    """
+    data, saved, other = (tmp_path / name for name in ("data.npz", "s.onnx", "o.onnx"))
+    mse_data(data)
+    checkpoint = tmp_path / "c"
+    made_slow = {"FAKE_SLOW": "sequential:20000", "FAKE_ZERO": "scan:1"}
+    lines = train(data, 99, "--save", saved, "--checkpoint", checkpoint, **made_slow)
+    (change,) = (line for line in lines if "in place of" in line)
+    pattern = r"after step (\d+): scan in place of sequential: it takes (\d+) % of its time"
+    step, percent = map(int, re.fullmatch(pattern, change).groups())
+    assert 50 < step < 99 and percent < 97
+    # The line of an epoch comes after that of its only step.
+    assert shown(lines) == (step - 1) * ["sequential"] + (100 - step) * ["scan"]
+
+    assert shown(train(data, step, "--backward=sequential", "--save", other)) == step * [
+        "sequential"
+    ]
+    assert saved.read_bytes() == other.read_bytes()
+    # A run that goes on keeps the variant.
+    assert shown(train(data, 101, "--resume", checkpoint)) == 2 * ["scan"]
+
+
+def test_a_variant_that_stays_slower_is_not_taken(tmp_path):
+    data, saved, other = (tmp_path / name for name in ("data.npz", "s.onnx", "o.onnx"))
+    mse_data(data)
+    made_slow = {"FAKE_SLOW": "scan:1000", "FAKE_ZERO": "scan:1"}
+    lines = train(data, 5000, "--save", saved, **made_slow)
+    assert set(shown(lines)) == {"sequential"}
+    train(data, 5000, "--backward=sequential", "--save", other)
+    assert saved.read_bytes() == other.read_bytes()
+    made_slow["FAKE_SLOW"] = "sequential:1000"
+    assert set(shown(train(data, 5000, **made_slow))) == {"scan"}
