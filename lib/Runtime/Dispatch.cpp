@@ -274,6 +274,19 @@ static double countCost(const Model &model, const VariantInfo &variant, int64_t 
   return static_cast<double>(steps);
 }
 
+/// The choice of `chosen` with the other candidates, whose calls cost what `count` says.
+static VariantChoice keepOthers(const std::vector<const VariantInfo *> &candidates,
+                                const VariantInfo &chosen,
+                                const std::function<double(const VariantInfo &)> &count) {
+  VariantChoice choice = {&chosen};
+  for (const VariantInfo *candidate : candidates)
+    if (candidate != &chosen) {
+      choice.others.push_back(candidate);
+      choice.othersCost += count(*candidate) / count(chosen);
+    }
+  return choice;
+}
+
 VariantChoice bppsa::runtime::chooseVariant(Session &session, const VariantRequest &request,
                                             const std::string &function, Batch &batch,
                                             int64_t calls) {
@@ -310,18 +323,13 @@ VariantChoice bppsa::runtime::chooseVariant(Session &session, const VariantReque
     return countCost(model, *candidates[variant], length, batch.samples, machine, constants);
   };
   SyntheticCaller caller(session, function, batch, candidates);
-  VariantChoice choice = {candidates[chooseByTiming(task, caller)]};
+  const VariantInfo &chosen = *candidates[chooseByTiming(task, caller)];
   // Beside the steps of a run, a device may not have the memory for other variants.
   if (isDeviceProgram())
-    return choice;
+    return {&chosen};
   // Other work may leave one thread.
-  auto count = [&](const VariantInfo &variant) {
-    return countCost(model, variant, steps, batch.samples, {1, machine.lanes}, constants);
-  };
-  for (const VariantInfo *candidate : candidates)
-    if (candidate != choice.variant) {
-      choice.others.push_back(candidate);
-      choice.othersCost += count(*candidate) / count(*choice.variant);
-    }
-  return choice;
+  machine.threads = 1;
+  return keepOthers(candidates, chosen, [&](const VariantInfo &variant) {
+    return countCost(model, variant, steps, batch.samples, machine, constants);
+  });
 }
