@@ -94,8 +94,8 @@ double bppsa::cost::getLeastCycles(const std::vector<HostChain> &chains, Plan pl
       cycles += ofChain.ofSequential();
       break;
     case Plan::Kind::Chunked:
-      cycles += ofChain.ofChunked(
-          static_cast<double>(plan.size > 0 ? plan.size : chunkSteps(steps)));
+      cycles +=
+          ofChain.ofChunked(static_cast<double>(plan.size > 0 ? plan.size : chunkSteps(steps)));
       break;
     case Plan::Kind::Tree:
       cycles += ofChain.ofTree(plan.size);

@@ -153,10 +153,9 @@ std::vector<double> Chooser::predictRun() const {
   const Measurement &shorter = measured[measured.size() - 2];
   std::vector<double> costs;
   for (size_t variant = 0; variant < task.variants; ++variant)
-    costs.push_back(extrapolate(
-        task.countedCost(variant, shorter.length), shorter.seconds[variant],
-        task.countedCost(variant, longer.length), longer.seconds[variant],
-        task.countedCost(variant, whole)));
+    costs.push_back(extrapolate(task.countedCost(variant, shorter.length), shorter.seconds[variant],
+                                task.countedCost(variant, longer.length), longer.seconds[variant],
+                                task.countedCost(variant, whole)));
   return costs;
 }
 

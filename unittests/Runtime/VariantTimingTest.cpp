@@ -65,9 +65,9 @@ static const std::vector<TrueCost> slowScan = {{1e-4, 1e-3}, {1e-4, 36e-3}},
 
 TEST(VariantTimingTest, TakesAScanThatWins) {
   // With time for all lengths, for the first two, and for none.
-  for (auto [calls, longest, chosen] : {std::tuple(10000, wholeLength, 1u),
-                                        std::tuple(200, int64_t(8), 1u),
-                                        std::tuple(20, int64_t(0), 0u)}) {
+  for (auto [calls, longest, chosen] :
+       {std::tuple(10000, wholeLength, 1u), std::tuple(200, int64_t(8), 1u),
+        std::tuple(20, int64_t(0), 0u)}) {
     FakeCaller caller(fastScan);
     EXPECT_EQ(chooseByTiming(makeTask(calls), caller), chosen) << calls;
     EXPECT_EQ(caller.longest, longest);

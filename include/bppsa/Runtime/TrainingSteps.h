@@ -12,8 +12,8 @@
 
 namespace bppsa::runtime {
 
-/// The compiled steps for full batches and for the rest at the end of an epoch, and the variant that
-/// they are.
+/// The compiled steps for full batches and for the rest at the end of an epoch, and the variant
+/// that they are.
 class TrainingSteps {
 public:
   /// `batch` is filled by others, with samples of `data`; it has memory for full batches.

@@ -68,9 +68,9 @@ struct TimingTask {
   std::function<double(size_t variant, int64_t steps)> countedCost;
 };
 
-/// The fastest variant. Six calls of the preferred one at the two shortest lengths tell how long the
-/// run will take; then measuring takes no more than measuringShare of that, and one call. Runs that
-/// leave no time for two lengths, or for the only one, take the preferred variant.
+/// The fastest variant. Six calls of the preferred one at the two shortest lengths tell how long
+/// the run will take; then measuring takes no more than measuringShare of that, and one call. Runs
+/// that leave no time for two lengths, or for the only one, take the preferred variant.
 size_t chooseByTiming(const TimingTask &task, VariantCaller &caller);
 
 /// Checks a choice while the run goes on: from time to time the other variants are called beside
