@@ -238,21 +238,39 @@ struct SliceBeforeUnpack : OpRewritePattern<tensor::ExtractSliceOp> {
   }
 };
 
+/// Whether `op` is to be packed; an error where it cannot be.
+FailureOr<bool> needsPacking(Operation *op) {
+  if (failed(verifyNoSums(op)))
+    return failure();
+  if (!isa<RecurrenceOp, ChainOp, ScanOp, OuterSumOp, StepSumOp>(op) || op->hasAttr("lanes"))
+    return false;
+  if (llvm::any_of(op->getOperandTypes(), llvm::IsaPred<BaseMemRefType>))
+    return op->emitOpError("must be on tensors to be packed; run bppsa-pack-batch before "
+                           "bppsa-bufferize");
+  return true;
+}
+
 struct PackBatch : public bppsa::impl::PackBatchBase<PackBatch> {
   using PackBatchBase::PackBatchBase;
 
   void runOnOperation() override {
     SmallVector<Operation *> ops;
     WalkResult found = getOperation().walk([&](Operation *op) {
-      if (isa<RecurrenceOp, ChainOp, ScanOp, OuterSumOp, StepSumOp>(op) && !op->hasAttr("lanes"))
+      FailureOr<bool> packs = needsPacking(op);
+      if (succeeded(packs) && *packs)
         ops.push_back(op);
-      return failed(verifyNoSums(op)) ? WalkResult::interrupt() : WalkResult::advance();
+      return failed(packs) ? WalkResult::interrupt() : WalkResult::advance();
     });
     if (found.wasInterrupted())
       return signalPassFailure();
     OpBuilder builder(&getContext());
     auto own = getOperation()->getAttrOfType<IntegerAttr>("bppsa.lanes");
-    Packer packer(builder, own ? own.getInt() : lanes);
+    int64_t numLanes = own ? own.getInt() : lanes;
+    if (numLanes < 1) {
+      getOperation().emitOpError("must be packed into at least one lane, found ") << numLanes;
+      return signalPassFailure();
+    }
+    Packer packer(builder, numLanes);
     for (Operation *op : ops)
       packer.pack(op);
     RewritePatternSet patterns(&getContext());

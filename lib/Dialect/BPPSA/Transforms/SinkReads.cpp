@@ -69,6 +69,8 @@ static void sinkReads(linalg::LinalgOp op) {
 namespace {
 struct SinkReads : public bppsa::impl::SinkReadsBase<SinkReads> {
   void runOnOperation() override {
+    if (getOperation().isExternal())
+      return;
     getOperation().walk([](linalg::LinalgOp op) { sinkReads(op); });
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(getOperation().front())))
       if (isOpTriviallyDead(&op))

@@ -1,0 +1,9 @@
+// RUN: not bppsa-opt %s --bppsa-pack-batch=lanes=0 2>&1 | FileCheck %s
+// RUN: not bppsa-opt %s --bppsa-pack-batch=lanes=-16 2>&1 | FileCheck %s
+
+// Sizes were divided by no lanes.
+// CHECK: error: 'func.func' op must be packed into at least one lane, found {{0|-16}}
+func.func @sum(%x: tensor<5x6x3xf32>) -> tensor<3xf32> {
+  %0 = bppsa.step_sum %x : tensor<5x6x3xf32> -> tensor<3xf32>
+  return %0 : tensor<3xf32>
+}
