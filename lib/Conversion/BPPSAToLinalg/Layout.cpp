@@ -145,13 +145,12 @@ template <typename LoopOp> struct UnpackLoop : OpConversionPattern<LoopOp> {
     Value width = arith::ConstantIndexOp::create(rewriter, loc, lanes);
     Value samples = arith::MulIOp::create(rewriter, loc, blocks, width);
 
-    // Captures are the third group of operands of a recurrence, the fourth of
-    // a chain; they are the same for all samples.
-    auto [firstCapture, numCaptures] =
-        op.getODSOperandIndexAndLength(std::is_same_v<LoopOp, RecurrenceOp> ? 2 : 3);
+    // Captures are the same for all samples.
+    OperandRange captures = op.getCaptures();
+    size_t firstCapture = captures.getBeginOperandIndex();
     SmallVector<Value> operands;
     for (auto [i, value] : llvm::enumerate(adaptor.getOperands())) {
-      bool isCapture = i >= firstCapture && i < firstCapture + numCaptures;
+      bool isCapture = i >= firstCapture && i < firstCapture + captures.size();
       operands.push_back(isCapture ? value : unpack(rewriter, loc, value, samples, lanes));
     }
     Operation *plain = createPlainLoop(rewriter, op, operands);

@@ -39,6 +39,27 @@ func.func @chain(%x: tensor<?x?x4xf32>, %h: tensor<?x4xf32>)
 }
 """
 
+CHAIN_OF_LANES = """
+func.func @chain(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %r: tensor<4x4xf32>)
+    -> (tensor<?x4xf32>, tensor<?x?x4xf32>) {
+  %c1 = arith.constant 1 : index
+  %batch = tensor.dim %a, %c1 : tensor<?x?x4xf32>
+  %pa = bppsa.pack_lanes 2, %a : tensor<?x?x4xf32> -> tensor<?x?x4x2xf32>
+  %pg = bppsa.pack_lanes 2, %g : tensor<?x4xf32> -> tensor<?x4x2xf32>
+  %p0, %pe = bppsa.chain lanes 2 saved(%pa : tensor<?x?x4x2xf32>) seeds(%pg : tensor<?x4x2xf32>)
+      injected(%pa : tensor<?x?x4x2xf32>) inject_into [0] captures(%r : tensor<4x4xf32>)
+      -> (tensor<?x4x2xf32>) emitted(tensor<?x?x4x2xf32>) {
+  ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>, %rc: vector<4x4xf32>):
+    %0 = arith.mulf %at, %gt : vector<4xf32>
+    %1 = bppsa.matvec transposed %rc, %0 : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
+    bppsa.yield %1, %0 : vector<4xf32>, vector<4xf32>
+  }
+  %g0 = bppsa.unpack_lanes 2, %p0, %batch : tensor<?x4x2xf32> -> tensor<?x4xf32>
+  %e = bppsa.unpack_lanes 2, %pe, %batch : tensor<?x?x4x2xf32> -> tensor<?x?x4xf32>
+  return %g0, %e : tensor<?x4xf32>, tensor<?x?x4xf32>
+}
+"""
+
 NATIVE = [
     "--convert-elementwise-to-linalg",
     "--one-shot-bufferize=bufferize-function-boundaries",
@@ -96,6 +117,21 @@ def test_packed_loops(convert, tmp_path):
         ir = trees.optimize(tmp_path, ir, "--convert-bppsa-to-linalg")
         assert "bppsa." not in ir
     trees.check(trees.interpret(tmp_path, ir, [x, h]), packed_example(x, h))
+
+
+@pytest.mark.parametrize("convert", [False, True], ids=["bppsa", "linalg"])
+def test_packed_chain_with_a_capture(convert, tmp_path):
+    random = np.random.default_rng(4)
+    a, g, r = (random.uniform(-1, 1, shape) for shape in [(5, 3, 4), (3, 4), (4, 4)])
+    ir = CHAIN_OF_LANES
+    if convert:
+        ir = trees.optimize(tmp_path, ir, "--convert-bppsa-to-linalg")
+        assert "bppsa." not in ir
+    cotangent, emitted = g, np.empty_like(a)
+    for t in reversed(range(len(a))):
+        emitted[t] = a[t] * (cotangent + a[t])
+        cotangent = emitted[t] @ r
+    trees.check(trees.interpret(tmp_path, ir, [a, g, r]), [cotangent, emitted])
 
 
 def make_main(arrays):
