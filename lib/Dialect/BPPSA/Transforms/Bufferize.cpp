@@ -7,6 +7,7 @@
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Passes.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotModuleBufferize.h"
 #include "mlir/Dialect/Bufferization/Transforms/Transforms.h"
@@ -48,13 +49,16 @@ static LogicalResult passResultsByArgument(func::FuncOp function) {
   return function.eraseResults(llvm::BitVector(function.getNumResults(), true));
 }
 
-/// The last operation of `block` that touches `memory` or a view of it.
-static Operation *getLastUser(Value memory, Block *block) {
-  Operation *last = memory.getDefiningOp();
-  SmallVector<Value> worklist = {memory};
+/// The last operation of the block of `allocation` that touches the memory or a view of it; null
+/// where the memory outlives the block, as what a branch yields does.
+static Operation *getLastUser(memref::AllocOp allocation) {
+  Operation *last = allocation;
+  SmallVector<Value> worklist = {allocation.getMemref()};
   while (!worklist.empty())
     for (Operation *user : worklist.pop_back_val().getUsers()) {
-      Operation *inBlock = block->findAncestorOpInBlock(*user);
+      Operation *inBlock = allocation->getBlock()->findAncestorOpInBlock(*user);
+      if (!inBlock || user->hasTrait<OpTrait::IsTerminator>())
+        return nullptr;
       if (last->isBeforeInBlock(inBlock))
         last = inBlock;
       for (Value result : user->getResults())
@@ -64,19 +68,22 @@ static Operation *getLastUser(Value memory, Block *block) {
   return last;
 }
 
-/// Frees every allocation after its last use.
-static void freeAllocations(ModuleOp module) {
-  SmallVector<memref::AllocOp> allocations;
-  module.walk([&](memref::AllocOp op) { allocations.push_back(op); });
-  for (memref::AllocOp allocation : allocations) {
-    Operation *last = getLastUser(allocation, allocation->getBlock());
+/// Frees every allocation after its last use; false, and nothing done, where one outlives its
+/// block.
+static bool freeAfterLastUses(ModuleOp module) {
+  SmallVector<std::pair<memref::AllocOp, Operation *>> allocations;
+  WalkResult outlived = module.walk([&](memref::AllocOp op) {
+    allocations.emplace_back(op, getLastUser(op));
+    return allocations.back().second ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  if (outlived.wasInterrupted())
+    return false;
+  for (auto [allocation, last] : allocations) {
     OpBuilder builder(last->getContext());
-    if (last->hasTrait<OpTrait::IsTerminator>())
-      builder.setInsertionPoint(last);
-    else
-      builder.setInsertionPointAfter(last);
+    builder.setInsertionPointAfter(last);
     memref::DeallocOp::create(builder, allocation.getLoc(), allocation);
   }
+  return true;
 }
 
 namespace {
@@ -102,7 +109,16 @@ struct Bufferize : public bppsa::impl::BufferizeBase<Bufferize> {
     if (failed(bufferization::runOneShotModuleBufferize(module, options, state)))
       return signalPassFailure();
     bufferization::removeBufferizationAttributesInModule(module);
-    freeAllocations(module);
+    if (!freeAfterLastUses(module) && failed(freeByOwnership()))
+      return signalPassFailure();
+  }
+
+  /// Frees memory by upstream's passes, which follow at run time who owns it. They take several
+  /// percent of a compilation, so that only modules that need this have it.
+  LogicalResult freeByOwnership() {
+    OpPassManager pm(ModuleOp::getOperationName());
+    bufferization::buildBufferDeallocationPipeline(pm);
+    return runPipeline(pm, getOperation());
   }
 };
 } // namespace
