@@ -12,6 +12,8 @@
 #include "BatchedBody.h"
 #include "Patterns.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -20,6 +22,25 @@ static LogicalResult checkOnTensors(Operation *op) {
   if (llvm::none_of(op->getOperandTypes(), llvm::IsaPred<MemRefType>))
     return success();
   return op->emitOpError("must be on tensors to be converted to linalg");
+}
+
+/// Whether there is a pattern for `op`.
+static LogicalResult checkHasPattern(Operation *op) {
+  if (isa<RecurrenceOp, ChainOp, ScanOp, LinearizeOp, PackLanesOp, UnpackLanesOp, ComposeOp,
+          ApplyOp, OuterSumOp, StepSumOp, SigmoidOp, DropoutOp, StopGradientOp, MarkPhaseOp>(op))
+    return success();
+  return op->emitOpError("has no conversion to linalg; lower it by convert-bppsa-to-vector");
+}
+
+/// Jacobians become tensors in functions and structured control flow.
+static LogicalResult checkJacobians(Operation *op) {
+  auto isJacobian = llvm::IsaPred<JacobianType>;
+  if (isa_and_present<func::FuncDialect, scf::SCFDialect>(op->getDialect()) ||
+      (llvm::none_of(op->getOperandTypes(), isJacobian) &&
+       llvm::none_of(op->getResultTypes(), isJacobian)))
+    return success();
+  return op->emitOpError("has a jacobian as operand or result, which only the dialects func, scf "
+                         "and bppsa may");
 }
 
 static LogicalResult checkPlan(ScanOp op) {
@@ -41,10 +62,10 @@ static LogicalResult checkSigmoid(SigmoidOp op) {
 LogicalResult bppsa::checkConvertible(Operation *root) {
   auto result = root->walk<WalkOrder::PreOrder>([](Operation *op) {
     if (!isa_and_present<BPPSADialect>(op->getDialect()))
-      return WalkResult::advance();
+      return failed(checkJacobians(op)) ? WalkResult::interrupt() : WalkResult::advance();
     auto scan = dyn_cast<ScanOp>(op);
     auto sigmoid = dyn_cast<SigmoidOp>(op);
-    if (failed(checkOnTensors(op)) || failed(verifyNoSums(op)) ||
+    if (failed(checkHasPattern(op)) || failed(checkOnTensors(op)) || failed(verifyNoSums(op)) ||
         (scan && failed(checkPlan(scan))) || (sigmoid && failed(checkSigmoid(sigmoid))))
       return WalkResult::interrupt();
     if (op->getNumRegions() == 0)
