@@ -182,7 +182,8 @@ void ArenaPlan::evaluateLikely() {
     auto shape = function.getArgAttrOfType<AffineMapAttr>(i, "bppsa.shape");
     if (!axis || !shape)
       continue;
-    if (auto symbol = dyn_cast<AffineSymbolExpr>(shape.getValue().getResult(axis.getInt())))
+    auto symbol = dyn_cast<AffineSymbolExpr>(shape.getValue().getResult(axis.getInt()));
+    if (symbol && symbol.getPosition() < numSymbols)
       known[plan.getArgument(symbol.getPosition())] = builder.getIndexAttr(kLikelySteps);
   }
   for (Operation &op : plan.front().without_terminator()) {

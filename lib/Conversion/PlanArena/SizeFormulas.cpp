@@ -28,7 +28,7 @@ SmallVector<Value> SizeFormulas::readSymbols(func::FuncOp function, OpBuilder &b
     for (int64_t dim = 0, rank = type ? type.getRank() : 0; dim < rank; ++dim) {
       AffineExpr size = getSymbolicSize(function, argument, dim);
       if (auto symbol = dyn_cast_or_null<AffineSymbolExpr>(size);
-          symbol && !symbols[symbol.getPosition()])
+          symbol && symbol.getPosition() < count && !symbols[symbol.getPosition()])
         symbols[symbol.getPosition()] = getDim(builder, function.getLoc(), argument, dim);
     }
   }
@@ -112,9 +112,13 @@ Value SizeFormulas::emitArgumentSize(BlockArgument argument, int64_t dim) {
   AffineExpr size = getSymbolicSize(function, argument, dim);
   if (!size)
     return {};
-  for (auto [position, symbol] : llvm::enumerate(symbols))
-    if (!symbol && size.isFunctionOfSymbol(position))
-      return {};
+  bool known = true;
+  size.walk([&](AffineExpr part) {
+    if (auto symbol = dyn_cast<AffineSymbolExpr>(part))
+      known &= symbol.getPosition() < symbols.size() && symbols[symbol.getPosition()];
+  });
+  if (!known)
+    return {};
   return affine::expandAffineExpr(builder, loc, size, /*dimValues=*/{}, symbols);
 }
 
