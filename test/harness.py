@@ -26,6 +26,8 @@ BUILD = pathlib.Path(os.environ.get("BPPSA_BUILD_DIR", ROOT / "build"))
 BIN = BUILD / "bin"
 COMPILER = BIN / "bppsa-compile"
 RUNTIME = BUILD / "lib" / "libbppsa_runtime.a"
+# The verifier runs after every pass of the compiler, which leaves it out where that takes long.
+os.environ.setdefault("BPPSA_VERIFY_EACH", "1")
 TIME_LIMIT = 300  # seconds, for one run of anything on a machine with other work
 
 

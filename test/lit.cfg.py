@@ -26,6 +26,7 @@ config.environment["PATH"] = os.pathsep.join(
 )
 config.environment["FILECHECK_OPTS"] = "-enable-var-scope --allow-unused-prefixes=false"
 config.environment["OMP_NUM_THREADS"] = "1"
+config.environment["BPPSA_VERIFY_EACH"] = "1"
 for name in ("HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
     if name in os.environ:
         config.environment[name] = os.environ[name]

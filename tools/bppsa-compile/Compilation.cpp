@@ -6,6 +6,7 @@
 
 #include "Compilation.h"
 #include "bppsa/Import/ImportONNX.h"
+#include "bppsa/Pipelines/RunPasses.h"
 #include "bppsa/Pipelines/Training.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
@@ -98,12 +99,11 @@ LogicalResult Compilation::checkLossOutput() {
 LogicalResult Compilation::runPhase(StringRef name, function_ref<void(OpPassManager &)> build,
                                     ModuleOp target, bool verifyEach) {
   PassManager pm(&context);
-  pm.enableVerifier(verifyEach);
   if (failed(applyPassManagerCLOptions(pm)))
     return failure();
   applyDefaultTimingPassManagerCLOptions(pm);
   build(pm);
-  if (failed(pm.run(target)))
+  if (failed(runPasses(pm, target, verifyEach || verifiesEachPass())))
     return failure();
   return dump(target, name);
 }
