@@ -17,3 +17,15 @@ func.func @chain(%a: tensor<?x?x4x16xf32>, %g: tensor<?x4x16xf32>, %r: tensor<4x
   }
   return %0 : tensor<?x4x16xf32>
 }
+
+// A loop without any capture has none to look for.
+// CHECK-LABEL: func.func @recurrence
+// CHECK:         scf.for
+// CHECK-NOT:     bppsa.
+func.func @recurrence(%x: tensor<10x7x4x2xf32>) -> tensor<10x7x4x2xf32> {
+  %y = bppsa.recurrence lanes 2 sequences(%x : tensor<10x7x4x2xf32>) outputs(tensor<10x7x4x2xf32>) {
+  ^bb0(%xt: vector<4xf32>):
+    bppsa.yield %xt : vector<4xf32>
+  }
+  return %y : tensor<10x7x4x2xf32>
+}

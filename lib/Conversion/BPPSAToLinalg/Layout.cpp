@@ -146,13 +146,12 @@ template <typename LoopOp> struct UnpackLoop : OpConversionPattern<LoopOp> {
     Value samples = arith::MulIOp::create(rewriter, loc, blocks, width);
 
     // Captures are the same for all samples.
-    OperandRange captures = op.getCaptures();
-    size_t firstCapture = captures.getBeginOperandIndex();
+    llvm::SmallBitVector isCapture(op->getNumOperands());
+    for (OpOperand &capture : op.getCapturesMutable())
+      isCapture.set(capture.getOperandNumber());
     SmallVector<Value> operands;
-    for (auto [i, value] : llvm::enumerate(adaptor.getOperands())) {
-      bool isCapture = i >= firstCapture && i < firstCapture + captures.size();
-      operands.push_back(isCapture ? value : unpack(rewriter, loc, value, samples, lanes));
-    }
+    for (auto [i, value] : llvm::enumerate(adaptor.getOperands()))
+      operands.push_back(isCapture[i] ? value : unpack(rewriter, loc, value, samples, lanes));
     Operation *plain = createPlainLoop(rewriter, op, operands);
     SmallVector<Value> results;
     for (auto [value, type] : llvm::zip_equal(plain->getResults(), op->getResultTypes())) {
