@@ -37,13 +37,6 @@ ChunkRule bppsa::cost::getChunkRule(const ChainCost &chain) {
   return {chain.of(Work::Carry).cycles / cycles, blocks * busy / (cycles * likelyMultiprocessors)};
 }
 
-int64_t ChunkRule::apply(int64_t steps, int64_t samples) const {
-  auto length = static_cast<double>(steps);
-  double few = std::sqrt(length * ofSteps), many = length * static_cast<double>(samples) * ofWork;
-  return static_cast<int64_t>(std::clamp(std::max(few, many), static_cast<double>(shortestChunk),
-                                         static_cast<double>(longestChunk)));
-}
-
 //===----------------------------------------------------------------------===//
 // Plans
 //===----------------------------------------------------------------------===//

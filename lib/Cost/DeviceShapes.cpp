@@ -21,11 +21,6 @@ static constexpr int64_t mostWithSums = 160;
 /// its elements of a tile.
 static constexpr int64_t otherValues = 2, tileElements = 4;
 
-int64_t bppsa::cost::chunkSteps(int64_t steps) {
-  auto root = static_cast<int64_t>(std::sqrt(static_cast<double>(steps) * 0.5));
-  return std::clamp(root, shortestChunk, longestChunk);
-}
-
 static int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// Entries of the matrices of a column in each thread, with which ptxas does not spill: a GRU of 20

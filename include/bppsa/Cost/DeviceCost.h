@@ -13,6 +13,8 @@
 #ifndef BPPSA_COST_DEVICECOST_H
 #define BPPSA_COST_DEVICECOST_H
 
+#include "bppsa/Cost/ChunkRule.h"
+
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -56,16 +58,8 @@ struct ChainCost {
   StepCost &of(Work work) { return steps[static_cast<size_t>(work)]; }
 };
 
-/// Steps of a chunk on a GPU where the plan leaves them open, for T steps of B samples:
-/// max(sqrt(ofSteps * T), ofWork * T * B), rounded down and within the bounds of DeviceShapes.h.
-struct ChunkRule {
-  double ofSteps = 0, ofWork = 0;
-
-  int64_t apply(int64_t steps, int64_t samples) const;
-};
-
-/// By the counts of a chain (docs/GPUCosts.md). It is part of compiled programs, so no GPU is
-/// asked.
+/// The lengths of chunks on a GPU, by the counts of a chain (docs/GPUCosts.md). They are part of
+/// compiled programs, so no GPU is asked.
 ChunkRule getChunkRule(const ChainCost &chain);
 
 /// A backward pass over a chain.

@@ -64,14 +64,6 @@ inline constexpr int64_t mostPanelWarps = 8, mostPanelTiles = 4;
 inline constexpr int64_t mostMatrixRegisters = 128, mostValueRegisters = 128,
                          mostPanelRegisters = 152;
 
-/// Bounds of a chunk length chosen at run time. Long products of Jacobians can overflow or vanish
-/// where the chain itself does neither.
-inline constexpr int64_t shortestChunk = 8, longestChunk = 64;
-
-/// Steps of a chunk for `steps` steps on a CPU where the plan leaves them open: about sqrt(T / 2),
-/// so that with a worker for each chunk making the maps takes as long as carrying across them.
-int64_t chunkSteps(int64_t steps);
-
 /// Rounds up to whole warps.
 inline int64_t roundUpToWarps(int64_t threads) {
   return (threads + warpThreads - 1) / warpThreads * warpThreads;

@@ -32,7 +32,7 @@ public:
     numBlocks = getDim(builder, loc, loop.saved[0], 0);
     numSteps = getNumSteps(builder, loop);
     chunk = chunkSteps > 0 ? getIndex(builder, loc, chunkSteps)
-                           : emitChunkSteps(builder, loc, numSteps);
+                           : emitChunkSteps(builder, loc, cost::cpuChunkRule, numSteps);
     numChunks = arith::CeilDivUIOp::create(builder, loc, numSteps, chunk);
     lastChunk = addIndex(builder, loc, numChunks, -1);
 

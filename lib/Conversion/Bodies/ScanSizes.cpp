@@ -6,49 +6,45 @@
 
 #include "ScanSizes.h"
 #include "IndexArithmetic.h"
-#include "bppsa/Cost/DeviceShapes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using namespace bppsa;
 
-static Value toReal(OpBuilder &builder, Location loc, Value size) {
-  Value whole = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), size);
-  return arith::SIToFPOp::create(builder, loc, builder.getF64Type(), whole);
-}
+namespace {
+/// Arithmetic of the run time.
+struct EmittedNumbers {
+  using Size = Value;
 
-static Value scale(OpBuilder &builder, Location loc, Value real, double factor) {
-  return arith::MulFOp::create(
-      builder, loc, real, arith::ConstantOp::create(builder, loc, builder.getF64FloatAttr(factor)));
-}
+  OpBuilder &builder;
+  Location loc;
 
-static Value roundDown(OpBuilder &builder, Location loc, Value real) {
-  Value whole = arith::FPToSIOp::create(builder, loc, builder.getI64Type(), real);
-  return arith::IndexCastOp::create(builder, loc, builder.getIndexType(), whole);
-}
-
-static Value clampChunk(OpBuilder &builder, Location loc, Value chosen) {
-  chosen =
-      arith::MaxUIOp::create(builder, loc, chosen, getIndex(builder, loc, cost::shortestChunk));
-  return arith::MinUIOp::create(builder, loc, chosen, getIndex(builder, loc, cost::longestChunk));
-}
-
-Value bppsa::emitChunkSteps(OpBuilder &builder, Location loc, Value numSteps) {
-  Value half = scale(builder, loc, toReal(builder, loc, numSteps), 0.5);
-  Value root = math::SqrtOp::create(builder, loc, half);
-  return clampChunk(builder, loc, roundDown(builder, loc, root));
-}
+  Value toReal(Value size) {
+    Value whole = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), size);
+    return arith::SIToFPOp::create(builder, loc, builder.getF64Type(), whole);
+  }
+  Value sqrt(Value real) { return math::SqrtOp::create(builder, loc, real); }
+  Value scale(Value real, double factor) {
+    Value constant = arith::ConstantOp::create(builder, loc, builder.getF64FloatAttr(factor));
+    return multiply(real, constant);
+  }
+  Value multiply(Value lhs, Value rhs) { return arith::MulFOp::create(builder, loc, lhs, rhs); }
+  Value roundDown(Value real) {
+    Value whole = arith::FPToSIOp::create(builder, loc, builder.getI64Type(), real);
+    return arith::IndexCastOp::create(builder, loc, builder.getIndexType(), whole);
+  }
+  Value larger(Value lhs, Value rhs) { return arith::MaxUIOp::create(builder, loc, lhs, rhs); }
+  Value clamp(Value size, int64_t least, int64_t most) {
+    size = larger(size, getIndex(builder, loc, least));
+    return arith::MinUIOp::create(builder, loc, size, getIndex(builder, loc, most));
+  }
+};
+} // namespace
 
 Value bppsa::emitChunkSteps(OpBuilder &builder, Location loc, cost::ChunkRule rule, Value numSteps,
                             Value numSamples) {
-  Value steps = toReal(builder, loc, numSteps), samples = toReal(builder, loc, numSamples);
-  Value few = math::SqrtOp::create(builder, loc, scale(builder, loc, steps, rule.ofSteps));
-  Value positions = arith::MulFOp::create(builder, loc, steps, samples);
-  Value many = scale(builder, loc, positions, rule.ofWork);
-  Value longer = arith::MaxUIOp::create(builder, loc, roundDown(builder, loc, few),
-                                        roundDown(builder, loc, many));
-  return clampChunk(builder, loc, longer);
+  return rule.applyIn(EmittedNumbers{builder, loc}, numSteps, numSamples);
 }
 
 Value bppsa::emitNumLevels(OpBuilder &builder, Location loc, Value numSteps, int64_t mostLevels) {

@@ -7,17 +7,15 @@
 #ifndef BPPSA_LIB_CONVERSION_BODIES_SCANSIZES_H
 #define BPPSA_LIB_CONVERSION_BODIES_SCANSIZES_H
 
-#include "bppsa/Cost/DeviceCost.h"
+#include "bppsa/Cost/ChunkRule.h"
 #include "mlir/IR/Builders.h"
 
 namespace bppsa {
 
-/// Steps of a chunk for `numSteps` steps on a CPU: `cost::chunkSteps`, at run time.
-mlir::Value emitChunkSteps(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value numSteps);
-
-/// The same for `numSamples` samples on a GPU: `rule`, at run time.
+/// Steps of a chunk for `numSteps` steps of `numSamples` samples: `rule`, at run time. A rule that
+/// does not look at samples needs none.
 mlir::Value emitChunkSteps(mlir::OpBuilder &builder, mlir::Location loc, cost::ChunkRule rule,
-                           mlir::Value numSteps, mlir::Value numSamples);
+                           mlir::Value numSteps, mlir::Value numSamples = {});
 
 /// Levels of a tree over `numSteps` elements: min(mostLevels, floor(log2 numSteps)),
 /// without the first bound where it is negative.

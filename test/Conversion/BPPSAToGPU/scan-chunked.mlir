@@ -90,12 +90,12 @@ func.func private @diagonal_injected(%a: memref<?x?x4xf32>, %s: memref<?x?x4xf32
 // CHECK-DAG:     %[[T:.*]] = memref.dim %[[A]], %c0
 // CHECK-DAG:     %[[SAMPLES:.*]] = memref.dim %[[G]], %c0
 // CHECK:         %[[STEPS:.*]] = arith.sitofp
-// CHECK:         %[[COUNT:.*]] = arith.sitofp
 // CHECK:         %[[PART:.*]] = arith.mulf %[[STEPS]], %{{.*}} : f64
 // CHECK:         %[[ROOT:.*]] = math.sqrt %[[PART]] : f64
+// CHECK:         arith.fptosi %[[ROOT]]
+// CHECK:         %[[COUNT:.*]] = arith.sitofp
 // CHECK:         %[[POSITIONS:.*]] = arith.mulf %[[STEPS]], %[[COUNT]] : f64
 // CHECK:         %[[WORK:.*]] = arith.mulf %[[POSITIONS]], %{{.*}} : f64
-// CHECK:         arith.fptosi %[[ROOT]]
 // CHECK:         arith.fptosi %[[WORK]]
 // CHECK:         %[[LONGER:.*]] = arith.maxui
 // CHECK:         %[[LONG:.*]] = arith.maxui %[[LONGER]], %c8
