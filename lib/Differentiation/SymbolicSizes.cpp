@@ -94,7 +94,8 @@ AffineExpr SymbolicSizes::getSize(Value tensor, int64_t dim) {
       .Case([&](tensor::ExpandShapeOp op) { return get(op.getMixedOutputShape()[dim], context); })
       .Case([&](tensor::CollapseShapeOp op) {
         AffineExpr size = getAffineConstantExpr(1, context);
-        for (int64_t source : op.getReassociationIndices()[dim])
+        ReassociationIndices sources = op.getReassociationIndices()[dim];
+        for (int64_t source : sources)
           size = size * getSize(op.getSrc(), source);
         return size;
       })

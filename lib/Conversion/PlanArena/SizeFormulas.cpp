@@ -151,7 +151,8 @@ Value SizeFormulas::emitSize(Value array, int64_t dim) {
     return emit(expand.getMixedOutputShape()[dim]);
   if (auto collapse = dyn_cast<memref::CollapseShapeOp>(op)) {
     SmallVector<Value> factors;
-    for (int64_t source : collapse.getReassociationIndices()[dim])
+    ReassociationIndices sources = collapse.getReassociationIndices()[dim];
+    for (int64_t source : sources)
       factors.push_back(emitSize(collapse.getSrc(), source));
     return emitProduct(factors);
   }

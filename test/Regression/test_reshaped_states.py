@@ -1,0 +1,16 @@
+"""Models whose exporter reshapes states: a temporary of collapsed size crashed the arena's plan."""
+
+import harness
+import models
+import onnx
+import pytest
+import references
+
+
+@pytest.mark.parametrize("target", [[], ["--target=cuda", "--emulate"]], ids=["cpu", "cuda"])
+def test_gradients(target):
+    model = onnx.load(harness.ROOT / "examples" / "irmas_gru_dynamo.onnx")
+    program = harness.compile_model(model, "--backward=sequential", *target)
+    arrays = models.data(model, {"T": 3, "B": 2}, "cross-entropy")
+    exact, single = references.gradients(model, arrays, "cross-entropy")
+    harness.check_gradients(program.grad(arrays), exact, single)
