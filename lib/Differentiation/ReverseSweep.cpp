@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ElementwiseVJP.h"
+#include "SliceSums.h"
 #include "TensorBuilders.h"
 #include "mlir/Transforms/RegionUtils.h"
 
@@ -32,15 +33,17 @@ void Activity::propagate(Block &block) {
   }
 }
 
-/// Adds `sum` to `fresh`, which was just built and has no other user, in place:
-/// a product takes the sum as its addend and a slice is written into it.
-/// Returns whether that was possible.
-static bool addInPlace(Value fresh, Value sum) {
+ReverseSweep::ReverseSweep(OpBuilder &builder, const Activity &activity)
+    : builder(builder), activity(activity), sliceSums(std::make_unique<SliceSums>()) {}
+
+ReverseSweep::~ReverseSweep() = default;
+
+bool ReverseSweep::addInPlace(Value fresh, Value sum) {
   if (auto product = fresh.getDefiningOp<MatVecOp>(); product && !product.getAddend()) {
     product.getAddendMutable().assign(sum);
     return true;
   }
-  return insertIntoSum(fresh, sum);
+  return sliceSums->insert(fresh, sum);
 }
 
 void ReverseSweep::add(Value value, Value cotangent, bool isFresh) {
@@ -77,11 +80,13 @@ LogicalResult ReverseSweep::visit(Operation *op) {
   SmallVector<Value> operandCotangents(operands.size());
   if (failed(rule.buildVJP(builder, resultCotangents, needed, operandCotangents)))
     return failure();
+  llvm::SmallDenseMap<Value, unsigned, 4> counts;
+  for (Value cotangent : operandCotangents)
+    ++counts[cotangent];
   for (auto [operand, cotangent] : llvm::zip_equal(operands, operandCotangents))
     if (cotangent)
       add(operand, cotangent,
-          !llvm::is_contained(resultCotangents, cotangent) &&
-              llvm::count(operandCotangents, cotangent) == 1);
+          !llvm::is_contained(resultCotangents, cotangent) && counts[cotangent] == 1);
   return success();
 }
 

@@ -35,38 +35,6 @@ bool bppsa::isZeros(Value value) {
   return matchPattern(value, m_AnyZeroFloat());
 }
 
-/// Whether the static boxes that two slices write have no entry in common.
-static bool areDisjoint(tensor::InsertSliceOp a, tensor::InsertSliceOp b) {
-  for (unsigned i = 0, e = a.getStaticOffsets().size(); i < e; ++i) {
-    int64_t aOffset = a.getStaticOffset(i), aSize = a.getStaticSize(i);
-    int64_t bOffset = b.getStaticOffset(i), bSize = b.getStaticSize(i);
-    if (llvm::any_of(ArrayRef{aOffset, aSize, bOffset, bSize},
-                     [](int64_t value) { return ShapedType::isDynamic(value); }))
-      continue;
-    bool unit = a.getStaticStride(i) == 1 && b.getStaticStride(i) == 1;
-    if (unit && (aOffset + aSize <= bOffset || bOffset + bSize <= aOffset))
-      return true;
-  }
-  return false;
-}
-
-/// Whether every slice that was written to reach `value` from zeros is disjoint
-/// with `slice`.
-static bool isZeroAt(Value value, tensor::InsertSliceOp slice) {
-  if (isZeros(value))
-    return true;
-  auto insert = value.getDefiningOp<tensor::InsertSliceOp>();
-  return insert && areDisjoint(insert, slice) && isZeroAt(insert.getDest(), slice);
-}
-
-bool bppsa::insertIntoSum(Value slice, Value sum) {
-  auto insert = slice.getDefiningOp<tensor::InsertSliceOp>();
-  if (!insert || !isZeros(insert.getDest()) || !isZeroAt(sum, insert))
-    return false;
-  insert.getDestMutable().assign(sum);
-  return true;
-}
-
 Value bppsa::createAdd(OpBuilder &builder, Location loc, Value lhs, Value rhs) {
   auto type = cast<RankedTensorType>(lhs.getType());
   AffineMap map = builder.getMultiDimIdentityMap(type.getRank());

@@ -31,10 +31,6 @@ bool isZeros(mlir::Value value);
 mlir::Value createAdd(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value lhs,
                       mlir::Value rhs);
 
-/// Where `slice` is written into zeros and `sum` is known to be zero at that
-/// place, writes it into `sum` instead and returns true.
-bool insertIntoSum(mlir::Value slice, mlir::Value sum);
-
 /// The two terms of a sum that `createAdd` built.
 std::optional<std::pair<mlir::Value, mlir::Value>> matchAdd(mlir::Value value);
 

@@ -65,27 +65,36 @@ static Value insertSliceVJP(InsertSliceOp op, unsigned operand, Value g, OpBuild
                                op.getMixedStrides());
 }
 
-/// The part of the cotangent at which the operand was put.
-static Value concatVJP(ConcatOp op, unsigned operand, Value g, OpBuilder &b) {
-  Location loc = op.getLoc();
-  int64_t axis = op.getDim(), rank = op.getResultType().getRank();
-  AffineExpr s0 = b.getAffineSymbolExpr(0), s1 = b.getAffineSymbolExpr(1);
-  OpFoldResult offset = b.getIndexAttr(0);
-  for (Value before : op.getInputs().take_front(operand))
-    offset = affine::makeComposedFoldedAffineApply(b, loc, s0 + s1,
-                                                   {offset, getMixedSize(b, loc, before, axis)});
-  SmallVector<OpFoldResult> offsets(rank, b.getIndexAttr(0)), strides(rank, b.getIndexAttr(1));
-  offsets[axis] = offset;
-  Value input = op.getInputs()[operand];
-  return ExtractSliceOp::create(b, loc, cast<RankedTensorType>(input.getType()), g, offsets,
-                                getMixedSizes(b, loc, input), strides);
-}
+namespace {
+/// Each operand gets the part of the cotangent at which it was put.
+struct ConcatVJP : VJPOpInterface::ExternalModel<ConcatVJP, ConcatOp> {
+  LogicalResult buildVJP(Operation *operation, OpBuilder &b, ValueRange resultCotangents,
+                         ArrayRef<bool> needed, MutableArrayRef<Value> operandCotangents) const {
+    auto op = cast<ConcatOp>(operation);
+    Location loc = op.getLoc();
+    int64_t axis = op.getDim(), rank = op.getResultType().getRank();
+    AffineExpr s0 = b.getAffineSymbolExpr(0), s1 = b.getAffineSymbolExpr(1);
+    SmallVector<OpFoldResult> offsets(rank, b.getIndexAttr(0)), strides(rank, b.getIndexAttr(1));
+    for (auto [i, input] : llvm::enumerate(op.getInputs())) {
+      if (i > 0)
+        offsets[axis] = affine::makeComposedFoldedAffineApply(
+            b, loc, s0 + s1,
+            {offsets[axis], getMixedSize(b, loc, op.getInputs()[i - 1], axis)});
+      if (needed[i])
+        operandCotangents[i] = ExtractSliceOp::create(
+            b, loc, cast<RankedTensorType>(input.getType()), resultCotangents.front(), offsets,
+            getMixedSizes(b, loc, input), strides);
+    }
+    return success();
+  }
+};
+} // namespace
 
 void bppsa::registerTensorVJP(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, TensorDialect *) {
     CastOp::attachInterface<TensorVJP<CastOp, castVJP>>(*context);
     CollapseShapeOp::attachInterface<TensorVJP<CollapseShapeOp, collapseVJP>>(*context);
-    ConcatOp::attachInterface<TensorVJP<ConcatOp, concatVJP>>(*context);
+    ConcatOp::attachInterface<ConcatVJP>(*context);
     ExpandShapeOp::attachInterface<TensorVJP<ExpandShapeOp, expandVJP>>(*context);
     ExtractSliceOp::attachInterface<TensorVJP<ExtractSliceOp, extractSliceVJP>>(*context);
     InsertSliceOp::attachInterface<TensorVJP<InsertSliceOp, insertSliceVJP>>(*context);

@@ -68,6 +68,9 @@ public:
   AxisClasses axes;
   /// The least value of each symbol with which the graph means what was built.
   llvm::SmallVector<int64_t> leastSizes;
+  /// Attributes of the arguments of the function, by number. They are set on it when all are known:
+  /// every change there makes a new list of all of them.
+  llvm::SmallVector<mlir::NamedAttrList> argumentAttributes;
   /// Dropouts made so far; each has a stream of random numbers of its own.
   int64_t numDropouts = 0;
 

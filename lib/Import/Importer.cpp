@@ -50,6 +50,8 @@ private:
   LogicalResult importOutputs();
   LogicalResult setAxes();
 
+  /// A new argument of the function, whose attribute `attribute` is `name`.
+  Value addArgument(Type type, StringRef attribute, StringRef name);
   FailureOr<SmallVector<Dim>> readInputDims(const onnx::ValueInfoProto &input);
   /// The symbol of that name, or what it is bound to.
   AffineExpr getSymbol(const std::string &name);
@@ -64,9 +66,12 @@ private:
   OpBuilder builder;
   GraphBuilder graph;
   int64_t opset = 0;
+  Initializers initializers;
   llvm::StringMap<Tensor> values;
+  llvm::StringMap<unsigned> symbolPositions;
   func::FuncOp function;
   SmallVector<BoundaryArray> arrays;
+  SmallVector<NamedAttrList> resultAttributes;
 };
 } // namespace
 
@@ -98,11 +103,10 @@ AffineExpr Importer::getSymbol(const std::string &name) {
       return graph.getExpr(*constant);
     current = std::get<std::string>(it->second);
   }
-  auto it = llvm::find(graph.symbols, current);
-  unsigned position = it - graph.symbols.begin();
-  if (it == graph.symbols.end())
+  auto [it, isNew] = symbolPositions.try_emplace(current, graph.symbols.size());
+  if (isNew)
     graph.symbols.push_back(current);
-  return getAffineSymbolExpr(position, builder.getContext());
+  return getAffineSymbolExpr(it->second, builder.getContext());
 }
 
 std::optional<Bindings::value_type> Importer::getMissingBinding() const {
@@ -147,10 +151,14 @@ FailureOr<SmallVector<Dim>> Importer::readInputDims(const onnx::ValueInfoProto &
   return dims;
 }
 
+Value Importer::addArgument(Type type, StringRef attribute, StringRef name) {
+  graph.argumentAttributes.emplace_back().append(attribute, builder.getStringAttr(name));
+  return function.front().addArgument(type, file.location);
+}
+
 LogicalResult Importer::importInputs() {
-  llvm::StringSet<> initializers;
   for (const onnx::TensorProto &tensor : proto.initializer())
-    initializers.insert(tensor.name());
+    initializers.try_emplace(tensor.name(), &tensor);
   for (const onnx::ValueInfoProto &input : proto.input()) {
     // Before IR version 4 initializers were listed among the inputs.
     if (initializers.contains(input.name()))
@@ -162,16 +170,11 @@ LogicalResult Importer::importInputs() {
       return failure();
     Type elementType =
         convertDataType(input.type().tensor_type().elem_type(), builder.getContext());
-    unsigned index = function.getNumArguments();
-    DictionaryAttr attributes = builder.getDictionaryAttr(
-        {builder.getNamedAttr("bppsa.input", builder.getStringAttr(input.name()))});
-    if (failed(function.insertArgument(index, graph.getType(*dims, elementType), attributes,
-                                       file.location)))
-      return failure();
-    Value argument = function.getArgument(index);
+    Value argument = addArgument(graph.getType(*dims, elementType), "bppsa.input", input.name());
     for (auto [i, dim] : llvm::enumerate(*dims))
       if (auto symbol = dyn_cast<AffineSymbolExpr>(dim.size))
         graph.bindSymbol(symbol.getPosition(), argument, i);
+    unsigned index = cast<BlockArgument>(argument).getArgNumber();
     arrays.push_back({input.name(), *dims, index, /*isInput=*/true});
     if (failed(define(input.name(), graph.make(argument, *dims))))
       return failure();
@@ -197,12 +200,9 @@ LogicalResult Importer::importInitializers() {
       return error() << what << " has no elements, accepted: at least 1";
     if (failed(checkTensorData(file, tensor, *type, what)))
       return failure();
-    unsigned index = function.getNumArguments();
-    DictionaryAttr attributes = builder.getDictionaryAttr(
-        {builder.getNamedAttr("bppsa.parameter", builder.getStringAttr(tensor.name()))});
-    if (failed(function.insertArgument(index, *type, attributes, file.location)) ||
-        failed(define(tensor.name(), graph.make(function.getArgument(index),
-                                                graph.makePinnedDims(type->getShape())))))
+    Value argument = addArgument(*type, "bppsa.parameter", tensor.name());
+    if (failed(define(tensor.name(),
+                      graph.make(argument, graph.makePinnedDims(type->getShape())))))
       return failure();
   }
   return success();
@@ -238,7 +238,7 @@ LogicalResult Importer::importNode(const onnx::NodeProto &nodeProto) {
   // Messages of emulated kernels name both.
   Location type = NameLoc::get(builder.getStringAttr(rule->name), file.location);
   graph.loc = NameLoc::get(builder.getStringAttr(name.empty() ? rule->name : name), type);
-  Node node(graph, file, nodeProto, *rule, opset);
+  Node node(graph, file, initializers, nodeProto, *rule, opset);
   for (const std::string &input : nodeProto.input()) {
     auto it = values.find(input);
     if (!input.empty() && it == values.end())
@@ -272,12 +272,11 @@ LogicalResult Importer::importOutputs() {
     results.push_back(graph.getValue(it->second));
     unsigned index = results.size() - 1;
     arrays.push_back({output.name(), it->second.dims, index, /*isInput=*/false});
+    resultAttributes.emplace_back().append("bppsa.output", builder.getStringAttr(output.name()));
   }
   func::ReturnOp::create(builder, file.location, results);
   function.setType(
-      builder.getFunctionType(function.getArgumentTypes(), ValueRange(results).getTypes()));
-  for (auto [i, output] : llvm::enumerate(proto.output()))
-    function.setResultAttr(i, "bppsa.output", builder.getStringAttr(output.name()));
+      builder.getFunctionType(function.front().getArgumentTypes(), ValueRange(results).getTypes()));
   return success();
 }
 
@@ -311,6 +310,11 @@ FailureOr<OwningOpRef<ModuleOp>> Importer::run() {
       return failure();
   if (failed(importOutputs()))
     return failure();
+  auto getDictionary = [&](const NamedAttrList &attributes) {
+    return attributes.getDictionary(builder.getContext());
+  };
+  function.setAllArgAttrs(llvm::map_to_vector(graph.argumentAttributes, getDictionary));
+  function.setAllResultAttrs(llvm::map_to_vector(resultAttributes, getDictionary));
   if (failed(setAxes()))
     return failure();
   SmallVector<StringRef> names(graph.symbols.begin(), graph.symbols.end());

@@ -13,19 +13,23 @@
 
 namespace bppsa {
 
+/// Initializers by name.
+using Initializers = llvm::StringMap<const onnx::TensorProto *>;
+
 /// The value of a constant tensor of one element, or of equal float elements.
 std::optional<double> getSplatConstant(const Tensor &tensor);
 
 /// A node whose attributes and operands have been checked against the table.
 class Node {
 public:
-  Node(GraphBuilder &graph, const OnnxFile &file, const onnx::NodeProto &proto, const OpRule &rule,
-       int64_t opset)
-      : graph(graph), file(file), proto(proto), rule(rule), opset(opset),
-        outputs(proto.output_size()) {}
+  Node(GraphBuilder &graph, const OnnxFile &file, const Initializers &initializers,
+       const onnx::NodeProto &proto, const OpRule &rule, int64_t opset)
+      : graph(graph), file(file), initializers(initializers), proto(proto), rule(rule),
+        opset(opset), outputs(proto.output_size()) {}
 
   GraphBuilder &graph;
   const OnnxFile &file;
+  const Initializers &initializers;
   const onnx::NodeProto &proto;
   const OpRule &rule;
   int64_t opset;

@@ -41,23 +41,24 @@ static Value getRearrangedOperand(Operation *op) {
   return {};
 }
 
-void bppsa::recordIndexBound(Value indices, AffineExpr size, unsigned numSymbols) {
+void bppsa::recordIndexBound(Value indices, AffineExpr size, unsigned numSymbols,
+                             MutableArrayRef<NamedAttrList> attributes) {
   while (Operation *op = indices.getDefiningOp()) {
     indices = getRearrangedOperand(op);
     if (!indices)
       return;
   }
   auto argument = cast<BlockArgument>(indices);
-  auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
-  if (!function)
+  if (!isa<func::FuncOp>(argument.getOwner()->getParentOp()))
     return;
+  NamedAttrList &known = attributes[argument.getArgNumber()];
   constexpr StringLiteral name = "bppsa.index_bounds";
   SmallVector<AffineExpr> sizes;
-  if (auto known = function.getArgAttrOfType<AffineMapAttr>(argument.getArgNumber(), name))
-    llvm::append_range(sizes, known.getValue().getResults());
+  if (Attribute map = known.get(name))
+    llvm::append_range(sizes, cast<AffineMapAttr>(map).getValue().getResults());
   if (llvm::is_contained(sizes, size))
     return;
   sizes.push_back(size);
-  AffineMap map = AffineMap::get(0, numSymbols, sizes, function.getContext());
-  function.setArgAttr(argument.getArgNumber(), name, AffineMapAttr::get(map));
+  AffineMap map = AffineMap::get(0, numSymbols, sizes, size.getContext());
+  known.set(name, AffineMapAttr::get(map));
 }

@@ -17,8 +17,9 @@ namespace bppsa {
 /// graph input, in any order and shape, the argument gets the size in its
 /// attribute `bppsa.index_bounds`, so that a program can check the array. Indices
 /// that are computed are not followed: only some elements of an input may matter
-/// to them.
-void recordIndexBound(mlir::Value indices, mlir::AffineExpr size, unsigned numSymbols);
+/// to them. `attributes` are those of the arguments of the function.
+void recordIndexBound(mlir::Value indices, mlir::AffineExpr size, unsigned numSymbols,
+                      llvm::MutableArrayRef<mlir::NamedAttrList> attributes);
 
 } // namespace bppsa
 

@@ -29,13 +29,14 @@ static SmallVector<bool> findNonzeros(const OnnxImage &image,
 int64_t bppsa::markZeros(ModuleOp module, const OnnxImage &image) {
   auto forward = module.lookupSymbol<func::FuncOp>("forward");
   Builder builder(module.getContext());
+  llvm::StringMap<const OnnxImage::Parameter *> parameters;
+  for (const OnnxImage::Parameter &parameter : image.parameters)
+    parameters.try_emplace(parameter.name, &parameter);
   int64_t count = 0;
   for (unsigned i = 0, e = forward.getNumArguments(); i < e; ++i) {
     auto name = forward.getArgAttrOfType<StringAttr>(i, "bppsa.parameter");
-    auto parameter = llvm::find_if(image.parameters, [&](const OnnxImage::Parameter &candidate) {
-      return name && candidate.name == name.getValue();
-    });
-    if (parameter == image.parameters.end() || parameter->shape.size() < 2)
+    const OnnxImage::Parameter *parameter = name ? parameters.lookup(name.getValue()) : nullptr;
+    if (!parameter || parameter->shape.size() < 2)
       continue;
     SmallVector<bool> nonzeros = findNonzeros(image, *parameter);
     if (!llvm::is_contained(nonzeros, false))

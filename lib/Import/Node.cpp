@@ -6,7 +6,6 @@
 
 #include "Importer.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/MathExtras.h"
@@ -320,11 +319,10 @@ FailureOr<double> Node::getSetting(StringRef name, size_t index, double otherwis
   if (!hasInput(index))
     return otherwise;
   std::optional<double> value = getSplatConstant(input(index));
-  for (const onnx::TensorProto &initializer : file.model.graph().initializer()) {
-    if (value || initializer.name() != proto.input(index))
-      continue;
+  if (const onnx::TensorProto *initializer = initializers.lookup(proto.input(index));
+      initializer && !value) {
     FailureOr<DenseElementsAttr> elements =
-        decodeTensor(file, initializer, "initializer " + quoted(initializer.name()));
+        decodeTensor(file, *initializer, "initializer " + quoted(initializer->name()));
     if (failed(elements))
       return failure();
     if (elements->isSplat())
@@ -341,9 +339,9 @@ void Node::freeze(size_t index) const {
   auto argument = dyn_cast_or_null<BlockArgument>(input(index).value);
   if (!argument)
     return;
-  auto function = cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
-  if (function.getArgAttr(argument.getArgNumber(), "bppsa.parameter"))
-    function.setArgAttr(argument.getArgNumber(), "bppsa.frozen", UnitAttr::get(graph.getContext()));
+  NamedAttrList &attributes = graph.argumentAttributes[argument.getArgNumber()];
+  if (attributes.get("bppsa.parameter"))
+    attributes.set("bppsa.frozen", UnitAttr::get(graph.getContext()));
 }
 
 FailureOr<SmallVector<Dim>> Node::makeDims(ArrayRef<AffineExpr> sizes) const {

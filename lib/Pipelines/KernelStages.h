@@ -9,6 +9,7 @@
 
 #include "bppsa/Dialect/BPPSA/Transforms/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Func/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -21,8 +22,8 @@ namespace bppsa {
 inline constexpr const char *kComparesCarriedValues =
     "(anonymous namespace)::RemoveDuplicateSuccessorInputUses";
 
-/// The canonicalizer without what takes most of its time in kernels: that pattern and the
-/// simplification of regions.
+/// The canonicalizer without what takes most of its time in kernels and large graphs: that pattern
+/// and the simplification of regions, which have one block each.
 inline std::unique_ptr<mlir::Pass> createKernelCanonicalizer() {
   mlir::GreedyRewriteConfig config;
   config.setUseTopDownTraversal();
@@ -37,6 +38,7 @@ inline void addCleanup(mlir::OpPassManager &pm) {
 
 /// Tensors to memory.
 inline void addBufferization(mlir::OpPassManager &pm) {
+  pm.addNestedPass<mlir::func::FuncOp>(createSeparateDestinations());
   pm.addPass(mlir::bufferization::createEmptyTensorEliminationPass());
   pm.addPass(createBufferize());
   addCleanup(pm);

@@ -5,12 +5,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Pipelines/Training.h"
-#include "bppsa/Dialect/BPPSA/Transforms/Passes.h"
+#include "KernelStages.h"
 #include "bppsa/Differentiation/Passes.h"
 #include "bppsa/Products/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassRegistry.h"
-#include "mlir/Transforms/Passes.h"
 #include "llvm/Support/Regex.h"
 
 using namespace mlir;
@@ -26,13 +25,18 @@ LogicalResult bppsa::freezeParameters(ModuleOp module, StringRef pattern) {
                               << "': " << error;
   auto forward = module.lookupSymbol<func::FuncOp>("forward");
   bool matched = false;
+  // All at once: each change of one argument makes a new list of all of them.
+  SmallVector<DictionaryAttr> arguments;
   for (unsigned i = 0, e = forward.getNumArguments(); i < e; ++i) {
+    NamedAttrList attributes(forward.getArgAttrDict(i));
     auto name = forward.getArgAttrOfType<StringAttr>(i, "bppsa.parameter");
-    if (!name || !regex.match(name.getValue()))
-      continue;
-    forward.setArgAttr(i, "bppsa.frozen", UnitAttr::get(module.getContext()));
-    matched = true;
+    if (name && regex.match(name.getValue())) {
+      attributes.set("bppsa.frozen", UnitAttr::get(module.getContext()));
+      matched = true;
+    }
+    arguments.push_back(attributes.getDictionary(module.getContext()));
   }
+  forward.setAllArgAttrs(arguments);
   if (!matched)
     return module.emitError() << "--freeze='" << pattern
                               << "' matches no float initializer of the model";
@@ -57,7 +61,7 @@ void bppsa::buildLossPipeline(OpPassManager &pm, const TrainingOptions &options)
   loss.loss = options.loss;
   loss.output = options.lossOn;
   pm.addPass(createAddLoss(loss));
-  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createKernelCanonicalizer());
   pm.addNestedPass<func::FuncOp>(createSliceEarly());
   pm.addNestedPass<func::FuncOp>(createRaiseProducts());
 }
@@ -73,11 +77,22 @@ static void addDifferentiation(OpPassManager &pm, StringRef of, StringRef name, 
   pm.addPass(createDifferentiate(differentiate));
 }
 
+/// Adds the pass that gives `variant` copies of the functions of `other`.
+static void addCopies(OpPassManager &pm, const Variant &other, const Variant &variant) {
+  CopyFunctionsOptions copies;
+  copies.functions = {"step_" + other.name, "grad_" + other.name};
+  copies.names = {"step_" + variant.name, "grad_" + variant.name};
+  pm.addPass(createCopyFunctions(copies));
+}
+
 void bppsa::buildDifferentiationPipeline(OpPassManager &pm, const TrainingOptions &options) {
   // A step drops elements where the model has dropout; `grad` is the gradient of
   // what `eval` computes.
   pm.addPass(createSpecializeDropout());
-  for (const Variant &variant : options.getVariants()) {
+  SmallVector<Variant> variants = options.getVariants();
+  // Plans over time come later: until then variants differ in the links of layers only.
+  bool areCopies = !options.hasLayerLinks();
+  for (const Variant &variant : ArrayRef(variants).take_front(areCopies ? 1 : variants.size())) {
     bool links = !variant.plan.empty() && options.hasLayerLinks();
     addDifferentiation(pm, "training_loss", "step_" + variant.name, "parameters", links);
     addDifferentiation(pm, "loss", "grad_" + variant.name, "all", links);
@@ -88,8 +103,11 @@ void bppsa::buildDifferentiationPipeline(OpPassManager &pm, const TrainingOption
     optimizer.lanes = 1;
   pm.addPass(createBuildOptimizer(optimizer));
   pm.addPass(createSymbolDCEPass());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
+  addCleanup(pm);
+  if (!areCopies)
+    return;
+  for (const Variant &variant : ArrayRef(variants).drop_front())
+    addCopies(pm, variants.front(), variant);
 }
 
 void bppsa::buildScanPipeline(OpPassManager &pm, const TrainingOptions &options) {

@@ -8,7 +8,6 @@
 #include "bppsa/Pipelines/CPULowering.h"
 #include "bppsa/Target/Link.h"
 #include "mlir/IR/Threading.h"
-#include "mlir/IR/Verifier.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
@@ -39,10 +38,7 @@ FailureOr<OwningOpRef<ModuleOp>> Compilation::lower(ModuleOp part, const CPUTarg
   CPULoweringOptions lowering;
   lowering.registers = target.registers * target.vectorBits / (lowering.lanes * 32);
   auto build = [&](OpPassManager &pm) { buildCPUCodePipeline(pm, lowering); };
-  // There are many passes and operations here, and few of the passes are ours: the
-  // result is verified rather than every step to it.
-  if (failed(runPhase("lower." + name.str(), build, *lowered, /*verifyEach=*/false)) ||
-      failed(verify(*lowered)))
+  if (failed(runPhase("lower." + name.str(), build, *lowered)))
     return failure();
   return lowered;
 }

@@ -9,6 +9,7 @@
 #include "bppsa/Pipelines/RunPasses.h"
 #include "bppsa/Pipelines/Training.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
 #include "llvm/ADT/StringExtras.h"
@@ -97,13 +98,14 @@ LogicalResult Compilation::checkLossOutput() {
 }
 
 LogicalResult Compilation::runPhase(StringRef name, function_ref<void(OpPassManager &)> build,
-                                    ModuleOp target, bool verifyEach) {
+                                    ModuleOp target) {
   PassManager pm(&context);
   if (failed(applyPassManagerCLOptions(pm)))
     return failure();
   applyDefaultTimingPassManagerCLOptions(pm);
   build(pm);
-  if (failed(runPasses(pm, target, verifyEach || verifiesEachPass())))
+  // To verify each step to the result takes longer than most passes.
+  if (failed(runPasses(pm, target, verifiesEachPass())) || failed(verify(target)))
     return failure();
   return dump(target, name);
 }

@@ -64,9 +64,10 @@ private:
   llvm::LogicalResult import();
   llvm::LogicalResult checkLossOutput();
   llvm::LogicalResult runFrontend();
+  /// Runs the passes that `build` adds on `target` and verifies the result.
   llvm::LogicalResult runPhase(llvm::StringRef name,
                                llvm::function_ref<void(mlir::OpPassManager &)> build,
-                               mlir::ModuleOp target, bool verifyEach = true);
+                               mlir::ModuleOp target);
   llvm::LogicalResult dump(mlir::ModuleOp target, llvm::StringRef phase);
   llvm::LogicalResult lowerAndEmit();
   mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>

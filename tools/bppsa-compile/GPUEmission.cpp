@@ -9,7 +9,6 @@
 #include "bppsa/Pipelines/CPULowering.h"
 #include "bppsa/Pipelines/GPULowering.h"
 #include "mlir/IR/Threading.h"
-#include "mlir/IR/Verifier.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FileSystem.h"
@@ -37,9 +36,7 @@ LogicalResult Compilation::lowerAndEmitGPU() {
   auto build = [&](OpPassManager &pm) {
     buildGPUKernelPipeline(pm, getPrecision(options.training));
   };
-  // Every launch is in this module: verifying it after each pass takes longer than most passes.
-  if (failed(runPhase("kernels", build, *program, /*verifyEach=*/false)) ||
-      failed(verify(*program)))
+  if (failed(runPhase("kernels", build, *program)))
     return failure();
   for (ExportedFunction &function : functions)
     function.usesArena = program->lookupSymbol(getArenaPlanName(function.symbol)) != nullptr;
@@ -55,8 +52,7 @@ LogicalResult Compilation::lowerAndEmitGPU() {
 
 LogicalResult Compilation::lowerDevice(ModuleOp group, unsigned number) {
   std::string name = "lower.device." + std::to_string(number);
-  return failure(failed(runPhase(name, buildGPUCodePipeline, group, /*verifyEach=*/false)) ||
-                 failed(verify(group)));
+  return runPhase(name, buildGPUCodePipeline, group);
 }
 
 /// The code of a group of kernels, for all architectures; null where it has been reported that

@@ -12,6 +12,8 @@
 
 namespace bppsa {
 
+class SliceSums;
+
 /// Attaches the differentiation rules (`VJPOpInterface`) to the ops of the
 /// arith, bppsa, linalg, math, tensor and vector dialects.
 void registerVJPExternalModels(mlir::DialectRegistry &registry);
@@ -40,8 +42,8 @@ llvm::SmallVector<mlir::Value> getDifferentiatedOperands(mlir::Operation *op);
 /// insertion point of `builder`.
 class ReverseSweep {
 public:
-  ReverseSweep(mlir::OpBuilder &builder, const Activity &activity)
-      : builder(builder), activity(activity) {}
+  ReverseSweep(mlir::OpBuilder &builder, const Activity &activity);
+  ~ReverseSweep();
 
   /// Adds `cotangent` to what is known of the cotangent of `value`. A fresh
   /// cotangent was just built for this sum only and may be changed in place.
@@ -56,9 +58,15 @@ public:
   llvm::LogicalResult visit(mlir::Operation *op);
 
 private:
+  /// Adds `sum` to `fresh`, which was just built and has no other user, in place:
+  /// a product takes the sum as its addend and a slice is written into it.
+  /// Returns whether that was possible.
+  bool addInPlace(mlir::Value fresh, mlir::Value sum);
+
   mlir::OpBuilder &builder;
   const Activity &activity;
   llvm::DenseMap<mlir::Value, mlir::Value> cotangents;
+  std::unique_ptr<SliceSums> sliceSums;
 };
 
 /// Erases the ops of `block` whose results are unused and that have no side

@@ -31,20 +31,26 @@ static LogicalResult passResultsByArgument(func::FuncOp function) {
   if (!llvm::hasSingleElement(function.getBody()))
     return function.emitOpError("must have one block to be bufferized");
   auto back = cast<func::ReturnOp>(function.front().getTerminator());
-  OpBuilder builder(back);
+  SmallVector<Type> memories;
+  SmallVector<DictionaryAttr> attributes;
+  SmallVector<Location> locations;
   for (auto [i, value] : llvm::enumerate(back.getOperands())) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     if (!type)
       return function.emitOpError() << "must return ranked tensors, found " << value.getType();
-    auto memory = MemRefType::get(type.getShape(), type.getElementType());
-    DictionaryAttr attributes = function.getResultAttrDict(i);
-    if (failed(function.insertArgument(function.getNumArguments(), memory, attributes,
-                                       value.getLoc())))
-      return failure();
-    bufferization::MaterializeInDestinationOp::create(builder, back.getLoc(), Type(), value,
-                                                      function.getArguments().back(),
-                                                      /*restrict=*/true, /*writable=*/true);
+    memories.push_back(MemRefType::get(type.getShape(), type.getElementType()));
+    attributes.push_back(function.getResultAttrDict(i));
+    locations.push_back(value.getLoc());
   }
+  unsigned first = function.getNumArguments();
+  if (failed(function.insertArguments(SmallVector<unsigned>(memories.size(), first), memories,
+                                      attributes, locations)))
+    return failure();
+  OpBuilder builder(back);
+  for (auto [value, memory] :
+       llvm::zip_equal(back.getOperands(), function.getArguments().drop_front(first)))
+    bufferization::MaterializeInDestinationOp::create(builder, back.getLoc(), Type(), value, memory,
+                                                      /*restrict=*/true, /*writable=*/true);
   back->setOperands({});
   return function.eraseResults(llvm::BitVector(function.getNumResults(), true));
 }

@@ -159,6 +159,51 @@ def SinkReads : Pass<"bppsa-sink-reads", "::mlir::func::FuncOp"> {
   }];
 }
 
+def CopyFunctions : Pass<"bppsa-copy-functions", "::mlir::ModuleOp"> {
+  let summary = "copy functions under other names";
+  let description = [{
+    For each of `functions` that exists the pass adds a copy, called as the entry of
+    `names` at the same place says. The copies follow the last of the functions, in
+    order. What is done to a function before it is copied is done once.
+
+    ```mlir
+    func.func @step_sequential(...)
+    ```
+    gets behind it, with `functions=step_sequential names=step_scan`,
+    ```mlir
+    func.func @step_scan(...)
+    ```
+  }];
+  let options = [
+    ListOption<"functions", "functions", "std::string", "Names of the functions to copy">,
+    ListOption<"names", "names", "std::string", "Names of the copies">,
+  ];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
+def SeparateDestinations : Pass<"bppsa-separate-destinations", "::mlir::func::FuncOp"> {
+  let summary = "give each operation an empty tensor of its own";
+  let description = [{
+    Operations that write into the same `tensor.empty` are possible conflicts of each
+    other, and what bufferization spends on them grows with the cube of their number.
+    The pass gives each of them a copy, in front of it.
+
+    ```mlir
+    %empty = tensor.empty() : tensor<8xf32>
+    %a = linalg.exp ins(%x : tensor<8xf32>) outs(%empty : tensor<8xf32>) -> tensor<8xf32>
+    %b = linalg.log ins(%x : tensor<8xf32>) outs(%empty : tensor<8xf32>) -> tensor<8xf32>
+    ```
+    becomes
+    ```mlir
+    %empty = tensor.empty() : tensor<8xf32>
+    %a = linalg.exp ins(%x : tensor<8xf32>) outs(%empty : tensor<8xf32>) -> tensor<8xf32>
+    %other = tensor.empty() : tensor<8xf32>
+    %b = linalg.log ins(%x : tensor<8xf32>) outs(%other : tensor<8xf32>) -> tensor<8xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::tensor::TensorDialect"];
+}
+
 def AddUnitVariants : Pass<"bppsa-add-unit-variants", "::mlir::ModuleOp"> {
   let summary = "copy functions for a mapping of vectors to hidden units";
   let description = [{

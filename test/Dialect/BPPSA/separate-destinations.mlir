@@ -1,0 +1,34 @@
+// RUN: bppsa-opt %s --pass-pipeline='builtin.module(func.func(bppsa-separate-destinations))' | FileCheck %s
+
+// Each operation has an empty tensor of its own in front of it; uses in one operation share theirs.
+
+// CHECK-LABEL: func.func @two(
+// CHECK-NEXT:    %[[FIRST:.*]] = tensor.empty() : tensor<8xf32>
+// CHECK-NEXT:    linalg.exp {{.*}} outs(%[[FIRST]] :
+// CHECK-NEXT:    %[[SECOND:.*]] = tensor.empty() : tensor<8xf32>
+// CHECK-NEXT:    linalg.log {{.*}} outs(%[[SECOND]] :
+func.func @two(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %empty = tensor.empty() : tensor<8xf32>
+  %a = linalg.exp ins(%x : tensor<8xf32>) outs(%empty : tensor<8xf32>) -> tensor<8xf32>
+  %b = linalg.log ins(%x : tensor<8xf32>) outs(%empty : tensor<8xf32>) -> tensor<8xf32>
+  return %a, %b : tensor<8xf32>, tensor<8xf32>
+}
+
+// CHECK-LABEL: func.func @loop(
+// CHECK:         tensor.empty
+// CHECK:         linalg.exp
+// CHECK:         %[[OWN:.*]] = tensor.empty() : tensor<8xf32>
+// CHECK-NEXT:    scf.for {{.*}} iter_args(%{{.*}} = %[[OWN]])
+// CHECK-NOT:       tensor.empty
+// CHECK:           linalg.log {{.*}} outs(%[[OWN]] :
+func.func @loop(%x: tensor<8xf32>, %n: index) -> (tensor<8xf32>, tensor<8xf32>) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %empty = tensor.empty() : tensor<8xf32>
+  %a = linalg.exp ins(%x : tensor<8xf32>) outs(%empty : tensor<8xf32>) -> tensor<8xf32>
+  %b = scf.for %i = %zero to %n step %one iter_args(%sum = %empty) -> tensor<8xf32> {
+    %c = linalg.log ins(%x : tensor<8xf32>) outs(%empty : tensor<8xf32>) -> tensor<8xf32>
+    scf.yield %c : tensor<8xf32>
+  }
+  return %a, %b : tensor<8xf32>, tensor<8xf32>
+}

@@ -1,0 +1,52 @@
+// RUN: bppsa-opt %s --split-input-file "--bppsa-differentiate=of=loss name=step" | FileCheck %s
+
+// Slices that lie beside each other along one axis or the other are written into one tensor; those
+// that overlap are added.
+
+// CHECK-LABEL: func.func @step(
+// CHECK:         %[[A:.*]] = tensor.insert_slice %{{.*}} into %{{.*}}[1, 1] [1, 1]
+// CHECK:         %[[B:.*]] = tensor.insert_slice %{{.*}} into %[[A]][1, 0] [1, 1]
+// CHECK:         %[[C:.*]] = tensor.insert_slice %{{.*}} into %[[B]][0, 1] [1, 1]
+// CHECK:         %[[D:.*]] = tensor.insert_slice %{{.*}} into %[[C]][0, 0] [1, 1]
+// CHECK-NEXT:    return %{{.*}}, %[[D]]
+func.func @loss(%w: tensor<2x2xf32> {bppsa.parameter = "w"}) -> tensor<f32> {
+  %a = tensor.extract_slice %w[0, 0] [1, 1] [1, 1] : tensor<2x2xf32> to tensor<f32>
+  %b = tensor.extract_slice %w[0, 1] [1, 1] [1, 1] : tensor<2x2xf32> to tensor<f32>
+  %c = tensor.extract_slice %w[1, 0] [1, 1] [1, 1] : tensor<2x2xf32> to tensor<f32>
+  %d = tensor.extract_slice %w[1, 1] [1, 1] [1, 1] : tensor<2x2xf32> to tensor<f32>
+  %empty = tensor.empty() : tensor<f32>
+  %product = linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>, affine_map<() -> ()>, affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = []}
+      ins(%a, %b, %c, %d : tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>) outs(%empty : tensor<f32>) {
+    ^bb0(%0: f32, %1: f32, %2: f32, %3: f32, %o: f32):
+      %4 = arith.mulf %0, %1 : f32
+      %5 = arith.mulf %4, %2 : f32
+      %6 = arith.mulf %5, %3 : f32
+      linalg.yield %6 : f32
+    } -> tensor<f32>
+  return %product : tensor<f32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @step(
+// CHECK:         %[[ZEROS:.*]] = linalg.fill
+// CHECK:         %[[LAST:.*]] = tensor.insert_slice %{{.*}} into %[[ZEROS]][4] [1] [1]
+// CHECK:         %[[SECOND:.*]] = tensor.insert_slice %{{.*}} into %{{.*}}[2] [1] [2]
+// CHECK:         %[[SUM:.*]] = linalg.generic {{.*}} ins(%[[LAST]], %[[SECOND]] :
+// CHECK:         %[[FIRST:.*]] = tensor.insert_slice %{{.*}} into %{{.*}}[2] [1] [1]
+// CHECK:         %[[ALL:.*]] = linalg.generic {{.*}} ins(%[[SUM]], %[[FIRST]] :
+// CHECK:         return %{{.*}}, %[[ALL]]
+func.func @loss(%w: tensor<5xf32> {bppsa.parameter = "w"}) -> tensor<f32> {
+  %a = tensor.extract_slice %w[2] [1] [1] : tensor<5xf32> to tensor<f32>
+  %b = tensor.extract_slice %w[2] [1] [2] : tensor<5xf32> to tensor<f32>
+  %c = tensor.extract_slice %w[4] [1] [1] : tensor<5xf32> to tensor<f32>
+  %empty = tensor.empty() : tensor<f32>
+  %product = linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>, affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = []}
+      ins(%a, %b, %c : tensor<f32>, tensor<f32>, tensor<f32>) outs(%empty : tensor<f32>) {
+    ^bb0(%0: f32, %1: f32, %2: f32, %o: f32):
+      %3 = arith.mulf %0, %1 : f32
+      %4 = arith.mulf %3, %2 : f32
+      linalg.yield %4 : f32
+    } -> tensor<f32>
+  return %product : tensor<f32>
+}
