@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_PIPELINES_KERNELSTAGES_H
-#define BPPSA_LIB_PIPELINES_KERNELSTAGES_H
+#ifndef BPPSA_LIB_COMPILER_PIPELINES_KERNELSTAGES_H
+#define BPPSA_LIB_COMPILER_PIPELINES_KERNELSTAGES_H
 
 #include "bppsa/Dialect/BPPSA/Transforms/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
@@ -47,4 +47,4 @@ inline void addOutlining(mlir::OpPassManager &pm, bool groupSums = false) {
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_PIPELINES_KERNELSTAGES_H
+#endif // BPPSA_LIB_COMPILER_PIPELINES_KERNELSTAGES_H

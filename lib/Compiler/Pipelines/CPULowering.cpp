@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Pipelines/CPULowering.h"
+#include "bppsa/Compiler/Pipelines/CPULowering.h"
 #include "KernelStages.h"
 #include "bppsa/Conversion/Passes.h"
 #include "mlir/Conversion/Passes.h"

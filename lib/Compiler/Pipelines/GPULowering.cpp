@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Pipelines/GPULowering.h"
+#include "bppsa/Compiler/Pipelines/GPULowering.h"
 #include "KernelStages.h"
 #include "bppsa/Conversion/Passes.h"
 #include "mlir/Conversion/Passes.h"

@@ -4,11 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_TOOLS_BPPSA_COMPILE_COMPILATION_H
-#define BPPSA_TOOLS_BPPSA_COMPILE_COMPILATION_H
+#ifndef BPPSA_LIB_COMPILER_COMPILATION_H
+#define BPPSA_LIB_COMPILER_COMPILATION_H
 
 #include "bppsa/Analysis/Report.h"
-#include "bppsa/Pipelines/CompileOptions.h"
+#include "bppsa/Compiler/Pipelines/CompileOptions.h"
 #include "bppsa/Target/CPUObject.h"
 #include "bppsa/Target/GPUObject.h"
 #include "bppsa/Target/ProgramParts.h"
@@ -126,4 +126,4 @@ llvm::StringRef getPhaseName(Phase phase);
 
 } // namespace bppsa
 
-#endif // BPPSA_TOOLS_BPPSA_COMPILE_COMPILATION_H
+#endif // BPPSA_LIB_COMPILER_COMPILATION_H

@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Compilation.h"
+#include "bppsa/Compiler/Pipelines/Training.h"
 #include "bppsa/Import/ImportONNX.h"
-#include "bppsa/Pipelines/Training.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"

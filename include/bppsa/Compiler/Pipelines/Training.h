@@ -4,10 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_PIPELINES_TRAINING_H
-#define BPPSA_PIPELINES_TRAINING_H
+#ifndef BPPSA_COMPILER_PIPELINES_TRAINING_H
+#define BPPSA_COMPILER_PIPELINES_TRAINING_H
 
-#include "bppsa/Pipelines/CompileOptions.h"
+#include "bppsa/Compiler/Pipelines/CompileOptions.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 
@@ -34,4 +34,4 @@ void registerTrainingPipelines();
 
 } // namespace bppsa
 
-#endif // BPPSA_PIPELINES_TRAINING_H
+#endif // BPPSA_COMPILER_PIPELINES_TRAINING_H

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Compilation.h"
-#include "bppsa/Pipelines/CPULowering.h"
+#include "bppsa/Compiler/Pipelines/CPULowering.h"
 #include "bppsa/Target/Link.h"
 #include "mlir/IR/Threading.h"
 #include "mlir/IR/Verifier.h"

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_PIPELINES_GPULOWERING_H
-#define BPPSA_PIPELINES_GPULOWERING_H
+#ifndef BPPSA_COMPILER_PIPELINES_GPULOWERING_H
+#define BPPSA_COMPILER_PIPELINES_GPULOWERING_H
 
 #include "bppsa/Conversion/Passes.h"
 #include "mlir/Pass/PassManager.h"
@@ -25,4 +25,4 @@ void registerGPULoweringPipelines();
 
 } // namespace bppsa
 
-#endif // BPPSA_PIPELINES_GPULOWERING_H
+#endif // BPPSA_COMPILER_PIPELINES_GPULOWERING_H

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_PIPELINES_CPULOWERING_H
-#define BPPSA_PIPELINES_CPULOWERING_H
+#ifndef BPPSA_COMPILER_PIPELINES_CPULOWERING_H
+#define BPPSA_COMPILER_PIPELINES_CPULOWERING_H
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
@@ -40,4 +40,4 @@ void registerCPULoweringPipeline();
 
 } // namespace bppsa
 
-#endif // BPPSA_PIPELINES_CPULOWERING_H
+#endif // BPPSA_COMPILER_PIPELINES_CPULOWERING_H

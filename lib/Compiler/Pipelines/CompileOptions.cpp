@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Pipelines/CompileOptions.h"
+#include "bppsa/Compiler/Pipelines/CompileOptions.h"
 
 using namespace bppsa;
 

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Pipelines/Training.h"
+#include "bppsa/Compiler/Pipelines/Training.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Passes.h"
 #include "bppsa/Differentiation/Passes.h"
 #include "bppsa/Products/Passes.h"

@@ -5,9 +5,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Compilation.h"
+#include "bppsa/Compiler/Pipelines/CPULowering.h"
+#include "bppsa/Compiler/Pipelines/GPULowering.h"
 #include "bppsa/Conversion/Passes.h"
-#include "bppsa/Pipelines/CPULowering.h"
-#include "bppsa/Pipelines/GPULowering.h"
 #include "mlir/IR/Threading.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/ScopeExit.h"

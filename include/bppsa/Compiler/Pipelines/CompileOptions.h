@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_PIPELINES_COMPILEOPTIONS_H
-#define BPPSA_PIPELINES_COMPILEOPTIONS_H
+#ifndef BPPSA_COMPILER_PIPELINES_COMPILEOPTIONS_H
+#define BPPSA_COMPILER_PIPELINES_COMPILEOPTIONS_H
 
 #include "llvm/ADT/SmallVector.h"
 #include <string>
@@ -62,4 +62,4 @@ struct TrainingOptions {
 
 } // namespace bppsa
 
-#endif // BPPSA_PIPELINES_COMPILEOPTIONS_H
+#endif // BPPSA_COMPILER_PIPELINES_COMPILEOPTIONS_H
