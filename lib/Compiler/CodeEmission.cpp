@@ -9,16 +9,12 @@
 #include "bppsa/Target/Link.h"
 #include "mlir/IR/Threading.h"
 #include "mlir/IR/Verifier.h"
-#include "llvm/ADT/ScopeExit.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Process.h"
 
 using namespace mlir;
 using namespace bppsa;
 
-LogicalResult Compilation::lowerAndEmit() {
+FailureOr<std::string> Compilation::lowerAndEmit() {
   if (options.training.target == TargetKind::CUDA)
     return lowerAndEmitGPU();
   functions = collectFunctions(*module, options.training);
@@ -48,109 +44,101 @@ FailureOr<OwningOpRef<ModuleOp>> Compilation::lower(ModuleOp part, const CPUTarg
 }
 
 /// Emits text for one instruction set: the whole program for its widest.
-LogicalResult Compilation::emitText(ModuleOp program) {
+FailureOr<std::string> Compilation::emitText(ModuleOp program) {
   const CPUTarget &target = targets.back();
   FailureOr<OwningOpRef<ModuleOp>> lowered = lower(program, target, target.isa);
   if (failed(lowered))
     return failure();
   if (options.stopAfter == Phase::Lower)
-    return writeOutput([&](llvm::raw_ostream &os) { (*lowered)->print(os); });
-  llvm::LLVMContext llvmContext;
+    return print(**lowered);
+  std::unique_ptr<llvm::LLVMContext> llvmContext = createLLVMContext();
   std::unique_ptr<llvm::Module> code =
-      translateHost(**lowered, llvmContext, target, functions, /*kernels=*/{}, options.optLevel);
+      translateHost(**lowered, *llvmContext, target, functions, /*kernels=*/{}, options.optLevel);
   if (!code)
     return failure();
   if (options.emit == EmitKind::LLVM)
-    return writeOutput([&](llvm::raw_ostream &os) { code->print(os, nullptr); });
-  std::string error, temporary = options.output + ".tmp";
-  llvm::FileRemover remove(temporary);
-  if (failed(emitCPUCode(*code, target.cpu, options.optLevel, /*assembly=*/true, temporary, error)))
+    return print(*code);
+  std::string error;
+  FailureOr<std::string> text =
+      emitCPUCode(*code, target.cpu, options.optLevel, /*assembly=*/true, error);
+  if (failed(text))
     return fail(error);
-  if (std::error_code renamed = llvm::sys::fs::rename(temporary, options.output))
-    return fail("cannot write " + options.output + ": " + renamed.message());
-  return success();
+  return text;
 }
 
 LogicalResult Compilation::emitObject(llvm::Module &code, const CPUTarget &target,
-                                      unsigned optLevel, StringRef path) {
+                                      unsigned optLevel, std::string &object) {
   std::string error;
-  if (failed(emitCPUCode(code, target.cpu, optLevel, /*assembly=*/false, path, error)))
+  FailureOr<std::string> emitted =
+      emitCPUCode(code, target.cpu, optLevel, /*assembly=*/false, error);
+  if (failed(emitted))
     return fail(error);
+  object = std::move(*emitted);
   return success();
 }
 
-LogicalResult Compilation::emitHost(const ProgramParts &parts, StringRef objectPath) {
+LogicalResult Compilation::emitHost(const ProgramParts &parts, std::string &object) {
   // Every processor that runs the program runs these functions, and nothing in them is hot.
   const CPUTarget &target = targets.front();
   unsigned optLevel = std::min(options.optLevel, 1u);
   FailureOr<OwningOpRef<ModuleOp>> lowered = lower(*parts.host, target, "host");
   if (failed(lowered))
     return failure();
-  llvm::LLVMContext llvmContext;
+  std::unique_ptr<llvm::LLVMContext> llvmContext = createLLVMContext();
   std::unique_ptr<llvm::Module> code =
-      translateHost(**lowered, llvmContext, target, functions, parts.kernels, optLevel);
-  return code ? emitObject(*code, target, /*optLevel=*/0, objectPath) : failure();
+      translateHost(**lowered, *llvmContext, target, functions, parts.kernels, optLevel);
+  return code ? emitObject(*code, target, /*optLevel=*/0, object) : failure();
 }
 
 LogicalResult Compilation::emitKernels(const ProgramParts &parts, unsigned group,
-                                       const CPUTarget &target, StringRef objectPath) {
+                                       const CPUTarget &target, std::string &object) {
   std::string name = target.isa + "." + std::to_string(group);
   FailureOr<OwningOpRef<ModuleOp>> lowered = lower(*parts.groups[group], target, name);
   if (failed(lowered))
     return failure();
-  llvm::LLVMContext llvmContext;
+  std::unique_ptr<llvm::LLVMContext> llvmContext = createLLVMContext();
   std::unique_ptr<llvm::Module> code =
-      translateKernels(**lowered, llvmContext, target, parts.kernels, options.optLevel);
-  return code ? emitObject(*code, target, options.optLevel, objectPath) : failure();
+      translateKernels(**lowered, *llvmContext, target, parts.kernels, options.optLevel);
+  return code ? emitObject(*code, target, options.optLevel, object) : failure();
 }
 
 /// Emits the tables of the program.
-LogicalResult Compilation::emitTables(const ProgramParts &parts, StringRef objectPath) {
+LogicalResult Compilation::emitTables(const ProgramParts &parts, std::string &object) {
   std::string json;
   llvm::raw_string_ostream(json) << describeModel(
-      *module, image, llvm::sys::path::filename(options.input), options.training, functions);
-  llvm::LLVMContext llvmContext;
+      *module, image, llvm::sys::path::filename(source.path), options.training, functions);
+  std::unique_ptr<llvm::LLVMContext> llvmContext = createLLVMContext();
   std::unique_ptr<llvm::Module> tables =
-      buildTableModule(llvmContext, json, image.bytes, targets, functions, parts.kernels);
+      buildTableModule(*llvmContext, json, image.bytes, targets, functions, parts.kernels);
   addDeviceTables(*tables, /*kernels=*/{}, /*emulated=*/{}, /*images=*/{});
-  return emitObject(*tables, targets.front(), options.optLevel, objectPath);
+  return emitObject(*tables, targets.front(), options.optLevel, object);
 }
 
-LogicalResult Compilation::emitProgram(ModuleOp program) {
-  llvm::SmallString<128> directory;
-  if (std::error_code code = llvm::sys::fs::createUniqueDirectory("bppsa-compile", directory))
-    return fail("cannot create a temporary directory: " + code.message());
-  llvm::scope_exit removeDirectory([&] { llvm::sys::fs::remove_directories(directory); });
-
+FailureOr<std::string> Compilation::emitProgram(ModuleOp program) {
   // More groups than cores even out what the cores have to do.
   ProgramParts parts = splitProgram(program, /*maxGroups=*/4);
-  SmallVector<std::function<LogicalResult(StringRef)>> jobs = {
-      [&](StringRef path) { return emitHost(parts, path); },
-      [&](StringRef path) { return emitTables(parts, path); }};
+  SmallVector<std::function<LogicalResult(std::string &)>> jobs = {
+      [&](std::string &object) { return emitHost(parts, object); },
+      [&](std::string &object) { return emitTables(parts, object); }};
   for (const CPUTarget &target : llvm::reverse(targets))
     for (unsigned group = 0; group < parts.groups.size(); ++group)
-      jobs.push_back([&parts, &target, group, this](StringRef path) {
-        return emitKernels(parts, group, target, path);
+      jobs.push_back([&parts, &target, group, this](std::string &object) {
+        return emitKernels(parts, group, target, object);
       });
-  SmallVector<std::string> objects;
-  for (unsigned i = 0; i < jobs.size(); ++i)
-    objects.push_back((directory + "/" + Twine(i) + ".o").str());
-  auto run = [&](auto job) { return std::get<0>(job)(std::get<1>(job)); };
-  if (failed(failableParallelForEach(&context, llvm::zip(jobs, objects), run)))
+  SmallVector<std::string> objects(jobs.size());
+  auto run = [&](size_t number) { return jobs[number](objects[number]); };
+  if (failed(failableParallelForEachN(&context, 0, jobs.size(), run)))
     return failure();
   return link(objects);
 }
 
-LogicalResult Compilation::link(ArrayRef<std::string> objects) {
+FailureOr<std::string> Compilation::link(ArrayRef<std::string> objects) {
   LinkKind kind = options.emit == EmitKind::Executable ? LinkKind::Executable
                   : options.emit == EmitKind::Shared   ? LinkKind::Shared
                                                        : LinkKind::Relocatable;
-  std::string error,
-      temporary = options.output + ".tmp" + std::to_string(llvm::sys::Process::getProcessId());
-  llvm::FileRemover removeTemporary(temporary);
-  if (failed(linkProgram(kind, objects, temporary, options.compilerPath, error)))
+  std::string error;
+  FailureOr<std::string> linked = linkProgram(kind, objects, options.runtimeLibrary, error);
+  if (failed(linked))
     return fail(error);
-  if (std::error_code code = llvm::sys::fs::rename(temporary, options.output))
-    return fail("cannot write " + options.output + ": " + code.message());
-  return success();
+  return linked;
 }

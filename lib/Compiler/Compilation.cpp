@@ -7,11 +7,14 @@
 #include "Compilation.h"
 #include "bppsa/Compiler/Pipelines/Training.h"
 #include "bppsa/Import/ImportONNX.h"
+#include "bppsa/Support/OutputFile.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Support/Timing.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Regex.h"
 
@@ -23,11 +26,19 @@ StringRef bppsa::getPhaseName(Phase phase) {
   return names[static_cast<unsigned>(phase)];
 }
 
-LogicalResult Compilation::fail(const Twine &message) {
-  return emitError(FileLineColLoc::get(&context, options.input, 0, 0)) << message;
+Compilation::Compilation(MLIRContext &context, const ModelSource &source, CompileOptions options)
+    : context(context), source(source), options(std::move(options)) {
+  if (this->options.gpuArchitectures.empty())
+    this->options.gpuArchitectures = {"sm_90"};
+  if (this->options.training.precision.empty())
+    this->options.training.precision = "fp32";
 }
 
-LogicalResult Compilation::run() {
+InFlightDiagnostic Compilation::fail(const Twine &message) {
+  return emitError(FileLineColLoc::get(&context, source.path, 0, 0)) << message;
+}
+
+FailureOr<std::string> Compilation::run() {
   std::string error;
   FailureOr<SmallVector<CPUTarget>> selected = selectCPUTargets(options.mcpu, error);
   if (failed(selected))
@@ -37,7 +48,7 @@ LogicalResult Compilation::run() {
     return failure();
   if (options.stopAfter < Phase::Lower ||
       (options.emit == EmitKind::MLIR && options.stopAfter == Phase::End))
-    return writeOutput([&](llvm::raw_ostream &os) { module->print(os); });
+    return print(*module);
   if (options.emit == EmitKind::Report && options.stopAfter == Phase::End)
     return emitReport();
   return lowerAndEmit();
@@ -61,14 +72,29 @@ static std::string describeTrainedConstants(ModuleOp module) {
          freeze + (isOne ? " keeps it" : " keeps them");
 }
 
+/// The bytes of the model, under the name that diagnostics give it.
+FailureOr<std::unique_ptr<llvm::MemoryBuffer>> Compilation::read() {
+  if (source.bytes)
+    return llvm::MemoryBuffer::getMemBuffer(*source.bytes, source.path,
+                                            /*RequiresNullTerminator=*/false);
+  auto buffer = llvm::MemoryBuffer::getFile(source.path, /*IsText=*/false,
+                                            /*RequiresNullTerminator=*/false);
+  if (!buffer)
+    return fail("cannot be read: " + buffer.getError().message());
+  return std::move(*buffer);
+}
+
 LogicalResult Compilation::import() {
   FailureOr<ImportOptions> importOptions = parseImportOptions();
   if (failed(importOptions))
     return failure();
-  FailureOr<OwningOpRef<ModuleOp>> imported = importONNX(options.input, &context, *importOptions);
+  FailureOr<std::unique_ptr<llvm::MemoryBuffer>> file = read();
+  if (failed(file))
+    return failure();
+  FailureOr<OwningOpRef<ModuleOp>> imported = importONNX(**file, &context, *importOptions);
   if (failed(imported))
     return failure();
-  FailureOr<OnnxImage> loaded = loadOnnxImage(options.input, &context);
+  FailureOr<OnnxImage> loaded = loadOnnxImage(**file, &context);
   if (failed(loaded))
     return failure();
   module = std::move(*imported);
@@ -88,7 +114,7 @@ FailureOr<ImportOptions> Compilation::parseImportOptions() {
     auto [name, axisText] = text.rsplit(':');
     unsigned axis;
     if (axisText.getAsInteger(10, axis))
-      return FailureOr<ImportOptions>(fail("--batch-axis needs NAME:AXIS, found '" + text + "'"));
+      return fail("--batch-axis needs NAME:AXIS, found '" + text + "'");
     importOptions.batchAxes[name] = axis;
   }
   return importOptions;
@@ -114,9 +140,8 @@ LogicalResult Compilation::runPhase(StringRef name, function_ref<void(OpPassMana
                                     ModuleOp target, bool verifyEach) {
   PassManager pm(&context);
   pm.enableVerifier(verifyEach);
-  if (failed(applyPassManagerCLOptions(pm)))
-    return failure();
-  applyDefaultTimingPassManagerCLOptions(pm);
+  if (options.preparePassManager && !options.preparePassManager(pm))
+    return fail("the pass manager could not be prepared");
   build(pm);
   if (failed(pm.run(target)))
     return failure();
@@ -146,11 +171,8 @@ LogicalResult Compilation::dump(ModuleOp target, StringRef phase) {
     return fail("cannot create " + options.dumpDirectory + ": " + code.message());
   llvm::SmallString<128> path(options.dumpDirectory);
   llvm::sys::path::append(path, phase + ".mlir");
-  std::error_code code;
-  llvm::raw_fd_ostream stream(path, code);
-  if (code)
-    return fail("cannot write " + path + ": " + code.message());
-  target.print(stream);
+  if (llvm::Error error = writeFile(path, [&](llvm::raw_ostream &os) { target.print(os); }))
+    return fail(llvm::toString(std::move(error)));
   return success();
 }
 
@@ -158,17 +180,33 @@ LogicalResult Compilation::dump(ModuleOp target, StringRef phase) {
 // Output
 //===----------------------------------------------------------------------===//
 
-/// Writes a text output whole or not at all; `-` is the standard output.
-LogicalResult Compilation::writeOutput(function_ref<void(llvm::raw_ostream &)> print) {
-  if (options.output == "-") {
-    print(llvm::outs());
-    return success();
-  }
-  llvm::Error error = llvm::writeToOutput(options.output, [&](llvm::raw_ostream &os) {
-    print(os);
-    return llvm::Error::success();
-  });
-  if (error)
-    return fail("cannot write " + options.output + ": " + llvm::toString(std::move(error)));
-  return success();
+std::string bppsa::print(Operation *operation) {
+  std::string text;
+  llvm::raw_string_ostream(text) << *operation;
+  return text;
+}
+
+std::string bppsa::print(const llvm::Module &module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream, nullptr);
+  return text;
+}
+
+/// A context whose errors are those of the compilation: by default they end the process.
+std::unique_ptr<llvm::LLVMContext> Compilation::createLLVMContext() {
+  auto llvmContext = std::make_unique<llvm::LLVMContext>();
+  llvmContext->setDiagnosticHandlerCallBack(
+      [](const llvm::DiagnosticInfo *info, void *compilation) {
+        if (info->getSeverity() != llvm::DS_Error)
+          return;
+        std::string message;
+        llvm::raw_string_ostream stream(message);
+        llvm::DiagnosticPrinterRawOStream printer(stream);
+        info->print(printer);
+        // What follows shows the line of assembly.
+        static_cast<Compilation *>(compilation)->fail(StringRef(message).split('\n').first);
+      },
+      this);
+  return llvmContext;
 }

@@ -10,9 +10,7 @@
 #include "bppsa/Conversion/Passes.h"
 #include "mlir/IR/Threading.h"
 #include "mlir/IR/Verifier.h"
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringSwitch.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
@@ -29,7 +27,7 @@ static TensorPrecision getPrecision(const TrainingOptions &options) {
       .Default(TensorPrecision::FP32);
 }
 
-LogicalResult Compilation::lowerAndEmitGPU() {
+FailureOr<std::string> Compilation::lowerAndEmitGPU() {
   if (options.emulate)
     addSourceTranslation(context);
   functions = collectFunctions(*module, options.training);
@@ -47,10 +45,7 @@ LogicalResult Compilation::lowerAndEmitGPU() {
     return emitGPUText(*program);
   if (options.emit != EmitKind::PTX)
     return emitGPUProgram(*program);
-  FailureOr<std::string> ptx = emitDevicePTX(splitDevice(*program, kDeviceGroups));
-  if (failed(ptx))
-    return failure();
-  return writeOutput([&](llvm::raw_ostream &os) { os << *ptx; });
+  return emitDevicePTX(splitDevice(*program, kDeviceGroups));
 }
 
 LogicalResult Compilation::lowerDevice(ModuleOp group, unsigned number) {
@@ -73,29 +68,31 @@ std::unique_ptr<llvm::Module> Compilation::translateGroup(ModuleOp group, unsign
 }
 
 /// All kernels as text, in the LLVM dialect or as LLVM IR.
-LogicalResult Compilation::emitGPUText(ModuleOp program) {
+FailureOr<std::string> Compilation::emitGPUText(ModuleOp program) {
   OwningOpRef<ModuleOp> device = std::move(splitDevice(program, /*maxGroups=*/1).front());
-  if (options.stopAfter == Phase::Lower)
-    return failed(lowerDevice(*device, 0))
-               ? failure()
-               : writeOutput([&](llvm::raw_ostream &os) { device->print(os); });
-  llvm::LLVMContext llvmContext;
-  std::unique_ptr<llvm::Module> code = translateGroup(*device, 0, llvmContext, options.optLevel);
+  if (options.stopAfter == Phase::Lower) {
+    if (failed(lowerDevice(*device, 0)))
+      return failure();
+    return print(*device);
+  }
+  std::unique_ptr<llvm::LLVMContext> llvmContext = createLLVMContext();
+  std::unique_ptr<llvm::Module> code = translateGroup(*device, 0, *llvmContext, options.optLevel);
   if (!code)
     return failure();
-  return writeOutput([&](llvm::raw_ostream &os) { code->print(os, nullptr); });
+  return print(*code);
 }
 
 FailureOr<std::string> Compilation::emitGroupPTX(ModuleOp group, unsigned number) {
-  llvm::LLVMContext llvmContext;
-  std::unique_ptr<llvm::Module> code = translateGroup(group, number, llvmContext, options.optLevel);
+  std::unique_ptr<llvm::LLVMContext> llvmContext = createLLVMContext();
+  std::unique_ptr<llvm::Module> code =
+      translateGroup(group, number, *llvmContext, options.optLevel);
   if (!code)
     return failure();
   std::string error;
   FailureOr<std::string> ptx =
       emitPTX(*code, getCommonArchitecture(options.gpuArchitectures), options.optLevel, error);
   if (failed(ptx))
-    return FailureOr<std::string>(fail(error));
+    return fail(error);
   return ptx;
 }
 
@@ -146,10 +143,10 @@ LogicalResult Compilation::emitImages(DeviceGroups groups, function_ref<LogicalR
 }
 
 /// An object of `group` for the CPU.
-LogicalResult Compilation::emitEmulatedGroup(ModuleOp group, unsigned number, StringRef objectPath,
+LogicalResult Compilation::emitEmulatedGroup(ModuleOp group, unsigned number, std::string &object,
                                              SmallVectorImpl<EmulatedKernel> &kernels) {
-  llvm::LLVMContext llvmContext;
-  std::unique_ptr<llvm::Module> code = translateGroup(group, number, llvmContext, /*optLevel=*/0);
+  std::unique_ptr<llvm::LLVMContext> llvmContext = createLLVMContext();
+  std::unique_ptr<llvm::Module> code = translateGroup(group, number, *llvmContext, /*optLevel=*/0);
   if (!code)
     return failure();
   std::string error;
@@ -161,11 +158,11 @@ LogicalResult Compilation::emitEmulatedGroup(ModuleOp group, unsigned number, St
   unsigned optLevel = std::min(options.optLevel, 1u);
   if (failed(optimizeForCPU(*code, target.cpu, optLevel, error)))
     return fail(error);
-  return emitObject(*code, target, optLevel, objectPath);
+  return emitObject(*code, target, optLevel, object);
 }
 
 LogicalResult Compilation::emitEmulated(DeviceGroups groups, function_ref<LogicalResult()> emitHost,
-                                        ArrayRef<std::string> objects,
+                                        MutableArrayRef<std::string> objects,
                                         SmallVectorImpl<EmulatedKernel> &kernels) {
   SmallVector<SmallVector<EmulatedKernel>> found(groups.size());
   auto emit = [&](size_t number) {
@@ -179,53 +176,46 @@ LogicalResult Compilation::emitEmulated(DeviceGroups groups, function_ref<Logica
 }
 
 LogicalResult Compilation::emitGPUHost(ModuleOp program, ArrayRef<std::string> kernels,
-                                       StringRef objectPath) {
+                                       std::string &object) {
   const CPUTarget &target = targets.front();
   FailureOr<OwningOpRef<ModuleOp>> lowered = lower(program, target, "host");
   if (failed(lowered))
     return failure();
-  llvm::LLVMContext llvmContext;
+  std::unique_ptr<llvm::LLVMContext> llvmContext = createLLVMContext();
   // Most of the code takes descriptors of arrays apart and puts them together again: what is left
   // takes less time than to select instructions for all.
   std::unique_ptr<llvm::Module> code =
-      translateHost(**lowered, llvmContext, target, functions,
+      translateHost(**lowered, *llvmContext, target, functions,
                     /*kernels=*/{}, std::min(options.optLevel, 1u));
   if (!code)
     return failure();
   defineLaunchFunctions(*code, kernels);
-  return emitObject(*code, target, /*optLevel=*/0, objectPath);
+  return emitObject(*code, target, /*optLevel=*/0, object);
 }
 
 LogicalResult Compilation::emitGPUTables(ArrayRef<std::string> kernels, const DeviceCode &code,
-                                         StringRef objectPath) {
+                                         std::string &object) {
   std::string json;
   llvm::raw_string_ostream(json) << describeModel(
-      *module, image, llvm::sys::path::filename(options.input), options.training, functions);
-  llvm::LLVMContext llvmContext;
+      *module, image, llvm::sys::path::filename(source.path), options.training, functions);
+  std::unique_ptr<llvm::LLVMContext> llvmContext = createLLVMContext();
   std::unique_ptr<llvm::Module> tables =
-      buildTableModule(llvmContext, json, image.bytes, targets, functions, /*kernels=*/{});
+      buildTableModule(*llvmContext, json, image.bytes, targets, functions, /*kernels=*/{});
   addDeviceTables(*tables, kernels, code.emulated, code.images);
-  return emitObject(*tables, targets.front(), options.optLevel, objectPath);
+  return emitObject(*tables, targets.front(), options.optLevel, object);
 }
 
-LogicalResult Compilation::emitGPUProgram(ModuleOp program) {
-  llvm::SmallString<128> directory;
-  if (std::error_code code = llvm::sys::fs::createUniqueDirectory("bppsa-compile", directory))
-    return fail("cannot create a temporary directory: " + code.message());
-  llvm::scope_exit removeDirectory([&] { llvm::sys::fs::remove_directories(directory); });
-
+FailureOr<std::string> Compilation::emitGPUProgram(ModuleOp program) {
   // Functions of the host are the same on every processor.
   targets.resize(1);
   SmallVector<std::string> kernels = collectGPUKernels(program);
   SmallVector<OwningOpRef<ModuleOp>> groups = splitDevice(program, kDeviceGroups);
-  SmallVector<std::string> objects;
-  for (unsigned i = 0, e = options.emulate ? groups.size() + 2 : 2; i < e; ++i)
-    objects.push_back((directory + "/" + Twine(i) + ".o").str());
+  SmallVector<std::string> objects(options.emulate ? groups.size() + 2 : 2);
   DeviceCode code;
   auto emitHost = [&] { return emitGPUHost(program, kernels, objects[0]); };
-  if (failed(options.emulate
-                 ? emitEmulated(groups, emitHost, ArrayRef(objects).drop_front(2), code.emulated)
-                 : emitImages(groups, emitHost, code.images)) ||
+  if (failed(options.emulate ? emitEmulated(groups, emitHost,
+                                            MutableArrayRef(objects).drop_front(2), code.emulated)
+                             : emitImages(groups, emitHost, code.images)) ||
       failed(emitGPUTables(kernels, code, objects[1])))
     return failure();
   return link(objects);

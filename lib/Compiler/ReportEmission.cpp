@@ -8,9 +8,6 @@
 #include "bppsa/Analysis/Passes.h"
 #include "bppsa/Analysis/Report.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
@@ -38,7 +35,7 @@ static SmallVector<std::string> getPlans(const TrainingOptions &options) {
 }
 
 ReportHeader Compilation::getReportHeader() {
-  std::string model = llvm::sys::path::filename(options.input).str();
+  std::string model = llvm::sys::path::filename(source.path).str();
   return {"Scan plans for " + model,
           {{"model", model},
            {"target", options.training.target == TargetKind::CUDA ? "cuda" : "cpu"},
@@ -47,33 +44,25 @@ ReportHeader Compilation::getReportHeader() {
            {"B, where the model leaves it open", std::to_string(options.reportBatch)}}};
 }
 
-LogicalResult Compilation::emitReport() {
-  llvm::SmallString<128> path;
-  if (std::error_code code = llvm::sys::fs::createTemporaryFile("bppsa-report", "json", path))
-    return fail("cannot create a temporary file: " + code.message());
-  llvm::FileRemover removeFile(path);
-
+FailureOr<std::string> Compilation::emitReport() {
   EvaluatePlanOptions evaluation;
-  evaluation.output = path.str().str();
   evaluation.length = options.reportLength;
   evaluation.batch = options.reportBatch;
   evaluation.algorithms = getPlans(options.training);
   evaluation.gpu = options.training.target == TargetKind::CUDA;
   evaluation.workers = {1, 2, 4, 16, 64, 1024};
+  std::string evaluated;
   auto build = [&](OpPassManager &pm) {
     pm.addNestedPass<func::FuncOp>(createInferStructure());
-    pm.addPass(createEvaluatePlan(evaluation));
+    pm.addPass(createEvaluatePlan(evaluation, evaluated));
   };
   OwningOpRef<ModuleOp> copy = copyForReport(*module, options.training);
   if (failed(runPhase("report", build, *copy)))
     return failure();
 
-  auto evaluated = llvm::MemoryBuffer::getFile(path);
-  if (!evaluated)
-    return fail("cannot read " + path + ": " + evaluated.getError().message());
   std::string page;
   llvm::raw_string_ostream stream(page);
-  if (llvm::Error error = writeReport((*evaluated)->getBuffer(), getReportHeader(), stream))
+  if (llvm::Error error = writeReport(evaluated, getReportHeader(), stream))
     return fail(llvm::toString(std::move(error)));
-  return writeOutput([&](llvm::raw_ostream &os) { os << page; });
+  return page;
 }

@@ -7,7 +7,7 @@
 #ifndef BPPSA_COMPILER_PIPELINES_TRAINING_H
 #define BPPSA_COMPILER_PIPELINES_TRAINING_H
 
-#include "bppsa/Compiler/Pipelines/CompileOptions.h"
+#include "bppsa/Compiler/Pipelines/TrainingOptions.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 

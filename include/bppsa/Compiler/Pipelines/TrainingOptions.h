@@ -1,14 +1,15 @@
-//===- CompileOptions.h - what a user asks the compiler for -----*- C++ -*-===//
+//===- TrainingOptions.h - what training functions compute ------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_COMPILER_PIPELINES_COMPILEOPTIONS_H
-#define BPPSA_COMPILER_PIPELINES_COMPILEOPTIONS_H
+#ifndef BPPSA_COMPILER_PIPELINES_TRAININGOPTIONS_H
+#define BPPSA_COMPILER_PIPELINES_TRAININGOPTIONS_H
 
-#include "llvm/ADT/SmallVector.h"
+#include <cstdint>
 #include <string>
+#include <vector>
 
 namespace bppsa {
 
@@ -48,18 +49,18 @@ struct TrainingOptions {
   /// Bytes that the explicit Jacobians of a chain of layers may take for one sample;
   /// 0 for no limit.
   int64_t memoryLimit = int64_t(1) << 30;
-  /// What tensor cores multiply: `fp32`, `tf32` or `bf16`.
-  std::string precision = "fp32";
+  /// What tensor cores multiply: `fp32`, `tf32` or `bf16`; empty for `fp32`. For CUDA only.
+  std::string precision;
 
   /// Whether chains of layers get explicit Jacobians in variants with a plan: where
   /// a scan or a plan was asked for.
   bool hasLayerLinks() const { return backward == BackwardKind::Scan || scan != "auto"; }
   /// The backward passes that `backward` and `scan` ask for.
-  llvm::SmallVector<Variant> getVariants() const;
+  std::vector<Variant> getVariants() const;
   /// These and, for CPUs, their forms whose vectors hold hidden units.
-  llvm::SmallVector<Variant> getMappedVariants() const;
+  std::vector<Variant> getMappedVariants() const;
 };
 
 } // namespace bppsa
 
-#endif // BPPSA_COMPILER_PIPELINES_COMPILEOPTIONS_H
+#endif // BPPSA_COMPILER_PIPELINES_TRAININGOPTIONS_H

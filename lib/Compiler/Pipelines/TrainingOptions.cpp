@@ -1,15 +1,15 @@
-//===- CompileOptions.cpp - what a user asks the compiler for -------------===//
+//===- TrainingOptions.cpp - what training functions compute --------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Compiler/Pipelines/CompileOptions.h"
+#include "bppsa/Compiler/Pipelines/TrainingOptions.h"
 
 using namespace bppsa;
 
-llvm::SmallVector<Variant> TrainingOptions::getVariants() const {
-  llvm::SmallVector<Variant> variants;
+std::vector<Variant> TrainingOptions::getVariants() const {
+  std::vector<Variant> variants;
   if (backward != BackwardKind::Scan)
     variants.push_back({"sequential", ""});
   if (backward != BackwardKind::Sequential)
@@ -17,8 +17,8 @@ llvm::SmallVector<Variant> TrainingOptions::getVariants() const {
   return variants;
 }
 
-llvm::SmallVector<Variant> TrainingOptions::getMappedVariants() const {
-  llvm::SmallVector<Variant> variants;
+std::vector<Variant> TrainingOptions::getMappedVariants() const {
+  std::vector<Variant> variants;
   for (const Variant &variant : getVariants()) {
     variants.push_back(variant);
     // A scan needs samples in its lanes, and a GPU has no lanes.
