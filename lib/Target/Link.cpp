@@ -85,6 +85,25 @@ static SmallVector<StringRef> getArguments(LinkKind kind, StringRef driver,
   return arguments;
 }
 
+/// Requires space in `directory` for what is linked of `objects`: lld maps its output, and crashes
+/// where the disk is full.
+static LogicalResult checkSpace(LinkKind kind, ArrayRef<std::string> objects,
+                                StringRef runtimeLibrary, StringRef directory, std::string &error) {
+  // What a program has of the C++ library.
+  constexpr uint64_t libraryBytes = 4 << 20;
+  uint64_t needed = 0, runtimeBytes = 0;
+  for (const std::string &object : objects)
+    needed += object.size();
+  if (kind != LinkKind::Relocatable && !llvm::sys::fs::file_size(runtimeLibrary, runtimeBytes))
+    needed += runtimeBytes + libraryBytes;
+  llvm::ErrorOr<llvm::sys::fs::space_info> space = llvm::sys::fs::disk_space(directory);
+  if (!space || space->available >= needed)
+    return success();
+  error = "cannot link in " + directory.str() + ": No space left on device, where up to " +
+          std::to_string(needed) + " bytes are needed; set TMPDIR to another directory";
+  return failure();
+}
+
 /// Writes each of `objects` to a file in `directory`.
 static FailureOr<SmallVector<std::string>>
 writeObjects(ArrayRef<std::string> objects, const Twine &directory, std::string &error) {
@@ -118,6 +137,8 @@ FailureOr<std::string> bppsa::linkProgram(LinkKind kind, ArrayRef<std::string> o
   llvm::scope_exit removeDirectory([&] { llvm::sys::fs::remove_directories(directory); });
   FailureOr<SmallVector<std::string>> paths = writeObjects(objects, directory, error);
   if (failed(paths))
+    return failure();
+  if (failed(checkSpace(kind, objects, runtimeLibrary, directory, error)))
     return failure();
   std::string output = (directory + "/output").str(), log = (directory + "/log").str();
   if (failed(runLinker(getArguments(kind, *driver, *paths, runtimeLibrary, output), log, error)))

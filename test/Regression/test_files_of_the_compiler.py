@@ -73,6 +73,24 @@ def test_full_disk_while_linking(compile_to, tmp_path, limit):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("size", [100, 300, 1000, 2500])
+def test_full_disk_of_temporary_files(source, tmp_path, size):
+    """A disk of some kilobytes: lld crashed there, and left files behind."""
+    in_namespace = ["unshare", "--map-root-user", "--mount"]
+    if harness.run(*in_namespace, "true").returncode != 0:
+        pytest.skip("file systems cannot be mounted here")
+    folder = tmp_path / "temporaries"
+    folder.mkdir()
+    script = f'mount -t tmpfs -o size={size}k tmpfs "$TMPDIR" && "$@"; s=$?; ls "$TMPDIR"; exit $s'
+    command = [harness.require_tool("bppsa-compile"), source, "-o", tmp_path / "out"]
+    result = harness.run(
+        *[*in_namespace, "sh", "-c", script, "sh", *command, "--mcpu=x86-64-v2"],
+        env={**os.environ, "TMPDIR": str(folder)},
+    )
+    check_refused(result, folder, "No space left on device")
+    assert result.stdout == "" and not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize("kind", ["mlir", "exe"])
 def test_full_device(compile_to, kind):
     check_refused(
