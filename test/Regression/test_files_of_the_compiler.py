@@ -73,6 +73,13 @@ def test_full_disk_while_linking(compile_to, tmp_path, limit):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("limit", [500, 60000])
+def test_full_disk_while_assembling(compile_to, tmp_path, limit):
+    """PTX and what ptxas makes of it, where there is one, are temporary files."""
+    check_refused(compile_to(tmp_path / "out", "--target=cuda", limit=limit))
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize("size", [100, 300, 1000, 2500])
 def test_full_disk_of_temporary_files(source, tmp_path, size):
     """A disk of some kilobytes: lld crashed there, and left files behind."""
