@@ -41,6 +41,15 @@ function(bppsa_use_compiler_options target)
   endif()
 endfunction()
 
+# bppsa_install(<target>): the target is a part of the CMake package `bppsa`.
+function(bppsa_install target)
+  install(TARGETS ${target} EXPORT bppsaTargets
+    RUNTIME DESTINATION bin
+    ARCHIVE DESTINATION lib
+    INCLUDES DESTINATION include
+    )
+endfunction()
+
 # bppsa_add_library(<name> sources... [DEPENDS targets...] [LINK_LIBS libs...])
 # A compiler library: no exceptions, linked against the MLIR and LLVM shared libraries only.
 function(bppsa_add_library name)
@@ -49,6 +58,7 @@ function(bppsa_add_library name)
   add_dependencies(${name} BPPSAIncGen ${ARG_DEPENDS})
   bppsa_use_compiler_options(${name})
   target_link_libraries(${name} PUBLIC ${ARG_LINK_LIBS} MLIR LLVM)
+  bppsa_install(${name})
 endfunction()
 
 # bppsa_add_tool(<name> sources... [LINK_LIBS libs...])
@@ -59,4 +69,5 @@ function(bppsa_add_tool name)
   bppsa_use_compiler_options(${name})
   target_link_libraries(${name} PRIVATE ${ARG_LINK_LIBS} MLIR LLVM)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+  bppsa_install(${name})
 endfunction()

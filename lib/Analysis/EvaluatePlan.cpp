@@ -8,11 +8,10 @@
 #include "bppsa/Analysis/DeviceCosts.h"
 #include "bppsa/Analysis/EvaluationJSON.h"
 #include "bppsa/Analysis/Passes.h"
+#include "bppsa/Support/OutputFile.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "mlir/Support/FileUtilities.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 namespace bppsa {
 #define GEN_PASS_DEF_EVALUATEPLAN
@@ -40,6 +39,9 @@ static void emitRemark(Operation *op, const PlanEvaluation &plan) {
 namespace {
 struct EvaluatePlanPass : public bppsa::impl::EvaluatePlanBase<EvaluatePlanPass> {
   using EvaluatePlanBase::EvaluatePlanBase;
+
+  /// Gets the evaluations in place of the file `output`.
+  std::string *text = nullptr;
 
   void runOnOperation() override {
     evaluationOptions = {};
@@ -134,12 +136,15 @@ private:
   }
 
   LogicalResult write() {
-    std::string error;
-    std::unique_ptr<llvm::ToolOutputFile> file = openOutputFile(output, &error);
-    if (!file)
-      return emitError(getOperation().getLoc(), error);
-    writeEvaluations(evaluations, evaluationOptions, file->os());
-    file->keep();
+    auto print = [&](raw_ostream &os) { writeEvaluations(evaluations, evaluationOptions, os); };
+    if (text) {
+      llvm::raw_string_ostream stream(*text);
+      print(stream);
+    } else if (output == "-") {
+      print(llvm::outs());
+    } else if (llvm::Error error = writeFile(output, print)) {
+      return emitError(getOperation().getLoc(), llvm::toString(std::move(error)));
+    }
     return success();
   }
 
@@ -150,3 +155,9 @@ private:
   std::map<std::string, int64_t> numChains;
 };
 } // namespace
+
+std::unique_ptr<Pass> bppsa::createEvaluatePlan(EvaluatePlanOptions options, std::string &text) {
+  auto pass = std::make_unique<EvaluatePlanPass>(std::move(options));
+  pass->text = &text;
+  return pass;
+}

@@ -8,12 +8,12 @@
 #include "PassAnalyses.h"
 #include "bppsa/Conversion/Passes.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
@@ -255,19 +255,15 @@ LogicalResult bppsa::optimizeForCPU(llvm::Module &module, StringRef cpu, unsigne
   return success();
 }
 
-LogicalResult bppsa::emitCPUCode(llvm::Module &module, StringRef cpu, unsigned optLevel,
-                                 bool assembly, StringRef path, std::string &error) {
+FailureOr<std::string> bppsa::emitCPUCode(llvm::Module &module, StringRef cpu, unsigned optLevel,
+                                          bool assembly, std::string &error) {
   std::unique_ptr<llvm::TargetMachine> machine = createMachine(cpu, optLevel, error);
   if (!machine)
     return failure();
   module.setTargetTriple(machine->getTargetTriple());
   module.setDataLayout(machine->createDataLayout());
-  std::error_code code;
-  llvm::raw_fd_ostream stream(path, code, llvm::sys::fs::OF_None);
-  if (code) {
-    error = "cannot write " + path.str() + ": " + code.message();
-    return failure();
-  }
+  llvm::SmallString<0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;
   auto kind = assembly ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
   if (machine->addPassesToEmitFile(passes, stream, nullptr, kind)) {
@@ -275,11 +271,5 @@ LogicalResult bppsa::emitCPUCode(llvm::Module &module, StringRef cpu, unsigned o
     return failure();
   }
   passes.run(module);
-  stream.flush();
-  if (stream.has_error()) {
-    error = "cannot write " + path.str() + ": " + stream.error().message();
-    stream.clear_error();
-    return failure();
-  }
-  return success();
+  return bytes.str().str();
 }

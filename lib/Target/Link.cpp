@@ -5,9 +5,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Target/Link.h"
+#include "bppsa/Support/OutputFile.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
@@ -25,49 +26,54 @@ static FailureOr<std::string> findLinkDriver(std::string &error) {
   return failure();
 }
 
-/// Runs `arguments`; a failure's message is the first line that it printed.
-static LogicalResult runLinker(ArrayRef<StringRef> arguments, std::string &error) {
-  llvm::SmallString<64> log;
-  if (std::error_code code = llvm::sys::fs::createTemporaryFile("bppsa-link", "log", log)) {
-    error = "cannot create a temporary file: " + code.message();
-    return failure();
-  }
-  llvm::FileRemover removeLog(log);
-  std::optional<StringRef> redirects[] = {StringRef(), StringRef(log), StringRef(log)};
+static FailureOr<std::string> readFile(StringRef path, std::string &error) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (buffer)
+    return (*buffer)->getBuffer().str();
+  error = "cannot read " + path.str() + ": " + buffer.getError().message();
+  return failure();
+}
+
+/// What is wrong according to `log`, the output of a linker or of the compiler that drives it.
+static StringRef findReason(StringRef log) {
+  auto isError = [](StringRef line) { return line.contains("error:"); };
+  SmallVector<StringRef> lines;
+  log.split(lines, '\n', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  auto found = llvm::find_if(lines, isError);
+  return found != lines.end() ? *found : lines.empty() ? StringRef() : lines.front();
+}
+
+/// Runs `arguments`, whose output goes to the file `log`.
+static LogicalResult runLinker(ArrayRef<StringRef> arguments, StringRef log, std::string &error) {
+  std::optional<StringRef> redirects[] = {StringRef(), log, log};
   int status = llvm::sys::ExecuteAndWait(arguments[0], arguments, std::nullopt, redirects,
                                          /*SecondsToWait=*/0, /*MemoryLimit=*/0, &error);
   if (status == 0)
     return success();
-  if (auto text = llvm::MemoryBuffer::getFile(log))
-    error = (*text)->getBuffer().split('\n').first.str();
-  error = "linking with " + arguments[0].str() + " failed: " + error;
+  std::string unread, reason = error;
+  if (FailureOr<std::string> text = readFile(log, unread); succeeded(text) && !text->empty())
+    reason = findReason(*text).str();
+  error = "linking with " + arguments[0].str() +
+          " failed: " + (reason.empty() ? "exit status " + std::to_string(status) : reason);
   return failure();
 }
 
-LogicalResult bppsa::linkProgram(LinkKind kind, ArrayRef<std::string> objects, StringRef output,
-                                 StringRef compilerPath, std::string &error) {
-  FailureOr<std::string> driver = findLinkDriver(error);
-  if (failed(driver))
-    return failure();
-  llvm::SmallString<128> runtime(llvm::sys::path::parent_path(compilerPath));
-  llvm::sys::path::append(runtime, "..", "lib", "libbppsa_runtime.a");
-  if (kind != LinkKind::Relocatable && !llvm::sys::fs::exists(runtime)) {
-    error = "the run-time library is missing: " + runtime.str().str() +
-            "; build the project again or use --emit=obj";
-    return failure();
-  }
-
-  SmallVector<StringRef> arguments = {*driver};
-  if (StringRef(*driver).contains("clang"))
+/// The arguments that make `output` of `objects`.
+static SmallVector<StringRef> getArguments(LinkKind kind, StringRef driver,
+                                           ArrayRef<std::string> objects, StringRef runtimeLibrary,
+                                           StringRef output) {
+  SmallVector<StringRef> arguments = {driver};
+  if (driver.contains("clang"))
     arguments.push_back("-fuse-ld=lld");
   arguments.append(objects.begin(), objects.end());
   if (kind == LinkKind::Relocatable) {
     arguments.append({"-r", "-nostdlib"});
   } else {
     if (kind == LinkKind::Shared)
-      arguments.append({"-shared", "-Wl,--whole-archive", runtime, "-Wl,--no-whole-archive"});
+      arguments.append(
+          {"-shared", "-Wl,--whole-archive", runtimeLibrary, "-Wl,--no-whole-archive"});
     else
-      arguments.push_back(runtime);
+      arguments.push_back(runtimeLibrary);
     // A program depends on nothing but the C library.  The static zlib and minizip are not
     // position-independent, so a shared library needs the shared ones.
     bool isStatic = kind == LinkKind::Executable;
@@ -76,5 +82,66 @@ LogicalResult bppsa::linkProgram(LinkKind kind, ArrayRef<std::string> objects, S
                       "-Wl,-Bdynamic", "-lpthread", "-lm", "-Wl,--gc-sections"});
   }
   arguments.append({"-o", output});
-  return runLinker(arguments, error);
+  return arguments;
+}
+
+/// Requires space in `directory` for what is linked of `objects`: lld maps its output, and crashes
+/// where the disk is full.
+static LogicalResult checkSpace(LinkKind kind, ArrayRef<std::string> objects,
+                                StringRef runtimeLibrary, StringRef directory, std::string &error) {
+  // What a program has of the C++ library.
+  constexpr uint64_t libraryBytes = 4 << 20;
+  uint64_t needed = 0, runtimeBytes = 0;
+  for (const std::string &object : objects)
+    needed += object.size();
+  if (kind != LinkKind::Relocatable && !llvm::sys::fs::file_size(runtimeLibrary, runtimeBytes))
+    needed += runtimeBytes + libraryBytes;
+  llvm::ErrorOr<llvm::sys::fs::space_info> space = llvm::sys::fs::disk_space(directory);
+  if (!space || space->available >= needed)
+    return success();
+  error = "cannot link in " + directory.str() + ": No space left on device, where up to " +
+          std::to_string(needed) + " bytes are needed; set TMPDIR to another directory";
+  return failure();
+}
+
+/// Writes each of `objects` to a file in `directory`.
+static FailureOr<SmallVector<std::string>>
+writeObjects(ArrayRef<std::string> objects, const Twine &directory, std::string &error) {
+  SmallVector<std::string> paths;
+  for (const std::string &object : objects) {
+    paths.push_back((directory + "/" + Twine(paths.size()) + ".o").str());
+    if (llvm::Error failed = writeFile(paths.back(), [&](raw_ostream &os) { os << object; })) {
+      error = llvm::toString(std::move(failed));
+      return failure();
+    }
+  }
+  return paths;
+}
+
+FailureOr<std::string> bppsa::linkProgram(LinkKind kind, ArrayRef<std::string> objects,
+                                          StringRef runtimeLibrary, std::string &error) {
+  FailureOr<std::string> driver = findLinkDriver(error);
+  if (failed(driver))
+    return failure();
+  if (kind != LinkKind::Relocatable && !llvm::sys::fs::exists(runtimeLibrary)) {
+    error = "the run-time library is missing: " + runtimeLibrary.str() +
+            "; build the project again or use --emit=obj";
+    return failure();
+  }
+  llvm::SmallString<128> directory;
+  if (std::error_code code = llvm::sys::fs::createUniqueDirectory("bppsa-compile", directory)) {
+    llvm::sys::path::system_temp_directory(/*ErasedOnReboot=*/true, directory);
+    error = "cannot create a directory in " + directory.str().str() + ": " + code.message();
+    return failure();
+  }
+  llvm::scope_exit removeDirectory([&] { llvm::sys::fs::remove_directories(directory); });
+  FailureOr<SmallVector<std::string>> paths = writeObjects(objects, directory, error);
+  if (failed(paths))
+    return failure();
+  if (failed(checkSpace(kind, objects, runtimeLibrary, directory, error)))
+    return failure();
+  std::string output = (directory + "/output").str(), log = (directory + "/log").str();
+  if (failed(runLinker(getArguments(kind, *driver, *paths, runtimeLibrary, output), log, error)))
+    return failure();
+  return readFile(output, error);
 }

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "bppsa/Support/OutputFile.h"
 #include "bppsa/Target/GPUObject.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
@@ -11,7 +12,6 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -51,13 +51,8 @@ FailureOr<std::string> bppsa::assemblePTX(StringRef ptx, StringRef arch, std::st
       return failure();
     }
   llvm::FileRemover removeSource(source), removeObject(object), removeMessages(messages);
-  std::error_code code;
-  llvm::raw_fd_ostream stream(source, code);
-  stream << ptx;
-  stream.close();
-  if (code || stream.has_error()) {
-    stream.clear_error();
-    error = "cannot write " + source.str().str() + ": disk full?";
+  if (llvm::Error failed = writeFile(source, [&](llvm::raw_ostream &os) { os << ptx; })) {
+    error = llvm::toString(std::move(failed));
     return failure();
   }
   std::string option = "-arch=" + arch.str();

@@ -12,7 +12,7 @@
 // CHUNKED: error: 'chunked' is no plan to evaluate
 // WORKERS: error: a number of workers is at least 1, found 0
 // BATCH: error: a length and a step overhead are at least 0 and a batch at least 1
-// FILE: error: cannot open output file
+// FILE: error: cannot write {{.*}}absent{{.*}}: No such file or directory
 func.func @dynamic(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>) -> tensor<?x4xf32> {
   %0 = bppsa.scan <auto> saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>)
       inject_into [] -> (tensor<?x4xf32>) {

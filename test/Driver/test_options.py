@@ -31,6 +31,7 @@ def compiler():
         ["--compile-to=frobnicate"],
         ["--target=frobnicate"],
         ["-O7"],
+        ["-Oz"],
         ["--emulate"],
         ["--gpu-arch=sm_90"],
         ["--report-length=0"],

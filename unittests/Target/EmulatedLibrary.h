@@ -8,6 +8,7 @@
 #define BPPSA_UNITTESTS_TARGET_EMULATEDLIBRARY_H
 
 #include "bppsa/Runtime/Emulator/Emulator.h"
+#include "bppsa/Support/OutputFile.h"
 #include "bppsa/Target/CPUObject.h"
 #include "bppsa/Target/Emulation.h"
 #include "llvm/Support/FileSystem.h"
@@ -35,9 +36,10 @@ public:
     llvm::sys::fs::createTemporaryFile("emulated", "so", library);
     llvm::FileRemover removeObject(object), removeLibrary(library);
     const char *cpu = "x86-64-v2";
-    if (failed(optimizeForCPU(module, cpu, optLevel, error)) ||
-        failed(emitCPUCode(module, cpu, optLevel, /*assembly=*/false, object, error)))
+    if (failed(optimizeForCPU(module, cpu, optLevel, error)))
       ADD_FAILURE() << error;
+    auto code = emitCPUCode(module, cpu, optLevel, /*assembly=*/false, error);
+    llvm::cantFail(writeFile(object, [&](llvm::raw_ostream &os) { os << *code; }));
     auto driver = llvm::sys::findProgramByName("clang++-22");
     llvm::StringRef arguments[] = {*driver, "-shared", object, "-o", library};
     EXPECT_EQ(llvm::sys::ExecuteAndWait(*driver, arguments), 0);

@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "EmulatedLibrary.h"
+#include "bppsa/Compiler/Pipelines/GPULowering.h"
 #include "bppsa/InitAll.h"
-#include "bppsa/Pipelines/GPULowering.h"
 #include "bppsa/Target/GPUObject.h"
 #include "bppsa/Target/ProgramParts.h"
 #include "mlir/Parser/Parser.h"

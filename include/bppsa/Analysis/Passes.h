@@ -15,6 +15,10 @@ namespace bppsa {
 #define GEN_PASS_DECL
 #include "bppsa/Analysis/Passes.h.inc"
 
+/// Makes the pass `bppsa-evaluate-plan` that writes to `text`, not to the file that the options
+/// name.
+std::unique_ptr<mlir::Pass> createEvaluatePlan(EvaluatePlanOptions options, std::string &text);
+
 #define GEN_PASS_REGISTRATION
 #include "bppsa/Analysis/Passes.h.inc"
 

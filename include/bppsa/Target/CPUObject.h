@@ -69,9 +69,9 @@ std::unique_ptr<llvm::Module> buildTableModule(llvm::LLVMContext &context, llvm:
 mlir::LogicalResult optimizeForCPU(llvm::Module &module, llvm::StringRef cpu, unsigned optLevel,
                                    std::string &error);
 
-/// Emits `module` as an object, or as assembly, into `path`.
-mlir::LogicalResult emitCPUCode(llvm::Module &module, llvm::StringRef cpu, unsigned optLevel,
-                                bool assembly, llvm::StringRef path, std::string &error);
+/// The bytes of an object, or of assembly, with the code of `module`.
+mlir::FailureOr<std::string> emitCPUCode(llvm::Module &module, llvm::StringRef cpu,
+                                         unsigned optLevel, bool assembly, std::string &error);
 
 } // namespace bppsa
 

@@ -15,11 +15,11 @@ namespace bppsa {
 /// What to make of the objects of a program.
 enum class LinkKind { Executable, Shared, Relocatable };
 
-/// Links `objects` into `output`; executables and shared libraries with the
-/// run-time library that is installed beside the compiler at `compilerPath`.
-llvm::LogicalResult linkProgram(LinkKind kind, llvm::ArrayRef<std::string> objects,
-                                llvm::StringRef output, llvm::StringRef compilerPath,
-                                std::string &error);
+/// The bytes of what the linker makes of `objects`, which are bytes too; executables and shared
+/// libraries are linked with the archive `runtimeLibrary`. Files are in a temporary directory
+/// meanwhile.
+mlir::FailureOr<std::string> linkProgram(LinkKind kind, llvm::ArrayRef<std::string> objects,
+                                         llvm::StringRef runtimeLibrary, std::string &error);
 
 } // namespace bppsa
 

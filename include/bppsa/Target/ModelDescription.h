@@ -7,8 +7,8 @@
 #ifndef BPPSA_TARGET_MODELDESCRIPTION_H
 #define BPPSA_TARGET_MODELDESCRIPTION_H
 
+#include "bppsa/Compiler/Pipelines/TrainingOptions.h"
 #include "bppsa/Import/ImportONNX.h"
-#include "bppsa/Pipelines/CompileOptions.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/JSON.h"
 

@@ -1,0 +1,66 @@
+//===- CompileOptions.h - what the compiler is asked for --------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_COMPILER_COMPILEOPTIONS_H
+#define BPPSA_COMPILER_COMPILEOPTIONS_H
+
+#include "bppsa/Compiler/Pipelines/TrainingOptions.h"
+#include <functional>
+
+namespace mlir {
+class PassManager;
+} // namespace mlir
+
+namespace bppsa {
+
+/// What a compilation makes of a model.
+enum class EmitKind { Executable, Shared, Object, MLIR, LLVM, Assembly, PTX, Report };
+
+/// The phases of a compilation, in order. A compilation can stop after any of them.
+enum class Phase { Import, Loss, Differentiate, Scan, Lower, End };
+
+/// The options of `bppsa-compile`, with the meanings and the defaults of docs/CommandLine.md.
+struct CompileOptions {
+  TrainingOptions training;
+  EmitKind emit = EmitKind::Executable;
+  /// `--compile-to`: the IR after an earlier phase than `End` is what is made, whatever `emit`
+  /// says.
+  Phase stopAfter = Phase::End;
+  /// `--dump-phases-to`: a directory for the IR after every phase; empty for none.
+  std::string dumpDirectory;
+  /// An LLVM CPU name or `native`; empty for every x86-64 level.
+  std::string mcpu;
+  /// `--gpu-arch`: the architectures to assemble code for; empty for sm_90. For CUDA only.
+  std::vector<std::string> gpuArchitectures;
+  /// Whether a program for GPUs runs its kernels on the CPU.
+  bool emulate = false;
+  /// `--batch-axis`: each is `NAME:AXIS`.
+  std::vector<std::string> batchAxes;
+  /// 0 to 3.
+  unsigned optLevel = 3;
+  /// Elements of initializers that are zero stay so and leave the patterns.
+  bool pruneZeros = false;
+  /// Sizes that a report assumes where only the run time knows them.
+  int64_t reportLength = 1000, reportBatch = 16;
+  /// The archive `libbppsa_runtime.a`, with which executables and shared libraries are linked.
+  std::string runtimeLibrary;
+  /// Whether the verifier runs after every pass, not only after every phase.
+  bool verifyEach = false;
+  /// Whether a crash in a pass leaves a file that reproduces it, which takes signal handlers of
+  /// LLVM: for programs that are nothing but a compiler.
+  bool leaveReproducers = false;
+  /// Called with every pass manager before its passes are added, also from several threads at a
+  /// time: flags of MLIR, instrumentations. Where it returns false, the compilation has failed.
+  std::function<bool(mlir::PassManager &)> preparePassManager;
+};
+
+/// Says of every mistake in `options` what the option is, by its name on the command line, what is
+/// accepted, and what was found. What depends on the model is not checked.
+std::vector<std::string> validate(const CompileOptions &options);
+
+} // namespace bppsa
+
+#endif // BPPSA_COMPILER_COMPILEOPTIONS_H

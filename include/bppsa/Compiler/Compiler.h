@@ -1,0 +1,55 @@
+//===- Compiler.h - the compiler as a library -------------------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// Compilations share nothing: any number of them can run in one process, one after the other or at
+// the same time in several threads. None ends the process, prints, or reads the flags of the
+// process. Where files may grow too large for a limit of the process, it is the caller who lets
+// SIGXFSZ be ignored.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_COMPILER_COMPILER_H
+#define BPPSA_COMPILER_COMPILER_H
+
+#include "bppsa/Compiler/CompileOptions.h"
+#include <optional>
+#include <string_view>
+
+namespace bppsa {
+
+/// An ONNX model: a file, or the bytes of one.
+struct ModelSource {
+  /// Tensors that the model keeps in other files are looked up in the directory of this path.
+  std::string path;
+  /// What the file at `path` would hold; without them it is read.
+  std::optional<std::string_view> bytes = std::nullopt;
+};
+
+/// What a compilation says of its model or its options.
+struct CompileDiagnostic {
+  enum class Severity { Warning, Error };
+  Severity severity;
+  /// One line: what is required, what was found, the remedy. Lower case, without a period, and
+  /// without the name of the model.
+  std::string message;
+};
+
+/// Called for each diagnostic, one at a time, but from any thread of the compilation.
+using DiagnosticHandler = std::function<void(const CompileDiagnostic &)>;
+
+/// The bytes of what `options.emit` asks for. Nothing where the model cannot be compiled; then
+/// there has been an error, and the first one says why.
+std::optional<std::string> compileModel(const ModelSource &model, const CompileOptions &options,
+                                        const DiagnosticHandler &handler);
+
+/// Writes what `compileModel` returns to the file `path`, which appears whole or not at all.
+/// Returns whether it did.
+bool compileModelToFile(const ModelSource &model, const CompileOptions &options,
+                        const std::string &path, const DiagnosticHandler &handler);
+
+} // namespace bppsa
+
+#endif // BPPSA_COMPILER_COMPILER_H

@@ -1,0 +1,43 @@
+//===- CPULowering.h - from tensors to LLVM IR for CPUs ---------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_COMPILER_PIPELINES_CPULOWERING_H
+#define BPPSA_COMPILER_PIPELINES_CPULOWERING_H
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
+
+namespace bppsa {
+
+struct CPULoweringOptions : mlir::PassPipelineOptions<CPULoweringOptions> {
+  PassOptions::Option<int64_t> lanes{*this, "lanes", llvm::cl::desc("Samples in one vector"),
+                                     llvm::cl::init(16)};
+  PassOptions::Option<int64_t> registers{
+      *this, "registers",
+      llvm::cl::desc("Vectors of all lanes that the registers hold: 32 for AVX-512, "
+                     "8 for AVX2, 4 for SSE"),
+      llvm::cl::init(32)};
+};
+
+/// From tensors to kernels on memory: packing, bufferization, one function for
+/// each different loop. The same for every instruction set.
+void buildKernelPipeline(mlir::OpPassManager &pm, const CPULoweringOptions &options);
+
+/// From kernels to the LLVM dialect, for the registers of one instruction set.
+void buildCPUCodePipeline(mlir::OpPassManager &pm, const CPULoweringOptions &options);
+
+/// Lowers a module of functions on tensors (graph operations and bppsa loops)
+/// to the LLVM dialect. Every function `f` gets a C interface `_mlir_ciface_f`
+/// that takes one pointer to a memref descriptor for each argument and then for
+/// each former result. Threads are OpenMP's.
+void buildCPULoweringPipeline(mlir::OpPassManager &pm, const CPULoweringOptions &options);
+
+/// Registers it as `bppsa-cpu-pipeline`.
+void registerCPULoweringPipeline();
+
+} // namespace bppsa
+
+#endif // BPPSA_COMPILER_PIPELINES_CPULOWERING_H

@@ -1,0 +1,37 @@
+//===- Training.h - from an imported graph to training functions -*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_COMPILER_PIPELINES_TRAINING_H
+#define BPPSA_COMPILER_PIPELINES_TRAINING_H
+
+#include "bppsa/Compiler/Pipelines/TrainingOptions.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+
+namespace bppsa {
+
+/// Marks the parameters of `@forward` whose names match `pattern` as frozen.
+/// Fails with a diagnostic where the pattern is no regular expression or
+/// matches nothing.
+llvm::LogicalResult freezeParameters(mlir::ModuleOp module, llvm::StringRef pattern);
+
+/// Names of trained parameters that are probably constants of an exporter: of rank
+/// 0, without the dots and slashes that the names of a framework's parameters have.
+llvm::SmallVector<llvm::StringRef> findTrainedConstants(mlir::ModuleOp module);
+
+/// Adds `@loss`, and to `pm` everything that turns it into the training
+/// functions: `@step_<variant>`, `@grad_<variant>`, `@update` and `@sumsq`.
+/// The stages are separate so that a driver can stop after each.
+void buildLossPipeline(mlir::OpPassManager &pm, const TrainingOptions &options);
+void buildDifferentiationPipeline(mlir::OpPassManager &pm, const TrainingOptions &options);
+void buildScanPipeline(mlir::OpPassManager &pm, const TrainingOptions &options);
+
+/// Registers `bppsa-training-pipeline`, the three stages with default options.
+void registerTrainingPipelines();
+
+} // namespace bppsa
+
+#endif // BPPSA_COMPILER_PIPELINES_TRAINING_H

@@ -1,0 +1,66 @@
+//===- TrainingOptions.h - what training functions compute ------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_COMPILER_PIPELINES_TRAININGOPTIONS_H
+#define BPPSA_COMPILER_PIPELINES_TRAININGOPTIONS_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace bppsa {
+
+/// Which backward passes a compiled program holds.
+enum class BackwardKind { Auto, Scan, Sequential };
+
+/// What a program's kernels run on.
+enum class TargetKind { CPU, CUDA };
+
+/// One backward pass of a compiled program.
+struct Variant {
+  /// `sequential` or `scan`.
+  std::string name;
+  /// Scan plan in its command-line spelling; empty for the sequential chain.
+  std::string plan;
+  /// Vectors hold hidden units of one sample instead of samples: the functions are
+  /// copies of the variant's, with the suffix `_units`.
+  bool overUnits = false;
+
+  /// Its name in a program.
+  std::string getExportedName() const { return overUnits ? name + ".units" : name; }
+  /// Suffix of its functions in a module.
+  std::string getSuffix() const { return overUnits ? name + "_units" : name; }
+};
+
+/// The part of the command line that decides what the training functions compute.
+struct TrainingOptions {
+  TargetKind target = TargetKind::CPU;
+  std::string loss = "cross-entropy";
+  /// Graph output that feeds the loss; empty for the first.
+  std::string lossOn;
+  std::string optimizer = "adam";
+  /// Regular expression over initializer names; empty freezes none.
+  std::string freeze;
+  BackwardKind backward = BackwardKind::Auto;
+  std::string scan = "auto";
+  /// Bytes that the explicit Jacobians of a chain of layers may take for one sample;
+  /// 0 for no limit.
+  int64_t memoryLimit = int64_t(1) << 30;
+  /// What tensor cores multiply: `fp32`, `tf32` or `bf16`; empty for `fp32`. For CUDA only.
+  std::string precision;
+
+  /// Whether chains of layers get explicit Jacobians in variants with a plan: where
+  /// a scan or a plan was asked for.
+  bool hasLayerLinks() const { return backward == BackwardKind::Scan || scan != "auto"; }
+  /// The backward passes that `backward` and `scan` ask for.
+  std::vector<Variant> getVariants() const;
+  /// These and, for CPUs, their forms whose vectors hold hidden units.
+  std::vector<Variant> getMappedVariants() const;
+};
+
+} // namespace bppsa
+
+#endif // BPPSA_COMPILER_PIPELINES_TRAININGOPTIONS_H

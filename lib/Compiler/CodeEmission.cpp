@@ -1,0 +1,140 @@
+//===- CodeEmission.cpp - objects and programs ----------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Compilation.h"
+#include "bppsa/Compiler/Pipelines/CPULowering.h"
+#include "bppsa/Target/Link.h"
+#include "mlir/IR/Threading.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+FailureOr<std::string> Compilation::lowerAndEmit() {
+  if (options.training.target == TargetKind::CUDA)
+    return lowerAndEmitGPU();
+  functions = collectFunctions(*module, options.training);
+  OwningOpRef<ModuleOp> kernels = module->clone();
+  auto buildKernels = [](OpPassManager &pm) { buildKernelPipeline(pm, CPULoweringOptions()); };
+  if (failed(runPhase("kernels", buildKernels, *kernels)))
+    return failure();
+  if (options.stopAfter == Phase::Lower || options.emit == EmitKind::LLVM ||
+      options.emit == EmitKind::Assembly)
+    return emitText(*kernels);
+  return emitProgram(*kernels);
+}
+
+/// Lowers a copy of `part` for `target`.
+FailureOr<OwningOpRef<ModuleOp>> Compilation::lower(ModuleOp part, const CPUTarget &target,
+                                                    StringRef name) {
+  OwningOpRef<ModuleOp> lowered = part.clone();
+  CPULoweringOptions lowering;
+  lowering.registers = target.registers * target.vectorBits / (lowering.lanes * 32);
+  auto build = [&](OpPassManager &pm) { buildCPUCodePipeline(pm, lowering); };
+  if (failed(runPhase("lower." + name.str(), build, *lowered)))
+    return failure();
+  return lowered;
+}
+
+/// Emits text for one instruction set: the whole program for its widest.
+FailureOr<std::string> Compilation::emitText(ModuleOp program) {
+  const CPUTarget &target = targets.back();
+  FailureOr<OwningOpRef<ModuleOp>> lowered = lower(program, target, target.isa);
+  if (failed(lowered))
+    return failure();
+  if (options.stopAfter == Phase::Lower)
+    return print(**lowered);
+  std::unique_ptr<llvm::LLVMContext> llvmContext = createLLVMContext();
+  std::unique_ptr<llvm::Module> code =
+      translateHost(**lowered, *llvmContext, target, functions, /*kernels=*/{}, options.optLevel);
+  if (!code)
+    return failure();
+  if (options.emit == EmitKind::LLVM)
+    return print(*code);
+  std::string error;
+  FailureOr<std::string> text =
+      emitCPUCode(*code, target.cpu, options.optLevel, /*assembly=*/true, error);
+  if (failed(text))
+    return fail(error);
+  return text;
+}
+
+LogicalResult Compilation::emitObject(llvm::Module &code, const CPUTarget &target,
+                                      unsigned optLevel, std::string &object) {
+  std::string error;
+  FailureOr<std::string> emitted =
+      emitCPUCode(code, target.cpu, optLevel, /*assembly=*/false, error);
+  if (failed(emitted))
+    return fail(error);
+  object = std::move(*emitted);
+  return success();
+}
+
+LogicalResult Compilation::emitHost(const ProgramParts &parts, std::string &object) {
+  // Every processor that runs the program runs these functions, and nothing in them is hot.
+  const CPUTarget &target = targets.front();
+  unsigned optLevel = std::min(options.optLevel, 1u);
+  FailureOr<OwningOpRef<ModuleOp>> lowered = lower(*parts.host, target, "host");
+  if (failed(lowered))
+    return failure();
+  std::unique_ptr<llvm::LLVMContext> llvmContext = createLLVMContext();
+  std::unique_ptr<llvm::Module> code =
+      translateHost(**lowered, *llvmContext, target, functions, parts.kernels, optLevel);
+  return code ? emitObject(*code, target, /*optLevel=*/0, object) : failure();
+}
+
+LogicalResult Compilation::emitKernels(const ProgramParts &parts, unsigned group,
+                                       const CPUTarget &target, std::string &object) {
+  std::string name = target.isa + "." + std::to_string(group);
+  FailureOr<OwningOpRef<ModuleOp>> lowered = lower(*parts.groups[group], target, name);
+  if (failed(lowered))
+    return failure();
+  std::unique_ptr<llvm::LLVMContext> llvmContext = createLLVMContext();
+  std::unique_ptr<llvm::Module> code =
+      translateKernels(**lowered, *llvmContext, target, parts.kernels, options.optLevel);
+  return code ? emitObject(*code, target, options.optLevel, object) : failure();
+}
+
+/// Emits the tables of the program.
+LogicalResult Compilation::emitTables(const ProgramParts &parts, std::string &object) {
+  std::string json;
+  llvm::raw_string_ostream(json) << describeModel(
+      *module, image, llvm::sys::path::filename(source.path), options.training, functions);
+  std::unique_ptr<llvm::LLVMContext> llvmContext = createLLVMContext();
+  std::unique_ptr<llvm::Module> tables =
+      buildTableModule(*llvmContext, json, image.bytes, targets, functions, parts.kernels);
+  addDeviceTables(*tables, /*kernels=*/{}, /*emulated=*/{}, /*images=*/{});
+  return emitObject(*tables, targets.front(), options.optLevel, object);
+}
+
+FailureOr<std::string> Compilation::emitProgram(ModuleOp program) {
+  // More groups than cores even out what the cores have to do.
+  ProgramParts parts = splitProgram(program, /*maxGroups=*/4);
+  SmallVector<std::function<LogicalResult(std::string &)>> jobs = {
+      [&](std::string &object) { return emitHost(parts, object); },
+      [&](std::string &object) { return emitTables(parts, object); }};
+  for (const CPUTarget &target : llvm::reverse(targets))
+    for (unsigned group = 0; group < parts.groups.size(); ++group)
+      jobs.push_back([&parts, &target, group, this](std::string &object) {
+        return emitKernels(parts, group, target, object);
+      });
+  SmallVector<std::string> objects(jobs.size());
+  auto run = [&](size_t number) { return jobs[number](objects[number]); };
+  if (failed(failableParallelForEachN(&context, 0, jobs.size(), run)))
+    return failure();
+  return link(objects);
+}
+
+FailureOr<std::string> Compilation::link(ArrayRef<std::string> objects) {
+  LinkKind kind = options.emit == EmitKind::Executable ? LinkKind::Executable
+                  : options.emit == EmitKind::Shared   ? LinkKind::Shared
+                                                       : LinkKind::Relocatable;
+  std::string error;
+  FailureOr<std::string> linked = linkProgram(kind, objects, options.runtimeLibrary, error);
+  if (failed(linked))
+    return fail(error);
+  return linked;
+}

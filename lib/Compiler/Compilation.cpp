@@ -1,0 +1,215 @@
+//===- Compilation.cpp - one run of the compiler --------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Compilation.h"
+#include "bppsa/Compiler/Pipelines/RunPasses.h"
+#include "bppsa/Compiler/Pipelines/Training.h"
+#include "bppsa/Support/BatchAxes.h"
+#include "bppsa/Import/ImportONNX.h"
+#include "bppsa/Support/OutputFile.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Regex.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+StringRef bppsa::getPhaseName(Phase phase) {
+  static const char *const names[] = {"import", "loss", "differentiate", "scan", "lower", "end"};
+  return names[static_cast<unsigned>(phase)];
+}
+
+Compilation::Compilation(MLIRContext &context, const ModelSource &source, CompileOptions options)
+    : context(context), source(source), options(std::move(options)) {
+  if (this->options.gpuArchitectures.empty())
+    this->options.gpuArchitectures = {"sm_90"};
+  if (this->options.training.precision.empty())
+    this->options.training.precision = "fp32";
+}
+
+InFlightDiagnostic Compilation::fail(const Twine &message) {
+  return emitError(FileLineColLoc::get(&context, source.path, 0, 0)) << message;
+}
+
+FailureOr<std::string> Compilation::run() {
+  std::string error;
+  FailureOr<SmallVector<CPUTarget>> selected = selectCPUTargets(options.mcpu, error);
+  if (failed(selected))
+    return fail(error);
+  targets = *selected;
+  if (failed(import()) || failed(runFrontend()))
+    return failure();
+  if (options.stopAfter < Phase::Lower ||
+      (options.emit == EmitKind::MLIR && options.stopAfter == Phase::End))
+    return print(*module);
+  if (options.emit == EmitKind::Report && options.stopAfter == Phase::End)
+    return emitReport();
+  return lowerAndEmit();
+}
+
+//===----------------------------------------------------------------------===//
+// Front end
+//===----------------------------------------------------------------------===//
+
+/// Every float initializer is trained, but exporters keep constants in them too.
+static std::string describeTrainedConstants(ModuleOp module) {
+  SmallVector<StringRef> names = findTrainedConstants(module);
+  if (names.empty())
+    return "";
+  auto escape = [](StringRef name) { return llvm::Regex::escape(name); };
+  std::string freeze = "--freeze='^(" + llvm::join(llvm::map_range(names, escape), "|") + ")$'";
+  bool isOne = names.size() == 1;
+  return (isOne ? "initializer '" : "initializers '") + llvm::join(names, "', '") +
+         (isOne ? "' is a scalar, which exporters use for a constant, and is trained; "
+                : "' are scalars, which exporters use for constants, and are trained; ") +
+         freeze + (isOne ? " keeps it" : " keeps them");
+}
+
+/// The bytes of the model, under the name that diagnostics give it.
+FailureOr<std::unique_ptr<llvm::MemoryBuffer>> Compilation::read() {
+  if (source.bytes)
+    return llvm::MemoryBuffer::getMemBuffer(*source.bytes, source.path,
+                                            /*RequiresNullTerminator=*/false);
+  auto buffer = llvm::MemoryBuffer::getFile(source.path, /*IsText=*/false,
+                                            /*RequiresNullTerminator=*/false);
+  if (!buffer)
+    return fail("cannot be read: " + buffer.getError().message());
+  return std::move(*buffer);
+}
+
+LogicalResult Compilation::import() {
+  FailureOr<ImportOptions> importOptions = parseImportOptions();
+  if (failed(importOptions))
+    return failure();
+  FailureOr<std::unique_ptr<llvm::MemoryBuffer>> file = read();
+  if (failed(file))
+    return failure();
+  FailureOr<OwningOpRef<ModuleOp>> imported = importONNX(**file, &context, *importOptions);
+  if (failed(imported))
+    return failure();
+  FailureOr<OnnxImage> loaded = loadOnnxImage(**file, &context);
+  if (failed(loaded))
+    return failure();
+  module = std::move(*imported);
+  image = std::move(*loaded);
+  if (failed(freezeParameters(*module, options.training.freeze)) || failed(checkLossOutput()))
+    return failure();
+  if (options.pruneZeros && markZeros(*module, image) == 0)
+    return fail("--prune-zeros: no float initializer of rank 2 or more holds a zero");
+  warning = describeTrainedConstants(*module);
+  return dump(*module, "import");
+}
+
+/// Reads every `--batch-axis=NAME:AXIS`.
+FailureOr<ImportOptions> Compilation::parseImportOptions() {
+  ImportOptions importOptions;
+  for (const std::string &text : options.batchAxes) {
+    std::optional<BatchAxisRequest> request = BatchAxisRequest::parse(text);
+    if (!request)
+      return fail("--batch-axis must be NAME:AXIS, found '" + text + "'");
+    importOptions.batchAxes.push_back(std::move(*request));
+  }
+  return importOptions;
+}
+
+/// `--loss-on` must name a float output of the graph.
+LogicalResult Compilation::checkLossOutput() {
+  if (options.training.lossOn.empty())
+    return success();
+  auto forward = module->lookupSymbol<func::FuncOp>("forward");
+  std::string names;
+  for (unsigned i = 0, e = forward.getNumResults(); i < e; ++i) {
+    StringRef name = forward.getResultAttrOfType<StringAttr>(i, "bppsa.output").getValue();
+    if (name == options.training.lossOn)
+      return success();
+    names += (i ? ", " : "") + name.str();
+  }
+  return fail("--loss-on='" + options.training.lossOn + "' is no graph output; the outputs are " +
+              names);
+}
+
+LogicalResult Compilation::runPhase(StringRef name, function_ref<void(OpPassManager &)> build,
+                                    ModuleOp target) {
+  PassManager pm(&context);
+  if (options.preparePassManager && !options.preparePassManager(pm))
+    return fail("the pass manager could not be prepared");
+  build(pm);
+  // To verify each step to the result takes longer than most passes.
+  if (failed(runPasses(pm, target, options.verifyEach, options.leaveReproducers)) ||
+      failed(verify(target)))
+    return failure();
+  return dump(target, name);
+}
+
+LogicalResult Compilation::runFrontend() {
+  using Builder = void (*)(OpPassManager &, const TrainingOptions &);
+  const std::pair<Phase, Builder> stages[] = {{Phase::Loss, buildLossPipeline},
+                                              {Phase::Differentiate, buildDifferentiationPipeline},
+                                              {Phase::Scan, buildScanPipeline}};
+  for (auto [phase, build] : stages) {
+    if (options.stopAfter < phase)
+      return success();
+    auto buildStage = [&, build = build](OpPassManager &pm) { build(pm, options.training); };
+    if (failed(runPhase(getPhaseName(phase), buildStage, *module)))
+      return failure();
+  }
+  return success();
+}
+
+/// Writes the IR after a phase where `--dump-phases-to` asks for it.
+LogicalResult Compilation::dump(ModuleOp target, StringRef phase) {
+  if (options.dumpDirectory.empty())
+    return success();
+  if (std::error_code code = llvm::sys::fs::create_directories(options.dumpDirectory))
+    return fail("cannot create " + options.dumpDirectory + ": " + code.message());
+  llvm::SmallString<128> path(options.dumpDirectory);
+  llvm::sys::path::append(path, phase + ".mlir");
+  if (llvm::Error error = writeFile(path, [&](llvm::raw_ostream &os) { target.print(os); }))
+    return fail(llvm::toString(std::move(error)));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Output
+//===----------------------------------------------------------------------===//
+
+std::string bppsa::print(Operation *operation) {
+  std::string text;
+  llvm::raw_string_ostream(text) << *operation;
+  return text;
+}
+
+std::string bppsa::print(const llvm::Module &module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream, nullptr);
+  return text;
+}
+
+/// A context whose errors are those of the compilation: by default they end the process.
+std::unique_ptr<llvm::LLVMContext> Compilation::createLLVMContext() {
+  auto llvmContext = std::make_unique<llvm::LLVMContext>();
+  llvmContext->setDiagnosticHandlerCallBack(
+      [](const llvm::DiagnosticInfo *info, void *compilation) {
+        if (info->getSeverity() != llvm::DS_Error)
+          return;
+        std::string message;
+        llvm::raw_string_ostream stream(message);
+        llvm::DiagnosticPrinterRawOStream printer(stream);
+        info->print(printer);
+        // What follows shows the line of assembly.
+        static_cast<Compilation *>(compilation)->fail(StringRef(message).split('\n').first);
+      },
+      this);
+  return llvmContext;
+}

@@ -1,0 +1,109 @@
+//===- Compilation.h - one run of the compiler ------------------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_COMPILER_COMPILATION_H
+#define BPPSA_LIB_COMPILER_COMPILATION_H
+
+#include "bppsa/Analysis/Report.h"
+#include "bppsa/Compiler/Compiler.h"
+#include "bppsa/Target/CPUObject.h"
+#include "bppsa/Target/GPUObject.h"
+#include "bppsa/Target/ProgramParts.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+namespace bppsa {
+
+/// The kernels of a program for GPUs: for the emulator or for devices.
+struct DeviceCode {
+  llvm::SmallVector<EmulatedKernel> emulated;
+  llvm::SmallVector<GPUImage> images;
+};
+
+/// Runs one compilation. Every failure has been reported as a diagnostic when this returns.
+class Compilation {
+public:
+  Compilation(mlir::MLIRContext &context, const ModelSource &source, CompileOptions options);
+
+  /// The bytes of what the options ask for.
+  mlir::FailureOr<std::string> run();
+  /// What the user should know of a compilation that succeeded: one line, or none.
+  llvm::StringRef getWarning() const { return warning; }
+
+private:
+  mlir::FailureOr<std::unique_ptr<llvm::MemoryBuffer>> read();
+  llvm::LogicalResult import();
+  llvm::LogicalResult checkLossOutput();
+  llvm::LogicalResult runFrontend();
+  /// Runs the passes that `build` adds on `target` and verifies the result.
+  llvm::LogicalResult runPhase(llvm::StringRef name,
+                               llvm::function_ref<void(mlir::OpPassManager &)> build,
+                               mlir::ModuleOp target);
+  llvm::LogicalResult dump(mlir::ModuleOp target, llvm::StringRef phase);
+  mlir::FailureOr<std::string> lowerAndEmit();
+  mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
+  lower(mlir::ModuleOp part, const CPUTarget &target, llvm::StringRef name);
+  ReportHeader getReportHeader();
+  mlir::FailureOr<std::string> emitReport();
+  mlir::FailureOr<std::string> emitText(mlir::ModuleOp program);
+  mlir::FailureOr<std::string> emitProgram(mlir::ModuleOp program);
+  llvm::LogicalResult emitObject(llvm::Module &code, const CPUTarget &target, unsigned optLevel,
+                                 std::string &object);
+  llvm::LogicalResult emitHost(const ProgramParts &parts, std::string &object);
+  llvm::LogicalResult emitKernels(const ProgramParts &parts, unsigned group,
+                                  const CPUTarget &target, std::string &object);
+  llvm::LogicalResult emitTables(const ProgramParts &parts, std::string &object);
+  mlir::FailureOr<std::string> link(llvm::ArrayRef<std::string> objects);
+
+  // Programs for GPUs (GPUEmission.cpp).
+  /// What `splitDevice` makes of the kernels.
+  using DeviceGroups = llvm::ArrayRef<mlir::OwningOpRef<mlir::ModuleOp>>;
+  mlir::FailureOr<std::string> lowerAndEmitGPU();
+  llvm::LogicalResult lowerDevice(mlir::ModuleOp group, unsigned number);
+  std::unique_ptr<llvm::Module> translateGroup(mlir::ModuleOp group, unsigned number,
+                                               llvm::LLVMContext &llvmContext, unsigned optLevel);
+  mlir::FailureOr<std::string> emitGPUText(mlir::ModuleOp program);
+  mlir::FailureOr<std::string> emitGroupPTX(mlir::ModuleOp group, unsigned number);
+  mlir::FailureOr<std::string> emitDevicePTX(DeviceGroups groups);
+  llvm::LogicalResult emitImages(DeviceGroups groups,
+                                 llvm::function_ref<llvm::LogicalResult()> emitHost,
+                                 llvm::SmallVectorImpl<GPUImage> &images);
+  llvm::LogicalResult emitEmulatedGroup(mlir::ModuleOp group, unsigned number, std::string &object,
+                                        llvm::SmallVectorImpl<EmulatedKernel> &kernels);
+  llvm::LogicalResult emitEmulated(DeviceGroups groups,
+                                   llvm::function_ref<llvm::LogicalResult()> emitHost,
+                                   llvm::MutableArrayRef<std::string> objects,
+                                   llvm::SmallVectorImpl<EmulatedKernel> &kernels);
+  llvm::LogicalResult emitGPUHost(mlir::ModuleOp program, llvm::ArrayRef<std::string> kernels,
+                                  std::string &object);
+  llvm::LogicalResult emitGPUTables(llvm::ArrayRef<std::string> kernels, const DeviceCode &code,
+                                    std::string &object);
+  mlir::FailureOr<std::string> emitGPUProgram(mlir::ModuleOp program);
+  std::unique_ptr<llvm::LLVMContext> createLLVMContext();
+  mlir::InFlightDiagnostic fail(const llvm::Twine &message);
+
+  mlir::MLIRContext &context;
+  const ModelSource &source;
+  CompileOptions options;
+  std::string warning;
+  OnnxImage image;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  llvm::SmallVector<CPUTarget> targets;
+  llvm::SmallVector<ExportedFunction> functions;
+};
+
+/// The name of a phase on the command line.
+llvm::StringRef getPhaseName(Phase phase);
+
+/// The text of `operation` or of an LLVM module.
+std::string print(mlir::Operation *operation);
+std::string print(const llvm::Module &module);
+
+} // namespace bppsa
+
+#endif // BPPSA_LIB_COMPILER_COMPILATION_H

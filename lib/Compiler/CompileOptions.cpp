@@ -1,0 +1,96 @@
+//===- CompileOptions.cpp - what the compiler is asked for ----------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Compiler/CompileOptions.h"
+#include "bppsa/Support/BatchAxes.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Target/GPUObject.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+namespace {
+/// Collects the mistakes of some options.
+class Validator {
+public:
+  explicit Validator(const CompileOptions &options) : options(options) {}
+
+  void checkTraining();
+  void checkTarget();
+  void checkNumbers();
+
+  std::vector<std::string> mistakes;
+
+private:
+  void require(bool holds, const Twine &mistake) {
+    if (!holds)
+      mistakes.push_back(mistake.str());
+  }
+  /// `value` must be one of `accepted`.
+  void requireWord(StringRef option, StringRef value, ArrayRef<StringRef> accepted) {
+    require(llvm::is_contained(accepted, value),
+            option + " must be " + llvm::join(accepted.drop_back(), ", ") + " or " +
+                accepted.back() + ", found '" + value + "'");
+  }
+
+  const CompileOptions &options;
+};
+} // namespace
+
+static bool isPlan(StringRef text) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  context.loadDialect<BPPSADialect>();
+  return static_cast<bool>(PlanAttr::fromString(&context, text));
+}
+
+void Validator::checkTraining() {
+  const TrainingOptions &training = options.training;
+  requireWord("--loss", training.loss,
+              {"cross-entropy", "nll", "mse", "l1", "huber", "bce-with-logits", "none"});
+  requireWord("--optimizer", training.optimizer, {"sgd", "momentum", "adam", "adamw", "rmsprop"});
+  require(isPlan(training.scan),
+          "--scan must be auto, linear, blelloch, hybrid:L (L >= 0) or chunked[:C] (C >= 1), "
+          "found '" +
+              training.scan + "'");
+  require(training.memoryLimit >= 0,
+          "--memory-limit must be at least 0, found " + Twine(training.memoryLimit));
+  for (const std::string &text : options.batchAxes)
+    require(BatchAxisRequest::parse(text).has_value(),
+            "--batch-axis must be NAME:AXIS, found '" + text + "'");
+}
+
+void Validator::checkTarget() {
+  bool isCUDA = options.training.target == TargetKind::CUDA;
+  require(isCUDA || !options.emulate, "--emulate needs --target=cuda");
+  require(isCUDA || options.gpuArchitectures.empty(), "--gpu-arch needs --target=cuda");
+  StringRef precision = options.training.precision;
+  if (!precision.empty())
+    requireWord("--precision", precision, {"fp32", "tf32", "bf16"});
+  require(isCUDA || precision.empty(),
+          "--precision needs --target=cuda; programs for CPUs compute in float32");
+  require(isCUDA || options.emit != EmitKind::PTX, "--emit=ptx needs --target=cuda");
+  require(!isCUDA || options.emit != EmitKind::Assembly,
+          "--emit=asm is for --target=cpu; use --emit=ptx");
+  require(llvm::all_of(options.gpuArchitectures, isGPUArchitecture),
+          "--gpu-arch must be a list like sm_80,sm_90 of architectures from sm_80 on, found '" +
+              llvm::join(options.gpuArchitectures, ",") + "'");
+}
+
+void Validator::checkNumbers() {
+  require(options.optLevel <= 3,
+          "-O must be followed by 0, 1, 2 or 3, found " + Twine(options.optLevel));
+  require(options.reportLength >= 1 && options.reportBatch >= 1,
+          "--report-length and --report-batch must be at least 1");
+}
+
+std::vector<std::string> bppsa::validate(const CompileOptions &options) {
+  Validator validator(options);
+  validator.checkTraining();
+  validator.checkTarget();
+  validator.checkNumbers();
+  return std::move(validator.mistakes);
+}

@@ -1,0 +1,218 @@
+//===- GPUEmission.cpp - programs whose kernels run on a GPU --------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Compilation.h"
+#include "bppsa/Compiler/Pipelines/CPULowering.h"
+#include "bppsa/Compiler/Pipelines/GPULowering.h"
+#include "bppsa/Conversion/Passes.h"
+#include "mlir/IR/Threading.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+/// Kernels are compiled in parallel in more groups than most machines have cores, always as many,
+/// so that the code is the same everywhere.
+static constexpr unsigned kDeviceGroups = 4;
+
+static TensorPrecision getPrecision(const TrainingOptions &options) {
+  return llvm::StringSwitch<TensorPrecision>(options.precision)
+      .Case("tf32", TensorPrecision::TF32)
+      .Case("bf16", TensorPrecision::BF16)
+      .Default(TensorPrecision::FP32);
+}
+
+FailureOr<std::string> Compilation::lowerAndEmitGPU() {
+  if (options.emulate)
+    addSourceTranslation(context);
+  functions = collectFunctions(*module, options.training);
+  OwningOpRef<ModuleOp> program = module->clone();
+  auto build = [&](OpPassManager &pm) {
+    buildGPUKernelPipeline(pm, getPrecision(options.training));
+  };
+  if (failed(runPhase("kernels", build, *program)))
+    return failure();
+  for (ExportedFunction &function : functions)
+    function.usesArena = program->lookupSymbol(getArenaPlanName(function.symbol)) != nullptr;
+  if (options.stopAfter == Phase::Lower || options.emit == EmitKind::LLVM)
+    return emitGPUText(*program);
+  if (options.emit != EmitKind::PTX)
+    return emitGPUProgram(*program);
+  return emitDevicePTX(splitDevice(*program, kDeviceGroups));
+}
+
+LogicalResult Compilation::lowerDevice(ModuleOp group, unsigned number) {
+  std::string name = "lower.device." + std::to_string(number);
+  return runPhase(name, buildGPUCodePipeline, group);
+}
+
+/// The code of a group of kernels, for all architectures; null where it has been reported that
+/// there is none.
+std::unique_ptr<llvm::Module> Compilation::translateGroup(ModuleOp group, unsigned number,
+                                                          llvm::LLVMContext &llvmContext,
+                                                          unsigned optLevel) {
+  if (failed(lowerDevice(group, number)))
+    return nullptr;
+  if (options.emulate)
+    nameSources(group);
+  return translateDevice(group, llvmContext, getCommonArchitecture(options.gpuArchitectures),
+                         optLevel);
+}
+
+/// All kernels as text, in the LLVM dialect or as LLVM IR.
+FailureOr<std::string> Compilation::emitGPUText(ModuleOp program) {
+  OwningOpRef<ModuleOp> device = std::move(splitDevice(program, /*maxGroups=*/1).front());
+  if (options.stopAfter == Phase::Lower) {
+    if (failed(lowerDevice(*device, 0)))
+      return failure();
+    return print(*device);
+  }
+  std::unique_ptr<llvm::LLVMContext> llvmContext = createLLVMContext();
+  std::unique_ptr<llvm::Module> code = translateGroup(*device, 0, *llvmContext, options.optLevel);
+  if (!code)
+    return failure();
+  return print(*code);
+}
+
+FailureOr<std::string> Compilation::emitGroupPTX(ModuleOp group, unsigned number) {
+  std::unique_ptr<llvm::LLVMContext> llvmContext = createLLVMContext();
+  std::unique_ptr<llvm::Module> code =
+      translateGroup(group, number, *llvmContext, options.optLevel);
+  if (!code)
+    return failure();
+  std::string error;
+  FailureOr<std::string> ptx =
+      emitPTX(*code, getCommonArchitecture(options.gpuArchitectures), options.optLevel, error);
+  if (failed(ptx))
+    return fail(error);
+  return ptx;
+}
+
+/// The PTX of `groups`, which all architectures run.
+FailureOr<std::string> Compilation::emitDevicePTX(DeviceGroups groups) {
+  SmallVector<std::string> parts(groups.size());
+  auto emit = [&](size_t number) -> LogicalResult {
+    FailureOr<std::string> ptx = emitGroupPTX(*groups[number], number);
+    if (succeeded(ptx))
+      parts[number] = std::move(*ptx);
+    return ptx;
+  };
+  if (failed(failableParallelForEachN(&context, 0, groups.size(), emit)))
+    return failure();
+  return joinPTX(parts);
+}
+
+/// Runs `emitHost` and `emit` for every number below `count`, in parallel.
+static LogicalResult emitBeside(MLIRContext &context, function_ref<LogicalResult()> emitHost,
+                                size_t count, function_ref<LogicalResult(size_t)> emit) {
+  return failableParallelForEachN(&context, 0, count + 1, [&](size_t number) {
+    return number == 0 ? emitHost() : emit(number - 1);
+  });
+}
+
+/// Code for each architecture, where there is an assembler, and the PTX that newer GPUs run.
+LogicalResult Compilation::emitImages(DeviceGroups groups, function_ref<LogicalResult()> emitHost,
+                                      SmallVectorImpl<GPUImage> &images) {
+  // The host comes after this: it has a core while a single ptxas runs, which has one thread.
+  FailureOr<std::string> ptx = emitDevicePTX(groups);
+  if (failed(ptx))
+    return failure();
+  for (StringRef arch : options.gpuArchitectures)
+    images.push_back({arch.str(), ""});
+  auto assemble = [&](size_t number) -> LogicalResult {
+    std::string log, error;
+    FailureOr<std::string> cubin = assemblePTX(*ptx, images[number].arch, log, error);
+    if (failed(cubin))
+      return fail(error);
+    images[number].data = std::move(*cubin);
+    return success();
+  };
+  if (failed(emitBeside(context, emitHost, images.size(), assemble)))
+    return failure();
+  llvm::erase_if(images, [](const GPUImage &image) { return image.data.empty(); });
+  images.push_back({"ptx", std::move(*ptx)});
+  return success();
+}
+
+/// An object of `group` for the CPU.
+LogicalResult Compilation::emitEmulatedGroup(ModuleOp group, unsigned number, std::string &object,
+                                             SmallVectorImpl<EmulatedKernel> &kernels) {
+  std::unique_ptr<llvm::LLVMContext> llvmContext = createLLVMContext();
+  std::unique_ptr<llvm::Module> code = translateGroup(group, number, *llvmContext, /*optLevel=*/0);
+  if (!code)
+    return failure();
+  std::string error;
+  FailureOr<SmallVector<EmulatedKernel>> retargeted = retargetForEmulation(*code, error);
+  if (failed(retargeted))
+    return fail(error);
+  kernels.assign(retargeted->begin(), retargeted->end());
+  const CPUTarget &target = targets.front();
+  unsigned optLevel = std::min(options.optLevel, 1u);
+  if (failed(optimizeForCPU(*code, target.cpu, optLevel, error)))
+    return fail(error);
+  return emitObject(*code, target, optLevel, object);
+}
+
+LogicalResult Compilation::emitEmulated(DeviceGroups groups, function_ref<LogicalResult()> emitHost,
+                                        MutableArrayRef<std::string> objects,
+                                        SmallVectorImpl<EmulatedKernel> &kernels) {
+  SmallVector<SmallVector<EmulatedKernel>> found(groups.size());
+  auto emit = [&](size_t number) {
+    return emitEmulatedGroup(*groups[number], number, objects[number], found[number]);
+  };
+  if (failed(emitBeside(context, emitHost, groups.size(), emit)))
+    return failure();
+  for (ArrayRef<EmulatedKernel> some : found)
+    kernels.append(some.begin(), some.end());
+  return success();
+}
+
+LogicalResult Compilation::emitGPUHost(ModuleOp program, ArrayRef<std::string> kernels,
+                                       std::string &object) {
+  const CPUTarget &target = targets.front();
+  FailureOr<OwningOpRef<ModuleOp>> lowered = lower(program, target, "host");
+  if (failed(lowered))
+    return failure();
+  std::unique_ptr<llvm::LLVMContext> llvmContext = createLLVMContext();
+  // Most of the code takes descriptors of arrays apart and puts them together again: what is left
+  // takes less time than to select instructions for all.
+  std::unique_ptr<llvm::Module> code =
+      translateHost(**lowered, *llvmContext, target, functions,
+                    /*kernels=*/{}, std::min(options.optLevel, 1u));
+  if (!code)
+    return failure();
+  defineLaunchFunctions(*code, kernels);
+  return emitObject(*code, target, /*optLevel=*/0, object);
+}
+
+LogicalResult Compilation::emitGPUTables(ArrayRef<std::string> kernels, const DeviceCode &code,
+                                         std::string &object) {
+  std::string json;
+  llvm::raw_string_ostream(json) << describeModel(
+      *module, image, llvm::sys::path::filename(source.path), options.training, functions);
+  std::unique_ptr<llvm::LLVMContext> llvmContext = createLLVMContext();
+  std::unique_ptr<llvm::Module> tables =
+      buildTableModule(*llvmContext, json, image.bytes, targets, functions, /*kernels=*/{});
+  addDeviceTables(*tables, kernels, code.emulated, code.images);
+  return emitObject(*tables, targets.front(), options.optLevel, object);
+}
+
+FailureOr<std::string> Compilation::emitGPUProgram(ModuleOp program) {
+  // Functions of the host are the same on every processor.
+  targets.resize(1);
+  SmallVector<std::string> kernels = collectGPUKernels(program);
+  SmallVector<OwningOpRef<ModuleOp>> groups = splitDevice(program, kDeviceGroups);
+  SmallVector<std::string> objects(options.emulate ? groups.size() + 2 : 2);
+  DeviceCode code;
+  auto emitHost = [&] { return emitGPUHost(program, kernels, objects[0]); };
+  if (failed(options.emulate ? emitEmulated(groups, emitHost,
+                                            MutableArrayRef(objects).drop_front(2), code.emulated)
+                             : emitImages(groups, emitHost, code.images)) ||
+      failed(emitGPUTables(kernels, code, objects[1])))
+    return failure();
+  return link(objects);
+}

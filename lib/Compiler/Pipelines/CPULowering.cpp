@@ -1,0 +1,64 @@
+//===- CPULowering.cpp - from tensors to LLVM IR for CPUs -----------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Compiler/Pipelines/CPULowering.h"
+#include "KernelStages.h"
+#include "bppsa/Conversion/Passes.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassRegistry.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &options) {
+  addCleanup(pm);
+  pm.addNestedPass<func::FuncOp>(createTransposeCaptures());
+  pm.addNestedPass<func::FuncOp>(createPackBatch({options.lanes}));
+  addCleanup(pm);
+  addBufferization(pm);
+  addOutlining(pm);
+}
+
+void bppsa::buildCPUCodePipeline(OpPassManager &pm, const CPULoweringOptions &options) {
+  pm.addPass(createConvertBPPSAToVector({options.registers}));
+  pm.addPass(createVectorizeContractions({options.registers}));
+  pm.addPass(createConvertLinalgToLoopsPass());
+  pm.addPass(createExpandMath());
+  addCleanup(pm);
+  pm.addPass(createLoopInvariantCodeMotionPass());
+
+  pm.addPass(createConvertSCFToOpenMPPass());
+  pm.addPass(createHoistScratch());
+  pm.addPass(createExpandReshapes());
+  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createLowerAffinePass());
+  pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(createConvertVectorToLLVMPass());
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createConvertMathToLibmPass());
+  FinalizeMemRefToLLVMConversionPassOptions memory;
+  memory.useGenericFunctions = true;
+  pm.addPass(createFinalizeMemRefToLLVMConversionPass(memory));
+  // One walk over what is left is several times as fast as one for each dialect.
+  ConvertToLLVMPassOptions rest;
+  rest.filterDialects = {"func", "arith", "cf", "index", "omp", "ub"};
+  pm.addPass(createConvertToLLVMPass(rest));
+  pm.addPass(createReconcileUnrealizedCastsPass());
+}
+
+void bppsa::buildCPULoweringPipeline(OpPassManager &pm, const CPULoweringOptions &options) {
+  buildKernelPipeline(pm, options);
+  buildCPUCodePipeline(pm, options);
+}
+
+void bppsa::registerCPULoweringPipeline() {
+  PassPipelineRegistration<CPULoweringOptions>("bppsa-cpu-pipeline",
+                                               "from tensors and bppsa loops to LLVM IR for CPUs",
+                                               buildCPULoweringPipeline);
+}

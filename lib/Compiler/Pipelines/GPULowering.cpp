@@ -1,0 +1,57 @@
+//===- GPULowering.cpp - from tensors to kernels for GPUs -----------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Compiler/Pipelines/GPULowering.h"
+#include "KernelStages.h"
+#include "bppsa/Conversion/Passes.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/GPU/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassRegistry.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+void bppsa::buildGPUKernelPipeline(OpPassManager &pm, TensorPrecision precision) {
+  addCleanup(pm);
+  pm.addNestedPass<func::FuncOp>(createMergeProducts());
+  pm.addNestedPass<func::FuncOp>(createFuseGradients());
+  addBufferization(pm);
+  pm.addNestedPass<func::FuncOp>(createSinkReads());
+  addOutlining(pm, /*groupSums=*/true);
+
+  pm.addPass(createConvertBPPSAToGPU({precision}));
+  pm.addPass(createExpandMath({/*reciprocals=*/true}));
+  addCleanup(pm);
+  pm.addPass(createLoopInvariantCodeMotionPass());
+  // Constants become arguments of kernels otherwise.
+  pm.addNestedPass<func::FuncOp>(createGpuLaunchSinkIndexComputationsPass());
+  pm.addPass(createGpuKernelOutliningPass());
+  pm.addPass(createMergeKernels());
+  pm.addPass(createConvertGPULaunchToCall());
+  pm.addPass(createPlanArena());
+  addCleanup(pm.nest<func::FuncOp>());
+}
+
+void bppsa::buildGPUCodePipeline(OpPassManager &pm) {
+  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createLowerAffinePass());
+  pm.addPass(createSCFToControlFlowPass());
+  OpPassManager &device = pm.nest<gpu::GPUModuleOp>();
+  device.addPass(createConvertDeviceToNVVM());
+  addCleanup(device);
+  device.addPass(createReconcileUnrealizedCastsPass());
+}
+
+void bppsa::registerGPULoweringPipelines() {
+  PassPipelineRegistration<>(
+      "bppsa-gpu-kernel-pipeline", "from tensors and bppsa loops to launches and kernels",
+      [](OpPassManager &pm) { buildGPUKernelPipeline(pm, TensorPrecision::FP32); });
+  PassPipelineRegistration<>("bppsa-gpu-code-pipeline", "from kernels to the NVVM dialect",
+                             buildGPUCodePipeline);
+}

@@ -1,0 +1,150 @@
+//===- Training.cpp - from an imported graph to training functions --------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Compiler/Pipelines/Training.h"
+#include "KernelStages.h"
+#include "bppsa/Differentiation/Passes.h"
+#include "bppsa/Products/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "llvm/Support/Regex.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+LogicalResult bppsa::freezeParameters(ModuleOp module, StringRef pattern) {
+  if (pattern.empty())
+    return success();
+  llvm::Regex regex(pattern);
+  std::string error;
+  if (!regex.isValid(error))
+    return module.emitError() << "--freeze needs a regular expression, found '" << pattern
+                              << "': " << error;
+  auto forward = module.lookupSymbol<func::FuncOp>("forward");
+  bool matched = false;
+  // All at once: each change of one argument makes a new list of all of them.
+  SmallVector<DictionaryAttr> arguments;
+  for (unsigned i = 0, e = forward.getNumArguments(); i < e; ++i) {
+    NamedAttrList attributes(forward.getArgAttrDict(i));
+    auto name = forward.getArgAttrOfType<StringAttr>(i, "bppsa.parameter");
+    if (name && regex.match(name.getValue())) {
+      attributes.set("bppsa.frozen", UnitAttr::get(module.getContext()));
+      matched = true;
+    }
+    arguments.push_back(attributes.getDictionary(module.getContext()));
+  }
+  forward.setAllArgAttrs(arguments);
+  if (!matched)
+    return module.emitError() << "--freeze='" << pattern
+                              << "' matches no float initializer of the model";
+  return success();
+}
+
+SmallVector<StringRef> bppsa::findTrainedConstants(ModuleOp module) {
+  auto forward = module.lookupSymbol<func::FuncOp>("forward");
+  SmallVector<StringRef> names;
+  for (unsigned i = 0, e = forward.getNumArguments(); i < e; ++i) {
+    auto name = forward.getArgAttrOfType<StringAttr>(i, "bppsa.parameter");
+    if (name && !forward.getArgAttr(i, "bppsa.frozen") &&
+        cast<ShapedType>(forward.getArgumentTypes()[i]).getRank() == 0 &&
+        name.getValue().find_first_of("./") == StringRef::npos)
+      names.push_back(name.getValue());
+  }
+  return names;
+}
+
+void bppsa::buildLossPipeline(OpPassManager &pm, const TrainingOptions &options) {
+  AddLossOptions loss;
+  loss.loss = options.loss;
+  loss.output = options.lossOn;
+  pm.addPass(createAddLoss(loss));
+  pm.addPass(createKernelCanonicalizer());
+  pm.addNestedPass<func::FuncOp>(createSliceEarly());
+  pm.addNestedPass<func::FuncOp>(createRaiseProducts());
+}
+
+/// Adds the pass that makes `@<name>` from `@<of>`.
+static void addDifferentiation(OpPassManager &pm, StringRef of, StringRef name, StringRef wrt,
+                               bool links) {
+  DifferentiateOptions differentiate;
+  differentiate.of = of.str();
+  differentiate.name = name.str();
+  differentiate.wrt = wrt.str();
+  differentiate.links = links;
+  pm.addPass(createDifferentiate(differentiate));
+}
+
+/// Adds the pass that gives `variant` copies of the functions of `other`.
+static void addCopies(OpPassManager &pm, const Variant &other, const Variant &variant) {
+  CopyFunctionsOptions copies;
+  copies.functions = {"step_" + other.name, "grad_" + other.name};
+  copies.names = {"step_" + variant.name, "grad_" + variant.name};
+  pm.addPass(createCopyFunctions(copies));
+}
+
+void bppsa::buildDifferentiationPipeline(OpPassManager &pm, const TrainingOptions &options) {
+  // A step drops elements where the model has dropout; `grad` is the gradient of
+  // what `eval` computes.
+  pm.addPass(createSpecializeDropout());
+  SmallVector<Variant> variants = options.getVariants();
+  // Plans over time come later: until then variants differ in the links of layers only.
+  bool areCopies = !options.hasLayerLinks();
+  for (const Variant &variant : ArrayRef(variants).take_front(areCopies ? 1 : variants.size())) {
+    bool links = !variant.plan.empty() && options.hasLayerLinks();
+    addDifferentiation(pm, "training_loss", "step_" + variant.name, "parameters", links);
+    addDifferentiation(pm, "loss", "grad_" + variant.name, "all", links);
+  }
+  BuildOptimizerOptions optimizer;
+  optimizer.optimizer = options.optimizer;
+  if (options.target == TargetKind::CUDA)
+    optimizer.lanes = 1;
+  pm.addPass(createBuildOptimizer(optimizer));
+  pm.addPass(createSymbolDCEPass());
+  addCleanup(pm);
+  if (!areCopies)
+    return;
+  for (const Variant &variant : ArrayRef(variants).drop_front())
+    addCopies(pm, variants.front(), variant);
+}
+
+void bppsa::buildScanPipeline(OpPassManager &pm, const TrainingOptions &options) {
+  for (const Variant &variant : options.getVariants()) {
+    if (variant.plan.empty())
+      continue;
+    for (const char *function : {"step_", "grad_"}) {
+      ScanOptions scan;
+      scan.algorithm = variant.plan;
+      scan.function = function + variant.name;
+      pm.addPass(createScan(scan));
+      ScanLinksOptions links;
+      links.algorithm = scan.algorithm;
+      links.function = scan.function;
+      links.memoryLimit = options.memoryLimit;
+      pm.addPass(createScanLinks(links));
+    }
+  }
+  PlanSparseProductsOptions products;
+  products.memoryLimit = options.memoryLimit;
+  pm.addNestedPass<func::FuncOp>(createPlanSparseProducts(products));
+  pm.addNestedPass<func::FuncOp>(createLowerProducts());
+  if (options.target != TargetKind::CPU)
+    return;
+  AddUnitVariantsOptions units;
+  units.functions = {"forward", "step_sequential", "grad_sequential"};
+  pm.addPass(createAddUnitVariants(units));
+}
+
+void bppsa::registerTrainingPipelines() {
+  PassPipelineRegistration<>(
+      "bppsa-training-pipeline",
+      "Adds loss, training functions and scans with the compiler's default options",
+      [](OpPassManager &pm) {
+        TrainingOptions options;
+        buildLossPipeline(pm, options);
+        buildDifferentiationPipeline(pm, options);
+        buildScanPipeline(pm, options);
+      });
+}

@@ -1,0 +1,29 @@
+//===- TrainingOptions.cpp - what training functions compute --------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Compiler/Pipelines/TrainingOptions.h"
+
+using namespace bppsa;
+
+std::vector<Variant> TrainingOptions::getVariants() const {
+  std::vector<Variant> variants;
+  if (backward != BackwardKind::Scan)
+    variants.push_back({"sequential", ""});
+  if (backward != BackwardKind::Sequential)
+    variants.push_back({"scan", scan});
+  return variants;
+}
+
+std::vector<Variant> TrainingOptions::getMappedVariants() const {
+  std::vector<Variant> variants;
+  for (const Variant &variant : getVariants()) {
+    variants.push_back(variant);
+    // A scan needs samples in its lanes, and a GPU has no lanes.
+    if (variant.plan.empty() && target == TargetKind::CPU)
+      variants.push_back({variant.name, variant.plan, /*overUnits=*/true});
+  }
+  return variants;
+}

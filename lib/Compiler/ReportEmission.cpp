@@ -1,0 +1,68 @@
+//===- ReportEmission.cpp - what scan plans cost for a model, as a page ---===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Compilation.h"
+#include "bppsa/Analysis/Passes.h"
+#include "bppsa/Analysis/Report.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+/// The layers are in `@loss` and the chains of time loops in a training step; every
+/// other function repeats them.
+static OwningOpRef<ModuleOp> copyForReport(ModuleOp module, const TrainingOptions &options) {
+  std::string step = "step_" + options.getVariants().front().name;
+  OwningOpRef<ModuleOp> copy = module.clone();
+  for (auto function : llvm::make_early_inc_range(copy->getOps<func::FuncOp>()))
+    if (function.getName() != "loss" && function.getName() != step)
+      function.erase();
+  return copy;
+}
+
+/// The plans of the report: the usual ones, and the one that the user names.
+static SmallVector<std::string> getPlans(const TrainingOptions &options) {
+  SmallVector<std::string> plans = {"linear",   "blelloch",   "hybrid:1",  "hybrid:2",
+                                    "hybrid:3", "chunked:32", "chunked:64"};
+  bool isNamed = options.scan != "auto" && options.scan != "chunked";
+  if (isNamed && !llvm::is_contained(plans, options.scan))
+    plans.push_back(options.scan);
+  return plans;
+}
+
+ReportHeader Compilation::getReportHeader() {
+  std::string model = llvm::sys::path::filename(source.path).str();
+  return {"Scan plans for " + model,
+          {{"model", model},
+           {"target", options.training.target == TargetKind::CUDA ? "cuda" : "cpu"},
+           {"loss", options.training.loss},
+           {"T, where the model leaves it open", std::to_string(options.reportLength)},
+           {"B, where the model leaves it open", std::to_string(options.reportBatch)}}};
+}
+
+FailureOr<std::string> Compilation::emitReport() {
+  EvaluatePlanOptions evaluation;
+  evaluation.length = options.reportLength;
+  evaluation.batch = options.reportBatch;
+  evaluation.algorithms = getPlans(options.training);
+  evaluation.gpu = options.training.target == TargetKind::CUDA;
+  evaluation.workers = {1, 2, 4, 16, 64, 1024};
+  std::string evaluated;
+  auto build = [&](OpPassManager &pm) {
+    pm.addNestedPass<func::FuncOp>(createInferStructure());
+    pm.addPass(createEvaluatePlan(evaluation, evaluated));
+  };
+  OwningOpRef<ModuleOp> copy = copyForReport(*module, options.training);
+  if (failed(runPhase("report", build, *copy)))
+    return failure();
+
+  std::string page;
+  llvm::raw_string_ostream stream(page);
+  if (llvm::Error error = writeReport(evaluated, getReportHeader(), stream))
+    return fail(llvm::toString(std::move(error)));
+  return page;
+}

@@ -1,0 +1,75 @@
+"""`cmake --install` and the CMake package: an installation works wherever it is, by itself."""
+
+import json
+import shutil
+
+import harness
+import pytest
+
+MODELS = [harness.ROOT / "examples" / name for name in ("bitstream_rnn.onnx", "irmas_gru.onnx")]
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory):
+    """An installation that has been moved since."""
+    directory = tmp_path_factory.mktemp("install")
+    first, moved = directory / "first", directory / "moved"
+    install = harness.run("cmake", "--install", harness.BUILD, "--prefix", first)
+    harness.check_succeeded(install)
+    first.rename(moved)
+    return moved
+
+
+def describe(program):
+    return json.loads(harness.check_succeeded(harness.run(program, "info")).stdout)
+
+
+def test_nothing_names_the_build_tree_or_the_sources(prefix):
+    if "CMAKE_BUILD_TYPE:STRING=Debug" in (harness.BUILD / "CMakeCache.txt").read_text():
+        pytest.skip("debug information and assertions name the sources")
+    files = [path for path in prefix.rglob("*") if path.is_file()]
+    assert {"bppsa-compile", "libBPPSACompiler.a", "libbppsa_runtime.a", "Compiler.h"} <= {
+        path.name for path in files
+    }
+    needles = [str(path).encode() for path in {harness.BUILD, harness.ROOT}]
+    found = [str(path) for path in files if any(n in path.read_bytes() for n in needles)]
+    assert not found
+
+
+def test_headers_are_whole(prefix):
+    """Every header of the compiler that a header includes is there, generated ones as well."""
+    include = prefix / "include"
+    missing = {
+        name
+        for path in include.rglob("*.h")
+        for line in path.read_text().splitlines()
+        if line.startswith('#include "bppsa/')
+        for name in [line.split('"')[1]]
+        if not (include / name).exists()
+    }
+    assert not missing
+
+
+def test_installed_compiler(prefix, tmp_path):
+    program = tmp_path / "trainer"
+    command = [prefix / "bin" / "bppsa-compile", MODELS[0], "-o", program]
+    harness.check_succeeded(harness.run(*command, cwd=tmp_path))
+    assert describe(program)["source"] == MODELS[0].name
+
+
+def test_project_that_embeds_the_compiler(prefix, tmp_path):
+    source = shutil.copytree(harness.ROOT / "examples" / "embed", tmp_path / "source")
+    build = tmp_path / "build"
+    configure = ["cmake", "-G", "Ninja", "-S", source, "-B", build]
+    configure += [f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_CXX_COMPILER=clang++-22"]
+    configure += ["-DCMAKE_C_COMPILER=clang-22", "-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld"]
+    harness.check_succeeded(harness.run(*configure))
+    harness.check_succeeded(harness.run("cmake", "--build", build))
+    harness.check_succeeded(harness.run(build / "compile_models", *MODELS, cwd=tmp_path))
+    for model in MODELS:
+        info = describe(tmp_path / model.stem)
+        assert (info["source"], info["optimizer"]) == (model.name, "sgd")
+        expected = tmp_path / f"{model.stem}.expected"
+        command = [prefix / "bin" / "bppsa-compile", model, "--optimizer=sgd", "-o", expected]
+        harness.check_succeeded(harness.run(*command))
+        assert expected.read_bytes() == (tmp_path / model.stem).read_bytes()

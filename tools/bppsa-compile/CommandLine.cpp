@@ -1,0 +1,175 @@
+//===- CommandLine.cpp - the flags of bppsa-compile -----------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommandLine.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/CommandLine.h"
+
+using namespace bppsa;
+using llvm::StringRef;
+namespace cl = llvm::cl;
+
+namespace {
+/// A parser of words whose error says which there are.
+template <typename T> struct WordParser : cl::parser<T> {
+  using cl::parser<T>::parser;
+
+  bool parse(cl::Option &option, StringRef name, StringRef word, T &value) {
+    std::string words;
+    for (auto [number, known] : llvm::enumerate(this->Values)) {
+      bool isLast = number + 1 == this->Values.size();
+      words += (number == 0 ? "" : isLast ? " or " : ", ") + known.Name.str();
+      if (known.Name == word) {
+        value = known.V.getValue();
+        return false;
+      }
+    }
+    return option.error("must be " + words + ", found '" + word + "'");
+  }
+};
+} // namespace
+
+template <typename T> using WordOption = cl::opt<T, /*ExternalStorage=*/true, WordParser<T>>;
+using TextOption = cl::opt<std::string, /*ExternalStorage=*/true>;
+using TextsOption = cl::list<std::string, std::vector<std::string>>;
+
+static CommandLine commandLine;
+static ModelSource &model = commandLine.model;
+static CompileOptions &options = commandLine.options;
+
+static cl::OptionCategory category("bppsa-compile options");
+static TextOption inputFile(cl::Positional, cl::desc("MODEL.onnx"), cl::location(model.path),
+                            cl::cat(category));
+static TextOption outputFile("o", cl::desc("Output file; - is the standard output"),
+                             cl::location(commandLine.output), cl::value_desc("OUT"),
+                             cl::cat(category));
+static WordOption<TargetKind>
+    target("target", cl::cat(category), cl::desc("What kernels run on"),
+           cl::location(options.training.target),
+           cl::values(clEnumValN(TargetKind::CPU, "cpu", "x86-64"),
+                      clEnumValN(TargetKind::CUDA, "cuda", "NVIDIA GPUs")));
+static TextsOption gpuArch("gpu-arch", cl::CommaSeparated, cl::cat(category),
+                           cl::location(options.gpuArchitectures),
+                           cl::desc("GPU architectures (--target=cuda; default sm_90)"));
+static TextOption precision("precision", cl::cat(category),
+                            cl::location(options.training.precision),
+                            cl::desc("What tensor cores multiply (--target=cuda): fp32 (default), "
+                                     "tf32 or bf16"));
+static cl::opt<bool, true> emulate("emulate", cl::cat(category), cl::location(options.emulate),
+                                   cl::desc("Run GPU kernels on the CPU (--target=cuda)"));
+static TextOption loss("loss", cl::cat(category), cl::location(options.training.loss),
+                       cl::desc("cross-entropy, nll, mse, l1, huber, bce-with-logits, or none: the "
+                                "model's own scalar output is the loss"));
+static TextOption lossOn("loss-on", cl::cat(category), cl::location(options.training.lossOn),
+                         cl::value_desc("NAME"),
+                         cl::desc("Graph output that feeds the loss (default: first)"));
+static TextOption optimizer("optimizer", cl::cat(category),
+                            cl::location(options.training.optimizer),
+                            cl::desc("sgd, momentum, adam, adamw or rmsprop"));
+static TextOption freeze("freeze", cl::cat(category), cl::location(options.training.freeze),
+                         cl::value_desc("REGEX"),
+                         cl::desc("Float initializers that are not trained"));
+static WordOption<BackwardKind>
+    backward("backward", cl::cat(category), cl::location(options.training.backward),
+             cl::desc("Backward passes of the program"),
+             cl::values(clEnumValN(BackwardKind::Auto, "auto", "both, chosen at run time"),
+                        clEnumValN(BackwardKind::Scan, "scan", "by the plan of --scan"),
+                        clEnumValN(BackwardKind::Sequential, "sequential", "step by step")));
+static TextOption scan("scan", cl::cat(category), cl::location(options.training.scan),
+                       cl::desc("auto, linear, blelloch, hybrid:L, chunked:C, or chunked: C is "
+                                "chosen at run time"));
+static TextsOption batchAxes("batch-axis", cl::cat(category), cl::value_desc("NAME:AXIS"),
+                             cl::location(options.batchAxes),
+                             cl::desc("Sample axis of a graph input or output"));
+static cl::opt<std::string> memoryLimit(
+    "memory-limit", cl::init("1G"), cl::cat(category), cl::value_desc("BYTES"),
+    cl::desc("Most memory for the explicit jacobians of layers and one sample, as in 500M "
+             "or 2G (default 1G); 0 for no limit"));
+static cl::opt<bool, true>
+    pruneZeros("prune-zeros", cl::cat(category), cl::location(options.pruneZeros),
+               cl::desc("Elements of the model's matrices and kernels that are zero stay zero, and "
+                        "explicit jacobians leave them out"));
+static WordOption<EmitKind>
+    emit("emit", cl::cat(category), cl::location(options.emit), cl::desc("What is made"),
+         cl::values(clEnumValN(EmitKind::Executable, "exe", "a trainable program"),
+                    clEnumValN(EmitKind::Shared, "shared", "a shared library"),
+                    clEnumValN(EmitKind::Object, "obj", "an object"),
+                    clEnumValN(EmitKind::MLIR, "mlir", "IR before the target is looked at"),
+                    clEnumValN(EmitKind::LLVM, "llvm", "LLVM IR"),
+                    clEnumValN(EmitKind::Assembly, "asm", "assembly (--target=cpu)"),
+                    clEnumValN(EmitKind::PTX, "ptx", "PTX (--target=cuda)"),
+                    clEnumValN(EmitKind::Report, "report", "what scan plans cost, as a page")));
+static cl::opt<int64_t, true>
+    reportLength("report-length", cl::cat(category), cl::location(options.reportLength),
+                 cl::value_desc("T"),
+                 cl::desc("Time steps that a report assumes where the model leaves them open "
+                          "(default 1000)"));
+static cl::opt<int64_t, true>
+    reportBatch("report-batch", cl::cat(category), cl::location(options.reportBatch),
+                cl::value_desc("B"),
+                cl::desc("Samples that a report assumes where the model leaves them open "
+                         "(default 16)"));
+static WordOption<Phase>
+    compileTo("compile-to", cl::cat(category), cl::location(options.stopAfter),
+              cl::desc("Stop after a phase and write that IR"),
+              cl::values(clEnumValN(Phase::Import, "import", "the forward function"),
+                         clEnumValN(Phase::Loss, "loss", "with the loss"),
+                         clEnumValN(Phase::Differentiate, "differentiate", "with gradients"),
+                         clEnumValN(Phase::Scan, "scan", "with scan plans"),
+                         clEnumValN(Phase::Lower, "lower", "the LLVM dialect"),
+                         clEnumValN(Phase::End, "end", "everything")));
+static TextOption dumpPhasesTo("dump-phases-to", cl::cat(category), cl::value_desc("DIR"),
+                               cl::location(options.dumpDirectory),
+                               cl::desc("Write the IR after every phase"));
+static cl::opt<std::string> optLevel("O", cl::Prefix, cl::init("3"), cl::cat(category),
+                                     cl::desc("Optimisation level, 0 to 3 (default 3)"));
+static TextOption mcpu("mcpu", cl::cat(category), cl::location(options.mcpu),
+                       cl::desc("Generate code for one CPU (native or an LLVM name) instead of "
+                                "every x86-64 level"));
+static cl::opt<bool, true> listTargets("list-targets", cl::cat(category),
+                                       cl::location(commandLine.listTargets),
+                                       cl::desc("Print the targets of this build"));
+static cl::opt<bool, true> listSupport("list-support", cl::cat(category),
+                                       cl::location(commandLine.listSupport),
+                                       cl::desc("Print the ONNX operators that are supported"));
+
+/// The bytes that `text` means: a whole number and, where one follows, K, M or G.
+static std::optional<int64_t> parseBytes(StringRef text) {
+  int64_t unit = 1;
+  for (auto [letter, factor] : {std::pair("K", 10), std::pair("M", 20), std::pair("G", 30)})
+    if (text.consume_back(letter))
+      unit = int64_t(1) << factor;
+  int64_t count;
+  if (text.getAsInteger(10, count) || count < 0 || count > INT64_MAX / unit)
+    return std::nullopt;
+  return count * unit;
+}
+
+/// Prints a usage error.
+static std::nullopt_t refuse(const llvm::Twine &message) {
+  llvm::errs() << "bppsa-compile: " << message << "\n";
+  return std::nullopt;
+}
+
+std::optional<CommandLine> bppsa::parseCommandLine(int argc, char **argv) {
+  std::string errors;
+  llvm::raw_string_ostream stream(errors);
+  if (!cl::ParseCommandLineOptions(argc, argv, "Compiles an ONNX model into a trainable program\n",
+                                   &stream)) {
+    // What follows the first line guesses at LLVM's own options. A wrong value has been reported.
+    if (!errors.empty())
+      llvm::errs() << StringRef(errors).split('\n').first << "\n";
+    return std::nullopt;
+  }
+  std::optional<int64_t> bytes = parseBytes(memoryLimit);
+  if (!bytes)
+    return refuse("--memory-limit must be a whole number of bytes, or one with K, M or G, found '" +
+                  memoryLimit + "'");
+  if (StringRef(optLevel).getAsInteger(10, options.optLevel))
+    return refuse("-O must be followed by 0, 1, 2 or 3, found '" + optLevel + "'");
+  options.training.memoryLimit = *bytes;
+  return commandLine;
+}

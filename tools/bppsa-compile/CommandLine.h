@@ -1,0 +1,28 @@
+//===- CommandLine.h - the flags of bppsa-compile ---------------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_TOOLS_BPPSA_COMPILE_COMMANDLINE_H
+#define BPPSA_TOOLS_BPPSA_COMPILE_COMMANDLINE_H
+
+#include "bppsa/Compiler/Compiler.h"
+
+namespace bppsa {
+
+/// What a command line says; `output` is `-` for the standard output.
+struct CommandLine {
+  ModelSource model;
+  CompileOptions options;
+  std::string output;
+  bool listTargets = false, listSupport = false;
+};
+
+/// Reads the flags of the tool and those of MLIR. Where a word is not known, prints one line and
+/// returns nothing.
+std::optional<CommandLine> parseCommandLine(int argc, char **argv);
+
+} // namespace bppsa
+
+#endif // BPPSA_TOOLS_BPPSA_COMPILE_COMMANDLINE_H
