@@ -53,7 +53,7 @@ def write_ir(cell, size, plan):
     sequence, state, vector = (f"{kind}{size}xf32>" for kind in ("tensor<?x?x", "tensor<?x", "vector<"))
     loop = "bppsa.chain"
     if plan != "sequential":
-        loop = f"bppsa.scan <{plan.replace(':', ', ')}>"
+        loop = f"bppsa.chain plan <{plan.replace(':', ', ')}>"
 
     def commas(words):
         return ", ".join(words)

@@ -34,7 +34,7 @@ static int64_t countFlops(Operation &op) {
 }
 
 /// FLOPs of everything in the block that `roots` need.
-static int64_t countFlops(ValueRange roots) {
+static int64_t countBodyFlops(ValueRange roots) {
   llvm::SetVector<Operation *> needed;
   for (Value root : roots)
     if (Operation *op = root.getDefiningOp())
@@ -57,25 +57,19 @@ static int64_t getNumBytes(TypeRange types) {
   return bytes;
 }
 
-template <typename LoopOp> static RegionCost getCost(LoopOp loop) {
+RegionCost bppsa::getRegionCost(ChainOp loop) {
   Block &body = loop.getBody().front();
   size_t numStates = loop.getSeeds().size(), numSaved = loop.getSaved().size();
-  OperandRange yielded = body.getTerminator()->getOperands();
+  ValueRange yielded = body.getTerminator()->getOperands();
   RegionCost cost;
-  cost.stateFlops = countFlops(yielded.take_front(numStates));
-  cost.emitFlops = countFlops(yielded.drop_front(numStates));
-  cost.fullFlops = countFlops(yielded);
+  cost.stateFlops = countBodyFlops(yielded.take_front(numStates));
+  cost.emitFlops = countBodyFlops(yielded.drop_front(numStates));
+  cost.fullFlops = countBodyFlops(yielded);
   TypeRange arguments = body.getArgumentTypes();
   cost.savedBytes = getNumBytes(arguments.take_front(numSaved));
   cost.captureBytes = getNumBytes(arguments.drop_front(numSaved + numStates));
   cost.emittedBytes = getNumBytes(yielded.drop_front(numStates).getTypes());
   return cost;
-}
-
-RegionCost bppsa::getRegionCost(Operation *loop) {
-  if (auto chain = dyn_cast<ChainOp>(loop))
-    return getCost(chain);
-  return getCost(cast<ScanOp>(loop));
 }
 
 //===----------------------------------------------------------------------===//
@@ -99,8 +93,7 @@ static MatrixStructure getMapStructure(Operation *loop, int64_t size) {
   return MatrixStructure(StructureAttr::get(loop->getContext(), kind), size, size);
 }
 
-template <typename LoopOp>
-static FailureOr<LinkChain> getChain(LoopOp loop, const DynamicSizes &sizes) {
+FailureOr<LinkChain> bppsa::getLinkChain(ChainOp loop, const DynamicSizes &sizes) {
   auto saved = cast<ShapedType>(loop.getSaved().front().getType());
   std::optional<int64_t> lanes = loop.getLanes();
   int64_t length = saved.getDimSize(lanes ? 1 : 0), batch = saved.getDimSize(lanes ? 0 : 1);
@@ -126,12 +119,6 @@ static FailureOr<LinkChain> getChain(LoopOp loop, const DynamicSizes &sizes) {
   chain.batch = getBatch(batch, sizes);
   chain.elementBytes = saved.getElementTypeBitWidth() / 8;
   return chain;
-}
-
-FailureOr<LinkChain> bppsa::getLinkChain(Operation *loop, const DynamicSizes &sizes) {
-  if (auto chain = dyn_cast<ChainOp>(loop))
-    return getChain(chain, sizes);
-  return getChain(cast<ScanOp>(loop), sizes);
 }
 
 LinkChain bppsa::getLinkChain(ArrayRef<ApplyOp> applies, const DynamicSizes &sizes) {

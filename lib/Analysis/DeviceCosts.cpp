@@ -303,7 +303,7 @@ static StepCost getSmallCarry(double terms) {
   return step;
 }
 
-template <typename LoopOp> static cost::ChainCost getCost(LoopOp loop) {
+cost::ChainCost bppsa::getDeviceCost(ChainOp loop) {
   Block &body = loop.getBody().front();
   size_t numSaved = loop.getSaved().size(), numStates = loop.getSeeds().size();
   OperandRange yielded = body.getTerminator()->getOperands();
@@ -335,17 +335,11 @@ template <typename LoopOp> static cost::ChainCost getCost(LoopOp loop) {
   return chain;
 }
 
-cost::ChainCost bppsa::getDeviceCost(Operation *loop) {
-  if (auto chain = dyn_cast<ChainOp>(loop))
-    return getCost(chain);
-  return getCost(cast<ScanOp>(loop));
-}
-
 std::vector<cost::ChainCost> bppsa::getDeviceCosts(Operation *root) {
   std::vector<cost::ChainCost> costs;
-  root->walk([&](Operation *op) {
-    if (isa<ChainOp, ScanOp>(op))
-      costs.push_back(getDeviceCost(op));
+  root->walk([&](ChainOp chain) {
+    if (chain.getPlan().isSequential())
+      costs.push_back(getDeviceCost(chain));
   });
   return costs;
 }

@@ -51,9 +51,8 @@ struct EvaluatePlanPass : public bppsa::impl::EvaluatePlanBase<EvaluatePlanPass>
     if (failed(checkOptions()))
       return signalPassFailure();
     markAllAnalysesPreserved();
-    WalkResult result = getOperation().walk([&](Operation *op) {
-      return isa<ChainOp, ScanOp>(op) && failed(evaluateLoop(op)) ? WalkResult::interrupt()
-                                                                  : WalkResult::advance();
+    WalkResult result = getOperation().walk([&](ChainOp chain) {
+      return failed(evaluateLoop(chain)) ? WalkResult::interrupt() : WalkResult::advance();
     });
     if (result.wasInterrupted())
       return signalPassFailure();
@@ -92,17 +91,16 @@ private:
     return success();
   }
 
-  LogicalResult evaluateLoop(Operation *op) {
+  LogicalResult evaluateLoop(ChainOp op) {
     FailureOr<LinkChain> chain = getLinkChain(op, {length, batch});
     if (failed(chain))
       return failure();
-    auto scan = dyn_cast<ScanOp>(op);
     ChainEvaluation evaluation{std::move(*chain)};
     evaluation.step = describeStep(op);
-    if (gpu && !op->hasAttr("lanes"))
+    if (gpu && !op.getLanes())
       evaluation.device = evaluateOnDevice(getDeviceCost(op), algorithms,
                                            evaluation.chain.links.size(), evaluation.chain.batch);
-    return evaluate(op, std::move(evaluation), scan ? scan.getPlan() : PlanAttr());
+    return evaluate(op, std::move(evaluation), op.getPlanAttr());
   }
 
   /// Evaluates all plans on the chain that begins at `op` and has the plan `own`, or

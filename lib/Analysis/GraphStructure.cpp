@@ -29,7 +29,7 @@ static void annotate(Operation &op, SampleAxes &axes, StructureReport report) {
     });
   if (llvm::none_of(read, [&](Value operand) { return axes.contains(operand); }))
     return;
-  if (isa<RecurrenceOp, ChainOp, ScanOp>(op))
+  if (isa<RecurrenceOp, ChainOp>(op))
     return addLoopAxes(op, axes);
   for (OpResult result : op.getResults()) {
     std::string why;

@@ -35,7 +35,7 @@ struct InferStructurePass : public bppsa::impl::InferStructureBase<InferStructur
 
   void runOnOperation() override {
     getOperation().walk([&](Operation *op) {
-      if (isa<RecurrenceOp, ChainOp, ScanOp>(op))
+      if (isa<RecurrenceOp, ChainOp>(op))
         annotateLoop(op);
     });
     FunctionOpInterface function = getOperation();

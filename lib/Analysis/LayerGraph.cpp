@@ -66,7 +66,7 @@ static std::vector<Shape> getShapes(TypeRange types) {
   return shapes;
 }
 
-template <typename LoopOp> static StepDescription describe(LoopOp loop) {
+StepDescription bppsa::describeStep(ChainOp loop) {
   Block &body = loop.getBody().front();
   size_t numStates = loop.getSeeds().size(), numSaved = loop.getSaved().size();
   TypeRange arguments = body.getArgumentTypes();
@@ -86,10 +86,4 @@ template <typename LoopOp> static StepDescription describe(LoopOp loop) {
   for (auto [name, count] : counts)
     step.operations.emplace_back(name.str(), count);
   return step;
-}
-
-StepDescription bppsa::describeStep(Operation *loop) {
-  if (auto chain = dyn_cast<ChainOp>(loop))
-    return describe(chain);
-  return describe(cast<ScanOp>(loop));
 }

@@ -163,13 +163,13 @@ void PlanEvaluator::linearize() {
   finishLevel();
 }
 
-static Phase getPhase(ScanLevel::Sweep sweep) {
+static Phase getPhase(Sweep sweep) {
   switch (sweep) {
-  case ScanLevel::Sweep::Up:
+  case Sweep::Up:
     return Phase::Up;
-  case ScanLevel::Sweep::Middle:
+  case Sweep::Middle:
     return Phase::Middle;
-  case ScanLevel::Sweep::Down:
+  case Sweep::Down:
     return Phase::Down;
   }
   llvm_unreachable("every sweep is listed");

@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Compiler/CompileOptions.h"
-#include "bppsa/Support/BatchAxes.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Support/BatchAxes.h"
 #include "bppsa/Target/GPUObject.h"
 #include "llvm/ADT/StringExtras.h"
 

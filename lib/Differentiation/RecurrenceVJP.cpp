@@ -246,8 +246,9 @@ void BackwardBuilder::buildChain(ArrayRef<StateCotangent> states) {
       llvm::map_to_vector(primalInputs, [&](Value value) { return getArray(value); });
 
   auto chain =
-      ChainOp::create(builder, loc, seedTypes, emittedTypes, /*sums=*/TypeRange(), savedArrays,
-                      seeds, injected, /*factors=*/ValueRange(), captures, ValueRange(), injectInto,
+      ChainOp::create(builder, loc, seedTypes, emittedTypes, /*sums=*/TypeRange(),
+                      /*plan=*/PlanAttr(), savedArrays, seeds, injected, /*factors=*/ValueRange(),
+                      captures, ValueRange(), injectInto,
                       /*sumWith=*/ArrayRef<int64_t>(), op.getReverse(), /*lanes=*/IntegerAttr());
   Block &body = chain.getBody().emplaceBlock();
   IRMapping mapping;

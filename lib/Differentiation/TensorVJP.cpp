@@ -78,8 +78,7 @@ struct ConcatVJP : VJPOpInterface::ExternalModel<ConcatVJP, ConcatOp> {
     for (auto [i, input] : llvm::enumerate(op.getInputs())) {
       if (i > 0)
         offsets[axis] = affine::makeComposedFoldedAffineApply(
-            b, loc, s0 + s1,
-            {offsets[axis], getMixedSize(b, loc, op.getInputs()[i - 1], axis)});
+            b, loc, s0 + s1, {offsets[axis], getMixedSize(b, loc, op.getInputs()[i - 1], axis)});
       if (needed[i])
         operandCotangents[i] = ExtractSliceOp::create(
             b, loc, cast<RankedTensorType>(input.getType()), resultCotangents.front(), offsets,

@@ -201,8 +201,7 @@ LogicalResult Importer::importInitializers() {
     if (failed(checkTensorData(file, tensor, *type, what)))
       return failure();
     Value argument = addArgument(*type, "bppsa.parameter", tensor.name());
-    if (failed(define(tensor.name(),
-                      graph.make(argument, graph.makePinnedDims(type->getShape())))))
+    if (failed(define(tensor.name(), graph.make(argument, graph.makePinnedDims(type->getShape())))))
       return failure();
   }
   return success();

@@ -117,7 +117,7 @@ struct ScanLinksPass : public bppsa::impl::ScanLinksBase<ScanLinksPass> {
 
   void runOnOperation() override {
     PlanAttr wanted = PlanAttr::fromString(&getContext(), algorithm);
-    if (!wanted) {
+    if (!wanted && algorithm != "auto") {
       getOperation().emitError() << "'" << algorithm
                                  << "' is no plan; use auto, linear, blelloch, hybrid:L or "
                                     "chunked:C with whole L >= 0 and C >= 1";
@@ -131,13 +131,14 @@ struct ScanLinksPass : public bppsa::impl::ScanLinksBase<ScanLinksPass> {
   }
 
 private:
+  /// Without a plan one is chosen.
   void scan(ArrayRef<ApplyOp> list, PlanAttr plan);
 };
 } // namespace
 
 void ScanLinksPass::scan(ArrayRef<ApplyOp> list, PlanAttr plan) {
   ApplyOp front = list.front(), last = list.back();
-  if (plan.getAlgorithm() == ScanAlgorithm::Auto) {
+  if (!plan) {
     EvaluationOptions evaluation;
     evaluation.workers = {workers};
     evaluation.stepOverhead = stepOverhead;

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "SampleLayout.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Reference/Interpreter.h"
 #include <cmath>
@@ -11,59 +12,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-//===----------------------------------------------------------------------===//
-// Layout: samples and steps of sequences and states, plain or packed
-//===----------------------------------------------------------------------===//
-
 namespace {
-/// Reads and writes the vectors of single samples in arrays of one layout.
-class SampleLayout {
-public:
-  explicit SampleLayout(std::optional<int64_t> lanes) : lanes(lanes) {}
-
-  int64_t getNumSteps(const Array &sequence) const { return sequence.shape[lanes ? 1 : 0]; }
-  /// Samples of a sequence, padding lanes included.
-  int64_t getNumSamples(const Array &sequence) const {
-    return lanes ? sequence.shape[0] * *lanes : sequence.shape[1];
-  }
-  SmallVector<int64_t> getStateShape(int64_t samples, int64_t features) const {
-    if (!lanes)
-      return {samples, features};
-    return {samples / *lanes, features, *lanes};
-  }
-  SmallVector<int64_t> getSequenceShape(int64_t steps, int64_t samples, int64_t features) const {
-    if (!lanes)
-      return {steps, samples, features};
-    return {samples / *lanes, steps, features, *lanes};
-  }
-
-  /// The vector of sample `b` of a state, or of a sequence at `step`.
-  Array read(const Array &array, std::optional<int64_t> step, int64_t b) const {
-    Array result = Array::makeZeros(array.shape[getFeatureAxis(array)], array.isFloat);
-    for (int64_t n = 0; n < result.shape[0]; ++n)
-      result.copyElement(n, array, getPosition(array, step, b, n));
-    return result;
-  }
-  void write(Array &array, std::optional<int64_t> step, int64_t b, const Array &vector) const {
-    for (int64_t n = 0; n < vector.shape[0]; ++n)
-      array.copyElement(getPosition(array, step, b, n), vector, n);
-  }
-  double readElement(const Array &array, int64_t step, int64_t b, int64_t n) const {
-    return array.reals[getPosition(array, step, b, n)];
-  }
-
-private:
-  int64_t getFeatureAxis(const Array &array) const { return array.getRank() - (lanes ? 2 : 1); }
-  int64_t getPosition(const Array &array, std::optional<int64_t> step, int64_t b, int64_t n) const {
-    if (!lanes)
-      return step ? array.getPosition({*step, b, n}) : array.getPosition({b, n});
-    int64_t block = b / *lanes, lane = b % *lanes;
-    return step ? array.getPosition({block, *step, n, lane}) : array.getPosition({block, n, lane});
-  }
-
-  std::optional<int64_t> lanes;
-};
-
 /// Number of steps and samples that the sequences of a loop agree on.
 struct Extent {
   int64_t steps = 0, samples = 0;
@@ -170,9 +119,8 @@ static void addProduct(Array &sum, const Array &value, const Array *factor) {
   });
 }
 
-/// A chain; a scan means the same.
-template <typename LoopOp>
-static LogicalResult evaluateCotangentLoop(LoopOp op, Interpreter &interpreter) {
+/// A chain with any plan: all mean the same.
+static LogicalResult evaluateChain(ChainOp op, Interpreter &interpreter) {
   SampleLayout layout(op.getLanes());
   SmallVector<Value> sequences(op.getSaved());
   llvm::append_range(sequences, op.getInjected());
@@ -181,6 +129,7 @@ static LogicalResult evaluateCotangentLoop(LoopOp op, Interpreter &interpreter) 
   if (failed(extent))
     return failure();
   auto [steps, samples] = *extent;
+  interpreter.counts.linksOnOne += steps;
   Block &body = op.getBody().front();
   ValueRange yielded = body.getTerminator()->getOperands();
   size_t numSaved = op.getSaved().size(), numStates = op.getSeeds().size();
@@ -331,122 +280,15 @@ static LogicalResult evaluateUnpack(UnpackLanesOp op, Interpreter &interpreter) 
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Explicit scan trees
-//===----------------------------------------------------------------------===//
-
-/// Element (row, col) of sample `b`; a Jacobian without batch has one matrix.
-static double getEntry(const Array &jacobian, int64_t b, int64_t row, int64_t col) {
-  return jacobian.getRank() == 3 ? jacobian.reals[jacobian.getPosition({b, row, col})]
-                                 : jacobian.reals[jacobian.getPosition({row, col})];
-}
-
-/// The number of matrices in a Jacobian of `type`: its own batch or that of the
-/// given array; nothing where there is one for all samples.
-static std::optional<int64_t> getJacobianBatch(JacobianType type, const Array *array) {
-  if (!type.getBatch())
-    return std::nullopt;
-  return ShapedType::isDynamic(*type.getBatch()) && array ? array->shape[0] : *type.getBatch();
-}
-
-static SmallVector<int64_t> getJacobianShape(JacobianType type, std::optional<int64_t> batch) {
-  if (!batch)
-    return {type.getRows(), type.getCols()};
-  return {*batch, type.getRows(), type.getCols()};
-}
-
-/// Applies the link of `op` to every unit cotangent of sample `b`.
-static LogicalResult linearizeSample(LinearizeOp op, Interpreter &interpreter, int64_t b,
-                                     Array &result) {
-  Block &body = op.getBody().front();
-  size_t numSaved = op.getSaved().size();
-  for (auto [k, value] : llvm::enumerate(op.getSaved()))
-    interpreter.set(body.getArgument(k),
-                    SampleLayout(std::nullopt).read(interpreter.get(value), std::nullopt, b));
-  ValueRange yielded = body.getTerminator()->getOperands().take_front(op.getStates().size());
-  int64_t size = result.shape.back();
-  for (int64_t col = 0; col < size; ++col) {
-    int64_t offset = 0;
-    for (auto [k, features] : llvm::enumerate(op.getStates())) {
-      Array unit = Array::makeZeros(features);
-      if (col >= offset && col < offset + features)
-        unit.reals[col - offset] = 1;
-      interpreter.set(body.getArgument(numSaved + k), std::move(unit));
-      offset += features;
-    }
-    if (failed(interpreter.run(body)))
-      return failure();
-    int64_t row = 0;
-    for (Value value : yielded)
-      for (double entry : interpreter.get(value).reals)
-        result.reals[(b * size + row++) * size + col] = entry;
-  }
-  return success();
-}
-
-static LogicalResult evaluateLinearize(LinearizeOp op, Interpreter &interpreter) {
-  auto type = cast<JacobianType>(op.getResult().getType());
-  const Array *saved = op.getSaved().empty() ? nullptr : &interpreter.get(op.getSaved().front());
-  std::optional<int64_t> batch = getJacobianBatch(type, saved);
-  if (batch && ShapedType::isDynamic(*batch))
-    return op.emitOpError("needs a saved array to know the number of samples");
-  Block &body = op.getBody().front();
-  interpreter.copy(op.getCaptures(),
-                   body.getArguments().drop_front(op.getSaved().size() + op.getStates().size()));
-  Array result = Array::makeZeros(getJacobianShape(type, batch));
-  for (int64_t b = 0; b < batch.value_or(1); ++b)
-    if (failed(linearizeSample(op, interpreter, b, result)))
-      return failure();
-  interpreter.set(op.getResult(), std::move(result));
-  return success();
-}
-
-static LogicalResult evaluateCompose(ComposeOp op, Interpreter &interpreter) {
-  const Array &first = interpreter.get(op.getFirst()), &second = interpreter.get(op.getSecond());
-  auto type = cast<JacobianType>(op.getType());
-  std::optional<int64_t> batch = getJacobianBatch(type, first.getRank() == 3 ? &first : &second);
-  Array result = Array::makeZeros(getJacobianShape(type, batch));
-  int64_t position = 0;
-  for (int64_t b = 0; b < batch.value_or(1); ++b)
-    for (int64_t row = 0; row < type.getRows(); ++row)
-      for (int64_t col = 0; col < type.getCols(); ++col, ++position)
-        for (int64_t k = 0; k < first.shape.end()[-2]; ++k)
-          result.reals[position] += getEntry(second, b, row, k) * getEntry(first, b, k, col);
-  interpreter.set(op.getResult(), std::move(result));
-  return success();
-}
-
-static LogicalResult evaluateApply(ApplyOp op, Interpreter &interpreter) {
-  const Array &jacobian = interpreter.get(op.getJacobian());
-  const Array &cotangent = interpreter.get(op.getCotangent());
-  int64_t samples = cotangent.shape[0];
-  if (jacobian.getRank() == 3 && jacobian.shape[0] != samples)
-    return op.emitOpError() << "has jacobians of " << jacobian.shape[0]
-                            << " samples and cotangents of " << samples;
-  int64_t rows = jacobian.shape.end()[-2], cols = jacobian.shape.end()[-1];
-  Array result = Array::makeZeros({samples, rows});
-  for (int64_t b = 0; b < samples; ++b)
-    for (int64_t row = 0; row < rows; ++row)
-      for (int64_t col = 0; col < cols; ++col)
-        result.reals[b * rows + row] +=
-            getEntry(jacobian, b, row, col) * cotangent.reals[b * cols + col];
-  interpreter.set(op.getResult(), std::move(result));
-  return success();
-}
-
 void bppsa::addBPPSAEvaluators(EvaluatorTable &table) {
   table.add<RecurrenceOp>(evaluateRecurrence);
-  table.add<ChainOp>(evaluateCotangentLoop<ChainOp>);
-  table.add<ScanOp>(evaluateCotangentLoop<ScanOp>);
+  table.add<ChainOp>(evaluateChain);
   table.add<MatVecOp>(evaluateMatVec);
   table.addUnary<SigmoidOp>([](double x) { return 1.0 / (1.0 + std::exp(-x)); });
   table.add<OuterSumOp>(evaluateOuterSum);
   table.add<StepSumOp>(evaluateStepSum);
   table.add<PackLanesOp>(evaluatePack);
   table.add<UnpackLanesOp>(evaluateUnpack);
-  table.add<LinearizeOp>(evaluateLinearize);
-  table.add<ComposeOp>(evaluateCompose);
-  table.add<ApplyOp>(evaluateApply);
   // Dropout that no pass has specialised is that of a model that is not trained.
   table.add<DropoutOp>([](DropoutOp op, Interpreter &interpreter) {
     interpreter.copy(op.getInput(), op.getResult());

@@ -29,6 +29,7 @@ EvaluatorTable::EvaluatorTable(MLIRContext *context) : context(context) {
   addTensorEvaluators(*this);
   addVectorEvaluators(*this);
   addBPPSAEvaluators(*this);
+  addJacobianEvaluators(*this);
   add<linalg::IndexOp>(evaluateIterationIndex);
 }
 

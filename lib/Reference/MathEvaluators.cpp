@@ -28,6 +28,17 @@ static LogicalResult evaluateIntegerPower(math::FPowIOp op, Interpreter &interpr
   return success();
 }
 
+static LogicalResult evaluateLeadingZeros(math::CountLeadingZerosOp op, Interpreter &interpreter) {
+  int64_t width = getElementTypeOrSelf(op.getType()).getIntOrFloatBitWidth();
+  Array result = interpreter.get(op.getOperand());
+  for (int64_t &element : result.integers) {
+    llvm::APInt bits(width, static_cast<uint64_t>(element), /*isSigned=*/true);
+    element = bits.countl_zero();
+  }
+  interpreter.set(op.getResult(), std::move(result));
+  return success();
+}
+
 static void addRounding(EvaluatorTable &table) {
   table.addUnary<math::AbsFOp>(std::fabs);
   table.addUnary<math::CeilOp>(std::ceil);
@@ -72,5 +83,6 @@ void bppsa::addMathEvaluators(EvaluatorTable &table) {
   table.addBinary<math::PowFOp>(std::pow);
   table.addTernary<math::FmaOp>([](double a, double b, double c) { return a * b + c; });
   table.add<math::AbsIOp>(evaluateIntegerAbs);
+  table.add<math::CountLeadingZerosOp>(evaluateLeadingZeros);
   table.add<math::FPowIOp>(evaluateIntegerPower);
 }

@@ -1,10 +1,11 @@
-//===- TensorEvaluators.cpp - tensor --------------------------------------===//
+//===- TensorEvaluators.cpp - tensor, and loops that insert slices --------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Reference/Interpreter.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -71,9 +72,11 @@ static LogicalResult evaluateExtractSlice(tensor::ExtractSliceOp op, Interpreter
   return success();
 }
 
-static LogicalResult evaluateInsertSlice(tensor::InsertSliceOp op, Interpreter &interpreter) {
+/// Sets `written` to `dest` with the slice of `op` replaced by its source.
+template <typename OpTy>
+static LogicalResult insertSlice(OpTy op, Value dest, Value written, Interpreter &interpreter) {
   const Array &source = interpreter.get(op.getSource());
-  Array result = interpreter.get(op.getDest());
+  Array result = interpreter.get(dest);
   FailureOr<Rectangle> rectangle = getRectangle(op, interpreter, result.shape);
   if (failed(rectangle))
     return failure();
@@ -83,7 +86,45 @@ static LogicalResult evaluateInsertSlice(tensor::InsertSliceOp op, Interpreter &
                             << sizes.getNumElements();
   forEachElement(*rectangle, result,
                  [&](int64_t to, int64_t from) { result.copyElement(to, source, from); });
-  interpreter.set(op.getResult(), std::move(result));
+  interpreter.set(written, std::move(result));
+  return success();
+}
+
+static LogicalResult evaluateInsertSlice(tensor::InsertSliceOp op, Interpreter &interpreter) {
+  return insertSlice(op, op.getDest(), op.getResult(), interpreter);
+}
+
+/// Every iteration sees the outputs as they are before the loop: what others write must not matter.
+static LogicalResult evaluateForall(scf::ForallOp op, Interpreter &interpreter) {
+  SmallVector<int64_t> lower = interpreter.getIntegers(op.getMixedLowerBound());
+  SmallVector<int64_t> upper = interpreter.getIntegers(op.getMixedUpperBound());
+  SmallVector<int64_t> step = interpreter.getIntegers(op.getMixedStep());
+  interpreter.copy(op.getOutputs(), op.getResults());
+  SmallVector<int64_t> index = lower;
+  auto isInside = [&](size_t dim) { return index[dim] < upper[dim]; };
+  if (!llvm::all_of(llvm::seq<size_t>(0, index.size()), isInside))
+    return success();
+  size_t dim = 0;
+  do {
+    for (auto [value, i] : llvm::zip_equal(op.getInductionVars(), index))
+      interpreter.set(value, Array::makeIndex(i));
+    interpreter.copy(op.getOutputs(), op.getRegionIterArgs());
+    if (failed(interpreter.run(*op.getBody())))
+      return failure();
+    for (Operation &operation : op.getTerminator().getYieldingOps()) {
+      auto write = cast<tensor::ParallelInsertSliceOp>(operation);
+      OpResult output =
+          op.getTiedOpResult(op.getTiedOpOperand(cast<BlockArgument>(write.getDest())));
+      if (failed(insertSlice(write, output, output, interpreter)))
+        return failure();
+    }
+    for (dim = index.size(); dim > 0; --dim) {
+      index[dim - 1] += step[dim - 1];
+      if (isInside(dim - 1))
+        break;
+      index[dim - 1] = lower[dim - 1];
+    }
+  } while (dim > 0);
   return success();
 }
 
@@ -249,6 +290,7 @@ void bppsa::addTensorEvaluators(EvaluatorTable &table) {
   table.add<tensor::FromElementsOp>(evaluateFromElements);
   table.add<tensor::InsertOp>(evaluateInsert);
   table.add<tensor::InsertSliceOp>(evaluateInsertSlice);
+  table.add<scf::ForallOp>(evaluateForall);
   table.add<tensor::ReshapeOp>(evaluateReshape);
   table.add<tensor::SplatOp>(evaluateSplat);
 }

@@ -97,7 +97,7 @@ func.func @rnn(%w: tensor<4x4xf32>, %h: tensor<?x?x4xf32>, %g: tensor<?x4xf32>) 
 // DEFAULT-NOT: linear on 8 links
 // DEFAULT: hybrid:1 on 8 links
 func.func @scan(%a: tensor<8x2x4xf32>, %g: tensor<2x4xf32>) -> tensor<2x4xf32> {
-  %0 = bppsa.scan <hybrid, 1> saved(%a : tensor<8x2x4xf32>) seeds(%g : tensor<2x4xf32>)
+  %0 = bppsa.chain plan <hybrid, 1> saved(%a : tensor<8x2x4xf32>) seeds(%g : tensor<2x4xf32>)
       inject_into [] -> (tensor<2x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %1 = arith.mulf %at, %gt : vector<4xf32>

@@ -6,7 +6,7 @@
 // CHECK-LABEL: func.func @sums(
 // CHECK-SAME:      %[[H:[^:]*]]: tensor<?x?x4xf32>, %[[A:[^:]*]]: tensor<?x?x4xf32>, %[[X:[^:]*]]: tensor<?x?x3xf32>, %[[G:[^:]*]]: tensor<?x4xf32>, %[[T:[^:]*]]: index, %[[B:[^:]*]]: index)
 // CHECK:         %[[BEFORE:.*]] = tensor.extract_slice %[[H]]
-// CHECK-NEXT:    %[[G0:.*]], %[[KEPT:.*]], %[[SUMS:.*]]:4 = bppsa.scan <chunked, 8> saved(%[[A]] : tensor<?x?x4xf32>)
+// CHECK-NEXT:    %[[G0:.*]], %[[KEPT:.*]], %[[SUMS:.*]]:4 = bppsa.chain plan <chunked, 8> saved(%[[A]] : tensor<?x?x4xf32>)
 // CHECK-SAME:        factors(%[[X]], %[[BEFORE]] : tensor<?x?x3xf32>, tensor<?x?x4xf32>) sum_with [0, 1, 0, -1]
 // CHECK-SAME:        -> (tensor<?x4xf32>) emitted(tensor<?x?x4xf32>) sums(tensor<4x3xf32>, tensor<4x4xf32>, tensor<4x3xf32>, tensor<4xf32>) {
 // CHECK:           %[[D:.*]] = arith.mulf
@@ -19,7 +19,7 @@
 func.func @sums(%h: tensor<?x?x4xf32>, %a: tensor<?x?x4xf32>, %x: tensor<?x?x3xf32>, %g: tensor<?x4xf32>, %t: index, %b: index)
     -> (tensor<?x4xf32>, tensor<?x?x4xf32>, tensor<4x3xf32>, tensor<4x4xf32>, tensor<4x3xf32>, tensor<4xf32>, index) {
   %c0 = arith.constant 0 : index
-  %0, %d, %e = bppsa.scan <chunked, 8> saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) inject_into []
+  %0, %d, %e = bppsa.chain plan <chunked, 8> saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) inject_into []
       -> (tensor<?x4xf32>) emitted(tensor<?x?x4xf32>, tensor<?x?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %1 = arith.mulf %at, %gt : vector<4xf32>
@@ -40,7 +40,7 @@ func.func @sums(%h: tensor<?x?x4xf32>, %a: tensor<?x?x4xf32>, %x: tensor<?x?x3xf
 // CHECK-LABEL: func.func @tree(
 // CHECK:         bppsa.step_sum
 func.func @tree(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>) -> (tensor<?x4xf32>, tensor<4xf32>) {
-  %0, %d = bppsa.scan <hybrid, 1> saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) inject_into []
+  %0, %d = bppsa.chain plan <hybrid, 1> saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) inject_into []
       -> (tensor<?x4xf32>) emitted(tensor<?x?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %1 = arith.mulf %at, %gt : vector<4xf32>

@@ -1,7 +1,7 @@
 """The compiler's IR, run in float64 by the reference interpreter, against JAX in float64.
 
 Both sides are exact but for rounding in double precision, so a wrong term of any size shows. What
-is run is the IR after differentiation (`bppsa.chain`) and after planning (`bppsa.scan`).
+is run is the IR after differentiation (`bppsa.chain`) and after planning (`bppsa.chain plan <...>`).
 """
 
 import re

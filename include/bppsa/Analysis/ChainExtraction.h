@@ -18,15 +18,15 @@ struct DynamicSizes {
   int64_t batch = 0;
 };
 
-/// The cost of the link of `loop`, a `bppsa.chain` or `bppsa.scan`. A product of
+/// The cost of the link of `loop`. A product of
 /// a captured m x n matrix and a vector counts 2 m n FLOPs, and elementwise
 /// operations one for each element.
-RegionCost getRegionCost(mlir::Operation *loop);
+RegionCost getRegionCost(ChainOp loop);
 
-/// The chain of `loop`, a `bppsa.chain` or `bppsa.scan` in any form. A batch that
+/// The chain of `loop` in any form. A batch that
 /// is not known counts as one sample. Emits an error where the number of steps
 /// is not known.
-llvm::FailureOr<LinkChain> getLinkChain(mlir::Operation *loop, const DynamicSizes &sizes);
+llvm::FailureOr<LinkChain> getLinkChain(ChainOp loop, const DynamicSizes &sizes);
 
 /// The chain of an explicit list of links: `applies` are `bppsa.apply` ops each of
 /// which works on the result of the one before it.

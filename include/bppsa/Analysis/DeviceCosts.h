@@ -8,13 +8,13 @@
 #define BPPSA_ANALYSIS_DEVICECOSTS_H
 
 #include "bppsa/Cost/DeviceCost.h"
-#include "mlir/IR/Operation.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 
 namespace bppsa {
 
-/// Counts what `loop`, a `bppsa.chain` or `bppsa.scan` over one sample at a time, takes on a GPU
+/// Counts what `loop`, over one sample at a time, takes on a GPU
 /// (docs/GPUCosts.md).
-cost::ChainCost getDeviceCost(mlir::Operation *loop);
+cost::ChainCost getDeviceCost(ChainOp loop);
 
 /// Of every such loop under `root`, in the order in which they run.
 std::vector<cost::ChainCost> getDeviceCosts(mlir::Operation *root);

@@ -53,8 +53,8 @@ struct StepDescription {
 
 LayerGraph describeLayers(const LayerChain &chain);
 
-/// Describes `loop`, a `bppsa.chain` or `bppsa.scan`.
-StepDescription describeStep(mlir::Operation *loop);
+/// Describes `loop`.
+StepDescription describeStep(ChainOp loop);
 
 } // namespace bppsa
 

@@ -78,6 +78,15 @@ private:
   llvm::DenseMap<mlir::OperationName, Evaluator> evaluators;
 };
 
+/// How often the operations of scans were evaluated, for all samples at once.
+struct ScanCounts {
+  /// Products of two transitions, and of a transition and a cotangent.
+  int64_t compositions = 0, applications = 0;
+  /// Steps that transitions and chains took: links on the columns of a matrix, and on one
+  /// cotangent.
+  int64_t linksOnColumns = 0, linksOnOne = 0;
+};
+
 /// Evaluates the functions of one module.
 class Interpreter {
 public:
@@ -99,6 +108,9 @@ public:
 
   /// Evaluates every op of `block` but its terminator; arguments must be set.
   llvm::LogicalResult run(mlir::Block &block);
+
+  /// What was evaluated so far.
+  ScanCounts counts;
 
   /// The iteration of the innermost structured op, for linalg.index.
   llvm::SmallVector<int64_t> iteration;
@@ -122,6 +134,7 @@ void addLinalgEvaluators(EvaluatorTable &table);
 void addTensorEvaluators(EvaluatorTable &table);
 void addVectorEvaluators(EvaluatorTable &table);
 void addBPPSAEvaluators(EvaluatorTable &table);
+void addJacobianEvaluators(EvaluatorTable &table);
 /// Evaluates any op with the semantics of linalg.generic.
 llvm::LogicalResult evaluateStructuredOp(mlir::Operation *op, Interpreter &interpreter);
 

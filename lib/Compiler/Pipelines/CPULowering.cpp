@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Dialect/SCF/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
 
 using namespace mlir;
@@ -21,11 +22,14 @@ void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &opt
   pm.addNestedPass<func::FuncOp>(createTransposeCaptures());
   pm.addNestedPass<func::FuncOp>(createPackBatch({options.lanes}));
   addCleanup(pm);
+  pm.addPass(createExpandScan());
+  addCleanup(pm);
   addBufferization(pm);
   addOutlining(pm);
 }
 
 void bppsa::buildCPUCodePipeline(OpPassManager &pm, const CPULoweringOptions &options) {
+  pm.addNestedPass<func::FuncOp>(createForallToParallelLoopPass());
   pm.addPass(createConvertBPPSAToVector({options.registers}));
   pm.addPass(createVectorizeContractions({options.registers}));
   pm.addPass(createConvertLinalgToLoopsPass());

@@ -18,7 +18,8 @@
 namespace bppsa {
 
 /// The pattern that compares each value that a loop carries with all others. MLIR has no other
-/// handle for it than its name; unittests/Compiler/Pipelines fails where that is no longer the name of one.
+/// handle for it than its name; unittests/Compiler/Pipelines fails where that is no longer the name
+/// of one.
 inline constexpr const char *kComparesCarriedValues =
     "(anonymous namespace)::RemoveDuplicateSuccessorInputUses";
 

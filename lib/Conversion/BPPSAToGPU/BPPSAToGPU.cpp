@@ -58,8 +58,7 @@ static LogicalResult launchOps(ArrayRef<Operation *> ops, TensorPrecision precis
   };
   return llvm::TypeSwitch<Operation *, LogicalResult>(ops[0])
       .Case([&](RecurrenceOp loop) { return launchRecurrence(loop, precision); })
-      .Case([](ChainOp loop) { return launchChain(loop); })
-      .Case([&](ScanOp loop) { return launchScan(loop, precision); })
+      .Case([&](ChainOp loop) { return launchChain(loop, precision); })
       .Case([&](OuterSumOp) {
         auto sums = llvm::map_to_vector(ops, [](Operation *op) { return cast<OuterSumOp>(op); });
         return launch([&] { launchOuterSums(sums, precision); });
@@ -77,7 +76,7 @@ static LogicalResult launchOps(ArrayRef<Operation *> ops, TensorPrecision precis
 /// Operations that write arrays; loops with results only compute numbers.
 static bool becomesLaunch(Operation &op) {
   return op.getNumResults() == 0 &&
-         isa<RecurrenceOp, ChainOp, ScanOp, OuterSumOp, StepSumOp, PackLanesOp, UnpackLanesOp,
+         isa<RecurrenceOp, ChainOp, OuterSumOp, StepSumOp, PackLanesOp, UnpackLanesOp,
              SparseApplyOp, SparseComposeOp, SparseOuterSumOp, linalg::LinalgOp, memref::CopyOp,
              scf::ForOp, scf::ParallelOp>(op);
 }

@@ -20,8 +20,7 @@ namespace bppsa {
 
 /// `precision` is that of products on tensor cores.
 llvm::LogicalResult launchRecurrence(RecurrenceOp op, TensorPrecision precision);
-llvm::LogicalResult launchChain(ChainOp op);
-llvm::LogicalResult launchScan(ScanOp op, TensorPrecision precision);
+llvm::LogicalResult launchChain(ChainOp op, TensorPrecision precision);
 /// Sums with the same right factor, which follow each other.
 void launchOuterSums(llvm::ArrayRef<OuterSumOp> ops, TensorPrecision precision);
 void launchStepSum(StepSumOp op);

@@ -4,10 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Bodies/BodyRewrites.h"
 #include "BPPSAToGPU.h"
 #include "Walks/BlockWalk.h"
 #include "Walks/GridWalk.h"
+#include "bppsa/Dialect/BPPSA/Transforms/BodyRewrites.h"
 
 using namespace mlir;
 using namespace bppsa;

@@ -10,10 +10,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Bodies/BodyRewrites.h"
 #include "BPPSAToGPU.h"
 #include "Steps/StepOutputs.h"
 #include "Steps/StepRing.h"
+#include "bppsa/Dialect/BPPSA/Transforms/BodyRewrites.h"
 
 using namespace mlir;
 using namespace bppsa;

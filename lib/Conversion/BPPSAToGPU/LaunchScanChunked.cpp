@@ -12,10 +12,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Bodies/ScanSizes.h"
 #include "BPPSAToGPU.h"
 #include "Walks/AffineMaps.h"
 #include "bppsa/Analysis/DeviceCosts.h"
+#include "bppsa/Dialect/BPPSA/Transforms/ScanSizes.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -38,8 +38,9 @@ public:
     numSamples = countSamples(builder, loop);
     chunk = chunkSteps > 0
                 ? getIndex(builder, loc, chunkSteps)
-                : emitChunkSteps(builder, loc, cost::getChunkRule(getDeviceCost(loop.op)), numSteps,
-                                 numSamples);
+                : emitChunkSteps(builder, loc,
+                                 cost::getChunkRule(getDeviceCost(cast<ChainOp>(loop.op))),
+                                 numSteps, numSamples);
     numChunks = arith::CeilDivUIOp::create(builder, loc, numSteps, chunk);
     lastChunk = addIndex(builder, loc, numChunks, -1);
     maps = DeviceMaps::allocate(builder, loop, lastChunk, aggregate.canStoreByRows());

@@ -11,9 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Bodies/ScanSizes.h"
 #include "BPPSAToGPU.h"
 #include "Walks/AffineMaps.h"
+#include "bppsa/Dialect/BPPSA/Transforms/ScanSizes.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
@@ -278,22 +278,20 @@ LogicalResult bppsa::launchTree(const CotangentLoop &loop, int64_t mostLevels,
   return success();
 }
 
-LogicalResult bppsa::launchScan(ScanOp op, TensorPrecision precision) {
+LogicalResult bppsa::launchChain(ChainOp op, TensorPrecision precision) {
   CotangentLoop loop = getCotangentLoop(op);
   PlanAttr plan = op.getPlan();
-  switch (plan.getAlgorithm()) {
-  case ScanAlgorithm::Linear:
+  if (plan.isSequential())
     return launchSequentially(loop);
+  switch (plan.getAlgorithm()) {
   case ScanAlgorithm::Chunked:
     return launchChunked(loop, plan.getSize(), precision);
   case ScanAlgorithm::Hybrid:
-    return plan.getSize() == 0 ? launchSequentially(loop)
-                               : launchTree(loop, plan.getSize(), precision);
+    return launchTree(loop, plan.getSize(), precision);
   case ScanAlgorithm::Blelloch:
     return launchTree(loop, /*mostLevels=*/-1, precision);
-  // Chunks of a length chosen at run time.
-  case ScanAlgorithm::Auto:
-    return launchChunked(loop, 0, precision);
+  case ScanAlgorithm::Linear:
+    break;
   }
   llvm_unreachable("unknown scan algorithm");
 }

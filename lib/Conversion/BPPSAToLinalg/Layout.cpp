@@ -187,6 +187,6 @@ private:
 } // namespace
 
 void bppsa::populateLayoutPatterns(RewritePatternSet &patterns, const TypeConverter &converter) {
-  patterns.add<ConvertPack, ConvertUnpack, UnpackLoop<RecurrenceOp>, UnpackLoop<ChainOp>,
-               UnpackLoop<ScanOp>>(converter, patterns.getContext());
+  patterns.add<ConvertPack, ConvertUnpack, UnpackLoop<RecurrenceOp>, UnpackLoop<ChainOp>>(
+      converter, patterns.getContext());
 }

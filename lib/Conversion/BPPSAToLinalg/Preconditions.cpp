@@ -26,8 +26,8 @@ static LogicalResult checkOnTensors(Operation *op) {
 
 /// Whether there is a pattern for `op`.
 static LogicalResult checkHasPattern(Operation *op) {
-  if (isa<RecurrenceOp, ChainOp, ScanOp, LinearizeOp, PackLanesOp, UnpackLanesOp, ComposeOp,
-          ApplyOp, OuterSumOp, StepSumOp, SigmoidOp, DropoutOp, StopGradientOp, MarkPhaseOp>(op))
+  if (isa<RecurrenceOp, ChainOp, LinearizeOp, PackLanesOp, UnpackLanesOp, ComposeOp, ApplyOp,
+          OuterSumOp, StepSumOp, SigmoidOp, DropoutOp, StopGradientOp, MarkPhaseOp>(op))
     return success();
   return op->emitOpError("has no conversion to linalg; lower it by convert-bppsa-to-vector");
 }
@@ -43,8 +43,8 @@ static LogicalResult checkJacobians(Operation *op) {
                          "and bppsa may");
 }
 
-static LogicalResult checkPlan(ScanOp op) {
-  if (op.getPlan().getAlgorithm() == ScanAlgorithm::Linear)
+static LogicalResult checkPlan(ChainOp op) {
+  if (op.getPlan().isSequential())
     return success();
   return op.emitOpError() << "with plan '" << op.getPlan().toString()
                           << "' has no conversion to linalg; run bppsa-expand-scan first or use "
@@ -63,10 +63,10 @@ LogicalResult bppsa::checkConvertible(Operation *root) {
   auto result = root->walk<WalkOrder::PreOrder>([](Operation *op) {
     if (!isa_and_present<BPPSADialect>(op->getDialect()))
       return failed(checkJacobians(op)) ? WalkResult::interrupt() : WalkResult::advance();
-    auto scan = dyn_cast<ScanOp>(op);
+    auto chain = dyn_cast<ChainOp>(op);
     auto sigmoid = dyn_cast<SigmoidOp>(op);
     if (failed(checkHasPattern(op)) || failed(checkOnTensors(op)) || failed(verifyNoSums(op)) ||
-        (scan && failed(checkPlan(scan))) || (sigmoid && failed(checkSigmoid(sigmoid))))
+        (chain && failed(checkPlan(chain))) || (sigmoid && failed(checkSigmoid(sigmoid))))
       return WalkResult::interrupt();
     if (op->getNumRegions() == 0)
       return WalkResult::advance();

@@ -146,10 +146,10 @@ struct ConvertRecurrence : OpConversionPattern<RecurrenceOp> {
   }
 };
 
-template <typename LoopOp> struct ConvertCotangentLoop : OpConversionPattern<LoopOp> {
-  using OpConversionPattern<LoopOp>::OpConversionPattern;
+struct ConvertChain : OpConversionPattern<ChainOp> {
+  using OpConversionPattern::OpConversionPattern;
 
-  LogicalResult matchAndRewrite(LoopOp op, typename LoopOp::Adaptor adaptor,
+  LogicalResult matchAndRewrite(ChainOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     if (op.getLanes())
       return failure();
@@ -300,6 +300,5 @@ private:
 } // namespace
 
 void bppsa::populateTimeLoopPatterns(RewritePatternSet &patterns, const TypeConverter &converter) {
-  patterns.add<ConvertRecurrence, ConvertCotangentLoop<ChainOp>, ConvertCotangentLoop<ScanOp>,
-               ConvertLinearize>(converter, patterns.getContext());
+  patterns.add<ConvertRecurrence, ConvertChain, ConvertLinearize>(converter, patterns.getContext());
 }

@@ -64,6 +64,14 @@ void bppsa::emitZeroRows(OpBuilder &builder, Location loc, const Rows &rows, int
           [&](OpBuilder &nested, Value row) { rows.store(nested, loc, zero, row); });
 }
 
+void bppsa::emitCopy(OpBuilder &builder, Location loc, const AffineMapRows &from,
+                     const AffineMapRows &to) {
+  emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, from.getNumColumns()), 1,
+          [&](OpBuilder &nested, Value column) {
+            emitCopy(nested, loc, from.getColumn(column), to.getColumn(column), from.size);
+          });
+}
+
 /// Writes the identity: a diagonal of ones.
 static void emitIdentity(OpBuilder &builder, Location loc, const AffineMapRows &map) {
   Value zero = getIndex(builder, loc, 0), size = getIndex(builder, loc, map.size);

@@ -55,6 +55,10 @@ private:
   std::optional<CotangentWalk> injected;
 };
 
+/// Copies all columns of `from` to `to`.
+void emitCopy(mlir::OpBuilder &builder, mlir::Location loc, const AffineMapRows &from,
+              const AffineMapRows &to);
+
 /// Sets `count` rows to zero.
 void emitZeroRows(mlir::OpBuilder &builder, mlir::Location loc, const Rows &rows, int64_t count);
 

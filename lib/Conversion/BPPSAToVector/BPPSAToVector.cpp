@@ -22,6 +22,9 @@ using namespace bppsa;
 
 void bppsa::emitParallel(OpBuilder &builder, Location loc, Value count,
                          function_ref<void(OpBuilder &, Value)> body) {
+  // One block of a larger array, inside of the loop over all.
+  if (matchPattern(count, m_One()))
+    return body(builder, getIndex(builder, loc, 0));
   scf::ParallelOp::create(
       builder, loc, ValueRange{getIndex(builder, loc, 0)}, ValueRange{count},
       ValueRange{getIndex(builder, loc, 1)},
@@ -49,11 +52,11 @@ void bppsa::emitCopy(OpBuilder &builder, Location loc, const Rows &from, const R
 static LogicalResult verifyReady(Operation *op, bool isPacked) {
   if (op->getNumResults() != 0)
     return op->emitOpError("works on tensors; run bppsa-bufferize first");
-  if (auto lanes = op->getAttrOfType<IntegerAttr>("lanes");
-      isa<ScanOp>(op) && lanes && lanes.getInt() == 1)
-    return op->emitOpError("has one lane, which only a bppsa.chain supports");
   if (!isPacked)
     return op->emitOpError("has no lanes; run bppsa-pack-batch first");
+  if (auto lanes = op->getAttrOfType<IntegerAttr>("lanes");
+      isa<TransitionOp, ComposeTransitionsOp, ApplyTransitionOp>(op) && lanes.getInt() == 1)
+    return op->emitOpError("has one lane; a scan needs samples in lanes, use the plan 'linear'");
   return verifyNoSums(op);
 }
 
@@ -106,7 +109,15 @@ static LogicalResult lowerOp(Operation *op, const LaneOptions &options) {
       })
       .Case(
           [&](ChainOp loop) { return failed(ready(loop)) ? failure() : lowerChain(loop, options); })
-      .Case([&](ScanOp loop) { return failed(ready(loop)) ? failure() : lowerScan(loop, options); })
+      .Case([&](TransitionOp run) {
+        return failed(ready(run)) ? failure() : lowerTransition(run, options);
+      })
+      .Case([&](ComposeTransitionsOp product) {
+        return lower(ready(product), [&] { lowerComposeTransitions(product, options); });
+      })
+      .Case([&](ApplyTransitionOp product) {
+        return lower(ready(product), [&] { lowerApplyTransition(product, options); });
+      })
       .Case([&](OuterSumOp leaf) {
         return lower(ready(leaf), [&] { lowerOuterSum(leaf, options); });
       })
@@ -138,8 +149,9 @@ struct ConvertBPPSAToVector : public bppsa::impl::ConvertBPPSAToVectorBase<Conve
     options.registers = registers;
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
-      if (isa<RecurrenceOp, ChainOp, ScanOp, OuterSumOp, StepSumOp, PackLanesOp, UnpackLanesOp,
-              SparseApplyOp, SparseComposeOp, SparseOuterSumOp>(op))
+      if (isa<RecurrenceOp, ChainOp, TransitionOp, ComposeTransitionsOp, ApplyTransitionOp,
+              OuterSumOp, StepSumOp, PackLanesOp, UnpackLanesOp, SparseApplyOp, SparseComposeOp,
+              SparseOuterSumOp>(op))
         ops.push_back(op);
     });
     for (Operation *op : ops) {
@@ -151,6 +163,7 @@ struct ConvertBPPSAToVector : public bppsa::impl::ConvertBPPSAToVectorBase<Conve
         return signalPassFailure();
       op->erase();
     }
+    lowerCopies(getOperation());
     lowerPhaseMarks(getOperation());
   }
 };

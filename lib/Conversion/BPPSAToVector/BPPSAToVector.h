@@ -15,10 +15,14 @@ namespace bppsa {
 /// it. They fail after a diagnostic.
 mlir::LogicalResult lowerRecurrence(RecurrenceOp op, const LaneOptions &options);
 mlir::LogicalResult lowerChain(ChainOp op, const LaneOptions &options);
-mlir::LogicalResult lowerScan(ScanOp op, const LaneOptions &options);
+mlir::LogicalResult lowerTransition(TransitionOp op, const LaneOptions &options);
+void lowerComposeTransitions(ComposeTransitionsOp op, const LaneOptions &options);
+void lowerApplyTransition(ApplyTransitionOp op, const LaneOptions &options);
 void lowerOuterSum(OuterSumOp op, const LaneOptions &options);
 void lowerStepSum(StepSumOp op, const LaneOptions &options);
 void lowerPackLanes(PackLanesOp op);
+/// Lowers copies between parts of arrays under `root` whose last dimension is static.
+void lowerCopies(mlir::Operation *root);
 void lowerUnpackLanes(UnpackLanesOp op);
 void lowerSparseApply(SparseApplyOp op);
 void lowerSparseCompose(SparseComposeOp op);

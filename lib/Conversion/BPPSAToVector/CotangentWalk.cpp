@@ -11,8 +11,8 @@ using namespace mlir;
 using namespace bppsa;
 
 VectorType bppsa::getRowType(const CotangentLoop &loop) {
-  auto type = cast<MemRefType>(loop.seeds[0].getType());
-  return VectorType::get(type.getRank() == 3 ? type.getDimSize(2) : 1, type.getElementType());
+  auto type = cast<MemRefType>(loop.saved[0].getType());
+  return VectorType::get(type.getRank() == 4 ? type.getDimSize(3) : 1, type.getElementType());
 }
 
 Value bppsa::getNumSteps(OpBuilder &builder, const CotangentLoop &loop) {
@@ -40,7 +40,7 @@ void bppsa::emitLoadSeeds(OpBuilder &builder, const CotangentLoop &loop, Value b
 void bppsa::emitStoreCotangents(OpBuilder &builder, const CotangentLoop &loop, Value block,
                                 const Rows &state) {
   int64_t first = 0;
-  for (size_t i = 0; i < loop.seeds.size(); ++i) {
+  for (size_t i = 0; i < loop.getNumStates(); ++i) {
     emitCopy(builder, loop.op->getLoc(), state.dropFront(first), {loop.destinations[i], {block}},
              loop.getStateSize(i));
     first += loop.getStateSize(i);
@@ -59,7 +59,7 @@ FailureOr<CotangentWalk> CotangentWalk::create(const CotangentLoop &loop,
 CotangentWalk::CotangentWalk(const CotangentLoop &loop, std::unique_ptr<Region> region,
                              LaneEmitter emitter, WalkOptions walk)
     : loop(loop), region(std::move(region)), emitter(std::move(emitter)), walk(walk),
-      waiting(loop.seeds.size()) {}
+      waiting(loop.getNumStates()) {}
 
 void CotangentWalk::allocateScratch(OpBuilder &builder) {
   Location loc = loop.op->getLoc();
@@ -89,7 +89,7 @@ void CotangentWalk::emitStep(OpBuilder &builder, Value block, Value position, co
   for (Value saved : loop.saved)
     arguments.push_back({saved, {block, step}});
   int64_t first = 0;
-  for (size_t i = 0; i < loop.seeds.size(); ++i) {
+  for (size_t i = 0; i < loop.getNumStates(); ++i) {
     arguments.push_back(state.dropFront(first));
     results.push_back(waiting[i] ? Rows{waiting[i]} : arguments.back());
     first += loop.getStateSize(i);
@@ -101,12 +101,16 @@ void CotangentWalk::emitStep(OpBuilder &builder, Value block, Value position, co
     for (Value emitted : loop.getEmitted())
       results.push_back({emitted, {block, step}});
   emitter.emitStep(builder, loc, arguments, results);
-  for (size_t i = 0; i < loop.seeds.size(); ++i)
+  for (size_t i = 0; i < loop.getNumStates(); ++i)
     if (waiting[i])
       emitCopy(builder, loc, results[i], arguments[loop.saved.size() + i], loop.getStateSize(i));
 }
 
-LogicalResult bppsa::lowerSequentially(const CotangentLoop &loop, const LaneOptions &options) {
+LogicalResult bppsa::lowerChain(ChainOp op, const LaneOptions &options) {
+  if (!op.getPlan().isSequential())
+    return op.emitOpError() << "has the plan '" << op.getPlan().toString()
+                            << "'; run bppsa-expand-scan before bufferization";
+  CotangentLoop loop = getCotangentLoop(op);
   FailureOr<CotangentWalk> walk = CotangentWalk::create(loop, options, {});
   if (failed(walk))
     return failure();
@@ -121,8 +125,4 @@ LogicalResult bppsa::lowerSequentially(const CotangentLoop &loop, const LaneOpti
     emitStoreCotangents(nested, loop, block, state);
   });
   return success();
-}
-
-LogicalResult bppsa::lowerChain(ChainOp op, const LaneOptions &options) {
-  return lowerSequentially(getCotangentLoop(op), options);
 }

@@ -60,16 +60,6 @@ void emitStoreCotangents(mlir::OpBuilder &builder, const CotangentLoop &loop, ml
 /// A `[rows, lanes]` array on the stack, `[rows]` over units.
 Rows allocateRows(mlir::OpBuilder &builder, mlir::Location loc, int64_t rows,
                   mlir::VectorType rowType);
-/// Lowers a chain to one walk for each batch block.
-mlir::LogicalResult lowerSequentially(const CotangentLoop &loop, const LaneOptions &options);
-/// Lowers a scan of chunks of `chunkSteps` steps; 0 leaves the length to the
-/// run time.
-mlir::LogicalResult lowerChunked(const CotangentLoop &loop, int64_t chunkSteps,
-                                 const LaneOptions &options);
-/// Lowers a hybrid scan of at most `mostLevels` levels, 1 or more; a Blelloch
-/// scan where that is negative.
-mlir::LogicalResult lowerTree(const CotangentLoop &loop, int64_t mostLevels,
-                              const LaneOptions &options);
 
 } // namespace bppsa
 

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Bodies/BodyRewrites.h"
 #include "BPPSAToVector.h"
+#include "bppsa/Dialect/BPPSA/Transforms/BodyRewrites.h"
 
 using namespace mlir;
 using namespace bppsa;

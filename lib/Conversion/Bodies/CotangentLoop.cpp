@@ -1,32 +1,64 @@
-//===- CotangentLoop.cpp - chains and scans after bufferization -----------===//
+//===- CotangentLoop.cpp - chains after bufferization ---------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 
 #include "CotangentLoop.h"
-#include "BodyRewrites.h"
+#include "bppsa/Dialect/BPPSA/Transforms/BodyRewrites.h"
 #include "bppsa/Dialect/BPPSA/Transforms/StepJacobian.h"
 #include "mlir/IR/IRMapping.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace bppsa;
 
+/// Rows of the states of a link that takes `numSaved` values before their cotangents.
+static SmallVector<int64_t> getStateSizes(Block &body, size_t numSaved, size_t numStates) {
+  return llvm::map_to_vector(
+      body.getArguments().slice(numSaved, numStates),
+      [](BlockArgument state) { return cast<VectorType>(state.getType()).getDimSize(0); });
+}
+
+CotangentLoop bppsa::getCotangentLoop(ChainOp op) {
+  Block &body = op.getBody().front();
+  return {op,
+          &body,
+          op.getSaved(),
+          op.getSeeds(),
+          op.getInjected(),
+          op.getFactors(),
+          op.getCaptures(),
+          op.getDestinations(),
+          op.getInjectInto(),
+          op.getSumWith(),
+          op.getReverse(),
+          getStateSizes(body, op.getSaved().size(), op.getSeeds().size())};
+}
+
+CotangentLoop bppsa::getCotangentLoop(TransitionOp op) {
+  return {op,
+          &op.getBody().front(),
+          op.getSaved(),
+          /*seeds=*/{},
+          op.getInjected(),
+          /*factors=*/{},
+          op.getCaptures(),
+          /*destinations=*/{},
+          op.getInjectInto(),
+          /*sumWith=*/{},
+          op.getReverse(),
+          SmallVector<int64_t>(op.getStates())};
+}
+
 ValueRange CotangentLoop::getEmitted() const {
-  return destinations.drop_front(seeds.size()).drop_back(sumWith.size());
+  return destinations.drop_front(getNumStates()).drop_back(sumWith.size());
 }
 
 ValueRange CotangentLoop::getSums() const { return destinations.take_back(sumWith.size()); }
 
-int64_t CotangentLoop::getStateSize(size_t i) const {
-  return cast<MemRefType>(seeds[i].getType()).getDimSize(1);
-}
-
 int64_t CotangentLoop::getTotalSize() const {
-  int64_t size = 0;
-  for (size_t i = 0; i < seeds.size(); ++i)
-    size += getStateSize(i);
-  return size;
+  return std::accumulate(stateSizes.begin(), stateSizes.end(), int64_t(0));
 }
 
 std::unique_ptr<Region> bppsa::cloneLink(const CotangentLoop &loop, WalkOptions options) {
@@ -34,16 +66,18 @@ std::unique_ptr<Region> bppsa::cloneLink(const CotangentLoop &loop, WalkOptions 
   IRMapping mapping;
   loop.body->getParent()->cloneInto(region.get(), mapping);
   Block &body = region->front();
-  size_t numSaved = loop.saved.size(), numStates = loop.seeds.size();
+  size_t numSaved = loop.saved.size(), numStates = loop.getNumStates();
   if (options.inject)
     addInjection(body, loop.injectInto, numSaved, numSaved + numStates);
   if (!options.emit)
-    yieldOnly(body, numStates);
+    yieldOnly(body, 0, numStates);
   fuseProductSums(body);
   return region;
 }
 
 AffineMapLayout AffineMapLayout::get(const CotangentLoop &loop) {
+  if (auto transition = dyn_cast<TransitionOp>(loop.op))
+    return {loop.getTotalSize(), !loop.injected.empty(), transition.getDiagonal()};
   JacobianType type = inferStepJacobian(loop.op);
   bool isDiagonal = type && type.getStructure().isDiagonal();
   return {loop.getTotalSize(), !loop.injected.empty(), isDiagonal};

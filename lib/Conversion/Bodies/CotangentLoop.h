@@ -1,4 +1,4 @@
-//===- CotangentLoop.h - chains and scans after bufferization ---*- C++ -*-===//
+//===- CotangentLoop.h - chains after bufferization -------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,36 +11,28 @@
 
 namespace bppsa {
 
-/// What `chain` and `scan` have in common, after bufferization.
+/// The parts of a chain after bufferization; of a transition, which has no seeds.
 struct CotangentLoop {
   mlir::Operation *op;
   mlir::Block *body;
   mlir::ValueRange saved, seeds, injected, factors, captures, destinations;
   llvm::ArrayRef<int64_t> injectInto, sumWith;
   bool reverse;
+  /// Rows of each state.
+  llvm::SmallVector<int64_t> stateSizes;
 
   // Destinations, after those of the cotangents of initial states.
   mlir::ValueRange getEmitted() const;
   mlir::ValueRange getSums() const;
 
-  /// Rows of state `i`, and of all states together.
-  int64_t getStateSize(size_t i) const;
+  size_t getNumStates() const { return stateSizes.size(); }
+  int64_t getStateSize(size_t i) const { return stateSizes[i]; }
+  /// Rows of all states together.
   int64_t getTotalSize() const;
 };
 
-template <typename LoopOp> CotangentLoop getCotangentLoop(LoopOp op) {
-  return {op,
-          &op.getBody().front(),
-          op.getSaved(),
-          op.getSeeds(),
-          op.getInjected(),
-          op.getFactors(),
-          op.getCaptures(),
-          op.getDestinations(),
-          op.getInjectInto(),
-          op.getSumWith(),
-          op.getReverse()};
-}
+CotangentLoop getCotangentLoop(ChainOp op);
+CotangentLoop getCotangentLoop(TransitionOp op);
 
 /// What a walk over a chain computes beside the cotangents of the states.
 struct WalkOptions {

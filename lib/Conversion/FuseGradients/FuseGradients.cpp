@@ -29,25 +29,13 @@ struct FusedSum {
 };
 } // namespace
 
-/// Whether the launches of `op` walk link by link, with what is emitted in registers.
-static bool isWalked(ChainOp) { return true; }
-static bool isWalked(ScanOp op) {
-  switch (op.getPlan().getAlgorithm()) {
-  case ScanAlgorithm::Linear:
-  case ScanAlgorithm::Chunked:
-  case ScanAlgorithm::Auto:
-    return true;
-  case ScanAlgorithm::Hybrid:
-    return op.getPlan().getSize() == 0;
-  case ScanAlgorithm::Blelloch:
-    return false;
-  }
-  llvm_unreachable("unknown scan algorithm");
+/// Whether the launches for `plan` take link by link, with what is emitted in registers.
+static bool keepsEmittedInRegisters(PlanAttr plan) {
+  return plan.isSequential() || plan.getAlgorithm() == ScanAlgorithm::Chunked;
 }
 
 /// The sums of emitted values of `op` whose other operands can be there before it.
-template <typename LoopOp>
-static SmallVector<FusedSum> findSums(LoopOp op, RewriterBase &rewriter) {
+static SmallVector<FusedSum> findSums(ChainOp op, RewriterBase &rewriter) {
   SmallVector<FusedSum> found;
   for (auto [index, emitted] : llvm::enumerate(op.getEmitted()))
     for (Operation *user : emitted.getUsers()) {
@@ -88,7 +76,7 @@ static void yieldSummed(Block &body, unsigned numStates, ArrayRef<FusedSum> sums
 
 /// Whether the threads that walk `op` have registers for `sums`; fails where they
 /// cannot walk it at all.
-template <typename LoopOp> static FailureOr<bool> fitRegisters(LoopOp op, ArrayRef<FusedSum> sums) {
+static FailureOr<bool> fitRegisters(ChainOp op, ArrayRef<FusedSum> sums) {
   auto [factors, sumWith] = getFactors(sums);
   CotangentLoop loop = getCotangentLoop(op);
   loop.factors = factors;
@@ -106,17 +94,10 @@ template <typename LoopOp> static FailureOr<bool> fitRegisters(LoopOp op, ArrayR
 static ChainOp createWithSums(OpBuilder &builder, ChainOp op, TypeRange emitted, TypeRange sums,
                               ValueRange factors, ArrayRef<int64_t> sumWith) {
   return ChainOp::create(builder, op.getLoc(), op.getCotangents().getTypes(), emitted, sums,
-                         op.getSaved(), op.getSeeds(), op.getInjected(), factors, op.getCaptures(),
-                         ValueRange(), op.getInjectInto(), sumWith, op.getReverse(),
+                         op.getPlanAttr(), op.getSaved(), op.getSeeds(), op.getInjected(), factors,
+                         op.getCaptures(), ValueRange(), op.getInjectIntoAttr(),
+                         builder.getDenseI64ArrayAttr(sumWith), op.getReverseAttr(),
                          op.getLanesAttr());
-}
-
-static ScanOp createWithSums(OpBuilder &builder, ScanOp op, TypeRange emitted, TypeRange sums,
-                             ValueRange factors, ArrayRef<int64_t> sumWith) {
-  return ScanOp::create(builder, op.getLoc(), op.getCotangents().getTypes(), emitted, sums,
-                        op.getSaved(), op.getSeeds(), op.getInjected(), factors, op.getCaptures(),
-                        ValueRange(), op.getInjectInto(), sumWith, op.getReverse(),
-                        op.getLanesAttr(), op.getPlan());
 }
 
 /// The numbers of steps and samples are those of every sequence: asking for them must
@@ -129,8 +110,7 @@ static void takeSizesFrom(Value other, ValueRange sequences) {
 }
 
 /// Replaces `op` by one that makes `sums`, and emits what others still read.
-template <typename LoopOp>
-static void fuse(LoopOp op, ArrayRef<FusedSum> sums, RewriterBase &rewriter) {
+static void fuse(ChainOp op, ArrayRef<FusedSum> sums, RewriterBase &rewriter) {
   unsigned numStates = op.getSeeds().size();
   takeSizesFrom(op.getSaved()[0], op.getEmitted());
   Block &body = op.getBody().front();
@@ -163,8 +143,9 @@ static void fuse(LoopOp op, ArrayRef<FusedSum> sums, RewriterBase &rewriter) {
   rewriter.eraseOp(op);
 }
 
-template <typename LoopOp> static LogicalResult fuseSums(LoopOp op, RewriterBase &rewriter) {
-  if (!isWalked(op) || op.getLanes() || !op.getSums().empty() || !op.getDestinations().empty())
+static LogicalResult fuseSums(ChainOp op, RewriterBase &rewriter) {
+  if (!keepsEmittedInRegisters(op.getPlan()) || op.getLanes() || !op.getSums().empty() ||
+      !op.getDestinations().empty())
     return success();
   SmallVector<FusedSum> sums = findSums(op, rewriter);
   if (sums.empty())
@@ -180,17 +161,12 @@ template <typename LoopOp> static LogicalResult fuseSums(LoopOp op, RewriterBase
 namespace {
 struct FuseGradients : public bppsa::impl::FuseGradientsBase<FuseGradients> {
   void runOnOperation() override {
-    SmallVector<Operation *> loops;
-    getOperation().walk([&](Operation *op) {
-      if (isa<ChainOp, ScanOp>(op))
-        loops.push_back(op);
-    });
+    SmallVector<ChainOp> chains;
+    getOperation().walk([&](ChainOp chain) { chains.push_back(chain); });
     IRRewriter rewriter(&getContext());
-    for (Operation *op : loops) {
-      auto chain = dyn_cast<ChainOp>(op);
-      if (failed(chain ? fuseSums(chain, rewriter) : fuseSums(cast<ScanOp>(op), rewriter)))
+    for (ChainOp chain : chains)
+      if (failed(fuseSums(chain, rewriter)))
         return signalPassFailure();
-    }
   }
 };
 } // namespace

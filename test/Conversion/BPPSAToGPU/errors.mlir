@@ -39,7 +39,7 @@ func.func private @mixes_rows(%a: memref<?x?x4xf32>, %g: memref<?x4xf32>, %out: 
 
 func.func private @sums_of_tree(%a: memref<?x?x3xf32>, %g: memref<?x3xf32>, %out: memref<?x3xf32>, %sum: memref<3xf32>) {
   // expected-error @below {{sums what it yields, which only chains and chunked scans for GPUs do; leave bppsa-fuse-gradients out}}
-  bppsa.scan <blelloch> saved(%a : memref<?x?x3xf32>) seeds(%g : memref<?x3xf32>) inject_into [] sum_with [-1]
+  bppsa.chain plan <blelloch> saved(%a : memref<?x?x3xf32>) seeds(%g : memref<?x3xf32>) inject_into [] sum_with [-1]
       into(%out, %sum : memref<?x3xf32>, memref<3xf32>) {
   ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
     bppsa.yield %gt, %gt : vector<3xf32>, vector<3xf32>

@@ -46,7 +46,7 @@
 // CHECK-NOT:     gpu.launch
 // CHECK:         memref.dealloc %[[CARRIES]]
 func.func private @scan(%a: memref<?x?x21xf32>, %g: memref<?x21xf32>, %w: memref<21x21xf32>, %out: memref<?x21xf32>) {
-  bppsa.scan <chunked, 32> saved(%a : memref<?x?x21xf32>) seeds(%g : memref<?x21xf32>) inject_into []
+  bppsa.chain plan <chunked, 32> saved(%a : memref<?x?x21xf32>) seeds(%g : memref<?x21xf32>) inject_into []
       captures(%w : memref<21x21xf32>) into(%out : memref<?x21xf32>) {
   ^bb0(%at: vector<21xf32>, %gt: vector<21xf32>, %wc: vector<21x21xf32>):
     %0 = arith.mulf %at, %gt : vector<21xf32>
@@ -73,7 +73,7 @@ func.func private @scan(%a: memref<?x?x21xf32>, %g: memref<?x21xf32>, %w: memref
 // CHECK:           memref.store %{{.*}}, %[[EMITTED]][
 func.func private @diagonal_injected(%a: memref<?x?x4xf32>, %s: memref<?x?x4xf32>, %g: memref<?x4xf32>,
     %out: memref<?x4xf32>, %emitted: memref<?x?x4xf32>) {
-  bppsa.scan <chunked, 4> saved(%a : memref<?x?x4xf32>) seeds(%g : memref<?x4xf32>) injected(%s : memref<?x?x4xf32>)
+  bppsa.chain plan <chunked, 4> saved(%a : memref<?x?x4xf32>) seeds(%g : memref<?x4xf32>) injected(%s : memref<?x?x4xf32>)
       inject_into [0] into(%out, %emitted : memref<?x4xf32>, memref<?x?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %0 = arith.mulf %at, %gt : vector<4xf32>
@@ -102,7 +102,7 @@ func.func private @diagonal_injected(%a: memref<?x?x4xf32>, %s: memref<?x?x4xf32
 // CHECK:         %[[CHUNK:.*]] = arith.minui %[[LONG]], %c64
 // CHECK:         arith.ceildivui %[[T]], %[[CHUNK]]
 func.func private @length_of_the_run_time(%a: memref<?x?x4xf32>, %g: memref<?x4xf32>, %out: memref<?x4xf32>) {
-  bppsa.scan <auto> saved(%a : memref<?x?x4xf32>) seeds(%g : memref<?x4xf32>) inject_into []
+  bppsa.chain plan <chunked> saved(%a : memref<?x?x4xf32>) seeds(%g : memref<?x4xf32>) inject_into []
       into(%out : memref<?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %0 = arith.mulf %at, %gt : vector<4xf32>

@@ -45,7 +45,7 @@
 // CHECK-NEXT:        memref.store %[[END]]#1, %[[MAPS]][%[[MAP]], %[[SAMPLE]], %c1, %[[COLUMN]]]
 // CHECK-NEXT:        memref.store %[[END]]#2, %[[MAPS]][%[[MAP]], %[[SAMPLE]], %c2, %[[COLUMN]]]
 func.func private @chunked(%a: memref<?x?x3xf32>, %g: memref<?x3xf32>, %w: memref<3x3xf32>, %out: memref<?x3xf32>) {
-  bppsa.scan <chunked, 32> saved(%a : memref<?x?x3xf32>) seeds(%g : memref<?x3xf32>) inject_into []
+  bppsa.chain plan <chunked, 32> saved(%a : memref<?x?x3xf32>) seeds(%g : memref<?x3xf32>) inject_into []
       captures(%w : memref<3x3xf32>) into(%out : memref<?x3xf32>) {
   ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>, %wc: vector<3x3xf32>):
     %0 = arith.mulf %at, %gt : vector<3xf32>
@@ -83,7 +83,7 @@ func.func private @chunked(%a: memref<?x?x3xf32>, %g: memref<?x3xf32>, %w: memre
 // CHECK:             nvgpu.device_async_copy %{{.*}}, %[[RING]][{{.*}}], 1 :
 // CHECK:             scf.yield
 func.func private @shared_columns(%w: memref<15x15xf32>, %a: memref<?x?x15xf32>, %g: memref<?x15xf32>, %out: memref<?x15xf32>) {
-  bppsa.scan <chunked, 32> saved(%a : memref<?x?x15xf32>) seeds(%g : memref<?x15xf32>) inject_into []
+  bppsa.chain plan <chunked, 32> saved(%a : memref<?x?x15xf32>) seeds(%g : memref<?x15xf32>) inject_into []
       captures(%w : memref<15x15xf32>) into(%out : memref<?x15xf32>) {
   ^bb0(%at: vector<15xf32>, %gt: vector<15xf32>, %wc: vector<15x15xf32>):
     %0 = arith.mulf %at, %gt : vector<15xf32>
@@ -121,7 +121,7 @@ func.func private @shared_columns(%w: memref<15x15xf32>, %a: memref<?x?x15xf32>,
 // CHECK:           gpu.barrier
 func.func private @tree(%a: memref<?x?x4xf32>, %s: memref<?x?x2xf32>, %g: memref<?x2xf32>, %k: memref<?x2xf32>,
     %w: memref<2x2xf32>, %p: memref<2xf32>, %out: memref<?x2xf32>, %outk: memref<?x2xf32>) {
-  bppsa.scan <blelloch> saved(%a : memref<?x?x4xf32>) seeds(%g, %k : memref<?x2xf32>, memref<?x2xf32>)
+  bppsa.chain plan <blelloch> saved(%a : memref<?x?x4xf32>) seeds(%g, %k : memref<?x2xf32>, memref<?x2xf32>)
       injected(%s : memref<?x?x2xf32>) inject_into [0] captures(%w, %p : memref<2x2xf32>, memref<2xf32>)
       into(%out, %outk : memref<?x2xf32>, memref<?x2xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<2xf32>, %kt: vector<2xf32>, %wc: vector<2x2xf32>, %pc: vector<2xf32>):
@@ -147,7 +147,7 @@ func.func private @tree(%a: memref<?x?x4xf32>, %s: memref<?x?x2xf32>, %g: memref
 // CHECK:         nvvm.mma.sync
 func.func private @wide_inside(%a: memref<?x?x30xf32>, %g: memref<?x4xf32>, %u: memref<30x4xf32>, %v: memref<4x30xf32>,
     %out: memref<?x4xf32>) {
-  bppsa.scan <chunked, 32> saved(%a : memref<?x?x30xf32>) seeds(%g : memref<?x4xf32>) inject_into []
+  bppsa.chain plan <chunked, 32> saved(%a : memref<?x?x30xf32>) seeds(%g : memref<?x4xf32>) inject_into []
       captures(%u, %v : memref<30x4xf32>, memref<4x30xf32>) into(%out : memref<?x4xf32>) {
   ^bb0(%at: vector<30xf32>, %gt: vector<4xf32>, %uc: vector<30x4xf32>, %vc: vector<4x30xf32>):
     %0 = bppsa.matvec %uc, %gt : vector<30x4xf32>, vector<4xf32> -> vector<30xf32>

@@ -78,7 +78,7 @@
 // BF16-NOT:         nvvm.mma.sync
 // BF16:           scf.yield
 func.func private @registers(%a: memref<?x?x24xf32>, %g: memref<?x24xf32>, %w: memref<24x24xf32>, %out: memref<?x24xf32>) {
-  bppsa.scan <chunked, 32> saved(%a : memref<?x?x24xf32>) seeds(%g : memref<?x24xf32>) inject_into []
+  bppsa.chain plan <chunked, 32> saved(%a : memref<?x?x24xf32>) seeds(%g : memref<?x24xf32>) inject_into []
       captures(%w : memref<24x24xf32>) into(%out : memref<?x24xf32>) {
   ^bb0(%at: vector<24xf32>, %gt: vector<24xf32>, %wc: vector<24x24xf32>):
     %0 = arith.mulf %at, %gt : vector<24xf32>
@@ -131,7 +131,7 @@ func.func private @registers(%a: memref<?x?x24xf32>, %g: memref<?x24xf32>, %w: m
 // CHECK:             gpu.barrier
 // CHECK-NEXT:        scf.yield
 func.func private @memory(%a: memref<?x?x128xf32>, %g: memref<?x64xf32>, %w: memref<64x128xf32>, %out: memref<?x64xf32>) {
-  bppsa.scan <blelloch> saved(%a : memref<?x?x128xf32>) seeds(%g : memref<?x64xf32>) inject_into []
+  bppsa.chain plan <blelloch> saved(%a : memref<?x?x128xf32>) seeds(%g : memref<?x64xf32>) inject_into []
       captures(%w : memref<64x128xf32>) into(%out : memref<?x64xf32>) {
   ^bb0(%at: vector<128xf32>, %gt: vector<64xf32>, %wc: vector<64x128xf32>):
     %end = vector.extract_strided_slice %at {offsets = [60], sizes = [64], strides = [1]} : vector<128xf32> to vector<64xf32>
@@ -153,7 +153,7 @@ func.func private @memory(%a: memref<?x?x128xf32>, %g: memref<?x64xf32>, %w: mem
 // CHECK:         gpu.launch {{.*}} function(@product_of_saved) workgroup({{.*}} : memref<2x56xf32, {{.*}}>
 // CHECK-NOT:     nvvm.mma.sync
 func.func private @product_of_saved(%a: memref<?x?x24xf32>, %g: memref<?x24xf32>, %w: memref<24x24xf32>, %out: memref<?x24xf32>) {
-  bppsa.scan <chunked, 32> saved(%a : memref<?x?x24xf32>) seeds(%g : memref<?x24xf32>) inject_into []
+  bppsa.chain plan <chunked, 32> saved(%a : memref<?x?x24xf32>) seeds(%g : memref<?x24xf32>) inject_into []
       captures(%w : memref<24x24xf32>) into(%out : memref<?x24xf32>) {
   ^bb0(%at: vector<24xf32>, %gt: vector<24xf32>, %wc: vector<24x24xf32>):
     %0 = bppsa.matvec %wc, %at : vector<24x24xf32>, vector<24xf32> -> vector<24xf32>

@@ -59,7 +59,7 @@
 // CHECK:         memref.dealloc %[[MAPS]]
 // CHECK:         memref.dealloc %[[VECTORS]]
 func.func private @blelloch(%a: memref<?x?x4xf32>, %g: memref<?x4xf32>, %w: memref<4x4xf32>, %out: memref<?x4xf32>) {
-  bppsa.scan <blelloch> saved(%a : memref<?x?x4xf32>) seeds(%g : memref<?x4xf32>) inject_into []
+  bppsa.chain plan <blelloch> saved(%a : memref<?x?x4xf32>) seeds(%g : memref<?x4xf32>) inject_into []
       captures(%w : memref<4x4xf32>) into(%out : memref<?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>, %wc: vector<4x4xf32>):
     %0 = arith.mulf %at, %gt : vector<4xf32>
@@ -83,7 +83,7 @@ func.func private @blelloch(%a: memref<?x?x4xf32>, %g: memref<?x4xf32>, %w: memr
 // CHECK-NEXT:        memref.store %[[PRODUCT]], %[[MAPS]][%[[END]], %[[SAMPLE]], %c0, %[[ROW]]]
 // CHECK-NEXT:      }
 func.func private @hybrid(%a: memref<?x?x4xf32>, %g: memref<?x4xf32>, %out: memref<?x4xf32>) {
-  bppsa.scan <hybrid, 2> saved(%a : memref<?x?x4xf32>) seeds(%g : memref<?x4xf32>) inject_into []
+  bppsa.chain plan <hybrid, 2> saved(%a : memref<?x?x4xf32>) seeds(%g : memref<?x4xf32>) inject_into []
       into(%out : memref<?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %0 = arith.mulf %at, %gt : vector<4xf32>
@@ -101,7 +101,7 @@ func.func private @hybrid(%a: memref<?x?x4xf32>, %g: memref<?x4xf32>, %out: memr
 // CHECK-COUNT-1: gpu.launch
 // CHECK-NOT:     gpu.launch
 func.func private @linear(%a: memref<?x?x4xf32>, %g: memref<?x4xf32>, %out: memref<?x4xf32>) {
-  bppsa.scan <linear> saved(%a : memref<?x?x4xf32>) seeds(%g : memref<?x4xf32>) inject_into []
+  bppsa.chain plan <linear> saved(%a : memref<?x?x4xf32>) seeds(%g : memref<?x4xf32>) inject_into []
       into(%out : memref<?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %0 = arith.mulf %at, %gt : vector<4xf32>
@@ -110,7 +110,7 @@ func.func private @linear(%a: memref<?x?x4xf32>, %g: memref<?x4xf32>, %out: memr
   return
 }
 func.func private @no_levels(%a: memref<?x?x4xf32>, %g: memref<?x4xf32>, %out: memref<?x4xf32>) {
-  bppsa.scan <hybrid, 0> saved(%a : memref<?x?x4xf32>) seeds(%g : memref<?x4xf32>) inject_into []
+  bppsa.chain plan <hybrid, 0> saved(%a : memref<?x?x4xf32>) seeds(%g : memref<?x4xf32>) inject_into []
       into(%out : memref<?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %0 = arith.mulf %at, %gt : vector<4xf32>

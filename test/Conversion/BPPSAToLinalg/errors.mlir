@@ -2,7 +2,7 @@
 
 func.func @plan(%a: tensor<?x?x3xf32>, %g: tensor<?x3xf32>) -> tensor<?x3xf32> {
   // expected-error @+1 {{with plan 'blelloch' has no conversion to linalg; run bppsa-expand-scan first or use the plan 'linear'}}
-  %0 = bppsa.scan <blelloch> saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) inject_into [] -> (tensor<?x3xf32>) {
+  %0 = bppsa.chain plan <blelloch> saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) inject_into [] -> (tensor<?x3xf32>) {
   ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
     bppsa.yield %gt : vector<3xf32>
   }

@@ -18,7 +18,7 @@ TOLERANCE = {"rtol": 2e-5, "atol": 2e-5}
 # An exponential moving average: one gate, and nothing that is not diagonal.
 AVERAGE = """
 func.func @average(%a: tensor<?x?x5xf32>, %g: tensor<?x5xf32>, %s: tensor<?x?x5xf32>) -> tensor<?x5xf32> {{
-  %0 = bppsa.scan <{plan}> {reverse} saved(%a : tensor<?x?x5xf32>) seeds(%g : tensor<?x5xf32>)
+  %0 = bppsa.chain plan <{plan}> {reverse} saved(%a : tensor<?x?x5xf32>) seeds(%g : tensor<?x5xf32>)
       {injected} -> (tensor<?x5xf32>) {{
   ^bb0(%at: vector<5xf32>, %gt: vector<5xf32>):
     %d = arith.mulf %at, %gt : vector<5xf32>
@@ -32,7 +32,7 @@ func.func @average(%a: tensor<?x?x5xf32>, %g: tensor<?x5xf32>, %s: tensor<?x?x5x
 GATES = """
 func.func @gates(%f: tensor<?x?x5xf32>, %i: tensor<?x?x3xf32>, %c: tensor<?x5xf32>, %n: tensor<?x3xf32>,
     %s: tensor<?x?x5xf32>, %r: tensor<?x?x3xf32>) -> (tensor<?x5xf32>, tensor<?x3xf32>, tensor<?x?x3xf32>) {{
-  %0:3 = bppsa.scan <{plan}> {reverse} saved(%f, %i : tensor<?x?x5xf32>, tensor<?x?x3xf32>)
+  %0:3 = bppsa.chain plan <{plan}> {reverse} saved(%f, %i : tensor<?x?x5xf32>, tensor<?x?x3xf32>)
       seeds(%c, %n : tensor<?x5xf32>, tensor<?x3xf32>) {injected}
       -> (tensor<?x5xf32>, tensor<?x3xf32>) emitted(tensor<?x?x3xf32>) {{
   ^bb0(%ft: vector<5xf32>, %it: vector<3xf32>, %ct: vector<5xf32>, %nt: vector<3xf32>):
@@ -49,7 +49,7 @@ func.func @gates(%f: tensor<?x?x5xf32>, %i: tensor<?x?x3xf32>, %c: tensor<?x5xf3
 UNIT = """
 func.func @unit(%z: tensor<?x?x5xf32>, %d: tensor<?x?x5xf32>, %g: tensor<?x5xf32>, %s: tensor<?x?x5xf32>)
     -> (tensor<?x5xf32>, tensor<?x?x5xf32>, tensor<?x?x5xf32>) {{
-  %0:3 = bppsa.scan <{plan}> {reverse} saved(%z, %d : tensor<?x?x5xf32>, tensor<?x?x5xf32>)
+  %0:3 = bppsa.chain plan <{plan}> {reverse} saved(%z, %d : tensor<?x?x5xf32>, tensor<?x?x5xf32>)
       seeds(%g : tensor<?x5xf32>) {injected}
       -> (tensor<?x5xf32>) emitted(tensor<?x?x5xf32>, tensor<?x?x5xf32>) {{
   ^bb0(%zt: vector<5xf32>, %dt: vector<5xf32>, %gt: vector<5xf32>):

@@ -128,7 +128,7 @@ def walk_chain(a, g, k, s, w, reverse, injected, swapped):
 PLANS = ("linear", "blelloch", "hybrid, 0", "hybrid, 2", "chunked, 1", "chunked, 3", "chunked")
 
 
-@pytest.mark.parametrize("op", ["bppsa.chain", *(f"bppsa.scan <{plan}>" for plan in PLANS)])
+@pytest.mark.parametrize("op", ["bppsa.chain", *(f"bppsa.chain plan <{plan}>" for plan in PLANS)])
 @pytest.mark.parametrize("variant", ["", "reverse", "injected", "swapped", "injected swapped"])
 def test_a_link_that_reads_its_states_late(tmp_path, op, variant):
     injected = "injected(%s, %s : tensor<?x?x4xf32>, tensor<?x?x4xf32>) inject_into [0, 1]"

@@ -60,9 +60,9 @@ func.func @sums(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %x: tensor<?x?x3xf32
 }
 
 // CHECK-LABEL: func.func @scan
-// CHECK: bppsa.scan <chunked, 32> lanes 16 saved(%{{.*}} : tensor<?x?x4x16xf32>)
+// CHECK: bppsa.chain plan <chunked, 32> lanes 16 saved(%{{.*}} : tensor<?x?x4x16xf32>)
 func.func @scan(%a: tensor<?x?x4x16xf32>, %g: tensor<?x4x16xf32>) -> tensor<?x4x16xf32> {
-  %0 = bppsa.scan <chunked, 32> lanes 16 saved(%a : tensor<?x?x4x16xf32>)
+  %0 = bppsa.chain plan <chunked, 32> lanes 16 saved(%a : tensor<?x?x4x16xf32>)
       seeds(%g : tensor<?x4x16xf32>) inject_into [] -> (tensor<?x4x16xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %1 = arith.mulf %at, %gt : vector<4xf32>

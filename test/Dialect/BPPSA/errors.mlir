@@ -128,7 +128,7 @@ func.func @capture_type(%x: tensor<?x?x3xf32>, %w: tensor<4x3xf32>) -> tensor<?x
 // -----
 
 func.func @results_and_destinations(%x: tensor<?x?x3xf32>, %m: memref<?x?x3xf32>) -> tensor<?x?x3xf32> {
-  // expected-error @below {{must have either results or destinations, found 1 results and 1 destinations}}
+  // expected-error @below {{must have either results or memory as destinations, found 1 results and 1 destinations}}
   %0 = bppsa.recurrence sequences(%x : tensor<?x?x3xf32>) into(%m : memref<?x?x3xf32>) outputs(tensor<?x?x3xf32>) {
   ^bb0(%xt: vector<3xf32>):
     bppsa.yield %xt : vector<3xf32>
@@ -253,8 +253,8 @@ func.func @injected_where(%a: tensor<?x?x3xf32>, %g: tensor<?x3xf32>) -> tensor<
 // -----
 
 func.func @injected_into_nothing(%a: tensor<?x?x3xf32>, %g: tensor<?x3xf32>) -> tensor<?x3xf32> {
-  // expected-error @below {{'bppsa.scan' op inject_into must name one of the 1 states, found 1}}
-  %0 = bppsa.scan <linear> saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) injected(%a : tensor<?x?x3xf32>) inject_into [1] -> (tensor<?x3xf32>) {
+  // expected-error @below {{'bppsa.chain' op inject_into must name one of the 1 states, found 1}}
+  %0 = bppsa.chain saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) injected(%a : tensor<?x?x3xf32>) inject_into [1] -> (tensor<?x3xf32>) {
   ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
     bppsa.yield %gt : vector<3xf32>
   }
@@ -300,7 +300,7 @@ func.func @sum_with_nothing(%a: tensor<?x?x3xf32>, %g: tensor<?x3xf32>) -> (tens
 
 func.func @sum_shape(%a: tensor<?x?x3xf32>, %x: tensor<?x?x2xf32>, %g: tensor<?x3xf32>) -> (tensor<?x3xf32>, tensor<2x3xf32>) {
   // expected-error @below {{a sum must have the type 'tensor<3x2xf32>' or that of such a memref, found 'tensor<2x3xf32>'}}
-  %0, %1 = bppsa.scan <linear> saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) inject_into [] factors(%x : tensor<?x?x2xf32>) sum_with [0] -> (tensor<?x3xf32>) sums(tensor<2x3xf32>) {
+  %0, %1 = bppsa.chain saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) inject_into [] factors(%x : tensor<?x?x2xf32>) sum_with [0] -> (tensor<?x3xf32>) sums(tensor<2x3xf32>) {
   ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
     bppsa.yield %gt, %gt : vector<3xf32>, vector<3xf32>
   }

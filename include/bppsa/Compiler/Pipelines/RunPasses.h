@@ -17,8 +17,9 @@ namespace bppsa {
 bool verifiesEachPass();
 
 /// Runs `pm` on `module`, with the verifier after every pass with `verifyEach`. Where the process
-/// crashes meanwhile and `leaveReproducer` is set, the module as it was and the passes are written to a file in the directory
-/// for temporary files, which is named on standard error (`bppsa-opt --run-reproducer FILE`).
+/// crashes meanwhile and `leaveReproducer` is set, the module as it was and the passes are written
+/// to a file in the directory for temporary files, which is named on standard error (`bppsa-opt
+/// --run-reproducer FILE`).
 llvm::LogicalResult runPasses(mlir::PassManager &pm, mlir::ModuleOp module, bool verifyEach,
                               bool leaveReproducer);
 

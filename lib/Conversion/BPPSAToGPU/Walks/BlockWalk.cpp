@@ -352,5 +352,3 @@ LogicalResult bppsa::launchSequentially(const CotangentLoop &loop) {
                });
   return success();
 }
-
-LogicalResult bppsa::launchChain(ChainOp op) { return launchSequentially(getCotangentLoop(op)); }

@@ -49,6 +49,11 @@ std::string PlanAttr::toString() const {
   return text;
 }
 
+bool PlanAttr::isSequential() const {
+  return getAlgorithm() == ScanAlgorithm::Linear ||
+         (getAlgorithm() == ScanAlgorithm::Hybrid && getSize() == 0);
+}
+
 //===----------------------------------------------------------------------===//
 // Patterns
 //===----------------------------------------------------------------------===//

@@ -63,8 +63,9 @@ static void getBufferEffects(MutableArrayRef<OpOperand> read, MutableArrayRef<Op
       effects.emplace_back(MemoryEffects::Read::get(), &operand,
                            SideEffects::DefaultResource::get());
   for (OpOperand &operand : written)
-    effects.emplace_back(MemoryEffects::Write::get(), &operand,
-                         SideEffects::DefaultResource::get());
+    if (isa<MemRefType>(operand.get().getType()))
+      effects.emplace_back(MemoryEffects::Write::get(), &operand,
+                           SideEffects::DefaultResource::get());
 }
 
 /// Effects of an op whose destinations are the operands `destinations`.
@@ -85,8 +86,14 @@ void RecurrenceOp::getEffects(Effects &effects) {
 void ChainOp::getEffects(Effects &effects) {
   getLoopEffects(*this, getDestinationsMutable(), effects);
 }
-void ScanOp::getEffects(Effects &effects) {
-  getLoopEffects(*this, getDestinationsMutable(), effects);
+void TransitionOp::getEffects(Effects &effects) {
+  getLoopEffects(*this, getDestinationMutable(), effects);
+}
+void ComposeTransitionsOp::getEffects(Effects &effects) {
+  getLoopEffects(*this, getDestinationMutable(), effects);
+}
+void ApplyTransitionOp::getEffects(Effects &effects) {
+  getLoopEffects(*this, getDestinationMutable(), effects);
 }
 void OuterSumOp::getEffects(Effects &effects) {
   getLoopEffects(*this, getDestinationMutable(), effects);

@@ -1,4 +1,4 @@
-//===- LoopVerifiers.cpp - recurrences, chains and scans ------------------===//
+//===- LoopVerifiers.cpp - recurrences and chains -------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -84,13 +84,21 @@ LogicalResult bppsa::verifyCapture(Operation *op, Type type, Type bodyType) {
   return success();
 }
 
-/// Results of a loop on tensors, or its destinations once bufferized.
+/// Results of a loop on tensors, which are those of its destinations where it has any, or its
+/// destinations once bufferized.
 static FailureOr<SmallVector<Type>> getWrittenTypes(Operation *op, ValueRange destinations,
                                                     unsigned expected) {
-  bool bufferized = !destinations.empty();
+  bool onTensors = llvm::any_of(destinations,
+                                [](Value value) { return isa<RankedTensorType>(value.getType()); });
+  if (onTensors && destinations.getTypes() != op->getResultTypes()) {
+    op->emitOpError() << "on tensors must have destinations of the types of its results, or none";
+    return failure();
+  }
+  bool bufferized = !destinations.empty() && !onTensors;
   if (bufferized && op->getNumResults() != 0) {
-    op->emitOpError() << "must have either results or destinations, found " << op->getNumResults()
-                      << " results and " << destinations.size() << " destinations";
+    op->emitOpError() << "must have either results or memory as destinations, found "
+                      << op->getNumResults() << " results and " << destinations.size()
+                      << " destinations";
     return failure();
   }
   SmallVector<Type> types =
@@ -166,7 +174,7 @@ LogicalResult RecurrenceOp::verify() {
 }
 
 /// Checks the sequences that sums multiply with.
-template <typename LoopOp> static LogicalResult verifyFactors(LoopOp op, LoopExtent &extent) {
+static LogicalResult verifyFactors(ChainOp op, LoopExtent &extent) {
   if (!op.getSumWith().empty() && op.getLanes())
     return op.emitOpError("sums over samples one by one and must have no lanes");
   for (Value factor : op.getFactors()) {
@@ -182,8 +190,7 @@ template <typename LoopOp> static LogicalResult verifyFactors(LoopOp op, LoopExt
 
 /// Checks that `sum` is the type of the sum of values `summed`, multiplied with the
 /// vectors of factor `with` where that is not kNoFactor.
-template <typename LoopOp>
-static LogicalResult verifySum(LoopOp op, Type sum, Type summed, int64_t with) {
+static LogicalResult verifySum(ChainOp op, Type sum, Type summed, int64_t with) {
   int64_t numFactors = op.getFactors().size();
   if (with < kNoFactor || with >= numFactors)
     return op.emitOpError() << "sum_with must have " << kNoFactor << " or name one of the "
@@ -207,70 +214,69 @@ static LogicalResult verifySum(LoopOp op, Type sum, Type summed, int64_t with) {
   return success();
 }
 
-/// The verifier of `chain` and `scan`.
-template <typename LoopOp> static LogicalResult verifyCotangentLoop(LoopOp op) {
-  std::optional<int64_t> lanes = op.getLanes();
-  Block &body = op.getBody().front();
+LogicalResult ChainOp::verify() {
+  std::optional<int64_t> lanes = getLanes();
+  Block &body = getBody().front();
   auto yield = cast<YieldOp>(body.getTerminator());
-  size_t numSaved = op.getSaved().size(), numStates = op.getSeeds().size();
-  if (failed(verifyLanes(op, lanes)) ||
-      failed(verifyArgumentCount(op, body, numSaved + numStates + op.getCaptures().size())))
+  size_t numSaved = getSaved().size(), numStates = getSeeds().size();
+  if (failed(verifyLanes(*this, lanes)) ||
+      failed(verifyArgumentCount(*this, body, numSaved + numStates + getCaptures().size())))
     return failure();
   if (numSaved == 0)
-    return op.emitOpError("needs at least one saved sequence to know the number of steps");
+    return emitOpError("needs at least one saved sequence to know the number of steps");
   if (numStates == 0)
-    return op.emitOpError("needs at least one state");
-  size_t numSums = op.getSumWith().size();
+    return emitOpError("needs at least one state");
+  size_t numSums = getSumWith().size();
   if (yield.getNumOperands() < numStates + numSums) {
-    auto error = op.emitOpError() << "must yield the cotangents of " << numStates << " states";
+    auto error = emitOpError() << "must yield the cotangents of " << numStates << " states";
     if (numSums > 0)
       error << " and " << numSums << " values to sum";
     return error << ", found " << yield.getNumOperands() << " values";
   }
-  if (op.getInjected().size() != op.getInjectInto().size())
-    return op.emitOpError() << "needs one state index for each injected sequence, found "
-                            << op.getInjectInto().size() << " indices for "
-                            << op.getInjected().size() << " sequences";
+  if (getInjected().size() != getInjectInto().size())
+    return emitOpError() << "needs one state index for each injected sequence, found "
+                         << getInjectInto().size() << " indices for " << getInjected().size()
+                         << " sequences";
   FailureOr<SmallVector<Type>> written =
-      getWrittenTypes(op, op.getDestinations(), yield.getNumOperands());
+      getWrittenTypes(*this, getDestinations(), yield.getNumOperands());
   if (failed(written))
     return failure();
 
   LoopExtent extent;
   auto arguments = body.getArgumentTypes();
-  for (auto [i, value] : llvm::enumerate(op.getSaved()))
-    if (failed(verifyArray(op, {value.getType(), "saved sequence", true, 0}, arguments[i], lanes,
+  for (auto [i, value] : llvm::enumerate(getSaved()))
+    if (failed(verifyArray(*this, {value.getType(), "saved sequence", true, 0}, arguments[i], lanes,
                            extent)))
       return failure();
-  for (auto [i, value] : llvm::enumerate(op.getSeeds()))
-    if (failed(verifyArray(op, {value.getType(), "seed", false, 0}, arguments[numSaved + i], lanes,
-                           extent)))
+  for (auto [i, value] : llvm::enumerate(getSeeds()))
+    if (failed(verifyArray(*this, {value.getType(), "seed", false, 0}, arguments[numSaved + i],
+                           lanes, extent)))
       return failure();
-  for (auto [value, state] : llvm::zip(op.getInjected(), op.getInjectInto())) {
+  for (auto [value, state] : llvm::zip(getInjected(), getInjectInto())) {
     if (state < 0 || state >= static_cast<int64_t>(numStates))
-      return op.emitOpError() << "inject_into must name one of the " << numStates
-                              << " states, found " << state;
-    if (failed(verifyArray(op, {value.getType(), "injected sequence", true, 0},
+      return emitOpError() << "inject_into must name one of the " << numStates << " states, found "
+                           << state;
+    if (failed(verifyArray(*this, {value.getType(), "injected sequence", true, 0},
                            arguments[numSaved + state], lanes, extent)))
       return failure();
   }
-  for (auto [i, value] : llvm::enumerate(op.getCaptures()))
-    if (failed(verifyCapture(op, value.getType(), arguments[numSaved + numStates + i])))
+  for (auto [i, value] : llvm::enumerate(getCaptures()))
+    if (failed(verifyCapture(*this, value.getType(), arguments[numSaved + numStates + i])))
       return failure();
-  if (failed(verifyFactors(op, extent)))
+  if (failed(verifyFactors(*this, extent)))
     return failure();
   ArrayRef<Type> sums = ArrayRef(*written).take_back(numSums);
   for (auto [type, value, with] :
-       llvm::zip_equal(sums, yield.getOperands().take_back(numSums), op.getSumWith()))
-    if (failed(verifySum(op, type, value.getType(), with)))
+       llvm::zip_equal(sums, yield.getOperands().take_back(numSums), getSumWith()))
+    if (failed(verifySum(*this, type, value.getType(), with)))
       return failure();
   for (auto [i, type] : llvm::enumerate(ArrayRef(*written).drop_back(numSums))) {
     bool isState = i < numStates;
     if (isState && yield.getOperand(i).getType() != arguments[numSaved + i])
-      return op.emitOpError() << "the cotangent of state " << i << " must keep its type "
-                              << arguments[numSaved + i] << ", found "
-                              << yield.getOperand(i).getType();
-    if (failed(verifyArray(op, {type, isState ? "cotangent" : "emitted sequence", !isState, 0},
+      return emitOpError() << "the cotangent of state " << i << " must keep its type "
+                           << arguments[numSaved + i] << ", found "
+                           << yield.getOperand(i).getType();
+    if (failed(verifyArray(*this, {type, isState ? "cotangent" : "emitted sequence", !isState, 0},
                            yield.getOperand(i).getType(), lanes, extent)))
       return failure();
   }
@@ -279,11 +285,8 @@ template <typename LoopOp> static LogicalResult verifyCotangentLoop(LoopOp op) {
 
 LogicalResult bppsa::verifyNoSums(Operation *op) {
   auto sumWith = op->getAttrOfType<DenseI64ArrayAttr>("sumWith");
-  if (!isa<ChainOp, ScanOp>(op) || !sumWith || sumWith.empty())
+  if (!isa<ChainOp>(op) || !sumWith || sumWith.empty())
     return success();
   return op->emitOpError("sums what it yields, which only chains and chunked scans for GPUs do; "
                          "leave bppsa-fuse-gradients out");
 }
-
-LogicalResult ChainOp::verify() { return verifyCotangentLoop(*this); }
-LogicalResult ScanOp::verify() { return verifyCotangentLoop(*this); }

@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A bppsa operation reads its operands and writes each result to memory of its
-// own, which becomes a destination operand. Its body holds vectors only and is
-// moved as it is.
+// A bppsa operation reads its operands and writes each result to its destination,
+// or to memory of its own where it has none. Its body holds vectors only and is moved
+// as it is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +14,7 @@
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
@@ -93,22 +94,41 @@ private:
 // Models
 //===----------------------------------------------------------------------===//
 
+/// The destinations of the results of `op`; none where it allocates.
+static ValueRange getDestinations(Operation *op) {
+  if (auto loop = dyn_cast<RecurrenceOp>(op))
+    return loop.getDestinations();
+  if (auto loop = dyn_cast<ChainOp>(op))
+    return loop.getDestinations();
+  return {};
+}
+
+/// The result that is written to `operand`, null where it is no destination.
+static OpResult getTiedResult(OpOperand &operand) {
+  Operation *op = operand.getOwner();
+  size_t count = getDestinations(op).size(), first = op->getNumOperands() - count;
+  return operand.getOperandNumber() < first ? OpResult()
+                                            : op->getResult(operand.getOperandNumber() - first);
+}
+
 namespace {
 template <typename OpTy>
 struct AllocatingModel
     : bufferization::BufferizableOpInterface::ExternalModel<AllocatingModel<OpTy>, OpTy> {
-  bool bufferizesToAllocation(Operation *, Value) const { return true; }
-  bool bufferizesToMemoryRead(Operation *, OpOperand &, const AnalysisState &) const {
-    return true;
+  bool bufferizesToAllocation(Operation *op, Value) const { return getDestinations(op).empty(); }
+  bool bufferizesToMemoryRead(Operation *, OpOperand &operand, const AnalysisState &) const {
+    return !getTiedResult(operand);
   }
-  bool bufferizesToMemoryWrite(Operation *, OpOperand &, const AnalysisState &) const {
-    return false;
+  bool bufferizesToMemoryWrite(Operation *, OpOperand &operand, const AnalysisState &) const {
+    return static_cast<bool>(getTiedResult(operand));
   }
   bool resultBufferizesToMemoryWrite(Operation *, OpResult, const AnalysisState &) const {
     return true;
   }
-  bufferization::AliasingValueList getAliasingValues(Operation *, OpOperand &,
+  bufferization::AliasingValueList getAliasingValues(Operation *, OpOperand &operand,
                                                      const AnalysisState &) const {
+    if (OpResult result = getTiedResult(operand))
+      return {{result, bufferization::BufferRelation::Equivalent}};
     return {};
   }
 
@@ -125,9 +145,11 @@ struct AllocatingModel
         return failure();
       buffers.push_back(*buffer);
     }
+    size_t numGiven = getDestinations(op).size();
+    SmallVector<Value> destinations(ArrayRef(buffers).take_back(numGiven));
+    buffers.pop_back_n(numGiven);
     ResultSizes sizes(rewriter, op, buffers);
-    SmallVector<Value> destinations;
-    for (OpResult result : op->getResults()) {
+    for (OpResult result : op->getResults().drop_front(numGiven)) {
       auto type = cast<RankedTensorType>(result.getType());
       FailureOr<Value> memory = options.createAlloc(
           rewriter, op->getLoc(), MemRefType::get(type.getShape(), type.getElementType()),
@@ -166,11 +188,48 @@ private:
 };
 } // namespace
 
+namespace {
+/// Transitions write their destination.
+template <typename OpTy>
+struct TransitionModel
+    : bufferization::DstBufferizableOpInterfaceExternalModel<TransitionModel<OpTy>, OpTy> {
+  bool bufferizesToMemoryRead(Operation *op, OpOperand &operand, const AnalysisState &) const {
+    return !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand);
+  }
+  bool isNotConflicting(Operation *op, OpOperand *read, OpOperand *conflictingWrite,
+                        const AnalysisState &) const {
+    // By the contract of products: the destination overlaps no operand that is read after it is
+    // written.
+    return !isa<TransitionOp>(op) && read->getOwner() == op && conflictingWrite->getOwner() == op;
+  }
+
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options, BufferizationState &state) const {
+    SmallVector<Value> buffers;
+    for (Value operand : op->getOperands()) {
+      FailureOr<Value> buffer = bufferization::getBuffer(rewriter, operand, options, state);
+      if (failed(buffer))
+        return failure();
+      buffers.push_back(*buffer);
+    }
+    OperationState bufferized(op->getLoc(), op->getName(), buffers, TypeRange(), op->getAttrs());
+    for (Region &region : op->getRegions())
+      bufferized.addRegion()->takeBody(region);
+    rewriter.create(bufferized);
+    Value destination = buffers[cast<OpTy>(op).getDestinationMutable().getOperandNumber()];
+    bufferization::replaceOpWithBufferizedValues(rewriter, op, destination);
+    return success();
+  }
+};
+} // namespace
+
 void bppsa::registerBufferizableOpInterfaceExternalModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, BPPSADialect *) {
     RecurrenceOp::attachInterface<AllocatingModel<RecurrenceOp>>(*context);
     ChainOp::attachInterface<AllocatingModel<ChainOp>>(*context);
-    ScanOp::attachInterface<AllocatingModel<ScanOp>>(*context);
+    TransitionOp::attachInterface<TransitionModel<TransitionOp>>(*context);
+    ComposeTransitionsOp::attachInterface<TransitionModel<ComposeTransitionsOp>>(*context);
+    ApplyTransitionOp::attachInterface<TransitionModel<ApplyTransitionOp>>(*context);
     OuterSumOp::attachInterface<AllocatingModel<OuterSumOp>>(*context);
     StepSumOp::attachInterface<AllocatingModel<StepSumOp>>(*context);
     PackLanesOp::attachInterface<AllocatingModel<PackLanesOp>>(*context);

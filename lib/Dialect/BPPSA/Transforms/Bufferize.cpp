@@ -74,6 +74,42 @@ static Operation *getLastUser(memref::AllocOp allocation) {
   return last;
 }
 
+/// Whether `a` and `b` are the same part of the same memory.
+static bool isSameView(Value a, Value b) {
+  auto first = a.getDefiningOp<memref::SubViewOp>(), second = b.getDefiningOp<memref::SubViewOp>();
+  if (a == b || !first || !second)
+    return a == b;
+  return first.getSource() == second.getSource() && first.getType() == second.getType() &&
+         first.getMixedOffsets() == second.getMixedOffsets() &&
+         first.getMixedSizes() == second.getMixedSizes() &&
+         first.getMixedStrides() == second.getMixedStrides();
+}
+
+/// Erases what is left of values that were inserted where they had been made.
+static void eraseSelfCopies(ModuleOp module) {
+  module.walk([](memref::CopyOp op) {
+    if (isSameView(op.getSource(), op.getTarget()))
+      op.erase();
+  });
+}
+
+/// The most bytes of an allocation in a loop that are taken from the stack.
+static constexpr int64_t kMostStackBytes = 65536;
+
+/// Takes small allocations of loops from the stack of the thread that runs the iteration.
+static void moveToStack(ModuleOp module) {
+  module.walk([](memref::AllocOp op) {
+    MemRefType type = op.getType();
+    if (isa<func::FuncOp>(op->getParentOp()) || !type.hasStaticShape() ||
+        type.getNumElements() * type.getElementTypeBitWidth() / 8 > kMostStackBytes)
+      return;
+    OpBuilder builder(op);
+    Value memory = memref::AllocaOp::create(builder, op.getLoc(), type, op.getAlignmentAttr());
+    op.replaceAllUsesWith(memory);
+    op.erase();
+  });
+}
+
 /// Frees every allocation after its last use; false, and nothing done, where one outlives its
 /// block.
 static bool freeAfterLastUses(ModuleOp module) {
@@ -115,6 +151,8 @@ struct Bufferize : public bppsa::impl::BufferizeBase<Bufferize> {
     if (failed(bufferization::runOneShotModuleBufferize(module, options, state)))
       return signalPassFailure();
     bufferization::removeBufferizationAttributesInModule(module);
+    eraseSelfCopies(module);
+    moveToStack(module);
     if (!freeAfterLastUses(module) && failed(freeByOwnership()))
       return signalPassFailure();
   }

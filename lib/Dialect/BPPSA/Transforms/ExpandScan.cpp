@@ -1,30 +1,22 @@
-//===- ExpandScan.cpp - scans to explicit trees ---------------------------===//
+//===- ExpandScan.cpp - scan plans to the operations that run -------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// This pass writes the products of a scan plan as `bppsa.linearize`,
-// `bppsa.compose` and `bppsa.apply`.
-//
-// With cotangents s[k] injected before link k, the cotangent that enters link
-// k + 1 is e[k+1] = J[k] e[k] + s[k+1]. The elements of the scan are therefore
-// the seed plus s[1] and the affine pairs (J[k], s[k+1]); the product of the
-// pairs (A, a), applied first, and (B, b) is (B A, B a + b).
+// This pass writes the operations of a scan plan: loops over levels and chunks in the
+// order of ScanOrder.h, or straight-line code of explicit Jacobians on request.
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "ScanLoops.h"
+#include "bppsa/Dialect/BPPSA/Transforms/BodyRewrites.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Passes.h"
-#include "bppsa/Dialect/BPPSA/Transforms/ScanSchedule.h"
-#include "bppsa/Dialect/BPPSA/Transforms/StepJacobian.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include <numeric>
 
 namespace bppsa {
 #define GEN_PASS_DEF_EXPANDSCAN
@@ -34,293 +26,108 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-namespace {
-/// One element of the scan: a vector in `offset` alone, or an affine pair.
-struct ScanElement {
-  /// Null for a vector.
-  Value jacobian;
-  /// Null where nothing is added.
-  Value offset;
-};
-
-/// Writes the tree of one scan in front of it.
-class ScanExpander {
-public:
-  ScanExpander(ScanOp scan, const ScanSchedule &schedule);
-
-  /// Replaces the scan.
-  void run();
-
-private:
-  /// The time step of the `link`-th link, 1 <= link <= n.
-  int64_t getStep(int64_t link) { return scan.getReverse() ? link - 1 : numLinks - link; }
-  int64_t getStateOffset(size_t state) const {
-    return std::accumulate(stateSizes.begin(), stateSizes.begin() + state, int64_t(0));
-  }
-  /// The slice `[B, N]` of `sequence` at `step`.
-  Value getSlice(Value sequence, int64_t step);
-  /// `value` with the sizes that `type` declares.
-  Value castTo(Value value, Type type);
-  /// `lhs + rhs`, where null is zero.
-  Value add(Value lhs, Value rhs);
-  /// The seeds, which all declare their batch as the first one does.
-  SmallVector<Value> getSeeds();
-  /// One array `[B, sum of N]` for a tuple of states.
-  Value concatStates(ValueRange states);
-  /// The part of `all` that belongs to state number `state`.
-  Value getState(Value all, size_t state);
-  /// What is injected before the `link`-th link; null where nothing is.
-  Value getInjected(int64_t link);
-  Value linearize(int64_t link);
-  /// The element with the number `value`; leaves are made when first read.
-  ScanElement &getElement(int64_t value);
-  void execute(ScanOperation op);
-  /// The emitted values, from what enters every link.
-  ValueRange recomputeEmitted();
-  void makeRecomputedBody(RecurrenceOp recurrence);
-
-  ScanOp scan;
-  const ScanSchedule &schedule;
-  int64_t numLinks;
-  OpBuilder builder;
-  Location loc;
-  SmallVector<int64_t> stateSizes;
-  Type elementType;
-  /// The number of samples, and as a dimension of a type.
-  OpFoldResult batch;
-  int64_t batchDim;
-  /// The type of the Jacobian of every link.
-  JacobianType linkType;
-  std::vector<ScanElement> elements;
-};
-} // namespace
-
-ScanExpander::ScanExpander(ScanOp scan, const ScanSchedule &schedule)
-    : scan(scan), schedule(schedule), numLinks(schedule.getNumLinks()), builder(scan),
-      loc(scan.getLoc()), elements(schedule.getNumValues()) {
-  for (Value seed : scan.getSeeds())
-    stateSizes.push_back(cast<RankedTensorType>(seed.getType()).getDimSize(1));
-  Value seed = scan.getSeeds().front();
-  elementType = cast<RankedTensorType>(seed.getType()).getElementType();
-  batch = tensor::getMixedSize(builder, loc, seed, 0);
-  batchDim = cast<RankedTensorType>(seed.getType()).getDimSize(0);
-  int64_t size = getStateOffset(stateSizes.size());
-  linkType = JacobianType::get(builder.getContext(), size, size, elementType,
-                               inferStepJacobian(scan).getStructure(), batchDim);
-}
-
 //===----------------------------------------------------------------------===//
-// Arrays
+// Links
 //===----------------------------------------------------------------------===//
 
-Value ScanExpander::getSlice(Value sequence, int64_t step) {
-  int64_t features = cast<RankedTensorType>(sequence.getType()).getDimSize(2);
-  auto type = RankedTensorType::get({batchDim, features}, getElementTypeOrSelf(sequence));
-  OpFoldResult zero = builder.getIndexAttr(0), one = builder.getIndexAttr(1);
-  return tensor::ExtractSliceOp::create(
-      builder, loc, type, sequence, ArrayRef{OpFoldResult(builder.getIndexAttr(step)), zero, zero},
-      ArrayRef{one, batch, OpFoldResult(builder.getIndexAttr(features))}, ArrayRef{one, one, one});
-}
-
-Value ScanExpander::castTo(Value value, Type type) {
-  return value.getType() == type ? value : tensor::CastOp::create(builder, loc, type, value);
-}
-
-Value ScanExpander::add(Value lhs, Value rhs) {
-  if (!lhs || !rhs)
-    return lhs ? lhs : rhs;
-  return arith::AddFOp::create(builder, loc, lhs, rhs);
-}
-
-SmallVector<Value> ScanExpander::getSeeds() {
-  SmallVector<Value> seeds;
-  for (auto [seed, size] : llvm::zip(scan.getSeeds(), stateSizes))
-    seeds.push_back(castTo(seed, RankedTensorType::get({batchDim, size}, elementType)));
-  return seeds;
-}
-
-Value ScanExpander::concatStates(ValueRange states) {
-  if (states.size() == 1)
-    return states.front();
-  return tensor::ConcatOp::create(builder, loc, /*dim=*/1, states);
-}
-
-Value ScanExpander::getState(Value all, size_t state) {
-  if (stateSizes.size() == 1)
-    return all;
-  OpFoldResult zero = builder.getIndexAttr(0), one = builder.getIndexAttr(1);
-  OpFoldResult offset = builder.getIndexAttr(getStateOffset(state));
-  OpFoldResult size = builder.getIndexAttr(stateSizes[state]);
-  return tensor::ExtractSliceOp::create(builder, loc, all, ArrayRef{zero, offset},
-                                        ArrayRef{batch, size}, ArrayRef{one, one});
-}
-
-Value ScanExpander::getInjected(int64_t link) {
-  if (scan.getInjected().empty() || link > numLinks)
-    return {};
-  SmallVector<Value> sums(stateSizes.size());
-  for (auto [sequence, state] : llvm::zip(scan.getInjected(), scan.getInjectInto()))
-    sums[state] = add(sums[state], getSlice(sequence, getStep(link)));
-  for (auto [sum, size] : llvm::zip(sums, stateSizes)) {
-    if (sum)
-      continue;
-    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(elementType));
-    Value empty = tensor::EmptyOp::create(
-        builder, loc, ArrayRef{batch, OpFoldResult(builder.getIndexAttr(size))}, elementType);
-    sum = linalg::FillOp::create(builder, loc, zero, empty).getResult(0);
-  }
-  return concatStates(sums);
-}
-
-//===----------------------------------------------------------------------===//
-// Elements and products
-//===----------------------------------------------------------------------===//
-
-Value ScanExpander::linearize(int64_t link) {
-  SmallVector<Value> saved;
-  for (Value sequence : scan.getSaved())
-    saved.push_back(getSlice(sequence, getStep(link)));
-  auto op = LinearizeOp::create(builder, loc, linkType, saved, scan.getCaptures(), stateSizes);
+void bppsa::cloneLinkInto(ChainOp chain, Region &region, LinkValues values) {
   IRMapping mapping;
-  scan.getBody().cloneInto(&op.getBody(), mapping);
-  // Emitted values are no part of the Jacobian.
-  auto yield = cast<YieldOp>(op.getBody().front().getTerminator());
-  yield.getValuesMutable().assign(yield.getValues().take_front(stateSizes.size()));
+  chain.getBody().cloneInto(&region, mapping);
+  Block &body = region.front();
+  unsigned numStates = chain.getSeeds().size();
+  if (values == LinkValues::States)
+    return yieldOnly(body, 0, numStates);
+  yieldOnly(body, numStates, body.getTerminator()->getNumOperands() - numStates);
+}
+
+Value bppsa::createTransition(const ChainArrays &arrays, ValueRange saved, ValueRange injected,
+                              Value into) {
+  ChainOp chain = arrays.chain;
+  auto op =
+      TransitionOp::create(arrays.builder, arrays.loc, into.getType(), saved, injected,
+                           chain.getCaptures(), into, chain.getInjectInto(), arrays.stateSizes,
+                           arrays.isDiagonal, chain.getReverse(), chain.getLanesAttr());
+  cloneLinkInto(chain, op.getBody(), LinkValues::States);
   return op.getResult();
-}
-
-ScanElement &ScanExpander::getElement(int64_t value) {
-  ScanElement &element = elements[value];
-  bool isLeaf = value <= numLinks, isMade = element.jacobian || element.offset;
-  if (!isLeaf || isMade)
-    return element;
-  if (value == 0)
-    element.offset = add(concatStates(getSeeds()), getInjected(1));
-  else
-    element = {linearize(value), getInjected(value + 1)};
-  return element;
-}
-
-void ScanExpander::execute(ScanOperation op) {
-  ScanElement left = getElement(op.left);
-  ScanElement &out = elements[op.out];
-  if (op.kind == ScanOperation::Kind::Copy) {
-    out = left;
-    return;
-  }
-  ScanElement right = getElement(op.right);
-  if (op.kind == ScanOperation::Kind::Compose) {
-    auto type = JacobianType::compose(cast<JacobianType>(left.jacobian.getType()),
-                                      cast<JacobianType>(right.jacobian.getType()));
-    out.jacobian = ComposeOp::create(builder, loc, type, left.jacobian, right.jacobian);
-  }
-  Value offset;
-  if (left.offset)
-    offset = ApplyOp::create(builder, loc, left.offset.getType(), right.jacobian, left.offset);
-  out.offset = add(offset, right.offset);
-}
-
-//===----------------------------------------------------------------------===//
-// Emitted values
-//===----------------------------------------------------------------------===//
-
-/// Fills the body of `recurrence` with the link, yielding emitted values only.
-void ScanExpander::makeRecomputedBody(RecurrenceOp recurrence) {
-  IRMapping mapping;
-  scan.getBody().cloneInto(&recurrence.getBody(), mapping);
-  auto yield = cast<YieldOp>(recurrence.getBody().front().getTerminator());
-  yield.getValuesMutable().assign(yield.getValues().drop_front(stateSizes.size()));
-}
-
-ValueRange ScanExpander::recomputeEmitted() {
-  // One sequence a state of the cotangents that enter the links.
-  OpFoldResult zero = builder.getIndexAttr(0), one = builder.getIndexAttr(1);
-  SmallVector<Value> sequences(scan.getSaved());
-  for (auto [state, size] : llvm::enumerate(stateSizes)) {
-    OpFoldResult features = builder.getIndexAttr(size);
-    Value sequence = tensor::EmptyOp::create(
-        builder, loc, ArrayRef{OpFoldResult(builder.getIndexAttr(numLinks)), batch, features},
-        elementType);
-    for (int64_t link = 1; link <= numLinks; ++link) {
-      OpFoldResult step = builder.getIndexAttr(getStep(link));
-      Value entering = getState(getElement(schedule.getEntering(link)).offset, state);
-      sequence = tensor::InsertSliceOp::create(
-          builder, loc, entering, sequence, ArrayRef{step, zero, zero},
-          ArrayRef{one, batch, features}, ArrayRef{one, one, one});
-    }
-    sequences.push_back(sequence);
-  }
-  auto recurrence = RecurrenceOp::create(
-      builder, loc, /*trajectories=*/TypeRange(), scan.getEmitted().getTypes(), sequences,
-      /*initial=*/ValueRange(), scan.getCaptures(), /*destinations=*/ValueRange(),
-      /*reverse=*/UnitAttr(), /*lanes=*/IntegerAttr());
-  makeRecomputedBody(recurrence);
-  return recurrence.getOutputs();
-}
-
-void ScanExpander::run() {
-  for (const ScanLevel &level : schedule.getLevels())
-    for (ScanOperation op : level.operations)
-      execute(op);
-  if (schedule.getInitial() >= 0) {
-    Value initial = getElement(schedule.getInitial()).offset;
-    for (auto [state, result] : llvm::enumerate(scan.getCotangents()))
-      result.replaceAllUsesWith(castTo(getState(initial, state), result.getType()));
-  }
-  if (!scan.getEmitted().empty())
-    scan.getEmitted().replaceAllUsesWith(recomputeEmitted());
-  scan.erase();
 }
 
 //===----------------------------------------------------------------------===//
 // Pass
 //===----------------------------------------------------------------------===//
 
-/// Why `scan` cannot be expanded; empty where it can.
-static std::string getObstacle(ScanOp scan) {
-  if (!scan.getDestinations().empty())
-    return "it works on buffers; expand it before bufferization";
-  if (!scan.getSums().empty())
+/// Why `chain` cannot be expanded; empty where it can.
+static std::string getObstacle(ChainOp chain) {
+  if (!chain.getDestinations().empty())
+    return "it has destinations; expand it before bufferization";
+  if (!chain.getSums().empty())
     return "it sums what its link yields, which no tree does";
-  if (scan.getLanes())
-    return "its samples are packed into lanes; expand it before packing";
-  if (cast<ShapedType>(scan.getSaved().front().getType()).isDynamicDim(0))
-    return "its number of steps is known at run time only";
-  if (cast<ShapedType>(scan.getSaved().front().getType()).getDimSize(0) == 0)
-    return "it has no steps";
-  if (!ScanSchedule::get(scan.getPlan(), 1, /*withInitial=*/false))
-    return "its plan '" + scan.getPlan().toString() + "' leaves the tree to the run time";
   return {};
 }
 
-/// Expands `scan` and says so, or says why not.
-static void expand(ScanOp scan) {
-  auto parent = scan->getParentOfType<FunctionOpInterface>();
+/// The number of steps that `chain` has in its type, kDynamic where there is none.
+static int64_t getNumSteps(ChainOp chain) {
+  return cast<ShapedType>(chain.getSaved().front().getType()).getDimSize(chain.getLanes() ? 1 : 0);
+}
+
+/// Expands `chain` into loops.
+static void expandToLoops(ChainOp chain) {
+  if (chain.getPlan().isSequential())
+    return static_cast<void>(chain.removePlanAttr());
+  if (chain.getPlan().getAlgorithm() == ScanAlgorithm::Chunked)
+    return expandToChunks(chain);
+  expandToTree(chain);
+}
+
+/// Expands `chain` and says so, or says why not. Trees of at most `unrollUpTo` steps become
+/// straight-line code.
+static void expand(ChainOp chain, int64_t unrollUpTo) {
+  auto parent = chain->getParentOfType<FunctionOpInterface>();
   auto options = remark::RemarkOpts::name("ExpandScan")
                      .category("scan")
                      .function(parent ? parent.getName() : StringRef());
-  std::string obstacle = getObstacle(scan);
+  std::string obstacle = getObstacle(chain);
   if (!obstacle.empty()) {
-    remark::missed(scan.getLoc(), options) << remark::add("scan is not expanded: {0}", obstacle);
+    remark::missed(chain.getLoc(), options) << remark::add("scan is not expanded: {0}", obstacle);
     return;
   }
-  int64_t steps = cast<ShapedType>(scan.getSaved().front().getType()).getDimSize(0);
-  bool withInitial = llvm::any_of(scan.getCotangents(), [](Value v) { return !v.use_empty(); });
-  ScanSchedule schedule = *ScanSchedule::get(scan.getPlan(), steps, withInitial);
-  remark::passed(scan.getLoc(), options)
-      << remark::add("{0} scan of {1} steps expanded: {2} compose, {3} apply, depth {4}",
-                     scan.getPlan().toString(), steps, schedule.count(ScanOperation::Kind::Compose),
-                     schedule.count(ScanOperation::Kind::Apply), schedule.getDepth());
-  ScanExpander(scan, schedule).run();
+  int64_t steps = getNumSteps(chain);
+  bool withInitial = llvm::any_of(chain.getCotangents(), [](Value v) { return !v.use_empty(); });
+  std::string plan = chain.getPlan().toString();
+  std::optional<ScanSchedule> schedule;
+  if (!ShapedType::isDynamic(steps) && steps > 0)
+    schedule = ScanSchedule::get(chain.getPlan(), steps, withInitial);
+  if (!schedule) {
+    remark::passed(chain.getLoc(), options)
+        << remark::add("{0} scan expanded to loops; work and depth are known at run time", plan);
+    return expandToLoops(chain);
+  }
+  bool unrolls = steps <= unrollUpTo && !chain.getLanes();
+  remark::passed(chain.getLoc(), options) << remark::add(
+      "{0} scan of {1} steps expanded{2}: {3} compose, {4} apply, depth {5}", plan, steps,
+      unrolls ? "" : " to loops", schedule->count(ScanOperation::Kind::Compose),
+      schedule->count(ScanOperation::Kind::Apply), schedule->getDepth());
+  if (unrolls)
+    unrollScan(chain, *schedule);
+  else
+    expandToLoops(chain);
 }
 
 namespace {
 struct ExpandScanPass : public bppsa::impl::ExpandScanBase<ExpandScanPass> {
+  using ExpandScanBase::ExpandScanBase;
+
   void runOnOperation() override {
-    SmallVector<ScanOp> scans;
-    getOperation()->walk([&](ScanOp scan) { scans.push_back(scan); });
-    for (ScanOp scan : scans)
-      expand(scan);
+    SmallVector<ChainOp> chains;
+    getOperation()->walk([&](ChainOp chain) {
+      // Without levels a tree is a chain link by link.
+      bool isTree = chain.getPlan().getAlgorithm() != ScanAlgorithm::Linear;
+      if (chain.getPlan().isSequential() && !(isTree && unrollUpTo > 0))
+        chain.removePlanAttr();
+      else
+        chains.push_back(chain);
+    });
+    for (ChainOp chain : chains)
+      expand(chain, unrollUpTo);
   }
 };
 } // namespace

@@ -87,8 +87,6 @@ private:
       numCaptures = loop.getCaptures().size();
     else if (auto loop = dyn_cast<ChainOp>(op))
       numCaptures = loop.getCaptures().size();
-    else if (auto loop = dyn_cast<ScanOp>(op))
-      numCaptures = loop.getCaptures().size();
     return op->getOpOperands().drop_back(numCaptures);
   }
 
@@ -242,7 +240,7 @@ struct SliceBeforeUnpack : OpRewritePattern<tensor::ExtractSliceOp> {
 FailureOr<bool> needsPacking(Operation *op) {
   if (failed(verifyNoSums(op)))
     return failure();
-  if (!isa<RecurrenceOp, ChainOp, ScanOp, OuterSumOp, StepSumOp>(op) || op->hasAttr("lanes"))
+  if (!isa<RecurrenceOp, ChainOp, OuterSumOp, StepSumOp>(op) || op->hasAttr("lanes"))
     return false;
   if (llvm::any_of(op->getOperandTypes(), llvm::IsaPred<BaseMemRefType>))
     return op->emitOpError("must be on tensors to be packed; run bppsa-pack-batch before "

@@ -1,12 +1,11 @@
-//===- Scan.cpp - cotangent chains to scans -------------------------------===//
+//===- Scan.cpp - plans of cotangent chains -------------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// This pass turns `bppsa.chain` into `bppsa.scan`. The two ops mean the same, so
-// the rewrite is a renaming; what it adds is the plan, which lowerings follow,
-// and the remark that tells the user what the plan costs.
+// This pass decides the plan of each chain, which everything after it follows, and
+// tells the user in a remark what the plan costs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,9 +45,9 @@ static std::string describeStates(ChainOp chain) {
 static void emitRemark(ChainOp chain, PlanAttr plan, StringRef function) {
   auto options = remark::RemarkOpts::name("Scan").category("scan").function(function);
   std::string states = describeStates(chain);
-  if (plan.getAlgorithm() == ScanAlgorithm::Linear) {
+  if (plan.isSequential()) {
     remark::missed(chain.getLoc(), options)
-        << remark::add("chain of {0} stays sequential: the plan is linear", states)
+        << remark::add("chain of {0} stays sequential: the plan is {1}", states, plan.toString())
         << remark::suggest("use blelloch, hybrid:L or chunked:C");
     return;
   }
@@ -74,18 +73,10 @@ static void emitRemark(ChainOp chain, PlanAttr plan, StringRef function) {
                      schedule->count(ScanOperation::Kind::Apply), schedule->getDepth());
 }
 
-/// Replaces `chain` by a scan with `plan`.
-static void convertToScan(ChainOp chain, PlanAttr plan) {
-  OpBuilder builder(chain);
-  auto scan = ScanOp::create(
-      builder, chain.getLoc(), chain.getCotangents().getTypes(), chain.getEmitted().getTypes(),
-      chain.getSums().getTypes(), chain.getSaved(), chain.getSeeds(), chain.getInjected(),
-      chain.getFactors(), chain.getCaptures(), chain.getDestinations(), chain.getInjectIntoAttr(),
-      chain.getSumWithAttr(), chain.getReverseAttr(), chain.getLanesAttr(), plan);
-  scan->setDiscardableAttrs(chain->getDiscardableAttrDictionary());
-  scan.getBody().takeBody(chain.getBody());
-  chain->replaceAllUsesWith(scan);
-  chain->erase();
+/// The plan that `algorithm` names, null where it is none. `auto` is chunks of a length chosen
+/// at run time: what costs least of all scans on both targets.
+static PlanAttr resolvePlan(MLIRContext *context, StringRef algorithm) {
+  return PlanAttr::fromString(context, algorithm == "auto" ? "chunked" : algorithm);
 }
 
 namespace {
@@ -93,7 +84,7 @@ struct ScanPass : public bppsa::impl::ScanBase<ScanPass> {
   using ScanBase::ScanBase;
 
   void runOnOperation() override {
-    PlanAttr plan = PlanAttr::fromString(&getContext(), algorithm);
+    PlanAttr plan = resolvePlan(&getContext(), algorithm);
     if (!plan) {
       emitError(getOperation().getLoc())
           << "unknown scan plan '" << algorithm
@@ -113,7 +104,7 @@ struct ScanPass : public bppsa::impl::ScanBase<ScanPass> {
       if (!function.empty() && name != function)
         continue;
       emitRemark(chain, plan, name);
-      convertToScan(chain, plan);
+      chain.setPlanAttr(plan);
     }
   }
 };

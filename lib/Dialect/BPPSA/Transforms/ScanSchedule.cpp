@@ -3,14 +3,6 @@
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
-//
-// The up- and down-sweep are those of "BPPSA: Scaling Back-propagation by
-// Parallel Scan Algorithm" (Wang, Bai, Pekhimenko, MLSys 2020), on an array of
-// any length: right indices are clamped, the root product is not formed, and
-// the operands of the down-sweep are reversed, because the prefix of everything
-// to the left has to come first.
-//
-//===----------------------------------------------------------------------===//
 
 #include "bppsa/Dialect/BPPSA/Transforms/ScanSchedule.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
@@ -19,86 +11,97 @@
 using namespace bppsa;
 
 using Kind = ScanOperation::Kind;
-using Sweep = ScanLevel::Sweep;
-
-/// Stands for the identity, which is never formed.
-static constexpr int64_t identity = -1;
 
 ScanSchedule::ScanSchedule(int64_t numLinks)
-    : numLinks(numLinks), numValues(numLinks + 1), entering(numLinks + 1, identity),
-      isVector(numLinks + 1, false) {
+    : numLinks(numLinks), numValues(numLinks + 1), entering(numLinks + 1) {
   assert(numLinks >= 1 && "a chain has at least one link");
-  isVector[0] = true;
 }
 
-int64_t ScanSchedule::emit(int64_t left, int64_t right) {
+int64_t ScanSchedule::emit(Kind kind, int64_t left, int64_t right, size_t level, Sweep sweep) {
+  while (levels.size() <= level)
+    levels.push_back({sweep, {}});
   int64_t out = numValues++;
-  std::vector<ScanOperation> &operations = levels.back().operations;
-  if (left == identity) {
-    operations.push_back({Kind::Copy, right, -1, out});
-    isVector.push_back(isVector[right]);
-    return out;
-  }
-  operations.push_back({isVector[left] ? Kind::Apply : Kind::Compose, left, right, out});
-  isVector.push_back(isVector[left]);
+  levels[level].operations.push_back({kind, left, right, out});
   return out;
 }
 
+namespace {
+/// Numbers and loops of a scan over a known number of links.
+struct StaticLoops {
+  using Index = int64_t;
+
+  Index constant(int64_t value) { return value; }
+  Index add(Index a, Index b) { return a + b; }
+  Index sub(Index a, Index b) { return a - b; }
+  Index mul(Index a, Index b) { return a * b; }
+  Index div(Index a, Index b) { return a / b; }
+  Index shl(Index a, Index b) { return a << b; }
+  Index min(Index a, Index b) { return std::min(a, b); }
+};
+} // namespace
+
 //===----------------------------------------------------------------------===//
-// Blelloch and hybrid: `a` holds the number of the value at each position
+// Blelloch and hybrid
 //===----------------------------------------------------------------------===//
 
-/// Calls `body(l, r)` for every pair of block roots of level `d` of an array
-/// whose last position is `n`.
-static void forEachPair(int64_t d, int64_t n, llvm::function_ref<void(int64_t, int64_t)> body) {
-  int64_t half = int64_t(1) << d;
-  for (int64_t i = 0; i <= n - half; i += 2 * half)
-    body(i + half - 1, std::min(i + 2 * half - 1, n));
-}
-
-void ScanSchedule::upSweep(std::vector<int64_t> &a, int64_t numLevels) {
-  for (int64_t d = 0; d < numLevels; ++d) {
-    beginLevel(Sweep::Up);
-    forEachPair(d, numLinks, [&](int64_t l, int64_t r) { a[r] = emit(a[l], a[r]); });
+/// Lists the operations of a tree; what is done at once is one level.
+class ScanSchedule::TreeEmitter : public StaticLoops {
+public:
+  explicit TreeEmitter(ScanSchedule &schedule)
+      : schedule(schedule), matrices(schedule.numLinks + 1), vectors(schedule.numLinks + 1) {
+    std::iota(matrices.begin(), matrices.end(), 0);
   }
-}
 
-/// The exclusive scan over the block roots a[2^d - 1], a[2 * 2^d - 1], ..., one
-/// after the other; the total goes to the last position.
-void ScanSchedule::linearOverRoots(std::vector<int64_t> &a, int64_t numLevels) {
-  int64_t block = int64_t(1) << numLevels, prefix = identity;
-  for (int64_t root = block - 1; root < numLinks; root += block) {
-    beginLevel(Sweep::Middle);
-    int64_t total = emit(prefix, a[root]);
-    a[root] = prefix;
-    prefix = total;
+  void beginSweep(Sweep next) {
+    sweep = next;
+    beginLevel();
   }
-  a[numLinks] = prefix;
-}
+  template <typename Body> void inParallel(Index lower, Index upper, Body body) {
+    for (Index i = lower; i < upper; ++i)
+      body(i);
+  }
+  template <typename Body> void inOrder(Index lower, Index upper, Index step, Body body) {
+    for (Index i = lower; i < upper; i += step) {
+      beginLevel();
+      body(i);
+    }
+  }
 
-void ScanSchedule::downSweep(std::vector<int64_t> &a, int64_t numLevels) {
-  for (int64_t d = numLevels - 1; d >= 0; --d) {
-    beginLevel(Sweep::Down);
-    forEachPair(d, numLinks, [&](int64_t l, int64_t r) {
-      int64_t leftSubtree = a[l];
-      a[l] = a[r];
-      a[r] = emit(a[r], leftSubtree);
-    });
+  /// Links are numbered like their values.
+  void linearize(Index) {}
+  void compose(Index left, Index right) {
+    matrices[right] = emit(Kind::Compose, matrices[left], matrices[right]);
   }
-}
+  void apply(Index matrix, Index from, Index to) {
+    vectors[to] = emit(Kind::Apply, vectors[from], matrices[matrix]);
+  }
+  void copy(Index from, Index to) { vectors[to] = emit(Kind::Copy, vectors[from], -1); }
+  void pushDown(Index left, Index right) {
+    int64_t prefix = vectors[right];
+    vectors[right] = emit(Kind::Apply, prefix, matrices[left]);
+    vectors[left] = prefix;
+  }
+
+  void finish() { schedule.entering = vectors; }
+
+private:
+  void beginLevel() { level = schedule.levels.size(); }
+  int64_t emit(Kind kind, int64_t left, int64_t right) {
+    return schedule.emit(kind, left, right, level, sweep);
+  }
+
+  ScanSchedule &schedule;
+  Sweep sweep = Sweep::Up;
+  size_t level = 0;
+  /// The numbers of the values that the elements hold.
+  std::vector<int64_t> matrices, vectors;
+};
 
 ScanSchedule ScanSchedule::getHybrid(int64_t numLinks, int64_t numLevels, bool withInitial) {
   ScanSchedule schedule(numLinks);
-  // One level fewer than the height of the tree, because the identity would
-  // replace the root product. What is left of Blelloch's top level of the
-  // down-sweep is the linear scan over two roots.
-  numLevels = std::min<int64_t>(numLevels, llvm::Log2_64_Ceil(numLinks + 1) - 1);
-  std::vector<int64_t> a(numLinks + 1);
-  std::iota(a.begin(), a.end(), 0);
-  schedule.upSweep(a, numLevels);
-  schedule.linearOverRoots(a, numLevels);
-  schedule.downSweep(a, numLevels);
-  schedule.entering = a;
+  TreeEmitter emitter(schedule);
+  emitTreeScan(emitter, numLinks, std::min<int64_t>(numLevels, llvm::Log2_64(numLinks)));
+  emitter.finish();
   schedule.finish(withInitial);
   return schedule;
 }
@@ -115,56 +118,71 @@ ScanSchedule ScanSchedule::getLinear(int64_t numLinks, bool withInitial) {
 // Chunked
 //===----------------------------------------------------------------------===//
 
-/// The aggregates of all chunks but the last, in parallel. What enters the
-/// first chunk is known, so that one runs at once. Gives the values that carry.
-std::vector<int64_t> ScanSchedule::aggregateChunks(int64_t numChunks, int64_t chunkSize) {
-  std::vector<int64_t> aggregates(numChunks, 0);
-  for (int64_t i = 0; i < chunkSize; ++i) {
-    beginLevel(Sweep::Up);
-    for (int64_t chunk = 0; chunk + 1 < numChunks; ++chunk) {
-      int64_t link = chunk * chunkSize + 1 + i;
-      if (chunk == 0)
-        entering[link] = aggregates[0];
-      if (chunk > 0 && i == 0)
-        aggregates[chunk] = link;
-      else
-        aggregates[chunk] = emit(aggregates[chunk], link);
-    }
+/// Lists the operations of chunks; a level is what all chunks do with one link each.
+class ScanSchedule::ChunkEmitter : public StaticLoops {
+public:
+  ChunkEmitter(ScanSchedule &schedule, int64_t chunkSize, int64_t numChunks)
+      : schedule(schedule), chunkSize(chunkSize), aggregates(numChunks), carries(numChunks) {}
+
+  void beginSweep(Sweep next) {
+    sweep = next;
+    firstLevel = schedule.levels.size();
   }
-  return aggregates;
-}
+  template <typename Body> void inParallel(Index lower, Index upper, Body body) {
+    for (Index i = lower; i < upper; ++i)
+      body(i);
+  }
+  template <typename Body> void inOrder(Index lower, Index upper, Index step, Body body) {
+    for (Index i = lower; i < upper; i += step)
+      body(i);
+  }
+
+  void aggregate(Index chunk) {
+    int64_t first = getFirstLink(chunk);
+    aggregates[chunk] = first;
+    for (int64_t i = 1; i < chunkSize; ++i)
+      aggregates[chunk] = emit(Kind::Compose, aggregates[chunk], first + i, i);
+  }
+  void carry(Index chunk) {
+    carries[chunk + 1] = emit(Kind::Apply, carries[chunk], aggregates[chunk], chunk - 1);
+  }
+  void run(Index chunk) {
+    int64_t first = getFirstLink(chunk), last = std::min(first + chunkSize, schedule.numLinks + 1);
+    schedule.entering[first] = carries[chunk];
+    for (int64_t link = first + 1; link < last; ++link)
+      schedule.entering[link] =
+          emit(Kind::Apply, schedule.entering[link - 1], link - 1, link - first - 1);
+    // Of the other chunks nobody reads what leaves them.
+    if (chunk == 0 && carries.size() > 1)
+      carries[1] = emit(Kind::Apply, schedule.entering[last - 1], last - 1, chunkSize - 1);
+  }
+
+private:
+  int64_t getFirstLink(int64_t chunk) { return chunk * chunkSize + 1; }
+  int64_t emit(Kind kind, int64_t left, int64_t right, size_t level) {
+    return schedule.emit(kind, left, right, firstLevel + level, sweep);
+  }
+
+  ScanSchedule &schedule;
+  int64_t chunkSize;
+  Sweep sweep = Sweep::Up;
+  size_t firstLevel = 0;
+  /// The numbers of the values of each chunk: its matrix, and what enters it.
+  std::vector<int64_t> aggregates, carries;
+};
 
 ScanSchedule ScanSchedule::getChunked(int64_t numLinks, int64_t chunkSize, bool withInitial) {
   assert(chunkSize >= 1 && "a chunk has at least one link");
-  chunkSize = std::min(chunkSize, numLinks);
-  int64_t numChunks = (numLinks + chunkSize - 1) / chunkSize;
-  if (numChunks == 1)
-    return getLinear(numLinks, withInitial);
   ScanSchedule schedule(numLinks);
-  std::vector<int64_t> aggregates = schedule.aggregateChunks(numChunks, chunkSize);
-
-  // The carry across chunks.
-  int64_t carry = aggregates[0];
-  for (int64_t chunk = 1; chunk < numChunks; ++chunk) {
-    schedule.beginLevel(Sweep::Middle);
-    schedule.entering[chunk * chunkSize + 1] = carry;
-    carry = schedule.emit(carry, aggregates[chunk]);
-  }
-
-  // All chunks but the first again, in parallel, from what enters them.
-  for (int64_t i = 1; i < chunkSize; ++i) {
-    schedule.beginLevel(Sweep::Down);
-    for (int64_t link = chunkSize + 1 + i; link <= numLinks; link += chunkSize)
-      schedule.entering[link] = schedule.emit(schedule.entering[link - 1], link - 1);
-  }
+  int64_t numChunks = (numLinks - 1) / chunkSize + 1;
+  ChunkEmitter emitter(schedule, chunkSize, numChunks);
+  emitChunkedScan(emitter, numChunks);
   schedule.finish(withInitial);
   return schedule;
 }
 
 std::optional<ScanSchedule> ScanSchedule::get(PlanAttr plan, int64_t numLinks, bool withInitial) {
   switch (plan.getAlgorithm()) {
-  case ScanAlgorithm::Auto:
-    return std::nullopt;
   case ScanAlgorithm::Linear:
     return getLinear(numLinks, withInitial);
   case ScanAlgorithm::Blelloch:
@@ -180,30 +198,12 @@ std::optional<ScanSchedule> ScanSchedule::get(PlanAttr plan, int64_t numLinks, b
 }
 
 //===----------------------------------------------------------------------===//
-// Dead operations and counts
+// Counts
 //===----------------------------------------------------------------------===//
 
 void ScanSchedule::finish(bool withInitial) {
-  if (withInitial) {
-    beginLevel(Sweep::Down);
-    initial = emit(entering[numLinks], numLinks);
-  }
-  // Every product of the up-sweep with the right edge is dead, because the
-  // identity replaces the last element; so is the aggregate of the last chunk.
-  std::vector<bool> isRead(numValues, false);
-  for (int64_t link = 1; link <= numLinks; ++link)
-    isRead[entering[link]] = true;
   if (withInitial)
-    isRead[initial] = true;
-  for (ScanLevel &level : llvm::reverse(levels)) {
-    llvm::erase_if(level.operations, [&](ScanOperation op) { return !isRead[op.out]; });
-    for (ScanOperation op : level.operations) {
-      isRead[op.left] = true;
-      if (op.kind != Kind::Copy)
-        isRead[op.right] = true;
-    }
-  }
-  llvm::erase_if(levels, [](const ScanLevel &level) { return level.operations.empty(); });
+    initial = emit(Kind::Apply, entering[numLinks], numLinks, levels.size(), Sweep::Down);
 }
 
 int64_t ScanSchedule::count(Sweep sweep, Kind kind) const {

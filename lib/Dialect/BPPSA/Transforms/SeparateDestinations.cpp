@@ -42,8 +42,7 @@ static void separate(tensor::EmptyOp empty) {
 }
 
 namespace {
-struct SeparateDestinations
-    : public bppsa::impl::SeparateDestinationsBase<SeparateDestinations> {
+struct SeparateDestinations : public bppsa::impl::SeparateDestinationsBase<SeparateDestinations> {
   void runOnOperation() override {
     SmallVector<tensor::EmptyOp> empties;
     getOperation().walk([&](tensor::EmptyOp empty) { empties.push_back(empty); });

@@ -169,12 +169,9 @@ JacobianType bppsa::inferStepJacobian(Operation *loop) {
   if (auto recurrence = dyn_cast<RecurrenceOp>(loop)) {
     first = recurrence.getSequences().size();
     count = recurrence.getInitial().size();
-  } else if (auto chain = dyn_cast<ChainOp>(loop)) {
-    first = chain.getSaved().size();
-    count = chain.getSeeds().size();
   } else {
-    first = cast<ScanOp>(loop).getSaved().size();
-    count = cast<ScanOp>(loop).getSeeds().size();
+    first = cast<ChainOp>(loop).getSaved().size();
+    count = cast<ChainOp>(loop).getSeeds().size();
   }
   if (count == 0)
     return {};

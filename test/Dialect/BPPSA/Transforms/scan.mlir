@@ -9,13 +9,13 @@
 // FUNCTION: error: no function 'absent' to scan in the module
 
 // CHECK-LABEL: func.func @static
-// CHECK: bppsa.scan <chunked, 32> saved(%{{.*}} : tensor<7x?x4xf32>) seeds(%{{.*}} : tensor<?x4xf32>)
+// CHECK: bppsa.chain plan <chunked, 32> saved(%{{.*}} : tensor<7x?x4xf32>) seeds(%{{.*}} : tensor<?x4xf32>)
 // CHECK-SAME: inject_into [] -> (tensor<?x4xf32>) emitted(tensor<7x?x4xf32>)
 // CHECK: arith.mulf
 // CHECK: bppsa.yield
 
 // ONE-LABEL: func.func @static
-// ONE: bppsa.scan <blelloch>
+// ONE: bppsa.chain plan <blelloch>
 
 // REMARK: [Passed] Scan | Category:scan | Function=static
 // REMARK-SAME: chain of 1 state of 4 values and 7 steps scanned by blelloch: 2 compose, 7 apply, depth 5 instead of 7
@@ -32,7 +32,7 @@ func.func @static(%a: tensor<7x?x4xf32>, %g: tensor<?x4xf32>) -> (tensor<?x4xf32
 }
 
 // CHECK-LABEL: func.func @dynamic
-// CHECK: bppsa.scan <chunked, 32> reverse
+// CHECK: bppsa.chain plan <chunked, 32> reverse
 
 // ONE-LABEL: func.func @dynamic
 // ONE: bppsa.chain reverse

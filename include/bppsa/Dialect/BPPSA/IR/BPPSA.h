@@ -16,6 +16,7 @@
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -34,10 +35,10 @@
 
 namespace bppsa {
 
-/// Of a sum without a factor, in `sum_with` of chains and scans.
+/// Of a sum without a factor, in `sum_with` of chains.
 inline constexpr int64_t kNoFactor = -1;
 
-/// Fails, after a diagnostic, where `op` is a chain or scan that sums what it yields:
+/// Fails, after a diagnostic, where `op` is a chain that sums what it yields:
 /// for lowerings that keep such sums apart.
 llvm::LogicalResult verifyNoSums(mlir::Operation *op);
 

@@ -16,11 +16,10 @@ include "mlir/IR/EnumAttr.td"
 //===----------------------------------------------------------------------===//
 
 def BPPSA_ScanAlgorithm : I32EnumAttr<"ScanAlgorithm", "how a cotangent chain is associated", [
-    I32EnumAttrCase<"Auto", 0, "auto">,
-    I32EnumAttrCase<"Linear", 1, "linear">,
-    I32EnumAttrCase<"Blelloch", 2, "blelloch">,
-    I32EnumAttrCase<"Hybrid", 3, "hybrid">,
-    I32EnumAttrCase<"Chunked", 4, "chunked">]> {
+    I32EnumAttrCase<"Linear", 0, "linear">,
+    I32EnumAttrCase<"Blelloch", 1, "blelloch">,
+    I32EnumAttrCase<"Hybrid", 2, "hybrid">,
+    I32EnumAttrCase<"Chunked", 3, "chunked">]> {
   let cppNamespace = "::bppsa";
   let genSpecializedAttr = 0;
 }
@@ -41,12 +40,15 @@ def BPPSA_PlanAttr : AttrDef<BPPSA_Dialect, "Plan"> {
                         DefaultValuedParameter<"int64_t", "0">:$size);
   let assemblyFormat = "`<` $algorithm (`,` $size^)? `>`";
   let genVerifyDecl = 1;
+  let constBuilderCall = "::bppsa::PlanAttr::get($_builder.getContext(), $0)";
   let extraClassDeclaration = [{
-    /// Parses the command-line spelling: `auto`, `linear`, `blelloch`,
-    /// `hybrid:L` or `chunked:C`. Null where `text` is none of these.
+    /// Parses the command-line spelling: `linear`, `blelloch`, `hybrid:L`,
+    /// `chunked` or `chunked:C`. Null where `text` is none of these.
     static PlanAttr fromString(::mlir::MLIRContext *context, ::llvm::StringRef text);
     /// The command-line spelling of this plan.
     std::string toString() const;
+    /// Whether the chain is walked step by step: `linear`, and `hybrid` without levels.
+    bool isSequential() const;
   }];
 }
 

@@ -10,64 +10,76 @@
 include "mlir/Pass/PassBase.td"
 
 def ExpandScan : Pass<"bppsa-expand-scan"> {
-  let summary = "turns scans over a static number of steps into explicit trees";
+  let summary = "writes the operations of scan plans";
   let description = [{
-    Replaces each `bppsa.scan` by the products of its plan: one
+    Replaces each `bppsa.chain` with a plan by the operations of the plan, in loops
+    over levels and chunks. These are what runs: lowerings know chains step by step
+    and the products below, and no trees.
+
+    With `chunked:C`, of every chunk but the last the affine transition is made
+    (`bppsa.transition`, in parallel), the cotangent is carried across chunks
+    (`bppsa.apply_transition`, in order), and every chunk is a chain from what enters
+    it (in parallel). With `blelloch` and `hybrid:L` the leaves are transitions of one
+    step, the levels up are `bppsa.compose_transitions`, those down
+    `bppsa.apply_transition`, and what the link emits is computed for all steps at once
+    by a `bppsa.recurrence` without states. The order is that of ScanOrder.h. Packed
+    rows are taken in parallel with chunks; trees take one block of them after the
+    other, so that the matrices of one are all that memory holds.
+
+    The chain
+    ```mlir
+    %0 = bppsa.chain plan <chunked, 8> saved(%a : tensor<?x?x4xf32>)
+        seeds(%g : tensor<?x4xf32>) inject_into [] -> (tensor<?x4xf32>) { ... }
+    ```
+    becomes, in short,
+    ```mlir
+    %m = scf.forall (%k) in (%last) shared_outs(%o = %transitions) {
+      %a_k = tensor.extract_slice %a[...] : tensor<?x?x4xf32> to tensor<8x?x4xf32>
+      %m_k = bppsa.transition states [4] saved(%a_k : tensor<8x?x4xf32>) inject_into [] into(...) { ... }
+      ...
+    }
+    %c = scf.for %k = %c0 to %last step %c1 iter_args(%i = %seeded) {
+      %c_k = bppsa.apply_transition %m_k, %i_k into ...
+      ...
+    }
+    %r = scf.forall (%k) in (%chunks) shared_outs(%o = %ends) {
+      %r_k = bppsa.chain saved(%a_k : tensor<?x?x4xf32>) seeds(%c_k : tensor<?x4xf32>)
+          inject_into [] into(...) { ... }
+      ...
+    }
+    ```
+
+    A scan over at most `unroll-up-to` steps, a number that its type has, is written
+    as straight-line code of explicit Jacobians instead, for looking at trees: one
     `bppsa.linearize` for each step whose Jacobian is read, `bppsa.compose` for
-    products of two transposed Jacobians and `bppsa.apply` for products of one
-    with a cotangent. Cotangents that are injected at a step travel as the
-    offset of an affine pair: the pair `(J, s)` maps `g` to `J g + s`, where `s`
-    is what is injected at the next step. The states of a tuple are laid one
-    after the other.
+    products of two of them and `bppsa.apply` for products of one with a cotangent. A
+    Jacobian has the structure that the link gives it, and a product what the product
+    table makes of those of its factors: products of diagonals are diagonals.
+    Cotangents that are injected at a step travel as the offset of an affine pair: the
+    pair `(J, s)` maps `g` to `J g + s`, where `s` is what is injected at the next step.
 
-    A Jacobian has the structure that the body of the link gives it, and a
-    product what the product table makes of those of its factors: products of
-    diagonals are diagonals.
-
-    Values that the link emits are recomputed for all steps at once, by a
-    stateless `bppsa.recurrence` over what enters each link. The Jacobian of the
-    last link is formed only where the cotangent of an initial state is used.
-
-    The pass is for looking at trees, and for chains whose Jacobians are worth
-    storing; recurrent cells are compiled from the unexpanded `bppsa.scan`. A
-    scan whose number of steps, or of steps in a chunk, is left to the run time
-    and a packed scan stay as they are, which a remark of the category `scan`
-    explains.
-
-    The scan, whose link scales its cotangent,
-    ```mlir
-    %0 = bppsa.scan <blelloch> saved(%a : tensor<2x8x4xf32>)
-        seeds(%g : tensor<8x4xf32>) inject_into [] -> (tensor<8x4xf32>) { ... }
-    ```
-    becomes
-    ```mlir
-    %a1 = tensor.extract_slice %a[1, 0, 0] [1, 8, 4] [1, 1, 1]
-        : tensor<2x8x4xf32> to tensor<8x4xf32>
-    %j1 = bppsa.linearize saved(%a1 : tensor<8x4xf32>) states [4]
-        -> !bppsa.jacobian<4x4xf32, diagonal, batch = 8> { ... }
-    %g1 = bppsa.apply %j1, %g
-        : !bppsa.jacobian<4x4xf32, diagonal, batch = 8>, tensor<8x4xf32> -> tensor<8x4xf32>
-    %a0 = tensor.extract_slice %a[0, 0, 0] [1, 8, 4] [1, 1, 1]
-        : tensor<2x8x4xf32> to tensor<8x4xf32>
-    %j0 = bppsa.linearize saved(%a0 : tensor<8x4xf32>) states [4]
-        -> !bppsa.jacobian<4x4xf32, diagonal, batch = 8> { ... }
-    %0 = bppsa.apply %j0, %g1
-        : !bppsa.jacobian<4x4xf32, diagonal, batch = 8>, tensor<8x4xf32> -> tensor<8x4xf32>
-    ```
+    Chains that are sequential stay as they are. A remark of the category `scan` says
+    what was expanded.
   }];
+  let options = [
+    Option<"unrollUpTo", "unroll-up-to", "int64_t", /*default=*/"0",
+           "most steps of a scan that becomes straight-line code; 0 for none">
+  ];
   let dependentDialects = [
     "::bppsa::BPPSADialect", "::mlir::arith::ArithDialect",
-    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"
+    "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
   ];
 }
 
 def Scan : Pass<"bppsa-scan", "::mlir::ModuleOp"> {
   let summary = "gives cotangent chains a parallel association order";
   let description = [{
-    Turns every `bppsa.chain`, or every one in the function `function`, into a
-    `bppsa.scan` with the plan `algorithm` (Wang, Bai, Pekhimenko: BPPSA, MLSys
-    2020). Only the association of floating-point products changes, so
-    gradients are those of the chain up to rounding.
+    Gives every `bppsa.chain`, or every one in the function `function`, the plan
+    `algorithm` (Wang, Bai, Pekhimenko: BPPSA, MLSys 2020). Only the association
+    of floating-point products changes, so gradients are those of the sequential
+    chain up to rounding. `auto` ends here: it becomes `chunked`, with chunks of a
+    length that the run time chooses.
 
     A remark of the category `scan` says for each chain what was scanned, with
     how many products and at what depth, or why it stays sequential.
@@ -79,13 +91,13 @@ def Scan : Pass<"bppsa-scan", "::mlir::ModuleOp"> {
     ```
     becomes
     ```mlir
-    %0 = bppsa.scan <chunked, 32> saved(%a : tensor<?x?x4xf32>)
+    %0 = bppsa.chain plan <chunked, 32> saved(%a : tensor<?x?x4xf32>)
         seeds(%g : tensor<?x4xf32>) inject_into [] -> (tensor<?x4xf32>) { ... }
     ```
   }];
   let options = [
     Option<"algorithm", "algorithm", "std::string", /*default=*/"\"auto\"",
-           "auto, linear, blelloch, hybrid:L or chunked:C">,
+           "auto, linear, blelloch, hybrid:L, chunked or chunked:C">,
     Option<"function", "function", "std::string", /*default=*/"\"\"",
            "name of the only function to rewrite; empty for all">
   ];

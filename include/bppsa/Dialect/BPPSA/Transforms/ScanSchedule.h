@@ -9,14 +9,16 @@
 //   a[0] = the seed, a vector;   a[k] = the matrix of the k-th link, 1 <= k <= n
 //
 // with the operator `left <> right = right * left`: the left operand is applied
-// first. This file lists, for a plan, the products that compute it. It knows
-// nothing of IR: passes, remarks, tests and cost models all read the same list.
+// first. This file lists, for a plan and a known n, the products that compute it, in
+// the order of ScanOrder.h. It knows nothing of IR: remarks, tests and cost models all
+// read the same list.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef BPPSA_DIALECT_BPPSA_TRANSFORMS_SCANSCHEDULE_H
 #define BPPSA_DIALECT_BPPSA_TRANSFORMS_SCANSCHEDULE_H
 
+#include "bppsa/Dialect/BPPSA/Transforms/ScanOrder.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include <cstdint>
@@ -44,7 +46,6 @@ struct ScanOperation {
 
 /// Operations that do not depend on each other.
 struct ScanLevel {
-  enum class Sweep { Up, Middle, Down };
   Sweep sweep;
   std::vector<ScanOperation> operations;
 };
@@ -62,7 +63,7 @@ public:
   /// Chunks of `chunkSize` links: aggregate each, carry across, re-run each.
   static ScanSchedule getChunked(int64_t numLinks, int64_t chunkSize, bool withInitial);
   /// The schedule of `plan`; nothing where the plan leaves a choice to the run
-  /// time (`auto`, or `chunked` without a size).
+  /// time (`chunked` without a size).
   static std::optional<ScanSchedule> get(PlanAttr plan, int64_t numLinks, bool withInitial);
 
   llvm::ArrayRef<ScanLevel> getLevels() const { return levels; }
@@ -76,22 +77,19 @@ public:
   int64_t getInitial() const { return initial; }
 
   int64_t count(ScanOperation::Kind kind) const;
-  int64_t count(ScanLevel::Sweep sweep, ScanOperation::Kind kind) const;
+  int64_t count(Sweep sweep, ScanOperation::Kind kind) const;
   /// Number of products on the longest path; copies are free.
   int64_t getDepth() const;
 
 private:
+  class TreeEmitter;
+  class ChunkEmitter;
+
   explicit ScanSchedule(int64_t numLinks);
 
-  /// Appends `left <> right` to the last level and gives its result; -1 stands
-  /// for the identity on the left.
-  int64_t emit(int64_t left, int64_t right);
-  void beginLevel(ScanLevel::Sweep sweep) { levels.push_back({sweep, {}}); }
-  void upSweep(std::vector<int64_t> &a, int64_t numLevels);
-  void linearOverRoots(std::vector<int64_t> &a, int64_t numLevels);
-  void downSweep(std::vector<int64_t> &a, int64_t numLevels);
-  std::vector<int64_t> aggregateChunks(int64_t numChunks, int64_t chunkSize);
-  /// Adds the last link where it is asked for and removes what nobody reads.
+  /// Appends an operation to level number `level`, which is of `sweep`, and gives its result.
+  int64_t emit(ScanOperation::Kind kind, int64_t left, int64_t right, size_t level, Sweep sweep);
+  /// Adds the last link where it is asked for.
   void finish(bool withInitial);
 
   int64_t numLinks;
@@ -99,8 +97,6 @@ private:
   int64_t initial = -1;
   std::vector<ScanLevel> levels;
   std::vector<int64_t> entering;
-  /// For each value, whether it is a vector.
-  std::vector<bool> isVector;
 };
 
 } // namespace bppsa

@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ScanSizes.h"
-#include "IndexArithmetic.h"
+#include "bppsa/Dialect/BPPSA/Transforms/ScanSizes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -36,8 +35,9 @@ struct EmittedNumbers {
   }
   Value larger(Value lhs, Value rhs) { return arith::MaxUIOp::create(builder, loc, lhs, rhs); }
   Value clamp(Value size, int64_t least, int64_t most) {
-    size = larger(size, getIndex(builder, loc, least));
-    return arith::MinUIOp::create(builder, loc, size, getIndex(builder, loc, most));
+    size = larger(size, arith::ConstantIndexOp::create(builder, loc, least));
+    return arith::MinUIOp::create(builder, loc, size,
+                                  arith::ConstantIndexOp::create(builder, loc, most));
   }
 };
 } // namespace
@@ -55,5 +55,6 @@ Value bppsa::emitNumLevels(OpBuilder &builder, Location loc, Value numSteps, int
   Value whole = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), log);
   if (mostLevels < 0)
     return whole;
-  return arith::MinUIOp::create(builder, loc, whole, getIndex(builder, loc, mostLevels));
+  return arith::MinUIOp::create(builder, loc, whole,
+                                arith::ConstantIndexOp::create(builder, loc, mostLevels));
 }

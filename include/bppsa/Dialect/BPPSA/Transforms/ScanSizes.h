@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BODIES_SCANSIZES_H
-#define BPPSA_LIB_CONVERSION_BODIES_SCANSIZES_H
+#ifndef BPPSA_DIALECT_BPPSA_TRANSFORMS_SCANSIZES_H
+#define BPPSA_DIALECT_BPPSA_TRANSFORMS_SCANSIZES_H
 
 #include "bppsa/Cost/ChunkRule.h"
 #include "mlir/IR/Builders.h"
@@ -24,4 +24,4 @@ mlir::Value emitNumLevels(mlir::OpBuilder &builder, mlir::Location loc, mlir::Va
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BODIES_SCANSIZES_H
+#endif // BPPSA_DIALECT_BPPSA_TRANSFORMS_SCANSIZES_H

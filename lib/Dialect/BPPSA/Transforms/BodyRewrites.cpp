@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BodyRewrites.h"
+#include "bppsa/Dialect/BPPSA/Transforms/BodyRewrites.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -53,9 +53,10 @@ void bppsa::fuseProductSums(Block &body) {
   eraseUnused(body);
 }
 
-void bppsa::yieldOnly(Block &body, unsigned count) {
+void bppsa::yieldOnly(Block &body, unsigned first, unsigned count) {
   Operation *yield = body.getTerminator();
-  yield->eraseOperands(count, yield->getNumOperands() - count);
+  yield->eraseOperands(first + count, yield->getNumOperands() - first - count);
+  yield->eraseOperands(0, first);
   eraseUnused(body);
 }
 

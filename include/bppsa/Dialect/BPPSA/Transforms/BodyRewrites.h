@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BODIES_BODYREWRITES_H
-#define BPPSA_LIB_CONVERSION_BODIES_BODYREWRITES_H
+#ifndef BPPSA_DIALECT_BPPSA_TRANSFORMS_BODYREWRITES_H
+#define BPPSA_DIALECT_BPPSA_TRANSFORMS_BODYREWRITES_H
 
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 
@@ -15,8 +15,8 @@ namespace bppsa {
 /// registers, and erases what nothing uses.
 void fuseProductSums(mlir::Block &body);
 
-/// Yields only the first `count` values, and erases what that leaves unused.
-void yieldOnly(mlir::Block &body, unsigned count);
+/// Yields only `count` values from `first` on, and erases what that leaves unused.
+void yieldOnly(mlir::Block &body, unsigned first, unsigned count);
 
 /// Adds an argument for each injected sequence, at `position`, and adds it to
 /// the cotangent of state `injectInto[k]`; the cotangents are the arguments from
@@ -26,4 +26,4 @@ void addInjection(mlir::Block &body, llvm::ArrayRef<int64_t> injectInto, unsigne
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BODIES_BODYREWRITES_H
+#endif // BPPSA_DIALECT_BPPSA_TRANSFORMS_BODYREWRITES_H

@@ -1,0 +1,38 @@
+//===- BPPSACellOps.td - ops of one sample and one step ----*- tablegen -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_DIALECT_BPPSA_IR_BPPSACELLOPS
+#define BPPSA_DIALECT_BPPSA_IR_BPPSACELLOPS
+
+include "bppsa/Dialect/BPPSA/IR/BPPSAOpBase.td"
+
+def BPPSA_MatVecOp : BPPSA_Op<"matvec", [Pure]> {
+  let summary = "product of a captured matrix and a vector of one sample";
+  let description = [{
+    `matvec %m, %x` is `m x`; with `transposed` it is `m^T x`. A third operand
+    is added to the product.
+  }];
+  let arguments = (ins VectorOfRankAndType<[2], [AnyFloat]>:$matrix,
+                       VectorOfRankAndType<[1], [AnyFloat]>:$vector,
+                       Optional<VectorOfRankAndType<[1], [AnyFloat]>>:$addend,
+                       UnitAttr:$transposed);
+  let results = (outs VectorOfRankAndType<[1], [AnyFloat]>:$result);
+  let assemblyFormat = [{
+    (`transposed` $transposed^)? $matrix `,` $vector (`plus` $addend^ `:` type($addend))? attr-dict
+    `:` type($matrix) `,` type($vector) `->` type($result)
+  }];
+  let hasVerifier = 1;
+  let hasCanonicalizeMethod = 1;
+}
+
+def BPPSA_SigmoidOp : BPPSA_Op<"sigmoid", [Pure, SameOperandsAndResultType, Elementwise, Scalarizable, Vectorizable, Tensorizable]> {
+  let summary = "logistic function 1 / (1 + exp(-x))";
+  let arguments = (ins FloatLike:$operand);
+  let results = (outs FloatLike:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($result)";
+}
+
+#endif // BPPSA_DIALECT_BPPSA_IR_BPPSACELLOPS

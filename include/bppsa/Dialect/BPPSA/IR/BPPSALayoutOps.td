@@ -1,0 +1,45 @@
+//===- BPPSALayoutOps.td - SIMD lanes ----------------------*- tablegen -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_DIALECT_BPPSA_IR_BPPSALAYOUTOPS
+#define BPPSA_DIALECT_BPPSA_IR_BPPSALAYOUTOPS
+
+include "bppsa/Dialect/BPPSA/IR/BPPSAOpBase.td"
+
+class BPPSA_LayoutOp<string mnemonic> : BPPSA_Op<mnemonic, [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let arguments = (ins BPPSA_Shaped:$source, Optional<AnyMemRef>:$destination, I64Attr:$lanes);
+  let results = (outs Optional<AnyRankedTensor>:$result);
+  let hasVerifier = 1;
+}
+
+def BPPSA_PackLanesOp : BPPSA_LayoutOp<"pack_lanes"> {
+  let summary = "groups samples into SIMD lanes";
+  let description = [{
+    `[T, B, N]` becomes `[ceil(B/L), T, N, L]` and `[B, N]` becomes
+    `[ceil(B/L), N, L]`; lanes beyond the last sample are zero.
+  }];
+  let assemblyFormat = [{
+    $lanes `,` $source (`into` $destination^ `:` type($destination))? attr-dict
+    `:` type($source) (`->` type($result)^)?
+  }];
+}
+
+def BPPSA_UnpackLanesOp : BPPSA_LayoutOp<"unpack_lanes"> {
+  let summary = "undoes `pack_lanes`";
+  let description = [{
+    The operand `batch` is the number of samples B of the result.
+  }];
+  let arguments = (ins BPPSA_Shaped:$source, Index:$batch, Optional<AnyMemRef>:$destination,
+                       I64Attr:$lanes);
+  let assemblyFormat = [{
+    $lanes `,` $source `,` $batch (`into` $destination^ `:` type($destination))? attr-dict
+    `:` type($source) (`->` type($result)^)?
+  }];
+  let hasFolder = 1;
+}
+
+#endif // BPPSA_DIALECT_BPPSA_IR_BPPSALAYOUTOPS

@@ -1,0 +1,53 @@
+//===- BPPSASumOps.td - sums over samples and steps --------*- tablegen -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_DIALECT_BPPSA_IR_BPPSASUMOPS
+#define BPPSA_DIALECT_BPPSA_IR_BPPSASUMOPS
+
+include "bppsa/Dialect/BPPSA/IR/BPPSAOpBase.td"
+
+class BPPSA_LeafOp<string mnemonic> : BPPSA_Op<mnemonic, [
+    AttrSizedOperandSegments, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let hasVerifier = 1;
+}
+
+def BPPSA_OuterSumOp : BPPSA_LeafOp<"outer_sum"> {
+  let summary = "sum over samples and steps of outer products";
+  let description = [{
+    `result[m, k] = sum over t, b of lhs[t, b, m] * rhs[t, b, k]`: the gradient
+    of a matrix that a cell multiplies with a vector. Operands are sequences
+    `[T, B, N]`, or packed ones `[ceil(B/L), T, N, L]` with `lanes = L`.
+
+    Lanes beyond the last sample are left out of the sum, whatever they hold:
+    with `lanes`, `batch` is the number of samples B. Without `batch` every lane
+    holds a sample.
+  }];
+  let arguments = (ins BPPSA_Shaped:$lhs, BPPSA_Shaped:$rhs, Optional<Index>:$batch,
+                       Optional<AnyMemRef>:$destination, OptionalAttr<I64Attr>:$lanes);
+  let results = (outs Optional<AnyRankedTensor>:$result);
+  let assemblyFormat = [{
+    (`lanes` $lanes^)? $lhs `,` $rhs (`batch` $batch^)? (`into` $destination^ `:` type($destination))? attr-dict
+    `:` type($lhs) `,` type($rhs) (`->` type($result)^)?
+  }];
+}
+
+def BPPSA_StepSumOp : BPPSA_LeafOp<"step_sum"> {
+  let summary = "sum of a sequence over samples and steps";
+  let description = [{
+    `result[n] = sum over t, b of sequence[t, b, n]`: the gradient of a vector
+    that a cell adds or multiplies elementwise. Layouts and `batch` are those of
+    `outer_sum`.
+  }];
+  let arguments = (ins BPPSA_Shaped:$sequence, Optional<Index>:$batch,
+                       Optional<AnyMemRef>:$destination, OptionalAttr<I64Attr>:$lanes);
+  let results = (outs Optional<AnyRankedTensor>:$result);
+  let assemblyFormat = [{
+    (`lanes` $lanes^)? $sequence (`batch` $batch^)? (`into` $destination^ `:` type($destination))? attr-dict
+    `:` type($sequence) (`->` type($result)^)?
+  }];
+}
+
+#endif // BPPSA_DIALECT_BPPSA_IR_BPPSASUMOPS

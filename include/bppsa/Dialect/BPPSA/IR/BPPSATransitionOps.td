@@ -1,0 +1,109 @@
+//===- BPPSATransitionOps.td - affine transitions of cotangents *- tablegen -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_DIALECT_BPPSA_IR_BPPSATRANSITIONOPS
+#define BPPSA_DIALECT_BPPSA_IR_BPPSATRANSITIONOPS
+
+include "bppsa/Dialect/BPPSA/IR/BPPSALoopOps.td"
+
+//===----------------------------------------------------------------------===//
+// Affine transitions g -> A g + s of the cotangents by runs of links
+//===----------------------------------------------------------------------===//
+
+def BPPSA_TransitionOp : BPPSA_Op<"transition", [
+    AttrSizedOperandSegments, IsolatedFromAbove, DestinationStyleOpInterface,
+    SingleBlockImplicitTerminator<"::bppsa::YieldOp">,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "the affine transition of the cotangents by a run of links";
+  let description = [{
+    The body is the link of a `chain`, and `saved`, `injected`, `inject_into`,
+    `captures`, `reverse` and `lanes` are as there: a run of links is the slice of
+    its steps. The result is the map `g -> A g + s` from the cotangent of the state
+    after the run to that of the state before it, made by applying the links to
+    all columns of A at once. `states` holds the sizes of the states, which are laid
+    one after the other. Values that the link emits are not computed.
+
+    With S values of all states the result is `[B, S, S]`: column c of A is row c of
+    the array, so that what the links are applied to is contiguous. Where cotangents
+    are injected there is one column more, s. With `diagonal` A has one column, its
+    diagonal. Packed arrays have blocks of samples in place of samples, and lanes as
+    their last dimension. `into` is overwritten.
+
+    ```mlir
+    %m = bppsa.transition states [4] saved(%a : tensor<8x?x4xf32>) inject_into []
+        captures(%w : tensor<4x4xf32>) into(%e : tensor<?x4x4xf32>) -> tensor<?x4x4xf32> {
+    ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>, %wc: vector<4x4xf32>):
+      %0 = arith.mulf %at, %gt : vector<4xf32>
+      %1 = bppsa.matvec transposed %wc, %0 : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
+      bppsa.yield %1 : vector<4xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<BPPSA_Shaped>:$saved, Variadic<BPPSA_Shaped>:$injected,
+                       Variadic<BPPSA_Shaped>:$captures, BPPSA_Shaped:$destination,
+                       DenseI64ArrayAttr:$injectInto, DenseI64ArrayAttr:$states,
+                       UnitAttr:$diagonal, UnitAttr:$reverse, OptionalAttr<I64Attr>:$lanes);
+  let results = (outs Optional<AnyRankedTensor>:$result);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    (`diagonal` $diagonal^)? (`reverse` $reverse^)? (`lanes` $lanes^)? `states` $states
+    (`saved` `(` $saved^ `:` type($saved) `)`)?
+    (`injected` `(` $injected^ `:` type($injected) `)`)? `inject_into` $injectInto
+    (`captures` `(` $captures^ `:` type($captures) `)`)?
+    `into` `(` $destination `:` type($destination) `)`
+    attr-dict-with-keyword (`->` type($result)^)? $body
+  }];
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getDestinationMutable(); }
+    /// Values of all states together.
+    int64_t getNumValues();
+  }];
+  let hasVerifier = 1;
+}
+
+class BPPSA_TransitionProductOp<string mnemonic> : BPPSA_Op<mnemonic, [
+    DestinationStyleOpInterface, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let results = (outs Optional<AnyRankedTensor>:$result);
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getDestinationMutable(); }
+  }];
+  let hasVerifier = 1;
+}
+
+def BPPSA_ComposeTransitionsOp : BPPSA_TransitionProductOp<"compose_transitions"> {
+  let summary = "the affine transition of two runs, one after the other";
+  let description = [{
+    `compose_transitions %first, %second` is first `%first` and then `%second`: of
+    `g -> A g + a` and `g -> B g + b` it makes `g -> B A g + (B a + b)`. Arrays are
+    those that `transition` makes. `into` is overwritten; it may be the memory of
+    `%second`, and must not overlap that of `%first`.
+  }];
+  let arguments = (ins BPPSA_Shaped:$first, BPPSA_Shaped:$second, BPPSA_Shaped:$destination,
+                       UnitAttr:$diagonal, OptionalAttr<I64Attr>:$lanes);
+  let assemblyFormat = [{
+    (`diagonal` $diagonal^)? (`lanes` $lanes^)? $first `,` $second `into` $destination attr-dict
+    `:` type($first) `,` type($second) `,` type($destination) (`->` type($result)^)?
+  }];
+}
+
+def BPPSA_ApplyTransitionOp : BPPSA_TransitionProductOp<"apply_transition"> {
+  let summary = "applies an affine transition to cotangents";
+  let description = [{
+    `apply_transition %m, %g` is `A g + s` for the cotangent `[B, S]` of each sample,
+    packed `[ceil(B/L), S, L]`, of all states laid one after the other. `into` is
+    overwritten and must not overlap the memory of the operands.
+  }];
+  let arguments = (ins BPPSA_Shaped:$transition, BPPSA_Shaped:$cotangent,
+                       BPPSA_Shaped:$destination, UnitAttr:$diagonal,
+                       OptionalAttr<I64Attr>:$lanes);
+  let assemblyFormat = [{
+    (`diagonal` $diagonal^)? (`lanes` $lanes^)? $transition `,` $cotangent `into` $destination
+    attr-dict `:` type($transition) `,` type($cotangent) `,` type($destination)
+    (`->` type($result)^)?
+  }];
+}
+
+#endif // BPPSA_DIALECT_BPPSA_IR_BPPSATRANSITIONOPS

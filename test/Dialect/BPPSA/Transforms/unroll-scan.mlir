@@ -1,0 +1,129 @@
+// RUN: bppsa-opt %s -split-input-file --bppsa-expand-scan=unroll-up-to=64 | FileCheck %s
+// RUN: bppsa-opt %s -split-input-file --bppsa-expand-scan=unroll-up-to=64 --remarks-filter=scan 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+
+// Four links: the seed and the first link run at once, the second and the third
+// are the only pair worth a product, and the last is read for the initial state.
+// The link scales its cotangent, so that every matrix is a diagonal.
+
+// REMARK: [Passed] ExpandScan
+// REMARK-SAME: blelloch scan of 4 steps expanded: 1 compose, 4 apply, depth 3
+
+// CHECK-LABEL: func.func @blelloch
+// CHECK-SAME: %[[A:.*]]: tensor<4x8x2xf32>, %[[G:.*]]: tensor<8x2xf32>
+// CHECK: %[[A3:.*]] = tensor.extract_slice %[[A]][3, 0, 0] [1, 8, 2]
+// CHECK: %[[J3:.*]] = bppsa.linearize saved(%[[A3]] : tensor<8x2xf32>) states [2] -> <2x2xf32, diagonal, batch = 8>
+// CHECK: %[[G3:.*]] = bppsa.apply %[[J3]], %[[G]]
+// CHECK: %[[J2:.*]] = bppsa.linearize
+// CHECK: %[[J1:.*]] = bppsa.linearize
+// CHECK: %[[J21:.*]] = bppsa.compose %[[J2]], %[[J1]] : <2x2xf32, diagonal, batch = 8>, <2x2xf32, diagonal, batch = 8> -> <2x2xf32, diagonal, batch = 8>
+// CHECK: %[[G1:.*]] = bppsa.apply %[[J21]], %[[G3]]
+// CHECK: bppsa.apply %[[J2]], %[[G3]]
+// CHECK: %[[A0:.*]] = tensor.extract_slice %[[A]][0, 0, 0] [1, 8, 2]
+// CHECK: %[[J0:.*]] = bppsa.linearize saved(%[[A0]] : tensor<8x2xf32>)
+// CHECK: %[[G0:.*]] = bppsa.apply %[[J0]], %[[G1]]
+// CHECK: return %[[G0]]
+func.func @blelloch(%a: tensor<4x8x2xf32>, %g: tensor<8x2xf32>) -> tensor<8x2xf32> {
+  %0 = bppsa.chain plan <blelloch> saved(%a : tensor<4x8x2xf32>) seeds(%g : tensor<8x2xf32>)
+      inject_into [] -> (tensor<8x2xf32>) {
+  ^bb0(%at: vector<2xf32>, %gt: vector<2xf32>):
+    %1 = arith.mulf %at, %gt : vector<2xf32>
+    bppsa.yield %1 : vector<2xf32>
+  }
+  return %0 : tensor<8x2xf32>
+}
+
+// -----
+
+// States that do not mix are one diagonal.
+
+// CHECK-LABEL: func.func @two_states
+// CHECK: bppsa.compose {{.*}} -> <5x5xf32, diagonal, batch = ?>
+func.func @two_states(%f: tensor<4x?x3xf32>, %i: tensor<4x?x2xf32>, %g: tensor<?x3xf32>, %h: tensor<?x2xf32>)
+    -> (tensor<?x3xf32>, tensor<?x2xf32>) {
+  %0:2 = bppsa.chain plan <blelloch> saved(%f, %i : tensor<4x?x3xf32>, tensor<4x?x2xf32>)
+      seeds(%g, %h : tensor<?x3xf32>, tensor<?x2xf32>) inject_into [] -> (tensor<?x3xf32>, tensor<?x2xf32>) {
+  ^bb0(%ft: vector<3xf32>, %it: vector<2xf32>, %gt: vector<3xf32>, %ht: vector<2xf32>):
+    %1 = arith.mulf %ft, %gt : vector<3xf32>
+    %2 = arith.mulf %it, %ht : vector<2xf32>
+    %3 = arith.subf %ht, %2 : vector<2xf32>
+    bppsa.yield %1, %3 : vector<3xf32>, vector<2xf32>
+  }
+  return %0#0, %0#1 : tensor<?x3xf32>, tensor<?x2xf32>
+}
+
+// -----
+
+// Of a matrix that all steps share and each step scales, nothing is left of a product.
+
+// CHECK-LABEL: func.func @shared
+// CHECK: bppsa.compose {{.*}} : <2x2xf32, column_scaled, batch = 8>, <2x2xf32, column_scaled, batch = 8> -> <2x2xf32, dense, batch = 8>
+func.func @shared(%a: tensor<4x8x2xf32>, %g: tensor<8x2xf32>, %w: tensor<2x2xf32>) -> tensor<8x2xf32> {
+  %0 = bppsa.chain plan <blelloch> saved(%a : tensor<4x8x2xf32>) seeds(%g : tensor<8x2xf32>)
+      inject_into [] captures(%w : tensor<2x2xf32>) -> (tensor<8x2xf32>) {
+  ^bb0(%at: vector<2xf32>, %gt: vector<2xf32>, %wc: vector<2x2xf32>):
+    %1 = arith.mulf %at, %gt : vector<2xf32>
+    %2 = bppsa.matvec transposed %wc, %1 : vector<2x2xf32>, vector<2xf32> -> vector<2xf32>
+    bppsa.yield %2 : vector<2xf32>
+  }
+  return %0 : tensor<8x2xf32>
+}
+
+// -----
+
+// The last link is not formed where the initial state's cotangent is not used;
+// emitted values are recomputed from what enters every link.
+
+// CHECK-LABEL: func.func @emitted
+// CHECK: bppsa.linearize
+// CHECK-NOT: bppsa.linearize
+// CHECK: %[[D:.*]] = bppsa.recurrence sequences(%{{.*}}, %{{.*}} : tensor<2x8x2xf32>, tensor<2x8x2xf32>) outputs(tensor<2x8x2xf32>)
+// CHECK: return %[[D]]
+func.func @emitted(%a: tensor<2x8x2xf32>, %g: tensor<8x2xf32>) -> tensor<2x8x2xf32> {
+  %0, %d = bppsa.chain plan <blelloch> saved(%a : tensor<2x8x2xf32>) seeds(%g : tensor<8x2xf32>)
+      inject_into [] -> (tensor<8x2xf32>) emitted(tensor<2x8x2xf32>) {
+  ^bb0(%at: vector<2xf32>, %gt: vector<2xf32>):
+    %1 = arith.mulf %at, %gt : vector<2xf32>
+    bppsa.yield %1, %1 : vector<2xf32>, vector<2xf32>
+  }
+  return %d : tensor<2x8x2xf32>
+}
+
+// -----
+
+// An injected cotangent is the offset of an affine pair.
+
+// CHECK-LABEL: func.func @injected
+// CHECK-SAME: %[[S:[^:]*]]: tensor<2x8x2xf32>, %[[G:.*]]: tensor<8x2xf32>
+// CHECK: %[[S1:.*]] = tensor.extract_slice %[[S]][1, 0, 0]
+// CHECK: %[[E1:.*]] = arith.addf %[[G]], %[[S1]]
+// CHECK: %[[S0:.*]] = tensor.extract_slice %[[S]][0, 0, 0]
+// CHECK: %[[J1E1:.*]] = bppsa.apply %{{.*}}, %[[E1]]
+// CHECK: %[[E0:.*]] = arith.addf %[[J1E1]], %[[S0]]
+// CHECK: bppsa.apply %{{.*}}, %[[E0]]
+func.func @injected(%s: tensor<2x8x2xf32>, %g: tensor<8x2xf32>) -> tensor<8x2xf32> {
+  %0 = bppsa.chain plan <hybrid, 0> saved(%s : tensor<2x8x2xf32>) seeds(%g : tensor<8x2xf32>)
+      injected(%s : tensor<2x8x2xf32>) inject_into [0] -> (tensor<8x2xf32>) {
+  ^bb0(%at: vector<2xf32>, %gt: vector<2xf32>):
+    %1 = arith.mulf %at, %gt : vector<2xf32>
+    bppsa.yield %1 : vector<2xf32>
+  }
+  return %0 : tensor<8x2xf32>
+}
+
+// -----
+
+// Arrays of one scan may declare their sizes differently.
+
+// CHECK-LABEL: func.func @mixed_sizes
+// CHECK: tensor.cast %{{.*}} : tensor<?x1xf32> to tensor<8x1xf32>
+// CHECK: tensor.cast %{{.*}} : tensor<8x2xf32> to tensor<?x2xf32>
+func.func @mixed_sizes(%a: tensor<2x?x2xf32>, %g: tensor<8x2xf32>, %k: tensor<?x1xf32>)
+    -> (tensor<?x2xf32>, tensor<8x1xf32>) {
+  %0:2 = bppsa.chain plan <blelloch> saved(%a : tensor<2x?x2xf32>)
+      seeds(%g, %k : tensor<8x2xf32>, tensor<?x1xf32>)
+      inject_into [] -> (tensor<?x2xf32>, tensor<8x1xf32>) {
+  ^bb0(%at: vector<2xf32>, %gt: vector<2xf32>, %kt: vector<1xf32>):
+    bppsa.yield %gt, %kt : vector<2xf32>, vector<1xf32>
+  }
+  return %0#0, %0#1 : tensor<?x2xf32>, tensor<8x1xf32>
+}

@@ -1,0 +1,55 @@
+// RUN: bppsa-opt %s | FileCheck %s
+
+// CHECK-LABEL: func.func @transition
+// CHECK:         bppsa.transition reverse states [4] saved(%{{[^:]*}} : tensor<8x?x4xf32>)
+// CHECK-SAME:        injected(%{{[^:]*}} : tensor<8x?x4xf32>) inject_into [0] captures(%{{[^:]*}} : tensor<4x4xf32>)
+// CHECK-SAME:        into(%{{[^:]*}} : tensor<?x5x4xf32>) -> tensor<?x5x4xf32>
+func.func @transition(%a: tensor<8x?x4xf32>, %w: tensor<4x4xf32>, %e: tensor<?x5x4xf32>) -> tensor<?x5x4xf32> {
+  %0 = bppsa.transition reverse states [4] saved(%a : tensor<8x?x4xf32>) injected(%a : tensor<8x?x4xf32>) inject_into [0]
+      captures(%w : tensor<4x4xf32>) into(%e : tensor<?x5x4xf32>) -> tensor<?x5x4xf32> {
+  ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>, %wc: vector<4x4xf32>):
+    %1 = bppsa.matvec transposed %wc, %gt : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
+    bppsa.yield %1 : vector<4xf32>
+  }
+  return %0 : tensor<?x5x4xf32>
+}
+
+// CHECK-LABEL: func.func @packed_diagonal
+// CHECK:         bppsa.transition diagonal lanes 16 states [3, 1]
+// CHECK-SAME:        into(%{{.*}} : memref<1x1x4x16xf32>) {
+func.func @packed_diagonal(%f: memref<1x?x3x16xf32>, %i: memref<1x?x1x16xf32>, %e: memref<1x1x4x16xf32>) {
+  bppsa.transition diagonal lanes 16 states [3, 1] saved(%f, %i : memref<1x?x3x16xf32>, memref<1x?x1x16xf32>)
+      inject_into [] into(%e : memref<1x1x4x16xf32>) {
+  ^bb0(%ft: vector<3xf32>, %it: vector<1xf32>, %gt: vector<3xf32>, %kt: vector<1xf32>):
+    %0 = arith.mulf %ft, %gt : vector<3xf32>
+    %1 = arith.mulf %it, %kt : vector<1xf32>
+    bppsa.yield %0, %1 : vector<3xf32>, vector<1xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @products
+// CHECK:         %[[C:.*]] = bppsa.compose_transitions %{{.*}}, %[[B:.*]] into %[[B]] : tensor<?x4x4xf32>, tensor<?x4x4xf32>, tensor<?x4x4xf32> -> tensor<?x4x4xf32>
+// CHECK:         bppsa.apply_transition %[[C]], %{{.*}} into %{{.*}} : tensor<?x4x4xf32>, tensor<?x4xf32>, tensor<?x4xf32> -> tensor<?x4xf32>
+// CHECK:         bppsa.apply_transition diagonal lanes 2 %{{.*}}, %{{.*}} into %{{.*}} : memref<?x2x4x2xf32>, memref<?x4x2xf32>, memref<?x4x2xf32>
+func.func @products(%a: tensor<?x4x4xf32>, %b: tensor<?x4x4xf32>, %g: tensor<?x4xf32>, %e: tensor<?x4xf32>,
+    %m: memref<?x2x4x2xf32>, %k: memref<?x4x2xf32>, %o: memref<?x4x2xf32>) -> tensor<?x4xf32> {
+  %0 = bppsa.compose_transitions %a, %b into %b : tensor<?x4x4xf32>, tensor<?x4x4xf32>, tensor<?x4x4xf32> -> tensor<?x4x4xf32>
+  %1 = bppsa.apply_transition %0, %g into %e : tensor<?x4x4xf32>, tensor<?x4xf32>, tensor<?x4xf32> -> tensor<?x4xf32>
+  bppsa.apply_transition diagonal lanes 2 %m, %k into %o : memref<?x2x4x2xf32>, memref<?x4x2xf32>, memref<?x4x2xf32>
+  return %1 : tensor<?x4xf32>
+}
+
+// A loop on tensors may have destinations for its results.
+
+// CHECK-LABEL: func.func @loop_destinations
+// CHECK:         bppsa.chain saved(%{{[^:]*}} : tensor<?x2x4xf32>) seeds(%{{[^:]*}} : tensor<2x4xf32>) inject_into []
+// CHECK-SAME:        into(%{{[^:]*}} : tensor<2x4xf32>, tensor<?x2x4xf32>) -> (tensor<2x4xf32>) emitted(tensor<?x2x4xf32>)
+func.func @loop_destinations(%a: tensor<?x2x4xf32>, %g: tensor<2x4xf32>, %e: tensor<2x4xf32>, %d: tensor<?x2x4xf32>) -> tensor<?x2x4xf32> {
+  %0, %1 = bppsa.chain saved(%a : tensor<?x2x4xf32>) seeds(%g : tensor<2x4xf32>) inject_into []
+      into(%e, %d : tensor<2x4xf32>, tensor<?x2x4xf32>) -> (tensor<2x4xf32>) emitted(tensor<?x2x4xf32>) {
+  ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
+    bppsa.yield %gt, %at : vector<4xf32>, vector<4xf32>
+  }
+  return %1 : tensor<?x2x4xf32>
+}

@@ -1,0 +1,195 @@
+//===- ExpandScanTest.cpp - what expanded scans do ------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// Chains with a plan are expanded to loops and run by the interpreter, which counts
+// products and links. The counts are those of the schedule, which remarks show, of the
+// evaluator and of the paper's formula, and the results those of the chain link by link.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Analysis/ChainExtraction.h"
+#include "bppsa/Analysis/PlanEvaluation.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Passes.h"
+#include "bppsa/Dialect/BPPSA/Transforms/ScanSchedule.h"
+#include "bppsa/InitAll.h"
+#include "bppsa/Reference/Interpreter.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "gtest/gtest.h"
+#include <random>
+
+using namespace bppsa;
+using namespace mlir;
+
+namespace {
+constexpr int64_t mostSteps = 33, samples = 3, size = 3;
+
+/// What one call of the function did and gave.
+struct Outcome {
+  ScanCounts counts;
+  std::vector<Array> results;
+};
+
+class ExpandScanTest : public testing::TestWithParam<std::tuple<std::string, std::string>> {
+protected:
+  ExpandScanTest() {
+    DialectRegistry registry;
+    registerAllDialects(registry);
+    context.appendDialectRegistry(registry);
+    context.loadAllAvailableDialects();
+  }
+
+  std::string getPlan() { return std::get<0>(GetParam()); }
+  bool has(llvm::StringRef word) { return llvm::StringRef(std::get<1>(GetParam())).contains(word); }
+  OwningOpRef<ModuleOp> parse(llvm::StringRef plan);
+  ChainOp getChain(ModuleOp module);
+  void expand(ModuleOp module);
+  Outcome run(ModuleOp module, int64_t steps);
+
+  MLIRContext context;
+};
+} // namespace
+
+/// A module with a chain; `plan` is empty or one in the spelling of the IR.
+OwningOpRef<ModuleOp> ExpandScanTest::parse(llvm::StringRef plan) {
+  std::string link = has("diagonal") ? "arith.mulf %at, %d : vector<3xf32>"
+                                     : "bppsa.matvec transposed %wc, %d : vector<3x3xf32>, "
+                                       "vector<3xf32> -> vector<3xf32>";
+  std::string injected =
+      has("injected") ? "injected(%s : tensor<?x?x3xf32>) inject_into [0]" : "inject_into []";
+  std::string text = R"(
+    func.func @f(%a: tensor<?x?x3xf32>, %g: tensor<?x3xf32>, %s: tensor<?x?x3xf32>,
+                 %w: tensor<3x3xf32>) -> (tensor<?x3xf32>, tensor<?x?x3xf32>) {
+      %0:2 = bppsa.chain )" +
+                     (plan.empty() ? "" : "plan <" + plan.str() + "> ") +
+                     (has("reverse") ? "reverse " : "") +
+                     R"(saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) )" + injected +
+                     R"( captures(%w : tensor<3x3xf32>)
+          -> (tensor<?x3xf32>) emitted(tensor<?x?x3xf32>) {
+      ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>, %wc: vector<3x3xf32>):
+        %d = arith.mulf %at, %gt : vector<3xf32>
+        %e = )" + link +
+                     R"(
+        bppsa.yield %e, %d : vector<3xf32>, vector<3xf32>
+      }
+      return %0#0, %0#1 : tensor<?x3xf32>, tensor<?x?x3xf32>
+    })";
+  return parseSourceString<ModuleOp>(text, &context);
+}
+
+ChainOp ExpandScanTest::getChain(ModuleOp module) {
+  ChainOp found;
+  module.walk([&](ChainOp chain) { found = chain; });
+  return found;
+}
+
+void ExpandScanTest::expand(ModuleOp module) {
+  PassManager pm(&context);
+  if (has("packed")) {
+    PackBatchOptions pack;
+    pack.lanes = 2;
+    pm.addNestedPass<func::FuncOp>(createPackBatch(pack));
+  }
+  pm.addPass(createExpandScan());
+  ASSERT_TRUE(succeeded(pm.run(module)));
+  module.walk([](ChainOp chain) { EXPECT_TRUE(chain.getPlan().isSequential()); });
+}
+
+Outcome ExpandScanTest::run(ModuleOp module, int64_t steps) {
+  std::mt19937 random(steps);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  std::vector<Array> arguments;
+  using Shape = std::vector<int64_t>;
+  for (const Shape &shape : {Shape{steps, samples, size}, Shape{samples, size},
+                             Shape{steps, samples, size}, Shape{size, size}}) {
+    arguments.push_back(Array::makeZeros(shape));
+    for (double &entry : arguments.back().reals)
+      entry = uniform(random);
+  }
+  Interpreter interpreter(module);
+  FailureOr<std::vector<Array>> results = interpreter.call("f", std::move(arguments));
+  EXPECT_TRUE(succeeded(results));
+  return {interpreter.counts, succeeded(results) ? std::move(*results) : std::vector<Array>()};
+}
+
+/// What the operations of `schedule` are for `blocks` blocks of rows, once runs of links take them.
+static ScanCounts getCounts(PlanAttr plan, const ScanSchedule &schedule, int64_t blocks) {
+  using Kind = ScanOperation::Kind;
+  int64_t links = schedule.getNumLinks();
+  if (plan.getAlgorithm() != ScanAlgorithm::Chunked)
+    // All links but the last have a matrix; the last one is applied to a cotangent.
+    return {blocks * schedule.count(Kind::Compose), blocks * (schedule.count(Kind::Apply) - 1),
+            blocks * (links - 1), blocks};
+  // The matrix of a chunk of C links is C - 1 products.
+  int64_t carries = schedule.count(Sweep::Middle, Kind::Apply);
+  // The first chunk is one operation for all blocks.
+  int64_t first = std::min(plan.getSize(), links);
+  return {0, blocks * carries, blocks * (schedule.count(Sweep::Up, Kind::Compose) + carries),
+          first + blocks * (links - first)};
+}
+
+TEST_P(ExpandScanTest, DoesWhatTheScheduleAndTheEvaluatorCount) {
+  OwningOpRef<ModuleOp> module = parse(getPlan());
+  ASSERT_TRUE(module);
+  PlanAttr plan = getChain(*module).getPlan();
+  std::vector<FailureOr<LinkChain>> chains;
+  for (int64_t steps = 1; steps <= mostSteps; ++steps)
+    chains.push_back(getLinkChain(getChain(*module), {steps, samples}));
+  expand(*module);
+  for (int64_t steps = 1; steps <= mostSteps; ++steps) {
+    ScanSchedule schedule = *ScanSchedule::get(plan, steps, /*withInitial=*/true);
+    // Every block of packed rows has a tree or chunks of its own.
+    int64_t blocks = has("packed") ? 2 : 1;
+    ScanCounts expected = getCounts(plan, schedule, blocks), found = run(*module, steps).counts;
+    EXPECT_EQ(found.compositions, expected.compositions) << steps;
+    EXPECT_EQ(found.applications, expected.applications) << steps;
+    EXPECT_EQ(found.linksOnColumns, expected.linksOnColumns) << steps;
+    EXPECT_EQ(found.linksOnOne, expected.linksOnOne) << steps;
+
+    std::optional<PlanEvaluation> evaluation = evaluatePlan(*chains[steps - 1], plan, {});
+    ASSERT_TRUE(evaluation);
+    EXPECT_EQ(evaluation->composes, schedule.count(ScanOperation::Kind::Compose)) << steps;
+    EXPECT_EQ(evaluation->applies, schedule.count(ScanOperation::Kind::Apply)) << steps;
+    EXPECT_EQ(evaluation->depth, schedule.getDepth()) << steps;
+  }
+}
+
+/// With n + 1 = 2^h elements (Wang, Bai, Pekhimenko, section 3.2): n - 1 products up, of which h -
+/// 1 start at the seed and h - 1 are dead, and n down, of which h are copies.
+TEST_P(ExpandScanTest, DoesWhatThePaperCounts) {
+  if (getPlan() != "blelloch")
+    return;
+  OwningOpRef<ModuleOp> module = parse(getPlan());
+  expand(*module);
+  int64_t blocks = has("packed") ? 2 : 1;
+  for (int64_t height = 1; (1 << height) - 1 <= mostSteps; ++height) {
+    int64_t links = (1 << height) - 1;
+    ScanCounts found = run(*module, links).counts;
+    EXPECT_EQ(found.compositions, blocks * (links - 1 - 2 * (height - 1)));
+    EXPECT_EQ(found.applications, blocks * (height - 1 + links - height));
+  }
+}
+
+TEST_P(ExpandScanTest, GivesWhatTheChainGives) {
+  OwningOpRef<ModuleOp> module = parse(getPlan()), chain = parse("");
+  expand(*module);
+  for (int64_t steps = 1; steps <= mostSteps; ++steps) {
+    Outcome expected = run(*chain, steps), found = run(*module, steps);
+    ASSERT_EQ(found.results.size(), expected.results.size());
+    for (auto [a, b] : llvm::zip_equal(found.results, expected.results)) {
+      ASSERT_EQ(a.shape, b.shape);
+      for (auto [x, y] : llvm::zip_equal(a.reals, b.reals))
+        EXPECT_NEAR(x, y, 1e-12) << steps;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Plans, ExpandScanTest,
+    testing::Combine(testing::Values("blelloch", "hybrid, 1", "hybrid, 2", "chunked, 1",
+                                     "chunked, 2", "chunked, 5", "chunked, 40"),
+                     testing::Values("", "reverse injected", "diagonal injected", "packed",
+                                     "packed reverse injected")));
