@@ -42,6 +42,8 @@ private:
 } // namespace
 
 static bool isPlan(StringRef text) {
+  if (text == "auto")
+    return true;
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.loadDialect<BPPSADialect>();
   return static_cast<bool>(PlanAttr::fromString(&context, text));

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Cost/HostCost.h"
+#include "bppsa/Cost/ChunkRule.h"
 #include "bppsa/Cost/DeviceShapes.h"
 
 #include <algorithm>
@@ -94,8 +95,8 @@ double bppsa::cost::getLeastCycles(const std::vector<HostChain> &chains, Plan pl
       cycles += ofChain.ofSequential();
       break;
     case Plan::Kind::Chunked:
-      cycles +=
-          ofChain.ofChunked(static_cast<double>(plan.size > 0 ? plan.size : chunkSteps(steps)));
+      cycles += ofChain.ofChunked(static_cast<double>(
+          plan.size > 0 ? plan.size : cpuChunkRule.apply(static_cast<int64_t>(steps), samples)));
       break;
     case Plan::Kind::Tree:
       cycles += ofChain.ofTree(plan.size);

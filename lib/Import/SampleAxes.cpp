@@ -54,29 +54,29 @@ private:
 
 Candidate LayoutFinder::makeCandidate(const Dim &dim) const {
   Candidate candidate{graph.axes.find(graph.getOrigin(dim)), dim.size, {}};
-  unsigned symbol = 0;
-  auto symbolic = dyn_cast<AffineSymbolExpr>(dim.size);
-  if (symbolic)
-    symbol = symbolic.getPosition();
+  auto symbol = dyn_cast<AffineSymbolExpr>(dim.size);
+  auto isPartOf = [&](const Dim &other) {
+    return (symbol && other.size.isFunctionOfSymbol(symbol.getPosition())) ||
+           llvm::any_of(other.factors, [&](const Factor &factor) {
+             return graph.axes.find(factor.origin) == candidate.origin;
+           });
+  };
   candidate.mixes = getFacts(candidate) & Mixed;
   candidate.mixes |= graph.axes.meet(candidate.origin, candidate.origin);
   for (const BoundaryArray &array : arrays) {
     int64_t found = -1;
-    bool isSized = false;
+    bool isSpread = false;
     for (auto [i, other] : llvm::enumerate(array.dims)) {
       if (graph.axes.find(graph.getOrigin(other)) != candidate.origin) {
-        isSized |= symbolic && other.size.isFunctionOfSymbol(symbol);
-        isSized |= llvm::any_of(other.factors, [&](const Factor &factor) {
-          return graph.axes.find(factor.origin) == candidate.origin;
-        });
+        isSpread |= isPartOf(other);
         continue;
       }
       candidate.isSingle &= found < 0 || !array.isInput;
-      isSized |= found >= 0;
+      isSpread |= found >= 0;
       found = i;
     }
     // An output that has samples along part of an axis, or along two, is no list of samples.
-    if (isSized && !array.isInput) {
+    if (isSpread && !array.isInput) {
       candidate.mixes = true;
       found = -1;
     }
