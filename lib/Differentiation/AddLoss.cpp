@@ -44,6 +44,11 @@ static LogicalResult verifyOutput(func::FuncOp forward, LossKind kind, StringRef
   if (hasClasses(kind) && tensor.getRank() == 0)
     return forward.emitError() << "loss " << lossName
                                << " needs an output with a last axis of classes, found " << type;
+  if (hasClasses(kind) && tensor.isDynamicDim(tensor.getRank() - 1))
+    return forward.emitError() << "loss " << lossName
+                               << " needs an output with a fixed number of classes, its last axis, "
+                                  "found "
+                               << type << "; choose another output or a loss";
   if (kind == LossKind::None && (!tensor.hasStaticShape() || tensor.getNumElements() != 1))
     return forward.emitError() << "loss none needs an output with one element, found " << type
                                << "; choose another output or a loss";

@@ -315,9 +315,19 @@ bool Model::hasSamples() const {
                      [](const ArrayInfo &input) { return input.batchAxis.has_value(); });
 }
 
+/// The classes of a loss are no samples.
+static void requireSlicedTarget(const Model &model) {
+  for (const ArrayInfo &output : model.outputs)
+    if (output.name == model.lossOn && output.batchAxis && model.targetArray &&
+        !model.targetArray->batchAxis)
+      fail("axis ", *output.batchAxis, " of output ", quote(output.name),
+           " carries the samples, but the loss ", model.loss,
+           " has its classes there, so the array 'target' cannot be sliced into batches");
+}
+
 void bppsa::runtime::requireSamples(const Model &model) {
   if (model.hasSamples())
-    return;
+    return requireSlicedTarget(model);
   std::set<std::string> accepted;
   for (const ArrayInfo &input : model.inputs)
     for (int64_t axis : input.batchAxes)

@@ -27,6 +27,13 @@ func.func @forward(%x: tensor<f32>) -> (tensor<f32> {bppsa.output = "y"}) {
 
 // -----
 
+// expected-error @below {{loss cross-entropy needs an output with a fixed number of classes, its last axis, found 'tensor<3x?xf32>'; choose another output or a loss}}
+func.func @forward(%y: tensor<3x?xf32>) -> (tensor<3x?xf32> {bppsa.output = "y"}) {
+  return %y : tensor<3x?xf32>
+}
+
+// -----
+
 // expected-error @below {{loss cross-entropy needs an output with elements, found "y" of 'tensor<?x0xf32>'; choose another output with --loss-on}}
 func.func @forward(%y: tensor<?x0xf32>) -> (tensor<?x0xf32> {bppsa.output = "y"}) {
   return %y : tensor<?x0xf32>

@@ -134,3 +134,32 @@ def test_an_input_of_samples_is_sliced():
     check_infer(model, {"x": numbers(300, 4), "c": numbers(300, 3)})
     inputs = harness.compile_model(model, "--loss=mse").info()["inputs"]
     assert [array["batch_axis"] for array in inputs] == [0, 0]
+
+
+@pytest.mark.parametrize("command", ["train", "eval"])
+def test_classes_are_no_samples(command, tmp_path):
+    """The rows of y are positions of a cross-entropy, its columns classes: the loss mixes the samples."""
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["m"]),
+        helper.make_node("Transpose", ["m"], ["y"]),
+    ]
+    program = harness.compile_model(build(nodes, {"x": [5, 4]}, {"y": [3, 5]}))
+    np.savez(tmp_path / "d.npz", x=numbers(10, 4), target=np.array([0, 1, 2]))
+    found = program.run(command, "--data", tmp_path / "d.npz")
+    assert found.returncode == 1 and found.stderr.endswith(
+        "axis 1 of output 'y' carries the samples, but the loss cross-entropy has its classes "
+        "there, so the array 'target' cannot be sliced into batches\n"
+    )
+
+
+def test_the_number_of_classes_is_fixed(tmp_path):
+    compiler = harness.require_tool("bppsa-compile")
+    nodes = [helper.make_node("Relu", ["x"], ["y"])]
+    model = build(nodes, {"x": ["N", "M"]}, {"y": ["N", "M"]})
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    found = harness.run(compiler, tmp_path / "m.onnx", "-o", tmp_path / "out")
+    assert found.returncode == 1 and not (tmp_path / "out").exists()
+    assert found.stderr.endswith(
+        "loss cross-entropy needs an output with a fixed number of classes, its last axis, found "
+        "'tensor<?x?xf32>'; choose another output or a loss\n"
+    )

@@ -95,6 +95,8 @@ TEST(ModelTest, RefusesLayoutsThatDiffer) {
 TEST(ModelTest, SlicingNeedsAnAxis) {
   json object = twoLayouts();
   EXPECT_NO_THROW(requireSamples(parse(object)));
+  object["target_array"]["batch_axes"] = {nullptr, nullptr};
+  EXPECT_THROW(requireSamples(parse(object)), Error);
   object["inputs"][0]["batch_axes"] = {nullptr, 1};
   EXPECT_THROW(requireSamples(parse(object)), Error);
 }

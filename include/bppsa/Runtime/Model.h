@@ -125,7 +125,8 @@ Model parseModel(const std::string &json, uint64_t onnxSize);
 /// that each "NAME:AXIS" of --batch-axis says.
 void setBatchAxes(Model &model, const std::vector<std::string> &assignments);
 
-/// Throws Error where no input has an axis to slice into batches.
+/// Throws Error where no input has an axis to slice into batches, or the target has none that goes
+/// with it.
 void requireSamples(const Model &model);
 
 /// Binds the symbols in the shape of array `info` to the extents found. On a mismatch returns what
