@@ -174,7 +174,7 @@ LogicalResult Compilation::dump(ModuleOp target, StringRef phase) {
     return fail("cannot create " + options.dumpDirectory + ": " + code.message());
   llvm::SmallString<128> path(options.dumpDirectory);
   llvm::sys::path::append(path, phase + ".mlir");
-  if (llvm::Error error = writeFile(path, [&](llvm::raw_ostream &os) { target.print(os); }))
+  if (llvm::Error error = writeFile(path, [&](llvm::raw_ostream &os) { os << print(target); }))
     return fail(llvm::toString(std::move(error)));
   return success();
 }
@@ -185,7 +185,9 @@ LogicalResult Compilation::dump(ModuleOp target, StringRef phase) {
 
 std::string bppsa::print(Operation *operation) {
   std::string text;
-  llvm::raw_string_ostream(text) << *operation;
+  llvm::raw_string_ostream stream(text);
+  // Every phase verifies its result: printing would do it again.
+  operation->print(stream, OpPrintingFlags().assumeVerified());
   return text;
 }
 

@@ -141,6 +141,12 @@ struct RaiseProduct : OpRewritePattern<linalg::GenericOp> {
 
 struct RaiseProductsPass : bppsa::impl::RaiseProductsBase<RaiseProductsPass> {
   void runOnOperation() override {
+    // To simplify graphs is the canonicalizer's work: those without products stay as they are.
+    auto isProduct = [](linalg::GenericOp op) {
+      return matchProduct(op) ? WalkResult::interrupt() : WalkResult::advance();
+    };
+    if (!getOperation()->walk(isProduct).wasInterrupted())
+      return;
     RewritePatternSet patterns(&getContext());
     patterns.add<RaiseProduct>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

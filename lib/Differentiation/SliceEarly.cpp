@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Affine/Transforms/Transforms.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -21,6 +22,13 @@ using namespace mlir;
 namespace {
 struct SliceEarlyPass : bppsa::impl::SliceEarlyBase<SliceEarlyPass> {
   void runOnOperation() override {
+    // To simplify graphs is the canonicalizer's work: those without slices stay as they are.
+    auto isSlice = [](Operation *op) {
+      return isa<tensor::ExtractSliceOp, tensor::InsertSliceOp>(op) ? WalkResult::interrupt()
+                                                                    : WalkResult::advance();
+    };
+    if (!getOperation()->walk(isSlice).wasInterrupted())
+      return;
     RewritePatternSet patterns(&getContext());
     linalg::populateBubbleUpExtractSliceOpPatterns(patterns);
     tensor::populateBubbleUpExtractSliceOpPatterns(patterns);

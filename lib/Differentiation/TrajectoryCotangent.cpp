@@ -37,24 +37,28 @@ static bool insertsSlots(tensor::InsertSliceOp slice, SymbolicSizes &sizes) {
           (sourceRank == destRank - 1 && isConstantIntValue(slice.getMixedSizes()[0], 1)));
 }
 
-/// Takes `value`, which holds the slots from `offset`, apart into its terms.
-static void collectTerms(Value value, AffineExpr offset, AffineExpr size, SymbolicSizes &sizes,
-                         SmallVectorImpl<SlotTerm> &terms) {
-  if (isZeros(value))
-    return;
-  if (auto sum = matchAdd(value)) {
-    collectTerms(sum->first, offset, size, sizes, terms);
-    collectTerms(sum->second, offset, size, sizes, terms);
-    return;
-  }
-  auto slice = value.getDefiningOp<tensor::InsertSliceOp>();
-  if (slice && insertsSlots(slice, sizes)) {
+/// Takes `whole` apart into its terms. Sums nest as deeply as a trajectory has users.
+static SmallVector<SlotTerm> collectTerms(SlotTerm whole, SymbolicSizes &sizes) {
+  SmallVector<SlotTerm> terms, worklist = {whole};
+  while (!worklist.empty()) {
+    auto [offset, size, value] = worklist.pop_back_val();
+    if (isZeros(value))
+      continue;
+    if (auto sum = matchAdd(value)) {
+      worklist.push_back({offset, size, sum->second});
+      worklist.push_back({offset, size, sum->first});
+      continue;
+    }
+    auto slice = value.getDefiningOp<tensor::InsertSliceOp>();
+    if (!slice || !insertsSlots(slice, sizes)) {
+      terms.push_back({offset, size, value});
+      continue;
+    }
     MLIRContext *context = value.getContext();
-    collectTerms(slice.getSource(), offset + sizes.get(slice.getMixedOffsets()[0], context),
-                 sizes.get(slice.getMixedSizes()[0], context), sizes, terms);
-    return;
+    worklist.push_back({offset + sizes.get(slice.getMixedOffsets()[0], context),
+                        sizes.get(slice.getMixedSizes()[0], context), slice.getSource()});
   }
-  terms.push_back({offset, size, value});
+  return terms;
 }
 
 /// `[1, B, N]` or `[B, N]` as `type`, a `[B, N]`.
@@ -101,10 +105,8 @@ StateCotangent bppsa::splitTrajectoryCotangent(RecurrenceOp op, unsigned state, 
   AffineExpr finalSlot = op.getReverse() ? zero : steps;
   AffineExpr firstAfterStep = op.getReverse() ? zero : one;
 
-  SmallVector<SlotTerm> terms;
-  collectTerms(cotangent, zero, steps + 1, sizes, terms);
   StateCotangent split;
-  for (const SlotTerm &term : terms) {
+  for (const SlotTerm &term : collectTerms({zero, steps + 1, cotangent}, sizes)) {
     bool isSlot = sizes.areEqual(term.size, one);
     if (isSlot && sizes.areEqual(term.offset, finalSlot)) {
       accumulate(builder, split.seed, createSlot(builder, term.value, slotType));

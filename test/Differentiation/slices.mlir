@@ -29,7 +29,7 @@ func.func @loss(%w: tensor<2x2xf32> {bppsa.parameter = "w"}) -> tensor<f32> {
 // -----
 
 // CHECK-LABEL: func.func @step(
-// CHECK:         %[[ZEROS:.*]] = linalg.fill
+// CHECK:         %[[ZEROS:.*]] = linalg.fill {{.*}} -> tensor<5xf32>
 // CHECK:         %[[LAST:.*]] = tensor.insert_slice %{{.*}} into %[[ZEROS]][4] [1] [1]
 // CHECK:         %[[SECOND:.*]] = tensor.insert_slice %{{.*}} into %{{.*}}[2] [1] [2]
 // CHECK:         %[[SUM:.*]] = linalg.generic {{.*}} ins(%[[LAST]], %[[SECOND]] :

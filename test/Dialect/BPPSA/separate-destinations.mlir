@@ -32,3 +32,21 @@ func.func @loop(%x: tensor<8xf32>, %n: index) -> (tensor<8xf32>, tensor<8xf32>) 
   }
   return %a, %b : tensor<8xf32>, tensor<8xf32>
 }
+
+// Zeros that are read stay one tensor.
+
+// CHECK-LABEL: func.func @zeros(
+// CHECK:         %[[READ:.*]] = linalg.fill
+// CHECK:         %[[FIRST:.*]] = linalg.fill
+// CHECK-NEXT:    tensor.insert_slice %{{.*}} into %[[FIRST]]
+// CHECK:         %[[SECOND:.*]] = linalg.fill
+// CHECK-NEXT:    tensor.insert_slice %{{.*}} into %[[SECOND]]
+// CHECK-NEXT:    return %{{.*}}, %{{.*}}, %[[READ]]
+func.func @zeros(%x: tensor<4xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<8xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%empty : tensor<8xf32>) -> tensor<8xf32>
+  %a = tensor.insert_slice %x into %zeros[0] [4] [1] : tensor<4xf32> into tensor<8xf32>
+  %b = tensor.insert_slice %x into %zeros[4] [4] [1] : tensor<4xf32> into tensor<8xf32>
+  return %a, %b, %zeros : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+}

@@ -194,11 +194,11 @@ def CopyFunctions : Pass<"bppsa-copy-functions", "::mlir::ModuleOp"> {
 }
 
 def SeparateDestinations : Pass<"bppsa-separate-destinations", "::mlir::func::FuncOp"> {
-  let summary = "give each operation an empty tensor of its own";
+  let summary = "give each operation a destination of its own";
   let description = [{
-    Operations that write into the same `tensor.empty` are possible conflicts of each
-    other, and what bufferization spends on them grows with the cube of their number.
-    The pass gives each of them a copy, in front of it.
+    Operations that write into the same `tensor.empty` or `linalg.fill` are possible
+    conflicts of each other, and what bufferization spends on them grows with the cube of
+    their number. The pass gives each of them a copy, in front of it.
 
     ```mlir
     %empty = tensor.empty() : tensor<8xf32>
@@ -213,7 +213,7 @@ def SeparateDestinations : Pass<"bppsa-separate-destinations", "::mlir::func::Fu
     %b = linalg.log ins(%x : tensor<8xf32>) outs(%other : tensor<8xf32>) -> tensor<8xf32>
     ```
   }];
-  let dependentDialects = ["::mlir::tensor::TensorDialect"];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def AddUnitVariants : Pass<"bppsa-add-unit-variants", "::mlir::ModuleOp"> {
