@@ -105,4 +105,4 @@ def test_time_grows_with_the_nodes(tmp_path, make, nodes, phase):
     ],
 )
 def test_many_nodes(tmp_path, make, nodes, phase):
-    assert seconds(tmp_path, make(nodes), phase) <= 25
+    assert seconds(tmp_path, make(nodes), phase) <= 20
