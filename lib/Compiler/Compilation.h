@@ -38,6 +38,7 @@ public:
 private:
   mlir::FailureOr<std::unique_ptr<llvm::MemoryBuffer>> read();
   llvm::LogicalResult import();
+  mlir::FailureOr<ImportOptions> parseImportOptions();
   llvm::LogicalResult checkLossOutput();
   llvm::LogicalResult runFrontend();
   /// Runs the passes that `build` adds on `target` and verifies the result.
