@@ -41,7 +41,9 @@ def crash(tmp_path, **environment):
 
 
 def test_a_crash_leaves_a_reproducer(tmp_path):
-    _, path = crash(tmp_path)
+    stderr, path = crash(tmp_path)
+    assert "This is a bug in bppsa. Please report it" in stderr
+    assert "llvm-project" not in stderr
     opt = harness.require_tool("bppsa-opt")
     lowered = harness.check_succeeded(harness.run(opt, "--run-reproducer", path)).stdout
     assert "gpu.module @device" in lowered

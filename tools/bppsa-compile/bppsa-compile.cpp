@@ -9,6 +9,7 @@
 #include "CommandLine.h"
 #include "bppsa/Compiler/Pipelines/RunPasses.h"
 #include "bppsa/Import/ImportONNX.h"
+#include "bppsa/Support/InitTool.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
@@ -72,6 +73,7 @@ static int compile(const CommandLine &commandLine) {
 }
 
 int main(int argc, char **argv) {
+  initTool();
   llvm::InitLLVM init(argc, argv);
   // A file that is larger than the process may write is an error like a full disk.
   std::signal(SIGXFSZ, SIG_IGN);

@@ -7,6 +7,7 @@
 #include "Archives.h"
 #include "bppsa/InitAll.h"
 #include "bppsa/Reference/Interpreter.h"
+#include "bppsa/Support/InitTool.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -100,6 +101,7 @@ static LogicalResult interpret() {
 }
 
 int main(int argc, char **argv) {
+  initTool();
   llvm::InitLLVM init(argc, argv);
   cl::ParseCommandLineOptions(argc, argv, "evaluates one function of a module in float64\n");
   return succeeded(interpret()) ? 0 : 1;

@@ -5,9 +5,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/InitAll.h"
+#include "bppsa/Support/InitTool.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 
 int main(int argc, char **argv) {
+  bppsa::initTool();
   mlir::DialectRegistry registry;
   bppsa::registerAllDialects(registry);
   return mlir::failed(mlir::MlirLspServerMain(argc, argv, registry));

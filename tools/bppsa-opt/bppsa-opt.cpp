@@ -5,9 +5,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/InitAll.h"
+#include "bppsa/Support/InitTool.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
 int main(int argc, char **argv) {
+  bppsa::initTool();
   mlir::DialectRegistry registry;
   bppsa::registerAllDialects(registry);
   bppsa::registerAllPasses();

@@ -5,10 +5,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/InitAll.h"
+#include "bppsa/Support/InitTool.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
 
 int main(int argc, char **argv) {
+  bppsa::initTool();
   mlir::DialectRegistry registry;
   bppsa::registerAllDialects(registry);
   bppsa::registerAllPasses();

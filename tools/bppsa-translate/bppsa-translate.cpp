@@ -7,6 +7,7 @@
 
 #include "bppsa/Analysis/Report.h"
 #include "bppsa/Import/ImportONNX.h"
+#include "bppsa/Support/InitTool.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Support/FileUtilities.h"
@@ -85,6 +86,7 @@ static LogicalResult run(MLIRContext *context, raw_ostream &os) {
 }
 
 int main(int argc, char **argv) {
+  bppsa::initTool();
   llvm::InitLLVM initialize(argc, argv);
   registerAsmPrinterCLOptions();
   registerMLIRContextCLOptions();

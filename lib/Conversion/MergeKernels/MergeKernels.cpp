@@ -13,6 +13,9 @@
 #include "bppsa/Conversion/Passes.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "bppsa-merge-kernels"
 
 namespace bppsa {
 #define GEN_PASS_DEF_MERGEKERNELS
@@ -101,6 +104,7 @@ struct MergeKernels : public bppsa::impl::MergeKernelsBase<MergeKernels> {
         if (kernels.size() > 1) {
           fuseLocations(kernels);
           for (gpu::GPUFuncOp other : ArrayRef(kernels).drop_front()) {
+            LDBG() << other.getName() << " is " << kernels.front().getName();
             merged[getReference(other)] = getReference(first);
             other.erase();
           }

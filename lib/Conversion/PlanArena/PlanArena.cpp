@@ -13,6 +13,9 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/CSE.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "bppsa-plan-arena"
 
 namespace bppsa {
 #define GEN_PASS_DEF_PLANARENA
@@ -114,6 +117,8 @@ void ArenaPlan::run() {
   if (!temporaries.empty() && computeSizes()) {
     evaluateLikely();
     SmallVector<Slot> slots = assignSlots();
+    LDBG() << function.getName() << ": " << temporaries.size() << " temporaries in " << slots.size()
+           << " slots";
     emitOffsets(slots);
     rewrite(slots);
   }
@@ -155,6 +160,8 @@ bool ArenaPlan::computeSizes() {
   for (Temporary &temporary : temporaries)
     if ((temporary.bytes = formulas.emitBytes(temporary.allocation)))
       sizes.push_back(temporary.bytes);
+    else
+      LDBG() << "no formula for the size of " << temporary.allocation;
   llvm::erase_if(temporaries, [](const Temporary &temporary) { return !temporary.bytes; });
   if (temporaries.empty()) {
     plan.erase();

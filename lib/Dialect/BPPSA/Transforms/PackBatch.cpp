@@ -11,6 +11,9 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "bppsa-pack-batch"
 
 namespace bppsa {
 #define GEN_PASS_DEF_PACKBATCH
@@ -269,8 +272,10 @@ struct PackBatch : public bppsa::impl::PackBatchBase<PackBatch> {
       return signalPassFailure();
     }
     Packer packer(builder, numLanes);
-    for (Operation *op : ops)
+    for (Operation *op : ops) {
+      LDBG() << op->getName() << " at " << op->getLoc() << " gets " << numLanes << " lanes";
       packer.pack(op);
+    }
     RewritePatternSet patterns(&getContext());
     patterns.add<CancelPack, SizeOfUnpacked, SliceBeforeUnpack>(&getContext());
     tensor::DimOp::getCanonicalizationPatterns(patterns, &getContext());
