@@ -39,6 +39,7 @@ void bppsa::buildGPUKernelPipeline(OpPassManager &pm, TensorPrecision precision)
 }
 
 void bppsa::buildGPUCodePipeline(OpPassManager &pm) {
+  pm.addPass(createExpandReshapes());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
   pm.addPass(createSCFToControlFlowPass());
