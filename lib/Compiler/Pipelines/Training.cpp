@@ -89,7 +89,7 @@ void bppsa::buildDifferentiationPipeline(OpPassManager &pm, const TrainingOption
   // A step drops elements where the model has dropout; `grad` is the gradient of
   // what `eval` computes.
   pm.addPass(createSpecializeDropout());
-  SmallVector<Variant> variants = options.getVariants();
+  std::vector<Variant> variants = options.getVariants();
   // Plans over time come later: until then variants differ in the links of layers only.
   bool areCopies = !options.hasLayerLinks();
   for (const Variant &variant : ArrayRef(variants).take_front(areCopies ? 1 : variants.size())) {
