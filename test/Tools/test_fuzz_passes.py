@@ -6,11 +6,11 @@ import sys
 import harness
 
 FUZZER = harness.ROOT / "utils" / "fuzz-passes.py"
-# Crashes in one of its passes on modules with a bppsa.scan.
+# Crashes in one of its passes on modules with a plan.
 CRASHING_TOOL = r"""#!/bin/sh
 case "$*" in
 *--help) printf '      --bppsa-good  -  fine\n      --bppsa-wrong=<long>  -  wrong\n' ;;
-*--bppsa-wrong*) ! grep -q bppsa.scan || kill -SEGV $$ ;;
+*--bppsa-wrong*) ! grep -q "bppsa.chain plan" || kill -SEGV $$ ;;
 esac
 """
 

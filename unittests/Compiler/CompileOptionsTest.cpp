@@ -49,7 +49,7 @@ TEST(CompileOptionsTest, EveryMistakeIsNamed) {
                           "--scan must be auto, linear, blelloch, hybrid:L (L >= 0) or "
                           "chunked[:C] (C >= 1), found 'chunked:0'",
                           "--memory-limit must be at least 0, found -1",
-                          "--batch-axis needs NAME:AXIS, found 'x'",
+                          "--batch-axis must be NAME:AXIS, found 'x'",
                           "-O must be followed by 0, 1, 2 or 3, found 4",
                           "--report-length and --report-batch must be at least 1"));
 }

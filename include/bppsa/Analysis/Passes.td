@@ -12,7 +12,7 @@ include "mlir/Pass/PassBase.td"
 def EvaluatePlan : Pass<"bppsa-evaluate-plan", "::mlir::ModuleOp"> {
   let summary = "writes what scan plans cost on the chains of a module";
   let description = [{
-    For every `bppsa.chain` and `bppsa.scan`, for every list of `bppsa.apply` ops
+    For every `bppsa.chain`, for every list of `bppsa.apply` ops
     each of which works on the result of the one before it, and for every list
     of layers whose structure `bppsa-infer-structure` found, evaluates plans: depth, number and kind of products in each level, FLOPs, FLOPs of the
     critical path, bytes, memory, and the time of several workers. The figures,
@@ -35,7 +35,7 @@ def EvaluatePlan : Pass<"bppsa-evaluate-plan", "::mlir::ModuleOp"> {
 
     `bppsa-opt a.mlir --bppsa-evaluate-plan="workers=1,4 output=a.json"` on
     ```mlir
-    %0 = bppsa.scan <chunked, 32> saved(%a : tensor<1024x8x4xf32>)
+    %0 = bppsa.chain plan <chunked, 32> saved(%a : tensor<1024x8x4xf32>)
         seeds(%g : tensor<8x4xf32>) inject_into [] -> (tensor<8x4xf32>) { ... }
     ```
     writes
@@ -67,7 +67,7 @@ def InferStructure : Pass<"bppsa-infer-structure", "::mlir::func::FuncOp"> {
   let description = [{
     Sets the attribute `bppsa.jacobian` of
 
-    * every `bppsa.recurrence`, `bppsa.chain` and `bppsa.scan` with states, to
+    * every `bppsa.recurrence` and `bppsa.chain` with states, to
       the type of the transposed Jacobian of one step. It follows from the body:
       a product with a captured matrix multiplies by a matrix that all steps
       share, an elementwise function by a diagonal.

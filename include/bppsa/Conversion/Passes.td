@@ -17,8 +17,8 @@ def ConvertBPPSAToLinalg : Pass<"convert-bppsa-to-linalg", "::mlir::ModuleOp"> {
     Jacobian becomes a dense tensor `[B, rows, cols]`. It favours clarity over
     speed, so that every program of the dialect runs through upstream pipelines.
 
-    A `bppsa.scan` needs the plan `linear` here; `bppsa-expand-scan` writes the
-    tree of any other plan as products, which this pass lowers.
+    A `bppsa.chain` needs the plan `linear` here; `bppsa-expand-scan` with
+    `unroll-up-to` writes the tree of any other plan as products, which this pass lowers.
 
     For example,
     ```mlir

@@ -46,9 +46,10 @@ static LogicalResult checkJacobians(Operation *op) {
 static LogicalResult checkPlan(ChainOp op) {
   if (op.getPlan().isSequential())
     return success();
-  return op.emitOpError() << "with plan '" << op.getPlan().toString()
-                          << "' has no conversion to linalg; run bppsa-expand-scan first or use "
-                             "the plan 'linear'";
+  return op.emitOpError()
+         << "with plan '" << op.getPlan().toString()
+         << "' has no conversion to linalg; run bppsa-expand-scan with unroll-up-to first or use "
+            "the plan 'linear'";
 }
 
 static LogicalResult checkSigmoid(SigmoidOp op) {

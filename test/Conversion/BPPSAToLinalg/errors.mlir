@@ -1,7 +1,7 @@
 // RUN: bppsa-opt %s -split-input-file -verify-diagnostics --convert-bppsa-to-linalg
 
 func.func @plan(%a: tensor<?x?x3xf32>, %g: tensor<?x3xf32>) -> tensor<?x3xf32> {
-  // expected-error @+1 {{with plan 'blelloch' has no conversion to linalg; run bppsa-expand-scan first or use the plan 'linear'}}
+  // expected-error @+1 {{with plan 'blelloch' has no conversion to linalg; run bppsa-expand-scan with unroll-up-to first or use the plan 'linear'}}
   %0 = bppsa.chain plan <blelloch> saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) inject_into [] -> (tensor<?x3xf32>) {
   ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
     bppsa.yield %gt : vector<3xf32>

@@ -11,9 +11,8 @@
 
 namespace bppsa {
 
-/// The transposed Jacobian of one step of `loop`, a `bppsa.recurrence`,
-/// `bppsa.chain` or `bppsa.scan`, with respect to its states, which are laid one
-/// after the other. Null where the loop has no states.
+/// The transposed Jacobian of one step of `loop`, a `bppsa.recurrence` or `bppsa.chain`, with
+/// respect to its states, which are laid one after the other. Null where the loop has no states.
 JacobianType inferStepJacobian(mlir::Operation *loop);
 
 } // namespace bppsa
