@@ -57,10 +57,12 @@ private:
 
 double PlanCycles::ofChunked(double length) const {
   length = std::min(length, steps);
-  double chunks = std::ceil(steps / length), maps = groups * (chunks - 1);
-  double walks = std::max(groups * steps / threads, length) * link();
-  double carries = std::ceil(groups / threads) * (chunks - 1) * apply();
-  return maps * length * map() / threads + carries + walks;
+  double rest = steps - length, turns = std::ceil(groups / threads);
+  // What enters the first chunk is known, and nothing reads what leaves the last.
+  double carried = std::max(std::ceil(steps / length) - 2, 0.0);
+  double first = turns * length * link();
+  double others = std::max(groups * rest / threads, std::min(length, rest)) * link();
+  return first + groups * carried * length * map() / threads + turns * carried * apply() + others;
 }
 
 double PlanCycles::ofTree(int64_t mostLevels) const {

@@ -14,6 +14,12 @@ from onnx import TensorProto, helper, numpy_helper
 WIDTH = 4
 
 
+@pytest.fixture(autouse=True)
+def verify_once_a_phase(monkeypatch):
+    """As users have it: other tests verify after every pass."""
+    monkeypatch.setenv("BPPSA_VERIFY_EACH", "0")
+
+
 def build(nodes, initializers=(), features=WIDTH, opset=18):
     """A model of `x` and `y`, both [N, features]; initializers are names and shapes."""
     values = [

@@ -24,11 +24,16 @@ def run(command, *arguments, trainer="bppsa-fake-trainer", **kwargs):
     return harness.run(program(trainer), command, *arguments, **kwargs)
 
 
+def heed_signals():
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 @contextlib.contextmanager
 def start(*arguments):
     """A running trainer, whose output goes nowhere, and which does not outlive the block.
 
-    Interrupts end it even where a shell that runs the tests in the background ignores them.
+    Signals end it even where a shell that runs the tests in the background ignores them.
     """
     command = [str(word) for word in (program(), *arguments)]
     process = subprocess.Popen(
@@ -36,7 +41,7 @@ def start(*arguments):
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=heed_signals,
     )
     try:
         yield process

@@ -170,7 +170,7 @@ def parse_memrefs(text):
     ]
 
 
-@pytest.mark.parametrize("plan", ["linear", "blelloch", "chunked:3"])
+@pytest.mark.parametrize("plan", ["hybrid:0", "blelloch", "chunked:3"])
 def test_native_execution(plan, tmp_path):
     version = (harness.ROOT / "cmake" / "LLVMVersion.txt").read_text().split(".")[0]
     llvm = pathlib.Path(f"/usr/lib/llvm-{version}")

@@ -50,3 +50,18 @@ func.func @zeros(%x: tensor<4xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf
   %b = tensor.insert_slice %x into %zeros[4] [4] [1] : tensor<4xf32> into tensor<8xf32>
   return %a, %b, %zeros : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
 }
+
+// What is written in slices stays one array, in which the slices are inserted where they lie.
+
+// CHECK-LABEL: func.func @slices(
+// CHECK:         %[[EMPTY:.*]] = tensor.empty() : tensor<8xf32>
+// CHECK-NOT:     tensor.empty
+// CHECK:         tensor.extract_slice %[[EMPTY]]
+// CHECK:         tensor.insert_slice %{{.*}} into %[[EMPTY]]
+func.func @slices(%x: tensor<4xf32>) -> tensor<8xf32> {
+  %empty = tensor.empty() : tensor<8xf32>
+  %into = tensor.extract_slice %empty[0] [4] [1] : tensor<8xf32> to tensor<4xf32>
+  %a = linalg.exp ins(%x : tensor<4xf32>) outs(%into : tensor<4xf32>) -> tensor<4xf32>
+  %b = tensor.insert_slice %a into %empty[0] [4] [1] : tensor<4xf32> into tensor<8xf32>
+  return %b : tensor<8xf32>
+}

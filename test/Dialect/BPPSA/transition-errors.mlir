@@ -151,7 +151,7 @@ func.func @unlike(%a: memref<?x5x4xf32>, %b: memref<?x4x4xf32>) {
 // -----
 
 func.func @result_on_memref(%m: memref<?x4x4xf32>, %g: memref<?x4xf32>, %o: memref<?x4xf32>) {
-  // expected-error @below {{'bppsa.apply_transition' op}}
+  // expected-error @below {{'bppsa.apply_transition' op with the destination 'memref<?x4xf32>' must have no results}}
   %0 = bppsa.apply_transition %m, %g into %o : memref<?x4x4xf32>, memref<?x4xf32>, memref<?x4xf32> -> tensor<?x4xf32>
   return
 }

@@ -59,6 +59,11 @@ static bool isDestination(OpOperand &use) {
   return op && op.isDpsInit(&use);
 }
 
+/// Whether slices of `empty` are destinations, which are then inserted where they lie.
+static bool isWrittenInSlices(tensor::EmptyOp empty) {
+  return llvm::any_of(empty->getUsers(), llvm::IsaPred<tensor::ExtractSliceOp>);
+}
+
 namespace {
 struct SeparateDestinations : public bppsa::impl::SeparateDestinationsBase<SeparateDestinations> {
   void runOnOperation() override {
@@ -71,7 +76,8 @@ struct SeparateDestinations : public bppsa::impl::SeparateDestinationsBase<Separ
     SmallVector<tensor::EmptyOp> empties;
     getOperation().walk([&](tensor::EmptyOp empty) { empties.push_back(empty); });
     for (tensor::EmptyOp empty : empties)
-      separate(empty, getUses(empty, [](OpOperand &) { return true; }));
+      if (!isWrittenInSlices(empty))
+        separate(empty, getUses(empty, [](OpOperand &) { return true; }));
   }
 };
 } // namespace

@@ -198,7 +198,8 @@ def SeparateDestinations : Pass<"bppsa-separate-destinations", "::mlir::func::Fu
   let description = [{
     Operations that write into the same `tensor.empty` or `linalg.fill` are possible
     conflicts of each other, and what bufferization spends on them grows with the cube of
-    their number. The pass gives each of them a copy, in front of it.
+    their number. The pass gives each of them a copy, in front of it. An empty tensor that
+    is written in slices stays one.
 
     ```mlir
     %empty = tensor.empty() : tensor<8xf32>
