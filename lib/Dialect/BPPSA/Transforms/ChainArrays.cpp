@@ -43,11 +43,7 @@ Value ChainArrays::getIndex(int64_t value) const {
 // New arrays
 //===----------------------------------------------------------------------===//
 
-Value ChainArrays::createEmpty(OpFoldResult slots, OpFoldResult rows,
-                               ArrayRef<int64_t> inner) const {
-  SmallVector<OpFoldResult> sizes = {slots, rows};
-  if (isPacked())
-    std::swap(sizes[0], sizes[1]);
+Value ChainArrays::createEmpty(SmallVector<OpFoldResult> sizes, ArrayRef<int64_t> inner) const {
   for (int64_t count : inner)
     sizes.push_back(getAttr(count));
   if (isPacked())
@@ -56,14 +52,15 @@ Value ChainArrays::createEmpty(OpFoldResult slots, OpFoldResult rows,
                                  getElementTypeOrSelf(chain.getSeeds().front()));
 }
 
+Value ChainArrays::createEmpty(OpFoldResult slots, OpFoldResult rows,
+                               ArrayRef<int64_t> inner) const {
+  return createEmpty(isPacked() ? SmallVector<OpFoldResult>{rows, slots}
+                                : SmallVector<OpFoldResult>{slots, rows},
+                     inner);
+}
+
 Value ChainArrays::createEmpty(OpFoldResult rows, ArrayRef<int64_t> inner) const {
-  SmallVector<OpFoldResult> sizes = {rows};
-  for (int64_t count : inner)
-    sizes.push_back(getAttr(count));
-  if (isPacked())
-    sizes.push_back(getAttr(*chain.getLanes()));
-  return tensor::EmptyOp::create(builder, loc, sizes,
-                                 getElementTypeOrSelf(chain.getSeeds().front()));
+  return createEmpty(SmallVector<OpFoldResult>{rows}, inner);
 }
 
 //===----------------------------------------------------------------------===//
