@@ -25,6 +25,11 @@ ChainArrays::ChainArrays(OpBuilder &builder, ChainOp chain)
   numColumns = (isDiagonal ? 1 : size) + (chain.getInjected().empty() ? 0 : 1);
 }
 
+int64_t bppsa::getNumSteps(ChainOp chain) {
+  auto type = mlir::cast<ShapedType>(chain.getSaved().front().getType());
+  return type.getDimSize(chain.getLanes() ? 1 : 0);
+}
+
 int64_t ChainArrays::getStateOffset(size_t state) const {
   return std::accumulate(stateSizes.begin(), stateSizes.begin() + state, int64_t(0));
 }

@@ -33,6 +33,9 @@ struct ArrayWindow {
   bool dropsSlots = false;
 };
 
+/// The number of steps of `chain`, kDynamic where the run time knows it.
+int64_t getNumSteps(ChainOp chain);
+
 /// The sizes of a chain and the layout of its arrays, on tensors.
 class ChainArrays {
 public:

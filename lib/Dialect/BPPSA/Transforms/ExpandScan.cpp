@@ -64,11 +64,6 @@ static std::string getObstacle(ChainOp chain) {
   return {};
 }
 
-/// The number of steps that `chain` has in its type, kDynamic where there is none.
-static int64_t getNumSteps(ChainOp chain) {
-  return cast<ShapedType>(chain.getSaved().front().getType()).getDimSize(chain.getLanes() ? 1 : 0);
-}
-
 /// Expands `chain` into loops.
 static void expandToLoops(ChainOp chain) {
   if (chain.getPlan().isSequential())

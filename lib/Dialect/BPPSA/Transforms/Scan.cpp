@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ChainArrays.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/ScanSchedule.h"
@@ -23,12 +24,6 @@ namespace bppsa {
 
 using namespace mlir;
 using namespace bppsa;
-
-/// The number of steps of `chain`, kDynamic where the run time knows it.
-static int64_t getNumSteps(ChainOp chain) {
-  auto type = cast<ShapedType>(chain.getSaved().front().getType());
-  return type.getDimSize(chain.getLanes() ? 1 : 0);
-}
 
 /// "2 states of 40 values", for remarks.
 static std::string describeStates(ChainOp chain) {

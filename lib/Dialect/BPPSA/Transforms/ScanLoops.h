@@ -51,7 +51,7 @@ private:
   }
 };
 
-/// What `link` yields: cotangents of `numStates` states, emitted values, or both.
+/// What a copy of a link yields: the cotangents of the states, or the emitted values.
 enum class LinkValues { States, Emitted };
 
 /// Fills `region` with the link of `chain`, which then yields `values` alone.
