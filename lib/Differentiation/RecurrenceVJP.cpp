@@ -177,9 +177,10 @@ void BackwardBuilder::saveActivations() {
   SmallVector<Type> outputs(op.getOutputs().getTypes());
   for (Value value : saved)
     outputs.push_back(getSequenceType(value));
-  auto augmented = RecurrenceOp::create(
-      builder, op.getLoc(), op.getTrajectories().getTypes(), outputs, op.getSequences(),
-      op.getInitial(), op.getCaptures(), ValueRange(), op.getReverse(), op.getLanesAttr());
+  auto augmented =
+      RecurrenceOp::create(builder, op.getLoc(), op.getTrajectories().getTypes(), outputs,
+                           op.getSequences(), op.getInitial(), op.getCaptures(), /*steps=*/Value(),
+                           ValueRange(), op.getReverse(), op.getLanesAttr());
   augmented->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   augmented.getBody().takeBody(op.getBody());
   Operation *yield = augmented.getBody().front().getTerminator();
@@ -248,7 +249,7 @@ void BackwardBuilder::buildChain(ArrayRef<StateCotangent> states) {
   auto chain =
       ChainOp::create(builder, loc, seedTypes, emittedTypes, /*sums=*/TypeRange(),
                       /*plan=*/PlanAttr(), savedArrays, seeds, injected, /*factors=*/ValueRange(),
-                      captures, ValueRange(), injectInto,
+                      captures, /*steps=*/Value(), ValueRange(), injectInto,
                       /*sumWith=*/ArrayRef<int64_t>(), op.getReverse(), /*lanes=*/IntegerAttr());
   Block &body = chain.getBody().emplaceBlock();
   IRMapping mapping;
@@ -290,9 +291,10 @@ void BackwardBuilder::buildParallelLoop() {
                                         getNumSequences() - getNumStates()]);
   for (Value value : parallel)
     types.push_back(getSequenceType(value));
-  auto loop = RecurrenceOp::create(builder, op.getLoc(), TypeRange(), types, sequences,
-                                   ValueRange(), captures, ValueRange(), /*reverse=*/false,
-                                   /*lanes=*/IntegerAttr());
+  auto loop =
+      RecurrenceOp::create(builder, op.getLoc(), TypeRange(), types, sequences, ValueRange(),
+                           captures, /*steps=*/Value(), ValueRange(), /*reverse=*/false,
+                           /*lanes=*/IntegerAttr());
   Block &body = loop.getBody().emplaceBlock();
   IRMapping mapping;
   addArguments(body, parallelPart->getInputs(), mapping);

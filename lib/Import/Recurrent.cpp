@@ -330,7 +330,8 @@ SmallVector<Value> Layer::makeRecurrence(int64_t direction, bool reverse) {
   SmallVector<Dim> dims = {graph.getDim(*slots), batch, graph.getDim(hidden)};
   SmallVector<Type> types(kind.states, graph.getType(dims, builder.getF32Type()));
   auto loop = RecurrenceOp::create(builder, graph.loc, types, /*outputs=*/TypeRange(), x.value,
-                                   initial, captures.values, /*destinations=*/ValueRange(), reverse,
+                                   initial, captures.values, /*steps=*/Value(),
+                                   /*destinations=*/ValueRange(), reverse,
                                    /*lanes=*/IntegerAttr());
 
   OpBuilder::InsertionGuard guard(builder);

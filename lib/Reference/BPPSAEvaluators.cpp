@@ -20,14 +20,21 @@ struct Extent {
 } // namespace
 
 /// Checks that `sequences` have one number of steps and `states` and they one
-/// number of samples.
+/// number of samples. `steps` is the number of steps of a loop without sequences.
 static FailureOr<Extent> getExtent(Operation *op, Interpreter &interpreter, SampleLayout layout,
-                                   ValueRange sequences, ValueRange states) {
-  const Array &first = interpreter.get(sequences.front());
-  Extent extent = {layout.getNumSteps(first), layout.getNumSamples(first)};
+                                   ValueRange sequences, ValueRange states, Value steps = {}) {
+  Extent extent;
+  if (sequences.empty()) {
+    extent = {interpreter.getInteger(steps), interpreter.get(states.front()).shape.front()};
+    if (extent.steps < 0)
+      return op->emitOpError() << "needs a number of steps, found " << extent.steps, failure();
+  } else {
+    const Array &first = interpreter.get(sequences.front());
+    extent = {layout.getNumSteps(first), layout.getNumSamples(first)};
+  }
   for (Value value : sequences) {
     const Array &sequence = interpreter.get(value);
-    int64_t features = sequence.shape.end()[op->hasAttr("lanes") ? -2 : -1];
+    SmallVector<int64_t> features = layout.getValueShape(sequence, /*hasTime=*/true);
     if (ArrayRef<int64_t>(sequence.shape) !=
         ArrayRef<int64_t>(layout.getSequenceShape(extent.steps, extent.samples, features)))
       return op->emitOpError() << "needs sequences of " << extent.steps << " steps and "
@@ -36,7 +43,7 @@ static FailureOr<Extent> getExtent(Operation *op, Interpreter &interpreter, Samp
   }
   for (Value value : states) {
     const Array &state = interpreter.get(value);
-    int64_t features = state.shape.end()[op->hasAttr("lanes") ? -2 : -1];
+    SmallVector<int64_t> features = layout.getValueShape(state, /*hasTime=*/false);
     if (ArrayRef<int64_t>(state.shape) !=
         ArrayRef<int64_t>(layout.getStateShape(extent.samples, features)))
       return op->emitOpError() << "needs states of " << extent.samples
@@ -46,16 +53,14 @@ static FailureOr<Extent> getExtent(Operation *op, Interpreter &interpreter, Samp
   return extent;
 }
 
-/// The number of features of a result of a loop.
-static int64_t getFeatures(Type bodyType) { return cast<VectorType>(bodyType).getDimSize(0); }
-
 //===----------------------------------------------------------------------===//
 // Time loops
 //===----------------------------------------------------------------------===//
 
 static LogicalResult evaluateRecurrence(RecurrenceOp op, Interpreter &interpreter) {
   SampleLayout layout(op.getLanes());
-  FailureOr<Extent> extent = getExtent(op, interpreter, layout, op.getSequences(), op.getInitial());
+  FailureOr<Extent> extent =
+      getExtent(op, interpreter, layout, op.getSequences(), op.getInitial(), op.getSteps());
   if (failed(extent))
     return failure();
   auto [steps, samples] = *extent;
@@ -67,7 +72,7 @@ static LogicalResult evaluateRecurrence(RecurrenceOp op, Interpreter &interprete
   std::vector<Array> results;
   for (auto [i, value] : llvm::enumerate(yielded))
     results.push_back(Array::makeUninitialized(
-        layout.getSequenceShape(steps + (i < numStates), samples, getFeatures(value.getType())),
+        layout.getSequenceShape(steps + (i < numStates), samples, getValueShape(value.getType())),
         isFloatValue(value.getType())));
 
   bool reverse = op.getReverse();
@@ -114,8 +119,9 @@ static std::vector<Array> makeSums(ValueRange sums) {
 /// Adds to `sum` the outer product of `value` and `factor`, or `value` without one.
 static void addProduct(Array &sum, const Array &value, const Array *factor) {
   forEachIndex(sum.shape, [&](ArrayRef<int64_t> index) {
-    sum.reals[sum.getPosition(index)] +=
-        value.reals[index[0]] * (factor ? factor->reals[index[1]] : 1.0);
+    int64_t position = sum.getPosition(index);
+    sum.reals[position] +=
+        factor ? value.reals[index[0]] * factor->reals[index[1]] : value.reals[position];
   });
 }
 
@@ -125,7 +131,8 @@ static LogicalResult evaluateChain(ChainOp op, Interpreter &interpreter) {
   SmallVector<Value> sequences(op.getSaved());
   llvm::append_range(sequences, op.getInjected());
   llvm::append_range(sequences, op.getFactors());
-  FailureOr<Extent> extent = getExtent(op, interpreter, layout, sequences, op.getSeeds());
+  FailureOr<Extent> extent =
+      getExtent(op, interpreter, layout, sequences, op.getSeeds(), op.getSteps());
   if (failed(extent))
     return failure();
   auto [steps, samples] = *extent;
@@ -139,7 +146,7 @@ static LogicalResult evaluateChain(ChainOp op, Interpreter &interpreter) {
   yielded = yielded.drop_back(summed.size());
   std::vector<Array> results, sums = makeSums(op.getSums());
   for (auto [i, value] : llvm::enumerate(yielded)) {
-    int64_t features = getFeatures(value.getType());
+    SmallVector<int64_t, 4> features = getValueShape(value.getType());
     results.push_back(
         Array::makeUninitialized(i < numStates ? layout.getStateShape(samples, features)
                                                : layout.getSequenceShape(steps, samples, features),

@@ -140,8 +140,8 @@ RecurrenceOp InputProducts::buildRest() {
   unsigned numOld = sequences.size();
   llvm::append_range(sequences, results);
   auto rest = RecurrenceOp::create(builder, loc, TypeRange(), TypeRange(), sequences,
-                                   op.getInitial(), op.getCaptures(), op.getDestinations(),
-                                   op.getReverse(), /*lanes=*/IntegerAttr());
+                                   op.getInitial(), op.getCaptures(), /*steps=*/Value(),
+                                   op.getDestinations(), op.getReverse(), /*lanes=*/IntegerAttr());
   IRMapping mapping;
   op.getBody().cloneInto(&rest.getBody(), mapping);
   Block &body = rest.getBody().front();
@@ -173,7 +173,8 @@ LogicalResult InputProducts::launch() {
     if (Value bias = getAddends(product).bias)
       captures.push_back(getCapture(bias));
   auto loop = RecurrenceOp::create(builder, loc, TypeRange(), TypeRange(), sequences, ValueRange(),
-                                   captures, results, /*reverse=*/false, /*lanes=*/IntegerAttr());
+                                   captures, /*steps=*/Value(), results, /*reverse=*/false,
+                                   /*lanes=*/IntegerAttr());
   buildProducts(loop);
   RecurrenceOp rest = buildRest();
   LogicalResult isLaunched = success(succeeded(launchRecurrence(loop, precision)) &&

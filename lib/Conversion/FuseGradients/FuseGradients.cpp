@@ -95,7 +95,7 @@ static ChainOp createWithSums(OpBuilder &builder, ChainOp op, TypeRange emitted,
                               ValueRange factors, ArrayRef<int64_t> sumWith) {
   return ChainOp::create(builder, op.getLoc(), op.getCotangents().getTypes(), emitted, sums,
                          op.getPlanAttr(), op.getSaved(), op.getSeeds(), op.getInjected(), factors,
-                         op.getCaptures(), ValueRange(), op.getInjectIntoAttr(),
+                         op.getCaptures(), /*steps=*/Value(), ValueRange(), op.getInjectIntoAttr(),
                          builder.getDenseI64ArrayAttr(sumWith), op.getReverseAttr(),
                          op.getLanesAttr());
 }

@@ -221,7 +221,7 @@ func.func @no_saved(%g: tensor<?x3xf32>) -> tensor<?x3xf32> {
 
 func.func @no_seed(%a: tensor<?x?x3xf32>) -> tensor<?x?x3xf32> {
   // expected-error @below {{'bppsa.chain' op needs at least one state}}
-  %0 = "bppsa.chain"(%a) <{injectInto = array<i64>, operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 0, 1, 0>}> ({
+  %0 = "bppsa.chain"(%a) <{injectInto = array<i64>, operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 0, 1, 0>}> ({
   ^bb0(%at: vector<3xf32>):
     bppsa.yield %at : vector<3xf32>
   }) : (tensor<?x?x3xf32>) -> tensor<?x?x3xf32>

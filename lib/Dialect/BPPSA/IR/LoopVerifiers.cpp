@@ -43,10 +43,41 @@ static LogicalResult verifyExtent(Operation *op, const LoopArray &array, int64_t
                            << " as the arrays before it, found " << found << " in " << array.type;
 }
 
-/// Checks that `array` has the rank of its role, gives the body vector
+/// Checks that `array`, of a loop in graph form, gives the body tensor `bodyType` and agrees with
+/// `extent`.
+static LogicalResult verifyGraphArray(Operation *op, const LoopArray &array, Type bodyType,
+                                      LoopExtent &extent) {
+  auto type = dyn_cast<RankedTensorType>(array.type);
+  if (!type)
+    return op->emitOpError() << array.role << " must be a tensor in graph form, found "
+                             << array.type << "; run bppsa-lower-graph-bodies before bufferization";
+  int64_t leading = array.hasTime ? 2 : 1;
+  if (type.getRank() < leading)
+    return op->emitOpError() << array.role << " must have rank " << leading << " or more, found "
+                             << type;
+  auto slice = RankedTensorType::get(type.getShape().drop_front(leading), type.getElementType());
+  if (!slice.hasStaticShape())
+    return op->emitOpError() << array.role << " must have static dimensions behind "
+                             << (array.hasTime ? "steps and samples" : "samples") << ", found "
+                             << type;
+  if (bodyType != slice)
+    return op->emitOpError() << array.role << " " << type << " needs a body value of type " << slice
+                             << ", found " << bodyType;
+  if (failed(verifyExtent(op, array, type.getDimSize(leading - 1), extent.samples, "samples")))
+    return failure();
+  if (!array.hasTime)
+    return success();
+  int64_t slots = type.getDimSize(0);
+  int64_t steps = ShapedType::isDynamic(slots) ? slots : slots - array.extraSlots;
+  return verifyExtent(op, array, steps, extent.steps, "steps");
+}
+
+/// Checks that `array` has the rank of its role, gives the body value
 /// `bodyType` and agrees with `extent`; `lanes` is that of the loop.
 static LogicalResult verifyArray(Operation *op, const LoopArray &array, Type bodyType,
                                  std::optional<int64_t> lanes, LoopExtent &extent) {
+  if (isGraphBody(op->getRegion(0).front()))
+    return verifyGraphArray(op, array, bodyType, extent);
   auto shaped = cast<ShapedType>(array.type);
   int64_t rank = (array.hasTime ? 3 : 2) + (lanes ? 1 : 0);
   if (shaped.getRank() != rank)
@@ -75,6 +106,15 @@ static LogicalResult verifyArray(Operation *op, const LoopArray &array, Type bod
 
 LogicalResult bppsa::verifyCapture(Operation *op, Type type, Type bodyType) {
   auto shaped = cast<ShapedType>(type);
+  if (isGraphBody(op->getRegion(0).front())) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || !tensor.hasStaticShape())
+      return op->emitOpError() << "a capture must be a static tensor in graph form, found " << type;
+    if (bodyType != type)
+      return op->emitOpError() << "capture " << type << " needs a body argument of its type, found "
+                               << bodyType;
+    return success();
+  }
   if (!shaped.hasStaticShape() || shaped.getRank() < 1 || shaped.getRank() > 2)
     return op->emitOpError() << "a capture must be a static vector or matrix, found " << type;
   if (bodyType != VectorType::get(shaped.getShape(), shaped.getElementType()))
@@ -138,8 +178,10 @@ LogicalResult RecurrenceOp::verify() {
   if (failed(verifyLanes(*this, lanes)) ||
       failed(verifyArgumentCount(*this, body, numSequences + numStates + getCaptures().size())))
     return failure();
-  if (numSequences == 0)
-    return emitOpError("needs at least one sequence to know the number of steps");
+  if (isGraphForm() && failed(verifyGraphForm(*this, body, getDestinations(), lanes)))
+    return failure();
+  if (failed(verifySteps(*this, body, getSequences(), "sequence", getInitial(), getSteps())))
+    return failure();
   if (yield.getNumOperands() < numStates)
     return emitOpError() << "must yield the " << numStates << " states after the step, found "
                          << yield.getNumOperands() << " values";
@@ -191,6 +233,14 @@ static LogicalResult verifyFactors(ChainOp op, LoopExtent &extent) {
 /// Checks that `sum` is the type of the sum of values `summed`, multiplied with the
 /// vectors of factor `with` where that is not kNoFactor.
 static LogicalResult verifySum(ChainOp op, Type sum, Type summed, int64_t with) {
+  if (op.isGraphForm()) {
+    if (with != kNoFactor)
+      return op.emitOpError() << "sum_with must have " << kNoFactor << " in graph form, found "
+                              << with;
+    if (sum != summed)
+      return op.emitOpError() << "a sum must have the type " << summed << ", found " << sum;
+    return success();
+  }
   int64_t numFactors = op.getFactors().size();
   if (with < kNoFactor || with >= numFactors)
     return op.emitOpError() << "sum_with must have " << kNoFactor << " or name one of the "
@@ -222,10 +272,17 @@ LogicalResult ChainOp::verify() {
   if (failed(verifyLanes(*this, lanes)) ||
       failed(verifyArgumentCount(*this, body, numSaved + numStates + getCaptures().size())))
     return failure();
-  if (numSaved == 0)
-    return emitOpError("needs at least one saved sequence to know the number of steps");
-  if (numStates == 0)
+  if (isGraphForm() && failed(verifyGraphForm(*this, body, getDestinations(), lanes)))
+    return failure();
+  if (failed(verifySteps(*this, body, getSaved(), "saved sequence", getSeeds(), getSteps())))
+    return failure();
+  if (numStates == 0 && !isGraphForm())
     return emitOpError("needs at least one state");
+  if (isGraphForm() && !getFactors().empty())
+    return emitOpError() << "must have no factors in graph form, found " << getFactors().size();
+  if (isGraphForm() && !getPlan().isSequential())
+    return emitOpError() << "must have the plan 'linear' in graph form, found '"
+                         << getPlan().toString() << "'";
   size_t numSums = getSumWith().size();
   if (yield.getNumOperands() < numStates + numSums) {
     auto error = emitOpError() << "must yield the cotangents of " << numStates << " states";

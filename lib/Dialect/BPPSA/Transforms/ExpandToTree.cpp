@@ -274,10 +274,10 @@ void TreeExpansion::emitSteps(TreeLoops &tree, IndexRange rows, SmallVectorImpl<
   llvm::append_range(sequences, tree.getEntering());
   llvm::append_range(sequences, arrays.extractAll(chain.getInjected(), steps));
   SmallVector<Value> into = arrays.extractAll(ArrayRef(results).drop_front(getNumStates()), steps);
-  auto recurrence =
-      RecurrenceOp::create(builder, chain.getLoc(), /*trajectories=*/TypeRange(),
-                           TypeRange(ValueRange(into)), sequences, /*initial=*/ValueRange(),
-                           chain.getCaptures(), into, /*reverse=*/UnitAttr(), chain.getLanesAttr());
+  auto recurrence = RecurrenceOp::create(
+      builder, chain.getLoc(), /*trajectories=*/TypeRange(), TypeRange(ValueRange(into)), sequences,
+      /*initial=*/ValueRange(), chain.getCaptures(), /*steps=*/Value(), into,
+      /*reverse=*/UnitAttr(), chain.getLanesAttr());
   cloneLinkInto(chain, recurrence.getBody(), LinkValues::Emitted);
   addInjection(recurrence.getBody().front(), chain.getInjectInto(), chain.getSaved().size(),
                chain.getSaved().size() + getNumStates());
@@ -298,7 +298,8 @@ void TreeExpansion::applyLastLink(TreeLoops &tree, IndexRange rows,
       builder, chain.getLoc(), TypeRange(ValueRange(into)), /*emitted=*/TypeRange(),
       /*sums=*/TypeRange(), /*plan=*/PlanAttr(), arrays.extractAll(chain.getSaved(), last),
       tree.getLastEntering(), arrays.extractAll(chain.getInjected(), last),
-      /*factors=*/ValueRange(), chain.getCaptures(), into, chain.getInjectIntoAttr(),
+      /*factors=*/ValueRange(), chain.getCaptures(), /*steps=*/Value(), into,
+      chain.getInjectIntoAttr(),
       /*sumWith=*/DenseI64ArrayAttr(), chain.getReverseAttr(), chain.getLanesAttr());
   cloneLinkInto(chain, link.getBody(), LinkValues::States);
   for (auto [i, cotangent] : llvm::enumerate(link.getCotangents()))

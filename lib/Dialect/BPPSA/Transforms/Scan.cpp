@@ -25,13 +25,13 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// "2 states of 40 values", for remarks.
+/// "2 states of 40 values", for remarks and errors.
 static std::string describeStates(ChainOp chain) {
   size_t count = chain.getSeeds().size();
   int64_t values = 0;
   for (BlockArgument argument :
        chain.getBody().getArguments().slice(chain.getSaved().size(), count))
-    values += cast<VectorType>(argument.getType()).getDimSize(0);
+    values += cast<ShapedType>(argument.getType()).getNumElements();
   return std::to_string(count) + (count == 1 ? " state of " : " states of ") +
          std::to_string(values) + " values";
 }
@@ -74,6 +74,20 @@ static PlanAttr resolvePlan(MLIRContext *context, StringRef algorithm) {
   return PlanAttr::fromString(context, algorithm == "auto" ? "chunked" : algorithm);
 }
 
+/// Fails, after an error, where `chain` cannot have the plan that `algorithm` names; `isScanned`
+/// says whether it gets that plan. Links that are graphs have no transitions: `auto` leaves them.
+static LogicalResult checkPlan(ChainOp chain, PlanAttr plan, StringRef algorithm, bool &isScanned) {
+  // A chain in the body of a loop has many rows; it is not what the plan is about.
+  bool isNested = chain->getParentOfType<RecurrenceOp>() || chain->getParentOfType<ChainOp>();
+  isScanned = !chain.isGraphForm() && !isNested;
+  if (!chain.isGraphForm() || plan.isSequential() || algorithm == "auto")
+    return success();
+  return chain.emitOpError() << "has " << describeStates(chain)
+                             << " and a graph as its link, for which the only plan is 'linear', "
+                                "found '"
+                             << plan.toString() << "'; use --backward=sequential";
+}
+
 namespace {
 struct ScanPass : public bppsa::impl::ScanBase<ScanPass> {
   using ScanBase::ScanBase;
@@ -97,6 +111,11 @@ struct ScanPass : public bppsa::impl::ScanBase<ScanPass> {
       auto parent = chain->getParentOfType<FunctionOpInterface>();
       StringRef name = parent ? parent.getName() : StringRef();
       if (!function.empty() && name != function)
+        continue;
+      bool isScanned = false;
+      if (failed(checkPlan(chain, plan, algorithm, isScanned)))
+        return signalPassFailure();
+      if (!isScanned)
         continue;
       emitRemark(chain, plan, name);
       chain.setPlanAttr(plan);

@@ -239,10 +239,11 @@ ValueRange ScanExpander::recomputeEmitted() {
     }
     sequences.push_back(sequence);
   }
-  auto recurrence = RecurrenceOp::create(
-      builder, loc, /*trajectories=*/TypeRange(), chain.getEmitted().getTypes(), sequences,
-      /*initial=*/ValueRange(), chain.getCaptures(), /*destinations=*/ValueRange(),
-      /*reverse=*/UnitAttr(), /*lanes=*/IntegerAttr());
+  auto recurrence = RecurrenceOp::create(builder, loc, /*trajectories=*/TypeRange(),
+                                         chain.getEmitted().getTypes(), sequences,
+                                         /*initial=*/ValueRange(), chain.getCaptures(),
+                                         /*steps=*/Value(), /*destinations=*/ValueRange(),
+                                         /*reverse=*/UnitAttr(), /*lanes=*/IntegerAttr());
   makeRecomputedBody(recurrence);
   return recurrence.getOutputs();
 }

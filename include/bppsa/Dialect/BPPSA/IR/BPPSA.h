@@ -30,6 +30,12 @@
 #define GET_TYPEDEF_CLASSES
 #include "bppsa/Dialect/BPPSA/IR/BPPSATypes.h.inc"
 
+namespace bppsa {
+/// Whether `body`, that of a time loop, computes tensors of one sample (the graph form) rather
+/// than vectors: whether a tensor enters it or is yielded.
+bool isGraphBody(mlir::Block &body);
+} // namespace bppsa
+
 #define GET_OP_CLASSES
 #include "bppsa/Dialect/BPPSA/IR/BPPSAOps.h.inc"
 

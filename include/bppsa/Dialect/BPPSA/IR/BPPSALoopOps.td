@@ -16,6 +16,10 @@ class BPPSA_TimeLoopOp<string mnemonic, list<Trait> traits = []>
         DeclareOpInterfaceMethods<MemoryEffectsOpInterface>])> {
   let regions = (region SizedRegion<1>:$body);
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Whether the body computes tensors of one sample rather than vectors.
+    bool isGraphForm() { return ::bppsa::isGraphBody(getBody().front()); }
+  }];
 }
 
 def BPPSA_RecurrenceOp : BPPSA_TimeLoopOp<"recurrence"> {
@@ -42,6 +46,15 @@ def BPPSA_RecurrenceOp : BPPSA_TimeLoopOp<"recurrence"> {
     any; bufferization makes the memory otherwise. On memrefs the op has destinations
     and no results.
 
+    In *graph form* the body is any graph of one sample and one step. All of its
+    values that cross the border are static tensors, of any rank and any type of
+    elements: a sequence is `[T, B, d...]` and gives a `tensor<d...>`, a state is
+    `[B, d...]`, a trajectory `[T+1, B, d...]`, an output `[T, B, d...]`, and a
+    capture is a static tensor. Ops of the body have no side effects; loops may
+    stand in it, over vectors or graphs, and see one sample. A loop in graph form
+    is on tensors, has no lanes and is lowered by `bppsa-lower-graph-bodies`. One
+    without sequences takes its number of steps from `steps`.
+
     ```mlir
     %h = bppsa.recurrence sequences(%x : tensor<?x?x1xf32>)
         initial(%h0 : tensor<?x20xf32>)
@@ -53,14 +66,24 @@ def BPPSA_RecurrenceOp : BPPSA_TimeLoopOp<"recurrence"> {
       %2 = math.tanh %1 : vector<20xf32>
       bppsa.yield %2 : vector<20xf32>
     }
+
+    // A cache of the last two frames, newest last, in graph form.
+    %caches = bppsa.recurrence sequences(%x : tensor<?x?x1x33xf32>)
+        initial(%cache : tensor<?x2x33xf32>) -> (tensor<?x?x2x33xf32>) {
+    ^bb0(%xt: tensor<1x33xf32>, %c: tensor<2x33xf32>):
+      %last = tensor.extract_slice %c[1, 0] [1, 33] [1, 1] : tensor<2x33xf32> to tensor<1x33xf32>
+      %next = tensor.concat dim(0) %last, %xt : (tensor<1x33xf32>, tensor<1x33xf32>) -> tensor<2x33xf32>
+      bppsa.yield %next : tensor<2x33xf32>
+    }
     ```
   }];
   let arguments = (ins Variadic<BPPSA_Shaped>:$sequences, Variadic<BPPSA_Shaped>:$initial,
-                       Variadic<BPPSA_Shaped>:$captures, Variadic<BPPSA_Shaped>:$destinations,
+                       Variadic<BPPSA_Shaped>:$captures, Optional<Index>:$steps,
+                       Variadic<BPPSA_Shaped>:$destinations,
                        UnitAttr:$reverse, OptionalAttr<I64Attr>:$lanes);
   let results = (outs Variadic<AnyRankedTensor>:$trajectories, Variadic<AnyRankedTensor>:$outputs);
   let assemblyFormat = [{
-    (`reverse` $reverse^)? (`lanes` $lanes^)?
+    (`reverse` $reverse^)? (`lanes` $lanes^)? (`steps` $steps^)?
     (`sequences` `(` $sequences^ `:` type($sequences) `)`)?
     (`initial` `(` $initial^ `:` type($initial) `)`)?
     (`captures` `(` $captures^ `:` type($captures) `)`)?
@@ -97,6 +120,12 @@ def BPPSA_ChainOp : BPPSA_TimeLoopOp<"chain"> {
     the value need not be stored. Only programs for GPUs have such sums
     (`bppsa-fuse-gradients`), and these are not packed.
 
+    In *graph form* (see `recurrence`) the link is a graph on tensors of one
+    sample. It is affine in the cotangents of the states, for the cotangents of
+    per-step outputs enter it among `saved`; its plan is `linear`. A value that is
+    summed may have any rank, with -1 in `sum_with`. There may be no states; the
+    chain then makes sums and emits values step after step.
+
     `plan` is the association order of the products; only that of floating-point
     products differs from plan to plan (BPPSA, section 3). Without one the order is
     `linear`: link after link.
@@ -116,7 +145,7 @@ def BPPSA_ChainOp : BPPSA_TimeLoopOp<"chain"> {
                                                  "::bppsa::ScanAlgorithm::Linear, 0">:$plan,
                        Variadic<BPPSA_Shaped>:$saved, Variadic<BPPSA_Shaped>:$seeds,
                        Variadic<BPPSA_Shaped>:$injected, Variadic<BPPSA_Shaped>:$factors,
-                       Variadic<BPPSA_Shaped>:$captures,
+                       Variadic<BPPSA_Shaped>:$captures, Optional<Index>:$steps,
                        Variadic<BPPSA_Shaped>:$destinations,
                        DenseI64ArrayAttr:$injectInto,
                        DefaultValuedOptionalAttr<DenseI64ArrayAttr, "{}">:$sumWith,
@@ -124,9 +153,9 @@ def BPPSA_ChainOp : BPPSA_TimeLoopOp<"chain"> {
   let results = (outs Variadic<AnyRankedTensor>:$cotangents, Variadic<AnyRankedTensor>:$emitted,
                       Variadic<AnyRankedTensor>:$sums);
   let assemblyFormat = [{
-    (`plan` $plan^)? (`reverse` $reverse^)? (`lanes` $lanes^)?
+    (`plan` $plan^)? (`reverse` $reverse^)? (`lanes` $lanes^)? (`steps` $steps^)?
     (`saved` `(` $saved^ `:` type($saved) `)`)?
-    `seeds` `(` $seeds `:` type($seeds) `)`
+    (`seeds` `(` $seeds^ `:` type($seeds) `)`)?
     (`injected` `(` $injected^ `:` type($injected) `)`)? `inject_into` $injectInto
     (`factors` `(` $factors^ `:` type($factors) `)`)? (`sum_with` $sumWith^)?
     (`captures` `(` $captures^ `:` type($captures) `)`)?
