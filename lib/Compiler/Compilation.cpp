@@ -119,6 +119,8 @@ FailureOr<ImportOptions> Compilation::parseImportOptions() {
       return fail("--batch-axis must be NAME:AXIS, found '" + text + "'");
     importOptions.batchAxes.push_back(std::move(*request));
   }
+  for (const std::string &text : options.bindings)
+    importOptions.bindings.push_back(*BindRequest::parse(text));
   return importOptions;
 }
 

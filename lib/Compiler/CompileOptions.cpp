@@ -6,6 +6,7 @@
 
 #include "bppsa/Compiler/CompileOptions.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Import/ImportONNX.h"
 #include "bppsa/Support/BatchAxes.h"
 #include "bppsa/Target/GPUObject.h"
 #include "llvm/ADT/StringExtras.h"
@@ -63,6 +64,9 @@ void Validator::checkTraining() {
   for (const std::string &text : options.batchAxes)
     require(BatchAxisRequest::parse(text).has_value(),
             "--batch-axis must be NAME:AXIS, found '" + text + "'");
+  for (const std::string &text : options.bindings)
+    require(BindRequest::parse(text).has_value(),
+            "--bind must be NAME=VALUE or NAME=VALUE,VALUE,..., found '" + text + "'");
 }
 
 void Validator::checkTarget() {

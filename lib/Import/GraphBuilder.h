@@ -14,6 +14,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringMap.h"
 #include <string>
 #include <vector>
 
@@ -71,6 +72,8 @@ public:
   /// Attributes of the arguments of the function, by number. They are set on it when all are known:
   /// every change there makes a new list of all of them.
   llvm::SmallVector<mlir::NamedAttrList> argumentAttributes;
+  /// Numbers of the arguments that are parameters, by name.
+  llvm::StringMap<unsigned> parameterNumbers;
   /// Dropouts made so far; each has a stream of random numbers of its own.
   int64_t numDropouts = 0;
 

@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Importer.h"
+#include "Bindings.h"
+#include "InlineFunctions.h"
 #include "SampleAxes.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -15,22 +17,17 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringSet.h"
-#include <map>
-#include <variant>
 
 using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// What a symbolic dimension turned out to be: another one, or a number.
-using Bindings = std::map<std::string, std::variant<std::string, int64_t>>;
-
 /// One attempt to import a graph.
 class Importer {
 public:
-  Importer(const OnnxFile &file, const ImportOptions &options, const Bindings &bindings)
+  Importer(const OnnxFile &file, const ImportOptions &options, const GraphBindings &bindings)
       : file(file), proto(file.model.graph()), options(options), bindings(bindings),
-        builder(file.location.getContext()), graph(builder) {
+        builder(file.location.getContext()), graph(builder), nodes(file, graph) {
     graph.loc = file.location;
   }
 
@@ -46,28 +43,25 @@ private:
   LogicalResult readOpset();
   LogicalResult importInputs();
   LogicalResult importInitializers();
-  LogicalResult importNode(const onnx::NodeProto &node);
   LogicalResult importOutputs();
   LogicalResult setAxes();
+  /// Warns of initializers that are not trained though nobody froze them.
+  void warnOfUntrained();
 
   /// A new argument of the function, whose attribute `attribute` is `name`.
   Value addArgument(Type type, StringRef attribute, StringRef name);
   FailureOr<SmallVector<Dim>> readInputDims(const onnx::ValueInfoProto &input);
   /// The symbol of that name, or what it is bound to.
   AffineExpr getSymbol(const std::string &name);
-  LogicalResult define(const std::string &name, Tensor tensor);
-  /// The error that nothing before `node` defines `name`.
-  LogicalResult emitUndefined(const Node &node, StringRef name) const;
 
   const OnnxFile &file;
   const onnx::GraphProto &proto;
   const ImportOptions &options;
-  const Bindings &bindings;
+  const GraphBindings &bindings;
   OpBuilder builder;
   GraphBuilder graph;
-  int64_t opset = 0;
-  Initializers initializers;
-  llvm::StringMap<Tensor> values;
+  GraphImporter nodes;
+  Scope scope;
   llvm::StringMap<unsigned> symbolPositions;
   func::FuncOp function;
   SmallVector<BoundaryArray> arrays;
@@ -83,14 +77,14 @@ LogicalResult Importer::readOpset() {
   for (const onnx::OperatorSetIdProto &import : file.model.opset_import()) {
     if (!import.domain().empty() && import.domain() != "ai.onnx")
       continue;
-    if (opset != 0)
+    if (nodes.opset != 0)
       return error() << "the model imports the default domain twice";
-    opset = import.version();
-    if (opset < oldestOpset || opset > newestOpset)
-      return error() << "the model has opset " << opset << ", accepted: " << oldestOpset << " to "
-                     << newestOpset;
+    nodes.opset = import.version();
+    if (nodes.opset < oldestOpset || nodes.opset > newestOpset)
+      return error() << "the model has opset " << nodes.opset << ", accepted: " << oldestOpset
+                     << " to " << newestOpset;
   }
-  if (opset == 0)
+  if (nodes.opset == 0)
     return error() << "the model does not import the default domain, accepted: opset "
                    << oldestOpset << " to " << newestOpset;
   return success();
@@ -98,7 +92,8 @@ LogicalResult Importer::readOpset() {
 
 AffineExpr Importer::getSymbol(const std::string &name) {
   std::string current = name;
-  for (auto it = bindings.find(current); it != bindings.end(); it = bindings.find(current)) {
+  const Bindings &dimensions = bindings.dimensions;
+  for (auto it = dimensions.find(current); it != dimensions.end(); it = dimensions.find(current)) {
     if (auto *constant = std::get_if<int64_t>(&it->second))
       return graph.getExpr(*constant);
     current = std::get<std::string>(it->second);
@@ -119,12 +114,6 @@ std::optional<Bindings::value_type> Importer::getMissingBinding() const {
   return Bindings::value_type{name, graph.symbols[cast<AffineSymbolExpr>(value).getPosition()]};
 }
 
-LogicalResult Importer::define(const std::string &name, Tensor tensor) {
-  if (!values.try_emplace(name, std::move(tensor)).second)
-    return error() << "the name " << quoted(name) << " is defined twice";
-  return success();
-}
-
 FailureOr<SmallVector<Dim>> Importer::readInputDims(const onnx::ValueInfoProto &input) {
   auto inputError = [&]() { return error() << "graph input " << quoted(input.name()) << " "; };
   if (!input.type().has_tensor_type())
@@ -142,11 +131,8 @@ FailureOr<SmallVector<Dim>> Importer::readInputDims(const onnx::ValueInfoProto &
     if (dim.has_dim_value() && (dim.dim_value() < 1 || dim.dim_value() > (int64_t(1) << 31)))
       return inputError() << "has size " << dim.dim_value() << " in dimension " << i
                           << ", accepted: 1 to 2^31, or a name for a dynamic dimension";
-    std::string name = dim.dim_param();
-    if (name.empty())
-      name = input.name() + "." + std::to_string(i);
-    dims.push_back(
-        graph.makeInputDim(dim.has_dim_value() ? graph.getExpr(dim.dim_value()) : getSymbol(name)));
+    dims.push_back(graph.makeInputDim(dim.has_dim_value() ? graph.getExpr(dim.dim_value())
+                                                          : getSymbol(getDimensionName(input, i))));
   }
   return dims;
 }
@@ -158,13 +144,18 @@ Value Importer::addArgument(Type type, StringRef attribute, StringRef name) {
 
 LogicalResult Importer::importInputs() {
   for (const onnx::TensorProto &tensor : proto.initializer())
-    initializers.try_emplace(tensor.name(), &tensor);
+    nodes.initializers.try_emplace(tensor.name(), &tensor);
   for (const onnx::ValueInfoProto &input : proto.input()) {
     // Before IR version 4 initializers were listed among the inputs.
-    if (initializers.contains(input.name()))
+    if (nodes.initializers.contains(input.name()))
       continue;
     if (input.name().empty())
       return error() << "a graph input has no name";
+    if (auto bound = bindings.inputs.find(input.name()); bound != bindings.inputs.end()) {
+      if (failed(nodes.define(scope, input.name(), graph.makeConstant(bound->second))))
+        return failure();
+      continue;
+    }
     FailureOr<SmallVector<Dim>> dims = readInputDims(input);
     if (failed(dims))
       return failure();
@@ -176,7 +167,7 @@ LogicalResult Importer::importInputs() {
         graph.bindSymbol(symbol.getPosition(), argument, i);
     unsigned index = cast<BlockArgument>(argument).getArgNumber();
     arrays.push_back({input.name(), *dims, index, /*isInput=*/true});
-    if (failed(define(input.name(), graph.make(argument, *dims))))
+    if (failed(nodes.define(scope, input.name(), graph.make(argument, *dims))))
       return failure();
   }
   return success();
@@ -189,7 +180,8 @@ LogicalResult Importer::importInitializers() {
     std::string what = "initializer " + quoted(tensor.name());
     if (tensor.data_type() != onnx::TensorProto::FLOAT) {
       FailureOr<DenseElementsAttr> constant = decodeTensor(file, tensor, what);
-      if (failed(constant) || failed(define(tensor.name(), graph.makeConstant(*constant))))
+      if (failed(constant) ||
+          failed(nodes.define(scope, tensor.name(), graph.makeConstant(*constant))))
         return failure();
       continue;
     }
@@ -200,55 +192,12 @@ LogicalResult Importer::importInitializers() {
       return error() << what << " has no elements, accepted: at least 1";
     if (failed(checkTensorData(file, tensor, *type, what)))
       return failure();
+    graph.parameterNumbers[tensor.name()] = graph.argumentAttributes.size();
     Value argument = addArgument(*type, "bppsa.parameter", tensor.name());
-    if (failed(define(tensor.name(), graph.make(argument, graph.makePinnedDims(type->getShape())))))
+    if (failed(nodes.define(scope, tensor.name(),
+                            graph.make(argument, graph.makePinnedDims(type->getShape())))))
       return failure();
   }
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Nodes
-//===----------------------------------------------------------------------===//
-
-LogicalResult Importer::emitUndefined(const Node &node, StringRef name) const {
-  for (const onnx::NodeProto &other : proto.node())
-    if (llvm::is_contained(other.output(), name.str()))
-      return node.emitError() << "reads " << quoted(name)
-                              << ", which only a later node defines: the graph is cyclic or its "
-                                 "nodes are not in topological order";
-  return node.emitError() << "reads " << quoted(name) << ", which nothing defines";
-}
-
-LogicalResult Importer::importNode(const onnx::NodeProto &nodeProto) {
-  StringRef domain = nodeProto.domain();
-  const OpRule *rule =
-      domain.empty() || domain == "ai.onnx" ? findOp(nodeProto.op_type()) : nullptr;
-  StringRef name = nodeProto.name();
-  if (name.empty() && nodeProto.output_size() != 0)
-    name = nodeProto.output(0);
-  if (!rule)
-    return error() << "node " << quoted(name) << ": op " << quoted(nodeProto.op_type())
-                   << " of domain " << quoted(domain.empty() ? "ai.onnx" : domain)
-                   << " is not supported; --list-support prints what is";
-  if (!rule->opsets.contains(opset))
-    return error() << "node " << quoted(name) << " (" << rule->name << "): the model has opset "
-                   << opset << ", accepted: " << rule->opsets.first << " to " << rule->opsets.last;
-  // Messages of emulated kernels name both.
-  Location type = NameLoc::get(builder.getStringAttr(rule->name), file.location);
-  graph.loc = NameLoc::get(builder.getStringAttr(name.empty() ? rule->name : name), type);
-  Node node(graph, file, initializers, nodeProto, *rule, opset);
-  for (const std::string &input : nodeProto.input()) {
-    auto it = values.find(input);
-    if (!input.empty() && it == values.end())
-      return emitUndefined(node, input);
-    node.inputs.push_back(input.empty() ? std::nullopt : std::make_optional(it->second));
-  }
-  if (failed(node.checkAttributes()) || failed(node.checkOperands()) || failed(rule->import(node)))
-    return failure();
-  for (auto [output, tensor] : llvm::zip(nodeProto.output(), node.outputs))
-    if (!output.empty() && tensor && failed(define(output, std::move(*tensor))))
-      return failure();
   return success();
 }
 
@@ -263,14 +212,17 @@ LogicalResult Importer::importOutputs() {
   SmallVector<Value> results;
   llvm::StringSet<> names;
   for (const onnx::ValueInfoProto &output : proto.output()) {
-    auto it = values.find(output.name());
-    if (it == values.end())
+    FailureOr<const Tensor *> found = scope.lookup(output.name());
+    if (failed(found))
+      return failure();
+    const Tensor *tensor = *found;
+    if (!tensor)
       return error() << "graph output " << quoted(output.name()) << " is what nothing defines";
     if (!names.insert(output.name()).second)
       return error() << "graph output " << quoted(output.name()) << " is listed twice";
-    results.push_back(graph.getValue(it->second));
+    results.push_back(graph.getValue(*tensor));
     unsigned index = results.size() - 1;
-    arrays.push_back({output.name(), it->second.dims, index, /*isInput=*/false});
+    arrays.push_back({output.name(), tensor->dims, index, /*isInput=*/false});
     resultAttributes.emplace_back().append("bppsa.output", builder.getStringAttr(output.name()));
   }
   func::ReturnOp::create(builder, file.location, results);
@@ -294,6 +246,36 @@ LogicalResult Importer::setAxes() {
   return setBatchAxes(function, graph, arrays, options.batchAxes);
 }
 
+/// "'a'", "'a', 'b' and 3 others"
+static std::string listNames(ArrayRef<std::string> names) {
+  constexpr size_t shown = 8;
+  std::string text;
+  for (const std::string &name : names.take_front(shown))
+    text += (text.empty() ? "" : ", ") + quoted(name);
+  if (names.size() > shown)
+    text += " and " + std::to_string(names.size() - shown) + " others";
+  return text;
+}
+
+void Importer::warnOfUntrained() {
+  std::vector<std::string> unread;
+  for (auto [argument, attributes] :
+       llvm::zip_equal(function.getArguments(), graph.argumentAttributes)) {
+    auto name = dyn_cast_or_null<StringAttr>(attributes.get("bppsa.parameter"));
+    if (!name || !argument.use_empty())
+      continue;
+    attributes.set("bppsa.frozen", builder.getUnitAttr());
+    unread.push_back(name.str());
+  }
+  if (!unread.empty())
+    emitWarning(file.location) << "the graph does not read the initializers " << listNames(unread)
+                               << "; they are not trained";
+  if (!nodes.innerConstants.empty())
+    emitWarning(file.location) << "the float initializers " << listNames(nodes.innerConstants)
+                               << " of graphs inside of nodes are constants; move them to the main "
+                                  "graph to train them";
+}
+
 FailureOr<OwningOpRef<ModuleOp>> Importer::run() {
   if (failed(readOpset()))
     return failure();
@@ -304,11 +286,9 @@ FailureOr<OwningOpRef<ModuleOp>> Importer::run() {
   builder.setInsertionPointToStart(function.addEntryBlock());
   if (failed(importInputs()) || failed(importInitializers()))
     return failure();
-  for (const onnx::NodeProto &node : proto.node())
-    if (failed(importNode(node)))
-      return failure();
-  if (failed(importOutputs()))
+  if (failed(nodes.importNodes(proto, scope)) || failed(importOutputs()))
     return failure();
+  warnOfUntrained();
   auto getDictionary = [&](const NamedAttrList &attributes) {
     return attributes.getDictionary(builder.getContext());
   };
@@ -336,12 +316,14 @@ FailureOr<OwningOpRef<ModuleOp>> bppsa::importONNX(llvm::MemoryBufferRef buffer,
                        linalg::LinalgDialect, math::MathDialect, tensor::TensorDialect,
                        vector::VectorDialect>();
   FailureOr<OnnxFile> file = parseOnnxFile(buffer, context);
-  if (failed(file))
+  if (failed(file) || failed(inlineFunctions(*file)))
+    return failure();
+  FailureOr<GraphBindings> bindings = readBindings(*file, options.bindings);
+  if (failed(bindings))
     return failure();
   // Each attempt that fails for want of a binding removes one symbol.
-  Bindings bindings;
   while (true) {
-    Importer importer(*file, options, bindings);
+    Importer importer(*file, options, *bindings);
     FailureOr<OwningOpRef<ModuleOp>> module = failure();
     {
       // An error that the next attempt will not meet is not shown.
@@ -352,7 +334,7 @@ FailureOr<OwningOpRef<ModuleOp>> bppsa::importONNX(llvm::MemoryBufferRef buffer,
     std::optional<Bindings::value_type> missing = importer.getMissingBinding();
     if (succeeded(module) || !missing)
       return module;
-    bindings.insert(*missing);
+    bindings->dimensions.insert(*missing);
   }
 }
 

@@ -7,14 +7,10 @@
 #ifndef BPPSA_LIB_IMPORT_IMPORTER_H
 #define BPPSA_LIB_IMPORT_IMPORTER_H
 
-#include "GraphBuilder.h"
-#include "OnnxFile.h"
+#include "GraphImporter.h"
 #include "SupportTable.h"
 
 namespace bppsa {
-
-/// Initializers by name.
-using Initializers = llvm::StringMap<const onnx::TensorProto *>;
 
 /// The value of a constant tensor of one element, or of equal float elements.
 std::optional<double> getSplatConstant(const Tensor &tensor);
@@ -22,11 +18,14 @@ std::optional<double> getSplatConstant(const Tensor &tensor);
 /// A node whose attributes and operands have been checked against the table.
 class Node {
 public:
-  Node(GraphBuilder &graph, const OnnxFile &file, const Initializers &initializers,
-       const onnx::NodeProto &proto, const OpRule &rule, int64_t opset)
-      : graph(graph), file(file), initializers(initializers), proto(proto), rule(rule),
-        opset(opset), outputs(proto.output_size()) {}
+  Node(GraphImporter &importer, Scope &scope, const onnx::NodeProto &proto, const OpRule &rule)
+      : importer(importer), scope(scope), graph(importer.graph), file(importer.file),
+        initializers(importer.initializers), proto(proto), rule(rule), opset(importer.opset),
+        outputs(proto.output_size()) {}
 
+  GraphImporter &importer;
+  /// What the graphs in attributes of the node can read.
+  Scope &scope;
   GraphBuilder &graph;
   const OnnxFile &file;
   const Initializers &initializers;
@@ -58,6 +57,8 @@ public:
   llvm::StringRef getString(llvm::StringRef name, llvm::StringRef otherwise) const;
   std::optional<llvm::ArrayRef<int64_t>> getInts(llvm::StringRef name) const;
   llvm::SmallVector<llvm::StringRef> getStrings(llvm::StringRef name) const;
+  /// The graph in the required attribute `name`.
+  const onnx::GraphProto &getGraph(llvm::StringRef name) const { return findAttribute(name)->g(); }
 
   //===--------------------------------------------------------------------===//
   // Operands

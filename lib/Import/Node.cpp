@@ -42,6 +42,8 @@ static std::optional<AttributeKind> getKind(const onnx::AttributeProto &attribut
     return AttributeKind::Tensor;
   case onnx::AttributeProto::SPARSE_TENSOR:
     return AttributeKind::SparseTensor;
+  case onnx::AttributeProto::GRAPH:
+    return AttributeKind::Graph;
   default:
     return std::nullopt;
   }
@@ -336,12 +338,9 @@ FailureOr<double> Node::getSetting(StringRef name, size_t index, double otherwis
 }
 
 void Node::freeze(size_t index) const {
-  auto argument = dyn_cast_or_null<BlockArgument>(input(index).value);
-  if (!argument)
-    return;
-  NamedAttrList &attributes = graph.argumentAttributes[argument.getArgNumber()];
-  if (attributes.get("bppsa.parameter"))
-    attributes.set("bppsa.frozen", UnitAttr::get(graph.getContext()));
+  auto number = graph.parameterNumbers.find(proto.input(index));
+  if (number != graph.parameterNumbers.end())
+    graph.argumentAttributes[number->second].set("bppsa.frozen", UnitAttr::get(graph.getContext()));
 }
 
 FailureOr<SmallVector<Dim>> Node::makeDims(ArrayRef<AffineExpr> sizes) const {

@@ -80,9 +80,6 @@ FailureOr<OnnxFile> bppsa::parseOnnxFile(llvm::MemoryBufferRef buffer, MLIRConte
   if (!model.has_graph() || model.opset_import_size() == 0)
     return error() << "not an ONNX model: there is no "
                    << (model.has_graph() ? "opset_import" : "graph");
-  if (model.functions_size() != 0)
-    return error() << "the model has " << model.functions_size()
-                   << " model-local functions, none are accepted; inline them before the import";
   if (model.training_info_size() != 0)
     return error() << "the model has training_info, which is not accepted; remove it";
   if (model.graph().sparse_initializer_size() != 0)

@@ -72,6 +72,9 @@ mlir::LogicalResult importSlice(Node &node);
 mlir::LogicalResult importGather(Node &node);
 mlir::LogicalResult importScatterND(Node &node);
 
+// ControlFlow.cpp
+mlir::LogicalResult importIf(Node &node);
+
 // Recurrent.cpp
 mlir::LogicalResult importRecurrent(Node &node);
 

@@ -34,6 +34,8 @@ StringRef bppsa::describe(AttributeKind kind) {
     return "tensor";
   case AttributeKind::SparseTensor:
     return "sparse tensor";
+  case AttributeKind::Graph:
+    return "graph";
   }
   llvm_unreachable("a switch over all kinds");
 }
@@ -116,7 +118,9 @@ void bppsa::printSupport(raw_ostream &os) {
         "element\n"
      << "type float, int32, int64 or bool. Float initializers, inside the file or as external "
         "data, are\n"
-     << "the parameters that are trained; constants of `Constant` nodes are not.\n\n"
+     << "the parameters that are trained; constants of `Constant` nodes, what `--bind` makes "
+        "constant and\n"
+     << "the initializers of graphs inside of nodes are not. Model-local functions are inlined.\n\n"
      << "| op | since opset | inputs | outputs | attributes | remarks |\n"
      << "|---|---|---|---|---|---|\n";
   for (const OpRule &rule : getSupportTable()) {

@@ -403,6 +403,16 @@ static std::vector<OpRule> makeTable() {
           .attr("stash_type", Kind::Int, {27})
           .note("All three inputs must be constant."));
 
+  // Control flow.
+  add(Row("If", importIf)
+          .in("cond", Bool)
+          .variadicOut("outputs")
+          .attr("else_branch", Kind::Graph)
+          .required()
+          .attr("then_branch", Kind::Graph)
+          .required()
+          .note("`cond` must follow from constants, sizes and bound inputs (`--bind`)."));
+
   // Indices.
   add(Row("Slice", importSlice)
           .in("data", AnyElement)

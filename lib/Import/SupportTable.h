@@ -31,7 +31,7 @@ struct OpsetRange {
   bool contains(int64_t opset) const { return first <= opset && opset <= last; }
 };
 
-enum class AttributeKind { Int, Ints, Float, Floats, String, Strings, Tensor, SparseTensor };
+enum class AttributeKind { Int, Ints, Float, Floats, String, Strings, Tensor, SparseTensor, Graph };
 
 /// Element types of an operand, as a set.
 enum ElementTypes : unsigned { F32 = 1, Integers = 2, Bool = 4, AnyElement = 7 };

@@ -48,12 +48,13 @@ def expected(case):
     return restore(session.run(None, arrays))
 
 
-def interpret(case, directory):
+def interpret(case, directory, *options):
+    """The outputs that the imported graph computes; `options` are those of the importer."""
     translate = harness.require_tool("bppsa-translate")
     interpreter = harness.require_tool("bppsa-interpret")
     source, ir = directory / "model.onnx", directory / "model.mlir"
     source.write_bytes(case.model.SerializeToString())
-    harness.check_succeeded(harness.run(translate, "--import-onnx", source, "-o", ir))
+    harness.check_succeeded(harness.run(translate, "--import-onnx", source, "-o", ir, *options))
     (line,) = re.findall(r"^ *func\.func @forward\((.*)\{$", ir.read_text(), re.M)
     arguments, results = re.split(r"(?:^|(?<=\}))\) -> \(", line, maxsplit=1)
     values = {t.name: onnx.numpy_helper.to_array(t) for t in case.model.graph.initializer}

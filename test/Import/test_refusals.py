@@ -55,6 +55,17 @@ def examples():
     data = [("d", onnx_cases.ints(1, 2)), ("i", np.array([[0]])), ("u", onnx_cases.ints(3))]
     node = helper.make_node("ScatterND", ["d", "i", "u"], ["y"])
     found["ScatterND"] = (17, onnx_cases.model([node], [], [("y", (np.int64, [2]))], data))
+    branches = {
+        f"{name}_branch": helper.make_graph(
+            [helper.make_node("Neg", ["x"], [name])],
+            name,
+            [],
+            [helper.make_empty_tensor_value_info(name)],
+        )
+        for name in ("then", "else")
+    }
+    node = helper.make_node("If", ["c"], ["y"], **branches)
+    found["If"] = (17, onnx_cases.model([node], [("x", [1])], [("y", None)], [("c", np.array(True))]))
     return found
 
 
@@ -67,11 +78,13 @@ def example(op, opset=None):
     return model, node
 
 
-def refuse(tmp_path, model, *words):
+def refuse(tmp_path, model, *words, options=()):
     translate = harness.require_tool("bppsa-translate")
     path = tmp_path / "model.onnx"
     path.write_bytes(model if isinstance(model, bytes) else model.SerializeToString())
-    result = harness.run(translate, "--import-onnx", path, "-o", tmp_path / "out.mlir")
+    result = harness.run(
+        translate, "--import-onnx", path, "-o", tmp_path / "out.mlir", *options
+    )
     assert result.returncode == 1, f"status {result.returncode}: {result.stderr}"
     assert len(result.stderr.splitlines()) == 1, result.stderr
     assert str(path) in result.stderr
@@ -88,6 +101,8 @@ def attribute_changes():
             wrong_type = ["a"] if "int" in words or "float" in words else 77
             if "**refused**" in words:
                 yield op, name, first, 1.5, "which is not supported"
+            elif "graph" in words:
+                yield op, name, first, 77, "accepted: any graph"
             elif "tensor" in words:
                 yield op, name, first, 77, "accepted: any tensor"
             else:

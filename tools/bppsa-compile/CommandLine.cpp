@@ -84,6 +84,11 @@ static TextOption scan("scan", cl::cat(category), cl::location(options.training.
 static TextsOption batchAxes("batch-axis", cl::cat(category), cl::value_desc("NAME:AXIS"),
                              cl::location(options.batchAxes),
                              cl::desc("Sample axis of a graph input or output"));
+static TextsOption
+    bindings("bind", cl::cat(category), cl::value_desc("NAME=VALUE"),
+             cl::location(options.bindings),
+             cl::desc("Graph input that is a constant (a scalar or a comma-separated "
+                      "list), or symbolic dimension that is a number"));
 static cl::opt<std::string> memoryLimit(
     "memory-limit", cl::init("1G"), cl::cat(category), cl::value_desc("BYTES"),
     cl::desc("Most memory for the explicit jacobians of layers and one sample, as in 500M "

@@ -37,12 +37,18 @@ static cl::opt<Action> action(
                           "Print name, shape, byte offset and stride of each float initializer"),
                clEnumValN(Action::ListSupport, "list-onnx-support",
                           "Print what is supported of ONNX, in Markdown")));
+static cl::list<std::string>
+    bindings("bind", cl::value_desc("NAME=VALUE"), cl::cat(category),
+             cl::desc("With --import-onnx: graph input that is a constant, "
+                      "or symbolic dimension that is a number"));
 
 /// One line: "file: error: message".
 static void printDiagnostic(Diagnostic &diagnostic) {
   if (auto file = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>())
     llvm::errs() << file.getFilename().getValue() << ": ";
-  llvm::errs() << "error: " << diagnostic.str() << '\n';
+  llvm::errs() << (diagnostic.getSeverity() == DiagnosticSeverity::Warning ? "warning: "
+                                                                           : "error: ")
+               << diagnostic.str() << '\n';
 }
 
 static LogicalResult writeEvaluation(raw_ostream &os) {
@@ -77,7 +83,16 @@ static LogicalResult run(MLIRContext *context, raw_ostream &os) {
     }
     return success();
   }
-  auto module = bppsa::importONNX(StringRef(inputPath), context);
+  bppsa::ImportOptions options;
+  for (const std::string &text : bindings) {
+    std::optional<bppsa::BindRequest> request = bppsa::BindRequest::parse(text);
+    if (!request) {
+      llvm::errs() << "--bind must be NAME=VALUE or NAME=VALUE,VALUE,..., found '" << text << "'\n";
+      return failure();
+    }
+    options.bindings.push_back(std::move(*request));
+  }
+  auto module = bppsa::importONNX(StringRef(inputPath), context, options);
   if (failed(module))
     return failure();
   (*module)->print(os);

@@ -39,6 +39,8 @@ struct CompileOptions {
   bool emulate = false;
   /// `--batch-axis`: each is `NAME:AXIS`.
   std::vector<std::string> batchAxes;
+  /// `--bind`: each is `NAME=VALUE[,VALUE...]`.
+  std::vector<std::string> bindings;
   /// 0 to 3.
   unsigned optLevel = 3;
   /// Elements of initializers that are zero stay so and leave the patterns.

@@ -18,19 +18,33 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/Support/MemoryBufferRef.h"
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace bppsa {
 
+/// One `--bind=NAME=VALUE[,VALUE...]`: a graph input that is a constant, or a symbolic dimension
+/// that is a number.
+struct BindRequest {
+  std::string name;
+  std::vector<std::string> values;
+
+  /// Nothing where `text` is not of that form.
+  static std::optional<BindRequest> parse(const std::string &text);
+};
+
 struct ImportOptions {
   /// Batch axes set by the user: axes that carry samples by data flow, in place of those that the
   /// graph itself names.
   std::vector<BatchAxisRequest> batchAxes;
+  /// What is known before shapes and `If` are resolved.
+  std::vector<BindRequest> bindings;
 };
 
 /// Imports the model at `path` as a module with one function `forward`: graph
-/// inputs and float initializers are its arguments, graph outputs its results.
+/// inputs that are not bound and float initializers are its arguments, graph outputs its results.
+/// Initializers that nothing reads are frozen, and a warning names them.
 mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
 importONNX(llvm::StringRef path, mlir::MLIRContext *context, const ImportOptions &options = {});
 

@@ -1,0 +1,130 @@
+//===- GraphImporter.cpp - nodes of a graph and of graphs inside ----------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GraphImporter.h"
+#include "Importer.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+//===----------------------------------------------------------------------===//
+// Scopes
+//===----------------------------------------------------------------------===//
+
+FailureOr<const Tensor *> Scope::lookup(StringRef name) {
+  if (auto it = values.find(name); it != values.end())
+    return &it->second;
+  if (!parent)
+    return static_cast<const Tensor *>(nullptr);
+  FailureOr<const Tensor *> outer = parent->lookup(name);
+  if (failed(outer) || !*outer || !capture)
+    return outer;
+  FailureOr<Tensor> inner = capture(name, **outer);
+  if (failed(inner))
+    return failure();
+  return &values.try_emplace(name, std::move(*inner)).first->second;
+}
+
+LogicalResult GraphImporter::define(Scope &scope, const std::string &name, Tensor tensor) const {
+  if (!scope.define(name, std::move(tensor)))
+    return error() << "the name " << quoted(name) << " is defined twice";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+/// The error that nothing before `node` defines `name`.
+static LogicalResult emitUndefined(const Node &node, const onnx::GraphProto &proto,
+                                   StringRef name) {
+  for (const onnx::NodeProto &other : proto.node())
+    if (llvm::is_contained(other.output(), name.str()))
+      return node.emitError() << "reads " << quoted(name)
+                              << ", which only a later node defines: the graph is cyclic or its "
+                                 "nodes are not in topological order";
+  return node.emitError() << "reads " << quoted(name) << ", which nothing defines";
+}
+
+LogicalResult GraphImporter::importNode(const onnx::GraphProto &proto,
+                                        const onnx::NodeProto &nodeProto, Scope &scope) {
+  StringRef domain = nodeProto.domain();
+  const OpRule *rule =
+      domain.empty() || domain == "ai.onnx" ? findOp(nodeProto.op_type()) : nullptr;
+  StringRef name = nodeProto.name();
+  if (name.empty() && nodeProto.output_size() != 0)
+    name = nodeProto.output(0);
+  if (!rule)
+    return error() << "node " << quoted(name) << ": op " << quoted(nodeProto.op_type())
+                   << " of domain " << quoted(domain.empty() ? "ai.onnx" : domain)
+                   << " is not supported; --list-support prints what is";
+  if (!rule->opsets.contains(opset))
+    return error() << "node " << quoted(name) << " (" << rule->name << "): the model has opset "
+                   << opset << ", accepted: " << rule->opsets.first << " to " << rule->opsets.last;
+  // Messages of emulated kernels name both.
+  OpBuilder &builder = graph.builder;
+  Location type = NameLoc::get(builder.getStringAttr(rule->name), file.location);
+  graph.loc = NameLoc::get(builder.getStringAttr(name.empty() ? rule->name : name), type);
+  Node node(*this, scope, nodeProto, *rule);
+  for (const std::string &input : nodeProto.input()) {
+    if (input.empty()) {
+      node.inputs.push_back(std::nullopt);
+      continue;
+    }
+    FailureOr<const Tensor *> tensor = scope.lookup(input);
+    if (failed(tensor))
+      return failure();
+    if (!*tensor)
+      return emitUndefined(node, proto, input);
+    node.inputs.push_back(**tensor);
+  }
+  if (failed(node.checkAttributes()) || failed(node.checkOperands()) || failed(rule->import(node)))
+    return failure();
+  for (auto [output, tensor] : llvm::zip(nodeProto.output(), node.outputs))
+    if (!output.empty() && tensor && failed(define(scope, output, std::move(*tensor))))
+      return failure();
+  return success();
+}
+
+LogicalResult GraphImporter::importNodes(const onnx::GraphProto &proto, Scope &scope) {
+  for (const onnx::NodeProto &node : proto.node())
+    if (failed(importNode(proto, node, scope)))
+      return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Graphs inside of nodes
+//===----------------------------------------------------------------------===//
+
+FailureOr<SmallVector<Tensor>> GraphImporter::importBody(const onnx::GraphProto &proto,
+                                                         Scope &scope) {
+  if (proto.sparse_initializer_size() != 0 || proto.quantization_annotation_size() != 0)
+    return error() << "the graph " << quoted(proto.name())
+                   << " inside of a node has sparse initializers or quantization annotations, "
+                      "which are not accepted";
+  for (const onnx::TensorProto &tensor : proto.initializer()) {
+    FailureOr<DenseElementsAttr> constant =
+        decodeTensor(file, tensor, "initializer " + quoted(tensor.name()));
+    if (failed(constant) || failed(define(scope, tensor.name(), graph.makeConstant(*constant))))
+      return failure();
+    if (tensor.data_type() == onnx::TensorProto::FLOAT)
+      innerConstants.push_back(tensor.name());
+  }
+  if (failed(importNodes(proto, scope)))
+    return failure();
+  SmallVector<Tensor> outputs;
+  for (const onnx::ValueInfoProto &output : proto.output()) {
+    FailureOr<const Tensor *> tensor = scope.lookup(output.name());
+    if (failed(tensor))
+      return failure();
+    if (!*tensor)
+      return error() << "output " << quoted(output.name()) << " of the graph "
+                     << quoted(proto.name()) << " inside of a node is what nothing defines";
+    outputs.push_back(**tensor);
+  }
+  return outputs;
+}
