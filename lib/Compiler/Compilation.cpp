@@ -119,6 +119,9 @@ FailureOr<ImportOptions> Compilation::parseImportOptions() {
       return fail("--batch-axis must be NAME:AXIS, found '" + text + "'");
     importOptions.batchAxes.push_back(std::move(*request));
   }
+  for (const std::string &text : options.stepAxes)
+    importOptions.stepAxes.push_back(*BatchAxisRequest::parse(text));
+  importOptions.carries = options.carries;
   for (const std::string &text : options.bindings)
     importOptions.bindings.push_back(*BindRequest::parse(text));
   return importOptions;

@@ -64,6 +64,9 @@ void Validator::checkTraining() {
   for (const std::string &text : options.batchAxes)
     require(BatchAxisRequest::parse(text).has_value(),
             "--batch-axis must be NAME:AXIS, found '" + text + "'");
+  for (const std::string &text : options.stepAxes)
+    require(BatchAxisRequest::parse(text).has_value(),
+            "--step-axis must be NAME:AXIS, found '" + text + "'");
   for (const std::string &text : options.bindings)
     require(BindRequest::parse(text).has_value(),
             "--bind must be NAME=VALUE or NAME=VALUE,VALUE,..., found '" + text + "'");
@@ -79,6 +82,8 @@ void Validator::checkTarget() {
   require(isCUDA || precision.empty(),
           "--precision needs --target=cuda; programs for CPUs compute in float32");
   require(isCUDA || options.emit != EmitKind::PTX, "--emit=ptx needs --target=cuda");
+  require(!isCUDA || options.carries.empty(),
+          "--carry needs --target=cpu: there are no kernels for GPUs of graphs in a loop");
   require(!isCUDA || options.emit != EmitKind::Assembly,
           "--emit=asm is for --target=cpu; use --emit=ptx");
   require(llvm::all_of(options.gpuArchitectures, isGPUArchitecture),

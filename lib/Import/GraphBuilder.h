@@ -74,8 +74,29 @@ public:
   llvm::SmallVector<mlir::NamedAttrList> argumentAttributes;
   /// Numbers of the arguments that are parameters, by name.
   llvm::StringMap<unsigned> parameterNumbers;
+  /// The operand of a loop of which an argument of its body holds one step and one row, or all.
+  llvm::DenseMap<mlir::Value, mlir::Value> outerValues;
   /// Dropouts made so far; each has a stream of random numbers of its own.
   int64_t numDropouts = 0;
+
+  /// Sizes that are made while this lives are for a region of its own.
+  class SizeScope {
+  public:
+    explicit SizeScope(GraphBuilder &graph) : graph(graph), outer(std::move(graph.sizeValues)) {
+      graph.sizeValues.clear();
+    }
+    ~SizeScope() { close(); }
+    void close() {
+      if (!outer)
+        return;
+      graph.sizeValues = std::move(*outer);
+      outer.reset();
+    }
+
+  private:
+    GraphBuilder &graph;
+    std::optional<llvm::DenseMap<mlir::AffineExpr, mlir::Value>> outer;
+  };
 
   mlir::MLIRContext *getContext() const { return builder.getContext(); }
   mlir::AffineExpr getExpr(int64_t value) const {

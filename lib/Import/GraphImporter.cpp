@@ -100,6 +100,21 @@ LogicalResult GraphImporter::importNodes(const onnx::GraphProto &proto, Scope &s
 // Graphs inside of nodes
 //===----------------------------------------------------------------------===//
 
+FailureOr<SmallVector<Tensor>> GraphImporter::getOutputs(const onnx::GraphProto &proto,
+                                                         Scope &scope) const {
+  SmallVector<Tensor> outputs;
+  for (const onnx::ValueInfoProto &output : proto.output()) {
+    FailureOr<const Tensor *> tensor = scope.lookup(output.name());
+    if (failed(tensor))
+      return failure();
+    if (!*tensor)
+      return error() << "output " << quoted(output.name()) << " of the graph "
+                     << quoted(proto.name()) << " is what nothing defines";
+    outputs.push_back(**tensor);
+  }
+  return outputs;
+}
+
 FailureOr<SmallVector<Tensor>> GraphImporter::importBody(const onnx::GraphProto &proto,
                                                          Scope &scope) {
   if (proto.sparse_initializer_size() != 0 || proto.quantization_annotation_size() != 0)
@@ -116,15 +131,5 @@ FailureOr<SmallVector<Tensor>> GraphImporter::importBody(const onnx::GraphProto 
   }
   if (failed(importNodes(proto, scope)))
     return failure();
-  SmallVector<Tensor> outputs;
-  for (const onnx::ValueInfoProto &output : proto.output()) {
-    FailureOr<const Tensor *> tensor = scope.lookup(output.name());
-    if (failed(tensor))
-      return failure();
-    if (!*tensor)
-      return error() << "output " << quoted(output.name()) << " of the graph "
-                     << quoted(proto.name()) << " inside of a node is what nothing defines";
-    outputs.push_back(**tensor);
-  }
-  return outputs;
+  return getOutputs(proto, scope);
 }

@@ -53,6 +53,9 @@ public:
 
   /// Imports the nodes of `proto`. What they define is in `scope` then.
   mlir::LogicalResult importNodes(const onnx::GraphProto &proto, Scope &scope);
+  /// The outputs of `proto`, whose nodes are imported.
+  mlir::FailureOr<llvm::SmallVector<Tensor>> getOutputs(const onnx::GraphProto &proto,
+                                                        Scope &scope) const;
   /// Imports the initializers, as constants, and nodes of a graph inside of a node; returns its
   /// outputs. Its inputs are in `scope` already.
   mlir::FailureOr<llvm::SmallVector<Tensor>> importBody(const onnx::GraphProto &proto,

@@ -5,9 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Importer.h"
-#include "Bindings.h"
 #include "InlineFunctions.h"
-#include "SampleAxes.h"
+#include "ModelImporter.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -21,59 +20,11 @@
 using namespace mlir;
 using namespace bppsa;
 
-namespace {
-/// One attempt to import a graph.
-class Importer {
-public:
-  Importer(const OnnxFile &file, const ImportOptions &options, const GraphBindings &bindings)
-      : file(file), proto(file.model.graph()), options(options), bindings(bindings),
-        builder(file.location.getContext()), graph(builder), nodes(file, graph) {
-    graph.loc = file.location;
-  }
-
-  FailureOr<OwningOpRef<ModuleOp>> run();
-
-  /// After a failed attempt: the binding of a symbol that was missing, by name.
-  std::optional<Bindings::value_type> getMissingBinding() const;
-  bool isMissingBinding() const { return graph.pendingBinding.has_value(); }
-
-private:
-  InFlightDiagnostic error() const { return emitError(file.location); }
-
-  LogicalResult readOpset();
-  LogicalResult importInputs();
-  LogicalResult importInitializers();
-  LogicalResult importOutputs();
-  LogicalResult setAxes();
-  /// Warns of initializers that are not trained though nobody froze them.
-  void warnOfUntrained();
-
-  /// A new argument of the function, whose attribute `attribute` is `name`.
-  Value addArgument(Type type, StringRef attribute, StringRef name);
-  FailureOr<SmallVector<Dim>> readInputDims(const onnx::ValueInfoProto &input);
-  /// The symbol of that name, or what it is bound to.
-  AffineExpr getSymbol(const std::string &name);
-
-  const OnnxFile &file;
-  const onnx::GraphProto &proto;
-  const ImportOptions &options;
-  const GraphBindings &bindings;
-  OpBuilder builder;
-  GraphBuilder graph;
-  GraphImporter nodes;
-  Scope scope;
-  llvm::StringMap<unsigned> symbolPositions;
-  func::FuncOp function;
-  SmallVector<BoundaryArray> arrays;
-  SmallVector<NamedAttrList> resultAttributes;
-};
-} // namespace
-
 //===----------------------------------------------------------------------===//
 // Inputs
 //===----------------------------------------------------------------------===//
 
-LogicalResult Importer::readOpset() {
+LogicalResult ModelImporter::readOpset() {
   for (const onnx::OperatorSetIdProto &import : file.model.opset_import()) {
     if (!import.domain().empty() && import.domain() != "ai.onnx")
       continue;
@@ -90,7 +41,21 @@ LogicalResult Importer::readOpset() {
   return success();
 }
 
-AffineExpr Importer::getSymbol(const std::string &name) {
+ModelImporter::ModelImporter(const OnnxFile &file, const ImportOptions &options,
+                             const GraphBindings &bindings, const StreamPlan *stream)
+    : file(file), proto(file.model.graph()), options(options), bindings(bindings), stream(stream),
+      builder(file.location.getContext()), graph(builder), nodes(file, graph) {
+  graph.loc = file.location;
+}
+
+AffineExpr ModelImporter::makeSymbol(const std::string &name) {
+  auto [it, isNew] = symbolPositions.try_emplace(name, graph.symbols.size());
+  if (isNew)
+    graph.symbols.push_back(name);
+  return getAffineSymbolExpr(it->second, builder.getContext());
+}
+
+AffineExpr ModelImporter::getSymbol(const std::string &name) {
   std::string current = name;
   const Bindings &dimensions = bindings.dimensions;
   for (auto it = dimensions.find(current); it != dimensions.end(); it = dimensions.find(current)) {
@@ -98,13 +63,10 @@ AffineExpr Importer::getSymbol(const std::string &name) {
       return graph.getExpr(*constant);
     current = std::get<std::string>(it->second);
   }
-  auto [it, isNew] = symbolPositions.try_emplace(current, graph.symbols.size());
-  if (isNew)
-    graph.symbols.push_back(current);
-  return getAffineSymbolExpr(it->second, builder.getContext());
+  return makeSymbol(current);
 }
 
-std::optional<Bindings::value_type> Importer::getMissingBinding() const {
+std::optional<Bindings::value_type> ModelImporter::getMissingBinding() const {
   if (!graph.pendingBinding)
     return std::nullopt;
   AffineExpr value = graph.pendingBinding->value;
@@ -114,7 +76,7 @@ std::optional<Bindings::value_type> Importer::getMissingBinding() const {
   return Bindings::value_type{name, graph.symbols[cast<AffineSymbolExpr>(value).getPosition()]};
 }
 
-FailureOr<SmallVector<Dim>> Importer::readInputDims(const onnx::ValueInfoProto &input) {
+FailureOr<SmallVector<Dim>> ModelImporter::readInputDims(const onnx::ValueInfoProto &input) {
   auto inputError = [&]() { return error() << "graph input " << quoted(input.name()) << " "; };
   if (!input.type().has_tensor_type())
     return inputError() << "is no tensor, accepted: tensors";
@@ -137,12 +99,22 @@ FailureOr<SmallVector<Dim>> Importer::readInputDims(const onnx::ValueInfoProto &
   return dims;
 }
 
-Value Importer::addArgument(Type type, StringRef attribute, StringRef name) {
+Value ModelImporter::addArgument(Type type, StringRef attribute, StringRef name) {
   graph.argumentAttributes.emplace_back().append(attribute, builder.getStringAttr(name));
   return function.front().addArgument(type, file.location);
 }
 
-LogicalResult Importer::importInputs() {
+Tensor ModelImporter::addInput(const std::string &name, ArrayRef<Dim> dims, Type elementType) {
+  Value argument = addArgument(graph.getType(dims, elementType), "bppsa.input", name);
+  for (auto [i, dim] : llvm::enumerate(dims))
+    if (auto symbol = dyn_cast<AffineSymbolExpr>(dim.size))
+      graph.bindSymbol(symbol.getPosition(), argument, i);
+  unsigned index = cast<BlockArgument>(argument).getArgNumber();
+  arrays.push_back({name, SmallVector<Dim>(dims), index, /*isInput=*/true});
+  return graph.make(argument, dims);
+}
+
+LogicalResult ModelImporter::importInputs() {
   for (const onnx::TensorProto &tensor : proto.initializer())
     nodes.initializers.try_emplace(tensor.name(), &tensor);
   for (const onnx::ValueInfoProto &input : proto.input()) {
@@ -161,19 +133,18 @@ LogicalResult Importer::importInputs() {
       return failure();
     Type elementType =
         convertDataType(input.type().tensor_type().elem_type(), builder.getContext());
-    Value argument = addArgument(graph.getType(*dims, elementType), "bppsa.input", input.name());
-    for (auto [i, dim] : llvm::enumerate(*dims))
-      if (auto symbol = dyn_cast<AffineSymbolExpr>(dim.size))
-        graph.bindSymbol(symbol.getPosition(), argument, i);
-    unsigned index = cast<BlockArgument>(argument).getArgNumber();
-    arrays.push_back({input.name(), *dims, index, /*isInput=*/true});
-    if (failed(nodes.define(scope, input.name(), graph.make(argument, *dims))))
+    if (stream)
+      streamInputs.push_back(
+          {input.name(),
+           addInput(input.name(), getStreamDims(stream->inputs.find(input.name())->second, *dims),
+                    elementType)});
+    else if (failed(nodes.define(scope, input.name(), addInput(input.name(), *dims, elementType))))
       return failure();
   }
   return success();
 }
 
-LogicalResult Importer::importInitializers() {
+LogicalResult ModelImporter::importInitializers() {
   for (const onnx::TensorProto &tensor : proto.initializer()) {
     if (tensor.name().empty())
       return error() << "an initializer has no name";
@@ -205,34 +176,35 @@ LogicalResult Importer::importInitializers() {
 // Outputs
 //===----------------------------------------------------------------------===//
 
-LogicalResult Importer::importOutputs() {
+void ModelImporter::addOutput(const std::string &name, const Tensor &tensor) {
+  unsigned index = results.size();
+  results.push_back(graph.getValue(tensor));
+  arrays.push_back({name, tensor.dims, index, /*isInput=*/false});
+  resultAttributes.emplace_back().append("bppsa.output", builder.getStringAttr(name));
+}
+
+LogicalResult ModelImporter::importOutputs() {
   graph.loc = file.location;
-  if (proto.output_size() == 0)
-    return error() << "the graph has no outputs";
-  SmallVector<Value> results;
   llvm::StringSet<> names;
-  for (const onnx::ValueInfoProto &output : proto.output()) {
-    FailureOr<const Tensor *> found = scope.lookup(output.name());
-    if (failed(found))
-      return failure();
-    const Tensor *tensor = *found;
-    if (!tensor)
-      return error() << "graph output " << quoted(output.name()) << " is what nothing defines";
+  FailureOr<SmallVector<Tensor>> outputs = nodes.getOutputs(proto, scope);
+  if (failed(outputs))
+    return failure();
+  for (auto [output, tensor] : llvm::zip_equal(proto.output(), *outputs)) {
     if (!names.insert(output.name()).second)
       return error() << "graph output " << quoted(output.name()) << " is listed twice";
-    results.push_back(graph.getValue(*tensor));
-    unsigned index = results.size() - 1;
-    arrays.push_back({output.name(), tensor->dims, index, /*isInput=*/false});
-    resultAttributes.emplace_back().append("bppsa.output", builder.getStringAttr(output.name()));
+    addOutput(output.name(), tensor);
   }
-  func::ReturnOp::create(builder, file.location, results);
-  function.setType(
-      builder.getFunctionType(function.front().getArgumentTypes(), ValueRange(results).getTypes()));
   return success();
 }
 
+void ModelImporter::setResults() {
+  func::ReturnOp::create(builder, file.location, results);
+  function.setType(
+      builder.getFunctionType(function.front().getArgumentTypes(), ValueRange(results).getTypes()));
+}
+
 /// Sets the sizes of all inputs and outputs, and their time and batch axes.
-LogicalResult Importer::setAxes() {
+LogicalResult ModelImporter::setAxes() {
   for (const BoundaryArray &array : arrays) {
     SmallVector<AffineExpr> sizes;
     for (auto [i, dim] : llvm::enumerate(array.dims)) {
@@ -243,7 +215,7 @@ LogicalResult Importer::setAxes() {
     AffineMap shape = AffineMap::get(0, graph.symbols.size(), sizes, builder.getContext());
     array.setAttr(function, "bppsa.shape", AffineMapAttr::get(shape));
   }
-  return setBatchAxes(function, graph, arrays, options.batchAxes);
+  return stream ? setStreamAxes() : setBatchAxes(function, graph, arrays, options.batchAxes);
 }
 
 /// "'a'", "'a', 'b' and 3 others"
@@ -257,7 +229,7 @@ static std::string listNames(ArrayRef<std::string> names) {
   return text;
 }
 
-void Importer::warnOfUntrained() {
+void ModelImporter::warnOfUntrained() {
   std::vector<std::string> unread;
   for (auto [argument, attributes] :
        llvm::zip_equal(function.getArguments(), graph.argumentAttributes)) {
@@ -276,7 +248,7 @@ void Importer::warnOfUntrained() {
                                   "graph to train them";
 }
 
-FailureOr<OwningOpRef<ModuleOp>> Importer::run() {
+FailureOr<OwningOpRef<ModuleOp>> ModelImporter::run() {
   if (failed(readOpset()))
     return failure();
   OwningOpRef<ModuleOp> module = ModuleOp::create(file.location);
@@ -286,8 +258,12 @@ FailureOr<OwningOpRef<ModuleOp>> Importer::run() {
   builder.setInsertionPointToStart(function.addEntryBlock());
   if (failed(importInputs()) || failed(importInitializers()))
     return failure();
-  if (failed(nodes.importNodes(proto, scope)) || failed(importOutputs()))
+  if (proto.output_size() == 0)
+    return error() << "the graph has no outputs";
+  if (stream ? failed(importStream())
+             : failed(nodes.importNodes(proto, scope)) || failed(importOutputs()))
     return failure();
+  setResults();
   warnOfUntrained();
   auto getDictionary = [&](const NamedAttrList &attributes) {
     return attributes.getDictionary(builder.getContext());
@@ -309,6 +285,55 @@ FailureOr<OwningOpRef<ModuleOp>> Importer::run() {
 // Entry points
 //===----------------------------------------------------------------------===//
 
+/// Imports a graph whose symbolic dimensions turn out to be what `bindings` say.
+static FailureOr<OwningOpRef<ModuleOp>> importGraph(const OnnxFile &file,
+                                                    const ImportOptions &options,
+                                                    GraphBindings bindings,
+                                                    const StreamPlan *stream) {
+  // Each attempt that fails for want of a binding removes one symbol.
+  while (true) {
+    ModelImporter importer(file, options, bindings, stream);
+    FailureOr<OwningOpRef<ModuleOp>> module = failure();
+    {
+      // An error that the next attempt will not meet is not shown.
+      ScopedDiagnosticHandler handler(file.location.getContext(), [&](Diagnostic &) {
+        return success(importer.isMissingBinding());
+      });
+      module = importer.run();
+    }
+    std::optional<Bindings::value_type> missing = importer.getMissingBinding();
+    if (succeeded(module) || !missing)
+      return module;
+    bindings.dimensions.insert(*missing);
+  }
+}
+
+/// The axes that carry samples where the graph is a model of its own, and not a step. None where it
+/// cannot be imported so.
+static FoundAxes findBatchAxes(const OnnxFile &file, const GraphBindings &bindings) {
+  FoundAxes found;
+  ScopedDiagnosticHandler silence(file.location.getContext(),
+                                  [](Diagnostic &) { return success(); });
+  FailureOr<OwningOpRef<ModuleOp>> module = importGraph(file, {}, bindings, /*stream=*/nullptr);
+  if (failed(module))
+    return found;
+  auto forward = (*module)->lookupSymbol<func::FuncOp>("forward");
+  auto add = [&](DictionaryAttr attributes, StringRef kind, Type type) {
+    auto name = attributes.getAs<StringAttr>(kind);
+    auto axis = attributes.getAs<IntegerAttr>("bppsa.batch_axis");
+    if (!name || !axis)
+      return;
+    int64_t size = cast<ShapedType>(type).getDimSize(axis.getInt());
+    if (size == 1 || ShapedType::isDynamic(size))
+      found[name.getValue()] = axis.getInt();
+  };
+  for (unsigned i = 0, e = forward.getNumArguments(); i < e; ++i)
+    add(forward.getArgAttrDict(i), "bppsa.input", forward.getArgumentTypes()[i]);
+  for (unsigned i = 0, e = forward.getNumResults(); i < e; ++i)
+    add(forward.getResultAttrDict(i), "bppsa.output", forward.getResultTypes()[i]);
+  return found;
+}
+
 FailureOr<OwningOpRef<ModuleOp>> bppsa::importONNX(llvm::MemoryBufferRef buffer,
                                                    MLIRContext *context,
                                                    const ImportOptions &options) {
@@ -321,21 +346,16 @@ FailureOr<OwningOpRef<ModuleOp>> bppsa::importONNX(llvm::MemoryBufferRef buffer,
   FailureOr<GraphBindings> bindings = readBindings(*file, options.bindings);
   if (failed(bindings))
     return failure();
-  // Each attempt that fails for want of a binding removes one symbol.
-  while (true) {
-    Importer importer(*file, options, *bindings);
-    FailureOr<OwningOpRef<ModuleOp>> module = failure();
-    {
-      // An error that the next attempt will not meet is not shown.
-      ScopedDiagnosticHandler handler(
-          context, [&](Diagnostic &) { return success(importer.isMissingBinding()); });
-      module = importer.run();
-    }
-    std::optional<Bindings::value_type> missing = importer.getMissingBinding();
-    if (succeeded(module) || !missing)
-      return module;
-    bindings->dimensions.insert(*missing);
-  }
+  if (options.carries.empty() && !options.stepAxes.empty())
+    return emitError(file->location) << "--step-axis needs --carry: without it a model has its own "
+                                        "axis of steps";
+  if (options.carries.empty())
+    return importGraph(*file, options, *bindings, /*stream=*/nullptr);
+  FailureOr<StreamPlan> stream =
+      planStream(*file, options, findBatchAxes(*file, *bindings), *bindings);
+  if (failed(stream))
+    return failure();
+  return importGraph(*file, options, *bindings, &*stream);
 }
 
 FailureOr<OwningOpRef<ModuleOp>> bppsa::importONNX(StringRef path, MLIRContext *context,

@@ -42,14 +42,20 @@ static Value getRearrangedOperand(Operation *op) {
 }
 
 void bppsa::recordIndexBound(Value indices, AffineExpr size, unsigned numSymbols,
-                             MutableArrayRef<NamedAttrList> attributes) {
-  while (Operation *op = indices.getDefiningOp()) {
-    indices = getRearrangedOperand(op);
+                             MutableArrayRef<NamedAttrList> attributes,
+                             const llvm::DenseMap<Value, Value> &outerValues) {
+  while (true) {
+    if (Operation *op = indices.getDefiningOp())
+      indices = getRearrangedOperand(op);
+    else if (Value outer = outerValues.lookup(indices))
+      indices = outer;
+    else
+      break;
     if (!indices)
       return;
   }
   auto argument = cast<BlockArgument>(indices);
-  if (!isa<func::FuncOp>(argument.getOwner()->getParentOp()))
+  if (!isa_and_nonnull<func::FuncOp>(argument.getOwner()->getParentOp()))
     return;
   NamedAttrList &known = attributes[argument.getArgNumber()];
   constexpr StringLiteral name = "bppsa.index_bounds";

@@ -210,6 +210,8 @@ static ordered_json describe(const Model &model, const ArrayInfo &info) {
                          {"shape", extents(info.shape)},
                          {"batch_axis", optional(info.batchAxis)},
                          {"time_axis", optional(info.timeAxis)}};
+  if (!info.carried.empty())
+    object["carried"] = info.carried;
   if (info.classes)
     object["classes"] = *info.classes;
   if (!info.indexBounds.empty())

@@ -75,6 +75,14 @@ std::string Dataset::where(const ArrayInfo &info) const {
   return text(name.empty() ? "" : quote(name) + ": ", "array ", quote(info.name), ": ");
 }
 
+/// The state before the first step where a file has none.
+Array Dataset::makeZeros(const Column &column) {
+  Array array{column.dtype, column.shape, Buffer()};
+  array.data = Buffer(array.elements() * elementSize(column.dtype));
+  memset(array.data.data(), 0, array.data.size());
+  return array;
+}
+
 void Dataset::addColumn(const ArrayInfo &info, DType dtype, const std::vector<int64_t> &shape) {
   requireConvertible(dtype, info.dtype);
   if (shape.size() != info.shape.size())
@@ -184,17 +192,21 @@ void Dataset::countSamples() {
 // Loading
 //===----------------------------------------------------------------------===//
 
-/// Every array the model takes must be there, and no other.
+/// Every array the model takes must be there but states, which are zero then, and no other.
 static void checkNames(const std::map<std::string, NpyHeader> &headers, const Model &model,
                        TargetUse use) {
-  std::vector<std::string> expected, found;
-  for (const ArrayInfo &input : model.inputs)
+  std::vector<std::string> needed, expected, found;
+  for (const ArrayInfo &input : model.inputs) {
     expected.push_back(input.name);
+    if (input.carried.empty())
+      needed.push_back(input.name);
+  }
   if (model.targetArray && use == TargetUse::Needed)
-    expected.push_back("target");
+    for (std::vector<std::string> *names : {&needed, &expected})
+      names->push_back("target");
   for (const auto &entry : headers)
     found.push_back(quote(entry.first));
-  for (const std::string &name : expected)
+  for (const std::string &name : needed)
     if (!headers.count(name))
       fail("there is no array ", quote(name), "; found ", list(found));
   for (const auto &entry : headers) {
@@ -204,6 +216,16 @@ static void checkNames(const std::map<std::string, NpyHeader> &headers, const Mo
       fail("unknown array ", quote(entry.first), "; the model takes ", list(expected),
            "; remove it or give it one of these names");
   }
+}
+
+/// The sizes that the arrays of a file have. Those that do not fit are told of later.
+static Symbols bindHeaders(const std::map<std::string, NpyHeader> &headers, const Model &model) {
+  Symbols symbols(model.symbols.size());
+  std::vector<std::string> origin(symbols.size());
+  for (const ArrayInfo &input : model.inputs)
+    if (auto header = headers.find(input.name); header != headers.end())
+      bindShape(model, input, header->second.shape, symbols, origin);
+  return symbols;
 }
 
 Dataset::Dataset(const std::string &path, const Model &model, TargetUse use)
@@ -217,7 +239,13 @@ Dataset::Dataset(const std::string &path, const Model &model, TargetUse use)
       fail(where(info), error.what());
     }
   };
+  auto isThere = [&](const ArrayInfo &info) { return archive.headers().count(info.name) != 0; };
   auto add = [&](const ArrayInfo &info) {
+    if (!isThere(info)) {
+      Symbols symbols = bindHeaders(archive.headers(), model);
+      inArray(info, [&] { addColumn(info, info.dtype, model.extents(info.shape, symbols)); });
+      return;
+    }
     const NpyHeader &header = archive.headers().at(info.name);
     inArray(info, [&] { addColumn(info, header.dtype, header.shape); });
   };
@@ -234,7 +262,7 @@ Dataset::Dataset(const std::string &path, const Model &model, TargetUse use)
   bindSlices(fixed ? *fixed : count);
   // A few bytes of an archive can stand for gigabytes: they are not read before all shapes fit.
   for (Column &column : columns) {
-    Array array = archive.read(column.info->name);
+    Array array = isThere(*column.info) ? archive.read(column.info->name) : makeZeros(column);
     inArray(*column.info, [&] { fillColumn(column, std::move(array)); });
   }
 }

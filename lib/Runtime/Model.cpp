@@ -138,6 +138,7 @@ static ArrayInfo parseArray(const json &object, const std::vector<std::string> &
     info.batchAxes.push_back(axis.is_null() ? -1 : axis.get<int64_t>());
   info.timeAxis = optionalInteger(object, "time_axis");
   info.gradient = object.value("gradient", false);
+  info.carried = object.value("carried", "");
   info.classes = optionalInteger(object, "classes");
   if (auto bounds = object.find("index_bounds"); bounds != object.end())
     for (const json &extent : *bounds)

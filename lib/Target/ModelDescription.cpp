@@ -152,11 +152,14 @@ static json::Array describeBatchAxes(DictionaryAttr attributes) {
 
 static json::Object describeArray(StringAttr name, Type type, DictionaryAttr attributes,
                                   ArrayRef<StringRef> symbols) {
-  return json::Object{{"name", name.getValue()},
-                      {"dtype", getTypeName(cast<ShapedType>(type).getElementType())},
-                      {"shape", describeSizes(attributes, "bppsa.shape", symbols)},
-                      {"batch_axes", describeBatchAxes(attributes)},
-                      {"time_axis", describeAxis(attributes, "bppsa.time_axis")}};
+  json::Object array{{"name", name.getValue()},
+                     {"dtype", getTypeName(cast<ShapedType>(type).getElementType())},
+                     {"shape", describeSizes(attributes, "bppsa.shape", symbols)},
+                     {"batch_axes", describeBatchAxes(attributes)},
+                     {"time_axis", describeAxis(attributes, "bppsa.time_axis")}};
+  if (StringAttr partner = getString(attributes, "bppsa.carried"))
+    array["carried"] = partner.getValue();
+  return array;
 }
 
 /// The array `target` of a data set: like the loss output, without its class

@@ -84,6 +84,13 @@ static TextOption scan("scan", cl::cat(category), cl::location(options.training.
 static TextsOption batchAxes("batch-axis", cl::cat(category), cl::value_desc("NAME:AXIS"),
                              cl::location(options.batchAxes),
                              cl::desc("Sample axis of a graph input or output"));
+static TextsOption carries("carry", cl::CommaSeparated, cl::cat(category), cl::value_desc("IN:OUT"),
+                           cl::location(options.carries),
+                           cl::desc("The model is one step of a stream: graph output OUT is graph "
+                                    "input IN of the next step"));
+static TextsOption stepAxes("step-axis", cl::cat(category), cl::value_desc("NAME:AXIS"),
+                            cl::location(options.stepAxes),
+                            cl::desc("With --carry: axis of size 1 that carries steps"));
 static TextsOption
     bindings("bind", cl::cat(category), cl::value_desc("NAME=VALUE"),
              cl::location(options.bindings),

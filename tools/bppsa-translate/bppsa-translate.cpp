@@ -41,6 +41,14 @@ static cl::list<std::string>
     bindings("bind", cl::value_desc("NAME=VALUE"), cl::cat(category),
              cl::desc("With --import-onnx: graph input that is a constant, "
                       "or symbolic dimension that is a number"));
+static cl::list<std::string>
+    carries("carry", cl::CommaSeparated, cl::value_desc("IN:OUT"), cl::cat(category),
+            cl::desc("With --import-onnx: the graph is a step of a stream, "
+                     "with output OUT as input IN of the next"));
+static cl::list<std::string> batchAxes("batch-axis", cl::value_desc("NAME:AXIS"), cl::cat(category),
+                                       cl::desc("With --import-onnx: axis that carries samples"));
+static cl::list<std::string> stepAxes("step-axis", cl::value_desc("NAME:AXIS"), cl::cat(category),
+                                      cl::desc("With --carry: axis of size 1 that carries steps"));
 
 /// One line: "file: error: message".
 static void printDiagnostic(Diagnostic &diagnostic) {
@@ -65,6 +73,28 @@ static LogicalResult writeEvaluation(raw_ostream &os) {
   return success();
 }
 
+static FailureOr<bppsa::ImportOptions> readImportOptions() {
+  bppsa::ImportOptions options;
+  auto read = [](const auto &texts, auto &requests, StringRef expected) -> LogicalResult {
+    using Request = typename std::decay_t<decltype(requests)>::value_type;
+    for (const std::string &text : texts) {
+      std::optional<Request> request = Request::parse(text);
+      if (!request) {
+        llvm::errs() << expected << ", found '" << text << "'\n";
+        return failure();
+      }
+      requests.push_back(std::move(*request));
+    }
+    return success();
+  };
+  if (failed(read(bindings, options.bindings, "--bind must be NAME=VALUE[,VALUE...]")) ||
+      failed(read(batchAxes, options.batchAxes, "--batch-axis must be NAME:AXIS")) ||
+      failed(read(stepAxes, options.stepAxes, "--step-axis must be NAME:AXIS")))
+    return failure();
+  options.carries.assign(carries.begin(), carries.end());
+  return options;
+}
+
 static LogicalResult run(MLIRContext *context, raw_ostream &os) {
   if (action == Action::ListSupport) {
     bppsa::printSupport(os);
@@ -83,16 +113,10 @@ static LogicalResult run(MLIRContext *context, raw_ostream &os) {
     }
     return success();
   }
-  bppsa::ImportOptions options;
-  for (const std::string &text : bindings) {
-    std::optional<bppsa::BindRequest> request = bppsa::BindRequest::parse(text);
-    if (!request) {
-      llvm::errs() << "--bind must be NAME=VALUE or NAME=VALUE,VALUE,..., found '" << text << "'\n";
-      return failure();
-    }
-    options.bindings.push_back(std::move(*request));
-  }
-  auto module = bppsa::importONNX(StringRef(inputPath), context, options);
+  FailureOr<bppsa::ImportOptions> options = readImportOptions();
+  if (failed(options))
+    return failure();
+  auto module = bppsa::importONNX(StringRef(inputPath), context, *options);
   if (failed(module))
     return failure();
   (*module)->print(os);

@@ -39,6 +39,10 @@ struct CompileOptions {
   bool emulate = false;
   /// `--batch-axis`: each is `NAME:AXIS`.
   std::vector<std::string> batchAxes;
+  /// `--carry`: each is `IN:OUT`. With any, the model is one step of a stream.
+  std::vector<std::string> carries;
+  /// `--step-axis`: each is `NAME:AXIS`.
+  std::vector<std::string> stepAxes;
   /// `--bind`: each is `NAME=VALUE[,VALUE...]`.
   std::vector<std::string> bindings;
   /// 0 to 3.

@@ -38,6 +38,11 @@ struct ImportOptions {
   /// Batch axes set by the user: axes that carry samples by data flow, in place of those that the
   /// graph itself names.
   std::vector<BatchAxisRequest> batchAxes;
+  /// The graph is one step of a stream: each is `IN:OUT`, graph output OUT of a step is graph input
+  /// IN of the next one. Then `batchAxes` may name any axis of size 1 or of symbolic size.
+  std::vector<std::string> carries;
+  /// Axes of size 1 of inputs and outputs of a step graph that carry the steps of the stream.
+  std::vector<BatchAxisRequest> stepAxes;
   /// What is known before shapes and `If` are resolved.
   std::vector<BindRequest> bindings;
 };

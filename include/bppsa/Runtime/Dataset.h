@@ -41,8 +41,8 @@ enum class TargetUse {
 /// The arrays of an .npz file, checked against the model.
 ///
 /// Floating-point arrays must be float32. Where the model takes integers, every NumPy integer type
-/// is accepted as long as all values fit. Where the model fixes its batch size, the file holds a
-/// multiple of it.
+/// is accepted as long as all values fit. States of a stream may be missing and are zero then.
+/// Where the model fixes its batch size, the file holds a multiple of it.
 class Dataset {
 public:
   /// Throws Error, naming file and array, when the file does not fit the model.
@@ -85,6 +85,7 @@ private:
   void addColumn(const ArrayInfo &info, DType dtype, const std::vector<int64_t> &shape);
   /// Checks the values of the column's array and brings its samples to the front.
   void fillColumn(Column &column, Array array);
+  static Array makeZeros(const Column &column);
   void addSynthetic(const ArrayInfo &info, const Symbols &symbols, class Random &random);
   std::vector<int64_t> slicedShape(const Column &column, int64_t size) const;
   Symbols bindSlices(int64_t size) const;

@@ -47,6 +47,9 @@ struct ArrayInfo {
   BatchAxes batchAxes;
   /// Graph inputs: `grad` computes the gradient of the loss with respect to it.
   bool gradient = false;
+  /// In a stream, a state: for an input the output that holds it after the last step, for an output
+  /// the input that holds it before the first one, where it is zero if a file lacks it.
+  std::string carried = {};
   /// The loss's array: its values are class indices below this number.
   std::optional<int64_t> classes;
   /// Graph inputs: their values are indices into dimensions of these sizes, -size to size - 1.

@@ -45,7 +45,7 @@ static LogicalResult verifyValueAttribute(Operation *op, NamedAttribute attribut
     shaped = {};
   StringRef name = attribute.getName().strref().drop_front(StringRef("bppsa.").size());
   Attribute value = attribute.getValue();
-  if (llvm::is_contained({"input", "output", "parameter", "gradient"}, name)) {
+  if (llvm::is_contained({"input", "output", "parameter", "gradient", "carried"}, name)) {
     auto text = dyn_cast<StringAttr>(value);
     return text && !text.empty() ? success() : refuse(op, attribute, "the name of an array");
   }

@@ -1,0 +1,212 @@
+//===- LoopBuilder.cpp - loops around graphs of ONNX ----------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "LoopBuilder.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+//===----------------------------------------------------------------------===//
+// Order of axes
+//===----------------------------------------------------------------------===//
+
+SmallVector<int64_t> LoopLayout::getBodyAxes(int64_t rank) const {
+  SmallVector<int64_t> axes;
+  int64_t next = 0;
+  for (int64_t i = 0; i < rank; ++i) {
+    bool isLeft = (stepAxis == i && !keepsStepAxis) || (rowAxis == i && !keepsRowAxis);
+    axes.push_back(isLeft ? -1 : next++);
+  }
+  return axes;
+}
+
+/// The axes of an array in the order of the loop: steps, rows, then the others.
+static SmallVector<int64_t> getLoopOrder(int64_t rank, const LoopLayout &layout) {
+  SmallVector<int64_t> order;
+  for (std::optional<int64_t> axis : {layout.stepAxis, layout.rowAxis})
+    if (axis)
+      order.push_back(*axis);
+  for (int64_t i = 0; i < rank; ++i)
+    if (i != layout.stepAxis && i != layout.rowAxis)
+      order.push_back(i);
+  return order;
+}
+
+/// Where axes of size 1 stand in the body, among the axes after `leading` ones.
+static SmallVector<int64_t> getKeptAxes(int64_t rank, const LoopLayout &layout, int64_t leading) {
+  SmallVector<int64_t> kept, axes = layout.getBodyAxes(rank);
+  for (int64_t i = 0; i < rank; ++i)
+    if ((i == layout.stepAxis || i == layout.rowAxis) && axes[i] >= 0)
+      kept.push_back(axes[i] + leading);
+  return kept;
+}
+
+Tensor bppsa::toLoopOrder(GraphBuilder &graph, const Tensor &array, const LoopLayout &layout,
+                          Dim rows) {
+  int64_t rank = array.getRank(), rowPosition = layout.stepAxis ? 1 : 0;
+  Tensor result = graph.makeTranspose(array, getLoopOrder(rank, layout));
+  if (!layout.rowAxis) {
+    result = graph.makeUnsqueeze(result, rowPosition);
+    SmallVector<Dim> dims(result.dims);
+    dims[rowPosition] = rows;
+    result = *graph.makeBroadcast(result, dims);
+  }
+  SmallVector<int64_t> kept = getKeptAxes(rank, layout, rowPosition + 1);
+  return kept.empty() ? result : graph.makeUnsqueeze(result, kept);
+}
+
+Tensor bppsa::fromLoopOrder(GraphBuilder &graph, const Tensor &array, const LoopLayout &layout) {
+  int64_t leading = layout.stepAxis ? 2 : 1;
+  int64_t rank = array.getRank() - layout.keepsStepAxis - layout.keepsRowAxis;
+  SmallVector<int64_t> kept = getKeptAxes(rank, layout, leading);
+  Tensor result = kept.empty() ? array : graph.makeSqueeze(array, kept);
+  if (!layout.rowAxis) {
+    result = graph.makeSqueeze(result, {leading - 1});
+    --rank;
+  }
+  SmallVector<int64_t> order = getLoopOrder(rank, layout), inverse(order.size());
+  for (auto [i, axis] : llvm::enumerate(order))
+    inverse[axis] = i;
+  return graph.makeTranspose(result, inverse);
+}
+
+//===----------------------------------------------------------------------===//
+// The body
+//===----------------------------------------------------------------------===//
+
+LoopBuilder::LoopBuilder(GraphImporter &importer, Scope &outer, std::string what, Dim rows,
+                         int rowClass)
+    : scope(&outer, [this](StringRef name, const Tensor &tensor) { return capture(name, tensor); }),
+      importer(importer), graph(importer.graph), what(std::move(what)), rows(rows),
+      rowClass(rowClass), body(&region.emplaceBlock()), outside(graph.builder.saveInsertionPoint()),
+      sizes(graph), numDropouts(graph.numDropouts) {
+  graph.builder.setInsertionPointToEnd(body);
+}
+
+LoopBuilder::~LoopBuilder() { graph.builder.restoreInsertionPoint(outside); }
+
+InFlightDiagnostic LoopBuilder::error() const { return emitError(importer.file.location) << what; }
+
+Value LoopBuilder::addArgument(unsigned position, Value operand, unsigned leadingDims) {
+  auto type = cast<RankedTensorType>(operand.getType());
+  auto inner =
+      RankedTensorType::get(type.getShape().drop_front(leadingDims), type.getElementType());
+  Value argument = body->insertArgument(position, inner, graph.loc);
+  graph.outerValues[argument] = operand;
+  return argument;
+}
+
+Tensor LoopBuilder::addSequence(const Tensor &sequence) {
+  Value operand = graph.getValue(sequence);
+  Value argument = addArgument(sequences.size(), operand, 2);
+  sequences.push_back(operand);
+  return graph.make(argument, ArrayRef(sequence.dims).drop_front(2));
+}
+
+Tensor LoopBuilder::addState(const Tensor &state) {
+  Value operand = graph.getValue(state);
+  Value argument = addArgument(sequences.size() + initial.size(), operand, 1);
+  initial.push_back(operand);
+  return graph.make(argument, ArrayRef(state.dims).drop_front(1));
+}
+
+Tensor LoopBuilder::captureRows(const Tensor &outer, int64_t rowAxis) {
+  LoopLayout layout;
+  layout.rowAxis = rowAxis;
+  layout.keepsRowAxis = true;
+  Tensor state;
+  {
+    OpBuilder::InsertionGuard guard(graph.builder);
+    graph.builder.restoreInsertionPoint(outside);
+    state = toLoopOrder(graph, outer, layout, rows);
+    outside = graph.builder.saveInsertionPoint();
+  }
+  Tensor inner = addState(state);
+  constantStates.push_back(inner.value);
+  return inner;
+}
+
+FailureOr<Tensor> LoopBuilder::capture(StringRef name, const Tensor &outer) {
+  auto isConstant = [](AffineExpr expr) { return getConstant(expr).has_value(); };
+  if (outer.elements && llvm::all_of(*outer.elements, isConstant))
+    return Tensor{outer.elementType, outer.dims, {}, outer.elements};
+  for (auto [i, dim] : llvm::enumerate(outer.dims))
+    if (rowClass >= 0 && graph.axes.find(graph.getOrigin(dim)) == rowClass)
+      return captureRows(outer, i);
+  if (llvm::any_of(outer.getSizes(), [&](AffineExpr size) { return !isConstant(size); }))
+    return error() << "the body reads " << quoted(name) << " of shape "
+                   << graph.describeShape(outer)
+                   << ", accepted: fixed sizes; make it an input of the loop, or give the "
+                      "dimension a size with --bind=NAME=NUMBER";
+  OpBuilder &builder = graph.builder;
+  OpBuilder::InsertionGuard guard(builder);
+  if (outer.value && matchPattern(outer.value, m_Constant())) {
+    builder.setInsertionPointToStart(body);
+    return graph.make(builder.clone(*outer.value.getDefiningOp())->getResult(0), outer.dims);
+  }
+  builder.restoreInsertionPoint(outside);
+  Value operand = graph.getValue(outer);
+  Value argument = addArgument(body->getNumArguments(), operand, 0);
+  captures.push_back(operand);
+  return graph.make(argument, outer.dims);
+}
+
+//===----------------------------------------------------------------------===//
+// The loop
+//===----------------------------------------------------------------------===//
+
+FailureOr<LoopBuilder::Results>
+LoopBuilder::finish(ArrayRef<Tensor> states, ArrayRef<Tensor> outputs, Dim steps, bool reverse) {
+  if (graph.numDropouts != numDropouts)
+    return error() << "the body has a Dropout with training_mode, which is not supported inside of "
+                      "a loop; set it to false";
+  OpBuilder &builder = graph.builder;
+  auto getLoopDims = [&](ArrayRef<Dim> leading, const Tensor &inner) {
+    SmallVector<Dim> dims(leading);
+    dims.append(inner.dims.begin(), inner.dims.end());
+    return dims;
+  };
+  SmallVector<Value> yielded;
+  SmallVector<Type> types, outputTypes;
+  Dim slots = graph.getDim(*addExprs(steps.size, graph.getExpr(1)));
+  auto add = [&](const Tensor &inner, Dim time, SmallVectorImpl<Type> &list) {
+    yielded.push_back(graph.getValue(inner));
+    list.push_back(graph.getType(getLoopDims({time, rows}, inner), inner.elementType));
+  };
+  for (const Tensor &state : states)
+    add(state, slots, types);
+  for (Value state : constantStates)
+    add(graph.make(state, graph.getDims(cast<RankedTensorType>(state.getType()).getShape())), slots,
+        types);
+  for (const Tensor &output : outputs)
+    add(output, steps, outputTypes);
+  YieldOp::create(builder, graph.loc, yielded);
+
+  sizes.close();
+  builder.restoreInsertionPoint(outside);
+  Value count = sequences.empty()
+                    ? getValueOrCreateConstantIndexOp(builder, graph.loc, graph.getSize(steps.size))
+                    : Value();
+  auto loop = RecurrenceOp::create(builder, graph.loc, types, outputTypes, sequences, initial,
+                                   captures, count, /*destinations=*/ValueRange(), reverse,
+                                   /*lanes=*/IntegerAttr());
+  loop.getBody().takeBody(region);
+  outside = builder.saveInsertionPoint();
+
+  Results results;
+  for (auto [state, value] : llvm::zip(states, loop.getTrajectories())) {
+    Tensor trajectory = graph.make(value, getLoopDims({slots, rows}, state));
+    AffineExpr last = reverse ? graph.getExpr(0) : steps.size;
+    Tensor slice = graph.makeSlice(trajectory, 0, last, graph.getExpr(1));
+    results.states.push_back(graph.makeSqueeze(slice, {0}));
+  }
+  for (auto [output, value] : llvm::zip_equal(outputs, loop.getOutputs()))
+    results.outputs.push_back(graph.make(value, getLoopDims({steps, rows}, output)));
+  return results;
+}
