@@ -43,6 +43,13 @@ static LogicalResult checkJacobians(Operation *op) {
                          "and bppsa may");
 }
 
+/// Loops in graph form have a pass of their own.
+static LogicalResult checkForm(Operation *op) {
+  if (!isa<RecurrenceOp, ChainOp>(op) || !isGraphBody(op->getRegion(0).front()))
+    return success();
+  return op->emitOpError("has a graph as its body; run bppsa-lower-graph-bodies first");
+}
+
 static LogicalResult checkPlan(ChainOp op) {
   if (op.getPlan().isSequential())
     return success();
@@ -66,8 +73,9 @@ LogicalResult bppsa::checkConvertible(Operation *root) {
       return failed(checkJacobians(op)) ? WalkResult::interrupt() : WalkResult::advance();
     auto chain = dyn_cast<ChainOp>(op);
     auto sigmoid = dyn_cast<SigmoidOp>(op);
-    if (failed(checkHasPattern(op)) || failed(checkOnTensors(op)) || failed(verifyNoSums(op)) ||
-        (chain && failed(checkPlan(chain))) || (sigmoid && failed(checkSigmoid(sigmoid))))
+    if (failed(checkHasPattern(op)) || failed(checkOnTensors(op)) || failed(checkForm(op)) ||
+        failed(verifyNoSums(op)) || (chain && failed(checkPlan(chain))) ||
+        (sigmoid && failed(checkSigmoid(sigmoid))))
       return WalkResult::interrupt();
     if (op->getNumRegions() == 0)
       return WalkResult::advance();

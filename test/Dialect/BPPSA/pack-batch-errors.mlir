@@ -8,3 +8,14 @@ func.func @sums(%a: tensor<?x?x3xf32>, %g: tensor<?x3xf32>) -> (tensor<?x3xf32>,
   }
   return %0, %1 : tensor<?x3xf32>, tensor<3xf32>
 }
+
+// -----
+
+func.func @graph(%x: tensor<?x?x3xf32>) -> tensor<?x?x3xf32> {
+  // expected-error @below {{'bppsa.recurrence' op has a graph as its body; run bppsa-lower-graph-bodies first}}
+  %0 = bppsa.recurrence sequences(%x : tensor<?x?x3xf32>) outputs(tensor<?x?x3xf32>) {
+  ^bb0(%xt: tensor<3xf32>):
+    bppsa.yield %xt : tensor<3xf32>
+  }
+  return %0 : tensor<?x?x3xf32>
+}

@@ -241,6 +241,8 @@ struct SliceBeforeUnpack : OpRewritePattern<tensor::ExtractSliceOp> {
 
 /// Whether `op` is to be packed; an error where it cannot be.
 FailureOr<bool> needsPacking(Operation *op) {
+  if (isa<RecurrenceOp, ChainOp>(op) && isGraphBody(op->getRegion(0).front()))
+    return op->emitOpError("has a graph as its body; run bppsa-lower-graph-bodies first");
   if (failed(verifyNoSums(op)))
     return failure();
   if (!isa<RecurrenceOp, ChainOp, OuterSumOp, StepSumOp>(op) || op->hasAttr("lanes"))

@@ -1,0 +1,82 @@
+// RUN: bppsa-opt %s --bppsa-lower-graph-bodies --canonicalize --cse | FileCheck %s
+// RUN: bppsa-opt %s --bppsa-lower-graph-bodies --canonicalize --cse --bppsa-separate-destinations \
+// RUN:     --eliminate-empty-tensors --bppsa-bufferize --canonicalize --cse | FileCheck %s --check-prefix=MEMORY
+
+// A state is read from its trajectory, and what all samples share is computed once, before the loop.
+// CHECK-LABEL: func.func @step
+// CHECK: %[[SHARED:.*]] = linalg.generic {{.*}} ins(%arg2 : tensor<3x3xf32>)
+// CHECK: scf.for %[[T:.*]] = {{.*}} iter_args(%[[TRAJECTORY:.*]] = %{{.*}}, %[[OUT:.*]] = %{{.*}})
+// CHECK: %[[H:.*]] = tensor.extract_slice %[[TRAJECTORY]][%[[T]], 0, 0] [1, %{{.*}}, 3] [1, 1, 1] : tensor<?x?x3xf32> to tensor<?x3xf32>
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "reduction"]} ins(%[[SHARED]], %[[H]] : tensor<3x3xf32>, tensor<?x3xf32>)
+
+// Nothing of the size of a sequence is made or copied in the loop.
+// MEMORY-LABEL: func.func @step
+// MEMORY: scf.for
+// MEMORY-NOT: alloc(%{{.*}}, %{{.*}})
+// MEMORY-NOT: memref<?x?x{{.*}}> to memref<?x?x3xf32>
+// MEMORY-NOT: memref.copy {{.*}} : memref<?x?x
+// MEMORY: memref.dealloc %{{.*}} : memref<3x3xf32>
+func.func @step(%x: tensor<?x?x3xf32>, %h: tensor<?x3xf32>, %w: tensor<3x3xf32>) -> (tensor<?x?x3xf32>, tensor<?x?x3xf32>) {
+  %0:2 = bppsa.recurrence sequences(%x : tensor<?x?x3xf32>) initial(%h : tensor<?x3xf32>)
+      captures(%w : tensor<3x3xf32>) -> (tensor<?x?x3xf32>) outputs(tensor<?x?x3xf32>) {
+  ^bb0(%xt: tensor<3xf32>, %ht: tensor<3xf32>, %wc: tensor<3x3xf32>):
+    %1 = math.exp %wc : tensor<3x3xf32>
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<3xf32>
+    %z = linalg.fill ins(%zero : f32) outs(%e : tensor<3xf32>) -> tensor<3xf32>
+    %2 = linalg.matvec ins(%1, %ht : tensor<3x3xf32>, tensor<3xf32>) outs(%z : tensor<3xf32>) -> tensor<3xf32>
+    %3 = arith.addf %2, %xt : tensor<3xf32>
+    %4 = math.tanh %3 : tensor<3xf32>
+    bppsa.yield %4, %3 : tensor<3xf32>, tensor<3xf32>
+  }
+  return %0#0, %0#1 : tensor<?x?x3xf32>, tensor<?x?x3xf32>
+}
+
+// Rows are one more reduction: no array holds an outer product for each sample.
+// CHECK-LABEL: func.func @sum
+// CHECK: scf.for {{.*}} iter_args(%[[G:.*]] = %{{.*}}, %[[SUM:.*]] = %{{.*}})
+// CHECK-NOT: tensor<?x3x3xf32>
+// CHECK: linalg.generic {{.*}}iterator_types = ["reduction", "parallel", "parallel"]} ins({{.*}} : tensor<?x3xf32>, tensor<?x3xf32>) outs(%[[SUM]] : tensor<3x3xf32>)
+// CHECK-NOT: tensor<?x3x3xf32>
+// CHECK: return
+
+// MEMORY-LABEL: func.func @sum
+// MEMORY: scf.for
+// MEMORY-NOT: memref.alloc() {{.*}} : memref<3x3xf32>
+// MEMORY: return
+func.func @sum(%a: tensor<?x?x3xf32>, %g: tensor<?x3xf32>) -> (tensor<?x3xf32>, tensor<3x3xf32>) {
+  %0:2 = bppsa.chain saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) inject_into []
+      sum_with [-1] -> (tensor<?x3xf32>) sums(tensor<3x3xf32>) {
+  ^bb0(%at: tensor<3xf32>, %gt: tensor<3xf32>):
+    %1 = arith.mulf %at, %gt : tensor<3xf32>
+    %e = tensor.empty() : tensor<3x3xf32>
+    %2 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+        ins(%1, %at : tensor<3xf32>, tensor<3xf32>) outs(%e : tensor<3x3xf32>) {
+    ^bb0(%x: f32, %y: f32, %z: f32):
+      %p = arith.mulf %x, %y : f32
+      linalg.yield %p : f32
+    } -> tensor<3x3xf32>
+    bppsa.yield %1, %2 : tensor<3xf32>, tensor<3x3xf32>
+  }
+  return %0#0, %0#1 : tensor<?x3xf32>, tensor<3x3xf32>
+}
+
+// One step of a nested loop takes its samples from rows without moving them.
+// CHECK-LABEL: func.func @one_nested_step
+// CHECK-NOT: linalg.transpose
+// CHECK: bppsa.recurrence sequences(%{{.*}} : tensor<1x?x3xf32>) initial(%{{.*}} : tensor<?x3xf32>)
+// CHECK-NOT: linalg.transpose
+// CHECK: return
+func.func @one_nested_step(%x: tensor<?x?x1x2x3xf32>, %h: tensor<?x2x3xf32>) -> tensor<?x?x2x3xf32> {
+  %0 = bppsa.recurrence sequences(%x : tensor<?x?x1x2x3xf32>) initial(%h : tensor<?x2x3xf32>) -> (tensor<?x?x2x3xf32>) {
+  ^bb0(%xt: tensor<1x2x3xf32>, %ht: tensor<2x3xf32>):
+    %1 = bppsa.recurrence sequences(%xt : tensor<1x2x3xf32>) initial(%ht : tensor<2x3xf32>) -> (tensor<2x2x3xf32>) {
+    ^bb0(%xb: vector<3xf32>, %hb: vector<3xf32>):
+      %2 = arith.addf %xb, %hb : vector<3xf32>
+      bppsa.yield %2 : vector<3xf32>
+    }
+    %last = tensor.extract_slice %1[1, 0, 0] [1, 2, 3] [1, 1, 1] : tensor<2x2x3xf32> to tensor<2x3xf32>
+    bppsa.yield %last : tensor<2x3xf32>
+  }
+  return %0 : tensor<?x?x2x3xf32>
+}
