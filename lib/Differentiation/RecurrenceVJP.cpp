@@ -12,8 +12,13 @@ using namespace mlir;
 using namespace bppsa;
 
 /// Whether the result of `op` is read back in the backward pass rather than
-/// computed again: products and transcendental functions of a vector.
+/// computed again: products and transcendental functions of a vector. A product with one
+/// column takes no longer than to read its result.
 static bool isWorthSaving(Operation *op) {
+  auto product = dyn_cast_or_null<MatVecOp>(op);
+  if (product && !product.getAddend() &&
+      cast<VectorType>(product.getVector().getType()).getDimSize(0) == 1)
+    return false;
   auto type = op ? dyn_cast<VectorType>(op->getResult(0).getType()) : VectorType();
   return type && type.getRank() == 1 &&
          (isa<MatVecOp, SigmoidOp>(op) || isa<math::MathDialect>(op->getDialect())) &&
@@ -238,6 +243,9 @@ void BackwardBuilder::buildChain(ArrayRef<StateCotangent> states) {
   for (Value input : chainPart->getInputs())
     if (!vjp.isCotangent(input))
       primalInputs.push_back(input);
+  // The link of a linear cell reads nothing; a sequence tells how many steps there are.
+  if (primalInputs.empty())
+    primalInputs.push_back(vjp.getBlock().getArgument(0));
   for (Value capture : chainPart->getCaptures())
     captures.push_back(op.getCaptures()[cast<BlockArgument>(capture).getArgNumber() -
                                         getNumSequences() - getNumStates()]);

@@ -3,16 +3,10 @@
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
-//
-// Formulas that hold in one branch only are evaluated at a harmless place in the
-// other one: a cotangent of zero times an infinite slope would be no number.
-//
-//===----------------------------------------------------------------------===//
 
+#include "Formula.h"
 #include "Importer.h"
 #include "OpImporters.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
@@ -21,80 +15,42 @@
 using namespace mlir;
 using namespace bppsa;
 
-namespace {
-/// Makes the scalar ops of one body.
-struct Formula {
-  OpBuilder &b;
-  Location loc;
-
-  Value constant(double value) const {
-    return arith::ConstantOp::create(b, loc, b.getF32FloatAttr(value));
-  }
-  Value add(Value x, Value y) const { return arith::AddFOp::create(b, loc, x, y); }
-  Value mul(Value x, Value y) const { return arith::MulFOp::create(b, loc, x, y); }
-  Value max(Value x, double y) const { return arith::MaximumFOp::create(b, loc, x, constant(y)); }
-  Value min(Value x, double y) const { return arith::MinimumFOp::create(b, loc, x, constant(y)); }
-  Value isPositive(Value x) const {
-    return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, x, constant(0));
-  }
-  Value select(Value condition, Value x, Value y) const {
-    return arith::SelectOp::create(b, loc, condition, x, y);
-  }
-};
-} // namespace
-
 /// The only output is `function` of every element of the first input.
 static LogicalResult setElementwise(Node &node,
                                     function_ref<Value(const Formula &, Value)> function) {
   const Tensor &x = node.input(0);
   return node.setOutput(node.graph.makeElementwise(
       x, x.elementType, [&](OpBuilder &b, Location loc, ValueRange arguments) {
-        return function(Formula{b, loc}, arguments[0]);
+        return function(Formula{b, loc, x.elementType}, arguments[0]);
       }));
-}
-
-/// x where it is positive, else alpha (e^x - 1).
-static Value makeElu(const Formula &f, Value x, double alpha) {
-  Value isPositive = f.isPositive(x);
-  Value negative = f.select(isPositive, f.constant(0), x);
-  Value exponential = f.add(math::ExpOp::create(f.b, f.loc, negative), f.constant(-1));
-  return f.select(isPositive, x, f.mul(exponential, f.constant(alpha)));
-}
-
-static Value makeHardSigmoid(const Formula &f, Value x, double alpha, double beta) {
-  return f.max(f.min(f.add(f.mul(x, f.constant(alpha)), f.constant(beta)), 1), 0);
 }
 
 LogicalResult bppsa::importLeakyRelu(Node &node) {
   double alpha = node.getFloat("alpha", 0.01f);
-  return setElementwise(node, [&](const Formula &f, Value x) {
-    return f.select(f.isPositive(x), x, f.mul(x, f.constant(alpha)));
-  });
+  return setElementwise(node, [&](const Formula &f, Value x) { return f.leakyRelu(x, alpha); });
 }
 
 LogicalResult bppsa::importElu(Node &node) {
   double alpha = node.getFloat("alpha", 1);
-  return setElementwise(node, [&](const Formula &f, Value x) { return makeElu(f, x, alpha); });
+  return setElementwise(node, [&](const Formula &f, Value x) { return f.elu(x, alpha); });
 }
 
 LogicalResult bppsa::importSelu(Node &node) {
   double alpha = node.getFloat("alpha", 1.67326319217681884765625f);
   double gamma = node.getFloat("gamma", 1.05070102214813232421875f);
-  return setElementwise(node, [&](const Formula &f, Value x) {
-    return f.mul(makeElu(f, x, alpha), f.constant(gamma));
-  });
+  return setElementwise(
+      node, [&](const Formula &f, Value x) { return f.mul(f.elu(x, alpha), f.constant(gamma)); });
 }
 
 LogicalResult bppsa::importHardSigmoid(Node &node) {
   double alpha = node.getFloat("alpha", 0.2f), beta = node.getFloat("beta", 0.5f);
-  return setElementwise(
-      node, [&](const Formula &f, Value x) { return makeHardSigmoid(f, x, alpha, beta); });
+  return setElementwise(node,
+                        [&](const Formula &f, Value x) { return f.hardSigmoid(x, alpha, beta); });
 }
 
 LogicalResult bppsa::importHardSwish(Node &node) {
-  return setElementwise(node, [](const Formula &f, Value x) {
-    return f.mul(x, makeHardSigmoid(f, x, 1.0 / 6, 0.5));
-  });
+  return setElementwise(
+      node, [](const Formula &f, Value x) { return f.mul(x, f.hardSigmoid(x, 1.0 / 6, 0.5)); });
 }
 
 LogicalResult bppsa::importGelu(Node &node) {
@@ -112,19 +68,14 @@ LogicalResult bppsa::importGelu(Node &node) {
 }
 
 LogicalResult bppsa::importSoftplus(Node &node) {
-  // log(1 + e^x) = max(x, 0) + log(1 + e^-|x|)
-  return setElementwise(node, [](const Formula &f, Value x) -> Value {
-    Value magnitude = math::AbsFOp::create(f.b, f.loc, x);
-    Value small = math::ExpOp::create(f.b, f.loc, arith::NegFOp::create(f.b, f.loc, magnitude));
-    return f.add(f.max(x, 0), math::Log1pOp::create(f.b, f.loc, small));
-  });
+  return setElementwise(node, [](const Formula &f, Value x) { return f.softplus(x); });
 }
 
 LogicalResult bppsa::importPRelu(Node &node) {
   const Tensor &x = node.input(0), &slope = node.input(1);
   FailureOr<Tensor> result = node.graph.makeElementwise(
-      {x, slope}, x.elementType, [](OpBuilder &b, Location loc, ValueRange arguments) {
-        Formula f{b, loc};
+      {x, slope}, x.elementType, [&](OpBuilder &b, Location loc, ValueRange arguments) {
+        Formula f{b, loc, x.elementType};
         Value negative = f.mul(arguments[0], arguments[1]);
         return f.select(f.isPositive(arguments[0]), arguments[0], negative);
       });
@@ -144,4 +95,33 @@ LogicalResult bppsa::importClip(Node &node) {
     Value result = *low == -infinity ? x : f.max(x, *low);
     return *high == infinity ? result : f.min(result, *high);
   });
+}
+
+LogicalResult bppsa::importCelu(Node &node) {
+  double alpha = node.getFloat("alpha", 1);
+  if (alpha == 0)
+    return node.emitError() << "attribute 'alpha' is 0, accepted: any other float";
+  return setElementwise(node, [&](const Formula &f, Value x) { return f.celu(x, alpha); });
+}
+
+LogicalResult bppsa::importMish(Node &node) {
+  return setElementwise(node,
+                        [](const Formula &f, Value x) { return f.mul(x, f.tanh(f.softplus(x))); });
+}
+
+LogicalResult bppsa::importSoftsign(Node &node) {
+  return setElementwise(node, [](const Formula &f, Value x) { return f.softsign(x); });
+}
+
+LogicalResult bppsa::importSwish(Node &node) {
+  double alpha = node.getFloat("alpha", 1);
+  return setElementwise(node, [&](const Formula &f, Value x) {
+    return f.mul(x, f.sigmoid(f.mul(x, f.constant(alpha))));
+  });
+}
+
+LogicalResult bppsa::importThresholdedRelu(Node &node) {
+  double alpha = node.getFloat("alpha", 1);
+  return setElementwise(node,
+                        [&](const Formula &f, Value x) { return f.thresholdedRelu(x, alpha); });
 }

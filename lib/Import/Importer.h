@@ -56,6 +56,8 @@ public:
   float getFloat(llvm::StringRef name, float otherwise) const;
   llvm::StringRef getString(llvm::StringRef name, llvm::StringRef otherwise) const;
   std::optional<llvm::ArrayRef<int64_t>> getInts(llvm::StringRef name) const;
+  /// Empty if it is absent.
+  llvm::ArrayRef<float> getFloats(llvm::StringRef name) const;
   llvm::SmallVector<llvm::StringRef> getStrings(llvm::StringRef name) const;
   /// The graph in the required attribute `name`.
   const onnx::GraphProto &getGraph(llvm::StringRef name) const { return findAttribute(name)->g(); }

@@ -1,4 +1,4 @@
-//===- IndexBounds.cpp - graph inputs that hold indices -------------------===//
+//===- IndexBounds.cpp - graph inputs whose elements have bounds ----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -41,30 +41,27 @@ static Value getRearrangedOperand(Operation *op) {
   return {};
 }
 
-void bppsa::recordIndexBound(Value indices, AffineExpr size, unsigned numSymbols,
-                             MutableArrayRef<NamedAttrList> attributes,
-                             const llvm::DenseMap<Value, Value> &outerValues) {
+void bppsa::recordBound(GraphBuilder &graph, Value values, StringRef name, AffineExpr size) {
   while (true) {
-    if (Operation *op = indices.getDefiningOp())
-      indices = getRearrangedOperand(op);
-    else if (Value outer = outerValues.lookup(indices))
-      indices = outer;
+    if (Operation *op = values.getDefiningOp())
+      values = getRearrangedOperand(op);
+    else if (Value outer = graph.outerValues.lookup(values))
+      values = outer;
     else
       break;
-    if (!indices)
+    if (!values)
       return;
   }
-  auto argument = cast<BlockArgument>(indices);
+  auto argument = cast<BlockArgument>(values);
   if (!isa_and_nonnull<func::FuncOp>(argument.getOwner()->getParentOp()))
     return;
-  NamedAttrList &known = attributes[argument.getArgNumber()];
-  constexpr StringLiteral name = "bppsa.index_bounds";
+  NamedAttrList &known = graph.argumentAttributes[argument.getArgNumber()];
   SmallVector<AffineExpr> sizes;
   if (Attribute map = known.get(name))
     llvm::append_range(sizes, cast<AffineMapAttr>(map).getValue().getResults());
   if (llvm::is_contained(sizes, size))
     return;
   sizes.push_back(size);
-  AffineMap map = AffineMap::get(0, numSymbols, sizes, size.getContext());
+  AffineMap map = AffineMap::get(0, graph.symbols.size(), sizes, size.getContext());
   known.set(name, AffineMapAttr::get(map));
 }

@@ -148,15 +148,12 @@ LogicalResult Node::checkOperands() const {
   for (size_t i = 0; i < std::max(inputs.size(), rules.size()); ++i) {
     const OperandRule &operand = *rules[std::min(i, rules.size() - 1)];
     if (!hasInput(i)) {
-      bool mayMiss = operand.status == OperandStatus::Optional ||
-                     operand.status == OperandStatus::Refused || (isVariadic && i >= inputs.size());
+      bool mayMiss =
+          operand.status == OperandStatus::Optional || (isVariadic && i >= inputs.size());
       if (!mayMiss)
         return emitError() << "input " << quoted(operand.name) << " is missing";
       continue;
     }
-    if (operand.status == OperandStatus::Refused)
-      return emitError() << "input " << quoted(operand.name) << " is " << quoted(proto.input(i))
-                         << ", which is not supported; accepted: no such input";
     Type type = input(i).elementType;
     unsigned kind = type.isF32() ? F32 : type.isInteger(1) ? Bool : Integers;
     if (!(operand.elementTypes & kind))
@@ -207,6 +204,12 @@ std::optional<ArrayRef<int64_t>> Node::getInts(StringRef name) const {
   if (!attribute)
     return std::nullopt;
   return ArrayRef<int64_t>(attribute->ints().data(), attribute->ints_size());
+}
+
+ArrayRef<float> Node::getFloats(StringRef name) const {
+  const onnx::AttributeProto *attribute = findAttribute(name);
+  return attribute ? ArrayRef<float>(attribute->floats().data(), attribute->floats_size())
+                   : ArrayRef<float>();
 }
 
 SmallVector<StringRef> Node::getStrings(StringRef name) const {

@@ -24,14 +24,19 @@ mlir::LogicalResult importDropout(Node &node);
 
 // Activations.cpp
 mlir::LogicalResult importClip(Node &node);
+mlir::LogicalResult importCelu(Node &node);
 mlir::LogicalResult importElu(Node &node);
 mlir::LogicalResult importGelu(Node &node);
 mlir::LogicalResult importHardSigmoid(Node &node);
 mlir::LogicalResult importHardSwish(Node &node);
 mlir::LogicalResult importLeakyRelu(Node &node);
+mlir::LogicalResult importMish(Node &node);
 mlir::LogicalResult importPRelu(Node &node);
 mlir::LogicalResult importSelu(Node &node);
 mlir::LogicalResult importSoftplus(Node &node);
+mlir::LogicalResult importSoftsign(Node &node);
+mlir::LogicalResult importSwish(Node &node);
+mlir::LogicalResult importThresholdedRelu(Node &node);
 
 // Convolution.cpp
 mlir::LogicalResult importConv(Node &node);

@@ -3,112 +3,18 @@
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
-//
-// The only place that knows what these layers compute: from here on a layer is
-// a `bppsa.recurrence` for each direction, whose body is one step of one sample.
-//
-//===----------------------------------------------------------------------===//
 
+#include "Formula.h"
 #include "Importer.h"
+#include "IndexBounds.h"
 #include "OpImporters.h"
+#include "RecurrentCells.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 using namespace mlir;
 using namespace bppsa;
-
-//===----------------------------------------------------------------------===//
-// Cells
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// The values of a cell inside of the body: weights and biases by ONNX's gate
-/// order, the input of the step and the states before it.
-struct CellArguments {
-  Value x;
-  SmallVector<Value> states;
-  SmallVector<Value> w, r;
-  /// One for each gate, the sum of both biases; empty without biases.
-  SmallVector<Value> bias;
-  /// The recurrent bias of a GRU's new gate where it is not part of `bias`.
-  Value hiddenBias;
-};
-
-/// Builds the body of one step.
-class CellBuilder {
-public:
-  CellBuilder(OpBuilder &builder, Location loc, const CellArguments &arguments,
-              ArrayRef<StringRef> activations)
-      : b(builder), loc(loc), in(arguments), activations(activations) {}
-
-  SmallVector<Value> buildRNN();
-  SmallVector<Value> buildGRU(bool linearBeforeReset);
-  SmallVector<Value> buildLSTM();
-
-private:
-  Value multiply(Value matrix, Value vector, Value addend) {
-    auto rows = cast<VectorType>(matrix.getType()).getDimSize(0);
-    return MatVecOp::create(b, loc, VectorType::get(rows, b.getF32Type()), matrix, vector, addend,
-                            /*transposed=*/nullptr);
-  }
-  /// W x + bias.
-  Value project(unsigned gate) {
-    return multiply(in.w[gate], in.x, in.bias.empty() ? Value() : in.bias[gate]);
-  }
-  /// R h + W x + bias.
-  Value preactivate(unsigned gate) { return multiply(in.r[gate], in.states[0], project(gate)); }
-  Value activate(unsigned index, Value x);
-  Value mul(Value x, Value y) { return arith::MulFOp::create(b, loc, x, y); }
-  Value add(Value x, Value y) { return arith::AddFOp::create(b, loc, x, y); }
-
-  OpBuilder &b;
-  Location loc;
-  const CellArguments &in;
-  /// By ONNX's names f, g, h.
-  ArrayRef<StringRef> activations;
-};
-} // namespace
-
-Value CellBuilder::activate(unsigned index, Value x) {
-  StringRef activation = activations[index];
-  if (activation == "Tanh")
-    return math::TanhOp::create(b, loc, x);
-  if (activation == "Sigmoid")
-    return SigmoidOp::create(b, loc, x);
-  assert(activation == "Relu" && "the table has no other activation");
-  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(x.getType()));
-  return arith::MaximumFOp::create(b, loc, x, zero);
-}
-
-SmallVector<Value> CellBuilder::buildRNN() { return {activate(0, preactivate(0))}; }
-
-/// Gates z r h:
-///   z = f(Wz x + Rz h + bz)    r = f(Wr x + Rr h + br)
-///   n = g(Wh x + Rh (r h) + bh), or g(Wh x + Wbh + r (Rh h + Rbh))
-///   h' = (1 - z) n + z h
-SmallVector<Value> CellBuilder::buildGRU(bool linearBeforeReset) {
-  Value h = in.states[0];
-  Value z = activate(0, preactivate(0));
-  Value r = activate(0, preactivate(1));
-  Value sum = linearBeforeReset ? add(mul(r, multiply(in.r[2], h, in.hiddenBias)), project(2))
-                                : multiply(in.r[2], mul(r, h), project(2));
-  Value n = activate(1, sum);
-  // One product less: n + z (h - n).
-  Value difference = arith::SubFOp::create(b, loc, h, n);
-  return {add(n, mul(z, difference))};
-}
-
-/// Gates i o f c, with activations f for the gates, g for c and h for the state:
-///   C = f C + i g(c)    H = o h(C)
-SmallVector<Value> CellBuilder::buildLSTM() {
-  Value i = activate(0, preactivate(0));
-  Value o = activate(0, preactivate(1));
-  Value f = activate(0, preactivate(2));
-  Value candidate = activate(1, preactivate(3));
-  Value c = add(mul(f, in.states[1]), mul(i, candidate));
-  return {mul(o, activate(2, c)), c};
-}
 
 //===----------------------------------------------------------------------===//
 // Layers
@@ -128,12 +34,16 @@ public:
   LogicalResult import();
 
 private:
-  enum Input { X, W, R, B, SequenceLens, InitialH, InitialC };
+  enum Input { X, W, R, B, SequenceLens, InitialH, InitialC, P };
 
   LogicalResult readAttributes();
+  /// The activations of all directions with their parameters.
+  LogicalResult readActivations(StringRef direction);
   /// Checks and unifies the dimensions of all inputs.
   LogicalResult checkShapes();
   LogicalResult checkShape(Input index, ArrayRef<Dim *> dims);
+  /// Checks the lengths of samples and makes `mask` of them.
+  LogicalResult readLengths();
 
   /// `tensor` at `index` of its first dimension, without it.
   Tensor select(const Tensor &tensor, int64_t index);
@@ -145,10 +55,11 @@ private:
   struct Captures {
     SmallVector<Value> values;
     /// Positions of the cell's arguments among `values`.
-    SmallVector<unsigned> w, r, bias;
-    std::optional<unsigned> hiddenBias;
+    SmallVector<unsigned> w, r, bias, peepholes;
+    std::optional<unsigned> hiddenBias, ones;
   };
   Captures makeCaptures(int64_t direction);
+  Tensor makeInput();
   /// The trajectories of one direction.
   SmallVector<Value> makeRecurrence(int64_t direction, bool reverse);
   LogicalResult setOutputs(ArrayRef<SmallVector<Value>> trajectories);
@@ -157,8 +68,14 @@ private:
   GraphBuilder &graph;
   CellKind kind;
   int64_t directions = 1, hidden = 0;
-  bool isReverse = false, batchFirst = false, linearBeforeReset = false;
+  bool isReverse = false, batchFirst = false;
+  CellOptions options;
+  SmallVector<Activation> activations;
   Dim time, batch, features;
+  /// X as `[T, B, I]`, zero beyond the lengths.
+  Tensor x;
+  /// `[T, B, 1]`, 1 at the steps that are part of a sample, else 0; without lengths there is none.
+  std::optional<Tensor> mask;
 };
 } // namespace
 
@@ -177,18 +94,53 @@ LogicalResult Layer::readAttributes() {
   directions = direction == "bidirectional" ? 2 : 1;
   isReverse = direction == "reverse";
   batchFirst = node.getInt("layout", 0) == 1;
-  linearBeforeReset = node.getInt("linear_before_reset", 0) == 1;
-  // One list for all directions from here on: f, g, h of each.
-  SmallVector<StringRef> given = node.getStrings("activations");
+  options.linearBeforeReset = node.getInt("linear_before_reset", 0) == 1;
+  options.inputForget = node.getInt("input_forget", 0) == 1;
+  if (node.hasAttribute("clip")) {
+    options.clip = node.getFloat("clip", 0);
+    if (!(*options.clip > 0))
+      return node.emitError() << "attribute 'clip' is " << *options.clip
+                              << ", accepted: a positive float";
+  }
+  return readActivations(direction);
+}
+
+LogicalResult Layer::readActivations(StringRef direction) {
+  // One list for all directions: f, g, h of each.
+  SmallVector<StringRef> names = node.getStrings("activations");
   size_t expected = kind.activations.size() * directions;
-  if (given.empty() && directions == 2)
-    kind.activations.append(SmallVector<StringRef>(kind.activations));
-  if (!given.empty() && given.size() != expected)
-    return node.emitError() << "attribute 'activations' has " << given.size()
+  if (!names.empty() && names.size() != expected)
+    return node.emitError() << "attribute 'activations' has " << names.size()
                             << " elements, accepted: " << expected << " for direction '"
                             << direction << "'";
-  if (!given.empty())
-    kind.activations = given;
+  for (size_t i = 0; names.size() < expected; ++i)
+    names.push_back(kind.activations[i % kind.activations.size()]);
+  // Each activation takes what it has of the two lists, in order.
+  ArrayRef<float> alphas = node.getFloats("activation_alpha"),
+                  betas = node.getFloats("activation_beta");
+  for (StringRef name : names) {
+    auto [count, defaults] = getActivationParameters(name);
+    if (!defaults && (alphas.empty() || betas.empty()))
+      return node.emitError() << "activation " << quoted(name)
+                              << " has no default parameters, accepted: an element of "
+                                 "'activation_alpha' and one of 'activation_beta' for it";
+    Activation activation = defaults.value_or(Activation{name});
+    if (count >= 1 && !alphas.empty()) {
+      activation.alpha = alphas.front();
+      alphas = alphas.drop_front();
+    }
+    if (count >= 2 && !betas.empty()) {
+      activation.beta = betas.front();
+      betas = betas.drop_front();
+    }
+    activations.push_back(activation);
+  }
+  for (auto [attribute, rest] :
+       {std::pair("activation_alpha", alphas), std::pair("activation_beta", betas)})
+    if (!rest.empty())
+      return node.emitError() << "attribute '" << attribute << "' has " << rest.size()
+                              << " more elements than the activations take, accepted: one for each "
+                                 "activation that has the parameter";
   return success();
 }
 
@@ -231,10 +183,12 @@ LogicalResult Layer::checkShapes() {
                                                                  : std::string("missing"))
                             << ", accepted: 1 to 2^24, or missing where 'R' has static sizes";
   Dim direction = graph.getDim(directions), size1 = graph.getDim(hidden),
-      gates = graph.getDim(kind.gates * hidden), biases = graph.getDim(2 * kind.gates * hidden);
+      gates = graph.getDim(kind.gates * hidden), biases = graph.getDim(2 * kind.gates * hidden),
+      peepholes = graph.getDim(3 * hidden);
   if (failed(checkShape(W, {&direction, &gates, &features})) ||
       failed(checkShape(R, {&direction, &gates, &size1})) ||
-      failed(checkShape(B, {&direction, &biases})))
+      failed(checkShape(B, {&direction, &biases})) ||
+      failed(checkShape(P, {&direction, &peepholes})) || failed(checkShape(SequenceLens, {&batch})))
     return failure();
   for (Input state : {InitialH, InitialC}) {
     if (batchFirst ? failed(checkShape(state, {&batch, &direction, &size1}))
@@ -248,6 +202,42 @@ LogicalResult Layer::checkShapes() {
   graph.mark(time, Cut);
   graph.setRole(batch, AxisRole::Batch);
   return success();
+}
+
+LogicalResult Layer::readLengths() {
+  if (!node.hasInput(SequenceLens))
+    return success();
+  const Tensor &lengths = node.input(SequenceLens);
+  if (lengths.elements)
+    for (AffineExpr length : *lengths.elements)
+      if (failed(graph.requireAtLeast(length, graph.getExpr(1))) ||
+          failed(graph.requireAtLeast(time.size, length)))
+        return node.emitError() << "input 'sequence_lens' holds " << graph.describe(length)
+                                << ", accepted: 1 to " << graph.describe(time.size)
+                                << ", the number of steps";
+  OpBuilder &builder = graph.builder;
+  Value value = graph.getValue(lengths);
+  recordBound(graph, value, "bppsa.length_bounds", time.size);
+  SmallVector<Dim> dims = {time, batch, graph.getDim(1)};
+  Tensor init = graph.make(graph.makeEmpty(dims, builder.getF32Type()), dims);
+  AffineMap all = builder.getMultiDimIdentityMap(3);
+  mask = graph.makeGeneric(
+      lengths, init, {all.getSubMap({1}), all}, [](OpBuilder &b, Location loc, ValueRange in) {
+        Value step = arith::IndexCastOp::create(b, loc, in[0].getType(),
+                                                linalg::IndexOp::create(b, loc, 0).getResult());
+        Value isPart = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, step, in[0]);
+        return arith::UIToFPOp::create(b, loc, b.getF32Type(), isPart);
+      });
+  return success();
+}
+
+/// `tensor` where `mask` is 1, else zero.
+static Tensor makeMasked(GraphBuilder &graph, const Tensor &mask, const Tensor &tensor) {
+  return *graph.makeElementwise({mask, tensor}, tensor.elementType,
+                                [&](OpBuilder &b, Location loc, ValueRange in) {
+                                  Formula f{b, loc, tensor.elementType};
+                                  return f.select(f.isPositive(in[0]), in[1], f.constant(0));
+                                });
 }
 
 //===----------------------------------------------------------------------===//
@@ -287,6 +277,14 @@ Layer::Captures Layer::makeCaptures(int64_t direction) {
     return captures.values.size() - 1;
   };
   Tensor w = select(node.input(W), direction), r = select(node.input(R), direction);
+  if (node.hasInput(P)) {
+    Tensor p = select(node.input(P), direction);
+    for (unsigned gate = 0; gate < 3; ++gate)
+      captures.peepholes.push_back(capture(selectBlock(p, gate)));
+  }
+  if (mask)
+    captures.ones =
+        capture(graph.makeFilled(graph.getDims({hidden, 1}), graph.builder.getF32FloatAttr(1)));
   for (unsigned gate = 0; gate < kind.gates; ++gate) {
     captures.w.push_back(capture(selectBlock(w, gate)));
     captures.r.push_back(capture(selectBlock(r, gate)));
@@ -298,7 +296,7 @@ Layer::Captures Layer::makeCaptures(int64_t direction) {
   Tensor b = select(node.input(B), direction);
   for (unsigned gate = 0; gate < kind.gates; ++gate) {
     Tensor input = selectBlock(b, gate), recurrent = selectBlock(b, kind.gates + gate);
-    bool isSplit = linearBeforeReset && gate == 2;
+    bool isSplit = options.linearBeforeReset && gate == 2;
     captures.bias.push_back(capture(isSplit ? input : addBias(input, recurrent)));
     if (isSplit)
       captures.hiddenBias = capture(recurrent);
@@ -315,12 +313,19 @@ static Type getBodyType(Value value, unsigned leadingDims) {
   return VectorType::get(type.getShape().drop_front(leadingDims), type.getElementType());
 }
 
+Tensor Layer::makeInput() {
+  Tensor input = node.input(X);
+  if (batchFirst)
+    input = graph.makeTranspose(input, {1, 0, 2});
+  // What lies beyond the end of a sample may be infinite: it must not meet a cotangent of zero.
+  return mask ? makeMasked(graph, *mask, input) : input;
+}
+
 SmallVector<Value> Layer::makeRecurrence(int64_t direction, bool reverse) {
   OpBuilder &builder = graph.builder;
-  Tensor x = node.input(X);
-  if (batchFirst)
-    x = graph.makeTranspose(x, {1, 0, 2});
-  SmallVector<Value> initial;
+  SmallVector<Value> sequences = {x.value}, initial;
+  if (mask)
+    sequences.push_back(mask->value);
   for (unsigned state = 0; state < kind.states; ++state)
     initial.push_back(
         graph.getValue(makeInitialState(state == 0 ? InitialH : InitialC, direction)));
@@ -329,7 +334,7 @@ SmallVector<Value> Layer::makeRecurrence(int64_t direction, bool reverse) {
   MaybeExpr slots = addExprs(time.size, graph.getExpr(1));
   SmallVector<Dim> dims = {graph.getDim(*slots), batch, graph.getDim(hidden)};
   SmallVector<Type> types(kind.states, graph.getType(dims, builder.getF32Type()));
-  auto loop = RecurrenceOp::create(builder, graph.loc, types, /*outputs=*/TypeRange(), x.value,
+  auto loop = RecurrenceOp::create(builder, graph.loc, types, /*outputs=*/TypeRange(), sequences,
                                    initial, captures.values, /*steps=*/Value(),
                                    /*destinations=*/ValueRange(), reverse,
                                    /*lanes=*/IntegerAttr());
@@ -338,6 +343,7 @@ SmallVector<Value> Layer::makeRecurrence(int64_t direction, bool reverse) {
   Block *body = builder.createBlock(&loop.getBody());
   CellArguments arguments;
   arguments.x = body->addArgument(getBodyType(x.value, 2), graph.loc);
+  Value isPart = mask ? body->addArgument(getBodyType(mask->value, 2), graph.loc) : Value();
   for (Value state : initial)
     arguments.states.push_back(body->addArgument(getBodyType(state, 1), graph.loc));
   SmallVector<Value> captured;
@@ -349,15 +355,16 @@ SmallVector<Value> Layer::makeRecurrence(int64_t direction, bool reverse) {
   arguments.w = pick(captures.w);
   arguments.r = pick(captures.r);
   arguments.bias = pick(captures.bias);
+  arguments.peepholes = pick(captures.peepholes);
   if (captures.hiddenBias)
     arguments.hiddenBias = captured[*captures.hiddenBias];
 
-  size_t perDirection = kind.activations.size() / directions;
-  CellBuilder cell(builder, graph.loc, arguments,
-                   ArrayRef(kind.activations).slice(direction * perDirection, perDirection));
-  SmallVector<Value> next = node.getOp() == "RNN"   ? cell.buildRNN()
-                            : node.getOp() == "GRU" ? cell.buildGRU(linearBeforeReset)
-                                                    : cell.buildLSTM();
+  size_t perDirection = kind.activations.size();
+  options.activations = ArrayRef(activations).slice(direction * perDirection, perDirection);
+  SmallVector<Value> next = buildCell(node.getOp(), builder, graph.loc, arguments, options);
+  if (mask)
+    next =
+        keepBeyondEnd(builder, graph.loc, isPart, captured[*captures.ones], next, arguments.states);
   YieldOp::create(builder, graph.loc, next);
   return llvm::to_vector_of<Value>(loop.getTrajectories());
 }
@@ -378,6 +385,8 @@ LogicalResult Layer::setOutputs(ArrayRef<SmallVector<Value>> trajectories) {
       }
       Tensor steps = graph.makeSlice(trajectory, 0, graph.getExpr(reverse ? 0 : 1), time.size);
       steps.dims[0] = time;
+      if (mask)
+        steps = makeMasked(graph, *mask, steps);
       parts.push_back(graph.makeUnsqueeze(steps, 1));
     }
     return graph.makeConcat(parts, isFinal ? 0 : 1);
@@ -398,8 +407,9 @@ LogicalResult Layer::setOutputs(ArrayRef<SmallVector<Value>> trajectories) {
 }
 
 LogicalResult Layer::import() {
-  if (failed(readAttributes()) || failed(checkShapes()))
+  if (failed(readAttributes()) || failed(checkShapes()) || failed(readLengths()))
     return failure();
+  x = makeInput();
   SmallVector<SmallVector<Value>> trajectories;
   for (int64_t direction = 0; direction < directions; ++direction)
     trajectories.push_back(makeRecurrence(direction, isReverse || direction == 1));

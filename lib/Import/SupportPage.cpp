@@ -88,10 +88,6 @@ static void printDetails(raw_ostream &os, ArrayRef<std::string> details) {
 
 static void printOperand(raw_ostream &os, const OperandRule &rule, bool isInput) {
   os << '`' << rule.name << '`';
-  if (rule.status == OperandStatus::Refused) {
-    os << " **refused**";
-    return;
-  }
   printDetails(os, {rule.status == OperandStatus::Optional   ? "optional"
                     : rule.status == OperandStatus::Variadic ? "any number"
                                                              : "",

@@ -49,7 +49,7 @@ struct AttributeRule {
   std::vector<std::string> strings;
 };
 
-enum class OperandStatus { Required, Optional, Variadic, Refused };
+enum class OperandStatus { Required, Optional, Variadic };
 
 struct OperandRule {
   std::string name;

@@ -216,6 +216,8 @@ static ordered_json describe(const Model &model, const ArrayInfo &info) {
     object["classes"] = *info.classes;
   if (!info.indexBounds.empty())
     object["index_bounds"] = extents(info.indexBounds);
+  if (!info.lengthBounds.empty())
+    object["length_bounds"] = extents(info.lengthBounds);
   return object;
 }
 

@@ -145,30 +145,35 @@ Symbols Dataset::bindSlices(int64_t size) const {
   return symbols;
 }
 
-void Dataset::requireIndices(const Column &column, int64_t size) const {
+void Dataset::requireBounds(const Column &column, int64_t least, int64_t most,
+                            const char *meaning) const {
   auto check = [&](const auto *values) {
     int64_t inner = column.inner / static_cast<int64_t>(elementSize(column.dtype));
     int64_t outer = column.outer, sample = outer * inner;
     int64_t elements = elementCount(column.shape), samples = sample ? elements / sample : 0;
     for (int64_t i = 0; i < elements; ++i) {
-      if (values[i] >= -size && values[i] < size)
+      if (values[i] >= least && values[i] <= most)
         continue;
       // Samples come first in memory, not in the file.
       int64_t flat = (i / inner % outer * samples + i / sample) * inner + i % inner;
       fail(where(*column.info), "element ", position(flat, column.shape), " is ", values[i],
-           ", but the model takes it as an index; accepted are ", -size, " to ", size - 1);
+           ", but the model takes it as ", meaning, "; accepted are ", least, " to ", most);
     }
   };
   column.dtype == DType::I64 ? check(reinterpret_cast<const int64_t *>(column.data.data()))
                              : check(reinterpret_cast<const int32_t *>(column.data.data()));
 }
 
-/// Indices must lie inside of the dimensions that they pick from.
-void Dataset::requireIndices(const Symbols &symbols) const {
-  for (const Column &column : columns)
+/// Indices must lie inside of the dimensions that they pick from, and samples must end.
+void Dataset::requireBounds(const Symbols &symbols) const {
+  for (const Column &column : columns) {
     for (const Extent &bound : column.info->indexBounds)
       if (std::optional<int64_t> size = evaluate(bound, symbols))
-        requireIndices(column, *size);
+        requireBounds(column, -*size, *size - 1, "an index");
+    for (const Extent &bound : column.info->lengthBounds)
+      if (std::optional<int64_t> steps = evaluate(bound, symbols))
+        requireBounds(column, 1, *steps, "the length of a sample");
+  }
 }
 
 void Dataset::countSamples() {
@@ -321,9 +326,9 @@ void Dataset::requireBatches(int64_t size) const {
   if (fixed && size != *fixed)
     fail(name.empty() ? "" : quote(name) + ": ", "a batch of ", size,
          " samples was asked for, but the model fixes its batch size at ", *fixed);
-  requireIndices(bindSlices(std::min(size, count)));
+  requireBounds(bindSlices(std::min(size, count)));
   if (size < count && count % size != 0)
-    requireIndices(bindSlices(count % size));
+    requireBounds(bindSlices(count % size));
 }
 
 Batch Dataset::newBatch(int64_t largest) const {

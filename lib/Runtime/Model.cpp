@@ -140,9 +140,11 @@ static ArrayInfo parseArray(const json &object, const std::vector<std::string> &
   info.gradient = object.value("gradient", false);
   info.carried = object.value("carried", "");
   info.classes = optionalInteger(object, "classes");
-  if (auto bounds = object.find("index_bounds"); bounds != object.end())
-    for (const json &extent : *bounds)
-      info.indexBounds.push_back(parseExtent(extent, symbols));
+  for (auto [key, list] : {std::pair("index_bounds", &info.indexBounds),
+                           std::pair("length_bounds", &info.lengthBounds)})
+    if (auto bounds = object.find(key); bounds != object.end())
+      for (const json &extent : *bounds)
+        list->push_back(parseExtent(extent, symbols));
   std::vector<int64_t> axes = info.batchAxes;
   axes.push_back(info.timeAxis.value_or(-1));
   for (int64_t axis : axes)

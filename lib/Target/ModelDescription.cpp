@@ -293,9 +293,10 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
       Type type = forward.getArgumentTypes()[i];
       json::Object input = describeArray(name, type, attributes, symbols);
       input["gradient"] = isa<FloatType>(cast<ShapedType>(type).getElementType());
-      json::Array bounds = describeSizes(attributes, "bppsa.index_bounds", symbols);
-      if (!bounds.empty())
-        input["index_bounds"] = std::move(bounds);
+      for (auto [attribute, key] : {std::pair("bppsa.index_bounds", "index_bounds"),
+                                    std::pair("bppsa.length_bounds", "length_bounds")})
+        if (json::Array bounds = describeSizes(attributes, attribute, symbols); !bounds.empty())
+          input[key] = std::move(bounds);
       inputs.push_back(std::move(input));
     } else if (attributes.contains("bppsa.frozen")) {
       frozen.insert(getString(attributes, "bppsa.parameter").getValue());

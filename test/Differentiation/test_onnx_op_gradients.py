@@ -33,6 +33,11 @@ CASES = {
     "Abs": ([node("Abs")], []),
     "Add": ([node("Add", "x w")], [weights(F)]),
     "Add-scalar": ([node("Add", "x w")], [weights()]),
+    "Celu": ([node("Sub", "x c", "d"), node("Celu", "d", alpha=0.7)], [scalar("c", 1.0)]),
+    "Mish": ([node("Sub", "x c", "d"), node("Mish", "d")], [scalar("c", 1.0)]),
+    "Softsign": ([node("Sub", "x c", "d"), node("Softsign", "d")], [scalar("c", 1.0)]),
+    "Swish": ([node("Sub", "x c", "d"), node("Swish", "d", alpha=1.3)], [scalar("c", 1.0)]),
+    "ThresholdedRelu": ([node("ThresholdedRelu", alpha=0.9)], []),
     "Cast": ([node("Cast", to=onnx.TensorProto.FLOAT)], []),
     "Concat": ([node("Concat", "x w x", axis=2)], [weights(T, B, 1)]),
     "Div": ([node("Div", "x w")], [weights(B, 1, low=0.5)]),
@@ -143,7 +148,7 @@ def make_model(nodes, initializers, shape):
     )
     # ONNX Runtime has no padded counts before opset 19; the axes of ReduceMean are an attribute
     # before opset 18.
-    newer = {"ReduceMean": 17, "Gelu": 20, "AveragePool": 19}
+    newer = {"ReduceMean": 17, "Gelu": 20, "AveragePool": 19, "Swish": 24}
     version = min((newer[node.op_type] for node in nodes if node.op_type in newer), default=18)
     opset = helper.make_opsetid("", version)
     return helper.make_model(graph, opset_imports=[opset], ir_version=8)

@@ -239,7 +239,10 @@ def test_shapes_of_a_sum_disagree(tmp_path):
         ("hidden_size", 0),
         ("hidden_size", -4),
         ("layout", 2),
-        ("clip", 1.0),
+        ("clip", 0.0),
+        ("clip", -1.0),
+        ("activation_alpha", [0.5]),
+        ("activation_beta", [0.5]),
         ("frobnicate", 1),
     ],
 )
@@ -250,7 +253,8 @@ def test_attribute(tmp_path, cell, name, value):
     refuse(tmp_path, model, words=[node.name, cell, name])
 
 
-@pytest.mark.parametrize("activation", ["Frobnicate", "Affine", "Elu", "HardSigmoid", "Softsign"])
+# Affine and ScaledTanh have no defaults for their parameters.
+@pytest.mark.parametrize("activation", ["Frobnicate", "relu", "Affine", "ScaledTanh"])
 @pytest.mark.parametrize("cell,count", [("RNN", 1), ("GRU", 2), ("LSTM", 3)])
 def test_activation(tmp_path, cell, count, activation):
     model = good(cell=cell)
@@ -264,25 +268,38 @@ def test_number_of_activations(tmp_path):
     refuse(tmp_path, model, words=["activations"])
 
 
-def test_sequence_lens(tmp_path):
-    model = good()
+def test_too_few_parameters(tmp_path):
+    model = good(cell="GRU")
+    set_attribute(model, "activations", ["Affine", "Affine"])
+    set_attribute(model, "activation_alpha", [0.5, 0.5])
+    set_attribute(model, "activation_beta", [0.5])
+    refuse(tmp_path, model, words=["GRU", "'Affine' has no default parameters"])
+
+
+def add_lengths(model, dims, dtype=TensorProto.INT32):
     node = recurrent_node(model)
-    lens = helper.make_tensor_value_info("lens", TensorProto.INT32, ["B"])
-    model.graph.input.append(lens)
-    while len(node.input) < 4:
-        node.input.append("")
+    model.graph.input.append(helper.make_tensor_value_info("lens", dtype, dims))
     del node.input[4:]
     node.input.append("lens")
-    refuse(tmp_path, model, words=["sequence_lens"])
+    return model
 
 
-def test_peepholes(tmp_path):
+@pytest.mark.parametrize(
+    "dims,dtype",
+    [(["B", 1], TensorProto.INT32), ([7, 7], TensorProto.INT32), (["B"], TensorProto.FLOAT)],
+)
+def test_sequence_lens(tmp_path, dims, dtype):
+    refuse(tmp_path, add_lengths(good(), dims, dtype), words=["sequence_lens"])
+
+
+@pytest.mark.parametrize("shape", [(1, 16), (2, 12), (12,)])
+def test_peepholes(tmp_path, shape):
     model = good(cell="LSTM")
     node = recurrent_node(model)
-    model.graph.initializer.append(numpy_helper.from_array(np.zeros((1, 12), np.float32), "peep"))
+    model.graph.initializer.append(numpy_helper.from_array(np.zeros(shape, np.float32), "peep"))
     del node.input[4:]
     node.input.extend(["", "", "", "peep"])
-    refuse(tmp_path, model, words=["LSTM", "P"])
+    refuse(tmp_path, model, words=["LSTM", "'P' has shape"])
 
 
 @pytest.mark.parametrize(

@@ -141,6 +141,12 @@ def activation_cases():
     for op, opset in (("Elu", 7), ("Selu", 7), ("HardSigmoid", 7), ("HardSwish", 14)):
         yield op_case(op, {"x": x}, opset=opset, shapes=symbolic)
         yield op_case(op, {"x": x}, opset=22)
+    for op, opset in (("Celu", 12), ("Mish", 18), ("Softsign", 7), ("ThresholdedRelu", 10)):
+        yield op_case(op, {"x": x}, opset=opset, shapes=symbolic)
+    yield op_case("Swish", {"x": x}, opset=24)
+    yield op_case("Swish", {"x": x}, opset=24, alpha=0.7)
+    yield op_case("Celu", {"x": x}, opset=12, alpha=0.3)
+    yield op_case("ThresholdedRelu", {"x": x}, opset=10, alpha=2.5)
     yield op_case("Elu", {"x": x}, alpha=0.3)
     yield op_case("Selu", {"x": x}, alpha=1.2, gamma=0.7)
     yield op_case("HardSigmoid", {"x": x}, alpha=0.3, beta=0.4)

@@ -154,23 +154,6 @@ def test_too_many_inputs(op, tmp_path):
     refuse(tmp_path, model, f"({op})")
 
 
-REFUSED = [
-    (op, index, name)
-    for op, (inputs, _) in rows().items()
-    for index, (name, words) in enumerate(inputs)
-    if "**refused**" in words
-]
-
-
-@pytest.mark.parametrize("op, index, name", REFUSED, ids=[f"{o}-{n}" for o, _, n in REFUSED])
-def test_refused_input(op, index, name, tmp_path):
-    model, node = example(op)
-    while len(node.input) <= index:
-        node.input.append("")
-    node.input[index] = node.input[1]
-    refuse(tmp_path, model, f"({op})", f"input '{name}' is '{node.input[1]}'", "not supported")
-
-
 FLOAT_ONLY = [op for op, (ins, _) in rows().items() if ins and ins[0][1].strip() == "(float)"]
 
 

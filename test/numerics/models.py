@@ -8,6 +8,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 STATES = {"RNN": 1, "GRU": 1, "LSTM": 2}
+ACTIVATIONS = {"RNN": 1, "GRU": 2, "LSTM": 3}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,7 +22,13 @@ class Spec:
     direction: str = "forward"
     layout: int = 0
     linear_before_reset: int = 0
-    activations: tuple = ()
+    activations: tuple = ()  # of one direction, or of both where there are twice as many
+    alphas: tuple = ()
+    betas: tuple = ()
+    clip: float = 0.0
+    peepholes: bool = False
+    input_forget: int = 0
+    lengths: bool = False  # input `lengths` as sequence_lens
     bias: bool = True
     initial: str = "absent"  # absent | input | parameter (one row, expanded) | constant (zeros)
     weights_as_inputs: bool = False
@@ -47,7 +54,7 @@ class Spec:
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             if field.name != "cell" and value != getattr(default, field.name):
-                text = "-".join(value) if isinstance(value, tuple) else str(value)
+                text = "-".join(map(str, value)) if isinstance(value, tuple) else str(value)
                 words.append(f"{field.name}:{text}")
         return "-".join(words)
 
@@ -146,8 +153,23 @@ def recurrent_layer(builder, spec, rng, x, index, features, dims):
     if spec.cell == "GRU" and spec.linear_before_reset:
         attrs["linear_before_reset"] = 1
     if spec.activations:
-        attrs["activations"] = list(spec.activations) * spec.directions
-    inputs = [x, names["W"], names["R"], names.get("B", ""), "", *initial]
+        whole = len(spec.activations) == spec.directions * ACTIVATIONS[spec.cell]
+        attrs["activations"] = list(spec.activations) * (1 if whole else spec.directions)
+    for key, values in (("activation_alpha", spec.alphas), ("activation_beta", spec.betas)):
+        if values:
+            attrs[key] = list(values)
+    if spec.clip:
+        attrs["clip"] = spec.clip
+    if spec.input_forget:
+        attrs["input_forget"] = 1
+    lengths = ""
+    if spec.lengths:
+        lengths = "lengths" if index else builder.input("lengths", [batch], TensorProto.INT32)
+    inputs = [x, names["W"], names["R"], names.get("B", ""), lengths, *initial]
+    if spec.peepholes:
+        inputs += [""] * (7 - len(inputs))
+        values = rng.uniform(-0.7, 0.7, (spec.directions, 3 * spec.hidden))
+        inputs.append(builder.parameter(f"layer{index}.P", values))
     while not inputs[-1]:
         inputs.pop()
     return builder.add(spec.cell, inputs, outputs=1 + STATES[spec.cell], **attrs)
@@ -242,6 +264,10 @@ def concrete(info, sizes):
     return [d.dim_value or sizes[d.dim_param] for d in info.type.tensor_type.shape.dim]
 
 
+def is_batch_first(model):
+    return any(a.name == "layout" and a.i for node in model.graph.node for a in node.attribute)
+
+
 def data(model, sizes, loss, seed=0, classes=None):
     """Random arrays for every graph input and the target of the first output."""
     rng = np.random.default_rng([seed, *sizes.values()])
@@ -254,6 +280,9 @@ def data(model, sizes, loss, seed=0, classes=None):
         if info.type.tensor_type.elem_type == TensorProto.FLOAT:
             scale = 1.0 if info.name == "x" else 0.3
             arrays[info.name] = (scale * rng.standard_normal(shape)).astype(np.float32)
+        elif info.name == "lengths":
+            steps = concrete(model.graph.input[0], sizes)[1 if is_batch_first(model) else 0]
+            arrays[info.name] = rng.integers(1, steps + 1, shape).astype(np.int32)
         else:
             arrays[info.name] = rng.integers(0, classes or 2, shape)
     shape = concrete(model.graph.output[0], sizes)

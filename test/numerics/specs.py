@@ -44,7 +44,62 @@ def feature_specs():
     ]
     for cell in ("RNN", "GRU", "LSTM"):
         specs += [Spec(cell, opset=opset) for opset in (7, 9, 11, 13, 14, 20, 22)]
-    return specs
+    return specs + cell_specs() + ragged_specs()
+
+
+def cell_specs():
+    """Activations with parameters, clipped operands, and the further ways of an LSTM."""
+    specs = [
+        Spec("RNN", activations=("Affine",), alphas=(0.6,), betas=(0.2,)),
+        Spec("RNN", activations=("Elu",), alphas=(0.7,)),
+        Spec("RNN", activations=("Elu",)),
+        Spec("RNN", activations=("HardSigmoid",), alphas=(0.3,), betas=(0.4,), head="steps"),
+        Spec("RNN", activations=("HardSigmoid",)),
+        Spec("RNN", activations=("LeakyRelu",), direction="reverse"),
+        Spec("RNN", activations=("LeakyRelu",), alphas=(0.2,)),
+        Spec("RNN", activations=("ScaledTanh",), alphas=(1.3,), betas=(0.6,), features=40, hidden=33),
+        Spec("RNN", activations=("Softplus",)),
+        Spec("RNN", activations=("Softsign",), head="steps"),
+        Spec("RNN", activations=("ThresholdedRelu",), alphas=(0.1,)),
+        Spec("RNN", activations=("ScaledTanh", "LeakyRelu"), alphas=(1.2, 0.3), betas=(0.8,),
+             direction="bidirectional"),
+        Spec("GRU", activations=("HardSigmoid", "Softsign")),
+        Spec("GRU", activations=("HardSigmoid", "LeakyRelu"), alphas=(0.3, 0.1), betas=(0.5,),
+             linear_before_reset=1, head="steps"),
+        Spec("GRU", activations=("Sigmoid", "Elu", "HardSigmoid", "Tanh"), alphas=(0.6, 0.25),
+             betas=(0.45,), direction="bidirectional"),
+        Spec("LSTM", activations=("HardSigmoid", "Softsign", "ScaledTanh"), alphas=(0.25, 1.1),
+             betas=(0.5, 0.7)),
+        Spec("LSTM", activations=("Sigmoid", "Affine", "Tanh", "Sigmoid", "Tanh", "Elu"),
+             alphas=(0.8, 0.5), betas=(0.1,), direction="bidirectional", head="steps"),
+        Spec("LSTM", peepholes=True),
+        Spec("LSTM", peepholes=True, direction="bidirectional", initial="input", head="cell"),
+        Spec("LSTM", peepholes=True, features=40, hidden=33, head="steps"),
+        Spec("LSTM", input_forget=1),
+        Spec("LSTM", input_forget=1, peepholes=True, clip=0.4, direction="reverse", head="steps"),
+        Spec("LSTM", layout=1, peepholes=True, bias=False),
+    ]  # fmt: skip
+    for cell in ("RNN", "GRU", "LSTM"):
+        specs += [Spec(cell, clip=0.5), Spec(cell, clip=0.3, direction="bidirectional", head="steps")]
+    return specs + [Spec("GRU", clip=0.3, linear_before_reset=1)]
+
+
+def ragged_specs():
+    """Samples of lengths of their own."""
+    specs = []
+    for cell in ("RNN", "GRU", "LSTM"):
+        for direction in ("forward", "reverse", "bidirectional"):
+            specs.append(Spec(cell, lengths=True, direction=direction))
+            specs.append(Spec(cell, lengths=True, direction=direction, head="steps", layout=1))
+        specs += [
+            Spec(cell, lengths=True, layers=2, direction="bidirectional", initial="input"),
+            Spec(cell, lengths=True, features=40, hidden=33, head="steps"),
+        ]
+    return specs + [
+        Spec("LSTM", lengths=True, peepholes=True, clip=0.5, direction="bidirectional", head="cell"),
+        Spec("GRU", lengths=True, linear_before_reset=1, head="steps"),
+        Spec("LSTM", lengths=True, fixed_time=6),
+    ]
 
 
 def identifier(spec):

@@ -33,7 +33,11 @@ MODELS = {
     "lstm-h9": models.Spec("LSTM", hidden=9, initial="parameter"),
     "lstm-h33": models.Spec("LSTM", hidden=33, initial="parameter"),
     "rnn-h64-steps": models.Spec("RNN", hidden=64, head="steps"),
-}
+    "lstm-h5-ragged-peepholes": models.Spec(
+        "LSTM", hidden=5, direction="bidirectional", head="steps", lengths=True, peepholes=True,
+        clip=0.6, activations=("HardSigmoid", "Softsign", "Elu"),
+    ),
+}  # fmt: skip
 
 # T and B, for all plans and for those that form no products of Jacobians.
 SIZES = {
@@ -43,6 +47,7 @@ SIZES = {
     "lstm-h9": [(40, 3)],
     "lstm-h33": [(7, 3)],
     "rnn-h64-steps": [(1, 3), (7, 1)],
+    "lstm-h5-ragged-peepholes": [(9, 5)],
 }
 CHEAP_SIZES = {"rnn-h64-steps": [(257, 1)]}
 

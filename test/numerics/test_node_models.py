@@ -1,4 +1,4 @@
-"""ONNX's own node tests of RNN, GRU and LSTM: the outputs of the forward pass."""
+"""ONNX's own node tests of RNN, GRU and LSTM: outputs, and gradients against JAX in float64."""
 
 import functools
 import warnings
@@ -6,6 +6,7 @@ import warnings
 import harness
 import numpy as np
 import pytest
+import references
 
 NAMES = """
     test_gru_batchwise test_gru_bidirectional test_gru_defaults test_gru_reverse test_gru_seq_length
@@ -14,10 +15,7 @@ NAMES = """
     test_simple_rnn_batchwise test_simple_rnn_bidirectional test_simple_rnn_defaults
     test_simple_rnn_reverse test_simple_rnn_with_initial_bias
 """.split()
-
-# Tests of features that the compiler refuses, and what its message must name.  A refused feature
-# that starts to compile must leave this list.
-REFUSED = {"test_lstm_with_peepholes": "LSTM"}
+TARGETS = {"cpu": (), "emulated": ("--target=cuda", "--emulate")}
 
 
 @functools.cache
@@ -38,18 +36,30 @@ def test_every_node_test_is_listed():
     assert set(NAMES) == set(node_cases())
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_node(name):
-    case = node_cases()[name]
-    model = case.model
-    if name in REFUSED:
-        with pytest.raises(harness.CompileError, match=REFUSED[name]) as refusal:
-            harness.compile_model(model, "--loss=mse")
-        assert refusal.value.status == 1
-        return
-    program = harness.compile_model(model, "--loss=mse")
+def inputs_of(case):
     inputs, outputs = case.data_sets[0]
-    found = program.infer(dict(zip([i.name for i in model.graph.input], inputs)))
-    assert set(found) == {o.name for o in model.graph.output}
-    for info, expected in zip(model.graph.output, outputs):
+    return dict(zip([i.name for i in case.model.graph.input], inputs)), outputs
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", NAMES)
+def test_outputs(name, target):
+    case = node_cases()[name]
+    program = harness.compile_model(case.model, "--loss=mse", *TARGETS[target])
+    arrays, outputs = inputs_of(case)
+    found = program.infer(arrays)
+    assert set(found) == {o.name for o in case.model.graph.output}
+    for info, expected in zip(case.model.graph.output, outputs):
         np.testing.assert_allclose(found[info.name], expected, rtol=case.rtol, atol=case.atol)
+
+
+# test_gpu.py compares the plans of GPU programs.
+@pytest.mark.parametrize("target, backward", [("cpu", "sequential"), ("cpu", "scan"), ("emulated", "sequential")])
+@pytest.mark.parametrize("name", NAMES)
+def test_gradients(name, target, backward):
+    case = node_cases()[name]
+    program = harness.compile_model(case.model, "--loss=mse", *TARGETS[target])
+    arrays, outputs = inputs_of(case)
+    arrays["target"] = np.random.default_rng(5).standard_normal(outputs[0].shape, np.float32)
+    exact, single = references.gradients(case.model, arrays, "mse")
+    harness.check_gradients(program.grad(arrays, f"--backward={backward}"), exact, single)

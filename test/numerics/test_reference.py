@@ -16,7 +16,9 @@ SIZES = {"T": 6, "B": 5}
 def swap_batch_and_time(spec, arrays):
     """The arrays of a layout 1 model, for the same model with layout 0."""
     return {
-        name: array if name.endswith((".W", ".R", ".B")) else array.swapaxes(0, 1)
+        name: array
+        if name == "lengths" or name.endswith((".W", ".R", ".B", ".P"))
+        else array.swapaxes(0, 1)
         for name, array in arrays.items()
     }
 

@@ -89,8 +89,9 @@ private:
   void addSynthetic(const ArrayInfo &info, const Symbols &symbols, class Random &random);
   std::vector<int64_t> slicedShape(const Column &column, int64_t size) const;
   Symbols bindSlices(int64_t size) const;
-  void requireIndices(const Symbols &symbols) const;
-  void requireIndices(const Column &column, int64_t size) const;
+  void requireBounds(const Symbols &symbols) const;
+  /// Refuses elements that are not in [least, most]; `meaning` says what the model takes them as.
+  void requireBounds(const Column &column, int64_t least, int64_t most, const char *meaning) const;
   void countSamples();
   std::string where(const ArrayInfo &info) const;
 

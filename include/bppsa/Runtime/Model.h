@@ -54,6 +54,8 @@ struct ArrayInfo {
   std::optional<int64_t> classes;
   /// Graph inputs: their values are indices into dimensions of these sizes, -size to size - 1.
   std::vector<Extent> indexBounds;
+  /// Graph inputs: their values are lengths of samples, 1 to each of these numbers of steps.
+  std::vector<Extent> lengthBounds;
 };
 
 struct ParameterInfo {

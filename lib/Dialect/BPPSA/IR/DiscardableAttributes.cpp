@@ -64,7 +64,7 @@ static LogicalResult verifyValueAttribute(Operation *op, NamedAttribute attribut
                    });
     return areAxes ? success() : refuse(op, attribute, "axes of the array, or -1");
   }
-  if (name == "shape" || name == "index_bounds") {
+  if (name == "shape" || name == "index_bounds" || name == "length_bounds") {
     auto map = dyn_cast<AffineMapAttr>(value);
     bool isOfSymbols = map && map.getValue().getNumDims() == 0;
     bool hasRank = name != "shape" ||

@@ -1,0 +1,83 @@
+//===- SupportElementwise.cpp - rows of elementwise ops -------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SupportRows.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+void bppsa::addActivationRows(std::vector<OpRule> &table) {
+  using Kind = AttributeKind;
+  auto add = [&](StringRef name, LogicalResult (*import)(Node &), OpsetRange opsets = {}) -> Row {
+    return Row(name, import, opsets).in("X").out("Y");
+  };
+  table.push_back(add("Elu", importElu).attr("alpha", Kind::Float));
+  table.push_back(add("Celu", importCelu, {12}).attr("alpha", Kind::Float));
+  table.push_back(add("Mish", importMish, {18}));
+  table.push_back(Row("Softsign", importSoftsign).in("input").out("output"));
+  table.push_back(add("Swish", importSwish, {24}).attr("alpha", Kind::Float));
+  table.push_back(add("ThresholdedRelu", importThresholdedRelu, {10}).attr("alpha", Kind::Float));
+  table.push_back(add("LeakyRelu", importLeakyRelu).attr("alpha", Kind::Float));
+  table.push_back(add("Selu", importSelu).attr("alpha", Kind::Float).attr("gamma", Kind::Float));
+  table.push_back(
+      add("HardSigmoid", importHardSigmoid).attr("alpha", Kind::Float).attr("beta", Kind::Float));
+  table.push_back(add("HardSwish", importHardSwish, {14}));
+  table.push_back(add("Gelu", importGelu, {20})
+                      .attr("approximate", Kind::String)
+                      .accepts(std::vector<std::string>{"none", "tanh"}));
+  table.push_back(add("Softplus", importSoftplus));
+  table.push_back(Row("PRelu", importPRelu).in("X").in("slope").out("Y"));
+  table.push_back(Row("Clip", importClip)
+                      .in("input")
+                      .optional("min", F32, {11})
+                      .optional("max", F32, {11})
+                      .out("output")
+                      .attr("min", Kind::Float, {oldestOpset, 10})
+                      .attr("max", Kind::Float, {oldestOpset, 10})
+                      .note("`min` and `max` must be constants or initializers, which are then "
+                            "not trained."));
+}
+
+void bppsa::addElementwiseRows(std::vector<OpRule> &table) {
+  using Kind = AttributeKind;
+  constexpr unsigned numbers = F32 | Integers;
+  auto add = [&](const Row &row) { table.push_back(row); };
+  for (StringRef name : {"Add", "Div", "Mul", "Sub"})
+    add(Row(name, importBinary).in("A", numbers).in("B", numbers).out("C"));
+  for (StringRef name : {"Abs", "Neg"})
+    add(Row(name, importUnary).in("X", numbers).out("Y"));
+  for (StringRef name : {"Erf", "Exp", "Log", "Tanh"})
+    add(Row(name, importUnary, {name == "Erf" ? 9 : oldestOpset}).in("input").out("output"));
+  for (StringRef name : {"Relu", "Sigmoid", "Sqrt"})
+    add(Row(name, importUnary).in("X").out("Y"));
+  add(Row("Pow", importPow).in("X").in("Y", numbers).out("Z"));
+  add(Row("Equal", importBinary).in("A", Integers | Bool).in("B", Integers | Bool).out("C"));
+  add(Row("Where", importWhere, {9})
+          .in("condition", Bool)
+          .in("X", AnyElement)
+          .in("Y", AnyElement)
+          .out("output"));
+  add(Row("Cast", importCast)
+          .in("input", AnyElement)
+          .out("output")
+          .attr("to", Kind::Int)
+          .required()
+          .accepts(std::vector<int64_t>{1, 6, 7, 9})
+          .attr("saturate", Kind::Int, {19})
+          .refused("round_mode", Kind::String, {24})
+          .note("`to`: 1 is float, 6 int32, 7 int64, 9 bool. `saturate` concerns float8 only."));
+  add(Row("Identity", importIdentity).in("input", AnyElement).out("output"));
+  add(Row("Dropout", importDropout)
+          .in("data")
+          .optional("ratio", F32, {12})
+          .optional("training_mode", Bool, {12})
+          .out("output")
+          .optionalOut("mask")
+          .attr("ratio", Kind::Float, {7, 11})
+          .attr("seed", Kind::Int, {12})
+          .note("Where `training_mode` is the constant true, training drops elements; evaluation, "
+                "inference and `grad` do not. Otherwise the identity. `mask` must not be used."));
+}

@@ -1,0 +1,123 @@
+//===- SupportShapes.cpp - rows of ops on shapes and indices --------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SupportRows.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+void bppsa::addShapeRows(std::vector<OpRule> &table) {
+  using Kind = AttributeKind;
+  auto add = [&](const Row &row) { table.push_back(row); };
+  add(Row("Transpose", importTranspose)
+          .in("data", AnyElement)
+          .out("transposed")
+          .attr("perm", Kind::Ints));
+  add(Row("Reshape", importReshape)
+          .in("data", AnyElement)
+          .in("shape", Integers)
+          .out("reshaped")
+          .attr("allowzero", Kind::Int, {14})
+          .accepts(zeroOrOne)
+          .note("`shape` must be constant or computed from sizes."));
+  for (StringRef name : {"Squeeze", "Unsqueeze"}) {
+    bool isSqueeze = name == "Squeeze";
+    Row row(name, isSqueeze ? importSqueeze : importUnsqueeze);
+    row.in("data", AnyElement);
+    if (isSqueeze)
+      row.optional("axes", Integers, {13}).out("squeezed");
+    else
+      row.in("axes", Integers, {13}).out("expanded");
+    row.attr("axes", Kind::Ints, {oldestOpset, 12});
+    if (!isSqueeze)
+      row.required();
+    add(row.note("The input `axes` must be constant."));
+  }
+  add(Row("Flatten", importFlatten).in("input", AnyElement).out("output").attr("axis", Kind::Int));
+  add(Row("Concat", importConcat)
+          .variadic("inputs")
+          .out("concat_result")
+          .attr("axis", Kind::Int)
+          .required());
+  add(Row("Split", importSplit)
+          .in("input", AnyElement)
+          .optional("split", Integers, {13})
+          .variadicOut("outputs")
+          .attr("axis", Kind::Int)
+          .attr("split", Kind::Ints, {oldestOpset, 12})
+          .attr("num_outputs", Kind::Int, {18})
+          .note("The input `split` must be constant or computed from sizes."));
+  add(Row("Expand", importExpand, {8})
+          .in("input", AnyElement)
+          .in("shape", Integers)
+          .out("output")
+          .note("`shape` must be constant or computed from sizes."));
+  add(Row("Shape", importShape)
+          .in("data", AnyElement)
+          .out("shape")
+          .attr("start", Kind::Int, {15})
+          .attr("end", Kind::Int, {15}));
+  add(Row("Size", importSize).in("data", AnyElement).out("size"));
+  add(Row("Constant", importConstant)
+          .out("output")
+          .attr("value", Kind::Tensor)
+          .attr("value_float", Kind::Float, {12})
+          .attr("value_floats", Kind::Floats, {12})
+          .attr("value_int", Kind::Int, {12})
+          .attr("value_ints", Kind::Ints, {12})
+          .refused("value_string", Kind::String, {12})
+          .refused("value_strings", Kind::Strings, {12})
+          .refused("sparse_value", Kind::SparseTensor, {11})
+          .note("Elements are float, int32, int64 or bool."));
+  add(Row("ConstantOfShape", importConstantOfShape, {9})
+          .in("input", Integers)
+          .out("output")
+          .attr("value", Kind::Tensor)
+          .note("The shape must be constant or computed from sizes."));
+  add(Row("Range", importRange, {11})
+          .in("start", Integers)
+          .in("limit", Integers)
+          .in("delta", Integers)
+          .out("output")
+          .attr("stash_type", Kind::Int, {27})
+          .note("All three inputs must be constant."));
+}
+
+void bppsa::addIndexRows(std::vector<OpRule> &table) {
+  using Kind = AttributeKind;
+  auto add = [&](const Row &row) { table.push_back(row); };
+  add(Row("Slice", importSlice)
+          .in("data", AnyElement)
+          .in("starts", Integers, {10})
+          .in("ends", Integers, {10})
+          .optional("axes", Integers, {10})
+          .optional("steps", Integers, {10})
+          .out("output")
+          .attr("starts", Kind::Ints, {oldestOpset, 9})
+          .required()
+          .attr("ends", Kind::Ints, {oldestOpset, 9})
+          .required()
+          .attr("axes", Kind::Ints, {oldestOpset, 9})
+          .note("Bounds must be constant or computed from sizes. Where one lies inside a dynamic "
+                "dimension only if that is large enough (`x[:5]`, `x[-5:]`), a program demands "
+                "it: the model needs T >= 5."));
+  add(Row("Gather", importGather)
+          .in("data", AnyElement)
+          .in("indices", Integers)
+          .out("output")
+          .attr("axis", Kind::Int)
+          .note("Constant indices may demand a least size, as bounds of Slice do. A program "
+                "refuses an array whose elements are the indices when one is out of range. One "
+                "that the graph computes is not checked and takes the nearest element."));
+  add(Row("ScatterND", importScatterND, {11})
+          .in("data", Integers)
+          .in("indices", Integers)
+          .in("updates", Integers)
+          .out("output")
+          .attr("reduction", Kind::String, {16})
+          .accepts(std::vector<std::string>{"none"})
+          .note("Only on integers that are constant or computed from sizes."));
+}

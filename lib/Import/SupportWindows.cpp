@@ -1,0 +1,70 @@
+//===- SupportWindows.cpp - rows of products and sliding windows ----------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SupportRows.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+void bppsa::addWindowRows(std::vector<OpRule> &table) {
+  using Kind = AttributeKind;
+  table.push_back(Row("Conv", importConv)
+                      .in("X")
+                      .in("W")
+                      .optional("B")
+                      .out("Y")
+                      .windowed()
+                      .attr("group", Kind::Int)
+                      .note("Any number of spatial axes. `W` has fixed sizes."));
+  table.push_back(Row("MaxPool", importMaxPool)
+                      .in("X")
+                      .out("Y")
+                      .optionalOut("Indices")
+                      .windowed({10})
+                      .attr("ceil_mode", Kind::Int, {10})
+                      .accepts(zeroOrOne)
+                      .attr("storage_order", Kind::Int, {8})
+                      .accepts(zeroOrOne)
+                      .requiring("kernel_shape")
+                      .note("`Indices`, the only output that `storage_order` concerns, must not "
+                            "be used. The gradient goes to the first largest element."));
+  table.push_back(Row("AveragePool", importAveragePool)
+                      .in("X")
+                      .out("Y")
+                      .windowed({19})
+                      .attr("ceil_mode", Kind::Int, {10})
+                      .accepts(zeroOrOne)
+                      .attr("count_include_pad", Kind::Int)
+                      .accepts(zeroOrOne)
+                      .requiring("kernel_shape"));
+  table.push_back(Row("GlobalAveragePool", importGlobalAveragePool).in("X").out("Y"));
+  table.push_back(Row("Pad", importPad)
+                      .in("data")
+                      .in("pads", Integers, {11})
+                      .optional("constant_value", F32, {11})
+                      .optional("axes", Integers, {18})
+                      .out("output")
+                      .attr("mode", Kind::String)
+                      .accepts(std::vector<std::string>{"constant"})
+                      .attr("pads", Kind::Ints, {oldestOpset, 10})
+                      .required()
+                      .attr("value", Kind::Float, {oldestOpset, 10})
+                      .note("`pads` must be constant and not negative, `constant_value` a "
+                            "constant or an initializer, which is then not trained."));
+
+  auto add = [&](const Row &row) { table.push_back(row); };
+  add(Row("MatMul", importMatMul).in("A").in("B").out("Y"));
+  add(Row("Gemm", importGemm)
+          .in("A")
+          .in("B")
+          .optional("C")
+          .out("Y")
+          .attr("alpha", Kind::Float)
+          .attr("beta", Kind::Float)
+          .attr("transA", Kind::Int)
+          .attr("transB", Kind::Int)
+          .note("`C` is required before opset 11."));
+}
