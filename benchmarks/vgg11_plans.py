@@ -82,8 +82,8 @@ def links(kept, of_sample):
 
 
 def write_chain(path, chain):
-    """The links as a list of bppsa.apply ops."""
-    types, body, cols = [], [], None
+    """The links as a list of bppsa.apply ops; what leaves the last one, the image's, is not wanted."""
+    types, body, entering = [], [], None
     for k, (rows, cols_of, shared) in enumerate(chain):
         size = len(rows)
         text = ", ".join(f"[{', '.join(map(str, sorted(row)))}]" for row in rows)
@@ -94,13 +94,13 @@ def write_chain(path, chain):
             f"  %{k + 1} = bppsa.apply %j{k}, %{k} : !j{k}, tensor<1x{cols_of}xf32> "
             f"-> tensor<1x{size}xf32>"
         )
-        cols = size
+        entering = cols_of
     arguments = "".join(f"%j{k}: !j{k}, " for k in range(len(types)))
     lines = [
         *types,
-        f"func.func @vgg11({arguments}%seed: tensor<1x10xf32>) -> tensor<1x{cols}xf32> {{",
+        f"func.func @vgg11({arguments}%seed: tensor<1x10xf32>) -> tensor<1x{entering}xf32> {{",
         *(line.replace("%0 :", "%seed :") for line in body),
-        f"  return %{len(body)} : tensor<1x{cols}xf32>",
+        f"  return %{len(body) - 1} : tensor<1x{entering}xf32>",
         "}",
     ]
     path.write_text("\n".join(lines) + "\n")

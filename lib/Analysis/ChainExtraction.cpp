@@ -5,10 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Analysis/ChainExtraction.h"
-#include "bppsa/Analysis/JacobianStructure.h"
 #include "bppsa/Dialect/BPPSA/Transforms/StepJacobian.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -127,7 +125,7 @@ LinkChain bppsa::getLinkChain(ArrayRef<ApplyOp> applies, const DynamicSizes &siz
     chain.links.push_back(getStructure(cast<JacobianType>(apply.getJacobian().getType())));
   auto seed = cast<ShapedType>(applies.front()->getOperand(1).getType());
   // What leaves the last link is the result of the last op of the list.
-  chain.withInitial = true;
+  chain.withInitial = !ApplyOp(applies.back()).getResult().use_empty();
   chain.batch = getBatch(seed.getDimSize(0), sizes);
   chain.elementBytes = seed.getElementTypeBitWidth() / 8;
   return chain;
@@ -152,129 +150,4 @@ std::vector<SmallVector<ApplyOp>> bppsa::findLinkLists(Operation *root) {
       lists.push_back(std::move(list));
   });
   return lists;
-}
-
-//===----------------------------------------------------------------------===//
-// Chains of layers
-//===----------------------------------------------------------------------===//
-
-/// What the elements of the attribute of `op` are about: its operands, then the
-/// tensors that its body reads. Empty where it cannot be told which are meant.
-static SmallVector<Value> getReadValues(Operation *op, size_t count) {
-  llvm::SetVector<Value> operands(op->operand_begin(), op->operand_end());
-  SmallVector<Value> values(op->getOperands());
-  for (Region &region : op->getRegions())
-    region.walk([&](Operation *nested) {
-      for (Value operand : nested->getOperands())
-        if (isa<TensorType>(operand.getType()) && !region.isAncestor(operand.getParentRegion()) &&
-            operands.insert(operand))
-          values.push_back(operand);
-    });
-  if (values.size() != count)
-    values.clear();
-  return values;
-}
-
-/// The link of `op`; nothing where cotangents leave through no operand or several.
-static std::optional<LayerLink> getLayerLink(Operation *op) {
-  auto jacobians = op ? op->getAttrOfType<ArrayAttr>(kJacobianAttr) : ArrayAttr();
-  if (!jacobians || op->getNumResults() != 1)
-    return std::nullopt;
-  std::optional<LayerLink> link;
-  for (auto [attribute, value] : llvm::zip(jacobians, getReadValues(op, jacobians.size()))) {
-    auto type = dyn_cast<TypeAttr>(attribute);
-    auto jacobian = type ? dyn_cast<JacobianType>(type.getValue()) : JacobianType();
-    if (!jacobian)
-      continue;
-    if (link)
-      return std::nullopt;
-    link = {op, value, jacobian};
-  }
-  return link;
-}
-
-/// Whether cotangents may come from `op` though nothing is known of its structure.
-static bool isUnknownLayer(Operation *op) {
-  return op->hasTrait<OpTrait::IsTerminator>() || llvm::any_of(op->getResults(), [](Value result) {
-           return isa<FloatType>(getElementTypeOrSelf(result.getType())) && !result.use_empty();
-         });
-}
-
-/// The operations from which cotangents may reach `value`.
-static llvm::SetVector<Operation *> getLayersAfter(Value value) {
-  llvm::SetVector<Operation *> layers;
-  for (Operation *nested : value.getUsers()) {
-    Operation *user = value.getParentBlock()->findAncestorOpInBlock(*nested);
-    if (user && (user->hasAttrOfType<ArrayAttr>(kJacobianAttr) || isUnknownLayer(user)))
-      layers.insert(user);
-  }
-  return layers;
-}
-
-/// The only operation from which cotangents reach `value`; null where there are
-/// several, or where nothing is known of its structure.
-static Operation *getOnlyLayer(Value value) {
-  llvm::SetVector<Operation *> layers = getLayersAfter(value);
-  bool isKnown = layers.size() == 1 && layers.front()->hasAttrOfType<ArrayAttr>(kJacobianAttr);
-  return isKnown ? layers.front() : nullptr;
-}
-
-std::vector<LayerChain> bppsa::findLayerChains(Operation *root, const DynamicSizes &sizes) {
-  std::vector<LayerChain> chains;
-  root->walk([&](Operation *op) {
-    std::optional<LayerLink> link = getLayerLink(op);
-    if (!link)
-      return;
-    // A chain ends where the next layer has links of its own to several operands, or
-    // where several layers read the value.
-    Operation *next = getOnlyLayer(op->getResult(0));
-    if (next && getLayerLink(next))
-      return;
-    LayerChain layers;
-    for (Operation *at = op; link; link = getLayerLink(at)) {
-      layers.links.push_back(*link);
-      layers.chain.links.push_back(getStructure(link->type));
-      layers.chain.elementBytes = link->type.getElementType().getIntOrFloatBitWidth() / 8;
-      at = link->operand.getDefiningOp();
-      if (!at || getOnlyLayer(link->operand) == nullptr)
-        break;
-    }
-    layers.chain.batch = std::max<int64_t>(sizes.batch, 1);
-    if (layers.chain.links.size() > 1)
-      chains.push_back(std::move(layers));
-  });
-  return chains;
-}
-
-/// Why cotangents have no one way through `op`; empty where they have.
-static std::string getReasonInside(Operation *op) {
-  std::string name = op->getName().getStringRef().str();
-  auto jacobians = op->getAttrOfType<ArrayAttr>(kJacobianAttr);
-  size_t numLinks = jacobians ? llvm::count_if(jacobians, llvm::IsaPred<TypeAttr>) : 0;
-  if (numLinks == 0)
-    return "no jacobian of " + name + " is known";
-  if (numLinks > 1)
-    return name + " joins " + std::to_string(numLinks) + " values";
-  return "";
-}
-
-static std::string getReasonOfUsers(Operation *op) {
-  return "several operations use the result of " + op->getName().getStringRef().str();
-}
-
-std::string bppsa::getCutReason(Value operand) {
-  Operation *op = operand.getDefiningOp();
-  if (!op)
-    return "";
-  std::string reason = getReasonInside(op);
-  return reason.empty() ? getReasonOfUsers(op) : reason;
-}
-
-std::string bppsa::getEndReason(Value result) {
-  llvm::SetVector<Operation *> layers = getLayersAfter(result);
-  if (layers.size() > 1)
-    return getReasonOfUsers(result.getDefiningOp());
-  if (layers.empty() || layers.front()->hasTrait<OpTrait::IsTerminator>())
-    return "graph output";
-  return getReasonInside(layers.front());
 }

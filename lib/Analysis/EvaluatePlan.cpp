@@ -59,12 +59,12 @@ struct EvaluatePlanPass : public bppsa::impl::EvaluatePlanBase<EvaluatePlanPass>
     for (ArrayRef<ApplyOp> list : findLinkLists(getOperation()))
       if (failed(evaluate(list.front(), {getLinkChain(list, {length, batch})}, {})))
         return signalPassFailure();
-    for (LayerChain &layers : findLayerChains(getOperation(), {length, batch})) {
-      ChainEvaluation evaluation{std::move(layers.chain)};
-      evaluation.graph = describeLayers(layers);
-      if (failed(evaluate(layers.links.front().op, std::move(evaluation), {})))
-        return signalPassFailure();
-    }
+    result = getOperation().walk([&](FunctionOpInterface function) {
+      bool isKnown = function.isExternal() || succeeded(evaluateLayers(function));
+      return isKnown ? WalkResult::advance() : WalkResult::interrupt();
+    });
+    if (result.wasInterrupted())
+      return signalPassFailure();
     if (failed(write()))
       signalPassFailure();
   }
@@ -101,6 +101,17 @@ private:
       evaluation.device = evaluateOnDevice(getDeviceCost(op), algorithms,
                                            evaluation.chain.links.size(), evaluation.chain.batch);
     return evaluate(op, std::move(evaluation), op.getPlanAttr());
+  }
+
+  LogicalResult evaluateLayers(FunctionOpInterface function) {
+    auto ignore = [](Operation *, StringRef) {};
+    for (LayerChain &layers : findLayerChains(function, {length, batch}, ignore)) {
+      ChainEvaluation evaluation{std::move(layers.chain)};
+      evaluation.graph = describeLayers(layers);
+      if (failed(evaluate(layers.links.front().getOp(), std::move(evaluation), {})))
+        return failure();
+    }
+    return success();
   }
 
   /// Evaluates all plans on the chain that begins at `op` and has the plan `own`, or

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Analysis/JacobianStructure.h"
+#include "bppsa/Analysis/LayerGraph.h"
 #include "bppsa/Analysis/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/StepJacobian.h"
 #include "mlir/IR/Remarks.h"
@@ -42,15 +42,18 @@ struct InferStructurePass : public bppsa::impl::InferStructureBase<InferStructur
     for (unsigned i = 0; i < function.getNumResults(); ++i)
       if (function.getResultAttr(i, "bppsa.gradient"))
         return;
-    if (!function.isExternal())
-      annotateGraphStructure(
-          function, batchAxis,
-          [&](Operation *op, JacobianType type, StringRef why) { report(op, type, why); });
+    if (function.isExternal())
+      return;
+    annotateGraphStructure(
+        function, batchAxis,
+        [&](Operation *op, JacobianType type, StringRef why) { report(op, type, why); });
+    reportLinks();
   }
 
 private:
   void report(Operation *op, JacobianType type, StringRef why);
   void annotateLoop(Operation *loop);
+  void reportLinks();
 };
 } // namespace
 
@@ -66,6 +69,19 @@ void InferStructurePass::report(Operation *op, JacobianType type, StringRef why)
   else
     remark::missed(op->getLoc(), options)
         << remark::add("no structure of {0} is known: {1}", name, why);
+}
+
+/// Says what the links of chains of layers are, each with the padding that it takes in.
+void InferStructurePass::reportLinks() {
+  auto options = remark::RemarkOpts::name("InferStructure")
+                     .category("structure")
+                     .function(getOperation().getName());
+  auto ignore = [](Operation *, StringRef) {};
+  for (const LayerChain &chain : findLayerChains(getOperation(), {}, ignore))
+    for (auto [i, link] : llvm::enumerate(chain.links))
+      remark::passed(link.getOp()->getLoc(), options)
+          << remark::add("link {0} of {1}, {2}: {3}", i + 1, chain.links.size(),
+                         getLayerName(link.getOp()), describe(link.type));
 }
 
 void InferStructurePass::annotateLoop(Operation *loop) {

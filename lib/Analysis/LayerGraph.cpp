@@ -10,8 +10,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The name of the node of a model that `op` was imported from; otherwise its own.
-static std::string getName(Operation *op) {
+std::string bppsa::getLayerName(Operation *op) {
   std::string name;
   op->getLoc()->walk([&](Location loc) {
     auto named = dyn_cast<NameLoc>(loc);
@@ -45,13 +44,12 @@ static Shape getSampleShape(Value value, int64_t numElements) {
 LayerGraph bppsa::describeLayers(const LayerChain &chain) {
   LayerGraph graph;
   for (const LayerLink &link : llvm::reverse(chain.links))
-    graph.layers.push_back({link.op->getName().getStringRef().str(), getName(link.op),
+    graph.layers.push_back({link.getOp()->getName().getStringRef().str(),
+                            getLayerName(link.getOp()),
                             getSampleShape(link.operand, link.type.getRows()),
-                            getSampleShape(link.op->getResult(0), link.type.getCols())});
-  graph.begins = getCutReason(chain.links.back().operand);
-  if (graph.begins.empty())
-    graph.begins = "graph input";
-  graph.ends = getEndReason(chain.links.front().op->getResult(0));
+                            getSampleShape(link.getOp()->getResult(0), link.type.getCols())});
+  graph.begins = chain.begins.empty() ? "graph input" : chain.begins;
+  graph.ends = chain.ends;
   return graph;
 }
 
@@ -72,7 +70,7 @@ StepDescription bppsa::describeStep(ChainOp loop) {
   TypeRange arguments = body.getArgumentTypes();
   StepDescription step;
   step.operation = loop->getName().getStringRef().str();
-  step.name = getName(loop);
+  step.name = getLayerName(loop);
   step.saved = getShapes(arguments.take_front(numSaved));
   step.states = getShapes(arguments.slice(numSaved, numStates));
   step.captures = getShapes(arguments.drop_front(numSaved + numStates));

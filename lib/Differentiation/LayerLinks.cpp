@@ -22,51 +22,46 @@ static remark::RemarkOpts getRemarkOptions(Operation *op) {
       .function(op->getParentOfType<func::FuncOp>().getName());
 }
 
-void LayerLinks::addChain(Chain chain) {
-  auto isMatrix = [](const Layer &layer) {
-    return !layer.type.getStructure().is(StructureKind::Identity);
-  };
-  // A single link has nothing to be composed with.
-  int64_t numMatrices = llvm::count_if(chain, isMatrix);
-  if (numMatrices < 2)
-    return;
-  Operation *last = chain.front().op;
-  remark::passed(last->getLoc(), getRemarkOptions(last))
-      << remark::add("chain of {0} links, {1} of them with a matrix", chain.size(), numMatrices);
-  std::string reason = getCutReason(chain.back().operand);
-  if (!reason.empty())
-    remark::analysis(last->getLoc(), getRemarkOptions(last))
-        << remark::add("the chain is cut where it begins: {0}", reason);
-  for (const Layer &layer : chain)
-    chainOf[layer.op] = chains.size();
-  chains.push_back(std::move(chain));
+static void reportNoLink(Operation *op, StringRef why) {
+  remark::missed(op->getLoc(), getRemarkOptions(op))
+      << remark::add("{0} is no link of a chain: {1}", op->getName().getStringRef(), why);
 }
 
-void LayerLinks::addChains(const LayerChain &found, const SampleAxes &axes) {
+void LayerLinks::addChain(const LayerChain &found, const SampleAxes &axes) {
   Chain chain;
+  bool isWhole = true;
   for (const LayerLink &link : found.links) {
     // Cotangents of the layers before this one are not wanted.
-    if (!activity.contains(link.operand))
+    isWhole = activity.contains(link.operand);
+    if (!isWhole)
       break;
+    const Layer &layer = link.layer;
     std::string why;
-    Value result = link.op->getResult(0);
-    auto isRow = [&](Value value) {
-      return axes.lookup(value) == 0 && cast<RankedTensorType>(value.getType()).getRank() >= 2;
-    };
-    std::optional<LinkValues> values;
-    if (isRow(link.operand) && isRow(result))
-      values = findLinkValues(cast<OpResult>(result), link.operand, link.type, axes, why);
-    else
-      why = "its first dimension is not that of samples, or its only one";
-    if (values) {
-      chain.push_back({link, std::move(*values)});
-      continue;
+    std::optional<LinkValues> values = findLinkValues(cast<OpResult>(layer.op->getResult(0)),
+                                                      layer.operand, layer.type, axes, why);
+    if (!values) {
+      reportNoLink(layer.op, why);
+      break;
     }
-    remark::missed(link.op->getLoc(), getRemarkOptions(link.op))
-        << remark::add("{0} is no link of a chain: {1}", link.op->getName().getStringRef(), why);
-    addChain(std::exchange(chain, {}));
+    if (!link.rows.empty())
+      values = values->selectRows(layer.type.computePattern(), link.rows);
+    chain.push_back({link, std::move(*values)});
   }
-  addChain(std::move(chain));
+  // A single link has nothing to be composed with.
+  if (chain.size() < 2)
+    return;
+  Operation *last = chain.front().getOp();
+  remark::passed(last->getLoc(), getRemarkOptions(last))
+      << remark::add("chain of {0} links", chain.size());
+  if (isWhole && !found.begins.empty())
+    remark::analysis(last->getLoc(), getRemarkOptions(last))
+        << remark::add("the chain is cut where it begins: {0}", found.begins);
+  for (const Link &link : chain) {
+    chainOf[link.getOp()] = chains.size();
+    for (const Layer &identity : link.entering)
+      chainOf[identity.op] = chains.size();
+  }
+  chains.push_back(std::move(chain));
 }
 
 void LayerLinks::find(func::FuncOp function) {
@@ -75,8 +70,8 @@ void LayerLinks::find(func::FuncOp function) {
     return;
   SampleAxes axes = annotateGraphStructure(function, /*batchAxis=*/0,
                                            [](Operation *, JacobianType, StringRef) {});
-  for (const LayerChain &found : findLayerChains(function, {}))
-    addChains(found, axes);
+  for (const LayerChain &found : findLayerChains(function, {}, reportNoLink))
+    addChain(found, axes);
   function.walk([](Operation *op) { op->removeDiscardableAttr(kJacobianAttr); });
 }
 
@@ -130,16 +125,16 @@ FailureOr<Value> LayerLinks::createSlopes(const Layer &layer) {
   return flatten(builder, sum);
 }
 
-Value LayerLinks::createChoices(const Layer &layer) {
-  Location loc = layer.op->getLoc();
-  Value choice = flatten(builder, layer.values.choice);
-  int64_t numEntries = layer.values.columns.size();
-  Value columns = createIndices(builder, loc, layer.values.columns);
-  Value sources = createIndices(builder, loc, layer.values.sources);
+Value LayerLinks::createChoices(const Link &link) {
+  Location loc = link.getOp()->getLoc();
+  Value choice = flatten(builder, link.values.choice);
+  int64_t numEntries = link.values.columns.size();
+  Value columns = createIndices(builder, loc, link.values.columns);
+  Value sources = createIndices(builder, loc, link.values.sources);
   Value empty = tensor::EmptyOp::create(
       builder, loc,
       {tensor::getMixedSize(builder, loc, choice, 0), builder.getIndexAttr(numEntries)},
-      layer.type.getElementType());
+      link.type.getElementType());
   AffineMap entry = AffineMap::get(2, 0, builder.getAffineDimExpr(1));
   SmallVector<AffineMap> maps = {entry, entry, builder.getMultiDimIdentityMap(2)};
   SmallVector<utils::IteratorType> iterators(2, utils::IteratorType::parallel);
@@ -159,29 +154,27 @@ Value LayerLinks::createChoices(const Layer &layer) {
   return generic.getResult(0);
 }
 
-FailureOr<Value> LayerLinks::createJacobian(const Layer &layer) {
-  Location loc = layer.op->getLoc();
-  JacobianType type = layer.type;
-  if (type.getStructure().is(StructureKind::Identity))
-    return Value();
-  int64_t batch = cast<RankedTensorType>(layer.operand.getType()).getDimSize(0);
+FailureOr<Value> LayerLinks::createJacobian(const Link &link) {
+  Location loc = link.getOp()->getLoc();
+  JacobianType type = link.type;
+  int64_t batch = cast<RankedTensorType>(link.operand.getType()).getDimSize(0);
   auto getTypeForEachSample = [&] {
     return JacobianType::get(type.getContext(), type.getRows(), type.getCols(),
                              type.getElementType(), type.getStructure(), batch);
   };
-  switch (layer.values.kind) {
+  switch (link.values.kind) {
   case LinkValues::Kind::Slopes: {
-    FailureOr<Value> slopes = createSlopes(layer);
+    FailureOr<Value> slopes = createSlopes(link.layer);
     if (failed(slopes))
       return failure();
     return AssembleOp::create(builder, loc, getTypeForEachSample(), *slopes, nullptr).getResult();
   }
   case LinkValues::Kind::Choice:
-    return AssembleOp::create(builder, loc, getTypeForEachSample(), createChoices(layer), nullptr)
+    return AssembleOp::create(builder, loc, getTypeForEachSample(), createChoices(link), nullptr)
         .getResult();
   case LinkValues::Kind::Shared:
-    return AssembleOp::create(builder, loc, type, layer.values.factor,
-                              builder.getDenseI32ArrayAttr(layer.values.sources))
+    return AssembleOp::create(builder, loc, type, link.values.factor,
+                              builder.getDenseI32ArrayAttr(link.values.sources))
         .getResult();
   case LinkValues::Kind::Ones: {
     auto oneType = RankedTensorType::get(1, type.getElementType());
@@ -199,16 +192,16 @@ FailureOr<Value> LayerLinks::createJacobian(const Layer &layer) {
 // The sweep
 //===----------------------------------------------------------------------===//
 
-Value LayerLinks::createPrunedGradient(const Layer &layer, Value cotangent) {
+Value LayerLinks::createPrunedGradient(const Link &link, Value cotangent) {
   // The entries of the Jacobian that are one weight, weight by weight.
   struct Entry {
     int32_t source, row, col;
   };
   std::vector<Entry> entries;
-  SparsityPattern pattern = layer.type.computePattern();
+  SparsityPattern pattern = link.type.computePattern();
   for (int64_t row = 0; row < pattern.getNumRows(); ++row)
     for (int32_t col : pattern.getRow(row))
-      entries.push_back({layer.values.sources[entries.size()], int32_t(row), col});
+      entries.push_back({link.values.sources[entries.size()], int32_t(row), col});
   llvm::sort(entries, [](const Entry &a, const Entry &b) {
     return std::tie(a.source, a.row, a.col) < std::tie(b.source, b.row, b.col);
   });
@@ -223,11 +216,11 @@ Value LayerLinks::createPrunedGradient(const Layer &layer, Value cotangent) {
   }
   starts.push_back(entries.size());
 
-  Location loc = layer.op->getLoc();
-  auto type = cast<RankedTensorType>(layer.values.factor.getType());
+  Location loc = link.getOp()->getLoc();
+  auto type = cast<RankedTensorType>(link.values.factor.getType());
   Value sum = SparseOuterSumOp::create(
                   builder, loc, RankedTensorType::get(type.getNumElements(), type.getElementType()),
-                  transposeSamples(builder, loc, flatten(builder, layer.operand)),
+                  transposeSamples(builder, loc, flatten(builder, link.operand)),
                   transposeSamples(builder, loc, cotangent), createIndices(builder, loc, starts),
                   createIndices(builder, loc, rows), createIndices(builder, loc, cols),
                   createIndices(builder, loc, weights), Value())
@@ -236,14 +229,10 @@ Value LayerLinks::createPrunedGradient(const Layer &layer, Value cotangent) {
   return tensor::ExpandShapeOp::create(builder, loc, type, sum, all);
 }
 
-LogicalResult LayerLinks::addParameterCotangents(const Layer &layer, Value cotangent) {
+LogicalResult LayerLinks::addParameterCotangents(const Layer &layer, Value cotangent, Value done) {
   SmallVector<Value> operands = getDifferentiatedOperands(layer.op), cotangents(operands.size());
-  Value factor = layer.values.factor;
-  bool isPruned = factor && activity.contains(factor) && getNonzeros(factor);
-  if (isPruned)
-    sweep.add(factor, createPrunedGradient(layer, cotangent));
   SmallVector<bool> needed = llvm::map_to_vector(operands, [&](Value value) {
-    return value != layer.operand && activity.contains(value) && !(isPruned && value == factor);
+    return value != layer.operand && activity.contains(value) && value != done;
   });
   if (!llvm::is_contained(needed, true))
     return success();
@@ -260,34 +249,45 @@ LogicalResult LayerLinks::addParameterCotangents(const Layer &layer, Value cotan
   return success();
 }
 
+LogicalResult LayerLinks::addParameterCotangents(const Link &link, Value cotangent) {
+  for (const Layer &identity : link.entering)
+    if (failed(addParameterCotangents(identity, cotangent, /*done=*/{})))
+      return failure();
+  Value factor = link.values.factor;
+  bool isPruned = factor && activity.contains(factor) && getNonzeros(factor);
+  if (isPruned)
+    sweep.add(factor, createPrunedGradient(link, cotangent));
+  return addParameterCotangents(link.layer, cotangent, isPruned ? factor : Value());
+}
+
+/// The first operation of the chain of `front` that cotangents reach.
+static Operation *getFirstReached(const LayerLink &front) {
+  return front.entering.empty() ? front.getOp() : front.entering.front().op;
+}
+
 LogicalResult LayerLinks::visit(Operation *op) {
   const Chain &chain = chains[chainOf.at(op)];
   Value seed = sweep.lookup(op->getResult(0));
-  if (chain.front().op != op || !seed)
+  if (getFirstReached(chain.front()) != op || !seed)
     return success();
   // Jacobians first: a plan may read any of them before the first product.
   SmallVector<Value> jacobians;
-  for (const Layer &layer : chain) {
-    FailureOr<Value> jacobian = createJacobian(layer);
+  for (const Link &link : chain) {
+    FailureOr<Value> jacobian = createJacobian(link);
     if (failed(jacobian))
       return failure();
     jacobians.push_back(*jacobian);
   }
   SmallVector<Value> cotangents = {flatten(builder, seed)};
-  for (auto [layer, jacobian] : llvm::zip_equal(chain, jacobians)) {
-    Value cotangent = cotangents.back();
-    if (jacobian) {
-      auto type = cast<RankedTensorType>(cotangent.getType());
-      auto rows = cast<JacobianType>(jacobian.getType()).getRows();
-      cotangent =
-          ApplyOp::create(builder, layer.op->getLoc(),
-                          RankedTensorType::get({type.getDimSize(0), rows}, type.getElementType()),
-                          jacobian, cotangent);
-    }
-    cotangents.push_back(cotangent);
+  for (auto [link, jacobian] : llvm::zip_equal(chain, jacobians)) {
+    auto type = cast<RankedTensorType>(cotangents.back().getType());
+    cotangents.push_back(ApplyOp::create(
+        builder, link.getOp()->getLoc(),
+        RankedTensorType::get({type.getDimSize(0), link.type.getRows()}, type.getElementType()),
+        jacobian, cotangents.back()));
   }
-  for (auto [layer, cotangent] : llvm::zip(chain, cotangents))
-    if (failed(addParameterCotangents(layer, cotangent)))
+  for (auto [link, cotangent] : llvm::zip(chain, cotangents))
+    if (failed(addParameterCotangents(link, cotangent)))
       return failure();
   Value operand = chain.back().operand;
   sweep.add(operand, unflatten(builder, cotangents.back(), operand));

@@ -7,7 +7,7 @@
 #ifndef BPPSA_LIB_DIFFERENTIATION_LAYERLINKS_H
 #define BPPSA_LIB_DIFFERENTIATION_LAYERLINKS_H
 
-#include "bppsa/Analysis/ChainExtraction.h"
+#include "bppsa/Analysis/LayerChains.h"
 #include "bppsa/Analysis/LinkValues.h"
 #include "bppsa/Differentiation/Differentiation.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -33,22 +33,24 @@ public:
   llvm::LogicalResult visit(mlir::Operation *op);
 
 private:
-  /// A layer whose Jacobian is known with its values.
-  struct Layer : LayerLink {
+  /// A link with the values of its Jacobian.
+  struct Link : LayerLink {
     LinkValues values;
   };
-  using Chain = llvm::SmallVector<Layer, 0>;
+  using Chain = llvm::SmallVector<Link, 0>;
 
-  void addChains(const LayerChain &found, const SampleAxes &axes);
-  void addChain(Chain chain);
-  /// The transposed Jacobian of a layer; null for an identity.
-  llvm::FailureOr<mlir::Value> createJacobian(const Layer &layer);
+  void addChain(const LayerChain &found, const SampleAxes &axes);
+  /// The transposed Jacobian of a link.
+  llvm::FailureOr<mlir::Value> createJacobian(const Link &link);
   llvm::FailureOr<mlir::Value> createSlopes(const Layer &layer);
-  mlir::Value createChoices(const Layer &layer);
+  mlir::Value createChoices(const Link &link);
   /// The gradient of weights some of which are known to be zero, and stay so.
-  mlir::Value createPrunedGradient(const Layer &layer, mlir::Value cotangent);
-  /// Passes the cotangent of the result of a layer on to its parameters.
-  llvm::LogicalResult addParameterCotangents(const Layer &layer, mlir::Value cotangent);
+  mlir::Value createPrunedGradient(const Link &link, mlir::Value cotangent);
+  /// Passes the cotangent of the result of a layer on to its parameters, but for `done`, whose
+  /// gradient is there.
+  llvm::LogicalResult addParameterCotangents(const Layer &layer, mlir::Value cotangent,
+                                             mlir::Value done);
+  llvm::LogicalResult addParameterCotangents(const Link &link, mlir::Value cotangent);
 
   mlir::OpBuilder &builder;
   const Activity &activity;

@@ -279,6 +279,10 @@ SparsityPattern SparsityPattern::selectRows(ArrayRef<int32_t> rows) const {
   PatternBuilder builder(rows.size(), numCols);
   std::vector<int32_t> indices(getNumClasses(), -1);
   for (int32_t row : rows) {
+    if (row < 0) {
+      builder.addRow({});
+      continue;
+    }
     int32_t &index = indices[rowClasses[row]];
     if (index < 0)
       index = builder.addRow(getRow(row));

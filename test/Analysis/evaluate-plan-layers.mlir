@@ -66,6 +66,7 @@
 !dense = !bppsa.jacobian<6x6xf32, dense>
 !slope = !bppsa.jacobian<6x6xf32, diagonal, batch = ?>
 !same = !bppsa.jacobian<6x6xf32, identity>
+!chosen = !bppsa.jacobian<6x6xf32, csr(#bppsa.pattern<6x6, [[0, 1]], [0, 0, 0, 0, 0, 0]>), batch = ?>
 func.func @layers(%x: tensor<?x6xf32>, %out: tensor<?x6xf32>) -> tensor<?x6xf32> {
   %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = #par} ins(%x : tensor<?x6xf32>)
       outs(%out : tensor<?x6xf32>) attrs = {bppsa.jacobian = [!dense, unit]} {
@@ -119,8 +120,8 @@ func.func @diagonal(%a: tensor<8x3x4xf32>, %g: tensor<3x4xf32>) -> tensor<8x3x4x
 // POOL-NEXT: "layers": [
 // Without a name in its location a layer has that of its operation.
 // POOL: "name": "linalg.generic",
-// POOL: "structure": "identity",
 // POOL: "structure": "diagonal",
+// POOL: "structure": "csr",
 func.func @pool(%x: tensor<?x6xf32>, %out: tensor<?x6xf32>) -> tensor<?x6xf32> {
   %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = #par} ins(%x : tensor<?x6xf32>)
       outs(%out : tensor<?x6xf32>) attrs = {bppsa.jacobian = [!slope, unit]} {
@@ -128,7 +129,7 @@ func.func @pool(%x: tensor<?x6xf32>, %out: tensor<?x6xf32>) -> tensor<?x6xf32> {
     linalg.yield %a : f32
   } -> tensor<?x6xf32>
   %1 = linalg.generic {indexing_maps = [#id], iterator_types = #par} outs(%out : tensor<?x6xf32>)
-      attrs = {bppsa.jacobian = [unit, !same]} {
+      attrs = {bppsa.jacobian = [unit, !chosen]} {
   ^bb0(%a: f32):
     %i = linalg.index 0 : index
     %j = linalg.index 1 : index

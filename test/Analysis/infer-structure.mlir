@@ -25,6 +25,9 @@
 // REMARK: jacobian of tensor.insert_slice: 4x16, csr with 4 entries, 93.7500 % of it zero, shared by all samples
 // REMARK: jacobian of linalg.generic: 16x8, csr with 72 entries, 43.7500 % of it zero, shared by all samples
 // REMARK: jacobian of linalg.generic: 8x8, diagonal, 87.5000 % of it zero, one for each sample
+// The padding belongs to the convolution, and the reshape is no link.
+// REMARK: link 1 of 2, linalg.generic: 8x8, diagonal, 87.5000 % of it zero, one for each sample
+// REMARK: link 2 of 2, linalg.generic: 4x8, shared_dense, 0.0000 % of it zero, shared by all samples
 func.func @conv(%x: tensor<?x1x2x2xf32> {bppsa.input = "x"}, %w: tensor<2x1x3x3xf32>)
     -> tensor<?x8xf32> {
   %zero = arith.constant 0.0 : f32

@@ -80,11 +80,12 @@ def test_gpu(tmp_path):
 def test_layers(tmp_path):
     text = compile_page(harness.ROOT / "examples" / "lenet5.onnx", tmp_path)
     names, ends = find_boxes(text)
-    kinds = ["Conv", "Relu", "MaxPool", "Conv", "Relu", "MaxPool", "Flatten"]
-    kinds += ["Gemm", "Relu", "Gemm", "Relu", "Gemm"]
+    kinds = ["Conv", "Relu", "MaxPool", "Conv", "Relu", "MaxPool"]
+    # The sixth node is a Flatten, which is no link.
+    nodes = [*enumerate(kinds), (7, "Gemm"), (8, "Relu"), (9, "Gemm"), (10, "Relu"), (11, "Gemm")]
     # The chains after that of the model are in the loss.
-    assert list(dict.fromkeys(names[:17])) == [f"/{i}/{kind}" for i, kind in enumerate(kinds)]
-    assert "<p>17 links, 16 samples.</p>" in text
+    assert names[:11] == [f"/{i}/{kind}" for i, kind in nodes]
+    assert "<p>11 links, 16 samples.</p>" in text
     assert ends[:2] == ["graph input", "several operations use the result of linalg.generic"]
 
 
@@ -95,4 +96,4 @@ def test_skips_cut_chains(tmp_path):
     names, ends = find_boxes(text)
     assert len(names) == sum(int(count) for count in re.findall(r"<p>(\d+) links,", text))
     assert len(ends) == 2 * text.count('<div class="layers">')
-    assert ends[0] == "graph input" and "linalg.generic joins 2 values" in ends
+    assert ends[0].startswith("several operations use") and "linalg.generic joins 2 values" in ends

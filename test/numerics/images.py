@@ -78,8 +78,8 @@ def lenet5():
     return b.linear(120).layer("Tanh").linear(84).layer("Tanh").linear(10).finish()
 
 
-def vgg11(width, size=32, batch_norm=False):
-    """VGG-11 with `width` features where the paper has 64."""
+def vgg11(width, size=32, batch_norm=False, hidden=True):
+    """VGG-11 with `width` features where the paper has 64, whose classifier is one layer."""
     b = ImageBuilder((3, size, size), seed=1)
     for factor in (1, 0, 2, 0, 4, 4, 0, 8, 8, 0, 8, 8, 0):
         if factor == 0:
@@ -89,7 +89,10 @@ def vgg11(width, size=32, batch_norm=False):
         if batch_norm:
             b.batch_norm()
         b.layer("Relu")
-    return b.flatten().linear(8 * width).layer("Relu").linear(10).finish()
+    b.flatten()
+    if hidden:
+        b.linear(8 * width).layer("Relu")
+    return b.linear(10).finish()
 
 
 def residual():

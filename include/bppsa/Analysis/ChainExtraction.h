@@ -35,32 +35,6 @@ LinkChain getLinkChain(llvm::ArrayRef<ApplyOp> applies, const DynamicSizes &size
 /// The longest such lists under `root`, of at least two ops.
 std::vector<llvm::SmallVector<ApplyOp>> findLinkLists(mlir::Operation *root);
 
-/// An operation of a graph, and the only operand through which cotangents leave it.
-struct LayerLink {
-  mlir::Operation *op;
-  mlir::Value operand;
-  JacobianType type;
-};
-
-/// A part of a graph through which cotangents have one way.
-struct LayerChain {
-  /// In the order in which cotangents reach them.
-  llvm::SmallVector<LayerLink> links;
-  LinkChain chain;
-};
-
-/// The longest such parts under `root`, of at least two operations, by the structure
-/// that `bppsa-infer-structure` found. They are cut where a value has several users
-/// with structure or an operation several such operands.
-std::vector<LayerChain> findLayerChains(mlir::Operation *root, const DynamicSizes &sizes);
-
-/// Why the chain that begins with `operand` does not begin earlier; empty at an
-/// argument.
-std::string getCutReason(mlir::Value operand);
-
-/// Why the chain that ends with `result` does not end later.
-std::string getEndReason(mlir::Value result);
-
 } // namespace bppsa
 
 #endif // BPPSA_ANALYSIS_CHAINEXTRACTION_H

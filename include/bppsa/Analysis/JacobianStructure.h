@@ -55,9 +55,12 @@ JacobianType inferJacobian(mlir::OpResult result, mlir::Value operand, const Sam
 using StructureReport =
     llvm::function_ref<void(mlir::Operation *op, JacobianType type, llvm::StringRef why)>;
 
-/// Gives every operation of a graph that depends on samples its `bppsa.jacobian`.
-/// Arguments with `bppsa.input` have samples along `bppsa.batch_axis`; where none
-/// has that attribute, along `batchAxis`.
+/// The dimensions that samples run along in a graph. Arguments with `bppsa.input` have samples
+/// along `bppsa.batch_axis`; where none has that attribute, along `batchAxis`.
+SampleAxes findSampleAxes(mlir::FunctionOpInterface function, int64_t batchAxis);
+
+/// Gives every operation of a graph that depends on samples its `bppsa.jacobian`. Returns what
+/// `findSampleAxes` does.
 SampleAxes annotateGraphStructure(mlir::FunctionOpInterface function, int64_t batchAxis,
                                   StructureReport report);
 

@@ -12,7 +12,7 @@
 #ifndef BPPSA_ANALYSIS_LAYERGRAPH_H
 #define BPPSA_ANALYSIS_LAYERGRAPH_H
 
-#include "bppsa/Analysis/ChainExtraction.h"
+#include "bppsa/Analysis/LayerChains.h"
 #include <string>
 #include <vector>
 
@@ -50,6 +50,9 @@ struct StepDescription {
   /// What the region is made of, by name, in order of the first appearance.
   std::vector<std::pair<std::string, int64_t>> operations;
 };
+
+/// The name of the node of a model that `op` was imported from; otherwise its own.
+std::string getLayerName(mlir::Operation *op);
 
 LayerGraph describeLayers(const LayerChain &chain);
 

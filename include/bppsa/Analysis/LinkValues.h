@@ -34,7 +34,16 @@ struct LinkValues {
   /// Of the kinds `Shared` and `Choice`.
   mlir::Value factor, choice;
   std::vector<int32_t> sources, columns;
+
+  /// The entries of the rows `rows` of a matrix with the pattern `pattern` and these entries, in
+  /// the new order; negative rows are empty.
+  LinkValues selectRows(const SparsityPattern &pattern, llvm::ArrayRef<int32_t> rows) const;
 };
+
+/// What the entries are that `findLinkValues` finds, without making them.
+std::optional<LinkValues::Kind> findLinkKind(mlir::OpResult result, mlir::Value operand,
+                                             JacobianType type, const SampleAxes &axes,
+                                             std::string &why);
 
 /// The entries of the Jacobian of type `type` that `inferJacobian` found for these
 /// operands. None, with the reason in `why`, where they are not known.

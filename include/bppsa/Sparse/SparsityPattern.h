@@ -89,7 +89,7 @@ public:
   SparsityPattern transpose() const;
   /// The entries of either matrix; both have the same shape.
   SparsityPattern unite(const SparsityPattern &other) const;
-  /// Row i of the result is row `rows[i]`.
+  /// Row i of the result is row `rows[i]`, and empty where that is negative.
   SparsityPattern selectRows(llvm::ArrayRef<int32_t> rows) const;
   /// Column i of the result is column `cols[i]`; no column is named twice.
   SparsityPattern selectCols(llvm::ArrayRef<int32_t> cols) const;
