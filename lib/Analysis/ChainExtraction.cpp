@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Analysis/ChainExtraction.h"
+#include "bppsa/Dialect/BPPSA/Transforms/LinearForm.h"
 #include "bppsa/Dialect/BPPSA/Transforms/StepJacobian.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/SetVector.h"
@@ -63,6 +64,13 @@ RegionCost bppsa::getRegionCost(ChainOp loop) {
   cost.stateFlops = countBodyFlops(yielded.take_front(numStates));
   cost.emitFlops = countBodyFlops(yielded.drop_front(numStates));
   cost.fullFlops = countBodyFlops(yielded);
+  if (std::optional<LinearForm> form = LinearForm::get(loop)) {
+    SmallVector<int64_t> sizes;
+    for (BlockArgument state : body.getArguments().slice(numSaved, numStates))
+      sizes.push_back(cast<VectorType>(state.getType()).getNumElements());
+    cost.factoredFlops = form->countEntryFlops(sizes) +
+                         countBodyFlops(form->scales->front().getTerminator()->getOperands());
+  }
   TypeRange arguments = body.getArgumentTypes();
   cost.savedBytes = getNumBytes(arguments.take_front(numSaved));
   cost.captureBytes = getNumBytes(arguments.drop_front(numSaved + numStates));

@@ -146,6 +146,15 @@ void PlanEvaluator::finishLevel() {
     result.levels.push_back(std::move(level));
 }
 
+/// FLOPs of the matrix of a link that is code, with its offset where cotangents are injected.
+int64_t PlanEvaluator::getLinkMatrixFlops() const {
+  const RegionCost &region = *chain.region;
+  const MatrixStructure &matrix = chain.links.front();
+  if (!region.factoredFlops || matrix.isDiagonal())
+    return getNumColumns() * region.stateFlops;
+  return *region.factoredFlops + (chain.hasInjected ? 2 * matrix.getRows() * matrix.getCols() : 0);
+}
+
 /// Forms the matrices of links that are code, where a tree reads them.
 void PlanEvaluator::linearize() {
   beginLevel(Phase::Linearize);
@@ -153,7 +162,7 @@ void PlanEvaluator::linearize() {
     for (int64_t link = 1; link <= schedule.getNumLinks(); ++link) {
       if (values[link].lastRead < 0)
         continue;
-      int64_t columns = getNumColumns(), flops = columns * chain.region->stateFlops;
+      int64_t flops = getLinkMatrixFlops();
       values[link].finish = flops;
       add({GroupKind::Linearize, link, -1, link, flops, /*shared=*/false,
            getNumBytes(link) + chain.batch * chain.region->savedBytes +

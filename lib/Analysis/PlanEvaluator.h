@@ -59,6 +59,7 @@ private:
   Cost getCost(ScanOperation op);
   Cost getRegionCost(ScanOperation op) const;
   void findLastReads();
+  int64_t getLinkMatrixFlops() const;
   void linearize();
   void execute(const ScanLevel &level);
   void emit();

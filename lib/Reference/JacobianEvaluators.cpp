@@ -212,6 +212,59 @@ static LogicalResult evaluateTransition(TransitionOp op, Interpreter &interprete
   return success();
 }
 
+/// Adds a term to the matrix of sample `b`, which has rows beside each other.
+static void addTerm(FactoredTransitionOp op, Interpreter &interpreter, TermAttr term, int64_t b,
+                    std::vector<double> &matrix) {
+  SampleLayout layout(op.getLanes());
+  int64_t rows = op.getStates()[term.getRow()], cols = op.getStates()[term.getCol()];
+  auto readScale = [&](int64_t number, int64_t size) {
+    if (number < 0)
+      return std::vector<double>(size, 1.0);
+    Array scale = layout.read(interpreter.get(op.getScales()[number]), std::nullopt, b);
+    return std::vector<double>(scale.reals.begin(), scale.reals.end());
+  };
+  std::vector<double> left = readScale(term.getLeft(), rows);
+  std::vector<double> right = readScale(term.getRight(), cols);
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t col = 0; col < cols; ++col) {
+      double entry = row == col ? 1 : 0;
+      if (term.getMatrix() >= 0) {
+        const Array &shared = interpreter.get(op.getMatrices()[term.getMatrix()]);
+        entry = shared.reals[term.getTransposed() ? shared.getPosition({col, row})
+                                                  : shared.getPosition({row, col})];
+      }
+      matrix[(op.getStateOffset(term.getRow()) + row) * op.getNumValues() +
+             op.getStateOffset(term.getCol()) + col] += left[row] * entry * right[col];
+    }
+}
+
+static LogicalResult evaluateFactoredTransition(FactoredTransitionOp op, Interpreter &interpreter) {
+  ++interpreter.counts.linksOnColumns;
+  SampleLayout vectors(op.getLanes());
+  int64_t size = op.getNumValues();
+  Array result = interpreter.get(op.getDestination());
+  TransitionArray layout(op.getLanes(), /*isDiagonal=*/false, size);
+  for (int64_t b = 0; b < layout.getNumSamples(result); ++b) {
+    std::vector<double> matrix(size * size), offset(size);
+    for (TermAttr term : op.getTerms().getAsRange<TermAttr>())
+      addTerm(op, interpreter, term, b, matrix);
+    for (auto [value, state] : llvm::zip_equal(op.getInjected(), op.getInjectInto())) {
+      Array injected = vectors.read(interpreter.get(value), std::nullopt, b);
+      for (int64_t row = 0; row < size; ++row)
+        for (auto [col, entry] : llvm::enumerate(injected.reals))
+          offset[row] += matrix[row * size + op.getStateOffset(state) + col] * entry;
+    }
+    for (int64_t row = 0; row < size; ++row) {
+      for (int64_t col = 0; col < size; ++col)
+        result.reals[layout.getPosition(result, b, col, row)] = matrix[row * size + col];
+      if (!op.getInjected().empty())
+        result.reals[layout.getPosition(result, b, size, row)] = offset[row];
+    }
+  }
+  interpreter.set(op.getResult(), std::move(result));
+  return success();
+}
+
 static LogicalResult evaluateComposeTransitions(ComposeTransitionsOp op, Interpreter &interpreter) {
   ++interpreter.counts.compositions;
   const Array &first = interpreter.get(op.getFirst()), &second = interpreter.get(op.getSecond());
@@ -254,6 +307,7 @@ void bppsa::addJacobianEvaluators(EvaluatorTable &table) {
   table.add<ComposeOp>(evaluateCompose);
   table.add<ApplyOp>(evaluateApply);
   table.add<TransitionOp>(evaluateTransition);
+  table.add<FactoredTransitionOp>(evaluateFactoredTransition);
   table.add<ComposeTransitionsOp>(evaluateComposeTransitions);
   table.add<ApplyTransitionOp>(evaluateApplyTransition);
 }

@@ -41,7 +41,7 @@ func.func @injected(%a: tensor<64x1x4xf32>, %s: tensor<64x1x4xf32>, %g: tensor<1
 }
 
 // CHECK: Function=dense | Remark="linear on 64 links: depth 64, 0 compose, 64 apply, 2304 flops
-// CHECK: Function=dense | Remark="blelloch on 64 links: depth 10, 57 compose, 64 apply, 18560 flops
+// CHECK: Function=dense | Remark="blelloch on 64 links: depth 10, 57 compose, 64 apply, 10368 flops
 // CHECK-SAME: 4112 bytes of memory
 func.func @dense(%a: tensor<64x1x4xf32>, %g: tensor<1x4xf32>, %w: tensor<4x4xf32>) -> tensor<1x4xf32> {
   %0 = bppsa.chain saved(%a : tensor<64x1x4xf32>) seeds(%g : tensor<1x4xf32>) inject_into []

@@ -21,11 +21,13 @@ namespace bppsa {
 
 /// What it costs to apply a link that is a region of code, a step of a recurrent
 /// cell. Linear and chunked plans never form its Jacobian; trees form those that
-/// they read, column by column. FLOPs are those of one sample and one column.
+/// they read, of its factors or column by column. FLOPs are those of one sample, and of one column.
 struct RegionCost {
   /// Computing the cotangents of the states alone, the emitted values alone, and
   /// both; parts that the two share are in each.
   int64_t stateFlops = 0, emitFlops = 0, fullFlops = 0;
+  /// Forming the Jacobian from its factors, where these are known.
+  std::optional<int64_t> factoredFlops = std::nullopt;
   /// Bytes of the activations of one step and sample, of the matrices and vectors
   /// that all steps share, and of what one step emits for a sample.
   int64_t savedBytes = 0, captureBytes = 0, emittedBytes = 0;

@@ -55,7 +55,8 @@ static LogicalResult verifyReady(Operation *op, bool isPacked) {
   if (!isPacked)
     return op->emitOpError("has no lanes; run bppsa-pack-batch first");
   if (auto lanes = op->getAttrOfType<IntegerAttr>("lanes");
-      isa<TransitionOp, ComposeTransitionsOp, ApplyTransitionOp>(op) && lanes.getInt() == 1)
+      isa<TransitionOp, FactoredTransitionOp, ComposeTransitionsOp, ApplyTransitionOp>(op) &&
+      lanes.getInt() == 1)
     return op->emitOpError("has one lane; a scan needs samples in lanes, use the plan 'linear'");
   return verifyNoSums(op);
 }
@@ -112,6 +113,9 @@ static LogicalResult lowerOp(Operation *op, const LaneOptions &options) {
       .Case([&](TransitionOp run) {
         return failed(ready(run)) ? failure() : lowerTransition(run, options);
       })
+      .Case([&](FactoredTransitionOp link) {
+        return lower(ready(link), [&] { lowerFactoredTransition(link); });
+      })
       .Case([&](ComposeTransitionsOp product) {
         return lower(ready(product), [&] { lowerComposeTransitions(product, options); });
       })
@@ -149,9 +153,9 @@ struct ConvertBPPSAToVector : public bppsa::impl::ConvertBPPSAToVectorBase<Conve
     options.registers = registers;
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
-      if (isa<RecurrenceOp, ChainOp, TransitionOp, ComposeTransitionsOp, ApplyTransitionOp,
-              OuterSumOp, StepSumOp, PackLanesOp, UnpackLanesOp, SparseApplyOp, SparseComposeOp,
-              SparseOuterSumOp>(op))
+      if (isa<RecurrenceOp, ChainOp, TransitionOp, FactoredTransitionOp, ComposeTransitionsOp,
+              ApplyTransitionOp, OuterSumOp, StepSumOp, PackLanesOp, UnpackLanesOp, SparseApplyOp,
+              SparseComposeOp, SparseOuterSumOp>(op))
         ops.push_back(op);
     });
     for (Operation *op : ops) {

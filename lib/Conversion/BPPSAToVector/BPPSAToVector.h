@@ -16,6 +16,7 @@ namespace bppsa {
 mlir::LogicalResult lowerRecurrence(RecurrenceOp op, const LaneOptions &options);
 mlir::LogicalResult lowerChain(ChainOp op, const LaneOptions &options);
 mlir::LogicalResult lowerTransition(TransitionOp op, const LaneOptions &options);
+void lowerFactoredTransition(FactoredTransitionOp op);
 void lowerComposeTransitions(ComposeTransitionsOp op, const LaneOptions &options);
 void lowerApplyTransition(ApplyTransitionOp op, const LaneOptions &options);
 void lowerOuterSum(OuterSumOp op, const LaneOptions &options);

@@ -58,6 +58,44 @@ func.func @chain(%a: tensor<{T}x?x4xf32>, %b: tensor<{T}x?x2xf32>, %g: tensor<?x
 """
 
 
+# The same arguments. Terms that merge and terms that do not, with signs, a quotient and a mask.
+SCALED = """
+func.func @chain(%a: tensor<{T}x?x4xf32>, %b: tensor<{T}x?x2xf32>, %g: tensor<?x4xf32>,
+    %k: tensor<?x2xf32>, %s: tensor<{T}x?x4xf32>, %w: tensor<4x4xf32>, %u: tensor<4x2xf32>)
+    -> (tensor<?x4xf32>, tensor<?x2xf32>, tensor<{T}x?x4xf32>) {{
+  %0:3 = bppsa.chain {reverse}
+      saved(%a, %b : tensor<{T}x?x4xf32>, tensor<{T}x?x2xf32>)
+      seeds(%g, %k : tensor<?x4xf32>, tensor<?x2xf32>)
+      {injected}
+      captures(%w, %u : tensor<4x4xf32>, tensor<4x2xf32>)
+      -> (tensor<?x4xf32>, tensor<?x2xf32>) emitted(tensor<{T}x?x4xf32>) {{
+  ^bb0(%at: vector<4xf32>, %bt: vector<2xf32>, %gt: vector<4xf32>, %kt: vector<2xf32>,
+       %wc: vector<4x4xf32>, %uc: vector<4x2xf32>):
+    %two = arith.constant dense<2.0> : vector<4xf32>
+    %zero = arith.constant dense<0.0> : vector<4xf32>
+    %c = arith.addf %at, %two : vector<4xf32>
+    %q = arith.divf %gt, %c : vector<4xf32>
+    %d = arith.mulf %at, %gt : vector<4xf32>
+    %n = arith.subf %q, %d : vector<4xf32>
+    %e = bppsa.matvec transposed %wc, %n : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
+    %l = bppsa.matvec transposed %wc, %gt : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
+    %m = arith.mulf %l, %at : vector<4xf32>
+    %o = arith.subf %e, %m : vector<4xf32>
+    %p = arith.cmpf ogt, %at, %zero : vector<4xf32>
+    %r = arith.select %p, %gt, %zero : vector<4xi1>, vector<4xf32>
+    %f = arith.subf %o, %r : vector<4xf32>
+    %h = bppsa.matvec transposed %uc, %gt : vector<4x2xf32>, vector<4xf32> -> vector<2xf32>
+    %i = arith.mulf %h, %bt : vector<2xf32>
+    %v = arith.negf %i : vector<2xf32>
+    %j = arith.addf %v, %kt : vector<2xf32>
+    %x = math.exp %d : vector<4xf32>
+    bppsa.yield %f, %j, %x : vector<4xf32>, vector<2xf32>, vector<4xf32>
+  }}
+  return %0#0, %0#1, %0#2 : tensor<?x4xf32>, tensor<?x2xf32>, tensor<{T}x?x4xf32>
+}}
+"""
+
+
 def make_arrays(T):
     random = np.random.default_rng(T)
     shapes = [(T, B, N1), (T, B, N2), (B, N1), (B, N2), (T, B, N1), (N1, N1), (N1, N2)]
@@ -83,6 +121,18 @@ def walk_diagonal(arrays, reverse, injected):
             g = g + s[t]
         emitted[t] = a[t] * g
         g, k = g - emitted[t], b[t] * k
+    return g, k, emitted
+
+
+def walk_scaled(arrays, reverse, injected):
+    a, b, g, k, s, w, u = arrays
+    emitted = np.zeros_like(a)
+    for t in range(len(a)) if reverse else reversed(range(len(a))):
+        if injected:
+            g = g + s[t]
+        emitted[t] = np.exp(a[t] * g)
+        scaled = (1 / (a[t] + 2) - a[t]) * g
+        g, k = scaled @ w - a[t] * (g @ w) - (a[t] > 0) * g, k - b[t] * (g @ u)
     return g, k, emitted
 
 
@@ -122,6 +172,27 @@ def test_expanded_tree(T, plan, injected, reverse, tmp_path):
     tree = optimize(tmp_path, ir, *passes)
     assert "bppsa.chain" not in tree
     check(interpret(tmp_path, tree, arrays), walk(arrays, reverse, injected))
+
+
+@pytest.mark.parametrize("reverse", [False, True], ids=["forward", "reverse"])
+@pytest.mark.parametrize("injected", [False, True], ids=["last", "every"])
+@pytest.mark.parametrize("lanes", [0, 2], ids=["plain", "packed"])
+@pytest.mark.parametrize(
+    "link, exact", [(CHAIN, walk), (SCALED, walk_scaled)], ids=["products", "scaled"]
+)
+@pytest.mark.parametrize("plan", ["blelloch", "hybrid:1"])
+@pytest.mark.parametrize("T", [1, 2, 7, 8])
+def test_tree_of_factors(T, plan, link, exact, lanes, injected, reverse, tmp_path):
+    """Loops whose leaves are made of the scaled matrices that the Jacobian of the link is."""
+    arrays = make_arrays(T)
+    clause = f"injected(%s : tensor<{T}x?x4xf32>) inject_into [0]" if injected else "inject_into []"
+    ir = link.format(T=T, injected=clause, reverse="reverse" if reverse else "")
+    passes = [f"--bppsa-scan=algorithm={plan}"]
+    if lanes:
+        passes.append(f"--bppsa-pack-batch=lanes={lanes}")
+    tree = optimize(tmp_path, ir, *passes, "--bppsa-expand-scan=factor-links")
+    assert "bppsa.factored_transition" in tree and "bppsa.transition" not in tree
+    check(interpret(tmp_path, tree, arrays), exact(arrays, reverse, injected))
 
 
 LEAVES = """

@@ -28,6 +28,24 @@ func.func @packed_diagonal(%f: memref<1x?x3x16xf32>, %i: memref<1x?x1x16xf32>, %
   return
 }
 
+// CHECK-LABEL: func.func @factored
+// CHECK:         bppsa.factored_transition states [4, 2]
+// CHECK-SAME:        terms [#bppsa.term<row = 0, col = 0, matrix = 0, right = 0, transposed = true>, #bppsa.term<row = 0, col = 1, left = 0, matrix = 1, right = 1>, #bppsa.term<row = 1, col = 1>]
+// CHECK-SAME:        scales(%{{[^:]*}} : tensor<?x4xf32>, tensor<?x2xf32>) matrices(%{{[^:]*}} : tensor<4x4xf32>, tensor<4x2xf32>)
+// CHECK-SAME:        injected(%{{[^:]*}} : tensor<?x2xf32>) inject_into [1] into(%{{[^:]*}} : tensor<?x7x6xf32>) -> tensor<?x7x6xf32>
+// CHECK:         bppsa.factored_transition lanes 16 states [4] terms [#bppsa.term<row = 0, col = 0, left = 0>] scales(%{{[^:]*}} : memref<?x4x16xf32>) inject_into [] into(%{{[^:]*}} : memref<?x4x4x16xf32>)
+func.func @factored(%d: tensor<?x4xf32>, %s: tensor<?x2xf32>, %w: tensor<4x4xf32>, %u: tensor<4x2xf32>,
+    %e: tensor<?x7x6xf32>, %m: memref<?x4x16xf32>, %o: memref<?x4x4x16xf32>) -> tensor<?x7x6xf32> {
+  %0 = bppsa.factored_transition states [4, 2]
+      terms [#bppsa.term<row = 0, col = 0, matrix = 0, right = 0, transposed = true>,
+             #bppsa.term<row = 0, col = 1, left = 0, matrix = 1, right = 1>, #bppsa.term<row = 1, col = 1>]
+      scales(%d, %s : tensor<?x4xf32>, tensor<?x2xf32>) matrices(%w, %u : tensor<4x4xf32>, tensor<4x2xf32>)
+      injected(%s : tensor<?x2xf32>) inject_into [1] into(%e : tensor<?x7x6xf32>) -> tensor<?x7x6xf32>
+  bppsa.factored_transition lanes 16 states [4] terms [#bppsa.term<row = 0, col = 0, left = 0>]
+      scales(%m : memref<?x4x16xf32>) inject_into [] into(%o : memref<?x4x4x16xf32>)
+  return %0 : tensor<?x7x6xf32>
+}
+
 // CHECK-LABEL: func.func @products
 // CHECK:         %[[C:.*]] = bppsa.compose_transitions %{{.*}}, %[[B:.*]] into %[[B]] : tensor<?x4x4xf32>, tensor<?x4x4xf32>, tensor<?x4x4xf32> -> tensor<?x4x4xf32>
 // CHECK:         bppsa.apply_transition %[[C]], %{{.*}} into %{{.*}} : tensor<?x4x4xf32>, tensor<?x4xf32>, tensor<?x4xf32> -> tensor<?x4xf32>

@@ -93,7 +93,7 @@ void ExpandScanTest::expand(ModuleOp module) {
     pack.lanes = 2;
     pm.addNestedPass<func::FuncOp>(createPackBatch(pack));
   }
-  pm.addPass(createExpandScan());
+  pm.addPass(createExpandScan({/*unrollUpTo=*/0, /*factorLinks=*/has("factored")}));
   ASSERT_TRUE(succeeded(pm.run(module)));
   module.walk([](ChainOp chain) { EXPECT_TRUE(chain.getPlan().isSequential()); });
 }
@@ -192,4 +192,5 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Combine(testing::Values("blelloch", "hybrid, 1", "hybrid, 2", "chunked, 1",
                                      "chunked, 2", "chunked, 5", "chunked, 40"),
                      testing::Values("", "reverse injected", "diagonal injected", "packed",
-                                     "packed reverse injected")));
+                                     "packed reverse injected", "factored reverse injected",
+                                     "factored packed injected")));

@@ -89,6 +89,9 @@ void ChainOp::getEffects(Effects &effects) {
 void TransitionOp::getEffects(Effects &effects) {
   getLoopEffects(*this, getDestinationMutable(), effects);
 }
+void FactoredTransitionOp::getEffects(Effects &effects) {
+  getLoopEffects(*this, getDestinationMutable(), effects);
+}
 void ComposeTransitionsOp::getEffects(Effects &effects) {
   getLoopEffects(*this, getDestinationMutable(), effects);
 }

@@ -228,6 +228,7 @@ void bppsa::registerBufferizableOpInterfaceExternalModels(DialectRegistry &regis
     RecurrenceOp::attachInterface<AllocatingModel<RecurrenceOp>>(*context);
     ChainOp::attachInterface<AllocatingModel<ChainOp>>(*context);
     TransitionOp::attachInterface<TransitionModel<TransitionOp>>(*context);
+    FactoredTransitionOp::attachInterface<TransitionModel<FactoredTransitionOp>>(*context);
     ComposeTransitionsOp::attachInterface<TransitionModel<ComposeTransitionsOp>>(*context);
     ApplyTransitionOp::attachInterface<TransitionModel<ApplyTransitionOp>>(*context);
     OuterSumOp::attachInterface<AllocatingModel<OuterSumOp>>(*context);

@@ -65,17 +65,17 @@ static std::string getObstacle(ChainOp chain) {
 }
 
 /// Expands `chain` into loops.
-static void expandToLoops(ChainOp chain) {
+static void expandToLoops(ChainOp chain, bool factorsLinks) {
   if (chain.getPlan().isSequential())
     return static_cast<void>(chain.removePlanAttr());
   if (chain.getPlan().getAlgorithm() == ScanAlgorithm::Chunked)
     return expandToChunks(chain);
-  expandToTree(chain);
+  expandToTree(chain, factorsLinks);
 }
 
 /// Expands `chain` and says so, or says why not. Trees of at most `unrollUpTo` steps become
 /// straight-line code.
-static void expand(ChainOp chain, int64_t unrollUpTo) {
+static void expand(ChainOp chain, int64_t unrollUpTo, bool factorsLinks) {
   auto parent = chain->getParentOfType<FunctionOpInterface>();
   auto options = remark::RemarkOpts::name("ExpandScan")
                      .category("scan")
@@ -94,7 +94,7 @@ static void expand(ChainOp chain, int64_t unrollUpTo) {
   if (!schedule) {
     remark::passed(chain.getLoc(), options)
         << remark::add("{0} scan expanded to loops; work and depth are known at run time", plan);
-    return expandToLoops(chain);
+    return expandToLoops(chain, factorsLinks);
   }
   bool unrolls = steps <= unrollUpTo && !chain.getLanes();
   remark::passed(chain.getLoc(), options) << remark::add(
@@ -104,7 +104,7 @@ static void expand(ChainOp chain, int64_t unrollUpTo) {
   if (unrolls)
     unrollScan(chain, *schedule);
   else
-    expandToLoops(chain);
+    expandToLoops(chain, factorsLinks);
 }
 
 namespace {
@@ -122,7 +122,7 @@ struct ExpandScanPass : public bppsa::impl::ExpandScanBase<ExpandScanPass> {
         chains.push_back(chain);
     });
     for (ChainOp chain : chains)
-      expand(chain, unrollUpTo);
+      expand(chain, unrollUpTo, factorLinks);
   }
 };
 } // namespace

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "FactoredLinks.h"
 #include "ScanLoops.h"
 #include "bppsa/Dialect/BPPSA/Transforms/BodyRewrites.h"
 #include "bppsa/Dialect/BPPSA/Transforms/ScanSizes.h"
@@ -21,7 +22,8 @@ namespace {
 /// link k does, so that the vectors of links are a sequence at the end.
 class TreeLoops : public IndexEmitter {
 public:
-  TreeLoops(const ChainArrays &arrays, IndexRange rows);
+  /// `links` makes the matrices of links of their factors; without it they are applied to columns.
+  TreeLoops(const ChainArrays &arrays, IndexRange rows, const FactoredLinks *links);
 
   void beginSweep(Sweep) {}
   void inParallel(Value lower, Value upper, function_ref<void(Value)> body);
@@ -54,6 +56,7 @@ private:
   }
   void setElement(Write write);
   Value createApply(Value matrix, Value cotangent, Value into);
+  const FactoredLinks *links;
   IndexRange rows;
   /// Of the arrays of the tree, which hold these rows alone.
   IndexRange ownRows;
@@ -63,8 +66,8 @@ private:
 };
 } // namespace
 
-TreeLoops::TreeLoops(const ChainArrays &arrays, IndexRange rows)
-    : IndexEmitter(arrays), rows(rows), ownRows{arrays.getAttr(0), rows.count} {
+TreeLoops::TreeLoops(const ChainArrays &arrays, IndexRange rows, const FactoredLinks *links)
+    : IndexEmitter(arrays), links(links), rows(rows), ownRows{arrays.getAttr(0), rows.count} {
   matrices = arrays.createEmpty(getAsOpFoldResult(sub(arrays.numSteps, constant(1))), rows.count,
                                 {arrays.numColumns, arrays.size});
   vectors = arrays.createEmpty(getAsOpFoldResult(add(arrays.numSteps, constant(1))), rows.count,
@@ -144,8 +147,10 @@ void TreeLoops::inOrder(Value lower, Value upper, Value step, function_ref<void(
 //===----------------------------------------------------------------------===//
 
 void TreeLoops::linearize(Value link) {
-  ArrayWindow step = {getOne(getStep(link)), rows};
   Value into = getElement(true, link);
+  if (links)
+    return setElement({links->createTransition(getStep(link), into), true, link});
+  ArrayWindow step = {getOne(getStep(link)), rows};
   setElement({createTransition(arrays, arrays.extractAll(arrays.chain.getSaved(), step),
                                arrays.extractAll(arrays.chain.getInjected(), step), into),
               true, link});
@@ -205,7 +210,8 @@ namespace {
 /// Emits trees of all rows, and what the links make of what enters them.
 class TreeExpansion {
 public:
-  explicit TreeExpansion(ChainOp chain) : chain(chain), builder(chain), arrays(builder, chain) {}
+  TreeExpansion(ChainOp chain, bool factorsLinks)
+      : chain(chain), builder(chain), arrays(builder, chain), factorsLinks(factorsLinks) {}
 
   void run();
 
@@ -224,6 +230,7 @@ private:
   ChainOp chain;
   OpBuilder builder;
   ChainArrays arrays;
+  bool factorsLinks;
 };
 } // namespace
 
@@ -256,7 +263,9 @@ void TreeExpansion::run() {
 }
 
 void TreeExpansion::expandRows(IndexRange rows, SmallVectorImpl<Value> &results) {
-  TreeLoops tree(arrays, rows);
+  std::optional<FactoredLinks> links =
+      factorsLinks ? FactoredLinks::create(arrays, rows) : std::nullopt;
+  TreeLoops tree(arrays, rows, links ? &*links : nullptr);
   int64_t mostLevels =
       chain.getPlan().getAlgorithm() == ScanAlgorithm::Hybrid ? chain.getPlan().getSize() : -1;
   Value levels = emitNumLevels(builder, chain.getLoc(), arrays.numSteps, mostLevels);
@@ -306,4 +315,6 @@ void TreeExpansion::applyLastLink(TreeLoops &tree, IndexRange rows,
     results[i] = arrays.insertRows(cotangent, results[i], rows);
 }
 
-void bppsa::expandToTree(ChainOp chain) { TreeExpansion(chain).run(); }
+void bppsa::expandToTree(ChainOp chain, bool factorsLinks) {
+  TreeExpansion(chain, factorsLinks).run();
+}

@@ -33,9 +33,9 @@ using namespace bppsa;
 /// Whether `op` is a bufferized loop, leaf, change of layout or graph operation.
 static bool isBufferized(Operation &op) {
   return op.getNumResults() == 0 &&
-         isa<RecurrenceOp, ChainOp, TransitionOp, ComposeTransitionsOp, ApplyTransitionOp,
-             OuterSumOp, StepSumOp, PackLanesOp, UnpackLanesOp, SparseApplyOp, SparseComposeOp,
-             SparseOuterSumOp, linalg::LinalgOp, memref::CopyOp>(op);
+         isa<RecurrenceOp, ChainOp, TransitionOp, FactoredTransitionOp, ComposeTransitionsOp,
+             ApplyTransitionOp, OuterSumOp, StepSumOp, PackLanesOp, UnpackLanesOp, SparseApplyOp,
+             SparseComposeOp, SparseOuterSumOp, linalg::LinalgOp, memref::CopyOp>(op);
 }
 
 /// Whether `op` is a loop that writes its results to memory, such as a scatter.

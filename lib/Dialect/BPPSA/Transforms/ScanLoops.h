@@ -63,8 +63,9 @@ mlir::Value createTransition(const ChainArrays &arrays, mlir::ValueRange saved,
 
 /// Chunks of links, `emitChunkedScan`.
 void expandToChunks(ChainOp chain);
-/// The tree of a Blelloch or hybrid scan, `emitTreeScan`.
-void expandToTree(ChainOp chain);
+/// The tree of a Blelloch or hybrid scan, `emitTreeScan`. With `factorsLinks` the matrices of links
+/// are made of their factors where these are known.
+void expandToTree(ChainOp chain, bool factorsLinks);
 /// Straight-line code of a scan over a static number of links.
 void unrollScan(ChainOp chain, const ScanSchedule &schedule);
 

@@ -172,4 +172,21 @@ def BPPSA_StructureAttr : AttrDef<BPPSA_Dialect, "Structure"> {
   }];
 }
 
+def BPPSA_TermAttr : AttrDef<BPPSA_Dialect, "Term"> {
+  let mnemonic = "term";
+  let summary = "a scaled matrix in the Jacobian of a link";
+  let description = [{
+    `diag(left) M diag(right)` in the block of states `row` and `col`. `left`, `matrix`
+    and `right` are numbers of operands of `bppsa.factored_transition`, -1 where there
+    is none; `transposed` says that M is the transpose of the operand.
+
+    Example: `#bppsa.term<row = 0, col = 1, left = 2, matrix = 0, transposed = true>`
+  }];
+  let parameters = (ins "int64_t":$row, "int64_t":$col, DefaultValuedParameter<"int64_t", "-1">:$left,
+                        DefaultValuedParameter<"int64_t", "-1">:$matrix,
+                        DefaultValuedParameter<"int64_t", "-1">:$right,
+                        DefaultValuedParameter<"bool", "false">:$transposed);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 #endif // BPPSA_DIALECT_BPPSA_IR_BPPSAATTRIBUTES

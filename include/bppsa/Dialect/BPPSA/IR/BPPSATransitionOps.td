@@ -73,6 +73,52 @@ class BPPSA_TransitionProductOp<string mnemonic> : BPPSA_Op<mnemonic, [
   let hasVerifier = 1;
 }
 
+def BPPSA_FactoredTransitionOp : BPPSA_Op<"factored_transition", [
+    AttrSizedOperandSegments, DestinationStyleOpInterface,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "the affine transition of one link, from the factors of its Jacobian";
+  let description = [{
+    The map `g -> A g + s` that `transition` makes of one link, where A is a sum of
+    scaled matrices: each of `terms` adds `diag(left) M diag(right)` to the block of A
+    that `row` and `col` name by their states. `left` and `right` are numbers of
+    `scales`, cotangent-like arrays `[B, N]`, packed `[ceil(B/L), N, L]`; `matrix` is
+    the number of one of `matrices`, which samples share, taken `transposed` or not.
+    A term without a matrix is a diagonal, the product of its scales, or of ones where
+    it has none. Where cotangents are injected, `injected` holds those of the step and
+    `s = A injected`.
+
+    With H values a term takes H^2 multiplications, where applying the link to every
+    column takes H of its products with the matrix.
+
+    ```mlir
+    %m = bppsa.factored_transition states [4] terms [#bppsa.term<row = 0, col = 0, matrix = 0, right = 0, transposed = true>]
+        scales(%d : tensor<?x4xf32>) matrices(%w : tensor<4x4xf32>) inject_into []
+        into(%e : tensor<?x4x4xf32>) -> tensor<?x4x4xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<BPPSA_Shaped>:$scales, Variadic<BPPSA_Shaped>:$matrices,
+                       Variadic<BPPSA_Shaped>:$injected, BPPSA_Shaped:$destination,
+                       TypedArrayAttrBase<BPPSA_TermAttr, "terms of a Jacobian">:$terms,
+                       DenseI64ArrayAttr:$injectInto, DenseI64ArrayAttr:$states,
+                       OptionalAttr<I64Attr>:$lanes);
+  let results = (outs Optional<AnyRankedTensor>:$result);
+  let assemblyFormat = [{
+    (`lanes` $lanes^)? `states` $states `terms` $terms
+    (`scales` `(` $scales^ `:` type($scales) `)`)?
+    (`matrices` `(` $matrices^ `:` type($matrices) `)`)?
+    (`injected` `(` $injected^ `:` type($injected) `)`)? `inject_into` $injectInto
+    `into` `(` $destination `:` type($destination) `)` attr-dict (`->` type($result)^)?
+  }];
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getDestinationMutable(); }
+    /// Values of all states together.
+    int64_t getNumValues();
+    /// The first value of state `state` among all.
+    int64_t getStateOffset(int64_t state);
+  }];
+  let hasVerifier = 1;
+}
+
 def BPPSA_ComposeTransitionsOp : BPPSA_TransitionProductOp<"compose_transitions"> {
   let summary = "the affine transition of two runs, one after the other";
   let description = [{

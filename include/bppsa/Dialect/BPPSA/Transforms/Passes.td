@@ -26,6 +26,10 @@ def ExpandScan : Pass<"bppsa-expand-scan"> {
     rows are taken in parallel with chunks; trees take one block of them after the
     other, so that the matrices of one are all that memory holds.
 
+    With `factor-links` the leaves of a tree are `bppsa.factored_transition` where the
+    Jacobian of the link is a sum of scaled matrices, as those of recurrent layers are:
+    a recurrence without states computes the scales of all steps first.
+
     The chain
     ```mlir
     %0 = bppsa.chain plan <chunked, 8> saved(%a : tensor<?x?x4xf32>)
@@ -63,7 +67,9 @@ def ExpandScan : Pass<"bppsa-expand-scan"> {
   }];
   let options = [
     Option<"unrollUpTo", "unroll-up-to", "int64_t", /*default=*/"0",
-           "most steps of a scan that becomes straight-line code; 0 for none">
+           "most steps of a scan that becomes straight-line code; 0 for none">,
+    Option<"factorLinks", "factor-links", "bool", /*default=*/"false",
+           "make matrices of single links of their factors, where these are known">
   ];
   let dependentDialects = [
     "::bppsa::BPPSADialect", "::mlir::arith::ArithDialect",

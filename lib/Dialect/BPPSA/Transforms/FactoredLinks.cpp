@@ -1,0 +1,74 @@
+//===- FactoredLinks.cpp - matrices of links from their factors -----------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FactoredLinks.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+std::optional<FactoredLinks> FactoredLinks::create(const ChainArrays &arrays, IndexRange rows) {
+  // A diagonal is made by one column already.
+  if (arrays.isDiagonal)
+    return std::nullopt;
+  std::optional<LinearForm> form = LinearForm::get(arrays.chain);
+  if (!form)
+    return std::nullopt;
+  FactoredLinks links(arrays, rows, std::move(*form));
+  links.createScales();
+  return links;
+}
+
+void FactoredLinks::createScales() {
+  ChainOp chain = arrays->chain;
+  Block &body = form.scales->front();
+  Operation *yield = body.getTerminator();
+  ArrayWindow steps = {{arrays->getAttr(0), getAsOpFoldResult(arrays->numSteps)}, rows};
+  IndexRange ownRows = {arrays->getAttr(0), rows.count};
+  SmallVector<Value> computed, into;
+  for (Value scale : yield->getOperands()) {
+    auto saved = dyn_cast<BlockArgument>(scale);
+    if (saved && saved.getArgNumber() < chain.getSaved().size()) {
+      scales.push_back({chain.getSaved()[saved.getArgNumber()], rows});
+      continue;
+    }
+    scales.push_back({Value(), ownRows});
+    computed.push_back(scale);
+    into.push_back(arrays->createEmpty(getAsOpFoldResult(arrays->numSteps), rows.count,
+                                       cast<VectorType>(scale.getType()).getShape()));
+  }
+  if (computed.empty())
+    return;
+  yield->setOperands(computed);
+  auto recurrence = RecurrenceOp::create(
+      arrays->builder, arrays->loc, /*trajectories=*/TypeRange(), TypeRange(ValueRange(into)),
+      arrays->extractAll(chain.getSaved(), steps), /*initial=*/ValueRange(), chain.getCaptures(),
+      /*steps=*/Value(), into, /*reverse=*/UnitAttr(), chain.getLanesAttr());
+  recurrence.getBody().takeBody(*form.scales);
+  ResultRange outputs = recurrence.getOutputs();
+  for (auto [scale, output] : llvm::zip_equal(
+           llvm::make_filter_range(scales, [](const Scale &scale) { return !scale.sequence; }),
+           outputs))
+    scale.sequence = output;
+}
+
+Value FactoredLinks::createTransition(Value step, Value into) const {
+  ChainOp chain = arrays->chain;
+  auto getWindow = [&](IndexRange of) -> ArrayWindow {
+    return {{getAsOpFoldResult(step), arrays->getAttr(1)}, of, std::nullopt, /*dropsSlots=*/true};
+  };
+  SmallVector<Value> ofStep, matrices;
+  for (const Scale &scale : scales)
+    ofStep.push_back(arrays->extract(scale.sequence, getWindow(scale.rows)));
+  for (unsigned matrix : form.matrices)
+    matrices.push_back(chain.getCaptures()[matrix]);
+  SmallVector<Attribute> terms(form.terms.begin(), form.terms.end());
+  return FactoredTransitionOp::create(
+             arrays->builder, arrays->loc, into.getType(), ofStep, matrices,
+             arrays->extractAll(chain.getInjected(), getWindow(rows)), into,
+             arrays->builder.getArrayAttr(terms), chain.getInjectInto(), arrays->stateSizes,
+             chain.getLanesAttr())
+      .getResult();
+}
