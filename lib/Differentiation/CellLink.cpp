@@ -14,13 +14,13 @@ static bool isMatrix(Value value) {
   return type && type.getRank() == 2;
 }
 
-/// What changes with the needed operands. A state changes as soon as the cell
-/// makes it depend on something that does, so the search is repeated.
-Activity CellVJP::propagateActivity(RecurrenceOp op, ArrayRef<bool> needed) {
+/// A state changes as soon as the cell makes it depend on something that does, so the search is
+/// repeated.
+Activity bppsa::propagateCellActivity(RecurrenceOp op, ArrayRef<bool> needed) {
   Block &cell = op.getBody().front();
   Operation *yield = cell.getTerminator();
   Activity activity;
-  for (auto [argument, isNeeded] : llvm::zip_equal(cell.getArguments(), needed))
+  for (auto [argument, isNeeded] : llvm::zip(cell.getArguments(), needed))
     if (isNeeded)
       activity.add(argument);
   bool changed = true;
@@ -88,7 +88,7 @@ LogicalResult CellVJP::sweep(RecurrenceOp op, const Activity &cellActivity) {
 
 LogicalResult CellVJP::build(RecurrenceOp op, ArrayRef<bool> needed, ArrayRef<bool> hasCotangent) {
   Block &cell = op.getBody().front();
-  Activity activity = propagateActivity(op, needed);
+  Activity activity = propagateCellActivity(op, needed);
   unsigned numStates = op.getInitial().size();
   for (auto [i, yielded] : llvm::enumerate(cell.getTerminator()->getOperands())) {
     if (!activity.contains(yielded) &&

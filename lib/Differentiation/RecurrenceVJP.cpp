@@ -370,5 +370,7 @@ LogicalResult BackwardBuilder::build(ValueRange resultCotangents, ArrayRef<bool>
 LogicalResult bppsa::differentiateRecurrence(RecurrenceOp op, OpBuilder &builder,
                                              ValueRange resultCotangents, ArrayRef<bool> needed,
                                              MutableArrayRef<Value> operandCotangents) {
+  if (op.isGraphForm())
+    return differentiateGraphRecurrence(op, builder, resultCotangents, needed, operandCotangents);
   return BackwardBuilder(op, builder).build(resultCotangents, needed, operandCotangents);
 }

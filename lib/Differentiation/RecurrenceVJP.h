@@ -20,6 +20,17 @@ llvm::LogicalResult differentiateRecurrence(RecurrenceOp op, mlir::OpBuilder &bu
                                             llvm::ArrayRef<bool> needed,
                                             llvm::MutableArrayRef<mlir::Value> operandCotangents);
 
+/// The rule of a loop in graph form: a chain in graph form, whose link is what the reverse sweep
+/// through the body makes. It emits cotangents of sequences and sums those of captures.
+llvm::LogicalResult differentiateGraphRecurrence(RecurrenceOp op, mlir::OpBuilder &builder,
+                                                 mlir::ValueRange resultCotangents,
+                                                 llvm::ArrayRef<bool> needed,
+                                                 llvm::MutableArrayRef<mlir::Value> cotangents);
+
+/// What changes in the body of `op` with the operands that are `needed`: a state does where its
+/// value after the step does.
+Activity propagateCellActivity(RecurrenceOp op, llvm::ArrayRef<bool> needed);
+
 /// What the cotangent `[T+1, B, N]` of a trajectory means for the chain. Null
 /// where it is zero.
 struct StateCotangent {
@@ -78,7 +89,6 @@ public:
   mlir::Value getPrimal(mlir::Value value) const { return primal.lookup(value); }
 
 private:
-  Activity propagateActivity(RecurrenceOp op, llvm::ArrayRef<bool> needed);
   llvm::LogicalResult sweep(RecurrenceOp op, const Activity &cellActivity);
 
   mlir::Block block;

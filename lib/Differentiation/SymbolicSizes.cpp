@@ -102,7 +102,9 @@ AffineExpr SymbolicSizes::getSize(Value tensor, int64_t dim) {
       .Case([&](StopGradientOp op) { return getSize(op.getOperand(), dim); })
       .Case([&](RecurrenceOp op) {
         bool isTrajectory = cast<OpResult>(tensor).getResultNumber() < op.getTrajectories().size();
-        AffineExpr size = getSize(op.getSequences()[0], dim);
+        AffineExpr size = !op.getSequences().empty() ? getSize(op.getSequences()[0], dim)
+                          : dim == 0                 ? get(op.getSteps(), context)
+                                                     : getSize(op.getInitial()[0], dim - 1);
         return dim == 0 && isTrajectory ? size + 1 : size;
       })
       .Case([&](DestinationStyleOpInterface op) {

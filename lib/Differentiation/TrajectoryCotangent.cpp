@@ -64,9 +64,13 @@ static SmallVector<SlotTerm> collectTerms(SlotTerm whole, SymbolicSizes &sizes) 
 /// `[1, B, N]` or `[B, N]` as `type`, a `[B, N]`.
 static Value createSlot(OpBuilder &builder, Value value, Type type) {
   Location loc = value.getLoc();
-  if (cast<RankedTensorType>(value.getType()).getRank() == 3)
-    value = tensor::CollapseShapeOp::create(builder, loc, value,
-                                            ArrayRef<ReassociationIndices>{{0, 1}, {2}});
+  int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
+  if (rank != cast<RankedTensorType>(type).getRank()) {
+    SmallVector<ReassociationIndices> groups = {{0, 1}};
+    for (int64_t dim = 2; dim < rank; ++dim)
+      groups.push_back({dim});
+    value = tensor::CollapseShapeOp::create(builder, loc, value, groups);
+  }
   return builder.createOrFold<tensor::CastOp>(loc, type, value);
 }
 
@@ -78,29 +82,36 @@ static void accumulate(OpBuilder &builder, Value &sum, Value value) {
 static Value extractSlots(OpBuilder &builder, Value source, OpFoldResult offset,
                           OpFoldResult size) {
   Location loc = source.getLoc();
-  SmallVector<OpFoldResult> offsets(3, builder.getIndexAttr(0)),
-      strides(3, builder.getIndexAttr(1));
   SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, source);
+  SmallVector<OpFoldResult> offsets(sizes.size(), builder.getIndexAttr(0)),
+      strides(sizes.size(), builder.getIndexAttr(1));
   offsets[0] = offset;
   sizes[0] = size;
   return tensor::ExtractSliceOp::create(builder, loc, source, offsets, sizes, strides);
 }
 
+/// The number of steps of `op`.
+static OpFoldResult getNumSteps(RecurrenceOp op, OpBuilder &builder) {
+  return op.getSequences().empty()
+             ? OpFoldResult(op.getSteps())
+             : tensor::getMixedSize(builder, op.getLoc(), op.getSequences()[0], 0);
+}
+
 Value bppsa::createTrajectorySlice(RecurrenceOp op, unsigned state, bool afterStep,
                                    OpBuilder &builder) {
-  OpFoldResult steps = tensor::getMixedSize(builder, op.getLoc(), op.getSequences()[0], 0);
+  OpFoldResult steps = getNumSteps(op, builder);
   int64_t offset = afterStep != op.getReverse() ? 1 : 0;
   return extractSlots(builder, op.getTrajectories()[state], builder.getIndexAttr(offset), steps);
 }
 
 StateCotangent bppsa::splitTrajectoryCotangent(RecurrenceOp op, unsigned state, Value cotangent,
                                                OpBuilder &builder) {
-  Location loc = op.getLoc();
   MLIRContext *context = op.getContext();
   Type slotType = op.getInitial()[state].getType();
   SymbolicSizes sizes;
   AffineExpr zero = getAffineConstantExpr(0, context), one = zero + 1;
-  AffineExpr steps = sizes.getSize(op.getSequences()[0], 0);
+  AffineExpr steps = op.getSequences().empty() ? sizes.get(op.getSteps(), context)
+                                               : sizes.getSize(op.getSequences()[0], 0);
   AffineExpr initialSlot = op.getReverse() ? steps : zero;
   AffineExpr finalSlot = op.getReverse() ? zero : steps;
   AffineExpr firstAfterStep = op.getReverse() ? zero : one;
@@ -115,7 +126,7 @@ StateCotangent bppsa::splitTrajectoryCotangent(RecurrenceOp op, unsigned state, 
     } else if (sizes.areEqual(term.offset, firstAfterStep) && sizes.areEqual(term.size, steps)) {
       accumulate(builder, split.injected, term.value);
     } else {
-      OpFoldResult numSteps = tensor::getMixedSize(builder, loc, op.getSequences()[0], 0);
+      OpFoldResult numSteps = getNumSteps(op, builder);
       OpFoldResult slot = op.getReverse() ? numSteps : OpFoldResult(builder.getIndexAttr(0));
       int64_t offset = op.getReverse() ? 0 : 1;
       Value initial = extractSlots(builder, cotangent, slot, builder.getIndexAttr(1));

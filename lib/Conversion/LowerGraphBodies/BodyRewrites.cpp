@@ -107,7 +107,7 @@ LogicalResult bppsa::generalizeBody(Block &body) {
                                               cast<RankedTensorType>(op->getResultTypes().front()),
                                               sum.getSequence(),
                                               [](OpBuilder &, ValueRange x) { return x.front(); }));
-    else if (named && !isa<linalg::GenericOp, linalg::FillOp>(op) &&
+    else if (named && !isa<linalg::GenericOp, linalg::FillOp, linalg::CopyOp>(op) &&
              failed(linalg::generalizeNamedOp(rewriter, named)))
       return op->emitOpError("has no form as linalg.generic, which the body of a time loop needs");
   }

@@ -143,6 +143,12 @@ void RowMapper::convert(Operation *op) {
   }
   if (auto fill = dyn_cast<linalg::FillOp>(op))
     return convertFill(fill);
+  // What loops that were lowered before carry must stay where it is.
+  if (auto copy = dyn_cast<linalg::CopyOp>(op)) {
+    Value source = getRows(copy.getInputs()[0]), target = getRows(copy.getOutputs()[0]);
+    return setRows(op->getResult(0),
+                   linalg::CopyOp::create(builder, op->getLoc(), source, target).getResult(0));
+  }
   if (isa<SigmoidOp>(op) || (OpTrait::hasElementwiseMappableTraits(op) && op->getNumResults() == 1))
     return convertScalar(op);
   auto generic = dyn_cast<linalg::GenericOp>(op);
