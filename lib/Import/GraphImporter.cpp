@@ -126,7 +126,9 @@ FailureOr<SmallVector<Tensor>> GraphImporter::importBody(const onnx::GraphProto 
         decodeTensor(file, tensor, "initializer " + quoted(tensor.name()));
     if (failed(constant) || failed(define(scope, tensor.name(), graph.makeConstant(*constant))))
       return failure();
-    if (tensor.data_type() == onnx::TensorProto::FLOAT)
+    // A body may be imported several times.
+    if (tensor.data_type() == onnx::TensorProto::FLOAT &&
+        !llvm::is_contained(innerConstants, tensor.name()))
       innerConstants.push_back(tensor.name());
   }
   if (failed(importNodes(proto, scope)))

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "IndexOps.h"
 #include "Elements.h"
 #include "Importer.h"
 #include "IndexBounds.h"
@@ -134,6 +135,12 @@ static Tensor makeReversedSlice(GraphBuilder &graph, const Tensor &data, const A
                       result[slice.axis] = arith::SubIOp::create(b, loc, offset, distance);
                       return result;
                     });
+}
+
+Tensor bppsa::makeReversed(GraphBuilder &graph, const Tensor &data, int64_t axis) {
+  AffineExpr size = data.dims[axis].size;
+  return makeReversedSlice(graph, data,
+                           {axis, *addExprs(size, graph.getExpr(-1)), size, /*step=*/-1});
 }
 
 /// Bounds and steps of all axes, from attributes before opset 10 and from inputs after.

@@ -80,6 +80,10 @@ mlir::LogicalResult importScatterND(Node &node);
 // ControlFlow.cpp
 mlir::LogicalResult importIf(Node &node);
 
+// ScanLoop.cpp
+mlir::LogicalResult importLoop(Node &node);
+mlir::LogicalResult importScan(Node &node);
+
 // Recurrent.cpp
 mlir::LogicalResult importRecurrent(Node &node);
 

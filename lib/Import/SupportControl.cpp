@@ -20,4 +20,31 @@ void bppsa::addControlRows(std::vector<OpRule> &table) {
           .attr("then_branch", Kind::Graph)
           .required()
           .note("`cond` must follow from constants, sizes and bound inputs (`--bind`)."));
+  table.push_back(
+      Row("Loop", importLoop)
+          .optional("M", Integers)
+          .optional("cond", Bool)
+          .variadic("v_initial")
+          .variadicOut("v_final_and_scan_outputs")
+          .attr("body", Kind::Graph)
+          .required()
+          .note(
+              "`M` must be constant, bound or computed from sizes, `cond` true and the condition "
+              "that the body returns true or the one it is given. A step may pick its slice of an "
+              "array with `Gather`. Loops of at most 64 steps are unrolled where their bodies need "
+              "the iteration number as a constant."));
+  table.push_back(
+      Row("Scan", importScan, {9})
+          .variadic("initial_state_and_scan_inputs")
+          .variadicOut("final_state_and_scan_outputs")
+          .attr("body", Kind::Graph)
+          .required()
+          .attr("num_scan_inputs", Kind::Int)
+          .required()
+          .attr("scan_input_axes", Kind::Ints)
+          .attr("scan_input_directions", Kind::Ints)
+          .attr("scan_output_axes", Kind::Ints)
+          .attr("scan_output_directions", Kind::Ints)
+          .note("An axis of samples may be symbolic where the body treats its positions alike and "
+                "keeps them apart; all other sizes are fixed."));
 }

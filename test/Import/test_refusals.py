@@ -10,6 +10,7 @@ import re
 import subprocess
 
 import harness
+import loop_models
 import numpy as np
 import onnx
 import onnx_cases
@@ -66,6 +67,8 @@ def examples():
     }
     node = helper.make_node("If", ["c"], ["y"], **branches)
     found["If"] = (17, onnx_cases.model([node], [("x", [1])], [("y", None)], [("c", np.array(True))]))
+    found["Scan"] = (17, loop_models.ALL["scan-fixed"].model)
+    found["Loop"] = (17, loop_models.ALL["loop-number"].model)
     return found
 
 
