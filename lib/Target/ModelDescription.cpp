@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Target/ModelDescription.h"
+#include "FlopCount.h"
 #include "bppsa/Analysis/DeviceCosts.h"
 #include "bppsa/Analysis/HostCosts.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
@@ -192,25 +193,6 @@ static StringRef getMapping(const Variant &variant, TargetKind target) {
   if (target == TargetKind::CUDA)
     return "blocks";
   return variant.overUnits ? "units" : "lanes";
-}
-
-/// Floating-point operations that a training step spends on one sample and
-/// step in its time loops and their leaves (a multiply-add counts as two).
-static int64_t countFlopsPerPosition(func::FuncOp step) {
-  int64_t flops = 0;
-  step.walk([&](Operation *op) {
-    if (auto matvec = dyn_cast<MatVecOp>(op)) {
-      flops += 2 * matvec.getMatrix().getType().getNumElements();
-    } else if (auto outer = dyn_cast<OuterSumOp>(op)) {
-      flops += 2 * cast<ShapedType>(op->getResult(0).getType()).getNumElements();
-    } else if (op->getParentOp() != step && op->getNumResults() == 1 &&
-               isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) &&
-               !op->hasTrait<OpTrait::ConstantLike>()) {
-      if (auto vector = dyn_cast<VectorType>(op->getResult(0).getType()))
-        flops += vector.getNumElements();
-    }
-  });
-  return flops;
 }
 
 /// What the run time predicts the times of the variants from (Cost/DeviceCost.h).

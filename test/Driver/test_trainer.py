@@ -7,6 +7,7 @@ import subprocess
 import time
 
 import harness
+import images
 import models
 import numpy as np
 import onnx
@@ -237,6 +238,20 @@ def test_bench(program):
     for key in ("forward_us", "backward_us", "update_us", "step_us", "bytes", "flops", "variant"):
         assert key in found
     assert found["step_us"] > 0
+
+
+@pytest.mark.parametrize("plan", ["sequential", "linear", "blelloch"])
+def test_bench_counts_layers(plan):
+    """Products of a network of two layers: forward, of weights' gradients, of one cotangent."""
+    model = images.ImageBuilder((1, 8, 8)).flatten().linear(64).layer("Relu").linear(64).finish()
+    backward = "sequential" if plan == "sequential" else "scan"
+    options = [f"--backward={backward}"] + ([] if backward == "sequential" else [f"--scan={plan}"])
+    program = harness.compile_model(model, "--loss=cross-entropy", *options)
+    result = program.run("bench", "--batch", 4, "--repeat", 1)
+    flops = json.loads(harness.check_succeeded(result).stdout)["flops"] / 4
+    # The slope of the ReLU and the matrix after it, in a tree: a product of 64 x 64 in all.
+    products = 5 * 2 * 64 * 64
+    assert products < flops < 1.05 * products + (2 * 64 * 64 if plan == "blelloch" else 0)
 
 
 def test_start_up_time(program):
