@@ -36,6 +36,18 @@ static void emitRemark(Operation *op, const PlanEvaluation &plan) {
       plan.criticalPathFlops, plan.bytes, plan.peakBytes);
 }
 
+/// The operations of `plan`, or of one with smaller chunks, on so few links that they can be drawn.
+static PlanEvaluation::Drawing drawShorter(const LinkChain &chain, PlanAttr plan,
+                                           const EvaluationOptions &options) {
+  constexpr int64_t mostLinks = 16, mostInChunk = 4;
+  LinkChain shorter = chain;
+  shorter.links.resize(mostLinks);
+  if (plan.getAlgorithm() == ScanAlgorithm::Chunked)
+    plan = PlanAttr::get(plan.getContext(), plan.getAlgorithm(),
+                         std::min(plan.getSize(), mostInChunk));
+  return {plan.toString(), mostLinks, std::move(evaluatePlan(shorter, plan, options)->levels)};
+}
+
 namespace {
 struct EvaluatePlanPass : public bppsa::impl::EvaluatePlanBase<EvaluatePlanPass> {
   using EvaluatePlanBase::EvaluatePlanBase;
@@ -138,6 +150,8 @@ private:
                << plan.toString()
                << "', which leaves the tree to the run time; name plans with algorithms=...";
       emitRemark(op, *evaluation);
+      if (int64_t(chain.links.size()) > evaluationOptions.mostOperations)
+        evaluation->drawing = drawShorter(chain, plan, evaluationOptions);
       evaluated.plans.push_back(std::move(*evaluation));
     }
     evaluations.push_back(std::move(evaluated));

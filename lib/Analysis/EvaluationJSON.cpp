@@ -96,6 +96,13 @@ static void writeLevel(OStream &json, const LevelCost &level) {
   });
 }
 
+static void writeLevels(OStream &json, llvm::ArrayRef<LevelCost> levels) {
+  json.attributeArray("levels", [&] {
+    for (const LevelCost &level : levels)
+      json.object([&] { writeLevel(json, level); });
+  });
+}
+
 static void writePlan(OStream &json, const PlanEvaluation &plan) {
   json.attribute("plan", plan.plan);
   json.attribute("depth", plan.depth);
@@ -117,10 +124,13 @@ static void writePlan(OStream &json, const PlanEvaluation &plan) {
         json.attribute("flops", makespan.flops);
       });
   });
-  json.attributeArray("levels", [&] {
-    for (const LevelCost &level : plan.levels)
-      json.object([&] { writeLevel(json, level); });
-  });
+  writeLevels(json, plan.levels);
+  if (plan.drawing)
+    json.attributeObject("drawing", [&] {
+      json.attribute("plan", plan.drawing->plan);
+      json.attribute("links", plan.drawing->numLinks);
+      writeLevels(json, plan.drawing->levels);
+    });
 }
 
 /// Links in order; equal neighbours are one entry.

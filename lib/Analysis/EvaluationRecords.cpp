@@ -49,6 +49,12 @@ static bool fromJSON(const Value &value, MakespanRecord &record, Path path) {
   return map && map.map("workers", record.workers) && map.map("flops", record.flops);
 }
 
+static bool fromJSON(const Value &value, DrawingRecord &record, Path path) {
+  ObjectMapper map(value, path);
+  return map && map.map("plan", record.plan) && map.map("links", record.links) &&
+         map.map("levels", record.levels);
+}
+
 static bool fromJSON(const Value &value, PlanRecord &record, Path path) {
   ObjectMapper map(value, path);
   return map && map.map("plan", record.plan) && map.map("depth", record.depth) &&
@@ -58,7 +64,7 @@ static bool fromJSON(const Value &value, PlanRecord &record, Path path) {
          map.map("span_flops", record.spanFlops) && map.map("max_flops", record.maxFlops) &&
          map.map("bytes", record.bytes) && map.map("link_bytes", record.linkBytes) &&
          map.map("peak_bytes", record.peakBytes) && map.map("makespans", record.makespans) &&
-         map.map("levels", record.levels);
+         map.map("levels", record.levels) && map.map("drawing", record.drawing);
 }
 
 static bool fromJSON(const Value &value, LayerRecord &record, Path path) {

@@ -49,12 +49,20 @@ struct MakespanRecord {
   int64_t workers = 0, flops = 0;
 };
 
+/// A plan like the one of a record on fewer links.
+struct DrawingRecord {
+  std::string plan;
+  int64_t links = 0;
+  std::vector<LevelRecord> levels;
+};
+
 struct PlanRecord {
   std::string plan;
   int64_t depth = 0, steps = 0, composes = 0, applies = 0, flops = 0, criticalPathFlops = 0,
           spanFlops = 0, maxFlops = 0, bytes = 0, linkBytes = 0, peakBytes = 0;
   std::vector<MakespanRecord> makespans;
   std::vector<LevelRecord> levels;
+  std::optional<DrawingRecord> drawing;
 };
 
 using ShapeRecord = std::vector<int64_t>;

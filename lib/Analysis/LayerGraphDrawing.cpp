@@ -63,9 +63,9 @@ static void drawLayer(const LayerRecord &layer, StringRef pattern, raw_ostream &
   os << "<b>" << escapeHTML(layer.name) << "</b>";
   if (layer.operation != layer.name)
     os << "<span>" << escapeHTML(layer.operation) << "</span>";
-  os << formatv("<span>{0} &#8594; {1}</span><span>{2}</span><span>{3} nonzeros</span></a>",
+  os << formatv("<span>{0} &#8594; {1}</span><span>{2}</span><span>{3}</span></a>",
                 formatShape(layer.operand), formatShape(layer.result), escapeHTML(matrix.structure),
-                formatCount(matrix.nonzeros));
+                formatNonzeros(matrix));
 }
 
 void bppsa::drawLayers(const ChainRecord &chain, int64_t number, raw_ostream &os) {
@@ -110,9 +110,8 @@ static void drawBody(const StepRecord &step, const MatrixRecord &matrix, StringR
                 getStructureClass(matrix.structure), pattern, escapeHTML(step.name));
   if (step.operation != step.name)
     os << "<span>" << escapeHTML(step.operation) << "</span>";
-  os << formatv("<span>{0}, {1} x {2}</span><span>{3} nonzeros</span>",
-                escapeHTML(matrix.structure), matrix.rows, matrix.cols,
-                formatCount(matrix.nonzeros));
+  os << formatv("<span>{0}, {1} x {2}</span><span>{3}</span>", escapeHTML(matrix.structure),
+                matrix.rows, matrix.cols, formatNonzeros(matrix));
   for (const BodyRecord &operation : step.operations)
     os << formatv("<span>{0} {1}</span>", operation.count, escapeHTML(operation.operation));
   os << "</a>\n";

@@ -6,7 +6,9 @@
 
 #include "bppsa/Analysis/Report.h"
 #include "ReportDrawings.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace bppsa;
@@ -38,7 +40,9 @@ table { border-collapse: collapse; margin: 8px 0; font-variant-numeric: tabular-
 th, td { padding: 3px 12px; border-bottom: 1px solid var(--rule); text-align: right; }
 th:first-child { text-align: left; } thead th { background: var(--sheet); }
 td { white-space: nowrap; }
-td.best { font-weight: 700; }
+td.best { font-weight: 700; } th.compiled { outline: 2px solid var(--ink); }
+details { margin: 8px 0; } summary { cursor: pointer; } summary b { font-size: 16px; }
+svg text.number { font-size: 9px; text-anchor: middle; }
 .patterns { display: flex; flex-wrap: wrap; gap: 12px; }
 figure { margin: 0; width: 128px; } figcaption { font-size: 12px; color: var(--soft); }
 .paper { fill: var(--sheet); } .pattern { border: 1px solid var(--rule); }
@@ -78,8 +82,15 @@ static void writeGraph(const ChainRecord &chain, int64_t number, raw_ostream &os
   }
 }
 
+/// What more pictures than a screen shows are folded into.
+static constexpr size_t kMostOpenPictures = 24;
+
 static void writeLinks(const ChainRecord &chain, int64_t number, raw_ostream &os) {
-  os << "<h3>Links, in the order in which cotangents pass</h3>\n<div class=\"patterns\">\n";
+  bool isFolded = chain.structures.size() > kMostOpenPictures;
+  os << "<h3>Links, in the order in which cotangents pass</h3>\n";
+  if (isFolded)
+    os << formatv("<details><summary>{0} kinds of links</summary>\n", chain.structures.size());
+  os << "<div class=\"patterns\">\n";
   int64_t first = 1;
   for (const MatrixRecord &matrix : chain.structures) {
     os << "<figure id=\"" << getPatternId(number, first) << "\">";
@@ -87,12 +98,11 @@ static void writeLinks(const ChainRecord &chain, int64_t number, raw_ostream &os
     std::string numbers = std::to_string(first);
     if (matrix.repeat > 1)
       numbers += " to " + std::to_string(first + matrix.repeat - 1);
-    os << formatv("<figcaption>{0}: {1}<br>{2} x {3}<br>{4} nonzeros</figcaption></figure>\n",
-                  numbers, escapeHTML(matrix.structure), matrix.rows, matrix.cols,
-                  formatCount(matrix.nonzeros));
+    os << formatv("<figcaption>{0}: {1}<br>{2} x {3}<br>{4}</figcaption></figure>\n", numbers,
+                  escapeHTML(matrix.structure), matrix.rows, matrix.cols, formatNonzeros(matrix));
     first += matrix.repeat;
   }
-  os << "</div>\n";
+  os << (isFolded ? "</div></details>\n" : "</div>\n");
 }
 
 /// A row of the table of plans; the smallest number stands out.
@@ -108,10 +118,46 @@ static void writeRow(const ChainRecord &chain, const llvm::Twine &name,
   os << "</tr>\n";
 }
 
-static void writePlans(const ChainRecord &chain, raw_ostream &os) {
-  os << "<h3>Plans</h3>\n<div class=\"wide\"><table><thead><tr><th></th>";
-  for (const PlanRecord &plan : chain.plans)
-    os << "<th>" << escapeHTML(plan.plan) << "</th>";
+/// "1, 2 and 4 workers".
+static std::string formatWorkers(llvm::ArrayRef<int64_t> workers) {
+  std::string text;
+  for (auto [i, count] : llvm::enumerate(workers))
+    text += (i == 0 ? "" : i + 1 == workers.size() ? " and " : ", ") + std::to_string(count);
+  return text + (workers.size() == 1 && workers.front() == 1 ? " worker" : " workers");
+}
+
+/// Which plan has the shortest time for which numbers of workers, and what the program has.
+static void writeRecommendation(const ChainRecord &chain, llvm::ArrayRef<std::string> compiled,
+                                raw_ostream &os) {
+  llvm::MapVector<StringRef, std::vector<int64_t>> workersOf;
+  for (auto [index, makespan] : llvm::enumerate(chain.plans.front().makespans)) {
+    const PlanRecord *fastest = nullptr;
+    for (const PlanRecord &plan : chain.plans)
+      if (index < plan.makespans.size() &&
+          (!fastest || plan.makespans[index].flops < fastest->makespans[index].flops))
+        fastest = &plan;
+    workersOf[fastest->plan].push_back(makespan.workers);
+  }
+  std::vector<std::string> parts;
+  for (const auto &[plan, workers] : workersOf)
+    parts.push_back(formatv("<b>{0}</b> for {1}", escapeHTML(plan), formatWorkers(workers)));
+  os << "<p class=\"recommended\">By its counted work this chain is fastest with "
+     << llvm::join(parts, ", ") << ".";
+  if (!compiled.empty())
+    os << " The program has " << escapeHTML(llvm::join(compiled, " and ")) << ".";
+  os << "</p>\n";
+}
+
+static void writePlans(const ChainRecord &chain, llvm::ArrayRef<std::string> compiled,
+                       raw_ostream &os) {
+  os << "<h3>Plans</h3>\n";
+  writeRecommendation(chain, compiled, os);
+  os << "<div class=\"wide\"><table><thead><tr><th></th>";
+  for (const PlanRecord &plan : chain.plans) {
+    bool isCompiled = llvm::is_contained(compiled, plan.plan);
+    os << (isCompiled ? "<th class=\"compiled\" title=\"in the program\">" : "<th>")
+       << escapeHTML(plan.plan) << "</th>";
+  }
   os << "</tr></thead><tbody>\n";
   auto add = [&](const llvm::Twine &name, int64_t PlanRecord::*field) {
     writeRow(chain, name, [&](const PlanRecord &plan) { return plan.*field; }, os);
@@ -139,8 +185,15 @@ static void writePlans(const ChainRecord &chain, raw_ostream &os) {
   os << "</tbody></table></div>\n";
 }
 
-static void writePlan(const ChainRecord &chain, const PlanRecord &plan, raw_ostream &os) {
-  os << "<h3>" << escapeHTML(plan.plan) << "</h3>\n";
+static void writePlan(const ChainRecord &chain, const PlanRecord &plan,
+                      llvm::ArrayRef<std::string> compiled, raw_ostream &os) {
+  bool isCompiled = llvm::is_contained(compiled, plan.plan);
+  os << formatv("<details{0}><summary><b>{1}</b>{2}: depth {3}, {4} compose, {5} apply, {6} FLOP, "
+                "{7} on the critical path</summary>\n",
+                isCompiled || compiled.empty() ? " open" : "", escapeHTML(plan.plan),
+                isCompiled ? ", in the program" : "", plan.depth, formatCount(plan.composes),
+                formatCount(plan.applies), formatCount(plan.flops),
+                formatCount(plan.criticalPathFlops));
   drawTree(plan, chain.links, chain.structures, os);
   drawLevels(plan, os);
   // Products whose structure its name does not tell.
@@ -156,13 +209,12 @@ static void writePlan(const ChainRecord &chain, const PlanRecord &plan, raw_ostr
       const MatrixRecord &result = operation.result;
       os << "<figure>";
       drawPattern(result, os);
-      os << formatv("<figcaption>{0}, {1}<br>{2} x {3}<br>{4} FLOP</figcaption></figure>\n",
+      os << formatv("<figcaption>{0}, {1}<br>{2} x {3}<br>{4}<br>{5} FLOP</figcaption></figure>\n",
                     operation.left, operation.right, result.rows, result.cols,
-                    formatCount(operation.flops));
+                    formatNonzeros(result), formatCount(operation.flops));
     }
   }
-  if (isOpen)
-    os << "</div>\n";
+  os << (isOpen ? "</div></details>\n" : "</details>\n");
 }
 
 static void writeLegend(raw_ostream &os) {
@@ -173,7 +225,8 @@ static void writeLegend(raw_ostream &os) {
                   "height=\"11\"/></svg> {1}</span>",
                   style, name == "vector" ? "cotangent" : name);
   }
-  os << "</p>\n<p>In a tree a row is a level and a column an element of the scanned array. A "
+  os << "</p>\n<p>In a tree a row is a level and a column an element of the scanned array: 0 is "
+        "the seed, k the link number k, and a product stands at its last element. A "
         "product is as wide as the square root of its FLOP. The bar of a level is as long as its "
         "FLOP.</p>\n";
 }
@@ -182,7 +235,9 @@ static void writeLegend(raw_ostream &os) {
 // The page
 //===----------------------------------------------------------------------===//
 
-static void writeChain(const ChainRecord &chain, int64_t number, raw_ostream &os) {
+static void writeChain(const ChainRecord &chain, const ReportHeader &header, int64_t number,
+                       raw_ostream &os) {
+  llvm::ArrayRef<std::string> compiled = chain.step ? header.plansOverTime : header.plansOfLayers;
   os << formatv("<section>\n<h2>{0}</h2>\n<p>{1} links, {2} {3}.</p>\n", escapeHTML(chain.name),
                 chain.links, chain.batch, chain.batch == 1 ? "sample" : "samples");
   writeGraph(chain, number, os);
@@ -190,9 +245,9 @@ static void writeChain(const ChainRecord &chain, int64_t number, raw_ostream &os
   if (chain.device)
     drawDevice(*chain.device, os);
   if (!chain.plans.empty())
-    writePlans(chain, os);
+    writePlans(chain, compiled, os);
   for (const PlanRecord &plan : chain.plans)
-    writePlan(chain, plan, os);
+    writePlan(chain, plan, compiled, os);
   os << "</section>\n";
 }
 
@@ -216,7 +271,7 @@ llvm::Error bppsa::writeReport(StringRef evaluations, const ReportHeader &header
   }
   writeLegend(os);
   for (auto [number, chain] : llvm::enumerate(record.chains))
-    writeChain(chain, number, os);
+    writeChain(chain, header, number, os);
   if (record.chains.empty())
     os << "<p>There is no chain.</p>\n";
   os << "</body>\n</html>\n";

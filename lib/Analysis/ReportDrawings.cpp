@@ -53,6 +53,13 @@ std::string bppsa::formatCount(int64_t number) {
   return formatv("{0}{1}", llvm::format("%.*f", digits, value), units[unit]);
 }
 
+std::string bppsa::formatNonzeros(const MatrixRecord &matrix) {
+  double elements = double(matrix.rows) * double(matrix.cols);
+  double zeros = elements > 0 ? 1 - double(matrix.nonzeros) / elements : 0;
+  return formatv("{0} nonzeros, {1} % zero", formatCount(matrix.nonzeros),
+                 llvm::format("%.2f", 100 * zeros));
+}
+
 std::string bppsa::getStructureClass(StringRef structure) {
   structure.consume_front("shared-");
   return llvm::StringSwitch<std::string>(structure)
@@ -119,29 +126,38 @@ struct Place {
 
 class TreeDrawing {
 public:
-  TreeDrawing(const PlanRecord &plan, int64_t numLinks, raw_ostream &os)
-      : plan(plan), numLinks(numLinks), os(os),
+  TreeDrawing(llvm::ArrayRef<LevelRecord> levels, StringRef plan, int64_t numLinks, raw_ostream &os)
+      : levels(levels), plan(plan), numLinks(numLinks), os(os),
         cell(std::clamp<int64_t>(860 / (numLinks + 1), 12, 44)) {}
 
   void draw(llvm::ArrayRef<MatrixRecord> structures);
 
 private:
-  static constexpr int64_t kLeft = 84, kTop = 14, kRow = 30, kHeight = 12;
+  static constexpr int64_t kLeft = 96, kTop = 28, kRow = 30, kHeight = 12;
 
   double getX(int64_t position) const { return kLeft + (position + 0.5) * cell; }
   void drawElements(llvm::ArrayRef<MatrixRecord> structures);
-  void drawLevel(const LevelRecord &level, int64_t row);
+  void drawElementNumber(int64_t element);
+  void drawLevel(const LevelRecord &level, int64_t number, int64_t row);
   void drawProduct(const OperationRecord &operation, double y);
 
-  const PlanRecord &plan;
+  llvm::ArrayRef<LevelRecord> levels;
+  StringRef plan;
   int64_t numLinks;
   raw_ostream &os;
   int64_t cell;
+  /// Of the costliest product.
+  int64_t maxFlops = 0;
   std::map<int64_t, Place> places;
   /// Lines are drawn under the products.
   std::string lines, products;
 };
 } // namespace
+
+void TreeDrawing::drawElementNumber(int64_t element) {
+  os << formatv("<text class=\"number\" x=\"{0}\" y=\"{1}\">{2}</text>", getX(element), kTop - 6,
+                element);
+}
 
 /// The elements of the array: the seed and the links.
 void TreeDrawing::drawElements(llvm::ArrayRef<MatrixRecord> structures) {
@@ -150,15 +166,16 @@ void TreeDrawing::drawElements(llvm::ArrayRef<MatrixRecord> structures) {
                 "seed</title></circle>",
                 getX(0), kTop + 5);
   places[0] = {getX(0), kTop + 10.0, 0};
+  drawElementNumber(0);
   int64_t link = 1;
   for (const MatrixRecord &matrix : structures)
     for (int64_t i = 0; i < matrix.repeat && link <= numLinks; ++i, ++link) {
       os << formatv("<rect class=\"{0}\" x=\"{1}\" y=\"{2}\" width=\"10\" height=\"10\">"
-                    "<title>{3}: {4} {5} x {6}, {7} nonzeros</title></rect>",
+                    "<title>{3}: {4} {5} x {6}, {7}</title></rect>",
                     getStructureClass(matrix.structure), getX(link) - 5, kTop, link,
-                    escapeHTML(matrix.structure), matrix.rows, matrix.cols,
-                    formatCount(matrix.nonzeros));
+                    escapeHTML(matrix.structure), matrix.rows, matrix.cols, formatNonzeros(matrix));
       places[link] = {getX(link), kTop + 10.0, link};
+      drawElementNumber(link);
     }
 }
 
@@ -167,7 +184,7 @@ void TreeDrawing::drawProduct(const OperationRecord &operation, double y) {
   const Place &left = places[operation.left];
   int64_t last = operation.right < 0 ? left.last : places[operation.right].last;
   double x = getX(last);
-  double share = plan.maxFlops > 0 ? double(operation.flops) / plan.maxFlops : 0;
+  double share = maxFlops > 0 ? double(operation.flops) / maxFlops : 0;
   double width = std::max(4.0, 0.9 * cell * std::sqrt(share));
   auto drawLine = [&](int64_t value) {
     if (value >= 0)
@@ -177,47 +194,56 @@ void TreeDrawing::drawProduct(const OperationRecord &operation, double y) {
   drawLine(operation.right);
   bool isVector = operation.kind == "apply" || operation.kind == "emit";
   products += formatv("<rect class=\"{0}\" x=\"{1}\" y=\"{2}\" width=\"{3}\" height=\"{4}\" "
-                      "rx=\"{5}\"><title>{6} {7}{8}: {9} {10} x {11}, {12} nonzeros, {13} "
+                      "rx=\"{5}\"><title>{6} {7}{8}: {9} {10} x {11}, {12}, {13} "
                       "FLOP</title></rect>",
                       isVector ? "vector" : getStructureClass(result.structure), x - width / 2, y,
                       width, kHeight, isVector ? 5 : 1, escapeHTML(operation.kind), operation.left,
                       operation.right < 0 ? "" : ", " + std::to_string(operation.right),
                       escapeHTML(result.structure), result.rows, result.cols,
-                      formatCount(result.nonzeros), formatCount(operation.flops))
+                      formatNonzeros(result), formatCount(operation.flops))
                   .str();
   if (operation.out >= 0)
     places[operation.out] = {x, y + kHeight, last};
 }
 
-void TreeDrawing::drawLevel(const LevelRecord &level, int64_t row) {
+void TreeDrawing::drawLevel(const LevelRecord &level, int64_t number, int64_t row) {
   double y = kTop + row * kRow;
-  os << formatv("<text class=\"label\" x=\"4\" y=\"{0}\">{1}</text>", y + 10,
-                escapeHTML(level.sweep));
+  os << formatv("<text class=\"label\" x=\"4\" y=\"{0}\">{1} {2}</text>", y + 10,
+                escapeHTML(level.sweep), number);
   for (const OperationRecord &operation : *level.operations)
     drawProduct(operation, y);
 }
 
 void TreeDrawing::draw(llvm::ArrayRef<MatrixRecord> structures) {
-  int64_t rows = llvm::count_if(
-      plan.levels, [](const LevelRecord &level) { return level.operations.has_value(); });
+  int64_t rows = 0;
+  for (const LevelRecord &level : levels) {
+    rows += level.operations.has_value();
+    maxFlops = std::max(maxFlops, level.maxFlops);
+  }
   if (rows == 0)
     return;
   int64_t width = kLeft + (numLinks + 1) * cell + 8, height = kTop + (rows + 1) * kRow;
   os << formatv(
       "<div class=\"wide\"><svg class=\"tree\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 "
       "{0} {1}\" role=\"img\"><title>the products of {2}</title>",
-      width, height, escapeHTML(plan.plan));
+      width, height, escapeHTML(plan));
   drawElements(structures);
+  // Levels are numbered in each sweep.
+  std::map<std::string, int64_t> numbers;
   int64_t row = 0;
-  for (const LevelRecord &level : plan.levels)
+  for (const LevelRecord &level : levels)
     if (level.operations)
-      drawLevel(level, ++row);
+      drawLevel(level, ++numbers[level.sweep], ++row);
   os << "<path class=\"line\" d=\"" << lines << "\"/>" << products << "</svg></div>\n";
 }
 
 void bppsa::drawTree(const PlanRecord &plan, int64_t numLinks,
                      llvm::ArrayRef<MatrixRecord> structures, raw_ostream &os) {
-  TreeDrawing(plan, numLinks, os).draw(structures);
+  if (!plan.drawing)
+    return TreeDrawing(plan.levels, plan.plan, numLinks, os).draw(structures);
+  os << formatv("<p>{0} links are too many to be drawn: this is {1} on the first {2}.</p>\n",
+                numLinks, escapeHTML(plan.drawing->plan), plan.drawing->links);
+  TreeDrawing(plan.drawing->levels, plan.drawing->plan, plan.drawing->links, os).draw(structures);
 }
 
 //===----------------------------------------------------------------------===//

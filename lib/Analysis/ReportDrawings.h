@@ -17,6 +17,8 @@ namespace bppsa {
 std::string escapeHTML(llvm::StringRef text);
 /// "12.3 M" for 12345678.
 std::string formatCount(int64_t number);
+/// "8 nonzeros, 50.00 % zero".
+std::string formatNonzeros(const MatrixRecord &matrix);
 /// The class of the style sheet that colours `structure`.
 std::string getStructureClass(llvm::StringRef structure);
 
@@ -35,7 +37,8 @@ void drawDevice(const DeviceRecord &device, llvm::raw_ostream &os);
 /// Where a matrix may be nonzero, as an inline SVG.
 void drawPattern(const MatrixRecord &matrix, llvm::raw_ostream &os);
 /// The products of a plan that lists its operations: levels are rows, positions of
-/// the scanned array columns. Draws nothing where operations are not listed.
+/// the scanned array columns. Of a chain with too many links it draws the plan on the first few,
+/// and says so.
 void drawTree(const PlanRecord &plan, int64_t numLinks, llvm::ArrayRef<MatrixRecord> structures,
               llvm::raw_ostream &os);
 /// A bar for each level, in parts for its products.

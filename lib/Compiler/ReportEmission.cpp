@@ -34,14 +34,33 @@ static SmallVector<std::string> getPlans(const TrainingOptions &options) {
   return plans;
 }
 
+/// The plans of the backward passes of the program. Chains of layers without explicit Jacobians
+/// are differentiated one after the other.
+static std::vector<std::string> getCompiledPlans(const TrainingOptions &options, bool ofLayers) {
+  std::vector<std::string> plans;
+  for (const Variant &variant : options.getVariants()) {
+    bool isSequential = variant.plan.empty() || (ofLayers && !options.hasLayerLinks());
+    std::string plan = isSequential ? "linear" : variant.plan;
+    // Over time the length of chunks is then chosen at run time.
+    if (!ofLayers && plan == "auto")
+      plan = "chunked";
+    if (!llvm::is_contained(plans, plan))
+      plans.push_back(plan);
+  }
+  return plans;
+}
+
 ReportHeader Compilation::getReportHeader() {
   std::string model = llvm::sys::path::filename(source.path).str();
+  const TrainingOptions &training = options.training;
   return {"Scan plans for " + model,
           {{"model", model},
-           {"target", options.training.target == TargetKind::CUDA ? "cuda" : "cpu"},
-           {"loss", options.training.loss},
+           {"target", training.target == TargetKind::CUDA ? "cuda" : "cpu"},
+           {"loss", training.loss},
            {"T, where the model leaves it open", std::to_string(options.reportLength)},
-           {"B, where the model leaves it open", std::to_string(options.reportBatch)}}};
+           {"B, where the model leaves it open", std::to_string(options.reportBatch)}},
+          getCompiledPlans(training, /*ofLayers=*/false),
+          getCompiledPlans(training, /*ofLayers=*/true)};
 }
 
 FailureOr<std::string> Compilation::emitReport() {

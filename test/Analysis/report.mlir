@@ -35,14 +35,23 @@
 // CHECK: <h2>&lt;b&gt;&amp;&#39;#0</h2>
 // CHECK: <p>4 links, 2 samples.</p>
 // CHECK: <svg class="pattern s-dense"
+// CHECK: <figcaption>1: shared-dense<br>3 x 5<br>15 nonzeros, 0.00 % zero</figcaption>
 // CHECK: <svg class="pattern s-diagonal"
+// CHECK: <figcaption>2: shared-diagonal<br>3 x 3<br>3 nonzeros, 66.67 % zero</figcaption>
+// The critical path of the trees is as long as that of linear, which comes first.
+// CHECK: <p class="recommended">By its counted work this chain is fastest with <b>linear</b> for 1 and 4 workers.</p>
 // CHECK: <th>linear</th><th>hybrid:1</th><th>hybrid:2</th>
 // The last link is applied, too.
 // CHECK: <tr><th>depth</th><td title="4">4</td><td class="best" title="3">3</td>
 // CHECK: <tr><th>time of 4 workers, in FLOP of one</th>
-// CHECK: <h3>hybrid:1</h3>
+// CHECK: <details open><summary><b>hybrid:1</b>: depth 3, 1 compose, 4 apply,
 // CHECK: <svg class="tree"
-// CHECK: <rect class="s-dense" {{.*}}<title>compose 2, 3: dense 3 x 3, 9 nonzeros, 9 FLOP</title>
+// CHECK-SAME: <text class="label" {{[^>]*}}>elements</text>
+// CHECK-SAME: <text class="number" {{[^>]*}}>0</text>
+// CHECK-SAME: <text class="number" {{[^>]*}}>4</text>
+// CHECK-SAME: <text class="label" {{[^>]*}}>up 1</text>
+// CHECK-SAME: <text class="label" {{[^>]*}}>down 1</text>
+// CHECK-SAME: <rect class="s-dense" {{.*}}<title>compose 2, 3: dense 3 x 3, 9 nonzeros, 0.00 % zero, 9 FLOP</title>
 // CHECK: <svg class="levels"
 // CHECK: </html>
 func.func @"<b>&'"(%a: !bppsa.jacobian<3x5xf32, dense>, %b: !bppsa.jacobian<3x3xf32, diagonal>,

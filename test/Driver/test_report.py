@@ -67,6 +67,33 @@ def test_chain_over_time(tmp_path):
         assert f'<span class="box port"><b>{port}</b>' in text, port
 
 
+def test_long_chain_is_drawn_shorter(tmp_path):
+    source = tmp_path / "model.onnx"
+    source.write_bytes(models.build(models.Spec("RNN")).SerializeToString())
+    text = compile_page(source, tmp_path, "--scan=blelloch", "--report-length=1000")
+    drawn = re.findall(r"<p>1000 links are too many to be drawn: this is (.*?) on the first 16", text)
+    kinds = ["blelloch", "hybrid:1", "hybrid:2", "hybrid:3", "chunked:4", "chunked:4"]
+    assert drawn == ["hybrid:0", *kinds] or drawn == ["linear", *kinds]
+    assert text.count('<svg class="tree"') == len(drawn)
+    # Elements 0 to 16 of each.
+    assert text.count('<text class="number"') == 17 * len(drawn)
+
+
+def test_plans_of_the_program_are_marked(tmp_path):
+    source = tmp_path / "model.onnx"
+    source.write_bytes(models.build(models.Spec("RNN")).SerializeToString())
+    text = compile_page(source, tmp_path, "--scan=blelloch", "--report-length=40")
+    marked = re.findall(r'<th class="compiled"[^>]*>(.*?)</th>', text)
+    assert marked == ["linear", "blelloch"]
+    opened = re.findall(r"<details open><summary><b>(.*?)</b>, in the program:", text)
+    assert opened == marked
+    assert text.count("<details") == 7
+    assert "The program has linear and blelloch." in text
+    recommended = re.search(r"fastest with (.*?)\. The program", text).group(1)
+    # One worker is best off without a tree.
+    assert re.match(r"<b>linear</b> for 1\b", recommended)
+
+
 def test_gpu(tmp_path):
     """A report for GPUs predicts times, and shows where plans cross over."""
     source = tmp_path / "model.onnx"

@@ -115,6 +115,14 @@ struct PlanEvaluation {
   int64_t linkBytes = 0, peakBytes = 0;
   std::vector<LevelCost> levels;
   std::vector<Makespan> makespans;
+  /// The operations of a plan like this one on the first few links, where all are too many to be
+  /// listed.
+  struct Drawing {
+    std::string plan;
+    int64_t numLinks = 0;
+    std::vector<LevelCost> levels;
+  };
+  std::optional<Drawing> drawing;
 };
 
 /// What to compute besides the costs of the levels.
