@@ -21,6 +21,9 @@ class StepGraph:
     batch: dict = dataclasses.field(default_factory=dict)  # axes of the graph's own arrays
     step: dict = dataclasses.field(default_factory=dict)
     bound: dict = dataclasses.field(default_factory=dict)
+    # The same without `If`, and what the bound graph does not read.
+    resolved: onnx.ModelProto = None
+    unread: tuple = ()
 
     @property
     def flags(self):
@@ -210,7 +213,12 @@ def rated():
     options = ("--bind=sr=16000", "--bind=frame=6", "--batch-axis=x:0")
     batch = dict.fromkeys(["x", "h", "h_next", "y"], 0)
     bound = {"sr": np.array(16000)}
-    return StepGraph("rated", model, {"h": "h_next"}, options, batch, {}, bound)
+    plain = [node("MatMul", "x w", "a"), *nodes[5:]]
+    resolved = build(plain, inputs, ["y", "h_next"], weights)
+    return StepGraph(
+        "rated", model, {"h": "h_next"}, options, batch, {}, bound, resolved, ("v",)
+    )
+
 
 
 ALL = {g.name: g for g in (f() for f in (cell, lstm_written_out, lstm_stack, causal_conv, bands, rated))}

@@ -100,6 +100,12 @@ static void buildLoss(func::FuncOp loss, LossKind kind, StringRef name, unsigned
     results.push_back(createCorrectCount(builder, loc, output, target));
     attributes.push_back(unit("bppsa.correct"));
   }
+  // Programs that cut sequences into segments go on with the final states of one.
+  for (unsigned i = 0, e = loss.getNumResults(); i < e; ++i)
+    if (loss.getResultAttr(i, "bppsa.carried")) {
+      results.push_back(terminator.getOperand(i));
+      attributes.push_back(loss.getResultAttrDict(i));
+    }
   terminator->setOperands(results);
   loss.setType(builder.getFunctionType(loss.getArgumentTypes(), ValueRange(results).getTypes()));
   loss.setAllResultAttrs(attributes);

@@ -97,6 +97,11 @@ static LogicalResult buildBackward(func::FuncOp step, bool withInputs, bool with
     results.push_back(gradient ? gradient : createZerosLike(builder, loc, argument));
     attributes.push_back(builder.getDictionaryAttr(builder.getNamedAttr("bppsa.gradient", name)));
   }
+  for (unsigned i = 1, e = step.getNumResults(); i < e && !withInputs; ++i)
+    if (step.getResultAttr(i, "bppsa.carried")) {
+      results.push_back(terminator.getOperand(i));
+      attributes.push_back(step.getResultAttrDict(i));
+    }
   terminator->setOperands(results);
   step.setType(builder.getFunctionType(step.getArgumentTypes(), ValueRange(results).getTypes()));
   step.setAllResultAttrs(attributes);

@@ -38,6 +38,8 @@ static json settingsToJson(const TrainSettings &settings) {
                  {"schedule", settings.schedule}, {"variant", settings.variant}};
   if (settings.clipNorm)
     object["clip_norm"] = *settings.clipNorm;
+  if (settings.tbptt)
+    object["tbptt"] = *settings.tbptt;
   return object;
 }
 
@@ -51,6 +53,8 @@ static TrainSettings settingsOf(const json &object) {
   settings.variant = object.at("variant").get<std::string>();
   if (object.contains("clip_norm"))
     settings.clipNorm = object.at("clip_norm").get<double>();
+  if (object.contains("tbptt"))
+    settings.tbptt = object.at("tbptt").get<int64_t>();
   return settings;
 }
 

@@ -176,6 +176,13 @@ void Dataset::requireBounds(const Symbols &symbols) const {
   }
 }
 
+std::optional<int64_t> Dataset::steps() const {
+  for (const Column &column : columns)
+    if (column.info->timeAxis)
+      return column.shape[*column.info->timeAxis];
+  return std::nullopt;
+}
+
 void Dataset::countSamples() {
   const ArrayInfo *first = nullptr;
   count = 1;

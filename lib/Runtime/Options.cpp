@@ -149,6 +149,9 @@ static void addTrain(CLI::App &app, Options &options, const Model &model) {
       command.add_option_function<double>(
           flag.flag, [&options, key = flag.key](double value) { options.hyper[key] = value; },
           text(flag.help, " (default: ", found->second, ")"));
+  addNumber(command, "--tbptt", options.tbptt, counts,
+            "In programs of streams: cut sequences into segments of so many steps; the state goes "
+            "on, the gradient stops, and there is an update for each segment");
   command.add_option("--save", options.save, "Write the trained model to this ONNX file");
   command.add_option("--checkpoint", options.checkpoint,
                      "Keep the state of the training in this file, written after each epoch and "

@@ -61,8 +61,30 @@ ViewTable Session::collectViews(Batch *batch, const ViewTable &extra) {
   return views;
 }
 
+void Session::addUnusedStates(const std::string &function, const Batch &batch, ViewTable &views) {
+  const Model &model = program.model;
+  auto arguments = model.functions.find(function);
+  if (arguments == model.functions.end())
+    return;
+  for (const std::string &argument : arguments->second) {
+    const ArrayInfo *info = model.arrayOf(argument);
+    if (argument.rfind("output:", 0) != 0 || views.count(argument) || !info ||
+        info->carried.empty())
+      continue;
+    std::vector<int64_t> shape = model.extents(info->shape, batch.symbols);
+    uint64_t size = elementSize(info->dtype), bytes = elementCount(shape) * size;
+    // Calls that were prepared keep their memory: one for each size.
+    Buffer &buffer = unusedStates[text(function, " ", argument, " ", bytes)];
+    if (buffer.size() != bytes)
+      buffer = Buffer(bytes);
+    views[argument] = {buffer.data(), shape, size, Access::Write};
+  }
+}
+
 bool Session::fits(const std::string &function, Batch &batch, const ViewTable &extra) {
-  return fitsMemory(program, function, batch, collectViews(&batch, extra));
+  ViewTable views = collectViews(&batch, extra);
+  addUnusedStates(function, batch, views);
+  return fitsMemory(program, function, batch, views);
 }
 
 Call Session::prepare(const std::string &function, Batch *batch, const ViewTable &extra) {
@@ -70,6 +92,8 @@ Call Session::prepare(const std::string &function, Batch *batch, const ViewTable
   auto arguments = program.model.functions.find(function);
   if (arguments == program.model.functions.end())
     fail("this program has no function ", quote(function), "; compile the model again");
+  if (batch)
+    addUnusedStates(function, *batch, views);
   if (batch)
     requireMemory(program, function, *batch, views);
   return program.functions.prepare(function, arguments->second, views,

@@ -14,6 +14,7 @@
 #include "bppsa/Runtime/Progress.h"
 #include "bppsa/Runtime/Random.h"
 #include "bppsa/Runtime/Schedule.h"
+#include "bppsa/Runtime/Segments.h"
 #include "bppsa/Runtime/TrainingSteps.h"
 
 #include <algorithm>
@@ -41,6 +42,10 @@ private:
   int64_t sizeOfBatch(int64_t number) const;
   void fill(int64_t number);
   void runBatch();
+  /// Steps and updates on the segments of the batch, one after the other.
+  void runSegments(int64_t size);
+  /// 1, or the number of segments of a sequence.
+  int64_t updatesPerBatch() const;
   bool finishEpoch();
   void setHyper();
   void checkStep();
@@ -67,6 +72,8 @@ private:
   std::vector<int64_t> order;
   std::optional<int64_t> filledAhead;
   TrainingSteps steps{session, data, batch};
+  /// Where sequences are cut.
+  std::unique_ptr<Segments> segments;
   std::unique_ptr<Progress> progress;
   /// Where training stood when the file of --checkpoint was written; empty: it is not of this run.
   std::string kept;
@@ -137,6 +144,7 @@ void Trainer::resume() {
   };
   refuse("--batch", options.batch, settings.batch);
   refuse("--seed", options.seed, settings.seed);
+  refuse("--tbptt", options.tbptt, settings.tbptt.value_or(0));
   if (!options.shuffle && settings.shuffle)
     fail(where, "was written without --no-shuffle; leave it out, or train without --resume");
   if (state.samples != data.samples() || state.fingerprint != data.fingerprint())
@@ -155,7 +163,7 @@ void Trainer::requireSense() const {
     int64_t perEpoch =
         settings.batch > 0 ? (state.samples + settings.batch - 1) / settings.batch : 0;
     if (perEpoch < 1 || state.batch > perEpoch ||
-        state.step != state.epoch * perEpoch + state.batch ||
+        state.step != (state.epoch * perEpoch + state.batch) * updatesPerBatch() ||
         state.history.size() != static_cast<size_t>(state.epoch))
       fail("its contents contradict each other");
   } catch (const Error &error) {
@@ -168,7 +176,10 @@ void Trainer::applyOptions() {
     settings.batch = options.batch.value_or(settings.batch);
     settings.seed = options.seed.value_or(0);
     settings.shuffle = options.shuffle;
+    settings.tbptt = options.tbptt;
   }
+  if (settings.tbptt)
+    requireSegments(model);
   for (const auto &[key, value] : options.hyper)
     settings.hyper[key] = value;
   settings.schedule = options.schedule.value_or(settings.schedule);
@@ -181,8 +192,24 @@ void Trainer::applyOptions() {
     validation->requireBatches(settings.batch);
 }
 
+int64_t Trainer::updatesPerBatch() const {
+  int64_t length = settings.tbptt.value_or(0), sequence = data.steps().value_or(1);
+  return length > 0 ? (sequence + length - 1) / length : 1;
+}
+
 void Trainer::prepareSteps() {
   batch = data.newBatch(std::min(settings.batch, data.samples()));
+  if (settings.tbptt) {
+    segments = std::make_unique<Segments>(session, *data.steps(), *settings.tbptt);
+    std::vector<int64_t> any(std::min(settings.batch, data.samples()), 0);
+    data.gather(any.data(), any.size(), batch);
+    segments->restart(batch);
+    if (settings.variant.empty() || !options.variant.isAuto())
+      settings.variant = chooseVariant(session, options.variant, "step", segments->fill(batch, 0),
+                                       epochs * batchesPerEpoch * updatesPerBatch())
+                             .variant->name;
+    return;
+  }
   if (isDeviceProgram() && batchesPerEpoch > 1)
     batch.keepSpares();
   // A run that goes on keeps its variant, and with it its bits.
@@ -203,8 +230,9 @@ void Trainer::setHyper() {
     auto found = settings.hyper.find(key);
     return found == settings.hyper.end() ? 0.0 : found->second;
   };
-  session.hyper[0] = static_cast<float>(
-      schedule.rate(value("lr"), state.step, batchesPerEpoch, epochs * batchesPerEpoch));
+  session.hyper[0] =
+      static_cast<float>(schedule.rate(value("lr"), state.step, batchesPerEpoch * updatesPerBatch(),
+                                       epochs * batchesPerEpoch * updatesPerBatch()));
   session.hyper[1] = static_cast<float>(value("weight_decay"));
   session.hyper[2] = static_cast<float>(state.step + 1);
   session.hyper[3] = 1;
@@ -239,10 +267,28 @@ void Trainer::fill(int64_t number) {
   data.gather(order.data() + number * settings.batch, sizeOfBatch(number), batch);
 }
 
+void Trainer::runSegments(int64_t size) {
+  double sum = 0;
+  segments->restart(batch);
+  for (int64_t number = 0; number < segments->count(); ++number) {
+    session.seed = static_cast<int64_t>(stepSeed(settings.seed, state.step));
+    segments->run("step." + settings.variant, batch, number);
+    setHyper();
+    checkStep();
+    session.update();
+    sum += static_cast<double>(session.loss) * segments->stepsOf(number);
+    ++state.step;
+  }
+  state.lossSum += sum / *data.steps() * size;
+  ++state.batch;
+}
+
 void Trainer::runBatch() {
   if (filledAhead != state.batch)
     fill(state.batch);
   int64_t size = sizeOfBatch(state.batch);
+  if (segments)
+    return runSegments(size);
   session.seed = static_cast<int64_t>(stepSeed(settings.seed, state.step));
   std::string change = steps.start(size);
   // While a device works on this batch, the next one is put together and copied.

@@ -179,6 +179,9 @@ static json::Value describeTarget(const json::Object &output, StringRef loss) {
       if (axis.getAsInteger() == static_cast<int64_t>(shape.size()))
         axis = nullptr;
   }
+  if (auto time = output.getInteger("time_axis");
+      time && *time < static_cast<int64_t>(shape.size()))
+    target["time_axis"] = *time;
   target["batch_axes"] = std::move(axes);
   target["shape"] = std::move(shape);
   return target;

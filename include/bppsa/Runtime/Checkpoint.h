@@ -20,6 +20,8 @@ struct TrainSettings {
   std::map<std::string, double> hyper;
   std::string schedule = "constant";
   std::optional<double> clipNorm;
+  /// Steps of a segment; nothing: sequences are not cut.
+  std::optional<int64_t> tbptt;
   /// Name of the variant that computes the gradients; empty: not chosen yet.
   std::string variant;
 };

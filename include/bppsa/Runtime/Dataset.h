@@ -54,6 +54,8 @@ public:
 
   const std::string &path() const { return name; }
   int64_t samples() const { return count; }
+  /// The number of time steps, where the model's inputs have them.
+  std::optional<int64_t> steps() const;
   uint32_t fingerprint() const { return checksum; }
   /// The batch size where the model fixes it.
   std::optional<int64_t> fixedBatch() const { return fixed; }

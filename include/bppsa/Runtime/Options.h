@@ -20,7 +20,7 @@ struct Options {
   /// train, eval, infer, grad, bench or info; empty: nothing to do (help was printed).
   std::string command;
   std::string data, val, save, checkpoint, resume, log, out;
-  std::optional<int64_t> epochs, batch, seed, checkpointEvery, seqLen, threads;
+  std::optional<int64_t> epochs, batch, seed, checkpointEvery, seqLen, threads, tbptt;
   int64_t repeat = 20;
   /// Of programs for the emulated device.
   int64_t emulateSeed = 0;

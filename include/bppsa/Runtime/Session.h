@@ -59,8 +59,12 @@ public:
 
 private:
   ViewTable collectViews(Batch *batch, const ViewTable &extra);
+  /// Adds memory for the final states that `function` computes and nobody asked for.
+  void addUnusedStates(const std::string &function, const Batch &batch, ViewTable &views);
 
   double squares = 0;
+  /// By function and name, large enough for the largest batch.
+  std::map<std::string, Buffer> unusedStates;
   Call callUpdate, callSquares;
 };
 

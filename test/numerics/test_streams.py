@@ -1,0 +1,242 @@
+"""Compiled streams: outputs against ONNX Runtime step by step, gradients against JAX in float64."""
+
+import harness
+import jax
+import jax.numpy as jnp
+import numpy as np
+import onnx
+import onnx_in_jax
+import pytest
+import stream_models
+from onnx import numpy_helper
+from stream_models import place
+
+NAMES = list(stream_models.ALL)
+SIZES = [(1, 1), (2, 3), (7, 3)]
+
+
+def compile_stream(graph, *options):
+    return harness.compile_model(graph.model, "--loss=mse", "--loss-on=y", *graph.flags, *options)
+
+
+def with_target(graph, arrays, steps, samples):
+    wanted = stream_models.run_steps(graph, arrays, steps, samples)["y"]
+    noise = np.random.default_rng(9).normal(0, 1, wanted.shape).astype(np.float32)
+    return arrays | {"target": wanted + noise}
+
+
+def reference(graph, arrays, dtype):
+    """Loss and gradients, one copy of the graph for each step and sample."""
+    steps, samples = sizes_of(graph, arrays)
+    model = graph.resolved or graph.model
+    floats = {
+        t.name: numpy_helper.to_array(t)
+        for t in model.graph.initializer
+        if t.data_type == onnx.TensorProto.FLOAT and t.name not in graph.unread
+    }
+    fixed = {
+        t.name: numpy_helper.to_array(t) for t in model.graph.initializer if t.name in graph.unread
+    }
+    floats |= {name: a for name, a in arrays.items() if name != "target"}
+    floats = {name: np.asarray(a, dtype) for name, a in floats.items()}
+    target = np.asarray(arrays["target"], dtype)
+
+    def loss(values):
+        total = 0.0
+        for sample in range(samples):
+            state = {n: values[n][place(graph, n, values[n], None, sample)] for n in graph.carry}
+            for step in range(steps):
+                now = {
+                    n: a[place(graph, n, a, step, sample)] if n in arrays else a
+                    for n, a in values.items()
+                    if n not in graph.carry
+                }
+                found = onnx_in_jax.evaluate(model, now | state, graph.bound | fixed, dtype)
+                wanted = target[place(graph, "y", target, step, sample)]
+                total += jnp.sum((found["y"] - wanted) ** 2)
+                state = {n: found[out] for n, out in graph.carry.items()}
+        return total / target.size
+
+    value, grads = jax.jit(jax.value_and_grad(loss))(floats)
+    return {"loss": np.asarray(value), **{n: np.asarray(g) for n, g in grads.items()}}
+
+
+def sizes_of(graph, arrays):
+    name, array = next((n, a) for n, a in arrays.items() if n not in graph.carry and n != "target")
+    batch = graph.batch.get(name)
+    if name in graph.step:
+        front = batch is None
+        return array.shape[graph.step[name] + front], array.shape[0 if front else batch]
+    return array.shape[0], array.shape[1 if batch is None else 1 + batch]
+
+
+@pytest.mark.parametrize("steps, samples", [*SIZES, (64, 16)])
+@pytest.mark.parametrize("name", NAMES)
+def test_outputs(name, steps, samples):
+    graph = stream_models.ALL[name]
+    arrays = stream_models.random_arrays(graph, steps, samples)
+    wanted = stream_models.run_steps(graph, arrays, steps, samples)
+    found = compile_stream(graph).infer(arrays)
+    assert set(found) == set(wanted)
+    for output, array in wanted.items():
+        assert found[output].shape == array.shape
+        np.testing.assert_allclose(found[output], array, rtol=2e-5, atol=2e-5, err_msg=output)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_missing_states_are_zero(name):
+    graph = stream_models.ALL[name]
+    arrays = stream_models.random_arrays(graph, 3, 2, states=False)
+    wanted = stream_models.run_steps(graph, arrays, 3, 2)
+    for output, array in compile_stream(graph).infer(arrays).items():
+        np.testing.assert_allclose(array, wanted[output], rtol=2e-5, atol=2e-5, err_msg=output)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_stream_goes_on(name):
+    """The final states of a piece are the first ones of the next."""
+    graph = stream_models.ALL[name]
+    arrays = stream_models.random_arrays(graph, 4, 2)
+    program = compile_stream(graph)
+    whole = program.infer(arrays)
+    x = arrays["x"]
+    axis = graph.step["x"] + ("x" not in graph.batch) if "x" in graph.step else 0
+    state = {n: a for n, a in arrays.items() if n in graph.carry}
+    pieces = []
+    for piece in np.split(x, [1], axis):
+        found = program.infer({"x": piece} | state)
+        state = {n: found[out] for n, out in graph.carry.items()}
+        pieces.append(found["y"])
+    np.testing.assert_allclose(np.concatenate(pieces, 0), whole["y"], rtol=2e-5, atol=2e-6)
+    for n, out in graph.carry.items():
+        np.testing.assert_allclose(state[n], whole[out], rtol=2e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize("steps, samples", SIZES)
+@pytest.mark.parametrize("name", NAMES)
+def test_gradients(name, steps, samples):
+    graph = stream_models.ALL[name]
+    arrays = stream_models.random_arrays(graph, steps, samples)
+    arrays = with_target(graph, arrays, steps, samples)
+    exact, single = (reference(graph, arrays, dtype) for dtype in (np.float64, np.float32))
+    harness.check_gradients(compile_stream(graph).grad(arrays), exact, single)
+
+
+def test_info():
+    graph = stream_models.ALL["lstm_stack"]
+    info = compile_stream(graph).info()
+    arrays = {a["name"]: a for a in info["inputs"] + info["outputs"]}
+    assert arrays["x"]["shape"] == ["T", "N", 3]
+    assert (arrays["x"]["time_axis"], arrays["x"]["batch_axis"]) == (0, 1)
+    assert arrays["h0"]["shape"] == arrays["h0n"]["shape"] == [1, "N", 5]
+    assert arrays["h0"]["time_axis"] is None
+    assert (arrays["h0"]["carried"], arrays["h0n"]["carried"]) == ("h0n", "h0")
+    assert "carried" not in arrays["x"] and "carried" not in arrays["y"]
+    assert arrays["y"]["shape"] == ["T", "N", 2]
+
+
+def test_saved_models_are_steps(tmp_path):
+    """Training changes the weights; ONNX Runtime runs the saved graph as `infer` does."""
+    graph = stream_models.ALL["lstm_written_out"]
+    arrays = stream_models.random_arrays(graph, 6, 8, states=False)
+    arrays = with_target(graph, arrays, 6, 8)
+    np.savez(tmp_path / "data.npz", **arrays)
+    program = compile_stream(graph)
+    before = program.eval(arrays)["loss"]
+    saved = tmp_path / "saved.onnx"
+    words = ["--data", tmp_path / "data.npz", "--epochs", "5", "--batch", "4", "--lr", "1e-2"]
+    harness.check_succeeded(program.run("train", *words, "--save", saved))
+    model = onnx.load(saved)
+    assert [i.name for i in model.graph.input] == [i.name for i in graph.model.graph.input]
+    trained = stream_models.dataclasses.replace(graph, model=model)
+    x = {"x": arrays["x"]}
+    found = compile_stream(trained).infer(x)
+    for output, array in stream_models.run_steps(trained, x, 6, 8).items():
+        np.testing.assert_allclose(found[output], array, rtol=2e-5, atol=2e-5)
+    assert compile_stream(trained).eval(arrays)["loss"] < before
+
+
+def slice_steps(graph, arrays, first, end):
+    """The sequences from step `first` on."""
+
+    def cut(name, array):
+        at = graph.step[name] + (name not in graph.batch) if name in graph.step else 0
+        return array[(slice(None),) * at + (slice(first, end),)]
+
+    sequences = {n: a for n, a in arrays.items() if n not in graph.carry and n != "target"}
+    return {n: cut(n, a) for n, a in sequences.items()} | {"target": cut("y", arrays["target"])}
+
+
+@pytest.mark.parametrize("name, length", [("lstm_stack", 3), ("causal_conv", 7), ("cell", 9)])
+def test_segments(name, length, tmp_path):
+    """`--tbptt`: one update a segment, with the gradient that `grad` has for it."""
+    graph = stream_models.ALL[name]
+    arrays = stream_models.random_arrays(graph, 7, 3)
+    arrays = with_target(graph, arrays, 7, 3)
+    np.savez(tmp_path / "data.npz", **arrays)
+    saved, rate = tmp_path / "saved.onnx", 0.05
+    words = ["--data", tmp_path / "data.npz", "--save", saved, "--batch", "3", "--lr", str(rate)]
+    program = compile_stream(graph, "--optimizer=sgd")
+    harness.check_succeeded(program.run("train", *words, "--tbptt", str(length)))
+    found = {t.name: numpy_helper.to_array(t) for t in onnx.load(saved).graph.initializer}
+
+    model = onnx.ModelProto()
+    model.CopyFrom(graph.model)
+    state = {n: a for n, a in arrays.items() if n in graph.carry}
+    for first in range(0, 7, length):
+        current = stream_models.dataclasses.replace(graph, model=model)
+        piece = slice_steps(graph, arrays, first, first + length) | state
+        at_step = compile_stream(current)
+        grads, outputs = at_step.grad(piece), at_step.infer(piece)
+        state = {n: outputs[out] for n, out in graph.carry.items()}
+        for tensor in model.graph.initializer:
+            if tensor.name in grads:
+                value = numpy_helper.to_array(tensor) - rate * grads[tensor.name]
+                tensor.CopyFrom(numpy_helper.from_array(value, tensor.name))
+    for tensor in model.graph.initializer:
+        expected = numpy_helper.to_array(tensor)
+        np.testing.assert_allclose(found[tensor.name], expected, rtol=1e-5, atol=1e-6)
+
+
+def test_segments_go_on_from_a_checkpoint(tmp_path):
+    graph = stream_models.ALL["cell"]
+    arrays = with_target(graph, stream_models.random_arrays(graph, 7, 4), 7, 4)
+    np.savez(tmp_path / "data.npz", **arrays)
+    program = compile_stream(graph)
+    words = ["--data", tmp_path / "data.npz", "--batch", "2", "--tbptt", "3"]
+    whole, part = tmp_path / "whole.onnx", tmp_path / "part.onnx"
+    harness.check_succeeded(program.run("train", *words, "--epochs", "4", "--save", whole))
+    check = ["--checkpoint", tmp_path / "state"]
+    harness.check_succeeded(program.run("train", *words, "--epochs", "2", *check))
+    words = ["--data", tmp_path / "data.npz", "--resume", tmp_path / "state", "--epochs", "4"]
+    harness.check_succeeded(program.run("train", *words, "--save", part))
+    assert whole.read_bytes() == part.read_bytes()
+    result = program.run("train", *words, "--tbptt", "2")
+    assert result.returncode == 1 and "was written with --tbptt 3" in result.stderr
+
+
+def test_segments_need_states(tmp_path):
+    nodes = [stream_models.node("Mul", "x w", "y")]
+    weights = [("w", np.ones(3, np.float32))]
+    model = stream_models.build(nodes, [stream_models.info("x", ["B", 3])], ["y"], weights)
+    arrays = {"x": np.ones((2, 3), np.float32), "target": np.ones((2, 3), np.float32)}
+    np.savez(tmp_path / "data.npz", **arrays)
+    program = harness.compile_model(model, "--loss=mse")
+    result = program.run("train", "--data", tmp_path / "data.npz", "--tbptt", "2")
+    assert result.returncode == 1
+    assert "carries no state" in result.stderr and "--carry" in result.stderr
+
+
+def refused(graph, *options, status=1):
+    with pytest.raises(harness.CompileError) as error:
+        compile_stream(graph, *options)
+    assert error.value.status == status
+    assert len(error.value.message.splitlines()) == 1, error.value.message
+    return error.value.message
+
+
+def test_refused_plans_and_targets():
+    graph = stream_models.ALL["bands"]
+    message = refused(graph, "--scan=blelloch")
+    assert "132" in message and "256" not in message
+    assert "--target=cpu" in refused(graph, "--target=cuda", "--mcpu=", status=2)
