@@ -38,6 +38,15 @@ static Value divVJP(DivFOp op, unsigned operand, Value g, OpBuilder &b) {
   return NegFOp::create(b, op.getLoc(), scaled);
 }
 
+/// `a mod b = a - b trunc(a / b)`.
+static Value remVJP(RemFOp op, unsigned operand, Value g, OpBuilder &b) {
+  if (operand == 0)
+    return g;
+  Value whole = SubFOp::create(b, op.getLoc(), op.getLhs(), op.getResult());
+  Value quotient = DivFOp::create(b, op.getLoc(), whole, op.getRhs());
+  return NegFOp::create(b, op.getLoc(), MulFOp::create(b, op.getLoc(), g, quotient));
+}
+
 static Value negVJP(NegFOp op, unsigned operand, Value g, OpBuilder &b) {
   return NegFOp::create(b, op.getLoc(), g);
 }
@@ -85,6 +94,7 @@ void bppsa::registerArithVJP(DialectRegistry &registry) {
     SubFOp::attachInterface<ElementwiseVJP<SubFOp, subVJP>>(*context);
     MulFOp::attachInterface<ElementwiseVJP<MulFOp, mulVJP>>(*context);
     DivFOp::attachInterface<ElementwiseVJP<DivFOp, divVJP>>(*context);
+    RemFOp::attachInterface<ElementwiseVJP<RemFOp, remVJP>>(*context);
     NegFOp::attachInterface<ElementwiseVJP<NegFOp, negVJP>>(*context);
     attachExtremum<MaximumFOp, CmpFPredicate::OGT>(context);
     attachExtremum<MaxNumFOp, CmpFPredicate::OGT>(context);

@@ -5,9 +5,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "ElementwiseVJP.h"
+#include "Reductions.h"
 #include "TensorBuilders.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -16,33 +18,13 @@ using namespace bppsa;
 // What can be differentiated
 //===----------------------------------------------------------------------===//
 
-/// The value that one iteration adds to a sum, or the whole result where there
-/// is no reduction. Null after an error.
-static Value getContribution(linalg::LinalgOp op) {
-  Block *body = op.getBlock();
-  Value yielded = body->getTerminator()->getOperand(0);
-  if (op.getNumReductionLoops() == 0)
-    return yielded;
-  Value accumulator = body->getArguments().back();
-  auto add = yielded.getDefiningOp<arith::AddFOp>();
-  if (add && accumulator.hasOneUse()) {
-    if (add.getLhs() == accumulator)
-      return add.getRhs();
-    if (add.getRhs() == accumulator)
-      return add.getLhs();
-  }
-  op->emitOpError("has a differentiation rule where its reduction is a sum by arith.addf only; a "
-                  "maximum must be followed by bppsa.stop_gradient");
-  return {};
-}
-
-static LogicalResult verifyDifferentiable(linalg::LinalgOp op) {
+static LogicalResult verifyDifferentiable(linalg::LinalgOp op, const Reduction &reduction) {
   if (!op.hasPureTensorSemantics() || op->getNumResults() != 1)
     return op->emitOpError("has a differentiation rule on tensors with one result only");
   AffineMap resultMap = op.getIndexingMapMatchingResult(op->getResult(0));
-  if (!resultMap.isProjectedPermutation())
+  if (!resultMap.isProjectedPermutation() && reduction.kind != ReductionKind::Sum)
     return op->emitOpError("has a differentiation rule where the indexing map of the result is a "
-                           "projected permutation only");
+                           "projected permutation, or the reduction a sum, only");
   return success();
 }
 
@@ -61,14 +43,16 @@ static SmallVector<utils::IteratorType> getScatterIterators(AffineMap map) {
 //===----------------------------------------------------------------------===//
 
 /// Builds the body that gives the cotangent of block argument `number` of `op`
-/// in one iteration. Its arguments are the cotangent of the result, the block
-/// arguments of `op`, and the accumulator, of type `sumType`. Returns null in
-/// `cotangent` where that is zero.
-static LogicalResult buildCotangentBody(linalg::LinalgOp op, unsigned number, Value contribution,
-                                        Block &body, OpBuilder &builder, Value &cotangent) {
+/// in one iteration. Its arguments are those that the cotangent of a contribution depends on
+/// (`seeds`), the block arguments of `op`, and the accumulator. Returns null in `cotangent`
+/// where that is zero.
+static LogicalResult buildCotangentBody(linalg::LinalgOp op, unsigned number,
+                                        const Reduction &reduction, ValueRange seeds, Block &body,
+                                        OpBuilder &builder, Value &cotangent) {
   Location loc = op.getLoc();
   Block *primal = op.getBlock();
-  Value result = body.addArgument(contribution.getType(), loc);
+  for (Value seed : seeds)
+    body.addArgument(getElementTypeOrSelf(seed.getType()), loc);
   IRMapping mapping;
   for (BlockArgument argument : primal->getArguments())
     mapping.map(argument, body.addArgument(argument.getType(), loc));
@@ -83,7 +67,10 @@ static LogicalResult buildCotangentBody(linalg::LinalgOp op, unsigned number, Va
   activity.add(mapping.lookup(primal->getArgument(number)));
   activity.propagate(body);
   ReverseSweep sweep(builder, activity);
-  sweep.add(mapping.lookupOrDefault(contribution), result);
+  Value contribution = mapping.lookupOrDefault(reduction.contribution);
+  sweep.add(contribution,
+            reduction.createCotangent(builder, loc, contribution,
+                                      ValueRange(body.getArguments()).take_front(seeds.size())));
   for (Operation *nested : llvm::reverse(ops))
     if (failed(sweep.visit(nested)))
       return failure();
@@ -91,40 +78,17 @@ static LogicalResult buildCotangentBody(linalg::LinalgOp op, unsigned number, Va
   return success();
 }
 
-/// Ends `body` and removes what it does not need: dead ops, and inputs that
-/// neither the body nor the iteration space needs.
-static void finishBody(Block &body, Value cotangent, bool isSum, OpBuilder &builder,
-                       SmallVectorImpl<Value> &inputs, SmallVectorImpl<AffineMap> &maps) {
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToEnd(&body);
-  Location loc = cotangent.getLoc();
-  if (isSum)
-    cotangent = arith::AddFOp::create(builder, loc, body.getArguments().back(), cotangent);
-  linalg::YieldOp::create(builder, loc, cotangent);
-  eraseDeadOps(body);
-  for (unsigned i = inputs.size(); i-- > 0;) {
-    SmallVector<AffineMap> others = llvm::to_vector(maps);
-    others.erase(others.begin() + i);
-    if (!body.getArgument(i).use_empty() ||
-        !inversePermutation(concatAffineMaps(others, builder.getContext())))
-      continue;
-    body.eraseArgument(i);
-    inputs.erase(inputs.begin() + i);
-    maps = others;
-  }
-}
-
 /// The cotangent of operand `operand`: for each of its entries, the sum over
 /// the iterations that read it. The operand takes the place of the result, with
 /// its own map: that of a window reaches an entry in several iterations, each of
 /// which adds to it.
 static LogicalResult buildInputCotangent(linalg::LinalgOp op, OpOperand &operand,
-                                         Value contribution, Value resultCotangent,
+                                         const Reduction &reduction, ValueRange seeds,
                                          OpBuilder &builder, Value &operandCotangent) {
   Location loc = op.getLoc();
   AffineMap map = op.getMatchingIndexingMap(&operand);
-  SmallVector<Value> inputs = {resultCotangent};
-  SmallVector<AffineMap> maps = {op.getIndexingMapMatchingResult(op->getResult(0))};
+  SmallVector<Value> inputs = llvm::to_vector(seeds);
+  SmallVector<AffineMap> maps(seeds.size(), op.getIndexingMapMatchingResult(op->getResult(0)));
   for (OpOperand &other : op->getOpOperands()) {
     inputs.push_back(other.get());
     maps.push_back(op.getMatchingIndexingMap(&other));
@@ -137,18 +101,18 @@ static LogicalResult buildInputCotangent(linalg::LinalgOp op, OpOperand &operand
 
   auto body = std::make_unique<Block>();
   Value cotangent;
-  if (failed(buildCotangentBody(op, operand.getOperandNumber(), contribution, *body, builder,
+  if (failed(buildCotangentBody(op, operand.getOperandNumber(), reduction, seeds, *body, builder,
                                 cotangent)))
     return failure();
   if (!cotangent)
     return success();
   bool isUnchanged = cotangent == body->getArgument(0) && maps.front() == map &&
-                     resultCotangent.getType() == operand.get().getType();
+                     seeds.front().getType() == operand.get().getType();
   if (isUnchanged) {
-    operandCotangent = resultCotangent;
+    operandCotangent = seeds.front();
     return success();
   }
-  finishBody(*body, cotangent, isSum, builder, inputs, maps);
+  finishBody(*body, cotangent, isSum ? Combine::Add : Combine::Replace, builder, inputs, maps);
   Value init = isSum ? createZerosLike(builder, loc, operand.get())
                      : createEmptyLike(builder, loc, operand.get());
   auto generic = linalg::GenericOp::create(builder, loc, TypeRange{operand.get().getType()}, inputs,
@@ -267,24 +231,28 @@ struct StructuredVJP : VJPOpInterface::ExternalModel<StructuredVJP<OpTy>, OpTy> 
                          ArrayRef<bool> needed, MutableArrayRef<Value> cotangents) const {
     auto op = cast<linalg::LinalgOp>(operation);
     Value resultCotangent = resultCotangents.front();
-    if (failed(verifyDifferentiable(op)))
+    FailureOr<Reduction> reduction = matchReduction(op);
+    if (failed(reduction) || failed(verifyDifferentiable(op, *reduction)))
       return failure();
-    Value contribution = getContribution(op);
-    if (!contribution)
-      return failure();
+    SmallVector<Value> seeds = reduction->createSeeds(op, resultCotangent, builder);
     SmallVector<Value> operands = getDifferentiatedOperands(op);
     for (unsigned i = 0; i < needed.size(); ++i) {
       if (!needed[i])
         continue;
       LogicalResult built = success();
-      if (i >= op->getNumOperands())
-        built = buildTableCotangent(op, operands[i], contribution, resultCotangent, builder,
-                                    cotangents[i]);
-      else if (op.isDpsInit(&op->getOpOperand(i)) && op.getNumReductionLoops() != 0)
+      bool isTable = i >= op->getNumOperands();
+      bool isInit = !isTable && op.isDpsInit(&op->getOpOperand(i));
+      if ((isTable || isInit) && !reduction->isLinear())
+        return op->emitOpError("has a differentiation rule for inputs of its maximum, minimum or "
+                               "product only, not for what it starts from or captures");
+      if (isTable)
+        built = buildTableCotangent(op, operands[i], reduction->contribution, resultCotangent,
+                                    builder, cotangents[i]);
+      else if (isInit && op.getNumReductionLoops() != 0)
         cotangents[i] = resultCotangent;
       else
-        built = buildInputCotangent(op, op->getOpOperand(i), contribution, resultCotangent, builder,
-                                    cotangents[i]);
+        built =
+            buildInputCotangent(op, op->getOpOperand(i), *reduction, seeds, builder, cotangents[i]);
       if (failed(built))
         return failure();
     }

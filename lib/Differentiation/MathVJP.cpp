@@ -87,6 +87,23 @@ static Value erfVJP(ErfOp op, unsigned, Value g, OpBuilder &b) {
   return a.mul(a.mul(g, a.constant(2 * llvm::numbers::inv_sqrtpi)), gauss);
 }
 
+static Value sinVJP(SinOp op, unsigned, Value g, OpBuilder &b) {
+  return arithmetic(op, b).mul(g, CosOp::create(b, op.getLoc(), op.getOperand()));
+}
+
+static Value cosVJP(CosOp op, unsigned, Value g, OpBuilder &b) {
+  Arithmetic a = arithmetic(op, b);
+  return a.neg(a.mul(g, SinOp::create(b, op.getLoc(), op.getOperand())));
+}
+
+static Value atanVJP(AtanOp op, unsigned, Value g, OpBuilder &b) {
+  Arithmetic a = arithmetic(op, b);
+  return a.div(g, a.add(a.constant(1), a.mul(op.getOperand(), op.getOperand())));
+}
+
+/// Steps are flat wherever they have a derivative.
+template <typename OpTy> static Value stepVJP(OpTy, unsigned, Value, OpBuilder &) { return {}; }
+
 /// `d(x^y) = y x^(y-1) dx + x^y log(x) dy`. A constant exponent gives the
 /// constant factor; x = 0 does not move with y.
 static Value powVJP(PowFOp op, unsigned operand, Value g, OpBuilder &b) {
@@ -110,14 +127,21 @@ static Value powVJP(PowFOp op, unsigned operand, Value g, OpBuilder &b) {
 void bppsa::registerMathVJP(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, MathDialect *) {
     AbsFOp::attachInterface<ElementwiseVJP<AbsFOp, absVJP>>(*context);
+    AtanOp::attachInterface<ElementwiseVJP<AtanOp, atanVJP>>(*context);
+    CeilOp::attachInterface<ElementwiseVJP<CeilOp, stepVJP<CeilOp>>>(*context);
+    CosOp::attachInterface<ElementwiseVJP<CosOp, cosVJP>>(*context);
     ErfOp::attachInterface<ElementwiseVJP<ErfOp, erfVJP>>(*context);
     ExpM1Op::attachInterface<ElementwiseVJP<ExpM1Op, expm1VJP>>(*context);
     ExpOp::attachInterface<ElementwiseVJP<ExpOp, expVJP>>(*context);
+    FloorOp::attachInterface<ElementwiseVJP<FloorOp, stepVJP<FloorOp>>>(*context);
     Log1pOp::attachInterface<ElementwiseVJP<Log1pOp, log1pVJP>>(*context);
     LogOp::attachInterface<ElementwiseVJP<LogOp, logVJP>>(*context);
     PowFOp::attachInterface<ElementwiseVJP<PowFOp, powVJP>>(*context);
+    RoundEvenOp::attachInterface<ElementwiseVJP<RoundEvenOp, stepVJP<RoundEvenOp>>>(*context);
     RsqrtOp::attachInterface<ElementwiseVJP<RsqrtOp, rsqrtVJP>>(*context);
+    SinOp::attachInterface<ElementwiseVJP<SinOp, sinVJP>>(*context);
     SqrtOp::attachInterface<ElementwiseVJP<SqrtOp, sqrtVJP>>(*context);
+    TruncOp::attachInterface<ElementwiseVJP<TruncOp, stepVJP<TruncOp>>>(*context);
     TanhOp::attachInterface<ElementwiseVJP<TanhOp, tanhVJP>>(*context);
   });
 }

@@ -5,11 +5,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "Elements.h"
+#include "Formula.h"
 #include "Importer.h"
 #include "OpImporters.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -22,25 +24,39 @@ static Value makeFloat(OpBuilder &builder, Location loc, float value) {
 // Unary
 //===----------------------------------------------------------------------===//
 
-static Value makeUnaryFloat(StringRef op, OpBuilder &b, Location loc, Value x) {
-  if (op == "Abs")
-    return math::AbsFOp::create(b, loc, x);
-  if (op == "Erf")
-    return math::ErfOp::create(b, loc, x);
-  if (op == "Exp")
-    return math::ExpOp::create(b, loc, x);
-  if (op == "Log")
-    return math::LogOp::create(b, loc, x);
-  if (op == "Neg")
-    return arith::NegFOp::create(b, loc, x);
-  if (op == "Relu")
-    return arith::MaximumFOp::create(b, loc, x, makeFloat(b, loc, 0));
-  if (op == "Sigmoid")
-    return SigmoidOp::create(b, loc, x);
-  if (op == "Sqrt")
-    return math::SqrtOp::create(b, loc, x);
-  assert(op == "Tanh" && "the table has no other unary op");
-  return math::TanhOp::create(b, loc, x);
+/// -1, 0 or 1.
+static Value makeSign(const Formula &f, Value x) {
+  Value isNegative = f.compare(arith::CmpFPredicate::OLT, x, 0);
+  Value negative = f.select(isNegative, f.constant(-1), f.constant(0));
+  return f.select(f.isPositive(x), f.constant(1), negative);
+}
+
+template <typename OpTy> static Value makeOp(const Formula &f, Value x) {
+  return OpTy::create(f.b, f.loc, x);
+}
+
+static Value makeUnaryFloat(StringRef op, OpBuilder &b, Location loc, Value operand) {
+  using Builder = Value (*)(const Formula &, Value);
+  static const llvm::StringMap<Builder> builders = {
+      {"Abs", makeOp<math::AbsFOp>},
+      {"Atan", makeOp<math::AtanOp>},
+      {"Ceil", makeOp<math::CeilOp>},
+      {"Cos", makeOp<math::CosOp>},
+      {"Erf", makeOp<math::ErfOp>},
+      {"Exp", makeOp<math::ExpOp>},
+      {"Floor", makeOp<math::FloorOp>},
+      {"Log", makeOp<math::LogOp>},
+      {"Neg", makeOp<arith::NegFOp>},
+      {"Reciprocal", [](const Formula &f, Value x) { return f.div(f.constant(1), x); }},
+      {"Relu", [](const Formula &f, Value x) { return f.max(x, 0); }},
+      {"Round", makeOp<math::RoundEvenOp>},
+      {"Sigmoid", makeOp<SigmoidOp>},
+      {"Sign", makeSign},
+      {"Sin", makeOp<math::SinOp>},
+      {"Sqrt", makeOp<math::SqrtOp>},
+      {"Tanh", makeOp<math::TanhOp>},
+  };
+  return builders.lookup(op)(Formula{b, loc, operand.getType()}, operand);
 }
 
 /// -x or |x| of an integer expression.
@@ -95,10 +111,8 @@ static Value makeBinaryInteger(StringRef op, OpBuilder &b, Location loc, Value x
     return arith::AddIOp::create(b, loc, x, y);
   if (op == "Sub")
     return arith::SubIOp::create(b, loc, x, y);
-  if (op == "Mul")
-    return arith::MulIOp::create(b, loc, x, y);
-  assert(op == "Equal" && "a division by data is refused");
-  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, x, y);
+  assert(op == "Mul" && "a division by data is refused");
+  return arith::MulIOp::create(b, loc, x, y);
 }
 
 static MaybeExpr evaluateBinary(StringRef op, AffineExpr x, AffineExpr y,
@@ -109,34 +123,15 @@ static MaybeExpr evaluateBinary(StringRef op, AffineExpr x, AffineExpr y,
     return subtractExprs(x, y);
   if (op == "Mul")
     return multiplyExprs(x, y);
-  if (op == "Div")
-    return divideExprs(x, y, leastSizes);
-  assert(op == "Equal" && "the table has no other binary op");
-  AffineExpr one = getAffineConstantExpr(1, x.getContext());
-  if (x == y)
-    return one;
-  MaybeExpr above = addExprs(x, one), below = addExprs(y, one);
-  bool differ =
-      (above && isAtLeast(y, *above, leastSizes)) || (below && isAtLeast(x, *below, leastSizes));
-  return differ ? MaybeExpr(getAffineConstantExpr(0, x.getContext())) : std::nullopt;
-}
-
-/// Whether the float inputs and the integer inputs of an op are not mixed.
-static LogicalResult requireOneElementType(const Node &node, ArrayRef<size_t> indices) {
-  Type type = node.input(indices.front()).elementType;
-  for (size_t index : indices)
-    if (node.input(index).elementType != type)
-      return node.emitError() << "the inputs have element types " << type << " and "
-                              << node.input(index).elementType << ", accepted: one type";
-  return success();
+  assert(op == "Div" && "the table has no other binary op");
+  return divideExprs(x, y, leastSizes);
 }
 
 LogicalResult bppsa::importBinary(Node &node) {
-  if (failed(requireOneElementType(node, {0, 1})))
+  if (failed(node.requireOneElementType({0, 1})))
     return failure();
   const Tensor &a = node.input(0), &b = node.input(1);
-  bool isEqual = node.getOp() == "Equal";
-  Type elementType = isEqual ? Type(node.graph.builder.getI1Type()) : a.elementType;
+  Type elementType = a.elementType;
   if (a.elements && b.elements) {
     std::optional<Tensor> result =
         broadcastElements(node.graph, elementType, {a, b}, [&](ArrayRef<AffineExpr> arguments) {
@@ -184,26 +179,6 @@ LogicalResult bppsa::importPow(Node &node) {
   return node.setOutput(node.graph.makeElementwise(
       {base, exponent}, type, [](OpBuilder &b, Location loc, ValueRange arguments) {
         return math::PowFOp::create(b, loc, arguments[0], arguments[1]);
-      }));
-}
-
-LogicalResult bppsa::importWhere(Node &node) {
-  if (failed(requireOneElementType(node, {1, 2})))
-    return failure();
-  const Tensor &condition = node.input(0), &x = node.input(1), &y = node.input(2);
-  if (condition.elements && x.elements && y.elements) {
-    std::optional<Tensor> result =
-        broadcastElements(node.graph, x.elementType, {condition, x, y},
-                          [&](ArrayRef<AffineExpr> arguments) -> MaybeExpr {
-                            std::optional<int64_t> isTrue = getConstant(arguments[0]);
-                            return isTrue ? MaybeExpr(arguments[*isTrue ? 1 : 2]) : std::nullopt;
-                          });
-    if (result)
-      return node.setOutput(0, *result);
-  }
-  return node.setOutput(node.graph.makeElementwise(
-      {condition, x, y}, x.elementType, [](OpBuilder &b, Location loc, ValueRange arguments) {
-        return arith::SelectOp::create(b, loc, arguments[0], arguments[1], arguments[2]);
       }));
 }
 

@@ -181,6 +181,10 @@ public:
                                           Body body);
   /// `operand` repeated to `dims`, to which it must broadcast.
   mlir::FailureOr<Tensor> makeBroadcast(const Tensor &operand, llvm::ArrayRef<Dim> dims);
+  /// What `body` makes of the elements along `reduced`, which the result lacks, and of the
+  /// accumulator, its second argument, from `neutral` on.
+  Tensor makeReduction(const Tensor &operand, llvm::ArrayRef<int64_t> reduced,
+                       mlir::TypedAttr neutral, Body body);
   /// Sum, or maximum without a derivative, over `axes`, which stay as ones.
   Tensor makeSum(const Tensor &operand, llvm::ArrayRef<int64_t> axes);
   Tensor makeMaximum(const Tensor &operand, llvm::ArrayRef<int64_t> axes);
@@ -213,8 +217,6 @@ public:
   Tensor makeUnsqueeze(const Tensor &operand, llvm::ArrayRef<int64_t> axes);
 
 private:
-  Tensor makeReduction(const Tensor &operand, llvm::ArrayRef<int64_t> reduced,
-                       mlir::TypedAttr neutral, Body body);
   /// The dimensions of the result of a loop nest; says what it does to those of its operands.
   llvm::SmallVector<Dim> getLoopDims(llvm::ArrayRef<Tensor> inputs, const Tensor &init,
                                      llvm::ArrayRef<mlir::AffineMap> maps);

@@ -44,8 +44,10 @@ static Value createGeneric(OpBuilder &builder, Location loc, ValueRange inputs, 
                            ArrayRef<AffineMap> maps, GraphBuilder::Body body) {
   SmallVector<utils::IteratorType> iterators(maps.front().getNumDims(),
                                              utils::IteratorType::reduction);
+  // Several iterations reach one place of a window.
   for (AffineExpr expr : maps.back().getResults())
-    iterators[cast<AffineDimExpr>(expr).getPosition()] = utils::IteratorType::parallel;
+    if (auto dim = dyn_cast<AffineDimExpr>(expr))
+      iterators[dim.getPosition()] = utils::IteratorType::parallel;
   auto generic = linalg::GenericOp::create(
       builder, loc, init.getType(), inputs, init, maps, iterators,
       [&](OpBuilder &nested, Location location, ValueRange arguments) {
@@ -195,8 +197,10 @@ SmallVector<Dim> GraphBuilder::getLoopDims(ArrayRef<Tensor> inputs, const Tensor
   for (auto [input, map] : llvm::zip_equal(inputs, maps.drop_back()))
     add(input, map);
   SmallVector<Dim> dims;
-  for (AffineExpr expr : maps.back().getResults())
-    dims.push_back(*std::exchange(loops[cast<AffineDimExpr>(expr).getPosition()], std::nullopt));
+  for (auto [own, expr] : llvm::zip_equal(init.dims, maps.back().getResults())) {
+    auto loop = dyn_cast<AffineDimExpr>(expr);
+    dims.push_back(loop ? *std::exchange(loops[loop.getPosition()], std::nullopt) : own);
+  }
   // What is left are the loops of the sum.
   for (const std::optional<Dim> &loop : loops)
     if (loop)

@@ -82,6 +82,8 @@ public:
   /// The error that the shapes of the inputs do not fit.
   mlir::LogicalResult emitShapeError() const;
 
+  /// Inputs `indices` have one element type.
+  mlir::LogicalResult requireOneElementType(llvm::ArrayRef<size_t> indices) const;
   mlir::LogicalResult requireRank(size_t index, int64_t rank) const;
 
   /// `axis` counted from the front, in [0, rank).

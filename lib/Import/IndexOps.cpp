@@ -139,6 +139,8 @@ static Tensor makeReversedSlice(GraphBuilder &graph, const Tensor &data, const A
 
 Tensor bppsa::makeReversed(GraphBuilder &graph, const Tensor &data, int64_t axis) {
   AffineExpr size = data.dims[axis].size;
+  if (getConstant(size) == 1)
+    return data;
   return makeReversedSlice(graph, data,
                            {axis, *addExprs(size, graph.getExpr(-1)), size, /*step=*/-1});
 }

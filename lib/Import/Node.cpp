@@ -248,6 +248,15 @@ LogicalResult Node::requireRank(size_t index, int64_t rank) const {
                      << describeShape(input(index)) << ", accepted: rank " << rank;
 }
 
+LogicalResult Node::requireOneElementType(ArrayRef<size_t> indices) const {
+  Type type = input(indices.front()).elementType;
+  for (size_t index : indices)
+    if (input(index).elementType != type)
+      return emitError() << "the inputs have element types " << type << " and "
+                         << input(index).elementType << ", accepted: one type";
+  return success();
+}
+
 FailureOr<int64_t> Node::normalizeAxis(int64_t axis, int64_t rank) const {
   if (axis < -rank || axis >= rank)
     return emitError() << "axis " << axis << " is out of range, accepted: " << -rank << " to "

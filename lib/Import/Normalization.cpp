@@ -1,4 +1,4 @@
-//===- Normalization.cpp - reductions and what is made of them ------------===//
+//===- Normalization.cpp - centred and scaled along axes ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -6,70 +6,11 @@
 
 #include "Importer.h"
 #include "OpImporters.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "TensorMath.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using namespace bppsa;
-
-/// An elementwise op of two operands whose shapes are known to fit.
-template <typename OpTy>
-static Tensor combine(GraphBuilder &graph, const Tensor &a, const Tensor &b) {
-  return *graph.makeElementwise({a, b}, a.elementType,
-                                [](OpBuilder &builder, Location loc, ValueRange arguments) {
-                                  return OpTy::create(builder, loc, arguments[0], arguments[1]);
-                                });
-}
-
-template <typename OpTy> static Tensor apply(GraphBuilder &graph, const Tensor &operand) {
-  return *graph.makeElementwise(operand, operand.elementType,
-                                [](OpBuilder &builder, Location loc, ValueRange arguments) {
-                                  return OpTy::create(builder, loc, arguments[0]);
-                                });
-}
-
-/// The sum over `axes` divided by the number of elements.
-static FailureOr<Tensor> makeMean(GraphBuilder &graph, const Tensor &operand,
-                                  ArrayRef<int64_t> axes) {
-  SmallVector<AffineExpr> sizes =
-      llvm::map_to_vector(axes, [&](int64_t axis) { return operand.dims[axis].size; });
-  MaybeExpr count = multiplyAll(sizes, graph.getContext());
-  if (!count)
-    return failure();
-  Tensor sum = graph.makeSum(operand, axes);
-  std::optional<int64_t> constant = getConstant(*count);
-  if (!constant)
-    return combine<arith::DivFOp>(graph, sum, graph.makeSizeAsFloat(*count));
-  return graph.makeElementwise(
-      sum, sum.elementType, [&](OpBuilder &builder, Location loc, ValueRange arguments) {
-        Value divisor = arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(*constant));
-        return arith::DivFOp::create(builder, loc, arguments[0], divisor);
-      });
-}
-
-LogicalResult bppsa::importReduce(Node &node) {
-  GraphBuilder &graph = node.graph;
-  const Tensor &data = node.input(0);
-  FailureOr<std::optional<SmallVector<int64_t>>> given = node.getList("axes", 1);
-  if (failed(given))
-    return failure();
-  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, data.getRank()));
-  if (*given && !(**given).empty()) {
-    FailureOr<SmallVector<int64_t>> normalized = node.normalizeAxes(**given, data.getRank());
-    if (failed(normalized))
-      return failure();
-    axes = *normalized;
-  } else if (node.getInt("noop_with_empty_axes", 0) == 1) {
-    return node.setOutput(0, data);
-  }
-  FailureOr<Tensor> result =
-      node.getOp() == "ReduceSum" ? graph.makeSum(data, axes) : makeMean(graph, data, axes);
-  if (failed(result))
-    return node.emitShapeError();
-  if (node.getInt("keepdims", 1) == 0)
-    result = graph.makeSqueeze(*result, axes);
-  return node.setOutput(0, *result);
-}
 
 LogicalResult bppsa::importSoftmax(Node &node) {
   GraphBuilder &graph = node.graph;
@@ -93,36 +34,51 @@ LogicalResult bppsa::importSoftmax(Node &node) {
   return node.setOutput(0, combine<arith::SubFOp>(graph, shifted, apply<math::LogOp>(graph, sum)));
 }
 
+/// The dimensions from attribute `axis` on.
+static FailureOr<SmallVector<int64_t>> getAxesFrom(Node &node) {
+  int64_t rank = node.input(0).getRank();
+  FailureOr<int64_t> axis = node.normalizeAxis(node.getInt("axis", -1), rank);
+  if (failed(axis))
+    return failure();
+  return llvm::to_vector(llvm::seq<int64_t>(*axis, rank));
+}
+
+/// Whether input `index` broadcasts to X, not the other way round.
+static LogicalResult requireFits(Node &node, size_t index) {
+  if (!node.hasInput(index))
+    return success();
+  const Tensor &x = node.input(0);
+  FailureOr<SmallVector<Dim>> common = node.graph.broadcast(x.dims, node.input(index).dims);
+  if (failed(common) || common->size() != x.dims.size() ||
+      llvm::any_of(llvm::zip(*common, x.dims),
+                   [](auto pair) { return std::get<0>(pair).size != std::get<1>(pair).size; }))
+    return node.emitShapeError();
+  return success();
+}
+
+/// `sqrt(variance + epsilon)`.
+static Tensor makeDeviation(GraphBuilder &graph, const Tensor &variance, double epsilon) {
+  return makeFormula(graph, variance, [&](const Formula &f, ValueRange in) -> Value {
+    return math::SqrtOp::create(f.b, f.loc, f.add(in[0], f.constant(epsilon)));
+  });
+}
+
+static Tensor makeSquares(GraphBuilder &graph, const Tensor &x) {
+  return combine<arith::MulFOp>(graph, x, x);
+}
+
 LogicalResult bppsa::importLayerNormalization(Node &node) {
   GraphBuilder &graph = node.graph;
   const Tensor &x = node.input(0);
-  FailureOr<int64_t> axis = node.normalizeAxis(node.getInt("axis", -1), x.getRank());
-  if (failed(axis))
+  FailureOr<SmallVector<int64_t>> axes = getAxesFrom(node);
+  if (failed(axes) || failed(requireFits(node, 1)) || failed(requireFits(node, 2)))
     return failure();
-  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(*axis, x.getRank()));
-  // Scale and B broadcast to X, not the other way round.
-  for (size_t index : {1, 2}) {
-    if (!node.hasInput(index))
-      continue;
-    FailureOr<SmallVector<Dim>> common = graph.broadcast(x.dims, node.input(index).dims);
-    if (failed(common) || common->size() != x.dims.size() ||
-        llvm::any_of(llvm::zip(*common, x.dims),
-                     [](auto pair) { return std::get<0>(pair).size != std::get<1>(pair).size; }))
-      return node.emitShapeError();
-  }
-  FailureOr<Tensor> mean = makeMean(graph, x, axes);
+  FailureOr<Tensor> mean = makeMean(graph, x, *axes);
   if (failed(mean))
     return node.emitShapeError();
   Tensor centred = combine<arith::SubFOp>(graph, x, *mean);
-  Tensor squares = combine<arith::MulFOp>(graph, centred, centred);
-  Tensor variance = *makeMean(graph, squares, axes);
-  float epsilon = node.getFloat("epsilon", 1e-5f);
-  Tensor deviation = *graph.makeElementwise(
-      variance, x.elementType, [&](OpBuilder &builder, Location loc, ValueRange arguments) {
-        Value constant = arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(epsilon));
-        Value sum = arith::AddFOp::create(builder, loc, arguments[0], constant);
-        return math::SqrtOp::create(builder, loc, sum);
-      });
+  Tensor variance = *makeMean(graph, makeSquares(graph, centred), *axes);
+  Tensor deviation = makeDeviation(graph, variance, node.getFloat("epsilon", 1e-5f));
   Tensor result = combine<arith::MulFOp>(graph, combine<arith::DivFOp>(graph, centred, deviation),
                                          node.input(1));
   if (node.hasInput(2))
@@ -130,108 +86,113 @@ LogicalResult bppsa::importLayerNormalization(Node &node) {
   if (node.wantsOutput(1) && failed(node.setOutput(1, *mean)))
     return failure();
   if (node.wantsOutput(2)) {
-    Tensor inverse = *graph.makeElementwise(
-        deviation, x.elementType, [](OpBuilder &builder, Location loc, ValueRange arguments) {
-          Value one = arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(1));
-          return arith::DivFOp::create(builder, loc, one, arguments[0]);
-        });
+    Tensor inverse = makeFormula(graph, deviation, [](const Formula &f, ValueRange in) {
+      return f.div(f.constant(1), in[0]);
+    });
     if (failed(node.setOutput(2, inverse)))
       return failure();
   }
   return node.setOutput(0, result);
 }
 
-LogicalResult bppsa::importGlobalAveragePool(Node &node) {
-  const Tensor &x = node.input(0);
-  if (x.getRank() < 3)
-    return node.emitShapeError();
-  return node.setOutput(
-      makeMean(node.graph, x, llvm::to_vector(llvm::seq<int64_t>(2, x.getRank()))));
-}
-
-//===----------------------------------------------------------------------===//
-// BatchNormalization
-//===----------------------------------------------------------------------===//
-
-/// `1 / sqrt(variance + epsilon)`.
-static Tensor makeInverseDeviation(GraphBuilder &graph, const Tensor &variance, float epsilon) {
-  return *graph.makeElementwise(
-      variance, variance.elementType, [&](OpBuilder &b, Location loc, ValueRange arguments) {
-        Value constant = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(epsilon));
-        Value one = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(1));
-        Value sum = arith::AddFOp::create(b, loc, arguments[0], constant);
-        return arith::DivFOp::create(b, loc, one, math::SqrtOp::create(b, loc, sum));
-      });
-}
-
-/// `old * momentum + batch * (1 - momentum)`.
-static Tensor makeRunning(GraphBuilder &graph, const Tensor &old, const Tensor &batch,
-                          float momentum) {
-  return *graph.makeElementwise(
-      {old, batch}, old.elementType, [&](OpBuilder &b, Location loc, ValueRange arguments) {
-        auto scale = [&](Value value, float factor) -> Value {
-          Value constant = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(factor));
-          return arith::MulFOp::create(b, loc, value, constant);
-        };
-        return arith::AddFOp::create(b, loc, scale(arguments[0], momentum),
-                                     scale(arguments[1], 1 - momentum));
-      });
-}
-
-/// The statistics of the batch, each of shape [1, C, 1, ...], in place of the
-/// given ones; sets the running outputs.
-static LogicalResult useBatchStatistics(Node &node, Tensor &mean, Tensor &variance) {
+LogicalResult bppsa::importRMSNormalization(Node &node) {
   GraphBuilder &graph = node.graph;
   const Tensor &x = node.input(0);
-  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, x.getRank()));
-  axes.erase(axes.begin() + 1);
-  FailureOr<Tensor> ownMean = makeMean(graph, x, axes);
-  if (failed(ownMean))
+  FailureOr<SmallVector<int64_t>> axes = getAxesFrom(node);
+  if (failed(axes) || failed(requireFits(node, 1)))
+    return failure();
+  FailureOr<Tensor> square = makeMean(graph, makeSquares(graph, x), *axes);
+  if (failed(square))
     return node.emitShapeError();
-  Tensor centred = combine<arith::SubFOp>(graph, x, *ownMean);
-  Tensor ownVariance = *makeMean(graph, combine<arith::MulFOp>(graph, centred, centred), axes);
-  mean = *ownMean;
-  variance = ownVariance;
-  float momentum = node.getFloat("momentum", 0.9f);
-  for (auto [index, batch] : {std::pair(1, mean), std::pair(2, variance)}) {
-    Tensor running =
-        makeRunning(graph, node.input(2 + index), graph.makeSqueeze(batch, axes), momentum);
-    if (failed(node.setOutput(index, running)))
-      return failure();
-  }
+  Tensor root = makeDeviation(graph, *square, node.getFloat("epsilon", 1e-5f));
+  return node.setOutput(
+      0, combine<arith::MulFOp>(graph, combine<arith::DivFOp>(graph, x, root), node.input(1)));
+}
+
+LogicalResult bppsa::importLpNormalization(Node &node) {
+  GraphBuilder &graph = node.graph;
+  const Tensor &x = node.input(0);
+  FailureOr<int64_t> axis = node.normalizeAxis(node.getInt("axis", -1), x.getRank());
+  if (failed(axis))
+    return failure();
+  Tensor norm = node.getInt("p", 2) == 2
+                    ? makeNorm(graph, x, *axis)
+                    : makeSumOf(graph, x, *axis,
+                                [](const Formula &f, Value element) { return f.abs(element); });
+  // Zeros stay zeros.
+  return node.setOutput(0, makeFormula(graph, {x, norm}, [](const Formula &f, ValueRange in) {
+                          return f.div(in[0], f.select(f.isPositive(in[1]), in[1], f.constant(1)));
+                        }));
+}
+
+/// `x` with mean 0 and deviation 1 over `axes`.
+static FailureOr<Tensor> makeStandard(GraphBuilder &graph, const Tensor &x, ArrayRef<int64_t> axes,
+                                      double epsilon) {
+  FailureOr<Tensor> mean = makeMean(graph, x, axes);
+  if (failed(mean))
+    return failure();
+  Tensor centred = combine<arith::SubFOp>(graph, x, *mean);
+  Tensor variance = *makeMean(graph, makeSquares(graph, centred), axes);
+  return combine<arith::DivFOp>(graph, centred, makeDeviation(graph, variance, epsilon));
+}
+
+/// `x` of shape [N, C, ...] times the scale and plus the shift of each channel: inputs 1 and 2.
+static Tensor scaleChannels(Node &node, const Tensor &x, const Tensor &scale, const Tensor &shift) {
+  GraphBuilder &graph = node.graph;
+  SmallVector<int64_t> others = llvm::to_vector(llvm::seq<int64_t>(1, x.getRank() - 1));
+  return makeFormula(
+      graph, {x, graph.makeUnsqueeze(scale, others), graph.makeUnsqueeze(shift, others)},
+      [](const Formula &f, ValueRange in) { return f.add(f.mul(in[0], in[1]), in[2]); });
+}
+
+/// Inputs 1 and 2 have rank 1 and the size `size`.
+static LogicalResult requireVectors(Node &node, const Dim &size) {
+  for (size_t index : {1, 2})
+    if (node.input(index).getRank() != 1 ||
+        failed(node.graph.unify(size, node.input(index).dims[0])))
+      return node.emitShapeError();
   return success();
 }
 
-LogicalResult bppsa::importBatchNormalization(Node &node) {
+LogicalResult bppsa::importInstanceNormalization(Node &node) {
+  const Tensor &x = node.input(0);
+  if (x.getRank() < 3)
+    return node.emitShapeError();
+  if (failed(requireVectors(node, x.dims[1])))
+    return failure();
+  FailureOr<Tensor> standard =
+      makeStandard(node.graph, x, llvm::to_vector(llvm::seq<int64_t>(2, x.getRank())),
+                   node.getFloat("epsilon", 1e-5f));
+  if (failed(standard))
+    return node.emitShapeError();
+  return node.setOutput(0, scaleChannels(node, *standard, node.input(1), node.input(2)));
+}
+
+LogicalResult bppsa::importGroupNormalization(Node &node) {
   GraphBuilder &graph = node.graph;
   const Tensor &x = node.input(0);
-  if (x.getRank() < 2)
+  if (x.getRank() < 3)
     return node.emitShapeError();
-  for (size_t index = 1; index <= 4; ++index)
-    if (node.input(index).getRank() != 1 ||
-        failed(graph.unify(x.dims[1], node.input(index).dims[0])))
-      return node.emitShapeError();
-  // The running statistics are what the model has seen, not what it learns.
-  node.freeze(3);
-  node.freeze(4);
-  bool isTraining = node.getInt("training_mode", 0) == 1;
-  for (size_t index = 1; index <= 4; ++index)
-    if (node.wantsOutput(index) && !isTraining)
-      return node.emitError() << "output " << quoted(node.proto.output(index))
-                              << " is used, accepted: only 'Y' unless training_mode is 1";
-  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, x.getRank()));
-  axes.erase(axes.begin() + 1);
-  auto spread = [&](size_t index) { return graph.makeUnsqueeze(node.input(index), axes); };
-  Tensor mean = spread(3), variance = spread(4);
-  if (isTraining && failed(useBatchStatistics(node, mean, variance)))
+  int64_t groups = node.getInt("num_groups", 0);
+  std::optional<int64_t> channels = getConstant(x.dims[1].size);
+  if (!channels || groups < 1 || *channels % groups != 0)
+    return node.emitError() << "attribute 'num_groups' is " << groups
+                            << ", accepted: a divisor of the number of channels, "
+                            << graph.describe(x.dims[1].size) << ", which must be fixed";
+  // Before opset 21 scale and bias are those of groups.
+  bool ofGroups = node.opset < 21;
+  if (failed(requireVectors(node, ofGroups ? graph.getDim(groups) : x.dims[1])))
     return failure();
-  Tensor inverse = makeInverseDeviation(graph, variance, node.getFloat("epsilon", 1e-5f));
-  Tensor factor = combine<arith::MulFOp>(graph, spread(1), inverse);
-  return node.setOutput(graph.makeElementwise(
-      {x, mean, factor, spread(2)}, x.elementType,
-      [](OpBuilder &b, Location loc, ValueRange arguments) {
-        Value centred = arith::SubFOp::create(b, loc, arguments[0], arguments[1]);
-        Value scaled = arith::MulFOp::create(b, loc, centred, arguments[2]);
-        return arith::AddFOp::create(b, loc, scaled, arguments[3]);
-      }));
+  SmallVector<Dim> grouped = {x.dims[0], graph.getDim(groups), graph.getDim(*channels / groups)};
+  grouped.append(x.dims.begin() + 2, x.dims.end());
+  FailureOr<Tensor> standard = makeStandard(graph, graph.makeReshape(x, grouped),
+                                            llvm::to_vector(llvm::seq<int64_t>(2, grouped.size())),
+                                            node.getFloat("epsilon", 1e-5f));
+  if (failed(standard))
+    return node.emitShapeError();
+  if (ofGroups)
+    return node.setOutput(
+        0, graph.makeReshape(scaleChannels(node, *standard, node.input(1), node.input(2)), x.dims));
+  return node.setOutput(
+      0, scaleChannels(node, graph.makeReshape(*standard, x.dims), node.input(1), node.input(2)));
 }

@@ -18,9 +18,17 @@ mlir::LogicalResult importUnary(Node &node);
 mlir::LogicalResult importBinary(Node &node);
 mlir::LogicalResult importPow(Node &node);
 mlir::LogicalResult importCast(Node &node);
-mlir::LogicalResult importWhere(Node &node);
 mlir::LogicalResult importIdentity(Node &node);
 mlir::LogicalResult importDropout(Node &node);
+
+// Logic.cpp
+mlir::LogicalResult importComparison(Node &node);
+mlir::LogicalResult importLogic(Node &node);
+mlir::LogicalResult importWhere(Node &node);
+
+// Variadic.cpp
+mlir::LogicalResult importVariadic(Node &node);
+mlir::LogicalResult importMod(Node &node);
 
 // Activations.cpp
 mlir::LogicalResult importClip(Node &node);
@@ -41,21 +49,44 @@ mlir::LogicalResult importThresholdedRelu(Node &node);
 // Convolution.cpp
 mlir::LogicalResult importConv(Node &node);
 
+// ConvTranspose.cpp
+mlir::LogicalResult importConvTranspose(Node &node);
+
 // Pooling.cpp
 mlir::LogicalResult importMaxPool(Node &node);
 mlir::LogicalResult importAveragePool(Node &node);
+mlir::LogicalResult importLpPool(Node &node);
+mlir::LogicalResult importGlobalAveragePool(Node &node);
+mlir::LogicalResult importGlobalMaxPool(Node &node);
+
+// Pad.cpp
 mlir::LogicalResult importPad(Node &node);
 
 // MatMul.cpp
 mlir::LogicalResult importMatMul(Node &node);
 mlir::LogicalResult importGemm(Node &node);
 
-// Normalization.cpp
+// Reductions.cpp
 mlir::LogicalResult importReduce(Node &node);
+mlir::LogicalResult importArgExtremum(Node &node);
+
+// Rearrangements.cpp
+mlir::LogicalResult importCumSum(Node &node);
+mlir::LogicalResult importDepthToSpace(Node &node);
+mlir::LogicalResult importOneHot(Node &node);
+mlir::LogicalResult importTile(Node &node);
+mlir::LogicalResult importTrilu(Node &node);
+
+// BatchNormalization.cpp
+mlir::LogicalResult importBatchNormalization(Node &node);
+
+// Normalization.cpp
+mlir::LogicalResult importGroupNormalization(Node &node);
+mlir::LogicalResult importInstanceNormalization(Node &node);
+mlir::LogicalResult importLpNormalization(Node &node);
+mlir::LogicalResult importRMSNormalization(Node &node);
 mlir::LogicalResult importSoftmax(Node &node);
 mlir::LogicalResult importLayerNormalization(Node &node);
-mlir::LogicalResult importBatchNormalization(Node &node);
-mlir::LogicalResult importGlobalAveragePool(Node &node);
 
 // ShapeOps.cpp
 mlir::LogicalResult importTranspose(Node &node);

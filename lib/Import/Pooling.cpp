@@ -5,10 +5,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "OpImporters.h"
+#include "TensorMath.h"
 #include "Window.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -235,38 +237,68 @@ LogicalResult bppsa::importAveragePool(Node &node) {
 }
 
 //===----------------------------------------------------------------------===//
-// Pad
+// LpPool
 //===----------------------------------------------------------------------===//
 
-LogicalResult bppsa::importPad(Node &node) {
+/// x^power of numbers that are not negative; the derivative at zero is zero.
+static Value makePower(const Formula &f, Value x, double power) {
+  if (power == 1)
+    return x;
+  if (power == 2)
+    return f.mul(x, x);
+  Value positive = f.isPositive(x), safe = f.select(positive, x, f.constant(1));
+  Value raised = power == 0.5
+                     ? math::SqrtOp::create(f.b, f.loc, safe).getResult()
+                     : math::PowFOp::create(f.b, f.loc, safe, f.constant(power)).getResult();
+  return f.select(positive, raised, f.constant(0));
+}
+
+LogicalResult bppsa::importLpPool(Node &node) {
   GraphBuilder &graph = node.graph;
-  const Tensor &data = node.input(0);
-  int64_t rank = data.getRank();
-  FailureOr<std::optional<SmallVector<int64_t>>> pads = node.getList("pads", 1);
-  FailureOr<std::optional<SmallVector<int64_t>>> given = node.getList("", 3);
-  FailureOr<double> element = node.getSetting("value", 2, 0);
-  if (failed(pads) || failed(given) || failed(element))
+  FailureOr<Pooling> pooling = readPooling(node);
+  if (failed(pooling))
     return failure();
-  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, rank));
-  if (*given) {
-    axes = **given;
-    if (failed(node.normalizeAxes(axes, rank)))
-      return failure();
-  }
-  size_t count = axes.size();
-  if ((**pads).size() != 2 * count)
-    return node.emitError() << "has " << (**pads).size() << " pads for " << count
-                            << " axes, accepted: two for each axis";
-  SmallVector<int64_t> before(rank, 0), after(rank, 0);
-  for (auto [i, axis] : llvm::enumerate(axes)) {
-    axis += axis < 0 ? rank : 0;
-    before[axis] = (**pads)[i];
-    after[axis] = (**pads)[count + i];
-    for (int64_t pad : {before[axis], after[axis]})
-      if (pad < 0 || pad > (int64_t(1) << 24))
-        return node.emitError() << "pads dimension " << axis << " by " << pad
-                                << ", accepted: 0 to 2^24";
-  }
+  int64_t p = node.getInt("p", 2);
+  if (p < 1)
+    return node.emitError() << "attribute 'p' is " << p << ", accepted: at least 1";
+  Tensor x = padForWindow(graph, node.input(0), pooling->window, 0);
+  AffineMap maps[] = {pooling->input, pooling->kernel, pooling->result};
+  Tensor zeros = graph.makeFilled(pooling->dims, graph.builder.getF32FloatAttr(0));
+  Tensor sum = graph.makeGeneric({x, makeKernelShape(graph, *pooling)}, zeros, maps,
+                                 [&](OpBuilder &b, Location loc, ValueRange arguments) {
+                                   Formula f{b, loc, x.elementType};
+                                   Value magnitude = f.abs(arguments[0]);
+                                   return f.add(arguments[2], makePower(f, magnitude, p));
+                                 });
+  return node.setOutput(0, makeFormula(graph, sum, [&](const Formula &f, ValueRange arguments) {
+                          return makePower(f, arguments[0], 1.0 / p);
+                        }));
+}
+
+//===----------------------------------------------------------------------===//
+// Whole planes
+//===----------------------------------------------------------------------===//
+
+LogicalResult bppsa::importGlobalAveragePool(Node &node) {
+  const Tensor &x = node.input(0);
+  if (x.getRank() < 3)
+    return node.emitShapeError();
   return node.setOutput(
-      0, graph.makePadded(data, before, after, graph.builder.getF32FloatAttr(*element)));
+      makeMean(node.graph, x, llvm::to_vector(llvm::seq<int64_t>(2, x.getRank()))));
+}
+
+LogicalResult bppsa::importGlobalMaxPool(Node &node) {
+  GraphBuilder &graph = node.graph;
+  const Tensor &x = node.input(0);
+  if (x.getRank() < 3)
+    return node.emitShapeError();
+  SmallVector<AffineExpr> sizes = x.getSizes();
+  MaybeExpr count = multiplyAll(ArrayRef(sizes).drop_front(2), graph.getContext());
+  if (!count)
+    return node.emitShapeError();
+  Tensor plane = graph.makeReshape(x, {x.dims[0], x.dims[1], graph.getDim(*count)});
+  Tensor positions = makeArgExtremum(graph, plane, 2, /*isMax=*/true, /*isLast=*/false);
+  Tensor largest = gatherPositions(graph, plane, positions);
+  SmallVector<int64_t> ones = llvm::to_vector(llvm::seq<int64_t>(3, x.getRank()));
+  return node.setOutput(0, graph.makeUnsqueeze(largest, ones));
 }

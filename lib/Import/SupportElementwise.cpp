@@ -49,12 +49,38 @@ void bppsa::addElementwiseRows(std::vector<OpRule> &table) {
     add(Row(name, importBinary).in("A", numbers).in("B", numbers).out("C"));
   for (StringRef name : {"Abs", "Neg"})
     add(Row(name, importUnary).in("X", numbers).out("Y"));
-  for (StringRef name : {"Erf", "Exp", "Log", "Tanh"})
-    add(Row(name, importUnary, {name == "Erf" ? 9 : oldestOpset}).in("input").out("output"));
-  for (StringRef name : {"Relu", "Sigmoid", "Sqrt"})
-    add(Row(name, importUnary).in("X").out("Y"));
+  for (auto [name, since] :
+       {std::pair("Atan", 7), std::pair("Cos", 7), std::pair("Erf", 9), std::pair("Exp", 7),
+        std::pair("Log", 7), std::pair("Sign", 9), std::pair("Sin", 7), std::pair("Tanh", 7)})
+    add(Row(name, importUnary, {since}).in("input").out("output"));
+  for (auto [name, since] : {std::pair("Ceil", 7), std::pair("Floor", 7),
+                             std::pair("Reciprocal", 7), std::pair("Relu", 7),
+                             std::pair("Round", 11), std::pair("Sigmoid", 7), std::pair("Sqrt", 7)})
+    add(Row(name, importUnary, {since}).in("X").out("Y"));
+  for (StringRef name : {"Max", "Min"})
+    add(Row(name, importVariadic)
+            .variadic("data_0", numbers)
+            .out(name.lower())
+            .note("Of two operands that are equal each gets half of the gradient."));
+  add(Row("Sum", importVariadic).variadic("data_0", F32).out("sum"));
+  add(Row("Mean", importVariadic).variadic("data_0", F32).out("mean"));
+  add(Row("Mod", importMod, {10})
+          .in("A", numbers)
+          .in("B", numbers)
+          .out("C")
+          .attr("fmod", Kind::Int)
+          .accepts(zeroOrOne)
+          .note(
+              "`fmod` must be 1 for float inputs; divisors of integers must be nonzero constants, "
+              "or sizes."));
+  for (auto [name, since] : {std::pair("Greater", 7), std::pair("GreaterOrEqual", 12),
+                             std::pair("Less", 7), std::pair("LessOrEqual", 12)})
+    add(Row(name, importComparison, {since}).in("A", numbers).in("B", numbers).out("C"));
+  for (StringRef name : {"And", "Or", "Xor"})
+    add(Row(name, importLogic).in("A", Bool).in("B", Bool).out("C"));
+  add(Row("Not", importLogic).in("X", Bool).out("Y"));
   add(Row("Pow", importPow).in("X").in("Y", numbers).out("Z"));
-  add(Row("Equal", importBinary).in("A", Integers | Bool).in("B", Integers | Bool).out("C"));
+  add(Row("Equal", importComparison).in("A", AnyElement).in("B", AnyElement).out("C"));
   add(Row("Where", importWhere, {9})
           .in("condition", Bool)
           .in("X", AnyElement)

@@ -12,8 +12,12 @@ using namespace bppsa;
 void bppsa::addReductionRows(std::vector<OpRule> &table) {
   using Kind = AttributeKind;
   auto add = [&](const Row &row) { table.push_back(row); };
-  for (StringRef name : {"ReduceMean", "ReduceSum"}) {
+  for (StringRef name : {"ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax",
+                         "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare"}) {
     int64_t lastAttribute = name == "ReduceSum" ? 12 : 17;
+    bool isExtremum = name == "ReduceMax" || name == "ReduceMin";
+    StringRef ties =
+        " The gradient is shared equally by the elements that are equal to the result.";
     add(Row(name, importReduce)
             .in("data")
             .optional("axes", Integers, {lastAttribute + 1})
@@ -23,8 +27,60 @@ void bppsa::addReductionRows(std::vector<OpRule> &table) {
             .accepts(zeroOrOne)
             .attr("noop_with_empty_axes", Kind::Int, {lastAttribute + 1})
             .accepts(zeroOrOne)
-            .note("The input `axes` must be constant."));
+            .note(("The input `axes` must be constant." + (isExtremum ? ties : "")).str()));
   }
+  for (StringRef name : {"ArgMax", "ArgMin"})
+    add(Row(name, importArgExtremum)
+            .in("data")
+            .out("reduced")
+            .attr("axis", Kind::Int)
+            .attr("keepdims", Kind::Int)
+            .accepts(zeroOrOne)
+            .attr("select_last_index", Kind::Int, {12})
+            .accepts(zeroOrOne)
+            .note("Integers have no gradient."));
+  add(Row("CumSum", importCumSum, {11})
+          .in("x")
+          .in("axis", Integers)
+          .out("y")
+          .attr("exclusive", Kind::Int)
+          .accepts(zeroOrOne)
+          .attr("reverse", Kind::Int)
+          .accepts(zeroOrOne)
+          .note("`axis` must be constant."));
+  add(Row("InstanceNormalization", importInstanceNormalization)
+          .in("input")
+          .in("scale")
+          .in("B")
+          .out("output")
+          .attr("epsilon", Kind::Float));
+  add(Row("GroupNormalization", importGroupNormalization, {18})
+          .in("X")
+          .in("scale")
+          .in("bias")
+          .out("Y")
+          .attr("epsilon", Kind::Float)
+          .attr("num_groups", Kind::Int)
+          .required()
+          .attr("stash_type", Kind::Int, {21})
+          .accepts(std::vector<int64_t>{1})
+          .note(
+              "`scale` and `bias` are those of groups before opset 21, of channels from then on."));
+  add(Row("RMSNormalization", importRMSNormalization, {23})
+          .in("X")
+          .in("scale")
+          .out("Y")
+          .attr("axis", Kind::Int)
+          .attr("epsilon", Kind::Float)
+          .attr("stash_type", Kind::Int)
+          .accepts(std::vector<int64_t>{1}));
+  add(Row("LpNormalization", importLpNormalization)
+          .in("input")
+          .out("output")
+          .attr("axis", Kind::Int)
+          .attr("p", Kind::Int)
+          .accepts(std::vector<int64_t>{1, 2})
+          .note("Where the norm is zero, so is the result."));
   for (StringRef name : {"LogSoftmax", "Softmax"})
     add(Row(name, importSoftmax)
             .in("input")

@@ -55,6 +55,30 @@ void bppsa::addShapeRows(std::vector<OpRule> &table) {
           .in("shape", Integers)
           .out("output")
           .note("`shape` must be constant or computed from sizes."));
+  add(Row("Tile", importTile)
+          .in("input", AnyElement)
+          .in("repeats", Integers)
+          .out("output")
+          .note("`repeats` must be constant or computed from sizes."));
+  add(Row("Trilu", importTrilu, {14})
+          .in("input", AnyElement)
+          .optional("k", Integers)
+          .out("output")
+          .attr("upper", Kind::Int)
+          .accepts(zeroOrOne)
+          .note("`k` must be constant."));
+  add(Row("DepthToSpace", importDepthToSpace)
+          .in("input", AnyElement)
+          .out("output")
+          .attr("blocksize", Kind::Int)
+          .required()
+          .attr("mode", Kind::String, {11})
+          .accepts(std::vector<std::string>{"DCR", "CRD"}));
+  add(Row("SpaceToDepth", importDepthToSpace)
+          .in("input", AnyElement)
+          .out("output")
+          .attr("blocksize", Kind::Int)
+          .required());
   add(Row("Shape", importShape)
           .in("data", AnyElement)
           .out("shape")
@@ -112,6 +136,15 @@ void bppsa::addIndexRows(std::vector<OpRule> &table) {
           .note("Constant indices may demand a least size, as bounds of Slice do. A program "
                 "refuses an array whose elements are the indices when one is out of range. One "
                 "that the graph computes is not checked and takes the nearest element."));
+  add(Row("OneHot", importOneHot, {9})
+          .in("indices", Integers)
+          .in("depth", Integers)
+          .in("values", F32 | Integers)
+          .out("output")
+          .attr("axis", Kind::Int)
+          .note(
+              "`depth` must be constant or computed from sizes. An index out of range gives a row "
+              "of the first value only, as in ONNX."));
   add(Row("ScatterND", importScatterND, {11})
           .in("data", Integers)
           .in("indices", Integers)

@@ -19,6 +19,28 @@ void bppsa::addWindowRows(std::vector<OpRule> &table) {
                       .windowed()
                       .attr("group", Kind::Int)
                       .note("Any number of spatial axes. `W` has fixed sizes."));
+  table.push_back(Row("ConvTranspose", importConvTranspose)
+                      .in("X")
+                      .in("W")
+                      .optional("B")
+                      .out("Y")
+                      .windowed()
+                      .attr("group", Kind::Int)
+                      .attr("output_padding", Kind::Ints)
+                      .attr("output_shape", Kind::Ints)
+                      .note("Any number of spatial axes. `W` has fixed sizes."));
+  table.push_back(Row("LpPool", importLpPool)
+                      .in("X")
+                      .out("Y")
+                      .windowed({18})
+                      .attr("ceil_mode", Kind::Int, {18})
+                      .accepts(zeroOrOne)
+                      .attr("p", Kind::Int)
+                      .requiring("kernel_shape"));
+  table.push_back(Row("GlobalMaxPool", importGlobalMaxPool)
+                      .in("X")
+                      .out("Y")
+                      .note("The gradient goes to the first largest element."));
   table.push_back(Row("MaxPool", importMaxPool)
                       .in("X")
                       .out("Y")
@@ -41,19 +63,21 @@ void bppsa::addWindowRows(std::vector<OpRule> &table) {
                       .accepts(zeroOrOne)
                       .requiring("kernel_shape"));
   table.push_back(Row("GlobalAveragePool", importGlobalAveragePool).in("X").out("Y"));
-  table.push_back(Row("Pad", importPad)
-                      .in("data")
-                      .in("pads", Integers, {11})
-                      .optional("constant_value", F32, {11})
-                      .optional("axes", Integers, {18})
-                      .out("output")
-                      .attr("mode", Kind::String)
-                      .accepts(std::vector<std::string>{"constant"})
-                      .attr("pads", Kind::Ints, {oldestOpset, 10})
-                      .required()
-                      .attr("value", Kind::Float, {oldestOpset, 10})
-                      .note("`pads` must be constant and not negative, `constant_value` a "
-                            "constant or an initializer, which is then not trained."));
+  table.push_back(
+      Row("Pad", importPad)
+          .in("data")
+          .in("pads", Integers, {11})
+          .optional("constant_value", F32, {11})
+          .optional("axes", Integers, {18})
+          .out("output")
+          .attr("mode", Kind::String)
+          .accepts(std::vector<std::string>{"constant", "reflect", "edge", "wrap"})
+          .attr("pads", Kind::Ints, {oldestOpset, 10})
+          .required()
+          .attr("value", Kind::Float, {oldestOpset, 10})
+          .note("`pads` must be constant; negative ones take elements away, before others "
+                "are added. `constant_value` must be a constant or an initializer, "
+                "which is then not trained. `wrap` is of opset 19."));
 
   auto add = [&](const Row &row) { table.push_back(row); };
   add(Row("MatMul", importMatMul).in("A").in("B").out("Y"));

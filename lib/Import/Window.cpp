@@ -12,9 +12,7 @@ using namespace bppsa;
 /// Bounds what the attributes hold, so that sums and products of them fit.
 static constexpr int64_t maxExtent = int64_t(1) << 24;
 
-/// The list attribute `name`: `count` numbers in [low, maxExtent], all
-/// `otherwise` if it is absent.
-static FailureOr<SmallVector<int64_t>> readExtents(Node &node, StringRef name, size_t count,
+FailureOr<SmallVector<int64_t>> bppsa::readExtents(Node &node, StringRef name, size_t count,
                                                    int64_t low, int64_t otherwise) {
   std::optional<ArrayRef<int64_t>> given = node.getInts(name);
   if (!given)
@@ -84,8 +82,7 @@ static LogicalResult setOutput(Node &node, WindowAxis &axis, bool roundsUp) {
   return success();
 }
 
-FailureOr<SmallVector<WindowAxis>> bppsa::readWindow(Node &node, const Tensor &data,
-                                                     ArrayRef<int64_t> kernel) {
+FailureOr<SmallVector<WindowAxis>> bppsa::readWindowExtents(Node &node, ArrayRef<int64_t> kernel) {
   size_t rank = kernel.size();
   auto strides = readExtents(node, "strides", rank, 1, 1);
   auto dilations = readExtents(node, "dilations", rank, 1, 1);
@@ -96,9 +93,7 @@ FailureOr<SmallVector<WindowAxis>> bppsa::readWindow(Node &node, const Tensor &d
   if (autoPad != "NOTSET" && llvm::any_of(*pads, [](int64_t pad) { return pad != 0; }))
     return node.emitError() << "has attribute 'pads' and auto_pad " << autoPad
                             << ", accepted: one of them";
-  bool roundsUp = node.getInt("ceil_mode", 0) == 1;
   SmallVector<WindowAxis> axes;
-  SmallVector<AffineExpr> padded = {data.dims[0].size, data.dims[1].size};
   for (size_t i = 0; i < rank; ++i) {
     if (kernel[i] < 1 || kernel[i] > maxExtent || kernel[i] * (*dilations)[i] > maxExtent)
       return node.emitError() << "has a window of " << kernel[i] << " elements that lie "
@@ -107,16 +102,29 @@ FailureOr<SmallVector<WindowAxis>> bppsa::readWindow(Node &node, const Tensor &d
     axis.kernel = kernel[i];
     axis.stride = (*strides)[i];
     axis.dilation = (*dilations)[i];
+    axis.padBegin = (*pads)[i];
+    axis.padEnd = axis.givenPadEnd = (*pads)[rank + i];
+    axes.push_back(axis);
+  }
+  return axes;
+}
+
+FailureOr<SmallVector<WindowAxis>> bppsa::readWindow(Node &node, const Tensor &data,
+                                                     ArrayRef<int64_t> kernel) {
+  FailureOr<SmallVector<WindowAxis>> axes = readWindowExtents(node, kernel);
+  if (failed(axes))
+    return failure();
+  StringRef autoPad = node.getString("auto_pad", "NOTSET");
+  bool roundsUp = node.getInt("ceil_mode", 0) == 1;
+  SmallVector<AffineExpr> padded = {data.dims[0].size, data.dims[1].size};
+  for (auto [i, axis] : llvm::enumerate(*axes)) {
     axis.input = data.dims[2 + i].size;
     node.graph.mark(data.dims[2 + i], Cut);
-    axis.padBegin = (*pads)[i];
-    axis.givenPadEnd = (*pads)[rank + i];
     bool isSame = autoPad.starts_with("SAME");
     if (failed(isSame ? padToSame(node, axis, autoPad == "SAME_LOWER")
                       : setOutput(node, axis, roundsUp)))
       return failure();
     padded.push_back(axis.input + (axis.padBegin + axis.padEnd));
-    axes.push_back(axis);
   }
   // Refuses what would be too large.
   if (failed(node.makeDims(padded)))

@@ -29,6 +29,14 @@ struct WindowAxis {
   bool isPadded() const { return padBegin != 0 || padEnd != 0; }
 };
 
+/// The list attribute `name`: `count` numbers from `low` to 2^24, all `otherwise` if it is absent.
+mlir::FailureOr<llvm::SmallVector<int64_t>>
+readExtents(Node &node, llvm::StringRef name, size_t count, int64_t low, int64_t otherwise);
+
+/// Kernel, stride, dilation and given pads of each axis of a node, without sizes.
+mlir::FailureOr<llvm::SmallVector<WindowAxis>> readWindowExtents(Node &node,
+                                                                 llvm::ArrayRef<int64_t> kernel);
+
 /// The axes of a node whose data input has the dimensions `[N, C, ...]`, from
 /// its attributes strides, dilations, pads, auto_pad and ceil_mode.
 mlir::FailureOr<llvm::SmallVector<WindowAxis>> readWindow(Node &node, const Tensor &data,

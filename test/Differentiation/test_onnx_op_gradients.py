@@ -95,6 +95,40 @@ CASES = {
     "Sub": ([node("Sub", "w x")], [weights(B, F)]),
     "Tanh": ([node("Tanh")], []),
     "Transpose": ([node("Transpose", perm=[2, 0, 1])], []),
+    "Atan": ([node("Atan")], []),
+    "ArgMax": ([node("ArgMax", "x", "i", axis=2), node("Cast", "i", "f", to=1), node("Mul", "x f")], []),
+    "Cos": ([node("Cos")], []),
+    "CumSum": ([node("CumSum", "x a")], [ints("a", 0)]),
+    "CumSum-exclusive": ([node("CumSum", "x a", exclusive=1, reverse=1)], [ints("a", 2)]),
+    "Floor": ([node("Floor", "x", "f"), node("Mul", "x f")], []),
+    "Less": ([node("Less", "x w", "l"), node("Where", "l x w")], [weights(F)]),
+    "LpNormalization": ([node("LpNormalization", axis=2)], []),
+    "LpNormalization-1": ([node("LpNormalization", axis=1, p=1)], []),
+    "Max": ([node("Max", "x w v")], [weights(F, low=0.5), weights(T, B, F, name="v")]),
+    "Mean": ([node("Mean", "x w")], [weights(B, F)]),
+    "Min": ([node("Min", "x w")], [weights(B, 1, low=0.5)]),
+    "Mod": ([node("Mod", "x w", fmod=1)], [weights(F, low=0.3)]),
+    "OneHot": ([node("OneHot", "i d v", "h"), node("Mul", "x h")],
+               [ints("i", 1, 3), ints("d", F), weights(2, name="v")]),
+    "Reciprocal": ([node("Reciprocal")], []),
+    "RMSNormalization": ([node("RMSNormalization", "x w")], [weights(F)]),
+    "ReduceL1": ([node("ReduceL1", axes=[2])], []),
+    "ReduceL2": ([node("ReduceL2", axes=[0, 2], keepdims=0)], []),
+    "ReduceLogSum": ([node("ReduceLogSum", axes=[1])], []),
+    "ReduceLogSumExp": ([node("ReduceLogSumExp", axes=[1, 2])], []),
+    "ReduceMax": ([node("ReduceMax", axes=[2])], []),
+    "ReduceMax-time": ([node("ReduceMax", axes=[0], keepdims=0)], []),
+    "ReduceMin": ([node("ReduceMin", axes=[0, 1])], []),
+    "ReduceProd": ([node("ReduceProd", axes=[2], keepdims=0)], []),
+    "ReduceProd-one-zero": ([node("Mul", "x c", "d"), node("ReduceProd", "d", axes=[2])],
+                            [numpy_helper.from_array(np.array([1, 0, 1, 1], np.float32), "c")]),
+    "ReduceProd-two-zeros": ([node("Mul", "x c", "d"), node("ReduceProd", "d", axes=[2])],
+                             [numpy_helper.from_array(np.array([1, 0, 0, 1], np.float32), "c")]),
+    "ReduceSumSquare": ([node("ReduceSumSquare", axes=[1])], []),
+    "Sin": ([node("Sin")], []),
+    "Sum": ([node("Sum", "x w x")], [weights(F)]),
+    "Tile": ([node("Tile", "x r")], [ints("r", 1, 2, 3)]),
+    "Trilu": ([node("Trilu", "x k", upper=0)], [ints("k", 1)]),
 }  # fmt: skip
 
 
@@ -128,6 +162,28 @@ IMAGE_CASES = {
                                     [weights(C), weights(C, name="b"), weights(C, name="m"),
                                      weights(C, name="v", low=0.5)]),
     "Pad": ([node("Pad", "x p")], [ints("p", 0, 1, 2, 0, 0, 0, 1, 3)]),
+    "Pad-reflect": ([node("Pad", "x p", mode="reflect")], [ints("p", 0, 0, 2, 1, 0, 0, 1, 3)]),
+    "Pad-edge": ([node("Pad", "x p", mode="edge")], [ints("p", 0, 0, 2, 1, 0, 0, 1, 3)]),
+    "Pad-wrap": ([node("Pad", "x p", mode="wrap")], [ints("p", 0, 0, 2, 1, 0, 0, 1, 3)]),
+    "Pad-negative": ([node("Pad", "x p", mode="reflect")], [ints("p", 0, 0, -1, 1, 0, 0, 1, -2)]),
+    "ConvTranspose": ([node("ConvTranspose", "x w b")], [weights(C, 3, 3, 2), weights(3, name="b")]),
+    "ConvTranspose-strides": ([node("ConvTranspose", "x w b", strides=[2, 3], pads=[1, 0, 2, 1],
+                                    output_padding=[1, 2])],
+                              [weights(C, 3, 3, 2), weights(3, name="b")]),
+    "ConvTranspose-dilations": ([node("ConvTranspose", "x w", dilations=[2, 3])], [weights(C, 2, 3, 2)]),
+    "ConvTranspose-groups": ([node("ConvTranspose", "x w b", group=2, strides=[2, 2],
+                                   auto_pad="SAME_UPPER")],
+                             [weights(C, 3, 3, 3), weights(6, name="b")]),
+    "DepthToSpace": ([node("DepthToSpace", blocksize=2, mode="CRD")], []),
+    "SpaceToDepth": ([node("Pad", "x p", "q"), node("SpaceToDepth", "q", blocksize=2)],
+                     [ints("p", 0, 0, 1, 0, 0, 0, 0, 0)]),
+    "GlobalMaxPool": ([node("GlobalMaxPool")], []),
+    "GroupNormalization": ([node("GroupNormalization", "x w b", num_groups=2)],
+                           [weights(C), weights(C, name="b")]),
+    "InstanceNormalization": ([node("InstanceNormalization", "x w b")],
+                              [weights(C), weights(C, name="b")]),
+    "LpPool": ([node("LpPool", kernel_shape=[3, 2], strides=[1, 2])], []),
+    "LpPool-3": ([node("LpPool", kernel_shape=[2, 2], p=3, pads=[1, 0, 0, 1])], []),
     "PRelu": ([node("Sub", "x c", "d"), node("PRelu", "d w")], [scalar("c", 1.0), weights(C, 1, 1)]),
     # A value with several uses, and a sum around a layer.
     "residual": ([node("Conv", "x w", "c", pads=[1, 1, 1, 1]), node("Relu", "c", "r"),
@@ -148,7 +204,12 @@ def make_model(nodes, initializers, shape):
     )
     # ONNX Runtime has no padded counts before opset 19; the axes of ReduceMean are an attribute
     # before opset 18.
-    newer = {"ReduceMean": 17, "Gelu": 20, "AveragePool": 19, "Swish": 24}
+    newer = {"ReduceMean": 17, "Gelu": 20, "AveragePool": 19, "Swish": 24, "Pad": 19}
+    newer |= {"RMSNormalization": 23, "GroupNormalization": 21}
+    newer |= dict.fromkeys(
+        "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMin ReduceProd "
+        "ReduceSumSquare".split(), 17
+    )  # fmt: skip
     version = min((newer[node.op_type] for node in nodes if node.op_type in newer), default=18)
     opset = helper.make_opsetid("", version)
     return helper.make_model(graph, opset_imports=[opset], ir_version=8)

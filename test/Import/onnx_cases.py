@@ -8,6 +8,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx_arithmetic_cases import arithmetic_cases
 from onnx_case import GATES, Case, floats, generator, ints, model, op_case
 from onnx_layer_cases import activation_cases, conv_cases, normalization_cases, pool_cases
+from onnx_operator_cases import operator_cases
 
 # --- recurrent layers ---
 
@@ -317,6 +318,7 @@ def all_cases():
         pool_cases,
         normalization_cases,
         activation_cases,
+        operator_cases,
         arithmetic_cases,
     ):
         yield from cases()

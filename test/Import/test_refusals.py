@@ -363,9 +363,89 @@ def test_setting_that_is_data(op, index, tmp_path):
     refuse(tmp_path, model, f"({op})", "input 'x' is no constant of one value")
 
 
-def test_negative_pads(tmp_path):
-    case = onnx_cases.op_case("Pad", {"x": onnx_cases.floats(3, 4)}, opset=7, pads=[0, 0, 0, -1])
-    refuse(tmp_path, case.model, "'node' (Pad)", "pads dimension 1 by -1, accepted: 0 to 2^24")
+X4, X34 = onnx_cases.floats(4), onnx_cases.floats(3, 4)
+IMAGE = onnx_cases.floats(2, 4, 5, 6)
+ARRAYS = {
+    "Pad": {"x": X34},
+    "ConvTranspose": {"x": IMAGE, "w": onnx_cases.floats(4, 3, 3, 3)},
+}
+NEW = {"opset": 7, "mode": "reflect"}
+
+
+# Operator, attributes (with `arrays`, `constants`, `opset` and `shapes` of the model), words.
+OPERATORS = [
+    ("Pad", {"opset": 7, "pads": [0, -3, 0, -2]}, "takes 5 elements away from dimension 1 of size 4"),
+    ("Pad", {**NEW, "pads": [3, 0, 0, 0]}, "pads dimension 0 of size 3 by 3 elements in mode 'reflect'"),
+    ("Pad", {"opset": 7, "pads": [0, 2**30, 0, 0]}, "pads dimension 1 by 1073741824"),
+    ("ConvTranspose", {"group": 3}, "'group' is 3, accepted: a divisor of the 4 channels"),
+    ("ConvTranspose", {"output_padding": [1]}, "'output_padding' has 1 elements, accepted: 2"),
+    ("ConvTranspose", {"output_padding": [1, -1]}, "'output_padding' holds -1"),
+    ("ConvTranspose", {"output_shape": [9]}, "'output_shape' has 1 elements, accepted: 2"),
+    ("ConvTranspose", {"output_shape": [9, 8]}, "has an output of size 9 where windows reach 7"),
+    ("ConvTranspose", {"pads": [4, 0, 3, 0]}, "pads of 4 and 3 leave nothing of a dimension of size 5"),
+    ("ConvTranspose", {"kernel_shape": [3, 2]}, "'kernel_shape' does not fit input 'W'"),
+    ("Mod", {"arrays": {"a": X4, "b": X4}}, "'fmod' is 0 for float inputs, accepted: 1"),
+    (
+        "Mod",
+        {"arrays": {"a": np.arange(4), "b": np.arange(4)}},
+        "divides integers by what is no constant, or by zero",
+    ),
+    (
+        "Max",
+        {"arrays": {"a": X4, "b": np.arange(4)}, "opset": 13},
+        "the inputs have element types 'f32' and 'i64'",
+    ),
+    (
+        "ReduceL2",
+        {"arrays": {"x": X34}, "opset": 18, "noop_with_empty_axes": 1},
+        "has no axes and 'noop_with_empty_axes' 1",
+    ),
+    ("ArgMax", {"arrays": {"x": X34}, "axis": 2}, "axis 2 is out of range, accepted: -2 to 1"),
+    (
+        "GroupNormalization",
+        {"arrays": {"x": IMAGE, "s": X4, "b": X4}, "num_groups": 3, "opset": 21},
+        "'num_groups' is 3, accepted: a divisor of the number of channels, 4",
+    ),
+    ("DepthToSpace", {"arrays": {"x": IMAGE}, "blocksize": 3}, "is not known to be a multiple of 9"),
+    ("DepthToSpace", {"arrays": {"x": IMAGE}, "blocksize": 0}, "'blocksize' is 0, accepted: 1 to 4096"),
+    ("LpPool", {"arrays": {"x": IMAGE}, "kernel_shape": [2, 2], "p": 0}, "'p' is 0, accepted: at least 1"),
+    ("Celu", {"arrays": {"x": X34}, "alpha": 0.0}, "'alpha' is 0, accepted: any other float"),
+    (
+        "Tile",
+        {"arrays": {"x": X34, "r": np.array([2])}, "constants": ["r"]},
+        "input 'repeats' has 1 elements, accepted: 2",
+    ),
+    (
+        "Tile",
+        {"arrays": {"x": X34, "r": np.array([2, -1])}, "constants": ["r"]},
+        "would have a dimension of size -1",
+    ),
+    ("CumSum", {"arrays": {"x": X34, "a": np.array(0)}}, "input 'a' depends on data"),
+    (
+        "OneHot",
+        {"arrays": {"i": np.array([1]), "d": np.array(3), "v": X34[0, :3]}, "constants": ["d"]},
+        "input 'values' has shape [3], accepted: [2]",
+    ),
+    (
+        "Trilu",
+        {"arrays": {"x": X34, "k": np.array([1, 2])}, "constants": ["k"]},
+        "input 'k' has 2 elements, accepted: 1",
+    ),
+]
+
+
+@pytest.mark.parametrize("op, options, words", OPERATORS)
+def test_operator(op, options, words, tmp_path):
+    options = dict(options)
+    arrays = options.pop("arrays", None) or ARRAYS[op]
+    names = list(arrays)
+    kinds = [(n, (arrays[n].dtype, arrays[n].shape)) for n in names]
+    constants = options.pop("constants", [])
+    opset = options.pop("opset", 17)
+    node = helper.make_node(op, names, ["y"], name="node", **options)
+    inputs = [pair for pair in kinds if pair[0] not in constants]
+    model = onnx_cases.model([node], inputs, [("y", [])], [(n, arrays[n]) for n in constants], opset)
+    refuse(tmp_path, model, f"'node' ({op})", words)
 
 
 # --- external data ---

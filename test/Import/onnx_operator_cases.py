@@ -1,0 +1,203 @@
+"""Cases of comparisons, reductions, normalization, windows that spread and moved elements: for
+onnx_cases.py."""
+
+import numpy as np
+from onnx import helper
+from onnx_case import Case, floats, ints, model, op_case
+
+
+def bools(*shape, key=0):
+    return floats(*shape, key=key) > 0
+
+
+def logic_cases():
+    x, y = np.round(floats(3, 4)), np.round(floats(4, key=1))
+    symbolic = {"a": ["N", 4]}
+    for op in ("Less", "Greater", "LessOrEqual", "GreaterOrEqual", "Equal"):
+        yield op_case(op, {"a": x, "b": y}, shapes=symbolic, label="float")
+        integers = {"a": x.astype(np.int64), "b": y.astype(np.int64)}
+        yield op_case(op, integers, shapes=symbolic, label="int")
+        yield op_case(op, {"a": ints(1, 2, 3), "b": ints(2, 2, 2)}, constants=["a", "b"], label="known")
+    for op in ("And", "Or", "Xor"):
+        yield op_case(op, {"a": bools(3, 4), "b": bools(4, key=1)}, shapes=symbolic)
+        known = {"a": np.array([0, 0, 1, 1], bool), "b": np.array([0, 1, 0, 1], bool)}
+        yield op_case(op, known, constants=["a", "b"], label="known")
+    yield op_case("Not", {"a": bools(3, 4)}, shapes=symbolic)
+    yield op_case("Not", {"a": bools(3, 4)}, constants=["a"], label="known")
+    # What sizes tell is decided by the importer.
+    shape = [helper.make_node("Shape", ["x"], ["s"])]
+    for op, last in (
+        ("Less", ["s", "c"]),
+        ("GreaterOrEqual", ["s", "c"]),
+        ("Mod", ["s", "two"]),
+        ("Max", ["s", "c"]),
+        ("Min", ["s", "c", "two"]),
+    ):
+        nodes = [*shape, helper.make_node(op, last, ["r"]), helper.make_node("Cast", ["r"], ["y"], to=7)]
+        constants = [("c", ints(1, 4)), ("two", ints(2, 2))]
+        built = model(nodes, [("x", ["N", 4])], [("y", (np.int64, [2]))], constants)
+        yield Case(f"{op}-of-sizes", built, {"x": floats(3, 4)})
+
+
+def arithmetic_cases():
+    x = np.concatenate([floats(3, 4), [[0.0, 0.5, 1.5, -2.5]]]).astype(np.float32)
+    symbolic = {"x": ["N", 4]}
+    for op in ("Sin", "Cos", "Atan", "Sign", "Floor", "Ceil", "Round"):
+        yield op_case(op, {"x": x}, shapes=symbolic)
+    yield op_case("Reciprocal", {"x": floats(3, 4, low=0.3)}, shapes=symbolic)
+    y = floats(4, low=0.4, key=1)
+    yield op_case("Mod", {"a": x, "b": y}, fmod=1)
+    integers = {"a": ints(-7, 7, 5, -6), "b": ints(3, -3, 2, 6)}
+    for fmod in (0, 1):
+        yield op_case("Mod", integers, constants=["b"], fmod=fmod, label="int")
+        yield op_case("Mod", integers, constants=["a", "b"], fmod=fmod, label="known")
+    for op in ("Max", "Min", "Sum", "Mean"):
+        arrays = {"a": floats(3, 4), "b": floats(4, key=1), "c": floats(3, 1, key=2)}
+        yield op_case(op, arrays, opset=13)
+        yield op_case(op, {"a": floats(3, 4)}, opset=8, label="one")
+        yield op_case(op, arrays, opset=13, shapes={"a": ["N", 4], "c": ["N", 1]}, label="dynamic")
+    for op in ("Max", "Min"):
+        yield op_case(op, {"a": ints(1, 5, -3), "b": ints(2, 2, 2)}, opset=13, label="int")
+
+
+REDUCTIONS = (
+    "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMin ReduceProd ReduceSumSquare"
+).split()
+
+
+def reduction_cases():
+    x = floats(2, 3, 4, low=0.2)
+    symbolic = {"x": ["N", 3, "K"]}
+    for op in REDUCTIONS:
+        yield op_case(op, {"x": x}, opset=7, axes=[1], keepdims=0, shapes=symbolic)
+        yield op_case(op, {"x": x}, opset=13, axes=[-1, 0], shapes=symbolic)
+        yield op_case(op, {"x": x}, opset=11, label="all")
+        arrays = {"x": x, "axes": ints(0, 2)}
+        yield op_case(op, arrays, opset=18, constants=["axes"], keepdims=0)
+    for op in ("ReduceMax", "ReduceProd"):
+        yield op_case(op, {"x": x}, opset=18, noop_with_empty_axes=1)
+    for op in ("ReduceL1", "ReduceL2", "ReduceMax", "ReduceLogSumExp"):
+        yield op_case(op, {"x": floats(3, 4)}, opset=13, axes=[1], label="signs")
+    large = {"x": 50 * floats(3, 4)}
+    yield op_case("ReduceLogSumExp", large, opset=13, axes=[1], label="large")
+    ties = np.round(floats(3, 5))
+    for op in ("ArgMax", "ArgMin"):
+        yield op_case(op, {"x": ties}, opset=7, axis=1)
+        yield op_case(op, {"x": ties}, opset=13, axis=-1, keepdims=0, shapes={"x": ["N", "K"]})
+        yield op_case(op, {"x": ties}, opset=12, axis=0, select_last_index=1)
+        yield op_case(op, {"x": ties}, opset=13)
+    for exclusive in (0, 1):
+        for reverse in (0, 1):
+            arrays = {"x": floats(3, 4, 2), "axis": np.array(1, np.int64)}
+            options = {"exclusive": exclusive, "reverse": reverse}
+            yield op_case("CumSum", arrays, constants=["axis"], shapes={"x": ["N", "K", 2]}, **options)
+    arrays = {"x": floats(5), "axis": np.array(-1, np.int64)}
+    yield op_case("CumSum", arrays, opset=11, constants=["axis"], label="vector")
+
+
+def scaling_cases():
+    x, scale, bias = floats(2, 4, 3, 5), floats(4), floats(4, key=1)
+    arrays, constants = {"x": x, "s": scale, "b": bias}, ["s", "b"]
+    symbolic = {"x": ["N", 4, "H", 5]}
+    yield op_case("InstanceNormalization", arrays, opset=7, constants=constants, shapes=symbolic)
+    yield op_case("InstanceNormalization", arrays, constants=constants, epsilon=0.1)
+    yield op_case(
+        "GroupNormalization", arrays, opset=21, constants=constants, num_groups=2, shapes=symbolic
+    )
+    yield op_case("GroupNormalization", arrays, opset=21, constants=constants, num_groups=4, epsilon=0.1)
+    groups = {"x": x, "s": floats(2), "b": floats(2, key=1)}
+    yield op_case("GroupNormalization", groups, opset=18, constants=constants, num_groups=2)
+    rows = {"x": floats(2, 3, 5), "s": floats(5)}
+    yield op_case("RMSNormalization", rows, opset=23, constants=["s"], shapes={"x": ["N", 3, 5]})
+    two = {"x": floats(2, 3, 5), "s": floats(3, 5)}
+    yield op_case("RMSNormalization", two, opset=23, constants=["s"], axis=1, epsilon=0.1)
+    for p in (1, 2):
+        yield op_case("LpNormalization", {"x": floats(3, 4)}, p=p, axis=0, shapes={"x": ["N", 4]})
+        yield op_case("LpNormalization", {"x": floats(3, 4)}, p=p)
+
+
+def spreading_cases():
+    def transposed(x, w, bias=True, **rest):
+        arrays = {"x": floats(*x), "w": floats(*w)}
+        constants = ["w"]
+        if bias:
+            arrays["b"] = floats(w[1] * rest.get("group", 1), key=1)
+            constants.append("b")
+        label = rest.pop("label", "") + "x".join(map(str, x)) + "," + "x".join(map(str, w))
+        label += "" if bias else "-nobias"
+        return op_case("ConvTranspose", arrays, constants=constants, label=label, **rest)
+
+    sizes = {"x": ["N", 3, "H", "W"]}
+    yield transposed((2, 3, 5), (3, 4, 3), opset=7)
+    yield transposed((2, 3, 4, 5), (3, 2, 3, 2), shapes=sizes)
+    yield transposed((2, 3, 4, 5), (3, 2, 3, 2), strides=[2, 3], bias=False, shapes=sizes)
+    yield transposed((2, 3, 4, 5), (3, 2, 3, 3), strides=[2, 2], pads=[1, 0, 2, 1], shapes=sizes)
+    yield transposed((2, 3, 4, 5), (3, 2, 3, 3), dilations=[2, 3], pads=[1, 2, 0, 1])
+    yield transposed(
+        (2, 3, 4, 5), (3, 2, 3, 3), strides=[3, 2], output_padding=[2, 1], pads=[1] * 4, shapes=sizes
+    )
+    yield transposed((2, 3, 4, 5), (3, 2, 3, 3), strides=[2, 2], output_shape=[8, 10])
+    yield transposed((2, 3, 4, 5), (3, 2, 3, 3), strides=[2, 2], output_padding=[1, 1], label="more")
+    yield transposed((2, 4, 5), (4, 3, 3), group=2, strides=[2], kernel_shape=[3])
+    yield transposed((2, 4, 5, 3), (4, 1, 2, 3), group=4, bias=False)
+    yield transposed((1, 2, 3, 4, 2), (2, 3, 2, 3, 2), strides=[1, 2, 2], pads=[0, 1, 0, 1, 0, 1])
+    for auto_pad in ("SAME_UPPER", "SAME_LOWER", "VALID"):
+        yield transposed((2, 3, 4, 5), (3, 2, 4, 3), strides=[2, 2], auto_pad=auto_pad)
+    arrays = {"x": floats(2, 3, 4), "w": floats(3, 2, 3), "b": floats(2)}
+    yield op_case("ConvTranspose", arrays, label="weights-as-inputs")
+
+
+def padding_cases():
+    x = floats(2, 3, 5)
+    symbolic = {"x": ["N", 3, "L"]}
+    for mode in ("constant", "reflect", "edge", "wrap"):
+        opset = 19 if mode == "wrap" else 13
+        for pads in ([0, 1, 2, 0, 0, 3], [0, 2, 1, 0, 1, 1]):
+            arrays = {"x": x, "p": ints(*pads)}
+            yield op_case("Pad", arrays, opset=opset, mode=mode, constants=["p"], shapes=symbolic,
+                          label="-".join(map(str, pads)))  # fmt: skip
+    arrays = {"x": x, "p": ints(0, -1, 1, 0, 0, -2)}
+    yield op_case("Pad", arrays, constants=["p"], label="negative", shapes=symbolic)
+    yield op_case("Pad", {"x": x}, opset=7, mode="reflect", pads=[0, 0, 2, 0, 0, 2])
+    for options in ({"p": 1}, {"p": 2}, {"p": 3, "pads": [1, 0, 2, 1]}, {"auto_pad": "SAME_UPPER"}):
+        options = {"kernel_shape": [3, 2], "strides": [2, 1], **options}
+        yield op_case("LpPool", {"x": floats(2, 3, 6, 5)}, shapes={"x": ["N", 3, 6, 5]}, **options)
+    yield op_case("LpPool", {"x": floats(1, 2, 7)}, opset=18, kernel_shape=[2], dilations=[2])
+    yield op_case("GlobalMaxPool", {"x": floats(2, 3, 4, 5)}, shapes={"x": ["N", 3, "H", "W"]})
+    yield op_case("GlobalMaxPool", {"x": np.round(floats(2, 3, 6))}, label="ties")
+
+
+def moving_cases():
+    arrays = {"x": floats(2, 3), "r": ints(2, 3)}
+    yield op_case("Tile", arrays, constants=["r"], shapes={"x": ["N", 3]})
+    yield op_case("Tile", {"x": floats(2, 3), "r": ints(1, 4)}, constants=["r"], label="last")
+    yield op_case("Tile", {"x": ints(1, 2), "r": ints(3)}, constants=["x", "r"], label="known")
+    square = floats(2, 4, 5)
+    for upper in (0, 1):
+        yield op_case("Trilu", {"x": square}, opset=14, upper=upper, shapes={"x": ["N", "T", 5]})
+        for k in (-1, 2):
+            arrays = {"x": square, "k": np.array(k, np.int64)}
+            yield op_case("Trilu", arrays, opset=14, constants=["k"], upper=upper, label=f"k{k}")
+    values, depth = np.array([-0.5, 2.0], np.float32), np.array(4, np.int64)
+    arrays = {"i": np.array([[0, 3], [-1, 2], [7, -4]]), "d": depth, "v": values}
+    for axis in (-1, 0, 1):
+        yield op_case("OneHot", arrays, constants=["d", "v"], axis=axis, shapes={"i": ["N", 2]})
+    yield op_case("OneHot", arrays, opset=9, constants=["d"], label="data")
+    image = floats(2, 8, 3, 4)
+    for mode in ("DCR", "CRD"):
+        options = {"blocksize": 2, "mode": mode, "shapes": {"x": ["N", 8, "H", "W"]}}
+        yield op_case("DepthToSpace", {"x": image}, opset=13, **options)
+    yield op_case("SpaceToDepth", {"x": floats(2, 3, 4, 6)}, blocksize=2)
+
+
+def operator_cases():
+    for cases in (
+        logic_cases,
+        arithmetic_cases,
+        reduction_cases,
+        scaling_cases,
+        spreading_cases,
+        padding_cases,
+        moving_cases,
+    ):
+        yield from cases()
