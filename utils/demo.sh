@@ -17,6 +17,9 @@ say "bitstreams: ten classes that differ in the frequency of ones"
 say "instruments: eleven classes of synthesised tones, as MFCC features"
 "$bppsa_root/examples/train_irmas.sh" "$out/irmas"
 
+say "denoising: a graph of one frame, trained as a stream and run frame by frame with ONNX Runtime"
+"$bppsa_root/examples/train_denoiser.sh" "$out/denoiser"
+
 # One JSON field of a `bench` run.
 bench_field() {
   "$1" bench --seq-len "$2" --batch "$3" --repeat 5 "--backward=$4" |

@@ -94,7 +94,17 @@ LogicalResult Compilation::import() {
   FailureOr<std::unique_ptr<llvm::MemoryBuffer>> file = read();
   if (failed(file))
     return failure();
-  FailureOr<OwningOpRef<ModuleOp>> imported = importONNX(**file, &context, *importOptions);
+  FailureOr<OwningOpRef<ModuleOp>> imported = failure();
+  {
+    // Those of passes are for their authors.
+    ScopedDiagnosticHandler collect(&context, [&](Diagnostic &diagnostic) {
+      if (diagnostic.getSeverity() != DiagnosticSeverity::Warning)
+        return failure();
+      warnings.push_back(diagnostic.str());
+      return success();
+    });
+    imported = importONNX(**file, &context, *importOptions);
+  }
   if (failed(imported))
     return failure();
   FailureOr<OnnxImage> loaded = loadOnnxImage(**file, &context);
@@ -106,7 +116,8 @@ LogicalResult Compilation::import() {
     return failure();
   if (options.pruneZeros && markZeros(*module, image) == 0)
     return fail("--prune-zeros: no float initializer of rank 2 or more holds a zero");
-  warning = describeTrainedConstants(*module);
+  if (std::string constants = describeTrainedConstants(*module); !constants.empty())
+    warnings.push_back(std::move(constants));
   return dump(*module, "import");
 }
 

@@ -33,7 +33,7 @@ public:
   /// The bytes of what the options ask for.
   mlir::FailureOr<std::string> run();
   /// What the user should know of a compilation that succeeded: one line, or none.
-  llvm::StringRef getWarning() const { return warning; }
+  const std::vector<std::string> &getWarnings() const { return warnings; }
 
 private:
   mlir::FailureOr<std::unique_ptr<llvm::MemoryBuffer>> read();
@@ -91,7 +91,7 @@ private:
   mlir::MLIRContext &context;
   const ModelSource &source;
   CompileOptions options;
-  std::string warning;
+  std::vector<std::string> warnings;
   OnnxImage image;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   llvm::SmallVector<CPUTarget> targets;

@@ -30,11 +30,7 @@ std::optional<std::string> bppsa::compileModel(const ModelSource &model,
   // Instruction sets are compiled in parallel, which must not load dialects.
   context.loadAllAvailableDialects();
   bool hasErrors = false;
-  // Told where there is a result: what is refused gets one line.
-  std::vector<std::string> warnings;
   ScopedDiagnosticHandler collect(&context, [&](Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() == DiagnosticSeverity::Warning)
-      warnings.push_back(diagnostic.str());
     if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
       return success();
     hasErrors = true;
@@ -48,10 +44,8 @@ std::optional<std::string> bppsa::compileModel(const ModelSource &model,
     handler({Severity::Error, "compilation failed without a message; please report it"});
   if (failed(output) || hasErrors)
     return std::nullopt;
-  if (!compilation.getWarning().empty())
-    warnings.push_back(compilation.getWarning().str());
-  for (std::string &warning : warnings)
-    handler({Severity::Warning, std::move(warning)});
+  for (const std::string &warning : compilation.getWarnings())
+    handler({Severity::Warning, warning});
   return std::move(*output);
 }
 

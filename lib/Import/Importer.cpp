@@ -209,7 +209,7 @@ LogicalResult ModelImporter::setAxes() {
     SmallVector<AffineExpr> sizes;
     for (auto [i, dim] : llvm::enumerate(array.dims)) {
       sizes.push_back(dim.size);
-      if (graph.getRole(dim) == AxisRole::Time)
+      if (!stream && graph.getRole(dim) == AxisRole::Time)
         array.setAttr(function, "bppsa.time_axis", builder.getI64IntegerAttr(i));
     }
     AffineMap shape = AffineMap::get(0, graph.symbols.size(), sizes, builder.getContext());

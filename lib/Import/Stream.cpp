@@ -11,8 +11,6 @@ using namespace bppsa;
 
 SmallVector<Dim> ModelImporter::getStreamDims(const StreamAxes &axes, ArrayRef<Dim> dims) {
   Dim steps = graph.makeInputDim(makeSymbol("T")), rows = graph.makeInputDim(makeSymbol("N"));
-  graph.setRole(steps, AxisRole::Time);
-  graph.setRole(rows, AxisRole::Batch);
   SmallVector<Dim> result;
   if (!axes.isCarried() && !axes.step)
     result.push_back(steps);
@@ -111,11 +109,13 @@ LogicalResult ModelImporter::importStream() {
 
 LogicalResult ModelImporter::setStreamAxes() {
   for (const BoundaryArray &array : arrays) {
-    for (auto [i, dim] : llvm::enumerate(array.dims))
-      if (graph.getRole(dim) == AxisRole::Batch)
-        array.setAttr(function, "bppsa.batch_axis", builder.getI64IntegerAttr(i));
+    // Layers inside of the graph have steps and samples of their own.
     const StreamAxes &axes =
         (array.isInput ? stream->inputs : stream->outputs).find(array.name)->second;
+    LoopLayout layout = axes.getLayout();
+    array.setAttr(function, "bppsa.batch_axis", builder.getI64IntegerAttr(*layout.rowAxis));
+    if (layout.stepAxis)
+      array.setAttr(function, "bppsa.time_axis", builder.getI64IntegerAttr(*layout.stepAxis));
     if (axes.isCarried())
       array.setAttr(function, "bppsa.carried", builder.getStringAttr(axes.partner));
   }

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from bppsa.data import bitstream, gratings, irmas
+from bppsa.data import bitstream, gratings, irmas, voices
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -46,6 +46,19 @@ def test_gratings_point_where_their_class_says():
     angle = np.rad2deg(np.arctan2(np.where(rows >= 16, rows - 32, rows), columns))
     error = (angle - 18 * target + 90) % 180 - 90
     assert np.median(np.abs(error)) < 6 and np.mean(np.abs(error) < 20) > 0.95
+
+
+def test_voices_are_tones_under_noise_of_their_own_level():
+    noisy, clean = voices.generate(samples=4, frames=50, seed=3)
+    assert noisy.shape == clean.shape == (50, 4, voices.FRAME)
+    noise = noisy.astype(np.float64) - clean
+    for sample in range(4):
+        assert np.mean(clean[:, sample] ** 2) == pytest.approx(1, abs=1e-3)
+        assert np.mean(noise[:, sample] ** 2) == pytest.approx(1, abs=0.1)
+    # Noise has no memory, a tone has: it is nearly what it was a sample of sound ago.
+    sound = clean[:, 0].ravel().astype(np.float64)
+    assert np.corrcoef(sound[1:], sound[:-1])[0, 1] > 0.8
+    assert abs(np.corrcoef(noise[:, 0].ravel()[1:], noise[:, 0].ravel()[:-1])[0, 1]) < 0.1
 
 
 def test_gratings_take_size_and_channels(tmp_path):

@@ -55,15 +55,21 @@ def _parser():
         "--size", type=_positive(int), default=32, help="rows and columns (default 32)"
     )
     gratings.add_argument("--channels", type=_positive(int), default=3, help="default 3")
+    voices = sets.add_parser("voices", parents=[common], help="speech-like tones in noise")
+    voices.add_argument(
+        "--frames", type=_positive(int), required=True, help="time steps of 64 numbers"
+    )
     return parser
 
 
 def _generate(options):
     # Imported here so that --help works without NumPy.
-    from bppsa.data import bitstream, gratings, irmas
+    from bppsa.data import bitstream, gratings, irmas, voices
 
     if options.set == "bitstream":
         return bitstream.generate(options.samples, options.length, options.seed)
+    if options.set == "voices":
+        return voices.generate(options.samples, options.frames, options.seed)
     if options.set == "gratings":
         return gratings.generate(options.samples, options.seed, options.size, options.channels)
     return irmas.generate(options.samples, options.size, options.seed, options.seconds)

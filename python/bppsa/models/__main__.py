@@ -18,6 +18,7 @@ MAKERS = {
     "keras_gru": "keras",
     "keras_lstm": "keras",
     "lenet5": "images",
+    "denoiser_step": "streaming",
 }
 
 
