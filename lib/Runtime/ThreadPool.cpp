@@ -9,7 +9,6 @@
 #include "bppsa/Runtime/Threads.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <system_error>
@@ -44,8 +43,8 @@ void Signal::waitChange(uint32_t seen, int spins) {
   sleepers.fetch_sub(1);
 }
 
-Place &bppsa::runtime::place() {
-  static thread_local Place instance;
+bool &bppsa::runtime::inRegion() {
+  static thread_local bool instance = false;
   return instance;
 }
 
@@ -57,31 +56,12 @@ void History::update(bool came, double duration) {
   alone = duration < 5e-3 ? (1 << failures) - 1 : 0;
 }
 
-void bppsa::runtime::runMicrotask(const Region &region, int32_t number) {
-  int32_t bound = 0;
-  void **a = region.arguments;
-  Microtask task = region.task;
-  switch (region.argumentCount) {
-  case 0:
-    return task(&number, &bound);
-  case 1:
-    return task(&number, &bound, a[0]);
-  case 2:
-    return task(&number, &bound, a[0], a[1]);
-  case 3:
-    return task(&number, &bound, a[0], a[1], a[2]);
-  case 4:
-    return task(&number, &bound, a[0], a[1], a[2], a[3]);
-  case 5:
-    return task(&number, &bound, a[0], a[1], a[2], a[3], a[4]);
-  case 6:
-    return task(&number, &bound, a[0], a[1], a[2], a[3], a[4], a[5]);
-  case 7:
-    return task(&number, &bound, a[0], a[1], a[2], a[3], a[4], a[5], a[6]);
-  case 8:
-    return task(&number, &bound, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7]);
-  }
-  abort();
+void bppsa::runtime::runShare(const Region &region, int32_t number) {
+  int64_t small = region.count / region.size, extra = region.count % region.size;
+  int64_t first = number * small + std::min<int64_t>(number, extra);
+  int64_t last = first + small + (number < extra ? 1 : 0);
+  if (first < last)
+    region.body(first, last, region.captures);
 }
 
 namespace {
@@ -118,7 +98,7 @@ ThreadPool::~ThreadPool() {
 
 void ThreadPool::run(const Region &next) {
   region = next;
-  History &history = histories[reinterpret_cast<void *>(next.task)];
+  History &history = histories[reinterpret_cast<void *>(next.body)];
   int32_t wanted = std::min<int32_t>(next.size - 1, workers.size()), joined = 0;
   bool calling = history.alone == 0;
   if (calling)
@@ -136,16 +116,6 @@ void ThreadPool::run(const Region &next) {
     done.waitChange(before, spins);
   if (calling)
     history.update(2 * joined >= wanted, now() - begin);
-}
-
-void ThreadPool::barrier() {
-  uint32_t before = barrierDone.get();
-  if (barrierCount.fetch_add(1) + 1 == place().size) {
-    barrierCount.store(0);
-    barrierDone.set(before + 1);
-  } else {
-    barrierDone.waitChange(before, spins);
-  }
 }
 
 /// Waits for `wanted` workers, but not for long; returns how many have come.
@@ -192,7 +162,7 @@ void ThreadPool::work() {
 }
 
 void ThreadPool::runAs(int32_t number) {
-  place() = {number, region.size, true};
-  runMicrotask(region, number);
-  place() = Place();
+  inRegion() = true;
+  runShare(region, number);
+  inRegion() = false;
 }

@@ -17,10 +17,6 @@ using namespace fake;
 extern "C" {
 void *_mlir_memref_to_llvm_alloc(uint64_t size);
 void _mlir_memref_to_llvm_free(void *block);
-void __kmpc_fork_call(void *, int32_t, void *, ...);
-void __kmpc_for_static_init_8u(void *, int32_t, int32_t, int32_t *, uint64_t *, uint64_t *,
-                               int64_t *, int64_t, int64_t);
-void __kmpc_for_static_fini(void *, int32_t);
 }
 
 namespace {
@@ -32,18 +28,14 @@ struct Forward {
 } // namespace
 
 /// What a compiler makes of a parallel loop over the samples.
-static void forwardShare(int32_t *thread, int32_t *, const Forward *f) {
-  int32_t last = 0;
-  uint64_t lower = 0, upper = f->samples - 1;
-  int64_t stride = 1;
-  __kmpc_for_static_init_8u(nullptr, *thread, 34, &last, &lower, &upper, &stride, 1, 0);
-  for (uint64_t b = lower, count = upper - lower + 1; count > 0; ++b, --count) {
+static void forwardShare(int64_t first, int64_t last, void *captures) {
+  auto *f = static_cast<const Forward *>(captures);
+  for (int64_t b = first; b < last; ++b) {
     for (int64_t i = 0; i < features; ++i)
       f->scaled[b * features + i] = scaledMean(f->x, f->scale, f->steps, f->samples, b, i);
     for (int64_t k = 0; k < classes; ++k)
       f->logits[b * classes + k] = logit(f->scaled, f->weight, f->bias, b, k);
   }
-  __kmpc_for_static_fini(nullptr, *thread);
 }
 
 /// args: x, scale, weight, bias; allocates `scaled` and, where there is none, `logits`.
@@ -61,7 +53,7 @@ static Forward runForward(void **args, float *logits) {
             logits,
             size(args[0], 0),
             samples};
-  __kmpc_fork_call(nullptr, 1, reinterpret_cast<void *>(forwardShare), &f);
+  bppsa_rt_parallel_for(samples, forwardShare, &f);
   return f;
 }
 

@@ -367,23 +367,39 @@ def ExpandReshapes : Pass<"bppsa-expand-reshapes", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
 }
 
-def HoistScratch : Pass<"bppsa-hoist-scratch", "::mlir::ModuleOp"> {
-  let summary = "allocate the stack buffers of a parallel loop once for each thread";
+def ConvertParallelToRuntime : Pass<"convert-parallel-to-runtime", "::mlir::ModuleOp"> {
+  let summary = "lower parallel loops to the parallel-for of the run time";
   let description = [{
-    The conversion of parallel loops to OpenMP puts each iteration into a
-    `memref.alloca_scope`. This pass moves static allocations of such a scope to
-    the start of the parallel region, where LLVM can promote them to registers,
-    and inlines the scope.
+    The body of each outermost `scf.parallel` becomes a function of a range of
+    iterations, counted over all dimensions, and the loop a call of
+    `bppsa_rt_parallel_for`, which gives each thread a contiguous range. Values
+    that the body uses go through a structure on the stack of the caller;
+    constants are copied. Buffers of static size that an iteration allocates on the
+    stack are allocated once for each range. A parallel loop in another one is
+    run by the thread that reaches it.
 
     ```mlir
-    omp.parallel { omp.wsloop { omp.loop_nest ... { memref.alloca_scope { %a = memref.alloca() ... } } } }
+    scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+      %a = memref.alloca() : memref<16xf32>
+      ...
+    }
     ```
     becomes
     ```mlir
-    omp.parallel { %a = memref.alloca() ... omp.wsloop { omp.loop_nest ... { ... } } }
+    call @bppsa_rt_parallel_for(%n, %body, %captures) : (i64, !llvm.ptr, !llvm.ptr) -> ()
+    ...
+    func.func private @f_body(%first: i64, %last: i64, %captures: !llvm.ptr) {
+      %a = memref.alloca() : memref<16xf32>
+      %values = llvm.load %captures ...
+      scf.for %i = %first to %last step %c1 { ... }
+      return
+    }
     ```
   }];
-  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"
+  ];
 }
 
 def VectorizeContractions : Pass<"bppsa-vectorize-contractions", "::mlir::ModuleOp"> {

@@ -11,8 +11,7 @@
 
 /// The binary interface between a compiled model and this library. A compiled model defines the
 /// symbols below. It may call bppsa_rt_* (what passes memory by the C interface of MLIR has its
-/// prefix), the allocator (_mlir_memref_to_llvm_*), memrefCopy and
-/// the parallel-region part of the OpenMP run-time interface (__kmpc_*), all defined here.
+/// prefix), the allocator (_mlir_memref_to_llvm_*) and memrefCopy, all defined here.
 ///
 /// A device program is one with device kernels. Its functions allocate, compute sizes and launch;
 /// the memory that they get as arguments and from the allocator is the device's, and only kernels
@@ -97,6 +96,12 @@ struct bppsa_arena_slice {
 void _mlir_ciface_bppsa_rt_arena_take(struct bppsa_arena_slice *slice, int64_t offset,
                                       int64_t size);
 void _mlir_ciface_bppsa_rt_arena_drop(struct bppsa_arena_slice *slice);
+
+/// Runs iterations 0 to `count` - 1 of a loop, in shares for the threads that are free: each calls
+/// `body` for those from `first` up to `last`, exclusive. `captures` is what the body works on. A
+/// loop inside of a body runs on the thread that reaches it.
+void bppsa_rt_parallel_for(int64_t count, void (*body)(int64_t first, int64_t last, void *captures),
+                           void *captures);
 
 /// Compiled steps call this with 0 where they start and with 1 where their backward part starts.
 void bppsa_rt_phase(int64_t phase);

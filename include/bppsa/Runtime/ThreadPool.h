@@ -30,30 +30,19 @@ private:
   std::atomic<int> sleepers{0};
 };
 
-using Microtask = void (*)(int32_t *, int32_t *, ...);
-
-/// Compilers pass one structure, or a few pointers.
-constexpr int maxArguments = 8;
-
-/// A parallel region: what to run and with how many threads.
+/// A parallel loop: what to run, for how many iterations and with how many threads.
 struct Region {
-  Microtask task = nullptr;
-  int argumentCount = 0;
-  void **arguments = nullptr;
+  void (*body)(int64_t first, int64_t last, void *captures) = nullptr;
+  void *captures = nullptr;
+  int64_t count = 0;
   int32_t size = 1;
 };
 
-/// The calling thread's place in the region it runs.
-struct Place {
-  int32_t number = 0;
-  int32_t size = 1;
-  bool inRegion = false;
-};
-/// Of the calling thread.
-Place &place();
+/// Whether the calling thread runs a share of a region.
+bool &inRegion();
 
-/// Runs the region as its thread `number`.
-void runMicrotask(const Region &region, int32_t number);
+/// Runs the share of thread `number` of the region, which may be empty.
+void runShare(const Region &region, int32_t number);
 
 /// What is known of a region from the times it ran.
 struct History {
@@ -77,8 +66,6 @@ public:
 
   /// Runs a region with up to region.size threads: those that come in time.
   void run(const Region &next);
-  /// Returns when every thread of the region is here.
-  void barrier();
 
   /// The number of threads, the calling one included.
   const int size;
@@ -96,8 +83,8 @@ private:
   uint32_t epoch = 0;
   std::atomic<uint64_t> ticket{0};
   /// `start` calls the workers to a region; `go` tells those that joined that it is complete.
-  Signal start, go, done, barrierDone;
-  std::atomic<int> finished{0}, barrierCount{0};
+  Signal start, go, done;
+  std::atomic<int> finished{0};
   std::unordered_map<void *, History> histories;
   std::vector<std::thread> workers;
 };

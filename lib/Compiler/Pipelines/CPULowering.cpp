@@ -38,8 +38,7 @@ void bppsa::buildCPUCodePipeline(OpPassManager &pm, const CPULoweringOptions &op
   addCleanup(pm);
   pm.addPass(createLoopInvariantCodeMotionPass());
 
-  pm.addPass(createConvertSCFToOpenMPPass());
-  pm.addPass(createHoistScratch());
+  pm.addPass(createConvertParallelToRuntime());
   pm.addPass(createExpandReshapes());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
@@ -52,7 +51,7 @@ void bppsa::buildCPUCodePipeline(OpPassManager &pm, const CPULoweringOptions &op
   pm.addPass(createFinalizeMemRefToLLVMConversionPass(memory));
   // One walk over what is left is several times as fast as one for each dialect.
   ConvertToLLVMPassOptions rest;
-  rest.filterDialects = {"func", "arith", "cf", "index", "omp", "ub"};
+  rest.filterDialects = {"func", "arith", "cf", "index", "ub"};
   pm.addPass(createConvertToLLVMPass(rest));
   pm.addPass(createReconcileUnrealizedCastsPass());
 }

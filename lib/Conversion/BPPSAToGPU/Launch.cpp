@@ -86,18 +86,6 @@ SmallVector<Value> bppsa::moveIndices(OpBuilder &builder, Location loc, Value mo
   return next;
 }
 
-SmallVector<Value> bppsa::splitIndex(OpBuilder &builder, Location loc, Value value,
-                                     ValueRange sizes) {
-  SmallVector<Value> digits(sizes.size());
-  for (size_t i = sizes.size(); i-- > 1;) {
-    digits[i] = builder.createOrFold<arith::RemUIOp>(loc, value, sizes[i]);
-    value = builder.createOrFold<arith::DivUIOp>(loc, value, sizes[i]);
-  }
-  if (!digits.empty())
-    digits[0] = value;
-  return digits;
-}
-
 //===----------------------------------------------------------------------===//
 // Control flow
 //===----------------------------------------------------------------------===//

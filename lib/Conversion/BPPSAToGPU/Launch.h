@@ -89,10 +89,6 @@ mlir::Value isEqual(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a,
 llvm::SmallVector<mlir::Value> moveIndices(mlir::OpBuilder &builder, mlir::Location loc,
                                            mlir::Value moves, mlir::ValueRange indices,
                                            mlir::ValueRange strides);
-/// `value` as digits to the bases `sizes`, the first of which is the slowest.
-llvm::SmallVector<mlir::Value> splitIndex(mlir::OpBuilder &builder, mlir::Location loc,
-                                          mlir::Value value, mlir::ValueRange sizes);
-
 using cost::roundUpToWarps;
 
 } // namespace bppsa

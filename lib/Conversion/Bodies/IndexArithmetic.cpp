@@ -24,3 +24,15 @@ Value bppsa::addIndex(OpBuilder &builder, Location loc, Value value, int64_t off
 Value bppsa::getDim(OpBuilder &builder, Location loc, Value array, int64_t dimension) {
   return builder.createOrFold<memref::DimOp>(loc, array, dimension);
 }
+
+SmallVector<Value> bppsa::splitIndex(OpBuilder &builder, Location loc, Value value,
+                                     ValueRange sizes) {
+  SmallVector<Value> digits(sizes.size());
+  for (size_t i = sizes.size(); i-- > 1;) {
+    digits[i] = builder.createOrFold<arith::RemUIOp>(loc, value, sizes[i]);
+    value = builder.createOrFold<arith::DivUIOp>(loc, value, sizes[i]);
+  }
+  if (!digits.empty())
+    digits[0] = value;
+  return digits;
+}

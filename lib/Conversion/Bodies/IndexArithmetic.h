@@ -19,6 +19,9 @@ mlir::Value addIndex(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value v
 /// The size of a dimension of a memref, folded where it can be.
 mlir::Value getDim(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value array,
                    int64_t dimension);
+/// `value` as digits to the bases `sizes`, the first of which is the slowest.
+llvm::SmallVector<mlir::Value> splitIndex(mlir::OpBuilder &builder, mlir::Location loc,
+                                          mlir::Value value, mlir::ValueRange sizes);
 
 } // namespace bppsa
 

@@ -83,11 +83,13 @@ static void runBlocks(Launch &launch) {
   finishWaiting(launch, std::move(waiting));
 }
 
-static void runBlocksTask(int32_t *, int32_t *, Launch *launch) {
+/// What each thread does, whatever its share is: blocks are taken from a queue.
+static void runShareOfBlocks(int64_t, int64_t, void *captures) {
+  auto &launch = *static_cast<Launch *>(captures);
   try {
-    runBlocks(*launch);
+    runBlocks(launch);
   } catch (const std::bad_alloc &) {
-    endProgram(launch->name, "", "out of memory for the stacks of its threads");
+    endProgram(launch.name, "", "out of memory for the stacks of its threads");
   }
 }
 
@@ -103,10 +105,9 @@ void Emulator::launch(const std::string &name, KernelBody kernel, const Dimensio
   launch.ranges = state->memory.ranges();
   uint64_t threads = std::min<uint64_t>(state->threads, launch.blockCount());
   if (threads <= 1)
-    return runBlocksTask(nullptr, nullptr, &launch);
+    return runShareOfBlocks(0, 1, &launch);
   if (!state->pool || state->pool->size != state->threads)
     state->pool = std::make_unique<ThreadPool>(state->threads);
-  void *argument = &launch;
-  state->pool->run(
-      {reinterpret_cast<Microtask>(runBlocksTask), 1, &argument, static_cast<int32_t>(threads)});
+  state->pool->run({runShareOfBlocks, &launch, static_cast<int64_t>(threads),
+                    static_cast<int32_t>(threads)});
 }

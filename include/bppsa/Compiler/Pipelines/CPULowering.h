@@ -32,7 +32,8 @@ void buildCPUCodePipeline(mlir::OpPassManager &pm, const CPULoweringOptions &opt
 /// Lowers a module of functions on tensors (graph operations and bppsa loops)
 /// to the LLVM dialect. Every function `f` gets a C interface `_mlir_ciface_f`
 /// that takes one pointer to a memref descriptor for each argument and then for
-/// each former result. Threads are OpenMP's.
+/// each former result. Parallel loops are calls of the run
+/// time.
 void buildCPULoweringPipeline(mlir::OpPassManager &pm, const CPULoweringOptions &options);
 
 /// Registers it as `bppsa-cpu-pipeline`.

@@ -1,0 +1,265 @@
+//===- ParallelToRuntime.cpp - parallel loops to calls of the run time ----===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// The body of a loop becomes a function of a range of iterations, and the loop a call of the run
+// time's parallel-for with that function and a structure of what the body uses from outside.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Bodies/IndexArithmetic.h"
+#include "bppsa/Conversion/Passes.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+namespace bppsa {
+#define GEN_PASS_DEF_CONVERTPARALLELTORUNTIME
+#include "bppsa/Conversion/Passes.h.inc"
+} // namespace bppsa
+
+using namespace mlir;
+using namespace bppsa;
+
+/// The entry point of the run time, ObjectInterface.h.
+static constexpr StringLiteral kParallelFor = "bppsa_rt_parallel_for";
+
+//===----------------------------------------------------------------------===//
+// Loops inside of loops
+//===----------------------------------------------------------------------===//
+
+/// Turns `loop` into nested loops on one thread.
+static void makeSequential(scf::ParallelOp loop) {
+  OpBuilder builder(loop);
+  scf::LoopNest nest = scf::buildLoopNest(builder, loop.getLoc(), loop.getLowerBound(),
+                                          loop.getUpperBound(), loop.getStep());
+  Block *body = nest.loops.back().getBody();
+  for (auto [from, to] : llvm::zip_equal(loop.getInductionVars(), nest.loops))
+    from.replaceAllUsesWith(to.getInductionVar());
+  loop.getBody()->getTerminator()->erase();
+  body->getOperations().splice(std::prev(body->end()), loop.getBody()->getOperations());
+  loop->erase();
+}
+
+//===----------------------------------------------------------------------===//
+// What a body uses from outside
+//===----------------------------------------------------------------------===//
+
+/// Whether a body has a copy of `op` rather than being given its result: code of known numbers is
+/// better code.
+static bool isCopied(Operation *op) {
+  return op && (op->hasTrait<OpTrait::ConstantLike>() || isa<memref::GetGlobalOp>(op));
+}
+
+namespace {
+/// The structure through which a body gets values.
+class Captures {
+public:
+  Captures(ValueRange values, const LLVMTypeConverter &converter) : values(values) {
+    SmallVector<Type> fields;
+    for (Value value : values)
+      fields.push_back(converter.convertType(value.getType()));
+    type = LLVM::LLVMStructType::getLiteral(&converter.getContext(), fields);
+  }
+
+  /// Writes the values to a structure on the stack of the function around `loop`; returns its
+  /// address.
+  Value write(OpBuilder &builder, scf::ParallelOp loop) const;
+  /// Reads them from the structure at `address`, as the mapped values of `mapping`.
+  void read(OpBuilder &builder, Location loc, Value address, IRMapping &mapping) const;
+
+private:
+  Value createCast(OpBuilder &builder, Location loc, Value value, Type to) const {
+    if (value.getType() == to)
+      return value;
+    return UnrealizedConversionCastOp::create(builder, loc, to, value).getResult(0);
+  }
+
+  SmallVector<Value> values;
+  LLVM::LLVMStructType type;
+};
+} // namespace
+
+Value Captures::write(OpBuilder &builder, scf::ParallelOp loop) const {
+  Location loc = loop.getLoc();
+  auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
+  if (values.empty())
+    return LLVM::ZeroOp::create(builder, loc, pointer);
+  Value address;
+  {
+    // Once for each call of the function, whatever loop this one is in.
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&loop->getParentOfType<func::FuncOp>().front());
+    Value one = LLVM::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(1));
+    address = LLVM::AllocaOp::create(builder, loc, pointer, type, one);
+  }
+  Value all = LLVM::PoisonOp::create(builder, loc, type);
+  for (auto [i, value] : llvm::enumerate(values))
+    all = LLVM::InsertValueOp::create(builder, loc, all,
+                                      createCast(builder, loc, value, type.getBody()[i]), i);
+  LLVM::StoreOp::create(builder, loc, all, address);
+  return address;
+}
+
+void Captures::read(OpBuilder &builder, Location loc, Value address, IRMapping &mapping) const {
+  if (values.empty())
+    return;
+  Value all = LLVM::LoadOp::create(builder, loc, type, address);
+  for (auto [i, value] : llvm::enumerate(values))
+    mapping.map(value, createCast(builder, loc, LLVM::ExtractValueOp::create(builder, loc, all, i),
+                                  value.getType()));
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+/// Moves the static buffers that `body` allocates in every iteration to the start of `function`:
+/// one of each does for all iterations of a thread.
+static void hoistBuffers(Region &body, func::FuncOp function) {
+  SmallVector<memref::AllocaOp> buffers;
+  body.walk([&](memref::AllocaOp buffer) {
+    if (buffer.getDynamicSizes().empty() &&
+        !buffer->getParentOfType<memref::AllocaScopeOp>())
+      buffers.push_back(buffer);
+  });
+  for (memref::AllocaOp buffer : buffers)
+    buffer->moveBefore(&function.front(), function.front().begin());
+}
+
+/// The number of iterations in each dimension.
+static SmallVector<Value> getTripCounts(OpBuilder &builder, scf::ParallelOp loop) {
+  Location loc = loop.getLoc();
+  SmallVector<Value> counts;
+  for (auto [lower, upper, step] :
+       llvm::zip_equal(loop.getLowerBound(), loop.getUpperBound(), loop.getStep())) {
+    // A range that ends before it begins is empty.
+    Value last = builder.createOrFold<arith::MaxSIOp>(loc, lower, upper);
+    Value distance = builder.createOrFold<arith::SubIOp>(loc, last, lower);
+    counts.push_back(builder.createOrFold<arith::CeilDivUIOp>(loc, distance, step));
+  }
+  return counts;
+}
+
+/// Makes `function(first, last, captures)`, which runs the iterations from `first` up to `last`
+/// of `loop`, whose dimensions have `counts` iterations, in order.
+static void fillFunction(func::FuncOp function, scf::ParallelOp loop, ArrayRef<Value> counts,
+                         const Captures &captures, ArrayRef<Operation *> copied) {
+  Location loc = loop.getLoc();
+  Block *entry = function.addEntryBlock();
+  OpBuilder builder = OpBuilder::atBlockBegin(entry);
+  IRMapping mapping;
+  captures.read(builder, loc, entry->getArgument(2), mapping);
+  for (Operation *op : copied)
+    builder.clone(*op, mapping);
+  auto range = scf::ForOp::create(
+      builder, loc,
+      arith::IndexCastOp::create(builder, loc, builder.getIndexType(), entry->getArgument(0)),
+      arith::IndexCastOp::create(builder, loc, builder.getIndexType(), entry->getArgument(1)),
+      arith::ConstantIndexOp::create(builder, loc, 1));
+  func::ReturnOp::create(builder, loc);
+
+  builder.setInsertionPointToStart(range.getBody());
+  SmallVector<Value> sizes =
+      llvm::map_to_vector(counts, [&](Value count) { return mapping.lookupOrDefault(count); });
+  SmallVector<Value> digits = splitIndex(builder, loc, range.getInductionVar(), sizes);
+  for (auto [variable, digit, lower, step] : llvm::zip_equal(
+           loop.getInductionVars(), digits, loop.getLowerBound(), loop.getStep())) {
+    Value distance =
+        builder.createOrFold<arith::MulIOp>(loc, digit, mapping.lookupOrDefault(step));
+    mapping.map(variable, builder.createOrFold<arith::AddIOp>(
+                              loc, mapping.lookupOrDefault(lower), distance));
+  }
+  for (Operation &op : loop.getBody()->without_terminator())
+    builder.clone(op, mapping);
+  hoistBuffers(range.getRegion(), function);
+}
+
+/// Replaces `loop` by a call of the run time.
+static void convertLoop(scf::ParallelOp loop, SymbolTable &symbols,
+                        const LLVMTypeConverter &converter, func::FuncOp runtime) {
+  OpBuilder builder(loop);
+  Location loc = loop.getLoc();
+  SmallVector<Value> counts = getTripCounts(builder, loop);
+  SetVector<Value> used;
+  getUsedValuesDefinedAbove(loop.getRegion(), used);
+  used.insert_range(loop.getLowerBound());
+  used.insert_range(loop.getStep());
+  used.insert_range(ArrayRef(counts).drop_front());
+  SmallVector<Value> given;
+  SetVector<Operation *> copied;
+  for (Value value : used)
+    if (isCopied(value.getDefiningOp()))
+      copied.insert(value.getDefiningOp());
+    else
+      given.push_back(value);
+  Captures captures(given, converter);
+
+  Type i64 = builder.getI64Type(), pointer = LLVM::LLVMPointerType::get(builder.getContext());
+  auto parent = loop->getParentOfType<func::FuncOp>();
+  auto type = builder.getFunctionType({i64, i64, pointer}, {});
+  auto body = func::FuncOp::create(loc, (parent.getName() + "_body").str(), type);
+  body.setPrivate();
+  symbols.insert(body, parent->getIterator());
+  fillFunction(body, loop, counts, captures, copied.getArrayRef());
+
+  Value total = counts.front();
+  for (Value count : ArrayRef(counts).drop_front())
+    total = builder.createOrFold<arith::MulIOp>(loc, total, count);
+  Value address = func::ConstantOp::create(builder, loc, type, body.getName());
+  func::CallOp::create(
+      builder, loc, runtime,
+      ValueRange{arith::IndexCastOp::create(builder, loc, i64, total),
+                 UnrealizedConversionCastOp::create(builder, loc, pointer, address).getResult(0),
+                 captures.write(builder, loop)});
+  loop->erase();
+}
+
+/// The declaration of the run time's entry point in `module`.
+static func::FuncOp declareRuntime(ModuleOp module, SymbolTable &symbols) {
+  if (auto function = symbols.lookup<func::FuncOp>(kParallelFor))
+    return function;
+  MLIRContext *context = module.getContext();
+  Type pointer = LLVM::LLVMPointerType::get(context);
+  auto type = FunctionType::get(context, {IntegerType::get(context, 64), pointer, pointer}, {});
+  auto function = func::FuncOp::create(module.getLoc(), kParallelFor, type);
+  function.setPrivate();
+  symbols.insert(function, module.getBody()->begin());
+  return function;
+}
+
+namespace {
+struct ConvertParallelToRuntime
+    : public bppsa::impl::ConvertParallelToRuntimeBase<ConvertParallelToRuntime> {
+  void runOnOperation() override {
+    SmallVector<scf::ParallelOp> outer, nested;
+    WalkResult result = getOperation().walk([&](scf::ParallelOp loop) {
+      if (loop.getNumResults() > 0) {
+        loop.emitOpError("reduces, which the run time's parallel-for does not; use scf.for");
+        return WalkResult::interrupt();
+      }
+      (loop->getParentOfType<scf::ParallelOp>() ? nested : outer).push_back(loop);
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return signalPassFailure();
+    for (scf::ParallelOp loop : nested)
+      makeSequential(loop);
+    if (outer.empty())
+      return;
+    SymbolTable symbols(getOperation());
+    LLVMTypeConverter converter(&getContext());
+    func::FuncOp runtime = declareRuntime(getOperation(), symbols);
+    for (scf::ParallelOp loop : outer)
+      convertLoop(loop, symbols, converter, runtime);
+  }
+};
+} // namespace

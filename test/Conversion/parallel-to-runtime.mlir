@@ -1,0 +1,77 @@
+// RUN: bppsa-opt %s --split-input-file --verify-diagnostics --convert-parallel-to-runtime | FileCheck %s
+
+// CHECK:       func.func private @bppsa_rt_parallel_for(i64, !llvm.ptr, !llvm.ptr)
+
+// The body has its buffer once, a copy of the constant, and the array through the structure.
+// CHECK-LABEL: func.func private @fill_body(
+// CHECK-SAME:      %[[FIRST:.*]]: i64, %[[LAST:.*]]: i64, %[[CAPTURES:.*]]: !llvm.ptr)
+// CHECK-NEXT:    %[[BUFFER:.*]] = memref.alloca() : memref<4xf32>
+// CHECK-NEXT:    %[[ALL:.*]] = llvm.load %[[CAPTURES]]
+// CHECK-NEXT:    %[[FIELD:.*]] = llvm.extractvalue %[[ALL]][0]
+// CHECK-NEXT:    %[[X:.*]] = builtin.unrealized_conversion_cast %[[FIELD]] : {{.*}} to memref<?xf32>
+// CHECK-DAG:     %[[CST:.*]] = arith.constant 2.0
+// CHECK-DAG:     %[[FROM:.*]] = arith.index_cast %[[FIRST]] : i64 to index
+// CHECK-DAG:     %[[TO:.*]] = arith.index_cast %[[LAST]] : i64 to index
+// CHECK:         scf.for %[[I:.*]] = %[[FROM]] to %[[TO]]
+// CHECK:           memref.store %[[CST]], %[[BUFFER]]
+// CHECK:           memref.store %[[CST]], %[[X]]
+
+// CHECK-LABEL: func.func @fill(
+// CHECK:         %[[STACK:.*]] = llvm.alloca
+// CHECK:         %[[BODY:.*]] = constant @fill_body
+// CHECK:         %[[POINTER:.*]] = builtin.unrealized_conversion_cast %[[BODY]]
+// CHECK:         llvm.store %{{.*}}, %[[STACK]]
+// CHECK:         call @bppsa_rt_parallel_for(%{{.*}}, %[[POINTER]], %[[STACK]])
+func.func @fill(%x: memref<?xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %two = arith.constant 2.0 : f32
+  scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+    %a = memref.alloca() : memref<4xf32>
+    memref.store %two, %a[%c0] : memref<4xf32>
+    memref.store %two, %x[%i] : memref<?xf32>
+    scf.reduce
+  }
+  return
+}
+
+// -----
+
+// Iterations are counted over all dimensions, and an inner loop is one of this thread.
+// CHECK-LABEL: func.func private @two_body(
+// CHECK:         scf.for %[[I:.*]] =
+// CHECK-DAG:       %[[COLUMN:.*]] = arith.remui %[[I]], %[[M:.*]] : index
+// CHECK-DAG:       %[[ROW:.*]] = arith.divui %[[I]], %[[M]] : index
+// CHECK:           scf.for
+// CHECK-NOT:     scf.parallel
+// CHECK-LABEL: func.func @two(
+func.func @two(%x: memref<?x?xf32>, %n: index, %m: index, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.parallel (%i, %j) = (%c0, %c0) to (%n, %m) step (%c1, %c1) {
+    scf.parallel (%k) = (%c0) to (%m) step (%c1) {
+      memref.store %v, %x[%i, %j] : memref<?x?xf32>
+      scf.reduce
+    }
+    scf.reduce
+  }
+  return
+}
+
+// -----
+
+func.func @sum(%x: memref<?xf32>, %n: index) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  // expected-error @+1 {{reduces, which the run time's parallel-for does not; use scf.for}}
+  %sum = scf.parallel (%i) = (%c0) to (%n) step (%c1) init (%zero) -> f32 {
+    %v = memref.load %x[%i] : memref<?xf32>
+    scf.reduce(%v : f32) {
+    ^bb0(%a: f32, %b: f32):
+      %s = arith.addf %a, %b : f32
+      scf.reduce.return %s : f32
+    }
+  }
+  return %sum : f32
+}
