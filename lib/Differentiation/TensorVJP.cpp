@@ -31,7 +31,54 @@ static Value expandVJP(ExpandShapeOp op, unsigned, Value g, OpBuilder &b) {
                                          op.getReassociationIndices());
 }
 
+/// The dimension of each group of `reassociation` that is not 1 in `type`, or the first one where
+/// all are; nothing where a group has several others.
+static std::optional<SmallVector<int64_t>>
+findMainDims(RankedTensorType type, ArrayRef<ReassociationIndices> reassociation) {
+  SmallVector<int64_t> dims;
+  for (const ReassociationIndices &group : reassociation) {
+    dims.push_back(group.front());
+    int64_t others = 0;
+    for (int64_t dim : group)
+      if (type.getDimSize(dim) != 1) {
+        dims.back() = dim;
+        ++others;
+      }
+    if (others > 1)
+      return std::nullopt;
+  }
+  return dims;
+}
+
+/// A slice that is written into zeros, with more dimensions of 1: what is written gets them, so
+/// that sums of slices stay slices. Null where `slice` is anything else.
+static Value expandSlice(InsertSliceOp slice, CollapseShapeOp op, OpBuilder &b) {
+  RankedTensorType type = op.getSrcType();
+  SmallVector<ReassociationIndices> reassociation = op.getReassociationIndices();
+  std::optional<SmallVector<int64_t>> dims = findMainDims(type, reassociation);
+  if (!slice || !dims || !type.hasStaticShape() || !isZeros(slice.getDest()) ||
+      slice.getSourceType().getRank() != slice.getDestType().getRank())
+    return {};
+  SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0));
+  SmallVector<OpFoldResult> sizes(type.getRank(), b.getIndexAttr(1)), strides = sizes;
+  SmallVector<int64_t> shape(type.getRank(), 1);
+  for (auto [i, dim] : llvm::enumerate(*dims)) {
+    offsets[dim] = slice.getMixedOffsets()[i];
+    sizes[dim] = slice.getMixedSizes()[i];
+    strides[dim] = slice.getMixedStrides()[i];
+    shape[dim] = slice.getSourceType().getDimSize(i);
+  }
+  Location loc = op.getLoc();
+  Value expanded =
+      ExpandShapeOp::create(b, loc, RankedTensorType::get(shape, type.getElementType()),
+                            slice.getSource(), reassociation, sizes);
+  return InsertSliceOp::create(b, loc, expanded, createZerosLike(b, loc, op.getSrc()), offsets,
+                               sizes, strides);
+}
+
 static Value collapseVJP(CollapseShapeOp op, unsigned, Value g, OpBuilder &b) {
+  if (Value slice = expandSlice(g.getDefiningOp<InsertSliceOp>(), op, b))
+    return slice;
   SmallVector<OpFoldResult> shape = getMixedSizes(b, op.getLoc(), op.getSrc());
   return b.createOrFold<ExpandShapeOp>(op.getLoc(), op.getSrcType(), g,
                                        op.getReassociationIndices(), shape);

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Reference/Interpreter.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -262,7 +263,7 @@ static LogicalResult evaluateSplat(tensor::SplatOp op, Interpreter &interpreter)
   return success();
 }
 
-static LogicalResult evaluateEmpty(tensor::EmptyOp op, Interpreter &interpreter) {
+template <typename OpTy> static LogicalResult evaluateEmpty(OpTy op, Interpreter &interpreter) {
   SmallVector<int64_t> shape = getSizes(interpreter, op.getType(), op.getDynamicSizes());
   interpreter.set(op.getResult(), Array::makeUninitialized(shape, isFloatValue(op.getType())));
   return success();
@@ -283,7 +284,8 @@ void bppsa::addTensorEvaluators(EvaluatorTable &table) {
   table.add<tensor::CollapseShapeOp>(evaluateCollapseShape);
   table.add<tensor::ConcatOp>(evaluateConcat);
   table.add<tensor::DimOp>(evaluateDim);
-  table.add<tensor::EmptyOp>(evaluateEmpty);
+  table.add<tensor::EmptyOp>(evaluateEmpty<tensor::EmptyOp>);
+  table.add<bufferization::AllocTensorOp>(evaluateEmpty<bufferization::AllocTensorOp>);
   table.add<tensor::ExpandShapeOp>(evaluateExpandShape);
   table.add<tensor::ExtractOp>(evaluateExtract);
   table.add<tensor::ExtractSliceOp>(evaluateExtractSlice);

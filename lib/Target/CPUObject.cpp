@@ -7,6 +7,8 @@
 #include "bppsa/Target/CPUObject.h"
 #include "PassAnalyses.h"
 #include "bppsa/Conversion/Passes.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringSet.h"
@@ -188,10 +190,24 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine, unsigne
   passes.run(module, analyses.modules);
 }
 
+/// Drops what the model says of arguments, which LLVM has no words for.
+static void dropModelAttributes(ModuleOp module) {
+  module.walk([&](LLVM::LLVMFuncOp function) {
+    for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i) {
+      NamedAttrList kept;
+      for (NamedAttribute attribute : function_interface_impl::getArgAttrs(function, i))
+        if (!isa_and_nonnull<BPPSADialect>(attribute.getNameDialect()))
+          kept.push_back(attribute);
+      function_interface_impl::setArgAttrs(function, i, kept.getDictionary(module.getContext()));
+    }
+  });
+}
+
 /// Translates `module`, lets `prepare` choose and name what it exports, and optimises the rest.
 static std::unique_ptr<llvm::Module>
 translate(ModuleOp module, llvm::LLVMContext &context, const CPUTarget &target, unsigned optLevel,
           llvm::function_ref<llvm::StringSet<>(llvm::Module &)> prepare) {
+  dropModelAttributes(module);
   std::unique_ptr<llvm::Module> translated = translateModuleToLLVMIR(module, context);
   std::string error;
   std::unique_ptr<llvm::TargetMachine> machine = createMachine(target.cpu, optLevel, error);

@@ -50,3 +50,29 @@ func.func @loss(%w: tensor<5xf32> {bppsa.parameter = "w"}) -> tensor<f32> {
     } -> tensor<f32>
   return %product : tensor<f32>
 }
+
+// -----
+
+// A slice of a matrix in a list of one lies beside a slice of the list.
+// CHECK-LABEL: func.func @step(
+// CHECK:         bppsa.mark_phase 1
+// CHECK-NOT:     arith.addf
+// CHECK:         %[[ONE:.*]] = tensor.insert_slice %{{.*}} into %{{.*}}[0, {{[02]}}, 0] [1, 2, 3]
+// CHECK:         %[[BOTH:.*]] = tensor.insert_slice %{{.*}} into %[[ONE]][0, {{[02]}}, 0] [1, 2, 3]
+// CHECK:         return %{{.*}}, %[[BOTH]]
+func.func @loss(%w: tensor<1x4x3xf32> {bppsa.parameter = "w"}) -> tensor<f32> {
+  %zero = arith.constant 0.0 : f32
+  %matrix = tensor.collapse_shape %w [[0, 1], [2]] : tensor<1x4x3xf32> into tensor<4x3xf32>
+  %a = tensor.extract_slice %matrix[2, 0] [2, 3] [1, 1] : tensor<4x3xf32> to tensor<2x3xf32>
+  %b = tensor.extract_slice %w[0, 0, 0] [1, 2, 3] [1, 1, 1] : tensor<1x4x3xf32> to tensor<2x3xf32>
+  %empty = tensor.empty() : tensor<f32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<f32>) -> tensor<f32>
+  %product = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> ()>], iterator_types = ["reduction", "reduction"]}
+      ins(%a, %b : tensor<2x3xf32>, tensor<2x3xf32>) outs(%init : tensor<f32>) {
+    ^bb0(%0: f32, %1: f32, %o: f32):
+      %2 = arith.mulf %0, %1 : f32
+      %3 = arith.addf %o, %2 : f32
+      linalg.yield %3 : f32
+    } -> tensor<f32>
+  return %product : tensor<f32>
+}

@@ -26,7 +26,7 @@ void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &opt
   pm.addPass(createExpandScan({/*unrollUpTo=*/0, /*factorLinks=*/true}));
   addCleanup(pm);
   addBufferization(pm);
-  addOutlining(pm);
+  addOutlining(pm, {/*groupSums=*/false, /*groupFills=*/true, /*anyWindow=*/true});
 }
 
 void bppsa::buildCPUCodePipeline(OpPassManager &pm, const CPULoweringOptions &options) {

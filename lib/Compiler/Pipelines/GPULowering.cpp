@@ -23,7 +23,7 @@ void bppsa::buildGPUKernelPipeline(OpPassManager &pm, TensorPrecision precision)
   pm.addNestedPass<func::FuncOp>(createFuseGradients());
   addBufferization(pm);
   pm.addNestedPass<func::FuncOp>(createSinkReads());
-  addOutlining(pm, /*groupSums=*/true);
+  addOutlining(pm, {/*groupSums=*/true, /*groupFills=*/false, /*anyWindow=*/false});
 
   pm.addPass(createConvertBPPSAToGPU({precision}));
   pm.addPass(createExpandMath({/*reciprocals=*/true}));

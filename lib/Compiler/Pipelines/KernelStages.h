@@ -40,15 +40,17 @@ inline void addCleanup(mlir::OpPassManager &pm) {
 /// Tensors to memory.
 inline void addBufferization(mlir::OpPassManager &pm) {
   pm.addNestedPass<mlir::func::FuncOp>(createSeparateDestinations());
+  pm.addNestedPass<mlir::func::FuncOp>(createFoldCoveredFills());
+  pm.addPass(createPassResultsByArgument());
   pm.addPass(mlir::bufferization::createEmptyTensorEliminationPass());
   pm.addPass(createBufferize());
   addCleanup(pm);
 }
 
 /// A function for each different loop: a kernel is compiled once, however many functions of the
-/// program call it. Sums that a target can make together are one with `groupSums`.
-inline void addOutlining(mlir::OpPassManager &pm, bool groupSums = false) {
-  pm.addPass(createOutlineKernels({groupSums}));
+/// program call it.
+inline void addOutlining(mlir::OpPassManager &pm, const OutlineKernelsOptions &options) {
+  pm.addPass(createOutlineKernels(options));
   pm.addPass(mlir::func::createDuplicateFunctionEliminationPass());
 }
 

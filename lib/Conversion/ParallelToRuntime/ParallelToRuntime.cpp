@@ -127,8 +127,7 @@ void Captures::read(OpBuilder &builder, Location loc, Value address, IRMapping &
 static void hoistBuffers(Region &body, func::FuncOp function) {
   SmallVector<memref::AllocaOp> buffers;
   body.walk([&](memref::AllocaOp buffer) {
-    if (buffer.getDynamicSizes().empty() &&
-        !buffer->getParentOfType<memref::AllocaScopeOp>())
+    if (buffer.getDynamicSizes().empty() && !buffer->getParentOfType<memref::AllocaScopeOp>())
       buffers.push_back(buffer);
   });
   for (memref::AllocaOp buffer : buffers)
@@ -171,12 +170,11 @@ static void fillFunction(func::FuncOp function, scf::ParallelOp loop, ArrayRef<V
   SmallVector<Value> sizes =
       llvm::map_to_vector(counts, [&](Value count) { return mapping.lookupOrDefault(count); });
   SmallVector<Value> digits = splitIndex(builder, loc, range.getInductionVar(), sizes);
-  for (auto [variable, digit, lower, step] : llvm::zip_equal(
-           loop.getInductionVars(), digits, loop.getLowerBound(), loop.getStep())) {
-    Value distance =
-        builder.createOrFold<arith::MulIOp>(loc, digit, mapping.lookupOrDefault(step));
-    mapping.map(variable, builder.createOrFold<arith::AddIOp>(
-                              loc, mapping.lookupOrDefault(lower), distance));
+  for (auto [variable, digit, lower, step] :
+       llvm::zip_equal(loop.getInductionVars(), digits, loop.getLowerBound(), loop.getStep())) {
+    Value distance = builder.createOrFold<arith::MulIOp>(loc, digit, mapping.lookupOrDefault(step));
+    mapping.map(variable,
+                builder.createOrFold<arith::AddIOp>(loc, mapping.lookupOrDefault(lower), distance));
   }
   for (Operation &op : loop.getBody()->without_terminator())
     builder.clone(op, mapping);

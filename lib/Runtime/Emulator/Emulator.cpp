@@ -108,6 +108,6 @@ void Emulator::launch(const std::string &name, KernelBody kernel, const Dimensio
     return runShareOfBlocks(0, 1, &launch);
   if (!state->pool || state->pool->size != state->threads)
     state->pool = std::make_unique<ThreadPool>(state->threads);
-  state->pool->run({runShareOfBlocks, &launch, static_cast<int64_t>(threads),
-                    static_cast<int32_t>(threads)});
+  state->pool->run(
+      {runShareOfBlocks, &launch, static_cast<int64_t>(threads), static_cast<int32_t>(threads)});
 }

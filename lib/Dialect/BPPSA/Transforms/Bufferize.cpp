@@ -6,6 +6,7 @@
 
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Passes.h"
+#include "bppsa/Dialect/BPPSA/Transforms/ResultsByArgument.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
@@ -13,7 +14,8 @@
 #include "mlir/Dialect/Bufferization/Transforms/Transforms.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/Transforms/CSE.h"
 
 namespace bppsa {
 #define GEN_PASS_DEF_BUFFERIZE
@@ -22,38 +24,6 @@ namespace bppsa {
 
 using namespace mlir;
 using namespace bppsa;
-
-/// Turns the tensor results of `function` into memref arguments that are
-/// written before it returns.
-static LogicalResult passResultsByArgument(func::FuncOp function) {
-  if (function.isExternal() || function.getNumResults() == 0)
-    return success();
-  if (!llvm::hasSingleElement(function.getBody()))
-    return function.emitOpError("must have one block to be bufferized");
-  auto back = cast<func::ReturnOp>(function.front().getTerminator());
-  SmallVector<Type> memories;
-  SmallVector<DictionaryAttr> attributes;
-  SmallVector<Location> locations;
-  for (auto [i, value] : llvm::enumerate(back.getOperands())) {
-    auto type = dyn_cast<RankedTensorType>(value.getType());
-    if (!type)
-      return function.emitOpError() << "must return ranked tensors, found " << value.getType();
-    memories.push_back(MemRefType::get(type.getShape(), type.getElementType()));
-    attributes.push_back(function.getResultAttrDict(i));
-    locations.push_back(value.getLoc());
-  }
-  unsigned first = function.getNumArguments();
-  if (failed(function.insertArguments(SmallVector<unsigned>(memories.size(), first), memories,
-                                      attributes, locations)))
-    return failure();
-  OpBuilder builder(back);
-  for (auto [value, memory] :
-       llvm::zip_equal(back.getOperands(), function.getArguments().drop_front(first)))
-    bufferization::MaterializeInDestinationOp::create(builder, back.getLoc(), Type(), value, memory,
-                                                      /*restrict=*/true, /*writable=*/true);
-  back->setOperands({});
-  return function.eraseResults(llvm::BitVector(function.getNumResults(), true));
-}
 
 /// The last operation of the block of `allocation` that touches the memory or a view of it; null
 /// where the memory outlives the block, as what a branch yields does.
@@ -74,21 +44,13 @@ static Operation *getLastUser(memref::AllocOp allocation) {
   return last;
 }
 
-/// Whether `a` and `b` are the same part of the same memory.
-static bool isSameView(Value a, Value b) {
-  auto first = a.getDefiningOp<memref::SubViewOp>(), second = b.getDefiningOp<memref::SubViewOp>();
-  if (a == b || !first || !second)
-    return a == b;
-  return first.getSource() == second.getSource() && first.getType() == second.getType() &&
-         first.getMixedOffsets() == second.getMixedOffsets() &&
-         first.getMixedSizes() == second.getMixedSizes() &&
-         first.getMixedStrides() == second.getMixedStrides();
-}
-
 /// Erases what is left of values that were inserted where they had been made.
 static void eraseSelfCopies(ModuleOp module) {
+  IRRewriter rewriter(module.getContext());
+  DominanceInfo dominance(module);
+  eliminateCommonSubExpressions(rewriter, dominance, module);
   module.walk([](memref::CopyOp op) {
-    if (isSameView(op.getSource(), op.getTarget()))
+    if (op.getSource() == op.getTarget())
       op.erase();
   });
 }

@@ -6,6 +6,7 @@
 
 #include "ChainArrays.h"
 #include "bppsa/Dialect/BPPSA/Transforms/StepJacobian.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include <numeric>
 
 using namespace mlir;
@@ -48,24 +49,32 @@ Value ChainArrays::getIndex(int64_t value) const {
 // New arrays
 //===----------------------------------------------------------------------===//
 
-Value ChainArrays::createEmpty(SmallVector<OpFoldResult> sizes, ArrayRef<int64_t> inner) const {
+SmallVector<OpFoldResult> ChainArrays::getArraySizes(ArrayRef<OpFoldResult> outer,
+                                                     ArrayRef<int64_t> inner) const {
+  SmallVector<OpFoldResult> sizes(outer);
   for (int64_t count : inner)
     sizes.push_back(getAttr(count));
   if (isPacked())
     sizes.push_back(getAttr(*chain.getLanes()));
-  return tensor::EmptyOp::create(builder, loc, sizes,
-                                 getElementTypeOrSelf(chain.getSeeds().front()));
+  return sizes;
 }
 
 Value ChainArrays::createEmpty(OpFoldResult slots, OpFoldResult rows,
                                ArrayRef<int64_t> inner) const {
-  return createEmpty(isPacked() ? SmallVector<OpFoldResult>{rows, slots}
-                                : SmallVector<OpFoldResult>{slots, rows},
-                     inner);
+  SmallVector<OpFoldResult> outer = {slots, rows};
+  if (isPacked())
+    std::swap(outer[0], outer[1]);
+  SmallVector<int64_t> shape;
+  SmallVector<Value> dynamicSizes;
+  dispatchIndexOpFoldResults(getArraySizes(outer, inner), dynamicSizes, shape);
+  // Unlike empty tensors, equal ones are never made one: each is written in place.
+  auto type = RankedTensorType::get(shape, getElementTypeOrSelf(chain.getSeeds().front()));
+  return bufferization::AllocTensorOp::create(builder, loc, type, dynamicSizes);
 }
 
 Value ChainArrays::createEmpty(OpFoldResult rows, ArrayRef<int64_t> inner) const {
-  return createEmpty(SmallVector<OpFoldResult>{rows}, inner);
+  return tensor::EmptyOp::create(builder, loc, getArraySizes(rows, inner),
+                                 getElementTypeOrSelf(chain.getSeeds().front()));
 }
 
 //===----------------------------------------------------------------------===//

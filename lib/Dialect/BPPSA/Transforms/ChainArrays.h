@@ -84,8 +84,9 @@ private:
   struct Slice {
     llvm::SmallVector<mlir::OpFoldResult> offsets, sizes, strides;
   };
-  mlir::Value createEmpty(llvm::SmallVector<mlir::OpFoldResult> sizes,
-                          llvm::ArrayRef<int64_t> inner) const;
+  /// Those of an array whose vectors have `inner` values each.
+  llvm::SmallVector<mlir::OpFoldResult> getArraySizes(llvm::ArrayRef<mlir::OpFoldResult> outer,
+                                                      llvm::ArrayRef<int64_t> inner) const;
   Slice getSlice(mlir::Value array, const ArrayWindow &window) const;
   Slice getRowSlice(mlir::Value array, IndexRange rows) const;
   int64_t getSlotDim() const { return isPacked() ? 1 : 0; }

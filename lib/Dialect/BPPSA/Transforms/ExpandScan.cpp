@@ -12,6 +12,7 @@
 #include "ScanLoops.h"
 #include "bppsa/Dialect/BPPSA/Transforms/BodyRewrites.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Passes.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"

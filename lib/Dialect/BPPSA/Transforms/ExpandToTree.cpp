@@ -308,8 +308,8 @@ void TreeExpansion::applyLastLink(TreeLoops &tree, IndexRange rows,
       /*sums=*/TypeRange(), /*plan=*/PlanAttr(), arrays.extractAll(chain.getSaved(), last),
       tree.getLastEntering(), arrays.extractAll(chain.getInjected(), last),
       /*factors=*/ValueRange(), chain.getCaptures(), /*steps=*/Value(), into,
-      chain.getInjectIntoAttr(),
-      /*sumWith=*/DenseI64ArrayAttr(), chain.getReverseAttr(), chain.getLanesAttr());
+      chain.getInjectIntoAttr(), chain.getProperties().sumWith, chain.getReverseAttr(),
+      chain.getLanesAttr());
   cloneLinkInto(chain, link.getBody(), LinkValues::States);
   for (auto [i, cotangent] : llvm::enumerate(link.getCotangents()))
     results[i] = arrays.insertRows(cotangent, results[i], rows);

@@ -43,6 +43,19 @@ static bool isLoop(Operation &op) {
   return op.getNumResults() == 0 && isa<LoopLikeOpInterface>(op);
 }
 
+/// Whether `op` is a loop around operations of the dialect, each of which is a kernel: a scan.
+static bool holdsLoopOps(Operation &op) {
+  if (!isa<LoopLikeOpInterface>(op))
+    return false;
+  return op
+      .walk([&](Operation *nested) {
+        return nested != &op && isa<BPPSADialect>(nested->getDialect()) && isBufferized(*nested)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 //===----------------------------------------------------------------------===//
 // Groups of sums
 //===----------------------------------------------------------------------===//
@@ -90,9 +103,9 @@ static void gather(ArrayRef<OuterSumOp> group) {
     op->moveAfter(last);
 }
 
-/// Moves the sums of all groups of `function` together; returns those that follow another one.
-static DenseSet<Operation *> gatherSums(func::FuncOp function) {
-  SmallVector<OuterSumOp> sums(function.getOps<OuterSumOp>());
+/// Moves the sums of all groups of `block` together; returns those that follow another one.
+static DenseSet<Operation *> gatherSums(Block &block) {
+  SmallVector<OuterSumOp> sums(block.getOps<OuterSumOp>());
   DenseSet<Operation *> followers;
   for (OuterSumOp sum : sums) {
     if (followers.contains(sum) || !isBufferized(*sum))
@@ -105,8 +118,69 @@ static DenseSet<Operation *> gatherSums(func::FuncOp function) {
 }
 
 //===----------------------------------------------------------------------===//
+// Fills
+//===----------------------------------------------------------------------===//
+
+/// The operation after `fill` that accumulates into the memory that it fills, where nothing but
+/// memory, views and other fills is between them; null for other fills.
+static Operation *findAccumulation(linalg::FillOp fill) {
+  Value memory = fill.getDpsInits().front();
+  for (Operation *op = fill->getNextNode(); op; op = op->getNextNode()) {
+    if (isa<memref::AllocOp, memref::DeallocOp, linalg::FillOp>(op) || isMemoryEffectFree(op))
+      continue;
+    auto graph = dyn_cast<linalg::LinalgOp>(op);
+    return graph && llvm::is_contained(graph.getDpsInits(), memory) ? op : nullptr;
+  }
+  return nullptr;
+}
+
+/// Moves the fills of `block` in front of what accumulates there; returns these operations and
+/// those of the fills that follow another one.
+static DenseSet<Operation *> gatherFills(Block &block) {
+  DenseSet<Operation *> followers;
+  for (linalg::FillOp fill : SmallVector<linalg::FillOp>(block.getOps<linalg::FillOp>())) {
+    Operation *user = isBufferized(*fill) ? findAccumulation(fill) : nullptr;
+    if (!user)
+      continue;
+    fill->moveBefore(user);
+    if (!followers.insert(user).second)
+      followers.insert(fill);
+  }
+  return followers;
+}
+
+//===----------------------------------------------------------------------===//
 // Kernels
 //===----------------------------------------------------------------------===//
+
+/// `type` with what a window of an array may have: any offset and, `anyRows`, any number of rows
+/// that lie any distance apart. Null where it does not say how elements lie.
+static MemRefType getWindowType(MemRefType type, bool anyRows) {
+  int64_t offset;
+  SmallVector<int64_t> strides, shape(type.getShape());
+  if (failed(type.getStridesAndOffset(strides, offset)))
+    return {};
+  if (anyRows)
+    shape.front() = strides.front() = ShapedType::kDynamic;
+  auto layout = StridedLayoutAttr::get(type.getContext(), ShapedType::kDynamic, strides);
+  return MemRefType::get(shape, type.getElementType(), layout, type.getMemorySpace());
+}
+
+/// `value` as the kernel of `op` takes it. Chains of all samples and of the chunks of some have one
+/// kernel: their arrays, which have lanes, begin with rows.
+static Value castToWindow(OpBuilder &builder, Operation *op, Value value) {
+  auto type = dyn_cast<MemRefType>(value.getType());
+  if (!type)
+    return value;
+  auto chain = dyn_cast<ChainOp>(op);
+  bool anyRows = chain && chain.getLanes() && type.getRank() > 2;
+  if (!anyRows && !isa<StridedLayoutAttr>(type.getLayout()))
+    return value;
+  MemRefType window = getWindowType(type, anyRows);
+  if (!window || window == type)
+    return value;
+  return memref::CastOp::create(builder, op->getLoc(), window, value);
+}
 
 /// Values that `ops` and their regions use: constants and others.
 static void collectInputs(ArrayRef<Operation *> ops, SetVector<Value> &constants,
@@ -131,17 +205,22 @@ static func::FuncOp createKernel(OpBuilder &builder, ModuleOp module, Location l
   return kernel;
 }
 
-/// Replaces `ops`, which follow each other, by a call of a new kernel that holds them.
-static void outline(ArrayRef<Operation *> ops, ModuleOp module, unsigned number) {
+/// Replaces `ops`, which follow each other, by a call of a new kernel that holds them and is named
+/// after the last of them.
+static void outline(ArrayRef<Operation *> ops, ModuleOp module, unsigned number, bool anyWindow) {
   SetVector<Value> constants, others;
   collectInputs(ops, constants, others);
-  OpBuilder builder(ops[0]);
+  OpBuilder builder(ops.back());
   Location loc =
       builder.getFusedLoc(llvm::map_to_vector(ops, [](Operation *op) { return op->getLoc(); }));
-  std::string name = (ops[0]->getName().stripDialect() + "_kernel_" + Twine(number)).str();
-  func::CallOp::create(builder, loc, name, TypeRange(), others.getArrayRef());
+  std::string name = (ops.back()->getName().stripDialect() + "_kernel_" + Twine(number)).str();
+  SmallVector<Value> operands(others.getArrayRef());
+  if (anyWindow)
+    for (Value &operand : operands)
+      operand = castToWindow(builder, ops.back(), operand);
+  func::CallOp::create(builder, loc, name, TypeRange(), operands);
 
-  auto type = builder.getFunctionType(TypeRange(ValueRange(others.getArrayRef())), TypeRange());
+  auto type = builder.getFunctionType(TypeRange(ValueRange(operands)), TypeRange());
   func::FuncOp kernel = createKernel(builder, module, loc, name, type);
   builder.setInsertionPointToStart(kernel.addEntryBlock());
   IRMapping mapping;
@@ -179,30 +258,46 @@ struct OutlineKernelsPass : bppsa::impl::OutlineKernelsBase<OutlineKernelsPass> 
   using OutlineKernelsBase::OutlineKernelsBase;
 
   void runOnOperation() override {
-    SmallVector<SmallVector<Operation *, 1>> kernels;
     SmallVector<func::FuncOp> loops;
     for (auto function : getOperation().getOps<func::FuncOp>()) {
-      if (!function.isPrivate() && isLoops(function)) {
-        loops.push_back(function);
+      if (function.isExternal())
         continue;
-      }
-      DenseSet<Operation *> followers;
-      if (groupSums)
-        followers = gatherSums(function);
-      for (Operation &op : function.getOps())
-        if (followers.contains(&op))
-          kernels.back().push_back(&op);
-        else if (isBufferized(op) || isLoop(op))
-          kernels.push_back({&op});
+      if (!function.isPrivate() && isLoops(function))
+        loops.push_back(function);
+      else
+        collectKernels(function.front());
     }
     // Others have the same names with groups and without.
     unsigned number = 0;
     for (ArrayRef<Operation *> ops : kernels) {
-      outline(ops, getOperation(), number);
+      outline(ops, getOperation(), number, anyWindow);
       number += ops.size();
     }
     for (func::FuncOp function : loops)
       outlineBody(function, getOperation());
+    kernels.clear();
   }
+
+private:
+  void collectKernels(Block &block) {
+    DenseSet<Operation *> followers;
+    if (groupSums)
+      followers = gatherSums(block);
+    if (groupFills)
+      followers.insert_range(gatherFills(block));
+    for (Operation &op : block) {
+      if (followers.contains(&op))
+        kernels.back().push_back(&op);
+      else if (isBufferized(op))
+        kernels.push_back({&op});
+      else if (holdsLoopOps(op))
+        for (Region &region : op.getRegions())
+          collectKernels(region.front());
+      else if (isLoop(op))
+        kernels.push_back({&op});
+    }
+  }
+
+  SmallVector<SmallVector<Operation *, 1>> kernels;
 };
 } // namespace

@@ -5,7 +5,7 @@
 
 // floor(sqrt(500)) = 22, and 1000 steps are 46 chunks.
 // CHECK-LABEL: func @between(
-// CHECK:         tensor.empty() : tensor<1x44x1x4x16xf32>
+// CHECK:         bufferization.alloc_tensor() : tensor<1x44x1x4x16xf32>
 func.func @between(%a: tensor<1x1000x4x16xf32>, %g: tensor<1x4x16xf32>) -> tensor<1x4x16xf32> {
   %0 = bppsa.chain plan <chunked> lanes 16 saved(%a : tensor<1x1000x4x16xf32>) seeds(%g : tensor<1x4x16xf32>)
       inject_into [] -> (tensor<1x4x16xf32>) {
@@ -18,7 +18,7 @@ func.func @between(%a: tensor<1x1000x4x16xf32>, %g: tensor<1x4x16xf32>) -> tenso
 
 // 100 steps are 13 chunks of 8.
 // CHECK-LABEL: func @shortest(
-// CHECK:         tensor.empty() : tensor<1x11x1x4x16xf32>
+// CHECK:         bufferization.alloc_tensor() : tensor<1x11x1x4x16xf32>
 func.func @shortest(%a: tensor<1x100x4x16xf32>, %g: tensor<1x4x16xf32>) -> tensor<1x4x16xf32> {
   %0 = bppsa.chain plan <chunked> lanes 16 saved(%a : tensor<1x100x4x16xf32>) seeds(%g : tensor<1x4x16xf32>)
       inject_into [] -> (tensor<1x4x16xf32>) {
@@ -31,7 +31,7 @@ func.func @shortest(%a: tensor<1x100x4x16xf32>, %g: tensor<1x4x16xf32>) -> tenso
 
 // 10000 steps are 157 chunks of 64.
 // CHECK-LABEL: func @longest(
-// CHECK:         tensor.empty() : tensor<1x155x1x4x16xf32>
+// CHECK:         bufferization.alloc_tensor() : tensor<1x155x1x4x16xf32>
 func.func @longest(%a: tensor<1x10000x4x16xf32>, %g: tensor<1x4x16xf32>) -> tensor<1x4x16xf32> {
   %0 = bppsa.chain plan <chunked> lanes 16 saved(%a : tensor<1x10000x4x16xf32>) seeds(%g : tensor<1x4x16xf32>)
       inject_into [] -> (tensor<1x4x16xf32>) {

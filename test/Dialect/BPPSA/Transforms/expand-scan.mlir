@@ -90,8 +90,8 @@ func.func @packed_chunks(%a: tensor<?x?x4x16xf32>, %g: tensor<?x4x16xf32>) -> te
 
 // CHECK-LABEL: func.func @tree
 // CHECK:         scf.for %{{.*}} = %c0 to %{{.*}} step %c1 iter_args
-// CHECK:           tensor.empty(%{{.*}}) : tensor<1x?x5x4x16xf32>
-// CHECK:           tensor.empty(%{{.*}}) : tensor<1x?x4x16xf32>
+// CHECK:           bufferization.alloc_tensor(%{{.*}}) : tensor<1x?x5x4x16xf32>
+// CHECK:           bufferization.alloc_tensor(%{{.*}}) : tensor<1x?x4x16xf32>
 // CHECK:           scf.forall
 // CHECK:             bppsa.transition lanes 16 states [4] saved(%{{[^:]*}} : tensor<1x1x4x16xf32>) injected(
 // CHECK-SAME:            -> tensor<1x5x4x16xf32>

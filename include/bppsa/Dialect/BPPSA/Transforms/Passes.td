@@ -73,6 +73,7 @@ def ExpandScan : Pass<"bppsa-expand-scan"> {
   ];
   let dependentDialects = [
     "::bppsa::BPPSADialect", "::mlir::arith::ArithDialect",
+    "::mlir::bufferization::BufferizationDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
     "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
   ];
@@ -150,12 +151,42 @@ def OutlineKernels : Pass<"bppsa-outline-kernels", "::mlir::ModuleOp"> {
     With `group-sums`, outer sums of one function that have the same right factor and
     nothing but memory, views and other sums between them become one kernel, so that
     they can be launched together. What is freed between them is freed behind them.
+
+    With `group-fills`, what fills memory is one kernel with the operation after it that
+    accumulates there. With `any-window`, kernels take windows of arrays wherever they
+    begin, and chains any number of rows: those of the same form have one kernel.
+    Operations of the dialect in a loop, such as those of an expanded scan, are kernels
+    that the loop calls; other loops are kernels whole.
   }];
   let options = [
     Option<"groupSums", "group-sums", "bool", "false",
            "outer sums with the same right factor are one kernel">,
+    Option<"groupFills", "group-fills", "bool", "false",
+           "a fill is one kernel with the operation that accumulates into it">,
+    Option<"anyWindow", "any-window", "bool", "false",
+           "kernels take windows of arrays wherever they begin">,
   ];
   let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
+def FoldCoveredFills : Pass<"bppsa-fold-covered-fills", "::mlir::func::FuncOp"> {
+  let summary = "leaves out fills that are written over";
+  let description = [{
+    A tensor into which slices are inserted one after the other need not be filled
+    before where the slices are disjoint and cover all of it, such as the gradients of
+    gates that make up that of a matrix.
+
+    ```mlir
+    %0 = linalg.fill ins(%zero : f32) outs(%empty : tensor<4xf32>) -> tensor<4xf32>
+    %1 = tensor.insert_slice %a into %0[0] [2] [1] : tensor<2xf32> into tensor<4xf32>
+    %2 = tensor.insert_slice %b into %1[2] [2] [1] : tensor<2xf32> into tensor<4xf32>
+    ```
+    becomes
+    ```mlir
+    %1 = tensor.insert_slice %a into %empty[0] [2] [1] : tensor<2xf32> into tensor<4xf32>
+    %2 = tensor.insert_slice %b into %1[2] [2] [1] : tensor<2xf32> into tensor<4xf32>
+    ```
+  }];
 }
 
 def SinkReads : Pass<"bppsa-sink-reads", "::mlir::func::FuncOp"> {
@@ -292,12 +323,39 @@ def PackBatch : Pass<"bppsa-pack-batch", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def PassResultsByArgument : Pass<"bppsa-pass-results-by-argument", "::mlir::ModuleOp"> {
+  let summary = "lets callers give functions memory for their results";
+  let description = [{
+    Each tensor result of a function becomes a memref argument after the others, into
+    which it is materialized. Before the elimination of empty tensors this lets
+    operations write results where they belong.
+
+    ```mlir
+    func.func @f(...) -> tensor<4xf32> {
+      ...
+      return %y : tensor<4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(..., %m: memref<4xf32>) {
+      ...
+      bufferization.materialize_in_destination %y in restrict writable %m : (tensor<4xf32>, memref<4xf32>) -> ()
+      return
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::bufferization::BufferizationDialect", "::mlir::memref::MemRefDialect"
+  ];
+}
+
 def Bufferize : Pass<"bppsa-bufferize", "::mlir::ModuleOp"> {
   let summary = "turn tensors into memory";
   let description = [{
     One-shot bufferization of the whole module. A tensor argument of a function
-    becomes a memref with the identity layout that is only read; each tensor
-    result becomes a memref argument after the others that is written. Temporary
+    becomes a memref with the identity layout that is only read; tensor results
+    are passed as `bppsa-pass-results-by-argument` does it. Temporary
     memory is freed after its last use. Every defined function asks for a C
     interface, which takes pointers to memref descriptors.
 
