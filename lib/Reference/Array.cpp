@@ -119,7 +119,8 @@ bool bppsa::isFloatValue(Type type) {
   return isa<JacobianType>(type) || isa<FloatType>(getElementTypeOrSelf(type));
 }
 
-void bppsa::forEachIndex(ArrayRef<int64_t> shape, function_ref<void(ArrayRef<int64_t>)> body) {
+void bppsa::forEachElementIndex(ArrayRef<int64_t> shape,
+                                function_ref<void(ArrayRef<int64_t>)> body) {
   SmallVector<int64_t> index(shape.size(), 0);
   for (int64_t left = countElements(shape); left > 0; --left) {
     body(index);

@@ -118,7 +118,7 @@ static std::vector<Array> makeSums(ValueRange sums) {
 
 /// Adds to `sum` the outer product of `value` and `factor`, or `value` without one.
 static void addProduct(Array &sum, const Array &value, const Array *factor) {
-  forEachIndex(sum.shape, [&](ArrayRef<int64_t> index) {
+  forEachElementIndex(sum.shape, [&](ArrayRef<int64_t> index) {
     int64_t position = sum.getPosition(index);
     sum.reals[position] +=
         factor ? value.reals[index[0]] * factor->reals[index[1]] : value.reals[position];
@@ -222,7 +222,7 @@ static LogicalResult evaluateOuterSum(OuterSumOp op, Interpreter &interpreter) {
   const Array &lhs = interpreter.get(op.getLhs()), &rhs = interpreter.get(op.getRhs());
   int64_t samples = getSummedSamples(op, interpreter, extent->samples);
   Array result = Array::makeZeros(getValueShape(op.getResult().getType()));
-  forEachIndex(result.shape, [&](ArrayRef<int64_t> index) {
+  forEachElementIndex(result.shape, [&](ArrayRef<int64_t> index) {
     double &sum = result.reals[result.getPosition(index)];
     for (int64_t t = 0; t < extent->steps; ++t)
       for (int64_t b = 0; b < samples; ++b)

@@ -81,6 +81,25 @@ static LogicalResult evaluateLinearize(LinearizeOp op, Interpreter &interpreter)
   return success();
 }
 
+static LogicalResult evaluateAssemble(AssembleOp op, Interpreter &interpreter) {
+  auto type = cast<JacobianType>(op.getType());
+  const Array &source = interpreter.get(op.getSource());
+  std::optional<int64_t> batch = getJacobianBatch(type, &source);
+  SparsityPattern pattern = type.computePattern();
+  // Of every sample, or of all of them.
+  int64_t stride = batch ? source.shape.back() : 0, size = type.getRows() * type.getCols();
+  Array result = Array::makeZeros(getJacobianShape(type, batch));
+  for (int64_t b = 0; b < batch.value_or(1); ++b)
+    for (int64_t row = 0, entry = 0; row < type.getRows(); ++row)
+      for (int32_t col : pattern.getRow(row)) {
+        int64_t position = op.getPositions() ? (*op.getPositions())[entry] : entry;
+        result.reals[b * size + row * type.getCols() + col] = source.reals[b * stride + position];
+        ++entry;
+      }
+  interpreter.set(op.getResult(), std::move(result));
+  return success();
+}
+
 static LogicalResult evaluateCompose(ComposeOp op, Interpreter &interpreter) {
   const Array &first = interpreter.get(op.getFirst()), &second = interpreter.get(op.getSecond());
   auto type = cast<JacobianType>(op.getType());
@@ -303,6 +322,7 @@ static LogicalResult evaluateApplyTransition(ApplyTransitionOp op, Interpreter &
 }
 
 void bppsa::addJacobianEvaluators(EvaluatorTable &table) {
+  table.add<AssembleOp>(evaluateAssemble);
   table.add<LinearizeOp>(evaluateLinearize);
   table.add<ComposeOp>(evaluateCompose);
   table.add<ApplyOp>(evaluateApply);

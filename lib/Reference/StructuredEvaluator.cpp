@@ -85,7 +85,7 @@ LogicalResult bppsa::evaluateStructuredOp(Operation *operation, Interpreter &int
   for (Value init : op.getDpsInits())
     outputs.push_back(interpreter.get(init));
   bool ok = true;
-  forEachIndex(*sizes, [&](ArrayRef<int64_t> index) {
+  forEachElementIndex(*sizes, [&](ArrayRef<int64_t> index) {
     ok = ok && succeeded(runIteration(op, interpreter, index, outputs));
   });
   if (!ok)

@@ -48,7 +48,7 @@ static FailureOr<Rectangle> getRectangle(OpTy op, Interpreter &interpreter,
 static void forEachElement(const Rectangle &rectangle, const Array &large,
                            function_ref<void(int64_t, int64_t)> body) {
   int64_t sliced = 0;
-  forEachIndex(rectangle.sizes, [&](ArrayRef<int64_t> index) {
+  forEachElementIndex(rectangle.sizes, [&](ArrayRef<int64_t> index) {
     SmallVector<int64_t> position;
     for (auto [offset, stride, i] : llvm::zip_equal(rectangle.offsets, rectangle.strides, index))
       position.push_back(offset + i * stride);
@@ -143,7 +143,7 @@ static LogicalResult evaluateConcat(tensor::ConcatOp op, Interpreter &interprete
       if (i != axis && source.shape[i] != shape[i])
         return op.emitOpError() << "needs equal sizes in dimension " << i << ", found " << shape[i]
                                 << " and " << source.shape[i];
-    forEachIndex(source.shape, [&](ArrayRef<int64_t> index) {
+    forEachElementIndex(source.shape, [&](ArrayRef<int64_t> index) {
       SmallVector<int64_t> to(index);
       to[axis] += offset;
       result.copyElement(result.getPosition(to), source, source.getPosition(index));

@@ -13,7 +13,7 @@ using namespace bppsa;
 static LogicalResult evaluateBroadcast(vector::BroadcastOp op, Interpreter &interpreter) {
   const Array &source = interpreter.get(op.getSource());
   Array result = Array::makeZeros(op.getResultVectorType().getShape(), source.isFloat);
-  forEachIndex(result.shape, [&](ArrayRef<int64_t> index) {
+  forEachElementIndex(result.shape, [&](ArrayRef<int64_t> index) {
     SmallVector<int64_t> from(index.take_back(source.getRank()));
     for (auto [i, size] : llvm::zip_equal(from, source.shape))
       i = size == 1 ? 0 : i;
@@ -39,7 +39,7 @@ static LogicalResult evaluateExtractSlice(vector::ExtractStridedSliceOp op,
                                           Interpreter &interpreter) {
   const Array &source = interpreter.get(op.getSource());
   Array result = Array::makeZeros(op.getType().getShape(), source.isFloat);
-  forEachIndex(result.shape, [&](ArrayRef<int64_t> index) {
+  forEachElementIndex(result.shape, [&](ArrayRef<int64_t> index) {
     int64_t from = source.getPosition(getStridedIndex(index, op.getOffsets(), op.getStrides()));
     result.copyElement(result.getPosition(index), source, from);
   });
@@ -53,7 +53,7 @@ static LogicalResult evaluateInsertSlice(vector::InsertStridedSliceOp op,
   Array result = interpreter.get(op.getDest());
   int64_t extraRank = result.getRank() - source.getRank();
   ArrayAttr noStrides = Builder(op.getContext()).getArrayAttr({});
-  forEachIndex(source.shape, [&](ArrayRef<int64_t> index) {
+  forEachElementIndex(source.shape, [&](ArrayRef<int64_t> index) {
     SmallVector<int64_t> to(extraRank, 0);
     llvm::append_range(to, index);
     to = getStridedIndex(to, op.getOffsets(), noStrides);

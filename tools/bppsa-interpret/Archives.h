@@ -10,12 +10,8 @@
 #include "bppsa/Reference/Array.h"
 #include "mlir/Support/LLVM.h"
 #include <string>
-#include <utility>
-#include <vector>
 
 namespace bppsa {
-
-using NamedArrays = std::vector<std::pair<std::string, Array>>;
 
 /// Reads every array of the .npz archive `path`; float32, float64, int32, int64
 /// and bool are known. On failure `error` names file and array.

@@ -6,7 +6,7 @@
 
 #include "Archives.h"
 #include "bppsa/InitAll.h"
-#include "bppsa/Reference/Interpreter.h"
+#include "bppsa/Reference/JacobianChains.h"
 #include "bppsa/Support/InitTool.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -28,6 +28,9 @@ static cl::opt<std::string> functionName("function", cl::desc("function to call"
 static cl::opt<std::string> inputArrays("inputs", cl::desc(".npz with arrays arg0, arg1, ..."));
 static cl::opt<std::string> outputArrays("outputs", cl::desc(".npz to write, with res0, res1, ..."),
                                          cl::Required);
+static cl::opt<std::string> jacobians("jacobians",
+                                      cl::desc(".npz to write, with the Jacobians that "
+                                               "bppsa.assemble made, as sparse rows"));
 
 static LogicalResult fail(const Twine &message) {
   llvm::errs() << "bppsa-interpret: " << message << "\n";
@@ -59,14 +62,26 @@ static FailureOr<std::vector<Array>> readArguments(size_t count) {
   return arguments;
 }
 
+static LogicalResult write(const std::string &path, const NamedArrays &arrays) {
+  std::string error;
+  if (failed(writeArchive(path, arrays, error)))
+    return fail(error);
+  return success();
+}
+
 static LogicalResult writeResults(ArrayRef<Array> results) {
   NamedArrays stored;
   for (auto [i, array] : llvm::enumerate(results))
     stored.emplace_back("res" + std::to_string(i), array);
-  std::string error;
-  if (failed(writeArchive(outputArrays, stored, error)))
-    return fail(error);
-  return success();
+  return write(outputArrays, stored);
+}
+
+static LogicalResult writeJacobians(FunctionOpInterface function, const Interpreter &interpreter) {
+  NamedArrays links = getJacobianChain(function, interpreter);
+  if (links.empty())
+    return fail("@" + function.getName() +
+                " assembles no Jacobians; differentiate with links=true first");
+  return write(jacobians, links);
 }
 
 //===----------------------------------------------------------------------===//
@@ -93,9 +108,9 @@ static LogicalResult interpret() {
   FailureOr<std::vector<Array>> arguments = readArguments(function.getNumArguments());
   if (failed(arguments))
     return failure();
-  FailureOr<std::vector<Array>> results =
-      Interpreter(*module).call(functionName, std::move(*arguments));
-  if (failed(results))
+  Interpreter interpreter(*module);
+  FailureOr<std::vector<Array>> results = interpreter.call(functionName, std::move(*arguments));
+  if (failed(results) || (!jacobians.empty() && failed(writeJacobians(function, interpreter))))
     return failure();
   return writeResults(*results);
 }

@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../bppsa-interpret/Archives.h"
 #include "bppsa/Analysis/Report.h"
 #include "bppsa/Import/ImportONNX.h"
+#include "bppsa/Reference/JacobianChains.h"
 #include "bppsa/Support/InitTool.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/MLIRContext.h"
@@ -21,7 +23,7 @@ using namespace mlir;
 namespace cl = llvm::cl;
 
 namespace {
-enum class Action { EvaluationToHTML, ImportONNX, ListParameters, ListSupport };
+enum class Action { EvaluationToHTML, ImportJacobians, ImportONNX, ListParameters, ListSupport };
 } // namespace
 
 static cl::OptionCategory category("bppsa-translate options");
@@ -32,6 +34,8 @@ static cl::opt<Action> action(
     cl::desc("Action:"), cl::Required, cl::cat(category),
     cl::values(clEnumValN(Action::EvaluationToHTML, "evaluation-to-html",
                           "Write what bppsa-evaluate-plan wrote as one page"),
+               clEnumValN(Action::ImportJacobians, "import-jacobians",
+                          "Print the chain of Jacobians of an .npz as a list of bppsa.apply"),
                clEnumValN(Action::ImportONNX, "import-onnx", "Print an ONNX model as IR"),
                clEnumValN(Action::ListParameters, "list-onnx-parameters",
                           "Print name, shape, byte offset and stride of each float initializer"),
@@ -50,6 +54,10 @@ static cl::list<std::string> batchAxes("batch-axis", cl::value_desc("NAME:AXIS")
 static cl::list<std::string> stepAxes("step-axis", cl::value_desc("NAME:AXIS"), cl::cat(category),
                                       cl::desc("With --carry: axis of size 1 that carries steps"));
 
+static cl::opt<bool> dropZeros("drop-zeros", cl::cat(category),
+                               cl::desc("With --import-jacobians: entries that are zero for every "
+                                        "sample are no possible nonzeros"));
+
 /// One line: "file: error: message".
 static void printDiagnostic(Diagnostic &diagnostic) {
   if (auto file = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>())
@@ -59,11 +67,28 @@ static void printDiagnostic(Diagnostic &diagnostic) {
                << diagnostic.str() << '\n';
 }
 
-static LogicalResult writeEvaluation(raw_ostream &os) {
-  auto fail = [](const Twine &message) {
-    llvm::errs() << inputPath << ": error: " << message << '\n';
+static LogicalResult fail(const Twine &message) {
+  llvm::errs() << inputPath << ": error: " << message << '\n';
+  return failure();
+}
+
+static LogicalResult importJacobians(MLIRContext *context, raw_ostream &os) {
+  bppsa::NamedArrays arrays;
+  std::string error;
+  if (failed(bppsa::readArchive(inputPath, arrays, error))) {
+    // It names the file.
+    llvm::errs() << "error: " << error << '\n';
     return failure();
-  };
+  }
+  OwningOpRef<ModuleOp> module = bppsa::makeJacobianChain(context, arrays, dropZeros, error);
+  if (!module)
+    return fail(error);
+  module->print(os);
+  os << '\n';
+  return success();
+}
+
+static LogicalResult writeEvaluation(raw_ostream &os) {
   llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> file =
       llvm::MemoryBuffer::getFileOrSTDIN(inputPath);
   if (!file)
@@ -102,6 +127,8 @@ static LogicalResult run(MLIRContext *context, raw_ostream &os) {
   }
   if (action == Action::EvaluationToHTML)
     return writeEvaluation(os);
+  if (action == Action::ImportJacobians)
+    return importJacobians(context, os);
   if (action == Action::ListParameters) {
     FailureOr<bppsa::OnnxImage> image = bppsa::loadOnnxImage(inputPath, context);
     if (failed(image))

@@ -11,6 +11,8 @@
 #include "mlir/IR/Types.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace bppsa {
@@ -45,14 +47,17 @@ struct Array {
   Array slice(int64_t first, llvm::ArrayRef<int64_t> shape) const;
 };
 
+/// The arrays of an archive.
+using NamedArrays = std::vector<std::pair<std::string, Array>>;
+
 /// The shape of the value of `type`, dynamic sizes included; scalars have rank
 /// 0 and a Jacobian the shape of its dense tensor.
 llvm::SmallVector<int64_t, 4> getValueShape(mlir::Type type);
 /// Whether values of `type` are floats.
 bool isFloatValue(mlir::Type type);
 /// Calls `body` with every index of `shape`, in row-major order.
-void forEachIndex(llvm::ArrayRef<int64_t> shape,
-                  llvm::function_ref<void(llvm::ArrayRef<int64_t>)> body);
+void forEachElementIndex(llvm::ArrayRef<int64_t> shape,
+                         llvm::function_ref<void(llvm::ArrayRef<int64_t>)> body);
 
 } // namespace bppsa
 
