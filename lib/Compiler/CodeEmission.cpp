@@ -18,7 +18,11 @@ FailureOr<std::string> Compilation::lowerAndEmit() {
     return lowerAndEmitGPU();
   functions = collectFunctions(*module, options.training);
   OwningOpRef<ModuleOp> kernels = module->clone();
-  auto buildKernels = [](OpPassManager &pm) { buildKernelPipeline(pm, CPULoweringOptions()); };
+  auto buildKernels = [&](OpPassManager &pm) {
+    CPULoweringOptions kernels;
+    kernels.factorLinks = options.training.jacobians != "dense";
+    buildKernelPipeline(pm, kernels);
+  };
   if (failed(runPhase("kernels", buildKernels, *kernels)))
     return failure();
   if (options.stopAfter == Phase::Lower || options.emit == EmitKind::LLVM ||

@@ -59,6 +59,9 @@ void Validator::checkTraining() {
           "--scan must be auto, linear, blelloch, hybrid:L (L >= 0) or chunked[:C] (C >= 1), "
           "found '" +
               training.scan + "'");
+  requireWord("--jacobians", training.jacobians, {"structured", "dense"});
+  require(training.jacobians != "dense" || training.hasLayerLinks(),
+          "--jacobians=dense needs --backward=scan or --scan=PLAN, which form jacobians");
   require(training.memoryLimit >= 0,
           "--memory-limit must be at least 0, found " + Twine(training.memoryLimit));
   for (const std::string &text : options.batchAxes)
@@ -82,6 +85,7 @@ void Validator::checkTarget() {
   require(isCUDA || precision.empty(),
           "--precision needs --target=cuda; programs for CPUs compute in float32");
   require(isCUDA || options.emit != EmitKind::PTX, "--emit=ptx needs --target=cuda");
+  require(!isCUDA || options.training.jacobians != "dense", "--jacobians=dense needs --target=cpu");
   require(!isCUDA || options.carries.empty(),
           "--carry needs --target=cpu: there are no kernels for GPUs of graphs in a loop");
   require(!isCUDA || options.emit != EmitKind::Assembly,

@@ -52,8 +52,11 @@ static Value maskGradient(OpBuilder &builder, BlockArgument argument, Value grad
       .getResult(0);
 }
 
+/// Which chains of layers get explicit Jacobians, and how these are made.
+enum class Links { None, Structured, Dense };
+
 /// Continues `step`, a copy of the loss, with the backward pass.
-static LogicalResult buildBackward(func::FuncOp step, bool withInputs, bool withLinks) {
+static LogicalResult buildBackward(func::FuncOp step, bool withInputs, Links links) {
   Block &body = step.getBody().front();
   auto terminator = cast<func::ReturnOp>(body.getTerminator());
   Value loss = terminator.getOperand(0);
@@ -72,8 +75,8 @@ static LogicalResult buildBackward(func::FuncOp step, bool withInputs, bool with
     forward.push_back(&op);
   ReverseSweep sweep(builder, activity);
   sweep.add(loss, createFilled(builder, loc, {}, builder.getF32FloatAttr(1)));
-  LayerLinks layers(builder, activity, sweep);
-  if (withLinks)
+  LayerLinks layers(builder, activity, sweep, links == Links::Dense);
+  if (links != Links::None)
     layers.find(step);
   for (Operation *op : llvm::reverse(forward))
     if (failed(layers.contains(op) ? layers.visit(op) : sweep.visit(op)))
@@ -141,7 +144,8 @@ struct DifferentiatePass : bppsa::impl::DifferentiateBase<DifferentiatePass> {
     step.setName(name);
     step.setPublic();
     module.push_back(step);
-    if (failed(buildBackward(step, wrt == "all", links)))
+    Links kind = !links ? Links::None : denseLinks ? Links::Dense : Links::Structured;
+    if (failed(buildBackward(step, wrt == "all", kind)))
       signalPassFailure();
   }
 };

@@ -79,26 +79,6 @@ void LayerLinks::find(func::FuncOp function) {
 // Arrays
 //===----------------------------------------------------------------------===//
 
-/// `[B, ...]` as `[B, N]`.
-static Value flatten(OpBuilder &builder, Value value) {
-  int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
-  if (rank == 2)
-    return value;
-  SmallVector<ReassociationIndices> groups = {{0}, llvm::to_vector(llvm::seq<int64_t>(1, rank))};
-  return tensor::CollapseShapeOp::create(builder, value.getLoc(), value, groups);
-}
-
-/// `[B, N]` in the shape of `like`.
-static Value unflatten(OpBuilder &builder, Value value, Value like) {
-  auto type = cast<RankedTensorType>(like.getType());
-  if (type.getRank() == 2)
-    return value;
-  SmallVector<ReassociationIndices> groups = {
-      {0}, llvm::to_vector(llvm::seq<int64_t>(1, type.getRank()))};
-  return tensor::ExpandShapeOp::create(builder, value.getLoc(), type, value, groups,
-                                       tensor::getMixedSizes(builder, value.getLoc(), like));
-}
-
 static Value createIndices(OpBuilder &builder, Location loc, ArrayRef<int32_t> indices) {
   auto type = RankedTensorType::get(indices.size(), builder.getI32Type());
   return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, indices));
@@ -122,12 +102,12 @@ FailureOr<Value> LayerLinks::createSlopes(const Layer &layer) {
   for (Value cotangent : cotangents)
     if (cotangent)
       sum = sum ? createAdd(builder, layer.op->getLoc(), sum, cotangent) : cotangent;
-  return flatten(builder, sum);
+  return flattenSamples(builder, sum);
 }
 
 Value LayerLinks::createChoices(const Link &link) {
   Location loc = link.getOp()->getLoc();
-  Value choice = flatten(builder, link.values.choice);
+  Value choice = flattenSamples(builder, link.values.choice);
   int64_t numEntries = link.values.columns.size();
   Value columns = createIndices(builder, loc, link.values.columns);
   Value sources = createIndices(builder, loc, link.values.sources);
@@ -156,6 +136,8 @@ Value LayerLinks::createChoices(const Link &link) {
 
 FailureOr<Value> LayerLinks::createJacobian(const Link &link) {
   Location loc = link.getOp()->getLoc();
+  if (isDense)
+    return createDenseJacobian(builder, link);
   JacobianType type = link.type;
   int64_t batch = cast<RankedTensorType>(link.operand.getType()).getDimSize(0);
   auto getTypeForEachSample = [&] {
@@ -220,7 +202,7 @@ Value LayerLinks::createPrunedGradient(const Link &link, Value cotangent) {
   auto type = cast<RankedTensorType>(link.values.factor.getType());
   Value sum = SparseOuterSumOp::create(
                   builder, loc, RankedTensorType::get(type.getNumElements(), type.getElementType()),
-                  transposeSamples(builder, loc, flatten(builder, link.operand)),
+                  transposeSamples(builder, loc, flattenSamples(builder, link.operand)),
                   transposeSamples(builder, loc, cotangent), createIndices(builder, loc, starts),
                   createIndices(builder, loc, rows), createIndices(builder, loc, cols),
                   createIndices(builder, loc, weights), Value())
@@ -240,7 +222,7 @@ LogicalResult LayerLinks::addParameterCotangents(const Layer &layer, Value cotan
   if (!rule)
     return layer.op->emitOpError("has no differentiation rule, and a gradient has to pass through "
                                  "it; freeze the values that it depends on");
-  Value shaped = unflatten(builder, cotangent, layer.op->getResult(0));
+  Value shaped = unflattenSamples(builder, cotangent, layer.op->getResult(0));
   if (failed(rule.buildVJP(builder, shaped, needed, cotangents)))
     return failure();
   for (auto [operand, gradient] : llvm::zip_equal(operands, cotangents))
@@ -278,7 +260,7 @@ LogicalResult LayerLinks::visit(Operation *op) {
       return failure();
     jacobians.push_back(*jacobian);
   }
-  SmallVector<Value> cotangents = {flatten(builder, seed)};
+  SmallVector<Value> cotangents = {flattenSamples(builder, seed)};
   for (auto [link, jacobian] : llvm::zip_equal(chain, jacobians)) {
     auto type = cast<RankedTensorType>(cotangents.back().getType());
     cotangents.push_back(ApplyOp::create(
@@ -290,6 +272,6 @@ LogicalResult LayerLinks::visit(Operation *op) {
     if (failed(addParameterCotangents(link, cotangent)))
       return failure();
   Value operand = chain.back().operand;
-  sweep.add(operand, unflatten(builder, cotangents.back(), operand));
+  sweep.add(operand, unflattenSamples(builder, cotangents.back(), operand));
   return success();
 }

@@ -19,8 +19,10 @@ namespace bppsa {
 /// rules of its operations.
 class LayerLinks {
 public:
-  LayerLinks(mlir::OpBuilder &builder, const Activity &activity, ReverseSweep &sweep)
-      : builder(builder), activity(activity), sweep(sweep) {}
+  /// With `isDense` Jacobians have all their elements, made column by column by the rules of the
+  /// operations: nothing that is known of their structure is used.
+  LayerLinks(mlir::OpBuilder &builder, const Activity &activity, ReverseSweep &sweep, bool isDense)
+      : builder(builder), activity(activity), sweep(sweep), isDense(isDense) {}
 
   /// Finds the chains of `function`, and says in remarks where they are cut and why.
   void find(mlir::func::FuncOp function);
@@ -55,9 +57,14 @@ private:
   mlir::OpBuilder &builder;
   const Activity &activity;
   ReverseSweep &sweep;
+  bool isDense;
   std::vector<Chain> chains;
   llvm::DenseMap<mlir::Operation *, size_t> chainOf;
 };
+
+/// All elements of the transposed Jacobian of `link` for each sample: column j is what the rules of
+/// its operations make of a cotangent that is one at element j of the result.
+llvm::FailureOr<mlir::Value> createDenseJacobian(mlir::OpBuilder &builder, const LayerLink &link);
 
 } // namespace bppsa
 

@@ -61,3 +61,21 @@ std::optional<std::pair<Value, Value>> bppsa::matchAdd(Value value) {
     return std::nullopt;
   return std::pair(generic.getInputs()[0], generic.getInputs()[1]);
 }
+
+Value bppsa::flattenSamples(OpBuilder &builder, Value value) {
+  int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
+  if (rank == 2)
+    return value;
+  SmallVector<ReassociationIndices> groups = {{0}, llvm::to_vector(llvm::seq<int64_t>(1, rank))};
+  return tensor::CollapseShapeOp::create(builder, value.getLoc(), value, groups);
+}
+
+Value bppsa::unflattenSamples(OpBuilder &builder, Value value, Value like) {
+  auto type = cast<RankedTensorType>(like.getType());
+  if (type.getRank() == 2)
+    return value;
+  SmallVector<ReassociationIndices> groups = {
+      {0}, llvm::to_vector(llvm::seq<int64_t>(1, type.getRank()))};
+  return tensor::ExpandShapeOp::create(builder, value.getLoc(), type, value, groups,
+                                       tensor::getMixedSizes(builder, value.getLoc(), like));
+}

@@ -27,6 +27,12 @@ mlir::Value createZerosLike(mlir::OpBuilder &builder, mlir::Location loc, mlir::
 /// Whether `value` is known to be zero everywhere.
 bool isZeros(mlir::Value value);
 
+/// `[B, ...]` as `[B, N]`.
+mlir::Value flattenSamples(mlir::OpBuilder &builder, mlir::Value value);
+
+/// `[B, N]` in the shape of `like`.
+mlir::Value unflattenSamples(mlir::OpBuilder &builder, mlir::Value value, mlir::Value like);
+
 /// `lhs + rhs`, elementwise.
 mlir::Value createAdd(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value lhs,
                       mlir::Value rhs);

@@ -90,6 +90,36 @@ def test_pruned_gradients(name, plan):
     harness.check_gradients(program.grad(arrays), exact, single)
 
 
+def small_images():
+    """Padding before a convolution and a pool, two readers of each window, a skip."""
+    b = images.ImageBuilder((2, 6, 5))
+    b.conv(3, (3, 3), pads=(1, 1, 1, 1)).layer("Relu").pool("MaxPool", (3, 2), (2, 1))
+    b.conv(4, (2, 2), pads=(0, 1, 1, 0), strides=(1, 2)).layer("Tanh").pool("AveragePool", (2, 1))
+    return b.flatten().linear(6).layer("Relu").linear(3).finish()
+
+
+@pytest.mark.parametrize("jacobians", ["structured", "dense"])
+@pytest.mark.parametrize("plan", ["linear", "blelloch", "hybrid:1"])
+def test_dense_jacobians(plan, jacobians):
+    """Jacobians made of unit vectors give the gradients of those made of their structure."""
+    model = small_images()
+    options = ["--loss=cross-entropy", f"--scan={plan}", f"--jacobians={jacobians}"]
+    program = harness.compile_model(model, *options, "--backward=scan")
+    arrays = models.data(model, {"N": 5}, "cross-entropy")
+    exact, single = references.gradients(model, arrays, "cross-entropy")
+    harness.check_gradients(program.grad(arrays), exact, single)
+
+
+@pytest.mark.parametrize("spec", [models.Spec("LSTM"), models.Spec("RNN")], ids=str)
+def test_dense_jacobians_over_time(spec):
+    model = models.build(spec)
+    options = ["--loss=cross-entropy", "--scan=blelloch", "--jacobians=dense"]
+    program = harness.compile_model(model, *options, "--backward=scan")
+    arrays = models.data(model, {"T": 9, "B": 3}, "cross-entropy")
+    exact, single = references.gradients(model, arrays, "cross-entropy")
+    harness.check_gradients(program.grad(arrays), exact, single)
+
+
 LEFT = {
     "nothing": lambda rows, cols: np.zeros((rows, cols), bool),
     "one weight": lambda rows, cols: np.arange(rows * cols).reshape(rows, cols) == cols + 2,

@@ -96,6 +96,10 @@ static TextsOption
              cl::location(options.bindings),
              cl::desc("Graph input that is a constant (a scalar or a comma-separated "
                       "list), or symbolic dimension that is a number"));
+static TextOption jacobians("jacobians", cl::cat(category), cl::value_desc("KIND"),
+                            cl::location(options.training.jacobians),
+                            cl::desc("structured (default), or dense: those of scans with all "
+                                     "their elements, column by column, to check the others"));
 static cl::opt<std::string> memoryLimit(
     "memory-limit", cl::init("1G"), cl::cat(category), cl::value_desc("BYTES"),
     cl::desc("Most memory for the explicit jacobians of layers and one sample, as in 500M "

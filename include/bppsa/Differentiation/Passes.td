@@ -130,6 +130,8 @@ def Differentiate : Pass<"bppsa-differentiate", "::mlir::ModuleOp"> {
            "parameters, or all: also the inputs">,
     Option<"links", "links", "bool", /*default=*/"false",
            "chains of layers get explicit transposed Jacobians">,
+    Option<"denseLinks", "dense-links", "bool", /*default=*/"false",
+           "these have all their elements, made column by column by the rules of operations">,
   ];
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",

@@ -23,7 +23,7 @@ void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &opt
   pm.addNestedPass<func::FuncOp>(createTransposeCaptures());
   pm.addNestedPass<func::FuncOp>(createPackBatch({options.lanes}));
   addCleanup(pm);
-  pm.addPass(createExpandScan({/*unrollUpTo=*/0, /*factorLinks=*/true}));
+  pm.addPass(createExpandScan({/*unrollUpTo=*/0, options.factorLinks}));
   addCleanup(pm);
   addBufferization(pm);
   addOutlining(pm, {/*groupSums=*/false, /*groupFills=*/true, /*anyWindow=*/true});

@@ -68,12 +68,13 @@ void bppsa::buildLossPipeline(OpPassManager &pm, const TrainingOptions &options)
 
 /// Adds the pass that makes `@<name>` from `@<of>`.
 static void addDifferentiation(OpPassManager &pm, StringRef of, StringRef name, StringRef wrt,
-                               bool links) {
+                               bool links, bool isDense) {
   DifferentiateOptions differentiate;
   differentiate.of = of.str();
   differentiate.name = name.str();
   differentiate.wrt = wrt.str();
   differentiate.links = links;
+  differentiate.denseLinks = isDense;
   pm.addPass(createDifferentiate(differentiate));
 }
 
@@ -94,8 +95,9 @@ void bppsa::buildDifferentiationPipeline(OpPassManager &pm, const TrainingOption
   bool areCopies = !options.hasLayerLinks();
   for (const Variant &variant : ArrayRef(variants).take_front(areCopies ? 1 : variants.size())) {
     bool links = !variant.plan.empty() && options.hasLayerLinks();
-    addDifferentiation(pm, "training_loss", "step_" + variant.name, "parameters", links);
-    addDifferentiation(pm, "loss", "grad_" + variant.name, "all", links);
+    bool isDense = options.jacobians == "dense";
+    addDifferentiation(pm, "training_loss", "step_" + variant.name, "parameters", links, isDense);
+    addDifferentiation(pm, "loss", "grad_" + variant.name, "all", links, isDense);
   }
   BuildOptimizerOptions optimizer;
   optimizer.optimizer = options.optimizer;

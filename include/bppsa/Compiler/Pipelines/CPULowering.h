@@ -20,6 +20,10 @@ struct CPULoweringOptions : mlir::PassPipelineOptions<CPULoweringOptions> {
       llvm::cl::desc("Vectors of all lanes that the registers hold: 32 for AVX-512, "
                      "8 for AVX2, 4 for SSE"),
       llvm::cl::init(32)};
+  PassOptions::Option<bool> factorLinks{
+      *this, "factor-links",
+      llvm::cl::desc("Make the leaves of trees over time of the factors of a step's Jacobian"),
+      llvm::cl::init(true)};
 };
 
 /// From tensors to kernels on memory: packing, bufferization, one function for

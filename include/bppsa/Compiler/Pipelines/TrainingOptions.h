@@ -46,6 +46,9 @@ struct TrainingOptions {
   std::string freeze;
   BackwardKind backward = BackwardKind::Auto;
   std::string scan = "auto";
+  /// `structured`, or `dense`: explicit Jacobians have all their elements, made column by column by
+  /// the rules of operations, to check those of which the structure is known.
+  std::string jacobians = "structured";
   /// Bytes that the explicit Jacobians of a chain of layers may take for one sample;
   /// 0 for no limit.
   int64_t memoryLimit = int64_t(1) << 30;
