@@ -265,6 +265,76 @@ def evaluate_node(node, inputs, opset, dtype):
     raise NotImplementedError(f"the reference has no rule for {op}")
 
 
+# --- control flow: loops are unrolled, conditions are known ----------------------------------------
+
+
+def run_body(graph, values, inputs, opset, dtype):
+    """The outputs of a graph inside of a node, which also reads `values`."""
+    inner = dict(values)
+    for tensor in graph.initializer:
+        value = numpy_helper.to_array(tensor)
+        inner[tensor.name] = value.astype(dtype) if value.dtype == np.float32 else value
+    inner.update({info.name: value for info, value in zip(graph.input, inputs, strict=True)})
+    evaluate_nodes(graph.node, inner, opset, dtype)
+    return [inner[output.name] for output in graph.output]
+
+
+def scan_op(attrs, inputs, run):
+    count = attrs["num_scan_inputs"]
+    states, arrays = list(inputs[:-count]), list(inputs[-count:])
+    axes = attrs.get("scan_input_axes", [0] * count)
+    backwards = attrs.get("scan_input_directions", [0] * count)
+    arrays = [
+        jnp.moveaxis(array, axis, 0)[:: -1 if back else 1]
+        for array, axis, back in zip(arrays, axes, backwards)
+    ]
+    steps = []
+    for i in range(arrays[0].shape[0]):
+        outputs = run(states + [array[i] for array in arrays])
+        states = outputs[: len(states)]
+        steps.append(outputs[len(states) :])
+    outputs = len(steps[0])
+    axes = attrs.get("scan_output_axes", [0] * outputs)
+    backwards = attrs.get("scan_output_directions", [0] * outputs)
+    stacked = [jnp.stack(column[:: -1 if back else 1], axis) for column, axis, back in zip(zip(*steps), axes, backwards)]
+    return states + stacked
+
+
+def loop_op(inputs, run):
+    count, condition, *states = inputs
+    going = True if condition is None else bool(np.asarray(condition).reshape(()))
+    steps = []
+    for i in range(int(np.asarray(count).reshape(()))):
+        if not going:
+            break
+        going, *outputs = run([np.asarray(i), np.asarray(going)] + states)
+        states = outputs[: len(states)]
+        steps.append(outputs[len(states) :])
+    return states + [jnp.stack(column) for column in zip(*steps)]
+
+
+def evaluate_nodes(nodes, values, opset, dtype):
+    """Adds what the nodes define to `values`."""
+    for node in nodes:
+        inputs = [values[name] for name in node.input]
+        if node.op_type in ("If", "Loop", "Scan"):
+            attrs = attributes(node)
+            if node.op_type == "If":
+                branch = "then_branch" if np.asarray(inputs[0]).reshape(()) else "else_branch"
+                outputs = run_body(attrs[branch], values, [], opset, dtype)
+            else:
+                body = attrs["body"]
+
+                def run(given, body=body):
+                    return run_body(body, values, given, opset, dtype)
+
+                outputs = loop_op(inputs, run) if node.op_type == "Loop" else scan_op(attrs, inputs, run)
+        else:
+            outputs = evaluate_node(node, inputs, opset, dtype)
+        values.update({name: v for name, v in zip(node.output, outputs) if name})
+    return values
+
+
 def evaluate(model, floats, others, dtype):
     """Every named value of the graph.
 
@@ -278,10 +348,7 @@ def evaluate(model, floats, others, dtype):
     values.update(others)
     values.update({name: jnp.asarray(value, dtype) for name, value in floats.items()})
     opset = next(o.version for o in model.opset_import if o.domain in ("", "ai.onnx"))
-    for node in model.graph.node:
-        outputs = evaluate_node(node, [values[name] for name in node.input], opset, dtype)
-        values.update({name: v for name, v in zip(node.output, outputs) if name})
-    return values
+    return evaluate_nodes(model.graph.node, values, opset, dtype)
 
 
 # --- losses and gradients -------------------------------------------------------------------------

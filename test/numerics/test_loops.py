@@ -1,0 +1,61 @@
+"""Compiled models with Scan and Loop: outputs against ONNX Runtime, gradients against JAX."""
+
+import warnings
+
+import harness
+import loop_models
+import numpy as np
+import onnx_in_jax
+import pytest
+from test_forward import expected
+
+NAMES = """
+    scan-fixed scan-symbolic scan-one-step scan-reverse scan-directions-10 scan-negative-axes
+    scan-several-symbolic scan-captured scan-mixing scan-reshape scan-stateless scan-nested-symbolic
+    loop-number-symbolic loop-gather-0 loop-gather-1-size loop-unrolled loop-zero
+""".split()
+
+
+def check(model, arrays, *options, wanted=None):
+    output = model.graph.output[-1].name
+    flags = ["--loss=mse", f"--loss-on={output}", *options]
+    program = harness.compile_model(model, *flags)
+    bound = [o.split("=")[1] for o in options if o.startswith("--bind")]
+    given = {name: array for name, array in arrays.items() if name not in bound}
+    found = program.infer(given)
+    for info, array in zip(model.graph.output, wanted, strict=True):
+        np.testing.assert_allclose(found[info.name], array, rtol=2e-5, atol=2e-6)
+    noise = np.random.default_rng(8).normal(0, 1, wanted[-1].shape).astype(np.float32)
+    arrays = arrays | {"target": wanted[-1] + noise}
+    exact, single = (
+        onnx_in_jax.gradients(model, arrays, "mse", dtype, output)
+        for dtype in (np.float64, np.float32)
+    )
+    harness.check_gradients(program.grad(given | {"target": arrays["target"]}), exact, single)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_case(name):
+    case = loop_models.ALL[name]
+    check(case.model, case.arrays, wanted=expected(case))
+
+
+def node_tests():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # from tests of other operators, on purpose
+        from onnx.backend.test.case.node import collect_testcases
+
+        cases = collect_testcases(None)
+    names = ("test_scan9_sum", "test_scan9_multi_state", "test_scan9_scalar", "test_loop11")
+    return {c.name: c for c in cases if c.name in names}
+
+
+@pytest.mark.parametrize("name", sorted(node_tests()))
+def test_node_test(name):
+    """Every one for Scan of opset 9 on, and for Loop with a trip count, over tensors."""
+    test = node_tests()[name]
+    inputs, outputs = test.data_sets[0]
+    arrays = dict(zip([i.name for i in test.model.graph.input], map(np.asarray, inputs)))
+    bound = [n for n in ("trip_count", "cond") if n in arrays]
+    options = [f"--bind={n}={arrays[n].item()}".lower() for n in bound]
+    check(test.model, arrays, *options, wanted=outputs)
