@@ -6,6 +6,7 @@ import re
 
 import harness
 import images
+import numpy as np
 import onnx
 import pytest
 
@@ -88,3 +89,34 @@ def test_program_has_the_links_of_the_report(wrt, links, tmp_path):
     remarks = run("bppsa-opt", tmp_path / "loss.mlir", *passes).stderr
     assert f"chain of {links} links" in remarks
     assert f"hybrid:2 scan of {links} links" in remarks
+
+
+def read_links(path):
+    """Structure, sizes and nonzeros of each link of the longest chain of an evaluation."""
+    chains = json.loads(path.read_text())["chains"]
+    keys = ("structure", "rows", "cols", "nonzeros")
+    structures = max(chains, key=lambda chain: chain["links"])["structures"]
+    return [tuple(s[key] for key in keys) for s in structures for _ in range(s["repeat"])]
+
+
+def test_pruned_program_has_the_links_of_the_report(tmp_path):
+    """The list of Jacobians that is compiled, and the chain that a report is about."""
+    model = images.vgg11(4, hidden=False)
+    for weight in model.graph.initializer:
+        values = onnx.numpy_helper.to_array(weight)
+        if values.ndim > 1:
+            kept = np.abs(values) >= np.percentile(np.abs(values), 97)
+            weight.CopyFrom(onnx.numpy_helper.from_array(values * kept, weight.name))
+    onnx.save(model, tmp_path / "model.onnx")
+    options = ["--loss=cross-entropy", "--prune-zeros", "--compile-to=loss", "--emit=mlir"]
+    run("bppsa-compile", tmp_path / "model.onnx", *options, "-o", tmp_path / "loss.mlir")
+    evaluate = f"--bppsa-evaluate-plan=algorithms=linear output={tmp_path}"
+    rest = ["-o", tmp_path / "out.mlir"]
+    run("bppsa-opt", tmp_path / "loss.mlir", "--bppsa-infer-structure", f"{evaluate}/report.json", *rest)
+    differentiate = "--bppsa-differentiate=wrt=all links=true"
+    run("bppsa-opt", tmp_path / "loss.mlir", differentiate, "-o", tmp_path / "links.mlir")
+    run("bppsa-opt", tmp_path / "links.mlir", f"{evaluate}/program.json", *rest)
+    report, program = read_links(tmp_path / "report.json"), read_links(tmp_path / "program.json")
+    assert len(report) == 22 and report == program
+    # Of a convolution of 4 x 3 x 9 weights 3 % are left.
+    assert report[-1][3] < 0.04 * 4 * 3 * 9 * 32 * 32
