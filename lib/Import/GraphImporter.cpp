@@ -51,16 +51,8 @@ static LogicalResult emitUndefined(const Node &node, const onnx::GraphProto &pro
 
 LogicalResult GraphImporter::importNode(const onnx::GraphProto &proto,
                                         const onnx::NodeProto &nodeProto, Scope &scope) {
-  StringRef domain = nodeProto.domain();
-  const OpRule *rule =
-      domain.empty() || domain == "ai.onnx" ? findOp(nodeProto.op_type()) : nullptr;
-  StringRef name = nodeProto.name();
-  if (name.empty() && nodeProto.output_size() != 0)
-    name = nodeProto.output(0);
-  if (!rule)
-    return error() << "node " << quoted(name) << ": op " << quoted(nodeProto.op_type())
-                   << " of domain " << quoted(domain.empty() ? "ai.onnx" : domain)
-                   << " is not supported; --list-support prints what is";
+  const OpRule *rule = findRule(nodeProto);
+  StringRef name = getNodeName(nodeProto);
   if (!rule->opsets.contains(opset))
     return error() << "node " << quoted(name) << " (" << rule->name << "): the model has opset "
                    << opset << ", accepted: " << rule->opsets.first << " to " << rule->opsets.last;
@@ -90,6 +82,8 @@ LogicalResult GraphImporter::importNode(const onnx::GraphProto &proto,
 }
 
 LogicalResult GraphImporter::importNodes(const onnx::GraphProto &proto, Scope &scope) {
+  if (failed(requireSupported(proto, file.location)))
+    return failure();
   for (const onnx::NodeProto &node : proto.node())
     if (failed(importNode(proto, node, scope)))
       return failure();

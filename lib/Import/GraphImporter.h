@@ -14,6 +14,8 @@
 
 namespace bppsa {
 
+struct OpRule;
+
 /// Initializers of the main graph by name.
 using Initializers = llvm::StringMap<const onnx::TensorProto *>;
 
@@ -68,6 +70,16 @@ private:
   mlir::LogicalResult importNode(const onnx::GraphProto &proto, const onnx::NodeProto &node,
                                  Scope &scope);
 };
+
+/// The row of the table for `node`; null if there is none.
+const OpRule *findRule(const onnx::NodeProto &node);
+
+/// The name of `node`, or that of its first output where it has none.
+llvm::StringRef getNodeName(const onnx::NodeProto &node);
+
+/// Every node of `graph` has a row in the table. Otherwise one error names all ops that have none,
+/// each with the rewrite that helps, where there is one.
+mlir::LogicalResult requireSupported(const onnx::GraphProto &graph, mlir::Location location);
 
 } // namespace bppsa
 

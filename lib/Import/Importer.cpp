@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringSet.h"
@@ -338,8 +339,8 @@ FailureOr<OwningOpRef<ModuleOp>> bppsa::importONNX(llvm::MemoryBufferRef buffer,
                                                    MLIRContext *context,
                                                    const ImportOptions &options) {
   context->loadDialect<BPPSADialect, affine::AffineDialect, arith::ArithDialect, func::FuncDialect,
-                       linalg::LinalgDialect, math::MathDialect, tensor::TensorDialect,
-                       vector::VectorDialect>();
+                       linalg::LinalgDialect, math::MathDialect, scf::SCFDialect,
+                       tensor::TensorDialect, vector::VectorDialect>();
   FailureOr<OnnxFile> file = parseOnnxFile(buffer, context);
   if (failed(file) || failed(inlineFunctions(*file)))
     return failure();

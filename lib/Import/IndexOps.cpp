@@ -17,12 +17,8 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// The tensor of shape `dims` whose element at an index is the element of `data`
-/// at the index that `map` makes from it.
-static Tensor makeLookup(
-    GraphBuilder &graph, const Tensor &data, ArrayRef<Dim> dims, ValueRange inputs,
-    ArrayRef<AffineMap> inputMaps,
-    function_ref<SmallVector<Value>(OpBuilder &, Location, ValueRange index, ValueRange)> map) {
+Tensor bppsa::makeLookup(GraphBuilder &graph, const Tensor &data, ArrayRef<Dim> dims,
+                         ValueRange inputs, ArrayRef<AffineMap> inputMaps, LookupMap map) {
   Value source = graph.getValue(data), init = graph.makeEmpty(dims, data.elementType);
   SmallVector<AffineMap> maps(inputMaps);
   maps.push_back(graph.builder.getMultiDimIdentityMap(dims.size()));
@@ -261,6 +257,17 @@ static std::optional<Tensor> gatherElements(Node &node, int64_t axis) {
   });
 }
 
+Value bppsa::makePosition(OpBuilder &b, Location loc, Value found, Value size) {
+  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+  Value one = arith::ConstantIndexOp::create(b, loc, 1);
+  Value index = arith::IndexCastOp::create(b, loc, b.getIndexType(), found);
+  Value isNegative = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, index, zero);
+  Value fromEnd = arith::AddIOp::create(b, loc, index, size);
+  Value position = arith::SelectOp::create(b, loc, isNegative, fromEnd, index);
+  position = arith::MaxSIOp::create(b, loc, position, zero);
+  return arith::MinSIOp::create(b, loc, position, arith::SubIOp::create(b, loc, size, one));
+}
+
 /// Gather at indices that are data. Negative ones count from the end. A program
 /// refuses graph inputs with indices that are out of range; a computed one reads
 /// the nearest element, never other memory.
@@ -278,23 +285,14 @@ static Tensor gatherData(Node &node, int64_t axis) {
   recordBound(graph, where, "bppsa.index_bounds", data.dims[axis].size);
   Value size = getValueOrCreateConstantIndexOp(graph.builder, graph.loc,
                                                graph.getSize(data.dims[axis].size));
-  return makeLookup(
-      graph, data, dims, where, map,
-      [&](OpBuilder &b, Location loc, ValueRange index, ValueRange arguments) {
-        Value zero = arith::ConstantIndexOp::create(b, loc, 0);
-        Value one = arith::ConstantIndexOp::create(b, loc, 1);
-        Value found = arith::IndexCastOp::create(b, loc, b.getIndexType(), arguments[0]);
-        Value isNegative = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, found, zero);
-        Value fromEnd = arith::AddIOp::create(b, loc, found, size);
-        Value position = arith::SelectOp::create(b, loc, isNegative, fromEnd, found);
-        position = arith::MaxSIOp::create(b, loc, position, zero);
-        position =
-            arith::MinSIOp::create(b, loc, position, arith::SubIOp::create(b, loc, size, one));
-        SmallVector<Value> result(index.take_front(axis));
-        result.push_back(position);
-        llvm::append_range(result, index.drop_front(axis + numIndices));
-        return result;
-      });
+  return makeLookup(graph, data, dims, where, map,
+                    [&](OpBuilder &b, Location loc, ValueRange index, ValueRange arguments) {
+                      Value position = makePosition(b, loc, arguments[0], size);
+                      SmallVector<Value> result(index.take_front(axis));
+                      result.push_back(position);
+                      llvm::append_range(result, index.drop_front(axis + numIndices));
+                      return result;
+                    });
 }
 
 LogicalResult bppsa::importGather(Node &node) {
@@ -314,38 +312,4 @@ LogicalResult bppsa::importGather(Node &node) {
       if (failed(resolveIndex(node, *axis, index)))
         return failure();
   return node.setOutput(0, gatherData(node, *axis));
-}
-
-//===----------------------------------------------------------------------===//
-// ScatterND
-//===----------------------------------------------------------------------===//
-
-LogicalResult bppsa::importScatterND(Node &node) {
-  Tensor result = node.input(0);
-  const Tensor &indices = node.input(1), &updates = node.input(2);
-  if (!result.elements || !indices.elements || !updates.elements)
-    return node.emitError() << "works on data, accepted: integers that are constant or computed "
-                               "from sizes";
-  SmallVector<int64_t> shape = getStaticShape(result), where = getStaticShape(indices);
-  if (where.empty() || where.back() > static_cast<int64_t>(shape.size()) || where.back() < 1)
-    return node.emitShapeError();
-  int64_t depth = where.back(), block = 1;
-  for (int64_t size : ArrayRef(shape).drop_front(depth))
-    block *= size;
-  int64_t count = indices.elements->size() / depth;
-  if (static_cast<int64_t>(updates.elements->size()) != count * block)
-    return node.emitShapeError();
-  for (int64_t i = 0; i < count; ++i) {
-    int64_t position = 0;
-    for (int64_t j = 0; j < depth; ++j) {
-      std::optional<int64_t> index = getConstant((*indices.elements)[i * depth + j]);
-      if (!index || *index < -shape[j] || *index >= shape[j])
-        return node.emitError() << "writes at an index that is no constant inside "
-                                << node.describeShape(result);
-      position = position * shape[j] + (*index < 0 ? *index + shape[j] : *index);
-    }
-    std::copy_n(updates.elements->begin() + i * block, block,
-                result.elements->begin() + position * block);
-  }
-  return node.setOutput(0, result);
 }

@@ -106,7 +106,17 @@ mlir::LogicalResult importRange(Node &node);
 // IndexOps.cpp
 mlir::LogicalResult importSlice(Node &node);
 mlir::LogicalResult importGather(Node &node);
+
+// GatherElements.cpp
+mlir::LogicalResult importGatherElements(Node &node);
+mlir::LogicalResult importGatherND(Node &node);
+
+// Scatter.cpp
+mlir::LogicalResult importScatterElements(Node &node);
 mlir::LogicalResult importScatterND(Node &node);
+
+// Einsum.cpp
+mlir::LogicalResult importEinsum(Node &node);
 
 // ControlFlow.cpp
 mlir::LogicalResult importIf(Node &node);

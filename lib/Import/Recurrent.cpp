@@ -37,8 +37,6 @@ private:
   enum Input { X, W, R, B, SequenceLens, InitialH, InitialC, P };
 
   LogicalResult readAttributes();
-  /// The activations of all directions with their parameters.
-  LogicalResult readActivations(StringRef direction);
   /// Checks and unifies the dimensions of all inputs.
   LogicalResult checkShapes();
   LogicalResult checkShape(Input index, ArrayRef<Dim *> dims);
@@ -102,45 +100,10 @@ LogicalResult Layer::readAttributes() {
       return node.emitError() << "attribute 'clip' is " << *options.clip
                               << ", accepted: a positive float";
   }
-  return readActivations(direction);
-}
-
-LogicalResult Layer::readActivations(StringRef direction) {
-  // One list for all directions: f, g, h of each.
-  SmallVector<StringRef> names = node.getStrings("activations");
-  size_t expected = kind.activations.size() * directions;
-  if (!names.empty() && names.size() != expected)
-    return node.emitError() << "attribute 'activations' has " << names.size()
-                            << " elements, accepted: " << expected << " for direction '"
-                            << direction << "'";
-  for (size_t i = 0; names.size() < expected; ++i)
-    names.push_back(kind.activations[i % kind.activations.size()]);
-  // Each activation takes what it has of the two lists, in order.
-  ArrayRef<float> alphas = node.getFloats("activation_alpha"),
-                  betas = node.getFloats("activation_beta");
-  for (StringRef name : names) {
-    auto [count, defaults] = getActivationParameters(name);
-    if (!defaults && (alphas.empty() || betas.empty()))
-      return node.emitError() << "activation " << quoted(name)
-                              << " has no default parameters, accepted: an element of "
-                                 "'activation_alpha' and one of 'activation_beta' for it";
-    Activation activation = defaults.value_or(Activation{name});
-    if (count >= 1 && !alphas.empty()) {
-      activation.alpha = alphas.front();
-      alphas = alphas.drop_front();
-    }
-    if (count >= 2 && !betas.empty()) {
-      activation.beta = betas.front();
-      betas = betas.drop_front();
-    }
-    activations.push_back(activation);
-  }
-  for (auto [attribute, rest] :
-       {std::pair("activation_alpha", alphas), std::pair("activation_beta", betas)})
-    if (!rest.empty())
-      return node.emitError() << "attribute '" << attribute << "' has " << rest.size()
-                              << " more elements than the activations take, accepted: one for each "
-                                 "activation that has the parameter";
+  FailureOr<SmallVector<Activation>> found = readActivations(node, kind.activations, directions);
+  if (failed(found))
+    return failure();
+  activations = *found;
   return success();
 }
 

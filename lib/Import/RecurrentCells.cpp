@@ -16,21 +16,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-ActivationParameters bppsa::getActivationParameters(StringRef name) {
-  auto make = [&](unsigned count, double alpha, double beta = 0) {
-    return ActivationParameters{count, Activation{name, alpha, beta}};
-  };
-  if (name == "Elu" || name == "ThresholdedRelu")
-    return make(1, 1);
-  if (name == "LeakyRelu")
-    return make(1, 0.01f);
-  if (name == "HardSigmoid")
-    return make(2, 0.2f, 0.5f);
-  if (name == "Affine" || name == "ScaledTanh")
-    return {2, std::nullopt};
-  return make(0, 0);
-}
-
 namespace {
 /// Builds the body of one step.
 class CellBuilder {

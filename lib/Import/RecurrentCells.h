@@ -12,19 +12,18 @@
 
 namespace bppsa {
 
+class Node;
+
 /// An activation function and its parameters.
 struct Activation {
   llvm::StringRef name;
   double alpha = 0, beta = 0;
 };
 
-/// How many of `alpha` and `beta` the activation `name` has, and what they are where the node
-/// gives none; without defaults the node must give them.
-struct ActivationParameters {
-  unsigned count = 0;
-  std::optional<Activation> defaults;
-};
-ActivationParameters getActivationParameters(llvm::StringRef name);
+/// The activations of all directions of `node` with their parameters, in the order f, g, h of each
+/// direction; `usual` are those of a direction where the node names none.
+mlir::FailureOr<llvm::SmallVector<Activation>>
+readActivations(const Node &node, llvm::ArrayRef<llvm::StringRef> usual, int64_t directions);
 
 /// The values of a cell inside of the body: weights and biases by ONNX's gate
 /// order, the input of the step and the states before it.

@@ -145,12 +145,26 @@ void bppsa::addIndexRows(std::vector<OpRule> &table) {
           .note(
               "`depth` must be constant or computed from sizes. An index out of range gives a row "
               "of the first value only, as in ONNX."));
-  add(Row("ScatterND", importScatterND, {11})
-          .in("data", Integers)
+  add(Row("GatherElements", importGatherElements, {11})
+          .in("data", AnyElement)
           .in("indices", Integers)
-          .in("updates", Integers)
           .out("output")
-          .attr("reduction", Kind::String, {16})
-          .accepts(std::vector<std::string>{"none"})
-          .note("Only on integers that are constant or computed from sizes."));
+          .attr("axis", Kind::Int)
+          .note("Indices out of range as for Gather."));
+  add(Row("GatherND", importGatherND, {11})
+          .in("data", AnyElement)
+          .in("indices", Integers)
+          .out("output")
+          .attr("batch_dims", Kind::Int, {12})
+          .note("Indices out of range as for Gather; only those into one dimension are checked."));
+  for (StringRef name : {"ScatterElements", "ScatterND"}) {
+    Row row(name, name == "ScatterND" ? importScatterND : importScatterElements, {11});
+    row.in("data", AnyElement).in("indices", Integers).in("updates", AnyElement).out("output");
+    if (name == "ScatterElements")
+      row.attr("axis", Kind::Int);
+    add(row.attr("reduction", Kind::String, {16})
+            .accepts(std::vector<std::string>{"none"})
+            .note("Of several updates of one element the last one counts, and gets the gradient. "
+                  "Indices out of range as for Gather."));
+  }
 }

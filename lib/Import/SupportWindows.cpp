@@ -81,6 +81,12 @@ void bppsa::addWindowRows(std::vector<OpRule> &table) {
 
   auto add = [&](const Row &row) { table.push_back(row); };
   add(Row("MatMul", importMatMul).in("A").in("B").out("Y"));
+  add(Row("Einsum", importEinsum, {12})
+          .variadic("Inputs", F32)
+          .out("Output")
+          .attr("equation", Kind::String)
+          .required()
+          .note("Any equation, with ellipses or without."));
   add(Row("Gemm", importGemm)
           .in("A")
           .in("B")

@@ -190,6 +190,54 @@ def moving_cases():
     yield op_case("SpaceToDepth", {"x": floats(2, 3, 4, 6)}, blocksize=2)
 
 
+def index_cases():
+    data, rows = floats(3, 4), {"d": ["N", 4]}
+    arrays = {"d": data, "i": np.array([[0, -1], [2, 1], [3, 3]])}
+    yield op_case("GatherElements", arrays, opset=11, axis=1, shapes={**rows, "i": ["N", 2]})
+    arrays = {"d": data, "i": np.array([[0, -1, 2], [2, 1, 0]])}
+    yield op_case("GatherElements", arrays, constants=["i"], axis=0)
+    yield op_case("GatherND", {"d": floats(4, 3), "i": np.array([[0], [-1], [2]])}, constants=["i"])
+    pairs = np.array([[[0, 1]], [[-1, 3]]])
+    yield op_case("GatherND", {"d": floats(3, 4, 2), "i": pairs}, shapes={"d": ["N", 4, 2]}, label="pairs")
+    picks = np.array([[1], [-2], [0]])
+    yield op_case("GatherND", {"d": floats(3, 4, 2), "i": picks}, opset=12, batch_dims=1)
+    yield op_case("GatherND", {"d": ints(5, 6, 7), "i": np.array([[2], [0]])}, label="int")
+    arrays = {"d": floats(5, 3), "i": np.array([[3], [-5]]), "u": floats(2, 3)}
+    yield op_case("ScatterND", arrays, opset=11, constants=["i"])
+    yield op_case("ScatterND", arrays, label="data", shapes={"d": ["N", 3]})
+    arrays = {"d": floats(3, 4, 2), "i": pairs, "u": floats(2, 1, 2)}
+    yield op_case("ScatterND", arrays, opset=16, reduction="none", label="pairs")
+    whole = np.stack(np.meshgrid([0, 2], [1, 3], indexing="ij"), -1)
+    yield op_case("ScatterND", {"d": floats(3, 4), "i": whole, "u": floats(2, 2)}, constants=["i"],
+                  label="elements")  # fmt: skip
+    yield op_case("ScatterND", {"d": ints(1, 2, 3), "i": np.array([[1]]), "u": ints(9)}, label="int")
+    arrays = {"d": floats(3, 4), "i": np.array([[1, -1], [0, 2]]), "u": floats(2, 2)}
+    yield op_case("ScatterElements", arrays, opset=11, axis=1, shapes={"d": ["N", 4]})
+    arrays = {"d": floats(3, 4), "i": np.array([[1, 2, 0, 0]]), "u": floats(1, 4)}
+    yield op_case("ScatterElements", arrays, opset=16, constants=["i"])
+
+
+def einsum_cases():
+    def einsum(equation, *shapes, **rest):
+        arrays = {f"x{i}": floats(*shape, key=i) for i, shape in enumerate(shapes)}
+        return op_case("Einsum", arrays, equation=equation, opset=12, **rest)
+
+    yield einsum("ij,jk->ik", (3, 4), (4, 2), shapes={"x0": ["N", 4]})
+    yield einsum("ij,jk", (3, 4), (4, 2))
+    yield einsum("bhid, bhjd -> bhij", (2, 2, 3, 4), (2, 2, 5, 4), shapes={"x0": ["N", 2, "T", 4], "x1": ["N", 2, "S", 4]})  # fmt: skip
+    yield einsum("ij->ji", (3, 4))
+    yield einsum("ij->i", (3, 4))
+    yield einsum("ij->", (3, 4))
+    yield einsum("ii->i", (3, 3))
+    yield einsum("ii", (3, 3))
+    yield einsum("...ij,...jk->...ik", (2, 3, 4), (2, 4, 5))
+    yield einsum("...ij,...jk", (2, 3, 4), (1, 4, 5))
+    yield einsum("i,j->ij", (3,), (4,))
+    yield einsum("bi,ij,bj->b", (2, 3), (3, 4), (2, 4))
+    yield einsum("ab,bc,cd->da", (2, 3), (3, 4), (4, 5))
+    yield einsum("ij,ij->ij", (3, 4), (1, 4))
+
+
 def operator_cases():
     for cases in (
         logic_cases,
@@ -199,5 +247,7 @@ def operator_cases():
         spreading_cases,
         padding_cases,
         moving_cases,
+        index_cases,
+        einsum_cases,
     ):
         yield from cases()

@@ -206,6 +206,24 @@ def test_unknown_op(field, value, words, tmp_path):
     refuse(tmp_path, model, "'node'", words)
 
 
+def test_all_unknown_ops_are_listed(tmp_path):
+    nodes = [
+        helper.make_node("LRN", ["x"], ["a"], name="first", size=3),
+        helper.make_node("LRN", ["a"], ["b"], name="second", size=3),
+        helper.make_node("Hardmax", ["b"], ["c"], name="hard"),
+        helper.make_node("FusedConv", ["c"], ["y"], name="fused", domain="com.microsoft"),
+    ]
+    model = onnx_cases.model(nodes, [("x", [1, 3, 4, 4])], [("y", [1, 3, 4, 4])])
+    refuse(
+        tmp_path,
+        model,
+        "node 'first' and 1 more: op 'LRN' of domain 'ai.onnx' is not supported; ",
+        "node 'hard': op 'Hardmax' of domain 'ai.onnx' is not supported (write ArgMax and OneHot); ",
+        "node 'fused': op 'FusedConv' of domain 'com.microsoft' is not supported (save the model "
+        "without the fusions of ONNX Runtime); --list-support prints what is",
+    )
+
+
 @pytest.mark.parametrize("opset", [1, 6, NEWEST + 1, 1000])
 def test_opset(opset, tmp_path):
     model = relu()
@@ -421,6 +439,40 @@ OPERATORS = [
         "would have a dimension of size -1",
     ),
     ("CumSum", {"arrays": {"x": X34, "a": np.array(0)}}, "input 'a' depends on data"),
+    (
+        "Einsum",
+        {"arrays": {"x": X34}, "equation": "ij,jk"},
+        "'equation' is 'ij,jk', which has 2 terms for 1 inputs",
+    ),
+    ("Einsum", {"arrays": {"x": X34}, "equation": "ijk->i"}, "gives 'ijk' for an input of shape [3, 4]"),
+    ("Einsum", {"arrays": {"x": X34}, "equation": "ij->ii"}, "a label that is given twice"),
+    ("Einsum", {"arrays": {"x": X34}, "equation": "i1->i"}, "holds '1', accepted: letters and '...'"),
+    ("Einsum", {"arrays": {"x": X34, "y": X34}, "equation": "ij,jk"}, "the shapes of the inputs do not"),
+    (
+        "GatherND",
+        {"arrays": {"x": X34, "i": np.zeros((2, 3), np.int64)}},
+        "the shapes of the inputs do not fit",
+    ),
+    (
+        "GatherElements",
+        {"arrays": {"x": X34, "i": np.zeros(3, np.int64)}},
+        "input 'indices' has shape [3], accepted: rank 2",
+    ),
+    (
+        "ScatterND",
+        {"arrays": {"x": X34, "i": np.zeros((2, 1), np.int64), "u": X34}},
+        "the shapes of the inputs do not fit",
+    ),
+    (
+        "ScatterND",
+        {"arrays": {"x": X34, "i": np.zeros((3, 1), np.int64), "u": X34}, "reduction": "add"},
+        "attribute 'reduction' is 'add', accepted: none",
+    ),
+    (
+        "ScatterElements",
+        {"arrays": {"x": X34, "i": np.zeros((3, 4), np.int64), "u": X4}},
+        "input 'updates' has shape [4], accepted: rank 2",
+    ),
     (
         "OneHot",
         {"arrays": {"i": np.array([1]), "d": np.array(3), "v": X34[0, :3]}, "constants": ["d"]},

@@ -105,7 +105,56 @@ def image(x, w, b, s, t, k, s2, t2):
     return pooled.max((2, 3))
 
 
+INDEX_NODES = [
+    node("Einsum", "x w", "heads", equation="ntf,fhd->nhtd"),
+    node("Einsum", "heads heads", "scores", equation="nhid,nhjd->nhij"),
+    node("Softmax", "scores", "weights", axis=-1),
+    node("Einsum", "weights heads", "mixed", equation="nhij,nhjd->nihd"),
+    node("Reshape", "mixed shape", "flat"),
+    node("Transpose", "flat", "first", perm=[1, 0, 2]),
+    node("Shape", "first", "sizes"),
+    node("ScatterND", "sizes front two", "wanted"),
+    node("Expand", "u wanted", "updates"),
+    node("ScatterND", "first rows updates", "written"),
+    node("GatherND", "written picks", "gathered"),
+    node("ScatterElements", "v places c", "table", axis=1),
+    node("GatherElements", "table columns", "picked", axis=1),
+    node("Einsum", "gathered picked", "y", equation="inf,fg->nig"),
+]
+
+
+def indices(x, w, u, v, c):
+    heads = jnp.einsum("ntf,fhd->nhtd", x, w)
+    weights = jax.nn.softmax(jnp.einsum("nhid,nhjd->nhij", heads, heads), axis=-1)
+    mixed = jnp.einsum("nhij,nhjd->nihd", weights, heads)
+    first = mixed.reshape(*mixed.shape[:2], -1).swapaxes(0, 1)
+    gathered = first.at[jnp.array([3, 1])].set(jnp.broadcast_to(u, (2, *first.shape[1:])))[jnp.array([1, 4, 1])]
+    table = v.at[0, 1].set(c[0, 0]).at[1, 3].set(c[1, 0])
+    return jnp.einsum("inf,fg->nig", gathered, table[:, jnp.array([3, 1, 3])])
+
+
 CASES = {
+    "indices": (
+        INDEX_NODES,
+        indices,
+        {
+            "w": parameter((6, 2, 3)),
+            "u": parameter((2, 1, 6), seed=2),
+            "v": parameter((6, 4), seed=3),
+            "c": parameter((2, 1), seed=4),
+        },
+        {
+            "shape": np.array([0, 0, -1], np.int64),
+            "rows": np.array([[3], [-4]], np.int64),
+            "front": np.array([[0]], np.int64),
+            "two": np.array([2], np.int64),
+            "picks": np.array([[1], [-1], [1]], np.int64),
+            "places": np.array([[1], [3]], np.int64),
+            "columns": np.array([[3, 1, -1]] * 6, np.int64),
+        },
+        ["N", 5, 6],
+        17,
+    ),
     "sequence": (
         SEQUENCE_NODES,
         sequence,
