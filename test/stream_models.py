@@ -24,6 +24,7 @@ class StepGraph:
     # The same without `If`, and what the bound graph does not read.
     resolved: onnx.ModelProto = None
     unread: tuple = ()
+    frozen: tuple = ()
 
     @property
     def flags(self):
@@ -221,7 +222,28 @@ def rated():
 
 
 
-ALL = {g.name: g for g in (f() for f in (cell, lstm_written_out, lstm_stack, causal_conv, bands, rated))}
+def tokens():
+    """A sequence of whole numbers, which pick rows of a table."""
+    rng = np.random.default_rng(7)
+    nodes = [
+        node("Gather", "table x", "row"),
+        node("MatMul", "h r", "old"),
+        node("Add", "row old", "sum"),
+        node("Tanh", "sum", "h_next"),
+        node("MatMul", "h_next out", "y"),
+    ]
+    weights = [("table", weight(rng, 5, 4)), ("r", weight(rng, 4, 4)), ("out", weight(rng, 4, 3))]
+    inputs = [info("x", ["batch"], np.int64), info("h", ["batch", 4])]
+    model = build(nodes, inputs, ["y", "h_next"], weights)
+    batch = dict.fromkeys(["x", "h", "h_next", "y"], 0)
+    # Sums of gradients at indices are not lowered inside of loops.
+    frozen = ("table",)
+    return StepGraph(
+        "tokens", model, {"h": "h_next"}, ("--batch-axis=x:0",), batch, frozen=frozen
+    )
+
+
+ALL = {g.name: g for g in (f() for f in (cell, lstm_written_out, lstm_stack, causal_conv, bands, rated, tokens))}
 
 # --- arrays of a stream ---
 
@@ -270,7 +292,10 @@ def random_arrays(graph, steps, samples, seed=0, states=True):
             continue
         count = None if name in graph.carry else steps
         shape = insert_axes(graph, name, shape_of(graph, name), count, samples)
-        arrays[name] = rng.normal(0, 1, shape).astype(np.float32)
+        if value.type.tensor_type.elem_type == TensorProto.INT64:
+            arrays[name] = rng.integers(0, 5, shape)
+        else:
+            arrays[name] = rng.normal(0, 1, shape).astype(np.float32)
     return arrays
 
 

@@ -115,6 +115,11 @@ FailureOr<SmallVector<Tensor>> GraphImporter::importBody(const onnx::GraphProto 
     return error() << "the graph " << quoted(proto.name())
                    << " inside of a node has sparse initializers or quantization annotations, "
                       "which are not accepted";
+  numInnerNodes += proto.node_size() + 1;
+  if (numInnerNodes > maxInnerNodes)
+    return error()
+           << "the graphs inside of nodes have more than 2^17 nodes, those of loops counted "
+              "once for each step that is unrolled; loops inside of loops count more often";
   for (const onnx::TensorProto &tensor : proto.initializer()) {
     FailureOr<DenseElementsAttr> constant =
         decodeTensor(file, tensor, "initializer " + quoted(tensor.name()));

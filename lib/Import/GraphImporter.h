@@ -66,9 +66,15 @@ public:
   mlir::LogicalResult define(Scope &scope, const std::string &name, Tensor tensor) const;
 
 private:
+  /// Of graphs inside of nodes: loops import theirs several times, loops inside of loops more
+  /// often.
+  static constexpr int64_t maxInnerNodes = 1 << 17;
+
   mlir::InFlightDiagnostic error() const { return mlir::emitError(file.location); }
   mlir::LogicalResult importNode(const onnx::GraphProto &proto, const onnx::NodeProto &node,
                                  Scope &scope);
+
+  int64_t numInnerNodes = 0;
 };
 
 /// The row of the table for `node`; null if there is none.

@@ -171,3 +171,19 @@ def test_condition_of_data(tmp_path):
         weights = [("count", np.array(count))]
         model = case("condition", [loop(graph, "count _ h0", "hn")], arrays, "hn", weights).model
         refuse(tmp_path, model, "'loop' (Loop)", "'go_on' of the body depends on data")
+
+
+def test_loops_that_explode(tmp_path):
+    """Loops inside of unrolled loops: more work than a file of this size may ask for."""
+    go_on = node("Identity", "go", "go_on")
+    pick = [node("Unsqueeze", "i zero", "first"), node("Slice", "table first last", "rest")]
+    nodes = [*pick, node("ReduceSum", "rest zero", "s", keepdims=0), node("Mul", "h s", "h_next")]
+    for _ in range(6):
+        inner = loop_body([go_on, *nodes], "h", "go_on h_next")
+        nodes = [*pick, loop(inner, "count _ h", "h_next")]
+    nodes = nodes[-1:]
+    weights = [("count", np.array(40)), ("zero", np.array([0])), ("last", np.array([64]))]
+    weights += [("table", floats(64))]
+    nodes[0].input[2], nodes[0].output[0] = "h0", "hn"
+    model = case("explode", nodes, {"h0": floats(3)}, "hn", weights).model
+    refuse(tmp_path, model, "more than 2^17 nodes")

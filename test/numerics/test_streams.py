@@ -16,7 +16,9 @@ SIZES = [(1, 1), (2, 3), (7, 3)]
 
 
 def compile_stream(graph, *options):
-    return harness.compile_model(graph.model, "--loss=mse", "--loss-on=y", *graph.flags, *options)
+    frozen = [f"--freeze=^({'|'.join(graph.frozen)})$"] if graph.frozen else []
+    flags = ["--loss=mse", "--loss-on=y", *graph.flags, *frozen]
+    return harness.compile_model(graph.model, *flags, *options)
 
 
 def with_target(graph, arrays, steps, samples):
@@ -32,12 +34,15 @@ def reference(graph, arrays, dtype):
     floats = {
         t.name: numpy_helper.to_array(t)
         for t in model.graph.initializer
-        if t.data_type == onnx.TensorProto.FLOAT and t.name not in graph.unread
+        if t.data_type == onnx.TensorProto.FLOAT and t.name not in (*graph.unread, *graph.frozen)
     }
     fixed = {
-        t.name: numpy_helper.to_array(t) for t in model.graph.initializer if t.name in graph.unread
+        t.name: numpy_helper.to_array(t).astype(dtype)
+        for t in model.graph.initializer
+        if t.name in (*graph.unread, *graph.frozen)
     }
-    floats |= {name: a for name, a in arrays.items() if name != "target"}
+    others = {name: a for name, a in arrays.items() if a.dtype != np.float32}
+    floats |= {n: a for n, a in arrays.items() if n != "target" and n not in others}
     floats = {name: np.asarray(a, dtype) for name, a in floats.items()}
     target = np.asarray(arrays["target"], dtype)
 
@@ -51,7 +56,9 @@ def reference(graph, arrays, dtype):
                     for n, a in values.items()
                     if n not in graph.carry
                 }
-                found = onnx_in_jax.evaluate(model, now | state, graph.bound | fixed, dtype)
+                whole = {n: a[place(graph, n, a, step, sample)] for n, a in others.items()}
+                known = graph.bound | fixed | whole
+                found = onnx_in_jax.evaluate(model, now | state, known, dtype)
                 wanted = target[place(graph, "y", target, step, sample)]
                 total += jnp.sum((found["y"] - wanted) ** 2)
                 state = {n: found[out] for n, out in graph.carry.items()}
@@ -120,6 +127,17 @@ def test_gradients(name, steps, samples):
     arrays = with_target(graph, arrays, steps, samples)
     exact, single = (reference(graph, arrays, dtype) for dtype in (np.float64, np.float32))
     harness.check_gradients(compile_stream(graph).grad(arrays), exact, single)
+
+
+def test_numbers_out_of_range(tmp_path):
+    graph = stream_models.ALL["tokens"]
+    arrays = stream_models.random_arrays(graph, 3, 2, states=False)
+    arrays["x"][2, 1] = 5
+    np.savez(tmp_path / "data.npz", **arrays)
+    program = compile_stream(graph)
+    result = program.run("infer", "--data", tmp_path / "data.npz", "--out", tmp_path / "y.npz")
+    assert result.returncode == 1
+    assert "array 'x': element [2, 1] is 5" in result.stderr and "-5 to 4" in result.stderr
 
 
 def test_info():
