@@ -24,7 +24,6 @@ class StepGraph:
     # The same without `If`, and what the bound graph does not read.
     resolved: onnx.ModelProto = None
     unread: tuple = ()
-    frozen: tuple = ()
 
     @property
     def flags(self):
@@ -236,10 +235,8 @@ def tokens():
     inputs = [info("x", ["batch"], np.int64), info("h", ["batch", 4])]
     model = build(nodes, inputs, ["y", "h_next"], weights)
     batch = dict.fromkeys(["x", "h", "h_next", "y"], 0)
-    # Sums of gradients at indices are not lowered inside of loops.
-    frozen = ("table",)
     return StepGraph(
-        "tokens", model, {"h": "h_next"}, ("--batch-axis=x:0",), batch, frozen=frozen
+        "tokens", model, {"h": "h_next"}, ("--batch-axis=x:0",), batch
     )
 
 

@@ -56,6 +56,12 @@ private:
   llvm::SmallVector<Dim> getStreamDims(const StreamAxes &axes, llvm::ArrayRef<Dim> dims);
   /// Imports the graph as the body of a loop, and its outputs.
   mlir::LogicalResult importStream();
+  // StreamLookups.cpp
+  /// Takes the nodes out of `body` that pick rows of a parameter by the input `name`, whose values
+  /// are `sequence`, and imports them for all steps and rows at once: the gradient of a table is
+  /// one sum then. Returns what they define, as sequences.
+  mlir::FailureOr<llvm::SmallVector<std::pair<std::string, Tensor>>>
+  hoistLookups(onnx::GraphProto &body, llvm::StringRef name, const Tensor &sequence);
   mlir::LogicalResult checkStreamOutput(const std::string &name, const Tensor &tensor) const;
   mlir::LogicalResult checkCarried(const std::string &name, const Tensor &before,
                                    const Tensor &after) const;

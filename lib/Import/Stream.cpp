@@ -57,10 +57,19 @@ LogicalResult ModelImporter::checkCarried(const std::string &name, const Tensor 
 
 LogicalResult ModelImporter::importStream() {
   Dim steps = graph.getDim(makeSymbol("T")), rows = graph.getDim(makeSymbol("N"));
+  onnx::GraphProto body = proto;
   SmallVector<Tensor> ordered;
-  for (auto &[name, array] : streamInputs)
-    ordered.push_back(
-        toLoopOrder(graph, array, stream->inputs.find(name)->second.getLayout(), rows));
+  SmallVector<std::pair<std::string, Tensor>> lookups;
+  for (auto &[name, array] : streamInputs) {
+    const StreamAxes &axes = stream->inputs.find(name)->second;
+    ordered.push_back(toLoopOrder(graph, array, axes.getLayout(), rows));
+    if (axes.isCarried())
+      continue;
+    auto found = hoistLookups(body, name, ordered.back());
+    if (failed(found))
+      return failure();
+    llvm::append_range(lookups, *found);
+  }
   LoopBuilder loop(nodes, scope, "the graph of one step: ", rows);
   SmallVector<std::pair<std::string, Tensor>> carried;
   for (auto [input, array] : llvm::zip_equal(streamInputs, ordered)) {
@@ -71,9 +80,12 @@ LogicalResult ModelImporter::importStream() {
     if (failed(nodes.define(loop.scope, input.first, inner)))
       return failure();
   }
+  for (auto &[name, sequence] : lookups)
+    if (failed(nodes.define(loop.scope, name, loop.addSequence(sequence))))
+      return failure();
   FailureOr<SmallVector<Tensor>> outputs = failure();
-  if (failed(nodes.importNodes(proto, loop.scope)) ||
-      failed(outputs = nodes.getOutputs(proto, loop.scope)))
+  if (failed(nodes.importNodes(body, loop.scope)) ||
+      failed(outputs = nodes.getOutputs(body, loop.scope)))
     return failure();
 
   // States in the order of the inputs; sequences come first among the results.

@@ -16,9 +16,7 @@ SIZES = [(1, 1), (2, 3), (7, 3)]
 
 
 def compile_stream(graph, *options):
-    frozen = [f"--freeze=^({'|'.join(graph.frozen)})$"] if graph.frozen else []
-    flags = ["--loss=mse", "--loss-on=y", *graph.flags, *frozen]
-    return harness.compile_model(graph.model, *flags, *options)
+    return harness.compile_model(graph.model, "--loss=mse", "--loss-on=y", *graph.flags, *options)
 
 
 def with_target(graph, arrays, steps, samples):
@@ -34,12 +32,12 @@ def reference(graph, arrays, dtype):
     floats = {
         t.name: numpy_helper.to_array(t)
         for t in model.graph.initializer
-        if t.data_type == onnx.TensorProto.FLOAT and t.name not in (*graph.unread, *graph.frozen)
+        if t.data_type == onnx.TensorProto.FLOAT and t.name not in graph.unread
     }
     fixed = {
         t.name: numpy_helper.to_array(t).astype(dtype)
         for t in model.graph.initializer
-        if t.name in (*graph.unread, *graph.frozen)
+        if t.name in graph.unread
     }
     others = {name: a for name, a in arrays.items() if a.dtype != np.float32}
     floats |= {n: a for n, a in arrays.items() if n != "target" and n not in others}
