@@ -11,13 +11,15 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// The sizes of a transposed convolution and the maps of its loops: sample, group, channel of the
-/// input, its place, feature, place in the window. An element of the input adds to the places
-/// `i * stride + k * dilation` of the result, of which `padBegin` are cut off at the front.
+/// The sizes of a transposed convolution and the maps of its loops: sample, group (where there is
+/// more than one), channel of the input, its place, feature, place in the window. An element of the
+/// input adds to the places `i * stride + k * dilation` of the result, of which `padBegin` are cut
+/// off at the front.
 struct Spread {
   int64_t groups, channels, features;
   SmallVector<WindowAxis> axes;
 
+  bool isGrouped() const { return groups != 1; }
   SmallVector<AffineMap> getMaps(MLIRContext *context) const;
 };
 } // namespace
@@ -25,15 +27,22 @@ struct Spread {
 SmallVector<AffineMap> Spread::getMaps(MLIRContext *context) const {
   unsigned numLoops = 0;
   auto loop = [&] { return getAffineDimExpr(numLoops++, context); };
-  AffineExpr sample = loop(), group = loop(), channel = loop();
-  SmallVector<AffineExpr> x = {sample, group, channel};
+  SmallVector<AffineExpr> x = {loop()}, w, y = {x.front()}, places;
+  if (isGrouped()) {
+    AffineExpr group = loop();
+    for (SmallVector<AffineExpr> *results : {&x, &w, &y})
+      results->push_back(group);
+  }
+  w.push_back(loop());
+  x.push_back(w.back());
   for (size_t i = 0; i < axes.size(); ++i)
-    x.push_back(loop());
-  AffineExpr feature = loop();
-  SmallVector<AffineExpr> w = {group, channel, feature}, y = {sample, group, feature};
-  for (auto [i, axis] : llvm::enumerate(axes)) {
+    places.push_back(loop());
+  x.append(places);
+  w.push_back(loop());
+  y.push_back(w.back());
+  for (auto [axis, place] : llvm::zip_equal(axes, places)) {
     w.push_back(loop());
-    y.push_back(axis.getPlace(x[3 + i], w.back()));
+    y.push_back(axis.getPlace(place, w.back()));
   }
   return llvm::map_to_vector(ArrayRef{x, w, y}, [&](const SmallVector<AffineExpr> &results) {
     return AffineMap::get(numLoops, 0, results, context);
@@ -138,23 +147,32 @@ LogicalResult bppsa::importConvTranspose(Node &node) {
   FailureOr<SmallVector<Dim>> whole = node.makeDims(wholeSizes);
   if (failed(whole))
     return failure();
-  SmallVector<Dim> xDims = {x.dims[0], groups, channels}, wDims = {groups, channels, features},
-                   yDims = {x.dims[0], groups, features};
+  // Dimensions of the groups in front of those of the channels of one group.
+  auto withGroups = [&](ArrayRef<Dim> front, ArrayRef<Dim> back) {
+    SmallVector<Dim> dims(front);
+    if (spread->isGrouped())
+      dims.push_back(groups);
+    dims.append(back.begin(), back.end());
+    return dims;
+  };
+  SmallVector<Dim> xDims = withGroups(x.dims[0], channels),
+                   wDims = withGroups({}, {channels, features}),
+                   yDims = withGroups(x.dims[0], features);
   xDims.append(x.dims.begin() + 2, x.dims.end());
   wDims.append(w.dims.begin() + 2, w.dims.end());
   yDims.append(*whole);
   Tensor init = graph.makeFilled(yDims, graph.builder.getF32FloatAttr(0));
   if (node.hasInput(2)) {
-    SmallVector<int64_t> shape(spread->axes.size() + 2, 1);
-    shape[0] = spread->groups;
-    shape[1] = spread->features;
-    init = *graph.makeBroadcast(graph.makeReshape(node.input(2), graph.getDims(shape)), yDims);
+    SmallVector<Dim> shape = withGroups({}, features);
+    shape.append(spread->axes.size(), graph.getDim(1));
+    init = *graph.makeBroadcast(graph.makeReshape(node.input(2), shape), yDims);
   }
   Tensor y = graph.makeContraction(graph.makeReshape(x, xDims), graph.makeReshape(w, wDims), init,
                                    spread->getMaps(graph.getContext()));
+  int64_t firstPlace = spread->isGrouped() ? 3 : 2;
   for (auto [i, axis] : llvm::enumerate(spread->axes))
-    y = graph.makeSlice(y, 3 + i, graph.getExpr(axis.padBegin), axis.output);
+    y = graph.makeSlice(y, firstPlace + i, graph.getExpr(axis.padBegin), axis.output);
   SmallVector<Dim> merged = {x.dims[0], graph.getDim(spread->groups * spread->features)};
-  merged.append(y.dims.begin() + 3, y.dims.end());
+  merged.append(y.dims.begin() + firstPlace, y.dims.end());
   return node.setOutput(0, graph.makeReshape(y, merged));
 }

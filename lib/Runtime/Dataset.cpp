@@ -286,12 +286,23 @@ void Dataset::addSynthetic(const ArrayInfo &info, const Symbols &symbols, Random
   constexpr int64_t period = 1 << 16;
   for (int64_t i = 0; i < size && info.dtype == DType::F32; ++i)
     array.as<float>()[i] = i < period ? random.symmetric() : array.as<float>()[i - period];
-  // Other integers stay 0, the one index that every table has.
-  for (int64_t i = 0; i < size && info.classes; ++i) {
-    int64_t value = random.below(*info.classes);
-    info.dtype == DType::I64 ? void(array.as<int64_t>()[i] = value)
-                             : void(array.as<int32_t>()[i] = static_cast<int32_t>(value));
-  }
+  auto fill = [&](int64_t least, int64_t count) {
+    for (int64_t i = 0; i < size; ++i) {
+      int64_t value = least + static_cast<int64_t>(random.below(count));
+      info.dtype == DType::I64 ? void(array.as<int64_t>()[i] = value)
+                               : void(array.as<int32_t>()[i] = static_cast<int32_t>(value));
+    }
+  };
+  // Lengths of samples are of all numbers of steps; other integers stay 0, the one index that every
+  // table has.
+  std::optional<int64_t> steps;
+  for (const Extent &bound : info.lengthBounds)
+    if (std::optional<int64_t> most = evaluate(bound, symbols))
+      steps = steps ? std::min(*steps, *most) : *most;
+  if (info.classes)
+    fill(0, *info.classes);
+  else if (steps)
+    fill(1, *steps);
   addColumn(info, array.dtype, array.shape);
   fillColumn(columns.back(), std::move(array));
 }

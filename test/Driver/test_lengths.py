@@ -35,6 +35,12 @@ def test_lengths_out_of_range_are_refused(command, length, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_bench_draws_lengths():
+    program = harness.compile_model(models.build(SPEC), "--loss=cross-entropy")
+    result = program.run("bench", "--seq-len", "9", "--batch", "3", "--repeat", "2")
+    assert result.returncode == 0 and '"seq_len":9' in result.stdout, result.stderr
+
+
 def test_info_tells_what_bounds_lengths():
     program = harness.compile_model(models.build(SPEC), "--loss=cross-entropy")
     found = {array["name"]: array for array in program.info()["inputs"]}
