@@ -7,6 +7,7 @@
 #include "Compilation.h"
 #include "bppsa/Compiler/Pipelines/RunPasses.h"
 #include "bppsa/Compiler/Pipelines/Training.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Import/ImportONNX.h"
 #include "bppsa/Support/BatchAxes.h"
 #include "bppsa/Support/OutputFile.h"
@@ -112,7 +113,8 @@ LogicalResult Compilation::import() {
     return failure();
   module = std::move(*imported);
   image = std::move(*loaded);
-  if (failed(freezeParameters(*module, options.training.freeze)) || failed(checkLossOutput()))
+  if (failed(freezeParameters(*module, options.training.freeze)) || failed(checkLossOutput()) ||
+      failed(adaptToGraphLoops()))
     return failure();
   if (options.pruneZeros && markZeros(*module, image) == 0)
     return fail("--prune-zeros: no float initializer of rank 2 or more holds a zero");
@@ -136,6 +138,24 @@ FailureOr<ImportOptions> Compilation::parseImportOptions() {
   for (const std::string &text : options.bindings)
     importOptions.bindings.push_back(*BindRequest::parse(text));
   return importOptions;
+}
+
+/// Loops whose body is a graph run on CPUs only. Where there is no other loop with states, `auto`
+/// has no scan to choose: a second backward pass would be the first one again.
+LogicalResult Compilation::adaptToGraphLoops() {
+  bool hasGraphs = false, hasVectors = false;
+  module->walk<WalkOrder::PreOrder>([&](RecurrenceOp loop) {
+    hasGraphs |= loop.isGraphForm();
+    hasVectors |= !loop.isGraphForm() && !loop.getInitial().empty();
+    return WalkResult::skip();
+  });
+  if (hasGraphs && options.training.target == TargetKind::CUDA)
+    return fail("--target=cuda has no kernels for loops over graphs (--carry, Scan, Loop); use "
+                "--target=cpu");
+  if (hasGraphs && !hasVectors && options.training.backward == BackwardKind::Auto &&
+      options.training.scan == "auto")
+    options.training.backward = BackwardKind::Sequential;
+  return success();
 }
 
 /// `--loss-on` must name a float output of the graph.

@@ -40,6 +40,7 @@ private:
   llvm::LogicalResult import();
   mlir::FailureOr<ImportOptions> parseImportOptions();
   llvm::LogicalResult checkLossOutput();
+  llvm::LogicalResult adaptToGraphLoops();
   llvm::LogicalResult runFrontend();
   /// Runs the passes that `build` adds on `target` and verifies the result.
   llvm::LogicalResult runPhase(llvm::StringRef name,

@@ -80,3 +80,34 @@ func.func @sparse_outer_sum(%x: tensor<4x?xf32>, %g: tensor<3x?xf32>, %s: tensor
       : tensor<3xi32>, tensor<5xi32>, tensor<5xi32>, tensor<2xi32> -> tensor<6xf32>
   return %0 : tensor<6xf32>
 }
+
+// A small temporary of a loop over time is made once: on the stack it would be made anew, and the
+// stack grow, in each step. The loop works on a copy of the argument, which stays as it is.
+// CHECK-LABEL: func @temporary_in_loop
+// CHECK-SAME: %[[X:[^ ]*]]: memref<?x3xf32>, %{{.*}}: index, %[[Y:[^ ]*]]: memref<?x3xf32>
+// CHECK: memref.copy %[[X]], %[[COPY:.*]] :
+// CHECK: %[[SMALL:.*]] = memref.alloc() {{.*}} : memref<3xf32>
+// CHECK: scf.for
+// CHECK-NOT: memref.alloc
+// CHECK: memref.subview %[[COPY]]
+// CHECK: memref.dealloc %[[SMALL]]
+func.func @temporary_in_loop(%x: tensor<?x3xf32>, %n: index) -> tensor<?x3xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %0 = scf.for %t = %c0 to %n step %c1 iter_args(%a = %x) -> (tensor<?x3xf32>) {
+    %row = tensor.extract_slice %a[%t, 0] [1, 3] [1, 1] : tensor<?x3xf32> to tensor<3xf32>
+    %e = tensor.empty() : tensor<3xf32>
+    %y = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+        ins(%row : tensor<3xf32>) outs(%e : tensor<3xf32>) {
+    ^bb0(%u: f32, %v: f32):
+      %w = math.exp %u : f32
+      linalg.yield %w : f32
+    } -> tensor<3xf32>
+    %last = tensor.extract %y[%c2] : tensor<3xf32>
+    %filled = linalg.fill ins(%last : f32) outs(%row : tensor<3xf32>) -> tensor<3xf32>
+    %b = tensor.insert_slice %filled into %a[%t, 0] [1, 3] [1, 1] : tensor<3xf32> into tensor<?x3xf32>
+    scf.yield %b : tensor<?x3xf32>
+  }
+  return %0 : tensor<?x3xf32>
+}

@@ -78,6 +78,33 @@ func.func @gradient(%x: memref<4x?xf32>, %g: memref<3x?xf32>, %s: memref<3xi32>,
   return
 }
 
+// A loop over time of graph operations stays; each of them is a kernel.
+// CHECK-LABEL: func.func @steps
+// CHECK: scf.for
+// CHECK-NEXT: {{.*}}call @generic_kernel_{{[0-9]+}}
+// CHECK-NEXT: {{.*}}call @generic_kernel_{{[0-9]+}}
+// CHECK-NEXT: }
+// CHECK-NEXT: return
+func.func @steps(%a: memref<?xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%a : memref<?xf32>)
+  scf.for %t = %c0 to %n step %c1 {
+    linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%a : memref<?xf32>) {
+    ^bb0(%x: f32):
+      %y = math.exp %x : f32
+      linalg.yield %y : f32
+    }
+    linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%a : memref<?xf32>) {
+    ^bb0(%x: f32):
+      %y = arith.negf %x : f32
+      linalg.yield %y : f32
+    }
+  }
+  return
+}
+
 // CHECK:      func.func private @step_sum_kernel_0({{.*}}) attributes {passthrough = ["noinline"]}
 // CHECK-NEXT:   bppsa.step_sum
 // CHECK:      func.func private @fill_kernel_1

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Bufferization/Transforms/Transforms.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Transforms/CSE.h"
 
@@ -58,13 +59,33 @@ static void eraseSelfCopies(ModuleOp module) {
 /// The most bytes of an allocation in a loop that are taken from the stack.
 static constexpr int64_t kMostStackBytes = 65536;
 
-/// Takes small allocations of loops from the stack of the thread that runs the iteration.
+/// The outermost loop around `op` whose iterations run one after the other on one thread; null
+/// where there is none.
+static scf::ForOp getSequentialLoop(Operation *op) {
+  scf::ForOp outermost;
+  for (Operation *parent = op->getParentOp(); !isa<func::FuncOp>(parent);
+       parent = parent->getParentOp()) {
+    auto loop = dyn_cast<scf::ForOp>(parent);
+    if (!loop)
+      return {};
+    outermost = loop;
+  }
+  return outermost;
+}
+
+/// Takes small allocations of parallel loops from the stack of the thread that runs the iteration,
+/// and those of other loops out of them, for a stack would grow with each iteration.
 static void moveToStack(ModuleOp module) {
   module.walk([](memref::AllocOp op) {
     MemRefType type = op.getType();
     if (isa<func::FuncOp>(op->getParentOp()) || !type.hasStaticShape() ||
         type.getNumElements() * type.getElementTypeBitWidth() / 8 > kMostStackBytes)
       return;
+    if (scf::ForOp loop = getSequentialLoop(op)) {
+      if (getLastUser(op))
+        op->moveBefore(loop);
+      return;
+    }
     OpBuilder builder(op);
     Value memory = memref::AllocaOp::create(builder, op.getLoc(), type, op.getAlignmentAttr());
     op.replaceAllUsesWith(memory);
@@ -103,6 +124,12 @@ struct Bufferize : public bppsa::impl::BufferizeBase<Bufferize> {
         return signalPassFailure();
       if (!function.isExternal())
         function->setAttr("llvm.emit_c_interface", UnitAttr::get(&getContext()));
+      // The caller keeps its arrays, parameters above all.
+      for (BlockArgument argument : function.getArguments())
+        if (isa<RankedTensorType>(argument.getType()))
+          function.setArgAttr(argument.getArgNumber(),
+                              bufferization::BufferizationDialect::kWritableAttrName,
+                              BoolAttr::get(&getContext(), false));
     }
 
     bufferization::OneShotBufferizationOptions options;

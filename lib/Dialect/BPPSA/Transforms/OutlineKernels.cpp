@@ -17,6 +17,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
@@ -43,15 +44,18 @@ static bool isLoop(Operation &op) {
   return op.getNumResults() == 0 && isa<LoopLikeOpInterface>(op);
 }
 
-/// Whether `op` is a loop around operations of the dialect, each of which is a kernel: a scan.
+/// Whether `op` is a loop around operations each of which is a kernel: a scan, or a loop over time
+/// of graph operations, which are many and often alike.
 static bool holdsLoopOps(Operation &op) {
   if (!isa<LoopLikeOpInterface>(op))
     return false;
+  auto isKernel = [&](Operation *nested) {
+    return isBufferized(*nested) && (isa<BPPSADialect>(nested->getDialect()) ||
+                                     (isa<scf::ForOp>(op) && isa<linalg::GenericOp>(nested)));
+  };
   return op
       .walk([&](Operation *nested) {
-        return nested != &op && isa<BPPSADialect>(nested->getDialect()) && isBufferized(*nested)
-                   ? WalkResult::interrupt()
-                   : WalkResult::advance();
+        return nested != &op && isKernel(nested) ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
 }

@@ -137,7 +137,8 @@ def OutlineKernels : Pass<"bppsa-outline-kernels", "::mlir::ModuleOp"> {
     The functions of a program share most of their loops. Outlined loops that
     are equal can be merged by `duplicate-function-elimination`, so that code is
     generated for each once. A public function whose body is loops already
-    becomes a kernel whole. What is left of a public function allocates memory
+    becomes a kernel whole; a loop over time of graph operations stays, and each of
+    them is a kernel. What is left of a public function allocates memory
     and calls kernels: code that does not depend on the instruction set.
 
     ```mlir

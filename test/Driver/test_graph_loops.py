@@ -1,0 +1,67 @@
+"""Programs of models whose loops have graphs as bodies: variants, and what is refused."""
+
+import harness
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+
+def make_step():
+    """h' = tanh(x W + h R), one step of a stream."""
+    rng = np.random.default_rng(1)
+    weights = [
+        numpy_helper.from_array(rng.normal(size=shape).astype(np.float32) / 2, name)
+        for name, shape in (("W", (3, 4)), ("R", (4, 4)))
+    ]
+    nodes = [
+        helper.make_node("MatMul", ["x", "W"], ["a"]),
+        helper.make_node("MatMul", ["h", "R"], ["b"]),
+        helper.make_node("Add", ["a", "b"], ["c"]),
+        helper.make_node("Tanh", ["c"], ["y"]),
+    ]
+    arrays = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, size])
+        for name, size in (("x", 3), ("h", 4), ("y", 4))
+    ]
+    graph = helper.make_graph(nodes, "step", arrays[:2], arrays[2:], weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+
+
+@pytest.mark.parametrize("options", [(), ("--backward=sequential",)])
+def test_one_backward_pass(options):
+    program = harness.compile_model(make_step(), "--carry=h:y", "--loss=mse", *options)
+    assert {variant["backward"] for variant in program.info()["variants"]} == {"sequential"}
+
+
+def test_plan_is_refused():
+    with pytest.raises(harness.CompileError) as refused:
+        harness.compile_model(make_step(), "--carry=h:y", "--loss=mse", "--scan=blelloch")
+    assert refused.value.status == 1
+    assert "1 state of 4 values and a graph as its link" in refused.value.message
+    assert "use --backward=sequential" in refused.value.message
+
+
+def test_scan_is_refused_on_gpus():
+    body = helper.make_graph(
+        [helper.make_node("Mul", ["s", "e"], ["t"]), helper.make_node("Identity", ["t"], ["o"])],
+        "body",
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2]) for name in "se"],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2]) for name in "to"],
+    )
+    graph = helper.make_graph(
+        [helper.make_node("Scan", ["s", "x"], ["last", "y"], body=body, num_scan_inputs=1)],
+        "scan",
+        [
+            helper.make_tensor_value_info("s", TensorProto.FLOAT, [2]),
+            helper.make_tensor_value_info("x", TensorProto.FLOAT, [5, 2]),
+        ],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [5, 2])],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    onnx.checker.check_model(model)
+    with pytest.raises(harness.CompileError) as refused:
+        harness.compile_model(model, "--loss=mse", "--target=cuda")
+    assert refused.value.status == 1
+    assert "no kernels for loops over graphs" in refused.value.message
+    assert "use --target=cpu" in refused.value.message
