@@ -112,6 +112,12 @@ LogicalResult Compilation::import() {
   if (failed(loaded))
     return failure();
   module = std::move(*imported);
+  bool hasGraphLoops = false;
+  module->walk([&](RecurrenceOp loop) { hasGraphLoops |= loop.isGraphForm(); });
+  if (hasGraphLoops && options.training.target == TargetKind::CUDA)
+    return fail(
+        "the model has a Scan or a Loop, for whose bodies there are no kernels for GPUs; use "
+        "--target=cpu");
   image = std::move(*loaded);
   if (failed(freezeParameters(*module, options.training.freeze)) || failed(checkLossOutput()) ||
       failed(adaptToGraphLoops()))

@@ -59,3 +59,11 @@ def test_node_test(name):
     bound = [n for n in ("trip_count", "cond") if n in arrays]
     options = [f"--bind={n}={arrays[n].item()}".lower() for n in bound]
     check(test.model, arrays, *options, wanted=outputs)
+
+
+def test_gpus_are_refused():
+    with pytest.raises(harness.CompileError, match="use --target=cpu") as refusal:
+        model = loop_models.ALL["scan-symbolic"].model
+        harness.compile_model(model, "--loss=mse", "--target=cuda", "--emulate", "--mcpu=")
+    assert refusal.value.status == 1
+    assert len(refusal.value.message.splitlines()) == 1
