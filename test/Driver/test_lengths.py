@@ -3,6 +3,7 @@
 import harness
 import models
 import numpy as np
+import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -90,6 +91,15 @@ def test_lengths_of_another_type_are_checked(tmp_path):
     program = harness.compile_model(with_lengths(make), "--loss=cross-entropy")
     result = program.run("eval", "--data", tmp_path / "d.npz")
     assert result.returncode == 1 and "element [3] is 9" in result.stderr
+
+
+def test_packed_batch_of_pytorch():
+    path = harness.ROOT / "test" / "Driver" / "Inputs" / "packed_torchscript.onnx"
+    x = np.random.default_rng(0).standard_normal((4, 6, 4)).astype(np.float32)
+    arrays = {"x": x, "lengths": np.array([6, 4, 4, 1])}
+    (expected,) = onnxruntime.InferenceSession(path).run(None, arrays)
+    found = harness.compile_model(path, "--loss=mse").infer(arrays)["y"]
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
 def test_what_lies_beyond_the_end_changes_nothing():

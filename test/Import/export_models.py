@@ -77,6 +77,20 @@ class FlipDifferences(Network):
         return self.head(y[1:] - y[:-1])
 
 
+class Packed(nn.Module):
+    """Samples of lengths of their own, longest first."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.GRU(FEATURES, 5, batch_first=True, bidirectional=True)
+        self.head = nn.Linear(10, 2)
+
+    def forward(self, x, lengths):
+        packed = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True)
+        steps, _ = nn.utils.rnn.pad_packed_sequence(self.layer(packed)[0], batch_first=True)
+        return self.head(steps)
+
+
 NETWORKS = {
     "zeros_flat": ZerosFlat("GRU", 2, batch_first=True, bidirectional=True),
     "norm_attention": NormAttention("GRU", batch_first=True, bidirectional=True),
@@ -97,8 +111,21 @@ def strip(path):
     onnx.save(model, path)
 
 
+def export_packed():
+    """For test/Driver/test_lengths.py."""
+    path = pathlib.Path(__file__).parents[1] / "Driver" / "Inputs" / "packed_torchscript.onnx"
+    arguments = (torch.randn(3, 5, FEATURES), torch.tensor([5, 3, 2]))
+    axes = {"x": {0: "B", 1: "T"}, "lengths": {0: "B"}, "y": {0: "B", 1: "T"}}
+    names = {"input_names": ["x", "lengths"], "output_names": ["y"]}
+    torch.onnx.export(
+        Packed(), arguments, path, dynamo=False, dynamic_axes=axes, opset_version=17, **names
+    )
+    strip(path)
+
+
 def main():
     torch.manual_seed(0)
+    export_packed()
     directory = pathlib.Path(__file__).parent / "Inputs"
     names = {"input_names": ["x"], "output_names": ["y"]}
     for name, network in NETWORKS.items():
