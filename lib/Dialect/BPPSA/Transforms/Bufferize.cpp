@@ -111,10 +111,23 @@ static bool freeAfterLastUses(ModuleOp module) {
   return true;
 }
 
+/// Loops whose body is a graph have to be lowered before: their bodies stay on tensors.
+static LogicalResult verifyNoGraphBodies(ModuleOp module) {
+  WalkResult result = module.walk([](Operation *op) {
+    if (!isa<RecurrenceOp, ChainOp>(op) || !isGraphBody(op->getRegion(0).front()))
+      return WalkResult::advance();
+    op->emitOpError("has a graph as its body; run bppsa-lower-graph-bodies first");
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 namespace {
 struct Bufferize : public bppsa::impl::BufferizeBase<Bufferize> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    if (failed(verifyNoGraphBodies(module)))
+      return signalPassFailure();
     module.walk([](StopGradientOp op) {
       op.getResult().replaceAllUsesWith(op.getOperand());
       op.erase();
