@@ -50,6 +50,11 @@ bool &bppsa::runtime::inRegion() {
 
 double History::patience() const { return std::clamp(seconds / 2, 2e-6, 10e-3); }
 
+bool History::isLong(int64_t count) const {
+  constexpr double shortest = 10e-6;
+  return secondsAnIteration * static_cast<double>(count) >= shortest;
+}
+
 void History::update(bool came, double duration) {
   seconds = duration;
   failures = came ? 0 : std::min(failures + 1, 6);
@@ -100,10 +105,10 @@ void ThreadPool::run(const Region &next) {
   region = next;
   History &history = histories[reinterpret_cast<void *>(next.body)];
   int32_t wanted = std::min<int32_t>(next.size - 1, workers.size()), joined = 0;
-  bool calling = history.alone == 0;
+  bool isLong = history.isLong(next.count), calling = isLong && history.alone == 0;
   if (calling)
     joined = callWorkers(wanted, history.patience());
-  else
+  else if (isLong)
     --history.alone;
   region.size = joined + 1;
   uint32_t before = done.get();
@@ -114,8 +119,10 @@ void ThreadPool::run(const Region &next) {
   runAs(0);
   if (finished.fetch_add(1) + 1 != joined + 1)
     done.waitChange(before, spins);
+  double duration = now() - begin;
+  history.secondsAnIteration = duration * region.size / static_cast<double>(next.count);
   if (calling)
-    history.update(2 * joined >= wanted, now() - begin);
+    history.update(2 * joined >= wanted, duration);
 }
 
 /// Waits for `wanted` workers, but not for long; returns how many have come.

@@ -71,6 +71,18 @@ TEST(ThreadsTest, NoMoreSharesThanThreads) {
   }
 }
 
+TEST(ThreadsTest, ShortLoopsRunOnOneThread) {
+  setThreads(2);
+  int alone = 0;
+  for (int i = 0; i < 200; ++i) {
+    Counts counts;
+    bppsa_rt_parallel_for(100, countInner, &counts);
+    alone += counts.inner == 1;
+  }
+  // Where a run is interrupted it looks long, and the next one calls for help.
+  EXPECT_GT(alone, 100);
+}
+
 /// Holds its thread until another one has come, or for a second.
 static void meet(int64_t, int64_t, void *members) {
   auto &here = *static_cast<std::atomic<int> *>(members);

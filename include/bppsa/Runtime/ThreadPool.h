@@ -47,12 +47,17 @@ void runShare(const Region &region, int32_t number);
 /// What is known of a region from the times it ran.
 struct History {
   double seconds = 200e-6;
+  /// What an iteration took of one thread, the last time.
+  double secondsAnIteration = 1;
   /// How often in a row the workers did not come in time; for how many runs not to call them.
   int failures = 0, alone = 0;
 
   /// How long to wait for workers: when they share their cores with other programs they may be
   /// away for milliseconds, and a short region is done sooner without them.
   double patience() const;
+  /// Whether `count` iterations are worth more threads than one: calling and awaiting them takes
+  /// some microseconds.
+  bool isLong(int64_t count) const;
   void update(bool came, double duration);
 };
 
