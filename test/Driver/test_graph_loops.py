@@ -63,5 +63,5 @@ def test_scan_is_refused_on_gpus():
     with pytest.raises(harness.CompileError) as refused:
         harness.compile_model(model, "--loss=mse", "--target=cuda")
     assert refused.value.status == 1
-    assert "no kernels for loops over graphs" in refused.value.message
+    assert "there are no kernels for GPUs; use --target=cpu" in refused.value.message
     assert "use --target=cpu" in refused.value.message

@@ -21,7 +21,7 @@ def build(nodes, inputs, outputs):
         "whole",
         [info(name, TensorProto.FLOAT, shape) for name, shape in inputs.items()],
         [info(name, TensorProto.FLOAT, shape) for name, shape in outputs.items()],
-        [numpy_helper.from_array(WEIGHT, "w")],
+        [numpy_helper.from_array(WEIGHT, "w")] if any("w" in node.input for node in nodes) else [],
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 

@@ -2,13 +2,15 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-# name: function of the operand, alpha and beta; defaults of alpha and beta
+# name: function of the operand, alpha and beta; defaults of alpha and beta, which ONNX has in
+# float32
 ACTIVATIONS = {
     "Affine": (lambda v, a, b: a * v + b, None, None),
     "Elu": (lambda v, a: jnp.where(v > 0, v, a * jnp.expm1(jnp.minimum(v, 0))), 1.0),
-    "HardSigmoid": (lambda v, a, b: jnp.clip(a * v + b, 0, 1), 0.2, 0.5),
-    "LeakyRelu": (lambda v, a: jnp.where(v > 0, v, a * v), 0.01),
+    "HardSigmoid": (lambda v, a, b: jnp.clip(a * v + b, 0, 1), np.float32(0.2), 0.5),
+    "LeakyRelu": (lambda v, a: jnp.where(v > 0, v, a * v), np.float32(0.01)),
     "Relu": (lambda v: jnp.maximum(v, 0),),
     "ScaledTanh": (lambda v, a, b: a * jnp.tanh(b * v), None, None),
     "Sigmoid": (jax.nn.sigmoid,),
@@ -28,6 +30,7 @@ def read_activations(names, per_direction, attrs):
 
     def make(clips, function, *defaults):
         values = [rest.pop(0) if rest else default for rest, default in zip(given, defaults)]
+        values = [None if value is None else float(value) for value in values]
 
         def activation(v):
             if clips and "clip" in attrs:
