@@ -48,6 +48,8 @@ private:
   /// The terms of a sum; nothing where a summand does not depend on cotangents.
   std::optional<Terms> add(Value lhs, Value rhs, bool negatesRight);
   std::optional<Terms> scale(Value dependent, Value factor, bool divides = false);
+  /// The terms of `dependent` times `factor`, a value among the scales, or divided by it.
+  Terms scaleBy(Value dependent, Value factor, bool divides);
   bool hasForm(Value value) const { return forms.contains(value); }
 
   Value getCotangent(unsigned state) { return link.getArgument(chain.getSaved().size() + state); }
@@ -151,10 +153,14 @@ std::optional<Terms> LinkWalk::add(Value lhs, Value rhs, bool negatesRight) {
 std::optional<Terms> LinkWalk::scale(Value dependent, Value factor, bool divides) {
   if (!hasForm(dependent) || hasForm(factor))
     return std::nullopt;
+  return scaleBy(dependent, copies.lookup(factor), divides);
+}
+
+Terms LinkWalk::scaleBy(Value dependent, Value factor, bool divides) {
   Terms terms = forms.at(dependent);
   for (Term &term : terms) {
     Value &scale = term.matrix ? term.left : term.right;
-    scale = multiply(scale, copies.lookup(factor), divides);
+    scale = multiply(scale, factor, divides);
   }
   return terms;
 }
@@ -169,12 +175,7 @@ std::optional<Terms> LinkWalk::getTerms(arith::SelectOp op) {
   Value one = createFilled(op, 1), zero = createFilled(op, 0);
   Value mask = arith::SelectOp::create(builder, op.getLoc(), copies.lookup(op.getCondition()),
                                        isFirst ? one : zero, isFirst ? zero : one);
-  Terms terms = forms.at(chosen);
-  for (Term &term : terms) {
-    Value &scale = term.matrix ? term.left : term.right;
-    scale = multiply(scale, mask, /*divides=*/false);
-  }
-  return terms;
+  return scaleBy(chosen, mask, /*divides=*/false);
 }
 
 std::optional<Terms> LinkWalk::getTerms(MatVecOp op) {
