@@ -112,15 +112,9 @@ LogicalResult Compilation::import() {
   if (failed(loaded))
     return failure();
   module = std::move(*imported);
-  bool hasGraphLoops = false;
-  module->walk([&](RecurrenceOp loop) { hasGraphLoops |= loop.isGraphForm(); });
-  if (hasGraphLoops && options.training.target == TargetKind::CUDA)
-    return fail(
-        "the model has a Scan or a Loop, for whose bodies there are no kernels for GPUs; use "
-        "--target=cpu");
   image = std::move(*loaded);
-  if (failed(freezeParameters(*module, options.training.freeze)) || failed(checkLossOutput()) ||
-      failed(adaptToGraphLoops()))
+  if (failed(adaptToGraphLoops()) || failed(freezeParameters(*module, options.training.freeze)) ||
+      failed(checkLossOutput()))
     return failure();
   if (options.pruneZeros && markZeros(*module, image) == 0)
     return fail("--prune-zeros: no float initializer of rank 2 or more holds a zero");
@@ -156,8 +150,9 @@ LogicalResult Compilation::adaptToGraphLoops() {
     return WalkResult::skip();
   });
   if (hasGraphs && options.training.target == TargetKind::CUDA)
-    return fail("--target=cuda has no kernels for loops over graphs (--carry, Scan, Loop); use "
-                "--target=cpu");
+    return fail(
+        "the model has a Scan or a Loop, for whose bodies there are no kernels for GPUs; use "
+        "--target=cpu");
   if (hasGraphs && !hasVectors && options.training.backward == BackwardKind::Auto &&
       options.training.scan == "auto")
     options.training.backward = BackwardKind::Sequential;
