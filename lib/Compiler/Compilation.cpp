@@ -20,7 +20,6 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Regex.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -62,20 +61,6 @@ FailureOr<std::string> Compilation::run() {
 // Front end
 //===----------------------------------------------------------------------===//
 
-/// Every float initializer is trained, but exporters keep constants in them too.
-static std::string describeTrainedConstants(ModuleOp module) {
-  SmallVector<StringRef> names = findTrainedConstants(module);
-  if (names.empty())
-    return "";
-  auto escape = [](StringRef name) { return llvm::Regex::escape(name); };
-  std::string freeze = "--freeze='^(" + llvm::join(llvm::map_range(names, escape), "|") + ")$'";
-  bool isOne = names.size() == 1;
-  return (isOne ? "initializer '" : "initializers '") + llvm::join(names, "', '") +
-         (isOne ? "' is a scalar, which exporters use for a constant, and is trained; "
-                : "' are scalars, which exporters use for constants, and are trained; ") +
-         freeze + (isOne ? " keeps it" : " keeps them");
-}
-
 /// The bytes of the model, under the name that diagnostics give it.
 FailureOr<std::unique_ptr<llvm::MemoryBuffer>> Compilation::read() {
   if (source.bytes)
@@ -93,7 +78,7 @@ LogicalResult Compilation::import() {
   if (failed(importOptions))
     return failure();
   FailureOr<std::unique_ptr<llvm::MemoryBuffer>> file = read();
-  if (failed(file))
+  if (failed(file) || failed(untie(*file)))
     return failure();
   FailureOr<OwningOpRef<ModuleOp>> imported = failure();
   {
@@ -101,7 +86,7 @@ LogicalResult Compilation::import() {
     ScopedDiagnosticHandler collect(&context, [&](Diagnostic &diagnostic) {
       if (diagnostic.getSeverity() != DiagnosticSeverity::Warning)
         return failure();
-      warnings.push_back(diagnostic.str());
+      warn(diagnostic.str());
       return success();
     });
     imported = importONNX(**file, &context, *importOptions);
@@ -113,13 +98,11 @@ LogicalResult Compilation::import() {
     return failure();
   module = std::move(*imported);
   image = std::move(*loaded);
-  if (failed(adaptToGraphLoops()) || failed(freezeParameters(*module, options.training.freeze)) ||
-      failed(checkLossOutput()))
+  if (failed(adaptToGraphLoops()) || failed(settleInitializers(**file)) ||
+      failed(freezeParameters(*module, options.training.freeze)) || failed(checkLossOutput()))
     return failure();
   if (options.pruneZeros && markZeros(*module, image) == 0)
     return fail("--prune-zeros: no float initializer of rank 2 or more holds a zero");
-  if (std::string constants = describeTrainedConstants(*module); !constants.empty())
-    warnings.push_back(std::move(constants));
   return dump(*module, "import");
 }
 

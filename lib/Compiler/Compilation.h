@@ -32,14 +32,23 @@ public:
 
   /// The bytes of what the options ask for.
   mlir::FailureOr<std::string> run();
-  /// What the user should know of a compilation that succeeded: one line, or none.
-  const std::vector<std::string> &getWarnings() const { return warnings; }
+  /// What the user should know of a compilation that succeeded: warnings and notes.
+  const std::vector<CompileDiagnostic> &getRemarks() const { return remarks; }
 
 private:
   mlir::FailureOr<std::unique_ptr<llvm::MemoryBuffer>> read();
   llvm::LogicalResult import();
   mlir::FailureOr<ImportOptions> parseImportOptions();
   llvm::LogicalResult checkLossOutput();
+  void warn(std::string message) {
+    remarks.push_back({CompileDiagnostic::Severity::Warning, std::move(message)});
+  }
+  // Initializers.cpp
+  /// Replaces `file` by the model that `--untie` asks for.
+  llvm::LogicalResult untie(std::unique_ptr<llvm::MemoryBuffer> &file);
+  /// Freezes the constants of exporters among the parameters of `module`, made of `file`, and says
+  /// what may be meant otherwise.
+  llvm::LogicalResult settleInitializers(const llvm::MemoryBuffer &file);
   llvm::LogicalResult adaptToGraphLoops();
   llvm::LogicalResult runFrontend();
   /// Runs the passes that `build` adds on `target` and verifies the result.
@@ -92,7 +101,7 @@ private:
   mlir::MLIRContext &context;
   const ModelSource &source;
   CompileOptions options;
-  std::vector<std::string> warnings;
+  std::vector<CompileDiagnostic> remarks;
   OnnxImage image;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   llvm::SmallVector<CPUTarget> targets;

@@ -44,8 +44,8 @@ std::optional<std::string> bppsa::compileModel(const ModelSource &model,
     handler({Severity::Error, "compilation failed without a message; please report it"});
   if (failed(output) || hasErrors)
     return std::nullopt;
-  for (const std::string &warning : compilation.getWarnings())
-    handler({Severity::Warning, warning});
+  for (const CompileDiagnostic &remark : compilation.getRemarks())
+    handler(remark);
   return std::move(*output);
 }
 

@@ -212,9 +212,8 @@ static FailureOr<std::string> readExternalData(const OnnxFile &file, const Exter
   return (*slice)->getBuffer().str();
 }
 
-/// The little-endian bytes of `tensor`, of exactly the size of its `type`.
-static FailureOr<std::string> getRawData(const OnnxFile &file, const onnx::TensorProto &tensor,
-                                         RankedTensorType type, StringRef what) {
+FailureOr<std::string> bppsa::readTensorBytes(const OnnxFile &file, const onnx::TensorProto &tensor,
+                                              RankedTensorType type, StringRef what) {
   if (tensor.data_location() == onnx::TensorProto::EXTERNAL) {
     FailureOr<ExternalData> data = findExternalData(file, tensor, getByteSize(type), what);
     if (failed(data))
@@ -250,7 +249,7 @@ FailureOr<DenseElementsAttr> bppsa::decodeTensor(const OnnxFile &file,
   FailureOr<RankedTensorType> type = getTensorType(file, tensor, what);
   if (failed(type))
     return failure();
-  FailureOr<std::string> raw = getRawData(file, tensor, *type, what);
+  FailureOr<std::string> raw = readTensorBytes(file, tensor, *type, what);
   if (failed(raw))
     return failure();
   if (type->getElementType().isInteger(1)) {
@@ -393,7 +392,7 @@ static LogicalResult storeInline(OnnxFile &file) {
     FailureOr<RankedTensorType> type = getTensorType(file, tensor, what);
     if (failed(type))
       return failure();
-    FailureOr<std::string> raw = getRawData(file, tensor, *type, what);
+    FailureOr<std::string> raw = readTensorBytes(file, tensor, *type, what);
     if (failed(raw))
       return failure();
     tensor.clear_float_data();

@@ -51,6 +51,11 @@ getTensorType(const OnnxFile &file, const onnx::TensorProto &tensor, llvm::Strin
 mlir::LogicalResult checkTensorData(const OnnxFile &file, const onnx::TensorProto &tensor,
                                     mlir::RankedTensorType type, llvm::StringRef what);
 
+/// The little-endian bytes of `tensor`, wherever they are stored, of exactly the size of its
+/// `type`.
+mlir::FailureOr<std::string> readTensorBytes(const OnnxFile &file, const onnx::TensorProto &tensor,
+                                             mlir::RankedTensorType type, llvm::StringRef what);
+
 /// The values of `tensor`, wherever they are stored.
 mlir::FailureOr<mlir::DenseElementsAttr>
 decodeTensor(const OnnxFile &file, const onnx::TensorProto &tensor, llvm::StringRef what);

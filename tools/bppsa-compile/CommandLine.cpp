@@ -72,6 +72,14 @@ static TextOption optimizer("optimizer", cl::cat(category),
 static TextOption freeze("freeze", cl::cat(category), cl::location(options.training.freeze),
                          cl::value_desc("REGEX"),
                          cl::desc("Float initializers that are not trained"));
+static TextOption train("train", cl::cat(category), cl::value_desc("REGEX"),
+                        cl::location(options.train),
+                        cl::desc("Float initializers that are trained though they look like "
+                                 "constants of an exporter"));
+static cl::opt<std::string> untie("untie", cl::cat(category), cl::ValueOptional,
+                                  cl::value_desc("REGEX"),
+                                  cl::desc("Initializers of their own for the uses of those that "
+                                           "look merged, or of those whose names match"));
 static WordOption<BackwardKind>
     backward("backward", cl::cat(category), cl::location(options.training.backward),
              cl::desc("Backward passes of the program"),
@@ -187,5 +195,7 @@ std::optional<CommandLine> bppsa::parseCommandLine(int argc, char **argv) {
   if (StringRef(optLevel).getAsInteger(10, options.optLevel))
     return refuse("-O must be followed by 0, 1, 2 or 3, found '" + optLevel + "'");
   options.training.memoryLimit = *bytes;
+  if (untie.getNumOccurrences() != 0)
+    options.untie = untie;
   return commandLine;
 }

@@ -55,14 +55,26 @@ static std::string findRuntimeLibrary(const char *argv0) {
   return path.str().str();
 }
 
+static const char *getWord(CompileDiagnostic::Severity severity) {
+  switch (severity) {
+  case CompileDiagnostic::Severity::Note:
+    return "note: ";
+  case CompileDiagnostic::Severity::Warning:
+    return "warning: ";
+  case CompileDiagnostic::Severity::Error:
+    return "error: ";
+  }
+  llvm_unreachable("unknown severity");
+}
+
 /// Compiles; prints the first error only, so that one mistake is one line.
 static int compile(const CommandLine &commandLine) {
   bool hasErrors = false;
   auto print = [&](const CompileDiagnostic &diagnostic) {
     bool isError = diagnostic.severity == CompileDiagnostic::Severity::Error;
     if (!isError || !hasErrors)
-      llvm::errs() << "bppsa-compile: " << (isError ? "error: " : "warning: ")
-                   << commandLine.model.path << ": " << diagnostic.message << "\n";
+      llvm::errs() << "bppsa-compile: " << getWord(diagnostic.severity) << commandLine.model.path
+                   << ": " << diagnostic.message << "\n";
     hasErrors |= isError;
   };
   const auto &[model, options, output, listTargets, listSupport] = commandLine;

@@ -9,6 +9,7 @@
 
 #include "bppsa/Compiler/Pipelines/TrainingOptions.h"
 #include <functional>
+#include <optional>
 
 namespace mlir {
 class PassManager;
@@ -45,6 +46,12 @@ struct CompileOptions {
   std::vector<std::string> stepAxes;
   /// `--bind`: each is `NAME=VALUE[,VALUE...]`.
   std::vector<std::string> bindings;
+  /// `--untie`: initializers of their own for the uses of an initializer; empty for those that look
+  /// merged by an exporter, or a regular expression over the names of initializers.
+  std::optional<std::string> untie;
+  /// `--train`: a regular expression over the names of initializers that are trained though they
+  /// look like constants of an exporter; empty for none.
+  std::string train;
   /// 0 to 3.
   unsigned optLevel = 3;
   /// Elements of initializers that are zero stay so and leave the patterns.

@@ -30,7 +30,7 @@ struct ModelSource {
 
 /// What a compilation says of its model or its options.
 struct CompileDiagnostic {
-  enum class Severity { Warning, Error };
+  enum class Severity { Note, Warning, Error };
   Severity severity;
   /// One line: what is required, what was found, the remedy. Lower case, without a period, and
   /// without the name of the model.

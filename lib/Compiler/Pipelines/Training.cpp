@@ -43,19 +43,6 @@ LogicalResult bppsa::freezeParameters(ModuleOp module, StringRef pattern) {
   return success();
 }
 
-SmallVector<StringRef> bppsa::findTrainedConstants(ModuleOp module) {
-  auto forward = module.lookupSymbol<func::FuncOp>("forward");
-  SmallVector<StringRef> names;
-  for (unsigned i = 0, e = forward.getNumArguments(); i < e; ++i) {
-    auto name = forward.getArgAttrOfType<StringAttr>(i, "bppsa.parameter");
-    if (name && !forward.getArgAttr(i, "bppsa.frozen") &&
-        cast<ShapedType>(forward.getArgumentTypes()[i]).getRank() == 0 &&
-        name.getValue().find_first_of("./") == StringRef::npos)
-      names.push_back(name.getValue());
-  }
-  return names;
-}
-
 void bppsa::buildLossPipeline(OpPassManager &pm, const TrainingOptions &options) {
   AddLossOptions loss;
   loss.loss = options.loss;

@@ -18,10 +18,6 @@ namespace bppsa {
 /// matches nothing.
 llvm::LogicalResult freezeParameters(mlir::ModuleOp module, llvm::StringRef pattern);
 
-/// Names of trained parameters that are probably constants of an exporter: of rank
-/// 0, without the dots and slashes that the names of a framework's parameters have.
-llvm::SmallVector<llvm::StringRef> findTrainedConstants(mlir::ModuleOp module);
-
 /// Adds `@loss`, and to `pm` everything that turns it into the training
 /// functions: `@step_<variant>`, `@grad_<variant>`, `@update` and `@sumsq`.
 /// The stages are separate so that a driver can stop after each.

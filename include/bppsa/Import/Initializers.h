@@ -1,0 +1,57 @@
+//===- Initializers.h - what exporters make of parameters -------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// Not every float initializer of a model is one parameter: exporters keep constants in
+// initializers, and one initializer for parameters of equal value. docs/CommandLine.md has the
+// rules.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_IMPORT_INITIALIZERS_H
+#define BPPSA_IMPORT_INITIALIZERS_H
+
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Support/LLVM.h"
+#include "llvm/Support/MemoryBufferRef.h"
+#include <string>
+#include <vector>
+
+namespace bppsa {
+
+/// An initializer that an exporter seems to have made of several parameters.
+struct MergedInitializer {
+  std::string name;
+  /// The parameters besides `name`, or the nodes that read it where no name is recorded.
+  std::vector<std::string> others;
+};
+
+/// An initializer that is no parameter, and why.
+struct ConstantInitializer {
+  std::string name, reason;
+};
+
+struct InitializerFindings {
+  std::vector<MergedInitializer> merged;
+  std::vector<ConstantInitializer> constants;
+  /// Scalars of which the file does not tell whether they are parameters.
+  std::vector<std::string> scalars;
+};
+
+/// Looks at the float initializers of the model in `buffer`. Fails after an error where it cannot
+/// be read.
+mlir::FailureOr<InitializerFindings> inspectInitializers(llvm::MemoryBufferRef buffer,
+                                                         mlir::MLIRContext *context);
+
+/// The bytes of the model in `buffer` with initializers of their own for the uses of initializers.
+/// An empty `pattern` means those that look merged, one for each parameter; a regular expression
+/// means all initializers whose names match, one for each use. Fails after an error where the
+/// pattern is no regular expression or matches no initializer that is used twice.
+mlir::FailureOr<std::string> untieInitializers(llvm::MemoryBufferRef buffer,
+                                               mlir::MLIRContext *context, llvm::StringRef pattern);
+
+} // namespace bppsa
+
+#endif // BPPSA_IMPORT_INITIALIZERS_H

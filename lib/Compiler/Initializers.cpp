@@ -1,0 +1,104 @@
+//===- Initializers.cpp - which initializers are parameters ---------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Import/Initializers.h"
+#include "Compilation.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/Regex.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+/// "a, b, c and 4 others"
+static std::string listSome(ArrayRef<std::string> texts) {
+  constexpr size_t shown = 6;
+  std::string list = llvm::join(texts.take_front(shown), ", ");
+  return texts.size() > shown ? list + " and " + std::to_string(texts.size() - shown) + " others"
+                              : list;
+}
+
+LogicalResult Compilation::untie(std::unique_ptr<llvm::MemoryBuffer> &file) {
+  if (!options.untie)
+    return success();
+  FailureOr<std::string> untied = untieInitializers(*file, &context, *options.untie);
+  if (failed(untied))
+    return failure();
+  file = llvm::MemoryBuffer::getMemBufferCopy(*untied, source.path);
+  return success();
+}
+
+/// One line that names initializers that look merged.
+static std::string describeMerged(ArrayRef<MergedInitializer> merged) {
+  std::vector<std::string> texts;
+  for (const MergedInitializer &initializer : merged)
+    texts.push_back("'" + initializer.name + "' (also for " + listSome(initializer.others) + ")");
+  return "initializers that look merged by an exporter because their values are equal are trained "
+         "as one: " +
+         listSome(texts) + "; --untie gives each its own";
+}
+
+/// One line on trained scalars, in which exporters keep constants too; empty for none.
+static std::string describeScalars(ArrayRef<std::string> names) {
+  if (names.empty())
+    return "";
+  auto escape = [](StringRef name) { return llvm::Regex::escape(name); };
+  std::string freeze = "--freeze='^(" + llvm::join(llvm::map_range(names, escape), "|") + ")$'";
+  bool isOne = names.size() == 1;
+  return (isOne ? "initializer '" : "initializers '") + llvm::join(names, "', '") +
+         (isOne ? "' is a scalar, which exporters use for a constant, and is trained; "
+                : "' are scalars, which exporters use for constants, and are trained; ") +
+         freeze + (isOne ? " keeps it" : " keeps them");
+}
+
+LogicalResult Compilation::settleInitializers(const llvm::MemoryBuffer &file) {
+  FailureOr<InitializerFindings> findings = inspectInitializers(file, &context);
+  if (failed(findings))
+    return failure();
+  llvm::Regex regex(options.train);
+  std::string error;
+  if (!options.train.empty() && !regex.isValid(error))
+    return fail("--train needs a regular expression, found '" + options.train + "': " + error);
+  llvm::StringMap<std::string> constants;
+  bool matched = options.train.empty();
+  for (const auto &[name, reason] : findings->constants) {
+    if (!options.train.empty() && regex.match(name))
+      matched = true;
+    else
+      constants[name] = reason;
+  }
+  if (!matched)
+    return fail("--train='" + options.train +
+                "' matches no initializer that looks like a constant; others are trained anyway");
+  auto forward = module->lookupSymbol<func::FuncOp>("forward");
+  SmallVector<DictionaryAttr> arguments;
+  std::vector<std::string> frozen, scalars;
+  llvm::Regex freeze(options.training.freeze);
+  for (unsigned i = 0, e = forward.getNumArguments(); i < e; ++i) {
+    NamedAttrList attributes(forward.getArgAttrDict(i));
+    auto name = forward.getArgAttrOfType<StringAttr>(i, "bppsa.parameter");
+    if (auto found = name ? constants.find(name.getValue()) : constants.end();
+        found != constants.end() && !attributes.get("bppsa.frozen")) {
+      attributes.set("bppsa.frozen", UnitAttr::get(&context));
+      frozen.push_back("'" + name.str() + "' (" + found->second + ")");
+    }
+    if (name && !attributes.get("bppsa.frozen") &&
+        llvm::is_contained(findings->scalars, name.getValue()) &&
+        (options.training.freeze.empty() || !freeze.match(name.getValue())))
+      scalars.push_back(name.str());
+    arguments.push_back(attributes.getDictionary(&context));
+  }
+  forward.setAllArgAttrs(arguments);
+  if (!frozen.empty())
+    remarks.push_back({CompileDiagnostic::Severity::Note,
+                       "not trained, as constants of the exporter: " + listSome(frozen) +
+                           "; --train=REGEX trains them"});
+  if (std::string text = describeScalars(scalars); !text.empty())
+    warn(std::move(text));
+  if (!findings->merged.empty())
+    warn(describeMerged(findings->merged));
+  return success();
+}

@@ -1,0 +1,168 @@
+//===- InspectInitializers.cpp - what exporters make of parameters --------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "InspectInitializers.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Endian.h"
+#include "llvm/Support/Regex.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace bppsa;
+
+namespace {
+/// What the rules ask of the values of an initializer.
+struct ValueFacts {
+  int64_t count = 0;
+  bool isUniform = true, isFinite = true;
+};
+} // namespace
+
+static FailureOr<ValueFacts> readFacts(const OnnxFile &file, const onnx::TensorProto &tensor) {
+  std::string what = "initializer " + quoted(tensor.name());
+  FailureOr<RankedTensorType> type = getTensorType(file, tensor, what);
+  if (failed(type))
+    return failure();
+  FailureOr<std::string> bytes = readTensorBytes(file, tensor, *type, what);
+  if (failed(bytes))
+    return failure();
+  ValueFacts facts;
+  facts.count = type->getNumElements();
+  auto element = [&](int64_t i) {
+    return llvm::bit_cast<float>(llvm::support::endian::read32le(bytes->data() + 4 * i));
+  };
+  for (int64_t i = 0; i < facts.count; ++i) {
+    facts.isUniform &= element(i) == element(0);
+    facts.isFinite &= std::isfinite(element(i));
+  }
+  return facts;
+}
+
+//===----------------------------------------------------------------------===//
+// Constants
+//===----------------------------------------------------------------------===//
+
+/// Names that exporters invent for constants. Those of PyTorch's older exporter, `onnx::GRU_5`,
+/// are weights in another layout as well.
+static bool isInventedName(StringRef name) {
+  static const llvm::Regex pattern(
+      "^(_?val_[0-9]+|[0-9]+|scalar_tensor.*|const_fold_opt__[0-9]+|onnx::[A-Za-z]+_[0-9]+|"
+      "(.*/)?[Cc]onst(ant)?(_[0-9]+)?(_output_[0-9]+|:[0-9]+)?)$");
+  return pattern.match(name);
+}
+
+static const onnx::ValueInfoProto *findValueInfo(const onnx::GraphProto &graph, StringRef name) {
+  auto found = llvm::find_if(graph.value_info(),
+                             [&](const onnx::ValueInfoProto &info) { return info.name() == name; });
+  return found == graph.value_info().end() ? nullptr : &*found;
+}
+
+/// Whether nothing says if the scalar `tensor`, which is no constant by the rules, is a parameter:
+/// PyTorch's exporters keep the names of parameters, and others names with dots or slashes.
+static bool isDoubtfulScalar(const OnnxFile &file, const onnx::TensorProto &tensor) {
+  return tensor.dims_size() == 0 && file.model.producer_name() != "pytorch" &&
+         StringRef(tensor.name()).find_first_of("./") == StringRef::npos;
+}
+
+FailureOr<std::string> bppsa::findConstantReason(const OnnxFile &file,
+                                                 const onnx::TensorProto &tensor) {
+  StringRef name = tensor.name(), kind, folded;
+  if (const onnx::ValueInfoProto *info = findValueInfo(file.model.graph(), name)) {
+    kind = getMetadata(*info, "pkg.torch.export.graph_signature.InputSpec.kind");
+    folded = getMetadata(*info, "pkg.onnxscript.optimizer.folded_from");
+  }
+  if (kind == "PARAMETER")
+    return std::string();
+  if (!kind.empty())
+    return "a " + kind.lower() + " of the exported module";
+  FailureOr<ValueFacts> facts = readFacts(file, tensor);
+  if (failed(facts))
+    return failure();
+  if (!facts->isFinite)
+    return std::string("not finite");
+  bool isScalar = tensor.dims_size() == 0;
+  // What was folded from a parameter, whose name has a dot, is that parameter in another layout.
+  bool isWeight = !isScalar && (name.starts_with("onnx::") || folded.contains('.'));
+  if (isInventedName(name) && facts->isUniform && !isWeight)
+    return std::string(isScalar ? "a scalar" : "of one value") + " with a name of the exporter";
+  return std::string();
+}
+
+//===----------------------------------------------------------------------===//
+// Merged initializers
+//===----------------------------------------------------------------------===//
+
+/// Whether nodes of two groups are of one kind and read the initializer at one place, as clones of
+/// a layer do.
+static bool areClones(const UseGroup &a, const UseGroup &b) {
+  return llvm::any_of(a, [&](const InitializerUse &use) {
+    return llvm::any_of(b, [&](const InitializerUse &other) {
+      return use.node->op_type() == other.node->op_type() && use.input == other.input;
+    });
+  });
+}
+
+FailureOr<bool> bppsa::looksMerged(const OnnxFile &file, const onnx::TensorProto &tensor,
+                                   ArrayRef<UseGroup> groups) {
+  if (groups.size() < 2)
+    return false;
+  auto hasAlias = [](const UseGroup &group) { return !group.front().alias.empty(); };
+  if (llvm::any_of(groups, hasAlias))
+    return true;
+  bool hasModules =
+      llvm::all_of(groups, [](const UseGroup &group) { return group.front().module.has_value(); });
+  for (size_t i = 1; hasModules && i < groups.size(); ++i)
+    if (llvm::any_of(groups.take_front(i),
+                     [&](const UseGroup &group) { return areClones(group, groups[i]); }))
+      return true;
+  FailureOr<ValueFacts> facts = readFacts(file, tensor);
+  if (failed(facts))
+    return failure();
+  return facts->isUniform && (hasModules || facts->count > 1);
+}
+
+/// How a warning calls the parameter, or the node, that `group` stands for.
+static std::string describeGroup(StringRef initializer, const UseGroup &group) {
+  std::string name = getParameterName(initializer, group);
+  const onnx::NodeProto &node = *group.front().node;
+  if (name.empty())
+    return "node " + quoted(node.name().empty() ? node.output(0) : node.name());
+  return quoted(name);
+}
+
+FailureOr<InitializerFindings> bppsa::inspectInitializers(llvm::MemoryBufferRef buffer,
+                                                          MLIRContext *context) {
+  FailureOr<OnnxFile> file = parseOnnxFile(buffer, context);
+  if (failed(file))
+    return failure();
+  auto uses = collectInitializerUses(*file->model.mutable_graph());
+  InitializerFindings findings;
+  for (const onnx::TensorProto &tensor : file->model.graph().initializer()) {
+    if (tensor.data_type() != onnx::TensorProto::FLOAT)
+      continue;
+    FailureOr<std::string> reason = findConstantReason(*file, tensor);
+    if (failed(reason))
+      return failure();
+    if (!reason->empty()) {
+      findings.constants.push_back({tensor.name(), *reason});
+      continue;
+    }
+    if (isDoubtfulScalar(*file, tensor))
+      findings.scalars.push_back(tensor.name());
+    ArrayRef<UseGroup> groups = uses[tensor.name()];
+    FailureOr<bool> isMerged = looksMerged(*file, tensor, groups);
+    if (failed(isMerged))
+      return failure();
+    if (!*isMerged)
+      continue;
+    MergedInitializer &merged = findings.merged.emplace_back();
+    merged.name = tensor.name();
+    bool hasOwn = groups.front().front().alias.empty();
+    for (const UseGroup &group : groups.drop_front(hasOwn))
+      merged.others.push_back(describeGroup(tensor.name(), group));
+  }
+  return findings;
+}

@@ -1,0 +1,154 @@
+//===- UntieInitializers.cpp - an initializer for each use ----------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "InspectInitializers.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/Regex.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+/// Adds every name that `graph` and the graphs inside of its nodes define to `names`.
+static void collectNames(const onnx::GraphProto &graph, llvm::StringSet<> &names) {
+  for (const onnx::ValueInfoProto &input : graph.input())
+    names.insert(input.name());
+  for (const onnx::TensorProto &tensor : graph.initializer())
+    names.insert(tensor.name());
+  for (const onnx::NodeProto &node : graph.node()) {
+    for (const std::string &output : node.output())
+      names.insert(output);
+    for (const onnx::AttributeProto &attribute : node.attribute())
+      if (attribute.has_g())
+        collectNames(attribute.g(), names);
+  }
+}
+
+namespace {
+class Untier {
+public:
+  explicit Untier(OnnxFile &file) : file(file), graph(*file.model.mutable_graph()) {
+    collectNames(graph, names);
+  }
+
+  /// Gives each of `groups` but the first a copy of `tensor`.
+  void untie(const onnx::TensorProto &tensor, ArrayRef<UseGroup> groups);
+  /// Puts the copies into the graph, and takes out what they replace.
+  void finish();
+
+private:
+  std::string makeName(StringRef name, const UseGroup &group);
+
+  OnnxFile &file;
+  onnx::GraphProto &graph;
+  llvm::StringSet<> names, replaced, unread;
+  std::vector<onnx::TensorProto> copies;
+};
+} // namespace
+
+/// An alias becomes the name of its copy; other names must be new.
+std::string Untier::makeName(StringRef name, const UseGroup &group) {
+  const std::string &alias = group.front().alias;
+  if (!alias.empty() && replaced.insert(alias).second)
+    return alias;
+  std::string wanted = getParameterName(name, group);
+  if (!wanted.empty() && names.insert(wanted).second)
+    return wanted;
+  for (unsigned number = 2;; ++number)
+    if (std::string next = (name + "." + Twine(number)).str(); names.insert(next).second)
+      return next;
+}
+
+void Untier::untie(const onnx::TensorProto &tensor, ArrayRef<UseGroup> groups) {
+  bool hasOwn = groups.front().front().alias.empty();
+  for (const UseGroup &group : groups.drop_front(hasOwn)) {
+    std::string name = makeName(tensor.name(), group);
+    for (const InitializerUse &use : group)
+      use.node->set_input(use.input, name);
+    copies.push_back(tensor);
+    copies.back().set_name(name);
+  }
+  bool isOutput = llvm::any_of(graph.output(), [&](const onnx::ValueInfoProto &output) {
+    return output.name() == tensor.name();
+  });
+  if (!hasOwn && !isOutput)
+    unread.insert(tensor.name());
+}
+
+void Untier::finish() {
+  for (int i = graph.node_size(); i-- > 0;)
+    if (const onnx::NodeProto &node = graph.node(i);
+        node.op_type() == "Identity" && replaced.contains(node.output(0)))
+      graph.mutable_node()->DeleteSubrange(i, 1);
+  // Before IR version 4 initializers are listed among the inputs.
+  for (onnx::TensorProto &copy : copies) {
+    onnx::TensorProto &added = *graph.add_initializer();
+    added = std::move(copy);
+    if (file.model.ir_version() >= 4)
+      continue;
+    onnx::ValueInfoProto &info = *graph.add_input();
+    info.set_name(added.name());
+    onnx::TypeProto::Tensor &type = *info.mutable_type()->mutable_tensor_type();
+    type.set_elem_type(added.data_type());
+    for (int64_t size : added.dims())
+      type.mutable_shape()->add_dim()->set_dim_value(size);
+  }
+  for (int i = graph.initializer_size(); i-- > 0;)
+    if (unread.contains(graph.initializer(i).name()))
+      graph.mutable_initializer()->DeleteSubrange(i, 1);
+  for (int i = graph.input_size(); i-- > 0;)
+    if (unread.contains(graph.input(i).name()))
+      graph.mutable_input()->DeleteSubrange(i, 1);
+}
+
+/// Every use of `groups` as a group of its own.
+static SmallVector<UseGroup> separate(ArrayRef<UseGroup> groups) {
+  SmallVector<UseGroup> separated;
+  for (const UseGroup &group : groups)
+    for (const InitializerUse &use : group)
+      separated.push_back({use});
+  return separated;
+}
+
+FailureOr<std::string> bppsa::untieInitializers(llvm::MemoryBufferRef buffer, MLIRContext *context,
+                                                StringRef pattern) {
+  FailureOr<OnnxFile> file = parseOnnxFile(buffer, context);
+  if (failed(file))
+    return failure();
+  llvm::Regex regex(pattern);
+  std::string error;
+  if (!pattern.empty() && !regex.isValid(error))
+    return emitError(file->location)
+           << "--untie needs a regular expression, found '" << pattern << "': " << error;
+  auto uses = collectInitializerUses(*file->model.mutable_graph());
+  Untier untier(*file);
+  bool matched = pattern.empty();
+  for (const onnx::TensorProto &tensor : file->model.graph().initializer()) {
+    ArrayRef<UseGroup> groups = uses[tensor.name()];
+    if (pattern.empty()) {
+      FailureOr<bool> isMerged = looksMerged(*file, tensor, groups);
+      if (failed(isMerged))
+        return failure();
+      if (*isMerged)
+        untier.untie(tensor, groups);
+    } else if (SmallVector<UseGroup> separated = separate(groups);
+               separated.size() > 1 && regex.match(tensor.name())) {
+      matched = true;
+      untier.untie(tensor, separated);
+    }
+  }
+  if (!matched)
+    return emitError(file->location) << "--untie='" << pattern
+                                     << "' matches no float initializer that is used more than "
+                                        "once";
+  untier.finish();
+  std::string bytes;
+  if (file->model.ByteSizeLong() > static_cast<size_t>(INT32_MAX) ||
+      !file->model.SerializeToString(&bytes))
+    return emitError(file->location)
+           << "without shared initializers the model is larger than 2 GiB";
+  return bytes;
+}
