@@ -44,6 +44,8 @@ LogicalResult bppsa::freezeParameters(ModuleOp module, StringRef pattern) {
 }
 
 void bppsa::buildLossPipeline(OpPassManager &pm, const TrainingOptions &options) {
+  if (options.target == TargetKind::CPU)
+    pm.addNestedPass<func::FuncOp>(createJoinSequences());
   AddLossOptions loss;
   loss.loss = options.loss;
   loss.output = options.lossOn;

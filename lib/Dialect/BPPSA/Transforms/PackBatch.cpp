@@ -217,6 +217,9 @@ struct SliceBeforeUnpack : OpRewritePattern<tensor::ExtractSliceOp> {
       return rewriter.notifyMatchFailure(op, "takes part of the samples or features");
     if (dropsTime && !op.getDroppedDims().test(0))
       return rewriter.notifyMatchFailure(op, "drops another dimension than time");
+    if (source.isDynamicDim(1) != result.isDynamicDim(dropsTime ? 0 : 1))
+      return rewriter.notifyMatchFailure(op,
+                                         "knows the number of samples, which the array does not");
 
     Location loc = op.getLoc();
     auto packed = cast<RankedTensorType>(unpack.getSource().getType());

@@ -111,6 +111,50 @@ def Scan : Pass<"bppsa-scan", "::mlir::ModuleOp"> {
   let dependentDialects = ["::bppsa::BPPSADialect"];
 }
 
+def JoinSequences : Pass<"bppsa-join-sequences", "::mlir::func::FuncOp"> {
+  let summary = "lays ragged sequences end to end";
+  let description = [{
+    A recurrence whose states are kept beyond the lengths of its samples, as the
+    importer makes one of `sequence_lens`, computes all T steps of all B samples.
+    This pass lays the sequences one after the other in rows `[S, R]` and makes the
+    loop begin anew where a sequence does, so that its cost is that of the sum of
+    lengths, rounded up to rows of equal length and blocks of 16 rows.
+
+    S and R depend on the lengths. Rows are filled when the program runs: the longest
+    sequence first, each into the row that has the fewest slots taken. R is B where
+    all lengths are equal, and the fewer the more they differ, but one block at least.
+    A slot at which a sequence begins, in the order of the loop, has a zero in a
+    sequence of the new loop, and the states before it are replaced by the initial
+    ones; slots without a sequence have one, too, so that nothing grows there.
+
+    ```mlir
+    %h = bppsa.recurrence sequences(%x, %mask : tensor<?x?x8xf32>, tensor<?x?x1xf32>)
+        initial(%h0 : tensor<?x4xf32>) captures(...) -> (tensor<?x?x4xf32>) {
+      ...
+      %next = arith.select %is_part, %cell, %state : vector<4xi1>, vector<4xf32>
+      bppsa.yield %next : vector<4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    %xr = linalg.generic ... ins(%sequence, %step : ...) // x[step, sequence] or zero
+    %keep = linalg.generic ... ins(%sequence, %step : ...) // 1 where a sequence goes on
+    %hr = bppsa.recurrence sequences(%xr, %keep : tensor<?x?x8xf32>, tensor<?x?x1xf32>)
+        initial(%zeros : tensor<?x4xf32>) captures(...) -> (tensor<?x?x4xf32>) {
+      %before = arith.select %goes_on, %state, %cst : vector<4xi1>, vector<4xf32>
+      ...
+      bppsa.yield %cell : vector<4xf32>
+    }
+    %h = linalg.generic ... ins(%length, %row, %start, %h0 : ...) // hr[start + step, row]
+    ```
+    Programs for GPUs, which cannot have sizes that depend on data, keep the masks.
+  }];
+  let dependentDialects = [
+    "::bppsa::BPPSADialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
+  ];
+}
+
 def MergeProducts : Pass<"bppsa-merge-products", "::mlir::func::FuncOp"> {
   let summary = "make products of one sequence with several matrices one loop";
   let description = [{

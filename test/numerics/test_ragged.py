@@ -1,0 +1,102 @@
+"""Ragged batches of several blocks of lanes, where sequences share rows, against JAX in float64."""
+
+import json
+
+import harness
+import models
+import numpy as np
+import pytest
+import references
+import specs
+
+STEPS, SAMPLES = 20, 37
+LENGTHS = {
+    "uniform": np.random.default_rng(3).integers(1, STEPS + 1, SAMPLES),
+    "one step": np.ones(SAMPLES),
+    "all steps": np.full(SAMPLES, STEPS),
+    "one long": np.where(np.arange(SAMPLES) == 11, STEPS, 2),
+}
+MODELS = {
+    "RNN": models.Spec("RNN", lengths=True, activations=("Relu",)),
+    "GRU-reverse": models.Spec("GRU", lengths=True, direction="reverse", initial="input"),
+    "GRU-bidirectional": models.Spec(
+        "GRU", lengths=True, layers=2, direction="bidirectional", head="steps"
+    ),
+    "LSTM": models.Spec("LSTM", lengths=True, peepholes=True, initial="input", head="steps"),
+    "LSTM-bidirectional": models.Spec("LSTM", lengths=True, direction="bidirectional", head="cell"),
+}
+
+
+def arrays_of(model, lengths):
+    arrays = models.data(model, {"T": STEPS, "B": SAMPLES}, specs.LOSS)
+    return {**arrays, "lengths": lengths.astype(np.int32)}
+
+
+@pytest.mark.parametrize("lengths", LENGTHS)
+@pytest.mark.parametrize("name", MODELS)
+def test_gradients(name, lengths):
+    model = models.build(MODELS[name])
+    arrays = arrays_of(model, LENGTHS[lengths])
+    program = harness.compile_model(model, f"--loss={specs.LOSS}")
+    exact, single = references.gradients(model, arrays, specs.LOSS)
+    for backward in ("sequential", "scan"):
+        harness.check_gradients(program.grad(arrays, f"--backward={backward}"), exact, single)
+    expected = references.onnx_in_jax.outputs(model, arrays, np.float64)
+    for output, array in program.infer(arrays).items():
+        np.testing.assert_allclose(array, expected[output], rtol=1e-5, atol=2e-6, err_msg=output)
+
+
+@pytest.mark.parametrize("plan", ["blelloch", "hybrid:1", "chunked:8"])
+def test_plans(plan):
+    model = models.build(MODELS["GRU-bidirectional"])
+    arrays = arrays_of(model, LENGTHS["uniform"])
+    program = harness.compile_model(model, f"--loss={specs.LOSS}", f"--scan={plan}")
+    exact, single = references.gradients(model, arrays, specs.LOSS)
+    harness.check_gradients(program.grad(arrays, "--backward=scan"), exact, single)
+
+
+def test_number_of_samples_in_the_model():
+    """Sizes of rows that the compiler knows, and rows whose number only the lengths tell."""
+    for samples in (3, 16, SAMPLES):
+        model = models.build(MODELS["LSTM"])
+        for info in [*model.graph.input, *model.graph.output]:
+            for dim in info.type.tensor_type.shape.dim:
+                if dim.dim_param == "B":
+                    dim.dim_value = samples
+        arrays = models.data(model, {"T": STEPS}, specs.LOSS)
+        program = harness.compile_model(model, f"--loss={specs.LOSS}")
+        exact, single = references.gradients(model, arrays, specs.LOSS)
+        harness.check_gradients(program.grad(arrays), exact, single, str(samples))
+
+
+def test_threads_change_no_bit():
+    model = models.build(MODELS["GRU-bidirectional"])
+    arrays = arrays_of(model, LENGTHS["uniform"])
+    program = harness.compile_model(model, f"--loss={specs.LOSS}")
+    runs = [program.grad(arrays, f"--threads={n}") for n in (1, 2, 5)]
+    for other in runs[1:]:
+        for name, array in runs[0].items():
+            assert array.tobytes() == other[name].tobytes(), name
+
+
+def test_short_sequences_cost_less(tmp_path):
+    """Half of the steps take less than two thirds of the time, in the best of several epochs each."""
+    steps, samples = 60, 32
+    model = models.build(models.Spec("GRU", hidden=64, features=64, lengths=True))
+    program = harness.compile_model(model, f"--loss={specs.LOSS}")
+    times = {}
+    for turn in range(3):
+        for name, low in {"half": 1, "all": steps}.items():
+            arrays = models.data(model, {"T": steps, "B": samples}, specs.LOSS)
+            arrays["lengths"] = np.linspace(low, steps, samples).round().astype(np.int32)
+            np.savez(tmp_path / "d.npz", **arrays)
+            result = program.run(
+                *("train", "--data", tmp_path / "d.npz", "--epochs", "20", "--batch", str(samples)),
+                *("--threads", "1", "--backward", "sequential", "--quiet"),
+                *("--log", tmp_path / f"{name}{turn}"),
+            )
+            assert result.returncode == 0, result.stderr
+            lines = (tmp_path / f"{name}{turn}").read_text().splitlines()
+            seconds = [json.loads(line)["seconds"] for line in lines]
+            times[name] = min([times.get(name, np.inf), *seconds])
+    assert times["half"] < times["all"] / 1.5, times
