@@ -8,6 +8,7 @@
 #include "bppsa/Compiler/Pipelines/RunPasses.h"
 #include "bppsa/Compiler/Pipelines/Training.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Passes.h"
 #include "bppsa/Import/ImportONNX.h"
 #include "bppsa/Support/BatchAxes.h"
 #include "bppsa/Support/OutputFile.h"
@@ -98,7 +99,7 @@ LogicalResult Compilation::import() {
     return failure();
   module = std::move(*imported);
   image = std::move(*loaded);
-  if (failed(adaptToGraphLoops()) || failed(settleInitializers(**file)) ||
+  if (failed(rollUpSteps()) || failed(adaptToGraphLoops()) || failed(settleInitializers(**file)) ||
       failed(freezeParameters(*module, options.training.freeze)) || failed(checkLossOutput()))
     return failure();
   if (options.pruneZeros && markZeros(*module, image) == 0)
@@ -121,6 +122,18 @@ FailureOr<ImportOptions> Compilation::parseImportOptions() {
   for (const std::string &text : options.bindings)
     importOptions.bindings.push_back(*BindRequest::parse(text));
   return importOptions;
+}
+
+/// Makes loops of cells that the exporter has written out for each step. For GPUs they stay: there
+/// are no kernels for bodies that are graphs.
+LogicalResult Compilation::rollUpSteps() {
+  if (options.training.target == TargetKind::CUDA)
+    return success();
+  PassManager pm(&context);
+  if (options.preparePassManager && !options.preparePassManager(pm))
+    return fail("the pass manager could not be prepared");
+  pm.addNestedPass<func::FuncOp>(createRollUpSteps());
+  return runPasses(pm, *module, options.verifyEach, options.leaveReproducers);
 }
 
 /// Loops whose body is a graph run on CPUs only. Where there is no other loop with states, `auto`

@@ -79,6 +79,44 @@ def ExpandScan : Pass<"bppsa-expand-scan"> {
   ];
 }
 
+def RollUpSteps : Pass<"bppsa-roll-up-steps", "::mlir::func::FuncOp"> {
+  let summary = "make equal steps in straight-line code a recurrence";
+  let description = [{
+    A cell in a loop of Python is exported as a copy of it for each step. Operations
+    that use the same array are taken for the same place of consecutive steps; where all
+    that they follow from is equal from step to step, down to slices of sequences that
+    lie equally far apart, to what all steps share and to values of the step before, the
+    copies become one `bppsa.recurrence` in graph form over dimension 0, that of samples.
+    What a step makes of its own values alone belongs to it as well, and a `tensor.concat`
+    of the values of all steps becomes one array. Steps that are not equal, and fewer than
+    `min-steps`, stay as they are.
+
+    ```mlir
+    %x0 = tensor.extract_slice %x[0, 0] [8, 1] [1, 1] : tensor<8x4xf32> to tensor<8x1xf32>
+    %h1 = linalg.generic ... ins(%x0, %h0, %u : tensor<8x1xf32>, tensor<8x1xf32>, tensor<1xf32>)
+    %x1 = tensor.extract_slice %x[0, 1] [8, 1] [1, 1] : tensor<8x4xf32> to tensor<8x1xf32>
+    %h2 = linalg.generic ... ins(%x1, %h1, %u : tensor<8x1xf32>, tensor<8x1xf32>, tensor<1xf32>)
+    ...
+    ```
+    becomes
+    ```mlir
+    %h = bppsa.recurrence sequences(%xs : tensor<4x8x1xf32>) initial(%h0 : tensor<8x1xf32>)
+        captures(%u : tensor<1xf32>) -> (tensor<5x8x1xf32>) { ... }
+    ```
+
+    A remark of the category `roll-up` says how many steps became one loop.
+  }];
+  let options = [
+    Option<"minSteps", "min-steps", "unsigned", /*default=*/"4",
+           "fewest steps that become a loop, at least 3">
+  ];
+  let statistics = [Statistic<"numLoops", "loops", "recurrences that were made">];
+  let dependentDialects = [
+    "::bppsa::BPPSADialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+}
+
 def Scan : Pass<"bppsa-scan", "::mlir::ModuleOp"> {
   let summary = "gives cotangent chains a parallel association order";
   let description = [{

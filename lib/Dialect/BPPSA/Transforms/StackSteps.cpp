@@ -1,0 +1,135 @@
+//===- StackSteps.cpp - sequences of values of steps ----------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "StepLoop.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+Value bppsa::createTransposed(OpBuilder &builder, Value value, ArrayRef<int64_t> order) {
+  int64_t rank = order.size();
+  if (llvm::equal(order, llvm::seq<int64_t>(0, rank)))
+    return value;
+  Location loc = value.getLoc();
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, value), ordered;
+  SmallVector<AffineExpr> source(rank);
+  for (auto [i, axis] : llvm::enumerate(order)) {
+    ordered.push_back(sizes[axis]);
+    source[axis] = builder.getAffineDimExpr(i);
+  }
+  Value empty =
+      tensor::EmptyOp::create(builder, loc, ordered, getElementTypeOrSelf(value.getType()));
+  AffineMap maps[] = {AffineMap::get(rank, 0, source, builder.getContext()),
+                      builder.getMultiDimIdentityMap(rank)};
+  SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::parallel);
+  return linalg::GenericOp::create(builder, loc, empty.getType(), value, empty, maps, iterators,
+                                   [](OpBuilder &nested, Location loc, ValueRange elements) {
+                                     linalg::YieldOp::create(nested, loc, elements[0]);
+                                   })
+      .getResult(0);
+}
+
+/// `value` with a dimension of size 1 before dimension `axis`.
+static Value createUnsqueezed(OpBuilder &builder, Value value, int64_t axis) {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, value.getLoc(), value);
+  sizes.insert(sizes.begin() + axis, builder.getIndexAttr(1));
+  SmallVector<int64_t> shape(type.getShape());
+  shape.insert(shape.begin() + axis, 1);
+  SmallVector<ReassociationIndices> groups(type.getRank());
+  int64_t owner = std::min<int64_t>(axis, type.getRank() - 1), next = 0;
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    for (int64_t count = i == owner ? 2 : 1; count > 0; --count)
+      groups[i].push_back(next++);
+  return tensor::ExpandShapeOp::create(builder, value.getLoc(),
+                                       RankedTensorType::get(shape, type.getElementType()), value,
+                                       groups, sizes);
+}
+
+Value StepLoop::stackSlices(const StepSlices &slices, RankedTensorType type) {
+  Value source = slices.source;
+  int64_t count = steps.getNumSteps(), axis = slices.axis;
+  int64_t distance = std::abs(slices.distance);
+  int64_t first = slices.distance > 0 ? slices.first : slices.first - distance * (count - 1);
+  auto sourceType = cast<RankedTensorType>(source.getType());
+  if (first != 0 || distance != 1 || sourceType.getDimSize(axis) != count) {
+    SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, source);
+    SmallVector<OpFoldResult> offsets(sizes.size(), builder.getIndexAttr(0)),
+        strides(sizes.size(), builder.getIndexAttr(1));
+    offsets[axis] = builder.getIndexAttr(first);
+    sizes[axis] = builder.getIndexAttr(count);
+    strides[axis] = builder.getIndexAttr(distance);
+    source = tensor::ExtractSliceOp::create(builder, loc, source, offsets, sizes, strides);
+  }
+  SmallVector<int64_t> order = {axis};
+  for (int64_t i = 0; i < sourceType.getRank(); ++i)
+    if (i != axis)
+      order.push_back(i);
+  Value array = createTransposed(builder, source, order);
+  return slices.isCollapsed ? array : createUnsqueezed(builder, array, axis + 1);
+}
+
+Value StepLoop::stackValues(ArrayRef<Value> values) {
+  SmallVector<Value> slices =
+      llvm::map_to_vector(values, [&](Value value) { return createUnsqueezed(builder, value, 0); });
+  if (isReverse)
+    std::reverse(slices.begin(), slices.end());
+  return tensor::ConcatOp::create(builder, loc, 0, slices);
+}
+
+/// One operation for all steps in place of one for each.
+StepLoop::Emitted StepLoop::stackGeneric(const StepTuple &tuple) {
+  auto generic = cast<linalg::GenericOp>(tuple.getOp(0));
+  SmallVector<AffineMap> maps = generic.getIndexingMapsArray();
+  auto addLoop = [&](AffineMap &map, bool hasSteps) {
+    map = map.shiftDims(1);
+    if (hasSteps)
+      map = map.insertResult(builder.getAffineDimExpr(0), 0);
+  };
+  IRMapping mapping;
+  SmallVector<Value> inputs, reads = getReads(generic);
+  unsigned numInputs = generic.getNumDpsInputs();
+  for (auto [i, read] : llvm::enumerate(tuple.reads)) {
+    bool isCapture = steps[read].kind == StepTuple::Capture;
+    if (i < generic->getNumOperands())
+      addLoop(maps[i], !isCapture || i >= numInputs);
+    else if (!isCapture)
+      return failure();
+    if (i >= numInputs || isCapture) {
+      if (i < numInputs)
+        inputs.push_back(reads[i]);
+      continue;
+    }
+    Emitted input = stack(read);
+    if (failed(input))
+      return failure();
+    inputs.push_back(*input);
+  }
+  auto empty = generic.getDpsInits()[0].getDefiningOp<tensor::EmptyOp>();
+  SmallVector<OpFoldResult> sizes = empty.getMixedSizes();
+  sizes.insert(sizes.begin(), builder.getIndexAttr(steps.getNumSteps()));
+  Value init = tensor::EmptyOp::create(builder, loc, sizes, empty.getType().getElementType());
+  SmallVector<utils::IteratorType> iterators = generic.getIteratorTypesArray();
+  iterators.insert(iterators.begin(), utils::IteratorType::parallel);
+  auto made =
+      linalg::GenericOp::create(builder, loc, init.getType(), inputs, init, maps, iterators);
+  generic.getRegion().cloneInto(&made.getRegion(), mapping);
+  made.getRegion().walk([](linalg::IndexOp index) { index.setDim(index.getDim() + 1); });
+  return made.getResult(0);
+}
+
+StepLoop::Emitted StepLoop::stack(unsigned number) {
+  const StepTuple &tuple = steps[number];
+  ArrayRef<Value> values = ArrayRef(tuple.values).take_front(steps.getNumSteps());
+  if (isStackedOutside(number))
+    return stackGeneric(tuple);
+  std::optional<StepSlices> slices = getStepSlices(values);
+  if (slices && (slices->distance < 0) == isReverse)
+    return stackSlices(*slices, cast<RankedTensorType>(values.front().getType()));
+  if (cast<RankedTensorType>(values.front().getType()).getRank() == 0)
+    return failure();
+  return stackValues(values);
+}

@@ -1,0 +1,428 @@
+// RUN: bppsa-opt %s --bppsa-roll-up-steps --split-input-file | FileCheck %s
+// RUN: bppsa-opt %s --bppsa-roll-up-steps=min-steps=5 --split-input-file | FileCheck %s --check-prefix=FEW
+// RUN: bppsa-opt %s --bppsa-roll-up-steps --split-input-file --remarks-filter=roll-up --remark-format=emitRemark 2>&1 | FileCheck %s --check-prefix=REMARK
+
+// A leaky sum h = tanh(u h + x[t]); with other operations in one step, or in another order of time.
+// Four steps of two samples.
+
+// CHECK-LABEL: func.func @last(
+// CHECK-SAME: %[[X:.*]]: tensor<2x4x3xf32>, %[[S:.*]]: tensor<2x3xf32>, %[[U:.*]]: tensor<3xf32>, %[[V:.*]]: tensor<3xf32>
+// CHECK: %[[XT:.*]] = linalg.generic {{.*}} ins(%[[X]] : tensor<2x4x3xf32>) outs({{.*}} : tensor<4x2x3xf32>)
+// CHECK: %[[H:.*]] = bppsa.recurrence sequences(%[[XT]] : tensor<4x2x3xf32>) initial(%[[S]] : tensor<2x3xf32>) captures(%[[U]] : tensor<3xf32>) -> (tensor<5x2x3xf32>) {
+// CHECK-NEXT: ^bb0(%[[XS:.*]]: tensor<3xf32>, %[[HS:.*]]: tensor<3xf32>, %[[US:.*]]: tensor<3xf32>):
+// CHECK: %[[NEXT:.*]] = linalg.generic {{.*}} iterator_types = ["parallel"]} ins(%[[HS]], %[[US]], %[[XS]] :
+// CHECK: math.tanh
+// CHECK: bppsa.yield %[[NEXT]] : tensor<3xf32>
+// CHECK: %[[ALL:.*]] = tensor.extract_slice %[[H]][1, 0, 0] [4, 2, 3]
+// CHECK: %[[LAST:.*]] = tensor.extract_slice %[[ALL]][3, 0, 0] [1, 2, 3]
+// CHECK: %[[R:.*]] = tensor.collapse_shape %[[LAST]]
+// CHECK: return %[[R]]
+// FEW-LABEL: func.func @last(
+// FEW-NOT: bppsa.recurrence
+// REMARK: remark: [Passed] RollUpSteps | Category:roll-up | Function=last | Remark="4 equal steps became one loop of 1 states"
+#row = affine_map<(b, i) -> (b, i)>
+#shared = affine_map<(b, i) -> (i)>
+func.func @last(%x: tensor<2x4x3xf32>, %s: tensor<2x3xf32>, %u: tensor<3xf32>, %v: tensor<3xf32>) -> tensor<2x3xf32> {
+  %x0 = tensor.extract_slice %x[0, 0, 0] [2, 1, 3] [1, 1, 1] : tensor<2x4x3xf32> to tensor<2x1x3xf32>
+  %c0 = tensor.collapse_shape %x0 [[0, 1], [2]] : tensor<2x1x3xf32> into tensor<2x3xf32>
+  %e0 = tensor.empty() : tensor<2x3xf32>
+  %h0 = linalg.generic {indexing_maps = [#row, #shared, #row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%s, %u, %c0 : tensor<2x3xf32>, tensor<3xf32>, tensor<2x3xf32>) outs(%e0 : tensor<2x3xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %0, %c : f32
+    %2 = math.tanh %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<2x3xf32>
+  %x1 = tensor.extract_slice %x[0, 1, 0] [2, 1, 3] [1, 1, 1] : tensor<2x4x3xf32> to tensor<2x1x3xf32>
+  %c1 = tensor.collapse_shape %x1 [[0, 1], [2]] : tensor<2x1x3xf32> into tensor<2x3xf32>
+  %e1 = tensor.empty() : tensor<2x3xf32>
+  %h1 = linalg.generic {indexing_maps = [#row, #shared, #row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%h0, %u, %c1 : tensor<2x3xf32>, tensor<3xf32>, tensor<2x3xf32>) outs(%e1 : tensor<2x3xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %0, %c : f32
+    %2 = math.tanh %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<2x3xf32>
+  %x2 = tensor.extract_slice %x[0, 2, 0] [2, 1, 3] [1, 1, 1] : tensor<2x4x3xf32> to tensor<2x1x3xf32>
+  %c2 = tensor.collapse_shape %x2 [[0, 1], [2]] : tensor<2x1x3xf32> into tensor<2x3xf32>
+  %e2 = tensor.empty() : tensor<2x3xf32>
+  %h2 = linalg.generic {indexing_maps = [#row, #shared, #row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%h1, %u, %c2 : tensor<2x3xf32>, tensor<3xf32>, tensor<2x3xf32>) outs(%e2 : tensor<2x3xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %0, %c : f32
+    %2 = math.tanh %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<2x3xf32>
+  %x3 = tensor.extract_slice %x[0, 3, 0] [2, 1, 3] [1, 1, 1] : tensor<2x4x3xf32> to tensor<2x1x3xf32>
+  %c3 = tensor.collapse_shape %x3 [[0, 1], [2]] : tensor<2x1x3xf32> into tensor<2x3xf32>
+  %e3 = tensor.empty() : tensor<2x3xf32>
+  %h3 = linalg.generic {indexing_maps = [#row, #shared, #row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%h2, %u, %c3 : tensor<2x3xf32>, tensor<3xf32>, tensor<2x3xf32>) outs(%e3 : tensor<2x3xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %0, %c : f32
+    %2 = math.tanh %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<2x3xf32>
+  return %h3 : tensor<2x3xf32>
+}
+
+// -----
+
+// The outputs of all steps are one array, which nothing takes apart.
+
+// CHECK-LABEL: func.func @stacked(
+// CHECK: %[[H:.*]] = bppsa.recurrence
+// CHECK: %[[ALL:.*]] = tensor.extract_slice %[[H]][1, 0, 0] [4, 2, 3]
+// CHECK: %[[R:.*]] = linalg.generic {{.*}} ins(%[[ALL]] : tensor<4x2x3xf32>) outs({{.*}} : tensor<2x4x3xf32>)
+// CHECK-NOT: tensor.concat
+// CHECK: return %[[R]]
+#row = affine_map<(b, i) -> (b, i)>
+#shared = affine_map<(b, i) -> (i)>
+func.func @stacked(%x: tensor<2x4x3xf32>, %s: tensor<2x3xf32>, %u: tensor<3xf32>, %v: tensor<3xf32>) -> tensor<2x4x3xf32> {
+  %x0 = tensor.extract_slice %x[0, 0, 0] [2, 1, 3] [1, 1, 1] : tensor<2x4x3xf32> to tensor<2x1x3xf32>
+  %c0 = tensor.collapse_shape %x0 [[0, 1], [2]] : tensor<2x1x3xf32> into tensor<2x3xf32>
+  %e0 = tensor.empty() : tensor<2x3xf32>
+  %h0 = linalg.generic {indexing_maps = [#row, #shared, #row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%s, %u, %c0 : tensor<2x3xf32>, tensor<3xf32>, tensor<2x3xf32>) outs(%e0 : tensor<2x3xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %0, %c : f32
+    %2 = math.tanh %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<2x3xf32>
+  %x1 = tensor.extract_slice %x[0, 1, 0] [2, 1, 3] [1, 1, 1] : tensor<2x4x3xf32> to tensor<2x1x3xf32>
+  %c1 = tensor.collapse_shape %x1 [[0, 1], [2]] : tensor<2x1x3xf32> into tensor<2x3xf32>
+  %e1 = tensor.empty() : tensor<2x3xf32>
+  %h1 = linalg.generic {indexing_maps = [#row, #shared, #row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%h0, %u, %c1 : tensor<2x3xf32>, tensor<3xf32>, tensor<2x3xf32>) outs(%e1 : tensor<2x3xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %0, %c : f32
+    %2 = math.tanh %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<2x3xf32>
+  %x2 = tensor.extract_slice %x[0, 2, 0] [2, 1, 3] [1, 1, 1] : tensor<2x4x3xf32> to tensor<2x1x3xf32>
+  %c2 = tensor.collapse_shape %x2 [[0, 1], [2]] : tensor<2x1x3xf32> into tensor<2x3xf32>
+  %e2 = tensor.empty() : tensor<2x3xf32>
+  %h2 = linalg.generic {indexing_maps = [#row, #shared, #row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%h1, %u, %c2 : tensor<2x3xf32>, tensor<3xf32>, tensor<2x3xf32>) outs(%e2 : tensor<2x3xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %0, %c : f32
+    %2 = math.tanh %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<2x3xf32>
+  %x3 = tensor.extract_slice %x[0, 3, 0] [2, 1, 3] [1, 1, 1] : tensor<2x4x3xf32> to tensor<2x1x3xf32>
+  %c3 = tensor.collapse_shape %x3 [[0, 1], [2]] : tensor<2x1x3xf32> into tensor<2x3xf32>
+  %e3 = tensor.empty() : tensor<2x3xf32>
+  %h3 = linalg.generic {indexing_maps = [#row, #shared, #row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%h2, %u, %c3 : tensor<2x3xf32>, tensor<3xf32>, tensor<2x3xf32>) outs(%e3 : tensor<2x3xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %0, %c : f32
+    %2 = math.tanh %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<2x3xf32>
+  %j0 = tensor.expand_shape %h0 [[0, 1], [2]] output_shape [2, 1, 3] : tensor<2x3xf32> into tensor<2x1x3xf32>
+  %j1 = tensor.expand_shape %h1 [[0, 1], [2]] output_shape [2, 1, 3] : tensor<2x3xf32> into tensor<2x1x3xf32>
+  %j2 = tensor.expand_shape %h2 [[0, 1], [2]] output_shape [2, 1, 3] : tensor<2x3xf32> into tensor<2x1x3xf32>
+  %j3 = tensor.expand_shape %h3 [[0, 1], [2]] output_shape [2, 1, 3] : tensor<2x3xf32> into tensor<2x1x3xf32>
+  %j = tensor.concat dim(1) %j0, %j1, %j2, %j3 : (tensor<2x1x3xf32>, tensor<2x1x3xf32>, tensor<2x1x3xf32>, tensor<2x1x3xf32>) -> tensor<2x4x3xf32>
+  return %j : tensor<2x4x3xf32>
+}
+
+// -----
+
+// From the last step to the first.
+
+// CHECK-LABEL: func.func @backwards(
+// CHECK: %[[H:.*]] = bppsa.recurrence reverse sequences(
+// CHECK: %[[ALL:.*]] = tensor.extract_slice %[[H]][0, 0, 0] [4, 2, 3]
+// CHECK: tensor.extract_slice %[[ALL]][0, 0, 0] [1, 2, 3]
+// CHECK: return
+#row = affine_map<(b, i) -> (b, i)>
+#shared = affine_map<(b, i) -> (i)>
+func.func @backwards(%x: tensor<2x4x3xf32>, %s: tensor<2x3xf32>, %u: tensor<3xf32>, %v: tensor<3xf32>) -> tensor<2x3xf32> {
+  %x0 = tensor.extract_slice %x[0, 3, 0] [2, 1, 3] [1, 1, 1] : tensor<2x4x3xf32> to tensor<2x1x3xf32>
+  %c0 = tensor.collapse_shape %x0 [[0, 1], [2]] : tensor<2x1x3xf32> into tensor<2x3xf32>
+  %e0 = tensor.empty() : tensor<2x3xf32>
+  %h0 = linalg.generic {indexing_maps = [#row, #shared, #row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%s, %u, %c0 : tensor<2x3xf32>, tensor<3xf32>, tensor<2x3xf32>) outs(%e0 : tensor<2x3xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %0, %c : f32
+    %2 = math.tanh %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<2x3xf32>
+  %x1 = tensor.extract_slice %x[0, 2, 0] [2, 1, 3] [1, 1, 1] : tensor<2x4x3xf32> to tensor<2x1x3xf32>
+  %c1 = tensor.collapse_shape %x1 [[0, 1], [2]] : tensor<2x1x3xf32> into tensor<2x3xf32>
+  %e1 = tensor.empty() : tensor<2x3xf32>
+  %h1 = linalg.generic {indexing_maps = [#row, #shared, #row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%h0, %u, %c1 : tensor<2x3xf32>, tensor<3xf32>, tensor<2x3xf32>) outs(%e1 : tensor<2x3xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %0, %c : f32
+    %2 = math.tanh %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<2x3xf32>
+  %x2 = tensor.extract_slice %x[0, 1, 0] [2, 1, 3] [1, 1, 1] : tensor<2x4x3xf32> to tensor<2x1x3xf32>
+  %c2 = tensor.collapse_shape %x2 [[0, 1], [2]] : tensor<2x1x3xf32> into tensor<2x3xf32>
+  %e2 = tensor.empty() : tensor<2x3xf32>
+  %h2 = linalg.generic {indexing_maps = [#row, #shared, #row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%h1, %u, %c2 : tensor<2x3xf32>, tensor<3xf32>, tensor<2x3xf32>) outs(%e2 : tensor<2x3xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %0, %c : f32
+    %2 = math.tanh %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<2x3xf32>
+  %x3 = tensor.extract_slice %x[0, 0, 0] [2, 1, 3] [1, 1, 1] : tensor<2x4x3xf32> to tensor<2x1x3xf32>
+  %c3 = tensor.collapse_shape %x3 [[0, 1], [2]] : tensor<2x1x3xf32> into tensor<2x3xf32>
+  %e3 = tensor.empty() : tensor<2x3xf32>
+  %h3 = linalg.generic {indexing_maps = [#row, #shared, #row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%h2, %u, %c3 : tensor<2x3xf32>, tensor<3xf32>, tensor<2x3xf32>) outs(%e3 : tensor<2x3xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %0, %c : f32
+    %2 = math.tanh %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<2x3xf32>
+  return %h3 : tensor<2x3xf32>
+}
+
+// -----
+
+// The first state is made by the operation of a step, with other weights.
+
+// CHECK-LABEL: func.func @like_a_step(
+// CHECK: %[[FIRST:.*]] = linalg.generic
+// CHECK: math.tanh
+// CHECK: bppsa.recurrence sequences({{.*}}) initial(%[[FIRST]] : tensor<2x3xf32>)
+// CHECK: return
+#row = affine_map<(b, i) -> (b, i)>
+#shared = affine_map<(b, i) -> (i)>
+func.func @like_a_step(%x: tensor<2x4x3xf32>, %s: tensor<2x3xf32>, %u: tensor<3xf32>, %v: tensor<3xf32>) -> tensor<2x3xf32> {
+  %i = tensor.empty() : tensor<2x3xf32>
+  %first = linalg.generic {indexing_maps = [#row, #shared, #row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%s, %v, %s : tensor<2x3xf32>, tensor<3xf32>, tensor<2x3xf32>) outs(%i : tensor<2x3xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %0, %c : f32
+    %2 = math.tanh %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<2x3xf32>
+  %x0 = tensor.extract_slice %x[0, 0, 0] [2, 1, 3] [1, 1, 1] : tensor<2x4x3xf32> to tensor<2x1x3xf32>
+  %c0 = tensor.collapse_shape %x0 [[0, 1], [2]] : tensor<2x1x3xf32> into tensor<2x3xf32>
+  %e0 = tensor.empty() : tensor<2x3xf32>
+  %h0 = linalg.generic {indexing_maps = [#row, #shared, #row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%first, %u, %c0 : tensor<2x3xf32>, tensor<3xf32>, tensor<2x3xf32>) outs(%e0 : tensor<2x3xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %0, %c : f32
+    %2 = math.tanh %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<2x3xf32>
+  %x1 = tensor.extract_slice %x[0, 1, 0] [2, 1, 3] [1, 1, 1] : tensor<2x4x3xf32> to tensor<2x1x3xf32>
+  %c1 = tensor.collapse_shape %x1 [[0, 1], [2]] : tensor<2x1x3xf32> into tensor<2x3xf32>
+  %e1 = tensor.empty() : tensor<2x3xf32>
+  %h1 = linalg.generic {indexing_maps = [#row, #shared, #row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%h0, %u, %c1 : tensor<2x3xf32>, tensor<3xf32>, tensor<2x3xf32>) outs(%e1 : tensor<2x3xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %0, %c : f32
+    %2 = math.tanh %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<2x3xf32>
+  %x2 = tensor.extract_slice %x[0, 2, 0] [2, 1, 3] [1, 1, 1] : tensor<2x4x3xf32> to tensor<2x1x3xf32>
+  %c2 = tensor.collapse_shape %x2 [[0, 1], [2]] : tensor<2x1x3xf32> into tensor<2x3xf32>
+  %e2 = tensor.empty() : tensor<2x3xf32>
+  %h2 = linalg.generic {indexing_maps = [#row, #shared, #row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%h1, %u, %c2 : tensor<2x3xf32>, tensor<3xf32>, tensor<2x3xf32>) outs(%e2 : tensor<2x3xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %0, %c : f32
+    %2 = math.tanh %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<2x3xf32>
+  %x3 = tensor.extract_slice %x[0, 3, 0] [2, 1, 3] [1, 1, 1] : tensor<2x4x3xf32> to tensor<2x1x3xf32>
+  %c3 = tensor.collapse_shape %x3 [[0, 1], [2]] : tensor<2x1x3xf32> into tensor<2x3xf32>
+  %e3 = tensor.empty() : tensor<2x3xf32>
+  %h3 = linalg.generic {indexing_maps = [#row, #shared, #row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%h2, %u, %c3 : tensor<2x3xf32>, tensor<3xf32>, tensor<2x3xf32>) outs(%e3 : tensor<2x3xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %0, %c : f32
+    %2 = math.tanh %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<2x3xf32>
+  return %h3 : tensor<2x3xf32>
+}
+
+// -----
+
+// Another operation in one of the steps, another array, and slices that lie apart by 1, 1 and -1.
+
+// CHECK-LABEL: func.func @other_operation(
+// CHECK-NOT: bppsa.recurrence
+#row = affine_map<(b, i) -> (b, i)>
+#shared = affine_map<(b, i) -> (i)>
+func.func @other_operation(%x: tensor<2x4x3xf32>, %s: tensor<2x3xf32>, %u: tensor<3xf32>, %v: tensor<3xf32>) -> tensor<2x3xf32> {
+  %x0 = tensor.extract_slice %x[0, 0, 0] [2, 1, 3] [1, 1, 1] : tensor<2x4x3xf32> to tensor<2x1x3xf32>
+  %c0 = tensor.collapse_shape %x0 [[0, 1], [2]] : tensor<2x1x3xf32> into tensor<2x3xf32>
+  %e0 = tensor.empty() : tensor<2x3xf32>
+  %h0 = linalg.generic {indexing_maps = [#row, #shared, #row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%s, %u, %c0 : tensor<2x3xf32>, tensor<3xf32>, tensor<2x3xf32>) outs(%e0 : tensor<2x3xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %0, %c : f32
+    %2 = math.tanh %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<2x3xf32>
+  %x1 = tensor.extract_slice %x[0, 1, 0] [2, 1, 3] [1, 1, 1] : tensor<2x4x3xf32> to tensor<2x1x3xf32>
+  %c1 = tensor.collapse_shape %x1 [[0, 1], [2]] : tensor<2x1x3xf32> into tensor<2x3xf32>
+  %e1 = tensor.empty() : tensor<2x3xf32>
+  %h1 = linalg.generic {indexing_maps = [#row, #shared, #row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%h0, %u, %c1 : tensor<2x3xf32>, tensor<3xf32>, tensor<2x3xf32>) outs(%e1 : tensor<2x3xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %0, %c : f32
+    %2 = math.tanh %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<2x3xf32>
+  %x2 = tensor.extract_slice %x[0, 2, 0] [2, 1, 3] [1, 1, 1] : tensor<2x4x3xf32> to tensor<2x1x3xf32>
+  %c2 = tensor.collapse_shape %x2 [[0, 1], [2]] : tensor<2x1x3xf32> into tensor<2x3xf32>
+  %e2 = tensor.empty() : tensor<2x3xf32>
+  %h2 = linalg.generic {indexing_maps = [#row, #shared, #row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%h1, %u, %c2 : tensor<2x3xf32>, tensor<3xf32>, tensor<2x3xf32>) outs(%e2 : tensor<2x3xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %0, %c : f32
+    %2 = math.sin %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<2x3xf32>
+  %x3 = tensor.extract_slice %x[0, 3, 0] [2, 1, 3] [1, 1, 1] : tensor<2x4x3xf32> to tensor<2x1x3xf32>
+  %c3 = tensor.collapse_shape %x3 [[0, 1], [2]] : tensor<2x1x3xf32> into tensor<2x3xf32>
+  %e3 = tensor.empty() : tensor<2x3xf32>
+  %h3 = linalg.generic {indexing_maps = [#row, #shared, #row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%h2, %u, %c3 : tensor<2x3xf32>, tensor<3xf32>, tensor<2x3xf32>) outs(%e3 : tensor<2x3xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %0, %c : f32
+    %2 = math.tanh %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<2x3xf32>
+  return %h3 : tensor<2x3xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @other_array(
+// CHECK-NOT: bppsa.recurrence
+#row = affine_map<(b, i) -> (b, i)>
+#shared = affine_map<(b, i) -> (i)>
+func.func @other_array(%x: tensor<2x4x3xf32>, %s: tensor<2x3xf32>, %u: tensor<3xf32>, %v: tensor<3xf32>) -> tensor<2x3xf32> {
+  %x0 = tensor.extract_slice %x[0, 0, 0] [2, 1, 3] [1, 1, 1] : tensor<2x4x3xf32> to tensor<2x1x3xf32>
+  %c0 = tensor.collapse_shape %x0 [[0, 1], [2]] : tensor<2x1x3xf32> into tensor<2x3xf32>
+  %e0 = tensor.empty() : tensor<2x3xf32>
+  %h0 = linalg.generic {indexing_maps = [#row, #shared, #row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%s, %u, %c0 : tensor<2x3xf32>, tensor<3xf32>, tensor<2x3xf32>) outs(%e0 : tensor<2x3xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %0, %c : f32
+    %2 = math.tanh %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<2x3xf32>
+  %x1 = tensor.extract_slice %x[0, 1, 0] [2, 1, 3] [1, 1, 1] : tensor<2x4x3xf32> to tensor<2x1x3xf32>
+  %c1 = tensor.collapse_shape %x1 [[0, 1], [2]] : tensor<2x1x3xf32> into tensor<2x3xf32>
+  %e1 = tensor.empty() : tensor<2x3xf32>
+  %h1 = linalg.generic {indexing_maps = [#row, #shared, #row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%h0, %u, %c1 : tensor<2x3xf32>, tensor<3xf32>, tensor<2x3xf32>) outs(%e1 : tensor<2x3xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %0, %c : f32
+    %2 = math.tanh %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<2x3xf32>
+  %x2 = tensor.extract_slice %x[0, 2, 0] [2, 1, 3] [1, 1, 1] : tensor<2x4x3xf32> to tensor<2x1x3xf32>
+  %c2 = tensor.collapse_shape %x2 [[0, 1], [2]] : tensor<2x1x3xf32> into tensor<2x3xf32>
+  %e2 = tensor.empty() : tensor<2x3xf32>
+  %h2 = linalg.generic {indexing_maps = [#row, #shared, #row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%h1, %v, %c2 : tensor<2x3xf32>, tensor<3xf32>, tensor<2x3xf32>) outs(%e2 : tensor<2x3xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %0, %c : f32
+    %2 = math.tanh %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<2x3xf32>
+  %x3 = tensor.extract_slice %x[0, 3, 0] [2, 1, 3] [1, 1, 1] : tensor<2x4x3xf32> to tensor<2x1x3xf32>
+  %c3 = tensor.collapse_shape %x3 [[0, 1], [2]] : tensor<2x1x3xf32> into tensor<2x3xf32>
+  %e3 = tensor.empty() : tensor<2x3xf32>
+  %h3 = linalg.generic {indexing_maps = [#row, #shared, #row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%h2, %u, %c3 : tensor<2x3xf32>, tensor<3xf32>, tensor<2x3xf32>) outs(%e3 : tensor<2x3xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %0, %c : f32
+    %2 = math.tanh %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<2x3xf32>
+  return %h3 : tensor<2x3xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @other_order(
+// CHECK: %[[STACK:.*]] = tensor.concat dim(0)
+// CHECK: bppsa.recurrence sequences(%[[STACK]] : tensor<4x2x1x3xf32>)
+#row = affine_map<(b, i) -> (b, i)>
+#shared = affine_map<(b, i) -> (i)>
+func.func @other_order(%x: tensor<2x4x3xf32>, %s: tensor<2x3xf32>, %u: tensor<3xf32>, %v: tensor<3xf32>) -> tensor<2x3xf32> {
+  %x0 = tensor.extract_slice %x[0, 0, 0] [2, 1, 3] [1, 1, 1] : tensor<2x4x3xf32> to tensor<2x1x3xf32>
+  %c0 = tensor.collapse_shape %x0 [[0, 1], [2]] : tensor<2x1x3xf32> into tensor<2x3xf32>
+  %e0 = tensor.empty() : tensor<2x3xf32>
+  %h0 = linalg.generic {indexing_maps = [#row, #shared, #row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%s, %u, %c0 : tensor<2x3xf32>, tensor<3xf32>, tensor<2x3xf32>) outs(%e0 : tensor<2x3xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %0, %c : f32
+    %2 = math.tanh %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<2x3xf32>
+  %x1 = tensor.extract_slice %x[0, 1, 0] [2, 1, 3] [1, 1, 1] : tensor<2x4x3xf32> to tensor<2x1x3xf32>
+  %c1 = tensor.collapse_shape %x1 [[0, 1], [2]] : tensor<2x1x3xf32> into tensor<2x3xf32>
+  %e1 = tensor.empty() : tensor<2x3xf32>
+  %h1 = linalg.generic {indexing_maps = [#row, #shared, #row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%h0, %u, %c1 : tensor<2x3xf32>, tensor<3xf32>, tensor<2x3xf32>) outs(%e1 : tensor<2x3xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %0, %c : f32
+    %2 = math.tanh %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<2x3xf32>
+  %x2 = tensor.extract_slice %x[0, 3, 0] [2, 1, 3] [1, 1, 1] : tensor<2x4x3xf32> to tensor<2x1x3xf32>
+  %c2 = tensor.collapse_shape %x2 [[0, 1], [2]] : tensor<2x1x3xf32> into tensor<2x3xf32>
+  %e2 = tensor.empty() : tensor<2x3xf32>
+  %h2 = linalg.generic {indexing_maps = [#row, #shared, #row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%h1, %u, %c2 : tensor<2x3xf32>, tensor<3xf32>, tensor<2x3xf32>) outs(%e2 : tensor<2x3xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %0, %c : f32
+    %2 = math.tanh %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<2x3xf32>
+  %x3 = tensor.extract_slice %x[0, 2, 0] [2, 1, 3] [1, 1, 1] : tensor<2x4x3xf32> to tensor<2x1x3xf32>
+  %c3 = tensor.collapse_shape %x3 [[0, 1], [2]] : tensor<2x1x3xf32> into tensor<2x3xf32>
+  %e3 = tensor.empty() : tensor<2x3xf32>
+  %h3 = linalg.generic {indexing_maps = [#row, #shared, #row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%h2, %u, %c3 : tensor<2x3xf32>, tensor<3xf32>, tensor<2x3xf32>) outs(%e3 : tensor<2x3xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %0, %c : f32
+    %2 = math.tanh %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<2x3xf32>
+  return %h3 : tensor<2x3xf32>
+}

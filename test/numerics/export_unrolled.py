@@ -1,0 +1,168 @@
+"""Writes Inputs/unrolled_*.onnx: cells in loops of Python as both of PyTorch's exporters write them.
+
+Run in an environment with torch and onnxscript: python export_unrolled.py
+"""
+
+import pathlib
+
+import onnx
+import torch
+from torch import nn
+
+STEPS, FEATURES, HIDDEN, CLASSES = 6, 4, 6, 3
+
+
+class Cell(nn.Module):
+    """One cell; its inputs and its outputs taken apart and put together in several ways."""
+
+    def __init__(self, kind, read="index", write="stack"):
+        super().__init__()
+        self.cell, self.head = getattr(nn, kind + "Cell")(FEATURES, HIDDEN), nn.Linear(HIDDEN, CLASSES)
+        self.read, self.write = read, write
+
+    def steps(self, x):
+        if self.read == "unbind":
+            return x.unbind(1)
+        if self.read == "split":
+            return [part.squeeze(1) for part in x.split(1, 1)]
+        steps = [x[:, t] for t in range(STEPS)]
+        return steps[::-1] if self.read == "backwards" else steps
+
+    def forward(self, x):
+        h = torch.zeros(x.shape[0], HIDDEN)
+        state, outputs = (h, h) if isinstance(self.cell, nn.LSTMCell) else h, []
+        for step in self.steps(x):
+            state = self.cell(step, state)
+            outputs.append(state[0] if isinstance(state, tuple) else state)
+        if self.write == "stack":
+            return self.head(torch.stack(outputs, 1))
+        if self.write == "concat":
+            return torch.cat([self.head(h).unsqueeze(1) for h in outputs], 1)
+        return self.head(outputs[-1])
+
+
+class HandWritten(nn.Module):
+    """An LSTM of one product, steps first."""
+
+    def __init__(self):
+        super().__init__()
+        self.gates, self.head = nn.Linear(FEATURES + HIDDEN, 4 * HIDDEN), nn.Linear(HIDDEN, CLASSES)
+
+    def forward(self, x):
+        h = c = x.new_zeros(x.shape[1], HIDDEN)
+        outputs = []
+        for t in range(STEPS):
+            i, f, g, o = self.gates(torch.cat([x[t], h], 1)).chunk(4, 1)
+            c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+            h = torch.sigmoid(o) * torch.tanh(c)
+            outputs.append(h)
+        return self.head(torch.stack(outputs))
+
+
+class Decoder(nn.Module):
+    """Every step reads what the step before has written."""
+
+    def __init__(self, steps):
+        super().__init__()
+        self.start, self.steps = nn.Linear(FEATURES, HIDDEN), steps
+        self.cell, self.head = nn.GRUCell(CLASSES, HIDDEN), nn.Linear(HIDDEN, CLASSES)
+
+    def forward(self, x):
+        h, y, outputs = torch.tanh(self.start(x)), x.new_zeros(x.shape[0], CLASSES), []
+        for _ in range(self.steps):
+            h = self.cell(y, h)
+            y = self.head(h)
+            outputs.append(y)
+        return torch.stack(outputs, 1)
+
+
+class AttentionDecoder(nn.Module):
+    """Every step looks at all of an encoder's states."""
+
+    def __init__(self):
+        super().__init__()
+        self.encoder = nn.GRU(FEATURES, HIDDEN, batch_first=True)
+        self.cell, self.query = nn.LSTMCell(CLASSES + HIDDEN, HIDDEN), nn.Linear(HIDDEN, HIDDEN, bias=False)
+        self.head = nn.Linear(2 * HIDDEN, CLASSES)
+
+    def forward(self, x):
+        memory, last = self.encoder(x)
+        h, context, outputs = last[0], memory.mean(1), []
+        c, y = torch.zeros_like(h), h.new_zeros(x.shape[0], CLASSES)
+        for _ in range(STEPS):
+            h, c = self.cell(torch.cat([y, context], 1), (h, c))
+            scores = torch.bmm(memory, self.query(h).unsqueeze(2)).squeeze(2)
+            context = torch.bmm(torch.softmax(scores, 1).unsqueeze(1), memory).squeeze(1)
+            y = self.head(torch.cat([h, context], 1))
+            outputs.append(y)
+        return torch.stack(outputs, 1)
+
+
+class Tagger(nn.Module):
+    """Two layers over words, of which each has a bias of its own position."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.positions = nn.Embedding(11, FEATURES), nn.Parameter(torch.randn(STEPS, FEATURES))
+        self.lower, self.upper = nn.LSTMCell(FEATURES, HIDDEN), nn.LSTMCell(HIDDEN, HIDDEN)
+        self.head = nn.Linear(HIDDEN, 11)
+
+    def forward(self, x):
+        zeros = torch.zeros(x.shape[0], HIDDEN)
+        lower = upper = (zeros, zeros)
+        outputs = []
+        for t in range(STEPS):
+            lower = self.lower(self.words(x[:, t]) + self.positions[t], lower)
+            upper = self.upper(lower[0], upper)
+            outputs.append(self.head(upper[0]))
+        return torch.stack(outputs, 1)
+
+
+NETWORKS = {
+    "rnn": (Cell("RNN"), 0),
+    "gru": (Cell("GRU", "split", "concat"), 0),
+    "lstm": (Cell("LSTM", "unbind", "last"), 0),
+    "backwards": (Cell("LSTM", "backwards"), 0),
+    "hand_written": (HandWritten(), 1),
+    "decoder": (Decoder(24), 0),
+    "attention": (AttentionDecoder(), 0),
+    "tagger": (Tagger(), 0),
+}
+
+
+def example(name):
+    if name == "tagger":
+        return torch.randint(0, 11, (2, STEPS))
+    return torch.randn(*{"decoder": (2, FEATURES), "hand_written": (STEPS, 2, FEATURES)}.get(name, (2, STEPS, FEATURES)))
+
+
+def strip(path):
+    """Without the sources that the exporter notes."""
+    model = onnx.load(path)
+    for item in [*model.graph.node, *model.graph.value_info, *model.graph.input, *model.graph.output, model.graph, model]:
+        item.ClearField("metadata_props")
+        item.ClearField("doc_string")
+    model.graph.ClearField("value_info")
+    onnx.save(model, path)
+
+
+def main():
+    torch.manual_seed(0)
+    directory = pathlib.Path(__file__).parent / "Inputs"
+    for name, (network, axis) in NETWORKS.items():
+        x, out = example(name), 1 if name == "hand_written" else 0
+        names = {"input_names": ["x"], "output_names": ["y"]}
+        torch.onnx.export(
+            network, (x,), str(directory / f"unrolled_{name}_torchscript.onnx"), dynamo=False,
+            dynamic_axes={"x": {axis: "B"}, "y": {out: "B"}}, opset_version=17, **names,
+        )
+        torch.onnx.export(
+            network, (x,), str(directory / f"unrolled_{name}_dynamo.onnx"), dynamo=True, external_data=False,
+            dynamic_shapes=({axis: torch.export.Dim("B")},), verbose=False, **names,
+        )
+        for exporter in ("torchscript", "dynamo"):
+            strip(str(directory / f"unrolled_{name}_{exporter}.onnx"))
+
+
+if __name__ == "__main__":
+    main()

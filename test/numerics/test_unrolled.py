@@ -1,0 +1,94 @@
+"""Cells that exporters wrote out for each step: rolled up, outputs against ONNX Runtime, gradients against JAX."""
+
+import pathlib
+import time
+
+import harness
+import numpy as np
+import onnx
+import onnx_in_jax
+import onnxruntime
+import pytest
+
+INPUTS = pathlib.Path(__file__).parent / "Inputs"
+FILES = sorted(path.stem for path in INPUTS.glob("unrolled_*.onnx"))
+# One for each layer.
+LOOPS = {"tagger": 2, "attention": 2}
+
+
+def load(name):
+    return onnx.load(INPUTS / f"{name}.onnx")
+
+
+def arrays(model, samples=3):
+    rng = np.random.default_rng(5)
+    (x,) = model.graph.input
+    dims = [d.dim_value or samples for d in x.type.tensor_type.shape.dim]
+    if x.type.tensor_type.elem_type == onnx.TensorProto.INT64:
+        return {"x": rng.integers(0, 11, dims)}
+    return {"x": rng.normal(0, 1, dims).astype(np.float32)}
+
+
+def count_loops(model, directory):
+    path = directory / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    compiler = harness.require_tool("bppsa-compile")
+    ir = harness.check_succeeded(harness.run(compiler, path, "--compile-to=import", "-o", "-")).stdout
+    return ir.count("bppsa.recurrence")
+
+
+def check(model, samples=3):
+    program = harness.compile_model(model, "--loss=mse")
+    given = arrays(model, samples)
+    (wanted,) = onnxruntime.InferenceSession(model.SerializeToString()).run(None, given)
+    np.testing.assert_allclose(program.infer(given)["y"], wanted, rtol=2e-5, atol=2e-6)
+    given["target"] = wanted + np.random.default_rng(8).normal(0, 1, wanted.shape).astype(np.float32)
+    exact, single = (onnx_in_jax.gradients(model, given, "mse", dtype) for dtype in (np.float64, np.float32))
+    harness.check_gradients(program.grad(given), exact, single)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_rolled_up(name, tmp_path):
+    model = load(name)
+    assert count_loops(model, tmp_path) == LOOPS.get(name.split("_")[1], 1)
+    check(model)
+
+
+@pytest.mark.parametrize("name", ["unrolled_lstm_dynamo", "unrolled_decoder_torchscript"])
+def test_one_sample(name):
+    check(load(name), samples=1)
+
+
+def change_step(model):
+    """One hyperbolic tangent in the middle becomes a sigmoid."""
+    nodes = [n for n in model.graph.node if n.op_type == "Tanh"]
+    nodes[len(nodes) // 2].op_type = "Sigmoid"
+
+
+def give_steps_weights(model):
+    """Every product has a matrix of its own."""
+    initializers = {t.name: t for t in model.graph.initializer}
+    for i, node in enumerate(n for n in model.graph.node if n.op_type == "Gemm"):
+        tensor = model.graph.initializer.add()
+        tensor.CopyFrom(initializers[node.input[1]])
+        tensor.name = node.input[1] = f"{tensor.name}/{i}"
+    for name in ("cell.weight_ih", "cell.weight_hh", "head.weight"):
+        model.graph.initializer.remove(initializers[name])
+
+
+@pytest.mark.parametrize("change", [change_step, give_steps_weights])
+def test_unlike_steps_stay(change, tmp_path):
+    model = load("unrolled_lstm_torchscript")
+    change(model)
+    assert count_loops(model, tmp_path) == 0
+    check(model)
+
+
+def test_compile_time(tmp_path):
+    """A decoder of 24 steps, which took minutes as straight-line code."""
+    (tmp_path / "model.onnx").write_bytes(load("unrolled_decoder_torchscript").SerializeToString())
+    compiler = harness.require_tool("bppsa-compile")
+    begin = time.monotonic()
+    command = [compiler, tmp_path / "model.onnx", "--loss=mse", "-o", tmp_path / "program"]
+    harness.check_succeeded(harness.run(*command))
+    assert time.monotonic() - begin < 30
