@@ -5,17 +5,21 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/InitAll.h"
-#include "bppsa/Analysis/Passes.h"
 #include "bppsa/Compiler/Pipelines/CPULowering.h"
 #include "bppsa/Compiler/Pipelines/GPULowering.h"
 #include "bppsa/Compiler/Pipelines/Training.h"
 #include "bppsa/Conversion/Passes.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
-#include "bppsa/Dialect/BPPSA/Transforms/BufferizableOpInterfaceImpl.h"
-#include "bppsa/Dialect/BPPSA/Transforms/Passes.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Buffers/BufferizableOpInterfaceImpl.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Buffers/Passes.h"
+#include "bppsa/Dialect/BPPSA/Transforms/GraphBodies/Passes.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Loops/Passes.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Scan/Passes.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Structure/Passes.h"
 #include "bppsa/Differentiation/Differentiation.h"
 #include "bppsa/Differentiation/Passes.h"
-#include "bppsa/Products/Passes.h"
+#include "bppsa/Evaluation/Passes.h"
+#include "bppsa/Transforms/Passes.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
@@ -32,11 +36,15 @@ void bppsa::registerAllDialects(mlir::DialectRegistry &registry) {
 
 void bppsa::registerAllPasses() {
   mlir::registerAllPasses();
-  registerBPPSAAnalysisPasses();
+  registerBPPSABufferTransformsPasses();
   registerBPPSAConversionPasses();
-  registerBPPSATransformsPasses();
-  registerBPPSAProductsPasses();
   registerBPPSADifferentiationPasses();
+  registerBPPSAEvaluationPasses();
+  registerBPPSAGraphBodyTransformsPasses();
+  registerBPPSALoopTransformsPasses();
+  registerBPPSAScanTransformsPasses();
+  registerBPPSAStructureTransformsPasses();
+  registerBPPSATransformsPasses();
   registerCPULoweringPipeline();
   registerGPULoweringPipelines();
   registerTrainingPipelines();

@@ -18,10 +18,14 @@ generate() {
     | sed -e '/^\[TOC\]$/d' -e 's/[[:space:]]*$//' >"$out/$page"
 }
 
-generate AnalysisPasses.md Analysis/Passes.td -gen-pass-doc
 generate BPPSADialect.md Dialect/BPPSA/IR/BPPSAOps.td -gen-dialect-doc -dialect=bppsa
 generate BPPSAInterfaces.md Dialect/BPPSA/IR/BPPSAInterfaces.td -gen-op-interface-docs
+generate BufferPasses.md Dialect/BPPSA/Transforms/Buffers/Passes.td -gen-pass-doc
 generate ConversionPasses.md Conversion/Passes.td -gen-pass-doc
 generate DifferentiationPasses.md Differentiation/Passes.td -gen-pass-doc
-generate ProductsPasses.md Products/Passes.td -gen-pass-doc
-generate TransformsPasses.md Dialect/BPPSA/Transforms/Passes.td -gen-pass-doc
+generate EvaluationPasses.md Evaluation/Passes.td -gen-pass-doc
+generate GraphBodyPasses.md Dialect/BPPSA/Transforms/GraphBodies/Passes.td -gen-pass-doc
+generate LoopPasses.md Dialect/BPPSA/Transforms/Loops/Passes.td -gen-pass-doc
+generate ScanPasses.md Dialect/BPPSA/Transforms/Scan/Passes.td -gen-pass-doc
+generate StructurePasses.md Dialect/BPPSA/Transforms/Structure/Passes.td -gen-pass-doc
+generate TransformPasses.md Transforms/Passes.td -gen-pass-doc

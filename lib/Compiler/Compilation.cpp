@@ -8,7 +8,7 @@
 #include "bppsa/Compiler/Pipelines/RunPasses.h"
 #include "bppsa/Compiler/Pipelines/Training.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
-#include "bppsa/Dialect/BPPSA/Transforms/Passes.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Loops/Passes.h"
 #include "bppsa/Import/ImportONNX.h"
 #include "bppsa/Support/BatchAxes.h"
 #include "bppsa/Support/OutputFile.h"

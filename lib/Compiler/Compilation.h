@@ -7,8 +7,8 @@
 #ifndef BPPSA_LIB_COMPILER_COMPILATION_H
 #define BPPSA_LIB_COMPILER_COMPILATION_H
 
-#include "bppsa/Analysis/Report.h"
 #include "bppsa/Compiler/Compiler.h"
+#include "bppsa/Report/Report.h"
 #include "bppsa/Target/CPUObject.h"
 #include "bppsa/Target/GPUObject.h"
 #include "bppsa/Target/ProgramParts.h"

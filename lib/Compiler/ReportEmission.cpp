@@ -5,8 +5,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Compilation.h"
-#include "bppsa/Analysis/Passes.h"
-#include "bppsa/Analysis/Report.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Structure/Passes.h"
+#include "bppsa/Evaluation/Passes.h"
+#include "bppsa/Report/Report.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/Path.h"
 

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Reductions.h"
-#include "ElementwiseVJP.h"
+#include "Rules/ElementwiseVJP.h"
 #include "TensorBuilders.h"
 #include "mlir/IR/IRMapping.h"
 

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ElementwiseVJP.h"
+#include "Rules/ElementwiseVJP.h"
 #include "SliceSums.h"
 #include "TensorBuilders.h"
 #include "mlir/Transforms/RegionUtils.h"

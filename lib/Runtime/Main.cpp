@@ -7,8 +7,8 @@
 #include "bppsa/Runtime/Commands.h"
 #include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Error.h"
-#include "bppsa/Runtime/Threads.h"
-#include "bppsa/Runtime/Trainer.h"
+#include "bppsa/Runtime/Threads/Threads.h"
+#include "bppsa/Runtime/Training/Trainer.h"
 
 #include <csignal>
 #include <fcntl.h>

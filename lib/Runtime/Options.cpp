@@ -7,7 +7,7 @@
 #include "bppsa/Runtime/Options.h"
 #include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Error.h"
-#include "bppsa/Runtime/Schedule.h"
+#include "bppsa/Runtime/Training/Schedule.h"
 
 #include <CLI/CLI.hpp>
 

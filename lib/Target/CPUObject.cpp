@@ -6,8 +6,8 @@
 
 #include "bppsa/Target/CPUObject.h"
 #include "PassAnalyses.h"
-#include "bppsa/Conversion/Passes.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Buffers/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/SmallString.h"

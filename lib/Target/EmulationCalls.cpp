@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "EmulationParts.h"
-#include "bppsa/Runtime/Emulator/EmulatorInterface.h"
+#include "bppsa/Emulator/EmulatorInterface.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"

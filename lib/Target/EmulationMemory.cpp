@@ -6,7 +6,7 @@
 
 #include "EmulationParts.h"
 #include "PassAnalyses.h"
-#include "bppsa/Runtime/Emulator/EmulatorInterface.h"
+#include "bppsa/Emulator/EmulatorInterface.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/InstIterator.h"

@@ -6,9 +6,9 @@
 
 #include "bppsa/Target/ModelDescription.h"
 #include "FlopCount.h"
-#include "bppsa/Analysis/DeviceCosts.h"
-#include "bppsa/Analysis/HostCosts.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Evaluation/DeviceCosts.h"
+#include "bppsa/Evaluation/HostCosts.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AffineExpr.h"
 #include "llvm/ADT/StringSet.h"

@@ -6,7 +6,7 @@
 
 #include "Archives.h"
 #include "bppsa/Runtime/Error.h"
-#include "bppsa/Runtime/Npz.h"
+#include "bppsa/Runtime/Files/Npz.h"
 
 using namespace mlir;
 using namespace bppsa;

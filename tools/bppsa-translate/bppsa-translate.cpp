@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "../bppsa-interpret/Archives.h"
-#include "bppsa/Analysis/Report.h"
 #include "bppsa/Import/ImportONNX.h"
 #include "bppsa/Reference/JacobianChains.h"
+#include "bppsa/Report/Report.h"
 #include "bppsa/Support/InitTool.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/MLIRContext.h"

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Dispatch.h"
+#include "bppsa/Runtime/Variants/Dispatch.h"
 #include "bppsa/Runtime/Error.h"
 #include "gtest/gtest.h"
 

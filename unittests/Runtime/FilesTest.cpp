@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Error.h"
-#include "bppsa/Runtime/Metrics.h"
-#include "bppsa/Runtime/Npz.h"
+#include "bppsa/Runtime/Files/Npz.h"
+#include "bppsa/Runtime/Training/Metrics.h"
 #include "gtest/gtest.h"
 
 #include <algorithm>

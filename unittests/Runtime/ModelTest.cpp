@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Model.h"
-#include "bppsa/Runtime/Dataset.h"
 #include "bppsa/Runtime/Error.h"
+#include "bppsa/Runtime/Files/Dataset.h"
 #include "bppsa/Runtime/ObjectInterface.h"
 #include "gtest/gtest.h"
 

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Random.h"
+#include "bppsa/Runtime/Training/Random.h"
 #include "gtest/gtest.h"
 
 #include <algorithm>

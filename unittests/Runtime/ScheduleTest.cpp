@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Schedule.h"
+#include "bppsa/Runtime/Training/Schedule.h"
 #include "bppsa/Runtime/Error.h"
 #include "gtest/gtest.h"
 

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/Threads.h"
+#include "bppsa/Runtime/Threads/Threads.h"
 #include "bppsa/Runtime/ObjectInterface.h"
 #include "gtest/gtest.h"
 

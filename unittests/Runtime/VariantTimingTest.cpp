@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Runtime/VariantTiming.h"
+#include "bppsa/Runtime/Variants/VariantTiming.h"
 #include "gtest/gtest.h"
 
 #include <cmath>

@@ -7,7 +7,7 @@
 #ifndef BPPSA_UNITTESTS_TARGET_EMULATEDLIBRARY_H
 #define BPPSA_UNITTESTS_TARGET_EMULATEDLIBRARY_H
 
-#include "bppsa/Runtime/Emulator/Emulator.h"
+#include "bppsa/Emulator/Emulator.h"
 #include "bppsa/Support/OutputFile.h"
 #include "bppsa/Target/CPUObject.h"
 #include "bppsa/Target/Emulation.h"

@@ -21,11 +21,6 @@ enum class TensorPrecision { FP32, TF32, BF16 };
 #define GEN_PASS_REGISTRATION
 #include "bppsa/Conversion/Passes.h.inc"
 
-/// The function in which `bppsa-plan-arena` puts the plan of `function`.
-inline std::string getArenaPlanName(llvm::StringRef function) {
-  return (function + "_arena").str();
-}
-
 } // namespace bppsa
 
 #endif // BPPSA_CONVERSION_PASSES_H

@@ -1,4 +1,4 @@
-//===- Passes.td - Conversion passes ------------*- tablegen -*-===//
+//===- Passes.td - passes: conversions between dialects -- -*- tablegen -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -49,81 +49,45 @@ def ConvertBPPSAToLinalg : Pass<"convert-bppsa-to-linalg", "::mlir::ModuleOp"> {
   ];
 }
 
-def LowerGraphBodies : Pass<"bppsa-lower-graph-bodies", "::mlir::func::FuncOp"> {
-  let summary = "lowers time loops whose body is a graph to scf.for over all rows";
+def ConvertBPPSAToVector : Pass<"convert-bppsa-to-vector", "::mlir::ModuleOp"> {
+  let summary = "lower packed, bufferized bppsa operations to loops over vectors";
   let description = [{
-    For loops in graph form (`bppsa.recurrence`, `bppsa.chain`), on tensors. Time becomes
-    `scf.for`; the body, a graph of one sample, is written for all samples at once: a
-    tensor `[d...]` becomes `[R, d...]`, structured ops get one more loop, and what all
-    samples share is computed once. A state is read from its trajectory. Nested loops of
-    vectors get the samples of all rows; nested loops in graph form become `scf.for`
-    themselves. Sums over samples become reductions of the ops that make the summands, so
-    that no array holds a gradient of a parameter for each sample.
+    One vector holds the same value of `lanes` samples. A cell or link becomes a
+    few loops over the rows of its vectors: matrix-vector products accumulate a
+    block of rows in registers, and the elementwise operations around them act
+    on each row while it is in a register.
 
-    For example,
     ```mlir
-    %h = bppsa.recurrence sequences(%x : tensor<?x?x4xf32>) initial(%h0 : tensor<?x4xf32>)
-        -> (tensor<?x?x4xf32>) {
-    ^bb0(%xt: tensor<4xf32>, %ht: tensor<4xf32>):
-      %0 = math.tanh %ht : tensor<4xf32>
-      bppsa.yield %0 : tensor<4xf32>
-    }
+    bppsa.recurrence lanes 16 sequences(%x : memref<?x?x1x16xf32>) ... into(%h : memref<?x?x20x16xf32>)
     ```
     becomes
     ```mlir
-    %h = scf.for %t = %c0 to %T step %c1 iter_args(%trajectory = %1) -> (tensor<?x?x4xf32>) {
-      %ht = tensor.extract_slice %trajectory[%t, 0, 0] [1, %R, 4] [1, 1, 1]
-          : tensor<?x?x4xf32> to tensor<?x4xf32>
-      %0 = linalg.generic ... ins(%ht : tensor<?x4xf32>) outs(...) { math.tanh } -> tensor<?x4xf32>
-      %next = arith.addi %t, %c1 : index
-      %2 = tensor.insert_slice %0 into %trajectory[%next, 0, 0] [1, %R, 4] [1, 1, 1]
-          : tensor<?x4xf32> into tensor<?x?x4xf32>
-      scf.yield %2 : tensor<?x?x4xf32>
+    scf.parallel (%block) = (%c0) to (%blocks) step (%c1) {
+      scf.for %t = %c0 to %steps step %c1 {
+        %sums:20 = scf.for %k = %c0 to %c20 step %c1 iter_args(...) {
+          %row = vector.load %h[%block, %t, %k, %c0] : memref<?x?x20x16xf32>, vector<16xf32>
+          ... vector.fma ...
+        }
+        ... math.tanh ... vector.store
+      }
     }
     ```
+    With one lane, a vector holds up to 16 hidden units of one sample instead: the
+    rows above are tiles of units, products multiply one entry of their vector
+    with a contiguous row of a transposed matrix, and a tail tile has the width
+    that is left. A scan is refused then.
+
+    `registers` is the number of vectors of that many lanes that the register
+    file of the target holds: 32 for AVX-512, 8 for AVX2 and 4 for SSE.
   }];
-  let dependentDialects = [
-    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
-    "::mlir::linalg::LinalgDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
+  let options = [
+    Option<"registers", "registers", "int64_t", /*default=*/"32",
+           "Vectors of all lanes that the target's registers hold">,
   ];
-}
-
-def FuseGradients : Pass<"bppsa-fuse-gradients", "::mlir::func::FuncOp"> {
-  let summary = "adds up gradients of parameters inside of chains";
-  let description = [{
-    For programs for GPUs, on tensors. Sums over steps and samples of what a chain
-    emits (`bppsa.outer_sum` with the emitted sequence first, `bppsa.step_sum`)
-    become `sums` of the chain: the threads that walk it keep them in registers.
-    A sequence that nothing else reads is not stored any more.
-
-    This is done for `bppsa.chain` and for scans that are linear or chunked, all sums
-    of a loop or none: where a thread has registers for its rows of the sums beside
-    its rows of the matrices, and the block need not have more threads for them
-    than two warps or what the link alone takes. Definitions of the other operands of
-    the sums are moved in front of the chain.
-
-    ```mlir
-    %g, %e = bppsa.chain saved(%h : tensor<?x?x4xf32>) seeds(%s : tensor<?x4xf32>)
-        inject_into [] -> (tensor<?x4xf32>) emitted(tensor<?x?x4xf32>) {
-    ^bb0(%ht: vector<4xf32>, %gt: vector<4xf32>):
-      %0 = arith.mulf %ht, %gt : vector<4xf32>
-      bppsa.yield %0, %0 : vector<4xf32>, vector<4xf32>
-    }
-    %w = bppsa.outer_sum %e, %x : tensor<?x?x4xf32>, tensor<?x?x3xf32> -> tensor<4x3xf32>
-    %b = bppsa.step_sum %e : tensor<?x?x4xf32> -> tensor<4xf32>
-    ```
-    becomes
-    ```mlir
-    %g, %w, %b = bppsa.chain saved(%h : tensor<?x?x4xf32>) seeds(%s : tensor<?x4xf32>)
-        inject_into [] factors(%x : tensor<?x?x3xf32>) sum_with [0, -1]
-        -> (tensor<?x4xf32>) sums(tensor<4x3xf32>, tensor<4xf32>) {
-    ^bb0(%ht: vector<4xf32>, %gt: vector<4xf32>):
-      %0 = arith.mulf %ht, %gt : vector<4xf32>
-      bppsa.yield %0, %0, %0 : vector<4xf32>, vector<4xf32>, vector<4xf32>
-    }
-    ```
-  }];
-  let dependentDialects = ["::bppsa::BPPSADialect"];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
+  ];
 }
 
 def ConvertBPPSAToGPU : Pass<"convert-bppsa-to-gpu", "::mlir::ModuleOp"> {
@@ -186,6 +150,44 @@ def ConvertBPPSAToGPU : Pass<"convert-bppsa-to-gpu", "::mlir::ModuleOp"> {
   ];
 }
 
+def FuseGradients : Pass<"bppsa-fuse-gradients", "::mlir::func::FuncOp"> {
+  let summary = "adds up gradients of parameters inside of chains";
+  let description = [{
+    For programs for GPUs, on tensors. Sums over steps and samples of what a chain
+    emits (`bppsa.outer_sum` with the emitted sequence first, `bppsa.step_sum`)
+    become `sums` of the chain: the threads that walk it keep them in registers.
+    A sequence that nothing else reads is not stored any more.
+
+    This is done for `bppsa.chain` and for scans that are linear or chunked, all sums
+    of a loop or none: where a thread has registers for its rows of the sums beside
+    its rows of the matrices, and the block need not have more threads for them
+    than two warps or what the link alone takes. Definitions of the other operands of
+    the sums are moved in front of the chain.
+
+    ```mlir
+    %g, %e = bppsa.chain saved(%h : tensor<?x?x4xf32>) seeds(%s : tensor<?x4xf32>)
+        inject_into [] -> (tensor<?x4xf32>) emitted(tensor<?x?x4xf32>) {
+    ^bb0(%ht: vector<4xf32>, %gt: vector<4xf32>):
+      %0 = arith.mulf %ht, %gt : vector<4xf32>
+      bppsa.yield %0, %0 : vector<4xf32>, vector<4xf32>
+    }
+    %w = bppsa.outer_sum %e, %x : tensor<?x?x4xf32>, tensor<?x?x3xf32> -> tensor<4x3xf32>
+    %b = bppsa.step_sum %e : tensor<?x?x4xf32> -> tensor<4xf32>
+    ```
+    becomes
+    ```mlir
+    %g, %w, %b = bppsa.chain saved(%h : tensor<?x?x4xf32>) seeds(%s : tensor<?x4xf32>)
+        inject_into [] factors(%x : tensor<?x?x3xf32>) sum_with [0, -1]
+        -> (tensor<?x4xf32>) sums(tensor<4x3xf32>, tensor<4xf32>) {
+    ^bb0(%ht: vector<4xf32>, %gt: vector<4xf32>):
+      %0 = arith.mulf %ht, %gt : vector<4xf32>
+      bppsa.yield %0, %0, %0 : vector<4xf32>, vector<4xf32>, vector<4xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::bppsa::BPPSADialect"];
+}
+
 def ConvertDeviceToNVVM : Pass<"convert-device-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
   let summary = "lowers kernels to the LLVM and NVVM dialects without libdevice";
   let description = [{
@@ -220,153 +222,6 @@ def ConvertGPULaunchToCall : Pass<"convert-gpu-launch-to-call", "::mlir::ModuleO
   let dependentDialects = ["::mlir::func::FuncDialect"];
 }
 
-def MergeKernels : Pass<"bppsa-merge-kernels", "::mlir::ModuleOp"> {
-  let summary = "keeps one of the kernels that are equal";
-  let description = [{
-    Kernels of one `gpu.module` that differ in their names and locations alone become one,
-    the first of them, which all of their launches call. Its operations have the locations
-    of all.
-
-    ```mlir
-    gpu.launch_func @device::@scan_kernel_1_2 blocks in (...) threads in (...) args(%a : memref<?xf32>)
-    gpu.launch_func @device::@scan_kernel_7_2 blocks in (...) threads in (...) args(%b : memref<?xf32>)
-    ```
-    becomes, where both kernels have the same body and the same attributes,
-    ```mlir
-    gpu.launch_func @device::@scan_kernel_1_2 blocks in (...) threads in (...) args(%a : memref<?xf32>)
-    gpu.launch_func @device::@scan_kernel_1_2 blocks in (...) threads in (...) args(%b : memref<?xf32>)
-    ```
-  }];
-}
-
-def PlanArena : Pass<"bppsa-plan-arena", "::mlir::ModuleOp"> {
-  let summary = "gives the temporaries of host functions places in one block of memory";
-  let description = [{
-    A function of a GPU program computes sizes, allocates and launches. This pass plans
-    where its temporaries are, so that the run time has one block for them, the arena,
-    whose size it knows before the call. Private functions that allocate are inlined first.
-
-    For each public function `@f` whose allocations have sizes that follow from the symbols of
-    the model (the module's `bppsa.symbols`, bound by `bppsa.shape` of the arguments), a function
-    `@f_arena` of the values of all symbols, in order, returns the offsets of the slots of the arena
-    and, as its last result, the arena's size in bytes. Allocations share a slot when one is freed
-    before the other is made. A slot has the size of the largest one in it, whatever the symbols
-    are; slots begin at multiples of 256 bytes.
-
-    ```mlir
-    func.func @f(%x: memref<?x4xf32> {bppsa.shape = affine_map<()[s0] -> (s0, 4)>}) {
-      %n = memref.dim %x, %c0 : memref<?x4xf32>
-      %a = memref.alloc(%n) : memref<?xf32>
-      ...
-      memref.dealloc %a : memref<?xf32>
-    ```
-    becomes
-    ```mlir
-    func.func @f(%x: memref<?x4xf32> {bppsa.shape = affine_map<()[s0] -> (s0, 4)>}) {
-      %n = memref.dim %x, %c0 : memref<?x4xf32>
-      %plan:2 = call @f_arena(%n) : (index) -> (index, index)
-      %bytes = arith.muli %n, %c4 : index
-      %slice = call @bppsa_rt_arena_take(%plan#0, %bytes) : (index, index) -> memref<?xi8>
-      %a = memref.view %slice[%c0][%n] : memref<?xi8> to memref<?xf32>
-      ...
-      call @bppsa_rt_arena_drop(%slice) : (memref<?xi8>) -> ()
-    ```
-    Launches are executed in order, so that the memory may be used by the next one as soon as
-    the last one that needs it was launched. Allocations whose size depends on more than
-    the symbols stay.
-  }];
-  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
-                           "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect"];
-}
-
-def ConvertBPPSAToVector : Pass<"convert-bppsa-to-vector", "::mlir::ModuleOp"> {
-  let summary = "lower packed, bufferized bppsa operations to loops over vectors";
-  let description = [{
-    One vector holds the same value of `lanes` samples. A cell or link becomes a
-    few loops over the rows of its vectors: matrix-vector products accumulate a
-    block of rows in registers, and the elementwise operations around them act
-    on each row while it is in a register.
-
-    ```mlir
-    bppsa.recurrence lanes 16 sequences(%x : memref<?x?x1x16xf32>) ... into(%h : memref<?x?x20x16xf32>)
-    ```
-    becomes
-    ```mlir
-    scf.parallel (%block) = (%c0) to (%blocks) step (%c1) {
-      scf.for %t = %c0 to %steps step %c1 {
-        %sums:20 = scf.for %k = %c0 to %c20 step %c1 iter_args(...) {
-          %row = vector.load %h[%block, %t, %k, %c0] : memref<?x?x20x16xf32>, vector<16xf32>
-          ... vector.fma ...
-        }
-        ... math.tanh ... vector.store
-      }
-    }
-    ```
-    With one lane, a vector holds up to 16 hidden units of one sample instead: the
-    rows above are tiles of units, products multiply one entry of their vector
-    with a contiguous row of a transposed matrix, and a tail tile has the width
-    that is left. A scan is refused then.
-
-    `registers` is the number of vectors of that many lanes that the register
-    file of the target holds: 32 for AVX-512, 8 for AVX2 and 4 for SSE.
-  }];
-  let options = [
-    Option<"registers", "registers", "int64_t", /*default=*/"32",
-           "Vectors of all lanes that the target's registers hold">,
-  ];
-  let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect",
-    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
-  ];
-}
-
-def ExpandMath : Pass<"bppsa-expand-math", "::mlir::ModuleOp"> {
-  let summary = "expand transcendental functions to polynomials";
-  let description = [{
-    `tanh`, `exp`, `log` and others of the math dialect become MLIR's polynomial
-    approximations, and `bppsa.sigmoid` a polynomial exponential and a division.
-    No f32 function of the math dialect that loops over samples use is left as a
-    call.
-
-    ```mlir
-    %y = bppsa.sigmoid %x : vector<16xf32>
-    ```
-    becomes `1 / (1 + 2^n p(r))` with `-x = n log 2 + r`.
-
-    With `reciprocals`, the divisions of `tanh` and `bppsa.sigmoid`, whose divisors are
-    finite and not close to zero, have the flag `arcp`: `convert-device-to-nvvm` makes
-    products with a reciprocal of these.
-  }];
-  let options = [
-    Option<"reciprocals", "reciprocals", "bool", "false",
-           "mark divisions that a product with a reciprocal may replace">
-  ];
-  let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"
-  ];
-}
-
-def ExpandReshapes : Pass<"bppsa-expand-reshapes", "::mlir::ModuleOp"> {
-  let summary = "make views of reshapes into several dynamic sizes";
-  let description = [{
-    `memref.expand_shape` of one dimension into several dynamic ones becomes a
-    `memref.reinterpret_cast`: upstream's `expand-strided-metadata` knows at most
-    one dynamic size of a group.
-
-    ```mlir
-    %y = memref.expand_shape %x [[0, 1], [2]] output_shape [%t, %b, 4]
-        : memref<?x4xf32> into memref<?x?x4xf32>
-    ```
-    becomes
-    ```mlir
-    %base, %offset, %sizes:2, %strides:2 = memref.extract_strided_metadata %x
-    %stride = arith.muli %strides#0, %b
-    %y = memref.reinterpret_cast %base to offset: [0], sizes: [%t, %b, 4], strides: [%stride, 4, 1]
-    ```
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
-}
-
 def ConvertParallelToRuntime : Pass<"convert-parallel-to-runtime", "::mlir::ModuleOp"> {
   let summary = "lower parallel loops to the parallel-for of the run time";
   let description = [{
@@ -399,46 +254,6 @@ def ConvertParallelToRuntime : Pass<"convert-parallel-to-runtime", "::mlir::Modu
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
     "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"
-  ];
-}
-
-def VectorizeContractions : Pass<"bppsa-vectorize-contractions", "::mlir::ModuleOp"> {
-  let summary = "lower sums of products on memory to loops over vectors";
-  let description = [{
-    A `linalg.generic` on f32 memory whose body is `accumulator + lhs * rhs`, such
-    as a convolution, its two cotangents or a matrix product, becomes loops over
-    tiles of its result. One loop that walks through contiguous elements gives the
-    lanes of vectors of 16, another one over the result the rows of a tile, which
-    share the vectors of an operand; the accumulators stay in registers while the
-    remaining loops add terms. A last vector that is not full is masked. Steps
-    that write different entries are shared out to threads where they are large;
-    no sum is split among threads, so its order does not depend on their number.
-    Where the result is read through a window, as in the cotangent of the input
-    of a convolution, only loops that are not in the window run in parallel.
-
-    A generic without such a loop, as of a convolution with strides, stays what it is.
-
-    ```mlir
-    linalg.generic {indexing_maps = [(n, m, o, k) -> (n, o + k), (n, m, o, k) -> (m, k),
-                                     (n, m, o, k) -> (n, m, o)], ...}
-    ```
-    becomes
-    ```mlir
-    scf.for %n ... scf.for %m ... step %c8 ... scf.for %o ... step %c16 {
-      %sums:8 = scf.for %k ... {
-        %x = vector.load ...   %w = memref.load ...   vector.fma ... (8 of them)
-      }
-      vector.store ... (8 of them)
-    }
-    ```
-  }];
-  let options = [
-    Option<"registers", "registers", "int64_t", /*default=*/"32",
-           "Vectors of 16 lanes that the target's registers hold">,
-  ];
-  let dependentDialects = [
-    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
-    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
   ];
 }
 

@@ -8,7 +8,7 @@
 #define BPPSA_RUNTIME_MODEL_H
 
 #include "bppsa/Cost/HostCost.h"
-#include "bppsa/Runtime/DType.h"
+#include "bppsa/Runtime/Files/DType.h"
 #include "bppsa/Support/BatchAxes.h"
 
 #include <cstdint>

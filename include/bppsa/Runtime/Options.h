@@ -7,7 +7,7 @@
 #ifndef BPPSA_RUNTIME_OPTIONS_H
 #define BPPSA_RUNTIME_OPTIONS_H
 
-#include "bppsa/Runtime/Dispatch.h"
+#include "bppsa/Runtime/Variants/Dispatch.h"
 
 #include <map>
 #include <optional>

@@ -8,8 +8,8 @@
 #define BPPSA_RUNTIME_SESSION_H
 
 #include "bppsa/Runtime/Call.h"
-#include "bppsa/Runtime/Dataset.h"
-#include "bppsa/Runtime/Parameters.h"
+#include "bppsa/Runtime/Files/Dataset.h"
+#include "bppsa/Runtime/Training/Parameters.h"
 
 #include <functional>
 

@@ -7,6 +7,7 @@
 #include "bppsa/Compiler/Pipelines/GPULowering.h"
 #include "KernelStages.h"
 #include "bppsa/Conversion/Passes.h"
+#include "bppsa/Transforms/Passes.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

@@ -7,7 +7,9 @@
 #ifndef BPPSA_LIB_COMPILER_PIPELINES_KERNELSTAGES_H
 #define BPPSA_LIB_COMPILER_PIPELINES_KERNELSTAGES_H
 
-#include "bppsa/Dialect/BPPSA/Transforms/Passes.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Buffers/Passes.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Loops/Passes.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Scan/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Func/Transforms/Passes.h"

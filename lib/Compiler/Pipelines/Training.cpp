@@ -6,8 +6,10 @@
 
 #include "bppsa/Compiler/Pipelines/Training.h"
 #include "KernelStages.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Loops/Passes.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Scan/Passes.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Structure/Passes.h"
 #include "bppsa/Differentiation/Passes.h"
-#include "bppsa/Products/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "llvm/Support/Regex.h"

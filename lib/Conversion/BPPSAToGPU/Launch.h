@@ -7,8 +7,8 @@
 #ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_LAUNCH_H
 #define BPPSA_LIB_CONVERSION_BPPSATOGPU_LAUNCH_H
 
-#include "../Bodies/IndexArithmetic.h"
 #include "bppsa/Cost/DeviceShapes.h"
+#include "bppsa/Support/IndexArithmetic.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

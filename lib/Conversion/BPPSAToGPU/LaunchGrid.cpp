@@ -7,7 +7,7 @@
 #include "BPPSAToGPU.h"
 #include "Walks/BlockWalk.h"
 #include "Walks/GridWalk.h"
-#include "bppsa/Dialect/BPPSA/Transforms/BodyRewrites.h"
+#include "bppsa/Dialect/BPPSA/Utils/BodyRewrites.h"
 
 using namespace mlir;
 using namespace bppsa;

@@ -13,7 +13,7 @@
 #include "BPPSAToGPU.h"
 #include "Steps/StepOutputs.h"
 #include "Steps/StepRing.h"
-#include "bppsa/Dialect/BPPSA/Transforms/BodyRewrites.h"
+#include "bppsa/Dialect/BPPSA/Utils/BodyRewrites.h"
 
 using namespace mlir;
 using namespace bppsa;

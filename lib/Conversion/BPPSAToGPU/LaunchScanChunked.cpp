@@ -14,8 +14,8 @@
 
 #include "BPPSAToGPU.h"
 #include "Walks/AffineMaps.h"
-#include "bppsa/Analysis/DeviceCosts.h"
-#include "bppsa/Dialect/BPPSA/Transforms/ScanSizes.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Scan/ScanSizes.h"
+#include "bppsa/Evaluation/DeviceCosts.h"
 
 using namespace mlir;
 using namespace bppsa;

@@ -7,13 +7,13 @@
 // The modified Blelloch scan of the BPPSA paper (section 3.1), one launch for each
 // level: the first element is a vector, the others are maps; a hybrid scan stops
 // after some levels and walks the roots in order. All samples go at a time. Elements
-// and levels are those of lib/Dialect/BPPSA/Transforms/ScanSchedule.cpp.
+// and levels are those of lib/Dialect/BPPSA/Analysis/ScanSchedule.cpp.
 //
 //===----------------------------------------------------------------------===//
 
 #include "BPPSAToGPU.h"
 #include "Walks/AffineMaps.h"
-#include "bppsa/Dialect/BPPSA/Transforms/ScanSizes.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Scan/ScanSizes.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;

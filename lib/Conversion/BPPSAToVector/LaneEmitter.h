@@ -8,7 +8,7 @@
 #define BPPSA_LIB_CONVERSION_BPPSATOVECTOR_LANEEMITTER_H
 
 #include "../Bodies/BodyPlan.h"
-#include "../Bodies/IndexArithmetic.h"
+#include "bppsa/Support/IndexArithmetic.h"
 
 namespace bppsa {
 

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BPPSAToVector.h"
-#include "bppsa/Dialect/BPPSA/Transforms/BodyRewrites.h"
+#include "bppsa/Dialect/BPPSA/Utils/BodyRewrites.h"
 
 using namespace mlir;
 using namespace bppsa;

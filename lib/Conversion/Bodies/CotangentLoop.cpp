@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "CotangentLoop.h"
-#include "bppsa/Dialect/BPPSA/Transforms/BodyRewrites.h"
-#include "bppsa/Dialect/BPPSA/Transforms/StepJacobian.h"
+#include "bppsa/Dialect/BPPSA/Analysis/StepJacobian.h"
+#include "bppsa/Dialect/BPPSA/Utils/BodyRewrites.h"
 #include "mlir/IR/IRMapping.h"
 #include <numeric>
 

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Bodies/IndexArithmetic.h"
 #include "bppsa/Conversion/Passes.h"
+#include "bppsa/Support/IndexArithmetic.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -4,11 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "bppsa/Emulator/Emulator.h"
 #include "bppsa/Runtime/Call.h"
 #include "bppsa/Runtime/Device/Device.h"
-#include "bppsa/Runtime/Emulator/Emulator.h"
 #include "bppsa/Runtime/Error.h"
-#include "bppsa/Runtime/Threads.h"
+#include "bppsa/Runtime/Threads/Threads.h"
 
 #include <algorithm>
 #include <cstring>

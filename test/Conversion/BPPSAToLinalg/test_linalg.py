@@ -10,7 +10,7 @@ import harness
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(harness.ROOT / "test" / "Dialect" / "BPPSA"))
+sys.path.insert(0, str(harness.ROOT / "test" / "Dialect" / "BPPSA" / "Transforms" / "Scan"))
 import test_scan_trees as trees
 
 LANES = """

@@ -5,7 +5,7 @@ import re
 import harness
 
 SOURCES = harness.ROOT / "lib" / "Dialect" / "BPPSA" / "IR"
-TESTS = (harness.ROOT / "test" / "Dialect" / "BPPSA").glob("*errors.mlir")
+TESTS = (harness.ROOT / "test" / "Dialect" / "BPPSA").rglob("*errors.mlir")
 STATEMENT = re.compile(r"emit(?:Op)?Error\((?:loc|structureLoc)?,?[^;]*;", re.S)
 LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
 

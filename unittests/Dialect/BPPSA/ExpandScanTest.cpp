@@ -10,10 +10,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Analysis/ChainExtraction.h"
-#include "bppsa/Analysis/PlanEvaluation.h"
-#include "bppsa/Dialect/BPPSA/Transforms/Passes.h"
-#include "bppsa/Dialect/BPPSA/Transforms/ScanSchedule.h"
+#include "bppsa/Dialect/BPPSA/Analysis/ScanSchedule.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Loops/Passes.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Scan/Passes.h"
+#include "bppsa/Evaluation/ChainExtraction.h"
+#include "bppsa/Evaluation/PlanEvaluation.h"
 #include "bppsa/InitAll.h"
 #include "bppsa/Reference/Interpreter.h"
 #include "mlir/Parser/Parser.h"

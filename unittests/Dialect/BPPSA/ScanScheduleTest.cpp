@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Dialect/BPPSA/Transforms/ScanSchedule.h"
+#include "bppsa/Dialect/BPPSA/Analysis/ScanSchedule.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "mlir/IR/MLIRContext.h"
 #include "gtest/gtest.h"

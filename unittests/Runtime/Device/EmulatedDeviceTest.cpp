@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Emulator/EmulatedKernels.h"
+#include "../../Emulator/EmulatedKernels.h"
 #include "bppsa/Runtime/Device/Device.h"
 #include "gtest/gtest.h"
 

@@ -12,7 +12,7 @@
 #include "../FakeModel.h"
 #include "bppsa/Runtime/ObjectInterface.h"
 #ifdef BPPSA_FAKE_EMULATED
-#include "bppsa/Runtime/Emulator/EmulatorInterface.h"
+#include "bppsa/Emulator/EmulatorInterface.h"
 #endif
 
 #include <cstring>

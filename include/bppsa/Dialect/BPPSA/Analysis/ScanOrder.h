@@ -1,0 +1,111 @@
+//===- ScanOrder.h - the order of the operations of scans -------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// The order of the operations of a scan plan is written here and nowhere else, for
+// any number n of links. An emitter decides what numbers, loops and operations are:
+// `ScanSchedule` lists them for a known n, and `bppsa-expand-scan` makes loops.
+//
+// A scan has the elements 0 to n. Element 0 is the seed, a vector; the matrix of
+// element k is that of link k. At the end the vector of element k is what enters link
+// k, for k >= 1.
+//
+// An emitter has a type `Index` with
+//
+//   constant(c)  add(a, b)  sub(a, b)  mul(a, b)  div(a, b)  shl(a, b)  min(a, b)
+//
+// and loops, whose bodies take the Index that runs from `lower` to `upper`, exclusive:
+//
+//   inParallel(lower, upper, body)      iterations do not depend on each other; there are
+//                                       none where upper is less than lower
+//   inOrder(lower, upper, step, body)   each iteration after the one before it
+//   beginSweep(sweep)                   names the part that follows
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_DIALECT_BPPSA_ANALYSIS_SCANORDER_H
+#define BPPSA_DIALECT_BPPSA_ANALYSIS_SCANORDER_H
+
+namespace bppsa {
+
+enum class Sweep { Up, Middle, Down };
+
+/// The scan of the BPPSA paper (Wang, Bai, Pekhimenko, MLSys 2020, section 3.2) on an array of any
+/// length: at most floor(log2 n) `levels` up, a linear scan over the roots of the blocks of
+/// 2^levels elements, and as many levels down. With floor(log2 n) levels it is the modified
+/// Blelloch scan; fewer make the hybrid one.
+///
+/// Not among the operations are products with the identity, which are copies, those that
+/// end in element n on the way up, which nothing reads, and the matrix of link n.
+///
+/// Operations of the emitter:
+///
+///   linearize(k)             the matrix of link k
+///   compose(l, r)            matrix r becomes the product of first l, then r
+///   apply(m, from, to)       vector `to` becomes matrix m applied to vector `from`
+///   copy(from, to)           vector `to` becomes vector `from`
+///   pushDown(l, r)           vector l becomes vector r, and vector r matrix l applied to it
+template <typename Emitter>
+void emitTreeScan(Emitter &e, typename Emitter::Index n, typename Emitter::Index levels) {
+  using Index = typename Emitter::Index;
+  Index zero = e.constant(0), one = e.constant(1);
+  auto before = [&](Index index) { return e.sub(index, one); };
+
+  e.beginSweep(Sweep::Up);
+  e.inParallel(one, n, [&](Index k) { e.linearize(k); });
+  e.inOrder(zero, levels, one, [&](Index d) {
+    Index half = e.shl(one, d), whole = e.shl(half, one);
+    Index left = before(half), right = before(whole);
+    e.apply(right, left, right);
+    e.inParallel(one, e.div(n, whole), [&](Index i) {
+      Index base = e.mul(i, whole);
+      e.compose(e.add(base, left), e.add(base, right));
+    });
+  });
+
+  e.beginSweep(Sweep::Middle);
+  Index block = e.shl(one, levels), root0 = before(block);
+  Index root1 = e.add(root0, block);
+  e.copy(root0, e.min(root1, n));
+  e.inOrder(root1, n, block,
+            [&](Index root) { e.apply(root, root, e.min(e.add(root, block), n)); });
+
+  e.beginSweep(Sweep::Down);
+  e.inOrder(zero, levels, one, [&](Index count) {
+    Index half = e.shl(one, before(e.sub(levels, count))), whole = e.shl(half, one);
+    Index left = before(half), right = before(whole);
+    e.copy(left, e.min(right, n));
+    Index numPairs = e.add(e.div(e.sub(n, half), whole), one);
+    e.inParallel(one, numPairs, [&](Index i) {
+      Index base = e.mul(i, whole);
+      e.pushDown(e.add(base, left), e.min(e.add(base, right), n));
+    });
+  });
+}
+
+/// Chunks of links. What enters the first chunk is known, so that it runs at once; every other one
+/// but the last is aggregated to one matrix, the cotangent is carried across chunks by a product
+/// with each, and the chunks run from what enters them.
+///
+/// Operations of the emitter, on chunks from 0 on:
+///
+///   run(c)          what enters each link of chunk c, and leaves it
+///   aggregate(c)    the product of the matrices of the links of chunk c
+///   carry(c)        what enters chunk c + 1, from what enters chunk c
+template <typename Emitter> void emitChunkedScan(Emitter &e, typename Emitter::Index numChunks) {
+  using Index = typename Emitter::Index;
+  Index zero = e.constant(0), one = e.constant(1), last = e.sub(numChunks, one);
+  e.beginSweep(Sweep::Up);
+  e.run(zero);
+  e.inParallel(one, last, [&](Index chunk) { e.aggregate(chunk); });
+  e.beginSweep(Sweep::Middle);
+  e.inOrder(one, last, one, [&](Index chunk) { e.carry(chunk); });
+  e.beginSweep(Sweep::Down);
+  e.inParallel(one, numChunks, [&](Index chunk) { e.run(chunk); });
+}
+
+} // namespace bppsa
+
+#endif // BPPSA_DIALECT_BPPSA_ANALYSIS_SCANORDER_H

@@ -1,0 +1,27 @@
+//===- Passes.h - passes: buffers and kernels ----------------- -*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_DIALECT_BPPSA_TRANSFORMS_BUFFERS_PASSES_H
+#define BPPSA_DIALECT_BPPSA_TRANSFORMS_BUFFERS_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace bppsa {
+
+#define GEN_PASS_DECL
+#include "bppsa/Dialect/BPPSA/Transforms/Buffers/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "bppsa/Dialect/BPPSA/Transforms/Buffers/Passes.h.inc"
+
+/// The function in which `bppsa-plan-arena` puts the plan of `function`.
+inline std::string getArenaPlanName(llvm::StringRef function) {
+  return (function + "_arena").str();
+}
+
+} // namespace bppsa
+
+#endif // BPPSA_DIALECT_BPPSA_TRANSFORMS_BUFFERS_PASSES_H

@@ -1,0 +1,51 @@
+//===- Passes.td - passes: time loops whose body is a graph - -*- tablegen -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_DIALECT_BPPSA_TRANSFORMS_GRAPHBODIES_PASSES
+#define BPPSA_DIALECT_BPPSA_TRANSFORMS_GRAPHBODIES_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def LowerGraphBodies : Pass<"bppsa-lower-graph-bodies", "::mlir::func::FuncOp"> {
+  let summary = "lowers time loops whose body is a graph to scf.for over all rows";
+  let description = [{
+    For loops in graph form (`bppsa.recurrence`, `bppsa.chain`), on tensors. Time becomes
+    `scf.for`; the body, a graph of one sample, is written for all samples at once: a
+    tensor `[d...]` becomes `[R, d...]`, structured ops get one more loop, and what all
+    samples share is computed once. A state is read from its trajectory. Nested loops of
+    vectors get the samples of all rows; nested loops in graph form become `scf.for`
+    themselves. Sums over samples become reductions of the ops that make the summands, so
+    that no array holds a gradient of a parameter for each sample.
+
+    For example,
+    ```mlir
+    %h = bppsa.recurrence sequences(%x : tensor<?x?x4xf32>) initial(%h0 : tensor<?x4xf32>)
+        -> (tensor<?x?x4xf32>) {
+    ^bb0(%xt: tensor<4xf32>, %ht: tensor<4xf32>):
+      %0 = math.tanh %ht : tensor<4xf32>
+      bppsa.yield %0 : tensor<4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    %h = scf.for %t = %c0 to %T step %c1 iter_args(%trajectory = %1) -> (tensor<?x?x4xf32>) {
+      %ht = tensor.extract_slice %trajectory[%t, 0, 0] [1, %R, 4] [1, 1, 1]
+          : tensor<?x?x4xf32> to tensor<?x4xf32>
+      %0 = linalg.generic ... ins(%ht : tensor<?x4xf32>) outs(...) { math.tanh } -> tensor<?x4xf32>
+      %next = arith.addi %t, %c1 : index
+      %2 = tensor.insert_slice %0 into %trajectory[%next, 0, 0] [1, %R, 4] [1, 1, 1]
+          : tensor<?x4xf32> into tensor<?x?x4xf32>
+      scf.yield %2 : tensor<?x?x4xf32>
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
+  ];
+}
+
+#endif // BPPSA_DIALECT_BPPSA_TRANSFORMS_GRAPHBODIES_PASSES

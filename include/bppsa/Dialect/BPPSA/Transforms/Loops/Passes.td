@@ -1,0 +1,205 @@
+//===- Passes.td - passes: time loops and their variants - -*- tablegen -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_DIALECT_BPPSA_TRANSFORMS_LOOPS_PASSES
+#define BPPSA_DIALECT_BPPSA_TRANSFORMS_LOOPS_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def CopyFunctions : Pass<"bppsa-copy-functions", "::mlir::ModuleOp"> {
+  let summary = "copy functions under other names";
+  let description = [{
+    For each of `functions` that exists the pass adds a copy, called as the entry of
+    `names` at the same place says. The copies follow the last of the functions, in
+    order. What is done to a function before it is copied is done once.
+
+    ```mlir
+    func.func @step_sequential(...)
+    ```
+    gets behind it, with `functions=step_sequential names=step_scan`,
+    ```mlir
+    func.func @step_scan(...)
+    ```
+  }];
+  let options = [
+    ListOption<"functions", "functions", "std::string", "Names of the functions to copy">,
+    ListOption<"names", "names", "std::string", "Names of the copies">,
+  ];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
+def AddUnitVariants : Pass<"bppsa-add-unit-variants", "::mlir::ModuleOp"> {
+  let summary = "copy functions for a mapping of vectors to hidden units";
+  let description = [{
+    Lanes that hold samples are mostly idle in a small batch. For each of
+    `functions` that exists the pass adds a copy with the suffix `_units`, whose
+    attribute `bppsa.lanes = 1` tells later passes to fill vectors with hidden
+    units of one sample.
+
+    ```mlir
+    func.func @forward(...)
+    ```
+    gets beside it
+    ```mlir
+    func.func @forward_units(...) attributes {bppsa.lanes = 1 : i64}
+    ```
+  }];
+  let options = [
+    ListOption<"functions", "functions", "std::string", "Names of the functions to copy">,
+  ];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
+def MergeProducts : Pass<"bppsa-merge-products", "::mlir::func::FuncOp"> {
+  let summary = "make products of one sequence with several matrices one loop";
+  let description = [{
+    Recurrences without states that do nothing but multiply the vectors of the same
+    sequence by a captured matrix become one, in the place of the first of them, where
+    their captures can be there. They are alike in what they do: all transpose their
+    matrices or none does, and all add a captured vector or none does.
+
+    ```mlir
+    %a = bppsa.recurrence sequences(%x : tensor<?x?x8xf32>) captures(%v : tensor<4x8xf32>) ...
+    %b = bppsa.recurrence sequences(%x : tensor<?x?x8xf32>) captures(%w : tensor<6x8xf32>) ...
+    ```
+    becomes
+    ```mlir
+    %ab:2 = bppsa.recurrence sequences(%x : tensor<?x?x8xf32>)
+        captures(%v, %w : tensor<4x8xf32>, tensor<6x8xf32>) ...
+    ```
+  }];
+}
+
+def PackBatch : Pass<"bppsa-pack-batch", "::mlir::func::FuncOp"> {
+  let summary = "group the samples of a batch into SIMD lanes";
+  let description = [{
+    Time loops and their leaves work on packed arrays, with `pack_lanes` and
+    `unpack_lanes` where other operations produce or use them. Pairs of these
+    cancel, also around slices along time.
+
+    ```mlir
+    %h = bppsa.recurrence sequences(%x : tensor<?x?x1xf32>) ... -> (tensor<?x?x20xf32>)
+    ```
+    becomes
+    ```mlir
+    %p = bppsa.pack_lanes 16, %x : tensor<?x?x1xf32> -> tensor<?x?x1x16xf32>
+    %q = bppsa.recurrence lanes 16 sequences(%p : tensor<?x?x1x16xf32>) ...
+        -> (tensor<?x?x20x16xf32>)
+    %h = bppsa.unpack_lanes 16, %q, %batch : tensor<?x?x20x16xf32> -> tensor<?x?x20xf32>
+    ```
+  }];
+  let options = [
+    Option<"lanes", "lanes", "int64_t", /*default=*/"16",
+           "Samples in one vector; a function's attribute `bppsa.lanes` goes before it">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def TransposeCaptures : Pass<"bppsa-transpose-captures", "::mlir::func::FuncOp"> {
+  let summary = "make the columns of captured matrices contiguous";
+  let description = [{
+    In functions with the attribute `bppsa.lanes = 1` a vector holds hidden
+    units, and a product `m x` reads columns of `m`. Products in time loops are
+    rewritten to use a transposed capture. Captures that nothing uses any more
+    are dropped.
+
+    ```mlir
+    %h = bppsa.recurrence ... captures(%r : tensor<20x20xf32>) ... {
+      %0 = bppsa.matvec %rc, %ht : vector<20x20xf32>, vector<20xf32> -> vector<20xf32>
+    ```
+    becomes
+    ```mlir
+    %rt = linalg.transpose ins(%r : tensor<20x20xf32>) outs(...) permutation = [1, 0]
+    %h = bppsa.recurrence ... captures(%rt : tensor<20x20xf32>) ... {
+      %0 = bppsa.matvec transposed %rc, %ht : vector<20x20xf32>, vector<20xf32> -> vector<20xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def JoinSequences : Pass<"bppsa-join-sequences", "::mlir::func::FuncOp"> {
+  let summary = "lays ragged sequences end to end";
+  let description = [{
+    A recurrence whose states are kept beyond the lengths of its samples, as the
+    importer makes one of `sequence_lens`, computes all T steps of all B samples.
+    This pass lays the sequences one after the other in rows `[S, R]` and makes the
+    loop begin anew where a sequence does, so that its cost is that of the sum of
+    lengths, rounded up to rows of equal length and blocks of 16 rows.
+
+    S and R depend on the lengths. Rows are filled when the program runs: the longest
+    sequence first, each into the row that has the fewest slots taken. R is B where
+    all lengths are equal, and the fewer the more they differ, but one block at least.
+    A slot at which a sequence begins, in the order of the loop, has a zero in a
+    sequence of the new loop, and the states before it are replaced by the initial
+    ones; slots without a sequence have one, too, so that nothing grows there.
+
+    ```mlir
+    %h = bppsa.recurrence sequences(%x, %mask : tensor<?x?x8xf32>, tensor<?x?x1xf32>)
+        initial(%h0 : tensor<?x4xf32>) captures(...) -> (tensor<?x?x4xf32>) {
+      ...
+      %next = arith.select %is_part, %cell, %state : vector<4xi1>, vector<4xf32>
+      bppsa.yield %next : vector<4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    %xr = linalg.generic ... ins(%sequence, %step : ...) // x[step, sequence] or zero
+    %keep = linalg.generic ... ins(%sequence, %step : ...) // 1 where a sequence goes on
+    %hr = bppsa.recurrence sequences(%xr, %keep : tensor<?x?x8xf32>, tensor<?x?x1xf32>)
+        initial(%zeros : tensor<?x4xf32>) captures(...) -> (tensor<?x?x4xf32>) {
+      %before = arith.select %goes_on, %state, %cst : vector<4xi1>, vector<4xf32>
+      ...
+      bppsa.yield %cell : vector<4xf32>
+    }
+    %h = linalg.generic ... ins(%length, %row, %start, %h0 : ...) // hr[start + step, row]
+    ```
+    Programs for GPUs, which cannot have sizes that depend on data, keep the masks.
+  }];
+  let dependentDialects = [
+    "::bppsa::BPPSADialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
+  ];
+}
+
+def RollUpSteps : Pass<"bppsa-roll-up-steps", "::mlir::func::FuncOp"> {
+  let summary = "make equal steps in straight-line code a recurrence";
+  let description = [{
+    A cell in a loop of Python is exported as a copy of it for each step. Operations
+    that use the same array are taken for the same place of consecutive steps; where all
+    that they follow from is equal from step to step, down to slices of sequences that
+    lie equally far apart, to what all steps share and to values of the step before, the
+    copies become one `bppsa.recurrence` in graph form over dimension 0, that of samples.
+    What a step makes of its own values alone belongs to it as well, and a `tensor.concat`
+    of the values of all steps becomes one array. Steps that are not equal, and fewer than
+    `min-steps`, stay as they are.
+
+    ```mlir
+    %x0 = tensor.extract_slice %x[0, 0] [8, 1] [1, 1] : tensor<8x4xf32> to tensor<8x1xf32>
+    %h1 = linalg.generic ... ins(%x0, %h0, %u : tensor<8x1xf32>, tensor<8x1xf32>, tensor<1xf32>)
+    %x1 = tensor.extract_slice %x[0, 1] [8, 1] [1, 1] : tensor<8x4xf32> to tensor<8x1xf32>
+    %h2 = linalg.generic ... ins(%x1, %h1, %u : tensor<8x1xf32>, tensor<8x1xf32>, tensor<1xf32>)
+    ...
+    ```
+    becomes
+    ```mlir
+    %h = bppsa.recurrence sequences(%xs : tensor<4x8x1xf32>) initial(%h0 : tensor<8x1xf32>)
+        captures(%u : tensor<1xf32>) -> (tensor<5x8x1xf32>) { ... }
+    ```
+
+    A remark of the category `roll-up` says how many steps became one loop.
+  }];
+  let options = [
+    Option<"minSteps", "min-steps", "unsigned", /*default=*/"4",
+           "fewest steps that become a loop, at least 3">
+  ];
+  let statistics = [Statistic<"numLoops", "loops", "recurrences that were made">];
+  let dependentDialects = [
+    "::bppsa::BPPSADialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+}
+
+#endif // BPPSA_DIALECT_BPPSA_TRANSFORMS_LOOPS_PASSES

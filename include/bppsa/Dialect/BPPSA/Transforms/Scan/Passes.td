@@ -1,0 +1,163 @@
+//===- Passes.td - passes: association orders of scans --- -*- tablegen -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_DIALECT_BPPSA_TRANSFORMS_SCAN_PASSES
+#define BPPSA_DIALECT_BPPSA_TRANSFORMS_SCAN_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def Scan : Pass<"bppsa-scan", "::mlir::ModuleOp"> {
+  let summary = "gives cotangent chains a parallel association order";
+  let description = [{
+    Gives every `bppsa.chain`, or every one in the function `function`, the plan
+    `algorithm` (Wang, Bai, Pekhimenko: BPPSA, MLSys 2020). Only the association
+    of floating-point products changes, so gradients are those of the sequential
+    chain up to rounding. `auto` ends here: it becomes `chunked`, with chunks of a
+    length that the run time chooses.
+
+    A remark of the category `scan` says for each chain what was scanned, with
+    how many products and at what depth, or why it stays sequential.
+
+    With `algorithm=chunked:32`, the chain
+    ```mlir
+    %0 = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>)
+        inject_into [] -> (tensor<?x4xf32>) { ... }
+    ```
+    becomes
+    ```mlir
+    %0 = bppsa.chain plan <chunked, 32> saved(%a : tensor<?x?x4xf32>)
+        seeds(%g : tensor<?x4xf32>) inject_into [] -> (tensor<?x4xf32>) { ... }
+    ```
+  }];
+  let options = [
+    Option<"algorithm", "algorithm", "std::string", /*default=*/"\"auto\"",
+           "auto, linear, blelloch, hybrid:L, chunked or chunked:C">,
+    Option<"function", "function", "std::string", /*default=*/"\"\"",
+           "name of the only function to rewrite; empty for all">
+  ];
+  let dependentDialects = ["::bppsa::BPPSADialect"];
+}
+
+def ScanLinks : Pass<"bppsa-scan-links", "::mlir::ModuleOp"> {
+  let summary = "gives lists of links a parallel association order";
+  let description = [{
+    A list of links is a sequence of `bppsa.apply` ops each of which works on the
+    result of the one before it. The pass replaces each list, or each in the
+    function `function`, by the tree of the plan `algorithm`: `bppsa.compose` for
+    products of two Jacobians and `bppsa.apply` for those with a cotangent (Wang,
+    Bai, Pekhimenko: BPPSA, MLSys 2020). The structure of a product is that of
+    the product table.
+
+    `auto` evaluates `linear`, `hybrid:1`, `hybrid:2`, ... (docs/PlanEvaluator.md)
+    for `workers` and a `step-overhead`, and takes the plan with the shortest
+    makespan among those whose Jacobians fit in `memory-limit`.
+
+    A list is cut where a Jacobian is not defined before its first product.
+    `chunked` without a size makes about as many chunks as a chunk has links.
+    Remarks of the category `scan` say what was done.
+
+    With `algorithm=blelloch`, the list
+    ```mlir
+    %1 = bppsa.apply %a, %g : !bppsa.jacobian<4x4xf32, dense>, tensor<8x4xf32> -> tensor<8x4xf32>
+    %2 = bppsa.apply %b, %1 : !bppsa.jacobian<4x4xf32, dense>, tensor<8x4xf32> -> tensor<8x4xf32>
+    %3 = bppsa.apply %c, %2 : !bppsa.jacobian<4x4xf32, dense>, tensor<8x4xf32> -> tensor<8x4xf32>
+    ```
+    becomes
+    ```mlir
+    %1 = bppsa.apply %a, %g : !bppsa.jacobian<4x4xf32, dense>, tensor<8x4xf32> -> tensor<8x4xf32>
+    %bc = bppsa.compose %b, %c : !bppsa.jacobian<4x4xf32, dense>, !bppsa.jacobian<4x4xf32, dense>
+        -> !bppsa.jacobian<4x4xf32, dense>
+    %3 = bppsa.apply %bc, %1 : !bppsa.jacobian<4x4xf32, dense>, tensor<8x4xf32> -> tensor<8x4xf32>
+    %2 = bppsa.apply %b, %1 : !bppsa.jacobian<4x4xf32, dense>, tensor<8x4xf32> -> tensor<8x4xf32>
+    ```
+  }];
+  let options = [
+    Option<"algorithm", "algorithm", "std::string", /*default=*/"\"auto\"",
+           "auto, linear, blelloch, hybrid:L or chunked:C">,
+    Option<"function", "function", "std::string", /*default=*/"\"\"",
+           "name of the only function to rewrite; empty for all">,
+    Option<"batch", "batch", "int64_t", /*default=*/"1",
+           "samples that auto expects where their number is known at run time only">,
+    Option<"workers", "workers", "int64_t", /*default=*/"2", "workers that auto expects">,
+    Option<"stepOverhead", "step-overhead", "int64_t", /*default=*/"0",
+           "FLOPs that a worker could do during one barrier or launch, for auto">,
+    Option<"memoryLimit", "memory-limit", "int64_t", /*default=*/"0",
+           "bytes that auto may spend on Jacobians; 0 for no limit">,
+  ];
+  let dependentDialects = ["::bppsa::BPPSADialect"];
+}
+
+def ExpandScan : Pass<"bppsa-expand-scan"> {
+  let summary = "writes the operations of scan plans";
+  let description = [{
+    Replaces each `bppsa.chain` with a plan by the operations of the plan, in loops
+    over levels and chunks. These are what runs: lowerings know chains step by step
+    and the products below, and no trees.
+
+    With `chunked:C`, of every chunk but the last the affine transition is made
+    (`bppsa.transition`, in parallel), the cotangent is carried across chunks
+    (`bppsa.apply_transition`, in order), and every chunk is a chain from what enters
+    it (in parallel). With `blelloch` and `hybrid:L` the leaves are transitions of one
+    step, the levels up are `bppsa.compose_transitions`, those down
+    `bppsa.apply_transition`, and what the link emits is computed for all steps at once
+    by a `bppsa.recurrence` without states. The order is that of ScanOrder.h. Packed
+    rows are taken in parallel with chunks; trees take one block of them after the
+    other, so that the matrices of one are all that memory holds.
+
+    With `factor-links` the leaves of a tree are `bppsa.factored_transition` where the
+    Jacobian of the link is a sum of scaled matrices, as those of recurrent layers are:
+    a recurrence without states computes the scales of all steps first.
+
+    The chain
+    ```mlir
+    %0 = bppsa.chain plan <chunked, 8> saved(%a : tensor<?x?x4xf32>)
+        seeds(%g : tensor<?x4xf32>) inject_into [] -> (tensor<?x4xf32>) { ... }
+    ```
+    becomes, in short,
+    ```mlir
+    %m = scf.forall (%k) in (%last) shared_outs(%o = %transitions) {
+      %a_k = tensor.extract_slice %a[...] : tensor<?x?x4xf32> to tensor<8x?x4xf32>
+      %m_k = bppsa.transition states [4] saved(%a_k : tensor<8x?x4xf32>) inject_into [] into(...) { ... }
+      ...
+    }
+    %c = scf.for %k = %c0 to %last step %c1 iter_args(%i = %seeded) {
+      %c_k = bppsa.apply_transition %m_k, %i_k into ...
+      ...
+    }
+    %r = scf.forall (%k) in (%chunks) shared_outs(%o = %ends) {
+      %r_k = bppsa.chain saved(%a_k : tensor<?x?x4xf32>) seeds(%c_k : tensor<?x4xf32>)
+          inject_into [] into(...) { ... }
+      ...
+    }
+    ```
+
+    A scan over at most `unroll-up-to` steps, a number that its type has, is written
+    as straight-line code of explicit Jacobians instead, for looking at trees: one
+    `bppsa.linearize` for each step whose Jacobian is read, `bppsa.compose` for
+    products of two of them and `bppsa.apply` for products of one with a cotangent. A
+    Jacobian has the structure that the link gives it, and a product what the product
+    table makes of those of its factors: products of diagonals are diagonals.
+    Cotangents that are injected at a step travel as the offset of an affine pair: the
+    pair `(J, s)` maps `g` to `J g + s`, where `s` is what is injected at the next step.
+
+    Chains that are sequential stay as they are. A remark of the category `scan` says
+    what was expanded.
+  }];
+  let options = [
+    Option<"unrollUpTo", "unroll-up-to", "int64_t", /*default=*/"0",
+           "most steps of a scan that becomes straight-line code; 0 for none">,
+    Option<"factorLinks", "factor-links", "bool", /*default=*/"false",
+           "make matrices of single links of their factors, where these are known">
+  ];
+  let dependentDialects = [
+    "::bppsa::BPPSADialect", "::mlir::arith::ArithDialect",
+    "::mlir::bufferization::BufferizationDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
+  ];
+}
+
+#endif // BPPSA_DIALECT_BPPSA_TRANSFORMS_SCAN_PASSES

@@ -1,0 +1,40 @@
+//===- ChainExtraction.h - chains of IR for the plan evaluator --*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_EVALUATION_CHAINEXTRACTION_H
+#define BPPSA_EVALUATION_CHAINEXTRACTION_H
+
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Evaluation/PlanEvaluation.h"
+
+namespace bppsa {
+
+/// Sizes that IR leaves to the run time; 0 where they are not given.
+struct DynamicSizes {
+  int64_t length = 0;
+  int64_t batch = 0;
+};
+
+/// The cost of the link of `loop`. A product of
+/// a captured m x n matrix and a vector counts 2 m n FLOPs, and elementwise
+/// operations one for each element.
+RegionCost getRegionCost(ChainOp loop);
+
+/// The chain of `loop` in any form. A batch that
+/// is not known counts as one sample. Emits an error where the number of steps
+/// is not known.
+llvm::FailureOr<LinkChain> getLinkChain(ChainOp loop, const DynamicSizes &sizes);
+
+/// The chain of an explicit list of links: `applies` are `bppsa.apply` ops each of
+/// which works on the result of the one before it.
+LinkChain getLinkChain(llvm::ArrayRef<ApplyOp> applies, const DynamicSizes &sizes);
+
+/// The longest such lists under `root`, of at least two ops.
+std::vector<llvm::SmallVector<ApplyOp>> findLinkLists(mlir::Operation *root);
+
+} // namespace bppsa
+
+#endif // BPPSA_EVALUATION_CHAINEXTRACTION_H

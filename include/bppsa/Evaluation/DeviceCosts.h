@@ -1,0 +1,24 @@
+//===- DeviceCosts.h - instructions of a chain on a GPU ---------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_EVALUATION_DEVICECOSTS_H
+#define BPPSA_EVALUATION_DEVICECOSTS_H
+
+#include "bppsa/Cost/DeviceCost.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+
+namespace bppsa {
+
+/// Counts what `loop`, over one sample at a time, takes on a GPU
+/// (docs/GPUCosts.md).
+cost::ChainCost getDeviceCost(ChainOp loop);
+
+/// Of every such loop under `root`, in the order in which they run.
+std::vector<cost::ChainCost> getDeviceCosts(mlir::Operation *root);
+
+} // namespace bppsa
+
+#endif // BPPSA_EVALUATION_DEVICECOSTS_H

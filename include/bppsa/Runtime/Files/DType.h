@@ -1,0 +1,32 @@
+//===- DType.h - Element types of arrays ----------------------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_RUNTIME_FILES_DTYPE_H
+#define BPPSA_RUNTIME_FILES_DTYPE_H
+
+#include <cstddef>
+#include <string>
+
+namespace bppsa::runtime {
+
+enum class DType { F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, Bool };
+
+/// Bytes of one element.
+size_t elementSize(DType dtype);
+/// The name NumPy gives the type: "float32".
+const char *numpyName(DType dtype);
+/// The type string of a .npy header: "<f4".
+const char *npyDescr(DType dtype);
+bool isInteger(DType dtype);
+
+/// The type behind a .npy type string; throws Error on every other type.
+DType dtypeOfNpy(const std::string &descr);
+/// The type behind a name in the model's JSON: f32, i64, i32 or bool (i1).
+DType dtypeOfModel(const std::string &name);
+
+} // namespace bppsa::runtime
+
+#endif // BPPSA_RUNTIME_FILES_DTYPE_H

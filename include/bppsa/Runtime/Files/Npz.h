@@ -1,0 +1,85 @@
+//===- Npz.h - NumPy archives ---------------------------------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_RUNTIME_FILES_NPZ_H
+#define BPPSA_RUNTIME_FILES_NPZ_H
+
+#include "bppsa/Runtime/Files/AtomicFile.h"
+#include "bppsa/Runtime/Files/DType.h"
+#include "bppsa/Runtime/Files/NpyHeader.h"
+#include "bppsa/Runtime/Memory.h"
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace bppsa::runtime {
+
+/// A dense array in C order.
+struct Array {
+  DType dtype = DType::F32;
+  std::vector<int64_t> shape;
+  Buffer data;
+
+  int64_t elements() const;
+  template <typename T> const T *as() const { return reinterpret_cast<const T *>(data.data()); }
+  template <typename T> T *as() { return reinterpret_cast<T *>(data.data()); }
+};
+
+/// An .npz file (entries stored or deflated, zip64, .npy versions 1 to 3) whose headers can be
+/// checked before any array is read. Errors name file and array.
+class NpzReader {
+public:
+  /// Reads the header of every array, but no data; throws Error when the file is damaged or holds a
+  /// type other than those of DType.
+  explicit NpzReader(const std::string &path);
+  ~NpzReader();
+  NpzReader(const NpzReader &) = delete;
+  NpzReader &operator=(const NpzReader &) = delete;
+
+  const std::map<std::string, NpyHeader> &headers() const { return found; }
+  /// Identifies the contents: the checksums of the entries, with their names, combined.
+  uint32_t fingerprint() const { return checksum; }
+  /// The array `name`, which must be one of headers(), in C order; throws Error when its data is
+  /// damaged.
+  Array read(const std::string &name);
+
+private:
+  void readDirectory(uint64_t fileSize);
+  [[noreturn]] void failAt(const std::string &name, const std::string &what) const;
+
+  std::string path;
+  void *archive = nullptr;
+  std::map<std::string, NpyHeader> found;
+  /// Where the entries begin: offset in the archive's directory and number in it.
+  std::map<std::string, std::pair<uint64_t, uint64_t>> positions;
+  uint32_t checksum = 0;
+};
+
+/// The product of the extents; throws Error when it does not fit.
+int64_t elementCount(const std::vector<int64_t> &shape);
+
+/// Writes an .npz file (stored) that appears whole or not at all.
+class NpzWriter {
+public:
+  explicit NpzWriter(const std::string &path);
+  ~NpzWriter();
+  void add(const std::string &name, DType dtype, const std::vector<int64_t> &shape,
+           const void *data);
+  void commit();
+
+private:
+  std::string path;
+  AtomicFile file;
+  void *archive = nullptr;
+  std::set<std::string> names;
+};
+
+} // namespace bppsa::runtime
+
+#endif // BPPSA_RUNTIME_FILES_NPZ_H

@@ -1,0 +1,65 @@
+//===- Checkpoint.h - Interrupted training --------------------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_RUNTIME_TRAINING_CHECKPOINT_H
+#define BPPSA_RUNTIME_TRAINING_CHECKPOINT_H
+
+#include "bppsa/Runtime/Session.h"
+
+namespace bppsa::runtime {
+
+/// What decides the course of a training run, besides the data.
+struct TrainSettings {
+  int64_t batch = 32;
+  uint64_t seed = 0;
+  bool shuffle = true;
+  /// lr, weight_decay and those of the optimizer, by name.
+  std::map<std::string, double> hyper;
+  std::string schedule = "constant";
+  std::optional<double> clipNorm;
+  /// Steps of a segment; nothing: sequences are not cut.
+  std::optional<int64_t> tbptt;
+  /// Name of the variant that computes the gradients; empty: not chosen yet.
+  std::string variant;
+};
+
+/// One finished epoch.
+struct EpochRecord {
+  int64_t epoch = 0;
+  double loss = 0;
+  std::optional<double> valLoss, valAccuracy;
+  double seconds = 0;
+};
+
+/// Where a training run stands. Together with the parameters, the optimizer states, the settings
+/// and the data it decides everything that follows.
+struct TrainState {
+  /// Finished epochs, finished batches of the current one, finished steps in all.
+  int64_t epoch = 0, batch = 0, step = 0;
+  /// Sum over this epoch's batches of loss x samples.
+  double lossSum = 0;
+  /// Time spent in this epoch.
+  double seconds = 0;
+  std::vector<EpochRecord> history;
+  /// The data set the run works on.
+  int64_t samples = 0;
+  uint32_t fingerprint = 0;
+};
+
+/// Writes everything into one file, which appears whole or not at all. It is an .npz archive: the
+/// array `checkpoint` holds the settings and the state as JSON text; then come, for every trained
+/// parameter, its values and its optimizer states. Every array carries a checksum.
+void writeCheckpoint(const std::string &path, const Session &session, const TrainSettings &settings,
+                     const TrainState &state);
+
+/// Reads what writeCheckpoint() wrote. Throws Error when the file is damaged or belongs to another
+/// program; the session is changed only when everything is right.
+void readCheckpoint(const std::string &path, Session &session, TrainSettings &settings,
+                    TrainState &state);
+
+} // namespace bppsa::runtime
+
+#endif // BPPSA_RUNTIME_TRAINING_CHECKPOINT_H

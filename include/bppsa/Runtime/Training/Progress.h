@@ -1,0 +1,56 @@
+//===- Progress.h - What training shows while it runs ---------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_RUNTIME_TRAINING_PROGRESS_H
+#define BPPSA_RUNTIME_TRAINING_PROGRESS_H
+
+#include "bppsa/Runtime/Training/Checkpoint.h"
+
+#include <string>
+
+namespace bppsa::runtime {
+
+/// Shows loss, throughput, the remaining time and the variant in use on stdout: a bar on a
+/// terminal, elsewhere a plain line an epoch and, in long epochs, every ten seconds. Where stdout
+/// cannot be written, that is said once on stderr and nothing more is shown.
+class Progress {
+public:
+  Progress(int64_t epochs, int64_t batchesPerEpoch, bool quiet);
+  ~Progress();
+
+  /// What the lines from now on say of the variant.
+  void showVariant(const std::string &name) { variant = name; }
+  /// After each batch: where training stands, the mean loss of this epoch so far, the number of
+  /// samples in the batch.
+  void batchDone(const TrainState &state, double loss, int64_t samples);
+  /// After each epoch, as the last record tells it.
+  void epochDone(const EpochRecord &record);
+  /// A line of its own.
+  void note(const std::string &line);
+  /// A line on stderr, whether quiet or not.
+  void warn(const std::string &line);
+
+  /// "1:02:03", "0:07"
+  static std::string duration(double seconds);
+  /// "[====>     ]"
+  static std::string bar(double share, int width);
+
+private:
+  std::string status(const TrainState &state, double loss) const;
+  void clearBar();
+  void show(const std::string &text);
+
+  const int64_t epochs, batchesPerEpoch;
+  const bool terminal;
+  std::string variant;
+  bool quiet, barShown = false;
+  double start, lastShown, epochStart;
+  int64_t samplesDone = 0, batchesDone = 0, epochSamples = 0;
+};
+
+} // namespace bppsa::runtime
+
+#endif // BPPSA_RUNTIME_TRAINING_PROGRESS_H

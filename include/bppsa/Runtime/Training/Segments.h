@@ -1,0 +1,61 @@
+//===- Segments.h - Truncated backpropagation through time ----------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_RUNTIME_TRAINING_SEGMENTS_H
+#define BPPSA_RUNTIME_TRAINING_SEGMENTS_H
+
+#include "bppsa/Runtime/Session.h"
+
+#include <algorithm>
+
+namespace bppsa::runtime {
+
+/// Training steps on segments of the sequences of a batch: the state goes on from segment to
+/// segment, the gradient stops between them. For programs of streams on CPUs.
+class Segments {
+public:
+  /// Sequences of `steps` steps are cut into segments of `length`; the last one may be shorter.
+  Segments(Session &session, int64_t steps, int64_t length)
+      : session(session), steps(steps), length(length) {}
+
+  int64_t count() const { return (steps + length - 1) / length; }
+  int64_t stepsOf(int64_t number) const { return std::min(length, steps - number * length); }
+
+  /// Goes to the first segment of the sequences in `batch`, where the states are those of `batch`.
+  void restart(const Batch &batch);
+  /// What segment `number` of the sequences holds, without states.
+  Batch &fill(const Batch &batch, int64_t number);
+  /// Computes `function`, a variant of the step, on segment `number`, and takes its final states as
+  /// the first ones of the next.
+  void run(const std::string &function, const Batch &batch, int64_t number);
+
+private:
+  /// A segment of some number of samples and steps.
+  struct Segment {
+    Batch batch;
+    /// Final states by the position of the input that they become.
+    std::map<size_t, Array> finals;
+    std::string function;
+    Call call;
+  };
+
+  Segment &find(const Batch &batch, int64_t number);
+  static Array cut(const Array &array, std::optional<int64_t> axis, int64_t size);
+
+  Session &session;
+  int64_t steps, length;
+  /// By samples and steps.
+  std::map<std::pair<int64_t, int64_t>, Segment> segments;
+  /// The states before the next segment, by the position of the input.
+  std::map<size_t, Array> states;
+};
+
+/// Throws Error where sequences cannot be cut: a model without states or a loss of no sequence.
+void requireSegments(const Model &model);
+
+} // namespace bppsa::runtime
+
+#endif // BPPSA_RUNTIME_TRAINING_SEGMENTS_H

@@ -1,0 +1,118 @@
+//===- Passes.td - passes: code without ops of the dialect - -*- tablegen -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_TRANSFORMS_PASSES
+#define BPPSA_TRANSFORMS_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def ExpandMath : Pass<"bppsa-expand-math", "::mlir::ModuleOp"> {
+  let summary = "expand transcendental functions to polynomials";
+  let description = [{
+    `tanh`, `exp`, `log` and others of the math dialect become MLIR's polynomial
+    approximations, and `bppsa.sigmoid` a polynomial exponential and a division.
+    No f32 function of the math dialect that loops over samples use is left as a
+    call.
+
+    ```mlir
+    %y = bppsa.sigmoid %x : vector<16xf32>
+    ```
+    becomes `1 / (1 + 2^n p(r))` with `-x = n log 2 + r`.
+
+    With `reciprocals`, the divisions of `tanh` and `bppsa.sigmoid`, whose divisors are
+    finite and not close to zero, have the flag `arcp`: `convert-device-to-nvvm` makes
+    products with a reciprocal of these.
+  }];
+  let options = [
+    Option<"reciprocals", "reciprocals", "bool", "false",
+           "mark divisions that a product with a reciprocal may replace">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"
+  ];
+}
+
+def ExpandReshapes : Pass<"bppsa-expand-reshapes", "::mlir::ModuleOp"> {
+  let summary = "make views of reshapes into several dynamic sizes";
+  let description = [{
+    `memref.expand_shape` of one dimension into several dynamic ones becomes a
+    `memref.reinterpret_cast`: upstream's `expand-strided-metadata` knows at most
+    one dynamic size of a group.
+
+    ```mlir
+    %y = memref.expand_shape %x [[0, 1], [2]] output_shape [%t, %b, 4]
+        : memref<?x4xf32> into memref<?x?x4xf32>
+    ```
+    becomes
+    ```mlir
+    %base, %offset, %sizes:2, %strides:2 = memref.extract_strided_metadata %x
+    %stride = arith.muli %strides#0, %b
+    %y = memref.reinterpret_cast %base to offset: [0], sizes: [%t, %b, 4], strides: [%stride, 4, 1]
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
+}
+
+def MergeKernels : Pass<"bppsa-merge-kernels", "::mlir::ModuleOp"> {
+  let summary = "keeps one of the kernels that are equal";
+  let description = [{
+    Kernels of one `gpu.module` that differ in their names and locations alone become one,
+    the first of them, which all of their launches call. Its operations have the locations
+    of all.
+
+    ```mlir
+    gpu.launch_func @device::@scan_kernel_1_2 blocks in (...) threads in (...) args(%a : memref<?xf32>)
+    gpu.launch_func @device::@scan_kernel_7_2 blocks in (...) threads in (...) args(%b : memref<?xf32>)
+    ```
+    becomes, where both kernels have the same body and the same attributes,
+    ```mlir
+    gpu.launch_func @device::@scan_kernel_1_2 blocks in (...) threads in (...) args(%a : memref<?xf32>)
+    gpu.launch_func @device::@scan_kernel_1_2 blocks in (...) threads in (...) args(%b : memref<?xf32>)
+    ```
+  }];
+}
+
+def VectorizeContractions : Pass<"bppsa-vectorize-contractions", "::mlir::ModuleOp"> {
+  let summary = "lower sums of products on memory to loops over vectors";
+  let description = [{
+    A `linalg.generic` on f32 memory whose body is `accumulator + lhs * rhs`, such
+    as a convolution, its two cotangents or a matrix product, becomes loops over
+    tiles of its result. One loop that walks through contiguous elements gives the
+    lanes of vectors of 16, another one over the result the rows of a tile, which
+    share the vectors of an operand; the accumulators stay in registers while the
+    remaining loops add terms. A last vector that is not full is masked. Steps
+    that write different entries are shared out to threads where they are large;
+    no sum is split among threads, so its order does not depend on their number.
+    Where the result is read through a window, as in the cotangent of the input
+    of a convolution, only loops that are not in the window run in parallel.
+
+    A generic without such a loop, as of a convolution with strides, stays what it is.
+
+    ```mlir
+    linalg.generic {indexing_maps = [(n, m, o, k) -> (n, o + k), (n, m, o, k) -> (m, k),
+                                     (n, m, o, k) -> (n, m, o)], ...}
+    ```
+    becomes
+    ```mlir
+    scf.for %n ... scf.for %m ... step %c8 ... scf.for %o ... step %c16 {
+      %sums:8 = scf.for %k ... {
+        %x = vector.load ...   %w = memref.load ...   vector.fma ... (8 of them)
+      }
+      vector.store ... (8 of them)
+    }
+    ```
+  }];
+  let options = [
+    Option<"registers", "registers", "int64_t", /*default=*/"32",
+           "Vectors of 16 lanes that the target's registers hold">,
+  ];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
+  ];
+}
+
+#endif // BPPSA_TRANSFORMS_PASSES

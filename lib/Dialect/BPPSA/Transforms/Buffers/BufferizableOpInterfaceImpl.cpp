@@ -1,0 +1,242 @@
+//===- BufferizableOpInterfaceImpl.cpp - bufferization models -------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// A bppsa operation reads its operands and writes each result to its destination,
+// or to memory of its own where it has none. Its body holds vectors only and is moved
+// as it is.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Dialect/BPPSA/Transforms/Buffers/BufferizableOpInterfaceImpl.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace bppsa;
+using bufferization::AnalysisState;
+using bufferization::BufferizationOptions;
+using bufferization::BufferizationState;
+
+//===----------------------------------------------------------------------===//
+// Sizes of results
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The sizes of the dynamic dimensions of results, from bufferized operands.
+class ResultSizes {
+public:
+  ResultSizes(OpBuilder &builder, Operation *op, ArrayRef<Value> buffers)
+      : builder(builder), op(op), loc(op->getLoc()), buffers(buffers) {}
+
+  SmallVector<Value> get(OpResult result) {
+    auto type = cast<RankedTensorType>(result.getType());
+    SmallVector<Value> sizes;
+    for (int64_t dim = 0; dim < type.getRank(); ++dim)
+      if (type.isDynamicDim(dim))
+        sizes.push_back(getDim(result, type.getRank(), dim));
+    return sizes;
+  }
+
+private:
+  Value getDim(OpResult result, int64_t rank, int64_t dim) {
+    if (auto pack = dyn_cast<PackLanesOp>(op))
+      return getPackedDim(pack, rank, dim);
+    if (auto unpack = dyn_cast<UnpackLanesOp>(op)) {
+      if (dim == rank - 2)
+        return unpack.getBatch();
+      return memref::DimOp::create(builder, loc, buffers[0], 1);
+    }
+    if (isa<SparseApplyOp, SparseComposeOp>(op))
+      return getNumSamples();
+    auto lanes = op->getAttrOfType<IntegerAttr>("lanes");
+    bool hasTime = rank == (lanes ? 4 : 3);
+    // The first operand is a sequence in the layout of all others.
+    int64_t timeDim = lanes ? 1 : 0, batchDim = lanes ? 0 : 1;
+    bool isTime = hasTime && dim == timeDim;
+    Value size = memref::DimOp::create(builder, loc, buffers[0], isTime ? timeDim : batchDim);
+    auto recurrence = dyn_cast<RecurrenceOp>(op);
+    bool isTrajectory = recurrence && result.getResultNumber() < recurrence.getInitial().size();
+    if (isTime && isTrajectory)
+      size = arith::AddIOp::create(builder, loc, size,
+                                   arith::ConstantIndexOp::create(builder, loc, 1));
+    return size;
+  }
+
+  /// The last dimension of the first operand `[N, B]`.
+  Value getNumSamples() {
+    const Value *samples = llvm::find_if(
+        buffers, [](Value buffer) { return cast<ShapedType>(buffer.getType()).getRank() == 2; });
+    return memref::DimOp::create(builder, loc, *samples, 1);
+  }
+
+  Value getPackedDim(PackLanesOp pack, int64_t rank, int64_t dim) {
+    if (rank == 4 && dim == 1)
+      return memref::DimOp::create(builder, loc, buffers[0], 0);
+    Value batch = memref::DimOp::create(builder, loc, buffers[0], rank - 3);
+    Value lanes = arith::ConstantIndexOp::create(builder, loc, pack.getLanes());
+    return arith::CeilDivUIOp::create(builder, loc, batch, lanes);
+  }
+
+  OpBuilder &builder;
+  Operation *op;
+  Location loc;
+  ArrayRef<Value> buffers;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Models
+//===----------------------------------------------------------------------===//
+
+/// The destinations of the results of `op`; none where it allocates.
+static ValueRange getDestinations(Operation *op) {
+  if (auto loop = dyn_cast<RecurrenceOp>(op))
+    return loop.getDestinations();
+  if (auto loop = dyn_cast<ChainOp>(op))
+    return loop.getDestinations();
+  return {};
+}
+
+/// The result that is written to `operand`, null where it is no destination.
+static OpResult getTiedResult(OpOperand &operand) {
+  Operation *op = operand.getOwner();
+  size_t count = getDestinations(op).size(), first = op->getNumOperands() - count;
+  return operand.getOperandNumber() < first ? OpResult()
+                                            : op->getResult(operand.getOperandNumber() - first);
+}
+
+namespace {
+template <typename OpTy>
+struct AllocatingModel
+    : bufferization::BufferizableOpInterface::ExternalModel<AllocatingModel<OpTy>, OpTy> {
+  bool bufferizesToAllocation(Operation *op, Value) const { return getDestinations(op).empty(); }
+  bool bufferizesToMemoryRead(Operation *, OpOperand &operand, const AnalysisState &) const {
+    return !getTiedResult(operand);
+  }
+  bool bufferizesToMemoryWrite(Operation *, OpOperand &operand, const AnalysisState &) const {
+    return static_cast<bool>(getTiedResult(operand));
+  }
+  bool resultBufferizesToMemoryWrite(Operation *, OpResult, const AnalysisState &) const {
+    return true;
+  }
+  bufferization::AliasingValueList getAliasingValues(Operation *, OpOperand &operand,
+                                                     const AnalysisState &) const {
+    if (OpResult result = getTiedResult(operand))
+      return {{result, bufferization::BufferRelation::Equivalent}};
+    return {};
+  }
+
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options, BufferizationState &state) const {
+    SmallVector<Value> buffers;
+    for (Value operand : op->getOperands()) {
+      if (!isa<TensorType>(operand.getType())) {
+        buffers.push_back(operand);
+        continue;
+      }
+      FailureOr<Value> buffer = bufferization::getBuffer(rewriter, operand, options, state);
+      if (failed(buffer))
+        return failure();
+      buffers.push_back(*buffer);
+    }
+    size_t numGiven = getDestinations(op).size();
+    SmallVector<Value> destinations(ArrayRef(buffers).take_back(numGiven));
+    buffers.pop_back_n(numGiven);
+    ResultSizes sizes(rewriter, op, buffers);
+    for (OpResult result : op->getResults().drop_front(numGiven)) {
+      auto type = cast<RankedTensorType>(result.getType());
+      FailureOr<Value> memory = options.createAlloc(
+          rewriter, op->getLoc(), MemRefType::get(type.getShape(), type.getElementType()),
+          sizes.get(result));
+      if (failed(memory))
+        return failure();
+      destinations.push_back(*memory);
+    }
+    createOnBuffers(cast<OpTy>(op), rewriter, buffers, destinations);
+    bufferization::replaceOpWithBufferizedValues(rewriter, op, destinations);
+    return success();
+  }
+
+private:
+  /// Creates `op` with `buffers` as operands, destinations added.
+  static void createOnBuffers(OpTy op, RewriterBase &rewriter, ArrayRef<Value> buffers,
+                              ArrayRef<Value> destinations) {
+    OperationState bufferized(op.getLoc(), op->getName());
+    bufferized.addOperands(buffers);
+    bufferized.addOperands(destinations);
+    NamedAttrList attributes(op->getAttrs());
+    if constexpr (OpTy::template hasTrait<OpTrait::AttrSizedOperandSegments>()) {
+      // Destinations are the last operand segment.
+      auto segments = llvm::to_vector(op.getProperties().operandSegmentSizes);
+      segments.back() = destinations.size();
+      attributes.set("operandSegmentSizes", rewriter.getDenseI32ArrayAttr(segments));
+    }
+    if constexpr (OpTy::template hasTrait<OpTrait::AttrSizedResultSegments>())
+      attributes.set("resultSegmentSizes", rewriter.getDenseI32ArrayAttr(SmallVector<int32_t>(
+                                               op.getProperties().resultSegmentSizes.size(), 0)));
+    bufferized.addAttributes(attributes);
+    for (Region &region : op->getRegions())
+      bufferized.addRegion()->takeBody(region);
+    rewriter.create(bufferized);
+  }
+};
+} // namespace
+
+namespace {
+/// Transitions write their destination.
+template <typename OpTy>
+struct TransitionModel
+    : bufferization::DstBufferizableOpInterfaceExternalModel<TransitionModel<OpTy>, OpTy> {
+  bool bufferizesToMemoryRead(Operation *op, OpOperand &operand, const AnalysisState &) const {
+    return !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand);
+  }
+  bool isNotConflicting(Operation *op, OpOperand *read, OpOperand *conflictingWrite,
+                        const AnalysisState &) const {
+    // By the contract of products: the destination overlaps no operand that is read after it is
+    // written.
+    return !isa<TransitionOp>(op) && read->getOwner() == op && conflictingWrite->getOwner() == op;
+  }
+
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options, BufferizationState &state) const {
+    SmallVector<Value> buffers;
+    for (Value operand : op->getOperands()) {
+      FailureOr<Value> buffer = bufferization::getBuffer(rewriter, operand, options, state);
+      if (failed(buffer))
+        return failure();
+      buffers.push_back(*buffer);
+    }
+    OperationState bufferized(op->getLoc(), op->getName(), buffers, TypeRange(), op->getAttrs());
+    for (Region &region : op->getRegions())
+      bufferized.addRegion()->takeBody(region);
+    rewriter.create(bufferized);
+    Value destination = buffers[cast<OpTy>(op).getDestinationMutable().getOperandNumber()];
+    bufferization::replaceOpWithBufferizedValues(rewriter, op, destination);
+    return success();
+  }
+};
+} // namespace
+
+void bppsa::registerBufferizableOpInterfaceExternalModels(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, BPPSADialect *) {
+    RecurrenceOp::attachInterface<AllocatingModel<RecurrenceOp>>(*context);
+    ChainOp::attachInterface<AllocatingModel<ChainOp>>(*context);
+    TransitionOp::attachInterface<TransitionModel<TransitionOp>>(*context);
+    FactoredTransitionOp::attachInterface<TransitionModel<FactoredTransitionOp>>(*context);
+    ComposeTransitionsOp::attachInterface<TransitionModel<ComposeTransitionsOp>>(*context);
+    ApplyTransitionOp::attachInterface<TransitionModel<ApplyTransitionOp>>(*context);
+    OuterSumOp::attachInterface<AllocatingModel<OuterSumOp>>(*context);
+    StepSumOp::attachInterface<AllocatingModel<StepSumOp>>(*context);
+    PackLanesOp::attachInterface<AllocatingModel<PackLanesOp>>(*context);
+    SparseApplyOp::attachInterface<AllocatingModel<SparseApplyOp>>(*context);
+    SparseComposeOp::attachInterface<AllocatingModel<SparseComposeOp>>(*context);
+    SparseOuterSumOp::attachInterface<AllocatingModel<SparseOuterSumOp>>(*context);
+    UnpackLanesOp::attachInterface<AllocatingModel<UnpackLanesOp>>(*context);
+  });
+}

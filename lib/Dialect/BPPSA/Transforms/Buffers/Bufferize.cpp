@@ -1,0 +1,170 @@
+//===- Bufferize.cpp - tensors to memory ----------------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Buffers/Passes.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Buffers/ResultsByArgument.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
+#include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
+#include "mlir/Dialect/Bufferization/Transforms/OneShotModuleBufferize.h"
+#include "mlir/Dialect/Bufferization/Transforms/Transforms.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/Transforms/CSE.h"
+
+namespace bppsa {
+#define GEN_PASS_DEF_BUFFERIZE
+#include "bppsa/Dialect/BPPSA/Transforms/Buffers/Passes.h.inc"
+} // namespace bppsa
+
+using namespace mlir;
+using namespace bppsa;
+
+/// The last operation of the block of `allocation` that touches the memory or a view of it; null
+/// where the memory outlives the block, as what a branch yields does.
+static Operation *getLastUser(memref::AllocOp allocation) {
+  Operation *last = allocation;
+  SmallVector<Value> worklist = {allocation.getMemref()};
+  while (!worklist.empty())
+    for (Operation *user : worklist.pop_back_val().getUsers()) {
+      Operation *inBlock = allocation->getBlock()->findAncestorOpInBlock(*user);
+      if (!inBlock || user->hasTrait<OpTrait::IsTerminator>())
+        return nullptr;
+      if (last->isBeforeInBlock(inBlock))
+        last = inBlock;
+      for (Value result : user->getResults())
+        if (isa<BaseMemRefType>(result.getType()))
+          worklist.push_back(result);
+    }
+  return last;
+}
+
+/// Erases what is left of values that were inserted where they had been made.
+static void eraseSelfCopies(ModuleOp module) {
+  IRRewriter rewriter(module.getContext());
+  DominanceInfo dominance(module);
+  eliminateCommonSubExpressions(rewriter, dominance, module);
+  module.walk([](memref::CopyOp op) {
+    if (op.getSource() == op.getTarget())
+      op.erase();
+  });
+}
+
+/// The most bytes of an allocation in a loop that are taken from the stack.
+static constexpr int64_t kMostStackBytes = 65536;
+
+/// The outermost loop around `op` whose iterations run one after the other on one thread; null
+/// where there is none.
+static scf::ForOp getSequentialLoop(Operation *op) {
+  scf::ForOp outermost;
+  for (Operation *parent = op->getParentOp(); !isa<func::FuncOp>(parent);
+       parent = parent->getParentOp()) {
+    auto loop = dyn_cast<scf::ForOp>(parent);
+    if (!loop)
+      return {};
+    outermost = loop;
+  }
+  return outermost;
+}
+
+/// Takes small allocations of parallel loops from the stack of the thread that runs the iteration,
+/// and those of other loops out of them, for a stack would grow with each iteration.
+static void moveToStack(ModuleOp module) {
+  module.walk([](memref::AllocOp op) {
+    MemRefType type = op.getType();
+    if (isa<func::FuncOp>(op->getParentOp()) || !type.hasStaticShape() ||
+        type.getNumElements() * type.getElementTypeBitWidth() / 8 > kMostStackBytes)
+      return;
+    if (scf::ForOp loop = getSequentialLoop(op)) {
+      if (getLastUser(op))
+        op->moveBefore(loop);
+      return;
+    }
+    OpBuilder builder(op);
+    Value memory = memref::AllocaOp::create(builder, op.getLoc(), type, op.getAlignmentAttr());
+    op.replaceAllUsesWith(memory);
+    op.erase();
+  });
+}
+
+/// Frees every allocation after its last use; false, and nothing done, where one outlives its
+/// block.
+static bool freeAfterLastUses(ModuleOp module) {
+  SmallVector<std::pair<memref::AllocOp, Operation *>> allocations;
+  WalkResult outlived = module.walk([&](memref::AllocOp op) {
+    allocations.emplace_back(op, getLastUser(op));
+    return allocations.back().second ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  if (outlived.wasInterrupted())
+    return false;
+  for (auto [allocation, last] : allocations) {
+    OpBuilder builder(last->getContext());
+    builder.setInsertionPointAfter(last);
+    memref::DeallocOp::create(builder, allocation.getLoc(), allocation);
+  }
+  return true;
+}
+
+/// Loops whose body is a graph have to be lowered before: their bodies stay on tensors.
+static LogicalResult verifyNoGraphBodies(ModuleOp module) {
+  WalkResult result = module.walk([](Operation *op) {
+    if (!isa<RecurrenceOp, ChainOp>(op) || !isGraphBody(op->getRegion(0).front()))
+      return WalkResult::advance();
+    op->emitOpError("has a graph as its body; run bppsa-lower-graph-bodies first");
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+namespace {
+struct Bufferize : public bppsa::impl::BufferizeBase<Bufferize> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (failed(verifyNoGraphBodies(module)))
+      return signalPassFailure();
+    module.walk([](StopGradientOp op) {
+      op.getResult().replaceAllUsesWith(op.getOperand());
+      op.erase();
+    });
+    for (auto function : module.getOps<func::FuncOp>()) {
+      if (failed(passResultsByArgument(function)))
+        return signalPassFailure();
+      if (!function.isExternal())
+        function->setAttr("llvm.emit_c_interface", UnitAttr::get(&getContext()));
+      // The caller keeps its arrays, parameters above all.
+      for (BlockArgument argument : function.getArguments())
+        if (isa<RankedTensorType>(argument.getType()))
+          function.setArgAttr(argument.getArgNumber(),
+                              bufferization::BufferizationDialect::kWritableAttrName,
+                              BoolAttr::get(&getContext(), false));
+    }
+
+    bufferization::OneShotBufferizationOptions options;
+    options.bufferizeFunctionBoundaries = true;
+    options.setFunctionBoundaryTypeConversion(bufferization::LayoutMapOption::IdentityLayoutMap);
+    options.bufferAlignment = 64;
+    bufferization::BufferizationState state;
+    if (failed(bufferization::runOneShotModuleBufferize(module, options, state)))
+      return signalPassFailure();
+    bufferization::removeBufferizationAttributesInModule(module);
+    eraseSelfCopies(module);
+    moveToStack(module);
+    if (!freeAfterLastUses(module) && failed(freeByOwnership()))
+      return signalPassFailure();
+  }
+
+  /// Frees memory by upstream's passes, which follow at run time who owns it. They take several
+  /// percent of a compilation, so that only modules that need this have it.
+  LogicalResult freeByOwnership() {
+    OpPassManager pm(ModuleOp::getOperationName());
+    bufferization::buildBufferDeallocationPipeline(pm);
+    return runPipeline(pm, getOperation());
+  }
+};
+} // namespace

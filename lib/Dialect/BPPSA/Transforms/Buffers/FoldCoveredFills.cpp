@@ -1,0 +1,77 @@
+//===- FoldCoveredFills.cpp - leaves out fills that are written over ------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Dialect/BPPSA/Transforms/Buffers/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+namespace bppsa {
+#define GEN_PASS_DEF_FOLDCOVEREDFILLS
+#include "bppsa/Dialect/BPPSA/Transforms/Buffers/Passes.h.inc"
+} // namespace bppsa
+
+using namespace mlir;
+using namespace bppsa;
+
+/// Slices are compared in pairs: longer lists stay as they are.
+static constexpr size_t kMostSlices = 64;
+
+/// Whether the boxes that `a` and `b` write, which are static, have an entry in common.
+static bool overlap(tensor::InsertSliceOp a, tensor::InsertSliceOp b) {
+  for (auto [first, size, otherFirst, otherSize] : llvm::zip_equal(
+           a.getStaticOffsets(), a.getStaticSizes(), b.getStaticOffsets(), b.getStaticSizes()))
+    if (first + size <= otherFirst || otherFirst + otherSize <= first)
+      return false;
+  return true;
+}
+
+/// The number of entries that `slice` writes, where it is a static box.
+static std::optional<int64_t> countEntries(tensor::InsertSliceOp slice) {
+  auto isDynamic = [](int64_t value) { return ShapedType::isDynamic(value); };
+  if (llvm::any_of(slice.getStaticOffsets(), isDynamic) ||
+      llvm::any_of(slice.getStaticSizes(), isDynamic) || !slice.hasUnitStride())
+    return std::nullopt;
+  return ShapedType::getNumElements(slice.getStaticSizes());
+}
+
+/// Whether slices that are inserted into `filled`, one into the result of the other, write all of
+/// it before anything else reads it.
+static bool isCovered(Value filled) {
+  auto type = cast<RankedTensorType>(filled.getType());
+  if (!type.hasStaticShape())
+    return false;
+  int64_t left = type.getNumElements();
+  SmallVector<tensor::InsertSliceOp> slices;
+  while (left > 0) {
+    if (!filled.hasOneUse() || slices.size() == kMostSlices)
+      return false;
+    OpOperand &use = *filled.use_begin();
+    auto slice = dyn_cast<tensor::InsertSliceOp>(use.getOwner());
+    if (!slice || &use != &slice.getDestMutable())
+      return false;
+    std::optional<int64_t> entries = countEntries(slice);
+    if (!entries || llvm::any_of(slices, [&](auto other) { return overlap(slice, other); }))
+      return false;
+    left -= *entries;
+    slices.push_back(slice);
+    filled = slice.getResult();
+  }
+  return true;
+}
+
+namespace {
+struct FoldCoveredFills : public bppsa::impl::FoldCoveredFillsBase<FoldCoveredFills> {
+  void runOnOperation() override {
+    getOperation().walk([](linalg::FillOp fill) {
+      if (fill.getNumResults() != 1 || !isCovered(fill.getResult(0)))
+        return;
+      fill.getResult(0).replaceAllUsesWith(fill.getDpsInits().front());
+      fill.erase();
+    });
+  }
+};
+} // namespace

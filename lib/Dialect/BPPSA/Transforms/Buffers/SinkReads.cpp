@@ -1,0 +1,80 @@
+//===- SinkReads.cpp - reads of arguments where they are needed -----------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Dialect/BPPSA/Transforms/Buffers/Passes.h"
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Analysis/TopologicalSortUtils.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+namespace bppsa {
+#define GEN_PASS_DEF_SINKREADS
+#include "bppsa/Dialect/BPPSA/Transforms/Buffers/Passes.h.inc"
+} // namespace bppsa
+
+using namespace mlir;
+using namespace bppsa;
+
+/// Whether `load` reads an argument of its function that is only read.
+static bool isReadOfInput(memref::LoadOp load) {
+  auto argument = dyn_cast<BlockArgument>(load.getMemRef());
+  return argument && isa<func::FuncOp>(argument.getOwner()->getParentOp()) &&
+         llvm::all_of(argument.getUsers(),
+                      [](Operation *user) { return isa<memref::LoadOp>(user); });
+}
+
+/// The operations that `value` is computed by, in order, where they are reads of
+/// inputs and what follows from them; nothing where there is no read among them or
+/// something else.
+static SetVector<Operation *> findReads(Value value) {
+  SetVector<Operation *> slice;
+  BackwardSliceOptions options;
+  options.inclusive = true;
+  options.filter = [](Operation *op) { return !isa<func::FuncOp>(op); };
+  if (failed(getBackwardSlice(value, &slice, options)))
+    return {};
+  bool reads = false;
+  for (Operation *op : slice) {
+    auto load = dyn_cast<memref::LoadOp>(op);
+    if (load ? !isReadOfInput(load) : !isMemoryEffectFree(op))
+      return {};
+    reads |= static_cast<bool>(load);
+  }
+  return reads ? topologicalSort(slice) : SetVector<Operation *>();
+}
+
+/// Computes what the body of `op` takes from outside and is read of inputs inside of
+/// it.
+static void sinkReads(linalg::LinalgOp op) {
+  SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op->getRegions(), captured);
+  Block &body = op->getRegion(0).front();
+  for (Value value : captured) {
+    IRMapping mapping;
+    OpBuilder builder = OpBuilder::atBlockBegin(&body);
+    for (Operation *read : findReads(value))
+      builder.clone(*read, mapping);
+    if (Value copy = mapping.lookupOrNull(value))
+      value.replaceUsesWithIf(copy,
+                              [&](OpOperand &use) { return op->isProperAncestor(use.getOwner()); });
+  }
+}
+
+namespace {
+struct SinkReads : public bppsa::impl::SinkReadsBase<SinkReads> {
+  void runOnOperation() override {
+    if (getOperation().isExternal())
+      return;
+    getOperation().walk([](linalg::LinalgOp op) { sinkReads(op); });
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(getOperation().front())))
+      if (isOpTriviallyDead(&op))
+        op.erase();
+  }
+};
+} // namespace

@@ -1,0 +1,46 @@
+//===- SizeFormulas.h - sizes of memory as functions of symbols -*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_DIALECT_BPPSA_TRANSFORMS_BUFFERS_SIZEFORMULAS_H
+#define BPPSA_LIB_DIALECT_BPPSA_TRANSFORMS_BUFFERS_SIZEFORMULAS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+namespace bppsa {
+
+/// Writes the sizes of what a function allocates as computations on the symbols of the model.
+class SizeFormulas {
+public:
+  /// Formulas of `function`, written by `builder`, which stands where all of `symbols` are known.
+  SizeFormulas(mlir::func::FuncOp function, mlir::OpBuilder &builder, mlir::ValueRange symbols);
+
+  /// The bytes of `allocation`. Null where they depend on more than the symbols.
+  mlir::Value emitBytes(mlir::memref::AllocOp allocation);
+  /// The values of the symbols, from the arguments of the function; null where none has it for its
+  /// size. `builder` stands in the function.
+  static llvm::SmallVector<mlir::Value> readSymbols(mlir::func::FuncOp function,
+                                                    mlir::OpBuilder &builder, unsigned count);
+
+private:
+  mlir::Value emit(mlir::Value value);
+  mlir::Value emit(mlir::OpFoldResult value);
+  mlir::Value emitOperation(mlir::Operation *op);
+  mlir::Value emitSize(mlir::Value array, int64_t dim);
+  mlir::Value emitArgumentSize(mlir::BlockArgument argument, int64_t dim);
+  mlir::Value emitSubviewSize(mlir::memref::SubViewOp subview, int64_t dim);
+  mlir::Value emitProduct(llvm::ArrayRef<mlir::Value> factors);
+
+  mlir::func::FuncOp function;
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+  llvm::SmallVector<mlir::Value> symbols;
+  llvm::DenseMap<mlir::Value, mlir::Value> emitted;
+};
+
+} // namespace bppsa
+
+#endif // BPPSA_LIB_DIALECT_BPPSA_TRANSFORMS_BUFFERS_SIZEFORMULAS_H

@@ -1,0 +1,292 @@
+//===- PackBatch.cpp - groups samples into lanes --------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Loops/Passes.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "bppsa-pack-batch"
+
+namespace bppsa {
+#define GEN_PASS_DEF_PACKBATCH
+#include "bppsa/Dialect/BPPSA/Transforms/Loops/Passes.h.inc"
+} // namespace bppsa
+
+using namespace mlir;
+using namespace bppsa;
+
+/// The packed form of `[T, B, N]` or `[B, N]`.
+static RankedTensorType getPackedType(Type type, int64_t lanes) {
+  auto plain = cast<RankedTensorType>(type);
+  int64_t rank = plain.getRank(), batch = plain.getDimSize(rank - 2);
+  SmallVector<int64_t> shape = {ShapedType::isDynamic(batch) ? batch : (batch + lanes - 1) / lanes};
+  if (rank == 3)
+    shape.push_back(plain.getDimSize(0));
+  shape.append({plain.getDimSize(rank - 1), lanes});
+  return RankedTensorType::get(shape, plain.getElementType());
+}
+
+//===----------------------------------------------------------------------===//
+// Packing of loops and leaves
+//===----------------------------------------------------------------------===//
+
+/// The number of samples of `[T, B, N]` or `[B, N]`. Arrays that loops have
+/// written are not asked: they may go away.
+static Value getBatch(OpBuilder &builder, Location loc, Value array) {
+  int64_t batchDim = cast<RankedTensorType>(array.getType()).getRank() - 2;
+  if (auto unpack = array.getDefiningOp<UnpackLanesOp>())
+    return unpack.getBatch();
+  if (auto slice = array.getDefiningOp<tensor::ExtractSliceOp>())
+    if (slice.getSourceType().getRank() == slice.getType().getRank())
+      return getValueOrCreateConstantIndexOp(builder, loc, slice.getMixedSizes()[batchDim]);
+  return builder.createOrFold<tensor::DimOp>(loc, array, batchDim);
+}
+
+namespace {
+class Packer {
+public:
+  Packer(OpBuilder &builder, int64_t lanes) : builder(builder), lanes(lanes) {}
+
+  void pack(Operation *op) {
+    builder.setInsertionPoint(op);
+    Value batch;
+    for (OpOperand &operand : getPackedOperands(op)) {
+      Value plain = operand.get();
+      if (!batch)
+        batch = getBatch(builder, op->getLoc(), plain);
+      operand.set(PackLanesOp::create(builder, op->getLoc(), getPackedType(plain.getType(), lanes),
+                                      plain, Value(), builder.getI64IntegerAttr(lanes))
+                      .getResult());
+    }
+    op->setAttr("lanes", builder.getI64IntegerAttr(lanes));
+    // Sums over samples leave out the lanes that hold none.
+    if (auto sum = dyn_cast<OuterSumOp>(op))
+      return sum.getBatchMutable().assign(batch);
+    if (auto sum = dyn_cast<StepSumOp>(op))
+      return sum.getBatchMutable().assign(batch);
+    builder.setInsertionPointAfter(op);
+    for (Value result : op->getResults()) {
+      Type plain = result.getType();
+      result.setType(getPackedType(plain, lanes));
+      auto unpacked = UnpackLanesOp::create(builder, op->getLoc(), plain, result, batch, Value(),
+                                            builder.getI64IntegerAttr(lanes));
+      result.replaceAllUsesExcept(unpacked.getResult(), unpacked);
+    }
+  }
+
+private:
+  /// All operands but captures.
+  static MutableArrayRef<OpOperand> getPackedOperands(Operation *op) {
+    size_t numCaptures = 0;
+    if (auto loop = dyn_cast<RecurrenceOp>(op))
+      numCaptures = loop.getCaptures().size();
+    else if (auto loop = dyn_cast<ChainOp>(op))
+      numCaptures = loop.getCaptures().size();
+    return op->getOpOperands().drop_back(numCaptures);
+  }
+
+  OpBuilder &builder;
+  int64_t lanes;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Cancellation
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A dimension of an array, followed to where its size comes from.
+struct DimSource {
+  Value array;
+  int64_t dim;
+  AffineMap symbolic;
+  std::optional<int64_t> size;
+
+  bool operator==(const DimSource &other) const {
+    if (size || other.size)
+      return size == other.size;
+    if (symbolic && other.symbolic)
+      return symbolic == other.symbolic;
+    return array == other.array && dim == other.dim;
+  }
+};
+} // namespace
+
+static DimSource getDimSource(OpFoldResult size);
+
+/// The size of dimension `dim` of a function argument, in the symbols of the
+/// model, where the importer has recorded it.
+static AffineMap getArgumentSize(BlockArgument argument, int64_t dim) {
+  auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  if (!function)
+    return {};
+  auto shape = function.getArgAttrOfType<AffineMapAttr>(argument.getArgNumber(), "bppsa.shape");
+  return shape ? shape.getValue().getSubMap({static_cast<unsigned>(dim)}) : AffineMap();
+}
+
+static DimSource getDimSource(Value array, int64_t dim) {
+  auto type = cast<RankedTensorType>(array.getType());
+  if (!type.isDynamicDim(dim))
+    return {{}, 0, {}, type.getDimSize(dim)};
+  if (auto argument = dyn_cast<BlockArgument>(array))
+    return {array, dim, getArgumentSize(argument, dim), {}};
+  Operation *op = array.getDefiningOp();
+  if (auto unpack = dyn_cast<UnpackLanesOp>(op))
+    if (dim == type.getRank() - 2)
+      return getDimSource(OpFoldResult(unpack.getBatch()));
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
+    if (slice.getSourceType().getRank() == type.getRank())
+      return getDimSource(slice.getMixedSizes()[dim]);
+  if (auto empty = dyn_cast<tensor::EmptyOp>(op))
+    return getDimSource(empty.getMixedSizes()[dim]);
+  return {array, dim, {}, {}};
+}
+
+static DimSource getDimSource(OpFoldResult size) {
+  if (std::optional<int64_t> constant = getConstantIntValue(size))
+    return {{}, 0, {}, constant};
+  auto value = cast<Value>(size);
+  if (auto dim = value.getDefiningOp<tensor::DimOp>())
+    if (std::optional<int64_t> index = dim.getConstantIndex())
+      if (isa<RankedTensorType>(dim.getSource().getType()))
+        return getDimSource(dim.getSource(), *index);
+  return {value, 0, {}, {}};
+}
+
+namespace {
+/// pack_lanes(unpack_lanes(x)) is x. Lanes beyond the last sample need not be
+/// zero any more: no lane of a loop reaches another one, and sums over samples
+/// leave those lanes out.
+struct CancelPack : OpRewritePattern<PackLanesOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(PackLanesOp op, PatternRewriter &rewriter) const override {
+    auto unpack = op.getSource().getDefiningOp<UnpackLanesOp>();
+    if (!unpack || unpack.getLanes() != op.getLanes() || op.getNumResults() != 1 ||
+        unpack.getSource().getType() != op.getResult().getType())
+      return rewriter.notifyMatchFailure(op, "source is not an array of as many lanes");
+    rewriter.replaceOp(op, unpack.getSource());
+    return success();
+  }
+};
+
+/// The sizes of an unpacked array are known without it: asking for one must not
+/// keep the array alive.
+struct SizeOfUnpacked : OpRewritePattern<tensor::DimOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(tensor::DimOp op, PatternRewriter &rewriter) const override {
+    auto unpack = op.getSource().getDefiningOp<UnpackLanesOp>();
+    std::optional<int64_t> dim = op.getConstantIndex();
+    if (!unpack || !dim)
+      return rewriter.notifyMatchFailure(op, "not a size of an unpacked array");
+    int64_t batchDim = cast<RankedTensorType>(op.getSource().getType()).getRank() - 2;
+    if (*dim == batchDim)
+      rewriter.replaceOp(op, unpack.getBatch());
+    else if (*dim < batchDim) // Time stands behind the blocks of samples.
+      rewriter.replaceOpWithNewOp<tensor::DimOp>(op, unpack.getSource(), *dim + 1);
+    else
+      return rewriter.notifyMatchFailure(op, "features have a fixed size");
+    return success();
+  }
+};
+
+/// A slice along time of an unpacked array is taken of the packed one.
+struct SliceBeforeUnpack : OpRewritePattern<tensor::ExtractSliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(tensor::ExtractSliceOp op,
+                                PatternRewriter &rewriter) const override {
+    auto unpack = op.getSource().getDefiningOp<UnpackLanesOp>();
+    RankedTensorType source = op.getSourceType(), result = op.getType();
+    if (!unpack || source.getRank() != 3 || !op.hasUnitStride())
+      return rewriter.notifyMatchFailure(op, "not a slice of an unpacked sequence");
+    SmallVector<OpFoldResult> offsets = op.getMixedOffsets(), sizes = op.getMixedSizes();
+    bool dropsTime = result.getRank() == 2;
+    if (!isConstantIntValue(offsets[1], 0) || !isConstantIntValue(offsets[2], 0) ||
+        !isConstantIntValue(sizes[2], source.getDimSize(2)) ||
+        !(getDimSource(sizes[1]) == getDimSource(OpFoldResult(unpack.getBatch()))))
+      return rewriter.notifyMatchFailure(op, "takes part of the samples or features");
+    if (dropsTime && !op.getDroppedDims().test(0))
+      return rewriter.notifyMatchFailure(op, "drops another dimension than time");
+    if (source.isDynamicDim(1) != result.isDynamicDim(dropsTime ? 0 : 1))
+      return rewriter.notifyMatchFailure(op,
+                                         "knows the number of samples, which the array does not");
+
+    Location loc = op.getLoc();
+    auto packed = cast<RankedTensorType>(unpack.getSource().getType());
+    OpFoldResult zero = rewriter.getIndexAttr(0);
+    OpFoldResult numBlocks = tensor::getMixedSize(rewriter, loc, unpack.getSource(), 0);
+    SmallVector<OpFoldResult> packedSizes = {numBlocks, sizes[0],
+                                             rewriter.getIndexAttr(packed.getDimSize(2)),
+                                             rewriter.getIndexAttr(packed.getDimSize(3))};
+    SmallVector<OpFoldResult> strides(4, rewriter.getIndexAttr(1));
+    SmallVector<int64_t> shape = {packed.getDimSize(0)};
+    if (!dropsTime)
+      shape.push_back(result.getDimSize(0));
+    shape.append({packed.getDimSize(2), packed.getDimSize(3)});
+    auto slice = tensor::ExtractSliceOp::create(
+        rewriter, loc, RankedTensorType::get(shape, packed.getElementType()), unpack.getSource(),
+        ArrayRef<OpFoldResult>{zero, offsets[0], zero, zero}, packedSizes, strides);
+    rewriter.replaceOpWithNewOp<UnpackLanesOp>(op, result, slice, unpack.getBatch(), Value(),
+                                               unpack.getLanesAttr());
+    return success();
+  }
+};
+
+/// Whether `op` is to be packed; an error where it cannot be.
+FailureOr<bool> needsPacking(Operation *op) {
+  if (isa<RecurrenceOp, ChainOp>(op) && isGraphBody(op->getRegion(0).front()))
+    return op->emitOpError("has a graph as its body; run bppsa-lower-graph-bodies first");
+  if (failed(verifyNoSums(op)))
+    return failure();
+  if (!isa<RecurrenceOp, ChainOp, OuterSumOp, StepSumOp>(op) || op->hasAttr("lanes"))
+    return false;
+  if (llvm::any_of(op->getOperandTypes(), llvm::IsaPred<BaseMemRefType>))
+    return op->emitOpError("must be on tensors to be packed; run bppsa-pack-batch before "
+                           "bppsa-bufferize");
+  return true;
+}
+
+struct PackBatch : public bppsa::impl::PackBatchBase<PackBatch> {
+  using PackBatchBase::PackBatchBase;
+
+  void runOnOperation() override {
+    SmallVector<Operation *> ops;
+    WalkResult found = getOperation().walk([&](Operation *op) {
+      FailureOr<bool> packs = needsPacking(op);
+      if (succeeded(packs) && *packs)
+        ops.push_back(op);
+      return failed(packs) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    if (found.wasInterrupted())
+      return signalPassFailure();
+    OpBuilder builder(&getContext());
+    auto own = getOperation()->getAttrOfType<IntegerAttr>("bppsa.lanes");
+    int64_t numLanes = own ? own.getInt() : lanes;
+    if (numLanes < 1) {
+      getOperation().emitOpError("must be packed into at least one lane, found ") << numLanes;
+      return signalPassFailure();
+    }
+    Packer packer(builder, numLanes);
+    for (Operation *op : ops) {
+      LDBG() << op->getName() << " at " << op->getLoc() << " gets " << numLanes << " lanes";
+      packer.pack(op);
+    }
+    RewritePatternSet patterns(&getContext());
+    patterns.add<CancelPack, SizeOfUnpacked, SliceBeforeUnpack>(&getContext());
+    tensor::DimOp::getCanonicalizationPatterns(patterns, &getContext());
+    tensor::ExtractSliceOp::getCanonicalizationPatterns(patterns, &getContext());
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,129 @@
+//===- ExpandScan.cpp - scan plans to the operations that run -------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// This pass writes the operations of a scan plan: loops over levels and chunks in the
+// order of ScanOrder.h, or straight-line code of explicit Jacobians on request.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ScanLoops.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Scan/Passes.h"
+#include "bppsa/Dialect/BPPSA/Utils/BodyRewrites.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+namespace bppsa {
+#define GEN_PASS_DEF_EXPANDSCAN
+#include "bppsa/Dialect/BPPSA/Transforms/Scan/Passes.h.inc"
+} // namespace bppsa
+
+using namespace mlir;
+using namespace bppsa;
+
+//===----------------------------------------------------------------------===//
+// Links
+//===----------------------------------------------------------------------===//
+
+void bppsa::cloneLinkInto(ChainOp chain, Region &region, LinkValues values) {
+  IRMapping mapping;
+  chain.getBody().cloneInto(&region, mapping);
+  Block &body = region.front();
+  unsigned numStates = chain.getSeeds().size();
+  if (values == LinkValues::States)
+    return yieldOnly(body, 0, numStates);
+  yieldOnly(body, numStates, body.getTerminator()->getNumOperands() - numStates);
+}
+
+Value bppsa::createTransition(const ChainArrays &arrays, ValueRange saved, ValueRange injected,
+                              Value into) {
+  ChainOp chain = arrays.chain;
+  auto op =
+      TransitionOp::create(arrays.builder, arrays.loc, into.getType(), saved, injected,
+                           chain.getCaptures(), into, chain.getInjectInto(), arrays.stateSizes,
+                           arrays.isDiagonal, chain.getReverse(), chain.getLanesAttr());
+  cloneLinkInto(chain, op.getBody(), LinkValues::States);
+  return op.getResult();
+}
+
+//===----------------------------------------------------------------------===//
+// Pass
+//===----------------------------------------------------------------------===//
+
+/// Why `chain` cannot be expanded; empty where it can.
+static std::string getObstacle(ChainOp chain) {
+  if (!chain.getDestinations().empty())
+    return "it has destinations; expand it before bufferization";
+  if (!chain.getSums().empty())
+    return "it sums what its link yields, which no tree does";
+  return {};
+}
+
+/// Expands `chain` into loops.
+static void expandToLoops(ChainOp chain, bool factorsLinks) {
+  if (chain.getPlan().isSequential())
+    return static_cast<void>(chain.removePlanAttr());
+  if (chain.getPlan().getAlgorithm() == ScanAlgorithm::Chunked)
+    return expandToChunks(chain);
+  expandToTree(chain, factorsLinks);
+}
+
+/// Expands `chain` and says so, or says why not. Trees of at most `unrollUpTo` steps become
+/// straight-line code.
+static void expand(ChainOp chain, int64_t unrollUpTo, bool factorsLinks) {
+  auto parent = chain->getParentOfType<FunctionOpInterface>();
+  auto options = remark::RemarkOpts::name("ExpandScan")
+                     .category("scan")
+                     .function(parent ? parent.getName() : StringRef());
+  std::string obstacle = getObstacle(chain);
+  if (!obstacle.empty()) {
+    remark::missed(chain.getLoc(), options) << remark::add("scan is not expanded: {0}", obstacle);
+    return;
+  }
+  int64_t steps = getNumSteps(chain);
+  bool withInitial = llvm::any_of(chain.getCotangents(), [](Value v) { return !v.use_empty(); });
+  std::string plan = chain.getPlan().toString();
+  std::optional<ScanSchedule> schedule;
+  if (!ShapedType::isDynamic(steps) && steps > 0)
+    schedule = ScanSchedule::get(chain.getPlan(), steps, withInitial);
+  if (!schedule) {
+    remark::passed(chain.getLoc(), options)
+        << remark::add("{0} scan expanded to loops; work and depth are known at run time", plan);
+    return expandToLoops(chain, factorsLinks);
+  }
+  bool unrolls = steps <= unrollUpTo && !chain.getLanes();
+  remark::passed(chain.getLoc(), options) << remark::add(
+      "{0} scan of {1} steps expanded{2}: {3} compose, {4} apply, depth {5}", plan, steps,
+      unrolls ? "" : " to loops", schedule->count(ScanOperation::Kind::Compose),
+      schedule->count(ScanOperation::Kind::Apply), schedule->getDepth());
+  if (unrolls)
+    unrollScan(chain, *schedule);
+  else
+    expandToLoops(chain, factorsLinks);
+}
+
+namespace {
+struct ExpandScanPass : public bppsa::impl::ExpandScanBase<ExpandScanPass> {
+  using ExpandScanBase::ExpandScanBase;
+
+  void runOnOperation() override {
+    SmallVector<ChainOp> chains;
+    getOperation()->walk([&](ChainOp chain) {
+      // Without levels a tree is a chain link by link.
+      bool isTree = chain.getPlan().getAlgorithm() != ScanAlgorithm::Linear;
+      if (chain.getPlan().isSequential() && !(isTree && unrollUpTo > 0))
+        chain.removePlanAttr();
+      else
+        chains.push_back(chain);
+    });
+    for (ChainOp chain : chains)
+      expand(chain, unrollUpTo, factorLinks);
+  }
+};
+} // namespace

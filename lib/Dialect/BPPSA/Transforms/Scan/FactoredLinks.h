@@ -1,0 +1,44 @@
+//===- FactoredLinks.h - matrices of links from their factors ---*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_DIALECT_BPPSA_TRANSFORMS_SCAN_FACTOREDLINKS_H
+#define BPPSA_LIB_DIALECT_BPPSA_TRANSFORMS_SCAN_FACTOREDLINKS_H
+
+#include "ChainArrays.h"
+#include "bppsa/Dialect/BPPSA/Analysis/LinearForm.h"
+
+namespace bppsa {
+
+/// The affine transitions of the links of some rows of a chain, made of their linear form.
+class FactoredLinks {
+public:
+  /// Computes the scales of all steps, at the insertion point. Nothing where the link has no linear
+  /// form, or is a diagonal.
+  static std::optional<FactoredLinks> create(const ChainArrays &arrays, IndexRange rows);
+
+  /// The transition of the link at `step`, written into `into`.
+  mlir::Value createTransition(mlir::Value step, mlir::Value into) const;
+
+private:
+  /// A sequence of scales, of which the transitions read some rows.
+  struct Scale {
+    mlir::Value sequence;
+    IndexRange rows;
+  };
+
+  FactoredLinks(const ChainArrays &arrays, IndexRange rows, LinearForm form)
+      : arrays(&arrays), rows(rows), form(std::move(form)) {}
+  void createScales();
+
+  const ChainArrays *arrays;
+  IndexRange rows;
+  LinearForm form;
+  llvm::SmallVector<Scale> scales;
+};
+
+} // namespace bppsa
+
+#endif // BPPSA_LIB_DIALECT_BPPSA_TRANSFORMS_SCAN_FACTOREDLINKS_H

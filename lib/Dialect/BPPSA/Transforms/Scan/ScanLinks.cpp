@@ -1,0 +1,160 @@
+//===- ScanLinks.cpp - lists of links to scan trees -----------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Dialect/BPPSA/Transforms/Scan/Passes.h"
+#include "bppsa/Evaluation/ChainExtraction.h"
+#include "mlir/IR/Remarks.h"
+
+namespace bppsa {
+#define GEN_PASS_DEF_SCANLINKS
+#include "bppsa/Dialect/BPPSA/Transforms/Scan/Passes.h.inc"
+} // namespace bppsa
+
+using namespace mlir;
+using namespace bppsa;
+
+//===----------------------------------------------------------------------===//
+// Trees
+//===----------------------------------------------------------------------===//
+
+/// Writes the products of `schedule` before the first op of `list` and replaces the
+/// list by them.
+static void expandList(ArrayRef<ApplyOp> list, const ScanSchedule &schedule) {
+  ApplyOp front = list.front();
+  OpBuilder builder(front);
+  Location loc = front.getLoc();
+  auto cotangentType = cast<RankedTensorType>(front.getCotangent().getType());
+  std::vector<Value> values(schedule.getNumValues());
+  values[0] = front.getCotangent();
+  for (auto [i, apply] : llvm::enumerate(list))
+    values[i + 1] = ApplyOp(apply).getJacobian();
+  for (const ScanLevel &level : schedule.getLevels())
+    for (ScanOperation op : level.operations) {
+      Value left = values[op.left];
+      if (op.kind == ScanOperation::Kind::Copy) {
+        values[op.out] = left;
+        continue;
+      }
+      Value right = values[op.right];
+      auto second = cast<JacobianType>(right.getType());
+      if (op.kind == ScanOperation::Kind::Compose) {
+        JacobianType type = JacobianType::compose(cast<JacobianType>(left.getType()), second);
+        values[op.out] = ComposeOp::create(builder, loc, type, left, right);
+      } else {
+        auto type = RankedTensorType::get({cotangentType.getDimSize(0), second.getRows()},
+                                          cotangentType.getElementType());
+        values[op.out] = ApplyOp::create(builder, loc, type, right, left);
+      }
+    }
+  for (auto [i, apply] : llvm::enumerate(list)) {
+    bool isLast = i + 1 == list.size();
+    int64_t value = isLast ? schedule.getInitial() : schedule.getEntering(i + 2);
+    ApplyOp(apply).getResult().replaceAllUsesWith(values[value]);
+  }
+  for (ApplyOp apply : llvm::reverse(list))
+    apply.erase();
+}
+
+/// Cuts `list` where a Jacobian is not defined before the first op of its part.
+static SmallVector<ArrayRef<ApplyOp>> cutWhereReady(ArrayRef<ApplyOp> list) {
+  SmallVector<ArrayRef<ApplyOp>> parts;
+  while (!list.empty()) {
+    ApplyOp front = list.front();
+    auto isReady = [&](ApplyOp apply) {
+      Operation *link = apply.getJacobian().getDefiningOp();
+      return apply->getBlock() == front->getBlock() &&
+             (!link || link->getBlock() != front->getBlock() || link->isBeforeInBlock(front));
+    };
+    size_t length = llvm::find_if_not(list, isReady) - list.begin();
+    parts.push_back(list.take_front(length));
+    list = list.drop_front(length);
+  }
+  return parts;
+}
+
+/// `chunked` without a size: as many links in a chunk as there are chunks.
+static PlanAttr chooseChunkSize(PlanAttr plan, size_t numLinks) {
+  if (plan.getAlgorithm() != ScanAlgorithm::Chunked || plan.getSize() > 0)
+    return plan;
+  int64_t size = 1;
+  while (size * size < int64_t(numLinks))
+    ++size;
+  return PlanAttr::get(plan.getContext(), ScanAlgorithm::Chunked, size);
+}
+
+//===----------------------------------------------------------------------===//
+// The choice of a plan
+//===----------------------------------------------------------------------===//
+
+/// The plan of `linear`, `hybrid:1`, ... with the shortest makespan whose Jacobians
+/// take at most `limit` bytes, 0 meaning any number.
+static PlanAttr choosePlan(MLIRContext *context, const LinkChain &chain,
+                           const EvaluationOptions &options, int64_t limit) {
+  PlanAttr best = PlanAttr::get(context, ScanAlgorithm::Linear, 0);
+  std::optional<int64_t> bestTime;
+  for (int64_t levels = 0; (int64_t(1) << levels) <= int64_t(chain.links.size()); ++levels) {
+    PlanAttr plan = PlanAttr::get(context, ScanAlgorithm::Hybrid, levels);
+    std::optional<PlanEvaluation> costs = evaluatePlan(chain, plan, options);
+    // Products of more levels only grow.
+    if (!costs || (levels > 0 && limit > 0 && costs->linkBytes + costs->peakBytes > limit))
+      break;
+    int64_t time = costs->makespans.front().flops;
+    if (bestTime && time >= *bestTime)
+      continue;
+    bestTime = time;
+    if (levels > 0)
+      best = plan;
+  }
+  return best;
+}
+
+namespace {
+struct ScanLinksPass : public bppsa::impl::ScanLinksBase<ScanLinksPass> {
+  using ScanLinksBase::ScanLinksBase;
+
+  void runOnOperation() override {
+    PlanAttr wanted = PlanAttr::fromString(&getContext(), algorithm);
+    if (!wanted && algorithm != "auto") {
+      getOperation().emitError() << "'" << algorithm
+                                 << "' is no plan; use auto, linear, blelloch, hybrid:L or "
+                                    "chunked:C with whole L >= 0 and C >= 1";
+      return signalPassFailure();
+    }
+    for (auto parent : getOperation().getOps<func::FuncOp>())
+      if (function.empty() || parent.getName() == function)
+        for (ArrayRef<ApplyOp> list : findLinkLists(parent))
+          for (ArrayRef<ApplyOp> part : cutWhereReady(list))
+            scan(part, wanted);
+  }
+
+private:
+  /// Without a plan one is chosen.
+  void scan(ArrayRef<ApplyOp> list, PlanAttr plan);
+};
+} // namespace
+
+void ScanLinksPass::scan(ArrayRef<ApplyOp> list, PlanAttr plan) {
+  ApplyOp front = list.front(), last = list.back();
+  if (!plan) {
+    EvaluationOptions evaluation;
+    evaluation.workers = {workers};
+    evaluation.stepOverhead = stepOverhead;
+    evaluation.mostOperations = 0;
+    plan = choosePlan(&getContext(), getLinkChain(list, {/*length=*/0, batch}), evaluation,
+                      memoryLimit);
+  }
+  plan = chooseChunkSize(plan, list.size());
+  ScanSchedule schedule =
+      *ScanSchedule::get(plan, list.size(), /*withInitial=*/!last.getResult().use_empty());
+  auto options = remark::RemarkOpts::name("ScanLinks")
+                     .category("scan")
+                     .function(front->getParentOfType<func::FuncOp>().getName());
+  remark::passed(front.getLoc(), options)
+      << remark::add("{0} scan of {1} links: {2} compose, {3} apply, depth {4}", plan.toString(),
+                     list.size(), schedule.count(ScanOperation::Kind::Compose),
+                     schedule.count(ScanOperation::Kind::Apply), schedule.getDepth());
+  expandList(list, schedule);
+}

@@ -1,0 +1,74 @@
+//===- ScanLoops.h - scans as loops -----------------------------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// The forms in which `bppsa-expand-scan` writes a chain with a plan. Each replaces
+// the chain.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_DIALECT_BPPSA_TRANSFORMS_SCAN_SCANLOOPS_H
+#define BPPSA_LIB_DIALECT_BPPSA_TRANSFORMS_SCAN_SCANLOOPS_H
+
+#include "ChainArrays.h"
+#include "bppsa/Dialect/BPPSA/Analysis/ScanSchedule.h"
+
+namespace bppsa {
+
+/// The numbers of emitters of ScanOrder.h, as values of type `index`.
+class IndexEmitter {
+public:
+  using Index = mlir::Value;
+
+  explicit IndexEmitter(const ChainArrays &arrays) : arrays(arrays), builder(arrays.builder) {}
+
+  Index constant(int64_t value) { return arrays.getIndex(value); }
+  Index add(Index a, Index b) { return make<mlir::arith::AddIOp>(a, b); }
+  Index sub(Index a, Index b) { return make<mlir::arith::SubIOp>(a, b); }
+  Index mul(Index a, Index b) { return make<mlir::arith::MulIOp>(a, b); }
+  Index div(Index a, Index b) { return make<mlir::arith::DivUIOp>(a, b); }
+  Index shl(Index a, Index b) { return make<mlir::arith::ShLIOp>(a, b); }
+  Index min(Index a, Index b) { return make<mlir::arith::MinUIOp>(a, b); }
+  Index max(Index a, Index b) { return make<mlir::arith::MaxUIOp>(a, b); }
+
+protected:
+  /// One slot, or a run of steps.
+  static IndexRange getRange(mlir::Value first, mlir::Value count) {
+    return {mlir::getAsOpFoldResult(first), mlir::getAsOpFoldResult(count)};
+  }
+  IndexRange getOne(mlir::Value index) {
+    return {mlir::getAsOpFoldResult(index), arrays.getAttr(1)};
+  }
+
+  const ChainArrays &arrays;
+  mlir::OpBuilder &builder;
+
+private:
+  template <typename OpTy> Index make(Index a, Index b) {
+    return builder.createOrFold<OpTy>(arrays.loc, a, b);
+  }
+};
+
+/// What a copy of a link yields: the cotangents of the states, or the emitted values.
+enum class LinkValues { States, Emitted };
+
+/// Fills `region` with the link of `chain`, which then yields `values` alone.
+void cloneLinkInto(ChainOp chain, mlir::Region &region, LinkValues values);
+
+/// The affine transition of the run of links that `saved` and `injected` are slices of.
+mlir::Value createTransition(const ChainArrays &arrays, mlir::ValueRange saved,
+                             mlir::ValueRange injected, mlir::Value into);
+
+/// Chunks of links, `emitChunkedScan`.
+void expandToChunks(ChainOp chain);
+/// The tree of a Blelloch or hybrid scan, `emitTreeScan`. With `factorsLinks` the matrices of links
+/// are made of their factors where these are known.
+void expandToTree(ChainOp chain, bool factorsLinks);
+/// Straight-line code of a scan over a static number of links.
+void unrollScan(ChainOp chain, const ScanSchedule &schedule);
+
+} // namespace bppsa
+
+#endif // BPPSA_LIB_DIALECT_BPPSA_TRANSFORMS_SCAN_SCANLOOPS_H

@@ -1,0 +1,60 @@
+//===- ScanSizes.cpp - sizes of scans that the run time computes ----------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Dialect/BPPSA/Transforms/Scan/ScanSizes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+namespace {
+/// Arithmetic of the run time.
+struct EmittedNumbers {
+  using Size = Value;
+
+  OpBuilder &builder;
+  Location loc;
+
+  Value toReal(Value size) {
+    Value whole = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), size);
+    return arith::SIToFPOp::create(builder, loc, builder.getF64Type(), whole);
+  }
+  Value sqrt(Value real) { return math::SqrtOp::create(builder, loc, real); }
+  Value scale(Value real, double factor) {
+    Value constant = arith::ConstantOp::create(builder, loc, builder.getF64FloatAttr(factor));
+    return multiply(real, constant);
+  }
+  Value multiply(Value lhs, Value rhs) { return arith::MulFOp::create(builder, loc, lhs, rhs); }
+  Value roundDown(Value real) {
+    Value whole = arith::FPToSIOp::create(builder, loc, builder.getI64Type(), real);
+    return arith::IndexCastOp::create(builder, loc, builder.getIndexType(), whole);
+  }
+  Value larger(Value lhs, Value rhs) { return arith::MaxUIOp::create(builder, loc, lhs, rhs); }
+  Value clamp(Value size, int64_t least, int64_t most) {
+    size = larger(size, arith::ConstantIndexOp::create(builder, loc, least));
+    return arith::MinUIOp::create(builder, loc, size,
+                                  arith::ConstantIndexOp::create(builder, loc, most));
+  }
+};
+} // namespace
+
+Value bppsa::emitChunkSteps(OpBuilder &builder, Location loc, cost::ChunkRule rule, Value numSteps,
+                            Value numSamples) {
+  return rule.applyIn(EmittedNumbers{builder, loc}, numSteps, numSamples);
+}
+
+Value bppsa::emitNumLevels(OpBuilder &builder, Location loc, Value numSteps, int64_t mostLevels) {
+  Value count = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), numSteps);
+  Value zeros = math::CountLeadingZerosOp::create(builder, loc, count);
+  Value top = arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(63));
+  Value log = arith::SubIOp::create(builder, loc, top, zeros);
+  Value whole = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), log);
+  if (mostLevels < 0)
+    return whole;
+  return arith::MinUIOp::create(builder, loc, whole,
+                                arith::ConstantIndexOp::create(builder, loc, mostLevels));
+}

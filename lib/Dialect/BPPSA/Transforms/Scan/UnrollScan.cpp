@@ -1,0 +1,267 @@
+//===- UnrollScan.cpp - scans as straight-line code -----------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// Writes the products of a scan plan as `bppsa.linearize`,
+// `bppsa.compose` and `bppsa.apply`.
+//
+// With cotangents s[k] injected before link k, the cotangent that enters link
+// k + 1 is e[k+1] = J[k] e[k] + s[k+1]. The elements of the scan are therefore
+// the seed plus s[1] and the affine pairs (J[k], s[k+1]); the product of the
+// pairs (A, a), applied first, and (B, b) is (B A, B a + b).
+//
+//===----------------------------------------------------------------------===//
+
+#include "ScanLoops.h"
+#include "bppsa/Dialect/BPPSA/Analysis/StepJacobian.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/IRMapping.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace bppsa;
+
+namespace {
+/// One element of the scan: a vector in `offset` alone, or an affine pair.
+struct ScanElement {
+  /// Null for a vector.
+  Value jacobian;
+  /// Null where nothing is added.
+  Value offset;
+};
+
+/// Writes the tree of one scan in front of it.
+class ScanExpander {
+public:
+  ScanExpander(ChainOp chain, const ScanSchedule &schedule);
+
+  /// Replaces the chain.
+  void run();
+
+private:
+  /// The time step of the `link`-th link, 1 <= link <= n.
+  int64_t getStep(int64_t link) { return chain.getReverse() ? link - 1 : numLinks - link; }
+  int64_t getStateOffset(size_t state) const {
+    return std::accumulate(stateSizes.begin(), stateSizes.begin() + state, int64_t(0));
+  }
+  /// The slice `[B, N]` of `sequence` at `step`.
+  Value getSlice(Value sequence, int64_t step);
+  /// `value` with the sizes that `type` declares.
+  Value castTo(Value value, Type type);
+  /// `lhs + rhs`, where null is zero.
+  Value add(Value lhs, Value rhs);
+  /// The seeds, which all declare their batch as the first one does.
+  SmallVector<Value> getSeeds();
+  /// One array `[B, sum of N]` for a tuple of states.
+  Value concatStates(ValueRange states);
+  /// The part of `all` that belongs to state number `state`.
+  Value getState(Value all, size_t state);
+  /// What is injected before the `link`-th link; null where nothing is.
+  Value getInjected(int64_t link);
+  Value linearize(int64_t link);
+  /// The element with the number `value`; leaves are made when first read.
+  ScanElement &getElement(int64_t value);
+  void execute(ScanOperation op);
+  /// The emitted values, from what enters every link.
+  ValueRange recomputeEmitted();
+  void makeRecomputedBody(RecurrenceOp recurrence);
+
+  ChainOp chain;
+  const ScanSchedule &schedule;
+  int64_t numLinks;
+  OpBuilder builder;
+  Location loc;
+  SmallVector<int64_t> stateSizes;
+  Type elementType;
+  /// The number of samples, and as a dimension of a type.
+  OpFoldResult batch;
+  int64_t batchDim;
+  /// The type of the Jacobian of every link.
+  JacobianType linkType;
+  std::vector<ScanElement> elements;
+};
+} // namespace
+
+ScanExpander::ScanExpander(ChainOp chain, const ScanSchedule &schedule)
+    : chain(chain), schedule(schedule), numLinks(schedule.getNumLinks()), builder(chain),
+      loc(chain.getLoc()), elements(schedule.getNumValues()) {
+  for (Value seed : chain.getSeeds())
+    stateSizes.push_back(cast<RankedTensorType>(seed.getType()).getDimSize(1));
+  Value seed = chain.getSeeds().front();
+  elementType = cast<RankedTensorType>(seed.getType()).getElementType();
+  batch = tensor::getMixedSize(builder, loc, seed, 0);
+  batchDim = cast<RankedTensorType>(seed.getType()).getDimSize(0);
+  int64_t size = getStateOffset(stateSizes.size());
+  linkType = JacobianType::get(builder.getContext(), size, size, elementType,
+                               inferStepJacobian(chain).getStructure(), batchDim);
+}
+
+//===----------------------------------------------------------------------===//
+// Arrays
+//===----------------------------------------------------------------------===//
+
+Value ScanExpander::getSlice(Value sequence, int64_t step) {
+  int64_t features = cast<RankedTensorType>(sequence.getType()).getDimSize(2);
+  auto type = RankedTensorType::get({batchDim, features}, getElementTypeOrSelf(sequence));
+  OpFoldResult zero = builder.getIndexAttr(0), one = builder.getIndexAttr(1);
+  return tensor::ExtractSliceOp::create(
+      builder, loc, type, sequence, ArrayRef{OpFoldResult(builder.getIndexAttr(step)), zero, zero},
+      ArrayRef{one, batch, OpFoldResult(builder.getIndexAttr(features))}, ArrayRef{one, one, one});
+}
+
+Value ScanExpander::castTo(Value value, Type type) {
+  return value.getType() == type ? value : tensor::CastOp::create(builder, loc, type, value);
+}
+
+Value ScanExpander::add(Value lhs, Value rhs) {
+  if (!lhs || !rhs)
+    return lhs ? lhs : rhs;
+  return arith::AddFOp::create(builder, loc, lhs, rhs);
+}
+
+SmallVector<Value> ScanExpander::getSeeds() {
+  SmallVector<Value> seeds;
+  for (auto [seed, size] : llvm::zip(chain.getSeeds(), stateSizes))
+    seeds.push_back(castTo(seed, RankedTensorType::get({batchDim, size}, elementType)));
+  return seeds;
+}
+
+Value ScanExpander::concatStates(ValueRange states) {
+  if (states.size() == 1)
+    return states.front();
+  return tensor::ConcatOp::create(builder, loc, /*dim=*/1, states);
+}
+
+Value ScanExpander::getState(Value all, size_t state) {
+  if (stateSizes.size() == 1)
+    return all;
+  OpFoldResult zero = builder.getIndexAttr(0), one = builder.getIndexAttr(1);
+  OpFoldResult offset = builder.getIndexAttr(getStateOffset(state));
+  OpFoldResult size = builder.getIndexAttr(stateSizes[state]);
+  return tensor::ExtractSliceOp::create(builder, loc, all, ArrayRef{zero, offset},
+                                        ArrayRef{batch, size}, ArrayRef{one, one});
+}
+
+Value ScanExpander::getInjected(int64_t link) {
+  if (chain.getInjected().empty() || link > numLinks)
+    return {};
+  SmallVector<Value> sums(stateSizes.size());
+  for (auto [sequence, state] : llvm::zip(chain.getInjected(), chain.getInjectInto()))
+    sums[state] = add(sums[state], getSlice(sequence, getStep(link)));
+  for (auto [sum, size] : llvm::zip(sums, stateSizes)) {
+    if (sum)
+      continue;
+    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(elementType));
+    Value empty = tensor::EmptyOp::create(
+        builder, loc, ArrayRef{batch, OpFoldResult(builder.getIndexAttr(size))}, elementType);
+    sum = linalg::FillOp::create(builder, loc, zero, empty).getResult(0);
+  }
+  return concatStates(sums);
+}
+
+//===----------------------------------------------------------------------===//
+// Elements and products
+//===----------------------------------------------------------------------===//
+
+Value ScanExpander::linearize(int64_t link) {
+  SmallVector<Value> saved;
+  for (Value sequence : chain.getSaved())
+    saved.push_back(getSlice(sequence, getStep(link)));
+  auto op = LinearizeOp::create(builder, loc, linkType, saved, chain.getCaptures(), stateSizes);
+  IRMapping mapping;
+  chain.getBody().cloneInto(&op.getBody(), mapping);
+  // Emitted values are no part of the Jacobian.
+  auto yield = cast<YieldOp>(op.getBody().front().getTerminator());
+  yield.getValuesMutable().assign(yield.getValues().take_front(stateSizes.size()));
+  return op.getResult();
+}
+
+ScanElement &ScanExpander::getElement(int64_t value) {
+  ScanElement &element = elements[value];
+  bool isLeaf = value <= numLinks, isMade = element.jacobian || element.offset;
+  if (!isLeaf || isMade)
+    return element;
+  if (value == 0)
+    element.offset = add(concatStates(getSeeds()), getInjected(1));
+  else
+    element = {linearize(value), getInjected(value + 1)};
+  return element;
+}
+
+void ScanExpander::execute(ScanOperation op) {
+  ScanElement left = getElement(op.left);
+  ScanElement &out = elements[op.out];
+  if (op.kind == ScanOperation::Kind::Copy) {
+    out = left;
+    return;
+  }
+  ScanElement right = getElement(op.right);
+  if (op.kind == ScanOperation::Kind::Compose) {
+    auto type = JacobianType::compose(cast<JacobianType>(left.jacobian.getType()),
+                                      cast<JacobianType>(right.jacobian.getType()));
+    out.jacobian = ComposeOp::create(builder, loc, type, left.jacobian, right.jacobian);
+  }
+  Value offset;
+  if (left.offset)
+    offset = ApplyOp::create(builder, loc, left.offset.getType(), right.jacobian, left.offset);
+  out.offset = add(offset, right.offset);
+}
+
+//===----------------------------------------------------------------------===//
+// Emitted values
+//===----------------------------------------------------------------------===//
+
+/// Fills the body of `recurrence` with the link, yielding emitted values only.
+void ScanExpander::makeRecomputedBody(RecurrenceOp recurrence) {
+  IRMapping mapping;
+  chain.getBody().cloneInto(&recurrence.getBody(), mapping);
+  auto yield = cast<YieldOp>(recurrence.getBody().front().getTerminator());
+  yield.getValuesMutable().assign(yield.getValues().drop_front(stateSizes.size()));
+}
+
+ValueRange ScanExpander::recomputeEmitted() {
+  // One sequence a state of the cotangents that enter the links.
+  OpFoldResult zero = builder.getIndexAttr(0), one = builder.getIndexAttr(1);
+  SmallVector<Value> sequences(chain.getSaved());
+  for (auto [state, size] : llvm::enumerate(stateSizes)) {
+    OpFoldResult features = builder.getIndexAttr(size);
+    Value sequence = tensor::EmptyOp::create(
+        builder, loc, ArrayRef{OpFoldResult(builder.getIndexAttr(numLinks)), batch, features},
+        elementType);
+    for (int64_t link = 1; link <= numLinks; ++link) {
+      OpFoldResult step = builder.getIndexAttr(getStep(link));
+      Value entering = getState(getElement(schedule.getEntering(link)).offset, state);
+      sequence = tensor::InsertSliceOp::create(
+          builder, loc, entering, sequence, ArrayRef{step, zero, zero},
+          ArrayRef{one, batch, features}, ArrayRef{one, one, one});
+    }
+    sequences.push_back(sequence);
+  }
+  auto recurrence = RecurrenceOp::create(builder, loc, /*trajectories=*/TypeRange(),
+                                         chain.getEmitted().getTypes(), sequences,
+                                         /*initial=*/ValueRange(), chain.getCaptures(),
+                                         /*steps=*/Value(), /*destinations=*/ValueRange(),
+                                         /*reverse=*/UnitAttr(), /*lanes=*/IntegerAttr());
+  makeRecomputedBody(recurrence);
+  return recurrence.getOutputs();
+}
+
+void ScanExpander::run() {
+  for (const ScanLevel &level : schedule.getLevels())
+    for (ScanOperation op : level.operations)
+      execute(op);
+  if (schedule.getInitial() >= 0) {
+    Value initial = getElement(schedule.getInitial()).offset;
+    for (auto [state, result] : llvm::enumerate(chain.getCotangents()))
+      result.replaceAllUsesWith(castTo(getState(initial, state), result.getType()));
+  }
+  if (!chain.getEmitted().empty())
+    chain.getEmitted().replaceAllUsesWith(recomputeEmitted());
+  chain.erase();
+}
+
+void bppsa::unrollScan(ChainOp chain, const ScanSchedule &schedule) {
+  ScanExpander(chain, schedule).run();
+}

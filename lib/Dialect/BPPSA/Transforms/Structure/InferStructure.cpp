@@ -1,0 +1,93 @@
+//===- InferStructure.cpp - structure of transposed Jacobians -------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Dialect/BPPSA/Analysis/StepJacobian.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Structure/Passes.h"
+#include "bppsa/Evaluation/LayerGraph.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/Support/Format.h"
+
+namespace bppsa {
+#define GEN_PASS_DEF_INFERSTRUCTURE
+#include "bppsa/Dialect/BPPSA/Transforms/Structure/Passes.h.inc"
+} // namespace bppsa
+
+using namespace mlir;
+using namespace bppsa;
+
+/// "24x6, csr with 36 entries, 75.00 % of it zero, shared by all samples".
+static std::string describe(JacobianType type) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << type.getRows() << "x" << type.getCols() << ", " << type.getStructure().toString()
+         << ", " << llvm::format("%.4f", 100 * type.computePattern().getZeroFraction())
+         << " % of it zero, "
+         << (type.getBatch() ? "one for each sample" : "shared by all samples");
+  return text;
+}
+
+namespace {
+struct InferStructurePass : public bppsa::impl::InferStructureBase<InferStructurePass> {
+  using InferStructureBase::InferStructureBase;
+
+  void runOnOperation() override {
+    getOperation().walk([&](Operation *op) {
+      if (isa<RecurrenceOp, ChainOp>(op))
+        annotateLoop(op);
+    });
+    FunctionOpInterface function = getOperation();
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      if (function.getResultAttr(i, "bppsa.gradient"))
+        return;
+    if (function.isExternal())
+      return;
+    annotateGraphStructure(
+        function, batchAxis,
+        [&](Operation *op, JacobianType type, StringRef why) { report(op, type, why); });
+    reportLinks();
+  }
+
+private:
+  void report(Operation *op, JacobianType type, StringRef why);
+  void annotateLoop(Operation *loop);
+  void reportLinks();
+};
+} // namespace
+
+/// Says what was found, or `why` nothing was.
+void InferStructurePass::report(Operation *op, JacobianType type, StringRef why) {
+  auto options = remark::RemarkOpts::name("InferStructure")
+                     .category("structure")
+                     .function(getOperation().getName());
+  StringRef name = op->getName().getStringRef();
+  if (type)
+    remark::passed(op->getLoc(), options)
+        << remark::add("jacobian of {0}: {1}", name, describe(type));
+  else
+    remark::missed(op->getLoc(), options)
+        << remark::add("no structure of {0} is known: {1}", name, why);
+}
+
+/// Says what the links of chains of layers are, each with the padding that it takes in.
+void InferStructurePass::reportLinks() {
+  auto options = remark::RemarkOpts::name("InferStructure")
+                     .category("structure")
+                     .function(getOperation().getName());
+  auto ignore = [](Operation *, StringRef) {};
+  for (const LayerChain &chain : findLayerChains(getOperation(), {}, ignore))
+    for (auto [i, link] : llvm::enumerate(chain.links))
+      remark::passed(link.getOp()->getLoc(), options)
+          << remark::add("link {0} of {1}, {2}: {3}", i + 1, chain.links.size(),
+                         getLayerName(link.getOp()), describe(link.type));
+}
+
+void InferStructurePass::annotateLoop(Operation *loop) {
+  JacobianType type = inferStepJacobian(loop);
+  if (!type)
+    return;
+  loop->setDiscardableAttr(kJacobianAttr, TypeAttr::get(type));
+  report(loop, type, "");
+}

@@ -1,0 +1,120 @@
+//===- PlanSparseProducts.cpp - storage of products of Jacobians ----------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Structure/Passes.h"
+#include "bppsa/Sparse/SymbolicProduct.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace bppsa {
+#define GEN_PASS_DEF_PLANSPARSEPRODUCTS
+#include "bppsa/Dialect/BPPSA/Transforms/Structure/Passes.h.inc"
+} // namespace bppsa
+
+using namespace mlir;
+using namespace bppsa;
+
+static JacobianType withStructure(JacobianType type, StructureAttr structure) {
+  return JacobianType::get(type.getContext(), type.getRows(), type.getCols(), type.getElementType(),
+                           structure, type.getBatch());
+}
+
+namespace {
+/// The memory of the Jacobians of a function.
+struct JacobianMemory {
+  /// Indices, and values that all samples share; values of one sample.
+  int64_t sharedBytes = 0, sampleBytes = 0;
+
+  int64_t getBytes(int64_t batch) const { return sharedBytes + batch * sampleBytes; }
+};
+
+struct PlanSparseProductsPass : public bppsa::impl::PlanSparseProductsBase<PlanSparseProductsPass> {
+  using PlanSparseProductsBase::PlanSparseProductsBase;
+
+  void runOnOperation() override {
+    memory = {};
+    indexed.clear();
+    getOperation().walk([&](ComposeOp compose) { plan(compose); });
+    getOperation().walk([&](Operation *op) {
+      if (auto assemble = dyn_cast<AssembleOp>(op))
+        count(assemble);
+      else if (auto compose = dyn_cast<ComposeOp>(op))
+        count(compose);
+    });
+    int64_t bytes = memory.getBytes(batch);
+    if (memoryLimit > 0 && bytes > memoryLimit) {
+      getOperation().emitError()
+          << "@" << getOperation().getName() << " needs " << bytes << " bytes for jacobians ("
+          << memory.sharedBytes << " and " << memory.sampleBytes << " for each of "
+          << int64_t(batch) << " samples), more than the memory limit of " << int64_t(memoryLimit)
+          << "; use a plan with fewer levels, such as linear or hybrid:1, or raise the limit";
+      signalPassFailure();
+    }
+  }
+
+private:
+  void plan(ComposeOp compose);
+  void count(AssembleOp assemble);
+  void count(ComposeOp compose);
+  /// Adds the indices of `type`, which equal patterns share.
+  void countIndices(JacobianType type);
+
+  JacobianMemory memory;
+  DenseSet<Attribute> indexed;
+};
+} // namespace
+
+void PlanSparseProductsPass::plan(ComposeOp compose) {
+  auto first = cast<JacobianType>(compose.getFirst().getType());
+  auto second = cast<JacobianType>(compose.getSecond().getType());
+  auto type = cast<JacobianType>(compose.getType());
+  StructureAttr structure = JacobianType::compose(first, second).getStructure();
+  SparsityPattern pattern = structure.computePattern(type.getRows(), type.getCols());
+  auto options = remark::RemarkOpts::name("PlanSparseProducts")
+                     .category("products")
+                     .function(getOperation().getName());
+  std::string density = llvm::formatv("{0:P}", pattern.getDensity());
+  remark::passed(compose.getLoc(), options) << remark::add(
+      "product of {0}x{1} and {2}x{3}: {4} possible nonzeros ({5}), {6} multiply-adds, {7} bytes "
+      "of values",
+      second.getRows(), second.getCols(), first.getRows(), first.getCols(), pattern.getNumEntries(),
+      density, countMultiplyAdds(second.computePattern(), first.computePattern()),
+      4 * pattern.getNumEntries());
+  // Only products know how to read a product that is stored in another way.
+  bool isInternal = llvm::all_of(compose->getUsers(), llvm::IsaPred<ComposeOp, ApplyOp>);
+  bool fillsIn = isInternal && structure.is(StructureKind::CSR) && pattern.getDensity() > breakEven;
+  if (fillsIn) {
+    remark::analysis(compose.getLoc(), options)
+        << remark::add("the product is stored dense: {0} of it are possible nonzeros", density);
+    structure = StructureAttr::get(&getContext(), StructureKind::Dense);
+  }
+  if (isInternal)
+    compose.getResult().setType(withStructure(type, structure));
+}
+
+void PlanSparseProductsPass::countIndices(JacobianType type) {
+  SparsityPattern pattern = type.computePattern();
+  if (!pattern.isDense() && indexed.insert(type.getStructure()).second)
+    memory.sharedBytes += sizeof(int32_t) * (pattern.getNumRows() + 1 + pattern.getNumEntries());
+}
+
+void PlanSparseProductsPass::count(AssembleOp assemble) {
+  auto type = cast<JacobianType>(assemble.getResult().getType());
+  countIndices(type);
+  if (assemble.getPositions())
+    memory.sharedBytes += sizeof(int32_t) * assemble.getPositions()->size();
+  if (type.getBatch())
+    memory.sampleBytes += 4 * cast<ShapedType>(assemble.getSource().getType()).getDimSize(1);
+}
+
+void PlanSparseProductsPass::count(ComposeOp compose) {
+  auto type = cast<JacobianType>(compose.getType());
+  countIndices(type);
+  int64_t bytes = 4 * type.computePattern().getNumEntries();
+  (type.getBatch() ? memory.sampleBytes : memory.sharedBytes) += bytes;
+}

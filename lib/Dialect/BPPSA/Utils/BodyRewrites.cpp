@@ -1,0 +1,75 @@
+//===- BodyRewrites.cpp - bodies made ready for emission ------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Dialect/BPPSA/Utils/BodyRewrites.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+static void eraseUnused(Block &body) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}
+
+/// The product that `value` is, where nothing else uses it.
+static MatVecOp getOnlyProduct(Value value) {
+  auto product = value.getDefiningOp<MatVecOp>();
+  return product && product->hasOneUse() ? product : MatVecOp();
+}
+
+/// Rewrites `product + other` to a product with an addend, at `sum`. Returns the
+/// sum of the old and new addend where there is one: it may be rewritten again.
+static arith::AddFOp fuseSum(arith::AddFOp sum, MatVecOp product, Value other) {
+  OpBuilder builder(sum);
+  arith::AddFOp inner;
+  Value addend = other;
+  if (product.getAddend()) {
+    inner = arith::AddFOp::create(builder, sum.getLoc(), product.getAddend(), other);
+    addend = inner;
+  }
+  auto fused = MatVecOp::create(builder, sum.getLoc(), sum.getType(), product.getMatrix(),
+                                product.getVector(), addend, product.getTransposed());
+  sum.replaceAllUsesWith(fused.getResult());
+  sum.erase();
+  product.erase();
+  return inner;
+}
+
+void bppsa::fuseProductSums(Block &body) {
+  SmallVector<arith::AddFOp> worklist(body.getOps<arith::AddFOp>());
+  while (!worklist.empty()) {
+    arith::AddFOp sum = worklist.pop_back_val();
+    MatVecOp lhs = getOnlyProduct(sum.getLhs()), rhs = getOnlyProduct(sum.getRhs());
+    if (!lhs && !rhs)
+      continue;
+    arith::AddFOp inner = lhs ? fuseSum(sum, lhs, sum.getRhs()) : fuseSum(sum, rhs, sum.getLhs());
+    if (inner)
+      worklist.push_back(inner);
+  }
+  eraseUnused(body);
+}
+
+void bppsa::yieldOnly(Block &body, unsigned first, unsigned count) {
+  Operation *yield = body.getTerminator();
+  yield->eraseOperands(first + count, yield->getNumOperands() - first - count);
+  yield->eraseOperands(0, first);
+  eraseUnused(body);
+}
+
+void bppsa::addInjection(Block &body, ArrayRef<int64_t> injectInto, unsigned firstState,
+                         unsigned position) {
+  OpBuilder builder(body.getTerminator()->getContext());
+  builder.setInsertionPointToStart(&body);
+  Location loc = body.getTerminator()->getLoc();
+  for (auto [i, state] : llvm::enumerate(injectInto)) {
+    BlockArgument cotangent = body.getArgument(firstState + state);
+    BlockArgument injected = body.insertArgument(position + i, cotangent.getType(), loc);
+    auto sum = arith::AddFOp::create(builder, loc, cotangent, injected);
+    // Two sequences may enter the same state: the second adds to the first sum.
+    cotangent.replaceAllUsesExcept(sum, sum);
+  }
+}

@@ -1,0 +1,357 @@
+//===- GraphRecurrenceVJP.cpp - the rule of loops whose body is a graph ---===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// The body of a copy of the loop is continued by the reverse sweep that functions have. What is in
+// front of a marker then is the body of the loop, which gets residuals as further outputs; what
+// follows is the link of the chain, together with what is cheaper computed again than kept.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../TensorBuilders.h"
+#include "RecurrenceVJP.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/BitVector.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+//===----------------------------------------------------------------------===//
+// What is computed again
+//===----------------------------------------------------------------------===//
+
+/// Whether `op` takes each element from others by arithmetic without divisions.
+static bool isPlainArithmetic(linalg::GenericOp op) {
+  auto isPlain = [](Operation &nested) {
+    return isa<linalg::YieldOp, linalg::IndexOp>(nested) ||
+           (isa<arith::ArithDialect>(nested.getDialect()) &&
+            !isa<arith::DivFOp, arith::RemFOp>(nested));
+  };
+  return op.getNumReductionLoops() == 0 && llvm::all_of(*op.getBody(), isPlain);
+}
+
+/// Whether the link computes `op` again rather than reading its result.
+static bool isRecomputed(Operation *op) {
+  if (!llvm::all_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>))
+    return true;
+  if (auto generic = dyn_cast<linalg::GenericOp>(op))
+    return isPlainArithmetic(generic);
+  return isa<linalg::FillOp, linalg::TransposeOp, linalg::BroadcastOp, StopGradientOp>(op) ||
+         isa<tensor::TensorDialect>(op->getDialect()) || op->hasTrait<OpTrait::ConstantLike>();
+}
+
+static SetVector<Value> getInputs(Operation *op) {
+  SetVector<Value> inputs(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), inputs);
+  return inputs;
+}
+
+namespace {
+class GraphBackward {
+public:
+  GraphBackward(RecurrenceOp op, OpBuilder &builder)
+      : op(op), builder(builder), loc(op.getLoc()), numSequences(op.getSequences().size()),
+        numStates(op.getInitial().size()) {}
+  ~GraphBackward() {
+    if (scratch)
+      scratch.erase();
+  }
+
+  LogicalResult build(ValueRange resultCotangents, ArrayRef<bool> needed,
+                      MutableArrayRef<Value> operandCotangents);
+
+private:
+  LogicalResult sweep(ArrayRef<bool> needed, ArrayRef<bool> hasCotangent);
+  void planLink(ArrayRef<bool> needed);
+  void saveResiduals();
+  Value getArray(Value value);
+  Value getNumSteps();
+  RankedTensorType getSequenceType(Value value);
+  ChainOp buildChain(ArrayRef<StateCotangent> states, ValueRange resultCotangents);
+
+  bool isArgumentOf(Value value, size_t first, size_t count) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    return argument && argument.getOwner() == &getBody() && argument.getArgNumber() >= first &&
+           argument.getArgNumber() < first + count;
+  }
+  bool isCapture(Value value) {
+    return isArgumentOf(value, numSequences + numStates, op.getCaptures().size());
+  }
+  bool isCotangentArgument(Value value) {
+    size_t first = numSequences + numStates + op.getCaptures().size();
+    return isArgumentOf(value, first, results.size());
+  }
+  Block &getBody() { return scratch.getBody().front(); }
+  Block::BlockArgListType getArguments() { return getBody().getArguments(); }
+  OperandRange getYielded() { return getBody().getTerminator()->getOperands(); }
+
+  RecurrenceOp op;
+  OpBuilder &builder;
+  Location loc;
+  size_t numSequences, numStates;
+
+  /// A copy of the loop with the sweep in its body, and the op between both.
+  RecurrenceOp scratch;
+  Operation *marker = nullptr;
+  /// The results that have a cotangent, and the body arguments that hold those.
+  SmallVector<unsigned> results;
+  SmallVector<Value> argumentCotangents;
+  SetVector<Value> constant;
+
+  /// What the link yields: cotangents of states, of sequences, of captures.
+  SmallVector<Value> yielded;
+  SmallVector<unsigned> emitted, summed;
+  SetVector<Operation *> linkOps;
+  SetVector<Value> saved, captures;
+  DenseMap<Value, Value> residuals;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// The sweep
+//===----------------------------------------------------------------------===//
+
+LogicalResult GraphBackward::sweep(ArrayRef<bool> needed, ArrayRef<bool> hasCotangent) {
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointAfter(op);
+    scratch = cast<RecurrenceOp>(builder.clone(*op));
+  }
+  Block &body = getBody();
+  Activity activity = propagateCellActivity(scratch, needed);
+  for (auto [i, value] : llvm::enumerate(getYielded())) {
+    bool isState = i < numStates;
+    bool isActive = activity.contains(value) ||
+                    (isState && activity.contains(body.getArgument(numSequences + i)));
+    if (isActive && (isState || hasCotangent[i]))
+      results.push_back(i);
+  }
+  SmallVector<Operation *> forward;
+  for (Operation &nested : body.without_terminator())
+    forward.push_back(&nested);
+  OpBuilder inBody(body.getTerminator());
+  marker = arith::ConstantIndexOp::create(inBody, loc, 0);
+  ReverseSweep reverse(inBody, activity);
+  for (unsigned result : results) {
+    Value value = getYielded()[result];
+    reverse.add(value, body.addArgument(value.getType(), loc));
+  }
+  for (Operation *nested : llvm::reverse(forward))
+    if (failed(reverse.visit(nested)))
+      return failure();
+  for (size_t i = 0; i < needed.size(); ++i)
+    argumentCotangents.push_back(
+        activity.contains(getArguments()[i]) ? reverse.lookup(getArguments()[i]) : Value());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The link
+//===----------------------------------------------------------------------===//
+
+/// Chooses what the link yields, and collects the ops that make it and what it reads.
+void GraphBackward::planLink(ArrayRef<bool> needed) {
+  OpBuilder inBody(getBody().getTerminator());
+  for (unsigned result : results) {
+    if (result >= numStates)
+      continue;
+    Value cotangent = argumentCotangents[numSequences + result];
+    yielded.push_back(cotangent ? cotangent : createZerosLike(inBody, loc, getYielded()[result]));
+  }
+  for (unsigned i = 0; i < needed.size(); ++i) {
+    bool isState = i >= numSequences && i < numSequences + numStates;
+    if (!needed[i] || isState || !argumentCotangents[i])
+      continue;
+    (i < numSequences ? emitted : summed).push_back(i);
+    yielded.push_back(argumentCotangents[i]);
+  }
+
+  // What depends on captures alone is the same in every step.
+  for (Operation &nested : getBody())
+    if (&nested == marker)
+      break;
+    else if (llvm::all_of(getInputs(&nested), [&](Value value) {
+               return isCapture(value) || constant.contains(value);
+             }))
+      constant.insert(nested.result_begin(), nested.result_end());
+  SmallVector<Value> worklist(yielded);
+  DenseSet<Value> seen;
+  while (!worklist.empty()) {
+    Value value = worklist.pop_back_val();
+    if (!seen.insert(value).second)
+      continue;
+    Operation *definition = value.getDefiningOp();
+    bool isForward = definition && definition->isBeforeInBlock(marker);
+    if (isCapture(value))
+      captures.insert(value);
+    else if (!definition ||
+             (isForward && !constant.contains(value) &&
+              (!isRecomputed(definition) || llvm::is_contained(getYielded(), value))))
+      saved.insert(value);
+    else {
+      linkOps.insert(definition);
+      llvm::append_range(worklist, getInputs(definition));
+    }
+  }
+  saved.remove_if([&](Value value) { return isCotangentArgument(value); });
+}
+
+RankedTensorType GraphBackward::getSequenceType(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> shape;
+  if (numSequences != 0)
+    llvm::append_range(
+        shape, cast<RankedTensorType>(op.getSequences()[0].getType()).getShape().take_front(2));
+  else
+    shape = {ShapedType::kDynamic,
+             cast<RankedTensorType>(op.getInitial()[0].getType()).getDimSize(0)};
+  llvm::append_range(shape, type.getShape());
+  return type.clone(shape);
+}
+
+/// Replaces the loop by one that makes residuals too; its body is the part of the copy in front of
+/// the marker, where rules may have replaced ops.
+void GraphBackward::saveResiduals() {
+  SmallVector<Value> outputs;
+  for (Value value : saved)
+    if (!isa<BlockArgument>(value) && !llvm::is_contained(getYielded(), value))
+      outputs.push_back(value);
+  SmallVector<Type> types(op.getOutputs().getTypes());
+  for (Value value : outputs)
+    types.push_back(getSequenceType(value));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(op);
+  auto augmented = RecurrenceOp::create(
+      builder, loc, op.getTrajectories().getTypes(), types, op.getSequences(), op.getInitial(),
+      op.getCaptures(), op.getSteps(), ValueRange(), op.getReverse(), /*lanes=*/IntegerAttr());
+  augmented->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  Block &body = augmented.getBody().emplaceBlock();
+  OpBuilder inBody = OpBuilder::atBlockBegin(&body);
+  IRMapping mapping;
+  for (Value argument : getArguments().drop_back(results.size()))
+    mapping.map(argument, body.addArgument(argument.getType(), loc));
+  for (Operation &nested : getBody()) {
+    if (&nested == marker)
+      break;
+    inBody.clone(nested, mapping);
+  }
+  SmallVector<Value> values(getYielded());
+  llvm::append_range(values, outputs);
+  for (Value &value : values)
+    value = mapping.lookup(value);
+  YieldOp::create(inBody, loc, values);
+  for (auto [i, value] : llvm::enumerate(outputs))
+    residuals[value] = augmented->getResult(op->getNumResults() + i);
+  op->replaceAllUsesWith(augmented->getResults().take_front(op->getNumResults()));
+  op->erase();
+  op = augmented;
+}
+
+/// The array over time of a value that the link reads.
+Value GraphBackward::getArray(Value value) {
+  if (Value residual = residuals.lookup(value))
+    return residual;
+  if (isArgumentOf(value, 0, numSequences))
+    return op.getSequences()[cast<BlockArgument>(value).getArgNumber()];
+  if (isArgumentOf(value, numSequences, numStates))
+    return createTrajectorySlice(op, cast<BlockArgument>(value).getArgNumber() - numSequences,
+                                 /*afterStep=*/false, builder);
+  unsigned number = std::distance(getYielded().begin(), llvm::find(getYielded(), value));
+  return number < numStates ? createTrajectorySlice(op, number, /*afterStep=*/true, builder)
+                            : op->getResult(number);
+}
+
+Value GraphBackward::getNumSteps() {
+  return numSequences == 0 ? op.getSteps()
+                           : builder.createOrFold<tensor::DimOp>(loc, op.getSequences()[0], 0);
+}
+
+ChainOp GraphBackward::buildChain(ArrayRef<StateCotangent> states, ValueRange resultCotangents) {
+  SmallVector<Value> arrays, seeds, injected, captured, arguments(saved.getArrayRef());
+  SmallVector<int64_t> injectInto;
+  SmallVector<Type> emittedTypes, sumTypes;
+  size_t firstCotangent = getArguments().size() - results.size();
+  for (Value value : saved)
+    arrays.push_back(getArray(value));
+  for (auto [i, result] : llvm::enumerate(results))
+    if (result >= numStates) {
+      arrays.push_back(resultCotangents[result]);
+      arguments.push_back(getArguments()[firstCotangent + i]);
+    }
+  for (auto [i, result] : llvm::enumerate(results)) {
+    if (result >= numStates)
+      continue;
+    Value initial = op.getInitial()[result];
+    seeds.push_back(states[result].seed ? states[result].seed
+                                        : createZerosLike(builder, loc, initial));
+    arguments.push_back(getArguments()[firstCotangent + i]);
+    if (states[result].injected) {
+      injected.push_back(states[result].injected);
+      injectInto.push_back(seeds.size() - 1);
+    }
+  }
+  for (Value capture : captures) {
+    captured.push_back(op->getOperand(cast<BlockArgument>(capture).getArgNumber()));
+    arguments.push_back(capture);
+  }
+  for (unsigned argument : emitted)
+    emittedTypes.push_back(getSequenceType(getArguments()[argument]));
+  for (unsigned argument : summed)
+    sumTypes.push_back(getArguments()[argument].getType());
+  auto chain = ChainOp::create(
+      builder, loc, TypeRange(ValueRange(seeds)), emittedTypes, sumTypes, /*plan=*/PlanAttr(),
+      arrays, seeds, injected, /*factors=*/ValueRange(), captured,
+      arrays.empty() ? getNumSteps() : Value(), /*destinations=*/ValueRange(), injectInto,
+      SmallVector<int64_t>(summed.size(), kNoFactor), op.getReverse(), /*lanes=*/IntegerAttr());
+  Block &body = chain.getBody().emplaceBlock();
+  OpBuilder inBody = OpBuilder::atBlockBegin(&body);
+  IRMapping mapping;
+  for (Value argument : arguments)
+    mapping.map(argument, body.addArgument(argument.getType(), loc));
+  for (Operation &nested : getBody())
+    if (linkOps.contains(&nested))
+      inBody.clone(nested, mapping);
+  auto values = llvm::map_to_vector(yielded, [&](Value value) { return mapping.lookup(value); });
+  YieldOp::create(inBody, loc, values);
+  return chain;
+}
+
+LogicalResult GraphBackward::build(ValueRange resultCotangents, ArrayRef<bool> needed,
+                                   MutableArrayRef<Value> operandCotangents) {
+  auto hasCotangent =
+      llvm::map_to_vector(resultCotangents, [](Value value) { return static_cast<bool>(value); });
+  if (failed(sweep(needed.take_front(numSequences + numStates + op.getCaptures().size()),
+                   hasCotangent)))
+    return failure();
+  if (results.empty())
+    return success();
+  planLink(needed.take_front(argumentCotangents.size()));
+  saveResiduals();
+  SmallVector<StateCotangent> states(numStates);
+  for (unsigned result : results)
+    if (result < numStates && resultCotangents[result])
+      states[result] = splitTrajectoryCotangent(op, result, resultCotangents[result], builder);
+  ChainOp chain = buildChain(states, resultCotangents);
+  size_t numSeeds = chain.getCotangents().size();
+  for (size_t i = 0; i < numSeeds; ++i) {
+    Value &cotangent = operandCotangents[numSequences + results[i]];
+    cotangent = chain.getCotangents()[i];
+    if (Value initial = states[results[i]].initial)
+      cotangent = createAdd(builder, loc, cotangent, initial);
+  }
+  for (auto [argument, value] : llvm::zip_equal(emitted, chain.getEmitted()))
+    operandCotangents[argument] =
+        builder.createOrFold<tensor::CastOp>(loc, op->getOperand(argument).getType(), value);
+  for (auto [argument, value] : llvm::zip_equal(summed, chain.getSums()))
+    operandCotangents[argument] = value;
+  return success();
+}
+
+LogicalResult bppsa::differentiateGraphRecurrence(RecurrenceOp op, OpBuilder &builder,
+                                                  ValueRange resultCotangents,
+                                                  ArrayRef<bool> needed,
+                                                  MutableArrayRef<Value> operandCotangents) {
+  return GraphBackward(op, builder).build(resultCotangents, needed, operandCotangents);
+}

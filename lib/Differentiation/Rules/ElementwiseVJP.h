@@ -1,0 +1,47 @@
+//===- ElementwiseVJP.h - rules of scalar and vector ops -------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_DIFFERENTIATION_RULES_ELEMENTWISEVJP_H
+#define BPPSA_LIB_DIFFERENTIATION_RULES_ELEMENTWISEVJP_H
+
+#include "bppsa/Differentiation/Differentiation.h"
+
+namespace bppsa {
+
+/// A constant of the scalar or vector type `type` with every entry `value`.
+mlir::Value createFloat(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type,
+                        double value);
+
+/// The rule of an op with one result, given by a function that builds the
+/// cotangent of one operand, or returns null where it is zero.
+template <typename OpTy,
+          mlir::Value (*buildCotangent)(OpTy op, unsigned operand, mlir::Value cotangent,
+                                        mlir::OpBuilder &builder)>
+struct ElementwiseVJP : VJPOpInterface::ExternalModel<ElementwiseVJP<OpTy, buildCotangent>, OpTy> {
+  llvm::LogicalResult buildVJP(mlir::Operation *op, mlir::OpBuilder &builder,
+                               mlir::ValueRange resultCotangents, llvm::ArrayRef<bool> needed,
+                               llvm::MutableArrayRef<mlir::Value> operandCotangents) const {
+    if (llvm::isa<mlir::TensorType>(op->getResult(0).getType()))
+      return op->emitOpError("has a derivative on scalars and vectors only, found a tensor; use it "
+                             "in the body of a linalg.generic");
+    for (unsigned i = 0; i < needed.size(); ++i)
+      if (needed[i])
+        operandCotangents[i] =
+            buildCotangent(llvm::cast<OpTy>(op), i, resultCotangents.front(), builder);
+    return llvm::success();
+  }
+};
+
+void registerArithVJP(mlir::DialectRegistry &registry);
+void registerBPPSAVJP(mlir::DialectRegistry &registry);
+void registerLinalgVJP(mlir::DialectRegistry &registry);
+void registerMathVJP(mlir::DialectRegistry &registry);
+void registerTensorVJP(mlir::DialectRegistry &registry);
+void registerVectorVJP(mlir::DialectRegistry &registry);
+
+} // namespace bppsa
+
+#endif // BPPSA_LIB_DIFFERENTIATION_RULES_ELEMENTWISEVJP_H

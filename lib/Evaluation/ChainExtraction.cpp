@@ -1,0 +1,161 @@
+//===- ChainExtraction.cpp - chains of IR for the plan evaluator ----------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Evaluation/ChainExtraction.h"
+#include "bppsa/Dialect/BPPSA/Analysis/LinearForm.h"
+#include "bppsa/Dialect/BPPSA/Analysis/StepJacobian.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+//===----------------------------------------------------------------------===//
+// Links that are code
+//===----------------------------------------------------------------------===//
+
+/// FLOPs of one operation of a body; moves of data are free.
+static int64_t countFlops(Operation &op) {
+  auto countElements = [](Type type) {
+    auto shaped = dyn_cast<ShapedType>(type);
+    return shaped ? shaped.getNumElements() : 1;
+  };
+  if (auto matvec = dyn_cast<MatVecOp>(op))
+    return 2 * matvec.getMatrix().getType().getNumElements();
+  if (isa<vector::ReductionOp, vector::MultiDimReductionOp>(op))
+    return countElements(op.getOperand(0).getType());
+  if (op.getNumResults() == 1 && op.hasTrait<OpTrait::Elementwise>())
+    return countElements(op.getResult(0).getType());
+  return 0;
+}
+
+/// FLOPs of everything in the block that `roots` need.
+static int64_t countBodyFlops(ValueRange roots) {
+  llvm::SetVector<Operation *> needed;
+  for (Value root : roots)
+    if (Operation *op = root.getDefiningOp())
+      needed.insert(op);
+  int64_t flops = 0;
+  for (size_t i = 0; i < needed.size(); ++i) {
+    flops += countFlops(*needed[i]);
+    for (Value operand : needed[i]->getOperands())
+      if (Operation *op = operand.getDefiningOp())
+        needed.insert(op);
+  }
+  return flops;
+}
+
+static int64_t getNumBytes(TypeRange types) {
+  int64_t bytes = 0;
+  for (Type type : types)
+    if (auto shaped = dyn_cast<ShapedType>(type))
+      bytes += shaped.getNumElements() * shaped.getElementTypeBitWidth() / 8;
+  return bytes;
+}
+
+RegionCost bppsa::getRegionCost(ChainOp loop) {
+  Block &body = loop.getBody().front();
+  size_t numStates = loop.getSeeds().size(), numSaved = loop.getSaved().size();
+  ValueRange yielded = body.getTerminator()->getOperands();
+  RegionCost cost;
+  cost.stateFlops = countBodyFlops(yielded.take_front(numStates));
+  cost.emitFlops = countBodyFlops(yielded.drop_front(numStates));
+  cost.fullFlops = countBodyFlops(yielded);
+  if (std::optional<LinearForm> form = LinearForm::get(loop)) {
+    SmallVector<int64_t> sizes;
+    for (BlockArgument state : body.getArguments().slice(numSaved, numStates))
+      sizes.push_back(cast<VectorType>(state.getType()).getNumElements());
+    cost.factoredFlops = form->countEntryFlops(sizes) +
+                         countBodyFlops(form->scales->front().getTerminator()->getOperands());
+  }
+  TypeRange arguments = body.getArgumentTypes();
+  cost.savedBytes = getNumBytes(arguments.take_front(numSaved));
+  cost.captureBytes = getNumBytes(arguments.drop_front(numSaved + numStates));
+  cost.emittedBytes = getNumBytes(yielded.drop_front(numStates).getTypes());
+  return cost;
+}
+
+//===----------------------------------------------------------------------===//
+// Chains
+//===----------------------------------------------------------------------===//
+
+static int64_t getBatch(int64_t known, const DynamicSizes &sizes) {
+  return ShapedType::isDynamic(known) ? std::max<int64_t>(sizes.batch, 1) : known;
+}
+
+static MatrixStructure getStructure(JacobianType type) {
+  return MatrixStructure(type.getStructure(), type.getRows(), type.getCols(), !type.getBatch());
+}
+
+/// The structure in which lowerings keep maps of links of `loop`: diagonals are
+/// vectors, anything else is a whole matrix.
+static MatrixStructure getMapStructure(Operation *loop, int64_t size) {
+  JacobianType type = inferStepJacobian(loop);
+  StructureKind kind =
+      type && type.getStructure().isDiagonal() ? StructureKind::Diagonal : StructureKind::Dense;
+  return MatrixStructure(StructureAttr::get(loop->getContext(), kind), size, size);
+}
+
+FailureOr<LinkChain> bppsa::getLinkChain(ChainOp loop, const DynamicSizes &sizes) {
+  auto saved = cast<ShapedType>(loop.getSaved().front().getType());
+  std::optional<int64_t> lanes = loop.getLanes();
+  int64_t length = saved.getDimSize(lanes ? 1 : 0), batch = saved.getDimSize(lanes ? 0 : 1);
+  if (ShapedType::isDynamic(length))
+    length = sizes.length;
+  if (length == 0)
+    return loop.emitOpError("has a number of steps that is known at run time only, or none; "
+                            "evaluate it with length=T, T >= 1");
+  if (lanes && !ShapedType::isDynamic(batch))
+    batch *= *lanes;
+  Block &body = loop.getBody().front();
+  int64_t size = 0;
+  for (BlockArgument state :
+       body.getArguments().slice(loop.getSaved().size(), loop.getSeeds().size()))
+    size += cast<ShapedType>(state.getType()).getNumElements();
+  LinkChain chain;
+  chain.links.assign(length, getMapStructure(loop, size));
+  chain.region = getRegionCost(loop);
+  chain.hasInjected = !loop.getInjected().empty();
+  // Buffers may be read by anybody.
+  chain.withInitial = !loop.getDestinations().empty() ||
+                      llvm::any_of(loop.getCotangents(), [](Value v) { return !v.use_empty(); });
+  chain.batch = getBatch(batch, sizes);
+  chain.elementBytes = saved.getElementTypeBitWidth() / 8;
+  return chain;
+}
+
+LinkChain bppsa::getLinkChain(ArrayRef<ApplyOp> applies, const DynamicSizes &sizes) {
+  LinkChain chain;
+  for (ApplyOp apply : applies)
+    chain.links.push_back(getStructure(cast<JacobianType>(apply.getJacobian().getType())));
+  auto seed = cast<ShapedType>(applies.front()->getOperand(1).getType());
+  // What leaves the last link is the result of the last op of the list.
+  chain.withInitial = !ApplyOp(applies.back()).getResult().use_empty();
+  chain.batch = getBatch(seed.getDimSize(0), sizes);
+  chain.elementBytes = seed.getElementTypeBitWidth() / 8;
+  return chain;
+}
+
+std::vector<SmallVector<ApplyOp>> bppsa::findLinkLists(Operation *root) {
+  auto getNext = [](ApplyOp apply) -> ApplyOp {
+    for (Operation *user : apply.getResult().getUsers())
+      if (auto next = dyn_cast<ApplyOp>(user); next && next.getCotangent() == apply.getResult())
+        return next;
+    return {};
+  };
+  std::vector<SmallVector<ApplyOp>> lists;
+  root->walk([&](ApplyOp apply) {
+    auto previous = apply.getCotangent().getDefiningOp<ApplyOp>();
+    if (previous && getNext(previous) == apply)
+      return;
+    SmallVector<ApplyOp> list;
+    for (ApplyOp next = apply; next; next = getNext(next))
+      list.push_back(next);
+    if (list.size() > 1)
+      lists.push_back(std::move(list));
+  });
+  return lists;
+}

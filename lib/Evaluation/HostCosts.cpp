@@ -1,0 +1,109 @@
+//===- HostCosts.cpp - operations of a chain on a CPU ---------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Evaluation/HostCosts.h"
+#include "bppsa/Dialect/BPPSA/Analysis/StepJacobian.h"
+#include "bppsa/Evaluation/ChainExtraction.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+/// Rows of a product that a kernel adds up side by side at least, and operations for which a vector
+/// waits that products read: it is stored before.
+static constexpr int64_t kRowsOfBlock = 8, kHandOver = 4;
+
+static int64_t getNumElements(Type type) {
+  auto shaped = dyn_cast<ShapedType>(type);
+  return shaped ? shaped.getNumElements() : 1;
+}
+
+/// Operations on one row of an elementwise operation, 0 for moves of data.
+static int64_t getRowOperations(Operation *op) {
+  if (!op->hasTrait<OpTrait::Elementwise>() || op->hasTrait<OpTrait::ConstantLike>())
+    return 0;
+  if (isa<arith::DivFOp>(op))
+    return 10;
+  return isa<math::MathDialect>(op->getDialect()) && !isa<math::FmaOp, math::AbsFOp>(op) ? 25 : 1;
+}
+
+static int64_t countOperations(Operation *op) {
+  if (auto product = dyn_cast<MatVecOp>(op))
+    return product.getMatrix().getType().getNumElements();
+  return op->getNumResults() == 1
+             ? getRowOperations(op) * getNumElements(op->getResult(0).getType())
+             : 0;
+}
+
+/// How many operations follow each other in `op`.
+static int64_t countDepth(Operation *op) {
+  auto product = dyn_cast<MatVecOp>(op);
+  if (!product)
+    return getRowOperations(op);
+  int64_t blocks = llvm::divideCeil(getNumElements(product.getResult().getType()), kRowsOfBlock);
+  return blocks * getNumElements(product.getVector().getType()) + kHandOver;
+}
+
+/// What `roots` need of the operations of their block.
+static llvm::SetVector<Operation *> getNeeded(ValueRange roots) {
+  llvm::SetVector<Operation *> needed;
+  auto add = [&](Value value) {
+    if (Operation *op = value.getDefiningOp())
+      needed.insert(op);
+  };
+  llvm::for_each(roots, add);
+  for (size_t i = 0; i < needed.size(); ++i)
+    llvm::for_each(needed[i]->getOperands(), add);
+  return needed;
+}
+
+static cost::HostChain getCost(ChainOp loop) {
+  Block &body = loop.getBody().front();
+  size_t numSaved = loop.getSaved().size(), numStates = loop.getSeeds().size();
+  auto states = body.getArguments().slice(numSaved, numStates);
+  OperandRange yielded = body.getTerminator()->getOperands();
+  llvm::SetVector<Operation *> next = getNeeded(yielded.take_front(numStates)),
+                               all = getNeeded(yielded);
+  RegionCost region = getRegionCost(loop);
+  JacobianType jacobian = inferStepJacobian(loop);
+  cost::HostChain chain;
+  chain.rows = 0;
+  for (BlockArgument state : states)
+    chain.rows += getNumElements(state.getType());
+  chain.columns = jacobian && jacobian.getStructure().isDiagonal() ? 1 : chain.rows;
+  chain.hasOffset = !loop.getInjected().empty();
+  chain.bytes = region.savedBytes + region.emittedBytes;
+
+  llvm::SmallPtrSet<Value, 32> cotangents(states.begin(), states.end());
+  llvm::DenseMap<Value, int64_t> depths;
+  for (Operation &op : body.without_terminator()) {
+    if (!all.contains(&op))
+      continue;
+    int64_t begin = 0;
+    for (Value operand : op.getOperands())
+      begin = std::max(begin, depths.lookup(operand));
+    bool ofColumn =
+        llvm::any_of(op.getOperands(), [&](Value value) { return cotangents.contains(value); });
+    for (Value result : op.getResults()) {
+      depths[result] = begin + countDepth(&op);
+      chain.depth = std::max(chain.depth, depths[result]);
+      if (ofColumn)
+        cotangents.insert(result);
+    }
+    chain.linkOperations += countOperations(&op);
+    if (ofColumn && next.contains(&op))
+      chain.columnOperations += countOperations(&op);
+  }
+  return chain;
+}
+
+std::vector<cost::HostChain> bppsa::getHostCosts(Operation *root) {
+  std::vector<cost::HostChain> costs;
+  root->walk([&](ChainOp loop) { costs.push_back(getCost(loop)); });
+  return costs;
+}

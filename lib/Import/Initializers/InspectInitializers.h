@@ -1,0 +1,27 @@
+//===- InspectInitializers.h - what exporters make of parameters -*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_IMPORT_INITIALIZERS_INSPECTINITIALIZERS_H
+#define BPPSA_LIB_IMPORT_INITIALIZERS_INSPECTINITIALIZERS_H
+
+#include "InitializerUses.h"
+#include "bppsa/Import/Initializers.h"
+
+namespace bppsa {
+
+/// Why the float initializer `tensor` is no parameter; empty where it is one. Fails after an error
+/// where its values cannot be read.
+mlir::FailureOr<std::string> findConstantReason(const OnnxFile &file,
+                                                const onnx::TensorProto &tensor);
+
+/// Whether an exporter seems to have made `tensor`, which `groups` use, of several parameters.
+/// Fails after an error where its values cannot be read.
+mlir::FailureOr<bool> looksMerged(const OnnxFile &file, const onnx::TensorProto &tensor,
+                                  llvm::ArrayRef<UseGroup> groups);
+
+} // namespace bppsa
+
+#endif // BPPSA_LIB_IMPORT_INITIALIZERS_INSPECTINITIALIZERS_H

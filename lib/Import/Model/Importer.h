@@ -1,0 +1,119 @@
+//===- Importer.h - one node of the graph and its context -------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_IMPORT_MODEL_IMPORTER_H
+#define BPPSA_LIB_IMPORT_MODEL_IMPORTER_H
+
+#include "../SupportTable/SupportTable.h"
+#include "GraphImporter.h"
+
+namespace bppsa {
+
+/// The value of a constant tensor of one element, or of equal float elements.
+std::optional<double> getSplatConstant(const Tensor &tensor);
+
+/// A node whose attributes and operands have been checked against the table.
+class Node {
+public:
+  Node(GraphImporter &importer, Scope &scope, const onnx::NodeProto &proto, const OpRule &rule)
+      : importer(importer), scope(scope), graph(importer.graph), file(importer.file),
+        initializers(importer.initializers), proto(proto), rule(rule), opset(importer.opset),
+        outputs(proto.output_size()) {}
+
+  GraphImporter &importer;
+  /// What the graphs in attributes of the node can read.
+  Scope &scope;
+  GraphBuilder &graph;
+  const OnnxFile &file;
+  const Initializers &initializers;
+  const onnx::NodeProto &proto;
+  const OpRule &rule;
+  int64_t opset;
+  /// One for each operand of the rule that `opset` has; absent ones are empty.
+  llvm::SmallVector<std::optional<Tensor>> inputs;
+  /// One for each output of the node.
+  llvm::SmallVector<std::optional<Tensor>> outputs;
+
+  llvm::StringRef getOp() const { return rule.name; }
+  std::string describeShape(const Tensor &tensor) const { return graph.describeShape(tensor); }
+  /// Begins the one line of an error: "node 'name' (Op): ".
+  mlir::InFlightDiagnostic emitError() const;
+
+  /// Checks attributes, operand counts and element types against the rule.
+  mlir::LogicalResult checkAttributes() const;
+  mlir::LogicalResult checkOperands() const;
+
+  //===--------------------------------------------------------------------===//
+  // Attributes
+  //===--------------------------------------------------------------------===//
+
+  const onnx::AttributeProto *findAttribute(llvm::StringRef name) const;
+  bool hasAttribute(llvm::StringRef name) const { return findAttribute(name) != nullptr; }
+  int64_t getInt(llvm::StringRef name, int64_t otherwise) const;
+  float getFloat(llvm::StringRef name, float otherwise) const;
+  llvm::StringRef getString(llvm::StringRef name, llvm::StringRef otherwise) const;
+  std::optional<llvm::ArrayRef<int64_t>> getInts(llvm::StringRef name) const;
+  /// Empty if it is absent.
+  llvm::ArrayRef<float> getFloats(llvm::StringRef name) const;
+  llvm::SmallVector<llvm::StringRef> getStrings(llvm::StringRef name) const;
+  /// The graph in the required attribute `name`.
+  const onnx::GraphProto &getGraph(llvm::StringRef name) const { return findAttribute(name)->g(); }
+
+  //===--------------------------------------------------------------------===//
+  // Operands
+  //===--------------------------------------------------------------------===//
+
+  const Tensor &input(size_t index) const { return *inputs[index]; }
+  bool hasInput(size_t index) const { return index < inputs.size() && inputs[index]; }
+  bool wantsOutput(size_t index) const {
+    return index < outputs.size() && !proto.output(index).empty();
+  }
+  mlir::LogicalResult setOutput(size_t index, Tensor tensor) {
+    if (index < outputs.size())
+      outputs[index] = std::move(tensor);
+    return mlir::success();
+  }
+  /// The only output, or the error that sizes do not fit.
+  mlir::LogicalResult setOutput(mlir::FailureOr<Tensor> tensor);
+
+  /// The error that the shapes of the inputs do not fit.
+  mlir::LogicalResult emitShapeError() const;
+
+  /// Inputs `indices` have one element type.
+  mlir::LogicalResult requireOneElementType(llvm::ArrayRef<size_t> indices) const;
+  mlir::LogicalResult requireRank(size_t index, int64_t rank) const;
+
+  /// `axis` counted from the front, in [0, rank).
+  mlir::FailureOr<int64_t> normalizeAxis(int64_t axis, int64_t rank) const;
+  mlir::FailureOr<llvm::SmallVector<int64_t>> normalizeAxes(llvm::ArrayRef<int64_t> axes,
+                                                            int64_t rank) const;
+
+  /// The elements of a rank-0 or rank-1 integer input that is known at compile
+  /// time, as expressions of sizes or as numbers.
+  mlir::FailureOr<llvm::SmallVector<mlir::AffineExpr>> getExprs(size_t index) const;
+  mlir::FailureOr<llvm::SmallVector<int64_t>> getConstants(size_t index) const;
+  /// An integer list that is an attribute in old opsets and an input in new
+  /// ones; nothing if it is absent.
+  mlir::FailureOr<std::optional<llvm::SmallVector<int64_t>>> getList(llvm::StringRef attribute,
+                                                                     size_t index) const;
+
+  /// The value of a float setting: the attribute `name` in old opsets, the input
+  /// `index`, a constant or an initializer of equal elements, in new ones, or
+  /// `otherwise`. An initializer that holds a setting is not trained.
+  mlir::FailureOr<double> getSetting(llvm::StringRef name, size_t index, double otherwise) const;
+  /// Says that the initializer that is input `index`, if it is one, is not trained.
+  void freeze(size_t index) const;
+
+  /// Dimensions of the given sizes; sizes that are or may be negative are errors.
+  mlir::FailureOr<llvm::SmallVector<Dim>> makeDims(llvm::ArrayRef<mlir::AffineExpr> sizes) const;
+
+private:
+  mlir::LogicalResult checkAttribute(const onnx::AttributeProto &attribute) const;
+};
+
+} // namespace bppsa
+
+#endif // BPPSA_LIB_IMPORT_MODEL_IMPORTER_H

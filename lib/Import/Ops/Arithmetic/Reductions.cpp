@@ -1,0 +1,195 @@
+//===- Reductions.cpp - what is made of all elements along axes -----------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../../Graph/TensorMath.h"
+#include "../../Model/Importer.h"
+#include "../OpImporters.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include <limits>
+
+using namespace mlir;
+using namespace bppsa;
+
+static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+//===----------------------------------------------------------------------===//
+// Arithmetic on whole tensors
+//===----------------------------------------------------------------------===//
+
+Tensor bppsa::makeFormula(GraphBuilder &graph, ArrayRef<Tensor> operands,
+                          function_ref<Value(const Formula &, ValueRange)> formula) {
+  Type type = operands[0].elementType;
+  return *graph.makeElementwise(operands, type,
+                                [&](OpBuilder &builder, Location loc, ValueRange arguments) {
+                                  return formula(Formula{builder, loc, type}, arguments);
+                                });
+}
+
+Tensor bppsa::makeSumOf(GraphBuilder &graph, const Tensor &operand, ArrayRef<int64_t> axes,
+                        function_ref<Value(const Formula &, Value)> formula) {
+  Tensor sum = graph.makeReduction(operand, axes, graph.builder.getF32FloatAttr(0),
+                                   [&](OpBuilder &builder, Location loc, ValueRange arguments) {
+                                     Formula f{builder, loc, operand.elementType};
+                                     return f.add(arguments[1], formula(f, arguments[0]));
+                                   });
+  return graph.makeUnsqueeze(sum, axes);
+}
+
+FailureOr<Tensor> bppsa::makeMean(GraphBuilder &graph, const Tensor &operand,
+                                  ArrayRef<int64_t> axes) {
+  SmallVector<AffineExpr> sizes =
+      llvm::map_to_vector(axes, [&](int64_t axis) { return operand.dims[axis].size; });
+  MaybeExpr count = multiplyAll(sizes, graph.getContext());
+  if (!count)
+    return failure();
+  Tensor sum = graph.makeSum(operand, axes);
+  std::optional<int64_t> constant = getConstant(*count);
+  if (!constant)
+    return combine<arith::DivFOp>(graph, sum, graph.makeSizeAsFloat(*count));
+  return makeFormula(graph, sum, [&](const Formula &f, ValueRange arguments) {
+    return f.div(arguments[0], f.constant(*constant));
+  });
+}
+
+Tensor bppsa::makeNorm(GraphBuilder &graph, const Tensor &operand, ArrayRef<int64_t> axes) {
+  Tensor sum =
+      makeSumOf(graph, operand, axes, [](const Formula &f, Value x) { return f.mul(x, x); });
+  return makeFormula(graph, sum, [](const Formula &f, ValueRange arguments) {
+    Value positive = f.isPositive(arguments[0]);
+    Value safe = f.select(positive, arguments[0], f.constant(1));
+    return f.select(positive, math::SqrtOp::create(f.b, f.loc, safe), f.constant(0));
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+/// The largest or smallest element, or the product.
+template <typename OpTy>
+static Tensor makeJoined(GraphBuilder &graph, const Tensor &data, ArrayRef<int64_t> axes,
+                         double start) {
+  TypedAttr neutral = graph.builder.getFloatAttr(data.elementType, start);
+  Tensor joined = graph.makeReduction(
+      data, axes, neutral, [](OpBuilder &builder, Location loc, ValueRange arguments) -> Value {
+        return OpTy::create(builder, loc, arguments[0], arguments[1]);
+      });
+  return graph.makeUnsqueeze(joined, axes);
+}
+
+static Tensor makeLogSumExp(GraphBuilder &graph, const Tensor &data, ArrayRef<int64_t> axes) {
+  // Shifted by the maximum, which changes nothing but the range of exp; not by an infinite one.
+  Tensor shift =
+      makeFormula(graph, graph.makeMaximum(data, axes), [](const Formula &f, ValueRange arguments) {
+        Value magnitude = f.abs(arguments[0]);
+        Value isFinite = f.compare(arith::CmpFPredicate::OLT, magnitude, infinity);
+        return f.select(isFinite, arguments[0], f.constant(0));
+      });
+  Tensor shifted = combine<arith::SubFOp>(graph, data, shift);
+  Tensor sum = graph.makeSum(apply<math::ExpOp>(graph, shifted), axes);
+  return combine<arith::AddFOp>(graph, apply<math::LogOp>(graph, sum), shift);
+}
+
+static FailureOr<Tensor> makeReduced(GraphBuilder &graph, StringRef op, const Tensor &data,
+                                     ArrayRef<int64_t> axes) {
+  if (op == "ReduceSum")
+    return graph.makeSum(data, axes);
+  if (op == "ReduceMean")
+    return makeMean(graph, data, axes);
+  if (op == "ReduceMax")
+    return makeJoined<arith::MaximumFOp>(graph, data, axes, -infinity);
+  if (op == "ReduceMin")
+    return makeJoined<arith::MinimumFOp>(graph, data, axes, infinity);
+  if (op == "ReduceProd")
+    return makeJoined<arith::MulFOp>(graph, data, axes, 1);
+  if (op == "ReduceL1")
+    return makeSumOf(graph, data, axes, [](const Formula &f, Value x) { return f.abs(x); });
+  if (op == "ReduceL2")
+    return makeNorm(graph, data, axes);
+  if (op == "ReduceSumSquare")
+    return makeSumOf(graph, data, axes, [](const Formula &f, Value x) { return f.mul(x, x); });
+  if (op == "ReduceLogSum")
+    return apply<math::LogOp>(graph, graph.makeSum(data, axes));
+  assert(op == "ReduceLogSumExp" && "the table has no other reduction");
+  return makeLogSumExp(graph, data, axes);
+}
+
+LogicalResult bppsa::importReduce(Node &node) {
+  GraphBuilder &graph = node.graph;
+  const Tensor &data = node.input(0);
+  FailureOr<std::optional<SmallVector<int64_t>>> given = node.getList("axes", 1);
+  if (failed(given))
+    return failure();
+  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, data.getRank()));
+  if (*given && !(**given).empty()) {
+    FailureOr<SmallVector<int64_t>> normalized = node.normalizeAxes(**given, data.getRank());
+    if (failed(normalized))
+      return failure();
+    axes = *normalized;
+  } else if (node.getInt("noop_with_empty_axes", 0) == 1) {
+    // Versions of ONNX differ in what ops that compute besides the reduction do here.
+    bool isPlain = llvm::is_contained(
+        {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd"}, node.getOp());
+    if (isPlain)
+      return node.setOutput(0, data);
+    return node.emitError() << "has no axes and 'noop_with_empty_axes' 1, accepted: 0, or axes";
+  }
+  FailureOr<Tensor> result = makeReduced(graph, node.getOp(), data, axes);
+  if (failed(result))
+    return node.emitShapeError();
+  if (node.getInt("keepdims", 1) == 0)
+    result = graph.makeSqueeze(*result, axes);
+  return node.setOutput(0, *result);
+}
+
+//===----------------------------------------------------------------------===//
+// ArgMax and ArgMin
+//===----------------------------------------------------------------------===//
+
+Tensor bppsa::makeArgExtremum(GraphBuilder &graph, const Tensor &operand, int64_t axis, bool isMax,
+                              bool isLast) {
+  OpBuilder &b = graph.builder;
+  SmallVector<Dim> dims = operand.dims;
+  graph.mark(dims[axis], Mixed);
+  dims.erase(dims.begin() + axis);
+  unsigned rank = operand.getRank();
+  AffineMap all = b.getMultiDimIdentityMap(rank), kept = all.dropResult(axis);
+  SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::parallel);
+  iterators[axis] = utils::IteratorType::reduction;
+  TypedAttr worst = b.getFloatAttr(operand.elementType, isMax ? -infinity : infinity);
+  Value inits[] = {graph.makeFilled(dims, worst).value,
+                   graph.makeFilled(dims, b.getI64IntegerAttr(0)).value};
+  using Predicate = arith::CmpFPredicate;
+  Predicate better = isMax ? (isLast ? Predicate::OGE : Predicate::OGT)
+                           : (isLast ? Predicate::OLE : Predicate::OLT);
+  auto search = linalg::GenericOp::create(
+      b, graph.loc, ValueRange(inits).getTypes(), graph.getValue(operand), inits,
+      ArrayRef{all, kept, kept}, iterators, [&](OpBuilder &nested, Location loc, ValueRange in) {
+        Value isBetter = arith::CmpFOp::create(nested, loc, better, in[0], in[1]);
+        Value isNaN = arith::CmpFOp::create(nested, loc, Predicate::UNO, in[0], in[0]);
+        isBetter = arith::OrIOp::create(nested, loc, isBetter, isNaN);
+        Value position =
+            arith::IndexCastOp::create(nested, loc, nested.getI64Type(),
+                                       linalg::IndexOp::create(nested, loc, axis).getResult());
+        Value values[] = {arith::SelectOp::create(nested, loc, isBetter, in[0], in[1]),
+                          arith::SelectOp::create(nested, loc, isBetter, position, in[2])};
+        linalg::YieldOp::create(nested, loc, values);
+      });
+  return graph.makeUnsqueeze(graph.make(search.getResult(1), dims), axis);
+}
+
+LogicalResult bppsa::importArgExtremum(Node &node) {
+  const Tensor &data = node.input(0);
+  FailureOr<int64_t> axis = node.normalizeAxis(node.getInt("axis", 0), data.getRank());
+  if (failed(axis))
+    return failure();
+  Tensor result = makeArgExtremum(node.graph, data, *axis, node.getOp() == "ArgMax",
+                                  node.getInt("select_last_index", 0) == 1);
+  if (node.getInt("keepdims", 1) == 0)
+    result = node.graph.makeSqueeze(result, *axis);
+  return node.setOutput(0, result);
+}

@@ -1,0 +1,211 @@
+//===- Scatter.cpp - tensors with some elements replaced ------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// A table says for each element which update is the last one that writes it. It is
+// made by a loop over the updates; the result then reads data or updates in parallel, which has a
+// derivative.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../../Graph/Elements.h"
+#include "../../Graph/IndexBounds.h"
+#include "../../Model/Importer.h"
+#include "../OpImporters.h"
+#include "IndexOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+/// On integers that are known.
+static LogicalResult scatterKnown(Node &node) {
+  Tensor result = node.input(0);
+  const Tensor &indices = node.input(1), &updates = node.input(2);
+  SmallVector<int64_t> shape = getStaticShape(result), where = getStaticShape(indices);
+  if (where.empty() || where.back() > static_cast<int64_t>(shape.size()) || where.back() < 1)
+    return node.emitShapeError();
+  int64_t depth = where.back(), block = 1;
+  for (int64_t size : ArrayRef(shape).drop_front(depth))
+    block *= size;
+  int64_t count = indices.elements->size() / depth;
+  if (static_cast<int64_t>(updates.elements->size()) != count * block)
+    return node.emitShapeError();
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t position = 0;
+    for (int64_t j = 0; j < depth; ++j) {
+      std::optional<int64_t> index = getConstant((*indices.elements)[i * depth + j]);
+      if (!index || *index < -shape[j] || *index >= shape[j])
+        return node.emitError() << "writes at an index that is no constant inside "
+                                << node.describeShape(result);
+      position = position * shape[j] + (*index < 0 ? *index + shape[j] : *index);
+    }
+    std::copy_n(updates.elements->begin() + i * block, block,
+                result.elements->begin() + position * block);
+  }
+  return node.setOutput(0, result);
+}
+
+namespace {
+/// Writes blocks of a tensor: updates, numbered in row-major order over `updateDims`, each of which
+/// goes to a block that the leading `targetDims` of the data pick.
+struct Writes {
+  SmallVector<Dim> updateDims, targetDims;
+  /// The target of the update at the given index.
+  llvm::function_ref<SmallVector<Value>(OpBuilder &, Location, ValueRange index)> getTarget;
+};
+} // namespace
+
+static Value getSizeValue(GraphBuilder &graph, const Dim &dim) {
+  return getValueOrCreateConstantIndexOp(graph.builder, graph.loc, graph.getSize(dim.size));
+}
+
+/// For each target the number of the last update that writes it, or -1.
+static Tensor makeWriters(GraphBuilder &graph, const Writes &writes) {
+  OpBuilder &builder = graph.builder;
+  Location loc = graph.loc;
+  Tensor none = graph.makeFilled(writes.targetDims, builder.getI64IntegerAttr(-1));
+  Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  SmallVector<Value> upper;
+  for (const Dim &dim : writes.updateDims)
+    upper.push_back(getSizeValue(graph, dim));
+  SmallVector<Value> lower(upper.size(), zero), steps(upper.size(), one);
+  scf::LoopNest nest = scf::buildLoopNest(
+      builder, loc, lower, upper, steps, none.value,
+      [&](OpBuilder &b, Location nested, ValueRange index, ValueRange tables) {
+        Value number = zero;
+        for (auto [i, size] : llvm::zip_equal(index, upper))
+          number =
+              arith::AddIOp::create(b, nested, arith::MulIOp::create(b, nested, number, size), i);
+        Value entry = arith::IndexCastOp::create(b, nested, b.getI64Type(), number);
+        Value table = tensor::InsertOp::create(b, nested, entry, tables.front(),
+                                               writes.getTarget(b, nested, index));
+        return scf::ValueVector{table};
+      });
+  return graph.make(nest.results.front(), writes.targetDims);
+}
+
+/// `data` with the blocks of `updates`, of shape [updates, block], where `writes` puts them.
+static Tensor makeScattered(GraphBuilder &graph, const Tensor &data, const Tensor &updates,
+                            const Writes &writes) {
+  Tensor writers = makeWriters(graph, writes);
+  unsigned rank = data.getRank(), depth = writes.targetDims.size();
+  AffineMap all = graph.builder.getMultiDimIdentityMap(rank);
+  Tensor empty = graph.make(graph.makeEmpty(data.dims, data.elementType), data.dims);
+  Value source = graph.getValue(updates);
+  return graph.makeGeneric(
+      {data, writers}, empty, {all, all.getMajorSubMap(depth), all},
+      [&](OpBuilder &b, Location loc, ValueRange in) -> Value {
+        Value zero = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(0));
+        Value isWritten = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, in[1], zero);
+        Value writer = arith::MaxSIOp::create(b, loc, in[1], zero);
+        SmallVector<Value> from = {
+            arith::IndexCastOp::create(b, loc, b.getIndexType(), writer).getResult()};
+        for (unsigned i = depth; i < rank; ++i)
+          from.push_back(linalg::IndexOp::create(b, loc, i));
+        Value update = tensor::ExtractOp::create(b, loc, source, from);
+        return arith::SelectOp::create(b, loc, isWritten, update, in[0]);
+      });
+}
+
+/// The tensor in the IR, whatever is known of its elements.
+static Tensor materialize(GraphBuilder &graph, const Tensor &tensor) {
+  Tensor result = tensor;
+  result.value = graph.getValue(tensor);
+  result.elements.reset();
+  return result;
+}
+
+static FailureOr<Dim> countUpdates(Node &node, ArrayRef<Dim> dims) {
+  SmallVector<AffineExpr> sizes =
+      llvm::map_to_vector(dims, [](const Dim &dim) { return dim.size; });
+  MaybeExpr count = multiplyAll(sizes, node.graph.getContext());
+  if (!count)
+    return node.emitShapeError();
+  return node.graph.getDim(*count);
+}
+
+LogicalResult bppsa::importScatterND(Node &node) {
+  if (failed(node.requireOneElementType({0, 2})))
+    return failure();
+  GraphBuilder &graph = node.graph;
+  const Tensor &data = node.input(0);
+  if (data.elements && node.input(1).elements && node.input(2).elements)
+    return scatterKnown(node);
+  Tensor indices = materialize(graph, node.input(1)), updates = materialize(graph, node.input(2));
+  int64_t rank = indices.getRank();
+  std::optional<int64_t> depth = rank == 0 ? std::nullopt : getConstant(indices.dims.back().size);
+  if (!depth || *depth < 1 || *depth > data.getRank())
+    return node.emitShapeError();
+  // Updates have the shape of the indices, then that of a block.
+  SmallVector<Dim> outer(indices.dims.begin(), indices.dims.end() - 1), expected = outer;
+  expected.append(data.dims.begin() + *depth, data.dims.end());
+  if (failed(node.requireRank(2, expected.size())))
+    return failure();
+  for (auto [dim, found] : llvm::zip_equal(expected, updates.dims))
+    if (failed(graph.unify(dim, found)))
+      return node.emitShapeError();
+  FailureOr<Dim> count = countUpdates(node, outer);
+  if (failed(count))
+    return failure();
+  SmallVector<Value> sizes;
+  for (const Dim &dim : ArrayRef(data.dims).take_front(*depth)) {
+    sizes.push_back(getSizeValue(graph, dim));
+    graph.mark(dim, Cut);
+  }
+  if (*depth == 1)
+    recordBound(graph, indices.value, "bppsa.index_bounds", data.dims[0].size);
+  Tensor rows = graph.makeReshape(indices, {*count, graph.getDim(*depth)});
+  SmallVector<Dim> blocks = {*count};
+  blocks.append(data.dims.begin() + *depth, data.dims.end());
+  auto getTarget = [&](OpBuilder &b, Location loc, ValueRange index) {
+    SmallVector<Value> target;
+    for (auto [i, size] : llvm::enumerate(sizes)) {
+      Value column = arith::ConstantIndexOp::create(b, loc, i);
+      Value found = tensor::ExtractOp::create(b, loc, rows.value, ValueRange{index[0], column});
+      target.push_back(makePosition(b, loc, found, size));
+    }
+    return target;
+  };
+  Writes writes{{*count}, SmallVector<Dim>(ArrayRef(data.dims).take_front(*depth)), getTarget};
+  return node.setOutput(0, makeScattered(graph, data, graph.makeReshape(updates, blocks), writes));
+}
+
+LogicalResult bppsa::importScatterElements(Node &node) {
+  if (failed(node.requireOneElementType({0, 2})))
+    return failure();
+  GraphBuilder &graph = node.graph;
+  const Tensor &data = node.input(0);
+  int64_t rank = data.getRank();
+  FailureOr<int64_t> axis = node.normalizeAxis(node.getInt("axis", 0), rank);
+  if (failed(axis) || failed(node.requireRank(1, rank)) || failed(node.requireRank(2, rank)))
+    return failure();
+  Tensor indices = materialize(graph, node.input(1)), updates = materialize(graph, node.input(2));
+  for (int64_t i = 0; i < rank; ++i) {
+    if (failed(graph.unify(indices.dims[i], updates.dims[i])) ||
+        (i != *axis && failed(graph.requireAtLeast(data.dims[i].size, indices.dims[i].size))))
+      return node.emitShapeError();
+    graph.mark(data.dims[i], Cut);
+    graph.mark(indices.dims[i], Cut);
+  }
+  FailureOr<Dim> count = countUpdates(node, indices.dims);
+  if (failed(count))
+    return failure();
+  recordBound(graph, indices.value, "bppsa.index_bounds", data.dims[*axis].size);
+  Value size = getSizeValue(graph, data.dims[*axis]);
+  auto getTarget = [&](OpBuilder &b, Location loc, ValueRange index) {
+    SmallVector<Value> target(index);
+    Value found = tensor::ExtractOp::create(b, loc, indices.value, index);
+    target[*axis] = makePosition(b, loc, found, size);
+    return target;
+  };
+  Writes writes{indices.dims, data.dims, getTarget};
+  return node.setOutput(0, makeScattered(graph, data, graph.makeReshape(updates, *count), writes));
+}

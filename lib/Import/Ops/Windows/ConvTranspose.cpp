@@ -1,0 +1,178 @@
+//===- ConvTranspose.cpp - windows that spread elements -------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../OpImporters.h"
+#include "Window.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+namespace {
+/// The sizes of a transposed convolution and the maps of its loops: sample, group (where there is
+/// more than one), channel of the input, its place, feature, place in the window. An element of the
+/// input adds to the places `i * stride + k * dilation` of the result, of which `padBegin` are cut
+/// off at the front.
+struct Spread {
+  int64_t groups, channels, features;
+  SmallVector<WindowAxis> axes;
+
+  bool isGrouped() const { return groups != 1; }
+  SmallVector<AffineMap> getMaps(MLIRContext *context) const;
+};
+} // namespace
+
+SmallVector<AffineMap> Spread::getMaps(MLIRContext *context) const {
+  unsigned numLoops = 0;
+  auto loop = [&] { return getAffineDimExpr(numLoops++, context); };
+  SmallVector<AffineExpr> x = {loop()}, w, y = {x.front()}, places;
+  if (isGrouped()) {
+    AffineExpr group = loop();
+    for (SmallVector<AffineExpr> *results : {&x, &w, &y})
+      results->push_back(group);
+  }
+  w.push_back(loop());
+  x.push_back(w.back());
+  for (size_t i = 0; i < axes.size(); ++i)
+    places.push_back(loop());
+  x.append(places);
+  w.push_back(loop());
+  y.push_back(w.back());
+  for (auto [axis, place] : llvm::zip_equal(axes, places)) {
+    w.push_back(loop());
+    y.push_back(axis.getPlace(place, w.back()));
+  }
+  return llvm::map_to_vector(ArrayRef{x, w, y}, [&](const SmallVector<AffineExpr> &results) {
+    return AffineMap::get(numLoops, 0, results, context);
+  });
+}
+
+/// Sets pads and the output size of `axis`; `given` is what `output_shape` says, or nothing.
+static LogicalResult setOutput(Node &node, WindowAxis &axis, int64_t outputPadding,
+                               std::optional<int64_t> given) {
+  GraphBuilder &graph = node.graph;
+  int64_t span = (axis.kernel - 1) * axis.dilation + 1;
+  StringRef autoPad = node.getString("auto_pad", "NOTSET");
+  MaybeExpr steps = subtractExprs(axis.input, graph.getExpr(1));
+  MaybeExpr whole = steps ? multiplyExprs(*steps, graph.getExpr(axis.stride)) : std::nullopt;
+  whole = whole ? addExprs(*whole, graph.getExpr(span + outputPadding)) : std::nullopt;
+  bool isSame = autoPad.starts_with("SAME");
+  if (whole && (given || isSame)) {
+    MaybeExpr output =
+        given ? graph.getExpr(*given) : *multiplyExprs(axis.input, graph.getExpr(axis.stride));
+    MaybeExpr rest = subtractExprs(*whole, *output);
+    std::optional<int64_t> total = rest ? getConstant(*rest) : std::nullopt;
+    if (!total || *total < 0)
+      return node.emitError() << "has an output of size " << graph.describe(*output)
+                              << " where windows reach " << graph.describe(*whole)
+                              << ", accepted: at most that, by a fixed difference";
+    axis.padBegin = autoPad == "SAME_UPPER" ? *total / 2 : *total - *total / 2;
+    axis.padEnd = *total - axis.padBegin;
+  }
+  MaybeExpr output =
+      whole ? subtractExprs(*whole, graph.getExpr(axis.padBegin + axis.padEnd)) : std::nullopt;
+  if (!output || failed(graph.requireAtLeast(*output, graph.getExpr(1))))
+    return node.emitError() << "pads of " << axis.padBegin << " and " << axis.padEnd
+                            << " leave nothing of a dimension of size "
+                            << graph.describe(axis.input);
+  axis.output = *output;
+  return success();
+}
+
+static FailureOr<Spread> readSpread(Node &node) {
+  const Tensor &x = node.input(0), &w = node.input(1);
+  GraphBuilder &graph = node.graph;
+  if (x.getRank() < 3 || w.getRank() != x.getRank())
+    return node.emitShapeError();
+  SmallVector<int64_t> sizes;
+  for (const Dim &dim : w.dims) {
+    std::optional<int64_t> size = getConstant(dim.size);
+    if (!size)
+      return node.emitError() << "input 'W' has shape " << node.describeShape(w)
+                              << ", accepted: fixed sizes";
+    sizes.push_back(*size);
+  }
+  ArrayRef<int64_t> kernel = ArrayRef(sizes).drop_front(2);
+  size_t rank = kernel.size();
+  if (std::optional<ArrayRef<int64_t>> given = node.getInts("kernel_shape");
+      given && *given != kernel)
+    return node.emitError() << "attribute 'kernel_shape' does not fit input 'W' of shape "
+                            << node.describeShape(w);
+  Spread spread{node.getInt("group", 1), 0, sizes[1], {}};
+  if (spread.groups < 1 || sizes[0] % spread.groups != 0)
+    return node.emitError() << "attribute 'group' is " << spread.groups
+                            << ", accepted: a divisor of the " << sizes[0] << " channels of 'W'";
+  spread.channels = sizes[0] / spread.groups;
+  bool biasFits =
+      !node.hasInput(2) || (node.input(2).getRank() == 1 &&
+                            getConstant(node.input(2).dims[0].size) == sizes[1] * spread.groups);
+  if (failed(graph.unify(x.dims[1], graph.getDim(sizes[0]))) || !biasFits)
+    return node.emitShapeError();
+  auto window = readWindowExtents(node, kernel);
+  auto paddings = readExtents(node, "output_padding", rank, 0, 0);
+  if (failed(window) || failed(paddings))
+    return failure();
+  std::optional<ArrayRef<int64_t>> shape = node.getInts("output_shape");
+  if (shape && shape->size() != rank)
+    return node.emitError() << "attribute 'output_shape' has " << shape->size()
+                            << " elements, accepted: " << rank;
+  for (size_t i = 0; i < rank; ++i) {
+    WindowAxis &axis = (*window)[i];
+    axis.input = x.dims[2 + i].size;
+    graph.mark(x.dims[2 + i], Cut);
+    if (failed(setOutput(node, axis, (*paddings)[i],
+                         shape ? std::optional((*shape)[i]) : std::nullopt)))
+      return failure();
+  }
+  spread.axes = *window;
+  return spread;
+}
+
+LogicalResult bppsa::importConvTranspose(Node &node) {
+  GraphBuilder &graph = node.graph;
+  FailureOr<Spread> spread = readSpread(node);
+  if (failed(spread))
+    return failure();
+  const Tensor &x = node.input(0), &w = node.input(1);
+  Dim groups = graph.getDim(spread->groups), channels = graph.getDim(spread->channels),
+      features = graph.getDim(spread->features);
+  SmallVector<AffineExpr> wholeSizes, sizes;
+  for (const WindowAxis &axis : spread->axes) {
+    // What windows reach, and what output padding adds beyond that.
+    wholeSizes.push_back(*addExprs(axis.output, graph.getExpr(axis.padBegin + axis.padEnd)));
+    sizes.push_back(axis.output);
+  }
+  FailureOr<SmallVector<Dim>> whole = node.makeDims(wholeSizes);
+  if (failed(whole))
+    return failure();
+  // Dimensions of the groups in front of those of the channels of one group.
+  auto withGroups = [&](ArrayRef<Dim> front, ArrayRef<Dim> back) {
+    SmallVector<Dim> dims(front);
+    if (spread->isGrouped())
+      dims.push_back(groups);
+    dims.append(back.begin(), back.end());
+    return dims;
+  };
+  SmallVector<Dim> xDims = withGroups(x.dims[0], channels),
+                   wDims = withGroups({}, {channels, features}),
+                   yDims = withGroups(x.dims[0], features);
+  xDims.append(x.dims.begin() + 2, x.dims.end());
+  wDims.append(w.dims.begin() + 2, w.dims.end());
+  yDims.append(*whole);
+  Tensor init = graph.makeFilled(yDims, graph.builder.getF32FloatAttr(0));
+  if (node.hasInput(2)) {
+    SmallVector<Dim> shape = withGroups({}, features);
+    shape.append(spread->axes.size(), graph.getDim(1));
+    init = *graph.makeBroadcast(graph.makeReshape(node.input(2), shape), yDims);
+  }
+  Tensor y = graph.makeContraction(graph.makeReshape(x, xDims), graph.makeReshape(w, wDims), init,
+                                   spread->getMaps(graph.getContext()));
+  int64_t firstPlace = spread->isGrouped() ? 3 : 2;
+  for (auto [i, axis] : llvm::enumerate(spread->axes))
+    y = graph.makeSlice(y, firstPlace + i, graph.getExpr(axis.padBegin), axis.output);
+  SmallVector<Dim> merged = {x.dims[0], graph.getDim(spread->groups * spread->features)};
+  merged.append(y.dims.begin() + firstPlace, y.dims.end());
+  return node.setOutput(0, graph.makeReshape(y, merged));
+}

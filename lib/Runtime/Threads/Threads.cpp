@@ -1,0 +1,68 @@
+//===- Threads.cpp - Thread pool behind compiled parallel loops -----------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// The threads of a region get contiguous shares of a loop; a loop in a region runs on the thread
+// that reaches it. How many threads a region has depends on how many are there in time, up to the
+// number that was set: compiled code computes the same bits for any number.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/Threads/Threads.h"
+#include "bppsa/Runtime/ObjectInterface.h"
+#include "bppsa/Runtime/Threads/ThreadPool.h"
+
+#include <algorithm>
+#include <memory>
+#include <sched.h>
+#include <thread>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+using namespace bppsa::runtime;
+
+int bppsa::runtime::availableCores() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0)
+    return CPU_COUNT(&set);
+  unsigned count = std::thread::hardware_concurrency();
+  return count ? static_cast<int>(count) : 1;
+}
+
+void bppsa::runtime::flushDenormals() {
+#if defined(__x86_64__)
+  // Bit 15: flush results to zero; bit 6: read denormal operands as zero.
+  _mm_setcsr(_mm_getcsr() | 0x8040);
+#endif
+}
+
+static int wantedThreads = 0;
+static std::unique_ptr<ThreadPool> pool;
+
+int bppsa::runtime::threads() { return wantedThreads ? wantedThreads : availableCores(); }
+void bppsa::runtime::setThreads(int count) { wantedThreads = count; }
+
+static ThreadPool &currentPool() {
+  if (!pool || pool->size != threads()) {
+    pool.reset();
+    pool = std::make_unique<ThreadPool>(threads());
+  }
+  return *pool;
+}
+
+//===----------------------------------------------------------------------===//
+// Entry point of compiled code
+//===----------------------------------------------------------------------===//
+
+void bppsa_rt_parallel_for(int64_t count, void (*body)(int64_t first, int64_t last, void *captures),
+                           void *captures) {
+  if (count <= 0)
+    return;
+  int64_t size = std::min<int64_t>(threads(), count);
+  if (inRegion() || size <= 1)
+    return body(0, count, captures);
+  currentPool().run({body, captures, count, static_cast<int32_t>(size)});
+}

@@ -1,0 +1,201 @@
+//===- Checkpoint.cpp - Interrupted training ------------------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/Training/Checkpoint.h"
+#include "bppsa/Runtime/Error.h"
+#include "bppsa/Runtime/Training/Metrics.h"
+
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+using namespace bppsa::runtime;
+using nlohmann::json;
+
+static constexpr const char *metaName = "checkpoint";
+
+static std::string arrayName(const std::string &kind, const ParameterInfo &info) {
+  return kind + "/" + info.name;
+}
+
+//===----------------------------------------------------------------------===//
+// Settings and state as JSON
+//===----------------------------------------------------------------------===//
+
+static json describe(const Program &program) {
+  return {{"source", program.model.source},
+          {"optimizer", program.model.optimizer},
+          {"loss", program.model.loss},
+          {"checksum", program.checksum}};
+}
+
+static json settingsToJson(const TrainSettings &settings) {
+  json object = {{"batch", settings.batch},       {"seed", settings.seed},
+                 {"shuffle", settings.shuffle},   {"hyper", settings.hyper},
+                 {"schedule", settings.schedule}, {"variant", settings.variant}};
+  if (settings.clipNorm)
+    object["clip_norm"] = *settings.clipNorm;
+  if (settings.tbptt)
+    object["tbptt"] = *settings.tbptt;
+  return object;
+}
+
+static TrainSettings settingsOf(const json &object) {
+  TrainSettings settings;
+  settings.batch = object.at("batch").get<int64_t>();
+  settings.seed = object.at("seed").get<uint64_t>();
+  settings.shuffle = object.at("shuffle").get<bool>();
+  settings.hyper = object.at("hyper").get<std::map<std::string, double>>();
+  settings.schedule = object.at("schedule").get<std::string>();
+  settings.variant = object.at("variant").get<std::string>();
+  if (object.contains("clip_norm"))
+    settings.clipNorm = object.at("clip_norm").get<double>();
+  if (object.contains("tbptt"))
+    settings.tbptt = object.at("tbptt").get<int64_t>();
+  return settings;
+}
+
+static json stateToJson(const TrainState &state) {
+  json history = json::array();
+  for (const EpochRecord &record : state.history)
+    history.push_back(json(toJson(record)));
+  return {{"epoch", state.epoch},     {"batch", state.batch},
+          {"step", state.step},       {"loss_sum", state.lossSum},
+          {"seconds", state.seconds}, {"samples", state.samples},
+          {"history", history},       {"fingerprint", state.fingerprint}};
+}
+
+static TrainState stateOf(const json &object) {
+  TrainState state;
+  state.epoch = object.at("epoch").get<int64_t>();
+  state.batch = object.at("batch").get<int64_t>();
+  state.step = object.at("step").get<int64_t>();
+  state.lossSum = object.at("loss_sum").get<double>();
+  state.seconds = object.at("seconds").get<double>();
+  state.samples = object.at("samples").get<int64_t>();
+  state.fingerprint = object.at("fingerprint").get<uint32_t>();
+  for (const json &record : object.at("history"))
+    state.history.push_back(recordOf(record));
+  if (state.epoch < 0 || state.batch < 0 || state.step < 0)
+    fail("a count is negative");
+  return state;
+}
+
+//===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
+
+void bppsa::runtime::writeCheckpoint(const std::string &path, const Session &session,
+                                     const TrainSettings &settings, const TrainState &state) {
+  json meta = {{"format", 1},
+               {"model", describe(session.program)},
+               {"settings", settingsToJson(settings)},
+               {"state", stateToJson(state)}};
+  std::string bytes = meta.dump();
+  NpzWriter writer(path);
+  writer.add(metaName, DType::U8, {static_cast<int64_t>(bytes.size())}, bytes.data());
+  const Parameters &parameters = session.parameters;
+  const std::vector<ParameterInfo> &infos = session.program.model.parameters;
+  for (size_t i = 0; i < infos.size(); ++i) {
+    if (!infos[i].trained)
+      continue;
+    writer.add(arrayName("parameter", infos[i]), DType::F32, infos[i].shape, parameters.values(i));
+    for (size_t s = 0; s < parameters.stateCount(); ++s)
+      writer.add(arrayName("state" + std::to_string(s), infos[i]), DType::F32, infos[i].shape,
+                 parameters.state(s, i));
+  }
+  writer.commit();
+}
+
+static void requireCheckpoint(const NpzReader &archive) {
+  auto found = archive.headers().find(metaName);
+  if (found == archive.headers().end() || found->second.dtype != DType::U8)
+    fail("is not a checkpoint of a trainer");
+}
+
+static json parseMeta(const Array &array, const Program &program) {
+  const char *text = array.as<char>();
+  json meta = json::parse(text, text + array.elements());
+  if (meta.at("format") != 1)
+    fail("has the checkpoint format ", meta.at("format").dump(), ", expected 1");
+  json own = describe(program);
+  const json &model = meta.at("model");
+  for (const char *key : {"source", "optimizer", "loss", "checksum"})
+    if (model.at(key) != own[key])
+      fail("belongs to another program: its ", key, " is ", model.at(key).dump(), ", expected ",
+           own[key].dump(), "; resume with the program that wrote it, or train without --resume");
+  return meta;
+}
+
+namespace {
+/// An array of the file and the parameter or optimizer state that it holds.
+struct StoredValues {
+  std::string name;
+  float *to;
+  Array array;
+};
+} // namespace
+
+/// What the file must hold for the session; the arrays are not read yet.
+static std::vector<StoredValues> findValues(const NpzReader &archive, Session &session) {
+  Parameters &parameters = session.parameters;
+  const std::vector<ParameterInfo> &infos = session.program.model.parameters;
+  std::vector<StoredValues> all;
+  auto add = [&](const std::string &kind, const ParameterInfo &info, float *to) {
+    std::string name = arrayName(kind, info);
+    auto found = archive.headers().find(name);
+    if (found == archive.headers().end() || found->second.dtype != DType::F32 ||
+        found->second.shape != info.shape)
+      fail("array ", quote(name), " is missing or has another shape than ", list(info.shape));
+    all.push_back({std::move(name), to, Array()});
+  };
+  for (size_t i = 0; i < infos.size(); ++i) {
+    if (!infos[i].trained)
+      continue;
+    add("parameter", infos[i], parameters.changeValues(i));
+    for (size_t s = 0; s < parameters.stateCount(); ++s)
+      add("state" + std::to_string(s), infos[i], parameters.changeState(s, i));
+  }
+  return all;
+}
+
+void bppsa::runtime::readCheckpoint(const std::string &path, Session &session,
+                                    TrainSettings &settings, TrainState &state) {
+  auto inFile = [&](auto &&action) {
+    try {
+      action();
+    } catch (const Error &error) {
+      fail(quote(path), ": ", error.what());
+    } catch (const json::exception &) {
+      fail(quote(path), ": is damaged: its description cannot be read");
+    }
+  };
+  NpzReader archive(path);
+  inFile([&] { requireCheckpoint(archive); });
+  Array description = archive.read(metaName);
+  TrainSettings newSettings;
+  TrainState newState;
+  std::vector<StoredValues> all;
+  inFile([&] {
+    json meta = parseMeta(description, session.program);
+    newSettings = settingsOf(meta.at("settings"));
+    newState = stateOf(meta.at("state"));
+    all = findValues(archive, session);
+  });
+  for (StoredValues &values : all) {
+    values.array = archive.read(values.name);
+    inFile([&] {
+      const float *data = values.array.as<float>();
+      for (int64_t i = 0, size = values.array.elements(); i < size; ++i)
+        if (!std::isfinite(data[i]))
+          fail("array ", quote(values.name), " holds ", data[i]);
+    });
+  }
+  for (const StoredValues &values : all)
+    memcpy(values.to, values.array.data.data(), values.array.data.size());
+  settings = std::move(newSettings);
+  state = std::move(newState);
+}

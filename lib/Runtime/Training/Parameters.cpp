@@ -1,0 +1,80 @@
+//===- Parameters.cpp - Parameters, gradients and optimizer states --------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/Training/Parameters.h"
+
+#include <cstring>
+
+using namespace bppsa::runtime;
+
+static constexpr int64_t padding = 16;
+
+SharedFloats::SharedFloats(int64_t count)
+    : memory(count * sizeof(float)), mirror(memory.data(), memory.size()) {}
+
+const float *SharedFloats::read() const {
+  mirror.fetch();
+  return memory.floats();
+}
+
+float *SharedFloats::write() {
+  mirror.fetch();
+  mirror.hostChanged();
+  return memory.floats();
+}
+
+View SharedFloats::view(int64_t start, std::vector<int64_t> shape, Access access) {
+  return {memory.floats() + start, std::move(shape), sizeof(float), access, &mirror};
+}
+
+Parameters::Parameters(const Model &model, const unsigned char *onnx, bool withStates)
+    : model(model) {
+  int64_t trainedSize = 0, frozenSize = 0;
+  for (const ParameterInfo &info : model.parameters) {
+    int64_t &size = info.trained ? trainedSize : frozenSize;
+    starts.push_back(size);
+    size += (info.elements + padding - 1) / padding * padding;
+  }
+  trained = SharedFloats(trainedSize);
+  frozen = SharedFloats(frozenSize);
+  gradients = SharedFloats(trainedSize);
+  for (int64_t i = 0; i < (withStates ? model.optimizerStates : 0); ++i)
+    states.emplace_back(trainedSize);
+  for (size_t index = 0; index < model.parameters.size(); ++index) {
+    const ParameterInfo &info = model.parameters[index];
+    float *values = changeValues(index);
+    for (int64_t i = 0; i < info.elements; ++i)
+      memcpy(values + i, onnx + info.offset + i * info.stride, sizeof(float));
+  }
+}
+
+float *Parameters::changeValues(size_t index) {
+  return (model.parameters[index].trained ? trained : frozen).write() + starts[index];
+}
+
+const float *Parameters::values(size_t index) const {
+  return (model.parameters[index].trained ? trained : frozen).read() + starts[index];
+}
+
+void Parameters::addTo(ViewTable &views) {
+  for (size_t index = 0; index < model.parameters.size(); ++index) {
+    const ParameterInfo &info = model.parameters[index];
+    SharedFloats &values = info.trained ? trained : frozen;
+    views["param:" + info.name] = values.view(starts[index], info.shape, Access::Read);
+    // The padding between the gradients comes from the host.
+    if (info.trained)
+      views["grad:" + info.name] = gradients.view(starts[index], info.shape, Access::ReadWrite);
+  }
+  views["flat_params"] = trained.view(0, {trained.size()}, Access::ReadWrite);
+  views["flat_grads"] = gradients.view(0, {gradients.size()}, Access::Read);
+  for (size_t i = 0; i < 2; ++i) {
+    // An optimizer with fewer states does not look at the others.
+    bool used = i < states.size();
+    views["flat_state" + std::to_string(i)] =
+        used ? states[i].view(0, {states[i].size()}, Access::ReadWrite)
+             : trained.view(0, {0}, Access::Read);
+  }
+}

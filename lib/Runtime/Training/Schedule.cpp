@@ -1,0 +1,84 @@
+//===- Schedule.cpp - Learning-rate schedules -----------------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/Training/Schedule.h"
+#include "bppsa/Runtime/Error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+using namespace bppsa::runtime;
+
+static std::vector<std::string> split(const std::string &text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, separator);)
+    parts.push_back(part);
+  return parts;
+}
+
+[[noreturn]] static void refuse(const std::string &found) {
+  fail("--lr-schedule: found ", quote(found),
+       ", expected constant, step:N:GAMMA or cosine[:MIN], with or without warmup:N, before it");
+}
+
+static double parseNumber(const std::string &text, const std::string &whole, double least) {
+  char *end = nullptr;
+  double value = strtod(text.c_str(), &end);
+  if (text.empty() || *end || !std::isfinite(value) || value < least)
+    refuse(whole);
+  return value;
+}
+
+static int64_t parseCount(const std::string &text, const std::string &whole) {
+  double value = parseNumber(text, whole, 1);
+  if (value != std::floor(value) || value > 1e15)
+    refuse(whole);
+  return static_cast<int64_t>(value);
+}
+
+Schedule::Schedule(const std::string &description) {
+  bool decided = false;
+  std::vector<std::string> parts = split(description, ',');
+  if (parts.empty())
+    refuse(description);
+  for (const std::string &part : parts) {
+    std::vector<std::string> words = split(part, ':');
+    if (words.empty() || decided)
+      refuse(description);
+    if (words[0] == "warmup" && words.size() == 2 && warmup == 0) {
+      warmup = parseCount(words[1], description);
+      continue;
+    }
+    decided = true;
+    if (words[0] == "constant" && words.size() == 1)
+      continue;
+    if (words[0] == "step" && words.size() == 3) {
+      kind = Kind::Step;
+      every = parseCount(words[1], description);
+      gamma = parseNumber(words[2], description, 0);
+    } else if (words[0] == "cosine" && words.size() <= 2) {
+      kind = Kind::Cosine;
+      minimum = words.size() == 2 ? parseNumber(words[1], description, 0) : 0;
+    } else {
+      refuse(description);
+    }
+  }
+}
+
+double Schedule::rate(double base, int64_t step, int64_t perEpoch, int64_t total) const {
+  double rate = base;
+  if (kind == Kind::Step)
+    rate = base * std::pow(gamma, static_cast<double>(step / perEpoch / every));
+  if (kind == Kind::Cosine) {
+    double done = total > 1 ? static_cast<double>(std::min(step, total - 1)) / (total - 1) : 0;
+    rate = minimum + (base - minimum) * 0.5 * (1 + std::cos(M_PI * done));
+  }
+  if (step < warmup)
+    rate *= static_cast<double>(step + 1) / warmup;
+  return rate;
+}

@@ -1,0 +1,111 @@
+//===- Segments.cpp - Truncated backpropagation through time --------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/Training/Segments.h"
+#include "bppsa/Runtime/Error.h"
+#include "bppsa/Runtime/Variants/Dispatch.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace bppsa::runtime;
+
+void bppsa::runtime::requireSegments(const Model &model) {
+  auto isCarried = [](const ArrayInfo &info) { return !info.carried.empty(); };
+  if (std::none_of(model.inputs.begin(), model.inputs.end(), isCarried))
+    fail("--tbptt: the model carries no state from step to step; compile a step graph with "
+         "--carry=IN:OUT");
+  if (!model.targetArray || !model.targetArray->timeAxis)
+    fail("--tbptt: the loss output ", quote(model.lossOn),
+         " is no sequence; compile the model with --loss-on and a sequence");
+}
+
+/// `array` with memory for `size` steps along `axis`; all of it without an axis.
+Array Segments::cut(const Array &array, std::optional<int64_t> axis, int64_t size) {
+  Array part{array.dtype, array.shape, Buffer()};
+  if (axis)
+    part.shape[*axis] = size;
+  part.data = Buffer(part.elements() * elementSize(part.dtype));
+  return part;
+}
+
+/// Copies the steps from `first` on that `part` has room for.
+static void copySteps(const Array &array, Array &part, int64_t axis, int64_t first) {
+  int64_t outer = 1, inner = elementSize(array.dtype);
+  for (size_t i = 0; i < array.shape.size(); ++i)
+    if (static_cast<int64_t>(i) != axis)
+      (static_cast<int64_t>(i) < axis ? outer : inner) *= array.shape[i];
+  int64_t from = array.shape[axis] * inner, to = part.shape[axis] * inner;
+  for (int64_t i = 0; i < outer; ++i)
+    memcpy(part.data.data() + i * to, array.data.data() + i * from + first * inner, to);
+}
+
+Segments::Segment &Segments::find(const Batch &batch, int64_t number) {
+  const Model &model = session.program.model;
+  int64_t size = stepsOf(number);
+  auto [it, isNew] = segments.try_emplace({batch.samples, size});
+  Segment &segment = it->second;
+  if (!isNew)
+    return segment;
+  Batch &part = segment.batch;
+  part.symbols = batch.symbols;
+  part.symbols[*timeSymbol(model)] = size;
+  part.samples = batch.samples;
+  for (size_t i = 0; i < model.inputs.size(); ++i)
+    part.inputs.push_back(cut(batch.inputs[i], model.inputs[i].timeAxis, size));
+  part.target = cut(batch.target, model.targetArray->timeAxis, size);
+  for (Array &input : part.inputs)
+    part.mirrors.emplace_back(input.data.data(), input.data.size());
+  part.mirrors.emplace_back(part.target.data.data(), part.target.data.size());
+  for (size_t i = 0; i < model.inputs.size(); ++i)
+    if (!model.inputs[i].carried.empty())
+      segment.finals[i] = cut(batch.inputs[i], std::nullopt, 0);
+  return segment;
+}
+
+void Segments::restart(const Batch &batch) {
+  const Model &model = session.program.model;
+  for (size_t i = 0; i < model.inputs.size(); ++i) {
+    if (model.inputs[i].carried.empty())
+      continue;
+    states[i] = cut(batch.inputs[i], std::nullopt, 0);
+    memcpy(states[i].data.data(), batch.inputs[i].data.data(), states[i].data.size());
+  }
+}
+
+Batch &Segments::fill(const Batch &batch, int64_t number) {
+  const Model &model = session.program.model;
+  Segment &segment = find(batch, number);
+  int64_t first = number * length;
+  for (size_t i = 0; i < model.inputs.size(); ++i) {
+    Array &part = segment.batch.inputs[i];
+    if (auto state = states.find(i); state != states.end())
+      memcpy(part.data.data(), state->second.data.data(), part.data.size());
+    else if (model.inputs[i].timeAxis)
+      copySteps(batch.inputs[i], part, *model.inputs[i].timeAxis, first);
+    else
+      memcpy(part.data.data(), batch.inputs[i].data.data(), part.data.size());
+  }
+  copySteps(batch.target, segment.batch.target, *model.targetArray->timeAxis, first);
+  return segment.batch;
+}
+
+void Segments::run(const std::string &function, const Batch &batch, int64_t number) {
+  const Model &model = session.program.model;
+  fill(batch, number);
+  Segment &segment = find(batch, number);
+  if (segment.function != function) {
+    ViewTable views;
+    for (auto &[index, final] : segment.finals)
+      views["output:" + model.inputs[index].carried] = {final.data.data(), final.shape,
+                                                        elementSize(final.dtype), Access::Write};
+    segment.call = session.prepare(function, &segment.batch, views);
+    segment.function = function;
+  }
+  segment.call();
+  for (auto &[index, final] : segment.finals)
+    memcpy(states[index].data.data(), final.data.data(), final.data.size());
+}

@@ -1,0 +1,78 @@
+//===- TrainingSteps.cpp - Compiled steps of a training run ---------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/Training/TrainingSteps.h"
+#include "bppsa/Runtime/Error.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace bppsa::runtime;
+
+/// A step is prepared for a batch of its size, whatever that holds.
+void TrainingSteps::fill(int64_t size) {
+  std::vector<int64_t> any(size, 0);
+  data.gather(any.data(), size, batch);
+}
+
+void TrainingSteps::use(const std::string &name, int64_t batchSize) {
+  used = name;
+  fullSize = std::min(batchSize, data.samples());
+  steps.clear();
+  for (int64_t size : {fullSize, data.samples() % fullSize})
+    if (size > 0) {
+      fill(size);
+      steps[size] = session.prepare("step." + used, &batch);
+    }
+}
+
+void TrainingSteps::choose(const VariantRequest &request, int64_t batchSize, int64_t count) {
+  fill(std::min(batchSize, data.samples()));
+  VariantChoice choice = chooseVariant(session, request, "step", batch, count);
+  auto fits = [&](const VariantInfo *variant) {
+    return session.fits("step." + variant->name, batch);
+  };
+  if (std::all_of(choice.others.begin(), choice.others.end(), fits)) {
+    others = choice.others;
+    for (const VariantInfo *variant : others)
+      otherSteps.push_back(session.prepare("step." + variant->name, &batch));
+    checking = VariantCheck(1 + others.size(), 0, choice.othersCost);
+  }
+  use(choice.variant->name, batchSize);
+}
+
+std::string TrainingSteps::start(int64_t size) {
+  Call &step = steps.at(size);
+  if (size == fullSize && checking.isDue(seconds, count))
+    return check(step);
+  double begin = now();
+  step.start();
+  seconds += now() - begin;
+  ++count;
+  return "";
+}
+
+std::string TrainingSteps::check(Call &step) {
+  auto time = [](Call &call) {
+    double begin = now();
+    call();
+    return now() - begin;
+  };
+  std::vector<double> times = {0};
+  for (Call &other : otherSteps)
+    times.push_back(time(other));
+  times.front() = time(step);
+  checking.add(times);
+  size_t choice = checking.isOver() ? checking.choice() : 0;
+  if (choice == 0)
+    return "";
+  std::string name = others[choice - 1]->name;
+  std::string line = text(name, " in place of ", used, ": it takes ",
+                          std::lround(100 * checking.ratio()), " % of its time");
+  // What the batch holds is not needed any more.
+  use(name, fullSize);
+  return line;
+}
