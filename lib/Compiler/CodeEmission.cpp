@@ -136,8 +136,17 @@ FailureOr<std::string> Compilation::link(ArrayRef<std::string> objects) {
   LinkKind kind = options.emit == EmitKind::Executable ? LinkKind::Executable
                   : options.emit == EmitKind::Shared   ? LinkKind::Shared
                                                        : LinkKind::Relocatable;
+  SmallVector<std::string> archives;
+  if (kind != LinkKind::Relocatable) {
+    if (options.emulate) {
+      llvm::SmallString<128> emulator = llvm::sys::path::parent_path(options.runtimeLibrary);
+      llvm::sys::path::append(emulator, "libbppsa_emulator.a");
+      archives.push_back(emulator.str().str());
+    }
+    archives.push_back(options.runtimeLibrary);
+  }
   std::string error;
-  FailureOr<std::string> linked = linkProgram(kind, objects, options.runtimeLibrary, error);
+  FailureOr<std::string> linked = linkProgram(kind, objects, archives, error);
   if (failed(linked))
     return fail(error);
   return linked;

@@ -60,8 +60,8 @@ static LogicalResult runLinker(ArrayRef<StringRef> arguments, StringRef log, std
 
 /// The arguments that make `output` of `objects`.
 static SmallVector<StringRef> getArguments(LinkKind kind, StringRef driver,
-                                           ArrayRef<std::string> objects, StringRef runtimeLibrary,
-                                           StringRef output) {
+                                           ArrayRef<std::string> objects,
+                                           ArrayRef<std::string> archives, StringRef output) {
   SmallVector<StringRef> arguments = {driver};
   if (driver.contains("clang"))
     arguments.push_back("-fuse-ld=lld");
@@ -70,10 +70,12 @@ static SmallVector<StringRef> getArguments(LinkKind kind, StringRef driver,
     arguments.append({"-r", "-nostdlib"});
   } else {
     if (kind == LinkKind::Shared)
-      arguments.append(
-          {"-shared", "-Wl,--whole-archive", runtimeLibrary, "-Wl,--no-whole-archive"});
-    else
-      arguments.push_back(runtimeLibrary);
+      arguments.push_back("-shared");
+    arguments.push_back("-Wl,--whole-archive");
+    arguments.append(archives.begin(), std::prev(archives.end()));
+    if (kind == LinkKind::Executable)
+      arguments.push_back("-Wl,--no-whole-archive");
+    arguments.append({archives.back(), "-Wl,--no-whole-archive"});
     // A program depends on nothing but the C library.  The static zlib and minizip are not
     // position-independent, so a shared library needs the shared ones.
     bool isStatic = kind == LinkKind::Executable;
@@ -88,14 +90,16 @@ static SmallVector<StringRef> getArguments(LinkKind kind, StringRef driver,
 /// Requires space in `directory` for what is linked of `objects`: lld maps its output, and crashes
 /// where the disk is full.
 static LogicalResult checkSpace(LinkKind kind, ArrayRef<std::string> objects,
-                                StringRef runtimeLibrary, StringRef directory, std::string &error) {
+                                ArrayRef<std::string> archives, StringRef directory,
+                                std::string &error) {
   // What a program has of the C++ library.
   constexpr uint64_t libraryBytes = 4 << 20;
-  uint64_t needed = 0, runtimeBytes = 0;
+  uint64_t needed = kind == LinkKind::Relocatable ? 0 : libraryBytes;
   for (const std::string &object : objects)
     needed += object.size();
-  if (kind != LinkKind::Relocatable && !llvm::sys::fs::file_size(runtimeLibrary, runtimeBytes))
-    needed += runtimeBytes + libraryBytes;
+  for (const std::string &archive : archives)
+    if (uint64_t bytes; !llvm::sys::fs::file_size(archive, bytes))
+      needed += bytes;
   llvm::ErrorOr<llvm::sys::fs::space_info> space = llvm::sys::fs::disk_space(directory);
   if (!space || space->available >= needed)
     return success();
@@ -119,12 +123,14 @@ writeObjects(ArrayRef<std::string> objects, const Twine &directory, std::string 
 }
 
 FailureOr<std::string> bppsa::linkProgram(LinkKind kind, ArrayRef<std::string> objects,
-                                          StringRef runtimeLibrary, std::string &error) {
+                                          ArrayRef<std::string> archives, std::string &error) {
   FailureOr<std::string> driver = findLinkDriver(error);
   if (failed(driver))
     return failure();
-  if (kind != LinkKind::Relocatable && !llvm::sys::fs::exists(runtimeLibrary)) {
-    error = "the run-time library is missing: " + runtimeLibrary.str() +
+  for (const std::string &archive : archives) {
+    if (llvm::sys::fs::exists(archive))
+      continue;
+    error = "the run-time library is missing: " + archive +
             "; build the project again or use --emit=obj";
     return failure();
   }
@@ -138,10 +144,10 @@ FailureOr<std::string> bppsa::linkProgram(LinkKind kind, ArrayRef<std::string> o
   FailureOr<SmallVector<std::string>> paths = writeObjects(objects, directory, error);
   if (failed(paths))
     return failure();
-  if (failed(checkSpace(kind, objects, runtimeLibrary, directory, error)))
+  if (failed(checkSpace(kind, objects, archives, directory, error)))
     return failure();
   std::string output = (directory + "/output").str(), log = (directory + "/log").str();
-  if (failed(runLinker(getArguments(kind, *driver, *paths, runtimeLibrary, output), log, error)))
+  if (failed(runLinker(getArguments(kind, *driver, *paths, archives, output), log, error)))
     return failure();
   return readFile(output, error);
 }

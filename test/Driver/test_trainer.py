@@ -289,3 +289,11 @@ def test_progress_bar_on_a_terminal(program, data):
     assert process.wait() == 0
     assert b"loss" in shown
     assert b"\r" in shown
+
+
+def test_programs_for_cpus_are_without_the_emulator(program):
+    flags = ("--target=cuda", "--emulate", f"--loss={LOSS}")
+    emulated = harness.compile_model(models.build(models.Spec("RNN", hidden=4)), *flags)
+    mark = b"EmulatedDevice"
+    assert mark in emulated.path.read_bytes()
+    assert mark not in program.path.read_bytes()

@@ -28,7 +28,7 @@ def test_nothing_names_the_build_tree_or_the_sources(prefix):
     if "CMAKE_BUILD_TYPE:STRING=Debug" in (harness.BUILD / "CMakeCache.txt").read_text():
         pytest.skip("debug information and assertions name the sources")
     files = [path for path in prefix.rglob("*") if path.is_file()]
-    assert {"bppsa-compile", "libBPPSACompiler.a", "libbppsa_runtime.a", "Compiler.h"} <= {
+    assert {"bppsa-compile", "libBPPSACompiler.a", "libbppsa_emulator.a", "libbppsa_runtime.a", "Compiler.h"} <= {
         path.name for path in files
     }
     needles = [str(path).encode() for path in {harness.BUILD, harness.ROOT}]

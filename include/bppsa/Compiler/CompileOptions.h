@@ -59,6 +59,7 @@ struct CompileOptions {
   /// Sizes that a report assumes where only the run time knows them.
   int64_t reportLength = 1000, reportBatch = 16;
   /// The archive `libbppsa_runtime.a`, with which executables and shared libraries are linked.
+  /// Beside it is `libbppsa_emulator.a`, for emulated programs.
   std::string runtimeLibrary;
   /// Whether the verifier runs after every pass, not only after every phase.
   bool verifyEach = false;

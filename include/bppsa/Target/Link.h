@@ -16,10 +16,10 @@ namespace bppsa {
 enum class LinkKind { Executable, Shared, Relocatable };
 
 /// The bytes of what the linker makes of `objects`, which are bytes too; executables and shared
-/// libraries are linked with the archive `runtimeLibrary`. Files are in a temporary directory
-/// meanwhile.
+/// libraries are linked with the `archives`, of which nothing refers to any but the last. Files are
+/// in a temporary directory meanwhile.
 mlir::FailureOr<std::string> linkProgram(LinkKind kind, llvm::ArrayRef<std::string> objects,
-                                         llvm::StringRef runtimeLibrary, std::string &error);
+                                         llvm::ArrayRef<std::string> archives, std::string &error);
 
 } // namespace bppsa
 

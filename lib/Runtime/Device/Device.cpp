@@ -134,10 +134,9 @@ Device *bppsa::runtime::programDevice() {
   if (!isDeviceProgram())
     return nullptr;
   // Never destroyed: memory may be released by static destructors, and the driver may be gone then.
-  static Device *device =
-      (isEmulatedProgram() ? makeEmulatedDevice(bppsa_device_kernels)
-                           : makeCudaDevice(bppsa_device_kernels, bppsa_device_images))
-          .release();
+  static Device *device = isEmulatedProgram()
+                              ? bppsa_make_emulated_device(bppsa_device_kernels)
+                              : makeCudaDevice(bppsa_device_kernels, bppsa_device_images).release();
   return device;
 }
 

@@ -147,14 +147,18 @@ Device *programDevice();
 void setEmulationSeed(uint64_t seed);
 uint64_t emulationSeed();
 
-/// A GPU behind the CUDA driver, and the emulator.
+/// A GPU behind the CUDA driver.
 std::unique_ptr<Device> makeCudaDevice(const bppsa_device_kernel *kernels,
                                        const bppsa_device_image *images);
-std::unique_ptr<Device> makeEmulatedDevice(const bppsa_device_kernel *kernels);
 
 /// "1.50 GiB"
 std::string describeBytes(uint64_t bytes);
 
 } // namespace bppsa::runtime
+
+/// A device that emulates `kernels`; the caller owns it. Only programs with emulated kernels are
+/// linked with the library of the emulator, which defines this.
+extern "C" __attribute__((weak)) bppsa::runtime::Device *
+bppsa_make_emulated_device(const bppsa_device_kernel *kernels);
 
 #endif // BPPSA_RUNTIME_DEVICE_H

@@ -83,6 +83,6 @@ void EmulatedDevice::launch(int64_t index, const LaunchSize &size, void **argume
                   arguments, /*sharedBytes=*/0, size.cooperative);
 }
 
-std::unique_ptr<Device> bppsa::runtime::makeEmulatedDevice(const bppsa_device_kernel *kernels) {
-  return std::make_unique<EmulatedDevice>(kernels);
+Device *bppsa_make_emulated_device(const bppsa_device_kernel *kernels) {
+  return new EmulatedDevice(kernels);
 }

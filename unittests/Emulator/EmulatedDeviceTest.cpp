@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../../Emulator/EmulatedKernels.h"
+#include "EmulatedKernels.h"
 #include "bppsa/Runtime/Device/Device.h"
 #include "gtest/gtest.h"
 
@@ -19,7 +19,7 @@ static const bppsa_device_kernel kernels[] = {{"read", readElement}, {nullptr, n
 
 /// Reads element `index` of one of three small arrays that are neighbours in the arena.
 static void readNear(int64_t count, int64_t index) {
-  std::unique_ptr<Device> device = makeEmulatedDevice(kernels);
+  std::unique_ptr<Device> device(bppsa_make_emulated_device(kernels));
   uint64_t bytes = count * sizeof(float);
   device->reserveArena(3 * bytes);
   void *arrays[3];
