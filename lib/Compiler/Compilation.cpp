@@ -100,7 +100,8 @@ LogicalResult Compilation::import() {
   module = std::move(*imported);
   image = std::move(*loaded);
   if (failed(rollUpSteps()) || failed(adaptToGraphLoops()) || failed(settleInitializers(**file)) ||
-      failed(freezeParameters(*module, options.training.freeze)) || failed(checkLossOutput()))
+      failed(freezeParameters(*module, options.training.freeze)) || failed(freezeRows()) ||
+      failed(checkLossOutput()) || failed(checkClassWeights()))
     return failure();
   if (options.pruneZeros && markZeros(*module, image) == 0)
     return fail("--prune-zeros: no float initializer of rank 2 or more holds a zero");
@@ -169,6 +170,25 @@ LogicalResult Compilation::checkLossOutput() {
   }
   return fail("--loss-on='" + options.training.lossOn + "' is no graph output; the outputs are " +
               names);
+}
+
+/// There must be as many `--class-weights` as the loss has classes.
+LogicalResult Compilation::checkClassWeights() {
+  size_t given = options.training.classWeights.size();
+  if (given == 0)
+    return success();
+  auto forward = module->lookupSymbol<func::FuncOp>("forward");
+  for (unsigned i = 0, e = forward.getNumResults(); i < e; ++i) {
+    StringRef name = forward.getResultAttrOfType<StringAttr>(i, "bppsa.output").getValue();
+    auto type = cast<RankedTensorType>(forward.getResultTypes()[i]);
+    if (!options.training.lossOn.empty() && name != options.training.lossOn)
+      continue;
+    if (type.getRank() != 0 && type.getShape().back() != static_cast<int64_t>(given))
+      return fail("--class-weights: found " + Twine(given) + " weights, but output '" + name +
+                  "' has " + Twine(type.getShape().back()) + " classes; give one for each");
+    break;
+  }
+  return success();
 }
 
 LogicalResult Compilation::runPhase(StringRef name, function_ref<void(OpPassManager &)> build,

@@ -40,10 +40,13 @@ private:
   llvm::LogicalResult import();
   mlir::FailureOr<ImportOptions> parseImportOptions();
   llvm::LogicalResult checkLossOutput();
+  llvm::LogicalResult checkClassWeights();
   void warn(std::string message) {
     remarks.push_back({CompileDiagnostic::Severity::Warning, std::move(message)});
   }
   // Initializers.cpp
+  /// Reads every `--freeze-rows`.
+  llvm::LogicalResult freezeRows();
   /// Replaces `file` by the model that `--untie` asks for.
   llvm::LogicalResult untie(std::unique_ptr<llvm::MemoryBuffer> &file);
   /// Freezes the constants of exporters among the parameters of `module`, made of `file`, and says

@@ -10,6 +10,7 @@
 #include "bppsa/Support/BatchAxes.h"
 #include "bppsa/Target/GPUObject.h"
 #include "llvm/ADT/StringExtras.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace bppsa;
@@ -59,6 +60,22 @@ void Validator::checkTraining() {
           "--scan must be auto, linear, blelloch, hybrid:L (L >= 0) or chunked[:C] (C >= 1), "
           "found '" +
               training.scan + "'");
+  bool hasClasses = training.loss == "cross-entropy" || training.loss == "nll";
+  require(hasClasses || !training.ignoreIndex,
+          "--ignore-index needs --loss=cross-entropy or nll, found '" + training.loss + "'");
+  require(hasClasses || training.classWeights.empty(),
+          "--class-weights needs --loss=cross-entropy or nll, found '" + training.loss + "'");
+  require(training.loss == "cross-entropy" || training.labelSmoothing == 0,
+          "--label-smoothing needs --loss=cross-entropy, found '" + training.loss + "'");
+  require(training.labelSmoothing >= 0 && training.labelSmoothing < 1,
+          "--label-smoothing must be at least 0 and below 1, found " +
+              std::to_string(training.labelSmoothing));
+  require(llvm::all_of(training.classWeights,
+                       [](float weight) { return std::isfinite(weight) && weight >= 0; }),
+          "--class-weights must be finite and at least 0");
+  require(training.classWeights.empty() ||
+              llvm::any_of(training.classWeights, [](float weight) { return weight != 0; }),
+          "--class-weights must not all be 0");
   requireWord("--jacobians", training.jacobians, {"structured", "dense"});
   require(training.jacobians != "dense" || training.hasLayerLinks(),
           "--jacobians=dense needs --backward=scan or --scan=PLAN, which form jacobians");
@@ -67,6 +84,9 @@ void Validator::checkTraining() {
   for (const std::string &text : options.batchAxes)
     require(BatchAxisRequest::parse(text).has_value(),
             "--batch-axis must be NAME:AXIS, found '" + text + "'");
+  for (const std::string &text : options.freezeRows)
+    require(FrozenRow::parse(text).has_value(),
+            "--freeze-rows must be NAME:ROW, found '" + text + "'");
   for (const std::string &text : options.stepAxes)
     require(BatchAxisRequest::parse(text).has_value(),
             "--step-axis must be NAME:AXIS, found '" + text + "'");

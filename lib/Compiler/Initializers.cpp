@@ -102,3 +102,25 @@ LogicalResult Compilation::settleInitializers(const llvm::MemoryBuffer &file) {
     warn(describeMerged(findings->merged));
   return success();
 }
+
+LogicalResult Compilation::freezeRows() {
+  auto forward = module->lookupSymbol<func::FuncOp>("forward");
+  for (const std::string &text : options.freezeRows) {
+    FrozenRow request = *FrozenRow::parse(text);
+    std::optional<unsigned> found;
+    for (unsigned i = 0, e = forward.getNumArguments(); i < e && !found; ++i)
+      if (auto name = forward.getArgAttrOfType<StringAttr>(i, "bppsa.parameter");
+          name && name.getValue() == request.name && !forward.getArgAttr(i, "bppsa.frozen"))
+        found = i;
+    if (!found)
+      return fail("--freeze-rows=" + text + ": '" + request.name +
+                  "' is no initializer that is trained");
+    auto type = cast<RankedTensorType>(forward.getArgumentTypes()[*found]);
+    int64_t rows = type.getRank() == 0 ? 0 : type.getDimSize(0);
+    if (request.row >= rows)
+      return fail("--freeze-rows=" + text + ": '" + request.name + "' has " + Twine(rows) +
+                  " rows, accepted: 0 to " + Twine(rows - 1));
+    options.training.frozenRows.push_back(std::move(request));
+  }
+  return success();
+}

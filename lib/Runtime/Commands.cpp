@@ -159,6 +159,7 @@ void bppsa::runtime::gradCommand(const Program &program, const Options &options)
   requireWritable(options.out, "--out");
   requireDistinct(options.out, options.data, "--out");
   Batch batch = data.whole();
+  data.requireWeight(batch, "the file");
   Session session(program, false);
   const VariantInfo &variant = *chooseVariant(session, options.variant, "grad", batch, 1).variant;
 
@@ -174,6 +175,7 @@ void bppsa::runtime::gradCommand(const Program &program, const Options &options)
   session.prepare("grad." + variant.name, &batch, views)();
   if (!std::isfinite(session.loss))
     fail(quote(options.data), ": the loss is ", session.loss);
+  session.parameters.maskGradients();
   requireFiniteGradients(session);
 
   NpzWriter writer(options.out);

@@ -16,65 +16,14 @@ namespace cost = bppsa::cost;
 using nlohmann::json;
 
 //===----------------------------------------------------------------------===//
-// Extents
+// Arrays
 //===----------------------------------------------------------------------===//
-
-static int64_t floorDivide(int64_t a, int64_t b) {
-  return a / b - (a % b != 0 && (a < 0) != (b < 0));
-}
-
-std::optional<int64_t> bppsa::runtime::evaluate(const Extent &extent, const Symbols &symbols) {
-  if (extent.kind == Extent::Kind::Number)
-    return extent.number;
-  if (extent.kind == Extent::Kind::Symbol)
-    return symbols[extent.symbol];
-  std::optional<int64_t> a = evaluate(extent.operands[0], symbols);
-  std::optional<int64_t> b = evaluate(extent.operands[1], symbols);
-  if (!a || !b)
-    return std::nullopt;
-  if (extent.op == "+")
-    return *a + *b;
-  if (extent.op == "*")
-    return *a * *b;
-  if (*b == 0)
-    return std::nullopt;
-  if (extent.op == "floordiv")
-    return floorDivide(*a, *b);
-  if (extent.op == "ceildiv")
-    return -floorDivide(-*a, *b);
-  return *a - floorDivide(*a, *b) * *b;
-}
-
-std::string Model::extentText(const Extent &extent) const {
-  if (extent.kind == Extent::Kind::Number)
-    return std::to_string(extent.number);
-  if (extent.kind == Extent::Kind::Symbol)
-    return symbols[extent.symbol];
-  return text("(", extentText(extent.operands[0]), " ", extent.op, " ",
-              extentText(extent.operands[1]), ")");
-}
-
-std::string Model::shapeText(const std::vector<Extent> &shape) const {
-  std::vector<std::string> parts;
-  for (const Extent &extent : shape)
-    parts.push_back(extentText(extent));
-  return list(parts);
-}
-
-std::vector<int64_t> Model::extents(const std::vector<Extent> &shape, const Symbols &values) const {
-  std::vector<int64_t> result;
-  for (const Extent &extent : shape) {
-    std::optional<int64_t> value = evaluate(extent, values);
-    if (!value || *value < 0)
-      fail("the extent ", extentText(extent), " of a result has no value for these inputs");
-    result.push_back(*value);
-  }
-  return result;
-}
 
 const ArrayInfo *Model::arrayOf(const std::string &argument) const {
   if (argument == "target")
     return targetArray ? &*targetArray : nullptr;
+  if (argument == "weight")
+    return weightArray ? &*weightArray : nullptr;
   size_t colon = argument.find(':');
   if (colon == std::string::npos)
     return nullptr;
@@ -85,6 +34,11 @@ const ArrayInfo *Model::arrayOf(const std::string &argument) const {
   auto found = std::find_if(infos.begin(), infos.end(),
                             [&](const ArrayInfo &info) { return info.name == name; });
   return found == infos.end() ? nullptr : &*found;
+}
+
+bool Model::readsWeights() const {
+  return weightArray && std::none_of(inputs.begin(), inputs.end(),
+                                     [](const ArrayInfo &input) { return input.name == "weight"; });
 }
 
 std::optional<int64_t> Model::fixedSize(std::optional<int64_t> ArrayInfo::*axis) const {
@@ -160,6 +114,7 @@ static ParameterInfo parseParameter(const json &object, uint64_t onnxSize) {
   info.trained = object.at("trained").get<bool>();
   info.offset = object.at("offset").get<uint64_t>();
   info.stride = object.at("stride").get<uint64_t>();
+  info.frozenRows = object.value("frozen_rows", std::vector<int64_t>());
   info.elements = 1;
   for (int64_t extent : info.shape)
     info.elements *= extent;
@@ -197,6 +152,8 @@ template <typename Visit> static void forEachArray(Model &model, Visit &&visit) 
     visit(output);
   if (model.targetArray)
     visit(*model.targetArray);
+  if (model.weightArray)
+    visit(*model.weightArray);
 }
 
 static void chooseLayout(Model &model, size_t layout) {
@@ -217,6 +174,21 @@ static void parseLayouts(Model &model, const json &root) {
   model.mixingLayouts = root.value("mixing_layouts", std::vector<bool>());
   model.mixingLayouts.resize(count);
   chooseLayout(model, 0);
+}
+
+/// The weights of positions have the layout of the target.
+static void parseWeights(Model &model, const json &root) {
+  model.ignoreIndex = optionalInteger(root, "ignore_index");
+  model.classWeights = root.value("class_weights", std::vector<float>());
+  std::vector<std::string> arguments =
+      root.at("functions").at("eval").get<std::vector<std::string>>();
+  if (!model.targetArray ||
+      std::find(arguments.begin(), arguments.end(), "weight") == arguments.end())
+    return;
+  model.weightArray = model.targetArray;
+  model.weightArray->name = "weight";
+  model.weightArray->dtype = DType::F32;
+  model.weightArray->classes.reset();
 }
 
 static cost::HostChain parseHostChain(const json &object) {
@@ -255,6 +227,7 @@ static Model parse(const json &root, uint64_t onnxSize) {
     model.targetArray = parseArray(*found, model.symbols);
     model.targetArray->name = "target";
   }
+  parseWeights(model, root);
   parseLayouts(model, root);
   for (const json &parameter : root.at("parameters"))
     model.parameters.push_back(parseParameter(parameter, onnxSize));

@@ -101,8 +101,15 @@ Call Session::prepare(const std::string &function, Batch *batch, const ViewTable
 }
 
 double Session::gradientSquares() {
+  parameters.maskGradients();
   callSquares();
   return squares;
+}
+
+void Session::update() {
+  std::vector<float> frozen = parameters.frozenRows();
+  callUpdate();
+  parameters.restoreRows(frozen);
 }
 
 std::optional<Evaluation> bppsa::runtime::evaluate(Session &session, const Dataset &data,
@@ -114,7 +121,7 @@ std::optional<Evaluation> bppsa::runtime::evaluate(Session &session, const Datas
   Batch batch = data.newBatch(batchSize);
   Call call;
   Evaluation result;
-  double sum = 0;
+  double sum = 0, weight = 0;
   int64_t correct = 0, positions = 0;
   for (int64_t first = 0; first < data.samples(); first += batchSize) {
     if (stop())
@@ -123,15 +130,17 @@ std::optional<Evaluation> bppsa::runtime::evaluate(Session &session, const Datas
     data.gather(order.data() + first, size, batch);
     if (size != before)
       call = session.prepare("eval", &batch);
+    data.requireWeight(batch, text("samples ", first, " to ", first + size - 1));
     call();
     if (!std::isfinite(session.loss))
       fail(quote(data.path()), ": the loss of samples ", first, " to ", first + size - 1, " is ",
            session.loss);
-    sum += static_cast<double>(session.loss) * size;
+    sum += static_cast<double>(session.loss) * batch.lossWeight;
+    weight += batch.lossWeight;
     correct += session.correct;
-    positions += batch.target.elements();
+    positions += batch.counted;
   }
-  result.loss = sum / data.samples();
+  result.loss = sum / weight;
   result.samples = data.samples();
   const std::vector<std::string> &arguments = model.functions.at("eval");
   if (std::find(arguments.begin(), arguments.end(), "correct") != arguments.end())

@@ -36,7 +36,7 @@ static std::string describeArgument(DictionaryAttr attributes, const llvm::Strin
     return "output:" + name.str();
   if (StringAttr name = getString(attributes, "bppsa.gradient"))
     return (inputs.contains(name.getValue()) ? "input_grad:" : "grad:") + name.str();
-  for (StringRef word : {"target", "loss", "correct", "seed"})
+  for (StringRef word : {"target", "weight", "loss", "correct", "seed"})
     if (attributes && attributes.contains(("bppsa." + word).str()))
       return word.str();
   llvm_unreachable("an argument of an exported function has no role");
@@ -198,6 +198,22 @@ static StringRef getMapping(const Variant &variant, TargetKind target) {
   return variant.overUnits ? "units" : "lanes";
 }
 
+static json::Object describeParameter(const OnnxImage::Parameter &parameter, bool isTrained,
+                                      ArrayRef<FrozenRow> frozenRows) {
+  json::Object object{{"name", parameter.name},
+                      {"shape", json::Array(parameter.shape)},
+                      {"trained", isTrained},
+                      {"offset", static_cast<int64_t>(parameter.offset)},
+                      {"stride", static_cast<int64_t>(parameter.stride)}};
+  json::Array rows;
+  for (const FrozenRow &row : frozenRows)
+    if (row.name == parameter.name)
+      rows.push_back(row.row);
+  if (!rows.empty())
+    object["frozen_rows"] = std::move(rows);
+  return object;
+}
+
 /// What the run time predicts the times of the variants from (Cost/DeviceCost.h).
 static json::Array describeDeviceChains(func::FuncOp step) {
   json::Array chains;
@@ -297,11 +313,8 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
     outputs.push_back(std::move(output));
   }
   for (const OnnxImage::Parameter &parameter : image.parameters)
-    parameters.push_back(json::Object{{"name", parameter.name},
-                                      {"shape", json::Array(parameter.shape)},
-                                      {"trained", !frozen.contains(parameter.name)},
-                                      {"offset", static_cast<int64_t>(parameter.offset)},
-                                      {"stride", static_cast<int64_t>(parameter.stride)}});
+    parameters.push_back(
+        describeParameter(parameter, !frozen.contains(parameter.name), options.frozenRows));
   for (const Variant &variant : options.getMappedVariants()) {
     json::Object object{{"name", variant.getExportedName()},
                         {"backward", variant.name},
@@ -338,6 +351,12 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
                            {"hyper", describeHyperParameters(options.optimizer)},
                            {"flops_per_position", countFlopsPerPosition(firstStep)},
                            {"functions", std::move(table)}};
+  if (options.ignoreIndex)
+    description["ignore_index"] = *options.ignoreIndex;
+  if (!options.classWeights.empty())
+    description["class_weights"] = json::Array(options.classWeights);
+  if (options.labelSmoothing != 0)
+    description["label_smoothing"] = options.labelSmoothing;
   if (options.target == TargetKind::CUDA) {
     description["precision"] = options.precision;
     description["device_chains"] = describeDeviceChains(firstStep);

@@ -2,8 +2,18 @@
 // RUN: not bppsa-opt %s --split-input-file --bppsa-add-loss=loss=hinge 2>&1 | FileCheck %s --check-prefix=NAME
 // RUN: not bppsa-opt %s --split-input-file --bppsa-add-loss="loss=mse output=z" 2>&1 | FileCheck %s --check-prefix=OUTPUT
 // RUN: not bppsa-opt %s --split-input-file --bppsa-add-loss=loss=none 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: not bppsa-opt %s --split-input-file --bppsa-add-loss="loss=mse weights=true class-weights=1,2" 2>&1 | FileCheck %s --check-prefix=CLASSES
+// RUN: not bppsa-opt %s --split-input-file --bppsa-add-loss="loss=nll weights=true label-smoothing=0.5" 2>&1 | FileCheck %s --check-prefix=SMOOTH
+// RUN: not bppsa-opt %s --split-input-file --bppsa-add-loss="loss=cross-entropy weights=true label-smoothing=1" 2>&1 | FileCheck %s --check-prefix=RANGE
+// RUN: not bppsa-opt %s --split-input-file --bppsa-add-loss="loss=cross-entropy label-smoothing=0.5" 2>&1 | FileCheck %s --check-prefix=WEIGHTS
+// RUN: not bppsa-opt %s --split-input-file --bppsa-add-loss="loss=cross-entropy weights=true class-weights=1,2" 2>&1 | FileCheck %s --check-prefix=COUNT
 
 // NAME: error: unknown loss 'hinge'; there are cross-entropy, nll, mse, l1, huber, bce-with-logits and none
+// CLASSES: error: class weights need loss cross-entropy or nll, found mse
+// SMOOTH: error: label smoothing needs loss cross-entropy, found nll
+// RANGE: error: label smoothing must be at least 0 and below 1, found 1.000000e+00
+// WEIGHTS: error: class weights and label smoothing need weights of positions; set weights=true
+// COUNT: error: the class weights must be as many as the output has classes, 4, found 2
 // OUTPUT: error: the loss needs an output called 'z', found y
 // NONE: error: loss none needs an output with one element, found 'tensor<4xf32>'; choose another output or a loss
 

@@ -1,6 +1,8 @@
 // RUN: bppsa-opt %s --split-input-file --bppsa-add-loss=loss=cross-entropy | FileCheck %s
 // RUN: bppsa-opt %s --split-input-file --bppsa-add-loss=loss=nll | FileCheck %s --check-prefix=NLL
 // RUN: bppsa-opt %s --split-input-file --bppsa-add-loss=loss=huber | FileCheck %s --check-prefix=HUBER
+// RUN: bppsa-opt %s --split-input-file --bppsa-add-loss="loss=cross-entropy weights=true" | FileCheck %s --check-prefix=WEIGHTS
+// RUN: bppsa-opt %s --split-input-file --bppsa-add-loss="loss=cross-entropy weights=true class-weights=1,2,0,1,0.5 label-smoothing=0.25" | FileCheck %s --check-prefix=SMOOTH
 
 // The largest output shifts the exponentials and has no derivative.
 
@@ -26,6 +28,25 @@
 // NLL-SAME:    -> (tensor<f32> {bppsa.loss}, tensor<i64> {bppsa.correct})
 // NLL-NOT:     math
 // NLL:         arith.negf
+
+// The weights of positions divide their weighted sum; those of weight zero are not counted.
+
+// WEIGHTS-LABEL: func.func @loss(
+// WEIGHTS-SAME:    %[[TARGET:[a-z0-9]+]]: tensor<?xi64> {bppsa.shape = affine_map<()[s0] -> (s0)>, bppsa.target},
+// WEIGHTS-SAME:    %[[WEIGHT:[a-z0-9]+]]: tensor<?xf32> {bppsa.shape = affine_map<()[s0] -> (s0)>, bppsa.weight})
+// WEIGHTS:         linalg.generic {{.*}}, %[[WEIGHT]] :
+// WEIGHTS:           arith.mulf
+// WEIGHTS:         linalg.generic {{.*}} ins(%[[WEIGHT]] :
+// WEIGHTS:         arith.divf {{.*}} : f64
+// WEIGHTS:         linalg.generic {{.*}}, %[[WEIGHT]] :
+// WEIGHTS:           arith.cmpf one
+
+// SMOOTH-LABEL: func.func @loss(
+// SMOOTH-SAME:    %[[WEIGHT:[a-z0-9]+]]: tensor<?xf32> {bppsa.shape = affine_map<()[s0] -> (s0)>, bppsa.weight})
+// SMOOTH:         %[[CLASSES:.*]] = arith.constant dense<[1.000000e+00, 2.000000e+00, 0.000000e+00, 1.000000e+00, 5.000000e-01]>
+// SMOOTH:         %[[OWN:.*]] = linalg.generic {{.*}}, %[[WEIGHT]], %[[CLASSES]] :
+// SMOOTH:         linalg.generic {{.*}}, %[[WEIGHT]], %[[OWN]] :
+// SMOOTH:         linalg.generic {{.*}} ins(%[[OWN]] :
 
 // The target has the shape of the output; there is nothing to count.
 

@@ -44,9 +44,8 @@ def chain(tmp_path_factory):
     arrays = models.data(model, {"N": 4}, "cross-entropy")
     values = [arrays["x"]]
     values += [onnx.numpy_helper.to_array(i) for i in model.graph.initializer]
-    np.savez(
-        folder / "in.npz", **{f"arg{i}": v for i, v in enumerate([*values, arrays["target"]])}
-    )
+    values += [arrays["target"], np.ones(arrays["target"].shape, np.float32)]
+    np.savez(folder / "in.npz", **{f"arg{i}": v for i, v in enumerate(values)})
     options = ["--function=grad", f"--inputs={folder}/in.npz", f"--outputs={folder}/out.npz"]
     harness.check_succeeded(
         run("bppsa-interpret", folder / "links.mlir", *options, f"--jacobians={folder}/chain.npz")

@@ -354,25 +354,54 @@ def evaluate(model, floats, others, dtype):
 # --- losses and gradients -------------------------------------------------------------------------
 
 
-def loss_value(kind, prediction, target):
-    """A loss is the mean over all its positions (design, section 2)."""
-    if kind == "none":
-        return prediction.reshape(())
+def position_losses(kind, prediction, target):
+    """The loss of each position."""
     if kind in ("cross-entropy", "nll"):
         log_p = jax.nn.log_softmax(prediction, axis=-1) if kind == "cross-entropy" else prediction
-        return -jnp.mean(jnp.take_along_axis(log_p, target[..., None], axis=-1))
+        return -jnp.take_along_axis(log_p, target[..., None], axis=-1)[..., 0]
     target = jnp.asarray(target, prediction.dtype)
     difference = prediction - target
     if kind == "mse":
-        return jnp.mean(difference**2)
+        return difference**2
     if kind == "l1":
-        return jnp.mean(jnp.abs(difference))
+        return jnp.abs(difference)
     if kind == "huber":
         magnitude = jnp.abs(difference)
-        return jnp.mean(jnp.where(magnitude <= 1, 0.5 * difference**2, magnitude - 0.5))
+        return jnp.where(magnitude <= 1, 0.5 * difference**2, magnitude - 0.5)
     if kind == "bce-with-logits":
-        return jnp.mean(jnp.logaddexp(0, prediction) - prediction * target)
+        return jnp.logaddexp(0, prediction) - prediction * target
     raise ValueError(kind)
+
+
+def loss_value(kind, prediction, target, weight=None):
+    """A loss is the mean over all its positions (design, section 2), weighted where they are."""
+    if kind == "none":
+        return prediction.reshape(())
+    losses = position_losses(kind, prediction, target)
+    return jnp.mean(losses) if weight is None else jnp.sum(losses * weight) / jnp.sum(weight)
+
+
+def position_weights(model, arrays, output=None):
+    """The array `weight`, and zeros beyond the ends of samples where there are `lengths`; or None."""
+    weight, lengths = arrays.get("weight"), arrays.get("lengths")
+    if lengths is None or "target" not in arrays:
+        return weight
+    names = [value.name for value in model.graph.input]
+    inputs = dict(zip(names, map(dimensions, model.graph.input)))
+    outputs = {value.name: dimensions(value) for value in model.graph.output}
+    target = outputs[output or model.graph.output[0].name][: arrays["target"].ndim]
+    (batch,) = inputs["lengths"]
+    (steps,) = [size for size in inputs["x"][:2] if size != batch]
+    if steps not in target:
+        return weight
+    shape = [len(lengths) if size == batch else 1 for size in target]
+    is_part = np.indices(arrays["target"].shape)[target.index(steps)] < lengths.reshape(shape)
+    return is_part * (1.0 if weight is None else weight)
+
+
+def dimensions(value):
+    """Sizes and names of symbolic sizes."""
+    return [d.dim_param or d.dim_value for d in value.type.tensor_type.shape.dim]
 
 
 def split_inputs(model, arrays):
@@ -384,7 +413,7 @@ def split_inputs(model, arrays):
     }
     others = {}
     for name, array in arrays.items():
-        if name != "target":
+        if name not in ("target", "weight"):
             (floats if array.dtype == np.float32 else others)[name] = array
     return floats, others
 
@@ -404,8 +433,10 @@ def gradients(model, arrays, loss, dtype, loss_on=None):
     floats = {name: np.asarray(value, dtype) for name, value in floats.items()}
     name = loss_on or model.graph.output[0].name
 
+    weight = position_weights(model, arrays, name)
+
     def function(f, target):
-        return loss_value(loss, evaluate(model, f, others, dtype)[name], target)
+        return loss_value(loss, evaluate(model, f, others, dtype)[name], target, weight)
 
     value, grads = jax.jit(jax.value_and_grad(function))(floats, arrays.get("target"))
     return {"loss": np.asarray(value), **{n: np.asarray(g) for n, g in grads.items()}}

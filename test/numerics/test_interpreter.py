@@ -9,12 +9,13 @@ import re
 import harness
 import models
 import numpy as np
+import onnx_in_jax
 import pytest
 import references
 import specs
 
 SIZES = {"T": 6, "B": 3}
-ROLES = re.compile(r"bppsa\.(input|parameter|gradient|target|loss|correct)\b(?: = \"([^\"]*)\")?")
+ROLES = re.compile(r"bppsa\.(input|parameter|gradient|target|weight|loss|correct)\b(?: = \"([^\"]*)\")?")
 
 
 def signature(text, function):
@@ -35,10 +36,12 @@ def interpret(tmp_path, model, arrays, function, *options):
 
     roles, results = signature(ir.read_text(), function)
     parameters = {t.name: models.numpy_helper.to_array(t) for t in model.graph.initializer}
+    weight = onnx_in_jax.position_weights(model, arrays)
     values = {"target": arrays["target"]}
+    values["weight"] = np.ones(arrays["target"].shape) if weight is None else weight
     values.update(parameters | arrays)
     given = {
-        f"arg{i}": values["target" if kind == "target" else name]
+        f"arg{i}": values[kind if kind in ("target", "weight") else name]
         for i, (kind, name) in enumerate(roles)
     }
     np.savez(tmp_path / "in.npz", **given)

@@ -55,12 +55,12 @@ def directional_derivatives(model, arrays, loss, gradients, step=1e-5):
     floats, others = onnx_in_jax.split_inputs(model, arrays)
     floats = {name: value.astype(np.float64) for name, value in floats.items()}
     output = model.graph.output[0].name
-    target = arrays.get("target")
+    target, weight = arrays.get("target"), onnx_in_jax.position_weights(model, arrays)
 
     @jax.jit
     def function(changed):
         values = onnx_in_jax.evaluate(model, changed, others, np.float64)
-        return onnx_in_jax.loss_value(loss, values[output], target)
+        return onnx_in_jax.loss_value(loss, values[output], target, weight)
 
     rng = np.random.default_rng(1)
     for name, value in floats.items():

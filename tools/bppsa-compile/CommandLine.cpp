@@ -66,6 +66,19 @@ static TextOption loss("loss", cl::cat(category), cl::location(options.training.
 static TextOption lossOn("loss-on", cl::cat(category), cl::location(options.training.lossOn),
                          cl::value_desc("NAME"),
                          cl::desc("Graph output that feeds the loss (default: first)"));
+static TextOption classWeights("class-weights", cl::cat(category),
+                               cl::location(commandLine.classWeights), cl::value_desc("FILE.npy"),
+                               cl::desc("A weight for each class of cross-entropy or nll"));
+static cl::opt<double, true> labelSmoothing(
+    "label-smoothing", cl::cat(category), cl::location(options.training.labelSmoothing),
+    cl::value_desc("X"),
+    cl::desc("Share of each target of cross-entropy that is spread over all classes (default 0)"));
+static cl::opt<int64_t>
+    ignoreIndex("ignore-index", cl::cat(category), cl::value_desc("I"),
+                cl::desc("Positions of cross-entropy and nll with this target count nothing"));
+static TextsOption freezeRows("freeze-rows", cl::cat(category), cl::value_desc("NAME:ROW"),
+                              cl::location(options.freezeRows),
+                              cl::desc("Row of an initializer that is not trained"));
 static TextOption optimizer("optimizer", cl::cat(category),
                             cl::location(options.training.optimizer),
                             cl::desc("sgd, momentum, adam, adamw or rmsprop"));
@@ -195,6 +208,8 @@ std::optional<CommandLine> bppsa::parseCommandLine(int argc, char **argv) {
   if (StringRef(optLevel).getAsInteger(10, options.optLevel))
     return refuse("-O must be followed by 0, 1, 2 or 3, found '" + optLevel + "'");
   options.training.memoryLimit = *bytes;
+  if (ignoreIndex.getNumOccurrences() != 0)
+    options.training.ignoreIndex = ignoreIndex;
   if (untie.getNumOccurrences() != 0)
     options.untie = untie;
   return commandLine;

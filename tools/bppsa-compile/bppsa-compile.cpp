@@ -10,6 +10,7 @@
 #include "bppsa/Compiler/Pipelines/RunPasses.h"
 #include "bppsa/Import/ImportONNX.h"
 #include "bppsa/Support/InitTool.h"
+#include "bppsa/Support/NpyVector.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
@@ -77,10 +78,11 @@ static int compile(const CommandLine &commandLine) {
                    << ": " << diagnostic.message << "\n";
     hasErrors |= isError;
   };
-  const auto &[model, options, output, listTargets, listSupport] = commandLine;
-  if (output != "-")
-    return compileModelToFile(model, options, output, print) ? kFine : kWrongInput;
-  std::optional<std::string> text = compileModel(model, options, print);
+  const CompileOptions &options = commandLine.options;
+  if (commandLine.output != "-")
+    return compileModelToFile(commandLine.model, options, commandLine.output, print) ? kFine
+                                                                                     : kWrongInput;
+  std::optional<std::string> text = compileModel(commandLine.model, options, print);
   return text ? printOutput(*text) : kWrongInput;
 }
 
@@ -106,6 +108,17 @@ int main(int argc, char **argv) {
     return printSupport(stream), printOutput(text);
 
   CompileOptions &options = commandLine->options;
+  if (!commandLine->classWeights.empty()) {
+    llvm::Expected<std::vector<float>> weights = readNpyVector(commandLine->classWeights);
+    if (!weights || weights->empty()) {
+      llvm::errs() << "bppsa-compile: error: --class-weights: "
+                   << (weights ? commandLine->classWeights + ": is empty"
+                               : llvm::toString(weights.takeError()))
+                   << "\n";
+      return kWrongInput;
+    }
+    options.training.classWeights = std::move(*weights);
+  }
   std::vector<std::string> mistakes = validate(options);
   if (mistakes.empty() && (commandLine->model.path.empty() || commandLine->output.empty()))
     mistakes = {"a model and an output file are needed: bppsa-compile MODEL.onnx -o OUT"};

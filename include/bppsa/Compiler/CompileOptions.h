@@ -49,6 +49,8 @@ struct CompileOptions {
   /// `--untie`: initializers of their own for the uses of an initializer; empty for those that look
   /// merged by an exporter, or a regular expression over the names of initializers.
   std::optional<std::string> untie;
+  /// `--freeze-rows`: each is `NAME:ROW`, a row of a trained initializer that stays as it is.
+  std::vector<std::string> freezeRows;
   /// `--train`: a regular expression over the names of initializers that are trained though they
   /// look like constants of an exporter; empty for none.
   std::string train;

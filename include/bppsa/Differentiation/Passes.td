@@ -32,6 +32,13 @@ def AddLoss : Pass<"bppsa-add-loss", "::mlir::ModuleOp"> {
     Any other target has the shape of the output. Sums over positions are
     accumulated in f64.
 
+    With `weights`, `@loss` takes another array of the shape of the target, with
+    the attribute `bppsa.weight`, and the loss is the weighted mean; positions of
+    weight zero are not counted as right. The weight of a class multiplies that of
+    every position with this target. With `label-smoothing=s` and C classes, a
+    position with the target t has the loss
+    `(1 - s) w[t] loss(t) + s / C * sum(w[c] loss(c))`.
+
     ```mlir
     func.func @forward(%x: tensor<?x4xf32>) -> (tensor<?x10xf32> {bppsa.output = "y"})
     ```
@@ -46,6 +53,12 @@ def AddLoss : Pass<"bppsa-add-loss", "::mlir::ModuleOp"> {
            "cross-entropy, nll, mse, l1, huber, bce-with-logits or none">,
     Option<"output", "output", "std::string", /*default=*/"",
            "name of the result that the loss is computed from">,
+    Option<"weights", "weights", "bool", /*default=*/"false",
+           "take a weight for each position">,
+    ListOption<"classWeights", "class-weights", "double",
+               "a weight for each class; needs weights=true">,
+    Option<"labelSmoothing", "label-smoothing", "double", /*default=*/"0",
+           "share of each target that is spread over all classes; needs weights=true">,
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",

@@ -63,6 +63,8 @@ struct ParameterInfo {
   std::vector<int64_t> shape;
   int64_t elements = 0;
   bool trained = true;
+  /// Positions along the first axis whose elements are not trained.
+  std::vector<int64_t> frozenRows = {};
   /// Where the values are in the ONNX file: byte offset of the first, bytes from one to the next.
   uint64_t offset = 0, stride = 4;
 };
@@ -86,6 +88,12 @@ struct Model {
   std::vector<int64_t> leastSizes;
   std::vector<ArrayInfo> inputs, outputs;
   std::optional<ArrayInfo> targetArray;
+  /// The weights of the loss's positions, where compiled functions take them.
+  std::optional<ArrayInfo> weightArray;
+  /// Positions with this target have no weight.
+  std::optional<int64_t> ignoreIndex;
+  /// By which the weight of a position with this target is multiplied; empty for ones.
+  std::vector<float> classWeights;
   /// Whether results for a sample depend on other samples of the batch, in each layout.
   std::vector<bool> mixingLayouts;
   /// The layout that was chosen.
@@ -120,6 +128,9 @@ struct Model {
   /// Whether an input is sliced into batches.
   bool hasSamples() const;
   bool mixesSamples() const { return mixingLayouts[layout]; }
+  /// Whether the array `weight` of a file holds the weights of positions: no graph input has that
+  /// name.
+  bool readsWeights() const;
   bool hasFunction(const std::string &name) const { return functions.count(name) != 0; }
 };
 

@@ -41,7 +41,7 @@ public:
   bool fits(const std::string &function, Batch &batch, const ViewTable &extra = {});
 
   /// Calls the optimizer on the gradients that the last step left.
-  void update() { callUpdate(); }
+  void update();
   /// The sum of the squares of all gradients.
   double gradientSquares();
 

@@ -51,6 +51,9 @@ void bppsa::buildLossPipeline(OpPassManager &pm, const TrainingOptions &options)
   AddLossOptions loss;
   loss.loss = options.loss;
   loss.output = options.lossOn;
+  loss.weights = true;
+  loss.classWeights.assign(options.classWeights.begin(), options.classWeights.end());
+  loss.labelSmoothing = options.labelSmoothing;
   pm.addPass(createAddLoss(loss));
   pm.addPass(createKernelCanonicalizer());
   pm.addNestedPass<func::FuncOp>(createSliceEarly());

@@ -8,6 +8,14 @@
 
 using namespace bppsa;
 
+std::optional<FrozenRow> FrozenRow::parse(const std::string &text) {
+  auto [name, number] = llvm::StringRef(text).rsplit(':');
+  int64_t row;
+  if (name.empty() || number.getAsInteger(10, row) || row < 0)
+    return std::nullopt;
+  return FrozenRow{name.str(), row};
+}
+
 std::vector<Variant> TrainingOptions::getVariants() const {
   std::vector<Variant> variants;
   if (backward != BackwardKind::Scan)

@@ -59,15 +59,36 @@ static LogicalResult verifyOutput(func::FuncOp forward, LossKind kind, StringRef
   return success();
 }
 
-/// Appends the target of a loss of `output` to the arguments of `loss`.
-/// `shape` is the output's attribute `bppsa.shape`, or null.
-static Value addTarget(func::FuncOp loss, LossKind kind, RankedTensorType output,
-                       AffineMapAttr shape) {
+/// Checks that the options of the pass that are for classes suit a loss of the result `number`.
+static LogicalResult verifyClassOptions(func::FuncOp forward, const LossOptions &options,
+                                        StringRef lossName, unsigned number, bool hasWeights) {
+  if (!options.classWeights.empty() && !hasClasses(options.kind))
+    return forward.emitError() << "class weights need loss cross-entropy or nll, found "
+                               << lossName;
+  if (options.labelSmoothing != 0 && options.kind != LossKind::CrossEntropy)
+    return forward.emitError() << "label smoothing needs loss cross-entropy, found " << lossName;
+  if (!(options.labelSmoothing >= 0 && options.labelSmoothing < 1))
+    return forward.emitError() << "label smoothing must be at least 0 and below 1, found "
+                               << options.labelSmoothing;
+  if (!hasWeights && (!options.classWeights.empty() || options.labelSmoothing != 0))
+    return forward.emitError("class weights and label smoothing need weights of positions; set "
+                             "weights=true");
+  auto type = cast<RankedTensorType>(forward.getResultTypes()[number]);
+  size_t given = options.classWeights.size();
+  if (given != 0 && static_cast<int64_t>(given) != type.getShape().back())
+    return forward.emitError() << "the class weights must be as many as the output has classes, "
+                               << type.getShape().back() << ", found " << given;
+  return success();
+}
+
+/// Appends an array with a value of type `element` for each position of a loss of `output` to the
+/// arguments of `loss`. `role` is its attribute, `shape` the output's attribute `bppsa.shape`, or
+/// null.
+static Value addPositions(func::FuncOp loss, LossKind kind, StringRef role, Type element,
+                          RankedTensorType output, AffineMapAttr shape) {
   Builder builder(loss.getContext());
   int64_t rank = output.getRank() - (hasClasses(kind) ? 1 : 0);
-  Type element = hasClasses(kind) ? Type(builder.getI64Type()) : output.getElementType();
-  SmallVector<NamedAttribute> attributes = {
-      builder.getNamedAttr("bppsa.target", builder.getUnitAttr())};
+  SmallVector<NamedAttribute> attributes = {builder.getNamedAttr(role, builder.getUnitAttr())};
   if (shape) {
     AffineMap sizes = shape.getValue();
     sizes = AffineMap::get(sizes.getNumDims(), sizes.getNumSymbols(),
@@ -81,23 +102,30 @@ static Value addTarget(func::FuncOp loss, LossKind kind, RankedTensorType output
   return loss.getArgument(number);
 }
 
-/// Makes `loss`, a copy of the model, return its loss of kind `kind`, called `name`, instead of its
-/// outputs.
-static void buildLoss(func::FuncOp loss, LossKind kind, StringRef name, unsigned number) {
+/// Makes `loss`, a copy of the model, return the loss of `options`, called `name`, of its result
+/// `number` instead of its outputs.
+static void buildLoss(func::FuncOp loss, const LossOptions &options, StringRef name,
+                      unsigned number, bool hasWeights) {
+  LossKind kind = options.kind;
   auto terminator = cast<func::ReturnOp>(loss.getBody().front().getTerminator());
-  Value output = terminator.getOperand(number), target;
-  auto shape = loss.getResultAttrOfType<AffineMapAttr>(number, "bppsa.shape");
-  if (kind != LossKind::None)
-    target = addTarget(loss, kind, cast<RankedTensorType>(output.getType()), shape);
   OpBuilder builder(terminator);
+  Value output = terminator.getOperand(number), target, weight;
+  auto shape = loss.getResultAttrOfType<AffineMapAttr>(number, "bppsa.shape");
+  auto type = cast<RankedTensorType>(output.getType());
+  if (kind != LossKind::None)
+    target = addPositions(loss, kind, "bppsa.target",
+                          hasClasses(kind) ? Type(builder.getI64Type()) : type.getElementType(),
+                          type, shape);
+  if (kind != LossKind::None && hasWeights)
+    weight = addPositions(loss, kind, "bppsa.weight", builder.getF32Type(), type, shape);
   Location loc = NameLoc::get(builder.getStringAttr("loss " + name), loss.getLoc());
   auto unit = [&](StringRef name) {
     return builder.getDictionaryAttr(builder.getNamedAttr(name, builder.getUnitAttr()));
   };
-  SmallVector<Value> results = {createLoss(builder, loc, kind, output, target)};
+  SmallVector<Value> results = {createLoss(builder, loc, options, output, target, weight)};
   SmallVector<DictionaryAttr> attributes = {unit("bppsa.loss")};
   if (hasClasses(kind)) {
-    results.push_back(createCorrectCount(builder, loc, output, target));
+    results.push_back(createCorrectCount(builder, loc, output, target, weight));
     attributes.push_back(unit("bppsa.correct"));
   }
   // Programs that cut sequences into segments go on with the final states of one.
@@ -129,13 +157,16 @@ struct AddLossPass : bppsa::impl::AddLossBase<AddLossPass> {
       module.emitError("needs a function @forward with one block");
       return signalPassFailure();
     }
+    LossOptions options{*kind, labelSmoothing, {}};
+    options.classWeights.assign(classWeights.begin(), classWeights.end());
     FailureOr<unsigned> number = findOutput(forward, output);
-    if (failed(number) || failed(verifyOutput(forward, *kind, loss, *number)))
+    if (failed(number) || failed(verifyOutput(forward, *kind, loss, *number)) ||
+        failed(verifyClassOptions(forward, options, loss, *number, weights)))
       return signalPassFailure();
     func::FuncOp copy = forward.clone();
     copy.setName("loss");
     module.push_back(copy);
-    buildLoss(copy, *kind, loss, *number);
+    buildLoss(copy, options, loss, *number, weights);
   }
 };
 } // namespace

@@ -20,16 +20,31 @@ std::optional<LossKind> parseLossKind(llvm::StringRef name);
 /// Whether the target holds classes.
 bool hasClasses(LossKind kind);
 
-/// Builds the loss, a `tensor<f32>`: the mean over all positions of `output`,
-/// whose last axis holds the classes where the loss has them. `LossKind::None`
-/// takes the only element of `output` and no target.
-mlir::Value createLoss(mlir::OpBuilder &builder, mlir::Location loc, LossKind kind,
-                       mlir::Value output, mlir::Value target);
+/// Which loss, and how it counts classes.
+struct LossOptions {
+  LossKind kind = LossKind::CrossEntropy;
+  /// The share of each target that is spread over all classes; cross entropy only.
+  double labelSmoothing = 0;
+  /// A weight for each class; empty for ones.
+  llvm::SmallVector<float> classWeights;
+};
 
-/// Builds the number, a `tensor<i64>`, of positions at which the first class
-/// with the largest output is that of the target.
+/// Builds the loss, a `tensor<f32>`: the mean over all positions of `output`, whose last axis holds
+/// the classes where the loss has them, weighted by `weight` where that is not null: f32, of the
+/// shape of the target. `LossKind::None` takes the only element of `output`, no target and no
+/// weight. Weights of classes and smoothing need a weight.
+mlir::Value createLoss(mlir::OpBuilder &builder, mlir::Location loc, const LossOptions &options,
+                       mlir::Value output, mlir::Value target, mlir::Value weight);
+
+/// The same for cross entropy and nll.
+mlir::Value createClassLoss(mlir::OpBuilder &builder, mlir::Location loc,
+                            const LossOptions &options, mlir::Value output, mlir::Value target,
+                            mlir::Value weight);
+
+/// Builds the number, a `tensor<i64>`, of positions, of those whose `weight` is not zero where it
+/// is not null, at which the first class with the largest output is that of the target.
 mlir::Value createCorrectCount(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value output,
-                               mlir::Value target);
+                               mlir::Value target, mlir::Value weight);
 
 } // namespace bppsa
 

@@ -36,12 +36,21 @@ void bppsa::runtime::requireFinite(const Array &array) {
   }
 }
 
-void bppsa::runtime::requireClasses(const Array &array, int64_t classes) {
+void bppsa::runtime::requireNoNegative(const Array &array) {
+  for (int64_t i = 0, size = array.elements(); i < size; ++i)
+    if (array.as<float>()[i] < 0)
+      fail("element ", position(i, array.shape), " is ", array.as<float>()[i],
+           "; weights are 0 or more");
+}
+
+void bppsa::runtime::requireClasses(const Array &array, int64_t classes,
+                                    std::optional<int64_t> ignored) {
+  std::string also = ignored ? text(", or ", *ignored, " where there is none") : "";
   auto check = [&](const auto *values) {
     for (int64_t i = 0, size = array.elements(); i < size; ++i)
-      if (values[i] < 0 || values[i] >= classes)
+      if ((values[i] < 0 || values[i] >= classes) && (!ignored || values[i] != *ignored))
         fail("element ", position(i, array.shape), " is ", values[i], "; class indices are 0 to ",
-             classes - 1);
+             classes - 1, also);
   };
   array.dtype == DType::I64 ? check(array.as<int64_t>()) : check(array.as<int32_t>());
 }

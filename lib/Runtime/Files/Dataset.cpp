@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Files/Dataset.h"
+#include "CopyPieces.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Files/ArrayChecks.h"
 #include "bppsa/Runtime/Training/Random.h"
@@ -15,71 +16,23 @@
 
 using namespace bppsa::runtime;
 
-void Batch::keepSpares() {
-  for (DeviceMirror &mirror : mirrors)
-    mirror.keepSpare();
-}
-
-void Batch::copyAhead() {
-  for (DeviceMirror &mirror : mirrors)
-    mirror.copyAhead();
-}
-
-void Batch::addTo(const Model &model, ViewTable &views) {
-  auto add = [&](const std::string &key, Array &array, size_t index) {
-    if (index < mirrors.size())
-      views[key] = {array.data.data(), array.shape, elementSize(array.dtype), Access::Read,
-                    &mirrors[index]};
-  };
-  for (size_t i = 0; i < inputs.size(); ++i)
-    add("input:" + model.inputs[i].name, inputs[i], i);
-  if (model.targetArray)
-    add("target", target, inputs.size());
-}
-
 //===----------------------------------------------------------------------===//
 // Layout
 //===----------------------------------------------------------------------===//
-
-namespace {
-struct Chunk8 {
-  uint64_t value;
-};
-struct Chunk4 {
-  uint32_t value;
-};
-} // namespace
-
-template <typename T>
-static void copyRows(std::byte *to, const std::byte *from, int64_t rows, int64_t toStep,
-                     int64_t fromStep) {
-  for (int64_t row = 0; row < rows; ++row)
-    memcpy(to + row * toStep, from + row * fromStep, sizeof(T));
-}
-
-/// Copies `rows` pieces of `bytes` bytes each, `toStep` and `fromStep` bytes apart.
-static void copyPieces(std::byte *to, const std::byte *from, int64_t rows, int64_t bytes,
-                       int64_t toStep, int64_t fromStep) {
-  if (bytes == toStep && bytes == fromStep)
-    memcpy(to, from, rows * bytes);
-  else if (bytes == 4)
-    copyRows<Chunk4>(to, from, rows, toStep, fromStep);
-  else if (bytes == 8)
-    copyRows<Chunk8>(to, from, rows, toStep, fromStep);
-  else
-    for (int64_t row = 0; row < rows; ++row)
-      memcpy(to + row * toStep, from + row * fromStep, bytes);
-}
 
 std::string Dataset::where(const ArrayInfo &info) const {
   return text(name.empty() ? "" : quote(name) + ": ", "array ", quote(info.name), ": ");
 }
 
-/// The state before the first step where a file has none.
-Array Dataset::makeZeros(const Column &column) {
+/// What stands for the array of a column where a file has none: zeros for the state before the
+/// first step, ones for weights.
+Array Dataset::makeDefault(const Column &column) const {
   Array array{column.dtype, column.shape, Buffer()};
   array.data = Buffer(array.elements() * elementSize(column.dtype));
-  memset(array.data.data(), 0, array.data.size());
+  if (model->weightArray && column.info == &*model->weightArray)
+    std::fill_n(array.as<float>(), array.elements(), 1.0f);
+  else
+    memset(array.data.data(), 0, array.data.size());
   return array;
 }
 
@@ -103,7 +56,9 @@ void Dataset::fillColumn(Column &column, Array array) {
   if (array.dtype == DType::F32)
     requireFinite(array);
   if (info.classes)
-    requireClasses(array, *info.classes);
+    requireClasses(array, *info.classes, model->ignoreIndex);
+  if (&info == (model->weightArray ? &*model->weightArray : nullptr))
+    requireNoNegative(array);
 
   size_t size = elementSize(array.dtype);
   if (!info.batchAxis) {
@@ -216,6 +171,9 @@ static void checkNames(const std::map<std::string, NpyHeader> &headers, const Mo
   if (model.targetArray && use == TargetUse::Needed)
     for (std::vector<std::string> *names : {&needed, &expected})
       names->push_back("target");
+  // A file needs no weights.
+  if (model.readsWeights() && use == TargetUse::Needed)
+    expected.push_back("weight");
   for (const auto &entry : headers)
     found.push_back(quote(entry.first));
   for (const std::string &name : needed)
@@ -223,7 +181,8 @@ static void checkNames(const std::map<std::string, NpyHeader> &headers, const Mo
       fail("there is no array ", quote(name), "; found ", list(found));
   for (const auto &entry : headers) {
     bool known = std::find(expected.begin(), expected.end(), entry.first) != expected.end();
-    bool ignored = use == TargetUse::Ignored && model.targetArray && entry.first == "target";
+    bool ignored = use == TargetUse::Ignored && ((model.targetArray && entry.first == "target") ||
+                                                 (model.readsWeights() && entry.first == "weight"));
     if (!known && !ignored)
       fail("unknown array ", quote(entry.first), "; the model takes ", list(expected),
            "; remove it or give it one of these names");
@@ -251,7 +210,10 @@ Dataset::Dataset(const std::string &path, const Model &model, TargetUse use)
       fail(where(info), error.what());
     }
   };
-  auto isThere = [&](const ArrayInfo &info) { return archive.headers().count(info.name) != 0; };
+  const ArrayInfo *weight = model.weightArray ? &*model.weightArray : nullptr;
+  auto isThere = [&](const ArrayInfo &info) {
+    return archive.headers().count(info.name) != 0 && (&info != weight || model.readsWeights());
+  };
   auto add = [&](const ArrayInfo &info) {
     if (!isThere(info)) {
       Symbols symbols = bindHeaders(archive.headers(), model);
@@ -270,13 +232,21 @@ Dataset::Dataset(const std::string &path, const Model &model, TargetUse use)
     add(input);
   if (model.targetArray && use == TargetUse::Needed)
     add(*model.targetArray);
+  if (weight && use == TargetUse::Needed) {
+    if (isThere(*weight))
+      add(*weight);
+    else if (derivesWeights())
+      addColumn(*weight, DType::F32, std::vector<int64_t>(columns.back().shape));
+  }
   countSamples();
   bindSlices(fixed ? *fixed : count);
   // A few bytes of an archive can stand for gigabytes: they are not read before all shapes fit.
   for (Column &column : columns) {
-    Array array = isThere(*column.info) ? archive.read(column.info->name) : makeZeros(column);
+    Array array = isThere(*column.info) ? archive.read(column.info->name) : makeDefault(column);
     inArray(*column.info, [&] { fillColumn(column, std::move(array)); });
   }
+  if (weight && !columns.empty() && columns.back().info == weight)
+    maskPositions();
 }
 
 void Dataset::addSynthetic(const ArrayInfo &info, const Symbols &symbols, Random &random) {
@@ -334,63 +304,4 @@ Dataset Dataset::synthetic(const Model &model, int64_t samples, int64_t steps,
     set.addSynthetic(*model.targetArray, symbols, random);
   set.countSamples();
   return set;
-}
-
-//===----------------------------------------------------------------------===//
-// Batches
-//===----------------------------------------------------------------------===//
-
-void Dataset::requireBatches(int64_t size) const {
-  if (fixed && size != *fixed)
-    fail(name.empty() ? "" : quote(name) + ": ", "a batch of ", size,
-         " samples was asked for, but the model fixes its batch size at ", *fixed);
-  requireBounds(bindSlices(std::min(size, count)));
-  if (size < count && count % size != 0)
-    requireBounds(bindSlices(count % size));
-}
-
-Batch Dataset::newBatch(int64_t largest) const {
-  Batch batch;
-  for (const Column &column : columns) {
-    Array array{column.dtype, slicedShape(column, std::min(largest, count)), Buffer()};
-    array.data = Buffer(array.elements() * elementSize(array.dtype));
-    if (!column.info->batchAxis)
-      memcpy(array.data.data(), column.data.data(), array.data.size());
-    batch.mirrors.emplace_back(array.data.data(), array.data.size());
-    if (column.info == (model->targetArray ? &*model->targetArray : nullptr))
-      batch.target = std::move(array);
-    else
-      batch.inputs.push_back(std::move(array));
-  }
-  return batch;
-}
-
-void Dataset::gather(const int64_t *order, int64_t size, Batch &batch) const {
-  for (size_t i = 0; i < columns.size(); ++i) {
-    const Column &column = columns[i];
-    Array &out = i < batch.inputs.size() ? batch.inputs[i] : batch.target;
-    out.shape = slicedShape(column, size);
-    // Rows of several samples interleave in the batch: go block by block to stay in the cache.
-    constexpr int64_t block = 256;
-    for (int64_t row = 0; row < column.outer && column.info->batchAxis; row += block)
-      for (int64_t s = 0; s < size; ++s)
-        copyPieces(out.data.data() + (row * size + s) * column.inner,
-                   column.data.data() + (order[s] * column.outer + row) * column.inner,
-                   std::min(block, column.outer - row), column.inner, size * column.inner,
-                   column.inner);
-    if (column.info->batchAxis)
-      batch.mirrors[i].hostChanged(out.elements() * elementSize(out.dtype));
-  }
-  if (batch.samples != size)
-    batch.symbols = bindSlices(size);
-  batch.samples = size;
-}
-
-Batch Dataset::whole() const {
-  requireBatches(count);
-  Batch batch = newBatch(count);
-  std::vector<int64_t> order(count);
-  std::iota(order.begin(), order.end(), 0);
-  gather(order.data(), count, batch);
-  return batch;
 }

@@ -62,10 +62,11 @@ static json stateToJson(const TrainState &state) {
   json history = json::array();
   for (const EpochRecord &record : state.history)
     history.push_back(json(toJson(record)));
-  return {{"epoch", state.epoch},     {"batch", state.batch},
-          {"step", state.step},       {"loss_sum", state.lossSum},
-          {"seconds", state.seconds}, {"samples", state.samples},
-          {"history", history},       {"fingerprint", state.fingerprint}};
+  return {{"epoch", state.epoch},         {"batch", state.batch},
+          {"step", state.step},           {"loss_sum", state.lossSum},
+          {"seconds", state.seconds},     {"samples", state.samples},
+          {"history", history},           {"fingerprint", state.fingerprint},
+          {"weight_sum", state.weightSum}};
 }
 
 static TrainState stateOf(const json &object) {
@@ -74,6 +75,7 @@ static TrainState stateOf(const json &object) {
   state.batch = object.at("batch").get<int64_t>();
   state.step = object.at("step").get<int64_t>();
   state.lossSum = object.at("loss_sum").get<double>();
+  state.weightSum = object.at("weight_sum").get<double>();
   state.seconds = object.at("seconds").get<double>();
   state.samples = object.at("samples").get<int64_t>();
   state.fingerprint = object.at("fingerprint").get<uint32_t>();

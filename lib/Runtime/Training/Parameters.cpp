@@ -6,6 +6,7 @@
 
 #include "bppsa/Runtime/Training/Parameters.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace bppsa::runtime;
@@ -57,6 +58,37 @@ float *Parameters::changeValues(size_t index) {
 
 const float *Parameters::values(size_t index) const {
   return (model.parameters[index].trained ? trained : frozen).read() + starts[index];
+}
+
+template <typename Visit> static void forEachFrozenRow(const Model &model, Visit &&visit) {
+  for (size_t index = 0; index < model.parameters.size(); ++index) {
+    const ParameterInfo &info = model.parameters[index];
+    for (int64_t row : info.frozenRows)
+      visit(index, row, info.elements / info.shape.front());
+  }
+}
+
+void Parameters::maskGradients() {
+  forEachFrozenRow(model, [&](size_t index, int64_t row, int64_t size) {
+    std::fill_n(gradients.write() + starts[index] + row * size, size, 0.0f);
+  });
+}
+
+std::vector<float> Parameters::frozenRows() const {
+  std::vector<float> rows;
+  forEachFrozenRow(model, [&](size_t index, int64_t row, int64_t size) {
+    const float *first = values(index) + row * size;
+    rows.insert(rows.end(), first, first + size);
+  });
+  return rows;
+}
+
+void Parameters::restoreRows(const std::vector<float> &rows) {
+  const float *next = rows.data();
+  forEachFrozenRow(model, [&](size_t index, int64_t row, int64_t size) {
+    std::copy_n(next, size, changeValues(index) + row * size);
+    next += size;
+  });
 }
 
 void Parameters::addTo(ViewTable &views) {

@@ -57,9 +57,12 @@ Segments::Segment &Segments::find(const Batch &batch, int64_t number) {
   for (size_t i = 0; i < model.inputs.size(); ++i)
     part.inputs.push_back(cut(batch.inputs[i], model.inputs[i].timeAxis, size));
   part.target = cut(batch.target, model.targetArray->timeAxis, size);
+  if (model.weightArray)
+    part.weight = cut(batch.weight, model.targetArray->timeAxis, size);
   for (Array &input : part.inputs)
     part.mirrors.emplace_back(input.data.data(), input.data.size());
-  part.mirrors.emplace_back(part.target.data.data(), part.target.data.size());
+  for (Array *array : {&part.target, &part.weight})
+    part.mirrors.emplace_back(array->data.data(), array->data.size());
   for (size_t i = 0; i < model.inputs.size(); ++i)
     if (!model.inputs[i].carried.empty())
       segment.finals[i] = cut(batch.inputs[i], std::nullopt, 0);
@@ -90,7 +93,15 @@ Batch &Segments::fill(const Batch &batch, int64_t number) {
       memcpy(part.data.data(), batch.inputs[i].data.data(), part.data.size());
   }
   copySteps(batch.target, segment.batch.target, *model.targetArray->timeAxis, first);
+  if (model.weightArray)
+    copySteps(batch.weight, segment.batch.weight, *model.targetArray->timeAxis, first);
+  data.weigh(segment.batch);
   return segment.batch;
+}
+
+double Segments::weightOf(const Batch &batch, int64_t number) {
+  return data.isWeighted() ? find(batch, number).batch.lossWeight
+                           : static_cast<double>(stepsOf(number));
 }
 
 void Segments::run(const std::string &function, const Batch &batch, int64_t number) {

@@ -8,6 +8,7 @@
 #define BPPSA_COMPILER_PIPELINES_TRAININGOPTIONS_H
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,15 +36,31 @@ struct Variant {
   std::string getSuffix() const { return overUnits ? name + "_units" : name; }
 };
 
+/// A row of an initializer, along its first axis, that is not trained.
+struct FrozenRow {
+  std::string name;
+  int64_t row;
+
+  /// What `NAME:ROW` means; nothing where `text` is not of that form.
+  static std::optional<FrozenRow> parse(const std::string &text);
+};
+
 /// The part of the command line that decides what the training functions compute.
 struct TrainingOptions {
   TargetKind target = TargetKind::CPU;
   std::string loss = "cross-entropy";
   /// Graph output that feeds the loss; empty for the first.
   std::string lossOn;
+  /// A weight for each class; empty for ones.
+  std::vector<float> classWeights;
+  /// The share of each target that is spread over all classes.
+  double labelSmoothing = 0;
+  /// Positions with this target have no weight.
+  std::optional<int64_t> ignoreIndex;
   std::string optimizer = "adam";
   /// Regular expression over initializer names; empty freezes none.
   std::string freeze;
+  std::vector<FrozenRow> frozenRows;
   BackwardKind backward = BackwardKind::Auto;
   std::string scan = "auto";
   /// `structured`, or `dense`: explicit Jacobians have all their elements, made column by column by

@@ -9,6 +9,8 @@
 
 #include "bppsa/Runtime/Files/Npz.h"
 
+#include <optional>
+
 namespace bppsa::runtime {
 
 /// "[2, 0, 5]": where element `flat` of an array of this shape is.
@@ -18,8 +20,10 @@ std::string position(int64_t flat, const std::vector<int64_t> &shape);
 
 /// Every element of a float32 array must be finite.
 void requireFinite(const Array &array);
-/// Every element of an int32 or int64 array must be at least 0 and below `classes`.
-void requireClasses(const Array &array, int64_t classes);
+/// No element of a float32 array may be below 0.
+void requireNoNegative(const Array &array);
+/// Every element of an int32 or int64 array must be at least 0 and below `classes`, or `ignored`.
+void requireClasses(const Array &array, int64_t classes, std::optional<int64_t> ignored = {});
 /// Arrays of type `found` must be ones that convert() takes.
 void requireConvertible(DType found, DType wanted);
 /// The array with elements of type `wanted`. Integers become int32 or int64 where every value fits;

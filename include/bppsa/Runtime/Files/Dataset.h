@@ -17,17 +17,24 @@ namespace bppsa::runtime {
 struct Batch {
   std::vector<Array> inputs;
   Array target;
-  /// Of the inputs, then of the target.
+  /// The weight of each position of the target.
+  Array weight;
+  /// Of the inputs, then of the target, then of the weights.
   std::vector<DeviceMirror> mirrors;
   Symbols symbols;
   int64_t samples = 0;
+  /// What the mean loss of the batch counts in a mean over batches: the sum of the weights of its
+  /// positions, or the number of samples where no position has a weight of its own.
+  double lossWeight = 0;
+  /// Positions whose weight is not zero.
+  int64_t counted = 0;
 
   /// Lets copyAhead() work. To be called before the batch is an argument of calls.
   void keepSpares();
   /// In device programs, begins to copy what the batch was filled with; calls that were started
   /// before still work on what it held then. It may be filled again.
   void copyAhead();
-  /// "input:NAME" for every input, and "target".
+  /// "input:NAME" for every input, "target" and "weight".
   void addTo(const Model &model, ViewTable &views);
 };
 
@@ -41,7 +48,9 @@ enum class TargetUse {
 /// The arrays of an .npz file, checked against the model.
 ///
 /// Floating-point arrays must be float32. Where the model takes integers, every NumPy integer type
-/// is accepted as long as all values fit. States of a stream may be missing and are zero then.
+/// is accepted as long as all values fit. States of a stream may be missing and are zero then, and
+/// weights of positions, which are one then. Positions beyond the length of their sample, and those
+/// with the target that the program ignores, have the weight zero.
 /// Where the model fixes its batch size, the file holds a multiple of it.
 class Dataset {
 public:
@@ -69,6 +78,12 @@ public:
   void gather(const int64_t *order, int64_t size, Batch &batch) const;
   /// The whole set as one batch.
   Batch whole() const;
+  /// Whether positions count differently: the loss is a weighted mean.
+  bool isWeighted() const;
+  /// Says what the loss of `batch`, whose arrays are filled, counts.
+  void weigh(Batch &batch) const;
+  /// Throws Error where every position of `batch` has the weight zero; `what` says which it is.
+  void requireWeight(const Batch &batch, const std::string &what) const;
 
 private:
   /// One array with the batch axis brought to the front, so that a sample is contiguous.
@@ -87,7 +102,7 @@ private:
   void addColumn(const ArrayInfo &info, DType dtype, const std::vector<int64_t> &shape);
   /// Checks the values of the column's array and brings its samples to the front.
   void fillColumn(Column &column, Array array);
-  static Array makeZeros(const Column &column);
+  Array makeDefault(const Column &column) const;
   void addSynthetic(const ArrayInfo &info, const Symbols &symbols, class Random &random);
   std::vector<int64_t> slicedShape(const Column &column, int64_t size) const;
   Symbols bindSlices(int64_t size) const;
@@ -95,11 +110,18 @@ private:
   /// Refuses elements that are not in [least, most]; `meaning` says what the model takes them as.
   void requireBounds(const Column &column, int64_t least, int64_t most, const char *meaning) const;
   void countSamples();
+  // PositionWeights.cpp
+  /// The input that holds the lengths of the sequences that the loss has positions for, or null.
+  const ArrayInfo *findLengths() const;
+  /// Whether the weights of positions follow from other arrays.
+  bool derivesWeights() const;
+  /// Takes the weight off positions with an ignored target and beyond the lengths of samples.
+  void maskPositions();
   std::string where(const ArrayInfo &info) const;
 
   const Model *model;
   std::string name;
-  /// The inputs in the model's order, then the target where there is one.
+  /// The inputs in the model's order, then the target and the weights where there are some.
   std::vector<Column> columns;
   std::optional<int64_t> fixed;
   int64_t count = 0;

@@ -39,8 +39,8 @@ struct EpochRecord {
 struct TrainState {
   /// Finished epochs, finished batches of the current one, finished steps in all.
   int64_t epoch = 0, batch = 0, step = 0;
-  /// Sum over this epoch's batches of loss x samples.
-  double lossSum = 0;
+  /// Sums over this epoch's batches of the loss times what it counts, and of that.
+  double lossSum = 0, weightSum = 0;
   /// Time spent in this epoch.
   double seconds = 0;
   std::vector<EpochRecord> history;

@@ -52,6 +52,11 @@ public:
   }
   float *changeValues(size_t index);
   float *changeState(size_t which, size_t index) { return states[which].write() + starts[index]; }
+  /// Sets the gradients of rows that are not trained to zero.
+  void maskGradients();
+  /// The values of rows that are not trained, and the way back to them.
+  std::vector<float> frozenRows() const;
+  void restoreRows(const std::vector<float> &rows);
   size_t stateCount() const { return states.size(); }
 
 private:

@@ -18,14 +18,16 @@ namespace bppsa::runtime {
 class Segments {
 public:
   /// Sequences of `steps` steps are cut into segments of `length`; the last one may be shorter.
-  Segments(Session &session, int64_t steps, int64_t length)
-      : session(session), steps(steps), length(length) {}
+  Segments(Session &session, const Dataset &data, int64_t length)
+      : session(session), data(data), steps(*data.steps()), length(length) {}
 
   int64_t count() const { return (steps + length - 1) / length; }
   int64_t stepsOf(int64_t number) const { return std::min(length, steps - number * length); }
 
   /// Goes to the first segment of the sequences in `batch`, where the states are those of `batch`.
   void restart(const Batch &batch);
+  /// What the mean loss of segment `number`, which has been run, counts in that of its batch.
+  double weightOf(const Batch &batch, int64_t number);
   /// What segment `number` of the sequences holds, without states.
   Batch &fill(const Batch &batch, int64_t number);
   /// Computes `function`, a variant of the step, on segment `number`, and takes its final states as
@@ -46,6 +48,7 @@ private:
   static Array cut(const Array &array, std::optional<int64_t> axis, int64_t size);
 
   Session &session;
+  const Dataset &data;
   int64_t steps, length;
   /// By samples and steps.
   std::map<std::pair<int64_t, int64_t>, Segment> segments;

@@ -49,7 +49,7 @@ static LogicalResult verifyValueAttribute(Operation *op, NamedAttribute attribut
     auto text = dyn_cast<StringAttr>(value);
     return text && !text.empty() ? success() : refuse(op, attribute, "the name of an array");
   }
-  if (llvm::is_contained({"frozen", "loss", "target", "correct", "seed"}, name))
+  if (llvm::is_contained({"frozen", "loss", "target", "weight", "correct", "seed"}, name))
     return isa<UnitAttr>(value) ? success() : refuse(op, attribute, "a unit attribute");
   if (name == "batch_axis" || name == "time_axis") {
     auto axis = dyn_cast<IntegerAttr>(value);

@@ -1,0 +1,103 @@
+//===- Batches.cpp - Samples that are computed together -------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CopyPieces.h"
+#include "bppsa/Runtime/Error.h"
+#include "bppsa/Runtime/Files/Dataset.h"
+
+#include <algorithm>
+#include <numeric>
+
+using namespace bppsa::runtime;
+
+void Batch::keepSpares() {
+  for (DeviceMirror &mirror : mirrors)
+    mirror.keepSpare();
+}
+
+void Batch::copyAhead() {
+  for (DeviceMirror &mirror : mirrors)
+    mirror.copyAhead();
+}
+
+void Batch::addTo(const Model &model, ViewTable &views) {
+  auto add = [&](const std::string &key, Array &array, size_t index) {
+    if (index < mirrors.size())
+      views[key] = {array.data.data(), array.shape, elementSize(array.dtype), Access::Read,
+                    &mirrors[index]};
+  };
+  for (size_t i = 0; i < inputs.size(); ++i)
+    add("input:" + model.inputs[i].name, inputs[i], i);
+  if (model.targetArray)
+    add("target", target, inputs.size());
+  if (model.weightArray)
+    add("weight", weight, inputs.size() + 1);
+}
+
+void Dataset::requireBatches(int64_t size) const {
+  if (fixed && size != *fixed)
+    fail(name.empty() ? "" : quote(name) + ": ", "a batch of ", size,
+         " samples was asked for, but the model fixes its batch size at ", *fixed);
+  requireBounds(bindSlices(std::min(size, count)));
+  if (size < count && count % size != 0)
+    requireBounds(bindSlices(count % size));
+}
+
+Batch Dataset::newBatch(int64_t largest) const {
+  Batch batch;
+  for (const Column &column : columns) {
+    Array array{column.dtype, slicedShape(column, std::min(largest, count)), Buffer()};
+    array.data = Buffer(array.elements() * elementSize(array.dtype));
+    if (!column.info->batchAxis)
+      memcpy(array.data.data(), column.data.data(), array.data.size());
+    batch.mirrors.emplace_back(array.data.data(), array.data.size());
+    if (column.info == (model->targetArray ? &*model->targetArray : nullptr))
+      batch.target = std::move(array);
+    else if (column.info == (model->weightArray ? &*model->weightArray : nullptr))
+      batch.weight = std::move(array);
+    else
+      batch.inputs.push_back(std::move(array));
+  }
+  if (model->weightArray && batch.mirrors.size() == batch.inputs.size() + 1) {
+    batch.weight = {DType::F32, batch.target.shape, Buffer()};
+    batch.weight.data = Buffer(batch.weight.elements() * sizeof(float));
+    std::fill_n(batch.weight.as<float>(), batch.weight.elements(), 1.0f);
+    batch.mirrors.emplace_back(batch.weight.data.data(), batch.weight.data.size());
+  }
+  return batch;
+}
+
+void Dataset::gather(const int64_t *order, int64_t size, Batch &batch) const {
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const Column &column = columns[i];
+    size_t inputs = batch.inputs.size();
+    Array &out = i < inputs ? batch.inputs[i] : i == inputs ? batch.target : batch.weight;
+    out.shape = slicedShape(column, size);
+    // Rows of several samples interleave in the batch: go block by block to stay in the cache.
+    constexpr int64_t block = 256;
+    for (int64_t row = 0; row < column.outer && column.info->batchAxis; row += block)
+      for (int64_t s = 0; s < size; ++s)
+        copyPieces(out.data.data() + (row * size + s) * column.inner,
+                   column.data.data() + (order[s] * column.outer + row) * column.inner,
+                   std::min(block, column.outer - row), column.inner, size * column.inner,
+                   column.inner);
+    if (column.info->batchAxis)
+      batch.mirrors[i].hostChanged(out.elements() * elementSize(out.dtype));
+  }
+  if (batch.samples != size)
+    batch.symbols = bindSlices(size);
+  batch.samples = size;
+  weigh(batch);
+}
+
+Batch Dataset::whole() const {
+  requireBatches(count);
+  Batch batch = newBatch(count);
+  std::vector<int64_t> order(count);
+  std::iota(order.begin(), order.end(), 0);
+  gather(order.data(), count, batch);
+  return batch;
+}

@@ -1,0 +1,40 @@
+//===- CopyPieces.h - Rows at a distance ----------------------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_RUNTIME_COPYPIECES_H
+#define BPPSA_LIB_RUNTIME_COPYPIECES_H
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace bppsa::runtime {
+
+/// Copies `rows` elements of type T, `toStep` and `fromStep` bytes apart.
+template <typename T>
+void copyRows(std::byte *to, const std::byte *from, int64_t rows, int64_t toStep,
+              int64_t fromStep) {
+  for (int64_t row = 0; row < rows; ++row)
+    memcpy(to + row * toStep, from + row * fromStep, sizeof(T));
+}
+
+/// Copies `rows` pieces of `bytes` bytes each, `toStep` and `fromStep` bytes apart.
+inline void copyPieces(std::byte *to, const std::byte *from, int64_t rows, int64_t bytes,
+                       int64_t toStep, int64_t fromStep) {
+  if (bytes == toStep && bytes == fromStep)
+    memcpy(to, from, rows * bytes);
+  else if (bytes == 4)
+    copyRows<uint32_t>(to, from, rows, toStep, fromStep);
+  else if (bytes == 8)
+    copyRows<uint64_t>(to, from, rows, toStep, fromStep);
+  else
+    for (int64_t row = 0; row < rows; ++row)
+      memcpy(to + row * toStep, from + row * fromStep, bytes);
+}
+
+} // namespace bppsa::runtime
+
+#endif // BPPSA_LIB_RUNTIME_COPYPIECES_H

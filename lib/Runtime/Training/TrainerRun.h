@@ -1,0 +1,83 @@
+//===- TrainerRun.h - A training run --------------------------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_RUNTIME_TRAINERRUN_H
+#define BPPSA_LIB_RUNTIME_TRAINERRUN_H
+
+#include "bppsa/Runtime/Options.h"
+#include "bppsa/Runtime/Training/Checkpoint.h"
+#include "bppsa/Runtime/Training/Metrics.h"
+#include "bppsa/Runtime/Training/Progress.h"
+#include "bppsa/Runtime/Training/Schedule.h"
+#include "bppsa/Runtime/Training/Segments.h"
+#include "bppsa/Runtime/Training/TrainingSteps.h"
+
+#include <functional>
+#include <memory>
+
+namespace bppsa::runtime {
+
+/// One call of `train`, whose settings and state a checkpoint keeps.
+class Trainer {
+public:
+  Trainer(const Program &program, const Options &options);
+  int run();
+
+private:
+  void checkOutputs();
+  void resume();
+  void requireSense() const;
+  void applyOptions();
+  void prepareSteps();
+
+  bool runEpoch();
+  int64_t sizeOfBatch(int64_t number) const;
+  void fill(int64_t number);
+  void runBatch();
+  /// Steps and updates on the segments of the batch, one after the other.
+  void runSegments();
+  /// 1, or the number of segments of a sequence.
+  int64_t updatesPerBatch() const;
+  bool finishEpoch();
+  void setHyper();
+  /// Adds the mean loss of a batch that counts `weight` to that of the epoch.
+  void addLoss(double loss, double weight);
+  void checkStep();
+  std::string position() const;
+  std::string describeKept() const;
+  void saveCheckpoint();
+  void attempt(bool &failed, const std::function<void()> &write);
+  int interrupted();
+
+  const Program &program;
+  const Model &model;
+  const Options &options;
+  Dataset data;
+  std::optional<Dataset> validation;
+  Session session;
+  TrainSettings settings;
+  TrainState state;
+  MetricsLog log;
+  Schedule schedule{"constant"};
+  int64_t epochs, batchesPerEpoch = 1;
+  Batch batch;
+  /// The samples of this epoch, and the number of the batch that `batch` was filled with ahead of
+  /// its time.
+  std::vector<int64_t> order;
+  std::optional<int64_t> filledAhead;
+  TrainingSteps steps{session, data, batch};
+  /// Where sequences are cut.
+  std::unique_ptr<Segments> segments;
+  std::unique_ptr<Progress> progress;
+  /// Where training stood when the file of --checkpoint was written; empty: it is not of this run.
+  std::string kept;
+  /// The last attempt to write the file failed.
+  bool checkpointFailed = false, logFailed = false;
+};
+
+} // namespace bppsa::runtime
+
+#endif // BPPSA_LIB_RUNTIME_TRAINERRUN_H

@@ -1,0 +1,151 @@
+//===- TrainerSetup.cpp - Before the first step of training -----------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TrainerRun.h"
+#include "bppsa/Runtime/Device/Device.h"
+#include "bppsa/Runtime/Error.h"
+
+#include <algorithm>
+
+using namespace bppsa::runtime;
+
+Trainer::Trainer(const Program &program, const Options &options)
+    : program(program), model(program.model), options(options),
+      data(options.data, program.model, TargetUse::Needed), session(program, true),
+      log(options.log), epochs(options.epochs.value_or(1)) {
+  auto trained = [](const ParameterInfo &info) { return info.trained; };
+  if (std::none_of(model.parameters.begin(), model.parameters.end(), trained))
+    fail("there is nothing to train: every initializer of ", quote(model.source),
+         " is frozen; compile the model with another --freeze");
+  if (!options.val.empty())
+    validation.emplace(options.val, model, TargetUse::Needed);
+  settings.hyper = model.hyper;
+  if (data.fixedBatch())
+    settings.batch = *data.fixedBatch();
+  resume();
+  applyOptions();
+  checkOutputs();
+  prepareSteps();
+}
+
+void Trainer::checkOutputs() {
+  std::vector<const std::string *> earlier;
+  for (auto [path, flag] : {std::pair(&options.checkpoint, "--checkpoint"),
+                            std::pair(&options.save, "--save"), std::pair(&options.log, "--log")}) {
+    if (path->empty())
+      continue;
+    if (path != &options.log)
+      requireWritable(*path, flag);
+    for (const std::string *input :
+         {&options.data, &options.val, &options.resume, &options.variant.calibration})
+      if (!input->empty() && !(path == &options.checkpoint && input == &options.resume))
+        requireDistinct(*path, *input, flag);
+    for (const std::string *other : earlier)
+      if (isSameFile(*path, *other))
+        fail(flag, ": ", quote(*path), " is also the file of another option; choose another name");
+    earlier.push_back(path);
+  }
+}
+
+void Trainer::resume() {
+  if (options.resume.empty()) {
+    state.samples = data.samples();
+    state.fingerprint = data.fingerprint();
+    return;
+  }
+  readCheckpoint(options.resume, session, settings, state);
+  requireSense();
+  // A program with other variants, for another target say, chooses among its own.
+  if (std::none_of(model.variants.begin(), model.variants.end(),
+                   [&](const VariantInfo &variant) { return variant.name == settings.variant; }))
+    settings.variant.clear();
+  std::string where = quote(options.resume) + ": ";
+  auto refuse = [&](const char *flag, auto found, auto expected) {
+    if (found && static_cast<int64_t>(*found) != static_cast<int64_t>(expected))
+      fail(where, "was written with ", flag, " ", expected, ", found ", flag, " ", *found,
+           "; leave ", flag, " out, or train without --resume");
+  };
+  refuse("--batch", options.batch, settings.batch);
+  refuse("--seed", options.seed, settings.seed);
+  refuse("--tbptt", options.tbptt, settings.tbptt.value_or(0));
+  if (!options.shuffle && settings.shuffle)
+    fail(where, "was written without --no-shuffle; leave it out, or train without --resume");
+  if (state.samples != data.samples() || state.fingerprint != data.fingerprint())
+    fail(where, "was written while training on other data than ", quote(options.data), " (",
+         state.samples, " samples, found ", data.samples(),
+         "); resume with the same data, or train without --resume");
+  if (!options.checkpoint.empty() && isSameFile(options.checkpoint, options.resume))
+    kept = position();
+}
+
+/// A checkpoint with the right checksums may still hold anything.
+void Trainer::requireSense() const {
+  try {
+    Schedule(settings.schedule);
+    requireHyperRanges(settings.hyper, model.optimizer);
+    int64_t perEpoch =
+        settings.batch > 0 ? (state.samples + settings.batch - 1) / settings.batch : 0;
+    if (perEpoch < 1 || state.batch > perEpoch ||
+        state.step != (state.epoch * perEpoch + state.batch) * updatesPerBatch() ||
+        state.history.size() != static_cast<size_t>(state.epoch))
+      fail("its contents contradict each other");
+  } catch (const Error &error) {
+    fail(quote(options.resume), ": is damaged: ", error.what());
+  }
+}
+
+void Trainer::applyOptions() {
+  if (options.resume.empty()) {
+    settings.batch = options.batch.value_or(settings.batch);
+    settings.seed = options.seed.value_or(0);
+    settings.shuffle = options.shuffle;
+    settings.tbptt = options.tbptt;
+  }
+  if (settings.tbptt)
+    requireSegments(model);
+  if (settings.tbptt && *settings.tbptt > *data.steps())
+    fail("--tbptt: found ", *settings.tbptt, ", but the sequences of ", quote(options.data),
+         " have ", *data.steps(), " steps; accepted are 1 to ", *data.steps(), ", or leave it out");
+  for (const auto &[key, value] : options.hyper)
+    settings.hyper[key] = value;
+  settings.schedule = options.schedule.value_or(settings.schedule);
+  if (options.clipNorm)
+    settings.clipNorm = options.clipNorm;
+  schedule = Schedule(settings.schedule);
+  batchesPerEpoch = (data.samples() + settings.batch - 1) / settings.batch;
+  data.requireBatches(settings.batch);
+  if (validation)
+    validation->requireBatches(settings.batch);
+}
+
+int64_t Trainer::updatesPerBatch() const {
+  int64_t length = settings.tbptt.value_or(0), sequence = data.steps().value_or(1);
+  return length > 0 ? (sequence + length - 1) / length : 1;
+}
+
+void Trainer::prepareSteps() {
+  batch = data.newBatch(std::min(settings.batch, data.samples()));
+  if (settings.tbptt) {
+    segments = std::make_unique<Segments>(session, data, *settings.tbptt);
+    std::vector<int64_t> any(std::min(settings.batch, data.samples()), 0);
+    data.gather(any.data(), any.size(), batch);
+    segments->restart(batch);
+    if (settings.variant.empty() || !options.variant.isAuto())
+      settings.variant = chooseVariant(session, options.variant, "step", segments->fill(batch, 0),
+                                       epochs * batchesPerEpoch * updatesPerBatch())
+                             .variant->name;
+    return;
+  }
+  if (isDeviceProgram() && batchesPerEpoch > 1)
+    batch.keepSpares();
+  // A run that goes on keeps its variant, and with it its bits.
+  if (settings.variant.empty() || !options.variant.isAuto())
+    steps.choose(options.variant, settings.batch,
+                 std::max<int64_t>(1, epochs * batchesPerEpoch - state.step));
+  else
+    steps.use(settings.variant, settings.batch);
+  settings.variant = steps.variant();
+}
