@@ -25,10 +25,12 @@ void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &opt
   pm.addNestedPass<func::FuncOp>(createTransposeCaptures());
   pm.addNestedPass<func::FuncOp>(createPackBatch({options.lanes}));
   addCleanup(pm);
-  pm.addPass(createExpandScan({/*unrollUpTo=*/0, options.factorLinks}));
+  pm.addPass(createExpandScan({/*unrollUpTo=*/0, options.factorLinks, /*wholeLevels=*/false,
+                               /*keepChunks=*/false}));
   addCleanup(pm);
   addBufferization(pm);
-  addOutlining(pm, {/*groupSums=*/false, /*groupFills=*/true, /*anyWindow=*/true});
+  addOutlining(pm, {/*groupSums=*/false, /*groupFills=*/true, /*anyWindow=*/true,
+                    /*wholeLevels=*/false});
 }
 
 void bppsa::buildCPUCodePipeline(OpPassManager &pm, const CPULoweringOptions &options) {

@@ -22,9 +22,13 @@ void bppsa::buildGPUKernelPipeline(OpPassManager &pm, TensorPrecision precision)
   addCleanup(pm);
   pm.addNestedPass<func::FuncOp>(createMergeProducts());
   pm.addNestedPass<func::FuncOp>(createFuseGradients());
+  pm.addPass(createExpandScan(
+      {/*unrollUpTo=*/0, /*factorLinks=*/false, /*wholeLevels=*/true, /*keepChunks=*/true}));
+  addCleanup(pm);
   addBufferization(pm);
   pm.addNestedPass<func::FuncOp>(createSinkReads());
-  addOutlining(pm, {/*groupSums=*/true, /*groupFills=*/false, /*anyWindow=*/false});
+  addOutlining(pm, {/*groupSums=*/true, /*groupFills=*/false, /*anyWindow=*/false,
+                    /*wholeLevels=*/true});
 
   pm.addPass(createConvertBPPSAToGPU({precision}));
   pm.addPass(createExpandMath({/*reciprocals=*/true}));

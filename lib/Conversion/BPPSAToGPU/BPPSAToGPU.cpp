@@ -47,10 +47,23 @@ static size_t countTogether(ArrayRef<Operation *> ops) {
   return count;
 }
 
+static LogicalResult launchChain(ChainOp op, TensorPrecision precision) {
+  PlanAttr plan = op.getPlan();
+  if (plan.isSequential())
+    return launchSequentially(getCotangentLoop(op));
+  if (plan.getAlgorithm() == ScanAlgorithm::Chunked)
+    return launchChunked(getCotangentLoop(op), plan.getSize(), precision);
+  return op->emitOpError("has the plan ") << plan.toString() << "; run bppsa-expand-scan first";
+}
+
+template <typename OpTy> static bool holds(Operation *loop) {
+  return loop->walk([](OpTy) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
 /// Emits the launches of an operation, or of several that are launched together.
 static LogicalResult launchOps(ArrayRef<Operation *> ops, TensorPrecision precision) {
   for (Operation *op : ops)
-    if (!isa<scf::ForOp, scf::ParallelOp>(op) && failed(verifyReady(op)))
+    if (!isa<scf::ForOp, scf::ForallOp, scf::ParallelOp>(op) && failed(verifyReady(op)))
       return failure();
   auto launch = [](auto emit) {
     emit();
@@ -66,7 +79,13 @@ static LogicalResult launchOps(ArrayRef<Operation *> ops, TensorPrecision precis
       .Case([&](StepSumOp leaf) { return launch([&] { launchStepSum(leaf); }); })
       .Case([&](memref::CopyOp copy) { return launch([&] { launchCopy(copy); }); })
       .Case([&](scf::ParallelOp loop) { return launch([&] { launchParallel(loop); }); })
-      .Case([&](scf::ForOp loop) { return launch([&] { launchSequential(loop); }); })
+      .Case([&](scf::ForallOp loop) {
+        return holds<TransitionOp>(loop) ? launchTransitions(loop, precision) : launchRows(loop);
+      })
+      .Case([&](scf::ForOp loop) {
+        return holds<ApplyTransitionOp>(loop) ? launchRows(loop)
+                                              : launch([&] { launchSequential(loop); });
+      })
       .Case([&](linalg::LinalgOp graph) { return launch([&] { launchLinalg(graph); }); })
       .Default([](Operation *other) {
         return other->emitOpError("has no kernels for GPUs; use --target=cpu");
@@ -78,7 +97,7 @@ static bool becomesLaunch(Operation &op) {
   return op.getNumResults() == 0 &&
          isa<RecurrenceOp, ChainOp, OuterSumOp, StepSumOp, PackLanesOp, UnpackLanesOp,
              SparseApplyOp, SparseComposeOp, SparseOuterSumOp, linalg::LinalgOp, memref::CopyOp,
-             scf::ForOp, scf::ParallelOp>(op);
+             scf::ForOp, scf::ForallOp, scf::ParallelOp>(op);
 }
 
 /// Whether `op` touches elements of arrays, which are in device memory.

@@ -20,7 +20,6 @@ namespace bppsa {
 
 /// `precision` is that of products on tensor cores.
 llvm::LogicalResult launchRecurrence(RecurrenceOp op, TensorPrecision precision);
-llvm::LogicalResult launchChain(ChainOp op, TensorPrecision precision);
 /// Sums with the same right factor, which follow each other.
 void launchOuterSums(llvm::ArrayRef<OuterSumOp> ops, TensorPrecision precision);
 void launchStepSum(StepSumOp op);
@@ -53,10 +52,16 @@ llvm::LogicalResult launchSequentially(const CotangentLoop &loop);
 /// 0 leaves the length to the run time.
 llvm::LogicalResult launchChunked(const CotangentLoop &loop, int64_t chunkSteps,
                                   TensorPrecision precision);
-/// A launch for each level of a tree with at most `mostLevels` levels, 1 or more;
-/// without a limit where that is negative.
-llvm::LogicalResult launchTree(const CotangentLoop &loop, int64_t mostLevels,
-                               TensorPrecision precision);
+
+// What `bppsa-expand-scan` makes of trees.
+
+/// The transitions of the runs of links that the iterations of `loop` take: one launch, or two
+/// where cotangents are injected.
+llvm::LogicalResult launchTransitions(mlir::scf::ForallOp loop, TensorPrecision precision);
+/// Products of transitions and copies of vectors, row by row: one launch with a block for each row
+/// and, for a parallel loop, iteration. Barriers stand between dependent operations.
+llvm::LogicalResult launchRows(mlir::scf::ForallOp loop);
+llvm::LogicalResult launchRows(mlir::scf::ForOp loop);
 
 } // namespace bppsa
 

@@ -29,8 +29,7 @@ class ChunkedLaunch {
 public:
   ChunkedLaunch(const CotangentLoop &loop, MapWalks aggregate, BlockWalk walk)
       : loop(loop), aggregate(std::move(aggregate)), again(std::move(walk)), loc(loop.op->getLoc()),
-        size(loop.getTotalSize()),
-        element(cast<MemRefType>(loop.seeds[0].getType()).getElementType()) {}
+        size(loop.getTotalSize()), element(loop.getElementType()) {}
 
   void launch(int64_t chunkSteps) {
     OpBuilder builder(loop.op);
@@ -47,8 +46,11 @@ public:
     auto type = MemRefType::get({ShapedType::kDynamic, ShapedType::kDynamic, size}, element);
     carries = memref::AllocOp::create(builder, loc, type, ValueRange{numSamples, numChunks},
                                       builder.getI64IntegerAttr(64));
-    aggregate.launch(builder, maps, lastChunk, /*first=*/0,
-                     [&](OpBuilder &nested, Value index) { return getRange(nested, index); });
+    aggregate.launch(builder, maps, lastChunk,
+                     [&](OpBuilder &nested, Value index) -> MapWalks::Run {
+                       auto [first, last] = getRange(nested, index);
+                       return {first, last, index};
+                     });
     launchCarries(builder);
     memref::DeallocOp::create(builder, loc, maps.memref);
     launchWalks(builder);
@@ -107,7 +109,7 @@ private:
         emitCarry(step, thread, ring, index, from, to, carry);
       else
         emitRows(step, loc, thread, size, [&](OpBuilder &inside, Value row) {
-          Value value = emitApply(inside, loc, maps, thread.block, index, from, row);
+          Value value = emitApply(inside, loc, maps.getMap(thread.block, index), from, row);
           to.store(inside, loc, value, row);
           carry.store(inside, loc, value, row);
         });

@@ -57,6 +57,10 @@ ValueRange CotangentLoop::getEmitted() const {
 
 ValueRange CotangentLoop::getSums() const { return destinations.take_back(sumWith.size()); }
 
+Type CotangentLoop::getElementType() const {
+  return getElementTypeOrSelf(body->getArgument(saved.size()).getType());
+}
+
 int64_t CotangentLoop::getTotalSize() const {
   return std::accumulate(stateSizes.begin(), stateSizes.end(), int64_t(0));
 }

@@ -27,6 +27,8 @@ struct CotangentLoop {
 
   size_t getNumStates() const { return stateSizes.size(); }
   int64_t getStateSize(size_t i) const { return stateSizes[i]; }
+  /// That of cotangents.
+  mlir::Type getElementType() const;
   /// Rows of all states together.
   int64_t getTotalSize() const;
 };

@@ -37,12 +37,97 @@ func.func private @mixes_rows(%a: memref<?x?x4xf32>, %g: memref<?x4xf32>, %out: 
 
 // -----
 
-func.func private @sums_of_tree(%a: memref<?x?x3xf32>, %g: memref<?x3xf32>, %out: memref<?x3xf32>, %sum: memref<3xf32>) {
-  // expected-error @below {{sums what it yields, which only chains and chunked scans for GPUs do; leave bppsa-fuse-gradients out}}
-  bppsa.chain plan <blelloch> saved(%a : memref<?x?x3xf32>) seeds(%g : memref<?x3xf32>) inject_into [] sum_with [-1]
-      into(%out, %sum : memref<?x3xf32>, memref<3xf32>) {
+func.func private @tree(%a: memref<?x?x3xf32>, %g: memref<?x3xf32>, %out: memref<?x3xf32>) {
+  // expected-error @below {{has the plan hybrid:2; run bppsa-expand-scan first}}
+  bppsa.chain plan <hybrid, 2> saved(%a : memref<?x?x3xf32>) seeds(%g : memref<?x3xf32>) inject_into []
+      into(%out : memref<?x3xf32>) {
   ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
-    bppsa.yield %gt, %gt : vector<3xf32>, vector<3xf32>
+    bppsa.yield %gt : vector<3xf32>
+  }
+  return
+}
+
+// -----
+
+func.func private @transition_of_some_rows(%a: memref<8x6x3xf32>, %maps: memref<8x4x1x3xf32>) {
+  scf.forall (%k) in (8) {
+    %a_k = memref.subview %a[%k, 2, 0] [1, 4, 3] [1, 1, 1] : memref<8x6x3xf32> to memref<1x4x3xf32, strided<[18, 3, 1], offset: ?>>
+    %m_k = memref.subview %maps[%k, 0, 0, 0] [1, 4, 1, 3] [1, 1, 1, 1] : memref<8x4x1x3xf32> to memref<4x1x3xf32, strided<[3, 3, 1], offset: ?>>
+    // expected-error @below {{reads or writes an array that is no window of all rows; run bppsa-expand-scan with whole-levels}}
+    bppsa.transition diagonal states [3] saved(%a_k : memref<1x4x3xf32, strided<[18, 3, 1], offset: ?>>) inject_into []
+        into(%m_k : memref<4x1x3xf32, strided<[3, 3, 1], offset: ?>>) {
+    ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
+      %0 = arith.mulf %at, %gt : vector<3xf32>
+      bppsa.yield %0 : vector<3xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+func.func private @transition_of_two_runs(%a: memref<8x4x3xf32>, %b: memref<8x4x3xf32>, %maps: memref<8x4x1x3xf32>) {
+  %c7 = arith.constant 7 : index
+  scf.forall (%k) in (8) {
+    %l = arith.subi %c7, %k : index
+    %a_k = memref.subview %a[%k, 0, 0] [1, 4, 3] [1, 1, 1] : memref<8x4x3xf32> to memref<1x4x3xf32, strided<[12, 3, 1], offset: ?>>
+    %b_l = memref.subview %b[%l, 0, 0] [1, 4, 3] [1, 1, 1] : memref<8x4x3xf32> to memref<1x4x3xf32, strided<[12, 3, 1], offset: ?>>
+    %m_k = memref.subview %maps[%k, 0, 0, 0] [1, 4, 1, 3] [1, 1, 1, 1] : memref<8x4x1x3xf32> to memref<4x1x3xf32, strided<[3, 3, 1], offset: ?>>
+    // expected-error @below {{reads different steps of two sequences; run bppsa-expand-scan with whole-levels}}
+    bppsa.transition diagonal states [3] saved(%a_k, %b_l : memref<1x4x3xf32, strided<[12, 3, 1], offset: ?>>, memref<1x4x3xf32, strided<[12, 3, 1], offset: ?>>)
+        inject_into [] into(%m_k : memref<4x1x3xf32, strided<[3, 3, 1], offset: ?>>) {
+    ^bb0(%at: vector<3xf32>, %bt: vector<3xf32>, %gt: vector<3xf32>):
+      %0 = arith.mulf %at, %gt : vector<3xf32>
+      bppsa.yield %0 : vector<3xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+func.func private @two_transitions(%a: memref<1x4x3xf32>, %maps: memref<4x1x3xf32>) {
+  // expected-error @below {{takes more than one transition in an iteration; run bppsa-expand-scan with whole-levels}}
+  scf.forall (%k) in (8) {
+    bppsa.transition diagonal states [3] saved(%a : memref<1x4x3xf32>) inject_into [] into(%maps : memref<4x1x3xf32>) {
+    ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
+      bppsa.yield %gt : vector<3xf32>
+    }
+    bppsa.transition diagonal states [3] saved(%a : memref<1x4x3xf32>) inject_into [] into(%maps : memref<4x1x3xf32>) {
+    ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
+      bppsa.yield %at : vector<3xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+func.func private @sum_among_products(%m: memref<4x3x3xf32>, %g: memref<4x3xf32>, %h: memref<4x3xf32>, %x: memref<8x4x3xf32>, %s: memref<3xf32>) {
+  scf.forall (%k) in (8) {
+    bppsa.apply_transition %m, %g into %h : memref<4x3x3xf32>, memref<4x3xf32>, memref<4x3xf32>
+    // expected-error @below {{has no kernel in a loop of transitions; use --target=cpu}}
+    bppsa.step_sum %x into %s : memref<3xf32> : memref<8x4x3xf32>
+  }
+  return
+}
+
+// -----
+
+func.func private @packed_products(%m: memref<4x3x3x16xf32>, %g: memref<4x3x16xf32>, %h: memref<4x3x16xf32>) {
+  scf.forall (%k) in (8) {
+    // expected-error @below {{has no kernel in a loop of transitions; use --target=cpu}}
+    bppsa.apply_transition lanes 16 %m, %g into %h : memref<4x3x3x16xf32>, memref<4x3x16xf32>, memref<4x3x16xf32>
+  }
+  return
+}
+
+// -----
+
+func.func private @empty_loop(%g: memref<4x3xf32>) {
+  // expected-error @below {{has no kernels for GPUs; use --target=cpu}}
+  scf.forall (%k) in (8) {
+    %v = memref.subview %g[0, 0] [4, 3] [1, 1] : memref<4x3xf32> to memref<4x3xf32, strided<[3, 1]>>
   }
   return
 }

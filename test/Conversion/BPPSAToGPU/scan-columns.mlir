@@ -100,9 +100,8 @@ func.func private @shared_columns(%w: memref<15x15xf32>, %a: memref<?x?x15xf32>,
 // runs of one step. What is injected has a launch of blocks.
 
 // CHECK-LABEL: func private @tree(
-// CHECK-SAME:      %[[A:[^:]*]]: memref<?x?x4xf32>, %{{[^:]*}}: memref<?x?x2xf32>, %{{[^:]*}}: memref<?x2xf32>, %{{[^:]*}}: memref<?x2xf32>, %[[W:[^:]*]]: memref<2x2xf32>, %[[P:[^:]*]]: memref<2xf32>,
-// CHECK:         gpu.launch {{.*}} function(@tree)
-// CHECK:         gpu.launch {{.*}} function(@tree_1) workgroup(%[[MATRIX:[^ ]*]] : memref<2x4xf32, {{.*}}>, %[[TRANSPOSED:[^ ]*]] : memref<2x4xf32, {{[^)]*}}>)
+// CHECK-SAME:      %[[A:[^:]*]]: memref<?x?x4xf32>, %{{[^:]*}}: memref<?x?x2xf32>, %[[W:[^:]*]]: memref<2x2xf32>, %[[P:[^:]*]]: memref<2xf32>, %[[MAPS:[^:]*]]: memref<?x?x5x4xf32>)
+// CHECK:         gpu.launch {{.*}} function(@tree) workgroup(%[[MATRIX:[^ ]*]] : memref<2x4xf32, {{.*}}>, %[[TRANSPOSED:[^ ]*]] : memref<2x4xf32, {{[^)]*}}>)
 // CHECK:           %[[E:.*]] = memref.load %[[W]][%[[THREAD:.*]], %c1]
 // CHECK:           memref.store %[[E]], %[[MATRIX]][%c1, %[[THREAD]]]
 // CHECK:           %[[E:.*]] = memref.load %[[W]][%c1, %[[THREAD]]]
@@ -117,22 +116,38 @@ func.func private @shared_columns(%w: memref<15x15xf32>, %a: memref<?x?x15xf32>,
 // CHECK:             memref.load %[[MATRIX]][%c1, %c1]
 // CHECK:             %[[FIRST:.*]] = memref.load %[[TRANSPOSED]][%c0, %c0]
 // CHECK:             math.fma %[[FIRST]], %[[HALF]], %[[GATED]]
-// CHECK:         gpu.launch {{.*}} function(@tree_2) workgroup({{.*}} : memref<2x36xf32, {{.*}}>)
+// CHECK:             memref.store %{{.*}}, %[[MAPS]]
+// CHECK:         gpu.launch {{.*}} function(@tree_1) workgroup({{.*}} : memref<2x36xf32, {{.*}}>)
 // CHECK:           gpu.barrier
-func.func private @tree(%a: memref<?x?x4xf32>, %s: memref<?x?x2xf32>, %g: memref<?x2xf32>, %k: memref<?x2xf32>,
-    %w: memref<2x2xf32>, %p: memref<2xf32>, %out: memref<?x2xf32>, %outk: memref<?x2xf32>) {
-  bppsa.chain plan <blelloch> saved(%a : memref<?x?x4xf32>) seeds(%g, %k : memref<?x2xf32>, memref<?x2xf32>)
-      injected(%s : memref<?x?x2xf32>) inject_into [0] captures(%w, %p : memref<2x2xf32>, memref<2xf32>)
-      into(%out, %outk : memref<?x2xf32>, memref<?x2xf32>) {
-  ^bb0(%at: vector<4xf32>, %gt: vector<2xf32>, %kt: vector<2xf32>, %wc: vector<2x2xf32>, %pc: vector<2xf32>):
-    %half = arith.constant dense<0.5> : vector<2xf32>
-    %end = vector.extract_strided_slice %at {offsets = [2], sizes = [2], strides = [1]} : vector<4xf32> to vector<2xf32>
-    %0 = arith.mulf %end, %gt : vector<2xf32>
-    %1 = arith.mulf %pc, %0 : vector<2xf32>
-    %2 = arith.mulf %1, %half : vector<2xf32>
-    %3 = bppsa.matvec %wc, %kt : vector<2x2xf32>, vector<2xf32> -> vector<2xf32>
-    %4 = bppsa.matvec transposed %wc, %2 plus %0 : vector<2xf32> : vector<2x2xf32>, vector<2xf32> -> vector<2xf32>
-    bppsa.yield %3, %4 : vector<2xf32>, vector<2xf32>
+// CHECK:           memref.store %{{.*}}, %[[MAPS]][%{{.*}}, %{{.*}}, %c4, %{{.*}}]
+func.func private @tree(%a: memref<?x?x4xf32>, %s: memref<?x?x2xf32>, %w: memref<2x2xf32>, %p: memref<2xf32>,
+    %maps: memref<?x?x5x4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %t = memref.dim %a, %c0 : memref<?x?x4xf32>
+  %b = memref.dim %a, %c1 : memref<?x?x4xf32>
+  scf.forall (%k) = (1) to (%t) step (1) {
+    %step = arith.subi %t, %k : index
+    %slot = arith.subi %k, %c1 : index
+    %a_k = memref.subview %a[%step, 0, 0] [1, %b, 4] [1, 1, 1]
+        : memref<?x?x4xf32> to memref<1x?x4xf32, strided<[?, 4, 1], offset: ?>>
+    %s_k = memref.subview %s[%step, 0, 0] [1, %b, 2] [1, 1, 1]
+        : memref<?x?x2xf32> to memref<1x?x2xf32, strided<[?, 2, 1], offset: ?>>
+    %m_k = memref.subview %maps[%slot, 0, 0, 0] [1, %b, 5, 4] [1, 1, 1, 1]
+        : memref<?x?x5x4xf32> to memref<?x5x4xf32, strided<[20, 4, 1], offset: ?>>
+    bppsa.transition states [2, 2] saved(%a_k : memref<1x?x4xf32, strided<[?, 4, 1], offset: ?>>)
+        injected(%s_k : memref<1x?x2xf32, strided<[?, 2, 1], offset: ?>>) inject_into [0]
+        captures(%w, %p : memref<2x2xf32>, memref<2xf32>) into(%m_k : memref<?x5x4xf32, strided<[20, 4, 1], offset: ?>>) {
+    ^bb0(%at: vector<4xf32>, %gt: vector<2xf32>, %kt: vector<2xf32>, %wc: vector<2x2xf32>, %pc: vector<2xf32>):
+      %half = arith.constant dense<0.5> : vector<2xf32>
+      %end = vector.extract_strided_slice %at {offsets = [2], sizes = [2], strides = [1]} : vector<4xf32> to vector<2xf32>
+      %0 = arith.mulf %end, %gt : vector<2xf32>
+      %1 = arith.mulf %pc, %0 : vector<2xf32>
+      %2 = arith.mulf %1, %half : vector<2xf32>
+      %3 = bppsa.matvec %wc, %kt : vector<2x2xf32>, vector<2xf32> -> vector<2xf32>
+      %4 = bppsa.matvec transposed %wc, %2 plus %0 : vector<2xf32> : vector<2x2xf32>, vector<2xf32> -> vector<2xf32>
+      bppsa.yield %3, %4 : vector<2xf32>, vector<2xf32>
+    }
   }
   return
 }

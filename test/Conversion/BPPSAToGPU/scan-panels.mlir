@@ -93,13 +93,12 @@ func.func private @registers(%a: memref<?x?x24xf32>, %g: memref<?x24xf32>, %w: m
 // Matrices that need more registers are read tile by tile in every step. Neighbouring
 // rows of a panel of four tiles are in different banks: columns change places in eights.
 // Of 128 rows each warp has a tile, of 64 only four have one. Slices are read from shared
-// memory, those of saved values where these are.
+// memory, those of saved values where these are. A run of one step, as of a leaf, is no loop.
 
 // CHECK-LABEL: func private @memory(
-// CHECK-SAME:      %[[A:.*]]: memref<?x?x128xf32>, %[[G:.*]]: memref<?x64xf32>, %[[W:.*]]: memref<64x128xf32>,
+// CHECK-SAME:      %[[A:.*]]: memref<?x?x128xf32>, %[[W:.*]]: memref<64x128xf32>,
 // CHECK:         gpu.launch {{.*}} in (%{{[^ ]*}} = %c256, {{.*}} workgroup(%[[PART:[^ ]*]] : memref<64x32xf32, {{.*}}>, %[[WHOLE:[^ ]*]] : memref<128x32xf32, {{[^)]*}}>)
 // CHECK-NOT:       memref.load %[[W]]
-// CHECK:           scf.for
 // CHECK:             %[[LIMITED:.*]] = arith.minui %[[ROW:.*]], %c63
 // CHECK:             %[[AT:.*]] = arith.addi %[[LIMITED]], %c60
 // CHECK:             memref.load %[[A]][%{{.*}}, %{{.*}}, %[[AT]]]
@@ -129,18 +128,27 @@ func.func private @registers(%a: memref<?x?x24xf32>, %g: memref<?x24xf32>, %w: m
 // CHECK-NOT:           nvvm.mma.sync
 // CHECK:               scf.yield
 // CHECK:             gpu.barrier
-// CHECK-NEXT:        scf.yield
-func.func private @memory(%a: memref<?x?x128xf32>, %g: memref<?x64xf32>, %w: memref<64x128xf32>, %out: memref<?x64xf32>) {
-  bppsa.chain plan <blelloch> saved(%a : memref<?x?x128xf32>) seeds(%g : memref<?x64xf32>) inject_into []
-      captures(%w : memref<64x128xf32>) into(%out : memref<?x64xf32>) {
-  ^bb0(%at: vector<128xf32>, %gt: vector<64xf32>, %wc: vector<64x128xf32>):
-    %end = vector.extract_strided_slice %at {offsets = [60], sizes = [64], strides = [1]} : vector<128xf32> to vector<64xf32>
-    %0 = arith.mulf %end, %gt : vector<64xf32>
-    %1 = vector.insert_strided_slice %0, %at {offsets = [3], strides = [1]} : vector<64xf32> into vector<128xf32>
-    %2 = bppsa.matvec %wc, %1 : vector<64x128xf32>, vector<128xf32> -> vector<64xf32>
-    %3 = vector.extract_strided_slice %1 {offsets = [5], sizes = [64], strides = [1]} : vector<128xf32> to vector<64xf32>
-    %4 = arith.addf %2, %3 : vector<64xf32>
-    bppsa.yield %4 : vector<64xf32>
+func.func private @memory(%a: memref<?x?x128xf32>, %w: memref<64x128xf32>, %maps: memref<?x?x64x64xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %t = memref.dim %a, %c0 : memref<?x?x128xf32>
+  %b = memref.dim %a, %c1 : memref<?x?x128xf32>
+  scf.forall (%k) in (%t) {
+    %a_k = memref.subview %a[%k, 0, 0] [1, %b, 128] [1, 1, 1]
+        : memref<?x?x128xf32> to memref<1x?x128xf32, strided<[?, 128, 1], offset: ?>>
+    %m_k = memref.subview %maps[%k, 0, 0, 0] [1, %b, 64, 64] [1, 1, 1, 1]
+        : memref<?x?x64x64xf32> to memref<?x64x64xf32, strided<[4096, 64, 1], offset: ?>>
+    bppsa.transition reverse states [64] saved(%a_k : memref<1x?x128xf32, strided<[?, 128, 1], offset: ?>>) inject_into []
+        captures(%w : memref<64x128xf32>) into(%m_k : memref<?x64x64xf32, strided<[4096, 64, 1], offset: ?>>) {
+    ^bb0(%at: vector<128xf32>, %gt: vector<64xf32>, %wc: vector<64x128xf32>):
+      %end = vector.extract_strided_slice %at {offsets = [60], sizes = [64], strides = [1]} : vector<128xf32> to vector<64xf32>
+      %0 = arith.mulf %end, %gt : vector<64xf32>
+      %1 = vector.insert_strided_slice %0, %at {offsets = [3], strides = [1]} : vector<64xf32> into vector<128xf32>
+      %2 = bppsa.matvec %wc, %1 : vector<64x128xf32>, vector<128xf32> -> vector<64xf32>
+      %3 = vector.extract_strided_slice %1 {offsets = [5], sizes = [64], strides = [1]} : vector<128xf32> to vector<64xf32>
+      %4 = arith.addf %2, %3 : vector<64xf32>
+      bppsa.yield %4 : vector<64xf32>
+    }
   }
   return
 }

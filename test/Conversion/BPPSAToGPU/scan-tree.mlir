@@ -1,34 +1,48 @@
-// RUN: bppsa-opt %s --convert-bppsa-to-gpu --canonicalize --cse | FileCheck %s
+// RUN: bppsa-opt %s --bppsa-expand-scan=whole-levels --canonicalize --cse --bppsa-bufferize --canonicalize --cse \
+// RUN:     --bppsa-outline-kernels=whole-levels --convert-bppsa-to-gpu --canonicalize --cse --split-input-file \
+// RUN:     | FileCheck %s
 
-// The host walks the levels, with a launch for each: leaves, up, the roots in order,
-// down, and the links again for what they emit.
+// The host has the loops over levels, with a launch for each: leaves, up, the roots in order, down, and
+// all links at once for what they emit.
 
-// CHECK-LABEL: func private @blelloch(
-// CHECK-SAME:      %[[A:.*]]: memref<?x?x4xf32>, %[[G:.*]]: memref<?x4xf32>, %[[W:.*]]: memref<4x4xf32>, %[[OUT:.*]]: memref<?x4xf32>)
-// CHECK-DAG:     %[[T:.*]] = memref.dim %[[A]], %c0
-// CHECK-DAG:     %[[SAMPLES:.*]] = memref.dim %[[G]], %c0
-// CHECK:         %[[ZEROS:.*]] = math.ctlz
-// CHECK:         %[[LOG:.*]] = arith.subi %c63_i64, %[[ZEROS]]
-// CHECK:         %[[LEVELS:.*]] = arith.index_cast %[[LOG]]
-// CHECK:         %[[MAPS:.*]] = memref.alloc(%[[T]], %[[SAMPLES]]) {{.*}} : memref<?x?x4x4xf32>
-// CHECK:         %[[COUNT:.*]] = arith.addi %[[T]], %c1
-// CHECK:         %[[VECTORS:.*]] = memref.alloc(%[[SAMPLES]], %[[COUNT]]) {{.*}} : memref<?x?x4xf32>
-// CHECK:         gpu.launch {{.*}} function(@blelloch)
-// CHECK:           memref.store %{{.*}}, %[[VECTORS]]
-// CHECK:         gpu.launch {{.*}} function(@blelloch_1)
-// CHECK:           memref.store %{{.*}}, %[[MAPS]]
+// CHECK-LABEL: func @blelloch(
+// CHECK-SAME:      %[[A:[^:]*]]: memref<?x?x4xf32>, %[[G:[^:]*]]: memref<?x4xf32>,
+// CHECK:         call @copy_kernel_0(
+// CHECK:         call @forall_kernel_1(
+// CHECK:         scf.for
+// CHECK-NOT:       func.call @
+// CHECK:           func.call @forall_kernel_2(
+// CHECK-NEXT:    }
+// CHECK:         call @for_kernel_3(
+// CHECK:         scf.for
+// CHECK-NOT:       func.call @
+// CHECK:           func.call @forall_kernel_4(
+// CHECK-NEXT:    }
+// CHECK:         call @recurrence_kernel_5(
+// CHECK-NOT:     call @chain_kernel
 
-// A thread keeps the row of the second factor that it replaces.
+// A run of one step for each leaf, in the transposed order of time.
 
-// CHECK:         scf.for %[[LEVEL:.*]] = %c0 to %[[LEVELS]] step %c1 {
-// CHECK:           %[[HALF:.*]] = arith.shli %c1, %[[LEVEL]]
-// CHECK:           %[[WHOLE:.*]] = arith.shli %[[HALF]], %c1
-// CHECK:           %[[REST:.*]] = arith.subi %[[T]], %[[HALF]]
-// CHECK:           %[[PAIRS:.*]] = arith.divui %[[REST]], %[[WHOLE]]
-// CHECK:           %[[ALL:.*]] = arith.addi %[[PAIRS]], %c1
-// CHECK:           %[[BLOCKS:.*]] = arith.muli %[[SAMPLES]], %[[ALL]]
-// CHECK:           gpu.launch blocks(%{{.*}}) in (%{{[^ ]*}} = %[[BLOCKS]], {{.*}} function(@blelloch_2)
-// CHECK:             memref.store %{{.*}}, %[[VECTORS]]
+// CHECK-LABEL: func private @forall_kernel_1(
+// CHECK-COUNT-1: gpu.launch
+// CHECK-NOT:     gpu.launch
+
+// A block for each pair and row. The first pair has the seed in its left block, and each other one a product of
+// matrices: a thread keeps the row of the second factor that it replaces.
+
+// CHECK-LABEL: func private @forall_kernel_2(
+// CHECK-SAME:      %[[PAIRS:[^:]*]]: index,
+// CHECK-SAME:      %[[VECTORS:[^:]*]]: memref<?x?x4xf32>, %[[ROWS:[^:]*]]: index, %[[MAPS:[^:]*]]: memref<?x?x4x4xf32>)
+// CHECK:         %[[BLOCKS:.*]] = arith.muli %[[ROWS]], %[[PAIRS]]
+// CHECK:         gpu.launch blocks(%[[BLOCK:[^,]*]], {{.*}}) in (%{{[^ ]*}} = %[[BLOCKS]], {{.*}} threads(%[[THREAD:[^,]*]], {{.*}} in (%{{[^ ]*}} = %c32,
+// CHECK-DAG:       %[[ROW:.*]] = arith.divui %[[BLOCK]], %[[PAIRS]]
+// CHECK-DAG:       %[[PAIR:.*]] = arith.remui %[[BLOCK]], %[[PAIRS]]
+// CHECK:           %[[FIRST:.*]] = arith.cmpi eq, %[[PAIR]], %c0
+// CHECK:           %[[RIGHT:.*]] = memref.subview %[[MAPS]]
+// CHECK:           scf.if %[[FIRST]] {
+// CHECK-NOT:         memref.alloca
+// CHECK:             math.fma
+// CHECK:             memref.store
 // CHECK:           } else {
 // CHECK:             %[[KEPT:.*]] = memref.alloca() : memref<4xf32>
 // CHECK:             memref.store %{{.*}}, %[[KEPT]]
@@ -36,68 +50,84 @@
 // CHECK:               scf.for
 // CHECK:                 memref.load %[[KEPT]]
 // CHECK:                 math.fma
-// CHECK:               memref.store %{{.*}}, %[[MAPS]]
-
-// CHECK:         gpu.launch blocks(%{{.*}}) in (%{{[^ ]*}} = %[[SAMPLES]], {{.*}} function(@blelloch_3)
-
-// CHECK:         scf.for %[[DOWN:.*]] = %c0 to %[[LEVELS]] step %c1 {
-// CHECK:           %[[LEFT:.*]] = arith.subi %[[LEVELS]], %[[DOWN]]
-// CHECK:           %[[LEVEL:.*]] = arith.addi %[[LEFT]], %c-1
-// CHECK:           arith.shli %c1, %[[LEVEL]]
-// CHECK:           gpu.launch {{.*}} function(@blelloch_4) workgroup(%[[PREFIX:[^ ]*]] : memref<4xf32, #gpu.address_space<workgroup>>)
-// CHECK:             memref.store %{{.*}}, %[[PREFIX]]
-// CHECK:             gpu.barrier
-// CHECK:             memref.load %[[PREFIX]]
-// CHECK:             memref.store %{{.*}}, %[[VECTORS]]
-
-// CHECK:         %[[LINKS:.*]] = arith.muli %[[SAMPLES]], %[[T]]
-// CHECK:         gpu.launch blocks(%{{.*}}) in (%{{[^ ]*}} = %[[LINKS]], {{.*}} function(@blelloch_5)
-// CHECK:           memref.load %[[VECTORS]]
-// CHECK:           memref.load %[[A]]
-// CHECK:           memref.store %{{.*}}, %[[OUT]]
+// CHECK:               memref.store %{{.*}}, %[[RIGHT]][%[[ROW]],
 // CHECK-NOT:     gpu.launch
-// CHECK:         memref.dealloc %[[MAPS]]
-// CHECK:         memref.dealloc %[[VECTORS]]
-func.func private @blelloch(%a: memref<?x?x4xf32>, %g: memref<?x4xf32>, %w: memref<4x4xf32>, %out: memref<?x4xf32>) {
-  bppsa.chain plan <blelloch> saved(%a : memref<?x?x4xf32>) seeds(%g : memref<?x4xf32>) inject_into []
-      captures(%w : memref<4x4xf32>) into(%out : memref<?x4xf32>) {
+
+// All roots of a row are of one block, whose threads wait for the vector of the root before.
+
+// CHECK-LABEL: func private @for_kernel_3(
+// CHECK-SAME:      %[[VECTORS:[^:]*]]: memref<?x?x4xf32>, %[[ROWS:[^:]*]]: index,
+// CHECK:         gpu.launch blocks(%{{.*}}) in (%{{[^ ]*}} = %[[ROWS]],
+// CHECK:           scf.for
+// CHECK:             gpu.barrier
+// CHECK:             math.fma
+// CHECK-NOT:     gpu.launch
+
+// The product waits in shared memory until all threads have read the vector that it replaces.
+
+// CHECK-LABEL: func private @forall_kernel_4(
+// CHECK:         gpu.launch {{.*}} workgroup(%[[PRODUCT:[^ ]*]] : memref<4xf32, #gpu.address_space<workgroup>>)
+// CHECK:           math.fma
+// CHECK:           memref.store %{{.*}}, %[[PRODUCT]][
+// CHECK:           gpu.barrier
+// CHECK-NOT:       gpu.barrier
+// CHECK:           memref.load %[[PRODUCT]][
+// CHECK-LABEL: func private @recurrence_kernel_5(
+func.func @blelloch(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %w: tensor<4x4xf32>) -> tensor<?x?x4xf32> {
+  %0:2 = bppsa.chain plan <blelloch> saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) inject_into []
+      captures(%w : tensor<4x4xf32>) -> (tensor<?x4xf32>) emitted(tensor<?x?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>, %wc: vector<4x4xf32>):
     %0 = arith.mulf %at, %gt : vector<4xf32>
     %1 = bppsa.matvec transposed %wc, %0 : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
-    bppsa.yield %1 : vector<4xf32>
+    bppsa.yield %1, %0 : vector<4xf32>, vector<4xf32>
   }
-  return
+  return %0#1 : tensor<?x?x4xf32>
 }
 
-// A hybrid scan has at most so many levels; a product of diagonals is one of elements.
+// -----
 
-// CHECK-LABEL: func private @hybrid(
+// The seeds of several states are one launch. A hybrid scan has at most so many levels; a product of diagonals is one of
+// elements, with an offset where cotangents are injected. What leaves the last link is a chain of one step.
+
+// CHECK-LABEL: func @hybrid(
 // CHECK:         %[[LOG:.*]] = arith.index_cast %{{.*}} : i64 to index
 // CHECK:         %[[LEVELS:.*]] = arith.minui %[[LOG]], %c2
-// CHECK:         %[[MAPS:.*]] = memref.alloc(%{{.*}}) {{.*}} : memref<?x?x1x4xf32>
 // CHECK:         scf.for %{{.*}} = %c0 to %[[LEVELS]]
+// CHECK:         call @chain_kernel_
+// CHECK-LABEL: func private @forall_kernel_0(
+// CHECK-COUNT-1: gpu.launch
+// CHECK-NOT:     gpu.launch
+// CHECK-LABEL: func private @forall_kernel_1(
+// CHECK-LABEL: func private @forall_kernel_2(
 // CHECK:           } else {
-// CHECK-NEXT:        %[[SECOND:.*]] = memref.load %[[MAPS]][%[[END:.*]], %[[SAMPLE:.*]], %c0, %[[ROW:.*]]]
-// CHECK-NEXT:        %[[FIRST:.*]] = memref.load %[[MAPS]][%{{.*}}, %[[SAMPLE]], %c0, %[[ROW]]]
-// CHECK-NEXT:        %[[PRODUCT:.*]] = arith.mulf %[[SECOND]], %[[FIRST]]
-// CHECK-NEXT:        memref.store %[[PRODUCT]], %[[MAPS]][%[[END]], %[[SAMPLE]], %c0, %[[ROW]]]
-// CHECK-NEXT:      }
-func.func private @hybrid(%a: memref<?x?x4xf32>, %g: memref<?x4xf32>, %out: memref<?x4xf32>) {
-  bppsa.chain plan <hybrid, 2> saved(%a : memref<?x?x4xf32>) seeds(%g : memref<?x4xf32>) inject_into []
-      into(%out : memref<?x4xf32>) {
-  ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
+// CHECK:             %[[SECOND:.*]] = memref.load %[[B:.*]][%[[ROW:.*]], %c0, %[[THREAD:.*]]]
+// CHECK:             %[[OFFSET:.*]] = math.fma %[[SECOND]],
+// CHECK:             memref.store %[[OFFSET]], %[[B]][%[[ROW]], %c1, %[[THREAD]]]
+// CHECK:             %[[PRODUCT:.*]] = arith.mulf %[[SECOND]],
+// CHECK:             memref.store %[[PRODUCT]], %[[B]][%[[ROW]], %c0, %[[THREAD]]]
+func.func @hybrid(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %k: tensor<?x4xf32>, %s: tensor<?x?x4xf32>)
+    -> (tensor<?x4xf32>, tensor<?x4xf32>) {
+  %0:2 = bppsa.chain plan <hybrid, 2> saved(%a : tensor<?x?x4xf32>) seeds(%g, %k : tensor<?x4xf32>, tensor<?x4xf32>)
+      injected(%s : tensor<?x?x4xf32>) inject_into [0] -> (tensor<?x4xf32>, tensor<?x4xf32>) {
+  ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>, %kt: vector<4xf32>):
     %0 = arith.mulf %at, %gt : vector<4xf32>
-    bppsa.yield %0 : vector<4xf32>
+    bppsa.yield %0, %kt : vector<4xf32>, vector<4xf32>
   }
-  return
+  return %0#0, %0#1 : tensor<?x4xf32>, tensor<?x4xf32>
 }
+
+// -----
 
 // Linear, and hybrid without levels: a chain.
 
 // CHECK-LABEL: func private @linear(
+// CHECK-COUNT-1: call @chain_kernel_0(
+// CHECK-LABEL: func private @no_levels(
+// CHECK-COUNT-1: call @chain_kernel_1(
+// CHECK-LABEL: func private @chain_kernel_0(
 // CHECK-COUNT-1: gpu.launch
 // CHECK-NOT:     gpu.launch
-// CHECK-LABEL: func private @no_levels(
+// CHECK-LABEL: func private @chain_kernel_1(
 // CHECK-COUNT-1: gpu.launch
 // CHECK-NOT:     gpu.launch
 func.func private @linear(%a: memref<?x?x4xf32>, %g: memref<?x4xf32>, %out: memref<?x4xf32>) {

@@ -94,7 +94,8 @@ void ExpandScanTest::expand(ModuleOp module) {
     pack.lanes = 2;
     pm.addNestedPass<func::FuncOp>(createPackBatch(pack));
   }
-  pm.addPass(createExpandScan({/*unrollUpTo=*/0, /*factorLinks=*/has("factored")}));
+  pm.addPass(createExpandScan({/*unrollUpTo=*/0, /*factorLinks=*/has("factored"),
+                               /*wholeLevels=*/has("whole"), /*keepChunks=*/false}));
   ASSERT_TRUE(succeeded(pm.run(module)));
   module.walk([](ChainOp chain) { EXPECT_TRUE(chain.getPlan().isSequential()); });
 }
@@ -195,3 +196,9 @@ INSTANTIATE_TEST_SUITE_P(
                      testing::Values("", "reverse injected", "diagonal injected", "packed",
                                      "packed reverse injected", "factored reverse injected",
                                      "factored packed injected")));
+
+// As programs for GPUs have trees.
+INSTANTIATE_TEST_SUITE_P(WholeLevels, ExpandScanTest,
+                         testing::Combine(testing::Values("blelloch", "hybrid, 1", "hybrid, 2"),
+                                          testing::Values("whole", "whole reverse injected",
+                                                          "whole diagonal injected")));

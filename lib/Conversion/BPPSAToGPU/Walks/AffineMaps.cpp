@@ -13,9 +13,9 @@ using namespace bppsa;
 DeviceMaps DeviceMaps::allocate(OpBuilder &builder, const CotangentLoop &loop, Value count,
                                 bool byRows) {
   DeviceMaps maps = {AffineMapLayout::get(loop), Value(), byRows};
-  Type element = cast<MemRefType>(loop.seeds[0].getType()).getElementType();
-  auto type = MemRefType::get(
-      {ShapedType::kDynamic, ShapedType::kDynamic, maps.getNumColumns(), maps.size}, element);
+  auto type =
+      MemRefType::get({ShapedType::kDynamic, ShapedType::kDynamic, maps.getNumColumns(), maps.size},
+                      loop.getElementType());
   maps.memref = memref::AllocOp::create(builder, loop.op->getLoc(), type,
                                         ValueRange{count, countSamples(builder, loop)},
                                         builder.getI64IntegerAttr(64));
@@ -29,8 +29,11 @@ void DeviceMaps::store(OpBuilder &builder, Location loc, Value value, Value samp
   getColumn(sample, map, column).store(builder, loc, value, row);
 }
 
-Place DeviceMaps::getOffset(OpBuilder &builder, Location loc, Value sample, Value map) const {
-  return getColumn(sample, map, getIndex(builder, loc, getNumMatrixColumns()));
+Place DeviceMap::getColumn(Value column) const {
+  Place place = {memref, {}};
+  place.prefix.append(prefix.begin(), prefix.end());
+  place.prefix.push_back(column);
+  return place;
 }
 
 /// Makes `walk` one with `options`; fails after a diagnostic.
@@ -57,14 +60,13 @@ FailureOr<MapWalks> MapWalks::create(const CotangentLoop &loop, bool readAhead,
   return walks;
 }
 
-void MapWalks::launch(OpBuilder &builder, const DeviceMaps &maps, Value count, int64_t first,
-                      Range range) {
+void MapWalks::launch(OpBuilder &builder, const DeviceMaps &maps, Value count, GetRun getRun) {
   Location loc = loop.op->getLoc();
-  Type element = cast<MemRefType>(loop.seeds[0].getType()).getElementType();
+  Type element = loop.getElementType();
   auto constant = [&](OpBuilder &b, double value) -> Value {
     return arith::ConstantOp::create(b, loc, b.getFloatAttr(element, value));
   };
-  Runs runs = {maps, count, first, range};
+  Runs runs = {maps, count, getRun};
   // A diagonal is what the links make of a column of ones.
   auto startMatrix = [&](OpBuilder &b, Value row, Value column) -> Value {
     Value one = constant(b, 1);
@@ -101,7 +103,7 @@ MapWalks::Walk MapWalks::getWalk(OpBuilder &builder, const Runs &runs, int64_t o
 Place MapWalks::getDestination(OpBuilder &builder, const Runs &runs, const Columns &columns,
                                const Walk &walk) const {
   Location loc = loop.op->getLoc();
-  return runs.maps.getColumn(walk.sample, addIndex(builder, loc, walk.run, runs.first),
+  return runs.maps.getColumn(walk.sample, runs.get(builder, walk.run).map,
                              addIndex(builder, loc, walk.column, columns.first));
 }
 
@@ -115,8 +117,8 @@ void MapWalks::launchBlocks(OpBuilder &builder, BlockWalk &walk, const Runs &run
     walk.start(nested, thread, [&](OpBuilder &inside, Value row) {
       return columns.start(inside, row, own.column);
     });
-    auto [from, to] = runs.range(nested, own.run);
-    walk.walk(nested, own.sample, from, to);
+    Run run = runs.get(nested, own.run);
+    walk.walk(nested, own.sample, run.first, run.last);
     Place destination = getDestination(nested, runs, columns, own);
     walk.finish(nested, thread, [&](OpBuilder &inside, Value row, Value value) {
       destination.store(inside, loc, value, row);
@@ -135,23 +137,22 @@ void MapWalks::launchThreads(OpBuilder &builder, ColumnWalk &walk, const Runs &r
     SmallVector<Deal::Element> rows = walk.getRows(nested);
     for (const Deal::Element &row : rows)
       start.push_back(columns.start(nested, row.index, own.column));
-    auto [from, to] = runs.range(nested, own.run);
-    auto at = [&](OpBuilder &inside, Value run) -> std::pair<Value, Value> {
-      SmallVector<Value> digits = splitIndex(inside, loc, run, {Value(), runs.count});
-      return {digits[0], runs.range(inside, digits[1]).first};
+    Run run = runs.get(nested, own.run);
+    auto at = [&](OpBuilder &inside, Value number) -> std::pair<Value, Value> {
+      SmallVector<Value> digits = splitIndex(inside, loc, number, {Value(), runs.count});
+      return {digits[0], runs.get(inside, digits[1]).first};
     };
     auto stepAt = [&](OpBuilder &inside, Value position) {
       return getStep(inside, loop, position);
     };
     Value numRuns = mulIndex(nested, loc, countSamples(nested, loop), runs.count);
-    Value length = arith::SubIOp::create(nested, loc, to, from);
+    Value length = arith::SubIOp::create(nested, loc, run.last, run.first);
     SmallVector<Value> end =
         walk.walk(nested, {columns.count, numRuns, length, at, stepAt}, number, start);
-    Value map = addIndex(nested, loc, own.run, runs.first);
     emitIf(nested, loc, exists, [&](OpBuilder &inside) {
       for (auto [row, value] : llvm::zip_equal(rows, end)) {
         auto store = [&, row = row, value = value](OpBuilder &b) {
-          runs.maps.store(b, loc, value, own.sample, map, own.column, row.index);
+          runs.maps.store(b, loc, value, own.sample, run.map, own.column, row.index);
         };
         if (row.exists)
           emitIf(inside, loc, row.exists, store);
@@ -174,9 +175,9 @@ void MapWalks::launchPanels(OpBuilder &builder, PanelWalk &walk, const Runs &run
     auto getColumn = [&](OpBuilder &inside, const PanelWalk::Entry &entry) {
       return addIndex(inside, loc, first, entry.column);
     };
-    auto [from, to] = runs.range(nested, own.run);
+    Run run = runs.get(nested, own.run);
     walk.walk(
-        nested, own.sample, from, to,
+        nested, own.sample, run.first, run.last,
         [&](OpBuilder &inside, const PanelWalk::Entry &entry) {
           return columns.start(inside, entry.row, getColumn(inside, entry));
         },
@@ -223,23 +224,68 @@ Value MapRow::apply(OpBuilder &builder, Location loc) const {
   return addPartials(builder, loc, sums);
 }
 
-Value bppsa::emitApply(OpBuilder &builder, Location loc, const DeviceMaps &maps, Value sample,
-                       Value map, const Place &from, Value row) {
-  Type element = cast<MemRefType>(maps.memref.getType()).getElementType();
-  Value sum = maps.hasOffset
-                  ? maps.getOffset(builder, loc, sample, map).load(builder, loc, row)
-                  : arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
+Value bppsa::emitApply(OpBuilder &builder, Location loc, const DeviceMap &map, const Place &from,
+                       Value row) {
+  Type element = cast<MemRefType>(map.memref.getType()).getElementType();
   Value zero = getIndex(builder, loc, 0);
+  Value numColumns = getIndex(builder, loc, map.getNumMatrixColumns());
+  Value sum = map.hasOffset ? map.getColumn(numColumns).load(builder, loc, row)
+                            : arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
   auto accumulate = [&](OpBuilder &nested, Value column, Value factor, Value running) -> Value {
-    Value entry = maps.getColumn(sample, map, column).load(nested, loc, row);
+    Value entry = map.getColumn(column).load(nested, loc, row);
     return math::FmaOp::create(nested, loc, entry, factor, running);
   };
-  if (maps.isDiagonal)
+  if (map.isDiagonal)
     return accumulate(builder, zero, from.load(builder, loc, row), sum);
-  return emitFold(builder, loc, zero, getIndex(builder, loc, maps.size), sum,
+  return emitFold(builder, loc, zero, numColumns, sum,
                   [&](OpBuilder &nested, Value column, ValueRange running) {
                     Value factor = from.load(nested, loc, column);
                     return SmallVector<Value>{accumulate(nested, column, factor, running[0])};
                   })
       .front();
+}
+
+/// Row `row` of the product of two diagonals.
+static void emitComposedDiagonal(OpBuilder &builder, Location loc, const DeviceMap &first,
+                                 const DeviceMap &second, const DeviceMap &target, Value row) {
+  Value zero = getIndex(builder, loc, 0), one = getIndex(builder, loc, 1);
+  auto load = [&](const DeviceMap &map, Value column) {
+    return map.getColumn(column).load(builder, loc, row);
+  };
+  Value diagonal = load(second, zero);
+  if (target.hasOffset) {
+    Value offset = math::FmaOp::create(builder, loc, diagonal, load(first, one), load(second, one));
+    target.getColumn(one).store(builder, loc, offset, row);
+  }
+  Value product = arith::MulFOp::create(builder, loc, diagonal, load(first, zero));
+  target.getColumn(zero).store(builder, loc, product, row);
+}
+
+void bppsa::emitComposedRow(OpBuilder &builder, Location loc, const DeviceMap &first,
+                            const DeviceMap &second, const DeviceMap &target, Value row) {
+  if (target.isDiagonal)
+    return emitComposedDiagonal(builder, loc, first, second, target, row);
+  Type element = cast<MemRefType>(target.memref.getType()).getElementType();
+  Value kept = memref::AllocaOp::create(builder, loc, MemRefType::get({target.size}, element));
+  Value zero = getIndex(builder, loc, 0), rows = getIndex(builder, loc, target.size);
+  emitLoop(builder, loc, zero, rows, [&](OpBuilder &nested, Value k) {
+    Value entry = second.getColumn(k).load(nested, loc, row);
+    memref::StoreOp::create(nested, loc, entry, kept, k);
+  });
+  Value columns = getIndex(builder, loc, target.getNumColumns());
+  emitLoop(builder, loc, zero, columns, [&](OpBuilder &nested, Value column) {
+    Value start = arith::ConstantOp::create(nested, loc, nested.getZeroAttr(element));
+    if (target.hasOffset)
+      start = arith::SelectOp::create(nested, loc, isEqual(nested, loc, column, rows),
+                                      second.getColumn(column).load(nested, loc, row), start);
+    Value sum = emitFold(nested, loc, zero, rows, start,
+                         [&](OpBuilder &inner, Value k, ValueRange running) {
+                           Value left = memref::LoadOp::create(inner, loc, kept, k);
+                           Value right = first.getColumn(column).load(inner, loc, k);
+                           return SmallVector<Value>{
+                               math::FmaOp::create(inner, loc, left, right, running[0])};
+                         })
+                    .front();
+    target.getColumn(column).store(nested, loc, sum, row);
+  });
 }

@@ -13,9 +13,17 @@
 
 namespace bppsa {
 
-/// Maps of runs of links, `memref[map, sample, column, row]`: the columns of A and
-/// then, where cotangents are injected, s. Where they lie `byRows`, A alone, it is
-/// `memref[map, sample, row, column]`.
+/// One of these maps of one sample, `[column, row]` behind the indices `prefix`: the columns of A
+/// and then, where cotangents are injected, s.
+struct DeviceMap : AffineMapLayout {
+  mlir::Value memref;
+  llvm::SmallVector<mlir::Value, 2> prefix;
+
+  Place getColumn(mlir::Value column) const;
+};
+
+/// Maps of runs of links, `memref[map, sample, column, row]`. Where they lie `byRows`, A alone, it
+/// is `memref[map, sample, row, column]`.
 struct DeviceMaps : AffineMapLayout {
   mlir::Value memref;
   bool byRows = false;
@@ -26,12 +34,13 @@ struct DeviceMaps : AffineMapLayout {
   Place getColumn(mlir::Value sample, mlir::Value map, mlir::Value column) const {
     return {memref, {map, sample, column}};
   }
+  /// A map that does not lie by rows.
+  DeviceMap getMap(mlir::Value sample, mlir::Value map) const {
+    return {*this, memref, {map, sample}};
+  }
   /// Writes an entry of A.
   void store(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, mlir::Value sample,
              mlir::Value map, mlir::Value column, mlir::Value row) const;
-  /// Where the injected cotangents' share is.
-  Place getOffset(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value sample,
-                  mlir::Value map) const;
 };
 
 /// The walks that make maps: one of each column of A, one of s.
@@ -41,14 +50,14 @@ public:
   static llvm::FailureOr<MapWalks> create(const CotangentLoop &loop, bool readAhead,
                                           TensorPrecision precision);
 
-  /// Positions of the links that map number `map` stands for.
-  using Range =
-      llvm::function_ref<std::pair<mlir::Value, mlir::Value>(mlir::OpBuilder &, mlir::Value map)>;
-  /// Launches a walk for each sample, each of `count` runs and each column: run i is
-  /// that of `range(i)`, and its map is number `first + i`. All runs of a launch have
-  /// the same length.
-  void launch(mlir::OpBuilder &builder, const DeviceMaps &maps, mlir::Value count, int64_t first,
-              Range range);
+  /// Positions [first, last) of the links of a run, and the number of their map.
+  struct Run {
+    mlir::Value first, last, map;
+  };
+  using GetRun = llvm::function_ref<Run(mlir::OpBuilder &, mlir::Value run)>;
+  /// Launches a walk for each sample, each of `count` runs and each column. All runs of a launch
+  /// have the same length.
+  void launch(mlir::OpBuilder &builder, const DeviceMaps &maps, mlir::Value count, GetRun getRun);
   /// Whether maps may lie by rows: threads, which write entries of neighbouring columns at
   /// a time, do better so.
   bool canStoreByRows() const { return byThreads && !injected; }
@@ -57,8 +66,7 @@ private:
   struct Runs {
     const DeviceMaps &maps;
     mlir::Value count;
-    int64_t first;
-    Range range;
+    GetRun get;
   };
   /// Columns of the maps, and what row `row` of column `column` of these starts as.
   struct Columns {
@@ -106,10 +114,14 @@ struct MapRow {
   mlir::Value apply(mlir::OpBuilder &builder, mlir::Location loc) const;
 };
 
-/// Row `row` of `A from + s`, for a map of `sample`; `from` is a cotangent that no
-/// thread of the block writes meanwhile.
-mlir::Value emitApply(mlir::OpBuilder &builder, mlir::Location loc, const DeviceMaps &maps,
-                      mlir::Value sample, mlir::Value map, const Place &from, mlir::Value row);
+/// Row `row` of `A from + s`; `from` is a cotangent that no thread of the block writes meanwhile.
+mlir::Value emitApply(mlir::OpBuilder &builder, mlir::Location loc, const DeviceMap &map,
+                      const Place &from, mlir::Value row);
+
+/// Row `row` of the map of first `first` and then `second`, into `target`, which may be `second`: a
+/// row of a product needs that row of the second factor alone, which the thread keeps.
+void emitComposedRow(mlir::OpBuilder &builder, mlir::Location loc, const DeviceMap &first,
+                     const DeviceMap &second, const DeviceMap &target, mlir::Value row);
 
 } // namespace bppsa
 

@@ -24,7 +24,10 @@ Value bppsa::countSteps(OpBuilder &builder, const CotangentLoop &loop) {
 }
 
 Value bppsa::countSamples(OpBuilder &builder, const CotangentLoop &loop) {
-  return getDim(builder, loop.op->getLoc(), loop.seeds[0], 0);
+  Location loc = loop.op->getLoc();
+  // A transition has no seeds.
+  return loop.seeds.empty() ? getDim(builder, loc, loop.saved[0], 1)
+                            : getDim(builder, loc, loop.seeds[0], 0);
 }
 
 Value bppsa::getStep(OpBuilder &builder, const CotangentLoop &loop, Value position) {
@@ -84,20 +87,16 @@ BlockWalk::BlockWalk(const CotangentLoop &loop, std::unique_ptr<Region> region, 
       firstOfSum.push_back(firstOfSum.back() + cast<MemRefType>(sum.getType()).getNumElements());
 }
 
-Type BlockWalk::getElementType() const {
-  return cast<MemRefType>(loop.seeds[0].getType()).getElementType();
-}
-
 void BlockWalk::launch(OpBuilder &builder, Value numBlocks,
                        function_ref<void(OpBuilder &, const LaunchedThread &)> body) {
   Location loc = loop.op->getLoc();
   SmallVector<MemRefType> shared = emitter.getSharedTypes(), rings = ring.getSharedTypes();
   size_t numScratch = shared.size();
   llvm::append_range(shared, rings);
-  shared.push_back(MemRefType::get({2, padRows(loop.getTotalSize())}, getElementType()));
+  shared.push_back(MemRefType::get({2, padRows(loop.getTotalSize())}, loop.getElementType()));
   if (hasSums())
-    partials =
-        PartialSums::allocate(builder, loc, numBlocks, firstOfSum.back() + 1, getElementType());
+    partials = PartialSums::allocate(builder, loc, numBlocks, firstOfSum.back() + 1,
+                                     loop.getElementType());
   emitLaunch(builder, loc, numBlocks, emitter.getNumThreads(), shared,
              [&](OpBuilder &nested, const LaunchedThread &thread) {
                emitter.begin(nested, loc, thread, thread.shared.take_front(numScratch));
@@ -134,8 +133,8 @@ void BlockWalk::launchWalks(OpBuilder &builder, Value count,
 //===----------------------------------------------------------------------===//
 
 SmallVector<Value> BlockWalk::makeZeroSums(OpBuilder &builder) const {
-  Value zero =
-      arith::ConstantOp::create(builder, loop.op->getLoc(), builder.getZeroAttr(getElementType()));
+  Value zero = arith::ConstantOp::create(builder, loop.op->getLoc(),
+                                         builder.getZeroAttr(loop.getElementType()));
   return SmallVector<Value>(emitter.getNumSumRegisters(), zero);
 }
 
@@ -272,7 +271,7 @@ SmallVector<Value> BlockWalk::emitStep(OpBuilder &builder, Value sample, Value p
   SmallVector<SmallVector<Place, 2>> results;
   arguments.append(read.begin(), read.begin() + loop.saved.size());
   int64_t first = 0;
-  for (size_t i = 0; i < loop.seeds.size(); ++i) {
+  for (size_t i = 0; i < loop.getNumStates(); ++i) {
     arguments.push_back({state, {before}, first});
     results.push_back({Place{state, {after}, first}});
     first += loop.getStateSize(i);

@@ -68,7 +68,6 @@ private:
   llvm::SmallVector<mlir::Value> emptySums(mlir::OpBuilder &builder, mlir::Value position,
                                            mlir::ValueRange sums);
   void launchTotals(mlir::OpBuilder &builder);
-  mlir::Type getElementType() const;
 
   CotangentLoop loop;
   /// Holds the link as this walk evaluates it.

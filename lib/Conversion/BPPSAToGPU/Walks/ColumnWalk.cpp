@@ -163,7 +163,7 @@ void ColumnWalk::loadFactors(OpBuilder &builder) {
 SmallVector<Deal::Element> ColumnWalk::getRows(OpBuilder &builder) const {
   SmallVector<Deal::Element> rows;
   int64_t first = 0;
-  for (size_t i = 0; i < loop.seeds.size(); first += loop.getStateSize(i++))
+  for (size_t i = 0; i < loop.getNumStates(); first += loop.getStateSize(i++))
     for (int64_t slot = 0, e = deal(loop.getStateSize(i)).getNumSlots(); slot < e; ++slot) {
       Deal::Element row = deal(loop.getStateSize(i)).getElement(builder, loc, part, slot);
       rows.push_back({addIndex(builder, loc, row.index, first), row.exists});
@@ -310,7 +310,7 @@ ColumnWalk::RowsOfValues ColumnWalk::loadArguments(OpBuilder &builder, LoadSaved
   for (size_t saved = 0; saved < loop.saved.size(); ++saved)
     load(body.getArgument(number++),
          [&](int64_t numRows, int64_t slot) { return loadSaved(saved, numRows, slot); });
-  for (size_t i = 0; i < loop.seeds.size(); ++i) {
+  for (size_t i = 0; i < loop.getNumStates(); ++i) {
     int64_t size = deal(loop.getStateSize(i)).getNumSlots();
     rows[body.getArgument(number++)] = llvm::to_vector(column.take_front(size));
     column = column.drop_front(size);

@@ -13,7 +13,7 @@ using namespace bppsa;
 std::optional<PanelPlan> PanelPlan::create(const CotangentLoop &loop, Block &body,
                                            const TensorTile &tile, int64_t otherBytes) {
   PanelPlan plan;
-  ValueRange states = body.getArguments().slice(loop.saved.size(), loop.seeds.size());
+  ValueRange states = body.getArguments().slice(loop.saved.size(), loop.getNumStates());
   if (!plan.computeStages(body, states) || !plan.chooseSizes(loop, body, tile, otherBytes))
     return std::nullopt;
   return plan;
@@ -107,7 +107,7 @@ bool PanelPlan::chooseSizes(const CotangentLoop &loop, Block &body, const Tensor
   for (auto [value, stage] : stages)
     needs.rows = std::max(needs.rows, getNumRows(value));
   needs.columns = loop.getTotalSize();
-  needs.vectors = static_cast<int64_t>(loop.seeds.size() + shared.size());
+  needs.vectors = static_cast<int64_t>(loop.getNumStates() + shared.size());
   for (Value value : shared)
     needs.sharedRows += getNumTiles(getNumRows(value)) * TensorTile::kRows;
   needs.otherBytes = otherBytes;

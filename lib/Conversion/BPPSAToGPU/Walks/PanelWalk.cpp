@@ -97,7 +97,7 @@ void PanelWalk::walk(OpBuilder &builder, Value sample, Value first, Value last,
 void PanelWalk::forEntries(OpBuilder &builder,
                            function_ref<void(OpBuilder &, const Entry &, Value)> visit) {
   int64_t first = 0;
-  for (size_t state = 0; state < loop.seeds.size(); ++state) {
+  for (size_t state = 0; state < loop.getNumStates(); ++state) {
     int64_t rows = loop.getStateSize(state);
     for (size_t i = 0; i < countEntries(rows); ++i) {
       Value row = getEntryRow(builder, i);
@@ -199,7 +199,7 @@ PanelWalk::Entries PanelWalk::emitStep(OpBuilder &builder, Value position, Value
   savedPlaces = ring.getPlaces(builder, position);
   panels.clear();
   rowValues.clear();
-  for (Value state : body.getArguments().slice(loop.saved.size(), loop.seeds.size())) {
+  for (Value state : body.getArguments().slice(loop.saved.size(), loop.getNumStates())) {
     panels[state] = llvm::to_vector(states.take_front(countEntries(getNumRows(state))));
     states = states.drop_front(countEntries(getNumRows(state)));
   }

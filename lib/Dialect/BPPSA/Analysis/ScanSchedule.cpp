@@ -66,16 +66,24 @@ public:
       body(i);
     }
   }
+  template <typename GetPair, typename First, typename Others>
+  void inPairs(Index count, GetPair getPair, First first, Others others) {
+    first(getPair(0));
+    inParallel(1, count, [&](Index i) { others(getPair(i)); });
+  }
 
   /// Links are numbered like their values.
   void linearize(Index) {}
   void compose(Index left, Index right) {
     matrices[right] = emit(Kind::Compose, matrices[left], matrices[right]);
   }
-  void apply(Index matrix, Index from, Index to) {
-    vectors[to] = emit(Kind::Apply, vectors[from], matrices[matrix]);
+  void extend(Index left, Index right, Index) {
+    vectors[right] = emit(Kind::Apply, vectors[left], matrices[right]);
   }
-  void copy(Index from, Index to) { vectors[to] = emit(Kind::Copy, vectors[from], -1); }
+  void enter(Index left, Index to) { vectors[to] = emit(Kind::Copy, vectors[left], -1); }
+  void apply(Index matrix, Index to) {
+    vectors[to] = emit(Kind::Apply, vectors[matrix], matrices[matrix]);
+  }
   void pushDown(Index left, Index right) {
     int64_t prefix = vectors[right];
     vectors[right] = emit(Kind::Apply, prefix, matrices[left]);
@@ -93,7 +101,7 @@ private:
   ScanSchedule &schedule;
   Sweep sweep = Sweep::Up;
   size_t level = 0;
-  /// The numbers of the values that the elements hold.
+  /// The numbers of the values that the elements hold; prefixes are among the vectors.
   std::vector<int64_t> matrices, vectors;
 };
 

@@ -21,6 +21,10 @@
 //   inParallel(lower, upper, body)      iterations do not depend on each other; there are
 //                                       none where upper is less than lower
 //   inOrder(lower, upper, step, body)   each iteration after the one before it
+//   inPairs(count, pair, first, others) `others(pair(i))` for the pairs 1 to count - 1 of a level,
+//   and
+//                                       `first(pair(0))`; none depends on another one. There is at
+//                                       least one pair
 //   beginSweep(sweep)                   names the part that follows
 //
 //===----------------------------------------------------------------------===//
@@ -32,6 +36,12 @@ namespace bppsa {
 
 enum class Sweep { Up, Middle, Down };
 
+/// Two neighbouring blocks of a level, by their last elements, and the last one of the two blocks
+/// after them, or the last of all.
+template <typename Index> struct ScanPair {
+  Index left, right, next;
+};
+
 /// The scan of the BPPSA paper (Wang, Bai, Pekhimenko, MLSys 2020, section 3.2) on an array of any
 /// length: at most floor(log2 n) `levels` up, a linear scan over the roots of the blocks of
 /// 2^levels elements, and as many levels down. With floor(log2 n) levels it is the modified
@@ -40,16 +50,21 @@ enum class Sweep { Up, Middle, Down };
 /// Not among the operations are products with the identity, which are copies, those that
 /// end in element n on the way up, which nothing reads, and the matrix of link n.
 ///
+/// The blocks that begin at the seed have vectors in place of matrices, prefixes: that of the block
+/// up to element l enters link k, the last one of the next block or of all.
+///
 /// Operations of the emitter:
 ///
 ///   linearize(k)             the matrix of link k
 ///   compose(l, r)            matrix r becomes the product of first l, then r
-///   apply(m, from, to)       vector `to` becomes matrix m applied to vector `from`
-///   copy(from, to)           vector `to` becomes vector `from`
+///   extend(l, r, k)          prefix r, which enters link k, is matrix r applied to prefix l
+///   enter(l, k)              vector k becomes prefix l
+///   apply(m, to)             vector `to` becomes matrix m applied to vector m
 ///   pushDown(l, r)           vector l becomes vector r, and vector r matrix l applied to it
 template <typename Emitter>
 void emitTreeScan(Emitter &e, typename Emitter::Index n, typename Emitter::Index levels) {
   using Index = typename Emitter::Index;
+  using Pair = ScanPair<Index>;
   Index zero = e.constant(0), one = e.constant(1);
   auto before = [&](Index index) { return e.sub(index, one); };
 
@@ -58,29 +73,31 @@ void emitTreeScan(Emitter &e, typename Emitter::Index n, typename Emitter::Index
   e.inOrder(zero, levels, one, [&](Index d) {
     Index half = e.shl(one, d), whole = e.shl(half, one);
     Index left = before(half), right = before(whole);
-    e.apply(right, left, right);
-    e.inParallel(one, e.div(n, whole), [&](Index i) {
-      Index base = e.mul(i, whole);
-      e.compose(e.add(base, left), e.add(base, right));
-    });
+    auto getPair = [&](Index i) {
+      Index base = e.mul(whole, i);
+      Index end = e.add(right, base);
+      return Pair{e.add(left, base), end, e.min(e.add(end, whole), n)};
+    };
+    e.inPairs(
+        e.div(n, whole), getPair, [&](Pair pair) { e.extend(pair.left, pair.right, pair.next); },
+        [&](Pair pair) { e.compose(pair.left, pair.right); });
   });
 
   e.beginSweep(Sweep::Middle);
   Index block = e.shl(one, levels), root0 = before(block);
   Index root1 = e.add(root0, block);
-  e.copy(root0, e.min(root1, n));
-  e.inOrder(root1, n, block,
-            [&](Index root) { e.apply(root, root, e.min(e.add(root, block), n)); });
+  e.enter(root0, e.min(root1, n));
+  e.inOrder(root1, n, block, [&](Index root) { e.apply(root, e.min(e.add(root, block), n)); });
 
   e.beginSweep(Sweep::Down);
   e.inOrder(zero, levels, one, [&](Index count) {
     Index half = e.shl(one, before(e.sub(levels, count))), whole = e.shl(half, one);
     Index left = before(half), right = before(whole);
-    e.copy(left, e.min(right, n));
+    e.enter(left, e.min(right, n));
     Index numPairs = e.add(e.div(e.sub(n, half), whole), one);
     e.inParallel(one, numPairs, [&](Index i) {
-      Index base = e.mul(i, whole);
-      e.pushDown(e.add(base, left), e.min(e.add(base, right), n));
+      Index base = e.mul(whole, i);
+      e.pushDown(e.add(left, base), e.min(e.add(right, base), n));
     });
   });
 }

@@ -45,11 +45,22 @@ static Operation *getLastUser(memref::AllocOp allocation) {
   return last;
 }
 
+/// Uses the memory that both branches of `op` yield in place of what they yield.
+static void forwardMemory(scf::IfOp op) {
+  if (op.getNumResults() == 0)
+    return;
+  for (auto [result, first, second] :
+       llvm::zip_equal(op.getResults(), op.thenYield().getResults(), op.elseYield().getResults()))
+    if (first == second && isa<MemRefType>(result.getType()))
+      result.replaceAllUsesWith(first);
+}
+
 /// Erases what is left of values that were inserted where they had been made.
 static void eraseSelfCopies(ModuleOp module) {
   IRRewriter rewriter(module.getContext());
   DominanceInfo dominance(module);
   eliminateCommonSubExpressions(rewriter, dominance, module);
+  module.walk(forwardMemory);
   module.walk([](memref::CopyOp op) {
     if (op.getSource() == op.getTarget())
       op.erase();

@@ -60,6 +60,20 @@ static bool holdsLoopOps(Operation &op) {
       .wasInterrupted();
 }
 
+/// Whether `op` is a parallel loop of transitions and their products, or a loop that applies
+/// transitions in order.
+static bool isWholeLevel(Operation &op) {
+  auto isTransition = [](Operation &nested) {
+    return isa<TransitionOp, ComposeTransitionsOp, ApplyTransitionOp>(nested);
+  };
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return llvm::any_of(*loop.getBody(), isTransition);
+  auto visit = [&](Operation *nested) {
+    return isTransition(*nested) ? WalkResult::interrupt() : WalkResult::advance();
+  };
+  return isa<scf::ForallOp>(op) && op.walk(visit).wasInterrupted();
+}
+
 //===----------------------------------------------------------------------===//
 // Groups of sums
 //===----------------------------------------------------------------------===//
@@ -293,6 +307,8 @@ private:
       if (followers.contains(&op))
         kernels.back().push_back(&op);
       else if (isBufferized(op))
+        kernels.push_back({&op});
+      else if (wholeLevels && isWholeLevel(op))
         kernels.push_back({&op});
       else if (holdsLoopOps(op))
         for (Region &region : op.getRegions())

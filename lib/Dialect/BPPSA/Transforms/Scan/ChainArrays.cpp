@@ -72,8 +72,8 @@ Value ChainArrays::createEmpty(OpFoldResult slots, OpFoldResult rows,
   return bufferization::AllocTensorOp::create(builder, loc, type, dynamicSizes);
 }
 
-Value ChainArrays::createEmpty(OpFoldResult rows, ArrayRef<int64_t> inner) const {
-  return tensor::EmptyOp::create(builder, loc, getArraySizes(rows, inner),
+Value ChainArrays::createEmpty(ArrayRef<OpFoldResult> outer, ArrayRef<int64_t> inner) const {
+  return tensor::EmptyOp::create(builder, loc, getArraySizes(outer, inner),
                                  getElementTypeOrSelf(chain.getSeeds().front()));
 }
 

@@ -64,8 +64,10 @@ public:
   /// An array for `slots` slots of `rows` rows, of `inner` values each.
   mlir::Value createEmpty(mlir::OpFoldResult slots, mlir::OpFoldResult rows,
                           llvm::ArrayRef<int64_t> inner) const;
-  /// An array for one slot, without the dimension of slots.
-  mlir::Value createEmpty(mlir::OpFoldResult rows, llvm::ArrayRef<int64_t> inner) const;
+  /// An empty tensor with these sizes and those of `inner` values: for rows of one slot, or for a
+  /// result that is written whole.
+  mlir::Value createEmpty(llvm::ArrayRef<mlir::OpFoldResult> outer,
+                          llvm::ArrayRef<int64_t> inner) const;
   mlir::Value extract(mlir::Value array, const ArrayWindow &window) const;
   mlir::Value insert(mlir::Value value, mlir::Value array, const ArrayWindow &window) const;
   /// The same at the end of an iteration of `loop`, with `array` one of its outputs.

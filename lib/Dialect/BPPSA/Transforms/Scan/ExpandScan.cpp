@@ -66,17 +66,17 @@ static std::string getObstacle(ChainOp chain) {
 }
 
 /// Expands `chain` into loops.
-static void expandToLoops(ChainOp chain, bool factorsLinks) {
+static void expandToLoops(ChainOp chain, TreeForm form) {
   if (chain.getPlan().isSequential())
     return static_cast<void>(chain.removePlanAttr());
   if (chain.getPlan().getAlgorithm() == ScanAlgorithm::Chunked)
     return expandToChunks(chain);
-  expandToTree(chain, factorsLinks);
+  expandToTree(chain, form);
 }
 
 /// Expands `chain` and says so, or says why not. Trees of at most `unrollUpTo` steps become
 /// straight-line code.
-static void expand(ChainOp chain, int64_t unrollUpTo, bool factorsLinks) {
+static void expand(ChainOp chain, int64_t unrollUpTo, TreeForm form) {
   auto parent = chain->getParentOfType<FunctionOpInterface>();
   auto options = remark::RemarkOpts::name("ExpandScan")
                      .category("scan")
@@ -95,7 +95,7 @@ static void expand(ChainOp chain, int64_t unrollUpTo, bool factorsLinks) {
   if (!schedule) {
     remark::passed(chain.getLoc(), options)
         << remark::add("{0} scan expanded to loops; work and depth are known at run time", plan);
-    return expandToLoops(chain, factorsLinks);
+    return expandToLoops(chain, form);
   }
   bool unrolls = steps <= unrollUpTo && !chain.getLanes();
   remark::passed(chain.getLoc(), options) << remark::add(
@@ -105,7 +105,7 @@ static void expand(ChainOp chain, int64_t unrollUpTo, bool factorsLinks) {
   if (unrolls)
     unrollScan(chain, *schedule);
   else
-    expandToLoops(chain, factorsLinks);
+    expandToLoops(chain, form);
 }
 
 namespace {
@@ -119,11 +119,11 @@ struct ExpandScanPass : public bppsa::impl::ExpandScanBase<ExpandScanPass> {
       bool isTree = chain.getPlan().getAlgorithm() != ScanAlgorithm::Linear;
       if (chain.getPlan().isSequential() && !(isTree && unrollUpTo > 0))
         chain.removePlanAttr();
-      else
+      else if (chain.getPlan().getAlgorithm() != ScanAlgorithm::Chunked || !keepChunks)
         chains.push_back(chain);
     });
     for (ChainOp chain : chains)
-      expand(chain, unrollUpTo, factorLinks);
+      expand(chain, unrollUpTo, {factorLinks, wholeLevels});
   }
 };
 } // namespace

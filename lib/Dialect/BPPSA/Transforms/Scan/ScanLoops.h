@@ -61,11 +61,18 @@ void cloneLinkInto(ChainOp chain, mlir::Region &region, LinkValues values);
 mlir::Value createTransition(const ChainArrays &arrays, mlir::ValueRange saved,
                              mlir::ValueRange injected, mlir::Value into);
 
+/// How the loops of a tree are written.
+struct TreeForm {
+  /// The matrices of links are made of their factors where these are known.
+  bool factorsLinks = false;
+  /// What a level does is one parallel loop.
+  bool wholeLevels = false;
+};
+
 /// Chunks of links, `emitChunkedScan`.
 void expandToChunks(ChainOp chain);
-/// The tree of a Blelloch or hybrid scan, `emitTreeScan`. With `factorsLinks` the matrices of links
-/// are made of their factors where these are known.
-void expandToTree(ChainOp chain, bool factorsLinks);
+/// The tree of a Blelloch or hybrid scan, `emitTreeScan`.
+void expandToTree(ChainOp chain, TreeForm form);
 /// Straight-line code of a scan over a static number of links.
 void unrollScan(ChainOp chain, const ScanSchedule &schedule);
 

@@ -13,87 +13,71 @@ B, N1, N2 = 3, 4, 2
 PLANS = ["hybrid:0", "blelloch", "hybrid:1", "hybrid:2", "hybrid:9"]
 PLANS += ["chunked:1", "chunked:2", "chunked:3", "chunked:5", "chunked:64"]
 
+FUNCTION = """
+func.func @chain(%a: tensor<{T}x?x4xf32>, %b: tensor<{T}x?x2xf32>, %g: tensor<?x4xf32>,
+    %k: tensor<?x2xf32>, %s: tensor<{T}x?x4xf32>, %w: tensor<4x4xf32>, %u: tensor<4x2xf32>)
+    -> (tensor<?x4xf32>, tensor<?x2xf32>, tensor<{T}x?x4xf32>) {{
+  %0:3 = bppsa.chain {reverse}
+      saved(%a, %b : tensor<{T}x?x4xf32>, tensor<{T}x?x2xf32>)
+      seeds(%g, %k : tensor<?x4xf32>, tensor<?x2xf32>)
+      {injected}
+      captures(%w, %u : tensor<4x4xf32>, tensor<4x2xf32>)
+      -> (tensor<?x4xf32>, tensor<?x2xf32>) emitted(tensor<{T}x?x4xf32>) {{
+  ^bb0(%at: vector<4xf32>, %bt: vector<2xf32>, %gt: vector<4xf32>, %kt: vector<2xf32>,
+       %wc: vector<4x4xf32>, %uc: vector<4x2xf32>):
+    {link}
+  }}
+  return %0#0, %0#1, %0#2 : tensor<?x4xf32>, tensor<?x2xf32>, tensor<{T}x?x4xf32>
+}}
+"""
+
+# Links. No product commutes.
 CHAIN = """
-func.func @chain(%a: tensor<{T}x?x4xf32>, %b: tensor<{T}x?x2xf32>, %g: tensor<?x4xf32>,
-    %k: tensor<?x2xf32>, %s: tensor<{T}x?x4xf32>, %w: tensor<4x4xf32>, %u: tensor<4x2xf32>)
-    -> (tensor<?x4xf32>, tensor<?x2xf32>, tensor<{T}x?x4xf32>) {{
-  %0:3 = bppsa.chain {reverse}
-      saved(%a, %b : tensor<{T}x?x4xf32>, tensor<{T}x?x2xf32>)
-      seeds(%g, %k : tensor<?x4xf32>, tensor<?x2xf32>)
-      {injected}
-      captures(%w, %u : tensor<4x4xf32>, tensor<4x2xf32>)
-      -> (tensor<?x4xf32>, tensor<?x2xf32>) emitted(tensor<{T}x?x4xf32>) {{
-  ^bb0(%at: vector<4xf32>, %bt: vector<2xf32>, %gt: vector<4xf32>, %kt: vector<2xf32>,
-       %wc: vector<4x4xf32>, %uc: vector<4x2xf32>):
-    %d = arith.mulf %at, %gt : vector<4xf32>
-    %e = bppsa.matvec transposed %wc, %d : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
-    %f = bppsa.matvec %uc, %kt plus %e : vector<4xf32> : vector<4x2xf32>, vector<2xf32> -> vector<4xf32>
-    %h = bppsa.matvec transposed %uc, %gt : vector<4x2xf32>, vector<4xf32> -> vector<2xf32>
-    %i = arith.mulf %h, %bt : vector<2xf32>
-    %j = arith.addf %i, %kt : vector<2xf32>
-    bppsa.yield %f, %j, %d : vector<4xf32>, vector<2xf32>, vector<4xf32>
-  }}
-  return %0#0, %0#1, %0#2 : tensor<?x4xf32>, tensor<?x2xf32>, tensor<{T}x?x4xf32>
-}}
+%d = arith.mulf %at, %gt : vector<4xf32>
+%e = bppsa.matvec transposed %wc, %d : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
+%f = bppsa.matvec %uc, %kt plus %e : vector<4xf32> : vector<4x2xf32>, vector<2xf32> -> vector<4xf32>
+%h = bppsa.matvec transposed %uc, %gt : vector<4x2xf32>, vector<4xf32> -> vector<2xf32>
+%i = arith.mulf %h, %bt : vector<2xf32>
+%j = arith.addf %i, %kt : vector<2xf32>
+bppsa.yield %f, %j, %d : vector<4xf32>, vector<2xf32>, vector<4xf32>
 """
 
-# The same arguments, of which the matrices are not used.
+# The matrices are not used.
 DIAGONAL = """
-func.func @chain(%a: tensor<{T}x?x4xf32>, %b: tensor<{T}x?x2xf32>, %g: tensor<?x4xf32>,
-    %k: tensor<?x2xf32>, %s: tensor<{T}x?x4xf32>, %w: tensor<4x4xf32>, %u: tensor<4x2xf32>)
-    -> (tensor<?x4xf32>, tensor<?x2xf32>, tensor<{T}x?x4xf32>) {{
-  %0:3 = bppsa.chain {reverse}
-      saved(%a, %b : tensor<{T}x?x4xf32>, tensor<{T}x?x2xf32>)
-      seeds(%g, %k : tensor<?x4xf32>, tensor<?x2xf32>)
-      {injected}
-      -> (tensor<?x4xf32>, tensor<?x2xf32>) emitted(tensor<{T}x?x4xf32>) {{
-  ^bb0(%at: vector<4xf32>, %bt: vector<2xf32>, %gt: vector<4xf32>, %kt: vector<2xf32>):
-    %d = arith.mulf %at, %gt : vector<4xf32>
-    %e = arith.subf %gt, %d : vector<4xf32>
-    %j = arith.mulf %bt, %kt : vector<2xf32>
-    bppsa.yield %e, %j, %d : vector<4xf32>, vector<2xf32>, vector<4xf32>
-  }}
-  return %0#0, %0#1, %0#2 : tensor<?x4xf32>, tensor<?x2xf32>, tensor<{T}x?x4xf32>
-}}
+%d = arith.mulf %at, %gt : vector<4xf32>
+%e = arith.subf %gt, %d : vector<4xf32>
+%j = arith.mulf %bt, %kt : vector<2xf32>
+bppsa.yield %e, %j, %d : vector<4xf32>, vector<2xf32>, vector<4xf32>
 """
 
-
-# The same arguments. Terms that merge and terms that do not, with signs, a quotient and a mask.
+# Terms that merge and terms that do not, with signs, a quotient and a mask.
 SCALED = """
-func.func @chain(%a: tensor<{T}x?x4xf32>, %b: tensor<{T}x?x2xf32>, %g: tensor<?x4xf32>,
-    %k: tensor<?x2xf32>, %s: tensor<{T}x?x4xf32>, %w: tensor<4x4xf32>, %u: tensor<4x2xf32>)
-    -> (tensor<?x4xf32>, tensor<?x2xf32>, tensor<{T}x?x4xf32>) {{
-  %0:3 = bppsa.chain {reverse}
-      saved(%a, %b : tensor<{T}x?x4xf32>, tensor<{T}x?x2xf32>)
-      seeds(%g, %k : tensor<?x4xf32>, tensor<?x2xf32>)
-      {injected}
-      captures(%w, %u : tensor<4x4xf32>, tensor<4x2xf32>)
-      -> (tensor<?x4xf32>, tensor<?x2xf32>) emitted(tensor<{T}x?x4xf32>) {{
-  ^bb0(%at: vector<4xf32>, %bt: vector<2xf32>, %gt: vector<4xf32>, %kt: vector<2xf32>,
-       %wc: vector<4x4xf32>, %uc: vector<4x2xf32>):
-    %two = arith.constant dense<2.0> : vector<4xf32>
-    %zero = arith.constant dense<0.0> : vector<4xf32>
-    %c = arith.addf %at, %two : vector<4xf32>
-    %q = arith.divf %gt, %c : vector<4xf32>
-    %d = arith.mulf %at, %gt : vector<4xf32>
-    %n = arith.subf %q, %d : vector<4xf32>
-    %e = bppsa.matvec transposed %wc, %n : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
-    %l = bppsa.matvec transposed %wc, %gt : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
-    %m = arith.mulf %l, %at : vector<4xf32>
-    %o = arith.subf %e, %m : vector<4xf32>
-    %p = arith.cmpf ogt, %at, %zero : vector<4xf32>
-    %r = arith.select %p, %gt, %zero : vector<4xi1>, vector<4xf32>
-    %f = arith.subf %o, %r : vector<4xf32>
-    %h = bppsa.matvec transposed %uc, %gt : vector<4x2xf32>, vector<4xf32> -> vector<2xf32>
-    %i = arith.mulf %h, %bt : vector<2xf32>
-    %v = arith.negf %i : vector<2xf32>
-    %j = arith.addf %v, %kt : vector<2xf32>
-    %x = math.exp %d : vector<4xf32>
-    bppsa.yield %f, %j, %x : vector<4xf32>, vector<2xf32>, vector<4xf32>
-  }}
-  return %0#0, %0#1, %0#2 : tensor<?x4xf32>, tensor<?x2xf32>, tensor<{T}x?x4xf32>
-}}
+%two = arith.constant dense<2.0> : vector<4xf32>
+%zero = arith.constant dense<0.0> : vector<4xf32>
+%c = arith.addf %at, %two : vector<4xf32>
+%q = arith.divf %gt, %c : vector<4xf32>
+%d = arith.mulf %at, %gt : vector<4xf32>
+%n = arith.subf %q, %d : vector<4xf32>
+%e = bppsa.matvec transposed %wc, %n : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
+%l = bppsa.matvec transposed %wc, %gt : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
+%m = arith.mulf %l, %at : vector<4xf32>
+%o = arith.subf %e, %m : vector<4xf32>
+%p = arith.cmpf ogt, %at, %zero : vector<4xf32>
+%r = arith.select %p, %gt, %zero : vector<4xi1>, vector<4xf32>
+%f = arith.subf %o, %r : vector<4xf32>
+%h = bppsa.matvec transposed %uc, %gt : vector<4x2xf32>, vector<4xf32> -> vector<2xf32>
+%i = arith.mulf %h, %bt : vector<2xf32>
+%v = arith.negf %i : vector<2xf32>
+%j = arith.addf %v, %kt : vector<2xf32>
+%x = math.exp %d : vector<4xf32>
+bppsa.yield %f, %j, %x : vector<4xf32>, vector<2xf32>, vector<4xf32>
 """
+
+
+def make_chain(link, T, injected, reverse):
+    clause = f"injected(%s : tensor<{T}x?x4xf32>) inject_into [0]" if injected else "inject_into []"
+    direction = "reverse" if reverse else ""
+    return FUNCTION.format(T=T, link=link.strip(), injected=clause, reverse=direction)
 
 
 def make_arrays(T):
@@ -166,8 +150,7 @@ def check(found, expected):
 @pytest.mark.parametrize("T", [1, 2, 3, 7, 8, 13])
 def test_expanded_tree(T, plan, injected, reverse, tmp_path):
     arrays = make_arrays(T)
-    clause = f"injected(%s : tensor<{T}x?x4xf32>) inject_into [0]" if injected else "inject_into []"
-    ir = CHAIN.format(T=T, injected=clause, reverse="reverse" if reverse else "")
+    ir = make_chain(CHAIN, T, injected, reverse)
     passes = [f"--bppsa-scan=algorithm={plan}", "--bppsa-expand-scan=unroll-up-to=64"]
     tree = optimize(tmp_path, ir, *passes)
     assert "bppsa.chain" not in tree
@@ -185,8 +168,7 @@ def test_expanded_tree(T, plan, injected, reverse, tmp_path):
 def test_tree_of_factors(T, plan, link, exact, lanes, injected, reverse, tmp_path):
     """Loops whose leaves are made of the scaled matrices that the Jacobian of the link is."""
     arrays = make_arrays(T)
-    clause = f"injected(%s : tensor<{T}x?x4xf32>) inject_into [0]" if injected else "inject_into []"
-    ir = link.format(T=T, injected=clause, reverse="reverse" if reverse else "")
+    ir = make_chain(link, T, injected, reverse)
     passes = [f"--bppsa-scan=algorithm={plan}"]
     if lanes:
         passes.append(f"--bppsa-pack-batch=lanes={lanes}")
@@ -234,8 +216,7 @@ def test_sums(fused, reverse, tmp_path):
 @pytest.mark.parametrize("T", [1, 2, 7, 8])
 def test_tree_of_diagonals(T, plan, injected, lowering, tmp_path):
     arrays = make_arrays(T)
-    clause = f"injected(%s : tensor<{T}x?x4xf32>) inject_into [0]" if injected else "inject_into []"
-    ir = DIAGONAL.format(T=T, injected=clause, reverse="")
+    ir = make_chain(DIAGONAL, T, injected, reverse=False)
     passes = [f"--bppsa-scan=algorithm={plan}", "--bppsa-expand-scan=unroll-up-to=64"]
     tree = optimize(tmp_path, ir, *passes)
     assert "xf32, diagonal, batch" in tree and "dense" not in tree

@@ -147,7 +147,9 @@ def OutlineKernels : Pass<"bppsa-outline-kernels", "::mlir::ModuleOp"> {
     accumulates there. With `any-window`, kernels take windows of arrays wherever they
     begin, and chains any number of rows: those of the same form have one kernel.
     Operations of the dialect in a loop, such as those of an expanded scan, are kernels
-    that the loop calls; other loops are kernels whole.
+    that the loop calls; other loops are kernels whole. With `whole-levels` a parallel
+    loop of transitions and their products is a kernel, and so is a loop that applies
+    transitions in order.
   }];
   let options = [
     Option<"groupSums", "group-sums", "bool", "false",
@@ -156,6 +158,8 @@ def OutlineKernels : Pass<"bppsa-outline-kernels", "::mlir::ModuleOp"> {
            "a fill is one kernel with the operation that accumulates into it">,
     Option<"anyWindow", "any-window", "bool", "false",
            "kernels take windows of arrays wherever they begin">,
+    Option<"wholeLevels", "whole-levels", "bool", "false",
+           "loops of transitions and their products are kernels whole">,
   ];
   let dependentDialects = ["::mlir::func::FuncDialect"];
 }

@@ -143,6 +143,11 @@ def ExpandScan : Pass<"bppsa-expand-scan"> {
     Cotangents that are injected at a step travel as the offset of an affine pair: the
     pair `(J, s)` maps `g` to `J g + s`, where `s` is what is injected at the next step.
 
+    With `whole-levels` a level of a tree is one parallel loop, in which the pair that
+    begins at the seed, whose left block is a vector, is a branch of its own: a target
+    for which each loop is a launch needs one for a level. With `keep-chunks` chains
+    with chunks keep their plan.
+
     Chains that are sequential stay as they are. A remark of the category `scan` says
     what was expanded.
   }];
@@ -150,7 +155,11 @@ def ExpandScan : Pass<"bppsa-expand-scan"> {
     Option<"unrollUpTo", "unroll-up-to", "int64_t", /*default=*/"0",
            "most steps of a scan that becomes straight-line code; 0 for none">,
     Option<"factorLinks", "factor-links", "bool", /*default=*/"false",
-           "make matrices of single links of their factors, where these are known">
+           "make matrices of single links of their factors, where these are known">,
+    Option<"wholeLevels", "whole-levels", "bool", /*default=*/"false",
+           "a level of a tree is one parallel loop">,
+    Option<"keepChunks", "keep-chunks", "bool", /*default=*/"false",
+           "leave chains with chunks as they are">
   ];
   let dependentDialects = [
     "::bppsa::BPPSADialect", "::mlir::arith::ArithDialect",

@@ -1,0 +1,87 @@
+// RUN: bppsa-opt %s --bppsa-expand-scan="whole-levels keep-chunks" --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: bppsa-opt %s --bppsa-expand-scan="whole-levels keep-chunks" --canonicalize --cse --bppsa-bufferize --canonicalize --cse \
+// RUN:     --bppsa-outline-kernels=whole-levels --split-input-file | FileCheck %s --check-prefix=KERNELS
+
+// The pairs of a level are one loop: the first one has a vector for its left block, which does not change the matrix of
+// its right one, and the others have matrices, which leave the vector as it is.
+
+// CHECK-LABEL: func @tree(
+// CHECK:         bppsa.transition
+// CHECK:         scf.for %
+// CHECK-NOT:       bppsa.
+// CHECK:           scf.forall (%[[PAIR:.*]]) in (%{{.*}}) shared_outs(%[[M:.*]] = %{{.*}}, %[[V:.*]] = %{{.*}})
+// CHECK:             %[[FIRST:.*]] = arith.cmpi eq, %[[PAIR]], %c0
+// CHECK:             %[[VECTOR:.*]] = tensor.extract_slice %[[V]]
+// CHECK:             %[[MATRIX:.*]] = tensor.extract_slice %[[M]]
+// CHECK:             %[[NEXT:.*]]:2 = scf.if %[[FIRST]]
+// CHECK:               %[[APPLIED:.*]] = bppsa.apply_transition %[[MATRIX]], %{{.*}} into %[[VECTOR]]
+// CHECK:               scf.yield %[[APPLIED]], %[[MATRIX]]
+// CHECK:             } else {
+// CHECK:               %[[COMPOSED:.*]] = bppsa.compose_transitions %{{.*}}, %[[MATRIX]] into %[[MATRIX]]
+// CHECK:               scf.yield %[[VECTOR]], %[[COMPOSED]]
+// CHECK:             tensor.parallel_insert_slice %[[NEXT]]#0 into %[[V]]
+// CHECK:             tensor.parallel_insert_slice %[[NEXT]]#1 into %[[M]]
+
+// In memory nothing is copied on the way up, and each level is a kernel.
+
+// KERNELS-LABEL: func @tree(
+// KERNELS:         call @forall_kernel_1(
+// KERNELS:         scf.for
+// KERNELS:           func.call @forall_kernel_2(
+// KERNELS:         call @for_kernel_3(
+// KERNELS:         scf.for
+// KERNELS:           func.call @forall_kernel_4(
+// KERNELS-LABEL: func private @forall_kernel_2(
+// KERNELS-NOT:     memref.copy
+// KERNELS-NOT:     memref.alloc
+// KERNELS-LABEL: func private @for_kernel_3(
+// KERNELS-NOT:     memref.copy
+// KERNELS-NOT:     memref.alloc
+// KERNELS-LABEL: func private @forall_kernel_4(
+func.func @tree(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %w: tensor<4x4xf32>) -> tensor<?x?x4xf32> {
+  %0:2 = bppsa.chain plan <blelloch> saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) inject_into []
+      captures(%w : tensor<4x4xf32>) -> (tensor<?x4xf32>) emitted(tensor<?x?x4xf32>) {
+  ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>, %wc: vector<4x4xf32>):
+    %0 = arith.mulf %at, %gt : vector<4xf32>
+    %1 = bppsa.matvec transposed %wc, %0 : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
+    bppsa.yield %1, %0 : vector<4xf32>, vector<4xf32>
+  }
+  return %0#1 : tensor<?x?x4xf32>
+}
+
+// -----
+
+// The seeds of two states are put side by side by one loop over rows.
+
+// CHECK-LABEL: func @two_states(
+// CHECK-SAME:      %{{[^:]*}}: tensor<?x?x4xf32>, %[[G:[^:]*]]: tensor<?x4xf32>, %[[K:[^:]*]]: tensor<?x4xf32>)
+// CHECK:         scf.forall (%[[ROW:.*]]) in (%{{.*}})
+// CHECK-DAG:       %[[FIRST:.*]] = tensor.extract_slice %[[G]][%[[ROW]], 0] [1, 4] [1, 1]
+// CHECK-DAG:       %[[SECOND:.*]] = tensor.extract_slice %[[K]][%[[ROW]], 0] [1, 4] [1, 1]
+// CHECK:           tensor.parallel_insert_slice %[[FIRST]] into %{{[^ ]*}}[%{{.*}}, %[[ROW]], 0] [1, 1, 4]
+// CHECK:           tensor.parallel_insert_slice %[[SECOND]] into %{{[^ ]*}}[%{{.*}}, %[[ROW]], 4] [1, 1, 4]
+// KERNELS-LABEL: func @two_states(
+func.func @two_states(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %k: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  %0:2 = bppsa.chain plan <hybrid, 1> saved(%a : tensor<?x?x4xf32>) seeds(%g, %k : tensor<?x4xf32>, tensor<?x4xf32>)
+      inject_into [] -> (tensor<?x4xf32>, tensor<?x4xf32>) {
+  ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>, %kt: vector<4xf32>):
+    %0 = arith.mulf %at, %gt : vector<4xf32>
+    bppsa.yield %kt, %0 : vector<4xf32>, vector<4xf32>
+  }
+  return %0#0 : tensor<?x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func @chunks(
+// CHECK:         bppsa.chain plan <chunked, 8>
+// KERNELS-LABEL: func @chunks(
+func.func @chunks(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  %0 = bppsa.chain plan <chunked, 8> saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) inject_into []
+      -> (tensor<?x4xf32>) {
+  ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
+    %0 = arith.mulf %at, %gt : vector<4xf32>
+    bppsa.yield %0 : vector<4xf32>
+  }
+  return %0 : tensor<?x4xf32>
+}
