@@ -99,7 +99,7 @@ LogicalResult Compilation::import() {
     return failure();
   module = std::move(*imported);
   image = std::move(*loaded);
-  if (failed(rollUpSteps()) || failed(adaptToGraphLoops()) || failed(settleInitializers(**file)) ||
+  if (failed(shapeLoops()) || failed(adaptToGraphLoops()) || failed(settleInitializers(**file)) ||
       failed(freezeParameters(*module, options.training.freeze)) || failed(freezeRows()) ||
       failed(checkLossOutput()) || failed(checkClassWeights()))
     return failure();
@@ -125,15 +125,16 @@ FailureOr<ImportOptions> Compilation::parseImportOptions() {
   return importOptions;
 }
 
-/// Makes loops of cells that the exporter has written out for each step. For GPUs they stay: there
-/// are no kernels for bodies that are graphs.
-LogicalResult Compilation::rollUpSteps() {
-  if (options.training.target == TargetKind::CUDA)
-    return success();
+/// Makes loops of cells that the exporter has written out for each step, and vectors of the bodies
+/// that allow it: for other bodies there are no kernels for GPUs.
+LogicalResult Compilation::shapeLoops() {
   PassManager pm(&context);
   if (options.preparePassManager && !options.preparePassManager(pm))
     return fail("the pass manager could not be prepared");
-  pm.addNestedPass<func::FuncOp>(createRollUpSteps());
+  RollUpStepsOptions steps;
+  steps.vectorsOnly = options.training.target == TargetKind::CUDA;
+  pm.addNestedPass<func::FuncOp>(createRollUpSteps(steps));
+  pm.addNestedPass<func::FuncOp>(createVectorizeBodies());
   return runPasses(pm, *module, options.verifyEach, options.leaveReproducers);
 }
 

@@ -52,7 +52,7 @@ private:
   /// Freezes the constants of exporters among the parameters of `module`, made of `file`, and says
   /// what may be meant otherwise.
   llvm::LogicalResult settleInitializers(const llvm::MemoryBuffer &file);
-  llvm::LogicalResult rollUpSteps();
+  llvm::LogicalResult shapeLoops();
   llvm::LogicalResult adaptToGraphLoops();
   llvm::LogicalResult runFrontend();
   /// Runs the passes that `build` adds on `target` and verifies the result.

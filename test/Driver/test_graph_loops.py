@@ -8,7 +8,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 
 def make_step():
-    """h' = tanh(x W + h R), one step of a stream."""
+    """h' = softmax(x W + h R), one step of a stream, of which there are no vectors."""
     rng = np.random.default_rng(1)
     weights = [
         numpy_helper.from_array(rng.normal(size=shape).astype(np.float32) / 2, name)
@@ -18,7 +18,7 @@ def make_step():
         helper.make_node("MatMul", ["x", "W"], ["a"]),
         helper.make_node("MatMul", ["h", "R"], ["b"]),
         helper.make_node("Add", ["a", "b"], ["c"]),
-        helper.make_node("Tanh", ["c"], ["y"]),
+        helper.make_node("Softmax", ["c"], ["y"], axis=1),
     ]
     arrays = [
         helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, size])
@@ -44,7 +44,7 @@ def test_plan_is_refused():
 
 def test_scan_is_refused_on_gpus():
     body = helper.make_graph(
-        [helper.make_node("Mul", ["s", "e"], ["t"]), helper.make_node("Identity", ["t"], ["o"])],
+        [helper.make_node("Mul", ["s", "e"], ["p"]), helper.make_node("Softmax", ["p"], ["t"], axis=0), helper.make_node("Identity", ["t"], ["o"])],
         "body",
         [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2]) for name in "se"],
         [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2]) for name in "to"],

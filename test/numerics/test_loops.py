@@ -63,7 +63,7 @@ def test_node_test(name):
 
 def test_gpus_are_refused():
     with pytest.raises(harness.CompileError, match="use --target=cpu") as refusal:
-        model = loop_models.ALL["scan-symbolic"].model
+        model = loop_models.ALL["scan-mixing"].model
         harness.compile_model(model, "--loss=mse", "--target=cuda", "--emulate", "--mcpu=")
     assert refusal.value.status == 1
     assert len(refusal.value.message.splitlines()) == 1

@@ -193,12 +193,44 @@ def RollUpSteps : Pass<"bppsa-roll-up-steps", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"minSteps", "min-steps", "unsigned", /*default=*/"4",
-           "fewest steps that become a loop, at least 3">
+           "fewest steps that become a loop, at least 3">,
+    Option<"vectorsOnly", "vectors-only", "bool", /*default=*/"false",
+           "leave steps alone that bppsa-vectorize-bodies makes no vectors of">
   ];
   let statistics = [Statistic<"numLoops", "loops", "recurrences that were made">];
   let dependentDialects = [
     "::bppsa::BPPSADialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
     "::mlir::tensor::TensorDialect"
+  ];
+}
+
+def VectorizeBodies : Pass<"bppsa-vectorize-bodies", "::mlir::func::FuncOp"> {
+  let summary = "make vectors of the graphs in bodies of recurrences";
+  let description = [{
+    Gives a `bppsa.recurrence` in graph form a body of vectors where it consists of
+    products with captured matrices, of operations on elements and of slices and
+    concatenations: what scans, SIMD lanes and GPUs are for. Tensors become the vectors
+    of their elements. Products are taken apart where slices of their results are read,
+    and where the vector is a concatenation, so that the gates of a cell are products of
+    their own. Other bodies stay as they are.
+
+    ```mlir
+    ^bb0(%x: tensor<3xf32>, %h: tensor<4xf32>, %w: tensor<8x7xf32>):
+      %xh = tensor.concat dim(0) %x, %h : (tensor<3xf32>, tensor<4xf32>) -> tensor<7xf32>
+      %g = linalg.generic ... ins(%w, %xh : tensor<8x7xf32>, tensor<7xf32>) ...
+      %i = tensor.extract_slice %g[0] [4] [1] : tensor<8xf32> to tensor<4xf32>
+    ```
+    becomes, with `w` cut in four outside of the loop,
+    ```mlir
+    ^bb0(%x: vector<3xf32>, %h: vector<4xf32>, %wx: vector<4x3xf32>, %wh: vector<4x4xf32>, ...):
+      %0 = bppsa.matvec %wx, %x : vector<4x3xf32>, vector<3xf32> -> vector<4xf32>
+      %i = bppsa.matvec %wh, %h plus %0 : vector<4xf32> : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
+    ```
+  }];
+  let statistics = [Statistic<"numVectorized", "loops", "recurrences that got vectors">];
+  let dependentDialects = [
+    "::bppsa::BPPSADialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect", "::mlir::vector::VectorDialect"
   ];
 }
 

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "RowWiseBody.h"
 #include "StepLoop.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Loops/Passes.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
@@ -213,8 +214,20 @@ static void eraseDeadOps(Block &block) {
       op.erase();
 }
 
+/// Whether `bppsa-vectorize-bodies` makes vectors of the body.
+static bool isVectorizable(RecurrenceOp loop) {
+  OpBuilder builder(loop);
+  Block &body = loop.getBody().front();
+  auto isFloat = [](Type type) { return cast<RankedTensorType>(type).getElementType().isF32(); };
+  SmallVector<Value> leaves(body.getArguments().drop_back(loop.getCaptures().size()));
+  return llvm::all_of(ValueRange(leaves).getTypes(), isFloat) &&
+         succeeded(RowWiseBody(builder, loop, leaves)
+                       .run(SmallVector<Value>(body.getTerminator()->getOperands())));
+}
+
 /// Makes a loop of the steps around `anchors`.
-static bool rollUp(Block &block, ArrayRef<Operation *> anchors, unsigned minSteps) {
+static bool rollUp(Block &block, ArrayRef<Operation *> anchors, unsigned minSteps,
+                   bool vectorsOnly) {
   OpFoldResult rows = getRows(anchors.front());
   StepMatcher steps(block, anchors);
   if (!rows || failed(steps.match(minSteps)))
@@ -224,7 +237,7 @@ static bool rollUp(Block &block, ArrayRef<Operation *> anchors, unsigned minStep
   SmallVector<unsigned> outputs = findOutputs(steps);
   FailureOr<RecurrenceOp> made = failure();
   if (llvm::any_of(outputs, [&](unsigned tuple) { return failed(loop.addOutput(tuple)); }) ||
-      failed(made = loop.finish())) {
+      failed(made = loop.finish()) || (vectorsOnly && !isVectorizable(*made))) {
     eraseDeadOps(block);
     return false;
   }
@@ -269,8 +282,8 @@ private:
   bool rollUpOne(Block &block) {
     for (SmallVector<Operation *> &anchors : findAnchors(block, minSteps))
       // The first step may be one of its own.
-      if (rollUp(block, anchors, minSteps) ||
-          rollUp(block, ArrayRef(anchors).drop_front(), minSteps))
+      if (rollUp(block, anchors, minSteps, vectorsOnly) ||
+          rollUp(block, ArrayRef(anchors).drop_front(), minSteps, vectorsOnly))
         return true;
     return false;
   }
