@@ -1,0 +1,76 @@
+//===- LowerSparseOuterSum.cpp - gradients of the weights that are not pruned -===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SparseValues.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+/// The products of rows of entries `[begin, end)` for the samples of `range`, summed.
+static Value emitRangeSum(OpBuilder &builder, SparseOuterSumOp op, Value begin, Value end,
+                          const SampleRange &range) {
+  Location loc = op.getLoc();
+  Type elementType = cast<MemRefType>(op.getLhs().getType()).getElementType();
+  Value zero = arith::ConstantOp::create(
+      builder, loc, builder.getZeroAttr(SampleBlock{Value(), range.width}.getType(elementType)));
+  auto addEntries = [&](OpBuilder &inBlock, Location, Value sample, ValueRange outer) {
+    auto entries = scf::ForOp::create(
+        inBlock, loc, begin, end, getIndex(inBlock, loc, 1), outer,
+        [&](OpBuilder &nested, Location, Value entry, ValueRange sums) {
+          auto load = [&](Value array, Value rows) {
+            return loadSamples(nested, loc, array, loadIndex(nested, loc, rows, entry),
+                               {sample, range.width});
+          };
+          Value lhs = load(op.getLhs(), op.getLhsRows()), rhs = load(op.getRhs(), op.getRhsRows());
+          scf::YieldOp::create(nested, loc, multiplyAdd(nested, loc, lhs, rhs, sums[0]));
+        });
+    scf::YieldOp::create(inBlock, loc, entries.getResults());
+  };
+  auto blocks = scf::ForOp::create(builder, loc, range.first, range.last,
+                                   getIndex(builder, loc, range.width), zero, addEntries);
+  Value sum = blocks.getResult(0);
+  if (range.width == 1)
+    return sum;
+  return vector::ReductionOp::create(builder, loc, vector::CombiningKind::ADD, sum);
+}
+
+/// Writes zero to every element of `array` `[N]`.
+static void emitClear(OpBuilder &builder, Location loc, Value array) {
+  auto type = cast<MemRefType>(array.getType());
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type.getElementType()));
+  emitRowTasks(builder, loc, type.getDimSize(0), /*mostTasks=*/16,
+               [&](OpBuilder &inTask, Value begin, Value end) {
+                 emitFor(inTask, loc, begin, end, 1, [&](OpBuilder &nested, Value i) {
+                   memref::StoreOp::create(nested, loc, zero, array, i);
+                 });
+               });
+}
+
+void bppsa::lowerSparseOuterSum(SparseOuterSumOp op) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  Value destination = op.getDestination();
+  Value numSamples = getDim(builder, loc, op.getLhs(), 1);
+  emitClear(builder, loc, destination);
+  int64_t count = cast<MemRefType>(op.getPositions().getType()).getDimSize(0);
+  emitRowTasks(
+      builder, loc, count, /*mostTasks=*/64, [&](OpBuilder &inTask, Value begin, Value end) {
+        SmallVector<SampleRange> ranges = splitSamples(inTask, loc, numSamples);
+        emitFor(inTask, loc, begin, end, 1, [&](OpBuilder &nested, Value weight) {
+          Value first = loadIndex(nested, loc, op.getStarts(), weight);
+          Value last = loadIndex(nested, loc, op.getStarts(), addIndex(nested, loc, weight, 1));
+          Value sum;
+          for (const SampleRange &range : ranges) {
+            Value part = emitRangeSum(nested, op, first, last, range);
+            sum = sum ? arith::AddFOp::create(nested, loc, sum, part) : part;
+          }
+          memref::StoreOp::create(nested, loc, sum, destination,
+                                  loadIndex(nested, loc, op.getPositions(), weight));
+        });
+      });
+}

@@ -1,0 +1,116 @@
+//===- SparseValues.cpp - values of sparse matrices, for all samples ------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SparseValues.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+Value bppsa::loadIndex(OpBuilder &builder, Location loc, Value indices, Value at) {
+  Value index = memref::LoadOp::create(builder, loc, indices, at);
+  return arith::IndexCastOp::create(builder, loc, builder.getIndexType(), index);
+}
+
+Value bppsa::loadSamples(OpBuilder &builder, Location loc, Value array, Value row,
+                         const SampleBlock &block) {
+  auto type = cast<MemRefType>(array.getType());
+  if (type.getRank() == 2 && block.width > 1)
+    return vector::LoadOp::create(builder, loc,
+                                  cast<VectorType>(block.getType(type.getElementType())), array,
+                                  ValueRange{row, block.first});
+  if (type.getRank() == 2)
+    return memref::LoadOp::create(builder, loc, array, ValueRange{row, block.first});
+  Value value = memref::LoadOp::create(builder, loc, array, row);
+  if (block.width == 1)
+    return value;
+  return vector::BroadcastOp::create(builder, loc, block.getType(type.getElementType()), value);
+}
+
+void bppsa::storeSamples(OpBuilder &builder, Location loc, Value value, Value array, Value row,
+                         const SampleBlock &block) {
+  SmallVector<Value> at = {row};
+  if (cast<MemRefType>(array.getType()).getRank() == 2)
+    at.push_back(block.first);
+  if (isa<VectorType>(value.getType()))
+    vector::StoreOp::create(builder, loc, value, array, at);
+  else
+    memref::StoreOp::create(builder, loc, value, array, at);
+}
+
+Value bppsa::multiplyAdd(OpBuilder &builder, Location loc, Value lhs, Value rhs, Value sum) {
+  if (isa<VectorType>(sum.getType()))
+    return vector::FMAOp::create(builder, loc, lhs, rhs, sum);
+  return math::FmaOp::create(builder, loc, lhs, rhs, sum);
+}
+
+Value MatrixReader::getStart(OpBuilder &builder, Location loc, Value row) const {
+  return starts
+             ? loadIndex(builder, loc, starts, row)
+             : arith::MulIOp::create(builder, loc, row, getIndex(builder, loc, cols)).getResult();
+}
+
+Value MatrixReader::getColumn(OpBuilder &builder, Location loc, Value entry, Value start) const {
+  return columns ? loadIndex(builder, loc, columns, entry)
+                 : arith::SubIOp::create(builder, loc, entry, start).getResult();
+}
+
+Value MatrixReader::load(OpBuilder &builder, Location loc, Value entry,
+                         const SampleBlock &block) const {
+  Value at = positions ? loadIndex(builder, loc, positions, entry) : entry;
+  return loadSamples(builder, loc, values, at, block);
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+SmallVector<SampleRange> bppsa::splitSamples(OpBuilder &builder, Location loc, Value numSamples) {
+  SmallVector<SampleRange> ranges;
+  Value first = getIndex(builder, loc, 0);
+  for (int64_t width : {16, 4, 1}) {
+    Value rest = arith::SubIOp::create(builder, loc, numSamples, first);
+    Value size = getIndex(builder, loc, width);
+    Value covered =
+        arith::MulIOp::create(builder, loc, arith::DivUIOp::create(builder, loc, rest, size), size);
+    Value last = arith::AddIOp::create(builder, loc, first, covered);
+    ranges.push_back({first, last, width});
+    first = last;
+  }
+  return ranges;
+}
+
+void bppsa::emitSampleBlocks(OpBuilder &builder, Location loc, Value numSamples,
+                             function_ref<void(OpBuilder &, const SampleBlock &)> body) {
+  if (!numSamples)
+    return body(builder, {});
+  for (const SampleRange &range : splitSamples(builder, loc, numSamples))
+    emitFor(builder, loc, range.first, range.last, range.width,
+            [&](OpBuilder &nested, Value sample) { body(nested, {sample, range.width}); });
+}
+
+void bppsa::emitRowTasks(OpBuilder &builder, Location loc, int64_t rows, int64_t mostTasks,
+                         function_ref<void(OpBuilder &, Value, Value)> emitTask) {
+  if (rows == 0)
+    return;
+  int64_t taskRows = (rows + mostTasks - 1) / mostTasks;
+  int64_t numTasks = (rows + taskRows - 1) / taskRows;
+  emitParallel(builder, loc, getIndex(builder, loc, numTasks), [&](OpBuilder &nested, Value task) {
+    Value size = getIndex(nested, loc, taskRows);
+    Value first = arith::MulIOp::create(nested, loc, task, size);
+    Value last = arith::MinUIOp::create(
+        nested, loc, arith::AddIOp::create(nested, loc, first, size), getIndex(nested, loc, rows));
+    emitTask(nested, first, last);
+  });
+}
+
+Value bppsa::getNumSamples(OpBuilder &builder, Location loc, ArrayRef<Value> arrays) {
+  for (Value array : arrays)
+    if (cast<MemRefType>(array.getType()).getRank() == 2)
+      return getDim(builder, loc, array, 1);
+  return {};
+}
