@@ -149,6 +149,34 @@ def causal_conv():
     return StepGraph("causal_conv", model, {"cache": "cache_next"}, tuple(options), batch)
 
 
+def scattered_caches():
+    """A causal convolution over frames of two caches: one moves on by Concat, one by ScatterND."""
+    rng = np.random.default_rng(8)
+    nodes = [
+        node("Concat", "cache x", "window", axis=2),
+        node("Conv", "window k b", "features", kernel_shape=[3, 3], pads=[0, 1, 0, 1]),
+        node("Slice", "window one end two", "cache_next"),
+        node("Tanh", "features", "active"),
+        node("Transpose", "frames", "rows", perm=[2, 0, 1, 3]),
+        node("Gather", "rows second", "older", axis=0),
+        node("Transpose", "active", "newest", perm=[2, 0, 1, 3]),
+        node("Concat", "older newest", "updates", axis=0),
+        node("ScatterND", "rows places updates", "moved"),
+        node("Transpose", "moved", "frames_next", perm=[1, 2, 0, 3]),
+        node("Conv", "frames_next p", "y", kernel_shape=[2, 1]),
+    ]
+    shapes = [("k", (4, 2, 3, 3)), ("b", (4,)), ("p", (1, 4, 2, 1))]
+    weights = [(name, weight(rng, *shape)) for name, shape in shapes]
+    weights += [("one", np.array([1])), ("end", np.array([99])), ("two", np.array([2]))]
+    weights += [("second", np.array([1])), ("places", np.array([[0], [1]]))]
+    inputs = [info("x", [1, 2, 1, 9]), info("cache", [1, 2, 2, 9]), info("frames", [1, 4, 2, 9])]
+    model = build(nodes, inputs, ["y", "cache_next", "frames_next"], weights)
+    batch = dict.fromkeys(["x", "cache", "frames", "y", "cache_next", "frames_next"], 0)
+    options = [f"--batch-axis={name}:0" for name in ("x", "cache", "frames", "y")]
+    carry = {"cache": "cache_next", "frames": "frames_next"}
+    return StepGraph("scattered_caches", model, carry, tuple(options), batch)
+
+
 def bands():
     """A bidirectional GRU over the 33 bands of one frame, then one from frame to frame in each."""
     rng = np.random.default_rng(5)
@@ -240,7 +268,8 @@ def tokens():
     )
 
 
-ALL = {g.name: g for g in (f() for f in (cell, lstm_written_out, lstm_stack, causal_conv, bands, rated, tokens))}
+MAKERS = [cell, lstm_written_out, lstm_stack, causal_conv, scattered_caches, bands, rated, tokens]
+ALL = {graph.name: graph for graph in (make() for make in MAKERS)}
 
 # --- arrays of a stream ---
 

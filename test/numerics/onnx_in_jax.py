@@ -233,8 +233,12 @@ def evaluate_node(node, inputs, opset, dtype):
         if "starts" in attrs:
             return (slice_op(first, attrs["starts"], attrs["ends"], attrs.get("axes")),)
         return (slice_op(*inputs),)
+    if op == "ScatterND":
+        data, indices, updates = inputs
+        return (jnp.asarray(data).at[tuple(np.moveaxis(indices, -1, 0))].set(updates),)
     if op == "Gather":
-        return (xp.take(first, np.asarray(second), axis=attrs.get("axis", 0)),)
+        xp = xp if is_static(first, second) else jnp
+        return (xp.take(first, xp.asarray(second).astype(np.int64), axis=attrs.get("axis", 0)),)
     if op == "Concat":
         return (xp.concatenate(inputs, axis=attrs["axis"]),)
     if op == "Split":

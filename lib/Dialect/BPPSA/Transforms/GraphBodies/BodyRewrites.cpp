@@ -125,7 +125,7 @@ static bool isCheap(Operation *op) {
 }
 
 /// Moves `op` out of `loop` where everything that it reads is known there.
-static void hoist(Operation *op, scf::ForOp loop) {
+static void hoist(Operation *op, LoopLikeOpInterface loop) {
   SetVector<Value> inputs(op->operand_begin(), op->operand_end());
   getUsedValuesDefinedAbove(op->getRegions(), inputs);
   SmallVector<Operation *> needed;
@@ -162,7 +162,7 @@ static void hoist(Operation *op, scf::ForOp loop) {
   op->erase();
 }
 
-void bppsa::hoistOps(ArrayRef<Operation *> ops, scf::ForOp loop) {
+void bppsa::hoistOps(ArrayRef<Operation *> ops, LoopLikeOpInterface loop) {
   for (Operation *op : ops)
     if (!isCheap(op))
       hoist(op, loop);

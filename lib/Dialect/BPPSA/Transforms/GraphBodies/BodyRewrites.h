@@ -17,7 +17,7 @@ llvm::LogicalResult generalizeBody(mlir::Block &body);
 
 /// Moves those of `ops` out of `loop` that read nothing of it; destinations and numbers are made
 /// again where they are needed.
-void hoistOps(llvm::ArrayRef<mlir::Operation *> ops, mlir::scf::ForOp loop);
+void hoistOps(llvm::ArrayRef<mlir::Operation *> ops, mlir::LoopLikeOpInterface loop);
 
 } // namespace bppsa
 

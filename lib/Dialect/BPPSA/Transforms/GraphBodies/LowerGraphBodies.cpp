@@ -6,11 +6,13 @@
 //
 // Time becomes scf.for, and the body is written for all rows at once. The loop carries nothing but
 // arrays that it writes in slices: a state is read from its trajectory, so that bufferization finds
-// every write in place.
+// every write in place. Around the loop rows are taken in blocks, which threads share: the steps of
+// a graph are many short loops, none of which is worth a second thread.
 //
 //===----------------------------------------------------------------------===//
 
 #include "BodyRewrites.h"
+#include "RowBlocks.h"
 #include "RowMapper.h"
 #include "bppsa/Dialect/BPPSA/Transforms/GraphBodies/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -34,11 +36,14 @@ namespace {
 /// Writes one loop in graph form.
 class LoopLowering {
 public:
-  LoopLowering(Operation *op, ValueRange sequences, ValueRange states, Value steps)
-      : op(op), loc(op->getLoc()), builder(op), body(op->getRegion(0).front()) {
+  LoopLowering(Operation *op, ValueRange sequences, ValueRange states, ValueRange captures,
+               Value steps)
+      : op(op), loc(op->getLoc()), builder(op), body(op->getRegion(0).front()),
+        rowsOfBlock(getRowsOfBlock(body, captures)) {
     Value first = sequences.empty() ? states.front() : sequences.front();
     bool hasTime = !sequences.empty();
     rows = tensor::getMixedSize(builder, loc, first, hasTime ? 1 : 0);
+    firstRow = builder.getIndexAttr(0);
     numSteps = getValueOrCreateConstantIndexOp(
         builder, loc, hasTime ? tensor::getMixedSize(builder, loc, first, 0) : steps);
     one = arith::ConstantIndexOp::create(builder, loc, 1);
@@ -50,18 +55,27 @@ public:
 private:
   /// Writes a step: what the loop carries, before it and after it.
   using StepEmitter = function_ref<SmallVector<Value>(RowMapper &, Value step, ValueRange)>;
+  struct Window {
+    SmallVector<OpFoldResult> offsets, sizes, strides;
+  };
 
-  /// Offsets, sizes and strides of step `step` of a sequence of values of type `value`.
-  std::tuple<SmallVector<OpFoldResult>, SmallVector<OpFoldResult>, SmallVector<OpFoldResult>>
-  getWindow(Type value, Value step);
+  /// Step `step` of a sequence of values of type `value`, from row `firstRow` on.
+  Window getWindow(Type value, Value step, OpFoldResult firstRow);
   RankedTensorType getRowsType(Type value);
-  Value read(Value sequence, Type value, Value step);
+  /// The rows of the block in a sequence that is not written.
+  Value readInput(Value sequence, Type value, Value step) {
+    return read(sequence, value, step, firstRow);
+  }
+  Value read(Value sequence, Type value, Value step, OpFoldResult firstRow);
   Value write(Value rowsOfValue, Value sequence, Type value, Value step);
   /// An uninitialised array of the type of `result`, with `numSlots` slots where it is over time.
   Value createArray(Value result, Value numSlots);
-  Value createZeros(Type type);
-  /// A loop from the last step to the first where it runs `backward`.
-  SmallVector<Value> createLoop(bool backward, ValueRange carried, StepEmitter emitStep);
+  /// A loop from the last step to the first where it runs `backward`, for each block of rows. What
+  /// it carries are `arrays`, then sums over rows of `sumTypes`.
+  SmallVector<Value> createLoops(bool backward, ArrayRef<WrittenByRows> arrays, TypeRange sumTypes,
+                                 StepEmitter emitStep);
+  SmallVector<Value> createLoop(bool backward, ValueRange carried, StepEmitter emitStep,
+                                LoopLikeOpInterface outermost);
   void replace(ValueRange results);
   ArrayRef<BlockArgument> arguments(size_t first, size_t count) {
     return body.getArguments().slice(first, count);
@@ -71,19 +85,21 @@ private:
   Location loc;
   OpBuilder builder;
   Block &body;
-  OpFoldResult rows;
+  int64_t rowsOfBlock;
+  /// The rows of the block that is written, and the first of them; all where there are no blocks.
+  OpFoldResult rows, firstRow;
   Value numSteps, one;
 };
 } // namespace
 
-std::tuple<SmallVector<OpFoldResult>, SmallVector<OpFoldResult>, SmallVector<OpFoldResult>>
-LoopLowering::getWindow(Type value, Value step) {
+LoopLowering::Window LoopLowering::getWindow(Type value, Value step, OpFoldResult firstRow) {
   ArrayRef<int64_t> shape = cast<RankedTensorType>(value).getShape();
   SmallVector<OpFoldResult> sizes = {builder.getIndexAttr(1), rows};
   llvm::append_range(sizes, getAsIndexOpFoldResult(builder.getContext(), shape));
   SmallVector<OpFoldResult> offsets(sizes.size(), builder.getIndexAttr(0)),
       strides(sizes.size(), builder.getIndexAttr(1));
-  offsets.front() = step;
+  offsets[0] = step;
+  offsets[1] = firstRow;
   return {offsets, sizes, strides};
 }
 
@@ -94,14 +110,14 @@ RankedTensorType LoopLowering::getRowsType(Type value) {
   return type.clone(shape);
 }
 
-Value LoopLowering::read(Value sequence, Type value, Value step) {
-  auto [offsets, sizes, strides] = getWindow(value, step);
+Value LoopLowering::read(Value sequence, Type value, Value step, OpFoldResult firstRow) {
+  auto [offsets, sizes, strides] = getWindow(value, step, firstRow);
   return tensor::ExtractSliceOp::create(builder, loc, getRowsType(value), sequence, offsets, sizes,
                                         strides);
 }
 
 Value LoopLowering::write(Value rowsOfValue, Value sequence, Type value, Value step) {
-  auto [offsets, sizes, strides] = getWindow(value, step);
+  auto [offsets, sizes, strides] = getWindow(value, step, builder.getIndexAttr(0));
   return tensor::InsertSliceOp::create(builder, loc, rowsOfValue, sequence, offsets, sizes,
                                        strides);
 }
@@ -117,16 +133,8 @@ Value LoopLowering::createArray(Value result, Value numSlots) {
   return empty.getType() == type ? empty : tensor::CastOp::create(builder, loc, type, empty);
 }
 
-Value LoopLowering::createZeros(Type type) {
-  auto tensor = cast<RankedTensorType>(type);
-  Value empty = tensor::EmptyOp::create(builder, loc, tensor.getShape(), tensor.getElementType());
-  Value zero =
-      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(tensor.getElementType()));
-  return linalg::FillOp::create(builder, loc, zero, empty).getResult(0);
-}
-
-SmallVector<Value> LoopLowering::createLoop(bool backward, ValueRange carried,
-                                            StepEmitter emitStep) {
+SmallVector<Value> LoopLowering::createLoop(bool backward, ValueRange carried, StepEmitter emitStep,
+                                            LoopLikeOpInterface outermost) {
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
   Value last = backward ? arith::SubIOp::create(builder, loc, numSteps, one) : Value();
   auto loop = scf::ForOp::create(builder, loc, zero, numSteps, one, carried);
@@ -142,9 +150,38 @@ SmallVector<Value> LoopLowering::createLoop(bool backward, ValueRange carried,
   SmallVector<Value> yielded = emitStep(mapper, step, loop.getRegionIterArgs());
   if (!carried.empty())
     scf::YieldOp::create(builder, loc, yielded);
-  hoistOps(mapper.getSharedOps(), loop);
+  hoistOps(mapper.getSharedOps(),
+           outermost ? outermost : cast<LoopLikeOpInterface>(loop.getOperation()));
   return SmallVector<Value>(loop.getResults());
 }
+
+SmallVector<Value> LoopLowering::createLoops(bool backward, ArrayRef<WrittenByRows> arrays,
+                                             TypeRange sumTypes, StepEmitter emitStep) {
+  std::optional<int64_t> numRows = getConstantIntValue(rows);
+  bool isNested = op->getParentOfType<RecurrenceOp>() || op->getParentOfType<ChainOp>();
+  if (!isNested && !(numRows && *numRows <= rowsOfBlock)) {
+    OpFoldResult allRows = rows;
+    SmallVector<Value> results = createRowBlocks(
+        builder, loc, allRows, rowsOfBlock, arrays, sumTypes, [&](const RowBlock &block) {
+          rows = block.rows;
+          firstRow = block.firstRow;
+          return createLoop(backward, block.arrays, emitStep, block.loop);
+        });
+    rows = allRows;
+    firstRow = builder.getIndexAttr(0);
+    return results;
+  }
+  SmallVector<Value> carried;
+  for (const WrittenByRows &written : arrays)
+    carried.push_back(written.array);
+  for (Type sum : sumTypes)
+    carried.push_back(createZeros(builder, loc, sum));
+  return createLoop(backward, carried, emitStep, /*outermost=*/nullptr);
+}
+
+//===----------------------------------------------------------------------===//
+// Recurrences and chains
+//===----------------------------------------------------------------------===//
 
 void LoopLowering::replace(ValueRange results) {
   SmallVector<Value> values;
@@ -161,22 +198,23 @@ void LoopLowering::lower(RecurrenceOp loop) {
   ValueRange yielded = body.getTerminator()->getOperands();
   Value numSlots = arith::AddIOp::create(builder, loc, numSteps, one);
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
-  SmallVector<Value> carried;
+  SmallVector<WrittenByRows> carried;
   for (auto [i, result] : llvm::enumerate(loop->getResults())) {
-    carried.push_back(createArray(result, i < numStates ? numSlots : numSteps));
+    Value array = createArray(result, i < numStates ? numSlots : numSteps);
     if (i < numStates)
-      carried.back() = write(loop.getInitial()[i], carried.back(), yielded[i].getType(),
-                             loop.getReverse() ? numSteps : zero);
+      array = write(loop.getInitial()[i], array, yielded[i].getType(),
+                    loop.getReverse() ? numSteps : zero);
+    carried.push_back({array, 1});
   }
   auto emitStep = [&](RowMapper &mapper, Value step, ValueRange arrays) {
     Value next = arith::AddIOp::create(builder, loc, step, one);
     Value before = loop.getReverse() ? next : step, after = loop.getReverse() ? step : next;
     for (auto [argument, sequence] :
          llvm::zip_equal(arguments(0, numSequences), loop.getSequences()))
-      mapper.setRows(argument, read(sequence, argument.getType(), step));
+      mapper.setRows(argument, readInput(sequence, argument.getType(), step));
     for (auto [argument, array] :
          llvm::zip_equal(arguments(numSequences, numStates), arrays.take_front(numStates)))
-      mapper.setRows(argument, read(array, argument.getType(), before));
+      mapper.setRows(argument, read(array, argument.getType(), before, builder.getIndexAttr(0)));
     for (auto [argument, capture] : llvm::zip_equal(
              body.getArguments().drop_front(numSequences + numStates), loop.getCaptures()))
       mapper.setShared(argument, capture);
@@ -187,31 +225,29 @@ void LoopLowering::lower(RecurrenceOp loop) {
           write(mapper.getRows(value), array, value.getType(), i < numStates ? after : step));
     return written;
   };
-  replace(createLoop(loop.getReverse(), carried, emitStep));
+  replace(createLoops(loop.getReverse(), carried, /*sumTypes=*/{}, emitStep));
 }
 
 void LoopLowering::lower(ChainOp loop) {
   size_t numSaved = loop.getSaved().size(), numStates = loop.getSeeds().size();
   size_t numEmitted = loop.getEmitted().size();
   ValueRange yielded = body.getTerminator()->getOperands();
-  SmallVector<Value> carried;
+  SmallVector<WrittenByRows> carried;
   for (auto [seed, argument] : llvm::zip_equal(loop.getSeeds(), arguments(numSaved, numStates))) {
     Type type = getRowsType(argument.getType());
-    carried.push_back(seed.getType() == type ? seed
-                                             : tensor::CastOp::create(builder, loc, type, seed));
+    bool isSame = seed.getType() == type;
+    carried.push_back({isSame ? seed : tensor::CastOp::create(builder, loc, type, seed), 0});
   }
   for (Value result : loop.getEmitted())
-    carried.push_back(createArray(result, numSteps));
-  for (Value sum : loop.getSums())
-    carried.push_back(createZeros(sum.getType()));
+    carried.push_back({createArray(result, numSteps), 1});
   auto emitStep = [&](RowMapper &mapper, Value step, ValueRange arrays) {
     for (auto [argument, saved] : llvm::zip_equal(arguments(0, numSaved), loop.getSaved()))
-      mapper.setRows(argument, read(saved, argument.getType(), step));
+      mapper.setRows(argument, readInput(saved, argument.getType(), step));
     SmallVector<Value> entering(arrays.take_front(numStates));
     for (auto [sequence, state] : llvm::zip_equal(loop.getInjected(), loop.getInjectInto()))
       entering[state] =
           createTensorSum(builder, loc, entering[state],
-                          read(sequence, body.getArgument(numSaved + state).getType(), step));
+                          readInput(sequence, body.getArgument(numSaved + state).getType(), step));
     for (auto [argument, cotangent] : llvm::zip_equal(arguments(numSaved, numStates), entering))
       mapper.setRows(argument, cotangent);
     for (auto [argument, capture] :
@@ -233,7 +269,7 @@ void LoopLowering::lower(ChainOp loop) {
       results[i] = linalg::CopyOp::create(builder, loc, states[i], arrays[i]).getResult(0);
     return results;
   };
-  replace(createLoop(!loop.getReverse(), carried, emitStep));
+  replace(createLoops(!loop.getReverse(), carried, loop.getSums().getTypes(), emitStep));
 }
 
 namespace {
@@ -251,9 +287,12 @@ struct LowerGraphBodies : public bppsa::impl::LowerGraphBodiesBase<LowerGraphBod
       if (failed(generalizeBody(op->getRegion(0).front())))
         return signalPassFailure();
       if (auto loop = dyn_cast<RecurrenceOp>(op))
-        LoopLowering(op, loop.getSequences(), loop.getInitial(), loop.getSteps()).lower(loop);
+        LoopLowering(op, loop.getSequences(), loop.getInitial(), loop.getCaptures(),
+                     loop.getSteps())
+            .lower(loop);
       else if (auto loop = dyn_cast<ChainOp>(op))
-        LoopLowering(op, loop.getSaved(), loop.getSeeds(), loop.getSteps()).lower(loop);
+        LoopLowering(op, loop.getSaved(), loop.getSeeds(), loop.getCaptures(), loop.getSteps())
+            .lower(loop);
     }
   }
 };

@@ -2,9 +2,12 @@
 // RUN: bppsa-opt %s --bppsa-lower-graph-bodies --canonicalize --cse --bppsa-separate-destinations \
 // RUN:     --eliminate-empty-tensors --bppsa-bufferize --canonicalize --cse | FileCheck %s --check-prefix=MEMORY
 
+// CHECK-DAG: #[[$BLOCKS:.*]] = affine_map<()[s0] -> (s0 ceildiv 8)>
+
 // A state is read from its trajectory, and what all samples share is computed once, before the loop.
 // CHECK-LABEL: func.func @step
 // CHECK: %[[SHARED:.*]] = linalg.generic {{.*}} ins(%arg2 : tensor<3x3xf32>)
+// CHECK: scf.forall (%{{.*}}) in (%{{.*}}) shared_outs(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) -> (tensor<?x?x3xf32>, tensor<?x?x3xf32>)
 // CHECK: scf.for %[[T:.*]] = {{.*}} iter_args(%[[TRAJECTORY:.*]] = %{{.*}}, %[[OUT:.*]] = %{{.*}})
 // CHECK: %[[H:.*]] = tensor.extract_slice %[[TRAJECTORY]][%[[T]], 0, 0] [1, %{{.*}}, 3] [1, 1, 1] : tensor<?x?x3xf32> to tensor<?x3xf32>
 // CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "reduction"]} ins(%[[SHARED]], %[[H]] : tensor<3x3xf32>, tensor<?x3xf32>)
@@ -32,17 +35,23 @@ func.func @step(%x: tensor<?x?x3xf32>, %h: tensor<?x3xf32>, %w: tensor<3x3xf32>)
   return %0#0, %0#1 : tensor<?x?x3xf32>, tensor<?x?x3xf32>
 }
 
-// Rows are one more reduction: no array holds an outer product for each sample.
+// Rows are one more reduction: no array holds an outer product for each sample, but there is a sum
+// for each block of 8 samples, and blocks are added up in order.
 // CHECK-LABEL: func.func @sum
+// CHECK: affine.apply #[[$BLOCKS]]
+// CHECK: tensor.empty(%{{.*}}) : tensor<?x3x3xf32>
 // CHECK: scf.for {{.*}} iter_args(%[[G:.*]] = %{{.*}}, %[[SUM:.*]] = %{{.*}})
 // CHECK-NOT: tensor<?x3x3xf32>
 // CHECK: linalg.generic {{.*}}iterator_types = ["reduction", "parallel", "parallel"]} ins({{.*}} : tensor<?x3xf32>, tensor<?x3xf32>) outs(%[[SUM]] : tensor<3x3xf32>)
 // CHECK-NOT: tensor<?x3x3xf32>
+// CHECK: scf.forall.in_parallel
+// CHECK: linalg.generic {{.*}}iterator_types = ["reduction", "parallel", "parallel"]} ins({{.*}} : tensor<?x3x3xf32>)
 // CHECK: return
 
 // MEMORY-LABEL: func.func @sum
-// MEMORY: scf.for
-// MEMORY-NOT: memref.alloc() {{.*}} : memref<3x3xf32>
+// MEMORY: scf.for %
+// MEMORY-NOT: memref.alloc
+// MEMORY: linalg.generic {{.*}}"reduction", {{.*}} outs({{.*}} : memref<3x3xf32, strided
 // MEMORY: return
 func.func @sum(%a: tensor<?x?x3xf32>, %g: tensor<?x3xf32>) -> (tensor<?x3xf32>, tensor<3x3xf32>) {
   %0:2 = bppsa.chain saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) inject_into []

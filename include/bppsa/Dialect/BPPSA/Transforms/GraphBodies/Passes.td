@@ -20,7 +20,12 @@ def LowerGraphBodies : Pass<"bppsa-lower-graph-bodies", "::mlir::func::FuncOp"> 
     themselves. Sums over samples become reductions of the ops that make the summands, so
     that no array holds a gradient of a parameter for each sample.
 
-    For example,
+    More samples than a block has, 8 or 16, are taken in blocks, in an `scf.forall` around
+    the loop over time that threads share. Each block has its own sums; they are added up
+    in order behind it. Blocks have 16 samples where nested layers of one sample hold most
+    of the weights, for those have no more lanes than a block has samples.
+
+    For example, for up to 8 samples,
     ```mlir
     %h = bppsa.recurrence sequences(%x : tensor<?x?x4xf32>) initial(%h0 : tensor<?x4xf32>)
         -> (tensor<?x?x4xf32>) {
