@@ -32,7 +32,7 @@ void bppsa::runtime::evalCommand(const Program &program, const Options &options)
   int64_t size = options.batch.value_or(data.fixedBatch().value_or(defaultBatch));
   data.requireBatches(size);
   Session session(program, false);
-  Evaluation result = *evaluate(session, data, size, [] { return false; });
+  Evaluation result = *evaluate(session, data, data.all(), size, [] { return false; });
   ordered_json object = {{"loss", result.loss}, {"samples", result.samples}};
   if (result.accuracy)
     object["accuracy"] = *result.accuracy;

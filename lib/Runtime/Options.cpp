@@ -130,6 +130,21 @@ static void addVariant(CLI::App &command, Options &options) {
   addMapping(command, options);
 }
 
+/// What of the data validates, and which epoch counts.
+static void addSelection(CLI::App &command, Options &options) {
+  command.add_option("--val-split", options.valSplit,
+                     "Share of the samples of --data that validate instead of training, drawn by "
+                     "--seed, or the last ones with --no-shuffle");
+  command.add_option("--save-best", options.saveBest,
+                     "Write the model of the best epoch so far to this ONNX file");
+  command
+      .add_option("--best", options.best,
+                  "What is best: loss (the validation's lowest, the default) or accuracy")
+      ->check(CLI::IsMember({"loss", "accuracy"}));
+  addNumber(command, "--patience", options.patience, counts,
+            "Stop after so many epochs that were not better than the best one");
+}
+
 static void addTrain(CLI::App &app, Options &options, const Model &model) {
   CLI::App &command = *app.add_subcommand("train", "Train the model");
   command.add_option("--data", options.data, dataHelp)->required();
@@ -140,8 +155,13 @@ static void addTrain(CLI::App &app, Options &options, const Model &model) {
             "Seed of the order of the samples (default: 0)");
   command.add_flag("!--no-shuffle", options.shuffle, "Keep the samples in the order of the file");
   command.add_option("--lr-schedule", options.schedule,
-                     "constant, step:N:GAMMA (times GAMMA every N epochs) or cosine[:MIN]; with "
-                     "warmup:N, before it, the rate grows linearly in the first N batches");
+                     "constant, step:N:GAMMA (times GAMMA every N epochs), cosine[:MIN] or "
+                     "plateau[:FACTOR[:N]] (times FACTOR after more than N epochs in which the "
+                     "validation's loss, or the training's without one, did not fall; default "
+                     "0.1, 10); with warmup:N, before it, the rate grows linearly in the first N "
+                     "batches");
+  addNumber(command, "--accumulate", options.accumulate, counts,
+            "Batches whose gradients one update takes together (default: 1)");
   command.add_option("--clip-norm", options.clipNorm,
                      "Scale the gradient down to this Euclidean norm where it is longer");
   for (const HyperFlag &flag : hyperFlags(model.optimizer))
@@ -153,6 +173,7 @@ static void addTrain(CLI::App &app, Options &options, const Model &model) {
             "In programs of streams: cut sequences into segments of so many steps; the state goes "
             "on, the gradient stops, and there is an update for each segment");
   command.add_option("--save", options.save, "Write the trained model to this ONNX file");
+  addSelection(command, options);
   command.add_option("--checkpoint", options.checkpoint,
                      "Keep the state of the training in this file, written after each epoch and "
                      "when the training is interrupted");
@@ -214,11 +235,26 @@ void bppsa::runtime::requireHyperRanges(const std::map<std::string, double> &hyp
   }
 }
 
+static bool hasClasses(const Model &model) {
+  return model.targetArray && model.targetArray->classes;
+}
+
 static void checkRanges(const Options &options, const Model &model) {
   if (options.clipNorm && (!std::isfinite(*options.clipNorm) || *options.clipNorm <= 0))
     fail("--clip-norm: found ", *options.clipNorm, ", accepted are numbers above 0");
   if (options.checkpointEvery && options.checkpoint.empty())
     throw UsageError("--checkpoint-every needs --checkpoint");
+  if (options.valSplit && !options.val.empty())
+    throw UsageError("--val-split and --val exclude each other");
+  if (options.valSplit && !(*options.valSplit > 0 && *options.valSplit < 1))
+    fail("--val-split: found ", *options.valSplit, ", accepted are numbers above 0 and below 1");
+  bool selects = options.patience || options.best || !options.saveBest.empty();
+  if (selects && options.val.empty() && !options.valSplit && options.resume.empty())
+    throw UsageError("--patience, --save-best and --best need --val or --val-split");
+  if (options.best && *options.best == "accuracy" && !hasClasses(model))
+    throw UsageError(text("--best=accuracy: the loss ", model.loss, " has no classes"));
+  if (options.accumulate && *options.accumulate > 1 && options.tbptt)
+    throw UsageError("--accumulate and --tbptt exclude each other");
   if (options.calibrate && !options.variant.isAuto())
     throw UsageError("--calibrate times every variant; leave out --backward, --scan and --mapping");
   requireHyperRanges(options.hyper, model.optimizer);

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <zlib.h>
 
 using namespace bppsa::runtime;
@@ -113,21 +112,21 @@ void Session::update() {
 }
 
 std::optional<Evaluation> bppsa::runtime::evaluate(Session &session, const Dataset &data,
+                                                   const std::vector<int64_t> &samples,
                                                    int64_t batchSize,
                                                    const std::function<bool()> &stop) {
   const Model &model = session.program.model;
-  std::vector<int64_t> order(data.samples());
-  std::iota(order.begin(), order.end(), 0);
+  auto count = static_cast<int64_t>(samples.size());
   Batch batch = data.newBatch(batchSize);
   Call call;
   Evaluation result;
   double sum = 0, weight = 0;
   int64_t correct = 0, positions = 0;
-  for (int64_t first = 0; first < data.samples(); first += batchSize) {
+  for (int64_t first = 0; first < count; first += batchSize) {
     if (stop())
       return std::nullopt;
-    int64_t size = std::min(batchSize, data.samples() - first), before = batch.samples;
-    data.gather(order.data() + first, size, batch);
+    int64_t size = std::min(batchSize, count - first), before = batch.samples;
+    data.gather(samples.data() + first, size, batch);
     if (size != before)
       call = session.prepare("eval", &batch);
     data.requireWeight(batch, text("samples ", first, " to ", first + size - 1));
@@ -141,7 +140,7 @@ std::optional<Evaluation> bppsa::runtime::evaluate(Session &session, const Datas
     positions += batch.counted;
   }
   result.loss = sum / weight;
-  result.samples = data.samples();
+  result.samples = count;
   const std::vector<std::string> &arguments = model.functions.at("eval");
   if (std::find(arguments.begin(), arguments.end(), "correct") != arguments.end())
     result.accuracy = static_cast<double>(correct) / positions;

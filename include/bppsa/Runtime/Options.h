@@ -24,7 +24,11 @@ struct Options {
   int64_t repeat = 20;
   /// Of programs for the emulated device.
   int64_t emulateSeed = 0;
-  std::optional<double> clipNorm;
+  std::optional<double> clipNorm, valSplit;
+  std::optional<int64_t> patience, accumulate;
+  /// What makes an epoch the best one: `loss` or `accuracy`.
+  std::optional<std::string> best;
+  std::string saveBest;
   std::optional<std::string> schedule;
   /// lr, weight_decay and those of the optimizer.
   std::map<std::string, double> hyper;

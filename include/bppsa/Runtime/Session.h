@@ -76,9 +76,10 @@ struct Evaluation {
   std::optional<double> accuracy;
 };
 
-/// Evaluates batch by batch; nothing when `stop` asked to leave early. Throws Error when a loss is
-/// not finite.
-std::optional<Evaluation> evaluate(Session &session, const Dataset &data, int64_t batchSize,
+/// Evaluates the `samples` of `data` batch by batch; nothing when `stop` asked to leave early.
+/// Throws Error when a loss is not finite.
+std::optional<Evaluation> evaluate(Session &session, const Dataset &data,
+                                   const std::vector<int64_t> &samples, int64_t batchSize,
                                    const std::function<bool()> &stop);
 
 /// Throws Error, naming the first gradient element that is not finite, if there is one.

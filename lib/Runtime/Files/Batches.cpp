@@ -37,13 +37,22 @@ void Batch::addTo(const Model &model, ViewTable &views) {
     add("weight", weight, inputs.size() + 1);
 }
 
-void Dataset::requireBatches(int64_t size) const {
+std::vector<int64_t> Dataset::all() const {
+  std::vector<int64_t> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
+}
+
+void Dataset::requireBatches(int64_t size, int64_t samples) const {
   if (fixed && size != *fixed)
     fail(name.empty() ? "" : quote(name) + ": ", "a batch of ", size,
          " samples was asked for, but the model fixes its batch size at ", *fixed);
-  requireBounds(bindSlices(std::min(size, count)));
-  if (size < count && count % size != 0)
-    requireBounds(bindSlices(count % size));
+  if (fixed && samples % *fixed != 0)
+    fail(quote(name), ": ", samples, " samples are no multiple of ", *fixed,
+         ", the batch size that the model fixes; choose another --val-split");
+  requireBounds(bindSlices(std::min(size, samples)));
+  if (size < samples && samples % size != 0)
+    requireBounds(bindSlices(samples % size));
 }
 
 Batch Dataset::newBatch(int64_t largest) const {
@@ -96,8 +105,6 @@ void Dataset::gather(const int64_t *order, int64_t size, Batch &batch) const {
 Batch Dataset::whole() const {
   requireBatches(count);
   Batch batch = newBatch(count);
-  std::vector<int64_t> order(count);
-  std::iota(order.begin(), order.end(), 0);
-  gather(order.data(), count, batch);
+  gather(all().data(), count, batch);
   return batch;
 }

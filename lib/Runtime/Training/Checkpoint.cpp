@@ -40,6 +40,12 @@ static json settingsToJson(const TrainSettings &settings) {
     object["clip_norm"] = *settings.clipNorm;
   if (settings.tbptt)
     object["tbptt"] = *settings.tbptt;
+  object["accumulate"] = settings.accumulate;
+  object["best"] = settings.best;
+  if (settings.valSplit)
+    object["val_split"] = *settings.valSplit;
+  if (settings.patience)
+    object["patience"] = *settings.patience;
   return object;
 }
 
@@ -55,6 +61,14 @@ static TrainSettings settingsOf(const json &object) {
     settings.clipNorm = object.at("clip_norm").get<double>();
   if (object.contains("tbptt"))
     settings.tbptt = object.at("tbptt").get<int64_t>();
+  settings.accumulate = object.at("accumulate").get<int64_t>();
+  settings.best = object.at("best").get<std::string>();
+  if (object.contains("val_split"))
+    settings.valSplit = object.at("val_split").get<double>();
+  if (object.contains("patience"))
+    settings.patience = object.at("patience").get<int64_t>();
+  if (settings.accumulate < 1 || (settings.best != "loss" && settings.best != "accuracy"))
+    fail("a setting is out of range");
   return settings;
 }
 
@@ -62,11 +76,17 @@ static json stateToJson(const TrainState &state) {
   json history = json::array();
   for (const EpochRecord &record : state.history)
     history.push_back(json(toJson(record)));
-  return {{"epoch", state.epoch},         {"batch", state.batch},
-          {"step", state.step},           {"loss_sum", state.lossSum},
-          {"seconds", state.seconds},     {"samples", state.samples},
-          {"history", history},           {"fingerprint", state.fingerprint},
-          {"weight_sum", state.weightSum}};
+  return {{"epoch", state.epoch},
+          {"batch", state.batch},
+          {"step", state.step},
+          {"loss_sum", state.lossSum},
+          {"seconds", state.seconds},
+          {"samples", state.samples},
+          {"history", history},
+          {"fingerprint", state.fingerprint},
+          {"weight_sum", state.weightSum},
+          {"best", state.best ? json(*state.best) : json(nullptr)},
+          {"best_epoch", state.bestEpoch}};
 }
 
 static TrainState stateOf(const json &object) {
@@ -81,6 +101,9 @@ static TrainState stateOf(const json &object) {
   state.fingerprint = object.at("fingerprint").get<uint32_t>();
   for (const json &record : object.at("history"))
     state.history.push_back(recordOf(record));
+  if (const json &best = object.at("best"); !best.is_null())
+    state.best = best.get<double>();
+  state.bestEpoch = object.at("best_epoch").get<int64_t>();
   if (state.epoch < 0 || state.batch < 0 || state.step < 0)
     fail("a count is negative");
   return state;

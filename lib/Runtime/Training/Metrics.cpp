@@ -25,7 +25,9 @@ ordered_json bppsa::runtime::toJson(const EpochRecord &record) {
           {"loss", record.loss},
           {"val_loss", optional(record.valLoss)},
           {"val_accuracy", optional(record.valAccuracy)},
-          {"seconds", record.seconds}};
+          {"seconds", record.seconds},
+          {"lr", record.rate},
+          {"variant", record.variant}};
 }
 
 EpochRecord bppsa::runtime::recordOf(const json &object) {
@@ -39,6 +41,8 @@ EpochRecord bppsa::runtime::recordOf(const json &object) {
   record.valLoss = optional("val_loss");
   record.valAccuracy = optional("val_accuracy");
   record.seconds = object.at("seconds").get<double>();
+  record.rate = object.at("lr").get<double>();
+  record.variant = object.at("variant").get<std::string>();
   return record;
 }
 

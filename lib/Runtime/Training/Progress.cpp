@@ -55,14 +55,22 @@ static std::string throughput(int64_t samples, double seconds) {
   return buffer;
 }
 
-/// "  loss 0.1234  5321 samples/s  ETA 0:12  sequential"
+/// "  lr 0.001"
+static std::string rateText(double rate) {
+  char buffer[32];
+  snprintf(buffer, sizeof buffer, "  lr %.3g", rate);
+  return buffer;
+}
+
+/// "  loss 0.1234  5321 samples/s  ETA 0:12  lr 0.001  sequential"
 std::string Progress::status(const TrainState &state, double loss) const {
   double elapsed = std::max(now() - start, 1e-9);
   int64_t left = (epochs - state.epoch) * batchesPerEpoch - state.batch;
   char buffer[128];
   snprintf(buffer, sizeof buffer, "  loss %#.5g  ", loss);
   return buffer + throughput(samplesDone, elapsed) + "  ETA " +
-         duration(elapsed / std::max<int64_t>(batchesDone, 1) * left) + "  " + variant;
+         duration(elapsed / std::max<int64_t>(batchesDone, 1) * left) + rateText(rate) + "  " +
+         variant;
 }
 
 void Progress::show(const std::string &text) {
@@ -105,7 +113,7 @@ void Progress::batchDone(const TrainState &state, double loss, int64_t samples) 
   }
 }
 
-/// "epoch 3/10  loss 0.1234  val_loss 0.2345  val_accuracy 0.9000"
+/// "epoch 3/10  loss 0.1234  val_loss 0.2345  val_accuracy 0.9000  lr 0.001"
 static std::string summary(const EpochRecord &record, int64_t epochs) {
   char buffer[160];
   snprintf(buffer, sizeof buffer, "epoch %lld/%lld  loss %#.5g",
@@ -119,7 +127,7 @@ static std::string summary(const EpochRecord &record, int64_t epochs) {
   };
   add("  val_loss %#.5g", record.valLoss);
   add("  val_accuracy %.4f", record.valAccuracy);
-  return line;
+  return line + rateText(record.rate);
 }
 
 void Progress::epochDone(const EpochRecord &record) {

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 
 using namespace bppsa::runtime;
 
@@ -23,7 +24,8 @@ static std::vector<std::string> split(const std::string &text, char separator) {
 
 [[noreturn]] static void refuse(const std::string &found) {
   fail("--lr-schedule: found ", quote(found),
-       ", expected constant, step:N:GAMMA or cosine[:MIN], with or without warmup:N, before it");
+       ", expected constant, step:N:GAMMA, cosine[:MIN] or plateau[:FACTOR[:N]], with or without "
+       "warmup:N, before it");
 }
 
 static double parseNumber(const std::string &text, const std::string &whole, double least) {
@@ -64,10 +66,32 @@ Schedule::Schedule(const std::string &description) {
     } else if (words[0] == "cosine" && words.size() <= 2) {
       kind = Kind::Cosine;
       minimum = words.size() == 2 ? parseNumber(words[1], description, 0) : 0;
+    } else if (words[0] == "plateau" && words.size() <= 3) {
+      kind = Kind::Plateau;
+      gamma = words.size() > 1 ? parseNumber(words[1], description, 0) : 0.1;
+      every = words.size() > 2 ? parseCount(words[2], description) : 10;
+      if (gamma <= 0 || gamma >= 1)
+        refuse(description);
     } else {
       refuse(description);
     }
   }
+}
+
+double Schedule::plateauScale(const std::vector<double> &losses) const {
+  double scale = 1, best = std::numeric_limits<double>::infinity();
+  int64_t others = 0;
+  for (size_t i = 0; kind == Kind::Plateau && i < losses.size(); ++i) {
+    // What PyTorch takes for an improvement.
+    bool isBetter = losses[i] < best * (1 - 1e-4) || std::isinf(best);
+    best = isBetter ? losses[i] : best;
+    others = isBetter ? 0 : others + 1;
+    if (others > every) {
+      scale *= gamma;
+      others = 0;
+    }
+  }
+  return scale;
 }
 
 double Schedule::rate(double base, int64_t step, int64_t perEpoch, int64_t total) const {

@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 using namespace bppsa::runtime;
 
@@ -27,9 +26,10 @@ void Trainer::setHyper() {
     auto found = settings.hyper.find(key);
     return found == settings.hyper.end() ? 0.0 : found->second;
   };
-  session.hyper[0] =
-      static_cast<float>(schedule.rate(value("lr"), state.step, batchesPerEpoch * updatesPerBatch(),
-                                       epochs * batchesPerEpoch * updatesPerBatch()));
+  double rate = schedule.rate(value("lr"), state.step, batchesPerEpoch * updatesPerBatch(),
+                              epochs * batchesPerEpoch * updatesPerBatch());
+  session.hyper[0] = static_cast<float>(rate * plateauScale);
+  progress->showRate(session.hyper[0]);
   session.hyper[1] = static_cast<float>(value("weight_decay"));
   session.hyper[2] = static_cast<float>(state.step + 1);
   session.hyper[3] = 1;
@@ -57,7 +57,7 @@ void Trainer::checkStep() {
 }
 
 int64_t Trainer::sizeOfBatch(int64_t number) const {
-  return std::min(settings.batch, data.samples() - number * settings.batch);
+  return std::min(updateSize(), trainedCount() - number * updateSize());
 }
 
 void Trainer::fill(int64_t number) {
@@ -90,9 +90,11 @@ void Trainer::runSegments() {
 }
 
 void Trainer::runBatch() {
-  if (filledAhead != state.batch)
+  if (filledAhead != state.batch && settings.accumulate == 1)
     fill(state.batch);
   int64_t size = sizeOfBatch(state.batch);
+  if (settings.accumulate > 1)
+    return runAccumulated();
   double weight = batch.lossWeight;
   data.requireWeight(batch, text("batch ", state.batch + 1, " of epoch ", state.epoch + 1));
   if (segments)
@@ -111,21 +113,67 @@ void Trainer::runBatch() {
   addLoss(session.loss, weight);
   ++state.batch;
   ++state.step;
-  if (!change.empty()) {
-    progress->note(text("after step ", state.step, ": ", change));
-    progress->showVariant(settings.variant = steps.variant());
+  noteChange(change);
+}
+
+void Trainer::noteChange(const std::string &change) {
+  if (change.empty())
+    return;
+  progress->note(text("after step ", state.step, ": ", change));
+  progress->showVariant(settings.variant = steps.variant());
+}
+
+void Trainer::runAccumulated() {
+  std::vector<double> sums(session.parameters.gradientCount());
+  double loss = 0, weight = 0;
+  int64_t first = state.batch * updateSize(), end = first + sizeOfBatch(state.batch);
+  std::string change;
+  for (int64_t at = first, number = 0; at < end; at += settings.batch, ++number) {
+    int64_t size = std::min(settings.batch, end - at);
+    data.gather(order.data() + at, size, batch);
+    // A batch of which nothing counts has no loss.
+    if (batch.lossWeight == 0)
+      continue;
+    session.seed =
+        static_cast<int64_t>(stepSeed(settings.seed, state.step * settings.accumulate + number));
+    std::string note = steps.start(size);
+    change = note.empty() ? change : note;
+    // Waits for the step.
+    const float *gradients = session.parameters.changeGradients();
+    for (size_t i = 0; i < sums.size(); ++i)
+      sums[i] += batch.lossWeight * gradients[i];
+    loss += batch.lossWeight * session.loss;
+    weight += batch.lossWeight;
   }
+  if (weight == 0)
+    data.requireWeight(batch, text("update ", state.batch + 1, " of epoch ", state.epoch + 1));
+  float *gradients = session.parameters.changeGradients();
+  for (size_t i = 0; i < sums.size(); ++i)
+    gradients[i] = static_cast<float>(sums[i] / weight);
+  session.loss = static_cast<float>(loss / weight);
+  setHyper();
+  checkStep();
+  session.update();
+  addLoss(session.loss, weight);
+  ++state.batch;
+  ++state.step;
+  noteChange(change);
 }
 
 /// Returns false when a signal asks to stop.
 bool Trainer::runEpoch() {
   double before = now() - state.seconds;
-  order.resize(data.samples());
-  if (settings.shuffle)
-    order = shuffledOrder(settings.seed, state.epoch, data.samples());
-  else
-    std::iota(order.begin(), order.end(), 0);
+  order = trained;
+  if (settings.shuffle) {
+    std::vector<int64_t> places = shuffledOrder(settings.seed, state.epoch, trainedCount());
+    for (size_t i = 0; i < places.size(); ++i)
+      order[i] = trained[places[i]];
+  }
   filledAhead.reset();
+  std::vector<double> losses;
+  for (const EpochRecord &record : state.history)
+    losses.push_back(record.valLoss.value_or(record.loss));
+  plateauScale = schedule.plateauScale(losses);
   while (state.batch < batchesPerEpoch) {
     if (notedInterrupt())
       return false;
@@ -139,22 +187,46 @@ bool Trainer::runEpoch() {
   return finishEpoch();
 }
 
+bool Trainer::validate(EpochRecord &record) {
+  std::optional<Evaluation> result = evaluate(session, validation ? *validation : data, validated,
+                                              settings.batch, [] { return notedInterrupt() != 0; });
+  if (!result)
+    return false;
+  record.valLoss = result->loss;
+  record.valAccuracy = result->accuracy;
+  return true;
+}
+
+void Trainer::noteBest(const EpochRecord &record) {
+  bool byLoss = settings.best == "loss";
+  std::optional<double> value = byLoss ? record.valLoss : record.valAccuracy;
+  if (!value || (state.best && (byLoss ? *value >= *state.best : *value <= *state.best)))
+    return;
+  state.best = value;
+  state.bestEpoch = record.epoch;
+  if (!options.saveBest.empty())
+    attempt(bestFailed, [&] {
+      saveOnnx(options.saveBest, model, program.onnx, program.onnxSize, session.parameters);
+    });
+}
+
+bool Trainer::isPatienceOver() const {
+  return settings.patience && state.epoch - state.bestEpoch >= *settings.patience;
+}
+
 bool Trainer::finishEpoch() {
   EpochRecord record;
   record.epoch = state.epoch + 1;
   record.loss = state.lossSum / state.weightSum;
   double start = now() - state.seconds;
-  if (validation) {
-    std::optional<Evaluation> result =
-        evaluate(session, *validation, settings.batch, [] { return notedInterrupt() != 0; });
-    if (!result)
-      return false;
-    record.valLoss = result->loss;
-    record.valAccuracy = result->accuracy;
-  }
+  if (!validated.empty() && !validate(record))
+    return false;
   record.seconds = now() - start;
+  record.rate = session.hyper[0];
+  record.variant = settings.variant;
   state.history.push_back(record);
   ++state.epoch;
+  noteBest(record);
   state.batch = 0;
   state.lossSum = state.weightSum = state.seconds = 0;
   attempt(checkpointFailed, [&] { saveCheckpoint(); });
@@ -218,9 +290,12 @@ int Trainer::run() {
   try {
     if (!state.history.empty())
       attempt(logFailed, [&] { log.add(state.history); });
-    while (state.epoch < epochs)
+    while (state.epoch < epochs && !isPatienceOver())
       if (!runEpoch())
         return interrupted();
+    if (state.epoch < epochs)
+      progress->note(text("stopped after epoch ", state.epoch, ": epoch ", state.bestEpoch,
+                          " has the best val_", settings.best, " of all"));
     if (!options.save.empty()) {
       saveOnnx(options.save, model, program.onnx, program.onnxSize, session.parameters);
       progress->note("saved " + options.save);
@@ -228,7 +303,7 @@ int Trainer::run() {
   } catch (const Error &error) {
     fail(error.what(), "; ", describeKept());
   }
-  return checkpointFailed || logFailed ? 1 : 0;
+  return checkpointFailed || logFailed || bestFailed ? 1 : 0;
 }
 
 int bppsa::runtime::train(const Program &program, const Options &options) {

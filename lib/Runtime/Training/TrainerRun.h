@@ -28,24 +28,38 @@ public:
 
 private:
   void checkOutputs();
+  /// Says which samples train and which validate.
+  void splitSamples();
   void resume();
   void requireSense() const;
   void applyOptions();
   void prepareSteps();
 
   bool runEpoch();
+  /// Samples of an update, and of that of this number in an epoch.
+  int64_t updateSize() const { return settings.batch * settings.accumulate; }
   int64_t sizeOfBatch(int64_t number) const;
+  int64_t trainedCount() const { return static_cast<int64_t>(trained.size()); }
   void fill(int64_t number);
   void runBatch();
+  /// Adds up the gradients of the batches of an update, by what their losses count.
+  void runAccumulated();
   /// Steps and updates on the segments of the batch, one after the other.
   void runSegments();
   /// 1, or the number of segments of a sequence.
   int64_t updatesPerBatch() const;
   bool finishEpoch();
+  /// Evaluates on what validates; false where a signal asks to stop.
+  bool validate(EpochRecord &record);
+  /// Notes whether the epoch of `record` is the best one so far, and saves the model then.
+  void noteBest(const EpochRecord &record);
+  bool isPatienceOver() const;
   void setHyper();
   /// Adds the mean loss of a batch that counts `weight` to that of the epoch.
   void addLoss(double loss, double weight);
   void checkStep();
+  /// Says that the checks of the variant ended with another one; empty: they did not.
+  void noteChange(const std::string &change);
   std::string position() const;
   std::string describeKept() const;
   void saveCheckpoint();
@@ -57,25 +71,29 @@ private:
   const Options &options;
   Dataset data;
   std::optional<Dataset> validation;
+  /// The samples of `data` that train, and those that validate of `data` or `validation`.
+  std::vector<int64_t> trained, validated;
   Session session;
   TrainSettings settings;
   TrainState state;
   MetricsLog log;
   Schedule schedule{"constant"};
+  /// That of the losses of the epochs before this one.
+  double plateauScale = 1;
   int64_t epochs, batchesPerEpoch = 1;
   Batch batch;
   /// The samples of this epoch, and the number of the batch that `batch` was filled with ahead of
   /// its time.
   std::vector<int64_t> order;
   std::optional<int64_t> filledAhead;
-  TrainingSteps steps{session, data, batch};
+  TrainingSteps steps{session, data, trained, batch};
   /// Where sequences are cut.
   std::unique_ptr<Segments> segments;
   std::unique_ptr<Progress> progress;
   /// Where training stood when the file of --checkpoint was written; empty: it is not of this run.
   std::string kept;
   /// The last attempt to write the file failed.
-  bool checkpointFailed = false, logFailed = false;
+  bool checkpointFailed = false, logFailed = false, bestFailed = false;
 };
 
 } // namespace bppsa::runtime

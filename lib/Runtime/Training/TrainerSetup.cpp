@@ -7,8 +7,10 @@
 #include "TrainerRun.h"
 #include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Error.h"
+#include "bppsa/Runtime/Training/Random.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace bppsa::runtime;
 
@@ -16,8 +18,8 @@ Trainer::Trainer(const Program &program, const Options &options)
     : program(program), model(program.model), options(options),
       data(options.data, program.model, TargetUse::Needed), session(program, true),
       log(options.log), epochs(options.epochs.value_or(1)) {
-  auto trained = [](const ParameterInfo &info) { return info.trained; };
-  if (std::none_of(model.parameters.begin(), model.parameters.end(), trained))
+  auto isTrained = [](const ParameterInfo &info) { return info.trained; };
+  if (std::none_of(model.parameters.begin(), model.parameters.end(), isTrained))
     fail("there is nothing to train: every initializer of ", quote(model.source),
          " is frozen; compile the model with another --freeze");
   if (!options.val.empty())
@@ -33,8 +35,9 @@ Trainer::Trainer(const Program &program, const Options &options)
 
 void Trainer::checkOutputs() {
   std::vector<const std::string *> earlier;
-  for (auto [path, flag] : {std::pair(&options.checkpoint, "--checkpoint"),
-                            std::pair(&options.save, "--save"), std::pair(&options.log, "--log")}) {
+  for (auto [path, flag] :
+       {std::pair(&options.checkpoint, "--checkpoint"), std::pair(&options.save, "--save"),
+        std::pair(&options.saveBest, "--save-best"), std::pair(&options.log, "--log")}) {
     if (path->empty())
       continue;
     if (path != &options.log)
@@ -57,6 +60,7 @@ void Trainer::resume() {
     return;
   }
   readCheckpoint(options.resume, session, settings, state);
+  splitSamples();
   requireSense();
   // A program with other variants, for another target say, chooses among its own.
   if (std::none_of(model.variants.begin(), model.variants.end(),
@@ -71,6 +75,13 @@ void Trainer::resume() {
   refuse("--batch", options.batch, settings.batch);
   refuse("--seed", options.seed, settings.seed);
   refuse("--tbptt", options.tbptt, settings.tbptt.value_or(0));
+  refuse("--accumulate", options.accumulate, settings.accumulate);
+  if (options.valSplit && options.valSplit != settings.valSplit)
+    fail(where, "was written with --val-split ", settings.valSplit.value_or(0),
+         "; leave --val-split out, or train without --resume");
+  if (settings.valSplit && !options.val.empty())
+    fail(where, "was written with --val-split ", *settings.valSplit,
+         "; leave --val out, or train without --resume");
   if (!options.shuffle && settings.shuffle)
     fail(where, "was written without --no-shuffle; leave it out, or train without --resume");
   if (state.samples != data.samples() || state.fingerprint != data.fingerprint())
@@ -86,8 +97,7 @@ void Trainer::requireSense() const {
   try {
     Schedule(settings.schedule);
     requireHyperRanges(settings.hyper, model.optimizer);
-    int64_t perEpoch =
-        settings.batch > 0 ? (state.samples + settings.batch - 1) / settings.batch : 0;
+    int64_t perEpoch = settings.batch > 0 ? (trainedCount() + updateSize() - 1) / updateSize() : 0;
     if (perEpoch < 1 || state.batch > perEpoch ||
         state.step != (state.epoch * perEpoch + state.batch) * updatesPerBatch() ||
         state.history.size() != static_cast<size_t>(state.epoch))
@@ -103,7 +113,15 @@ void Trainer::applyOptions() {
     settings.seed = options.seed.value_or(0);
     settings.shuffle = options.shuffle;
     settings.tbptt = options.tbptt;
+    settings.accumulate = options.accumulate.value_or(1);
+    settings.valSplit = options.valSplit;
+    splitSamples();
   }
+  settings.best = options.best.value_or(settings.best);
+  if (options.patience)
+    settings.patience = options.patience;
+  if ((settings.patience || !options.saveBest.empty()) && validated.empty())
+    fail("--patience and --save-best need --val or --val-split");
   if (settings.tbptt)
     requireSegments(model);
   if (settings.tbptt && *settings.tbptt > *data.steps())
@@ -115,10 +133,30 @@ void Trainer::applyOptions() {
   if (options.clipNorm)
     settings.clipNorm = options.clipNorm;
   schedule = Schedule(settings.schedule);
-  batchesPerEpoch = (data.samples() + settings.batch - 1) / settings.batch;
-  data.requireBatches(settings.batch);
+  batchesPerEpoch = (trainedCount() + updateSize() - 1) / updateSize();
+  data.requireBatches(settings.batch, trainedCount());
+  if (!validated.empty())
+    (validation ? *validation : data).requireBatches(settings.batch, validated.size());
+}
+
+void Trainer::splitSamples() {
+  trained = data.all();
   if (validation)
-    validation->requireBatches(settings.batch);
+    validated = validation->all();
+  if (!settings.valSplit)
+    return;
+  if (settings.shuffle)
+    trained = shuffledOrder(settings.seed, /*epoch=*/-1, data.samples());
+  int64_t count = std::llround(*settings.valSplit * data.samples());
+  if (count < 1 || count >= data.samples())
+    fail("--val-split: found ", *settings.valSplit, ", which leaves ", data.samples() - count,
+         " of the ", data.samples(), " samples of ", quote(options.data), " to train and ", count,
+         " to validate; accepted are shares that leave at least one for each");
+  validated.assign(trained.end() - count, trained.end());
+  trained.resize(data.samples() - count);
+  // The order of the file, as far as it goes.
+  std::sort(trained.begin(), trained.end());
+  std::sort(validated.begin(), validated.end());
 }
 
 int64_t Trainer::updatesPerBatch() const {
@@ -127,10 +165,10 @@ int64_t Trainer::updatesPerBatch() const {
 }
 
 void Trainer::prepareSteps() {
-  batch = data.newBatch(std::min(settings.batch, data.samples()));
+  batch = data.newBatch(std::min(settings.batch, trainedCount()));
   if (settings.tbptt) {
     segments = std::make_unique<Segments>(session, data, *settings.tbptt);
-    std::vector<int64_t> any(std::min(settings.batch, data.samples()), 0);
+    std::vector<int64_t> any(std::min(settings.batch, trainedCount()), 0);
     data.gather(any.data(), any.size(), batch);
     segments->restart(batch);
     if (settings.variant.empty() || !options.variant.isAuto())
@@ -139,7 +177,7 @@ void Trainer::prepareSteps() {
                              .variant->name;
     return;
   }
-  if (isDeviceProgram() && batchesPerEpoch > 1)
+  if (isDeviceProgram() && batchesPerEpoch > 1 && settings.accumulate == 1)
     batch.keepSpares();
   // A run that goes on keeps its variant, and with it its bits.
   if (settings.variant.empty() || !options.variant.isAuto())

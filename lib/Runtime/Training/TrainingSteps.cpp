@@ -20,9 +20,9 @@ void TrainingSteps::fill(int64_t size) {
 
 void TrainingSteps::use(const std::string &name, int64_t batchSize) {
   used = name;
-  fullSize = std::min(batchSize, data.samples());
+  fullSize = std::min<int64_t>(batchSize, samples.size());
   steps.clear();
-  for (int64_t size : {fullSize, data.samples() % fullSize})
+  for (int64_t size : {fullSize, static_cast<int64_t>(samples.size()) % fullSize})
     if (size > 0) {
       fill(size);
       steps[size] = session.prepare("step." + used, &batch);
@@ -30,7 +30,7 @@ void TrainingSteps::use(const std::string &name, int64_t batchSize) {
 }
 
 void TrainingSteps::choose(const VariantRequest &request, int64_t batchSize, int64_t count) {
-  fill(std::min(batchSize, data.samples()));
+  fill(std::min<int64_t>(batchSize, samples.size()));
   VariantChoice choice = chooseVariant(session, request, "step", batch, count);
   auto fits = [&](const VariantInfo *variant) {
     return session.fits("step." + variant->name, batch);

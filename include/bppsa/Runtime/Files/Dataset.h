@@ -63,6 +63,8 @@ public:
 
   const std::string &path() const { return name; }
   int64_t samples() const { return count; }
+  /// The numbers of all samples.
+  std::vector<int64_t> all() const;
   /// The number of time steps, where the model's inputs have them.
   std::optional<int64_t> steps() const;
   uint32_t fingerprint() const { return checksum; }
@@ -71,7 +73,9 @@ public:
 
   /// Throws Error when batches of `size` samples cannot be cut from the arrays, or hold indices
   /// that are out of range.
-  void requireBatches(int64_t size) const;
+  void requireBatches(int64_t size) const { requireBatches(size, count); }
+  /// The same for `samples` of the samples.
+  void requireBatches(int64_t size, int64_t samples) const;
   /// Memory for batches of up to `largest` samples.
   Batch newBatch(int64_t largest) const;
   /// Fills `batch` with the samples `order[0..size)`.

@@ -20,6 +20,14 @@ struct TrainSettings {
   std::map<std::string, double> hyper;
   std::string schedule = "constant";
   std::optional<double> clipNorm;
+  /// Batches of an update.
+  int64_t accumulate = 1;
+  /// Share of the samples that validate.
+  std::optional<double> valSplit;
+  /// Epochs without a better one before training stops.
+  std::optional<int64_t> patience;
+  /// What makes an epoch the best one: `loss` or `accuracy`.
+  std::string best = "loss";
   /// Steps of a segment; nothing: sequences are not cut.
   std::optional<int64_t> tbptt;
   /// Name of the variant that computes the gradients; empty: not chosen yet.
@@ -32,6 +40,9 @@ struct EpochRecord {
   double loss = 0;
   std::optional<double> valLoss, valAccuracy;
   double seconds = 0;
+  /// Of the last step.
+  double rate = 0;
+  std::string variant;
 };
 
 /// Where a training run stands. Together with the parameters, the optimizer states, the settings
@@ -44,6 +55,9 @@ struct TrainState {
   /// Time spent in this epoch.
   double seconds = 0;
   std::vector<EpochRecord> history;
+  /// The best value so far of what is validated, and its epoch.
+  std::optional<double> best;
+  int64_t bestEpoch = 0;
   /// The data set the run works on.
   int64_t samples = 0;
   uint32_t fingerprint = 0;

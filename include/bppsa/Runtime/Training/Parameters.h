@@ -50,6 +50,9 @@ public:
   const float *state(size_t which, size_t index) const {
     return states[which].read() + starts[index];
   }
+  /// All gradients in their flat array, to be read and changed before the next call.
+  float *changeGradients() { return gradients.write(); }
+  int64_t gradientCount() const { return gradients.size(); }
   float *changeValues(size_t index);
   float *changeState(size_t which, size_t index) { return states[which].write() + starts[index]; }
   /// Sets the gradients of rows that are not trained to zero.

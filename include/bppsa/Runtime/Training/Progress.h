@@ -23,6 +23,8 @@ public:
 
   /// What the lines from now on say of the variant.
   void showVariant(const std::string &name) { variant = name; }
+  /// What they say of the learning rate.
+  void showRate(double value) { rate = value; }
   /// After each batch: where training stands, the mean loss of this epoch so far, the number of
   /// samples in the batch.
   void batchDone(const TrainState &state, double loss, int64_t samples);
@@ -46,6 +48,7 @@ private:
   const int64_t epochs, batchesPerEpoch;
   const bool terminal;
   std::string variant;
+  double rate = 0;
   bool quiet, barShown = false;
   double start, lastShown, epochStart;
   int64_t samplesDone = 0, batchesDone = 0, epochSamples = 0;

@@ -16,9 +16,11 @@ namespace bppsa::runtime {
 /// that they are.
 class TrainingSteps {
 public:
-  /// `batch` is filled by others, with samples of `data`; it has memory for full batches.
-  TrainingSteps(Session &session, const Dataset &data, Batch &batch)
-      : session(session), data(data), batch(batch) {}
+  /// `batch` is filled by others, with the `samples` of `data` that train; it has memory for full
+  /// batches.
+  TrainingSteps(Session &session, const Dataset &data, const std::vector<int64_t> &samples,
+                Batch &batch)
+      : session(session), data(data), samples(samples), batch(batch) {}
 
   /// Chooses a variant for a run of `count` steps, and checks the choice while it goes on, in
   /// programs for CPUs.
@@ -39,6 +41,7 @@ private:
 
   Session &session;
   const Dataset &data;
+  const std::vector<int64_t> &samples;
   Batch &batch;
   std::string used;
   int64_t fullSize = 0;
