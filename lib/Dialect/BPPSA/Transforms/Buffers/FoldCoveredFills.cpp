@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Dialect/BPPSA/Transforms/Buffers/Passes.h"
+#include "bppsa/Support/WrittenSlices.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -16,18 +17,6 @@ namespace bppsa {
 
 using namespace mlir;
 using namespace bppsa;
-
-/// Slices are compared in pairs: longer lists stay as they are.
-static constexpr size_t kMostSlices = 64;
-
-/// Whether the boxes that `a` and `b` write, which are static, have an entry in common.
-static bool overlap(tensor::InsertSliceOp a, tensor::InsertSliceOp b) {
-  for (auto [first, size, otherFirst, otherSize] : llvm::zip_equal(
-           a.getStaticOffsets(), a.getStaticSizes(), b.getStaticOffsets(), b.getStaticSizes()))
-    if (first + size <= otherFirst || otherFirst + otherSize <= first)
-      return false;
-  return true;
-}
 
 /// The number of entries that `slice` writes, where it is a static box.
 static std::optional<int64_t> countEntries(tensor::InsertSliceOp slice) {
@@ -45,19 +34,19 @@ static bool isCovered(Value filled) {
   if (!type.hasStaticShape())
     return false;
   int64_t left = type.getNumElements();
-  SmallVector<tensor::InsertSliceOp> slices;
+  WrittenSlices slices;
   while (left > 0) {
-    if (!filled.hasOneUse() || slices.size() == kMostSlices)
+    if (!filled.hasOneUse())
       return false;
     OpOperand &use = *filled.use_begin();
     auto slice = dyn_cast<tensor::InsertSliceOp>(use.getOwner());
     if (!slice || &use != &slice.getDestMutable())
       return false;
     std::optional<int64_t> entries = countEntries(slice);
-    if (!entries || llvm::any_of(slices, [&](auto other) { return overlap(slice, other); }))
+    if (!entries || !slices.areDisjointWith(slice))
       return false;
     left -= *entries;
-    slices.push_back(slice);
+    slices.add(slice);
     filled = slice.getResult();
   }
   return true;
