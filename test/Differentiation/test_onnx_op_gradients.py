@@ -12,7 +12,8 @@ T, B, F = 3, 2, 4
 
 
 def node(kind, inputs="x", outputs="y", **attributes):
-    return helper.make_node(kind, inputs.split(), outputs.split(), **attributes)
+    """Two blanks leave an input out."""
+    return helper.make_node(kind, inputs.split(" "), outputs.split(), **attributes)
 
 
 def ints(name, *values):
@@ -196,6 +197,9 @@ IMAGE_CASES = {
                               [weights(C), weights(C, name="b")]),
     "LpPool": ([node("LpPool", kernel_shape=[3, 2], strides=[1, 2])], []),
     "LpPool-3": ([node("LpPool", kernel_shape=[2, 2], p=3, pads=[1, 0, 0, 1])], []),
+    "Resize": ([node("Resize", "x  s")], [numpy_helper.from_array(np.float32([1, 1, 2, 3]), "s")]),
+    "Resize-linear": ([node("Resize", "x   s", mode="linear", axes=[3, 2])], [ints("s", 3, 7)]),
+    "Resize-cubic": ([node("Resize", "x   s", mode="cubic", axes=[2, 3], exclude_outside=1)], [ints("s", 8, 4)]),
     "PRelu": ([node("Sub", "x c", "d"), node("PRelu", "d w")], [scalar("c", 1.0), weights(C, 1, 1)]),
     # A value with several uses, and a sum around a layer.
     "residual": ([node("Conv", "x w", "c", pads=[1, 1, 1, 1]), node("Relu", "c", "r"),

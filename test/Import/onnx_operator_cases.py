@@ -188,6 +188,22 @@ def moving_cases():
         options = {"blocksize": 2, "mode": mode, "shapes": {"x": ["N", 8, "H", "W"]}}
         yield op_case("DepthToSpace", {"x": image}, opset=13, **options)
     yield op_case("SpaceToDepth", {"x": floats(2, 3, 4, 6)}, blocksize=2)
+    yield from resize_cases()
+
+
+def resize_cases():
+    """Symbolic sizes of samples, and of images whose elements are repeated."""
+    image = floats(2, 3, 5, 4)
+    scales = {"x": image, "roi": None, "s": np.array([1, 1, 2, 3], np.float32)}
+    for options in ({}, {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}):
+        yield op_case("Resize", scales, constants=["s"], shapes={"x": ["N", 3, "H", "W"]}, **options)
+    for mode in ("linear", "cubic"):
+        for where in ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"):
+            options = {"mode": mode, "coordinate_transformation_mode": where, "shapes": {"x": ["N", 3, 5, 4]}}
+            yield op_case("Resize", scales, constants=["s"], **options)
+    arrays = {"x": image, "roi": None, "s": None, "z": np.array([2, 3, 7, 3])}
+    for options in ({"mode": "linear"}, {"nearest_mode": "ceil"}, {"nearest_mode": "round_prefer_ceil"}):
+        yield op_case("Resize", arrays, constants=["z"], **options)
 
 
 def index_cases():

@@ -427,6 +427,18 @@ OPERATORS = [
     ("DepthToSpace", {"arrays": {"x": IMAGE}, "blocksize": 3}, "is not known to be a multiple of 9"),
     ("DepthToSpace", {"arrays": {"x": IMAGE}, "blocksize": 0}, "'blocksize' is 0, accepted: 1 to 4096"),
     ("LpPool", {"arrays": {"x": IMAGE}, "kernel_shape": [2, 2], "p": 0}, "'p' is 0, accepted: at least 1"),
+    (
+        "Resize",
+        {"arrays": {"x": IMAGE, "roi": X4, "s": np.array([2, 2], np.float32)}, "constants": ["s"]},
+        "input 'scales' has 2 elements, accepted: 4",
+    ),
+    (
+        "Resize",
+        {"arrays": {"x": IMAGE, "roi": X4, "s": np.array([1, 1, 2, 0], np.float32)}, "constants": ["s"]},
+        "input 'scales' has an element that is not positive, accepted: more than 0",
+    ),
+    ("Resize", {"arrays": {"x": IMAGE, "roi": X4, "s": np.ones(4, np.float32)}}, "input 'scales' is no constant"),
+    ("Resize", {"arrays": {"x": IMAGE}}, "has none of the inputs 'scales' and 'sizes', accepted: one of them"),
     ("Celu", {"arrays": {"x": X34}, "alpha": 0.0}, "'alpha' is 0, accepted: any other float"),
     (
         "Tile",
@@ -538,3 +550,9 @@ def test_initializer_without_data(tmp_path):
     model = recurrent()
     next(t for t in model.graph.initializer if t.name == "W").ClearField("raw_data")
     refuse(tmp_path, model, "initializer 'W' needs 72 elements, found 0")
+
+
+def test_symbolic_size_is_resized(tmp_path):
+    arrays = {"x": IMAGE, "roi": None, "s": np.array([1, 1, 0.5, 1], np.float32)}
+    case = onnx_cases.op_case("Resize", arrays, constants=["s"], shapes={"x": [2, 4, "H", 6]})
+    refuse(tmp_path, case.model, "resizes dimension 2 of size H, accepted: a fixed size", "--bind=NAME=NUMBER")

@@ -39,7 +39,7 @@ static StringRef getRewrite(StringRef domain, StringRef op) {
       .Case("MeanVarianceNormalization", "write InstanceNormalization")
       .Cases({"NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"},
              "take it out of the graph and choose it with --loss")
-      .Cases({"Resize", "Upsample"}, "write ConvTranspose, or Expand and Reshape for whole factors")
+      .Case("Upsample", "write Resize")
       .Case("ReverseSequence", "give the lengths to a recurrent layer as sequence_lens")
       .Case("RotaryEmbedding", "write Slice, Mul, Sub, Add and Concat")
       .Case("Scatter", "write ScatterElements")

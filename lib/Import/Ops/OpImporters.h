@@ -62,6 +62,9 @@ mlir::LogicalResult importGlobalMaxPool(Node &node);
 // Pad.cpp
 mlir::LogicalResult importPad(Node &node);
 
+// Resize.cpp
+mlir::LogicalResult importResize(Node &node);
+
 // MatMul.cpp
 mlir::LogicalResult importMatMul(Node &node);
 mlir::LogicalResult importGemm(Node &node);

@@ -29,6 +29,35 @@ void bppsa::addWindowRows(std::vector<OpRule> &table) {
                       .attr("output_padding", Kind::Ints)
                       .attr("output_shape", Kind::Ints)
                       .note("Any number of spatial axes. `W` has fixed sizes."));
+  using Names = std::vector<std::string>;
+  table.push_back(
+      Row("Resize", importResize, {11})
+          .in("X")
+          .optional("roi")
+          .optional("scales")
+          .optional("sizes", Integers)
+          .out("Y")
+          .attr("antialias", Kind::Int, {18})
+          .accepts(std::vector<int64_t>{0})
+          .attr("axes", Kind::Ints, {18})
+          .attr("coordinate_transformation_mode", Kind::String)
+          .accepts(Names{"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
+                         "align_corners", "asymmetric"})
+          .attr("cubic_coeff_a", Kind::Float)
+          .attr("exclude_outside", Kind::Int)
+          .accepts(zeroOrOne)
+          .attr("extrapolation_value", Kind::Float)
+          .attr("keep_aspect_ratio_policy", Kind::String, {18})
+          .accepts(Names{"stretch"})
+          .attr("mode", Kind::String)
+          .accepts(Names{"nearest", "linear", "cubic"})
+          .attr("nearest_mode", Kind::String)
+          .accepts(Names{"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"})
+          .note(
+              "`scales` must be a constant or an initializer, which is then not trained, `sizes` "
+              "constant or computed from sizes. Axes are resized from fixed sizes to fixed sizes, "
+              "those whose elements are repeated from any. `roi` and `extrapolation_value` "
+              "concern modes that are refused."));
   table.push_back(Row("LpPool", importLpPool)
                       .in("X")
                       .out("Y")
