@@ -268,7 +268,28 @@ def tokens():
     )
 
 
-MAKERS = [cell, lstm_written_out, lstm_stack, causal_conv, scattered_caches, bands, rated, tokens]
+def picked():
+    """A table whose rows a step picks by what its state is."""
+    rng = np.random.default_rng(10)
+    nodes = [
+        node("ArgMax", "h", "place", axis=1, keepdims=0),
+        node("Gather", "table place", "row"),
+        node("MatMul", "h r", "old"),
+        node("Sum", "row old x", "sum"),
+        node("Tanh", "sum", "h_next"),
+        node("MatMul", "h_next out", "y"),
+    ]
+    weights = [("table", weight(rng, 4, 4)), ("r", weight(rng, 4, 4)), ("out", weight(rng, 4, 3))]
+    inputs = [info("x", ["batch", 4]), info("h", ["batch", 4])]
+    model = build(nodes, inputs, ["y", "h_next"], weights)
+    batch = dict.fromkeys(["x", "h", "h_next", "y"], 0)
+    return StepGraph("picked", model, {"h": "h_next"}, ("--batch-axis=x:0",), batch)
+
+
+MAKERS = [
+    *(cell, lstm_written_out, lstm_stack, causal_conv, scattered_caches, bands, rated, tokens),
+    picked,
+]
 ALL = {graph.name: graph for graph in (make() for make in MAKERS)}
 
 # --- arrays of a stream ---

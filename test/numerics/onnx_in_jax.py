@@ -233,6 +233,11 @@ def evaluate_node(node, inputs, opset, dtype):
         if "starts" in attrs:
             return (slice_op(first, attrs["starts"], attrs["ends"], attrs.get("axes")),)
         return (slice_op(*inputs),)
+    if op == "ArgMax":
+        found = xp.argmax(first, axis=attrs.get("axis", 0), keepdims=bool(attrs.get("keepdims", 1)))
+        return (found,)
+    if op == "Sum":
+        return (sum(inputs),)
     if op == "ScatterND":
         data, indices, updates = inputs
         return (jnp.asarray(data).at[tuple(np.moveaxis(indices, -1, 0))].set(updates),)

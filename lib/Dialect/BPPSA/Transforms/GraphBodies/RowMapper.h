@@ -69,6 +69,11 @@ private:
   void convertFill(mlir::linalg::FillOp op);
   bool convertFor(mlir::scf::ForOp op);
   bool convertLoopOfVectors(mlir::Operation *op);
+  /// What `op` reads, for row `row` alone.
+  mlir::IRMapping takeRow(mlir::Operation *op, mlir::OpBuilder &nested, mlir::Value row);
+  /// `sum` plus what `op`, which adds to elements of zeros, makes of each row. Places may depend on
+  /// the row, so that rows follow each other.
+  mlir::Value addScatter(mlir::scf::ForOp op, mlir::Value sum);
   /// One row after the other: for ops that nothing else fits.
   void convertRowByRow(mlir::Operation *op);
 

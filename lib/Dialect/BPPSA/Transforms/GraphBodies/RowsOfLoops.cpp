@@ -43,10 +43,40 @@ bool RowMapper::convertFor(scf::ForOp op) {
   return true;
 }
 
-void RowMapper::convertRowByRow(Operation *op) {
-  Location loc = op->getLoc();
+/// Offsets, sizes and strides of row `row`, which is dimension `axis`, of values like `sample`.
+static std::tuple<SmallVector<OpFoldResult>, SmallVector<OpFoldResult>, SmallVector<OpFoldResult>>
+getRowWindow(OpBuilder &builder, Type sample, Value row, int64_t axis) {
+  SmallVector<OpFoldResult> sizes, offsets, strides;
+  if (auto type = dyn_cast<RankedTensorType>(sample))
+    sizes = getAsIndexOpFoldResult(builder.getContext(), type.getShape());
+  offsets.assign(sizes.size(), builder.getIndexAttr(0));
+  sizes.insert(sizes.begin() + axis, builder.getIndexAttr(1));
+  offsets.insert(offsets.begin() + axis, row);
+  strides.assign(sizes.size(), builder.getIndexAttr(1));
+  return {offsets, sizes, strides};
+}
+
+IRMapping RowMapper::takeRow(Operation *op, OpBuilder &nested, Value row) {
   SetVector<Value> inputs(op->operand_begin(), op->operand_end());
   getUsedValuesDefinedAbove(op->getRegions(), inputs);
+  IRMapping mapping;
+  for (Value input : inputs) {
+    auto [value, axis] = get(input);
+    auto tensor = dyn_cast<RankedTensorType>(input.getType());
+    if (axis && tensor) {
+      auto [offsets, sizes, strides] = getRowWindow(nested, tensor, row, *axis);
+      value = tensor::ExtractSliceOp::create(nested, op->getLoc(), tensor, value, offsets, sizes,
+                                             strides);
+    } else if (axis) {
+      value = tensor::ExtractOp::create(nested, op->getLoc(), value, row);
+    }
+    mapping.map(input, value);
+  }
+  return mapping;
+}
+
+void RowMapper::convertRowByRow(Operation *op) {
+  Location loc = op->getLoc();
   SmallVector<Value> inits;
   for (Type type : op->getResultTypes())
     inits.push_back(createEmpty(type));
@@ -54,34 +84,12 @@ void RowMapper::convertRowByRow(Operation *op) {
   Value one = arith::ConstantIndexOp::create(builder, loc, 1);
   Value count = getValueOrCreateConstantIndexOp(builder, loc, rows);
 
-  // Offsets, sizes and strides of row `row`, which is dimension `axis`, of values like `sample`.
-  auto getWindow = [&](Type sample, Value row, int64_t axis) {
-    SmallVector<OpFoldResult> sizes, offsets, strides;
-    if (auto type = dyn_cast<RankedTensorType>(sample))
-      sizes = getAsIndexOpFoldResult(builder.getContext(), type.getShape());
-    offsets.assign(sizes.size(), getIndex(0));
-    sizes.insert(sizes.begin() + axis, getIndex(1));
-    offsets.insert(offsets.begin() + axis, row);
-    strides.assign(sizes.size(), getIndex(1));
-    return std::tuple(offsets, sizes, strides);
-  };
   auto emitRow = [&](OpBuilder &nested, Location, Value row, ValueRange arguments) {
-    IRMapping mapping;
-    for (Value input : inputs) {
-      auto [value, axis] = get(input);
-      auto tensor = dyn_cast<RankedTensorType>(input.getType());
-      if (axis && tensor) {
-        auto [offsets, sizes, strides] = getWindow(tensor, row, *axis);
-        value = tensor::ExtractSliceOp::create(nested, loc, tensor, value, offsets, sizes, strides);
-      } else if (axis) {
-        value = tensor::ExtractOp::create(nested, loc, value, row);
-      }
-      mapping.map(input, value);
-    }
+    IRMapping mapping = takeRow(op, nested, row);
     Operation *clone = nested.clone(*op, mapping);
     SmallVector<Value> next;
     for (auto [result, all] : llvm::zip_equal(clone->getResults(), arguments)) {
-      auto [offsets, sizes, strides] = getWindow(result.getType(), row, 0);
+      auto [offsets, sizes, strides] = getRowWindow(nested, result.getType(), row, 0);
       if (isa<RankedTensorType>(result.getType()))
         next.push_back(
             tensor::InsertSliceOp::create(nested, loc, result, all, offsets, sizes, strides));
@@ -227,6 +235,41 @@ static std::optional<std::pair<Value, Value>> getTerms(linalg::GenericOp op) {
   return std::pair(op.getInputs()[0], op.getInputs()[1]);
 }
 
+/// Whether `loop` does nothing to the tensor that it carries but to add to elements.
+static bool isScatter(scf::ForOp loop) {
+  if (loop.getNumResults() != 1 || !isa<RankedTensorType>(loop.getResult(0).getType()))
+    return false;
+  Value carried = loop.getRegionIterArg(0);
+  for (Operation *user : carried.getUsers()) {
+    if (auto inner = dyn_cast<scf::ForOp>(user)) {
+      if (!isScatter(inner) || inner.getInitArgs()[0] != carried)
+        return false;
+    } else if (auto insert = dyn_cast<tensor::InsertOp>(user)) {
+      auto add = insert.getScalar().getDefiningOp<arith::AddFOp>();
+      auto old = add ? add.getLhs().getDefiningOp<tensor::ExtractOp>() : tensor::ExtractOp();
+      if (!old || old.getTensor() != carried || old.getIndices() != insert.getIndices())
+        return false;
+    } else if (!isa<tensor::ExtractOp>(user)) {
+      return false;
+    }
+  }
+  Operation *last = loop.getYieldedValues()[0].getDefiningOp();
+  return llvm::is_contained(carried.getUsers(), last);
+}
+
+Value RowMapper::addScatter(scf::ForOp op, Value sum) {
+  Location loc = op.getLoc();
+  Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  Value count = getValueOrCreateConstantIndexOp(builder, loc, rows);
+  auto emitRow = [&](OpBuilder &nested, Location, Value row, ValueRange sums) {
+    IRMapping mapping = takeRow(op, nested, row);
+    mapping.map(op.getInitArgs()[0], sums[0]);
+    scf::YieldOp::create(nested, loc, nested.clone(*op, mapping)->getResults());
+  };
+  return scf::ForOp::create(builder, loc, zero, count, one, sum, emitRow).getResult(0);
+}
+
 Value RowMapper::addSum(Value value, Value sum) {
   if (!hasRows(value))
     return addRows(getRows(value), sum);
@@ -244,6 +287,9 @@ Value RowMapper::addSum(Value value, Value sum) {
     if (readsRows && isPlain)
       return createGeneric(generic, sum);
   }
+  if (auto loop = dyn_cast_or_null<scf::ForOp>(op))
+    if (isScatter(loop) && isZeros(loop.getInitArgs()[0]))
+      return addScatter(loop, sum);
   if (auto reshape = dyn_cast_or_null<tensor::ExpandShapeOp>(op)) {
     Value flat = tensor::CollapseShapeOp::create(builder, loc, reshape.getSrcType(), sum,
                                                  reshape.getReassociationIndices());

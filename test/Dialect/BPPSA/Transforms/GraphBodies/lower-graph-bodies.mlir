@@ -70,6 +70,39 @@ func.func @sum(%a: tensor<?x?x3xf32>, %g: tensor<?x3xf32>) -> (tensor<?x3xf32>, 
   return %0#0, %0#1 : tensor<?x3xf32>, tensor<3x3xf32>
 }
 
+// Places of a sum that depend on the sample: rows add to it one after the other.
+// CHECK-LABEL: func.func @scatter
+// CHECK: scf.for {{.*}} iter_args(%[[SUM:[^ ]*]] = %{{.*}})
+// CHECK-NOT: tensor<?x5x3xf32>
+// CHECK: scf.for {{.*}} iter_args(%[[ROWS:[^ ]*]] = %[[SUM]]) -> (tensor<5x3xf32>)
+// CHECK: scf.for {{.*}} iter_args(%[[ROW:[^ ]*]] = %[[ROWS]]) -> (tensor<5x3xf32>)
+// CHECK: tensor.insert %{{.*}} into %[[ROW]]
+// CHECK-NOT: tensor<?x5x3xf32>
+// CHECK: scf.forall.in_parallel
+func.func @scatter(%p: tensor<?x?x1xi64>, %g: tensor<?x3xf32>) -> (tensor<?x3xf32>, tensor<5x3xf32>) {
+  %0:2 = bppsa.chain saved(%p : tensor<?x?x1xi64>) seeds(%g : tensor<?x3xf32>) inject_into []
+      sum_with [-1] -> (tensor<?x3xf32>) sums(tensor<5x3xf32>) {
+  ^bb0(%pt: tensor<1xi64>, %gt: tensor<3xf32>):
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c3 = arith.constant 3 : index
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<5x3xf32>
+    %z = linalg.fill ins(%zero : f32) outs(%e : tensor<5x3xf32>) -> tensor<5x3xf32>
+    %i = tensor.extract %pt[%c0] : tensor<1xi64>
+    %row = arith.index_cast %i : i64 to index
+    %sum = scf.for %j = %c0 to %c3 step %c1 iter_args(%acc = %z) -> (tensor<5x3xf32>) {
+      %old = tensor.extract %acc[%row, %j] : tensor<5x3xf32>
+      %v = tensor.extract %gt[%j] : tensor<3xf32>
+      %new = arith.addf %old, %v : f32
+      %next = tensor.insert %new into %acc[%row, %j] : tensor<5x3xf32>
+      scf.yield %next : tensor<5x3xf32>
+    }
+    bppsa.yield %gt, %sum : tensor<3xf32>, tensor<5x3xf32>
+  }
+  return %0#0, %0#1 : tensor<?x3xf32>, tensor<5x3xf32>
+}
+
 // One step of a nested loop takes its samples from rows without moving them.
 // CHECK-LABEL: func.func @one_nested_step
 // CHECK-NOT: linalg.transpose
