@@ -121,16 +121,20 @@ void PhaseList::addTree(int64_t mostLevels) {
   int64_t levels = 0;
   while ((count >> (levels + 1)) > 0 && (mostLevels < 0 || levels < mostLevels))
     ++levels;
+  // Pairs that have a product; the first one down has none.
   for (int64_t level = 0; level < levels; ++level) {
     int64_t half = int64_t(1) << level;
-    double products = samples * static_cast<double>((count - half) / (2 * half) + 1);
-    add(Work::Product, 1, products, 3 * products * mapBytes());
-    add(Work::Carry, 1, products, products * mapBytes());
+    double up = samples * static_cast<double>(count / (2 * half));
+    double down = samples * static_cast<double>((count - half) / (2 * half));
+    add(Work::Product, 1, up, 3 * up * mapBytes());
+    add(Work::Carry, 1, down, down * mapBytes());
   }
-  double roots = static_cast<double>(count >> levels);
+  double roots = static_cast<double>((count >> levels) - 1);
   // A launch stores the seeds as vectors before the roots are walked.
   add(Work::Carry, roots, samples, samples * roots * mapBytes(), /*launches=*/2);
-  add(Work::Walk, 1, samples * steps, samples * steps * stepBytes());
+  add(Work::Walk, static_cast<double>(std::min(count, stepsOfBlock)),
+      samples * std::ceil(steps / static_cast<double>(stepsOfBlock)),
+      samples * steps * stepBytes());
 }
 
 std::vector<Phase> bppsa::cost::getPhases(const ChainCost &chain, Plan plan, int64_t steps,

@@ -81,11 +81,12 @@ TEST(DeviceCostTest, ChunksAreAsLongAsWorkOrWaitingIs) {
 }
 
 TEST(DeviceCostTest, ATreeHasTwoLaunchesForEachLevel) {
-  // Of 8 elements: leaves, 3 levels up and down, seeds and the only root, what is emitted.
-  double launches = 1 + 2 * 3 + 2 + 1;
-  EXPECT_DOUBLE_EQ(predictFor("blelloch", 8, 1), launches * 2 + 0.3 + 3 * (0.5 + 0.4) + 0.4 + 0.1);
-  // One level leaves four roots.
-  EXPECT_DOUBLE_EQ(predictFor("hybrid:1", 8, 1), 6 * 2 + 0.3 + 0.5 + 0.4 + 4 * 0.4 + 0.1);
+  // Of 8 links: leaves, 3 levels up, seeds and the only root, which has no product, 2 levels down
+  // (the third has no pair but the first), what is emitted by a block of 8 steps.
+  double launches = 1 + 3 + 2 + 2 + 1;
+  EXPECT_DOUBLE_EQ(predictFor("blelloch", 8, 1), launches * 2 + 0.3 + 3 * 0.5 + 2 * 0.4 + 8 * 0.1);
+  // One level leaves four roots, of which the first has no product.
+  EXPECT_DOUBLE_EQ(predictFor("hybrid:1", 8, 1), 6 * 2 + 0.3 + 0.5 + 0.4 + 3 * 0.4 + 8 * 0.1);
 }
 
 TEST(DeviceCostTest, OffsetsAreWalkedByBlocks) {

@@ -26,6 +26,9 @@ inline constexpr int64_t warpThreads = 32, mostThreads = 1024, registersOfBlock 
 /// Registers of a thread that are not entries of matrices, as an estimate.
 inline constexpr int64_t otherRegisters = 48;
 
+/// Steps that a block takes where steps are independent.
+inline constexpr int64_t stepsOfBlock = 32;
+
 /// The most rows that a thread keeps of a column that it walks, and of the states together. With
 /// more, ptxas begins to spill (a GRU of 24 units, an LSTM of 16), and a block has work for more of
 /// its threads.

@@ -18,9 +18,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Steps that a block takes where steps are independent.
-static constexpr int64_t kStepsPerBlock = 32;
-
 namespace {
 class RecurrenceLaunch {
 public:
@@ -40,7 +37,7 @@ public:
 
 private:
   void launchIndependentSteps(OpBuilder &builder) {
-    Value size = getIndex(builder, loc, kStepsPerBlock);
+    Value size = getIndex(builder, loc, cost::stepsOfBlock);
     Value groups = arith::CeilDivUIOp::create(builder, loc, numSteps, size);
     emitLaunch(builder, loc, mulIndex(builder, loc, numSamples, groups), emitter.getNumThreads(),
                emitter.getSharedTypes(), [&](OpBuilder &nested, const LaunchedThread &thread) {
@@ -48,8 +45,8 @@ private:
                  SmallVector<Value> digits =
                      splitIndex(nested, loc, thread.block, {Value(), numSamples});
                  Value first = mulIndex(nested, loc, digits[0], size);
-                 Value last =
-                     minIndex(nested, loc, addIndex(nested, loc, first, kStepsPerBlock), numSteps);
+                 Value last = minIndex(nested, loc,
+                                       addIndex(nested, loc, first, cost::stepsOfBlock), numSteps);
                  emitLoop(nested, loc, first, last, [&](OpBuilder &inner, Value step) {
                    SmallVector<Place> arguments;
                    SmallVector<SmallVector<Place, 2>> results;
