@@ -223,7 +223,17 @@ static ordered_json describe(const Model &model, const ArrayInfo &info) {
   return object;
 }
 
-void bppsa::runtime::infoCommand(const Program &program) {
+/// Numbers of elements of the initializers.
+static ordered_json countParameters(const Model &model) {
+  int64_t total = 0, trained = 0;
+  for (const ParameterInfo &info : model.parameters) {
+    total += info.elements;
+    trained += info.trained ? info.elements : 0;
+  }
+  return {{"total", total}, {"trained", trained}};
+}
+
+void bppsa::runtime::infoCommand(const Program &program, const Options &options) {
   const Model &model = program.model;
   ordered_json object = {{"version", model.version}, {"source", model.source},
                          {"target", model.target},   {"loss", model.loss},
@@ -242,6 +252,7 @@ void bppsa::runtime::infoCommand(const Program &program) {
   addAll("outputs", model.outputs);
   object["target_array"] =
       model.targetArray ? describe(model, *model.targetArray) : ordered_json(nullptr);
+  object["parameters"] = countParameters(model);
   object["initializers"] = ordered_json::array();
   for (const ParameterInfo &info : model.parameters)
     object["initializers"].push_back(
@@ -261,5 +272,5 @@ void bppsa::runtime::infoCommand(const Program &program) {
   }
   object["isas"] = program.functions.isas();
   object["isa"] = program.functions.isa();
-  printLine(object.dump(2));
+  printLine(object.dump(options.compact ? -1 : 2));
 }

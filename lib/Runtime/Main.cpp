@@ -35,7 +35,7 @@ static int run(int argc, char **argv) {
   if (options.command == "bench")
     benchCommand(program, options);
   if (options.command == "info")
-    infoCommand(program);
+    infoCommand(program, options);
   return 0;
 }
 

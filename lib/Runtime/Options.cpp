@@ -18,6 +18,7 @@
 #include <cstring>
 #include <iostream>
 #include <limits>
+#include <numeric>
 
 using namespace bppsa::runtime;
 
@@ -214,6 +215,7 @@ static void addOthers(CLI::App &app, Options &options) {
   addVariant(bench, options);
 
   CLI::App &info = *app.add_subcommand("info", "Describe the model as JSON");
+  info.add_flag("--compact", options.compact, "Print one line");
   for (CLI::App *command : {&eval, &infer, &grad, &bench, &info})
     addCommon(*command, options);
 }
@@ -289,6 +291,35 @@ static void checkFirstWord(CLI::App &app, int argc, char **argv) {
              "; the commands are ", list(names), ", see --help"));
 }
 
+/// The number of letters to insert, remove or replace to make `b` of `a`.
+static size_t editDistance(const std::string &a, const std::string &b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (size_t j = 0; j < b.size(); ++j) {
+      size_t replaced = diagonal + (a[i] != b[j]);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
+}
+
+/// ", did you mean '--epochs'" where `word` is nearly the name of an option of `command`.
+static std::string guessOption(const CLI::App &command, const std::string &word) {
+  std::string name = word.substr(0, word.find('=')), guess;
+  size_t best = name.size() / 3;
+  for (const CLI::Option *option : command.get_options())
+    if (size_t distance = editDistance(name, option->get_name());
+        distance <= best && option->get_name().rfind("--", 0) == 0) {
+      best = distance;
+      guess = option->get_name();
+    }
+  return guess.empty() ? "" : text(", did you mean ", quote(guess));
+}
+
 /// What is wrong with the command line; a word that is not known is worth more than what is
 /// missing because of it.
 static std::string describe(const CLI::App &app, const CLI::ParseError &error) {
@@ -300,7 +331,8 @@ static std::string describe(const CLI::App &app, const CLI::ParseError &error) {
                                [](const std::string &word) { return word[0] == '-'; });
     bool isOption = option != words.end();
     return text(command->get_name(), ": unknown ", isOption ? "option " : "argument ",
-                quote(isOption ? *option : words.front()), "; see ", command->get_name(),
+                quote(isOption ? *option : words.front()),
+                isOption ? guessOption(*command, *option) : "", "; see ", command->get_name(),
                 " --help");
   }
   std::string line = error.what();

@@ -82,6 +82,37 @@ def test_help(compiler):
         assert option in result.stdout
 
 
+def test_help_lists_our_options_only(compiler):
+    """Those of MLIR and LLVM are in --help-hidden."""
+    text = harness.check_succeeded(harness.run(compiler, "--help")).stdout
+    assert "mlir" not in text.split("--dump-phases-to")[0] and len(text.splitlines()) < 120
+    groups = ["Model and parameters", "Loss and optimizer", "Backward pass", "Target", "Output"]
+    places = [text.index(f". {group}:") for group in groups]
+    assert places == sorted(places)
+    for option, default in [
+        ("--loss=", "cross-entropy"), ("--optimizer=", "adam"), ("--scan=", "auto"),
+        ("--target=", "cpu"), ("--emit=", "exe"), ("--memory-limit=", "1G"), ("-O", "3"),
+    ]:  # fmt: skip
+        (line,) = [line for line in text.splitlines() if line.strip().startswith(option)]
+        assert "default" in line and default in line
+    assert "--help-hidden" in text
+    hidden = harness.check_succeeded(harness.run(compiler, "--help-hidden")).stdout
+    assert "--mlir-print-ir-after-all" in hidden and "--loss=" in hidden
+
+
+@pytest.mark.parametrize(
+    "word, guess",
+    [("--optimiser=sgd", "optimizer"), ("--los=mse", "loss"), ("--untied", "untie"), ("--xyz", None)],
+)
+def test_misspelt_options(compiler, source, tmp_path, word, guess):
+    result = harness.run(compiler, source, word, "-o", tmp_path / "out")
+    assert result.returncode == 2 and result.stderr.count("\n") == 1
+    if guess:
+        assert f"unknown option '{word}', did you mean '--{guess}'; see --help" in result.stderr
+    else:
+        assert "did you mean" not in result.stderr.lower()
+
+
 def test_list_targets(compiler):
     result = harness.check_succeeded(harness.run(compiler, "--list-targets"))
     assert "cpu" in result.stdout

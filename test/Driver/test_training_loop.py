@@ -100,6 +100,17 @@ def test_patience_and_the_best_epoch(program, tmp_path, metric):
     assert best.read_bytes() == Run(program, tmp_path, arrays, *options, epochs=epoch, val=val).saved
 
 
+def test_misspelt_options_and_info(program):
+    for word, guess in (("--epoch", "--epochs"), ("--leraning-rate", None), ("--val-splt=1", "--val-split")):
+        result = program.run("train", word)
+        assert result.returncode == 2 and result.stderr.count("\n") == 1
+        assert (f"did you mean '{guess}'" in result.stderr) == (guess is not None)
+    line = harness.check_succeeded(program.run("info", "--compact")).stdout
+    assert line.count("\n") == 1 and json.loads(line) == program.info()
+    sizes = [np.prod(tensor.dims) for tensor in program.model.graph.initializer if tensor.data_type == 1]
+    assert program.info()["parameters"] == {"total": sum(sizes), "trained": sum(sizes)}
+
+
 def rates_of_plateaus(losses, base, factor, patience):
     """torch.optim.lr_scheduler.ReduceLROnPlateau with its defaults, in double precision."""
     rates, rate, best, bad = [], base, np.inf, 0

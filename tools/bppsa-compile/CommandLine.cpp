@@ -40,97 +40,105 @@ static CommandLine commandLine;
 static ModelSource &model = commandLine.model;
 static CompileOptions &options = commandLine.options;
 
-static cl::OptionCategory category("bppsa-compile options");
+static cl::OptionCategory modelCategory("1. Model and parameters");
+static cl::OptionCategory lossCategory("2. Loss and optimizer");
+static cl::OptionCategory backwardCategory("3. Backward pass");
+static cl::OptionCategory targetCategory("4. Target");
+static cl::OptionCategory outputCategory("5. Output");
 static TextOption inputFile(cl::Positional, cl::desc("MODEL.onnx"), cl::location(model.path),
-                            cl::cat(category));
+                            cl::cat(modelCategory));
 static TextOption outputFile("o", cl::desc("Output file; - is the standard output"),
                              cl::location(commandLine.output), cl::value_desc("OUT"),
-                             cl::cat(category));
+                             cl::cat(outputCategory));
 static WordOption<TargetKind>
-    target("target", cl::cat(category), cl::desc("What kernels run on"),
+    target("target", cl::cat(targetCategory), cl::desc("What kernels run on (default cpu)"),
            cl::location(options.training.target),
            cl::values(clEnumValN(TargetKind::CPU, "cpu", "x86-64"),
                       clEnumValN(TargetKind::CUDA, "cuda", "NVIDIA GPUs")));
-static TextsOption gpuArch("gpu-arch", cl::CommaSeparated, cl::cat(category),
+static TextsOption gpuArch("gpu-arch", cl::CommaSeparated, cl::cat(targetCategory),
                            cl::location(options.gpuArchitectures),
                            cl::desc("GPU architectures (--target=cuda; default sm_90)"));
-static TextOption precision("precision", cl::cat(category),
+static TextOption precision("precision", cl::cat(targetCategory),
                             cl::location(options.training.precision),
                             cl::desc("What tensor cores multiply (--target=cuda): fp32 (default), "
                                      "tf32 or bf16"));
-static cl::opt<bool, true> emulate("emulate", cl::cat(category), cl::location(options.emulate),
+static cl::opt<bool, true> emulate("emulate", cl::cat(targetCategory),
+                                   cl::location(options.emulate),
                                    cl::desc("Run GPU kernels on the CPU (--target=cuda)"));
-static TextOption loss("loss", cl::cat(category), cl::location(options.training.loss),
-                       cl::desc("cross-entropy, nll, mse, l1, huber, bce-with-logits, or none: the "
-                                "model's own scalar output is the loss"));
-static TextOption lossOn("loss-on", cl::cat(category), cl::location(options.training.lossOn),
+static TextOption
+    loss("loss", cl::cat(lossCategory), cl::location(options.training.loss),
+         cl::desc("cross-entropy (default), nll, mse, l1, huber, bce-with-logits, or none: "
+                  "the model's own scalar output is the loss"));
+static TextOption lossOn("loss-on", cl::cat(lossCategory), cl::location(options.training.lossOn),
                          cl::value_desc("NAME"),
                          cl::desc("Graph output that feeds the loss (default: first)"));
-static TextOption classWeights("class-weights", cl::cat(category),
+static TextOption classWeights("class-weights", cl::cat(lossCategory),
                                cl::location(commandLine.classWeights), cl::value_desc("FILE.npy"),
                                cl::desc("A weight for each class of cross-entropy or nll"));
 static cl::opt<double, true> labelSmoothing(
-    "label-smoothing", cl::cat(category), cl::location(options.training.labelSmoothing),
+    "label-smoothing", cl::cat(lossCategory), cl::location(options.training.labelSmoothing),
     cl::value_desc("X"),
     cl::desc("Share of each target of cross-entropy that is spread over all classes (default 0)"));
 static cl::opt<int64_t>
-    ignoreIndex("ignore-index", cl::cat(category), cl::value_desc("I"),
+    ignoreIndex("ignore-index", cl::cat(lossCategory), cl::value_desc("I"),
                 cl::desc("Positions of cross-entropy and nll with this target count nothing"));
-static TextsOption freezeRows("freeze-rows", cl::cat(category), cl::value_desc("NAME:ROW"),
+static TextsOption freezeRows("freeze-rows", cl::cat(modelCategory), cl::value_desc("NAME:ROW"),
                               cl::location(options.freezeRows),
                               cl::desc("Row of an initializer that is not trained"));
-static TextOption optimizer("optimizer", cl::cat(category),
+static TextOption optimizer("optimizer", cl::cat(lossCategory),
                             cl::location(options.training.optimizer),
-                            cl::desc("sgd, momentum, adam, adamw or rmsprop"));
-static TextOption freeze("freeze", cl::cat(category), cl::location(options.training.freeze),
+                            cl::desc("sgd, momentum, adam (default), adamw or rmsprop"));
+static TextOption freeze("freeze", cl::cat(modelCategory), cl::location(options.training.freeze),
                          cl::value_desc("REGEX"),
                          cl::desc("Float initializers that are not trained"));
-static TextOption train("train", cl::cat(category), cl::value_desc("REGEX"),
+static TextOption train("train", cl::cat(modelCategory), cl::value_desc("REGEX"),
                         cl::location(options.train),
                         cl::desc("Float initializers that are trained though they look like "
                                  "constants of an exporter"));
-static cl::opt<std::string> untie("untie", cl::cat(category), cl::ValueOptional,
+static cl::opt<std::string> untie("untie", cl::cat(modelCategory), cl::ValueOptional,
                                   cl::value_desc("REGEX"),
                                   cl::desc("Initializers of their own for the uses of those that "
                                            "look merged, or of those whose names match"));
 static WordOption<BackwardKind>
-    backward("backward", cl::cat(category), cl::location(options.training.backward),
-             cl::desc("Backward passes of the program"),
+    backward("backward", cl::cat(backwardCategory), cl::location(options.training.backward),
+             cl::desc("Backward passes of the program (default auto)"),
              cl::values(clEnumValN(BackwardKind::Auto, "auto", "both, chosen at run time"),
                         clEnumValN(BackwardKind::Scan, "scan", "by the plan of --scan"),
                         clEnumValN(BackwardKind::Sequential, "sequential", "step by step")));
-static TextOption scan("scan", cl::cat(category), cl::location(options.training.scan),
-                       cl::desc("auto, linear, blelloch, hybrid:L, chunked:C, or chunked: C is "
-                                "chosen at run time"));
-static TextsOption batchAxes("batch-axis", cl::cat(category), cl::value_desc("NAME:AXIS"),
+static TextOption
+    scan("scan", cl::cat(backwardCategory), cl::location(options.training.scan),
+         cl::desc("auto (default), linear, blelloch, hybrid:L, chunked:C, or chunked: C is "
+                  "chosen at run time"));
+static TextsOption batchAxes("batch-axis", cl::cat(modelCategory), cl::value_desc("NAME:AXIS"),
                              cl::location(options.batchAxes),
                              cl::desc("Sample axis of a graph input or output"));
-static TextsOption carries("carry", cl::CommaSeparated, cl::cat(category), cl::value_desc("IN:OUT"),
-                           cl::location(options.carries),
+static TextsOption carries("carry", cl::CommaSeparated, cl::cat(modelCategory),
+                           cl::value_desc("IN:OUT"), cl::location(options.carries),
                            cl::desc("The model is one step of a stream: graph output OUT is graph "
                                     "input IN of the next step"));
-static TextsOption stepAxes("step-axis", cl::cat(category), cl::value_desc("NAME:AXIS"),
+static TextsOption stepAxes("step-axis", cl::cat(modelCategory), cl::value_desc("NAME:AXIS"),
                             cl::location(options.stepAxes),
                             cl::desc("With --carry: axis of size 1 that carries steps"));
 static TextsOption
-    bindings("bind", cl::cat(category), cl::value_desc("NAME=VALUE"),
+    bindings("bind", cl::cat(modelCategory), cl::value_desc("NAME=VALUE"),
              cl::location(options.bindings),
              cl::desc("Graph input that is a constant (a scalar or a comma-separated "
                       "list), or symbolic dimension that is a number"));
-static TextOption jacobians("jacobians", cl::cat(category), cl::value_desc("KIND"),
+static TextOption jacobians("jacobians", cl::cat(backwardCategory), cl::value_desc("KIND"),
                             cl::location(options.training.jacobians),
                             cl::desc("structured (default), or dense: those of scans with all "
                                      "their elements, column by column, to check the others"));
 static cl::opt<std::string> memoryLimit(
-    "memory-limit", cl::init("1G"), cl::cat(category), cl::value_desc("BYTES"),
+    "memory-limit", cl::init("1G"), cl::cat(backwardCategory), cl::value_desc("BYTES"),
     cl::desc("Most memory for the explicit jacobians of layers and one sample, as in 500M "
              "or 2G (default 1G); 0 for no limit"));
 static cl::opt<bool, true>
-    pruneZeros("prune-zeros", cl::cat(category), cl::location(options.pruneZeros),
+    pruneZeros("prune-zeros", cl::cat(modelCategory), cl::location(options.pruneZeros),
                cl::desc("Elements of the model's matrices and kernels that are zero stay zero, and "
                         "explicit jacobians leave them out"));
 static WordOption<EmitKind>
-    emit("emit", cl::cat(category), cl::location(options.emit), cl::desc("What is made"),
+    emit("emit", cl::cat(outputCategory), cl::location(options.emit),
+         cl::desc("What is made (default exe)"),
          cl::values(clEnumValN(EmitKind::Executable, "exe", "a trainable program"),
                     clEnumValN(EmitKind::Shared, "shared", "a shared library"),
                     clEnumValN(EmitKind::Object, "obj", "an object"),
@@ -140,36 +148,36 @@ static WordOption<EmitKind>
                     clEnumValN(EmitKind::PTX, "ptx", "PTX (--target=cuda)"),
                     clEnumValN(EmitKind::Report, "report", "what scan plans cost, as a page")));
 static cl::opt<int64_t, true>
-    reportLength("report-length", cl::cat(category), cl::location(options.reportLength),
+    reportLength("report-length", cl::cat(outputCategory), cl::location(options.reportLength),
                  cl::value_desc("T"),
                  cl::desc("Time steps that a report assumes where the model leaves them open "
                           "(default 1000)"));
 static cl::opt<int64_t, true>
-    reportBatch("report-batch", cl::cat(category), cl::location(options.reportBatch),
+    reportBatch("report-batch", cl::cat(outputCategory), cl::location(options.reportBatch),
                 cl::value_desc("B"),
                 cl::desc("Samples that a report assumes where the model leaves them open "
                          "(default 16)"));
 static WordOption<Phase>
-    compileTo("compile-to", cl::cat(category), cl::location(options.stopAfter),
-              cl::desc("Stop after a phase and write that IR"),
+    compileTo("compile-to", cl::cat(outputCategory), cl::location(options.stopAfter),
+              cl::desc("Stop after a phase and write that IR (default end)"),
               cl::values(clEnumValN(Phase::Import, "import", "the forward function"),
                          clEnumValN(Phase::Loss, "loss", "with the loss"),
                          clEnumValN(Phase::Differentiate, "differentiate", "with gradients"),
                          clEnumValN(Phase::Scan, "scan", "with scan plans"),
                          clEnumValN(Phase::Lower, "lower", "the LLVM dialect"),
                          clEnumValN(Phase::End, "end", "everything")));
-static TextOption dumpPhasesTo("dump-phases-to", cl::cat(category), cl::value_desc("DIR"),
+static TextOption dumpPhasesTo("dump-phases-to", cl::cat(outputCategory), cl::value_desc("DIR"),
                                cl::location(options.dumpDirectory),
                                cl::desc("Write the IR after every phase"));
-static cl::opt<std::string> optLevel("O", cl::Prefix, cl::init("3"), cl::cat(category),
+static cl::opt<std::string> optLevel("O", cl::Prefix, cl::init("3"), cl::cat(targetCategory),
                                      cl::desc("Optimisation level, 0 to 3 (default 3)"));
-static TextOption mcpu("mcpu", cl::cat(category), cl::location(options.mcpu),
+static TextOption mcpu("mcpu", cl::cat(targetCategory), cl::location(options.mcpu),
                        cl::desc("Generate code for one CPU (native or an LLVM name) instead of "
                                 "every x86-64 level"));
-static cl::opt<bool, true> listTargets("list-targets", cl::cat(category),
+static cl::opt<bool, true> listTargets("list-targets", cl::cat(outputCategory),
                                        cl::location(commandLine.listTargets),
                                        cl::desc("Print the targets of this build"));
-static cl::opt<bool, true> listSupport("list-support", cl::cat(category),
+static cl::opt<bool, true> listSupport("list-support", cl::cat(outputCategory),
                                        cl::location(commandLine.listSupport),
                                        cl::desc("Print the ONNX operators that are supported"));
 
@@ -191,7 +199,57 @@ static std::nullopt_t refuse(const llvm::Twine &message) {
   return std::nullopt;
 }
 
+/// Whether an option is one of ours; the others are those of MLIR and LLVM.
+static bool isOurs(const cl::Option &option) {
+  const cl::OptionCategory *ours[] = {&modelCategory, &lossCategory, &backwardCategory,
+                                      &targetCategory, &outputCategory};
+  return llvm::any_of(option.Categories, [&](const cl::OptionCategory *category) {
+    return llvm::is_contained(ours, category);
+  });
+}
+
+/// Leaves our options in --help, and the others to --help-hidden.
+static void hideOthers() {
+  for (auto &entry : cl::getRegisteredOptions()) {
+    cl::Option &option = *entry.second;
+    if (entry.first == "help-hidden")
+      option.setHiddenFlag(cl::NotHidden);
+    else if (!isOurs(option) && entry.first != "help" && entry.first != "version" &&
+             option.getOptionHiddenFlag() == cl::NotHidden)
+      option.setHiddenFlag(cl::Hidden);
+  }
+}
+
+/// ", did you mean '--loss'" where `name` is nearly that of an option of ours.
+static std::string guessOption(StringRef name) {
+  unsigned best = name.size() / 3 + 1;
+  StringRef guess;
+  for (auto &entry : cl::getRegisteredOptions())
+    if (unsigned distance = name.edit_distance(entry.first);
+        isOurs(*entry.second) && distance <= best && entry.first.size() > 1) {
+      best = distance;
+      guess = entry.first;
+    }
+  return guess.empty() ? "" : (", did you mean '--" + guess + "'").str();
+}
+
+/// The first word that begins like an option and is none; null where there is none. LLVM would take
+/// one that begins with `--o` for several options in one word.
+static const char *findUnknown(int argc, char **argv) {
+  for (int i = 1; i < argc && StringRef(argv[i]) != "--"; ++i) {
+    StringRef word = argv[i];
+    if (word.consume_front("--") && !word.starts_with("O") &&
+        !cl::getRegisteredOptions().contains(word.split('=').first))
+      return argv[i];
+  }
+  return nullptr;
+}
+
 std::optional<CommandLine> bppsa::parseCommandLine(int argc, char **argv) {
+  hideOthers();
+  if (const char *word = findUnknown(argc, argv))
+    return refuse("unknown option '" + llvm::Twine(word) + "'" +
+                  guessOption(StringRef(word).ltrim('-').split('=').first) + "; see --help");
   std::string errors;
   llvm::raw_string_ostream stream(errors);
   if (!cl::ParseCommandLineOptions(argc, argv, "Compiles an ONNX model into a trainable program\n",

@@ -16,7 +16,7 @@ void evalCommand(const Program &program, const Options &options);
 void inferCommand(const Program &program, const Options &options);
 void gradCommand(const Program &program, const Options &options);
 void benchCommand(const Program &program, const Options &options);
-void infoCommand(const Program &program);
+void infoCommand(const Program &program, const Options &options);
 
 /// Prints a line to stdout; throws Error when it cannot be written.
 void printLine(const std::string &line);

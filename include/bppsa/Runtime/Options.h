@@ -34,7 +34,7 @@ struct Options {
   std::map<std::string, double> hyper;
   VariantRequest variant;
   std::vector<std::string> batchAxes;
-  bool shuffle = true, quiet = false, calibrate = false;
+  bool shuffle = true, quiet = false, calibrate = false, compact = false;
 };
 
 /// Parses the command line of the program that holds `model`; throws UsageError when it is not
