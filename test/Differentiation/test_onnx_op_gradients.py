@@ -29,6 +29,9 @@ def weights(*shape, name="w", low=-1.0):
     return numpy_helper.from_array(values, name)
 
 
+LABELS = numpy_helper.from_array(np.array([[0, 1, 0, 0], [1, 1, 0, 1], [0, 0, 1, 0]]), "l")
+CLASSES = numpy_helper.from_array(np.array([[0, 1], [3, 2], [1, 3]]), "l")
+
 # Nodes and initializers; x is [T, B, F] and positive where that matters.
 CASES = {
     "Abs": ([node("Abs")], []),
@@ -88,6 +91,13 @@ CASES = {
     "Slice-reversed": ([node("Slice", "x s e a t")],
                        [ints("s", -1), ints("e", -(2**63)), ints("a", 0), ints("t", -1)]),
     "Softmax": ([node("Softmax", axis=1)], []),
+    "SoftmaxCrossEntropyLoss": ([node("SoftmaxCrossEntropyLoss", "x l", reduction="none")], [LABELS]),
+    "SoftmaxCrossEntropyLoss-mean": ([node("Transpose", "x", "z", perm=[0, 2, 1]),
+                                      node("SoftmaxCrossEntropyLoss", "z l w", ignore_index=1)],
+                                     [CLASSES, weights(F, low=0.5)]),
+    "NegativeLogLikelihoodLoss": ([node("Transpose", "x", "z", perm=[0, 2, 1]),
+                                   node("NegativeLogLikelihoodLoss", "z l w", reduction="sum")],
+                                  [CLASSES, weights(F, low=0.5)]),
     "Softplus": ([node("Sub", "x c", "d"), node("Softplus", "d")], [scalar("c", 1.0)]),
     "Split": ([node("Split", "x s", "p q", axis=2), node("Mul", "p q")], [ints("s", 2, 2)]),
     "Sqrt": ([node("Sqrt")], []),
@@ -144,6 +154,9 @@ CASES = {
     "Trilu": ([node("Trilu", "x k", upper=0)], [ints("k", 1)]),
 }  # fmt: skip
 
+
+LABELS = numpy_helper.from_array(np.array([[0, 1, 0, 0], [1, 1, 0, 1], [0, 0, 1, 0]]), "l")
+CLASSES = numpy_helper.from_array(np.array([[0, 1], [3, 2], [1, 3]]), "l")
 
 # Nodes and initializers; x is [N, C, H, W].
 N, C, H, W = 2, 4, 5, 6

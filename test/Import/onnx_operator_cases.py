@@ -189,6 +189,12 @@ def moving_cases():
         yield op_case("DepthToSpace", {"x": image}, opset=13, **options)
     yield op_case("SpaceToDepth", {"x": floats(2, 3, 4, 6)}, blocksize=2)
     yield from resize_cases()
+    labels = np.array([[0, 2, -1, 1], [1, 1, 0, 2]])
+    for op in ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"):
+        arrays = {"x": floats(2, 3, 4), "t": labels, "w": floats(3, low=0.1, key=1)}
+        shapes = {"x": ["N", 3, "T"], "t": ["N", "T"]}
+        for reduction in ("none", "mean", "sum"):
+            yield op_case(op, arrays, shapes=shapes, reduction=reduction, ignore_index=-1)
 
 
 def resize_cases():

@@ -8,12 +8,14 @@ import numpy as np
 import onnx
 import pytest
 from onnx import numpy_helper
-from onnx_case import Case
+from onnx_case import Case, floats, op_case
 from test_forward import expected, interpret
 
 # Families of tests, and why some of each are refused.
 FAMILIES = {
     "test_resize": r"antialias|tf_crop_and_resize|tf_half_pixel_for_nn|not_larger|not_smaller",
+    "test_nllloss": "^$",
+    "test_sce": "^$",
 }
 
 # Where sizes are rounded, their expected values take the corners of sizes that are not; ONNX Runtime
@@ -27,7 +29,8 @@ def node_tests():
         from onnx.backend.test.case.node import collect_testcases
 
         cases = collect_testcases(None)
-    return {c.name: c for c in cases if c.name.startswith(tuple(FAMILIES))}
+    # The expanded ones show how other operators make the same.
+    return {c.name: c for c in cases if c.name.startswith(tuple(FAMILIES)) and "_expanded" not in c.name}
 
 
 TESTS = node_tests()
@@ -73,3 +76,14 @@ def test_accepted_share():
     for family in FAMILIES:
         names = [name for name in TESTS if name.startswith(family)]
         assert names and sum(map(is_refused, names)) <= 0.45 * len(names)
+
+
+@pytest.mark.parametrize("op", ["NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"])
+def test_class_out_of_range(op, tmp_path):
+    """No other class is taken for one that is out of range; an ignored one counts nothing."""
+    for label in (-1, 3, 7):
+        arrays = {"x": floats(2, 3), "t": np.array([1, label])}
+        (loss,) = interpret(op_case(op, arrays, reduction="none"), tmp_path)
+        assert np.isfinite(loss[0]) and np.isnan(loss[1])
+        (loss,) = interpret(op_case(op, arrays, reduction="none", ignore_index=label), tmp_path)
+        assert np.isfinite(loss[0]) and loss[1] == 0

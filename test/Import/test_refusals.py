@@ -439,6 +439,13 @@ OPERATORS = [
     ),
     ("Resize", {"arrays": {"x": IMAGE, "roi": X4, "s": np.ones(4, np.float32)}}, "input 'scales' is no constant"),
     ("Resize", {"arrays": {"x": IMAGE}}, "has none of the inputs 'scales' and 'sizes', accepted: one of them"),
+    (
+        "NegativeLogLikelihoodLoss",
+        {"arrays": {"x": X34, "t": np.zeros(3, np.int64), "w": X34[0, :3]}},
+        "input 'w' has shape [3], accepted: one weight for each of 4 classes",
+    ),
+    ("SoftmaxCrossEntropyLoss", {"arrays": {"x": X4, "t": np.zeros(4, np.int64)}}, "has rank 1, accepted: at least 2"),
+    ("SoftmaxCrossEntropyLoss", {"arrays": {"x": X34, "t": np.zeros(4, np.int64)}}, "the shapes of the inputs do not"),
     ("Celu", {"arrays": {"x": X34}, "alpha": 0.0}, "'alpha' is 0, accepted: any other float"),
     (
         "Tile",

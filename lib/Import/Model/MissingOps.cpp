@@ -37,8 +37,6 @@ static StringRef getRewrite(StringRef domain, StringRef op) {
       .Case("GlobalLpPool", "write ReduceL2")
       .Case("Hardmax", "write ArgMax and OneHot")
       .Case("MeanVarianceNormalization", "write InstanceNormalization")
-      .Cases({"NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"},
-             "take it out of the graph and choose it with --loss")
       .Case("Upsample", "write Resize")
       .Case("ReverseSequence", "give the lengths to a recurrent layer as sequence_lens")
       .Case("RotaryEmbedding", "write Slice, Mul, Sub, Add and Concat")

@@ -65,6 +65,10 @@ mlir::LogicalResult importPad(Node &node);
 // Resize.cpp
 mlir::LogicalResult importResize(Node &node);
 
+// LossNodes.cpp
+mlir::LogicalResult importNegativeLogLikelihoodLoss(Node &node);
+mlir::LogicalResult importSoftmaxCrossEntropyLoss(Node &node);
+
 // MatMul.cpp
 mlir::LogicalResult importMatMul(Node &node);
 mlir::LogicalResult importGemm(Node &node);

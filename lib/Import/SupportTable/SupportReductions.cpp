@@ -29,6 +29,22 @@ void bppsa::addReductionRows(std::vector<OpRule> &table) {
             .accepts(zeroOrOne)
             .note(("The input `axes` must be constant." + (isExtremum ? ties : "")).str()));
   }
+  for (StringRef name : {"NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"}) {
+    bool isSoftmax = name == "SoftmaxCrossEntropyLoss";
+    Row row(name, isSoftmax ? importSoftmaxCrossEntropyLoss : importNegativeLogLikelihoodLoss,
+            {12});
+    row.in(isSoftmax ? "scores" : "input")
+        .in(isSoftmax ? "labels" : "target", Integers)
+        .optional(isSoftmax ? "weights" : "weight")
+        .out(isSoftmax ? "output" : "loss");
+    if (isSoftmax)
+      row.optionalOut("log_prob");
+    add(row.attr("ignore_index", Kind::Int)
+            .attr("reduction", Kind::String)
+            .accepts(std::vector<std::string>{"none", "mean", "sum"})
+            .note("For models that compute their own loss (`--loss=none`). A class that is out of "
+                  "range and not `ignore_index` makes the loss NaN."));
+  }
   for (StringRef name : {"ArgMax", "ArgMin"})
     add(Row(name, importArgExtremum)
             .in("data")
