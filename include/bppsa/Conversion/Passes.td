@@ -105,7 +105,8 @@ def ConvertBPPSAToGPU : Pass<"convert-bppsa-to-gpu", "::mlir::ModuleOp"> {
     large matrices are launches of their own, for all steps at a time on tensor cores. Where one block has not the
     registers for the weights, several share their rows and walk a group of samples
     together, in cooperative launches. A chunked scan is three, a
-    tree one for each level, and sums over samples and steps are two, which add in
+    loop of transitions or of their products, as `bppsa-expand-scan` writes the levels of
+    trees, one (two where cotangents are injected into transitions), and sums over samples and steps are two, which add in
     an order that depends on sizes alone, outer products of larger vectors on tensor
     cores; sums that are results of a chain or chunked
     scan are in registers of its threads, and take one launch more. The maps of a
