@@ -7,7 +7,6 @@
 #include "bppsa/Evaluation/ChainExtraction.h"
 #include "bppsa/Dialect/BPPSA/Analysis/LinearForm.h"
 #include "bppsa/Dialect/BPPSA/Analysis/StepJacobian.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -17,21 +16,6 @@ using namespace bppsa;
 // Links that are code
 //===----------------------------------------------------------------------===//
 
-/// FLOPs of one operation of a body; moves of data are free.
-static int64_t countFlops(Operation &op) {
-  auto countElements = [](Type type) {
-    auto shaped = dyn_cast<ShapedType>(type);
-    return shaped ? shaped.getNumElements() : 1;
-  };
-  if (auto matvec = dyn_cast<MatVecOp>(op))
-    return 2 * matvec.getMatrix().getType().getNumElements();
-  if (isa<vector::ReductionOp, vector::MultiDimReductionOp>(op))
-    return countElements(op.getOperand(0).getType());
-  if (op.getNumResults() == 1 && op.hasTrait<OpTrait::Elementwise>())
-    return countElements(op.getResult(0).getType());
-  return 0;
-}
-
 /// FLOPs of everything in the block that `roots` need.
 static int64_t countBodyFlops(ValueRange roots) {
   llvm::SetVector<Operation *> needed;
@@ -40,7 +24,8 @@ static int64_t countBodyFlops(ValueRange roots) {
       needed.insert(op);
   int64_t flops = 0;
   for (size_t i = 0; i < needed.size(); ++i) {
-    flops += countFlops(*needed[i]);
+    if (auto cell = dyn_cast<CellOpInterface>(needed[i]))
+      flops += cell.countFlops();
     for (Value operand : needed[i]->getOperands())
       if (Operation *op = operand.getDefiningOp())
         needed.insert(op);

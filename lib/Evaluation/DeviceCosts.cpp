@@ -100,13 +100,12 @@ private:
 /// Instructions of an elementwise operation on one row, 0 for other operations, and the cycles
 /// that pass until its result is there.
 static std::pair<double, double> getRowCost(Operation *op) {
-  if (!op->hasTrait<OpTrait::Elementwise>() || op->hasTrait<OpTrait::ConstantLike>())
+  auto cell = dyn_cast<CellOpInterface>(op);
+  if (!cell)
     return {0, 0};
-  if (isa<arith::DivFOp>(op))
-    return {10, 10 * kDependent};
-  if (isa<math::MathDialect>(op->getDialect()) && !isa<math::FmaOp, math::AbsFOp>(op))
-    return {25, 20 * kDependent};
-  return {1, kDependent};
+  int64_t instructions = getRowInstructions(cell.getWork());
+  // Of a special function not all instructions wait for each other.
+  return {instructions, std::min<int64_t>(instructions, 20) * kDependent};
 }
 
 static int64_t getNumColumns(MatVecOp product) {
@@ -131,7 +130,8 @@ LinkPart::LinkPart(Block &body, ValueRange roots) : roots(roots) {
         factorSizes.emplace_back(rowsOfMatrix, columns.back());
       multiplied.insert(product.getVector());
     }
-    hasSlices |= isa<vector::ExtractStridedSliceOp, vector::InsertStridedSliceOp>(needed[i]);
+    auto cell = dyn_cast<CellOpInterface>(needed[i]);
+    hasSlices |= cell && !cell.isRowWise() && cell.getWork() == CellWork::Move;
     llvm::for_each(needed[i]->getOperands(), add);
   }
   for (Operation &op : body)

@@ -7,8 +7,6 @@
 #include "bppsa/Evaluation/HostCosts.h"
 #include "bppsa/Dialect/BPPSA/Analysis/StepJacobian.h"
 #include "bppsa/Evaluation/ChainExtraction.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -23,13 +21,10 @@ static int64_t getNumElements(Type type) {
   return shaped ? shaped.getNumElements() : 1;
 }
 
-/// Operations on one row of an elementwise operation, 0 for moves of data.
+/// Operations on one row of an operation that is no product, 0 for moves of data.
 static int64_t getRowOperations(Operation *op) {
-  if (!op->hasTrait<OpTrait::Elementwise>() || op->hasTrait<OpTrait::ConstantLike>())
-    return 0;
-  if (isa<arith::DivFOp>(op))
-    return 10;
-  return isa<math::MathDialect>(op->getDialect()) && !isa<math::FmaOp, math::AbsFOp>(op) ? 25 : 1;
+  auto cell = dyn_cast<CellOpInterface>(op);
+  return cell ? getRowInstructions(cell.getWork()) : 0;
 }
 
 static int64_t countOperations(Operation *op) {

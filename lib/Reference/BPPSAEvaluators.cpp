@@ -291,7 +291,6 @@ void bppsa::addBPPSAEvaluators(EvaluatorTable &table) {
   table.add<RecurrenceOp>(evaluateRecurrence);
   table.add<ChainOp>(evaluateChain);
   table.add<MatVecOp>(evaluateMatVec);
-  table.addUnary<SigmoidOp>([](double x) { return 1.0 / (1.0 + std::exp(-x)); });
   table.add<OuterSumOp>(evaluateOuterSum);
   table.add<StepSumOp>(evaluateStepSum);
   table.add<PackLanesOp>(evaluatePack);

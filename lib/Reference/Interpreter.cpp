@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Reference/Interpreter.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -35,9 +36,12 @@ EvaluatorTable::EvaluatorTable(MLIRContext *context) : context(context) {
 
 const EvaluatorTable::Evaluator *EvaluatorTable::lookup(Operation *op) const {
   static const Evaluator structured = evaluateStructuredOp;
+  static const Evaluator elementwise = evaluateCellOp;
   auto found = evaluators.find(op->getName());
   if (found != evaluators.end())
     return &found->second;
+  if (isa<CellOpInterface>(op))
+    return &elementwise;
   return isa<linalg::LinalgOp>(op) ? &structured : nullptr;
 }
 
@@ -71,6 +75,16 @@ LogicalResult EvaluatorTable::evaluateReals(Operation *op, Interpreter &interpre
   }
   interpreter.set(op->getResult(0), std::move(result));
   return success();
+}
+
+LogicalResult EvaluatorTable::evaluateCellOp(Operation *op, Interpreter &interpreter) {
+  auto cell = cast<CellOpInterface>(op);
+  SmallVector<double> ones(op->getNumOperands(), 1);
+  if (!cell.evaluate(ones))
+    return op->emitOpError("is not known to the reference interpreter");
+  return evaluateReals(op, interpreter, [&](const double *x) {
+    return *cell.evaluate(ArrayRef(x, op->getNumOperands()));
+  });
 }
 
 LogicalResult EvaluatorTable::evaluateIntegers(Operation *op, Interpreter &interpreter,

@@ -26,14 +26,11 @@ static bool isArithmetic(Operation &op) {
 static int64_t countOfTimeLoops(func::FuncOp step) {
   int64_t flops = 0;
   step.walk([&](Operation *op) {
-    if (auto matvec = dyn_cast<MatVecOp>(op)) {
-      flops += 2 * matvec.getMatrix().getType().getNumElements();
-    } else if (auto outer = dyn_cast<OuterSumOp>(op)) {
+    if (auto outer = dyn_cast<OuterSumOp>(op))
       flops += 2 * cast<ShapedType>(op->getResult(0).getType()).getNumElements();
-    } else if (op->getParentOp() != step && isArithmetic(*op)) {
-      if (auto vector = dyn_cast<VectorType>(op->getResult(0).getType()))
-        flops += vector.getNumElements();
-    }
+    auto cell = dyn_cast<CellOpInterface>(op);
+    if (cell && op->getParentOp() != step && isa<VectorType>(op->getResult(0).getType()))
+      flops += cell.countFlops();
   });
   return flops;
 }

@@ -70,6 +70,8 @@ private:
   }
   static llvm::LogicalResult evaluateReals(mlir::Operation *op, Interpreter &interpreter,
                                            llvm::function_ref<double(const double *)> function);
+  /// An elementwise op that evaluates itself.
+  static llvm::LogicalResult evaluateCellOp(mlir::Operation *op, Interpreter &interpreter);
   static llvm::LogicalResult
   evaluateIntegers(mlir::Operation *op, Interpreter &interpreter,
                    llvm::function_ref<int64_t(int64_t, int64_t)> function);

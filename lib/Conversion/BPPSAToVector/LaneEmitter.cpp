@@ -244,25 +244,20 @@ Value LaneEmitter::getRow(OpBuilder &builder, Location loc, Value value, const R
   if (Value known = values.lookup(value))
     return known;
   Value result;
-  Operation *op = value.getDefiningOp();
   if (plan.isCapture(value)) {
     result = loadCapturedVector(builder, loc, value, tile);
   } else if (plan.isLoadedAt(value, unit)) {
     result = getHome(value).load(builder, loc, tile);
-  } else if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
-    result = emitConstant(builder, loc, constant, tile);
-  } else if (auto slice = dyn_cast<vector::ExtractStridedSliceOp>(op)) {
-    int64_t offset = cast<IntegerAttr>(slice.getOffsets()[0]).getInt();
-    result = getHome(slice.getSource()).dropFront(offset).load(builder, loc, tile);
   } else {
-    IRMapping mapping;
-    for (Value operand : op->getOperands())
-      if (isa<VectorType>(operand.getType()))
-        mapping.map(operand, getRow(builder, loc, operand, unit, tile, values));
-    Operation *rowOp = op->clone(mapping);
-    rowOp->getResult(0).setType(getTileType(value.getType(), tile));
-    builder.insert(rowOp);
-    result = rowOp->getResult(0);
+    auto readSame = [&](Value operand) {
+      return getRow(builder, loc, operand, unit, tile, values);
+    };
+    auto readOther = [&](Value operand, Value row) {
+      return getHome(operand).load(builder, loc, Tile{row, tile.width});
+    };
+    result = cast<CellOpInterface>(value.getDefiningOp())
+                 .emitRow(builder, getTileType(value.getType(), tile),
+                          {tile.first, isOverUnits(), readSame, readOther});
   }
   values[value] = result;
   return result;
@@ -275,23 +270,4 @@ Value LaneEmitter::loadCapturedVector(OpBuilder &builder, Location loc, Value va
     return loadEntries(builder, loc, array, tile.first, 0, tile.width);
   Value entry = memref::LoadOp::create(builder, loc, array, tile.first);
   return vector::BroadcastOp::create(builder, loc, getTileType(value.getType(), tile), entry);
-}
-
-Value LaneEmitter::emitConstant(OpBuilder &builder, Location loc, arith::ConstantOp op,
-                                const Tile &tile) {
-  VectorType type = getTileType(op.getType(), tile);
-  auto dense = cast<DenseElementsAttr>(op.getValue());
-  if (dense.isSplat())
-    return arith::ConstantOp::create(
-        builder, loc, DenseElementsAttr::get(type, dense.getSplatValue<Attribute>()));
-  Value all = arith::ConstantOp::create(builder, loc, dense);
-  auto getEntry = [&](Value row) -> Value {
-    return vector::ExtractOp::create(builder, loc, all, OpFoldResult(row));
-  };
-  if (!isOverUnits())
-    return vector::BroadcastOp::create(builder, loc, type, getEntry(tile.first));
-  SmallVector<Value> entries;
-  for (int64_t i = 0; i < tile.width; ++i)
-    entries.push_back(getEntry(addIndex(builder, loc, tile.first, i)));
-  return vector::FromElementsOp::create(builder, loc, type, entries);
 }

@@ -96,8 +96,6 @@ private:
                RowValues &values);
   mlir::Value getRow(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
                      const RowUnit &unit, const Tile &tile, RowValues &values);
-  mlir::Value emitConstant(mlir::OpBuilder &builder, mlir::Location loc, mlir::arith::ConstantOp op,
-                           const Tile &tile);
   mlir::Value loadCapturedVector(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
                                  const Tile &tile);
   mlir::Value loadMatrix(mlir::OpBuilder &builder, mlir::Location loc, MatVecOp op,

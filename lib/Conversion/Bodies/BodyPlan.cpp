@@ -11,17 +11,16 @@ using namespace bppsa;
 
 int64_t bppsa::getNumRows(Value value) { return cast<VectorType>(value.getType()).getDimSize(0); }
 
-static bool isRowwise(Operation *op) {
-  return op->hasTrait<OpTrait::Elementwise>() && op->getNumResults() == 1;
+/// Whether `cell` copies rows to other places.
+static bool isSlice(CellOpInterface cell) {
+  return llvm::any_of(llvm::seq(cell->getNumOperands()), [&](unsigned operand) {
+    return cell.getRowAccess(operand) == RowAccess::Other;
+  });
 }
 
-/// Operations that cost about as much as storing and loading their result.
-static bool isCheap(Operation *op) {
-  return isa<arith::ArithDialect>(op->getDialect()) && !isa<arith::DivFOp, arith::RemFOp>(op);
-}
-
-static bool isSlice(Operation *op) {
-  return isa<vector::ExtractStridedSliceOp, vector::InsertStridedSliceOp>(op);
+/// Whether operand number `operand` of `cell` must be in memory as a whole.
+static bool isReadWhole(CellOpInterface cell, unsigned operand) {
+  return cell.getRowAccess(operand) == RowAccess::All || isSlice(cell);
 }
 
 bool BodyPlan::isCapture(Value value) const {
@@ -55,13 +54,14 @@ FailureOr<BodyPlan> BodyPlan::create(Block &body, unsigned numCaptures) {
 
 void BodyPlan::collectMemoryValues() {
   for (Operation &op : *body) {
+    auto cell = dyn_cast<CellOpInterface>(op);
+    for (auto [number, operand] : llvm::enumerate(op.getOperands()))
+      if (isa<YieldOp>(op) || (cell && isReadWhole(cell, number)))
+        inMemory.insert(operand);
     if (auto product = dyn_cast<MatVecOp>(op)) {
-      inMemory.insert(product.getVector());
       auto user = product->hasOneUse() ? dyn_cast<MatVecOp>(*product->user_begin()) : MatVecOp();
       if (user && user.getAddend() == product.getResult())
         fused.insert(product.getResult());
-    } else if (isSlice(&op) || isa<YieldOp>(op)) {
-      inMemory.insert(op.operand_begin(), op.operand_end());
     }
   }
   // A product that must also be in memory is not only an addend.
@@ -70,22 +70,17 @@ void BodyPlan::collectMemoryValues() {
 }
 
 LogicalResult BodyPlan::computeStage(Operation *op) {
-  int64_t stage = 0;
-  if (auto product = dyn_cast<MatVecOp>(op)) {
-    if (!isCapture(product.getMatrix()))
-      return op->emitOpError("needs a captured matrix to be lowered, found a computed one");
-    stage = getMemoryStage(product.getVector()) + 1;
-    if (product.getAddend())
-      stage = std::max(stage, getStage(product.getAddend()));
-  } else if (isSlice(op)) {
-    for (Value operand : op->getOperands())
-      stage = std::max(stage, getMemoryStage(operand) + 1);
-  } else if (isRowwise(op)) {
-    for (Value operand : op->getOperands())
-      stage = std::max(stage, getStage(operand));
-  } else if (!isa<arith::ConstantOp>(op)) {
+  auto cell = dyn_cast<CellOpInterface>(op);
+  if (!cell)
     return op->emitOpError("has no row-wise evaluation; a body holds elementwise operations, "
                            "bppsa.matvec and strided slices");
+  int64_t stage = 0;
+  for (auto [number, operand] : llvm::enumerate(op->getOperands())) {
+    if (cell.getRowAccess(number) != RowAccess::Matrix)
+      stage = std::max(stage,
+                       isReadWhole(cell, number) ? getMemoryStage(operand) + 1 : getStage(operand));
+    else if (!isCapture(operand))
+      return op->emitOpError("needs a captured matrix to be lowered, found a computed one");
   }
   stages[op->getResult(0)] = stage;
   return success();
@@ -104,9 +99,10 @@ LogicalResult BodyPlan::computeStages() {
     // need no earlier loop.
     bool isBoolean = cast<VectorType>(result.getType()).getElementType().isInteger(1);
     auto isFree = [&](Value operand) { return isa<BlockArgument>(operand) || isLazy(operand); };
-    bool cheapOrOnce = isCheap(&op) || result.hasOneUse();
+    auto cell = cast<CellOpInterface>(op);
+    bool cheapOrOnce = cell.isRecomputable() || result.hasOneUse();
     if (isa<arith::ConstantOp>(op) ||
-        (isRowwise(&op) && !inMemory.contains(result) &&
+        (cell.isRowWise() && !inMemory.contains(result) &&
          (isBoolean || (cheapOrOnce && llvm::all_of(op.getOperands(), isFree)))))
       lazy.insert(result);
   }
@@ -142,7 +138,7 @@ void BodyPlan::addNeeded(Value value, RowUnit &unit, DenseSet<Value> &seen) {
     addStored(value);
     return;
   }
-  if (isSlice(op))
+  if (isSlice(cast<CellOpInterface>(op)))
     return;
   auto product = dyn_cast<MatVecOp>(op);
   if (!product) {
@@ -204,21 +200,15 @@ static bool readsArgument(Value value, Value argument, const BodyPlan &plan, con
   Operation *op = value.getDefiningOp();
   if (!op || plan.isLoadedAt(value, unit))
     return false;
-  if (isSlice(op)) {
-    if (!llvm::is_contained(op->getOperands(), argument))
-      return false;
-    return otherRows = true;
-  }
-  if (auto product = dyn_cast<MatVecOp>(op)) {
-    bool reads = product.getVector() == argument;
-    otherRows |= reads;
-    if (product.getAddend())
-      reads |= readsArgument(product.getAddend(), argument, plan, unit, otherRows);
-    return reads;
-  }
+  auto cell = cast<CellOpInterface>(op);
   bool reads = false;
-  for (Value operand : op->getOperands())
-    reads |= readsArgument(operand, argument, plan, unit, otherRows);
+  for (auto [number, operand] : llvm::enumerate(op->getOperands())) {
+    if (cell.getRowAccess(number) == RowAccess::Same && !isReadWhole(cell, number)) {
+      reads |= readsArgument(operand, argument, plan, unit, otherRows);
+    } else if (operand == argument) {
+      reads = otherRows = true;
+    }
+  }
   return reads;
 }
 

@@ -25,9 +25,8 @@ using namespace bppsa;
 /// Whether `op` takes each element from others by arithmetic without divisions.
 static bool isPlainArithmetic(linalg::GenericOp op) {
   auto isPlain = [](Operation &nested) {
-    return isa<linalg::YieldOp, linalg::IndexOp>(nested) ||
-           (isa<arith::ArithDialect>(nested.getDialect()) &&
-            !isa<arith::DivFOp, arith::RemFOp>(nested));
+    auto cell = dyn_cast<CellOpInterface>(nested);
+    return isa<linalg::YieldOp, linalg::IndexOp>(nested) || (cell && cell.isRecomputable());
   };
   return op.getNumReductionLoops() == 0 && llvm::all_of(*op.getBody(), isPlain);
 }
@@ -303,7 +302,8 @@ ChainOp GraphBackward::buildChain(ArrayRef<StateCotangent> states, ValueRange re
   auto chain = ChainOp::create(
       builder, loc, TypeRange(ValueRange(seeds)), emittedTypes, sumTypes, /*plan=*/PlanAttr(),
       arrays, seeds, injected, /*factors=*/ValueRange(), captured,
-      arrays.empty() ? getNumSteps() : Value(), /*destinations=*/ValueRange(), injectInto,
+      arrays.empty() ? getNumSteps() : Value(), /*destinations=*/ValueRange(),
+      /*structure=*/StructureAttr(), /*terms=*/ArrayAttr(), injectInto,
       SmallVector<int64_t>(summed.size(), kNoFactor), op.getReverse(), /*lanes=*/IntegerAttr());
   Block &body = chain.getBody().emplaceBlock();
   OpBuilder inBody = OpBuilder::atBlockBegin(&body);

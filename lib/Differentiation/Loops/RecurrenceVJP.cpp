@@ -20,9 +20,8 @@ static bool isWorthSaving(Operation *op) {
       cast<VectorType>(product.getVector().getType()).getDimSize(0) == 1)
     return false;
   auto type = op ? dyn_cast<VectorType>(op->getResult(0).getType()) : VectorType();
-  return type && type.getRank() == 1 &&
-         (isa<MatVecOp, SigmoidOp>(op) || isa<math::MathDialect>(op->getDialect())) &&
-         !isa<math::AbsFOp>(op);
+  auto cell = dyn_cast_or_null<CellOpInterface>(op);
+  return type && type.getRank() == 1 && cell && cell.getWork() >= CellWork::Special;
 }
 
 namespace {
@@ -257,7 +256,8 @@ void BackwardBuilder::buildChain(ArrayRef<StateCotangent> states) {
   auto chain =
       ChainOp::create(builder, loc, seedTypes, emittedTypes, /*sums=*/TypeRange(),
                       /*plan=*/PlanAttr(), savedArrays, seeds, injected, /*factors=*/ValueRange(),
-                      captures, /*steps=*/Value(), ValueRange(), injectInto,
+                      captures, /*steps=*/Value(), ValueRange(), /*structure=*/StructureAttr(),
+                      /*terms=*/ArrayAttr(), injectInto,
                       /*sumWith=*/ArrayRef<int64_t>(), op.getReverse(), /*lanes=*/IntegerAttr());
   Block &body = chain.getBody().emplaceBlock();
   IRMapping mapping;

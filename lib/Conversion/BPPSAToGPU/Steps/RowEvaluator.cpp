@@ -5,8 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RowEvaluator.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -58,9 +57,20 @@ Value RowEvaluator::loadMatrixEntry(OpBuilder &builder, Location loc, MatVecOp p
 
 Value RowEvaluator::getStoredRow(OpBuilder &builder, Location loc, Value value, const RowUnit &unit,
                                  Value row, RowValues &values) {
-  if (auto insert = value.getDefiningOp<vector::InsertStridedSliceOp>())
-    return emitInsertedRow(builder, loc, insert, row);
+  if (value.getDefiningOp<vector::InsertStridedSliceOp>())
+    return emitRow(builder, loc, value, unit, row, values);
   return getRow(builder, loc, value, unit, row, values);
+}
+
+Value RowEvaluator::emitRow(OpBuilder &builder, Location loc, Value value, const RowUnit &unit,
+                            Value row, RowValues &values) {
+  auto readSame = [&](Value operand) { return getRow(builder, loc, operand, unit, row, values); };
+  auto readOther = [&](Value operand, Value other) {
+    return loadOtherRow(builder, loc, operand, other);
+  };
+  return cast<CellOpInterface>(value.getDefiningOp())
+      .emitRow(builder, getElementTypeOrSelf(value),
+               {row, /*spansRows=*/false, readSame, readOther});
 }
 
 Value RowEvaluator::getRow(OpBuilder &builder, Location loc, Value value, const RowUnit &unit,
@@ -68,54 +78,13 @@ Value RowEvaluator::getRow(OpBuilder &builder, Location loc, Value value, const 
   if (Value known = values.lookup(value))
     return known;
   Value result;
-  Operation *op = value.getDefiningOp();
   if (plan.isCapture(value)) {
     result = capturedRows.lookup({value, unit.rows});
   } else if (plan.isLoadedAt(value, unit)) {
     result = loadRow(builder, loc, value, row);
-  } else if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
-    result = emitConstantRow(builder, loc, constant, row);
-  } else if (auto slice = dyn_cast<vector::ExtractStridedSliceOp>(op)) {
-    int64_t offset = cast<IntegerAttr>(slice.getOffsets()[0]).getInt();
-    result = loadOtherRow(builder, slice.getLoc(), slice.getSource(),
-                          addIndex(builder, slice.getLoc(), row, offset));
   } else {
-    result = cloneForRow(builder, op, [&](Value operand) {
-      return getRow(builder, loc, operand, unit, row, values);
-    });
+    result = emitRow(builder, loc, value, unit, row, values);
   }
   values[value] = result;
   return result;
-}
-
-/// Row `row` of a vector with another one written over a part of it.
-Value RowEvaluator::emitInsertedRow(OpBuilder &builder, Location loc,
-                                    vector::InsertStridedSliceOp op, Value row) {
-  int64_t offset = cast<IntegerAttr>(op.getOffsets()[0]).getInt();
-  int64_t size = getNumRows(op.getValueToStore());
-  Value shifted = arith::SubIOp::create(builder, loc, row, getIndex(builder, loc, offset));
-  // Rows before the part wrap around to large numbers.
-  Value isInside = isBelow(builder, loc, shifted, getIndex(builder, loc, size));
-  Value at = arith::SelectOp::create(builder, loc, isInside, shifted, getIndex(builder, loc, 0));
-  Value inserted = loadOtherRow(builder, loc, op.getValueToStore(), at);
-  Value kept = loadRow(builder, loc, op.getDest(), row);
-  return arith::SelectOp::create(builder, loc, isInside, inserted, kept);
-}
-
-Value bppsa::emitConstantRow(OpBuilder &builder, Location loc, arith::ConstantOp op, Value row) {
-  auto dense = cast<DenseElementsAttr>(op.getValue());
-  if (dense.isSplat())
-    return arith::ConstantOp::create(builder, loc, dense.getSplatValue<TypedAttr>());
-  Value all = arith::ConstantOp::create(builder, loc, dense);
-  return vector::ExtractOp::create(builder, loc, all, OpFoldResult(row));
-}
-
-Value bppsa::cloneForRow(OpBuilder &builder, Operation *op, function_ref<Value(Value)> read) {
-  IRMapping mapping;
-  for (Value operand : op->getOperands())
-    if (isa<VectorType>(operand.getType()))
-      mapping.map(operand, read(operand));
-  Operation *rowOp = op->clone(mapping);
-  rowOp->getResult(0).setType(cast<VectorType>(op->getResult(0).getType()).getElementType());
-  return builder.insert(rowOp)->getResult(0);
 }

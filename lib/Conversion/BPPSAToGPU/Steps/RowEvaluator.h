@@ -29,13 +29,6 @@ struct Place {
   Place dropFront(int64_t count) const { return {memref, prefix, first + count, start}; }
 };
 
-/// Row `row` of a constant vector.
-mlir::Value emitConstantRow(mlir::OpBuilder &builder, mlir::Location loc,
-                            mlir::arith::ConstantOp op, mlir::Value row);
-/// Elementwise operation `op` on one row: `read` gives that of an operand.
-mlir::Value cloneForRow(mlir::OpBuilder &builder, mlir::Operation *op,
-                        llvm::function_ref<mlir::Value(mlir::Value operand)> read);
-
 /// What threads that evaluate the units of a BodyPlan, each a row of its own, have in
 /// common: everything but products, and where values lie.
 class RowEvaluator {
@@ -71,8 +64,9 @@ protected:
   llvm::SmallVector<mlir::Value> captures;
 
 private:
-  mlir::Value emitInsertedRow(mlir::OpBuilder &builder, mlir::Location loc,
-                              mlir::vector::InsertStridedSliceOp op, mlir::Value row);
+  /// The same for a value that is computed.
+  mlir::Value emitRow(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                      const RowUnit &unit, mlir::Value row, RowValues &values);
 
   /// The element of each captured vector that a unit of so many rows reads.
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> capturedRows;

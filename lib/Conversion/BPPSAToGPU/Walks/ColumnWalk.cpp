@@ -82,9 +82,7 @@ static bool isSupported(Operation &op) {
     return false;
   if (auto product = dyn_cast<MatVecOp>(op))
     return isa<BlockArgument>(product.getMatrix()) && isSmallVector(product.getVector());
-  return llvm::all_of(op.getOperands(), isSmallVector) &&
-         (op.hasTrait<OpTrait::Elementwise>() ||
-          isa<arith::ConstantOp, vector::ExtractStridedSliceOp, vector::InsertStridedSliceOp>(op));
+  return llvm::all_of(op.getOperands(), isSmallVector) && isa<CellOpInterface>(op);
 }
 
 bool ColumnWalk::isSmall() const {
@@ -388,13 +386,11 @@ ColumnWalk::Rows ColumnWalk::emitOp(OpBuilder &builder, Operation *op, const Row
   }
   Rows result;
   for (int64_t slot = 0; slot < numSlots; ++slot) {
-    if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
-      Value row = getRow(builder, numRows, slot);
-      result.push_back(emitConstantRow(builder, loc, constant, row));
-      continue;
-    }
-    auto read = [&](Value operand) { return rows.lookup(operand)[slot]; };
-    result.push_back(cloneForRow(builder, op, read));
+    auto readSame = [&](Value operand) { return rows.lookup(operand)[slot]; };
+    Value row = op->getNumOperands() == 0 ? getRow(builder, numRows, slot) : Value();
+    result.push_back(
+        cast<CellOpInterface>(op).emitRow(builder, getElementTypeOrSelf(op->getResult(0)),
+                                          {row, /*spansRows=*/false, readSame, /*other=*/nullptr}));
   }
   return result;
 }

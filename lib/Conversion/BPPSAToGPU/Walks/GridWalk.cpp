@@ -54,16 +54,13 @@ bool GridWalk::findExchanged() {
       rowsOfVectors += llvm::alignTo(getNumRows(value), kRowsTogether);
   };
   for (Operation &op : body->without_terminator()) {
-    if (auto product = dyn_cast<MatVecOp>(op)) {
-      if (plan.isCapture(product.getVector()) || isSource(product.getVector()))
+    auto cell = cast<CellOpInterface>(op);
+    for (auto [number, operand] : llvm::enumerate(op.getOperands())) {
+      RowAccess access = cell.getRowAccess(number);
+      if (access == RowAccess::All && (plan.isCapture(operand) || isSource(operand)))
         return false;
-      add(product.getVector());
-    } else if (auto slice = dyn_cast<vector::ExtractStridedSliceOp>(op)) {
-      if (!isSource(slice.getSource()))
-        add(slice.getSource());
-    } else if (auto insert = dyn_cast<vector::InsertStridedSliceOp>(op)) {
-      if (!isSource(insert.getValueToStore()))
-        add(insert.getValueToStore());
+      if (access == RowAccess::All || (access == RowAccess::Other && !isSource(operand)))
+        add(operand);
     }
   }
   for (BlockArgument argument : body->getArguments())

@@ -27,10 +27,6 @@ static bool isVectorOf(Value value, bool isBoolean) {
 
 static bool isVector(Value value) { return isVectorOf(value, false) || isVectorOf(value, true); }
 
-static bool isSlice(Operation &op) {
-  return isa<vector::ExtractStridedSliceOp, vector::InsertStridedSliceOp>(op);
-}
-
 /// A product of what has one value for each row would be none of a panel.
 static bool isSupported(Operation &op, bool isPanel) {
   if (op.getNumResults() != 1 || !isVector(op.getResult(0)))
@@ -38,8 +34,7 @@ static bool isSupported(Operation &op, bool isPanel) {
   if (auto product = dyn_cast<MatVecOp>(op))
     return isPanel && isa<BlockArgument>(product.getMatrix()) &&
            isVectorOf(product.getResult(), false);
-  return llvm::all_of(op.getOperands(), isVector) &&
-         (op.hasTrait<OpTrait::Elementwise>() || isa<arith::ConstantOp>(op) || isSlice(op));
+  return llvm::all_of(op.getOperands(), isVector) && isa<CellOpInterface>(op);
 }
 
 bool PanelPlan::addOp(Operation &op) {
@@ -50,10 +45,11 @@ bool PanelPlan::addOp(Operation &op) {
   if (!hasPanel)
     return true;
   int64_t stage = 0;
-  for (Value operand : op.getOperands()) {
+  auto cell = cast<CellOpInterface>(op);
+  for (auto [number, operand] : llvm::enumerate(op.getOperands())) {
     if (!isPanel(operand))
       continue;
-    bool isShared = product ? operand == product.getVector() : isSlice(op);
+    bool isShared = cell.getRowAccess(number) != RowAccess::Same;
     if (isShared) {
       if (!isVectorOf(operand, false))
         return false;

@@ -229,32 +229,15 @@ PanelWalk::Entries PanelWalk::emitOp(OpBuilder &builder, Operation *op) {
   return entries;
 }
 
-static int64_t getOffset(ArrayAttr offsets) { return cast<IntegerAttr>(offsets[0]).getInt(); }
-
-/// Row `row` of a vector with another one written over a part of it.
-static Value emitInserted(OpBuilder &builder, Location loc, vector::InsertStridedSliceOp op,
-                          Value row, function_ref<Value(Value operand, Value row)> read) {
-  Value offset = getIndex(builder, loc, getOffset(op.getOffsets()));
-  Value shifted = arith::SubIOp::create(builder, loc, row, offset);
-  // Rows before the part wrap around to large numbers.
-  Value size = getIndex(builder, loc, getNumRows(op.getValueToStore()));
-  Value isInside = isBelow(builder, loc, shifted, size);
-  Value at = arith::SelectOp::create(builder, loc, isInside, shifted, getIndex(builder, loc, 0));
-  return arith::SelectOp::create(builder, loc, isInside, read(op.getValueToStore(), at),
-                                 read(op.getDest(), row));
-}
-
 Value PanelWalk::emitEntry(OpBuilder &builder, Operation *op, size_t entry) {
   Value result = op->getResult(0);
   Value row = limitRow(builder, getEntryRow(builder, entry), getNumRows(result));
-  auto read = [&](Value operand, Value at) {
+  auto readSame = [&](Value operand) { return getEntry(builder, operand, entry); };
+  auto readOther = [&](Value operand, Value at) {
     return readElement(builder, operand, at, getColumn(builder, entry));
   };
-  if (auto slice = dyn_cast<vector::ExtractStridedSliceOp>(op))
-    return read(slice.getSource(), addIndex(builder, loc, row, getOffset(slice.getOffsets())));
-  if (auto insert = dyn_cast<vector::InsertStridedSliceOp>(op))
-    return emitInserted(builder, loc, insert, row, read);
-  return cloneForRow(builder, op, [&](Value operand) { return getEntry(builder, operand, entry); });
+  return cast<CellOpInterface>(op).emitRow(builder, getElementTypeOrSelf(result),
+                                           {row, /*spansRows=*/false, readSame, readOther});
 }
 
 Value PanelWalk::getEntry(OpBuilder &builder, Value value, size_t entry) {
@@ -279,16 +262,9 @@ Value PanelWalk::emitRow(OpBuilder &builder, Value value, Value row,
       return savedPlaces[argument.getArgNumber()].load(builder, loc, row);
     return memref::LoadOp::create(builder, loc, getCapture(argument), row);
   }
-  Operation *op = value.getDefiningOp();
-  if (auto constant = dyn_cast<arith::ConstantOp>(op))
-    return emitConstantRow(builder, loc, constant, row);
-  if (auto slice = dyn_cast<vector::ExtractStridedSliceOp>(op))
-    return emitRowAnew(builder, slice.getSource(),
-                       addIndex(builder, loc, row, getOffset(slice.getOffsets())));
-  if (auto insert = dyn_cast<vector::InsertStridedSliceOp>(op))
-    return emitInserted(builder, loc, insert, row,
-                        [&](Value operand, Value at) { return emitRowAnew(builder, operand, at); });
-  return cloneForRow(builder, op, read);
+  auto readOther = [&](Value operand, Value at) { return emitRowAnew(builder, operand, at); };
+  return cast<CellOpInterface>(value.getDefiningOp())
+      .emitRow(builder, getElementTypeOrSelf(value), {row, /*spansRows=*/false, read, readOther});
 }
 
 /// Such a row, which need not be one of the thread's.

@@ -5,7 +5,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "OperandRelation.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -30,6 +29,8 @@ public:
 private:
   void visit(Operation &op);
   Slope getSlope(Operation &op) const;
+  /// What operand number `operand`, whose slope is not zero, contributes.
+  Slope getSlope(Operation &op, unsigned operand) const;
   /// The slope of `operand` times a factor that depends on `factors` alone.
   Slope scale(Value operand, ValueRange factors) const {
     if (lookup(operand) == Slope::Zero)
@@ -46,31 +47,42 @@ private:
 } // namespace
 
 Slope BodySlopes::getSlope(Operation &op) const {
-  if (isa<StopGradientOp>(op) || op.getNumOperands() == 0)
-    return Slope::Zero;
-  Value first = op.getOperand(0), second = op.getOperand(op.getNumOperands() == 1 ? 0 : 1);
-  if (isa<arith::AddFOp>(op)) {
-    bool both = lookup(first) != Slope::Zero && lookup(second) != Slope::Zero;
-    return std::max({lookup(first), lookup(second), both ? Slope::Shared : Slope::Zero});
-  }
-  if (isa<arith::SubFOp>(op))
-    return std::max(lookup(first), scale(second, {}));
-  if (isa<arith::NegFOp, arith::ExtFOp, arith::TruncFOp>(op))
-    return scale(first, {});
-  if (isa<arith::MulFOp>(op))
-    return std::max(scale(first, second), scale(second, first));
-  if (isa<arith::DivFOp>(op) && lookup(second) == Slope::Zero)
-    return scale(first, second);
-  if (isa<arith::SelectOp>(op))
-    return std::max(scale(second, first), scale(op.getOperand(2), first));
   if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
     bool moves = llvm::any_of(extract.getIndices(), [&](Value i) { return sampled.contains(i); });
     Slope slope = moves ? Slope::PerSample : Slope::One;
     return extract.getTensor() == target ? slope : Slope::Zero;
   }
-  bool depends =
-      llvm::any_of(op.getOperands(), [&](Value operand) { return lookup(operand) != Slope::Zero; });
-  return depends ? Slope::PerSample : Slope::Zero;
+  Slope slope = Slope::Zero;
+  bool isSum = false;
+  for (auto [number, operand] : llvm::enumerate(op.getOperands())) {
+    if (lookup(operand) == Slope::Zero)
+      continue;
+    isSum |= slope != Slope::Zero;
+    slope = std::max(slope, getSlope(op, number));
+  }
+  // A sum of two slopes of one is another number.
+  return isSum ? std::max(slope, Slope::Shared) : slope;
+}
+
+Slope BodySlopes::getSlope(Operation &op, unsigned operand) const {
+  auto cell = dyn_cast<CellOpInterface>(op);
+  switch (cell ? cell.getSlope(operand) : CellSlope::Opaque) {
+  case CellSlope::Zero:
+    return Slope::Zero;
+  case CellSlope::One:
+    return lookup(op.getOperand(operand));
+  case CellSlope::MinusOne:
+  case CellSlope::Constant:
+    return scale(op.getOperand(operand), {});
+  case CellSlope::ByOthers: {
+    SmallVector<Value> others(op.getOperands());
+    others.erase(others.begin() + operand);
+    return scale(op.getOperand(operand), others);
+  }
+  case CellSlope::Opaque:
+    return Slope::PerSample;
+  }
+  llvm_unreachable("unknown slope");
 }
 
 void BodySlopes::visit(Operation &op) {

@@ -33,4 +33,5 @@ void BPPSADialect::initialize() {
 #define GET_OP_LIST
 #include "bppsa/Dialect/BPPSA/IR/BPPSAOps.cpp.inc"
       >();
+  attachCellOpModels(getContext());
 }

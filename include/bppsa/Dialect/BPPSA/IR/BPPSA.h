@@ -7,6 +7,7 @@
 #ifndef BPPSA_DIALECT_BPPSA_IR_BPPSA_H
 #define BPPSA_DIALECT_BPPSA_IR_BPPSA_H
 
+#include "bppsa/Dialect/BPPSA/IR/CellOps.h"
 #include "bppsa/Sparse/SparsityPattern.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

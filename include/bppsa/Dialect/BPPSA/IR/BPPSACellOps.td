@@ -9,7 +9,8 @@
 
 include "bppsa/Dialect/BPPSA/IR/BPPSAOpBase.td"
 
-def BPPSA_MatVecOp : BPPSA_Op<"matvec", [Pure]> {
+def BPPSA_MatVecOp : BPPSA_Op<"matvec", [
+    Pure, DeclareOpInterfaceMethods<BPPSA_CellOpInterface, ["getRowAccess"]>]> {
   let summary = "product of a captured matrix and a vector of one sample";
   let description = [{
     `matvec %m, %x` is `m x`; with `transposed` it is `m^T x`. A third operand
@@ -28,7 +29,9 @@ def BPPSA_MatVecOp : BPPSA_Op<"matvec", [Pure]> {
   let hasCanonicalizeMethod = 1;
 }
 
-def BPPSA_SigmoidOp : BPPSA_Op<"sigmoid", [Pure, SameOperandsAndResultType, Elementwise, Scalarizable, Vectorizable, Tensorizable]> {
+def BPPSA_SigmoidOp : BPPSA_Op<"sigmoid", [
+    Pure, SameOperandsAndResultType, Elementwise, Scalarizable, Vectorizable, Tensorizable,
+    DeclareOpInterfaceMethods<BPPSA_CellOpInterface, ["evaluate"]>]> {
   let summary = "logistic function 1 / (1 + exp(-x))";
   let arguments = (ins FloatLike:$operand);
   let results = (outs FloatLike:$result);

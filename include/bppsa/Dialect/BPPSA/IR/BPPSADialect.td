@@ -27,6 +27,20 @@ def BPPSA_Dialect : Dialect {
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
     "::mlir::vector::VectorDialect"
   ];
+  // Of arguments and results of functions, of modules and functions, then of other operations;
+  // docs/Differentiation.md says what they mean, DiscardableAttributes.cpp verifies them.
+  let discardableAttrs = (ins
+    "::mlir::StringAttr":$input, "::mlir::StringAttr":$output, "::mlir::StringAttr":$parameter,
+    "::mlir::StringAttr":$gradient, "::mlir::StringAttr":$carried,
+    "::mlir::UnitAttr":$frozen, "::mlir::UnitAttr":$loss, "::mlir::UnitAttr":$target,
+    "::mlir::UnitAttr":$correct, "::mlir::UnitAttr":$seed,
+    "::mlir::IntegerAttr":$batch_axis, "::mlir::IntegerAttr":$time_axis,
+    "::mlir::DenseI64ArrayAttr":$batch_axes, "::mlir::AffineMapAttr":$shape,
+    "::mlir::AffineMapAttr":$index_bounds, "::mlir::AffineMapAttr":$length_bounds,
+    "::mlir::DenseElementsAttr":$nonzeros,
+    "::mlir::ArrayAttr":$symbols, "::mlir::DenseI64ArrayAttr":$least_sizes,
+    "::mlir::IntegerAttr":$lanes, "::mlir::DenseBoolArrayAttr":$mixing_layouts,
+    "::mlir::StringAttr":$source, "::mlir::Attribute":$jacobian);
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
   let hasOperationAttrVerify = 1;

@@ -9,7 +9,9 @@
 
 include "bppsa/Dialect/BPPSA/IR/BPPSAOpBase.td"
 
-def BPPSA_StopGradientOp : BPPSA_Op<"stop_gradient", [Pure, SameOperandsAndResultType]> {
+def BPPSA_StopGradientOp : BPPSA_Op<"stop_gradient", [
+    Pure, SameOperandsAndResultType,
+    DeclareOpInterfaceMethods<BPPSA_CellOpInterface, ["getSlope"]>]> {
   let summary = "the operand, with a zero derivative";
   let arguments = (ins AnyType:$operand);
   let results = (outs AnyType:$result);

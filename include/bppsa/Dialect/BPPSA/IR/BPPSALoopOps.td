@@ -130,6 +130,12 @@ def BPPSA_ChainOp : BPPSA_TimeLoopOp<"chain"> {
     products differs from plan to plan (BPPSA, section 3). Without one the order is
     `linear`: link after link.
 
+    `structure` is that of the transposed Jacobian of a link, over all states, and `terms`
+    are the scaled matrices that it is a sum of, where it is one: `matrix` is the number of
+    a capture, `left` and `right` number the different scales in the order in which terms
+    first name them. `bppsa-infer-structure` writes both; a chain with a plan other than
+    `linear` has a structure when it is expanded.
+
     ```mlir
     %g0, %dw, %db = bppsa.chain saved(%h : tensor<?x?x20xf32>) seeds(%g : tensor<?x20xf32>)
         inject_into [] factors(%x : tensor<?x?x3xf32>) sum_with [0, -1]
@@ -147,13 +153,15 @@ def BPPSA_ChainOp : BPPSA_TimeLoopOp<"chain"> {
                        Variadic<BPPSA_Shaped>:$injected, Variadic<BPPSA_Shaped>:$factors,
                        Variadic<BPPSA_Shaped>:$captures, Optional<Index>:$steps,
                        Variadic<BPPSA_Shaped>:$destinations,
+                       OptionalAttr<BPPSA_StructureAttr>:$structure,
+                       OptionalAttr<TypedArrayAttrBase<BPPSA_TermAttr, "terms of a Jacobian">>:$terms,
                        DenseI64ArrayAttr:$injectInto,
                        DefaultValuedOptionalAttr<DenseI64ArrayAttr, "{}">:$sumWith,
                        UnitAttr:$reverse, OptionalAttr<I64Attr>:$lanes);
   let results = (outs Variadic<AnyRankedTensor>:$cotangents, Variadic<AnyRankedTensor>:$emitted,
                       Variadic<AnyRankedTensor>:$sums);
   let assemblyFormat = [{
-    (`plan` $plan^)? (`reverse` $reverse^)? (`lanes` $lanes^)? (`steps` $steps^)?
+    (`plan` $plan^)? (`structure` $structure^)? (`terms` $terms^)? (`reverse` $reverse^)? (`lanes` $lanes^)? (`steps` $steps^)?
     (`saved` `(` $saved^ `:` type($saved) `)`)?
     (`seeds` `(` $seeds^ `:` type($seeds) `)`)?
     (`injected` `(` $injected^ `:` type($injected) `)`)? `inject_into` $injectInto

@@ -9,6 +9,7 @@
 
 include "bppsa/Dialect/BPPSA/IR/BPPSAAttributes.td"
 include "bppsa/Dialect/BPPSA/IR/BPPSADialect.td"
+include "bppsa/Dialect/BPPSA/IR/BPPSAInterfaces.td"
 include "bppsa/Dialect/BPPSA/IR/BPPSATypes.td"
 include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/DestinationStyleOpInterface.td"

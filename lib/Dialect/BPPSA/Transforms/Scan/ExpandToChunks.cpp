@@ -200,8 +200,9 @@ void ChunkLoops::run(Value chunk) {
       builder, arrays.loc, types.take_front(getNumStates()), types.drop_front(getNumStates()),
       /*sums=*/TypeRange(), /*plan=*/PlanAttr(), arrays.extractAll(chain.getSaved(), steps), seeds,
       arrays.extractAll(chain.getInjected(), steps), /*factors=*/ValueRange(), chain.getCaptures(),
-      /*steps=*/Value(), into, chain.getInjectIntoAttr(), chain.getProperties().sumWith,
-      chain.getReverseAttr(), chain.getLanesAttr());
+      /*steps=*/Value(), into, /*structure=*/StructureAttr(), /*terms=*/ArrayAttr(),
+      chain.getInjectIntoAttr(), chain.getProperties().sumWith, chain.getReverseAttr(),
+      chain.getLanesAttr());
   IRMapping mapping;
   chain.getBody().cloneInto(&link.getBody(), mapping);
   for (auto [i, result] : llvm::enumerate(link.getResults()))

@@ -127,7 +127,8 @@ void TreeExpansion::applyLastLink(TreeLoops &tree, IndexRange rows,
       /*sums=*/TypeRange(), /*plan=*/PlanAttr(), arrays.extractAll(chain.getSaved(), last),
       tree.getLastEntering(), arrays.extractAll(chain.getInjected(), last),
       /*factors=*/ValueRange(), chain.getCaptures(), /*steps=*/Value(), into,
-      chain.getInjectIntoAttr(), chain.getProperties().sumWith, chain.getReverseAttr(),
+      /*structure=*/StructureAttr(), /*terms=*/ArrayAttr(), chain.getInjectIntoAttr(),
+      chain.getProperties().sumWith, chain.getReverseAttr(),
       chain.getLanesAttr());
   cloneLinkInto(chain, link.getBody(), LinkValues::States);
   for (auto [i, cotangent] : llvm::enumerate(link.getCotangents()))
