@@ -25,6 +25,7 @@ void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &opt
   pm.addNestedPass<func::FuncOp>(createTransposeCaptures());
   pm.addNestedPass<func::FuncOp>(createPackBatch({options.lanes}));
   addCleanup(pm);
+  pm.addNestedPass<func::FuncOp>(createInferStructure({/*batchAxis=*/0, /*loopsOnly=*/true}));
   pm.addPass(createExpandScan({/*unrollUpTo=*/0, options.factorLinks, /*wholeLevels=*/false,
                                /*keepChunks=*/false}));
   addCleanup(pm);

@@ -22,6 +22,7 @@ void bppsa::buildGPUKernelPipeline(OpPassManager &pm, TensorPrecision precision)
   addCleanup(pm);
   pm.addNestedPass<func::FuncOp>(createMergeProducts());
   pm.addNestedPass<func::FuncOp>(createFuseGradients());
+  pm.addNestedPass<func::FuncOp>(createInferStructure({/*batchAxis=*/0, /*loopsOnly=*/true}));
   pm.addPass(createExpandScan(
       {/*unrollUpTo=*/0, /*factorLinks=*/false, /*wholeLevels=*/true, /*keepChunks=*/true}));
   addCleanup(pm);

@@ -1,4 +1,4 @@
-// RUN: bppsa-opt %s --bppsa-expand-scan=whole-levels --canonicalize --cse --bppsa-bufferize --canonicalize --cse \
+// RUN: bppsa-opt %s --bppsa-infer-structure=loops-only --bppsa-expand-scan=whole-levels --canonicalize --cse --bppsa-bufferize --canonicalize --cse \
 // RUN:     --bppsa-outline-kernels=whole-levels --convert-bppsa-to-gpu --canonicalize --cse --split-input-file \
 // RUN:     | FileCheck %s
 

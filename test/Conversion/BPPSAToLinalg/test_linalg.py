@@ -82,7 +82,7 @@ def test_trees(T, plan, tmp_path):
     clause = f"injected(%s : tensor<{T}x?x4xf32>) inject_into [0]"
     ir = trees.CHAIN.format(T=T, injected=clause, reverse="")
     expand = "--bppsa-expand-scan=unroll-up-to=64"
-    passes = [f"--bppsa-scan=algorithm={plan}", expand, "--convert-bppsa-to-linalg"]
+    passes = [f"--bppsa-scan=algorithm={plan}", trees.INFER, expand, "--convert-bppsa-to-linalg"]
     ir = trees.optimize(tmp_path, ir, *passes)
     assert "bppsa." not in ir
     trees.check(trees.interpret(tmp_path, ir, arrays), trees.walk(arrays, False, True))
@@ -181,7 +181,7 @@ def test_native_execution(plan, tmp_path):
     clause = "injected(%s : tensor<7x?x4xf32>) inject_into [0]"
     ir = trees.CHAIN.format(T=7, injected=clause, reverse="") + make_main(arrays)
     expand = "--bppsa-expand-scan=unroll-up-to=64"
-    passes = [f"--bppsa-scan=algorithm={plan}", expand, "--convert-bppsa-to-linalg"]
+    passes = [f"--bppsa-scan=algorithm={plan}", trees.INFER, expand, "--convert-bppsa-to-linalg"]
     source = tmp_path / "native.mlir"
     source.write_text(trees.optimize(tmp_path, ir, *passes, *NATIVE))
     libraries = f"{llvm}/lib/libmlir_runner_utils.so,{llvm}/lib/libmlir_c_runner_utils.so"

@@ -33,9 +33,7 @@ protected:
   CellOpInterface getCell(ModuleOp module) {
     return cast<CellOpInterface>(getFunction(module).getBody().front().front());
   }
-  func::FuncOp getFunction(ModuleOp module) {
-    return *module.getOps<func::FuncOp>().begin();
-  }
+  func::FuncOp getFunction(ModuleOp module) { return *module.getOps<func::FuncOp>().begin(); }
   double call(ModuleOp module, double a, double b, int64_t c) {
     auto result = Interpreter(module).call(
         "f", {Array::makeScalar(a), Array::makeScalar(b), Array::makeIndex(c)});
@@ -63,7 +61,8 @@ double CellOpsTest::getSlope(const std::string &text, unsigned operand, bool sca
     return factor;
   case CellSlope::MinusOne:
     return -factor;
-  case CellSlope::ByOthers: {
+  case CellSlope::ByOthers:
+  case CellSlope::ByCondition: {
     IRMapping others;
     for (Value operand : cell->getOperands())
       others.map(operand, operand);
@@ -81,9 +80,9 @@ double CellOpsTest::getSlope(const std::string &text, unsigned operand, bool sca
 TEST_F(CellOpsTest, SlopesAreDifferenceQuotients) {
   const double step = 1e-5;
   const std::pair<const char *, std::vector<unsigned>> ops[] = {
-      {"arith.addf %a, %b : f64", {0, 1}},      {"arith.subf %a, %b : f64", {0, 1}},
-      {"arith.negf %a : f64", {0}},             {"arith.mulf %a, %b : f64", {0, 1}},
-      {"arith.divf %a, %b : f64", {0}},         {"arith.select %c, %a, %b : f64", {1, 2}},
+      {"arith.addf %a, %b : f64", {0, 1}}, {"arith.subf %a, %b : f64", {0, 1}},
+      {"arith.negf %a : f64", {0}},        {"arith.mulf %a, %b : f64", {0, 1}},
+      {"arith.divf %a, %b : f64", {0}},    {"arith.select %c, %a, %b : f64", {1, 2}},
   };
   for (const auto &[text, operands] : ops)
     for (unsigned operand : operands)

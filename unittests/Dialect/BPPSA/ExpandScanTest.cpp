@@ -13,10 +13,12 @@
 #include "bppsa/Dialect/BPPSA/Analysis/ScanSchedule.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Loops/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Scan/Passes.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Structure/Passes.h"
 #include "bppsa/Evaluation/ChainExtraction.h"
 #include "bppsa/Evaluation/PlanEvaluation.h"
 #include "bppsa/InitAll.h"
 #include "bppsa/Reference/Interpreter.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "gtest/gtest.h"
@@ -94,6 +96,7 @@ void ExpandScanTest::expand(ModuleOp module) {
     pack.lanes = 2;
     pm.addNestedPass<func::FuncOp>(createPackBatch(pack));
   }
+  pm.addNestedPass<func::FuncOp>(createInferStructure({/*batchAxis=*/0, /*loopsOnly=*/true}));
   pm.addPass(createExpandScan({/*unrollUpTo=*/0, /*factorLinks=*/has("factored"),
                                /*wholeLevels=*/has("whole"), /*keepChunks=*/false}));
   ASSERT_TRUE(succeeded(pm.run(module)));

@@ -79,6 +79,8 @@ Slope BodySlopes::getSlope(Operation &op, unsigned operand) const {
     others.erase(others.begin() + operand);
     return scale(op.getOperand(operand), others);
   }
+  case CellSlope::ByCondition:
+    return scale(op.getOperand(operand), op.getOperand(0));
   case CellSlope::Opaque:
     return Slope::PerSample;
   }

@@ -67,7 +67,7 @@ struct Quotient : CellOpInterface::ExternalModel<Quotient, arith::DivFOp> {
 struct Choice : CellOpInterface::ExternalModel<Choice, arith::SelectOp> {
   CellWork getWork(Operation *) const { return kSimple; }
   CellSlope getSlope(Operation *, unsigned operand) const {
-    return operand == 0 ? CellSlope::Opaque : CellSlope::ByOthers;
+    return operand == 0 ? CellSlope::Opaque : CellSlope::ByCondition;
   }
   Value scaleBySlope(Operation *op, OpBuilder &builder, unsigned operand, Value scale,
                      const IRMapping &others) const {

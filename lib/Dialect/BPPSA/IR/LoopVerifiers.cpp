@@ -337,7 +337,7 @@ LogicalResult ChainOp::verify() {
                            yield.getOperand(i).getType(), lanes, extent)))
       return failure();
   }
-  return success();
+  return verifyLinkStructure(*this);
 }
 
 LogicalResult bppsa::verifyNoSums(Operation *op) {

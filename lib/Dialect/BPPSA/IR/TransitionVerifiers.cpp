@@ -150,15 +150,6 @@ int64_t FactoredTransitionOp::getStateOffset(int64_t state) {
   return std::accumulate(getStates().begin(), getStates().begin() + state, int64_t(0));
 }
 
-/// Checks that `number` is -1 or that of one of `operands`.
-static LogicalResult verifyFactorNumber(FactoredTransitionOp op, const char *what, int64_t number,
-                                        OperandRange operands) {
-  if (number >= -1 && number < static_cast<int64_t>(operands.size()))
-    return success();
-  return op.emitOpError() << "a term must name one of the " << operands.size() << " " << what
-                          << " by its number, or -1 for none, found " << number;
-}
-
 /// Checks that the scale number `number` has `size` values.
 static LogicalResult verifyScale(FactoredTransitionOp op, int64_t number, int64_t size) {
   if (failed(verifyFactorNumber(op, "scales", number, op.getScales())))
@@ -175,40 +166,15 @@ static LogicalResult verifyScale(FactoredTransitionOp op, int64_t number, int64_
   return success();
 }
 
-static LogicalResult verifyTerm(FactoredTransitionOp op, TermAttr term) {
-  int64_t numStates = op.getStates().size();
-  for (int64_t state : {term.getRow(), term.getCol()})
-    if (state < 0 || state >= numStates)
-      return op.emitOpError() << "a term must name one of the " << numStates << " states, found "
-                              << state;
-  int64_t rows = op.getStates()[term.getRow()], cols = op.getStates()[term.getCol()];
-  if (failed(verifyScale(op, term.getLeft(), rows)) ||
-      failed(verifyScale(op, term.getRight(), cols)) ||
-      failed(verifyFactorNumber(op, "matrices", term.getMatrix(), op.getMatrices())))
-    return failure();
-  if (term.getMatrix() < 0) {
-    if (rows == cols && !term.getTransposed())
-      return success();
-    return op.emitOpError() << "a term without a matrix must be a square diagonal that is not "
-                            << "transposed, found " << rows << " x " << cols;
-  }
-  Type type = op.getMatrices()[term.getMatrix()].getType();
-  SmallVector<int64_t> expected = {rows, cols};
-  if (term.getTransposed())
-    std::swap(expected[0], expected[1]);
-  if (cast<ShapedType>(type).getShape() == ArrayRef(expected))
-    return success();
-  return op.emitOpError() << "matrix " << term.getMatrix() << " must be " << expected[0] << " x "
-                          << expected[1] << ", found " << type;
-}
-
 LogicalResult FactoredTransitionOp::verify() {
   if (getStates().empty() || llvm::any_of(getStates(), [](int64_t size) { return size <= 0; }))
     return emitOpError("needs at least one state, and states of at least one value");
   if (failed(verifyDestination(*this, getDestination().getType())))
     return failure();
   for (TermAttr term : getTerms().getAsRange<TermAttr>())
-    if (failed(verifyTerm(*this, term)))
+    if (failed(verifyTerm(*this, term, getStates(), "matrices", getMatrices())) ||
+        failed(verifyScale(*this, term.getLeft(), getStates()[term.getRow()])) ||
+        failed(verifyScale(*this, term.getRight(), getStates()[term.getCol()])))
       return failure();
   if (getInjected().size() != getInjectInto().size())
     return emitOpError() << "needs one state index for each injected cotangent, found "

@@ -7,7 +7,7 @@
 #ifndef BPPSA_LIB_DIALECT_BPPSA_IR_VERIFIERS_H
 #define BPPSA_LIB_DIALECT_BPPSA_IR_VERIFIERS_H
 
-#include "mlir/IR/Operation.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 
 namespace bppsa {
 
@@ -27,6 +27,18 @@ llvm::LogicalResult verifyGraphForm(mlir::Operation *op, mlir::Block &body,
 /// `states` and, in graph form only, `steps`.
 llvm::LogicalResult verifySteps(mlir::Operation *op, mlir::Block &body, mlir::ValueRange sequences,
                                 const char *what, mlir::ValueRange states, mlir::Value steps);
+
+/// Checks that `number`, of a term, is -1 or that of one of `operands`, called `what`.
+llvm::LogicalResult verifyFactorNumber(mlir::Operation *op, llvm::StringRef what, int64_t number,
+                                       mlir::ValueRange operands);
+
+/// Checks the states and the matrix of `term`, a part of a Jacobian with respect to states of
+/// sizes `states`; `matrices` are called `what`.
+llvm::LogicalResult verifyTerm(mlir::Operation *op, TermAttr term, llvm::ArrayRef<int64_t> states,
+                               llvm::StringRef what, mlir::ValueRange matrices);
+
+/// Checks the structure and the terms that `chain` has of its link.
+llvm::LogicalResult verifyLinkStructure(ChainOp chain);
 
 } // namespace bppsa
 

@@ -30,10 +30,8 @@ struct LinearForm {
   /// The scales of terms, yielded by a block whose arguments are those of the link without its
   /// cotangents: saved vectors, then captures. It has no other values that nothing needs.
   std::unique_ptr<mlir::Region> scales;
-  /// Each has numbers of `scales` and of `matrices`.
+  /// Each has numbers of `scales` and of captures.
   llvm::SmallVector<TermAttr> terms;
-  /// The numbers of the captures that are matrices of terms.
-  llvm::SmallVector<unsigned> matrices;
 
   /// FLOPs of the entries of the Jacobian, given the scales: a multiplication for each scale of a
   /// term at each entry of its matrix, and an addition for each term but the first.

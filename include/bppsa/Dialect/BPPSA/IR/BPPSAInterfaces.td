@@ -61,7 +61,7 @@ def BPPSA_CellOpInterface : OpInterface<"CellOpInterface"> {
       "return ::bppsa::CellSlope::Opaque;">,
     InterfaceMethod<[{
         Builds `scale`, or one where it is null, times the derivative with respect to operand number
-        `operand`, which is `CellSlope::ByOthers`. `others` maps the other operands to the values to
+        `operand`, which is `CellSlope::ByOthers` or `ByCondition`. `others` maps the other operands to the values to
         use.
       }],
       "::mlir::Value", "scaleBySlope",

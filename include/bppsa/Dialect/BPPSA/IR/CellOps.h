@@ -50,6 +50,8 @@ enum class CellSlope {
   Constant,
   /// A function of the other operands, which `scaleBySlope` builds.
   ByOthers,
+  /// One or zero, as operand 0 says, which `scaleBySlope` builds.
+  ByCondition,
   /// Anything else: the result is not linear in the operand.
   Opaque,
 };

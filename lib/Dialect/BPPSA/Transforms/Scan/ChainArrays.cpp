@@ -5,7 +5,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "ChainArrays.h"
-#include "bppsa/Dialect/BPPSA/Analysis/StepJacobian.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include <numeric>
 
@@ -21,8 +20,7 @@ ChainArrays::ChainArrays(OpBuilder &builder, ChainOp chain)
        chain.getBody().getArguments().slice(chain.getSaved().size(), chain.getSeeds().size()))
     stateSizes.push_back(mlir::cast<VectorType>(state.getType()).getDimSize(0));
   size = getStateOffset(stateSizes.size());
-  JacobianType type = inferStepJacobian(chain);
-  isDiagonal = type && type.getStructure().isDiagonal();
+  isDiagonal = chain.getStructure()->isDiagonal();
   numColumns = (isDiagonal ? 1 : size) + (chain.getInjected().empty() ? 0 : 1);
 }
 

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ScanLoops.h"
+#include "bppsa/Dialect/BPPSA/Analysis/StepJacobian.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Scan/Passes.h"
 #include "bppsa/Dialect/BPPSA/Utils/BodyRewrites.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -65,10 +66,17 @@ static std::string getObstacle(ChainOp chain) {
   return {};
 }
 
+/// Makes `chain` one that is walked link by link.
+static void removePlan(ChainOp chain) {
+  chain.removePlanAttr();
+  chain.removeStructureAttr();
+  chain.removeTermsAttr();
+}
+
 /// Expands `chain` into loops.
 static void expandToLoops(ChainOp chain, TreeForm form) {
   if (chain.getPlan().isSequential())
-    return static_cast<void>(chain.removePlanAttr());
+    return removePlan(chain);
   if (chain.getPlan().getAlgorithm() == ScanAlgorithm::Chunked)
     return expandToChunks(chain);
   expandToTree(chain, form);
@@ -76,7 +84,7 @@ static void expandToLoops(ChainOp chain, TreeForm form) {
 
 /// Expands `chain` and says so, or says why not. Trees of at most `unrollUpTo` steps become
 /// straight-line code.
-static void expand(ChainOp chain, int64_t unrollUpTo, TreeForm form) {
+static LogicalResult expand(ChainOp chain, int64_t unrollUpTo, TreeForm form) {
   auto parent = chain->getParentOfType<FunctionOpInterface>();
   auto options = remark::RemarkOpts::name("ExpandScan")
                      .category("scan")
@@ -84,8 +92,10 @@ static void expand(ChainOp chain, int64_t unrollUpTo, TreeForm form) {
   std::string obstacle = getObstacle(chain);
   if (!obstacle.empty()) {
     remark::missed(chain.getLoc(), options) << remark::add("scan is not expanded: {0}", obstacle);
-    return;
+    return success();
   }
+  if (failed(verifyInferredStructure(chain)))
+    return failure();
   int64_t steps = getNumSteps(chain);
   bool withInitial = llvm::any_of(chain.getCotangents(), [](Value v) { return !v.use_empty(); });
   std::string plan = chain.getPlan().toString();
@@ -95,7 +105,8 @@ static void expand(ChainOp chain, int64_t unrollUpTo, TreeForm form) {
   if (!schedule) {
     remark::passed(chain.getLoc(), options)
         << remark::add("{0} scan expanded to loops; work and depth are known at run time", plan);
-    return expandToLoops(chain, form);
+    expandToLoops(chain, form);
+    return success();
   }
   bool unrolls = steps <= unrollUpTo && !chain.getLanes();
   remark::passed(chain.getLoc(), options) << remark::add(
@@ -106,6 +117,7 @@ static void expand(ChainOp chain, int64_t unrollUpTo, TreeForm form) {
     unrollScan(chain, *schedule);
   else
     expandToLoops(chain, form);
+  return success();
 }
 
 namespace {
@@ -118,12 +130,13 @@ struct ExpandScanPass : public bppsa::impl::ExpandScanBase<ExpandScanPass> {
       // Without levels a tree is a chain link by link.
       bool isTree = chain.getPlan().getAlgorithm() != ScanAlgorithm::Linear;
       if (chain.getPlan().isSequential() && !(isTree && unrollUpTo > 0))
-        chain.removePlanAttr();
+        removePlan(chain);
       else if (chain.getPlan().getAlgorithm() != ScanAlgorithm::Chunked || !keepChunks)
         chains.push_back(chain);
     });
     for (ChainOp chain : chains)
-      expand(chain, unrollUpTo, {factorLinks, wholeLevels});
+      if (failed(expand(chain, unrollUpTo, {factorLinks, wholeLevels})))
+        return signalPassFailure();
   }
 };
 } // namespace

@@ -5,24 +5,41 @@
 //===----------------------------------------------------------------------===//
 
 #include "FactoredLinks.h"
+#include "bppsa/Dialect/BPPSA/Analysis/LinearForm.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace bppsa;
 
 std::optional<FactoredLinks> FactoredLinks::create(const ChainArrays &arrays, IndexRange rows) {
   // A diagonal is made by one column already.
-  if (arrays.isDiagonal)
+  if (arrays.isDiagonal || !arrays.chain.getTerms())
     return std::nullopt;
-  std::optional<LinearForm> form = LinearForm::get(arrays.chain);
-  if (!form)
-    return std::nullopt;
-  FactoredLinks links(arrays, rows, std::move(*form));
+  FactoredLinks links(arrays, rows);
+  links.numberMatrices();
   links.createScales();
   return links;
 }
 
+/// The matrices of the transitions are the captures that terms name.
+void FactoredLinks::numberMatrices() {
+  llvm::SetVector<int64_t> captures;
+  for (TermAttr term : arrays->chain.getTermsAttr().getAsRange<TermAttr>()) {
+    int64_t matrix = -1;
+    if (term.getMatrix() >= 0) {
+      captures.insert(term.getMatrix());
+      matrix = llvm::find(captures, term.getMatrix()) - captures.begin();
+    }
+    terms.push_back(TermAttr::get(term.getContext(), term.getRow(), term.getCol(), term.getLeft(),
+                                  matrix, term.getRight(), term.getTransposed()));
+  }
+  for (int64_t capture : captures)
+    matrices.push_back(arrays->chain.getCaptures()[capture]);
+}
+
 void FactoredLinks::createScales() {
   ChainOp chain = arrays->chain;
+  LinearForm form = *LinearForm::get(chain);
   Block &body = form.scales->front();
   Operation *yield = body.getTerminator();
   ArrayWindow steps = {{arrays->getAttr(0), getAsOpFoldResult(arrays->numSteps)}, rows};
@@ -59,12 +76,9 @@ Value FactoredLinks::createTransition(Value step, Value into) const {
   auto getWindow = [&](IndexRange of) -> ArrayWindow {
     return {{getAsOpFoldResult(step), arrays->getAttr(1)}, of, std::nullopt, /*dropsSlots=*/true};
   };
-  SmallVector<Value> ofStep, matrices;
+  SmallVector<Value> ofStep;
   for (const Scale &scale : scales)
     ofStep.push_back(arrays->extract(scale.sequence, getWindow(scale.rows)));
-  for (unsigned matrix : form.matrices)
-    matrices.push_back(chain.getCaptures()[matrix]);
-  SmallVector<Attribute> terms(form.terms.begin(), form.terms.end());
   return FactoredTransitionOp::create(
              arrays->builder, arrays->loc, into.getType(), ofStep, matrices,
              arrays->extractAll(chain.getInjected(), getWindow(rows)), into,

@@ -8,15 +8,14 @@
 #define BPPSA_LIB_DIALECT_BPPSA_TRANSFORMS_SCAN_FACTOREDLINKS_H
 
 #include "ChainArrays.h"
-#include "bppsa/Dialect/BPPSA/Analysis/LinearForm.h"
 
 namespace bppsa {
 
-/// The affine transitions of the links of some rows of a chain, made of their linear form.
+/// The affine transitions of the links of some rows of a chain, made of their terms.
 class FactoredLinks {
 public:
-  /// Computes the scales of all steps, at the insertion point. Nothing where the link has no linear
-  /// form, or is a diagonal.
+  /// Computes the scales of all steps, at the insertion point. Nothing where the chain has no
+  /// terms, or is a diagonal.
   static std::optional<FactoredLinks> create(const ChainArrays &arrays, IndexRange rows);
 
   /// The transition of the link at `step`, written into `into`.
@@ -29,13 +28,15 @@ private:
     IndexRange rows;
   };
 
-  FactoredLinks(const ChainArrays &arrays, IndexRange rows, LinearForm form)
-      : arrays(&arrays), rows(rows), form(std::move(form)) {}
+  FactoredLinks(const ChainArrays &arrays, IndexRange rows) : arrays(&arrays), rows(rows) {}
+  void numberMatrices();
   void createScales();
 
   const ChainArrays *arrays;
   IndexRange rows;
-  LinearForm form;
+  /// Those of the chain, with numbers of `scales` and `matrices`.
+  llvm::SmallVector<mlir::Attribute> terms;
+  llvm::SmallVector<mlir::Value> matrices;
   llvm::SmallVector<Scale> scales;
 };
 

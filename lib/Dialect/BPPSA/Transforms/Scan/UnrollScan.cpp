@@ -15,7 +15,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "ScanLoops.h"
-#include "bppsa/Dialect/BPPSA/Analysis/StepJacobian.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/IRMapping.h"
 #include <numeric>
@@ -94,8 +93,8 @@ ScanExpander::ScanExpander(ChainOp chain, const ScanSchedule &schedule)
   batch = tensor::getMixedSize(builder, loc, seed, 0);
   batchDim = cast<RankedTensorType>(seed.getType()).getDimSize(0);
   int64_t size = getStateOffset(stateSizes.size());
-  linkType = JacobianType::get(builder.getContext(), size, size, elementType,
-                               inferStepJacobian(chain).getStructure(), batchDim);
+  linkType = JacobianType::get(builder.getContext(), size, size, elementType, *chain.getStructure(),
+                               batchDim);
 }
 
 //===----------------------------------------------------------------------===//

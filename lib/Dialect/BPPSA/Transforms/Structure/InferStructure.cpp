@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "bppsa/Dialect/BPPSA/Analysis/LinearForm.h"
 #include "bppsa/Dialect/BPPSA/Analysis/StepJacobian.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Structure/Passes.h"
 #include "bppsa/Evaluation/LayerGraph.h"
@@ -38,6 +39,8 @@ struct InferStructurePass : public bppsa::impl::InferStructureBase<InferStructur
       if (isa<RecurrenceOp, ChainOp>(op))
         annotateLoop(op);
     });
+    if (loopsOnly)
+      return;
     FunctionOpInterface function = getOperation();
     for (unsigned i = 0; i < function.getNumResults(); ++i)
       if (function.getResultAttr(i, "bppsa.gradient"))
@@ -52,6 +55,7 @@ struct InferStructurePass : public bppsa::impl::InferStructureBase<InferStructur
 
 private:
   void report(Operation *op, JacobianType type, StringRef why);
+  void annotateChain(ChainOp chain, StructureAttr structure);
   void annotateLoop(Operation *loop);
   void reportLinks();
 };
@@ -84,10 +88,22 @@ void InferStructurePass::reportLinks() {
                          getLayerName(link.getOp()), describe(link.type));
 }
 
+void InferStructurePass::annotateChain(ChainOp chain, StructureAttr structure) {
+  chain.setStructureAttr(structure);
+  chain.removeTermsAttr();
+  if (std::optional<LinearForm> form = LinearForm::get(chain))
+    chain.setTermsAttr(
+        Builder(chain.getContext())
+            .getArrayAttr(SmallVector<Attribute>(form->terms.begin(), form->terms.end())));
+}
+
 void InferStructurePass::annotateLoop(Operation *loop) {
   JacobianType type = inferStepJacobian(loop);
   if (!type)
     return;
-  loop->setDiscardableAttr(kJacobianAttr, TypeAttr::get(type));
+  if (auto chain = dyn_cast<ChainOp>(loop))
+    annotateChain(chain, type.getStructure());
+  else
+    loop->setDiscardableAttr(kJacobianAttr, TypeAttr::get(type));
   report(loop, type, "");
 }

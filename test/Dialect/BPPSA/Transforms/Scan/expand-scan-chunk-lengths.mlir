@@ -1,4 +1,4 @@
-// RUN: bppsa-opt %s --bppsa-expand-scan --canonicalize | FileCheck %s
+// RUN: bppsa-opt %s --bppsa-infer-structure=loops-only --bppsa-expand-scan --canonicalize | FileCheck %s
 
 // A chunk has floor(sqrt(T / 2)) steps, at least 8 and at most 64. There is a transition for each chunk but
 // the first and the last.

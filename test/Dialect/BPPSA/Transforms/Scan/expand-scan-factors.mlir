@@ -1,5 +1,5 @@
-// RUN: bppsa-opt %s --bppsa-expand-scan=factor-links --canonicalize --cse | FileCheck %s
-// RUN: bppsa-opt %s --bppsa-expand-scan --canonicalize --cse | FileCheck %s --check-prefix=COLUMNS
+// RUN: bppsa-opt %s --bppsa-infer-structure=loops-only --bppsa-expand-scan=factor-links --canonicalize --cse | FileCheck %s
+// RUN: bppsa-opt %s --bppsa-infer-structure=loops-only --bppsa-expand-scan --canonicalize --cse | FileCheck %s --check-prefix=COLUMNS
 
 // COLUMNS-NOT: bppsa.factored_transition
 

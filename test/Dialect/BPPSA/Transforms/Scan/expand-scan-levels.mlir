@@ -1,5 +1,5 @@
-// RUN: bppsa-opt %s --bppsa-expand-scan="whole-levels keep-chunks" --canonicalize --cse --split-input-file | FileCheck %s
-// RUN: bppsa-opt %s --bppsa-expand-scan="whole-levels keep-chunks" --canonicalize --cse --bppsa-bufferize --canonicalize --cse \
+// RUN: bppsa-opt %s --bppsa-infer-structure=loops-only --bppsa-expand-scan="whole-levels keep-chunks" --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: bppsa-opt %s --bppsa-infer-structure=loops-only --bppsa-expand-scan="whole-levels keep-chunks" --canonicalize --cse --bppsa-bufferize --canonicalize --cse \
 // RUN:     --bppsa-outline-kernels=whole-levels --split-input-file | FileCheck %s --check-prefix=KERNELS
 
 // The pairs of a level are one loop: the first one has a vector for its left block, which does not change the matrix of

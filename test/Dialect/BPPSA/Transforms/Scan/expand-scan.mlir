@@ -1,6 +1,6 @@
-// RUN: bppsa-opt %s -split-input-file --bppsa-expand-scan --canonicalize --cse | FileCheck %s
-// RUN: bppsa-opt %s -split-input-file --bppsa-expand-scan --remarks-filter=scan 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
-// RUN: bppsa-opt %s -split-input-file --bppsa-expand-scan --canonicalize --cse --bppsa-bufferize --canonicalize --cse | FileCheck %s --check-prefix=BUFFERS
+// RUN: bppsa-opt %s -split-input-file --bppsa-infer-structure=loops-only --bppsa-expand-scan --canonicalize --cse | FileCheck %s
+// RUN: bppsa-opt %s -split-input-file --bppsa-infer-structure=loops-only --bppsa-expand-scan --remarks-filter=scan 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+// RUN: bppsa-opt %s -split-input-file --bppsa-infer-structure=loops-only --bppsa-expand-scan --canonicalize --cse --bppsa-bufferize --canonicalize --cse | FileCheck %s --check-prefix=BUFFERS
 
 // What enters the first chunk is known: it is a chain at once. Then transitions of all others but the
 // last, a carry from chunk to chunk, and a chain for each.

@@ -13,6 +13,9 @@ B, N1, N2 = 3, 4, 2
 PLANS = ["hybrid:0", "blelloch", "hybrid:1", "hybrid:2", "hybrid:9"]
 PLANS += ["chunked:1", "chunked:2", "chunked:3", "chunked:5", "chunked:64"]
 
+# What expansion reads.
+INFER = "--bppsa-infer-structure=loops-only"
+
 FUNCTION = """
 func.func @chain(%a: tensor<{T}x?x4xf32>, %b: tensor<{T}x?x2xf32>, %g: tensor<?x4xf32>,
     %k: tensor<?x2xf32>, %s: tensor<{T}x?x4xf32>, %w: tensor<4x4xf32>, %u: tensor<4x2xf32>)
@@ -151,7 +154,7 @@ def check(found, expected):
 def test_expanded_tree(T, plan, injected, reverse, tmp_path):
     arrays = make_arrays(T)
     ir = make_chain(CHAIN, T, injected, reverse)
-    passes = [f"--bppsa-scan=algorithm={plan}", "--bppsa-expand-scan=unroll-up-to=64"]
+    passes = [f"--bppsa-scan=algorithm={plan}", INFER, "--bppsa-expand-scan=unroll-up-to=64"]
     tree = optimize(tmp_path, ir, *passes)
     assert "bppsa.chain" not in tree
     check(interpret(tmp_path, tree, arrays), walk(arrays, reverse, injected))
@@ -172,7 +175,7 @@ def test_tree_of_factors(T, plan, link, exact, lanes, injected, reverse, tmp_pat
     passes = [f"--bppsa-scan=algorithm={plan}"]
     if lanes:
         passes.append(f"--bppsa-pack-batch=lanes={lanes}")
-    tree = optimize(tmp_path, ir, *passes, "--bppsa-expand-scan=factor-links")
+    tree = optimize(tmp_path, ir, *passes, INFER, "--bppsa-expand-scan=factor-links")
     assert "bppsa.factored_transition" in tree and "bppsa.transition" not in tree
     check(interpret(tmp_path, tree, arrays), exact(arrays, reverse, injected))
 
@@ -217,7 +220,7 @@ def test_sums(fused, reverse, tmp_path):
 def test_tree_of_diagonals(T, plan, injected, lowering, tmp_path):
     arrays = make_arrays(T)
     ir = make_chain(DIAGONAL, T, injected, reverse=False)
-    passes = [f"--bppsa-scan=algorithm={plan}", "--bppsa-expand-scan=unroll-up-to=64"]
+    passes = [f"--bppsa-scan=algorithm={plan}", INFER, "--bppsa-expand-scan=unroll-up-to=64"]
     tree = optimize(tmp_path, ir, *passes)
     assert "xf32, diagonal, batch" in tree and "dense" not in tree
     tree = optimize(tmp_path, tree, *lowering)

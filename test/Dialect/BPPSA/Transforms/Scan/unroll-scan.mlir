@@ -1,5 +1,5 @@
-// RUN: bppsa-opt %s -split-input-file --bppsa-expand-scan=unroll-up-to=64 | FileCheck %s
-// RUN: bppsa-opt %s -split-input-file --bppsa-expand-scan=unroll-up-to=64 --remarks-filter=scan 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+// RUN: bppsa-opt %s -split-input-file --bppsa-infer-structure=loops-only --bppsa-expand-scan=unroll-up-to=64 | FileCheck %s
+// RUN: bppsa-opt %s -split-input-file --bppsa-infer-structure=loops-only --bppsa-expand-scan=unroll-up-to=64 --remarks-filter=scan 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 
 // Four links: the seed and the first link run at once, the second and the third
 // are the only pair worth a product, and the last is read for the initial state.

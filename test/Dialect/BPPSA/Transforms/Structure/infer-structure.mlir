@@ -220,7 +220,9 @@ func.func @recurrences(%x: tensor<?x?x3xf32> {bppsa.input = "x", bppsa.batch_axi
 // CHECK: bppsa.recurrence
 // CHECK-SAME: bppsa.jacobian = !bppsa.jacobian<4x4xf32, blocks([2, 2], [2, 2], [sum(column_scaled, column_scaled), column_scaled, diagonal, diagonal]), batch = ?>
 // CHECK: bppsa.chain
-// CHECK-SAME: bppsa.jacobian = !bppsa.jacobian<4x4xf32, blocks([2, 2], [2, 2], [shared_dense, column_scaled, zero, diagonal]), batch = ?>
+// CHECK-SAME: structure <blocks([2, 2], [2, 2], [shared_dense, column_scaled, zero, diagonal])>
+// CHECK-SAME: terms [#bppsa.term<row = 0, col = 0, matrix = 0, transposed = true>, #bppsa.term<row = 0, col = 1, matrix = 0, right = 0, transposed = true>,
+// CHECK-SAME: #bppsa.term<row = 1, col = 1, right = 0>]
 func.func @lstm(%x: tensor<?x?x2xf32> {bppsa.input = "x", bppsa.batch_axis = 1 : i64}, %h: tensor<?x2xf32>,
                 %ro: tensor<2x2xf32>, %rf: tensor<2x2xf32>) -> (tensor<?x?x2xf32>, tensor<?x?x2xf32>, tensor<?x2xf32>, tensor<?x2xf32>) {
   %0, %1 = bppsa.recurrence sequences(%x : tensor<?x?x2xf32>) initial(%h, %h : tensor<?x2xf32>, tensor<?x2xf32>)

@@ -12,12 +12,16 @@ include "mlir/Pass/PassBase.td"
 def InferStructure : Pass<"bppsa-infer-structure", "::mlir::func::FuncOp"> {
   let summary = "finds the structure of transposed Jacobians";
   let description = [{
+    Writes the structure of the transposed Jacobian of one step into every
+    `bppsa.chain` over vectors: `structure`, and `terms` where it is a sum of
+    scaled matrices. `bppsa-expand-scan` reads both. The structure follows from
+    the body: a product with a captured matrix multiplies by a matrix that all
+    steps share, an elementwise function by a diagonal.
+
     Sets the attribute `bppsa.jacobian` of
 
-    * every `bppsa.recurrence` and `bppsa.chain` with states, to
-      the type of the transposed Jacobian of one step. It follows from the body:
-      a product with a captured matrix multiplies by a matrix that all steps
-      share, an elementwise function by a diagonal.
+    * every `bppsa.recurrence` with states, to the type of the transposed Jacobian
+      of one step.
     * every operation between a graph input and a result of a function without
       gradients, to an array with an element for each operand and then for each
       tensor that the body reads: the type of the transposed Jacobian of one
@@ -46,6 +50,8 @@ def InferStructure : Pass<"bppsa-infer-structure", "::mlir::func::FuncOp"> {
   let options = [
     Option<"batchAxis", "batch-axis", "int64_t", /*default=*/"0",
            "dimension of samples where no input says">,
+    Option<"loopsOnly", "loops-only", "bool", /*default=*/"false",
+           "leave out operations that are no time loops">,
   ];
   let dependentDialects = ["::bppsa::BPPSADialect"];
 }
