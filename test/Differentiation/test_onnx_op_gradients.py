@@ -90,6 +90,11 @@ CASES = {
                       [ints("s", 0), ints("e", 4), ints("a", 2), ints("t", 2)]),
     "Slice-reversed": ([node("Slice", "x s e a t")],
                        [ints("s", -1), ints("e", -(2**63)), ints("a", 0), ints("t", -1)]),
+    "RotaryEmbedding": ([node("Unsqueeze", "x a", "h"), node("RotaryEmbedding", "h c s p")],
+                        [ints("a", 1), weights(5, F // 2, name="c"), weights(5, F // 2, name="s"),
+                         numpy_helper.from_array(np.array([[0, 4], [2, 2], [1, 3]]), "p")]),
+    "RotaryEmbedding-interleaved": ([node("RotaryEmbedding", "x c s", num_heads=1, interleaved=1)],
+                                    [weights(T, B, F // 2, name="c"), weights(T, B, F // 2, name="s")]),
     "Softmax": ([node("Softmax", axis=1)], []),
     "SoftmaxCrossEntropyLoss": ([node("SoftmaxCrossEntropyLoss", "x l", reduction="none")], [LABELS]),
     "SoftmaxCrossEntropyLoss-mean": ([node("Transpose", "x", "z", perm=[0, 2, 1]),
@@ -234,7 +239,7 @@ def make_model(nodes, initializers, shape):
     # ONNX Runtime has no padded counts before opset 19; the axes of ReduceMean are an attribute
     # before opset 18.
     newer = {"ReduceMean": 17, "Gelu": 20, "AveragePool": 19, "Swish": 24, "Pad": 19}
-    newer |= {"RMSNormalization": 23, "GroupNormalization": 21}
+    newer |= {"RMSNormalization": 23, "RotaryEmbedding": 23, "GroupNormalization": 21}
     newer |= dict.fromkeys(
         "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMin ReduceProd "
         "ReduceSumSquare".split(), 17

@@ -189,6 +189,12 @@ def moving_cases():
         yield op_case("DepthToSpace", {"x": image}, opset=13, **options)
     yield op_case("SpaceToDepth", {"x": floats(2, 3, 4, 6)}, blocksize=2)
     yield from resize_cases()
+    caches = {"c": floats(9, 3, key=1), "s": floats(9, 3, key=2), "p": np.array([[0, 8, 3], [1, 1, 2]])}
+    for interleaved in (0, 1):
+        options = {"opset": 23, "interleaved": interleaved, "num_heads": 2}
+        shapes = {"x": ["N", "T", 16], "p": ["N", "T"]}
+        arrays = {"x": floats(2, 3, 16), **caches}
+        yield op_case("RotaryEmbedding", arrays, shapes=shapes, rotary_embedding_dim=6, **options)
     labels = np.array([[0, 2, -1, 1], [1, 1, 0, 2]])
     for op in ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"):
         arrays = {"x": floats(2, 3, 4), "t": labels, "w": floats(3, low=0.1, key=1)}

@@ -446,6 +446,21 @@ OPERATORS = [
     ),
     ("SoftmaxCrossEntropyLoss", {"arrays": {"x": X4, "t": np.zeros(4, np.int64)}}, "has rank 1, accepted: at least 2"),
     ("SoftmaxCrossEntropyLoss", {"arrays": {"x": X34, "t": np.zeros(4, np.int64)}}, "the shapes of the inputs do not"),
+    (
+        "RotaryEmbedding",
+        {"arrays": {"x": onnx_cases.floats(2, 3, 8), "c": X34, "s": X34}, "opset": 23},
+        "'num_heads' is 0, accepted: a divisor of the last dimension of size 8",
+    ),
+    (
+        "RotaryEmbedding",
+        {
+            "arrays": {"x": onnx_cases.floats(2, 3, 8), "c": X34, "s": X34},
+            "opset": 23,
+            "num_heads": 2,
+            "rotary_embedding_dim": 3,
+        },
+        "turns 3 elements of a head of 4, accepted: an even number",
+    ),
     ("Celu", {"arrays": {"x": X34}, "alpha": 0.0}, "'alpha' is 0, accepted: any other float"),
     (
         "Tile",

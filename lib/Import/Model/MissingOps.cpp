@@ -39,7 +39,6 @@ static StringRef getRewrite(StringRef domain, StringRef op) {
       .Case("MeanVarianceNormalization", "write InstanceNormalization")
       .Case("Upsample", "write Resize")
       .Case("ReverseSequence", "give the lengths to a recurrent layer as sequence_lens")
-      .Case("RotaryEmbedding", "write Slice, Mul, Sub, Add and Concat")
       .Case("Scatter", "write ScatterElements")
       .Case("TopK", "write ReduceMax or ArgMax for one element")
       .Default("");

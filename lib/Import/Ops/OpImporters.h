@@ -84,6 +84,9 @@ mlir::LogicalResult importOneHot(Node &node);
 mlir::LogicalResult importTile(Node &node);
 mlir::LogicalResult importTrilu(Node &node);
 
+// RotaryEmbedding.cpp
+mlir::LogicalResult importRotaryEmbedding(Node &node);
+
 // BatchNormalization.cpp
 mlir::LogicalResult importBatchNormalization(Node &node);
 

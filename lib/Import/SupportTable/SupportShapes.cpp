@@ -67,6 +67,17 @@ void bppsa::addShapeRows(std::vector<OpRule> &table) {
           .attr("upper", Kind::Int)
           .accepts(zeroOrOne)
           .note("`k` must be constant."));
+  add(Row("RotaryEmbedding", importRotaryEmbedding, {23})
+          .in("X")
+          .in("cos_cache")
+          .in("sin_cache")
+          .optional("position_ids", Integers)
+          .out("Y")
+          .attr("interleaved", Kind::Int)
+          .accepts(zeroOrOne)
+          .attr("num_heads", Kind::Int)
+          .attr("rotary_embedding_dim", Kind::Int)
+          .note("`position_ids` out of range as indices of Gather."));
   add(Row("DepthToSpace", importDepthToSpace)
           .in("input", AnyElement)
           .out("output")
