@@ -52,6 +52,8 @@ public:
   Initializers initializers;
   /// Float initializers of graphs inside of nodes: they are constants.
   std::vector<std::string> innerConstants;
+  /// Nodes that normalise by the statistics of the batch.
+  std::vector<std::string> batchStatistics;
 
   /// Imports the nodes of `proto`. What they define is in `scope` then.
   mlir::LogicalResult importNodes(const onnx::GraphProto &proto, Scope &scope);

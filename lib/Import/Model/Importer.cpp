@@ -247,6 +247,12 @@ void ModelImporter::warnOfUntrained() {
     emitWarning(file.location) << "the float initializers " << listNames(nodes.innerConstants)
                                << " of graphs inside of nodes are constants; move them to the main "
                                   "graph to train them";
+  if (!nodes.batchStatistics.empty())
+    emitWarning(file.location)
+        << "the BatchNormalization nodes " << listNames(nodes.batchStatistics)
+        << " have training_mode 1: `eval`, `infer` and the saved model use the statistics of each "
+           "batch, and the running ones are not updated; export the model with training_mode 0 to "
+           "train it with fixed statistics";
 }
 
 FailureOr<OwningOpRef<ModuleOp>> ModelImporter::run() {

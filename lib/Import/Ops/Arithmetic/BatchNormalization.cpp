@@ -84,6 +84,11 @@ LogicalResult bppsa::importBatchNormalization(Node &node) {
   Tensor mean = spread(3), variance = spread(4);
   if (isTraining && failed(useBatchStatistics(node, mean, variance)))
     return failure();
+  // A body may be imported several times.
+  std::vector<std::string> &batchStatistics = node.importer.batchStatistics;
+  if (StringRef name = getNodeName(node.proto);
+      isTraining && !llvm::is_contained(batchStatistics, name))
+    batchStatistics.push_back(name.str());
   Tensor inverse = makeInverseDeviation(graph, variance, node.getFloat("epsilon", 1e-5f));
   Tensor factor = combine<arith::MulFOp>(graph, spread(1), inverse);
   return node.setOutput(graph.makeElementwise(
