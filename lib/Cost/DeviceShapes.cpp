@@ -17,8 +17,8 @@ static constexpr int64_t mostEntries = 128;
 /// Entries and elements of sums together, with which ptxas does not spill.
 static constexpr int64_t mostWithSums = 160;
 
-/// Values of a step that a thread of a panel has at a time, beside vectors of the whole step, and
-/// its elements of a tile.
+/// Values of a step that a thread of a column tile has at a time, beside vectors of the whole step,
+/// and its elements of a tile.
 static constexpr int64_t otherValues = 2, tileElements = 4;
 
 static int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -50,22 +50,22 @@ std::optional<BlockShape> bppsa::cost::shareRows(int64_t rows, const std::vector
   return std::nullopt;
 }
 
-std::optional<PanelShape> bppsa::cost::shapePanel(const PanelNeeds &needs) {
-  int64_t tiles = divideUp(needs.rows, tileRows), rowTiles = divideUp(tiles, mostPanelWarps);
+std::optional<ColumnTileShape> bppsa::cost::shapeColumnTile(const ColumnTileNeeds &needs) {
+  int64_t tiles = divideUp(needs.rows, tileRows), rowTiles = divideUp(tiles, mostColumnTileWarps);
   int64_t registers = (needs.vectors + otherValues) * rowTiles * tileElements;
   auto fits = [&](int64_t columnTiles) {
     int64_t bytes = needs.sharedRows * columnTiles * tileColumns * 4;
     return bytes + needs.otherBytes <= blockSharedBytes &&
            registers * columnTiles <= mostValueRegisters;
   };
-  int64_t most = mostPanelTiles;
+  int64_t most = mostColumnTileTiles;
   while (most > 0 && !fits(most))
     --most;
   if (most == 0)
     return std::nullopt;
   int64_t all = divideUp(needs.columns, tileColumns),
           columnTiles = divideUp(all, divideUp(all, most));
-  return PanelShape{divideUp(tiles, rowTiles), rowTiles, columnTiles, registers * columnTiles};
+  return ColumnTileShape{divideUp(tiles, rowTiles), rowTiles, columnTiles, registers * columnTiles};
 }
 
 ColumnShape bppsa::cost::shareColumn(const std::vector<std::pair<int64_t, int64_t>> &matrices,

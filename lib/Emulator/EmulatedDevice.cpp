@@ -46,7 +46,7 @@ protected:
   void note(StepMark which) override { times[static_cast<int>(which)] = now(); }
   void *obtain(uint64_t size) override { return emulator.allocate(size); }
   void giveBack(void *memory) override { emulator.release(memory); }
-  bool hasRoom(const std::vector<void *> &, const std::vector<uint64_t> &) override { return true; }
+  bool fits(const std::vector<void *> &, const std::vector<uint64_t> &) override { return true; }
 
 private:
   static void copy(void *to, const void *from, uint64_t bytes) {

@@ -72,10 +72,10 @@ public:
   /// A step of a warp whose threads evaluate it for columns of `rows` rows, one or a few of them
   /// for each; `saved` are the types of what a step reads.
   StepCost getThreadStep(int64_t rows, TypeRange saved) const;
-  /// A step of a block that evaluates it for a panel of columns of `rows` rows on tensor cores;
-  /// nothing where it has no product, or where panels do not fit.
-  std::optional<StepCost> getPanelStep(int64_t rows, int64_t savedElements,
-                                       ValueRange states) const;
+  /// A step of a block that evaluates it for a column tile of `rows` rows on tensor cores;
+  /// nothing where it has no product, or where column tiles do not fit.
+  std::optional<StepCost> getColumnTileStep(int64_t rows, int64_t savedElements,
+                                            ValueRange states) const;
   /// Whether threads can walk columns of so many rows.
   bool fitsThreads(int64_t rows) const {
     return rows <= cost::mostColumnRows && mostRows <= cost::mostColumnRows &&
@@ -231,8 +231,8 @@ StepCost LinkPart::getThreadStep(int64_t rows, TypeRange saved) const {
   return step;
 }
 
-std::optional<StepCost> LinkPart::getPanelStep(int64_t rows, int64_t savedElements,
-                                               ValueRange states) const {
+std::optional<StepCost> LinkPart::getColumnTileStep(int64_t rows, int64_t savedElements,
+                                                    ValueRange states) const {
   // What differs between columns, and what products read of that.
   llvm::SetVector<Value> panels(states.begin(), states.end()), shared;
   for (Operation *op : ops) {
@@ -246,11 +246,11 @@ std::optional<StepCost> LinkPart::getPanelStep(int64_t rows, int64_t savedElemen
   int64_t ring = 4 * 8 * savedElements;
   if (ring > cost::mostRingBytes)
     ring /= 2;
-  cost::PanelNeeds needs{mostRows, rows, static_cast<int64_t>(states.size() + shared.size()), 0,
-                         ring};
+  cost::ColumnTileNeeds needs{mostRows, rows, static_cast<int64_t>(states.size() + shared.size()),
+                              0, ring};
   for (Value value : shared)
     needs.sharedRows += llvm::alignTo(getNumElements(value.getType()), cost::tileRows);
-  std::optional<cost::PanelShape> shape = cost::shapePanel(needs);
+  std::optional<cost::ColumnTileShape> shape = cost::shapeColumnTile(needs);
   if (!shape)
     return std::nullopt;
   int64_t slots = shape->rowTiles, width = shape->columnTiles;
@@ -263,7 +263,7 @@ std::optional<StepCost> LinkPart::getPanelStep(int64_t rows, int64_t savedElemen
   auto countDepth = [](int64_t count) { return llvm::divideCeil(count, cost::tileDepth); };
   for (int64_t count : columns)
     matrices += 8 * slots * countDepth(count);
-  bool inRegisters = shape->hasRoomFor(matrices);
+  bool inRegisters = shape->fits(matrices);
   for (int64_t count : columns) {
     // A tile is read and split once, multiplied three times and added; so is a part of a matrix
     // that is not in registers, with its addresses.
@@ -278,8 +278,8 @@ std::optional<StepCost> LinkPart::getPanelStep(int64_t rows, int64_t savedElemen
   step.resident =
       countResident(shape->warps * cost::warpThreads, 66 + (inRegisters ? matrices : 30),
                     ring + needs.sharedRows * 4 * cost::tileColumns * width);
-  int64_t numPanels = llvm::divideCeil(rows, cost::tileColumns * width);
-  step.columns = static_cast<double>(rows) / static_cast<double>(numPanels);
+  int64_t numColumnTiles = llvm::divideCeil(rows, cost::tileColumns * width);
+  step.columns = static_cast<double>(rows) / static_cast<double>(numColumnTiles);
   return step;
 }
 
@@ -325,7 +325,7 @@ cost::ChainCost bppsa::getDeviceCost(ChainOp loop) {
   if (!isDiagonal && states.fitsThreads(chain.rows))
     chain.of(Work::Column) = states.getThreadStep(chain.rows, arguments.take_front(numSaved));
   else if (!isDiagonal)
-    if (std::optional<StepCost> panel = states.getPanelStep(
+    if (std::optional<StepCost> panel = states.getColumnTileStep(
             chain.rows, savedElements, body.getArguments().slice(numSaved, numStates)))
       chain.of(Work::Column) = *panel;
   double terms = static_cast<double>(chain.columns);

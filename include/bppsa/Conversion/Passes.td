@@ -111,7 +111,7 @@ def ConvertBPPSAToGPU : Pass<"convert-bppsa-to-gpu", "::mlir::ModuleOp"> {
     cores; sums that are results of a chain or chunked
     scan are in registers of its threads, and take one launch more. The maps of a
     scan are made column by column: by a thread each where states are small, in
-    panels of columns by blocks that multiply on tensor cores otherwise, and by a
+    column tiles by blocks that multiply on tensor cores otherwise, and by a
     block each where these cannot.
 
     ```mlir

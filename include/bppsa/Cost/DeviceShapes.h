@@ -38,7 +38,7 @@ inline constexpr int64_t mostColumnRows = 20;
 /// step: 64 KiB of code. Their copies take less than the 48 KiB of shared memory that a block has.
 inline constexpr int64_t mostColumnEntries = 4096;
 
-/// Bytes of shared memory that a block has, and that what a walk reads ahead may take: a
+/// Bytes of shared memory that a block has, and that what a loop reads ahead may take: a
 /// multiprocessor that runs 32 blocks of a warp has 7 KiB for each.
 inline constexpr int64_t blockSharedBytes = 48 << 10, mostRingBytes = 16 << 10;
 
@@ -58,14 +58,15 @@ inline constexpr bool multipliesStepsInTiles(int64_t rows, int64_t columns) {
   return columns >= tileDepth && multipliesInTiles(rows, columns);
 }
 
-/// The most warps of a block that walks a panel of columns: with more, threads have less than 255
+/// The most warps of a block that walks a column tile: with more, threads have less than 255
 /// registers. The most tiles of columns: with more, a matrix is read or split less often, and
 /// values of a step need more registers.
-inline constexpr int64_t mostPanelWarps = 8, mostPanelTiles = 4;
+inline constexpr int64_t mostColumnTileWarps = 8, mostColumnTileTiles = 4;
 
-/// Registers of a thread of a panel that matrices may take, that values of a step may, and both.
+/// Registers of a thread of a column tile that matrices may take, that values of a step may, and
+/// both.
 inline constexpr int64_t mostMatrixRegisters = 128, mostValueRegisters = 128,
-                         mostPanelRegisters = 152;
+                         mostColumnTileRegisters = 152;
 
 /// Rounds up to whole warps.
 inline int64_t roundUpToWarps(int64_t threads) {
@@ -84,8 +85,8 @@ struct BlockShape {
 std::optional<BlockShape> shareRows(int64_t rows, const std::vector<int64_t> &columns,
                                     const std::vector<int64_t> &summed = {});
 
-/// What the sizes of panels of columns on tensor cores follow from.
-struct PanelNeeds {
+/// What the sizes of column tiles on tensor cores follow from.
+struct ColumnTileNeeds {
   /// The most rows of a vector of the link, and columns of a map.
   int64_t rows, columns;
   /// Vectors that a thread has for a whole step: states, and what products multiply.
@@ -95,21 +96,22 @@ struct PanelNeeds {
   int64_t sharedRows, otherBytes;
 };
 
-/// How a block walks a panel of columns.
-struct PanelShape {
+/// How a block walks a column tile.
+struct ColumnTileShape {
   /// Warps of the block, tiles of rows of each, tiles of columns, and registers of a thread for the
   /// values of a step.
   int64_t warps, rowTiles, columnTiles, valueRegisters;
 
   /// Whether a thread has `registers` for matrices beside them.
-  bool hasRoomFor(int64_t registers) const {
-    return registers <= mostMatrixRegisters && registers + valueRegisters <= mostPanelRegisters;
+  bool fits(int64_t registers) const {
+    return registers <= mostMatrixRegisters &&
+           registers + valueRegisters <= mostColumnTileRegisters;
   }
 };
 
-/// The widest panels that fit, the last of a map about as wide as the others; none where not even
-/// one tile of columns fits.
-std::optional<PanelShape> shapePanel(const PanelNeeds &needs);
+/// The widest column tiles that fit, the last of a map about as wide as the others; none where not
+/// even one tile of columns fits.
+std::optional<ColumnTileShape> shapeColumnTile(const ColumnTileNeeds &needs);
 
 /// How neighbouring threads of a warp share the rows of a column that they walk.
 struct ColumnShape {

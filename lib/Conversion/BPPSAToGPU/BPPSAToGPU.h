@@ -30,8 +30,8 @@ void launchParallel(mlir::scf::ParallelOp op);
 /// Iterations in their order: one thread.
 void launchSequential(mlir::scf::ForOp op);
 
-/// Walks by several blocks that share the rows of large matrices, where that is possible
-/// (GridWalk.h) and one block has not the registers for them; false otherwise.
+/// Loops by several blocks that share the rows of large matrices, where that is possible
+/// (CooperativeLoop.h) and one block has not the registers for them; false otherwise.
 bool launchOnGrid(RecurrenceOp op);
 bool launchOnGrid(const CotangentLoop &loop);
 
@@ -42,13 +42,13 @@ bool launchProducts(RecurrenceOp op, TensorPrecision precision);
 /// (cost::takesOutInputs); false where the products stay in its steps.
 llvm::FailureOr<bool> launchWithoutInputs(RecurrenceOp op, TensorPrecision precision);
 
-/// The step at position `position` of a walk of `numSteps` steps.
+/// The step at position `position` of a loop of `numSteps` steps.
 mlir::Value getRecurrenceStep(mlir::OpBuilder &builder, RecurrenceOp op, mlir::Value numSteps,
                               mlir::Value position);
 
 /// A chain in its own order: one block for each sample.
 llvm::LogicalResult launchSequentially(const CotangentLoop &loop);
-/// Three launches (aggregate, carry, walk again) for chunks of `chunkSteps` steps;
+/// Three launches (aggregate, carry, run again) for chunks of `chunkSteps` steps;
 /// 0 leaves the length to the run time.
 llvm::LogicalResult launchChunked(const CotangentLoop &loop, int64_t chunkSteps,
                                   TensorPrecision precision);

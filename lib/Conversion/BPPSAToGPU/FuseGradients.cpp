@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Walks/BlockWalk.h"
+#include "TimeLoops/BlockLoop.h"
 #include "bppsa/Conversion/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -84,11 +84,11 @@ static FailureOr<bool> fitRegisters(ChainOp op, ArrayRef<FusedSum> sums) {
   std::unique_ptr<Region> link = cloneLink(loop, {});
   Block &body = link->front();
   yieldSummed(body, op.getSeeds().size(), sums);
-  FailureOr<UnitEmitter> emitter = UnitEmitter::create(
+  FailureOr<BodyRowEmitter> emitter = BodyRowEmitter::create(
       body, op.getCaptures(), getUnitSums(loop, body.getTerminator()->getNumOperands()));
   if (failed(emitter))
     return failure();
-  return emitter->hasRoomForSums();
+  return emitter->fitsSums();
 }
 
 static ChainOp createWithSums(OpBuilder &builder, ChainOp op, TypeRange emitted, TypeRange sums,

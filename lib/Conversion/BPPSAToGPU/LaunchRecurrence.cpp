@@ -21,7 +21,7 @@ using namespace bppsa;
 namespace {
 class RecurrenceLaunch {
 public:
-  RecurrenceLaunch(RecurrenceOp op, UnitEmitter emitter)
+  RecurrenceLaunch(RecurrenceOp op, BodyRowEmitter emitter)
       : op(op), emitter(std::move(emitter)), loc(op.getLoc()),
         ring(loc, op.getSequences(), cost::mostRingBytes) {}
 
@@ -32,7 +32,7 @@ public:
     if (op.getInitial().empty())
       launchIndependentSteps(builder);
     else
-      launchWalk(builder);
+      launchSteps(builder);
   }
 
 private:
@@ -60,7 +60,7 @@ private:
                });
   }
 
-  void launchWalk(OpBuilder &builder) {
+  void launchSteps(OpBuilder &builder) {
     SmallVector<MemRefType> shared = emitter.getSharedTypes(), rings = ring.getSharedTypes();
     size_t numScratch = shared.size();
     llvm::append_range(shared, rings);
@@ -75,11 +75,11 @@ private:
                  ring.begin(nested, thread, arrays.take_front(rings.size()), thread.block,
                             getIndex(nested, loc, 0), numSteps,
                             [this](OpBuilder &b, Value position) { return getStep(b, position); });
-                 emitWalk(nested, thread, arrays.drop_front(rings.size()));
+                 emitSteps(nested, thread, arrays.drop_front(rings.size()));
                });
   }
 
-  void emitWalk(OpBuilder &builder, const LaunchedThread &thread, ValueRange states) {
+  void emitSteps(OpBuilder &builder, const LaunchedThread &thread, ValueRange states) {
     Value zero = getIndex(builder, loc, 0), one = getIndex(builder, loc, 1);
     Value start = op.getReverse() ? numSteps : zero;
     for (auto [initial, state, trajectory] :
@@ -121,7 +121,7 @@ private:
   }
 
   RecurrenceOp op;
-  UnitEmitter emitter;
+  BodyRowEmitter emitter;
   Location loc;
   StepRing ring;
   Value numSteps, numSamples;
@@ -138,7 +138,7 @@ LogicalResult bppsa::launchRecurrence(RecurrenceOp op, TensorPrecision precision
     return isLaunched;
   if (launchOnGrid(op))
     return success();
-  FailureOr<UnitEmitter> emitter = UnitEmitter::create(body, op.getCaptures());
+  FailureOr<BodyRowEmitter> emitter = BodyRowEmitter::create(body, op.getCaptures());
   if (failed(emitter))
     return failure();
   RecurrenceLaunch(op, std::move(*emitter)).launch();

@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BPPSAToGPU.h"
-#include "Walks/AffineMaps.h"
+#include "TimeLoops/AffineMaps.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "llvm/ADT/TypeSwitch.h"
 

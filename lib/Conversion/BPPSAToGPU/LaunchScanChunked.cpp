@@ -13,7 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BPPSAToGPU.h"
-#include "Walks/AffineMaps.h"
+#include "TimeLoops/AffineMaps.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Scan/ScanSizes.h"
 #include "bppsa/Evaluation/DeviceCosts.h"
 
@@ -27,7 +27,7 @@ static constexpr int64_t kMostBytesOfMaps = 40 * 1024;
 namespace {
 class ChunkedLaunch {
 public:
-  ChunkedLaunch(const CotangentLoop &loop, MapWalks aggregate, BlockWalk walk)
+  ChunkedLaunch(const CotangentLoop &loop, TransitionLoops aggregate, BlockLoop walk)
       : loop(loop), aggregate(std::move(aggregate)), again(std::move(walk)), loc(loop.op->getLoc()),
         size(loop.getTotalSize()), element(loop.getElementType()) {}
 
@@ -47,13 +47,13 @@ public:
     carries = memref::AllocOp::create(builder, loc, type, ValueRange{numSamples, numChunks},
                                       builder.getI64IntegerAttr(64));
     aggregate.launch(builder, maps, lastChunk,
-                     [&](OpBuilder &nested, Value index) -> MapWalks::Run {
+                     [&](OpBuilder &nested, Value index) -> TransitionLoops::Run {
                        auto [first, last] = getRange(nested, index);
                        return {first, last, index};
                      });
     launchCarries(builder);
     memref::DeallocOp::create(builder, loc, maps.memref);
-    launchWalks(builder);
+    launchAll(builder);
     memref::DeallocOp::create(builder, loc, carries);
   }
 
@@ -65,7 +65,7 @@ private:
   }
 
   /// Each thread of a block makes one row of the next carry; a barrier hands it to
-  /// the others. Maps are read ahead where there is room for them.
+  /// the others. Maps are read ahead where can be held them.
   void launchCarries(OpBuilder &builder) {
     int64_t numThreads = std::min(roundUpToWarps(size), kMostThreads);
     StepRing ring(loc, joinColumns(builder), kMostBytesOfMaps);
@@ -134,21 +134,21 @@ private:
            [&](OpBuilder &owned) { carry.store(owned, loc, value, row); });
   }
 
-  void launchWalks(OpBuilder &builder) {
-    Value numWalks = mulIndex(builder, loc, numSamples, numChunks);
+  void launchAll(OpBuilder &builder) {
+    Value numLoops = mulIndex(builder, loc, numSamples, numChunks);
     auto body = [&](OpBuilder &nested, const LaunchedThread &thread, Value walk) {
       SmallVector<Value> digits = splitIndex(nested, loc, walk, {Value(), numChunks});
       Value sample = digits[0], index = digits[1];
       auto [first, last] = getRange(nested, index);
-      again.walkFrom(nested, thread, sample, {carries, {sample, index}}, first, last,
-                     isEqual(nested, loc, index, lastChunk));
+      again.runFrom(nested, thread, sample, {carries, {sample, index}}, first, last,
+                    isEqual(nested, loc, index, lastChunk));
     };
-    again.launchWalks(builder, numWalks, body);
+    again.launchAll(builder, numLoops, body);
   }
 
   CotangentLoop loop;
-  MapWalks aggregate;
-  BlockWalk again;
+  TransitionLoops aggregate;
+  BlockLoop again;
   Location loc;
   int64_t size;
   Type element;
@@ -161,8 +161,9 @@ private:
 
 LogicalResult bppsa::launchChunked(const CotangentLoop &loop, int64_t chunkSteps,
                                    TensorPrecision precision) {
-  FailureOr<MapWalks> aggregate = MapWalks::create(loop, /*readAhead=*/true, precision);
-  FailureOr<BlockWalk> walk = BlockWalk::create(loop, {});
+  FailureOr<TransitionLoops> aggregate =
+      TransitionLoops::create(loop, /*readAhead=*/true, precision);
+  FailureOr<BlockLoop> walk = BlockLoop::create(loop, {});
   if (failed(aggregate) || failed(walk))
     return failure();
   ChunkedLaunch(loop, std::move(*aggregate), std::move(*walk)).launch(chunkSteps);

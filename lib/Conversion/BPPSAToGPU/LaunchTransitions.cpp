@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BPPSAToGPU.h"
-#include "Walks/AffineMaps.h"
+#include "TimeLoops/AffineMaps.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 
 using namespace mlir;
@@ -26,7 +26,7 @@ struct Window {
 class TransitionLaunch {
 public:
   TransitionLaunch(scf::ForallOp parallel, TransitionOp op) : parallel(parallel), op(op) {}
-  // The walks refer to the sequences that are kept here.
+  // The loops refer to the sequences that are kept here.
   TransitionLaunch(const TransitionLaunch &) = delete;
 
   /// Fails after a diagnostic where the transitions are not of runs of the same sequences.
@@ -37,7 +37,7 @@ private:
   /// The loop over the whole sequences.
   CotangentLoop getLoop() const;
   /// The run of iteration number `iteration`.
-  MapWalks::Run getRun(OpBuilder &builder, Value iteration);
+  TransitionLoops::Run getRun(OpBuilder &builder, Value iteration);
 
   scf::ForallOp parallel;
   TransitionOp op;
@@ -87,7 +87,7 @@ CotangentLoop TransitionLaunch::getLoop() const {
   return loop;
 }
 
-MapWalks::Run TransitionLaunch::getRun(OpBuilder &builder, Value iteration) {
+TransitionLoops::Run TransitionLaunch::getRun(OpBuilder &builder, Value iteration) {
   Location loc = op.getLoc();
   IRMapping mapping;
   Value lower = getValueOrCreateConstantIndexOp(builder, loc, parallel.getMixedLowerBound()[0]);
@@ -113,8 +113,8 @@ MapWalks::Run TransitionLaunch::getRun(OpBuilder &builder, Value iteration) {
 
 LogicalResult TransitionLaunch::launch(TensorPrecision precision) {
   // A run of one step has nothing to read ahead.
-  FailureOr<MapWalks> walks =
-      MapWalks::create(getLoop(), /*readAhead=*/!isConstantIntValue(numSteps, 1), precision);
+  FailureOr<TransitionLoops> walks =
+      TransitionLoops::create(getLoop(), /*readAhead=*/!isConstantIntValue(numSteps, 1), precision);
   if (failed(walks))
     return failure();
   OpBuilder builder(parallel);

@@ -33,14 +33,14 @@ Rows AffineMapRows::getOffset(OpBuilder &builder, Location loc) const {
 
 FailureOr<AffineMapBuilder> AffineMapBuilder::create(const CotangentLoop &loop,
                                                      const LaneOptions &options) {
-  FailureOr<CotangentWalk> linear =
-      CotangentWalk::create(loop, options, {/*inject=*/false, /*emit=*/false});
+  FailureOr<CotangentSteps> linear =
+      CotangentSteps::create(loop, options, {/*inject=*/false, /*emit=*/false});
   if (failed(linear))
     return failure();
-  std::optional<CotangentWalk> injected;
+  std::optional<CotangentSteps> injected;
   if (!loop.injected.empty()) {
-    FailureOr<CotangentWalk> walk =
-        CotangentWalk::create(loop, options, {/*inject=*/true, /*emit=*/false});
+    FailureOr<CotangentSteps> walk =
+        CotangentSteps::create(loop, options, {/*inject=*/true, /*emit=*/false});
     if (failed(walk))
       return failure();
     injected = std::move(*walk);
@@ -48,8 +48,8 @@ FailureOr<AffineMapBuilder> AffineMapBuilder::create(const CotangentLoop &loop,
   return AffineMapBuilder(loop, std::move(*linear), std::move(injected));
 }
 
-AffineMapBuilder::AffineMapBuilder(const CotangentLoop &loop, CotangentWalk linear,
-                                   std::optional<CotangentWalk> injected)
+AffineMapBuilder::AffineMapBuilder(const CotangentLoop &loop, CotangentSteps linear,
+                                   std::optional<CotangentSteps> injected)
     : loop(loop), linear(std::move(linear)), injected(std::move(injected)) {}
 
 void AffineMapBuilder::allocateScratch(OpBuilder &builder) {

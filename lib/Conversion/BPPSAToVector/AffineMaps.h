@@ -15,7 +15,7 @@
 #ifndef BPPSA_LIB_CONVERSION_BPPSATOVECTOR_AFFINEMAPS_H
 #define BPPSA_LIB_CONVERSION_BPPSATOVECTOR_AFFINEMAPS_H
 
-#include "CotangentWalk.h"
+#include "CotangentSteps.h"
 
 namespace bppsa {
 
@@ -46,13 +46,13 @@ public:
             const AffineMapRows &map);
 
 private:
-  AffineMapBuilder(const CotangentLoop &loop, CotangentWalk linear,
-                   std::optional<CotangentWalk> injected);
+  AffineMapBuilder(const CotangentLoop &loop, CotangentSteps linear,
+                   std::optional<CotangentSteps> injected);
 
   CotangentLoop loop;
-  CotangentWalk linear;
+  CotangentSteps linear;
   /// Walks with the injected cotangents; absent where there are none.
-  std::optional<CotangentWalk> injected;
+  std::optional<CotangentSteps> injected;
 };
 
 /// Copies all columns of `from` to `to`.
@@ -66,7 +66,7 @@ void emitZeroRows(mlir::OpBuilder &builder, mlir::Location loc, const Rows &rows
 void emitApply(mlir::OpBuilder &builder, mlir::Location loc, const AffineMapRows &map,
                const Rows &from, const Rows &to, const LaneOptions &options);
 
-/// `second = second after first`, in place. `scratch` has room for
+/// `second = second after first`, in place. `scratch` can hold
 /// `getComposeScratchRows` rows.
 void emitCompose(mlir::OpBuilder &builder, mlir::Location loc, const AffineMapRows &first,
                  const AffineMapRows &second, const Rows &scratch, const LaneOptions &options);

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The products of a slab (see LowerLeaves.cpp) are computed in blocks whose sums
+// The products of a slab (see LowerSums.cpp) are computed in blocks whose sums
 // stay in registers. Every block reads rows of each step of the slab, and with
 // wide operands the rows of neighbouring steps are far apart: what is read again
 // is copied side by side, and what is read for the first time is fetched ahead.
@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AffineMaps.h"
-#include "LeafBlocks.h"
+#include "SumBlocks.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -81,12 +81,12 @@ struct OuterTask {
     if (!panel)
       return inSequence.load(builder, loc, block.row0);
     Value slabStep = arith::SubIOp::create(builder, loc, step, slab.first);
-    Rows inPanel = {panel, {slabStep}, i};
+    Rows inColumnTile = {panel, {slabStep}, i};
     Value first = getIndex(builder, loc, 0);
     if (!block.readsLhsFirst)
-      return inPanel.load(builder, loc, first);
+      return inColumnTile.load(builder, loc, first);
     Value row = inSequence.load(builder, loc, block.row0);
-    inPanel.store(builder, loc, row, first);
+    inColumnTile.store(builder, loc, row, first);
     return row;
   }
 };
@@ -195,7 +195,7 @@ void bppsa::lowerOuterSum(OuterSumOp op, const LaneOptions &options) {
   Location loc = op.getLoc();
   int64_t numRows = cast<MemRefType>(op.getLhs().getType()).getDimSize(2);
   int64_t numCols = cast<MemRefType>(op.getRhs().getType()).getDimSize(2);
-  // Nearly square blocks read the fewest rows for their products; rows of a panel
+  // Nearly square blocks read the fewest rows for their products; rows of a column tile
   // are the nearest.
   int64_t budget = options.getNumAccumulators();
   int64_t mostRows = budget >= 24 ? 4 : budget >= 6 ? 2 : budget;

@@ -65,7 +65,7 @@ int64_t CotangentLoop::getTotalSize() const {
   return std::accumulate(stateSizes.begin(), stateSizes.end(), int64_t(0));
 }
 
-std::unique_ptr<Region> bppsa::cloneLink(const CotangentLoop &loop, WalkOptions options) {
+std::unique_ptr<Region> bppsa::cloneLink(const CotangentLoop &loop, LinkOptions options) {
   auto region = std::make_unique<Region>();
   IRMapping mapping;
   loop.body->getParent()->cloneInto(region.get(), mapping);

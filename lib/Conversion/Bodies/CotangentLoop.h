@@ -36,18 +36,18 @@ struct CotangentLoop {
 CotangentLoop getCotangentLoop(ChainOp op);
 CotangentLoop getCotangentLoop(TransitionOp op);
 
-/// What a walk over a chain computes beside the cotangents of the states.
-struct WalkOptions {
-  /// Adds the injected sequences: without them the walk is linear in its start.
+/// What a loop over a chain computes beside the cotangents of the states.
+struct LinkOptions {
+  /// Adds the injected sequences: without them the loop is linear in its start.
   bool inject = true;
   /// Writes the emitted sequences, and adds up the sums.
   bool emit = true;
 };
 
-/// The link of `loop` as a walk with `options` evaluates it: its arguments are the
+/// The link of `loop` as a loop with `options` evaluates it: its arguments are the
 /// saved values, the cotangents of the states, the injected values where they are
 /// added, and the captures.
-std::unique_ptr<mlir::Region> cloneLink(const CotangentLoop &loop, WalkOptions options);
+std::unique_ptr<mlir::Region> cloneLink(const CotangentLoop &loop, LinkOptions options);
 
 /// What the affine maps g -> A g + s of runs of links of one loop have in common.
 struct AffineMapLayout {

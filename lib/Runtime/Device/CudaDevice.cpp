@@ -49,7 +49,7 @@ protected:
   void note(StepMark which) override;
   void *obtain(uint64_t size) override { return heap.allocate(size); }
   void giveBack(void *memory) override { heap.release(memory); }
-  bool hasRoom(const std::vector<void *> &released, const std::vector<uint64_t> &sizes) override {
+  bool fits(const std::vector<void *> &released, const std::vector<uint64_t> &sizes) override {
     return heap.fits(released, sizes, room().free - heap.unusedBytes());
   }
 

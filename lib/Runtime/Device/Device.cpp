@@ -118,7 +118,7 @@ bool Device::fits(const std::vector<void *> &released, const std::vector<uint64_
     if (arena)
       before.push_back(arena);
   }
-  return hasRoom(before, after);
+  return fits(before, after);
 }
 
 //===----------------------------------------------------------------------===//

@@ -120,7 +120,7 @@ protected:
   /// Null: there is no such memory.
   virtual void *obtain(uint64_t size) = 0;
   virtual void giveBack(void *memory) = 0;
-  virtual bool hasRoom(const std::vector<void *> &released, const std::vector<uint64_t> &sizes) = 0;
+  virtual bool fits(const std::vector<void *> &released, const std::vector<uint64_t> &sizes) = 0;
 
 private:
   void count(uint64_t size);

@@ -289,7 +289,7 @@ SmallVector<Value> TiledProduct::multiply(OpBuilder &builder, ValueRange leftArr
         emitBarrier(nested, loc);
         return after;
       });
-  // What was asked for in vain would be written over the next product's chunks.
+  // Copies that nobody reads would be written over the next product's chunks.
   slots.waitForAll(builder);
   emitBarrier(builder, loc);
   return SmallVector<Value>(ArrayRef(results).drop_front(numDigits));

@@ -7,8 +7,8 @@
 #ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_RUNRING_H
 #define BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_RUNRING_H
 
+#include "BodyRowEmitter.h"
 #include "CopySlots.h"
-#include "UnitEmitter.h"
 
 namespace bppsa {
 
@@ -72,7 +72,7 @@ private:
   /// The most runs that the columns of a warp belong to.
   int64_t mostRuns;
 
-  // Of the walk that is emitted.
+  // Of the loop that is emitted.
   llvm::SmallVector<mlir::Value> rings, elements;
   llvm::SmallVector<Copy> copies;
   /// How far a place moves with each link.

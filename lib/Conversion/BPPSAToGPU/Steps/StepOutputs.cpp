@@ -1,4 +1,4 @@
-//===- StepOutputs.cpp - where a walk writes its steps --------------------===//
+//===- StepOutputs.cpp - where a loop writes its steps --------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -7,13 +7,13 @@
 #ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_STEPRING_H
 #define BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_STEPRING_H
 
+#include "BodyRowEmitter.h"
 #include "CopySlots.h"
-#include "UnitEmitter.h"
 #include <functional>
 
 namespace bppsa {
 
-/// The vectors that a block reads at each position of a walk, copied to shared
+/// The vectors that a block reads at each position of a loop, copied to shared
 /// memory some positions before: a read of device memory takes as long as several
 /// steps of a small cell. Copies are asynchronous and need no registers; those of a
 /// position are complete, and visible to all threads, at the barrier before it.
@@ -33,9 +33,9 @@ public:
   /// The shared arrays that the ring needs.
   llvm::SmallVector<mlir::MemRefType> getSharedTypes() const;
 
-  /// The step at a position of the walk.
+  /// The step at a position of the loop.
   using StepAt = std::function<mlir::Value(mlir::OpBuilder &, mlir::Value position)>;
-  /// Begins the walk of positions [first, last) of `sample`, inside a launch, on
+  /// Begins the loop of positions [first, last) of `sample`, inside a launch, on
   /// `shared` of the types above.
   void begin(mlir::OpBuilder &builder, const LaunchedThread &thread, mlir::ValueRange shared,
              mlir::Value sample, mlir::Value first, mlir::Value last, StepAt stepAt);
@@ -43,7 +43,7 @@ public:
   void request(mlir::OpBuilder &builder, mlir::Value position);
   /// At the end of a position: waits for the next one. A barrier has to follow.
   void wait(mlir::OpBuilder &builder);
-  /// Behind a walk after which the block begins another one: waits for what was asked for in vain.
+  /// Behind a loop after which the block begins another one: waits for copies that nobody reads.
   void finish(mlir::OpBuilder &builder);
   /// The vectors of `position`, one for each source.
   llvm::SmallVector<Place> getPlaces(mlir::OpBuilder &builder, mlir::Value position);
@@ -56,7 +56,7 @@ private:
   /// None without a ring.
   CopySlots slots;
 
-  // Of the walk that is emitted.
+  // Of the loop that is emitted.
   LaunchedThread thread = {};
   llvm::SmallVector<mlir::Value> rings;
   /// The elements of sources without gaps, which are read at the same vector; none of others.

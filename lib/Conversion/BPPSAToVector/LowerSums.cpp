@@ -1,4 +1,4 @@
-//===- LowerLeaves.cpp - sums over samples and steps ----------------------===//
+//===- LowerSums.cpp - sums over samples and steps ----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -16,7 +16,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AffineMaps.h"
-#include "LeafBlocks.h"
+#include "SumBlocks.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 

@@ -1,11 +1,11 @@
-//===- PanelWalk.cpp - a block walks a panel of a map ---------------------===//
+//===- ColumnTileLoop.cpp - a block walks a column tile of a map ---------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 
-#include "PanelWalk.h"
-#include "BlockWalk.h"
+#include "ColumnTileLoop.h"
+#include "BlockLoop.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -15,13 +15,13 @@ using namespace bppsa;
 // Launches
 //===----------------------------------------------------------------------===//
 
-PanelWalk::PanelWalk(const CotangentLoop &loop, std::unique_ptr<Region> link, PanelPlan plan,
-                     StepRing ring, TensorTile tile)
+ColumnTileLoop::ColumnTileLoop(const CotangentLoop &loop, std::unique_ptr<Region> link,
+                               ColumnTilePlan plan, StepRing ring, TensorTile tile)
     : loop(loop), loc(loop.op->getLoc()), region(std::move(link)), plan(std::move(plan)),
       ring(std::move(ring)), tile(tile) {}
 
-std::optional<PanelWalk> PanelWalk::create(const CotangentLoop &loop, bool readAhead,
-                                           TensorPrecision precision) {
+std::optional<ColumnTileLoop> ColumnTileLoop::create(const CotangentLoop &loop, bool readAhead,
+                                                     TensorPrecision precision) {
   if (AffineMapLayout::get(loop).isDiagonal)
     return std::nullopt;
   std::unique_ptr<Region> link = cloneLink(loop, {/*inject=*/false, /*emit=*/false});
@@ -30,24 +30,24 @@ std::optional<PanelWalk> PanelWalk::create(const CotangentLoop &loop, bool readA
   for (MemRefType type : ring.getSharedTypes())
     bytes += type.getNumElements() * 4;
   TensorTile tile(loop.op->getLoc(), precision);
-  std::optional<PanelPlan> plan = PanelPlan::create(loop, link->front(), tile, bytes);
+  std::optional<ColumnTilePlan> plan = ColumnTilePlan::create(loop, link->front(), tile, bytes);
   if (!plan)
     return std::nullopt;
-  return PanelWalk(loop, std::move(link), std::move(*plan), std::move(ring), tile);
+  return ColumnTileLoop(loop, std::move(link), std::move(*plan), std::move(ring), tile);
 }
 
-Value PanelWalk::getCapture(Value argument) const {
+Value ColumnTileLoop::getCapture(Value argument) const {
   unsigned first = region->front().getNumArguments() - loop.captures.size();
   return loop.captures[cast<BlockArgument>(argument).getArgNumber() - first];
 }
 
-void PanelWalk::launch(OpBuilder &builder, Value numBlocks,
-                       function_ref<void(OpBuilder &, const LaunchedThread &)> body) {
+void ColumnTileLoop::launch(OpBuilder &builder, Value numBlocks,
+                            function_ref<void(OpBuilder &, const LaunchedThread &)> body) {
   SmallVector<MemRefType> types = ring.getSharedTypes();
   size_t numRings = types.size();
   for (Value value : plan.getShared())
     types.push_back(MemRefType::get(
-        {PanelPlan::getNumTiles(getNumRows(value)) * TensorTile::kRows, getNumColumns()},
+        {ColumnTilePlan::getNumTiles(getNumRows(value)) * TensorTile::kRows, getNumColumns()},
         builder.getF32Type()));
   emitLaunch(builder, loc, numBlocks, plan.getNumWarps() * kWarpThreads, types,
              [&](OpBuilder &nested, const LaunchedThread &thread) {
@@ -64,9 +64,9 @@ void PanelWalk::launch(OpBuilder &builder, Value numBlocks,
              });
 }
 
-void PanelWalk::walk(OpBuilder &builder, Value sample, Value first, Value last,
-                     function_ref<Value(OpBuilder &, const Entry &)> start,
-                     function_ref<void(OpBuilder &, const Entry &, Value)> finish) {
+void ColumnTileLoop::walk(OpBuilder &builder, Value sample, Value first, Value last,
+                          function_ref<Value(OpBuilder &, const Entry &)> start,
+                          function_ref<void(OpBuilder &, const Entry &, Value)> finish) {
   Entries entries;
   forEntries(builder, [&](OpBuilder &nested, const Entry &entry, Value) {
     entries.push_back(start(nested, entry));
@@ -94,8 +94,8 @@ void PanelWalk::walk(OpBuilder &builder, Value sample, Value first, Value last,
 
 /// Calls `visit(entry, isOwned)` with those of the states, in their order; a thread owns
 /// an entry if its row exists, and it alone has it.
-void PanelWalk::forEntries(OpBuilder &builder,
-                           function_ref<void(OpBuilder &, const Entry &, Value)> visit) {
+void ColumnTileLoop::forEntries(OpBuilder &builder,
+                                function_ref<void(OpBuilder &, const Entry &, Value)> visit) {
   int64_t first = 0;
   for (size_t state = 0; state < loop.getNumStates(); ++state) {
     int64_t rows = loop.getStateSize(state);
@@ -108,45 +108,46 @@ void PanelWalk::forEntries(OpBuilder &builder,
   }
 }
 
-size_t PanelWalk::countEntries(int64_t rows) const {
+size_t ColumnTileLoop::countEntries(int64_t rows) const {
   return plan.getNumSlots(rows) * plan.getNumColumnTiles() * TensorTile::kEntries;
 }
 
-int64_t PanelWalk::getSlot(size_t entry) const {
+int64_t ColumnTileLoop::getSlot(size_t entry) const {
   return entry / (plan.getNumColumnTiles() * TensorTile::kEntries);
 }
 
 /// Row `inTile` of the tile of a slot, which a value may not have.
-Value PanelWalk::getTileRow(OpBuilder &builder, int64_t slot, Value inTile) const {
+Value ColumnTileLoop::getTileRow(OpBuilder &builder, int64_t slot, Value inTile) const {
   Value number = addIndex(builder, loc, warp, slot * plan.getNumWarps());
   Value first = mulIndex(builder, loc, number, getIndex(builder, loc, TensorTile::kRows));
   return addIndex(builder, loc, first, inTile);
 }
 
-Value PanelWalk::getEntryRow(OpBuilder &builder, size_t entry) const {
+Value ColumnTileLoop::getEntryRow(OpBuilder &builder, size_t entry) const {
   return getTileRow(builder, getSlot(entry), tile.getRow(builder, entry % TensorTile::kEntries));
 }
 
 /// Rows that a value does not have are its last one again.
-Value PanelWalk::limitRow(OpBuilder &builder, Value row, int64_t rows) const {
+Value ColumnTileLoop::limitRow(OpBuilder &builder, Value row, int64_t rows) const {
   if (plan.getNumSlots(rows) * plan.getNumWarps() * TensorTile::kRows == rows)
     return row;
   return minIndex(builder, loc, row, getIndex(builder, loc, rows - 1));
 }
 
-Value PanelWalk::getColumn(OpBuilder &builder, size_t entry) const {
+Value ColumnTileLoop::getColumn(OpBuilder &builder, size_t entry) const {
   int64_t number = entry / TensorTile::kEntries % plan.getNumColumnTiles();
   Value inTile = tile.getColumn(builder, entry % TensorTile::kEntries);
   return addIndex(builder, loc, inTile, number * TensorTile::kColumns);
 }
 
 //===----------------------------------------------------------------------===//
-// Panels in shared memory
+// ColumnTiles in shared memory
 //===----------------------------------------------------------------------===//
 
 /// Four neighbouring rows are in different banks, in groups of eight: with two or four
 /// tiles of columns, these change places.
-SmallVector<Value> PanelWalk::getSharedPlace(OpBuilder &builder, Value row, Value column) const {
+SmallVector<Value> ColumnTileLoop::getSharedPlace(OpBuilder &builder, Value row,
+                                                  Value column) const {
   int64_t numTiles = plan.getNumColumnTiles();
   if (numTiles % 2 != 0)
     return {row, column};
@@ -161,11 +162,11 @@ SmallVector<Value> PanelWalk::getSharedPlace(OpBuilder &builder, Value row, Valu
 
 /// Writes the entries of `value` to its array. Rows up to the end of the last tile are
 /// zero, whatever is computed there: others are multiplied by them.
-void PanelWalk::share(OpBuilder &builder, Value value) {
-  int64_t rows = getNumRows(value), stored = PanelPlan::getNumTiles(rows) * TensorTile::kRows;
+void ColumnTileLoop::share(OpBuilder &builder, Value value) {
+  int64_t rows = getNumRows(value), stored = ColumnTilePlan::getNumTiles(rows) * TensorTile::kRows;
   Value zero = arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0));
-  for (auto [i, panelEntry] : llvm::enumerate(panels[value])) {
-    Value entry = panelEntry, row = getEntryRow(builder, i), column = getColumn(builder, i);
+  for (auto [i, columnTileEntry] : llvm::enumerate(columnTiles[value])) {
+    Value entry = columnTileEntry, row = getEntryRow(builder, i), column = getColumn(builder, i);
     if (stored > rows) {
       Value exists = isBelow(builder, loc, row, getIndex(builder, loc, rows));
       entry = arith::SelectOp::create(builder, loc, exists, entry, zero);
@@ -182,8 +183,8 @@ void PanelWalk::share(OpBuilder &builder, Value value) {
 }
 
 /// Element (row, column) of an operand of a slice.
-Value PanelWalk::readElement(OpBuilder &builder, Value value, Value row, Value column) {
-  if (!plan.isPanel(value))
+Value ColumnTileLoop::readElement(OpBuilder &builder, Value value, Value row, Value column) {
+  if (!plan.isColumnTile(value))
     return emitRowAnew(builder, value, row);
   return memref::LoadOp::create(builder, loc, arrays[value], getSharedPlace(builder, row, column));
 }
@@ -192,23 +193,24 @@ Value PanelWalk::readElement(OpBuilder &builder, Value value, Value row, Value c
 // Steps
 //===----------------------------------------------------------------------===//
 
-/// A stage computes what it can of the panels that are in shared memory, and puts there
+/// A stage computes what it can of the column tiles that are in shared memory, and puts there
 /// what the next one needs.
-PanelWalk::Entries PanelWalk::emitStep(OpBuilder &builder, Value position, ValueRange states) {
+ColumnTileLoop::Entries ColumnTileLoop::emitStep(OpBuilder &builder, Value position,
+                                                 ValueRange states) {
   Block &body = region->front();
   savedPlaces = ring.getPlaces(builder, position);
-  panels.clear();
+  columnTiles.clear();
   rowValues.clear();
   for (Value state : body.getArguments().slice(loop.saved.size(), loop.getNumStates())) {
-    panels[state] = llvm::to_vector(states.take_front(countEntries(getNumRows(state))));
+    columnTiles[state] = llvm::to_vector(states.take_front(countEntries(getNumRows(state))));
     states = states.drop_front(countEntries(getNumRows(state)));
   }
   for (int64_t stage = 0, e = plan.getNumStages(); stage < e; ++stage) {
     if (stage > 0)
       emitBarrier(builder, loc);
     for (Operation &op : body.without_terminator())
-      if (plan.isPanel(op.getResult(0)) && plan.getStage(op.getResult(0)) == stage)
-        panels.try_emplace(op.getResult(0), emitOp(builder, &op));
+      if (plan.isColumnTile(op.getResult(0)) && plan.getStage(op.getResult(0)) == stage)
+        columnTiles.try_emplace(op.getResult(0), emitOp(builder, &op));
     for (Value value : plan.getShared())
       if (plan.getStage(value) == stage)
         share(builder, value);
@@ -220,7 +222,7 @@ PanelWalk::Entries PanelWalk::emitStep(OpBuilder &builder, Value position, Value
   return next;
 }
 
-PanelWalk::Entries PanelWalk::emitOp(OpBuilder &builder, Operation *op) {
+ColumnTileLoop::Entries ColumnTileLoop::emitOp(OpBuilder &builder, Operation *op) {
   if (auto product = dyn_cast<MatVecOp>(op))
     return emitProduct(builder, product);
   Entries entries;
@@ -229,7 +231,7 @@ PanelWalk::Entries PanelWalk::emitOp(OpBuilder &builder, Operation *op) {
   return entries;
 }
 
-Value PanelWalk::emitEntry(OpBuilder &builder, Operation *op, size_t entry) {
+Value ColumnTileLoop::emitEntry(OpBuilder &builder, Operation *op, size_t entry) {
   Value result = op->getResult(0);
   Value row = limitRow(builder, getEntryRow(builder, entry), getNumRows(result));
   auto readSame = [&](Value operand) { return getEntry(builder, operand, entry); };
@@ -240,9 +242,9 @@ Value PanelWalk::emitEntry(OpBuilder &builder, Operation *op, size_t entry) {
                                            {row, /*spansRows=*/false, readSame, readOther});
 }
 
-Value PanelWalk::getEntry(OpBuilder &builder, Value value, size_t entry) {
-  if (plan.isPanel(value))
-    return panels[value][entry];
+Value ColumnTileLoop::getEntry(OpBuilder &builder, Value value, size_t entry) {
+  if (plan.isColumnTile(value))
+    return columnTiles[value][entry];
   int64_t inTile = entry % TensorTile::kEntries / 2;
   std::pair<Value, int64_t> key = {value, 2 * getSlot(entry) + inTile};
   if (Value known = rowValues.lookup(key))
@@ -255,8 +257,8 @@ Value PanelWalk::getEntry(OpBuilder &builder, Value value, size_t entry) {
 }
 
 /// Row `row` of a value that all columns share; `read` gives that of an operand.
-Value PanelWalk::emitRow(OpBuilder &builder, Value value, Value row,
-                         function_ref<Value(Value operand)> read) {
+Value ColumnTileLoop::emitRow(OpBuilder &builder, Value value, Value row,
+                              function_ref<Value(Value operand)> read) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     if (argument.getArgNumber() < loop.saved.size())
       return savedPlaces[argument.getArgNumber()].load(builder, loc, row);
@@ -268,7 +270,7 @@ Value PanelWalk::emitRow(OpBuilder &builder, Value value, Value row,
 }
 
 /// Such a row, which need not be one of the thread's.
-Value PanelWalk::emitRowAnew(OpBuilder &builder, Value value, Value row) {
+Value ColumnTileLoop::emitRowAnew(OpBuilder &builder, Value value, Value row) {
   return emitRow(builder, value, row,
                  [&](Value operand) { return emitRowAnew(builder, operand, row); });
 }
@@ -278,8 +280,8 @@ Value PanelWalk::emitRowAnew(OpBuilder &builder, Value value, Value row) {
 //===----------------------------------------------------------------------===//
 
 /// Columns beyond the last are that again: they are multiplied by rows of zeros.
-TensorTile::Fragment PanelWalk::readMatrix(OpBuilder &builder, MatVecOp product, int64_t slot,
-                                           Value depth) const {
+TensorTile::Fragment ColumnTileLoop::readMatrix(OpBuilder &builder, MatVecOp product, int64_t slot,
+                                                Value depth) const {
   int64_t rows = getNumRows(product.getResult()), columns = getNumRows(product.getVector());
   Value matrix = getCapture(product.getMatrix());
   return tile.readA(builder, [&](OpBuilder &nested, Value inTile, Value column) {
@@ -293,11 +295,11 @@ TensorTile::Fragment PanelWalk::readMatrix(OpBuilder &builder, MatVecOp product,
   });
 }
 
-int64_t PanelWalk::countDepthTiles(MatVecOp product) const {
+int64_t ColumnTileLoop::countDepthTiles(MatVecOp product) const {
   return llvm::divideCeil(getNumRows(product.getVector()), tile.getDepth());
 }
 
-void PanelWalk::readMatrices(OpBuilder &builder) {
+void ColumnTileLoop::readMatrices(OpBuilder &builder) {
   matrices.clear();
   if (!plan.keepsMatrices())
     return;
@@ -308,7 +310,7 @@ void PanelWalk::readMatrices(OpBuilder &builder) {
             readMatrix(builder, product, slot, getIndex(builder, loc, i * tile.getDepth())));
 }
 
-PanelWalk::Entries PanelWalk::emitProduct(OpBuilder &builder, MatVecOp product) {
+ColumnTileLoop::Entries ColumnTileLoop::emitProduct(OpBuilder &builder, MatVecOp product) {
   Value zero = arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0));
   Entries sums(countEntries(getNumRows(product.getResult())), zero);
   if (Value addend = product.getAddend())
@@ -333,9 +335,9 @@ PanelWalk::Entries PanelWalk::emitProduct(OpBuilder &builder, MatVecOp product) 
 }
 
 /// Adds the products of columns `depth` and the following of the matrix.
-PanelWalk::Entries PanelWalk::addTiles(OpBuilder &builder, MatVecOp product, Value depth,
-                                       ValueRange sums,
-                                       function_ref<TensorTile::Fragment(int64_t slot)> getMatrix) {
+ColumnTileLoop::Entries
+ColumnTileLoop::addTiles(OpBuilder &builder, MatVecOp product, Value depth, ValueRange sums,
+                         function_ref<TensorTile::Fragment(int64_t slot)> getMatrix) {
   Value array = arrays[product.getVector()];
   SmallVector<TensorTile::Fragment> factors;
   for (int64_t i = 0; i < plan.getNumColumnTiles(); ++i)

@@ -1,4 +1,4 @@
-//===- GridWalk.h - blocks that share the rows of a walk --------*- C++ -*-===//
+//===- CooperativeLoop.h - blocks that share the rows of a loop --------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,8 +14,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_WALKS_GRIDWALK_H
-#define BPPSA_LIB_CONVERSION_BPPSATOGPU_WALKS_GRIDWALK_H
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_TIMELOOPS_COOPERATIVELOOP_H
+#define BPPSA_LIB_CONVERSION_BPPSATOGPU_TIMELOOPS_COOPERATIVELOOP_H
 
 #include "../Steps/RowEvaluator.h"
 #include "llvm/ADT/MapVector.h"
@@ -45,16 +45,16 @@ struct GridLoop {
       getEnds;
 };
 
-class GridWalk : private RowEvaluator {
+class CooperativeLoop : private RowEvaluator {
 public:
   /// For `body` with its `plan`, the last arguments of which stand for `captures`, the
   /// states of which are `numStates` from `firstState` on. None where a product reads what
   /// is no state and computed by no step, or where the registers do not suffice.
-  static std::optional<GridWalk> create(const BodyPlan &plan, mlir::Block &body,
-                                        mlir::ValueRange captures, unsigned firstState,
-                                        unsigned numStates);
+  static std::optional<CooperativeLoop> create(const BodyPlan &plan, mlir::Block &body,
+                                               mlir::ValueRange captures, unsigned firstState,
+                                               unsigned numStates);
 
-  /// Emits the launches of the whole walk.
+  /// Emits the launches of the whole loop.
   void launch(mlir::OpBuilder &builder, const GridLoop &loop);
 
 private:
@@ -64,8 +64,8 @@ private:
     int64_t rows, first;
   };
 
-  GridWalk(BodyPlan plan, mlir::Block &body, mlir::ValueRange captures, unsigned firstState,
-           unsigned numStates);
+  CooperativeLoop(BodyPlan plan, mlir::Block &body, mlir::ValueRange captures, unsigned firstState,
+                  unsigned numStates);
   /// Samples that a warp multiplies its rows with at a time.
   static constexpr int64_t kTile = 4;
 
@@ -128,4 +128,4 @@ private:
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_WALKS_GRIDWALK_H
+#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_TIMELOOPS_COOPERATIVELOOP_H

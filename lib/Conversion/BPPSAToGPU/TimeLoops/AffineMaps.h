@@ -4,12 +4,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_WALKS_AFFINEMAPS_H
-#define BPPSA_LIB_CONVERSION_BPPSATOGPU_WALKS_AFFINEMAPS_H
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_TIMELOOPS_AFFINEMAPS_H
+#define BPPSA_LIB_CONVERSION_BPPSATOGPU_TIMELOOPS_AFFINEMAPS_H
 
-#include "BlockWalk.h"
-#include "ColumnWalk.h"
-#include "PanelWalk.h"
+#include "BlockLoop.h"
+#include "ColumnLoop.h"
+#include "ColumnTileLoop.h"
 
 namespace bppsa {
 
@@ -43,19 +43,19 @@ struct DeviceMaps : AffineMapLayout {
              mlir::Value map, mlir::Value column, mlir::Value row) const;
 };
 
-/// The walks that make maps: one of each column of A, one of s.
-class MapWalks {
+/// The loops that make maps: one of each column of A, one of s.
+class TransitionLoops {
 public:
   /// `readAhead` where runs have more than one step.
-  static llvm::FailureOr<MapWalks> create(const CotangentLoop &loop, bool readAhead,
-                                          TensorPrecision precision);
+  static llvm::FailureOr<TransitionLoops> create(const CotangentLoop &loop, bool readAhead,
+                                                 TensorPrecision precision);
 
   /// Positions [first, last) of the links of a run, and the number of their map.
   struct Run {
     mlir::Value first, last, map;
   };
   using GetRun = llvm::function_ref<Run(mlir::OpBuilder &, mlir::Value run)>;
-  /// Launches a walk for each sample, each of `count` runs and each column. All runs of a launch
+  /// Launches a loop for each sample, each of `count` runs and each column. All runs of a launch
   /// have the same length.
   void launch(mlir::OpBuilder &builder, const DeviceMaps &maps, mlir::Value count, GetRun getRun);
   /// Whether maps may lie by rows: threads, which write entries of neighbouring columns at
@@ -74,31 +74,32 @@ private:
     llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Value row, mlir::Value column)> start;
   };
 
-  /// A column, or a panel of columns, of one run of one sample.
-  struct Walk {
+  /// A column, or a column tile, of one run of one sample.
+  struct Loop {
     mlir::Value sample, run, column;
   };
 
-  explicit MapWalks(const CotangentLoop &loop) : loop(loop) {}
+  explicit TransitionLoops(const CotangentLoop &loop) : loop(loop) {}
   /// Walks that are numbered, where each run has `ofRun` of them.
-  mlir::Value countWalks(mlir::OpBuilder &builder, const Runs &runs, int64_t ofRun) const;
-  Walk getWalk(mlir::OpBuilder &builder, const Runs &runs, int64_t ofRun, mlir::Value number) const;
-  /// Where the result of a walk goes.
+  mlir::Value countLoops(mlir::OpBuilder &builder, const Runs &runs, int64_t ofRun) const;
+  Loop getLoopAt(mlir::OpBuilder &builder, const Runs &runs, int64_t ofRun,
+                 mlir::Value number) const;
+  /// Where the result of a loop goes.
   Place getDestination(mlir::OpBuilder &builder, const Runs &runs, const Columns &columns,
-                       const Walk &walk) const;
-  void launchBlocks(mlir::OpBuilder &builder, BlockWalk &walk, const Runs &runs,
+                       const Loop &walk) const;
+  void launchBlocks(mlir::OpBuilder &builder, BlockLoop &walk, const Runs &runs,
                     const Columns &columns);
-  void launchThreads(mlir::OpBuilder &builder, ColumnWalk &walk, const Runs &runs,
+  void launchThreads(mlir::OpBuilder &builder, ColumnLoop &walk, const Runs &runs,
                      const Columns &columns);
-  void launchPanels(mlir::OpBuilder &builder, PanelWalk &walk, const Runs &runs,
-                    const Columns &columns);
+  void launchColumnTiles(mlir::OpBuilder &builder, ColumnTileLoop &walk, const Runs &runs,
+                         const Columns &columns);
 
   CotangentLoop loop;
-  /// One of these walks the columns of A.
-  std::optional<ColumnWalk> byThreads;
-  std::optional<PanelWalk> byPanels;
-  std::optional<BlockWalk> byBlocks;
-  std::optional<BlockWalk> injected;
+  /// One of these loops the columns of A.
+  std::optional<ColumnLoop> byThreads;
+  std::optional<ColumnTileLoop> byColumnTiles;
+  std::optional<BlockLoop> byBlocks;
+  std::optional<BlockLoop> injected;
 };
 
 /// A row of a map, and what it multiplies, in registers.
@@ -125,4 +126,4 @@ void emitComposedRow(mlir::OpBuilder &builder, mlir::Location loc, const DeviceM
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_WALKS_AFFINEMAPS_H
+#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_TIMELOOPS_AFFINEMAPS_H

@@ -1,10 +1,10 @@
-//===- GridWalk.cpp - blocks that share the rows of a walk ----------------===//
+//===- CooperativeLoop.cpp - blocks that share the rows of a loop ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 
-#include "GridWalk.h"
+#include "CooperativeLoop.h"
 #include "../Steps/BlockBarrier.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -32,23 +32,23 @@ static constexpr int64_t kCounterStride = 32;
 // Planning
 //===----------------------------------------------------------------------===//
 
-GridWalk::GridWalk(BodyPlan bodyPlan, Block &body, ValueRange captures, unsigned firstState,
-                   unsigned numStates)
+CooperativeLoop::CooperativeLoop(BodyPlan bodyPlan, Block &body, ValueRange captures,
+                                 unsigned firstState, unsigned numStates)
     : RowEvaluator(std::move(bodyPlan), body, captures), loc(body.getTerminator()->getLoc()),
       firstState(firstState), numStates(numStates) {}
 
-bool GridWalk::isState(Value value) const {
+bool CooperativeLoop::isState(Value value) const {
   auto argument = dyn_cast<BlockArgument>(value);
   return argument && argument.getArgNumber() >= firstState &&
          argument.getArgNumber() < firstState + numStates;
 }
 
-bool GridWalk::isSource(Value value) const {
+bool CooperativeLoop::isSource(Value value) const {
   return isa<BlockArgument>(value) && !plan.isCapture(value) && !isState(value);
 }
 
 /// False where a product reads what no block computes.
-bool GridWalk::findExchanged() {
+bool CooperativeLoop::findExchanged() {
   auto add = [&](Value value) {
     if (exchanged.insert({value, {getNumRows(value), rowsOfVectors}}).second)
       rowsOfVectors += llvm::alignTo(getNumRows(value), kRowsTogether);
@@ -71,7 +71,7 @@ bool GridWalk::findExchanged() {
 
 /// As many rows as the registers hold: each is multiplied with the same vector. The lanes
 /// of a warp have a row of a sample each.
-bool GridWalk::chooseShape() {
+bool CooperativeLoop::chooseShape() {
   int64_t entries = 0;
   for (const RowUnit &unit : plan.getUnits()) {
     numRows = std::max(numRows, unit.rows);
@@ -88,16 +88,17 @@ bool GridWalk::chooseShape() {
          llvm::divideCeil(numRows, getRowsOfBlock()) <= kMostRowGroups;
 }
 
-int64_t GridWalk::getNumSamples() const { return kWarpThreads / rowsOfWarp; }
-int64_t GridWalk::getRowsOfBlock() const { return kWarps * rowsOfWarp; }
+int64_t CooperativeLoop::getNumSamples() const { return kWarpThreads / rowsOfWarp; }
+int64_t CooperativeLoop::getRowsOfBlock() const { return kWarps * rowsOfWarp; }
 
 static bool isF32(Value value) { return getElementTypeOrSelf(value.getType()).isF32(); }
 
-std::optional<GridWalk> GridWalk::create(const BodyPlan &plan, Block &body, ValueRange captures,
-                                         unsigned firstState, unsigned numStates) {
+std::optional<CooperativeLoop> CooperativeLoop::create(const BodyPlan &plan, Block &body,
+                                                       ValueRange captures, unsigned firstState,
+                                                       unsigned numStates) {
   if (!llvm::all_of(body.getArguments(), isF32))
     return std::nullopt;
-  GridWalk walk(plan, body, captures, firstState, numStates);
+  CooperativeLoop walk(plan, body, captures, firstState, numStates);
   if (!walk.findExchanged() || !walk.chooseShape())
     return std::nullopt;
   return walk;
@@ -134,7 +135,7 @@ static Value countMultiprocessors(OpBuilder &builder, Location loc, ModuleOp mod
   return arith::IndexCastOp::create(builder, loc, builder.getIndexType(), count);
 }
 
-void GridWalk::allocate(OpBuilder &builder) {
+void CooperativeLoop::allocate(OpBuilder &builder) {
   Value size = getIndex(builder, loc, getNumSamples());
   Value numGroups = arith::CeilDivUIOp::create(builder, loc, loop->numSamples, size);
   Value padded = mulIndex(builder, loc, numGroups, size);
@@ -150,8 +151,8 @@ void GridWalk::allocate(OpBuilder &builder) {
       MemRefType::get({2, ShapedType::kDynamic, rowsOfVectors}, builder.getF32Type()), padded);
 }
 
-/// Blocks of one group run at the same time, and of as many groups as there is room for.
-void GridWalk::launch(OpBuilder &builder, const GridLoop &walked) {
+/// Blocks of one group run at the same time, and of as many groups as can be held.
+void CooperativeLoop::launch(OpBuilder &builder, const GridLoop &walked) {
   loop = &walked;
   loc = loop->op->getLoc();
   allocate(builder);
@@ -180,7 +181,8 @@ void GridWalk::launch(OpBuilder &builder, const GridLoop &walked) {
 // Threads
 //===----------------------------------------------------------------------===//
 
-void GridWalk::emitThread(OpBuilder &builder, const LaunchedThread &thread, Value firstGroup) {
+void CooperativeLoop::emitThread(OpBuilder &builder, const LaunchedThread &thread,
+                                 Value firstGroup) {
   auto index = [&](int64_t value) { return getIndex(builder, loc, value); };
   int64_t samples = getNumSamples();
   sums = thread.shared[0];
@@ -214,14 +216,14 @@ void GridWalk::emitThread(OpBuilder &builder, const LaunchedThread &thread, Valu
   finish(builder, carried);
 }
 
-Value GridWalk::ownsRow(OpBuilder &builder, int64_t rows) {
+Value CooperativeLoop::ownsRow(OpBuilder &builder, int64_t rows) {
   Value exists = isBelow(builder, loc, row, getIndex(builder, loc, rows));
   return arith::AndIOp::create(builder, loc, exists, hasSample);
 }
 
 /// What the first step begins with: rows of states, those of sources, and the count at
 /// which the last barrier ended.
-SmallVector<Value> GridWalk::start(OpBuilder &builder) {
+SmallVector<Value> CooperativeLoop::start(OpBuilder &builder) {
   SmallVector<Value> carried;
   bool isExchanged = false;
   for (unsigned i = 0; i < numStates; ++i) {
@@ -247,7 +249,7 @@ SmallVector<Value> GridWalk::start(OpBuilder &builder) {
   return carried;
 }
 
-SmallVector<Value> GridWalk::loadSources(OpBuilder &builder, Value position) {
+SmallVector<Value> CooperativeLoop::loadSources(OpBuilder &builder, Value position) {
   SmallVector<Value> rows;
   for (Value source : sources) {
     Value at = minIndex(builder, loc, row, getIndex(builder, loc, getNumRows(source) - 1));
@@ -257,14 +259,14 @@ SmallVector<Value> GridWalk::loadSources(OpBuilder &builder, Value position) {
   return rows;
 }
 
-void GridWalk::awaitGroup(OpBuilder &builder) {
+void CooperativeLoop::awaitGroup(OpBuilder &builder) {
   int64_t numBlocks = llvm::divideCeil(numRows, getRowsOfBlock());
   Value more = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(numBlocks));
   passed = arith::AddIOp::create(builder, loc, passed, more);
   emitBlockBarrier(builder, loc, isFirst, counters, group, passed);
 }
 
-void GridWalk::finish(OpBuilder &builder, ValueRange carried) {
+void CooperativeLoop::finish(OpBuilder &builder, ValueRange carried) {
   for (unsigned i = 0; i < numStates; ++i) {
     int64_t rows = getNumRows(body->getArgument(firstState + i));
     emitIf(builder, loc, ownsRow(builder, rows), [&](OpBuilder &nested) {

@@ -1,11 +1,11 @@
-//===- ColumnWalk.cpp - few threads walk a column of a map ----------------===//
+//===- ColumnLoop.cpp - few threads walk a column of a map ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 
-#include "ColumnWalk.h"
-#include "BlockWalk.h"
+#include "ColumnLoop.h"
+#include "BlockLoop.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -17,14 +17,14 @@ using namespace bppsa;
 // Planning
 //===----------------------------------------------------------------------===//
 
-std::optional<ColumnWalk> ColumnWalk::create(const CotangentLoop &loop, bool readAhead) {
-  ColumnWalk walk(loop, cloneLink(loop, {/*inject=*/false, /*emit=*/false}), readAhead);
+std::optional<ColumnLoop> ColumnLoop::create(const CotangentLoop &loop, bool readAhead) {
+  ColumnLoop walk(loop, cloneLink(loop, {/*inject=*/false, /*emit=*/false}), readAhead);
   if (AffineMapLayout::get(loop).isDiagonal || !walk.isSmall())
     return std::nullopt;
   return walk;
 }
 
-ColumnWalk::ColumnWalk(const CotangentLoop &loop, std::unique_ptr<Region> link, bool readAhead)
+ColumnLoop::ColumnLoop(const CotangentLoop &loop, std::unique_ptr<Region> link, bool readAhead)
     : loop(loop), loc(loop.op->getLoc()), region(std::move(link)) {
   SmallVector<Value> sources;
   for (auto [number, saved] : llvm::enumerate(loop.saved))
@@ -45,7 +45,7 @@ ColumnWalk::ColumnWalk(const CotangentLoop &loop, std::unique_ptr<Region> link, 
 }
 
 /// Where a thread has a row, that of a slice is another thread's.
-void ColumnWalk::chooseShape() {
+void ColumnLoop::chooseShape() {
   std::vector<std::pair<int64_t, int64_t>> sizes;
   for (const Factor &factor : factors)
     sizes.emplace_back(factor.numRows, factor.numColumns);
@@ -61,7 +61,7 @@ void ColumnWalk::chooseShape() {
     exchanges.push_back({vector, Value()});
 }
 
-size_t ColumnWalk::getFactor(MatVecOp product) const {
+size_t ColumnLoop::getFactor(MatVecOp product) const {
   return llvm::find_if(factors,
                        [&](const Factor &factor) {
                          return factor.matrix == product.getMatrix() &&
@@ -85,7 +85,7 @@ static bool isSupported(Operation &op) {
   return llvm::all_of(op.getOperands(), isSmallVector) && isa<CellOpInterface>(op);
 }
 
-bool ColumnWalk::isSmall() const {
+bool ColumnLoop::isSmall() const {
   int64_t entries = 0;
   for (const Factor &factor : factors)
     entries += factor.numRows * factor.numColumns;
@@ -96,7 +96,7 @@ bool ColumnWalk::isSmall() const {
          llvm::all_of(body.without_terminator(), isSupported);
 }
 
-Value ColumnWalk::getCapture(BlockArgument argument) const {
+Value ColumnLoop::getCapture(BlockArgument argument) const {
   unsigned first = region->front().getNumArguments() - loop.captures.size();
   return loop.captures[argument.getArgNumber() - first];
 }
@@ -105,7 +105,7 @@ Value ColumnWalk::getCapture(BlockArgument argument) const {
 // Matrices
 //===----------------------------------------------------------------------===//
 
-SmallVector<MemRefType> ColumnWalk::getSharedTypes() const {
+SmallVector<MemRefType> ColumnLoop::getSharedTypes() const {
   SmallVector<MemRefType> types;
   auto add = [&](int64_t count, int64_t rows, Type vector) {
     int64_t stride = llvm::alignTo(rows, std::max(shape.parts, kLoadedTogether));
@@ -131,7 +131,7 @@ static Value loadFactor(OpBuilder &builder, Location loc, Value matrix, bool isT
 
 /// Of columns that are not shared: a thread copies a row of each factor, by loads that do not wait
 /// for each other.
-void ColumnWalk::copyFactors(OpBuilder &builder) {
+void ColumnLoop::copyFactors(OpBuilder &builder) {
   copies = llvm::to_vector_of<Value>(walker.shared.take_front(factors.size()));
   for (auto [factor, copy] : llvm::zip_equal(factors, copies)) {
     Value matrix = getCapture(factor.matrix), target = copy;
@@ -149,21 +149,22 @@ void ColumnWalk::copyFactors(OpBuilder &builder) {
 }
 
 /// The thread's rows of each factor, for all steps: loads that do not wait for each other.
-void ColumnWalk::loadFactors(OpBuilder &builder) {
+void ColumnLoop::loadFactors(OpBuilder &builder) {
   entries.assign(factors.size(), {});
   for (auto [factor, own] : llvm::zip_equal(factors, entries))
     for (int64_t i = 0; i < factor.numColumns; ++i)
-      for (int64_t slot = 0; slot < deal(factor.numRows).getNumSlots(); ++slot)
+      for (int64_t slot = 0; slot < layout(factor.numRows).getNumSlots(); ++slot)
         own.push_back(loadFactor(builder, loc, getCapture(factor.matrix), factor.isTransposed,
                                  getRow(builder, factor.numRows, slot), i));
 }
 
-SmallVector<Deal::Element> ColumnWalk::getRows(OpBuilder &builder) const {
-  SmallVector<Deal::Element> rows;
+SmallVector<BlockCyclicLayout::Element> ColumnLoop::getRows(OpBuilder &builder) const {
+  SmallVector<BlockCyclicLayout::Element> rows;
   int64_t first = 0;
   for (size_t i = 0; i < loop.getNumStates(); first += loop.getStateSize(i++))
-    for (int64_t slot = 0, e = deal(loop.getStateSize(i)).getNumSlots(); slot < e; ++slot) {
-      Deal::Element row = deal(loop.getStateSize(i)).getElement(builder, loc, part, slot);
+    for (int64_t slot = 0, e = layout(loop.getStateSize(i)).getNumSlots(); slot < e; ++slot) {
+      BlockCyclicLayout::Element row =
+          layout(loop.getStateSize(i)).getElement(builder, loc, part, slot);
       rows.push_back({addIndex(builder, loc, row.index, first), row.exists});
     }
   return rows;
@@ -171,14 +172,14 @@ SmallVector<Deal::Element> ColumnWalk::getRows(OpBuilder &builder) const {
 
 /// The sum of each row is one chain of additions, in the order of columns; rows are
 /// independent of each other.
-ColumnWalk::Rows ColumnWalk::emitProduct(OpBuilder &builder, MatVecOp product,
+ColumnLoop::Rows ColumnLoop::emitProduct(OpBuilder &builder, MatVecOp product,
                                          const RowsOfValues &rows) {
   Type element = cast<VectorType>(product.getType()).getElementType();
   Rows sums;
   if (product.getAddend())
     sums = rows.lookup(product.getAddend());
   else
-    sums.assign(deal(getNumRows(product.getResult())).getNumSlots(),
+    sums.assign(layout(getNumRows(product.getResult())).getNumSlots(),
                 arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element)));
   size_t factor = getFactor(product);
   for (int64_t i = 0, e = getNumRows(product.getVector()); i < e; ++i) {
@@ -192,7 +193,7 @@ ColumnWalk::Rows ColumnWalk::emitProduct(OpBuilder &builder, MatVecOp product,
 }
 
 /// Element `column` of what `product` multiplies.
-Value ColumnWalk::loadFactorOf(OpBuilder &builder, MatVecOp product, int64_t column,
+Value ColumnLoop::loadFactorOf(OpBuilder &builder, MatVecOp product, int64_t column,
                                const RowsOfValues &rows) {
   Value vector = product.getVector();
   if (shape.parts == 1)
@@ -202,9 +203,9 @@ Value ColumnWalk::loadFactorOf(OpBuilder &builder, MatVecOp product, int64_t col
                                 ValueRange{columnOfWarp, getIndex(builder, loc, column)});
 }
 
-Value ColumnWalk::loadEntry(OpBuilder &builder, size_t factor, int64_t column, int64_t slot) {
+Value ColumnLoop::loadEntry(OpBuilder &builder, size_t factor, int64_t column, int64_t slot) {
   if (shape.inRegisters)
-    return entries[factor][column * deal(factors[factor].numRows).getNumSlots() + slot];
+    return entries[factor][column * layout(factors[factor].numRows).getNumSlots() + slot];
   return memref::LoadOp::create(
       builder, loc, copies[factor],
       ValueRange{getIndex(builder, loc, column), getIndex(builder, loc, slot)});
@@ -214,7 +215,7 @@ Value ColumnWalk::loadEntry(OpBuilder &builder, size_t factor, int64_t column, i
 // Steps
 //===----------------------------------------------------------------------===//
 
-void ColumnWalk::launch(OpBuilder &builder, Value count,
+void ColumnLoop::launch(OpBuilder &builder, Value count,
                         function_ref<void(OpBuilder &, Value, Value)> body) {
   Value size = getIndex(builder, loc, getColumnsOfWarp());
   Value numBlocks = arith::CeilDivUIOp::create(builder, loc, count, size);
@@ -229,12 +230,12 @@ void ColumnWalk::launch(OpBuilder &builder, Value count,
              });
 }
 
-void ColumnWalk::emitWarpBarrier(OpBuilder &builder) const {
+void ColumnLoop::emitWarpBarrier(OpBuilder &builder) const {
   NVVM::SyncWarpOp::create(builder, loc,
                            arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(-1)));
 }
 
-void ColumnWalk::begin(OpBuilder &builder, const LaunchedThread &thread) {
+void ColumnLoop::begin(OpBuilder &builder, const LaunchedThread &thread) {
   walker = thread;
   SmallVector<Value> digits = {thread.thread, getIndex(builder, loc, 0)};
   if (shape.parts > 1)
@@ -254,7 +255,7 @@ void ColumnWalk::begin(OpBuilder &builder, const LaunchedThread &thread) {
   sharedOfRing = shared.drop_front(exchanges.size());
 }
 
-SmallVector<Value> ColumnWalk::walk(OpBuilder &builder, const ColumnRuns &runs, Value number,
+SmallVector<Value> ColumnLoop::walk(OpBuilder &builder, const ColumnRuns &runs, Value number,
                                     ValueRange start) {
   Value numColumns = getIndex(builder, loc, runs.numColumns);
   Value run = arith::DivUIOp::create(builder, loc, number, numColumns);
@@ -278,7 +279,7 @@ SmallVector<Value> ColumnWalk::walk(OpBuilder &builder, const ColumnRuns &runs, 
           size_t source = llvm::find(readSaved, saved) - readSaved.begin();
           if (ring)
             return ring->load(nested, source, link, runOfWarp,
-                              deal(numRows).getPlace(nested, loc, part, slot));
+                              layout(numRows).getPlace(nested, loc, part, slot));
           return Place{loop.saved[saved], {step, sample}}.load(nested, loc,
                                                                getRow(nested, numRows, slot));
         },
@@ -293,7 +294,7 @@ SmallVector<Value> ColumnWalk::walk(OpBuilder &builder, const ColumnRuns &runs, 
   return end;
 }
 
-ColumnWalk::RowsOfValues ColumnWalk::loadArguments(OpBuilder &builder, LoadSaved loadSaved,
+ColumnLoop::RowsOfValues ColumnLoop::loadArguments(OpBuilder &builder, LoadSaved loadSaved,
                                                    ValueRange column) {
   RowsOfValues rows;
   Block &body = region->front();
@@ -301,7 +302,7 @@ ColumnWalk::RowsOfValues ColumnWalk::loadArguments(OpBuilder &builder, LoadSaved
     if (argument.use_empty() || !isSmallVector(argument))
       return;
     int64_t numRows = getNumRows(argument);
-    for (int64_t slot = 0, e = deal(numRows).getNumSlots(); slot < e; ++slot)
+    for (int64_t slot = 0, e = layout(numRows).getNumSlots(); slot < e; ++slot)
       rows[argument].push_back(loadRow(numRows, slot));
   };
   unsigned number = 0;
@@ -309,7 +310,7 @@ ColumnWalk::RowsOfValues ColumnWalk::loadArguments(OpBuilder &builder, LoadSaved
     load(body.getArgument(number++),
          [&](int64_t numRows, int64_t slot) { return loadSaved(saved, numRows, slot); });
   for (size_t i = 0; i < loop.getNumStates(); ++i) {
-    int64_t size = deal(loop.getStateSize(i)).getNumSlots();
+    int64_t size = layout(loop.getStateSize(i)).getNumSlots();
     rows[body.getArgument(number++)] = llvm::to_vector(column.take_front(size));
     column = column.drop_front(size);
   }
@@ -322,7 +323,7 @@ ColumnWalk::RowsOfValues ColumnWalk::loadArguments(OpBuilder &builder, LoadSaved
 
 /// Operations run in their order, but those that can before a product that has to wait for
 /// other threads: then vectors of several products are handed over at a time.
-ColumnWalk::Rows ColumnWalk::emitStep(OpBuilder &builder, LoadSaved loadSaved, ValueRange column) {
+ColumnLoop::Rows ColumnLoop::emitStep(OpBuilder &builder, LoadSaved loadSaved, ValueRange column) {
   Block &body = region->front();
   RowsOfValues rows = loadArguments(builder, loadSaved, column);
   exchanged.clear();
@@ -345,7 +346,7 @@ ColumnWalk::Rows ColumnWalk::emitStep(OpBuilder &builder, LoadSaved loadSaved, V
   return next;
 }
 
-bool ColumnWalk::isReady(Operation *op, const RowsOfValues &rows) const {
+bool ColumnLoop::isReady(Operation *op, const RowsOfValues &rows) const {
   auto product = dyn_cast<MatVecOp>(op);
   if (product && shape.parts > 1 && !exchanged.contains(product.getVector()))
     return false;
@@ -356,7 +357,7 @@ bool ColumnWalk::isReady(Operation *op, const RowsOfValues &rows) const {
 
 /// Hands over what is known of the vectors that are multiplied as a whole. Each has an array of
 /// its own, which is read before the next step begins.
-void ColumnWalk::exchange(OpBuilder &builder, const RowsOfValues &rows) {
+void ColumnLoop::exchange(OpBuilder &builder, const RowsOfValues &rows) {
   for (const Exchange &exchange : exchanges)
     if (auto own = rows.find(exchange.vector);
         own != rows.end() && exchanged.insert(exchange.vector).second)
@@ -364,14 +365,14 @@ void ColumnWalk::exchange(OpBuilder &builder, const RowsOfValues &rows) {
         memref::StoreOp::create(
             builder, loc, value, exchange.array,
             ValueRange{columnOfWarp,
-                       deal(getNumRows(exchange.vector)).getPlace(builder, loc, part, slot)});
+                       layout(getNumRows(exchange.vector)).getPlace(builder, loc, part, slot)});
   emitWarpBarrier(builder);
 }
 
 static int64_t getOffset(ArrayAttr offsets) { return cast<IntegerAttr>(offsets[0]).getInt(); }
 
-ColumnWalk::Rows ColumnWalk::emitOp(OpBuilder &builder, Operation *op, const RowsOfValues &rows) {
-  int64_t numRows = getNumRows(op->getResult(0)), numSlots = deal(numRows).getNumSlots();
+ColumnLoop::Rows ColumnLoop::emitOp(OpBuilder &builder, Operation *op, const RowsOfValues &rows) {
+  int64_t numRows = getNumRows(op->getResult(0)), numSlots = layout(numRows).getNumSlots();
   if (auto product = dyn_cast<MatVecOp>(op))
     return emitProduct(builder, product, rows);
   if (auto slice = dyn_cast<vector::ExtractStridedSliceOp>(op)) {

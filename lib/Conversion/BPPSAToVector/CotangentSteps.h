@@ -1,11 +1,11 @@
-//===- CotangentWalk.h - walks a link over part of a chain ------*- C++ -*-===//
+//===- CotangentSteps.h - walks a link over part of a chain ------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOVECTOR_COTANGENTWALK_H
-#define BPPSA_LIB_CONVERSION_BPPSATOVECTOR_COTANGENTWALK_H
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOVECTOR_COTANGENTSTEPS_H
+#define BPPSA_LIB_CONVERSION_BPPSATOVECTOR_COTANGENTSTEPS_H
 
 #include "../Bodies/CotangentLoop.h"
 #include "BPPSAToVector.h"
@@ -16,11 +16,11 @@ namespace bppsa {
 mlir::VectorType getRowType(const CotangentLoop &loop);
 
 /// Applies the link to the cotangent of one vector of samples, step by step.
-class CotangentWalk {
+class CotangentSteps {
 public:
   /// Fails after a diagnostic, where the link cannot be emitted.
-  static llvm::FailureOr<CotangentWalk> create(const CotangentLoop &loop,
-                                               const LaneOptions &options, WalkOptions walk);
+  static llvm::FailureOr<CotangentSteps> create(const CotangentLoop &loop,
+                                                const LaneOptions &options, LinkOptions walk);
 
   /// Allocates what one thread needs, at the insertion point.
   void allocateScratch(mlir::OpBuilder &builder);
@@ -36,14 +36,14 @@ public:
                 const Rows &state);
 
 private:
-  CotangentWalk(const CotangentLoop &loop, std::unique_ptr<mlir::Region> region,
-                LaneEmitter emitter, WalkOptions walk);
+  CotangentSteps(const CotangentLoop &loop, std::unique_ptr<mlir::Region> region,
+                 LaneEmitter emitter, LinkOptions walk);
 
   CotangentLoop loop;
   /// Holds the link as this walk evaluates it.
   std::unique_ptr<mlir::Region> region;
   LaneEmitter emitter;
-  WalkOptions walk;
+  LinkOptions walk;
   /// For each state whose cotangent cannot be overwritten while it is read: where
   /// the new one waits.
   llvm::SmallVector<mlir::Value> waiting;
@@ -63,4 +63,4 @@ Rows allocateRows(mlir::OpBuilder &builder, mlir::Location loc, int64_t rows,
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOVECTOR_COTANGENTWALK_H
+#endif // BPPSA_LIB_CONVERSION_BPPSATOVECTOR_COTANGENTSTEPS_H

@@ -1,10 +1,10 @@
-//===- GridStep.cpp - a step of blocks that share its rows ----------------===//
+//===- CooperativeStep.cpp - a step of blocks that share its rows ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 
-#include "GridWalk.h"
+#include "CooperativeLoop.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -26,7 +26,8 @@ static constexpr int64_t kManyEntries = 96;
 // Steps
 //===----------------------------------------------------------------------===//
 
-SmallVector<Value> GridWalk::emitStep(OpBuilder &builder, Value atPosition, ValueRange carried) {
+SmallVector<Value> CooperativeLoop::emitStep(OpBuilder &builder, Value atPosition,
+                                             ValueRange carried) {
   position = atPosition;
   Value one = getIndex(builder, loc, 1);
   current = arith::AndIOp::create(builder, loc, position, one);
@@ -65,7 +66,7 @@ SmallVector<Value> GridWalk::emitStep(OpBuilder &builder, Value atPosition, Valu
   return after;
 }
 
-void GridWalk::emitUnit(OpBuilder &builder, const RowUnit &unit) {
+void CooperativeLoop::emitUnit(OpBuilder &builder, const RowUnit &unit) {
   RowValues values;
   emitSums(builder, unit, values);
   Value at = minIndex(builder, loc, row, getIndex(builder, loc, unit.rows - 1));
@@ -84,7 +85,7 @@ void GridWalk::emitUnit(OpBuilder &builder, const RowUnit &unit) {
 }
 
 /// To where all blocks read it, and to where the body yields it.
-void GridWalk::storeUnit(OpBuilder &builder, const RowUnit &unit) {
+void CooperativeLoop::storeUnit(OpBuilder &builder, const RowUnit &unit) {
   emitIf(builder, loc, ownsRow(builder, unit.rows), [&](OpBuilder &nested) {
     auto exchange = [&](Value value, Value copy, Value scalar) {
       if (auto found = exchanged.find(value); found != exchanged.end())
@@ -106,9 +107,11 @@ void GridWalk::storeUnit(OpBuilder &builder, const RowUnit &unit) {
   });
 }
 
-Value GridWalk::loadRow(OpBuilder &, Location, Value value, Value) { return own.lookup(value); }
+Value CooperativeLoop::loadRow(OpBuilder &, Location, Value value, Value) {
+  return own.lookup(value);
+}
 
-Value GridWalk::loadOtherRow(OpBuilder &builder, Location at, Value value, Value other) {
+Value CooperativeLoop::loadOtherRow(OpBuilder &builder, Location at, Value value, Value other) {
   if (auto found = exchanged.find(value); found != exchanged.end())
     return getExchange(found->second, current).load(builder, at, other);
   unsigned argument = cast<BlockArgument>(value).getArgNumber();
@@ -121,7 +124,7 @@ Value GridWalk::loadOtherRow(OpBuilder &builder, Location at, Value value, Value
 
 /// Of each row of the warp, entries 4 l to 4 l + 3 of each 128 for lane l; zero beyond the
 /// last column.
-void GridWalk::loadMatrices(OpBuilder &builder) {
+void CooperativeLoop::loadMatrices(OpBuilder &builder) {
   matrixParts.clear();
   Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(builder.getF32Type()));
   Value firstColumn = mulIndex(builder, loc, lane, getIndex(builder, loc, kLoadedTogether));
@@ -153,7 +156,7 @@ void GridWalk::loadMatrices(OpBuilder &builder) {
 
 /// The sums of this lane's row and sample, by way of shared memory, where the lanes that have
 /// summed up leave them.
-void GridWalk::emitSums(OpBuilder &builder, const RowUnit &unit, RowValues &values) {
+void CooperativeLoop::emitSums(OpBuilder &builder, const RowUnit &unit, RowValues &values) {
   if (unit.sums.empty())
     return;
   Value wholeWarp = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(-1));
@@ -176,8 +179,8 @@ void GridWalk::emitSums(OpBuilder &builder, const RowUnit &unit, RowValues &valu
 
 /// What this lane adds to each sum, sample and row, in this order. A vector is loaded once for
 /// all rows, an entry of a matrix used for all samples.
-SmallVector<Value> GridWalk::accumulate(OpBuilder &builder, const RowUnit &unit,
-                                        Value firstSample) {
+SmallVector<Value> CooperativeLoop::accumulate(OpBuilder &builder, const RowUnit &unit,
+                                               Value firstSample) {
   Type element = builder.getF32Type();
   Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
   SmallVector<Value> totals(unit.sums.size() * kTile * rowsOfWarp, zero);
@@ -261,7 +264,7 @@ static std::pair<Value, Value> addAcrossLanes(OpBuilder &builder, Location loc, 
 }
 
 /// Leaves the sums over all lanes in shared memory: those of a sample and row at its lane.
-void GridWalk::storeSums(OpBuilder &builder, ArrayRef<Value> totals, Value tile) {
+void CooperativeLoop::storeSums(OpBuilder &builder, ArrayRef<Value> totals, Value tile) {
   int64_t lanesOfTile = kTile * rowsOfWarp;
   Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(builder.getF32Type()));
   Value firstLane = mulIndex(builder, loc, tile, getIndex(builder, loc, lanesOfTile));

@@ -1,4 +1,4 @@
-//===- LaunchLeaves.cpp - sums over samples and steps ---------------------===//
+//===- LaunchSums.cpp - sums over samples and steps ---------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

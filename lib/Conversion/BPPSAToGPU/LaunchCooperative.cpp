@@ -1,12 +1,12 @@
-//===- LaunchGrid.cpp - recurrences and chains whose rows blocks share ----===//
+//===- LaunchCooperative.cpp - recurrences and chains whose rows blocks share ----===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 
 #include "BPPSAToGPU.h"
-#include "Walks/BlockWalk.h"
-#include "Walks/GridWalk.h"
+#include "TimeLoops/BlockLoop.h"
+#include "TimeLoops/CooperativeLoop.h"
 #include "bppsa/Dialect/BPPSA/Utils/BodyRewrites.h"
 
 using namespace mlir;
@@ -34,11 +34,11 @@ public:
   bool launch(const BodyPlan &plan) {
     if (numStates == 0)
       return false;
-    auto walk =
-        GridWalk::create(plan, op.getBody().front(), op.getCaptures(), numSequences, numStates);
-    if (!walk)
+    auto cooperative = CooperativeLoop::create(plan, op.getBody().front(), op.getCaptures(),
+                                               numSequences, numStates);
+    if (!cooperative)
       return false;
-    walk->launch(builder, describe());
+    cooperative->launch(builder, describe());
     return true;
   }
 
@@ -82,7 +82,8 @@ private:
 
 bool bppsa::launchOnGrid(RecurrenceOp op) {
   FailureOr<BodyPlan> plan = BodyPlan::create(op.getBody().front(), op.getCaptures().size());
-  return succeeded(plan) && !UnitEmitter::fitsRegisters(*plan) && RecurrenceGrid(op).launch(*plan);
+  return succeeded(plan) && !BodyRowEmitter::fitsRegisters(*plan) &&
+         RecurrenceGrid(op).launch(*plan);
 }
 
 //===----------------------------------------------------------------------===//
@@ -120,12 +121,13 @@ bool bppsa::launchOnGrid(const CotangentLoop &loop) {
   std::unique_ptr<Region> link = cloneLink(loop, {});
   Block &body = link->front();
   FailureOr<BodyPlan> plan = BodyPlan::create(body, loop.captures.size());
-  if (failed(plan) || UnitEmitter::fitsRegisters(*plan))
+  if (failed(plan) || BodyRowEmitter::fitsRegisters(*plan))
     return false;
-  auto walk = GridWalk::create(*plan, body, loop.captures, loop.saved.size(), loop.seeds.size());
-  if (!walk)
+  auto cooperative =
+      CooperativeLoop::create(*plan, body, loop.captures, loop.saved.size(), loop.seeds.size());
+  if (!cooperative)
     return false;
   OpBuilder builder(loop.op);
-  walk->launch(builder, describe(builder, loop));
+  cooperative->launch(builder, describe(builder, loop));
   return true;
 }

@@ -1,18 +1,18 @@
-//===- PanelPlan.h - how a panel of columns is walked -----------*- C++ -*-===//
+//===- ColumnTilePlan.h - how a column tile is walked -----------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// A panel is some columns of the map of one run of links: matrices of as many columns
+// A column tile is some columns of the map of one run of links: matrices of as many columns
 // take the place of the vectors of a link. All columns see the same saved values, so
 // what depends on these alone has one value for each row. Tiles of 16 rows are shared
 // out to the warps of a block.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_WALKS_PANELPLAN_H
-#define BPPSA_LIB_CONVERSION_BPPSATOGPU_WALKS_PANELPLAN_H
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_TIMELOOPS_COLUMNTILEPLAN_H
+#define BPPSA_LIB_CONVERSION_BPPSATOGPU_TIMELOOPS_COLUMNTILEPLAN_H
 
 #include "../../Bodies/BodyPlan.h"
 #include "../../Bodies/CotangentLoop.h"
@@ -20,19 +20,19 @@
 
 namespace bppsa {
 
-class PanelPlan {
+class ColumnTilePlan {
 public:
   /// Plans `body`, the link of `loop`, for products of `tile`; `otherBytes` of shared
-  /// memory are taken. None, and no diagnostic, where panels cannot evaluate it.
-  static std::optional<PanelPlan> create(const CotangentLoop &loop, mlir::Block &body,
-                                         const TensorTile &tile, int64_t otherBytes);
+  /// memory are taken. None, and no diagnostic, where column tiles cannot evaluate it.
+  static std::optional<ColumnTilePlan> create(const CotangentLoop &loop, mlir::Block &body,
+                                              const TensorTile &tile, int64_t otherBytes);
 
-  /// Whether `value` has a column for each of the panel, not one for all.
-  bool isPanel(mlir::Value value) const { return stages.contains(value); }
-  /// What is computed in a stage needs panels in shared memory of those before alone.
+  /// Whether `value` has a column for each of the column tile, not one for all.
+  bool isColumnTile(mlir::Value value) const { return stages.contains(value); }
+  /// What is computed in a stage needs column tiles in shared memory of those before alone.
   int64_t getStage(mlir::Value value) const { return stages.lookup(value); }
   int64_t getNumStages() const;
-  /// Panels of which threads read elements of others.
+  /// ColumnTiles of which threads read elements of others.
   llvm::ArrayRef<mlir::Value> getShared() const { return shared.getArrayRef(); }
 
   int64_t getNumWarps() const { return shape.warps; }
@@ -40,7 +40,7 @@ public:
   /// `i * warps + w`.
   static int64_t getNumTiles(int64_t rows);
   int64_t getNumSlots(int64_t rows) const;
-  /// Columns of a panel, in tiles.
+  /// Columns of a column tile, in tiles.
   int64_t getNumColumnTiles() const { return shape.columnTiles; }
   /// Whether threads have their parts of matrices in registers, for all steps.
   bool keepsMatrices() const { return inRegisters; }
@@ -54,10 +54,10 @@ private:
 
   llvm::DenseMap<mlir::Value, int64_t> stages;
   llvm::SetVector<mlir::Value> shared;
-  cost::PanelShape shape{};
+  cost::ColumnTileShape shape{};
   bool inRegisters = false;
 };
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_WALKS_PANELPLAN_H
+#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_TIMELOOPS_COLUMNTILEPLAN_H

@@ -1,10 +1,10 @@
-//===- BlockWalk.cpp - a block of threads walks a chain -------------------===//
+//===- BlockLoop.cpp - a block of threads walks a chain -------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 
-#include "BlockWalk.h"
+#include "BlockLoop.h"
 #include "../BPPSAToGPU.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -38,23 +38,23 @@ Value bppsa::getStep(OpBuilder &builder, const CotangentLoop &loop, Value positi
   return addIndex(builder, loc, arith::SubIOp::create(builder, loc, numSteps, position), -1);
 }
 
-FailureOr<BlockWalk> BlockWalk::create(const CotangentLoop &loop, WalkOptions options,
+FailureOr<BlockLoop> BlockLoop::create(const CotangentLoop &loop, LinkOptions options,
                                        bool readAhead) {
   std::unique_ptr<Region> region = cloneLink(loop, options);
   SmallVector<UnitSum> sums;
   if (options.emit)
     sums = getUnitSums(loop, region->front().getTerminator()->getNumOperands());
-  FailureOr<UnitEmitter> emitter = UnitEmitter::create(region->front(), loop.captures, sums);
+  FailureOr<BodyRowEmitter> emitter = BodyRowEmitter::create(region->front(), loop.captures, sums);
   if (failed(emitter))
     return failure();
-  if (!emitter->hasRoomForSums())
+  if (!emitter->fitsSums())
     return loop.op->emitOpError("has more sums than fit into registers beside its matrices; leave "
                                 "bppsa-fuse-gradients out");
-  return BlockWalk(loop, std::move(region), std::move(*emitter), options, readAhead);
+  return BlockLoop(loop, std::move(region), std::move(*emitter), options, readAhead);
 }
 
 /// What a step reads from memory: all but the cotangent and captures.
-static SmallVector<Value> getSources(const CotangentLoop &loop, WalkOptions options) {
+static SmallVector<Value> getSources(const CotangentLoop &loop, LinkOptions options) {
   SmallVector<Value> sources(loop.saved.begin(), loop.saved.end());
   if (options.inject)
     llvm::append_range(sources, loop.injected);
@@ -77,8 +77,8 @@ SmallVector<UnitSum> bppsa::getUnitSums(const CotangentLoop &loop, unsigned numY
   return sums;
 }
 
-BlockWalk::BlockWalk(const CotangentLoop &loop, std::unique_ptr<Region> region, UnitEmitter emitter,
-                     WalkOptions options, bool readAhead)
+BlockLoop::BlockLoop(const CotangentLoop &loop, std::unique_ptr<Region> region,
+                     BodyRowEmitter emitter, LinkOptions options, bool readAhead)
     : loop(loop), region(std::move(region)), emitter(std::move(emitter)), options(options),
       ring(loop.op->getLoc(), getSources(loop, options), readAhead ? cost::mostRingBytes : 0) {
   firstOfSum.push_back(0);
@@ -87,7 +87,7 @@ BlockWalk::BlockWalk(const CotangentLoop &loop, std::unique_ptr<Region> region, 
       firstOfSum.push_back(firstOfSum.back() + cast<MemRefType>(sum.getType()).getNumElements());
 }
 
-void BlockWalk::launch(OpBuilder &builder, Value numBlocks,
+void BlockLoop::launch(OpBuilder &builder, Value numBlocks,
                        function_ref<void(OpBuilder &, const LaunchedThread &)> body) {
   Location loc = loop.op->getLoc();
   SmallVector<MemRefType> shared = emitter.getSharedTypes(), rings = ring.getSharedTypes();
@@ -111,8 +111,8 @@ void BlockWalk::launch(OpBuilder &builder, Value numBlocks,
     launchTotals(builder);
 }
 
-void BlockWalk::launchWalks(OpBuilder &builder, Value count,
-                            function_ref<void(OpBuilder &, const LaunchedThread &, Value)> body) {
+void BlockLoop::launchAll(OpBuilder &builder, Value count,
+                          function_ref<void(OpBuilder &, const LaunchedThread &, Value)> body) {
   if (!hasSums())
     return launch(builder, count, [&](OpBuilder &nested, const LaunchedThread &thread) {
       body(nested, thread, thread.block);
@@ -132,14 +132,14 @@ void BlockWalk::launchWalks(OpBuilder &builder, Value count,
 // Sums
 //===----------------------------------------------------------------------===//
 
-SmallVector<Value> BlockWalk::makeZeroSums(OpBuilder &builder) const {
+SmallVector<Value> BlockLoop::makeZeroSums(OpBuilder &builder) const {
   Value zero = arith::ConstantOp::create(builder, loop.op->getLoc(),
                                          builder.getZeroAttr(loop.getElementType()));
   return SmallVector<Value>(emitter.getNumSumRegisters(), zero);
 }
 
 /// Zeros for the sums of this block in memory, and one more behind them.
-void BlockWalk::clearSums(OpBuilder &builder) {
+void BlockLoop::clearSums(OpBuilder &builder) {
   Location loc = loop.op->getLoc();
   SmallVector<Value> zeros = makeZeroSums(builder);
   storeSums(builder, zeros, /*add=*/false);
@@ -152,7 +152,7 @@ void BlockWalk::clearSums(OpBuilder &builder) {
 
 /// Writes the elements of `sums` that this thread has to those of its block in memory,
 /// or adds them.
-void BlockWalk::storeSums(OpBuilder &builder, ValueRange sums, bool add) {
+void BlockLoop::storeSums(OpBuilder &builder, ValueRange sums, bool add) {
   Location loc = loop.op->getLoc();
   emitter.forEachSum(builder, loc, sums,
                      [&](OpBuilder &nested, size_t sum, Value row, Value column, Value value) {
@@ -170,7 +170,7 @@ void BlockWalk::storeSums(OpBuilder &builder, ValueRange sums, bool add) {
 /// After each kStepsOfSums positions, adds `sums` to those in memory and begins new ones, with a
 /// zero from memory: a constant would become a select for each of them in every step. In a loop of
 /// their own, the steps between would need more registers for places in memory.
-SmallVector<Value> BlockWalk::emptySums(OpBuilder &builder, Value position, ValueRange sums) {
+SmallVector<Value> BlockLoop::emptySums(OpBuilder &builder, Value position, ValueRange sums) {
   Location loc = loop.op->getLoc();
   Value last = getIndex(builder, loc, kStepsOfSums - 1);
   Value isFull = isEqual(builder, loc, arith::AndIOp::create(builder, loc, position, last), last);
@@ -185,7 +185,7 @@ SmallVector<Value> BlockWalk::emptySums(OpBuilder &builder, Value position, Valu
   return llvm::to_vector_of<Value>(left.getResults());
 }
 
-void BlockWalk::launchTotals(OpBuilder &builder) {
+void BlockLoop::launchTotals(OpBuilder &builder) {
   Location loc = loop.op->getLoc();
   partials->launchTotals(builder, [&](OpBuilder &nested, Value position, Value total) {
     for (auto [sum, first] : llvm::zip(loop.getSums(), firstOfSum)) {
@@ -208,7 +208,7 @@ void BlockWalk::launchTotals(OpBuilder &builder) {
 // Steps
 //===----------------------------------------------------------------------===//
 
-void BlockWalk::start(OpBuilder &builder, const LaunchedThread &thread,
+void BlockLoop::start(OpBuilder &builder, const LaunchedThread &thread,
                       function_ref<Value(OpBuilder &, Value)> value) {
   Location loc = loop.op->getLoc();
   current = getIndex(builder, loc, 0);
@@ -218,7 +218,7 @@ void BlockWalk::start(OpBuilder &builder, const LaunchedThread &thread,
   emitBarrier(builder, loc);
 }
 
-void BlockWalk::walk(OpBuilder &builder, Value sample, Value first, Value last) {
+void BlockLoop::walk(OpBuilder &builder, Value sample, Value first, Value last) {
   Location loc = loop.op->getLoc();
   Value one = getIndex(builder, loc, 1);
   ring.begin(builder, walker, ringArrays, sample, first, last,
@@ -244,7 +244,7 @@ void BlockWalk::walk(OpBuilder &builder, Value sample, Value first, Value last) 
     storeSums(builder, ArrayRef(running).drop_front(), /*add=*/true);
 }
 
-void BlockWalk::finish(OpBuilder &builder, const LaunchedThread &thread,
+void BlockLoop::finish(OpBuilder &builder, const LaunchedThread &thread,
                        function_ref<void(OpBuilder &, Value, Value)> body) {
   Location loc = loop.op->getLoc();
   emitRows(builder, loc, thread, loop.getTotalSize(), [&](OpBuilder &nested, Value row) {
@@ -252,8 +252,8 @@ void BlockWalk::finish(OpBuilder &builder, const LaunchedThread &thread,
   });
 }
 
-void BlockWalk::walkFrom(OpBuilder &builder, const LaunchedThread &thread, Value sample,
-                         const Place &from, Value first, Value last, Value isLast) {
+void BlockLoop::runFrom(OpBuilder &builder, const LaunchedThread &thread, Value sample,
+                        const Place &from, Value first, Value last, Value isLast) {
   Location loc = loop.op->getLoc();
   start(builder, thread, [&](OpBuilder &inside, Value row) { return from.load(inside, loc, row); });
   walk(builder, sample, first, last);
@@ -264,7 +264,7 @@ void BlockWalk::walkFrom(OpBuilder &builder, const LaunchedThread &thread, Value
   });
 }
 
-SmallVector<Value> BlockWalk::emitStep(OpBuilder &builder, Value sample, Value position,
+SmallVector<Value> BlockLoop::emitStep(OpBuilder &builder, Value sample, Value position,
                                        Value before, Value after, ValueRange sums) {
   Location loc = loop.op->getLoc();
   SmallVector<Place> read = ring.getPlaces(builder, position), arguments;
@@ -333,7 +333,7 @@ void bppsa::storeCotangent(OpBuilder &builder, const CotangentLoop &loop, Value 
 LogicalResult bppsa::launchSequentially(const CotangentLoop &loop) {
   if (launchOnGrid(loop))
     return success();
-  FailureOr<BlockWalk> walk = BlockWalk::create(loop, {});
+  FailureOr<BlockLoop> walk = BlockLoop::create(loop, {});
   if (failed(walk))
     return failure();
   OpBuilder builder(loop.op);

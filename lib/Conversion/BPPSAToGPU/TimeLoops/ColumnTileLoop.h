@@ -1,4 +1,4 @@
-//===- PanelWalk.h - a block walks a panel of a map -------------*- C++ -*-===//
+//===- ColumnTileLoop.h - a block walks a column tile of a map -------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -6,28 +6,28 @@
 //
 // Many columns of the map of a run of links are walked by one block, so that the
 // products of a link are those of matrices, on tensor cores. A warp has some tiles of
-// rows of all columns of the panel. Threads have their entries of values in registers,
-// and panels that are multiplied go through shared memory.
+// rows of all columns of the column tile. Threads have their entries of values in registers,
+// and column tiles that are multiplied go through shared memory.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_WALKS_PANELWALK_H
-#define BPPSA_LIB_CONVERSION_BPPSATOGPU_WALKS_PANELWALK_H
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_TIMELOOPS_COLUMNTILELOOP_H
+#define BPPSA_LIB_CONVERSION_BPPSATOGPU_TIMELOOPS_COLUMNTILELOOP_H
 
 #include "../Products/TensorTile.h"
 #include "../Steps/StepRing.h"
-#include "PanelPlan.h"
+#include "ColumnTilePlan.h"
 
 namespace bppsa {
 
-class PanelWalk {
+class ColumnTileLoop {
 public:
   /// None, and no diagnostic, where a block should walk each column. Walks of one step
   /// have nothing to read ahead.
-  static std::optional<PanelWalk> create(const CotangentLoop &loop, bool readAhead,
-                                         TensorPrecision precision);
+  static std::optional<ColumnTileLoop> create(const CotangentLoop &loop, bool readAhead,
+                                              TensorPrecision precision);
 
-  /// Columns of a panel.
+  /// Columns of a column tile.
   int64_t getNumColumns() const { return plan.getNumColumnTiles() * TensorTile::kColumns; }
 
   /// Launches `numBlocks` blocks that run `body`, which may walk.
@@ -36,7 +36,7 @@ public:
 
   // Inside of a launch, by all threads of a block.
 
-  /// An entry of the panel: its row, where the states lie one after the other, and its
+  /// An entry of the column tile: its row, where the states lie one after the other, and its
   /// column.
   struct Entry {
     mlir::Value row, column;
@@ -48,11 +48,11 @@ public:
             llvm::function_ref<void(mlir::OpBuilder &, const Entry &, mlir::Value)> finish);
 
 private:
-  /// Those of one thread of a panel, slot by slot, by tiles of columns.
+  /// Those of one thread of a column tile, slot by slot, by tiles of columns.
   using Entries = llvm::SmallVector<mlir::Value>;
 
-  PanelWalk(const CotangentLoop &loop, std::unique_ptr<mlir::Region> region, PanelPlan plan,
-            StepRing ring, TensorTile tile);
+  ColumnTileLoop(const CotangentLoop &loop, std::unique_ptr<mlir::Region> region,
+                 ColumnTilePlan plan, StepRing ring, TensorTile tile);
   mlir::Value getCapture(mlir::Value argument) const;
 
   // Places of the thread's entries.
@@ -66,7 +66,7 @@ private:
   mlir::Value limitRow(mlir::OpBuilder &builder, mlir::Value row, int64_t rows) const;
   mlir::Value getColumn(mlir::OpBuilder &builder, size_t entry) const;
 
-  // Panels in shared memory.
+  // ColumnTiles in shared memory.
   llvm::SmallVector<mlir::Value> getSharedPlace(mlir::OpBuilder &builder, mlir::Value row,
                                                 mlir::Value column) const;
   void share(mlir::OpBuilder &builder, mlir::Value value);
@@ -94,9 +94,9 @@ private:
 
   CotangentLoop loop;
   mlir::Location loc;
-  /// Holds the link as a walk evaluates it: without injected and emitted values.
+  /// Holds the link as a loop evaluates it: without injected and emitted values.
   std::unique_ptr<mlir::Region> region;
-  PanelPlan plan;
+  ColumnTilePlan plan;
   /// Of the saved vectors.
   StepRing ring;
   TensorTile tile;
@@ -105,18 +105,18 @@ private:
   LaunchedThread walker = {};
   llvm::SmallVector<mlir::Value> ringArrays;
   mlir::Value warp;
-  /// The shared array of each panel that is in one.
+  /// The shared array of each column tile that is in one.
   llvm::DenseMap<mlir::Value, mlir::Value> arrays;
   /// Tiles of the matrix of each product: slot by slot, by tiles of columns.
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<TensorTile::Fragment>> matrices;
 
   // Of the step that is emitted.
   llvm::SmallVector<Place> savedPlaces;
-  llvm::DenseMap<mlir::Value, Entries> panels;
+  llvm::DenseMap<mlir::Value, Entries> columnTiles;
   /// Values that all columns share, by slot and half of a tile.
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> rowValues;
 };
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_WALKS_PANELWALK_H
+#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_TIMELOOPS_COLUMNTILELOOP_H

@@ -1,11 +1,11 @@
-//===- BlockWalk.h - a block of threads walks a chain -----------*- C++ -*-===//
+//===- BlockLoop.h - a block of threads walks a chain -----------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_WALKS_BLOCKWALK_H
-#define BPPSA_LIB_CONVERSION_BPPSATOGPU_WALKS_BLOCKWALK_H
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_TIMELOOPS_BLOCKLOOP_H
+#define BPPSA_LIB_CONVERSION_BPPSATOGPU_TIMELOOPS_BLOCKLOOP_H
 
 #include "../../Bodies/CotangentLoop.h"
 #include "../Products/PartialSums.h"
@@ -16,18 +16,18 @@ namespace bppsa {
 /// Steps and samples of a loop.
 mlir::Value countSteps(mlir::OpBuilder &builder, const CotangentLoop &loop);
 mlir::Value countSamples(mlir::OpBuilder &builder, const CotangentLoop &loop);
-/// The step at position `position` of a walk: T-1-position, or `position` with
+/// The step at position `position` of a loop: T-1-position, or `position` with
 /// `reverse`.
 mlir::Value getStep(mlir::OpBuilder &builder, const CotangentLoop &loop, mlir::Value position);
 
 /// Applies the link to the cotangent of one sample, step by step. The cotangents of
 /// the states lie one after the other in shared memory, twice: a step reads one copy
 /// and writes the other.
-class BlockWalk {
+class BlockLoop {
 public:
   /// Fails after a diagnostic, where the link or its sums cannot be emitted. Walks of one step
   /// have nothing to read ahead.
-  static llvm::FailureOr<BlockWalk> create(const CotangentLoop &loop, WalkOptions options,
+  static llvm::FailureOr<BlockLoop> create(const CotangentLoop &loop, LinkOptions options,
                                            bool readAhead = true);
 
   /// Launches `numBlocks` blocks that run `body`, which may walk. Where the link has
@@ -36,7 +36,7 @@ public:
               llvm::function_ref<void(mlir::OpBuilder &, const LaunchedThread &)> body);
   /// Launches blocks for walks [0, count), which run `body(walk)`: one each, but fewer
   /// where each block has sums and these would take too much memory.
-  void launchWalks(
+  void launchAll(
       mlir::OpBuilder &builder, mlir::Value count,
       llvm::function_ref<void(mlir::OpBuilder &, const LaunchedThread &, mlir::Value walk)> body);
 
@@ -47,17 +47,17 @@ public:
              llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Value row)> value);
   /// Walks positions [first, last) of `sample`. Ends with a barrier.
   void walk(mlir::OpBuilder &builder, mlir::Value sample, mlir::Value first, mlir::Value last);
-  /// Gives the cotangent after the walk to `body(row, value)`, row by row.
+  /// Gives the cotangent after the loop to `body(row, value)`, row by row.
   void finish(mlir::OpBuilder &builder, const LaunchedThread &thread,
               llvm::function_ref<void(mlir::OpBuilder &, mlir::Value row, mlir::Value value)> body);
   /// Walks positions [first, last) of `sample` from the cotangent at `from`. Where
   /// `isLast` holds, what comes out are the cotangents of the initial states.
-  void walkFrom(mlir::OpBuilder &builder, const LaunchedThread &thread, mlir::Value sample,
-                const Place &from, mlir::Value first, mlir::Value last, mlir::Value isLast);
+  void runFrom(mlir::OpBuilder &builder, const LaunchedThread &thread, mlir::Value sample,
+               const Place &from, mlir::Value first, mlir::Value last, mlir::Value isLast);
 
 private:
-  BlockWalk(const CotangentLoop &loop, std::unique_ptr<mlir::Region> region, UnitEmitter emitter,
-            WalkOptions options, bool readAhead);
+  BlockLoop(const CotangentLoop &loop, std::unique_ptr<mlir::Region> region, BodyRowEmitter emitter,
+            LinkOptions options, bool readAhead);
   llvm::SmallVector<mlir::Value> emitStep(mlir::OpBuilder &builder, mlir::Value sample,
                                           mlir::Value position, mlir::Value before,
                                           mlir::Value after, mlir::ValueRange sums);
@@ -72,8 +72,8 @@ private:
   CotangentLoop loop;
   /// Holds the link as this walk evaluates it.
   std::unique_ptr<mlir::Region> region;
-  UnitEmitter emitter;
-  WalkOptions options;
+  BodyRowEmitter emitter;
+  LinkOptions options;
   /// Of the saved vectors, those that are injected, and the factors of sums that are
   /// not saved vectors.
   StepRing ring;
@@ -101,4 +101,4 @@ llvm::SmallVector<UnitSum> getUnitSums(const CotangentLoop &loop, unsigned numYi
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_WALKS_BLOCKWALK_H
+#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_TIMELOOPS_BLOCKLOOP_H

@@ -1,4 +1,4 @@
-//===- UnitEmitter.h - emits one step of a body for a block -----*- C++ -*-===//
+//===- BodyRowEmitter.h - emits one step of a body for a block -----*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -14,10 +14,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_UNITEMITTER_H
-#define BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_UNITEMITTER_H
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_BODYROWEMITTER_H
+#define BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_BODYROWEMITTER_H
 
-#include "Deal.h"
+#include "BlockCyclicLayout.h"
 #include "RowEvaluator.h"
 
 namespace bppsa {
@@ -43,13 +43,13 @@ struct UnitSum {
   int64_t factor, columns;
 };
 
-class UnitEmitter : private RowEvaluator {
+class BodyRowEmitter : private RowEvaluator {
 public:
   /// Plans `body`, the last arguments of which stand for `captures`. Fails, after a
   /// diagnostic, where it has no row-wise evaluation or more rows than a block has
   /// threads.
-  static llvm::FailureOr<UnitEmitter> create(mlir::Block &body, mlir::ValueRange captures,
-                                             llvm::ArrayRef<UnitSum> sums = {});
+  static llvm::FailureOr<BodyRowEmitter> create(mlir::Block &body, mlir::ValueRange captures,
+                                                llvm::ArrayRef<UnitSum> sums = {});
 
   /// Whether the rows of matrices that the threads of one block have fit into their
   /// registers.
@@ -58,7 +58,7 @@ public:
   /// Threads that a block needs.
   int64_t getNumThreads() const { return numThreads; }
   /// Whether the threads have registers for the sums; else no steps may be emitted.
-  bool hasRoomForSums() const { return sumsFit; }
+  bool fitsSums() const { return sumsFit; }
   /// Registers for sums that a thread needs.
   int64_t getNumSumRegisters() const;
   /// The shared arrays that a step needs; those of its results have padRows rows too.
@@ -89,8 +89,8 @@ public:
                   SumElement body);
 
 private:
-  UnitEmitter(BodyPlan plan, mlir::Block &body, mlir::ValueRange captures,
-              llvm::ArrayRef<UnitSum> sums);
+  BodyRowEmitter(BodyPlan plan, mlir::Block &body, mlir::ValueRange captures,
+                 llvm::ArrayRef<UnitSum> sums);
   struct Shape {
     int64_t rows, parts, numThreads;
     bool inRegisters;
@@ -98,15 +98,15 @@ private:
   /// `summed` has the columns of the sums that share the registers.
   static Shape chooseShape(const BodyPlan &plan, const std::vector<int64_t> &summed = {});
   llvm::LogicalResult chooseThreads();
-  /// Columns of a row, dealt to the threads that share it.
-  Deal deal(int64_t columns) const { return Deal(columns, parts); }
+  /// Columns of a row, distributed over the threads that share it.
+  BlockCyclicLayout layout(int64_t columns) const { return BlockCyclicLayout(columns, parts); }
   /// Columns of the part of a row that one thread multiplies.
   int64_t getPartColumns(MatVecOp product) const;
   bool needsScratch(mlir::Value value) const;
   mlir::Value loadMatrixPart(mlir::OpBuilder &builder, mlir::Location loc, MatVecOp product);
   void emitUnit(mlir::OpBuilder &builder, mlir::Location loc, const RowUnit &unit);
-  int64_t getRoomAhead() const;
-  int64_t loadAhead(mlir::OpBuilder &builder, const RowUnit &unit, int64_t room);
+  int64_t getCapacityAhead() const;
+  int64_t loadAhead(mlir::OpBuilder &builder, const RowUnit &unit, int64_t capacity);
   mlir::Value loadFactor(mlir::OpBuilder &builder, mlir::Location loc, MatVecOp product, int64_t i);
   void emitStores(mlir::OpBuilder &builder, mlir::Location loc, const RowUnit &unit,
                   llvm::ArrayRef<std::pair<Place, mlir::Value>> stores, mlir::Value row);
@@ -120,7 +120,7 @@ private:
   mlir::Value loadOfSum(mlir::OpBuilder &builder, mlir::Location loc, const UnitSum &sum, int64_t i,
                         llvm::ArrayRef<Place> factors);
   void loadOfSums(mlir::OpBuilder &builder, mlir::Location loc, llvm::ArrayRef<Place> factors,
-                  int64_t room);
+                  int64_t capacity);
   llvm::SmallVector<mlir::Value> addToSums(mlir::OpBuilder &builder, mlir::Location loc,
                                            llvm::ArrayRef<Place> factors, mlir::ValueRange running);
   mlir::Value getYielded(const UnitSum &sum) const;
@@ -160,4 +160,4 @@ private:
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_UNITEMITTER_H
+#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_BODYROWEMITTER_H

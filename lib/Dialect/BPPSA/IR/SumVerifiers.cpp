@@ -1,4 +1,4 @@
-//===- LeafVerifiers.cpp - sums over time, and lanes ----------------------===//
+//===- SumVerifiers.cpp - sums over time, and lanes ----------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

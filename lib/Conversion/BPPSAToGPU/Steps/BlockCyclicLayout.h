@@ -1,21 +1,22 @@
-//===- Deal.h - elements of a vector shared by threads ----------*- C++ -*-===//
+//===- BlockCyclicLayout.h - elements of a vector shared by threads ----------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_DEAL_H
-#define BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_DEAL_H
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_BLOCKCYCLICLAYOUT_H
+#define BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_BLOCKCYCLICLAYOUT_H
 
 #include "../Launch.h"
 
 namespace bppsa {
 
-/// Deals the elements of a vector to `parts` neighbouring threads: by fours, and the others by two
-/// and one, so that few instructions load and store them. A thread has as many slots as others.
-class Deal {
+/// Distributes the elements of a vector over `parts` neighbouring threads: by fours, and the others
+/// by two and one, so that few instructions load and store them. A thread has as many slots as
+/// others.
+class BlockCyclicLayout {
 public:
-  Deal(int64_t count, int64_t parts) : count(count), parts(parts) {}
+  BlockCyclicLayout(int64_t count, int64_t parts) : count(count), parts(parts) {}
 
   int64_t getNumSlots() const { return llvm::divideCeil(count, parts); }
 
@@ -43,4 +44,4 @@ private:
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_DEAL_H
+#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_BLOCKCYCLICLAYOUT_H

@@ -1,18 +1,18 @@
-//===- PanelPlan.cpp - how a panel of columns is walked -------------------===//
+//===- ColumnTilePlan.cpp - how a column tile is walked -------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 
-#include "PanelPlan.h"
+#include "ColumnTilePlan.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace bppsa;
 
-std::optional<PanelPlan> PanelPlan::create(const CotangentLoop &loop, Block &body,
-                                           const TensorTile &tile, int64_t otherBytes) {
-  PanelPlan plan;
+std::optional<ColumnTilePlan> ColumnTilePlan::create(const CotangentLoop &loop, Block &body,
+                                                     const TensorTile &tile, int64_t otherBytes) {
+  ColumnTilePlan plan;
   ValueRange states = body.getArguments().slice(loop.saved.size(), loop.getNumStates());
   if (!plan.computeStages(body, states) || !plan.chooseSizes(loop, body, tile, otherBytes))
     return std::nullopt;
@@ -27,27 +27,28 @@ static bool isVectorOf(Value value, bool isBoolean) {
 
 static bool isVector(Value value) { return isVectorOf(value, false) || isVectorOf(value, true); }
 
-/// A product of what has one value for each row would be none of a panel.
-static bool isSupported(Operation &op, bool isPanel) {
+/// A product of what has one value for each row would be none of a column tile.
+static bool isSupported(Operation &op, bool isColumnTile) {
   if (op.getNumResults() != 1 || !isVector(op.getResult(0)))
     return false;
   if (auto product = dyn_cast<MatVecOp>(op))
-    return isPanel && isa<BlockArgument>(product.getMatrix()) &&
+    return isColumnTile && isa<BlockArgument>(product.getMatrix()) &&
            isVectorOf(product.getResult(), false);
   return llvm::all_of(op.getOperands(), isVector) && isa<CellOpInterface>(op);
 }
 
-bool PanelPlan::addOp(Operation &op) {
+bool ColumnTilePlan::addOp(Operation &op) {
   auto product = dyn_cast<MatVecOp>(op);
-  bool hasPanel = llvm::any_of(op.getOperands(), [&](Value value) { return isPanel(value); });
-  if (!isSupported(op, product ? isPanel(product.getVector()) : hasPanel))
+  bool hasColumnTile =
+      llvm::any_of(op.getOperands(), [&](Value value) { return isColumnTile(value); });
+  if (!isSupported(op, product ? isColumnTile(product.getVector()) : hasColumnTile))
     return false;
-  if (!hasPanel)
+  if (!hasColumnTile)
     return true;
   int64_t stage = 0;
   auto cell = cast<CellOpInterface>(op);
   for (auto [number, operand] : llvm::enumerate(op.getOperands())) {
-    if (!isPanel(operand))
+    if (!isColumnTile(operand))
       continue;
     bool isShared = cell.getRowAccess(number) != RowAccess::Same;
     if (isShared) {
@@ -66,27 +67,29 @@ static bool isSupportedArgument(BlockArgument argument) {
   return cast<VectorType>(argument.getType()).getRank() == 2 || isVectorOf(argument, false);
 }
 
-bool PanelPlan::computeStages(Block &body, ValueRange states) {
+bool ColumnTilePlan::computeStages(Block &body, ValueRange states) {
   for (Value state : states)
     stages[state] = 0;
   return llvm::all_of(body.getArguments(), isSupportedArgument) &&
          llvm::all_of(body.without_terminator(), [this](Operation &op) { return addOp(op); });
 }
 
-int64_t PanelPlan::getNumStages() const {
+int64_t ColumnTilePlan::getNumStages() const {
   int64_t last = 0;
   for (auto [value, stage] : stages)
     last = std::max(last, stage);
   return last + 1;
 }
 
-int64_t PanelPlan::getNumTiles(int64_t rows) { return llvm::divideCeil(rows, TensorTile::kRows); }
+int64_t ColumnTilePlan::getNumTiles(int64_t rows) {
+  return llvm::divideCeil(rows, TensorTile::kRows);
+}
 
-int64_t PanelPlan::getNumSlots(int64_t rows) const {
+int64_t ColumnTilePlan::getNumSlots(int64_t rows) const {
   return llvm::divideCeil(getNumTiles(rows), shape.warps);
 }
 
-int64_t PanelPlan::countMatrixRegisters(Block &body, const TensorTile &tile) const {
+int64_t ColumnTilePlan::countMatrixRegisters(Block &body, const TensorTile &tile) const {
   int64_t count = 0;
   for (auto product : body.getOps<MatVecOp>())
     count += getNumSlots(getNumRows(product.getResult())) *
@@ -95,11 +98,11 @@ int64_t PanelPlan::countMatrixRegisters(Block &body, const TensorTile &tile) con
   return count;
 }
 
-bool PanelPlan::chooseSizes(const CotangentLoop &loop, Block &body, const TensorTile &tile,
-                            int64_t otherBytes) {
+bool ColumnTilePlan::chooseSizes(const CotangentLoop &loop, Block &body, const TensorTile &tile,
+                                 int64_t otherBytes) {
   if (body.getOps<MatVecOp>().empty())
     return false;
-  cost::PanelNeeds needs{};
+  cost::ColumnTileNeeds needs{};
   for (auto [value, stage] : stages)
     needs.rows = std::max(needs.rows, getNumRows(value));
   needs.columns = loop.getTotalSize();
@@ -107,10 +110,10 @@ bool PanelPlan::chooseSizes(const CotangentLoop &loop, Block &body, const Tensor
   for (Value value : shared)
     needs.sharedRows += getNumTiles(getNumRows(value)) * TensorTile::kRows;
   needs.otherBytes = otherBytes;
-  std::optional<cost::PanelShape> found = cost::shapePanel(needs);
+  std::optional<cost::ColumnTileShape> found = cost::shapeColumnTile(needs);
   if (!found)
     return false;
   shape = *found;
-  inRegisters = shape.hasRoomFor(countMatrixRegisters(body, tile));
+  inRegisters = shape.fits(countMatrixRegisters(body, tile));
   return true;
 }

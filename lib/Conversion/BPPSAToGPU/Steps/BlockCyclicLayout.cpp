@@ -1,15 +1,15 @@
-//===- Deal.cpp - elements of a vector shared by threads ------------------===//
+//===- BlockCyclicLayout.cpp - elements of a vector shared by threads ------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Deal.h"
+#include "BlockCyclicLayout.h"
 
 using namespace mlir;
 using namespace bppsa;
 
-Deal::Places Deal::getPlaces(int64_t slot) const {
+BlockCyclicLayout::Places BlockCyclicLayout::getPlaces(int64_t slot) const {
   int64_t first = 0, width = kLoadedTogether;
   while (first + width <= slot || first + width > getNumSlots())
     if (first + width > getNumSlots())
@@ -19,13 +19,15 @@ Deal::Places Deal::getPlaces(int64_t slot) const {
   return {width, first * parts + slot - first};
 }
 
-Value Deal::getPlace(OpBuilder &builder, Location loc, Value part, int64_t slot) const {
+Value BlockCyclicLayout::getPlace(OpBuilder &builder, Location loc, Value part,
+                                  int64_t slot) const {
   Places places = getPlaces(slot);
   Value own = mulIndex(builder, loc, part, getIndex(builder, loc, places.width));
   return addIndex(builder, loc, own, places.first);
 }
 
-Deal::Element Deal::getElement(OpBuilder &builder, Location loc, Value part, int64_t slot) const {
+BlockCyclicLayout::Element BlockCyclicLayout::getElement(OpBuilder &builder, Location loc,
+                                                         Value part, int64_t slot) const {
   Places places = getPlaces(slot);
   Value place = getPlace(builder, loc, part, slot);
   if ((parts - 1) * places.width + places.first < count)

@@ -1,10 +1,10 @@
-//===- UnitEmitter.cpp - emits one step of a body for a block -------------===//
+//===- BodyRowEmitter.cpp - emits one step of a body for a block -------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 
-#include "UnitEmitter.h"
+#include "BodyRowEmitter.h"
 #include "bppsa/Cost/DeviceShapes.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -35,8 +35,8 @@ Value bppsa::addPartials(OpBuilder &builder, Location loc, SmallVector<Value> pa
 // Planning
 //===----------------------------------------------------------------------===//
 
-UnitEmitter::UnitEmitter(BodyPlan bodyPlan, Block &body, ValueRange captures,
-                         ArrayRef<UnitSum> sums)
+BodyRowEmitter::BodyRowEmitter(BodyPlan bodyPlan, Block &body, ValueRange captures,
+                               ArrayRef<UnitSum> sums)
     : RowEvaluator(std::move(bodyPlan), body, captures), sums(sums) {
   for (const RowUnit &unit : plan.getUnits())
     for (Value value : unit.stored)
@@ -44,26 +44,26 @@ UnitEmitter::UnitEmitter(BodyPlan bodyPlan, Block &body, ValueRange captures,
         scratchValues.push_back(value);
 }
 
-FailureOr<UnitEmitter> UnitEmitter::create(Block &body, ValueRange captures,
-                                           ArrayRef<UnitSum> sums) {
+FailureOr<BodyRowEmitter> BodyRowEmitter::create(Block &body, ValueRange captures,
+                                                 ArrayRef<UnitSum> sums) {
   FailureOr<BodyPlan> plan = BodyPlan::create(body, captures.size());
   if (failed(plan))
     return failure();
-  UnitEmitter emitter(std::move(*plan), body, captures, sums);
+  BodyRowEmitter emitter(std::move(*plan), body, captures, sums);
   if (failed(emitter.chooseThreads()))
     return failure();
   return emitter;
 }
 
 /// A value that is only yielded goes to its results alone, and arguments have places.
-bool UnitEmitter::needsScratch(Value value) const {
+bool BodyRowEmitter::needsScratch(Value value) const {
   if (isa<BlockArgument>(value) && !plan.isCapture(value))
     return false;
   return llvm::any_of(value.getUsers(), [](Operation *user) { return !isa<YieldOp>(user); });
 }
 
-UnitEmitter::Shape UnitEmitter::chooseShape(const BodyPlan &plan,
-                                            const std::vector<int64_t> &summed) {
+BodyRowEmitter::Shape BodyRowEmitter::chooseShape(const BodyPlan &plan,
+                                                  const std::vector<int64_t> &summed) {
   int64_t rows = 1;
   std::vector<int64_t> columns;
   for (const RowUnit &unit : plan.getUnits()) {
@@ -84,7 +84,7 @@ static InFlightDiagnostic emitErrorOf(Block &body) {
   return emitError(body.getTerminator()->getLoc()) << "the link of a chain ";
 }
 
-LogicalResult UnitEmitter::chooseThreads() {
+LogicalResult BodyRowEmitter::chooseThreads() {
   Shape shape = chooseShape(plan);
   if (shape.rows > kMostThreads)
     return emitErrorOf(*body) << "has a vector of " << shape.rows
@@ -106,18 +106,18 @@ LogicalResult UnitEmitter::chooseThreads() {
   return success();
 }
 
-int64_t UnitEmitter::getNumSumRegisters() const {
+int64_t BodyRowEmitter::getNumSumRegisters() const {
   int64_t count = 0;
   for (const UnitSum &sum : sums)
-    count += deal(sum.columns).getNumSlots();
+    count += layout(sum.columns).getNumSlots();
   return count;
 }
 
-int64_t UnitEmitter::getPartColumns(MatVecOp product) const {
-  return deal(getNumRows(product.getVector())).getNumSlots();
+int64_t BodyRowEmitter::getPartColumns(MatVecOp product) const {
+  return layout(getNumRows(product.getVector())).getNumSlots();
 }
 
-SmallVector<MemRefType> UnitEmitter::getSharedTypes() const {
+SmallVector<MemRefType> BodyRowEmitter::getSharedTypes() const {
   SmallVector<MemRefType> types;
   for (Value value : scratchValues)
     types.push_back(MemRefType::get({padRows(getNumRows(value))},
@@ -129,8 +129,8 @@ SmallVector<MemRefType> UnitEmitter::getSharedTypes() const {
 // Threads
 //===----------------------------------------------------------------------===//
 
-void UnitEmitter::begin(OpBuilder &builder, Location loc, const LaunchedThread &thread,
-                        ValueRange shared) {
+void BodyRowEmitter::begin(OpBuilder &builder, Location loc, const LaunchedThread &thread,
+                           ValueRange shared) {
   SmallVector<Value> digits = {thread.thread, getIndex(builder, loc, 0)};
   if (parts > 1)
     digits = splitIndex(builder, loc, thread.thread, {Value(), getIndex(builder, loc, parts)});
@@ -151,36 +151,36 @@ void UnitEmitter::begin(OpBuilder &builder, Location loc, const LaunchedThread &
 
 /// The columns of the row that this thread has; beyond the last one the entry is that of the last
 /// one, which is multiplied by 0.
-Value UnitEmitter::loadMatrixPart(OpBuilder &builder, Location loc, MatVecOp product) {
+Value BodyRowEmitter::loadMatrixPart(OpBuilder &builder, Location loc, MatVecOp product) {
   int64_t rows = getNumRows(product.getResult()), columns = getNumRows(product.getVector());
   Value row = minIndex(builder, loc, unitIndex, getIndex(builder, loc, rows - 1));
   SmallVector<Value> entries;
   for (int64_t i = 0, e = getPartColumns(product); i < e; ++i) {
-    Value column = deal(columns).getElement(builder, loc, part, i).index;
+    Value column = layout(columns).getElement(builder, loc, part, i).index;
     entries.push_back(loadMatrixEntry(builder, loc, product, row, column));
   }
   auto type = VectorType::get(entries.size(), entries.front().getType());
   return vector::FromElementsOp::create(builder, loc, type, entries);
 }
 
-SmallVector<Value> UnitEmitter::emitStep(OpBuilder &builder, Location loc,
-                                         ArrayRef<Place> stepArguments,
-                                         ArrayRef<SmallVector<Place, 2>> stepResults,
-                                         ArrayRef<Place> factors, ValueRange running,
-                                         StepPart whileWaiting) {
+SmallVector<Value> BodyRowEmitter::emitStep(OpBuilder &builder, Location loc,
+                                            ArrayRef<Place> stepArguments,
+                                            ArrayRef<SmallVector<Place, 2>> stepResults,
+                                            ArrayRef<Place> factors, ValueRange running,
+                                            StepPart whileWaiting) {
   arguments = stepArguments;
   results = stepResults;
   yieldedRows.clear();
   loadedOfSums.clear();
   int64_t stage = plan.getUnits().empty() ? 0 : plan.getUnits().front().stage;
-  int64_t room = getRoomAhead();
+  int64_t capacity = getCapacityAhead();
   for (const RowUnit &unit : plan.getUnits()) {
     if (unit.stage != stage)
       emitBarrier(builder, loc);
     stage = unit.stage;
-    int64_t loaded = loadAhead(builder, unit, room);
+    int64_t loaded = loadAhead(builder, unit, capacity);
     if (loaded > 0 && whileWaiting) {
-      loadOfSums(builder, loc, factors, room - loaded);
+      loadOfSums(builder, loc, factors, capacity - loaded);
       whileWaiting(builder);
       whileWaiting = nullptr;
     }
@@ -193,7 +193,7 @@ SmallVector<Value> UnitEmitter::emitStep(OpBuilder &builder, Location loc,
 
 /// Every thread evaluates a row, so that all take part in shuffles: one beyond the
 /// last evaluates the last again, and does not write it.
-void UnitEmitter::emitUnit(OpBuilder &builder, Location loc, const RowUnit &unit) {
+void BodyRowEmitter::emitUnit(OpBuilder &builder, Location loc, const RowUnit &unit) {
   Value last = getIndex(builder, loc, unit.rows - 1);
   Value row = minIndex(builder, loc, unitIndex, last);
   RowValues values;
@@ -217,8 +217,8 @@ void UnitEmitter::emitUnit(OpBuilder &builder, Location loc, const RowUnit &unit
 /// Where all threads without a row are in one warp, stores take no branch: to shared memory they
 /// go to spare rows, to device memory to the last row, which has the same value. What is
 /// evaluated is not moved into a branch then, which would cost more than it saves.
-void UnitEmitter::emitStores(OpBuilder &builder, Location loc, const RowUnit &unit,
-                             ArrayRef<std::pair<Place, Value>> stores, Value row) {
+void BodyRowEmitter::emitStores(OpBuilder &builder, Location loc, const RowUnit &unit,
+                                ArrayRef<std::pair<Place, Value>> stores, Value row) {
   Value isOwner = isBelow(builder, loc, unitIndex, getIndex(builder, loc, unit.rows));
   if (parts > 1)
     isOwner = arith::AndIOp::create(builder, loc, isOwner,
@@ -253,8 +253,8 @@ void UnitEmitter::emitStores(OpBuilder &builder, Location loc, const RowUnit &un
 // Products
 //===----------------------------------------------------------------------===//
 
-Value UnitEmitter::emitProductSum(OpBuilder &builder, Location loc, const ProductSum &sum,
-                                  Value row) {
+Value BodyRowEmitter::emitProductSum(OpBuilder &builder, Location loc, const ProductSum &sum,
+                                     Value row) {
   Type type = cast<VectorType>(sum.result.getType()).getElementType();
   Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
   SmallVector<Value> partials(kNumPartials, zero);
@@ -267,8 +267,8 @@ Value UnitEmitter::emitProductSum(OpBuilder &builder, Location loc, const Produc
   return addAcrossThreads(builder, loc, addPartials(builder, loc, std::move(partials)));
 }
 
-/// Elements of vectors that a thread has room for beside its entries of matrices and sums.
-int64_t UnitEmitter::getRoomAhead() const {
+/// Elements of vectors that a thread can hold beside its entries of matrices and sums.
+int64_t BodyRowEmitter::getCapacityAhead() const {
   int64_t registers = getNumSumRegisters() + kRegistersOfArgument * firstCapture;
   for (const RowUnit &unit : plan.getUnits())
     for (const ProductSum &sum : unit.sums)
@@ -277,15 +277,15 @@ int64_t UnitEmitter::getRoomAhead() const {
   return inRegisters ? std::min(kMostRegisters - registers, kMostReadAhead) : 0;
 }
 
-/// Reads vectors that the products of `unit` multiply, as far as there is room for so many
+/// Reads vectors that the products of `unit` multiply, as far as can be held so many
 /// elements; returns how many it has read.
-int64_t UnitEmitter::loadAhead(OpBuilder &builder, const RowUnit &unit, int64_t room) {
+int64_t BodyRowEmitter::loadAhead(OpBuilder &builder, const RowUnit &unit, int64_t capacity) {
   loadedFactors.clear();
   int64_t count = 0;
   for (const ProductSum &sum : unit.sums)
     for (MatVecOp product : sum.products) {
       int64_t columns = getPartColumns(product);
-      if (loadedFactors.contains(product.getVector()) || count + columns > room)
+      if (loadedFactors.contains(product.getVector()) || count + columns > capacity)
         continue;
       count += columns;
       SmallVector<Value> &factors = loadedFactors[product.getVector()];
@@ -296,10 +296,10 @@ int64_t UnitEmitter::loadAhead(OpBuilder &builder, const RowUnit &unit, int64_t 
 }
 
 /// Element i of what this thread has of the vector; 0 beyond the last, whatever the vector holds.
-Value UnitEmitter::loadFactor(OpBuilder &builder, Location loc, MatVecOp product, int64_t i) {
+Value BodyRowEmitter::loadFactor(OpBuilder &builder, Location loc, MatVecOp product, int64_t i) {
   Place vector = getHome(product.getVector());
   int64_t columns = getNumRows(product.getVector());
-  Deal::Element column = deal(columns).getElement(builder, loc, part, i);
+  BlockCyclicLayout::Element column = layout(columns).getElement(builder, loc, part, i);
   Value factor = vector.load(builder, loc, column.index);
   if (!column.exists)
     return factor;
@@ -307,8 +307,8 @@ Value UnitEmitter::loadFactor(OpBuilder &builder, Location loc, MatVecOp product
   return arith::SelectOp::create(builder, loc, column.exists, factor, zero);
 }
 
-void UnitEmitter::accumulateFromRegisters(OpBuilder &builder, Location loc, MatVecOp product,
-                                          MutableArrayRef<Value> partials) {
+void BodyRowEmitter::accumulateFromRegisters(OpBuilder &builder, Location loc, MatVecOp product,
+                                             MutableArrayRef<Value> partials) {
   auto loaded = loadedFactors.find(product.getVector());
   Value entries = matrixParts.lookup(product);
   for (int64_t i = 0, e = getPartColumns(product); i < e; ++i) {
@@ -320,8 +320,8 @@ void UnitEmitter::accumulateFromRegisters(OpBuilder &builder, Location loc, MatV
   }
 }
 
-void UnitEmitter::accumulateFromMemory(OpBuilder &builder, Location loc, MatVecOp product,
-                                       Value row, MutableArrayRef<Value> partials) {
+void BodyRowEmitter::accumulateFromMemory(OpBuilder &builder, Location loc, MatVecOp product,
+                                          Value row, MutableArrayRef<Value> partials) {
   Place vector = getHome(product.getVector());
   Value columns = getIndex(builder, loc, getNumRows(product.getVector()));
   Value owned =
@@ -337,7 +337,7 @@ void UnitEmitter::accumulateFromMemory(OpBuilder &builder, Location loc, MatVecO
 }
 
 /// Adds up the parts of a row, which neighbouring threads have, in all of them.
-Value UnitEmitter::addAcrossThreads(OpBuilder &builder, Location loc, Value value) {
+Value BodyRowEmitter::addAcrossThreads(OpBuilder &builder, Location loc, Value value) {
   auto constant = [&](int64_t number) -> Value {
     return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(number));
   };
@@ -353,35 +353,35 @@ Value UnitEmitter::addAcrossThreads(OpBuilder &builder, Location loc, Value valu
 // Sums
 //===----------------------------------------------------------------------===//
 
-Value UnitEmitter::getYielded(const UnitSum &sum) const {
+Value BodyRowEmitter::getYielded(const UnitSum &sum) const {
   return body->getTerminator()->getOperand(sum.yielded);
 }
 
-/// Element i of what this thread multiplies for `sum`. The columns of a sum are dealt out to the
-/// threads of a row like those of matrices. What threads beyond the last row or column add up is
-/// not asked for.
-Value UnitEmitter::loadOfSum(OpBuilder &builder, Location loc, const UnitSum &sum, int64_t i,
-                             ArrayRef<Place> factors) {
+/// Element i of what this thread multiplies for `sum`. The columns of a sum are distributed over
+/// the threads of a row like those of matrices. What threads beyond the last row or column add up
+/// is not asked for.
+Value BodyRowEmitter::loadOfSum(OpBuilder &builder, Location loc, const UnitSum &sum, int64_t i,
+                                ArrayRef<Place> factors) {
   Value &element = loadedOfSums[{sum.factor, i}];
   if (!element)
     element = factors[sum.factor].load(builder, loc,
-                                       deal(sum.columns).getElement(builder, loc, part, i).index);
+                                       layout(sum.columns).getElement(builder, loc, part, i).index);
   return element;
 }
 
 /// Reads the factors of all sums where they have no more than `room` elements.
-void UnitEmitter::loadOfSums(OpBuilder &builder, Location loc, ArrayRef<Place> factors,
-                             int64_t room) {
-  if (getNumSumRegisters() > room)
+void BodyRowEmitter::loadOfSums(OpBuilder &builder, Location loc, ArrayRef<Place> factors,
+                                int64_t capacity) {
+  if (getNumSumRegisters() > capacity)
     return;
   for (const UnitSum &sum : sums)
     if (sum.factor != kNoFactor)
-      for (int64_t i = 0, e = deal(sum.columns).getNumSlots(); i < e; ++i)
+      for (int64_t i = 0, e = layout(sum.columns).getNumSlots(); i < e; ++i)
         loadOfSum(builder, loc, sum, i, factors);
 }
 
-SmallVector<Value> UnitEmitter::addToSums(OpBuilder &builder, Location loc, ArrayRef<Place> factors,
-                                          ValueRange running) {
+SmallVector<Value> BodyRowEmitter::addToSums(OpBuilder &builder, Location loc,
+                                             ArrayRef<Place> factors, ValueRange running) {
   SmallVector<Value> next;
   for (const UnitSum &sum : sums) {
     Value row = yieldedRows.at(getYielded(sum));
@@ -389,7 +389,7 @@ SmallVector<Value> UnitEmitter::addToSums(OpBuilder &builder, Location loc, Arra
       next.push_back(arith::AddFOp::create(builder, loc, running[next.size()], row));
       continue;
     }
-    for (int64_t i = 0, e = deal(sum.columns).getNumSlots(); i < e; ++i) {
+    for (int64_t i = 0, e = layout(sum.columns).getNumSlots(); i < e; ++i) {
       Value element = loadOfSum(builder, loc, sum, i, factors);
       next.push_back(math::FmaOp::create(builder, loc, row, element, running[next.size()]));
     }
@@ -397,17 +397,17 @@ SmallVector<Value> UnitEmitter::addToSums(OpBuilder &builder, Location loc, Arra
   return next;
 }
 
-void UnitEmitter::forEachSum(OpBuilder &builder, Location loc, ValueRange running,
-                             SumElement body) {
+void BodyRowEmitter::forEachSum(OpBuilder &builder, Location loc, ValueRange running,
+                                SumElement body) {
   for (auto [number, sum] : llvm::enumerate(sums)) {
-    int64_t count = deal(sum.columns).getNumSlots();
+    int64_t count = layout(sum.columns).getNumSlots();
     ValueRange own = running.take_front(count);
     running = running.drop_front(count);
     Value isOwner =
         isBelow(builder, loc, unitIndex, getIndex(builder, loc, getNumRows(getYielded(sum))));
     emitIf(builder, loc, isOwner, [&, number = number, sum = sum](OpBuilder &nested) {
       for (auto [i, value] : llvm::enumerate(own)) {
-        Deal::Element column = deal(sum.columns).getElement(nested, loc, part, i);
+        BlockCyclicLayout::Element column = layout(sum.columns).getElement(nested, loc, part, i);
         auto give = [&, value = value](OpBuilder &inside) {
           body(inside, number, unitIndex, column.index, value);
         };
@@ -424,7 +424,7 @@ void UnitEmitter::forEachSum(OpBuilder &builder, Location loc, ValueRange runnin
 // Rows
 //===----------------------------------------------------------------------===//
 
-SmallVector<Place> UnitEmitter::getHomes(Value value) const {
+SmallVector<Place> BodyRowEmitter::getHomes(Value value) const {
   SmallVector<Place> homes;
   if (auto own = scratch.find(value); own != scratch.end())
     homes.push_back(own->second);
@@ -434,7 +434,7 @@ SmallVector<Place> UnitEmitter::getHomes(Value value) const {
   return homes;
 }
 
-Place UnitEmitter::getHome(Value value) const {
+Place BodyRowEmitter::getHome(Value value) const {
   if (auto argument = dyn_cast<BlockArgument>(value))
     if (argument.getArgNumber() < firstCapture)
       return arguments[argument.getArgNumber()];

@@ -1,10 +1,10 @@
-//===- CotangentWalk.cpp - walks a link over part of a chain --------------===//
+//===- CotangentSteps.cpp - walks a link over part of a chain --------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 
-#include "CotangentWalk.h"
+#include "CotangentSteps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
@@ -47,21 +47,21 @@ void bppsa::emitStoreCotangents(OpBuilder &builder, const CotangentLoop &loop, V
   }
 }
 
-FailureOr<CotangentWalk> CotangentWalk::create(const CotangentLoop &loop,
-                                               const LaneOptions &options, WalkOptions walk) {
+FailureOr<CotangentSteps> CotangentSteps::create(const CotangentLoop &loop,
+                                                 const LaneOptions &options, LinkOptions walk) {
   std::unique_ptr<Region> region = cloneLink(loop, walk);
   FailureOr<LaneEmitter> emitter = LaneEmitter::create(region->front(), loop.captures, options);
   if (failed(emitter))
     return failure();
-  return CotangentWalk(loop, std::move(region), std::move(*emitter), walk);
+  return CotangentSteps(loop, std::move(region), std::move(*emitter), walk);
 }
 
-CotangentWalk::CotangentWalk(const CotangentLoop &loop, std::unique_ptr<Region> region,
-                             LaneEmitter emitter, WalkOptions walk)
+CotangentSteps::CotangentSteps(const CotangentLoop &loop, std::unique_ptr<Region> region,
+                               LaneEmitter emitter, LinkOptions walk)
     : loop(loop), region(std::move(region)), emitter(std::move(emitter)), walk(walk),
       waiting(loop.getNumStates()) {}
 
-void CotangentWalk::allocateScratch(OpBuilder &builder) {
+void CotangentSteps::allocateScratch(OpBuilder &builder) {
   Location loc = loop.op->getLoc();
   emitter.allocateScratch(builder, loc);
   for (auto [i, buffer] : llvm::enumerate(waiting)) {
@@ -71,14 +71,14 @@ void CotangentWalk::allocateScratch(OpBuilder &builder) {
   }
 }
 
-void CotangentWalk::emit(OpBuilder &builder, Value block, Value first, Value last,
-                         const Rows &state) {
+void CotangentSteps::emit(OpBuilder &builder, Value block, Value first, Value last,
+                          const Rows &state) {
   Location loc = loop.op->getLoc();
   emitFor(builder, loc, first, last, 1,
           [&](OpBuilder &nested, Value position) { emitStep(nested, block, position, state); });
 }
 
-void CotangentWalk::emitStep(OpBuilder &builder, Value block, Value position, const Rows &state) {
+void CotangentSteps::emitStep(OpBuilder &builder, Value block, Value position, const Rows &state) {
   Location loc = loop.op->getLoc();
   Value step = position;
   if (!loop.reverse) {
@@ -111,7 +111,7 @@ LogicalResult bppsa::lowerChain(ChainOp op, const LaneOptions &options) {
     return op.emitOpError() << "has the plan '" << op.getPlan().toString()
                             << "'; run bppsa-expand-scan before bufferization";
   CotangentLoop loop = getCotangentLoop(op);
-  FailureOr<CotangentWalk> walk = CotangentWalk::create(loop, options, {});
+  FailureOr<CotangentSteps> walk = CotangentSteps::create(loop, options, {});
   if (failed(walk))
     return failure();
   Location loc = loop.op->getLoc();

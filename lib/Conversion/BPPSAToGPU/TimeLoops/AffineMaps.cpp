@@ -37,30 +37,31 @@ Place DeviceMap::getColumn(Value column) const {
 }
 
 /// Makes `walk` one with `options`; fails after a diagnostic.
-static LogicalResult createWalk(const CotangentLoop &loop, WalkOptions options, bool readAhead,
-                                std::optional<BlockWalk> &walk) {
-  FailureOr<BlockWalk> created = BlockWalk::create(loop, options, readAhead);
+static LogicalResult createLoop(const CotangentLoop &loop, LinkOptions options, bool readAhead,
+                                std::optional<BlockLoop> &walk) {
+  FailureOr<BlockLoop> created = BlockLoop::create(loop, options, readAhead);
   if (succeeded(created))
     walk = std::move(*created);
   return created;
 }
 
-FailureOr<MapWalks> MapWalks::create(const CotangentLoop &loop, bool readAhead,
-                                     TensorPrecision precision) {
-  MapWalks walks(loop);
-  walks.byThreads = ColumnWalk::create(loop, readAhead);
+FailureOr<TransitionLoops> TransitionLoops::create(const CotangentLoop &loop, bool readAhead,
+                                                   TensorPrecision precision) {
+  TransitionLoops walks(loop);
+  walks.byThreads = ColumnLoop::create(loop, readAhead);
   if (!walks.byThreads)
-    walks.byPanels = PanelWalk::create(loop, readAhead, precision);
-  if (!walks.byThreads && !walks.byPanels &&
-      failed(createWalk(loop, {/*inject=*/false, /*emit=*/false}, readAhead, walks.byBlocks)))
+    walks.byColumnTiles = ColumnTileLoop::create(loop, readAhead, precision);
+  if (!walks.byThreads && !walks.byColumnTiles &&
+      failed(createLoop(loop, {/*inject=*/false, /*emit=*/false}, readAhead, walks.byBlocks)))
     return failure();
   if (!loop.injected.empty() &&
-      failed(createWalk(loop, {/*inject=*/true, /*emit=*/false}, readAhead, walks.injected)))
+      failed(createLoop(loop, {/*inject=*/true, /*emit=*/false}, readAhead, walks.injected)))
     return failure();
   return walks;
 }
 
-void MapWalks::launch(OpBuilder &builder, const DeviceMaps &maps, Value count, GetRun getRun) {
+void TransitionLoops::launch(OpBuilder &builder, const DeviceMaps &maps, Value count,
+                             GetRun getRun) {
   Location loc = loop.op->getLoc();
   Type element = loop.getElementType();
   auto constant = [&](OpBuilder &b, double value) -> Value {
@@ -78,42 +79,42 @@ void MapWalks::launch(OpBuilder &builder, const DeviceMaps &maps, Value count, G
   int64_t numColumns = maps.getNumMatrixColumns();
   if (byThreads)
     launchThreads(builder, *byThreads, runs, {numColumns, 0, startMatrix});
-  else if (byPanels)
-    launchPanels(builder, *byPanels, runs, {numColumns, 0, startMatrix});
+  else if (byColumnTiles)
+    launchColumnTiles(builder, *byColumnTiles, runs, {numColumns, 0, startMatrix});
   else
     launchBlocks(builder, *byBlocks, runs, {numColumns, 0, startMatrix});
   if (injected)
     launchBlocks(builder, *injected, runs, {1, numColumns, startOffset});
 }
 
-Value MapWalks::countWalks(OpBuilder &builder, const Runs &runs, int64_t ofRun) const {
+Value TransitionLoops::countLoops(OpBuilder &builder, const Runs &runs, int64_t ofRun) const {
   Location loc = loop.op->getLoc();
   Value numRuns = mulIndex(builder, loc, countSamples(builder, loop), runs.count);
   return mulIndex(builder, loc, numRuns, getIndex(builder, loc, ofRun));
 }
 
-MapWalks::Walk MapWalks::getWalk(OpBuilder &builder, const Runs &runs, int64_t ofRun,
-                                 Value number) const {
+TransitionLoops::Loop TransitionLoops::getLoopAt(OpBuilder &builder, const Runs &runs,
+                                                 int64_t ofRun, Value number) const {
   Location loc = loop.op->getLoc();
-  Value walksOfRun = getIndex(builder, loc, ofRun);
-  SmallVector<Value> digits = splitIndex(builder, loc, number, {Value(), runs.count, walksOfRun});
+  Value loopsOfRun = getIndex(builder, loc, ofRun);
+  SmallVector<Value> digits = splitIndex(builder, loc, number, {Value(), runs.count, loopsOfRun});
   return {digits[0], digits[1], digits[2]};
 }
 
-Place MapWalks::getDestination(OpBuilder &builder, const Runs &runs, const Columns &columns,
-                               const Walk &walk) const {
+Place TransitionLoops::getDestination(OpBuilder &builder, const Runs &runs, const Columns &columns,
+                                      const Loop &walk) const {
   Location loc = loop.op->getLoc();
   return runs.maps.getColumn(walk.sample, runs.get(builder, walk.run).map,
                              addIndex(builder, loc, walk.column, columns.first));
 }
 
 /// A block for each sample, run and column.
-void MapWalks::launchBlocks(OpBuilder &builder, BlockWalk &walk, const Runs &runs,
-                            const Columns &columns) {
+void TransitionLoops::launchBlocks(OpBuilder &builder, BlockLoop &walk, const Runs &runs,
+                                   const Columns &columns) {
   Location loc = loop.op->getLoc();
-  Value numBlocks = countWalks(builder, runs, columns.count);
+  Value numBlocks = countLoops(builder, runs, columns.count);
   walk.launch(builder, numBlocks, [&](OpBuilder &nested, const LaunchedThread &thread) {
-    Walk own = getWalk(nested, runs, columns.count, thread.block);
+    Loop own = getLoopAt(nested, runs, columns.count, thread.block);
     walk.start(nested, thread, [&](OpBuilder &inside, Value row) {
       return columns.start(inside, row, own.column);
     });
@@ -127,15 +128,15 @@ void MapWalks::launchBlocks(OpBuilder &builder, BlockWalk &walk, const Runs &run
 }
 
 /// The threads of a column for each sample, run and column.
-void MapWalks::launchThreads(OpBuilder &builder, ColumnWalk &walk, const Runs &runs,
-                             const Columns &columns) {
+void TransitionLoops::launchThreads(OpBuilder &builder, ColumnLoop &walk, const Runs &runs,
+                                    const Columns &columns) {
   Location loc = loop.op->getLoc();
-  Value numColumns = countWalks(builder, runs, columns.count);
+  Value numColumns = countLoops(builder, runs, columns.count);
   walk.launch(builder, numColumns, [&](OpBuilder &nested, Value number, Value exists) {
-    Walk own = getWalk(nested, runs, columns.count, number);
+    Loop own = getLoopAt(nested, runs, columns.count, number);
     SmallVector<Value> start;
-    SmallVector<Deal::Element> rows = walk.getRows(nested);
-    for (const Deal::Element &row : rows)
+    SmallVector<BlockCyclicLayout::Element> rows = walk.getRows(nested);
+    for (const BlockCyclicLayout::Element &row : rows)
       start.push_back(columns.start(nested, row.index, own.column));
     Run run = runs.get(nested, own.run);
     auto at = [&](OpBuilder &inside, Value number) -> std::pair<Value, Value> {
@@ -163,26 +164,26 @@ void MapWalks::launchThreads(OpBuilder &builder, ColumnWalk &walk, const Runs &r
   });
 }
 
-/// A block for each sample, run and panel.
-void MapWalks::launchPanels(OpBuilder &builder, PanelWalk &walk, const Runs &runs,
-                            const Columns &columns) {
+/// A block for each sample, run and column tile.
+void TransitionLoops::launchColumnTiles(OpBuilder &builder, ColumnTileLoop &walk, const Runs &runs,
+                                        const Columns &columns) {
   Location loc = loop.op->getLoc();
-  int64_t width = walk.getNumColumns(), numPanels = llvm::divideCeil(columns.count, width);
-  Value numBlocks = countWalks(builder, runs, numPanels);
+  int64_t width = walk.getNumColumns(), numColumnTiles = llvm::divideCeil(columns.count, width);
+  Value numBlocks = countLoops(builder, runs, numColumnTiles);
   walk.launch(builder, numBlocks, [&](OpBuilder &nested, const LaunchedThread &thread) {
-    Walk own = getWalk(nested, runs, numPanels, thread.block);
+    Loop own = getLoopAt(nested, runs, numColumnTiles, thread.block);
     Value first = mulIndex(nested, loc, own.column, getIndex(nested, loc, width));
-    auto getColumn = [&](OpBuilder &inside, const PanelWalk::Entry &entry) {
+    auto getColumn = [&](OpBuilder &inside, const ColumnTileLoop::Entry &entry) {
       return addIndex(inside, loc, first, entry.column);
     };
     Run run = runs.get(nested, own.run);
     walk.walk(
         nested, own.sample, run.first, run.last,
-        [&](OpBuilder &inside, const PanelWalk::Entry &entry) {
+        [&](OpBuilder &inside, const ColumnTileLoop::Entry &entry) {
           return columns.start(inside, entry.row, getColumn(inside, entry));
         },
-        [&](OpBuilder &inside, const PanelWalk::Entry &entry, Value value) {
-          Walk walked = {own.sample, own.run, getColumn(inside, entry)};
+        [&](OpBuilder &inside, const ColumnTileLoop::Entry &entry, Value value) {
+          Loop walked = {own.sample, own.run, getColumn(inside, entry)};
           Place destination = getDestination(inside, runs, columns, walked);
           auto store = [&](OpBuilder &b) { destination.store(b, loc, value, entry.row); };
           if (columns.count % width == 0)

@@ -1,4 +1,4 @@
-//===- ColumnWalk.h - few threads walk a column of a map --------*- C++ -*-===//
+//===- ColumnLoop.h - few threads walk a column of a map --------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -13,21 +13,21 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_WALKS_COLUMNWALK_H
-#define BPPSA_LIB_CONVERSION_BPPSATOGPU_WALKS_COLUMNWALK_H
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_TIMELOOPS_COLUMNLOOP_H
+#define BPPSA_LIB_CONVERSION_BPPSATOGPU_TIMELOOPS_COLUMNLOOP_H
 
 #include "../../Bodies/CotangentLoop.h"
-#include "../Steps/Deal.h"
+#include "../Steps/BlockCyclicLayout.h"
 #include "../Steps/RunRing.h"
 
 namespace bppsa {
 
-class ColumnWalk {
+class ColumnLoop {
 public:
   /// None, and no diagnostic, where a block should walk a column: where the values of
   /// a link do not fit the registers of a thread, or its rows have nothing to do with
   /// each other. Walks of one link have nothing to read ahead, or to keep in registers.
-  static std::optional<ColumnWalk> create(const CotangentLoop &loop, bool readAhead);
+  static std::optional<ColumnLoop> create(const CotangentLoop &loop, bool readAhead);
 
   /// Launches blocks of one warp with the threads of a column for each number below `count`,
   /// which run `body(number, exists)`; those beyond the last have its number, and do not
@@ -36,7 +36,7 @@ public:
   launch(mlir::OpBuilder &builder, mlir::Value count,
          llvm::function_ref<void(mlir::OpBuilder &, mlir::Value number, mlir::Value exists)> body);
   /// The rows of the states that this thread has, counted through all of them, inside of a launch.
-  llvm::SmallVector<Deal::Element> getRows(mlir::OpBuilder &builder) const;
+  llvm::SmallVector<BlockCyclicLayout::Element> getRows(mlir::OpBuilder &builder) const;
   /// What the links of a run make of the rows `start` of column `number`, counted through
   /// all of `runs`; inside of a launch.
   llvm::SmallVector<mlir::Value> walk(mlir::OpBuilder &builder, const ColumnRuns &runs,
@@ -56,18 +56,20 @@ private:
     mlir::Value vector, array;
   };
 
-  ColumnWalk(const CotangentLoop &loop, std::unique_ptr<mlir::Region> region, bool readAhead);
+  ColumnLoop(const CotangentLoop &loop, std::unique_ptr<mlir::Region> region, bool readAhead);
   bool isSmall() const;
   void chooseShape();
   size_t getFactor(MatVecOp product) const;
   mlir::Value getCapture(mlir::BlockArgument argument) const;
   llvm::SmallVector<mlir::MemRefType> getSharedTypes() const;
   int64_t getColumnsOfWarp() const { return kWarpThreads / shape.parts; }
-  /// The rows of a vector, dealt to the threads of a column.
-  Deal deal(int64_t numRows) const { return Deal(numRows, shape.parts); }
+  /// The rows of a vector, distributed over the threads of a column.
+  BlockCyclicLayout layout(int64_t numRows) const {
+    return BlockCyclicLayout(numRows, shape.parts);
+  }
   /// The row that a thread has in `slot`, or the last one.
   mlir::Value getRow(mlir::OpBuilder &builder, int64_t numRows, int64_t slot) const {
-    return deal(numRows).getElement(builder, loc, part, slot).index;
+    return layout(numRows).getElement(builder, loc, part, slot).index;
   }
   void emitWarpBarrier(mlir::OpBuilder &builder) const;
   void begin(mlir::OpBuilder &builder, const LaunchedThread &thread);
@@ -88,7 +90,7 @@ private:
 
   CotangentLoop loop;
   mlir::Location loc;
-  /// Holds the link as a walk evaluates it: without injected and emitted values.
+  /// Holds the link as a loop evaluates it: without injected and emitted values.
   std::unique_ptr<mlir::Region> region;
   llvm::SmallVector<Factor> factors;
   cost::ColumnShape shape = {/*parts=*/1, /*inRegisters=*/false, /*entries=*/0};
@@ -111,4 +113,4 @@ private:
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_WALKS_COLUMNWALK_H
+#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_TIMELOOPS_COLUMNLOOP_H

@@ -1,16 +1,16 @@
-//===- LowerUnitLeaves.cpp - sums over steps, vectors over units ----------===//
+//===- LowerUnitSums.cpp - sums over steps, vectors over units ----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// As in LowerLeaves.cpp every entry is summed in a fixed order, over the steps of
+// As in LowerSums.cpp every entry is summed in a fixed order, over the steps of
 // a slab in registers and over slabs in memory. A vector holds neighbouring
 // entries of the result, so there are no lanes to sum at the end.
 //
 //===----------------------------------------------------------------------===//
 
-#include "LeafBlocks.h"
+#include "SumBlocks.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 

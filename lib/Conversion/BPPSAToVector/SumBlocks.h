@@ -1,11 +1,11 @@
-//===- LeafBlocks.h - how sums over samples and steps are cut ---*- C++ -*-===//
+//===- SumBlocks.h - how sums over samples and steps are cut ---*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOVECTOR_LEAFBLOCKS_H
-#define BPPSA_LIB_CONVERSION_BPPSATOVECTOR_LEAFBLOCKS_H
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOVECTOR_SUMBLOCKS_H
+#define BPPSA_LIB_CONVERSION_BPPSATOVECTOR_SUMBLOCKS_H
 
 #include "BPPSAToVector.h"
 
@@ -64,4 +64,4 @@ void lowerUnitStepSum(StepSumOp op, const LaneOptions &options);
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOVECTOR_LEAFBLOCKS_H
+#endif // BPPSA_LIB_CONVERSION_BPPSATOVECTOR_SUMBLOCKS_H
