@@ -28,8 +28,7 @@ RowWiseBody::RowWiseBody(OpBuilder &builder, RecurrenceOp loop, ArrayRef<Value> 
   }
 }
 
-/// The dimensions of size other than 1.
-static SmallVector<int64_t> getLongDims(RankedTensorType type) {
+SmallVector<int64_t> bppsa::getLongDims(RankedTensorType type) {
   SmallVector<int64_t> dims;
   for (int64_t i = 0; i < type.getRank(); ++i)
     if (type.getDimSize(i) != 1)
@@ -275,126 +274,6 @@ RowWiseBody::Vector RowWiseBody::emitGeneric(linalg::GenericOp generic, Slice sl
     return failure();
   return generic.getNumReductionLoops() == 0 ? emitElementwise(generic, slice)
                                              : emitProduct(generic, slice);
-}
-
-//===----------------------------------------------------------------------===//
-// Products
-//===----------------------------------------------------------------------===//
-
-/// Whether `generic` adds the products of its two inputs to its init.
-static bool isSumOfProducts(linalg::GenericOp generic) {
-  Block &body = *generic.getBody();
-  if (generic.getNumDpsInputs() != 2 || !llvm::hasNItems(body, 3))
-    return false;
-  auto add = body.getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
-  if (!add)
-    return false;
-  for (auto [sum, term] : {std::pair(add.getLhs(), add.getRhs()), {add.getRhs(), add.getLhs()}}) {
-    auto product = term.getDefiningOp<arith::MulFOp>();
-    if (product && sum == body.getArgument(2) &&
-        llvm::equal(ArrayRef<Value>{product.getLhs(), product.getRhs()},
-                    ArrayRef<Value>{body.getArgument(0), body.getArgument(1)}))
-      return true;
-  }
-  return false;
-}
-
-RowWiseBody::Vector RowWiseBody::emitProductWith(const Matrix &matrix, Slice result, Slice vector,
-                                                 int64_t firstColumn, Value sum) {
-  Operation *op = vector.tensor.getDefiningOp();
-  if (isa_and_nonnull<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op))
-    return emitProductWith(matrix, result, {op->getOperand(0), vector.first, vector.size},
-                           firstColumn, sum);
-  if (auto concat = dyn_cast_or_null<tensor::ConcatOp>(op);
-      concat && vector.size == getNumElements(concat)) {
-    ArrayRef<int64_t> before = concat.getType().getShape().take_front(concat.getDim());
-    if (llvm::any_of(before, [](int64_t size) { return size != 1; }))
-      return failure();
-    for (Value input : concat.getInputs()) {
-      int64_t size = getNumElements(input);
-      Vector added = emitProductWith(matrix, result, {input, 0, size}, firstColumn, sum);
-      if (failed(added))
-        return failure();
-      sum = *added;
-      firstColumn += size;
-    }
-    return sum;
-  }
-  Vector operand = emit(vector);
-  if (failed(operand))
-    return failure();
-  SmallVector<int64_t> first = {result.first, firstColumn}, sizes = {result.size, vector.size};
-  if (matrix.isTransposed) {
-    std::swap(first[0], first[1]);
-    std::swap(sizes[0], sizes[1]);
-  }
-  Value &captured = matrices[{matrix.tensor, first[0], first[1], sizes[0], sizes[1]}];
-  if (!captured)
-    captured = addCapture(sliceOuter(matrix.tensor, first, sizes));
-  return MatVecOp::create(inner, loc, VectorType::get(result.size, inner.getF32Type()), captured,
-                          *operand, sum, matrix.isTransposed ? inner.getUnitAttr() : UnitAttr())
-      .getResult();
-}
-
-RowWiseBody::Vector RowWiseBody::emitProduct(linalg::GenericOp generic, Slice slice) {
-  SmallVector<AffineMap> maps = generic.getIndexingMapsArray();
-  if (!isSumOfProducts(generic) || !maps[0].isProjectedPermutation() ||
-      !maps[1].isProjectedPermutation() || !maps[2].isProjectedPermutation())
-    return failure();
-  unsigned matrixOperand = isCapture(generic.getInputs()[1]) ? 1 : 0;
-  Value capture = generic.getInputs()[matrixOperand];
-  Value vector = generic.getInputs()[1 - matrixOperand];
-  if (!isCapture(capture))
-    return failure();
-  // The loops over rows and columns, beside which all others have one position.
-  auto matrixType = cast<RankedTensorType>(capture.getType());
-  AffineMap map = maps[matrixOperand];
-  auto findDim = [&](utils::IteratorType kind) -> std::optional<int64_t> {
-    std::optional<int64_t> found;
-    bool isLong = false;
-    for (int64_t dim = 0; dim < matrixType.getRank(); ++dim) {
-      if (generic.getIteratorTypesArray()[map.getDimPosition(dim)] != kind)
-        continue;
-      if (isLong && matrixType.getDimSize(dim) != 1)
-        return std::nullopt;
-      if (!isLong)
-        found = dim;
-      isLong |= matrixType.getDimSize(dim) != 1;
-    }
-    return found;
-  };
-  std::optional<int64_t> row = findDim(utils::IteratorType::parallel),
-                         column = findDim(utils::IteratorType::reduction);
-  if (!row || !column)
-    return failure();
-  auto isAlong = [](Value operand, AffineMap of, unsigned loop) {
-    auto type = cast<RankedTensorType>(operand.getType());
-    return llvm::all_of(getLongDims(type),
-                        [&](int64_t dim) { return of.getDimPosition(dim) == loop; });
-  };
-  int64_t rows = getNumElements(generic.getResult(0)), columns = getNumElements(vector);
-  if (!isAlong(generic.getResult(0), maps[2], map.getDimPosition(*row)) ||
-      !isAlong(vector, maps[1 - matrixOperand], map.getDimPosition(*column)) ||
-      rows != matrixType.getDimSize(*row) || columns != matrixType.getDimSize(*column))
-    return failure();
-  Value array = getOuter(capture);
-  if (matrixType.getRank() != 2) {
-    SmallVector<ReassociationIndices> groups(2);
-    for (int64_t i = 0; i < matrixType.getRank(); ++i)
-      groups[i >= std::max(*row, *column)].push_back(i);
-    array = tensor::CollapseShapeOp::create(builder, loc, array, groups);
-  }
-  Matrix matrix{array, *column < *row};
-  Value sum;
-  Value init = generic.getOutputs()[0];
-  auto fill = init.getDefiningOp<linalg::FillOp>();
-  if (!fill || !matchPattern(fill.getInputs()[0], m_AnyZeroFloat())) {
-    Vector addend = emit({init, slice.first, slice.size});
-    if (failed(addend))
-      return failure();
-    sum = *addend;
-  }
-  return emitProductWith(matrix, slice, {vector, 0, columns}, 0, sum);
 }
 
 //===----------------------------------------------------------------------===//

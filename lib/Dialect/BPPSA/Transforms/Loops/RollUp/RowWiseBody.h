@@ -79,6 +79,8 @@ private:
 
 /// The number of elements of a tensor of static shape.
 int64_t getNumElements(mlir::Value tensor);
+/// The dimensions of size other than 1.
+llvm::SmallVector<int64_t> getLongDims(mlir::RankedTensorType type);
 
 } // namespace bppsa
 
