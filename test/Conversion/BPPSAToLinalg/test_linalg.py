@@ -79,8 +79,7 @@ NATIVE = [
 @pytest.mark.parametrize("T", [1, 2, 7])
 def test_trees(T, plan, tmp_path):
     arrays = trees.make_arrays(T)
-    clause = f"injected(%s : tensor<{T}x?x4xf32>) inject_into [0]"
-    ir = trees.CHAIN.format(T=T, injected=clause, reverse="")
+    ir = trees.make_chain(trees.CHAIN, T, injected=True, reverse=False)
     expand = "--bppsa-expand-scan=unroll-up-to=64"
     passes = [f"--bppsa-scan=algorithm={plan}", trees.INFER, expand, "--convert-bppsa-to-linalg"]
     ir = trees.optimize(tmp_path, ir, *passes)
@@ -91,8 +90,7 @@ def test_trees(T, plan, tmp_path):
 @pytest.mark.parametrize("reverse", [False, True], ids=["forward", "reverse"])
 def test_chain_of_dynamic_length(reverse, tmp_path):
     arrays = trees.make_arrays(5)
-    clause = "injected(%s : tensor<?x?x4xf32>) inject_into [0]"
-    ir = trees.CHAIN.format(T="?", injected=clause, reverse="reverse" if reverse else "")
+    ir = trees.make_chain(trees.CHAIN, "?", True, reverse)
     ir = trees.optimize(tmp_path, ir, "--convert-bppsa-to-linalg")
     assert "bppsa." not in ir
     trees.check(trees.interpret(tmp_path, ir, arrays), trees.walk(arrays, reverse, True))
@@ -178,8 +176,7 @@ def test_native_execution(plan, tmp_path):
     if not runner:
         pytest.skip("mlir-runner is not installed")
     arrays = trees.make_arrays(7)
-    clause = "injected(%s : tensor<7x?x4xf32>) inject_into [0]"
-    ir = trees.CHAIN.format(T=7, injected=clause, reverse="") + make_main(arrays)
+    ir = trees.make_chain(trees.CHAIN, 7, injected=True, reverse=False) + make_main(arrays)
     expand = "--bppsa-expand-scan=unroll-up-to=64"
     passes = [f"--bppsa-scan=algorithm={plan}", trees.INFER, expand, "--convert-bppsa-to-linalg"]
     source = tmp_path / "native.mlir"
