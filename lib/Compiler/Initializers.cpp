@@ -41,6 +41,18 @@ static std::string describeMerged(ArrayRef<MergedInitializer> merged) {
          listSome(texts) + "; --untie gives each its own";
 }
 
+/// One line that names matrices and what they are transposed.
+static std::string describeTransposed(ArrayRef<std::pair<std::string, std::string>> pairs) {
+  std::vector<std::string> texts;
+  for (const auto &[name, other] : pairs)
+    texts.push_back("'" + name + "' and '" + other + "'");
+  return "initializers that are one matrix and its transpose, which exporters make of one "
+         "parameter, are trained apart: " +
+         listSome(texts) +
+         "; to train them as one, export without constant folding (do_constant_folding=False, or "
+         "optimize=False with dynamo=True)";
+}
+
 /// One line on trained scalars, in which exporters keep constants too; empty for none.
 static std::string describeScalars(ArrayRef<std::string> names) {
   if (names.empty())
@@ -75,7 +87,7 @@ LogicalResult Compilation::settleInitializers(const llvm::MemoryBuffer &file) {
                 "' matches no initializer that looks like a constant; others are trained anyway");
   auto forward = module->lookupSymbol<func::FuncOp>("forward");
   SmallVector<DictionaryAttr> arguments;
-  std::vector<std::string> frozen, scalars;
+  std::vector<std::string> frozen, scalars, trained;
   llvm::Regex freeze(options.training.freeze);
   for (unsigned i = 0, e = forward.getNumArguments(); i < e; ++i) {
     NamedAttrList attributes(forward.getArgAttrDict(i));
@@ -86,9 +98,11 @@ LogicalResult Compilation::settleInitializers(const llvm::MemoryBuffer &file) {
       frozen.push_back("'" + name.str() + "' (" + found->second + ")");
     }
     if (name && !attributes.get("bppsa.frozen") &&
-        llvm::is_contained(findings->scalars, name.getValue()) &&
-        (options.training.freeze.empty() || !freeze.match(name.getValue())))
-      scalars.push_back(name.str());
+        (options.training.freeze.empty() || !freeze.match(name.getValue()))) {
+      trained.push_back(name.str());
+      if (llvm::is_contained(findings->scalars, name.getValue()))
+        scalars.push_back(name.str());
+    }
     arguments.push_back(attributes.getDictionary(&context));
   }
   forward.setAllArgAttrs(arguments);
@@ -98,6 +112,11 @@ LogicalResult Compilation::settleInitializers(const llvm::MemoryBuffer &file) {
                            "; --train=REGEX trains them"});
   if (std::string text = describeScalars(scalars); !text.empty())
     warn(std::move(text));
+  llvm::erase_if(findings->transposed, [&](const auto &pair) {
+    return !llvm::is_contained(trained, pair.first) || !llvm::is_contained(trained, pair.second);
+  });
+  if (!findings->transposed.empty())
+    warn(describeTransposed(findings->transposed));
   if (!findings->merged.empty())
     warn(describeMerged(findings->merged));
   return success();

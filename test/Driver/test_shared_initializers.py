@@ -225,3 +225,33 @@ def test_train_of_what_is_no_constant_is_refused(tmp_path, pattern, words):
     result = harness.run(*command, "--loss=mse", f"--train={pattern}")
     assert result.returncode == 1 and result.stderr.count("\n") == 1
     assert words in result.stderr and not (tmp_path / "out").exists()
+
+
+def tied(decoder, **initializers):
+    """An embedding whose table and the matrix `decoder` behind it are two initializers."""
+    values = {"table": MATRIX, "decoder": decoder, **initializers}
+    nodes = [
+        helper.make_node("MatMul", ["x", "table"], ["hidden"]),
+        helper.make_node("MatMul", ["hidden", "decoder"], ["out"]),
+    ]
+    return graph(nodes, values)
+
+
+def test_a_matrix_and_its_transpose(tmp_path):
+    text, names = compile_text(tied(MATRIX.T), tmp_path)
+    assert names == {"table", "decoder"} and text.count("\n") == 1
+    assert "one matrix and its transpose" in text and "'table' and 'decoder'" in text
+
+
+@pytest.mark.parametrize("decoder", [MATRIX, 1.5 * MATRIX.T, MATRIX[::-1].T])
+def test_matrices_that_are_no_transposes(tmp_path, decoder):
+    assert "transpose" not in compile_text(tied(decoder), tmp_path)[0]
+
+
+def test_symmetric_matrices_may_be_two(tmp_path):
+    values = {"table": np.eye(3), "decoder": np.eye(3)}
+    assert "transpose" not in compile_text(tied(**values), tmp_path)[0]
+
+
+def test_a_frozen_transpose_needs_no_warning(tmp_path):
+    assert "transpose" not in compile_text(tied(MATRIX.T), tmp_path, "--freeze=decoder")[0]

@@ -17,6 +17,7 @@
 #include "mlir/Support/LLVM.h"
 #include "llvm/Support/MemoryBufferRef.h"
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace bppsa {
@@ -36,6 +37,8 @@ struct ConstantInitializer {
 struct InitializerFindings {
   std::vector<MergedInitializer> merged;
   std::vector<ConstantInitializer> constants;
+  /// Matrices of which the second is the first one transposed.
+  std::vector<std::pair<std::string, std::string>> transposed;
   /// Scalars of which the file does not tell whether they are parameters.
   std::vector<std::string> scalars;
 };

@@ -140,6 +140,7 @@ FailureOr<InitializerFindings> bppsa::inspectInitializers(llvm::MemoryBufferRef 
     return failure();
   auto uses = collectInitializerUses(*file->model.mutable_graph());
   InitializerFindings findings;
+  SmallVector<const onnx::TensorProto *> parameters;
   for (const onnx::TensorProto &tensor : file->model.graph().initializer()) {
     if (tensor.data_type() != onnx::TensorProto::FLOAT)
       continue;
@@ -150,6 +151,7 @@ FailureOr<InitializerFindings> bppsa::inspectInitializers(llvm::MemoryBufferRef 
       findings.constants.push_back({tensor.name(), *reason});
       continue;
     }
+    parameters.push_back(&tensor);
     if (isDoubtfulScalar(*file, tensor))
       findings.scalars.push_back(tensor.name());
     ArrayRef<UseGroup> groups = uses[tensor.name()];
@@ -164,5 +166,9 @@ FailureOr<InitializerFindings> bppsa::inspectInitializers(llvm::MemoryBufferRef 
     for (const UseGroup &group : groups.drop_front(hasOwn))
       merged.others.push_back(describeGroup(tensor.name(), group));
   }
+  auto transposed = findTransposed(*file, parameters);
+  if (failed(transposed))
+    return failure();
+  findings.transposed = std::move(*transposed);
   return findings;
 }

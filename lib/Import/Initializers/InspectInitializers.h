@@ -22,6 +22,11 @@ mlir::FailureOr<std::string> findConstantReason(const OnnxFile &file,
 mlir::FailureOr<bool> looksMerged(const OnnxFile &file, const onnx::TensorProto &tensor,
                                   llvm::ArrayRef<UseGroup> groups);
 
+/// The pairs of float matrices among `tensors` of which one is the other transposed, bit for bit,
+/// in the order of `tensors`. Fails after an error where values cannot be read.
+mlir::FailureOr<std::vector<std::pair<std::string, std::string>>>
+findTransposed(const OnnxFile &file, llvm::ArrayRef<const onnx::TensorProto *> tensors);
+
 } // namespace bppsa
 
 #endif // BPPSA_LIB_IMPORT_INITIALIZERS_INSPECTINITIALIZERS_H

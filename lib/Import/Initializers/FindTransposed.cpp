@@ -1,0 +1,63 @@
+//===- FindTransposed.cpp - one parameter as two initializers -------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// A matrix that a module uses as it is and transposed, such as that of a tied embedding, is two
+// initializers where an exporter has folded the transposition.
+//
+//===----------------------------------------------------------------------===//
+
+#include "InspectInitializers.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+namespace {
+struct Matrix {
+  StringRef name;
+  int64_t rows, cols;
+  std::string bytes;
+
+  StringRef at(int64_t row, int64_t col) const {
+    return StringRef(bytes).substr(sizeof(float) * (row * cols + col), sizeof(float));
+  }
+};
+} // namespace
+
+/// Whether `b` is `a` transposed, and that says something: `a` is not symmetric.
+static bool isTransposed(const Matrix &a, const Matrix &b) {
+  if (a.rows != b.cols || a.cols != b.rows || a.bytes == b.bytes)
+    return false;
+  for (int64_t row = 0; row < a.rows; ++row)
+    for (int64_t col = 0; col < a.cols; ++col)
+      if (a.at(row, col) != b.at(col, row))
+        return false;
+  return true;
+}
+
+FailureOr<std::vector<std::pair<std::string, std::string>>>
+bppsa::findTransposed(const OnnxFile &file, ArrayRef<const onnx::TensorProto *> tensors) {
+  std::vector<Matrix> matrices;
+  for (const onnx::TensorProto *tensor : tensors) {
+    // A row is a column transposed: nothing is known of vectors.
+    if (tensor->dims_size() != 2 || tensor->dims(0) < 2 || tensor->dims(1) < 2)
+      continue;
+    std::string what = "initializer " + quoted(tensor->name());
+    FailureOr<RankedTensorType> type = getTensorType(file, *tensor, what);
+    if (failed(type))
+      return failure();
+    FailureOr<std::string> bytes = readTensorBytes(file, *tensor, *type, what);
+    if (failed(bytes))
+      return failure();
+    matrices.push_back({tensor->name(), tensor->dims(0), tensor->dims(1), std::move(*bytes)});
+  }
+  std::vector<std::pair<std::string, std::string>> found;
+  for (auto [i, matrix] : llvm::enumerate(matrices))
+    for (const Matrix &other : ArrayRef(matrices).drop_front(i + 1))
+      if (isTransposed(matrix, other))
+        found.push_back({matrix.name.str(), other.name.str()});
+  return found;
+}
