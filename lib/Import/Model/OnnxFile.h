@@ -13,10 +13,14 @@
 #include "mlir/IR/Diagnostics.h"
 #include "onnx.pb.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include <limits>
 
 namespace bppsa {
 
 namespace onnx = ::bppsa_onnx;
+
+/// Bytes of a file: protobuf counts them in an int.
+inline constexpr uint64_t kMaxFileSize = std::numeric_limits<int32_t>::max();
 
 /// A parsed model and where it came from.
 struct OnnxFile {
