@@ -233,7 +233,7 @@ def test_wrong_usage(arguments):
         (["frobnicate"], "unknown command 'frobnicate'; the commands are [train, eval, infer,"),
         ([], "a command is needed; the commands are [train, eval, infer, grad, bench, info]"),
         (["--frob"], "unknown option '--frob'; the commands are"),
-        (["train", "--dat", "x"], "train: unknown option '--dat'; see train --help"),
+        (["train", "--dat", "x"], "unknown option '--dat', did you mean '--data'; see train --help"),
         (["info", "now"], "info: unknown argument 'now'; see info --help"),
     ],
 )
