@@ -172,6 +172,14 @@ static void finalizeFunctions(llvm::Module &module, const CPUTarget &target,
   }
 }
 
+/// Functions of this many instructions take InstCombine longer than all other passes: the host
+/// functions of large graphs, in which nothing is hot.
+static constexpr unsigned kManyInstructions = 30000;
+
+/// What leaves little of the descriptors of memrefs, in linear time.
+static constexpr const char *kLinearPasses =
+    "globaldce,function(early-cse,instsimplify,simplifycfg,early-cse,adce,simplifycfg)";
+
 static void optimize(llvm::Module &module, llvm::TargetMachine &machine, unsigned optLevel) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = optLevel >= 2;
@@ -185,8 +193,16 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine, unsigne
       llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1, llvm::OptimizationLevel::O2,
       llvm::OptimizationLevel::O3};
   llvm::OptimizationLevel level = levels[std::min(optLevel, 3u)];
-  llvm::ModulePassManager passes = optLevel == 0 ? builder.buildO0DefaultPipeline(level)
-                                                 : builder.buildPerModuleDefaultPipeline(level);
+  llvm::ModulePassManager passes;
+  auto isLarge = [](const llvm::Function &function) {
+    return function.getInstructionCount() >= kManyInstructions;
+  };
+  if (optLevel == 1 && llvm::any_of(module, isLarge))
+    llvm::cantFail(builder.parsePassPipeline(passes, kLinearPasses));
+  else if (optLevel == 0)
+    passes = builder.buildO0DefaultPipeline(level);
+  else
+    passes = builder.buildPerModuleDefaultPipeline(level);
   passes.run(module, analyses.modules);
 }
 
