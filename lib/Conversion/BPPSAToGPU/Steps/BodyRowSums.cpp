@@ -28,7 +28,7 @@ Value BodyRowEmitter::loadOfSum(OpBuilder &builder, Location loc, const UnitSum 
   return element;
 }
 
-/// Reads the factors of all sums where they have no more than `room` elements.
+/// Reads the factors of all sums where they have no more than `capacity` elements.
 void BodyRowEmitter::loadOfSums(OpBuilder &builder, Location loc, ArrayRef<Place> factors,
                                 int64_t capacity) {
   if (getNumSumRegisters() > capacity)

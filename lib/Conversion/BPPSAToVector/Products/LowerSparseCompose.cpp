@@ -20,8 +20,8 @@ namespace {
 /// What the rows of a product share.
 struct ProductRows {
   MatrixReader first, second, result;
-  /// `[16 * columns]`: the sums of a row, with those of a block side by side and no
-  /// room between columns.
+  /// `[16 * columns]`: the sums of a row, with those of a block side by side and columns
+  /// next to each other.
   Value sums;
 
   void emitRow(OpBuilder &builder, Location loc, Value row, const SampleBlock &block) const;

@@ -11,43 +11,15 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// The sizes of a transposed convolution and the maps of its loops: sample, group (where there is
-/// more than one), channel of the input, its place, feature, place in the window. An element of the
-/// input adds to the places `i * stride + k * dilation` of the result, of which `padBegin` are cut
-/// off at the front.
+/// The sizes of a transposed convolution. An element of the input adds to the places
+/// `i * stride + k * dilation` of the result, of which `padBegin` are cut off at the front.
 struct Spread {
   int64_t groups, channels, features;
   SmallVector<WindowAxis> axes;
 
   bool isGrouped() const { return groups != 1; }
-  SmallVector<AffineMap> getMaps(MLIRContext *context) const;
 };
 } // namespace
-
-SmallVector<AffineMap> Spread::getMaps(MLIRContext *context) const {
-  unsigned numLoops = 0;
-  auto loop = [&] { return getAffineDimExpr(numLoops++, context); };
-  SmallVector<AffineExpr> x = {loop()}, w, y = {x.front()}, places;
-  if (isGrouped()) {
-    AffineExpr group = loop();
-    for (SmallVector<AffineExpr> *results : {&x, &w, &y})
-      results->push_back(group);
-  }
-  w.push_back(loop());
-  x.push_back(w.back());
-  for (size_t i = 0; i < axes.size(); ++i)
-    places.push_back(loop());
-  x.append(places);
-  w.push_back(loop());
-  y.push_back(w.back());
-  for (auto [axis, place] : llvm::zip_equal(axes, places)) {
-    w.push_back(loop());
-    y.push_back(axis.getPlace(place, w.back()));
-  }
-  return llvm::map_to_vector(ArrayRef{x, w, y}, [&](const SmallVector<AffineExpr> &results) {
-    return AffineMap::get(numLoops, 0, results, context);
-  });
-}
 
 /// Sets pads and the output size of `axis`; `given` is what `output_shape` says, or nothing.
 static LogicalResult setOutput(Node &node, WindowAxis &axis, int64_t outputPadding,
@@ -82,24 +54,13 @@ static LogicalResult setOutput(Node &node, WindowAxis &axis, int64_t outputPaddi
 }
 
 static FailureOr<Spread> readSpread(Node &node) {
-  const Tensor &x = node.input(0), &w = node.input(1);
+  const Tensor &x = node.input(0);
   GraphBuilder &graph = node.graph;
-  if (x.getRank() < 3 || w.getRank() != x.getRank())
-    return node.emitShapeError();
-  SmallVector<int64_t> sizes;
-  for (const Dim &dim : w.dims) {
-    std::optional<int64_t> size = getConstant(dim.size);
-    if (!size)
-      return node.emitError() << "input 'W' has shape " << node.describeShape(w)
-                              << ", accepted: fixed sizes";
-    sizes.push_back(*size);
-  }
-  ArrayRef<int64_t> kernel = ArrayRef(sizes).drop_front(2);
+  FailureOr<SmallVector<int64_t>> given = readKernelSizes(node);
+  if (failed(given))
+    return failure();
+  ArrayRef<int64_t> sizes = *given, kernel = sizes.drop_front(2);
   size_t rank = kernel.size();
-  if (std::optional<ArrayRef<int64_t>> given = node.getInts("kernel_shape");
-      given && *given != kernel)
-    return node.emitError() << "attribute 'kernel_shape' does not fit input 'W' of shape "
-                            << node.describeShape(w);
   Spread spread{node.getInt("group", 1), 0, sizes[1], {}};
   if (spread.groups < 1 || sizes[0] % spread.groups != 0)
     return node.emitError() << "attribute 'group' is " << spread.groups
@@ -161,14 +122,11 @@ LogicalResult bppsa::importConvTranspose(Node &node) {
   xDims.append(x.dims.begin() + 2, x.dims.end());
   wDims.append(w.dims.begin() + 2, w.dims.end());
   yDims.append(*whole);
-  Tensor init = graph.makeFilled(yDims, graph.builder.getF32FloatAttr(0));
-  if (node.hasInput(2)) {
-    SmallVector<Dim> shape = withGroups({}, features);
-    shape.append(spread->axes.size(), graph.getDim(1));
-    init = *graph.makeBroadcast(graph.makeReshape(node.input(2), shape), yDims);
-  }
+  Tensor init = makeWindowInit(node, spread->groups, spread->features, spread->axes.size(), yDims);
+  auto [wide, kernel, narrow] =
+      getWindowMaps(spread->axes, spread->isGrouped(), graph.getContext());
   Tensor y = graph.makeContraction(graph.makeReshape(x, xDims), graph.makeReshape(w, wDims), init,
-                                   spread->getMaps(graph.getContext()));
+                                   {narrow, kernel, wide});
   int64_t firstPlace = spread->isGrouped() ? 3 : 2;
   for (auto [i, axis] : llvm::enumerate(spread->axes))
     y = graph.makeSlice(y, firstPlace + i, graph.getExpr(axis.padBegin), axis.output);

@@ -11,61 +11,22 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// The sizes of a convolution and the maps of its loops: sample, group (where
-/// there is more than one), feature, output place, channel, place in the window.
+/// The sizes of a convolution.
 struct Convolution {
   int64_t groups, features, channels;
   SmallVector<WindowAxis> window;
 
   bool isGrouped() const { return groups != 1; }
-  SmallVector<AffineMap> getMaps(MLIRContext *context) const;
 };
 } // namespace
 
-SmallVector<AffineMap> Convolution::getMaps(MLIRContext *context) const {
-  unsigned numLoops = 0;
-  auto loop = [&] { return getAffineDimExpr(numLoops++, context); };
-  SmallVector<AffineExpr> x = {loop()}, w, y = {x.front()};
-  if (isGrouped()) {
-    AffineExpr group = loop();
-    for (SmallVector<AffineExpr> *results : {&x, &w, &y})
-      results->push_back(group);
-  }
-  w.push_back(loop());
-  y.push_back(w.back());
-  SmallVector<AffineExpr> places;
-  for (size_t i = 0; i < window.size(); ++i)
-    places.push_back(loop());
-  y.append(places);
-  x.push_back(loop());
-  w.push_back(x.back());
-  for (auto [axis, place] : llvm::zip_equal(window, places)) {
-    w.push_back(loop());
-    x.push_back(axis.getPlace(place, w.back()));
-  }
-  return llvm::map_to_vector(ArrayRef{x, w, y}, [&](const SmallVector<AffineExpr> &results) {
-    return AffineMap::get(numLoops, 0, results, context);
-  });
-}
-
 /// Reads the attributes and checks them against the shapes of X, W and B.
 static FailureOr<Convolution> readConvolution(Node &node) {
-  const Tensor &x = node.input(0), &w = node.input(1);
-  if (x.getRank() < 3 || w.getRank() != x.getRank())
-    return node.emitShapeError();
-  SmallVector<int64_t> sizes;
-  for (const Dim &dim : w.dims) {
-    std::optional<int64_t> size = getConstant(dim.size);
-    if (!size)
-      return node.emitError() << "input 'W' has shape " << node.describeShape(w)
-                              << ", accepted: fixed sizes";
-    sizes.push_back(*size);
-  }
-  ArrayRef<int64_t> kernel = ArrayRef(sizes).drop_front(2);
-  if (std::optional<ArrayRef<int64_t>> given = node.getInts("kernel_shape");
-      given && *given != kernel)
-    return node.emitError() << "attribute 'kernel_shape' does not fit input 'W' of shape "
-                            << node.describeShape(w);
+  const Tensor &x = node.input(0);
+  FailureOr<SmallVector<int64_t>> given = readKernelSizes(node);
+  if (failed(given))
+    return failure();
+  ArrayRef<int64_t> sizes = *given, kernel = sizes.drop_front(2);
   Convolution convolution{node.getInt("group", 1), 0, sizes[1], {}};
   if (convolution.groups < 1 || sizes[0] % convolution.groups != 0)
     return node.emitError() << "attribute 'group' is " << convolution.groups
@@ -81,18 +42,6 @@ static FailureOr<Convolution> readConvolution(Node &node) {
     return failure();
   convolution.window = *window;
   return convolution;
-}
-
-/// What the sums start from: the bias of each feature, or zero.
-static Tensor makeInit(Node &node, const Convolution &convolution, ArrayRef<Dim> dims) {
-  GraphBuilder &graph = node.graph;
-  if (!node.hasInput(2))
-    return graph.makeFilled(dims, graph.builder.getF32FloatAttr(0));
-  SmallVector<int64_t> sizes = {convolution.features};
-  if (convolution.isGrouped())
-    sizes.insert(sizes.begin(), convolution.groups);
-  sizes.append(convolution.window.size(), 1);
-  return *graph.makeBroadcast(graph.makeReshape(node.input(2), graph.getDims(sizes)), dims);
 }
 
 LogicalResult bppsa::importConv(Node &node) {
@@ -119,8 +68,11 @@ LogicalResult bppsa::importConv(Node &node) {
     dims = {samples, groups, features};
   }
   dims.append(*placeDims);
-  Tensor y = graph.makeContraction(x, w, makeInit(node, *convolution, dims),
-                                   convolution->getMaps(graph.getContext()));
+  auto [wide, kernel, narrow] =
+      getWindowMaps(convolution->window, convolution->isGrouped(), graph.getContext());
+  Tensor init = makeWindowInit(node, convolution->groups, convolution->features,
+                               convolution->window.size(), dims);
+  Tensor y = graph.makeContraction(x, w, init, {wide, kernel, narrow});
   if (!convolution->isGrouped())
     return node.setOutput(0, y);
   SmallVector<Dim> merged = {samples, node.input(1).dims[0]};

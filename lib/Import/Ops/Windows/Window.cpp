@@ -141,3 +141,60 @@ Tensor bppsa::padForWindow(GraphBuilder &graph, const Tensor &data, ArrayRef<Win
   }
   return graph.makePadded(data, before, after, graph.builder.getF32FloatAttr(padding));
 }
+
+FailureOr<SmallVector<int64_t>> bppsa::readKernelSizes(Node &node) {
+  const Tensor &x = node.input(0), &w = node.input(1);
+  if (x.getRank() < 3 || w.getRank() != x.getRank())
+    return node.emitShapeError();
+  SmallVector<int64_t> sizes;
+  for (const Dim &dim : w.dims) {
+    std::optional<int64_t> size = getConstant(dim.size);
+    if (!size)
+      return node.emitError() << "input 'W' has shape " << node.describeShape(w)
+                              << ", accepted: fixed sizes";
+    sizes.push_back(*size);
+  }
+  if (std::optional<ArrayRef<int64_t>> given = node.getInts("kernel_shape");
+      given && *given != ArrayRef(sizes).drop_front(2))
+    return node.emitError() << "attribute 'kernel_shape' does not fit input 'W' of shape "
+                            << node.describeShape(w);
+  return sizes;
+}
+
+WindowMaps bppsa::getWindowMaps(ArrayRef<WindowAxis> axes, bool isGrouped, MLIRContext *context) {
+  unsigned numLoops = 0;
+  auto loop = [&] { return getAffineDimExpr(numLoops++, context); };
+  SmallVector<AffineExpr> wide = {loop()}, kernel, narrow = {wide.front()}, places;
+  if (isGrouped) {
+    AffineExpr group = loop();
+    for (SmallVector<AffineExpr> *results : {&wide, &kernel, &narrow})
+      results->push_back(group);
+  }
+  kernel.push_back(loop());
+  narrow.push_back(kernel.back());
+  for (size_t i = 0; i < axes.size(); ++i)
+    places.push_back(loop());
+  narrow.append(places);
+  kernel.push_back(loop());
+  wide.push_back(kernel.back());
+  for (auto [axis, place] : llvm::zip_equal(axes, places)) {
+    kernel.push_back(loop());
+    wide.push_back(axis.getPlace(place, kernel.back()));
+  }
+  auto getMap = [&](ArrayRef<AffineExpr> results) {
+    return AffineMap::get(numLoops, 0, results, context);
+  };
+  return {getMap(wide), getMap(kernel), getMap(narrow)};
+}
+
+Tensor bppsa::makeWindowInit(Node &node, int64_t groups, int64_t features, size_t numAxes,
+                             ArrayRef<Dim> dims) {
+  GraphBuilder &graph = node.graph;
+  if (!node.hasInput(2))
+    return graph.makeFilled(dims, graph.builder.getF32FloatAttr(0));
+  SmallVector<int64_t> sizes = {features};
+  if (groups != 1)
+    sizes.insert(sizes.begin(), groups);
+  sizes.append(numAxes, 1);
+  return *graph.makeBroadcast(graph.makeReshape(node.input(2), graph.getDims(sizes)), dims);
+}

@@ -46,6 +46,25 @@ mlir::FailureOr<llvm::SmallVector<WindowAxis>> readWindow(Node &node, const Tens
 Tensor padForWindow(GraphBuilder &graph, const Tensor &data, llvm::ArrayRef<WindowAxis> window,
                     float padding);
 
+/// The sizes of `W`, the second input of a convolution of `X`, the first one: `[_, _, kernel...]`.
+/// Fails after an error where they are not fixed, or do not fit `X` or the attribute
+/// `kernel_shape`.
+mlir::FailureOr<llvm::SmallVector<int64_t>> readKernelSizes(Node &node);
+
+/// The maps of the loops of a convolution: sample, group (where `isGrouped`), first dimension of
+/// `W`, places, second dimension of `W`, places in the window. `wide` is the array that windows
+/// slide over, with that second dimension, and `narrow` the one with an element for each window.
+struct WindowMaps {
+  mlir::AffineMap wide, kernel, narrow;
+};
+WindowMaps getWindowMaps(llvm::ArrayRef<WindowAxis> axes, bool isGrouped,
+                         mlir::MLIRContext *context);
+
+/// What the sums of a convolution with `groups` times `features` features start from, in an array
+/// of `dims`: the bias of each feature, its third input, or zero.
+Tensor makeWindowInit(Node &node, int64_t groups, int64_t features, size_t numAxes,
+                      llvm::ArrayRef<Dim> dims);
+
 } // namespace bppsa
 
 #endif // BPPSA_LIB_IMPORT_OPS_WINDOWS_WINDOW_H
