@@ -40,7 +40,7 @@ public:
   int64_t multiprocessors() const override {
     return std::min<int64_t>(threads(), Emulator::multiprocessors);
   }
-  Room room() override { return {}; }
+  MemoryInfo memoryInfo() override { return {}; }
 
 protected:
   void note(StepMark which) override { times[static_cast<int>(which)] = now(); }

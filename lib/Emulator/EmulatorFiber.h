@@ -24,7 +24,8 @@ public:
   StackPool() = default;
   StackPool(const StackPool &) = delete;
   ~StackPool();
-  /// The lowest address of a stack; throws std::bad_alloc where there is no room for one more.
+  /// The lowest address of a stack; throws std::bad_alloc where memory does not suffice for one
+  /// more.
   char *take();
   void give(char *stack) { unused.push_back(stack); }
 

@@ -1,4 +1,4 @@
-//===- PlanEvaluator.h - walks a schedule and adds up costs -----*- C++ -*-===//
+//===- PlanEvaluator.h - adds up the costs of a schedule --------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -44,7 +44,7 @@ private:
   };
 
   bool hasStoredRegions() const { return chain.region && storesLinks; }
-  /// Columns that walk through a link that is code to make its map; a diagonal is
+  /// Columns that a link that is code is applied to, to make its map; a diagonal is
   /// one column.
   int64_t getNumColumns() const {
     const MatrixStructure &link = chain.links.front();

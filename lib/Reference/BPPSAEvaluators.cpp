@@ -207,9 +207,9 @@ static LogicalResult evaluateMatVec(MatVecOp op, Interpreter &interpreter) {
 // Sums and layout
 //===----------------------------------------------------------------------===//
 
-/// The samples that a leaf sums over, of the `all` that its sequences have.
-template <typename LeafOp>
-static int64_t getSummedSamples(LeafOp op, Interpreter &interpreter, int64_t all) {
+/// The samples that `op` sums over, of the `all` that its sequences have.
+template <typename SumOp>
+static int64_t getSummedSamples(SumOp op, Interpreter &interpreter, int64_t all) {
   return op.getBatch() ? interpreter.getInteger(op.getBatch()) : all;
 }
 

@@ -51,7 +51,7 @@ struct OutputArray {
 
   explicit OutputArray(const ArrayInfo &info) : info(&info) {}
 
-  /// Makes room for a batch in `part`.
+  /// Allocates a batch in `part`.
   void resize(std::vector<int64_t> shape) {
     part = {info->dtype, std::move(shape), Buffer()};
     part.data = Buffer(part.elements() * elementSize(info->dtype));

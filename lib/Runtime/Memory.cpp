@@ -105,7 +105,7 @@ Cache &cache() {
   return *instance;
 }
 
-/// Room for `capacity` bytes at `alignment` with a header before them; null: no memory.
+/// `capacity` bytes at `alignment` with a header before them; null: no memory.
 void *newBlock(uint64_t alignment, uint64_t capacity) {
   uint64_t lead = std::max(alignment, headerBytes);
   if (capacity > (uint64_t(1) << 62) - lead)

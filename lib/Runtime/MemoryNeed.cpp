@@ -106,7 +106,7 @@ int64_t MemoryCheck::largestBatch(size_t symbol) const {
 
 void MemoryCheck::report() const {
   Need missing = need(nullptr);
-  Device::Room found = device.room();
+  Device::MemoryInfo found = device.memoryInfo();
   std::string line = text(
       "the device is out of memory: ", quote(function), " on ", batch.samples, " samples needs ",
       describeBytes(missing.arena), " for temporaries and ", describeBytes(missing.arrayBytes()),

@@ -53,7 +53,7 @@ struct SharedArray {
 };
 struct SharedLayout {
   llvm::SmallVector<SharedArray> arrays;
-  /// Without the room between arrays that the emulator has and a GPU does not.
+  /// Without the gaps between arrays that the emulator has and a GPU does not.
   uint64_t sharedBytes = 0;
 };
 

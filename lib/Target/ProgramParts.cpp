@@ -16,12 +16,12 @@ using namespace mlir;
 using namespace bppsa;
 
 /// Operations that go to the same group.
-using Unit = SmallVector<Operation *>;
+using Part = SmallVector<Operation *>;
 
-/// A measure of the code of `unit` that is good enough to balance groups.
-static int64_t countOperations(ArrayRef<Operation *> unit) {
+/// A measure of the code of `part` that is good enough to balance groups.
+static int64_t countOperations(ArrayRef<Operation *> part) {
   int64_t count = 0;
-  for (Operation *op : unit)
+  for (Operation *op : part)
     op->walk([&](Operation *) { ++count; });
   return count;
 }
@@ -50,26 +50,26 @@ static OwningOpRef<ModuleOp> extractHost(ModuleOp module) {
   return host;
 }
 
-/// Deals `units` out to at most `maxGroups` groups, the largest first, each to the group that is
-/// smallest by then.
-static SmallVector<Unit> balance(ArrayRef<Unit> units, unsigned maxGroups) {
+/// Distributes `parts` over at most `maxGroups` groups, the largest first, each to the group that
+/// is smallest by then.
+static SmallVector<Part> balance(ArrayRef<Part> parts, unsigned maxGroups) {
   SmallVector<std::pair<int64_t, unsigned>> sized;
-  for (auto [number, unit] : llvm::enumerate(units))
-    sized.push_back({-countOperations(unit), number});
+  for (auto [number, part] : llvm::enumerate(parts))
+    sized.push_back({-countOperations(part), number});
   llvm::sort(sized);
-  SmallVector<Unit> dealt(std::min<size_t>(maxGroups, units.size()));
-  SmallVector<int64_t> sizes(dealt.size());
+  SmallVector<Part> groups(std::min<size_t>(maxGroups, parts.size()));
+  SmallVector<int64_t> sizes(groups.size());
   for (auto [negativeSize, number] : sized) {
     unsigned smallest = std::distance(sizes.begin(), llvm::min_element(sizes));
-    llvm::append_range(dealt[smallest], units[number]);
+    llvm::append_range(groups[smallest], parts[number]);
     sizes[smallest] -= negativeSize;
   }
-  return dealt;
+  return groups;
 }
 
 ProgramParts bppsa::splitProgram(ModuleOp module, unsigned maxGroups) {
   ProgramParts parts;
-  SmallVector<Unit> kernels;
+  SmallVector<Part> kernels;
   SmallVector<Operation *> shared;
   for (Operation &op : *module.getBody()) {
     if (isKernel(op))
@@ -80,20 +80,20 @@ ProgramParts bppsa::splitProgram(ModuleOp module, unsigned maxGroups) {
   for (ArrayRef<Operation *> kernel : kernels)
     parts.kernels.push_back(SymbolTable::getSymbolName(kernel.front()).str());
   parts.host = extractHost(module);
-  for (ArrayRef<Operation *> dealt : balance(kernels, maxGroups)) {
+  for (ArrayRef<Operation *> members : balance(kernels, maxGroups)) {
     OwningOpRef<ModuleOp> group = createLike(module);
     OpBuilder builder = OpBuilder::atBlockEnd(group->getBody());
     for (Operation *op : shared)
       builder.clone(*op);
-    for (Operation *kernel : dealt)
+    for (Operation *kernel : members)
       cast<func::FuncOp>(builder.clone(*kernel)).setPublic();
     parts.groups.push_back(std::move(group));
   }
   return parts;
 }
 
-/// The operations of `device`, those that refer to one another in one unit.
-static SmallVector<Unit> findConnected(gpu::GPUModuleOp device) {
+/// The operations of `device`, those that refer to one another in one part.
+static SmallVector<Part> findConnected(gpu::GPUModuleOp device) {
   SymbolTable symbols(device);
   llvm::EquivalenceClasses<Operation *> connected;
   for (Operation &op : *device.getBody()) {
@@ -103,21 +103,21 @@ static SmallVector<Unit> findConnected(gpu::GPUModuleOp device) {
       if (Operation *used = symbols.lookup(use.getSymbolRef().getRootReference()))
         connected.unionSets(&op, used);
   }
-  llvm::MapVector<Operation *, Unit> units;
+  llvm::MapVector<Operation *, Part> parts;
   for (Operation &op : *device.getBody())
-    units[connected.getLeaderValue(&op)].push_back(&op);
-  return llvm::map_to_vector(units, [](auto &unit) { return unit.second; });
+    parts[connected.getLeaderValue(&op)].push_back(&op);
+  return llvm::map_to_vector(parts, [](auto &part) { return part.second; });
 }
 
 SmallVector<OwningOpRef<ModuleOp>> bppsa::splitDevice(ModuleOp module, unsigned maxGroups) {
   SmallVector<OwningOpRef<ModuleOp>> groups;
   auto device = *module.getOps<gpu::GPUModuleOp>().begin();
-  for (ArrayRef<Operation *> dealt : balance(findConnected(device), maxGroups)) {
+  for (ArrayRef<Operation *> members : balance(findConnected(device), maxGroups)) {
     groups.push_back(ModuleOp::create(module.getLoc()));
     OpBuilder builder = OpBuilder::atBlockEnd(groups.back()->getBody());
     Operation *part = builder.cloneWithoutRegions(*device);
     Block &body = part->getRegion(0).emplaceBlock();
-    for (Operation *op : dealt)
+    for (Operation *op : members)
       op->moveBefore(&body, body.end());
   }
   device->erase();

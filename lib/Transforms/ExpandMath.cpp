@@ -36,7 +36,7 @@ static Value splat(ImplicitLocOpBuilder &builder, Type type, TypedAttr value) {
 static Value emitExpOfNegated(ImplicitLocOpBuilder &builder, Value x) {
   Type type = x.getType();
   auto constant = [&](float value) { return splat(builder, type, builder.getF32FloatAttr(value)); };
-  // Beside 3 * 2^22 there is no room for a fraction: its sum with -x / log 2 is rounded, and has n
+  // Beside 3 * 2^22 no bit is left for a fraction: its sum with -x / log 2 is rounded, and has n
   // in its lowest bits, without conversions, which are slow on GPUs.
   Value large = constant(12582912.0f);
   Value rounded = math::FmaOp::create(builder, x, constant(-1.44269504088896341f), large);

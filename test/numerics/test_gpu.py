@@ -253,7 +253,7 @@ def test_schedules_of_panels(spec):
 @pytest.mark.parametrize(
     "spec,time,batch",
     [
-        # The emulated GPU has not room for two groups of 16 samples: two launches.
+        # The emulated GPU has no memory for two groups of 16 samples: two launches.
         (models.Spec("LSTM", hidden=136, head="steps", initial="parameter"), 3, 17),
         (models.Spec("RNN", hidden=300, direction="reverse"), 7, 3),
         (models.Spec("RNN", hidden=1024), 2, 1),

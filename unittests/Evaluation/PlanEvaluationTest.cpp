@@ -220,14 +220,14 @@ TEST(PlanEvaluationTest, ChunksOfCodeWalkColumns) {
     PlanEvaluation plan = evaluate(chain, "chunked:32");
     EXPECT_EQ(plan.composes, (K - 2) * (C - 1));
     EXPECT_EQ(plan.applies, C + (K - 2) + (K - 1) * (C - 1));
-    // The first chunk is walked once; the others as H columns, and the last
+    // The first chunk runs once; the others as H columns, and the last
     // only as a vector. Every aggregate is applied once, and the last step of
-    // each walk only emits.
+    // each run only emits.
     int64_t adds = injected * H;
     int64_t aggregates = (K - 2) * C * ((H + injected) * 1000 + adds);
-    int64_t walks = (C + (K - 1) * (C - 1)) * (1040 + adds) + (K - 1) * 60;
+    int64_t runs = (C + (K - 1) * (C - 1)) * (1040 + adds) + (K - 1) * 60;
     int64_t carries = (K - 2) * (2 * H * H + adds);
-    EXPECT_EQ(plan.flops, aggregates + walks + carries);
+    EXPECT_EQ(plan.flops, aggregates + runs + carries);
     EXPECT_EQ(plan.linkBytes, 0);
   }
 }

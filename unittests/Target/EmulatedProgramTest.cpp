@@ -91,13 +91,14 @@ static std::string reductionWith(const char *barrier) {
 }
 static const char *const barrier = "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)";
 
-/// Sums up 1, 2, ..., count with an array that holds `room` numbers.
-static float reduceNumbers(EmulatedLibrary &library, int64_t count, int64_t room, uint64_t seed) {
+/// Sums up 1, 2, ..., count with an array that holds `capacity` numbers.
+static float reduceNumbers(EmulatedLibrary &library, int64_t count, int64_t capacity,
+                           uint64_t seed) {
   Emulator emulator;
   emulator.setSeed(seed);
-  auto *in = static_cast<float *>(emulator.allocate(room * sizeof(float)));
+  auto *in = static_cast<float *>(emulator.allocate(capacity * sizeof(float)));
   auto *out = static_cast<float *>(emulator.allocate(sizeof(float)));
-  std::iota(in, in + room, 1.0f);
+  std::iota(in, in + capacity, 1.0f);
   *out = 0.0f;
   float scale = 0.5f;
   library.launch(emulator, "reduce", 8, 128, {&in, &out, &count, &scale});

@@ -94,7 +94,7 @@ def ConvertBPPSAToGPU : Pass<"convert-bppsa-to-gpu", "::mlir::ModuleOp"> {
   let summary = "lowers bufferized kernels to launches on a GPU";
   let description = [{
     The functions that `bppsa-outline-kernels` makes become functions of the host
-    that launch: time loops, leaves, graph operations and copies turn into
+    that launch: time loops, sums, graph operations and copies turn into
     `gpu.launch`, on arrays in device memory. Arrays have no lanes.
 
     A block of threads evaluates a cell or link for one sample: a thread has one
@@ -103,7 +103,7 @@ def ConvertBPPSAToGPU : Pass<"convert-bppsa-to-gpu", "::mlir::ModuleOp"> {
     asynchronous copies bring what steps read, seven steps ahead. A recurrence
     or a sequential chain is one launch for all steps, but products of sequences with
     large matrices are launches of their own, for all steps at a time on tensor cores. Where one block has not the
-    registers for the weights, several share their rows and walk a group of samples
+    registers for the weights, several share their rows and run a group of samples
     together, in cooperative launches. A chunked scan is three, a
     loop of transitions or of their products, as `bppsa-expand-scan` writes the levels of
     trees, one (two where cotangents are injected into transitions), and sums over samples and steps are two, which add in
@@ -156,7 +156,7 @@ def FuseGradients : Pass<"bppsa-fuse-gradients", "::mlir::func::FuncOp"> {
   let description = [{
     For programs for GPUs, on tensors. Sums over steps and samples of what a chain
     emits (`bppsa.outer_sum` with the emitted sequence first, `bppsa.step_sum`)
-    become `sums` of the chain: the threads that walk it keep them in registers.
+    become `sums` of the chain: the threads that run it keep them in registers.
     A sequence that nothing else reads is not stored any more.
 
     This is done for `bppsa.chain` and for scans that are linear or chunked, all sums

@@ -121,7 +121,7 @@ private:
 /// Builds a pattern row by row.
 class PatternBuilder {
 public:
-  /// `rows` is how many rows to make room for.
+  /// `rows` is how many rows to reserve.
   PatternBuilder(int64_t rows, int64_t cols);
   /// Appends a row with the given ascending columns; returns its class.
   int32_t addRow(llvm::ArrayRef<int32_t> cols);

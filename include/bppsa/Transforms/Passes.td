@@ -80,7 +80,7 @@ def VectorizeContractions : Pass<"bppsa-vectorize-contractions", "::mlir::Module
   let description = [{
     A `linalg.generic` on f32 memory whose body is `accumulator + lhs * rhs`, such
     as a convolution, its two cotangents or a matrix product, becomes loops over
-    tiles of its result. One loop that walks through contiguous elements gives the
+    tiles of its result. One loop with contiguous elements gives the
     lanes of vectors of 16, another one over the result the rows of a tile, which
     share the vectors of an operand; the accumulators stay in registers while the
     remaining loops add terms. A last vector that is not full is masked. Steps

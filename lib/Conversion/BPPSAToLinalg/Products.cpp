@@ -100,10 +100,10 @@ static SmallVector<unsigned> getSequenceDims(bool packed, unsigned feature, unsi
   return {first, first + 1, feature};
 }
 
-/// A sequence that a leaf sums over. Where the number of samples is known it is a
+/// A sequence that `op` sums over. Where the number of samples is known it is a
 /// plain one: the lanes beyond the last sample go away.
-template <typename LeafOp>
-static Factor getSequence(OpBuilder &builder, LeafOp op, Value sequence, unsigned feature,
+template <typename SumOp>
+static Factor getSequence(OpBuilder &builder, SumOp op, Value sequence, unsigned feature,
                           unsigned first) {
   if (!op.getBatch())
     return {sequence, getSequenceDims(op.getLanes().has_value(), feature, first)};

@@ -10,7 +10,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Bytes of columns that are walked side by side: they and the activations of a
+/// Bytes of columns that links are applied to side by side: they and the activations of a
 /// step stay in the first-level cache.
 static constexpr int64_t kColumnGroupBytes = 16384;
 
@@ -39,11 +39,11 @@ FailureOr<AffineMapBuilder> AffineMapBuilder::create(const CotangentLoop &loop,
     return failure();
   std::optional<CotangentSteps> injected;
   if (!loop.injected.empty()) {
-    FailureOr<CotangentSteps> walk =
+    FailureOr<CotangentSteps> steps =
         CotangentSteps::create(loop, options, {/*inject=*/true, /*emit=*/false});
-    if (failed(walk))
+    if (failed(steps))
       return failure();
-    injected = std::move(*walk);
+    injected = std::move(*steps);
   }
   return AffineMapBuilder(loop, std::move(*linear), std::move(injected));
 }

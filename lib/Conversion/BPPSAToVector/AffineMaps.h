@@ -7,7 +7,7 @@
 // Any run of links maps a cotangent g to A g + s, where s is what the injected
 // cotangents of the run contribute. A scan stores such maps for runs of links.
 // Every sample has a map of its own, so an entry of A is a vector of lanes, and
-// A is made column by column by walking the links from a unit vector: Jacobians
+// A is made column by column by applying the links to a unit vector: Jacobians
 // of single steps are not formed unless a run has one step.
 //
 //===----------------------------------------------------------------------===//
@@ -33,7 +33,7 @@ struct AffineMapRows : AffineMapLayout {
   Rows getOffset(mlir::OpBuilder &builder, mlir::Location loc) const;
 };
 
-/// Makes maps by walking the links.
+/// Makes maps by applying the links.
 class AffineMapBuilder {
 public:
   static llvm::FailureOr<AffineMapBuilder> create(const CotangentLoop &loop,

@@ -90,8 +90,8 @@ static void dropLanes(Operation *op) {
         dropLanes(op, loop.getInjected());
         dropLanes(op, loop.getDestinations());
       })
-      .Case([&](OuterSumOp leaf) { dropLanes(op, op->getOperands().take_front(2)); })
-      .Case([&](StepSumOp leaf) { dropLanes(op, op->getOperands().take_front(1)); })
+      .Case([&](OuterSumOp sum) { dropLanes(op, op->getOperands().take_front(2)); })
+      .Case([&](StepSumOp sum) { dropLanes(op, op->getOperands().take_front(1)); })
       .Case([&](PackLanesOp pack) { dropLanes(op, op->getOperands().drop_front(1)); })
       .Case([&](UnpackLanesOp unpack) { dropLanes(op, op->getOperands().take_front(1)); });
 }
@@ -122,11 +122,8 @@ static LogicalResult lowerOp(Operation *op, const LaneOptions &options) {
       .Case([&](ApplyTransitionOp product) {
         return lower(ready(product), [&] { lowerApplyTransition(product, options); });
       })
-      .Case([&](OuterSumOp leaf) {
-        return lower(ready(leaf), [&] { lowerOuterSum(leaf, options); });
-      })
-      .Case(
-          [&](StepSumOp leaf) { return lower(ready(leaf), [&] { lowerStepSum(leaf, options); }); })
+      .Case([&](OuterSumOp sum) { return lower(ready(sum), [&] { lowerOuterSum(sum, options); }); })
+      .Case([&](StepSumOp sum) { return lower(ready(sum), [&] { lowerStepSum(sum, options); }); })
       .Case([&](PackLanesOp pack) {
         return lower(verifyReady(op, true), [&] { lowerPackLanes(pack); });
       })

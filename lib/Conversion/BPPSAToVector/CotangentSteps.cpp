@@ -1,4 +1,4 @@
-//===- CotangentSteps.cpp - walks a link over part of a chain --------------===//
+//===- CotangentSteps.cpp - applies a link to part of a chain -------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -48,17 +48,17 @@ void bppsa::emitStoreCotangents(OpBuilder &builder, const CotangentLoop &loop, V
 }
 
 FailureOr<CotangentSteps> CotangentSteps::create(const CotangentLoop &loop,
-                                                 const LaneOptions &options, LinkOptions walk) {
-  std::unique_ptr<Region> region = cloneLink(loop, walk);
+                                                 const LaneOptions &options, LinkOptions link) {
+  std::unique_ptr<Region> region = cloneLink(loop, link);
   FailureOr<LaneEmitter> emitter = LaneEmitter::create(region->front(), loop.captures, options);
   if (failed(emitter))
     return failure();
-  return CotangentSteps(loop, std::move(region), std::move(*emitter), walk);
+  return CotangentSteps(loop, std::move(region), std::move(*emitter), link);
 }
 
 CotangentSteps::CotangentSteps(const CotangentLoop &loop, std::unique_ptr<Region> region,
-                               LaneEmitter emitter, LinkOptions walk)
-    : loop(loop), region(std::move(region)), emitter(std::move(emitter)), walk(walk),
+                               LaneEmitter emitter, LinkOptions link)
+    : loop(loop), region(std::move(region)), emitter(std::move(emitter)), link(link),
       waiting(loop.getNumStates()) {}
 
 void CotangentSteps::allocateScratch(OpBuilder &builder) {
@@ -94,10 +94,10 @@ void CotangentSteps::emitStep(OpBuilder &builder, Value block, Value position, c
     results.push_back(waiting[i] ? Rows{waiting[i]} : arguments.back());
     first += loop.getStateSize(i);
   }
-  if (walk.inject)
+  if (link.inject)
     for (Value injected : loop.injected)
       arguments.push_back({injected, {block, step}});
-  if (walk.emit)
+  if (link.emit)
     for (Value emitted : loop.getEmitted())
       results.push_back({emitted, {block, step}});
   emitter.emitStep(builder, loc, arguments, results);
@@ -111,17 +111,17 @@ LogicalResult bppsa::lowerChain(ChainOp op, const LaneOptions &options) {
     return op.emitOpError() << "has the plan '" << op.getPlan().toString()
                             << "'; run bppsa-expand-scan before bufferization";
   CotangentLoop loop = getCotangentLoop(op);
-  FailureOr<CotangentSteps> walk = CotangentSteps::create(loop, options, {});
-  if (failed(walk))
+  FailureOr<CotangentSteps> steps = CotangentSteps::create(loop, options, {});
+  if (failed(steps))
     return failure();
   Location loc = loop.op->getLoc();
   OpBuilder builder(loop.op);
   Value numBlocks = getDim(builder, loc, loop.saved[0], 0);
   emitParallel(builder, loc, numBlocks, [&](OpBuilder &nested, Value block) {
-    walk->allocateScratch(nested);
+    steps->allocateScratch(nested);
     Rows state = allocateRows(nested, loc, loop.getTotalSize(), getRowType(loop));
     emitLoadSeeds(nested, loop, block, state);
-    walk->emit(nested, block, getIndex(nested, loc, 0), getNumSteps(nested, loop), state);
+    steps->emit(nested, block, getIndex(nested, loc, 0), getNumSteps(nested, loop), state);
     emitStoreCotangents(nested, loop, block, state);
   });
   return success();

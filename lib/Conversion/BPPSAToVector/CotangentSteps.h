@@ -1,4 +1,4 @@
-//===- CotangentSteps.h - walks a link over part of a chain ------*- C++ -*-===//
+//===- CotangentSteps.h - applies a link to part of a chain ----*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -20,30 +20,30 @@ class CotangentSteps {
 public:
   /// Fails after a diagnostic, where the link cannot be emitted.
   static llvm::FailureOr<CotangentSteps> create(const CotangentLoop &loop,
-                                                const LaneOptions &options, LinkOptions walk);
+                                                const LaneOptions &options, LinkOptions link);
 
   /// Allocates what one thread needs, at the insertion point.
   void allocateScratch(mlir::OpBuilder &builder);
 
-  /// Walks positions [first, last) of batch block `block`; position p is step
+  /// Applies the link at positions [first, last) of batch block `block`; position p is step
   /// T-1-p (step p with `reverse`). The cotangents of the states, one after the
   /// other in `state`, are updated in place.
   void emit(mlir::OpBuilder &builder, mlir::Value block, mlir::Value first, mlir::Value last,
             const Rows &state);
 
-  /// Walks one position.
+  /// Applies the link at one position.
   void emitStep(mlir::OpBuilder &builder, mlir::Value block, mlir::Value position,
                 const Rows &state);
 
 private:
   CotangentSteps(const CotangentLoop &loop, std::unique_ptr<mlir::Region> region,
-                 LaneEmitter emitter, LinkOptions walk);
+                 LaneEmitter emitter, LinkOptions link);
 
   CotangentLoop loop;
-  /// Holds the link as this walk evaluates it.
+  /// Holds the link as `link` says.
   std::unique_ptr<mlir::Region> region;
   LaneEmitter emitter;
-  LinkOptions walk;
+  LinkOptions link;
   /// For each state whose cotangent cannot be overwritten while it is read: where
   /// the new one waits.
   llvm::SmallVector<mlir::Value> waiting;

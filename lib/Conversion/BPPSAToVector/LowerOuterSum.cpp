@@ -72,21 +72,21 @@ struct OuterTask {
   Value sums;
   /// `[step, row, lane]`: rows of the left operand, side by side for the blocks
   /// that read them again. Null where they are close enough in the sequence.
-  Value panel;
+  Value leftRows;
   bool fetchesAhead;
 
   Value loadLeft(OpBuilder &builder, Location loc, const Slab &slab, Value step,
                  const ProductBlock &block, int64_t i) const {
     Rows inSequence = {OuterSumOp(op).getLhs(), {slab.block, step}, i};
-    if (!panel)
+    if (!leftRows)
       return inSequence.load(builder, loc, block.row0);
     Value slabStep = arith::SubIOp::create(builder, loc, step, slab.first);
-    Rows inColumnTile = {panel, {slabStep}, i};
+    Rows sideBySide = {leftRows, {slabStep}, i};
     Value first = getIndex(builder, loc, 0);
     if (!block.readsLhsFirst)
-      return inColumnTile.load(builder, loc, first);
+      return sideBySide.load(builder, loc, first);
     Value row = inSequence.load(builder, loc, block.row0);
-    inColumnTile.store(builder, loc, row, first);
+    sideBySide.store(builder, loc, row, first);
     return row;
   }
 };
@@ -138,7 +138,7 @@ static void emitResultRows(OpBuilder &builder, OuterSumOp op, Value row0, int64_
   if (hasDistantSteps(op.getLhs())) {
     auto type =
         MemRefType::get({kSlabSteps, blockRows, rowType.getDimSize(0)}, rowType.getElementType());
-    task.panel = memref::AllocaOp::create(builder, loc, type, builder.getI64IntegerAttr(64));
+    task.leftRows = memref::AllocaOp::create(builder, loc, type, builder.getI64IntegerAttr(64));
   }
   auto forEachRow = [&](function_ref<void(OpBuilder &, Value)> body) {
     emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, rows), 1, body);

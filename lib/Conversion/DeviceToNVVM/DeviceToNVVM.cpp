@@ -38,7 +38,7 @@ using namespace mlir;
 using namespace bppsa;
 
 /// The assembler uses few registers, so that a multiprocessor has as many blocks as it can, even if
-/// it has to spill some. Small blocks whose threads wait for each other walk steps or multiply
+/// it has to spill some. Small blocks whose threads wait for each other run steps or multiply
 /// tiles, and wait less where it may use all there are.
 static void spendRegisters(gpu::GPUModuleOp module) {
   static constexpr int64_t kSmallBlock = 128;

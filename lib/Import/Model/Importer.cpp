@@ -1,4 +1,4 @@
-//===- Importer.cpp - walks the graph -------------------------------------===//
+//===- Importer.cpp - imports the nodes of a graph --------------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -43,14 +43,14 @@ public:
   double seconds(StepMark from, StepMark to) override;
   std::string description() const override;
   int64_t multiprocessors() const override { return processors; }
-  Room room() override;
+  MemoryInfo memoryInfo() override;
 
 protected:
   void note(StepMark which) override;
   void *obtain(uint64_t size) override { return heap.allocate(size); }
   void giveBack(void *memory) override { heap.release(memory); }
   bool fits(const std::vector<void *> &released, const std::vector<uint64_t> &sizes) override {
-    return heap.fits(released, sizes, room().free - heap.unusedBytes());
+    return heap.fits(released, sizes, memoryInfo().free - heap.unusedBytes());
   }
 
 private:
@@ -142,7 +142,7 @@ CudaDevice::CudaDevice(const bppsa_device_kernel *table, const bppsa_device_imag
     kernels.push_back({table->name});
 }
 
-Device::Room CudaDevice::room() {
+Device::MemoryInfo CudaDevice::memoryInfo() {
   size_t free = 0, total = 0;
   driver.check(driver.memGetInfo(&free, &total), "asking for the GPU's memory");
   return {free + heap.unusedBytes(), total};

@@ -41,17 +41,17 @@ char *Staging::reserve(uint64_t &wanted) {
     halves[current].used = false;
   }
   wanted = std::min(wanted, halfSize - filled);
-  char *room = halves[current].memory + filled;
+  char *pieceMemory = halves[current].memory + filled;
   filled += roundUp(wanted);
-  return room;
+  return pieceMemory;
 }
 
 void Staging::upload(Address to, const void *from, uint64_t bytes) {
   for (uint64_t done = 0, piece; done < bytes; done += piece) {
     piece = bytes - done;
-    char *room = reserve(piece);
-    memcpy(room, static_cast<const char *>(from) + done, piece);
-    driver.check(driver.memcpyHtoDAsync(to + done, room, piece, stream), "copying ",
+    char *pieceMemory = reserve(piece);
+    memcpy(pieceMemory, static_cast<const char *>(from) + done, piece);
+    driver.check(driver.memcpyHtoDAsync(to + done, pieceMemory, piece, stream), "copying ",
                  describeBytes(bytes), " to the GPU");
   }
 }

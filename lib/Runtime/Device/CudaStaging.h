@@ -38,7 +38,7 @@ private:
     const char *from;
     uint64_t bytes;
   };
-  /// Room in the current half for up to `wanted` bytes; `wanted` becomes how many there are.
+  /// Memory in the current half for up to `wanted` bytes; `wanted` becomes how many there are.
   char *reserve(uint64_t &wanted);
 
   const Driver &driver;

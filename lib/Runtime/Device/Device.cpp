@@ -50,7 +50,7 @@ void Device::poison(void *memory, uint64_t size) {
 void *Device::allocate(uint64_t size) {
   void *memory = obtain(size);
   if (!memory) {
-    Room found = room();
+    MemoryInfo found = memoryInfo();
     fail("the device is out of memory: ", describeBytes(live), " are in use, ", describeBytes(size),
          " more are needed, ", describeBytes(found.free), " of ", describeBytes(found.total),
          " are free; use a smaller --batch or less data");

@@ -105,8 +105,8 @@ void Progress::batchDone(const TrainState &state, double loss, int64_t samples) 
   if (!terminal) {
     show(head + percent + tail + "\n");
   } else {
-    int room = terminalWidth() - static_cast<int>(head.size() + tail.size()) - 9;
-    std::string line = head + (room >= 4 ? " " + bar(share, std::min(room, 40)) : "");
+    int columns = terminalWidth() - static_cast<int>(head.size() + tail.size()) - 9;
+    std::string line = head + (columns >= 4 ? " " + bar(share, std::min(columns, 40)) : "");
     line = (line + percent + tail).substr(0, terminalWidth() - 1);
     barShown = true;
     show("\r" + line + "\x1b[K");

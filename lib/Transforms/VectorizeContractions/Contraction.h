@@ -38,7 +38,7 @@ struct Contraction {
 };
 
 /// The plan for `op`, or nothing if it is no sum of products on memory or has
-/// no loop that walks through contiguous elements.
+/// no loop that has contiguous elements.
 std::optional<Contraction> planContraction(mlir::linalg::GenericOp op);
 
 /// Replaces the generic by vectors of `numLanes` lanes; `numRows` accumulators

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Outer loops walk over tiles of the result, `rows` by lanes; the accumulators
+// Outer loops are over tiles of the result, `rows` by lanes; the accumulators
 // of a tile stay in registers while the inner loops add its terms. A last tile
 // that is not full has fewer rows, or a mask.
 //

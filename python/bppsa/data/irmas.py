@@ -136,8 +136,8 @@ def synthesise(label, seconds, rng):
     pan = rng.uniform(0.3, 0.7)
     # The far microphone hears the source a moment later.
     stereo = np.stack([pan * mono, (1.0 - pan) * np.roll(mono, rng.integers(0, 30))], axis=1)
-    room = 10.0 ** rng.uniform(-3.5, -2.5) * np.abs(stereo).max()
-    stereo += room * rng.standard_normal(stereo.shape)
+    reverberation = 10.0 ** rng.uniform(-3.5, -2.5) * np.abs(stereo).max()
+    stereo += reverberation * rng.standard_normal(stereo.shape)
     return np.round(stereo * (_PEAK / np.abs(stereo).max()))
 
 

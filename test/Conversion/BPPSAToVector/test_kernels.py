@@ -1,4 +1,4 @@
-"""Lowered loops, leaves and layouts against numpy in float64.
+"""Lowered loops, sums and layouts against numpy in float64.
 
 The cells and links are made up to need every rule of the row-wise evaluation: sums of products that
 wait for another product, products of products, slices, comparisons, constants that differ by row,
@@ -64,7 +64,7 @@ func.func @chain(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %k: tensor<?x4xf32>
 """
 
 LEAVES = """
-func.func @leaves(%a: tensor<?x?x{M}xf32>, %b: tensor<?x?x{K}xf32>)
+func.func @sums(%a: tensor<?x?x{M}xf32>, %b: tensor<?x?x{K}xf32>)
     -> (tensor<{M}x{K}xf32>, tensor<{M}xf32>) {{
   %0 = bppsa.outer_sum %a, %b : tensor<?x?x{M}xf32>, tensor<?x?x{K}xf32> -> tensor<{M}x{K}xf32>
   %1 = bppsa.step_sum %a : tensor<?x?x{M}xf32> -> tensor<{M}xf32>
@@ -159,14 +159,14 @@ def test_leaves(tmp_path, size, registers):
     for steps, batch in itertools.product(LENGTHS, BATCHES):
         a, b = uniform(steps, (steps, batch, size[0]), (steps, batch, size[1]))
         expected = np.einsum("tbm,tbk->mk", a, b), a.sum((0, 1))
-        once = kernels.call("leaves", [a, b], [size, size[:1]])
+        once = kernels.call("sums", [a, b], [size, size[:1]])
         check(once, expected)
-        for value, again in zip(once, kernels.call("leaves", [a, b], [size, size[:1]], threads=4)):
+        for value, again in zip(once, kernels.call("sums", [a, b], [size, size[:1]], threads=4)):
             np.testing.assert_array_equal(value, again)
 
 
 PADDED = """
-func.func @leaves(%x: tensor<?x?x3xf32>) -> (tensor<3x3xf32>, tensor<3xf32>) {
+func.func @sums(%x: tensor<?x?x3xf32>) -> (tensor<3x3xf32>, tensor<3xf32>) {
   %a = bppsa.recurrence sequences(%x : tensor<?x?x3xf32>) outputs(tensor<?x?x3xf32>) {
   ^bb0(%xt: vector<3xf32>):
     %one = arith.constant dense<1.0> : vector<3xf32>
@@ -188,13 +188,13 @@ def test_leaves_leave_out_lanes_without_a_sample(tmp_path, registers):
         (x,) = uniform(steps, (steps, batch, 3))
         x = np.sign(x) + x
         expected = np.einsum("tbm,tbk->mk", x, 1 / x), (1 / x).sum((0, 1))
-        check(kernels.call("leaves", [x], [(3, 3), (3,)]), expected)
+        check(kernels.call("sums", [x], [(3, 3), (3,)]), expected)
 
 
 def test_a_long_sum_is_more_accurate_than_adding_in_order(tmp_path):
     kernels = Kernels(tmp_path, LEAVES.format(M=1, K=1))
     values = np.full((1 << 18, 16, 1), 0.1, np.float32)
-    product, total = kernels.call("leaves", [values, values], [(1, 1), (1,)])
+    product, total = kernels.call("sums", [values, values], [(1, 1), (1,)])
     for found, terms in ((product, values * values), (total, values)):
         exact = terms.sum(dtype=np.float64)
         in_order = np.cumsum(terms[:, 0, 0], dtype=np.float32)[-1] * 16

@@ -84,11 +84,11 @@ func.func @buffers(%x: memref<?x?x3xf32>, %h0: memref<?x3xf32>, %h: memref<?x?x3
   return
 }
 
-// CHECK-LABEL: func.func @leaves
+// CHECK-LABEL: func.func @parameter_gradients
 // CHECK: bppsa.outer_sum %{{.*}}, %{{.*}} : tensor<?x?x4xf32>, tensor<?x?x3xf32> -> tensor<4x3xf32>
 // CHECK: bppsa.step_sum %{{.*}} : tensor<?x?x4xf32> -> tensor<4xf32>
 // CHECK: bppsa.step_sum lanes 16 %{{.*}} batch %{{.*}} : tensor<?x?x4x16xf32> -> tensor<4xf32>
-func.func @leaves(%d: tensor<?x?x4xf32>, %x: tensor<?x?x3xf32>, %p: tensor<?x?x4x16xf32>, %n: index)
+func.func @parameter_gradients(%d: tensor<?x?x4xf32>, %x: tensor<?x?x3xf32>, %p: tensor<?x?x4x16xf32>, %n: index)
     -> (tensor<4x3xf32>, tensor<4xf32>, tensor<4xf32>) {
   %w = bppsa.outer_sum %d, %x : tensor<?x?x4xf32>, tensor<?x?x3xf32> -> tensor<4x3xf32>
   %b = bppsa.step_sum %d : tensor<?x?x4xf32> -> tensor<4xf32>

@@ -64,10 +64,10 @@ public:
   bool fits(const std::vector<void *> &released, const std::vector<uint64_t> &sizes,
             uint64_t arena);
   /// Bytes, as far as they are known.
-  struct Room {
+  struct MemoryInfo {
     uint64_t free = 0, total = 0;
   };
-  virtual Room room() = 0;
+  virtual MemoryInfo memoryInfo() = 0;
 
   /// `from` may change as soon as the call returns.
   virtual void copyToDevice(void *to, const void *from, uint64_t bytes) = 0;

@@ -36,7 +36,7 @@ static FailureOr<int64_t> getSequenceFeatures(Operation *op, Type type,
 }
 
 /// Checks that the number of samples is given to packed sequences only.
-template <typename LeafOp> static LogicalResult verifyBatch(LeafOp op) {
+template <typename SumOp> static LogicalResult verifyBatch(SumOp op) {
   if (op.getBatch() && !op.getLanes())
     return op.emitOpError("has a batch but no lanes; a plain sequence has its number of samples "
                           "in its type");

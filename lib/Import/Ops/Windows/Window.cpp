@@ -56,8 +56,8 @@ static LogicalResult setOutput(Node &node, WindowAxis &axis, bool roundsUp) {
   auto add = [&](MaybeExpr expr, int64_t value) {
     return expr ? addExprs(*expr, graph.getExpr(value)) : std::nullopt;
   };
-  MaybeExpr room = add(axis.input, axis.padBegin + axis.givenPadEnd - span);
-  if (!room || !isAtLeast(*room, graph.getExpr(0)))
+  MaybeExpr positions = add(axis.input, axis.padBegin + axis.givenPadEnd - span);
+  if (!positions || !isAtLeast(*positions, graph.getExpr(0)))
     return node.emitError() << "a window of extent " << span << " does not fit, or cannot be "
                             << "proven to fit, into a dimension of size "
                             << graph.describe(axis.input) << " with pads " << axis.padBegin
@@ -66,7 +66,7 @@ static LogicalResult setOutput(Node &node, WindowAxis &axis, bool roundsUp) {
   if (roundsUp && axis.stride != 1 && !size)
     return node.emitError() << "attribute 'ceil_mode' is 1 on a dimension of size "
                             << graph.describe(axis.input) << ", accepted: a fixed size or stride 1";
-  MaybeExpr steps = divideExprs(*room, graph.getExpr(axis.stride));
+  MaybeExpr steps = divideExprs(*positions, graph.getExpr(axis.stride));
   MaybeExpr output = add(steps, 1);
   if (!output)
     return node.emitShapeError();
@@ -74,7 +74,7 @@ static LogicalResult setOutput(Node &node, WindowAxis &axis, bool roundsUp) {
   if (!roundsUp || !size)
     return success();
   // A last window that only covers a part counts unless it begins after the input.
-  int64_t last = llvm::divideCeil(*getConstant(*room), axis.stride);
+  int64_t last = llvm::divideCeil(*getConstant(*positions), axis.stride);
   if (last * axis.stride >= *size + axis.padBegin)
     --last;
   axis.output = graph.getExpr(last + 1);

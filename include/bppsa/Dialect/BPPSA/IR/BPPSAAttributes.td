@@ -28,7 +28,7 @@ def BPPSA_PlanAttr : AttrDef<BPPSA_Dialect, "Plan"> {
   let mnemonic = "plan";
   let summary = "the association order of a cotangent chain";
   let description = [{
-    `linear` walks the chain step by step. `blelloch` is the modified Blelloch
+    `linear` runs the chain step by step. `blelloch` is the modified Blelloch
     scan of the BPPSA paper. `hybrid` does `size` up-sweep levels, a linear scan
     over the surviving roots, and `size` down-sweep levels. `chunked`
     aggregates chunks of `size` steps, carries across chunks by mat-vecs and
@@ -47,7 +47,7 @@ def BPPSA_PlanAttr : AttrDef<BPPSA_Dialect, "Plan"> {
     static PlanAttr fromString(::mlir::MLIRContext *context, ::llvm::StringRef text);
     /// The command-line spelling of this plan.
     std::string toString() const;
-    /// Whether the chain is walked step by step: `linear`, and `hybrid` without levels.
+    /// Whether the chain runs step by step: `linear`, and `hybrid` without levels.
     bool isSequential() const;
   }];
 }

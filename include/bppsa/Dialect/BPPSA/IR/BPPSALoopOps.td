@@ -23,7 +23,7 @@ class BPPSA_TimeLoopOp<string mnemonic, list<Trait> traits = []>
 }
 
 def BPPSA_RecurrenceOp : BPPSA_TimeLoopOp<"recurrence"> {
-  let summary = "walks a cell along the time axis";
+  let summary = "runs a cell along the time axis";
   let description = [{
     The body is the cell for one sample and one step. Its arguments are, in
     order, one vector for each of `sequences` (the slice of this sample and
@@ -107,8 +107,8 @@ def BPPSA_ChainOp : BPPSA_TimeLoopOp<"chain"> {
     sequence `[T, B, N]`, is added to the cotangent of state `inject_into[k]`
     before the link of each step: cotangents of losses that look at every step.
 
-    The chain undoes a recurrence that walks forward, so it walks from step T-1
-    to 0; with `reverse` it undoes a reversed recurrence and walks from 0 to
+    The chain undoes a recurrence that runs forward, so it runs from step T-1
+    to 0; with `reverse` it undoes a reversed recurrence and runs from 0 to
     T-1. Results: the cotangent `[B, N]` of each initial state, each
     emitted value as a sequence `[T, B, M]`, and the sums. Packing and
     bufferization are as in `recurrence`.

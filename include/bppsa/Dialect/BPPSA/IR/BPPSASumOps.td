@@ -9,12 +9,12 @@
 
 include "bppsa/Dialect/BPPSA/IR/BPPSAOpBase.td"
 
-class BPPSA_LeafOp<string mnemonic> : BPPSA_Op<mnemonic, [
+class BPPSA_SumOp<string mnemonic> : BPPSA_Op<mnemonic, [
     AttrSizedOperandSegments, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let hasVerifier = 1;
 }
 
-def BPPSA_OuterSumOp : BPPSA_LeafOp<"outer_sum"> {
+def BPPSA_OuterSumOp : BPPSA_SumOp<"outer_sum"> {
   let summary = "sum over samples and steps of outer products";
   let description = [{
     `result[m, k] = sum over t, b of lhs[t, b, m] * rhs[t, b, k]`: the gradient
@@ -34,7 +34,7 @@ def BPPSA_OuterSumOp : BPPSA_LeafOp<"outer_sum"> {
   }];
 }
 
-def BPPSA_StepSumOp : BPPSA_LeafOp<"step_sum"> {
+def BPPSA_StepSumOp : BPPSA_SumOp<"step_sum"> {
   let summary = "sum of a sequence over samples and steps";
   let description = [{
     `result[n] = sum over t, b of sequence[t, b, n]`: the gradient of a vector

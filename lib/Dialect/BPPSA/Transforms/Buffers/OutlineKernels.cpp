@@ -31,7 +31,7 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Whether `op` is a bufferized loop, leaf, change of layout or graph operation.
+/// Whether `op` is a bufferized loop, sum, change of layout or graph operation.
 static bool isBufferized(Operation &op) {
   return op.getNumResults() == 0 &&
          isa<RecurrenceOp, ChainOp, TransitionOp, FactoredTransitionOp, ComposeTransitionsOp,

@@ -35,7 +35,7 @@ static RankedTensorType getPackedType(Type type, int64_t lanes) {
 }
 
 //===----------------------------------------------------------------------===//
-// Packing of loops and leaves
+// Packing of loops and sums
 //===----------------------------------------------------------------------===//
 
 /// The number of samples of `[T, B, N]` or `[B, N]`. Arrays that loops have

@@ -66,7 +66,7 @@ static std::string getObstacle(ChainOp chain) {
   return {};
 }
 
-/// Makes `chain` one that is walked link by link.
+/// Makes `chain` one that runs link by link.
 static void removePlan(ChainOp chain) {
   chain.removePlanAttr();
   chain.removeStructureAttr();

@@ -3,7 +3,7 @@
 
 #shape = affine_map<()[s0, s1] -> (s0, s1, 4)>
 
-// The trajectory of one loop feeds the next, a slice along time and a leaf: all
+// The trajectory of one loop feeds the next, a slice along time and a sum: all
 // of them stay packed.
 
 // CHECK-LABEL: func @layers(

@@ -76,7 +76,7 @@ def MergeProducts : Pass<"bppsa-merge-products", "::mlir::func::FuncOp"> {
 def PackBatch : Pass<"bppsa-pack-batch", "::mlir::func::FuncOp"> {
   let summary = "group the samples of a batch into SIMD lanes";
   let description = [{
-    Time loops and their leaves work on packed arrays, with `pack_lanes` and
+    Time loops and their sums work on packed arrays, with `pack_lanes` and
     `unpack_lanes` where other operations produce or use them. Pairs of these
     cancel, also around slices along time.
 

@@ -219,9 +219,9 @@ static bool isVectorizable(RecurrenceOp loop) {
   OpBuilder builder(loop);
   Block &body = loop.getBody().front();
   auto isFloat = [](Type type) { return cast<RankedTensorType>(type).getElementType().isF32(); };
-  SmallVector<Value> leaves(body.getArguments().drop_back(loop.getCaptures().size()));
-  return llvm::all_of(ValueRange(leaves).getTypes(), isFloat) &&
-         succeeded(RowWiseBody(builder, loop, leaves)
+  SmallVector<Value> inputs(body.getArguments().drop_back(loop.getCaptures().size()));
+  return llvm::all_of(ValueRange(inputs).getTypes(), isFloat) &&
+         succeeded(RowWiseBody(builder, loop, inputs)
                        .run(SmallVector<Value>(body.getTerminator()->getOperands())));
 }
 

@@ -17,14 +17,14 @@ int64_t bppsa::getNumElements(Value tensor) {
   return cast<RankedTensorType>(tensor.getType()).getNumElements();
 }
 
-RowWiseBody::RowWiseBody(OpBuilder &builder, RecurrenceOp loop, ArrayRef<Value> leaves)
+RowWiseBody::RowWiseBody(OpBuilder &builder, RecurrenceOp loop, ArrayRef<Value> inputs)
     : builder(builder), loop(loop), loc(loop.getLoc()), body(&region.emplaceBlock()),
       inner(loop.getContext()) {
   inner.setInsertionPointToEnd(body);
   firstCapture = loop.getSequences().size() + loop.getInitial().size();
-  for (Value leaf : leaves) {
-    auto type = VectorType::get(getNumElements(leaf), getElementTypeOrSelf(leaf.getType()));
-    arguments.try_emplace(leaf, body->addArgument(type, loc));
+  for (Value input : inputs) {
+    auto type = VectorType::get(getNumElements(input), getElementTypeOrSelf(input.getType()));
+    arguments.try_emplace(input, body->addArgument(type, loc));
   }
 }
 

@@ -19,14 +19,14 @@ namespace bppsa {
 /// are taken apart where their results or their vectors are.
 class RowWiseBody {
 public:
-  /// `builder` makes the captured arrays, outside of the loop. `leaves` are the tensors that the
+  /// `builder` makes the captured arrays, outside of the loop. `inputs` are the tensors that the
   /// new body is given.
-  RowWiseBody(mlir::OpBuilder &builder, RecurrenceOp loop, llvm::ArrayRef<mlir::Value> leaves);
+  RowWiseBody(mlir::OpBuilder &builder, RecurrenceOp loop, llvm::ArrayRef<mlir::Value> inputs);
 
   /// Makes a body that yields `roots`. Fails where it would not be one of vectors.
   mlir::LogicalResult run(llvm::ArrayRef<mlir::Value> roots);
 
-  /// The new body, with an argument for each leaf and then for each of `captures`.
+  /// The new body, with an argument for each input and then for each of `captures`.
   mlir::Region region;
   llvm::SmallVector<mlir::Value> captures;
 

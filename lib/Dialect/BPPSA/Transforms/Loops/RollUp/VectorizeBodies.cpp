@@ -62,7 +62,7 @@ static void eraseUnusedBefore(Operation *op) {
 }
 
 namespace {
-/// Makes of one loop a loop over vectors that walks the states, and one without states for the
+/// Makes of one loop a loop over vectors that has the states, and one without states for the
 /// outputs: these are parallel in time.
 class LoopVectorizer {
 public:
@@ -113,9 +113,9 @@ Value LoopVectorizer::getStates(unsigned state, bool isAfter) {
 }
 
 LogicalResult LoopVectorizer::makeStates() {
-  SmallVector<Value> leaves(graph.getArguments().drop_back(loop.getCaptures().size()));
+  SmallVector<Value> inputs(graph.getArguments().drop_back(loop.getCaptures().size()));
   SmallVector<Value> roots(graph.getTerminator()->getOperands().take_front(numStates));
-  RowWiseBody body(builder, loop, leaves);
+  RowWiseBody body(builder, loop, inputs);
   if (failed(body.run(roots)))
     return failure();
   SmallVector<Value> sequences, initial;
@@ -140,8 +140,8 @@ LogicalResult LoopVectorizer::makeStates() {
 LogicalResult LoopVectorizer::makeOutputs() {
   ValueRange yielded = graph.getTerminator()->getOperands();
   ValueRange next = yielded.take_front(numStates);
-  SmallVector<Value> leaves(graph.getArguments().drop_back(loop.getCaptures().size()));
-  llvm::append_range(leaves, next);
+  SmallVector<Value> inputs(graph.getArguments().drop_back(loop.getCaptures().size()));
+  llvm::append_range(inputs, next);
   SmallVector<Value> roots;
   SmallVector<Type> types;
   for (auto [value, output] : llvm::zip_equal(yielded.drop_front(numStates), loop.getOutputs()))
@@ -151,15 +151,15 @@ LogicalResult LoopVectorizer::makeOutputs() {
     }
   ValueRange made;
   if (!roots.empty()) {
-    RowWiseBody body(builder, loop, leaves);
+    RowWiseBody body(builder, loop, inputs);
     if (failed(body.run(roots)))
       return failure();
     unsigned numSequences = loop.getSequences().size();
     SmallVector<Value> sequences;
-    for (unsigned i = 0, position = 0; i < leaves.size(); ++i) {
+    for (unsigned i = 0, position = 0; i < inputs.size(); ++i) {
       // One sequence tells the number of steps.
       if (body.region.getArgument(position).use_empty() &&
-          (i + 1 < leaves.size() || !sequences.empty())) {
+          (i + 1 < inputs.size() || !sequences.empty())) {
         body.region.eraseArgument(position);
         continue;
       }
@@ -189,8 +189,8 @@ LogicalResult LoopVectorizer::makeOutputs() {
 
 bool LoopVectorizer::run() {
   auto isFloat = [](Type type) { return cast<RankedTensorType>(type).getElementType().isF32(); };
-  ValueRange leaves = graph.getArguments().drop_back(loop.getCaptures().size());
-  if (!llvm::all_of(leaves.getTypes(), isFloat) || (numStates != 0 && failed(makeStates())) ||
+  ValueRange inputs = graph.getArguments().drop_back(loop.getCaptures().size());
+  if (!llvm::all_of(inputs.getTypes(), isFloat) || (numStates != 0 && failed(makeStates())) ||
       failed(makeOutputs())) {
     eraseUnusedBefore(loop);
     return false;
