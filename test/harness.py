@@ -15,6 +15,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 import tempfile
 
 import numpy as np
@@ -37,6 +38,20 @@ def run(*command, **kwargs):
     return subprocess.run(
         command, capture_output=True, text=True, timeout=TIME_LIMIT, check=False, **kwargs
     )
+
+
+# In a process of its own: a child counts the memory of the process that it was forked from.
+MEASURE = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True)
+print(1024 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+
+
+def peak_memory(*command):
+    """Bytes that the process of a command, which must succeed, has resident at most."""
+    lines = check_succeeded(run(sys.executable, "-c", MEASURE, *command)).stdout.splitlines()
+    return int(lines[-1])
 
 
 def require_tool(name):

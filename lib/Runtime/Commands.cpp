@@ -108,7 +108,8 @@ void bppsa::runtime::inferCommand(const Program &program, const Options &options
   const Model &model = program.model;
   Dataset data(options.data, model, TargetUse::Ignored);
   requireWritable(options.out, "--out");
-  requireDistinct(options.out, options.data, "--out");
+  for (const std::string &path : data.paths())
+    requireDistinct(options.out, path, "--out");
   int64_t size = inferBatch(model, data, options);
   data.requireBatches(size);
   Session session(program, false);
@@ -157,7 +158,8 @@ void bppsa::runtime::gradCommand(const Program &program, const Options &options)
   const Model &model = program.model;
   Dataset data(options.data, model, TargetUse::Needed);
   requireWritable(options.out, "--out");
-  requireDistinct(options.out, options.data, "--out");
+  for (const std::string &path : data.paths())
+    requireDistinct(options.out, path, "--out");
   Batch batch = data.whole();
   data.requireWeight(batch, "the file");
   Session session(program, false);

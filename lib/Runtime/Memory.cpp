@@ -29,6 +29,14 @@ Buffer::Buffer(size_t size)
     memset(bytes, 0, size);
 }
 
+Buffer Buffer::uninitialized(size_t size) {
+  Buffer buffer;
+  freeBlock(buffer.bytes);
+  buffer.bytes = static_cast<std::byte *>(allocateBlock(64, size));
+  buffer.length = size;
+  return buffer;
+}
+
 Buffer::~Buffer() { freeBlock(bytes); }
 
 Buffer::Buffer(Buffer &&other) noexcept

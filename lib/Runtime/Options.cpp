@@ -47,7 +47,8 @@ static std::vector<HyperFlag> hyperFlags(const std::string &optimizer) {
 }
 
 static const char *const dataHelp =
-    "An .npz file with one array per graph input, named and laid out as in the ONNX graph, and the "
+    "An .npz file, or a directory of them whose samples follow one another, with one array per "
+    "graph input, named and laid out as in the ONNX graph, and the "
     "loss's array `target`. Floating-point arrays are float32; where the model takes integers, "
     "every "
     "integer type will do whose values fit.";
@@ -91,6 +92,18 @@ static void addNumber(CLI::App &command, const char *flag, Value &value, Range r
     return true;
   };
   command.add_option(flag, parse, help)->type_name("INT");
+}
+
+/// A number of bytes, as it is or in units of 1024, 1024^2 or 1024^3 with K, M or G behind it.
+static int64_t parseBytes(const char *flag, const std::string &word) {
+  static const std::string units = "KMG";
+  size_t unit = word.empty() ? std::string::npos : units.find(word.back());
+  int shift = unit == std::string::npos ? 0 : 10 * static_cast<int>(unit + 1);
+  std::string digits = shift ? word.substr(0, word.size() - 1) : word;
+  if (digits.empty() || digits.find_first_not_of("0123456789") != std::string::npos)
+    throw UsageError(text(flag, ": found ", quote(word),
+                          ", accepted are whole numbers of bytes, with K, M or G behind them"));
+  return parseWhole(flag, digits, {1, std::numeric_limits<int64_t>::max() >> 20 >> shift}) << shift;
 }
 
 //===----------------------------------------------------------------------===//
@@ -154,6 +167,15 @@ static void addTrain(CLI::App &app, Options &options, const Model &model) {
   addNumber(command, "--batch", options.batch, counts, "Samples in a batch (default: 32)");
   addNumber(command, "--seed", options.seed, seeds,
             "Seed of the order of the samples (default: 0)");
+  command
+      .add_option_function<std::string>(
+          "--shuffle-memory",
+          [&options](const std::string &word) {
+            options.shuffleMemory = parseBytes("--shuffle-memory", word);
+          },
+          "Bytes of the samples, as in 64M, that are shuffled together; no more of --data, and of "
+          "--val, is held in memory (default: 256M)")
+      ->type_name("SIZE");
   command.add_flag("!--no-shuffle", options.shuffle, "Keep the samples in the order of the file");
   command.add_option("--lr-schedule", options.schedule,
                      "constant, step:N:GAMMA (times GAMMA every N epochs), cosine[:MIN] or "

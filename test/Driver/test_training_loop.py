@@ -46,7 +46,7 @@ class Run:
         )
         self.log = [json.loads(line) for line in log.read_text().splitlines()]
         for record in self.log:
-            del record["seconds"]
+            del record["seconds"], record["load_seconds"]
         self.saved = saved.read_bytes()
 
     def column(self, name):

@@ -131,7 +131,8 @@ def test_files_that_are_no_archives(tmp_path):
         bad.write_bytes(content)
         refused(run("eval", "--data", bad), "bad.npz")
     refused(run("eval", "--data", tmp_path / "absent.npz"), "absent.npz", "No such file")
-    refused(run("eval", "--data", tmp_path), "not a regular file")
+    bad.unlink()
+    refused(run("eval", "--data", tmp_path), "is a directory without .npz files")
     refused(run("eval", "--data", "/dev/zero"), "not a regular file")
 
 

@@ -136,7 +136,8 @@ def test_log_and_learning(tmp_path):
     log.write_text("old\n")
     train(data, "--val", val, "--log", log, epochs=20)
     epochs = [json.loads(line) for line in log.read_text().splitlines()]
-    keys = ["epoch", "loss", "val_loss", "val_accuracy", "seconds", "lr", "variant"]
+    keys = ["epoch", "loss", "val_loss", "val_accuracy", "seconds", "load_seconds"]
+    keys += ["lr", "variant"]
     assert all(list(entry) == keys for entry in epochs)
     assert [entry["epoch"] for entry in epochs] == list(range(1, 21))
     assert epochs[-1]["loss"] < 0.5 * epochs[0]["loss"]

@@ -79,20 +79,11 @@ def test_threads_change_no_bit():
             assert array.tobytes() == other[name].tobytes(), name
 
 
-# In a process of its own: a child counts the memory of the process that it was forked from.
-MEASURE = """
-import resource, subprocess, sys
-subprocess.run(sys.argv[1:], check=True)
-print(1024 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
-"""
-
-
 def peak_memory(program, data):
     """Bytes that a process holds at most while it computes gradients."""
     out = data.with_suffix(".out.npz")
     command = [program.path, "grad", "--data", data, "--out", out, "--backward", "sequential"]
-    result = harness.run(sys.executable, "-c", MEASURE, *command, "--threads", "1")
-    return int(harness.check_succeeded(result).stdout)
+    return harness.peak_memory(*command, "--threads", "1")
 
 
 def test_short_sequences_take_less_memory(tmp_path):

@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 using namespace bppsa::runtime;
@@ -39,4 +40,30 @@ TEST(RandomTest, OrderIsAPermutationOfItsOwnForEachSeedAndEpoch) {
         EXPECT_EQ(order[i], i);
     }
   EXPECT_EQ(orders.size(), 9u);
+}
+
+TEST(RandomTest, OrderByBlocks) {
+  // Every third sample of 300, in blocks of 30: ten of each block, four blocks at a time.
+  std::vector<int64_t> samples;
+  for (int64_t i = 0; i < 300; i += 3)
+    samples.push_back(i);
+  std::vector<int64_t> order = blockwiseOrder(1, 2, samples, 30, 4), sorted = order;
+  std::sort(sorted.begin(), sorted.end());
+  EXPECT_EQ(sorted, samples);
+  std::vector<std::set<int64_t>> groups;
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (i % 40 == 0)
+      groups.emplace_back();
+    groups.back().insert(order[i] / 30);
+  }
+  ASSERT_EQ(groups.size(), 3u);
+  EXPECT_EQ(groups[0].size(), 4u);
+  EXPECT_EQ(groups[1].size(), 4u);
+  EXPECT_EQ(groups[2].size(), 2u);
+  EXPECT_FALSE(std::is_sorted(order.begin(), order.begin() + 10));
+  EXPECT_NE(order, blockwiseOrder(1, 3, samples, 30, 4));
+
+  std::vector<int64_t> all(50);
+  std::iota(all.begin(), all.end(), 0);
+  EXPECT_EQ(blockwiseOrder(5, 1, all, 50, 1), shuffledOrder(5, 1, 50));
 }

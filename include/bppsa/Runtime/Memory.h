@@ -16,6 +16,8 @@ namespace bppsa::runtime {
 class Buffer {
 public:
   explicit Buffer(size_t size = 0);
+  /// Memory that holds anything, for what writes all of it.
+  static Buffer uninitialized(size_t size);
   ~Buffer();
   Buffer(Buffer &&other) noexcept;
   Buffer &operator=(Buffer &&other) noexcept;

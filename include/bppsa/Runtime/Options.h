@@ -26,6 +26,8 @@ struct Options {
   int64_t emulateSeed = 0;
   std::optional<double> clipNorm, valSplit;
   std::optional<int64_t> patience, accumulate;
+  /// Bytes of a set that are held, and shuffled, together.
+  std::optional<int64_t> shuffleMemory;
   /// What makes an epoch the best one: `loss` or `accuracy`.
   std::optional<std::string> best;
   std::string saveBest;

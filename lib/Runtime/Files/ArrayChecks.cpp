@@ -19,75 +19,98 @@ std::string bppsa::runtime::position(int64_t flat, const std::vector<int64_t> &s
   return list(index);
 }
 
-void bppsa::runtime::requireFinite(const Array &array) {
-  const auto *bits = array.as<uint32_t>();
+void bppsa::runtime::requireFinite(const float *values, int64_t count, const Position &position) {
+  const auto *bits = reinterpret_cast<const uint32_t *>(values);
   constexpr uint32_t exponent = 0x7f800000;
   // Blocks without an early exit are checked several elements at a time.
   constexpr int64_t block = 4096;
-  for (int64_t first = 0, size = array.elements(); first < size; first += block) {
-    int64_t end = std::min(first + block, size);
+  for (int64_t first = 0; first < count; first += block) {
+    int64_t end = std::min(first + block, count);
     bool bad = false;
     for (int64_t i = first; i < end; ++i)
       bad |= (bits[i] & exponent) == exponent;
     for (int64_t i = first; bad && i < end; ++i)
       if ((bits[i] & exponent) == exponent)
-        fail("element ", position(i, array.shape), " is ", array.as<float>()[i],
-             "; every value must be finite");
+        fail("element ", position(i), " is ", values[i], "; every value must be finite");
   }
 }
 
-void bppsa::runtime::requireNoNegative(const Array &array) {
-  for (int64_t i = 0, size = array.elements(); i < size; ++i)
-    if (array.as<float>()[i] < 0)
-      fail("element ", position(i, array.shape), " is ", array.as<float>()[i],
-           "; weights are 0 or more");
+void bppsa::runtime::requireNoNegative(const float *values, int64_t count,
+                                       const Position &position) {
+  for (int64_t i = 0; i < count; ++i)
+    if (values[i] < 0)
+      fail("element ", position(i), " is ", values[i], "; weights are 0 or more");
 }
 
-void bppsa::runtime::requireClasses(const Array &array, int64_t classes,
-                                    std::optional<int64_t> ignored) {
+/// Calls `visit` with the values as numbers of their type, int32 or int64.
+template <typename Visit>
+static void withIntegers(const std::byte *values, DType dtype, Visit &&visit) {
+  dtype == DType::I64 ? visit(reinterpret_cast<const int64_t *>(values))
+                      : visit(reinterpret_cast<const int32_t *>(values));
+}
+
+void bppsa::runtime::requireClasses(const std::byte *values, DType dtype, int64_t count,
+                                    int64_t classes, std::optional<int64_t> ignored,
+                                    const Position &position) {
   std::string also = ignored ? text(", or ", *ignored, " where there is none") : "";
-  auto check = [&](const auto *values) {
-    for (int64_t i = 0, size = array.elements(); i < size; ++i)
-      if ((values[i] < 0 || values[i] >= classes) && (!ignored || values[i] != *ignored))
-        fail("element ", position(i, array.shape), " is ", values[i], "; class indices are 0 to ",
-             classes - 1, also);
-  };
-  array.dtype == DType::I64 ? check(array.as<int64_t>()) : check(array.as<int32_t>());
+  withIntegers(values, dtype, [&](const auto *integers) {
+    for (int64_t i = 0; i < count; ++i)
+      if ((integers[i] < 0 || integers[i] >= classes) && (!ignored || integers[i] != *ignored))
+        fail("element ", position(i), " is ", integers[i], "; class indices are 0 to ", classes - 1,
+             also);
+  });
 }
 
-template <typename To, typename From> static void convertIntegers(const Array &from, Array &to) {
-  for (int64_t i = 0, size = from.elements(); i < size; ++i) {
-    From value = from.as<From>()[i];
+void bppsa::runtime::requireBetween(const std::byte *values, DType dtype, int64_t count,
+                                    int64_t least, int64_t most, const char *meaning,
+                                    const Position &position) {
+  withIntegers(values, dtype, [&](const auto *integers) {
+    for (int64_t i = 0; i < count; ++i)
+      if (integers[i] < least || integers[i] > most)
+        fail("element ", position(i), " is ", integers[i], ", but the model takes it as ", meaning,
+             "; accepted are ", least, " to ", most);
+  });
+}
+
+template <typename To, typename From>
+static void convertIntegers(const std::byte *source, std::byte *result, int64_t count,
+                            const Position &position) {
+  const auto *from = reinterpret_cast<const From *>(source);
+  auto *to = reinterpret_cast<To *>(result);
+  for (int64_t i = 0; i < count; ++i) {
+    From value = from[i];
     bool fits =
         std::is_signed_v<From>
             ? static_cast<int64_t>(value) >= std::numeric_limits<To>::min() &&
                   static_cast<int64_t>(value) <= std::numeric_limits<To>::max()
             : static_cast<uint64_t>(value) <= static_cast<uint64_t>(std::numeric_limits<To>::max());
     if (!fits)
-      fail("element ", position(i, from.shape), " is ", value, ", which does not fit into ",
-           numpyName(to.dtype));
-    to.as<To>()[i] = static_cast<To>(value);
+      fail("element ", position(i), " is ", value, ", which does not fit into ",
+           std::is_same_v<To, int64_t> ? "int64" : "int32");
+    to[i] = static_cast<To>(value);
   }
 }
 
-template <typename To> static void convertFrom(const Array &from, Array &to) {
-  switch (from.dtype) {
+template <typename To>
+static void convertFrom(const std::byte *from, DType found, std::byte *to, int64_t count,
+                        const Position &position) {
+  switch (found) {
   case DType::I8:
-    return convertIntegers<To, int8_t>(from, to);
+    return convertIntegers<To, int8_t>(from, to, count, position);
   case DType::I16:
-    return convertIntegers<To, int16_t>(from, to);
+    return convertIntegers<To, int16_t>(from, to, count, position);
   case DType::I32:
-    return convertIntegers<To, int32_t>(from, to);
+    return convertIntegers<To, int32_t>(from, to, count, position);
   case DType::I64:
-    return convertIntegers<To, int64_t>(from, to);
+    return convertIntegers<To, int64_t>(from, to, count, position);
   case DType::U8:
-    return convertIntegers<To, uint8_t>(from, to);
+    return convertIntegers<To, uint8_t>(from, to, count, position);
   case DType::U16:
-    return convertIntegers<To, uint16_t>(from, to);
+    return convertIntegers<To, uint16_t>(from, to, count, position);
   case DType::U32:
-    return convertIntegers<To, uint32_t>(from, to);
+    return convertIntegers<To, uint32_t>(from, to, count, position);
   default:
-    return convertIntegers<To, uint64_t>(from, to);
+    return convertIntegers<To, uint64_t>(from, to, count, position);
   }
 }
 
@@ -97,11 +120,8 @@ void bppsa::runtime::requireConvertible(DType found, DType wanted) {
          "; convert it with .astype(numpy.", numpyName(wanted), ")");
 }
 
-Array bppsa::runtime::convert(Array array, DType wanted) {
-  requireConvertible(array.dtype, wanted);
-  if (array.dtype == wanted)
-    return array;
-  Array result{wanted, array.shape, Buffer(array.elements() * elementSize(wanted))};
-  wanted == DType::I64 ? convertFrom<int64_t>(array, result) : convertFrom<int32_t>(array, result);
-  return result;
+void bppsa::runtime::convert(const std::byte *from, DType found, std::byte *to, DType wanted,
+                             int64_t count, const Position &position) {
+  wanted == DType::I64 ? convertFrom<int64_t>(from, found, to, count, position)
+                       : convertFrom<int32_t>(from, found, to, count, position);
 }

@@ -79,21 +79,48 @@ Batch Dataset::newBatch(int64_t largest) const {
   return batch;
 }
 
-void Dataset::gather(const int64_t *order, int64_t size, Batch &batch) const {
+void Dataset::copySamples(const std::vector<const Block *> &from, const int64_t *order,
+                          int64_t first, int64_t size, Batch &batch) const {
+  auto count = static_cast<int64_t>(from.size());
   for (size_t i = 0; i < columns.size(); ++i) {
     const Column &column = columns[i];
     size_t inputs = batch.inputs.size();
     Array &out = i < inputs ? batch.inputs[i] : i == inputs ? batch.target : batch.weight;
-    out.shape = slicedShape(column, size);
     // Rows of several samples interleave in the batch: go block by block to stay in the cache.
-    constexpr int64_t block = 256;
-    for (int64_t row = 0; row < column.outer && column.info->batchAxis; row += block)
-      for (int64_t s = 0; s < size; ++s)
-        copyPieces(out.data.data() + (row * size + s) * column.inner,
-                   column.data.data() + (order[s] * column.outer + row) * column.inner,
-                   std::min(block, column.outer - row), column.inner, size * column.inner,
+    constexpr int64_t rows = 256;
+    for (int64_t row = 0; row < column.outer && column.isSliced(); row += rows)
+      for (int64_t s = 0; s < count; ++s)
+        copyPieces(out.data.data() + (row * size + first + s) * column.inner,
+                   from[s]->data[i].data() +
+                       ((order[first + s] - from[s]->first) * column.outer + row) * column.inner,
+                   std::min(rows, column.outer - row), column.inner, size * column.inner,
                    column.inner);
-    if (column.info->batchAxis)
+  }
+}
+
+void Dataset::gather(const int64_t *order, int64_t size, Batch &batch) const {
+  std::vector<const Block *> from;
+  int64_t first = 0;
+  ++run;
+  for (int64_t s = 0; s < size; ++s) {
+    Block *block = findBlock(order[s]);
+    if (!block) {
+      // The blocks of the samples so far may go once these are copied.
+      copySamples(from, order, first, size, batch);
+      from.clear();
+      first = s;
+      ++run;
+      block = findBlock(order[s]);
+    }
+    block->used = run;
+    from.push_back(block);
+  }
+  copySamples(from, order, first, size, batch);
+  for (size_t i = 0; i < columns.size(); ++i) {
+    size_t inputs = batch.inputs.size();
+    Array &out = i < inputs ? batch.inputs[i] : i == inputs ? batch.target : batch.weight;
+    out.shape = slicedShape(columns[i], size);
+    if (columns[i].isSliced())
       batch.mirrors[i].hostChanged(out.elements() * elementSize(out.dtype));
   }
   if (batch.samples != size)

@@ -114,15 +114,18 @@ static uint64_t byteCount(const NpyHeader &header) {
   return elementCount(header.shape) * elementSize(header.dtype);
 }
 
-/// The header of the current entry, whose size is the one that the header promises.
-static NpyHeader checkEntry(unzFile zip, const unz_file_info64 &info) {
+/// The header of the current entry, whose size is the one that the header promises. Sets `offset`
+/// to where the elements begin in the file.
+static NpyHeader checkEntry(unzFile zip, const unz_file_info64 &info, uint64_t &offset) {
   if (info.flag & 1)
     fail("it is encrypted");
   // Deflate shrinks at most 1032-fold. A size beyond that is a lie that must not be allocated.
   if (info.uncompressed_size / 1040 > info.compressed_size)
     fail("it is damaged (impossible size)");
   Entry entry(zip, info.uncompressed_size);
+  offset = unzGetCurrentFileZStreamPos64(zip);
   NpyHeader header = readHeader(entry);
+  offset += info.uncompressed_size - entry.remaining();
   if (uint64_t size = byteCount(header); size != entry.remaining())
     fail("its shape ", list(header.shape), " needs ", size, " bytes, found ", entry.remaining());
   return header;
@@ -208,8 +211,13 @@ void NpzReader::readDirectory(uint64_t fileSize) {
       name.clear();
       unz_file_info64 info;
       name = entryName(archive, fileSize, info);
-      if (!found.emplace(name, checkEntry(archive, info)).second)
+      uint64_t offset = 0;
+      auto [header, isNew] = found.emplace(name, checkEntry(archive, info, offset));
+      if (!isNew)
         fail("it is there twice");
+      if (info.compression_method == 0 &&
+          (!header->second.fortranOrder || header->second.shape.size() < 2))
+        offsets[name] = offset;
       unz64_file_pos position;
       unzGetFilePos64(archive, &position);
       positions[name] = {position.pos_in_zip_directory, position.num_of_file};
@@ -223,6 +231,11 @@ void NpzReader::readDirectory(uint64_t fileSize) {
   } catch (const Error &error) {
     failAt(name, error.what());
   }
+}
+
+std::optional<uint64_t> NpzReader::offset(const std::string &name) const {
+  auto found = offsets.find(name);
+  return found == offsets.end() ? std::nullopt : std::optional<uint64_t>(found->second);
 }
 
 Array NpzReader::read(const std::string &name) {

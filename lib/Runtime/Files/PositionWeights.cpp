@@ -38,12 +38,12 @@ static int64_t elementAt(const std::byte *data, DType dtype, int64_t i) {
                              : reinterpret_cast<const int32_t *>(data)[i];
 }
 
-void Dataset::maskPositions() {
-  Column &weight = columns.back(), &target = columns[columns.size() - 2];
-  auto *weights = reinterpret_cast<float *>(weight.data.data());
-  int64_t elements = elementCount(weight.shape);
+void Dataset::maskPositions(const Block &block, Buffer &target, Buffer &weight) const {
+  const Column &column = columns.back();
+  float *weights = weight.floats();
+  int64_t elements = target.size() / elementSize(columns[columns.size() - 2].dtype);
   if (model->ignoreIndex) {
-    auto *classes = reinterpret_cast<int64_t *>(target.data.data());
+    auto *classes = reinterpret_cast<int64_t *>(target.data());
     for (int64_t i = 0; i < elements; ++i)
       if (classes[i] == *model->ignoreIndex)
         classes[i] = 0, weights[i] = 0;
@@ -51,16 +51,17 @@ void Dataset::maskPositions() {
   const ArrayInfo *info = findLengths();
   if (!info)
     return;
-  const Column &lengths = *std::find_if(columns.begin(), columns.end(),
-                                        [&](const Column &column) { return column.info == info; });
+  size_t lengths = std::find_if(columns.begin(), columns.end(),
+                                [&](const Column &column) { return column.info == info; }) -
+                   columns.begin();
   // A sample is contiguous, with the axes that are left in order.
-  int64_t timeAxis = *weight.info->timeAxis, inner = 1;
-  for (size_t axis = timeAxis + 1; axis < weight.shape.size(); ++axis)
-    if (static_cast<int64_t>(axis) != *weight.info->batchAxis)
-      inner *= weight.shape[axis];
-  int64_t steps = weight.shape[timeAxis], sample = elements / count;
+  int64_t timeAxis = *column.info->timeAxis, inner = 1;
+  for (size_t axis = timeAxis + 1; axis < column.shape.size(); ++axis)
+    if (static_cast<int64_t>(axis) != *column.info->batchAxis)
+      inner *= column.shape[axis];
+  int64_t steps = column.shape[timeAxis], sample = column.sampleElements();
   for (int64_t i = 0; i < elements; ++i)
-    if (i / inner % steps >= elementAt(lengths.data.data(), lengths.dtype, i / sample))
+    if (i / inner % steps >= elementAt(values(block, lengths), columns[lengths].dtype, i / sample))
       weights[i] = 0;
 }
 

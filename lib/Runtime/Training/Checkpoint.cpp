@@ -33,9 +33,13 @@ static json describe(const Program &program) {
 }
 
 static json settingsToJson(const TrainSettings &settings) {
-  json object = {{"batch", settings.batch},       {"seed", settings.seed},
-                 {"shuffle", settings.shuffle},   {"hyper", settings.hyper},
-                 {"schedule", settings.schedule}, {"variant", settings.variant}};
+  json object = {{"batch", settings.batch},
+                 {"seed", settings.seed},
+                 {"shuffle", settings.shuffle},
+                 {"hyper", settings.hyper},
+                 {"shuffle_memory", settings.shuffleMemory},
+                 {"schedule", settings.schedule},
+                 {"variant", settings.variant}};
   if (settings.clipNorm)
     object["clip_norm"] = *settings.clipNorm;
   if (settings.tbptt)
@@ -54,6 +58,7 @@ static TrainSettings settingsOf(const json &object) {
   settings.batch = object.at("batch").get<int64_t>();
   settings.seed = object.at("seed").get<uint64_t>();
   settings.shuffle = object.at("shuffle").get<bool>();
+  settings.shuffleMemory = object.at("shuffle_memory").get<int64_t>();
   settings.hyper = object.at("hyper").get<std::map<std::string, double>>();
   settings.schedule = object.at("schedule").get<std::string>();
   settings.variant = object.at("variant").get<std::string>();
@@ -67,7 +72,8 @@ static TrainSettings settingsOf(const json &object) {
     settings.valSplit = object.at("val_split").get<double>();
   if (object.contains("patience"))
     settings.patience = object.at("patience").get<int64_t>();
-  if (settings.accumulate < 1 || (settings.best != "loss" && settings.best != "accuracy"))
+  if (settings.accumulate < 1 || settings.shuffleMemory < 1 ||
+      (settings.best != "loss" && settings.best != "accuracy"))
     fail("a setting is out of range");
   return settings;
 }
@@ -81,6 +87,7 @@ static json stateToJson(const TrainState &state) {
           {"step", state.step},
           {"loss_sum", state.lossSum},
           {"seconds", state.seconds},
+          {"load_seconds", state.loadSeconds},
           {"samples", state.samples},
           {"history", history},
           {"fingerprint", state.fingerprint},
@@ -97,6 +104,7 @@ static TrainState stateOf(const json &object) {
   state.lossSum = object.at("loss_sum").get<double>();
   state.weightSum = object.at("weight_sum").get<double>();
   state.seconds = object.at("seconds").get<double>();
+  state.loadSeconds = object.at("load_seconds").get<double>();
   state.samples = object.at("samples").get<int64_t>();
   state.fingerprint = object.at("fingerprint").get<uint32_t>();
   for (const json &record : object.at("history"))

@@ -26,6 +26,7 @@ ordered_json bppsa::runtime::toJson(const EpochRecord &record) {
           {"val_loss", optional(record.valLoss)},
           {"val_accuracy", optional(record.valAccuracy)},
           {"seconds", record.seconds},
+          {"load_seconds", record.loadSeconds},
           {"lr", record.rate},
           {"variant", record.variant}};
 }
@@ -41,6 +42,7 @@ EpochRecord bppsa::runtime::recordOf(const json &object) {
   record.valLoss = optional("val_loss");
   record.valAccuracy = optional("val_accuracy");
   record.seconds = object.at("seconds").get<double>();
+  record.loadSeconds = object.at("load_seconds").get<double>();
   record.rate = object.at("lr").get<double>();
   record.variant = object.at("variant").get<std::string>();
   return record;

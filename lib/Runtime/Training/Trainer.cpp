@@ -60,9 +60,13 @@ int64_t Trainer::sizeOfBatch(int64_t number) const {
   return std::min(updateSize(), trainedCount() - number * updateSize());
 }
 
-void Trainer::fill(int64_t number) {
-  data.gather(order.data() + number * settings.batch, sizeOfBatch(number), batch);
+void Trainer::gather(int64_t first, int64_t size) {
+  double begin = now();
+  data.gather(order.data() + first, size, batch);
+  state.loadSeconds += now() - begin;
 }
+
+void Trainer::fill(int64_t number) { gather(number * settings.batch, sizeOfBatch(number)); }
 
 void Trainer::addLoss(double loss, double weight) {
   state.lossSum += loss * weight;
@@ -130,7 +134,7 @@ void Trainer::runAccumulated() {
   std::string change;
   for (int64_t at = first, number = 0; at < end; at += settings.batch, ++number) {
     int64_t size = std::min(settings.batch, end - at);
-    data.gather(order.data() + at, size, batch);
+    gather(at, size);
     // A batch of which nothing counts has no loss.
     if (batch.lossWeight == 0)
       continue;
@@ -165,9 +169,8 @@ bool Trainer::runEpoch() {
   double before = now() - state.seconds;
   order = trained;
   if (settings.shuffle) {
-    std::vector<int64_t> places = shuffledOrder(settings.seed, state.epoch, trainedCount());
-    for (size_t i = 0; i < places.size(); ++i)
-      order[i] = trained[places[i]];
+    ShuffleBlocks blocks = data.shuffleBlocks();
+    order = blockwiseOrder(settings.seed, state.epoch, trained, blocks.samples, blocks.together);
   }
   filledAhead.reset();
   std::vector<double> losses;
@@ -222,13 +225,14 @@ bool Trainer::finishEpoch() {
   if (!validated.empty() && !validate(record))
     return false;
   record.seconds = now() - start;
+  record.loadSeconds = state.loadSeconds;
   record.rate = session.hyper[0];
   record.variant = settings.variant;
   state.history.push_back(record);
   ++state.epoch;
   noteBest(record);
   state.batch = 0;
-  state.lossSum = state.weightSum = state.seconds = 0;
+  state.lossSum = state.weightSum = state.seconds = state.loadSeconds = 0;
   attempt(checkpointFailed, [&] { saveCheckpoint(); });
   attempt(logFailed, [&] { log.add(state.history); });
   progress->epochDone(record);

@@ -40,6 +40,8 @@ private:
   int64_t updateSize() const { return settings.batch * settings.accumulate; }
   int64_t sizeOfBatch(int64_t number) const;
   int64_t trainedCount() const { return static_cast<int64_t>(trained.size()); }
+  /// Fills the batch with `size` samples of the epoch, from the one of number `first` on.
+  void gather(int64_t first, int64_t size);
   void fill(int64_t number);
   void runBatch();
   /// Adds up the gradients of the batches of an update, by what their losses count.

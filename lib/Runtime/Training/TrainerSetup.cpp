@@ -16,14 +16,16 @@ using namespace bppsa::runtime;
 
 Trainer::Trainer(const Program &program, const Options &options)
     : program(program), model(program.model), options(options),
-      data(options.data, program.model, TargetUse::Needed), session(program, true),
-      log(options.log), epochs(options.epochs.value_or(1)) {
+      data(options.data, program.model, TargetUse::Needed,
+           options.shuffleMemory.value_or(Dataset::defaultMemory)),
+      session(program, true), log(options.log), epochs(options.epochs.value_or(1)) {
   auto isTrained = [](const ParameterInfo &info) { return info.trained; };
   if (std::none_of(model.parameters.begin(), model.parameters.end(), isTrained))
     fail("there is nothing to train: every initializer of ", quote(model.source),
          " is frozen; compile the model with another --freeze");
   if (!options.val.empty())
-    validation.emplace(options.val, model, TargetUse::Needed);
+    validation.emplace(options.val, model, TargetUse::Needed,
+                       options.shuffleMemory.value_or(Dataset::defaultMemory));
   settings.hyper = model.hyper;
   if (data.fixedBatch())
     settings.batch = *data.fixedBatch();
@@ -42,10 +44,12 @@ void Trainer::checkOutputs() {
       continue;
     if (path != &options.log)
       requireWritable(*path, flag);
-    for (const std::string *input :
-         {&options.data, &options.val, &options.resume, &options.variant.calibration})
+    for (const std::string *input : {&options.resume, &options.variant.calibration})
       if (!input->empty() && !(path == &options.checkpoint && input == &options.resume))
         requireDistinct(*path, *input, flag);
+    for (const Dataset *set : {&data, validation ? &*validation : &data})
+      for (const std::string &input : set->paths())
+        requireDistinct(*path, input, flag);
     for (const std::string *other : earlier)
       if (isSameFile(*path, *other))
         fail(flag, ": ", quote(*path), " is also the file of another option; choose another name");
@@ -75,6 +79,7 @@ void Trainer::resume() {
   refuse("--batch", options.batch, settings.batch);
   refuse("--seed", options.seed, settings.seed);
   refuse("--tbptt", options.tbptt, settings.tbptt.value_or(0));
+  refuse("--shuffle-memory", options.shuffleMemory, settings.shuffleMemory);
   refuse("--accumulate", options.accumulate, settings.accumulate);
   if (options.valSplit && options.valSplit != settings.valSplit)
     fail(where, "was written with --val-split ", settings.valSplit.value_or(0),
@@ -112,11 +117,13 @@ void Trainer::applyOptions() {
     settings.batch = options.batch.value_or(settings.batch);
     settings.seed = options.seed.value_or(0);
     settings.shuffle = options.shuffle;
+    settings.shuffleMemory = options.shuffleMemory.value_or(settings.shuffleMemory);
     settings.tbptt = options.tbptt;
     settings.accumulate = options.accumulate.value_or(1);
     settings.valSplit = options.valSplit;
     splitSamples();
   }
+  data.setMemory(settings.shuffleMemory);
   settings.best = options.best.value_or(settings.best);
   if (options.patience)
     settings.patience = options.patience;

@@ -9,6 +9,7 @@
 
 #include "bppsa/Runtime/Files/Npz.h"
 
+#include <functional>
 #include <optional>
 
 namespace bppsa::runtime {
@@ -16,19 +17,27 @@ namespace bppsa::runtime {
 /// "[2, 0, 5]": where element `flat` of an array of this shape is.
 std::string position(int64_t flat, const std::vector<int64_t> &shape);
 
-/// Each throws Error, naming the first element that is wrong.
+/// Says where element `i` of some values is, as position() does.
+using Position = std::function<std::string(int64_t)>;
 
-/// Every element of a float32 array must be finite.
-void requireFinite(const Array &array);
-/// No element of a float32 array may be below 0.
-void requireNoNegative(const Array &array);
-/// Every element of an int32 or int64 array must be at least 0 and below `classes`, or `ignored`.
-void requireClasses(const Array &array, int64_t classes, std::optional<int64_t> ignored = {});
+/// Each throws Error, naming the first of `count` values that is wrong.
+
+/// Every value must be finite.
+void requireFinite(const float *values, int64_t count, const Position &position);
+/// No value may be below 0.
+void requireNoNegative(const float *values, int64_t count, const Position &position);
+/// Every value, int32 or int64, must be at least 0 and below `classes`, or `ignored`.
+void requireClasses(const std::byte *values, DType dtype, int64_t count, int64_t classes,
+                    std::optional<int64_t> ignored, const Position &position);
+/// Every value, int32 or int64, must be in [least, most]; `meaning` says what the model takes it
+/// as.
+void requireBetween(const std::byte *values, DType dtype, int64_t count, int64_t least,
+                    int64_t most, const char *meaning, const Position &position);
 /// Arrays of type `found` must be ones that convert() takes.
 void requireConvertible(DType found, DType wanted);
-/// The array with elements of type `wanted`. Integers become int32 or int64 where every value fits;
-/// there are no other conversions.
-Array convert(Array array, DType wanted);
+/// Writes `count` integers of type `found` as int32 or int64, in which every one must fit.
+void convert(const std::byte *from, DType found, std::byte *to, DType wanted, int64_t count,
+             const Position &position);
 
 } // namespace bppsa::runtime
 

@@ -8,7 +8,8 @@
 #define BPPSA_RUNTIME_FILES_DATASET_H
 
 #include "bppsa/Runtime/Call.h"
-#include "bppsa/Runtime/Files/Npz.h"
+#include "bppsa/Runtime/Files/ArrayChecks.h"
+#include "bppsa/Runtime/Files/ArrayFiles.h"
 #include "bppsa/Runtime/Model.h"
 
 namespace bppsa::runtime {
@@ -45,23 +46,41 @@ enum class TargetUse {
   Ignored
 };
 
-/// The arrays of an .npz file, checked against the model.
+/// How a set is shuffled: blocks of consecutive samples in a drawn order, and the samples of so
+/// many blocks at a time among each other. One block holds all samples: they are shuffled as a
+/// whole.
+struct ShuffleBlocks {
+  int64_t samples, together;
+};
+
+/// The arrays of an .npz file, or those of the files in a directory one after the other along the
+/// batch axes, checked against the model.
 ///
 /// Floating-point arrays must be float32. Where the model takes integers, every NumPy integer type
 /// is accepted as long as all values fit. States of a stream may be missing and are zero then, and
 /// weights of positions, which are one then. Positions beyond the length of their sample, and those
 /// with the target that the program ignores, have the weight zero.
-/// Where the model fixes its batch size, the file holds a multiple of it.
+/// Where the model fixes its batch size, the set holds a multiple of it.
+/// A set of more bytes than `memory` is not held: blocks of it are read, and their values checked,
+/// when a batch needs them. Only arrays that cannot be read in place are held whatever their size.
 class Dataset {
 public:
-  /// Throws Error, naming file and array, when the file does not fit the model.
-  Dataset(const std::string &path, const Model &model, TargetUse use);
+  static constexpr int64_t defaultMemory = 256 << 20;
+
+  /// Throws Error, naming file and array, when the files do not fit the model.
+  Dataset(const std::string &path, const Model &model, TargetUse use,
+          int64_t memory = defaultMemory);
   /// Numbers drawn with a fixed seed, for timing only. Symbols other than those of batch and time
   /// axes take their value from `others`, else 1.
   static Dataset synthetic(const Model &model, int64_t samples, int64_t steps,
                            const Symbols &others);
 
   const std::string &path() const { return name; }
+  /// The paths of its files.
+  std::vector<std::string> paths() const;
+  /// Changes the bytes of blocks that are held at a time.
+  void setMemory(int64_t memory);
+  ShuffleBlocks shuffleBlocks() const;
   int64_t samples() const { return count; }
   /// The numbers of all samples.
   std::vector<int64_t> all() const;
@@ -90,46 +109,117 @@ public:
   void requireWeight(const Batch &batch, const std::string &what) const;
 
 private:
-  /// One array with the batch axis brought to the front, so that a sample is contiguous.
+  /// One array.
   struct Column {
     const ArrayInfo *info;
     DType dtype;
-    /// The array's shape as found in the file.
+    /// The array's shape, with all samples of the set.
     std::vector<int64_t> shape;
-    /// Product of the extents before the batch axis; bytes behind it.
+    /// Product of the extents before the batch axis; bytes behind it, or of all without one.
     int64_t outer = 1, inner = 1;
+    /// Whether the files hold it.
+    bool isStored = true;
+    /// What has no batch axis.
     Buffer data;
+
+    bool isSliced() const { return info->batchAxis.has_value(); }
+    int64_t sampleBytes() const { return outer * inner; }
+    int64_t sampleElements() const {
+      return sampleBytes() / static_cast<int64_t>(elementSize(dtype));
+    }
+  };
+  /// Consecutive samples of all columns with a batch axis, which stands in front: a sample is
+  /// contiguous.
+  struct Block {
+    int64_t first = 0, count = 0;
+    std::vector<Buffer> data;
+    /// Number of the last run of samples that were copied from it.
+    int64_t used = 0;
+  };
+  /// What the elements of a column must be, because of what the model takes them as.
+  struct Bound {
+    size_t column;
+    int64_t least, most;
+    const char *meaning;
   };
 
   explicit Dataset(const Model &model) : model(&model) {}
+  // Dataset.cpp
+  /// The headers of all files together.
+  std::map<std::string, NpyHeader> joinFiles();
   /// Adds the column of an array of which only the header is known, checked against `info`.
   void addColumn(const ArrayInfo &info, DType dtype, const std::vector<int64_t> &shape);
-  /// Checks the values of the column's array and brings its samples to the front.
-  void fillColumn(Column &column, Array array);
-  Array makeDefault(const Column &column) const;
-  void addSynthetic(const ArrayInfo &info, const Symbols &symbols, class Random &random);
+  void addColumns(const std::map<std::string, NpyHeader> &headers, TargetUse use);
   std::vector<int64_t> slicedShape(const Column &column, int64_t size) const;
   Symbols bindSlices(int64_t size) const;
-  void requireBounds(const Symbols &symbols) const;
-  /// Refuses elements that are not in [least, most]; `meaning` says what the model takes them as.
-  void requireBounds(const Column &column, int64_t least, int64_t most, const char *meaning) const;
   void countSamples();
+  bool isWeight(const Column &column) const {
+    return model->weightArray && column.info == &*model->weightArray;
+  }
+  std::string where(const std::string &path, const ArrayInfo &info) const;
+  void addSynthetic(const ArrayInfo &info, const Symbols &symbols, class Random &random);
+  // SampleBlocks.cpp
+  int64_t bytesPerSample() const;
+  /// Reads what has no batch axis, and all samples where they are held.
+  void load();
+  /// Writes the values of `samples` samples in C order, of elements of `size` bytes, with the batch
+  /// axis in front.
+  static void toSamples(const Column &column, int64_t samples, int64_t size, const std::byte *from,
+                        std::byte *to);
+  Buffer makeDefault(const Column &column, int64_t bytes) const;
+  /// Writes the values of `samples` samples, whose array in `file` is `from`, as they are in
+  /// blocks; the first has the number `start` in the file. Throws Error where a value is wrong.
+  void takeSamples(const Column &column, const ArrayFile &file, int64_t start, int64_t samples,
+                   const std::byte *from, std::byte *to) const;
+  /// The same of what stands in the file.
+  void readSamples(const Column &column, const ArrayFile &file, int64_t start, int64_t samples,
+                   std::byte *to) const;
+  void checkValues(const Column &column, const std::byte *values, int64_t elements,
+                   const Position &position) const;
+  /// Says where elements of samples from number `start` of `file` on are in its array.
+  static Position positions(const Column &column, const ArrayFile &file, int64_t start);
+  Buffer loadShared(const Column &column) const;
+  Buffer readShared(const Column &column, const ArrayFile &file) const;
+  Buffer fillSliced(const Column &column, int64_t first, int64_t samples) const;
+  Block loadBlock(int64_t first, int64_t samples) const;
+  /// The block that holds `sample`; null where one must go that the current run needs.
+  Block *findBlock(int64_t sample) const;
+  /// Calls `visit` with each file that holds some of `samples` samples from `first` on, the number
+  /// within the file of the first one and how many there are.
+  template <typename Visit> void forEachFile(int64_t first, int64_t samples, Visit &&visit) const;
+  void requireBound(const Bound &bound, const Block &block) const;
+  /// Indices must lie inside of the dimensions that they pick from, and samples must end.
+  void requireBounds(const Symbols &symbols) const;
+  const std::byte *values(const Block &block, size_t column) const {
+    return columns[column].isSliced() ? block.data[column].data() : columns[column].data.data();
+  }
+  // Batches.cpp
+  void copySamples(const std::vector<const Block *> &from, const int64_t *order, int64_t first,
+                   int64_t size, Batch &batch) const;
   // PositionWeights.cpp
   /// The input that holds the lengths of the sequences that the loss has positions for, or null.
   const ArrayInfo *findLengths() const;
   /// Whether the weights of positions follow from other arrays.
   bool derivesWeights() const;
-  /// Takes the weight off positions with an ignored target and beyond the lengths of samples.
-  void maskPositions();
-  std::string where(const ArrayInfo &info) const;
+  /// Takes the weight off positions with an ignored target and beyond the lengths of the samples of
+  /// `block`.
+  void maskPositions(const Block &block, Buffer &target, Buffer &weight) const;
 
   const Model *model;
   std::string name;
   /// The inputs in the model's order, then the target and the weights where there are some.
   std::vector<Column> columns;
+  std::vector<ArrayFile> files;
   std::optional<int64_t> fixed;
   int64_t count = 0;
   uint32_t checksum = 0;
+  int64_t memory = defaultMemory;
+  /// Whether one block holds all samples.
+  bool isHeld = true;
+  /// By their number. Reading batches changes what is held, not what the set is.
+  mutable std::map<int64_t, Block> blocks;
+  mutable std::vector<Bound> bounds;
+  mutable int64_t run = 0;
 };
 
 } // namespace bppsa::runtime

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -45,6 +46,9 @@ public:
   const std::map<std::string, NpyHeader> &headers() const { return found; }
   /// Identifies the contents: the checksums of the entries, with their names, combined.
   uint32_t fingerprint() const { return checksum; }
+  /// Where in the file the elements of array `name` begin, if they stand there as they are in
+  /// memory: not compressed and in C order.
+  std::optional<uint64_t> offset(const std::string &name) const;
   /// The array `name`, which must be one of headers(), in C order; throws Error when its data is
   /// damaged.
   Array read(const std::string &name);
@@ -58,6 +62,7 @@ private:
   std::map<std::string, NpyHeader> found;
   /// Where the entries begin: offset in the archive's directory and number in it.
   std::map<std::string, std::pair<uint64_t, uint64_t>> positions;
+  std::map<std::string, uint64_t> offsets;
   uint32_t checksum = 0;
 };
 

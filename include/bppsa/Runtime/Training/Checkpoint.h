@@ -16,6 +16,8 @@ struct TrainSettings {
   int64_t batch = 32;
   uint64_t seed = 0;
   bool shuffle = true;
+  /// Bytes of a set that are held, and shuffled, together.
+  int64_t shuffleMemory = Dataset::defaultMemory;
   /// lr, weight_decay and those of the optimizer, by name.
   std::map<std::string, double> hyper;
   std::string schedule = "constant";
@@ -39,7 +41,8 @@ struct EpochRecord {
   int64_t epoch = 0;
   double loss = 0;
   std::optional<double> valLoss, valAccuracy;
-  double seconds = 0;
+  /// In all, and until batches were filled with their samples.
+  double seconds = 0, loadSeconds = 0;
   /// Of the last step.
   double rate = 0;
   std::string variant;
@@ -52,8 +55,8 @@ struct TrainState {
   int64_t epoch = 0, batch = 0, step = 0;
   /// Sums over this epoch's batches of the loss times what it counts, and of that.
   double lossSum = 0, weightSum = 0;
-  /// Time spent in this epoch.
-  double seconds = 0;
+  /// Time spent in this epoch, and until its batches were filled with their samples.
+  double seconds = 0, loadSeconds = 0;
   std::vector<EpochRecord> history;
   /// The best value so far of what is validated, and its epoch.
   std::optional<double> best;

@@ -13,8 +13,8 @@
 
 namespace bppsa::runtime {
 
-/// {"epoch", "loss", "val_loss", "val_accuracy", "seconds", "lr", "variant"}; what was not computed
-/// is null.
+/// {"epoch", "loss", "val_loss", "val_accuracy", "seconds", "load_seconds", "lr", "variant"}; what
+/// was not computed is null.
 nlohmann::ordered_json toJson(const EpochRecord &record);
 EpochRecord recordOf(const nlohmann::json &object);
 

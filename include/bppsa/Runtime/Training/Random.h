@@ -32,6 +32,13 @@ private:
 /// so that training can be resumed at any batch.
 std::vector<int64_t> shuffledOrder(uint64_t seed, int64_t epoch, int64_t count);
 
+/// The order of `samples`, which are sorted, in epoch `epoch`, where those are numbered in blocks
+/// of `block`: the blocks in a shuffled order, and the samples of each `together` blocks among each
+/// other. Like shuffledOrder() it depends on nothing else, and is that where one block holds all.
+std::vector<int64_t> blockwiseOrder(uint64_t seed, int64_t epoch,
+                                    const std::vector<int64_t> &samples, int64_t block,
+                                    int64_t together);
+
 /// The seed of whatever is random within step `step` (from 0); independent of the shuffling.
 uint64_t stepSeed(uint64_t seed, int64_t step);
 
