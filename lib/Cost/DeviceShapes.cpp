@@ -27,6 +27,12 @@ static int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /// units has so many in 8 threads, an LSTM of 10 units spills with 200 in 2.
 static constexpr int64_t mostColumnRegisters = 180;
 
+/// The most threads that share a row.
+static constexpr int64_t mostParts = 8;
+
+/// Sums of products that a lane keeps in registers where blocks share rows.
+static constexpr int64_t mostCooperativeSums = 48;
+
 /// The most threads of a column: with more, threads have few rows, and exchange many.
 static constexpr int64_t mostColumnParts = 8;
 
@@ -38,16 +44,47 @@ static int64_t countElements(const std::vector<int64_t> &sizes, int64_t parts) {
   return elements;
 }
 
+std::string bppsa::cost::findLimit(int64_t rows, const std::vector<int64_t> &columns,
+                                   const std::vector<int64_t> &summed, int64_t parts) {
+  auto exceeds = [](int64_t value, const char *what, int64_t most) {
+    return std::to_string(value) + what + ", above " + std::to_string(most);
+  };
+  if (parts * rows > mostThreads)
+    return exceeds(parts * rows, " threads of a block", mostThreads);
+  int64_t entries = countElements(columns, parts), all = entries + countElements(summed, parts);
+  int64_t registers = (all + otherRegisters) * roundUpToWarps(rows * parts);
+  if (entries > mostEntries)
+    return exceeds(entries, " entries of matrices in a thread", mostEntries);
+  if (all > mostWithSums)
+    return exceeds(all, " entries of matrices and sums in a thread", mostWithSums);
+  if (registers > registersOfBlock)
+    return exceeds(registers, " registers of a block", registersOfBlock);
+  return "";
+}
+
 std::optional<BlockShape> bppsa::cost::shareRows(int64_t rows, const std::vector<int64_t> &columns,
                                                  const std::vector<int64_t> &summed) {
-  for (int64_t parts = 1; parts <= 8 && parts * rows <= mostThreads; parts *= 2) {
-    int64_t entries = countElements(columns, parts), all = entries + countElements(summed, parts);
-    int64_t threads = roundUpToWarps(rows * parts);
-    if (entries <= mostEntries && all <= mostWithSums &&
-        (all + otherRegisters) * threads <= registersOfBlock)
-      return BlockShape{parts, threads, entries};
-  }
+  for (int64_t parts = 1; parts <= mostParts; parts *= 2)
+    if (findLimit(rows, columns, summed, parts).empty())
+      return BlockShape{parts, roundUpToWarps(rows * parts), countElements(columns, parts)};
   return std::nullopt;
+}
+
+std::optional<int64_t> bppsa::cost::shareRowsOfBlocks(int64_t rows, int64_t entries, int64_t sums) {
+  int64_t rowsOfWarp = 8;
+  while (rowsOfWarp > 1 && (rowsOfWarp * entries > mostEntries ||
+                            rowsOfWarp * sums * cooperativeSamples > mostCooperativeSums))
+    rowsOfWarp /= 2;
+  bool fits = entries > 0 && rowsOfWarp * entries <= mostEntries &&
+              divideUp(rows, cooperativeWarps * rowsOfWarp) <= mostRowGroups;
+  return fits ? std::optional(rowsOfWarp) : std::nullopt;
+}
+
+int64_t bppsa::cost::countStages(int64_t bytes, int64_t mostBytes) {
+  int64_t count = bytes == 0 ? 0 : mostStages;
+  while (count > 1 && count * bytes > mostBytes)
+    count /= 2;
+  return count == 1 ? 0 : count;
 }
 
 std::optional<ColumnTileShape> bppsa::cost::shapeColumnTile(const ColumnTileNeeds &needs) {

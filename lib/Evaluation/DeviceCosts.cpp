@@ -11,7 +11,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Evaluation/DeviceCosts.h"
-#include "bppsa/Cost/DeviceShapes.h"
+#include "bppsa/Dialect/BPPSA/Analysis/ColumnTilePlan.h"
+#include "bppsa/Dialect/BPPSA/Analysis/DeviceArrays.h"
+#include "bppsa/Dialect/BPPSA/Analysis/DeviceMapping.h"
 #include "bppsa/Dialect/BPPSA/Analysis/StepJacobian.h"
 #include "bppsa/Evaluation/ChainExtraction.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -66,24 +68,22 @@ class LinkPart {
 public:
   LinkPart(Block &body, ValueRange roots);
 
-  /// A step of a block that evaluates it with a thread for each row, and reads and writes
-  /// `vectors` vectors.
-  StepCost getBlockStep(int64_t vectors) const;
-  /// A step of a warp whose threads evaluate it for columns of `rows` rows, one or a few of them
-  /// for each; `saved` are the types of what a step reads.
-  StepCost getThreadStep(int64_t rows, TypeRange saved) const;
-  /// A step of a block that evaluates it for a column tile of `rows` rows on tensor cores;
-  /// nothing where it has no product, or where column tiles do not fit.
-  std::optional<StepCost> getColumnTileStep(int64_t rows, int64_t savedElements,
-                                            ValueRange states) const;
-  /// Whether threads can walk columns of so many rows.
-  bool fitsThreads(int64_t rows) const {
-    return rows <= cost::mostColumnRows && mostRows <= cost::mostColumnRows &&
-           entries <= cost::mostColumnEntries;
-  }
+  /// A step of a block that evaluates it with threads for each row, as `mapping` says, and reads
+  /// and writes `vectors` vectors.
+  StepCost getBlockStep(GPUMappingAttr mapping, int64_t vectors) const;
+  /// A step of a warp whose threads evaluate it for columns of `rows` rows, as `mapping` says;
+  /// `saved` are the types of what a step reads.
+  StepCost getThreadStep(GPUMappingAttr mapping, int64_t rows, TypeRange saved) const;
+  /// A step of a block of `mapping` that evaluates it for a column tile of `rows` rows on tensor
+  /// cores.
+  StepCost getColumnTileStep(GPUMappingAttr mapping, int64_t rows, ValueRange saved,
+                             ValueRange states) const;
 
 private:
-  double getPathCycles(const std::optional<cost::BlockShape> &shape) const;
+  double getPathCycles(bool inRegisters, int64_t parts) const;
+  /// Entries of the matrices that one of so many threads of a row, or column, has.
+  int64_t countEntriesOfRow(int64_t parts) const;
+  int64_t countEntriesOfColumn(int64_t parts) const;
 
   SmallVector<Operation *> ops;
   ValueRange roots;
@@ -93,7 +93,6 @@ private:
   llvm::SetVector<std::pair<Value, unsigned>> factors;
   std::vector<std::pair<int64_t, int64_t>> factorSizes;
   llvm::SetVector<Value> multiplied;
-  bool hasSlices = false;
 };
 } // namespace
 
@@ -130,8 +129,6 @@ LinkPart::LinkPart(Block &body, ValueRange roots) : roots(roots) {
         factorSizes.emplace_back(rowsOfMatrix, columns.back());
       multiplied.insert(product.getVector());
     }
-    auto cell = dyn_cast<CellOpInterface>(needed[i]);
-    hasSlices |= cell && !cell.isRowWise() && cell.getWork() == CellWork::Move;
     llvm::for_each(needed[i]->getOperands(), add);
   }
   for (Operation &op : body)
@@ -140,7 +137,7 @@ LinkPart::LinkPart(Block &body, ValueRange roots) : roots(roots) {
 }
 
 /// Cycles from the begin of a step until the last root is there.
-double LinkPart::getPathCycles(const std::optional<cost::BlockShape> &shape) const {
+double LinkPart::getPathCycles(bool inRegisters, int64_t parts) const {
   llvm::DenseMap<Value, double> ready;
   for (Operation *op : ops) {
     double begin = 0;
@@ -154,9 +151,8 @@ double LinkPart::getPathCycles(const std::optional<cost::BlockShape> &shape) con
         begin = std::max(begin, ready.lookup(addend));
       // Four sums side by side where the row is in registers, else one.
       double terms = getNumColumns(product);
-      cycles = shape
-                   ? terms / shape->parts + 2 * kDependent + kShuffle * llvm::Log2_64(shape->parts)
-                   : kMemory + terms * 2 * kDependent;
+      cycles = inRegisters ? terms / parts + 2 * kDependent + kShuffle * llvm::Log2_64(parts)
+                           : kMemory + terms * 2 * kDependent;
     }
     for (Value result : op->getResults())
       ready[result] = begin + cycles;
@@ -167,22 +163,38 @@ double LinkPart::getPathCycles(const std::optional<cost::BlockShape> &shape) con
   return last;
 }
 
-StepCost LinkPart::getBlockStep(int64_t vectors) const {
-  std::optional<cost::BlockShape> shape = cost::shareRows(mostRows, columns);
+int64_t LinkPart::countEntriesOfRow(int64_t parts) const {
+  int64_t count = 0;
+  for (int64_t terms : columns)
+    count += llvm::divideCeil(terms, parts);
+  return count;
+}
+
+int64_t LinkPart::countEntriesOfColumn(int64_t parts) const {
+  int64_t count = 0;
+  for (auto [rowsOfMatrix, terms] : factorSizes)
+    count += llvm::divideCeil(rowsOfMatrix, parts) * terms;
+  return count;
+}
+
+StepCost LinkPart::getBlockStep(GPUMappingAttr mapping, int64_t vectors) const {
+  // Rows that several blocks share are counted as read from memory by one.
+  bool isShared = mapping.is(GPUKernel::Cooperative);
+  bool inRegisters = !isShared && mapping.keepsMatricesInRegisters();
+  int64_t parts = mapping.getParts(),
+          threads = isShared ? cost::roundUpToWarps(mostRows) : mapping.getThreads();
   // A load for each multiply-add, or for four where rows are not shared; from memory two, with
   // their addresses.
-  double perTerm = !shape ? 3.5 : shape->parts > 1 ? 2 : 1.25;
-  double instructions = 10.0 + 8.0 * vectors;
+  double perTerm = !inRegisters ? 3.5 : parts > 1 ? 2 : 1.25;
+  double instructions = 10.0 + 8.0 * vectors + perTerm * countEntriesOfRow(parts);
   for (Operation *op : ops)
     instructions += getRowCost(op).first;
-  for (int64_t count : columns)
-    instructions += perTerm * llvm::divideCeil(count, shape ? shape->parts : 1);
-  int64_t threads = shape ? shape->threads : cost::roundUpToWarps(mostRows);
-  int64_t registers = shape ? shape->entries + cost::otherRegisters : kRegistersWithoutEntries;
+  int64_t registers =
+      inRegisters ? countEntriesOfRow(parts) + cost::otherRegisters : kRegistersWithoutEntries;
   StepCost step;
   // Few instructions are issued while others wait: there is one warp, and what it waits for is
   // read.
-  step.cycles = kHandOver + getPathCycles(shape) + instructions;
+  step.cycles = kHandOver + getPathCycles(inRegisters, parts) + instructions;
   step.instructions = instructions;
   step.warps = threads / cost::warpThreads;
   step.resident = countResident(threads, registers, 4 * 8 * vectors * mostRows);
@@ -194,9 +206,10 @@ static int64_t countAccesses(int64_t rows) {
   return rows / 4 + llvm::popcount(static_cast<uint64_t>(rows % 4));
 }
 
-StepCost LinkPart::getThreadStep(int64_t rows, TypeRange saved) const {
-  cost::ColumnShape shape = cost::shareColumn(factorSizes, !hasSlices);
-  auto countRows = [&](int64_t count) { return llvm::divideCeil(count, shape.parts); };
+StepCost LinkPart::getThreadStep(GPUMappingAttr mapping, int64_t rows, TypeRange saved) const {
+  bool inRegisters = mapping.keepsMatricesInRegisters();
+  int64_t parts = mapping.getParts();
+  auto countRows = [&](int64_t count) { return llvm::divideCeil(count, parts); };
   double instructions = 30, depth = 0;
   int64_t values = countRows(rows), handOvers = 1;
   for (Type type : saved) {
@@ -209,12 +222,12 @@ StepCost LinkPart::getThreadStep(int64_t rows, TypeRange saved) const {
     int64_t own = countRows(getNumElements(op->getResult(0).getType()));
     instructions += getRowCost(op).first * own;
     if (auto product = dyn_cast<MatVecOp>(op)) {
-      instructions += (shape.inRegisters ? 1 : 1.25) * own * getNumColumns(product);
+      instructions += (inRegisters ? 1 : 1.25) * own * getNumColumns(product);
       // Sums of rows are side by side, but may be too few for the cycles of each addition.
       depth += getNumColumns(product) * std::max(0.0, kDependent - own);
     }
   }
-  if (shape.parts > 1) {
+  if (parts > 1) {
     ++handOvers;
     for (Value vector : multiplied) {
       int64_t count = getNumElements(vector.getType());
@@ -224,15 +237,15 @@ StepCost LinkPart::getThreadStep(int64_t rows, TypeRange saved) const {
   StepCost step;
   step.cycles = instructions + depth + kWarpHandOver * handOvers;
   step.instructions = instructions;
-  step.resident =
-      countResident(cost::warpThreads, 40 + 2 * values + (shape.inRegisters ? shape.entries : 0),
-                    shape.inRegisters ? 0 : 4 * entries);
-  step.columns = static_cast<double>(cost::warpThreads / shape.parts);
+  step.resident = countResident(cost::warpThreads,
+                                40 + 2 * values + (inRegisters ? countEntriesOfColumn(parts) : 0),
+                                inRegisters ? 0 : 4 * entries);
+  step.columns = static_cast<double>(cost::warpThreads / parts);
   return step;
 }
 
-std::optional<StepCost> LinkPart::getColumnTileStep(int64_t rows, int64_t savedElements,
-                                                    ValueRange states) const {
+StepCost LinkPart::getColumnTileStep(GPUMappingAttr mapping, int64_t rows, ValueRange saved,
+                                     ValueRange states) const {
   // What differs between columns, and what products read of that.
   llvm::SetVector<Value> panels(states.begin(), states.end()), shared;
   for (Operation *op : ops) {
@@ -241,19 +254,13 @@ std::optional<StepCost> LinkPart::getColumnTileStep(int64_t rows, int64_t savedE
     if (auto product = dyn_cast<MatVecOp>(op))
       shared.insert(product.getVector());
   }
-  if (shared.empty())
-    return std::nullopt;
-  int64_t ring = 4 * 8 * savedElements;
-  if (ring > cost::mostRingBytes)
-    ring /= 2;
-  cost::ColumnTileNeeds needs{mostRows, rows, static_cast<int64_t>(states.size() + shared.size()),
-                              0, ring};
+  int64_t ring = getStagedBytes(saved, mapping.getStages()), sharedRows = 0, savedElements = 0;
+  for (Value sequence : saved)
+    savedElements += cast<ShapedType>(sequence.getType()).getShape().back();
   for (Value value : shared)
-    needs.sharedRows += llvm::alignTo(getNumElements(value.getType()), cost::tileRows);
-  std::optional<cost::ColumnTileShape> shape = cost::shapeColumnTile(needs);
-  if (!shape)
-    return std::nullopt;
-  int64_t slots = shape->rowTiles, width = shape->columnTiles;
+    sharedRows += llvm::alignTo(getNumElements(value.getType()), cost::tileRows);
+  int64_t warps = mapping.getThreads() / cost::warpThreads, width = mapping.getColumns();
+  int64_t slots = llvm::divideCeil(ColumnTilePlan::getNumTiles(mostRows), warps);
 
   double instructions = 40.0 + savedElements / mostRows * 2.0 * slots;
   int64_t matrices = 0;
@@ -263,7 +270,7 @@ std::optional<StepCost> LinkPart::getColumnTileStep(int64_t rows, int64_t savedE
   auto countDepth = [](int64_t count) { return llvm::divideCeil(count, cost::tileDepth); };
   for (int64_t count : columns)
     matrices += 8 * slots * countDepth(count);
-  bool inRegisters = shape->fits(matrices);
+  bool inRegisters = mapping.keepsMatricesInRegisters();
   for (int64_t count : columns) {
     // A tile is read and split once, multiplied three times and added; so is a part of a matrix
     // that is not in registers, with its addresses.
@@ -274,10 +281,9 @@ std::optional<StepCost> LinkPart::getColumnTileStep(int64_t rows, int64_t savedE
   StepCost step;
   step.cycles = instructions + kHandOver * (columns.size() + 1);
   step.instructions = instructions;
-  step.warps = shape->warps;
-  step.resident =
-      countResident(shape->warps * cost::warpThreads, 66 + (inRegisters ? matrices : 30),
-                    ring + needs.sharedRows * 4 * cost::tileColumns * width);
+  step.warps = warps;
+  step.resident = countResident(mapping.getThreads(), 66 + (inRegisters ? matrices : 30),
+                                ring + sharedRows * 4 * cost::tileColumns * width);
   int64_t numColumnTiles = llvm::divideCeil(rows, cost::tileColumns * width);
   step.columns = static_cast<double>(rows) / static_cast<double>(numColumnTiles);
   return step;
@@ -303,12 +309,47 @@ static StepCost getSmallCarry(double terms) {
   return step;
 }
 
+/// That of a body of which no kernel has rows: a graph.
+static GPUMappingAttr getDefaultMapping(ChainOp loop, GPUKernel kernel) {
+  return GPUMappingAttr::get(loop.getContext(), kernel, cost::warpThreads, /*parts=*/1, /*rows=*/0,
+                             /*columns=*/0, Residence::Memory, /*stages=*/0, TensorPrecision::FP32,
+                             /*offset=*/{});
+}
+
+/// The mapping of the links of `loop`, or the one that it would get. Before bppsa-fuse-gradients a
+/// chain has no sums yet, and its costs are those of what it is then: chunks must have the lengths
+/// by which the run time predicts.
+static GPUMappingAttr getWalkMapping(ChainOp loop) {
+  auto own = loop->getAttrOfType<GPUMappingAttr>("bppsa.mapping");
+  if (own && loop.getSumWith().empty())
+    return own;
+  if (loop.isGraphForm())
+    return getDefaultMapping(loop, GPUKernel::BlockPerRow);
+  CotangentLoop links = getCotangentLoop(loop);
+  std::unique_ptr<Region> region = cloneLink(links, {});
+  LoopBody body = getLoopBody(links, region->front(), {});
+  body.summed.clear();
+  FailureOr<MappingChoice> choice =
+      chooseLoopMapping(body, /*canCooperate=*/loop.getPlan().isSequential());
+  return succeeded(choice) ? choice->mapping : getDefaultMapping(loop, GPUKernel::BlockPerRow);
+}
+
+/// The mapping of the transitions of `loop`, or the one that those of chunks would get.
+static GPUMappingAttr getColumnMapping(ChainOp loop) {
+  if (auto own = loop->getAttrOfType<GPUMappingAttr>("bppsa.transition_mapping"))
+    return own;
+  if (loop.isGraphForm())
+    return getDefaultMapping(loop, GPUKernel::BlockPerColumn);
+  FailureOr<MappingChoice> choice =
+      chooseTransitionMapping(getCotangentLoop(loop), /*readAhead=*/true, TensorPrecision::FP32);
+  return succeeded(choice) ? choice->mapping : getDefaultMapping(loop, GPUKernel::BlockPerColumn);
+}
+
 cost::ChainCost bppsa::getDeviceCost(ChainOp loop) {
   Block &body = loop.getBody().front();
   size_t numSaved = loop.getSaved().size(), numStates = loop.getSeeds().size();
   OperandRange yielded = body.getTerminator()->getOperands();
   TypeRange arguments = body.getArgumentTypes();
-  int64_t savedElements = getNumElements(arguments.take_front(numSaved));
   JacobianType jacobian = inferStepJacobian(loop);
   bool isDiagonal = jacobian && jacobian.getStructure().isDiagonal();
   RegionCost region = getRegionCost(loop);
@@ -320,14 +361,16 @@ cost::ChainCost bppsa::getDeviceCost(ChainOp loop) {
   chain.savedBytes = region.savedBytes;
   chain.emittedBytes = region.emittedBytes;
   LinkPart whole(body, yielded), states(body, yielded.take_front(numStates));
-  chain.of(Work::Walk) = whole.getBlockStep(numSaved + yielded.size());
-  chain.of(Work::Column) = states.getBlockStep(numSaved + numStates);
-  if (!isDiagonal && states.fitsThreads(chain.rows))
-    chain.of(Work::Column) = states.getThreadStep(chain.rows, arguments.take_front(numSaved));
-  else if (!isDiagonal)
-    if (std::optional<StepCost> panel = states.getColumnTileStep(
-            chain.rows, savedElements, body.getArguments().slice(numSaved, numStates)))
-      chain.of(Work::Column) = *panel;
+  GPUMappingAttr walk = getWalkMapping(loop), columns = getColumnMapping(loop);
+  chain.of(Work::Walk) = whole.getBlockStep(walk, numSaved + yielded.size());
+  if (columns.is(GPUKernel::ThreadPerColumn))
+    chain.of(Work::Column) =
+        states.getThreadStep(columns, chain.rows, arguments.take_front(numSaved));
+  else if (columns.is(GPUKernel::ColumnTile))
+    chain.of(Work::Column) = states.getColumnTileStep(
+        columns, chain.rows, loop.getSaved(), body.getArguments().slice(numSaved, numStates));
+  else
+    chain.of(Work::Column) = states.getBlockStep(columns, numSaved + numStates);
   double terms = static_cast<double>(chain.columns);
   chain.of(Work::Carry) =
       chain.rows <= cost::mostColumnRows ? getSmallCarry(terms) : getMapStep(chain.rows, terms);

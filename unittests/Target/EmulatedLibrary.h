@@ -22,6 +22,27 @@
 
 namespace bppsa {
 
+/// Compiles `module` for a common CPU to a shared library that this program loads; it finds what
+/// the module only declares in the program. Never closed: the emulator knows its variables.
+inline void *loadLibrary(llvm::Module &module, unsigned optLevel) {
+  std::string error;
+  llvm::SmallString<64> object, library;
+  llvm::sys::fs::createTemporaryFile("emulated", "o", object);
+  llvm::sys::fs::createTemporaryFile("emulated", "so", library);
+  llvm::FileRemover removeObject(object), removeLibrary(library);
+  const char *cpu = "x86-64-v2";
+  if (failed(optimizeForCPU(module, cpu, optLevel, error)))
+    ADD_FAILURE() << error;
+  auto code = emitCPUCode(module, cpu, optLevel, /*assembly=*/false, error);
+  llvm::cantFail(writeFile(object, [&](llvm::raw_ostream &os) { os << *code; }));
+  auto driver = llvm::sys::findProgramByName("clang++-22");
+  llvm::StringRef arguments[] = {*driver, "-shared", object, "-o", library};
+  EXPECT_EQ(llvm::sys::ExecuteAndWait(*driver, arguments), 0);
+  void *handle = dlopen(library.c_str(), RTLD_NOW);
+  EXPECT_TRUE(handle) << dlerror();
+  return handle;
+}
+
 /// The kernels of a device module, as a shared library that this program has loaded.
 class EmulatedLibrary {
 public:
@@ -31,20 +52,7 @@ public:
     EXPECT_EQ(error, "");
     for (const EmulatedKernel &kernel : *kernels)
       module.getFunction(kernel.symbol)->setVisibility(llvm::GlobalValue::DefaultVisibility);
-    llvm::SmallString<64> object, library;
-    llvm::sys::fs::createTemporaryFile("emulated", "o", object);
-    llvm::sys::fs::createTemporaryFile("emulated", "so", library);
-    llvm::FileRemover removeObject(object), removeLibrary(library);
-    const char *cpu = "x86-64-v2";
-    if (failed(optimizeForCPU(module, cpu, optLevel, error)))
-      ADD_FAILURE() << error;
-    auto code = emitCPUCode(module, cpu, optLevel, /*assembly=*/false, error);
-    llvm::cantFail(writeFile(object, [&](llvm::raw_ostream &os) { os << *code; }));
-    auto driver = llvm::sys::findProgramByName("clang++-22");
-    llvm::StringRef arguments[] = {*driver, "-shared", object, "-o", library};
-    EXPECT_EQ(llvm::sys::ExecuteAndWait(*driver, arguments), 0);
-    handle = dlopen(library.c_str(), RTLD_NOW);
-    EXPECT_TRUE(handle) << dlerror();
+    void *handle = loadLibrary(module, optLevel);
     for (const EmulatedKernel &kernel : *kernels)
       symbols[kernel.name] =
           reinterpret_cast<runtime::KernelBody>(dlsym(handle, kernel.symbol.c_str()));
@@ -52,12 +60,15 @@ public:
 
   void launch(runtime::Emulator &emulator, const std::string &name, uint32_t grid, uint32_t block,
               std::vector<void *> arguments) {
-    emulator.launch(name, symbols.at(name), {grid}, {block}, arguments.data());
+    launch(emulator, name, grid, block, arguments.data(), /*cooperative=*/false);
+  }
+  void launch(runtime::Emulator &emulator, const std::string &name, uint32_t grid, uint32_t block,
+              void **arguments, bool cooperative) {
+    emulator.launch(name, symbols.at(name), {grid}, {block}, arguments, /*sharedBytes=*/0,
+                    cooperative);
   }
 
 private:
-  // Never closed: the emulator knows its variables.
-  void *handle = nullptr;
   std::map<std::string, runtime::KernelBody> symbols;
 };
 

@@ -7,13 +7,10 @@
 #ifndef BPPSA_CONVERSION_PASSES_H
 #define BPPSA_CONVERSION_PASSES_H
 
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "mlir/Pass/Pass.h"
 
 namespace bppsa {
-
-/// What tensor cores multiply: float32 in three products of numbers of 11 bits, one product of
-/// these, or one of numbers of 8 bits. Sums are float32.
-enum class TensorPrecision { FP32, TF32, BF16 };
 
 #define GEN_PASS_DECL
 #include "bppsa/Conversion/Passes.h.inc"

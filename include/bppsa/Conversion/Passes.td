@@ -90,12 +90,75 @@ def ConvertBPPSAToVector : Pass<"convert-bppsa-to-vector", "::mlir::ModuleOp"> {
   ];
 }
 
+def HoistInputProducts : Pass<"bppsa-hoist-input-products", "::mlir::func::FuncOp"> {
+  let summary = "multiplies the inputs of recurrences for all steps at a time";
+  let description = [{
+    For programs for GPUs, on memory. What a recurrence multiplies of the sequences that it
+    reads waits for none of its steps. Where the rows of their matrices are why the rows of
+    all do not fit the registers of a block, or why more threads share one, a
+    loop without states computes these products for all steps, with the captured vectors
+    that they add, and the recurrence reads the results.
+
+    ```mlir
+    bppsa.recurrence sequences(%x : memref<?x?x64xf32>) initial(%h0 : memref<?x64xf32>)
+        captures(%w, %r : memref<64x64xf32>, memref<64x64xf32>) into(%h : memref<?x?x64xf32>) ...
+    ```
+    becomes
+    ```mlir
+    %p = memref.alloc(%steps, %samples) : memref<?x?x64xf32>
+    bppsa.recurrence sequences(%x : memref<?x?x64xf32>) captures(%w : memref<64x64xf32>)
+        into(%p : memref<?x?x64xf32>) ...
+    bppsa.recurrence sequences(%p : memref<?x?x64xf32>) initial(%h0 : memref<?x64xf32>)
+        captures(%r : memref<64x64xf32>) into(%h : memref<?x?x64xf32>) ...
+    memref.dealloc %p : memref<?x?x64xf32>
+    ```
+  }];
+  let dependentDialects = [
+    "::bppsa::BPPSADialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"
+  ];
+}
+
+def ChooseGPUMapping : Pass<"bppsa-choose-gpu-mapping", "::mlir::func::FuncOp"> {
+  let summary = "maps loops, transitions and sums to kernels of a GPU";
+  let description = [{
+    Gives each time loop, transition and outer sum on memory the attribute `bppsa.mapping`,
+    a `#bppsa.gpu_mapping`: what kernel runs it, how many threads share a row, where
+    matrices are, how many steps are read ahead. The transitions of a chunked chain have
+    one of their own, `bppsa.transition_mapping`. A mapping that is there stays.
+
+    ```mlir
+    bppsa.recurrence sequences(%x : memref<?x?x12xf32>) initial(%h0 : memref<?x64xf32>) ...
+    ```
+    becomes
+    ```mlir
+    bppsa.recurrence sequences(%x : memref<?x?x12xf32>) initial(%h0 : memref<?x64xf32>) ...
+        attributes {bppsa.mapping = #bppsa.gpu_mapping<block_per_row, threads = 128, parts = 2, stages = 8>}
+    ```
+
+    Sizes alone decide, and how arrays lie in memory: that is why the pass comes after
+    bufferization, when equal loops are one and sums with the same right factor stand
+    together. A remark of the category `mapping` says what was chosen, and what ruled out
+    the mapping that would be taken before it.
+  }];
+  let options = [
+    Option<"precision", "precision", "::bppsa::TensorPrecision", "::bppsa::TensorPrecision::FP32",
+           "what tensor cores multiply", [{::llvm::cl::values(
+      clEnumValN(::bppsa::TensorPrecision::FP32, "fp32", "float32, in three products"),
+      clEnumValN(::bppsa::TensorPrecision::TF32, "tf32", "numbers of 11 bits"),
+      clEnumValN(::bppsa::TensorPrecision::BF16, "bf16", "numbers of 8 bits"))}]>
+  ];
+  let statistics = [Statistic<"numMapped", "mapped", "operations that got a mapping">];
+  let dependentDialects = ["::bppsa::BPPSADialect"];
+}
+
 def ConvertBPPSAToGPU : Pass<"convert-bppsa-to-gpu", "::mlir::ModuleOp"> {
   let summary = "lowers bufferized kernels to launches on a GPU";
   let description = [{
     The functions that `bppsa-outline-kernels` makes become functions of the host
     that launch: time loops, sums, graph operations and copies turn into
-    `gpu.launch`, on arrays in device memory. Arrays have no lanes.
+    `gpu.launch`, on arrays in device memory. Arrays have no lanes. What kernels loops,
+    transitions and outer sums become, and how threads share their work, is what
+    `bppsa-choose-gpu-mapping` has chosen: nothing is decided here.
 
     A block of threads evaluates a cell or link for one sample: a thread has one
     hidden unit, or shares one with up to seven others, keeps its rows of the
@@ -135,13 +198,6 @@ def ConvertBPPSAToGPU : Pass<"convert-bppsa-to-gpu", "::mlir::ModuleOp"> {
     Functions of the host may not read or write elements: what would need that is
     refused.
   }];
-  let options = [
-    Option<"precision", "precision", "::bppsa::TensorPrecision", "::bppsa::TensorPrecision::FP32",
-           "what tensor cores multiply", [{::llvm::cl::values(
-      clEnumValN(::bppsa::TensorPrecision::FP32, "fp32", "float32, in three products"),
-      clEnumValN(::bppsa::TensorPrecision::TF32, "tf32", "numbers of 11 bits"),
-      clEnumValN(::bppsa::TensorPrecision::BF16, "bf16", "numbers of 8 bits"))}]>
-  ];
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
     "::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -41,6 +42,21 @@ inline constexpr int64_t mostColumnEntries = 4096;
 /// Bytes of shared memory that a block has, and that what a loop reads ahead may take: a
 /// multiprocessor that runs 32 blocks of a warp has 7 KiB for each.
 inline constexpr int64_t blockSharedBytes = 48 << 10, mostRingBytes = 16 << 10;
+
+/// Threads of a block that has a tile of a product of all steps, and of one that has a tile of
+/// outer products with a thread for each element.
+inline constexpr int64_t tiledProductThreads = 4 * warpThreads, elementThreads = 256;
+
+/// Warps of a block that shares rows with others: with all registers that a thread can have, one
+/// block is what a multiprocessor holds. The most such blocks, of the 132 multiprocessors of an
+/// H200; samples that a warp multiplies its rows with at a time; and columns that it reads at a
+/// time, of which a lane has four.
+inline constexpr int64_t cooperativeWarps = 8, mostRowGroups = 128, cooperativeSamples = 4,
+                         cooperativeColumns = 4 * warpThreads;
+
+/// Steps that a ring has slots for: with seven steps of 0.1 us a read may take 0.7 us. Of the links
+/// of a column, one of which takes some 0.3 us in a small state.
+inline constexpr int64_t mostStages = 8, columnStages = 4;
 
 /// Rows and columns of the result of a product on tensor cores, and the least terms of its sums.
 inline constexpr int64_t tileRows = 16, tileColumns = 8, tileDepth = 8;
@@ -79,11 +95,25 @@ struct BlockShape {
   int64_t parts, threads, entries;
 };
 
+/// What rules out that `parts` threads share a row, of blocks as `shareRows` chooses them; empty
+/// where nothing does.
+std::string findLimit(int64_t rows, const std::vector<int64_t> &columns,
+                      const std::vector<int64_t> &summed, int64_t parts);
+
 /// The block for values of at most `rows` rows whose matrices have rows of `columns` entries; none
 /// where rows do not fit the registers of threads, however they are shared. `summed` are the
 /// elements of rows of sums that are shared like those of matrices, and in registers beside them.
 std::optional<BlockShape> shareRows(int64_t rows, const std::vector<int64_t> &columns,
                                     const std::vector<int64_t> &summed = {});
+
+/// The rows that a warp has where blocks share rows: as many as the registers hold, as each is
+/// multiplied with the same vector. A lane has `entries` of matrices for a row, and adds up `sums`
+/// products at a time; none where registers or blocks do not suffice for `rows` rows.
+std::optional<int64_t> shareRowsOfBlocks(int64_t rows, int64_t entries, int64_t sums);
+
+/// Steps that are read ahead where each takes `bytes` of the `mostBytes` of shared memory, 0 where
+/// not even two fit, or where there is nothing to read.
+int64_t countStages(int64_t bytes, int64_t mostBytes = mostRingBytes);
 
 /// What the sizes of column tiles on tensor cores follow from.
 struct ColumnTileNeeds {

@@ -18,7 +18,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-void bppsa::buildGPUKernelPipeline(OpPassManager &pm, TensorPrecision precision) {
+void bppsa::buildGPUOutliningPipeline(OpPassManager &pm) {
   addCleanup(pm);
   pm.addNestedPass<func::FuncOp>(createMergeProducts());
   pm.addNestedPass<func::FuncOp>(createFuseGradients());
@@ -30,8 +30,12 @@ void bppsa::buildGPUKernelPipeline(OpPassManager &pm, TensorPrecision precision)
   pm.addNestedPass<func::FuncOp>(createSinkReads());
   addOutlining(pm, {/*groupSums=*/true, /*groupFills=*/false, /*anyWindow=*/false,
                     /*wholeLevels=*/true});
+}
 
-  pm.addPass(createConvertBPPSAToGPU({precision}));
+void bppsa::buildGPULaunchPipeline(OpPassManager &pm, TensorPrecision precision) {
+  pm.addNestedPass<func::FuncOp>(createHoistInputProducts());
+  pm.addNestedPass<func::FuncOp>(createChooseGPUMapping({precision}));
+  pm.addPass(createConvertBPPSAToGPU());
   pm.addPass(createExpandMath({/*reciprocals=*/true}));
   addCleanup(pm);
   pm.addPass(createLoopInvariantCodeMotionPass());
@@ -42,6 +46,11 @@ void bppsa::buildGPUKernelPipeline(OpPassManager &pm, TensorPrecision precision)
   pm.addPass(createConvertGPULaunchToCall());
   pm.addPass(createPlanArena());
   addCleanup(pm.nest<func::FuncOp>());
+}
+
+void bppsa::buildGPUKernelPipeline(OpPassManager &pm, TensorPrecision precision) {
+  buildGPUOutliningPipeline(pm);
+  buildGPULaunchPipeline(pm, precision);
 }
 
 void bppsa::buildGPUCodePipeline(OpPassManager &pm) {

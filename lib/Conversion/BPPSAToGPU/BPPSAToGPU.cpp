@@ -25,8 +25,7 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Checks that `op` is on memory, and on samples one by one.
-static LogicalResult verifyReady(Operation *op) {
+LogicalResult bppsa::verifyReady(Operation *op) {
   if (op->getNumResults() != 0)
     return op->emitOpError("works on tensors; run bppsa-bufferize first");
   if (op->hasAttr("lanes"))
@@ -34,9 +33,7 @@ static LogicalResult verifyReady(Operation *op) {
   return success();
 }
 
-/// How many of `ops`, from the first on, are launched together: sums that follow each other and
-/// have the same right factor.
-static size_t countTogether(ArrayRef<Operation *> ops) {
+size_t bppsa::countTogether(ArrayRef<Operation *> ops) {
   auto first = dyn_cast<OuterSumOp>(ops[0]);
   size_t count = 1;
   for (; first && count < ops.size(); ++count) {
@@ -47,12 +44,29 @@ static size_t countTogether(ArrayRef<Operation *> ops) {
   return count;
 }
 
-static LogicalResult launchChain(ChainOp op, TensorPrecision precision) {
+/// Checks that `op`, and what a loop over transitions holds, are mapped to kernels.
+static LogicalResult verifyMapped(Operation *op) {
+  auto isMapped = [](Operation *inner) {
+    auto chain = dyn_cast<ChainOp>(inner);
+    bool isChunked = chain && chain.getPlan().getAlgorithm() == ScanAlgorithm::Chunked;
+    return (!isa<RecurrenceOp, ChainOp, TransitionOp, OuterSumOp>(inner) || getMapping(inner)) &&
+           (!isChunked || getTransitionMapping(inner));
+  };
+  WalkResult result = op->walk([&](Operation *inner) {
+    if (isMapped(inner))
+      return WalkResult::advance();
+    inner->emitOpError("has no mapping to a GPU; run bppsa-choose-gpu-mapping first");
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+static LogicalResult launchChain(ChainOp op) {
   PlanAttr plan = op.getPlan();
   if (plan.isSequential())
     return launchSequentially(getCotangentLoop(op));
   if (plan.getAlgorithm() == ScanAlgorithm::Chunked)
-    return launchChunked(getCotangentLoop(op), plan.getSize(), precision);
+    return launchChunked(getCotangentLoop(op), plan.getSize());
   return op->emitOpError("has the plan ") << plan.toString() << "; run bppsa-expand-scan first";
 }
 
@@ -61,26 +75,27 @@ template <typename OpTy> static bool holds(Operation *loop) {
 }
 
 /// Emits the launches of an operation, or of several that are launched together.
-static LogicalResult launchOps(ArrayRef<Operation *> ops, TensorPrecision precision) {
+static LogicalResult launchOps(ArrayRef<Operation *> ops) {
   for (Operation *op : ops)
-    if (!isa<scf::ForOp, scf::ForallOp, scf::ParallelOp>(op) && failed(verifyReady(op)))
+    if ((!isa<scf::ForOp, scf::ForallOp, scf::ParallelOp>(op) && failed(verifyReady(op))) ||
+        failed(verifyMapped(op)))
       return failure();
   auto launch = [](auto emit) {
     emit();
     return success();
   };
   return llvm::TypeSwitch<Operation *, LogicalResult>(ops[0])
-      .Case([&](RecurrenceOp loop) { return launchRecurrence(loop, precision); })
-      .Case([&](ChainOp loop) { return launchChain(loop, precision); })
+      .Case([&](RecurrenceOp loop) { return launchRecurrence(loop); })
+      .Case([&](ChainOp loop) { return launchChain(loop); })
       .Case([&](OuterSumOp) {
         auto sums = llvm::map_to_vector(ops, [](Operation *op) { return cast<OuterSumOp>(op); });
-        return launch([&] { launchOuterSums(sums, precision); });
+        return launchOuterSums(sums);
       })
       .Case([&](StepSumOp leaf) { return launch([&] { launchStepSum(leaf); }); })
       .Case([&](memref::CopyOp copy) { return launch([&] { launchCopy(copy); }); })
       .Case([&](scf::ParallelOp loop) { return launch([&] { launchParallel(loop); }); })
       .Case([&](scf::ForallOp loop) {
-        return holds<TransitionOp>(loop) ? launchTransitions(loop, precision) : launchRows(loop);
+        return holds<TransitionOp>(loop) ? launchTransitions(loop) : launchRows(loop);
       })
       .Case([&](scf::ForOp loop) {
         return holds<ApplyTransitionOp>(loop) ? launchRows(loop)
@@ -135,7 +150,7 @@ static void sinkReads(func::FuncOp function) {
 }
 
 /// Gives `function` launches for what it holds.
-static LogicalResult lowerKernel(func::FuncOp function, TensorPrecision precision) {
+static LogicalResult lowerKernel(func::FuncOp function) {
   SmallVector<Operation *> ops;
   bool reads = false;
   for (Operation &op : function.getOps()) {
@@ -145,7 +160,7 @@ static LogicalResult lowerKernel(func::FuncOp function, TensorPrecision precisio
   }
   for (ArrayRef<Operation *> rest = ops; !rest.empty();) {
     ArrayRef<Operation *> together = rest.take_front(countTogether(rest));
-    if (failed(launchOps(together, precision)))
+    if (failed(launchOps(together)))
       return failure();
     for (Operation *op : together)
       op->erase();
@@ -242,8 +257,7 @@ struct ConvertBPPSAToGPU : public bppsa::impl::ConvertBPPSAToGPUBase<ConvertBPPS
       copyConstants(function);
       if (!function.isPrivate())
         launchStores(function);
-      if ((function.isPrivate() && failed(lowerKernel(function, precision))) ||
-          failed(verifyHost(function)))
+      if ((function.isPrivate() && failed(lowerKernel(function))) || failed(verifyHost(function)))
         return signalPassFailure();
     }
   }

@@ -7,21 +7,39 @@
 #ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_BPPSATOGPU_H
 #define BPPSA_LIB_CONVERSION_BPPSATOGPU_BPPSATOGPU_H
 
-#include "../Bodies/CotangentLoop.h"
 #include "bppsa/Conversion/Passes.h"
+#include "bppsa/Dialect/BPPSA/Analysis/CotangentLoop.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace bppsa {
 
-// Each of these emits, in front of a bufferized operation, the launches that do
-// what it does. Operations that can fail have reported why.
+/// The mapping of a loop, transition or sum, which `bppsa-choose-gpu-mapping` has given it.
+inline GPUMappingAttr getMapping(mlir::Operation *op) {
+  return op->getAttrOfType<GPUMappingAttr>("bppsa.mapping");
+}
+/// That of the transitions of a chunked chain.
+inline GPUMappingAttr getTransitionMapping(mlir::Operation *op) {
+  return op->getAttrOfType<GPUMappingAttr>("bppsa.transition_mapping");
+}
 
-/// `precision` is that of products on tensor cores.
-llvm::LogicalResult launchRecurrence(RecurrenceOp op, TensorPrecision precision);
+/// Checks that `op` is on memory, and on samples one by one.
+llvm::LogicalResult verifyReady(mlir::Operation *op);
+/// How many of `ops`, from the first on, are launched together: sums that follow each other and
+/// have the same right factor.
+size_t countTogether(llvm::ArrayRef<mlir::Operation *> ops);
+
+// Each of these emits, in front of a bufferized operation, the launches that do
+// what it does, as its mapping says. Operations that can fail have reported why.
+
+llvm::LogicalResult launchRecurrence(RecurrenceOp op);
 /// Sums with the same right factor, which follow each other.
-void launchOuterSums(llvm::ArrayRef<OuterSumOp> ops, TensorPrecision precision);
+llvm::LogicalResult launchOuterSums(llvm::ArrayRef<OuterSumOp> ops);
+/// Whether their outer products are worth tiles of tensor cores, and whether they may be one above
+/// the other then.
+bool areLargeSums(llvm::ArrayRef<OuterSumOp> ops);
+bool canStack(llvm::ArrayRef<OuterSumOp> ops);
 void launchStepSum(StepSumOp op);
 void launchLinalg(mlir::linalg::LinalgOp op);
 void launchCopy(mlir::memref::CopyOp op);
@@ -30,17 +48,14 @@ void launchParallel(mlir::scf::ParallelOp op);
 /// Iterations in their order: one thread.
 void launchSequential(mlir::scf::ForOp op);
 
-/// Loops by several blocks that share the rows of large matrices, where that is possible
-/// (CooperativeLoop.h) and one block has not the registers for them; false otherwise.
-bool launchOnGrid(RecurrenceOp op);
-bool launchOnGrid(const CotangentLoop &loop);
+/// Loops by several blocks that share the rows of large matrices (CooperativeLoop.h).
+llvm::LogicalResult launchCooperatively(RecurrenceOp op, GPUMappingAttr mapping);
+llvm::LogicalResult launchCooperatively(const CotangentLoop &loop, GPUMappingAttr mapping);
 
-/// Products of sequences with matrices, for all steps at a time; false for other loops, and small
-/// products.
-bool launchProducts(RecurrenceOp op, TensorPrecision precision);
-/// A recurrence, and before it the products of all that it reads, where their matrices are large
-/// (cost::takesOutInputs); false where the products stay in its steps.
-llvm::FailureOr<bool> launchWithoutInputs(RecurrenceOp op, TensorPrecision precision);
+/// Products of sequences with matrices, for all steps at a time.
+llvm::LogicalResult launchProducts(RecurrenceOp op, TensorPrecision precision);
+/// Whether a recurrence has nothing but such products, which are worth tiles of tensor cores.
+bool areLargeProducts(RecurrenceOp op);
 
 /// The step at position `position` of a loop of `numSteps` steps.
 mlir::Value getRecurrenceStep(mlir::OpBuilder &builder, RecurrenceOp op, mlir::Value numSteps,
@@ -50,14 +65,13 @@ mlir::Value getRecurrenceStep(mlir::OpBuilder &builder, RecurrenceOp op, mlir::V
 llvm::LogicalResult launchSequentially(const CotangentLoop &loop);
 /// Three launches (aggregate, carry, run again) for chunks of `chunkSteps` steps;
 /// 0 leaves the length to the run time.
-llvm::LogicalResult launchChunked(const CotangentLoop &loop, int64_t chunkSteps,
-                                  TensorPrecision precision);
+llvm::LogicalResult launchChunked(const CotangentLoop &loop, int64_t chunkSteps);
 
 // What `bppsa-expand-scan` makes of trees.
 
 /// The transitions of the runs of links that the iterations of `loop` take: one launch, or two
 /// where cotangents are injected.
-llvm::LogicalResult launchTransitions(mlir::scf::ForallOp loop, TensorPrecision precision);
+llvm::LogicalResult launchTransitions(mlir::scf::ForallOp loop);
 /// Products of transitions and copies of vectors, row by row: one launch with a block for each row
 /// and, for a parallel loop, iteration. Barriers stand between dependent operations.
 llvm::LogicalResult launchRows(mlir::scf::ForallOp loop);

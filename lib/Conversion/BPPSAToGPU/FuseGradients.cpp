@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TimeLoops/BlockLoop.h"
 #include "bppsa/Conversion/Passes.h"
+#include "bppsa/Dialect/BPPSA/Analysis/DeviceMapping.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Dominance.h"
@@ -84,11 +84,7 @@ static FailureOr<bool> fitRegisters(ChainOp op, ArrayRef<FusedSum> sums) {
   std::unique_ptr<Region> link = cloneLink(loop, {});
   Block &body = link->front();
   yieldSummed(body, op.getSeeds().size(), sums);
-  FailureOr<BodyRowEmitter> emitter = BodyRowEmitter::create(
-      body, op.getCaptures(), getUnitSums(loop, body.getTerminator()->getNumOperands()));
-  if (failed(emitter))
-    return failure();
-  return emitter->fitsSums();
+  return fitsSums(getLoopBody(loop, body, {}));
 }
 
 static ChainOp createWithSums(OpBuilder &builder, ChainOp op, TypeRange emitted, TypeRange sums,

@@ -16,22 +16,6 @@ using namespace bppsa;
 /// Threads of a block where threads have nothing to do with each other.
 static constexpr int64_t kIndependentThreads = 128;
 
-int64_t bppsa::getAlignedElements(MemRefType array, int64_t most) {
-  auto [strides, offset] = array.getStridesAndOffset();
-  ArrayRef<int64_t> outer = ArrayRef(strides).drop_back();
-  int64_t count = array.getShape().back();
-  // Dynamic strides are multiples of a static one, and so is the offset of whole vectors.
-  bool isStatic =
-      llvm::any_of(outer, [](int64_t stride) { return !ShapedType::isDynamic(stride); });
-  bool isWhole = llvm::is_contained(outer, count);
-  bool isKnown = isWhole || (isStatic && !ShapedType::isDynamic(offset));
-  int64_t width = isKnown && strides.back() == 1 ? most : 1;
-  auto isMultiple = [&](int64_t size) { return ShapedType::isDynamic(size) || size % width == 0; };
-  while (width > 1 && !(isMultiple(count) && isMultiple(offset) && llvm::all_of(outer, isMultiple)))
-    width /= 2;
-  return width;
-}
-
 Value bppsa::viewElements(OpBuilder &builder, Location loc, Value array, OpFoldResult offset,
                           Value count) {
   auto type = MemRefType::get(

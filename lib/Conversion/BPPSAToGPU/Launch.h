@@ -7,7 +7,7 @@
 #ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_LAUNCH_H
 #define BPPSA_LIB_CONVERSION_BPPSATOGPU_LAUNCH_H
 
-#include "bppsa/Cost/DeviceShapes.h"
+#include "bppsa/Dialect/BPPSA/Analysis/DeviceArrays.h"
 #include "bppsa/Support/IndexArithmetic.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -17,15 +17,6 @@ namespace bppsa {
 
 /// Threads of a warp, and the most threads of a block.
 inline constexpr int64_t kWarpThreads = cost::warpThreads, kMostThreads = cost::mostThreads;
-
-/// Elements of f32 that one instruction loads or copies, where they begin at a multiple of 16
-/// bytes.
-inline constexpr int64_t kLoadedTogether = 4;
-
-/// How many neighbours, a power of two up to `most`, one instruction may move wherever a vector of
-/// `array` (its last dimension) is cut into as many: all vectors begin at multiples of them. A part
-/// of an array is known to do so where its offset is known, or where it has whole vectors.
-int64_t getAlignedElements(mlir::MemRefType array, int64_t most = kLoadedTogether);
 
 /// `count` elements of the memory of `array` from element `offset` on, as an array of one
 /// dimension.

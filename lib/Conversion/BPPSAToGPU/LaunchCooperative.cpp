@@ -7,7 +7,6 @@
 #include "BPPSAToGPU.h"
 #include "TimeLoops/BlockLoop.h"
 #include "TimeLoops/CooperativeLoop.h"
-#include "bppsa/Dialect/BPPSA/Utils/BodyRewrites.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -31,15 +30,14 @@ public:
       : op(op), loc(op.getLoc()), builder(op), numSequences(op.getSequences().size()),
         numStates(op.getInitial().size()) {}
 
-  bool launch(const BodyPlan &plan) {
-    if (numStates == 0)
-      return false;
-    auto cooperative = CooperativeLoop::create(plan, op.getBody().front(), op.getCaptures(),
-                                               numSequences, numStates);
-    if (!cooperative)
-      return false;
+  LogicalResult launch(GPUMappingAttr mapping) {
+    FailureOr<CooperativeLoop> cooperative = CooperativeLoop::create(
+        {op, &op.getBody().front(), op.getCaptures().size(), numSequences, numStates, {}, {}},
+        op.getCaptures(), mapping);
+    if (failed(cooperative))
+      return failure();
     cooperative->launch(builder, describe());
-    return true;
+    return success();
   }
 
 private:
@@ -80,10 +78,8 @@ private:
 };
 } // namespace
 
-bool bppsa::launchOnGrid(RecurrenceOp op) {
-  FailureOr<BodyPlan> plan = BodyPlan::create(op.getBody().front(), op.getCaptures().size());
-  return succeeded(plan) && !BodyRowEmitter::fitsRegisters(*plan) &&
-         RecurrenceGrid(op).launch(*plan);
+LogicalResult bppsa::launchCooperatively(RecurrenceOp op, GPUMappingAttr mapping) {
+  return RecurrenceGrid(op).launch(mapping);
 }
 
 //===----------------------------------------------------------------------===//
@@ -117,17 +113,13 @@ static GridLoop describe(OpBuilder &builder, const CotangentLoop &loop) {
   return grid;
 }
 
-bool bppsa::launchOnGrid(const CotangentLoop &loop) {
+LogicalResult bppsa::launchCooperatively(const CotangentLoop &loop, GPUMappingAttr mapping) {
   std::unique_ptr<Region> link = cloneLink(loop, {});
-  Block &body = link->front();
-  FailureOr<BodyPlan> plan = BodyPlan::create(body, loop.captures.size());
-  if (failed(plan) || BodyRowEmitter::fitsRegisters(*plan))
-    return false;
-  auto cooperative =
-      CooperativeLoop::create(*plan, body, loop.captures, loop.saved.size(), loop.seeds.size());
-  if (!cooperative)
-    return false;
+  FailureOr<CooperativeLoop> cooperative =
+      CooperativeLoop::create(getLoopBody(loop, link->front(), {}), loop.captures, mapping);
+  if (failed(cooperative))
+    return failure();
   OpBuilder builder(loop.op);
   cooperative->launch(builder, describe(builder, loop));
-  return true;
+  return success();
 }

@@ -42,7 +42,9 @@ public:
   ProductLaunch(RecurrenceOp op, TensorPrecision precision)
       : op(op), precision(precision), loc(op.getLoc()) {}
 
+  /// Whether the body has nothing but products.
   bool match();
+  bool areLarge() const;
   void launch();
 
 private:
@@ -144,6 +146,10 @@ bool ProductLaunch::match() {
     if (llvm::none_of(products, [&](SequenceProduct &other) { return other.absorb(*product); }))
       products.push_back(*product);
   }
+  return true;
+}
+
+bool ProductLaunch::areLarge() const {
   return llvm::all_of(products, [](const SequenceProduct &product) { return product.isLarge(); });
 }
 
@@ -207,10 +213,16 @@ void ProductLaunch::emitTile(OpBuilder &builder, const SequenceProduct &product,
   tiles.store(builder, sums, numRows, columns, getStore);
 }
 
-bool bppsa::launchProducts(RecurrenceOp op, TensorPrecision precision) {
+bool bppsa::areLargeProducts(RecurrenceOp op) {
+  ProductLaunch launch(op, TensorPrecision::FP32);
+  return launch.match() && launch.areLarge();
+}
+
+LogicalResult bppsa::launchProducts(RecurrenceOp op, TensorPrecision precision) {
   ProductLaunch launch(op, precision);
   if (!launch.match())
-    return false;
+    return op->emitOpError("cannot be mapped to 'tiled_product', which needs products of its "
+                           "sequences with captured matrices alone; use block_per_row");
   launch.launch();
-  return true;
+  return success();
 }

@@ -13,7 +13,6 @@
 #include "BPPSAToGPU.h"
 #include "Steps/StepOutputs.h"
 #include "Steps/StepRing.h"
-#include "bppsa/Dialect/BPPSA/Utils/BodyRewrites.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -21,9 +20,9 @@ using namespace bppsa;
 namespace {
 class RecurrenceLaunch {
 public:
-  RecurrenceLaunch(RecurrenceOp op, BodyRowEmitter emitter)
+  RecurrenceLaunch(RecurrenceOp op, BodyRowEmitter emitter, int64_t stages)
       : op(op), emitter(std::move(emitter)), loc(op.getLoc()),
-        ring(loc, op.getSequences(), cost::mostRingBytes) {}
+        ring(loc, op.getSequences(), stages) {}
 
   void launch() {
     OpBuilder builder(op);
@@ -128,19 +127,16 @@ private:
 };
 } // namespace
 
-LogicalResult bppsa::launchRecurrence(RecurrenceOp op, TensorPrecision precision) {
-  Block &body = op.getBody().front();
-  fuseProductSums(body);
-  if (launchProducts(op, precision))
-    return success();
-  FailureOr<bool> isLaunched = launchWithoutInputs(op, precision);
-  if (failed(isLaunched) || *isLaunched)
-    return isLaunched;
-  if (launchOnGrid(op))
-    return success();
-  FailureOr<BodyRowEmitter> emitter = BodyRowEmitter::create(body, op.getCaptures());
+LogicalResult bppsa::launchRecurrence(RecurrenceOp op) {
+  GPUMappingAttr mapping = getMapping(op);
+  if (mapping.is(GPUKernel::TiledProduct))
+    return launchProducts(op, mapping.getPrecision());
+  if (mapping.is(GPUKernel::Cooperative))
+    return launchCooperatively(op, mapping);
+  FailureOr<BodyRowEmitter> emitter =
+      BodyRowEmitter::create(op.getBody().front(), op.getCaptures(), mapping);
   if (failed(emitter))
     return failure();
-  RecurrenceLaunch(op, std::move(*emitter)).launch();
+  RecurrenceLaunch(op, std::move(*emitter), mapping.getStages()).launch();
   return success();
 }

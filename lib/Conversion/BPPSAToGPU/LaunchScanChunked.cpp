@@ -68,7 +68,8 @@ private:
   /// the others. Maps are read ahead where can be held them.
   void launchCarries(OpBuilder &builder) {
     int64_t numThreads = std::min(roundUpToWarps(size), kMostThreads);
-    StepRing ring(loc, joinColumns(builder), kMostBytesOfMaps);
+    Value joined = joinColumns(builder);
+    StepRing ring(loc, joined, countStages(joined, kMostBytesOfMaps));
     SmallVector<MemRefType> shared = ring.getSharedTypes();
     shared.push_back(MemRefType::get({2, padRows(size)}, element));
     emitLaunch(builder, loc, numSamples, numThreads, shared,
@@ -159,11 +160,10 @@ private:
 };
 } // namespace
 
-LogicalResult bppsa::launchChunked(const CotangentLoop &loop, int64_t chunkSteps,
-                                   TensorPrecision precision) {
+LogicalResult bppsa::launchChunked(const CotangentLoop &loop, int64_t chunkSteps) {
   FailureOr<TransitionLoops> aggregate =
-      TransitionLoops::create(loop, /*readAhead=*/true, precision);
-  FailureOr<BlockLoop> walk = BlockLoop::create(loop, {});
+      TransitionLoops::create(loop, getTransitionMapping(loop.op));
+  FailureOr<BlockLoop> walk = BlockLoop::create(loop, {}, getMapping(loop.op));
   if (failed(aggregate) || failed(walk))
     return failure();
   ChunkedLaunch(loop, std::move(*aggregate), std::move(*walk)).launch(chunkSteps);

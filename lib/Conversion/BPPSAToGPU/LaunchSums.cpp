@@ -91,8 +91,9 @@ public:
     Value numTiles = getIndex(builder, loc, tileRows * tileColumns);
     auto staged = MemRefType::get({kStagedRows, kTile},
                                   cast<MemRefType>(op.getLhs().getType()).getElementType());
-    emitLaunch(builder, loc, mulIndex(builder, loc, slabs.getNumSlabs(), numTiles), kTile * kTile,
-               {staged, staged}, [&](OpBuilder &nested, const LaunchedThread &thread) {
+    emitLaunch(builder, loc, mulIndex(builder, loc, slabs.getNumSlabs(), numTiles),
+               cost::elementThreads, {staged, staged},
+               [&](OpBuilder &nested, const LaunchedThread &thread) {
                  SmallVector<Value> digits = splitIndex(nested, loc, thread.block,
                                                         {Value(), getIndex(nested, loc, tileRows),
                                                          getIndex(nested, loc, tileColumns)});
@@ -174,12 +175,16 @@ static ArrayStack stackDestinations(ArrayRef<OuterSumOp> ops) {
   return ArrayStack(destinations, 0);
 }
 
-static bool usesTensorCores(ArrayRef<OuterSumOp> ops) {
+bool bppsa::areLargeSums(ArrayRef<OuterSumOp> ops) {
   ArrayStack destinations = stackDestinations(ops);
   return cost::multipliesInTiles(destinations.getDimSize(0), destinations.getDimSize(1)) &&
          llvm::all_of(ops, [](OuterSumOp op) {
            return isTiledFactor(op.getLhs()) && isTiledFactor(op.getRhs());
          });
+}
+
+bool bppsa::canStack(ArrayRef<OuterSumOp> ops) {
+  return llvm::all_of(ops, [](OuterSumOp op) { return isStackedVector(op.getLhs()); });
 }
 
 /// The outer products of each slab on tensor cores.
@@ -217,15 +222,18 @@ static void launchTiledSums(OpBuilder &builder, ArrayRef<OuterSumOp> ops, Tensor
       });
 }
 
-void bppsa::launchOuterSums(ArrayRef<OuterSumOp> ops, TensorPrecision precision) {
-  bool isTiled = usesTensorCores(ops);
-  bool canStack =
-      isTiled && llvm::all_of(ops, [](OuterSumOp op) { return isStackedVector(op.getLhs()); });
-  if (!canStack && ops.size() > 1) {
+LogicalResult bppsa::launchOuterSums(ArrayRef<OuterSumOp> ops) {
+  auto isTiled = [](OuterSumOp op) { return getMapping(op).is(GPUKernel::TiledProduct); };
+  if (ops.size() > 1 && !(llvm::all_of(ops, isTiled) && canStack(ops))) {
     for (OuterSumOp op : ops)
-      launchOuterSums(op, precision);
-    return;
+      if (failed(launchOuterSums(op)))
+        return failure();
+    return success();
   }
+  for (OuterSumOp op : ops)
+    if (isTiled(op) && !(isTiledFactor(op.getLhs()) && isTiledFactor(op.getRhs())))
+      return op->emitOpError("cannot be mapped to 'tiled_product', which needs sequences of f32 "
+                             "whose rows lie in one piece; use thread_per_element");
   OuterSumOp first = ops[0];
   OpBuilder builder(first);
   Location loc = first.getLoc();
@@ -233,8 +241,8 @@ void bppsa::launchOuterSums(ArrayRef<OuterSumOp> ops, TensorPrecision precision)
   int64_t columns = destinations.getDimSize(1), elements = destinations.getDimSize(0) * columns;
   Slabs slabs(builder, loc, first.getLhs(), getSlabRows(elements));
   PartialSums sums = slabs.allocateSums(builder, elements);
-  if (isTiled)
-    launchTiledSums(builder, ops, precision, slabs, sums);
+  if (isTiled(first))
+    launchTiledSums(builder, ops, getMapping(first).getPrecision(), slabs, sums);
   else
     OuterSumTile(first, slabs, sums).launch(builder);
   sums.launchTotals(builder, [&](OpBuilder &nested, Value position, Value sum) {
@@ -243,6 +251,7 @@ void bppsa::launchOuterSums(ArrayRef<OuterSumOp> ops, TensorPrecision precision)
     auto [destination, row] = destinations.find(nested, loc, at[0]);
     memref::StoreOp::create(nested, loc, sum, destination, ValueRange{row, at[1]});
   });
+  return success();
 }
 
 void bppsa::launchStepSum(StepSumOp op) {

@@ -31,7 +31,7 @@ public:
 
   /// Fails after a diagnostic where the transitions are not of runs of the same sequences.
   LogicalResult findWindows();
-  LogicalResult launch(TensorPrecision precision);
+  LogicalResult launch();
 
 private:
   /// The loop over the whole sequences.
@@ -111,10 +111,8 @@ TransitionLoops::Run TransitionLaunch::getRun(OpBuilder &builder, Value iteratio
   return {first, last, get(result.first)};
 }
 
-LogicalResult TransitionLaunch::launch(TensorPrecision precision) {
-  // A run of one step has nothing to read ahead.
-  FailureOr<TransitionLoops> walks =
-      TransitionLoops::create(getLoop(), /*readAhead=*/!isConstantIntValue(numSteps, 1), precision);
+LogicalResult TransitionLaunch::launch() {
+  FailureOr<TransitionLoops> walks = TransitionLoops::create(getLoop(), getMapping(op));
   if (failed(walks))
     return failure();
   OpBuilder builder(parallel);
@@ -127,7 +125,7 @@ LogicalResult TransitionLaunch::launch(TensorPrecision precision) {
   return success();
 }
 
-LogicalResult bppsa::launchTransitions(scf::ForallOp loop, TensorPrecision precision) {
+LogicalResult bppsa::launchTransitions(scf::ForallOp loop) {
   auto ops = loop.getBody()->getOps<TransitionOp>();
   if (!llvm::hasSingleElement(ops) || loop.getRank() != 1)
     return loop->emitOpError("takes more than one transition in an iteration; run "
@@ -135,5 +133,5 @@ LogicalResult bppsa::launchTransitions(scf::ForallOp loop, TensorPrecision preci
   TransitionLaunch launch(loop, *ops.begin());
   if (failed(launch.findWindows()))
     return failure();
-  return launch.launch(precision);
+  return launch.launch();
 }

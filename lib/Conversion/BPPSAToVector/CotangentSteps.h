@@ -7,8 +7,8 @@
 #ifndef BPPSA_LIB_CONVERSION_BPPSATOVECTOR_COTANGENTSTEPS_H
 #define BPPSA_LIB_CONVERSION_BPPSATOVECTOR_COTANGENTSTEPS_H
 
-#include "../Bodies/CotangentLoop.h"
 #include "BPPSAToVector.h"
+#include "bppsa/Dialect/BPPSA/Analysis/CotangentLoop.h"
 
 namespace bppsa {
 

@@ -7,7 +7,7 @@
 #ifndef BPPSA_LIB_CONVERSION_BPPSATOVECTOR_LANEEMITTER_H
 #define BPPSA_LIB_CONVERSION_BPPSATOVECTOR_LANEEMITTER_H
 
-#include "../Bodies/BodyPlan.h"
+#include "bppsa/Dialect/BPPSA/Analysis/BodyPlan.h"
 #include "bppsa/Support/IndexArithmetic.h"
 
 namespace bppsa {

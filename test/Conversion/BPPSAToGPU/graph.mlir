@@ -1,4 +1,4 @@
-// RUN: bppsa-opt %s --convert-bppsa-to-gpu --canonicalize --cse | FileCheck %s
+// RUN: bppsa-opt %s --bppsa-hoist-input-products --bppsa-choose-gpu-mapping --convert-bppsa-to-gpu --canonicalize --cse | FileCheck %s
 
 // CHECK: #[[$SUM:.*]] = affine_map<(d0, d1) -> (d0 + d1)>
 

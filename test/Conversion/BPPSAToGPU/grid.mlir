@@ -1,4 +1,4 @@
-// RUN: bppsa-opt %s --convert-bppsa-to-gpu --canonicalize --cse | FileCheck %s
+// RUN: bppsa-opt %s --bppsa-hoist-input-products --bppsa-choose-gpu-mapping --convert-bppsa-to-gpu --canonicalize --cse | FileCheck %s
 
 // Five blocks of 8 warps of 8 rows share 300 rows, for four samples each; counters and what all
 // blocks read begin with zeros. There are as many launches as the multiprocessors leave.

@@ -1,5 +1,5 @@
-// RUN: bppsa-opt %s --convert-bppsa-to-gpu --canonicalize --cse | FileCheck %s
-// RUN: bppsa-opt %s --convert-bppsa-to-gpu=precision=bf16 --canonicalize --cse | FileCheck %s --check-prefix=BF16
+// RUN: bppsa-opt %s --bppsa-hoist-input-products --bppsa-choose-gpu-mapping --convert-bppsa-to-gpu --canonicalize --cse | FileCheck %s
+// RUN: bppsa-opt %s --bppsa-hoist-input-products --bppsa-choose-gpu-mapping=precision=bf16 --convert-bppsa-to-gpu --canonicalize --cse | FileCheck %s --check-prefix=BF16
 
 // A loop that multiplies what it reads by a matrix is a product of matrices: a block has 64 rows,
 // each a step of a sample, and all 20 columns. Sums begin with the bias.

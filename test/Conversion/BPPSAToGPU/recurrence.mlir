@@ -1,4 +1,4 @@
-// RUN: bppsa-opt %s --convert-bppsa-to-gpu --canonicalize --cse | FileCheck %s
+// RUN: bppsa-opt %s --bppsa-hoist-input-products --bppsa-choose-gpu-mapping --convert-bppsa-to-gpu --canonicalize --cse | FileCheck %s
 
 // One launch for all steps, a block for each sample. A thread keeps its row of the
 // weights; the state is in shared memory twice, and a barrier ends each step. What

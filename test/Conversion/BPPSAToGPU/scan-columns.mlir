@@ -1,4 +1,4 @@
-// RUN: bppsa-opt %s --convert-bppsa-to-gpu --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: bppsa-opt %s --bppsa-hoist-input-products --bppsa-choose-gpu-mapping --convert-bppsa-to-gpu --canonicalize --cse --split-input-file | FileCheck %s
 
 // Small states: a thread for each column of the maps, in blocks of one warp, with the
 // matrix in registers. What columns of the same run read is copied once, three links before.

@@ -12,6 +12,12 @@
 
 namespace bppsa {
 
+/// From tensors to a function for each kernel, on memory.
+void buildGPUOutliningPipeline(mlir::OpPassManager &pm);
+
+/// From these to launches: the rest of the next one, with what they are mapped to already.
+void buildGPULaunchPipeline(mlir::OpPassManager &pm, TensorPrecision precision);
+
 /// From tensors to functions of the host, which allocate and call launch functions,
 /// and the module `@device` of kernels, on arrays in device memory; `precision` is that of products
 /// on tensor cores.

@@ -20,7 +20,7 @@
 #define BPPSA_LIB_CONVERSION_BPPSATOGPU_PRODUCTS_TENSORTILE_H
 
 #include "../Launch.h"
-#include "bppsa/Conversion/Passes.h"
+#include "bppsa/Dialect/BPPSA/Analysis/ColumnTilePlan.h"
 
 namespace bppsa {
 
@@ -42,9 +42,7 @@ public:
 
   TensorTile(mlir::Location loc, TensorPrecision precision) : loc(loc), precision(precision) {}
   /// Columns of A, which are rows of B.
-  int64_t getDepth() const { return isBF16() ? 16 : 8; }
-  /// Registers that a thread needs for its part of A.
-  int64_t getNumFactorRegisters() const { return precision == TensorPrecision::FP32 ? 8 : 4; }
+  int64_t getDepth() const { return getTileDepth(precision); }
 
   // Inside of a launch, by all threads of a warp.
 

@@ -5,15 +5,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "BodyRowEmitter.h"
-#include "bppsa/Cost/DeviceShapes.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace bppsa;
-
-/// Threads of a block that sums may ask for where the body alone needs fewer: two warps.
-static constexpr int64_t kThreadsForSums = 64;
 
 /// Reads that follow on multiplications wait one after the other, as the assembler puts few of them
 /// ahead. So a thread reads vectors before it multiplies the first, where with the entries of
@@ -36,8 +32,10 @@ Value bppsa::addPartials(OpBuilder &builder, Location loc, SmallVector<Value> pa
 //===----------------------------------------------------------------------===//
 
 BodyRowEmitter::BodyRowEmitter(BodyPlan bodyPlan, Block &body, ValueRange captures,
-                               ArrayRef<UnitSum> sums)
-    : RowEvaluator(std::move(bodyPlan), body, captures), sums(sums) {
+                               GPUMappingAttr mapping, ArrayRef<UnitSum> sums)
+    : RowEvaluator(std::move(bodyPlan), body, captures), parts(mapping.getParts()),
+      numThreads(mapping.getThreads()), inRegisters(mapping.keepsMatricesInRegisters()),
+      sums(sums) {
   for (const RowUnit &unit : plan.getUnits())
     for (Value value : unit.stored)
       if (needsScratch(value))
@@ -45,14 +43,11 @@ BodyRowEmitter::BodyRowEmitter(BodyPlan bodyPlan, Block &body, ValueRange captur
 }
 
 FailureOr<BodyRowEmitter> BodyRowEmitter::create(Block &body, ValueRange captures,
-                                                 ArrayRef<UnitSum> sums) {
+                                                 GPUMappingAttr mapping, ArrayRef<UnitSum> sums) {
   FailureOr<BodyPlan> plan = BodyPlan::create(body, captures.size());
   if (failed(plan))
     return failure();
-  BodyRowEmitter emitter(std::move(*plan), body, captures, sums);
-  if (failed(emitter.chooseThreads()))
-    return failure();
-  return emitter;
+  return BodyRowEmitter(std::move(*plan), body, captures, mapping, sums);
 }
 
 /// A value that is only yielded goes to its results alone, and arguments have places.
@@ -60,50 +55,6 @@ bool BodyRowEmitter::needsScratch(Value value) const {
   if (isa<BlockArgument>(value) && !plan.isCapture(value))
     return false;
   return llvm::any_of(value.getUsers(), [](Operation *user) { return !isa<YieldOp>(user); });
-}
-
-BodyRowEmitter::Shape BodyRowEmitter::chooseShape(const BodyPlan &plan,
-                                                  const std::vector<int64_t> &summed) {
-  int64_t rows = 1;
-  std::vector<int64_t> columns;
-  for (const RowUnit &unit : plan.getUnits()) {
-    rows = std::max(rows, unit.rows);
-    for (const ProductSum &sum : unit.sums)
-      for (MatVecOp product : sum.products)
-        columns.push_back(getNumRows(product.getVector()));
-  }
-  if (std::optional<cost::BlockShape> shape = cost::shareRows(rows, columns, summed))
-    return {rows, shape->parts, shape->threads, /*inRegisters=*/true};
-  return {rows, /*parts=*/1, roundUpToWarps(rows), /*inRegisters=*/false};
-}
-
-/// At the loop that `body` is of; a copy of a link has none, but its location.
-static InFlightDiagnostic emitErrorOf(Block &body) {
-  if (Operation *loop = body.getParentOp())
-    return loop->emitOpError();
-  return emitError(body.getTerminator()->getLoc()) << "the link of a chain ";
-}
-
-LogicalResult BodyRowEmitter::chooseThreads() {
-  Shape shape = chooseShape(plan);
-  if (shape.rows > kMostThreads)
-    return emitErrorOf(*body) << "has a vector of " << shape.rows
-                              << " rows, and a block of a GPU has at most " << kMostThreads
-                              << " threads; use --target=cpu";
-  parts = shape.parts;
-  numThreads = shape.numThreads;
-  inRegisters = shape.inRegisters;
-  if (sums.empty())
-    return success();
-  std::vector<int64_t> summed;
-  for (const UnitSum &sum : sums)
-    summed.push_back(sum.columns);
-  Shape withSums = chooseShape(plan, summed);
-  sumsFit = inRegisters && withSums.inRegisters &&
-            withSums.numThreads <= std::max(numThreads, kThreadsForSums);
-  parts = withSums.parts;
-  numThreads = withSums.numThreads;
-  return success();
 }
 
 int64_t BodyRowEmitter::getNumSumRegisters() const {

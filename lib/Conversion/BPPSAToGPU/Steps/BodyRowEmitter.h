@@ -45,20 +45,14 @@ struct UnitSum {
 
 class BodyRowEmitter : private RowEvaluator {
 public:
-  /// Plans `body`, the last arguments of which stand for `captures`. Fails, after a
-  /// diagnostic, where it has no row-wise evaluation or more rows than a block has
-  /// threads.
+  /// Plans `body`, the last arguments of which stand for `captures`, for a block of `mapping`.
+  /// Fails, after a diagnostic, where it has no row-wise evaluation.
   static llvm::FailureOr<BodyRowEmitter> create(mlir::Block &body, mlir::ValueRange captures,
+                                                GPUMappingAttr mapping,
                                                 llvm::ArrayRef<UnitSum> sums = {});
-
-  /// Whether the rows of matrices that the threads of one block have fit into their
-  /// registers.
-  static bool fitsRegisters(const BodyPlan &plan) { return chooseShape(plan).inRegisters; }
 
   /// Threads that a block needs.
   int64_t getNumThreads() const { return numThreads; }
-  /// Whether the threads have registers for the sums; else no steps may be emitted.
-  bool fitsSums() const { return sumsFit; }
   /// Registers for sums that a thread needs.
   int64_t getNumSumRegisters() const;
   /// The shared arrays that a step needs; those of its results have padRows rows too.
@@ -90,14 +84,7 @@ public:
 
 private:
   BodyRowEmitter(BodyPlan plan, mlir::Block &body, mlir::ValueRange captures,
-                 llvm::ArrayRef<UnitSum> sums);
-  struct Shape {
-    int64_t rows, parts, numThreads;
-    bool inRegisters;
-  };
-  /// `summed` has the columns of the sums that share the registers.
-  static Shape chooseShape(const BodyPlan &plan, const std::vector<int64_t> &summed = {});
-  llvm::LogicalResult chooseThreads();
+                 GPUMappingAttr mapping, llvm::ArrayRef<UnitSum> sums);
   /// Columns of a row, distributed over the threads that share it.
   BlockCyclicLayout layout(int64_t columns) const { return BlockCyclicLayout(columns, parts); }
   /// Columns of the part of a row that one thread multiplies.
@@ -136,10 +123,9 @@ private:
   Place getHome(mlir::Value value) const;
 
   /// Threads that share a row, and of a block.
-  int64_t parts = 1, numThreads = kWarpThreads;
-  bool inRegisters = true;
+  int64_t parts, numThreads;
+  bool inRegisters;
   llvm::SmallVector<UnitSum> sums;
-  bool sumsFit = true;
   /// Values with a shared array of their own.
   llvm::SmallVector<mlir::Value> scratchValues;
 

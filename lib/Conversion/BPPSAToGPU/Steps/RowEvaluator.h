@@ -7,8 +7,8 @@
 #ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_ROWEVALUATOR_H
 #define BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_ROWEVALUATOR_H
 
-#include "../../Bodies/BodyPlan.h"
 #include "../Launch.h"
+#include "bppsa/Dialect/BPPSA/Analysis/BodyPlan.h"
 
 namespace bppsa {
 

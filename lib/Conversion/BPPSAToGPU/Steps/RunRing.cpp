@@ -10,12 +10,9 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Links that the ring holds: a column of a small state takes some 0.3 us for one.
-static constexpr int64_t kSlots = 4;
-
-RunRing::RunRing(Location loc, ArrayRef<Value> sources, int64_t numColumns, int64_t columnsOfWarp,
-                 int64_t multiple)
-    : loc(loc), sources(sources), slots(loc, kSlots), columnsOfWarp(columnsOfWarp),
+RunRing::RunRing(Location loc, ArrayRef<Value> sources, int64_t stages, int64_t numColumns,
+                 int64_t columnsOfWarp, int64_t multiple)
+    : loc(loc), sources(sources), slots(loc, stages), columnsOfWarp(columnsOfWarp),
       multiple(multiple), mostRuns(numColumns % columnsOfWarp == 0
                                        ? 1
                                        : llvm::divideCeil(columnsOfWarp - 1, numColumns) + 1) {}
@@ -37,7 +34,7 @@ SmallVector<MemRefType> RunRing::getSharedTypes() const {
   for (size_t i = 0; i < sources.size(); ++i) {
     Type element = cast<MemRefType>(sources[i].getType()).getElementType();
     int64_t width = getWidth(i), count = mostRuns * getStride(i) / width;
-    types.push_back(MemRefType::get({kSlots, roundUpToWarps(count) * width}, element));
+    types.push_back(MemRefType::get({slots.getCount(), roundUpToWarps(count) * width}, element));
   }
   return types;
 }

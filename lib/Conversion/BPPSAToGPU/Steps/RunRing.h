@@ -30,9 +30,9 @@ class RunRing {
 public:
   /// For `sources`, arrays `[step, sample, row]` of f32, and runs with `numColumns`
   /// columns, of which a warp walks `columnsOfWarp` and reads rows up to a multiple of
-  /// `multiple`, where the last one is repeated.
-  RunRing(mlir::Location loc, llvm::ArrayRef<mlir::Value> sources, int64_t numColumns,
-          int64_t columnsOfWarp, int64_t multiple);
+  /// `multiple`, where the last one is repeated. Shared memory has so many `stages`.
+  RunRing(mlir::Location loc, llvm::ArrayRef<mlir::Value> sources, int64_t stages,
+          int64_t numColumns, int64_t columnsOfWarp, int64_t multiple);
 
   /// The shared arrays that the ring needs.
   llvm::SmallVector<mlir::MemRefType> getSharedTypes() const;

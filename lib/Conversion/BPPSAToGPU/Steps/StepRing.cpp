@@ -10,38 +10,8 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Positions of a ring: with seven steps of 0.1 us a read may take 0.7 us.
-static constexpr int64_t kMostSlots = 8;
-
-/// Long vectors are copied by 16 bytes, which need fewer instructions than single elements.
-static int64_t getCopyWidth(MemRefType type, int64_t numThreads) {
-  bool isLong = type.getDimSize(2) > numThreads;
-  return isLong && getAlignedElements(type) == kLoadedTogether ? kLoadedTogether : 1;
-}
-
-/// Rows of a vector in the ring: a warp's copies of the largest kind may go beyond it.
-static int64_t getPaddedRows(MemRefType type) {
-  return llvm::alignTo(type.getDimSize(2), kWarpThreads * getCopyWidth(type, kWarpThreads));
-}
-
-/// As many slots as fit into `mostBytes`, 0 where a ring of two does not.
-static int64_t countSlots(ValueRange sources, int64_t mostBytes) {
-  int64_t bytes = 0;
-  for (Value source : sources) {
-    auto type = cast<MemRefType>(source.getType());
-    // An asynchronous copy moves four bytes at least, and here one element.
-    if (type.getElementTypeBitWidth() != 32)
-      return 0;
-    bytes += getPaddedRows(type) * 4;
-  }
-  int64_t count = bytes == 0 ? 0 : kMostSlots;
-  while (count > 1 && count * bytes > mostBytes)
-    count /= 2;
-  return count == 1 ? 0 : count;
-}
-
-StepRing::StepRing(Location loc, ValueRange sources, int64_t mostBytes)
-    : loc(loc), sources(sources), slots(loc, countSlots(sources, mostBytes)) {}
+StepRing::StepRing(Location loc, ValueRange sources, int64_t stages)
+    : loc(loc), sources(sources), slots(loc, stages) {}
 
 SmallVector<MemRefType> StepRing::getSharedTypes() const {
   SmallVector<MemRefType> types;
@@ -50,7 +20,7 @@ SmallVector<MemRefType> StepRing::getSharedTypes() const {
   for (Value source : sources) {
     auto type = cast<MemRefType>(source.getType());
     types.push_back(
-        MemRefType::get({slots.getCount(), getPaddedRows(type)}, type.getElementType()));
+        MemRefType::get({slots.getCount(), getStagedRows(type)}, type.getElementType()));
   }
   return types;
 }

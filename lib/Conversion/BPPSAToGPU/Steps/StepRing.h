@@ -23,9 +23,9 @@ namespace bppsa {
 /// beyond the last, copy what nobody reads.
 class StepRing {
 public:
-  /// For `sources`, arrays `[step, sample, row]`. Where they do not fit into `mostBytes` of
-  /// shared memory, they are read where they are; with 0, always.
-  StepRing(mlir::Location loc, mlir::ValueRange sources, int64_t mostBytes);
+  /// For `sources`, arrays `[step, sample, row]`, of which shared memory has so many `stages`.
+  /// With 0 they are read where they are.
+  StepRing(mlir::Location loc, mlir::ValueRange sources, int64_t stages);
 
   /// Whether there is a ring.
   bool isUsed() const { return slots.getCount() > 0; }

@@ -36,28 +36,31 @@ Place DeviceMap::getColumn(Value column) const {
   return place;
 }
 
-/// Makes `walk` one with `options`; fails after a diagnostic.
-static LogicalResult createLoop(const CotangentLoop &loop, LinkOptions options, bool readAhead,
-                                std::optional<BlockLoop> &walk) {
-  FailureOr<BlockLoop> created = BlockLoop::create(loop, options, readAhead);
+/// Moves what was created to `loop`; fails where nothing was.
+template <typename LoopTy>
+static LogicalResult keep(FailureOr<LoopTy> created, std::optional<LoopTy> &loop) {
   if (succeeded(created))
-    walk = std::move(*created);
+    loop = std::move(*created);
   return created;
 }
 
-FailureOr<TransitionLoops> TransitionLoops::create(const CotangentLoop &loop, bool readAhead,
-                                                   TensorPrecision precision) {
-  TransitionLoops walks(loop);
-  walks.byThreads = ColumnLoop::create(loop, readAhead);
-  if (!walks.byThreads)
-    walks.byColumnTiles = ColumnTileLoop::create(loop, readAhead, precision);
-  if (!walks.byThreads && !walks.byColumnTiles &&
-      failed(createLoop(loop, {/*inject=*/false, /*emit=*/false}, readAhead, walks.byBlocks)))
+FailureOr<TransitionLoops> TransitionLoops::create(const CotangentLoop &loop,
+                                                   GPUMappingAttr mapping) {
+  TransitionLoops loops(loop);
+  LogicalResult made = success();
+  if (mapping.is(GPUKernel::ThreadPerColumn))
+    made = keep(ColumnLoop::create(loop, mapping), loops.byThreads);
+  else if (mapping.is(GPUKernel::ColumnTile))
+    made = keep(ColumnTileLoop::create(loop, mapping), loops.byColumnTiles);
+  else
+    made =
+        keep(BlockLoop::create(loop, {/*inject=*/false, /*emit=*/false}, mapping), loops.byBlocks);
+  if (succeeded(made) && mapping.getOffset())
+    made = keep(BlockLoop::create(loop, {/*inject=*/true, /*emit=*/false}, mapping.getOffset()),
+                loops.injected);
+  if (failed(made))
     return failure();
-  if (!loop.injected.empty() &&
-      failed(createLoop(loop, {/*inject=*/true, /*emit=*/false}, readAhead, walks.injected)))
-    return failure();
-  return walks;
+  return loops;
 }
 
 void TransitionLoops::launch(OpBuilder &builder, const DeviceMaps &maps, Value count,

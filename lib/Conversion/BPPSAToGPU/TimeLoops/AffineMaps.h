@@ -46,9 +46,8 @@ struct DeviceMaps : AffineMapLayout {
 /// The loops that make maps: one of each column of A, one of s.
 class TransitionLoops {
 public:
-  /// `readAhead` where runs have more than one step.
-  static llvm::FailureOr<TransitionLoops> create(const CotangentLoop &loop, bool readAhead,
-                                                 TensorPrecision precision);
+  /// As `mapping` says. Fails after a diagnostic where that is not possible.
+  static llvm::FailureOr<TransitionLoops> create(const CotangentLoop &loop, GPUMappingAttr mapping);
 
   /// Positions [first, last) of the links of a run, and the number of their map.
   struct Run {

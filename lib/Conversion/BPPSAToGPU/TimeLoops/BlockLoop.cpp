@@ -6,6 +6,7 @@
 
 #include "BlockLoop.h"
 #include "../BPPSAToGPU.h"
+#include "bppsa/Dialect/BPPSA/Analysis/DeviceMapping.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -39,30 +40,16 @@ Value bppsa::getStep(OpBuilder &builder, const CotangentLoop &loop, Value positi
 }
 
 FailureOr<BlockLoop> BlockLoop::create(const CotangentLoop &loop, LinkOptions options,
-                                       bool readAhead) {
+                                       GPUMappingAttr mapping) {
   std::unique_ptr<Region> region = cloneLink(loop, options);
   SmallVector<UnitSum> sums;
   if (options.emit)
     sums = getUnitSums(loop, region->front().getTerminator()->getNumOperands());
-  FailureOr<BodyRowEmitter> emitter = BodyRowEmitter::create(region->front(), loop.captures, sums);
+  FailureOr<BodyRowEmitter> emitter =
+      BodyRowEmitter::create(region->front(), loop.captures, mapping, sums);
   if (failed(emitter))
     return failure();
-  if (!emitter->fitsSums())
-    return loop.op->emitOpError("has more sums than fit into registers beside its matrices; leave "
-                                "bppsa-fuse-gradients out");
-  return BlockLoop(loop, std::move(region), std::move(*emitter), options, readAhead);
-}
-
-/// What a step reads from memory: all but the cotangent and captures.
-static SmallVector<Value> getSources(const CotangentLoop &loop, LinkOptions options) {
-  SmallVector<Value> sources(loop.saved.begin(), loop.saved.end());
-  if (options.inject)
-    llvm::append_range(sources, loop.injected);
-  if (options.emit)
-    for (Value factor : loop.factors)
-      if (!llvm::is_contained(sources, factor))
-        sources.push_back(factor);
-  return sources;
+  return BlockLoop(loop, std::move(region), std::move(*emitter), options, mapping.getStages());
 }
 
 SmallVector<UnitSum> bppsa::getUnitSums(const CotangentLoop &loop, unsigned numYielded) {
@@ -78,9 +65,9 @@ SmallVector<UnitSum> bppsa::getUnitSums(const CotangentLoop &loop, unsigned numY
 }
 
 BlockLoop::BlockLoop(const CotangentLoop &loop, std::unique_ptr<Region> region,
-                     BodyRowEmitter emitter, LinkOptions options, bool readAhead)
+                     BodyRowEmitter emitter, LinkOptions options, int64_t stages)
     : loop(loop), region(std::move(region)), emitter(std::move(emitter)), options(options),
-      ring(loop.op->getLoc(), getSources(loop, options), readAhead ? cost::mostRingBytes : 0) {
+      ring(loop.op->getLoc(), getSources(loop, options), stages) {
   firstOfSum.push_back(0);
   if (hasSums())
     for (Value sum : loop.getSums())
@@ -331,9 +318,10 @@ void bppsa::storeCotangent(OpBuilder &builder, const CotangentLoop &loop, Value 
 }
 
 LogicalResult bppsa::launchSequentially(const CotangentLoop &loop) {
-  if (launchOnGrid(loop))
-    return success();
-  FailureOr<BlockLoop> walk = BlockLoop::create(loop, {});
+  GPUMappingAttr mapping = getMapping(loop.op);
+  if (mapping.is(GPUKernel::Cooperative))
+    return launchCooperatively(loop, mapping);
+  FailureOr<BlockLoop> walk = BlockLoop::create(loop, {}, mapping);
   if (failed(walk))
     return failure();
   OpBuilder builder(loop.op);

@@ -7,9 +7,9 @@
 #ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_TIMELOOPS_BLOCKLOOP_H
 #define BPPSA_LIB_CONVERSION_BPPSATOGPU_TIMELOOPS_BLOCKLOOP_H
 
-#include "../../Bodies/CotangentLoop.h"
 #include "../Products/PartialSums.h"
 #include "../Steps/StepRing.h"
+#include "bppsa/Dialect/BPPSA/Analysis/CotangentLoop.h"
 
 namespace bppsa {
 
@@ -25,10 +25,9 @@ mlir::Value getStep(mlir::OpBuilder &builder, const CotangentLoop &loop, mlir::V
 /// and writes the other.
 class BlockLoop {
 public:
-  /// Fails after a diagnostic, where the link or its sums cannot be emitted. Walks of one step
-  /// have nothing to read ahead.
+  /// For blocks of `mapping`. Fails after a diagnostic, where the link cannot be emitted.
   static llvm::FailureOr<BlockLoop> create(const CotangentLoop &loop, LinkOptions options,
-                                           bool readAhead = true);
+                                           GPUMappingAttr mapping);
 
   /// Launches `numBlocks` blocks that run `body`, which may walk. Where the link has
   /// sums, another launch adds up those of the blocks.
@@ -57,7 +56,7 @@ public:
 
 private:
   BlockLoop(const CotangentLoop &loop, std::unique_ptr<mlir::Region> region, BodyRowEmitter emitter,
-            LinkOptions options, bool readAhead);
+            LinkOptions options, int64_t stages);
   llvm::SmallVector<mlir::Value> emitStep(mlir::OpBuilder &builder, mlir::Value sample,
                                           mlir::Value position, mlir::Value before,
                                           mlir::Value after, mlir::ValueRange sums);

@@ -17,83 +17,44 @@ using namespace bppsa;
 // Planning
 //===----------------------------------------------------------------------===//
 
-std::optional<ColumnLoop> ColumnLoop::create(const CotangentLoop &loop, bool readAhead) {
-  ColumnLoop walk(loop, cloneLink(loop, {/*inject=*/false, /*emit=*/false}), readAhead);
-  if (AffineMapLayout::get(loop).isDiagonal || !walk.isSmall())
-    return std::nullopt;
-  return walk;
+FailureOr<ColumnLoop> ColumnLoop::create(const CotangentLoop &loop, GPUMappingAttr mapping) {
+  std::unique_ptr<Region> link = cloneLink(loop, {/*inject=*/false, /*emit=*/false});
+  std::string obstacle = findObstacleToThreads(loop, link->front(), mapping.getParts());
+  if (!obstacle.empty())
+    return loop.op->emitOpError("cannot be mapped to 'thread_per_column', which needs ")
+           << obstacle << "; use block_per_column";
+  return ColumnLoop(loop, std::move(link), mapping);
 }
 
-ColumnLoop::ColumnLoop(const CotangentLoop &loop, std::unique_ptr<Region> link, bool readAhead)
-    : loop(loop), loc(loop.op->getLoc()), region(std::move(link)) {
+ColumnLoop::ColumnLoop(const CotangentLoop &loop, std::unique_ptr<Region> link,
+                       GPUMappingAttr mapping)
+    : loop(loop), loc(loop.op->getLoc()), region(std::move(link)),
+      factors(getFactors(region->front())), parts(mapping.getParts()),
+      inRegisters(mapping.keepsMatricesInRegisters()) {
   SmallVector<Value> sources;
   for (auto [number, saved] : llvm::enumerate(loop.saved))
     if (!region->front().getArgument(number).use_empty()) {
       readSaved.push_back(number);
       sources.push_back(saved);
     }
-  for (auto product : region->front().getOps<MatVecOp>()) {
-    auto matrix = dyn_cast<BlockArgument>(product.getMatrix());
-    if (matrix && getFactor(product) == factors.size())
-      factors.push_back({matrix, product.getTransposed(), getNumRows(product.getResult()),
-                         getNumRows(product.getVector())});
+  if (parts > 1) {
+    llvm::SetVector<Value> vectors;
+    for (auto product : region->front().getOps<MatVecOp>())
+      vectors.insert(product.getVector());
+    for (Value vector : vectors)
+      exchanges.push_back({vector, Value()});
   }
-  if (readAhead)
-    chooseShape();
-  if (readAhead && !sources.empty())
-    ring.emplace(loc, sources, loop.getTotalSize(), getColumnsOfWarp(), shape.parts);
-}
-
-/// Where a thread has a row, that of a slice is another thread's.
-void ColumnLoop::chooseShape() {
-  std::vector<std::pair<int64_t, int64_t>> sizes;
-  for (const Factor &factor : factors)
-    sizes.emplace_back(factor.numRows, factor.numColumns);
-  bool hasSlices = llvm::any_of(
-      region->front(), llvm::IsaPred<vector::ExtractStridedSliceOp, vector::InsertStridedSliceOp>);
-  shape = cost::shareColumn(sizes, /*canShare=*/!hasSlices);
-  if (shape.parts == 1)
-    return;
-  llvm::SetVector<Value> vectors;
-  for (auto product : region->front().getOps<MatVecOp>())
-    vectors.insert(product.getVector());
-  for (Value vector : vectors)
-    exchanges.push_back({vector, Value()});
+  if (mapping.getStages() > 0 && !sources.empty())
+    ring.emplace(loc, sources, mapping.getStages(), loop.getTotalSize(), getColumnsOfWarp(), parts);
 }
 
 size_t ColumnLoop::getFactor(MatVecOp product) const {
   return llvm::find_if(factors,
-                       [&](const Factor &factor) {
+                       [&](const LinkFactor &factor) {
                          return factor.matrix == product.getMatrix() &&
                                 factor.isTransposed == product.getTransposed();
                        }) -
          factors.begin();
-}
-
-static bool isSmallVector(Value value) {
-  auto type = dyn_cast<VectorType>(value.getType());
-  return type && type.getRank() == 1 && type.getDimSize(0) <= cost::mostColumnRows;
-}
-
-/// Whether a thread can evaluate all rows of `op`. What cannot be evaluated at all is
-/// reported by walks of blocks.
-static bool isSupported(Operation &op) {
-  if (op.getNumResults() != 1 || !isSmallVector(op.getResult(0)))
-    return false;
-  if (auto product = dyn_cast<MatVecOp>(op))
-    return isa<BlockArgument>(product.getMatrix()) && isSmallVector(product.getVector());
-  return llvm::all_of(op.getOperands(), isSmallVector) && isa<CellOpInterface>(op);
-}
-
-bool ColumnLoop::isSmall() const {
-  int64_t entries = 0;
-  for (const Factor &factor : factors)
-    entries += factor.numRows * factor.numColumns;
-  Block &body = region->front();
-  auto arguments = body.getArguments().drop_back(loop.captures.size());
-  return loop.getTotalSize() <= cost::mostColumnRows && entries <= cost::mostColumnEntries &&
-         llvm::all_of(arguments, isSmallVector) &&
-         llvm::all_of(body.without_terminator(), isSupported);
 }
 
 Value ColumnLoop::getCapture(BlockArgument argument) const {
@@ -108,11 +69,11 @@ Value ColumnLoop::getCapture(BlockArgument argument) const {
 SmallVector<MemRefType> ColumnLoop::getSharedTypes() const {
   SmallVector<MemRefType> types;
   auto add = [&](int64_t count, int64_t rows, Type vector) {
-    int64_t stride = llvm::alignTo(rows, std::max(shape.parts, kLoadedTogether));
+    int64_t stride = llvm::alignTo(rows, std::max(parts, kLoadedTogether));
     types.push_back(MemRefType::get({count, stride}, cast<VectorType>(vector).getElementType()));
   };
-  if (!shape.inRegisters)
-    for (const Factor &factor : factors)
+  if (!inRegisters)
+    for (const LinkFactor &factor : factors)
       add(factor.numColumns, factor.numRows, factor.matrix.getType());
   for (const Exchange &exchange : exchanges)
     add(getColumnsOfWarp(), getNumRows(exchange.vector), exchange.vector.getType());
@@ -196,7 +157,7 @@ ColumnLoop::Rows ColumnLoop::emitProduct(OpBuilder &builder, MatVecOp product,
 Value ColumnLoop::loadFactorOf(OpBuilder &builder, MatVecOp product, int64_t column,
                                const RowsOfValues &rows) {
   Value vector = product.getVector();
-  if (shape.parts == 1)
+  if (parts == 1)
     return rows.lookup(vector)[column];
   auto exchange = llvm::find_if(exchanges, [&](const Exchange &e) { return e.vector == vector; });
   return memref::LoadOp::create(builder, loc, exchange->array,
@@ -204,7 +165,7 @@ Value ColumnLoop::loadFactorOf(OpBuilder &builder, MatVecOp product, int64_t col
 }
 
 Value ColumnLoop::loadEntry(OpBuilder &builder, size_t factor, int64_t column, int64_t slot) {
-  if (shape.inRegisters)
+  if (inRegisters)
     return entries[factor][column * layout(factors[factor].numRows).getNumSlots() + slot];
   return memref::LoadOp::create(
       builder, loc, copies[factor],
@@ -238,13 +199,12 @@ void ColumnLoop::emitWarpBarrier(OpBuilder &builder) const {
 void ColumnLoop::begin(OpBuilder &builder, const LaunchedThread &thread) {
   walker = thread;
   SmallVector<Value> digits = {thread.thread, getIndex(builder, loc, 0)};
-  if (shape.parts > 1)
-    digits =
-        splitIndex(builder, loc, thread.thread, {Value(), getIndex(builder, loc, shape.parts)});
+  if (parts > 1)
+    digits = splitIndex(builder, loc, thread.thread, {Value(), getIndex(builder, loc, parts)});
   columnOfWarp = digits[0];
   part = digits[1];
   ValueRange shared = thread.shared;
-  if (shape.inRegisters) {
+  if (inRegisters) {
     loadFactors(builder);
   } else {
     copyFactors(builder);
@@ -299,7 +259,7 @@ ColumnLoop::RowsOfValues ColumnLoop::loadArguments(OpBuilder &builder, LoadSaved
   RowsOfValues rows;
   Block &body = region->front();
   auto load = [&](BlockArgument argument, function_ref<Value(int64_t, int64_t)> loadRow) {
-    if (argument.use_empty() || !isSmallVector(argument))
+    if (argument.use_empty() || cast<VectorType>(argument.getType()).getRank() != 1)
       return;
     int64_t numRows = getNumRows(argument);
     for (int64_t slot = 0, e = layout(numRows).getNumSlots(); slot < e; ++slot)
@@ -348,7 +308,7 @@ ColumnLoop::Rows ColumnLoop::emitStep(OpBuilder &builder, LoadSaved loadSaved, V
 
 bool ColumnLoop::isReady(Operation *op, const RowsOfValues &rows) const {
   auto product = dyn_cast<MatVecOp>(op);
-  if (product && shape.parts > 1 && !exchanged.contains(product.getVector()))
+  if (product && parts > 1 && !exchanged.contains(product.getVector()))
     return false;
   return llvm::all_of(op->getOperands(), [&](Value operand) {
     return rows.contains(operand) || cast<VectorType>(operand.getType()).getRank() != 1;

@@ -16,18 +16,16 @@
 #ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_TIMELOOPS_COLUMNLOOP_H
 #define BPPSA_LIB_CONVERSION_BPPSATOGPU_TIMELOOPS_COLUMNLOOP_H
 
-#include "../../Bodies/CotangentLoop.h"
 #include "../Steps/BlockCyclicLayout.h"
 #include "../Steps/RunRing.h"
+#include "bppsa/Dialect/BPPSA/Analysis/DeviceMapping.h"
 
 namespace bppsa {
 
 class ColumnLoop {
 public:
-  /// None, and no diagnostic, where a block should walk a column: where the values of
-  /// a link do not fit the registers of a thread, or its rows have nothing to do with
-  /// each other. Walks of one link have nothing to read ahead, or to keep in registers.
-  static std::optional<ColumnLoop> create(const CotangentLoop &loop, bool readAhead);
+  /// For threads of `mapping`. Fails after a diagnostic where they cannot evaluate a link.
+  static llvm::FailureOr<ColumnLoop> create(const CotangentLoop &loop, GPUMappingAttr mapping);
 
   /// Launches blocks of one warp with the threads of a column for each number below `count`,
   /// which run `body(number, exists)`; those beyond the last have its number, and do not
@@ -45,28 +43,19 @@ public:
 private:
   using Rows = llvm::SmallVector<mlir::Value>;
   using RowsOfValues = llvm::DenseMap<mlir::Value, Rows>;
-  /// A matrix as products read it: by columns.
-  struct Factor {
-    mlir::BlockArgument matrix;
-    bool isTransposed;
-    int64_t numRows, numColumns;
-  };
   /// A vector that products multiply as a whole, of which threads have parts.
   struct Exchange {
     mlir::Value vector, array;
   };
 
-  ColumnLoop(const CotangentLoop &loop, std::unique_ptr<mlir::Region> region, bool readAhead);
-  bool isSmall() const;
-  void chooseShape();
+  ColumnLoop(const CotangentLoop &loop, std::unique_ptr<mlir::Region> region,
+             GPUMappingAttr mapping);
   size_t getFactor(MatVecOp product) const;
   mlir::Value getCapture(mlir::BlockArgument argument) const;
   llvm::SmallVector<mlir::MemRefType> getSharedTypes() const;
-  int64_t getColumnsOfWarp() const { return kWarpThreads / shape.parts; }
+  int64_t getColumnsOfWarp() const { return kWarpThreads / parts; }
   /// The rows of a vector, distributed over the threads of a column.
-  BlockCyclicLayout layout(int64_t numRows) const {
-    return BlockCyclicLayout(numRows, shape.parts);
-  }
+  BlockCyclicLayout layout(int64_t numRows) const { return BlockCyclicLayout(numRows, parts); }
   /// The row that a thread has in `slot`, or the last one.
   mlir::Value getRow(mlir::OpBuilder &builder, int64_t numRows, int64_t slot) const {
     return layout(numRows).getElement(builder, loc, part, slot).index;
@@ -92,8 +81,10 @@ private:
   mlir::Location loc;
   /// Holds the link as a loop evaluates it: without injected and emitted values.
   std::unique_ptr<mlir::Region> region;
-  llvm::SmallVector<Factor> factors;
-  cost::ColumnShape shape = {/*parts=*/1, /*inRegisters=*/false, /*entries=*/0};
+  llvm::SmallVector<LinkFactor> factors;
+  /// Threads of a column, and whether they have their rows of the matrices in registers.
+  int64_t parts;
+  bool inRegisters;
   llvm::SmallVector<Exchange> exchanges;
   /// Of the saved arrays that the link reads, by their numbers in `readSaved`.
   std::optional<RunRing> ring;

@@ -20,19 +20,17 @@ ColumnTileLoop::ColumnTileLoop(const CotangentLoop &loop, std::unique_ptr<Region
     : loop(loop), loc(loop.op->getLoc()), region(std::move(link)), plan(std::move(plan)),
       ring(std::move(ring)), tile(tile) {}
 
-std::optional<ColumnTileLoop> ColumnTileLoop::create(const CotangentLoop &loop, bool readAhead,
-                                                     TensorPrecision precision) {
-  if (AffineMapLayout::get(loop).isDiagonal)
-    return std::nullopt;
+FailureOr<ColumnTileLoop> ColumnTileLoop::create(const CotangentLoop &loop,
+                                                 GPUMappingAttr mapping) {
   std::unique_ptr<Region> link = cloneLink(loop, {/*inject=*/false, /*emit=*/false});
-  StepRing ring(loop.op->getLoc(), loop.saved, readAhead ? cost::mostRingBytes : 0);
-  int64_t bytes = 0;
-  for (MemRefType type : ring.getSharedTypes())
-    bytes += type.getNumElements() * 4;
-  TensorTile tile(loop.op->getLoc(), precision);
-  std::optional<ColumnTilePlan> plan = ColumnTilePlan::create(loop, link->front(), tile, bytes);
+  std::optional<ColumnTilePlan> plan = ColumnTilePlan::create(loop, link->front());
   if (!plan)
-    return std::nullopt;
+    return loop.op->emitOpError("cannot be mapped to 'column_tile', which needs vectors of f32 and "
+                                "products of cotangents with captured matrices; use "
+                                "block_per_column");
+  plan->setMapping(mapping);
+  StepRing ring(loop.op->getLoc(), loop.saved, mapping.getStages());
+  TensorTile tile(loop.op->getLoc(), mapping.getPrecision());
   return ColumnTileLoop(loop, std::move(link), std::move(*plan), std::move(ring), tile);
 }
 

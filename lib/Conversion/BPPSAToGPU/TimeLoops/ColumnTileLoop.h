@@ -16,16 +16,14 @@
 
 #include "../Products/TensorTile.h"
 #include "../Steps/StepRing.h"
-#include "ColumnTilePlan.h"
+#include "bppsa/Dialect/BPPSA/Analysis/ColumnTilePlan.h"
 
 namespace bppsa {
 
 class ColumnTileLoop {
 public:
-  /// None, and no diagnostic, where a block should walk each column. Walks of one step
-  /// have nothing to read ahead.
-  static std::optional<ColumnTileLoop> create(const CotangentLoop &loop, bool readAhead,
-                                              TensorPrecision precision);
+  /// For blocks of `mapping`. Fails after a diagnostic where they cannot evaluate a link.
+  static llvm::FailureOr<ColumnTileLoop> create(const CotangentLoop &loop, GPUMappingAttr mapping);
 
   /// Columns of a column tile.
   int64_t getNumColumns() const { return plan.getNumColumnTiles() * TensorTile::kColumns; }

@@ -12,18 +12,8 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Warps of a block: with all registers that a thread can have, one block is what a
-/// multiprocessor holds.
-static constexpr int64_t kWarps = 8;
-
-/// The most blocks that share rows, of the 132 multiprocessors of an H200.
-static constexpr int64_t kMostRowGroups = 128;
-
-/// Entries of matrices and sums of products that a thread keeps in registers.
-static constexpr int64_t kMostEntries = 128, kMostSums = 48;
-
 /// Rows of arrays that all blocks read are multiples of what a warp reads at a time.
-static constexpr int64_t kRowsTogether = 4 * kWarpThreads;
+static constexpr int64_t kRowsTogether = cost::cooperativeColumns;
 
 /// Counters are apart from each other, as blocks wait at them.
 static constexpr int64_t kCounterStride = 32;
@@ -32,10 +22,14 @@ static constexpr int64_t kCounterStride = 32;
 // Planning
 //===----------------------------------------------------------------------===//
 
-CooperativeLoop::CooperativeLoop(BodyPlan bodyPlan, Block &body, ValueRange captures,
-                                 unsigned firstState, unsigned numStates)
-    : RowEvaluator(std::move(bodyPlan), body, captures), loc(body.getTerminator()->getLoc()),
-      firstState(firstState), numStates(numStates) {}
+CooperativeLoop::CooperativeLoop(BodyPlan bodyPlan, const LoopBody &loop, ValueRange captures,
+                                 int64_t rowsOfWarp)
+    : RowEvaluator(std::move(bodyPlan), *loop.body, captures),
+      loc(loop.body->getTerminator()->getLoc()), firstState(loop.firstState),
+      numStates(loop.numStates), rowsOfWarp(rowsOfWarp) {
+  findExchanged();
+  countEntries();
+}
 
 bool CooperativeLoop::isState(Value value) const {
   auto argument = dyn_cast<BlockArgument>(value);
@@ -47,8 +41,7 @@ bool CooperativeLoop::isSource(Value value) const {
   return isa<BlockArgument>(value) && !plan.isCapture(value) && !isState(value);
 }
 
-/// False where a product reads what no block computes.
-bool CooperativeLoop::findExchanged() {
+void CooperativeLoop::findExchanged() {
   auto add = [&](Value value) {
     if (exchanged.insert({value, {getNumRows(value), rowsOfVectors}}).second)
       rowsOfVectors += llvm::alignTo(getNumRows(value), kRowsTogether);
@@ -57,8 +50,6 @@ bool CooperativeLoop::findExchanged() {
     auto cell = cast<CellOpInterface>(op);
     for (auto [number, operand] : llvm::enumerate(op.getOperands())) {
       RowAccess access = cell.getRowAccess(number);
-      if (access == RowAccess::All && (plan.isCapture(operand) || isSource(operand)))
-        return false;
       if (access == RowAccess::All || (access == RowAccess::Other && !isSource(operand)))
         add(operand);
     }
@@ -66,42 +57,31 @@ bool CooperativeLoop::findExchanged() {
   for (BlockArgument argument : body->getArguments())
     if (isSource(argument) && !argument.use_empty())
       sources.push_back(argument);
-  return true;
 }
 
-/// As many rows as the registers hold: each is multiplied with the same vector. The lanes
-/// of a warp have a row of a sample each.
-bool CooperativeLoop::chooseShape() {
-  int64_t entries = 0;
+void CooperativeLoop::countEntries() {
   for (const RowUnit &unit : plan.getUnits()) {
     numRows = std::max(numRows, unit.rows);
     mostSums = std::max<int64_t>(mostSums, unit.sums.size());
     for (const ProductSum &sum : unit.sums)
       for (MatVecOp product : sum.products)
-        entries += llvm::divideCeil(getNumRows(product.getVector()), kRowsTogether) * 4;
+        numEntries +=
+            rowsOfWarp * llvm::divideCeil(getNumRows(product.getVector()), kRowsTogether) * 4;
   }
-  for (rowsOfWarp = 8; rowsOfWarp > 1; rowsOfWarp /= 2)
-    if (rowsOfWarp * entries <= kMostEntries && rowsOfWarp * mostSums * kTile <= kMostSums)
-      break;
-  numEntries = rowsOfWarp * entries;
-  return entries > 0 && numEntries <= kMostEntries &&
-         llvm::divideCeil(numRows, getRowsOfBlock()) <= kMostRowGroups;
 }
 
 int64_t CooperativeLoop::getNumSamples() const { return kWarpThreads / rowsOfWarp; }
-int64_t CooperativeLoop::getRowsOfBlock() const { return kWarps * rowsOfWarp; }
+int64_t CooperativeLoop::getRowsOfBlock() const { return cost::cooperativeWarps * rowsOfWarp; }
 
-static bool isF32(Value value) { return getElementTypeOrSelf(value.getType()).isF32(); }
-
-std::optional<CooperativeLoop> CooperativeLoop::create(const BodyPlan &plan, Block &body,
-                                                       ValueRange captures, unsigned firstState,
-                                                       unsigned numStates) {
-  if (!llvm::all_of(body.getArguments(), isF32))
-    return std::nullopt;
-  CooperativeLoop walk(plan, body, captures, firstState, numStates);
-  if (!walk.findExchanged() || !walk.chooseShape())
-    return std::nullopt;
-  return walk;
+FailureOr<CooperativeLoop> CooperativeLoop::create(const LoopBody &loop, ValueRange captures,
+                                                   GPUMappingAttr mapping) {
+  FailureOr<BodyPlan> plan = BodyPlan::create(*loop.body, loop.numCaptures);
+  if (failed(plan))
+    return failure();
+  if (std::string obstacle = findObstacleToSharing(loop); !obstacle.empty())
+    return loop.op->emitOpError("cannot be mapped to 'cooperative', which needs ")
+           << obstacle << "; use block_per_row";
+  return CooperativeLoop(std::move(*plan), loop, captures, mapping.getRows());
 }
 
 //===----------------------------------------------------------------------===//
@@ -163,12 +143,13 @@ void CooperativeLoop::launch(OpBuilder &builder, const GridLoop &walked) {
       arith::MaxUIOp::create(builder, loc, arith::DivUIOp::create(builder, loc, room, numBlocks),
                              getIndex(builder, loc, 1));
   Value numLaunches = arith::CeilDivUIOp::create(builder, loc, numGroups, together);
-  auto shared = MemRefType::get({kWarps, mostSums * kWarpThreads}, builder.getF32Type());
+  auto shared =
+      MemRefType::get({cost::cooperativeWarps, mostSums * kWarpThreads}, builder.getF32Type());
   emitLoop(builder, loc, getIndex(builder, loc, 0), numLaunches, [&](OpBuilder &nested, Value i) {
     Value first = mulIndex(nested, loc, i, together);
     Value left = arith::SubIOp::create(nested, loc, numGroups, first);
     Value blocks = mulIndex(nested, loc, minIndex(nested, loc, left, together), numBlocks);
-    emitLaunch(nested, loc, blocks, kWarps * kWarpThreads, shared,
+    emitLaunch(nested, loc, blocks, cost::cooperativeWarps * kWarpThreads, shared,
                [&](OpBuilder &inside, const LaunchedThread &thread) {
                  emitThread(inside, thread, first);
                });

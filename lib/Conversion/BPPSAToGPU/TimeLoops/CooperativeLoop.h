@@ -18,9 +18,9 @@
 #define BPPSA_LIB_CONVERSION_BPPSATOGPU_TIMELOOPS_COOPERATIVELOOP_H
 
 #include "../Steps/RowEvaluator.h"
+#include "bppsa/Dialect/BPPSA/Analysis/DeviceMapping.h"
 #include "llvm/ADT/MapVector.h"
 #include <functional>
-#include <optional>
 
 namespace bppsa {
 
@@ -47,12 +47,10 @@ struct GridLoop {
 
 class CooperativeLoop : private RowEvaluator {
 public:
-  /// For `body` with its `plan`, the last arguments of which stand for `captures`, the
-  /// states of which are `numStates` from `firstState` on. None where a product reads what
-  /// is no state and computed by no step, or where the registers do not suffice.
-  static std::optional<CooperativeLoop> create(const BodyPlan &plan, mlir::Block &body,
-                                               mlir::ValueRange captures, unsigned firstState,
-                                               unsigned numStates);
+  /// For `loop`, the last arguments of which stand for `captures`, and blocks of `mapping`. Fails
+  /// after a diagnostic where these cannot run it.
+  static llvm::FailureOr<CooperativeLoop> create(const LoopBody &loop, mlir::ValueRange captures,
+                                                 GPUMappingAttr mapping);
 
   /// Emits the launches of the whole loop.
   void launch(mlir::OpBuilder &builder, const GridLoop &loop);
@@ -64,15 +62,15 @@ private:
     int64_t rows, first;
   };
 
-  CooperativeLoop(BodyPlan plan, mlir::Block &body, mlir::ValueRange captures, unsigned firstState,
-                  unsigned numStates);
+  CooperativeLoop(BodyPlan plan, const LoopBody &loop, mlir::ValueRange captures,
+                  int64_t rowsOfWarp);
   /// Samples that a warp multiplies its rows with at a time.
-  static constexpr int64_t kTile = 4;
+  static constexpr int64_t kTile = cost::cooperativeSamples;
 
   bool isState(mlir::Value value) const;
   bool isSource(mlir::Value value) const;
-  bool findExchanged();
-  bool chooseShape();
+  void findExchanged();
+  void countEntries();
   int64_t getNumSamples() const;
   int64_t getRowsOfBlock() const;
 
@@ -105,8 +103,8 @@ private:
   mlir::Value ownsRow(mlir::OpBuilder &builder, int64_t rows);
 
   mlir::Location loc;
-  unsigned firstState, numStates;
-  int64_t numRows = 1, rowsOfWarp = 1, mostSums = 1, rowsOfVectors = 0;
+  size_t firstState, numStates;
+  int64_t rowsOfWarp, numRows = 1, mostSums = 1, rowsOfVectors = 0;
   /// Entries of matrices that a lane has.
   int64_t numEntries = 0;
   /// Values that other rows are read of, and arguments whose own rows are read.

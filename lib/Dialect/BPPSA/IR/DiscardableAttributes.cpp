@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "Verifiers.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -142,6 +142,8 @@ LogicalResult BPPSADialect::verifyOperationAttribute(Operation *op, NamedAttribu
     return verifyModuleAttribute(op, attribute);
   if (isa<FunctionOpInterface>(op))
     return verifyFunctionAttribute(op, attribute);
+  if (attribute.getName() == "bppsa.mapping" || attribute.getName() == "bppsa.transition_mapping")
+    return verifyMapping(op, attribute);
   if (attribute.getName() != "bppsa.jacobian")
     return refuseUnknown(op, attribute, "an operation");
   auto isStructure = [](Attribute entry) {

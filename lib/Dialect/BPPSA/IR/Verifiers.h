@@ -11,6 +11,9 @@
 
 namespace bppsa {
 
+/// Checks that `op` can have the mapping that `attribute` is.
+llvm::LogicalResult verifyMapping(mlir::Operation *op, mlir::NamedAttribute attribute);
+
 /// Checks that a capture of type `type` enters the body as a vector, or tensor in
 /// graph form, of its own static shape.
 llvm::LogicalResult verifyCapture(mlir::Operation *op, mlir::Type type, mlir::Type bodyType);

@@ -40,7 +40,8 @@ def BPPSA_Dialect : Dialect {
     "::mlir::DenseElementsAttr":$nonzeros,
     "::mlir::ArrayAttr":$symbols, "::mlir::DenseI64ArrayAttr":$least_sizes,
     "::mlir::IntegerAttr":$lanes, "::mlir::DenseBoolArrayAttr":$mixing_layouts,
-    "::mlir::StringAttr":$source, "::mlir::Attribute":$jacobian);
+    "::mlir::StringAttr":$source, "::mlir::Attribute":$jacobian,
+    "::mlir::Attribute":$mapping, "::mlir::Attribute":$transition_mapping);
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
   let hasOperationAttrVerify = 1;

@@ -8,6 +8,7 @@
 #define BPPSA_DIALECT_BPPSA_IR_BPPSAOPS
 
 include "bppsa/Dialect/BPPSA/IR/BPPSALoopOps.td"
+include "bppsa/Dialect/BPPSA/IR/BPPSAMappingAttributes.td"
 include "bppsa/Dialect/BPPSA/IR/BPPSACellOps.td"
 include "bppsa/Dialect/BPPSA/IR/BPPSASumOps.td"
 include "bppsa/Dialect/BPPSA/IR/BPPSALayoutOps.td"

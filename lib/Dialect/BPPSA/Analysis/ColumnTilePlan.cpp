@@ -4,17 +4,16 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ColumnTilePlan.h"
+#include "bppsa/Dialect/BPPSA/Analysis/ColumnTilePlan.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace bppsa;
 
-std::optional<ColumnTilePlan> ColumnTilePlan::create(const CotangentLoop &loop, Block &body,
-                                                     const TensorTile &tile, int64_t otherBytes) {
+std::optional<ColumnTilePlan> ColumnTilePlan::create(const CotangentLoop &loop, Block &body) {
   ColumnTilePlan plan;
   ValueRange states = body.getArguments().slice(loop.saved.size(), loop.getNumStates());
-  if (!plan.computeStages(body, states) || !plan.chooseSizes(loop, body, tile, otherBytes))
+  if (!plan.computeStages(body, states) || body.getOps<MatVecOp>().empty())
     return std::nullopt;
   return plan;
 }
@@ -81,39 +80,55 @@ int64_t ColumnTilePlan::getNumStages() const {
   return last + 1;
 }
 
-int64_t ColumnTilePlan::getNumTiles(int64_t rows) {
-  return llvm::divideCeil(rows, TensorTile::kRows);
-}
+int64_t ColumnTilePlan::getNumTiles(int64_t rows) { return llvm::divideCeil(rows, cost::tileRows); }
 
 int64_t ColumnTilePlan::getNumSlots(int64_t rows) const {
-  return llvm::divideCeil(getNumTiles(rows), shape.warps);
+  return llvm::divideCeil(getNumTiles(rows), numWarps);
 }
 
-int64_t ColumnTilePlan::countMatrixRegisters(Block &body, const TensorTile &tile) const {
+int64_t bppsa::getTileDepth(TensorPrecision precision) {
+  return precision == TensorPrecision::BF16 ? 16 : cost::tileDepth;
+}
+
+int64_t bppsa::getNumFactorRegisters(TensorPrecision precision) {
+  return precision == TensorPrecision::FP32 ? 8 : 4;
+}
+
+/// Registers of a thread for its parts of the matrices of `body`, whose rows so many warps share.
+static int64_t countMatrixRegisters(Block &body, int64_t numWarps, TensorPrecision precision) {
   int64_t count = 0;
-  for (auto product : body.getOps<MatVecOp>())
-    count += getNumSlots(getNumRows(product.getResult())) *
-             llvm::divideCeil(getNumRows(product.getVector()), tile.getDepth()) *
-             tile.getNumFactorRegisters();
+  for (auto product : body.getOps<MatVecOp>()) {
+    int64_t tiles = ColumnTilePlan::getNumTiles(getNumRows(product.getResult()));
+    count += llvm::divideCeil(tiles, numWarps) *
+             llvm::divideCeil(getNumRows(product.getVector()), getTileDepth(precision)) *
+             getNumFactorRegisters(precision);
+  }
   return count;
 }
 
-bool ColumnTilePlan::chooseSizes(const CotangentLoop &loop, Block &body, const TensorTile &tile,
-                                 int64_t otherBytes) {
-  if (body.getOps<MatVecOp>().empty())
-    return false;
+GPUMappingAttr ColumnTilePlan::chooseMapping(const CotangentLoop &loop, Block &body,
+                                             int64_t otherBytes, int64_t numStages,
+                                             TensorPrecision precision) const {
   cost::ColumnTileNeeds needs{};
   for (auto [value, stage] : stages)
     needs.rows = std::max(needs.rows, getNumRows(value));
   needs.columns = loop.getTotalSize();
   needs.vectors = static_cast<int64_t>(loop.getNumStates() + shared.size());
   for (Value value : shared)
-    needs.sharedRows += getNumTiles(getNumRows(value)) * TensorTile::kRows;
+    needs.sharedRows += getNumTiles(getNumRows(value)) * cost::tileRows;
   needs.otherBytes = otherBytes;
-  std::optional<cost::ColumnTileShape> found = cost::shapeColumnTile(needs);
-  if (!found)
-    return false;
-  shape = *found;
-  inRegisters = shape.fits(countMatrixRegisters(body, tile));
-  return true;
+  std::optional<cost::ColumnTileShape> shape = cost::shapeColumnTile(needs);
+  if (!shape)
+    return {};
+  bool fits = shape->fits(countMatrixRegisters(body, shape->warps, precision));
+  return GPUMappingAttr::get(loop.op->getContext(), GPUKernel::ColumnTile,
+                             shape->warps * cost::warpThreads, /*parts=*/1, /*rows=*/0,
+                             shape->columnTiles, fits ? Residence::Registers : Residence::Memory,
+                             numStages, precision, /*offset=*/{});
+}
+
+void ColumnTilePlan::setMapping(GPUMappingAttr mapping) {
+  numWarps = mapping.getThreads() / cost::warpThreads;
+  numColumnTiles = mapping.getColumns();
+  inRegisters = mapping.keepsMatricesInRegisters();
 }

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CotangentLoop.h"
+#include "bppsa/Dialect/BPPSA/Analysis/CotangentLoop.h"
 #include "bppsa/Dialect/BPPSA/Analysis/StepJacobian.h"
 #include "bppsa/Dialect/BPPSA/Utils/BodyRewrites.h"
 #include "mlir/IR/IRMapping.h"

@@ -1,4 +1,4 @@
-//===- LaunchInputs.cpp - recurrences without products of inputs ----------===//
+//===- HoistInputProducts.cpp - products of inputs for all steps ----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,9 +11,19 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Bodies/BodyPlan.h"
-#include "BPPSAToGPU.h"
-#include "Launch.h"
+#include "bppsa/Conversion/Passes.h"
+#include "bppsa/Cost/DeviceShapes.h"
+#include "bppsa/Dialect/BPPSA/Analysis/BodyPlan.h"
+#include "bppsa/Dialect/BPPSA/Utils/BodyRewrites.h"
+#include "bppsa/Support/IndexArithmetic.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace bppsa {
+#define GEN_PASS_DEF_HOISTINPUTPRODUCTS
+#include "bppsa/Conversion/Passes.h.inc"
+} // namespace bppsa
 
 using namespace mlir;
 using namespace bppsa;
@@ -21,13 +31,13 @@ using namespace bppsa;
 namespace {
 class InputProducts {
 public:
-  InputProducts(RecurrenceOp op, TensorPrecision precision)
-      : op(op), precision(precision), loc(op.getLoc()), builder(op) {}
+  explicit InputProducts(RecurrenceOp op) : op(op), loc(op.getLoc()), builder(op) {}
 
   /// Whether the products should be taken out. Fails, after a diagnostic, where the body
   /// has no row-wise evaluation.
   FailureOr<bool> areLarge();
-  LogicalResult launch();
+  /// Replaces the recurrence by one of the products and one of the rest.
+  void hoist();
 
 private:
   bool isProductOfInput(MatVecOp product);
@@ -43,7 +53,6 @@ private:
   RecurrenceOp buildRest();
 
   RecurrenceOp op;
-  TensorPrecision precision;
   Location loc;
   OpBuilder builder;
   SmallVector<MatVecOp> products;
@@ -162,7 +171,7 @@ RecurrenceOp InputProducts::buildRest() {
   return rest;
 }
 
-LogicalResult InputProducts::launch() {
+void InputProducts::hoist() {
   allocateResults();
   SmallVector<Value> sequences, captures;
   for (MatVecOp product : products)
@@ -177,21 +186,29 @@ LogicalResult InputProducts::launch() {
                                    /*lanes=*/IntegerAttr());
   buildProducts(loop);
   RecurrenceOp rest = buildRest();
-  LogicalResult isLaunched = success(succeeded(launchRecurrence(loop, precision)) &&
-                                     succeeded(launchRecurrence(rest, precision)));
-  loop.erase();
-  rest.erase();
+  fuseProductSums(loop.getBody().front());
+  fuseProductSums(rest.getBody().front());
   for (Value result : results)
     memref::DeallocOp::create(builder, loc, result);
-  return isLaunched;
+  op.erase();
 }
 
-FailureOr<bool> bppsa::launchWithoutInputs(RecurrenceOp op, TensorPrecision precision) {
-  InputProducts inputs(op, precision);
-  FailureOr<bool> areLarge = inputs.areLarge();
-  if (failed(areLarge) || !*areLarge)
-    return areLarge;
-  if (failed(inputs.launch()))
-    return failure();
-  return true;
-}
+namespace {
+struct HoistInputProducts : public bppsa::impl::HoistInputProductsBase<HoistInputProducts> {
+  void runOnOperation() override {
+    SmallVector<RecurrenceOp> loops;
+    getOperation().walk([&](RecurrenceOp loop) { loops.push_back(loop); });
+    for (RecurrenceOp loop : loops) {
+      if (loop.isGraphForm() || loop.getLanes() || loop.getNumResults() != 0)
+        continue;
+      fuseProductSums(loop.getBody().front());
+      InputProducts inputs(loop);
+      FailureOr<bool> areLarge = inputs.areLarge();
+      if (failed(areLarge))
+        return signalPassFailure();
+      if (*areLarge)
+        inputs.hoist();
+    }
+  }
+};
+} // namespace

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BODIES_COTANGENTLOOP_H
-#define BPPSA_LIB_CONVERSION_BODIES_COTANGENTLOOP_H
+#ifndef BPPSA_DIALECT_BPPSA_ANALYSIS_COTANGENTLOOP_H
+#define BPPSA_DIALECT_BPPSA_ANALYSIS_COTANGENTLOOP_H
 
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 
@@ -68,4 +68,4 @@ struct AffineMapLayout {
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BODIES_COTANGENTLOOP_H
+#endif // BPPSA_DIALECT_BPPSA_ANALYSIS_COTANGENTLOOP_H

@@ -11,21 +11,27 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_TIMELOOPS_COLUMNTILEPLAN_H
-#define BPPSA_LIB_CONVERSION_BPPSATOGPU_TIMELOOPS_COLUMNTILEPLAN_H
+#ifndef BPPSA_DIALECT_BPPSA_ANALYSIS_COLUMNTILEPLAN_H
+#define BPPSA_DIALECT_BPPSA_ANALYSIS_COLUMNTILEPLAN_H
 
-#include "../../Bodies/BodyPlan.h"
-#include "../../Bodies/CotangentLoop.h"
-#include "../Products/TensorTile.h"
+#include "bppsa/Cost/DeviceShapes.h"
+#include "bppsa/Dialect/BPPSA/Analysis/BodyPlan.h"
+#include "bppsa/Dialect/BPPSA/Analysis/CotangentLoop.h"
 
 namespace bppsa {
 
 class ColumnTilePlan {
 public:
-  /// Plans `body`, the link of `loop`, for products of `tile`; `otherBytes` of shared
-  /// memory are taken. None, and no diagnostic, where column tiles cannot evaluate it.
-  static std::optional<ColumnTilePlan> create(const CotangentLoop &loop, mlir::Block &body,
-                                              const TensorTile &tile, int64_t otherBytes);
+  /// Plans `body`, the link of `loop`. None, and no diagnostic, where column tiles cannot evaluate
+  /// it.
+  static std::optional<ColumnTilePlan> create(const CotangentLoop &loop, mlir::Block &body);
+
+  /// The widest tiles that fit beside `otherBytes` of shared memory, and where threads have their
+  /// parts of matrices; null where none fit. Copies have `stages`.
+  GPUMappingAttr chooseMapping(const CotangentLoop &loop, mlir::Block &body, int64_t otherBytes,
+                               int64_t stages, TensorPrecision precision) const;
+  /// Shares tiles out as `mapping` says.
+  void setMapping(GPUMappingAttr mapping);
 
   /// Whether `value` has a column for each of the column tile, not one for all.
   bool isColumnTile(mlir::Value value) const { return stages.contains(value); }
@@ -35,29 +41,31 @@ public:
   /// ColumnTiles of which threads read elements of others.
   llvm::ArrayRef<mlir::Value> getShared() const { return shared.getArrayRef(); }
 
-  int64_t getNumWarps() const { return shape.warps; }
+  int64_t getNumWarps() const { return numWarps; }
   /// Tiles of a value of `rows` rows, and those of one warp: slot i of warp w is tile
   /// `i * warps + w`.
   static int64_t getNumTiles(int64_t rows);
   int64_t getNumSlots(int64_t rows) const;
   /// Columns of a column tile, in tiles.
-  int64_t getNumColumnTiles() const { return shape.columnTiles; }
+  int64_t getNumColumnTiles() const { return numColumnTiles; }
   /// Whether threads have their parts of matrices in registers, for all steps.
   bool keepsMatrices() const { return inRegisters; }
 
 private:
   bool computeStages(mlir::Block &body, mlir::ValueRange states);
   bool addOp(mlir::Operation &op);
-  bool chooseSizes(const CotangentLoop &loop, mlir::Block &body, const TensorTile &tile,
-                   int64_t otherBytes);
-  int64_t countMatrixRegisters(mlir::Block &body, const TensorTile &tile) const;
 
   llvm::DenseMap<mlir::Value, int64_t> stages;
   llvm::SetVector<mlir::Value> shared;
-  cost::ColumnTileShape shape{};
+  int64_t numWarps = 1, numColumnTiles = 1;
   bool inRegisters = false;
 };
 
+/// Rows that products of tensor cores add up at a time, and registers that a thread needs for its
+/// part of a left factor.
+int64_t getTileDepth(TensorPrecision precision);
+int64_t getNumFactorRegisters(TensorPrecision precision);
+
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_TIMELOOPS_COLUMNTILEPLAN_H
+#endif // BPPSA_DIALECT_BPPSA_ANALYSIS_COLUMNTILEPLAN_H

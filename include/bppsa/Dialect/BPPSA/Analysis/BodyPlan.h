@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BODIES_BODYPLAN_H
-#define BPPSA_LIB_CONVERSION_BODIES_BODYPLAN_H
+#ifndef BPPSA_DIALECT_BPPSA_ANALYSIS_BODYPLAN_H
+#define BPPSA_DIALECT_BPPSA_ANALYSIS_BODYPLAN_H
 
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "llvm/ADT/DenseMap.h"
@@ -86,4 +86,4 @@ int64_t getNumRows(mlir::Value value);
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BODIES_BODYPLAN_H
+#endif // BPPSA_DIALECT_BPPSA_ANALYSIS_BODYPLAN_H

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BodyPlan.h"
+#include "bppsa/Dialect/BPPSA/Analysis/BodyPlan.h"
 
 using namespace mlir;
 using namespace bppsa;

@@ -1,0 +1,269 @@
+//===- MappingAttributes.cpp - what mappings can run ----------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Verifiers.h"
+#include "bppsa/Cost/DeviceShapes.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+//===----------------------------------------------------------------------===//
+// Parameters
+//===----------------------------------------------------------------------===//
+
+static bool isBlock(GPUKernel kernel) {
+  return kernel == GPUKernel::BlockPerRow || kernel == GPUKernel::BlockPerColumn;
+}
+
+/// The threads that all blocks of such kernels have; none where that depends on sizes.
+static std::optional<int64_t> getFixedThreads(GPUKernel kernel) {
+  switch (kernel) {
+  case GPUKernel::Cooperative:
+    return cost::cooperativeWarps * cost::warpThreads;
+  case GPUKernel::ThreadPerColumn:
+    return cost::warpThreads;
+  case GPUKernel::TiledProduct:
+    return cost::tiledProductThreads;
+  case GPUKernel::ThreadPerElement:
+    return cost::elementThreads;
+  default:
+    return std::nullopt;
+  }
+}
+
+static LogicalResult verifyThreads(function_ref<InFlightDiagnostic()> emitError, GPUKernel kernel,
+                                   int64_t threads) {
+  if (std::optional<int64_t> fixed = getFixedThreads(kernel); fixed && threads != *fixed)
+    return emitError() << "kernel '" << stringifyGPUKernel(kernel) << "' has blocks of " << *fixed
+                       << " threads, found " << threads;
+  if (threads < 1 || threads > cost::mostThreads || threads % cost::warpThreads != 0)
+    return emitError() << "a block has whole warps of " << cost::warpThreads
+                       << " threads and at most " << cost::mostThreads << " threads, found "
+                       << threads;
+  return success();
+}
+
+static LogicalResult verifyParts(function_ref<InFlightDiagnostic()> emitError, GPUKernel kernel,
+                                 int64_t parts, Residence matrices) {
+  if (!llvm::is_contained({1, 2, 4, 8}, parts))
+    return emitError() << "1, 2, 4 or 8 threads share a row, found " << parts;
+  bool canShare = isBlock(kernel) || kernel == GPUKernel::ThreadPerColumn;
+  if (parts > 1 && (!canShare || matrices != Residence::Registers))
+    return emitError() << "threads share rows in blocks of rows or columns with matrices in "
+                          "registers; set parts to 1";
+  if ((matrices == Residence::Shared && kernel != GPUKernel::ThreadPerColumn) ||
+      (matrices == Residence::Memory && !isBlock(kernel) && kernel != GPUKernel::ColumnTile))
+    return emitError() << "kernel '" << stringifyGPUKernel(kernel) << "' cannot have matrices in '"
+                       << stringifyResidence(matrices) << "'; use registers";
+  return success();
+}
+
+LogicalResult GPUMappingAttr::verify(function_ref<InFlightDiagnostic()> emitError, GPUKernel kernel,
+                                     int64_t threads, int64_t parts, int64_t rows, int64_t columns,
+                                     Residence matrices, int64_t stages, TensorPrecision precision,
+                                     GPUMappingAttr offset) {
+  if (failed(verifyThreads(emitError, kernel, threads)) ||
+      failed(verifyParts(emitError, kernel, parts, matrices)))
+    return failure();
+  bool isShared = kernel == GPUKernel::Cooperative, isTile = kernel == GPUKernel::ColumnTile;
+  if (isShared ? !llvm::is_contained({1, 2, 4, 8}, rows) : rows != 0)
+    return emitError() << "kernel '" << stringifyGPUKernel(kernel) << "' has "
+                       << (isShared ? "1, 2, 4 or 8" : "no")
+                       << " rows a warp, found rows = " << rows;
+  if (isTile ? columns < 1 : columns != 0)
+    return emitError() << "kernel '" << stringifyGPUKernel(kernel) << "' has "
+                       << (isTile ? "tiles" : "no tiles")
+                       << " of columns, found columns = " << columns;
+  bool canStage = isBlock(kernel) || isTile || kernel == GPUKernel::ThreadPerColumn;
+  if (!llvm::is_contained({0, 2, 4, 8}, stages) || (stages > 0 && !canStage))
+    return emitError() << "kernel '" << stringifyGPUKernel(kernel) << "' copies "
+                       << (canStage ? "0, 2, 4 or 8" : "0")
+                       << " stages ahead, found stages = " << stages;
+  if (precision != TensorPrecision::FP32 && !isTile && kernel != GPUKernel::TiledProduct)
+    return emitError() << "kernel '" << stringifyGPUKernel(kernel)
+                       << "' uses no tensor cores and has the precision fp32, found "
+                       << stringifyTensorPrecision(precision);
+  if (offset && !offset.is(GPUKernel::BlockPerColumn))
+    return emitError() << "offsets need a block_per_column, found "
+                       << stringifyGPUKernel(offset.getKernel());
+  return success();
+}
+
+LogicalResult CPUMappingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                     LaneContents lanes, int64_t width) {
+  if (width < 1 || (lanes == LaneContents::Units && width != 1))
+    return emitError() << "lanes of " << stringifyLaneContents(lanes) << " need "
+                       << (lanes == LaneContents::Units ? "a width of 1" : "a positive width")
+                       << ", found " << width;
+  return success();
+}
+
+std::string GPUMappingAttr::toString() const {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  Attribute(*this).print(os);
+  StringRef inside = StringRef(text).drop_until([](char c) { return c == '<'; });
+  return inside.drop_front().drop_back().str();
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What a block needs of the values that the first roots of a body need.
+struct BlockNeeds {
+  int64_t rows = 1;
+  SmallVector<int64_t> columns;
+};
+} // namespace
+
+static int64_t getRows(Value value) {
+  auto type = dyn_cast<VectorType>(value.getType());
+  return type && type.getRank() == 1 ? type.getDimSize(0) : 1;
+}
+
+static BlockNeeds getBlockNeeds(Block &body, ValueRange roots) {
+  BlockNeeds needs;
+  llvm::SetVector<Operation *> needed;
+  auto add = [&](Value value) {
+    if (Operation *op = value.getDefiningOp(); op && op->getBlock() == &body)
+      needed.insert(op);
+  };
+  for (Value root : roots) {
+    needs.rows = std::max(needs.rows, getRows(root));
+    add(root);
+  }
+  for (size_t i = 0; i < needed.size(); ++i) {
+    for (Value result : needed[i]->getResults())
+      needs.rows = std::max(needs.rows, getRows(result));
+    if (auto product = dyn_cast<MatVecOp>(needed[i]))
+      needs.columns.push_back(getRows(product.getVector()));
+    llvm::for_each(needed[i]->getOperands(), add);
+  }
+  return needs;
+}
+
+/// Checks that a block of `mapping` has a thread for each row, and registers for what it keeps.
+static LogicalResult verifyBlock(Operation *op, GPUMappingAttr mapping, ValueRange roots) {
+  BlockNeeds needs = getBlockNeeds(op->getRegion(0).front(), roots);
+  int64_t parts = mapping.getParts(), threads = mapping.getThreads(), entries = 0;
+  if (needs.rows * parts > threads)
+    return op->emitOpError("has a vector of ")
+           << needs.rows << " rows, each of which " << parts << " of a block's " << threads
+           << " threads share; set threads to " << cost::roundUpToWarps(needs.rows * parts)
+           << " or more, or map it in another way";
+  for (int64_t columns : needs.columns)
+    entries += llvm::divideCeil(columns, parts);
+  if (mapping.keepsMatricesInRegisters() && entries * threads > cost::registersOfBlock)
+    return op->emitOpError("has ")
+           << entries << " entries of matrices for each of " << threads << " threads, and a block "
+           << "has " << cost::registersOfBlock
+           << " registers; raise parts or set matrices to memory";
+  return success();
+}
+
+/// Says that `op` cannot be mapped to the kernel of `mapping`, but to `kernels`.
+static LogicalResult refuse(Operation *op, GPUMappingAttr mapping, const Twine &kernels) {
+  return op->emitOpError("cannot be mapped to '")
+         << stringifyGPUKernel(mapping.getKernel()) << "'; use " << kernels;
+}
+
+/// Checks the mapping of the columns, of links with `numStates` states.
+static LogicalResult verifyColumns(Operation *op, GPUMappingAttr mapping, size_t numStates,
+                                   bool isDiagonal, bool hasOffset) {
+  ValueRange roots = op->getRegion(0).front().getTerminator()->getOperands();
+  GPUKernel kernel = mapping.getKernel();
+  bool byThreadsOrTiles = kernel == GPUKernel::ThreadPerColumn || kernel == GPUKernel::ColumnTile;
+  if (!byThreadsOrTiles && kernel != GPUKernel::BlockPerColumn)
+    return refuse(op, mapping, "thread_per_column, column_tile or block_per_column");
+  if (byThreadsOrTiles && isDiagonal)
+    return refuse(op, mapping, "block_per_column, as a diagonal is one column");
+  if (hasOffset != static_cast<bool>(mapping.getOffset()))
+    return op->emitOpError("has ")
+           << (hasOffset ? "" : "no ") << "injected cotangents; "
+           << (hasOffset ? "add a block_per_column as" : "remove") << " the offset of its mapping";
+  roots = roots.take_front(numStates);
+  if (mapping.getOffset() && failed(verifyBlock(op, mapping.getOffset(), roots)))
+    return failure();
+  return byThreadsOrTiles ? success() : verifyBlock(op, mapping, roots);
+}
+
+/// Checks the mapping of a loop over time with `numStates` states.
+static LogicalResult verifyLoop(Operation *op, GPUMappingAttr mapping, bool hasStates,
+                                bool hasSums) {
+  Block &body = op->getRegion(0).front();
+  switch (mapping.getKernel()) {
+  case GPUKernel::BlockPerRow:
+    return verifyBlock(op, mapping, body.getTerminator()->getOperands());
+  case GPUKernel::Cooperative:
+    return hasStates && !hasSums ? success()
+                                 : refuse(op, mapping,
+                                          "block_per_row, as blocks that share rows need states "
+                                          "and add nothing up over steps");
+  case GPUKernel::TiledProduct:
+    return !hasStates && isa<RecurrenceOp>(op)
+               ? success()
+               : refuse(op, mapping,
+                        "block_per_row or cooperative, as its steps follow each other");
+  default:
+    return refuse(op, mapping, "block_per_row, cooperative or tiled_product");
+  }
+}
+
+static LogicalResult verifyNotPacked(Operation *op) {
+  if (op->hasAttr("lanes"))
+    return op->emitOpError("has lanes and a mapping; leave one of them out");
+  return success();
+}
+
+LogicalResult GPUMappingAttr::verifyOn(Operation *op) {
+  if (failed(verifyNotPacked(op)))
+    return failure();
+  if (isa<RecurrenceOp, ChainOp>(op) && isGraphBody(op->getRegion(0).front()))
+    return op->emitOpError("has a graph as its body, which has no mapping to a GPU; run "
+                           "bppsa-vectorize-bodies first");
+  if (auto loop = dyn_cast<RecurrenceOp>(op))
+    return verifyLoop(op, *this, !loop.getInitial().empty(), /*hasSums=*/false);
+  if (auto chain = dyn_cast<ChainOp>(op))
+    return verifyLoop(op, *this, !chain.getSeeds().empty(), !chain.getSumWith().empty());
+  if (auto transition = dyn_cast<TransitionOp>(op))
+    return verifyColumns(op, *this, transition.getStates().size(), transition.getDiagonal(),
+                         !transition.getInjected().empty());
+  if (isa<OuterSumOp>(op))
+    return is(GPUKernel::TiledProduct) || is(GPUKernel::ThreadPerElement)
+               ? success()
+               : refuse(op, *this, "tiled_product or thread_per_element");
+  return op->emitOpError("has no mapping to a GPU; remove 'bppsa.mapping'");
+}
+
+LogicalResult CPUMappingAttr::verifyOn(Operation *op) {
+  if (!isa<RecurrenceOp, ChainOp, OuterSumOp, StepSumOp>(op))
+    return op->emitOpError("has no vectors to map; remove 'bppsa.mapping'");
+  return verifyNotPacked(op);
+}
+
+LogicalResult bppsa::verifyMapping(Operation *op, NamedAttribute attribute) {
+  auto ofGPU = dyn_cast<GPUMappingAttr>(attribute.getValue());
+  if (attribute.getName() == "bppsa.transition_mapping") {
+    auto chain = dyn_cast<ChainOp>(op);
+    if (!chain || chain.getPlan().getAlgorithm() != ScanAlgorithm::Chunked || !ofGPU)
+      return op->emitOpError("'bppsa.transition_mapping' is the GPU mapping of the transitions of "
+                             "a chunked chain; remove it");
+    StructureAttr structure = chain.getStructureAttr();
+    return verifyColumns(op, ofGPU, chain.getSeeds().size(), structure && structure.isDiagonal(),
+                         !chain.getInjected().empty());
+  }
+  if (ofGPU)
+    return ofGPU.verifyOn(op);
+  if (auto ofCPU = dyn_cast<CPUMappingAttr>(attribute.getValue()))
+    return ofCPU.verifyOn(op);
+  return op->emitOpError("'bppsa.mapping' must be a #bppsa.gpu_mapping or a #bppsa.cpu_mapping, "
+                         "found ")
+         << attribute.getValue();
+}

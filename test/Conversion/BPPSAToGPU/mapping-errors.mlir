@@ -1,0 +1,85 @@
+// RUN: bppsa-opt %s --convert-bppsa-to-gpu --split-input-file --verify-diagnostics -o /dev/null
+
+func.func private @unmapped(%x: memref<?x?x4xf32>, %y: memref<?x?x4xf32>) {
+  // expected-error @below {{has no mapping to a GPU; run bppsa-choose-gpu-mapping first}}
+  bppsa.recurrence sequences(%x : memref<?x?x4xf32>) into(%y : memref<?x?x4xf32>) {
+  ^bb0(%xt: vector<4xf32>):
+    bppsa.yield %xt : vector<4xf32>
+  }
+  return
+}
+
+// -----
+
+func.func private @unmapped_transitions(%a: memref<?x?x4xf32>, %g: memref<?x4xf32>, %out: memref<?x4xf32>) {
+  // expected-error @below {{has no mapping to a GPU; run bppsa-choose-gpu-mapping first}}
+  bppsa.chain plan <chunked, 8> saved(%a : memref<?x?x4xf32>) seeds(%g : memref<?x4xf32>) inject_into [] into(%out : memref<?x4xf32>)
+      attributes {bppsa.mapping = #bppsa.gpu_mapping<block_per_row, threads = 32>} {
+  ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
+    bppsa.yield %gt : vector<4xf32>
+  }
+  return
+}
+
+// -----
+
+func.func private @more_than_products(%x: memref<?x?x16xf32>, %y: memref<?x?x16xf32>) {
+  // expected-error @below {{cannot be mapped to 'tiled_product', which needs products of its sequences with captured matrices alone; use block_per_row}}
+  bppsa.recurrence sequences(%x : memref<?x?x16xf32>) into(%y : memref<?x?x16xf32>)
+      attributes {bppsa.mapping = #bppsa.gpu_mapping<tiled_product, threads = 128>} {
+  ^bb0(%xt: vector<16xf32>):
+    %0 = math.tanh %xt : vector<16xf32>
+    bppsa.yield %0 : vector<16xf32>
+  }
+  return
+}
+
+// -----
+
+func.func private @products_of_inputs(%x: memref<?x?x4xf32>, %h0: memref<?x4xf32>, %w: memref<4x4xf32>, %h: memref<?x?x4xf32>) {
+  // expected-error @below {{cannot be mapped to 'cooperative', which needs products of states and of what steps compute alone; use block_per_row}}
+  bppsa.recurrence sequences(%x : memref<?x?x4xf32>) initial(%h0 : memref<?x4xf32>) captures(%w : memref<4x4xf32>)
+      into(%h : memref<?x?x4xf32>) attributes {bppsa.mapping = #bppsa.gpu_mapping<cooperative, threads = 256, rows = 8>} {
+  ^bb0(%xt: vector<4xf32>, %ht: vector<4xf32>, %wc: vector<4x4xf32>):
+    %0 = bppsa.matvec %wc, %xt plus %ht : vector<4xf32> : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
+    bppsa.yield %0 : vector<4xf32>
+  }
+  return
+}
+
+// -----
+
+func.func private @no_products(%a: memref<?x?x4xf32>, %g: memref<?x4xf32>, %out: memref<?x4xf32>) {
+  // expected-error @below {{cannot be mapped to 'column_tile', which needs vectors of f32 and products of cotangents with captured matrices; use block_per_column}}
+  bppsa.chain plan <chunked, 8> saved(%a : memref<?x?x4xf32>) seeds(%g : memref<?x4xf32>) inject_into [] into(%out : memref<?x4xf32>)
+      attributes {bppsa.mapping = #bppsa.gpu_mapping<block_per_row, threads = 32>,
+                  bppsa.transition_mapping = #bppsa.gpu_mapping<column_tile, threads = 32, columns = 1>} {
+  ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
+    bppsa.yield %gt : vector<4xf32>
+  }
+  return
+}
+
+// -----
+
+func.func private @slices_of_columns(%a: memref<?x?x4xf32>, %g: memref<?x4xf32>, %w: memref<2x4xf32>, %out: memref<?x4xf32>) {
+  // expected-error @below {{cannot be mapped to 'thread_per_column', which needs a column's threads not to share rows of slices; use block_per_column}}
+  bppsa.chain plan <chunked, 8> saved(%a : memref<?x?x4xf32>) seeds(%g : memref<?x4xf32>) inject_into []
+      captures(%w : memref<2x4xf32>) into(%out : memref<?x4xf32>)
+      attributes {bppsa.mapping = #bppsa.gpu_mapping<block_per_row, threads = 32>,
+                  bppsa.transition_mapping = #bppsa.gpu_mapping<thread_per_column, threads = 32, parts = 2>} {
+  ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>, %wc: vector<2x4xf32>):
+    %0 = vector.extract_strided_slice %gt {offsets = [0], sizes = [2], strides = [1]} : vector<4xf32> to vector<2xf32>
+    %1 = bppsa.matvec transposed %wc, %0 : vector<2x4xf32>, vector<2xf32> -> vector<4xf32>
+    bppsa.yield %1 : vector<4xf32>
+  }
+  return
+}
+
+// -----
+
+func.func private @gaps_in_rows(%a: memref<?x?x16xf32, strided<[?, ?, 2]>>, %s: memref<16x16xf32>) {
+  // expected-error @below {{cannot be mapped to 'tiled_product', which needs sequences of f32 whose rows lie in one piece; use thread_per_element}}
+  bppsa.outer_sum %a, %a into %s : memref<16x16xf32> {bppsa.mapping = #bppsa.gpu_mapping<tiled_product, threads = 128>} : memref<?x?x16xf32, strided<[?, ?, 2]>>, memref<?x?x16xf32, strided<[?, ?, 2]>>
+  return
+}
