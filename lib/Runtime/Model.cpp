@@ -324,7 +324,8 @@ std::string bppsa::runtime::bindShape(const Model &model, const ArrayInfo &info,
                 info.shape.size(), ": ", expected);
   for (size_t axis = 0; axis < found.size(); ++axis) {
     const Extent &extent = info.shape[axis];
-    if (found[axis] == 0)
+    // Only a model that fixes an axis at nothing wants it so.
+    if (found[axis] == 0 && evaluate(extent, symbols) != 0)
       return text("found shape ", list(found), ": axis ", axis, " (", model.extentText(extent),
                   ") is empty; every axis needs at least one element");
     std::optional<int64_t> value = evaluate(extent, symbols);

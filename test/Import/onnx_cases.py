@@ -9,6 +9,7 @@ from onnx_arithmetic_cases import arithmetic_cases
 from onnx_case import GATES, Case, floats, generator, ints, model, op_case
 from onnx_layer_cases import activation_cases, conv_cases, normalization_cases, pool_cases
 from onnx_operator_cases import operator_cases
+from onnx_transform_cases import transform_cases
 
 # --- recurrent layers ---
 
@@ -319,6 +320,7 @@ def all_cases():
         normalization_cases,
         activation_cases,
         operator_cases,
+        transform_cases,
         arithmetic_cases,
     ):
         yield from cases()

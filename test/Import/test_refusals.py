@@ -16,6 +16,7 @@ import onnx
 import onnx_cases
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+from operator_refusals import ARRAYS, IMAGE, OPERATORS
 
 ROOT = harness.ROOT
 NEWEST = 28
@@ -337,7 +338,6 @@ POOL = {"op": "MaxPool", "kernel_shape": [2, 2]}
             {"w": (3, 4, 3, 3), "shape": ("N", 4, "H", 6), "auto_pad": "SAME_LOWER", "strides": [2, 1]},
             "'auto_pad' is SAME_LOWER on a dimension of size H with stride 2",
         ),
-        ({**POOL, "outputs": 2}, "output 'Indices' is used, accepted: only 'Y'"),
         ({**POOL, "kernel_shape": [2]}, "'kernel_shape' has 1 elements, accepted: 2"),
         ({**POOL, "kernel_shape": [0, 2]}, "has a window of 0 elements"),
         ({"op": "MaxPool"}, "attribute 'kernel_shape' is missing"),
@@ -379,145 +379,6 @@ def test_setting_that_is_data(op, index, tmp_path):
         node.input.append("")
     node.input[index] = "x"
     refuse(tmp_path, model, f"({op})", "input 'x' is no constant of one value")
-
-
-X4, X34 = onnx_cases.floats(4), onnx_cases.floats(3, 4)
-IMAGE = onnx_cases.floats(2, 4, 5, 6)
-ARRAYS = {
-    "Pad": {"x": X34},
-    "ConvTranspose": {"x": IMAGE, "w": onnx_cases.floats(4, 3, 3, 3)},
-}
-NEW = {"opset": 7, "mode": "reflect"}
-
-
-# Operator, attributes (with `arrays`, `constants`, `opset` and `shapes` of the model), words.
-OPERATORS = [
-    ("Pad", {"opset": 7, "pads": [0, -3, 0, -2]}, "takes 5 elements away from dimension 1 of size 4"),
-    ("Pad", {**NEW, "pads": [3, 0, 0, 0]}, "pads dimension 0 of size 3 by 3 elements in mode 'reflect'"),
-    ("Pad", {"opset": 7, "pads": [0, 2**30, 0, 0]}, "pads dimension 1 by 1073741824"),
-    ("ConvTranspose", {"group": 3}, "'group' is 3, accepted: a divisor of the 4 channels"),
-    ("ConvTranspose", {"output_padding": [1]}, "'output_padding' has 1 elements, accepted: 2"),
-    ("ConvTranspose", {"output_padding": [1, -1]}, "'output_padding' holds -1"),
-    ("ConvTranspose", {"output_shape": [9]}, "'output_shape' has 1 elements, accepted: 2"),
-    ("ConvTranspose", {"output_shape": [9, 8]}, "has an output of size 9 where windows reach 7"),
-    ("ConvTranspose", {"pads": [4, 0, 3, 0]}, "pads of 4 and 3 leave nothing of a dimension of size 5"),
-    ("ConvTranspose", {"kernel_shape": [3, 2]}, "'kernel_shape' does not fit input 'W'"),
-    ("Mod", {"arrays": {"a": X4, "b": X4}}, "'fmod' is 0 for float inputs, accepted: 1"),
-    (
-        "Mod",
-        {"arrays": {"a": np.arange(4), "b": np.arange(4)}},
-        "divides integers by what is no constant, or by zero",
-    ),
-    (
-        "Max",
-        {"arrays": {"a": X4, "b": np.arange(4)}, "opset": 13},
-        "the inputs have element types 'f32' and 'i64'",
-    ),
-    (
-        "ReduceL2",
-        {"arrays": {"x": X34}, "opset": 18, "noop_with_empty_axes": 1},
-        "has no axes and 'noop_with_empty_axes' 1",
-    ),
-    ("ArgMax", {"arrays": {"x": X34}, "axis": 2}, "axis 2 is out of range, accepted: -2 to 1"),
-    (
-        "GroupNormalization",
-        {"arrays": {"x": IMAGE, "s": X4, "b": X4}, "num_groups": 3, "opset": 21},
-        "'num_groups' is 3, accepted: a divisor of the number of channels, 4",
-    ),
-    ("DepthToSpace", {"arrays": {"x": IMAGE}, "blocksize": 3}, "is not known to be a multiple of 9"),
-    ("DepthToSpace", {"arrays": {"x": IMAGE}, "blocksize": 0}, "'blocksize' is 0, accepted: 1 to 4096"),
-    ("LpPool", {"arrays": {"x": IMAGE}, "kernel_shape": [2, 2], "p": 0}, "'p' is 0, accepted: at least 1"),
-    (
-        "Resize",
-        {"arrays": {"x": IMAGE, "roi": X4, "s": np.array([2, 2], np.float32)}, "constants": ["s"]},
-        "input 'scales' has 2 elements, accepted: 4",
-    ),
-    (
-        "Resize",
-        {"arrays": {"x": IMAGE, "roi": X4, "s": np.array([1, 1, 2, 0], np.float32)}, "constants": ["s"]},
-        "input 'scales' has an element that is not positive, accepted: more than 0",
-    ),
-    ("Resize", {"arrays": {"x": IMAGE, "roi": X4, "s": np.ones(4, np.float32)}}, "input 'scales' is no constant"),
-    ("Resize", {"arrays": {"x": IMAGE}}, "has none of the inputs 'scales' and 'sizes', accepted: one of them"),
-    (
-        "NegativeLogLikelihoodLoss",
-        {"arrays": {"x": X34, "t": np.zeros(3, np.int64), "w": X34[0, :3]}},
-        "input 'w' has shape [3], accepted: one weight for each of 4 classes",
-    ),
-    ("SoftmaxCrossEntropyLoss", {"arrays": {"x": X4, "t": np.zeros(4, np.int64)}}, "has rank 1, accepted: at least 2"),
-    ("SoftmaxCrossEntropyLoss", {"arrays": {"x": X34, "t": np.zeros(4, np.int64)}}, "the shapes of the inputs do not"),
-    (
-        "RotaryEmbedding",
-        {"arrays": {"x": onnx_cases.floats(2, 3, 8), "c": X34, "s": X34}, "opset": 23},
-        "'num_heads' is 0, accepted: a divisor of the last dimension of size 8",
-    ),
-    (
-        "RotaryEmbedding",
-        {
-            "arrays": {"x": onnx_cases.floats(2, 3, 8), "c": X34, "s": X34},
-            "opset": 23,
-            "num_heads": 2,
-            "rotary_embedding_dim": 3,
-        },
-        "turns 3 elements of a head of 4, accepted: an even number",
-    ),
-    ("Celu", {"arrays": {"x": X34}, "alpha": 0.0}, "'alpha' is 0, accepted: any other float"),
-    (
-        "Tile",
-        {"arrays": {"x": X34, "r": np.array([2])}, "constants": ["r"]},
-        "input 'repeats' has 1 elements, accepted: 2",
-    ),
-    (
-        "Tile",
-        {"arrays": {"x": X34, "r": np.array([2, -1])}, "constants": ["r"]},
-        "would have a dimension of size -1",
-    ),
-    ("CumSum", {"arrays": {"x": X34, "a": np.array(0)}}, "input 'a' depends on data"),
-    (
-        "Einsum",
-        {"arrays": {"x": X34}, "equation": "ij,jk"},
-        "'equation' is 'ij,jk', which has 2 terms for 1 inputs",
-    ),
-    ("Einsum", {"arrays": {"x": X34}, "equation": "ijk->i"}, "gives 'ijk' for an input of shape [3, 4]"),
-    ("Einsum", {"arrays": {"x": X34}, "equation": "ij->ii"}, "a label that is given twice"),
-    ("Einsum", {"arrays": {"x": X34}, "equation": "i1->i"}, "holds '1', accepted: letters and '...'"),
-    ("Einsum", {"arrays": {"x": X34, "y": X34}, "equation": "ij,jk"}, "the shapes of the inputs do not"),
-    (
-        "GatherND",
-        {"arrays": {"x": X34, "i": np.zeros((2, 3), np.int64)}},
-        "the shapes of the inputs do not fit",
-    ),
-    (
-        "GatherElements",
-        {"arrays": {"x": X34, "i": np.zeros(3, np.int64)}},
-        "input 'indices' has shape [3], accepted: rank 2",
-    ),
-    (
-        "ScatterND",
-        {"arrays": {"x": X34, "i": np.zeros((2, 1), np.int64), "u": X34}},
-        "the shapes of the inputs do not fit",
-    ),
-    (
-        "ScatterND",
-        {"arrays": {"x": X34, "i": np.zeros((3, 1), np.int64), "u": X34}, "reduction": "add"},
-        "attribute 'reduction' is 'add', accepted: none",
-    ),
-    (
-        "ScatterElements",
-        {"arrays": {"x": X34, "i": np.zeros((3, 4), np.int64), "u": X4}},
-        "input 'updates' has shape [4], accepted: rank 2",
-    ),
-    (
-        "OneHot",
-        {"arrays": {"i": np.array([1]), "d": np.array(3), "v": X34[0, :3]}, "constants": ["d"]},
-        "input 'values' has shape [3], accepted: [2]",
-    ),
-    (
-        "Trilu",
-        {"arrays": {"x": X34, "k": np.array([1, 2])}, "constants": ["k"]},
-        "input 'k' has 2 elements, accepted: 1",
-    ),
-]
 
 
 @pytest.mark.parametrize("op, options, words", OPERATORS)

@@ -64,11 +64,22 @@ def test_a_loss_needs_elements(tmp_path, loss):
     )
 
 
-def test_an_input_is_refused(tmp_path):
-    assert refusal(build([SCALE], ("B", 0), ["q"]), tmp_path).endswith(
-        "m.onnx: graph input 'x' has size 0 in dimension 1, accepted: 1 to 2^31, or a name for a "
-        "dynamic dimension\n"
+def test_an_input(tmp_path):
+    """A fixed size of 0 is that of the array; there is nothing to train with then."""
+    assert "loss mse needs an output with elements" in refusal(
+        build([SCALE], ("B", 0), ["q"]), tmp_path, "--loss=mse"
     )
+    total = helper.make_node("ReduceSum", ["x", "one"], ["y"])
+    program = harness.compile_model(build([total], ("B", 0)), "--loss=mse")
+    np.testing.assert_array_equal(program.infer({"x": np.zeros((3, 0), np.float32)})["y"], np.zeros((3, 1)))
+
+
+def test_a_dynamic_input_is_not_empty(tmp_path):
+    program = harness.compile_model(build([SCALE], ("B", "M"), ["q"]), "--loss=mse")
+    np.savez(tmp_path / "x.npz", x=np.zeros((3, 0), np.float32))
+    found = program.run("infer", "--data", tmp_path / "x.npz", "--out", tmp_path / "y.npz")
+    assert found.returncode == 1
+    assert "axis 1 (M) is empty; every axis needs at least one element" in found.stderr
 
 
 INSIDE = {

@@ -60,7 +60,7 @@ LogicalResult GraphImporter::importNode(const onnx::GraphProto &proto,
   OpBuilder &builder = graph.builder;
   Location type = NameLoc::get(builder.getStringAttr(rule->name), file.location);
   graph.loc = NameLoc::get(builder.getStringAttr(name.empty() ? rule->name : name), type);
-  Node node(*this, scope, nodeProto, *rule);
+  Node node(*this, scope, proto, nodeProto, *rule);
   for (const std::string &input : nodeProto.input()) {
     if (input.empty()) {
       node.inputs.push_back(std::nullopt);

@@ -91,9 +91,9 @@ FailureOr<SmallVector<Dim>> ModelImporter::readInputDims(const onnx::ValueInfoPr
     return inputError() << "has rank " << type.shape().dim_size() << ", accepted: at most 16";
   SmallVector<Dim> dims;
   for (const auto &[i, dim] : llvm::enumerate(type.shape().dim())) {
-    if (dim.has_dim_value() && (dim.dim_value() < 1 || dim.dim_value() > (int64_t(1) << 31)))
+    if (dim.has_dim_value() && (dim.dim_value() < 0 || dim.dim_value() > (int64_t(1) << 31)))
       return inputError() << "has size " << dim.dim_value() << " in dimension " << i
-                          << ", accepted: 1 to 2^31, or a name for a dynamic dimension";
+                          << ", accepted: 0 to 2^31, or a name for a dynamic dimension";
     dims.push_back(graph.makeInputDim(dim.has_dim_value() ? graph.getExpr(dim.dim_value())
                                                           : getSymbol(getDimensionName(input, i))));
   }

@@ -15,13 +15,17 @@ namespace bppsa {
 /// The value of a constant tensor of one element, or of equal float elements.
 std::optional<double> getSplatConstant(const Tensor &tensor);
 
+/// A number as messages print it: "0.5", not "5.000000e-01".
+std::string describeNumber(double value);
+
 /// A node whose attributes and operands have been checked against the table.
 class Node {
 public:
-  Node(GraphImporter &importer, Scope &scope, const onnx::NodeProto &proto, const OpRule &rule)
+  Node(GraphImporter &importer, Scope &scope, const onnx::GraphProto &parent,
+       const onnx::NodeProto &proto, const OpRule &rule)
       : importer(importer), scope(scope), graph(importer.graph), file(importer.file),
-        initializers(importer.initializers), proto(proto), rule(rule), opset(importer.opset),
-        outputs(proto.output_size()) {}
+        initializers(importer.initializers), parent(parent), proto(proto), rule(rule),
+        opset(importer.opset), outputs(proto.output_size()) {}
 
   GraphImporter &importer;
   /// What the graphs in attributes of the node can read.
@@ -29,6 +33,8 @@ public:
   GraphBuilder &graph;
   const OnnxFile &file;
   const Initializers &initializers;
+  /// The graph that the node is in.
+  const onnx::GraphProto &parent;
   const onnx::NodeProto &proto;
   const OpRule &rule;
   int64_t opset;
@@ -71,6 +77,8 @@ public:
   bool wantsOutput(size_t index) const {
     return index < outputs.size() && !proto.output(index).empty();
   }
+  /// Whether the output is one of the graph, or an input of any node.
+  bool isRead(size_t index) const;
   mlir::LogicalResult setOutput(size_t index, Tensor tensor) {
     if (index < outputs.size())
       outputs[index] = std::move(tensor);

@@ -13,6 +13,12 @@
 using namespace mlir;
 using namespace bppsa;
 
+std::string bppsa::describeNumber(double value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%g", value);
+  return text;
+}
+
 InFlightDiagnostic Node::emitError() const {
   StringRef name = proto.name();
   if (name.empty() && proto.output_size() != 0)
@@ -62,7 +68,7 @@ static std::string describeValue(const onnx::AttributeProto &attribute) {
     os << attribute.i();
     break;
   case onnx::AttributeProto::FLOAT:
-    os << llvm::format("%g", attribute.f());
+    os << describeNumber(attribute.f());
     break;
   case onnx::AttributeProto::STRING:
     os << quoted(attribute.s());
@@ -71,7 +77,7 @@ static std::string describeValue(const onnx::AttributeProto &attribute) {
     list(attribute.ints(), [&](int64_t value) { os << value; });
     break;
   case onnx::AttributeProto::FLOATS:
-    list(attribute.floats(), [&](float value) { os << llvm::format("%g", value); });
+    list(attribute.floats(), [&](float value) { os << describeNumber(value); });
     break;
   case onnx::AttributeProto::STRINGS:
     list(attribute.strings(), [&](const std::string *value) { os << quoted(*value); });
@@ -229,6 +235,22 @@ LogicalResult Node::emitShapeError() const {
     diagnostic << (tensor ? describeShape(*tensor) : "none");
   });
   return diagnostic;
+}
+
+/// Whether `graph` has the output `name`, or a node, also of a graph inside, that reads it.
+static bool reads(const onnx::GraphProto &graph, const std::string &name) {
+  auto readsInside = [&](const onnx::AttributeProto &attribute) {
+    return attribute.has_g() && reads(attribute.g(), name);
+  };
+  return llvm::any_of(graph.output(), [&](const auto &output) { return output.name() == name; }) ||
+         llvm::any_of(graph.node(), [&](const onnx::NodeProto &node) {
+           return llvm::is_contained(node.input(), name) ||
+                  llvm::any_of(node.attribute(), readsInside);
+         });
+}
+
+bool Node::isRead(size_t index) const {
+  return wantsOutput(index) && reads(parent, proto.output(index));
 }
 
 LogicalResult Node::setOutput(FailureOr<Tensor> tensor) {

@@ -64,6 +64,7 @@ mlir::LogicalResult importPad(Node &node);
 
 // Resize.cpp
 mlir::LogicalResult importResize(Node &node);
+mlir::LogicalResult importUpsample(Node &node);
 
 // LossNodes.cpp
 mlir::LogicalResult importNegativeLogLikelihoodLoss(Node &node);
@@ -89,6 +90,13 @@ mlir::LogicalResult importRotaryEmbedding(Node &node);
 
 // BatchNormalization.cpp
 mlir::LogicalResult importBatchNormalization(Node &node);
+
+// Attention.cpp
+mlir::LogicalResult importAttention(Node &node);
+
+// Fourier.cpp
+mlir::LogicalResult importDFT(Node &node);
+mlir::LogicalResult importSTFT(Node &node);
 
 // Normalization.cpp
 mlir::LogicalResult importGroupNormalization(Node &node);

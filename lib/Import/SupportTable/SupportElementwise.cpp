@@ -46,7 +46,13 @@ void bppsa::addElementwiseRows(std::vector<OpRule> &table) {
   constexpr unsigned numbers = F32 | Integers;
   auto add = [&](const Row &row) { table.push_back(row); };
   for (StringRef name : {"Add", "Div", "Mul", "Sub"})
-    add(Row(name, importBinary).in("A", numbers).in("B", numbers).out("C"));
+    add(Row(name, importBinary)
+            .in("A", numbers)
+            .in("B", numbers)
+            .out("C")
+            .note(name == "Div" ? "Quotients of integers are rounded towards zero; by zero, they "
+                                  "are zero."
+                                : ""));
   for (StringRef name : {"Abs", "Neg"})
     add(Row(name, importUnary).in("X", numbers).out("Y"));
   for (auto [name, since] :
@@ -70,16 +76,19 @@ void bppsa::addElementwiseRows(std::vector<OpRule> &table) {
           .out("C")
           .attr("fmod", Kind::Int)
           .accepts(zeroOrOne)
-          .note(
-              "`fmod` must be 1 for float inputs; divisors of integers must be nonzero constants, "
-              "or sizes."));
+          .note("`fmod` must be 1 for float inputs before opset 28; divisors of integers must be "
+                "nonzero constants, or sizes."));
   for (auto [name, since] : {std::pair("Greater", 7), std::pair("GreaterOrEqual", 12),
                              std::pair("Less", 7), std::pair("LessOrEqual", 12)})
     add(Row(name, importComparison, {since}).in("A", numbers).in("B", numbers).out("C"));
   for (StringRef name : {"And", "Or", "Xor"})
     add(Row(name, importLogic).in("A", Bool).in("B", Bool).out("C"));
   add(Row("Not", importLogic).in("X", Bool).out("Y"));
-  add(Row("Pow", importPow).in("X").in("Y", numbers).out("Z"));
+  add(Row("Pow", importPow)
+          .in("X", numbers)
+          .in("Y", numbers)
+          .out("Z")
+          .note("Powers of integers are rounded towards zero."));
   add(Row("Equal", importComparison).in("A", AnyElement).in("B", AnyElement).out("C"));
   add(Row("Where", importWhere, {9})
           .in("condition", Bool)
@@ -105,5 +114,7 @@ void bppsa::addElementwiseRows(std::vector<OpRule> &table) {
           .attr("ratio", Kind::Float, {7, 11})
           .attr("seed", Kind::Int, {12})
           .note("Where `training_mode` is the constant true, training drops elements; evaluation, "
-                "inference and `grad` do not. Otherwise the identity. `mask` must not be used."));
+                "inference and `grad` do not, and nothing may read `mask`. Otherwise the identity, "
+                "with a "
+                "`mask` of true."));
 }

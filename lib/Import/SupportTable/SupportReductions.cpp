@@ -19,7 +19,9 @@ void bppsa::addReductionRows(std::vector<OpRule> &table) {
     StringRef ties =
         " The gradient is shared equally by the elements that are equal to the result.";
     add(Row(name, importReduce)
-            .in("data")
+            .in("data", isExtremum                                    ? AnyElement
+                        : name == "ReduceSum" || name == "ReduceProd" ? F32 | Integers
+                                                                      : F32)
             .optional("axes", Integers, {lastAttribute + 1})
             .out("reduced")
             .attr("axes", Kind::Ints, {oldestOpset, lastAttribute})
@@ -56,7 +58,7 @@ void bppsa::addReductionRows(std::vector<OpRule> &table) {
             .accepts(zeroOrOne)
             .note("Integers have no gradient."));
   add(Row("CumSum", importCumSum, {11})
-          .in("x")
+          .in("x", F32 | Integers)
           .in("axis", Integers)
           .out("y")
           .attr("exclusive", Kind::Int)

@@ -105,6 +105,7 @@ void addIndexRows(std::vector<OpRule> &table);
 void addRecurrentRows(std::vector<OpRule> &table);
 void addReductionRows(std::vector<OpRule> &table);
 void addShapeRows(std::vector<OpRule> &table);
+void addTransformRows(std::vector<OpRule> &table);
 void addWindowRows(std::vector<OpRule> &table);
 
 } // namespace bppsa

@@ -89,7 +89,9 @@ void bppsa::addShapeRows(std::vector<OpRule> &table) {
           .in("input", AnyElement)
           .out("output")
           .attr("blocksize", Kind::Int)
-          .required());
+          .required()
+          .attr("mode", Kind::String, {28})
+          .accepts(std::vector<std::string>{"DCR", "CRD"}));
   add(Row("Shape", importShape)
           .in("data", AnyElement)
           .out("shape")
@@ -113,9 +115,9 @@ void bppsa::addShapeRows(std::vector<OpRule> &table) {
           .attr("value", Kind::Tensor)
           .note("The shape must be constant or computed from sizes."));
   add(Row("Range", importRange, {11})
-          .in("start", Integers)
-          .in("limit", Integers)
-          .in("delta", Integers)
+          .in("start", F32 | Integers)
+          .in("limit", F32 | Integers)
+          .in("delta", F32 | Integers)
           .out("output")
           .attr("stash_type", Kind::Int, {27})
           .note("All three inputs must be constant."));
@@ -148,8 +150,8 @@ void bppsa::addIndexRows(std::vector<OpRule> &table) {
                 "refuses an array whose elements are the indices when one is out of range. One "
                 "that the graph computes is not checked and takes the nearest element."));
   add(Row("OneHot", importOneHot, {9})
-          .in("indices", Integers)
-          .in("depth", Integers)
+          .in("indices", F32 | Integers)
+          .in("depth", F32 | Integers)
           .in("values", F32 | Integers)
           .out("output")
           .attr("axis", Kind::Int)
@@ -174,8 +176,10 @@ void bppsa::addIndexRows(std::vector<OpRule> &table) {
     if (name == "ScatterElements")
       row.attr("axis", Kind::Int);
     add(row.attr("reduction", Kind::String, {16})
-            .accepts(std::vector<std::string>{"none"})
-            .note("Of several updates of one element the last one counts, and gets the gradient. "
-                  "Indices out of range as for Gather."));
+            .accepts(std::vector<std::string>{"none", "add", "mul", "max", "min"})
+            .note("Without `reduction` the last one of several updates of an element counts, and "
+                  "gets the gradient; max and min share it as Max and Min do. Joined updates take "
+                  "time in proportion to their number times that of the places of an axis. Bools "
+                  "have no `reduction`. Indices out of range as for Gather."));
   }
 }

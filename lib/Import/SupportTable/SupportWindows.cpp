@@ -38,26 +38,36 @@ void bppsa::addWindowRows(std::vector<OpRule> &table) {
           .optional("sizes", Integers)
           .out("Y")
           .attr("antialias", Kind::Int, {18})
-          .accepts(std::vector<int64_t>{0})
+          .accepts(zeroOrOne)
           .attr("axes", Kind::Ints, {18})
           .attr("coordinate_transformation_mode", Kind::String)
           .accepts(Names{"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
-                         "align_corners", "asymmetric"})
+                         "align_corners", "asymmetric", "tf_crop_and_resize"})
           .attr("cubic_coeff_a", Kind::Float)
           .attr("exclude_outside", Kind::Int)
           .accepts(zeroOrOne)
           .attr("extrapolation_value", Kind::Float)
           .attr("keep_aspect_ratio_policy", Kind::String, {18})
-          .accepts(Names{"stretch"})
+          .accepts(Names{"stretch", "not_larger", "not_smaller"})
           .attr("mode", Kind::String)
           .accepts(Names{"nearest", "linear", "cubic"})
           .attr("nearest_mode", Kind::String)
           .accepts(Names{"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"})
           .note(
-              "`scales` must be a constant or an initializer, which is then not trained, `sizes` "
-              "constant or computed from sizes. Axes are resized from fixed sizes to fixed sizes, "
-              "those whose elements are repeated from any. `roi` and `extrapolation_value` "
-              "concern modes that are refused."));
+              "`scales` and `roi` must be constants or initializers, which are then not trained, "
+              "`sizes` constant or computed from sizes. Axes are resized from fixed sizes to fixed "
+              "sizes, those whose elements are repeated from any. `antialias` is not for mode "
+              "nearest."));
+  table.push_back(Row("Upsample", importUpsample, {oldestOpset, 9})
+                      .in("X")
+                      .in("scales", F32, {9})
+                      .out("Y")
+                      .attr("mode", Kind::String)
+                      .accepts(Names{"nearest", "linear"})
+                      .attr("scales", Kind::Floats, {oldestOpset, 8})
+                      .required()
+                      .note("As Resize with asymmetric coordinates that are rounded down; ONNX has "
+                            "it up to opset 9."));
   table.push_back(Row("LpPool", importLpPool)
                       .in("X")
                       .out("Y")
@@ -70,18 +80,18 @@ void bppsa::addWindowRows(std::vector<OpRule> &table) {
                       .in("X")
                       .out("Y")
                       .note("The gradient goes to the first largest element."));
-  table.push_back(Row("MaxPool", importMaxPool)
-                      .in("X")
-                      .out("Y")
-                      .optionalOut("Indices")
-                      .windowed({10})
-                      .attr("ceil_mode", Kind::Int, {10})
-                      .accepts(zeroOrOne)
-                      .attr("storage_order", Kind::Int, {8})
-                      .accepts(zeroOrOne)
-                      .requiring("kernel_shape")
-                      .note("`Indices`, the only output that `storage_order` concerns, must not "
-                            "be used. The gradient goes to the first largest element."));
+  table.push_back(
+      Row("MaxPool", importMaxPool)
+          .in("X")
+          .out("Y")
+          .optionalOut("Indices")
+          .windowed({10})
+          .attr("ceil_mode", Kind::Int, {10})
+          .accepts(zeroOrOne)
+          .attr("storage_order", Kind::Int, {8})
+          .accepts(zeroOrOne)
+          .requiring("kernel_shape")
+          .note("The gradient goes to the first largest element; `Indices` have none."));
   table.push_back(Row("AveragePool", importAveragePool)
                       .in("X")
                       .out("Y")
@@ -94,9 +104,9 @@ void bppsa::addWindowRows(std::vector<OpRule> &table) {
   table.push_back(Row("GlobalAveragePool", importGlobalAveragePool).in("X").out("Y"));
   table.push_back(
       Row("Pad", importPad)
-          .in("data")
+          .in("data", AnyElement)
           .in("pads", Integers, {11})
-          .optional("constant_value", F32, {11})
+          .optional("constant_value", AnyElement, {11})
           .optional("axes", Integers, {18})
           .out("output")
           .attr("mode", Kind::String)

@@ -111,8 +111,23 @@ static Value makeBinaryInteger(StringRef op, OpBuilder &b, Location loc, Value x
     return arith::AddIOp::create(b, loc, x, y);
   if (op == "Sub")
     return arith::SubIOp::create(b, loc, x, y);
-  assert(op == "Mul" && "a division by data is refused");
-  return arith::MulIOp::create(b, loc, x, y);
+  if (op == "Mul")
+    return arith::MulIOp::create(b, loc, x, y);
+  assert(op == "Div" && "the table has no other binary op on integers");
+  // Neither 0 nor -1, the divisors for which a processor may stop, is divided by.
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(b, loc, b.getIntegerAttr(x.getType(), value));
+  };
+  auto isEqual = [&](int64_t value) -> Value {
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, y, constant(value));
+  };
+  Value isZero = isEqual(0), isMinusOne = isEqual(-1);
+  Value isSpecial = arith::OrIOp::create(b, loc, isZero, isMinusOne);
+  Value divisor = arith::SelectOp::create(b, loc, isSpecial, constant(1), y);
+  Value quotient = arith::DivSIOp::create(b, loc, x, divisor);
+  Value negated = arith::SubIOp::create(b, loc, constant(0), x);
+  quotient = arith::SelectOp::create(b, loc, isMinusOne, negated, quotient);
+  return arith::SelectOp::create(b, loc, isZero, constant(0), quotient);
 }
 
 static MaybeExpr evaluateBinary(StringRef op, AffineExpr x, AffineExpr y,
@@ -140,9 +155,6 @@ LogicalResult bppsa::importBinary(Node &node) {
     if (result)
       return node.setOutput(0, *result);
   }
-  if (node.getOp() == "Div" && !a.elementType.isF32())
-    return node.emitError() << "divides integers that depend on data or whose sign or divisor is "
-                               "not known, accepted: sizes and positive constants";
   return node.setOutput(node.graph.makeElementwise(
       {a, b}, elementType, [&](OpBuilder &builder, Location loc, ValueRange arguments) {
         return a.elementType.isF32()
@@ -151,9 +163,26 @@ LogicalResult bppsa::importBinary(Node &node) {
       }));
 }
 
+/// The power of an integer, as ONNX Runtime has it: of doubles, rounded towards zero.
+static FailureOr<Tensor> makeIntegerPower(GraphBuilder &graph, const Tensor &base,
+                                          const Tensor &exponent) {
+  return graph.makeElementwise(
+      {base, exponent}, base.elementType, [&](OpBuilder &b, Location loc, ValueRange in) -> Value {
+        Type wide = b.getF64Type();
+        Value x = arith::SIToFPOp::create(b, loc, wide, in[0]);
+        Value y = exponent.elementType.isF32()
+                      ? arith::ExtFOp::create(b, loc, wide, in[1]).getResult()
+                      : arith::SIToFPOp::create(b, loc, wide, in[1]).getResult();
+        Value power = math::PowFOp::create(b, loc, x, y);
+        return arith::FPToSIOp::create(b, loc, base.elementType, power);
+      });
+}
+
 LogicalResult bppsa::importPow(Node &node) {
   const Tensor &base = node.input(0), &exponent = node.input(1);
   Type type = base.elementType;
+  if (!type.isF32())
+    return node.setOutput(makeIntegerPower(node.graph, base, exponent));
   std::optional<double> constant = getSplatConstant(exponent);
   // Small powers are exact products: no logarithm, and a derivative at 0.
   if (constant && exponent.getRank() <= base.getRank() &&
@@ -173,12 +202,12 @@ LogicalResult bppsa::importPow(Node &node) {
           return math::PowFOp::create(b, loc, x, makeFloat(b, loc, power));
         }));
   }
-  if (!exponent.elementType.isF32())
-    return node.emitError() << "input 'Y' is an integer that is no constant of one element, "
-                               "accepted: such a constant or float";
   return node.setOutput(node.graph.makeElementwise(
-      {base, exponent}, type, [](OpBuilder &b, Location loc, ValueRange arguments) {
-        return math::PowFOp::create(b, loc, arguments[0], arguments[1]);
+      {base, exponent}, type, [&](OpBuilder &b, Location loc, ValueRange arguments) {
+        Value y = arguments[1];
+        if (!exponent.elementType.isF32())
+          y = arith::SIToFPOp::create(b, loc, type, y);
+        return math::PowFOp::create(b, loc, arguments[0], y);
       }));
 }
 
@@ -248,16 +277,25 @@ LogicalResult bppsa::importIdentity(Node &node) { return node.setOutput(0, node.
 static FailureOr<double> getDropoutRatio(Node &node) {
   FailureOr<double> ratio = node.getSetting("ratio", 1, 0.5);
   if (succeeded(ratio) && !(*ratio >= 0 && *ratio < 1))
-    return node.emitError() << "input 'ratio' is " << *ratio << ", accepted: at least 0, below 1";
+    return node.emitError() << "input 'ratio' is " << describeNumber(*ratio)
+                            << ", accepted: at least 0, below 1";
   return ratio;
 }
 
+/// Dropout that drops nothing: the mask is true everywhere.
+static LogicalResult keepAll(Node &node) {
+  const Tensor &data = node.input(0);
+  if (node.wantsOutput(1) &&
+      failed(node.setOutput(
+          1, node.graph.makeFilled(data.dims, node.graph.builder.getBoolAttr(true)))))
+    return failure();
+  return node.setOutput(0, data);
+}
+
 LogicalResult bppsa::importDropout(Node &node) {
-  if (node.wantsOutput(1))
-    return node.emitError() << "output 'mask' is used, accepted: only 'output'";
   const Tensor &data = node.input(0);
   if (!node.hasInput(2))
-    return node.setOutput(0, data);
+    return keepAll(node);
   const Tensor &mode = node.input(2);
   std::optional<int64_t> trains = mode.elements && mode.elements->size() == 1
                                       ? getConstant(mode.elements->front())
@@ -265,10 +303,15 @@ LogicalResult bppsa::importDropout(Node &node) {
   if (!trains)
     return node.emitError() << "input 'training_mode' is no constant, accepted: a constant";
   if (*trains == 0)
-    return node.setOutput(0, data);
+    return keepAll(node);
   FailureOr<double> ratio = getDropoutRatio(node);
   if (failed(ratio))
     return failure();
+  if (*ratio == 0)
+    return keepAll(node);
+  if (node.isRead(1))
+    return node.emitError() << "output 'mask' is used where elements are dropped, accepted: only "
+                               "'output'";
   OpBuilder &builder = node.graph.builder;
   auto dropout = DropoutOp::create(builder, node.graph.loc, node.graph.getValue(data),
                                    builder.getF64FloatAttr(*ratio),

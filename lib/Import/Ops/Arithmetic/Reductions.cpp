@@ -81,6 +81,35 @@ static Tensor makeJoined(GraphBuilder &graph, const Tensor &data, ArrayRef<int64
   return graph.makeUnsqueeze(joined, axes);
 }
 
+/// The same of integers, or of bools, of which true is the larger one.
+static Tensor makeIntegerJoined(GraphBuilder &graph, StringRef op, const Tensor &data,
+                                ArrayRef<int64_t> axes) {
+  unsigned width = data.elementType.getIntOrFloatBitWidth();
+  // A bool is its bit without a sign.
+  bool isBool = width == 1;
+  APInt least = isBool ? APInt::getZero(1) : APInt::getSignedMinValue(width);
+  APInt most = isBool ? APInt::getAllOnes(1) : APInt::getSignedMaxValue(width);
+  APInt start = op == "ReduceMax"    ? least
+                : op == "ReduceMin"  ? most
+                : op == "ReduceProd" ? APInt(width, 1)
+                                     : APInt::getZero(width);
+  Tensor joined = graph.makeReduction(
+      data, axes, graph.builder.getIntegerAttr(data.elementType, start),
+      [&](OpBuilder &b, Location loc, ValueRange in) -> Value {
+        if (op == "ReduceSum")
+          return arith::AddIOp::create(b, loc, in[0], in[1]);
+        if (op == "ReduceProd")
+          return arith::MulIOp::create(b, loc, in[0], in[1]);
+        if (op == "ReduceMax")
+          return isBool ? arith::OrIOp::create(b, loc, in[0], in[1]).getResult()
+                        : arith::MaxSIOp::create(b, loc, in[0], in[1]).getResult();
+        assert(op == "ReduceMin" && "the table has no other reduction of integers");
+        return isBool ? arith::AndIOp::create(b, loc, in[0], in[1]).getResult()
+                      : arith::MinSIOp::create(b, loc, in[0], in[1]).getResult();
+      });
+  return graph.makeUnsqueeze(joined, axes);
+}
+
 static Tensor makeLogSumExp(GraphBuilder &graph, const Tensor &data, ArrayRef<int64_t> axes) {
   // Shifted by the maximum, which changes nothing but the range of exp; not by an infinite one.
   Tensor shift =
@@ -96,6 +125,8 @@ static Tensor makeLogSumExp(GraphBuilder &graph, const Tensor &data, ArrayRef<in
 
 static FailureOr<Tensor> makeReduced(GraphBuilder &graph, StringRef op, const Tensor &data,
                                      ArrayRef<int64_t> axes) {
+  if (!data.elementType.isF32())
+    return makeIntegerJoined(graph, op, data, axes);
   if (op == "ReduceSum")
     return graph.makeSum(data, axes);
   if (op == "ReduceMean")

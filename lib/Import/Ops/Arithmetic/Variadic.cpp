@@ -97,6 +97,22 @@ static Value makeRemainder(OpBuilder &b, Location loc, Value x, Value y, bool of
   return arith::SelectOp::create(b, loc, isOther, shifted, remainder);
 }
 
+/// The same of floats.
+static Value makeFloatRemainder(OpBuilder &b, Location loc, Value x, Value y, bool ofDivisor) {
+  Value remainder = arith::RemFOp::create(b, loc, x, y);
+  if (!ofDivisor)
+    return remainder;
+  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(x.getType()));
+  auto compare = [&](arith::CmpFPredicate predicate, Value value) -> Value {
+    return arith::CmpFOp::create(b, loc, predicate, value, zero);
+  };
+  Value isOther = arith::XOrIOp::create(b, loc, compare(arith::CmpFPredicate::OLT, remainder),
+                                        compare(arith::CmpFPredicate::OLT, y));
+  isOther = arith::AndIOp::create(b, loc, isOther, compare(arith::CmpFPredicate::ONE, remainder));
+  Value shifted = arith::AddFOp::create(b, loc, remainder, y);
+  return arith::SelectOp::create(b, loc, isOther, shifted, remainder);
+}
+
 /// The same of two integers that are known.
 static MaybeExpr evaluateRemainder(AffineExpr x, AffineExpr y, bool ofDivisor,
                                    ArrayRef<int64_t> leastSizes) {
@@ -117,8 +133,8 @@ LogicalResult bppsa::importMod(Node &node) {
     return failure();
   const Tensor &a = node.input(0), &b = node.input(1);
   bool isFloat = a.elementType.isF32(), isFmod = node.getInt("fmod", 0) == 1;
-  if (isFloat && !isFmod)
-    return node.emitError() << "attribute 'fmod' is 0 for float inputs, accepted: 1";
+  if (isFloat && !isFmod && node.opset < 28)
+    return node.emitError() << "attribute 'fmod' is 0 for float inputs, accepted: 1, or opset 28";
   if (a.elements && b.elements)
     if (std::optional<Tensor> result = broadcastElements(
             node.graph, a.elementType, {a, b}, [&](ArrayRef<AffineExpr> arguments) {
@@ -132,7 +148,7 @@ LogicalResult bppsa::importMod(Node &node) {
   return node.setOutput(node.graph.makeElementwise(
       {a, b}, a.elementType, [&](OpBuilder &builder, Location loc, ValueRange in) -> Value {
         if (isFloat)
-          return arith::RemFOp::create(builder, loc, in[0], in[1]);
+          return makeFloatRemainder(builder, loc, in[0], in[1], !isFmod);
         return makeRemainder(builder, loc, in[0], in[1], !isFmod);
       }));
 }

@@ -11,6 +11,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -112,11 +114,31 @@ LogicalResult bppsa::importTrilu(Node &node) {
 // OneHot
 //===----------------------------------------------------------------------===//
 
+/// How many positions there are: an integer, or a float constant.
+static FailureOr<SmallVector<AffineExpr>> readDepth(Node &node) {
+  if (!node.input(1).elementType.isF32())
+    return node.getExprs(1);
+  FailureOr<double> depth = node.getSetting("", 1, 0);
+  if (failed(depth))
+    return failure();
+  constexpr double most = 1 << 24;
+  if (!(*depth >= 1 && *depth <= most))
+    return node.emitError() << "input 'depth' is " << describeNumber(*depth)
+                            << ", accepted: 1 to 2^24";
+  return SmallVector<AffineExpr>{node.graph.getExpr(static_cast<int64_t>(*depth))};
+}
+
 LogicalResult bppsa::importOneHot(Node &node) {
   GraphBuilder &graph = node.graph;
-  const Tensor &indices = node.input(0), &values = node.input(2);
-  FailureOr<SmallVector<AffineExpr>> depths = node.getExprs(1);
-  FailureOr<int64_t> axis = node.normalizeAxis(node.getInt("axis", -1), indices.getRank() + 1);
+  const Tensor &values = node.input(2);
+  FailureOr<Tensor> indices = node.input(0);
+  if (indices->elementType.isF32())
+    indices = graph.makeElementwise(*indices, graph.builder.getI64Type(),
+                                    [](OpBuilder &b, Location loc, ValueRange in) {
+                                      return arith::FPToSIOp::create(b, loc, b.getI64Type(), in[0]);
+                                    });
+  FailureOr<SmallVector<AffineExpr>> depths = readDepth(node);
+  FailureOr<int64_t> axis = node.normalizeAxis(node.getInt("axis", -1), indices->getRank() + 1);
   if (failed(depths) || failed(axis))
     return failure();
   if (depths->size() != 1)
@@ -127,7 +149,7 @@ LogicalResult bppsa::importOneHot(Node &node) {
   FailureOr<SmallVector<Dim>> depth = node.makeDims(*depths);
   if (failed(depth))
     return failure();
-  SmallVector<Dim> dims = indices.dims;
+  SmallVector<Dim> dims = indices->dims;
   dims.insert(dims.begin() + *axis, depth->front());
   Tensor source = values;
   source.value = graph.getValue(values);
@@ -143,7 +165,7 @@ LogicalResult bppsa::importOneHot(Node &node) {
       getValueOrCreateConstantIndexOp(graph.builder, graph.loc, graph.getSize(depth->front().size));
   return node.setOutput(
       0, graph.makeGeneric(
-             {indices, pick(0), pick(1)}, empty, {all.dropResult(*axis), scalar, scalar, all},
+             {*indices, pick(0), pick(1)}, empty, {all.dropResult(*axis), scalar, scalar, all},
              [&](OpBuilder &b, Location loc, ValueRange in) -> Value {
                Value found = arith::IndexCastOp::create(b, loc, b.getIndexType(), in[0]);
                Value zero = arith::ConstantIndexOp::create(b, loc, 0);
@@ -177,6 +199,7 @@ LogicalResult bppsa::importDepthToSpace(Node &node) {
     return failure();
   int64_t size = node.getInt("blocksize", 0);
   bool toSpace = node.getOp() == "DepthToSpace";
+  bool isDepthFirst = node.getString("mode", "DCR") == "DCR";
   if (size < 1 || size > 4096)
     return node.emitError() << "attribute 'blocksize' is " << size << ", accepted: 1 to 4096";
   Dim block = graph.getDim(size), samples = x.dims[0];
@@ -184,7 +207,6 @@ LogicalResult bppsa::importDepthToSpace(Node &node) {
   if (failed(small))
     return failure();
   if (toSpace) {
-    bool isDepthFirst = node.getString("mode", "DCR") == "DCR";
     SmallVector<Dim> split = {samples, block, block, *small, x.dims[2], x.dims[3]};
     SmallVector<int64_t> order = {0, 3, 4, 1, 5, 2};
     if (!isDepthFirst) {
@@ -203,7 +225,10 @@ LogicalResult bppsa::importDepthToSpace(Node &node) {
   if (failed(columns) || !channels)
     return failed(columns) ? failure() : node.emitShapeError();
   Tensor split = graph.makeReshape(x, {samples, x.dims[1], *small, block, *columns, block});
-  Tensor moved = graph.makeTranspose(split, {0, 3, 5, 1, 2, 4});
+  SmallVector<int64_t> order = {0, 3, 5, 1, 2, 4};
+  if (!isDepthFirst)
+    order = {0, 1, 3, 5, 2, 4};
+  Tensor moved = graph.makeTranspose(split, order);
   return node.setOutput(
       0, graph.makeReshape(moved, {samples, graph.getDim(*channels), *small, *columns}));
 }
@@ -231,6 +256,50 @@ static Tensor makeSums(GraphBuilder &graph, const Tensor &x, bool isReverse) {
   return graph.make(loop.getTrajectories()[0], dims);
 }
 
+/// The sums of integers, one position of the axis after the other.
+static Tensor makeIntegerSums(Node &node, int64_t axis) {
+  GraphBuilder &graph = node.graph;
+  OpBuilder &builder = graph.builder;
+  const Tensor &x = node.input(0);
+  bool isExclusive = node.getInt("exclusive", 0) == 1, isReverse = node.getInt("reverse", 0) == 1;
+  Value source = graph.getValue(x);
+  Tensor start = graph.makeFilled(x.dims, cast<TypedAttr>(builder.getZeroAttr(x.elementType)));
+  graph.mark(x.dims[axis], Cut);
+  Value zero = arith::ConstantIndexOp::create(builder, graph.loc, 0);
+  Value one = arith::ConstantIndexOp::create(builder, graph.loc, 1);
+  SmallVector<Value> upper = llvm::map_to_vector(x.dims, [&](const Dim &dim) {
+    return getValueOrCreateConstantIndexOp(builder, graph.loc, graph.getSize(dim.size));
+  });
+  SmallVector<Value> lower(upper.size(), zero), steps(upper.size(), one);
+  scf::LoopNest nest = scf::buildLoopNest(
+      builder, graph.loc, lower, upper, steps, start.value,
+      [&](OpBuilder &b, Location loc, ValueRange index, ValueRange tables) {
+        auto at = [&](Value position) {
+          SmallVector<Value> result(index);
+          Value last = arith::SubIOp::create(b, loc, upper[axis], one);
+          result[axis] =
+              isReverse ? arith::SubIOp::create(b, loc, last, position).getResult() : position;
+          return result;
+        };
+        Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, index[axis], zero);
+        Value before =
+            arith::MaxSIOp::create(b, loc, arith::SubIOp::create(b, loc, index[axis], one), zero);
+        Value sum = tensor::ExtractOp::create(b, loc, tables.front(), at(before));
+        Value added =
+            tensor::ExtractOp::create(b, loc, source, at(isExclusive ? before : index[axis]));
+        Value nothing = arith::ConstantOp::create(b, loc, b.getZeroAttr(x.elementType));
+        // The table holds zeros where nothing was summed up yet.
+        if (isExclusive)
+          added = arith::SelectOp::create(b, loc, isFirst, nothing, added);
+        else
+          sum = arith::SelectOp::create(b, loc, isFirst, nothing, sum);
+        Value entry = arith::AddIOp::create(b, loc, sum, added);
+        return scf::ValueVector{
+            tensor::InsertOp::create(b, loc, entry, tables.front(), at(index[axis]))};
+      });
+  return graph.make(nest.results.front(), x.dims);
+}
+
 LogicalResult bppsa::importCumSum(Node &node) {
   GraphBuilder &graph = node.graph;
   const Tensor &x = node.input(0);
@@ -243,6 +312,8 @@ LogicalResult bppsa::importCumSum(Node &node) {
   if (failed(axis))
     return failure();
   bool isExclusive = node.getInt("exclusive", 0) == 1, isReverse = node.getInt("reverse", 0) == 1;
+  if (!x.elementType.isF32())
+    return node.setOutput(0, makeIntegerSums(node, *axis));
   // The axis comes first; all others are samples of one unit.
   SmallVector<int64_t> order = {*axis}, back(x.getRank());
   for (int64_t i = 0; i < x.getRank(); ++i)

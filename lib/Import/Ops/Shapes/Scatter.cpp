@@ -6,7 +6,8 @@
 //
 // A table says for each element which update is the last one that writes it. It is
 // made by a loop over the updates; the result then reads data or updates in parallel, which has a
-// derivative.
+// derivative. Where updates are added, multiplied or compared, each element looks at all that may
+// mean it, which is a reduction with a derivative of its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -115,6 +116,78 @@ static Tensor makeScattered(GraphBuilder &graph, const Tensor &data, const Tenso
       });
 }
 
+//===----------------------------------------------------------------------===//
+// Updates that are joined
+//===----------------------------------------------------------------------===//
+
+static Value join(StringRef how, OpBuilder &b, Location loc, Value x, Value y) {
+  if (isa<FloatType>(x.getType()))
+    return how == "add"   ? arith::AddFOp::create(b, loc, x, y).getResult()
+           : how == "mul" ? arith::MulFOp::create(b, loc, x, y).getResult()
+           : how == "max" ? arith::MaximumFOp::create(b, loc, x, y).getResult()
+                          : arith::MinimumFOp::create(b, loc, x, y).getResult();
+  return how == "add"   ? arith::AddIOp::create(b, loc, x, y).getResult()
+         : how == "mul" ? arith::MulIOp::create(b, loc, x, y).getResult()
+         : how == "max" ? arith::MaxSIOp::create(b, loc, x, y).getResult()
+                        : arith::MinSIOp::create(b, loc, x, y).getResult();
+}
+
+/// What leaves any element as it is when it is joined with it.
+static TypedAttr getNeutral(StringRef how, Builder &b, Type type) {
+  if (how == "add" || how == "mul")
+    return how == "add" ? b.getZeroAttr(type) : b.getOneAttr(type);
+  if (auto real = dyn_cast<FloatType>(type))
+    return b.getFloatAttr(type, APFloat::getInf(real.getFloatSemantics(), how == "max"));
+  unsigned width = type.getIntOrFloatBitWidth();
+  return b.getIntegerAttr(type, how == "max" ? APInt::getSignedMinValue(width)
+                                             : APInt::getSignedMaxValue(width));
+}
+
+/// What the updates along `axis` whose targets are a position join to there, for each position of
+/// an axis of size `size` in its place. Targets are for each update, or for each position of the
+/// axis.
+static Tensor joinUpdates(GraphBuilder &graph, StringRef how, const Tensor &updates,
+                          const Tensor &targets, int64_t axis, const Dim &size) {
+  OpBuilder &builder = graph.builder;
+  unsigned rank = updates.getRank();
+  SmallVector<Dim> dims = updates.dims;
+  dims[axis] = size;
+  AffineMap all = builder.getMultiDimIdentityMap(rank + 1), result = all.getMajorSubMap(rank);
+  SmallVector<AffineExpr> from(result.getResults());
+  from[axis] = builder.getAffineDimExpr(rank);
+  AffineMap ofUpdates = AffineMap::get(rank + 1, 0, from, graph.getContext());
+  AffineMap ofTargets = targets.getRank() == static_cast<int64_t>(rank)
+                            ? ofUpdates
+                            : AffineMap::get(rank + 1, 0, from[axis]);
+  TypedAttr neutral = getNeutral(how, builder, updates.elementType);
+  return graph.makeGeneric(
+      {updates, targets}, graph.makeFilled(dims, neutral), {ofUpdates, ofTargets, result},
+      [&](OpBuilder &b, Location loc, ValueRange in) {
+        Value place = linalg::IndexOp::create(b, loc, axis);
+        Value own = arith::IndexCastOp::create(b, loc, b.getI64Type(), place);
+        Value isMeant = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, in[1], own);
+        Value otherwise = arith::ConstantOp::create(b, loc, neutral);
+        return join(how, b, loc, in[2], arith::SelectOp::create(b, loc, isMeant, in[0], otherwise));
+      });
+}
+
+/// `data` joined with what its updates join to, element by element.
+static FailureOr<Tensor> joinWith(GraphBuilder &graph, StringRef how, const Tensor &data,
+                                  const Tensor &joined) {
+  return graph.makeElementwise(
+      {data, joined}, data.elementType,
+      [&](OpBuilder &b, Location loc, ValueRange in) { return join(how, b, loc, in[0], in[1]); });
+}
+
+/// The attribute `reduction`, which bools do not have.
+static FailureOr<StringRef> readReduction(Node &node) {
+  StringRef how = node.getString("reduction", "none");
+  if (how != "none" && node.input(0).elementType.isInteger(1))
+    return node.emitError() << "attribute 'reduction' is " << quoted(how)
+                            << " for bools, accepted: none";
+  return how;
+}
+
 /// The tensor in the IR, whatever is known of its elements.
 static Tensor materialize(GraphBuilder &graph, const Tensor &tensor) {
   Tensor result = tensor;
@@ -132,12 +205,75 @@ static FailureOr<Dim> countUpdates(Node &node, ArrayRef<Dim> dims) {
   return node.graph.getDim(*count);
 }
 
+/// ScatterND with blocks that are joined.
+static LogicalResult
+joinBlocks(Node &node, StringRef how, const Tensor &updates, ArrayRef<Dim> targetDims,
+           function_ref<SmallVector<Value>(OpBuilder &, Location, ValueRange)> getTarget) {
+  GraphBuilder &graph = node.graph;
+  const Tensor &data = node.input(0);
+  FailureOr<Dim> size = countUpdates(node, targetDims);
+  if (failed(size))
+    return failure();
+  SmallVector<Value> sizes =
+      llvm::map_to_vector(targetDims, [&](const Dim &dim) { return getSizeValue(graph, dim); });
+  Tensor empty =
+      graph.make(graph.makeEmpty(updates.dims[0], graph.builder.getI64Type()), updates.dims[0]);
+  Tensor targets = graph.makeGeneric(
+      {}, empty, graph.builder.getMultiDimIdentityMap(1),
+      [&](OpBuilder &b, Location loc, ValueRange) -> Value {
+        Value own = linalg::IndexOp::create(b, loc, 0);
+        Value number = arith::ConstantIndexOp::create(b, loc, 0);
+        for (auto [position, extent] : llvm::zip_equal(getTarget(b, loc, own), sizes))
+          number = arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, number, extent),
+                                         position);
+        return arith::IndexCastOp::create(b, loc, b.getI64Type(), number);
+      });
+  SmallVector<Dim> blocks = {*size};
+  blocks.append(data.dims.begin() + targetDims.size(), data.dims.end());
+  Tensor source = materialize(graph, data);
+  Tensor joined = joinUpdates(graph, how, updates, targets, 0, *size);
+  return node.setOutput(joinWith(graph, how, source, graph.makeReshape(joined, data.dims)));
+}
+
+/// ScatterElements with elements that are joined.
+static LogicalResult joinElements(Node &node, StringRef how, int64_t axis, const Tensor &indices,
+                                  const Tensor &updates) {
+  GraphBuilder &graph = node.graph;
+  Tensor data = materialize(graph, node.input(0));
+  Value size = getSizeValue(graph, data.dims[axis]);
+  FailureOr<Tensor> targets = graph.makeElementwise(
+      indices, graph.builder.getI64Type(), [&](OpBuilder &b, Location loc, ValueRange in) {
+        return arith::IndexCastOp::create(b, loc, b.getI64Type(),
+                                          makePosition(b, loc, in[0], size));
+      });
+  Tensor joined = joinUpdates(graph, how, updates, *targets, axis, data.dims[axis]);
+  // What lies beyond the indices stays as it is.
+  for (int64_t i = 0; i < data.getRank(); ++i) {
+    MaybeExpr rest = subtractExprs(data.dims[i].size, joined.dims[i].size);
+    if (!rest)
+      return node.emitShapeError();
+    if (getConstant(*rest) == 0)
+      continue;
+    SmallVector<Dim> dims = joined.dims;
+    dims[i] = graph.getDim(*rest);
+    Tensor neutral = graph.makeFilled(dims, getNeutral(how, graph.builder, data.elementType));
+    FailureOr<Tensor> whole = graph.makeConcat({joined, neutral}, i);
+    if (failed(whole))
+      return node.emitShapeError();
+    joined = *whole;
+  }
+  return node.setOutput(joinWith(graph, how, data, joined));
+}
+
 LogicalResult bppsa::importScatterND(Node &node) {
   if (failed(node.requireOneElementType({0, 2})))
     return failure();
   GraphBuilder &graph = node.graph;
   const Tensor &data = node.input(0);
-  if (data.elements && node.input(1).elements && node.input(2).elements)
+  FailureOr<StringRef> how = readReduction(node);
+  if (failed(how))
+    return failure();
+  if (*how == "none" && data.elements && node.input(1).elements && node.input(2).elements)
     return scatterKnown(node);
   Tensor indices = materialize(graph, node.input(1)), updates = materialize(graph, node.input(2));
   int64_t rank = indices.getRank();
@@ -174,8 +310,12 @@ LogicalResult bppsa::importScatterND(Node &node) {
     }
     return target;
   };
-  Writes writes{{*count}, SmallVector<Dim>(ArrayRef(data.dims).take_front(*depth)), getTarget};
-  return node.setOutput(0, makeScattered(graph, data, graph.makeReshape(updates, blocks), writes));
+  Tensor rowsOfUpdates = graph.makeReshape(updates, blocks);
+  SmallVector<Dim> targetDims(ArrayRef(data.dims).take_front(*depth));
+  if (*how == "none")
+    return node.setOutput(
+        0, makeScattered(graph, data, rowsOfUpdates, Writes{{*count}, targetDims, getTarget}));
+  return joinBlocks(node, *how, rowsOfUpdates, targetDims, getTarget);
 }
 
 LogicalResult bppsa::importScatterElements(Node &node) {
@@ -196,9 +336,12 @@ LogicalResult bppsa::importScatterElements(Node &node) {
     graph.mark(indices.dims[i], Cut);
   }
   FailureOr<Dim> count = countUpdates(node, indices.dims);
-  if (failed(count))
+  FailureOr<StringRef> how = readReduction(node);
+  if (failed(count) || failed(how))
     return failure();
   recordBound(graph, indices.value, "bppsa.index_bounds", data.dims[*axis].size);
+  if (*how != "none")
+    return joinElements(node, *how, *axis, indices, updates);
   Value size = getSizeValue(graph, data.dims[*axis]);
   auto getTarget = [&](OpBuilder &b, Location loc, ValueRange index) {
     SmallVector<Value> target(index);

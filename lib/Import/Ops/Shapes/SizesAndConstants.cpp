@@ -7,6 +7,7 @@
 #include "../../Graph/Elements.h"
 #include "../../Model/Importer.h"
 #include "../OpImporters.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace bppsa;
@@ -104,7 +105,36 @@ LogicalResult bppsa::importConstantOfShape(Node &node) {
   return node.setOutput(0, graph.makeFilled(*dims, element));
 }
 
+/// A range of floats, as ONNX counts its elements.
+static LogicalResult importFloatRange(Node &node) {
+  float bounds[3];
+  for (size_t i = 0; i < 3; ++i) {
+    FailureOr<double> value = node.getSetting("", i, 0);
+    if (failed(value))
+      return failure();
+    bounds[i] = static_cast<float>(*value);
+  }
+  auto [start, limit, delta] = bounds;
+  double count = std::ceil((static_cast<double>(limit) - start) / delta);
+  constexpr double maxElements = 1 << 24;
+  if (!(delta != 0 && count <= maxElements))
+    return node.emitError() << "has a 'delta' of " << describeNumber(delta) << " from "
+                            << describeNumber(start) << " to " << describeNumber(limit)
+                            << ", accepted: any number but 0, for at most 2^24 elements";
+  SmallVector<float> elements;
+  for (int64_t i = 0; i < static_cast<int64_t>(count); ++i)
+    elements.push_back(start + static_cast<float>(i) * delta);
+  auto type =
+      RankedTensorType::get(static_cast<int64_t>(elements.size()), node.graph.builder.getF32Type());
+  return node.setOutput(
+      0, node.graph.makeConstant(DenseElementsAttr::get(type, ArrayRef<float>(elements))));
+}
+
 LogicalResult bppsa::importRange(Node &node) {
+  if (failed(node.requireOneElementType({0, 1, 2})))
+    return failure();
+  if (node.input(0).elementType.isF32())
+    return importFloatRange(node);
   SmallVector<int64_t> bounds;
   for (size_t i = 0; i < 3; ++i) {
     FailureOr<SmallVector<int64_t>> value = node.getConstants(i);

@@ -36,10 +36,14 @@ static LogicalResult setOutput(Node &node, WindowAxis &axis, int64_t outputPaddi
         given ? graph.getExpr(*given) : *multiplyExprs(axis.input, graph.getExpr(axis.stride));
     MaybeExpr rest = subtractExprs(*whole, *output);
     std::optional<int64_t> total = rest ? getConstant(*rest) : std::nullopt;
-    if (!total || *total < 0)
+    if (!total)
       return node.emitError() << "has an output of size " << graph.describe(*output)
                               << " where windows reach " << graph.describe(*whole)
-                              << ", accepted: at most that, by a fixed difference";
+                              << ", accepted: a fixed difference";
+    // Nothing reaches what lies beyond the windows.
+    if (*total < 0)
+      whole = *output;
+    total = std::max<int64_t>(*total, 0);
     axis.padBegin = autoPad == "SAME_UPPER" ? *total / 2 : *total - *total / 2;
     axis.padEnd = *total - axis.padBegin;
   }

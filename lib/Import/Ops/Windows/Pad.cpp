@@ -7,6 +7,7 @@
 #include "../../Model/Importer.h"
 #include "../OpImporters.h"
 #include "../Shapes/IndexOps.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace bppsa;
@@ -121,15 +122,23 @@ static FailureOr<Tensor> addBorders(Node &node, StringRef mode, Tensor data,
 
 LogicalResult bppsa::importPad(Node &node) {
   StringRef mode = node.getString("mode", "constant");
+  if (node.hasInput(2) && failed(node.requireOneElementType({0, 2})))
+    return failure();
   FailureOr<Padding> padding = readPadding(node);
   FailureOr<double> element = node.getSetting("value", 2, 0);
   if (failed(padding) || failed(element))
     return failure();
-  FailureOr<Tensor> data = crop(node, node.input(0), *padding);
+  Tensor source = node.input(0);
+  source.value = node.graph.getValue(source);
+  source.elements.reset();
+  FailureOr<Tensor> data = crop(node, source, *padding);
   if (succeeded(data) && mode != "constant")
     data = addBorders(node, mode, *data, *padding);
   if (failed(data) || mode != "constant")
     return failed(data) ? failure() : node.setOutput(0, *data);
-  return node.setOutput(0, node.graph.makePadded(*data, padding->before, padding->after,
-                                                 node.graph.builder.getF32FloatAttr(*element)));
+  Builder &b = node.graph.builder;
+  Type type = source.elementType;
+  TypedAttr border = type.isF32() ? TypedAttr(b.getF32FloatAttr(*element))
+                                  : TypedAttr(b.getIntegerAttr(type, std::llround(*element)));
+  return node.setOutput(0, node.graph.makePadded(*data, padding->before, padding->after, border));
 }

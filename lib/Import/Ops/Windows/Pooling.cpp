@@ -8,7 +8,7 @@
 #include "../OpImporters.h"
 #include "Window.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -145,9 +145,48 @@ static Tensor gatherPositions(GraphBuilder &graph, const Tensor &plane, const Te
       });
 }
 
+/// The indices into the whole input, without its padding, that ONNX wants of `positions` in the
+/// planes of the padded input `x`.
+static Tensor makeIndices(Node &node, const Pooling &pooling, const Tensor &x,
+                          const Tensor &positions) {
+  GraphBuilder &graph = node.graph;
+  bool isColumnMajor = node.getInt("storage_order", 0) == 1;
+  unsigned rank = pooling.window.size();
+  auto getSizes = [&](const Tensor &tensor) {
+    return llvm::map_to_vector(tensor.dims, [&](const Dim &dim) {
+      return getValueOrCreateConstantIndexOp(graph.builder, graph.loc, graph.getSize(dim.size));
+    });
+  };
+  SmallVector<Value> sizes = getSizes(node.input(0)), padded = getSizes(x);
+  Tensor empty = graph.make(graph.makeEmpty(positions.dims, positions.elementType), positions.dims);
+  AffineMap all = graph.builder.getMultiDimIdentityMap(positions.getRank());
+  return graph.makeGeneric(
+      positions, empty, {all, all}, [&](OpBuilder &b, Location loc, ValueRange in) -> Value {
+        auto multiplyAdd = [&](Value sum, Value size, Value place) -> Value {
+          return arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, sum, size), place);
+        };
+        Value rest = arith::IndexCastOp::create(b, loc, b.getIndexType(), in[0]);
+        SmallVector<Value> places(rank);
+        for (unsigned i = rank; i-- > 0;) {
+          Value pad = arith::ConstantIndexOp::create(b, loc, pooling.window[i].padBegin);
+          Value place = arith::RemSIOp::create(b, loc, rest, padded[2 + i]);
+          places[i] = arith::SubIOp::create(b, loc, place, pad);
+          rest = arith::DivSIOp::create(b, loc, rest, padded[2 + i]);
+        }
+        Value index = multiplyAdd(linalg::IndexOp::create(b, loc, 0), sizes[1],
+                                  linalg::IndexOp::create(b, loc, 1));
+        Value plane = arith::ConstantIndexOp::create(b, loc, 0);
+        for (unsigned i = 0; i < rank; ++i) {
+          unsigned axis = isColumnMajor ? rank - 1 - i : i;
+          plane = multiplyAdd(plane, sizes[2 + axis], places[axis]);
+          index = arith::MulIOp::create(b, loc, index, sizes[2 + i]);
+        }
+        index = arith::AddIOp::create(b, loc, index, plane);
+        return arith::IndexCastOp::create(b, loc, b.getI64Type(), index);
+      });
+}
+
 LogicalResult bppsa::importMaxPool(Node &node) {
-  if (node.wantsOutput(1))
-    return node.emitError() << "output 'Indices' is used, accepted: only 'Y'";
   GraphBuilder &graph = node.graph;
   FailureOr<Pooling> pooling = readPooling(node);
   if (failed(pooling))
@@ -159,6 +198,8 @@ LogicalResult bppsa::importMaxPool(Node &node) {
   MaybeExpr count = multiplyAll(ArrayRef(sizes).drop_front(2), graph.getContext());
   if (!count)
     return node.emitShapeError();
+  if (node.wantsOutput(1) && failed(node.setOutput(1, makeIndices(node, *pooling, x, positions))))
+    return failure();
   Tensor plane = graph.makeReshape(x, {x.dims[0], x.dims[1], graph.getDim(*count)});
   return node.setOutput(0, gatherPositions(graph, plane, positions));
 }

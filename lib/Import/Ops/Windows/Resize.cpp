@@ -9,109 +9,34 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../../Graph/TensorMath.h"
 #include "../../Model/Importer.h"
 #include "../OpImporters.h"
+#include "ResizeWeights.h"
 #include "mlir/IR/Matchers.h"
 #include <cmath>
 
 using namespace mlir;
 using namespace bppsa;
 
-namespace {
-/// How one axis is resized. Positions are computed in float, as ONNX Runtime does it.
-struct AxisResize {
-  const Node &node;
-  int64_t in, out;
-  float scale;
-
-  float getCoordinate(int64_t position) const;
-  /// What the elements of the axis weigh in the element at `position` of the result.
-  SmallVector<float> getWeights(int64_t position) const;
-
-private:
-  int64_t getNearest(float x) const;
-  void addCubic(float x, SmallVector<float> &weights) const;
-};
-} // namespace
-
-float AxisResize::getCoordinate(int64_t position) const {
-  StringRef mode = node.getString("coordinate_transformation_mode", "half_pixel");
-  float x = position;
-  if (mode == "asymmetric")
-    return x / scale;
-  if (mode == "align_corners")
-    return out == 1 ? 0 : x * (in - 1) / (out - 1);
-  if (mode == "pytorch_half_pixel" && out == 1)
-    return 0;
-  float halfPixel = (x + 0.5f) / scale - 0.5f;
-  if (mode != "half_pixel_symmetric")
-    return halfPixel;
-  float center = in / 2.0f;
-  return center * (1 - out / (scale * in)) + halfPixel;
-}
-
-int64_t AxisResize::getNearest(float x) const {
-  StringRef mode = node.getString("nearest_mode", "round_prefer_floor");
-  float nearest = mode == "floor"               ? std::floor(x)
-                  : mode == "ceil"              ? std::ceil(x)
-                  : mode == "round_prefer_ceil" ? std::floor(x + 0.5f)
-                                                : std::ceil(x - 0.5f);
-  return std::clamp<int64_t>(static_cast<int64_t>(nearest), 0, in - 1);
-}
-
-/// The convolution kernel of Keys; elements beyond the ends are those at the ends, or none.
-void AxisResize::addCubic(float x, SmallVector<float> &weights) const {
-  float a = node.getFloat("cubic_coeff_a", -0.75f), sum = 0;
-  bool isExcluded = node.getInt("exclude_outside", 0) != 0;
-  auto first = static_cast<int64_t>(std::floor(x)) - 1;
-  for (int64_t i = first; i < first + 4; ++i) {
-    float d = std::abs(x - i);
-    float weight =
-        d <= 1 ? ((a + 2) * d - (a + 3)) * d * d + 1 : ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
-    if (isExcluded && (i < 0 || i >= in))
-      continue;
-    weights[std::clamp<int64_t>(i, 0, in - 1)] += weight;
-    sum += weight;
-  }
-  if (isExcluded)
-    for (float &weight : weights)
-      weight /= sum;
-}
-
-SmallVector<float> AxisResize::getWeights(int64_t position) const {
-  SmallVector<float> weights(in, 0.0f);
-  StringRef mode = node.getString("mode", "nearest");
-  float x = getCoordinate(position);
-  if (mode == "nearest") {
-    weights[getNearest(x)] = 1;
-  } else if (mode == "linear") {
-    float inside = std::clamp<float>(x, 0, in - 1);
-    auto low = static_cast<int64_t>(inside);
-    weights[low] += 1 - (inside - low);
-    weights[std::min(low + 1, in - 1)] += inside - low;
-  } else {
-    addCubic(x, weights);
-  }
-  return weights;
-}
-
 //===----------------------------------------------------------------------===//
 // Sizes
 //===----------------------------------------------------------------------===//
 
-/// The elements of the input `scales`, a constant or an initializer, which is then not trained.
-static FailureOr<SmallVector<float>> readScales(Node &node) {
+/// The elements of input `index`, a constant or an initializer, which is then not trained.
+static FailureOr<SmallVector<float>> readFloats(Node &node, size_t index, StringRef name) {
   DenseElementsAttr elements;
-  const Tensor &scales = node.input(2);
-  if (const onnx::TensorProto *initializer = node.initializers.lookup(node.proto.input(2))) {
+  const Tensor &tensor = node.input(index);
+  if (const onnx::TensorProto *initializer = node.initializers.lookup(node.proto.input(index))) {
     FailureOr<DenseElementsAttr> decoded =
         decodeTensor(node.file, *initializer, "initializer " + quoted(initializer->name()));
     if (failed(decoded))
       return failure();
     elements = *decoded;
-    node.freeze(2);
-  } else if (!scales.value || !matchPattern(scales.value, m_Constant(&elements))) {
-    return node.emitError() << "input 'scales' is no constant, accepted: a constant or initializer";
+    node.freeze(index);
+  } else if (!tensor.value || !matchPattern(tensor.value, m_Constant(&elements))) {
+    return node.emitError() << "input " << quoted(name)
+                            << " is no constant, accepted: a constant or initializer";
   }
   return llvm::map_to_vector(elements.getValues<APFloat>(),
                              [](const APFloat &value) { return value.convertToFloat(); });
@@ -135,18 +60,120 @@ static FailureOr<SmallVector<int64_t>> getAxes(Node &node, size_t count, StringR
   return axes;
 }
 
+namespace {
+/// How each axis that is resized becomes what size.
+struct AxisSize {
+  int64_t axis;
+  /// The size of the result, where it does not follow from `scale`.
+  std::optional<int64_t> out;
+  /// 0 where it follows from the sizes.
+  float scale = 0;
+  float cropBegin = 0, cropEnd = 1;
+};
+} // namespace
+
+/// The scale of all axes that keeps the ratio of their sizes and reaches or stays below `sizes`.
+static LogicalResult keepRatio(Node &node, StringRef policy, MutableArrayRef<AxisSize> sizes) {
+  const Tensor &data = node.input(0);
+  float common = 0;
+  for (auto [i, size] : llvm::enumerate(sizes)) {
+    std::optional<int64_t> in = getConstant(data.dims[size.axis].size);
+    if (!in)
+      return node.emitError() << "attribute 'keep_aspect_ratio_policy' is " << quoted(policy)
+                              << " for a dimension of size "
+                              << node.graph.describe(data.dims[size.axis].size)
+                              << ", accepted: a fixed size; --bind=NAME=NUMBER gives it one";
+    float scale = static_cast<float>(*size.out) / *in;
+    common = i == 0                   ? scale
+             : policy == "not_larger" ? std::min(common, scale)
+                                      : std::max(common, scale);
+  }
+  for (AxisSize &size : sizes) {
+    size.scale = common;
+    size.out =
+        static_cast<int64_t>(std::floor(common * *getConstant(data.dims[size.axis].size) + 0.5f));
+  }
+  return success();
+}
+
+static LogicalResult checkScale(Node &node, float scale) {
+  if (scale > 0 && scale < 4096)
+    return success();
+  return node.emitError() << "input 'scales' has an element that is "
+                          << (scale > 0 ? "4096 or more" : "not positive")
+                          << ", accepted: more than 0 and less than 4096";
+}
+
+/// One entry for each axis that `scales` or `sizes` say something about.
+static FailureOr<SmallVector<AxisSize>> readSizes(Node &node) {
+  bool hasSizes = node.hasInput(3);
+  bool hasScales =
+      node.hasInput(2) && !(hasSizes && node.input(2).dims[0].size == node.graph.getExpr(0));
+  if (hasSizes == hasScales)
+    return node.emitError() << "has " << (hasSizes ? "both" : "none") << " of the inputs 'scales' "
+                            << "and 'sizes', accepted: one of them";
+  FailureOr<SmallVector<float>> scales = SmallVector<float>();
+  FailureOr<SmallVector<AffineExpr>> sizes = SmallVector<AffineExpr>();
+  if ((hasScales && failed(scales = readFloats(node, 2, "scales"))) ||
+      (hasSizes && failed(sizes = node.getExprs(3))))
+    return failure();
+  FailureOr<SmallVector<int64_t>> axes =
+      getAxes(node, hasScales ? scales->size() : sizes->size(), hasScales ? "scales" : "sizes");
+  if (failed(axes))
+    return failure();
+  StringRef policy = node.getString("keep_aspect_ratio_policy", "stretch");
+  if (hasScales)
+    policy = "stretch";
+  SmallVector<AxisSize> result;
+  for (auto [i, axis] : llvm::enumerate(*axes)) {
+    AxisSize size{axis, {}};
+    if (hasScales && failed(checkScale(node, size.scale = (*scales)[i])))
+      return failure();
+    // What stays as it is may be of any size.
+    bool isSame = hasSizes && (*sizes)[i] == node.input(0).dims[axis].size;
+    if (isSame && policy == "stretch")
+      size.scale = 1;
+    else if (hasSizes && !(size.out = getConstant((*sizes)[i])))
+      return node.emitError() << "input 'sizes' has the element "
+                              << node.graph.describe((*sizes)[i])
+                              << ", accepted: a number, or the size of the dimension";
+    result.push_back(size);
+  }
+  if (policy != "stretch" && failed(keepRatio(node, policy, result)))
+    return failure();
+  return result;
+}
+
+/// Reads the part of each axis that is cropped.
+static LogicalResult readCrop(Node &node, MutableArrayRef<AxisSize> sizes) {
+  if (!node.hasInput(1))
+    return node.emitError() << "input 'roi' is missing, accepted for the mode "
+                               "'tf_crop_and_resize': two numbers for each axis";
+  FailureOr<SmallVector<float>> roi = readFloats(node, 1, "roi");
+  if (failed(roi))
+    return failure();
+  if (roi->size() != 2 * sizes.size())
+    return node.emitError() << "input 'roi' has " << roi->size()
+                            << " elements, accepted: " << 2 * sizes.size();
+  for (auto [i, size] : llvm::enumerate(sizes)) {
+    size.cropBegin = (*roi)[i];
+    size.cropEnd = (*roi)[sizes.size() + i];
+  }
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // The import
 //===----------------------------------------------------------------------===//
 
 /// Whether each element stands `factor` times in the result, whatever the size is.
-static bool isRepeat(const Node &node, float scale) {
-  if (node.getString("mode", "nearest") != "nearest" || scale != std::floor(scale) ||
-      node.getString("coordinate_transformation_mode", "half_pixel") == "align_corners")
+static bool isRepeat(const ResizeMode &mode, float scale) {
+  if (mode.mode != "nearest" || scale != std::floor(scale) || mode.coordinates == "align_corners" ||
+      mode.isCrop())
     return false;
   constexpr int64_t size = 4;
   auto factor = static_cast<int64_t>(scale);
-  AxisResize axis{node, size, size * factor, scale};
+  AxisResize axis{mode, size, size * factor, scale};
   for (int64_t position = 0; position < axis.out; ++position)
     if (axis.getWeights(position)[position / factor] != 1)
       return false;
@@ -193,70 +220,117 @@ static Tensor multiply(GraphBuilder &graph, const Tensor &data, int64_t axis,
        getMap(to)});
 }
 
-/// `data` with `out` positions along `axis`, or with `scale` times as many.
-static FailureOr<Tensor> resizeAxis(Node &node, const Tensor &data, int64_t axis,
-                                    std::optional<int64_t> out, float scale) {
-  std::optional<int64_t> in = getConstant(data.dims[axis].size);
-  if (in && out)
+namespace {
+/// Resizes one axis after the other.
+class Resizer {
+public:
+  Resizer(Node &node, ResizeMode mode) : node(node), graph(node.graph), mode(mode) {}
+  LogicalResult resize(const AxisSize &size);
+  /// Puts `element` where the result lies outside of what is cropped.
+  void fillOutside(float element);
+
+  Node &node;
+  GraphBuilder &graph;
+  ResizeMode mode;
+  Tensor data;
+
+private:
+  /// For each axis, which positions of the result lie inside, as a tensor of zeros and ones that
+  /// broadcasts to it.
+  SmallVector<Tensor> inside;
+};
+} // namespace
+
+LogicalResult Resizer::resize(const AxisSize &size) {
+  int64_t axis = size.axis;
+  std::optional<int64_t> in = getConstant(data.dims[axis].size), out = size.out;
+  float scale = size.scale;
+  if (in && out && scale == 0)
     scale = static_cast<float>(*out) / *in;
   if (in && !out)
     out = static_cast<int64_t>(std::floor(*in * scale));
-  if (scale == 1)
-    return data;
-  if (scale > 1 && isRepeat(node, scale))
-    return repeat(node, data, axis, static_cast<int64_t>(scale));
+  if (scale == 1 && !mode.isCrop())
+    return success();
+  if (scale > 1 && isRepeat(mode, scale)) {
+    FailureOr<Tensor> repeated = repeat(node, data, axis, static_cast<int64_t>(scale));
+    if (failed(repeated))
+      return failure();
+    data = *repeated;
+    return success();
+  }
   if (!in || !out)
     return node.emitError() << "resizes dimension " << axis << " of size "
-                            << node.graph.describe(data.dims[axis].size)
+                            << graph.describe(data.dims[axis].size)
                             << ", accepted: a fixed size, or elements that are repeated; "
                                "--bind=NAME=NUMBER gives the dimension a size";
   constexpr int64_t most = int64_t(1) << 24;
   if (*out < 1 || *in > most / *out)
     return node.emitError() << "resizes dimension " << axis << " from " << *in << " to " << *out
                             << " positions, accepted: at least 1, and a product of at most 2^24";
-  return multiply(node.graph, data, axis, AxisResize{node, *in, *out, scale});
+  AxisResize resize{mode, *in, *out, scale, size.cropBegin, size.cropEnd};
+  data = multiply(graph, data, axis, resize);
+  if (mode.isCrop()) {
+    SmallVector<int64_t> shape(data.getRank() - axis, 1);
+    shape[0] = *out;
+    SmallVector<float> flags;
+    for (int64_t position = 0; position < *out; ++position)
+      flags.push_back(resize.isOutside(position) ? 0 : 1);
+    auto type = RankedTensorType::get(shape, graph.builder.getF32Type());
+    inside.push_back(graph.makeConstant(DenseElementsAttr::get(type, ArrayRef<float>(flags))));
+  }
+  return success();
+}
+
+void Resizer::fillOutside(float element) {
+  if (inside.empty() || element == 0)
+    return;
+  SmallVector<Tensor> operands = {data};
+  llvm::append_range(operands, inside);
+  data = makeFormula(graph, operands, [&](const Formula &f, ValueRange in) {
+    Value isInside = f.constant(1);
+    for (Value flag : in.slice(1, inside.size()))
+      isInside = f.mul(isInside, flag);
+    return f.add(in[0], f.mul(f.sub(f.constant(1), isInside), f.constant(element)));
+  });
 }
 
 LogicalResult bppsa::importResize(Node &node) {
-  bool hasSizes = node.hasInput(3);
-  bool hasScales =
-      node.hasInput(2) && !(hasSizes && node.input(2).dims[0].size == node.graph.getExpr(0));
-  if (hasSizes == hasScales)
-    return node.emitError() << "has " << (hasSizes ? "both" : "none") << " of the inputs 'scales' "
-                            << "and 'sizes', accepted: one of them";
-  SmallVector<float> scales;
-  SmallVector<AffineExpr> sizes;
-  if (hasScales) {
-    FailureOr<SmallVector<float>> found = readScales(node);
-    if (failed(found))
-      return failure();
-    scales = *found;
-  } else {
-    FailureOr<SmallVector<AffineExpr>> found = node.getExprs(3);
-    if (failed(found))
-      return failure();
-    sizes = *found;
-  }
-  FailureOr<SmallVector<int64_t>> axes =
-      getAxes(node, hasScales ? scales.size() : sizes.size(), hasScales ? "scales" : "sizes");
-  if (failed(axes))
+  ResizeMode mode{node.getString("mode", "nearest"),
+                  node.getString("coordinate_transformation_mode", "half_pixel"),
+                  node.getString("nearest_mode", "round_prefer_floor"),
+                  node.getFloat("cubic_coeff_a", -0.75f),
+                  node.getInt("exclude_outside", 0) != 0,
+                  node.getInt("antialias", 0) != 0};
+  if (mode.isAntialiased && mode.mode == "nearest")
+    return node.emitError() << "attribute 'antialias' is 1 in mode 'nearest', accepted: 0";
+  FailureOr<SmallVector<AxisSize>> sizes = readSizes(node);
+  if (failed(sizes) || (mode.isCrop() && failed(readCrop(node, *sizes))))
     return failure();
-  Tensor data = node.input(0);
-  for (auto [i, axis] : llvm::enumerate(*axes)) {
-    if (hasScales && !(scales[i] > 0 && scales[i] < 4096))
-      return node.emitError() << "input 'scales' has an element that is "
-                              << (scales[i] > 0 ? "4096 or more" : "not positive")
-                              << ", accepted: more than 0 and less than 4096";
-    if (hasSizes && sizes[i] == data.dims[axis].size)
-      continue;
-    std::optional<int64_t> out;
-    if (hasSizes && !(out = getConstant(sizes[i])))
-      return node.emitError() << "input 'sizes' has the element " << node.graph.describe(sizes[i])
-                              << ", accepted: a number, or the size of the dimension";
-    FailureOr<Tensor> resized = resizeAxis(node, data, axis, out, hasScales ? scales[i] : 0.0f);
-    if (failed(resized))
+  Resizer resizer(node, mode);
+  resizer.data = node.input(0);
+  for (const AxisSize &size : *sizes)
+    if (failed(resizer.resize(size)))
       return failure();
-    data = *resized;
+  resizer.fillOutside(node.getFloat("extrapolation_value", 0));
+  return node.setOutput(0, resizer.data);
+}
+
+LogicalResult bppsa::importUpsample(Node &node) {
+  SmallVector<float> scales(node.getFloats("scales"));
+  if (node.opset >= 9) {
+    FailureOr<SmallVector<float>> given = readFloats(node, 1, "scales");
+    if (failed(given))
+      return failure();
+    scales = *given;
   }
-  return node.setOutput(0, data);
+  if (static_cast<int64_t>(scales.size()) != node.input(0).getRank())
+    return node.emitError() << "has " << scales.size()
+                            << " scales, accepted: " << node.input(0).getRank();
+  Resizer resizer(node, {node.getString("mode", "nearest"), "asymmetric", "floor"});
+  resizer.data = node.input(0);
+  for (auto [axis, scale] : llvm::enumerate(scales))
+    if (failed(checkScale(node, scale)) ||
+        failed(resizer.resize({static_cast<int64_t>(axis), {}, scale})))
+      return failure();
+  return node.setOutput(0, resizer.data);
 }
