@@ -21,6 +21,7 @@ FailureOr<std::string> Compilation::lowerAndEmit() {
   auto buildKernels = [&](OpPassManager &pm) {
     CPULoweringOptions kernels;
     kernels.factorLinks = options.training.jacobians != "dense";
+    kernels.memoryLimit = options.training.getLoopLimit();
     buildKernelPipeline(pm, kernels);
   };
   if (failed(runPhase("kernels", buildKernels, *kernels)))

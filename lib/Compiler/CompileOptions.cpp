@@ -79,8 +79,8 @@ void Validator::checkTraining() {
   requireWord("--jacobians", training.jacobians, {"structured", "dense"});
   require(training.jacobians != "dense" || training.hasLayerLinks(),
           "--jacobians=dense needs --backward=scan or --scan=PLAN, which form jacobians");
-  require(training.memoryLimit >= 0,
-          "--memory-limit must be at least 0, found " + Twine(training.memoryLimit));
+  require(training.getJacobianLimit() >= 0,
+          "--memory-limit must be at least 0, found " + Twine(training.getJacobianLimit()));
   for (const std::string &text : options.batchAxes)
     require(BatchAxisRequest::parse(text).has_value(),
             "--batch-axis must be NAME:AXIS, found '" + text + "'");

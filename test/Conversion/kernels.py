@@ -52,12 +52,12 @@ def descriptor(array):
 class Kernels:
     """The functions of a module."""
 
-    def __init__(self, directory, ir, registers=32):
+    def __init__(self, directory, ir, registers=32, options=""):
         clang, translate = map(require_program, ("clang-22", "mlir-translate-22"))
         path = pathlib.Path(directory)
         (path / "source.mlir").write_text(ir)
         lowered, translated, library = path / "low.mlir", path / "low.ll", path / "low.so"
-        pipeline = f"--bppsa-cpu-pipeline=registers={registers}"
+        pipeline = f"--bppsa-cpu-pipeline=registers={registers} {options}"
         opt = harness.require_tool("bppsa-opt")
         for command in (
             (opt, path / "source.mlir", pipeline, "-o", lowered),
@@ -81,8 +81,9 @@ class Kernels:
         run.arrays = arrays, results  # to which the descriptors point
         return run, results
 
-    def call(self, function, inputs, result_shapes, threads=1):
+    def call(self, function, inputs, result_shapes, threads=1, segment_steps=1):
         """Results as float32 arrays, which hold NaN where the function writes nothing."""
+        ctypes.c_int.in_dll(self.library, "test_segment_steps").value = segment_steps
         ctypes.c_int.in_dll(self.library, "test_threads").value = threads
         run, results = self.bind(function, inputs, result_shapes)
         run()

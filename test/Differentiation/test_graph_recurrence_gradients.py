@@ -88,7 +88,7 @@ def function(arguments, body, arrays):
 
 
 # h' = tanh(R h + W x + b), with the states and the activation before tanh as outputs.
-CELL = function(
+CELL_LOOP = (
     [("x", "tensor<?x?x3xf32>"), ("h", "tensor<?x4xf32>"), ("W", "tensor<4x3xf32>"),
      ("R", "tensor<4x4xf32>"), ("B", "tensor<4xf32>")],
     """
@@ -102,8 +102,10 @@ CELL = function(
     + """
     bppsa.yield %y, %q : tensor<4xf32>, tensor<4xf32>
   }""",
-    [("%0", "tensor<?x?x4xf32>", 3), ("%1", "tensor<?x?x4xf32>", 3)],
 )  # fmt: skip
+CELL = function(*CELL_LOOP, [("%0", "tensor<?x?x4xf32>", 3), ("%1", "tensor<?x?x4xf32>", 3)])
+# The loss sees the activation alone: nothing but the backward pass reads the states.
+ACTIVATION = function(*CELL_LOOP, [("%1", "tensor<?x?x4xf32>", 3)])
 
 # A causal convolution of three frames, two of which are a cache; then a gate with a state of its own.
 CACHED = function(
@@ -211,6 +213,14 @@ CASES = {
 }
 
 
+# Loops whose states are read outside, or not, in both directions; with residuals of nested loops.
+SEGMENTED = {
+    "activation": (ACTIVATION.replace("DIRECTION", ""), CASES["cell"][1]),
+    "reversed_activation": (ACTIVATION.replace("DIRECTION", "reverse"), CASES["cell"][1]),
+    **{name: CASES[name] for name in ("reversed_cell", "cached", "nested")},
+}
+
+
 def make_arrays(shapes, steps, samples):
     rng = np.random.default_rng(steps + 10 * samples)
     sizes = {"T": steps, "R": samples}
@@ -241,3 +251,21 @@ def test_compiled(case, tmp_path):
             for one, other in zip(found, exact):
                 error = harness.relative_error(one, other)
                 assert error < 1e-5, f"{steps} steps, {samples} samples: {error}"
+
+
+@pytest.mark.parametrize("case", SEGMENTED)
+def test_segments(case, tmp_path):
+    """What is run again before the chain goes through it changes no bit."""
+    source, shapes = SEGMENTED[case]
+    module = Module(tmp_path, source)
+    whole = Kernels(tmp_path, module.text)
+    (tmp_path / "segments").mkdir()
+    segmented = Kernels(tmp_path / "segments", module.text, options="memory-limit=1")
+    for steps, samples, length in ((1, 1, 1), (2, 3, 1), (7, 3, 2), (7, 17, 3), (7, 17, 7)):
+        arrays = make_arrays(shapes, steps, samples)
+        sizes = [array.shape for array in module.call("grad", arrays)]
+        wanted = whole.call("grad", arrays, sizes)
+        found = segmented.call("grad", arrays, sizes, segment_steps=length)
+        for one, other in zip(wanted, found):
+            assert np.isfinite(one).all()
+            assert one.tobytes() == other.tobytes(), f"{steps} steps in segments of {length}"

@@ -130,8 +130,10 @@ static TextOption jacobians("jacobians", cl::cat(backwardCategory), cl::value_de
                                      "their elements, column by column, to check the others"));
 static cl::opt<std::string> memoryLimit(
     "memory-limit", cl::init("1G"), cl::cat(backwardCategory), cl::value_desc("BYTES"),
-    cl::desc("Most memory for the explicit jacobians of layers and one sample, as in 500M "
-             "or 2G (default 1G); 0 for no limit"));
+    cl::desc(
+        "Most memory for the explicit jacobians of layers and one sample (default 1G), and for "
+        "what loops over graphs keep of their steps (default 0), as in 500M or 2G; 0 for no "
+        "limit"));
 static cl::opt<bool, true>
     pruneZeros("prune-zeros", cl::cat(modelCategory), cl::location(options.pruneZeros),
                cl::desc("Elements of the model's matrices and kernels that are zero stay zero, and "
@@ -265,7 +267,8 @@ std::optional<CommandLine> bppsa::parseCommandLine(int argc, char **argv) {
                   memoryLimit + "'");
   if (StringRef(optLevel).getAsInteger(10, options.optLevel))
     return refuse("-O must be followed by 0, 1, 2 or 3, found '" + optLevel + "'");
-  options.training.memoryLimit = *bytes;
+  if (memoryLimit.getNumOccurrences() != 0)
+    options.training.memoryLimit = *bytes;
   if (ignoreIndex.getNumOccurrences() != 0)
     options.training.ignoreIndex = ignoreIndex;
   if (untie.getNumOccurrences() != 0)

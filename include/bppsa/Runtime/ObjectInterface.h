@@ -103,6 +103,14 @@ void _mlir_ciface_bppsa_rt_arena_drop(struct bppsa_arena_slice *slice);
 void bppsa_rt_parallel_for(int64_t count, void (*body)(int64_t first, int64_t last, void *captures),
                            void *captures);
 
+/// How many of the `steps` steps of a loop make a segment, so that what the loop keeps of one
+/// segment of `samples` samples, and of the states at the starts of all, fits in its share of
+/// `limit` bytes. `stepBytes` are those of one step of one sample, `stateBytes` those of the states
+/// among them and `totalStepBytes` those of all loops of the function. Ends the program with a
+/// message where nothing fits.
+int64_t bppsa_rt_segment_steps(int64_t steps, int64_t samples, int64_t stepBytes,
+                               int64_t stateBytes, int64_t totalStepBytes, int64_t limit);
+
 /// Compiled steps call this with 0 where they start and with 1 where their backward part starts.
 void bppsa_rt_phase(int64_t phase);
 }

@@ -20,7 +20,7 @@ using namespace mlir;
 using namespace bppsa;
 
 void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &options) {
-  pm.addNestedPass<func::FuncOp>(createLowerGraphBodies());
+  pm.addPass(createLowerGraphBodies({options.memoryLimit}));
   addCleanup(pm);
   pm.addNestedPass<func::FuncOp>(createTransposeCaptures());
   pm.addNestedPass<func::FuncOp>(createPackBatch({options.lanes}));

@@ -118,12 +118,12 @@ void bppsa::buildScanPipeline(OpPassManager &pm, const TrainingOptions &options)
       ScanLinksOptions links;
       links.algorithm = scan.algorithm;
       links.function = scan.function;
-      links.memoryLimit = options.memoryLimit;
+      links.memoryLimit = options.getJacobianLimit();
       pm.addPass(createScanLinks(links));
     }
   }
   PlanSparseProductsOptions products;
-  products.memoryLimit = options.memoryLimit;
+  products.memoryLimit = options.getJacobianLimit();
   pm.addNestedPass<func::FuncOp>(createPlanSparseProducts(products));
   pm.addNestedPass<func::FuncOp>(createLowerProducts());
   if (options.target != TargetKind::CPU)

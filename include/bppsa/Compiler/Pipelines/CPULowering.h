@@ -24,6 +24,10 @@ struct CPULoweringOptions : mlir::PassPipelineOptions<CPULoweringOptions> {
       *this, "factor-links",
       llvm::cl::desc("Make the leaves of trees over time of the factors of a step's Jacobian"),
       llvm::cl::init(true)};
+  PassOptions::Option<int64_t> memoryLimit{
+      *this, "memory-limit",
+      llvm::cl::desc("Bytes that loops in graph form may keep for their chains; 0 for no limit"),
+      llvm::cl::init(0)};
 };
 
 /// From tensors to kernels on memory: packing, bufferization, one function for

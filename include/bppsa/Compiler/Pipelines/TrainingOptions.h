@@ -66,12 +66,15 @@ struct TrainingOptions {
   /// `structured`, or `dense`: explicit Jacobians have all their elements, made column by column by
   /// the rules of operations, to check those of which the structure is known.
   std::string jacobians = "structured";
-  /// Bytes that the explicit Jacobians of a chain of layers may take for one sample;
-  /// 0 for no limit.
-  int64_t memoryLimit = int64_t(1) << 30;
+  /// Bytes that the explicit Jacobians of a chain of layers may take for one sample, and what loops
+  /// in graph form keep for their chains; 0 for no limit.
+  std::optional<int64_t> memoryLimit;
   /// What tensor cores multiply: `fp32`, `tf32` or `bf16`; empty for `fp32`. For CUDA only.
   std::string precision;
 
+  int64_t getJacobianLimit() const { return memoryLimit.value_or(int64_t(1) << 30); }
+  /// Without a limit, programs have no code that goes back by segments, and compile faster.
+  int64_t getLoopLimit() const { return memoryLimit.value_or(0); }
   /// Whether chains of layers get explicit Jacobians in variants with a plan: where
   /// a scan or a plan was asked for.
   bool hasLayerLinks() const { return backward == BackwardKind::Scan || scan != "auto"; }

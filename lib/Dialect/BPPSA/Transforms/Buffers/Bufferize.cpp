@@ -104,6 +104,11 @@ static void moveToStack(ModuleOp module) {
   });
 }
 
+/// Where tensors say that they are used no more is not where their memory is.
+static void eraseDeallocations(ModuleOp module) {
+  module.walk([](memref::DeallocOp op) { op.erase(); });
+}
+
 /// Frees every allocation after its last use; false, and nothing done, where one outlives its
 /// block.
 static bool freeAfterLastUses(ModuleOp module) {
@@ -164,6 +169,7 @@ struct Bufferize : public bppsa::impl::BufferizeBase<Bufferize> {
     if (failed(bufferization::runOneShotModuleBufferize(module, options, state)))
       return signalPassFailure();
     bufferization::removeBufferizationAttributesInModule(module);
+    eraseDeallocations(module);
     eraseSelfCopies(module);
     moveToStack(module);
     if (!freeAfterLastUses(module) && failed(freeByOwnership()))

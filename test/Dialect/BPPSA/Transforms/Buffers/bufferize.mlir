@@ -111,3 +111,20 @@ func.func @temporary_in_loop(%x: tensor<?x3xf32>, %n: index) -> tensor<?x3xf32> 
   }
   return %0 : tensor<?x3xf32>
 }
+
+// Memory that a tensor says it needs no more is freed once, after its last use.
+// CHECK-LABEL: func.func @released
+// CHECK: %[[A:.*]] = memref.alloc(
+// CHECK-NOT: memref.dealloc
+// CHECK: linalg.copy ins(%[[A]]
+// CHECK: memref.dealloc %[[A]]
+// CHECK-NOT: memref.dealloc %[[A]] :
+// CHECK: return
+func.func @released(%x: tensor<?xf32>, %n: index, %y: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = tensor.empty(%n) : tensor<?xf32>
+  %1 = linalg.copy ins(%x : tensor<?xf32>) outs(%0 : tensor<?xf32>) -> tensor<?xf32>
+  %2 = tensor.empty(%n) : tensor<?xf32>
+  bufferization.dealloc_tensor %1 : tensor<?xf32>
+  %3 = linalg.copy ins(%1 : tensor<?xf32>) outs(%2 : tensor<?xf32>) -> tensor<?xf32>
+  return %3 : tensor<?xf32>
+}

@@ -9,7 +9,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def LowerGraphBodies : Pass<"bppsa-lower-graph-bodies", "::mlir::func::FuncOp"> {
+def LowerGraphBodies : Pass<"bppsa-lower-graph-bodies", "::mlir::ModuleOp"> {
   let summary = "lowers time loops whose body is a graph to scf.for over all rows";
   let description = [{
     For loops in graph form (`bppsa.recurrence`, `bppsa.chain`), on tensors. Time becomes
@@ -24,6 +24,16 @@ def LowerGraphBodies : Pass<"bppsa-lower-graph-bodies", "::mlir::func::FuncOp"> 
     the loop over time that threads share. Each block has its own sums; they are added up
     in order behind it. Blocks have 16 samples where nested layers of one sample hold most
     of the weights, for those have no more lanes than a block has samples.
+
+    With `memory-limit`, a loop keeps what its chain reads of each step in buffers of a segment
+    of steps. `bppsa_rt_segment_steps(steps, samples, bytes of a step of one sample, those of
+    its states, those of all loops of the function, limit)` says how many steps a segment has
+    when the program runs. The loop leaves
+    the buffers of the last segment and the states at the starts of all; the chain runs each
+    earlier segment again before it goes back through it. Gradients have the bits that they have
+    with one segment, in which no step runs twice. Loops of one function share the limit by what
+    they keep of a step. Arrays that anything else reads, such as outputs of the model, are
+    whole.
 
     For example, for up to 8 samples,
     ```mlir
@@ -49,7 +59,12 @@ def LowerGraphBodies : Pass<"bppsa-lower-graph-bodies", "::mlir::func::FuncOp"> 
   }];
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
-    "::mlir::linalg::LinalgDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
+    "::mlir::bufferization::BufferizationDialect",
+    "::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
+  ];
+  let options = [
+    Option<"memoryLimit", "memory-limit", "int64_t", /*default=*/"0",
+           "bytes that loops may keep for their chains; 0 for no limit">
   ];
 }
 

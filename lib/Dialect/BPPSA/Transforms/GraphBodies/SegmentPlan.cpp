@@ -1,0 +1,148 @@
+//===- SegmentPlan.cpp - residuals of a few steps at a time ---------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SegmentPlan.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+/// What `array` is a reshape of that keeps its first dimension.
+static Value getOrigin(Value array) {
+  auto keepsFirst = [](ArrayRef<ReassociationIndices> groups) {
+    return !groups.empty() && groups.front().size() == 1;
+  };
+  while (Operation *op = array.getDefiningOp()) {
+    auto expand = dyn_cast<tensor::ExpandShapeOp>(op);
+    auto collapse = dyn_cast<tensor::CollapseShapeOp>(op);
+    bool isKept = isa<tensor::CastOp>(op) ||
+                  (expand && keepsFirst(expand.getReassociationIndices())) ||
+                  (collapse && keepsFirst(collapse.getReassociationIndices()));
+    if (!isKept)
+      break;
+    array = op->getOperand(0);
+  }
+  return array;
+}
+
+/// Whether `size` is known to be the number of steps of `loop`.
+static bool isNumberOfSteps(OpFoldResult size, RecurrenceOp loop) {
+  if (loop.getSequences().empty())
+    return getAsOpFoldResult(loop.getSteps()) == size;
+  Value sequence = loop.getSequences()[0];
+  int64_t steps = cast<RankedTensorType>(sequence.getType()).getDimSize(0);
+  if (std::optional<int64_t> constant = getConstantIntValue(size))
+    return *constant == steps;
+  auto dim = cast<Value>(size).getDefiningOp<tensor::DimOp>();
+  return dim && dim.getConstantIndex() == 0 && getOrigin(dim.getSource()) == getOrigin(sequence);
+}
+
+static bool isSizeOnly(Operation *user) {
+  auto dim = dyn_cast<tensor::DimOp>(user);
+  return dim && dim.getConstantIndex();
+}
+
+namespace {
+/// Plans one loop.
+class Planner {
+public:
+  explicit Planner(RecurrenceOp forward) : numStates(forward.getInitial().size()) {
+    plan.forward = forward;
+  }
+  std::optional<SegmentPlan> run();
+
+private:
+  /// Notes which arrays of the chain are `value`; false where anything else reads it.
+  bool addReads(Value value, SegmentPlan::Source source);
+  bool addTrajectoryReads(unsigned state);
+
+  SegmentPlan plan;
+  size_t numStates;
+};
+} // namespace
+
+bool Planner::addReads(Value value, SegmentPlan::Source source) {
+  MutableArrayRef<OpOperand> operands = plan.backward->getOpOperands();
+  size_t numSaved = plan.backward.getSaved().size();
+  for (OpOperand &use : value.getUses()) {
+    bool isSaved = use.getOwner() == plan.backward && use.getOperandNumber() < numSaved;
+    if (!isSaved && !isSizeOnly(use.getOwner()))
+      return false;
+  }
+  for (size_t i = 0; i < numSaved; ++i)
+    if (operands[i].get() == value)
+      plan.sources[i] = source;
+  return true;
+}
+
+bool Planner::addTrajectoryReads(unsigned state) {
+  RecurrenceOp loop = plan.forward;
+  for (Operation *user : loop.getTrajectories()[state].getUsers()) {
+    if (isSizeOnly(user))
+      continue;
+    auto slice = dyn_cast<tensor::ExtractSliceOp>(user);
+    if (!slice || !slice.hasUnitStride() ||
+        slice.getType().getRank() != slice.getSourceType().getRank())
+      return false;
+    OpFoldResult offset = slice.getMixedOffsets()[0], size = slice.getMixedSizes()[0];
+    bool isFinal =
+        isConstantIntValue(size, 1) &&
+        (loop.getReverse() ? isConstantIntValue(offset, 0) : isNumberOfSteps(offset, loop));
+    std::optional<int64_t> first = getConstantIntValue(offset);
+    if (isFinal)
+      plan.finalStates.push_back({slice, state});
+    else if (!first || *first > 1 || !addReads(slice, {state, (*first == 1) != loop.getReverse()}))
+      return false;
+  }
+  return true;
+}
+
+std::optional<SegmentPlan> Planner::run() {
+  RecurrenceOp loop = plan.forward;
+  for (Value output : loop.getOutputs())
+    for (Operation *user : output.getUsers())
+      if (auto chain = dyn_cast<ChainOp>(user);
+          chain && !plan.backward && chain.isGraphForm() && chain->getBlock() == loop->getBlock())
+        plan.backward = chain;
+  if (!plan.backward)
+    return std::nullopt;
+  plan.sources.resize(plan.backward.getSaved().size());
+  for (auto [i, result] : llvm::enumerate(loop->getResults())) {
+    // What is found of a result that has other readers, too, is forgotten.
+    auto sources = plan.sources;
+    size_t numFinal = plan.finalStates.size();
+    bool isState = i < numStates;
+    unsigned number = i;
+    plan.isBuffered.push_back(isState ? addTrajectoryReads(number)
+                                      : addReads(result, {number, false}));
+    auto type = cast<RankedTensorType>(result.getType());
+    if (!plan.isBuffered.back()) {
+      plan.sources = sources;
+      plan.finalStates.truncate(numFinal);
+      continue;
+    }
+    int64_t bytes = (type.getElementTypeBitWidth() + 7) / 8;
+    for (int64_t size : type.getShape().drop_front(2))
+      bytes *= size;
+    plan.stepBytes += bytes;
+    plan.stateBytes += isState ? bytes : 0;
+  }
+  // States alone take as much memory at the starts of segments of one step.
+  if (plan.stepBytes == plan.stateBytes)
+    return std::nullopt;
+  return plan;
+}
+
+SmallVector<SegmentPlan> bppsa::planSegments(func::FuncOp function) {
+  SmallVector<SegmentPlan> plans;
+  if (function.isExternal())
+    return plans;
+  for (auto loop : function.getOps<RecurrenceOp>())
+    if (loop.isGraphForm())
+      if (std::optional<SegmentPlan> plan = Planner(loop).run())
+        plans.push_back(std::move(*plan));
+  return plans;
+}

@@ -1,0 +1,46 @@
+//===- SegmentSteps.cpp - What loops keep of their steps ------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/SegmentSteps.h"
+#include "bppsa/Runtime/Device/Device.h"
+#include "bppsa/Runtime/Error.h"
+#include "bppsa/Runtime/ObjectInterface.h"
+
+#include <algorithm>
+
+using namespace bppsa::runtime;
+
+static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+int64_t KeptSteps::bytes(int64_t length) const {
+  return samples * (length * stepBytes + (ceilDiv(steps, length) + 2) * stateBytes);
+}
+
+int64_t bppsa::runtime::chooseSegmentSteps(const KeptSteps &kept, int64_t totalStepBytes,
+                                           int64_t limit) {
+  auto share = static_cast<int64_t>(static_cast<double>(limit) * kept.stepBytes / totalStepBytes);
+  int64_t least = kept.bytes(std::max<int64_t>(kept.steps, 1));
+  for (int64_t segments = 1; segments <= std::max<int64_t>(kept.steps, 1); ++segments) {
+    int64_t length = std::max<int64_t>(ceilDiv(kept.steps, segments), 1);
+    int64_t bytes = kept.bytes(length);
+    if (bytes <= share)
+      return length;
+    least = std::min(least, bytes);
+  }
+  int64_t megabytes = ceilDiv(least / kept.stepBytes * totalStepBytes, int64_t(1) << 20) + 1;
+  fail("the backward pass through ", kept.steps, " steps of ", kept.samples,
+       " samples needs at least ", describeBytes(least), " for what it reads of the steps, ",
+       describeBytes(share),
+       " of --memory-limit are left for it; use a smaller --batch or shorter ",
+       "sequences, or compile the model with --memory-limit=", megabytes, "M");
+}
+
+int64_t bppsa_rt_segment_steps(int64_t steps, int64_t samples, int64_t stepBytes,
+                               int64_t stateBytes, int64_t totalStepBytes, int64_t limit) {
+  return orExit([&] {
+    return chooseSegmentSteps({steps, samples, stepBytes, stateBytes}, totalStepBytes, limit);
+  });
+}

@@ -1,0 +1,61 @@
+//===- SegmentStepsTest.cpp - What loops keep of their steps --------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/SegmentSteps.h"
+#include "bppsa/Runtime/Error.h"
+#include "gtest/gtest.h"
+
+using namespace bppsa::runtime;
+
+TEST(SegmentSteps, MemoryIsThatOfOneSegmentAndOfStates) {
+  // 5 steps of 100 bytes; 10 bytes of states after the last, at 4 starts and at the end.
+  EXPECT_EQ((KeptSteps{20, 3, 100, 10}.bytes(5)), 3 * (5 * 100 + 6 * 10));
+  EXPECT_EQ((KeptSteps{21, 1, 100, 10}.bytes(5)), 5 * 100 + 7 * 10);
+}
+
+TEST(SegmentSteps, OneSegmentWhereAllFits) {
+  KeptSteps kept{64, 2, 100, 10};
+  EXPECT_EQ(chooseSegmentSteps(kept, 100, kept.bytes(64)), 64);
+  EXPECT_EQ(chooseSegmentSteps(kept, 100, kept.bytes(64) - 1), 32);
+  EXPECT_EQ(chooseSegmentSteps({1, 1, 100, 0}, 100, 100), 1);
+}
+
+TEST(SegmentSteps, LoopsShareTheLimitByWhatTheyKeep) {
+  KeptSteps kept{64, 2, 100, 10};
+  EXPECT_EQ(chooseSegmentSteps(kept, 400, 4 * kept.bytes(64)), 64);
+  EXPECT_EQ(chooseSegmentSteps(kept, 400, 4 * kept.bytes(64) - 4), 32);
+}
+
+TEST(SegmentSteps, WhatIsChosenFitsAndFewerSegmentsDoNot) {
+  for (int64_t steps : {2, 7, 100, 1001})
+    for (int64_t states : {0, 7, 100})
+      for (int64_t limit : {700, 2000, 5000, 40000}) {
+        KeptSteps kept{steps, 1, 100, states};
+        int64_t least = kept.bytes(1);
+        for (int64_t length = 1; length <= steps; ++length)
+          least = std::min(least, kept.bytes(length));
+        if (least > limit) {
+          EXPECT_THROW(chooseSegmentSteps(kept, 100, limit), Error);
+          continue;
+        }
+        int64_t length = chooseSegmentSteps(kept, 100, limit);
+        EXPECT_LE(kept.bytes(length), limit);
+        for (int64_t segments = 1; segments < (steps + length - 1) / length; ++segments)
+          EXPECT_GT(kept.bytes((steps + segments - 1) / segments), limit);
+      }
+}
+
+TEST(SegmentSteps, MessageNamesTheLeastMemory) {
+  try {
+    chooseSegmentSteps({1000, 16, 4 << 20, 1 << 20}, 8 << 20, 2 << 20);
+    FAIL();
+  } catch (const Error &error) {
+    std::string line = error.what();
+    EXPECT_NE(line.find("1000 steps of 16 samples"), std::string::npos) << line;
+    EXPECT_NE(line.find("1.00 MiB of --memory-limit"), std::string::npos) << line;
+    EXPECT_NE(line.find("--memory-limit=4129M"), std::string::npos) << line;
+  }
+}
