@@ -378,11 +378,11 @@ cost::ChainCost bppsa::getDeviceCost(ChainOp loop) {
   return chain;
 }
 
-std::vector<cost::ChainCost> bppsa::getDeviceCosts(Operation *root) {
-  std::vector<cost::ChainCost> costs;
+std::vector<DeviceChain> bppsa::getDeviceChains(Operation *root) {
+  std::vector<DeviceChain> chains;
   root->walk([&](ChainOp chain) {
     if (chain.getPlan().isSequential())
-      costs.push_back(getDeviceCost(chain));
+      chains.push_back({getDeviceCost(chain), getWalkMapping(chain), getColumnMapping(chain)});
   });
-  return costs;
+  return chains;
 }

@@ -217,7 +217,7 @@ static json::Object describeParameter(const OnnxImage::Parameter &parameter, boo
 /// What the run time predicts the times of the variants from (Cost/DeviceCost.h).
 static json::Array describeDeviceChains(func::FuncOp step) {
   json::Array chains;
-  for (const cost::ChainCost &chain : getDeviceCosts(step)) {
+  for (const auto &[chain, walk, columns] : getDeviceChains(step)) {
     json::Object object{{"rows", chain.rows},
                         {"columns", chain.columns},
                         {"has_offset", chain.hasOffset},
@@ -229,6 +229,8 @@ static json::Array describeDeviceChains(func::FuncOp step) {
                                   {"warps", work.warps},
                                   {"resident", work.resident},
                                   {"columns", work.columns}};
+    (*object.getObject("walk"))["mapping"] = walk.toString();
+    (*object.getObject("column"))["mapping"] = columns.toString();
     chains.push_back(std::move(object));
   }
   return chains;

@@ -107,6 +107,14 @@ def test_commands_without_a_driver(program, tmp_path, monkeypatch, command):
     assert not out.exists() and not result.stdout
 
 
+def test_info_names_the_kernels_of_chains(emulated):
+    """By the rules of docs/GPULowering.md for a small GRU: a thread for each row, or column."""
+    (chain,) = emulated.info()["device_chains"]
+    assert chain["walk"]["mapping"] == "block_per_row, threads = 32, stages = 8"
+    assert chain["column"]["mapping"].startswith("thread_per_column, threads = 32")
+    assert "mapping" not in chain["carry"]
+
+
 def test_program_needs_nothing_but_the_system_libraries(program):
     for line in harness.run("ldd", program.path).stdout.splitlines():
         name = line.split()[0].rsplit("/")[-1]

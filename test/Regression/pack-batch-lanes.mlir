@@ -1,5 +1,5 @@
-// RUN: not bppsa-opt %s --bppsa-pack-batch=lanes=0 2>&1 | FileCheck %s
-// RUN: not bppsa-opt %s --bppsa-pack-batch=lanes=-16 2>&1 | FileCheck %s
+// RUN: not bppsa-opt %s --bppsa-choose-cpu-mapping=lanes=0 --bppsa-pack-batch 2>&1 | FileCheck %s
+// RUN: not bppsa-opt %s --bppsa-choose-cpu-mapping=lanes=-16 --bppsa-pack-batch 2>&1 | FileCheck %s
 
 // Sizes were divided by no lanes.
 // CHECK: error: 'func.func' op must be packed into at least one lane, found {{0|-16}}

@@ -1,4 +1,4 @@
-// RUN: bppsa-opt %s --bppsa-pack-batch --verify-diagnostics
+// RUN: bppsa-opt %s --bppsa-choose-cpu-mapping --bppsa-pack-batch --verify-diagnostics
 
 // Packing took every array for a tensor and crashed after bufferization.
 func.func @destination(%x: memref<?x?x3xf32>, %y: memref<3xf32>) {

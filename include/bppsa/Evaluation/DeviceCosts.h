@@ -16,8 +16,15 @@ namespace bppsa {
 /// (docs/GPUCosts.md).
 cost::ChainCost getDeviceCost(ChainOp loop);
 
-/// Of every such loop under `root`, in the order in which they run.
-std::vector<cost::ChainCost> getDeviceCosts(mlir::Operation *root);
+/// What a loop takes on a GPU, and the mappings of its links and of the columns of their
+/// transitions, which that follows from.
+struct DeviceChain {
+  cost::ChainCost cost;
+  GPUMappingAttr walk, columns;
+};
+
+/// Every sequential loop under `root`, in the order in which they run.
+std::vector<DeviceChain> getDeviceChains(mlir::Operation *root);
 
 } // namespace bppsa
 

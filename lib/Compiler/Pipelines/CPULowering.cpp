@@ -22,8 +22,9 @@ using namespace bppsa;
 void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &options) {
   pm.addPass(createLowerGraphBodies({options.memoryLimit}));
   addCleanup(pm);
+  pm.addNestedPass<func::FuncOp>(createChooseCPUMapping({options.lanes}));
   pm.addNestedPass<func::FuncOp>(createTransposeCaptures());
-  pm.addNestedPass<func::FuncOp>(createPackBatch({options.lanes}));
+  pm.addNestedPass<func::FuncOp>(createPackBatch());
   addCleanup(pm);
   pm.addNestedPass<func::FuncOp>(createInferStructure({/*batchAxis=*/0, /*loopsOnly=*/true}));
   pm.addPass(createExpandScan({/*unrollUpTo=*/0, options.factorLinks, /*wholeLevels=*/false,

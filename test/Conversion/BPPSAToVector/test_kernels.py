@@ -114,6 +114,31 @@ def test_a_cell_with_every_kind_of_operation(tmp_path, reverse, registers):
         check(kernels.call("cell", inputs, shapes), walk_cell(*inputs, reverse == "reverse"))
 
 
+@pytest.mark.parametrize("mapping", ["units", "samples, width = 16"])
+def test_mappings_that_are_set_by_hand(tmp_path, mapping):
+    """Of one loop among others that are packed as always."""
+    by_hand = f"attributes {{bppsa.mapping = #bppsa.cpu_mapping<{mapping}>}}"
+    cell = CELL.format(reverse="")
+    results = "-> (tensor<?x?x6xf32>, tensor<?x?x4xf32>) outputs"
+    assert cell.count(results) == 1
+    leaves = LEAVES.format(M=6, K=3)
+    sequences = ": tensor<?x?x6xf32>, tensor<?x?x3xf32> ->"
+    assert leaves.count(sequences) == 1
+    mapped = cell.replace(results, f"{by_hand} {results}") + leaves.replace(
+        sequences, f"{by_hand.removeprefix('attributes ')} {sequences}"
+    )
+    kernels = Kernels(tmp_path, mapped)
+    for steps, batch in itertools.product(LENGTHS, BATCHES):
+        inputs = uniform(
+            steps, (steps, batch, 3), (batch, 6), (batch, 4), (6, 3), (6, 6), (4, 6), (6,)
+        )
+        shapes = [(steps + 1, batch, 6), (steps + 1, batch, 4), (steps, batch, 6)]
+        check(kernels.call("cell", inputs, shapes), walk_cell(*inputs, reverse=False))
+        a, b = uniform(steps, (steps, batch, 6), (steps, batch, 3))
+        expected = np.einsum("tbm,tbk->mk", a, b), a.sum((0, 1))
+        check(kernels.call("sums", [a, b], [(6, 3), (6,)]), expected)
+
+
 def walk_chain(a, g, k, s, w, reverse, injected, swapped):
     emitted = np.zeros_like(a)
     for t in range(len(a)) if reverse else reversed(range(len(a))):

@@ -92,9 +92,8 @@ ChainOp ExpandScanTest::getChain(ModuleOp module) {
 void ExpandScanTest::expand(ModuleOp module) {
   PassManager pm(&context);
   if (has("packed")) {
-    PackBatchOptions pack;
-    pack.lanes = 2;
-    pm.addNestedPass<func::FuncOp>(createPackBatch(pack));
+    pm.addNestedPass<func::FuncOp>(createChooseCPUMapping({/*lanes=*/2}));
+    pm.addNestedPass<func::FuncOp>(createPackBatch());
   }
   pm.addNestedPass<func::FuncOp>(createInferStructure({/*batchAxis=*/0, /*loopsOnly=*/true}));
   pm.addPass(createExpandScan({/*unrollUpTo=*/0, /*factorLinks=*/has("factored"),

@@ -50,12 +50,19 @@ static Value getBatch(OpBuilder &builder, Location loc, Value array) {
   return builder.createOrFold<tensor::DimOp>(loc, array, batchDim);
 }
 
+/// Samples in one vector of `op`.
+static int64_t getWidth(Operation *op) {
+  return op->getAttrOfType<CPUMappingAttr>("bppsa.mapping").getWidth();
+}
+
 namespace {
 class Packer {
 public:
-  Packer(OpBuilder &builder, int64_t lanes) : builder(builder), lanes(lanes) {}
+  explicit Packer(OpBuilder &builder) : builder(builder) {}
 
   void pack(Operation *op) {
+    int64_t lanes = getWidth(op);
+    op->removeAttr("bppsa.mapping");
     builder.setInsertionPoint(op);
     Value batch;
     for (OpOperand &operand : getPackedOperands(op)) {
@@ -94,7 +101,6 @@ private:
   }
 
   OpBuilder &builder;
-  int64_t lanes;
 };
 } // namespace
 
@@ -253,6 +259,8 @@ FailureOr<bool> needsPacking(Operation *op) {
   if (llvm::any_of(op->getOperandTypes(), llvm::IsaPred<BaseMemRefType>))
     return op->emitOpError("must be on tensors to be packed; run bppsa-pack-batch before "
                            "bppsa-bufferize");
+  if (!op->getAttrOfType<CPUMappingAttr>("bppsa.mapping"))
+    return op->emitOpError("has no mapping to a CPU; run bppsa-choose-cpu-mapping first");
   return true;
 }
 
@@ -270,15 +278,9 @@ struct PackBatch : public bppsa::impl::PackBatchBase<PackBatch> {
     if (found.wasInterrupted())
       return signalPassFailure();
     OpBuilder builder(&getContext());
-    auto own = getOperation()->getAttrOfType<IntegerAttr>("bppsa.lanes");
-    int64_t numLanes = own ? own.getInt() : lanes;
-    if (numLanes < 1) {
-      getOperation().emitOpError("must be packed into at least one lane, found ") << numLanes;
-      return signalPassFailure();
-    }
-    Packer packer(builder, numLanes);
+    Packer packer(builder);
     for (Operation *op : ops) {
-      LDBG() << op->getName() << " at " << op->getLoc() << " gets " << numLanes << " lanes";
+      LDBG() << op->getName() << " at " << op->getLoc() << " gets " << getWidth(op) << " lanes";
       packer.pack(op);
     }
     RewritePatternSet patterns(&getContext());

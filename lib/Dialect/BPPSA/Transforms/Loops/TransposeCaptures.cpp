@@ -70,10 +70,10 @@ template <typename LoopOp> static void transposeCaptures(LoopOp loop) {
 namespace {
 struct TransposeCaptures : public bppsa::impl::TransposeCapturesBase<TransposeCaptures> {
   void runOnOperation() override {
-    auto lanes = getOperation()->getAttrOfType<IntegerAttr>("bppsa.lanes");
-    if (!lanes || lanes.getInt() != 1)
-      return;
     getOperation().walk([](Operation *op) {
+      auto mapping = op->getAttrOfType<CPUMappingAttr>("bppsa.mapping");
+      if (!mapping || mapping.getLanes() != LaneContents::Units)
+        return;
       if (auto loop = dyn_cast<RecurrenceOp>(op))
         transposeCaptures(loop);
       else if (auto loop = dyn_cast<ChainOp>(op))

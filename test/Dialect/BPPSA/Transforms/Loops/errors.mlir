@@ -1,4 +1,4 @@
-// RUN: bppsa-opt %s --bppsa-pack-batch --verify-diagnostics
+// RUN: bppsa-opt %s --bppsa-choose-cpu-mapping --bppsa-pack-batch --verify-diagnostics
 
 func.func @sums(%a: tensor<?x?x3xf32>, %g: tensor<?x3xf32>) -> (tensor<?x3xf32>, tensor<3xf32>) {
   // expected-error @below {{sums what it yields, which only chains and chunked scans for GPUs do; leave bppsa-fuse-gradients out}}

@@ -1,5 +1,5 @@
-// RUN: bppsa-opt %s --bppsa-pack-batch --canonicalize --cse | FileCheck %s
-// RUN: bppsa-opt %s '--bppsa-pack-batch=lanes=8' | FileCheck %s --check-prefix=EIGHT
+// RUN: bppsa-opt %s --bppsa-choose-cpu-mapping --bppsa-pack-batch --canonicalize --cse | FileCheck %s
+// RUN: bppsa-opt %s --bppsa-choose-cpu-mapping=lanes=8 --bppsa-pack-batch | FileCheck %s --check-prefix=EIGHT
 
 #shape = affine_map<()[s0, s1] -> (s0, s1, 4)>
 

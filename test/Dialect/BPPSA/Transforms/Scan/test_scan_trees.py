@@ -174,7 +174,7 @@ def test_tree_of_factors(T, plan, link, exact, lanes, injected, reverse, tmp_pat
     ir = make_chain(link, T, injected, reverse)
     passes = [f"--bppsa-scan=algorithm={plan}"]
     if lanes:
-        passes.append(f"--bppsa-pack-batch=lanes={lanes}")
+        passes += [f"--bppsa-choose-cpu-mapping=lanes={lanes}", "--bppsa-pack-batch"]
     tree = optimize(tmp_path, ir, *passes, INFER, "--bppsa-expand-scan=factor-links")
     assert "bppsa.factored_transition" in tree and "bppsa.transition" not in tree
     check(interpret(tmp_path, tree, arrays), exact(arrays, reverse, injected))

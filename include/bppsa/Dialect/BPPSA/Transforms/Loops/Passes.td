@@ -73,15 +73,41 @@ def MergeProducts : Pass<"bppsa-merge-products", "::mlir::func::FuncOp"> {
   }];
 }
 
+def ChooseCPUMapping : Pass<"bppsa-choose-cpu-mapping", "::mlir::func::FuncOp"> {
+  let summary = "choose what the vectors of loops hold";
+  let description = [{
+    Gives each time loop and sum over steps on tensors the attribute `bppsa.mapping`, a
+    `#bppsa.cpu_mapping`: vectors of `lanes` samples, or of the hidden units of one sample
+    where the function has the attribute `bppsa.lanes = 1` (`bppsa-add-unit-variants`).
+    What is there stays. A remark of the category `mapping` says what was chosen.
+
+    ```mlir
+    %h = bppsa.recurrence sequences(%x : tensor<?x?x1xf32>) ... -> (tensor<?x?x20xf32>)
+    ```
+    becomes
+    ```mlir
+    %h = bppsa.recurrence sequences(%x : tensor<?x?x1xf32>) ...
+        attributes {bppsa.mapping = #bppsa.cpu_mapping<samples, width = 16>} -> (tensor<?x?x20xf32>)
+    ```
+  }];
+  let options = [
+    Option<"lanes", "lanes", "int64_t", /*default=*/"16",
+           "Samples in one vector; a function's attribute `bppsa.lanes` goes before it">,
+  ];
+  let dependentDialects = ["::bppsa::BPPSADialect"];
+}
+
 def PackBatch : Pass<"bppsa-pack-batch", "::mlir::func::FuncOp"> {
   let summary = "group the samples of a batch into SIMD lanes";
   let description = [{
-    Time loops and their sums work on packed arrays, with `pack_lanes` and
+    Time loops and their sums work on packed arrays, of as many samples in a vector as
+    the `#bppsa.cpu_mapping` of each says (`bppsa-choose-cpu-mapping`), with `pack_lanes` and
     `unpack_lanes` where other operations produce or use them. Pairs of these
     cancel, also around slices along time.
 
     ```mlir
-    %h = bppsa.recurrence sequences(%x : tensor<?x?x1xf32>) ... -> (tensor<?x?x20xf32>)
+    %h = bppsa.recurrence sequences(%x : tensor<?x?x1xf32>) ...
+        attributes {bppsa.mapping = #bppsa.cpu_mapping<samples, width = 16>} -> (tensor<?x?x20xf32>)
     ```
     becomes
     ```mlir
@@ -91,18 +117,14 @@ def PackBatch : Pass<"bppsa-pack-batch", "::mlir::func::FuncOp"> {
     %h = bppsa.unpack_lanes 16, %q, %batch : tensor<?x?x20x16xf32> -> tensor<?x?x20xf32>
     ```
   }];
-  let options = [
-    Option<"lanes", "lanes", "int64_t", /*default=*/"16",
-           "Samples in one vector; a function's attribute `bppsa.lanes` goes before it">,
-  ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def TransposeCaptures : Pass<"bppsa-transpose-captures", "::mlir::func::FuncOp"> {
   let summary = "make the columns of captured matrices contiguous";
   let description = [{
-    In functions with the attribute `bppsa.lanes = 1` a vector holds hidden
-    units, and a product `m x` reads columns of `m`. Products in time loops are
+    In loops mapped to `#bppsa.cpu_mapping<units>` a vector holds hidden
+    units, and a product `m x` reads columns of `m`. Products in such loops are
     rewritten to use a transposed capture. Captures that nothing uses any more
     are dropped.
 

@@ -1,0 +1,40 @@
+// RUN: bppsa-opt %s --bppsa-choose-cpu-mapping | FileCheck %s
+// RUN: bppsa-opt %s --bppsa-choose-cpu-mapping=lanes=8 | FileCheck %s --check-prefix=EIGHT
+// RUN: bppsa-opt %s --bppsa-choose-cpu-mapping --remarks-filter=mapping 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+// RUN: bppsa-opt %s --bppsa-choose-cpu-mapping --bppsa-pack-batch | FileCheck %s --check-prefix=PACKED
+
+// CHECK-LABEL: @samples(
+// CHECK: bppsa.step_sum {{.*}}bppsa.mapping = #bppsa.cpu_mapping<samples, width = 16>
+// EIGHT-LABEL: @samples(
+// EIGHT: bppsa.step_sum {{.*}}bppsa.mapping = #bppsa.cpu_mapping<samples, width = 8>
+// PACKED-LABEL: @samples(
+// PACKED: bppsa.step_sum lanes 16
+// PACKED-NOT: bppsa.mapping
+// REMARK-DAG: Function=samples {{.*}}"step_sum: lanes hold samples, 16 of a vector; as in all functions"
+func.func @samples(%x: tensor<5x6x3xf32>) -> tensor<3xf32> {
+  %0 = bppsa.step_sum %x : tensor<5x6x3xf32> -> tensor<3xf32>
+  return %0 : tensor<3xf32>
+}
+
+// CHECK-LABEL: @units(
+// CHECK: bppsa.step_sum {{.*}}bppsa.mapping = #bppsa.cpu_mapping<units>
+// EIGHT-LABEL: @units(
+// EIGHT: bppsa.step_sum {{.*}}bppsa.mapping = #bppsa.cpu_mapping<units>
+// REMARK-DAG: Function=units {{.*}}"step_sum: lanes hold units, 1 of a vector; the function asks for them"
+func.func @units(%x: tensor<5x6x3xf32>) -> tensor<3xf32> attributes {bppsa.lanes = 1 : i64} {
+  %0 = bppsa.step_sum %x : tensor<5x6x3xf32> -> tensor<3xf32>
+  return %0 : tensor<3xf32>
+}
+
+// What is there stays, operation by operation.
+// CHECK-LABEL: @by_hand(
+// CHECK: bppsa.step_sum {{.*}}bppsa.mapping = #bppsa.cpu_mapping<units>
+// CHECK: bppsa.step_sum {{.*}}bppsa.mapping = #bppsa.cpu_mapping<samples, width = 16>
+// PACKED-LABEL: @by_hand(
+// PACKED: bppsa.step_sum lanes 1 %
+// PACKED: bppsa.step_sum lanes 16 %
+func.func @by_hand(%x: tensor<5x6x3xf32>, %y: tensor<5x6x4xf32>) -> (tensor<3xf32>, tensor<4xf32>) {
+  %0 = bppsa.step_sum %x {bppsa.mapping = #bppsa.cpu_mapping<units>} : tensor<5x6x3xf32> -> tensor<3xf32>
+  %1 = bppsa.step_sum %y : tensor<5x6x4xf32> -> tensor<4xf32>
+  return %0, %1 : tensor<3xf32>, tensor<4xf32>
+}
