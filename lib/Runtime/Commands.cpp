@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Commands.h"
+#include "bppsa/Runtime/ClassMetrics.h"
 #include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Error.h"
 
@@ -32,10 +33,20 @@ void bppsa::runtime::evalCommand(const Program &program, const Options &options)
   int64_t size = options.batch.value_or(data.fixedBatch().value_or(defaultBatch));
   data.requireBatches(size);
   Session session(program, false);
-  Evaluation result = *evaluate(session, data, data.all(), size, [] { return false; });
+  std::optional<ClassMetrics> metrics;
+  if (!options.metrics.empty())
+    metrics.emplace(session, data);
+  Evaluation result = *evaluate(
+      session, data, data.all(), size, [] { return false; },
+      [&](Batch &batch) {
+        if (metrics)
+          metrics->add(batch);
+      });
   ordered_json object = {{"loss", result.loss}, {"samples", result.samples}};
   if (result.accuracy)
     object["accuracy"] = *result.accuracy;
+  for (const std::string &name : options.metrics)
+    object[name] = metrics->toJson(name);
   printLine(object.dump());
 }
 

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Options.h"
+#include "UnknownWords.h"
 #include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Training/Schedule.h"
@@ -18,7 +19,6 @@
 #include <cstring>
 #include <iostream>
 #include <limits>
-#include <numeric>
 
 using namespace bppsa::runtime;
 
@@ -192,6 +192,22 @@ static void addTrain(CLI::App &app, Options &options, const Model &model) {
       command.add_option_function<double>(
           flag.flag, [&options, key = flag.key](double value) { options.hyper[key] = value; },
           text(flag.help, " (default: ", found->second, ")"));
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--lr-for",
+          [&options](const std::vector<std::string> &words) {
+            for (const std::string &word : words)
+              options.rateRules.push_back(RateRule::parse(word));
+          },
+          "REGEX=X, a learning rate for the trained initializers with a match in their names, in "
+          "place of --lr; the last one that matches counts")
+      ->take_all();
+  command.add_option("--ema", options.ema,
+                     "Average the weights: this share of the average stays in each update. The "
+                     "average is what is validated and saved");
+  command.add_flag("--lr-find", options.lrFind,
+                   "Only run some steps with rising learning rates, print their losses and suggest "
+                   "a rate; nothing is saved");
   addNumber(command, "--tbptt", options.tbptt, counts,
             "In programs of streams: cut sequences into segments of so many steps; the state goes "
             "on, the gradient stops, and there is an update for each segment");
@@ -223,6 +239,10 @@ static void addOthers(CLI::App &app, Options &options) {
     command->add_option("--out", options.out, "The .npz file to write")->required();
   for (CLI::App *command : {&eval, &infer})
     addNumber(*command, "--batch", options.batch, counts, "Samples in a batch (default: 256)");
+  eval.add_option("--metrics", options.metrics,
+                  "f1, auc and confusion, with commas between them: also print them, by class")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"f1", "auc", "confusion"}));
   addMapping(infer, options);
   addVariant(grad, options);
 
@@ -263,6 +283,19 @@ static bool hasClasses(const Model &model) {
   return model.targetArray && model.targetArray->classes;
 }
 
+/// A search for a rate saves nothing and has the rates of no schedule.
+static void checkRateSearch(const Options &options) {
+  bool others = options.schedule || options.epochs || options.ema || options.valSplit ||
+                options.patience || !options.rateRules.empty();
+  for (const std::string *path : {&options.save, &options.saveBest, &options.checkpoint,
+                                  &options.resume, &options.log, &options.val})
+    others |= !path->empty();
+  if (options.lrFind && others)
+    throw UsageError(
+        "--lr-find trains nothing that could be saved or validated; it goes with --data, "
+        "--batch and what decides a step only");
+}
+
 static void checkRanges(const Options &options, const Model &model) {
   if (options.clipNorm && (!std::isfinite(*options.clipNorm) || *options.clipNorm <= 0))
     fail("--clip-norm: found ", *options.clipNorm, ", accepted are numbers above 0");
@@ -279,6 +312,9 @@ static void checkRanges(const Options &options, const Model &model) {
     throw UsageError(text("--best=accuracy: the loss ", model.loss, " has no classes"));
   if (options.accumulate && *options.accumulate > 1 && options.tbptt)
     throw UsageError("--accumulate and --tbptt exclude each other");
+  if (options.ema && !(*options.ema > 0 && *options.ema < 1))
+    fail("--ema: found ", *options.ema, ", accepted are numbers above 0 and below 1");
+  checkRateSearch(options);
   if (options.calibrate && !options.variant.isAuto())
     throw UsageError("--calibrate times every variant; leave out --backward, --scan and --mapping");
   requireHyperRanges(options.hyper, model.optimizer);
@@ -292,75 +328,6 @@ static void requireValues(const CLI::App &command) {
     for (const std::string &value : option->results())
       if (value.empty())
         throw UsageError(option->get_name() + ": found '', expected a value");
-}
-
-//===----------------------------------------------------------------------===//
-// Words that are not known
-//===----------------------------------------------------------------------===//
-
-/// The first word is the command, or an option of the program itself.
-static void checkFirstWord(CLI::App &app, int argc, char **argv) {
-  std::vector<std::string> names;
-  for (const CLI::App *command : app.get_subcommands({}))
-    names.push_back(command->get_name());
-  std::string word = argc > 1 ? argv[1] : "";
-  bool known = std::find(names.begin(), names.end(), word) != names.end() ||
-               (word[0] == '-' && app.get_option_no_throw(word));
-  if (!known)
-    throw UsageError(
-        text(argc > 1 ? text(word[0] == '-' ? "unknown option " : "unknown command ", quote(word))
-                      : "a command is needed",
-             "; the commands are ", list(names), ", see --help"));
-}
-
-/// The number of letters to insert, remove or replace to make `b` of `a`.
-static size_t editDistance(const std::string &a, const std::string &b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (size_t j = 0; j < b.size(); ++j) {
-      size_t replaced = diagonal + (a[i] != b[j]);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
-    }
-  }
-  return row.back();
-}
-
-/// ", did you mean '--epochs'" where `word` is nearly the name of an option of `command`.
-static std::string guessOption(const CLI::App &command, const std::string &word) {
-  std::string name = word.substr(0, word.find('=')), guess;
-  size_t best = name.size() / 3;
-  for (const CLI::Option *option : command.get_options())
-    if (size_t distance = editDistance(name, option->get_name());
-        distance <= best && option->get_name().rfind("--", 0) == 0) {
-      best = distance;
-      guess = option->get_name();
-    }
-  return guess.empty() ? "" : text(", did you mean ", quote(guess));
-}
-
-/// What is wrong with the command line; a word that is not known is worth more than what is
-/// missing because of it.
-static std::string describe(const CLI::App &app, const CLI::ParseError &error) {
-  for (const CLI::App *command : app.get_subcommands()) {
-    std::vector<std::string> words = command->remaining();
-    if (words.empty())
-      continue;
-    auto option = std::find_if(words.begin(), words.end(),
-                               [](const std::string &word) { return word[0] == '-'; });
-    bool isOption = option != words.end();
-    return text(command->get_name(), ": unknown ", isOption ? "option " : "argument ",
-                quote(isOption ? *option : words.front()),
-                isOption ? guessOption(*command, *option) : "", "; see ", command->get_name(),
-                " --help");
-  }
-  std::string line = error.what();
-  for (char &c : line)
-    c = c == '\n' ? ' ' : c;
-  return line + "; see --help";
 }
 
 Options bppsa::runtime::parseOptions(int argc, char **argv, const Model &model) {

@@ -105,16 +105,47 @@ double Session::gradientSquares() {
   return squares;
 }
 
+void Session::groupRates(const std::vector<size_t> &groups) {
+  const std::vector<ParameterInfo> &infos = program.model.parameters;
+  std::vector<size_t> trained;
+  for (size_t i = 0; i < infos.size(); ++i)
+    if (infos[i].trained)
+      trained.push_back(i);
+  for (size_t first = 0, end = 0; first < trained.size(); first = end) {
+    while (end < trained.size() && groups[trained[end]] == groups[trained[first]])
+      ++end;
+    int64_t start = parameters.start(trained[first]);
+    int64_t size =
+        (end < trained.size() ? parameters.start(trained[end]) : parameters.gradientCount()) -
+        start;
+    auto range = std::make_unique<UpdateRange>();
+    range->group = groups[trained[first]];
+    ViewTable views;
+    parameters.addRange(views, start, size);
+    views["hyper"] = {range->hyper, {8}, sizeof hyper[0], Access::Read};
+    range->call = program.functions.prepare("update", program.model.functions.at("update"), views,
+                                            Symbols(program.model.symbols.size()));
+    ranges.push_back(std::move(range));
+  }
+}
+
 void Session::update() {
   std::vector<float> frozen = parameters.frozenRows();
-  callUpdate();
+  if (ranges.empty())
+    callUpdate();
+  for (const std::unique_ptr<UpdateRange> &range : ranges) {
+    std::copy(std::begin(hyper), std::end(hyper), range->hyper);
+    range->hyper[0] = rates[range->group];
+    range->call();
+  }
   parameters.restoreRows(frozen);
 }
 
 std::optional<Evaluation> bppsa::runtime::evaluate(Session &session, const Dataset &data,
                                                    const std::vector<int64_t> &samples,
                                                    int64_t batchSize,
-                                                   const std::function<bool()> &stop) {
+                                                   const std::function<bool()> &stop,
+                                                   const std::function<void(Batch &)> &visit) {
   const Model &model = session.program.model;
   auto count = static_cast<int64_t>(samples.size());
   Batch batch = data.newBatch(batchSize);
@@ -138,6 +169,7 @@ std::optional<Evaluation> bppsa::runtime::evaluate(Session &session, const Datas
     weight += batch.lossWeight;
     correct += session.correct;
     positions += batch.counted;
+    visit(batch);
   }
   result.loss = sum / weight;
   result.samples = count;

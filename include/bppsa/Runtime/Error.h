@@ -22,6 +22,12 @@ public:
   using std::runtime_error::runtime_error;
 };
 
+/// A loss or a gradient is not finite.
+class DivergedError : public Error {
+public:
+  using Error::Error;
+};
+
 /// The command line itself is wrong: one line on stderr and exit status 2.
 class UsageError : public std::runtime_error {
 public:

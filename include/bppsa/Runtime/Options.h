@@ -7,6 +7,7 @@
 #ifndef BPPSA_RUNTIME_OPTIONS_H
 #define BPPSA_RUNTIME_OPTIONS_H
 
+#include "bppsa/Runtime/Training/RateRules.h"
 #include "bppsa/Runtime/Variants/Dispatch.h"
 
 #include <map>
@@ -24,7 +25,10 @@ struct Options {
   int64_t repeat = 20;
   /// Of programs for the emulated device.
   int64_t emulateSeed = 0;
-  std::optional<double> clipNorm, valSplit;
+  std::optional<double> clipNorm, valSplit, ema;
+  std::vector<RateRule> rateRules;
+  /// f1, auc, confusion
+  std::vector<std::string> metrics;
   std::optional<int64_t> patience, accumulate;
   /// Bytes of a set that are held, and shuffled, together.
   std::optional<int64_t> shuffleMemory;
@@ -36,7 +40,7 @@ struct Options {
   std::map<std::string, double> hyper;
   VariantRequest variant;
   std::vector<std::string> batchAxes;
-  bool shuffle = true, quiet = false, calibrate = false, compact = false;
+  bool shuffle = true, quiet = false, calibrate = false, compact = false, lrFind = false;
 };
 
 /// Parses the command line of the program that holds `model`; throws UsageError when it is not

@@ -40,6 +40,8 @@ public:
   /// Whether the device has memory for that call.
   bool fits(const std::string &function, Batch &batch, const ViewTable &extra = {});
 
+  /// Gives trained parameters rates of their own: parameter `i` has rates[groups[i]].
+  void groupRates(const std::vector<size_t> &groups);
   /// Calls the optimizer on the gradients that the last step left.
   void update();
   /// The sum of the squares of all gradients.
@@ -56,8 +58,17 @@ public:
   /// Read by the optimizer: learning rate, weight decay, step (from 1), gradient scale, then
   /// beta1, beta2, eps, 0.
   alignas(64) float hyper[8] = {};
+  /// The learning rates of groups, where there are some, in place of that of `hyper`.
+  std::vector<float> rates;
 
 private:
+  /// Neighbours in the flat arrays that have the same rate.
+  struct UpdateRange {
+    size_t group;
+    alignas(64) float hyper[8];
+    Call call;
+  };
+
   ViewTable collectViews(Batch *batch, const ViewTable &extra);
   /// Adds memory for the final states that `function` computes and nobody asked for.
   void addUnusedStates(const std::string &function, const Batch &batch, ViewTable &views);
@@ -66,6 +77,7 @@ private:
   /// By function and name, large enough for the largest batch.
   std::map<std::string, Buffer> unusedStates;
   Call callUpdate, callSquares;
+  std::vector<std::unique_ptr<UpdateRange>> ranges;
 };
 
 /// Mean loss and share of right answers over a data set.
@@ -76,11 +88,11 @@ struct Evaluation {
   std::optional<double> accuracy;
 };
 
-/// Evaluates the `samples` of `data` batch by batch; nothing when `stop` asked to leave early.
-/// Throws Error when a loss is not finite.
-std::optional<Evaluation> evaluate(Session &session, const Dataset &data,
-                                   const std::vector<int64_t> &samples, int64_t batchSize,
-                                   const std::function<bool()> &stop);
+/// Evaluates the `samples` of `data` batch by batch, and calls `visit` with each; nothing when
+/// `stop` asked to leave early. Throws Error when a loss is not finite.
+std::optional<Evaluation> evaluate(
+    Session &session, const Dataset &data, const std::vector<int64_t> &samples, int64_t batchSize,
+    const std::function<bool()> &stop, const std::function<void(Batch &)> &visit = [](Batch &) {});
 
 /// Throws Error, naming the first gradient element that is not finite, if there is one.
 void requireFiniteGradients(Session &session);

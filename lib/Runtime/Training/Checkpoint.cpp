@@ -44,6 +44,10 @@ static json settingsToJson(const TrainSettings &settings) {
     object["clip_norm"] = *settings.clipNorm;
   if (settings.tbptt)
     object["tbptt"] = *settings.tbptt;
+  for (const RateRule &rule : settings.rateRules)
+    object["lr_for"].push_back({rule.pattern, rule.rate});
+  if (settings.ema)
+    object["ema"] = *settings.ema;
   object["accumulate"] = settings.accumulate;
   object["best"] = settings.best;
   if (settings.valSplit)
@@ -66,6 +70,10 @@ static TrainSettings settingsOf(const json &object) {
     settings.clipNorm = object.at("clip_norm").get<double>();
   if (object.contains("tbptt"))
     settings.tbptt = object.at("tbptt").get<int64_t>();
+  for (const json &rule : object.value("lr_for", json::array()))
+    settings.rateRules.push_back({rule.at(0).get<std::string>(), rule.at(1).get<double>()});
+  if (object.contains("ema"))
+    settings.ema = object.at("ema").get<double>();
   settings.accumulate = object.at("accumulate").get<int64_t>();
   settings.best = object.at("best").get<std::string>();
   if (object.contains("val_split"))
@@ -93,7 +101,8 @@ static json stateToJson(const TrainState &state) {
           {"fingerprint", state.fingerprint},
           {"weight_sum", state.weightSum},
           {"best", state.best ? json(*state.best) : json(nullptr)},
-          {"best_epoch", state.bestEpoch}};
+          {"best_epoch", state.bestEpoch},
+          {"averaged", state.averaged}};
 }
 
 static TrainState stateOf(const json &object) {
@@ -112,7 +121,8 @@ static TrainState stateOf(const json &object) {
   if (const json &best = object.at("best"); !best.is_null())
     state.best = best.get<double>();
   state.bestEpoch = object.at("best_epoch").get<int64_t>();
-  if (state.epoch < 0 || state.batch < 0 || state.step < 0)
+  state.averaged = object.at("averaged").get<int64_t>();
+  if (state.averaged < 0 || state.epoch < 0 || state.batch < 0 || state.step < 0)
     fail("a count is negative");
   return state;
 }
@@ -139,6 +149,8 @@ void bppsa::runtime::writeCheckpoint(const std::string &path, const Session &ses
     for (size_t s = 0; s < parameters.stateCount(); ++s)
       writer.add(arrayName("state" + std::to_string(s), infos[i]), DType::F32, infos[i].shape,
                  parameters.state(s, i));
+    if (parameters.hasAverage())
+      writer.add(arrayName("average", infos[i]), DType::F32, infos[i].shape, parameters.average(i));
   }
   writer.commit();
 }
@@ -191,6 +203,8 @@ static std::vector<StoredValues> findValues(const NpzReader &archive, Session &s
     add("parameter", infos[i], parameters.changeValues(i));
     for (size_t s = 0; s < parameters.stateCount(); ++s)
       add("state" + std::to_string(s), infos[i], parameters.changeState(s, i));
+    if (parameters.hasAverage())
+      add("average", infos[i], parameters.changeAverage(i));
   }
   return all;
 }
@@ -216,6 +230,8 @@ void bppsa::runtime::readCheckpoint(const std::string &path, Session &session,
     json meta = parseMeta(description, session.program);
     newSettings = settingsOf(meta.at("settings"));
     newState = stateOf(meta.at("state"));
+    if (newSettings.ema)
+      session.parameters.keepAverage();
     all = findValues(archive, session);
   });
   for (StoredValues &values : all) {

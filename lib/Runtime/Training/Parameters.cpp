@@ -100,13 +100,32 @@ void Parameters::addTo(ViewTable &views) {
     if (info.trained)
       views["grad:" + info.name] = gradients.view(starts[index], info.shape, Access::ReadWrite);
   }
-  views["flat_params"] = trained.view(0, {trained.size()}, Access::ReadWrite);
-  views["flat_grads"] = gradients.view(0, {gradients.size()}, Access::Read);
+  addRange(views, 0, trained.size());
+}
+
+void Parameters::addRange(ViewTable &views, int64_t start, int64_t size) {
+  views["flat_params"] = trained.view(start, {size}, Access::ReadWrite);
+  views["flat_grads"] = gradients.view(start, {size}, Access::Read);
   for (size_t i = 0; i < 2; ++i) {
     // An optimizer with fewer states does not look at the others.
     bool used = i < states.size();
-    views["flat_state" + std::to_string(i)] =
-        used ? states[i].view(0, {states[i].size()}, Access::ReadWrite)
-             : trained.view(0, {0}, Access::Read);
+    views["flat_state" + std::to_string(i)] = used
+                                                  ? states[i].view(start, {size}, Access::ReadWrite)
+                                                  : trained.view(0, {0}, Access::Read);
   }
+}
+
+void Parameters::addToAverage(double decay) {
+  const float *values = trained.read();
+  float *sums = averages.write();
+  auto share = static_cast<float>(1 - decay);
+  for (int64_t i = 0; i < trained.size(); ++i)
+    sums[i] += share * (values[i] - sums[i]);
+}
+
+void Parameters::restartAverage() { std::copy_n(trained.read(), trained.size(), averages.write()); }
+
+void Parameters::exchangeAverage() {
+  float *values = trained.write(), *sums = averages.write();
+  std::swap_ranges(values, values + trained.size(), sums);
 }

@@ -26,9 +26,15 @@ void Trainer::setHyper() {
     auto found = settings.hyper.find(key);
     return found == settings.hyper.end() ? 0.0 : found->second;
   };
-  double rate = schedule.rate(value("lr"), state.step, batchesPerEpoch * updatesPerBatch(),
-                              epochs * batchesPerEpoch * updatesPerBatch());
-  session.hyper[0] = static_cast<float>(rate * plateauScale);
+  int64_t perEpoch = batchesPerEpoch * updatesPerBatch();
+  auto rateFrom = [&](double base) {
+    double rate = schedule.rate(base, state.step, perEpoch, epochs * perEpoch) * plateauScale;
+    return static_cast<float>(searchedRate.value_or(rate));
+  };
+  session.hyper[0] = rateFrom(value("lr"));
+  session.rates = {session.hyper[0]};
+  for (const RateRule &rule : settings.rateRules)
+    session.rates.push_back(rateFrom(rule.rate));
   progress->showRate(session.hyper[0]);
   session.hyper[1] = static_cast<float>(value("weight_decay"));
   session.hyper[2] = static_cast<float>(state.step + 1);
@@ -36,6 +42,16 @@ void Trainer::setHyper() {
   session.hyper[4] = static_cast<float>(value("beta1"));
   session.hyper[5] = static_cast<float>(value("beta2"));
   session.hyper[6] = static_cast<float>(value("eps"));
+}
+
+void Trainer::update() {
+  session.update();
+  if (!settings.ema)
+    return;
+  if (state.averaged++ == 0)
+    session.parameters.restartAverage();
+  else
+    session.parameters.addToAverage(*settings.ema);
 }
 
 /// Waits for the step. Stops at numbers that are not finite and sets the gradient's scale.
@@ -47,8 +63,9 @@ void Trainer::checkStep() {
     if (!std::isfinite(squares))
       requireFiniteGradients(session);
   } catch (const Error &error) {
-    fail("epoch ", state.epoch + 1, ", batch ", state.batch + 1, " (step ", state.step + 1,
-         "): ", error.what(), "; use a smaller --lr or --clip-norm");
+    throw DivergedError(text("epoch ", state.epoch + 1, ", batch ", state.batch + 1, " (step ",
+                             state.step + 1, "): ", error.what(),
+                             "; use a smaller --lr or --clip-norm"));
   }
   double norm = std::sqrt(squares);
   // The small addend, and with it every bit, is that of torch.nn.utils.clip_grad_norm_.
@@ -83,7 +100,7 @@ void Trainer::runSegments() {
     if (double weight = segments->weightOf(batch, number); weight != 0) {
       setHyper();
       checkStep();
-      session.update();
+      update();
       sum += static_cast<double>(session.loss) * weight;
       weights += weight;
     }
@@ -113,7 +130,7 @@ void Trainer::runBatch() {
   }
   setHyper();
   checkStep();
-  session.update();
+  update();
   addLoss(session.loss, weight);
   ++state.batch;
   ++state.step;
@@ -157,22 +174,26 @@ void Trainer::runAccumulated() {
   session.loss = static_cast<float>(loss / weight);
   setHyper();
   checkStep();
-  session.update();
+  update();
   addLoss(session.loss, weight);
   ++state.batch;
   ++state.step;
   noteChange(change);
 }
 
-/// Returns false when a signal asks to stop.
-bool Trainer::runEpoch() {
-  double before = now() - state.seconds;
+void Trainer::orderSamples() {
   order = trained;
   if (settings.shuffle) {
     ShuffleBlocks blocks = data.shuffleBlocks();
     order = blockwiseOrder(settings.seed, state.epoch, trained, blocks.samples, blocks.together);
   }
   filledAhead.reset();
+}
+
+/// Returns false when a signal asks to stop.
+bool Trainer::runEpoch() {
+  double before = now() - state.seconds;
+  orderSamples();
   std::vector<double> losses;
   for (const EpochRecord &record : state.history)
     losses.push_back(record.valLoss.value_or(record.loss));
@@ -191,6 +212,7 @@ bool Trainer::runEpoch() {
 }
 
 bool Trainer::validate(EpochRecord &record) {
+  AveragedValues averaged(session.parameters);
   std::optional<Evaluation> result = evaluate(session, validation ? *validation : data, validated,
                                               settings.batch, [] { return notedInterrupt() != 0; });
   if (!result)
@@ -209,6 +231,7 @@ void Trainer::noteBest(const EpochRecord &record) {
   state.bestEpoch = record.epoch;
   if (!options.saveBest.empty())
     attempt(bestFailed, [&] {
+      AveragedValues averaged(session.parameters);
       saveOnnx(options.saveBest, model, program.onnx, program.onnxSize, session.parameters);
     });
 }
@@ -301,6 +324,7 @@ int Trainer::run() {
       progress->note(text("stopped after epoch ", state.epoch, ": epoch ", state.bestEpoch,
                           " has the best val_", settings.best, " of all"));
     if (!options.save.empty()) {
+      AveragedValues averaged(session.parameters);
       saveOnnx(options.save, model, program.onnx, program.onnxSize, session.parameters);
       progress->note("saved " + options.save);
     }
@@ -312,5 +336,6 @@ int Trainer::run() {
 
 int bppsa::runtime::train(const Program &program, const Options &options) {
   requireSamples(program.model);
-  return Trainer(program, options).run();
+  Trainer trainer(program, options);
+  return options.lrFind ? trainer.searchRate() : trainer.run();
 }

@@ -25,6 +25,9 @@ class Trainer {
 public:
   Trainer(const Program &program, const Options &options);
   int run();
+  /// Runs steps with rising rates, prints their losses and a rate that they suggest; nothing is
+  /// saved. Returns the exit status.
+  int searchRate();
 
 private:
   void checkOutputs();
@@ -35,6 +38,8 @@ private:
   void applyOptions();
   void prepareSteps();
 
+  /// Puts the samples of this epoch in their order.
+  void orderSamples();
   bool runEpoch();
   /// Samples of an update, and of that of this number in an epoch.
   int64_t updateSize() const { return settings.batch * settings.accumulate; }
@@ -57,6 +62,8 @@ private:
   void noteBest(const EpochRecord &record);
   bool isPatienceOver() const;
   void setHyper();
+  /// The optimizer's step, and what follows from new weights.
+  void update();
   /// Adds the mean loss of a batch that counts `weight` to that of the epoch.
   void addLoss(double loss, double weight);
   void checkStep();
@@ -80,6 +87,8 @@ private:
   TrainState state;
   MetricsLog log;
   Schedule schedule{"constant"};
+  /// In place of that of the schedule.
+  std::optional<double> searchedRate;
   /// That of the losses of the epochs before this one.
   double plateauScale = 1;
   int64_t epochs, batchesPerEpoch = 1;

@@ -80,6 +80,9 @@ void Trainer::resume() {
   refuse("--seed", options.seed, settings.seed);
   refuse("--tbptt", options.tbptt, settings.tbptt.value_or(0));
   refuse("--shuffle-memory", options.shuffleMemory, settings.shuffleMemory);
+  if (options.ema && options.ema != settings.ema)
+    fail(where, "was written with ", settings.ema ? text("--ema ", *settings.ema) : "no --ema",
+         "; leave --ema out, or train without --resume");
   refuse("--accumulate", options.accumulate, settings.accumulate);
   if (options.valSplit && options.valSplit != settings.valSplit)
     fail(where, "was written with --val-split ", settings.valSplit.value_or(0),
@@ -121,6 +124,9 @@ void Trainer::applyOptions() {
     settings.tbptt = options.tbptt;
     settings.accumulate = options.accumulate.value_or(1);
     settings.valSplit = options.valSplit;
+    settings.ema = options.ema;
+    if (settings.ema)
+      session.parameters.keepAverage();
     splitSamples();
   }
   data.setMemory(settings.shuffleMemory);
@@ -136,6 +142,11 @@ void Trainer::applyOptions() {
          " have ", *data.steps(), " steps; accepted are 1 to ", *data.steps(), ", or leave it out");
   for (const auto &[key, value] : options.hyper)
     settings.hyper[key] = value;
+  if (!options.rateRules.empty())
+    settings.rateRules = options.rateRules;
+  std::vector<size_t> groups = groupsOf(model, settings.rateRules);
+  if (!settings.rateRules.empty())
+    session.groupRates(groups);
   settings.schedule = options.schedule.value_or(settings.schedule);
   if (options.clipNorm)
     settings.clipNorm = options.clipNorm;

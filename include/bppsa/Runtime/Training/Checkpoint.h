@@ -8,6 +8,7 @@
 #define BPPSA_RUNTIME_TRAINING_CHECKPOINT_H
 
 #include "bppsa/Runtime/Session.h"
+#include "bppsa/Runtime/Training/RateRules.h"
 
 namespace bppsa::runtime {
 
@@ -21,6 +22,10 @@ struct TrainSettings {
   /// lr, weight_decay and those of the optimizer, by name.
   std::map<std::string, double> hyper;
   std::string schedule = "constant";
+  /// Learning rates of their own: that of a parameter is the last one whose pattern matches.
+  std::vector<RateRule> rateRules;
+  /// The share of the averaged weights that stays in an update; nothing: no average is kept.
+  std::optional<double> ema;
   std::optional<double> clipNorm;
   /// Batches of an update.
   int64_t accumulate = 1;
@@ -61,6 +66,8 @@ struct TrainState {
   /// The best value so far of what is validated, and its epoch.
   std::optional<double> best;
   int64_t bestEpoch = 0;
+  /// Updates that the averaged weights know of.
+  int64_t averaged = 0;
   /// The data set the run works on.
   int64_t samples = 0;
   uint32_t fingerprint = 0;

@@ -43,6 +43,9 @@ public:
   /// "param:", "grad:" for every parameter, and "flat_*".
   void addTo(ViewTable &views);
 
+  /// The arguments of an update of `size` elements of the flat arrays, from `start` on.
+  void addRange(ViewTable &views, int64_t start, int64_t size);
+
   /// Where parameter `index` starts in its flat array.
   int64_t start(size_t index) const { return starts[index]; }
   const float *values(size_t index) const;
@@ -62,11 +65,38 @@ public:
   void restoreRows(const std::vector<float> &rows);
   size_t stateCount() const { return states.size(); }
 
+  /// Keeps an average of the trained values.
+  void keepAverage() { averages = SharedFloats(trained.size()); }
+  bool hasAverage() const { return averages.size() > 0; }
+  /// Moves the average to the values by the share `1 - decay` of what is between them.
+  void addToAverage(double decay);
+  /// Takes the values as the average, or exchanges both.
+  void restartAverage();
+  void exchangeAverage();
+  const float *average(size_t index) const { return averages.read() + starts[index]; }
+  float *changeAverage(size_t index) { return averages.write() + starts[index]; }
+
 private:
   const Model &model;
   std::vector<int64_t> starts;
-  SharedFloats trained, frozen, gradients;
+  SharedFloats trained, frozen, gradients, averages;
   std::vector<SharedFloats> states;
+};
+
+/// The average of the weights stands in the place of the values while this lives.
+class AveragedValues {
+public:
+  /// Does nothing where no average is kept.
+  explicit AveragedValues(Parameters &parameters) : parameters(parameters) { exchange(); }
+  ~AveragedValues() { exchange(); }
+  AveragedValues(const AveragedValues &) = delete;
+
+private:
+  void exchange() {
+    if (parameters.hasAverage())
+      parameters.exchangeAverage();
+  }
+  Parameters &parameters;
 };
 
 } // namespace bppsa::runtime

@@ -1,0 +1,72 @@
+//===- RateSearch.cpp - A learning rate to begin with ----------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TrainerRun.h"
+#include "bppsa/Runtime/Commands.h"
+#include "bppsa/Runtime/Error.h"
+#include "bppsa/Runtime/Interrupt.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+using namespace bppsa::runtime;
+
+static constexpr double leastRate = 1e-6, mostRate = 10;
+static constexpr int64_t searchedSteps = 140, stepsPerLine = 7;
+/// The share of the mean loss that stays in a step, and how many times the least one ends the
+/// search.
+static constexpr double smoothing = 0.9, divergence = 4;
+
+/// `value` with some digits, at the end of `width` characters.
+static std::string number(double value, int digits, int width = 0) {
+  char line[64];
+  snprintf(line, sizeof line, "%*.*g", width, digits, value);
+  return line;
+}
+
+int Trainer::searchRate() {
+  progress = std::make_unique<Progress>(epochs, batchesPerEpoch, /*quiet=*/true);
+  noteInterrupts();
+  printLine("        rate          loss");
+  double mean = 0, least = 0, bestRate = leastRate;
+  int64_t step = 0;
+  for (; step < searchedSteps; ++step) {
+    if (notedInterrupt())
+      return 128 + notedInterrupt();
+    if (state.batch == batchesPerEpoch)
+      ++state.epoch, state.batch = 0;
+    if (state.batch == 0)
+      orderSamples();
+    searchedRate =
+        leastRate * std::pow(mostRate / leastRate, static_cast<double>(step) / (searchedSteps - 1));
+    state.lossSum = state.weightSum = 0;
+    try {
+      runBatch();
+    } catch (const DivergedError &) {
+      break;
+    }
+    // The mean of the losses so far, of which older ones count less.
+    mean = smoothing * mean + (1 - smoothing) * state.lossSum / state.weightSum;
+    double loss = mean / (1 - std::pow(smoothing, static_cast<double>(step + 1)));
+    if (step == 0 || loss < least) {
+      least = loss;
+      bestRate = *searchedRate;
+    }
+    if (step % stepsPerLine == 0)
+      printLine(number(*searchedRate, 3, 12) + number(loss, 6, 14));
+    if (step > 0 && loss > divergence * std::abs(least) && least != 0)
+      break;
+  }
+  if (step == 0)
+    fail(
+        "--lr-find: the first step's loss or gradient is not finite; check the data and the model");
+  if (step < searchedSteps)
+    printLine("diverged at the rate " + number(*searchedRate, 3));
+  // The loss is least where the rate is already too large: a tenth of it is a usual choice.
+  printLine("suggestion: --lr=" + number(bestRate / 10, 2));
+  return 0;
+}
