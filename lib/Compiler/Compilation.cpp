@@ -7,7 +7,7 @@
 #include "Compilation.h"
 #include "bppsa/Compiler/Pipelines/RunPasses.h"
 #include "bppsa/Compiler/Pipelines/Training.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Loops/Passes.h"
 #include "bppsa/Import/ImportONNX.h"
 #include "bppsa/Support/BatchAxes.h"
@@ -164,7 +164,7 @@ LogicalResult Compilation::checkLossOutput() {
   auto forward = module->lookupSymbol<func::FuncOp>("forward");
   std::string names;
   for (unsigned i = 0, e = forward.getNumResults(); i < e; ++i) {
-    StringRef name = forward.getResultAttrOfType<StringAttr>(i, "bppsa.output").getValue();
+    StringRef name = attrs::Output::ofResult(forward, i).getValue();
     if (name == options.training.lossOn)
       return success();
     names += (i ? ", " : "") + name.str();
@@ -180,7 +180,7 @@ LogicalResult Compilation::checkClassWeights() {
     return success();
   auto forward = module->lookupSymbol<func::FuncOp>("forward");
   for (unsigned i = 0, e = forward.getNumResults(); i < e; ++i) {
-    StringRef name = forward.getResultAttrOfType<StringAttr>(i, "bppsa.output").getValue();
+    StringRef name = attrs::Output::ofResult(forward, i).getValue();
     auto type = cast<RankedTensorType>(forward.getResultTypes()[i]);
     if (!options.training.lossOn.empty() && name != options.training.lossOn)
       continue;

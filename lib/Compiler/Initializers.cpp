@@ -6,6 +6,7 @@
 
 #include "bppsa/Import/Initializers.h"
 #include "Compilation.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Regex.h"
@@ -91,13 +92,13 @@ LogicalResult Compilation::settleInitializers(const llvm::MemoryBuffer &file) {
   llvm::Regex freeze(options.training.freeze);
   for (unsigned i = 0, e = forward.getNumArguments(); i < e; ++i) {
     NamedAttrList attributes(forward.getArgAttrDict(i));
-    auto name = forward.getArgAttrOfType<StringAttr>(i, "bppsa.parameter");
+    auto name = attrs::Parameter::ofArgument(forward, i);
     if (auto found = name ? constants.find(name.getValue()) : constants.end();
-        found != constants.end() && !attributes.get("bppsa.frozen")) {
-      attributes.set("bppsa.frozen", UnitAttr::get(&context));
+        found != constants.end() && !attrs::Frozen::in(attributes)) {
+      attrs::Frozen::set(attributes, UnitAttr::get(&context));
       frozen.push_back("'" + name.str() + "' (" + found->second + ")");
     }
-    if (name && !attributes.get("bppsa.frozen") &&
+    if (name && !attrs::Frozen::in(attributes) &&
         (options.training.freeze.empty() || !freeze.match(name.getValue()))) {
       trained.push_back(name.str());
       if (llvm::is_contained(findings->scalars, name.getValue()))
@@ -128,8 +129,8 @@ LogicalResult Compilation::freezeRows() {
     FrozenRow request = *FrozenRow::parse(text);
     std::optional<unsigned> found;
     for (unsigned i = 0, e = forward.getNumArguments(); i < e && !found; ++i)
-      if (auto name = forward.getArgAttrOfType<StringAttr>(i, "bppsa.parameter");
-          name && name.getValue() == request.name && !forward.getArgAttr(i, "bppsa.frozen"))
+      if (auto name = attrs::Parameter::ofArgument(forward, i);
+          name && name.getValue() == request.name && !attrs::Frozen::ofArgument(forward, i))
         found = i;
     if (!found)
       return fail("--freeze-rows=" + text + ": '" + request.name +

@@ -6,6 +6,7 @@
 
 #include "Layers/LayerLinks.h"
 #include "TensorBuilders.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Differentiation/Differentiation.h"
 #include "bppsa/Differentiation/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -22,12 +23,12 @@ using namespace bppsa;
 
 /// The name of argument `i` if it is to be differentiated, else null.
 static StringAttr getDifferentiatedName(func::FuncOp function, unsigned i, bool withInputs) {
-  if (auto name = function.getArgAttrOfType<StringAttr>(i, "bppsa.parameter"))
-    return function.getArgAttr(i, "bppsa.frozen") ? StringAttr() : name;
+  if (auto name = attrs::Parameter::ofArgument(function, i))
+    return attrs::Frozen::ofArgument(function, i) ? StringAttr() : name;
   auto type = dyn_cast<RankedTensorType>(function.getArgument(i).getType());
   if (!withInputs || !type || !type.getElementType().isF32())
     return {};
-  return function.getArgAttrOfType<StringAttr>(i, "bppsa.input");
+  return attrs::Input::ofArgument(function, i);
 }
 
 /// `gradient` with zeros where the argument is known to be zero and stays so.
@@ -90,18 +91,17 @@ static LogicalResult buildBackward(func::FuncOp step, bool withInputs, Links lin
       continue;
     // The loss does not change with an argument that no cotangent reached.
     Value gradient = sweep.lookup(argument);
-    auto nonzeros =
-        step.getArgAttrOfType<DenseElementsAttr>(argument.getArgNumber(), kNonzerosAttr);
+    auto nonzeros = attrs::Nonzeros::ofArgument(step, argument.getArgNumber());
     // The sum of a pruned layer has these zeros already.
     auto reshape = gradient ? gradient.getDefiningOp<tensor::ExpandShapeOp>() : nullptr;
     bool isPruned = reshape && reshape.getSrc().getDefiningOp<SparseOuterSumOp>();
     if (gradient && nonzeros && !isPruned)
       gradient = maskGradient(builder, argument, gradient, nonzeros);
     results.push_back(gradient ? gradient : createZerosLike(builder, loc, argument));
-    attributes.push_back(builder.getDictionaryAttr(builder.getNamedAttr("bppsa.gradient", name)));
+    attributes.push_back(builder.getDictionaryAttr(attrs::Gradient::make(name)));
   }
   for (unsigned i = 1, e = step.getNumResults(); i < e && !withInputs; ++i)
-    if (step.getResultAttr(i, "bppsa.carried")) {
+    if (attrs::Carried::ofResult(step, i)) {
       results.push_back(terminator.getOperand(i));
       attributes.push_back(step.getResultAttrDict(i));
     }

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SymbolicSizes.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -63,7 +63,7 @@ static AffineExpr getDeclaredSize(BlockArgument argument, int64_t dim) {
   auto function = dyn_cast_or_null<FunctionOpInterface>(argument.getOwner()->getParentOp());
   if (!function || !argument.getOwner()->isEntryBlock())
     return {};
-  auto shape = function.getArgAttrOfType<AffineMapAttr>(argument.getArgNumber(), "bppsa.shape");
+  auto shape = attrs::Shape::ofArgument(function, argument.getArgNumber());
   return shape ? shape.getValue().getResult(dim) : AffineExpr();
 }
 

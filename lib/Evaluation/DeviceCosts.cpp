@@ -15,6 +15,7 @@
 #include "bppsa/Dialect/BPPSA/Analysis/DeviceArrays.h"
 #include "bppsa/Dialect/BPPSA/Analysis/DeviceMapping.h"
 #include "bppsa/Dialect/BPPSA/Analysis/StepJacobian.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Evaluation/ChainExtraction.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -320,7 +321,7 @@ static GPUMappingAttr getDefaultMapping(ChainOp loop, GPUKernel kernel) {
 /// chain has no sums yet, and its costs are those of what it is then: chunks must have the lengths
 /// by which the run time predicts.
 static GPUMappingAttr getWalkMapping(ChainOp loop) {
-  auto own = loop->getAttrOfType<GPUMappingAttr>("bppsa.mapping");
+  auto own = dyn_cast_or_null<GPUMappingAttr>(attrs::Mapping::of(loop));
   if (own && loop.getSumWith().empty())
     return own;
   if (loop.isGraphForm())
@@ -336,7 +337,7 @@ static GPUMappingAttr getWalkMapping(ChainOp loop) {
 
 /// The mapping of the transitions of `loop`, or the one that those of chunks would get.
 static GPUMappingAttr getColumnMapping(ChainOp loop) {
-  if (auto own = loop->getAttrOfType<GPUMappingAttr>("bppsa.transition_mapping"))
+  if (GPUMappingAttr own = attrs::TransitionMapping::of(loop))
     return own;
   if (loop.isGraphForm())
     return getDefaultMapping(loop, GPUKernel::BlockPerColumn);

@@ -6,6 +6,7 @@
 
 #include "bppsa/Target/Emulation.h"
 #include "EmulationParts.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "llvm/IR/AttributeMask.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Verifier.h"
@@ -25,7 +26,7 @@ llvm::Constant *Sites::get(llvm::Instruction &instruction, StringRef kind) {
   llvm::Function *function = instruction.getFunction();
   std::string text;
   llvm::raw_string_ostream stream(text);
-  if (const llvm::MDNode *source = instruction.getMetadata(kSourceName))
+  if (const llvm::MDNode *source = instruction.getMetadata(attrs::Source::getName()))
     stream << cast<llvm::MDString>(source->getOperand(0))->getString() << ", ";
   stream << kind << ' ' << ++counts[function][kind] << " of " << function->getName();
   llvm::IRBuilder<> builder(function->getContext());

@@ -6,7 +6,7 @@
 
 #include "bppsa/Target/ModelDescription.h"
 #include "FlopCount.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Evaluation/DeviceCosts.h"
 #include "bppsa/Evaluation/HostCosts.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -21,25 +21,26 @@ namespace json = llvm::json;
 // Functions
 //===----------------------------------------------------------------------===//
 
-/// The string attribute `name` of argument or result attributes, or null.
-static StringAttr getString(DictionaryAttr attributes, StringRef name) {
-  return attributes ? attributes.getAs<StringAttr>(name) : StringAttr();
-}
-
 /// The word of the binary interface for one argument or result.
 static std::string describeArgument(DictionaryAttr attributes, const llvm::StringSet<> &inputs) {
-  if (StringAttr name = getString(attributes, "bppsa.input"))
+  if (StringAttr name = attrs::Input::in(attributes))
     return "input:" + name.str();
-  if (StringAttr name = getString(attributes, "bppsa.parameter"))
+  if (StringAttr name = attrs::Parameter::in(attributes))
     return "param:" + name.str();
-  if (StringAttr name = getString(attributes, "bppsa.output"))
+  if (StringAttr name = attrs::Output::in(attributes))
     return "output:" + name.str();
-  if (StringAttr name = getString(attributes, "bppsa.gradient"))
+  if (StringAttr name = attrs::Gradient::in(attributes))
     return (inputs.contains(name.getValue()) ? "input_grad:" : "grad:") + name.str();
-  for (StringRef word : {"target", "weight", "loss", "correct", "seed"})
-    if (attributes && attributes.contains(("bppsa." + word).str()))
-      return word.str();
-  llvm_unreachable("an argument of an exported function has no role");
+  if (attrs::Target::in(attributes))
+    return "target";
+  if (attrs::Weight::in(attributes))
+    return "weight";
+  if (attrs::Loss::in(attributes))
+    return "loss";
+  if (attrs::Correct::in(attributes))
+    return "correct";
+  assert(attrs::Seed::in(attributes) && "an argument of an exported function has no role");
+  return "seed";
 }
 
 static ExportedFunction collectFunction(func::FuncOp function, StringRef name,
@@ -57,7 +58,7 @@ SmallVector<ExportedFunction> bppsa::collectFunctions(ModuleOp module,
   auto forward = module.lookupSymbol<func::FuncOp>("forward");
   llvm::StringSet<> inputs;
   for (unsigned i = 0, e = forward.getNumArguments(); i < e; ++i)
-    if (StringAttr name = getString(forward.getArgAttrDict(i), "bppsa.input"))
+    if (StringAttr name = attrs::Input::in(forward.getArgAttrDict(i)))
       inputs.insert(name.getValue());
 
   SmallVector<ExportedFunction> functions;
@@ -124,17 +125,14 @@ static StringRef getTypeName(Type type) {
   return "bool";
 }
 
-static json::Value describeAxis(DictionaryAttr attributes, StringRef name) {
-  if (auto axis = attributes.getAs<IntegerAttr>(name))
-    return axis.getInt();
-  return nullptr;
+static json::Value describeAxis(IntegerAttr axis) {
+  return axis ? json::Value(axis.getInt()) : json::Value(nullptr);
 }
 
-/// The sizes of an attribute such as `bppsa.shape`; none where it is not there.
-static json::Array describeSizes(DictionaryAttr attributes, StringRef name,
-                                 ArrayRef<StringRef> symbols) {
+/// The sizes of an attribute such as `bppsa.shape`; none where it is null.
+static json::Array describeSizes(AffineMapAttr map, ArrayRef<StringRef> symbols) {
   json::Array sizes;
-  if (auto map = attributes.getAs<AffineMapAttr>(name))
+  if (map)
     for (AffineExpr size : map.getValue().getResults())
       sizes.push_back(describeSize(size, symbols));
   return sizes;
@@ -142,9 +140,9 @@ static json::Array describeSizes(DictionaryAttr attributes, StringRef name,
 
 /// The axis that carries samples in each layout.
 static json::Array describeBatchAxes(DictionaryAttr attributes) {
-  auto axes = attributes.getAs<DenseI64ArrayAttr>("bppsa.batch_axes");
+  auto axes = attrs::BatchAxes::in(attributes);
   if (!axes)
-    return json::Array{describeAxis(attributes, "bppsa.batch_axis")};
+    return json::Array{describeAxis(attrs::BatchAxis::in(attributes))};
   json::Array described;
   for (int64_t axis : axes.asArrayRef())
     described.push_back(axis < 0 ? json::Value(nullptr) : json::Value(axis));
@@ -155,10 +153,10 @@ static json::Object describeArray(StringAttr name, Type type, DictionaryAttr att
                                   ArrayRef<StringRef> symbols) {
   json::Object array{{"name", name.getValue()},
                      {"dtype", getTypeName(cast<ShapedType>(type).getElementType())},
-                     {"shape", describeSizes(attributes, "bppsa.shape", symbols)},
+                     {"shape", describeSizes(attrs::Shape::in(attributes), symbols)},
                      {"batch_axes", describeBatchAxes(attributes)},
-                     {"time_axis", describeAxis(attributes, "bppsa.time_axis")}};
-  if (StringAttr partner = getString(attributes, "bppsa.carried"))
+                     {"time_axis", describeAxis(attrs::TimeAxis::in(attributes))}};
+  if (StringAttr partner = attrs::Carried::in(attributes))
     array["carried"] = partner.getValue();
   return array;
 }
@@ -251,12 +249,11 @@ static json::Array describeHostChains(func::FuncOp step) {
 }
 
 /// The least value of each symbol that needs to be larger than 1.
-static json::Object describeLeastSizes(ModuleOp module, ArrayRef<StringRef> symbols) {
+static json::Object describeLeastSizes(SymbolsAttr symbols) {
   json::Object sizes;
-  if (auto least = module->getAttrOfType<DenseI64ArrayAttr>("bppsa.least_sizes"))
-    for (auto [symbol, size] : llvm::zip_equal(symbols, least.asArrayRef()))
-      if (size > 1)
-        sizes[symbol] = size;
+  for (auto [name, size] : llvm::zip_equal(symbols.getNames(), symbols.getLeastSizes()))
+    if (size > 1)
+      sizes[name.getValue()] = size;
   return sizes;
 }
 
@@ -284,31 +281,31 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
                                  const TrainingOptions &options,
                                  ArrayRef<ExportedFunction> functions) {
   auto forward = module.lookupSymbol<func::FuncOp>("forward");
-  SmallVector<StringRef> symbols;
-  for (Attribute symbol : module->getAttrOfType<ArrayAttr>("bppsa.symbols"))
-    symbols.push_back(cast<StringAttr>(symbol).getValue());
+  SymbolsAttr modelSymbols = attrs::Symbols::of(module);
+  SmallVector<StringRef> symbols =
+      llvm::map_to_vector(modelSymbols.getNames(), [](StringAttr name) { return name.getValue(); });
 
   json::Array inputs, outputs, parameters, variants;
   llvm::StringSet<> frozen;
   for (unsigned i = 0, e = forward.getNumArguments(); i < e; ++i) {
     DictionaryAttr attributes = forward.getArgAttrDict(i);
-    if (StringAttr name = getString(attributes, "bppsa.input")) {
+    if (StringAttr name = attrs::Input::in(attributes)) {
       Type type = forward.getArgumentTypes()[i];
       json::Object input = describeArray(name, type, attributes, symbols);
       input["gradient"] = isa<FloatType>(cast<ShapedType>(type).getElementType());
-      for (auto [attribute, key] : {std::pair("bppsa.index_bounds", "index_bounds"),
-                                    std::pair("bppsa.length_bounds", "length_bounds")})
-        if (json::Array bounds = describeSizes(attributes, attribute, symbols); !bounds.empty())
-          input[key] = std::move(bounds);
+      if (AffineMapAttr bounds = attrs::IndexBounds::in(attributes))
+        input["index_bounds"] = describeSizes(bounds, symbols);
+      if (AffineMapAttr bounds = attrs::LengthBounds::in(attributes))
+        input["length_bounds"] = describeSizes(bounds, symbols);
       inputs.push_back(std::move(input));
-    } else if (attributes.contains("bppsa.frozen")) {
-      frozen.insert(getString(attributes, "bppsa.parameter").getValue());
+    } else if (attrs::Frozen::in(attributes)) {
+      frozen.insert(attrs::Parameter::in(attributes).getValue());
     }
   }
   json::Object lossOutput;
   for (unsigned i = 0, e = forward.getNumResults(); i < e; ++i) {
     DictionaryAttr attributes = forward.getResultAttrDict(i);
-    StringAttr name = getString(attributes, "bppsa.output");
+    StringAttr name = attrs::Output::in(attributes);
     json::Object output = describeArray(name, forward.getResultTypes()[i], attributes, symbols);
     if (options.lossOn.empty() ? i == 0 : name == options.lossOn)
       lossOutput = output;
@@ -326,7 +323,7 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
     variants.push_back(std::move(object));
   }
   json::Array mixing;
-  if (auto layouts = forward->getAttrOfType<DenseBoolArrayAttr>("bppsa.mixing_layouts"))
+  if (auto layouts = attrs::MixingLayouts::of(forward))
     llvm::append_range(mixing, layouts.asArrayRef());
   json::Object table;
   for (const ExportedFunction &function : functions)
@@ -342,7 +339,7 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
                            {"loss_on", lossOn.str()},
                            {"optimizer", options.optimizer},
                            {"symbols", json::Array(symbols)},
-                           {"least_sizes", describeLeastSizes(module, symbols)},
+                           {"least_sizes", describeLeastSizes(modelSymbols)},
                            {"inputs", std::move(inputs)},
                            {"outputs", std::move(outputs)},
                            {"mixing_layouts", std::move(mixing)},

@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Target/Emulation.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/LLVMTranslationInterface.h"
@@ -64,13 +64,13 @@ struct SourceTranslation : public LLVMTranslationDialectInterface {
   LogicalResult amendOperation(Operation *, ArrayRef<llvm::Instruction *> instructions,
                                NamedAttribute attribute,
                                LLVM::ModuleTranslation &translation) const override {
-    if (attribute.getName() != kSourceName)
+    if (attribute.getName() != attrs::Source::getName())
       return success();
     llvm::LLVMContext &context = translation.getLLVMContext();
     StringRef text = cast<StringAttr>(attribute.getValue()).getValue();
     auto *source = llvm::MDNode::get(context, llvm::MDString::get(context, text));
     for (llvm::Instruction *instruction : instructions)
-      instruction->setMetadata(kSourceName, source);
+      instruction->setMetadata(attrs::Source::getName(), source);
     return success();
   }
 };
@@ -90,7 +90,7 @@ void bppsa::nameSources(ModuleOp module) {
       collectSources(op->getLoc(), sources);
       auto texts = llvm::map_range(sources, [](StringAttr source) { return source.strref(); });
       if (!sources.empty())
-        op->setAttr(kSourceName, builder.getStringAttr(llvm::join(texts, " or ")));
+        attrs::Source::set(op, builder.getStringAttr(llvm::join(texts, " or ")));
     });
   });
 }

@@ -5,7 +5,7 @@
 // CHECK:           arith.muli %[[T]], %{{.*}} : index
 // CHECK-LABEL: func.func @f(
 // CHECK:         memref.view
-module attributes {bppsa.symbols = ["T"]} {
+module attributes {bppsa.symbols = #bppsa.symbols<"T">} {
   func.func @f(%x: memref<2x?x3xf32> {bppsa.shape = affine_map<()[s0] -> (2, s0, 3)>}, %y: memref<?xf32>) {
     %c0 = arith.constant 0 : index
     %flat = memref.collapse_shape %x [[0, 1, 2]] : memref<2x?x3xf32> into memref<?xf32>

@@ -23,11 +23,9 @@ struct EmulatedKernel {
   uint64_t sharedBytes;
 };
 
-/// Of an operation and of an instruction: what in the model or file it comes from.
-inline constexpr llvm::StringLiteral kSourceName = "bppsa.source";
-
 /// Makes translation to LLVM IR hand the sources of operations on to their instructions, as
-/// metadata of the same name. Changes the context: nothing else may use it meanwhile.
+/// metadata of the same name, `bppsa.source`. Changes the context: nothing else may use it
+/// meanwhile.
 void addSourceTranslation(mlir::MLIRContext &context);
 
 /// Notes at every operation of the functions in `module` (LLVM dialect) what its location says:

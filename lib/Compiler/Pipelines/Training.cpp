@@ -6,6 +6,7 @@
 
 #include "bppsa/Compiler/Pipelines/Training.h"
 #include "KernelStages.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Loops/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Scan/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Structure/Passes.h"
@@ -31,9 +32,9 @@ LogicalResult bppsa::freezeParameters(ModuleOp module, StringRef pattern) {
   SmallVector<DictionaryAttr> arguments;
   for (unsigned i = 0, e = forward.getNumArguments(); i < e; ++i) {
     NamedAttrList attributes(forward.getArgAttrDict(i));
-    auto name = forward.getArgAttrOfType<StringAttr>(i, "bppsa.parameter");
+    auto name = attrs::Parameter::ofArgument(forward, i);
     if (name && regex.match(name.getValue())) {
-      attributes.set("bppsa.frozen", UnitAttr::get(module.getContext()));
+      attrs::Frozen::set(attributes, UnitAttr::get(module.getContext()));
       matched = true;
     }
     arguments.push_back(attributes.getDictionary(module.getContext()));

@@ -28,7 +28,7 @@ using namespace bppsa;
 LogicalResult bppsa::verifyReady(Operation *op) {
   if (op->getNumResults() != 0)
     return op->emitOpError("works on tensors; run bppsa-bufferize first");
-  if (op->hasAttr("lanes"))
+  if (auto packable = dyn_cast<PackableOpInterface>(op); packable && packable.getLanes())
     return op->emitOpError("has lanes, which a GPU has no use for; leave bppsa-pack-batch out");
   return success();
 }

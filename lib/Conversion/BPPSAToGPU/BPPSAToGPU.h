@@ -9,6 +9,7 @@
 
 #include "bppsa/Conversion/Passes.h"
 #include "bppsa/Dialect/BPPSA/Analysis/CotangentLoop.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -17,11 +18,11 @@ namespace bppsa {
 
 /// The mapping of a loop, transition or sum, which `bppsa-choose-gpu-mapping` has given it.
 inline GPUMappingAttr getMapping(mlir::Operation *op) {
-  return op->getAttrOfType<GPUMappingAttr>("bppsa.mapping");
+  return llvm::dyn_cast_or_null<GPUMappingAttr>(attrs::Mapping::of(op));
 }
 /// That of the transitions of a chunked chain.
 inline GPUMappingAttr getTransitionMapping(mlir::Operation *op) {
-  return op->getAttrOfType<GPUMappingAttr>("bppsa.transition_mapping");
+  return attrs::TransitionMapping::of(op);
 }
 
 /// Checks that `op` is on memory, and on samples one by one.

@@ -17,8 +17,8 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-static constexpr StringLiteral kMapping = "bppsa.mapping",
-                               kTransitionMapping = "bppsa.transition_mapping";
+static constexpr StringLiteral kMapping = attrs::Mapping::getName(),
+                               kTransitionMapping = attrs::TransitionMapping::getName();
 
 namespace {
 struct ChooseGPUMapping : public bppsa::impl::ChooseGPUMappingBase<ChooseGPUMapping> {

@@ -54,9 +54,8 @@ static LogicalResult verifyReady(Operation *op, bool isPacked) {
     return op->emitOpError("works on tensors; run bppsa-bufferize first");
   if (!isPacked)
     return op->emitOpError("has no lanes; run bppsa-pack-batch first");
-  if (auto lanes = op->getAttrOfType<IntegerAttr>("lanes");
-      isa<TransitionOp, FactoredTransitionOp, ComposeTransitionsOp, ApplyTransitionOp>(op) &&
-      lanes.getInt() == 1)
+  if (isa<TransitionOp, FactoredTransitionOp, ComposeTransitionsOp, ApplyTransitionOp>(op) &&
+      cast<PackableOpInterface>(op).getLanes() == 1)
     return op->emitOpError("has one lane; a scan needs samples in lanes, use the plan 'linear'");
   return verifyNoSums(op);
 }
@@ -156,8 +155,8 @@ struct ConvertBPPSAToVector : public bppsa::impl::ConvertBPPSAToVectorBase<Conve
         ops.push_back(op);
     });
     for (Operation *op : ops) {
-      if (auto lanes = op->getAttrOfType<IntegerAttr>("lanes"))
-        options.lanes = lanes.getInt();
+      if (auto packable = dyn_cast<PackableOpInterface>(op))
+        options.lanes = packable.getLanes().value_or(options.lanes);
       if (options.lanes == 1)
         dropLanes(op);
       if (failed(lowerOp(op, options)))

@@ -6,6 +6,7 @@
 
 #include "LayerLinks.h"
 #include "../TensorBuilders.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Support/SampleLayout.h"
 #include "mlir/IR/Remarks.h"
 
@@ -72,7 +73,7 @@ void LayerLinks::find(func::FuncOp function) {
                                            [](Operation *, JacobianType, StringRef) {});
   for (const LayerChain &found : findLayerChains(function, {}, reportNoLink))
     addChain(found, axes);
-  function.walk([](Operation *op) { op->removeDiscardableAttr(kJacobianAttr); });
+  function.walk([](Operation *op) { attrs::Jacobian::remove(op); });
 }
 
 //===----------------------------------------------------------------------===//

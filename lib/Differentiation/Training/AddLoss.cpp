@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Losses.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Differentiation/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -24,7 +24,7 @@ using namespace bppsa;
 static FailureOr<unsigned> findOutput(func::FuncOp forward, StringRef name) {
   SmallVector<StringRef> names;
   for (unsigned i = 0, e = forward.getNumResults(); i < e; ++i) {
-    auto attribute = forward.getResultAttrOfType<StringAttr>(i, "bppsa.output");
+    auto attribute = attrs::Output::ofResult(forward, i);
     names.push_back(attribute ? attribute.getValue() : "");
     if (names.back() == name || name.empty())
       return i;
@@ -54,7 +54,7 @@ static LogicalResult verifyOutput(func::FuncOp forward, LossKind kind, StringRef
                                << "; choose another output or a loss";
   if (llvm::is_contained(tensor.getShape(), 0))
     return forward.emitError() << "loss " << lossName << " needs an output with elements, found "
-                               << forward.getResultAttr(number, "bppsa.output") << " of " << type
+                               << attrs::Output::ofResult(forward, number) << " of " << type
                                << "; choose another output with --loss-on";
   return success();
 }
@@ -82,18 +82,18 @@ static LogicalResult verifyClassOptions(func::FuncOp forward, const LossOptions 
 }
 
 /// Appends an array with a value of type `element` for each position of a loss of `output` to the
-/// arguments of `loss`. `role` is its attribute, `shape` the output's attribute `bppsa.shape`, or
-/// null.
-static Value addPositions(func::FuncOp loss, LossKind kind, StringRef role, Type element,
+/// arguments of `loss`. `role` is what the array is, `shape` the output's attribute `bppsa.shape`,
+/// or null.
+static Value addPositions(func::FuncOp loss, LossKind kind, NamedAttribute role, Type element,
                           RankedTensorType output, AffineMapAttr shape) {
   Builder builder(loss.getContext());
   int64_t rank = output.getRank() - (hasClasses(kind) ? 1 : 0);
-  SmallVector<NamedAttribute> attributes = {builder.getNamedAttr(role, builder.getUnitAttr())};
+  SmallVector<NamedAttribute> attributes = {role};
   if (shape) {
     AffineMap sizes = shape.getValue();
     sizes = AffineMap::get(sizes.getNumDims(), sizes.getNumSymbols(),
                            sizes.getResults().take_front(rank), loss.getContext());
-    attributes.push_back(builder.getNamedAttr("bppsa.shape", AffineMapAttr::get(sizes)));
+    attributes.push_back(attrs::Shape::make(AffineMapAttr::get(sizes)));
   }
   unsigned number = loss.getNumArguments();
   (void)loss.insertArgument(number,
@@ -110,27 +110,26 @@ static void buildLoss(func::FuncOp loss, const LossOptions &options, StringRef n
   auto terminator = cast<func::ReturnOp>(loss.getBody().front().getTerminator());
   OpBuilder builder(terminator);
   Value output = terminator.getOperand(number), target, weight;
-  auto shape = loss.getResultAttrOfType<AffineMapAttr>(number, "bppsa.shape");
+  auto shape = attrs::Shape::ofResult(loss, number);
   auto type = cast<RankedTensorType>(output.getType());
   if (kind != LossKind::None)
-    target = addPositions(loss, kind, "bppsa.target",
+    target = addPositions(loss, kind, attrs::Target::make(builder.getUnitAttr()),
                           hasClasses(kind) ? Type(builder.getI64Type()) : type.getElementType(),
                           type, shape);
   if (kind != LossKind::None && hasWeights)
-    weight = addPositions(loss, kind, "bppsa.weight", builder.getF32Type(), type, shape);
+    weight = addPositions(loss, kind, attrs::Weight::make(builder.getUnitAttr()),
+                          builder.getF32Type(), type, shape);
   Location loc = NameLoc::get(builder.getStringAttr("loss " + name), loss.getLoc());
-  auto unit = [&](StringRef name) {
-    return builder.getDictionaryAttr(builder.getNamedAttr(name, builder.getUnitAttr()));
-  };
   SmallVector<Value> results = {createLoss(builder, loc, options, output, target, weight)};
-  SmallVector<DictionaryAttr> attributes = {unit("bppsa.loss")};
+  SmallVector<DictionaryAttr> attributes = {
+      builder.getDictionaryAttr(attrs::Loss::make(builder.getUnitAttr()))};
   if (hasClasses(kind)) {
     results.push_back(createCorrectCount(builder, loc, output, target, weight));
-    attributes.push_back(unit("bppsa.correct"));
+    attributes.push_back(builder.getDictionaryAttr(attrs::Correct::make(builder.getUnitAttr())));
   }
   // Programs that cut sequences into segments go on with the final states of one.
   for (unsigned i = 0, e = loss.getNumResults(); i < e; ++i)
-    if (loss.getResultAttr(i, "bppsa.carried")) {
+    if (attrs::Carried::ofResult(loss, i)) {
       results.push_back(terminator.getOperand(i));
       attributes.push_back(loss.getResultAttrDict(i));
     }

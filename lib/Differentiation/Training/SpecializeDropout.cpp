@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Differentiation/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -138,7 +138,7 @@ struct SpecializeDropoutPass : bppsa::impl::SpecializeDropoutBase<SpecializeDrop
       return;
     Builder builder(training.getContext());
     auto seedType = RankedTensorType::get({}, builder.getI64Type());
-    NamedAttribute role = builder.getNamedAttr("bppsa.seed", builder.getUnitAttr());
+    NamedAttribute role = attrs::Seed::make(builder.getUnitAttr());
     unsigned index = training.getNumArguments();
     if (failed(training.insertArgument(index, seedType, builder.getDictionaryAttr(role),
                                        training.getLoc())))

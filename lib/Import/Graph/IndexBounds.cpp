@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "IndexBounds.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -41,7 +42,8 @@ static Value getRearrangedOperand(Operation *op) {
   return {};
 }
 
-void bppsa::recordBound(GraphBuilder &graph, Value values, StringRef name, AffineExpr size) {
+template <typename Bounds>
+static void recordBound(GraphBuilder &graph, Value values, AffineExpr size) {
   while (true) {
     if (Operation *op = values.getDefiningOp())
       values = getRearrangedOperand(op);
@@ -57,11 +59,19 @@ void bppsa::recordBound(GraphBuilder &graph, Value values, StringRef name, Affin
     return;
   NamedAttrList &known = graph.argumentAttributes[argument.getArgNumber()];
   SmallVector<AffineExpr> sizes;
-  if (Attribute map = known.get(name))
-    llvm::append_range(sizes, cast<AffineMapAttr>(map).getValue().getResults());
+  if (AffineMapAttr map = Bounds::in(known))
+    llvm::append_range(sizes, map.getValue().getResults());
   if (llvm::is_contained(sizes, size))
     return;
   sizes.push_back(size);
   AffineMap map = AffineMap::get(0, graph.symbols.size(), sizes, size.getContext());
-  known.set(name, AffineMapAttr::get(map));
+  Bounds::set(known, AffineMapAttr::get(map));
+}
+
+void bppsa::recordIndexBound(GraphBuilder &graph, Value values, AffineExpr size) {
+  recordBound<attrs::IndexBounds>(graph, values, size);
+}
+
+void bppsa::recordLengthBound(GraphBuilder &graph, Value values, AffineExpr size) {
+  recordBound<attrs::LengthBounds>(graph, values, size);
 }

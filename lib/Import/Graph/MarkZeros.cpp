@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Import/ImportONNX.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -34,7 +35,7 @@ int64_t bppsa::markZeros(ModuleOp module, const OnnxImage &image) {
     parameters.try_emplace(parameter.name, &parameter);
   int64_t count = 0;
   for (unsigned i = 0, e = forward.getNumArguments(); i < e; ++i) {
-    auto name = forward.getArgAttrOfType<StringAttr>(i, "bppsa.parameter");
+    auto name = attrs::Parameter::ofArgument(forward, i);
     const OnnxImage::Parameter *parameter = name ? parameters.lookup(name.getValue()) : nullptr;
     if (!parameter || parameter->shape.size() < 2)
       continue;
@@ -42,7 +43,7 @@ int64_t bppsa::markZeros(ModuleOp module, const OnnxImage &image) {
     if (!llvm::is_contained(nonzeros, false))
       continue;
     auto type = RankedTensorType::get(parameter->shape, builder.getI1Type());
-    forward.setArgAttr(i, "bppsa.nonzeros", DenseElementsAttr::get(type, nonzeros));
+    attrs::Nonzeros::setOfArgument(forward, i, DenseElementsAttr::get(type, nonzeros));
     ++count;
   }
   return count;

@@ -6,6 +6,7 @@
 
 #include "SampleAxes.h"
 #include "../Model/OnnxFile.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -180,11 +181,11 @@ SmallVector<SampleLayout> bppsa::findSampleLayouts(const GraphBuilder &graph,
 // Attributes
 //===----------------------------------------------------------------------===//
 
-void BoundaryArray::setAttr(func::FuncOp function, StringRef attribute, Attribute value) const {
+void BoundaryArray::setAttr(func::FuncOp function, NamedAttribute attribute) const {
   if (isInput)
-    function.setArgAttr(index, attribute, value);
+    function.setArgAttr(index, attribute.getName(), attribute.getValue());
   else
-    function.setResultAttr(index, attribute, value);
+    function.setResultAttr(index, attribute.getName(), attribute.getValue());
 }
 
 /// Narrows `choice` down by one `--batch-axis`.
@@ -218,13 +219,13 @@ LogicalResult bppsa::setBatchAxes(func::FuncOp function, const GraphBuilder &gra
     SmallVector<int64_t> axes = llvm::map_to_vector(
         layouts, [&, i = i](const SampleLayout &layout) { return layout.axes[i]; });
     if (axes.front() >= 0)
-      array.setAttr(function, "bppsa.batch_axis", builder.getI64IntegerAttr(axes.front()));
+      array.setAttr(function, attrs::BatchAxis::make(builder.getI64IntegerAttr(axes.front())));
     if (layouts.size() > 1)
-      array.setAttr(function, "bppsa.batch_axes", builder.getDenseI64ArrayAttr(axes));
+      array.setAttr(function, attrs::BatchAxes::make(builder.getDenseI64ArrayAttr(axes)));
   }
   SmallVector<bool> mixing =
       llvm::map_to_vector(layouts, [](const SampleLayout &layout) { return layout.mixes; });
   if (llvm::is_contained(mixing, true))
-    function->setAttr("bppsa.mixing_layouts", builder.getDenseBoolArrayAttr(mixing));
+    attrs::MixingLayouts::set(function, builder.getDenseBoolArrayAttr(mixing));
   return success();
 }

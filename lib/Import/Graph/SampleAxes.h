@@ -21,7 +21,7 @@ struct BoundaryArray {
   unsigned index;
   bool isInput;
 
-  void setAttr(mlir::func::FuncOp function, llvm::StringRef attribute, mlir::Attribute value) const;
+  void setAttr(mlir::func::FuncOp function, mlir::NamedAttribute attribute) const;
 };
 
 /// For each array the axis that carries samples, or -1.

@@ -180,7 +180,7 @@ LogicalResult Layer::readLengths() {
                                 << ", the number of steps";
   OpBuilder &builder = graph.builder;
   Value value = graph.getValue(lengths);
-  recordBound(graph, value, "bppsa.length_bounds", time.size);
+  recordLengthBound(graph, value, time.size);
   SmallVector<Dim> dims = {time, batch, graph.getDim(1)};
   Tensor init = graph.make(graph.makeEmpty(dims, builder.getF32Type()), dims);
   AffineMap all = builder.getMultiDimIdentityMap(3);

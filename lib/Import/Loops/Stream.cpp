@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Model/ModelImporter.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -125,11 +126,11 @@ LogicalResult ModelImporter::setStreamAxes() {
     const StreamAxes &axes =
         (array.isInput ? stream->inputs : stream->outputs).find(array.name)->second;
     LoopLayout layout = axes.getLayout();
-    array.setAttr(function, "bppsa.batch_axis", builder.getI64IntegerAttr(*layout.rowAxis));
+    array.setAttr(function, attrs::BatchAxis::make(builder.getI64IntegerAttr(*layout.rowAxis)));
     if (layout.stepAxis)
-      array.setAttr(function, "bppsa.time_axis", builder.getI64IntegerAttr(*layout.stepAxis));
+      array.setAttr(function, attrs::TimeAxis::make(builder.getI64IntegerAttr(*layout.stepAxis)));
     if (axes.isCarried())
-      array.setAttr(function, "bppsa.carried", builder.getStringAttr(axes.partner));
+      array.setAttr(function, attrs::Carried::make(builder.getStringAttr(axes.partner)));
   }
   return success();
 }

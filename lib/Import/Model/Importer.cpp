@@ -7,7 +7,7 @@
 #include "Importer.h"
 #include "InlineFunctions.h"
 #include "ModelImporter.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -100,13 +100,14 @@ FailureOr<SmallVector<Dim>> ModelImporter::readInputDims(const onnx::ValueInfoPr
   return dims;
 }
 
-Value ModelImporter::addArgument(Type type, StringRef attribute, StringRef name) {
-  graph.argumentAttributes.emplace_back().append(attribute, builder.getStringAttr(name));
+Value ModelImporter::addArgument(Type type, NamedAttribute role) {
+  graph.argumentAttributes.emplace_back().push_back(role);
   return function.front().addArgument(type, file.location);
 }
 
 Tensor ModelImporter::addInput(const std::string &name, ArrayRef<Dim> dims, Type elementType) {
-  Value argument = addArgument(graph.getType(dims, elementType), "bppsa.input", name);
+  Value argument = addArgument(graph.getType(dims, elementType),
+                               attrs::Input::make(builder.getStringAttr(name)));
   for (auto [i, dim] : llvm::enumerate(dims))
     if (auto symbol = dyn_cast<AffineSymbolExpr>(dim.size))
       graph.bindSymbol(symbol.getPosition(), argument, i);
@@ -165,7 +166,8 @@ LogicalResult ModelImporter::importInitializers() {
     if (failed(checkTensorData(file, tensor, *type, what)))
       return failure();
     graph.parameterNumbers[tensor.name()] = graph.argumentAttributes.size();
-    Value argument = addArgument(*type, "bppsa.parameter", tensor.name());
+    Value argument =
+        addArgument(*type, attrs::Parameter::make(builder.getStringAttr(tensor.name())));
     if (failed(nodes.define(scope, tensor.name(),
                             graph.make(argument, graph.makePinnedDims(type->getShape())))))
       return failure();
@@ -181,7 +183,7 @@ void ModelImporter::addOutput(const std::string &name, const Tensor &tensor) {
   unsigned index = results.size();
   results.push_back(graph.getValue(tensor));
   arrays.push_back({name, tensor.dims, index, /*isInput=*/false});
-  resultAttributes.emplace_back().append("bppsa.output", builder.getStringAttr(name));
+  resultAttributes.emplace_back().push_back(attrs::Output::make(builder.getStringAttr(name)));
 }
 
 LogicalResult ModelImporter::importOutputs() {
@@ -211,10 +213,10 @@ LogicalResult ModelImporter::setAxes() {
     for (auto [i, dim] : llvm::enumerate(array.dims)) {
       sizes.push_back(dim.size);
       if (!stream && graph.getRole(dim) == AxisRole::Time)
-        array.setAttr(function, "bppsa.time_axis", builder.getI64IntegerAttr(i));
+        array.setAttr(function, attrs::TimeAxis::make(builder.getI64IntegerAttr(i)));
     }
     AffineMap shape = AffineMap::get(0, graph.symbols.size(), sizes, builder.getContext());
-    array.setAttr(function, "bppsa.shape", AffineMapAttr::get(shape));
+    array.setAttr(function, attrs::Shape::make(AffineMapAttr::get(shape)));
   }
   return stream ? setStreamAxes() : setBatchAxes(function, graph, arrays, options.batchAxes);
 }
@@ -234,10 +236,10 @@ void ModelImporter::warnOfUntrained() {
   std::vector<std::string> unread;
   for (auto [argument, attributes] :
        llvm::zip_equal(function.getArguments(), graph.argumentAttributes)) {
-    auto name = dyn_cast_or_null<StringAttr>(attributes.get("bppsa.parameter"));
+    auto name = attrs::Parameter::in(attributes);
     if (!name || !argument.use_empty())
       continue;
-    attributes.set("bppsa.frozen", builder.getUnitAttr());
+    attrs::Frozen::set(attributes, builder.getUnitAttr());
     unread.push_back(name.str());
   }
   if (!unread.empty())
@@ -253,6 +255,15 @@ void ModelImporter::warnOfUntrained() {
         << " have training_mode 1: `eval`, `infer` and the saved model use the statistics of each "
            "batch, and the running ones are not updated; export the model with training_mode 0 to "
            "train it with fixed statistics";
+}
+
+SymbolsAttr ModelImporter::makeSymbolsAttr() {
+  SmallVector<StringAttr> names;
+  for (const std::string &name : graph.symbols)
+    names.push_back(builder.getStringAttr(name));
+  SmallVector<int64_t> leastSizes = graph.leastSizes;
+  leastSizes.resize(names.size(), 1);
+  return SymbolsAttr::get(builder.getContext(), names, leastSizes);
 }
 
 FailureOr<OwningOpRef<ModuleOp>> ModelImporter::run() {
@@ -279,10 +290,7 @@ FailureOr<OwningOpRef<ModuleOp>> ModelImporter::run() {
   function.setAllResultAttrs(llvm::map_to_vector(resultAttributes, getDictionary));
   if (failed(setAxes()))
     return failure();
-  SmallVector<StringRef> names(graph.symbols.begin(), graph.symbols.end());
-  (*module)->setAttr("bppsa.symbols", builder.getStrArrayAttr(names));
-  if (!graph.leastSizes.empty())
-    (*module)->setAttr("bppsa.least_sizes", builder.getDenseI64ArrayAttr(graph.leastSizes));
+  attrs::Symbols::set(*module, makeSymbolsAttr());
   if (failed(verify(*module)))
     return failure();
   return module;
@@ -325,9 +333,8 @@ static FoundAxes findBatchAxes(const OnnxFile &file, const GraphBindings &bindin
   if (failed(module))
     return found;
   auto forward = (*module)->lookupSymbol<func::FuncOp>("forward");
-  auto add = [&](DictionaryAttr attributes, StringRef kind, Type type) {
-    auto name = attributes.getAs<StringAttr>(kind);
-    auto axis = attributes.getAs<IntegerAttr>("bppsa.batch_axis");
+  auto add = [&](DictionaryAttr attributes, StringAttr name, Type type) {
+    auto axis = attrs::BatchAxis::in(attributes);
     if (!name || !axis)
       return;
     int64_t size = cast<ShapedType>(type).getDimSize(axis.getInt());
@@ -335,9 +342,11 @@ static FoundAxes findBatchAxes(const OnnxFile &file, const GraphBindings &bindin
       found[name.getValue()] = axis.getInt();
   };
   for (unsigned i = 0, e = forward.getNumArguments(); i < e; ++i)
-    add(forward.getArgAttrDict(i), "bppsa.input", forward.getArgumentTypes()[i]);
+    add(forward.getArgAttrDict(i), attrs::Input::ofArgument(forward, i),
+        forward.getArgumentTypes()[i]);
   for (unsigned i = 0, e = forward.getNumResults(); i < e; ++i)
-    add(forward.getResultAttrDict(i), "bppsa.output", forward.getResultTypes()[i]);
+    add(forward.getResultAttrDict(i), attrs::Output::ofResult(forward, i),
+        forward.getResultTypes()[i]);
   return found;
 }
 

@@ -39,8 +39,8 @@ private:
   /// Warns of initializers that are not trained though nobody froze them.
   void warnOfUntrained();
 
-  /// A new argument of the function, whose attribute `attribute` is `name`.
-  mlir::Value addArgument(mlir::Type type, llvm::StringRef attribute, llvm::StringRef name);
+  /// A new argument of the function, which is `role`.
+  mlir::Value addArgument(mlir::Type type, mlir::NamedAttribute role);
   /// A new argument for the graph input `name` of sizes `dims`.
   Tensor addInput(const std::string &name, llvm::ArrayRef<Dim> dims, mlir::Type elementType);
   void addOutput(const std::string &name, const Tensor &tensor);
@@ -50,6 +50,7 @@ private:
   /// The symbol of that name, or what it is bound to.
   mlir::AffineExpr getSymbol(const std::string &name);
   mlir::AffineExpr makeSymbol(const std::string &name);
+  SymbolsAttr makeSymbolsAttr();
 
   // Stream.cpp
   /// The sizes of the array of an input or output whose graph has sizes `dims`.

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Importer.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
@@ -374,7 +375,7 @@ FailureOr<double> Node::getSetting(StringRef name, size_t index, double otherwis
 void Node::freeze(size_t index) const {
   auto number = graph.parameterNumbers.find(proto.input(index));
   if (number != graph.parameterNumbers.end())
-    graph.argumentAttributes[number->second].set("bppsa.frozen", UnitAttr::get(graph.getContext()));
+    attrs::Frozen::set(graph.argumentAttributes[number->second], UnitAttr::get(graph.getContext()));
 }
 
 FailureOr<SmallVector<Dim>> Node::makeDims(ArrayRef<AffineExpr> sizes) const {

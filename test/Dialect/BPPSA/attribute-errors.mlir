@@ -43,7 +43,7 @@ func.func @frozen(%x: tensor<4xf32> {bppsa.frozen = true}) {
 // -----
 
 // expected-error @below {{attribute 'bppsa.nonzeros' must be a boolean for each element of the array}}
-func.func @nonzeros(%x: tensor<4xf32> {bppsa.nonzeros = dense<true> : tensor<2xi1>}) {
+func.func @nonzeros(%x: tensor<4xf32> {bppsa.parameter = "w", bppsa.nonzeros = dense<true> : tensor<2xi1>}) {
   return
 }
 
@@ -63,14 +63,106 @@ func.func @lanes() attributes {bppsa.lanes = 0} {
 
 // -----
 
-// expected-error @below {{attribute 'bppsa.symbols' must be the names of the symbols of shapes}}
-module attributes {bppsa.symbols = [1]} {
+// expected-error @below {{attribute 'bppsa.symbols' must be the symbols of sizes, '#bppsa.symbols<...>', found ["T"]}}
+module attributes {bppsa.symbols = ["T"]} {
+}
+
+// -----
+
+// expected-error @below {{symbols must have different names, found "T" twice}}
+module attributes {bppsa.symbols = #bppsa.symbols<"T", "T">} {
+}
+
+// -----
+
+// expected-error @below {{the least size of symbol "T" must be positive, found 0}}
+module attributes {bppsa.symbols = #bppsa.symbols<"B", "T" at least 0>} {
+}
+
+// -----
+
+// expected-error @below {{the dialect has no attribute 'bppsa.least_sizes' for a module; remove it}}
+module attributes {bppsa.least_sizes = array<i64: 1>} {
+}
+
+// -----
+
+module attributes {bppsa.symbols = #bppsa.symbols<"B">} {
+  // expected-error @below {{attribute 'bppsa.shape' must be a map from the 1 symbols of the module}}
+  func.func @shape_symbols(%x: tensor<?xf32> {bppsa.shape = affine_map<()[s0, s1] -> (s1)>}) {
+    return
+  }
+}
+
+// -----
+
+// expected-error @below {{attribute 'bppsa.index_bounds' must be a map from symbols to sizes, found affine_map<(d0) -> (d0)>}}
+func.func @index_bounds(%x: tensor<4xi64> {bppsa.index_bounds = affine_map<(d) -> (d)>}) {
+  return
+}
+
+// -----
+
+// expected-error @below {{attribute 'bppsa.time_axis' must be an axis of the array, found "T"}}
+func.func @time_axis(%x: tensor<4xf32> {bppsa.time_axis = "T"}) {
+  return
+}
+
+// -----
+
+// expected-error @below {{the argument of a function must have one role, found 'bppsa.input' and 'bppsa.parameter'; remove one of them}}
+func.func @two_roles(%x: tensor<4xf32> {bppsa.input = "x", bppsa.parameter = "w"}) {
+  return
+}
+
+// -----
+
+// expected-error @below {{the result of a function must have one role, found 'bppsa.loss' and 'bppsa.output'; remove one of them}}
+func.func @two_roles_of_result(%x: tensor<f32>) -> (tensor<f32> {bppsa.loss, bppsa.output = "y"}) {
+  return %x : tensor<f32>
+}
+
+// -----
+
+// expected-error @below {{attribute 'bppsa.frozen' is for the argument of a function that has 'bppsa.parameter', found one without; remove it}}
+func.func @frozen_input(%x: tensor<4xf32> {bppsa.input = "x", bppsa.frozen}) {
+  return
+}
+
+// -----
+
+// expected-error @below {{attribute 'bppsa.nonzeros' is for the argument of a function that has 'bppsa.parameter', found one without; remove it}}
+func.func @nonzero_input(%x: tensor<2xf32> {bppsa.input = "x", bppsa.nonzeros = dense<true> : tensor<2xi1>}) {
+  return
+}
+
+// -----
+
+// expected-error @below {{attribute 'bppsa.carried' is for the result of a function that has 'bppsa.input' or 'bppsa.output', found one without; remove it}}
+func.func @carried_gradient(%x: tensor<4xf32>) -> (tensor<4xf32> {bppsa.carried = "h", bppsa.gradient = "x"}) {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @below {{attribute 'bppsa.mixing_layouts' must be a boolean for each of the 2 layouts of argument 0}}
+func.func @mixing_layouts(%x: tensor<4x4xf32> {bppsa.batch_axes = array<i64: 0, 1>})
+    attributes {bppsa.mixing_layouts = array<i1: true>} {
+  return
 }
 
 // -----
 
 func.func @operation(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @below {{attribute 'bppsa.jacobian' must be a type of Jacobians, or one for each operand}}
+  // expected-error @below {{attribute 'bppsa.jacobian' must be the Jacobians of what is read, '#bppsa.jacobians<...>', found "dense"}}
   %0 = arith.negf %x {bppsa.jacobian = "dense"} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @no_jacobian(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{must hold a type of Jacobians or none for each value, found 'f32'}}
+  %0 = arith.negf %x {bppsa.jacobian = #bppsa.jacobians<f32>} : tensor<4xf32>
   return %0 : tensor<4xf32>
 }

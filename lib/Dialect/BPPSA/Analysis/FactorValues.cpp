@@ -6,6 +6,7 @@
 
 #include "OperandRelation.h"
 #include "bppsa/Dialect/BPPSA/Analysis/LinkValues.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
@@ -39,9 +40,8 @@ DenseElementsAttr bppsa::getNonzeros(Value factor) {
   auto argument = dyn_cast<BlockArgument>(factor);
   auto function =
       argument ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp()) : nullptr;
-  return function
-             ? function.getArgAttrOfType<DenseElementsAttr>(argument.getArgNumber(), kNonzerosAttr)
-             : DenseElementsAttr();
+  return function ? attrs::Nonzeros::ofArgument(function, argument.getArgNumber())
+                  : DenseElementsAttr();
 }
 
 std::optional<SharedValues> bppsa::getFactorValues(OpOperand &factor,

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Dialect/BPPSA/Analysis/JacobianStructure.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -57,7 +58,7 @@ static void annotate(Operation &op, ArrayRef<Value> read, const SampleAxes &axes
   OpResult result = op.getResult(0);
   if (!axes.contains(result) || !isa<FloatType>(getElementTypeOrSelf(result)))
     return;
-  SmallVector<Attribute> jacobians;
+  SmallVector<JacobianType> jacobians;
   for (Value operand : read) {
     std::string why;
     JacobianType jacobian;
@@ -65,24 +66,23 @@ static void annotate(Operation &op, ArrayRef<Value> read, const SampleAxes &axes
       jacobian = inferJacobian(result, operand, axes, why);
       report(&op, jacobian, why);
     }
-    jacobians.push_back(jacobian ? Attribute(TypeAttr::get(jacobian))
-                                 : UnitAttr::get(op.getContext()));
+    jacobians.push_back(jacobian);
   }
-  op.setDiscardableAttr(kJacobianAttr, ArrayAttr::get(op.getContext(), jacobians));
+  attrs::Jacobian::set(&op, OperandJacobiansAttr::getOf(op.getContext(), jacobians));
 }
 
 /// The axes of the arguments of `function`.
 static SampleAxes getArgumentAxes(FunctionOpInterface function, int64_t batchAxis) {
   SampleAxes axes;
   auto getNamedAxis = [&](BlockArgument argument) {
-    return function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), "bppsa.batch_axis");
+    return attrs::BatchAxis::ofArgument(function, argument.getArgNumber());
   };
   // Where some inputs name an axis, the others are the same for all samples.
   bool isNamed = llvm::any_of(function.getArguments(), getNamedAxis);
   for (BlockArgument argument : function.getArguments()) {
     auto type = dyn_cast<RankedTensorType>(argument.getType());
     unsigned index = argument.getArgNumber();
-    if (!type || !function.getArgAttr(index, "bppsa.input"))
+    if (!type || !attrs::Input::ofArgument(function, index))
       continue;
     IntegerAttr named = getNamedAxis(argument);
     int64_t axis = named ? named.getInt() : isNamed ? -1 : batchAxis;

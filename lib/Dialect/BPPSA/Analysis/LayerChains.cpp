@@ -6,6 +6,7 @@
 
 #include "bppsa/Dialect/BPPSA/Analysis/LayerChains.h"
 #include "bppsa/Dialect/BPPSA/Analysis/LinkValues.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -34,13 +35,12 @@ static SmallVector<Value> getReadValues(Operation *op, size_t count) {
 
 /// The layer of `op`; nothing where cotangents leave through no operand or several.
 static std::optional<Layer> getLayer(Operation *op) {
-  auto jacobians = op ? op->getAttrOfType<ArrayAttr>(kJacobianAttr) : ArrayAttr();
+  OperandJacobiansAttr jacobians = op ? attrs::Jacobian::of(op) : OperandJacobiansAttr();
   if (!jacobians || op->getNumResults() != 1)
     return std::nullopt;
   std::optional<Layer> layer;
-  for (auto [attribute, value] : llvm::zip(jacobians, getReadValues(op, jacobians.size()))) {
-    auto type = dyn_cast<TypeAttr>(attribute);
-    auto jacobian = type ? dyn_cast<JacobianType>(type.getValue()) : JacobianType();
+  for (auto [i, value] : llvm::enumerate(getReadValues(op, jacobians.getTypes().size()))) {
+    JacobianType jacobian = jacobians.getJacobian(i);
     if (!jacobian)
       continue;
     if (layer)
@@ -62,7 +62,7 @@ static llvm::SetVector<Operation *> getLayersAfter(Value value) {
   llvm::SetVector<Operation *> layers;
   for (Operation *nested : value.getUsers()) {
     Operation *user = value.getParentBlock()->findAncestorOpInBlock(*nested);
-    if (user && (user->hasAttrOfType<ArrayAttr>(kJacobianAttr) || isUnknownLayer(user)))
+    if (user && (attrs::Jacobian::of(user) || isUnknownLayer(user)))
       layers.insert(user);
   }
   return layers;
@@ -72,7 +72,7 @@ static llvm::SetVector<Operation *> getLayersAfter(Value value) {
 /// several, or where nothing is known of its structure.
 static Operation *getOnlyLayer(Value value) {
   llvm::SetVector<Operation *> layers = getLayersAfter(value);
-  bool isKnown = layers.size() == 1 && layers.front()->hasAttrOfType<ArrayAttr>(kJacobianAttr);
+  bool isKnown = layers.size() == 1 && attrs::Jacobian::of(layers.front());
   return isKnown ? layers.front() : nullptr;
 }
 
@@ -192,8 +192,9 @@ static SmallVector<LayerLink, 0> makeLinks(ArrayRef<Layer> layers, const SampleA
 /// Why cotangents have no one way through `op`; empty where they have.
 static std::string getReasonInside(Operation *op) {
   std::string name = op->getName().getStringRef().str();
-  auto jacobians = op->getAttrOfType<ArrayAttr>(kJacobianAttr);
-  size_t numLinks = jacobians ? llvm::count_if(jacobians, llvm::IsaPred<TypeAttr>) : 0;
+  OperandJacobiansAttr jacobians = attrs::Jacobian::of(op);
+  size_t numLinks =
+      jacobians ? llvm::count_if(jacobians.getTypes(), llvm::IsaPred<JacobianType>) : 0;
   if (numLinks == 0)
     return "no jacobian of " + name + " is known";
   if (numLinks > 1)

@@ -5,13 +5,14 @@
 //===----------------------------------------------------------------------===//
 //
 // What the arguments and results of a function are to a program: inputs, parameters,
-// gradients and their axes. docs/Differentiation.md lists them.
+// gradients and their axes. docs/Attributes.md lists them.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Verifiers.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -27,61 +28,134 @@ static LogicalResult refuseUnknown(Operation *op, NamedAttribute attribute, Stri
                          << "' for " << place << "; remove it";
 }
 
+/// Whether the attribute is one of `Attributes`.
+template <typename... Attributes> static bool isAnyOf(NamedAttribute attribute) {
+  return ((attribute.getName() == Attributes::getName()) || ...);
+}
+
 //===----------------------------------------------------------------------===//
 // Arguments and results
 //===----------------------------------------------------------------------===//
 
-/// Checks an axis of `type`, or -1 for none where `mayLack` is set. Once an array is a pointer, its
-/// type has no axes.
-static bool isAxis(int64_t axis, ShapedType type, bool mayLack) {
-  return axis >= (mayLack ? -1 : 0) && (!type || axis < type.getRank());
+namespace {
+/// An argument or a result of a function.
+struct BoundaryValue {
+  FunctionOpInterface function;
+  Type type;
+  /// All that is known of it.
+  DictionaryAttr attributes;
+  StringRef place;
+
+  /// Once an array is a pointer, or its rank is not known, its type has no axes: null.
+  ShapedType getShaped() const {
+    auto shaped = dyn_cast<ShapedType>(type);
+    return shaped && shaped.hasRank() ? shaped : ShapedType();
+  }
+  /// Whether `axis` is one of the array, or -1 for none where `mayLack` is set.
+  bool isAxis(int64_t axis, bool mayLack) const {
+    ShapedType shaped = getShaped();
+    return axis >= (mayLack ? -1 : 0) && (!shaped || axis < shaped.getRank());
+  }
+  bool hasAny(ArrayRef<StringRef> names) const {
+    return llvm::any_of(names, [&](StringRef name) { return attributes.contains(name); });
+  }
+};
+} // namespace
+
+/// The names of roles: what an argument or a result is. It is at most one of these.
+static const StringRef roles[] = {
+    attrs::Input::getName(),    attrs::Output::getName(),  attrs::Parameter::getName(),
+    attrs::Gradient::getName(), attrs::Loss::getName(),    attrs::Target::getName(),
+    attrs::Weight::getName(),   attrs::Correct::getName(), attrs::Seed::getName()};
+
+static LogicalResult verifyRole(const BoundaryValue &value, NamedAttribute attribute) {
+  Operation *op = value.function;
+  if (isAnyOf<attrs::Input, attrs::Output, attrs::Parameter, attrs::Gradient>(attribute)) {
+    auto text = dyn_cast<StringAttr>(attribute.getValue());
+    if (!text || text.empty())
+      return refuse(op, attribute, "the name of an array");
+  } else if (!isa<UnitAttr>(attribute.getValue())) {
+    return refuse(op, attribute, "a unit attribute");
+  }
+  for (StringRef other : roles)
+    if (other != attribute.getName() && value.attributes.contains(other))
+      return op->emitError() << value.place << " must have one role, found '"
+                             << attribute.getName().getValue() << "' and '" << other
+                             << "'; remove one of them";
+  return success();
 }
 
-/// Checks the attribute of an argument or a result of type `type`.
-static LogicalResult verifyValueAttribute(Operation *op, NamedAttribute attribute, Type type,
-                                          StringRef place) {
-  auto shaped = dyn_cast<ShapedType>(type);
-  if (shaped && !shaped.hasRank())
-    shaped = {};
-  StringRef name = attribute.getName().strref().drop_front(StringRef("bppsa.").size());
-  Attribute value = attribute.getValue();
-  if (llvm::is_contained({"input", "output", "parameter", "gradient", "carried"}, name)) {
-    auto text = dyn_cast<StringAttr>(value);
-    return text && !text.empty() ? success() : refuse(op, attribute, "the name of an array");
-  }
-  if (llvm::is_contained({"frozen", "loss", "target", "weight", "correct", "seed"}, name))
-    return isa<UnitAttr>(value) ? success() : refuse(op, attribute, "a unit attribute");
-  if (name == "batch_axis" || name == "time_axis") {
-    auto axis = dyn_cast<IntegerAttr>(value);
-    return axis && isAxis(axis.getInt(), shaped, /*mayLack=*/false)
-               ? success()
-               : refuse(op, attribute, "an axis of the array");
-  }
-  if (name == "batch_axes") {
-    auto axes = dyn_cast<DenseI64ArrayAttr>(value);
+/// What is said of an array with another role, or of none, has no meaning.
+static LogicalResult requireRole(const BoundaryValue &value, NamedAttribute attribute,
+                                 ArrayRef<StringRef> wanted) {
+  if (value.hasAny(wanted))
+    return success();
+  return value.function->emitError()
+         << "attribute '" << attribute.getName().getValue() << "' is for " << value.place
+         << " that has '" << llvm::join(wanted, "' or '") << "', found one without; remove it";
+}
+
+/// The map of a size of each dimension, or of sizes that elements are bounded by.
+static LogicalResult verifySizes(const BoundaryValue &value, NamedAttribute attribute) {
+  bool isShape = isAnyOf<attrs::Shape>(attribute);
+  auto map = dyn_cast<AffineMapAttr>(attribute.getValue());
+  ShapedType shaped = value.getShaped();
+  if (!map || map.getValue().getNumDims() != 0 ||
+      (isShape && shaped && map.getValue().getNumResults() != shaped.getRank()))
+    return refuse(value.function, attribute,
+                  isShape ? "a map from symbols to a size for each dimension"
+                          : "a map from symbols to sizes");
+  auto module = value.function->getParentOfType<ModuleOp>();
+  SymbolsAttr symbols = module ? attrs::Symbols::of(module) : SymbolsAttr();
+  if (symbols && map.getValue().getNumSymbols() > symbols.getNames().size())
+    return refuse(value.function, attribute,
+                  "a map from the " + Twine(symbols.getNames().size()) + " symbols of the module");
+  return success();
+}
+
+static LogicalResult verifyAxes(const BoundaryValue &value, NamedAttribute attribute) {
+  if (isAnyOf<attrs::BatchAxes>(attribute)) {
+    auto axes = dyn_cast<DenseI64ArrayAttr>(attribute.getValue());
     bool areAxes = axes && llvm::all_of(axes.asArrayRef(), [&](int64_t axis) {
-                     return isAxis(axis, shaped, /*mayLack=*/true);
+                     return value.isAxis(axis, /*mayLack=*/true);
                    });
-    return areAxes ? success() : refuse(op, attribute, "axes of the array, or -1");
+    return areAxes ? success() : refuse(value.function, attribute, "axes of the array, or -1");
   }
-  if (name == "shape" || name == "index_bounds" || name == "length_bounds") {
-    auto map = dyn_cast<AffineMapAttr>(value);
-    bool isOfSymbols = map && map.getValue().getNumDims() == 0;
-    bool hasRank = name != "shape" ||
-                   (isOfSymbols && (!shaped || map.getValue().getNumResults() == shaped.getRank()));
-    return isOfSymbols && hasRank
-               ? success()
-               : refuse(op, attribute,
-                        name == "shape" ? "a map from symbols to a size for each dimension"
-                                        : "a map from symbols to sizes");
+  auto axis = dyn_cast<IntegerAttr>(attribute.getValue());
+  return axis && value.isAxis(axis.getInt(), /*mayLack=*/false)
+             ? success()
+             : refuse(value.function, attribute, "an axis of the array");
+}
+
+static LogicalResult verifyNonzeros(const BoundaryValue &value, NamedAttribute attribute) {
+  auto elements = dyn_cast<DenseElementsAttr>(attribute.getValue());
+  ShapedType shaped = value.getShaped();
+  if (!elements || !elements.getElementType().isInteger(1) ||
+      (shaped && elements.getType().getShape() != shaped.getShape()))
+    return refuse(value.function, attribute, "a boolean for each element of the array");
+  return requireRole(value, attribute, {attrs::Parameter::getName()});
+}
+
+static LogicalResult verifyValueAttribute(const BoundaryValue &value, NamedAttribute attribute) {
+  if (llvm::is_contained(roles, attribute.getName()))
+    return verifyRole(value, attribute);
+  if (isAnyOf<attrs::BatchAxis, attrs::TimeAxis, attrs::BatchAxes>(attribute))
+    return verifyAxes(value, attribute);
+  if (isAnyOf<attrs::Shape, attrs::IndexBounds, attrs::LengthBounds>(attribute))
+    return verifySizes(value, attribute);
+  if (isAnyOf<attrs::Nonzeros>(attribute))
+    return verifyNonzeros(value, attribute);
+  if (isAnyOf<attrs::Frozen>(attribute))
+    return isa<UnitAttr>(attribute.getValue())
+               ? requireRole(value, attribute, {attrs::Parameter::getName()})
+               : refuse(value.function, attribute, "a unit attribute");
+  if (isAnyOf<attrs::Carried>(attribute)) {
+    auto partner = dyn_cast<StringAttr>(attribute.getValue());
+    return partner && !partner.empty()
+               ? requireRole(value, attribute, {attrs::Input::getName(), attrs::Output::getName()})
+               : refuse(value.function, attribute, "the name of an array");
   }
-  if (name == "nonzeros") {
-    auto elements = dyn_cast<DenseElementsAttr>(value);
-    bool fits = elements && elements.getElementType().isInteger(1) &&
-                (!shaped || elements.getType().getShape() == shaped.getShape());
-    return fits ? success() : refuse(op, attribute, "a boolean for each element of the array");
-  }
-  return refuseUnknown(op, attribute, place);
+  return refuseUnknown(value.function, attribute, value.place);
 }
 
 LogicalResult BPPSADialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned argument,
@@ -89,8 +163,9 @@ LogicalResult BPPSADialect::verifyRegionArgAttribute(Operation *op, unsigned, un
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (!function)
     return refuseUnknown(op, attribute, "the argument of a region");
-  return verifyValueAttribute(op, attribute, function.getArgumentTypes()[argument],
-                              "the argument of a function");
+  return verifyValueAttribute({function, function.getArgumentTypes()[argument],
+                               function.getArgAttrDict(argument), "the argument of a function"},
+                              attribute);
 }
 
 LogicalResult BPPSADialect::verifyRegionResultAttribute(Operation *op, unsigned, unsigned result,
@@ -98,60 +173,59 @@ LogicalResult BPPSADialect::verifyRegionResultAttribute(Operation *op, unsigned,
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (!function)
     return refuseUnknown(op, attribute, "the result of a region");
-  return verifyValueAttribute(op, attribute, function.getResultTypes()[result],
-                              "the result of a function");
+  return verifyValueAttribute({function, function.getResultTypes()[result],
+                               function.getResultAttrDict(result), "the result of a function"},
+                              attribute);
 }
 
 //===----------------------------------------------------------------------===//
 // Operations
 //===----------------------------------------------------------------------===//
 
-static LogicalResult verifyModuleAttribute(Operation *op, NamedAttribute attribute) {
-  Attribute value = attribute.getValue();
-  if (attribute.getName() == "bppsa.symbols") {
-    auto names = dyn_cast<ArrayAttr>(value);
-    return names && llvm::all_of(names, llvm::IsaPred<StringAttr>)
-               ? success()
-               : refuse(op, attribute, "the names of the symbols of shapes");
-  }
-  if (attribute.getName() == "bppsa.least_sizes")
-    return isa<DenseI64ArrayAttr>(value) ? success()
-                                         : refuse(op, attribute, "the least size of each symbol");
-  return refuseUnknown(op, attribute, "a module");
+/// Arrays have as many layouts as there are booleans.
+static LogicalResult verifyMixingLayouts(FunctionOpInterface function, NamedAttribute attribute) {
+  auto layouts = dyn_cast<DenseBoolArrayAttr>(attribute.getValue());
+  if (!layouts)
+    return refuse(function, attribute, "a boolean for each layout");
+  for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
+    if (auto axes = attrs::BatchAxes::ofArgument(function, i);
+        axes && axes.size() != layouts.size())
+      return refuse(function, attribute,
+                    "a boolean for each of the " + Twine(axes.size()) + " layouts of argument " +
+                        Twine(i));
+  return success();
 }
 
-static LogicalResult verifyFunctionAttribute(Operation *op, NamedAttribute attribute) {
-  Attribute value = attribute.getValue();
-  if (attribute.getName() == "bppsa.lanes") {
-    auto lanes = dyn_cast<IntegerAttr>(value);
+static LogicalResult verifyFunctionAttribute(FunctionOpInterface function,
+                                             NamedAttribute attribute) {
+  if (isAnyOf<attrs::Lanes>(attribute)) {
+    auto lanes = dyn_cast<IntegerAttr>(attribute.getValue());
     return lanes && lanes.getInt() > 0 ? success()
-                                       : refuse(op, attribute, "a positive number of lanes");
+                                       : refuse(function, attribute, "a positive number of lanes");
   }
-  if (attribute.getName() == "bppsa.mixing_layouts")
-    return isa<DenseBoolArrayAttr>(value) ? success()
-                                          : refuse(op, attribute, "a boolean for each layout");
-  return refuseUnknown(op, attribute, "a function");
+  if (isAnyOf<attrs::MixingLayouts>(attribute))
+    return verifyMixingLayouts(function, attribute);
+  return refuseUnknown(function, attribute, "a function");
 }
 
 LogicalResult BPPSADialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
   // Where emulated code comes from.
-  if (attribute.getName() == "bppsa.source")
+  if (isAnyOf<attrs::Source>(attribute))
     return isa<StringAttr>(attribute.getValue()) ? success()
                                                  : refuse(op, attribute, "the name of a node");
+  if (isa<ModuleOp>(op) && isAnyOf<attrs::Symbols>(attribute))
+    return isa<SymbolsAttr>(attribute.getValue())
+               ? success()
+               : refuse(op, attribute, "the symbols of sizes, '#bppsa.symbols<...>'");
   if (isa<ModuleOp>(op))
-    return verifyModuleAttribute(op, attribute);
-  if (isa<FunctionOpInterface>(op))
-    return verifyFunctionAttribute(op, attribute);
-  if (attribute.getName() == "bppsa.mapping" || attribute.getName() == "bppsa.transition_mapping")
+    return refuseUnknown(op, attribute, "a module");
+  if (auto function = dyn_cast<FunctionOpInterface>(op))
+    return verifyFunctionAttribute(function, attribute);
+  if (isAnyOf<attrs::Mapping, attrs::TransitionMapping>(attribute))
     return verifyMapping(op, attribute);
-  if (attribute.getName() != "bppsa.jacobian")
+  if (!isAnyOf<attrs::Jacobian>(attribute))
     return refuseUnknown(op, attribute, "an operation");
-  auto isStructure = [](Attribute entry) {
-    auto type = dyn_cast<TypeAttr>(entry);
-    return isa<UnitAttr>(entry) || (type && isa<JacobianType>(type.getValue()));
-  };
-  auto entries = dyn_cast<ArrayAttr>(attribute.getValue());
-  return isStructure(attribute.getValue()) || (entries && llvm::all_of(entries, isStructure))
+  return isa<OperandJacobiansAttr>(attribute.getValue())
              ? success()
-             : refuse(op, attribute, "a type of Jacobians, or one for each operand");
+             : refuse(op, attribute, "the Jacobians of what is read, '#bppsa.jacobians<...>'");
 }

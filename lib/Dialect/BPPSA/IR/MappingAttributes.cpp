@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Verifiers.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Cost/DeviceShapes.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -217,7 +218,7 @@ static LogicalResult verifyLoop(Operation *op, GPUMappingAttr mapping, bool hasS
 }
 
 static LogicalResult verifyNotPacked(Operation *op) {
-  if (op->hasAttr("lanes"))
+  if (auto packable = dyn_cast<PackableOpInterface>(op); packable && packable.getLanes())
     return op->emitOpError("has lanes and a mapping; leave one of them out");
   return success();
 }
@@ -250,7 +251,7 @@ LogicalResult CPUMappingAttr::verifyOn(Operation *op) {
 
 LogicalResult bppsa::verifyMapping(Operation *op, NamedAttribute attribute) {
   auto ofGPU = dyn_cast<GPUMappingAttr>(attribute.getValue());
-  if (attribute.getName() == "bppsa.transition_mapping") {
+  if (attribute.getName() == attrs::TransitionMapping::getName()) {
     auto chain = dyn_cast<ChainOp>(op);
     if (!chain || chain.getPlan().getAlgorithm() != ScanAlgorithm::Chunked || !ofGPU)
       return op->emitOpError("'bppsa.transition_mapping' is the GPU mapping of the transitions of "

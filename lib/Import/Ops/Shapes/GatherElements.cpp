@@ -39,7 +39,7 @@ LogicalResult bppsa::importGatherElements(Node &node) {
       dims[i] = *graph.unify(data.dims[i], dims[i]);
   graph.mark(data.dims[*axis], Cut);
   Value where = graph.getValue(indices), size = getSizeValue(graph, data.dims[*axis]);
-  recordBound(graph, where, "bppsa.index_bounds", data.dims[*axis].size);
+  recordIndexBound(graph, where, data.dims[*axis].size);
   return node.setOutput(
       0, makeLookup(graph, data, dims, where, graph.builder.getMultiDimIdentityMap(rank),
                     [&](OpBuilder &b, Location loc, ValueRange index, ValueRange in) {
@@ -80,7 +80,7 @@ LogicalResult bppsa::importGatherND(Node &node) {
     graph.mark(dim, Cut);
   }
   if (*depth == 1)
-    recordBound(graph, whole.value, "bppsa.index_bounds", data.dims[batch].size);
+    recordIndexBound(graph, whole.value, data.dims[batch].size);
   return node.setOutput(
       0, makeLookup(graph, data, dims, inputs, maps,
                     [&](OpBuilder &b, Location loc, ValueRange index, ValueRange in) {

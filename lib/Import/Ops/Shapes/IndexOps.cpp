@@ -282,7 +282,7 @@ static Tensor gatherData(Node &node, int64_t axis) {
   AffineMap map = AffineMap::getMultiDimIdentityMap(dims.size(), graph.getContext())
                       .getSliceMap(axis, numIndices);
   Value where = graph.getValue(indices);
-  recordBound(graph, where, "bppsa.index_bounds", data.dims[axis].size);
+  recordIndexBound(graph, where, data.dims[axis].size);
   Value size = getValueOrCreateConstantIndexOp(graph.builder, graph.loc,
                                                graph.getSize(data.dims[axis].size));
   return makeLookup(graph, data, dims, where, map,

@@ -66,7 +66,7 @@ FailureOr<Tensor> RotaryImporter::readCache(size_t index) {
   const Tensor &positions = node.input(3);
   graph.mark(cache.dims[0], Cut);
   Value where = graph.getValue(positions);
-  recordBound(graph, where, "bppsa.index_bounds", cache.dims[0].size);
+  recordIndexBound(graph, where, cache.dims[0].size);
   Value size =
       getValueOrCreateConstantIndexOp(graph.builder, graph.loc, graph.getSize(cache.dims[0].size));
   AffineMap map = graph.builder.getMultiDimIdentityMap(3).getMajorSubMap(2);

@@ -297,7 +297,7 @@ LogicalResult bppsa::importScatterND(Node &node) {
     graph.mark(dim, Cut);
   }
   if (*depth == 1)
-    recordBound(graph, indices.value, "bppsa.index_bounds", data.dims[0].size);
+    recordIndexBound(graph, indices.value, data.dims[0].size);
   Tensor rows = graph.makeReshape(indices, {*count, graph.getDim(*depth)});
   SmallVector<Dim> blocks = {*count};
   blocks.append(data.dims.begin() + *depth, data.dims.end());
@@ -339,7 +339,7 @@ LogicalResult bppsa::importScatterElements(Node &node) {
   FailureOr<StringRef> how = readReduction(node);
   if (failed(count) || failed(how))
     return failure();
-  recordBound(graph, indices.value, "bppsa.index_bounds", data.dims[*axis].size);
+  recordIndexBound(graph, indices.value, data.dims[*axis].size);
   if (*how != "none")
     return joinElements(node, *how, *axis, indices, updates);
   Value size = getSizeValue(graph, data.dims[*axis]);

@@ -22,15 +22,6 @@
 
 namespace bppsa {
 
-/// The attribute that holds what was found: of a time loop the type of the
-/// transposed Jacobian of a step, of an operation of a graph one for each operand,
-/// then for each tensor that its body reads; a unit stands for none.
-inline constexpr llvm::StringLiteral kJacobianAttr = "bppsa.jacobian";
-
-/// The attribute of a parameter of which elements are known to be zero and stay so: an
-/// array of i1 of its shape that is true elsewhere.
-inline constexpr llvm::StringLiteral kNonzerosAttr = "bppsa.nonzeros";
-
 /// The dimension of a value that samples run along; none where the value does
 /// not depend on samples.
 using SampleAxes = llvm::DenseMap<mlir::Value, int64_t>;

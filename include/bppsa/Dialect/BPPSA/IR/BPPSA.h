@@ -12,6 +12,7 @@
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
@@ -21,15 +22,21 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
-#include "bppsa/Dialect/BPPSA/IR/BPPSADialect.h.inc"
 #include "bppsa/Dialect/BPPSA/IR/BPPSAEnums.h.inc"
 #include "bppsa/Dialect/BPPSA/IR/BPPSAInterfaces.h.inc"
+
+namespace bppsa {
+class JacobianType;
+} // namespace bppsa
 
 #define GET_ATTRDEF_CLASSES
 #include "bppsa/Dialect/BPPSA/IR/BPPSAAttributes.h.inc"
 
 #define GET_TYPEDEF_CLASSES
 #include "bppsa/Dialect/BPPSA/IR/BPPSATypes.h.inc"
+
+// After the attributes: the dialect has typed access to those of operations.
+#include "bppsa/Dialect/BPPSA/IR/BPPSADialect.h.inc"
 
 namespace bppsa {
 /// Whether `body`, that of a time loop, computes tensors of one sample (the graph form) rather

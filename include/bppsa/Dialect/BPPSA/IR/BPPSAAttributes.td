@@ -189,4 +189,46 @@ def BPPSA_TermAttr : AttrDef<BPPSA_Dialect, "Term"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+//===----------------------------------------------------------------------===//
+// What functions and graphs are annotated with
+//===----------------------------------------------------------------------===//
+
+def BPPSA_SymbolsAttr : AttrDef<BPPSA_Dialect, "Symbols"> {
+  let mnemonic = "symbols";
+  let summary = "the symbols of the sizes of a model";
+  let description = [{
+    Maps such as those of `bppsa.shape` are functions of these symbols, in order: one for each
+    dynamic dimension of the inputs of a model that differs from the others. Names are different.
+    `at least n` says what the model needs; without it a size is at least 1.
+
+    Example: `#bppsa.symbols<"batch", "time" at least 3>`
+  }];
+  let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$names,
+                        ArrayRefParameter<"int64_t">:$leastSizes);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
+def BPPSA_OperandJacobiansAttr : AttrDef<BPPSA_Dialect, "OperandJacobians"> {
+  let mnemonic = "jacobians";
+  let summary = "the transposed Jacobians of an operation of a graph";
+  let description = [{
+    One for each operand, then for each tensor that the body of the operation reads; `none` where
+    there is no derivative or its structure is not known. Of a time loop there is one, the Jacobian
+    of a step over all states.
+
+    Example: `#bppsa.jacobians<!bppsa.jacobian<8x8xf32, diagonal, batch = ?>, none>`
+  }];
+  let parameters = (ins ArrayRefParameter<"::mlir::Type">:$types);
+  let assemblyFormat = "`<` $types `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// `types` may be null for `none`.
+    static OperandJacobiansAttr getOf(::mlir::MLIRContext *context,
+                                      ::llvm::ArrayRef<::bppsa::JacobianType> types);
+    /// The Jacobian of value number `index`; null for `none`.
+    ::bppsa::JacobianType getJacobian(size_t index);
+  }];
+}
+
 #endif // BPPSA_DIALECT_BPPSA_IR_BPPSAATTRIBUTES

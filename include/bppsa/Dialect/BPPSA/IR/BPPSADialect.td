@@ -25,23 +25,24 @@ def BPPSA_Dialect : Dialect {
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
-    "::mlir::vector::VectorDialect"
+    "::mlir::tensor::TensorDialect", "::mlir::vector::VectorDialect"
   ];
-  // Of arguments and results of functions, of modules and functions, then of other operations;
-  // docs/Differentiation.md says what they mean, DiscardableAttributes.cpp verifies them.
+  // Of arguments and results of functions, of modules and functions, then of other operations.
+  // Their one list: DiscardableAttributes.h gives typed access, DiscardableAttributes.cpp verifies
+  // them, docs/Attributes.md says what they mean.
   let discardableAttrs = (ins
     "::mlir::StringAttr":$input, "::mlir::StringAttr":$output, "::mlir::StringAttr":$parameter,
     "::mlir::StringAttr":$gradient, "::mlir::StringAttr":$carried,
     "::mlir::UnitAttr":$frozen, "::mlir::UnitAttr":$loss, "::mlir::UnitAttr":$target,
-    "::mlir::UnitAttr":$correct, "::mlir::UnitAttr":$seed,
+    "::mlir::UnitAttr":$weight, "::mlir::UnitAttr":$correct, "::mlir::UnitAttr":$seed,
     "::mlir::IntegerAttr":$batch_axis, "::mlir::IntegerAttr":$time_axis,
     "::mlir::DenseI64ArrayAttr":$batch_axes, "::mlir::AffineMapAttr":$shape,
     "::mlir::AffineMapAttr":$index_bounds, "::mlir::AffineMapAttr":$length_bounds,
     "::mlir::DenseElementsAttr":$nonzeros,
-    "::mlir::ArrayAttr":$symbols, "::mlir::DenseI64ArrayAttr":$least_sizes,
+    "::bppsa::SymbolsAttr":$symbols,
     "::mlir::IntegerAttr":$lanes, "::mlir::DenseBoolArrayAttr":$mixing_layouts,
-    "::mlir::StringAttr":$source, "::mlir::Attribute":$jacobian,
-    "::mlir::Attribute":$mapping, "::mlir::Attribute":$transition_mapping);
+    "::mlir::StringAttr":$source, "::bppsa::OperandJacobiansAttr":$jacobian,
+    "::mlir::Attribute":$mapping, "::bppsa::GPUMappingAttr":$transition_mapping);
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
   let hasOperationAttrVerify = 1;

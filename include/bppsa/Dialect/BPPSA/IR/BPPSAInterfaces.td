@@ -92,4 +92,19 @@ def BPPSA_CellOpInterface : OpInterface<"CellOpInterface"> {
   }];
 }
 
+def BPPSA_PackableOpInterface : OpInterface<"PackableOpInterface"> {
+  let cppNamespace = "::bppsa";
+  let description = [{
+    An op on the samples of a batch whose arrays, or some of them, may be packed: with samples in
+    SIMD lanes (see `pack_lanes`).
+  }];
+  let methods = [
+    InterfaceMethod<"The number of lanes; nothing where arrays are not packed.",
+      "std::optional<uint64_t>", "getLanes">,
+    InterfaceMethod<"Says that arrays are packed into `lanes` lanes.",
+      "void", "setPackedInto", (ins "uint64_t":$lanes), "",
+      "$_op.setLanesAttr(::mlir::Builder($_op->getContext()).getI64IntegerAttr(lanes));">,
+  ];
+}
+
 #endif // BPPSA_DIALECT_BPPSA_IR_BPPSAINTERFACES

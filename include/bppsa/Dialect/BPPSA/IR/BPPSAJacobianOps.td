@@ -67,7 +67,8 @@ def BPPSA_ComposeOp : BPPSA_Op<"compose", [Pure]> {
   let hasFolder = 1;
 }
 
-def BPPSA_ApplyOp : BPPSA_Op<"apply", [Pure]> {
+def BPPSA_ApplyOp : BPPSA_Op<"apply", [
+    Pure, DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface>]> {
   let summary = "applies a transposed Jacobian to cotangents";
   let description = [{
     `apply %j, %g` is `j g` for the cotangent `[B, cols]` of each sample. This is
@@ -86,7 +87,8 @@ def BPPSA_ApplyOp : BPPSA_Op<"apply", [Pure]> {
 
 class BPPSA_NumericProductOp<string mnemonic, list<Trait> traits = []>
     : BPPSA_Op<mnemonic, !listconcat(traits, [
-        DeclareOpInterfaceMethods<MemoryEffectsOpInterface>])> {
+        DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+        DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface>])> {
   let results = (outs Optional<AnyRankedTensor>:$result);
   let hasVerifier = 1;
 }

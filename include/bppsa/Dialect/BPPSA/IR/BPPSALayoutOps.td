@@ -10,7 +10,8 @@
 include "bppsa/Dialect/BPPSA/IR/BPPSAOpBase.td"
 
 class BPPSA_LayoutOp<string mnemonic> : BPPSA_Op<mnemonic, [
-    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+    BPPSA_PackableOpInterface, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface>]> {
   let arguments = (ins BPPSA_Shaped:$source, Optional<AnyMemRef>:$destination, I64Attr:$lanes);
   let results = (outs Optional<AnyRankedTensor>:$result);
   let hasVerifier = 1;

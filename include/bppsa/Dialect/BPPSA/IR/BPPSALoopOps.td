@@ -12,8 +12,9 @@ include "bppsa/Dialect/BPPSA/IR/BPPSAOpBase.td"
 class BPPSA_TimeLoopOp<string mnemonic, list<Trait> traits = []>
     : BPPSA_Op<mnemonic, !listconcat(traits, [
         AttrSizedOperandSegments, AttrSizedResultSegments, IsolatedFromAbove,
-        SingleBlockImplicitTerminator<"::bppsa::YieldOp">,
-        DeclareOpInterfaceMethods<MemoryEffectsOpInterface>])> {
+        SingleBlockImplicitTerminator<"::bppsa::YieldOp">, BPPSA_PackableOpInterface,
+        DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+        DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface>])> {
   let regions = (region SizedRegion<1>:$body);
   let hasVerifier = 1;
   let extraClassDeclaration = [{

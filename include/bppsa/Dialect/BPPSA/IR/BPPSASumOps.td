@@ -10,7 +10,9 @@
 include "bppsa/Dialect/BPPSA/IR/BPPSAOpBase.td"
 
 class BPPSA_SumOp<string mnemonic> : BPPSA_Op<mnemonic, [
-    AttrSizedOperandSegments, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+    AttrSizedOperandSegments, BPPSA_PackableOpInterface,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface>]> {
   let hasVerifier = 1;
 }
 

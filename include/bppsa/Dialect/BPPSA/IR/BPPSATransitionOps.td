@@ -15,8 +15,9 @@ include "bppsa/Dialect/BPPSA/IR/BPPSALoopOps.td"
 
 def BPPSA_TransitionOp : BPPSA_Op<"transition", [
     AttrSizedOperandSegments, IsolatedFromAbove, DestinationStyleOpInterface,
-    SingleBlockImplicitTerminator<"::bppsa::YieldOp">,
-    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+    SingleBlockImplicitTerminator<"::bppsa::YieldOp">, BPPSA_PackableOpInterface,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface>]> {
   let summary = "the affine transition of the cotangents by a run of links";
   let description = [{
     The body is the link of a `chain`, and `saved`, `injected`, `inject_into`,
@@ -65,7 +66,9 @@ def BPPSA_TransitionOp : BPPSA_Op<"transition", [
 }
 
 class BPPSA_TransitionProductOp<string mnemonic> : BPPSA_Op<mnemonic, [
-    DestinationStyleOpInterface, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+    DestinationStyleOpInterface, BPPSA_PackableOpInterface,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface>]> {
   let results = (outs Optional<AnyRankedTensor>:$result);
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() { return getDestinationMutable(); }
@@ -74,8 +77,9 @@ class BPPSA_TransitionProductOp<string mnemonic> : BPPSA_Op<mnemonic, [
 }
 
 def BPPSA_FactoredTransitionOp : BPPSA_Op<"factored_transition", [
-    AttrSizedOperandSegments, DestinationStyleOpInterface,
-    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+    AttrSizedOperandSegments, DestinationStyleOpInterface, BPPSA_PackableOpInterface,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface>]> {
   let summary = "the affine transition of one link, from the factors of its Jacobian";
   let description = [{
     The map `g -> A g + s` that `transition` makes of one link, where A is a sum of

@@ -24,73 +24,6 @@ using bufferization::BufferizationOptions;
 using bufferization::BufferizationState;
 
 //===----------------------------------------------------------------------===//
-// Sizes of results
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// The sizes of the dynamic dimensions of results, from bufferized operands.
-class ResultSizes {
-public:
-  ResultSizes(OpBuilder &builder, Operation *op, ArrayRef<Value> buffers)
-      : builder(builder), op(op), loc(op->getLoc()), buffers(buffers) {}
-
-  SmallVector<Value> get(OpResult result) {
-    auto type = cast<RankedTensorType>(result.getType());
-    SmallVector<Value> sizes;
-    for (int64_t dim = 0; dim < type.getRank(); ++dim)
-      if (type.isDynamicDim(dim))
-        sizes.push_back(getDim(result, type.getRank(), dim));
-    return sizes;
-  }
-
-private:
-  Value getDim(OpResult result, int64_t rank, int64_t dim) {
-    if (auto pack = dyn_cast<PackLanesOp>(op))
-      return getPackedDim(pack, rank, dim);
-    if (auto unpack = dyn_cast<UnpackLanesOp>(op)) {
-      if (dim == rank - 2)
-        return unpack.getBatch();
-      return memref::DimOp::create(builder, loc, buffers[0], 1);
-    }
-    if (isa<SparseApplyOp, SparseComposeOp>(op))
-      return getNumSamples();
-    auto lanes = op->getAttrOfType<IntegerAttr>("lanes");
-    bool hasTime = rank == (lanes ? 4 : 3);
-    // The first operand is a sequence in the layout of all others.
-    int64_t timeDim = lanes ? 1 : 0, batchDim = lanes ? 0 : 1;
-    bool isTime = hasTime && dim == timeDim;
-    Value size = memref::DimOp::create(builder, loc, buffers[0], isTime ? timeDim : batchDim);
-    auto recurrence = dyn_cast<RecurrenceOp>(op);
-    bool isTrajectory = recurrence && result.getResultNumber() < recurrence.getInitial().size();
-    if (isTime && isTrajectory)
-      size = arith::AddIOp::create(builder, loc, size,
-                                   arith::ConstantIndexOp::create(builder, loc, 1));
-    return size;
-  }
-
-  /// The last dimension of the first operand `[N, B]`.
-  Value getNumSamples() {
-    const Value *samples = llvm::find_if(
-        buffers, [](Value buffer) { return cast<ShapedType>(buffer.getType()).getRank() == 2; });
-    return memref::DimOp::create(builder, loc, *samples, 1);
-  }
-
-  Value getPackedDim(PackLanesOp pack, int64_t rank, int64_t dim) {
-    if (rank == 4 && dim == 1)
-      return memref::DimOp::create(builder, loc, buffers[0], 0);
-    Value batch = memref::DimOp::create(builder, loc, buffers[0], rank - 3);
-    Value lanes = arith::ConstantIndexOp::create(builder, loc, pack.getLanes());
-    return arith::CeilDivUIOp::create(builder, loc, batch, lanes);
-  }
-
-  OpBuilder &builder;
-  Operation *op;
-  Location loc;
-  ArrayRef<Value> buffers;
-};
-} // namespace
-
-//===----------------------------------------------------------------------===//
 // Models
 //===----------------------------------------------------------------------===//
 
@@ -134,6 +67,9 @@ struct AllocatingModel
 
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
                           const BufferizationOptions &options, BufferizationState &state) const {
+    ReifiedRankedShapedTypeDims shapes;
+    if (getDestinations(op).empty() && failed(reifyResultShapes(rewriter, op, shapes)))
+      return failure();
     SmallVector<Value> buffers;
     for (Value operand : op->getOperands()) {
       if (!isa<TensorType>(operand.getType())) {
@@ -148,12 +84,14 @@ struct AllocatingModel
     size_t numGiven = getDestinations(op).size();
     SmallVector<Value> destinations(ArrayRef(buffers).take_back(numGiven));
     buffers.pop_back_n(numGiven);
-    ResultSizes sizes(rewriter, op, buffers);
-    for (OpResult result : op->getResults().drop_front(numGiven)) {
+    for (auto [result, shape] : llvm::zip(op->getResults(), shapes)) {
       auto type = cast<RankedTensorType>(result.getType());
+      SmallVector<Value> sizes;
+      for (OpFoldResult size : shape)
+        if (auto value = dyn_cast<Value>(size))
+          sizes.push_back(value);
       FailureOr<Value> memory = options.createAlloc(
-          rewriter, op->getLoc(), MemRefType::get(type.getShape(), type.getElementType()),
-          sizes.get(result));
+          rewriter, op->getLoc(), MemRefType::get(type.getShape(), type.getElementType()), sizes);
       if (failed(memory))
         return failure();
       destinations.push_back(*memory);

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SizeFormulas.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Buffers/Passes.h"
 #include "bppsa/Support/IndexArithmetic.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -185,8 +186,8 @@ void ArenaPlan::evaluateLikely() {
   for (Value symbol : plan.getArguments())
     known[symbol] = builder.getIndexAttr(kLikelySize);
   for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i) {
-    auto axis = function.getArgAttrOfType<IntegerAttr>(i, "bppsa.time_axis");
-    auto shape = function.getArgAttrOfType<AffineMapAttr>(i, "bppsa.shape");
+    auto axis = attrs::TimeAxis::ofArgument(function, i);
+    auto shape = attrs::Shape::ofArgument(function, i);
     if (!axis || !shape)
       continue;
     auto symbol = dyn_cast<AffineSymbolExpr>(shape.getValue().getResult(axis.getInt()));
@@ -335,7 +336,7 @@ namespace {
 struct PlanArena : public bppsa::impl::PlanArenaBase<PlanArena> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto names = module->getAttrOfType<ArrayAttr>("bppsa.symbols");
+    SymbolsAttr names = attrs::Symbols::of(module);
     SymbolTable symbols(module);
     SmallVector<func::FuncOp> exported, helpers;
     for (auto function : module.getOps<func::FuncOp>())
@@ -351,7 +352,7 @@ struct PlanArena : public bppsa::impl::PlanArenaBase<PlanArena> {
     bool planned = false;
     for (func::FuncOp function : exported)
       if (llvm::hasSingleElement(function.getBody())) {
-        ArenaPlan(function, names ? names.size() : 0).run();
+        ArenaPlan(function, names ? names.getNames().size() : 0).run();
         planned |= module.lookupSymbol(getArenaPlanName(function.getName())) != nullptr;
       }
     if (planned)

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SizeFormulas.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Support/IndexArithmetic.h"
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -16,7 +17,7 @@ using namespace bppsa;
 
 /// The size of dimension `dim` of `argument` in the symbols of the model, where it is recorded.
 static AffineExpr getSymbolicSize(func::FuncOp function, BlockArgument argument, int64_t dim) {
-  auto shape = function.getArgAttrOfType<AffineMapAttr>(argument.getArgNumber(), "bppsa.shape");
+  auto shape = attrs::Shape::ofArgument(function, argument.getArgNumber());
   return shape ? shape.getValue().getResult(dim) : AffineExpr();
 }
 

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Loops/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -29,7 +30,7 @@ struct AddUnitVariants : public bppsa::impl::AddUnitVariantsBase<AddUnitVariants
       builder.setInsertionPointAfter(function);
       auto copy = cast<func::FuncOp>(builder.clone(*function));
       copy.setSymName((name + "_units").str());
-      copy->setAttr("bppsa.lanes", builder.getI64IntegerAttr(1));
+      attrs::Lanes::set(copy, builder.getI64IntegerAttr(1));
     }
   }
 };

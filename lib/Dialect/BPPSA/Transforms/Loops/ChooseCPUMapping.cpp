@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Loops/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
@@ -22,7 +22,7 @@ struct ChooseCPUMapping : public bppsa::impl::ChooseCPUMappingBase<ChooseCPUMapp
   using ChooseCPUMappingBase::ChooseCPUMappingBase;
 
   void runOnOperation() override {
-    auto own = getOperation()->getAttrOfType<IntegerAttr>("bppsa.lanes");
+    auto own = attrs::Lanes::of(getOperation());
     int64_t width = own ? own.getInt() : lanes;
     if (width < 1) {
       getOperation().emitOpError("must be packed into at least one lane, found ") << width;
@@ -41,12 +41,12 @@ private:
   /// A loop in graph form, or one that is packed, has no vectors to choose for.
   static bool canMap(Operation *op) {
     bool isLoop = isa<RecurrenceOp, ChainOp>(op);
-    return (isLoop || isa<OuterSumOp, StepSumOp>(op)) && !op->hasAttr("lanes") &&
-           !op->hasAttr("bppsa.mapping") && !(isLoop && isGraphBody(op->getRegion(0).front()));
+    return (isLoop || isa<OuterSumOp, StepSumOp>(op)) && !cast<PackableOpInterface>(op).getLanes() &&
+           !attrs::Mapping::of(op) && !(isLoop && isGraphBody(op->getRegion(0).front()));
   }
 
   void map(Operation *op, CPUMappingAttr mapping, IntegerAttr own) {
-    op->setAttr("bppsa.mapping", mapping);
+    attrs::Mapping::set(op, mapping);
     auto options = remark::RemarkOpts::name("ChooseCPUMapping")
                        .category("mapping")
                        .function(getOperation().getSymName());

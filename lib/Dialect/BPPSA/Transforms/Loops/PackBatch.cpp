@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Loops/Passes.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -52,7 +52,7 @@ static Value getBatch(OpBuilder &builder, Location loc, Value array) {
 
 /// Samples in one vector of `op`.
 static int64_t getWidth(Operation *op) {
-  return op->getAttrOfType<CPUMappingAttr>("bppsa.mapping").getWidth();
+  return cast<CPUMappingAttr>(attrs::Mapping::of(op)).getWidth();
 }
 
 namespace {
@@ -62,7 +62,7 @@ public:
 
   void pack(Operation *op) {
     int64_t lanes = getWidth(op);
-    op->removeAttr("bppsa.mapping");
+    attrs::Mapping::remove(op);
     builder.setInsertionPoint(op);
     Value batch;
     for (OpOperand &operand : getPackedOperands(op)) {
@@ -73,7 +73,7 @@ public:
                                       plain, Value(), builder.getI64IntegerAttr(lanes))
                       .getResult());
     }
-    op->setAttr("lanes", builder.getI64IntegerAttr(lanes));
+    cast<PackableOpInterface>(op).setPackedInto(lanes);
     // Sums over samples leave out the lanes that hold none.
     if (auto sum = dyn_cast<OuterSumOp>(op))
       return sum.getBatchMutable().assign(batch);
@@ -134,7 +134,7 @@ static AffineMap getArgumentSize(BlockArgument argument, int64_t dim) {
   auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
   if (!function)
     return {};
-  auto shape = function.getArgAttrOfType<AffineMapAttr>(argument.getArgNumber(), "bppsa.shape");
+  auto shape = attrs::Shape::ofArgument(function, argument.getArgNumber());
   return shape ? shape.getValue().getSubMap({static_cast<unsigned>(dim)}) : AffineMap();
 }
 
@@ -254,12 +254,13 @@ FailureOr<bool> needsPacking(Operation *op) {
     return op->emitOpError("has a graph as its body; run bppsa-lower-graph-bodies first");
   if (failed(verifyNoSums(op)))
     return failure();
-  if (!isa<RecurrenceOp, ChainOp, OuterSumOp, StepSumOp>(op) || op->hasAttr("lanes"))
+  if (!isa<RecurrenceOp, ChainOp, OuterSumOp, StepSumOp>(op) ||
+      cast<PackableOpInterface>(op).getLanes())
     return false;
   if (llvm::any_of(op->getOperandTypes(), llvm::IsaPred<BaseMemRefType>))
     return op->emitOpError("must be on tensors to be packed; run bppsa-pack-batch before "
                            "bppsa-bufferize");
-  if (!op->getAttrOfType<CPUMappingAttr>("bppsa.mapping"))
+  if (!isa_and_nonnull<CPUMappingAttr>(attrs::Mapping::of(op)))
     return op->emitOpError("has no mapping to a CPU; run bppsa-choose-cpu-mapping first");
   return true;
 }

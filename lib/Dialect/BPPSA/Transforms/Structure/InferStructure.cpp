@@ -6,6 +6,7 @@
 
 #include "bppsa/Dialect/BPPSA/Analysis/LinearForm.h"
 #include "bppsa/Dialect/BPPSA/Analysis/StepJacobian.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Structure/Passes.h"
 #include "bppsa/Evaluation/LayerGraph.h"
 #include "mlir/IR/Remarks.h"
@@ -43,7 +44,7 @@ struct InferStructurePass : public bppsa::impl::InferStructureBase<InferStructur
       return;
     FunctionOpInterface function = getOperation();
     for (unsigned i = 0; i < function.getNumResults(); ++i)
-      if (function.getResultAttr(i, "bppsa.gradient"))
+      if (attrs::Gradient::ofResult(function, i))
         return;
     if (function.isExternal())
       return;
@@ -104,6 +105,6 @@ void InferStructurePass::annotateLoop(Operation *loop) {
   if (auto chain = dyn_cast<ChainOp>(loop))
     annotateChain(chain, type.getStructure());
   else
-    loop->setDiscardableAttr(kJacobianAttr, TypeAttr::get(type));
+    attrs::Jacobian::set(loop, OperandJacobiansAttr::getOf(&getContext(), type));
   report(loop, type, "");
 }

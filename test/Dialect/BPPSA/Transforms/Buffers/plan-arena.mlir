@@ -43,7 +43,7 @@
 // CHECK:         %[[S3:.*]] = call @bppsa_rt_arena_take(%[[PLAN]]#1, %{{.*}})
 // CHECK:         call @bppsa_rt_arena_drop(%[[S2]])
 // CHECK-NOT:   @helper
-module attributes {bppsa.symbols = ["T", "B"]} {
+module attributes {bppsa.symbols = #bppsa.symbols<"T", "B">} {
   func.func private @use(memref<?xf32>)
   func.func private @use_flat(memref<?xf32>)
   func.func @f(%x: memref<?x?xf32> {bppsa.shape = affine_map<()[s0, s1] -> (s0, s1)>, bppsa.time_axis = 0 : i64}) {
@@ -100,7 +100,7 @@ module attributes {bppsa.symbols = ["T", "B"]} {
 // CHECK:           memref.alloc(%{{.*}}) : memref<?xf32>
 // CHECK:           func.call @bppsa_rt_arena_take(%[[PLAN]]#1, %{{.*}})
 // CHECK:           memref.alloc(%{{.*}}) : memref<?xi8>
-module attributes {bppsa.symbols = ["B"]} {
+module attributes {bppsa.symbols = #bppsa.symbols<"B">} {
   func.func private @use(memref<?xf32>)
   func.func private @use_bytes(memref<?xi8>)
   func.func @loop(%x: memref<?xf32> {bppsa.shape = affine_map<()[s0] -> (s0)>}, %other: memref<?xf32>) {

@@ -43,7 +43,7 @@ def InferStructure : Pass<"bppsa-infer-structure", "::mlir::func::FuncOp"> {
     becomes
     ```mlir
     %0 = linalg.generic {indexing_maps = [#id, #id], ...} ins(%x : tensor<?x6xf32>) ...
-        attrs = {bppsa.jacobian = [!bppsa.jacobian<6x6xf32, diagonal, batch = ?>, unit]} {
+        attrs = {bppsa.jacobian = #bppsa.jacobians<!bppsa.jacobian<6x6xf32, diagonal, batch = ?>, none>} {
       %1 = arith.maximumf %in, %zero : f32
     ```
   }];

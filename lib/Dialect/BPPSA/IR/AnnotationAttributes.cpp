@@ -1,0 +1,84 @@
+//===- AnnotationAttributes.cpp - attributes of modules and graphs --------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "llvm/ADT/DenseSet.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+//===----------------------------------------------------------------------===//
+// Symbols of sizes
+//===----------------------------------------------------------------------===//
+
+LogicalResult SymbolsAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  ArrayRef<StringAttr> names, ArrayRef<int64_t> leastSizes) {
+  if (names.size() != leastSizes.size())
+    return emitError() << names.size() << " symbols need as many least sizes, found "
+                       << leastSizes.size();
+  DenseSet<StringAttr> seen;
+  for (auto [name, least] : llvm::zip_equal(names, leastSizes)) {
+    if (name.empty() || !seen.insert(name).second)
+      return emitError() << "symbols must have different names, found " << name
+                         << (name.empty() ? "" : " twice");
+    if (least < 1)
+      return emitError() << "the least size of symbol " << name << " must be positive, found "
+                         << least;
+  }
+  return success();
+}
+
+Attribute SymbolsAttr::parse(AsmParser &parser, Type) {
+  SmallVector<StringAttr> names;
+  SmallVector<int64_t> leastSizes;
+  SMLoc loc = parser.getCurrentLocation();
+  auto parseSymbol = [&]() -> ParseResult {
+    if (parser.parseAttribute(names.emplace_back()))
+      return failure();
+    int64_t &least = leastSizes.emplace_back(1);
+    if (failed(parser.parseOptionalKeyword("at")))
+      return success();
+    return failure(parser.parseKeyword("least") || parser.parseInteger(least));
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, parseSymbol))
+    return {};
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(),
+                    ArrayRef<StringAttr>(names), ArrayRef<int64_t>(leastSizes));
+}
+
+void SymbolsAttr::print(AsmPrinter &printer) const {
+  printer << "<";
+  llvm::interleaveComma(llvm::zip_equal(getNames(), getLeastSizes()), printer, [&](auto symbol) {
+    auto [name, least] = symbol;
+    printer << name;
+    if (least > 1)
+      printer << " at least " << least;
+  });
+  printer << ">";
+}
+
+//===----------------------------------------------------------------------===//
+// Jacobians of operations
+//===----------------------------------------------------------------------===//
+
+LogicalResult OperandJacobiansAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                           ArrayRef<Type> types) {
+  for (Type type : types)
+    if (!isa<JacobianType, NoneType>(type))
+      return emitError() << "must hold a type of Jacobians or none for each value, found " << type;
+  return success();
+}
+
+OperandJacobiansAttr OperandJacobiansAttr::getOf(MLIRContext *context,
+                                                 ArrayRef<JacobianType> types) {
+  return get(context, llvm::map_to_vector(types, [&](JacobianType type) {
+               return type ? Type(type) : NoneType::get(context);
+             }));
+}
+
+JacobianType OperandJacobiansAttr::getJacobian(size_t index) {
+  return dyn_cast<JacobianType>(getTypes()[index]);
+}

@@ -1,0 +1,223 @@
+//===- ResultShapes.cpp - sizes of results from operands ------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// Sizes that the type of a result states come from it; the others are numbers of steps and of
+// samples (blocks of samples, once packed).
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+namespace {
+/// Gives a size that the type of a result does not state; null where it cannot be known.
+using DynamicSize = function_ref<OpFoldResult(int64_t dim)>;
+} // namespace
+
+/// Adds the sizes of `result` to `shapes`.
+static LogicalResult addShape(OpResult result, DynamicSize getSize,
+                              ReifiedRankedShapedTypeDims &shapes) {
+  Builder builder(result.getContext());
+  SmallVector<OpFoldResult> &sizes = shapes.emplace_back();
+  for (auto [dim, size] : llvm::enumerate(cast<RankedTensorType>(result.getType()).getShape())) {
+    sizes.push_back(ShapedType::isDynamic(size) ? getSize(dim)
+                                                : OpFoldResult(builder.getIndexAttr(size)));
+    if (sizes.back().isNull())
+      return failure();
+  }
+  return success();
+}
+
+/// Of an op whose results have the shapes of its `destinations`.
+static LogicalResult reifyDestinations(OpBuilder &builder, Operation *op, ValueRange destinations,
+                                       ReifiedRankedShapedTypeDims &shapes) {
+  for (auto [result, destination] : llvm::zip(op->getResults(), destinations))
+    shapes.push_back(tensor::getMixedSizes(builder, op->getLoc(), destination));
+  return success();
+}
+
+static OpFoldResult addOne(OpBuilder &builder, Location loc, OpFoldResult size) {
+  if (std::optional<int64_t> constant = getConstantIntValue(size))
+    return builder.getIndexAttr(*constant + 1);
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  return getAsOpFoldResult(builder.createOrFold<arith::AddIOp>(loc, cast<Value>(size), one));
+}
+
+//===----------------------------------------------------------------------===//
+// Loops over time
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The numbers of steps and rows of a time loop, from its operands.
+struct LoopSizes {
+  OpBuilder &builder;
+  Location loc;
+  /// Arrays with a time axis, and without.
+  SmallVector<Value> sequences, states;
+  Value steps;
+  bool isPacked;
+
+  int64_t getTimeDim() const { return isPacked ? 1 : 0; }
+  int64_t getRowDim(bool hasTime) const { return hasTime && !isPacked ? 1 : 0; }
+
+  OpFoldResult getSteps() const {
+    return sequences.empty() ? OpFoldResult(steps)
+                             : tensor::getMixedSize(builder, loc, sequences[0], getTimeDim());
+  }
+  OpFoldResult getRows() const {
+    bool hasTime = !sequences.empty();
+    if (!hasTime && states.empty())
+      return {};
+    return tensor::getMixedSize(builder, loc, hasTime ? sequences[0] : states[0],
+                                getRowDim(hasTime));
+  }
+  /// Of dimension `dim` of an array with a time axis of steps, and one slot more for a trajectory,
+  /// or without one.
+  OpFoldResult get(int64_t dim, bool hasTime, bool isTrajectory = false) const {
+    if (dim == getRowDim(hasTime))
+      return getRows();
+    if (!hasTime || dim != getTimeDim())
+      return {};
+    return isTrajectory ? addOne(builder, loc, getSteps()) : getSteps();
+  }
+};
+} // namespace
+
+LogicalResult RecurrenceOp::reifyResultShapes(OpBuilder &builder,
+                                              ReifiedRankedShapedTypeDims &shapes) {
+  if (!getDestinations().empty())
+    return reifyDestinations(builder, *this, getDestinations(), shapes);
+  LoopSizes sizes{builder, getLoc(), getSequences(), getInitial(), getSteps(), !!getLanes()};
+  for (OpResult result : getResults()) {
+    bool isTrajectory = result.getResultNumber() < getTrajectories().size();
+    auto getSize = [&](int64_t dim) { return sizes.get(dim, /*hasTime=*/true, isTrajectory); };
+    if (failed(addShape(result, getSize, shapes)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult ChainOp::reifyResultShapes(OpBuilder &builder, ReifiedRankedShapedTypeDims &shapes) {
+  if (!getDestinations().empty())
+    return reifyDestinations(builder, *this, getDestinations(), shapes);
+  LoopSizes sizes{builder, getLoc(), getSaved(), getSeeds(), getSteps(), !!getLanes()};
+  llvm::append_range(sizes.sequences, getInjected());
+  llvm::append_range(sizes.sequences, getFactors());
+  size_t firstEmitted = getCotangents().size();
+  for (OpResult result : getResults()) {
+    bool hasTime = result.getResultNumber() >= firstEmitted;
+    auto getSize = [&](int64_t dim) { return sizes.get(dim, hasTime); };
+    if (failed(addShape(result, getSize, shapes)))
+      return failure();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Transitions
+//===----------------------------------------------------------------------===//
+
+LogicalResult TransitionOp::reifyResultShapes(OpBuilder &builder,
+                                              ReifiedRankedShapedTypeDims &shapes) {
+  return reifyDestinations(builder, *this, getDestination(), shapes);
+}
+LogicalResult FactoredTransitionOp::reifyResultShapes(OpBuilder &builder,
+                                                      ReifiedRankedShapedTypeDims &shapes) {
+  return reifyDestinations(builder, *this, getDestination(), shapes);
+}
+LogicalResult ComposeTransitionsOp::reifyResultShapes(OpBuilder &builder,
+                                                      ReifiedRankedShapedTypeDims &shapes) {
+  return reifyDestinations(builder, *this, getDestination(), shapes);
+}
+LogicalResult ApplyTransitionOp::reifyResultShapes(OpBuilder &builder,
+                                                   ReifiedRankedShapedTypeDims &shapes) {
+  return reifyDestinations(builder, *this, getDestination(), shapes);
+}
+
+//===----------------------------------------------------------------------===//
+// Sums, layouts and products
+//===----------------------------------------------------------------------===//
+
+/// Of an op on tensors with one result, none on memrefs.
+static LogicalResult reifyOnly(Operation *op, DynamicSize getSize,
+                               ReifiedRankedShapedTypeDims &shapes) {
+  return op->getNumResults() == 0 ? success() : addShape(op->getResult(0), getSize, shapes);
+}
+
+LogicalResult OuterSumOp::reifyResultShapes(OpBuilder &builder,
+                                            ReifiedRankedShapedTypeDims &shapes) {
+  auto getSize = [&](int64_t dim) {
+    return tensor::getMixedSize(builder, getLoc(), dim == 0 ? getLhs() : getRhs(), 2);
+  };
+  return reifyOnly(*this, getSize, shapes);
+}
+
+LogicalResult StepSumOp::reifyResultShapes(OpBuilder &builder,
+                                           ReifiedRankedShapedTypeDims &shapes) {
+  auto getSize = [&](int64_t) { return tensor::getMixedSize(builder, getLoc(), getSequence(), 2); };
+  return reifyOnly(*this, getSize, shapes);
+}
+
+/// Plain arrays are `[T, B, N]` or `[B, N]`, packed ones `[ceil(B/L), T, N, L]` or
+/// `[ceil(B/L), N, L]`.
+LogicalResult PackLanesOp::reifyResultShapes(OpBuilder &builder,
+                                             ReifiedRankedShapedTypeDims &shapes) {
+  int64_t rank = cast<ShapedType>(getSource().getType()).getRank();
+  auto getSize = [&](int64_t dim) -> OpFoldResult {
+    if (dim != 0)
+      return tensor::getMixedSize(builder, getLoc(), getSource(),
+                                  dim == 1 && rank == 3 ? 0 : rank - 1);
+    Value batch = tensor::DimOp::create(builder, getLoc(), getSource(), rank - 2);
+    Value lanes = arith::ConstantIndexOp::create(builder, getLoc(), getLanes());
+    return arith::CeilDivUIOp::create(builder, getLoc(), batch, lanes).getResult();
+  };
+  return reifyOnly(*this, getSize, shapes);
+}
+
+LogicalResult UnpackLanesOp::reifyResultShapes(OpBuilder &builder,
+                                               ReifiedRankedShapedTypeDims &shapes) {
+  int64_t rank = cast<ShapedType>(getSource().getType()).getRank() - 1;
+  auto getSize = [&](int64_t dim) -> OpFoldResult {
+    if (dim == rank - 2)
+      return getBatch();
+    return tensor::getMixedSize(builder, getLoc(), getSource(), dim == 0 ? 1 : rank - 1);
+  };
+  return reifyOnly(*this, getSize, shapes);
+}
+
+LogicalResult ApplyOp::reifyResultShapes(OpBuilder &builder, ReifiedRankedShapedTypeDims &shapes) {
+  auto getSize = [&](int64_t dim) {
+    return dim == 0 ? tensor::getMixedSize(builder, getLoc(), getCotangent(), 0) : OpFoldResult();
+  };
+  return reifyOnly(*this, getSize, shapes);
+}
+
+LogicalResult SparseApplyOp::reifyResultShapes(OpBuilder &builder,
+                                               ReifiedRankedShapedTypeDims &shapes) {
+  auto getSize = [&](int64_t dim) {
+    return dim == 1 ? tensor::getMixedSize(builder, getLoc(), getCotangent(), 1) : OpFoldResult();
+  };
+  return reifyOnly(*this, getSize, shapes);
+}
+
+LogicalResult SparseComposeOp::reifyResultShapes(OpBuilder &builder,
+                                                 ReifiedRankedShapedTypeDims &shapes) {
+  auto getSize = [&](int64_t dim) -> OpFoldResult {
+    for (Value factor : {getFirst(), getSecond()})
+      if (dim == 1 && cast<ShapedType>(factor.getType()).getRank() == 2)
+        return tensor::getMixedSize(builder, getLoc(), factor, 1);
+    return {};
+  };
+  return reifyOnly(*this, getSize, shapes);
+}
+
+/// The elements of a weight are known by number.
+LogicalResult SparseOuterSumOp::reifyResultShapes(OpBuilder &,
+                                                  ReifiedRankedShapedTypeDims &shapes) {
+  return reifyOnly(*this, [](int64_t) { return OpFoldResult(); }, shapes);
+}
