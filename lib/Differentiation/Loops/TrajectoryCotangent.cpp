@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../SymbolicSizes.h"
 #include "../TensorBuilders.h"
 #include "RecurrenceVJP.h"
+#include "bppsa/Dialect/BPPSA/Analysis/SymbolicSizes.h"
 
 using namespace mlir;
 using namespace bppsa;

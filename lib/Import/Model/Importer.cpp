@@ -257,7 +257,9 @@ void ModelImporter::warnOfUntrained() {
            "train it with fixed statistics";
 }
 
-SymbolsAttr ModelImporter::makeSymbolsAttr() {
+/// The symbols of `graph` and what it needs of them.
+static SymbolsAttr makeSymbolsAttr(const GraphBuilder &graph) {
+  Builder builder(graph.getContext());
   SmallVector<StringAttr> names;
   for (const std::string &name : graph.symbols)
     names.push_back(builder.getStringAttr(name));
@@ -290,7 +292,7 @@ FailureOr<OwningOpRef<ModuleOp>> ModelImporter::run() {
   function.setAllResultAttrs(llvm::map_to_vector(resultAttributes, getDictionary));
   if (failed(setAxes()))
     return failure();
-  attrs::Symbols::set(*module, makeSymbolsAttr());
+  attrs::Symbols::set(*module, makeSymbolsAttr(graph));
   if (failed(verify(*module)))
     return failure();
   return module;

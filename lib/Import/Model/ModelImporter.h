@@ -50,7 +50,6 @@ private:
   /// The symbol of that name, or what it is bound to.
   mlir::AffineExpr getSymbol(const std::string &name);
   mlir::AffineExpr makeSymbol(const std::string &name);
-  SymbolsAttr makeSymbolsAttr();
 
   // Stream.cpp
   /// The sizes of the array of an input or output whose graph has sizes `dims`.

@@ -68,7 +68,7 @@ def BPPSA_ComposeOp : BPPSA_Op<"compose", [Pure]> {
 }
 
 def BPPSA_ApplyOp : BPPSA_Op<"apply", [
-    Pure, DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface>]> {
+    Pure, DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
   let summary = "applies a transposed Jacobian to cotangents";
   let description = [{
     `apply %j, %g` is `j g` for the cotangent `[B, cols]` of each sample. This is
@@ -88,7 +88,7 @@ def BPPSA_ApplyOp : BPPSA_Op<"apply", [
 class BPPSA_NumericProductOp<string mnemonic, list<Trait> traits = []>
     : BPPSA_Op<mnemonic, !listconcat(traits, [
         DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
-        DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface>])> {
+        DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>])> {
   let results = (outs Optional<AnyRankedTensor>:$result);
   let hasVerifier = 1;
 }

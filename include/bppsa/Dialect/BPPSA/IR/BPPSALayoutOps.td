@@ -11,7 +11,7 @@ include "bppsa/Dialect/BPPSA/IR/BPPSAOpBase.td"
 
 class BPPSA_LayoutOp<string mnemonic> : BPPSA_Op<mnemonic, [
     BPPSA_PackableOpInterface, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
-    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface>]> {
+    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
   let arguments = (ins BPPSA_Shaped:$source, Optional<AnyMemRef>:$destination, I64Attr:$lanes);
   let results = (outs Optional<AnyRankedTensor>:$result);
   let hasVerifier = 1;

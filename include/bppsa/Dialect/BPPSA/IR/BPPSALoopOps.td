@@ -14,7 +14,7 @@ class BPPSA_TimeLoopOp<string mnemonic, list<Trait> traits = []>
         AttrSizedOperandSegments, AttrSizedResultSegments, IsolatedFromAbove,
         SingleBlockImplicitTerminator<"::bppsa::YieldOp">, BPPSA_PackableOpInterface,
         DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
-        DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface>])> {
+        DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>])> {
   let regions = (region SizedRegion<1>:$body);
   let hasVerifier = 1;
   let extraClassDeclaration = [{

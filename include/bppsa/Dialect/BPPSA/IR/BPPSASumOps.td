@@ -12,7 +12,7 @@ include "bppsa/Dialect/BPPSA/IR/BPPSAOpBase.td"
 class BPPSA_SumOp<string mnemonic> : BPPSA_Op<mnemonic, [
     AttrSizedOperandSegments, BPPSA_PackableOpInterface,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
-    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface>]> {
+    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
   let hasVerifier = 1;
 }
 

@@ -17,7 +17,7 @@ def BPPSA_TransitionOp : BPPSA_Op<"transition", [
     AttrSizedOperandSegments, IsolatedFromAbove, DestinationStyleOpInterface,
     SingleBlockImplicitTerminator<"::bppsa::YieldOp">, BPPSA_PackableOpInterface,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
-    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface>]> {
+    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
   let summary = "the affine transition of the cotangents by a run of links";
   let description = [{
     The body is the link of a `chain`, and `saved`, `injected`, `inject_into`,
@@ -68,7 +68,7 @@ def BPPSA_TransitionOp : BPPSA_Op<"transition", [
 class BPPSA_TransitionProductOp<string mnemonic> : BPPSA_Op<mnemonic, [
     DestinationStyleOpInterface, BPPSA_PackableOpInterface,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
-    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface>]> {
+    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
   let results = (outs Optional<AnyRankedTensor>:$result);
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() { return getDestinationMutable(); }
@@ -79,7 +79,7 @@ class BPPSA_TransitionProductOp<string mnemonic> : BPPSA_Op<mnemonic, [
 def BPPSA_FactoredTransitionOp : BPPSA_Op<"factored_transition", [
     AttrSizedOperandSegments, DestinationStyleOpInterface, BPPSA_PackableOpInterface,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
-    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface>]> {
+    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
   let summary = "the affine transition of one link, from the factors of its Jacobian";
   let description = [{
     The map `g -> A g + s` that `transition` makes of one link, where A is a sum of

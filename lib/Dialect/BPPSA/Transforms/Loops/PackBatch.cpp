@@ -4,10 +4,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "bppsa/Dialect/BPPSA/Analysis/SymbolicSizes.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Loops/Passes.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -109,65 +111,6 @@ private:
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A dimension of an array, followed to where its size comes from.
-struct DimSource {
-  Value array;
-  int64_t dim;
-  AffineMap symbolic;
-  std::optional<int64_t> size;
-
-  bool operator==(const DimSource &other) const {
-    if (size || other.size)
-      return size == other.size;
-    if (symbolic && other.symbolic)
-      return symbolic == other.symbolic;
-    return array == other.array && dim == other.dim;
-  }
-};
-} // namespace
-
-static DimSource getDimSource(OpFoldResult size);
-
-/// The size of dimension `dim` of a function argument, in the symbols of the
-/// model, where the importer has recorded it.
-static AffineMap getArgumentSize(BlockArgument argument, int64_t dim) {
-  auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
-  if (!function)
-    return {};
-  auto shape = attrs::Shape::ofArgument(function, argument.getArgNumber());
-  return shape ? shape.getValue().getSubMap({static_cast<unsigned>(dim)}) : AffineMap();
-}
-
-static DimSource getDimSource(Value array, int64_t dim) {
-  auto type = cast<RankedTensorType>(array.getType());
-  if (!type.isDynamicDim(dim))
-    return {{}, 0, {}, type.getDimSize(dim)};
-  if (auto argument = dyn_cast<BlockArgument>(array))
-    return {array, dim, getArgumentSize(argument, dim), {}};
-  Operation *op = array.getDefiningOp();
-  if (auto unpack = dyn_cast<UnpackLanesOp>(op))
-    if (dim == type.getRank() - 2)
-      return getDimSource(OpFoldResult(unpack.getBatch()));
-  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
-    if (slice.getSourceType().getRank() == type.getRank())
-      return getDimSource(slice.getMixedSizes()[dim]);
-  if (auto empty = dyn_cast<tensor::EmptyOp>(op))
-    return getDimSource(empty.getMixedSizes()[dim]);
-  return {array, dim, {}, {}};
-}
-
-static DimSource getDimSource(OpFoldResult size) {
-  if (std::optional<int64_t> constant = getConstantIntValue(size))
-    return {{}, 0, {}, constant};
-  auto value = cast<Value>(size);
-  if (auto dim = value.getDefiningOp<tensor::DimOp>())
-    if (std::optional<int64_t> index = dim.getConstantIndex())
-      if (isa<RankedTensorType>(dim.getSource().getType()))
-        return getDimSource(dim.getSource(), *index);
-  return {value, 0, {}, {}};
-}
-
-namespace {
 /// pack_lanes(unpack_lanes(x)) is x. Lanes beyond the last sample need not be
 /// zero any more: no lane of a loop reaches another one, and sums over samples
 /// leave those lanes out.
@@ -180,27 +123,6 @@ struct CancelPack : OpRewritePattern<PackLanesOp> {
         unpack.getSource().getType() != op.getResult().getType())
       return rewriter.notifyMatchFailure(op, "source is not an array of as many lanes");
     rewriter.replaceOp(op, unpack.getSource());
-    return success();
-  }
-};
-
-/// The sizes of an unpacked array are known without it: asking for one must not
-/// keep the array alive.
-struct SizeOfUnpacked : OpRewritePattern<tensor::DimOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(tensor::DimOp op, PatternRewriter &rewriter) const override {
-    auto unpack = op.getSource().getDefiningOp<UnpackLanesOp>();
-    std::optional<int64_t> dim = op.getConstantIndex();
-    if (!unpack || !dim)
-      return rewriter.notifyMatchFailure(op, "not a size of an unpacked array");
-    int64_t batchDim = cast<RankedTensorType>(op.getSource().getType()).getRank() - 2;
-    if (*dim == batchDim)
-      rewriter.replaceOp(op, unpack.getBatch());
-    else if (*dim < batchDim) // Time stands behind the blocks of samples.
-      rewriter.replaceOpWithNewOp<tensor::DimOp>(op, unpack.getSource(), *dim + 1);
-    else
-      return rewriter.notifyMatchFailure(op, "features have a fixed size");
     return success();
   }
 };
@@ -219,7 +141,7 @@ struct SliceBeforeUnpack : OpRewritePattern<tensor::ExtractSliceOp> {
     bool dropsTime = result.getRank() == 2;
     if (!isConstantIntValue(offsets[1], 0) || !isConstantIntValue(offsets[2], 0) ||
         !isConstantIntValue(sizes[2], source.getDimSize(2)) ||
-        !(getDimSource(sizes[1]) == getDimSource(OpFoldResult(unpack.getBatch()))))
+        !SymbolicSizes().areEqual(sizes[1], unpack.getBatch(), op.getContext()))
       return rewriter.notifyMatchFailure(op, "takes part of the samples or features");
     if (dropsTime && !op.getDroppedDims().test(0))
       return rewriter.notifyMatchFailure(op, "drops another dimension than time");
@@ -285,7 +207,9 @@ struct PackBatch : public bppsa::impl::PackBatchBase<PackBatch> {
       packer.pack(op);
     }
     RewritePatternSet patterns(&getContext());
-    patterns.add<CancelPack, SizeOfUnpacked, SliceBeforeUnpack>(&getContext());
+    patterns.add<CancelPack, SliceBeforeUnpack>(&getContext());
+    // The sizes of an unpacked array are known without it: asking for one must not keep it alive.
+    memref::populateResolveRankedShapedTypeResultDimsPatterns(patterns);
     tensor::DimOp::getCanonicalizationPatterns(patterns, &getContext());
     tensor::ExtractSliceOp::getCanonicalizationPatterns(patterns, &getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

@@ -69,15 +69,16 @@ func.func @some_samples(%x: tensor<7x20x4xf32>, %h0: tensor<20x4xf32>) -> tensor
   return %s : tensor<8x2x4xf32>
 }
 
-// Sizes of an unpacked array are had without it, so that it is not unpacked for them.
+// Sizes of an unpacked array are had without it, from what its loop reads, so that it is not unpacked for them.
 
 // CHECK-LABEL: func @sizes(
 // CHECK-SAME:    %[[X:.*]]: tensor<?x?x4xf32>, %[[H0:.*]]: tensor<?x4xf32>
-// CHECK:         %[[H:.*]] = bppsa.recurrence lanes 16
 // CHECK-NOT:     bppsa.unpack_lanes
-// CHECK:         %[[T:.*]] = tensor.dim %[[H]], %c1
+// CHECK-DAG:     %[[B:.*]] = tensor.dim %[[X]], %c1
+// CHECK-DAG:     %[[T:.*]] = tensor.dim %[[X]], %c0
+// CHECK:         %[[SLOTS:.*]] = arith.addi %[[T]], %c1
 // CHECK-NOT:     bppsa.unpack_lanes
-// CHECK:         return %[[T]], %{{.*}}
+// CHECK:         return %[[SLOTS]], %[[B]]
 func.func @sizes(%x: tensor<?x?x4xf32>, %h0: tensor<?x4xf32>) -> (index, index) {
   %h = bppsa.recurrence sequences(%x : tensor<?x?x4xf32>) initial(%h0 : tensor<?x4xf32>)
       -> (tensor<?x?x4xf32>) {

@@ -190,9 +190,9 @@ func.func @residual(%x: tensor<?x4xf32> {bppsa.input = "x"}, %y: tensor<?x4xf32>
 
 // CHECK-LABEL: func.func @recurrences
 // CHECK: bppsa.recurrence
-// CHECK-SAME: bppsa.jacobian = !bppsa.jacobian<3x3xf32, diagonal, batch = ?>
+// CHECK-SAME: bppsa.jacobian = #bppsa.jacobians<!bppsa.jacobian<3x3xf32, diagonal, batch = ?>>
 // CHECK: bppsa.recurrence
-// CHECK-SAME: bppsa.jacobian = !bppsa.jacobian<3x3xf32, column_scaled, batch = ?>
+// CHECK-SAME: bppsa.jacobian = #bppsa.jacobians<!bppsa.jacobian<3x3xf32, column_scaled, batch = ?>>
 // REMARK: jacobian of bppsa.recurrence: 3x3, diagonal
 func.func @recurrences(%x: tensor<?x?x3xf32> {bppsa.input = "x", bppsa.batch_axis = 1 : i64}, %h: tensor<?x3xf32>, %r: tensor<3x3xf32>)
     -> (tensor<?x?x3xf32>, tensor<?x?x3xf32>) {
@@ -218,7 +218,7 @@ func.func @recurrences(%x: tensor<?x?x3xf32> {bppsa.input = "x", bppsa.batch_axi
 
 // CHECK-LABEL: func.func @lstm
 // CHECK: bppsa.recurrence
-// CHECK-SAME: bppsa.jacobian = !bppsa.jacobian<4x4xf32, blocks([2, 2], [2, 2], [sum(column_scaled, column_scaled), column_scaled, diagonal, diagonal]), batch = ?>
+// CHECK-SAME: bppsa.jacobian = #bppsa.jacobians<!bppsa.jacobian<4x4xf32, blocks([2, 2], [2, 2], [sum(column_scaled, column_scaled), column_scaled, diagonal, diagonal]), batch = ?>>
 // CHECK: bppsa.chain
 // CHECK-SAME: structure <blocks([2, 2], [2, 2], [shared_dense, column_scaled, zero, diagonal])>
 // CHECK-SAME: terms [#bppsa.term<row = 0, col = 0, matrix = 0, transposed = true>, #bppsa.term<row = 0, col = 1, matrix = 0, right = 0, transposed = true>,

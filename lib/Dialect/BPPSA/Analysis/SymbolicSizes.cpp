@@ -4,13 +4,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "SymbolicSizes.h"
+#include "bppsa/Dialect/BPPSA/Analysis/SymbolicSizes.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -27,6 +28,11 @@ AffineExpr SymbolicSizes::getOpaque(Value value, int64_t dim) {
 
 bool SymbolicSizes::areEqual(AffineExpr lhs, AffineExpr rhs) const {
   return simplifyAffineExpr(lhs - rhs, unknowns.size(), maxSymbols) == 0;
+}
+
+bool SymbolicSizes::areEqual(OpFoldResult lhs, OpFoldResult rhs, MLIRContext *context) {
+  AffineExpr left = get(lhs, context), right = get(rhs, context);
+  return areEqual(left, right);
 }
 
 AffineExpr SymbolicSizes::get(OpFoldResult index, MLIRContext *context) {
@@ -67,14 +73,23 @@ static AffineExpr getDeclaredSize(BlockArgument argument, int64_t dim) {
   return shape ? shape.getValue().getResult(dim) : AffineExpr();
 }
 
-/// The source dimension of dimension `dim` of a slice that may drop some.
-static OpFoldResult getSliceSize(tensor::ExtractSliceOp slice, int64_t dim) {
-  llvm::SmallBitVector dropped = slice.getDroppedDims();
-  SmallVector<OpFoldResult> sizes = slice.getMixedSizes();
-  for (unsigned i = 0; i < sizes.size(); ++i)
-    if (!dropped.test(i) && dim-- == 0)
-      return sizes[i];
-  llvm_unreachable("a slice has one size for each dimension that it keeps");
+/// What the operation of `tensor` says of its size, in operations that are erased once they are
+/// read.
+AffineExpr SymbolicSizes::getReified(OpResult tensor, int64_t dim) {
+  struct : OpBuilder::Listener {
+    void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
+      created.push_back(op);
+    }
+    SmallVector<Operation *> created;
+  } listener;
+  Operation *op = tensor.getOwner();
+  OpBuilder builder(op->getContext(), &listener);
+  builder.setInsertionPoint(op);
+  FailureOr<OpFoldResult> size = reifyDimOfResult(builder, op, tensor.getResultNumber(), dim);
+  AffineExpr expr = succeeded(size) ? get(*size, op->getContext()) : getOpaque(tensor, dim);
+  for (Operation *created : llvm::reverse(listener.created))
+    created->erase();
+  return expr;
 }
 
 AffineExpr SymbolicSizes::getSize(Value tensor, int64_t dim) {
@@ -87,10 +102,7 @@ AffineExpr SymbolicSizes::getSize(Value tensor, int64_t dim) {
     return declared ? declared : getOpaque(tensor, dim);
   }
   return TypeSwitch<Operation *, AffineExpr>(tensor.getDefiningOp())
-      .Case([&](tensor::EmptyOp op) { return get(op.getMixedSizes()[dim], context); })
       .Case([&](tensor::CastOp op) { return getSize(op.getSource(), dim); })
-      .Case([&](tensor::InsertSliceOp op) { return getSize(op.getDest(), dim); })
-      .Case([&](tensor::ExtractSliceOp op) { return get(getSliceSize(op, dim), context); })
       .Case([&](tensor::ExpandShapeOp op) { return get(op.getMixedOutputShape()[dim], context); })
       .Case([&](tensor::CollapseShapeOp op) {
         AffineExpr size = getAffineConstantExpr(1, context);
@@ -100,15 +112,10 @@ AffineExpr SymbolicSizes::getSize(Value tensor, int64_t dim) {
         return size;
       })
       .Case([&](StopGradientOp op) { return getSize(op.getOperand(), dim); })
-      .Case([&](RecurrenceOp op) {
-        bool isTrajectory = cast<OpResult>(tensor).getResultNumber() < op.getTrajectories().size();
-        AffineExpr size = !op.getSequences().empty() ? getSize(op.getSequences()[0], dim)
-                          : dim == 0                 ? get(op.getSteps(), context)
-                                                     : getSize(op.getInitial()[0], dim - 1);
-        return dim == 0 && isTrajectory ? size + 1 : size;
-      })
       .Case([&](DestinationStyleOpInterface op) {
         return getSize(op.getTiedOpOperand(cast<OpResult>(tensor))->get(), dim);
       })
+      .Case(
+          [&](ReifyRankedShapedTypeOpInterface) { return getReified(cast<OpResult>(tensor), dim); })
       .Default([&](Operation *) { return getOpaque(tensor, dim); });
 }

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_DIFFERENTIATION_SYMBOLICSIZES_H
-#define BPPSA_LIB_DIFFERENTIATION_SYMBOLICSIZES_H
+#ifndef BPPSA_DIALECT_BPPSA_ANALYSIS_SYMBOLICSIZES_H
+#define BPPSA_DIALECT_BPPSA_ANALYSIS_SYMBOLICSIZES_H
 
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/OpDefinition.h"
@@ -26,9 +26,11 @@ public:
 
   /// Whether `lhs` and `rhs` are known to be equal.
   bool areEqual(mlir::AffineExpr lhs, mlir::AffineExpr rhs) const;
+  bool areEqual(mlir::OpFoldResult lhs, mlir::OpFoldResult rhs, mlir::MLIRContext *context);
 
 private:
   mlir::AffineExpr getOpaque(mlir::Value value, int64_t dim);
+  mlir::AffineExpr getReified(mlir::OpResult tensor, int64_t dim);
 
   /// The unknowns by value, and by tensor and dimension; -1 for the value itself.
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, unsigned> unknowns;
@@ -36,4 +38,4 @@ private:
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_DIFFERENTIATION_SYMBOLICSIZES_H
+#endif // BPPSA_DIALECT_BPPSA_ANALYSIS_SYMBOLICSIZES_H
