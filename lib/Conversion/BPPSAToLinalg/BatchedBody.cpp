@@ -17,31 +17,20 @@ using namespace bppsa;
 // What can be converted
 //===----------------------------------------------------------------------===//
 
-static bool hasUnitStrides(ArrayAttr strides) {
-  return llvm::all_of(strides.getAsRange<IntegerAttr>(),
-                      [](IntegerAttr stride) { return stride.getInt() == 1; });
-}
-
-static bool isVectorOfRankOne(Type type) {
-  auto vector = dyn_cast<VectorType>(type);
+/// An op of a cell, or a scalar in all rows; what moves rows has one dimension of them.
+static bool isBatchable(Operation &op) {
+  auto cell = dyn_cast<CellOpInterface>(op);
+  if (cell && cell.isRowWise())
+    return true;
+  auto vector = cell || isa<vector::BroadcastOp>(op)
+                    ? dyn_cast<VectorType>(op.getResult(0).getType())
+                    : VectorType();
   return vector && vector.getRank() == 1;
 }
 
-static bool isBatchable(Operation *op) {
-  if (isa<MatVecOp, SigmoidOp, arith::ConstantOp, YieldOp>(op))
-    return true;
-  if (isa<vector::BroadcastOp>(op))
-    return isVectorOfRankOne(op->getResult(0).getType());
-  if (auto slice = dyn_cast<vector::ExtractStridedSliceOp>(op))
-    return isVectorOfRankOne(slice.getType()) && hasUnitStrides(slice.getStrides());
-  if (auto slice = dyn_cast<vector::InsertStridedSliceOp>(op))
-    return isVectorOfRankOne(slice.getType()) && hasUnitStrides(slice.getStrides());
-  return OpTrait::hasElementwiseMappableTraits(op) && op->getNumResults() == 1;
-}
-
 LogicalResult bppsa::checkBatchable(Block &body) {
-  for (Operation &op : body)
-    if (!isBatchable(&op))
+  for (Operation &op : body.without_terminator())
+    if (!isBatchable(op))
       return op.emitOpError("cannot be written on tensors in the body of a time loop; use "
                             "elementwise ops, bppsa.matvec, and slices and broadcasts of vectors");
   return success();

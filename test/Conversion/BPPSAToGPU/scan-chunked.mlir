@@ -56,8 +56,8 @@ func.func private @scan(%a: memref<?x?x21xf32>, %g: memref<?x21xf32>, %w: memref
   return
 }
 
-// What is injected is one more column, of a launch of its own; a diagonal is one
-// column, which starts as ones. Only the last launch emits.
+// What is injected is one more column, of a launch of its own; a diagonal, as the chain
+// says it is, is one column, which starts as ones. Only the last launch emits.
 
 // CHECK-LABEL: func private @diagonal_injected(
 // CHECK-SAME:      %[[S:[^:]*]]: memref<?x?x4xf32>, %{{[^:]*}}: memref<?x4xf32>, %{{[^:]*}}: memref<?x4xf32>, %[[EMITTED:[^:]*]]: memref<?x?x4xf32>)
@@ -73,7 +73,7 @@ func.func private @scan(%a: memref<?x?x21xf32>, %g: memref<?x21xf32>, %w: memref
 // CHECK:           memref.store %{{.*}}, %[[EMITTED]][
 func.func private @diagonal_injected(%a: memref<?x?x4xf32>, %s: memref<?x?x4xf32>, %g: memref<?x4xf32>,
     %out: memref<?x4xf32>, %emitted: memref<?x?x4xf32>) {
-  bppsa.chain plan <chunked, 4> saved(%a : memref<?x?x4xf32>) seeds(%g : memref<?x4xf32>) injected(%s : memref<?x?x4xf32>)
+  bppsa.chain plan <chunked, 4> structure <diagonal> saved(%a : memref<?x?x4xf32>) seeds(%g : memref<?x4xf32>) injected(%s : memref<?x?x4xf32>)
       inject_into [0] into(%out, %emitted : memref<?x4xf32>, memref<?x?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
     %0 = arith.mulf %at, %gt : vector<4xf32>

@@ -8,7 +8,6 @@
 #include "BlockLoop.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -329,29 +328,24 @@ void ColumnLoop::exchange(OpBuilder &builder, const RowsOfValues &rows) {
   emitWarpBarrier(builder);
 }
 
-static int64_t getOffset(ArrayAttr offsets) { return cast<IntegerAttr>(offsets[0]).getInt(); }
-
 ColumnLoop::Rows ColumnLoop::emitOp(OpBuilder &builder, Operation *op, const RowsOfValues &rows) {
   int64_t numRows = getNumRows(op->getResult(0)), numSlots = layout(numRows).getNumSlots();
   if (auto product = dyn_cast<MatVecOp>(op))
     return emitProduct(builder, product, rows);
-  if (auto slice = dyn_cast<vector::ExtractStridedSliceOp>(op)) {
-    Rows source = rows.lookup(slice.getSource());
-    return llvm::to_vector(ArrayRef(source).slice(getOffset(slice.getOffsets()), numRows));
-  }
-  if (auto insert = dyn_cast<vector::InsertStridedSliceOp>(op)) {
-    Rows result = rows.lookup(insert.getDest());
-    llvm::copy(rows.lookup(insert.getValueToStore()),
-               result.begin() + getOffset(insert.getOffsets()));
-    return result;
-  }
+  // A thread that takes other rows has all of them, and their numbers are constants.
+  auto readOther = [&](Value operand, Value row) {
+    return rows.lookup(operand)[*getConstantIntValue(row)];
+  };
+  bool isRowWise = cast<CellOpInterface>(op).isRowWise();
   Rows result;
   for (int64_t slot = 0; slot < numSlots; ++slot) {
     auto readSame = [&](Value operand) { return rows.lookup(operand)[slot]; };
-    Value row = op->getNumOperands() == 0 ? getRow(builder, numRows, slot) : Value();
+    Value row = !isRowWise                  ? getIndex(builder, loc, slot)
+                : op->getNumOperands() == 0 ? getRow(builder, numRows, slot)
+                                            : Value();
     result.push_back(
         cast<CellOpInterface>(op).emitRow(builder, getElementTypeOrSelf(op->getResult(0)),
-                                          {row, /*spansRows=*/false, readSame, /*other=*/nullptr}));
+                                          {row, /*spansRows=*/false, readSame, readOther}));
   }
   return result;
 }

@@ -5,7 +5,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Dialect/BPPSA/Analysis/CotangentLoop.h"
-#include "bppsa/Dialect/BPPSA/Analysis/StepJacobian.h"
 #include "bppsa/Dialect/BPPSA/Utils/BodyRewrites.h"
 #include "mlir/IR/IRMapping.h"
 #include <numeric>
@@ -82,7 +81,6 @@ std::unique_ptr<Region> bppsa::cloneLink(const CotangentLoop &loop, LinkOptions 
 AffineMapLayout AffineMapLayout::get(const CotangentLoop &loop) {
   if (auto transition = dyn_cast<TransitionOp>(loop.op))
     return {loop.getTotalSize(), !loop.injected.empty(), transition.getDiagonal()};
-  JacobianType type = inferStepJacobian(loop.op);
-  bool isDiagonal = type && type.getStructure().isDiagonal();
-  return {loop.getTotalSize(), !loop.injected.empty(), isDiagonal};
+  StructureAttr structure = cast<ChainOp>(loop.op).getStructureAttr();
+  return {loop.getTotalSize(), !loop.injected.empty(), structure && structure.isDiagonal()};
 }

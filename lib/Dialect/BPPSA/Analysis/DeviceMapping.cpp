@@ -228,8 +228,12 @@ static bool isVector(Value value) {
 
 /// Where a thread has a row, that of a slice is another thread's.
 static bool hasSlices(Block &body) {
-  return llvm::any_of(body,
-                      llvm::IsaPred<vector::ExtractStridedSliceOp, vector::InsertStridedSliceOp>);
+  return llvm::any_of(body, [](Operation &op) {
+    auto cell = dyn_cast<CellOpInterface>(op);
+    return cell && llvm::any_of(llvm::seq(op.getNumOperands()), [&](unsigned operand) {
+             return cell.getRowAccess(operand) == RowAccess::Other;
+           });
+  });
 }
 
 std::string bppsa::findObstacleToThreads(const CotangentLoop &loop, Block &body, int64_t parts) {

@@ -151,14 +151,15 @@ Value InsertSlice::emitRow(Operation *op, OpBuilder &builder, Type, const RowRea
   Location loc = op->getLoc();
   int64_t rowsOfPart = insert.getSourceVectorType().getDimSize(0);
   Value offset = getOffset(builder, loc, insert.getOffsets());
-  Value shifted = arith::SubIOp::create(builder, loc, rows.row, offset);
+  Value shifted = builder.createOrFold<arith::SubIOp>(loc, rows.row, offset);
   // Rows before the part wrap around to large numbers.
-  Value isInside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, shifted,
-                                         arith::ConstantIndexOp::create(builder, loc, rowsOfPart));
+  Value isInside =
+      builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, shifted,
+                                          arith::ConstantIndexOp::create(builder, loc, rowsOfPart));
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
-  Value at = arith::SelectOp::create(builder, loc, isInside, shifted, zero);
-  Value inserted = rows.other(insert.getValueToStore(), at);
-  return arith::SelectOp::create(builder, loc, isInside, inserted, rows.same(insert.getDest()));
+  Value at = builder.createOrFold<arith::SelectOp>(loc, isInside, shifted, zero);
+  Value inserted = rows.other(insert.getValueToStore(), at), other = rows.same(insert.getDest());
+  return builder.createOrFold<arith::SelectOp>(loc, isInside, inserted, other);
 }
 
 //===----------------------------------------------------------------------===//

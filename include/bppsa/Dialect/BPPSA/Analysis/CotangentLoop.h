@@ -58,6 +58,7 @@ struct AffineMapLayout {
   /// Whether A is a diagonal, which is one column.
   bool isDiagonal;
 
+  /// By the structure that `bppsa-infer-structure` gave the chain: any matrix without one.
   static AffineMapLayout get(const CotangentLoop &loop);
 
   /// Columns of A that are stored.

@@ -75,7 +75,7 @@ static Value createElementwise(OpBuilder &builder, Operation *op) {
 /// Whether `op` makes each element of a tensor of elements of tensors.
 static bool isElementwise(Operation *op) {
   return op->getNumResults() == 1 && isa<RankedTensorType>(op->getResultTypes().front()) &&
-         (isa<SigmoidOp>(op) || OpTrait::hasElementwiseMappableTraits(op));
+         OpTrait::hasElementwiseMappableTraits(op);
 }
 
 LogicalResult bppsa::generalizeBody(Block &body) {

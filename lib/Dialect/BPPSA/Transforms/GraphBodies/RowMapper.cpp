@@ -149,7 +149,7 @@ void RowMapper::convert(Operation *op) {
     return setRows(op->getResult(0),
                    linalg::CopyOp::create(builder, op->getLoc(), source, target).getResult(0));
   }
-  if (isa<SigmoidOp>(op) || (OpTrait::hasElementwiseMappableTraits(op) && op->getNumResults() == 1))
+  if (OpTrait::hasElementwiseMappableTraits(op) && op->getNumResults() == 1)
     return convertScalar(op);
   auto generic = dyn_cast<linalg::GenericOp>(op);
   auto loop = dyn_cast<scf::ForOp>(op);
