@@ -39,22 +39,6 @@ static bool isFloatTensor(Value value, int64_t rank) {
   return type && type.getRank() == rank && type.getElementType().isF32();
 }
 
-/// Whether the body of `op` is `op(accumulator, a * b)` with its two inputs.
-static bool isMultiplyAdd(linalg::GenericOp op) {
-  Block *body = op.getBody();
-  auto add = body->getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
-  if (!add || body->getOperations().size() != 3)
-    return false;
-  BlockArgument accumulator = body->getArgument(2);
-  Value term = add.getLhs() == accumulator ? add.getRhs() : add.getLhs();
-  auto product = term.getDefiningOp<arith::MulFOp>();
-  return product && llvm::is_contained(add.getOperands(), accumulator) &&
-         product.getLhs() != product.getRhs() &&
-         llvm::all_of(product.getOperands(), [&](Value value) {
-           return isa<BlockArgument>(value) && value != accumulator;
-         });
-}
-
 /// The bias that the only user of `product` adds; replaces the root by that user.
 static void matchBias(Product &product) {
   if (!product.root->hasOneUse())
@@ -79,11 +63,10 @@ static void matchBias(Product &product) {
 
 static std::optional<Product> matchProduct(linalg::GenericOp op) {
   if (op.getInputs().size() != 2 || op.getNumResults() != 1 || op.getNumParallelLoops() != 3 ||
-      op.getNumReductionLoops() != 1 || !isZeros(op.getOutputs()[0]) || !isMultiplyAdd(op))
+      op.getNumReductionLoops() != 1 || !isZeros(op.getOutputs()[0]) ||
+      !linalg::isaContractionOpInterface(op))
     return std::nullopt;
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  if (!llvm::all_of(maps, [](AffineMap map) { return map.isProjectedPermutation(); }))
-    return std::nullopt;
   unsigned first = isFloatTensor(op.getInputs()[0], 3) ? 0 : 1;
   Product product{op.getInputs()[first], op.getInputs()[1 - first], Value(), false, op};
   SmallVector<unsigned> sequence = getDims(maps[first]), matrix = getDims(maps[1 - first]);

@@ -19,18 +19,11 @@ static bool isSumOfProducts(linalg::GenericOp op) {
     if (!type || !type.getElementType().isF32())
       return false;
   }
-  Block *body = op.getBody();
-  auto add = body->getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
-  if (!add || !llvm::hasNItems(body->without_terminator(), 2))
-    return false;
-  Value accumulator = body->getArgument(2);
-  Value term = add.getLhs() == accumulator ? add.getRhs() : add.getLhs();
-  auto product = term.getDefiningOp<arith::MulFOp>();
-  auto isProductOf = [&](unsigned i, unsigned j) {
-    return product.getLhs() == body->getArgument(i) && product.getRhs() == body->getArgument(j);
-  };
-  return (add.getLhs() == accumulator || add.getRhs() == accumulator) && product &&
-         (isProductOf(0, 1) || isProductOf(1, 0));
+  // Windows are read at sums of loops, so this is more than linalg.contract.
+  return llvm::hasNItems(op.getBody()->without_terminator(), 2) &&
+         linalg::detail::isContractionBody(*op.getBody(), [](Operation *term, Operation *sum) {
+           return isa<arith::MulFOp>(term) && isa<arith::AddFOp>(sum);
+         });
 }
 
 /// Whether steps of `loop` touch neighbours in the memory of the operand, or

@@ -11,24 +11,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Whether `generic` adds the products of its two inputs to its init.
-static bool isSumOfProducts(linalg::GenericOp generic) {
-  Block &body = *generic.getBody();
-  if (generic.getNumDpsInputs() != 2 || !llvm::hasNItems(body, 3))
-    return false;
-  auto add = body.getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
-  if (!add)
-    return false;
-  for (auto [sum, term] : {std::pair(add.getLhs(), add.getRhs()), {add.getRhs(), add.getLhs()}}) {
-    auto product = term.getDefiningOp<arith::MulFOp>();
-    if (product && sum == body.getArgument(2) &&
-        llvm::equal(ArrayRef<Value>{product.getLhs(), product.getRhs()},
-                    ArrayRef<Value>{body.getArgument(0), body.getArgument(1)}))
-      return true;
-  }
-  return false;
-}
-
 RowWiseBody::Vector RowWiseBody::emitProductWith(const Matrix &matrix, Slice result, Slice vector,
                                                  int64_t firstColumn, Value sum) {
   Operation *op = vector.tensor.getDefiningOp();
@@ -68,8 +50,8 @@ RowWiseBody::Vector RowWiseBody::emitProductWith(const Matrix &matrix, Slice res
 
 RowWiseBody::Vector RowWiseBody::emitProduct(linalg::GenericOp generic, Slice slice) {
   SmallVector<AffineMap> maps = generic.getIndexingMapsArray();
-  if (!isSumOfProducts(generic) || !maps[0].isProjectedPermutation() ||
-      !maps[1].isProjectedPermutation() || !maps[2].isProjectedPermutation())
+  if (!linalg::isaContractionOpInterface(generic) ||
+      !getElementTypeOrSelf(generic.getResult(0)).isF32())
     return failure();
   unsigned matrixOperand = isCapture(generic.getInputs()[1]) ? 1 : 0;
   Value capture = generic.getInputs()[matrixOperand];
