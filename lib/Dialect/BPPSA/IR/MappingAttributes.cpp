@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Verifiers.h"
-#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Cost/DeviceShapes.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 
