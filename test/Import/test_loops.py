@@ -6,6 +6,7 @@ import warnings
 import loop_models
 import numpy as np
 import onnx
+import onnx_case
 import pytest
 from loop_models import body, case, loop, loop_body, node, scan
 from onnx_case import Case, floats
@@ -187,3 +188,39 @@ def test_loops_that_explode(tmp_path):
     nodes[0].input[2], nodes[0].output[0] = "h0", "hn"
     model = case("explode", nodes, {"h0": floats(3)}, "hn", weights).model
     refuse(tmp_path, model, "more than 2^17 nodes")
+
+
+def scan_of_samples(samples, **attributes):
+    """Scan of opset 8: one run for each sample, here of a sum of steps, each of which is multiplied too."""
+    info = onnx.helper.make_tensor_value_info
+    states, results = ([info(n, onnx.TensorProto.FLOAT, [2]) for n in names] for names in ("se", "to"))
+    nodes = [node("Add", "s e", "t"), node("Mul", "t e", "o")]
+    graph = onnx.helper.make_graph(nodes, "body", states, results)
+    inputs = [("h", [samples, 2]), ("x", [samples, 4, 2])]
+    outputs = [("y", [samples, 2]), ("z", [samples, 4, 2])]
+    run = onnx.helper.make_node(
+        "Scan", ["", "h", "x"], ["y", "z"], name="scan", num_scan_inputs=1, body=graph, **attributes
+    )
+    return onnx_case.model([run], inputs, outputs, opset=8)
+
+
+@pytest.mark.parametrize("attributes", [{}, {"directions": [1]}], ids=["forward", "reverse"])
+def test_scan_of_samples(attributes, tmp_path):
+    arrays = {"h": floats(3, 2), "x": floats(3, 4, 2, key=1)}
+    scanned = Case("scan", scan_of_samples(3, **attributes), arrays)
+    for found, wanted in zip(interpret(scanned, tmp_path), expected(scanned), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-5)
+
+
+@pytest.mark.parametrize("samples", ["N", 65])
+def test_scan_of_too_many_samples(samples, tmp_path):
+    words = f"runs once for each of {samples} samples, accepted in opset 8: a fixed number of at most 64"
+    refuse(tmp_path, scan_of_samples(samples), "'scan' (Scan)", words)
+
+
+def test_scan_of_samples_with_lengths(tmp_path):
+    model = scan_of_samples(3)
+    lengths = onnx.numpy_helper.from_array(np.array([4, 2, 3]), "lengths")
+    model.graph.initializer.append(lengths)
+    model.graph.node[0].input[0] = "lengths"
+    refuse(tmp_path, model, "'scan' (Scan)", "input 'sequence_lens' is given, accepted: none")

@@ -212,13 +212,16 @@ def test_all_unknown_ops_are_listed(tmp_path):
         helper.make_node("LRN", ["x"], ["a"], name="first", size=3),
         helper.make_node("LRN", ["a"], ["b"], name="second", size=3),
         helper.make_node("Hardmax", ["b"], ["c"], name="hard"),
+        helper.make_node("Det", ["b"], ["d"], name="det"),
         helper.make_node("FusedConv", ["c"], ["y"], name="fused", domain="com.microsoft"),
     ]
     model = onnx_cases.model(nodes, [("x", [1, 3, 4, 4])], [("y", [1, 3, 4, 4])])
     refuse(
         tmp_path,
         model,
-        "node 'first' and 1 more: op 'LRN' of domain 'ai.onnx' is not supported; ",
+        "node 'first' and 1 more: op 'LRN' of domain 'ai.onnx' is not supported (write AveragePool of the squares over "
+        "an axis of channels); ",
+        "node 'det': op 'Det' of domain 'ai.onnx' is not supported; ",
         "node 'hard': op 'Hardmax' of domain 'ai.onnx' is not supported (write ArgMax and OneHot); ",
         "node 'fused': op 'FusedConv' of domain 'com.microsoft' is not supported (save the model "
         "without the fusions of ONNX Runtime); --list-support prints what is",

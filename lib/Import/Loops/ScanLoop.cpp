@@ -34,10 +34,14 @@ static LogicalResult emitCountError(const Node &node, StringRef what, int64_t fo
 namespace {
 class ScanImporter {
 public:
-  explicit ScanImporter(Node &node)
-      : node(node), body(node.getGraph("body")), numInputs(node.inputs.size()),
-        numSequences(node.getInt("num_scan_inputs", 0)), numStates(numInputs - numSequences),
-        numOutputs(node.outputs.size() - numStates) {}
+  explicit ScanImporter(Node &node) : node(node), body(node.getGraph("body")) {
+    for (size_t i = node.opset < 9 ? 1 : 0; i < node.inputs.size(); ++i)
+      operands.push_back(node.input(i));
+    numInputs = operands.size();
+    numSequences = node.getInt("num_scan_inputs", 0);
+    numStates = numInputs - numSequences;
+    numOutputs = node.outputs.size() - numStates;
+  }
   LogicalResult import();
 
 private:
@@ -45,9 +49,18 @@ private:
   /// A list attribute with one element for each of `count`, or zeros.
   FailureOr<SmallVector<int64_t>> getList(StringRef name, int64_t count, bool isDirection);
   LogicalResult addSequences();
+  /// The outputs of one run over the operands.
+  FailureOr<SmallVector<Tensor>> run();
+  /// The outputs of one run for each sample, of which the first axis of all operands tells, as in
+  /// opset 8.
+  FailureOr<SmallVector<Tensor>> runSamples();
+
+  /// More samples would make too many copies of the body.
+  static constexpr int64_t maxSamples = 64;
 
   Node &node;
   const onnx::GraphProto &body;
+  SmallVector<Tensor> operands;
   int64_t numInputs, numSequences, numStates, numOutputs;
   SmallVector<int64_t> inputDirections, outputDirections;
   LoopRequest request;
@@ -85,7 +98,7 @@ LogicalResult ScanImporter::addSequences() {
   if (failed(axes))
     return failure();
   for (int64_t i = 0; i < numSequences; ++i) {
-    Tensor array = node.input(numStates + i);
+    Tensor array = operands[numStates + i];
     FailureOr<int64_t> axis = node.normalizeAxis((*axes)[i], array.getRank());
     if (failed(axis))
       return failure();
@@ -101,22 +114,22 @@ LogicalResult ScanImporter::addSequences() {
   return success();
 }
 
-LogicalResult ScanImporter::import() {
-  if (failed(checkCounts()))
-    return failure();
-  auto inputs = getList("scan_input_directions", numSequences, true);
+FailureOr<SmallVector<Tensor>> ScanImporter::run() {
+  auto inputs =
+      getList(node.opset < 9 ? "directions" : "scan_input_directions", numSequences, true);
   auto outputs = getList("scan_output_directions", numOutputs, true);
   auto axes = getList("scan_output_axes", numOutputs, false);
   if (failed(inputs) || failed(outputs) || failed(axes))
     return failure();
   inputDirections = *inputs;
   outputDirections = *outputs;
+  request = LoopRequest();
   request.body = &body;
   request.outputAxes = *axes;
   auto isReverse = [](int64_t direction) { return direction == 1; };
   request.reverse = llvm::all_of(*inputs, isReverse) && llvm::all_of(*outputs, isReverse);
   for (int64_t i = 0; i < numStates; ++i)
-    request.states.push_back({body.input(i).name(), node.input(i)});
+    request.states.push_back({body.input(i).name(), operands[i]});
   if (failed(addSequences()))
     return failure();
   FailureOr<SmallVector<Tensor>> results = LoopImporter(node, request).run();
@@ -127,7 +140,46 @@ LogicalResult ScanImporter::import() {
     if (outputDirections[i] == 1 && !request.reverse)
       output = makeReversed(node.graph, output, *node.normalizeAxis((*axes)[i], output.getRank()));
   }
-  return setOutputs(node, *results);
+  return results;
+}
+
+FailureOr<SmallVector<Tensor>> ScanImporter::runSamples() {
+  GraphBuilder &graph = node.graph;
+  if (node.hasInput(0))
+    return node.emitError() << "input 'sequence_lens' is given, accepted: none";
+  SmallVector<Tensor> all = operands;
+  std::optional<int64_t> samples;
+  for (const Tensor &operand : all) {
+    if (operand.getRank() == 0 || failed(graph.unify(all.front().dims[0], operand.dims[0])))
+      return node.emitShapeError();
+    samples = getConstant(operand.dims[0].size);
+  }
+  if (!samples || *samples < 1 || *samples > maxSamples)
+    return node.emitError() << "runs once for each of " << graph.describe(all.front().dims[0].size)
+                            << " samples, accepted in opset 8: a fixed number of at most "
+                            << maxSamples << "; opset 9 has one run for all of them";
+  SmallVector<SmallVector<Tensor>> parts(node.outputs.size());
+  for (int64_t sample = 0; sample < *samples; ++sample) {
+    for (auto [operand, whole] : llvm::zip_equal(operands, all))
+      operand =
+          graph.makeSqueeze(graph.makeSlice(whole, 0, graph.getExpr(sample), graph.getExpr(1)), 0);
+    FailureOr<SmallVector<Tensor>> results = run();
+    if (failed(results))
+      return failure();
+    for (auto [part, result] : llvm::zip_equal(parts, *results))
+      part.push_back(graph.makeUnsqueeze(result, 0));
+  }
+  SmallVector<Tensor> joined;
+  for (const SmallVector<Tensor> &part : parts)
+    joined.push_back(*graph.makeConcat(part, 0));
+  return joined;
+}
+
+LogicalResult ScanImporter::import() {
+  if (failed(checkCounts()))
+    return failure();
+  FailureOr<SmallVector<Tensor>> results = node.opset < 9 ? runSamples() : run();
+  return failed(results) ? failure() : setOutputs(node, *results);
 }
 
 LogicalResult bppsa::importScan(Node &node) { return ScanImporter(node).import(); }

@@ -30,13 +30,34 @@ static StringRef getRewrite(StringRef domain, StringRef op) {
   if (domain == "com.microsoft")
     return "save the model without the fusions of ONNX Runtime";
   return llvm::StringSwitch<StringRef>(op)
+      .Cases({"Acos", "Asin"}, "write Atan of the quotient with the square root of 1 - x * x")
+      .Cases({"Acosh", "Asinh", "Atanh"}, "write Log of the formula that defines it")
+      .Cases({"AffineGrid", "EyeLike", "HammingWindow", "HannWindow", "BlackmanWindow",
+              "MelWeightMatrix"},
+             "compute it before the export, as a constant")
+      .Cases({"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
+              "RandomUniformLike"},
+             "make the random numbers a graph input; Dropout is supported")
+      .Cases({"BitShift", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor"},
+             "do it before the export, or in the data set")
       .Case("CastLike", "write Cast")
+      .Cases({"Compress", "NonMaxSuppression", "NonZero", "Unique"},
+             "its shape depends on data; write Where with a mask of all elements")
+      .Cases({"Cosh", "Sinh"}, "write Exp of x and of -x")
       .Cases({"DequantizeLinear", "QuantizeLinear"}, "export the model in float32")
       .Case("GlobalLpPool", "write ReduceL2")
       .Case("Hardmax", "write ArgMax and OneHot")
+      .Case("IsInf", "write Abs and Equal with infinity")
+      .Case("IsNaN", "write Equal of x with itself, and Not")
+      .Case("LRN", "write AveragePool of the squares over an axis of channels")
       .Case("MeanVarianceNormalization", "write InstanceNormalization")
       .Case("ReverseSequence", "give the lengths to a recurrent layer as sequence_lens")
       .Case("Scatter", "write ScatterElements")
+      .Cases({"SequenceAt", "SequenceConstruct", "SequenceInsert", "SequenceMap", "SplitToSequence",
+              "ConcatFromSequence"},
+             "write Split and Concat, or Scan")
+      .Case("Shrink", "write Where")
+      .Case("Tan", "write Sin and Cos")
       .Case("TopK", "write ReduceMax or ArgMax for one element")
       .Default("");
 }

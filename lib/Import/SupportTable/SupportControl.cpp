@@ -34,17 +34,21 @@ void bppsa::addControlRows(std::vector<OpRule> &table) {
               "array with `Gather`. Loops of at most 64 steps are unrolled where their bodies need "
               "the iteration number as a constant."));
   table.push_back(
-      Row("Scan", importScan, {9})
+      Row("Scan", importScan, {8})
+          .optional("sequence_lens", Integers, {8, 8})
           .variadic("initial_state_and_scan_inputs")
           .variadicOut("final_state_and_scan_outputs")
           .attr("body", Kind::Graph)
           .required()
           .attr("num_scan_inputs", Kind::Int)
           .required()
-          .attr("scan_input_axes", Kind::Ints)
-          .attr("scan_input_directions", Kind::Ints)
-          .attr("scan_output_axes", Kind::Ints)
-          .attr("scan_output_directions", Kind::Ints)
-          .note("An axis of samples may be symbolic where the body treats its positions alike and "
-                "keeps them apart; all other sizes are fixed."));
+          .attr("directions", Kind::Ints, {8, 8})
+          .attr("scan_input_axes", Kind::Ints, {9})
+          .attr("scan_input_directions", Kind::Ints, {9})
+          .attr("scan_output_axes", Kind::Ints, {9})
+          .attr("scan_output_directions", Kind::Ints, {9})
+          .note(
+              "An axis of samples may be symbolic where the body treats its positions alike and "
+              "keeps them apart; all other sizes are fixed. In opset 8 the body is written out for "
+              "each of at most 64 samples, and `sequence_lens` is refused."));
 }
