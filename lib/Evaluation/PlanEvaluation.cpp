@@ -244,7 +244,7 @@ PlanEvaluation PlanEvaluator::run() {
 std::optional<PlanEvaluation> bppsa::evaluatePlan(const LinkChain &chain, PlanAttr plan,
                                                   const EvaluationOptions &options) {
   std::optional<ScanSchedule> schedule =
-      ScanSchedule::get(plan, chain.links.size(), chain.withInitial);
+      ScanSchedule::get(plan, chain.links.size(), chain.withInitial, options.firstChunk);
   if (!schedule)
     return std::nullopt;
   // Lowerings store the maps of single links for trees only; `hybrid:0` is linear.

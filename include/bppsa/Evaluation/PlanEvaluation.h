@@ -133,6 +133,8 @@ struct EvaluationOptions {
   int64_t stepOverhead = 0;
   /// Lists operations one by one for chains of at most so many links.
   int64_t mostOperations = 64;
+  /// What programs do with the first chunk: those for GPUs have a matrix.
+  FirstChunk firstChunk = FirstChunk::Vector;
 };
 
 /// Evaluates `plan` on `chain`, which has at least one link and whose neighbouring

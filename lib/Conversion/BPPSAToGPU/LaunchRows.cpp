@@ -23,17 +23,17 @@ namespace {
 struct BlockNeeds {
   int64_t numThreads;
   /// Memory that an iteration has for itself, of which a block shares one row.
-  SmallVector<memref::AllocOp> allocations;
+  SmallVector<Value> allocations;
   SmallVector<MemRefType> shared;
 };
 
 /// Emits operations for one row, by all threads of a block.
 class RowEmitter {
 public:
-  RowEmitter(const LaunchedThread &thread, Value row, ArrayRef<memref::AllocOp> allocations)
+  RowEmitter(const LaunchedThread &thread, Value row, ArrayRef<Value> allocations)
       : thread(thread), row(row) {
     for (auto [allocation, shared] : llvm::zip_equal(allocations, thread.shared))
-      ofBlock[allocation->getResult(0)] = shared;
+      ofBlock[allocation] = shared;
   }
 
   /// `own` is `value` in the launch.
@@ -156,7 +156,7 @@ void RowEmitter::emit(OpBuilder &builder, Block &block) {
     llvm::TypeSwitch<Operation *>(&op)
         .Case<ApplyTransitionOp, ComposeTransitionsOp, memref::CopyOp, scf::ForOp, scf::IfOp>(
             [&](auto known) { emit(builder, known); })
-        .Case<memref::AllocOp, memref::DeallocOp>([](auto) {})
+        .Case<memref::AllocOp, memref::AllocaOp, memref::DeallocOp>([](auto) {})
         .Default([&](Operation *index) { builder.clone(*index, mapping); });
 }
 
@@ -171,7 +171,8 @@ static bool isKnown(Operation *op) {
       .Case([&](memref::CopyOp copy) {
         return isWhole(cast<MemRefType>(copy.getTarget().getType()));
       })
-      .Case([&](memref::AllocOp allocation) { return isWhole(allocation.getType()); })
+      .Case<memref::AllocOp, memref::AllocaOp>(
+          [&](auto allocation) { return isWhole(allocation.getType()); })
       .Case<scf::ForOp, scf::IfOp>([](auto loop) { return loop.getNumResults() == 0; })
       .Case<ApplyTransitionOp, ComposeTransitionsOp>([](auto op) { return !op.getLanes(); })
       .Case([](memref::DeallocOp) { return true; })
@@ -224,10 +225,11 @@ static BlockNeeds getNeeds(Operation *loop) {
   loop->walk([&](Operation *op) {
     if (takesRows(op))
       most = std::max(most, getSize(op->getOperands().back()));
-    if (auto allocation = dyn_cast<memref::AllocOp>(op)) {
+    if (isa<memref::AllocOp, memref::AllocaOp>(op)) {
+      Value allocation = op->getResult(0);
       needs.allocations.push_back(allocation);
       needs.shared.push_back(
-          MemRefType::get({getSize(allocation)}, allocation.getType().getElementType()));
+          MemRefType::get({getSize(allocation)}, getElementTypeOrSelf(allocation)));
     }
   });
   needs.numThreads = std::min(roundUpToWarps(most), kMostThreads);

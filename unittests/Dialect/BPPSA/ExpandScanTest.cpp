@@ -46,6 +46,7 @@ protected:
   }
 
   std::string getPlan() { return std::get<0>(GetParam()); }
+  FirstChunk getFirstChunk() { return has("whole") ? FirstChunk::Matrix : FirstChunk::Vector; }
   bool has(llvm::StringRef word) { return llvm::StringRef(std::get<1>(GetParam())).contains(word); }
   OwningOpRef<ModuleOp> parse(llvm::StringRef plan);
   ChainOp getChain(ModuleOp module);
@@ -120,7 +121,8 @@ Outcome ExpandScanTest::run(ModuleOp module, int64_t steps) {
 }
 
 /// What the operations of `schedule` are for `blocks` blocks of rows, once runs of links take them.
-static ScanCounts getCounts(PlanAttr plan, const ScanSchedule &schedule, int64_t blocks) {
+static ScanCounts getCounts(PlanAttr plan, const ScanSchedule &schedule, int64_t blocks,
+                            FirstChunk firstChunk) {
   using Kind = ScanOperation::Kind;
   int64_t links = schedule.getNumLinks();
   if (plan.getAlgorithm() != ScanAlgorithm::Chunked)
@@ -129,10 +131,13 @@ static ScanCounts getCounts(PlanAttr plan, const ScanSchedule &schedule, int64_t
             blocks * (links - 1), blocks};
   // The matrix of a chunk of C links is C - 1 products.
   int64_t carries = schedule.count(Sweep::Middle, Kind::Apply);
+  int64_t onColumns = schedule.count(Sweep::Up, Kind::Compose) + carries;
+  // The transition of a chunk is made of all rows, which then are carried and run one by one.
+  if (firstChunk == FirstChunk::Matrix)
+    return {0, samples * carries, onColumns, samples * links};
   // The first chunk is one operation for all blocks.
   int64_t first = std::min(plan.getSize(), links);
-  return {0, blocks * carries, blocks * (schedule.count(Sweep::Up, Kind::Compose) + carries),
-          first + blocks * (links - first)};
+  return {0, blocks * carries, blocks * onColumns, first + blocks * (links - first)};
 }
 
 TEST_P(ExpandScanTest, DoesWhatTheScheduleAndTheEvaluatorCount) {
@@ -144,16 +149,19 @@ TEST_P(ExpandScanTest, DoesWhatTheScheduleAndTheEvaluatorCount) {
     chains.push_back(getLinkChain(getChain(*module), {steps, samples}));
   expand(*module);
   for (int64_t steps = 1; steps <= mostSteps; ++steps) {
-    ScanSchedule schedule = *ScanSchedule::get(plan, steps, /*withInitial=*/true);
+    ScanSchedule schedule = *ScanSchedule::get(plan, steps, /*withInitial=*/true, getFirstChunk());
     // Every block of packed rows has a tree or chunks of its own.
     int64_t blocks = has("packed") ? 2 : 1;
-    ScanCounts expected = getCounts(plan, schedule, blocks), found = run(*module, steps).counts;
+    ScanCounts expected = getCounts(plan, schedule, blocks, getFirstChunk());
+    ScanCounts found = run(*module, steps).counts;
     EXPECT_EQ(found.compositions, expected.compositions) << steps;
     EXPECT_EQ(found.applications, expected.applications) << steps;
     EXPECT_EQ(found.linksOnColumns, expected.linksOnColumns) << steps;
     EXPECT_EQ(found.linksOnOne, expected.linksOnOne) << steps;
 
-    std::optional<PlanEvaluation> evaluation = evaluatePlan(*chains[steps - 1], plan, {});
+    EvaluationOptions options;
+    options.firstChunk = getFirstChunk();
+    std::optional<PlanEvaluation> evaluation = evaluatePlan(*chains[steps - 1], plan, options);
     ASSERT_TRUE(evaluation);
     EXPECT_EQ(evaluation->composes, schedule.count(ScanOperation::Kind::Compose)) << steps;
     EXPECT_EQ(evaluation->applies, schedule.count(ScanOperation::Kind::Apply)) << steps;
@@ -199,8 +207,10 @@ INSTANTIATE_TEST_SUITE_P(
                                      "packed reverse injected", "factored reverse injected",
                                      "factored packed injected")));
 
-// As programs for GPUs have trees.
+// As programs for GPUs have trees and chunks.
 INSTANTIATE_TEST_SUITE_P(WholeLevels, ExpandScanTest,
-                         testing::Combine(testing::Values("blelloch", "hybrid, 1", "hybrid, 2"),
+                         testing::Combine(testing::Values("blelloch", "hybrid, 1", "hybrid, 2",
+                                                          "chunked, 1", "chunked, 2", "chunked, 5",
+                                                          "chunked, 40"),
                                           testing::Values("whole", "whole reverse injected",
                                                           "whole diagonal injected")));

@@ -60,9 +60,12 @@ static std::vector<Plan> makePlans(int64_t numLinks, bool withInitial) {
   for (int64_t levels = 0; levels <= 8; ++levels)
     plans.push_back({"hybrid:" + std::to_string(levels),
                      ScanSchedule::getHybrid(numLinks, levels, withInitial)});
-  for (int64_t chunk = 1; chunk <= numLinks + 1; ++chunk)
+  for (int64_t chunk = 1; chunk <= numLinks + 1; ++chunk) {
     plans.push_back({"chunked:" + std::to_string(chunk),
                      ScanSchedule::getChunked(numLinks, chunk, withInitial)});
+    plans.push_back({"chunked:" + std::to_string(chunk) + " from a matrix",
+                     ScanSchedule::getChunked(numLinks, chunk, withInitial, FirstChunk::Matrix)});
+  }
   return plans;
 }
 
@@ -177,6 +180,17 @@ TEST(ScanScheduleTest, ChunkedCountsItsThreePhases) {
   EXPECT_EQ(schedule.count(Sweep::Middle, Kind::Apply), 8);
   EXPECT_EQ(schedule.count(Sweep::Down, Kind::Apply), 9 * 31);
   EXPECT_EQ(schedule.getDepth(), 32 + 8 + 31);
+}
+
+/// The first of 10 chunks is aggregated like the 8 after it, and runs with all others.
+TEST(ScanScheduleTest, ChunkedCountsTheFirstChunkAsAMatrix) {
+  ScanSchedule schedule =
+      ScanSchedule::getChunked(320, 32, /*withInitial=*/false, FirstChunk::Matrix);
+  EXPECT_EQ(schedule.count(Sweep::Up, Kind::Compose), 9 * 31);
+  EXPECT_EQ(schedule.count(Sweep::Up, Kind::Apply), 0);
+  EXPECT_EQ(schedule.count(Sweep::Middle, Kind::Apply), 9);
+  EXPECT_EQ(schedule.count(Sweep::Down, Kind::Apply), 10 * 31);
+  EXPECT_EQ(schedule.getDepth(), 31 + 9 + 31);
 }
 
 TEST(ScanScheduleTest, PlansWithAChoiceForTheRunTimeHaveNoSchedule) {

@@ -129,8 +129,9 @@ ScanSchedule ScanSchedule::getLinear(int64_t numLinks, bool withInitial) {
 /// Lists the operations of chunks; a level is what all chunks do with one link each.
 class ScanSchedule::ChunkEmitter : public StaticLoops {
 public:
-  ChunkEmitter(ScanSchedule &schedule, int64_t chunkSize, int64_t numChunks)
-      : schedule(schedule), chunkSize(chunkSize), aggregates(numChunks), carries(numChunks) {}
+  ChunkEmitter(ScanSchedule &schedule, int64_t chunkSize, int64_t numChunks, FirstChunk first)
+      : schedule(schedule), chunkSize(chunkSize), isFirstVector(first == FirstChunk::Vector),
+        aggregates(numChunks), carries(numChunks) {}
 
   void beginSweep(Sweep next) {
     sweep = next;
@@ -152,7 +153,8 @@ public:
       aggregates[chunk] = emit(Kind::Compose, aggregates[chunk], first + i, i);
   }
   void carry(Index chunk) {
-    carries[chunk + 1] = emit(Kind::Apply, carries[chunk], aggregates[chunk], chunk - 1);
+    int64_t level = chunk - (isFirstVector ? 1 : 0);
+    carries[chunk + 1] = emit(Kind::Apply, carries[chunk], aggregates[chunk], level);
   }
   void run(Index chunk) {
     int64_t first = getFirstLink(chunk), last = std::min(first + chunkSize, schedule.numLinks + 1);
@@ -161,7 +163,7 @@ public:
       schedule.entering[link] =
           emit(Kind::Apply, schedule.entering[link - 1], link - 1, link - first - 1);
     // Of the other chunks nobody reads what leaves them.
-    if (chunk == 0 && carries.size() > 1)
+    if (isFirstVector && chunk == 0 && carries.size() > 1)
       carries[1] = emit(Kind::Apply, schedule.entering[last - 1], last - 1, chunkSize - 1);
   }
 
@@ -173,23 +175,26 @@ private:
 
   ScanSchedule &schedule;
   int64_t chunkSize;
+  bool isFirstVector;
   Sweep sweep = Sweep::Up;
   size_t firstLevel = 0;
   /// The numbers of the values of each chunk: its matrix, and what enters it.
   std::vector<int64_t> aggregates, carries;
 };
 
-ScanSchedule ScanSchedule::getChunked(int64_t numLinks, int64_t chunkSize, bool withInitial) {
+ScanSchedule ScanSchedule::getChunked(int64_t numLinks, int64_t chunkSize, bool withInitial,
+                                      FirstChunk first) {
   assert(chunkSize >= 1 && "a chunk has at least one link");
   ScanSchedule schedule(numLinks);
   int64_t numChunks = (numLinks - 1) / chunkSize + 1;
-  ChunkEmitter emitter(schedule, chunkSize, numChunks);
-  emitChunkedScan(emitter, numChunks);
+  ChunkEmitter emitter(schedule, chunkSize, numChunks, first);
+  emitChunkedScan(emitter, numChunks, first);
   schedule.finish(withInitial);
   return schedule;
 }
 
-std::optional<ScanSchedule> ScanSchedule::get(PlanAttr plan, int64_t numLinks, bool withInitial) {
+std::optional<ScanSchedule> ScanSchedule::get(PlanAttr plan, int64_t numLinks, bool withInitial,
+                                              FirstChunk first) {
   switch (plan.getAlgorithm()) {
   case ScanAlgorithm::Linear:
     return getLinear(numLinks, withInitial);
@@ -200,7 +205,7 @@ std::optional<ScanSchedule> ScanSchedule::get(PlanAttr plan, int64_t numLinks, b
   case ScanAlgorithm::Chunked:
     if (plan.getSize() == 0)
       return std::nullopt;
-    return getChunked(numLinks, plan.getSize(), withInitial);
+    return getChunked(numLinks, plan.getSize(), withInitial, first);
   }
   llvm_unreachable("every algorithm is listed");
 }

@@ -102,25 +102,32 @@ void emitTreeScan(Emitter &e, typename Emitter::Index n, typename Emitter::Index
   });
 }
 
-/// Chunks of links. What enters the first chunk is known, so that it runs at once; every other one
-/// but the last is aggregated to one matrix, the cotangent is carried across chunks by a product
-/// with each, and the chunks run from what enters them.
+/// How a chunked scan takes its first chunk, which begins at the seed: at once, as one vector,
+/// which is less work; or aggregated to a matrix like the others, so that every sweep is one loop.
+enum class FirstChunk { Vector, Matrix };
+
+/// Chunks of links. Every chunk but the last, and the first one where it is a vector, is aggregated
+/// to one matrix, the cotangent is carried across chunks by a product with each, and the chunks run
+/// from what enters them.
 ///
 /// Operations of the emitter, on chunks from 0 on:
 ///
 ///   run(c)          what enters each link of chunk c, and leaves it
 ///   aggregate(c)    the product of the matrices of the links of chunk c
 ///   carry(c)        what enters chunk c + 1, from what enters chunk c
-template <typename Emitter> void emitChunkedScan(Emitter &e, typename Emitter::Index numChunks) {
+template <typename Emitter>
+void emitChunkedScan(Emitter &e, typename Emitter::Index numChunks, FirstChunk first) {
   using Index = typename Emitter::Index;
-  Index zero = e.constant(0), one = e.constant(1), last = e.sub(numChunks, one);
+  bool isVector = first == FirstChunk::Vector;
+  Index one = e.constant(1), last = e.sub(numChunks, one), begin = isVector ? one : e.constant(0);
   e.beginSweep(Sweep::Up);
-  e.run(zero);
-  e.inParallel(one, last, [&](Index chunk) { e.aggregate(chunk); });
+  if (isVector)
+    e.run(e.constant(0));
+  e.inParallel(begin, last, [&](Index chunk) { e.aggregate(chunk); });
   e.beginSweep(Sweep::Middle);
-  e.inOrder(one, last, one, [&](Index chunk) { e.carry(chunk); });
+  e.inOrder(begin, last, one, [&](Index chunk) { e.carry(chunk); });
   e.beginSweep(Sweep::Down);
-  e.inParallel(one, numChunks, [&](Index chunk) { e.run(chunk); });
+  e.inParallel(begin, numChunks, [&](Index chunk) { e.run(chunk); });
 }
 
 } // namespace bppsa

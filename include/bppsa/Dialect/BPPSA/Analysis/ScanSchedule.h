@@ -61,10 +61,12 @@ public:
   /// of the surviving blocks, and as many levels of the down-sweep.
   static ScanSchedule getHybrid(int64_t numLinks, int64_t numLevels, bool withInitial);
   /// Chunks of `chunkSize` links: aggregate each, carry across, re-run each.
-  static ScanSchedule getChunked(int64_t numLinks, int64_t chunkSize, bool withInitial);
-  /// The schedule of `plan`; nothing where the plan leaves a choice to the run
-  /// time (`chunked` without a size).
-  static std::optional<ScanSchedule> get(PlanAttr plan, int64_t numLinks, bool withInitial);
+  static ScanSchedule getChunked(int64_t numLinks, int64_t chunkSize, bool withInitial,
+                                 FirstChunk first = FirstChunk::Vector);
+  /// The schedule of `plan`, whose chunks begin with `first`; nothing where the plan leaves a
+  /// choice to the run time (`chunked` without a size).
+  static std::optional<ScanSchedule> get(PlanAttr plan, int64_t numLinks, bool withInitial,
+                                         FirstChunk first = FirstChunk::Vector);
 
   llvm::ArrayRef<ScanLevel> getLevels() const { return levels; }
   int64_t getNumLinks() const { return numLinks; }

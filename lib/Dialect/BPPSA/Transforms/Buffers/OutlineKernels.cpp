@@ -60,8 +60,8 @@ static bool holdsLoopOps(Operation &op) {
       .wasInterrupted();
 }
 
-/// Whether `op` is a parallel loop of transitions and their products, or a loop that applies
-/// transitions in order.
+/// Whether `op` is a parallel loop of chains, transitions and their products, or a loop that
+/// applies transitions in order.
 static bool isWholeLevel(Operation &op) {
   auto isTransition = [](Operation &nested) {
     return isa<TransitionOp, ComposeTransitionsOp, ApplyTransitionOp>(nested);
@@ -69,7 +69,8 @@ static bool isWholeLevel(Operation &op) {
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return llvm::any_of(*loop.getBody(), isTransition);
   auto visit = [&](Operation *nested) {
-    return isTransition(*nested) ? WalkResult::interrupt() : WalkResult::advance();
+    return isTransition(*nested) || isa<ChainOp>(nested) ? WalkResult::interrupt()
+                                                         : WalkResult::advance();
   };
   return isa<scf::ForallOp>(op) && op.walk(visit).wasInterrupted();
 }

@@ -14,6 +14,7 @@
 #include "bppsa/Dialect/BPPSA/Transforms/Scan/Passes.h"
 #include "bppsa/Dialect/BPPSA/Utils/BodyRewrites.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
@@ -53,6 +54,13 @@ Value bppsa::createTransition(const ChainArrays &arrays, ValueRange saved, Value
   return op.getResult();
 }
 
+ArrayAttr IndexEmitter::getBlockMapping(size_t rank) const {
+  SmallVector<Attribute> mapping;
+  for (gpu::MappingId dim : {gpu::MappingId::DimY, gpu::MappingId::DimX})
+    mapping.push_back(gpu::GPUBlockMappingAttr::get(builder.getContext(), dim));
+  return builder.getArrayAttr(ArrayRef(mapping).take_back(rank));
+}
+
 //===----------------------------------------------------------------------===//
 // Pass
 //===----------------------------------------------------------------------===//
@@ -74,17 +82,17 @@ static void removePlan(ChainOp chain) {
 }
 
 /// Expands `chain` into loops.
-static void expandToLoops(ChainOp chain, TreeForm form) {
+static void expandToLoops(ChainOp chain, LoopForm form) {
   if (chain.getPlan().isSequential())
     return removePlan(chain);
   if (chain.getPlan().getAlgorithm() == ScanAlgorithm::Chunked)
-    return expandToChunks(chain);
+    return expandToChunks(chain, form);
   expandToTree(chain, form);
 }
 
 /// Expands `chain` and says so, or says why not. Trees of at most `unrollUpTo` steps become
 /// straight-line code.
-static LogicalResult expand(ChainOp chain, int64_t unrollUpTo, TreeForm form) {
+static LogicalResult expand(ChainOp chain, int64_t unrollUpTo, LoopForm form) {
   auto parent = chain->getParentOfType<FunctionOpInterface>();
   auto options = remark::RemarkOpts::name("ExpandScan")
                      .category("scan")
@@ -101,7 +109,7 @@ static LogicalResult expand(ChainOp chain, int64_t unrollUpTo, TreeForm form) {
   std::string plan = chain.getPlan().toString();
   std::optional<ScanSchedule> schedule;
   if (!ShapedType::isDynamic(steps) && steps > 0)
-    schedule = ScanSchedule::get(chain.getPlan(), steps, withInitial);
+    schedule = ScanSchedule::get(chain.getPlan(), steps, withInitial, form.getFirstChunk());
   if (!schedule) {
     remark::passed(chain.getLoc(), options)
         << remark::add("{0} scan expanded to loops; work and depth are known at run time", plan);

@@ -6,6 +6,7 @@
 
 #include "ScanLoops.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Scan/ScanSizes.h"
+#include "bppsa/Evaluation/DeviceCosts.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -13,77 +14,131 @@ using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// Emits the three phases. Packed rows are taken in parallel with chunks, others by the
-/// operations themselves.
+/// Emits the three phases. Packed rows are taken in parallel with chunks, and with whole levels so
+/// are rows of carries and runs; otherwise rows are taken by the operations themselves.
 class ChunkLoops : public IndexEmitter {
 public:
-  ChunkLoops(const ChainArrays &arrays, Value chunkSize, Value numChunks);
+  ChunkLoops(const ChainArrays &arrays, LoopForm form);
 
-  void beginSweep(Sweep next) { sweep = next; }
+  /// Emits all loops and replaces the results of the chain.
+  void expand();
+
+  void beginSweep(Sweep next);
   void inParallel(Value lower, Value upper, function_ref<void(Value)> body);
   void inOrder(Value lower, Value upper, Value step, function_ref<void(Value)> body);
   void aggregate(Value chunk);
   void carry(Value chunk);
   void run(Value chunk);
 
-  /// Replaces the results of the chain.
-  void finish();
-
 private:
+  /// What an operation writes to output number `output`, or nobody reads where there is no window.
+  struct Write {
+    size_t output = 0;
+    std::optional<ArrayWindow> window;
+  };
+
   size_t getNumStates() { return arrays.stateSizes.size(); }
-  /// The steps of chunk `chunk`, `count` of them.
-  IndexRange getSteps(Value chunk, Value count);
-  /// A slot of `ranges.rows`, without its dimension.
+  bool isFirstVector() const { return form.getFirstChunk() == FirstChunk::Vector; }
+  /// Whether loops of this sweep have an iteration for each row.
+  bool takesRows() const { return arrays.isPacked() || (form.wholeLevels && sweep != Sweep::Up); }
+  std::optional<ArrayAttr> getMapping(size_t rank) const {
+    return form.wholeLevels ? std::optional(getBlockMapping(rank)) : std::nullopt;
+  }
+  Value emitChunkSize();
+  void createOutputs();
+  /// The `count` steps from position `first` on.
+  IndexRange getSteps(Value first, Value count);
+  /// A slot of `rows`, without its dimension.
   ArrayWindow getSlot(Value index, std::optional<IndexRange> elements = std::nullopt) {
     return {getOne(index), rows, elements, /*dropsSlots=*/true};
   }
-  /// What leaves the first chunk enters the second.
-  void insertFirstCarry();
+  /// The slot of the transition of `chunk`.
+  ArrayWindow getTransitionSlot(Value chunk) {
+    return getSlot(isFirstVector() ? sub(chunk, constant(1)) : chunk);
+  }
+  void insertFirstCarries();
+  SmallVector<Value> getSeeds(Value chunk);
+  /// What chunk `chunk`, which has `steps`, writes, result by result of the chain.
+  SmallVector<Write> getWrites(Value chunk, const ArrayWindow &steps);
+  void write(Value value, const Write &write);
+  void replaceResults();
 
+  LoopForm form;
   Value chunkSize, numChunks;
   Sweep sweep = Sweep::Up;
   /// The rows that the operations of one iteration work on.
   IndexRange rows;
-  /// The transition of chunk c in slot c - 1, and what enters chunk c in slot c.
+  /// The transition of each aggregated chunk, and what enters chunk c in slot c.
   Value transitions, carries;
-  /// For each state the cotangents that leave each chunk; the emitted sequences.
+  /// For each state whose cotangent somebody reads those that leave each chunk; the emitted
+  /// sequences.
   SmallVector<Value> outputs;
-  /// What an iteration of a parallel loop writes to each of its outputs; nothing outside of one.
-  std::optional<SmallVector<std::pair<Value, ArrayWindow>>> written;
+  /// What an iteration of a parallel loop writes; nothing outside of one.
+  std::optional<SmallVector<std::pair<Value, Write>>> written;
 };
 } // namespace
 
-ChunkLoops::ChunkLoops(const ChainArrays &arrays, Value chunkSize, Value numChunks)
-    : IndexEmitter(arrays), chunkSize(chunkSize), numChunks(numChunks), rows(arrays.getAllRows()) {
-  OpFoldResult all = rows.count, slots = getAsOpFoldResult(numChunks);
-  // The first chunk has no transition, and neither has the last.
-  OpFoldResult inner = getAsOpFoldResult(sub(max(numChunks, constant(2)), constant(2)));
-  transitions = arrays.createEmpty(inner, all, {arrays.numColumns, arrays.size});
-  carries = arrays.createEmpty(getAsOpFoldResult(add(numChunks, constant(1))), all, {arrays.size});
-  for (int64_t size : arrays.stateSizes)
-    outputs.push_back(arrays.createEmpty(slots, all, {size}));
-  Operation *yield = arrays.chain.getBody().front().getTerminator();
-  for (Value emitted : yield->getOperands().drop_front(getNumStates()))
+ChunkLoops::ChunkLoops(const ChainArrays &arrays, LoopForm form)
+    : IndexEmitter(arrays), form(form), rows(arrays.getAllRows()) {
+  chunkSize = emitChunkSize();
+  numChunks = builder.createOrFold<arith::CeilDivUIOp>(arrays.loc, arrays.numSteps, chunkSize);
+  // The last chunk has no transition, and neither has the first where it is a vector.
+  Value without = constant(isFirstVector() ? 2 : 1);
+  OpFoldResult all = rows.count;
+  transitions = arrays.createEmpty(getAsOpFoldResult(sub(max(numChunks, without), without)), all,
+                                   {arrays.numColumns, arrays.size});
+  Value numCarries = isFirstVector() ? add(numChunks, constant(1)) : numChunks;
+  carries = arrays.createEmpty(getAsOpFoldResult(numCarries), all, {arrays.size});
+}
+
+Value ChunkLoops::emitChunkSize() {
+  ChainOp chain = arrays.chain;
+  if (int64_t size = chain.getPlan().getSize(); size > 0)
+    return constant(size);
+  cost::ChunkRule rule =
+      form.wholeLevels ? cost::getChunkRule(getDeviceCost(chain)) : cost::cpuChunkRule;
+  return emitChunkSteps(builder, arrays.loc, rule, arrays.numSteps, arrays.numRows);
+}
+
+void ChunkLoops::createOutputs() {
+  ChainOp chain = arrays.chain;
+  OpFoldResult slots = getAsOpFoldResult(numChunks), all = rows.count;
+  for (auto [size, result] : llvm::zip_equal(arrays.stateSizes, chain.getCotangents()))
+    if (!form.wholeLevels || !result.use_empty())
+      outputs.push_back(arrays.createEmpty(slots, all, {size}));
+  ValueRange yielded = chain.getBody().front().getTerminator()->getOperands();
+  for (Value emitted : yielded.slice(getNumStates(), chain.getEmitted().size()))
     outputs.push_back(arrays.createEmpty(getAsOpFoldResult(arrays.numSteps), all,
                                          cast<VectorType>(emitted.getType()).getShape()));
+}
+
+void ChunkLoops::expand() {
+  emitChunkedScan(*this, numChunks, form.getFirstChunk());
+  replaceResults();
 }
 
 //===----------------------------------------------------------------------===//
 // Loops
 //===----------------------------------------------------------------------===//
 
+void ChunkLoops::beginSweep(Sweep next) {
+  sweep = next;
+  if (next == (isFirstVector() ? Sweep::Up : Sweep::Down))
+    createOutputs();
+}
+
 void ChunkLoops::inParallel(Value lower, Value upper, function_ref<void(Value)> body) {
   SmallVector<Value> shared = sweep == Sweep::Up ? SmallVector<Value>{transitions} : outputs;
   // A loop that ends before it begins would not be one of no iterations to all targets.
   SmallVector<OpFoldResult> lowers = {getAsOpFoldResult(lower)};
   SmallVector<OpFoldResult> uppers = {getAsOpFoldResult(max(upper, lower))};
-  if (arrays.isPacked()) {
+  if (takesRows()) {
     lowers.insert(lowers.begin(), arrays.getAttr(0));
     uppers.insert(uppers.begin(), getAsOpFoldResult(arrays.numRows));
   }
   SmallVector<OpFoldResult> steps(lowers.size(), arrays.getAttr(1));
   auto loop = scf::ForallOp::create(builder, arrays.loc, lowers, uppers, steps, shared,
-                                    /*mapping=*/std::nullopt);
+                                    getMapping(lowers.size()));
   auto assign = [&](ValueRange values) {
     if (sweep == Sweep::Up)
       transitions = values.front();
@@ -95,22 +150,22 @@ void ChunkLoops::inParallel(Value lower, Value upper, function_ref<void(Value)> 
     builder.setInsertionPoint(loop.getTerminator());
     assign(loop.getRegionIterArgs());
     IndexRange outer = rows;
-    if (arrays.isPacked())
+    if (takesRows())
       rows = getOne(loop.getInductionVars().front());
     written.emplace();
     body(loop.getInductionVars().back());
     rows = outer;
-    for (auto [i, entry] : llvm::enumerate(*written))
-      arrays.insertInParallel(loop, entry.first, loop.getRegionIterArgs()[i], entry.second);
+    for (auto &[value, target] : *written)
+      arrays.insertInParallel(loop, value, loop.getRegionIterArgs()[target.output], *target.window);
     written.reset();
   }
   assign(loop.getResults());
 }
 
-/// The carry of each row is independent of the others: packed rows are taken in parallel.
+/// The carry of each row is independent of the others.
 void ChunkLoops::inOrder(Value lower, Value upper, Value step, function_ref<void(Value)> body) {
   auto emitLoop = [&] {
-    insertFirstCarry();
+    insertFirstCarries();
     auto loop = scf::ForOp::create(builder, arrays.loc, lower, upper, step, ValueRange{carries});
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
@@ -119,19 +174,19 @@ void ChunkLoops::inOrder(Value lower, Value upper, Value step, function_ref<void
     scf::YieldOp::create(builder, arrays.loc, carries);
     carries = loop.getResult(0);
   };
-  if (!arrays.isPacked())
+  if (!takesRows())
     return emitLoop();
   auto rowLoop = scf::ForallOp::create(builder, arrays.loc,
                                        ArrayRef<OpFoldResult>{getAsOpFoldResult(arrays.numRows)},
-                                       ValueRange{carries}, /*mapping=*/std::nullopt);
+                                       ValueRange{carries}, getMapping(1));
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(rowLoop.getTerminator());
     IndexRange outer = rows;
     rows = getOne(rowLoop.getInductionVars().front());
     Value shared = rowLoop.getRegionIterArgs().front();
-    ArrayWindow window = {{arrays.getAttr(0), getAsOpFoldResult(add(numChunks, constant(1)))},
-                          rows};
+    Value count = isFirstVector() ? add(numChunks, constant(1)) : numChunks;
+    ArrayWindow window = {{arrays.getAttr(0), getAsOpFoldResult(count)}, rows};
     carries = arrays.extract(shared, window);
     emitLoop();
     arrays.insertInParallel(rowLoop, carries, shared, window);
@@ -144,28 +199,31 @@ void ChunkLoops::inOrder(Value lower, Value upper, Value step, function_ref<void
 // Operations
 //===----------------------------------------------------------------------===//
 
-IndexRange ChunkLoops::getSteps(Value chunk, Value count) {
-  Value first = mul(chunk, chunkSize);
+IndexRange ChunkLoops::getSteps(Value first, Value count) {
   if (!arrays.chain.getReverse())
     first = sub(sub(arrays.numSteps, first), count);
   return getRange(first, count);
 }
 
 void ChunkLoops::aggregate(Value chunk) {
-  ArrayWindow steps = {getSteps(chunk, chunkSize), rows};
-  ArrayWindow slot = getSlot(sub(chunk, constant(1)));
+  ArrayWindow steps = {getSteps(mul(chunk, chunkSize), chunkSize), rows};
+  ArrayWindow slot = getTransitionSlot(chunk);
   Value into = arrays.extract(transitions, slot);
   Value made = createTransition(arrays, arrays.extractAll(arrays.chain.getSaved(), steps),
                                 arrays.extractAll(arrays.chain.getInjected(), steps), into);
-  written->emplace_back(made, slot);
+  written->emplace_back(made, Write{0, slot});
 }
 
+/// The seeds enter the first chunk; where that was a vector, what leaves it enters the second.
 /// `carries` holds the rows of this iteration alone.
-void ChunkLoops::insertFirstCarry() {
+void ChunkLoops::insertFirstCarries() {
   IndexRange own = {arrays.getAttr(0), rows.count};
   for (size_t state = 0; state < getNumStates(); ++state) {
-    ArrayWindow window = {getOne(constant(1)), own, arrays.getStateRange(state), true};
-    carries = arrays.insert(arrays.extract(outputs[state], getSlot(constant(0))), carries, window);
+    Value entering = isFirstVector() ? arrays.extract(outputs[state], getSlot(constant(0)))
+                                     : arrays.extractRows(arrays.chain.getSeeds()[state], rows);
+    ArrayWindow window = {getOne(constant(isFirstVector() ? 1 : 0)), own,
+                          arrays.getStateRange(state), true};
+    carries = arrays.insert(entering, carries, window);
   }
 }
 
@@ -175,65 +233,84 @@ void ChunkLoops::carry(Value chunk) {
   ArrayWindow to = {getOne(add(chunk, constant(1))), own, std::nullopt, true};
   Value into = arrays.extract(carries, to);
   auto apply = ApplyTransitionOp::create(
-      builder, arrays.loc, into.getType(),
-      arrays.extract(transitions, getSlot(sub(chunk, constant(1)))), arrays.extract(carries, from),
-      into, arrays.isDiagonal, arrays.chain.getLanesAttr());
+      builder, arrays.loc, into.getType(), arrays.extract(transitions, getTransitionSlot(chunk)),
+      arrays.extract(carries, from), into, arrays.isDiagonal, arrays.chain.getLanesAttr());
   carries = arrays.insert(apply.getResult(), carries, to);
+}
+
+SmallVector<Value> ChunkLoops::getSeeds(Value chunk) {
+  SmallVector<Value> seeds(arrays.chain.getSeeds());
+  // Outside of a parallel loop runs the first chunk, as a vector.
+  for (size_t state = 0; state < getNumStates() && written; ++state)
+    seeds[state] = arrays.extract(carries, getSlot(chunk, arrays.getStateRange(state)));
+  return seeds;
+}
+
+SmallVector<ChunkLoops::Write> ChunkLoops::getWrites(Value chunk, const ArrayWindow &steps) {
+  ChainOp chain = arrays.chain;
+  SmallVector<Write> writes;
+  size_t output = 0;
+  for (Value state : chain.getCotangents())
+    if (!form.wholeLevels || !state.use_empty())
+      writes.push_back({output++, getSlot(chunk)});
+    else
+      writes.emplace_back();
+  for (size_t i = 0; i < chain.getEmitted().size(); ++i)
+    writes.push_back({output++, steps});
+  return writes;
+}
+
+void ChunkLoops::write(Value value, const Write &write) {
+  if (!write.window)
+    return;
+  if (written)
+    written->emplace_back(value, write);
+  else
+    outputs[write.output] = arrays.insert(value, outputs[write.output], *write.window);
 }
 
 void ChunkLoops::run(Value chunk) {
   ChainOp chain = arrays.chain;
-  bool isFirst = !written;
   Value first = mul(chunk, chunkSize);
   Value count = sub(min(add(first, chunkSize), arrays.numSteps), first);
-  ArrayWindow steps = {getSteps(chunk, count), rows};
-  SmallVector<Value> seeds(chain.getSeeds()), into;
-  for (size_t state = 0; state < getNumStates() && !isFirst; ++state)
-    seeds[state] = arrays.extract(carries, getSlot(chunk, arrays.getStateRange(state)));
-  SmallVector<ArrayWindow> windows;
-  for (auto [i, output] : llvm::enumerate(outputs)) {
-    windows.push_back(i < getNumStates() ? getSlot(chunk) : steps);
-    into.push_back(arrays.extract(output, windows.back()));
+  ArrayWindow steps = {getSteps(first, count), rows};
+  SmallVector<Write> writes = getWrites(chunk, steps);
+  SmallVector<Value> into;
+  for (auto [result, target] : llvm::zip_equal(chain.getResults(), writes)) {
+    auto type = cast<RankedTensorType>(result.getType());
+    into.push_back(target.window ? arrays.extract(outputs[target.output], *target.window)
+                                 : arrays.createEmpty({rows.count}, type.getShape().drop_front()));
   }
   TypeRange types = ValueRange(into);
   auto link = ChainOp::create(
       builder, arrays.loc, types.take_front(getNumStates()), types.drop_front(getNumStates()),
-      /*sums=*/TypeRange(), /*plan=*/PlanAttr(), arrays.extractAll(chain.getSaved(), steps), seeds,
-      arrays.extractAll(chain.getInjected(), steps), /*factors=*/ValueRange(), chain.getCaptures(),
-      /*steps=*/Value(), into, /*structure=*/StructureAttr(), /*terms=*/ArrayAttr(),
-      chain.getInjectIntoAttr(), chain.getProperties().sumWith, chain.getReverseAttr(),
-      chain.getLanesAttr());
+      /*sums=*/TypeRange(), /*plan=*/PlanAttr(), arrays.extractAll(chain.getSaved(), steps),
+      getSeeds(chunk), arrays.extractAll(chain.getInjected(), steps), /*factors=*/ValueRange(),
+      chain.getCaptures(), /*steps=*/Value(), into, /*structure=*/StructureAttr(),
+      /*terms=*/ArrayAttr(), chain.getInjectIntoAttr(), chain.getProperties().sumWith,
+      chain.getReverseAttr(), chain.getLanesAttr());
   IRMapping mapping;
   chain.getBody().cloneInto(&link.getBody(), mapping);
-  for (auto [i, result] : llvm::enumerate(link.getResults()))
-    if (isFirst)
-      outputs[i] = arrays.insert(result, outputs[i], windows[i]);
-    else
-      written->emplace_back(result, windows[i]);
+  for (auto [result, target] : llvm::zip_equal(link.getResults(), writes))
+    write(result, target);
 }
 
-void ChunkLoops::finish() {
-  Value last = sub(numChunks, constant(1));
+void ChunkLoops::replaceResults() {
+  ArrayWindow all = {};
+  SmallVector<Write> writes = getWrites(sub(numChunks, constant(1)), all);
   for (auto [i, result] : llvm::enumerate(arrays.chain.getResults())) {
-    bool isState = i < getNumStates();
-    if (isState && result.use_empty())
+    if (!writes[i].window || (i < getNumStates() && result.use_empty()))
       continue;
-    Value value = isState ? arrays.extract(outputs[i], getSlot(last)) : outputs[i];
+    Value value = outputs[writes[i].output];
+    if (i < getNumStates())
+      value = arrays.extract(value, *writes[i].window);
     result.replaceAllUsesWith(arrays.cast(value, result.getType()));
   }
 }
 
-void bppsa::expandToChunks(ChainOp chain) {
+void bppsa::expandToChunks(ChainOp chain, LoopForm form) {
   OpBuilder builder(chain);
   ChainArrays arrays(builder, chain);
-  int64_t size = chain.getPlan().getSize();
-  Value chunkSize =
-      size > 0 ? arrays.getIndex(size)
-               : emitChunkSteps(builder, chain.getLoc(), cost::cpuChunkRule, arrays.numSteps);
-  Value numChunks =
-      builder.createOrFold<arith::CeilDivUIOp>(chain.getLoc(), arrays.numSteps, chunkSize);
-  ChunkLoops loops(arrays, chunkSize, numChunks);
-  emitChunkedScan(loops, numChunks);
-  loops.finish();
+  ChunkLoops(arrays, form).expand();
   chain.erase();
 }

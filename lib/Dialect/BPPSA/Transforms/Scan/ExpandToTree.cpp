@@ -20,7 +20,7 @@ namespace {
 /// Emits trees of all rows, and what the links make of what enters them.
 class TreeExpansion {
 public:
-  TreeExpansion(ChainOp chain, TreeForm form)
+  TreeExpansion(ChainOp chain, LoopForm form)
       : chain(chain), builder(chain), arrays(builder, chain), form(form) {}
 
   void run();
@@ -46,7 +46,7 @@ private:
   ChainOp chain;
   OpBuilder builder;
   ChainArrays arrays;
-  TreeForm form;
+  LoopForm form;
 };
 } // namespace
 
@@ -135,4 +135,4 @@ void TreeExpansion::applyLastLink(TreeLoops &tree, IndexRange rows,
         arrays.isPacked() ? arrays.insertRows(cotangent, results[i], rows) : Value(cotangent);
 }
 
-void bppsa::expandToTree(ChainOp chain, TreeForm form) { TreeExpansion(chain, form).run(); }
+void bppsa::expandToTree(ChainOp chain, LoopForm form) { TreeExpansion(chain, form).run(); }

@@ -43,6 +43,10 @@ protected:
   }
 
   const ChainArrays &arrays;
+  /// The mapping of a parallel loop of `rank` dimensions each of whose iterations is a block of
+  /// threads. Such loops stay loops, however few their iterations are.
+  mlir::ArrayAttr getBlockMapping(size_t rank) const;
+
   mlir::OpBuilder &builder;
 
 private:
@@ -61,18 +65,20 @@ void cloneLinkInto(ChainOp chain, mlir::Region &region, LinkValues values);
 mlir::Value createTransition(const ChainArrays &arrays, mlir::ValueRange saved,
                              mlir::ValueRange injected, mlir::Value into);
 
-/// How the loops of a tree are written.
-struct TreeForm {
+/// How the loops of a scan are written.
+struct LoopForm {
   /// The matrices of links are made of their factors where these are known.
   bool factorsLinks = false;
-  /// What a level does is one parallel loop.
+  /// What a level of a tree does, or a sweep over chunks, is one loop.
   bool wholeLevels = false;
+
+  FirstChunk getFirstChunk() const { return wholeLevels ? FirstChunk::Matrix : FirstChunk::Vector; }
 };
 
 /// Chunks of links, `emitChunkedScan`.
-void expandToChunks(ChainOp chain);
+void expandToChunks(ChainOp chain, LoopForm form);
 /// The tree of a Blelloch or hybrid scan, `emitTreeScan`.
-void expandToTree(ChainOp chain, TreeForm form);
+void expandToTree(ChainOp chain, LoopForm form);
 /// Straight-line code of a scan over a static number of links.
 void unrollScan(ChainOp chain, const ScanSchedule &schedule);
 

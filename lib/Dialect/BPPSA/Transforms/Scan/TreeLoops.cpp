@@ -28,7 +28,7 @@ TreeLoops::TreeLoops(const ChainArrays &arrays, IndexRange rows, const FactoredL
 
 void TreeLoops::insertSeedsInParallel() {
   auto loop = scf::ForallOp::create(builder, arrays.loc, ArrayRef<OpFoldResult>{rows.count},
-                                    ValueRange{vectors}, /*mapping=*/std::nullopt);
+                                    ValueRange{vectors}, getBlockMapping(1));
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(loop.getTerminator());
   IndexRange row = getOne(loop.getInductionVar(0));
@@ -70,7 +70,8 @@ void TreeLoops::inParallel(Value lower, Value upper, function_ref<void(Value)> b
   auto loop = scf::ForallOp::create(
       builder, arrays.loc, ArrayRef<OpFoldResult>{getAsOpFoldResult(lower)},
       ArrayRef<OpFoldResult>{getAsOpFoldResult(upper)}, ArrayRef<OpFoldResult>{arrays.getAttr(1)},
-      ValueRange{matrices, vectors}, /*mapping=*/std::nullopt);
+      ValueRange{matrices, vectors},
+      wholeLevels ? std::optional(getBlockMapping(1)) : std::nullopt);
   matrices = loop.getRegionIterArgs()[0];
   vectors = loop.getRegionIterArgs()[1];
   {

@@ -148,8 +148,8 @@ def OutlineKernels : Pass<"bppsa-outline-kernels", "::mlir::ModuleOp"> {
     begin, and chains any number of rows: those of the same form have one kernel.
     Operations of the dialect in a loop, such as those of an expanded scan, are kernels
     that the loop calls; other loops are kernels whole. With `whole-levels` a parallel
-    loop of transitions and their products is a kernel, and so is a loop that applies
-    transitions in order.
+    loop of chains, transitions and their products is a kernel, and so is a loop that
+    applies transitions in order.
   }];
   let options = [
     Option<"groupSums", "group-sums", "bool", "false",

@@ -143,10 +143,12 @@ def ExpandScan : Pass<"bppsa-expand-scan"> {
     Cotangents that are injected at a step travel as the offset of an affine pair: the
     pair `(J, s)` maps `g` to `J g + s`, where `s` is what is injected at the next step.
 
-    With `whole-levels` a level of a tree is one parallel loop, in which the pair that
-    begins at the seed, whose left block is a vector, is a branch of its own: a target
-    for which each loop is a launch needs one for a level. With `keep-chunks` chains
-    with chunks keep their plan.
+    `whole-levels` is for targets for which each loop is a launch. A level of a tree is
+    one parallel loop then, in which the pair that begins at the seed, whose left block
+    is a vector, is a branch of its own. Of chunks the first is aggregated like the
+    others, a loop over rows has the carries of each, and one over rows and chunks runs
+    them. Without a size, chunks have the length that a GPU is expected to like best
+    (docs/GPUCosts.md). With `keep-chunks` chains with chunks keep their plan.
 
     Chains that are sequential stay as they are. A remark of the category `scan` says
     what was expanded.
@@ -157,13 +159,13 @@ def ExpandScan : Pass<"bppsa-expand-scan"> {
     Option<"factorLinks", "factor-links", "bool", /*default=*/"false",
            "make matrices of single links of their factors, where these are known">,
     Option<"wholeLevels", "whole-levels", "bool", /*default=*/"false",
-           "a level of a tree is one parallel loop">,
+           "a level of a tree, or a sweep over chunks, is one loop">,
     Option<"keepChunks", "keep-chunks", "bool", /*default=*/"false",
            "leave chains with chunks as they are">
   ];
   let dependentDialects = [
     "::bppsa::BPPSADialect", "::mlir::arith::ArithDialect",
-    "::mlir::bufferization::BufferizationDialect",
+    "::mlir::bufferization::BufferizationDialect", "::mlir::gpu::GPUDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
     "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
   ];
