@@ -8,6 +8,7 @@
 #include "bppsa/Runtime/ClassMetrics.h"
 #include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Error.h"
+#include "bppsa/Runtime/Variants/MemoryUse.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -283,6 +284,8 @@ void bppsa::runtime::infoCommand(const Program &program, const Options &options)
     for (const bppsa_device_image *image = bppsa_device_images; image->arch; ++image)
       object["images"].push_back(image->arch);
   }
+  if (options.seqLen)
+    object["memory"] = describeMemory(program, *options.seqLen, options.batch.value_or(16));
   object["isas"] = program.functions.isas();
   object["isa"] = program.functions.isa();
   printLine(object.dump(options.compact ? -1 : 2));

@@ -85,13 +85,13 @@ static int64_t parseWhole(const char *flag, const std::string &word, Range range
 /// Value is int64_t or an optional of it. The option library itself would let numbers saturate and
 /// read octal ones.
 template <typename Value>
-static void addNumber(CLI::App &command, const char *flag, Value &value, Range range,
-                      const std::string &help) {
+static CLI::Option *addNumber(CLI::App &command, const char *flag, Value &value, Range range,
+                              const std::string &help) {
   CLI::callback_t parse = [flag, &value, range](const CLI::results_t &words) {
     value = parseWhole(flag, words.front(), range);
     return true;
   };
-  command.add_option(flag, parse, help)->type_name("INT");
+  return command.add_option(flag, parse, help)->type_name("INT");
 }
 
 /// A number of bytes, as it is or in units of 1024, 1024^2 or 1024^3 with K, M or G behind it.
@@ -258,6 +258,12 @@ static void addOthers(CLI::App &app, Options &options) {
 
   CLI::App &info = *app.add_subcommand("info", "Describe the model as JSON");
   info.add_flag("--compact", options.compact, "Print one line");
+  CLI::Option *steps =
+      addNumber(info, "--seq-len", options.seqLen, counts,
+                "Also print the memory that training takes with so many time steps");
+  CLI::Option *samples = addNumber(info, "--batch", options.batch, counts,
+                                   "The samples in a batch that --seq-len is about (default: 16)");
+  samples->needs(steps);
   for (CLI::App *command : {&eval, &infer, &grad, &bench, &info})
     addCommon(*command, options);
 }

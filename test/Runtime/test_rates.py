@@ -94,6 +94,16 @@ def test_rates_that_fit_nothing(tmp_path, word, status, words):
     assert all(part in result.stderr for part in ["--lr-for", *words]), result.stderr
 
 
+@pytest.mark.parametrize("options", [["--lr-for=bias=0.02"], ["--ema=0.7"]], ids=str)
+def test_a_device_computes_the_same(tmp_path, options):
+    data, found = save(tmp_path / "data.npz", samples(40)), []
+    for trainer in ("bppsa-fake-trainer", "bppsa-fake-trainer-emulated"):
+        words = ["--data", data, "--save", tmp_path / "saved.onnx", "--batch=10", *options]
+        harness.check_succeeded(run("train", *words, "--epochs=2", trainer=trainer))
+        found.append(values(tmp_path / "saved.onnx"))
+    assert same(*found)
+
+
 # --- averaged weights -----------------------------------------------------------------------------
 
 
