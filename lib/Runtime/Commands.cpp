@@ -247,6 +247,17 @@ static ordered_json countParameters(const Model &model) {
   return {{"total", total}, {"trained", trained}};
 }
 
+/// The kernels that a GPU runs the chains of a step by, for each the mapping of its links and of the
+/// columns of their transitions: what no other command asks for.
+static ordered_json describeMappings() {
+  auto description = ordered_json::parse(std::string(bppsa_model_json, bppsa_model_json_size));
+  ordered_json mappings = ordered_json::array();
+  for (const ordered_json &chain : description.value("device_chains", ordered_json::array()))
+    mappings.push_back({{"links", chain.at("walk").value("mapping", "")},
+                        {"columns", chain.at("column").value("mapping", "")}});
+  return mappings;
+}
+
 void bppsa::runtime::infoCommand(const Program &program, const Options &options) {
   const Model &model = program.model;
   ordered_json object = {{"version", model.version}, {"source", model.source},
@@ -280,6 +291,7 @@ void bppsa::runtime::infoCommand(const Program &program, const Options &options)
   if (isDeviceProgram()) {
     object["emulated"] = isEmulatedProgram();
     object["precision"] = model.precision;
+    object["mappings"] = describeMappings();
     object["images"] = ordered_json::array();
     for (const bppsa_device_image *image = bppsa_device_images; image->arch; ++image)
       object["images"].push_back(image->arch);

@@ -109,10 +109,9 @@ def test_commands_without_a_driver(program, tmp_path, monkeypatch, command):
 
 def test_info_names_the_kernels_of_chains(emulated):
     """By the rules of docs/GPULowering.md for a small GRU: a thread for each row, or column."""
-    (chain,) = emulated.info()["device_chains"]
-    assert chain["walk"]["mapping"] == "block_per_row, threads = 32, stages = 8"
-    assert chain["column"]["mapping"].startswith("thread_per_column, threads = 32")
-    assert "mapping" not in chain["carry"]
+    (chain,) = emulated.info()["mappings"]
+    assert chain["links"] == "block_per_row, threads = 32, stages = 8"
+    assert chain["columns"].startswith("thread_per_column, threads = 32")
 
 
 def test_program_needs_nothing_but_the_system_libraries(program):

@@ -230,9 +230,8 @@ TEST(GPUMappingTest, Recurrences) {
           {"block_per_row, threads = 32, stages = 8", "block_per_row, threads = 64, stages = 2",
            "block_per_row, threads = 64, parts = 2", "block_per_row, threads = 96, parts = 4",
            "block_per_row, threads = 160, parts = 8, stages = 4",
-           "block_per_row, threads = 32, matrices = memory",
-           "cooperative, threads = 256, rows = 1", "cooperative, threads = 256, rows = 4",
-           "cooperative, threads = 256, rows = 8"});
+           "block_per_row, threads = 32, matrices = memory", "cooperative, threads = 256, rows = 1",
+           "cooperative, threads = 256, rows = 4", "cooperative, threads = 256, rows = 8"});
 }
 
 static const char *const chain = R"(
