@@ -134,6 +134,8 @@ def elementwise_cases():
     for to in (TensorProto.INT64, TensorProto.INT32, TensorProto.BOOL, TensorProto.FLOAT):
         yield op_case("Cast", {"x": values}, to=to, label="float")
         yield op_case("Cast", {"x": ints(0, 3, -2)}, to=to, label="int64")
+        like = {1: np.float32, 6: np.int32, 7: np.int64, 9: np.bool_}[to]
+        yield op_case("CastLike", {"x": values, "like": np.zeros(2, like)}, opset=15, label=f"{to}")
         yield op_case("Cast", {"x": np.array([True, False])}, to=to, label="bool")
     yield op_case("Identity", {"x": floats(2, 3)})
     yield op_case("Dropout", {"x": floats(2, 3)}, opset=10, ratio=0.3)

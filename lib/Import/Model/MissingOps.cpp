@@ -40,7 +40,6 @@ static StringRef getRewrite(StringRef domain, StringRef op) {
              "make the random numbers a graph input; Dropout is supported")
       .Cases({"BitShift", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor"},
              "do it before the export, or in the data set")
-      .Case("CastLike", "write Cast")
       .Cases({"Compress", "NonMaxSuppression", "NonZero", "Unique"},
              "its shape depends on data; write Where with a mask of all elements")
       .Cases({"Cosh", "Sinh"}, "write Exp of x and of -x")

@@ -18,6 +18,7 @@ mlir::LogicalResult importUnary(Node &node);
 mlir::LogicalResult importBinary(Node &node);
 mlir::LogicalResult importPow(Node &node);
 mlir::LogicalResult importCast(Node &node);
+mlir::LogicalResult importCastLike(Node &node);
 mlir::LogicalResult importIdentity(Node &node);
 mlir::LogicalResult importDropout(Node &node);
 

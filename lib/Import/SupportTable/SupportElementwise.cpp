@@ -104,6 +104,13 @@ void bppsa::addElementwiseRows(std::vector<OpRule> &table) {
           .attr("saturate", Kind::Int, {19})
           .refused("round_mode", Kind::String, {24})
           .note("`to`: 1 is float, 6 int32, 7 int64, 9 bool. `saturate` concerns float8 only."));
+  add(Row("CastLike", importCastLike, {15})
+          .in("input", AnyElement)
+          .in("target_type", AnyElement)
+          .out("output")
+          .attr("saturate", Kind::Int, {19})
+          .refused("round_mode", Kind::String, {24})
+          .note("`saturate` concerns float8 only."));
   add(Row("Identity", importIdentity).in("input", AnyElement).out("output"));
   add(Row("Dropout", importDropout)
           .in("data")

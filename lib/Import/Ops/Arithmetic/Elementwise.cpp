@@ -250,9 +250,9 @@ static MaybeExpr evaluateCast(AffineExpr x, Type to, ArrayRef<int64_t> leastSize
   return getAffineConstantExpr(constant != 0, x.getContext());
 }
 
-LogicalResult bppsa::importCast(Node &node) {
+/// Input 0 with elements of type `to`.
+static LogicalResult importCastTo(Node &node, Type to) {
   const Tensor &x = node.input(0);
-  Type to = convertDataType(node.getInt("to", 0), node.graph.getContext());
   if (x.elementType == to)
     return node.setOutput(0, x);
   if (x.elements && isa<IntegerType>(to))
@@ -265,6 +265,14 @@ LogicalResult bppsa::importCast(Node &node) {
       node.graph.makeElementwise(x, to, [&](OpBuilder &b, Location loc, ValueRange arguments) {
         return makeCast(b, loc, arguments[0], to);
       }));
+}
+
+LogicalResult bppsa::importCast(Node &node) {
+  return importCastTo(node, convertDataType(node.getInt("to", 0), node.graph.getContext()));
+}
+
+LogicalResult bppsa::importCastLike(Node &node) {
+  return importCastTo(node, node.input(1).elementType);
 }
 
 //===----------------------------------------------------------------------===//
