@@ -79,7 +79,7 @@ LogicalResult Compilation::import() {
   if (failed(importOptions))
     return failure();
   FailureOr<std::unique_ptr<llvm::MemoryBuffer>> file = read();
-  if (failed(file) || failed(untie(*file)))
+  if (failed(file) || failed(untie(*file)) || failed(setTrainingMode(*file)))
     return failure();
   FailureOr<OwningOpRef<ModuleOp>> imported = failure();
   {
@@ -94,11 +94,9 @@ LogicalResult Compilation::import() {
   }
   if (failed(imported))
     return failure();
-  FailureOr<OnnxImage> loaded = loadOnnxImage(**file, &context);
-  if (failed(loaded))
-    return failure();
   module = std::move(*imported);
-  image = std::move(*loaded);
+  if (failed(loadImage(**file)))
+    return failure();
   if (failed(shapeLoops()) || failed(adaptToGraphLoops()) || failed(settleInitializers(**file)) ||
       failed(freezeParameters(*module, options.training.freeze)) || failed(freezeRows()) ||
       failed(checkLossOutput()) || failed(checkClassWeights()))

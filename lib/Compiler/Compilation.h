@@ -49,6 +49,10 @@ private:
   llvm::LogicalResult freezeRows();
   /// Replaces `file` by the model that `--untie` asks for.
   llvm::LogicalResult untie(std::unique_ptr<llvm::MemoryBuffer> &file);
+  /// Replaces `file` by the model that `--training-mode` asks for.
+  llvm::LogicalResult setTrainingMode(std::unique_ptr<llvm::MemoryBuffer> &file);
+  /// Keeps `file` as the model to save, in the form for inference.
+  llvm::LogicalResult loadImage(const llvm::MemoryBuffer &file);
   /// Freezes the constants of exporters among the parameters of `module`, made of `file`, and says
   /// what may be meant otherwise.
   llvm::LogicalResult settleInitializers(const llvm::MemoryBuffer &file);

@@ -7,6 +7,7 @@
 #include "bppsa/Import/Initializers.h"
 #include "Compilation.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+#include "bppsa/Import/TrainingMode.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Regex.h"
@@ -29,6 +30,29 @@ LogicalResult Compilation::untie(std::unique_ptr<llvm::MemoryBuffer> &file) {
   if (failed(untied))
     return failure();
   file = llvm::MemoryBuffer::getMemBufferCopy(*untied, source.path);
+  return success();
+}
+
+LogicalResult Compilation::setTrainingMode(std::unique_ptr<llvm::MemoryBuffer> &file) {
+  if (!options.trainingMode)
+    return success();
+  FailureOr<std::string> changed = bppsa::setTrainingMode(*file, &context, *options.trainingMode);
+  if (failed(changed))
+    return failure();
+  file = llvm::MemoryBuffer::getMemBufferCopy(*changed, source.path);
+  return success();
+}
+
+LogicalResult Compilation::loadImage(const llvm::MemoryBuffer &file) {
+  FailureOr<std::optional<std::string>> changed = makeInferenceForm(file, &context);
+  if (failed(changed))
+    return failure();
+  FailureOr<OnnxImage> loaded =
+      *changed ? loadOnnxImage(llvm::MemoryBufferRef(**changed, source.path), &context)
+               : loadOnnxImage(file, &context);
+  if (failed(loaded))
+    return failure();
+  image = std::move(*loaded);
   return success();
 }
 

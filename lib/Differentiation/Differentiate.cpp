@@ -6,7 +6,7 @@
 
 #include "Layers/LayerLinks.h"
 #include "TensorBuilders.h"
-#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+#include "bppsa/Dialect/BPPSA/IR/TrainingOps.h"
 #include "bppsa/Differentiation/Differentiation.h"
 #include "bppsa/Differentiation/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -101,7 +101,7 @@ static LogicalResult buildBackward(func::FuncOp step, bool withInputs, Links lin
     attributes.push_back(builder.getDictionaryAttr(attrs::Gradient::make(name)));
   }
   for (unsigned i = 1, e = step.getNumResults(); i < e && !withInputs; ++i)
-    if (attrs::Carried::ofResult(step, i)) {
+    if (attrs::Carried::ofResult(step, i) || attrs::Updated::ofResult(step, i)) {
       results.push_back(terminator.getOperand(i));
       attributes.push_back(step.getResultAttrDict(i));
     }

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SampleLayout.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Dialect/BPPSA/IR/TrainingOps.h"
 #include "bppsa/Reference/Interpreter.h"
 #include <cmath>
 
@@ -295,9 +295,14 @@ void bppsa::addBPPSAEvaluators(EvaluatorTable &table) {
   table.add<StepSumOp>(evaluateStepSum);
   table.add<PackLanesOp>(evaluatePack);
   table.add<UnpackLanesOp>(evaluateUnpack);
-  // Dropout that no pass has specialised is that of a model that is not trained.
+  // What no pass has specialised is of a model that is not trained.
   table.add<DropoutOp>([](DropoutOp op, Interpreter &interpreter) {
     interpreter.copy(op.getInput(), op.getResult());
+    return success();
+  });
+  table.add<RunningStatisticOp>([](RunningStatisticOp op, Interpreter &interpreter) {
+    for (Value result : op->getResults())
+      interpreter.copy(op.getRunning(), result);
     return success();
   });
   table.add<StopGradientOp>([](StopGradientOp op, Interpreter &interpreter) {

@@ -138,6 +138,7 @@ void Session::update() {
     range->hyper[0] = rates[range->group];
     range->call();
   }
+  parameters.acceptStatistics();
   parameters.restoreRows(frozen);
 }
 

@@ -6,7 +6,7 @@
 
 #include "bppsa/Target/ModelDescription.h"
 #include "FlopCount.h"
-#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+#include "bppsa/Dialect/BPPSA/IR/TrainingOps.h"
 #include "bppsa/Evaluation/DeviceCosts.h"
 #include "bppsa/Evaluation/HostCosts.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -31,6 +31,8 @@ static std::string describeArgument(DictionaryAttr attributes, const llvm::Strin
     return "output:" + name.str();
   if (StringAttr name = attrs::Gradient::in(attributes))
     return (inputs.contains(name.getValue()) ? "input_grad:" : "grad:") + name.str();
+  if (StringAttr name = attrs::Updated::in(attributes))
+    return "updated:" + name.str();
   if (attrs::Target::in(attributes))
     return "target";
   if (attrs::Weight::in(attributes))
@@ -197,12 +199,14 @@ static StringRef getMapping(const Variant &variant, TargetKind target) {
 }
 
 static json::Object describeParameter(const OnnxImage::Parameter &parameter, bool isTrained,
-                                      ArrayRef<FrozenRow> frozenRows) {
+                                      bool isUpdated, ArrayRef<FrozenRow> frozenRows) {
   json::Object object{{"name", parameter.name},
                       {"shape", json::Array(parameter.shape)},
                       {"trained", isTrained},
                       {"offset", static_cast<int64_t>(parameter.offset)},
                       {"stride", static_cast<int64_t>(parameter.stride)}};
+  if (isUpdated)
+    object["statistic"] = true;
   json::Array rows;
   for (const FrozenRow &row : frozenRows)
     if (row.name == parameter.name)
@@ -311,9 +315,14 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
       lossOutput = output;
     outputs.push_back(std::move(output));
   }
+  auto firstStep = module.lookupSymbol<func::FuncOp>("step_" + options.getVariants().front().name);
+  llvm::StringSet<> updated;
+  for (unsigned i = 0, e = firstStep.getNumResults(); i < e; ++i)
+    if (StringAttr name = attrs::Updated::ofResult(firstStep, i))
+      updated.insert(name.getValue());
   for (const OnnxImage::Parameter &parameter : image.parameters)
-    parameters.push_back(
-        describeParameter(parameter, !frozen.contains(parameter.name), options.frozenRows));
+    parameters.push_back(describeParameter(parameter, !frozen.contains(parameter.name),
+                                           updated.contains(parameter.name), options.frozenRows));
   for (const Variant &variant : options.getMappedVariants()) {
     json::Object object{{"name", variant.getExportedName()},
                         {"backward", variant.name},
@@ -329,7 +338,6 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
   for (const ExportedFunction &function : functions)
     table[function.name] = json::Array(function.arguments);
 
-  auto firstStep = module.lookupSymbol<func::FuncOp>("step_" + options.getVariants().front().name);
   StringRef lossOn = *lossOutput.getString("name");
   json::Object description{{"format", 1},
                            {"version", BPPSA_VERSION},

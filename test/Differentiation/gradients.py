@@ -18,8 +18,8 @@ def check(completed):
 class Module:
     """The IR of a model with @loss and @grad, and the float64 evaluation of both."""
 
-    def __init__(self, directory, source, passes=()):
-        self.directory = directory
+    def __init__(self, directory, source, passes=(), loss="loss"):
+        self.directory, self.loss = directory, loss
         (directory / "model.mlir").write_text(source)
         self.file = directory / "grad.mlir"
         optimizer = require_tool("bppsa-opt")
@@ -28,7 +28,7 @@ class Module:
                 optimizer,
                 directory / "model.mlir",
                 *passes,
-                "--bppsa-differentiate=name=grad wrt=all",
+                f"--bppsa-differentiate=of={loss} name=grad wrt=all",
                 "-o",
                 self.file,
             )
@@ -64,7 +64,7 @@ def check_gradients(module, arrays, directions=2, step=1e-5, tolerance=1e-7):
     rng = np.random.default_rng(7)
     arrays = [np.asarray(array) for array in arrays]
     loss, *gradients = module.call("grad", arrays)
-    assert np.allclose(loss, module.call("loss", arrays)[0], rtol=1e-12)
+    assert np.allclose(loss, module.call(module.loss, arrays)[0], rtol=1e-12)
     numbers = module.differentiated()
     assert len(numbers) == len(gradients) and numbers
     for number, gradient in zip(numbers, gradients):
@@ -75,7 +75,7 @@ def check_gradients(module, arrays, directions=2, step=1e-5, tolerance=1e-7):
             for sign in (1, -1):
                 moved = list(arrays)
                 moved[number] = arrays[number] + sign * step * direction
-                values.append(float(module.call("loss", moved)[0]))
+                values.append(float(module.call(module.loss, moved)[0]))
             expected = (values[0] - values[1]) / (2 * step)
             found = float(np.sum(gradient * direction))
             assert abs(found - expected) <= tolerance * max(1.0, abs(expected)), (

@@ -258,7 +258,7 @@ def output_shape(model, x):
     return onnxruntime.InferenceSession(model.SerializeToString()).run(["y"], feed)[0].shape
 
 
-def check_model(tmp_path, model, x, initializers, passes=()):
+def check_model(tmp_path, model, x, initializers, passes=(), loss="loss"):
     (tmp_path / "model.onnx").write_bytes(model.SerializeToString())
     translate = require_tool("bppsa-translate")
     source = check(run(translate, "--import-onnx", tmp_path / "model.onnx"))
@@ -266,7 +266,7 @@ def check_model(tmp_path, model, x, initializers, passes=()):
     arrays = [numpy_helper.to_array(tensor).astype(np.float64) for tensor in initializers
               if tensor.data_type == onnx.TensorProto.FLOAT]  # fmt: skip
     target = np.random.default_rng(3).standard_normal(output_shape(model, x))
-    module = Module(tmp_path, source, [*before, "--bppsa-raise-products", *passes])
+    module = Module(tmp_path, source, [*before, "--bppsa-raise-products", *passes], loss)
     check_gradients(module, [x, *arrays, target])
 
 
@@ -276,7 +276,7 @@ def test_gradient(tmp_path, name, shape):
     nodes, initializers = CASES[name]
     x = np.random.default_rng(2).uniform(0.4, 1.9, (T, B, F))
     # Dropout is the identity where a program does not train.
-    passes = ["--bppsa-specialize-dropout"] if name == "Dropout" else []
+    passes = ["--bppsa-specialize-training"] if name == "Dropout" else []
     check_model(tmp_path, make_model(nodes, initializers, shape), x, initializers, passes)
 
 
@@ -286,4 +286,7 @@ def test_image_gradient(tmp_path, name, samples):
     nodes, initializers = IMAGE_CASES[name]
     x = np.random.default_rng(2).uniform(0.4, 1.9, (N, C, H, W))
     model = make_model(nodes, initializers, [samples, C, H, W])
+    if name == "BatchNormalization-training":
+        passes, loss = ["--bppsa-specialize-training"], "training_loss"
+        return check_model(tmp_path, model, x, initializers, passes, loss)
     check_model(tmp_path, model, x, initializers)

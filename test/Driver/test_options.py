@@ -1,7 +1,6 @@
 """What bppsa-compile offers besides a program: usage errors, listings, IR, assembly, objects."""
 
 import harness
-import images
 import models
 import onnx
 import pytest
@@ -141,22 +140,6 @@ def test_trained_scalars_are_named(compiler, tmp_path, options, warns):
     assert result.stderr.count("\n") == int(warns)
     warning = "'s' is a scalar, which exporters use for a constant, and is trained; "
     assert (warning + "--freeze='^(s)$' keeps it" in result.stderr) == warns
-
-
-@pytest.mark.parametrize("training", [0, 1])
-def test_statistics_of_batches_are_warned_of(compiler, tmp_path, training):
-    """The running statistics are not updated, which is not what PyTorch's `train()` does."""
-    b = images.ImageBuilder((2, 4, 4))
-    options = {"training_mode": 1} if training else {}
-    model = b.conv(3, (3, 3)).batch_norm(**options).flatten().linear(3).finish()
-    source = tmp_path / "model.onnx"
-    onnx.save(model, source)
-    command = [compiler, source, "--compile-to=import", "-o", tmp_path / "out"]
-    result = harness.check_succeeded(harness.run(*command))
-    (name,) = [n.name or n.output[0] for n in model.graph.node if n.op_type == "BatchNormalization"]
-    assert result.stderr.count("\n") == training
-    assert ("running ones are not updated" in result.stderr) == bool(training)
-    assert (f"nodes '{name}' have" in result.stderr) == bool(training)
 
 
 @pytest.mark.parametrize("phase", ["import", "loss", "differentiate", "scan"])

@@ -96,9 +96,9 @@ def vgg11(width, size=32, batch_norm=False, hidden=True):
 
 
 def residual():
-    """Two residual blocks, the second with strides and a projection; batch statistics."""
+    """Two residual blocks, the second with strides and a projection."""
     b = ImageBuilder((3, 9, 8), seed=2)
-    b.conv(4, (3, 3), pads=(1, 1, 1, 1)).batch_norm(training_mode=1).layer("Relu")
+    b.conv(4, (3, 3), pads=(1, 1, 1, 1)).batch_norm().layer("Relu")
     for strides in ((1, 1), (2, 2)):
         before, shape = b.value, b.shape
         b.conv(4, (3, 3), pads=(1, 1, 1, 1), strides=strides).layer("Relu")

@@ -99,6 +99,11 @@ static cl::opt<std::string> untie("untie", cl::cat(modelCategory), cl::ValueOpti
                                   cl::value_desc("REGEX"),
                                   cl::desc("Initializers of their own for the uses of those that "
                                            "look merged, or of those whose names match"));
+static cl::opt<std::string> trainingMode("training-mode", cl::cat(modelCategory), cl::ValueOptional,
+                                         cl::value_desc("REGEX"),
+                                         cl::desc("BatchNormalization and Dropout nodes that are "
+                                                  "trained as with training_mode 1, all or those "
+                                                  "whose names match"));
 static WordOption<BackwardKind>
     backward("backward", cl::cat(backwardCategory), cl::location(options.training.backward),
              cl::desc("Backward passes of the program (default auto)"),
@@ -273,5 +278,7 @@ std::optional<CommandLine> bppsa::parseCommandLine(int argc, char **argv) {
     options.training.ignoreIndex = ignoreIndex;
   if (untie.getNumOccurrences() != 0)
     options.untie = untie;
+  if (trainingMode.getNumOccurrences() != 0)
+    options.trainingMode = trainingMode;
   return commandLine;
 }

@@ -49,6 +49,9 @@ struct CompileOptions {
   /// `--untie`: initializers of their own for the uses of an initializer; empty for those that look
   /// merged by an exporter, or a regular expression over the names of initializers.
   std::optional<std::string> untie;
+  /// `--training-mode`: BatchNormalization and Dropout nodes that behave as in training while the
+  /// model is trained; empty for all, or a regular expression over the names of nodes.
+  std::optional<std::string> trainingMode;
   /// `--freeze-rows`: each is `NAME:ROW`, a row of a trained initializer that stays as it is.
   std::vector<std::string> freezeRows;
   /// `--train`: a regular expression over the names of initializers that are trained though they

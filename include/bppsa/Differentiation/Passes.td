@@ -153,14 +153,21 @@ def Differentiate : Pass<"bppsa-differentiate", "::mlir::ModuleOp"> {
   ];
 }
 
-def SpecializeDropout : Pass<"bppsa-specialize-dropout", "::mlir::ModuleOp"> {
-  let summary = "gives dropout its training and its inference behaviour";
+def SpecializeTraining : Pass<"bppsa-specialize-training", "::mlir::ModuleOp"> {
+  let summary = "gives dropout and running statistics their training and inference behaviour";
   let description = [{
     Adds a copy of `function`, named `result`, in which each `bppsa.dropout`
-    drops elements; in every other function dropout becomes the identity. Which
-    elements are dropped is a hash of the argument `bppsa.seed` (added where
-    there is a dropout), of the dropout's `stream` and of the element's
+    drops elements and each `bppsa.running_statistic` is that of the batch; in
+    every other function dropout becomes the identity and the statistic the
+    running one.
+
+    Which elements are dropped is a hash of the argument `bppsa.seed` (added
+    where there is a dropout), of the dropout's `stream` and of the element's
     position: the backward pass sees the same mask without storing it.
+
+    The copy has a further result `bppsa.updated = "name"` for each parameter with
+    `bppsa.statistic` that something normalises with: its value after the step. A parameter without that attribute is frozen:
+    it is used in the copy too.
 
     ```mlir
     func.func @loss(%x: tensor<?xf32>) -> tensor<f32> {

@@ -63,6 +63,9 @@ struct ParameterInfo {
   std::vector<int64_t> shape;
   int64_t elements = 0;
   bool trained = true;
+  /// A running statistic: not trained, but steps compute its next value.
+  bool statistic = false;
+  bool changes() const { return trained || statistic; }
   /// Positions along the first axis whose elements are not trained.
   std::vector<int64_t> frozenRows = {};
   /// Where the values are in the ONNX file: byte offset of the first, bytes from one to the next.

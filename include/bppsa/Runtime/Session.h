@@ -42,7 +42,7 @@ public:
 
   /// Gives trained parameters rates of their own: parameter `i` has rates[groups[i]].
   void groupRates(const std::vector<size_t> &groups);
-  /// Calls the optimizer on the gradients that the last step left.
+  /// Calls the optimizer on the gradients that the last step left, and takes over its statistics.
   void update();
   /// The sum of the squares of all gradients.
   double gradientSquares();

@@ -6,7 +6,7 @@
 
 #include "bppsa/Compiler/Pipelines/Training.h"
 #include "KernelStages.h"
-#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+#include "bppsa/Dialect/BPPSA/IR/TrainingOps.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Loops/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Scan/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Structure/Passes.h"
@@ -35,6 +35,7 @@ LogicalResult bppsa::freezeParameters(ModuleOp module, StringRef pattern) {
     auto name = attrs::Parameter::ofArgument(forward, i);
     if (name && regex.match(name.getValue())) {
       attrs::Frozen::set(attributes, UnitAttr::get(module.getContext()));
+      attributes.erase(attrs::Statistic::getName());
       matched = true;
     }
     arguments.push_back(attributes.getDictionary(module.getContext()));
@@ -84,7 +85,7 @@ static void addCopies(OpPassManager &pm, const Variant &other, const Variant &va
 void bppsa::buildDifferentiationPipeline(OpPassManager &pm, const TrainingOptions &options) {
   // A step drops elements where the model has dropout; `grad` is the gradient of
   // what `eval` computes.
-  pm.addPass(createSpecializeDropout());
+  pm.addPass(createSpecializeTraining());
   std::vector<Variant> variants = options.getVariants();
   // Plans over time come later: until then variants differ in the links of layers only.
   bool areCopies = !options.hasLayerLinks();

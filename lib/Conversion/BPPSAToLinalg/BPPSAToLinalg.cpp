@@ -14,7 +14,7 @@
 #include "BatchedBody.h"
 #include "Patterns.h"
 #include "bppsa/Conversion/Passes.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Dialect/BPPSA/IR/TrainingOps.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Func/Transforms/FuncConversions.h"
@@ -70,6 +70,17 @@ template <typename OpTy> struct ForwardOperand : OpConversionPattern<OpTy> {
   }
 };
 
+/// What no pass has specialised is of a model that is not trained.
+struct ConvertRunningStatistic : OpConversionPattern<RunningStatisticOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult matchAndRewrite(RunningStatisticOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOp(op, {adaptor.getRunning(), adaptor.getRunning()});
+    return success();
+  }
+};
+
 /// Upstream run times have no phases.
 struct EraseMarkPhase : OpConversionPattern<MarkPhaseOp> {
   using OpConversionPattern::OpConversionPattern;
@@ -101,7 +112,7 @@ struct ConvertBPPSAToLinalgPass
     populateLayoutPatterns(patterns, converter);
     populateProductPatterns(patterns, converter);
     populateTimeLoopPatterns(patterns, converter);
-    patterns.add<ConvertSigmoid, EraseMarkPhase, ForwardOperand<DropoutOp>,
+    patterns.add<ConvertSigmoid, ConvertRunningStatistic, EraseMarkPhase, ForwardOperand<DropoutOp>,
                  ForwardOperand<StopGradientOp>>(converter, context);
     populateFunctionOpInterfaceTypeConversionPattern<func::FuncOp>(patterns, converter);
     populateCallOpTypeConversionPattern(patterns, converter);

@@ -11,7 +11,7 @@
 
 #include "BatchedBody.h"
 #include "Patterns.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Dialect/BPPSA/IR/TrainingOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -27,7 +27,8 @@ static LogicalResult checkOnTensors(Operation *op) {
 /// Whether there is a pattern for `op`.
 static LogicalResult checkHasPattern(Operation *op) {
   if (isa<RecurrenceOp, ChainOp, LinearizeOp, PackLanesOp, UnpackLanesOp, ComposeOp, ApplyOp,
-          OuterSumOp, StepSumOp, SigmoidOp, DropoutOp, StopGradientOp, MarkPhaseOp>(op))
+          OuterSumOp, StepSumOp, SigmoidOp, DropoutOp, RunningStatisticOp, StopGradientOp,
+          MarkPhaseOp>(op))
     return success();
   return op->emitOpError("has no conversion to linalg; lower it by convert-bppsa-to-vector");
 }

@@ -77,6 +77,8 @@ SmallVector<Dim> GraphBuilder::makePinnedDims(ArrayRef<int64_t> sizes) {
 }
 
 void GraphBuilder::mark(const Dim &dim, AxisFact fact) {
+  if (fact == Mixed && !marksMixing)
+    return;
   // Of one position there is nothing to mix or to cut.
   for (const Factor &factor : dim.factors)
     if (getConstant(factor.size) != 1)

@@ -78,6 +78,10 @@ public:
   llvm::DenseMap<mlir::Value, mlir::Value> outerValues;
   /// Dropouts made so far; each has a stream of random numbers of its own.
   int64_t numDropouts = 0;
+  /// Batch normalizations in training mode made so far.
+  int64_t numTrainingModes = 0;
+  /// Whether marks of `Mixed` count: what is made meanwhile is not for training only.
+  bool marksMixing = true;
 
   /// Sizes that are made while this lives are for a region of its own.
   class SizeScope {

@@ -45,9 +45,7 @@ static FailureOr<ValueFacts> readFacts(const OnnxFile &file, const onnx::TensorP
 // Constants
 //===----------------------------------------------------------------------===//
 
-/// Names that exporters invent for constants. Those of PyTorch's older exporter, `onnx::GRU_5`,
-/// are weights in another layout as well.
-static bool isInventedName(StringRef name) {
+bool bppsa::isInventedName(StringRef name) {
   static const llvm::Regex pattern(
       "^(_?val_[0-9]+|[0-9]+|scalar_tensor.*|const_fold_opt__[0-9]+|onnx::[A-Za-z]+_[0-9]+|"
       "(.*/)?[Cc]onst(ant)?(_[0-9]+)?(_output_[0-9]+|:[0-9]+)?)$");

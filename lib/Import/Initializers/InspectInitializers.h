@@ -12,6 +12,10 @@
 
 namespace bppsa {
 
+/// Whether exporters invent `name` for constants. Those of PyTorch's older exporter, `onnx::GRU_5`,
+/// are weights in another layout as well.
+bool isInventedName(llvm::StringRef name);
+
 /// Why the float initializer `tensor` is no parameter; empty where it is one. Fails after an error
 /// where its values cannot be read.
 mlir::FailureOr<std::string> findConstantReason(const OnnxFile &file,

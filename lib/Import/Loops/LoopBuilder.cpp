@@ -85,7 +85,7 @@ LoopBuilder::LoopBuilder(GraphImporter &importer, Scope &outer, std::string what
     : scope(&outer, [this](StringRef name, const Tensor &tensor) { return capture(name, tensor); }),
       importer(importer), graph(importer.graph), what(std::move(what)), rows(rows),
       rowClass(rowClass), body(&region.emplaceBlock()), outside(graph.builder.saveInsertionPoint()),
-      sizes(graph), numDropouts(graph.numDropouts) {
+      sizes(graph), numDropouts(graph.numDropouts), numTrainingModes(graph.numTrainingModes) {
   graph.builder.setInsertionPointToEnd(body);
 }
 
@@ -166,6 +166,9 @@ LoopBuilder::finish(ArrayRef<Tensor> states, ArrayRef<Tensor> outputs, Dim steps
   if (graph.numDropouts != numDropouts)
     return error() << "the body has a Dropout with training_mode, which is not supported inside of "
                       "a loop; set it to false";
+  if (graph.numTrainingModes != numTrainingModes)
+    return error() << "the body has a BatchNormalization with training_mode 1, which is not "
+                      "supported inside of a loop; set it to 0";
   OpBuilder &builder = graph.builder;
   auto getLoopDims = [&](ArrayRef<Dim> leading, const Tensor &inner) {
     SmallVector<Dim> dims(leading);

@@ -68,7 +68,7 @@ private:
   mlir::Block *body;
   mlir::OpBuilder::InsertPoint outside;
   GraphBuilder::SizeScope sizes;
-  int64_t numDropouts;
+  int64_t numDropouts, numTrainingModes;
   llvm::SmallVector<mlir::Value> sequences, initial, captures;
   /// States that no step changes: values of the rows that the body reads from outside.
   llvm::SmallVector<mlir::Value> constantStates;

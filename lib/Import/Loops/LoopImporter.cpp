@@ -125,9 +125,10 @@ LogicalResult LoopImporter::analyseBody(DenseMap<int, int> &fresh) {
 LogicalResult LoopImporter::analyse() {
   graph.mark(request.steps, Cut);
   DenseMap<int, int> fresh;
-  int64_t numDropouts = graph.numDropouts;
+  int64_t numDropouts = graph.numDropouts, numTrainingModes = graph.numTrainingModes;
   LogicalResult result = analyseBody(fresh);
   graph.numDropouts = numDropouts;
+  graph.numTrainingModes = numTrainingModes;
   for (auto [outer, axis] : fresh)
     graph.axes.unite(outer, axis);
   return result;

@@ -52,7 +52,7 @@ public:
   Initializers initializers;
   /// Float initializers of graphs inside of nodes: they are constants.
   std::vector<std::string> innerConstants;
-  /// Nodes that normalise by the statistics of the batch.
+  /// Nodes that normalise by the statistics of the batch wherever the model runs.
   std::vector<std::string> batchStatistics;
 
   /// Imports the nodes of `proto`. What they define is in `scope` then.

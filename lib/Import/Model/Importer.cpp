@@ -5,9 +5,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Importer.h"
+#include "../Initializers/InspectInitializers.h"
 #include "InlineFunctions.h"
 #include "ModelImporter.h"
-#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+#include "bppsa/Dialect/BPPSA/IR/TrainingOps.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -240,7 +241,9 @@ void ModelImporter::warnOfUntrained() {
     if (!name || !argument.use_empty())
       continue;
     attrs::Frozen::set(attributes, builder.getUnitAttr());
-    unread.push_back(name.str());
+    // Exporters leave constants behind that they have folded.
+    if (!isInventedName(name.getValue()))
+      unread.push_back(name.str());
   }
   if (!unread.empty())
     emitWarning(file.location) << "the graph does not read the initializers " << listNames(unread)
@@ -252,9 +255,28 @@ void ModelImporter::warnOfUntrained() {
   if (!nodes.batchStatistics.empty())
     emitWarning(file.location)
         << "the BatchNormalization nodes " << listNames(nodes.batchStatistics)
-        << " have training_mode 1: `eval`, `infer` and the saved model use the statistics of each "
-           "batch, and the running ones are not updated; export the model with training_mode 0 to "
-           "train it with fixed statistics";
+        << " have training_mode 1 and running statistics that are no initializers: `eval`, `infer` "
+           "and the saved model use the statistics of each batch; make initializers of input_mean "
+           "and input_var";
+}
+
+/// What steps update must not be what they train, or another statistic.
+LogicalResult ModelImporter::checkStatistics() {
+  for (auto [argument, attributes] :
+       llvm::zip_equal(function.getArguments(), graph.argumentAttributes)) {
+    if (!attrs::Statistic::in(attributes))
+      continue;
+    auto isRunning = [](OpOperand &use) {
+      auto op = dyn_cast<RunningStatisticOp>(use.getOwner());
+      return op && use.get() == op.getRunning();
+    };
+    if (!llvm::all_of(argument.getUses(), isRunning))
+      return error() << "initializer "
+                     << quoted(attrs::Parameter::in(attributes).getValue())
+                     << " holds running statistics of a BatchNormalization with training_mode 1 "
+                        "and is used otherwise too; --untie gives each use its own";
+  }
+  return success();
 }
 
 /// The symbols of `graph` and what it needs of them.
@@ -284,6 +306,8 @@ FailureOr<OwningOpRef<ModuleOp>> ModelImporter::run() {
              : failed(nodes.importNodes(proto, scope)) || failed(importOutputs()))
     return failure();
   setResults();
+  if (failed(checkStatistics()))
+    return failure();
   warnOfUntrained();
   auto getDictionary = [&](const NamedAttrList &attributes) {
     return attributes.getDictionary(builder.getContext());

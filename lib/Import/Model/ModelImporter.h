@@ -37,6 +37,7 @@ private:
   mlir::LogicalResult importOutputs();
   mlir::LogicalResult setAxes();
   /// Warns of initializers that are not trained though nobody froze them.
+  mlir::LogicalResult checkStatistics();
   void warnOfUntrained();
 
   /// A new argument of the function, which is `role`.

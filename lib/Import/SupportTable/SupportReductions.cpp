@@ -134,8 +134,9 @@ void bppsa::addReductionRows(std::vector<OpRule> &table) {
           .accepts(std::vector<int64_t>{1})
           .attr("training_mode", Kind::Int, {14})
           .accepts(zeroOrOne)
-          .note("`input_mean` and `input_var` are not trained. With `training_mode` 1 the "
-                "statistics are those of the batch wherever the model runs, evaluation included; "
-                "the running outputs can be used, the initializers keep their values. Without it "
-                "only `Y` can be used."));
+          .note("`input_mean` and `input_var` are not trained. With `training_mode` 1 training "
+                "normalises by the statistics of the batch and updates these initializers; "
+                "evaluation, inference and `grad` normalise by them. Where they are no "
+                "initializers, the statistics are those of the batch everywhere. Without "
+                "`training_mode` only `Y` can be used. Not inside of loops with it."));
 }

@@ -18,7 +18,7 @@ void bppsa::runtime::saveOnnx(const std::string &path, const Model &model,
   for (size_t index = 0; index < model.parameters.size(); ++index) {
     const ParameterInfo &info = model.parameters[index];
     const float *values = parameters.values(index);
-    for (int64_t i = 0; info.trained && i < info.elements; ++i)
+    for (int64_t i = 0; info.changes() && i < info.elements; ++i)
       memcpy(bytes.data() + info.offset + i * info.stride, values + i, sizeof(float));
   }
   AtomicFile file(path);

@@ -143,13 +143,13 @@ void bppsa::runtime::writeCheckpoint(const std::string &path, const Session &ses
   const Parameters &parameters = session.parameters;
   const std::vector<ParameterInfo> &infos = session.program.model.parameters;
   for (size_t i = 0; i < infos.size(); ++i) {
-    if (!infos[i].trained)
+    if (!infos[i].changes())
       continue;
     writer.add(arrayName("parameter", infos[i]), DType::F32, infos[i].shape, parameters.values(i));
-    for (size_t s = 0; s < parameters.stateCount(); ++s)
+    for (size_t s = 0; infos[i].trained && s < parameters.stateCount(); ++s)
       writer.add(arrayName("state" + std::to_string(s), infos[i]), DType::F32, infos[i].shape,
                  parameters.state(s, i));
-    if (parameters.hasAverage())
+    if (infos[i].trained && parameters.hasAverage())
       writer.add(arrayName("average", infos[i]), DType::F32, infos[i].shape, parameters.average(i));
   }
   writer.commit();
@@ -198,12 +198,12 @@ static std::vector<StoredValues> findValues(const NpzReader &archive, Session &s
     all.push_back({std::move(name), to, Array()});
   };
   for (size_t i = 0; i < infos.size(); ++i) {
-    if (!infos[i].trained)
+    if (!infos[i].changes())
       continue;
     add("parameter", infos[i], parameters.changeValues(i));
-    for (size_t s = 0; s < parameters.stateCount(); ++s)
+    for (size_t s = 0; infos[i].trained && s < parameters.stateCount(); ++s)
       add("state" + std::to_string(s), infos[i], parameters.changeState(s, i));
-    if (parameters.hasAverage())
+    if (infos[i].trained && parameters.hasAverage())
       add("average", infos[i], parameters.changeAverage(i));
   }
   return all;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 using namespace bppsa::runtime;
 
@@ -33,13 +34,15 @@ View SharedFloats::view(int64_t start, std::vector<int64_t> shape, Access access
 
 Parameters::Parameters(const Model &model, const unsigned char *onnx, bool withStates)
     : model(model) {
-  int64_t trainedSize = 0, frozenSize = 0;
+  int64_t trainedSize = 0, statisticsSize = 0, frozenSize = 0;
   for (const ParameterInfo &info : model.parameters) {
-    int64_t &size = info.trained ? trainedSize : frozenSize;
+    int64_t &size = info.trained ? trainedSize : info.statistic ? statisticsSize : frozenSize;
     starts.push_back(size);
     size += (info.elements + padding - 1) / padding * padding;
   }
   trained = SharedFloats(trainedSize);
+  statistics = SharedFloats(statisticsSize);
+  updated = SharedFloats(statisticsSize);
   frozen = SharedFloats(frozenSize);
   gradients = SharedFloats(trainedSize);
   for (int64_t i = 0; i < (withStates ? model.optimizerStates : 0); ++i)
@@ -52,12 +55,25 @@ Parameters::Parameters(const Model &model, const unsigned char *onnx, bool withS
   }
 }
 
+const SharedFloats &Parameters::arrayOf(const ParameterInfo &info) const {
+  return info.trained ? trained : info.statistic ? statistics : frozen;
+}
+
+SharedFloats &Parameters::arrayOf(const ParameterInfo &info) {
+  return const_cast<SharedFloats &>(std::as_const(*this).arrayOf(info));
+}
+
 float *Parameters::changeValues(size_t index) {
-  return (model.parameters[index].trained ? trained : frozen).write() + starts[index];
+  return arrayOf(model.parameters[index]).write() + starts[index];
 }
 
 const float *Parameters::values(size_t index) const {
-  return (model.parameters[index].trained ? trained : frozen).read() + starts[index];
+  return arrayOf(model.parameters[index]).read() + starts[index];
+}
+
+void Parameters::acceptStatistics() {
+  if (statistics.size() != 0)
+    std::copy_n(updated.read(), updated.size(), statistics.write());
 }
 
 template <typename Visit> static void forEachFrozenRow(const Model &model, Visit &&visit) {
@@ -94,8 +110,9 @@ void Parameters::restoreRows(const std::vector<float> &rows) {
 void Parameters::addTo(ViewTable &views) {
   for (size_t index = 0; index < model.parameters.size(); ++index) {
     const ParameterInfo &info = model.parameters[index];
-    SharedFloats &values = info.trained ? trained : frozen;
-    views["param:" + info.name] = values.view(starts[index], info.shape, Access::Read);
+    views["param:" + info.name] = arrayOf(info).view(starts[index], info.shape, Access::Read);
+    if (info.statistic)
+      views["updated:" + info.name] = updated.view(starts[index], info.shape, Access::ReadWrite);
     // The padding between the gradients comes from the host.
     if (info.trained)
       views["grad:" + info.name] = gradients.view(starts[index], info.shape, Access::ReadWrite);

@@ -163,6 +163,8 @@ void Trainer::runAccumulated() {
     const float *gradients = session.parameters.changeGradients();
     for (size_t i = 0; i < sums.size(); ++i)
       sums[i] += batch.lossWeight * gradients[i];
+    // As in PyTorch, every batch of an update is one that the statistics have seen.
+    session.parameters.acceptStatistics();
     loss += batch.lossWeight * session.loss;
     weight += batch.lossWeight;
   }

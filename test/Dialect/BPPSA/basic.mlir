@@ -133,11 +133,13 @@ func.func private @types(!bppsa.jacobian<2x3xf32, zero>, !bppsa.jacobian<3x3xf32
 // CHECK: bppsa.mark_phase 1
 // CHECK: bppsa.stop_gradient %{{.*}} : tensor<?xf32>
 // CHECK: bppsa.dropout %{{.*}} ratio 5.000000e-01 stream 3 : tensor<?xf32>
+// CHECK: bppsa.running_statistic %{{.*}} of %{{.*}} momentum 7.500000e-01 : tensor<?xf32>
 func.func @graph(%x: tensor<?xf32>) -> tensor<?xf32> {
   bppsa.mark_phase 1
   %0 = bppsa.stop_gradient %x : tensor<?xf32>
   %1 = bppsa.dropout %0 ratio 5.000000e-01 stream 3 : tensor<?xf32>
-  return %1 : tensor<?xf32>
+  %2, %3 = bppsa.running_statistic %1 of %x momentum 7.5e-01 : tensor<?xf32>
+  return %2 : tensor<?xf32>
 }
 
 // CHECK-LABEL: func.func private @structures

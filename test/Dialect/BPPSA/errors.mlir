@@ -587,6 +587,14 @@ func.func @dropout_type(%x: tensor<?xi32>) -> tensor<?xi32> {
 
 // -----
 
+func.func @statistic_type(%x: tensor<?xi32>) -> tensor<?xi32> {
+  // expected-error @below {{needs float tensors, found 'tensor<?xi32>'}}
+  %0, %1 = bppsa.running_statistic %x of %x momentum 9.0e-01 : tensor<?xi32>
+  return %0 : tensor<?xi32>
+}
+
+// -----
+
 // Structures
 
 // expected-error @below {{the pattern of a 4x3 jacobian must have its shape, found 3x4}}

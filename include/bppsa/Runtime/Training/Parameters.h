@@ -34,13 +34,14 @@ private:
 
 /// Trained parameters, their gradients and optimizer states live in flat arrays with the same
 /// layout: parameter after parameter in file order, each padded with zeros to a multiple of
-/// 16 floats. Parameters that are not trained have an array of their own.
+/// 16 floats. Running statistics, which steps compute anew, have arrays of their own, and so have
+/// parameters that never change.
 class Parameters {
 public:
   /// Takes the initial values from the ONNX file. Only `train` needs optimizer states.
   Parameters(const Model &model, const unsigned char *onnx, bool withStates);
 
-  /// "param:", "grad:" for every parameter, and "flat_*".
+  /// "param:", "grad:" or "updated:" for every parameter, and "flat_*".
   void addTo(ViewTable &views);
 
   /// The arguments of an update of `size` elements of the flat arrays, from `start` on.
@@ -63,6 +64,8 @@ public:
   /// The values of rows that are not trained, and the way back to them.
   std::vector<float> frozenRows() const;
   void restoreRows(const std::vector<float> &rows);
+  /// Makes the running statistics that the last step has computed those of the model.
+  void acceptStatistics();
   size_t stateCount() const { return states.size(); }
 
   /// Keeps an average of the trained values.
@@ -77,9 +80,15 @@ public:
   float *changeAverage(size_t index) { return averages.write() + starts[index]; }
 
 private:
+  /// Where the values of a parameter are.
+  SharedFloats &arrayOf(const ParameterInfo &info);
+  const SharedFloats &arrayOf(const ParameterInfo &info) const;
+
   const Model &model;
   std::vector<int64_t> starts;
-  SharedFloats trained, frozen, gradients, averages;
+  SharedFloats trained, statistics, frozen, gradients, averages;
+  /// The statistics after the last step.
+  SharedFloats updated;
   std::vector<SharedFloats> states;
 };
 

@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+#include "bppsa/Dialect/BPPSA/IR/TrainingOps.h"
 #include "Verifiers.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringExtras.h"
@@ -66,11 +66,13 @@ struct BoundaryValue {
 static const StringRef roles[] = {
     attrs::Input::getName(),    attrs::Output::getName(),  attrs::Parameter::getName(),
     attrs::Gradient::getName(), attrs::Loss::getName(),    attrs::Target::getName(),
-    attrs::Weight::getName(),   attrs::Correct::getName(), attrs::Seed::getName()};
+    attrs::Weight::getName(),   attrs::Correct::getName(), attrs::Seed::getName(),
+    attrs::Updated::getName()};
 
 static LogicalResult verifyRole(const BoundaryValue &value, NamedAttribute attribute) {
   Operation *op = value.function;
-  if (isAnyOf<attrs::Input, attrs::Output, attrs::Parameter, attrs::Gradient>(attribute)) {
+  if (isAnyOf<attrs::Input, attrs::Output, attrs::Parameter, attrs::Gradient, attrs::Updated>(
+          attribute)) {
     auto text = dyn_cast<StringAttr>(attribute.getValue());
     if (!text || text.empty())
       return refuse(op, attribute, "the name of an array");
@@ -145,7 +147,7 @@ static LogicalResult verifyValueAttribute(const BoundaryValue &value, NamedAttri
     return verifySizes(value, attribute);
   if (isAnyOf<attrs::Nonzeros>(attribute))
     return verifyNonzeros(value, attribute);
-  if (isAnyOf<attrs::Frozen>(attribute))
+  if (isAnyOf<attrs::Frozen, attrs::Statistic>(attribute))
     return isa<UnitAttr>(attribute.getValue())
                ? requireRole(value, attribute, {attrs::Parameter::getName()})
                : refuse(value.function, attribute, "a unit attribute");

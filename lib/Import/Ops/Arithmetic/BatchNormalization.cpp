@@ -7,7 +7,11 @@
 #include "../../Graph/TensorMath.h"
 #include "../../Model/Importer.h"
 #include "../OpImporters.h"
+#include "bppsa/Dialect/BPPSA/IR/TrainingOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include <array>
+#include <utility>
 
 using namespace mlir;
 using namespace bppsa;
@@ -26,39 +30,79 @@ static Tensor makeInverseDeviation(GraphBuilder &graph, const Tensor &variance, 
 /// `old * momentum + batch * (1 - momentum)`.
 static Tensor makeRunning(GraphBuilder &graph, const Tensor &old, const Tensor &batch,
                           float momentum) {
-  return *graph.makeElementwise(
-      {old, batch}, old.elementType, [&](OpBuilder &b, Location loc, ValueRange arguments) {
-        auto scale = [&](Value value, float factor) -> Value {
-          Value constant = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(factor));
-          return arith::MulFOp::create(b, loc, value, constant);
-        };
-        return arith::AddFOp::create(b, loc, scale(arguments[0], momentum),
-                                     scale(arguments[1], 1 - momentum));
-      });
+  return makeFormula(graph, {old, batch}, [&](const Formula &f, ValueRange arguments) {
+    return f.add(f.mul(arguments[0], f.constant(momentum)),
+                 f.mul(arguments[1], f.constant(1 - momentum)));
+  });
 }
 
-/// The statistics of the batch, each of shape [1, C, 1, ...], in place of the
-/// given ones; sets the running outputs.
-static LogicalResult useBatchStatistics(Node &node, Tensor &mean, Tensor &variance) {
+namespace {
+/// Mean and variance, each of shape [C].
+using Statistics = std::array<Tensor, 2>;
+} // namespace
+
+/// The statistics of the batch.
+static FailureOr<Statistics> makeBatchStatistics(Node &node, ArrayRef<int64_t> axes) {
   GraphBuilder &graph = node.graph;
   const Tensor &x = node.input(0);
-  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, x.getRank()));
-  axes.erase(axes.begin() + 1);
-  FailureOr<Tensor> ownMean = makeMean(graph, x, axes);
-  if (failed(ownMean))
+  FailureOr<Tensor> mean = makeMean(graph, x, axes);
+  if (failed(mean))
     return node.emitShapeError();
-  Tensor centred = combine<arith::SubFOp>(graph, x, *ownMean);
-  Tensor ownVariance = *makeMean(graph, combine<arith::MulFOp>(graph, centred, centred), axes);
-  mean = *ownMean;
-  variance = ownVariance;
+  Tensor centred = combine<arith::SubFOp>(graph, x, *mean);
+  Tensor variance = *makeMean(graph, combine<arith::MulFOp>(graph, centred, centred), axes);
+  return Statistics{graph.makeSqueeze(*mean, axes), graph.makeSqueeze(variance, axes)};
+}
+
+/// The attributes of the parameter of the function that `tensor` is; null if it is none.
+static NamedAttrList *findParameter(GraphBuilder &graph, const Tensor &tensor) {
+  auto argument = dyn_cast<BlockArgument>(graph.getValue(tensor));
+  if (!argument || !isa_and_nonnull<func::FuncOp>(argument.getOwner()->getParentOp()))
+    return nullptr;
+  NamedAttrList &attributes = graph.argumentAttributes[argument.getArgNumber()];
+  return attrs::Parameter::in(attributes) ? &attributes : nullptr;
+}
+
+/// What a node in training mode normalises with while the model is trained, and elsewhere where
+/// no initializers hold the running statistics. Sets the running outputs.
+static FailureOr<Statistics> importTrainingMode(Node &node, ArrayRef<int64_t> axes) {
+  GraphBuilder &graph = node.graph;
   float momentum = node.getFloat("momentum", 0.9f);
-  for (auto [index, batch] : {std::pair(1, mean), std::pair(2, variance)}) {
-    Tensor running =
-        makeRunning(graph, node.input(2 + index), graph.makeSqueeze(batch, axes), momentum);
-    if (failed(node.setOutput(index, running)))
+  NamedAttrList *stored[] = {findParameter(graph, node.input(3)),
+                             findParameter(graph, node.input(4))};
+  bool areStored = stored[0] && stored[1];
+  if (areStored && stored[0] == stored[1])
+    return node.emitError() << "input_mean and input_var are one initializer, "
+                            << quoted(node.proto.input(3))
+                            << ", and training updates them; --untie gives each its own";
+  ++graph.numTrainingModes;
+  // Samples that are inferred with running statistics do not see each other.
+  bool marked = std::exchange(graph.marksMixing, graph.marksMixing && !areStored);
+  FailureOr<Statistics> statistics = makeBatchStatistics(node, axes);
+  graph.marksMixing = marked;
+  if (failed(statistics))
+    return failure();
+  // A body may be imported several times.
+  std::vector<std::string> &names = node.importer.batchStatistics;
+  if (StringRef name = getNodeName(node.proto); !areStored && !llvm::is_contained(names, name))
+    names.push_back(name.str());
+  for (size_t index : {0, 1}) {
+    const Tensor &running = node.input(3 + index);
+    Tensor &statistic = (*statistics)[index];
+    Tensor next = statistic;
+    if (areStored) {
+      auto op = RunningStatisticOp::create(graph.builder, graph.loc, graph.getValue(statistic),
+                                           graph.getValue(running),
+                                           graph.builder.getF64FloatAttr(momentum));
+      attrs::Statistic::set(*stored[index], UnitAttr::get(graph.getContext()));
+      statistic = graph.make(op.getStatistic(), running.dims);
+      next = graph.make(op.getNext(), running.dims);
+    } else {
+      next = makeRunning(graph, running, statistic, momentum);
+    }
+    if (failed(node.setOutput(1 + index, next)))
       return failure();
   }
-  return success();
+  return statistics;
 }
 
 LogicalResult bppsa::importBatchNormalization(Node &node) {
@@ -71,8 +115,11 @@ LogicalResult bppsa::importBatchNormalization(Node &node) {
         failed(graph.unify(x.dims[1], node.input(index).dims[0])))
       return node.emitShapeError();
   // The running statistics are what the model has seen, not what it learns.
-  node.freeze(3);
-  node.freeze(4);
+  for (size_t index : {3, 4})
+    if (NamedAttrList *attributes = findParameter(graph, node.input(index)))
+      attrs::Frozen::set(*attributes, UnitAttr::get(graph.getContext()));
+    else
+      node.freeze(index);
   bool isTraining = node.getInt("training_mode", 0) == 1;
   for (size_t index = 1; index <= 4; ++index)
     if (node.wantsOutput(index) && !isTraining)
@@ -80,19 +127,17 @@ LogicalResult bppsa::importBatchNormalization(Node &node) {
                               << " is used, accepted: only 'Y' unless training_mode is 1";
   SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, x.getRank()));
   axes.erase(axes.begin() + 1);
-  auto spread = [&](size_t index) { return graph.makeUnsqueeze(node.input(index), axes); };
-  Tensor mean = spread(3), variance = spread(4);
-  if (isTraining && failed(useBatchStatistics(node, mean, variance)))
+  FailureOr<Statistics> statistics = Statistics{node.input(3), node.input(4)};
+  if (isTraining)
+    statistics = importTrainingMode(node, axes);
+  if (failed(statistics))
     return failure();
-  // A body may be imported several times.
-  std::vector<std::string> &batchStatistics = node.importer.batchStatistics;
-  if (StringRef name = getNodeName(node.proto);
-      isTraining && !llvm::is_contained(batchStatistics, name))
-    batchStatistics.push_back(name.str());
-  Tensor inverse = makeInverseDeviation(graph, variance, node.getFloat("epsilon", 1e-5f));
-  Tensor factor = combine<arith::MulFOp>(graph, spread(1), inverse);
+  auto spread = [&](const Tensor &tensor) { return graph.makeUnsqueeze(tensor, axes); };
+  auto [mean, variance] = *statistics;
+  Tensor inverse = makeInverseDeviation(graph, spread(variance), node.getFloat("epsilon", 1e-5f));
+  Tensor factor = combine<arith::MulFOp>(graph, spread(node.input(1)), inverse);
   return node.setOutput(graph.makeElementwise(
-      {x, mean, factor, spread(2)}, x.elementType,
+      {x, spread(mean), factor, spread(node.input(2))}, x.elementType,
       [](OpBuilder &b, Location loc, ValueRange arguments) {
         Value centred = arith::SubFOp::create(b, loc, arguments[0], arguments[1]);
         Value scaled = arith::MulFOp::create(b, loc, centred, arguments[2]);

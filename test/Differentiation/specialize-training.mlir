@@ -1,4 +1,4 @@
-// RUN: bppsa-opt %s --bppsa-specialize-dropout | FileCheck %s
+// RUN: bppsa-opt %s --bppsa-specialize-training | FileCheck %s
 
 // CHECK-LABEL: func.func @loss
 // CHECK-SAME: (%[[X:.+]]: tensor<?x4xf32>)

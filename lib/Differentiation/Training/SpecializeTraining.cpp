@@ -1,25 +1,28 @@
-//===- SpecializeDropout.cpp - training and inference behaviour -----------===//
+//===- SpecializeTraining.cpp - training and inference behaviour ----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// This pass gives `bppsa.dropout` its two meanings. A copy of the loss function
-// drops elements; in every other function dropout is the identity. Which
-// elements are dropped is a hash of (seed, stream, element index), so that a
-// training step is a pure function of its arguments and the backward pass sees
-// the same mask without storing it.
+// This pass gives `bppsa.dropout` and `bppsa.running_statistic` their two
+// meanings. A copy of the loss function drops elements and normalises by the
+// batch; in every other function dropout is the identity and statistics are the
+// running ones. Which elements are dropped is a hash of (seed, stream, element
+// index), so that a training step is a pure function of its arguments and the
+// backward pass sees the same mask without storing it. For the same reason the
+// new running statistics are results.
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+#include "bppsa/Dialect/BPPSA/IR/TrainingOps.h"
 #include "bppsa/Differentiation/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace bppsa {
-#define GEN_PASS_DEF_SPECIALIZEDROPOUT
+#define GEN_PASS_DEF_SPECIALIZETRAINING
 #include "bppsa/Differentiation/Passes.h.inc"
 } // namespace bppsa
 
@@ -108,9 +111,62 @@ static void dropElements(DropoutOp op, Value seedTensor) {
   op.erase();
 }
 
+/// `running * momentum + batch * (1 - momentum)`.
+static Value createNextStatistic(RunningStatisticOp op, Value running) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  auto type = cast<RankedTensorType>(running.getType());
+  Value empty = tensor::EmptyOp::create(builder, loc, tensor::getMixedSizes(builder, loc, running),
+                                        type.getElementType());
+  SmallVector<AffineMap> maps(3, builder.getMultiDimIdentityMap(type.getRank()));
+  SmallVector<utils::IteratorType> iterators(type.getRank(), utils::IteratorType::parallel);
+  double momentum = op.getMomentum().convertToDouble();
+  auto generic = linalg::GenericOp::create(
+      builder, loc, TypeRange(type), ValueRange{running, op.getBatch()}, ValueRange(empty), maps,
+      iterators, [&](OpBuilder &body, Location, ValueRange arguments) {
+        auto scale = [&](Value value, double factor) -> Value {
+          auto attribute = body.getFloatAttr(type.getElementType(), factor);
+          return arith::MulFOp::create(body, loc, value,
+                                       arith::ConstantOp::create(body, loc, attribute));
+        };
+        Value sum = arith::AddFOp::create(body, loc, scale(arguments[0], momentum),
+                                          scale(arguments[1], 1 - momentum));
+        linalg::YieldOp::create(body, loc, sum);
+      });
+  return generic.getResult(0);
+}
+
+/// Replaces the statistics of `training` by those of the batch, and adds the new running ones to
+/// its results.
+static void useBatchStatistics(func::FuncOp training) {
+  // A layer that is used several times updates its statistics as often, one after the other.
+  llvm::MapVector<BlockArgument, Value> updated;
+  training.walk([&](RunningStatisticOp op) {
+    auto argument = dyn_cast<BlockArgument>(op.getRunning());
+    if (!argument || !attrs::Statistic::ofArgument(training, argument.getArgNumber()))
+      return;
+    Value &running = updated.try_emplace(argument, argument).first->second;
+    running = createNextStatistic(op, running);
+    op.replaceAllUsesWith(ValueRange{op.getBatch(), running});
+    op.erase();
+  });
+  auto terminator = cast<func::ReturnOp>(training.front().getTerminator());
+  SmallVector<DictionaryAttr> attributes;
+  training.getAllResultAttrs(attributes);
+  Builder builder(training.getContext());
+  for (auto [argument, value] : updated) {
+    terminator->insertOperands(terminator->getNumOperands(), value);
+    StringAttr name = attrs::Parameter::ofArgument(training, argument.getArgNumber());
+    attributes.push_back(builder.getDictionaryAttr(attrs::Updated::make(name)));
+  }
+  training.setType(
+      builder.getFunctionType(training.getArgumentTypes(), terminator->getOperandTypes()));
+  training.setAllResultAttrs(attributes);
+}
+
 namespace {
-struct SpecializeDropoutPass : bppsa::impl::SpecializeDropoutBase<SpecializeDropoutPass> {
-  using SpecializeDropoutBase::SpecializeDropoutBase;
+struct SpecializeTrainingPass : bppsa::impl::SpecializeTrainingBase<SpecializeTrainingPass> {
+  using SpecializeTrainingBase::SpecializeTrainingBase;
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -123,15 +179,20 @@ struct SpecializeDropoutPass : bppsa::impl::SpecializeDropoutBase<SpecializeDrop
     training.setName(result);
     training.setPrivate();
     module.push_back(training);
-    specializeForTraining(training);
+    specializeDropout(training);
+    useBatchStatistics(training);
     module.walk([](DropoutOp op) {
       op.replaceAllUsesWith(op.getInput());
+      op.erase();
+    });
+    module.walk([](RunningStatisticOp op) {
+      op.replaceAllUsesWith(ValueRange{op.getRunning(), op.getRunning()});
       op.erase();
     });
   }
 
   /// Adds the argument `bppsa.seed` where something is dropped.
-  void specializeForTraining(func::FuncOp training) {
+  void specializeDropout(func::FuncOp training) {
     SmallVector<DropoutOp> dropouts;
     training.walk([&](DropoutOp op) { dropouts.push_back(op); });
     if (dropouts.empty())
