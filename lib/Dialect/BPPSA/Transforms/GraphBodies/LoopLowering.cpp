@@ -12,9 +12,9 @@
 using namespace mlir;
 using namespace bppsa;
 
-LoopLowering::LoopLowering(Operation *op, ValueRange sequences, ValueRange states,
-                           ValueRange captures, Value steps)
-    : op(op), loc(op->getLoc()), builder(op),
+LoopLowering::LoopLowering(Operation *op, const SteadyStates &steady, ValueRange sequences,
+                           ValueRange states, ValueRange captures, Value steps)
+    : op(op), steady(steady), loc(op->getLoc()), builder(op),
       rowsOfBlock(getRowsOfBlock(op->getRegion(0).front(), captures)) {
   Value first = sequences.empty() ? states.front() : sequences.front();
   bool hasTime = !sequences.empty();
@@ -52,6 +52,13 @@ Value LoopLowering::read(Value array, Type value, Value slot, OpFoldResult first
   auto [offsets, sizes, strides] = getWindow(value, slot, firstRow);
   return tensor::ExtractSliceOp::create(builder, loc, getRowsType(value), array, offsets, sizes,
                                         strides);
+}
+
+Value LoopLowering::readSteady(Value values, Type value) {
+  auto [offsets, sizes, strides] = getWindow(value, /*slot=*/zero, firstRow);
+  auto drop = [](ArrayRef<OpFoldResult> list) { return list.drop_front(); };
+  return tensor::ExtractSliceOp::create(builder, loc, getRowsType(value), values, drop(offsets),
+                                        drop(sizes), drop(strides));
 }
 
 Value LoopLowering::write(Value rowsOfValue, Value array, Type value, Value slot) {
@@ -171,12 +178,20 @@ void LoopLowering::lower(RecurrenceOp loop) {
   ValueRange yielded = loop.getBody().front().getTerminator()->getOperands();
   Value numSlots = add(numSteps, one);
   SmallVector<WrittenByRows> carried;
+  SmallVector<Value> replacements(loop->getNumResults());
+  SmallVector<unsigned> position(loop->getNumResults());
   for (auto [i, result] : llvm::enumerate(loop->getResults())) {
     Value array = createArray(yielded[i].getType(), i < numStates ? numSlots : numSteps,
                               cast<RankedTensorType>(result.getType()));
+    if (steady.contains(result)) {
+      // What is left of its uses are sizes.
+      replacements[i] = array;
+      continue;
+    }
     if (i < numStates)
       array = write(loop.getInitial()[i], array, yielded[i].getType(),
                     loop.getReverse() ? numSteps : zero);
+    position[i] = carried.size();
     carried.push_back({array, 1});
   }
   Value last = loop.getReverse() ? subtract(numSteps, one) : Value();
@@ -184,18 +199,26 @@ void LoopLowering::lower(RecurrenceOp loop) {
     Value step = last ? subtract(last, iteration) : iteration;
     Value next = add(step, one);
     Value before = last ? next : step, after = last ? step : next;
-    emitCell(loop, mapper, step,
-             [&](size_t i) { return readCarried(arrays[i], states[i].getType(), before); });
+    emitCell(loop, mapper, step, [&](size_t i) {
+      Type type = states[i].getType();
+      return replacements[i] ? readSteady(loop.getInitial()[i], type)
+                             : readCarried(arrays[position[i]], type, before);
+    });
     SmallVector<Value> written;
-    for (auto [i, value, array] : llvm::enumerate(yielded, arrays))
-      written.push_back(
-          write(mapper.getRows(value), array, value.getType(), i < numStates ? after : step));
+    for (auto [i, value] : llvm::enumerate(yielded))
+      if (!replacements[i])
+        written.push_back(write(mapper.getRows(value), arrays[position[i]], value.getType(),
+                                i < numStates ? after : step));
     return written;
   };
-  replace(loop, createBlocks(carried, /*sumTypes=*/{},
-                             [&](ValueRange arrays, LoopLikeOpInterface outermost) {
-                               return createStepLoop(numSteps, arrays, outermost, emitStep);
-                             }));
+  SmallVector<Value> results =
+      createBlocks(carried, /*sumTypes=*/{}, [&](ValueRange arrays, LoopLikeOpInterface outermost) {
+        return createStepLoop(numSteps, arrays, outermost, emitStep);
+      });
+  for (auto [i, replacement] : llvm::enumerate(replacements))
+    if (!replacement)
+      replacement = results[position[i]];
+  replace(loop, replacements);
 }
 
 SmallVector<WrittenByRows> LoopLowering::createChainArrays(ChainOp chain) {
@@ -255,7 +278,10 @@ void LoopLowering::lower(ChainOp loop) {
   auto emitStep = [&](RowMapper &mapper, Value iteration, ValueRange arrays) {
     Value step = last ? subtract(last, iteration) : iteration;
     return emitLink(loop, mapper, step, arrays, [&](size_t i) {
-      return readInput(loop.getSaved()[i], arguments[i].getType(), step);
+      Value saved = loop.getSaved()[i];
+      Type type = arguments[i].getType();
+      Value values = steady.lookup(saved);
+      return values ? readSteady(values, type) : readInput(saved, type, step);
     });
   };
   replace(loop, createBlocks(createChainArrays(loop), loop.getSums().getTypes(),

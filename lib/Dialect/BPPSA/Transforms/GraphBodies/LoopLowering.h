@@ -16,16 +16,18 @@
 
 #include "RowBlocks.h"
 #include "RowMapper.h"
+#include "SteadyStates.h"
 
 namespace bppsa {
 
 /// Writes the code of one loop in graph form in front of it.
 class LoopLowering {
 public:
-  explicit LoopLowering(RecurrenceOp op)
-      : LoopLowering(op, op.getSequences(), op.getInitial(), op.getCaptures(), op.getSteps()) {}
-  explicit LoopLowering(ChainOp op)
-      : LoopLowering(op, op.getSaved(), op.getSeeds(), op.getCaptures(), op.getSteps()) {}
+  LoopLowering(RecurrenceOp op, const SteadyStates &steady)
+      : LoopLowering(op, steady, op.getSequences(), op.getInitial(), op.getCaptures(),
+                     op.getSteps()) {}
+  LoopLowering(ChainOp op, const SteadyStates &steady)
+      : LoopLowering(op, steady, op.getSaved(), op.getSeeds(), op.getCaptures(), op.getSteps()) {}
 
   /// Replaces `loop`, the op that this was made of.
   void lower(RecurrenceOp loop);
@@ -46,8 +48,8 @@ protected:
     llvm::SmallVector<mlir::OpFoldResult> offsets, sizes, strides;
   };
 
-  LoopLowering(mlir::Operation *op, mlir::ValueRange sequences, mlir::ValueRange states,
-               mlir::ValueRange captures, mlir::Value steps);
+  LoopLowering(mlir::Operation *op, const SteadyStates &steady, mlir::ValueRange sequences,
+               mlir::ValueRange states, mlir::ValueRange captures, mlir::Value steps);
 
   /// Slot `slot` of an array over time of values of type `value`, from row `firstRow` on.
   Window getWindow(mlir::Type value, mlir::Value slot, mlir::OpFoldResult firstRow);
@@ -58,6 +60,8 @@ protected:
   mlir::Value readInput(mlir::Value array, mlir::Type value, mlir::Value slot) {
     return read(array, value, slot, firstRow);
   }
+  /// The rows of the block in `values`, `[B, d...]`, which no step changes.
+  mlir::Value readSteady(mlir::Value values, mlir::Type value);
   /// The rows in an array that holds no others.
   mlir::Value readCarried(mlir::Value array, mlir::Type value, mlir::Value slot) {
     return read(array, value, slot, builder.getIndexAttr(0));
@@ -93,6 +97,7 @@ protected:
   void replace(mlir::Operation *loop, mlir::ValueRange results);
 
   mlir::Operation *op;
+  const SteadyStates &steady;
   mlir::Location loc;
   mlir::OpBuilder builder;
   int64_t rowsOfBlock;

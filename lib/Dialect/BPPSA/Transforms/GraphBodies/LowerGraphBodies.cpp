@@ -30,6 +30,7 @@ static LogicalResult lowerLoops(func::FuncOp function, ArrayRef<SegmentPlan> pla
     share.totalStepBytes += plan.stepBytes;
     segmented.emplace_back(plan);
   }
+  SteadyStates steady(function, [&](RecurrenceOp loop) { return !forward.contains(loop); });
   // Inner loops come first: they are part of the graph of the outer ones then.
   SmallVector<Operation *> loops;
   function.walk([&](Operation *op) {
@@ -42,13 +43,13 @@ static LogicalResult lowerLoops(func::FuncOp function, ArrayRef<SegmentPlan> pla
     if (failed(generalizeBody(op->getRegion(0).front())))
       return failure();
     if (auto found = forward.find(op); found != forward.end())
-      segmented[found->second].lowerForward(share);
+      segmented[found->second].lowerForward(share, steady);
     else if (auto found = backward.find(op); found != backward.end())
-      segmented[found->second].lowerBackward();
+      segmented[found->second].lowerBackward(steady);
     else if (auto loop = dyn_cast<RecurrenceOp>(op))
-      LoopLowering(loop).lower(loop);
+      LoopLowering(loop, steady).lower(loop);
     else
-      LoopLowering(cast<ChainOp>(op)).lower(cast<ChainOp>(op));
+      LoopLowering(cast<ChainOp>(op), steady).lower(cast<ChainOp>(op));
   }
   return success();
 }

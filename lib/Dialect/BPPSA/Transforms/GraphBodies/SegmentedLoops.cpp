@@ -19,8 +19,8 @@ using namespace bppsa;
 /// Writes one of both loops.
 class SegmentedLoops::Writer : public LoopLowering {
 public:
-  Writer(SegmentedLoops &loops, Operation *op, ValueRange captures)
-      : LoopLowering(op, loops.plan.forward.getSequences(), loops.plan.forward.getInitial(),
+  Writer(SegmentedLoops &loops, Operation *op, const SteadyStates &steady, ValueRange captures)
+      : LoopLowering(op, steady, loops.plan.forward.getSequences(), loops.plan.forward.getInitial(),
                      captures, loops.plan.forward.getSteps()),
         loops(loops), plan(loops.plan), forward(plan.forward),
         numStates(forward.getInitial().size()) {}
@@ -267,9 +267,9 @@ void SegmentedLoops::Writer::writeBackward() {
 // Both
 //===----------------------------------------------------------------------===//
 
-void SegmentedLoops::lowerForward(MemoryShare share) {
+void SegmentedLoops::lowerForward(MemoryShare share, const SteadyStates &steady) {
   RecurrenceOp loop = plan.forward;
-  Writer(*this, loop, loop.getCaptures()).writeForward(share);
+  Writer(*this, loop, steady, loop.getCaptures()).writeForward(share);
   for (auto [slice, state] : plan.finalStates) {
     OpBuilder builder(slice);
     SmallVector<OpFoldResult> offsets = slice.getMixedOffsets();
@@ -292,8 +292,8 @@ void SegmentedLoops::lowerForward(MemoryShare share) {
   }
 }
 
-void SegmentedLoops::lowerBackward() {
-  Writer(*this, plan.backward, plan.backward.getCaptures()).writeBackward();
+void SegmentedLoops::lowerBackward(const SteadyStates &steady) {
+  Writer(*this, plan.backward, steady, plan.backward.getCaptures()).writeBackward();
   eraseForward();
 }
 

@@ -29,9 +29,9 @@ public:
   explicit SegmentedLoops(SegmentPlan plan) : plan(std::move(plan)) {}
 
   /// Replaces what else reads of the loop, which stays until its chain is lowered.
-  void lowerForward(MemoryShare share);
+  void lowerForward(MemoryShare share, const SteadyStates &steady);
   /// Replaces the chain, and erases the loop.
-  void lowerBackward();
+  void lowerBackward(const SteadyStates &steady);
 
 private:
   class Writer;

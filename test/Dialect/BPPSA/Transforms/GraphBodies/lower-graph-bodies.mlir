@@ -122,3 +122,44 @@ func.func @one_nested_step(%x: tensor<?x?x1x2x3xf32>, %h: tensor<?x2x3xf32>) -> 
   }
   return %0 : tensor<?x?x2x3xf32>
 }
+
+// A state that no step changes is read where it is: there is no array of it over time.
+// CHECK-LABEL: func.func @steady
+// CHECK-NOT: tensor<?x?x5x3xf32>
+// CHECK: scf.for
+// CHECK: tensor.extract_slice %arg1[%{{.*}}, 0, 0] [%{{.*}}, 5, 3] [1, 1, 1] : tensor<?x5x3xf32> to tensor<?x5x3xf32>
+// CHECK-NOT: tensor<?x?x5x3xf32>
+// CHECK: scf.for
+// CHECK: tensor.extract_slice %arg1[%{{.*}}, 0, 0] [%{{.*}}, 5, 3] [1, 1, 1] : tensor<?x5x3xf32> to tensor<?x5x3xf32>
+// CHECK-NOT: tensor<?x?x5x3xf32>
+// CHECK: return %{{.*}}, %arg1
+func.func @steady(%x: tensor<?x?x3xf32>, %m: tensor<?x5x3xf32>, %g: tensor<?x5x3xf32>)
+    -> (tensor<?x?x3xf32>, tensor<?x5x3xf32>, tensor<?x5x3xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %T = tensor.dim %x, %c0 : tensor<?x?x3xf32>
+  %N = tensor.dim %x, %c1 : tensor<?x?x3xf32>
+  %0:2 = bppsa.recurrence sequences(%x : tensor<?x?x3xf32>) initial(%m : tensor<?x5x3xf32>)
+      -> (tensor<?x?x5x3xf32>) outputs(tensor<?x?x3xf32>) {
+  ^bb0(%xt: tensor<3xf32>, %mt: tensor<5x3xf32>):
+    %e = tensor.empty() : tensor<3xf32>
+    %y = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>], iterator_types = ["reduction", "parallel"]}
+        ins(%mt : tensor<5x3xf32>) outs(%xt : tensor<3xf32>) {
+    ^bb0(%a: f32, %b: f32):
+      %p = arith.mulf %a, %a : f32
+      %r = arith.addf %b, %p : f32
+      linalg.yield %r : f32
+    } -> tensor<3xf32>
+    bppsa.yield %mt, %y : tensor<5x3xf32>, tensor<3xf32>
+  }
+  %last = tensor.extract_slice %0#0[%T, 0, 0, 0] [1, %N, 5, 3] [1, 1, 1, 1] : tensor<?x?x5x3xf32> to tensor<1x?x5x3xf32>
+  %final = tensor.collapse_shape %last [[0, 1], [2], [3]] : tensor<1x?x5x3xf32> into tensor<?x5x3xf32>
+  %before = tensor.extract_slice %0#0[0, 0, 0, 0] [%T, %N, 5, 3] [1, 1, 1, 1] : tensor<?x?x5x3xf32> to tensor<?x?x5x3xf32>
+  %1 = bppsa.chain saved(%before, %0#1 : tensor<?x?x5x3xf32>, tensor<?x?x3xf32>) seeds(%g : tensor<?x5x3xf32>)
+      inject_into [] -> (tensor<?x5x3xf32>) {
+  ^bb0(%mt: tensor<5x3xf32>, %yt: tensor<3xf32>, %gt: tensor<5x3xf32>):
+    %d = arith.mulf %gt, %mt : tensor<5x3xf32>
+    bppsa.yield %d : tensor<5x3xf32>
+  }
+  return %0#1, %1, %final : tensor<?x?x3xf32>, tensor<?x5x3xf32>, tensor<?x5x3xf32>
+}
