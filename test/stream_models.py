@@ -71,31 +71,55 @@ def cell():
     return StepGraph("cell", model, {"h": "h_next"})
 
 
+def written_out_cell(x, h, c, layer=""):
+    """The nodes of an LSTM cell as exporters write them; each name of theirs ends with `layer`."""
+    names = lambda text: " ".join(name + layer for name in text.split())
+    weights = names("wx bias wh").split()
+    return [
+        node("Gemm", f"{x} {weights[0]} {weights[1]}", names("gx"), transB=1),
+        node("Gemm", f"{h} {weights[2]}", names("gh"), transB=1),
+        node("Add", names("gx gh"), names("g")),
+        node("Split", names("g"), names("gi gf gc go"), axis=1),
+        node("Sigmoid", names("gi"), names("i")),
+        node("Sigmoid", names("gf"), names("f")),
+        node("Tanh", names("gc"), names("c_new")),
+        node("Sigmoid", names("go"), names("o")),
+        node("Mul", f"{names('f')} {c}", names("kept")),
+        node("Mul", names("i c_new"), names("added")),
+        node("Add", names("kept added"), names("c_out")),
+        node("Tanh", names("c_out"), names("c_tanh")),
+        node("Mul", names("o c_tanh"), names("h_out")),
+    ]
+
+
 def lstm_written_out():
     """An LSTM as exporters write its cell, with batches of symbolic size."""
     rng = np.random.default_rng(2)
-    nodes = [
-        node("Gemm", "x wx bias", "gx", transB=1),
-        node("Gemm", "h wh", "gh", transB=1),
-        node("Add", "gx gh", "g"),
-        node("Split", "g", "gi gf gc go", axis=1),
-        node("Sigmoid", "gi", "i"),
-        node("Sigmoid", "gf", "f"),
-        node("Tanh", "gc", "c_new"),
-        node("Sigmoid", "go", "o"),
-        node("Mul", "f c", "kept"),
-        node("Mul", "i c_new", "added"),
-        node("Add", "kept added", "c_out"),
-        node("Tanh", "c_out", "c_tanh"),
-        node("Mul", "o c_tanh", "h_out"),
-        node("Gemm", "h_out wy", "y"),
-    ]
+    nodes = [*written_out_cell("x", "h", "c"), node("Gemm", "h_out wy", "y")]
     shapes = [("wx", (24, 3)), ("wh", (24, 6)), ("bias", (24,)), ("wy", (6, 2))]
     weights = [(name, weight(rng, *shape)) for name, shape in shapes]
     inputs = [info("x", ["batch", 3]), info("h", ["batch", 6]), info("c", ["batch", 6])]
     model = build(nodes, inputs, ["y", "h_out", "c_out"], weights)
     batch = dict.fromkeys(["x", "h", "c", "y", "h_out", "c_out"], 0)
     return StepGraph("lstm_written_out", model, {"h": "h_out", "c": "c_out"}, batch=batch)
+
+
+def lstm_stack_written_out():
+    """Two layers of such cells."""
+    rng = np.random.default_rng(11)
+    nodes = [
+        *written_out_cell("x", "h0", "c0", "0"),
+        *written_out_cell("h_out0", "h1", "c1", "1"),
+        node("Gemm", "h_out1 wy", "y"),
+    ]
+    shapes = [("wx0", (20, 3)), ("wh0", (20, 5)), ("bias0", (20,))]
+    shapes += [("wx1", (20, 5)), ("wh1", (20, 5)), ("bias1", (20,)), ("wy", (5, 2))]
+    weights = [(name, weight(rng, *shape)) for name, shape in shapes]
+    carry = {f"{kind}{layer}": f"{kind}_out{layer}" for layer in (0, 1) for kind in "hc"}
+    inputs = [info("x", ["batch", 3]), *(info(name, ["batch", 5]) for name in carry)]
+    model = build(nodes, inputs, ["y", *carry.values()], weights)
+    batch = dict.fromkeys(["x", "y", *carry, *carry.values()], 0)
+    return StepGraph("lstm_stack_written_out", model, carry, batch=batch)
 
 
 def lstm_stack():
@@ -200,6 +224,34 @@ def bands():
     return StepGraph("bands", model, {"s": "s_next"}, ("--batch-axis=x:0",), {"x": 0, "y": 0})
 
 
+def band_layers():
+    """Two bidirectional GRUs over the 33 bands of one frame, beside a share of the last frame."""
+    rng = np.random.default_rng(12)
+    nodes = [
+        node("Concat", "x s", "both", axis=1),
+        node("Transpose", "both", "xt", perm=[2, 0, 1]),
+        node("GRU", "xt w0 r0 b0", "y0 _0", hidden_size=4, direction="bidirectional"),
+        node("Transpose", "y0", "t0", perm=[0, 2, 1, 3]),
+        node("Reshape", "t0 rows", "z0"),
+        node("GRU", "z0 w1 r1 b1", "y1 _1", hidden_size=4, direction="bidirectional"),
+        node("Transpose", "y1", "t1", perm=[2, 0, 1, 3]),
+        node("Reshape", "t1 bands", "z1"),
+        node("MatMul", "z1 out", "mixed"),
+        node("Transpose", "mixed", "y", perm=[0, 2, 1]),
+        node("Mul", "y decay", "new"),
+        node("Add", "s new", "s_next"),
+    ]
+    shapes = [("w0", (2, 12, 4)), ("r0", (2, 12, 4)), ("b0", (2, 24))]
+    shapes += [("w1", (2, 12, 8)), ("r1", (2, 12, 4)), ("b1", (2, 24)), ("out", (8, 2))]
+    weights = [(name, weight(rng, *shape)) for name, shape in shapes]
+    weights += [("rows", np.array([33, 1, 8])), ("bands", np.array([1, 33, 8]))]
+    weights += [("decay", np.full([1], 0.1, np.float32))]
+    inputs = [info("x", [1, 2, 33]), info("s", [1, 2, 33])]
+    model = build(nodes, inputs, ["y", "s_next"], weights)
+    batch = dict.fromkeys(["x", "s", "y", "s_next"], 0)
+    return StepGraph("band_layers", model, {"s": "s_next"}, ("--batch-axis=x:0",), batch)
+
+
 def rated():
     """A choice by the bound rate, and one by the size of the frame."""
     rng = np.random.default_rng(6)
@@ -288,7 +340,7 @@ def picked():
 
 MAKERS = [
     *(cell, lstm_written_out, lstm_stack, causal_conv, scattered_caches, bands, rated, tokens),
-    picked,
+    *(picked, lstm_stack_written_out, band_layers),
 ]
 ALL = {graph.name: graph for graph in (make() for make in MAKERS)}
 

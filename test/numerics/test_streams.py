@@ -11,7 +11,10 @@ import stream_models
 from onnx import numpy_helper
 
 NAMES = list(stream_models.ALL)
-SIZES = [(1, 1), (2, 3), (7, 3), (7, 17), (64, 1), (64, 16)]
+SIZES = [(1, 1), (7, 3), (7, 17), (64, 16)]
+# For these, every number of steps and of samples.
+GRID = ["lstm_stack", "lstm_stack_written_out", "scattered_caches", "band_layers", "rated"]
+STEPS, SAMPLES = (1, 2, 7, 64), (1, 3, 16)
 
 
 def compile_stream(graph, *options):
@@ -24,8 +27,10 @@ def with_target(graph, arrays, steps, samples):
     return arrays | {"target": wanted + noise}
 
 
-def reference(graph, arrays, dtype):
-    """Loss and gradients: the graph of one step of one sample, mapped over samples, in a loop."""
+def reference(graph, arrays, dtype, counts=None):
+    """Loss and gradients: the graph of one step of one sample, mapped over samples, in a loop. With
+    `counts`, a list of them: for the first samples, as many as each count says.
+    """
     model = graph.resolved or graph.model
     tensors = {
         t.name: numpy_helper.to_array(t)
@@ -54,7 +59,8 @@ def reference(graph, arrays, dtype):
     sequences = {n: a for n, a in arrays.items() if n not in states and n != "target"}
     whole = {n: split(n, a) for n, a in sequences.items() if a.dtype != np.float32}
 
-    def loss(values):
+    def losses(values):
+        """That of each sample, in a batch of it alone."""
         weights = {n: a for n, a in values.items() if n not in arrays}
 
         def step(state, now):
@@ -67,10 +73,33 @@ def reference(graph, arrays, dtype):
         over_time = {n: split(n, values[n]) for n in sequences if n in values}
         first = {n: split(n, values[n]) for n in states}
         _, found = jax.lax.scan(step, first, over_time | whole)
-        return jnp.sum((found - target) ** 2) / target.size
+        squares = (found - target) ** 2
+        return jnp.mean(squares, axis=[i for i in range(squares.ndim) if i != 1])
 
-    value, grads = jax.jit(jax.value_and_grad(loss))(values)
-    return {"loss": np.asarray(value), **{n: np.asarray(g) for n, g in grads.items()}}
+    counts_or_all = counts or [target.shape[1]]
+    results = []
+    value, pull = jax.vjp(jax.jit(losses), values)
+    pull = jax.jit(pull)
+    for count in counts_or_all:
+        share = (np.arange(target.shape[1]) < count).astype(dtype) / count
+        (grads,) = pull(jnp.asarray(share))
+        results.append({"loss": np.asarray(jnp.sum(value * share))})
+        for name, grad in grads.items():
+            results[-1][name] = np.asarray(take_samples(graph, name, grad, count))
+    return results if counts else results[0]
+
+
+def take_samples(graph, name, array, count):
+    """The first samples of an array of the stream; weights as they are."""
+    if name not in [value.name for value in graph.model.graph.input] + ["target", *graph.batch]:
+        return array
+    if name == "target":
+        name = "y"
+    state = name in graph.carry or name in graph.carry.values()
+    axis = graph.batch.get(name)
+    front = 0 if state or name in graph.step else 1
+    at = front if axis is None else front + axis
+    return array[(slice(None),) * at + (slice(0, count),)]
 
 
 def sizes_of(graph, arrays):
@@ -132,6 +161,30 @@ def test_gradients(name, steps, samples):
     arrays = with_target(graph, arrays, steps, samples)
     exact, single = (reference(graph, arrays, dtype) for dtype in (np.float64, np.float32))
     harness.check_gradients(compile_stream(graph).grad(arrays), exact, single)
+
+
+@pytest.mark.parametrize("steps", STEPS)
+@pytest.mark.parametrize("name", GRID)
+def test_grid(name, steps):
+    """Outputs and gradients; the samples of a small batch are the first ones of the largest."""
+    graph = stream_models.ALL[name]
+    arrays = stream_models.random_arrays(graph, steps, max(SAMPLES))
+    wanted = stream_models.run_steps(graph, arrays, steps, max(SAMPLES))
+    noise = np.random.default_rng(9).normal(0, 1, wanted["y"].shape).astype(np.float32)
+    arrays |= {"target": wanted["y"] + noise}
+    exact, single = (
+        reference(graph, arrays, dtype, SAMPLES) for dtype in (np.float64, np.float32)
+    )
+    program = compile_stream(graph)
+    for i, samples in enumerate(SAMPLES):
+        given = {n: take_samples(graph, n, a, samples) for n, a in arrays.items()}
+        context = f"{steps} steps, {samples} samples"
+        for output, array in program.infer(given).items():
+            expected = take_samples(graph, output, wanted[output], samples)
+            np.testing.assert_allclose(
+                array, expected, rtol=2e-5, atol=2e-5, err_msg=f"{output}, {context}"
+            )
+        harness.check_gradients(program.grad(given), exact[i], single[i], context)
 
 
 @pytest.mark.parametrize("name", ["lstm_stack", "bands"])
