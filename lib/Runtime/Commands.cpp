@@ -247,8 +247,8 @@ static ordered_json countParameters(const Model &model) {
   return {{"total", total}, {"trained", trained}};
 }
 
-/// The kernels that a GPU runs the chains of a step by, for each the mapping of its links and of the
-/// columns of their transitions: what no other command asks for.
+/// The kernels that a GPU runs the chains of a step by, for each the mapping of its links and of
+/// the columns of their transitions: what no other command asks for.
 static ordered_json describeMappings() {
   auto description = ordered_json::parse(std::string(bppsa_model_json, bppsa_model_json_size));
   ordered_json mappings = ordered_json::array();

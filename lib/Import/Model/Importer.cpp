@@ -271,8 +271,7 @@ LogicalResult ModelImporter::checkStatistics() {
       return op && use.get() == op.getRunning();
     };
     if (!llvm::all_of(argument.getUses(), isRunning))
-      return error() << "initializer "
-                     << quoted(attrs::Parameter::in(attributes).getValue())
+      return error() << "initializer " << quoted(attrs::Parameter::in(attributes).getValue())
                      << " holds running statistics of a BatchNormalization with training_mode 1 "
                         "and is used otherwise too; --untie gives each use its own";
   }

@@ -1,0 +1,85 @@
+"""What the models of the zoo are trained on. No PyTorch in here: the tests read it too."""
+
+import dataclasses
+import zlib
+
+import numpy as np
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """One model: the class in networks.py, its inputs and how it is trained for 100 steps."""
+
+    network: str
+    inputs: dict  # name: shape with the samples first, then "float", "unit", or the number of classes
+    target: tuple  # the same
+    loss: str = "cross-entropy"
+    optimizer: str = "adam"
+    rate: float = 5e-3
+    samples: int = 8
+    batch: int = 8
+    mode: str = "eval"  # what the model is in while it is exported
+    options: tuple = ()  # of the compiler
+    exporters: tuple = ("torchscript", "dynamo")
+    frozen: str = ""  # the parameters that are not trained
+    untied: tuple = ()  # exporters that merge parameters of equal values
+    has_modes: bool = False  # layers differ between training and inference
+
+    @property
+    def epochs(self):
+        return 100 // -(-self.samples // self.batch)
+
+
+def sequence(*sizes):
+    return {"x": ((7, *sizes), "float")}
+
+
+BOTH = ("torchscript", "dynamo")
+TRAINED = {"mode": "train", "has_modes": True, "optimizer": "sgd", "rate": 0.05}
+ZOO = {
+    "mlp": Entry("MLP", {"x": ((12,), "float")}, ((), 4), samples=20, batch=4),
+    "char_lm": Entry("CharLM", {"tokens": ((9,), 16)}, ((9,), 16), mode="train"),
+    "bigru_attention": Entry("BiGRUAttention", sequence(6), ((), 4)),
+    "bigru_max": Entry("BiGRUMax", sequence(6), ((), 4), optimizer="rmsprop", rate=2e-3),
+    "packed": Entry("PackedGRU", sequence(6) | {"lengths": ((), "lengths")}, ((), 4),
+                    exporters=("torchscript",)),
+    "seq2seq": Entry("Seq2Seq", {"source": ((7,), 12), "previous": ((5,), 12)}, ((5,), 12)),
+    "loop_decoder": Entry("LoopDecoder", sequence(5), ((6, 3), "float"), loss="mse"),
+    "crnn": Entry("CRNN", {"image": ((1, 8, 12), "float")}, ((6,), 5), **TRAINED),
+    "keywords": Entry("KeywordSpotter", {"wave": ((68,), "float")}, ((), 4), frozen="^frontend", **TRAINED),
+    "tcn": Entry("TCN", sequence(3), ((7, 2), "float"), loss="huber"),
+    "unet": Entry("UNet", {"x": ((1, 8, 8), "float")}, ((1, 8, 8), "unit"), loss="bce-with-logits",
+                  samples=10, batch=4, exporters=("dynamo",), **TRAINED),
+    "autoencoder": Entry("Autoencoder", {"x": ((1, 12, 12), "unit")}, ((1, 12, 12), "unit"), loss="mse"),
+    "siamese": Entry("Siamese", {"a": ((10,), "float"), "b": ((10,), "float")}, ((1,), "unit"),
+                     loss="bce-with-logits"),
+    "forecaster": Entry("Forecaster", {"series": ((24,), "float")}, ((6,), "float"), loss="l1", rate=2e-3, untied=BOTH),
+    "resnet": Entry("ResNet", {"x": ((3, 8, 8), "float")}, ((), 4), samples=11, batch=4, **TRAINED),
+    "text_cnn": Entry("TextCNN", {"tokens": ((7,), 20)}, ((), 3)),
+    "recommender": Entry("Recommender", {"user": ((), 30), "item": ((), 20)}, ((), "unit"),
+                         loss="bce-with-logits", samples=40, batch=10),
+    "gated": Entry("GatedConvolutions", {"x": ((2, 14), "float")}, ((1, 14), "float"), loss="mse",
+                   exporters=("torchscript",)),
+    "super_resolution": Entry("SuperResolution", {"x": ((1, 6, 6), "float")}, ((1, 12, 12), "float"), loss="mse",
+                              exporters=("torchscript",)),
+}  # fmt: skip
+
+
+def make_array(rng, samples, shape, kind):
+    shape = (samples, *shape)
+    if kind == "float":
+        return rng.standard_normal(shape).astype(np.float32)
+    if kind == "unit":
+        return rng.uniform(size=shape).astype(np.float32)
+    if kind == "lengths":
+        lengths = np.sort(rng.integers(3, 8, shape))[::-1].copy()
+        lengths[0] = 7  # as many as the array has steps
+        return lengths
+    return rng.integers(0, kind, shape)
+
+
+def make_data(name):
+    """The arrays of a data set."""
+    entry, rng = ZOO[name], np.random.default_rng(zlib.crc32(name.encode()))
+    arrays = {key: make_array(rng, entry.samples, *kind) for key, kind in entry.inputs.items()}
+    return arrays | {"target": make_array(rng, entry.samples, *entry.target)}
