@@ -19,7 +19,6 @@ generate() {
 }
 
 generate BPPSADialect.md Dialect/BPPSA/IR/BPPSAOps.td -gen-dialect-doc -dialect=bppsa
-generate TrainingOps.md Dialect/BPPSA/IR/TrainingOps.td -gen-op-doc
 generate BPPSAInterfaces.md Dialect/BPPSA/IR/BPPSAInterfaces.td -gen-op-interface-docs
 generate BufferPasses.md Dialect/BPPSA/Transforms/Buffers/Passes.td -gen-pass-doc
 generate ConversionPasses.md Conversion/Passes.td -gen-pass-doc

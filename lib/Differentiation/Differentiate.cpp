@@ -6,7 +6,7 @@
 
 #include "Layers/LayerLinks.h"
 #include "TensorBuilders.h"
-#include "bppsa/Dialect/BPPSA/IR/TrainingOps.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Differentiation/Differentiation.h"
 #include "bppsa/Differentiation/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SampleLayout.h"
-#include "bppsa/Dialect/BPPSA/IR/TrainingOps.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Reference/Interpreter.h"
 #include <cmath>
 

@@ -6,7 +6,7 @@
 
 #include "bppsa/Target/ModelDescription.h"
 #include "FlopCount.h"
-#include "bppsa/Dialect/BPPSA/IR/TrainingOps.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Evaluation/DeviceCosts.h"
 #include "bppsa/Evaluation/HostCosts.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -6,7 +6,7 @@
 
 #include "bppsa/Compiler/Pipelines/Training.h"
 #include "KernelStages.h"
-#include "bppsa/Dialect/BPPSA/IR/TrainingOps.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Loops/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Scan/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Structure/Passes.h"

@@ -14,7 +14,7 @@
 #include "BatchedBody.h"
 #include "Patterns.h"
 #include "bppsa/Conversion/Passes.h"
-#include "bppsa/Dialect/BPPSA/IR/TrainingOps.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Func/Transforms/FuncConversions.h"

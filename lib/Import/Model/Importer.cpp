@@ -8,7 +8,7 @@
 #include "../Initializers/InspectInitializers.h"
 #include "InlineFunctions.h"
 #include "ModelImporter.h"
-#include "bppsa/Dialect/BPPSA/IR/TrainingOps.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Dialect/BPPSA/IR/TrainingOps.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -32,10 +32,6 @@ void BPPSADialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "bppsa/Dialect/BPPSA/IR/BPPSAOps.cpp.inc"
-      >();
-  addOperations<
-#define GET_OP_LIST
-#include "bppsa/Dialect/BPPSA/IR/TrainingOps.cpp.inc"
       >();
   attachCellOpModels(getContext());
 }

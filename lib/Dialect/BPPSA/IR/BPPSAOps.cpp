@@ -41,6 +41,12 @@ LogicalResult MatVecOp::verify() {
 // Graph level
 //===----------------------------------------------------------------------===//
 
+LogicalResult RunningStatisticOp::verify() {
+  if (!isa<FloatType>(cast<ShapedType>(getRunning().getType()).getElementType()))
+    return emitOpError() << "needs float tensors, found " << getRunning().getType();
+  return success();
+}
+
 LogicalResult DropoutOp::verify() {
   double ratio = getRatio().convertToDouble();
   if (!(ratio >= 0.0 && ratio < 1.0))

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "Verifiers.h"
-#include "bppsa/Dialect/BPPSA/IR/TrainingOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringExtras.h"
 

@@ -7,7 +7,7 @@
 #include "../../Graph/TensorMath.h"
 #include "../../Model/Importer.h"
 #include "../OpImporters.h"
-#include "bppsa/Dialect/BPPSA/IR/TrainingOps.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include <array>

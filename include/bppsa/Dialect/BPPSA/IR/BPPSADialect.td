@@ -33,7 +33,8 @@ def BPPSA_Dialect : Dialect {
   let discardableAttrs = (ins
     "::mlir::StringAttr":$input, "::mlir::StringAttr":$output, "::mlir::StringAttr":$parameter,
     "::mlir::StringAttr":$gradient, "::mlir::StringAttr":$carried,
-    "::mlir::UnitAttr":$frozen, "::mlir::UnitAttr":$loss, "::mlir::UnitAttr":$target,
+    "::mlir::StringAttr":$updated,
+    "::mlir::UnitAttr":$frozen, "::mlir::UnitAttr":$statistic, "::mlir::UnitAttr":$loss, "::mlir::UnitAttr":$target,
     "::mlir::UnitAttr":$weight, "::mlir::UnitAttr":$correct, "::mlir::UnitAttr":$seed,
     "::mlir::IntegerAttr":$batch_axis, "::mlir::IntegerAttr":$time_axis,
     "::mlir::DenseI64ArrayAttr":$batch_axes, "::mlir::AffineMapAttr":$shape,

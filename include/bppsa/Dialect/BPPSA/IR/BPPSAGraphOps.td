@@ -24,13 +24,28 @@ def BPPSA_DropoutOp : BPPSA_Op<"dropout", [Pure, AllTypesMatch<["input", "result
     While a model is trained each element is zero with probability `ratio` and
     is divided by `1 - ratio` otherwise; everywhere else the op is the identity.
     `stream` tells the dropouts of one graph apart. See
-    `bppsa-specialize-dropout`.
+    `bppsa-specialize-training`.
   }];
   let arguments = (ins AnyRankedTensor:$input, F64Attr:$ratio, I64Attr:$stream);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$input `ratio` $ratio `stream` $stream attr-dict `:` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
+}
+
+def BPPSA_RunningStatisticOp : BPPSA_Op<"running_statistic", [
+    Pure, AllTypesMatch<["batch", "running", "statistic", "next"]>]> {
+  let summary = "the statistic of the batch while training, the running one elsewhere";
+  let description = [{
+    While a model is trained `statistic` is `batch`, and `next` is `running *
+    momentum + batch * (1 - momentum)`, which becomes the running statistic
+    after the step; everywhere else both are `running`. See
+    `bppsa-specialize-training`.
+  }];
+  let arguments = (ins AnyRankedTensor:$batch, AnyRankedTensor:$running, F64Attr:$momentum);
+  let results = (outs AnyRankedTensor:$statistic, AnyRankedTensor:$next);
+  let assemblyFormat = "$batch `of` $running `momentum` $momentum attr-dict `:` type($running)";
+  let hasVerifier = 1;
 }
 
 def BPPSA_MarkPhaseOp : BPPSA_Op<"mark_phase"> {

@@ -54,11 +54,13 @@ template <typename Helper> struct DiscardableAttribute {
 
 namespace attrs {
 
-// What an argument or a result is; the first four hold its name.
+// What an argument or a result is; the first five hold its name.
 using Input = DiscardableAttribute<BPPSADialect::InputAttrHelper>;
 using Output = DiscardableAttribute<BPPSADialect::OutputAttrHelper>;
 using Parameter = DiscardableAttribute<BPPSADialect::ParameterAttrHelper>;
 using Gradient = DiscardableAttribute<BPPSADialect::GradientAttrHelper>;
+/// The next value of the running statistic of that name.
+using Updated = DiscardableAttribute<BPPSADialect::UpdatedAttrHelper>;
 using Loss = DiscardableAttribute<BPPSADialect::LossAttrHelper>;
 using Target = DiscardableAttribute<BPPSADialect::TargetAttrHelper>;
 using Weight = DiscardableAttribute<BPPSADialect::WeightAttrHelper>;
@@ -68,6 +70,8 @@ using Seed = DiscardableAttribute<BPPSADialect::SeedAttrHelper>;
 // What else is known of it.
 using Carried = DiscardableAttribute<BPPSADialect::CarriedAttrHelper>;
 using Frozen = DiscardableAttribute<BPPSADialect::FrozenAttrHelper>;
+/// Of a parameter that is a running statistic: steps update it.
+using Statistic = DiscardableAttribute<BPPSADialect::StatisticAttrHelper>;
 using BatchAxis = DiscardableAttribute<BPPSADialect::BatchAxisAttrHelper>;
 using BatchAxes = DiscardableAttribute<BPPSADialect::BatchAxesAttrHelper>;
 using TimeAxis = DiscardableAttribute<BPPSADialect::TimeAxisAttrHelper>;
