@@ -55,8 +55,10 @@ static SmallVector<ReshapeGroup> getReshapeGroups(ArrayRef<Dim> source, ArrayRef
 }
 
 /// Gives the target dimensions of a group the factors of its source dimensions,
-/// in order, as far as the sizes match. Whether all do.
-static bool assignFactors(ArrayRef<Dim> source, MutableArrayRef<Dim> target) {
+/// in order, as far as the sizes match. Whether all do. A factor that several dimensions
+/// share, such as the values of all heads of an attention, is split; `split` has its origin.
+static bool assignFactors(ArrayRef<Dim> source, MutableArrayRef<Dim> target,
+                          SmallVectorImpl<int> &split) {
   SmallVector<Factor> factors;
   for (const Dim &dim : source)
     factors.append(dim.factors.begin(), dim.factors.end());
@@ -79,6 +81,12 @@ static bool assignFactors(ArrayRef<Dim> source, MutableArrayRef<Dim> target) {
     for (; next < factors.size() && rest && getConstant(*rest) != 1; ++next) {
       if (isOne(next))
         continue;
+      MaybeExpr others = divideExactly(factors[next].size, *rest);
+      if (others && getConstant(*others) != 1) {
+        split.push_back(factors[next].origin);
+        factors[next] = {*rest};
+        factors.insert(factors.begin() + next + 1, Factor{*others});
+      }
       rest = divideExactly(*rest, factors[next].size);
       taken.push_back(factors[next]);
     }
@@ -122,9 +130,12 @@ Tensor GraphBuilder::makeReshape(const Tensor &operand, ArrayRef<Dim> dims) {
     MutableArrayRef<Dim> target =
         MutableArrayRef(result.dims).slice(group.targetBegin, group.targetEnd - group.targetBegin);
     SmallVector<Dim> found(target);
-    if (!assignFactors(source, found))
+    SmallVector<int> split;
+    if (!assignFactors(source, found, split))
       for (const Dim &dim : source)
         mark(dim, Cut);
+    for (int origin : split)
+      axes.mark(origin, Cut);
     for (auto [dim, other] : llvm::zip(target, found))
       dim = mergeOrigins(other, dim);
   }
