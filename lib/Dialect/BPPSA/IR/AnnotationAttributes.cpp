@@ -16,9 +16,6 @@ using namespace bppsa;
 
 LogicalResult SymbolsAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                   ArrayRef<StringAttr> names, ArrayRef<int64_t> leastSizes) {
-  if (names.size() != leastSizes.size())
-    return emitError() << names.size() << " symbols need as many least sizes, found "
-                       << leastSizes.size();
   DenseSet<StringAttr> seen;
   for (auto [name, least] : llvm::zip_equal(names, leastSizes)) {
     if (name.empty() || !seen.insert(name).second)

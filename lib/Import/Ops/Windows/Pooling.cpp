@@ -146,7 +146,8 @@ static Tensor gatherPositions(GraphBuilder &graph, const Tensor &plane, const Te
 }
 
 /// The indices into the whole input, without its padding, that ONNX wants of `positions` in the
-/// planes of the padded input `x`.
+/// planes of the padded input `x`. They count the planes of all samples before their own, so that
+/// no axis of them carries samples.
 static Tensor makeIndices(Node &node, const Pooling &pooling, const Tensor &x,
                           const Tensor &positions) {
   GraphBuilder &graph = node.graph;
@@ -160,7 +161,7 @@ static Tensor makeIndices(Node &node, const Pooling &pooling, const Tensor &x,
   SmallVector<Value> sizes = getSizes(node.input(0)), padded = getSizes(x);
   Tensor empty = graph.make(graph.makeEmpty(positions.dims, positions.elementType), positions.dims);
   AffineMap all = graph.builder.getMultiDimIdentityMap(positions.getRank());
-  return graph.makeGeneric(
+  Tensor indices = graph.makeGeneric(
       positions, empty, {all, all}, [&](OpBuilder &b, Location loc, ValueRange in) -> Value {
         auto multiplyAdd = [&](Value sum, Value size, Value place) -> Value {
           return arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, sum, size), place);
@@ -184,6 +185,11 @@ static Tensor makeIndices(Node &node, const Pooling &pooling, const Tensor &x,
         index = arith::AddIOp::create(b, loc, index, plane);
         return arith::IndexCastOp::create(b, loc, b.getI64Type(), index);
       });
+  for (Dim &dim : MutableArrayRef(indices.dims).take_front(2)) {
+    graph.mark(dim, Mixed);
+    dim.factors = {Factor{dim.size}};
+  }
+  return indices;
 }
 
 LogicalResult bppsa::importMaxPool(Node &node) {
