@@ -9,7 +9,6 @@
 #include "bppsa/Dialect/BPPSA/Transforms/Loops/Passes.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/MemRef/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -187,6 +186,26 @@ FailureOr<bool> needsPacking(Operation *op) {
   return true;
 }
 
+/// The sizes of an unpacked array are known without it: asking for one must not keep it alive.
+/// Only those of our ops: upstream's pattern for all ops derives the size of a `linalg` result
+/// that is written by windows from its other operands, and not from its destination.
+struct SizeOfResult : public OpRewritePattern<tensor::DimOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(tensor::DimOp op, PatternRewriter &rewriter) const override {
+    auto result = dyn_cast<OpResult>(op.getSource());
+    std::optional<int64_t> dim = op.getConstantIndex();
+    if (!result || !dim || !isa_and_nonnull<BPPSADialect>(result.getOwner()->getDialect()))
+      return failure();
+    FailureOr<OpFoldResult> size =
+        reifyDimOfResult(rewriter, result.getOwner(), result.getResultNumber(), *dim);
+    if (failed(size))
+      return failure();
+    rewriter.replaceOp(op, getValueOrCreateConstantIndexOp(rewriter, op.getLoc(), *size));
+    return success();
+  }
+};
+
 struct PackBatch : public bppsa::impl::PackBatchBase<PackBatch> {
   using PackBatchBase::PackBatchBase;
 
@@ -207,9 +226,7 @@ struct PackBatch : public bppsa::impl::PackBatchBase<PackBatch> {
       packer.pack(op);
     }
     RewritePatternSet patterns(&getContext());
-    patterns.add<CancelPack, SliceBeforeUnpack>(&getContext());
-    // The sizes of an unpacked array are known without it: asking for one must not keep it alive.
-    memref::populateResolveRankedShapedTypeResultDimsPatterns(patterns);
+    patterns.add<CancelPack, SliceBeforeUnpack, SizeOfResult>(&getContext());
     tensor::DimOp::getCanonicalizationPatterns(patterns, &getContext());
     tensor::ExtractSliceOp::getCanonicalizationPatterns(patterns, &getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
