@@ -73,13 +73,6 @@ def test_node_test(name, tmp_path):
         np.testing.assert_allclose(left, right, rtol=test.rtol, atol=test.atol)
 
 
-def test_old_scan(tmp_path):
-    model = onnx.ModelProto()
-    model.CopyFrom(loop_models.ALL["scan-fixed"].model)
-    model.opset_import[0].version = 8
-    refuse(tmp_path, model, "(Scan)", "opset 8, accepted: 9 to")
-
-
 def changed(name, change):
     model = onnx.ModelProto()
     model.CopyFrom(loop_models.ALL[name].model)

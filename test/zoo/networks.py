@@ -138,6 +138,36 @@ class KeywordSpotter(nn.Module):
         return self.head(self.pool(self.blocks(y)).flatten(1))
 
 
+class TransformerClassifier(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inputs = nn.Linear(6, 16)
+        layer = nn.TransformerEncoderLayer(16, 4, 16, dropout=0.0, batch_first=True)
+        self.encoder = nn.TransformerEncoder(layer, 2)
+        self.head = nn.Linear(16, 4)
+
+    def forward(self, x):
+        return self.head(self.encoder(self.inputs(x)).mean(dim=1))
+
+
+class CausalTransformer(nn.Module):
+    """Learnt positions and a causal mask."""
+
+    def __init__(self, symbols=16):
+        super().__init__()
+        self.embedding = nn.Embedding(symbols, 16)
+        self.positions = nn.Parameter(0.1 * torch.randn(1, 12, 16))
+        layer = nn.TransformerEncoderLayer(16, 2, 16, dropout=0.0, batch_first=True, norm_first=True, activation="gelu")
+        self.encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+        self.head = nn.Linear(16, symbols)
+
+    def forward(self, tokens):
+        steps = tokens.shape[1]
+        mask = torch.triu(torch.full((steps, steps), float("-inf")), diagonal=1).to(self.positions.dtype)
+        y = self.embedding(tokens) + self.positions[:, :steps]
+        return self.head(self.encoder(y, mask=mask, is_causal=True))
+
+
 class TemporalBlock(nn.Module):
     def __init__(self, inputs, outputs, dilation):
         super().__init__()

@@ -47,6 +47,10 @@ ZOO = {
     "loop_decoder": Entry("LoopDecoder", sequence(5), ((6, 3), "float"), loss="mse"),
     "crnn": Entry("CRNN", {"image": ((1, 8, 12), "float")}, ((6,), 5), **TRAINED),
     "keywords": Entry("KeywordSpotter", {"wave": ((68,), "float")}, ((), 4), frozen="^frontend", **TRAINED),
+    "transformer": Entry("TransformerClassifier", sequence(6), ((), 4), optimizer="adamw", rate=1e-3, untied=BOTH,
+                         exporters=("torchscript",)),
+    "causal_transformer": Entry("CausalTransformer", {"tokens": ((9,), 16)}, ((9,), 16), rate=1e-3, untied=BOTH,
+                         exporters=("torchscript",)),
     "tcn": Entry("TCN", sequence(3), ((7, 2), "float"), loss="huber"),
     "unet": Entry("UNet", {"x": ((1, 8, 8), "float")}, ((1, 8, 8), "unit"), loss="bce-with-logits",
                   samples=10, batch=4, exporters=("dynamo",), **TRAINED),
@@ -58,10 +62,8 @@ ZOO = {
     "text_cnn": Entry("TextCNN", {"tokens": ((7,), 20)}, ((), 3)),
     "recommender": Entry("Recommender", {"user": ((), 30), "item": ((), 20)}, ((), "unit"),
                          loss="bce-with-logits", samples=40, batch=10),
-    "gated": Entry("GatedConvolutions", {"x": ((2, 14), "float")}, ((1, 14), "float"), loss="mse",
-                   exporters=("torchscript",)),
-    "super_resolution": Entry("SuperResolution", {"x": ((1, 6, 6), "float")}, ((1, 12, 12), "float"), loss="mse",
-                              exporters=("torchscript",)),
+    "gated": Entry("GatedConvolutions", {"x": ((2, 14), "float")}, ((1, 14), "float"), loss="mse"),
+    "super_resolution": Entry("SuperResolution", {"x": ((1, 6, 6), "float")}, ((1, 12, 12), "float"), loss="mse"),
 }  # fmt: skip
 
 
