@@ -1,0 +1,68 @@
+//===- UntrainedValues.cpp - says what of a model is not trained -----------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Initializers/InspectInitializers.h"
+#include "ModelImporter.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+/// "'a'", "'a', 'b' and 3 others"
+static std::string listNames(ArrayRef<std::string> names) {
+  constexpr size_t shown = 8;
+  std::string text;
+  for (const std::string &name : names.take_front(shown))
+    text += (text.empty() ? "" : ", ") + quoted(name);
+  if (names.size() > shown)
+    text += " and " + std::to_string(names.size() - shown) + " others";
+  return text;
+}
+
+void ModelImporter::warnOfUntrained() {
+  std::vector<std::string> unread;
+  for (auto [argument, attributes] :
+       llvm::zip_equal(function.getArguments(), graph.argumentAttributes)) {
+    auto name = attrs::Parameter::in(attributes);
+    if (!name || !argument.use_empty())
+      continue;
+    attrs::Frozen::set(attributes, builder.getUnitAttr());
+    // Exporters leave constants behind that they have folded.
+    if (!isInventedName(name.getValue()))
+      unread.push_back(name.str());
+  }
+  if (!unread.empty())
+    emitWarning(file.location) << "the graph does not read the initializers " << listNames(unread)
+                               << "; they are not trained";
+  if (!nodes.innerConstants.empty())
+    emitWarning(file.location) << "the float initializers " << listNames(nodes.innerConstants)
+                               << " of graphs inside of nodes are constants; move them to the main "
+                                  "graph to train them";
+  if (!nodes.batchStatistics.empty())
+    emitWarning(file.location)
+        << "the BatchNormalization nodes " << listNames(nodes.batchStatistics)
+        << " have training_mode 1 and running statistics that are no initializers: `eval`, `infer` "
+           "and the saved model use the statistics of each batch; make initializers of input_mean "
+           "and input_var";
+}
+
+/// What steps update must not be what they train, or another statistic.
+LogicalResult ModelImporter::checkStatistics() {
+  for (auto [argument, attributes] :
+       llvm::zip_equal(function.getArguments(), graph.argumentAttributes)) {
+    if (!attrs::Statistic::in(attributes))
+      continue;
+    auto isRunning = [](OpOperand &use) {
+      auto op = dyn_cast<RunningStatisticOp>(use.getOwner());
+      return op && use.get() == op.getRunning();
+    };
+    if (!llvm::all_of(argument.getUses(), isRunning))
+      return error() << "initializer " << quoted(attrs::Parameter::in(attributes).getValue())
+                     << " holds running statistics of a BatchNormalization with training_mode 1 "
+                        "and is used otherwise too; --untie gives each use its own";
+  }
+  return success();
+}
