@@ -123,4 +123,5 @@ def test_skips_cut_chains(tmp_path):
     names, ends = find_boxes(text)
     assert len(names) == sum(int(count) for count in re.findall(r"<p>(\d+) links,", text))
     assert len(ends) == 2 * text.count('<div class="layers">')
-    assert ends[0].startswith("several operations use") and "linalg.generic joins 2 values" in ends
+    assert any(end.startswith("several operations use") for end in ends)
+    assert "linalg.generic joins 2 values" in ends
