@@ -8,9 +8,9 @@
 #include "Compilation.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Import/TrainingMode.h"
+#include "bppsa/Support/NamePattern.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/Support/Regex.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -95,10 +95,10 @@ LogicalResult Compilation::settleInitializers(const llvm::MemoryBuffer &file) {
   FailureOr<InitializerFindings> findings = inspectInitializers(file, &context);
   if (failed(findings))
     return failure();
-  llvm::Regex regex(options.train);
-  std::string error;
-  if (!options.train.empty() && !regex.isValid(error))
-    return fail("--train needs a regular expression, found '" + options.train + "': " + error);
+  std::string wrong;
+  llvm::Regex regex = compilePattern("--train", options.train, wrong);
+  if (!wrong.empty())
+    return fail(wrong);
   llvm::StringMap<std::string> constants;
   bool matched = options.train.empty();
   for (const auto &[name, reason] : findings->constants) {

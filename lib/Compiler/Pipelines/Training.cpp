@@ -11,9 +11,9 @@
 #include "bppsa/Dialect/BPPSA/Transforms/Scan/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Structure/Passes.h"
 #include "bppsa/Differentiation/Passes.h"
+#include "bppsa/Support/NamePattern.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassRegistry.h"
-#include "llvm/Support/Regex.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -21,11 +21,10 @@ using namespace bppsa;
 LogicalResult bppsa::freezeParameters(ModuleOp module, StringRef pattern) {
   if (pattern.empty())
     return success();
-  llvm::Regex regex(pattern);
-  std::string error;
-  if (!regex.isValid(error))
-    return module.emitError() << "--freeze needs a regular expression, found '" << pattern
-                              << "': " << error;
+  std::string wrong;
+  llvm::Regex regex = compilePattern("--freeze", pattern, wrong);
+  if (!wrong.empty())
+    return module.emitError() << wrong;
   auto forward = module.lookupSymbol<func::FuncOp>("forward");
   bool matched = false;
   // All at once: each change of one argument makes a new list of all of them.

@@ -153,3 +153,17 @@ std::string bppsa::getParameterName(StringRef initializer, const UseGroup &group
   StringRef last = initializer.substr(initializer.rfind('.') + 1);
   return (*use.module + (use.module->empty() ? "" : ".") + last).str();
 }
+
+void bppsa::collectNames(const onnx::GraphProto &graph, llvm::StringSet<> &names) {
+  for (const onnx::ValueInfoProto &input : graph.input())
+    names.insert(input.name());
+  for (const onnx::TensorProto &tensor : graph.initializer())
+    names.insert(tensor.name());
+  for (const onnx::NodeProto &node : graph.node()) {
+    for (const std::string &output : node.output())
+      names.insert(output);
+    for (const onnx::AttributeProto &attribute : node.attribute())
+      if (attribute.has_g())
+        collectNames(attribute.g(), names);
+  }
+}

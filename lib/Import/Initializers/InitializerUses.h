@@ -13,6 +13,7 @@
 #define BPPSA_LIB_IMPORT_INITIALIZERS_INITIALIZERUSES_H
 
 #include "../Model/OnnxFile.h"
+#include "llvm/ADT/StringSet.h"
 #include <map>
 #include <optional>
 
@@ -49,6 +50,9 @@ template <typename Proto> llvm::StringRef getMetadata(const Proto &proto, llvm::
       return entry.value();
   return "";
 }
+
+/// Adds every name that `graph` and the graphs inside of its nodes define to `names`.
+void collectNames(const onnx::GraphProto &graph, llvm::StringSet<> &names);
 
 } // namespace bppsa
 

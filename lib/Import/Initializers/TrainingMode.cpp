@@ -6,22 +6,15 @@
 
 #include "bppsa/Import/TrainingMode.h"
 #include "../Model/GraphImporter.h"
+#include "InitializerUses.h"
+#include "bppsa/Support/NamePattern.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/Regex.h"
 
 using namespace mlir;
 using namespace bppsa;
 
 static constexpr StringRef kTrainingMode = "training_mode";
-
-/// The bytes of `file`, which has been changed.
-static FailureOr<std::string> serialize(const OnnxFile &file) {
-  std::string bytes;
-  if (file.model.ByteSizeLong() > kMaxFileSize || !file.model.SerializeToString(&bytes))
-    return emitError(file.location) << "the model is larger than 2 GiB";
-  return bytes;
-}
 
 //===----------------------------------------------------------------------===//
 // Into training mode
@@ -38,8 +31,7 @@ static int64_t getOpset(const onnx::ModelProto &model) {
 /// The name of a new bool initializer that is true.
 static std::string addTrue(onnx::GraphProto &graph) {
   llvm::StringSet<> names;
-  for (const onnx::TensorProto &tensor : graph.initializer())
-    names.insert(tensor.name());
+  collectNames(graph, names);
   std::string name = kTrainingMode.str();
   while (names.contains(name))
     name += "_";
@@ -72,11 +64,10 @@ FailureOr<std::string> bppsa::setTrainingMode(llvm::MemoryBufferRef buffer, MLIR
   FailureOr<OnnxFile> file = parseOnnxFile(buffer, context);
   if (failed(file))
     return failure();
-  llvm::Regex regex(pattern);
-  std::string error;
-  if (!pattern.empty() && !regex.isValid(error))
-    return emitError(file->location)
-           << "--training-mode needs a regular expression, found '" << pattern << "': " << error;
+  std::string wrong;
+  llvm::Regex regex = compilePattern("--training-mode", pattern, wrong);
+  if (!wrong.empty())
+    return emitError(file->location) << wrong;
   constexpr int64_t first = 14;
   if (int64_t opset = getOpset(file->model); opset < first)
     return emitError(file->location) << "--training-mode needs a model of opset " << first
@@ -96,7 +87,7 @@ FailureOr<std::string> bppsa::setTrainingMode(llvm::MemoryBufferRef buffer, MLIR
            << " finds no BatchNormalization or Dropout node; exporters remove them for inference: "
               "export with training=TrainingMode.TRAINING and do_constant_folding=False, or with "
               "optimize=False and dynamo=True";
-  return serialize(*file);
+  return serializeOnnxFile(*file, "the model");
 }
 
 //===----------------------------------------------------------------------===//
@@ -178,7 +169,7 @@ FailureOr<std::optional<std::string>> bppsa::makeInferenceForm(llvm::MemoryBuffe
       isChanged |= clearTrainingMode(node, names);
   if (!isChanged)
     return std::optional<std::string>();
-  FailureOr<std::string> bytes = serialize(*file);
+  FailureOr<std::string> bytes = serializeOnnxFile(*file, "the model");
   if (failed(bytes))
     return failure();
   return std::optional<std::string>(std::move(*bytes));

@@ -5,27 +5,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "InspectInitializers.h"
+#include "bppsa/Support/NamePattern.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/Regex.h"
 
 using namespace mlir;
 using namespace bppsa;
-
-/// Adds every name that `graph` and the graphs inside of its nodes define to `names`.
-static void collectNames(const onnx::GraphProto &graph, llvm::StringSet<> &names) {
-  for (const onnx::ValueInfoProto &input : graph.input())
-    names.insert(input.name());
-  for (const onnx::TensorProto &tensor : graph.initializer())
-    names.insert(tensor.name());
-  for (const onnx::NodeProto &node : graph.node()) {
-    for (const std::string &output : node.output())
-      names.insert(output);
-    for (const onnx::AttributeProto &attribute : node.attribute())
-      if (attribute.has_g())
-        collectNames(attribute.g(), names);
-  }
-}
 
 namespace {
 class Untier {
@@ -118,11 +103,10 @@ FailureOr<std::string> bppsa::untieInitializers(llvm::MemoryBufferRef buffer, ML
   FailureOr<OnnxFile> file = parseOnnxFile(buffer, context);
   if (failed(file))
     return failure();
-  llvm::Regex regex(pattern);
-  std::string error;
-  if (!pattern.empty() && !regex.isValid(error))
-    return emitError(file->location)
-           << "--untie needs a regular expression, found '" << pattern << "': " << error;
+  std::string wrong;
+  llvm::Regex regex = compilePattern("--untie", pattern, wrong);
+  if (!wrong.empty())
+    return emitError(file->location) << wrong;
   auto uses = collectInitializerUses(*file->model.mutable_graph());
   Untier untier(*file);
   bool matched = pattern.empty();
@@ -145,10 +129,5 @@ FailureOr<std::string> bppsa::untieInitializers(llvm::MemoryBufferRef buffer, ML
                                      << "' matches no float initializer that is used more than "
                                         "once";
   untier.finish();
-  std::string bytes;
-  if (file->model.ByteSizeLong() > static_cast<size_t>(INT32_MAX) ||
-      !file->model.SerializeToString(&bytes))
-    return emitError(file->location)
-           << "without shared initializers the model is larger than 2 GiB";
-  return bytes;
+  return serializeOnnxFile(*file, "without shared initializers the model");
 }

@@ -103,6 +103,8 @@ public:
   /// time, as expressions of sizes or as numbers.
   mlir::FailureOr<llvm::SmallVector<mlir::AffineExpr>> getExprs(size_t index) const;
   mlir::FailureOr<llvm::SmallVector<int64_t>> getConstants(size_t index) const;
+  /// The same of an input with one element; `name` is what ONNX calls it.
+  mlir::FailureOr<int64_t> getNumber(size_t index, llvm::StringRef name) const;
   /// An integer list that is an attribute in old opsets and an input in new
   /// ones; nothing if it is absent.
   mlir::FailureOr<std::optional<llvm::SmallVector<int64_t>>> getList(llvm::StringRef attribute,

@@ -327,6 +327,16 @@ FailureOr<SmallVector<int64_t>> Node::getConstants(size_t index) const {
   return values;
 }
 
+FailureOr<int64_t> Node::getNumber(size_t index, StringRef name) const {
+  FailureOr<SmallVector<int64_t>> values = getConstants(index);
+  if (failed(values))
+    return failure();
+  if (values->size() != 1)
+    return emitError() << "input " << quoted(name) << " has " << values->size()
+                       << " elements, accepted: 1";
+  return values->front();
+}
+
 FailureOr<std::optional<SmallVector<int64_t>>> Node::getList(StringRef attribute,
                                                              size_t index) const {
   if (std::optional<ArrayRef<int64_t>> values = getInts(attribute))

@@ -95,6 +95,13 @@ static unsigned getByteWidth(Type elementType) {
   return std::max(1u, elementType.getIntOrFloatBitWidth() / 8);
 }
 
+FailureOr<std::string> bppsa::serializeOnnxFile(const OnnxFile &file, StringRef what) {
+  std::string bytes;
+  if (file.model.ByteSizeLong() > kMaxFileSize || !file.model.SerializeToString(&bytes))
+    return emitError(file.location) << what << " is larger than 2 GiB";
+  return bytes;
+}
+
 FailureOr<RankedTensorType> bppsa::getTensorType(const OnnxFile &file,
                                                  const onnx::TensorProto &tensor, StringRef what) {
   auto error = [&]() { return emitError(file.location) << what << " "; };

@@ -46,6 +46,10 @@ mlir::FailureOr<std::unique_ptr<llvm::MemoryBuffer>> readModelFile(llvm::StringR
 /// Parses `buffer` and checks what does not depend on the graph.
 mlir::FailureOr<OnnxFile> parseOnnxFile(llvm::MemoryBufferRef buffer, mlir::MLIRContext *context);
 
+/// The bytes of `file`, which has been changed; `what` is it in the diagnostic of one that is too
+/// large.
+mlir::FailureOr<std::string> serializeOnnxFile(const OnnxFile &file, llvm::StringRef what);
+
 /// The type of `tensor`, from its dims and data type, after checking that
 /// the sizes are sane. `what` names the tensor in diagnostics.
 mlir::FailureOr<mlir::RankedTensorType>

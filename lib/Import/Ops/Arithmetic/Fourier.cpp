@@ -99,12 +99,10 @@ static FailureOr<int64_t> readPositive(Node &node, size_t index, StringRef name,
 static FailureOr<int64_t> readAxis(Node &node) {
   int64_t axis = node.getInt("axis", node.opset < 20 ? 1 : -2);
   if (node.hasInput(2)) {
-    FailureOr<SmallVector<int64_t>> given = node.getConstants(2);
+    FailureOr<int64_t> given = node.getNumber(2, "axis");
     if (failed(given))
       return failure();
-    if (given->size() != 1)
-      return node.emitError() << "input 'axis' has " << given->size() << " elements, accepted: 1";
-    axis = given->front();
+    axis = *given;
   }
   int64_t rank = node.input(0).getRank();
   FailureOr<int64_t> normalized = node.normalizeAxis(axis, rank);

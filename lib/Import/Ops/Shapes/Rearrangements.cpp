@@ -83,12 +83,10 @@ LogicalResult bppsa::importTrilu(Node &node) {
     return node.emitShapeError();
   int64_t diagonal = 0;
   if (node.hasInput(1)) {
-    FailureOr<SmallVector<int64_t>> given = node.getConstants(1);
+    FailureOr<int64_t> given = node.getNumber(1, "k");
     if (failed(given))
       return failure();
-    if (given->size() != 1)
-      return node.emitError() << "input 'k' has " << given->size() << " elements, accepted: 1";
-    diagonal = given->front();
+    diagonal = *given;
   }
   bool isUpper = node.getInt("upper", 1) == 1;
   // Positions have meanings of their own.
@@ -303,12 +301,10 @@ static Tensor makeIntegerSums(Node &node, int64_t axis) {
 LogicalResult bppsa::importCumSum(Node &node) {
   GraphBuilder &graph = node.graph;
   const Tensor &x = node.input(0);
-  FailureOr<SmallVector<int64_t>> given = node.getConstants(1);
+  FailureOr<int64_t> given = node.getNumber(1, "axis");
   if (failed(given))
     return failure();
-  if (given->size() != 1)
-    return node.emitError() << "input 'axis' has " << given->size() << " elements, accepted: 1";
-  FailureOr<int64_t> axis = node.normalizeAxis(given->front(), x.getRank());
+  FailureOr<int64_t> axis = node.normalizeAxis(*given, x.getRank());
   if (failed(axis))
     return failure();
   bool isExclusive = node.getInt("exclusive", 0) == 1, isReverse = node.getInt("reverse", 0) == 1;

@@ -137,13 +137,10 @@ LogicalResult bppsa::importRange(Node &node) {
     return importFloatRange(node);
   SmallVector<int64_t> bounds;
   for (size_t i = 0; i < 3; ++i) {
-    FailureOr<SmallVector<int64_t>> value = node.getConstants(i);
+    FailureOr<int64_t> value = node.getNumber(i, node.proto.input(i));
     if (failed(value))
       return failure();
-    if (value->size() != 1)
-      return node.emitError() << "input " << quoted(node.proto.input(i)) << " has " << value->size()
-                              << " elements, accepted: 1";
-    bounds.push_back(value->front());
+    bounds.push_back(*value);
   }
   int64_t start = bounds[0], limit = bounds[1], delta = bounds[2];
   constexpr int64_t maxElements = 4096;
