@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # Part of the bppsa project, under the MIT License.
-"""What one time step costs in the kernels that walk recurrences and chains: a table, without a GPU.
+"""What one time step costs in the kernels that run recurrences and chains: a table, without a GPU.
 
   benchmarks/gpu/kernels.py --cells rnn,gru,lstm --hidden 20,64,128 --plan chunked
 
-Compiles a benchmark model (or --model FILE) to PTX. A walk is a loop in which the threads of a block
+Compiles a benchmark model (or --model FILE) to PTX. A run is a loop in which the threads of a block
 or of a warp wait for each other: the instructions of its body are counted as PTX has them, those of
 loops inside of it (over the columns of a matrix that is read from memory, or over each four samples
 of a block that shares its rows with others) apart. What a block does while it waits for others is
@@ -47,7 +47,7 @@ REGISTERS, WARPS, BLOCKS, SHARED = 65536, 64, 32, 227 << 10
 
 
 class Kernel:
-    """One kernel of a PTX text: its threads, and the instructions of its walk."""
+    """One kernel of a PTX text: its threads, and the instructions of its run."""
 
     def __init__(self, name, text):
         self.name = name
@@ -56,22 +56,22 @@ class Kernel:
         self.step, self.inner = self._find_walk()
 
     def _find_walk(self):
-        """(instructions of the walk without loops in it, those of one round of these)."""
-        walks = [
+        """(instructions of the run without loops in it, those of one round of these)."""
+        time_loops = [
             loop
             for loop in loops(self.successors, set(self.successors))
             if any(BARRIER.search(line) for block in loop for line in self.blocks[block])
         ]
-        if not walks:
+        if not time_loops:
             return None, None
-        walk = max(walks, key=lambda loop: sum(len(self.blocks[b]) for b in loop))
-        heads = {to for block in set(self.blocks) - walk for to in self.successors[block]} & walk
-        without_head = {b: [to for to in self.successors[b] if to not in heads] for b in walk}
+        time_loop = max(time_loops, key=lambda loop: sum(len(self.blocks[b]) for b in loop))
+        heads = {to for block in set(self.blocks) - time_loop for to in self.successors[block]} & time_loop
+        without_head = {b: [to for to in self.successors[b] if to not in heads] for b in time_loop}
         inside, waits = set(), set()
-        for loop in loops(without_head, walk):
+        for loop in loops(without_head, time_loop):
             waiting = any(WAIT.search(line) for block in loop for line in self.blocks[block])
             (waits if waiting else inside).update(loop)
-        return self._count(walk - inside - waits), self._count(inside)
+        return self._count(time_loop - inside - waits), self._count(inside)
 
     def _count(self, blocks):
         return count_kinds(line for block in blocks for line in self.blocks[block])
@@ -134,7 +134,7 @@ def count_kinds(lines):
 
 
 def kernels_of(ptx, names):
-    """The kernels of a program that walk with a state in shared memory, and have one of `names`."""
+    """The kernels of a program that run with a state in shared memory, and have one of `names`."""
     for match in re.finditer(r"\.entry (\w+)\(.*?^}", ptx, re.S | re.M):
         kernel = Kernel(match.group(1), match.group(0))
         if kernel.step and re.fullmatch(names, kernel.name):

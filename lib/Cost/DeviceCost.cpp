@@ -23,14 +23,14 @@ static constexpr double likelyMultiprocessors = 132;
 // Chunks
 //===----------------------------------------------------------------------===//
 
-/// Where blocks are few, C steps of maps and walks and T / C carries follow on each other. Where
+/// Where blocks are few, C steps of maps and runs and T / C carries follow on each other. Where
 /// they are many, the steps of columns take the time of all of them, whatever C is, until C is so
-/// large that the blocks are few. The work of walks, much less than that of columns, is left out:
+/// large that the blocks are few. The work of runs, much less than that of columns, is left out:
 /// what they emit differs between the programs of a chain, and these have to agree.
 ChunkRule bppsa::cost::getChunkRule(const ChainCost &chain) {
   const StepCost &column = chain.of(Work::Column);
-  double walks = chain.hasOffset ? 2 : 1;
-  double cycles = column.cycles + walks * chain.of(Work::Walk).cycles;
+  double runs = chain.hasOffset ? 2 : 1;
+  double cycles = column.cycles + runs * chain.of(Work::Walk).cycles;
   double busy = std::max(column.instructions * static_cast<double>(column.warps) / schedulers,
                          column.cycles / static_cast<double>(column.resident));
   double blocks = static_cast<double>(chain.columns) / column.columns;
@@ -130,7 +130,7 @@ void PhaseList::addTree(int64_t mostLevels) {
     add(Work::Carry, 1, down, down * mapBytes());
   }
   double roots = static_cast<double>((count >> levels) - 1);
-  // A launch stores the seeds as vectors before the roots are walked.
+  // A launch stores the seeds as vectors before the roots are run.
   add(Work::Carry, roots, samples, samples * roots * mapBytes(), /*launches=*/2);
   add(Work::Walk, static_cast<double>(std::min(count, stepsOfBlock)),
       samples * std::ceil(steps / static_cast<double>(stepsOfBlock)),

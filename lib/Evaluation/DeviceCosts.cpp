@@ -64,7 +64,7 @@ static int64_t countResident(int64_t threads, int64_t registers, int64_t sharedB
 }
 
 namespace {
-/// The part of a link that a walk evaluates: what `roots` need.
+/// The part of a link that a run evaluates: what `roots` need.
 class LinkPart {
 public:
   LinkPart(Block &body, ValueRange roots);
@@ -248,10 +248,10 @@ StepCost LinkPart::getThreadStep(GPUMappingAttr mapping, int64_t rows, TypeRange
 StepCost LinkPart::getColumnTileStep(GPUMappingAttr mapping, int64_t rows, ValueRange saved,
                                      ValueRange states) const {
   // What differs between columns, and what products read of that.
-  llvm::SetVector<Value> panels(states.begin(), states.end()), shared;
+  llvm::SetVector<Value> columnTiles(states.begin(), states.end()), shared;
   for (Operation *op : ops) {
-    if (llvm::any_of(op->getOperands(), [&](Value value) { return panels.contains(value); }))
-      panels.insert(op->result_begin(), op->result_end());
+    if (llvm::any_of(op->getOperands(), [&](Value value) { return columnTiles.contains(value); }))
+      columnTiles.insert(op->result_begin(), op->result_end());
     if (auto product = dyn_cast<MatVecOp>(op))
       shared.insert(product.getVector());
   }
@@ -267,7 +267,7 @@ StepCost LinkPart::getColumnTileStep(GPUMappingAttr mapping, int64_t rows, Value
   int64_t matrices = 0;
   for (Operation *op : ops)
     instructions +=
-        getRowCost(op).first * slots * (panels.contains(op->getResult(0)) ? 4 * width : 2);
+        getRowCost(op).first * slots * (columnTiles.contains(op->getResult(0)) ? 4 * width : 2);
   auto countDepth = [](int64_t count) { return llvm::divideCeil(count, cost::tileDepth); };
   for (int64_t count : columns)
     matrices += 8 * slots * countDepth(count);
@@ -320,7 +320,7 @@ static GPUMappingAttr getDefaultMapping(ChainOp loop, GPUKernel kernel) {
 /// The mapping of the links of `loop`, or the one that it would get. Before bppsa-fuse-gradients a
 /// chain has no sums yet, and its costs are those of what it is then: chunks must have the lengths
 /// by which the run time predicts.
-static GPUMappingAttr getWalkMapping(ChainOp loop) {
+static GPUMappingAttr getLinkMapping(ChainOp loop) {
   auto own = dyn_cast_or_null<GPUMappingAttr>(attrs::Mapping::of(loop));
   if (own && loop.getSumWith().empty())
     return own;
@@ -362,8 +362,8 @@ cost::ChainCost bppsa::getDeviceCost(ChainOp loop) {
   chain.savedBytes = region.savedBytes;
   chain.emittedBytes = region.emittedBytes;
   LinkPart whole(body, yielded), states(body, yielded.take_front(numStates));
-  GPUMappingAttr walk = getWalkMapping(loop), columns = getColumnMapping(loop);
-  chain.of(Work::Walk) = whole.getBlockStep(walk, numSaved + yielded.size());
+  GPUMappingAttr link = getLinkMapping(loop), columns = getColumnMapping(loop);
+  chain.of(Work::Walk) = whole.getBlockStep(link, numSaved + yielded.size());
   if (columns.is(GPUKernel::ThreadPerColumn))
     chain.of(Work::Column) =
         states.getThreadStep(columns, chain.rows, arguments.take_front(numSaved));
@@ -383,7 +383,7 @@ std::vector<DeviceChain> bppsa::getDeviceChains(Operation *root) {
   std::vector<DeviceChain> chains;
   root->walk([&](ChainOp chain) {
     if (chain.getPlan().isSequential())
-      chains.push_back({getDeviceCost(chain), getWalkMapping(chain), getColumnMapping(chain)});
+      chains.push_back({getDeviceCost(chain), getLinkMapping(chain), getColumnMapping(chain)});
   });
   return chains;
 }

@@ -219,7 +219,7 @@ static json::Object describeParameter(const OnnxImage::Parameter &parameter, boo
 /// What the run time predicts the times of the variants from (Cost/DeviceCost.h).
 static json::Array describeDeviceChains(func::FuncOp step) {
   json::Array chains;
-  for (const auto &[chain, walk, columns] : getDeviceChains(step)) {
+  for (const auto &[chain, link, columns] : getDeviceChains(step)) {
     json::Object object{{"rows", chain.rows},
                         {"columns", chain.columns},
                         {"has_offset", chain.hasOffset},
@@ -231,7 +231,7 @@ static json::Array describeDeviceChains(func::FuncOp step) {
                                   {"warps", work.warps},
                                   {"resident", work.resident},
                                   {"columns", work.columns}};
-    (*object.getObject("walk"))["mapping"] = walk.toString();
+    (*object.getObject("walk"))["mapping"] = link.toString();
     (*object.getObject("column"))["mapping"] = columns.toString();
     chains.push_back(std::move(object));
   }

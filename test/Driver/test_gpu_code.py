@@ -233,7 +233,7 @@ def assemble(assembler, arch, ptx, output):
 
 
 CELLS = [(cell, hidden) for cell in ("RNN", "GRU", "LSTM") for hidden in (20, 64, 128)]
-CELLS += [("LSTM", 10)]  # with the other cells of 20: the most rows that a thread walks
+CELLS += [("LSTM", 10)]  # with the other cells of 20: the most rows that a thread runs
 PROGRAMS = [(*cell, 3, plan) for plan in ("chunked:32", "blelloch") for cell in CELLS]
 PROGRAMS += [("LSTM", 512, 3, "sequential"), ("GRU", 1024, 3, "sequential")]  # many blocks share
 # Inputs of all gates at a time: tiles that gates fill, and with two gates.

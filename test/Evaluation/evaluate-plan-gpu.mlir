@@ -19,7 +19,7 @@
 // CHECK-NEXT: "warps": 1,
 // CHECK-NEXT: "resident": 32,
 // CHECK-NEXT: "columns": 1
-// A thread walks 4 rows: 30 + 5 + 1 instructions, 16 and 3 * 4, and a warp waits.
+// A thread runs 4 rows: 30 + 5 + 1 instructions, 16 and 3 * 4, and a warp waits.
 // CHECK: "column": {
 // CHECK-NEXT: "cycles": 109,
 // CHECK-NEXT: "instructions": 64,
@@ -51,10 +51,10 @@
 // CHECK-NEXT: "batch": 1,
 // CHECK-NEXT: "length": {{[1-9][0-9]+$}}
 
-// With 32 rows a block walks panels of 32 columns with 2 warps: 40 + 2 instructions, 2 * 2 and
+// With 32 rows a block runs column tiles of 32 columns with 2 warps: 40 + 2 instructions, 2 * 2 and
 // 16 for operations, 16 for what is multiplied, and 4 * 4 tiles with 8 + 4 + 3 * 4 each; 60
 // cycles more for the product and for the end.
-// CHECK: "name": "panels#0",
+// CHECK: "name": "column_tiles#0",
 // CHECK: "column": {
 // CHECK-NEXT: "cycles": 582,
 // CHECK-NEXT: "instructions": 462,
@@ -84,7 +84,7 @@ func.func @rnn(%saved : tensor<?x?x4xf32>, %seed : tensor<?x4xf32>, %weight : te
   return %emitted : tensor<?x?x4xf32>
 }
 
-func.func @panels(%saved : tensor<?x?x32xf32>, %seed : tensor<?x32xf32>, %weight : tensor<32x32xf32>)
+func.func @column_tiles(%saved : tensor<?x?x32xf32>, %seed : tensor<?x32xf32>, %weight : tensor<32x32xf32>)
     -> tensor<?x?x32xf32> {
   %cotangents, %emitted = bppsa.chain saved(%saved : tensor<?x?x32xf32>) seeds(%seed : tensor<?x32xf32>)
       inject_into [] captures(%weight : tensor<32x32xf32>)

@@ -56,7 +56,7 @@
 // JSON: "workers": 8,
 // JSON-NEXT: "flops": 3136
 
-// Seven aggregates of 8 steps and 4 columns, 7 carries, 8 + 8 * 7 steps walked, and
+// Seven aggregates of 8 steps and 4 columns, 7 carries, 8 + 8 * 7 steps run, and
 // 8 that only emit: 2 (7 * 8 * 4 * 44 + 7 * 2 * 16 + 64 * 44 + 8 * 12).
 // JSON: "plan": "chunked:8",
 // JSON: "compose": 49,

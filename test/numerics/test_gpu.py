@@ -99,7 +99,7 @@ def test_gradients(name, plan):
 
 @pytest.mark.parametrize("plan,time,batch", [("sequential", 600, 1), ("chunked:1", 2, 2100)])
 def test_sums_in_parts(plan, time, batch):
-    """Sums that registers hold for 512 steps of 600; 4096 blocks for the walks of 4200 chunks."""
+    """Sums that registers hold for 512 steps of 600; 4096 blocks for the runs of 4200 chunks."""
     program = compile_emulated(models.build(models.Spec("RNN", hidden=1)), plan)
     check_bound(program, {"T": time, "B": batch})
 

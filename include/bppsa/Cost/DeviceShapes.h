@@ -30,12 +30,12 @@ inline constexpr int64_t otherRegisters = 48;
 /// Steps that a block takes where steps are independent.
 inline constexpr int64_t stepsOfBlock = 32;
 
-/// The most rows that a thread keeps of a column that it walks, and of the states together. With
+/// The most rows that a thread keeps of a column that it runs, and of the states together. With
 /// more, ptxas begins to spill (a GRU of 24 units, an LSTM of 16), and a block has work for more of
 /// its threads.
 inline constexpr int64_t mostColumnRows = 20;
 
-/// The most entries of matrices of a link that a thread walks, each of which is an instruction of a
+/// The most entries of matrices of a link that a thread runs, each of which is an instruction of a
 /// step: 64 KiB of code. Their copies take less than the 48 KiB of shared memory that a block has.
 inline constexpr int64_t mostColumnEntries = 4096;
 
@@ -74,7 +74,7 @@ inline constexpr bool multipliesStepsInTiles(int64_t rows, int64_t columns) {
   return columns >= tileDepth && multipliesInTiles(rows, columns);
 }
 
-/// The most warps of a block that walks a column tile: with more, threads have less than 255
+/// The most warps of a block that runs a column tile: with more, threads have less than 255
 /// registers. The most tiles of columns: with more, a matrix is read or split less often, and
 /// values of a step need more registers.
 inline constexpr int64_t mostColumnTileWarps = 8, mostColumnTileTiles = 4;
@@ -126,7 +126,7 @@ struct ColumnTileNeeds {
   int64_t sharedRows, otherBytes;
 };
 
-/// How a block walks a column tile.
+/// How a block runs a column tile.
 struct ColumnTileShape {
   /// Warps of the block, tiles of rows of each, tiles of columns, and registers of a thread for the
   /// values of a step.
@@ -143,7 +143,7 @@ struct ColumnTileShape {
 /// even one tile of columns fits.
 std::optional<ColumnTileShape> shapeColumnTile(const ColumnTileNeeds &needs);
 
-/// How neighbouring threads of a warp share the rows of a column that they walk.
+/// How neighbouring threads of a warp share the rows of a column that they run.
 struct ColumnShape {
   /// Threads of a column; whether each has its rows of the matrices in registers, else it is one
   /// thread, which reads them from shared memory; and how many entries that are.

@@ -20,7 +20,7 @@ cost::ChainCost getDeviceCost(ChainOp loop);
 /// transitions, which that follows from.
 struct DeviceChain {
   cost::ChainCost cost;
-  GPUMappingAttr walk, columns;
+  GPUMappingAttr link, columns;
 };
 
 /// Every sequential loop under `root`, in the order in which they run.

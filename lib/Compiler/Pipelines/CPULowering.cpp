@@ -55,7 +55,7 @@ void bppsa::buildCPUCodePipeline(OpPassManager &pm, const CPULoweringOptions &op
   FinalizeMemRefToLLVMConversionPassOptions memory;
   memory.useGenericFunctions = true;
   pm.addPass(createFinalizeMemRefToLLVMConversionPass(memory));
-  // One walk over what is left is several times as fast as one for each dialect.
+  // One pass over what is left is several times as fast as one for each dialect.
   ConvertToLLVMPassOptions rest;
   rest.filterDialects = {"func", "arith", "cf", "index", "ub"};
   pm.addPass(createConvertToLLVMPass(rest));

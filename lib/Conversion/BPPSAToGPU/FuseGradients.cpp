@@ -74,8 +74,8 @@ static void yieldSummed(Block &body, unsigned numStates, ArrayRef<FusedSum> sums
   yield->insertOperands(yield->getNumOperands(), values);
 }
 
-/// Whether the threads that walk `op` have registers for `sums`; fails where they
-/// cannot walk it at all.
+/// Whether the threads that run `op` have registers for `sums`; fails where they
+/// cannot run it at all.
 static FailureOr<bool> fitRegisters(ChainOp op, ArrayRef<FusedSum> sums) {
   auto [factors, sumWith] = getFactors(sums);
   CotangentLoop loop = getCotangentLoop(op);

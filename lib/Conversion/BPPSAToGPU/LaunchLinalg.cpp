@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A thread for each element of the result, which walks the reductions. Where a
+// A thread for each element of the result, which runs the reductions. Where a
 // reduction is long or of unknown length and its combination is a sum, maximum or
 // the like, a block has an element: each thread folds a part, and a tree of fixed
 // shape folds the parts.

@@ -6,7 +6,7 @@
 //
 // A block keeps the states of its sample in shared memory, twice: a step reads one
 // copy and writes the other, so that one barrier separates two steps. One launch
-// walks all of T.
+// runs all of T.
 //
 //===----------------------------------------------------------------------===//
 

@@ -4,10 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// 1. Few threads or a block for each column of each chunk but the last walk it: the map
+// 1. Few threads or a block for each column of each chunk but the last run it: the map
 //    of its links.
 // 2. A block for each sample carries the cotangent across chunks, in order.
-// 3. A block for each chunk walks it again from its carry, and emits. Where it also adds
+// 3. A block for each chunk runs it again from its carry, and emits. Where it also adds
 //    up sums, it may have several chunks.
 //
 //===----------------------------------------------------------------------===//
@@ -27,9 +27,9 @@ static constexpr int64_t kMostBytesOfMaps = 40 * 1024;
 namespace {
 class ChunkedLaunch {
 public:
-  ChunkedLaunch(const CotangentLoop &loop, TransitionLoops aggregate, BlockLoop walk)
-      : loop(loop), aggregate(std::move(aggregate)), again(std::move(walk)), loc(loop.op->getLoc()),
-        size(loop.getTotalSize()), element(loop.getElementType()) {}
+  ChunkedLaunch(const CotangentLoop &loop, TransitionLoops aggregate, BlockLoop steps)
+      : loop(loop), aggregate(std::move(aggregate)), again(std::move(steps)),
+        loc(loop.op->getLoc()), size(loop.getTotalSize()), element(loop.getElementType()) {}
 
   void launch(int64_t chunkSteps) {
     OpBuilder builder(loop.op);
@@ -137,8 +137,8 @@ private:
 
   void launchAll(OpBuilder &builder) {
     Value numLoops = mulIndex(builder, loc, numSamples, numChunks);
-    auto body = [&](OpBuilder &nested, const LaunchedThread &thread, Value walk) {
-      SmallVector<Value> digits = splitIndex(nested, loc, walk, {Value(), numChunks});
+    auto body = [&](OpBuilder &nested, const LaunchedThread &thread, Value number) {
+      SmallVector<Value> digits = splitIndex(nested, loc, number, {Value(), numChunks});
       Value sample = digits[0], index = digits[1];
       auto [first, last] = getRange(nested, index);
       again.runFrom(nested, thread, sample, {carries, {sample, index}}, first, last,
@@ -163,9 +163,9 @@ private:
 LogicalResult bppsa::launchChunked(const CotangentLoop &loop, int64_t chunkSteps) {
   FailureOr<TransitionLoops> aggregate =
       TransitionLoops::create(loop, getTransitionMapping(loop.op));
-  FailureOr<BlockLoop> walk = BlockLoop::create(loop, {}, getMapping(loop.op));
-  if (failed(aggregate) || failed(walk))
+  FailureOr<BlockLoop> steps = BlockLoop::create(loop, {}, getMapping(loop.op));
+  if (failed(aggregate) || failed(steps))
     return failure();
-  ChunkedLaunch(loop, std::move(*aggregate), std::move(*walk)).launch(chunkSteps);
+  ChunkedLaunch(loop, std::move(*aggregate), std::move(*steps)).launch(chunkSteps);
   return success();
 }

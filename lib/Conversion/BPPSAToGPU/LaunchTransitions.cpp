@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The iterations of a parallel loop make the transitions of runs of links, which are
-// windows of the same sequences: all of them are walked by one launch.
+// windows of the same sequences: all of them are run by one launch.
 //
 //===----------------------------------------------------------------------===//
 
@@ -112,16 +112,16 @@ TransitionLoops::Run TransitionLaunch::getRun(OpBuilder &builder, Value iteratio
 }
 
 LogicalResult TransitionLaunch::launch() {
-  FailureOr<TransitionLoops> walks = TransitionLoops::create(getLoop(), getMapping(op));
-  if (failed(walks))
+  FailureOr<TransitionLoops> transitions = TransitionLoops::create(getLoop(), getMapping(op));
+  if (failed(transitions))
     return failure();
   OpBuilder builder(parallel);
   Location loc = op.getLoc();
   Value lower = getValueOrCreateConstantIndexOp(builder, loc, parallel.getMixedLowerBound()[0]);
   Value upper = getValueOrCreateConstantIndexOp(builder, loc, parallel.getMixedUpperBound()[0]);
   DeviceMaps maps = {AffineMapLayout::get(getLoop()), result.array};
-  walks->launch(builder, maps, builder.createOrFold<arith::SubIOp>(loc, upper, lower),
-                [&](OpBuilder &nested, Value run) { return getRun(nested, run); });
+  transitions->launch(builder, maps, builder.createOrFold<arith::SubIOp>(loc, upper, lower),
+                      [&](OpBuilder &nested, Value run) { return getRun(nested, run); });
   return success();
 }
 

@@ -1,6 +1,6 @@
 // RUN: bppsa-opt %s --bppsa-hoist-input-products --bppsa-choose-gpu-mapping --convert-bppsa-to-gpu --canonicalize --cse | FileCheck %s
 
-// One launch walks all steps, the last one first. The link reads one copy of the
+// One launch runs all steps, the last one first. The link reads one copy of the
 // cotangent and writes the other; its matrix is loaded once, by columns. Saved and
 // injected vectors are copied to shared memory seven positions ahead.
 

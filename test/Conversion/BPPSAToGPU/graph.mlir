@@ -30,7 +30,7 @@ func.func private @elementwise(%a: memref<?x4xf32>, %b: memref<?x4xf32>) {
   return
 }
 
-// A thread walks a short reduction.
+// A thread runs a short reduction.
 
 // CHECK-LABEL: func private @short_reduction(
 // CHECK:         gpu.launch

@@ -9,7 +9,7 @@ func.func private @shared(%x: memref<5xf32>, %y: memref<5xf32>) {
   return
 } loc(#one)
 
-// What is emitted for an operation of a body has its location; the walk has that of the loop.
+// What is emitted for an operation of a body has its location; the run has that of the loop.
 
 // CHECK-LABEL: func private @loop(
 // CHECK:         math.fma {{.*}} loc("product")

@@ -1,8 +1,8 @@
 // RUN: bppsa-opt %s --bppsa-hoist-input-products --bppsa-choose-gpu-mapping --convert-bppsa-to-gpu --canonicalize --cse | FileCheck %s
 
-// Three launches: a block for each panel of columns of the map of each chunk but the
+// Three launches: a block for each column tile of the map of each chunk but the
 // last, here one, a block for the carries of each sample, which reads maps ahead, one for
-// the walk of each chunk from its carry. The ways to walk columns: scan-columns.mlir, scan-panels.mlir.
+// the run of each chunk from its carry. The ways to run columns: scan-columns.mlir, scan-column-tiles.mlir.
 
 // CHECK-LABEL: func private @scan(
 // CHECK-SAME:      %[[A:.*]]: memref<?x?x21xf32>, %[[G:.*]]: memref<?x21xf32>, %[[W:.*]]: memref<21x21xf32>, %[[OUT:.*]]: memref<?x21xf32>)

@@ -94,11 +94,11 @@ def walk_unit(variant, z, d, g, s):
     return g, *emitted
 
 
-def check_scan(kernels, function, walk, draw):
+def check_scan(kernels, function, reference, draw):
     """Every length and batch: the values, and the same bits for three threads."""
     for steps, batch in itertools.product(LENGTHS, BATCHES):
         inputs = draw(np.random.default_rng(steps), steps, batch)
-        expected = walk(*inputs)
+        expected = reference(*inputs)
         shapes = [array.shape for array in expected]
         once = kernels.call(function, inputs, shapes)
         for value, exact in zip(once, expected, strict=True):

@@ -138,7 +138,7 @@ private:
   bppsa_arena_slice slices[2] = {};
 };
 
-/// Two slots, of which `infer` needs one; both have room for the means of all samples. A scan takes
+/// Two slots, of which `infer` needs one; both hold the means of all samples. A scan takes
 /// an array of all steps beside them.
 int64_t slotBytes(int64_t samples) { return (samples * 16 + 255) / 256 * 256; }
 int64_t inferArena(const int64_t *symbols) { return slotBytes(symbols[1]); }

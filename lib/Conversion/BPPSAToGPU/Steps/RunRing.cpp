@@ -50,9 +50,9 @@ std::pair<Value, SmallVector<Value>> RunRing::flatten(OpBuilder &builder, size_t
 }
 
 SmallVector<Value> RunRing::begin(OpBuilder &builder, const LaunchedThread &thread,
-                                  ValueRange shared, const ColumnRuns &walked) {
+                                  ValueRange shared, const ColumnRuns &columnRuns) {
   rings.assign(shared.begin(), shared.end());
-  runs = &walked;
+  runs = &columnRuns;
   Value firstColumn = mulIndex(builder, loc, thread.block, getIndex(builder, loc, columnsOfWarp));
   firstRun =
       arith::DivUIOp::create(builder, loc, firstColumn, getIndex(builder, loc, runs->numColumns));

@@ -23,13 +23,13 @@ struct ColumnRuns {
   llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Value position)> stepAt;
 };
 
-/// What a StepRing is to a block, this is to a warp whose threads walk neighbouring
+/// What a StepRing is to a block, this is to a warp whose threads run neighbouring
 /// columns of a few runs: it copies the vectors that they read to shared memory, once
 /// for each run, some links before. Copies have no branches.
 class RunRing {
 public:
   /// For `sources`, arrays `[step, sample, row]` of f32, and runs with `numColumns`
-  /// columns, of which a warp walks `columnsOfWarp` and reads rows up to a multiple of
+  /// columns, of which a warp runs `columnsOfWarp` and reads rows up to a multiple of
   /// `multiple`, where the last one is repeated. Shared memory has so many `stages`.
   RunRing(mlir::Location loc, llvm::ArrayRef<mlir::Value> sources, int64_t stages,
           int64_t numColumns, int64_t columnsOfWarp, int64_t multiple);

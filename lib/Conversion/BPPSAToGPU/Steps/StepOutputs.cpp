@@ -9,9 +9,9 @@
 using namespace mlir;
 using namespace bppsa;
 
-SmallVector<Value> StepOutputs::begin(OpBuilder &builder, Value walked, Value first,
+SmallVector<Value> StepOutputs::begin(OpBuilder &builder, Value ownSample, Value first,
                                       Value numPositions, bool reverse) {
-  sample = walked;
+  sample = ownSample;
   count = numPositions;
   views.clear();
   strides.clear();

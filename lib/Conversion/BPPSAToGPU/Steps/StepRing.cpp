@@ -25,11 +25,11 @@ SmallVector<MemRefType> StepRing::getSharedTypes() const {
   return types;
 }
 
-void StepRing::begin(OpBuilder &builder, const LaunchedThread &walker, ValueRange shared,
-                     Value walked, Value first, Value end, StepAt locate) {
-  thread = walker;
+void StepRing::begin(OpBuilder &builder, const LaunchedThread &ownThread, ValueRange shared,
+                     Value ownSample, Value first, Value end, StepAt locate) {
+  thread = ownThread;
   rings.assign(shared.begin(), shared.end());
-  sample = walked;
+  sample = ownSample;
   last = end;
   stepAt = std::move(locate);
   if (!isUsed())

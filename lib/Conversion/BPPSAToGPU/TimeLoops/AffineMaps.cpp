@@ -105,40 +105,40 @@ TransitionLoops::Loop TransitionLoops::getLoopAt(OpBuilder &builder, const Runs 
 }
 
 Place TransitionLoops::getDestination(OpBuilder &builder, const Runs &runs, const Columns &columns,
-                                      const Loop &walk) const {
+                                      const Loop &own) const {
   Location loc = loop.op->getLoc();
-  return runs.maps.getColumn(walk.sample, runs.get(builder, walk.run).map,
-                             addIndex(builder, loc, walk.column, columns.first));
+  return runs.maps.getColumn(own.sample, runs.get(builder, own.run).map,
+                             addIndex(builder, loc, own.column, columns.first));
 }
 
 /// A block for each sample, run and column.
-void TransitionLoops::launchBlocks(OpBuilder &builder, BlockLoop &walk, const Runs &runs,
+void TransitionLoops::launchBlocks(OpBuilder &builder, BlockLoop &steps, const Runs &runs,
                                    const Columns &columns) {
   Location loc = loop.op->getLoc();
   Value numBlocks = countLoops(builder, runs, columns.count);
-  walk.launch(builder, numBlocks, [&](OpBuilder &nested, const LaunchedThread &thread) {
+  steps.launch(builder, numBlocks, [&](OpBuilder &nested, const LaunchedThread &thread) {
     Loop own = getLoopAt(nested, runs, columns.count, thread.block);
-    walk.start(nested, thread, [&](OpBuilder &inside, Value row) {
+    steps.start(nested, thread, [&](OpBuilder &inside, Value row) {
       return columns.start(inside, row, own.column);
     });
     Run run = runs.get(nested, own.run);
-    walk.walk(nested, own.sample, run.first, run.last);
+    steps.run(nested, own.sample, run.first, run.last);
     Place destination = getDestination(nested, runs, columns, own);
-    walk.finish(nested, thread, [&](OpBuilder &inside, Value row, Value value) {
+    steps.finish(nested, thread, [&](OpBuilder &inside, Value row, Value value) {
       destination.store(inside, loc, value, row);
     });
   });
 }
 
 /// The threads of a column for each sample, run and column.
-void TransitionLoops::launchThreads(OpBuilder &builder, ColumnLoop &walk, const Runs &runs,
+void TransitionLoops::launchThreads(OpBuilder &builder, ColumnLoop &steps, const Runs &runs,
                                     const Columns &columns) {
   Location loc = loop.op->getLoc();
   Value numColumns = countLoops(builder, runs, columns.count);
-  walk.launch(builder, numColumns, [&](OpBuilder &nested, Value number, Value exists) {
+  steps.launch(builder, numColumns, [&](OpBuilder &nested, Value number, Value exists) {
     Loop own = getLoopAt(nested, runs, columns.count, number);
     SmallVector<Value> start;
-    SmallVector<BlockCyclicLayout::Element> rows = walk.getRows(nested);
+    SmallVector<BlockCyclicLayout::Element> rows = steps.getRows(nested);
     for (const BlockCyclicLayout::Element &row : rows)
       start.push_back(columns.start(nested, row.index, own.column));
     Run run = runs.get(nested, own.run);
@@ -152,7 +152,7 @@ void TransitionLoops::launchThreads(OpBuilder &builder, ColumnLoop &walk, const 
     Value numRuns = mulIndex(nested, loc, countSamples(nested, loop), runs.count);
     Value length = arith::SubIOp::create(nested, loc, run.last, run.first);
     SmallVector<Value> end =
-        walk.walk(nested, {columns.count, numRuns, length, at, stepAt}, number, start);
+        steps.run(nested, {columns.count, numRuns, length, at, stepAt}, number, start);
     emitIf(nested, loc, exists, [&](OpBuilder &inside) {
       for (auto [row, value] : llvm::zip_equal(rows, end)) {
         auto store = [&, row = row, value = value](OpBuilder &b) {
@@ -168,31 +168,31 @@ void TransitionLoops::launchThreads(OpBuilder &builder, ColumnLoop &walk, const 
 }
 
 /// A block for each sample, run and column tile.
-void TransitionLoops::launchColumnTiles(OpBuilder &builder, ColumnTileLoop &walk, const Runs &runs,
+void TransitionLoops::launchColumnTiles(OpBuilder &builder, ColumnTileLoop &steps, const Runs &runs,
                                         const Columns &columns) {
   Location loc = loop.op->getLoc();
-  int64_t width = walk.getNumColumns(), numColumnTiles = llvm::divideCeil(columns.count, width);
+  int64_t width = steps.getNumColumns(), numColumnTiles = llvm::divideCeil(columns.count, width);
   Value numBlocks = countLoops(builder, runs, numColumnTiles);
-  walk.launch(builder, numBlocks, [&](OpBuilder &nested, const LaunchedThread &thread) {
+  steps.launch(builder, numBlocks, [&](OpBuilder &nested, const LaunchedThread &thread) {
     Loop own = getLoopAt(nested, runs, numColumnTiles, thread.block);
     Value first = mulIndex(nested, loc, own.column, getIndex(nested, loc, width));
     auto getColumn = [&](OpBuilder &inside, const ColumnTileLoop::Entry &entry) {
       return addIndex(inside, loc, first, entry.column);
     };
     Run run = runs.get(nested, own.run);
-    walk.walk(
+    steps.run(
         nested, own.sample, run.first, run.last,
         [&](OpBuilder &inside, const ColumnTileLoop::Entry &entry) {
           return columns.start(inside, entry.row, getColumn(inside, entry));
         },
         [&](OpBuilder &inside, const ColumnTileLoop::Entry &entry, Value value) {
-          Loop walked = {own.sample, own.run, getColumn(inside, entry)};
-          Place destination = getDestination(inside, runs, columns, walked);
+          Loop target = {own.sample, own.run, getColumn(inside, entry)};
+          Place destination = getDestination(inside, runs, columns, target);
           auto store = [&](OpBuilder &b) { destination.store(b, loc, value, entry.row); };
           if (columns.count % width == 0)
             return store(inside);
           Value count = getIndex(inside, loc, columns.count);
-          emitIf(inside, loc, isBelow(inside, loc, walked.column, count), store);
+          emitIf(inside, loc, isBelow(inside, loc, target.column, count), store);
         });
   });
 }

@@ -79,18 +79,18 @@ private:
   };
 
   explicit TransitionLoops(const CotangentLoop &loop) : loop(loop) {}
-  /// Walks that are numbered, where each run has `ofRun` of them.
+  /// Runs that are numbered, where each run has `ofRun` of them.
   mlir::Value countLoops(mlir::OpBuilder &builder, const Runs &runs, int64_t ofRun) const;
   Loop getLoopAt(mlir::OpBuilder &builder, const Runs &runs, int64_t ofRun,
                  mlir::Value number) const;
   /// Where the result of a loop goes.
   Place getDestination(mlir::OpBuilder &builder, const Runs &runs, const Columns &columns,
-                       const Loop &walk) const;
-  void launchBlocks(mlir::OpBuilder &builder, BlockLoop &walk, const Runs &runs,
+                       const Loop &own) const;
+  void launchBlocks(mlir::OpBuilder &builder, BlockLoop &steps, const Runs &runs,
                     const Columns &columns);
-  void launchThreads(mlir::OpBuilder &builder, ColumnLoop &walk, const Runs &runs,
+  void launchThreads(mlir::OpBuilder &builder, ColumnLoop &steps, const Runs &runs,
                      const Columns &columns);
-  void launchColumnTiles(mlir::OpBuilder &builder, ColumnTileLoop &walk, const Runs &runs,
+  void launchColumnTiles(mlir::OpBuilder &builder, ColumnTileLoop &steps, const Runs &runs,
                          const Columns &columns);
 
   CotangentLoop loop;

@@ -1,4 +1,4 @@
-//===- BlockLoop.cpp - a block of threads walks a chain -------------------===//
+//===- BlockLoop.cpp - a block of threads runs a chain -------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -87,7 +87,7 @@ void BlockLoop::launch(OpBuilder &builder, Value numBlocks,
   emitLaunch(builder, loc, numBlocks, emitter.getNumThreads(), shared,
              [&](OpBuilder &nested, const LaunchedThread &thread) {
                emitter.begin(nested, loc, thread, thread.shared.take_front(numScratch));
-               walker = thread;
+               ownThread = thread;
                ringArrays = thread.shared.slice(numScratch, rings.size());
                state = thread.shared.back();
                if (hasSums())
@@ -108,9 +108,9 @@ void BlockLoop::launchAll(OpBuilder &builder, Value count,
   int64_t most = std::clamp(kMostPartialElements / firstOfSum.back(), kLeastBlocks, kMostBlocks);
   Value numBlocks = minIndex(builder, loc, count, getIndex(builder, loc, most));
   launch(builder, numBlocks, [&](OpBuilder &nested, const LaunchedThread &thread) {
-    auto walks = scf::ForOp::create(nested, loc, thread.block, count, numBlocks);
-    OpBuilder inside = OpBuilder::atBlockBegin(walks.getBody());
-    body(inside, thread, walks.getInductionVar());
+    auto loops = scf::ForOp::create(nested, loc, thread.block, count, numBlocks);
+    OpBuilder inside = OpBuilder::atBlockBegin(loops.getBody());
+    body(inside, thread, loops.getInductionVar());
     ring.finish(inside);
   });
 }
@@ -130,9 +130,9 @@ void BlockLoop::clearSums(OpBuilder &builder) {
   Location loc = loop.op->getLoc();
   SmallVector<Value> zeros = makeZeroSums(builder);
   storeSums(builder, zeros, /*add=*/false);
-  emitIf(builder, loc, isEqual(builder, loc, walker.thread, getIndex(builder, loc, 0)),
+  emitIf(builder, loc, isEqual(builder, loc, ownThread.thread, getIndex(builder, loc, 0)),
          [&](OpBuilder &nested) {
-           partials->store(nested, walker.block, getIndex(nested, loc, firstOfSum.back()),
+           partials->store(nested, ownThread.block, getIndex(nested, loc, firstOfSum.back()),
                            zeros.front());
          });
 }
@@ -149,8 +149,8 @@ void BlockLoop::storeSums(OpBuilder &builder, ValueRange sums, bool add) {
                        position = addIndex(nested, loc, position, firstOfSum[sum]);
                        if (add)
                          value = arith::AddFOp::create(
-                             nested, loc, partials->load(nested, walker.block, position), value);
-                       partials->store(nested, walker.block, position, value);
+                             nested, loc, partials->load(nested, ownThread.block, position), value);
+                       partials->store(nested, ownThread.block, position, value);
                      });
 }
 
@@ -165,7 +165,8 @@ SmallVector<Value> BlockLoop::emptySums(OpBuilder &builder, Value position, Valu
       builder, loc, isFull,
       [&](OpBuilder &nested, Location) {
         storeSums(nested, sums, /*add=*/true);
-        Value zero = partials->load(nested, walker.block, getIndex(nested, loc, firstOfSum.back()));
+        Value zero =
+            partials->load(nested, ownThread.block, getIndex(nested, loc, firstOfSum.back()));
         scf::YieldOp::create(nested, loc, SmallVector<Value>(sums.size(), zero));
       },
       [&](OpBuilder &nested, Location) { scf::YieldOp::create(nested, loc, sums); });
@@ -205,10 +206,10 @@ void BlockLoop::start(OpBuilder &builder, const LaunchedThread &thread,
   emitBarrier(builder, loc);
 }
 
-void BlockLoop::walk(OpBuilder &builder, Value sample, Value first, Value last) {
+void BlockLoop::run(OpBuilder &builder, Value sample, Value first, Value last) {
   Location loc = loop.op->getLoc();
   Value one = getIndex(builder, loc, 1);
-  ring.begin(builder, walker, ringArrays, sample, first, last,
+  ring.begin(builder, ownThread, ringArrays, sample, first, last,
              [this](OpBuilder &nested, Value position) { return getStep(nested, loop, position); });
   SmallVector<Value> running;
   if (hasSums())
@@ -243,7 +244,7 @@ void BlockLoop::runFrom(OpBuilder &builder, const LaunchedThread &thread, Value 
                         const Place &from, Value first, Value last, Value isLast) {
   Location loc = loop.op->getLoc();
   start(builder, thread, [&](OpBuilder &inside, Value row) { return from.load(inside, loc, row); });
-  walk(builder, sample, first, last);
+  run(builder, sample, first, last);
   emitIf(builder, loc, isLast, [&](OpBuilder &nested) {
     finish(nested, thread, [&](OpBuilder &inside, Value row, Value value) {
       storeCotangent(inside, loop, sample, row, value);
@@ -321,21 +322,21 @@ LogicalResult bppsa::launchSequentially(const CotangentLoop &loop) {
   GPUMappingAttr mapping = getMapping(loop.op);
   if (mapping.is(GPUKernel::Cooperative))
     return launchCooperatively(loop, mapping);
-  FailureOr<BlockLoop> walk = BlockLoop::create(loop, {}, mapping);
-  if (failed(walk))
+  FailureOr<BlockLoop> steps = BlockLoop::create(loop, {}, mapping);
+  if (failed(steps))
     return failure();
   OpBuilder builder(loop.op);
   Value numSteps = countSteps(builder, loop);
-  walk->launch(builder, countSamples(builder, loop),
-               [&](OpBuilder &nested, const LaunchedThread &thread) {
-                 walk->start(nested, thread, [&](OpBuilder &inside, Value row) {
-                   return loadSeed(inside, loop, thread.block, row);
-                 });
-                 Value zero = getIndex(nested, loop.op->getLoc(), 0);
-                 walk->walk(nested, thread.block, zero, numSteps);
-                 walk->finish(nested, thread, [&](OpBuilder &inside, Value row, Value value) {
-                   storeCotangent(inside, loop, thread.block, row, value);
-                 });
-               });
+  steps->launch(builder, countSamples(builder, loop),
+                [&](OpBuilder &nested, const LaunchedThread &thread) {
+                  steps->start(nested, thread, [&](OpBuilder &inside, Value row) {
+                    return loadSeed(inside, loop, thread.block, row);
+                  });
+                  Value zero = getIndex(nested, loop.op->getLoc(), 0);
+                  steps->run(nested, thread.block, zero, numSteps);
+                  steps->finish(nested, thread, [&](OpBuilder &inside, Value row, Value value) {
+                    storeCotangent(inside, loop, thread.block, row, value);
+                  });
+                });
   return success();
 }

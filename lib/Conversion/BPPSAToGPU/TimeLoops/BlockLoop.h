@@ -1,4 +1,4 @@
-//===- BlockLoop.h - a block of threads walks a chain -----------*- C++ -*-===//
+//===- BlockLoop.h - a block of threads runs a chain -----------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -29,27 +29,27 @@ public:
   static llvm::FailureOr<BlockLoop> create(const CotangentLoop &loop, LinkOptions options,
                                            GPUMappingAttr mapping);
 
-  /// Launches `numBlocks` blocks that run `body`, which may walk. Where the link has
+  /// Launches `numBlocks` blocks that run `body`, which may run steps. Where the link has
   /// sums, another launch adds up those of the blocks.
   void launch(mlir::OpBuilder &builder, mlir::Value numBlocks,
               llvm::function_ref<void(mlir::OpBuilder &, const LaunchedThread &)> body);
-  /// Launches blocks for walks [0, count), which run `body(walk)`: one each, but fewer
+  /// Launches blocks for runs [0, count), which run `body(number)`: one each, but fewer
   /// where each block has sums and these would take too much memory.
   void launchAll(
       mlir::OpBuilder &builder, mlir::Value count,
-      llvm::function_ref<void(mlir::OpBuilder &, const LaunchedThread &, mlir::Value walk)> body);
+      llvm::function_ref<void(mlir::OpBuilder &, const LaunchedThread &, mlir::Value number)> body);
 
   // Inside of a launch, by all threads of a block.
 
   /// Sets the cotangent to `value(row)` for each of its rows.
   void start(mlir::OpBuilder &builder, const LaunchedThread &thread,
              llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Value row)> value);
-  /// Walks positions [first, last) of `sample`. Ends with a barrier.
-  void walk(mlir::OpBuilder &builder, mlir::Value sample, mlir::Value first, mlir::Value last);
+  /// Runs positions [first, last) of `sample`. Ends with a barrier.
+  void run(mlir::OpBuilder &builder, mlir::Value sample, mlir::Value first, mlir::Value last);
   /// Gives the cotangent after the loop to `body(row, value)`, row by row.
   void finish(mlir::OpBuilder &builder, const LaunchedThread &thread,
               llvm::function_ref<void(mlir::OpBuilder &, mlir::Value row, mlir::Value value)> body);
-  /// Walks positions [first, last) of `sample` from the cotangent at `from`. Where
+  /// Runs positions [first, last) of `sample` from the cotangent at `from`. Where
   /// `isLast` holds, what comes out are the cotangents of the initial states.
   void runFrom(mlir::OpBuilder &builder, const LaunchedThread &thread, mlir::Value sample,
                const Place &from, mlir::Value first, mlir::Value last, mlir::Value isLast);
@@ -69,7 +69,7 @@ private:
   void launchTotals(mlir::OpBuilder &builder);
 
   CotangentLoop loop;
-  /// Holds the link as this walk evaluates it.
+  /// Holds the link as this run evaluates it.
   std::unique_ptr<mlir::Region> region;
   BodyRowEmitter emitter;
   LinkOptions options;
@@ -82,7 +82,7 @@ private:
   llvm::SmallVector<int64_t> firstOfSum;
 
   // Of the launch that is emitted.
-  LaunchedThread walker = {};
+  LaunchedThread ownThread = {};
   llvm::SmallVector<mlir::Value> ringArrays;
   /// The shared array `[2, rows]`, and which copy holds the cotangent.
   mlir::Value state, current;

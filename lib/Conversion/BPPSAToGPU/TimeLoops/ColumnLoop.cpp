@@ -1,4 +1,4 @@
-//===- ColumnLoop.cpp - few threads walk a column of a map ----------------===//
+//===- ColumnLoop.cpp - few threads run a column of a map ----------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -92,12 +92,12 @@ static Value loadFactor(OpBuilder &builder, Location loc, Value matrix, bool isT
 /// Of columns that are not shared: a thread copies a row of each factor, by loads that do not wait
 /// for each other.
 void ColumnLoop::copyFactors(OpBuilder &builder) {
-  copies = llvm::to_vector_of<Value>(walker.shared.take_front(factors.size()));
+  copies = llvm::to_vector_of<Value>(ownThread.shared.take_front(factors.size()));
   for (auto [factor, copy] : llvm::zip_equal(factors, copies)) {
     Value matrix = getCapture(factor.matrix), target = copy;
     bool isTransposed = factor.isTransposed;
     int64_t numColumns = factor.numColumns;
-    emitRows(builder, loc, walker, factor.numRows, [&](OpBuilder &nested, Value row) {
+    emitRows(builder, loc, ownThread, factor.numRows, [&](OpBuilder &nested, Value row) {
       for (int64_t i = 0; i < numColumns; ++i) {
         Value entry = loadFactor(nested, loc, matrix, isTransposed, row, i);
         memref::StoreOp::create(nested, loc, entry, target,
@@ -196,7 +196,7 @@ void ColumnLoop::emitWarpBarrier(OpBuilder &builder) const {
 }
 
 void ColumnLoop::begin(OpBuilder &builder, const LaunchedThread &thread) {
-  walker = thread;
+  ownThread = thread;
   SmallVector<Value> digits = {thread.thread, getIndex(builder, loc, 0)};
   if (parts > 1)
     digits = splitIndex(builder, loc, thread.thread, {Value(), getIndex(builder, loc, parts)});
@@ -214,15 +214,15 @@ void ColumnLoop::begin(OpBuilder &builder, const LaunchedThread &thread) {
   sharedOfRing = shared.drop_front(exchanges.size());
 }
 
-SmallVector<Value> ColumnLoop::walk(OpBuilder &builder, const ColumnRuns &runs, Value number,
-                                    ValueRange start) {
+SmallVector<Value> ColumnLoop::run(OpBuilder &builder, const ColumnRuns &runs, Value number,
+                                   ValueRange start) {
   Value numColumns = getIndex(builder, loc, runs.numColumns);
   Value run = arith::DivUIOp::create(builder, loc, number, numColumns);
   auto [sample, first] = runs.at(builder, run);
   Value runOfWarp;
   SmallVector<Value> carried(start);
   if (ring) {
-    llvm::append_range(carried, ring->begin(builder, walker, sharedOfRing, runs));
+    llvm::append_range(carried, ring->begin(builder, ownThread, sharedOfRing, runs));
     runOfWarp = ring->getRunOfWarp(builder, run);
   }
   auto body = [&, sample = sample, first = first](OpBuilder &nested, Value link,

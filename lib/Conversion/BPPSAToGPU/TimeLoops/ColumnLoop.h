@@ -1,4 +1,4 @@
-//===- ColumnLoop.h - few threads walk a column of a map --------*- C++ -*-===//
+//===- ColumnLoop.h - few threads run a column of a map --------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -7,7 +7,7 @@
 // A column of the map of a run of links depends on no other one. Where a state is
 // small, one thread, or a few neighbouring ones of a warp, have all rows of a column in
 // registers and evaluate the link for them. Each has its rows of the matrices in
-// registers too, where they fit; where they fit nobody's, one thread walks a column, and
+// registers too, where they fit; where they fit nobody's, one thread runs a column, and
 // all of a block read entries at the same time from copies in shared memory. What a product
 // multiplies as a whole goes through shared memory, from which no thread of another warp reads.
 //
@@ -37,8 +37,8 @@ public:
   llvm::SmallVector<BlockCyclicLayout::Element> getRows(mlir::OpBuilder &builder) const;
   /// What the links of a run make of the rows `start` of column `number`, counted through
   /// all of `runs`; inside of a launch.
-  llvm::SmallVector<mlir::Value> walk(mlir::OpBuilder &builder, const ColumnRuns &runs,
-                                      mlir::Value number, mlir::ValueRange start);
+  llvm::SmallVector<mlir::Value> run(mlir::OpBuilder &builder, const ColumnRuns &runs,
+                                     mlir::Value number, mlir::ValueRange start);
 
 private:
   using Rows = llvm::SmallVector<mlir::Value>;
@@ -91,7 +91,7 @@ private:
   llvm::SmallVector<size_t> readSaved;
 
   // Of the block that is launched.
-  LaunchedThread walker = {};
+  LaunchedThread ownThread = {};
   /// The number of the thread's column in the warp, and the thread's in the column.
   mlir::Value columnOfWarp, part;
   mlir::ValueRange sharedOfRing;

@@ -1,4 +1,4 @@
-//===- ColumnTileLoop.cpp - a block walks a column tile of a map ---------------------===//
+//===- ColumnTileLoop.cpp - a block runs a column tile of a map ---------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -49,7 +49,7 @@ void ColumnTileLoop::launch(OpBuilder &builder, Value numBlocks,
         builder.getF32Type()));
   emitLaunch(builder, loc, numBlocks, plan.getNumWarps() * kWarpThreads, types,
              [&](OpBuilder &nested, const LaunchedThread &thread) {
-               walker = thread;
+               ownThread = thread;
                ringArrays = thread.shared.take_front(numRings);
                for (auto [value, array] :
                     llvm::zip_equal(plan.getShared(), thread.shared.drop_front(numRings)))
@@ -62,14 +62,14 @@ void ColumnTileLoop::launch(OpBuilder &builder, Value numBlocks,
              });
 }
 
-void ColumnTileLoop::walk(OpBuilder &builder, Value sample, Value first, Value last,
-                          function_ref<Value(OpBuilder &, const Entry &)> start,
-                          function_ref<void(OpBuilder &, const Entry &, Value)> finish) {
+void ColumnTileLoop::run(OpBuilder &builder, Value sample, Value first, Value last,
+                         function_ref<Value(OpBuilder &, const Entry &)> start,
+                         function_ref<void(OpBuilder &, const Entry &, Value)> finish) {
   Entries entries;
   forEntries(builder, [&](OpBuilder &nested, const Entry &entry, Value) {
     entries.push_back(start(nested, entry));
   });
-  ring.begin(builder, walker, ringArrays, sample, first, last,
+  ring.begin(builder, ownThread, ringArrays, sample, first, last,
              [this](OpBuilder &nested, Value position) { return getStep(nested, loop, position); });
   entries = emitFold(builder, loc, first, last, entries,
                      [&](OpBuilder &nested, Value position, ValueRange before) {

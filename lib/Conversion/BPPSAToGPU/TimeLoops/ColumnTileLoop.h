@@ -1,10 +1,10 @@
-//===- ColumnTileLoop.h - a block walks a column tile of a map -------------*- C++ -*-===//
+//===- ColumnTileLoop.h - a block runs a column tile of a map -------------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Many columns of the map of a run of links are walked by one block, so that the
+// Many columns of the map of a run of links are run by one block, so that the
 // products of a link are those of matrices, on tensor cores. A warp has some tiles of
 // rows of all columns of the column tile. Threads have their entries of values in registers,
 // and column tiles that are multiplied go through shared memory.
@@ -28,7 +28,7 @@ public:
   /// Columns of a column tile.
   int64_t getNumColumns() const { return plan.getNumColumnTiles() * TensorTile::kColumns; }
 
-  /// Launches `numBlocks` blocks that run `body`, which may walk.
+  /// Launches `numBlocks` blocks that run `body`, which may run steps.
   void launch(mlir::OpBuilder &builder, mlir::Value numBlocks,
               llvm::function_ref<void(mlir::OpBuilder &, const LaunchedThread &)> body);
 
@@ -39,11 +39,11 @@ public:
   struct Entry {
     mlir::Value row, column;
   };
-  /// Walks positions [first, last) of `sample` from `start(entry)`, and gives what
+  /// Runs positions [first, last) of `sample` from `start(entry)`, and gives what
   /// comes out to `finish(entry, value)`. Columns do not depend on each other.
-  void walk(mlir::OpBuilder &builder, mlir::Value sample, mlir::Value first, mlir::Value last,
-            llvm::function_ref<mlir::Value(mlir::OpBuilder &, const Entry &)> start,
-            llvm::function_ref<void(mlir::OpBuilder &, const Entry &, mlir::Value)> finish);
+  void run(mlir::OpBuilder &builder, mlir::Value sample, mlir::Value first, mlir::Value last,
+           llvm::function_ref<mlir::Value(mlir::OpBuilder &, const Entry &)> start,
+           llvm::function_ref<void(mlir::OpBuilder &, const Entry &, mlir::Value)> finish);
 
 private:
   /// Those of one thread of a column tile, slot by slot, by tiles of columns.
@@ -100,7 +100,7 @@ private:
   TensorTile tile;
 
   // Of the launch that is emitted.
-  LaunchedThread walker = {};
+  LaunchedThread ownThread = {};
   llvm::SmallVector<mlir::Value> ringArrays;
   mlir::Value warp;
   /// The shared array of each column tile that is in one.

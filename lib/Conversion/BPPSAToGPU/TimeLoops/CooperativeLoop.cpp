@@ -132,16 +132,16 @@ void CooperativeLoop::allocate(OpBuilder &builder) {
 }
 
 /// Blocks of one group run at the same time, and of as many groups as can be held.
-void CooperativeLoop::launch(OpBuilder &builder, const GridLoop &walked) {
-  loop = &walked;
+void CooperativeLoop::launch(OpBuilder &builder, const GridLoop &grid) {
+  loop = &grid;
   loc = loop->op->getLoc();
   allocate(builder);
   Value numGroups = getDim(builder, loc, counters, 0);
   Value numBlocks = getIndex(builder, loc, llvm::divideCeil(numRows, getRowsOfBlock()));
-  Value room = countMultiprocessors(builder, loc, loop->op->getParentOfType<ModuleOp>());
-  Value together =
-      arith::MaxUIOp::create(builder, loc, arith::DivUIOp::create(builder, loc, room, numBlocks),
-                             getIndex(builder, loc, 1));
+  Value multiprocessors = countMultiprocessors(builder, loc, loop->op->getParentOfType<ModuleOp>());
+  Value together = arith::MaxUIOp::create(
+      builder, loc, arith::DivUIOp::create(builder, loc, multiprocessors, numBlocks),
+      getIndex(builder, loc, 1));
   Value numLaunches = arith::CeilDivUIOp::create(builder, loc, numGroups, together);
   auto shared =
       MemRefType::get({cost::cooperativeWarps, mostSums * kWarpThreads}, builder.getF32Type());

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Where the matrices of a body do not fit into the registers of one block, their
-// rows are shared out to several, which walk a group of samples together. A warp
+// rows are shared out to several, which run a group of samples together. A warp
 // has the same rows of every value and matrix for all steps, and all samples of
 // the group: its lanes have columns of the matrices in registers, and use each for
 // several samples. What products read as a whole is in device memory, twice, and a
@@ -24,7 +24,7 @@
 
 namespace bppsa {
 
-/// What a grid walks: where the arguments and results of the body are at a position.
+/// What a grid runs: where the arguments and results of the body are at a position.
 struct GridLoop {
   using Places = llvm::SmallVector<Place, 2>;
 

@@ -1,4 +1,4 @@
-//===- ColumnTilePlan.cpp - how a column tile is walked -------------------===//
+//===- ColumnTilePlan.cpp - how a column tile is run -------------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -1,4 +1,4 @@
-//===- ColumnTilePlan.h - how a column tile is walked -----------*- C++ -*-===//
+//===- ColumnTilePlan.h - how a column tile is run -----------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //

@@ -89,7 +89,7 @@ def make_arrays(T):
     return [random.uniform(-1, 1, shape) for shape in shapes]
 
 
-def walk(arrays, reverse, injected):
+def run_chain(arrays, reverse, injected):
     a, b, g, k, s, w, u = arrays
     emitted = np.zeros_like(a)
     for t in range(len(a)) if reverse else reversed(range(len(a))):
@@ -111,7 +111,7 @@ def walk_diagonal(arrays, reverse, injected):
     return g, k, emitted
 
 
-def walk_scaled(arrays, reverse, injected):
+def run_scaled(arrays, reverse, injected):
     a, b, g, k, s, w, u = arrays
     emitted = np.zeros_like(a)
     for t in range(len(a)) if reverse else reversed(range(len(a))):
@@ -157,14 +157,14 @@ def test_expanded_tree(T, plan, injected, reverse, tmp_path):
     passes = [f"--bppsa-scan=algorithm={plan}", INFER, "--bppsa-expand-scan=unroll-up-to=64"]
     tree = optimize(tmp_path, ir, *passes)
     assert "bppsa.chain" not in tree
-    check(interpret(tmp_path, tree, arrays), walk(arrays, reverse, injected))
+    check(interpret(tmp_path, tree, arrays), run_chain(arrays, reverse, injected))
 
 
 @pytest.mark.parametrize("reverse", [False, True], ids=["forward", "reverse"])
 @pytest.mark.parametrize("injected", [False, True], ids=["last", "every"])
 @pytest.mark.parametrize("lanes", [0, 2], ids=["plain", "packed"])
 @pytest.mark.parametrize(
-    "link, exact", [(CHAIN, walk), (SCALED, walk_scaled)], ids=["products", "scaled"]
+    "link, exact", [(CHAIN, run_chain), (SCALED, run_scaled)], ids=["products", "scaled"]
 )
 @pytest.mark.parametrize("plan", ["blelloch", "hybrid:1"])
 @pytest.mark.parametrize("T", [1, 2, 7, 8])

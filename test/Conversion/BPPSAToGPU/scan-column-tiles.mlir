@@ -2,7 +2,7 @@
 // RUN: bppsa-opt %s --bppsa-hoist-input-products --bppsa-choose-gpu-mapping=precision=tf32 --convert-bppsa-to-gpu --canonicalize --cse --split-input-file | FileCheck %s --check-prefix=TF32
 // RUN: bppsa-opt %s --bppsa-hoist-input-products --bppsa-choose-gpu-mapping=precision=bf16 --convert-bppsa-to-gpu --canonicalize --cse --split-input-file | FileCheck %s --check-prefix=BF16
 
-// 24 columns are a panel of three tiles, and 24 rows are two tiles: one for each warp,
+// 24 columns are a column tile of three tiles, and 24 rows are two tiles: one for each warp,
 // which keeps its part of the matrix in registers, in two numbers for each element. A row
 // beyond the last is that again.
 
@@ -91,7 +91,7 @@ func.func private @registers(%a: memref<?x?x24xf32>, %g: memref<?x24xf32>, %w: m
 // -----
 
 // Matrices that need more registers are read tile by tile in every step. Neighbouring
-// rows of a panel of four tiles are in different banks: columns change places in eights.
+// rows of a column tile of four tiles are in different banks: columns change places in eights.
 // Of 128 rows each warp has a tile, of 64 only four have one. Slices are read from shared
 // memory, those of saved values where these are. A run of one step, as of a leaf, is no loop.
 
@@ -155,7 +155,7 @@ func.func private @memory(%a: memref<?x?x128xf32>, %w: memref<64x128xf32>, %maps
 
 // -----
 
-// A block walks one column where a product is not one of a panel.
+// A block runs one column where a product is not one of a column tile.
 
 // CHECK-LABEL: func private @product_of_saved(
 // CHECK:         gpu.launch {{.*}} function(@product_of_saved) workgroup({{.*}} : memref<2x56xf32, {{.*}}>
