@@ -11,7 +11,7 @@ the first operand become initializers, and so do the sizes that are the first op
 ConstantOfShape, Range, Loop and If, and the scales and regions of Resize and Upsample. A model of an
 opset before 7, the oldest one that is read, is taken for one of opset 7 where the operator did not
 change in between. Results are compared with those that the test has, but for two of Resize
-(downsample_scales_linear_align_corners and its cubic twin), where they disagree with the text of the
+(downsample_scales_linear_align_corners and its cubic counterpart), where they disagree with the text of the
 operator: these are compared with ONNX Runtime's.
 
 Run as a script, it writes docs/ONNXNodeTests.md.

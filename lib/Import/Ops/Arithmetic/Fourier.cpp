@@ -39,8 +39,8 @@ double Transform::getWeight(int64_t k, int64_t to, int64_t n, int64_t from) cons
   if (!isInverse)
     return weight;
   // The other half of a spectrum is that of the conjugates.
-  bool hasTwin = isOneSided && n != 0 && 2 * n != length;
-  return (hasTwin ? 2 : 1) * weight / static_cast<double>(length);
+  bool hasConjugate = isOneSided && n != 0 && 2 * n != length;
+  return (hasConjugate ? 2 : 1) * weight / static_cast<double>(length);
 }
 
 /// The weights as a tensor [out, parts, in, parts].
