@@ -84,7 +84,7 @@ def test_trees(T, plan, tmp_path):
     passes = [f"--bppsa-scan=algorithm={plan}", trees.INFER, expand, "--convert-bppsa-to-linalg"]
     ir = trees.optimize(tmp_path, ir, *passes)
     assert "bppsa." not in ir
-    trees.check(trees.interpret(tmp_path, ir, arrays), trees.walk(arrays, False, True))
+    trees.check(trees.interpret(tmp_path, ir, arrays), trees.run_chain(arrays, False, True))
 
 
 @pytest.mark.parametrize("reverse", [False, True], ids=["forward", "reverse"])
@@ -93,7 +93,7 @@ def test_chain_of_dynamic_length(reverse, tmp_path):
     ir = trees.make_chain(trees.CHAIN, "?", True, reverse)
     ir = trees.optimize(tmp_path, ir, "--convert-bppsa-to-linalg")
     assert "bppsa." not in ir
-    trees.check(trees.interpret(tmp_path, ir, arrays), trees.walk(arrays, reverse, True))
+    trees.check(trees.interpret(tmp_path, ir, arrays), trees.run_chain(arrays, reverse, True))
 
 
 def packed_example(x, h):
@@ -186,6 +186,6 @@ def test_native_execution(plan, tmp_path):
         runner, source, "-e", "main", "--entry-point-result=void", f"--shared-libs={libraries}"
     )
     found = parse_memrefs(harness.check_succeeded(run).stdout)
-    for value, exact in zip(found, trees.walk(arrays, False, True), strict=True):
+    for value, exact in zip(found, trees.run_chain(arrays, False, True), strict=True):
         # Six digits are printed.
         np.testing.assert_allclose(value, exact.ravel(), rtol=1e-5, atol=1e-5)
