@@ -23,7 +23,9 @@ enum AxisFact : unsigned {
   /// Some positions are picked, joined with others, padded or seen through a window.
   Cut = 2,
   /// A result depends on several positions.
-  Mixed = 4
+  Mixed = 4,
+  /// It is a part of what was one axis.
+  Split = 8
 };
 
 /// Classes of axes of tensors. An axis is a number; negative ones stand for axes

@@ -22,6 +22,8 @@ struct Candidate {
   bool isSingle = true;
   /// An output has an axis of the class.
   bool isCarried = false;
+  /// An output has it beside a part of what was one axis, as a sample whose values are rows.
+  bool isRegrouped = false;
   bool mixes = false;
 
   bool isDynamic() const { return !getConstant(size); }
@@ -69,7 +71,12 @@ Candidate LayoutFinder::makeCandidate(const Dim &dim) const {
     bool isSpread = false;
     for (auto [i, other] : llvm::enumerate(array.dims)) {
       if (graph.axes.find(graph.getOrigin(other)) != candidate.origin) {
-        isSpread |= isPartOf(other);
+        bool isPart = isPartOf(other);
+        isSpread |= isPart;
+        candidate.isRegrouped |=
+            isPart && !array.isInput && llvm::any_of(other.factors, [&](const Factor &factor) {
+              return graph.axes.getFacts(factor.origin) & Split;
+            });
         continue;
       }
       candidate.isSingle &= found < 0 || !array.isInput;
@@ -126,13 +133,14 @@ bool LayoutFinder::canBeNamed(const Candidate &candidate) const {
   unsigned facts = getFacts(candidate);
   bool hasSamples = graph.axes.hasRoles() || !(facts & Pinned);
   return isNamed(candidate) && hasSamples && !(facts & Cut) && candidate.isSingle &&
+         !candidate.isRegrouped &&
          (candidate.isCarried ||
           llvm::none_of(candidates, [&](const Candidate &other) { return canBeChosen(other); }));
 }
 
 bool LayoutFinder::canBeChosen(const Candidate &candidate) const {
   return !(getFacts(candidate) & (Pinned | Cut)) && !candidate.mixes && candidate.isSingle &&
-         candidate.isCarried;
+         !candidate.isRegrouped && candidate.isCarried;
 }
 
 bool LayoutFinder::goTogether(const Candidate &a, const Candidate &b) const {

@@ -56,9 +56,8 @@ static SmallVector<ReshapeGroup> getReshapeGroups(ArrayRef<Dim> source, ArrayRef
 
 /// Gives the target dimensions of a group the factors of its source dimensions,
 /// in order, as far as the sizes match. Whether all do. A factor that several dimensions
-/// share, such as the values of all heads of an attention, is split; `split` has its origin.
-static bool assignFactors(ArrayRef<Dim> source, MutableArrayRef<Dim> target,
-                          SmallVectorImpl<int> &split) {
+/// share, such as the values of all heads of an attention, is split.
+static bool assignFactors(AxisClasses &axes, ArrayRef<Dim> source, MutableArrayRef<Dim> target) {
   SmallVector<Factor> factors;
   for (const Dim &dim : source)
     factors.append(dim.factors.begin(), dim.factors.end());
@@ -83,9 +82,9 @@ static bool assignFactors(ArrayRef<Dim> source, MutableArrayRef<Dim> target,
         continue;
       MaybeExpr others = divideExactly(factors[next].size, *rest);
       if (others && getConstant(*others) != 1) {
-        split.push_back(factors[next].origin);
-        factors[next] = {*rest};
-        factors.insert(factors.begin() + next + 1, Factor{*others});
+        axes.mark(factors[next].origin, Cut);
+        factors[next] = {*rest, axes.add(Split)};
+        factors.insert(factors.begin() + next + 1, Factor{*others, axes.add(Split)});
       }
       rest = divideExactly(*rest, factors[next].size);
       taken.push_back(factors[next]);
@@ -130,12 +129,9 @@ Tensor GraphBuilder::makeReshape(const Tensor &operand, ArrayRef<Dim> dims) {
     MutableArrayRef<Dim> target =
         MutableArrayRef(result.dims).slice(group.targetBegin, group.targetEnd - group.targetBegin);
     SmallVector<Dim> found(target);
-    SmallVector<int> split;
-    if (!assignFactors(source, found, split))
+    if (!assignFactors(axes, source, found))
       for (const Dim &dim : source)
         mark(dim, Cut);
-    for (int origin : split)
-      axes.mark(origin, Cut);
     for (auto [dim, other] : llvm::zip(target, found))
       dim = mergeOrigins(other, dim);
   }
