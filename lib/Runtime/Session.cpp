@@ -6,6 +6,7 @@
 
 #include "bppsa/Runtime/Session.h"
 #include "bppsa/Runtime/Error.h"
+#include "bppsa/Runtime/Files/BatchLoader.h"
 #include "bppsa/Runtime/MemoryNeed.h"
 
 #include <algorithm>
@@ -150,6 +151,8 @@ std::optional<Evaluation> bppsa::runtime::evaluate(Session &session, const Datas
   const Model &model = session.program.model;
   auto count = static_cast<int64_t>(samples.size());
   Batch batch = data.newBatch(batchSize);
+  auto sizeAt = [&](int64_t first) { return std::min(batchSize, count - first); };
+  BatchLoader loader(data, samples, 0, batchSize, sizeAt);
   Call call;
   Evaluation result;
   double sum = 0, weight = 0;
@@ -157,8 +160,8 @@ std::optional<Evaluation> bppsa::runtime::evaluate(Session &session, const Datas
   for (int64_t first = 0; first < count; first += batchSize) {
     if (stop())
       return std::nullopt;
-    int64_t size = std::min(batchSize, count - first), before = batch.samples;
-    data.gather(samples.data() + first, size, batch);
+    int64_t size = sizeAt(first), before = batch.samples;
+    loader.next(batch);
     if (size != before)
       call = session.prepare("eval", &batch);
     data.requireWeight(batch, text("samples ", first, " to ", first + size - 1));

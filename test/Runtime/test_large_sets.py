@@ -54,6 +54,8 @@ def test_the_same_bits_wherever_the_samples_are(tmp_path, options):
         expected = train(tmp_path, single, f"--shuffle-memory={memory}", *options)
         for data in sets:
             assert train(tmp_path, data, f"--shuffle-memory={memory}", *options) == expected
+        # A thread that reads ahead changes nothing.
+        assert train(tmp_path, sets[0], f"--shuffle-memory={memory}", "--threads=1", *options) == expected
         found[memory] = expected
     # What is held decides the order, and nothing else.
     assert found["1M"] == train(tmp_path, single, *options)

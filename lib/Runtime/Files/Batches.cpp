@@ -79,13 +79,18 @@ Batch Dataset::newBatch(int64_t largest) const {
   return batch;
 }
 
+/// The array of `batch` that holds the samples of column `index`.
+template <typename Batch> static auto &arrayOf(Batch &batch, size_t index) {
+  size_t inputs = batch.inputs.size();
+  return index < inputs ? batch.inputs[index] : index == inputs ? batch.target : batch.weight;
+}
+
 void Dataset::copySamples(const std::vector<const Block *> &from, const int64_t *order,
                           int64_t first, int64_t size, Batch &batch) const {
   auto count = static_cast<int64_t>(from.size());
   for (size_t i = 0; i < columns.size(); ++i) {
     const Column &column = columns[i];
-    size_t inputs = batch.inputs.size();
-    Array &out = i < inputs ? batch.inputs[i] : i == inputs ? batch.target : batch.weight;
+    Array &out = arrayOf(batch, i);
     // Rows of several samples interleave in the batch: go block by block to stay in the cache.
     constexpr int64_t rows = 256;
     for (int64_t row = 0; row < column.outer && column.isSliced(); row += rows)
@@ -116,17 +121,33 @@ void Dataset::gather(const int64_t *order, int64_t size, Batch &batch) const {
     from.push_back(block);
   }
   copySamples(from, order, first, size, batch);
-  for (size_t i = 0; i < columns.size(); ++i) {
-    size_t inputs = batch.inputs.size();
-    Array &out = i < inputs ? batch.inputs[i] : i == inputs ? batch.target : batch.weight;
-    out.shape = slicedShape(columns[i], size);
+  resize(size, batch);
+  weigh(batch);
+}
+
+void Dataset::copy(const Batch &from, Batch &to) const {
+  for (size_t i = 0; i < columns.size(); ++i)
     if (columns[i].isSliced())
-      batch.mirrors[i].hostChanged(out.elements() * elementSize(out.dtype));
+      memcpy(arrayOf(to, i).data.data(), arrayOf(from, i).data.data(),
+             from.samples * columns[i].sampleBytes());
+  resize(from.samples, to);
+  to.lossWeight = from.lossWeight;
+  to.counted = from.counted;
+}
+
+void Dataset::resize(int64_t size, Batch &batch) const {
+  for (size_t i = 0; i < columns.size(); ++i) {
+    Array &array = arrayOf(batch, i);
+    array.shape = slicedShape(columns[i], size);
+    if (columns[i].isSliced())
+      batch.mirrors[i].hostChanged(array.elements() * elementSize(array.dtype));
   }
+  // Weights that no file has are those of the target's positions.
+  if (model->weightArray && batch.mirrors.size() > batch.inputs.size())
+    batch.weight.shape = batch.target.shape;
   if (batch.samples != size)
     batch.symbols = bindSlices(size);
   batch.samples = size;
-  weigh(batch);
 }
 
 Batch Dataset::whole() const {

@@ -13,12 +13,12 @@
 
 namespace bppsa::runtime {
 
-/// Copies `rows` elements of type T, `toStep` and `fromStep` bytes apart.
-template <typename T>
+/// Copies `rows` pieces of a fixed size, which takes no calls.
+template <size_t bytes>
 void copyRows(std::byte *to, const std::byte *from, int64_t rows, int64_t toStep,
               int64_t fromStep) {
   for (int64_t row = 0; row < rows; ++row)
-    memcpy(to + row * toStep, from + row * fromStep, sizeof(T));
+    memcpy(to + row * toStep, from + row * fromStep, bytes);
 }
 
 /// Copies `rows` pieces of `bytes` bytes each, `toStep` and `fromStep` bytes apart.
@@ -27,9 +27,15 @@ inline void copyPieces(std::byte *to, const std::byte *from, int64_t rows, int64
   if (bytes == toStep && bytes == fromStep)
     memcpy(to, from, rows * bytes);
   else if (bytes == 4)
-    copyRows<uint32_t>(to, from, rows, toStep, fromStep);
+    copyRows<4>(to, from, rows, toStep, fromStep);
   else if (bytes == 8)
-    copyRows<uint64_t>(to, from, rows, toStep, fromStep);
+    copyRows<8>(to, from, rows, toStep, fromStep);
+  else if (bytes == 16)
+    copyRows<16>(to, from, rows, toStep, fromStep);
+  else if (bytes == 32)
+    copyRows<32>(to, from, rows, toStep, fromStep);
+  else if (bytes == 64)
+    copyRows<64>(to, from, rows, toStep, fromStep);
   else
     for (int64_t row = 0; row < rows; ++row)
       memcpy(to + row * toStep, from + row * fromStep, bytes);

@@ -73,10 +73,7 @@ bool Dataset::isWeighted() const {
 void Dataset::weigh(Batch &batch) const {
   batch.lossWeight = static_cast<double>(batch.samples);
   batch.counted = batch.target.elements();
-  if (!model->weightArray || batch.mirrors.size() == batch.inputs.size())
-    return;
-  batch.weight.shape = batch.target.shape;
-  if (!isWeighted())
+  if (!isWeighted() || batch.mirrors.size() == batch.inputs.size())
     return;
   const float *weights = batch.weight.as<float>();
   const int64_t *classes = model->classWeights.empty() ? nullptr : batch.target.as<int64_t>();

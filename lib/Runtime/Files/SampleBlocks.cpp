@@ -11,11 +11,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
+#include <set>
 
 using namespace bppsa::runtime;
 
-/// Blocks that are shuffled, and held, together.
+/// Blocks that are shuffled together. As many more are held, to be read ahead.
 static constexpr int64_t blocksTogether = 16;
+static constexpr int64_t neverUsed = std::numeric_limits<int64_t>::max();
 
 int64_t Dataset::bytesPerSample() const {
   int64_t bytes = 0;
@@ -24,12 +27,18 @@ int64_t Dataset::bytesPerSample() const {
   return std::max<int64_t>(bytes, 1);
 }
 
+int64_t Dataset::heldSamples() const {
+  return std::clamp<int64_t>(memory / bytesPerSample(), 1, count);
+}
+
+int64_t Dataset::blockSamples() const {
+  return std::max<int64_t>(heldSamples() / (2 * blocksTogether), 1);
+}
+
 ShuffleBlocks Dataset::shuffleBlocks() const {
-  int64_t together = std::max<int64_t>(memory / bytesPerSample(), 1);
-  if (together >= count)
-    return {count, 1};
-  int64_t samples = std::max<int64_t>(together / blocksTogether, 1);
-  return {samples, std::max<int64_t>(together / samples, 1)};
+  int64_t held = heldSamples(), samples = blockSamples();
+  return held == count ? ShuffleBlocks{count, 1}
+                       : ShuffleBlocks{samples, std::max<int64_t>(held / 2 / samples, 1)};
 }
 
 void Dataset::setMemory(int64_t bytes) {
@@ -206,7 +215,7 @@ void Dataset::load() {
 }
 
 Dataset::Block Dataset::loadBlock(int64_t first, int64_t samples) const {
-  Block block{first, samples, std::vector<Buffer>(columns.size()), run};
+  Block block{first, samples, std::vector<Buffer>(columns.size())};
   for (size_t i = 0; i < columns.size(); ++i)
     if (columns[i].isSliced())
       block.data[i] = fillSliced(columns[i], first, samples);
@@ -220,12 +229,10 @@ Dataset::Block Dataset::loadBlock(int64_t first, int64_t samples) const {
 Dataset::Block *Dataset::findBlock(int64_t sample) const {
   if (isHeld)
     return &blocks.begin()->second;
-  // Sets that are shuffled as a whole are read in smaller blocks too.
-  int64_t together = std::max<int64_t>(std::min(memory / bytesPerSample(), count), 1);
-  int64_t size = std::max<int64_t>(together / blocksTogether, 1), number = sample / size;
+  int64_t size = blockSamples(), number = sample / size;
   if (auto found = blocks.find(number); found != blocks.end())
     return &found->second;
-  if (static_cast<int64_t>(blocks.size()) >= std::max<int64_t>(together / size, 1)) {
+  if (static_cast<int64_t>(blocks.size()) >= std::max<int64_t>(heldSamples() / size, 1)) {
     auto oldest =
         std::min_element(blocks.begin(), blocks.end(), [](const auto &one, const auto &other) {
           return one.second.used < other.second.used;
@@ -235,7 +242,19 @@ Dataset::Block *Dataset::findBlock(int64_t sample) const {
     blocks.erase(oldest);
   }
   int64_t first = number * size;
-  return &(blocks[number] = loadBlock(first, std::min(size, count - first)));
+  Block &block = blocks[number] = loadBlock(first, std::min(size, count - first));
+  block.used = neverUsed;
+  return &block;
+}
+
+std::vector<int64_t> Dataset::samplesToReadAhead(const std::vector<int64_t> &order,
+                                                 int64_t first) const {
+  std::vector<int64_t> found;
+  std::set<int64_t> seen;
+  for (auto i = static_cast<size_t>(first); i < order.size(); ++i)
+    if (seen.insert(order[i] / blockSamples()).second)
+      found.push_back(order[i]);
+  return found;
 }
 
 //===----------------------------------------------------------------------===//

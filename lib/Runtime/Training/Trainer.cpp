@@ -77,13 +77,16 @@ int64_t Trainer::sizeOfBatch(int64_t number) const {
   return std::min(updateSize(), trainedCount() - number * updateSize());
 }
 
-void Trainer::gather(int64_t first, int64_t size) {
-  double begin = now();
-  data.gather(order.data() + first, size, batch);
-  state.loadSeconds += now() - begin;
+int64_t Trainer::sizeAt(int64_t first) const {
+  int64_t update = first / updateSize(), end = update * updateSize() + sizeOfBatch(update);
+  return std::min(settings.batch, end - first);
 }
 
-void Trainer::fill(int64_t number) { gather(number * settings.batch, sizeOfBatch(number)); }
+void Trainer::fill() {
+  double begin = now();
+  loader->next(batch);
+  state.loadSeconds += now() - begin;
+}
 
 void Trainer::addLoss(double loss, double weight) {
   state.lossSum += loss * weight;
@@ -112,7 +115,7 @@ void Trainer::runSegments() {
 
 void Trainer::runBatch() {
   if (filledAhead != state.batch && settings.accumulate == 1)
-    fill(state.batch);
+    fill();
   int64_t size = sizeOfBatch(state.batch);
   if (settings.accumulate > 1)
     return runAccumulated();
@@ -125,7 +128,7 @@ void Trainer::runBatch() {
   // While a device works on this batch, the next one is put together and copied.
   if (isDeviceProgram() && state.batch + 1 < batchesPerEpoch) {
     filledAhead = state.batch + 1;
-    fill(*filledAhead);
+    fill();
     batch.copyAhead();
   }
   setHyper();
@@ -150,8 +153,8 @@ void Trainer::runAccumulated() {
   int64_t first = state.batch * updateSize(), end = first + sizeOfBatch(state.batch);
   std::string change;
   for (int64_t at = first, number = 0; at < end; at += settings.batch, ++number) {
-    int64_t size = std::min(settings.batch, end - at);
-    gather(at, size);
+    int64_t size = sizeAt(at);
+    fill();
     // A batch of which nothing counts has no loss.
     if (batch.lossWeight == 0)
       continue;
@@ -184,12 +187,16 @@ void Trainer::runAccumulated() {
 }
 
 void Trainer::orderSamples() {
+  loader.reset();
   order = trained;
   if (settings.shuffle) {
     ShuffleBlocks blocks = data.shuffleBlocks();
     order = blockwiseOrder(settings.seed, state.epoch, trained, blocks.samples, blocks.together);
   }
   filledAhead.reset();
+  loader = std::make_unique<BatchLoader>(data, order, state.batch * updateSize(),
+                                         std::min(settings.batch, trainedCount()),
+                                         [this](int64_t first) { return sizeAt(first); });
 }
 
 /// Returns false when a signal asks to stop.

@@ -7,6 +7,7 @@
 #ifndef BPPSA_LIB_RUNTIME_TRAINERRUN_H
 #define BPPSA_LIB_RUNTIME_TRAINERRUN_H
 
+#include "bppsa/Runtime/Files/BatchLoader.h"
 #include "bppsa/Runtime/Options.h"
 #include "bppsa/Runtime/Training/Checkpoint.h"
 #include "bppsa/Runtime/Training/Metrics.h"
@@ -45,9 +46,10 @@ private:
   int64_t updateSize() const { return settings.batch * settings.accumulate; }
   int64_t sizeOfBatch(int64_t number) const;
   int64_t trainedCount() const { return static_cast<int64_t>(trained.size()); }
-  /// Fills the batch with `size` samples of the epoch, from the one of number `first` on.
-  void gather(int64_t first, int64_t size);
-  void fill(int64_t number);
+  /// Samples of the batch that begins with the sample of number `first` of an epoch.
+  int64_t sizeAt(int64_t first) const;
+  /// Fills the batch with the samples of the epoch that are next.
+  void fill();
   void runBatch();
   /// Adds up the gradients of the batches of an update, by what their losses count.
   void runAccumulated();
@@ -96,6 +98,7 @@ private:
   /// The samples of this epoch, and the number of the batch that `batch` was filled with ahead of
   /// its time.
   std::vector<int64_t> order;
+  std::unique_ptr<BatchLoader> loader;
   std::optional<int64_t> filledAhead;
   TrainingSteps steps{session, data, trained, batch};
   /// Where sequences are cut.

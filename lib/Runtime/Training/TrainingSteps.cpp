@@ -12,25 +12,21 @@
 
 using namespace bppsa::runtime;
 
-/// A step is prepared for a batch of its size, whatever that holds.
-void TrainingSteps::fill(int64_t size) {
-  std::vector<int64_t> any(size, 0);
-  data.gather(any.data(), size, batch);
-}
-
 void TrainingSteps::use(const std::string &name, int64_t batchSize) {
   used = name;
   fullSize = std::min<int64_t>(batchSize, samples.size());
   steps.clear();
   for (int64_t size : {fullSize, static_cast<int64_t>(samples.size()) % fullSize})
     if (size > 0) {
-      fill(size);
+      // A step is prepared for a batch of its size, whatever that holds.
+      data.resize(size, batch);
       steps[size] = session.prepare("step." + used, &batch);
     }
 }
 
 void TrainingSteps::choose(const VariantRequest &request, int64_t batchSize, int64_t count) {
-  fill(std::min<int64_t>(batchSize, samples.size()));
+  std::vector<int64_t> any(std::min<int64_t>(batchSize, samples.size()), 0);
+  data.gather(any.data(), any.size(), batch);
   VariantChoice choice = chooseVariant(session, request, "step", batch, count);
   auto fits = [&](const VariantInfo *variant) {
     return session.fits("step." + variant->name, batch);

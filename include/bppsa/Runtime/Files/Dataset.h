@@ -81,6 +81,8 @@ public:
   /// Changes the bytes of blocks that are held at a time.
   void setMemory(int64_t memory);
   ShuffleBlocks shuffleBlocks() const;
+  /// Whether all samples are held in memory.
+  bool isInMemory() const { return isHeld; }
   int64_t samples() const { return count; }
   /// The numbers of all samples.
   std::vector<int64_t> all() const;
@@ -99,6 +101,15 @@ public:
   Batch newBatch(int64_t largest) const;
   /// Fills `batch` with the samples `order[0..size)`.
   void gather(const int64_t *order, int64_t size, Batch &batch) const;
+  /// Fills `to` with what `from`, a batch of this set too, was filled with.
+  void copy(const Batch &from, Batch &to) const;
+  /// Samples of `order` from number `first` on, one of each block that is read for them, in the
+  /// order in which they are.
+  std::vector<int64_t> samplesToReadAhead(const std::vector<int64_t> &order, int64_t first) const;
+  /// Reads the block of `sample`, where there is memory that others do not need more.
+  void readAhead(int64_t sample) const { findBlock(sample); }
+  /// Makes `batch` one of `size` samples, whatever they are.
+  void resize(int64_t size, Batch &batch) const;
   /// The whole set as one batch.
   Batch whole() const;
   /// Whether positions count differently: the loss is a weighted mean.
@@ -133,7 +144,8 @@ private:
   struct Block {
     int64_t first = 0, count = 0;
     std::vector<Buffer> data;
-    /// Number of the last run of samples that were copied from it.
+    /// Number of the last run of samples that were copied from it; above all numbers before there
+    /// is one, so that what was read ahead stays.
     int64_t used = 0;
   };
   /// What the elements of a column must be, because of what the model takes them as.
@@ -160,6 +172,9 @@ private:
   void addSynthetic(const ArrayInfo &info, const Symbols &symbols, class Random &random);
   // SampleBlocks.cpp
   int64_t bytesPerSample() const;
+  /// Samples that are in memory at a time, and those of a block, where not all are.
+  int64_t heldSamples() const;
+  int64_t blockSamples() const;
   /// Reads what has no batch axis, and all samples where they are held.
   void load();
   /// Writes the values of `samples` samples in C order, of elements of `size` bytes, with the batch

@@ -36,7 +36,6 @@ public:
   std::string start(int64_t size);
 
 private:
-  void fill(int64_t size);
   std::string check(Call &step);
 
   Session &session;

@@ -1,0 +1,114 @@
+//===- BatchLoader.cpp - Batches that are filled ahead of their time --------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/Files/BatchLoader.h"
+#include "bppsa/Runtime/Threads/Threads.h"
+
+#include <algorithm>
+
+using namespace bppsa::runtime;
+
+/// Bytes of the batches that are ahead, and most of them: few wake-ups, and memory that stays in a
+/// cache.
+static constexpr int64_t bytesAhead = 4 << 20, mostAhead = 64;
+
+static int64_t bytesOf(const Batch &batch) {
+  int64_t bytes = batch.target.data.size() + batch.weight.data.size();
+  for (const Array &input : batch.inputs)
+    bytes += static_cast<int64_t>(input.data.size());
+  return bytes;
+}
+
+BatchLoader::BatchLoader(const Dataset &data, const std::vector<int64_t> &order, int64_t first,
+                         int64_t largest, std::function<int64_t(int64_t)> sizeAt)
+    : data(data), order(order), at(first), sizeAt(std::move(sizeAt)), begin(first) {
+  if (!data.isInMemory() && threads() > 1)
+    startThread(largest);
+}
+
+BatchLoader::~BatchLoader() {
+  if (!thread.joinable())
+    return;
+  {
+    std::lock_guard lock(mutex);
+    stopping = true;
+  }
+  wasTaken.notify_one();
+  thread.join();
+}
+
+void BatchLoader::startThread(int64_t largest) {
+  slots.push_back({data.newBatch(largest), nullptr});
+  int64_t bytes = std::max<int64_t>(bytesOf(slots.front().batch), 1);
+  for (int64_t i = 1; i < std::min(bytesAhead / bytes, mostAhead); ++i)
+    slots.push_back({data.newBatch(largest), nullptr});
+  thread = std::thread([this] { work(); });
+}
+
+/// Returns false where the loader ends.
+bool BatchLoader::waitForSlot() {
+  std::unique_lock lock(mutex);
+  wasTaken.wait(lock,
+                [&] { return stopping || filled - taken < static_cast<int64_t>(slots.size()); });
+  return !stopping;
+}
+
+/// While the blocks of samples that are shuffled together are used one after the other, as many of
+/// the next are read one by one, so that these do not come all at once.
+void BatchLoader::readAhead(int64_t position) {
+  ShuffleBlocks blocks = data.shuffleBlocks();
+  int64_t due = (position - begin) / blocks.samples + blocks.together + 1;
+  for (int64_t end = std::min<int64_t>(due, ahead.size()); blocksRead < end; ++blocksRead)
+    data.readAhead(ahead[blocksRead]);
+}
+
+void BatchLoader::work() {
+  ahead = data.samplesToReadAhead(order, begin);
+  for (int64_t size; (size = sizeAt(at)) > 0; at += size) {
+    if (!waitForSlot())
+      return;
+    Slot &slot = slots[filled % slots.size()];
+    try {
+      readAhead(at);
+      data.gather(order.data() + at, size, slot.batch);
+    } catch (...) {
+      slot.error = std::current_exception();
+    }
+    bool failed = slot.error != nullptr;
+    {
+      std::lock_guard lock(mutex);
+      ++filled;
+    }
+    wasFilled.notify_one();
+    if (failed)
+      return;
+  }
+}
+
+void BatchLoader::next(Batch &batch) {
+  if (!thread.joinable()) {
+    int64_t size = sizeAt(at);
+    data.gather(order.data() + at, size, batch);
+    at += size;
+    return;
+  }
+  {
+    std::unique_lock lock(mutex);
+    wasFilled.wait(lock, [&] { return filled > taken; });
+  }
+  Slot &slot = slots[taken % slots.size()];
+  if (slot.error)
+    std::rethrow_exception(slot.error);
+  data.copy(slot.batch, batch);
+  int64_t left;
+  {
+    std::lock_guard lock(mutex);
+    left = filled - ++taken;
+  }
+  // A thread that waits has several batches to fill before it waits again.
+  if (left <= static_cast<int64_t>(slots.size()) / 2)
+    wasTaken.notify_one();
+}
