@@ -83,6 +83,20 @@ TEST(ThreadsTest, ShortLoopsRunOnOneThread) {
   EXPECT_GT(alone, 100);
 }
 
+TEST(ThreadsTest, LoopsSideBySide) {
+  setThreads(1);
+  EXPECT_FALSE(bppsa_rt_side_by_side(2, 1));
+  setThreads(2);
+  for (int64_t iterations : {1, 2, 3, 8})
+    EXPECT_TRUE(bppsa_rt_side_by_side(2, iterations)) << iterations;
+  setThreads(4);
+  EXPECT_TRUE(bppsa_rt_side_by_side(2, 1));
+  EXPECT_TRUE(bppsa_rt_side_by_side(2, 2));
+  // One after the other, these take two rounds in place of three.
+  EXPECT_FALSE(bppsa_rt_side_by_side(2, 3));
+  EXPECT_TRUE(bppsa_rt_side_by_side(4, 3));
+}
+
 /// Holds its thread until another one has come, or for a second.
 static void meet(int64_t, int64_t, void *members) {
   auto &here = *static_cast<std::atomic<int> *>(members);

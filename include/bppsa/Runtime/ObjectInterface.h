@@ -103,6 +103,10 @@ void _mlir_ciface_bppsa_rt_arena_drop(struct bppsa_arena_slice *slice);
 void bppsa_rt_parallel_for(int64_t count, void (*body)(int64_t first, int64_t last, void *captures),
                            void *captures);
 
+/// Whether `loops` loops, each of which has `iterations` iterations for threads to share, are done
+/// sooner side by side, each on one thread, than one after the other; 0 or 1.
+int64_t bppsa_rt_side_by_side(int64_t loops, int64_t iterations);
+
 /// How many of the `steps` steps of a loop make a segment, so that what the loop keeps of one
 /// segment of `samples` samples, and of the states at the starts of all, fits in its share of
 /// `limit` bytes. `stepBytes` are those of one step of one sample, `stateBytes` those of the states

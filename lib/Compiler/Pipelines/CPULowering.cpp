@@ -33,6 +33,7 @@ void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &opt
   addBufferization(pm);
   addOutlining(pm, {/*groupSums=*/false, /*groupFills=*/true, /*anyWindow=*/true,
                     /*wholeLevels=*/false});
+  pm.addPass(createOverlapTimeLoops());
 }
 
 void bppsa::buildCPUCodePipeline(OpPassManager &pm, const CPULoweringOptions &options) {

@@ -19,6 +19,12 @@
 
 using namespace bppsa::runtime;
 
+/// How long threads spin before they sleep. Parts of a step that are not parallel are mostly
+/// shorter, and in a virtual machine a core that sleeps may take half a millisecond to come back.
+static constexpr double kPatience = 1e-3;
+/// The same where threads share cores.
+static constexpr double kNoPatience = 1e-6;
+
 static void relax() {
 #if defined(__x86_64__)
   _mm_pause();
@@ -31,8 +37,9 @@ void Signal::set(uint32_t next) {
     syscall(SYS_futex, &value, FUTEX_WAKE_PRIVATE, INT32_MAX, nullptr, nullptr, 0);
 }
 
-void Signal::waitChange(uint32_t seen, int spins) {
-  for (int i = 0; i < spins; ++i) {
+void Signal::waitChange(uint32_t seen, double patience) {
+  double end = now() + patience;
+  for (int i = 1; i % 64 != 0 || now() < end; ++i) {
     if (get() != seen)
       return;
     relax();
@@ -85,7 +92,8 @@ struct Ticket {
 };
 } // namespace
 
-ThreadPool::ThreadPool(int size) : size(size), spins(size <= availableCores() ? 4000 : 50) {
+ThreadPool::ThreadPool(int size)
+    : size(size), patience(size <= availableCores() ? kPatience : kNoPatience) {
   try {
     for (int i = 1; i < size; ++i)
       workers.emplace_back([this] { work(); });
@@ -118,7 +126,7 @@ void ThreadPool::run(const Region &next) {
   double begin = now();
   runAs(0);
   if (finished.fetch_add(1) + 1 != joined + 1)
-    done.waitChange(before, spins);
+    done.waitChange(before, patience);
   double duration = now() - begin;
   history.secondsAnIteration = duration * region.size / static_cast<double>(next.count);
   if (calling)
@@ -151,7 +159,7 @@ void ThreadPool::work() {
   flushDenormals();
   uint32_t seen = 0;
   while (true) {
-    start.waitChange(seen, spins);
+    start.waitChange(seen, patience);
     seen = start.get();
     if (stopping)
       return;
@@ -159,7 +167,7 @@ void ThreadPool::work() {
     if (number == 0)
       continue;
     for (uint32_t last = go.get(); last != seen; last = go.get())
-      go.waitChange(last, spins);
+      go.waitChange(last, patience);
     int32_t members = region.size;
     runAs(number);
     uint32_t before = done.get();

@@ -54,7 +54,7 @@ static ThreadPool &currentPool() {
 }
 
 //===----------------------------------------------------------------------===//
-// Entry point of compiled code
+// Entry points of compiled code
 //===----------------------------------------------------------------------===//
 
 void bppsa_rt_parallel_for(int64_t count, void (*body)(int64_t first, int64_t last, void *captures),
@@ -65,4 +65,10 @@ void bppsa_rt_parallel_for(int64_t count, void (*body)(int64_t first, int64_t la
   if (inRegion() || size <= 1)
     return body(0, count, captures);
   currentPool().run({body, captures, count, static_cast<int32_t>(size)});
+}
+
+int64_t bppsa_rt_side_by_side(int64_t loops, int64_t iterations) {
+  int64_t size = threads();
+  auto rounds = [&](int64_t count) { return (count + size - 1) / size; };
+  return !inRegion() && size > 1 && rounds(loops) * iterations <= loops * rounds(iterations);
 }

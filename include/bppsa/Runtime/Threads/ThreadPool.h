@@ -15,15 +15,15 @@
 
 namespace bppsa::runtime {
 
-/// A number to wait on: first by spinning, since the next parallel region usually follows within
-/// microseconds, then asleep.
+/// A number to wait on: first by spinning, since the next parallel region usually follows soon,
+/// then asleep.
 class Signal {
 public:
   void set(uint32_t next);
   uint32_t get() const { return value.load(std::memory_order_acquire); }
 
-  /// Returns once the value differs from `seen`.
-  void waitChange(uint32_t seen, int spins);
+  /// Returns once the value differs from `seen`. Spins for `patience` seconds first.
+  void waitChange(uint32_t seen, double patience);
 
 private:
   std::atomic<uint32_t> value{0};
@@ -81,7 +81,7 @@ private:
   void work();
   void runAs(int32_t number);
 
-  const int spins;
+  const double patience;
   Region region;
   std::atomic<bool> stopping{false};
   /// The number of the last region that workers were called to.

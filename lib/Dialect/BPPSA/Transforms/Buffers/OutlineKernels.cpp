@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ViewRoot.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Buffers/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -79,17 +80,10 @@ static bool isWholeLevel(Operation &op) {
 // Groups of sums
 //===----------------------------------------------------------------------===//
 
-/// The array that `view` is a part of.
-static Value getRoot(Value view) {
-  while (auto op = view.getDefiningOp<ViewLikeOpInterface>())
-    view = op.getViewSource();
-  return view;
-}
-
 /// Whether the sum `a` writes what the sum `b` uses. The destination is the last operand.
 static bool writesOperand(Operation *a, Operation *b) {
-  Value written = getRoot(a->getOperands().back());
-  return llvm::any_of(b->getOperands(), [&](Value used) { return getRoot(used) == written; });
+  Value written = getViewRoot(a->getOperands().back());
+  return llvm::any_of(b->getOperands(), [&](Value used) { return getViewRoot(used) == written; });
 }
 
 /// `first` and later sums with the same right factor that all can be made where the last of them

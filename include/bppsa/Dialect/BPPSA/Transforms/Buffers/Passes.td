@@ -204,4 +204,39 @@ def PlanArena : Pass<"bppsa-plan-arena", "::mlir::ModuleOp"> {
                            "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect"];
 }
 
+def OverlapTimeLoops : Pass<"bppsa-overlap-time-loops", "::mlir::ModuleOp"> {
+  let summary = "runs time loops that need nothing of each other side by side";
+  let description = [{
+    A time loop has parallel iterations for blocks of samples, often fewer than there are
+    threads. The pass finds calls of kernels that are time loops, such as the directions of a
+    bidirectional layer, of which none reads or writes what another one writes. What needs
+    the first ones moves behind the last, and all become the iterations of a parallel loop.
+    `bppsa_rt_side_by_side(loops, iterations)` of the run time says whether that is sooner done than
+    one loop after the other, each on all threads; `iterations` are those of the first loop.
+
+    ```mlir
+    call @forward(%x, %a) : (memref<?x?x8xf32>, memref<?x8xf32>) -> ()
+    call @backward(%x, %b) : (memref<?x?x8xf32>, memref<?x8xf32>) -> ()
+    ```
+    becomes
+    ```mlir
+    %parallel = call @bppsa_rt_side_by_side(%c2, %rows) : (index, index) -> index
+    %is = arith.cmpi ne, %parallel, %c0 : index
+    scf.if %is {
+      scf.parallel (%i) = (%c0) to (%c2) step (%c1) {
+        scf.index_switch %i
+        case 0 { call @forward(%x, %a) ... }
+        default { call @backward(%x, %b) ... }
+      }
+    } else {
+      call @forward(%x, %a) ...
+      call @backward(%x, %b) ...
+    }
+    ```
+  }];
+  let statistics = [Statistic<"numGroups", "groups", "groups of time loops">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+}
+
 #endif // BPPSA_DIALECT_BPPSA_TRANSFORMS_BUFFERS_PASSES

@@ -1,0 +1,92 @@
+// RUN: bppsa-opt --bppsa-overlap-time-loops %s | FileCheck %s
+
+func.func private @loop(%x: memref<?x?x4xf32>, %h0: memref<?x4xf32>, %h: memref<?x?x4xf32>) {
+  bppsa.recurrence sequences(%x : memref<?x?x4xf32>) initial(%h0 : memref<?x4xf32>)
+      into(%h : memref<?x?x4xf32>) {
+  ^bb0(%xt: vector<4xf32>, %ht: vector<4xf32>):
+    %next = arith.addf %xt, %ht : vector<4xf32>
+    bppsa.yield %next : vector<4xf32>
+  }
+  return
+}
+
+func.func private @double(%x: memref<?x?x4xf32>, %y: memref<?x?x4xf32>) {
+  linalg.add ins(%x, %x : memref<?x?x4xf32>, memref<?x?x4xf32>) outs(%y : memref<?x?x4xf32>)
+  return
+}
+
+// What needs the first loop comes after both; what the second loop needs stays in front.
+// CHECK-LABEL: func.func @directions
+//  CHECK-SAME: (%[[X:.*]]: memref<?x?x4xf32>, %[[H0:.*]]: memref<?x4xf32>, %[[A:.*]]: memref<?x?x4xf32>, %[[B:.*]]: memref<?x?x4xf32>, %[[Y:.*]]: memref<?x?x4xf32>, %[[Z:.*]]: memref<?x?x4xf32>)
+//       CHECK:   call @double(%[[X]], %[[Z]])
+//       CHECK:   %[[ROWS:.*]] = memref.dim %[[H0]], %{{.*}}
+//       CHECK:   %[[ANSWER:.*]] = call @bppsa_rt_side_by_side(%c2{{.*}}, %[[ROWS]])
+//       CHECK:   %[[IS:.*]] = arith.cmpi ne, %[[ANSWER]], %c0
+//       CHECK:   scf.if %[[IS]] {
+//       CHECK:     scf.parallel (%[[I:.*]]) = (%{{.*}}) to (%c2
+//       CHECK:       scf.index_switch %[[I]]
+//       CHECK:       case 0 {
+//       CHECK:         call @loop(%[[X]], %[[H0]], %[[A]])
+//       CHECK:       default {
+//       CHECK:         call @loop(%[[Z]], %[[H0]], %[[B]])
+//       CHECK:   } else {
+//  CHECK-NEXT:     call @loop(%[[X]], %[[H0]], %[[A]])
+//  CHECK-NEXT:     call @loop(%[[Z]], %[[H0]], %[[B]])
+//  CHECK-NEXT:   }
+//  CHECK-NEXT:   call @double(%[[A]], %[[Y]])
+func.func @directions(%x: memref<?x?x4xf32>, %h0: memref<?x4xf32>, %a: memref<?x?x4xf32>,
+                      %b: memref<?x?x4xf32>, %y: memref<?x?x4xf32>, %z: memref<?x?x4xf32>) {
+  call @loop(%x, %h0, %a) : (memref<?x?x4xf32>, memref<?x4xf32>, memref<?x?x4xf32>) -> ()
+  call @double(%a, %y) : (memref<?x?x4xf32>, memref<?x?x4xf32>) -> ()
+  call @double(%x, %z) : (memref<?x?x4xf32>, memref<?x?x4xf32>) -> ()
+  call @loop(%z, %h0, %b) : (memref<?x?x4xf32>, memref<?x4xf32>, memref<?x?x4xf32>) -> ()
+  return
+}
+
+// A loop that reads what another one writes, through whatever view, follows it.
+// CHECK-LABEL: func.func @layers
+//   CHECK-NOT:   side_by_side
+//       CHECK:   return
+func.func @layers(%x: memref<?x?x4xf32>, %h0: memref<?x4xf32>, %a: memref<?x?x4xf32>,
+                  %b: memref<?x?x4xf32>, %t: index, %n: index) {
+  call @loop(%x, %h0, %a) : (memref<?x?x4xf32>, memref<?x4xf32>, memref<?x?x4xf32>) -> ()
+  %tail = memref.subview %a[1, 0, 0] [%t, %n, 4] [1, 1, 1]
+      : memref<?x?x4xf32> to memref<?x?x4xf32, strided<[?, 4, 1], offset: ?>>
+  %cast = memref.reinterpret_cast %tail to offset: [0], sizes: [%t, %n, 4], strides: [%n, 4, 1]
+      : memref<?x?x4xf32, strided<[?, 4, 1], offset: ?>> to memref<?x?x4xf32, strided<[?, 4, 1]>>
+  %y = memref.cast %cast : memref<?x?x4xf32, strided<[?, 4, 1]>> to memref<?x?x4xf32>
+  call @loop(%y, %h0, %b) : (memref<?x?x4xf32>, memref<?x4xf32>, memref<?x?x4xf32>) -> ()
+  return
+}
+
+// Nothing moves across the start of a phase, nor over what the pass does not know.
+// CHECK-LABEL: func.func @phases
+//   CHECK-NOT:   side_by_side
+//       CHECK:   return
+func.func @phases(%x: memref<?x?x4xf32>, %h0: memref<?x4xf32>, %a: memref<?x?x4xf32>,
+                  %b: memref<?x?x4xf32>) {
+  call @loop(%x, %h0, %a) : (memref<?x?x4xf32>, memref<?x4xf32>, memref<?x?x4xf32>) -> ()
+  bppsa.mark_phase 1
+  call @loop(%x, %h0, %b) : (memref<?x?x4xf32>, memref<?x4xf32>, memref<?x?x4xf32>) -> ()
+  return
+}
+
+// Memory of the first loop is freed after both.
+// CHECK-LABEL: func.func @temporary
+//       CHECK:   %[[A:.*]] = memref.alloc
+//       CHECK:   call @bppsa_rt_side_by_side(%c3{{.*}},
+//       CHECK:   case 0 {
+//       CHECK:   case 1 {
+//       CHECK:   default {
+//       CHECK:   } else {
+//       CHECK:   }
+//  CHECK-NEXT:   memref.dealloc %[[A]]
+func.func @temporary(%x: memref<?x?x4xf32>, %h0: memref<?x4xf32>, %b: memref<?x?x4xf32>,
+                     %c: memref<?x?x4xf32>, %t: index, %n: index) {
+  %a = memref.alloc(%t, %n) : memref<?x?x4xf32>
+  call @loop(%x, %h0, %a) : (memref<?x?x4xf32>, memref<?x4xf32>, memref<?x?x4xf32>) -> ()
+  memref.dealloc %a : memref<?x?x4xf32>
+  call @loop(%x, %h0, %b) : (memref<?x?x4xf32>, memref<?x4xf32>, memref<?x?x4xf32>) -> ()
+  call @loop(%x, %h0, %c) : (memref<?x?x4xf32>, memref<?x4xf32>, memref<?x?x4xf32>) -> ()
+  return
+}
