@@ -106,8 +106,9 @@ LogicalResult Compilation::emitKernels(const ProgramParts &parts, unsigned group
 /// Emits the tables of the program.
 LogicalResult Compilation::emitTables(const ProgramParts &parts, std::string &object) {
   std::string json;
-  llvm::raw_string_ostream(json) << describeModel(
-      *module, image, llvm::sys::path::filename(source.path), options.training, functions);
+  llvm::raw_string_ostream(json) << describeModel(*module, image,
+                                                  llvm::sys::path::filename(source.path),
+                                                  options.training, functions, rolledUp);
   std::unique_ptr<llvm::LLVMContext> llvmContext = createLLVMContext();
   std::unique_ptr<llvm::Module> tables =
       buildTableModule(*llvmContext, json, image.bytes, targets, functions, parts.kernels);

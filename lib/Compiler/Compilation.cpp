@@ -8,7 +8,7 @@
 #include "bppsa/Compiler/Pipelines/RunPasses.h"
 #include "bppsa/Compiler/Pipelines/Training.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
-#include "bppsa/Dialect/BPPSA/Transforms/Loops/Passes.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Loops/RollUpSteps.h"
 #include "bppsa/Import/ImportONNX.h"
 #include "bppsa/Support/BatchAxes.h"
 #include "bppsa/Support/OutputFile.h"
@@ -123,15 +123,46 @@ FailureOr<ImportOptions> Compilation::parseImportOptions() {
   return importOptions;
 }
 
-/// Makes loops of cells that the exporter has written out for each step, and vectors of the bodies
-/// that allow it: for other bodies there are no kernels for GPUs.
-LogicalResult Compilation::shapeLoops() {
+/// One line on steps that became a loop.
+static std::string describeRolledUp(const RolledUpLoop &loop) {
+  std::string line = std::to_string(loop.steps) + " equal steps became one loop";
+  if (loop.nodes.empty())
+    return line;
+  size_t count = loop.nodes.size();
+  line +=
+      "; a step is the node" + Twine(count == 1 ? " '" : "s '").str() + loop.nodes.front() + "'";
+  return count == 1
+             ? line
+             : line + " to '" + loop.nodes.back() + "', " + std::to_string(count) + " of them";
+}
+
+/// Makes loops of cells and of layers that the exporter has written out for each step.
+LogicalResult Compilation::rollUpSteps() {
+  OwningOpRef<ModuleOp> before = module->clone();
+  RollUpStepsOptions steps;
+  steps.vectorsOnly = options.training.target == TargetKind::CUDA;
   PassManager pm(&context);
   if (options.preparePassManager && !options.preparePassManager(pm))
     return fail("the pass manager could not be prepared");
-  RollUpStepsOptions steps;
-  steps.vectorsOnly = options.training.target == TargetKind::CUDA;
-  pm.addNestedPass<func::FuncOp>(createRollUpSteps(steps));
+  pm.addNestedPass<func::FuncOp>(createRollUpSteps(steps, rolledUp));
+  if (failed(runPasses(pm, *module, options.verifyEach, options.leaveReproducers)))
+    return failure();
+  // Layers of one step are better off as they were where they do not become a loop.
+  if (rolledUp.empty())
+    module = std::move(before);
+  for (const RolledUpLoop &loop : rolledUp)
+    remarks.push_back({CompileDiagnostic::Severity::Note, describeRolledUp(loop)});
+  return success();
+}
+
+/// Makes loops of steps, and vectors of the bodies that allow it: for other bodies there are no
+/// kernels for GPUs.
+LogicalResult Compilation::shapeLoops() {
+  if (failed(rollUpSteps()))
+    return failure();
+  PassManager pm(&context);
+  if (options.preparePassManager && !options.preparePassManager(pm))
+    return fail("the pass manager could not be prepared");
   pm.addNestedPass<func::FuncOp>(createVectorizeBodies());
   return runPasses(pm, *module, options.verifyEach, options.leaveReproducers);
 }
@@ -145,10 +176,9 @@ LogicalResult Compilation::adaptToGraphLoops() {
     hasVectors |= !loop.isGraphForm() && !loop.getInitial().empty();
     return WalkResult::skip();
   });
-  if (hasGraphs && options.training.target == TargetKind::CUDA)
-    return fail(
-        "the model has a Scan or a Loop, for whose bodies there are no kernels for GPUs; use "
-        "--target=cpu");
+  if ((hasGraphs || !options.carries.empty()) && options.training.target == TargetKind::CUDA)
+    return fail("the model has a loop over a graph (Scan, Loop or --carry), for which there are no "
+                "kernels for GPUs; use --target=cpu");
   if (hasGraphs && !hasVectors && options.training.backward == BackwardKind::Auto &&
       options.training.scan == "auto")
     options.training.backward = BackwardKind::Sequential;

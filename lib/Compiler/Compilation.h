@@ -9,6 +9,7 @@
 
 #include "bppsa/Compiler/Compiler.h"
 #include "bppsa/Report/Report.h"
+#include "bppsa/Support/RolledUpLoop.h"
 #include "bppsa/Target/CPUObject.h"
 #include "bppsa/Target/GPUObject.h"
 #include "bppsa/Target/ProgramParts.h"
@@ -56,6 +57,7 @@ private:
   /// Freezes the constants of exporters among the parameters of `module`, made of `file`, and says
   /// what may be meant otherwise.
   llvm::LogicalResult settleInitializers(const llvm::MemoryBuffer &file);
+  llvm::LogicalResult rollUpSteps();
   llvm::LogicalResult shapeLoops();
   llvm::LogicalResult adaptToGraphLoops();
   llvm::LogicalResult runFrontend();
@@ -111,6 +113,7 @@ private:
   CompileOptions options;
   std::vector<CompileDiagnostic> remarks;
   OnnxImage image;
+  std::vector<RolledUpLoop> rolledUp;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   llvm::SmallVector<CPUTarget> targets;
   llvm::SmallVector<ExportedFunction> functions;

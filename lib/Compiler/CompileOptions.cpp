@@ -106,8 +106,6 @@ void Validator::checkTarget() {
           "--precision needs --target=cuda; programs for CPUs compute in float32");
   require(isCUDA || options.emit != EmitKind::PTX, "--emit=ptx needs --target=cuda");
   require(!isCUDA || options.training.jacobians != "dense", "--jacobians=dense needs --target=cpu");
-  require(!isCUDA || options.carries.empty(),
-          "--carry needs --target=cpu: there are no kernels for GPUs of graphs in a loop");
   require(!isCUDA || options.emit != EmitKind::Assembly,
           "--emit=asm is for --target=cpu; use --emit=ptx");
   require(llvm::all_of(options.gpuArchitectures, isGPUArchitecture),

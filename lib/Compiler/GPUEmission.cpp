@@ -194,8 +194,9 @@ LogicalResult Compilation::emitGPUHost(ModuleOp program, ArrayRef<std::string> k
 LogicalResult Compilation::emitGPUTables(ArrayRef<std::string> kernels, const DeviceCode &code,
                                          std::string &object) {
   std::string json;
-  llvm::raw_string_ostream(json) << describeModel(
-      *module, image, llvm::sys::path::filename(source.path), options.training, functions);
+  llvm::raw_string_ostream(json) << describeModel(*module, image,
+                                                  llvm::sys::path::filename(source.path),
+                                                  options.training, functions, rolledUp);
   std::unique_ptr<llvm::LLVMContext> llvmContext = createLLVMContext();
   std::unique_ptr<llvm::Module> tables =
       buildTableModule(*llvmContext, json, image.bytes, targets, functions, /*kernels=*/{});

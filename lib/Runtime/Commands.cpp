@@ -8,6 +8,7 @@
 #include "bppsa/Runtime/ClassMetrics.h"
 #include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Error.h"
+#include "bppsa/Runtime/SegmentSteps.h"
 #include "bppsa/Runtime/Variants/MemoryUse.h"
 
 #include <algorithm>
@@ -186,7 +187,9 @@ void bppsa::runtime::gradCommand(const Program &program, const Options &options)
     views["input_grad:" + model.inputs[i].name] = {gradients[i].data.data(), gradients[i].shape,
                                                    sizeof(float), Access::Write};
   }
-  session.prepare("grad." + variant.name, &batch, views)();
+  Call gradient = session.prepare("grad." + variant.name, &batch, views);
+  SegmentRecord segments;
+  gradient();
   if (!std::isfinite(session.loss))
     fail(quote(options.data), ": the loss is ", session.loss);
   session.parameters.maskGradients();
@@ -204,6 +207,8 @@ void bppsa::runtime::gradCommand(const Program &program, const Options &options)
     writer.add(model.inputs[i].name, DType::F32, gradients[i].shape, gradients[i].data.data());
   }
   writer.commit();
+  if (!segments.toJson().empty())
+    printLine(ordered_json{{"segments", segments.toJson()}}.dump());
 }
 
 //===----------------------------------------------------------------------===//
@@ -248,9 +253,8 @@ static ordered_json countParameters(const Model &model) {
 }
 
 /// The kernels that a GPU runs the chains of a step by, for each the mapping of its links and of
-/// the columns of their transitions: what no other command asks for.
-static ordered_json describeMappings() {
-  auto description = ordered_json::parse(std::string(bppsa_model_json, bppsa_model_json_size));
+/// the columns of their transitions.
+static ordered_json describeMappings(const ordered_json &description) {
   ordered_json mappings = ordered_json::array();
   for (const ordered_json &chain : description.value("device_chains", ordered_json::array()))
     mappings.push_back({{"links", chain.at("walk").value("mapping", "")},
@@ -260,6 +264,8 @@ static ordered_json describeMappings() {
 
 void bppsa::runtime::infoCommand(const Program &program, const Options &options) {
   const Model &model = program.model;
+  // Holds what no other command asks for, too.
+  auto description = ordered_json::parse(std::string(bppsa_model_json, bppsa_model_json_size));
   ordered_json object = {{"version", model.version}, {"source", model.source},
                          {"target", model.target},   {"loss", model.loss},
                          {"loss_on", model.lossOn},  {"optimizer", model.optimizer},
@@ -288,10 +294,12 @@ void bppsa::runtime::infoCommand(const Program &program, const Options &options)
     object["variants"].push_back(
         {{"backward", variant.backward}, {"plan", plan}, {"mapping", variant.mapping}});
   }
+  object["memory_limit"] = description.value("memory_limit", int64_t(0));
+  object["rolled_up"] = description.value("rolled_up", ordered_json::array());
   if (isDeviceProgram()) {
     object["emulated"] = isEmulatedProgram();
     object["precision"] = model.precision;
-    object["mappings"] = describeMappings();
+    object["mappings"] = describeMappings(description);
     object["images"] = ordered_json::array();
     for (const bppsa_device_image *image = bppsa_device_images; image->arch; ++image)
       object["images"].push_back(image->arch);

@@ -38,9 +38,26 @@ int64_t bppsa::runtime::chooseSegmentSteps(const KeptSteps &kept, int64_t totalS
        "sequences, or compile the model with --memory-limit=", megabytes, "M");
 }
 
+/// Compiled functions ask from the thread that calls them.
+static SegmentRecord *currentRecord = nullptr;
+
+SegmentRecord::SegmentRecord() { currentRecord = this; }
+SegmentRecord::~SegmentRecord() { currentRecord = nullptr; }
+
+void SegmentRecord::add(const KeptSteps &kept, int64_t length) {
+  loops.push_back({{"steps", kept.steps},
+                   {"samples", kept.samples},
+                   {"segment_steps", length},
+                   {"bytes", kept.bytes(length)}});
+}
+
 int64_t bppsa_rt_segment_steps(int64_t steps, int64_t samples, int64_t stepBytes,
                                int64_t stateBytes, int64_t totalStepBytes, int64_t limit) {
   return orExit([&] {
-    return chooseSegmentSteps({steps, samples, stepBytes, stateBytes}, totalStepBytes, limit);
+    KeptSteps kept{steps, samples, stepBytes, stateBytes};
+    int64_t length = chooseSegmentSteps(kept, totalStepBytes, limit);
+    if (currentRecord)
+      currentRecord->add(kept, length);
+    return length;
   });
 }

@@ -252,6 +252,13 @@ static json::Array describeHostChains(func::FuncOp step) {
   return chains;
 }
 
+static json::Array describeRolledUp(ArrayRef<RolledUpLoop> loops) {
+  json::Array described;
+  for (const RolledUpLoop &loop : loops)
+    described.push_back(json::Object{{"steps", loop.steps}, {"nodes", json::Array(loop.nodes)}});
+  return described;
+}
+
 /// The least value of each symbol that needs to be larger than 1.
 static json::Object describeLeastSizes(SymbolsAttr symbols) {
   json::Object sizes;
@@ -283,7 +290,8 @@ static int64_t getNumOptimizerStates(StringRef optimizer) {
 
 json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, StringRef sourceName,
                                  const TrainingOptions &options,
-                                 ArrayRef<ExportedFunction> functions) {
+                                 ArrayRef<ExportedFunction> functions,
+                                 ArrayRef<RolledUpLoop> rolledUp) {
   auto forward = module.lookupSymbol<func::FuncOp>("forward");
   SymbolsAttr modelSymbols = attrs::Symbols::of(module);
   SmallVector<StringRef> symbols =
@@ -354,6 +362,8 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
                            {"target_array", describeTarget(lossOutput, options.loss)},
                            {"parameters", std::move(parameters)},
                            {"variants", std::move(variants)},
+                           {"memory_limit", options.getLoopLimit()},
+                           {"rolled_up", describeRolledUp(rolledUp)},
                            {"optimizer_states", getNumOptimizerStates(options.optimizer)},
                            {"hyper", describeHyperParameters(options.optimizer)},
                            {"flops_per_position", countFlopsPerPosition(firstStep)},

@@ -213,6 +213,19 @@ def test_positions_beyond_the_end_of_a_sample_count_nothing(layout):
     assert found["accuracy"] == pytest.approx(right.mean())
 
 
+def test_targets_beyond_the_ends_only(tmp_path):
+    """Every position that has a weight is masked by the length of its sample."""
+    model = models.build(models.Spec("GRU", lengths=True, head="steps"))
+    arrays = models.data(model, {"T": 6, "B": 3}, "cross-entropy")
+    arrays["lengths"][:] = (4, 2, 5)
+    arrays["weight"] = (np.arange(6)[:, None] >= arrays["lengths"]).astype(np.float32)
+    program = harness.compile_model(model, "--loss=cross-entropy")
+    for command in ("train", "eval", "grad"):
+        line = refused(program, command, arrays, tmp_path)
+        assert "has the weight 0, so it has no loss; give positions a weight" in line
+        assert len(line.splitlines()) == 1
+
+
 # --- segments -------------------------------------------------------------------------------------
 
 

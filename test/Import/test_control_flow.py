@@ -1,5 +1,7 @@
 """If, bound inputs and model-local functions, against ONNX Runtime on the unbound model."""
 
+import re
+
 import harness
 import numpy as np
 import onnx_cases
@@ -86,17 +88,40 @@ def test_unread_initializers_are_noted(tmp_path):
     assert ir == nested_if().SerializeToString()
 
 
-def test_constants_of_branches_are_noted(tmp_path):
+def scaled_if(other_name):
+    """x k or -k2 x, with the factors in the branches."""
     weights = [("k", onnx_cases.floats(3))]
     then = branch([node("Mul", ["x", "k"], ["a"])], ["a"], weights)
-    other = branch([node("Neg", ["x"], ["b"])], ["b"])
-    chosen = node("If", ["c"], ["y"], then_branch=then, else_branch=other)
-    model = onnx_cases.model([chosen], [("x", [4, 3]), ("c", (np.bool_, []))], [("y", None)])
-    text = warned(model, tmp_path, "--bind=c=true")
-    assert "float initializers 'k' of graphs inside of nodes are constants" in text
-    assert warned(model, tmp_path, "--bind=c=0") == ""
-    case = onnx_cases.Case("if", model, {"x": X, "c": np.array(True)})
-    np.testing.assert_allclose(interpret(case, tmp_path, "--bind=c=1")[0], expected(case)[0])
+    others = [(other_name, onnx_cases.floats(3, key=1))]
+    negate = [node("Neg", ["x"], ["n"]), node("Mul", ["n", other_name], ["b"])]
+    chosen = node("If", ["c"], ["y"], then_branch=then, else_branch=branch(negate, ["b"], others))
+    return onnx_cases.model([chosen], [("x", [4, 3]), ("c", (np.bool_, []))], [("y", None)])
+
+
+def test_parameters_of_branches(tmp_path):
+    """They are arguments; those of the branch that is not taken are not trained."""
+    model = scaled_if("k2")
+    for bound, unread in (("true", "k2"), ("false", "k")):
+        text = warned(model, tmp_path, f"--bind=c={bound}")
+        assert f"the graph does not read the initializers '{unread}'; they are not trained" in text
+        assert len(text.splitlines()) == 1, text
+    translate = harness.require_tool("bppsa-translate")
+    command = [translate, "--import-onnx", tmp_path / "warned.onnx", "--bind=c=true", "-o", "-"]
+    ir = harness.check_succeeded(harness.run(*command)).stdout
+    assert re.search(r'bppsa.parameter = "k"[,}]', ir)
+    assert re.search(r'bppsa.frozen, bppsa.parameter = "k2"', ir)
+
+
+def test_branches_with_one_name_hold_constants(tmp_path):
+    """Whose values are told apart by where they stand, and which a warning names."""
+    model = scaled_if("k")
+    for value in (True, False):
+        text = warned(model, tmp_path, f"--bind=c={value}".lower())
+        assert "float initializers 'k' of graphs inside of nodes are constants" in text
+        assert "rename them" in text and len(text.splitlines()) == 1, text
+        case = onnx_cases.Case("if", model, {"x": X, "c": np.array(value)})
+        found = interpret(case, tmp_path, f"--bind=c={value}".lower())[0]
+        np.testing.assert_allclose(found, expected(case)[0])
 
 
 @pytest.mark.parametrize(

@@ -82,9 +82,64 @@ func.func @rows(%a: memref<?x32xf32>, %b: memref<10x32xf32>, %c: memref<?x10xf32
 
 // -----
 
-// Strides leave no contiguous loop, and a difference is no product.
+// A transposed convolution with stride 2: lanes are places of x, whose sums are two elements apart.
 
-#x = affine_map<(o, m, k) -> (o * 2 + k)>
+#x = affine_map<(n, c, i, m, k) -> (n, c, i)>
+#w = affine_map<(n, c, i, m, k) -> (c, m, k)>
+#y = affine_map<(n, c, i, m, k) -> (n, m, i * 2 + k)>
+
+// CHECK-LABEL: func.func @spread(
+// CHECK-SAME: %[[X:.*]]: memref<?x8x20xf32>, %[[W:.*]]: memref<8x4x3xf32>, %[[Y:.*]]: memref<?x4x41xf32>
+// CHECK: arith.constant dense<[0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30]>
+// CHECK: arith.constant dense<true>
+// CHECK-COUNT-4: vector.gather %[[Y]]
+// CHECK: vector.load %[[X]]
+// CHECK-COUNT-4: vector.fma
+// CHECK-COUNT-4: vector.scatter %[[Y]]
+// CHECK: %[[MASK:.*]] = vector.create_mask
+// CHECK: vector.gather %[[Y]]{{.*}}, %[[MASK]],
+// CHECK: vector.scatter %[[Y]]{{.*}}, %[[MASK]],
+func.func @spread(%x: memref<?x8x20xf32>, %w: memref<8x4x3xf32>, %y: memref<?x4x41xf32>) {
+  linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "reduction", "reduction", "parallel", "reduction"]}
+      ins(%x, %w : memref<?x8x20xf32>, memref<8x4x3xf32>) outs(%y : memref<?x4x41xf32>) {
+    ^bb0(%a: f32, %b: f32, %acc: f32):
+      %p = arith.mulf %a, %b : f32
+      %s = arith.addf %acc, %p : f32
+      linalg.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+// A convolution with stride 2 collects what its lanes see.
+
+#x = affine_map<(m, o, c, k) -> (c, o * 2 + k)>
+#w = affine_map<(m, o, c, k) -> (m, c, k)>
+#y = affine_map<(m, o, c, k) -> (m, o)>
+
+// CHECK-LABEL: func.func @strided(
+// CHECK-SAME: %[[X:.*]]: memref<3x35xf32>, %{{.*}}, %[[Y:.*]]: memref<4x16xf32>
+// CHECK-COUNT-4: vector.load %[[Y]]
+// CHECK: vector.gather %[[X]]
+// CHECK-NOT: vector.gather
+// CHECK-COUNT-4: vector.store {{.*}}, %[[Y]]
+func.func @strided(%x: memref<3x35xf32>, %w: memref<4x3x4xf32>, %y: memref<4x16xf32>) {
+  linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+      ins(%x, %w : memref<3x35xf32>, memref<4x3x4xf32>) outs(%y : memref<4x16xf32>) {
+    ^bb0(%a: f32, %b: f32, %acc: f32):
+      %p = arith.mulf %a, %b : f32
+      %s = arith.addf %acc, %p : f32
+      linalg.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+// Places whose distance is no constant leave no lanes, and a difference is no product.
+
+#x = affine_map<(o, m, k) -> (o + o floordiv 2 + k)>
 #w = affine_map<(o, m, k) -> (k, m)>
 #y = affine_map<(o, m, k) -> (m, o)>
 

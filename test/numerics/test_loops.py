@@ -5,8 +5,11 @@ import warnings
 import harness
 import loop_models
 import numpy as np
+import onnx
 import onnx_in_jax
+import onnxruntime
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 from test_forward import expected
 
 NAMES = """
@@ -38,6 +41,52 @@ def check(model, arrays, *options, wanted=None):
 def test_case(name):
     case = loop_models.ALL[name]
     check(case.model, case.arrays, wanted=expected(case))
+
+
+def move_inside(model, pack):
+    """The same model, with its initializers in the body of its first node."""
+    moved = onnx.ModelProto()
+    moved.CopyFrom(model)
+    (body,) = [attribute.g for attribute in moved.graph.node[0].attribute if attribute.HasField("g")]
+    for tensor in moved.graph.initializer:
+        body.initializer.append(pack(numpy_helper.to_array(tensor), tensor.name))
+    del moved.graph.initializer[:]
+    return moved, body
+
+
+def as_floats(array, name):
+    return helper.make_tensor(name, TensorProto.FLOAT, array.shape, array.ravel())
+
+
+@pytest.mark.parametrize("pack", [numpy_helper.from_array, as_floats])
+def test_parameters_of_bodies_are_trained(pack, tmp_path):
+    """Gradients as of initializers of the main graph; the saved model has the new values inside."""
+    case = loop_models.ALL["scan-symbolic"]
+    moved, body = move_inside(case.model, pack)
+    before = {t.name: numpy_helper.to_array(t) for t in body.initializer}
+    program = harness.compile_model(moved, "--loss=mse", "--loss-on=y")
+    assert {i["name"] for i in program.info()["initializers"] if i["trained"]} == set(before)
+    wanted = expected(case)[-1]
+    noise = np.random.default_rng(8).normal(0, 1, wanted.shape).astype(np.float32)
+    arrays = case.arrays | {"target": wanted + noise}
+    exact, single = (
+        onnx_in_jax.gradients(case.model, arrays, "mse", dtype, "y")
+        for dtype in (np.float64, np.float32)
+    )
+    harness.check_gradients(program.grad(arrays), exact, single)
+
+    data, saved = tmp_path / "data.npz", tmp_path / "saved.onnx"
+    np.savez(data, **arrays)
+    words = ["--data", data, "--epochs", 3, "--lr", 0.1, "--save", saved]
+    harness.check_succeeded(program.run("train", *words))
+    model = onnx.load(saved)
+    (body,) = [a.g for a in model.graph.node[0].attribute if a.HasField("g")]
+    for tensor in body.initializer:
+        assert np.abs(numpy_helper.to_array(tensor) - before[tensor.name]).min() > 1e-4, tensor.name
+    found = harness.compile_model(model, "--loss=mse", "--loss-on=y").infer(case.arrays)
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    for name, array in zip(("hn", "y"), session.run(None, case.arrays), strict=True):
+        np.testing.assert_allclose(found[name], array, rtol=2e-5, atol=2e-6)
 
 
 def node_tests():

@@ -1,8 +1,10 @@
 """`--memory-limit` and loops in graph form: memory, bits, and limits that nothing fits in."""
 
+import json
 import sys
 
 import harness
+import loop_models
 import numpy as np
 import pytest
 import stream_models
@@ -66,7 +68,8 @@ def peak_memory(program, data):
     out = data.with_suffix(".out.npz")
     command = [program.path, "grad", "--data", data, "--out", out, "--threads", "1"]
     result = harness.run(sys.executable, "-c", MEASURE, *command)
-    return int(harness.check_succeeded(result).stdout)
+    # Behind what the program itself prints.
+    return int(harness.check_succeeded(result).stdout.splitlines()[-1])
 
 
 def test_memory(tmp_path):
@@ -86,6 +89,65 @@ def test_memory(tmp_path):
     for limit in (4, 20):
         for tensor, array in programs[limit].grad(arrays).items():
             assert array.tobytes() == wanted[tensor].tobytes(), tensor
+
+
+def test_segments_are_told(tmp_path):
+    """They cover all steps, and the memory that they take fits; no fewer segments would."""
+    graph, steps, samples, limit = stream_models.ALL["lstm_stack"], 64, 16, 120 * 1024
+    program = compile_stream(graph, "--memory-limit=120K")
+    np.savez(tmp_path / "data.npz", **arrays_of(graph, steps, samples))
+    words = ["--data", tmp_path / "data.npz", "--out", tmp_path / "g.npz"]
+    told = json.loads(harness.check_succeeded(program.run("grad", *words)).stdout)["segments"]
+    (loop,) = told
+    assert (loop["steps"], loop["samples"]) == (steps, samples)
+    assert 1 < loop["segment_steps"] < steps and loop["bytes"] <= limit
+    # The bytes of a segment are linear in its length; those of the states are what is left.
+    per_step = loop["bytes"] / loop["segment_steps"]
+    segments = -(-steps // loop["segment_steps"])
+    assert -(-steps // (segments - 1)) * per_step > limit
+    words = ["--seq-len", steps, "--batch", samples]
+    info = json.loads(harness.check_succeeded(program.run("info", *words)).stdout)
+    assert info["memory_limit"] == limit
+    assert list(info["memory"]["segments"].values()) == [told] * len(info["variants"])
+    assert compile_stream(graph).info()["memory_limit"] == 0
+
+
+def attention():
+    """h' = tanh(u x + m softmax(h m^T)) over a memory m of 100 positions, which no step changes."""
+    nodes = [
+        loop_models.node("Unsqueeze", "h one", "row"),
+        loop_models.node("MatMul", "row m", "scores"),
+        loop_models.node("Softmax", "scores", "shares", axis=2),
+        loop_models.node("MatMul", "shares mt", "read"),
+        loop_models.node("Squeeze", "read one", "context"),
+        loop_models.node("Mul", "u xt", "scaled"),
+        loop_models.node("Add", "context scaled", "sum"),
+        loop_models.node("Tanh", "sum", "h_next"),
+        loop_models.node("Identity", "h_next", "ht"),
+    ]
+    body = loop_models.body(nodes, "h xt", "h_next ht", [("one", np.array([1]))])
+    nodes = [
+        loop_models.node("Transpose", "m", "mt", perm=[0, 2, 1]),
+        loop_models.scan(body, "h0 x", "hn y", 1),
+    ]
+    shapes = {"h0": ["B", 16], "x": ["T", "B", 16], "m": ["B", 16, 100]}
+    arrays = {name: np.zeros([2] * len(shape), np.float32) for name, shape in shapes.items()}
+    weights = [("u", loop_models.weight(1, 16))]
+    return loop_models.case("attention", nodes, arrays, "hn y", weights, shapes)
+
+
+def test_states_that_no_step_changes_are_kept_once(tmp_path):
+    program = harness.compile_model(attention().model, "--loss=mse", "--loss-on=y")
+    samples, memory, peaks, rng = 8, 16 * 100, {}, np.random.default_rng(0)
+    for steps in (400, 800):
+        shapes = {"h0": (samples, 16), "m": (samples, 16, 100), "x": (steps, samples, 16)}
+        shapes["target"] = shapes["x"]
+        data = tmp_path / f"{steps}.npz"
+        arrays = {name: rng.normal(size=shape) for name, shape in shapes.items()}
+        np.savez(data, **{name: array.astype(np.float32) for name, array in arrays.items()})
+        peaks[steps] = peak_memory(program, data)
+    # A step keeps the scores of its sample, not the memory, which it reads in two layouts.
+    assert peaks[800] - peaks[400] < 400 * samples * 4 * memory
 
 
 def test_limit_that_nothing_fits_in(tmp_path):

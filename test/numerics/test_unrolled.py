@@ -60,6 +60,24 @@ def test_rolled_up(name, tmp_path):
     check(model)
 
 
+@pytest.mark.parametrize("name, steps", [("unrolled_lstm_dynamo", 6), ("unrolled_decoder_torchscript", 24)])
+def test_loops_are_told(name, steps, tmp_path):
+    """By a note of the compiler and in `info`, with the nodes of one step."""
+    model = load(name)
+    (loop,) = harness.compile_model(model, "--loss=mse").info()["rolled_up"]
+    kinds = {node.name: node.op_type for node in model.graph.node}
+    assert loop["steps"] == steps
+    assert {"Gemm", "Tanh"} <= {kinds[node] for node in loop["nodes"]} <= set(kinds.values())
+    path = tmp_path / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    compiler = harness.require_tool("bppsa-compile")
+    result = harness.run(compiler, path, "--compile-to=import", "-o", tmp_path / "out.mlir")
+    first, last = loop["nodes"][0], loop["nodes"][-1]
+    line = f": {steps} equal steps became one loop; a step is the nodes '{first}' to '{last}', {len(loop['nodes'])} of them"
+    (note,) = [n for n in harness.check_succeeded(result).stderr.splitlines() if line in n]
+    assert note.startswith("bppsa-compile: note: ")
+
+
 @pytest.mark.parametrize("name", ["unrolled_lstm_dynamo", "unrolled_decoder_torchscript"])
 def test_one_sample(name):
     check(load(name), samples=1)
@@ -100,6 +118,7 @@ def test_unlike_steps_stay(change, tmp_path):
     change(model)
     assert count_loops(model, tmp_path) == 0
     check(model)
+    assert harness.compile_model(model, "--loss=mse").info()["rolled_up"] == []
 
 
 def test_compile_time(tmp_path):

@@ -8,6 +8,7 @@
 #define BPPSA_RUNTIME_SEGMENTSTEPS_H
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 
 namespace bppsa::runtime {
 
@@ -26,6 +27,24 @@ struct KeptSteps {
 /// this loop has among loops with `totalStepBytes` bytes of one step of one sample, of equal
 /// lengths but for the last. Throws Error where none fits.
 int64_t chooseSegmentSteps(const KeptSteps &kept, int64_t totalStepBytes, int64_t limit);
+
+/// Notes the segments of loops while it exists, in the order in which loops run. There is one at a
+/// time.
+class SegmentRecord {
+public:
+  SegmentRecord();
+  ~SegmentRecord();
+  SegmentRecord(const SegmentRecord &) = delete;
+  SegmentRecord &operator=(const SegmentRecord &) = delete;
+
+  void add(const KeptSteps &kept, int64_t length);
+  /// For each loop: its `steps` and `samples`, the `segment_steps` that are kept at a time, and the
+  /// `bytes` that these and the states between segments take.
+  const nlohmann::ordered_json &toJson() const { return loops; }
+
+private:
+  nlohmann::ordered_json loops = nlohmann::ordered_json::array();
+};
 
 } // namespace bppsa::runtime
 

@@ -9,6 +9,7 @@
 
 #include "bppsa/Compiler/Pipelines/TrainingOptions.h"
 #include "bppsa/Import/ImportONNX.h"
+#include "bppsa/Support/RolledUpLoop.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/JSON.h"
 
@@ -34,7 +35,8 @@ llvm::SmallVector<ExportedFunction> collectFunctions(mlir::ModuleOp module,
 /// The JSON description that a compiled program carries (docs/Architecture.md).
 llvm::json::Value describeModel(mlir::ModuleOp module, const OnnxImage &image,
                                 llvm::StringRef sourceName, const TrainingOptions &options,
-                                llvm::ArrayRef<ExportedFunction> functions);
+                                llvm::ArrayRef<ExportedFunction> functions,
+                                llvm::ArrayRef<RolledUpLoop> rolledUp);
 
 } // namespace bppsa
 

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "InspectInitializers.h"
+#include "InnerParameters.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/Regex.h"
@@ -131,6 +132,21 @@ static std::string describeGroup(StringRef initializer, const UseGroup &group) {
   return quoted(name);
 }
 
+/// The float initializers that may be parameters.
+static SmallVector<const onnx::TensorProto *> collectFloats(const OnnxFile &file) {
+  SmallVector<const onnx::TensorProto *> floats;
+  for (const onnx::TensorProto &tensor : file.model.graph().initializer())
+    if (tensor.data_type() == onnx::TensorProto::FLOAT)
+      floats.push_back(&tensor);
+  llvm::StringSet<> innerNames = findInnerParameters(file.model);
+  visitInnerGraphs(file.model.graph(), [&](const onnx::GraphProto &graph) {
+    for (const onnx::TensorProto &tensor : graph.initializer())
+      if (innerNames.contains(tensor.name()))
+        floats.push_back(&tensor);
+  });
+  return floats;
+}
+
 FailureOr<InitializerFindings> bppsa::inspectInitializers(llvm::MemoryBufferRef buffer,
                                                           MLIRContext *context) {
   FailureOr<OnnxFile> file = parseOnnxFile(buffer, context);
@@ -139,9 +155,8 @@ FailureOr<InitializerFindings> bppsa::inspectInitializers(llvm::MemoryBufferRef 
   auto uses = collectInitializerUses(*file->model.mutable_graph());
   InitializerFindings findings;
   SmallVector<const onnx::TensorProto *> parameters;
-  for (const onnx::TensorProto &tensor : file->model.graph().initializer()) {
-    if (tensor.data_type() != onnx::TensorProto::FLOAT)
-      continue;
+  for (const onnx::TensorProto *found : collectFloats(*file)) {
+    const onnx::TensorProto &tensor = *found;
     FailureOr<std::string> reason = findConstantReason(*file, tensor);
     if (failed(reason))
       return failure();

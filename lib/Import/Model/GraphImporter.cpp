@@ -121,6 +121,11 @@ FailureOr<SmallVector<Tensor>> GraphImporter::importBody(const onnx::GraphProto 
            << "the graphs inside of nodes have more than 2^17 nodes, those of loops counted "
               "once for each step that is unrolled; loops inside of loops count more often";
   for (const onnx::TensorProto &tensor : proto.initializer()) {
+    // A parameter is an argument, which an outer scope defines.
+    if (graph.parameterNumbers.contains(tensor.name()) &&
+        llvm::none_of(file.model.graph().initializer(),
+                      [&](const auto &other) { return other.name() == tensor.name(); }))
+      continue;
     FailureOr<DenseElementsAttr> constant =
         decodeTensor(file, tensor, "initializer " + quoted(tensor.name()));
     if (failed(constant) || failed(define(scope, tensor.name(), graph.makeConstant(*constant))))

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Importer.h"
-#include "../Initializers/InspectInitializers.h"
+#include "../Initializers/InnerParameters.h"
 #include "InlineFunctions.h"
 #include "ModelImporter.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
@@ -43,11 +43,17 @@ LogicalResult ModelImporter::readOpset() {
   return success();
 }
 
-ModelImporter::ModelImporter(const OnnxFile &file, const ImportOptions &options,
-                             const GraphBindings &bindings, const StreamPlan *stream)
+ModelImporter::ModelImporter(const OnnxFile &file, const llvm::StringSet<> &innerNames,
+                             const ImportOptions &options, const GraphBindings &bindings,
+                             const StreamPlan *stream)
     : file(file), proto(file.model.graph()), options(options), bindings(bindings), stream(stream),
       builder(file.location.getContext()), graph(builder), nodes(file, graph) {
   graph.loc = file.location;
+  visitInnerGraphs(proto, [&](const onnx::GraphProto &inner) {
+    for (const onnx::TensorProto &tensor : inner.initializer())
+      if (innerNames.contains(tensor.name()))
+        innerParameters.push_back(&tensor);
+  });
 }
 
 AffineExpr ModelImporter::makeSymbol(const std::string &name) {
@@ -120,6 +126,8 @@ Tensor ModelImporter::addInput(const std::string &name, ArrayRef<Dim> dims, Type
 LogicalResult ModelImporter::importInputs() {
   for (const onnx::TensorProto &tensor : proto.initializer())
     nodes.initializers.try_emplace(tensor.name(), &tensor);
+  for (const onnx::TensorProto *tensor : innerParameters)
+    nodes.initializers.try_emplace(tensor->name(), tensor);
   for (const onnx::ValueInfoProto &input : proto.input()) {
     // Before IR version 4 initializers were listed among the inputs.
     if (nodes.initializers.contains(input.name()))
@@ -147,32 +155,40 @@ LogicalResult ModelImporter::importInputs() {
   return success();
 }
 
+/// Makes an argument of a float initializer.
+LogicalResult ModelImporter::importParameter(const onnx::TensorProto &tensor) {
+  std::string what = "initializer " + quoted(tensor.name());
+  FailureOr<RankedTensorType> type = getTensorType(file, tensor, what);
+  if (failed(type))
+    return failure();
+  if (type->getNumElements() == 0)
+    return error() << what << " has no elements, accepted: at least 1";
+  if (failed(checkTensorData(file, tensor, *type, what)))
+    return failure();
+  graph.parameterNumbers[tensor.name()] = graph.argumentAttributes.size();
+  Value argument = addArgument(*type, attrs::Parameter::make(builder.getStringAttr(tensor.name())));
+  return nodes.define(scope, tensor.name(),
+                      graph.make(argument, graph.makePinnedDims(type->getShape())));
+}
+
 LogicalResult ModelImporter::importInitializers() {
   for (const onnx::TensorProto &tensor : proto.initializer()) {
     if (tensor.name().empty())
       return error() << "an initializer has no name";
-    std::string what = "initializer " + quoted(tensor.name());
-    if (tensor.data_type() != onnx::TensorProto::FLOAT) {
-      FailureOr<DenseElementsAttr> constant = decodeTensor(file, tensor, what);
-      if (failed(constant) ||
-          failed(nodes.define(scope, tensor.name(), graph.makeConstant(*constant))))
+    if (tensor.data_type() == onnx::TensorProto::FLOAT) {
+      if (failed(importParameter(tensor)))
         return failure();
       continue;
     }
-    FailureOr<RankedTensorType> type = getTensorType(file, tensor, what);
-    if (failed(type))
-      return failure();
-    if (type->getNumElements() == 0)
-      return error() << what << " has no elements, accepted: at least 1";
-    if (failed(checkTensorData(file, tensor, *type, what)))
-      return failure();
-    graph.parameterNumbers[tensor.name()] = graph.argumentAttributes.size();
-    Value argument =
-        addArgument(*type, attrs::Parameter::make(builder.getStringAttr(tensor.name())));
-    if (failed(nodes.define(scope, tensor.name(),
-                            graph.make(argument, graph.makePinnedDims(type->getShape())))))
+    FailureOr<DenseElementsAttr> constant =
+        decodeTensor(file, tensor, "initializer " + quoted(tensor.name()));
+    if (failed(constant) ||
+        failed(nodes.define(scope, tensor.name(), graph.makeConstant(*constant))))
       return failure();
   }
+  for (const onnx::TensorProto *tensor : innerParameters)
+    if (failed(importParameter(*tensor)))
+      return failure();
   return success();
 }
 
@@ -270,13 +286,12 @@ FailureOr<OwningOpRef<ModuleOp>> ModelImporter::run() {
 //===----------------------------------------------------------------------===//
 
 /// Imports a graph whose symbolic dimensions turn out to be what `bindings` say.
-static FailureOr<OwningOpRef<ModuleOp>> importGraph(const OnnxFile &file,
-                                                    const ImportOptions &options,
-                                                    GraphBindings bindings,
-                                                    const StreamPlan *stream) {
+static FailureOr<OwningOpRef<ModuleOp>>
+importGraph(const OnnxFile &file, const llvm::StringSet<> &innerNames, const ImportOptions &options,
+            GraphBindings bindings, const StreamPlan *stream) {
   // Each attempt that fails for want of a binding removes one symbol.
   while (true) {
-    ModelImporter importer(file, options, bindings, stream);
+    ModelImporter importer(file, innerNames, options, bindings, stream);
     FailureOr<OwningOpRef<ModuleOp>> module = failure();
     {
       // An error that the next attempt will not meet is not shown.
@@ -294,11 +309,13 @@ static FailureOr<OwningOpRef<ModuleOp>> importGraph(const OnnxFile &file,
 
 /// The axes that carry samples where the graph is a model of its own, and not a step. None where it
 /// cannot be imported so.
-static FoundAxes findBatchAxes(const OnnxFile &file, const GraphBindings &bindings) {
+static FoundAxes findBatchAxes(const OnnxFile &file, const llvm::StringSet<> &innerNames,
+                               const GraphBindings &bindings) {
   FoundAxes found;
   ScopedDiagnosticHandler silence(file.location.getContext(),
                                   [](Diagnostic &) { return success(); });
-  FailureOr<OwningOpRef<ModuleOp>> module = importGraph(file, {}, bindings, /*stream=*/nullptr);
+  FailureOr<OwningOpRef<ModuleOp>> module =
+      importGraph(file, innerNames, {}, bindings, /*stream=*/nullptr);
   if (failed(module))
     return found;
   auto forward = (*module)->lookupSymbol<func::FuncOp>("forward");
@@ -326,7 +343,11 @@ FailureOr<OwningOpRef<ModuleOp>> bppsa::importONNX(llvm::MemoryBufferRef buffer,
                        linalg::LinalgDialect, math::MathDialect, scf::SCFDialect,
                        tensor::TensorDialect, vector::VectorDialect>();
   FailureOr<OnnxFile> file = parseOnnxFile(buffer, context);
-  if (failed(file) || failed(inlineFunctions(*file)))
+  if (failed(file))
+    return failure();
+  // What functions have is there once for each call.
+  llvm::StringSet<> innerNames = findInnerParameters(file->model);
+  if (failed(inlineFunctions(*file)))
     return failure();
   FailureOr<GraphBindings> bindings = readBindings(*file, options.bindings);
   if (failed(bindings))
@@ -335,12 +356,12 @@ FailureOr<OwningOpRef<ModuleOp>> bppsa::importONNX(llvm::MemoryBufferRef buffer,
     return emitError(file->location) << "--step-axis needs --carry: without it a model has its own "
                                         "axis of steps";
   if (options.carries.empty())
-    return importGraph(*file, options, *bindings, /*stream=*/nullptr);
+    return importGraph(*file, innerNames, options, *bindings, /*stream=*/nullptr);
   FailureOr<StreamPlan> stream =
-      planStream(*file, options, findBatchAxes(*file, *bindings), *bindings);
+      planStream(*file, options, findBatchAxes(*file, innerNames, *bindings), *bindings);
   if (failed(stream))
     return failure();
-  return importGraph(*file, options, *bindings, &*stream);
+  return importGraph(*file, innerNames, options, *bindings, &*stream);
 }
 
 FailureOr<OwningOpRef<ModuleOp>> bppsa::importONNX(StringRef path, MLIRContext *context,

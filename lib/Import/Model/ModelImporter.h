@@ -12,14 +12,17 @@
 #include "Bindings.h"
 #include "GraphImporter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace bppsa {
 
 /// One attempt to import a graph.
 class ModelImporter {
 public:
-  /// With a `stream`, the graph is the body of a loop over its steps.
-  ModelImporter(const OnnxFile &file, const ImportOptions &options, const GraphBindings &bindings,
+  /// `innerNames` are those of the parameters of graphs inside of nodes. With a `stream`, the graph
+  /// is the body of a loop over its steps.
+  ModelImporter(const OnnxFile &file, const llvm::StringSet<> &innerNames,
+                const ImportOptions &options, const GraphBindings &bindings,
                 const StreamPlan *stream);
 
   mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>> run();
@@ -34,6 +37,7 @@ private:
   mlir::LogicalResult readOpset();
   mlir::LogicalResult importInputs();
   mlir::LogicalResult importInitializers();
+  mlir::LogicalResult importParameter(const onnx::TensorProto &tensor);
   mlir::LogicalResult importOutputs();
   mlir::LogicalResult setAxes();
   /// Warns of initializers that are not trained though nobody froze them.
@@ -76,6 +80,8 @@ private:
   mlir::OpBuilder builder;
   GraphBuilder graph;
   GraphImporter nodes;
+  /// Those of graphs inside of nodes.
+  llvm::SmallVector<const onnx::TensorProto *> innerParameters;
   Scope scope;
   llvm::StringMap<unsigned> symbolPositions;
   mlir::func::FuncOp function;

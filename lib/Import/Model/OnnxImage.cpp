@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Initializers/InnerParameters.h"
 #include "OnnxFile.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -89,64 +90,132 @@ static std::optional<OnnxImage::Parameter> locateFloats(StringRef bytes, uint64_
   return OnnxImage::Parameter{"", {}, pieces[0].begin, 5};
 }
 
-/// Finds the float initializers of `model`, whose serialised form is `bytes`.
-/// Nothing if one of them has to be normalised first.
-static std::optional<std::vector<OnnxImage::Parameter>>
-locateParameters(StringRef bytes, const onnx::ModelProto &model) {
-  constexpr unsigned graphField = 7, initializerField = 5;
+namespace {
+/// Finds where a serialised model has its parameters.
+class Locator {
+public:
+  Locator(StringRef bytes, const onnx::ModelProto &model)
+      : bytes(bytes), model(model), innerNames(findInnerParameters(model)) {}
+
+  /// Those of the main graph, then those of graphs inside of nodes. Nothing if one of them has to
+  /// be normalised first.
+  std::optional<std::vector<OnnxImage::Parameter>> run();
+
+private:
+  using Field = WireReader::Field;
+
+  /// Calls `visit` with the number among them of each of the `count` fields `number`, which hold
+  /// messages. False where `visit` is, or where there are not as many.
+  bool visitMessages(Field message, uint32_t number, int count,
+                     function_ref<bool(int, Field)> visit) const;
+  bool locate(const onnx::GraphProto &graph, Field message, bool isInner);
+  bool locateInner(const onnx::GraphProto &graph, Field message);
+
+  StringRef bytes;
+  const onnx::ModelProto &model;
+  llvm::StringSet<> innerNames;
   std::vector<OnnxImage::Parameter> parameters;
-  int graphs = 0, index = 0;
-  WireReader reader{bytes, 0, bytes.size()};
-  while (std::optional<WireReader::Field> field = reader.next()) {
-    if (field->number != graphField || field->type != 2)
-      continue;
-    if (++graphs != 1)
-      return std::nullopt;
-    WireReader graph{bytes, field->begin, field->end};
-    while (std::optional<WireReader::Field> inner = graph.next()) {
-      if (inner->number != initializerField || inner->type != 2)
-        continue;
-      if (index == model.graph().initializer_size())
-        return std::nullopt;
-      const onnx::TensorProto &tensor = model.graph().initializer(index++);
-      if (tensor.data_type() != onnx::TensorProto::FLOAT)
-        continue;
-      uint64_t numElements = 1;
-      for (int64_t dim : tensor.dims())
-        numElements *= dim;
-      std::optional<OnnxImage::Parameter> parameter =
-          locateFloats(bytes, inner->begin, inner->end, numElements);
-      if (!parameter)
-        return std::nullopt;
-      parameter->name = tensor.name();
-      parameter->shape.assign(tensor.dims().begin(), tensor.dims().end());
-      parameters.push_back(std::move(*parameter));
-    }
-  }
-  if (index != model.graph().initializer_size())
+};
+} // namespace
+
+bool Locator::visitMessages(Field message, uint32_t number, int count,
+                            function_ref<bool(int, Field)> visit) const {
+  int index = 0;
+  WireReader reader{bytes, message.begin, message.end};
+  while (std::optional<Field> field = reader.next())
+    if (field->number == number && field->type == 2 && (index == count || !visit(index++, *field)))
+      return false;
+  return index == count;
+}
+
+bool Locator::locate(const onnx::GraphProto &graph, Field message, bool isInner) {
+  constexpr uint32_t initializerField = 5;
+  auto locateOne = [&](int index, Field field) {
+    const onnx::TensorProto &tensor = graph.initializer(index);
+    if (tensor.data_type() != onnx::TensorProto::FLOAT ||
+        (isInner && !innerNames.contains(tensor.name())))
+      return true;
+    uint64_t numElements = 1;
+    for (int64_t dim : tensor.dims())
+      numElements *= dim;
+    auto parameter = locateFloats(bytes, field.begin, field.end, numElements);
+    if (!parameter)
+      return false;
+    parameter->name = tensor.name();
+    parameter->shape.assign(tensor.dims().begin(), tensor.dims().end());
+    parameters.push_back(std::move(*parameter));
+    return true;
+  };
+  return visitMessages(message, initializerField, graph.initializer_size(), locateOne);
+}
+
+/// Locates what graphs inside of the nodes of `graph` have.
+bool Locator::locateInner(const onnx::GraphProto &graph, Field message) {
+  constexpr uint32_t nodeField = 1, attributeField = 5, graphField = 6;
+  auto visitAttribute = [&](const onnx::AttributeProto &attribute, Field field) {
+    return visitMessages(field, graphField, attribute.has_g(), [&](int, Field inner) {
+      return locate(attribute.g(), inner, /*isInner=*/true) && locateInner(attribute.g(), inner);
+    });
+  };
+  return visitMessages(message, nodeField, graph.node_size(), [&](int index, Field field) {
+    const onnx::NodeProto &node = graph.node(index);
+    return visitMessages(field, attributeField, node.attribute_size(), [&](int i, Field inner) {
+      return visitAttribute(node.attribute(i), inner);
+    });
+  });
+}
+
+std::optional<std::vector<OnnxImage::Parameter>> Locator::run() {
+  constexpr uint32_t graphField = 7;
+  const onnx::GraphProto &graph = model.graph();
+  auto locateAll = [&](int, Field message) {
+    return locate(graph, message, /*isInner=*/false) &&
+           (innerNames.empty() || locateInner(graph, message));
+  };
+  if (!visitMessages({0, 2, 0, bytes.size()}, graphField, 1, locateAll))
     return std::nullopt;
-  return parameters;
+  return std::move(parameters);
+}
+
+/// Calls `visit` on each tensor that may be a parameter or data outside of the file.
+static void visitInitializers(OnnxFile &file, function_ref<void(onnx::TensorProto &)> visit) {
+  auto visitGraph = [&](const onnx::GraphProto &graph) {
+    // All graphs are parts of `file`, which may be changed.
+    for (onnx::TensorProto &tensor : *const_cast<onnx::GraphProto &>(graph).mutable_initializer())
+      visit(tensor);
+  };
+  visitGraph(file.model.graph());
+  visitInnerGraphs(file.model.graph(), visitGraph);
+}
+
+static bool isExternal(const onnx::TensorProto &tensor) {
+  return tensor.data_location() == onnx::TensorProto::EXTERNAL;
+}
+
+/// Stores the values of `tensor` inline, as raw_data.
+static LogicalResult storeInline(const OnnxFile &file, onnx::TensorProto &tensor) {
+  std::string what = "initializer " + quoted(tensor.name());
+  FailureOr<RankedTensorType> type = getTensorType(file, tensor, what);
+  if (failed(type))
+    return failure();
+  FailureOr<std::string> raw = readTensorBytes(file, tensor, *type, what);
+  if (failed(raw))
+    return failure();
+  tensor.clear_float_data();
+  tensor.clear_external_data();
+  tensor.clear_data_location();
+  tensor.set_raw_data(std::move(*raw));
+  return success();
 }
 
 /// Stores every tensor inline: external ones, and float ones as raw_data.
 static LogicalResult storeInline(OnnxFile &file) {
-  for (onnx::TensorProto &tensor : *file.model.mutable_graph()->mutable_initializer()) {
-    bool isExternal = tensor.data_location() == onnx::TensorProto::EXTERNAL;
-    if (!isExternal && tensor.data_type() != onnx::TensorProto::FLOAT)
-      continue;
-    std::string what = "initializer " + quoted(tensor.name());
-    FailureOr<RankedTensorType> type = getTensorType(file, tensor, what);
-    if (failed(type))
-      return failure();
-    FailureOr<std::string> raw = readTensorBytes(file, tensor, *type, what);
-    if (failed(raw))
-      return failure();
-    tensor.clear_float_data();
-    tensor.clear_external_data();
-    tensor.clear_data_location();
-    tensor.set_raw_data(std::move(*raw));
-  }
-  return success();
+  bool isStored = true;
+  visitInitializers(file, [&](onnx::TensorProto &tensor) {
+    if (isStored && (isExternal(tensor) || tensor.data_type() == onnx::TensorProto::FLOAT))
+      isStored = succeeded(storeInline(file, tensor));
+  });
+  return success(isStored);
 }
 
 FailureOr<OnnxImage> bppsa::loadOnnxImage(llvm::MemoryBufferRef buffer, MLIRContext *context) {
@@ -156,19 +225,18 @@ FailureOr<OnnxImage> bppsa::loadOnnxImage(llvm::MemoryBufferRef buffer, MLIRCont
   StringRef bytes = buffer.getBuffer();
   std::string normalised;
   std::optional<std::vector<OnnxImage::Parameter>> parameters;
-  bool isInline =
-      llvm::none_of(file->model.graph().initializer(), [](const onnx::TensorProto &tensor) {
-        return tensor.data_location() == onnx::TensorProto::EXTERNAL;
-      });
+  bool isInline = true;
+  visitInitializers(*file,
+                    [&](const onnx::TensorProto &tensor) { isInline &= !isExternal(tensor); });
   if (isInline)
-    parameters = locateParameters(bytes, file->model);
+    parameters = Locator(bytes, file->model).run();
   if (!parameters) {
     if (failed(storeInline(*file)))
       return failure();
     if (file->model.ByteSizeLong() > kMaxFileSize || !file->model.SerializeToString(&normalised))
       return emitError(file->location) << "with its external data the model is larger than 2 GiB";
     bytes = normalised;
-    parameters = locateParameters(bytes, file->model);
+    parameters = Locator(bytes, file->model).run();
   }
   if (!parameters)
     return emitError(file->location) << "the initializers cannot be located in the file";

@@ -38,9 +38,11 @@ void ModelImporter::warnOfUntrained() {
     emitWarning(file.location) << "the graph does not read the initializers " << listNames(unread)
                                << "; they are not trained";
   if (!nodes.innerConstants.empty())
-    emitWarning(file.location) << "the float initializers " << listNames(nodes.innerConstants)
-                               << " of graphs inside of nodes are constants; move them to the main "
-                                  "graph to train them";
+    emitWarning(file.location)
+        << "the float initializers " << listNames(nodes.innerConstants)
+        << " of graphs inside of nodes are constants, as functions and other "
+           "values have their names; rename them, or move them to the "
+           "main graph, to train them";
   if (!nodes.batchStatistics.empty())
     emitWarning(file.location)
         << "the BatchNormalization nodes " << listNames(nodes.batchStatistics)

@@ -114,9 +114,10 @@ void bppsa::printSupport(raw_ostream &os) {
         "element\n"
      << "type float, int32, int64 or bool. Float initializers, inside the file or as external "
         "data, are\n"
-     << "the parameters that are trained; constants of `Constant` nodes, what `--bind` makes "
-        "constant and\n"
-     << "the initializers of graphs inside of nodes are not. Model-local functions are inlined.\n\n"
+     << "the parameters that are trained, those of graphs inside of nodes among them; constants "
+        "of\n"
+     << "`Constant` nodes and what `--bind` makes constant are not. Model-local functions are "
+        "inlined.\n\n"
      << "| op | since opset | inputs | outputs | attributes | remarks |\n"
      << "|---|---|---|---|---|---|\n";
   for (const OpRule &rule : getSupportTable()) {

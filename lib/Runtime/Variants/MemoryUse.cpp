@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Variants/MemoryUse.h"
+#include "bppsa/Runtime/SegmentSteps.h"
 #include "bppsa/Runtime/Variants/Stopwatch.h"
 
 using namespace bppsa::runtime;
@@ -22,7 +23,7 @@ ordered_json bppsa::runtime::describeMemory(const Program &program, int64_t step
   }
   for (const DeviceMirror &mirror : batch.mirrors)
     arrays += static_cast<int64_t>(mirror.size());
-  ordered_json byVariant = ordered_json::object();
+  ordered_json byVariant = ordered_json::object(), segments = ordered_json::object();
   for (const VariantInfo &variant : model.variants) {
     std::string function = "step." + variant.name;
     Session session(program, true);
@@ -33,13 +34,20 @@ ordered_json bppsa::runtime::describeMemory(const Program &program, int64_t step
     }
     Call step = session.prepare(function, &batch);
     byVariant[variant.name] = timeSteps(session, step, 1).bytes + step.arenaBytes();
+    SegmentRecord record;
+    step();
+    if (!record.toJson().empty())
+      segments[variant.name] = record.toJson();
   }
   constexpr int64_t size = sizeof(float);
-  return {{"seq_len", steps},
-          {"batch", samples},
-          {"parameters", all * size},
-          {"gradients", trained * size},
-          {"optimizer", trained * size * model.optimizerStates},
-          {"arrays", arrays},
-          {"step", byVariant}};
+  ordered_json memory = {{"seq_len", steps},
+                         {"batch", samples},
+                         {"parameters", all * size},
+                         {"gradients", trained * size},
+                         {"optimizer", trained * size * model.optimizerStates},
+                         {"arrays", arrays},
+                         {"step", byVariant}};
+  if (!segments.empty())
+    memory["segments"] = segments;
+  return memory;
 }

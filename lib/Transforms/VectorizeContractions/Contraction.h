@@ -23,6 +23,9 @@ struct Contraction {
   llvm::SmallVector<unsigned> outer, inner;
   /// The loop whose steps are the lanes of a vector.
   unsigned lanes = 0;
+  /// How many elements lie from lane to lane of each operand; 0 for an element that all lanes
+  /// share.
+  std::array<int64_t, 3> laneStrides = {0, 0, 0};
   /// The loop several of whose steps share the vectors of an operand.
   std::optional<unsigned> rows;
   /// Whether the first outer loop is worth more than one thread.
@@ -34,11 +37,13 @@ struct Contraction {
   bool depends(unsigned operand, unsigned loop) const {
     return maps[operand].isFunctionOfDim(loop);
   }
+  /// Whether the lanes of `operand` are neighbours in memory, or one element.
+  bool hasWholeVectors(unsigned operand) const { return laneStrides[operand] <= 1; }
   bool isSummedOverLanes() const { return !depends(result, lanes); }
 };
 
-/// The plan for `op`, or nothing if it is no sum of products on memory or has
-/// no loop that has contiguous elements.
+/// The plan for `op`, or nothing if it is no sum of products on memory or has no loop whose steps
+/// are equally far apart in it.
 std::optional<Contraction> planContraction(mlir::linalg::GenericOp op);
 
 /// Replaces the generic by vectors of `numLanes` lanes; `numRows` accumulators

@@ -59,6 +59,10 @@ private:
   Sums emitInner(size_t depth, Sums sums);
   Sums emitTerm(Sums sums);
   SmallVector<Value> getPlace(unsigned operand, int64_t row);
+  /// The places of the lanes of `operand`, from that of the first one on.
+  Value getLanePlaces(unsigned operand);
+  /// The lanes that are on.
+  Value getMask();
   Value load(unsigned operand, int64_t row);
   void store(Value sum, int64_t row);
   Value addLanes(Value vector);
@@ -202,6 +206,20 @@ SmallVector<Value> Emitter::getPlace(unsigned operand, int64_t row) {
   return place;
 }
 
+Value Emitter::getLanePlaces(unsigned operand) {
+  SmallVector<int32_t> places;
+  for (int64_t lane = 0; lane < getNumLanes(); ++lane)
+    places.push_back(lane * contraction.laneStrides[operand]);
+  return arith::ConstantOp::create(builder, loc, builder.getI32VectorAttr(places));
+}
+
+Value Emitter::getMask() {
+  if (mask)
+    return mask;
+  auto type = VectorType::get(getNumLanes(), builder.getI1Type());
+  return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, true));
+}
+
 Value Emitter::load(unsigned operand, int64_t row) {
   Value memory = contraction.getOp()->getOperand(operand);
   SmallVector<Value> place = getPlace(operand, row);
@@ -209,9 +227,12 @@ Value Emitter::load(unsigned operand, int64_t row) {
     Value element = memref::LoadOp::create(builder, loc, memory, place);
     return vector::BroadcastOp::create(builder, loc, vectorType, element);
   }
-  if (!mask)
+  if (!mask && contraction.hasWholeVectors(operand))
     return vector::LoadOp::create(builder, loc, vectorType, memory, place);
   Value zeros = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType));
+  if (!contraction.hasWholeVectors(operand))
+    return vector::GatherOp::create(builder, loc, vectorType, memory, place, getLanePlaces(operand),
+                                    getMask(), zeros);
   return vector::MaskedLoadOp::create(builder, loc, vectorType, memory, place, mask, zeros);
 }
 
@@ -236,6 +257,9 @@ void Emitter::store(Value sum, int64_t row) {
     Value old = memref::LoadOp::create(builder, loc, memory, place);
     Value total = arith::AddFOp::create(builder, loc, old, addLanes(sum));
     memref::StoreOp::create(builder, loc, total, memory, place);
+  } else if (!contraction.hasWholeVectors(Contraction::result)) {
+    vector::ScatterOp::create(builder, loc, /*resultType=*/Type(), memory, place,
+                              getLanePlaces(Contraction::result), getMask(), sum);
   } else if (mask) {
     vector::MaskedStoreOp::create(builder, loc, memory, place, mask, sum);
   } else {

@@ -26,25 +26,30 @@ static bool isSumOfProducts(linalg::GenericOp op) {
          });
 }
 
-/// Whether steps of `loop` touch neighbours in the memory of the operand, or
-/// the same element.
-static bool isContiguous(const Contraction &contraction, unsigned operand, unsigned loop) {
+/// How many elements of the operand lie from step to step of `loop`; 0 where all steps touch the
+/// same one, nothing where the distance is not known or negative.
+static std::optional<int64_t> getStride(const Contraction &contraction, unsigned operand,
+                                        unsigned loop) {
   if (!contraction.depends(operand, loop))
-    return true;
+    return 0;
   AffineMap map = contraction.maps[operand];
   auto type = cast<MemRefType>(contraction.getOp()->getOperand(operand).getType());
   SmallVector<int64_t> strides;
   int64_t offset;
   if (failed(type.getStridesAndOffset(strides, offset)) || strides.back() != 1)
-    return false;
+    return std::nullopt;
   if (llvm::any_of(map.getResults().drop_back(),
                    [&](AffineExpr expr) { return expr.isFunctionOfDim(loop); }))
-    return false;
-  // One step further in the loop must be one element further.
+    return std::nullopt;
   AffineExpr last = map.getResults().back();
   AffineExpr dim = getAffineDimExpr(loop, map.getContext());
-  return simplifyAffineExpr(last.replace(dim, dim + 1) - last, map.getNumDims(), 0) ==
-         getAffineConstantExpr(1, map.getContext());
+  auto stride = dyn_cast<AffineConstantExpr>(
+      simplifyAffineExpr(last.replace(dim, dim + 1) - last, map.getNumDims(), 0));
+  // Lanes of a result must be different elements, and their distances fit in 32 bits.
+  constexpr int64_t longest = 1 << 16;
+  if (!stride || stride.getValue() < 1 || stride.getValue() > longest)
+    return std::nullopt;
+  return stride.getValue();
 }
 
 /// How much of its vectors a loop of `size` steps fills.
@@ -55,20 +60,37 @@ static double getUse(int64_t size) {
   return static_cast<double>(size) / llvm::alignTo(size, width);
 }
 
+/// The strides of all operands along `loop`, or nothing where its steps are no lanes.
+static std::optional<std::array<int64_t, 3>> getLaneStrides(const Contraction &contraction,
+                                                            unsigned loop) {
+  std::array<int64_t, 3> strides;
+  for (unsigned operand = 0; operand < 3; ++operand) {
+    std::optional<int64_t> stride = getStride(contraction, operand, loop);
+    if (!stride)
+      return std::nullopt;
+    strides[operand] = *stride;
+  }
+  // A lane that is switched off adds zero to a sum: both factors must be zero.
+  bool isSum = strides[Contraction::result] == 0, lhs = strides[0] != 0, rhs = strides[1] != 0;
+  return (isSum ? lhs && rhs : lhs || rhs) ? std::optional(strides) : std::nullopt;
+}
+
 static bool chooseLanes(Contraction &contraction, ArrayRef<int64_t> sizes) {
   double best = 0;
   for (unsigned loop = 0; loop < sizes.size(); ++loop) {
-    bool fits = llvm::all_of(llvm::seq(0u, 3u),
-                             [&](unsigned i) { return isContiguous(contraction, i, loop); });
-    bool lhs = contraction.depends(0, loop), rhs = contraction.depends(1, loop);
-    // A lane that is switched off adds zero to a sum: both factors must be zero.
-    bool isSum = !contraction.depends(Contraction::result, loop);
-    if (!fits || (isSum ? !(lhs && rhs) : !(lhs || rhs)))
+    std::optional<std::array<int64_t, 3>> strides = getLaneStrides(contraction, loop);
+    if (!strides)
       continue;
+    bool isSum = (*strides)[Contraction::result] == 0;
     double use = getUse(sizes[loop]) - (isSum ? 0.01 : 0);
+    // Elements that lie apart are collected one by one: for each term, where lanes are summed up,
+    // which pays only beside vectors that are nearly empty.
+    for (int64_t stride : *strides)
+      use *= stride <= 1 ? 1 : isSum ? 0.15 : 0.5;
     if (use > best) {
       best = use;
       contraction.lanes = loop;
+      contraction.laneStrides = *strides;
     }
   }
   return best > 0;

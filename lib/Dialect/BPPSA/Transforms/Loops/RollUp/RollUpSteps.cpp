@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "bppsa/Dialect/BPPSA/Transforms/Loops/RollUpSteps.h"
 #include "RowWiseBody.h"
 #include "StepLoop.h"
-#include "bppsa/Dialect/BPPSA/Transforms/Loops/Passes.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -208,6 +208,20 @@ static SmallVector<unsigned> findOutputs(const StepMatcher &steps) {
   return outputs;
 }
 
+/// The names of the nodes of the model that one of the steps was written as.
+static std::vector<std::string> getNodesOfStep(const StepMatcher &steps, Block &block) {
+  DenseSet<Operation *> ofStep;
+  for (unsigned i = 0, e = steps.size(); i < e; ++i)
+    if (steps[i].kind == StepTuple::Op && steps[i].isDependent)
+      ofStep.insert(steps[i].getOp(0));
+  std::vector<std::string> nodes;
+  for (Operation &op : block)
+    if (auto name = dyn_cast<NameLoc>(op.getLoc());
+        name && ofStep.contains(&op) && !llvm::is_contained(nodes, name.getName().strref()))
+      nodes.push_back(name.getName().str());
+  return nodes;
+}
+
 static void eraseDeadOps(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (isOpTriviallyDead(&op))
@@ -225,13 +239,13 @@ static bool isVectorizable(RecurrenceOp loop) {
                        .run(SmallVector<Value>(body.getTerminator()->getOperands())));
 }
 
-/// Makes a loop of the steps around `anchors`.
-static bool rollUp(Block &block, ArrayRef<Operation *> anchors, unsigned minSteps,
-                   bool vectorsOnly) {
+/// Makes a loop of the steps around `anchors`, if they are any.
+static std::optional<RolledUpLoop> rollUp(Block &block, ArrayRef<Operation *> anchors,
+                                          unsigned minSteps, bool vectorsOnly) {
   OpFoldResult rows = getRows(anchors.front());
   StepMatcher steps(block, anchors);
   if (!rows || failed(steps.match(minSteps)))
-    return false;
+    return std::nullopt;
   OpBuilder builder(block.getTerminator());
   StepLoop loop(builder, anchors.front()->getLoc(), steps, rows);
   SmallVector<unsigned> outputs = findOutputs(steps);
@@ -239,8 +253,9 @@ static bool rollUp(Block &block, ArrayRef<Operation *> anchors, unsigned minStep
   if (llvm::any_of(outputs, [&](unsigned tuple) { return failed(loop.addOutput(tuple)); }) ||
       failed(made = loop.finish()) || (vectorsOnly && !isVectorizable(*made))) {
     eraseDeadOps(block);
-    return false;
+    return std::nullopt;
   }
+  RolledUpLoop rolledUp{steps.getNumSteps(), getNodesOfStep(steps, block)};
   OutputReplacer replacer(builder, steps, loop);
   for (unsigned tuple : outputs)
     replacer.replace(tuple);
@@ -249,15 +264,16 @@ static bool rollUp(Block &block, ArrayRef<Operation *> anchors, unsigned minStep
   auto options = remark::RemarkOpts::name("RollUpSteps")
                      .category("roll-up")
                      .function(cast<func::FuncOp>(block.getParentOp()).getName());
-  remark::passed(made->getLoc(), options)
-      << remark::add("{0} equal steps became one loop of {1} states", steps.getNumSteps(),
-                     made->getInitial().size());
-  return true;
+  remark::passed(made->getLoc(), options) << remark::add(
+      "{0} equal steps became one loop of {1} states", rolledUp.steps, made->getInitial().size());
+  return rolledUp;
 }
 
 namespace {
 struct RollUpSteps : bppsa::impl::RollUpStepsBase<RollUpSteps> {
   using RollUpStepsBase::RollUpStepsBase;
+  RollUpSteps(const RollUpStepsOptions &options, std::vector<RolledUpLoop> &loops)
+      : RollUpStepsBase(options), loops(&loops) {}
 
   void runOnOperation() override {
     if (minSteps < 3) {
@@ -280,12 +296,24 @@ struct RollUpSteps : bppsa::impl::RollUpStepsBase<RollUpSteps> {
 
 private:
   bool rollUpOne(Block &block) {
-    for (SmallVector<Operation *> &anchors : findAnchors(block, minSteps))
+    for (SmallVector<Operation *> &anchors : findAnchors(block, minSteps)) {
+      std::optional<RolledUpLoop> made = rollUp(block, anchors, minSteps, vectorsOnly);
       // The first step may be one of its own.
-      if (rollUp(block, anchors, minSteps, vectorsOnly) ||
-          rollUp(block, ArrayRef(anchors).drop_front(), minSteps, vectorsOnly))
+      if (!made)
+        made = rollUp(block, ArrayRef(anchors).drop_front(), minSteps, vectorsOnly);
+      if (made && loops)
+        loops->push_back(std::move(*made));
+      if (made)
         return true;
+    }
     return false;
   }
+
+  std::vector<RolledUpLoop> *loops = nullptr;
 };
 } // namespace
+
+std::unique_ptr<Pass> bppsa::createRollUpSteps(const RollUpStepsOptions &options,
+                                               std::vector<RolledUpLoop> &loops) {
+  return std::make_unique<RollUpSteps>(options, loops);
+}

@@ -1,0 +1,21 @@
+//===- RollUpSteps.h - what became of equal steps ---------------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_DIALECT_BPPSA_TRANSFORMS_LOOPS_ROLLUPSTEPS_H
+#define BPPSA_DIALECT_BPPSA_TRANSFORMS_LOOPS_ROLLUPSTEPS_H
+
+#include "bppsa/Dialect/BPPSA/Transforms/Loops/Passes.h"
+#include "bppsa/Support/RolledUpLoop.h"
+
+namespace bppsa {
+
+/// `bppsa-roll-up-steps` for one function: adds what it makes to `loops`, which outlives the pass.
+std::unique_ptr<mlir::Pass> createRollUpSteps(const RollUpStepsOptions &options,
+                                              std::vector<RolledUpLoop> &loops);
+
+} // namespace bppsa
+
+#endif // BPPSA_DIALECT_BPPSA_TRANSFORMS_LOOPS_ROLLUPSTEPS_H
