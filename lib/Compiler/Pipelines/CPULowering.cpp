@@ -31,6 +31,7 @@ void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &opt
                                /*keepChunks=*/false}));
   addCleanup(pm);
   addBufferization(pm);
+  pm.addNestedPass<func::FuncOp>(createBlockTime());
   addOutlining(pm, {/*groupSums=*/false, /*groupFills=*/true, /*anyWindow=*/true,
                     /*wholeLevels=*/false});
   pm.addPass(createOverlapTimeLoops());

@@ -6,6 +6,7 @@
 
 #include "BPPSAToVector.h"
 #include "../Bodies/PhaseCalls.h"
+#include "TimeBlocks.h"
 #include "bppsa/Conversion/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -107,8 +108,15 @@ static LogicalResult lowerOp(Operation *op, const LaneOptions &options) {
       .Case([&](RecurrenceOp loop) {
         return failed(ready(loop)) ? failure() : lowerRecurrence(loop, options);
       })
-      .Case(
-          [&](ChainOp loop) { return failed(ready(loop)) ? failure() : lowerChain(loop, options); })
+      .Case([&](ChainOp loop) {
+        if (failed(ready(loop)))
+          return failure();
+        SmallVector<Operation *> sums = findSumsOf(loop);
+        LogicalResult lowered = lowerChain(loop, sums, options);
+        for (Operation *sum : sums)
+          sum->erase();
+        return lowered;
+      })
       .Case([&](TransitionOp run) {
         return failed(ready(run)) ? failure() : lowerTransition(run, options);
       })
@@ -148,7 +156,11 @@ struct ConvertBPPSAToVector : public bppsa::impl::ConvertBPPSAToVectorBase<Conve
     LaneOptions options;
     options.registers = registers;
     SmallVector<Operation *> ops;
+    DenseSet<Operation *> withChains;
+    getOperation().walk([&](ChainOp chain) { withChains.insert_range(findSumsOf(chain)); });
     getOperation().walk([&](Operation *op) {
+      if (withChains.contains(op))
+        return;
       if (isa<RecurrenceOp, ChainOp, TransitionOp, FactoredTransitionOp, ComposeTransitionsOp,
               ApplyTransitionOp, OuterSumOp, StepSumOp, PackLanesOp, UnpackLanesOp, SparseApplyOp,
               SparseComposeOp, SparseOuterSumOp>(op))

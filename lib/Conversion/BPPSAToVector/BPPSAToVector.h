@@ -14,7 +14,9 @@ namespace bppsa {
 /// Each lowers a bufferized, packed operation in front of it; the caller erases
 /// it. They fail after a diagnostic.
 mlir::LogicalResult lowerRecurrence(RecurrenceOp op, const LaneOptions &options);
-mlir::LogicalResult lowerChain(ChainOp op, const LaneOptions &options);
+/// With `sums` of what the chain emits, which the caller erases too.
+mlir::LogicalResult lowerChain(ChainOp op, llvm::ArrayRef<mlir::Operation *> sums,
+                               const LaneOptions &options);
 mlir::LogicalResult lowerTransition(TransitionOp op, const LaneOptions &options);
 void lowerFactoredTransition(FactoredTransitionOp op);
 void lowerComposeTransitions(ComposeTransitionsOp op, const LaneOptions &options);

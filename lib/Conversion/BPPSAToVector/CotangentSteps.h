@@ -35,9 +35,22 @@ public:
   void emitStep(mlir::OpBuilder &builder, mlir::Value block, mlir::Value position,
                 const Rows &state);
 
+  /// Applies the link at steps [first, last), in the order of the chain. Emitted value i of step t
+  /// is written to `buffers[i]`, where that is not null, in place t - first.
+  void emit(mlir::OpBuilder &builder, mlir::Value block, mlir::Value first, mlir::Value last,
+            llvm::ArrayRef<mlir::Value> buffers, const Rows &state);
+
 private:
   CotangentSteps(const CotangentLoop &loop, std::unique_ptr<mlir::Region> region,
                  LaneEmitter emitter, LinkOptions link);
+
+  /// Where the emitted values of a step are written.
+  using EmittedRows = llvm::function_ref<Rows(size_t emitted)>;
+
+  mlir::Value getStep(mlir::OpBuilder &builder, mlir::Value position);
+  LaterRows getLaterRows(mlir::OpBuilder &builder, mlir::Value block, mlir::Value step);
+  void emitStep(mlir::OpBuilder &builder, mlir::Value block, mlir::Value step, const Rows &state,
+                EmittedRows getEmittedRows);
 
   CotangentLoop loop;
   /// Holds the link as `link` says.

@@ -74,6 +74,11 @@ void Rows::store(OpBuilder &builder, Location loc, Value vector, Value row) cons
   }
 }
 
+void Rows::prefetch(OpBuilder &builder, Location loc, Value row, bool isWrite) const {
+  memref::PrefetchOp::create(builder, loc, memref, getIndices(builder, loc, *this, row), isWrite,
+                             /*localityHint=*/2, /*isDataCache=*/true);
+}
+
 Value bppsa::loadEntries(OpBuilder &builder, Location loc, Value array, ArrayRef<Value> indices,
                          unsigned dim, int64_t width) {
   auto type = cast<MemRefType>(array.getType());
@@ -138,9 +143,11 @@ void LaneEmitter::allocateScratch(OpBuilder &builder, Location loc) {
 }
 
 void LaneEmitter::emitStep(OpBuilder &builder, Location loc, ArrayRef<Rows> stepArguments,
-                           ArrayRef<Rows> stepResults) {
+                           ArrayRef<Rows> stepResults, const LaterRows &later) {
   arguments = stepArguments;
   results = stepResults;
+  laterResults = later.results;
+  planFetches(later.arguments);
   for (const RowUnit &unit : plan.getUnits())
     emitUnit(builder, loc, unit);
 }
@@ -162,6 +169,20 @@ Rows LaneEmitter::getHome(Value value) const {
   return getHomes(value).front();
 }
 
+int64_t LaneEmitter::getTilesTogether(const RowUnit &unit) const {
+  int64_t numTiles = llvm::divideCeil(unit.rows, getTileRows());
+  // Without products one tile at a time fills the pipelines: tiles are independent.
+  if (unit.sums.empty())
+    return isOverUnits() ? std::min(numTiles, kMostTilesTogether) : 1;
+  int64_t most = std::max<int64_t>(1, options.getNumAccumulators() / unit.sums.size());
+  int64_t numBlocks = (numTiles + most - 1) / most;
+  int64_t block = (numTiles + numBlocks - 1) / numBlocks;
+  for (int64_t divisor = block; divisor >= 2 * most / 3 && divisor > 0; --divisor)
+    if (numTiles % divisor == 0)
+      return divisor;
+  return block;
+}
+
 void LaneEmitter::emitUnit(OpBuilder &builder, Location loc, const RowUnit &unit) {
   bool rowwise = false;
   for (Value value : unit.stored) {
@@ -172,20 +193,7 @@ void LaneEmitter::emitUnit(OpBuilder &builder, Location loc, const RowUnit &unit
   }
   if (!rowwise)
     return;
-  // Without products one tile at a time fills the pipelines: tiles are independent.
-  int64_t numTiles = llvm::divideCeil(unit.rows, getTileRows()), block = 1;
-  if (!unit.sums.empty()) {
-    int64_t most = std::max<int64_t>(1, options.getNumAccumulators() / unit.sums.size());
-    int64_t numBlocks = (numTiles + most - 1) / most;
-    block = (numTiles + numBlocks - 1) / numBlocks;
-    for (int64_t divisor = block; divisor >= 2 * most / 3 && divisor > 0; --divisor)
-      if (numTiles % divisor == 0) {
-        block = divisor;
-        break;
-      }
-  } else if (isOverUnits()) {
-    block = std::min(numTiles, kMostTilesTogether);
-  }
+  int64_t block = getTilesTogether(unit);
   int64_t blockRows = block * getTileRows(), numFull = unit.rows / blockRows;
   if (numFull > 1)
     emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, numFull * blockRows),
@@ -237,6 +245,10 @@ void LaneEmitter::emitRow(OpBuilder &builder, Location loc, const RowUnit &unit,
   for (auto [value, vector] : stores)
     for (const Rows &home : getHomes(value))
       home.store(builder, loc, vector, tile.first);
+  auto yielded = body->getTerminator()->getOperands();
+  for (auto [value, rows] : llvm::zip(yielded, laterResults))
+    if (rows.memref && llvm::is_contained(unit.stored, value))
+      rows.prefetch(builder, loc, tile.first, /*isWrite=*/true);
 }
 
 Value LaneEmitter::getRow(OpBuilder &builder, Location loc, Value value, const RowUnit &unit,

@@ -52,12 +52,21 @@ struct Rows {
   mlir::Value loadEntry(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value row) const;
   /// Row `row` over samples.
   mlir::Value load(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value row) const;
+  /// Fetches row `row` over samples into the second-level cache.
+  void prefetch(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value row, bool isWrite) const;
   /// The vector type of a row over samples.
   mlir::VectorType getRowType() const;
   /// Whether vectors hold hidden units: a row has no lanes.
   bool isOverUnits() const;
   /// These rows without the first `count`.
   Rows dropFront(int64_t count) const;
+};
+
+/// Rows of a later step, which are fetched into the second-level cache while this one is computed:
+/// for each argument and each result, without memory where there is nothing to fetch, or no entries
+/// at all.
+struct LaterRows {
+  llvm::SmallVector<Rows> arguments, results;
 };
 
 /// Emits a body for the samples of one vector and one step.
@@ -72,9 +81,11 @@ public:
   void allocateScratch(mlir::OpBuilder &builder, mlir::Location loc);
 
   /// Emits one step. `arguments` are the rows of the arguments that are not
-  /// captures; the rows of yielded value i are written to `results[i]`.
+  /// captures; the rows of yielded value i are written to `results[i]`. Rows of arguments of a
+  /// later step are fetched one or two at a time between the columns of products, where one block
+  /// of rows takes them all, and those of results where this step writes them.
   void emitStep(mlir::OpBuilder &builder, mlir::Location loc, llvm::ArrayRef<Rows> arguments,
-                llvm::ArrayRef<Rows> results);
+                llvm::ArrayRef<Rows> results, const LaterRows &later = {});
 
   const BodyPlan &getPlan() const { return plan; }
 
@@ -113,13 +124,25 @@ private:
   int64_t getNumPartials(size_t numAccumulators) const;
   void accumulateProducts(mlir::OpBuilder &builder, mlir::Location loc,
                           llvm::ArrayRef<Accumulation> products, llvm::ArrayRef<Tile> tiles,
-                          llvm::MutableArrayRef<Accumulators> partials);
+                          llvm::MutableArrayRef<Accumulators> partials, bool fetches);
   void accumulateColumn(mlir::OpBuilder &builder, mlir::Location loc,
                         llvm::ArrayRef<Accumulation> products, llvm::ArrayRef<Tile> tiles,
                         mlir::Value col, Accumulators &accumulators);
   bool isOverUnits() const { return options.lanes == 1; }
   /// Rows of a whole tile.
   int64_t getTileRows() const { return isOverUnits() ? kTileUnits : 1; }
+  /// How many tiles of `unit` are computed together.
+  int64_t getTilesTogether(const RowUnit &unit) const;
+  /// Rows of an argument of a later step: `count` of them from the first.
+  struct FetchedRows {
+    Rows rows;
+    int64_t count;
+  };
+  void planFetches(llvm::ArrayRef<Rows> laterArguments);
+  /// Takes from `fetched` what is fetched beside a loop over `numCols` columns.
+  llvm::SmallVector<FetchedRows> takeFetched(int64_t numCols);
+  void emitFetches(mlir::OpBuilder &builder, mlir::Location loc,
+                   llvm::ArrayRef<FetchedRows> fetched, mlir::Value col, int64_t numCols);
   Rows getHome(mlir::Value value) const;
   llvm::SmallVector<Rows> getHomes(mlir::Value value) const;
 
@@ -129,7 +152,10 @@ private:
   unsigned firstCapture;
   llvm::SmallVector<mlir::Value> captures;
   llvm::DenseMap<mlir::Value, Rows> scratch;
-  llvm::ArrayRef<Rows> arguments, results;
+  llvm::ArrayRef<Rows> arguments, results, laterResults;
+  /// What is still to be fetched for a later step, and the columns left to do it beside.
+  llvm::SmallVector<FetchedRows> fetched;
+  int64_t fetchingColumns = 0;
 };
 
 /// Emits `body(iv)` for iv in [lower, upper) with a constant step.

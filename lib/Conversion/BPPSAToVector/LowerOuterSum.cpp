@@ -32,13 +32,31 @@ emitBlocksAfterFirst(OpBuilder &builder, Location loc, int64_t size, int64_t blo
   });
 }
 
-/// Whether the rows of neighbouring steps are pages apart. Few of them then stay in
-/// the first-level cache, whose sets they share, and the hardware does not look
-/// ahead as far as the next step.
-static bool hasDistantSteps(Value sequence) {
+bool SlabArray::hasDistantSteps() const {
   constexpr int64_t kPageBytes = 4096;
-  auto type = cast<MemRefType>(sequence.getType());
-  return type.getDimSize(2) * type.getDimSize(3) * type.getElementTypeBitWidth() / 8 >= kPageBytes;
+  MemRefType type = getType();
+  return getNumRows() * type.getShape().back() * type.getElementTypeBitWidth() / 8 >= kPageBytes;
+}
+
+Rows SlabArray::getRows(OpBuilder &builder, Location loc, const Slab &slab, Value step,
+                        int64_t first) const {
+  if (!isBuffer)
+    return {array, {slab.block, step}, first};
+  return {array, {arith::SubIOp::create(builder, loc, step, slab.first).getResult()}, first};
+}
+
+OuterBlocking OuterBlocking::get(const SlabArray &lhs, const SlabArray &rhs,
+                                 const LaneOptions &options) {
+  // Nearly square blocks read the fewest rows for their products; rows of a column tile
+  // are the nearest.
+  int64_t budget = options.getNumAccumulators();
+  int64_t mostRows = budget >= 24 ? 4 : budget >= 6 ? 2 : budget;
+  if (lhs.hasDistantSteps())
+    mostRows = std::min(budget, mostRows * 3 / 2);
+  int64_t rows = getEvenBlock(lhs.getNumRows(), mostRows);
+  int64_t cols = getEvenBlock(rhs.getNumRows(), std::max<int64_t>(1, budget / rows));
+  // Small blocks wait for the second-level cache, not for what is behind it.
+  return {rows, cols, /*fetchesAhead=*/budget >= 24};
 }
 
 /// Fetches rows of the step `kStepsAhead` after `step` into the second-level cache.
@@ -54,63 +72,67 @@ static void emitFetchAhead(OpBuilder &builder, Location loc, Value sequence, Val
                                /*isWrite=*/false, /*localityHint=*/2, /*isDataCache=*/true);
 }
 
-namespace {
+//===----------------------------------------------------------------------===//
+// Slabs
+//===----------------------------------------------------------------------===//
+
 /// Products that accumulate in registers over a slab: those of rows from `row0` of
-/// the left operand and from `col0` of the right one. Rows of the task begin at
-/// `row0 - sumRow`.
-struct ProductBlock {
+/// the left operand and from `col0` of the right one, for sums from `sumRow` on.
+struct OuterSlabSums::ProductBlock {
   Value row0, sumRow, col0;
   int64_t rows = 0, cols = 0;
   /// Whether no block of the slab has read these rows of an operand before.
   bool readsLhsFirst = false, readsRhsFirst = false;
 };
 
-/// What the blocks of a task share.
-struct OuterTask {
-  OuterSumOp op;
-  /// `[row, column, lane]`, rows of the task.
-  Value sums;
-  /// `[step, row, lane]`: rows of the left operand, side by side for the blocks
-  /// that read them again. Null where they are close enough in the sequence.
-  Value leftRows;
-  bool fetchesAhead;
+OuterSlabSums::OuterSlabSums(OpBuilder &builder, Location loc, SlabArray lhs, SlabArray rhs,
+                             OuterBlocking blocking)
+    : loc(loc), lhs(lhs), rhs(rhs), blocking(blocking) {
+  if (!lhs.hasDistantSteps())
+    return;
+  VectorType rowType = Rows{lhs.array}.getRowType();
+  auto type =
+      MemRefType::get({kSlabSteps, blocking.rows, rowType.getDimSize(0)}, rowType.getElementType());
+  leftRows = memref::AllocaOp::create(builder, loc, type, builder.getI64IntegerAttr(64));
+}
 
-  Value loadLeft(OpBuilder &builder, Location loc, const Slab &slab, Value step,
-                 const ProductBlock &block, int64_t i) const {
-    Rows inSequence = {OuterSumOp(op).getLhs(), {slab.block, step}, i};
-    if (!leftRows)
-      return inSequence.load(builder, loc, block.row0);
-    Value slabStep = arith::SubIOp::create(builder, loc, step, slab.first);
-    Rows sideBySide = {leftRows, {slabStep}, i};
-    Value first = getIndex(builder, loc, 0);
-    if (!block.readsLhsFirst)
-      return sideBySide.load(builder, loc, first);
-    Value row = inSequence.load(builder, loc, block.row0);
-    sideBySide.store(builder, loc, row, first);
-    return row;
-  }
-};
-} // namespace
+Value OuterSlabSums::loadLeft(OpBuilder &builder, const Slab &slab, Value step,
+                              const ProductBlock &block, int64_t i) const {
+  auto loadFromArray = [&] {
+    return lhs.getRows(builder, loc, slab, step, i).load(builder, loc, block.row0);
+  };
+  if (!leftRows)
+    return loadFromArray();
+  Value slabStep = arith::SubIOp::create(builder, loc, step, slab.first);
+  Rows sideBySide = {leftRows, {slabStep}, i};
+  Value first = getIndex(builder, loc, 0);
+  if (!block.readsLhsFirst)
+    return sideBySide.load(builder, loc, first);
+  Value row = loadFromArray();
+  sideBySide.store(builder, loc, row, first);
+  return row;
+}
 
-/// Adds the products of a block in a slab to the sums of the task.
-static void emitOuterProducts(OpBuilder &builder, Location loc, OuterTask task, const Slab &slab,
-                              const ProductBlock &block) {
-  Value lhs = task.op.getLhs(), rhs = task.op.getRhs();
-  VectorType type = Rows{lhs}.getRowType();
+void OuterSlabSums::emitProducts(OpBuilder &builder, const Slab &slab, const ProductBlock &block,
+                                 const Rows &sums) const {
+  VectorType type = Rows{lhs.array}.getRowType();
   Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
   SmallVector<Value> start(block.rows * block.cols, zero);
+  auto fetchAhead = [&](OpBuilder &nested, const SlabArray &array, bool isFirst, Value step,
+                        Value row0, int64_t rows) {
+    if (blocking.fetchesAhead && isFirst && !array.isBuffer && array.hasDistantSteps())
+      emitFetchAhead(nested, loc, array.array, slab.block, step, row0, rows);
+  };
   auto loop = scf::ForOp::create(
       builder, loc, slab.first, slab.last, getIndex(builder, loc, 1), start,
       [&](OpBuilder &nested, Location, Value step, ValueRange carried) {
-        if (task.fetchesAhead && block.readsLhsFirst && hasDistantSteps(lhs))
-          emitFetchAhead(nested, loc, lhs, slab.block, step, block.row0, block.rows);
-        if (task.fetchesAhead && block.readsRhsFirst && hasDistantSteps(rhs))
-          emitFetchAhead(nested, loc, rhs, slab.block, step, block.col0, block.cols);
+        fetchAhead(nested, lhs, block.readsLhsFirst, step, block.row0, block.rows);
+        fetchAhead(nested, rhs, block.readsRhsFirst, step, block.col0, block.cols);
         SmallVector<Value> right, next;
         for (int64_t j = 0; j < block.cols; ++j)
-          right.push_back(Rows{rhs, {slab.block, step}, j}.load(nested, loc, block.col0));
+          right.push_back(rhs.getRows(nested, loc, slab, step, j).load(nested, loc, block.col0));
         for (int64_t i = 0; i < block.rows; ++i) {
-          Value left = task.loadLeft(nested, loc, slab, step, block, i);
+          Value left = loadLeft(nested, slab, step, block, i);
           for (int64_t j = 0; j < block.cols; ++j)
             next.push_back(
                 vector::FMAOp::create(nested, loc, left, right[j], carried[i * block.cols + j]));
@@ -119,57 +141,63 @@ static void emitOuterProducts(OpBuilder &builder, Location loc, OuterTask task, 
       });
   for (int64_t i = 0; i < block.rows; ++i)
     for (int64_t j = 0; j < block.cols; ++j) {
-      Rows sum = {task.sums, {addIndex(builder, loc, block.sumRow, i)}, j};
+      Rows sum = {sums.memref, sums.prefix, j};
+      sum.prefix.push_back(addIndex(builder, loc, block.sumRow, i));
       Value total = arith::AddFOp::create(builder, loc, sum.load(builder, loc, block.col0),
                                           loop.getResult(i * block.cols + j));
       sum.store(builder, loc, total, block.col0);
     }
 }
 
+void OuterSlabSums::emit(OpBuilder &builder, const Slab &slab, Value row0, int64_t rows,
+                         const Rows &sums) const {
+  emitBlocksAfterFirst(builder, loc, rows, std::min(blocking.rows, rows),
+                       [&](OpBuilder &inRows, Value row, int64_t count, bool isFirstRow) {
+                         ProductBlock block;
+                         block.row0 = arith::AddIOp::create(inRows, loc, row0, row);
+                         block.sumRow = row;
+                         block.rows = count;
+                         block.readsRhsFirst = isFirstRow;
+                         emitBlocksAfterFirst(
+                             inRows, loc, rhs.getNumRows(), blocking.cols,
+                             [&](OpBuilder &nested, Value col0, int64_t cols, bool isFirstCol) {
+                               block.col0 = col0;
+                               block.cols = cols;
+                               block.readsLhsFirst = isFirstCol;
+                               emitProducts(nested, slab, block, sums);
+                             });
+                       });
+}
+
+//===----------------------------------------------------------------------===//
+// Whole sums
+//===----------------------------------------------------------------------===//
+
 /// Computes `rows` rows of the result, from `row0` on.
 static void emitResultRows(OpBuilder &builder, OuterSumOp op, Value row0, int64_t rows,
-                           int64_t blockRows, int64_t blockCols, bool fetchesAhead) {
+                           const OuterBlocking &blocking) {
   Location loc = op.getLoc();
-  int64_t numCols = cast<MemRefType>(op.getRhs().getType()).getDimSize(2);
+  SlabArray lhs = {op.getLhs()}, rhs = {op.getRhs()};
+  int64_t numCols = rhs.getNumRows();
   VectorType rowType = Rows{op.getLhs()}.getRowType();
   auto sumsType = MemRefType::get({rows, numCols, rowType.getDimSize(0)}, rowType.getElementType());
   Value sums = memref::AllocaOp::create(builder, loc, sumsType, builder.getI64IntegerAttr(64));
-  OuterTask task = {op, sums, Value(), fetchesAhead};
-  if (hasDistantSteps(op.getLhs())) {
-    auto type =
-        MemRefType::get({kSlabSteps, blockRows, rowType.getDimSize(0)}, rowType.getElementType());
-    task.leftRows = memref::AllocaOp::create(builder, loc, type, builder.getI64IntegerAttr(64));
-  }
-  auto forEachRow = [&](function_ref<void(OpBuilder &, Value)> body) {
-    emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, rows), 1, body);
+  OuterSlabSums slabSums(builder, loc, lhs, rhs, blocking);
+  auto forEachRow = [&](OpBuilder &at, function_ref<void(OpBuilder &, Value)> body) {
+    emitFor(at, loc, getIndex(at, loc, 0), getIndex(at, loc, rows), 1, body);
   };
-  forEachRow(
-      [&](OpBuilder &nested, Value row) { emitZeroRows(nested, loc, {sums, {row}}, numCols); });
+  forEachRow(builder, [&](OpBuilder &nested, Value row) {
+    emitZeroRows(nested, loc, {sums, {row}}, numCols);
+  });
   auto emitSlab = [&](OpBuilder &inSlab, const Slab &slab) {
-    emitBlocksAfterFirst(inSlab, loc, rows, blockRows,
-                         [&](OpBuilder &inRows, Value row, int64_t count, bool isFirstRow) {
-                           ProductBlock block;
-                           block.row0 = arith::AddIOp::create(inRows, loc, row0, row);
-                           block.sumRow = row;
-                           block.rows = count;
-                           block.readsRhsFirst = isFirstRow;
-                           emitBlocksAfterFirst(
-                               inRows, loc, numCols, blockCols,
-                               [&](OpBuilder &nested, Value col0, int64_t cols, bool isFirstCol) {
-                                 block.col0 = col0;
-                                 block.cols = cols;
-                                 block.readsLhsFirst = isFirstCol;
-                                 emitOuterProducts(nested, loc, task, slab, block);
-                               });
-                         });
+    slabSums.emit(inSlab, slab, row0, rows, {sums});
   };
   emitSlabs(builder, loc, op.getLhs(), emitSlab, [&](OpBuilder &inBlock, Value block) {
-    emitFor(inBlock, loc, getIndex(inBlock, loc, 0), getIndex(inBlock, loc, rows), 1,
-            [&](OpBuilder &nested, Value row) {
-              emitClearPadding(nested, loc, op.getBatch(), block, {sums, {row}}, numCols);
-            });
+    forEachRow(inBlock, [&](OpBuilder &nested, Value row) {
+      emitClearPadding(nested, loc, op.getBatch(), block, {sums, {row}}, numCols);
+    });
   });
-  forEachRow([&](OpBuilder &inRow, Value row) {
+  forEachRow(builder, [&](OpBuilder &inRow, Value row) {
     Value resultRow = arith::AddIOp::create(inRow, loc, row0, row);
     emitLaneSums(inRow, loc, {sums, {row}}, numCols, [&](OpBuilder &nested, Value col, Value sum) {
       memref::StoreOp::create(nested, loc, sum, op.getDestination(), ValueRange{resultRow, col});
@@ -193,28 +221,19 @@ void bppsa::lowerOuterSum(OuterSumOp op, const LaneOptions &options) {
     return lowerUnitOuterSum(op, options);
   OpBuilder builder(op);
   Location loc = op.getLoc();
-  int64_t numRows = cast<MemRefType>(op.getLhs().getType()).getDimSize(2);
-  int64_t numCols = cast<MemRefType>(op.getRhs().getType()).getDimSize(2);
-  // Nearly square blocks read the fewest rows for their products; rows of a column tile
-  // are the nearest.
-  int64_t budget = options.getNumAccumulators();
-  int64_t mostRows = budget >= 24 ? 4 : budget >= 6 ? 2 : budget;
-  if (hasDistantSteps(op.getLhs()))
-    mostRows = std::min(budget, mostRows * 3 / 2);
-  int64_t blockRows = getEvenBlock(numRows, mostRows);
-  int64_t blockCols = getEvenBlock(numCols, std::max<int64_t>(1, budget / blockRows));
-  // Small blocks wait for the second-level cache, not for what is behind it.
-  bool fetchesAhead = budget >= 24;
-  int64_t taskRows = getTaskRows(numRows, numCols, blockRows, Rows{op.getLhs()}.getRowType());
+  SlabArray lhs = {op.getLhs()}, rhs = {op.getRhs()};
+  int64_t numRows = lhs.getNumRows();
+  OuterBlocking blocking = OuterBlocking::get(lhs, rhs, options);
+  int64_t taskRows =
+      getTaskRows(numRows, rhs.getNumRows(), blocking.rows, Rows{op.getLhs()}.getRowType());
   if (int64_t numTasks = numRows / taskRows)
     emitParallel(
         builder, loc, getIndex(builder, loc, numTasks), [&](OpBuilder &nested, Value task) {
           Value row0 = arith::MulIOp::create(nested, loc, task, getIndex(nested, loc, taskRows));
-          emitResultRows(nested, op, row0, taskRows, blockRows, blockCols, fetchesAhead);
+          emitResultRows(nested, op, row0, taskRows, blocking);
         });
   if (int64_t rest = numRows % taskRows)
     emitParallel(builder, loc, getIndex(builder, loc, 1), [&](OpBuilder &nested, Value) {
-      emitResultRows(nested, op, getIndex(nested, loc, numRows - rest), rest,
-                     std::min(blockRows, rest), blockCols, fetchesAhead);
+      emitResultRows(nested, op, getIndex(nested, loc, numRows - rest), rest, blocking);
     });
 }

@@ -13,6 +13,9 @@ using namespace bppsa;
 /// Steps that one thread takes at a time where steps are independent.
 static constexpr int64_t kStepsPerTask = 32;
 
+/// How many steps ahead of a loop with states what it writes is fetched.
+static constexpr int64_t kStepsAhead = 2;
+
 namespace {
 class RecurrenceLowering {
 public:
@@ -75,7 +78,24 @@ private:
     }
     for (Value output : op.getDestinations().drop_front(numStates))
       results.push_back({output, {block, step}});
-    emitter.emitStep(builder, loc, arguments, results);
+    emitter.emitStep(builder, loc, arguments, results, getLaterRows(builder, block, step));
+  }
+
+  /// What a cell with states writes some steps later.
+  LaterRows getLaterRows(OpBuilder &builder, Value block, Value step) {
+    LaterRows later;
+    if (op.getInitial().empty() || *op.getLanes() == 1)
+      return later;
+    Value last = addIndex(builder, loc, numSteps, -1);
+    Value laterStep =
+        op.getReverse()
+            ? arith::MaxSIOp::create(builder, loc, addIndex(builder, loc, step, -kStepsAhead),
+                                     getIndex(builder, loc, 0))
+                  .getResult()
+            : arith::MinSIOp::create(builder, loc, addIndex(builder, loc, step, kStepsAhead), last);
+    for (Value array : op.getDestinations())
+      later.results.push_back({array, {block, laterStep}});
+    return later;
   }
 
   RecurrenceOp op;

@@ -90,41 +90,48 @@ void bppsa::emitLaneSums(OpBuilder &builder, Location loc, const Rows &rows, int
           });
 }
 
+void bppsa::emitStepSlab(OpBuilder &builder, Location loc, const SlabArray &sequence,
+                         const Slab &slab, const Rows &sums, const LaneOptions &options) {
+  int64_t numRows = sequence.getNumRows();
+  int64_t blockRows = getEvenBlock(numRows, std::min<int64_t>(8, options.getNumAccumulators()));
+  VectorType type = sums.getRowType();
+  emitBlocks(builder, loc, numRows, blockRows, [&](OpBuilder &nested, Value row0, int64_t rows) {
+    Value zero = arith::ConstantOp::create(nested, loc, nested.getZeroAttr(type));
+    auto loop = scf::ForOp::create(
+        nested, loc, slab.first, slab.last, getIndex(nested, loc, 1),
+        SmallVector<Value>(rows, zero),
+        [&](OpBuilder &inner, Location, Value step, ValueRange carried) {
+          SmallVector<Value> next;
+          for (int64_t i = 0; i < rows; ++i)
+            next.push_back(arith::AddFOp::create(
+                inner, loc, carried[i],
+                sequence.getRows(inner, loc, slab, step, i).load(inner, loc, row0)));
+          scf::YieldOp::create(inner, loc, next);
+        });
+    for (int64_t i = 0; i < rows; ++i) {
+      Rows sum = sums.dropFront(i);
+      Value total =
+          arith::AddFOp::create(nested, loc, sum.load(nested, loc, row0), loop.getResult(i));
+      sum.store(nested, loc, total, row0);
+    }
+  });
+}
+
 void bppsa::lowerStepSum(StepSumOp op, const LaneOptions &options) {
   if (options.lanes == 1)
     return lowerUnitStepSum(op, options);
   OpBuilder builder(op);
   Location loc = op.getLoc();
+  SlabArray sequence = {op.getSequence()};
   VectorType type = Rows{op.getSequence()}.getRowType();
-  int64_t numRows = cast<MemRefType>(op.getSequence().getType()).getDimSize(2);
-  int64_t blockRows = getEvenBlock(numRows, std::min<int64_t>(8, options.getNumAccumulators()));
+  int64_t numRows = sequence.getNumRows();
   emitParallel(builder, loc, getIndex(builder, loc, 1), [&](OpBuilder &task, Value) {
     Value sums = memref::AllocaOp::create(
         task, loc, MemRefType::get({numRows, type.getDimSize(0)}, type.getElementType()),
         task.getI64IntegerAttr(64));
     emitZeroRows(task, loc, {sums}, numRows);
     auto emitSlab = [&](OpBuilder &inSlab, const Slab &slab) {
-      emitBlocks(inSlab, loc, numRows, blockRows, [&](OpBuilder &nested, Value row0, int64_t rows) {
-        Value zero = arith::ConstantOp::create(nested, loc, nested.getZeroAttr(type));
-        auto loop = scf::ForOp::create(
-            nested, loc, slab.first, slab.last, getIndex(nested, loc, 1),
-            SmallVector<Value>(rows, zero),
-            [&](OpBuilder &inner, Location, Value step, ValueRange carried) {
-              SmallVector<Value> next;
-              for (int64_t i = 0; i < rows; ++i)
-                next.push_back(arith::AddFOp::create(
-                    inner, loc, carried[i],
-                    Rows{op.getSequence(), {slab.block, step}, i}.load(inner, loc, row0)));
-              scf::YieldOp::create(inner, loc, next);
-            });
-        for (int64_t i = 0; i < rows; ++i) {
-          Rows sum = {sums, {}, i};
-          sum.store(
-              nested, loc,
-              arith::AddFOp::create(nested, loc, sum.load(nested, loc, row0), loop.getResult(i)),
-              row0);
-        }
-      });
+      emitStepSlab(inSlab, loc, sequence, slab, {sums}, options);
     };
     emitSlabs(task, loc, op.getSequence(), emitSlab, [&](OpBuilder &inBlock, Value block) {
       emitClearPadding(inBlock, loc, op.getBatch(), block, {sums}, numRows);

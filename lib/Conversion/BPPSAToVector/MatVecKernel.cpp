@@ -83,12 +83,68 @@ void LaneEmitter::accumulateColumn(OpBuilder &builder, Location loc,
           builder, loc, loadMatrix(builder, loc, item.product, tile, col), factor, accumulator);
 }
 
+/// Columns of the loops over products of `unit`: products of one vector share theirs.
+static int64_t countLoopColumns(const RowUnit &unit) {
+  SetVector<Value> vectors;
+  for (const ProductSum &sum : unit.sums)
+    for (MatVecOp product : sum.products)
+      vectors.insert(product.getVector());
+  int64_t count = 0;
+  for (Value vector : vectors)
+    if (int64_t numCols = getNumRows(vector); numCols > kMaxUnrolledColumns)
+      count += numCols;
+  return count;
+}
+
+void LaneEmitter::planFetches(ArrayRef<Rows> laterArguments) {
+  fetched.clear();
+  fetchingColumns = 0;
+  for (auto [argument, rows] : llvm::zip(body->getArguments(), laterArguments))
+    if (rows.memref)
+      fetched.push_back({rows, getNumRows(argument)});
+  for (const RowUnit &unit : plan.getUnits())
+    if (!isOverUnits() && getTilesTogether(unit) == unit.rows)
+      fetchingColumns += countLoopColumns(unit);
+}
+
+SmallVector<LaneEmitter::FetchedRows> LaneEmitter::takeFetched(int64_t numCols) {
+  int64_t left = 0;
+  for (const FetchedRows &item : fetched)
+    left += item.count;
+  int64_t together = llvm::divideCeil(left, fetchingColumns);
+  fetchingColumns -= numCols;
+  SmallVector<FetchedRows> taken;
+  for (int64_t i = 0; i < together && !fetched.empty(); ++i) {
+    FetchedRows &next = fetched.back();
+    taken.push_back({next.rows, std::min(next.count, numCols)});
+    next = {next.rows.dropFront(numCols), next.count - numCols};
+    if (next.count <= 0)
+      fetched.pop_back();
+  }
+  return taken;
+}
+
+/// Fetches row `col` of each of `fetched`, or the last one again.
+void LaneEmitter::emitFetches(OpBuilder &builder, Location loc, ArrayRef<FetchedRows> fetched,
+                              Value col, int64_t numCols) {
+  for (const FetchedRows &item : fetched) {
+    Value row = col;
+    if (item.count < numCols)
+      row = arith::MinUIOp::create(builder, loc, col, getIndex(builder, loc, item.count - 1));
+    item.rows.prefetch(builder, loc, row, /*isWrite=*/false);
+  }
+}
+
 /// Adds the products of one vector to `partials`, a column to each in turn.
 void LaneEmitter::accumulateProducts(OpBuilder &builder, Location loc,
                                      ArrayRef<Accumulation> products, ArrayRef<Tile> tiles,
-                                     MutableArrayRef<Accumulators> partials) {
+                                     MutableArrayRef<Accumulators> partials, bool fetches) {
   int64_t numCols = getNumRows(products.front().getVector()), numPartials = partials.size();
+  SmallVector<FetchedRows> beside;
+  if (fetches && numCols > kMaxUnrolledColumns)
+    beside = takeFetched(numCols);
   auto accumulate = [&](OpBuilder &at, Value col, int64_t count) {
+    emitFetches(at, loc, beside, col, numCols);
     for (int64_t i = 0; i < count; ++i)
       accumulateColumn(at, loc, products, tiles, addIndex(at, loc, col, i), partials[i]);
   };
@@ -154,7 +210,9 @@ SmallVector<LaneEmitter::RowValues> LaneEmitter::emitProductSums(OpBuilder &buil
     }
   }
   for (auto &entry : byVector)
-    accumulateProducts(builder, loc, entry.second, tiles, partials);
+    accumulateProducts(builder, loc, entry.second, tiles, partials,
+                       /*fetches=*/!isOverUnits() &&
+                           unit.rows == static_cast<int64_t>(tiles.size()));
   // Pairs first: the additions do not wait for each other.
   for (size_t count = partials.size(); count > 1; count /= 2)
     for (size_t p = 0; p < count / 2; ++p)

@@ -20,6 +20,65 @@ struct Slab {
   mlir::Value block, first, last;
 };
 
+/// A sequence, or a buffer `[steps, N, L]` that holds the steps of one slab.
+struct SlabArray {
+  mlir::Value array;
+  bool isBuffer = false;
+
+  int64_t getNumRows() const { return getType().getShape().drop_back().back(); }
+  /// Whether the rows of neighbouring steps are pages apart. Few of them then stay in
+  /// the first-level cache, whose sets they share, and the hardware does not look
+  /// ahead as far as the next step.
+  bool hasDistantSteps() const;
+  /// Rows of step `step` of `slab`, from `first` on.
+  Rows getRows(mlir::OpBuilder &builder, mlir::Location loc, const Slab &slab, mlir::Value step,
+               int64_t first = 0) const;
+
+private:
+  mlir::MemRefType getType() const { return mlir::cast<mlir::MemRefType>(array.getType()); }
+};
+
+/// How the products of a slab of an outer sum are cut into blocks of sums that stay in registers.
+struct OuterBlocking {
+  int64_t rows, cols;
+  /// Whether rows that no block has read are fetched ahead.
+  bool fetchesAhead;
+
+  static OuterBlocking get(const SlabArray &lhs, const SlabArray &rhs, const LaneOptions &options);
+};
+
+/// Adds outer products slab by slab to running sums in memory.
+class OuterSlabSums {
+public:
+  /// Allocates what one thread needs at the insertion point. Row n of the running sums of row m of
+  /// the result is `sums[prefix..., m, n]`.
+  OuterSlabSums(mlir::OpBuilder &builder, mlir::Location loc, SlabArray lhs, SlabArray rhs,
+                OuterBlocking blocking);
+
+  /// Adds the products of rows [row0, row0 + rows) of the left operand in `slab` to the first
+  /// `rows` rows of `sums`.
+  void emit(mlir::OpBuilder &builder, const Slab &slab, mlir::Value row0, int64_t rows,
+            const Rows &sums) const;
+
+private:
+  struct ProductBlock;
+  void emitProducts(mlir::OpBuilder &builder, const Slab &slab, const ProductBlock &block,
+                    const Rows &sums) const;
+  mlir::Value loadLeft(mlir::OpBuilder &builder, const Slab &slab, mlir::Value step,
+                       const ProductBlock &block, int64_t i) const;
+
+  mlir::Location loc;
+  SlabArray lhs, rhs;
+  OuterBlocking blocking;
+  /// `[step, row, lane]`: rows of the left operand, side by side for the blocks
+  /// that read them again. Null where they are close enough in the sequence.
+  mlir::Value leftRows;
+};
+
+/// Adds the rows of the steps of `slab` to `sums`.
+void emitStepSlab(mlir::OpBuilder &builder, mlir::Location loc, const SlabArray &sequence,
+                  const Slab &slab, const Rows &sums, const LaneOptions &options);
+
 /// The operands of an outer sum over units. With `areSwapped` they have changed
 /// places, and the destination is to hold the transposed sum.
 struct OuterOperands {

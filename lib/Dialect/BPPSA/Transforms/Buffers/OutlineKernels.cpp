@@ -218,6 +218,15 @@ static func::FuncOp createKernel(OpBuilder &builder, ModuleOp module, Location l
   return kernel;
 }
 
+/// The operation that a kernel of `op` is named after: in a scope the first of the dialect.
+static Operation *getNamesake(Operation *op) {
+  if (auto scope = dyn_cast<memref::AllocaScopeOp>(op))
+    for (Operation &nested : scope.getBodyRegion().front())
+      if (isa<BPPSADialect>(nested.getDialect()))
+        return &nested;
+  return op;
+}
+
 /// Replaces `ops`, which follow each other, by a call of a new kernel that holds them and is named
 /// after the last of them.
 static void outline(ArrayRef<Operation *> ops, ModuleOp module, unsigned number, bool anyWindow) {
@@ -226,7 +235,8 @@ static void outline(ArrayRef<Operation *> ops, ModuleOp module, unsigned number,
   OpBuilder builder(ops.back());
   Location loc =
       builder.getFusedLoc(llvm::map_to_vector(ops, [](Operation *op) { return op->getLoc(); }));
-  std::string name = (ops.back()->getName().stripDialect() + "_kernel_" + Twine(number)).str();
+  std::string name =
+      (getNamesake(ops.back())->getName().stripDialect() + "_kernel_" + Twine(number)).str();
   SmallVector<Value> operands(others.getArrayRef());
   if (anyWindow)
     for (Value &operand : operands)
@@ -301,7 +311,7 @@ private:
     for (Operation &op : block) {
       if (followers.contains(&op))
         kernels.back().push_back(&op);
-      else if (isBufferized(op))
+      else if (isBufferized(op) || isa<memref::AllocaScopeOp>(op))
         kernels.push_back({&op});
       else if (wholeLevels && isWholeLevel(op))
         kernels.push_back({&op});

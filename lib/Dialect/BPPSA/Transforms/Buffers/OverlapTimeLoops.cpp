@@ -94,7 +94,10 @@ static Kernel analyze(func::FuncOp function) {
   kernel.writes.resize(function.getNumArguments(), function.isExternal());
   if (function.isExternal())
     return kernel;
-  for (Operation &op : function.getOps())
+  // A chain may stand in a scope with its sums.
+  auto scopes = function.getOps<memref::AllocaScopeOp>();
+  Block &body = scopes.empty() ? function.front() : (*scopes.begin()).getBodyRegion().front();
+  for (Operation &op : body)
     if (std::optional<unsigned> rows = findRows(function, op))
       kernel.rows = rows;
   function.getBody().walk([&](Operation *op) { addWrites(function, op, kernel.writes); });

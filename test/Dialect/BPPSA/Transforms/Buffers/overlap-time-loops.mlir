@@ -90,3 +90,28 @@ func.func @temporary(%x: memref<?x?x4xf32>, %h0: memref<?x4xf32>, %b: memref<?x?
   call @loop(%x, %h0, %c) : (memref<?x?x4xf32>, memref<?x4xf32>, memref<?x?x4xf32>) -> ()
   return
 }
+
+// Chains that have a scope with their sums are time loops too.
+func.func private @scoped(%a: memref<?x?x4x16xf32>, %g: memref<?x4x16xf32>, %c: memref<?x4x16xf32>,
+                          %d: memref<?x?x4x16xf32>, %s: memref<4xf32>) {
+  memref.alloca_scope {
+    bppsa.chain lanes 16 saved(%a : memref<?x?x4x16xf32>) seeds(%g : memref<?x4x16xf32>) inject_into []
+        into(%c, %d : memref<?x4x16xf32>, memref<?x?x4x16xf32>) {
+    ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
+      %0 = arith.mulf %at, %gt : vector<4xf32>
+      bppsa.yield %0, %0 : vector<4xf32>, vector<4xf32>
+    }
+    bppsa.step_sum lanes 16 %d into %s : memref<4xf32> : memref<?x?x4x16xf32>
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @scopes
+//       CHECK:   call @bppsa_rt_side_by_side(%c2{{.*}},
+func.func @scopes(%a: memref<?x?x4x16xf32>, %g: memref<?x4x16xf32>, %c: memref<?x4x16xf32>,
+                  %d: memref<?x?x4x16xf32>, %s: memref<4xf32>, %e: memref<?x4x16xf32>,
+                  %f: memref<?x?x4x16xf32>, %u: memref<4xf32>) {
+  call @scoped(%a, %g, %c, %d, %s) : (memref<?x?x4x16xf32>, memref<?x4x16xf32>, memref<?x4x16xf32>, memref<?x?x4x16xf32>, memref<4xf32>) -> ()
+  call @scoped(%a, %g, %e, %f, %u) : (memref<?x?x4x16xf32>, memref<?x4x16xf32>, memref<?x4x16xf32>, memref<?x?x4x16xf32>, memref<4xf32>) -> ()
+  return
+}

@@ -121,6 +121,40 @@ def PassResultsByArgument : Pass<"bppsa-pass-results-by-argument", "::mlir::Modu
   ];
 }
 
+def BlockTime : Pass<"bppsa-block-time", "::mlir::func::FuncOp"> {
+  let summary = "puts chains together with the sums of what they emit";
+  let description = [{
+    On packed memory. A chain over samples in lanes and the `outer_sum` and `step_sum` operations
+    behind it that read what it emits get a scope of their own, which becomes one kernel:
+    `convert-bppsa-to-vector` makes it one loop over blocks of 32 steps, each of which is
+    summed while what the chain has emitted is in a cache. Memory that nothing else uses goes into
+    the scope, and shrinks to the steps of a block there.
+
+    Sums are kept in all lanes until the last block. Where those of a chain take more than
+    `most-bytes` they would leave the cache for every block; all operations stay where they are.
+
+    ```mlir
+    bppsa.chain lanes 16 ... into(%g, %d : memref<?x20x16xf32>, memref<?x?x20x16xf32>) ...
+    bppsa.outer_sum lanes 16 %d, %x batch %b into %w : memref<20x3xf32> : ...
+    memref.dealloc %d : memref<?x?x20x16xf32>
+    ```
+    becomes
+    ```mlir
+    memref.alloca_scope {
+      %d = memref.alloc(%blocks, %steps) : memref<?x?x20x16xf32>
+      bppsa.chain lanes 16 ... into(%g, %d : memref<?x20x16xf32>, memref<?x?x20x16xf32>) ...
+      bppsa.outer_sum lanes 16 %d, %x batch %b into %w : memref<20x3xf32> : ...
+      memref.dealloc %d : memref<?x?x20x16xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"mostBytes", "most-bytes", "int64_t", /*default=*/"524288",
+           "Most running sums of one chain and the samples of one vector">,
+  ];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+}
+
 def OutlineKernels : Pass<"bppsa-outline-kernels", "::mlir::ModuleOp"> {
   let summary = "move each bufferized loop into a function of its own";
   let description = [{
@@ -147,7 +181,7 @@ def OutlineKernels : Pass<"bppsa-outline-kernels", "::mlir::ModuleOp"> {
     accumulates there. With `any-window`, kernels take windows of arrays wherever they
     begin, and chains any number of rows: those of the same form have one kernel.
     Operations of the dialect in a loop, such as those of an expanded scan, are kernels
-    that the loop calls; other loops are kernels whole. With `whole-levels` a parallel
+    that the loop calls; other loops are kernels whole, and so are scopes (`bppsa-block-time`). With `whole-levels` a parallel
     loop of chains, transitions and their products is a kernel, and so is a loop that
     applies transitions in order.
   }];

@@ -1,0 +1,84 @@
+// RUN: bppsa-opt --bppsa-block-time %s | FileCheck %s
+// RUN: bppsa-opt --bppsa-block-time=most-bytes=1000 %s | FileCheck %s --check-prefix=SMALL
+// RUN: bppsa-opt --bppsa-block-time --bppsa-outline-kernels %s | FileCheck %s --check-prefix=KERNEL
+
+// A chain gets a scope with its sums. What nobody else reads is allocated there; the second emitted
+// sequence is returned. The sum of another sequence stays.
+
+// CHECK-LABEL: func.func @sums(
+// CHECK-SAME:      %[[X:[^:]*]]: memref<?x?x3x16xf32>, {{.*}}, %[[E:[^:]*]]: memref<?x?x4x16xf32>, %[[DW:[^:]*]]: memref<4x3xf32>, %[[DB:[^:]*]]: memref<4xf32>
+// CHECK:         %[[COPY:.*]] = memref.alloc() : memref<4x3xf32>
+// CHECK-NEXT:    memref.alloca_scope {
+// CHECK-NEXT:      %[[D:.*]] = memref.alloc(%{{.*}}) : memref<?x?x4x16xf32>
+// CHECK-NEXT:      bppsa.chain lanes 16 {{.*}} into(%{{.*}}, %[[D]], %[[E]] :
+// CHECK:           bppsa.outer_sum lanes 16 %[[D]], %[[X]] batch %{{.*}} into %[[COPY]]
+// CHECK-NEXT:      bppsa.step_sum lanes 16 %[[E]] batch %{{.*}} into %[[DB]]
+// CHECK-NEXT:      memref.dealloc %[[D]]
+// CHECK-NEXT:    }
+// CHECK-NEXT:    bppsa.step_sum lanes 16 %[[X]]
+
+// SMALL-LABEL: func.func @sums(
+// SMALL-NOT:     alloca_scope
+// SMALL:         bppsa.chain
+// SMALL-LABEL: func.func @written(
+
+// KERNEL-LABEL: func.func @sums(
+// KERNEL:         call @chain_kernel_0(
+// KERNEL-NEXT:    call @step_sum_kernel_1(
+// KERNEL-LABEL: func.func @written(
+// KERNEL:       func.func private @chain_kernel_0(
+// KERNEL:         memref.alloca_scope {
+func.func @sums(%x: memref<?x?x3x16xf32>, %a: memref<?x?x4x16xf32>, %g: memref<?x4x16xf32>,
+    %w: memref<4x4xf32>, %n: index, %blocks: index, %steps: index, %e: memref<?x?x4x16xf32>,
+    %dw: memref<4x3xf32>, %db: memref<4xf32>, %sx: memref<3xf32>) {
+  %d = memref.alloc(%blocks, %steps) : memref<?x?x4x16xf32>
+  bppsa.chain lanes 16 saved(%a : memref<?x?x4x16xf32>) seeds(%g : memref<?x4x16xf32>) inject_into []
+      captures(%w : memref<4x4xf32>)
+      into(%g, %d, %e : memref<?x4x16xf32>, memref<?x?x4x16xf32>, memref<?x?x4x16xf32>) {
+  ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>, %wc: vector<4x4xf32>):
+    %0 = arith.mulf %at, %gt : vector<4xf32>
+    %1 = bppsa.matvec transposed %wc, %0 : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
+    %2 = arith.mulf %0, %0 : vector<4xf32>
+    bppsa.yield %1, %0, %2 : vector<4xf32>, vector<4xf32>, vector<4xf32>
+  }
+  bppsa.step_sum lanes 16 %x batch %n into %sx : memref<3xf32> : memref<?x?x3x16xf32>
+  %copy = memref.alloc() : memref<4x3xf32>
+  bppsa.outer_sum lanes 16 %d, %x batch %n into %copy : memref<4x3xf32> : memref<?x?x4x16xf32>, memref<?x?x3x16xf32>
+  memref.dealloc %d : memref<?x?x4x16xf32>
+  bppsa.step_sum lanes 16 %e batch %n into %db : memref<4xf32> : memref<?x?x4x16xf32>
+  memref.copy %copy, %dw : memref<4x3xf32> to memref<4x3xf32>
+  memref.dealloc %copy : memref<4x3xf32>
+  return
+}
+
+// What a loop writes between a chain and a sum is not there before it; vectors of hidden units have
+// no blocks.
+
+// CHECK-LABEL: func.func @written(
+// CHECK-NOT:     alloca_scope
+func.func @written(%a: memref<?x?x4x16xf32>, %g: memref<?x4x16xf32>, %w: memref<4x4xf32>,
+    %d: memref<?x?x4x16xf32>, %x: memref<?x?x4x16xf32>, %dw: memref<4x4xf32>,
+    %b: memref<?x?x4x1xf32>, %k: memref<?x4x1xf32>, %e: memref<?x?x4x1xf32>, %db: memref<4xf32>) {
+  bppsa.chain lanes 16 saved(%a : memref<?x?x4x16xf32>) seeds(%g : memref<?x4x16xf32>) inject_into []
+      captures(%w : memref<4x4xf32>) into(%g, %d : memref<?x4x16xf32>, memref<?x?x4x16xf32>) {
+  ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>, %wc: vector<4x4xf32>):
+    %0 = arith.mulf %at, %gt : vector<4xf32>
+    %1 = bppsa.matvec transposed %wc, %0 : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
+    bppsa.yield %1, %0 : vector<4xf32>, vector<4xf32>
+  }
+  bppsa.recurrence lanes 16 sequences(%a : memref<?x?x4x16xf32>) into(%x : memref<?x?x4x16xf32>) {
+  ^bb0(%at: vector<4xf32>):
+    %0 = arith.mulf %at, %at : vector<4xf32>
+    bppsa.yield %0 : vector<4xf32>
+  }
+  bppsa.outer_sum lanes 16 %d, %x into %dw : memref<4x4xf32> : memref<?x?x4x16xf32>, memref<?x?x4x16xf32>
+  bppsa.chain lanes 1 saved(%b : memref<?x?x4x1xf32>) seeds(%k : memref<?x4x1xf32>) inject_into []
+      captures(%w : memref<4x4xf32>) into(%k, %e : memref<?x4x1xf32>, memref<?x?x4x1xf32>) {
+  ^bb0(%bt: vector<4xf32>, %kt: vector<4xf32>, %wc: vector<4x4xf32>):
+    %0 = arith.mulf %bt, %kt : vector<4xf32>
+    %1 = bppsa.matvec transposed %wc, %0 : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
+    bppsa.yield %1, %0 : vector<4xf32>, vector<4xf32>
+  }
+  bppsa.step_sum lanes 1 %e into %db : memref<4xf32> : memref<?x?x4x1xf32>
+  return
+}
