@@ -1,7 +1,8 @@
 """Cases of attention, spectra, joined updates and integers: for onnx_cases.py."""
 
 import numpy as np
-from onnx_case import floats, ints, op_case
+from onnx import TensorProto, helper, numpy_helper
+from onnx_case import Case, floats, ints, model, op_case
 
 
 def attention_cases():
@@ -119,6 +120,40 @@ def more_resize_cases():
         yield op_case("Resize", arrays, opset=18, constants=["s"], axes=[2, 3], keep_aspect_ratio_policy=policy)
 
 
+def computed_resize_cases():
+    """Scales and sizes as exporters have them computed: joined, and of sizes as floats."""
+    x = floats(2, 2, 3, 4)
+
+    def case(label, nodes, initializers, inputs, shape, output):
+        nodes.append(helper.make_node("Resize", inputs, ["y"], "node", mode="nearest", nearest_mode="floor",
+                                      coordinate_transformation_mode="asymmetric"))  # fmt: skip
+        built = model(nodes, [("x", shape)], [("y", output)], initializers)
+        return Case(f"Resize-{label}", built, {"x": x})
+
+    node = helper.make_node
+    halves = [("one", np.ones(2, np.float32)), ("two", np.array([2, 3], np.float32))]
+    values = [node("Constant", [], [f"{n}.c"], value=numpy_helper.from_array(a)) for n, a in halves]
+    joined = [*values, node("Concat", ["one.c", "two.c"], ["s"], axis=0)]
+    yield case("joined", joined, [], ["x", "", "s"], ["N", 2, "H", "W"], ["N", 2, "H2", "W3"])
+    computed = [
+        node("Shape", ["x"], ["all"]),
+        node("Slice", ["all", "zero", "two"], ["front"]),
+        node("Gather", ["all", "two0"], ["h"]),
+        node("Cast", ["h"], ["hf"], to=TensorProto.FLOAT),
+        node("Mul", ["hf", "factor"], ["larger"]),
+        node("Floor", ["larger"], ["whole"]),
+        node("Unsqueeze", ["whole", "zero"], ["row"]),
+        node("Concat", ["row", "width"], ["back"], axis=0),
+        node("Cast", ["back"], ["integers"], to=TensorProto.INT64),
+        node("Concat", ["front", "integers"], ["z"], axis=0),
+    ]
+    numbers = [("zero", ints(0)), ("two", ints(2)), ("two0", np.array(2))]
+    given = [("factor", np.float32(2.0)), ("width", np.array([6.5], np.float32))]
+    constants = [node("Constant", [], [n], value=numpy_helper.from_array(np.asarray(a))) for n, a in given]
+    yield case("computed", constants + computed, numbers, ["x", "", "", "z"], ["N", 2, "H", 4], ["N", 2, "H2", 6])
+
+
 def transform_cases():
-    for cases in (attention_cases, fourier_cases, joined_cases, integer_cases, more_resize_cases):
+    resizes = (more_resize_cases, computed_resize_cases)
+    for cases in (attention_cases, fourier_cases, joined_cases, integer_cases, *resizes):
         yield from cases()

@@ -147,7 +147,7 @@ OPERATORS = [
             "constants": ["s"],
             "coordinate_transformation_mode": "tf_crop_and_resize",
         },
-        "input 'roi' is no constant, accepted: a constant or initializer",
+        "input 'roi' is no constant, accepted: a constant, an initializer or what is computed of sizes",
     ),
     (
         "Upsample",

@@ -12,8 +12,8 @@
 #include "../../Graph/TensorMath.h"
 #include "../../Model/Importer.h"
 #include "../OpImporters.h"
+#include "ComputedNumbers.h"
 #include "ResizeWeights.h"
-#include "mlir/IR/Matchers.h"
 #include <cmath>
 
 using namespace mlir;
@@ -23,23 +23,43 @@ using namespace bppsa;
 // Sizes
 //===----------------------------------------------------------------------===//
 
-/// The elements of input `index`, a constant or an initializer, which is then not trained.
+/// The elements of input `index`: constants, what nodes compute of such, or an initializer, which
+/// is then not trained.
 static FailureOr<SmallVector<float>> readFloats(Node &node, size_t index, StringRef name) {
-  DenseElementsAttr elements;
-  const Tensor &tensor = node.input(index);
   if (const onnx::TensorProto *initializer = node.initializers.lookup(node.proto.input(index))) {
     FailureOr<DenseElementsAttr> decoded =
         decodeTensor(node.file, *initializer, "initializer " + quoted(initializer->name()));
     if (failed(decoded))
       return failure();
-    elements = *decoded;
     node.freeze(index);
-  } else if (!tensor.value || !matchPattern(tensor.value, m_Constant(&elements))) {
-    return node.emitError() << "input " << quoted(name)
-                            << " is no constant, accepted: a constant or initializer";
+    return llvm::map_to_vector(decoded->getValues<APFloat>(),
+                               [](const APFloat &value) { return value.convertToFloat(); });
   }
-  return llvm::map_to_vector(elements.getValues<APFloat>(),
-                             [](const APFloat &value) { return value.convertToFloat(); });
+  SmallVector<float> numbers;
+  for (const ScaledSize &value : evaluateNumbers(node, index).value_or(SmallVector<ScaledSize>()))
+    if (std::optional<double> number = value.getNumber())
+      numbers.push_back(static_cast<float>(*number));
+  const Tensor &tensor = node.input(index);
+  if (tensor.getRank() != 1 ||
+      static_cast<int64_t>(numbers.size()) != getConstant(tensor.dims[0].size))
+    return node.emitError() << "input " << quoted(name)
+                            << " is no constant, accepted: a constant, an initializer or what is "
+                               "computed of sizes";
+  return numbers;
+}
+
+/// The elements of input `index`, integers that nodes compute from sizes, some of them as floats.
+static FailureOr<SmallVector<AffineExpr>> readExprs(Node &node, size_t index) {
+  std::optional<SmallVector<ScaledSize>> values;
+  if (!node.input(index).elements && (values = evaluateNumbers(node, index))) {
+    SmallVector<AffineExpr> exprs;
+    for (const ScaledSize &value : *values)
+      if (MaybeExpr expr = value.getExpr())
+        exprs.push_back(*expr);
+    if (exprs.size() == values->size())
+      return exprs;
+  }
+  return node.getExprs(index);
 }
 
 /// The axes that `scales` or `sizes` are for, of which there must be as many.
@@ -115,7 +135,7 @@ static FailureOr<SmallVector<AxisSize>> readSizes(Node &node) {
   FailureOr<SmallVector<float>> scales = SmallVector<float>();
   FailureOr<SmallVector<AffineExpr>> sizes = SmallVector<AffineExpr>();
   if ((hasScales && failed(scales = readFloats(node, 2, "scales"))) ||
-      (hasSizes && failed(sizes = node.getExprs(3))))
+      (hasSizes && failed(sizes = readExprs(node, 3))))
     return failure();
   FailureOr<SmallVector<int64_t>> axes =
       getAxes(node, hasScales ? scales->size() : sizes->size(), hasScales ? "scales" : "sizes");
@@ -131,12 +151,17 @@ static FailureOr<SmallVector<AxisSize>> readSizes(Node &node) {
       return failure();
     // What stays as it is may be of any size.
     bool isSame = hasSizes && (*sizes)[i] == node.input(0).dims[axis].size;
+    MaybeExpr ratio;
+    if (hasSizes && policy == "stretch" && !getConstant((*sizes)[i]))
+      ratio = divideExactly((*sizes)[i], node.input(0).dims[axis].size);
     if (isSame && policy == "stretch")
       size.scale = 1;
+    else if (ratio && getConstant(*ratio))
+      size.scale = *getConstant(*ratio);
     else if (hasSizes && !(size.out = getConstant((*sizes)[i])))
       return node.emitError() << "input 'sizes' has the element "
                               << node.graph.describe((*sizes)[i])
-                              << ", accepted: a number, or the size of the dimension";
+                              << ", accepted: a number, or a multiple of the size of the dimension";
     result.push_back(size);
   }
   if (policy != "stretch" && failed(keepRatio(node, policy, result)))
