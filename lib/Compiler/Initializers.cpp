@@ -91,6 +91,15 @@ static std::string describeScalars(ArrayRef<std::string> names) {
          freeze + (isOne ? " keeps it" : " keeps them");
 }
 
+/// One line on parameters that the file lacks; empty for none.
+static std::string describeRemoved(ArrayRef<std::string> nodes) {
+  if (nodes.empty())
+    return "";
+  return "the exporter has removed biases because they are zero, which PyTorch trains and this "
+         "program does not: those of the nodes " +
+         listSome(nodes) + "; export with optimize=False to keep them";
+}
+
 LogicalResult Compilation::settleInitializers(const llvm::MemoryBuffer &file) {
   FailureOr<InitializerFindings> findings = inspectInitializers(file, &context);
   if (failed(findings))
@@ -142,6 +151,8 @@ LogicalResult Compilation::settleInitializers(const llvm::MemoryBuffer &file) {
   });
   if (!findings->transposed.empty())
     warn(describeTransposed(findings->transposed));
+  if (std::string text = describeRemoved(findings->removedBiases); !text.empty())
+    warn(std::move(text));
   if (!findings->merged.empty())
     warn(describeMerged(findings->merged));
   return success();

@@ -60,7 +60,8 @@ def export(name, exporter, path):
     else:
         batch = torch.export.Dim("N", min=2)
         torch.onnx.export(
-            network, arguments, path, dynamo=True, optimize=entry.mode == "eval", external_data=False,
+            network, arguments, path, dynamo=True, external_data=False,
+            optimize=entry.mode == "eval" and entry.optimized,
             dynamic_shapes=tuple({0: batch} for _ in arguments), verbose=False, **names,
         )  # fmt: skip
     model = onnx.load(path)
@@ -69,8 +70,12 @@ def export(name, exporter, path):
 
 
 def strip(model):
-    """Leaves out what nobody reads: where in PyTorch nodes came from, but for their modules."""
-    kept = {"pkg.torch.onnx.name_scopes", "pkg.torch.onnx.original_node_name"}
+    """Leaves out what nobody reads: where in PyTorch nodes came from, but for their modules and what
+    was removed of them."""
+    kept = {
+        "pkg.torch.onnx.name_scopes", "pkg.torch.onnx.original_node_name",
+        "pkg.onnxscript.rewriter.rule_name",
+    }  # fmt: skip
     for node in model.graph.node:
         metadata = [entry for entry in node.metadata_props if entry.key in kept]
         del node.metadata_props[:]

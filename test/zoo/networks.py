@@ -150,6 +150,24 @@ class TransformerClassifier(nn.Module):
         return self.head(self.encoder(self.inputs(x)).mean(dim=1))
 
 
+class MaskedTransformer(nn.Module):
+    """Positions of padding are no keys and do not count in the mean."""
+
+    def __init__(self):
+        super().__init__()
+        self.inputs = nn.Linear(6, 16)
+        layer = nn.TransformerEncoderLayer(16, 4, 16, dropout=0.0, batch_first=True)
+        self.encoder = nn.TransformerEncoder(layer, 1, enable_nested_tensor=False)
+        self.attention = nn.MultiheadAttention(16, 2, batch_first=True)
+        self.head = nn.Linear(16, 4)
+
+    def forward(self, x, padding):
+        states = self.encoder(self.inputs(x), src_key_padding_mask=padding)
+        states = self.attention(states, states, states, key_padding_mask=padding)[0]
+        kept = (~padding).to(states.dtype).unsqueeze(-1)
+        return self.head((states * kept).sum(dim=1) / kept.sum(dim=1))
+
+
 class CausalTransformer(nn.Module):
     """Learnt positions and a causal mask."""
 

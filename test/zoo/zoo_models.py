@@ -11,7 +11,7 @@ class Entry:
     """One model: the class in networks.py, its inputs and how it is trained for 100 steps."""
 
     network: str
-    inputs: dict  # name: shape with the samples first, then "float", "unit", or the number of classes
+    inputs: dict  # name: shape with the samples first, then "float", "unit", "lengths", "padding", or the number of classes
     target: tuple  # the same
     loss: str = "cross-entropy"
     optimizer: str = "adam"
@@ -24,6 +24,7 @@ class Entry:
     frozen: str = ""  # the parameters that are not trained
     untied: tuple = ()  # exporters that merge parameters of equal values
     has_modes: bool = False  # layers differ between training and inference
+    optimized: bool = True  # by the newer exporter, which removes biases of zeros
 
     @property
     def epochs(self):
@@ -47,13 +48,15 @@ ZOO = {
     "loop_decoder": Entry("LoopDecoder", sequence(5), ((6, 3), "float"), loss="mse"),
     "crnn": Entry("CRNN", {"image": ((1, 8, 12), "float")}, ((6,), 5), **TRAINED),
     "keywords": Entry("KeywordSpotter", {"wave": ((68,), "float")}, ((), 4), frozen="^frontend", **TRAINED),
-    "transformer": Entry("TransformerClassifier", sequence(6), ((), 4), optimizer="adamw", rate=1e-3, untied=BOTH,
-                         exporters=("torchscript",)),
-    "causal_transformer": Entry("CausalTransformer", {"tokens": ((9,), 16)}, ((9,), 16), rate=1e-3, untied=BOTH,
-                         exporters=("torchscript",)),
+    "transformer": Entry("TransformerClassifier", sequence(6), ((), 4), optimizer="adamw", rate=1e-3, untied=("torchscript",),
+                         optimized=False),
+    "causal_transformer": Entry("CausalTransformer", {"tokens": ((9,), 16)}, ((9,), 16), rate=1e-3, untied=("torchscript",),
+                         optimized=False),
+    "masked_transformer": Entry("MaskedTransformer", sequence(6) | {"padding": ((7,), "padding")}, ((), 4), rate=1e-3,
+                                untied=("torchscript",), optimized=False),
     "tcn": Entry("TCN", sequence(3), ((7, 2), "float"), loss="huber"),
     "unet": Entry("UNet", {"x": ((1, 8, 8), "float")}, ((1, 8, 8), "unit"), loss="bce-with-logits",
-                  samples=10, batch=4, exporters=("dynamo",), **TRAINED),
+                  samples=10, batch=4, **TRAINED),
     "autoencoder": Entry("Autoencoder", {"x": ((1, 12, 12), "unit")}, ((1, 12, 12), "unit"), loss="mse"),
     "siamese": Entry("Siamese", {"a": ((10,), "float"), "b": ((10,), "float")}, ((1,), "unit"),
                      loss="bce-with-logits"),
@@ -77,6 +80,8 @@ def make_array(rng, samples, shape, kind):
         lengths = np.sort(rng.integers(3, 8, shape))[::-1].copy()
         lengths[0] = 7  # as many as the array has steps
         return lengths
+    if kind == "padding":
+        return np.arange(shape[1]) >= rng.integers(3, 8, (samples, 1))
     return rng.integers(0, kind, shape)
 
 

@@ -39,6 +39,8 @@ struct InitializerFindings {
   std::vector<ConstantInitializer> constants;
   /// Matrices of which the second is the first one transposed.
   std::vector<std::pair<std::string, std::string>> transposed;
+  /// Nodes without the bias of their module, which the exporter has removed because it is zero.
+  std::vector<std::string> removedBiases;
   /// Scalars of which the file does not tell whether they are parameters.
   std::vector<std::string> scalars;
 };

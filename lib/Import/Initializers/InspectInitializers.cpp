@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "InspectInitializers.h"
+#include "../Model/GraphImporter.h"
 #include "InnerParameters.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Endian.h"
@@ -179,6 +180,9 @@ FailureOr<InitializerFindings> bppsa::inspectInitializers(llvm::MemoryBufferRef 
     for (const UseGroup &group : groups.drop_front(hasOwn))
       merged.others.push_back(describeGroup(tensor.name(), group));
   }
+  for (const onnx::NodeProto &node : file->model.graph().node())
+    if (getMetadata(node, "pkg.onnxscript.rewriter.rule_name").starts_with("RemoveOptionalBias"))
+      findings.removedBiases.push_back(getNodeName(node).str());
   auto transposed = findTransposed(*file, parameters);
   if (failed(transposed))
     return failure();
