@@ -79,7 +79,8 @@ LogicalResult Compilation::import() {
   if (failed(importOptions))
     return failure();
   FailureOr<std::unique_ptr<llvm::MemoryBuffer>> file = read();
-  if (failed(file) || failed(untie(*file)) || failed(setTrainingMode(*file)))
+  if (failed(file) || failed(releaseAxes(*file)) || failed(untie(*file)) ||
+      failed(setTrainingMode(*file)))
     return failure();
   FailureOr<OwningOpRef<ModuleOp>> imported = failure();
   {
@@ -95,11 +96,12 @@ LogicalResult Compilation::import() {
   if (failed(imported))
     return failure();
   module = std::move(*imported);
+  noteFixedAxes(**file, *importOptions);
   if (failed(loadImage(**file)))
     return failure();
   if (failed(shapeLoops()) || failed(adaptToGraphLoops()) || failed(settleInitializers(**file)) ||
       failed(freezeParameters(*module, options.training.freeze)) || failed(freezeRows()) ||
-      failed(checkLossOutput()) || failed(checkClassWeights()))
+      failed(checkLossOutputs()))
     return failure();
   if (options.pruneZeros && markZeros(*module, image) == 0)
     return fail("--prune-zeros: no float initializer of rank 2 or more holds a zero");
@@ -185,37 +187,24 @@ LogicalResult Compilation::adaptToGraphLoops() {
   return success();
 }
 
-/// `--loss-on` must name a float output of the graph.
-LogicalResult Compilation::checkLossOutput() {
-  if (options.training.lossOn.empty())
-    return success();
+/// Each name of `--loss-on` must be that of a graph output, and there must be as many
+/// `--class-weights` as the losses have classes.
+LogicalResult Compilation::checkLossOutputs() {
   auto forward = module->lookupSymbol<func::FuncOp>("forward");
-  std::string names;
-  for (unsigned i = 0, e = forward.getNumResults(); i < e; ++i) {
-    StringRef name = attrs::Output::ofResult(forward, i).getValue();
-    if (name == options.training.lossOn)
-      return success();
-    names += (i ? ", " : "") + name.str();
-  }
-  return fail("--loss-on='" + options.training.lossOn + "' is no graph output; the outputs are " +
-              names);
-}
-
-/// There must be as many `--class-weights` as the loss has classes.
-LogicalResult Compilation::checkClassWeights() {
+  SmallVector<StringRef> names;
+  for (unsigned i = 0, e = forward.getNumResults(); i < e; ++i)
+    names.push_back(attrs::Output::ofResult(forward, i).getValue());
   size_t given = options.training.classWeights.size();
-  if (given == 0)
-    return success();
-  auto forward = module->lookupSymbol<func::FuncOp>("forward");
-  for (unsigned i = 0, e = forward.getNumResults(); i < e; ++i) {
-    StringRef name = attrs::Output::ofResult(forward, i).getValue();
-    auto type = cast<RankedTensorType>(forward.getResultTypes()[i]);
-    if (!options.training.lossOn.empty() && name != options.training.lossOn)
-      continue;
-    if (type.getRank() != 0 && type.getShape().back() != static_cast<int64_t>(given))
-      return fail("--class-weights: found " + Twine(given) + " weights, but output '" + name +
+  for (const LossTerm &term : options.training.getLossTerms()) {
+    const auto *found = term.output.empty() ? names.begin() : llvm::find(names, term.output);
+    if (found == names.end())
+      return fail("--loss-on='" + term.output + "' is no graph output; the outputs are " +
+                  llvm::join(names, ", "));
+    auto type = cast<RankedTensorType>(forward.getResultTypes()[found - names.begin()]);
+    if (term.hasClasses() && given != 0 && type.getRank() != 0 &&
+        type.getShape().back() != static_cast<int64_t>(given))
+      return fail("--class-weights: found " + Twine(given) + " weights, but output '" + *found +
                   "' has " + Twine(type.getShape().back()) + " classes; give one for each");
-    break;
   }
   return success();
 }

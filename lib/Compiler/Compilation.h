@@ -40,8 +40,7 @@ private:
   mlir::FailureOr<std::unique_ptr<llvm::MemoryBuffer>> read();
   llvm::LogicalResult import();
   mlir::FailureOr<ImportOptions> parseImportOptions();
-  llvm::LogicalResult checkLossOutput();
-  llvm::LogicalResult checkClassWeights();
+  llvm::LogicalResult checkLossOutputs();
   void warn(std::string message) {
     remarks.push_back({CompileDiagnostic::Severity::Warning, std::move(message)});
   }
@@ -52,6 +51,13 @@ private:
   llvm::LogicalResult untie(std::unique_ptr<llvm::MemoryBuffer> &file);
   /// Replaces `file` by the model that `--training-mode` asks for.
   llvm::LogicalResult setTrainingMode(std::unique_ptr<llvm::MemoryBuffer> &file);
+  // FixedAxes.cpp
+  /// Replaces `file` by the model that `--dynamic` asks for.
+  llvm::LogicalResult releaseAxes(std::unique_ptr<llvm::MemoryBuffer> &file);
+  /// Notes the axes of samples and steps that the exporter fixed though the graph, `file`, does not
+  /// need it.
+  void noteFixedAxes(const llvm::MemoryBuffer &file, const ImportOptions &importOptions);
+  // Initializers.cpp
   /// Keeps `file` as the model to save, in the form for inference.
   llvm::LogicalResult loadImage(const llvm::MemoryBuffer &file);
   /// Freezes the constants of exporters among the parameters of `module`, made of `file`, and says

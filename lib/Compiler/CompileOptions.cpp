@@ -22,6 +22,8 @@ public:
   explicit Validator(const CompileOptions &options) : options(options) {}
 
   void checkTraining();
+  void checkLosses();
+  void checkClassOptions();
   void checkTarget();
   void checkNumbers();
 
@@ -51,22 +53,42 @@ static bool isPlan(StringRef text) {
   return static_cast<bool>(PlanAttr::fromString(&context, text));
 }
 
-void Validator::checkTraining() {
+void Validator::checkLosses() {
   const TrainingOptions &training = options.training;
-  requireWord("--loss", training.loss,
-              {"cross-entropy", "nll", "mse", "l1", "huber", "bce-with-logits", "none"});
-  requireWord("--optimizer", training.optimizer, {"sgd", "momentum", "adam", "adamw", "rmsprop"});
-  require(isPlan(training.scan),
-          "--scan must be auto, linear, blelloch, hybrid:L (L >= 0) or chunked[:C] (C >= 1), "
-          "found '" +
-              training.scan + "'");
-  bool hasClasses = training.loss == "cross-entropy" || training.loss == "nll";
+  for (const std::string &loss : training.losses)
+    requireWord("--loss", loss,
+                {"cross-entropy", "nll", "mse", "l1", "huber", "bce-with-logits", "none"});
+  size_t outputs = std::max<size_t>(training.lossOn.size(), 1);
+  auto count = [](size_t number) { return Twine(number); };
+  require(training.losses.size() == 1 || training.losses.size() == outputs,
+          "--loss must be one word or one for each of the " + count(outputs) +
+              " outputs of --loss-on, found " + count(training.losses.size()));
+  require(training.lossWeights.empty() || training.lossOn.size() > 1,
+          "--loss-weights needs several outputs in --loss-on");
+  require(training.lossWeights.empty() || training.lossWeights.size() == outputs,
+          "--loss-weights must be one number for each of the " + count(outputs) +
+              " outputs of --loss-on, found " + count(training.lossWeights.size()));
+  require(llvm::all_of(training.lossWeights,
+                       [](double weight) { return std::isfinite(weight) && weight >= 0; }) &&
+              (training.lossWeights.empty() ||
+               llvm::any_of(training.lossWeights, [](double weight) { return weight != 0; })),
+          "--loss-weights must be finite, at least 0 and not all 0");
+  for (auto [i, name] : llvm::enumerate(training.lossOn))
+    require(!llvm::is_contained(ArrayRef(training.lossOn).take_front(i), name),
+            "--loss-on must name each output once, found '" + name + "' twice");
+}
+
+void Validator::checkClassOptions() {
+  const TrainingOptions &training = options.training;
+  auto isAny = [&](StringRef kind) { return llvm::is_contained(training.losses, kind); };
+  bool isCrossEntropy = isAny("cross-entropy"), hasClasses = isCrossEntropy || isAny("nll");
+  std::string found = llvm::join(training.losses, ",");
   require(hasClasses || !training.ignoreIndex,
-          "--ignore-index needs --loss=cross-entropy or nll, found '" + training.loss + "'");
+          "--ignore-index needs --loss=cross-entropy or nll, found '" + found + "'");
   require(hasClasses || training.classWeights.empty(),
-          "--class-weights needs --loss=cross-entropy or nll, found '" + training.loss + "'");
-  require(training.loss == "cross-entropy" || training.labelSmoothing == 0,
-          "--label-smoothing needs --loss=cross-entropy, found '" + training.loss + "'");
+          "--class-weights needs --loss=cross-entropy or nll, found '" + found + "'");
+  require(isCrossEntropy || training.labelSmoothing == 0,
+          "--label-smoothing needs --loss=cross-entropy, found '" + found + "'");
   require(training.labelSmoothing >= 0 && training.labelSmoothing < 1,
           "--label-smoothing must be at least 0 and below 1, found " +
               std::to_string(training.labelSmoothing));
@@ -76,6 +98,17 @@ void Validator::checkTraining() {
   require(training.classWeights.empty() ||
               llvm::any_of(training.classWeights, [](float weight) { return weight != 0; }),
           "--class-weights must not all be 0");
+}
+
+void Validator::checkTraining() {
+  const TrainingOptions &training = options.training;
+  checkLosses();
+  checkClassOptions();
+  requireWord("--optimizer", training.optimizer, {"sgd", "momentum", "adam", "adamw", "rmsprop"});
+  require(isPlan(training.scan),
+          "--scan must be auto, linear, blelloch, hybrid:L (L >= 0) or chunked[:C] (C >= 1), "
+          "found '" +
+              training.scan + "'");
   requireWord("--jacobians", training.jacobians, {"structured", "dense"});
   require(training.jacobians != "dense" || training.hasLayerLinks(),
           "--jacobians=dense needs --backward=scan or --scan=PLAN, which form jacobians");
@@ -84,6 +117,12 @@ void Validator::checkTraining() {
   for (const std::string &text : options.batchAxes)
     require(BatchAxisRequest::parse(text).has_value(),
             "--batch-axis must be NAME:AXIS, found '" + text + "'");
+  for (const std::string &text : options.dynamicAxes)
+    require(BatchAxisRequest::parse(text).has_value(),
+            "--dynamic must be NAME:AXIS, found '" + text + "'");
+  require(options.dynamicAxes.empty() || options.carries.empty(),
+          "--dynamic does not go with --carry; --batch-axis and --step-axis say what the axes of a "
+          "step are");
   for (const std::string &text : options.freezeRows)
     require(FrozenRow::parse(text).has_value(),
             "--freeze-rows must be NAME:ROW, found '" + text + "'");

@@ -57,7 +57,7 @@ ReportHeader Compilation::getReportHeader() {
   return {"Scan plans for " + model,
           {{"model", model},
            {"target", training.target == TargetKind::CUDA ? "cuda" : "cpu"},
-           {"loss", training.loss},
+           {"loss", llvm::join(training.losses, ", ")},
            {"T, where the model leaves it open", std::to_string(options.reportLength)},
            {"B, where the model leaves it open", std::to_string(options.reportBatch)}},
           getCompiledPlans(training, /*ofLayers=*/false),

@@ -101,7 +101,8 @@ static LogicalResult buildBackward(func::FuncOp step, bool withInputs, Links lin
     attributes.push_back(builder.getDictionaryAttr(attrs::Gradient::make(name)));
   }
   for (unsigned i = 1, e = step.getNumResults(); i < e && !withInputs; ++i)
-    if (attrs::Carried::ofResult(step, i) || attrs::Updated::ofResult(step, i)) {
+    if (attrs::Carried::ofResult(step, i) || attrs::Updated::ofResult(step, i) ||
+        attrs::Loss::ofResult(step, i)) {
       results.push_back(terminator.getOperand(i));
       attributes.push_back(step.getResultAttrDict(i));
     }

@@ -14,19 +14,21 @@
 using namespace bppsa::runtime;
 using nlohmann::ordered_json;
 
-ClassMetrics::ClassMetrics(Session &session, const Dataset &data)
-    : session(session), data(data), isBinary(session.program.model.loss == "bce-with-logits"),
-      isLogits(session.program.model.loss == "cross-entropy") {
+bool ClassMetrics::accepts(const LossInfo &loss) {
+  return loss.hasClasses() || loss.kind == "bce-with-logits";
+}
+
+ClassMetrics::ClassMetrics(Session &session, const Dataset &data, size_t number)
+    : session(session), data(data), number(number) {
   const Model &model = session.program.model;
+  const LossInfo &loss = model.losses[number];
+  isBinary = !loss.hasClasses();
+  isLogits = loss.kind == "cross-entropy";
   for (const ArrayInfo &info : model.outputs)
-    if (info.name == model.lossOn)
+    if (info.name == loss.output)
       output = &info;
-  bool hasClasses = model.targetArray && model.targetArray->classes;
-  if (!output || (!hasClasses && !isBinary))
-    fail("--metrics: the loss ", quote(model.loss),
-         " has no classes; accepted are programs with cross-entropy, nll or bce-with-logits");
   if (!isBinary)
-    classes = static_cast<size_t>(*model.targetArray->classes);
+    classes = static_cast<size_t>(*loss.target->classes);
   confusion.assign(classes, std::vector<double>(classes));
   scores.resize(classes);
 }
@@ -59,20 +61,21 @@ void ClassMetrics::addPosition(int64_t truth, double weight, const double *value
 void ClassMetrics::add(Batch &batch) {
   infer(batch);
   const Array &result = outputs[output - session.program.model.outputs.data()];
-  const float *weights = data.isWeighted() ? batch.weight.as<float>() : nullptr;
+  auto &[target, weight, lossWeight, positions] = batch.losses[number];
+  const float *weights = data.isWeighted(number) ? weight.as<float>() : nullptr;
   std::vector<double> values(classes);
-  for (int64_t i = 0, count = batch.target.elements(); i < count; ++i) {
-    double weight = weights ? weights[i] : 1;
-    if (weight == 0)
+  for (int64_t i = 0, count = target.elements(); i < count; ++i) {
+    double counts = weights ? weights[i] : 1;
+    if (counts == 0)
       continue;
     if (isBinary) {
-      float truth = batch.target.as<float>()[i];
+      float truth = target.as<float>()[i];
       if (truth != 0 && truth != 1)
-        fail("--metrics: the array 'target' of ", quote(data.path()), " holds ", truth,
-             "; accepted are 0 and 1");
+        fail("--metrics: the array ", quote(session.program.model.losses[number].target->name),
+             " of ", quote(data.path()), " holds ", truth, "; accepted are 0 and 1");
       // Class 0 is predicted where both are equal.
       values = {-static_cast<double>(result.as<float>()[i]), result.as<float>()[i]};
-      addPosition(truth == 1, weight, values.data());
+      addPosition(truth == 1, counts, values.data());
       continue;
     }
     const float *first = result.as<float>() + i * static_cast<int64_t>(classes);
@@ -84,9 +87,8 @@ void ClassMetrics::add(Batch &batch) {
       for (double &value : values)
         value -= most + std::log(sum);
     }
-    bool isWide = batch.target.dtype == DType::I64;
-    addPosition(isWide ? batch.target.as<int64_t>()[i] : batch.target.as<int32_t>()[i], weight,
-                values.data());
+    bool isWide = target.dtype == DType::I64;
+    addPosition(isWide ? target.as<int64_t>()[i] : target.as<int32_t>()[i], counts, values.data());
   }
 }
 

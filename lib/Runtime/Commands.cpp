@@ -29,26 +29,59 @@ void bppsa::runtime::printLine(const std::string &line) {
     fail("stdout: writing failed (", strerror(errno), ")");
 }
 
+/// What tells the classes of each loss apart, where it has some; null elsewhere.
+static std::vector<std::unique_ptr<ClassMetrics>> makeMetrics(Session &session,
+                                                              const Dataset &data) {
+  const Model &model = session.program.model;
+  std::vector<std::unique_ptr<ClassMetrics>> metrics;
+  for (size_t i = 0; i < model.losses.size(); ++i)
+    metrics.push_back(ClassMetrics::accepts(model.losses[i])
+                          ? std::make_unique<ClassMetrics>(session, data, i)
+                          : nullptr);
+  if (std::all_of(metrics.begin(), metrics.end(), [](const auto &one) { return !one; }))
+    fail("--metrics: the loss ", quote(model.lossText()),
+         " has no classes; accepted are programs with cross-entropy, nll or bce-with-logits");
+  return metrics;
+}
+
 void bppsa::runtime::evalCommand(const Program &program, const Options &options) {
-  requireSamples(program.model);
-  Dataset data(options.data, program.model, TargetUse::Needed);
+  const Model &model = program.model;
+  requireSamples(model);
+  Dataset data(options.data, model, TargetUse::Needed);
   int64_t size = options.batch.value_or(data.fixedBatch().value_or(defaultBatch));
   data.requireBatches(size);
   Session session(program, false);
-  std::optional<ClassMetrics> metrics;
+  std::vector<std::unique_ptr<ClassMetrics>> metrics;
   if (!options.metrics.empty())
-    metrics.emplace(session, data);
+    metrics = makeMetrics(session, data);
   Evaluation result = *evaluate(
       session, data, data.all(), size, [] { return false; },
       [&](Batch &batch) {
-        if (metrics)
-          metrics->add(batch);
+        for (const auto &one : metrics)
+          if (one)
+            one->add(batch);
       });
   ordered_json object = {{"loss", result.loss}, {"samples", result.samples}};
   if (result.accuracy)
     object["accuracy"] = *result.accuracy;
-  for (const std::string &name : options.metrics)
-    object[name] = metrics->toJson(name);
+  bool hasSeveral = model.losses.size() > 1;
+  for (size_t i = 0; i < model.losses.size(); ++i) {
+    ordered_json part = ordered_json::object();
+    const LossValue &value = result.losses[i];
+    if (hasSeveral) {
+      part["loss_on"] = model.losses[i].output;
+      part["loss"] = value.loss ? ordered_json(*value.loss) : ordered_json(nullptr);
+    }
+    if (hasSeveral && value.accuracy)
+      part["accuracy"] = *value.accuracy;
+    for (const std::string &name : options.metrics)
+      if (metrics[i])
+        part[name] = metrics[i]->toJson(name);
+    if (hasSeveral)
+      object["losses"].push_back(std::move(part));
+    else
+      object.update(part);
+  }
   printLine(object.dump());
 }
 
@@ -262,14 +295,32 @@ static ordered_json describeMappings(const ordered_json &description) {
   return mappings;
 }
 
+/// The loss and its array, or a list of both where there are several.
+static void addLosses(ordered_json &object, const Model &model) {
+  ordered_json losses = ordered_json::array();
+  for (const LossInfo &loss : model.losses)
+    losses.push_back(
+        {{"loss", loss.kind},
+         {"loss_on", loss.output},
+         {"weight", loss.factor},
+         {"target_array", loss.target ? describe(model, *loss.target) : ordered_json(nullptr)}});
+  if (losses.size() > 1) {
+    object["losses"] = std::move(losses);
+    return;
+  }
+  losses[0].erase("weight");
+  object.update(losses[0]);
+}
+
 void bppsa::runtime::infoCommand(const Program &program, const Options &options) {
   const Model &model = program.model;
   // Holds what no other command asks for, too.
   auto description = ordered_json::parse(std::string(bppsa_model_json, bppsa_model_json_size));
-  ordered_json object = {{"version", model.version}, {"source", model.source},
-                         {"target", model.target},   {"loss", model.loss},
-                         {"loss_on", model.lossOn},  {"optimizer", model.optimizer},
-                         {"hyper", model.hyper},     {"symbols", model.symbols}};
+  ordered_json object = {
+      {"version", model.version}, {"source", model.source}, {"target", model.target}};
+  addLosses(object, model);
+  object.update(
+      {{"optimizer", model.optimizer}, {"hyper", model.hyper}, {"symbols", model.symbols}});
   auto addAll = [&](const char *key, const std::vector<ArrayInfo> &infos) {
     object[key] = ordered_json::array();
     for (const ArrayInfo &info : infos)
@@ -281,8 +332,6 @@ void bppsa::runtime::infoCommand(const Program &program, const Options &options)
       object["least_sizes"][model.symbols[i]] = model.leastSizes[i];
   addAll("inputs", model.inputs);
   addAll("outputs", model.outputs);
-  object["target_array"] =
-      model.targetArray ? describe(model, *model.targetArray) : ordered_json(nullptr);
   object["parameters"] = countParameters(model);
   object["initializers"] = ordered_json::array();
   for (const ParameterInfo &info : model.parameters)

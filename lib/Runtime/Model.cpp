@@ -20,10 +20,10 @@ using nlohmann::json;
 //===----------------------------------------------------------------------===//
 
 const ArrayInfo *Model::arrayOf(const std::string &argument) const {
-  if (argument == "target")
-    return targetArray ? &*targetArray : nullptr;
-  if (argument == "weight")
-    return weightArray ? &*weightArray : nullptr;
+  for (const LossInfo &loss : losses)
+    for (const std::optional<ArrayInfo> *info : {&loss.target, &loss.weight})
+      if (*info && (*info)->name == argument)
+        return &**info;
   size_t colon = argument.find(':');
   if (colon == std::string::npos)
     return nullptr;
@@ -36,10 +36,26 @@ const ArrayInfo *Model::arrayOf(const std::string &argument) const {
   return found == infos.end() ? nullptr : &*found;
 }
 
-bool Model::readsWeights() const {
-  return weightArray && std::none_of(inputs.begin(), inputs.end(),
-                                     [](const ArrayInfo &input) { return input.name == "weight"; });
+std::string Model::suffixOf(const LossInfo &loss) const {
+  return losses.size() > 1 ? "." + loss.output : "";
 }
+
+const LossInfo *Model::classLoss() const {
+  auto hasClasses = [](const LossInfo &loss) { return loss.hasClasses(); };
+  auto found = std::find_if(losses.begin(), losses.end(), hasClasses);
+  bool isOnly = std::count_if(losses.begin(), losses.end(), hasClasses) == 1;
+  return isOnly ? &*found : nullptr;
+}
+
+static std::string joinLosses(const std::vector<LossInfo> &losses, std::string LossInfo::*word) {
+  std::string joined;
+  for (const LossInfo &loss : losses)
+    joined += (joined.empty() ? "" : ", ") + loss.*word;
+  return joined;
+}
+
+std::string Model::lossText() const { return joinLosses(losses, &LossInfo::kind); }
+std::string Model::lossOutputs() const { return joinLosses(losses, &LossInfo::output); }
 
 std::optional<int64_t> Model::fixedSize(std::optional<int64_t> ArrayInfo::*axis) const {
   for (const ArrayInfo &input : inputs)
@@ -151,10 +167,10 @@ template <typename Visit> static void forEachArray(Model &model, Visit &&visit) 
     visit(input);
   for (ArrayInfo &output : model.outputs)
     visit(output);
-  if (model.targetArray)
-    visit(*model.targetArray);
-  if (model.weightArray)
-    visit(*model.weightArray);
+  for (LossInfo &loss : model.losses)
+    for (std::optional<ArrayInfo> *info : {&loss.target, &loss.weight})
+      if (*info)
+        visit(**info);
 }
 
 static void chooseLayout(Model &model, size_t layout) {
@@ -178,18 +194,44 @@ static void parseLayouts(Model &model, const json &root) {
 }
 
 /// The weights of positions have the layout of the target.
-static void parseWeights(Model &model, const json &root) {
+static void parseWeights(const Model &model, LossInfo &loss,
+                         const std::vector<std::string> &arguments) {
+  ArrayInfo weight = *loss.target;
+  weight.name = "weight" + model.suffixOf(loss);
+  weight.dtype = DType::F32;
+  weight.classes.reset();
+  if (std::find(arguments.begin(), arguments.end(), weight.name) == arguments.end())
+    return;
+  loss.readsWeight =
+      std::none_of(model.inputs.begin(), model.inputs.end(),
+                   [&](const ArrayInfo &input) { return input.name == weight.name; });
+  loss.weight = std::move(weight);
+}
+
+static void parseLosses(Model &model, const json &root) {
   model.ignoreIndex = optionalInteger(root, "ignore_index");
   model.classWeights = root.value("class_weights", std::vector<float>());
-  std::vector<std::string> arguments =
-      root.at("functions").at("eval").get<std::vector<std::string>>();
-  if (!model.targetArray ||
-      std::find(arguments.begin(), arguments.end(), "weight") == arguments.end())
-    return;
-  model.weightArray = model.targetArray;
-  model.weightArray->name = "weight";
-  model.weightArray->dtype = DType::F32;
-  model.weightArray->classes.reset();
+  for (const json &object : root.at("losses")) {
+    LossInfo loss;
+    loss.kind = object.at("loss").get<std::string>();
+    loss.output = object.at("output").get<std::string>();
+    loss.factor = object.value("factor", 1.0);
+    if (auto found = object.find("target_array"); found != object.end() && !found->is_null())
+      loss.target = parseArray(*found, model.symbols);
+    model.losses.push_back(std::move(loss));
+  }
+  if (model.losses.empty())
+    fail("there is no loss");
+  auto arguments = root.at("functions").at("eval").get<std::vector<std::string>>();
+  for (LossInfo &loss : model.losses) {
+    if (!loss.target)
+      continue;
+    loss.target->name = "target" + model.suffixOf(loss);
+    parseWeights(model, loss, arguments);
+    for (const ArrayInfo &input : model.inputs)
+      if (input.name == loss.target->name)
+        fail("a graph input is named ", quote(input.name), ", the name of the loss's array");
+  }
 }
 
 static cost::HostChain parseHostChain(const json &object) {
@@ -212,9 +254,6 @@ static Model parse(const json &root, uint64_t onnxSize) {
   model.source = root.value("source", "");
   model.target = root.value("target", "cpu");
   model.precision = root.value("precision", "fp32");
-  model.loss = root.at("loss").get<std::string>();
-  if (auto found = root.find("loss_on"); found != root.end() && found->is_string())
-    model.lossOn = found->get<std::string>();
   model.optimizer = root.at("optimizer").get<std::string>();
   model.symbols = root.at("symbols").get<std::vector<std::string>>();
   auto least = root.value("least_sizes", std::map<std::string, int64_t>());
@@ -224,11 +263,7 @@ static Model parse(const json &root, uint64_t onnxSize) {
     model.inputs.push_back(parseArray(input, model.symbols));
   for (const json &output : root.at("outputs"))
     model.outputs.push_back(parseArray(output, model.symbols));
-  if (auto found = root.find("target_array"); found != root.end() && !found->is_null()) {
-    model.targetArray = parseArray(*found, model.symbols);
-    model.targetArray->name = "target";
-  }
-  parseWeights(model, root);
+  parseLosses(model, root);
   parseLayouts(model, root);
   for (const json &parameter : root.at("parameters"))
     model.parameters.push_back(parseParameter(parameter, onnxSize));
@@ -246,10 +281,6 @@ static Model parse(const json &root, uint64_t onnxSize) {
   model.hyper = root.at("hyper").get<std::map<std::string, double>>();
   model.flopsPerPosition = root.value("flops_per_position", int64_t(0));
   model.functions = root.at("functions").get<std::map<std::string, std::vector<std::string>>>();
-  if (model.targetArray)
-    for (const ArrayInfo &input : model.inputs)
-      if (input.name == "target")
-        fail("a graph input is named 'target', the name of the loss's array");
   return model;
 }
 
@@ -294,12 +325,13 @@ bool Model::hasSamples() const {
 
 /// The classes of a loss are no samples.
 static void requireSlicedTarget(const Model &model) {
-  for (const ArrayInfo &output : model.outputs)
-    if (output.name == model.lossOn && output.batchAxis && model.targetArray &&
-        !model.targetArray->batchAxis)
-      fail("axis ", *output.batchAxis, " of output ", quote(output.name),
-           " carries the samples, but the loss ", model.loss,
-           " has its classes there, so the array 'target' cannot be sliced into batches");
+  for (const LossInfo &loss : model.losses)
+    for (const ArrayInfo &output : model.outputs)
+      if (output.name == loss.output && output.batchAxis && loss.target && !loss.target->batchAxis)
+        fail("axis ", *output.batchAxis, " of output ", quote(output.name),
+             " carries the samples, but the loss ", loss.kind,
+             " has its classes there, so the array ", quote(loss.target->name),
+             " cannot be sliced into batches");
 }
 
 void bppsa::runtime::requireSamples(const Model &model) {

@@ -285,10 +285,6 @@ void bppsa::runtime::requireHyperRanges(const std::map<std::string, double> &hyp
   }
 }
 
-static bool hasClasses(const Model &model) {
-  return model.targetArray && model.targetArray->classes;
-}
-
 /// A search for a rate saves nothing and has the rates of no schedule.
 static void checkRateSearch(const Options &options) {
   bool others = options.schedule || options.epochs || options.ema || options.valSplit ||
@@ -314,8 +310,8 @@ static void checkRanges(const Options &options, const Model &model) {
   bool selects = options.patience || options.best || !options.saveBest.empty();
   if (selects && options.val.empty() && !options.valSplit && options.resume.empty())
     throw UsageError("--patience, --save-best and --best need --val or --val-split");
-  if (options.best && *options.best == "accuracy" && !hasClasses(model))
-    throw UsageError(text("--best=accuracy: the loss ", model.loss, " has no classes"));
+  if (options.best && *options.best == "accuracy" && !model.classLoss())
+    throw UsageError(text("--best=accuracy needs one loss with classes, found ", model.lossText()));
   if (options.accumulate && *options.accumulate > 1 && options.tbptt)
     throw UsageError("--accumulate and --tbptt exclude each other");
   if (options.ema && !(*options.ema > 0 && *options.ema < 1))

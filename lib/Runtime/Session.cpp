@@ -41,7 +41,8 @@ Program Program::load() {
 }
 
 Session::Session(const Program &program, bool withOptimizer)
-    : program(program), parameters(program.model, program.onnx, withOptimizer) {
+    : program(program), parameters(program.model, program.onnx, withOptimizer),
+      losses(program.model.losses.size()), correct(program.model.losses.size()) {
   if (!withOptimizer)
     return;
   callUpdate = prepare("update", nullptr);
@@ -54,7 +55,13 @@ ViewTable Session::collectViews(Batch *batch, const ViewTable &extra) {
   if (batch)
     batch->addTo(program.model, views);
   views["loss"] = {&loss, {}, sizeof loss, Access::Write};
-  views["correct"] = {&correct, {}, sizeof correct, Access::Write};
+  const std::vector<LossInfo> &infos = program.model.losses;
+  for (size_t i = 0; i < infos.size(); ++i) {
+    std::string suffix = program.model.suffixOf(infos[i]);
+    if (!suffix.empty())
+      views["loss" + suffix] = {&losses[i], {}, sizeof losses[i], Access::Write};
+    views["correct" + suffix] = {&correct[i], {}, sizeof correct[i], Access::Write};
+  }
   views["seed"] = {&seed, {}, sizeof seed, Access::Read};
   views["sumsq"] = {&squares, {}, sizeof squares, Access::Write};
   views["hyper"] = {hyper, {8}, sizeof hyper[0], Access::Read};
@@ -143,6 +150,30 @@ void Session::update() {
   parameters.restoreRows(frozen);
 }
 
+//===----------------------------------------------------------------------===//
+// Losses of many batches
+//===----------------------------------------------------------------------===//
+
+void LossSums::add(size_t number, double loss, double weight) {
+  losses.resize(std::max(losses.size(), number + 1));
+  weights.resize(losses.size());
+  losses[number] += loss * weight;
+  weights[number] += weight;
+}
+
+std::optional<double> LossSums::mean(size_t number) const {
+  if (number >= weights.size() || weights[number] == 0)
+    return std::nullopt;
+  return losses[number] / weights[number];
+}
+
+double LossSums::total(const Model &model) const {
+  double sum = 0;
+  for (size_t i = 0; i < model.losses.size(); ++i)
+    sum += model.losses[i].factor * mean(i).value_or(0);
+  return sum;
+}
+
 std::optional<Evaluation> bppsa::runtime::evaluate(Session &session, const Dataset &data,
                                                    const std::vector<int64_t> &samples,
                                                    int64_t batchSize,
@@ -154,9 +185,9 @@ std::optional<Evaluation> bppsa::runtime::evaluate(Session &session, const Datas
   auto sizeAt = [&](int64_t first) { return std::min(batchSize, count - first); };
   BatchLoader loader(data, samples, 0, batchSize, sizeAt);
   Call call;
-  Evaluation result;
-  double sum = 0, weight = 0;
-  int64_t correct = 0, positions = 0;
+  size_t losses = model.losses.size();
+  LossSums sums;
+  std::vector<double> correct(losses), positions(losses);
   for (int64_t first = 0; first < count; first += batchSize) {
     if (stop())
       return std::nullopt;
@@ -169,17 +200,24 @@ std::optional<Evaluation> bppsa::runtime::evaluate(Session &session, const Datas
     if (!std::isfinite(session.loss))
       fail(quote(data.path()), ": the loss of samples ", first, " to ", first + size - 1, " is ",
            session.loss);
-    sum += static_cast<double>(session.loss) * batch.lossWeight;
-    weight += batch.lossWeight;
-    correct += session.correct;
-    positions += batch.counted;
+    for (size_t i = 0; i < losses; ++i) {
+      sums.add(i, session.lossOf(i), batch.losses[i].lossWeight);
+      correct[i] += session.correct[i];
+      positions[i] += batch.losses[i].positions;
+    }
     visit(batch);
   }
-  result.loss = sum / weight;
+  Evaluation result;
+  result.loss = sums.total(model);
   result.samples = count;
-  const std::vector<std::string> &arguments = model.functions.at("eval");
-  if (std::find(arguments.begin(), arguments.end(), "correct") != arguments.end())
-    result.accuracy = static_cast<double>(correct) / positions;
+  for (size_t i = 0; i < losses; ++i) {
+    LossValue value{sums.mean(i), std::nullopt};
+    if (model.losses[i].hasClasses() && positions[i] > 0)
+      value.accuracy = correct[i] / positions[i];
+    if (&model.losses[i] == model.classLoss())
+      result.accuracy = value.accuracy;
+    result.losses.push_back(value);
+  }
   return result;
 }
 

@@ -45,13 +45,36 @@ static std::string describeArgument(DictionaryAttr attributes, const llvm::Strin
   return "seed";
 }
 
+/// Appends the names of outputs to what belongs to single losses of several, `target.y`: arguments
+/// and results of each kind stand in the order of the losses, the sum of all before them.
+static void nameLosses(MutableArrayRef<std::string> arguments, ArrayRef<LossTerm> losses) {
+  if (losses.size() == 1)
+    return;
+  auto name = [&](StringRef word, bool hasSum, function_ref<bool(const LossTerm &)> isNamed) {
+    const LossTerm *loss = losses.begin();
+    for (std::string &argument : arguments) {
+      if (argument != word || std::exchange(hasSum, false))
+        continue;
+      loss = std::find_if(loss, losses.end(), isNamed);
+      argument += "." + (loss++)->output;
+    }
+  };
+  auto hasTarget = [](const LossTerm &loss) { return loss.kind != "none"; };
+  name("target", /*hasSum=*/false, hasTarget);
+  name("weight", /*hasSum=*/false, hasTarget);
+  name("loss", /*hasSum=*/true, [](const LossTerm &) { return true; });
+  name("correct", /*hasSum=*/false, [](const LossTerm &loss) { return loss.hasClasses(); });
+}
+
 static ExportedFunction collectFunction(func::FuncOp function, StringRef name,
-                                        const llvm::StringSet<> &inputs) {
+                                        const llvm::StringSet<> &inputs,
+                                        ArrayRef<LossTerm> losses) {
   ExportedFunction exported{name.str(), function.getSymName().str(), {}};
   for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
     exported.arguments.push_back(describeArgument(function.getArgAttrDict(i), inputs));
   for (unsigned i = 0, e = function.getNumResults(); i < e; ++i)
     exported.arguments.push_back(describeArgument(function.getResultAttrDict(i), inputs));
+  nameLosses(exported.arguments, losses);
   return exported;
 }
 
@@ -64,8 +87,10 @@ SmallVector<ExportedFunction> bppsa::collectFunctions(ModuleOp module,
       inputs.insert(name.getValue());
 
   SmallVector<ExportedFunction> functions;
+  std::vector<LossTerm> losses = options.getLossTerms();
   auto add = [&](StringRef symbol, StringRef name) {
-    functions.push_back(collectFunction(module.lookupSymbol<func::FuncOp>(symbol), name, inputs));
+    functions.push_back(
+        collectFunction(module.lookupSymbol<func::FuncOp>(symbol), name, inputs, losses));
   };
   add("forward", "infer");
   add("loss", "eval");
@@ -163,15 +188,15 @@ static json::Object describeArray(StringAttr name, Type type, DictionaryAttr att
   return array;
 }
 
-/// The array `target` of a data set: like the loss output, without its class
-/// axis where the target is a class index.
-static json::Value describeTarget(const json::Object &output, StringRef loss) {
-  if (loss == "none")
+/// The array of a data set that holds the target of a loss: like the output, without its class axis
+/// where the target is a class index.
+static json::Value describeTarget(const json::Object &output, const LossTerm &loss) {
+  if (loss.kind == "none")
     return nullptr;
   json::Array shape = *output.getArray("shape");
   json::Array axes = *output.getArray("batch_axes");
   json::Object target{{"dtype", "f32"}};
-  if (loss == "cross-entropy" || loss == "nll") {
+  if (loss.hasClasses()) {
     target["dtype"] = "i64";
     target["classes"] = shape.back();
     shape.pop_back();
@@ -185,6 +210,21 @@ static json::Value describeTarget(const json::Object &output, StringRef loss) {
   target["batch_axes"] = std::move(axes);
   target["shape"] = std::move(shape);
   return target;
+}
+
+static json::Array describeLosses(const TrainingOptions &options, const json::Array &outputs) {
+  json::Array losses;
+  for (const LossTerm &loss : options.getLossTerms()) {
+    auto isRead = [&](const json::Value &output) {
+      return loss.output.empty() || output.getAsObject()->getString("name") == loss.output;
+    };
+    const json::Object &output = *llvm::find_if(outputs, isRead)->getAsObject();
+    losses.push_back(json::Object{{"loss", loss.kind},
+                                  {"output", output.getString("name")->str()},
+                                  {"factor", loss.factor},
+                                  {"target_array", describeTarget(output, loss)}});
+  }
+  return losses;
 }
 
 //===----------------------------------------------------------------------===//
@@ -314,13 +354,10 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
       frozen.insert(attrs::Parameter::in(attributes).getValue());
     }
   }
-  json::Object lossOutput;
   for (unsigned i = 0, e = forward.getNumResults(); i < e; ++i) {
     DictionaryAttr attributes = forward.getResultAttrDict(i);
     StringAttr name = attrs::Output::in(attributes);
     json::Object output = describeArray(name, forward.getResultTypes()[i], attributes, symbols);
-    if (options.lossOn.empty() ? i == 0 : name == options.lossOn)
-      lossOutput = output;
     outputs.push_back(std::move(output));
   }
   auto firstStep = module.lookupSymbol<func::FuncOp>("step_" + options.getVariants().front().name);
@@ -346,20 +383,18 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
   for (const ExportedFunction &function : functions)
     table[function.name] = json::Array(function.arguments);
 
-  StringRef lossOn = *lossOutput.getString("name");
+  json::Array losses = describeLosses(options, outputs);
   json::Object description{{"format", 1},
                            {"version", BPPSA_VERSION},
                            {"source", sourceName},
                            {"target", options.target == TargetKind::CUDA ? "cuda" : "cpu"},
-                           {"loss", options.loss},
-                           {"loss_on", lossOn.str()},
+                           {"losses", std::move(losses)},
                            {"optimizer", options.optimizer},
                            {"symbols", json::Array(symbols)},
                            {"least_sizes", describeLeastSizes(modelSymbols)},
                            {"inputs", std::move(inputs)},
                            {"outputs", std::move(outputs)},
                            {"mixing_layouts", std::move(mixing)},
-                           {"target_array", describeTarget(lossOutput, options.loss)},
                            {"parameters", std::move(parameters)},
                            {"variants", std::move(variants)},
                            {"memory_limit", options.getLoopLimit()},

@@ -7,7 +7,11 @@
 // RUN: not bppsa-opt %s --split-input-file --bppsa-add-loss="loss=cross-entropy weights=true label-smoothing=1" 2>&1 | FileCheck %s --check-prefix=RANGE
 // RUN: not bppsa-opt %s --split-input-file --bppsa-add-loss="loss=cross-entropy label-smoothing=0.5" 2>&1 | FileCheck %s --check-prefix=WEIGHTS
 // RUN: not bppsa-opt %s --split-input-file --bppsa-add-loss="loss=cross-entropy weights=true class-weights=1,2" 2>&1 | FileCheck %s --check-prefix=COUNT
+// RUN: not bppsa-opt %s --split-input-file --bppsa-add-loss="loss=mse output=y,y" 2>&1 | FileCheck %s --check-prefix=TWICE
+// RUN: not bppsa-opt %s --split-input-file --bppsa-add-loss="loss=mse,l1 output=y" 2>&1 | FileCheck %s --check-prefix=EACH
 
+// TWICE: error: an output has one loss, found two of 'y'; remove one
+// EACH: error: as many losses and factors as outputs are needed, 1, found 2 and 0
 // NAME: error: unknown loss 'hinge'; there are cross-entropy, nll, mse, l1, huber, bce-with-logits and none
 // CLASSES: error: class weights need loss cross-entropy or nll, found mse
 // SMOOTH: error: label smoothing needs loss cross-entropy, found nll

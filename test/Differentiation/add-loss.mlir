@@ -10,7 +10,7 @@
 // CHECK-LABEL: func.func @loss(
 // CHECK-SAME:    %[[X:.*]]: tensor<?x5xf32> {bppsa.input = "x"
 // CHECK-SAME:    %[[TARGET:.*]]: tensor<?xi64> {bppsa.shape = affine_map<()[s0] -> (s0)>, bppsa.target})
-// CHECK-SAME:    -> (tensor<f32> {bppsa.loss}, tensor<i64> {bppsa.correct})
+// CHECK-SAME:    -> (tensor<f32> {bppsa.loss}, tensor<f64> {bppsa.correct})
 // CHECK:         %[[MAX:.*]] = linalg.generic
 // CHECK:           arith.maximumf
 // CHECK:         %[[SHIFT:.*]] = bppsa.stop_gradient %[[MAX]]
@@ -22,14 +22,14 @@
 // CHECK:           arith.select
 // CHECK:         math.log
 // CHECK:         arith.divf {{.*}} : f64
-// CHECK:         return {{.*}} : tensor<f32>, tensor<i64>
+// CHECK:         return {{.*}} : tensor<f32>, tensor<f64>
 
 // NLL-LABEL: func.func @loss(
-// NLL-SAME:    -> (tensor<f32> {bppsa.loss}, tensor<i64> {bppsa.correct})
+// NLL-SAME:    -> (tensor<f32> {bppsa.loss}, tensor<f64> {bppsa.correct})
 // NLL-NOT:     math
 // NLL:         arith.negf
 
-// The weights of positions divide their weighted sum; those of weight zero are not counted.
+// The weights of positions divide their weighted sum, and right positions count as much as they weigh.
 
 // WEIGHTS-LABEL: func.func @loss(
 // WEIGHTS-SAME:    %[[TARGET:[a-z0-9]+]]: tensor<?xi64> {bppsa.shape = affine_map<()[s0] -> (s0)>, bppsa.target},
@@ -39,7 +39,8 @@
 // WEIGHTS:         linalg.generic {{.*}} ins(%[[WEIGHT]] :
 // WEIGHTS:         arith.divf {{.*}} : f64
 // WEIGHTS:         linalg.generic {{.*}}, %[[WEIGHT]] :
-// WEIGHTS:           arith.cmpf one
+// WEIGHTS:           arith.extf
+// WEIGHTS:           arith.select
 
 // SMOOTH-LABEL: func.func @loss(
 // SMOOTH-SAME:    %[[WEIGHT:[a-z0-9]+]]: tensor<?xf32> {bppsa.shape = affine_map<()[s0] -> (s0)>, bppsa.weight})

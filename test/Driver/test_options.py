@@ -128,7 +128,7 @@ def test_list_support(compiler):
 @pytest.mark.parametrize("options, warns", [([], True), (["--freeze=^s$"], False)], ids=str)
 def test_trained_scalars_are_named(compiler, tmp_path, options, warns):
     """Exporters other than PyTorch's may keep constants in scalars without a telling name."""
-    x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, [2, 3]) for n in "xy")
+    x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, ["N", 3]) for n in "xy")
     scalar = helper.make_tensor("s", TensorProto.FLOAT, [], [2.0])
     node = helper.make_node("Mul", ["x", "s"], ["y"])
     model = tmp_path / "model.onnx"

@@ -65,13 +65,18 @@ static TextOption precision("precision", cl::cat(targetCategory),
 static cl::opt<bool, true> emulate("emulate", cl::cat(targetCategory),
                                    cl::location(options.emulate),
                                    cl::desc("Run GPU kernels on the CPU (--target=cuda)"));
-static TextOption
-    loss("loss", cl::cat(lossCategory), cl::location(options.training.loss),
-         cl::desc("cross-entropy (default), nll, mse, l1, huber, bce-with-logits, or none: "
-                  "the model's own scalar output is the loss"));
-static TextOption lossOn("loss-on", cl::cat(lossCategory), cl::location(options.training.lossOn),
-                         cl::value_desc("NAME"),
-                         cl::desc("Graph output that feeds the loss (default: first)"));
+static cl::list<std::string>
+    losses("loss", cl::CommaSeparated, cl::cat(lossCategory), cl::value_desc("KIND"),
+           cl::desc("cross-entropy (default), nll, mse, l1, huber, bce-with-logits, "
+                    "or none: the model's own scalar output is the loss; one, or one "
+                    "for each output of --loss-on"));
+static TextsOption lossOn("loss-on", cl::CommaSeparated, cl::cat(lossCategory),
+                          cl::location(options.training.lossOn), cl::value_desc("NAME"),
+                          cl::desc("Graph outputs that feed the losses (default: first)"));
+static cl::list<double> lossWeights("loss-weights", cl::CommaSeparated, cl::cat(lossCategory),
+                                    cl::value_desc("X"),
+                                    cl::desc("What each of several losses counts in their sum "
+                                             "(default 1)"));
 static TextOption classWeights("class-weights", cl::cat(lossCategory),
                                cl::location(commandLine.classWeights), cl::value_desc("FILE.npy"),
                                cl::desc("A weight for each class of cross-entropy or nll"));
@@ -117,6 +122,10 @@ static TextOption
 static TextsOption batchAxes("batch-axis", cl::cat(modelCategory), cl::value_desc("NAME:AXIS"),
                              cl::location(options.batchAxes),
                              cl::desc("Sample axis of a graph input or output"));
+static TextsOption dynamicAxes("dynamic", cl::cat(modelCategory), cl::value_desc("NAME:AXIS"),
+                               cl::location(options.dynamicAxes),
+                               cl::desc("Axis of a graph input that takes any size, though the "
+                                        "exporter fixed one"));
 static TextsOption carries("carry", cl::CommaSeparated, cl::cat(modelCategory),
                            cl::value_desc("IN:OUT"), cl::location(options.carries),
                            cl::desc("The model is one step of a stream: graph output OUT is graph "
@@ -274,6 +283,9 @@ std::optional<CommandLine> bppsa::parseCommandLine(int argc, char **argv) {
     return refuse("-O must be followed by 0, 1, 2 or 3, found '" + optLevel + "'");
   if (memoryLimit.getNumOccurrences() != 0)
     options.training.memoryLimit = *bytes;
+  if (losses.getNumOccurrences() != 0)
+    options.training.losses.assign(losses.begin(), losses.end());
+  options.training.lossWeights.assign(lossWeights.begin(), lossWeights.end());
   if (ignoreIndex.getNumOccurrences() != 0)
     options.training.ignoreIndex = ignoreIndex;
   if (untie.getNumOccurrences() != 0)

@@ -35,7 +35,7 @@ TEST(CompileOptionsTest, OptionsOfGPUsAreAccepted) {
 
 TEST(CompileOptionsTest, EveryMistakeIsNamed) {
   CompileOptions options;
-  options.training.loss = "hinge";
+  options.training.losses = {"hinge"};
   options.training.optimizer = "lion";
   options.training.scan = "chunked:0";
   options.training.memoryLimit = -1;

@@ -111,7 +111,7 @@ TEST(CompilerTest, ABadModelIsADiagnostic) {
 
 TEST(CompilerTest, WrongOptionsAreDiagnostics) {
   CompileOptions options;
-  options.training.loss = "hinge";
+  options.training.losses = {"hinge"};
   options.optLevel = 4;
   Result result = compile({getExample("bitstream_rnn.onnx")}, options);
   EXPECT_FALSE(result.output);

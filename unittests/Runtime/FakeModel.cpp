@@ -69,10 +69,10 @@ static void infer(void **args) {
 /// x, scale, weight, bias, target, loss[, correct]
 static void eval(void **args) {
   Forward f = runForward(args, nullptr);
-  int64_t correct;
+  double correct;
   *data<float>(args[5]) = lossAndGradient(f.logits, f.samples, data<char>(args[4]), correct);
 #ifndef BPPSA_FAKE_MSE
-  *data<int64_t>(args[6]) = correct;
+  *data<double>(args[6]) = correct;
 #endif
   _mlir_memref_to_llvm_free(f.scaled);
   _mlir_memref_to_llvm_free(f.logits);
@@ -82,7 +82,7 @@ static void eval(void **args) {
 static void gradients(void **args, bool ofInput) {
   bppsa_rt_phase(0);
   Forward f = runForward(args, nullptr);
-  int64_t correct;
+  double correct;
   *data<float>(args[5]) = lossAndGradient(f.logits, f.samples, data<char>(args[4]), correct);
   bppsa_rt_phase(1);
   for (int64_t k = 0; k < classes; ++k)

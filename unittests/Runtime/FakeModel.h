@@ -54,7 +54,7 @@ inline float logit(const float *scaled, const float *weight, const float *bias, 
 }
 
 /// Turns the logits into the gradient of the loss; returns the loss and counts right answers.
-inline float lossAndGradient(float *logits, int64_t samples, const void *target, int64_t &correct) {
+inline float lossAndGradient(float *logits, int64_t samples, const void *target, double &correct) {
   double loss = 0;
   correct = 0;
   for (int64_t b = 0; b < samples; ++b) {

@@ -7,11 +7,13 @@
 #include "bppsa/Runtime/ObjectInterface.h"
 
 #ifdef BPPSA_FAKE_MSE
-#define LOSS R"("loss": "mse", "optimizer": "sgd", "optimizer_states": 0,)"
+#define LOSS "mse"
+#define OPTIMIZER R"("optimizer": "sgd", "optimizer_states": 0,)"
 #define TARGET R"("dtype": "f32", "shape": ["B", 4], "batch_axes": [0])"
 #define EVAL R"("loss"])"
 #else
-#define LOSS R"("loss": "cross-entropy", "optimizer": "adam", "optimizer_states": 2,)"
+#define LOSS "cross-entropy"
+#define OPTIMIZER R"("optimizer": "adam", "optimizer_states": 2,)"
 #define TARGET R"("dtype": "i64", "shape": ["B"], "batch_axes": [0], "classes": 4)"
 #define EVAL R"("loss", "correct"])"
 #endif
@@ -37,8 +39,9 @@
 
 extern "C" {
 extern const char bppsa_model_json[] = R"({"format": 1, "version": "0.1.0", "source": "fake.onnx",
-  "target": ")" DEVICE R"(", "loss_on": "logits", )" LOSS R"("target_array": {)" TARGET
-                                       R"(}, "symbols": ["T", "B"],
+  "target": ")" DEVICE R"(", )" OPTIMIZER R"("losses": [{"loss": ")" LOSS
+                                       R"(", "output": "logits", "target_array": {)" TARGET
+                                       R"(}}], "symbols": ["T", "B"],
   "inputs": [{"name": "x", "dtype": "f32", "shape": ["T", "B", 3], "batch_axes": [1], "time_axis": 0,
               "gradient": true}],
   "outputs": [{"name": "logits", "dtype": "f32", "shape": ["B", 4], "batch_axes": [0],

@@ -41,8 +41,8 @@ TEST(ModelTest, SymbolsAreBoundOnce) {
   std::vector<std::string> origin(2);
   EXPECT_EQ(bindShape(model, model.inputs[0], {5, 7, 3}, symbols, origin), "");
   EXPECT_EQ(symbols, (Symbols{5, 7}));
-  EXPECT_EQ(bindShape(model, *model.targetArray, {7}, symbols, origin), "");
-  EXPECT_EQ(bindShape(model, *model.targetArray, {8}, symbols, origin),
+  EXPECT_EQ(bindShape(model, *model.losses[0].target, {7}, symbols, origin), "");
+  EXPECT_EQ(bindShape(model, *model.losses[0].target, {8}, symbols, origin),
             "found shape [8], expected [B]: axis 0 must have size 7 (B is 7 in array 'x')");
 }
 
@@ -66,7 +66,7 @@ static json twoLayouts() {
   json object = description();
   object["inputs"][0]["batch_axes"] = {1, 0};
   object["outputs"][0]["batch_axes"] = {0, nullptr};
-  object["target_array"]["batch_axes"] = {0, nullptr};
+  object["losses"][0]["target_array"]["batch_axes"] = {0, nullptr};
   object["mixing_layouts"] = {false, true};
   return object;
 }
@@ -95,7 +95,7 @@ TEST(ModelTest, RefusesLayoutsThatDiffer) {
 TEST(ModelTest, SlicingNeedsAnAxis) {
   json object = twoLayouts();
   EXPECT_NO_THROW(requireSamples(parse(object)));
-  object["target_array"]["batch_axes"] = {nullptr, nullptr};
+  object["losses"][0]["target_array"]["batch_axes"] = {nullptr, nullptr};
   EXPECT_THROW(requireSamples(parse(object)), Error);
   object["inputs"][0]["batch_axes"] = {nullptr, 1};
   EXPECT_THROW(requireSamples(parse(object)), Error);
@@ -105,7 +105,7 @@ TEST(ModelTest, SlicingNeedsAnAxis) {
 static Model fixedBatch(int64_t batch) {
   json object = description();
   object["inputs"][0]["shape"][1] = object["outputs"][0]["shape"][0] = batch;
-  object["target_array"]["shape"][0] = batch;
+  object["losses"][0]["target_array"]["shape"][0] = batch;
   return parse(object);
 }
 
@@ -132,5 +132,5 @@ TEST(DatasetTest, BatchesHoldTheChosenSamples) {
         ASSERT_EQ(some.inputs[0].as<float>()[(t * 3 + s) * 3 + i],
                   whole.inputs[0].as<float>()[(t * 9 + order[s]) * 3 + i]);
   for (int64_t s = 0; s < 3; ++s)
-    EXPECT_EQ(some.target.as<int64_t>()[s], whole.target.as<int64_t>()[order[s]]);
+    EXPECT_EQ(some.losses[0].target.as<int64_t>()[s], whole.losses[0].target.as<int64_t>()[order[s]]);
 }

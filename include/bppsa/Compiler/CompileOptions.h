@@ -42,6 +42,8 @@ struct CompileOptions {
   std::vector<std::string> batchAxes;
   /// `--carry`: each is `IN:OUT`. With any, the model is one step of a stream.
   std::vector<std::string> carries;
+  /// `--dynamic`: each is `NAME:AXIS`, an axis of a graph input whose size the exporter fixed.
+  std::vector<std::string> dynamicAxes;
   /// `--step-axis`: each is `NAME:AXIS`.
   std::vector<std::string> stepAxes;
   /// `--bind`: each is `NAME=VALUE[,VALUE...]`.

@@ -16,6 +16,11 @@ def AddLoss : Pass<"bppsa-add-loss", "::mlir::ModuleOp"> {
     positions of one of its results. The result is chosen by its attribute
     `bppsa.output`; the first one is the default.
 
+    With several outputs, each has a loss, of one kind or of its own, and `@loss`
+    returns their sum, each times its factor, and then the losses themselves.
+    Targets, weights and numbers of right positions stand in the order of the
+    losses. A loss of several whose positions all have the weight zero is zero.
+
     | loss | of output x and target t, for one position |
     |---|---|
     | `cross-entropy` | `log(sum(exp(x))) - x[t]` along the last axis of x |
@@ -27,14 +32,14 @@ def AddLoss : Pass<"bppsa-add-loss", "::mlir::ModuleOp"> {
     | `none` | x itself, the only element of the output; there is no target |
 
     The target of `cross-entropy` and `nll` holds classes (i64) and has the
-    shape of the output without its last axis; `@loss` then also returns the
-    number of positions at which the class with the largest output is right.
-    Any other target has the shape of the output. Sums over positions are
+    shape of the output without its last axis; `@loss` then also returns how
+    many positions are right, at which the class with the largest output is that
+    of the target. Any other target has the shape of the output. Sums over positions are
     accumulated in f64.
 
     With `weights`, `@loss` takes another array of the shape of the target, with
-    the attribute `bppsa.weight`, and the loss is the weighted mean; positions of
-    weight zero are not counted as right. The weight of a class multiplies that of
+    the attribute `bppsa.weight`, the loss is the weighted mean, and positions count
+    as right by their weights. The weight of a class multiplies that of
     every position with this target. With `label-smoothing=s` and C classes, a
     position with the target t has the loss
     `(1 - s) w[t] loss(t) + s / C * sum(w[c] loss(c))`.
@@ -45,14 +50,17 @@ def AddLoss : Pass<"bppsa-add-loss", "::mlir::ModuleOp"> {
     gets, with `loss=cross-entropy`, the company of
     ```mlir
     func.func @loss(%x: tensor<?x4xf32>, %target: tensor<?xi64> {bppsa.target})
-        -> (tensor<f32> {bppsa.loss}, tensor<i64> {bppsa.correct})
+        -> (tensor<f32> {bppsa.loss}, tensor<f64> {bppsa.correct})
     ```
   }];
   let options = [
-    Option<"loss", "loss", "std::string", /*default=*/"\"cross-entropy\"",
-           "cross-entropy, nll, mse, l1, huber, bce-with-logits or none">,
-    Option<"output", "output", "std::string", /*default=*/"",
-           "name of the result that the loss is computed from">,
+    ListOption<"losses", "loss", "std::string",
+               "cross-entropy (the default), nll, mse, l1, huber, bce-with-logits or none: one "
+               "for all outputs, or one for each">,
+    ListOption<"outputs", "output", "std::string",
+               "names of the results that losses are computed from">,
+    ListOption<"factors", "factors", "double",
+               "what the loss of each output is multiplied by; empty for ones">,
     Option<"weights", "weights", "bool", /*default=*/"false",
            "take a weight for each position">,
     ListOption<"classWeights", "class-weights", "double",

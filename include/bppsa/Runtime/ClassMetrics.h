@@ -17,8 +17,10 @@ namespace bppsa::runtime {
 /// count as much as their weights.
 class ClassMetrics {
 public:
-  /// Throws Error where the loss of the program has no classes. Session and data outlive this.
-  ClassMetrics(Session &session, const Dataset &data);
+  /// Whether a loss tells classes apart.
+  static bool accepts(const LossInfo &loss);
+  /// For loss `number`, which must be accepted. Session and data outlive this.
+  ClassMetrics(Session &session, const Dataset &data, size_t number);
 
   /// Computes the outputs of a batch and adds its positions. Throws Error where the target of a
   /// binary loss is neither 0 nor 1.
@@ -42,6 +44,8 @@ private:
   Session &session;
   const Dataset &data;
   const ArrayInfo *output = nullptr;
+  /// Of the loss.
+  size_t number;
   bool isBinary, isLogits;
   size_t classes = 2;
   /// The outputs of a batch of `samples` samples, by their number in the model.

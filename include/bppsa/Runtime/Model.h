@@ -58,6 +58,24 @@ struct ArrayInfo {
   std::vector<Extent> lengthBounds;
 };
 
+/// A loss of an output, and the arrays of a file that it reads.
+struct LossInfo {
+  /// `cross-entropy`, `mse`, ...
+  std::string kind;
+  /// The graph output.
+  std::string output;
+  /// What it is multiplied by in the sum of all losses.
+  double factor = 1;
+  /// `target`, or `target.OUTPUT` where there are several losses.
+  std::optional<ArrayInfo> target;
+  /// The weights of its positions, where compiled functions take them: `weight` or `weight.OUTPUT`.
+  std::optional<ArrayInfo> weight;
+  /// Whether the array of that name of a file holds them: no graph input has the name.
+  bool readsWeight = false;
+
+  bool hasClasses() const { return target && target->classes; }
+};
+
 struct ParameterInfo {
   std::string name;
   std::vector<int64_t> shape;
@@ -85,14 +103,13 @@ struct VariantInfo {
 };
 
 struct Model {
-  std::string version, source, target, loss, lossOn, optimizer;
+  std::string version, source, target, optimizer;
   std::vector<std::string> symbols;
   /// The least value of each symbol, by position.
   std::vector<int64_t> leastSizes;
   std::vector<ArrayInfo> inputs, outputs;
-  std::optional<ArrayInfo> targetArray;
-  /// The weights of the loss's positions, where compiled functions take them.
-  std::optional<ArrayInfo> weightArray;
+  /// At least one.
+  std::vector<LossInfo> losses;
   /// Positions with this target have no weight.
   std::optional<int64_t> ignoreIndex;
   /// By which the weight of a position with this target is multiplied; empty for ones.
@@ -131,9 +148,14 @@ struct Model {
   /// Whether an input is sliced into batches.
   bool hasSamples() const;
   bool mixesSamples() const { return mixingLayouts[layout]; }
-  /// Whether the array `weight` of a file holds the weights of positions: no graph input has that
-  /// name.
-  bool readsWeights() const;
+  /// What is appended to the names of the arrays and results of a loss: `.OUTPUT` where there are
+  /// several.
+  std::string suffixOf(const LossInfo &loss) const;
+  /// The one loss whose target holds classes; null where there is none or several.
+  const LossInfo *classLoss() const;
+  /// "cross-entropy, mse", and the names of their outputs.
+  std::string lossText() const;
+  std::string lossOutputs() const;
   bool hasFunction(const std::string &name) const { return functions.count(name) != 0; }
 };
 

@@ -50,9 +50,13 @@ public:
   const Program &program;
   Parameters parameters;
 
-  /// Written by steps and evaluations.
+  /// Written by steps and evaluations: the sum of the losses and, where there are several, each.
   float loss = 0;
-  int64_t correct = 0;
+  std::vector<float> losses;
+  /// Of each loss with classes, the weights of the positions that are right; written by
+  /// evaluations.
+  std::vector<double> correct;
+  float lossOf(size_t number) const { return losses.size() > 1 ? losses[number] : loss; }
   /// Read by steps of models with dropout.
   int64_t seed = 0;
   /// Read by the optimizer: learning rate, weight decay, step (from 1), gradient scale, then
@@ -80,12 +84,33 @@ private:
   std::vector<std::unique_ptr<UpdateRange>> ranges;
 };
 
-/// Mean loss and share of right answers over a data set.
-struct Evaluation {
-  double loss = 0;
-  int64_t samples = 0;
+/// Sums of the losses of batches, for their means.
+struct LossSums {
+  /// Of each loss: the sum of its values times what they count, and of that.
+  std::vector<double> losses, weights;
+
+  void add(size_t number, double loss, double weight);
+  /// The mean of loss `number`; nothing where none of its positions had a weight.
+  std::optional<double> mean(size_t number) const;
+  /// The sum of the means, each times its factor.
+  double total(const Model &model) const;
+};
+
+/// A mean loss and a share of right answers over a data set.
+struct LossValue {
+  /// Nothing where no position has a weight.
+  std::optional<double> loss;
   /// Only where the loss has classes.
   std::optional<double> accuracy;
+};
+
+struct Evaluation {
+  /// The sum of the losses, each times its factor, and the accuracy of the one with classes.
+  double loss = 0;
+  std::optional<double> accuracy;
+  int64_t samples = 0;
+  /// Of each loss.
+  std::vector<LossValue> losses;
 };
 
 /// Evaluates the `samples` of `data` batch by batch, and calls `visit` with each; nothing when

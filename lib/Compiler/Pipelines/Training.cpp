@@ -50,8 +50,9 @@ void bppsa::buildLossPipeline(OpPassManager &pm, const TrainingOptions &options)
   if (options.target == TargetKind::CPU)
     pm.addNestedPass<func::FuncOp>(createJoinSequences());
   AddLossOptions loss;
-  loss.loss = options.loss;
-  loss.output = options.lossOn;
+  loss.losses.assign(options.losses.begin(), options.losses.end());
+  loss.outputs.assign(options.lossOn.begin(), options.lossOn.end());
+  loss.factors.assign(options.lossWeights.begin(), options.lossWeights.end());
   loss.weights = true;
   loss.classWeights.assign(options.classWeights.begin(), options.classWeights.end());
   loss.labelSmoothing = options.labelSmoothing;

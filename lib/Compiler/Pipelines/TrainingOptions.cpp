@@ -16,6 +16,14 @@ std::optional<FrozenRow> FrozenRow::parse(const std::string &text) {
   return FrozenRow{name.str(), row};
 }
 
+std::vector<LossTerm> TrainingOptions::getLossTerms() const {
+  std::vector<LossTerm> terms;
+  for (size_t i = 0, e = std::max<size_t>(lossOn.size(), 1); i < e; ++i)
+    terms.push_back({losses.size() == 1 ? losses[0] : losses[i], lossOn.empty() ? "" : lossOn[i],
+                     lossWeights.empty() ? 1 : lossWeights[i]});
+  return terms;
+}
+
 std::vector<Variant> TrainingOptions::getVariants() const {
   std::vector<Variant> variants;
   if (backward != BackwardKind::Scan)

@@ -59,28 +59,6 @@ static LogicalResult verifyOutput(func::FuncOp forward, LossKind kind, StringRef
   return success();
 }
 
-/// Checks that the options of the pass that are for classes suit a loss of the result `number`.
-static LogicalResult verifyClassOptions(func::FuncOp forward, const LossOptions &options,
-                                        StringRef lossName, unsigned number, bool hasWeights) {
-  if (!options.classWeights.empty() && !hasClasses(options.kind))
-    return forward.emitError() << "class weights need loss cross-entropy or nll, found "
-                               << lossName;
-  if (options.labelSmoothing != 0 && options.kind != LossKind::CrossEntropy)
-    return forward.emitError() << "label smoothing needs loss cross-entropy, found " << lossName;
-  if (!(options.labelSmoothing >= 0 && options.labelSmoothing < 1))
-    return forward.emitError() << "label smoothing must be at least 0 and below 1, found "
-                               << options.labelSmoothing;
-  if (!hasWeights && (!options.classWeights.empty() || options.labelSmoothing != 0))
-    return forward.emitError("class weights and label smoothing need weights of positions; set "
-                             "weights=true");
-  auto type = cast<RankedTensorType>(forward.getResultTypes()[number]);
-  size_t given = options.classWeights.size();
-  if (given != 0 && static_cast<int64_t>(given) != type.getShape().back())
-    return forward.emitError() << "the class weights must be as many as the output has classes, "
-                               << type.getShape().back() << ", found " << given;
-  return success();
-}
-
 /// Appends an array with a value of type `element` for each position of a loss of `output` to the
 /// arguments of `loss`. `role` is what the array is, `shape` the output's attribute `bppsa.shape`,
 /// or null.
@@ -102,31 +80,63 @@ static Value addPositions(func::FuncOp loss, LossKind kind, NamedAttribute role,
   return loss.getArgument(number);
 }
 
-/// Makes `loss`, a copy of the model, return the loss of `options`, called `name`, of its result
-/// `number` instead of its outputs.
-static void buildLoss(func::FuncOp loss, const LossOptions &options, StringRef name,
-                      unsigned number, bool hasWeights) {
-  LossKind kind = options.kind;
-  auto terminator = cast<func::ReturnOp>(loss.getBody().front().getTerminator());
-  OpBuilder builder(terminator);
-  Value output = terminator.getOperand(number), target, weight;
-  auto shape = attrs::Shape::ofResult(loss, number);
+namespace {
+/// A loss of result `number` of the model.
+struct OutputLoss {
+  StringRef name;
+  LossOptions options;
+  unsigned number;
+};
+
+/// Makes `loss`, a copy of the model, return losses instead of its outputs.
+class LossBuilder {
+public:
+  LossBuilder(func::FuncOp loss, bool hasWeights)
+      : loss(loss), terminator(cast<func::ReturnOp>(loss.getBody().front().getTerminator())),
+        builder(terminator), hasWeights(hasWeights) {}
+
+  void add(const OutputLoss &term);
+  /// Ends the function. With several losses, their sum with these factors comes first.
+  void finish(ArrayRef<double> factors);
+
+private:
+  func::FuncOp loss;
+  func::ReturnOp terminator;
+  OpBuilder builder;
+  bool hasWeights;
+  SmallVector<Value> losses, counts;
+};
+} // namespace
+
+void LossBuilder::add(const OutputLoss &term) {
+  LossKind kind = term.options.kind;
+  Value output = terminator.getOperand(term.number), target, weight;
+  auto shape = attrs::Shape::ofResult(loss, term.number);
   auto type = cast<RankedTensorType>(output.getType());
+  UnitAttr unit = builder.getUnitAttr();
   if (kind != LossKind::None)
-    target = addPositions(loss, kind, attrs::Target::make(builder.getUnitAttr()),
+    target = addPositions(loss, kind, attrs::Target::make(unit),
                           hasClasses(kind) ? Type(builder.getI64Type()) : type.getElementType(),
                           type, shape);
   if (kind != LossKind::None && hasWeights)
-    weight = addPositions(loss, kind, attrs::Weight::make(builder.getUnitAttr()),
-                          builder.getF32Type(), type, shape);
-  Location loc = NameLoc::get(builder.getStringAttr("loss " + name), loss.getLoc());
-  SmallVector<Value> results = {createLoss(builder, loc, options, output, target, weight)};
-  SmallVector<DictionaryAttr> attributes = {
-      builder.getDictionaryAttr(attrs::Loss::make(builder.getUnitAttr()))};
-  if (hasClasses(kind)) {
-    results.push_back(createCorrectCount(builder, loc, output, target, weight));
-    attributes.push_back(builder.getDictionaryAttr(attrs::Correct::make(builder.getUnitAttr())));
+    weight = addPositions(loss, kind, attrs::Weight::make(unit), builder.getF32Type(), type, shape);
+  Location loc = NameLoc::get(builder.getStringAttr("loss " + term.name), loss.getLoc());
+  losses.push_back(createLoss(builder, loc, term.options, output, target, weight));
+  if (!hasClasses(kind))
+    return;
+  counts.push_back(createCorrectCount(builder, loc, output, target, weight));
+}
+
+void LossBuilder::finish(ArrayRef<double> factors) {
+  if (losses.size() > 1) {
+    Location loc = NameLoc::get(builder.getStringAttr("loss"), loss.getLoc());
+    losses.insert(losses.begin(), createLossSum(builder, loc, losses, factors));
   }
+  UnitAttr unit = builder.getUnitAttr();
+  SmallVector<Value> results = llvm::to_vector(llvm::concat<Value>(losses, counts));
+  SmallVector<DictionaryAttr> attributes(losses.size(),
+                                         builder.getDictionaryAttr(attrs::Loss::make(unit)));
+  attributes.append(counts.size(), builder.getDictionaryAttr(attrs::Correct::make(unit)));
   // Programs that cut sequences into segments go on with the final states of one.
   for (unsigned i = 0, e = loss.getNumResults(); i < e; ++i)
     if (attrs::Carried::ofResult(loss, i)) {
@@ -145,27 +155,88 @@ struct AddLossPass : bppsa::impl::AddLossBase<AddLossPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto forward = module.lookupSymbol<func::FuncOp>("forward");
-    std::optional<LossKind> kind = parseLossKind(loss);
-    if (!kind) {
-      module.emitError() << "unknown loss '" << loss
-                         << "'; there are cross-entropy, nll, mse, l1, huber, bce-with-logits and "
-                            "none";
-      return signalPassFailure();
-    }
     if (!forward || forward.isExternal() || !forward.getBody().hasOneBlock()) {
       module.emitError("needs a function @forward with one block");
       return signalPassFailure();
     }
-    LossOptions options{*kind, labelSmoothing, {}};
-    options.classWeights.assign(classWeights.begin(), classWeights.end());
-    FailureOr<unsigned> number = findOutput(forward, output);
-    if (failed(number) || failed(verifyOutput(forward, *kind, loss, *number)) ||
-        failed(verifyClassOptions(forward, options, loss, *number, weights)))
+    SmallVector<OutputLoss> terms;
+    if (failed(collectTerms(forward, terms)))
       return signalPassFailure();
     func::FuncOp copy = forward.clone();
     copy.setName("loss");
     module.push_back(copy);
-    buildLoss(copy, options, loss, *number, weights);
+    LossBuilder builder(copy, weights);
+    for (const OutputLoss &term : terms)
+      builder.add(term);
+    SmallVector<double> scales(factors.begin(), factors.end());
+    scales.resize(terms.size(), 1);
+    builder.finish(scales);
+  }
+
+  /// The losses that the options ask for. Fails after an error.
+  LogicalResult collectTerms(func::FuncOp forward, SmallVectorImpl<OutputLoss> &terms) {
+    size_t count = std::max<size_t>(outputs.size(), 1);
+    if ((losses.size() > 1 && losses.size() != count) ||
+        (!factors.empty() && factors.size() != count))
+      return forward.emitError() << "as many losses and factors as outputs are needed, "
+                                 << outputs.size() << ", found " << losses.size() << " and "
+                                 << factors.size();
+    for (size_t i = 0; i < count; ++i) {
+      StringRef name = "cross-entropy";
+      if (!losses.empty())
+        name = losses[losses.size() == 1 ? 0 : i];
+      std::optional<LossKind> kind = parseLossKind(name);
+      if (!kind)
+        return forward.emitError() << "unknown loss '" << name
+                                   << "'; there are cross-entropy, nll, mse, l1, huber, "
+                                      "bce-with-logits and none";
+      FailureOr<unsigned> number = findOutput(forward, outputs.empty() ? "" : outputs[i]);
+      if (failed(number) || failed(verifyOutput(forward, *kind, name, *number)))
+        return failure();
+      if (llvm::any_of(terms, [&](const OutputLoss &term) { return term.number == *number; }))
+        return forward.emitError()
+               << "an output has one loss, found two of '" << outputs[i] << "'; remove one";
+      terms.push_back({name, getOptions(*kind, count), *number});
+    }
+    return verifyClassOptions(forward, terms);
+  }
+
+  /// What the options say of a loss of `kind`, one of `count`.
+  LossOptions getOptions(LossKind kind, size_t count) {
+    LossOptions options{kind, 0, {}, /*mayLackWeight=*/weights && count > 1};
+    if (kind == LossKind::CrossEntropy)
+      options.labelSmoothing = labelSmoothing;
+    if (hasClasses(kind))
+      options.classWeights.assign(classWeights.begin(), classWeights.end());
+    return options;
+  }
+
+  /// Checks that the options that are for classes suit the losses.
+  LogicalResult verifyClassOptions(func::FuncOp forward, ArrayRef<OutputLoss> terms) {
+    std::string found =
+        llvm::join(llvm::map_range(terms, [](auto &term) { return term.name; }), ", ");
+    auto isClassLoss = [](const OutputLoss &term) { return hasClasses(term.options.kind); };
+    auto isSmoothed = [](const OutputLoss &term) {
+      return term.options.kind == LossKind::CrossEntropy;
+    };
+    if (!classWeights.empty() && llvm::none_of(terms, isClassLoss))
+      return forward.emitError() << "class weights need loss cross-entropy or nll, found " << found;
+    if (labelSmoothing != 0 && llvm::none_of(terms, isSmoothed))
+      return forward.emitError() << "label smoothing needs loss cross-entropy, found " << found;
+    if (!(labelSmoothing >= 0 && labelSmoothing < 1))
+      return forward.emitError() << "label smoothing must be at least 0 and below 1, found "
+                                 << labelSmoothing;
+    if (!weights && (!classWeights.empty() || labelSmoothing != 0))
+      return forward.emitError("class weights and label smoothing need weights of positions; set "
+                               "weights=true");
+    for (const OutputLoss &term : llvm::make_filter_range(terms, isClassLoss)) {
+      auto type = cast<RankedTensorType>(forward.getResultTypes()[term.number]);
+      if (int64_t given = classWeights.size(); given != 0 && given != type.getShape().back())
+        return forward.emitError()
+               << "the class weights must be as many as the output has classes, "
+               << type.getShape().back() << ", found " << given;
+    }
+    return success();
   }
 };
 } // namespace

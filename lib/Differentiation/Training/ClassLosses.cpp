@@ -151,7 +151,8 @@ static Value createSmoothed(OpBuilder &builder, Location loc, const LossOptions 
         Value second = scale(spread, options.labelSmoothing / count);
         return AddFOp::create(b, loc, MulFOp::create(b, loc, first, arguments[5]),
                               MulFOp::create(b, loc, second, arguments[4]));
-      });
+      },
+      options.mayLackWeight);
 }
 
 Value bppsa::createClassLoss(OpBuilder &builder, Location loc, const LossOptions &options,
@@ -161,14 +162,17 @@ Value bppsa::createClassLoss(OpBuilder &builder, Location loc, const LossOptions
     own = createClassWeights(builder, loc, target, weight,
                              createClassConstant(builder, loc, options, output));
   if (options.kind == LossKind::NLL)
-    return createMean(builder, loc, createPicked(builder, loc, output, target), own,
-                      [](OpBuilder &b, Location loc, ValueRange arguments) -> Value {
-                        return NegFOp::create(b, loc, arguments[0]);
-                      });
+    return createMean(
+        builder, loc, createPicked(builder, loc, output, target), own,
+        [](OpBuilder &b, Location loc, ValueRange arguments) -> Value {
+          return NegFOp::create(b, loc, arguments[0]);
+        },
+        options.mayLackWeight);
   if (options.labelSmoothing != 0)
     return createSmoothed(builder, loc, options, output, target, weight, own);
   CrossEntropyParts parts = createParts(builder, loc, output, target);
-  return createMean(builder, loc, {parts.sum, parts.picked, parts.maximum}, own, buildCrossEntropy);
+  return createMean(builder, loc, {parts.sum, parts.picked, parts.maximum}, own, buildCrossEntropy,
+                    options.mayLackWeight);
 }
 
 Value bppsa::createCorrectCount(OpBuilder &builder, Location loc, Value output, Value target,
@@ -192,18 +196,17 @@ Value bppsa::createCorrectCount(OpBuilder &builder, Location loc, Value output, 
   SmallVector<Value> inputs = {better};
   if (weight)
     inputs.push_back(weight);
-  return createReduction(builder, loc, inputs, axis, 0, builder.getI64IntegerAttr(0),
+  return createReduction(builder, loc, inputs, axis, 0, builder.getF64FloatAttr(0),
                          [&](OpBuilder &b, Location loc, ValueRange arguments) -> Value {
+                           Type type = b.getF64Type();
                            Value zero = ConstantOp::create(b, loc, b.getI64IntegerAttr(0));
                            Value isBest =
                                CmpIOp::create(b, loc, CmpIPredicate::eq, arguments[0], zero);
-                           if (weight) {
-                             Value none = createFloat(b, loc, arguments[1].getType(), 0);
-                             Value counts =
-                                 CmpFOp::create(b, loc, CmpFPredicate::ONE, arguments[1], none);
-                             isBest = AndIOp::create(b, loc, isBest, counts);
-                           }
-                           Value one = ExtUIOp::create(b, loc, b.getI64Type(), isBest);
-                           return AddIOp::create(b, loc, arguments.back(), one);
+                           Value counts =
+                               weight ? ExtFOp::create(b, loc, type, arguments[1]).getResult()
+                                      : createFloat(b, loc, type, 1);
+                           Value none = createFloat(b, loc, type, 0);
+                           return AddFOp::create(b, loc, arguments.back(),
+                                                 SelectOp::create(b, loc, isBest, counts, none));
                          });
 }

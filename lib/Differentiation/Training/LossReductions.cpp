@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LossReductions.h"
+#include "../Rules/ElementwiseVJP.h"
 #include "../TensorBuilders.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -72,7 +73,9 @@ static Value countPositions(OpBuilder &builder, Location loc, Value tensor) {
 }
 
 /// The only element of `sum` divided by `divisor`, an f64 or a tensor of one, as `tensor<f32>`.
-static Value divide(OpBuilder &builder, Location loc, Value sum, Value divisor) {
+/// With `mayBeZero`, a divisor of zero, whose sum is zero too, counts as one.
+static Value divide(OpBuilder &builder, Location loc, Value sum, Value divisor,
+                    bool mayBeZero = false) {
   Value empty = tensor::EmptyOp::create(builder, loc, ArrayRef<int64_t>(), builder.getF32Type());
   SmallVector<Value> inputs = {sum};
   bool isTensor = isa<TensorType>(divisor.getType());
@@ -83,7 +86,14 @@ static Value divide(OpBuilder &builder, Location loc, Value sum, Value divisor) 
              builder, loc, TypeRange{empty.getType()}, inputs, ValueRange{empty}, maps,
              ArrayRef<utils::IteratorType>(),
              [&](OpBuilder &b, Location loc, ValueRange arguments) {
-               Value mean = DivFOp::create(b, loc, arguments[0], isTensor ? arguments[1] : divisor);
+               Value number = isTensor ? arguments[1] : divisor;
+               if (mayBeZero) {
+                 Value zero = createFloat(b, loc, number.getType(), 0);
+                 Value isZero = CmpFOp::create(b, loc, CmpFPredicate::OEQ, number, zero);
+                 Value one = createFloat(b, loc, number.getType(), 1);
+                 number = SelectOp::create(b, loc, isZero, one, number);
+               }
+               Value mean = DivFOp::create(b, loc, arguments[0], number);
                linalg::YieldOp::create(b, loc,
                                        TruncFOp::create(b, loc, b.getF32Type(), mean).getResult());
              })
@@ -91,24 +101,26 @@ static Value divide(OpBuilder &builder, Location loc, Value sum, Value divisor) 
 }
 
 Value bppsa::createQuotient(OpBuilder &builder, Location loc, ValueRange inputs, Value weight,
-                            BodyBuilder term) {
+                            BodyBuilder term, bool mayLackWeight) {
   Value sum = createSum(builder, loc, inputs, term);
   Value divisor =
       createSum(builder, loc, weight,
                 [](OpBuilder &, Location, ValueRange arguments) -> Value { return arguments[0]; });
-  return divide(builder, loc, sum, divisor);
+  return divide(builder, loc, sum, divisor, mayLackWeight);
 }
 
 Value bppsa::createMean(OpBuilder &builder, Location loc, ValueRange inputs, Value weight,
-                        BodyBuilder term) {
+                        BodyBuilder term, bool mayLackWeight) {
   if (!weight)
     return divide(builder, loc, createSum(builder, loc, inputs, term),
                   countPositions(builder, loc, inputs[0]));
   SmallVector<Value> weighted(inputs);
   weighted.push_back(weight);
-  return createQuotient(builder, loc, weighted, weight,
-                        [&](OpBuilder &b, Location loc, ValueRange arguments) -> Value {
-                          Value value = term(b, loc, arguments.drop_back());
-                          return MulFOp::create(b, loc, value, arguments.back());
-                        });
+  return createQuotient(
+      builder, loc, weighted, weight,
+      [&](OpBuilder &b, Location loc, ValueRange arguments) -> Value {
+        Value value = term(b, loc, arguments.drop_back());
+        return MulFOp::create(b, loc, value, arguments.back());
+      },
+      mayLackWeight);
 }

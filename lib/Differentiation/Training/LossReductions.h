@@ -24,14 +24,15 @@ mlir::Value createReduction(mlir::OpBuilder &builder, mlir::Location loc, mlir::
 
 /// The mean of `term` over all positions, as `tensor<f32>`: weighted by `weight`, of the shape of
 /// the first input, where it is not null. `term` gets the elements of `inputs`, which share a
-/// shape.
+/// shape. See `createQuotient` for `mayLackWeight`.
 mlir::Value createMean(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange inputs,
-                       mlir::Value weight, BodyBuilder term);
+                       mlir::Value weight, BodyBuilder term, bool mayLackWeight = false);
 
 /// The sum of `term` over all positions, accumulated in f64, divided by the sum of `weight`, as
-/// `tensor<f32>`. `term` gets the elements of `inputs`, which share the shape of `weight`.
+/// `tensor<f32>`. `term` gets the elements of `inputs`, which share the shape of `weight`. With
+/// `mayLackWeight` the quotient is zero where the sum of `weight` is.
 mlir::Value createQuotient(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange inputs,
-                           mlir::Value weight, BodyBuilder term);
+                           mlir::Value weight, BodyBuilder term, bool mayLackWeight);
 
 } // namespace bppsa
 

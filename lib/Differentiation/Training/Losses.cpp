@@ -98,9 +98,31 @@ Value bppsa::createLoss(OpBuilder &builder, Location loc, const LossOptions &opt
   case LossKind::NLL:
     return createClassLoss(builder, loc, options, output, target, weight);
   default:
-    return createMean(builder, loc, {output, target}, weight,
-                      [&](OpBuilder &b, Location loc, ValueRange arguments) {
-                        return buildPositionLoss(b, loc, kind, arguments[0], arguments[1]);
-                      });
+    return createMean(
+        builder, loc, {output, target}, weight,
+        [&](OpBuilder &b, Location loc, ValueRange arguments) {
+          return buildPositionLoss(b, loc, kind, arguments[0], arguments[1]);
+        },
+        options.mayLackWeight);
   }
+}
+
+Value bppsa::createLossSum(OpBuilder &builder, Location loc, ValueRange losses,
+                           ArrayRef<double> factors) {
+  auto type = cast<RankedTensorType>(losses[0].getType());
+  Value empty = tensor::EmptyOp::create(builder, loc, ArrayRef<int64_t>(), type.getElementType());
+  SmallVector<AffineMap> maps(losses.size() + 1, AffineMap::get(builder.getContext()));
+  return linalg::GenericOp::create(
+             builder, loc, TypeRange{type}, losses, ValueRange{empty}, maps,
+             ArrayRef<utils::IteratorType>(),
+             [&](OpBuilder &b, Location loc, ValueRange arguments) {
+               Value sum;
+               for (auto [loss, factor] : llvm::zip(arguments, factors)) {
+                 Value term =
+                     MulFOp::create(b, loc, loss, createFloat(b, loc, loss.getType(), factor));
+                 sum = sum ? AddFOp::create(b, loc, sum, term).getResult() : term;
+               }
+               linalg::YieldOp::create(b, loc, sum);
+             })
+      .getResult(0);
 }

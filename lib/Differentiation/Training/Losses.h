@@ -27,6 +27,8 @@ struct LossOptions {
   double labelSmoothing = 0;
   /// A weight for each class; empty for ones.
   llvm::SmallVector<float> classWeights;
+  /// All positions may have the weight zero; the loss is zero then.
+  bool mayLackWeight = false;
 };
 
 /// Builds the loss, a `tensor<f32>`: the mean over all positions of `output`, whose last axis holds
@@ -41,10 +43,14 @@ mlir::Value createClassLoss(mlir::OpBuilder &builder, mlir::Location loc,
                             const LossOptions &options, mlir::Value output, mlir::Value target,
                             mlir::Value weight);
 
-/// Builds the number, a `tensor<i64>`, of positions, of those whose `weight` is not zero where it
-/// is not null, at which the first class with the largest output is that of the target.
+/// Builds the number of positions, a `tensor<f64>`, at which the first class with the largest
+/// output is that of the target: the sum of their weights where `weight` is not null.
 mlir::Value createCorrectCount(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value output,
                                mlir::Value target, mlir::Value weight);
+
+/// Builds the sum, a `tensor<f32>`, of `losses`, each times its factor.
+mlir::Value createLossSum(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange losses,
+                          llvm::ArrayRef<double> factors);
 
 } // namespace bppsa
 

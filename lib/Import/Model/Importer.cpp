@@ -285,6 +285,12 @@ FailureOr<OwningOpRef<ModuleOp>> ModelImporter::run() {
 // Entry points
 //===----------------------------------------------------------------------===//
 
+void bppsa::loadImportedDialects(MLIRContext *context) {
+  context->loadDialect<BPPSADialect, affine::AffineDialect, arith::ArithDialect, func::FuncDialect,
+                       linalg::LinalgDialect, math::MathDialect, scf::SCFDialect,
+                       tensor::TensorDialect, vector::VectorDialect>();
+}
+
 /// Imports a graph whose symbolic dimensions turn out to be what `bindings` say.
 static FailureOr<OwningOpRef<ModuleOp>>
 importGraph(const OnnxFile &file, const llvm::StringSet<> &innerNames, const ImportOptions &options,
@@ -339,9 +345,7 @@ static FoundAxes findBatchAxes(const OnnxFile &file, const llvm::StringSet<> &in
 FailureOr<OwningOpRef<ModuleOp>> bppsa::importONNX(llvm::MemoryBufferRef buffer,
                                                    MLIRContext *context,
                                                    const ImportOptions &options) {
-  context->loadDialect<BPPSADialect, affine::AffineDialect, arith::ArithDialect, func::FuncDialect,
-                       linalg::LinalgDialect, math::MathDialect, scf::SCFDialect,
-                       tensor::TensorDialect, vector::VectorDialect>();
+  loadImportedDialects(context);
   FailureOr<OnnxFile> file = parseOnnxFile(buffer, context);
   if (failed(file))
     return failure();

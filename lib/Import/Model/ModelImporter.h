@@ -16,6 +16,9 @@
 
 namespace bppsa {
 
+/// Loads what imported functions are made of.
+void loadImportedDialects(mlir::MLIRContext *context);
+
 /// One attempt to import a graph.
 class ModelImporter {
 public:
@@ -30,6 +33,10 @@ public:
   /// After a failed attempt: the binding of a symbol that was missing, by name.
   std::optional<Bindings::value_type> getMissingBinding() const;
   bool isMissingBinding() const { return graph.pendingBinding.has_value(); }
+  /// After an attempt: the value of that name, or null where it has not been imported; and the
+  /// names of the symbols, by position.
+  const Tensor *lookup(llvm::StringRef name) { return scope.lookup(name).value_or(nullptr); }
+  llvm::ArrayRef<std::string> getSymbols() const { return graph.symbols; }
 
 private:
   mlir::InFlightDiagnostic error() const { return mlir::emitError(file.location); }

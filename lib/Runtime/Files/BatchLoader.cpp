@@ -16,7 +16,9 @@ using namespace bppsa::runtime;
 static constexpr int64_t bytesAhead = 4 << 20, mostAhead = 64;
 
 static int64_t bytesOf(const Batch &batch) {
-  int64_t bytes = batch.target.data.size() + batch.weight.data.size();
+  int64_t bytes = 0;
+  for (const Batch::Loss &loss : batch.losses)
+    bytes += loss.target.data.size() + loss.weight.data.size();
   for (const Array &input : batch.inputs)
     bytes += static_cast<int64_t>(input.data.size());
   return bytes;

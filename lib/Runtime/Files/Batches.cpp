@@ -24,17 +24,28 @@ void Batch::copyAhead() {
 }
 
 void Batch::addTo(const Model &model, ViewTable &views) {
-  auto add = [&](const std::string &key, Array &array, size_t index) {
-    if (index < mirrors.size())
-      views[key] = {array.data.data(), array.shape, elementSize(array.dtype), Access::Read,
-                    &mirrors[index]};
+  auto add = [&](const std::string &key, size_t index) {
+    Array &values = array(index);
+    views[key] = {values.data.data(), values.shape, elementSize(values.dtype), Access::Read,
+                  &mirrors[index]};
   };
   for (size_t i = 0; i < inputs.size(); ++i)
-    add("input:" + model.inputs[i].name, inputs[i], i);
-  if (model.targetArray)
-    add("target", target, inputs.size());
-  if (model.weightArray)
-    add("weight", weight, inputs.size() + 1);
+    add("input:" + model.inputs[i].name, i);
+  for (size_t i = 0; i < losses.size(); ++i) {
+    const LossInfo &loss = model.losses[i];
+    if (loss.target)
+      add(loss.target->name, inputs.size() + 2 * i);
+    if (loss.weight)
+      add(loss.weight->name, inputs.size() + 2 * i + 1);
+  }
+}
+
+Array &Batch::array(size_t index) {
+  if (index < inputs.size())
+    return inputs[index];
+  size_t place = index - inputs.size();
+  Loss &loss = losses[place / 2];
+  return place % 2 == 0 ? loss.target : loss.weight;
 }
 
 std::vector<int64_t> Dataset::all() const {
@@ -57,32 +68,26 @@ void Dataset::requireBatches(int64_t size, int64_t samples) const {
 
 Batch Dataset::newBatch(int64_t largest) const {
   Batch batch;
+  batch.inputs.resize(model->inputs.size());
+  batch.losses.resize(hasTargets ? model->losses.size() : 0);
   for (const Column &column : columns) {
-    Array array{column.dtype, slicedShape(column, std::min(largest, count)), Buffer()};
+    Array &array = batch.array(column.slot);
+    array = {column.dtype, slicedShape(column, std::min(largest, count)), Buffer()};
     array.data = Buffer(array.elements() * elementSize(array.dtype));
     if (!column.info->batchAxis)
       memcpy(array.data.data(), column.data.data(), array.data.size());
-    batch.mirrors.emplace_back(array.data.data(), array.data.size());
-    if (column.info == (model->targetArray ? &*model->targetArray : nullptr))
-      batch.target = std::move(array);
-    else if (column.info == (model->weightArray ? &*model->weightArray : nullptr))
-      batch.weight = std::move(array);
-    else
-      batch.inputs.push_back(std::move(array));
   }
-  if (model->weightArray && batch.mirrors.size() == batch.inputs.size() + 1) {
-    batch.weight = {DType::F32, batch.target.shape, Buffer()};
-    batch.weight.data = Buffer(batch.weight.elements() * sizeof(float));
-    std::fill_n(batch.weight.as<float>(), batch.weight.elements(), 1.0f);
-    batch.mirrors.emplace_back(batch.weight.data.data(), batch.weight.data.size());
+  for (size_t i = 0; i < batch.losses.size(); ++i) {
+    auto &[target, weight, lossWeight, positions] = batch.losses[i];
+    if (!model->losses[i].weight || weight.data.size() != 0)
+      continue;
+    weight = {DType::F32, target.shape, Buffer()};
+    weight.data = Buffer(weight.elements() * sizeof(float));
+    std::fill_n(weight.as<float>(), weight.elements(), 1.0f);
   }
+  for (size_t i = 0; i < batch.inputs.size() + 2 * batch.losses.size(); ++i)
+    batch.mirrors.emplace_back(batch.array(i).data.data(), batch.array(i).data.size());
   return batch;
-}
-
-/// The array of `batch` that holds the samples of column `index`.
-template <typename Batch> static auto &arrayOf(Batch &batch, size_t index) {
-  size_t inputs = batch.inputs.size();
-  return index < inputs ? batch.inputs[index] : index == inputs ? batch.target : batch.weight;
 }
 
 void Dataset::copySamples(const std::vector<const Block *> &from, const int64_t *order,
@@ -90,7 +95,7 @@ void Dataset::copySamples(const std::vector<const Block *> &from, const int64_t 
   auto count = static_cast<int64_t>(from.size());
   for (size_t i = 0; i < columns.size(); ++i) {
     const Column &column = columns[i];
-    Array &out = arrayOf(batch, i);
+    Array &out = batch.array(column.slot);
     // Rows of several samples interleave in the batch: go block by block to stay in the cache.
     constexpr int64_t rows = 256;
     for (int64_t row = 0; row < column.outer && column.isSliced(); row += rows)
@@ -126,25 +131,28 @@ void Dataset::gather(const int64_t *order, int64_t size, Batch &batch) const {
 }
 
 void Dataset::copy(const Batch &from, Batch &to) const {
-  for (size_t i = 0; i < columns.size(); ++i)
-    if (columns[i].isSliced())
-      memcpy(arrayOf(to, i).data.data(), arrayOf(from, i).data.data(),
-             from.samples * columns[i].sampleBytes());
+  for (const Column &column : columns)
+    if (column.isSliced())
+      memcpy(to.array(column.slot).data.data(), from.array(column.slot).data.data(),
+             from.samples * column.sampleBytes());
   resize(from.samples, to);
-  to.lossWeight = from.lossWeight;
-  to.counted = from.counted;
+  for (size_t i = 0; i < from.losses.size(); ++i) {
+    to.losses[i].lossWeight = from.losses[i].lossWeight;
+    to.losses[i].positions = from.losses[i].positions;
+  }
 }
 
 void Dataset::resize(int64_t size, Batch &batch) const {
-  for (size_t i = 0; i < columns.size(); ++i) {
-    Array &array = arrayOf(batch, i);
-    array.shape = slicedShape(columns[i], size);
-    if (columns[i].isSliced())
-      batch.mirrors[i].hostChanged(array.elements() * elementSize(array.dtype));
+  for (const Column &column : columns) {
+    Array &array = batch.array(column.slot);
+    array.shape = slicedShape(column, size);
+    if (column.isSliced())
+      batch.mirrors[column.slot].hostChanged(array.elements() * elementSize(array.dtype));
   }
   // Weights that no file has are those of the target's positions.
-  if (model->weightArray && batch.mirrors.size() > batch.inputs.size())
-    batch.weight.shape = batch.target.shape;
+  for (size_t i = 0; i < batch.losses.size(); ++i)
+    if (model->losses[i].weight)
+      batch.losses[i].weight.shape = batch.losses[i].target.shape;
   if (batch.samples != size)
     batch.symbols = bindSlices(size);
   batch.samples = size;

@@ -20,7 +20,8 @@ std::string Dataset::where(const std::string &path, const ArrayInfo &info) const
   return text(path.empty() ? "" : quote(path) + ": ", "array ", quote(info.name), ": ");
 }
 
-void Dataset::addColumn(const ArrayInfo &info, DType dtype, const std::vector<int64_t> &shape) {
+void Dataset::addColumn(const ArrayInfo &info, size_t slot, DType dtype,
+                        const std::vector<int64_t> &shape) {
   requireConvertible(dtype, info.dtype);
   if (shape.size() != info.shape.size())
     fail("found rank ", shape.size(), " (shape ", list(shape), "), expected rank ",
@@ -31,7 +32,7 @@ void Dataset::addColumn(const ArrayInfo &info, DType dtype, const std::vector<in
       fail("found ", shape[*info.batchAxis], " samples, expected a multiple of ", *fixed,
            ", the batch size that the model fixes");
   }
-  Column column{&info, info.dtype, shape, 1, 1, true, Buffer()};
+  Column column{&info, slot, info.dtype, shape, 1, 1, true, Buffer()};
   for (size_t i = 0; i < shape.size(); ++i)
     if (auto axis = static_cast<int64_t>(i); axis != info.batchAxis)
       (info.batchAxis && axis < *info.batchAxis ? column.outer : column.inner) *= shape[i];
@@ -101,22 +102,26 @@ static void checkNames(const std::map<std::string, NpyHeader> &headers, const Mo
     if (input.carried.empty())
       needed.push_back(input.name);
   }
-  if (model.targetArray && use == TargetUse::Needed)
-    for (std::vector<std::string> *names : {&needed, &expected})
-      names->push_back("target");
-  // A file needs no weights.
-  if (model.readsWeights() && use == TargetUse::Needed)
-    expected.push_back("weight");
+  std::vector<std::string> ignored;
+  for (const LossInfo &loss : model.losses) {
+    if (loss.target && use == TargetUse::Needed)
+      needed.push_back(loss.target->name);
+    std::vector<std::string> &names = use == TargetUse::Needed ? expected : ignored;
+    if (loss.target)
+      names.push_back(loss.target->name);
+    // A file needs no weights.
+    if (loss.readsWeight)
+      names.push_back(loss.weight->name);
+  }
   for (const auto &entry : headers)
     found.push_back(quote(entry.first));
   for (const std::string &name : needed)
     if (!headers.count(name))
       fail("there is no array ", quote(name), "; found ", list(found));
   for (const auto &entry : headers) {
-    bool known = std::find(expected.begin(), expected.end(), entry.first) != expected.end();
-    bool ignored = use == TargetUse::Ignored && ((model.targetArray && entry.first == "target") ||
-                                                 (model.readsWeights() && entry.first == "weight"));
-    if (!known && !ignored)
+    bool isKnown = std::find(expected.begin(), expected.end(), entry.first) != expected.end() ||
+                   std::find(ignored.begin(), ignored.end(), entry.first) != ignored.end();
+    if (!isKnown)
       fail("unknown array ", quote(entry.first), "; the model takes ", list(expected),
            "; remove it or give it one of these names");
   }
@@ -137,9 +142,11 @@ static const ArrayInfo *findArray(const Model &model, const std::string &name) {
   for (const ArrayInfo &input : model.inputs)
     if (input.name == name)
       return &input;
-  if (model.targetArray && name == "target")
-    return &*model.targetArray;
-  return model.weightArray && name == "weight" ? &*model.weightArray : nullptr;
+  for (const LossInfo &loss : model.losses)
+    for (const std::optional<ArrayInfo> *info : {&loss.target, &loss.weight})
+      if (*info && (*info)->name == name)
+        return &**info;
+  return nullptr;
 }
 
 /// Throws Error where array `name` of a file is not like that of the first one but for `axis`.
@@ -217,37 +224,37 @@ std::map<std::string, NpyHeader> Dataset::joinFiles() {
   return joined;
 }
 
-void Dataset::addColumns(const std::map<std::string, NpyHeader> &headers, TargetUse use) {
-  const ArrayInfo *weight = model->weightArray ? &*model->weightArray : nullptr;
-  auto isThere = [&](const ArrayInfo &info) {
-    return headers.count(info.name) != 0 && (&info != weight || model->readsWeights());
-  };
-  auto add = [&](const ArrayInfo &info) {
+void Dataset::addColumns(const std::map<std::string, NpyHeader> &headers) {
+  auto add = [&](const ArrayInfo &info, size_t slot, bool isStored) {
     try {
-      if (isThere(info))
-        return addColumn(info, headers.at(info.name).dtype, headers.at(info.name).shape);
-      addColumn(info, info.dtype, model->extents(info.shape, bindHeaders(headers, *model)));
+      if (isStored)
+        return addColumn(info, slot, headers.at(info.name).dtype, headers.at(info.name).shape);
+      addColumn(info, slot, info.dtype, model->extents(info.shape, bindHeaders(headers, *model)));
       columns.back().isStored = false;
     } catch (const Error &error) {
       fail(where(name, info), error.what());
     }
   };
-  for (const ArrayInfo &input : model->inputs)
-    add(input);
-  if (use == TargetUse::Ignored)
-    return;
-  if (model->targetArray)
-    add(*model->targetArray);
-  if (weight && isThere(*weight)) {
-    add(*weight);
-  } else if (weight && derivesWeights()) {
-    addColumn(*weight, DType::F32, std::vector<int64_t>(columns.back().shape));
-    columns.back().isStored = false;
+  for (size_t i = 0; i < model->inputs.size(); ++i)
+    add(model->inputs[i], i, headers.count(model->inputs[i].name) != 0);
+  for (size_t i = 0; i < model->losses.size() && hasTargets; ++i) {
+    const LossInfo &loss = model->losses[i];
+    if (!loss.target)
+      continue;
+    add(*loss.target, slotOf(i), true);
+    if (loss.readsWeight && headers.count(loss.weight->name) != 0) {
+      add(*loss.weight, slotOf(i) + 1, true);
+    } else if (loss.weight && derivesWeights(loss)) {
+      addColumn(*loss.weight, slotOf(i) + 1, DType::F32,
+                std::vector<int64_t>(columns.back().shape));
+      columns.back().isStored = false;
+    }
   }
 }
 
 Dataset::Dataset(const std::string &path, const Model &model, TargetUse use, int64_t memory)
-    : model(&model), name(path), files(findArrayFiles(path)), memory(memory) {
+    : model(&model), name(path), hasTargets(use == TargetUse::Needed), files(findArrayFiles(path)),
+      memory(memory) {
   for (const ArrayFile &file : files) {
     try {
       checkNames(file.headers, model, use);
@@ -255,7 +262,7 @@ Dataset::Dataset(const std::string &path, const Model &model, TargetUse use, int
       fail(quote(file.path), ": ", error.what());
     }
   }
-  addColumns(joinFiles(), use);
+  addColumns(joinFiles());
   countSamples();
   bindSlices(fixed ? *fixed : count);
   if (files.size() == 1)

@@ -17,8 +17,8 @@ static bool isSame(const Extent &a, const Extent &b) {
                     isSame);
 }
 
-const ArrayInfo *Dataset::findLengths() const {
-  const ArrayInfo &target = *model->targetArray;
+const ArrayInfo *Dataset::findLengths(const LossInfo &loss) const {
+  const ArrayInfo &target = *loss.target;
   if (!target.timeAxis || !target.batchAxis)
     return nullptr;
   const Extent &steps = target.shape[*target.timeAxis];
@@ -30,7 +30,9 @@ const ArrayInfo *Dataset::findLengths() const {
   return nullptr;
 }
 
-bool Dataset::derivesWeights() const { return model->ignoreIndex || findLengths(); }
+bool Dataset::derivesWeights(const LossInfo &loss) const {
+  return (model->ignoreIndex && loss.hasClasses()) || findLengths(loss);
+}
 
 /// Element `i` of an array of int32 or int64.
 static int64_t elementAt(const std::byte *data, DType dtype, int64_t i) {
@@ -38,17 +40,18 @@ static int64_t elementAt(const std::byte *data, DType dtype, int64_t i) {
                              : reinterpret_cast<const int32_t *>(data)[i];
 }
 
-void Dataset::maskPositions(const Block &block, Buffer &target, Buffer &weight) const {
-  const Column &column = columns.back();
+void Dataset::maskPositions(const Column &column, const Block &block, Buffer &target,
+                            Buffer &weight) const {
+  const LossInfo &loss = model->losses[lossOf(column)];
   float *weights = weight.floats();
-  int64_t elements = target.size() / elementSize(columns[columns.size() - 2].dtype);
-  if (model->ignoreIndex) {
+  auto elements = static_cast<int64_t>(weight.size() / sizeof(float));
+  if (model->ignoreIndex && loss.hasClasses()) {
     auto *classes = reinterpret_cast<int64_t *>(target.data());
     for (int64_t i = 0; i < elements; ++i)
       if (classes[i] == *model->ignoreIndex)
         classes[i] = 0, weights[i] = 0;
   }
-  const ArrayInfo *info = findLengths();
+  const ArrayInfo *info = findLengths(loss);
   if (!info)
     return;
   size_t lengths = std::find_if(columns.begin(), columns.end(),
@@ -65,29 +68,44 @@ void Dataset::maskPositions(const Block &block, Buffer &target, Buffer &weight) 
       weights[i] = 0;
 }
 
+bool Dataset::isWeighted(size_t number) const {
+  const LossInfo &loss = model->losses[number];
+  return loss.weight && ((loss.hasClasses() && !model->classWeights.empty()) ||
+                         std::any_of(columns.begin(), columns.end(), [&](const Column &column) {
+                           return column.slot == slotOf(number) + 1;
+                         }));
+}
+
 bool Dataset::isWeighted() const {
-  return model->weightArray && (!model->classWeights.empty() ||
-                                (!columns.empty() && columns.back().info == &*model->weightArray));
+  for (size_t i = 0; i < model->losses.size(); ++i)
+    if (isWeighted(i))
+      return true;
+  return false;
 }
 
 void Dataset::weigh(Batch &batch) const {
-  batch.lossWeight = static_cast<double>(batch.samples);
-  batch.counted = batch.target.elements();
-  if (!isWeighted() || batch.mirrors.size() == batch.inputs.size())
-    return;
-  const float *weights = batch.weight.as<float>();
-  const int64_t *classes = model->classWeights.empty() ? nullptr : batch.target.as<int64_t>();
-  batch.lossWeight = 0;
-  batch.counted = 0;
-  for (int64_t i = 0, size = batch.weight.elements(); i < size; ++i) {
-    double ofClass = classes ? model->classWeights[classes[i]] : 1;
-    batch.lossWeight += ofClass * weights[i];
-    batch.counted += weights[i] != 0;
+  for (size_t i = 0; i < batch.losses.size(); ++i) {
+    Batch::Loss &loss = batch.losses[i];
+    const LossInfo &info = model->losses[i];
+    loss.lossWeight = static_cast<double>(batch.samples);
+    loss.positions = static_cast<double>(loss.target.elements());
+    if (!isWeighted(i))
+      continue;
+    const float *weights = loss.weight.as<float>();
+    bool hasClassWeights = info.hasClasses() && !model->classWeights.empty();
+    const int64_t *classes = hasClassWeights ? loss.target.as<int64_t>() : nullptr;
+    loss.lossWeight = loss.positions = 0;
+    for (int64_t p = 0, size = loss.weight.elements(); p < size; ++p) {
+      double ofClass = classes ? model->classWeights[classes[p]] : 1;
+      loss.lossWeight += ofClass * weights[p];
+      loss.positions += weights[p];
+    }
   }
 }
 
 void Dataset::requireWeight(const Batch &batch, const std::string &what) const {
-  if (batch.lossWeight == 0)
+  if (std::all_of(batch.losses.begin(), batch.losses.end(),
+                  [](const Batch::Loss &loss) { return loss.lossWeight == 0; }))
     fail(
         quote(name), ": every position of ", what,
         " has the weight 0, so it has no loss; give positions a weight, leave these samples out or "

@@ -208,8 +208,9 @@ void Dataset::load() {
   for (Column &column : columns)
     if (!column.isSliced())
       column.data = loadShared(column);
-  if (!columns.empty() && isWeight(columns.back()) && !columns.back().isSliced())
-    maskPositions(Block(), columns[columns.size() - 2].data, columns.back().data);
+  for (size_t i = 0; i < columns.size(); ++i)
+    if (isWeight(columns[i]) && !columns[i].isSliced())
+      maskPositions(columns[i], Block(), columns[i - 1].data, columns[i].data);
   if (isHeld)
     blocks[0] = loadBlock(0, count);
 }
@@ -219,8 +220,10 @@ Dataset::Block Dataset::loadBlock(int64_t first, int64_t samples) const {
   for (size_t i = 0; i < columns.size(); ++i)
     if (columns[i].isSliced())
       block.data[i] = fillSliced(columns[i], first, samples);
-  if (!columns.empty() && isWeight(columns.back()) && columns.back().isSliced())
-    maskPositions(block, block.data[columns.size() - 2], block.data.back());
+  // The target stands before its weights.
+  for (size_t i = 0; i < columns.size(); ++i)
+    if (isWeight(columns[i]) && columns[i].isSliced())
+      maskPositions(columns[i], block, block.data[i - 1], block.data[i]);
   for (const Bound &bound : bounds)
     requireBound(bound, block);
   return block;

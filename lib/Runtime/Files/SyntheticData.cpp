@@ -12,7 +12,8 @@
 
 using namespace bppsa::runtime;
 
-void Dataset::addSynthetic(const ArrayInfo &info, const Symbols &symbols, Random &random) {
+void Dataset::addSynthetic(const ArrayInfo &info, size_t slot, const Symbols &symbols,
+                           Random &random) {
   Array array{info.dtype, model->extents(info.shape, symbols), Buffer()};
   int64_t size = array.elements();
   array.data = Buffer(size * elementSize(info.dtype));
@@ -36,7 +37,7 @@ void Dataset::addSynthetic(const ArrayInfo &info, const Symbols &symbols, Random
     fill(0, *info.classes);
   else if (steps)
     fill(1, *steps);
-  addColumn(info, array.dtype, array.shape);
+  addColumn(info, slot, array.dtype, array.shape);
   Column &column = columns.back();
   Block &block = blocks[0];
   block.data.resize(columns.size());
@@ -67,10 +68,11 @@ Dataset Dataset::synthetic(const Model &model, int64_t samples, int64_t steps,
     assign(input.timeAxis, steps, "--seq-len");
   }
   Random random(1);
-  for (const ArrayInfo &input : model.inputs)
-    set.addSynthetic(input, symbols, random);
-  if (model.targetArray)
-    set.addSynthetic(*model.targetArray, symbols, random);
+  for (size_t i = 0; i < model.inputs.size(); ++i)
+    set.addSynthetic(model.inputs[i], i, symbols, random);
+  for (size_t i = 0; i < model.losses.size(); ++i)
+    if (model.losses[i].target)
+      set.addSynthetic(*model.losses[i].target, set.slotOf(i), symbols, random);
   set.countSamples();
   set.blocks[0].count = set.count;
   return set;

@@ -28,7 +28,7 @@ static std::string arrayName(const std::string &kind, const ParameterInfo &info)
 static json describe(const Program &program) {
   return {{"source", program.model.source},
           {"optimizer", program.model.optimizer},
-          {"loss", program.model.loss},
+          {"loss", program.model.lossText()},
           {"checksum", program.checksum}};
 }
 
@@ -93,13 +93,13 @@ static json stateToJson(const TrainState &state) {
   return {{"epoch", state.epoch},
           {"batch", state.batch},
           {"step", state.step},
-          {"loss_sum", state.lossSum},
+          {"loss_sums", state.losses.losses},
           {"seconds", state.seconds},
           {"load_seconds", state.loadSeconds},
           {"samples", state.samples},
           {"history", history},
           {"fingerprint", state.fingerprint},
-          {"weight_sum", state.weightSum},
+          {"weight_sums", state.losses.weights},
           {"best", state.best ? json(*state.best) : json(nullptr)},
           {"best_epoch", state.bestEpoch},
           {"averaged", state.averaged}};
@@ -110,8 +110,8 @@ static TrainState stateOf(const json &object) {
   state.epoch = object.at("epoch").get<int64_t>();
   state.batch = object.at("batch").get<int64_t>();
   state.step = object.at("step").get<int64_t>();
-  state.lossSum = object.at("loss_sum").get<double>();
-  state.weightSum = object.at("weight_sum").get<double>();
+  state.losses.losses = object.at("loss_sums").get<std::vector<double>>();
+  state.losses.weights = object.at("weight_sums").get<std::vector<double>>();
   state.seconds = object.at("seconds").get<double>();
   state.loadSeconds = object.at("load_seconds").get<double>();
   state.samples = object.at("samples").get<int64_t>();
@@ -122,6 +122,8 @@ static TrainState stateOf(const json &object) {
     state.best = best.get<double>();
   state.bestEpoch = object.at("best_epoch").get<int64_t>();
   state.averaged = object.at("averaged").get<int64_t>();
+  if (state.losses.losses.size() != state.losses.weights.size())
+    fail("a loss has no weight");
   if (state.averaged < 0 || state.epoch < 0 || state.batch < 0 || state.step < 0)
     fail("a count is negative");
   return state;

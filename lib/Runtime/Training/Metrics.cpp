@@ -21,30 +21,41 @@ ordered_json bppsa::runtime::toJson(const EpochRecord &record) {
   auto optional = [](const std::optional<double> &value) {
     return value ? ordered_json(*value) : ordered_json(nullptr);
   };
-  return {{"epoch", record.epoch},
-          {"loss", record.loss},
-          {"val_loss", optional(record.valLoss)},
-          {"val_accuracy", optional(record.valAccuracy)},
-          {"seconds", record.seconds},
-          {"load_seconds", record.loadSeconds},
-          {"lr", record.rate},
-          {"variant", record.variant}};
+  ordered_json object = {{"epoch", record.epoch},
+                         {"loss", record.loss},
+                         {"val_loss", optional(record.valLoss)},
+                         {"val_accuracy", optional(record.valAccuracy)},
+                         {"seconds", record.seconds},
+                         {"load_seconds", record.loadSeconds},
+                         {"lr", record.rate},
+                         {"variant", record.variant}};
+  // A list, so that a checkpoint keeps their order.
+  for (const LossRecord &loss : record.losses)
+    object["losses"].push_back({{"loss_on", loss.output},
+                                {"loss", optional(loss.loss)},
+                                {"val_loss", optional(loss.valLoss)},
+                                {"val_accuracy", optional(loss.valAccuracy)}});
+  return object;
 }
 
 EpochRecord bppsa::runtime::recordOf(const json &object) {
-  auto optional = [&](const char *key) -> std::optional<double> {
+  auto optionalOf = [](const json &object, const char *key) -> std::optional<double> {
     const json &value = object.at(key);
     return value.is_null() ? std::nullopt : std::optional<double>(value.get<double>());
   };
   EpochRecord record;
   record.epoch = object.at("epoch").get<int64_t>();
   record.loss = object.at("loss").get<double>();
-  record.valLoss = optional("val_loss");
-  record.valAccuracy = optional("val_accuracy");
+  record.valLoss = optionalOf(object, "val_loss");
+  record.valAccuracy = optionalOf(object, "val_accuracy");
   record.seconds = object.at("seconds").get<double>();
   record.loadSeconds = object.at("load_seconds").get<double>();
   record.rate = object.at("lr").get<double>();
   record.variant = object.at("variant").get<std::string>();
+  if (auto losses = object.find("losses"); losses != object.end())
+    for (const json &loss : *losses)
+      record.losses.push_back({loss.at("loss_on").get<std::string>(), optionalOf(loss, "loss"),
+                               optionalOf(loss, "val_loss"), optionalOf(loss, "val_accuracy")});
   return record;
 }
 

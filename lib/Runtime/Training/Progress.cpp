@@ -113,12 +113,26 @@ void Progress::batchDone(const TrainState &state, double loss, int64_t samples) 
   }
 }
 
+/// " (a 0.1234, b 0.2345)": a number of each of several losses; empty where there is one.
+static std::string eachLoss(const EpochRecord &record, const char *format,
+                            std::optional<double> LossRecord::*number) {
+  std::string numbers;
+  for (const LossRecord &loss : record.losses) {
+    if (!(loss.*number))
+      continue;
+    char buffer[64];
+    snprintf(buffer, sizeof buffer, format, *(loss.*number));
+    numbers += (numbers.empty() ? " (" : ", ") + loss.output + " " + buffer;
+  }
+  return numbers.empty() ? "" : numbers + ")";
+}
+
 /// "epoch 3/10  loss 0.1234  val_loss 0.2345  val_accuracy 0.9000  lr 0.001"
 static std::string summary(const EpochRecord &record, int64_t epochs) {
   char buffer[160];
   snprintf(buffer, sizeof buffer, "epoch %lld/%lld  loss %#.5g",
            static_cast<long long>(record.epoch), static_cast<long long>(epochs), record.loss);
-  std::string line = buffer;
+  std::string line = buffer + eachLoss(record, "%#.5g", &LossRecord::loss);
   auto add = [&](const char *format, const std::optional<double> &value) {
     if (!value)
       return;
@@ -126,7 +140,11 @@ static std::string summary(const EpochRecord &record, int64_t epochs) {
     line += buffer;
   };
   add("  val_loss %#.5g", record.valLoss);
+  line += eachLoss(record, "%#.5g", &LossRecord::valLoss);
   add("  val_accuracy %.4f", record.valAccuracy);
+  if (!record.valAccuracy)
+    if (std::string each = eachLoss(record, "%.4f", &LossRecord::valAccuracy); !each.empty())
+      line += "  val_accuracy" + each;
   return line + rateText(record.rate);
 }
 

@@ -43,14 +43,14 @@ int Trainer::searchRate() {
       orderSamples();
     searchedRate =
         leastRate * std::pow(mostRate / leastRate, static_cast<double>(step) / (searchedSteps - 1));
-    state.lossSum = state.weightSum = 0;
+    state.losses = {};
     try {
       runBatch();
     } catch (const DivergedError &) {
       break;
     }
     // The mean of the losses so far, of which older ones count less.
-    mean = smoothing * mean + (1 - smoothing) * state.lossSum / state.weightSum;
+    mean = smoothing * mean + (1 - smoothing) * state.losses.total(model);
     double loss = mean / (1 - std::pow(smoothing, static_cast<double>(step + 1)));
     if (step == 0 || loss < least) {
       least = loss;

@@ -18,9 +18,10 @@ void bppsa::runtime::requireSegments(const Model &model) {
   if (std::none_of(model.inputs.begin(), model.inputs.end(), isCarried))
     fail("--tbptt: the model carries no state from step to step; compile a step graph with "
          "--carry=IN:OUT");
-  if (!model.targetArray || !model.targetArray->timeAxis)
-    fail("--tbptt: the loss output ", quote(model.lossOn),
-         " is no sequence; compile the model with --loss-on and a sequence");
+  for (const LossInfo &loss : model.losses)
+    if (!loss.target || !loss.target->timeAxis)
+      fail("--tbptt: the loss output ", quote(loss.output),
+           " is no sequence; compile the model with --loss-on and a sequence");
 }
 
 /// `array` with memory for `size` steps along `axis`; all of it without an axis.
@@ -56,13 +57,15 @@ Segments::Segment &Segments::find(const Batch &batch, int64_t number) {
   part.samples = batch.samples;
   for (size_t i = 0; i < model.inputs.size(); ++i)
     part.inputs.push_back(cut(batch.inputs[i], model.inputs[i].timeAxis, size));
-  part.target = cut(batch.target, model.targetArray->timeAxis, size);
-  if (model.weightArray)
-    part.weight = cut(batch.weight, model.targetArray->timeAxis, size);
-  for (Array &input : part.inputs)
-    part.mirrors.emplace_back(input.data.data(), input.data.size());
-  for (Array *array : {&part.target, &part.weight})
-    part.mirrors.emplace_back(array->data.data(), array->data.size());
+  part.losses.resize(model.losses.size());
+  for (size_t i = 0; i < model.losses.size(); ++i) {
+    std::optional<int64_t> axis = model.losses[i].target->timeAxis;
+    part.losses[i].target = cut(batch.losses[i].target, axis, size);
+    if (model.losses[i].weight)
+      part.losses[i].weight = cut(batch.losses[i].weight, axis, size);
+  }
+  for (size_t i = 0; i < part.inputs.size() + 2 * part.losses.size(); ++i)
+    part.mirrors.emplace_back(part.array(i).data.data(), part.array(i).data.size());
   for (size_t i = 0; i < model.inputs.size(); ++i)
     if (!model.inputs[i].carried.empty())
       segment.finals[i] = cut(batch.inputs[i], std::nullopt, 0);
@@ -92,16 +95,19 @@ Batch &Segments::fill(const Batch &batch, int64_t number) {
     else
       memcpy(part.data.data(), batch.inputs[i].data.data(), part.data.size());
   }
-  copySteps(batch.target, segment.batch.target, *model.targetArray->timeAxis, first);
-  if (model.weightArray)
-    copySteps(batch.weight, segment.batch.weight, *model.targetArray->timeAxis, first);
+  for (size_t i = 0; i < model.losses.size(); ++i) {
+    int64_t axis = *model.losses[i].target->timeAxis;
+    copySteps(batch.losses[i].target, segment.batch.losses[i].target, axis, first);
+    if (model.losses[i].weight)
+      copySteps(batch.losses[i].weight, segment.batch.losses[i].weight, axis, first);
+  }
   data.weigh(segment.batch);
   return segment.batch;
 }
 
-double Segments::weightOf(const Batch &batch, int64_t number) {
-  return data.isWeighted() ? find(batch, number).batch.lossWeight
-                           : static_cast<double>(stepsOf(number));
+double Segments::weightOf(const Batch &batch, int64_t number, size_t loss) {
+  return data.isWeighted(loss) ? find(batch, number).batch.losses[loss].lossWeight
+                               : static_cast<double>(stepsOf(number));
 }
 
 void Segments::run(const std::string &function, const Batch &batch, int64_t number) {

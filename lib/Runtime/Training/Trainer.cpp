@@ -88,28 +88,45 @@ void Trainer::fill() {
   state.loadSeconds += now() - begin;
 }
 
-void Trainer::addLoss(double loss, double weight) {
-  state.lossSum += loss * weight;
-  state.weightSum += weight;
+/// What the losses of a batch count.
+static std::vector<double> weightsOf(const Batch &batch) {
+  std::vector<double> weights;
+  for (const Batch::Loss &loss : batch.losses)
+    weights.push_back(loss.lossWeight);
+  return weights;
+}
+
+void Trainer::addLosses(const std::vector<double> &weights) {
+  for (size_t i = 0; i < weights.size(); ++i)
+    state.losses.add(i, session.lossOf(i), weights[i]);
+}
+
+void Trainer::addLosses(const LossSums &sums, const std::vector<double> &weights) {
+  for (size_t i = 0; i < weights.size(); ++i)
+    if (std::optional<double> mean = sums.mean(i))
+      state.losses.add(i, *mean, weights[i]);
 }
 
 void Trainer::runSegments() {
-  double sum = 0, weights = 0;
+  LossSums sums;
   segments->restart(batch);
   for (int64_t number = 0; number < segments->count(); ++number) {
     session.seed = static_cast<int64_t>(stepSeed(settings.seed, state.step));
     segments->run("step." + settings.variant, batch, number);
+    bool isCounted = false;
+    for (size_t i = 0; i < model.losses.size(); ++i)
+      isCounted |= segments->weightOf(batch, number, i) != 0;
     // A segment beyond the ends of all sequences has no loss and changes nothing.
-    if (double weight = segments->weightOf(batch, number); weight != 0) {
+    if (isCounted) {
       setHyper();
       checkStep();
       update();
-      sum += static_cast<double>(session.loss) * weight;
-      weights += weight;
+      for (size_t i = 0; i < model.losses.size(); ++i)
+        sums.add(i, session.lossOf(i), segments->weightOf(batch, number, i));
     }
     ++state.step;
   }
-  addLoss(sum / weights, batch.lossWeight);
+  addLosses(sums, weightsOf(batch));
   ++state.batch;
 }
 
@@ -119,7 +136,7 @@ void Trainer::runBatch() {
   int64_t size = sizeOfBatch(state.batch);
   if (settings.accumulate > 1)
     return runAccumulated();
-  double weight = batch.lossWeight;
+  std::vector<double> weights = weightsOf(batch);
   data.requireWeight(batch, text("batch ", state.batch + 1, " of epoch ", state.epoch + 1));
   if (segments)
     return runSegments();
@@ -134,7 +151,7 @@ void Trainer::runBatch() {
   setHyper();
   checkStep();
   update();
-  addLoss(session.loss, weight);
+  addLosses(weights);
   ++state.batch;
   ++state.step;
   noteChange(change);
@@ -149,14 +166,17 @@ void Trainer::noteChange(const std::string &change) {
 
 void Trainer::runAccumulated() {
   std::vector<double> sums(session.parameters.gradientCount());
-  double loss = 0, weight = 0;
+  LossSums losses;
+  // Where there are several losses, all count alike.
+  double weights = 0;
   int64_t first = state.batch * updateSize(), end = first + sizeOfBatch(state.batch);
   std::string change;
   for (int64_t at = first, number = 0; at < end; at += settings.batch, ++number) {
     int64_t size = sizeAt(at);
     fill();
+    double weight = batch.losses.front().lossWeight;
     // A batch of which nothing counts has no loss.
-    if (batch.lossWeight == 0)
+    if (weight == 0)
       continue;
     session.seed =
         static_cast<int64_t>(stepSeed(settings.seed, state.step * settings.accumulate + number));
@@ -165,22 +185,23 @@ void Trainer::runAccumulated() {
     // Waits for the step.
     const float *gradients = session.parameters.changeGradients();
     for (size_t i = 0; i < sums.size(); ++i)
-      sums[i] += batch.lossWeight * gradients[i];
+      sums[i] += weight * gradients[i];
     // As in PyTorch, every batch of an update is one that the statistics have seen.
     session.parameters.acceptStatistics();
-    loss += batch.lossWeight * session.loss;
-    weight += batch.lossWeight;
+    for (size_t i = 0; i < model.losses.size(); ++i)
+      losses.add(i, session.lossOf(i), weight);
+    weights += weight;
   }
-  if (weight == 0)
+  if (weights == 0)
     data.requireWeight(batch, text("update ", state.batch + 1, " of epoch ", state.epoch + 1));
   float *gradients = session.parameters.changeGradients();
   for (size_t i = 0; i < sums.size(); ++i)
-    gradients[i] = static_cast<float>(sums[i] / weight);
-  session.loss = static_cast<float>(loss / weight);
+    gradients[i] = static_cast<float>(sums[i] / weights);
+  session.loss = static_cast<float>(losses.total(model));
   setHyper();
   checkStep();
   update();
-  addLoss(session.loss, weight);
+  addLosses(losses, losses.weights);
   ++state.batch;
   ++state.step;
   noteChange(change);
@@ -213,7 +234,7 @@ bool Trainer::runEpoch() {
     int64_t size = sizeOfBatch(state.batch);
     runBatch();
     state.seconds = now() - before;
-    progress->batchDone(state, state.lossSum / state.weightSum, size);
+    progress->batchDone(state, state.losses.total(model), size);
     if (options.checkpointEvery && state.step % *options.checkpointEvery == 0)
       attempt(checkpointFailed, [&] { saveCheckpoint(); });
   }
@@ -228,6 +249,10 @@ bool Trainer::validate(EpochRecord &record) {
     return false;
   record.valLoss = result->loss;
   record.valAccuracy = result->accuracy;
+  for (size_t i = 0; i < record.losses.size(); ++i) {
+    record.losses[i].valLoss = result->losses[i].loss;
+    record.losses[i].valAccuracy = result->losses[i].accuracy;
+  }
   return true;
 }
 
@@ -252,7 +277,10 @@ bool Trainer::isPatienceOver() const {
 bool Trainer::finishEpoch() {
   EpochRecord record;
   record.epoch = state.epoch + 1;
-  record.loss = state.lossSum / state.weightSum;
+  record.loss = state.losses.total(model);
+  for (size_t i = 0; i < model.losses.size() && model.losses.size() > 1; ++i)
+    record.losses.push_back(
+        {model.losses[i].output, state.losses.mean(i), std::nullopt, std::nullopt});
   double start = now() - state.seconds;
   if (!validated.empty() && !validate(record))
     return false;
@@ -264,7 +292,8 @@ bool Trainer::finishEpoch() {
   ++state.epoch;
   noteBest(record);
   state.batch = 0;
-  state.lossSum = state.weightSum = state.seconds = state.loadSeconds = 0;
+  state.losses = {};
+  state.seconds = state.loadSeconds = 0;
   attempt(checkpointFailed, [&] { saveCheckpoint(); });
   attempt(logFailed, [&] { log.add(state.history); });
   progress->epochDone(record);

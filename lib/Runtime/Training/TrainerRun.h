@@ -66,8 +66,10 @@ private:
   void setHyper();
   /// The optimizer's step, and what follows from new weights.
   void update();
-  /// Adds the mean loss of a batch that counts `weight` to that of the epoch.
-  void addLoss(double loss, double weight);
+  /// Adds the mean losses of the last step, or those that `sums` say, to those of the epoch; each
+  /// counts as `weights` say.
+  void addLosses(const std::vector<double> &weights);
+  void addLosses(const LossSums &sums, const std::vector<double> &weights);
   void checkStep();
   /// Says that the checks of the variant ended with another one; empty: they did not.
   void noteChange(const std::string &change);

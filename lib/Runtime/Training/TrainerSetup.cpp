@@ -137,6 +137,10 @@ void Trainer::applyOptions() {
     fail("--patience and --save-best need --val or --val-split");
   if (settings.tbptt)
     requireSegments(model);
+  if (settings.accumulate > 1 && model.losses.size() > 1 && data.isWeighted())
+    fail("--accumulate: the positions of several losses (", model.lossOutputs(),
+         ") have weights, by which the gradients of their sum cannot be put together; leave "
+         "--accumulate or the weights out");
   if (settings.tbptt && *settings.tbptt > *data.steps())
     fail("--tbptt: found ", *settings.tbptt, ", but the sequences of ", quote(options.data),
          " have ", *data.steps(), " steps; accepted are 1 to ", *data.steps(), ", or leave it out");

@@ -115,7 +115,8 @@ bool bppsa::runtime::isLongEnough(const Model &model, Symbols symbols, size_t ti
     return true;
   };
   return std::all_of(model.outputs.begin(), model.outputs.end(), isFilled) &&
-         (!model.targetArray || isFilled(*model.targetArray));
+         std::all_of(model.losses.begin(), model.losses.end(),
+                     [&](const LossInfo &loss) { return !loss.target || isFilled(*loss.target); });
 }
 
 cost::Plan bppsa::runtime::planOf(const VariantInfo &variant) {

@@ -62,7 +62,8 @@ void loss(void **arguments, int64_t thread) {
   float *logits = reader;
   char *target = reader;
   float *loss = reader;
-  int64_t *correct = reader, samples = reader, right = 0;
+  double *correct = reader, right = 0;
+  int64_t samples = reader;
   if (thread > 0)
     return;
   *loss = lossAndGradient(logits, samples, target, right);
@@ -125,7 +126,7 @@ namespace {
 struct Forward {
   explicit Forward(void **args, float *output = nullptr);
   ~Forward();
-  void loss(void **args, int64_t *correct) const {
+  void loss(void **args, double *correct) const {
     launch(Loss, 1, logits, data<char>(args[4]), data<float>(args[5]), correct, samples);
   }
 
@@ -176,7 +177,7 @@ static void eval(void **args) {
 #ifdef BPPSA_FAKE_MSE
   Forward(args).loss(args, nullptr);
 #else
-  Forward(args).loss(args, data<int64_t>(args[6]));
+  Forward(args).loss(args, data<double>(args[6]));
 #endif
 }
 

@@ -45,12 +45,27 @@ struct FrozenRow {
   static std::optional<FrozenRow> parse(const std::string &text);
 };
 
+/// A loss of an output of the graph.
+struct LossTerm {
+  /// A word of `--loss`.
+  std::string kind;
+  /// Empty for the first output.
+  std::string output;
+  /// What it is multiplied by in the sum of all.
+  double factor = 1;
+
+  bool hasClasses() const { return kind == "cross-entropy" || kind == "nll"; }
+};
+
 /// The part of the command line that decides what the training functions compute.
 struct TrainingOptions {
   TargetKind target = TargetKind::CPU;
-  std::string loss = "cross-entropy";
-  /// Graph output that feeds the loss; empty for the first.
-  std::string lossOn;
+  /// One for all of `lossOn`, or one for each.
+  std::vector<std::string> losses = {"cross-entropy"};
+  /// Graph outputs that feed the losses; empty for the first.
+  std::vector<std::string> lossOn;
+  /// What each of several losses is multiplied by in their sum; empty for ones.
+  std::vector<double> lossWeights;
   /// A weight for each class; empty for ones.
   std::vector<float> classWeights;
   /// The share of each target that is spread over all classes.
@@ -72,6 +87,8 @@ struct TrainingOptions {
   /// What tensor cores multiply: `fp32`, `tf32` or `bf16`; empty for `fp32`. For CUDA only.
   std::string precision;
 
+  /// The losses, in the order of `lossOn`. The lists have lengths that go together.
+  std::vector<LossTerm> getLossTerms() const;
   int64_t getJacobianLimit() const { return memoryLimit.value_or(int64_t(1) << 30); }
   /// Without a limit, programs have no code that goes back by segments, and compile faster.
   int64_t getLoopLimit() const { return memoryLimit.value_or(0); }

@@ -16,26 +16,37 @@ namespace bppsa::runtime {
 
 /// The arrays of one batch. Their memory stays where it is when the batch is filled again.
 struct Batch {
+  /// What one of the model's losses reads.
+  struct Loss {
+    Array target;
+    /// The weight of each position of the target.
+    Array weight;
+    /// What the mean loss of the batch counts in a mean over batches: the sum of the weights of its
+    /// positions, or the number of samples where no position has a weight of its own.
+    double lossWeight = 0;
+    /// The sum of the weights of its positions, whatever their class.
+    double positions = 0;
+  };
+
   std::vector<Array> inputs;
-  Array target;
-  /// The weight of each position of the target.
-  Array weight;
-  /// Of the inputs, then of the target, then of the weights.
+  /// None where targets are not read.
+  std::vector<Loss> losses;
+  /// Of the inputs, then of the target and the weights of each loss; without memory where there are
+  /// none.
   std::vector<DeviceMirror> mirrors;
   Symbols symbols;
   int64_t samples = 0;
-  /// What the mean loss of the batch counts in a mean over batches: the sum of the weights of its
-  /// positions, or the number of samples where no position has a weight of its own.
-  double lossWeight = 0;
-  /// Positions whose weight is not zero.
-  int64_t counted = 0;
+
+  /// Array `index`, in the order of the mirrors.
+  Array &array(size_t index);
+  const Array &array(size_t index) const { return const_cast<Batch *>(this)->array(index); }
 
   /// Lets copyAhead() work. To be called before the batch is an argument of calls.
   void keepSpares();
   /// In device programs, begins to copy what the batch was filled with; calls that were started
   /// before still work on what it held then. It may be filled again.
   void copyAhead();
-  /// "input:NAME" for every input, "target" and "weight".
+  /// "input:NAME" for every input, the names of targets and weights.
   void addTo(const Model &model, ViewTable &views);
 };
 
@@ -112,17 +123,22 @@ public:
   void resize(int64_t size, Batch &batch) const;
   /// The whole set as one batch.
   Batch whole() const;
-  /// Whether positions count differently: the loss is a weighted mean.
+  /// Whether positions of loss `number` count differently: it is a weighted mean.
+  bool isWeighted(size_t number) const;
+  /// Whether those of any do.
   bool isWeighted() const;
-  /// Says what the loss of `batch`, whose arrays are filled, counts.
+  /// Says what the losses of `batch`, whose arrays are filled, count.
   void weigh(Batch &batch) const;
-  /// Throws Error where every position of `batch` has the weight zero; `what` says which it is.
+  /// Throws Error where every position of every loss of `batch` has the weight zero; `what` says
+  /// which it is.
   void requireWeight(const Batch &batch, const std::string &what) const;
 
 private:
   /// One array.
   struct Column {
     const ArrayInfo *info;
+    /// Its array in a batch, by the number of its mirror.
+    size_t slot;
     DType dtype;
     /// The array's shape, with all samples of the set.
     std::vector<int64_t> shape;
@@ -160,16 +176,22 @@ private:
   /// The headers of all files together.
   std::map<std::string, NpyHeader> joinFiles();
   /// Adds the column of an array of which only the header is known, checked against `info`.
-  void addColumn(const ArrayInfo &info, DType dtype, const std::vector<int64_t> &shape);
-  void addColumns(const std::map<std::string, NpyHeader> &headers, TargetUse use);
+  void addColumn(const ArrayInfo &info, size_t slot, DType dtype,
+                 const std::vector<int64_t> &shape);
+  void addColumns(const std::map<std::string, NpyHeader> &headers);
   std::vector<int64_t> slicedShape(const Column &column, int64_t size) const;
   Symbols bindSlices(int64_t size) const;
   void countSamples();
+  /// The slot of the target of loss `number`; that of its weights is the next one.
+  size_t slotOf(size_t number) const { return model->inputs.size() + 2 * number; }
+  /// The number of the loss whose target or weights the column holds.
+  size_t lossOf(const Column &column) const { return (column.slot - slotOf(0)) / 2; }
   bool isWeight(const Column &column) const {
-    return model->weightArray && column.info == &*model->weightArray;
+    return column.slot >= slotOf(0) && column.slot == slotOf(lossOf(column)) + 1;
   }
   std::string where(const std::string &path, const ArrayInfo &info) const;
-  void addSynthetic(const ArrayInfo &info, const Symbols &symbols, class Random &random);
+  void addSynthetic(const ArrayInfo &info, size_t slot, const Symbols &symbols,
+                    class Random &random);
   // SampleBlocks.cpp
   int64_t bytesPerSample() const;
   /// Samples that are in memory at a time, and those of a block, where not all are.
@@ -212,18 +234,22 @@ private:
   void copySamples(const std::vector<const Block *> &from, const int64_t *order, int64_t first,
                    int64_t size, Batch &batch) const;
   // PositionWeights.cpp
-  /// The input that holds the lengths of the sequences that the loss has positions for, or null.
-  const ArrayInfo *findLengths() const;
+  /// The input that holds the lengths of the sequences that a loss has positions for, or null.
+  const ArrayInfo *findLengths(const LossInfo &loss) const;
   /// Whether the weights of positions follow from other arrays.
-  bool derivesWeights() const;
-  /// Takes the weight off positions with an ignored target and beyond the lengths of the samples of
-  /// `block`.
-  void maskPositions(const Block &block, Buffer &target, Buffer &weight) const;
+  bool derivesWeights(const LossInfo &loss) const;
+  /// Takes the weight, that of `column`, off positions with an ignored target and beyond the
+  /// lengths of the samples of `block`.
+  void maskPositions(const Column &column, const Block &block, Buffer &target,
+                     Buffer &weight) const;
 
   const Model *model;
   std::string name;
-  /// The inputs in the model's order, then the target and the weights where there are some.
+  /// The inputs in the model's order, then, where they are read, the target and the weights of each
+  /// loss that has some.
   std::vector<Column> columns;
+  /// Whether targets and weights are read.
+  bool hasTargets = true;
   std::vector<ArrayFile> files;
   std::optional<int64_t> fixed;
   int64_t count = 0;

@@ -41,11 +41,19 @@ struct TrainSettings {
   std::string variant;
 };
 
+/// A loss of several in a finished epoch. What was not computed is empty.
+struct LossRecord {
+  std::string output;
+  std::optional<double> loss, valLoss, valAccuracy;
+};
+
 /// One finished epoch.
 struct EpochRecord {
   int64_t epoch = 0;
   double loss = 0;
   std::optional<double> valLoss, valAccuracy;
+  /// Where there are several.
+  std::vector<LossRecord> losses;
   /// In all, and until batches were filled with their samples.
   double seconds = 0, loadSeconds = 0;
   /// Of the last step.
@@ -58,8 +66,8 @@ struct EpochRecord {
 struct TrainState {
   /// Finished epochs, finished batches of the current one, finished steps in all.
   int64_t epoch = 0, batch = 0, step = 0;
-  /// Sums over this epoch's batches of the loss times what it counts, and of that.
-  double lossSum = 0, weightSum = 0;
+  /// Of this epoch's batches.
+  LossSums losses;
   /// Time spent in this epoch, and until its batches were filled with their samples.
   double seconds = 0, loadSeconds = 0;
   std::vector<EpochRecord> history;

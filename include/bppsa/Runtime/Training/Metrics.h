@@ -13,7 +13,8 @@
 
 namespace bppsa::runtime {
 
-/// {"epoch", "loss", "val_loss", "val_accuracy", "seconds", "load_seconds", "lr", "variant"}; what
+/// {"epoch", "loss", "val_loss", "val_accuracy", "seconds", "load_seconds", "lr", "variant"}, and
+/// with several losses "losses", a list of {"loss_on", "loss", "val_loss", "val_accuracy"}; what
 /// was not computed is null.
 nlohmann::ordered_json toJson(const EpochRecord &record);
 EpochRecord recordOf(const nlohmann::json &object);

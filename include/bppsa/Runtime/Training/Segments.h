@@ -26,8 +26,9 @@ public:
 
   /// Goes to the first segment of the sequences in `batch`, where the states are those of `batch`.
   void restart(const Batch &batch);
-  /// What the mean loss of segment `number`, which has been run, counts in that of its batch.
-  double weightOf(const Batch &batch, int64_t number);
+  /// What the mean loss `loss` of segment `number`, which has been run, counts in that of its
+  /// batch.
+  double weightOf(const Batch &batch, int64_t number, size_t loss);
   /// What segment `number` of the sequences holds, without states.
   Batch &fill(const Batch &batch, int64_t number);
   /// Computes `function`, a variant of the step, on segment `number`, and takes its final states as
