@@ -132,5 +132,6 @@ TEST(DatasetTest, BatchesHoldTheChosenSamples) {
         ASSERT_EQ(some.inputs[0].as<float>()[(t * 3 + s) * 3 + i],
                   whole.inputs[0].as<float>()[(t * 9 + order[s]) * 3 + i]);
   for (int64_t s = 0; s < 3; ++s)
-    EXPECT_EQ(some.losses[0].target.as<int64_t>()[s], whole.losses[0].target.as<int64_t>()[order[s]]);
+    EXPECT_EQ(some.losses[0].target.as<int64_t>()[s],
+              whole.losses[0].target.as<int64_t>()[order[s]]);
 }
