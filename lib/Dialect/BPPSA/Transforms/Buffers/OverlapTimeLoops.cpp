@@ -39,6 +39,8 @@ struct Kernel {
   /// The argument whose first dimension counts the parallel iterations of the time loop that the
   /// function is.
   std::optional<unsigned> rows;
+  /// Multiply-adds of the time loop for each number that it reads or writes.
+  int64_t work = 0;
 };
 
 /// Memory that an operation reads, or writes too.
@@ -65,6 +67,21 @@ static std::optional<unsigned> findRows(func::FuncOp kernel, Operation &op) {
   else if (auto chain = dyn_cast<ChainOp>(op))
     states = chain.getSeeds();
   return states.empty() ? std::nullopt : getArgument(kernel, states.front());
+}
+
+/// Multiply-adds of the body of the time loop `op` for each number that a step reads or writes.
+static int64_t countWork(Operation &op) {
+  Block &body = op.getRegion(0).front();
+  int64_t multiplyAdds = 0, numbers = 0;
+  for (auto product : body.getOps<MatVecOp>())
+    multiplyAdds += cast<VectorType>(product.getMatrix().getType()).getNumElements();
+  auto count = [&](Value value) {
+    if (auto type = cast<VectorType>(value.getType()); type.getRank() == 1)
+      numbers += type.getNumElements();
+  };
+  llvm::for_each(body.getArguments(), count);
+  llvm::for_each(body.getTerminator()->getOperands(), count);
+  return multiplyAdds / std::max<int64_t>(numbers, 1);
 }
 
 /// Marks the arguments that `op`, in the body of `function`, may write; all where that is unknown.
@@ -98,8 +115,10 @@ static Kernel analyze(func::FuncOp function) {
   auto scopes = function.getOps<memref::AllocaScopeOp>();
   Block &body = scopes.empty() ? function.front() : (*scopes.begin()).getBodyRegion().front();
   for (Operation &op : body)
-    if (std::optional<unsigned> rows = findRows(function, op))
+    if (std::optional<unsigned> rows = findRows(function, op)) {
       kernel.rows = rows;
+      kernel.work = countWork(op);
+    }
   function.getBody().walk([&](Operation *op) { addWrites(function, op, kernel.writes); });
   return kernel;
 }
@@ -138,7 +157,7 @@ struct Group {
 
 class Overlapper {
 public:
-  Overlapper(ModuleOp module) : symbols(module) {}
+  Overlapper(ModuleOp module, int64_t leastWork) : symbols(module), leastWork(leastWork) {}
   /// Returns the number of groups of `function`.
   unsigned run(func::FuncOp function);
 
@@ -150,6 +169,7 @@ private:
   scf::IfOp overlap(const Group &group);
 
   SymbolTable symbols;
+  int64_t leastWork;
   DenseMap<Operation *, Kernel> kernels;
 };
 } // namespace
@@ -168,7 +188,7 @@ const Kernel *Overlapper::lookUp(func::CallOp call) {
 bool Overlapper::isTimeLoop(Operation *op) {
   auto call = dyn_cast<func::CallOp>(op);
   const Kernel *kernel = call ? lookUp(call) : nullptr;
-  return kernel && kernel->rows;
+  return kernel && kernel->rows && kernel->work >= leastWork;
 }
 
 /// The memory that `op` uses, each array by an allocation or an argument of its function, which do
@@ -301,8 +321,10 @@ unsigned Overlapper::run(func::FuncOp function) {
 
 namespace {
 struct OverlapTimeLoopsPass : bppsa::impl::OverlapTimeLoopsBase<OverlapTimeLoopsPass> {
+  using OverlapTimeLoopsBase::OverlapTimeLoopsBase;
+
   void runOnOperation() override {
-    Overlapper overlapper(getOperation());
+    Overlapper overlapper(getOperation(), leastWork);
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isExternal() && !function.isPrivate())
         numGroups += overlapper.run(function);

@@ -1,4 +1,5 @@
-// RUN: bppsa-opt --bppsa-overlap-time-loops %s | FileCheck %s
+// RUN: bppsa-opt --bppsa-overlap-time-loops=least-work=0 %s | FileCheck %s
+// RUN: bppsa-opt --bppsa-overlap-time-loops %s | FileCheck %s --check-prefix=LITTLE
 
 func.func private @loop(%x: memref<?x?x4xf32>, %h0: memref<?x4xf32>, %h: memref<?x?x4xf32>) {
   bppsa.recurrence sequences(%x : memref<?x?x4xf32>) initial(%h0 : memref<?x4xf32>)
@@ -115,3 +116,7 @@ func.func @scopes(%a: memref<?x?x4x16xf32>, %g: memref<?x4x16xf32>, %c: memref<?
   call @scoped(%a, %g, %e, %f, %u) : (memref<?x?x4x16xf32>, memref<?x4x16xf32>, memref<?x4x16xf32>, memref<?x?x4x16xf32>, memref<4xf32>) -> ()
   return
 }
+
+// A core has less to do than to fetch from the other one.
+// LITTLE-LABEL: func.func @directions
+//   LITTLE-NOT:   side_by_side

@@ -245,6 +245,8 @@ def OverlapTimeLoops : Pass<"bppsa-overlap-time-loops", "::mlir::ModuleOp"> {
     threads. The pass finds calls of kernels that are time loops, such as the directions of a
     bidirectional layer, of which none reads or writes what another one writes. What needs
     the first ones moves behind the last, and all become the iterations of a parallel loop.
+    Where cores exchange what they have written, that takes longer than a little work: loops with fewer
+    than `least-work` multiply-adds for each number that they read or write stay as they are.
     `bppsa_rt_side_by_side(loops, iterations)` of the run time says whether that is sooner done than
     one loop after the other, each on all threads; `iterations` are those of the first loop.
 
@@ -268,6 +270,10 @@ def OverlapTimeLoops : Pass<"bppsa-overlap-time-loops", "::mlir::ModuleOp"> {
     }
     ```
   }];
+  let options = [
+    Option<"leastWork", "least-work", "int64_t", /*default=*/"20",
+           "Fewest multiply-adds of a loop for each number that it reads or writes">,
+  ];
   let statistics = [Statistic<"numGroups", "groups", "groups of time loops">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
                            "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
