@@ -219,7 +219,7 @@ def parse():
     add("--hidden", type=baselines.numbers, default=(20, 64, 128), metavar="H,...")
     add("--model", type=pathlib.Path, help="an ONNX file in place of the benchmark's models")
     add("--plan", default="chunked", help="the scan plan (default chunked)")
-    add("--kernels", default="(recurrence|chain|scan)_.*", help="names of kernels, as a pattern")
+    add("--kernels", default="(recurrence|chain|forall)_.*", help="names of kernels, as a pattern")
     add("--arch", default="sm_90")
     add("--compiler", default=str(ROOT / "build/bin/bppsa-compile"))
     return parser.parse_args()

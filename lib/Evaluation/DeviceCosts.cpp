@@ -335,10 +335,8 @@ static GPUMappingAttr getLinkMapping(ChainOp loop) {
   return succeeded(choice) ? choice->mapping : getDefaultMapping(loop, GPUKernel::BlockPerRow);
 }
 
-/// The mapping of the transitions of `loop`, or the one that those of chunks would get.
+/// The mapping that the transitions of chunks of `loop` would get.
 static GPUMappingAttr getColumnMapping(ChainOp loop) {
-  if (GPUMappingAttr own = attrs::TransitionMapping::of(loop))
-    return own;
   if (loop.isGraphForm())
     return getDefaultMapping(loop, GPUKernel::BlockPerColumn);
   FailureOr<MappingChoice> choice =

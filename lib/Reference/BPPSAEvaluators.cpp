@@ -108,12 +108,32 @@ static void addTo(Interpreter &interpreter, Value argument, const Array &addend)
   interpreter.set(argument, std::move(sum));
 }
 
-/// Zeros for each sum of a chain.
-static std::vector<Array> makeSums(ValueRange sums) {
+/// Zeros for each sum of a chain of the values `summed`.
+static std::vector<Array> makeSums(ChainOp op, ValueRange summed) {
   std::vector<Array> zeros;
-  for (Value sum : sums)
-    zeros.push_back(Array::makeZeros(getValueShape(sum.getType())));
+  for (auto [value, with] : llvm::zip_equal(summed, op.getSumWith())) {
+    SmallVector<int64_t, 4> shape = getValueShape(value.getType());
+    if (with != kNoFactor)
+      shape.push_back(getValueShape(op.getFactors()[with].getType()).back());
+    zeros.push_back(Array::makeZeros(shape));
+  }
   return zeros;
+}
+
+/// `sums` one after the other, each column by column.
+static Array flatten(ArrayRef<Array> sums) {
+  int64_t size = 0;
+  for (const Array &sum : sums)
+    size += sum.reals.size();
+  Array flat = Array::makeZeros({size});
+  auto to = flat.reals.begin();
+  for (const Array &sum : sums) {
+    int64_t columns = sum.getRank() == 2 ? sum.shape[1] : 1, rows = sum.shape[0];
+    for (int64_t column = 0; column < columns; ++column)
+      for (int64_t row = 0; row < rows; ++row)
+        *to++ = sum.reals[row * columns + column];
+  }
+  return flat;
 }
 
 /// Adds to `sum` the outer product of `value` and `factor`, or `value` without one.
@@ -142,9 +162,9 @@ static LogicalResult evaluateChain(ChainOp op, Interpreter &interpreter) {
   size_t numSaved = op.getSaved().size(), numStates = op.getSeeds().size();
   interpreter.copy(op.getCaptures(), body.getArguments().drop_front(numSaved + numStates));
 
-  ValueRange summed = yielded.take_back(op.getSums().size());
+  ValueRange summed = yielded.take_back(op.getSumWith().size());
   yielded = yielded.drop_back(summed.size());
-  std::vector<Array> results, sums = makeSums(op.getSums());
+  std::vector<Array> results, sums = makeSums(op, summed);
   for (auto [i, value] : llvm::enumerate(yielded)) {
     SmallVector<int64_t, 4> features = getValueShape(value.getType());
     results.push_back(
@@ -180,7 +200,10 @@ static LogicalResult evaluateChain(ChainOp op, Interpreter &interpreter) {
     for (size_t k = 0; k < numStates; ++k)
       layout.write(results[k], std::nullopt, b, interpreter.get(body.getArgument(numSaved + k)));
   }
-  llvm::move(sums, std::back_inserter(results));
+  if (op.getFlatSums())
+    results.push_back(flatten(sums));
+  else
+    llvm::move(sums, std::back_inserter(results));
   for (auto [result, array] : llvm::zip_equal(op.getResults(), results))
     interpreter.set(result, std::move(array));
   return success();
@@ -245,6 +268,23 @@ static LogicalResult evaluateStepSum(StepSumOp op, Interpreter &interpreter) {
   return success();
 }
 
+static LogicalResult evaluateReduceSums(ReduceSumsOp op, Interpreter &interpreter) {
+  const Array &parts = interpreter.get(op.getParts());
+  int64_t first = 0, size = parts.shape[2];
+  for (Value result : op.getSums()) {
+    Array sum = Array::makeZeros(getValueShape(result.getType()));
+    int64_t columns = sum.getRank() == 2 ? sum.shape[1] : 1, rows = sum.shape[0];
+    for (int64_t part = 0; part < parts.shape[0] * parts.shape[1]; ++part)
+      for (int64_t row = 0; row < rows; ++row)
+        for (int64_t column = 0; column < columns; ++column)
+          sum.reals[row * columns + column] +=
+              parts.reals[part * size + first + column * rows + row];
+    first += rows * columns;
+    interpreter.set(result, std::move(sum));
+  }
+  return success();
+}
+
 /// Copies the samples of `from` to `to`, each in its own layout.
 static void copySamples(SampleLayout fromLayout, const Array &from, SampleLayout toLayout,
                         Array &to, bool hasTime, int64_t samples, int64_t steps) {
@@ -293,6 +333,7 @@ void bppsa::addBPPSAEvaluators(EvaluatorTable &table) {
   table.add<MatVecOp>(evaluateMatVec);
   table.add<OuterSumOp>(evaluateOuterSum);
   table.add<StepSumOp>(evaluateStepSum);
+  table.add<ReduceSumsOp>(evaluateReduceSums);
   table.add<PackLanesOp>(evaluatePack);
   table.add<UnpackLanesOp>(evaluateUnpack);
   // What no pass has specialised is of a model that is not trained.

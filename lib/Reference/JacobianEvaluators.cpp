@@ -138,15 +138,18 @@ static LogicalResult evaluateApply(ApplyOp op, Interpreter &interpreter) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Entries of transitions `[samples, columns, rows]`, plain or packed.
+/// Entries of transitions `[samples, columns, rows]`, plain or packed, or `[samples, rows,
+/// columns]`.
 class TransitionArray {
 public:
-  TransitionArray(std::optional<int64_t> lanes, bool isDiagonal, int64_t size)
-      : lanes(lanes), isDiagonal(isDiagonal), size(size) {}
+  TransitionArray(std::optional<int64_t> lanes, bool isDiagonal, int64_t size, bool byRows = false)
+      : lanes(lanes), isDiagonal(isDiagonal), byRows(byRows), size(size) {}
 
   int64_t getNumMatrixColumns() const { return isDiagonal ? 1 : size; }
   /// Element `row` of column `column` of what is stored for sample `b`.
   int64_t getPosition(const Array &array, int64_t b, int64_t column, int64_t row) const {
+    if (byRows)
+      std::swap(column, row);
     if (lanes)
       return array.getPosition({b / *lanes, column, row, b % *lanes});
     return array.getPosition({b, column, row});
@@ -168,7 +171,7 @@ public:
 
 private:
   std::optional<int64_t> lanes;
-  bool isDiagonal;
+  bool isDiagonal, byRows;
   int64_t size;
 };
 } // namespace
@@ -215,7 +218,7 @@ static LogicalResult evaluateTransition(TransitionOp op, Interpreter &interprete
                    body.getArguments().drop_front(op.getSaved().size() + op.getStates().size()));
   Array result = interpreter.get(op.getDestination());
   int64_t size = op.getNumValues();
-  TransitionArray layoutOfResult(op.getLanes(), op.getDiagonal(), size);
+  TransitionArray layoutOfResult(op.getLanes(), op.getDiagonal(), size, op.getByRows());
   for (int64_t b = 0; b < layoutOfResult.getNumSamples(result); ++b)
     for (int64_t c = 0; c < result.shape[1]; ++c) {
       bool isOffset = c == layoutOfResult.getNumMatrixColumns();
@@ -309,7 +312,7 @@ static LogicalResult evaluateApplyTransition(ApplyTransitionOp op, Interpreter &
   const Array &cotangent = interpreter.get(op.getCotangent());
   Array result = interpreter.get(op.getDestination());
   SampleLayout vectors(op.getLanes());
-  TransitionArray layout(op.getLanes(), op.getDiagonal(), transition.shape[2]);
+  TransitionArray layout(op.getLanes(), op.getDiagonal(), transition.shape[2], op.getByRows());
   for (int64_t b = 0; b < layout.getNumSamples(transition); ++b) {
     Array vector = vectors.read(cotangent, std::nullopt, b);
     std::vector<double> product = layout.apply(

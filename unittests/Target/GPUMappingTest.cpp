@@ -104,12 +104,8 @@ static void mapByHand(ModuleOp module, llvm::StringRef text) {
                      mapping.is(GPUKernel::BlockPerColumn);
   int64_t mapped = 0;
   module.walk([&](Operation *op) {
-    auto chain = dyn_cast<ChainOp>(op);
     if (isOfColumns ? isa<TransitionOp>(op) : isa<RecurrenceOp, ChainOp, OuterSumOp>(op)) {
       op->setAttr("bppsa.mapping", mapping);
-      ++mapped;
-    } else if (isOfColumns && chain && !chain.getPlan().isSequential()) {
-      op->setAttr("bppsa.transition_mapping", mapping);
       ++mapped;
     }
   });

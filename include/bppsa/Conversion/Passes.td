@@ -123,8 +123,7 @@ def ChooseGPUMapping : Pass<"bppsa-choose-gpu-mapping", "::mlir::func::FuncOp"> 
   let description = [{
     Gives each time loop, transition and outer sum on memory the attribute `bppsa.mapping`,
     a `#bppsa.gpu_mapping`: what kernel runs it, how many threads share a row, where
-    matrices are, how many steps are read ahead. The transitions of a chunked chain have
-    one of their own, `bppsa.transition_mapping`. A mapping that is there stays.
+    matrices are, how many steps are read ahead. A mapping that is there stays.
 
     ```mlir
     bppsa.recurrence sequences(%x : memref<?x?x12xf32>) initial(%h0 : memref<?x64xf32>) ...
@@ -167,15 +166,15 @@ def ConvertBPPSAToGPU : Pass<"convert-bppsa-to-gpu", "::mlir::ModuleOp"> {
     or a sequential chain is one launch for all steps, but products of sequences with
     large matrices are launches of their own, for all steps at a time on tensor cores. Where one block has not the
     registers for the weights, several share their rows and run a group of samples
-    together, in cooperative launches. A chunked scan is three, a
-    loop of transitions or of their products, as `bppsa-expand-scan` writes the levels of
-    trees, one (two where cotangents are injected into transitions), and sums over samples and steps are two, which add in
-    an order that depends on sizes alone, outer products of larger vectors on tensor
-    cores; sums that are results of a chain or chunked
-    scan are in registers of its threads, and take one launch more. The maps of a
-    scan are made column by column: by a thread each where states are small, in
-    column tiles by blocks that multiply on tensor cores otherwise, and by a
-    block each where these cannot.
+    together, in cooperative launches. A parallel loop of chains, of transitions or of
+    their products, as `bppsa-expand-scan` writes the levels of trees and the sweeps over
+    chunks, is one (two where cotangents are injected into transitions), whose blocks take
+    the iterations, and so is a loop that applies transitions in order. Sums over samples
+    and steps are two, which add in an order that depends on sizes alone, outer products
+    of larger vectors on tensor cores; sums that are results of a chain are in registers
+    of its threads, and take one launch more. Transitions are made column by column: by a
+    thread each where states are small, in column tiles by blocks that multiply on tensor
+    cores otherwise, and by a block each where these cannot.
 
     ```mlir
     func.func private @recurrence_kernel_0(%x: memref<?x?x4xf32>, %h0: memref<?x8xf32>, ...) {

@@ -61,6 +61,15 @@ inline constexpr int64_t mostStages = 8, columnStages = 4;
 /// Rows and columns of the result of a product on tensor cores, and the least terms of its sums.
 inline constexpr int64_t tileRows = 16, tileColumns = 8, tileDepth = 8;
 
+/// Elements of sums of all blocks of a launch together, and blocks with sums, that are not
+/// exceeded; blocks that are started in any case.
+inline constexpr int64_t mostSumElements = 4 << 20, mostSumBlocks = 4096, leastSumBlocks = 512;
+
+/// The blocks with sums of `numElements` elements each that a launch starts at most.
+inline constexpr int64_t countMostPartialSums(int64_t numElements) {
+  return std::clamp(mostSumElements / numElements, leastSumBlocks, mostSumBlocks);
+}
+
 /// Whether outer products of vectors of these sizes are added up over all steps and samples by
 /// tiles of tensor cores: these are counted to need fewer instructions than a thread for each
 /// element where a quarter of a tile of 16 x 16 is used.

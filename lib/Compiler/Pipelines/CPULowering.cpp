@@ -27,8 +27,7 @@ void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &opt
   pm.addNestedPass<func::FuncOp>(createPackBatch());
   addCleanup(pm);
   pm.addNestedPass<func::FuncOp>(createInferStructure({/*batchAxis=*/0, /*loopsOnly=*/true}));
-  pm.addPass(createExpandScan({/*unrollUpTo=*/0, options.factorLinks, /*wholeLevels=*/false,
-                               /*keepChunks=*/false}));
+  pm.addPass(createExpandScan({/*unrollUpTo=*/0, options.factorLinks, /*wholeLevels=*/false}));
   addCleanup(pm);
   addBufferization(pm);
   pm.addNestedPass<func::FuncOp>(createBlockTime());

@@ -23,8 +23,7 @@ void bppsa::buildGPUOutliningPipeline(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createMergeProducts());
   pm.addNestedPass<func::FuncOp>(createFuseGradients());
   pm.addNestedPass<func::FuncOp>(createInferStructure({/*batchAxis=*/0, /*loopsOnly=*/true}));
-  pm.addPass(createExpandScan(
-      {/*unrollUpTo=*/0, /*factorLinks=*/false, /*wholeLevels=*/true, /*keepChunks=*/true}));
+  pm.addPass(createExpandScan({/*unrollUpTo=*/0, /*factorLinks=*/false, /*wholeLevels=*/true}));
   addCleanup(pm);
   addBufferization(pm);
   pm.addNestedPass<func::FuncOp>(createSinkReads());

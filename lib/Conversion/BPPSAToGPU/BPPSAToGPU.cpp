@@ -47,10 +47,7 @@ size_t bppsa::countTogether(ArrayRef<Operation *> ops) {
 /// Checks that `op`, and what a loop over transitions holds, are mapped to kernels.
 static LogicalResult verifyMapped(Operation *op) {
   auto isMapped = [](Operation *inner) {
-    auto chain = dyn_cast<ChainOp>(inner);
-    bool isChunked = chain && chain.getPlan().getAlgorithm() == ScanAlgorithm::Chunked;
-    return (!isa<RecurrenceOp, ChainOp, TransitionOp, OuterSumOp>(inner) || getMapping(inner)) &&
-           (!isChunked || getTransitionMapping(inner));
+    return !isa<RecurrenceOp, ChainOp, TransitionOp, OuterSumOp>(inner) || getMapping(inner);
   };
   WalkResult result = op->walk([&](Operation *inner) {
     if (isMapped(inner))
@@ -63,11 +60,12 @@ static LogicalResult verifyMapped(Operation *op) {
 
 static LogicalResult launchChain(ChainOp op) {
   PlanAttr plan = op.getPlan();
-  if (plan.isSequential())
-    return launchSequentially(getCotangentLoop(op));
-  if (plan.getAlgorithm() == ScanAlgorithm::Chunked)
-    return launchChunked(getCotangentLoop(op), plan.getSize());
-  return op->emitOpError("has the plan ") << plan.toString() << "; run bppsa-expand-scan first";
+  if (!plan.isSequential())
+    return op->emitOpError("has the plan ")
+           << plan.toString() << "; run bppsa-expand-scan with whole-levels first";
+  if (op.getFlatSums())
+    return op->emitOpError("has flat_sums, but is no part of a parallel loop; leave it out");
+  return launchSequentially(getCotangentLoop(op));
 }
 
 template <typename OpTy> static bool holds(Operation *loop) {
@@ -92,10 +90,13 @@ static LogicalResult launchOps(ArrayRef<Operation *> ops) {
         return launchOuterSums(sums);
       })
       .Case([&](StepSumOp leaf) { return launch([&] { launchStepSum(leaf); }); })
+      .Case([&](ReduceSumsOp sums) { return launch([&] { launchReduceSums(sums); }); })
       .Case([&](memref::CopyOp copy) { return launch([&] { launchCopy(copy); }); })
       .Case([&](scf::ParallelOp loop) { return launch([&] { launchParallel(loop); }); })
       .Case([&](scf::ForallOp loop) {
-        return holds<TransitionOp>(loop) ? launchTransitions(loop) : launchRows(loop);
+        if (holds<TransitionOp>(loop))
+          return launchTransitions(loop);
+        return holds<ChainOp>(loop) ? launchChains(loop) : launchRows(loop);
       })
       .Case([&](scf::ForOp loop) {
         return holds<ApplyTransitionOp>(loop) ? launchRows(loop)
@@ -110,7 +111,7 @@ static LogicalResult launchOps(ArrayRef<Operation *> ops) {
 /// Operations that write arrays; loops with results only compute numbers.
 static bool becomesLaunch(Operation &op) {
   return op.getNumResults() == 0 &&
-         isa<RecurrenceOp, ChainOp, OuterSumOp, StepSumOp, PackLanesOp, UnpackLanesOp,
+         isa<RecurrenceOp, ChainOp, OuterSumOp, StepSumOp, ReduceSumsOp, PackLanesOp, UnpackLanesOp,
              SparseApplyOp, SparseComposeOp, SparseOuterSumOp, linalg::LinalgOp, memref::CopyOp,
              scf::ForOp, scf::ForallOp, scf::ParallelOp>(op);
 }

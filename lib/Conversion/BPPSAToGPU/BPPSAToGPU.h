@@ -20,10 +20,6 @@ namespace bppsa {
 inline GPUMappingAttr getMapping(mlir::Operation *op) {
   return llvm::dyn_cast_or_null<GPUMappingAttr>(attrs::Mapping::of(op));
 }
-/// That of the transitions of a chunked chain.
-inline GPUMappingAttr getTransitionMapping(mlir::Operation *op) {
-  return attrs::TransitionMapping::of(op);
-}
 
 /// Checks that `op` is on memory, and on samples one by one.
 llvm::LogicalResult verifyReady(mlir::Operation *op);
@@ -42,6 +38,8 @@ llvm::LogicalResult launchOuterSums(llvm::ArrayRef<OuterSumOp> ops);
 bool areLargeSums(llvm::ArrayRef<OuterSumOp> ops);
 bool canStack(llvm::ArrayRef<OuterSumOp> ops);
 void launchStepSum(StepSumOp op);
+/// Parts of sums that chains have made: one launch.
+void launchReduceSums(ReduceSumsOp op);
 void launchLinalg(mlir::linalg::LinalgOp op);
 void launchCopy(mlir::memref::CopyOp op);
 /// One thread an iteration.
@@ -64,12 +62,11 @@ mlir::Value getRecurrenceStep(mlir::OpBuilder &builder, RecurrenceOp op, mlir::V
 
 /// A chain in its own order: one block for each sample.
 llvm::LogicalResult launchSequentially(const CotangentLoop &loop);
-/// Three launches (aggregate, carry, run again) for chunks of `chunkSteps` steps;
-/// 0 leaves the length to the run time.
-llvm::LogicalResult launchChunked(const CotangentLoop &loop, int64_t chunkSteps);
 
-// What `bppsa-expand-scan` makes of trees.
+// What `bppsa-expand-scan` makes of scans.
 
+/// The chains that the iterations of `loop` take, on windows of the same arrays: one launch.
+llvm::LogicalResult launchChains(mlir::scf::ForallOp loop);
 /// The transitions of the runs of links that the iterations of `loop` take: one launch, or two
 /// where cotangents are injected.
 llvm::LogicalResult launchTransitions(mlir::scf::ForallOp loop);

@@ -17,9 +17,6 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-static constexpr StringLiteral kMapping = attrs::Mapping::getName(),
-                               kTransitionMapping = attrs::TransitionMapping::getName();
-
 namespace {
 struct ChooseGPUMapping : public bppsa::impl::ChooseGPUMappingBase<ChooseGPUMapping> {
   using ChooseGPUMappingBase::ChooseGPUMappingBase;
@@ -44,9 +41,8 @@ private:
   LogicalResult mapLoop(Operation *op);
   void mapSums(ArrayRef<OuterSumOp> sums);
   GPUMappingAttr getProductMapping(GPUKernel kernel, int64_t threads);
-  /// What a chain, or a transition, has as `name` stays; else it gets what `choose()` gives.
-  template <typename ChooseFn>
-  LogicalResult setMapping(Operation *op, StringRef name, ChooseFn choose);
+  /// What `op` has stays; else it gets what `choose()` gives.
+  template <typename ChooseFn> LogicalResult setMapping(Operation *op, ChooseFn choose);
 };
 } // namespace
 
@@ -58,20 +54,19 @@ GPUMappingAttr ChooseGPUMapping::getProductMapping(GPUKernel kernel, int64_t thr
 }
 
 template <typename ChooseFn>
-LogicalResult ChooseGPUMapping::setMapping(Operation *op, StringRef name, ChooseFn choose) {
-  if (op->hasAttr(name))
+LogicalResult ChooseGPUMapping::setMapping(Operation *op, ChooseFn choose) {
+  if (op->hasAttr(attrs::Mapping::getName()))
     return success();
   FailureOr<MappingChoice> choice = choose();
   if (failed(choice))
     return failure();
-  op->setAttr(name, choice->mapping);
+  op->setAttr(attrs::Mapping::getName(), choice->mapping);
   auto options = remark::RemarkOpts::name("ChooseGPUMapping")
                      .category("mapping")
                      .function(getOperation().getSymName());
   std::string reason = choice->reason.empty() ? "the first choice" : choice->reason;
   remark::passed(op->getLoc(), options) << remark::add(
-      "{0}{1}: {2}; {3}", op->getName().stripDialect(),
-      name == kTransitionMapping ? ", its transitions" : "", choice->mapping.toString(), reason);
+      "{0}: {1}; {2}", op->getName().stripDialect(), choice->mapping.toString(), reason);
   ++numMapped;
   return success();
 }
@@ -101,30 +96,23 @@ void ChooseGPUMapping::mapSums(ArrayRef<OuterSumOp> sums) {
           : MappingChoice{getProductMapping(GPUKernel::ThreadPerElement, cost::elementThreads),
                           "tiled_product would use less than a quarter of a tile"};
   for (OuterSumOp sum : sums)
-    (void)setMapping(sum, kMapping, [&] { return FailureOr<MappingChoice>(choice); });
+    (void)setMapping(sum, [&] { return FailureOr<MappingChoice>(choice); });
 }
 
 LogicalResult ChooseGPUMapping::mapLoop(Operation *op) {
   if (auto loop = dyn_cast<RecurrenceOp>(op))
-    return setMapping(op, kMapping, [&]() -> FailureOr<MappingChoice> {
+    return setMapping(op, [&]() -> FailureOr<MappingChoice> {
       if (areLargeProducts(loop))
         return MappingChoice{getProductMapping(GPUKernel::TiledProduct, cost::tiledProductThreads),
                              ""};
       return chooseLoopMapping(loop);
     });
   if (auto transition = dyn_cast<TransitionOp>(op))
-    return setMapping(op, kMapping, [&] {
+    return setMapping(op, [&] {
       CotangentLoop loop = getCotangentLoop(transition);
       // A run of one step has nothing to read ahead.
       bool isOneStep = cast<ShapedType>(loop.saved[0].getType()).getDimSize(0) == 1;
       return chooseTransitionMapping(loop, !isOneStep, precision);
     });
-  auto chain = cast<ChainOp>(op);
-  if (failed(setMapping(op, kMapping, [&] { return chooseLoopMapping(chain); })))
-    return failure();
-  if (chain.getPlan().getAlgorithm() != ScanAlgorithm::Chunked)
-    return success();
-  return setMapping(op, kTransitionMapping, [&] {
-    return chooseTransitionMapping(getCotangentLoop(chain), /*readAhead=*/true, precision);
-  });
+  return setMapping(op, [&] { return chooseLoopMapping(cast<ChainOp>(op)); });
 }

@@ -11,7 +11,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "BPPSAToGPU.h"
-#include "TimeLoops/AffineMaps.h"
+#include "ParallelLoops.h"
+#include "TimeLoops/CarryLoop.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -25,14 +26,16 @@ struct BlockNeeds {
   /// Memory that an iteration has for itself, of which a block shares one row.
   SmallVector<Value> allocations;
   SmallVector<MemRefType> shared;
+  /// The shared arrays of it are behind the others.
+  std::optional<CarryLoop> carries;
 };
 
 /// Emits operations for one row, by all threads of a block.
 class RowEmitter {
 public:
-  RowEmitter(const LaunchedThread &thread, Value row, ArrayRef<Value> allocations)
-      : thread(thread), row(row) {
-    for (auto [allocation, shared] : llvm::zip_equal(allocations, thread.shared))
+  RowEmitter(const LaunchedThread &thread, Value row, BlockNeeds &needs)
+      : thread(thread), row(row), carries(needs.carries) {
+    for (auto [allocation, shared] : llvm::zip(needs.allocations, thread.shared))
       ofBlock[allocation] = shared;
   }
 
@@ -52,10 +55,11 @@ private:
   /// Waits where threads may have done more than `allowed`.
   void waitUnless(OpBuilder &builder, Location loc, Pending allowed);
   Place getVector(Value array) const;
-  template <typename OpTy> DeviceMap getMap(OpTy op, Value array) const;
+  DeviceMap getMap(ComposeTransitionsOp op, Value array) const;
 
   LaunchedThread thread;
   Value row;
+  std::optional<CarryLoop> &carries;
   IRMapping mapping;
   DenseMap<Value, Value> ofBlock;
   Pending pending = Pending::Nothing;
@@ -77,7 +81,7 @@ Place RowEmitter::getVector(Value array) const {
   return {mapping.lookupOrDefault(array), {row}};
 }
 
-template <typename OpTy> DeviceMap RowEmitter::getMap(OpTy op, Value array) const {
+DeviceMap RowEmitter::getMap(ComposeTransitionsOp op, Value array) const {
   int64_t size = getSize(array);
   int64_t columns = cast<MemRefType>(array.getType()).getDimSize(1);
   bool hasOffset = columns > (op.getDiagonal() ? 1 : size);
@@ -92,7 +96,8 @@ template <typename OpTy> DeviceMap RowEmitter::getMap(OpTy op, Value array) cons
 void RowEmitter::emit(OpBuilder &builder, ApplyTransitionOp op) {
   Location loc = op.getLoc();
   waitUnless(builder, loc, Pending::Nothing);
-  DeviceMap map = getMap(op, op.getTransition());
+  Value transition = mapping.lookupOrDefault(op.getTransition());
+  DeviceMap map = {AffineMapLayout::get(op), transition, {row}};
   Place from = getVector(op.getCotangent()), to = getVector(op.getDestination());
   emitRows(builder, loc, thread, map.size, [&](OpBuilder &nested, Value value) {
     to.store(nested, loc, emitApply(nested, loc, map, from, value), value);
@@ -111,18 +116,31 @@ void RowEmitter::emit(OpBuilder &builder, ComposeTransitionsOp op) {
   pending = Pending::AnyValues;
 }
 
-/// Each thread reads and writes its own value.
+/// Whether row n of `array` is not element n of a vector in memory.
+static bool isShifted(Value array) {
+  auto view = array.getDefiningOp<memref::SubViewOp>();
+  return view && !isConstantIntValue(view.getMixedOffsets().back(), 0);
+}
+
+/// Each thread reads and writes its own value, but where one of them is behind others.
 void RowEmitter::emit(OpBuilder &builder, memref::CopyOp op) {
   Location loc = op.getLoc();
-  waitUnless(builder, loc, Pending::OwnValues);
+  bool isOwn = !isShifted(op.getSource()) && !isShifted(op.getTarget());
+  waitUnless(builder, loc, isOwn ? Pending::OwnValues : Pending::Nothing);
   Place from = getVector(op.getSource()), to = getVector(op.getTarget());
   emitRows(builder, loc, thread, getSize(op.getTarget()), [&](OpBuilder &nested, Value value) {
     to.store(nested, loc, from.load(nested, loc, value), value);
   });
-  pending = std::max(pending, Pending::OwnValues);
+  pending = std::max(pending, isOwn ? Pending::OwnValues : Pending::AnyValues);
 }
 
 void RowEmitter::emit(OpBuilder &builder, scf::ForOp op) {
+  if (carries && carries->is(op)) {
+    waitUnless(builder, op.getLoc(), Pending::OwnValues);
+    carries->emit(builder, thread, thread.shared.drop_front(ofBlock.size()), mapping);
+    pending = Pending::AnyValues;
+    return;
+  }
   auto loop = scf::ForOp::create(builder, op.getLoc(), mapping.lookupOrDefault(op.getLowerBound()),
                                  mapping.lookupOrDefault(op.getUpperBound()),
                                  mapping.lookupOrDefault(op.getStep()));
@@ -236,20 +254,37 @@ static BlockNeeds getNeeds(Operation *loop) {
   return needs;
 }
 
+/// The loop over carries that an iteration of `loop` has; none where it has no such loop.
+static std::optional<CarryLoop> findCarries(scf::ForallOp loop) {
+  for (auto inner : loop.getBody()->getOps<scf::ForOp>())
+    if (std::optional<CarryLoop> carries = CarryLoop::match(loop, inner))
+      return carries;
+  return {};
+}
+
 LogicalResult bppsa::launchRows(scf::ForallOp loop) {
+  if (loop.getRank() != 1)
+    return loop->emitOpError("has ") << loop.getRank() << " dimensions, and a loop of transitions "
+                                     << "one; run bppsa-expand-scan with whole-levels";
   if (failed(verifyRows(loop)))
     return failure();
   OpBuilder builder(loop);
   Location loc = loop.getLoc();
   Value lower = getValueOrCreateConstantIndexOp(builder, loc, loop.getMixedLowerBound()[0]);
-  Value upper = getValueOrCreateConstantIndexOp(builder, loc, loop.getMixedUpperBound()[0]);
-  Value count = builder.createOrFold<arith::SubIOp>(loc, upper, lower);
-  Value numBlocks = mulIndex(builder, loc, countRows(builder, loop), count);
+  Value count = countIterations(builder, loop)[0], numRows = countRows(builder, loop);
+  Value numBlocks = mulIndex(builder, loc, numRows, count);
   BlockNeeds needs = getNeeds(loop);
+  if ((needs.carries = findCarries(loop))) {
+    needs.carries->prepare(builder);
+    llvm::append_range(needs.shared, needs.carries->getSharedTypes());
+  }
   emitLaunch(builder, loc, numBlocks, needs.numThreads, needs.shared,
              [&](OpBuilder &nested, const LaunchedThread &thread) {
-               SmallVector<Value> digits = splitIndex(nested, loc, thread.block, {Value(), count});
-               RowEmitter emitter(thread, digits[0], needs.allocations);
+               // One row needs no division.
+               SmallVector<Value> digits = {getIndex(nested, loc, 0), thread.block};
+               if (!isConstantIntValue(numRows, 1))
+                 digits = splitIndex(nested, loc, thread.block, {Value(), count});
+               RowEmitter emitter(thread, digits[0], needs);
                emitter.map(loop.getInductionVar(0), addIndex(nested, loc, digits[1], lower));
                emitter.emit(nested, *loop.getBody());
              });
@@ -263,7 +298,7 @@ LogicalResult bppsa::launchRows(scf::ForOp loop) {
   BlockNeeds needs = getNeeds(loop);
   emitLaunch(builder, loop.getLoc(), countRows(builder, loop), needs.numThreads, needs.shared,
              [&](OpBuilder &nested, const LaunchedThread &thread) {
-               RowEmitter(thread, thread.block, needs.allocations).emit(nested, loop);
+               RowEmitter(thread, thread.block, needs).emit(nested, loop);
              });
   return success();
 }

@@ -251,6 +251,7 @@ LogicalResult bppsa::launchOuterSums(ArrayRef<OuterSumOp> ops) {
     auto [destination, row] = destinations.find(nested, loc, at[0]);
     memref::StoreOp::create(nested, loc, sum, destination, ValueRange{row, at[1]});
   });
+  sums.deallocate(builder);
   return success();
 }
 
@@ -278,4 +279,10 @@ void bppsa::launchStepSum(StepSumOp op) {
   sums.launchTotals(builder, [&](OpBuilder &nested, Value position, Value sum) {
     memref::StoreOp::create(nested, loc, sum, op.getDestination(), position);
   });
+  sums.deallocate(builder);
+}
+
+void bppsa::launchReduceSums(ReduceSumsOp op) {
+  OpBuilder builder(op);
+  PartialSums::get(builder, op.getLoc(), op.getParts()).launchTotals(builder, op.getDestinations());
 }

@@ -10,26 +10,22 @@
 //===----------------------------------------------------------------------===//
 
 #include "BPPSAToGPU.h"
+#include "ParallelLoops.h"
 #include "TimeLoops/AffineMaps.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
 
 using namespace mlir;
 using namespace bppsa;
 
 namespace {
-/// The part of an array that has all rows of some steps or of one slot.
-struct Window {
-  Value array;
-  OpFoldResult first, count;
-};
-
 class TransitionLaunch {
 public:
-  TransitionLaunch(scf::ForallOp parallel, TransitionOp op) : parallel(parallel), op(op) {}
+  TransitionLaunch(scf::ForallOp parallel, TransitionOp op)
+      : parallel(parallel), op(op), window(op) {}
   // The loops refer to the sequences that are kept here.
   TransitionLaunch(const TransitionLaunch &) = delete;
 
-  /// Fails after a diagnostic where the transitions are not of runs of the same sequences.
+  /// Fails after a diagnostic where the transitions are not of runs of all rows of the same
+  /// sequences.
   LogicalResult findWindows();
   LogicalResult launch();
 
@@ -41,43 +37,23 @@ private:
 
   scf::ForallOp parallel;
   TransitionOp op;
-  /// Those of each sequence have the same steps.
+  StepWindow window;
   SmallVector<Value> saved, injected;
-  OpFoldResult firstStep, numSteps;
-  Window result;
+  ArrayPart result;
 };
 } // namespace
 
-/// What `view` is of its array; fails after a diagnostic where it is no such part.
-static FailureOr<Window> getWindow(TransitionOp op, Value view) {
-  auto subview = view.getDefiningOp<memref::SubViewOp>();
-  auto isZero = [](OpFoldResult offset) { return isConstantIntValue(offset, 0); };
-  auto isOne = [](OpFoldResult stride) { return isConstantIntValue(stride, 1); };
-  if (!subview || !llvm::all_of(ArrayRef(subview.getMixedOffsets()).drop_front(), isZero) ||
-      !llvm::all_of(subview.getMixedStrides(), isOne))
-    return op->emitOpError("reads or writes an array that is no window of all rows; run "
-                           "bppsa-expand-scan with whole-levels");
-  return Window{subview.getSource(), subview.getMixedOffsets()[0], subview.getMixedSizes()[0]};
-}
-
 LogicalResult TransitionLaunch::findWindows() {
-  for (auto [views, arrays] :
-       {std::pair(op.getSaved(), &saved), std::pair(op.getInjected(), &injected)})
-    for (Value view : views) {
-      FailureOr<Window> window = getWindow(op, view);
-      if (failed(window))
-        return failure();
-      if (firstStep && (firstStep != window->first || numSteps != window->count))
-        return op->emitOpError("reads different steps of two sequences; run bppsa-expand-scan "
-                               "with whole-levels");
-      firstStep = window->first;
-      numSteps = window->count;
-      arrays->push_back(window->array);
-    }
-  FailureOr<Window> window = getWindow(op, op.getDestination());
-  if (succeeded(window))
-    result = *window;
-  return window;
+  if (failed(window.add(op.getSaved(), saved)) || failed(window.add(op.getInjected(), injected)))
+    return failure();
+  FailureOr<ArrayPart> part = getArrayPart(op, op.getDestination());
+  if (failed(part))
+    return failure();
+  result = *part;
+  if (!isConstantIntValue(window.getFirstRow(), 0) || !isConstantIntValue(result.firstRow, 0))
+    return op->emitOpError("takes some rows only in an iteration of a parallel loop; run "
+                           "bppsa-expand-scan with whole-levels");
+  return success();
 }
 
 CotangentLoop TransitionLaunch::getLoop() const {
@@ -88,27 +64,9 @@ CotangentLoop TransitionLaunch::getLoop() const {
 }
 
 TransitionLoops::Run TransitionLaunch::getRun(OpBuilder &builder, Value iteration) {
-  Location loc = op.getLoc();
-  IRMapping mapping;
-  Value lower = getValueOrCreateConstantIndexOp(builder, loc, parallel.getMixedLowerBound()[0]);
-  mapping.map(parallel.getInductionVar(0), addIndex(builder, loc, iteration, lower));
-  for (Operation &index : parallel.getBody()->without_terminator())
-    if (index.getDialect()->getNamespace() == arith::ArithDialect::getDialectNamespace())
-      builder.clone(index, mapping);
-  auto get = [&](OpFoldResult value) {
-    if (auto known = dyn_cast<Value>(value))
-      return mapping.lookupOrDefault(known);
-    return getValueOrCreateConstantIndexOp(builder, loc, value);
-  };
-  Value first = get(firstStep), count = get(numSteps);
-  if (!op.getReverse()) {
-    // Positions count from the last step on.
-    Value end = addIndex(builder, loc, first, count);
-    first = arith::SubIOp::create(builder, loc, countSteps(builder, getLoop()), end);
-  }
-  // That it does not wrap is how LLVM knows of runs of one step.
-  Value last = arith::AddIOp::create(builder, loc, first, count, arith::IntegerOverflowFlags::nsw);
-  return {first, last, get(result.first)};
+  IterationValues values(builder, parallel, iteration);
+  auto [first, last] = window.getPositions(builder, getLoop(), values);
+  return {first, last, values.get(builder, result.firstSlot)};
 }
 
 LogicalResult TransitionLaunch::launch() {
@@ -116,21 +74,17 @@ LogicalResult TransitionLaunch::launch() {
   if (failed(transitions))
     return failure();
   OpBuilder builder(parallel);
-  Location loc = op.getLoc();
-  Value lower = getValueOrCreateConstantIndexOp(builder, loc, parallel.getMixedLowerBound()[0]);
-  Value upper = getValueOrCreateConstantIndexOp(builder, loc, parallel.getMixedUpperBound()[0]);
   DeviceMaps maps = {AffineMapLayout::get(getLoop()), result.array};
-  transitions->launch(builder, maps, builder.createOrFold<arith::SubIOp>(loc, upper, lower),
+  transitions->launch(builder, maps, countIterations(builder, parallel)[0],
                       [&](OpBuilder &nested, Value run) { return getRun(nested, run); });
   return success();
 }
 
 LogicalResult bppsa::launchTransitions(scf::ForallOp loop) {
-  auto ops = loop.getBody()->getOps<TransitionOp>();
-  if (!llvm::hasSingleElement(ops) || loop.getRank() != 1)
-    return loop->emitOpError("takes more than one transition in an iteration; run "
-                             "bppsa-expand-scan with whole-levels");
-  TransitionLaunch launch(loop, *ops.begin());
+  TransitionOp op = getOnlyOp<TransitionOp>(loop);
+  if (!op)
+    return failure();
+  TransitionLaunch launch(loop, op);
   if (failed(launch.findWindows()))
     return failure();
   return launch.launch();

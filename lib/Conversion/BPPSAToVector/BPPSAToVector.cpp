@@ -130,6 +130,10 @@ static LogicalResult lowerOp(Operation *op, const LaneOptions &options) {
         return lower(ready(product), [&] { lowerApplyTransition(product, options); });
       })
       .Case([&](OuterSumOp sum) { return lower(ready(sum), [&] { lowerOuterSum(sum, options); }); })
+      .Case([](ReduceSumsOp sum) {
+        return sum.emitOpError("adds up parts of sums, which only scans for GPUs make; leave "
+                               "bppsa-fuse-gradients out");
+      })
       .Case([&](StepSumOp sum) { return lower(ready(sum), [&] { lowerStepSum(sum, options); }); })
       .Case([&](PackLanesOp pack) {
         return lower(verifyReady(op, true), [&] { lowerPackLanes(pack); });
@@ -163,7 +167,7 @@ struct ConvertBPPSAToVector : public bppsa::impl::ConvertBPPSAToVectorBase<Conve
         return;
       if (isa<RecurrenceOp, ChainOp, TransitionOp, FactoredTransitionOp, ComposeTransitionsOp,
               ApplyTransitionOp, OuterSumOp, StepSumOp, PackLanesOp, UnpackLanesOp, SparseApplyOp,
-              SparseComposeOp, SparseOuterSumOp>(op))
+              SparseComposeOp, SparseOuterSumOp, ReduceSumsOp>(op))
         ops.push_back(op);
     });
     for (Operation *op : ops) {

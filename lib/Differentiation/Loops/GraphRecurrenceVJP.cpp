@@ -304,7 +304,8 @@ ChainOp GraphBackward::buildChain(ArrayRef<StateCotangent> states, ValueRange re
       arrays, seeds, injected, /*factors=*/ValueRange(), captured,
       arrays.empty() ? getNumSteps() : Value(), /*destinations=*/ValueRange(),
       /*structure=*/StructureAttr(), /*terms=*/ArrayAttr(), injectInto,
-      SmallVector<int64_t>(summed.size(), kNoFactor), op.getReverse(), /*lanes=*/IntegerAttr());
+      SmallVector<int64_t>(summed.size(), kNoFactor), /*flatSums=*/false, op.getReverse(),
+      /*lanes=*/IntegerAttr());
   Block &body = chain.getBody().emplaceBlock();
   OpBuilder inBody = OpBuilder::atBlockBegin(&body);
   IRMapping mapping;

@@ -258,7 +258,8 @@ void BackwardBuilder::buildChain(ArrayRef<StateCotangent> states) {
                       /*plan=*/PlanAttr(), savedArrays, seeds, injected, /*factors=*/ValueRange(),
                       captures, /*steps=*/Value(), ValueRange(), /*structure=*/StructureAttr(),
                       /*terms=*/ArrayAttr(), injectInto,
-                      /*sumWith=*/ArrayRef<int64_t>(), op.getReverse(), /*lanes=*/IntegerAttr());
+                      /*sumWith=*/ArrayRef<int64_t>(), /*flatSums=*/false, op.getReverse(),
+                      /*lanes=*/IntegerAttr());
   Block &body = chain.getBody().emplaceBlock();
   IRMapping mapping;
   addArguments(body, primalInputs, mapping);

@@ -88,19 +88,36 @@ func.func private @by_hand(%x: memref<?x?x16xf32>, %w: memref<32x16xf32>, %y: me
   return
 }
 
-// The transitions of a chunked chain are mapped apart from its links, and their offsets too.
-// CHECK-LABEL: @chunks(
-// CHECK: bppsa.mapping = #bppsa.gpu_mapping<block_per_row, threads = 32, stages = 8>
-// CHECK-SAME: bppsa.transition_mapping = #bppsa.gpu_mapping<thread_per_column, threads = 32, stages = 4, offset = <block_per_column, threads = 32, stages = 8>>
-// REMARK-DAG: Function=chunks {{.*}}chain: block_per_row, threads = 32, stages = 8; the first choice
-// REMARK-DAG: Function=chunks {{.*}}chain, its transitions: thread_per_column, threads = 32, stages = 4, offset = <block_per_column, threads = 32, stages = 8>; the first choice
-func.func private @chunks(%a: memref<?x?x3xf32>, %g: memref<?x3xf32>, %s: memref<?x?x3xf32>, %w: memref<3x3xf32>, %out: memref<?x3xf32>) {
-  bppsa.chain plan <chunked, 8> saved(%a : memref<?x?x3xf32>) seeds(%g : memref<?x3xf32>)
-      injected(%s : memref<?x?x3xf32>) inject_into [0] captures(%w : memref<3x3xf32>) into(%out : memref<?x3xf32>) {
+// The offsets of transitions are mapped apart.
+// CHECK-LABEL: @offsets(
+// CHECK: bppsa.mapping = #bppsa.gpu_mapping<thread_per_column, threads = 32, stages = 4, offset = <block_per_column, threads = 32, stages = 8>>
+// REMARK-DAG: Function=offsets {{.*}}transition: thread_per_column, threads = 32, stages = 4, offset = <block_per_column, threads = 32, stages = 8>; the first choice
+func.func private @offsets(%a: memref<8x?x3xf32>, %s: memref<8x?x3xf32>, %w: memref<3x3xf32>, %m: memref<?x4x3xf32>) {
+  bppsa.transition states [3] saved(%a : memref<8x?x3xf32>) injected(%s : memref<8x?x3xf32>) inject_into [0]
+      captures(%w : memref<3x3xf32>) into(%m : memref<?x4x3xf32>) {
   ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>, %wc: vector<3x3xf32>):
     %0 = arith.mulf %at, %gt : vector<3xf32>
     %1 = bppsa.matvec transposed %wc, %0 : vector<3x3xf32>, vector<3xf32> -> vector<3xf32>
     bppsa.yield %1 : vector<3xf32>
+  }
+  return
+}
+
+// Chains of a parallel loop have a block each, also where one has not the registers.
+// CHECK-LABEL: @chains(
+// CHECK: bppsa.mapping = #bppsa.gpu_mapping<block_per_row, threads = 320, matrices = memory, stages = 8>
+// REMARK-DAG: Function=chains {{.*}}chain: block_per_row, threads = 320, matrices = memory, stages = 8
+func.func private @chains(%a: memref<?x?x300xf32>, %g: memref<1x300xf32>, %w: memref<300x300xf32>, %out: memref<1x300xf32>) {
+  scf.forall (%b, %k) in (4, 8) {
+    %a_k = memref.subview %a[%k, %b, 0] [1, 1, 300] [1, 1, 1]
+        : memref<?x?x300xf32> to memref<1x1x300xf32, strided<[?, 300, 1], offset: ?>>
+    bppsa.chain saved(%a_k : memref<1x1x300xf32, strided<[?, 300, 1], offset: ?>>) seeds(%g : memref<1x300xf32>) inject_into []
+        captures(%w : memref<300x300xf32>) into(%out : memref<1x300xf32>) {
+    ^bb0(%at: vector<300xf32>, %gt: vector<300xf32>, %wc: vector<300x300xf32>):
+      %0 = arith.mulf %at, %gt : vector<300xf32>
+      %1 = bppsa.matvec transposed %wc, %0 : vector<300x300xf32>, vector<300xf32> -> vector<300xf32>
+      bppsa.yield %1 : vector<300xf32>
+    }
   }
   return
 }

@@ -7,8 +7,9 @@
 // beyond the last is that again.
 
 // CHECK-LABEL: func private @registers(
-// CHECK-SAME:      %[[A:.*]]: memref<?x?x24xf32>, %[[G:.*]]: memref<?x24xf32>, %[[W:.*]]: memref<24x24xf32>, %{{.*}}: memref<?x24xf32>)
-// CHECK:         %[[MAPS:.*]] = memref.alloc(%[[LAST:.*]], %[[SAMPLES:.*]]) {{.*}} : memref<?x?x24x24xf32>
+// CHECK-SAME:      %[[A:.*]]: memref<?x?x24xf32>, %[[W:.*]]: memref<24x24xf32>, %[[MAPS:.*]]: memref<?x?x24x24xf32>)
+// CHECK-DAG:     %[[SAMPLES:.*]] = memref.dim %[[A]], %c1
+// CHECK-DAG:     %[[LAST:.*]] = memref.dim %[[MAPS]], %c0
 // CHECK:         %[[RUNS:.*]] = arith.muli %[[SAMPLES]], %[[LAST]]
 // CHECK:         gpu.launch {{.*}} in (%{{[^ ]*}} = %[[RUNS]], {{.*}} threads(%[[THREAD:[^,]*]], {{.*}}) in (%{{[^ ]*}} = %c64, {{.*}} function(@registers) workgroup(%[[RING:[^ ]*]] : memref<8x32xf32, {{.*}}>, %[[PANEL:[^ ]*]] : memref<32x24xf32, {{[^)]*}}>)
 // CHECK-NEXT:      %[[WARP:.*]] = arith.divui %[[THREAD]], %c32
@@ -77,13 +78,27 @@
 // BF16-COUNT-6:     nvvm.mma.sync {{.*}}<bf16>, {{.*}} k = 16>
 // BF16-NOT:         nvvm.mma.sync
 // BF16:           scf.yield
-func.func private @registers(%a: memref<?x?x24xf32>, %g: memref<?x24xf32>, %w: memref<24x24xf32>, %out: memref<?x24xf32>) {
-  bppsa.chain plan <chunked, 32> saved(%a : memref<?x?x24xf32>) seeds(%g : memref<?x24xf32>) inject_into []
-      captures(%w : memref<24x24xf32>) into(%out : memref<?x24xf32>) {
-  ^bb0(%at: vector<24xf32>, %gt: vector<24xf32>, %wc: vector<24x24xf32>):
-    %0 = arith.mulf %at, %gt : vector<24xf32>
-    %1 = bppsa.matvec transposed %wc, %0 : vector<24x24xf32>, vector<24xf32> -> vector<24xf32>
-    bppsa.yield %1 : vector<24xf32>
+func.func private @registers(%a: memref<?x?x24xf32>, %w: memref<24x24xf32>, %maps: memref<?x?x24x24xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %t = memref.dim %a, %c0 : memref<?x?x24xf32>
+  %b = memref.dim %a, %c1 : memref<?x?x24xf32>
+  %last = memref.dim %maps, %c0 : memref<?x?x24x24xf32>
+  scf.forall (%k) in (%last) {
+    %before = arith.muli %k, %c32 : index
+    %rest = arith.subi %t, %before : index
+    %first = arith.subi %rest, %c32 : index
+    %a_k = memref.subview %a[%first, 0, 0] [32, %b, 24] [1, 1, 1] : memref<?x?x24xf32> to memref<32x?x24xf32, strided<[?, 24, 1], offset: ?>>
+    %m_k = memref.subview %maps[%k, 0, 0, 0] [1, %b, 24, 24] [1, 1, 1, 1]
+        : memref<?x?x24x24xf32> to memref<?x24x24xf32, strided<[576, 24, 1], offset: ?>>
+    bppsa.transition states [24] saved(%a_k : memref<32x?x24xf32, strided<[?, 24, 1], offset: ?>>) inject_into []
+        captures(%w : memref<24x24xf32>) into(%m_k : memref<?x24x24xf32, strided<[576, 24, 1], offset: ?>>) {
+    ^bb0(%at: vector<24xf32>, %gt: vector<24xf32>, %wc: vector<24x24xf32>):
+      %0 = arith.mulf %at, %gt : vector<24xf32>
+      %1 = bppsa.matvec transposed %wc, %0 : vector<24x24xf32>, vector<24xf32> -> vector<24xf32>
+      bppsa.yield %1 : vector<24xf32>
+    }
   }
   return
 }
@@ -160,14 +175,28 @@ func.func private @memory(%a: memref<?x?x128xf32>, %w: memref<64x128xf32>, %maps
 // CHECK-LABEL: func private @product_of_saved(
 // CHECK:         gpu.launch {{.*}} function(@product_of_saved) workgroup({{.*}} : memref<2x56xf32, {{.*}}>
 // CHECK-NOT:     nvvm.mma.sync
-func.func private @product_of_saved(%a: memref<?x?x24xf32>, %g: memref<?x24xf32>, %w: memref<24x24xf32>, %out: memref<?x24xf32>) {
-  bppsa.chain plan <chunked, 32> saved(%a : memref<?x?x24xf32>) seeds(%g : memref<?x24xf32>) inject_into []
-      captures(%w : memref<24x24xf32>) into(%out : memref<?x24xf32>) {
-  ^bb0(%at: vector<24xf32>, %gt: vector<24xf32>, %wc: vector<24x24xf32>):
-    %0 = bppsa.matvec %wc, %at : vector<24x24xf32>, vector<24xf32> -> vector<24xf32>
-    %1 = arith.mulf %0, %gt : vector<24xf32>
-    %2 = bppsa.matvec transposed %wc, %1 : vector<24x24xf32>, vector<24xf32> -> vector<24xf32>
-    bppsa.yield %2 : vector<24xf32>
+func.func private @product_of_saved(%a: memref<?x?x24xf32>, %w: memref<24x24xf32>, %maps: memref<?x?x24x24xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %t = memref.dim %a, %c0 : memref<?x?x24xf32>
+  %b = memref.dim %a, %c1 : memref<?x?x24xf32>
+  %last = memref.dim %maps, %c0 : memref<?x?x24x24xf32>
+  scf.forall (%k) in (%last) {
+    %before = arith.muli %k, %c32 : index
+    %rest = arith.subi %t, %before : index
+    %first = arith.subi %rest, %c32 : index
+    %a_k = memref.subview %a[%first, 0, 0] [32, %b, 24] [1, 1, 1] : memref<?x?x24xf32> to memref<32x?x24xf32, strided<[?, 24, 1], offset: ?>>
+    %m_k = memref.subview %maps[%k, 0, 0, 0] [1, %b, 24, 24] [1, 1, 1, 1]
+        : memref<?x?x24x24xf32> to memref<?x24x24xf32, strided<[576, 24, 1], offset: ?>>
+    bppsa.transition states [24] saved(%a_k : memref<32x?x24xf32, strided<[?, 24, 1], offset: ?>>) inject_into []
+        captures(%w : memref<24x24xf32>) into(%m_k : memref<?x24x24xf32, strided<[576, 24, 1], offset: ?>>) {
+    ^bb0(%at: vector<24xf32>, %gt: vector<24xf32>, %wc: vector<24x24xf32>):
+      %0 = bppsa.matvec %wc, %at : vector<24x24xf32>, vector<24xf32> -> vector<24xf32>
+      %1 = arith.mulf %0, %gt : vector<24xf32>
+      %2 = bppsa.matvec transposed %wc, %1 : vector<24x24xf32>, vector<24xf32> -> vector<24xf32>
+      bppsa.yield %2 : vector<24xf32>
+    }
   }
   return
 }

@@ -4,8 +4,9 @@
 // matrix in registers. What columns of the same run read is copied once, three links before.
 
 // CHECK-LABEL: func private @chunked(
-// CHECK-SAME:      %[[A:.*]]: memref<?x?x3xf32>, %[[G:.*]]: memref<?x3xf32>, %[[W:.*]]: memref<3x3xf32>, %{{.*}}: memref<?x3xf32>)
-// CHECK:         %[[MAPS:.*]] = memref.alloc(%[[LAST:.*]], %[[SAMPLES:.*]]) {{.*}} : memref<?x?x3x3xf32>
+// CHECK-SAME:      %[[A:.*]]: memref<?x?x3xf32>, %[[W:.*]]: memref<3x3xf32>, %[[MAPS:.*]]: memref<?x?x3x3xf32>)
+// CHECK-DAG:     %[[SAMPLES:.*]] = memref.dim %[[A]], %c1
+// CHECK-DAG:     %[[LAST:.*]] = memref.dim %[[MAPS]], %c0
 // CHECK:         %[[RUNS:.*]] = arith.muli %[[SAMPLES]], %[[LAST]]
 // CHECK:         %[[COLUMNS:.*]] = arith.muli %[[RUNS]], %c3
 // CHECK:         %[[BLOCKS:.*]] = arith.ceildivui %[[COLUMNS]], %c32
@@ -44,13 +45,27 @@
 // CHECK-NEXT:        memref.store %[[END]]#0, %[[MAPS]][%[[MAP:.*]], %[[SAMPLE:.*]], %c0, %[[COLUMN:.*]]]
 // CHECK-NEXT:        memref.store %[[END]]#1, %[[MAPS]][%[[MAP]], %[[SAMPLE]], %c1, %[[COLUMN]]]
 // CHECK-NEXT:        memref.store %[[END]]#2, %[[MAPS]][%[[MAP]], %[[SAMPLE]], %c2, %[[COLUMN]]]
-func.func private @chunked(%a: memref<?x?x3xf32>, %g: memref<?x3xf32>, %w: memref<3x3xf32>, %out: memref<?x3xf32>) {
-  bppsa.chain plan <chunked, 32> saved(%a : memref<?x?x3xf32>) seeds(%g : memref<?x3xf32>) inject_into []
-      captures(%w : memref<3x3xf32>) into(%out : memref<?x3xf32>) {
-  ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>, %wc: vector<3x3xf32>):
-    %0 = arith.mulf %at, %gt : vector<3xf32>
-    %1 = bppsa.matvec transposed %wc, %0 : vector<3x3xf32>, vector<3xf32> -> vector<3xf32>
-    bppsa.yield %1 : vector<3xf32>
+func.func private @chunked(%a: memref<?x?x3xf32>, %w: memref<3x3xf32>, %maps: memref<?x?x3x3xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %t = memref.dim %a, %c0 : memref<?x?x3xf32>
+  %b = memref.dim %a, %c1 : memref<?x?x3xf32>
+  %last = memref.dim %maps, %c0 : memref<?x?x3x3xf32>
+  scf.forall (%k) in (%last) {
+    %before = arith.muli %k, %c32 : index
+    %rest = arith.subi %t, %before : index
+    %first = arith.subi %rest, %c32 : index
+    %a_k = memref.subview %a[%first, 0, 0] [32, %b, 3] [1, 1, 1] : memref<?x?x3xf32> to memref<32x?x3xf32, strided<[?, 3, 1], offset: ?>>
+    %m_k = memref.subview %maps[%k, 0, 0, 0] [1, %b, 3, 3] [1, 1, 1, 1]
+        : memref<?x?x3x3xf32> to memref<?x3x3xf32, strided<[9, 3, 1], offset: ?>>
+    bppsa.transition by_rows states [3] saved(%a_k : memref<32x?x3xf32, strided<[?, 3, 1], offset: ?>>) inject_into []
+        captures(%w : memref<3x3xf32>) into(%m_k : memref<?x3x3xf32, strided<[9, 3, 1], offset: ?>>) {
+    ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>, %wc: vector<3x3xf32>):
+      %0 = arith.mulf %at, %gt : vector<3xf32>
+      %1 = bppsa.matvec transposed %wc, %0 : vector<3x3xf32>, vector<3xf32> -> vector<3xf32>
+      bppsa.yield %1 : vector<3xf32>
+    }
   }
   return
 }
@@ -82,13 +97,27 @@ func.func private @chunked(%a: memref<?x?x3xf32>, %g: memref<?x3xf32>, %w: memre
 // CHECK-NOT:         nvvm.bar.warp.sync
 // CHECK:             nvgpu.device_async_copy %{{.*}}, %[[RING]][{{.*}}], 1 :
 // CHECK:             scf.yield
-func.func private @shared_columns(%w: memref<15x15xf32>, %a: memref<?x?x15xf32>, %g: memref<?x15xf32>, %out: memref<?x15xf32>) {
-  bppsa.chain plan <chunked, 32> saved(%a : memref<?x?x15xf32>) seeds(%g : memref<?x15xf32>) inject_into []
-      captures(%w : memref<15x15xf32>) into(%out : memref<?x15xf32>) {
-  ^bb0(%at: vector<15xf32>, %gt: vector<15xf32>, %wc: vector<15x15xf32>):
-    %0 = arith.mulf %at, %gt : vector<15xf32>
-    %1 = bppsa.matvec transposed %wc, %0 : vector<15x15xf32>, vector<15xf32> -> vector<15xf32>
-    bppsa.yield %1 : vector<15xf32>
+func.func private @shared_columns(%w: memref<15x15xf32>, %a: memref<?x?x15xf32>, %maps: memref<?x?x15x15xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %t = memref.dim %a, %c0 : memref<?x?x15xf32>
+  %b = memref.dim %a, %c1 : memref<?x?x15xf32>
+  %last = memref.dim %maps, %c0 : memref<?x?x15x15xf32>
+  scf.forall (%k) in (%last) {
+    %before = arith.muli %k, %c32 : index
+    %rest = arith.subi %t, %before : index
+    %first = arith.subi %rest, %c32 : index
+    %a_k = memref.subview %a[%first, 0, 0] [32, %b, 15] [1, 1, 1] : memref<?x?x15xf32> to memref<32x?x15xf32, strided<[?, 15, 1], offset: ?>>
+    %m_k = memref.subview %maps[%k, 0, 0, 0] [1, %b, 15, 15] [1, 1, 1, 1]
+        : memref<?x?x15x15xf32> to memref<?x15x15xf32, strided<[225, 15, 1], offset: ?>>
+    bppsa.transition by_rows states [15] saved(%a_k : memref<32x?x15xf32, strided<[?, 15, 1], offset: ?>>) inject_into []
+        captures(%w : memref<15x15xf32>) into(%m_k : memref<?x15x15xf32, strided<[225, 15, 1], offset: ?>>) {
+    ^bb0(%at: vector<15xf32>, %gt: vector<15xf32>, %wc: vector<15x15xf32>):
+      %0 = arith.mulf %at, %gt : vector<15xf32>
+      %1 = bppsa.matvec transposed %wc, %0 : vector<15x15xf32>, vector<15xf32> -> vector<15xf32>
+      bppsa.yield %1 : vector<15xf32>
+    }
   }
   return
 }
@@ -160,15 +189,29 @@ func.func private @tree(%a: memref<?x?x4xf32>, %s: memref<?x?x2xf32>, %w: memref
 // CHECK:         gpu.launch {{.*}} function(@wide_inside)
 // CHECK-NOT:     nvvm.bar.warp.sync
 // CHECK:         nvvm.mma.sync
-func.func private @wide_inside(%a: memref<?x?x30xf32>, %g: memref<?x4xf32>, %u: memref<30x4xf32>, %v: memref<4x30xf32>,
-    %out: memref<?x4xf32>) {
-  bppsa.chain plan <chunked, 32> saved(%a : memref<?x?x30xf32>) seeds(%g : memref<?x4xf32>) inject_into []
-      captures(%u, %v : memref<30x4xf32>, memref<4x30xf32>) into(%out : memref<?x4xf32>) {
-  ^bb0(%at: vector<30xf32>, %gt: vector<4xf32>, %uc: vector<30x4xf32>, %vc: vector<4x30xf32>):
-    %0 = bppsa.matvec %uc, %gt : vector<30x4xf32>, vector<4xf32> -> vector<30xf32>
-    %1 = arith.mulf %at, %0 : vector<30xf32>
-    %2 = bppsa.matvec %vc, %1 : vector<4x30xf32>, vector<30xf32> -> vector<4xf32>
-    bppsa.yield %2 : vector<4xf32>
+func.func private @wide_inside(%a: memref<?x?x30xf32>, %u: memref<30x4xf32>, %v: memref<4x30xf32>,
+    %maps: memref<?x?x4x4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %t = memref.dim %a, %c0 : memref<?x?x30xf32>
+  %b = memref.dim %a, %c1 : memref<?x?x30xf32>
+  %last = memref.dim %maps, %c0 : memref<?x?x4x4xf32>
+  scf.forall (%k) in (%last) {
+    %before = arith.muli %k, %c32 : index
+    %rest = arith.subi %t, %before : index
+    %first = arith.subi %rest, %c32 : index
+    %a_k = memref.subview %a[%first, 0, 0] [32, %b, 30] [1, 1, 1] : memref<?x?x30xf32> to memref<32x?x30xf32, strided<[?, 30, 1], offset: ?>>
+    %m_k = memref.subview %maps[%k, 0, 0, 0] [1, %b, 4, 4] [1, 1, 1, 1]
+        : memref<?x?x4x4xf32> to memref<?x4x4xf32, strided<[16, 4, 1], offset: ?>>
+    bppsa.transition states [4] saved(%a_k : memref<32x?x30xf32, strided<[?, 30, 1], offset: ?>>) inject_into []
+        captures(%u, %v : memref<30x4xf32>, memref<4x30xf32>) into(%m_k : memref<?x4x4xf32, strided<[16, 4, 1], offset: ?>>) {
+    ^bb0(%at: vector<30xf32>, %gt: vector<4xf32>, %uc: vector<30x4xf32>, %vc: vector<4x30xf32>):
+      %0 = bppsa.matvec %uc, %gt : vector<30x4xf32>, vector<4xf32> -> vector<30xf32>
+      %1 = arith.mulf %at, %0 : vector<30xf32>
+      %2 = bppsa.matvec %vc, %1 : vector<4x30xf32>, vector<30xf32> -> vector<4xf32>
+      bppsa.yield %2 : vector<4xf32>
+    }
   }
   return
 }

@@ -5,9 +5,9 @@
 
 // CHECK-LABEL: func private @chain(
 // CHECK-SAME:      %[[A:[^:]*]]: memref<?x?x4xf32>, %[[X:[^:]*]]: memref<?x?x2xf32>, %{{[^:]*}}: memref<?x4xf32>, %{{[^:]*}}: memref<?x4xf32>, %[[W:[^:]*]]: memref<4x2xf32>, %[[B:[^:]*]]: memref<4xf32>)
-// CHECK:         %[[PARTS:.*]] = memref.alloc(%[[BLOCKS:.*]]) {{.*}} : memref<?x13xf32>
+// CHECK:         %[[PARTS:.*]] = memref.alloc(%[[BLOCKS:.*]]) {{.*}} : memref<?x12xf32>
 // CHECK:         gpu.launch blocks(%[[BLOCK:[^,]*]], {{.*}} in (%{{[^ ]*}} = %[[BLOCKS]], {{.*}} threads(%[[ROW:[^,]*]],
-// CHECK-SAME:        function(@chain) workgroup({{.*}}%[[FACTOR:[^ ]*]] : memref<8x32xf32, #gpu.address_space<workgroup>>, %{{[^ ]*}} : memref<2x
+// CHECK-SAME:        function(@chain) workgroup({{.*}}%[[FACTOR:[^ ]*]] : memref<8x32xf32, #gpu.address_space<workgroup>>, %[[STATE:[^ ]*]] : memref<2x40xf32
 // CHECK:           memref.store %[[ZERO:.*]], %[[PARTS]][%[[BLOCK]], %[[ROW]]]
 // CHECK:           %[[SECOND:.*]] = arith.addi %[[ROW]], %c4
 // CHECK:           memref.store %[[ZERO]], %[[PARTS]][%[[BLOCK]], %[[SECOND]]]
@@ -24,7 +24,7 @@
 // CHECK-NEXT:        %[[FULL:.*]] = arith.cmpi eq, %[[IN_PART]], %c511
 // CHECK-NEXT:        %[[LEFT:.*]]:3 = scf.if %[[FULL]]
 // CHECK:               memref.store %{{.*}}, %[[PARTS]]
-// CHECK:               %[[NONE:.*]] = memref.load %[[PARTS]][%[[BLOCK]], %c12]
+// CHECK:               %[[NONE:.*]] = memref.load %[[STATE]][%c0, %c4]
 // CHECK-NEXT:          scf.yield %[[NONE]], %[[NONE]], %[[NONE]]
 // CHECK:             } else {
 // CHECK-NEXT:          scf.yield %[[NEXT0]], %[[NEXT1]], %[[NEXT2]]

@@ -26,3 +26,11 @@ func.func @no_lanes(%m: memref<?x4x4xf32>, %g: memref<?x4xf32>, %out: memref<?x4
   bppsa.apply_transition %m, %g into %out : memref<?x4x4xf32>, memref<?x4xf32>, memref<?x4xf32>
   return
 }
+
+// -----
+
+func.func @parts_of_sums(%parts: memref<?x?x4xf32>, %sum: memref<4xf32>) {
+  // expected-error @below {{'bppsa.reduce_sums' op adds up parts of sums, which only scans for GPUs make; leave bppsa-fuse-gradients out}}
+  bppsa.reduce_sums %parts into %sum : memref<4xf32> : memref<?x?x4xf32>
+  return
+}

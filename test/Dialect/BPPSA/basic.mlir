@@ -59,6 +59,23 @@ func.func @sums(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %x: tensor<?x?x3xf32
   return %0, %w, %b : tensor<?x4xf32>, tensor<4x3xf32>, tensor<4xf32>
 }
 
+// CHECK-LABEL: func.func @parts_of_sums
+// CHECK: bppsa.chain saved(
+// CHECK-SAME: sum_with [0, -1] flat_sums -> (tensor<?x4xf32>) sums(tensor<16xf32>)
+// CHECK: bppsa.reduce_sums %{{.*}} : tensor<?x?x16xf32> -> tensor<4x3xf32>, tensor<4xf32>
+func.func @parts_of_sums(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %x: tensor<?x?x3xf32>, %parts: tensor<?x?x16xf32>)
+    -> (tensor<16xf32>, tensor<4x3xf32>, tensor<4xf32>) {
+  %0, %sums = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) inject_into []
+      factors(%x : tensor<?x?x3xf32>) sum_with [0, -1] flat_sums
+      -> (tensor<?x4xf32>) sums(tensor<16xf32>) {
+  ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
+    %1 = arith.mulf %at, %gt : vector<4xf32>
+    bppsa.yield %1, %1, %gt : vector<4xf32>, vector<4xf32>, vector<4xf32>
+  }
+  %w, %b = bppsa.reduce_sums %parts : tensor<?x?x16xf32> -> tensor<4x3xf32>, tensor<4xf32>
+  return %sums, %w, %b : tensor<16xf32>, tensor<4x3xf32>, tensor<4xf32>
+}
+
 // CHECK-LABEL: func.func @scan
 // CHECK: bppsa.chain plan <chunked, 32> lanes 16 saved(%{{.*}} : tensor<?x?x4x16xf32>)
 func.func @scan(%a: tensor<?x?x4x16xf32>, %g: tensor<?x4x16xf32>) -> tensor<?x4x16xf32> {

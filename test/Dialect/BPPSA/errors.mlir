@@ -309,6 +309,28 @@ func.func @sum_shape(%a: tensor<?x?x3xf32>, %x: tensor<?x?x2xf32>, %g: tensor<?x
 
 // -----
 
+func.func @flat_sum_shape(%a: tensor<?x?x3xf32>, %x: tensor<?x?x2xf32>, %g: tensor<?x3xf32>) -> (tensor<?x3xf32>, tensor<6xf32>) {
+  // expected-error @below {{a sum must have the type 'tensor<9xf32>' or that of such a memref, found 'tensor<6xf32>'}}
+  %0, %1 = bppsa.chain saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) inject_into [] factors(%x : tensor<?x?x2xf32>) sum_with [0, -1] flat_sums -> (tensor<?x3xf32>) sums(tensor<6xf32>) {
+  ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
+    bppsa.yield %gt, %gt, %gt : vector<3xf32>, vector<3xf32>, vector<3xf32>
+  }
+  return %0, %1 : tensor<?x3xf32>, tensor<6xf32>
+}
+
+// -----
+
+func.func @flat_sums_of_nothing(%a: tensor<?x?x3xf32>, %g: tensor<?x3xf32>) -> tensor<?x3xf32> {
+  // expected-error @below {{has flat_sums, but no vectors to sum; remove it}}
+  %0 = bppsa.chain saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) inject_into [] flat_sums -> (tensor<?x3xf32>) {
+  ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
+    bppsa.yield %gt : vector<3xf32>
+  }
+  return %0 : tensor<?x3xf32>
+}
+
+// -----
+
 func.func @summed_matrix(%a: tensor<?x?x3xf32>, %g: tensor<?x3xf32>, %w: tensor<3x3xf32>) -> (tensor<?x3xf32>, tensor<3xf32>) {
   // expected-error @below {{a value to sum must be a vector of rank 1, found 'vector<3x3xf32>'}}
   %0, %1 = bppsa.chain saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>) inject_into [] sum_with [-1] captures(%w : tensor<3x3xf32>) -> (tensor<?x3xf32>) sums(tensor<3xf32>) {
@@ -396,6 +418,38 @@ func.func @no_result(%d: tensor<?x?x4xf32>) {
   // expected-error @below {{must have either a result or a destination}}
   bppsa.step_sum %d : tensor<?x?x4xf32>
   return
+}
+
+// -----
+
+func.func @no_total(%parts: tensor<?x?x4xf32>) {
+  // expected-error @below {{must have either results or destinations}}
+  bppsa.reduce_sums %parts : tensor<?x?x4xf32>
+  return
+}
+
+// -----
+
+func.func @rank_of_parts(%parts: tensor<?x4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{parts of sums must have rank 3, found 'tensor<?x4xf32>'}}
+  %0 = bppsa.reduce_sums %parts : tensor<?x4xf32> -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @dynamic_total(%parts: tensor<?x?x4xf32>) -> tensor<?xf32> {
+  // expected-error @below {{a sum must be a vector or a matrix of static shape of 'f32', found 'tensor<?xf32>'}}
+  %0 = bppsa.reduce_sums %parts : tensor<?x?x4xf32> -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+
+// -----
+
+func.func @elements_of_parts(%parts: tensor<?x?x4xf32>) -> (tensor<2x3xf32>, tensor<2xf32>) {
+  // expected-error @below {{must have 8 elements of sums in each part, found 'tensor<?x?x4xf32>'}}
+  %0, %1 = bppsa.reduce_sums %parts : tensor<?x?x4xf32> -> tensor<2x3xf32>, tensor<2xf32>
+  return %0, %1 : tensor<2x3xf32>, tensor<2xf32>
 }
 
 // -----

@@ -184,18 +184,6 @@ func.func @offset_of_nothing(%a: memref<8x4x3xf32>, %m: memref<4x3x3xf32>) {
 
 // -----
 
-func.func @transitions_of_no_chunks(%g: memref<?x4xf32>, %a: memref<?x?x4xf32>, %out: memref<?x4xf32>) {
-  // expected-error @below {{'bppsa.transition_mapping' is the GPU mapping of the transitions of a chunked chain; remove it}}
-  bppsa.chain saved(%a : memref<?x?x4xf32>) seeds(%g : memref<?x4xf32>) inject_into [] into(%out : memref<?x4xf32>)
-      attributes {bppsa.transition_mapping = #bppsa.gpu_mapping<thread_per_column, threads = 32>} {
-  ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
-    bppsa.yield %gt : vector<4xf32>
-  }
-  return
-}
-
-// -----
-
 func.func @lanes(%x: memref<?x?x4x16xf32>, %y: memref<?x?x4x16xf32>) {
   // expected-error @below {{has lanes and a mapping; leave one of them out}}
   bppsa.recurrence lanes 16 sequences(%x : memref<?x?x4x16xf32>) into(%y : memref<?x?x4x16xf32>)

@@ -14,6 +14,20 @@ func.func @transition(%a: tensor<8x?x4xf32>, %w: tensor<4x4xf32>, %e: tensor<?x5
   return %0 : tensor<?x5x4xf32>
 }
 
+// CHECK-LABEL: func.func @by_rows
+// CHECK:         %[[M:.*]] = bppsa.transition by_rows states [4] saved(
+// CHECK:         bppsa.apply_transition by_rows %[[M]], %{{.*}} into
+func.func @by_rows(%a: tensor<8x?x4xf32>, %g: tensor<?x4xf32>, %e: tensor<?x4x4xf32>, %o: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  %0 = bppsa.transition by_rows states [4] saved(%a : tensor<8x?x4xf32>) inject_into []
+      into(%e : tensor<?x4x4xf32>) -> tensor<?x4x4xf32> {
+  ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
+    %2 = arith.mulf %at, %gt : vector<4xf32>
+    bppsa.yield %2 : vector<4xf32>
+  }
+  %1 = bppsa.apply_transition by_rows %0, %g into %o : tensor<?x4x4xf32>, tensor<?x4xf32>, tensor<?x4xf32> -> tensor<?x4xf32>
+  return %1 : tensor<?x4xf32>
+}
+
 // CHECK-LABEL: func.func @packed_diagonal
 // CHECK:         bppsa.transition diagonal lanes 16 states [3, 1]
 // CHECK-SAME:        into(%{{.*}} : memref<1x1x4x16xf32>) {

@@ -18,6 +18,7 @@
 #include "bppsa/Evaluation/PlanEvaluation.h"
 #include "bppsa/InitAll.h"
 #include "bppsa/Reference/Interpreter.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -98,7 +99,7 @@ void ExpandScanTest::expand(ModuleOp module) {
   }
   pm.addNestedPass<func::FuncOp>(createInferStructure({/*batchAxis=*/0, /*loopsOnly=*/true}));
   pm.addPass(createExpandScan({/*unrollUpTo=*/0, /*factorLinks=*/has("factored"),
-                               /*wholeLevels=*/has("whole"), /*keepChunks=*/false}));
+                               /*wholeLevels=*/has("whole")}));
   ASSERT_TRUE(succeeded(pm.run(module)));
   module.walk([](ChainOp chain) { EXPECT_TRUE(chain.getPlan().isSequential()); });
 }
@@ -197,6 +198,56 @@ TEST_P(ExpandScanTest, GivesWhatTheChainGives) {
         EXPECT_NEAR(x, y, 1e-12) << steps;
     }
   }
+}
+
+/// Sums over 33 chunks of 16 samples: more parts than there is memory for, so that a run has two
+/// chunks.
+TEST(ExpandScanSumsTest, AddsUpPartsOfRuns) {
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  MLIRContext context(registry);
+  context.loadAllAvailableDialects();
+  const char *text = R"(
+    func.func @f(%a: tensor<?x?x3xf32>, %g: tensor<?x3xf32>, %x: tensor<?x?x2800xf32>)
+        -> (tensor<?x3xf32>, tensor<3x2800xf32>, tensor<3xf32>) {
+      %0:3 = bppsa.chain plan <chunked, 1> saved(%a : tensor<?x?x3xf32>) seeds(%g : tensor<?x3xf32>)
+          inject_into [] factors(%x : tensor<?x?x2800xf32>) sum_with [0, -1]
+          -> (tensor<?x3xf32>) sums(tensor<3x2800xf32>, tensor<3xf32>) {
+      ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
+        %d = arith.mulf %at, %gt : vector<3xf32>
+        bppsa.yield %d, %d, %gt : vector<3xf32>, vector<3xf32>, vector<3xf32>
+      }
+      return %0#0, %0#1, %0#2 : tensor<?x3xf32>, tensor<3x2800xf32>, tensor<3xf32>
+    })";
+  OwningOpRef<ModuleOp> chain = parseSourceString<ModuleOp>(text, &context);
+  ASSERT_TRUE(chain);
+  OwningOpRef<ModuleOp> module = chain->clone();
+  PassManager pm(&context);
+  pm.addNestedPass<func::FuncOp>(createInferStructure({/*batchAxis=*/0, /*loopsOnly=*/true}));
+  pm.addPass(createExpandScan({/*unrollUpTo=*/0, /*factorLinks=*/false, /*wholeLevels=*/true}));
+  ASSERT_TRUE(succeeded(pm.run(*module)));
+
+  std::mt19937 random(5);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  std::vector<Array> arguments;
+  using Shape = std::vector<int64_t>;
+  for (const Shape &shape : {Shape{33, 16, 3}, Shape{16, 3}, Shape{33, 16, 2800}}) {
+    arguments.push_back(Array::makeZeros(shape));
+    for (double &entry : arguments.back().reals)
+      entry = uniform(random);
+  }
+  Interpreter interpreter(*module);
+  FailureOr<std::vector<Array>> found = interpreter.call("f", arguments);
+  FailureOr<std::vector<Array>> expected = Interpreter(*chain).call("f", arguments);
+  ASSERT_TRUE(succeeded(found) && succeeded(expected));
+  EXPECT_EQ(interpreter.counts.linksOnOne, 33 * 16);
+  for (auto [a, b] : llvm::zip_equal(*found, *expected))
+    for (auto [x, y] : llvm::zip_equal(a.reals, b.reals))
+      EXPECT_NEAR(x, y, 1e-12);
+  int64_t numParts = 0;
+  module->walk(
+      [&](bufferization::AllocTensorOp op) { numParts += op.getType().getDimSize(2) == 8403; });
+  EXPECT_EQ(numParts, 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -24,6 +24,20 @@ PartialSums PartialSums::allocate(OpBuilder &builder, Location loc, Value numPar
   return sums;
 }
 
+void PartialSums::deallocate(OpBuilder &builder) const {
+  memref::DeallocOp::create(builder, loc, memref);
+}
+
+PartialSums PartialSums::get(OpBuilder &builder, Location loc, Value parts) {
+  int64_t size = cast<MemRefType>(parts.getType()).getDimSize(2);
+  Value numParts =
+      mulIndex(builder, loc, getDim(builder, loc, parts, 0), getDim(builder, loc, parts, 1));
+  PartialSums sums(loc, numParts, size);
+  SmallVector<ReassociationIndices> groups = {{0, 1}, {2}};
+  sums.memref = memref::CollapseShapeOp::create(builder, loc, parts, groups);
+  return sums;
+}
+
 Value PartialSums::load(OpBuilder &builder, Value part, Value position) const {
   return memref::LoadOp::create(builder, loc, memref, ValueRange{part, position});
 }
@@ -54,7 +68,26 @@ void PartialSums::launchTotals(OpBuilder &builder,
     });
   };
   emitLaunch(builder, loc, numBlocks, kElements * kSlices, shared, body);
-  memref::DeallocOp::create(builder, loc, memref);
+}
+
+void PartialSums::launchTotals(OpBuilder &builder, ValueRange sums) const {
+  launchTotals(builder, [&](OpBuilder &nested, Value position, Value total) {
+    int64_t first = 0;
+    for (Value sum : sums) {
+      auto type = cast<MemRefType>(sum.getType());
+      // Elements before this sum wrap around to large numbers.
+      Value inSum = arith::SubIOp::create(nested, loc, position, getIndex(nested, loc, first));
+      Value isInside = isBelow(nested, loc, inSum, getIndex(nested, loc, type.getNumElements()));
+      emitIf(nested, loc, isInside, [&](OpBuilder &inside) {
+        SmallVector<Value> at =
+            splitIndex(inside, loc, inSum, {Value(), getIndex(inside, loc, type.getDimSize(0))});
+        std::swap(at[0], at[1]);
+        at.resize(type.getRank());
+        memref::StoreOp::create(inside, loc, total, sum, at);
+      });
+      first += type.getNumElements();
+    }
+  });
 }
 
 /// Adds up parts slice, slice + kSlices, ...

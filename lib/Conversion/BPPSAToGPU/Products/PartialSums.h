@@ -7,7 +7,7 @@
 #ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_PRODUCTS_PARTIALSUMS_H
 #define BPPSA_LIB_CONVERSION_BPPSATOGPU_PRODUCTS_PARTIALSUMS_H
 
-#include "../Launch.h"
+#include "../Steps/RowEvaluator.h"
 
 namespace bppsa {
 
@@ -15,10 +15,15 @@ namespace bppsa {
 /// that adds them up. The order of additions depends on the number of parts alone.
 class PartialSums {
 public:
-  /// Memory for `numParts` parts of `size` elements, freed by launchTotals.
+  /// Memory for `numParts` parts of `size` elements, to be freed.
   static PartialSums allocate(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value numParts,
                               int64_t size, mlir::Type element);
 
+  void deallocate(mlir::OpBuilder &builder) const;
+  /// The sums of `parts` `[K, B, size]`, each of K * B.
+  static PartialSums get(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value parts);
+
+  Place getPart(mlir::Value part) const { return {memref, {part}}; }
   mlir::Value load(mlir::OpBuilder &builder, mlir::Value part, mlir::Value position) const;
   void store(mlir::OpBuilder &builder, mlir::Value part, mlir::Value position,
              mlir::Value sum) const;
@@ -29,6 +34,9 @@ public:
   launchTotals(mlir::OpBuilder &builder,
                llvm::function_ref<void(mlir::OpBuilder &, mlir::Value position, mlir::Value total)>
                    write) const;
+  /// Writes the totals to `sums`, vectors or matrices, which parts have one after the other, each
+  /// column by column.
+  void launchTotals(mlir::OpBuilder &builder, mlir::ValueRange sums) const;
 
 private:
   mlir::Value sumSlice(mlir::OpBuilder &builder, mlir::Value slice, mlir::Value position) const;

@@ -86,11 +86,6 @@ void StepRing::wait(OpBuilder &builder) {
     slots.waitForNext(builder);
 }
 
-void StepRing::finish(OpBuilder &builder) {
-  if (isUsed())
-    slots.waitForAll(builder);
-}
-
 SmallVector<Place> StepRing::getPlaces(OpBuilder &builder, Value position) {
   SmallVector<Place> places;
   Value at = isUsed() ? slots.getSlot(builder, position) : stepAt(builder, position);

@@ -43,8 +43,6 @@ public:
   void request(mlir::OpBuilder &builder, mlir::Value position);
   /// At the end of a position: waits for the next one. A barrier has to follow.
   void wait(mlir::OpBuilder &builder);
-  /// Behind a loop after which the block begins another one: waits for copies that nobody reads.
-  void finish(mlir::OpBuilder &builder);
   /// The vectors of `position`, one for each source.
   llvm::SmallVector<Place> getPlaces(mlir::OpBuilder &builder, mlir::Value position);
 

@@ -10,23 +10,11 @@
 using namespace mlir;
 using namespace bppsa;
 
-DeviceMaps DeviceMaps::allocate(OpBuilder &builder, const CotangentLoop &loop, Value count,
-                                bool byRows) {
-  DeviceMaps maps = {AffineMapLayout::get(loop), Value(), byRows};
-  auto type =
-      MemRefType::get({ShapedType::kDynamic, ShapedType::kDynamic, maps.getNumColumns(), maps.size},
-                      loop.getElementType());
-  maps.memref = memref::AllocOp::create(builder, loop.op->getLoc(), type,
-                                        ValueRange{count, countSamples(builder, loop)},
-                                        builder.getI64IntegerAttr(64));
-  return maps;
-}
-
 void DeviceMaps::store(OpBuilder &builder, Location loc, Value value, Value sample, Value map,
                        Value column, Value row) const {
   if (byRows)
     std::swap(column, row);
-  getColumn(sample, map, column).store(builder, loc, value, row);
+  Place{memref, {map, sample, column}}.store(builder, loc, value, row);
 }
 
 Place DeviceMap::getColumn(Value column) const {
@@ -34,6 +22,12 @@ Place DeviceMap::getColumn(Value column) const {
   place.prefix.append(prefix.begin(), prefix.end());
   place.prefix.push_back(column);
   return place;
+}
+
+Value DeviceMap::load(OpBuilder &builder, Location loc, Value column, Value row) const {
+  if (byRows)
+    std::swap(column, row);
+  return getColumn(column).load(builder, loc, row);
 }
 
 /// Moves what was created to `loop`; fails where nothing was.
@@ -104,13 +98,6 @@ TransitionLoops::Loop TransitionLoops::getLoopAt(OpBuilder &builder, const Runs 
   return {digits[0], digits[1], digits[2]};
 }
 
-Place TransitionLoops::getDestination(OpBuilder &builder, const Runs &runs, const Columns &columns,
-                                      const Loop &own) const {
-  Location loc = loop.op->getLoc();
-  return runs.maps.getColumn(own.sample, runs.get(builder, own.run).map,
-                             addIndex(builder, loc, own.column, columns.first));
-}
-
 /// A block for each sample, run and column.
 void TransitionLoops::launchBlocks(OpBuilder &builder, BlockLoop &steps, const Runs &runs,
                                    const Columns &columns) {
@@ -123,9 +110,9 @@ void TransitionLoops::launchBlocks(OpBuilder &builder, BlockLoop &steps, const R
     });
     Run run = runs.get(nested, own.run);
     steps.run(nested, own.sample, run.first, run.last);
-    Place destination = getDestination(nested, runs, columns, own);
+    Value column = addIndex(nested, loc, own.column, columns.first);
     steps.finish(nested, thread, [&](OpBuilder &inside, Value row, Value value) {
-      destination.store(inside, loc, value, row);
+      runs.maps.store(inside, loc, value, own.sample, run.map, column, row);
     });
   });
 }
@@ -186,18 +173,19 @@ void TransitionLoops::launchColumnTiles(OpBuilder &builder, ColumnTileLoop &step
           return columns.start(inside, entry.row, getColumn(inside, entry));
         },
         [&](OpBuilder &inside, const ColumnTileLoop::Entry &entry, Value value) {
-          Loop target = {own.sample, own.run, getColumn(inside, entry)};
-          Place destination = getDestination(inside, runs, columns, target);
-          auto store = [&](OpBuilder &b) { destination.store(b, loc, value, entry.row); };
+          Value column = getColumn(inside, entry);
+          auto store = [&](OpBuilder &b) {
+            runs.maps.store(b, loc, value, own.sample, run.map, column, entry.row);
+          };
           if (columns.count % width == 0)
             return store(inside);
           Value count = getIndex(inside, loc, columns.count);
-          emitIf(inside, loc, isBelow(inside, loc, target.column, count), store);
+          emitIf(inside, loc, isBelow(inside, loc, column, count), store);
         });
   });
 }
 
-MapRow MapRow::load(OpBuilder &builder, Location loc, const DeviceMaps &maps, const Place &map,
+MapRow MapRow::load(OpBuilder &builder, Location loc, const AffineMapLayout &maps, const Place &map,
                     const Place &from, Value row) {
   MapRow loaded;
   int64_t numEntries = maps.getNumMatrixColumns();
@@ -236,7 +224,7 @@ Value bppsa::emitApply(OpBuilder &builder, Location loc, const DeviceMap &map, c
   Value sum = map.hasOffset ? map.getColumn(numColumns).load(builder, loc, row)
                             : arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
   auto accumulate = [&](OpBuilder &nested, Value column, Value factor, Value running) -> Value {
-    Value entry = map.getColumn(column).load(nested, loc, row);
+    Value entry = map.load(nested, loc, column, row);
     return math::FmaOp::create(nested, loc, entry, factor, running);
   };
   if (map.isDiagonal)

@@ -14,31 +14,23 @@
 namespace bppsa {
 
 /// One of these maps of one sample, `[column, row]` behind the indices `prefix`: the columns of A
-/// and then, where cotangents are injected, s.
+/// and then, where cotangents are injected, s. By rows it is `[row, column]`.
 struct DeviceMap : AffineMapLayout {
   mlir::Value memref;
   llvm::SmallVector<mlir::Value, 2> prefix;
 
   Place getColumn(mlir::Value column) const;
+  /// Loads an entry of A.
+  mlir::Value load(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value column,
+                   mlir::Value row) const;
 };
 
-/// Maps of runs of links, `memref[map, sample, column, row]`. Where they lie `byRows`, A alone, it
-/// is `memref[map, sample, row, column]`.
+/// Maps of runs of links, `memref[map, sample, column, row]`; by rows `memref[map, sample, row,
+/// column]`.
 struct DeviceMaps : AffineMapLayout {
   mlir::Value memref;
-  bool byRows = false;
 
-  /// Allocates `count` maps for each sample.
-  static DeviceMaps allocate(mlir::OpBuilder &builder, const CotangentLoop &loop, mlir::Value count,
-                             bool byRows = false);
-  Place getColumn(mlir::Value sample, mlir::Value map, mlir::Value column) const {
-    return {memref, {map, sample, column}};
-  }
-  /// A map that does not lie by rows.
-  DeviceMap getMap(mlir::Value sample, mlir::Value map) const {
-    return {*this, memref, {map, sample}};
-  }
-  /// Writes an entry of A.
+  /// Writes an entry of A, or of s behind its columns.
   void store(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, mlir::Value sample,
              mlir::Value map, mlir::Value column, mlir::Value row) const;
 };
@@ -57,9 +49,6 @@ public:
   /// Launches a loop for each sample, each of `count` runs and each column. All runs of a launch
   /// have the same length.
   void launch(mlir::OpBuilder &builder, const DeviceMaps &maps, mlir::Value count, GetRun getRun);
-  /// Whether maps may lie by rows: threads, which write entries of neighbouring columns at
-  /// a time, do better so.
-  bool canStoreByRows() const { return byThreads && !injected; }
 
 private:
   struct Runs {
@@ -83,9 +72,6 @@ private:
   mlir::Value countLoops(mlir::OpBuilder &builder, const Runs &runs, int64_t ofRun) const;
   Loop getLoopAt(mlir::OpBuilder &builder, const Runs &runs, int64_t ofRun,
                  mlir::Value number) const;
-  /// Where the result of a loop goes.
-  Place getDestination(mlir::OpBuilder &builder, const Runs &runs, const Columns &columns,
-                       const Loop &own) const;
   void launchBlocks(mlir::OpBuilder &builder, BlockLoop &steps, const Runs &runs,
                     const Columns &columns);
   void launchThreads(mlir::OpBuilder &builder, ColumnLoop &steps, const Runs &runs,
@@ -108,7 +94,7 @@ struct MapRow {
   mlir::Value offset;
 
   /// Loads row `row` of a small map that lies in `map` without gaps, and `from`.
-  static MapRow load(mlir::OpBuilder &builder, mlir::Location loc, const DeviceMaps &maps,
+  static MapRow load(mlir::OpBuilder &builder, mlir::Location loc, const AffineMapLayout &maps,
                      const Place &map, const Place &from, mlir::Value row);
   /// The row of `A from + s`: the sum is written out.
   mlir::Value apply(mlir::OpBuilder &builder, mlir::Location loc) const;

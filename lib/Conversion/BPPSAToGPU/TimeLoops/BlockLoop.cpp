@@ -16,10 +16,6 @@ using namespace bppsa;
 /// grows with its terms. A power of two.
 static constexpr int64_t kStepsOfSums = 512;
 
-/// Elements of sums of all blocks together, and blocks, that are not exceeded; blocks
-/// that are started in any case.
-static constexpr int64_t kMostPartialElements = 4 << 20, kMostBlocks = 4096, kLeastBlocks = 512;
-
 Value bppsa::countSteps(OpBuilder &builder, const CotangentLoop &loop) {
   return getDim(builder, loop.op->getLoc(), loop.saved[0], 0);
 }
@@ -69,9 +65,13 @@ BlockLoop::BlockLoop(const CotangentLoop &loop, std::unique_ptr<Region> region,
     : loop(loop), region(std::move(region)), emitter(std::move(emitter)), options(options),
       ring(loop.op->getLoc(), getSources(loop, options), stages) {
   firstOfSum.push_back(0);
-  if (hasSums())
-    for (Value sum : loop.getSums())
-      firstOfSum.push_back(firstOfSum.back() + cast<MemRefType>(sum.getType()).getNumElements());
+  if (!hasSums())
+    return;
+  Operation *yield = this->region->front().getTerminator();
+  for (const UnitSum &sum : getUnitSums(loop, yield->getNumOperands())) {
+    rowsOfSum.push_back(getNumRows(yield->getOperand(sum.yielded)));
+    firstOfSum.push_back(firstOfSum.back() + rowsOfSum.back() * sum.columns);
+  }
 }
 
 void BlockLoop::launch(OpBuilder &builder, Value numBlocks,
@@ -80,39 +80,26 @@ void BlockLoop::launch(OpBuilder &builder, Value numBlocks,
   SmallVector<MemRefType> shared = emitter.getSharedTypes(), rings = ring.getSharedTypes();
   size_t numScratch = shared.size();
   llvm::append_range(shared, rings);
-  shared.push_back(MemRefType::get({2, padRows(loop.getTotalSize())}, loop.getElementType()));
-  if (hasSums())
-    partials = PartialSums::allocate(builder, loc, numBlocks, firstOfSum.back() + 1,
-                                     loop.getElementType());
+  int64_t rows = padRows(loop.getTotalSize()) + (hasSums() ? kLoadedTogether : 0);
+  shared.push_back(MemRefType::get({2, rows}, loop.getElementType()));
+  std::optional<PartialSums> partials;
+  if (hasSums() && !loop.flatSums)
+    partials =
+        PartialSums::allocate(builder, loc, numBlocks, firstOfSum.back(), loop.getElementType());
   emitLaunch(builder, loc, numBlocks, emitter.getNumThreads(), shared,
              [&](OpBuilder &nested, const LaunchedThread &thread) {
                emitter.begin(nested, loc, thread, thread.shared.take_front(numScratch));
                ownThread = thread;
                ringArrays = thread.shared.slice(numScratch, rings.size());
                state = thread.shared.back();
-               if (hasSums())
-                 clearSums(nested);
+               if (partials)
+                 keepSumsIn(nested, partials->getPart(thread.block));
                body(nested, thread);
              });
-  if (hasSums())
-    launchTotals(builder);
-}
-
-void BlockLoop::launchAll(OpBuilder &builder, Value count,
-                          function_ref<void(OpBuilder &, const LaunchedThread &, Value)> body) {
-  if (!hasSums())
-    return launch(builder, count, [&](OpBuilder &nested, const LaunchedThread &thread) {
-      body(nested, thread, thread.block);
-    });
-  Location loc = loop.op->getLoc();
-  int64_t most = std::clamp(kMostPartialElements / firstOfSum.back(), kLeastBlocks, kMostBlocks);
-  Value numBlocks = minIndex(builder, loc, count, getIndex(builder, loc, most));
-  launch(builder, numBlocks, [&](OpBuilder &nested, const LaunchedThread &thread) {
-    auto loops = scf::ForOp::create(nested, loc, thread.block, count, numBlocks);
-    OpBuilder inside = OpBuilder::atBlockBegin(loops.getBody());
-    body(inside, thread, loops.getInductionVar());
-    ring.finish(inside);
-  });
+  if (!partials)
+    return;
+  partials->launchTotals(builder, loop.getSums());
+  partials->deallocate(builder);
 }
 
 //===----------------------------------------------------------------------===//
@@ -125,33 +112,39 @@ SmallVector<Value> BlockLoop::makeZeroSums(OpBuilder &builder) const {
   return SmallVector<Value>(emitter.getNumSumRegisters(), zero);
 }
 
-/// Zeros for the sums of this block in memory, and one more behind them.
-void BlockLoop::clearSums(OpBuilder &builder) {
+void BlockLoop::keepSumsIn(OpBuilder &builder, Place place) {
   Location loc = loop.op->getLoc();
+  ownSums = std::move(place);
   SmallVector<Value> zeros = makeZeroSums(builder);
   storeSums(builder, zeros, /*add=*/false);
   emitIf(builder, loc, isEqual(builder, loc, ownThread.thread, getIndex(builder, loc, 0)),
          [&](OpBuilder &nested) {
-           partials->store(nested, ownThread.block, getIndex(nested, loc, firstOfSum.back()),
-                           zeros.front());
+           auto [zero, row] = getZero(nested);
+           zero.store(nested, loc, zeros.front(), row);
          });
+}
+
+/// Between the rows and the spare ones, which are the last of the array.
+std::pair<Place, Value> BlockLoop::getZero(OpBuilder &builder) const {
+  Location loc = loop.op->getLoc();
+  return {{state, {getIndex(builder, loc, 0)}},
+          getIndex(builder, loc, llvm::alignTo(loop.getTotalSize(), kLoadedTogether))};
 }
 
 /// Writes the elements of `sums` that this thread has to those of its block in memory,
 /// or adds them.
 void BlockLoop::storeSums(OpBuilder &builder, ValueRange sums, bool add) {
   Location loc = loop.op->getLoc();
-  emitter.forEachSum(builder, loc, sums,
-                     [&](OpBuilder &nested, size_t sum, Value row, Value column, Value value) {
-                       int64_t rows = cast<MemRefType>(loop.getSums()[sum].getType()).getDimSize(0);
-                       Value position = mulIndex(nested, loc, column, getIndex(nested, loc, rows));
-                       position = addIndex(nested, loc, position, row);
-                       position = addIndex(nested, loc, position, firstOfSum[sum]);
-                       if (add)
-                         value = arith::AddFOp::create(
-                             nested, loc, partials->load(nested, ownThread.block, position), value);
-                       partials->store(nested, ownThread.block, position, value);
-                     });
+  emitter.forEachSum(
+      builder, loc, sums, [&](OpBuilder &nested, size_t sum, Value row, Value column, Value value) {
+        Value rows = getIndex(nested, loc, rowsOfSum[sum]);
+        Value position = mulIndex(nested, loc, column, rows);
+        position = addIndex(nested, loc, position, row);
+        position = addIndex(nested, loc, position, firstOfSum[sum]);
+        if (add)
+          value = arith::AddFOp::create(nested, loc, ownSums.load(nested, loc, position), value);
+        ownSums.store(nested, loc, value, position);
+      });
 }
 
 /// After each kStepsOfSums positions, adds `sums` to those in memory and begins new ones, with a
@@ -165,31 +158,12 @@ SmallVector<Value> BlockLoop::emptySums(OpBuilder &builder, Value position, Valu
       builder, loc, isFull,
       [&](OpBuilder &nested, Location) {
         storeSums(nested, sums, /*add=*/true);
-        Value zero =
-            partials->load(nested, ownThread.block, getIndex(nested, loc, firstOfSum.back()));
+        auto [place, row] = getZero(nested);
+        Value zero = place.load(nested, loc, row);
         scf::YieldOp::create(nested, loc, SmallVector<Value>(sums.size(), zero));
       },
       [&](OpBuilder &nested, Location) { scf::YieldOp::create(nested, loc, sums); });
   return llvm::to_vector_of<Value>(left.getResults());
-}
-
-void BlockLoop::launchTotals(OpBuilder &builder) {
-  Location loc = loop.op->getLoc();
-  partials->launchTotals(builder, [&](OpBuilder &nested, Value position, Value total) {
-    for (auto [sum, first] : llvm::zip(loop.getSums(), firstOfSum)) {
-      auto type = cast<MemRefType>(sum.getType());
-      // Elements before this sum wrap around to large numbers.
-      Value inSum = arith::SubIOp::create(nested, loc, position, getIndex(nested, loc, first));
-      Value isInside = isBelow(nested, loc, inSum, getIndex(nested, loc, type.getNumElements()));
-      emitIf(nested, loc, isInside, [&, sum = sum](OpBuilder &inside) {
-        SmallVector<Value> at =
-            splitIndex(inside, loc, inSum, {Value(), getIndex(inside, loc, type.getDimSize(0))});
-        std::swap(at[0], at[1]);
-        at.resize(type.getRank());
-        memref::StoreOp::create(inside, loc, total, sum, at);
-      });
-    }
-  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -240,18 +214,6 @@ void BlockLoop::finish(OpBuilder &builder, const LaunchedThread &thread,
   });
 }
 
-void BlockLoop::runFrom(OpBuilder &builder, const LaunchedThread &thread, Value sample,
-                        const Place &from, Value first, Value last, Value isLast) {
-  Location loc = loop.op->getLoc();
-  start(builder, thread, [&](OpBuilder &inside, Value row) { return from.load(inside, loc, row); });
-  run(builder, sample, first, last);
-  emitIf(builder, loc, isLast, [&](OpBuilder &nested) {
-    finish(nested, thread, [&](OpBuilder &inside, Value row, Value value) {
-      storeCotangent(inside, loop, sample, row, value);
-    });
-  });
-}
-
 SmallVector<Value> BlockLoop::emitStep(OpBuilder &builder, Value sample, Value position,
                                        Value before, Value after, ValueRange sums) {
   Location loc = loop.op->getLoc();
@@ -285,16 +247,17 @@ SmallVector<Value> BlockLoop::emitStep(OpBuilder &builder, Value sample, Value p
 // States that lie one after the other
 //===----------------------------------------------------------------------===//
 
-Value bppsa::loadSeed(OpBuilder &builder, const CotangentLoop &loop, Value sample, Value row) {
+Value bppsa::loadOfStates(OpBuilder &builder, const CotangentLoop &loop, ValueRange arrays,
+                          Value sample, Value row) {
   Location loc = loop.op->getLoc();
   Value result;
   int64_t first = 0;
-  for (size_t i = 0; i < loop.seeds.size(); ++i) {
+  for (size_t i = 0; i < loop.getNumStates(); ++i) {
     int64_t size = loop.getStateSize(i);
     Value inState = arith::SubIOp::create(builder, loc, row, getIndex(builder, loc, first));
     Value isInside = isBelow(builder, loc, inState, getIndex(builder, loc, size));
     Value at = arith::SelectOp::create(builder, loc, isInside, inState, getIndex(builder, loc, 0));
-    Value loaded = Place{loop.seeds[i], {sample}}.load(builder, loc, at);
+    Value loaded = Place{arrays[i], {sample}}.load(builder, loc, at);
     result = result ? arith::SelectOp::create(builder, loc, isInside, loaded, result).getResult()
                     : loaded;
     first += size;
@@ -302,19 +265,19 @@ Value bppsa::loadSeed(OpBuilder &builder, const CotangentLoop &loop, Value sampl
   return result;
 }
 
-void bppsa::storeCotangent(OpBuilder &builder, const CotangentLoop &loop, Value sample, Value row,
-                           Value value) {
+void bppsa::storeToStates(OpBuilder &builder, const CotangentLoop &loop, ArrayRef<Value> arrays,
+                          Value sample, Value row, Value value) {
   Location loc = loop.op->getLoc();
   int64_t first = 0;
-  for (size_t i = 0; i < loop.seeds.size(); ++i) {
-    int64_t size = loop.getStateSize(i);
+  for (size_t i = 0; i < loop.getNumStates(); first += loop.getStateSize(i++)) {
+    if (!arrays[i])
+      continue;
     // Rows before this state wrap around to large numbers.
     Value inState = arith::SubIOp::create(builder, loc, row, getIndex(builder, loc, first));
-    emitIf(builder, loc, isBelow(builder, loc, inState, getIndex(builder, loc, size)),
-           [&](OpBuilder &nested) {
-             Place{loop.destinations[i], {sample}}.store(nested, loc, value, inState);
-           });
-    first += size;
+    Value size = getIndex(builder, loc, loop.getStateSize(i));
+    emitIf(builder, loc, isBelow(builder, loc, inState, size), [&](OpBuilder &nested) {
+      Place{arrays[i], {sample}}.store(nested, loc, value, inState);
+    });
   }
 }
 
@@ -330,12 +293,13 @@ LogicalResult bppsa::launchSequentially(const CotangentLoop &loop) {
   steps->launch(builder, countSamples(builder, loop),
                 [&](OpBuilder &nested, const LaunchedThread &thread) {
                   steps->start(nested, thread, [&](OpBuilder &inside, Value row) {
-                    return loadSeed(inside, loop, thread.block, row);
+                    return loadOfStates(inside, loop, loop.seeds, thread.block, row);
                   });
                   Value zero = getIndex(nested, loop.op->getLoc(), 0);
                   steps->run(nested, thread.block, zero, numSteps);
+                  SmallVector<Value> cotangents(loop.destinations.take_front(loop.getNumStates()));
                   steps->finish(nested, thread, [&](OpBuilder &inside, Value row, Value value) {
-                    storeCotangent(inside, loop, thread.block, row, value);
+                    storeToStates(inside, loop, cotangents, thread.block, row, value);
                   });
                 });
   return success();

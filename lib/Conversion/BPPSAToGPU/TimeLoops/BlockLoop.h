@@ -30,17 +30,15 @@ public:
                                            GPUMappingAttr mapping);
 
   /// Launches `numBlocks` blocks that run `body`, which may run steps. Where the link has
-  /// sums, another launch adds up those of the blocks.
+  /// sums, another launch adds up those of the blocks; flat ones go where `body` keeps them.
   void launch(mlir::OpBuilder &builder, mlir::Value numBlocks,
               llvm::function_ref<void(mlir::OpBuilder &, const LaunchedThread &)> body);
-  /// Launches blocks for runs [0, count), which run `body(number)`: one each, but fewer
-  /// where each block has sums and these would take too much memory.
-  void launchAll(
-      mlir::OpBuilder &builder, mlir::Value count,
-      llvm::function_ref<void(mlir::OpBuilder &, const LaunchedThread &, mlir::Value number)> body);
 
   // Inside of a launch, by all threads of a block.
 
+  /// Makes the sums of this block those at `place`, one after the other and each column by column,
+  /// and clears them.
+  void keepSumsIn(mlir::OpBuilder &builder, Place place);
   /// Sets the cotangent to `value(row)` for each of its rows.
   void start(mlir::OpBuilder &builder, const LaunchedThread &thread,
              llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Value row)> value);
@@ -49,10 +47,6 @@ public:
   /// Gives the cotangent after the loop to `body(row, value)`, row by row.
   void finish(mlir::OpBuilder &builder, const LaunchedThread &thread,
               llvm::function_ref<void(mlir::OpBuilder &, mlir::Value row, mlir::Value value)> body);
-  /// Runs positions [first, last) of `sample` from the cotangent at `from`. Where
-  /// `isLast` holds, what comes out are the cotangents of the initial states.
-  void runFrom(mlir::OpBuilder &builder, const LaunchedThread &thread, mlir::Value sample,
-               const Place &from, mlir::Value first, mlir::Value last, mlir::Value isLast);
 
 private:
   BlockLoop(const CotangentLoop &loop, std::unique_ptr<mlir::Region> region, BodyRowEmitter emitter,
@@ -62,11 +56,11 @@ private:
                                           mlir::Value after, mlir::ValueRange sums);
   bool hasSums() const { return options.emit && !loop.sumWith.empty(); }
   llvm::SmallVector<mlir::Value> makeZeroSums(mlir::OpBuilder &builder) const;
-  void clearSums(mlir::OpBuilder &builder);
+  /// Where there is a zero in shared memory.
+  std::pair<Place, mlir::Value> getZero(mlir::OpBuilder &builder) const;
   void storeSums(mlir::OpBuilder &builder, mlir::ValueRange sums, bool add);
   llvm::SmallVector<mlir::Value> emptySums(mlir::OpBuilder &builder, mlir::Value position,
                                            mlir::ValueRange sums);
-  void launchTotals(mlir::OpBuilder &builder);
 
   CotangentLoop loop;
   /// Holds the link as this run evaluates it.
@@ -76,24 +70,25 @@ private:
   /// Of the saved vectors, those that are injected, and the factors of sums that are
   /// not saved vectors.
   StepRing ring;
-  /// The sums of blocks; sum k begins at element `firstOfSum[k]`, column by column, and behind the
-  /// last one is a zero.
-  std::optional<PartialSums> partials;
-  llvm::SmallVector<int64_t> firstOfSum;
+  /// Of each sum the element that it begins at in the sums of a block, and the rows.
+  llvm::SmallVector<int64_t> firstOfSum, rowsOfSum;
 
   // Of the launch that is emitted.
   LaunchedThread ownThread = {};
   llvm::SmallVector<mlir::Value> ringArrays;
-  /// The shared array `[2, rows]`, and which copy holds the cotangent.
+  /// The shared array `[2, rows]`, and which copy holds the cotangent. Where there are sums, a zero
+  /// is behind the rows of the first copy.
   mlir::Value state, current;
+  Place ownSums;
 };
 
-/// Loads row `row` of the seeds of `sample`, laid one after the other.
-mlir::Value loadSeed(mlir::OpBuilder &builder, const CotangentLoop &loop, mlir::Value sample,
-                     mlir::Value row);
-/// Writes row `row` of the cotangents of the initial states of `sample`.
-void storeCotangent(mlir::OpBuilder &builder, const CotangentLoop &loop, mlir::Value sample,
-                    mlir::Value row, mlir::Value value);
+/// Loads row `row` of `sample` of `arrays`, one for each state of `loop`, laid one after the other.
+mlir::Value loadOfStates(mlir::OpBuilder &builder, const CotangentLoop &loop,
+                         mlir::ValueRange arrays, mlir::Value sample, mlir::Value row);
+/// Writes it, but for states whose array is null.
+void storeToStates(mlir::OpBuilder &builder, const CotangentLoop &loop,
+                   llvm::ArrayRef<mlir::Value> arrays, mlir::Value sample, mlir::Value row,
+                   mlir::Value value);
 
 /// The sums of `loop` whose link yields `numYielded` values.
 llvm::SmallVector<UnitSum> getUnitSums(const CotangentLoop &loop, unsigned numYielded);

@@ -32,6 +32,7 @@ CotangentLoop bppsa::getCotangentLoop(ChainOp op) {
           op.getInjectInto(),
           op.getSumWith(),
           op.getReverse(),
+          op.getFlatSums(),
           getStateSizes(body, op.getSaved().size(), op.getSeeds().size())};
 }
 
@@ -47,14 +48,17 @@ CotangentLoop bppsa::getCotangentLoop(TransitionOp op) {
           op.getInjectInto(),
           /*sumWith=*/{},
           op.getReverse(),
+          /*flatSums=*/false,
           SmallVector<int64_t>(op.getStates())};
 }
 
 ValueRange CotangentLoop::getEmitted() const {
-  return destinations.drop_front(getNumStates()).drop_back(sumWith.size());
+  return destinations.drop_front(getNumStates()).drop_back(getSums().size());
 }
 
-ValueRange CotangentLoop::getSums() const { return destinations.take_back(sumWith.size()); }
+ValueRange CotangentLoop::getSums() const {
+  return destinations.take_back(flatSums ? 1 : sumWith.size());
+}
 
 Type CotangentLoop::getElementType() const {
   return getElementTypeOrSelf(body->getArgument(saved.size()).getType());
@@ -80,7 +84,14 @@ std::unique_ptr<Region> bppsa::cloneLink(const CotangentLoop &loop, LinkOptions 
 
 AffineMapLayout AffineMapLayout::get(const CotangentLoop &loop) {
   if (auto transition = dyn_cast<TransitionOp>(loop.op))
-    return {loop.getTotalSize(), !loop.injected.empty(), transition.getDiagonal()};
+    return {loop.getTotalSize(), !loop.injected.empty(), transition.getDiagonal(),
+            transition.getByRows()};
   StructureAttr structure = cast<ChainOp>(loop.op).getStructureAttr();
   return {loop.getTotalSize(), !loop.injected.empty(), structure && structure.isDiagonal()};
+}
+
+AffineMapLayout AffineMapLayout::get(ApplyTransitionOp op) {
+  ArrayRef<int64_t> shape = cast<ShapedType>(op.getTransition().getType()).getShape();
+  int64_t size = shape[2], columns = op.getDiagonal() ? 1 : size;
+  return {size, shape[1] > columns, op.getDiagonal(), op.getByRows()};
 }

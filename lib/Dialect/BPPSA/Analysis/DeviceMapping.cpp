@@ -7,6 +7,7 @@
 #include "bppsa/Dialect/BPPSA/Analysis/DeviceMapping.h"
 #include "bppsa/Dialect/BPPSA/Analysis/ColumnTilePlan.h"
 #include "bppsa/Dialect/BPPSA/Analysis/DeviceArrays.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -199,8 +200,9 @@ FailureOr<MappingChoice> bppsa::chooseLoopMapping(ChainOp op) {
       return op->emitOpError("has more sums than fit into registers beside its matrices; leave "
                              "bppsa-fuse-gradients out");
   }
-  // Chunks have a block each.
-  return chooseLoopMapping(body, /*canCooperate=*/op.getPlan().isSequential());
+  // In a parallel loop each has a block of its own.
+  bool canCooperate = op.getPlan().isSequential() && !op->getParentOfType<scf::ForallOp>();
+  return chooseLoopMapping(body, canCooperate);
 }
 
 //===----------------------------------------------------------------------===//

@@ -110,6 +110,9 @@ void OuterSumOp::getEffects(Effects &effects) {
 void StepSumOp::getEffects(Effects &effects) {
   getLoopEffects(*this, getDestinationMutable(), effects);
 }
+void ReduceSumsOp::getEffects(Effects &effects) {
+  getLoopEffects(*this, getDestinationsMutable(), effects);
+}
 void PackLanesOp::getEffects(Effects &effects) {
   getLoopEffects(*this, getDestinationMutable(), effects);
 }

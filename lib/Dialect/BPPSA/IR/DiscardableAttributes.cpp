@@ -223,7 +223,7 @@ LogicalResult BPPSADialect::verifyOperationAttribute(Operation *op, NamedAttribu
     return refuseUnknown(op, attribute, "a module");
   if (auto function = dyn_cast<FunctionOpInterface>(op))
     return verifyFunctionAttribute(function, attribute);
-  if (isAnyOf<attrs::Mapping, attrs::TransitionMapping>(attribute))
+  if (isAnyOf<attrs::Mapping>(attribute))
     return verifyMapping(op, attribute);
   if (!isAnyOf<attrs::Jacobian>(attribute))
     return refuseUnknown(op, attribute, "an operation");

@@ -230,17 +230,9 @@ static LogicalResult verifyFactors(ChainOp op, LoopExtent &extent) {
   return success();
 }
 
-/// Checks that `sum` is the type of the sum of values `summed`, multiplied with the
-/// vectors of factor `with` where that is not kNoFactor.
-static LogicalResult verifySum(ChainOp op, Type sum, Type summed, int64_t with) {
-  if (op.isGraphForm()) {
-    if (with != kNoFactor)
-      return op.emitOpError() << "sum_with must have " << kNoFactor << " in graph form, found "
-                              << with;
-    if (sum != summed)
-      return op.emitOpError() << "a sum must have the type " << summed << ", found " << sum;
-    return success();
-  }
+/// The shape of the sum of values `summed`, multiplied with the vectors of factor `with` where that
+/// is not kNoFactor; fails after a diagnostic where they cannot be summed.
+static FailureOr<SmallVector<int64_t>> getSumShape(ChainOp op, Type summed, int64_t with) {
   int64_t numFactors = op.getFactors().size();
   if (with < kNoFactor || with >= numFactors)
     return op.emitOpError() << "sum_with must have " << kNoFactor << " or name one of the "
@@ -256,12 +248,39 @@ static LogicalResult verifySum(ChainOp op, Type sum, Type summed, int64_t with) 
                               << factor << ", found " << summed;
     shape.push_back(factor.getShape().back());
   }
+  return shape;
+}
+
+/// Checks that `sum` is the type of a sum of the shape `shape` of values `summed`.
+static LogicalResult verifySumType(ChainOp op, Type sum, ArrayRef<int64_t> shape, Type summed) {
+  Type element = getElementTypeOrSelf(summed);
   auto found = cast<ShapedType>(sum);
-  if (found.getShape() != ArrayRef(shape) || found.getElementType() != vector.getElementType())
-    return op.emitOpError() << "a sum must have the type "
-                            << RankedTensorType::get(shape, vector.getElementType())
+  if (found.getShape() != shape || found.getElementType() != element)
+    return op.emitOpError() << "a sum must have the type " << RankedTensorType::get(shape, element)
                             << " or that of such a memref, found " << sum;
   return success();
+}
+
+/// Checks that `sums` are the types of the sums of the values `summed`, which may be flat.
+static LogicalResult verifySums(ChainOp op, ArrayRef<Type> sums, ValueRange summed) {
+  int64_t numElements = 0;
+  for (auto [i, value, with] : llvm::enumerate(summed, op.getSumWith())) {
+    if (op.isGraphForm() && with != kNoFactor)
+      return op.emitOpError() << "sum_with must have " << kNoFactor << " in graph form, found "
+                              << with;
+    if (op.isGraphForm() && sums[i] != value.getType())
+      return op.emitOpError() << "a sum must have the type " << value.getType() << ", found "
+                              << sums[i];
+    if (op.isGraphForm())
+      continue;
+    FailureOr<SmallVector<int64_t>> shape = getSumShape(op, value.getType(), with);
+    if (failed(shape) ||
+        (!op.getFlatSums() && failed(verifySumType(op, sums[i], *shape, value.getType()))))
+      return failure();
+    numElements += llvm::product_of(*shape);
+  }
+  return op.getFlatSums() ? verifySumType(op, sums[0], numElements, summed[0].getType())
+                          : success();
 }
 
 LogicalResult ChainOp::verify() {
@@ -283,11 +302,13 @@ LogicalResult ChainOp::verify() {
   if (isGraphForm() && !getPlan().isSequential())
     return emitOpError() << "must have the plan 'linear' in graph form, found '"
                          << getPlan().toString() << "'";
-  size_t numSums = getSumWith().size();
-  if (yield.getNumOperands() < numStates + numSums) {
+  size_t numSummed = getSumWith().size(), numSums = getFlatSums() ? 1 : numSummed;
+  if (getFlatSums() && (isGraphForm() || numSummed == 0))
+    return emitOpError("has flat_sums, but no vectors to sum; remove it");
+  if (yield.getNumOperands() < numStates + numSummed) {
     auto error = emitOpError() << "must yield the cotangents of " << numStates << " states";
-    if (numSums > 0)
-      error << " and " << numSums << " values to sum";
+    if (numSummed > 0)
+      error << " and " << numSummed << " values to sum";
     return error << ", found " << yield.getNumOperands() << " values";
   }
   if (getInjected().size() != getInjectInto().size())
@@ -295,7 +316,7 @@ LogicalResult ChainOp::verify() {
                          << getInjectInto().size() << " indices for " << getInjected().size()
                          << " sequences";
   FailureOr<SmallVector<Type>> written =
-      getWrittenTypes(*this, getDestinations(), yield.getNumOperands());
+      getWrittenTypes(*this, getDestinations(), yield.getNumOperands() - numSummed + numSums);
   if (failed(written))
     return failure();
 
@@ -322,11 +343,9 @@ LogicalResult ChainOp::verify() {
       return failure();
   if (failed(verifyFactors(*this, extent)))
     return failure();
-  ArrayRef<Type> sums = ArrayRef(*written).take_back(numSums);
-  for (auto [type, value, with] :
-       llvm::zip_equal(sums, yield.getOperands().take_back(numSums), getSumWith()))
-    if (failed(verifySum(*this, type, value.getType(), with)))
-      return failure();
+  if (failed(verifySums(*this, ArrayRef(*written).take_back(numSums),
+                        yield.getOperands().take_back(numSummed))))
+    return failure();
   for (auto [i, type] : llvm::enumerate(ArrayRef(*written).drop_back(numSums))) {
     bool isState = i < numStates;
     if (isState && yield.getOperand(i).getType() != arguments[numSaved + i])

@@ -175,21 +175,21 @@ static LogicalResult refuse(Operation *op, GPUMappingAttr mapping, const Twine &
          << stringifyGPUKernel(mapping.getKernel()) << "'; use " << kernels;
 }
 
-/// Checks the mapping of the columns, of links with `numStates` states.
-static LogicalResult verifyColumns(Operation *op, GPUMappingAttr mapping, size_t numStates,
-                                   bool isDiagonal, bool hasOffset) {
+/// Checks the mapping of the columns.
+static LogicalResult verifyColumns(TransitionOp op, GPUMappingAttr mapping) {
+  bool hasOffset = !op.getInjected().empty();
   ValueRange roots = op->getRegion(0).front().getTerminator()->getOperands();
   GPUKernel kernel = mapping.getKernel();
   bool byThreadsOrTiles = kernel == GPUKernel::ThreadPerColumn || kernel == GPUKernel::ColumnTile;
   if (!byThreadsOrTiles && kernel != GPUKernel::BlockPerColumn)
     return refuse(op, mapping, "thread_per_column, column_tile or block_per_column");
-  if (byThreadsOrTiles && isDiagonal)
+  if (byThreadsOrTiles && op.getDiagonal())
     return refuse(op, mapping, "block_per_column, as a diagonal is one column");
   if (hasOffset != static_cast<bool>(mapping.getOffset()))
     return op->emitOpError("has ")
            << (hasOffset ? "" : "no ") << "injected cotangents; "
            << (hasOffset ? "add a block_per_column as" : "remove") << " the offset of its mapping";
-  roots = roots.take_front(numStates);
+  roots = roots.take_front(op.getStates().size());
   if (mapping.getOffset() && failed(verifyBlock(op, mapping.getOffset(), roots)))
     return failure();
   return byThreadsOrTiles ? success() : verifyBlock(op, mapping, roots);
@@ -234,8 +234,7 @@ LogicalResult GPUMappingAttr::verifyOn(Operation *op) {
   if (auto chain = dyn_cast<ChainOp>(op))
     return verifyLoop(op, *this, !chain.getSeeds().empty(), !chain.getSumWith().empty());
   if (auto transition = dyn_cast<TransitionOp>(op))
-    return verifyColumns(op, *this, transition.getStates().size(), transition.getDiagonal(),
-                         !transition.getInjected().empty());
+    return verifyColumns(transition, *this);
   if (isa<OuterSumOp>(op))
     return is(GPUKernel::TiledProduct) || is(GPUKernel::ThreadPerElement)
                ? success()
@@ -250,17 +249,7 @@ LogicalResult CPUMappingAttr::verifyOn(Operation *op) {
 }
 
 LogicalResult bppsa::verifyMapping(Operation *op, NamedAttribute attribute) {
-  auto ofGPU = dyn_cast<GPUMappingAttr>(attribute.getValue());
-  if (attribute.getName() == attrs::TransitionMapping::getName()) {
-    auto chain = dyn_cast<ChainOp>(op);
-    if (!chain || chain.getPlan().getAlgorithm() != ScanAlgorithm::Chunked || !ofGPU)
-      return op->emitOpError("'bppsa.transition_mapping' is the GPU mapping of the transitions of "
-                             "a chunked chain; remove it");
-    StructureAttr structure = chain.getStructureAttr();
-    return verifyColumns(op, ofGPU, chain.getSeeds().size(), structure && structure.isDiagonal(),
-                         !chain.getInjected().empty());
-  }
-  if (ofGPU)
+  if (auto ofGPU = dyn_cast<GPUMappingAttr>(attribute.getValue()))
     return ofGPU.verifyOn(op);
   if (auto ofCPU = dyn_cast<CPUMappingAttr>(attribute.getValue()))
     return ofCPU.verifyOn(op);

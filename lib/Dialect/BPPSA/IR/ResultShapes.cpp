@@ -163,6 +163,13 @@ LogicalResult StepSumOp::reifyResultShapes(OpBuilder &builder,
   return reifyOnly(*this, getSize, shapes);
 }
 
+LogicalResult ReduceSumsOp::reifyResultShapes(OpBuilder &, ReifiedRankedShapedTypeDims &shapes) {
+  for (OpResult sum : getSums())
+    if (failed(addShape(sum, [](int64_t) { return OpFoldResult(); }, shapes)))
+      return failure();
+  return success();
+}
+
 /// Plain arrays are `[T, B, N]` or `[B, N]`, packed ones `[ceil(B/L), T, N, L]` or
 /// `[ceil(B/L), N, L]`.
 LogicalResult PackLanesOp::reifyResultShapes(OpBuilder &builder,

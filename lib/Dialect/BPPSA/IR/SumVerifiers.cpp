@@ -65,6 +65,28 @@ LogicalResult StepSumOp::verify() {
   return success();
 }
 
+LogicalResult ReduceSumsOp::verify() {
+  if (getSums().empty() == getDestinations().empty())
+    return emitOpError("must have either results or destinations");
+  auto parts = cast<ShapedType>(getParts().getType());
+  if (parts.getRank() != 3)
+    return emitOpError() << "parts of sums must have rank 3, found " << parts;
+  ValueRange written = getSums().empty() ? ValueRange(getDestinations()) : ValueRange(getSums());
+  int64_t numElements = 0;
+  for (Value sum : written) {
+    auto type = cast<ShapedType>(sum.getType());
+    if (!type.hasStaticShape() || type.getRank() < 1 || type.getRank() > 2 ||
+        type.getElementType() != parts.getElementType())
+      return emitOpError() << "a sum must be a vector or a matrix of static shape of "
+                           << parts.getElementType() << ", found " << type;
+    numElements += type.getNumElements();
+  }
+  if (parts.getShape().back() != numElements)
+    return emitOpError() << "must have " << numElements << " elements of sums in each part, found "
+                         << parts;
+  return success();
+}
+
 /// Checks that `packed` is `plain` packed into `lanes`.
 static LogicalResult verifyPacking(Operation *op, ShapedType plain, ShapedType packed,
                                    int64_t lanes) {

@@ -45,6 +45,15 @@ static ArrayRef<int64_t> getUnpackedShape(Type array, std::optional<int64_t> lan
   return cast<ShapedType>(array).getShape().drop_back(lanes ? 1 : 0);
 }
 
+/// Checks that transitions `array` of `size` values may lie by rows.
+static LogicalResult verifyRowOrder(Operation *op, Type array, int64_t size,
+                                    std::optional<int64_t> lanes) {
+  if (!lanes && getUnpackedShape(array, lanes)[1] == size)
+    return success();
+  return op->emitOpError() << "by_rows needs transitions of " << size << " columns without an "
+                           << "offset and lanes, found " << array << "; leave it out";
+}
+
 /// Checks that `array` holds transitions of `size` values, with a column for s or not.
 static LogicalResult verifyTransition(Operation *op, Type array, int64_t size, bool diagonal,
                                       std::optional<int64_t> lanes) {
@@ -137,7 +146,7 @@ LogicalResult TransitionOp::verify() {
   int64_t found = getUnpackedShape(result, getLanes())[1];
   if (found != columns)
     return emitOpError() << "must make " << columns << " columns, found " << result;
-  return success();
+  return getByRows() ? verifyRowOrder(*this, result, getNumValues(), getLanes()) : success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -232,7 +241,9 @@ LogicalResult ApplyTransitionOp::verify() {
   if (getUnpackedShape(destination, getLanes()).back() != size)
     return emitOpError() << "must keep the " << size << " values of its cotangent, found "
                          << destination;
-  if (failed(verifyTransition(*this, getTransition().getType(), size, getDiagonal(), getLanes())))
+  Type transition = getTransition().getType();
+  if (failed(verifyTransition(*this, transition, size, getDiagonal(), getLanes())) ||
+      (getByRows() && failed(verifyRowOrder(*this, transition, size, getLanes()))))
     return failure();
   if (getCotangent() == getDestination())
     return emitOpError("must not overwrite its cotangent, which every row of the result reads; "

@@ -18,6 +18,8 @@ struct CotangentLoop {
   mlir::ValueRange saved, seeds, injected, factors, captures, destinations;
   llvm::ArrayRef<int64_t> injectInto, sumWith;
   bool reverse;
+  /// Whether the sums are one vector.
+  bool flatSums;
   /// Rows of each state.
   llvm::SmallVector<int64_t> stateSizes;
 
@@ -57,9 +59,13 @@ struct AffineMapLayout {
   bool hasOffset;
   /// Whether A is a diagonal, which is one column.
   bool isDiagonal;
+  /// Whether rows of A lie one after the other, not columns; there is no offset then.
+  bool byRows = false;
 
   /// By the structure that `bppsa-infer-structure` gave the chain: any matrix without one.
   static AffineMapLayout get(const CotangentLoop &loop);
+  /// Of the transition that `op` applies.
+  static AffineMapLayout get(ApplyTransitionOp op);
 
   /// Columns of A that are stored.
   int64_t getNumMatrixColumns() const { return isDiagonal ? 1 : size; }

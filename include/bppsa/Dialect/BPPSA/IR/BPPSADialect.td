@@ -43,7 +43,7 @@ def BPPSA_Dialect : Dialect {
     "::bppsa::SymbolsAttr":$symbols,
     "::mlir::IntegerAttr":$lanes, "::mlir::DenseBoolArrayAttr":$mixing_layouts,
     "::mlir::StringAttr":$source, "::bppsa::OperandJacobiansAttr":$jacobian,
-    "::mlir::Attribute":$mapping, "::bppsa::GPUMappingAttr":$transition_mapping);
+    "::mlir::Attribute":$mapping);
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
   let hasOperationAttrVerify = 1;

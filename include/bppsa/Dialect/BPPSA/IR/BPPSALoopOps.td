@@ -119,7 +119,9 @@ def BPPSA_ChainOp : BPPSA_TimeLoopOp<"chain"> {
     `factors`, which is what `outer_sum` makes of an emitted value and that
     sequence, and -1 for the sum of the value itself, as `step_sum` makes it. So
     the value need not be stored. Only programs for GPUs have such sums
-    (`bppsa-fuse-gradients`), and these are not packed.
+    (`bppsa-fuse-gradients`), and these are not packed. With `flat_sums` they are one
+    vector, one after the other, each column by column: parts of sums, which
+    `reduce_sums` adds up.
 
     In *graph form* (see `recurrence`) the link is a graph on tensors of one
     sample. It is affine in the cotangents of the states, for the cotangents of
@@ -158,7 +160,7 @@ def BPPSA_ChainOp : BPPSA_TimeLoopOp<"chain"> {
                        OptionalAttr<TypedArrayAttrBase<BPPSA_TermAttr, "terms of a Jacobian">>:$terms,
                        DenseI64ArrayAttr:$injectInto,
                        DefaultValuedOptionalAttr<DenseI64ArrayAttr, "{}">:$sumWith,
-                       UnitAttr:$reverse, OptionalAttr<I64Attr>:$lanes);
+                       UnitAttr:$flatSums, UnitAttr:$reverse, OptionalAttr<I64Attr>:$lanes);
   let results = (outs Variadic<AnyRankedTensor>:$cotangents, Variadic<AnyRankedTensor>:$emitted,
                       Variadic<AnyRankedTensor>:$sums);
   let assemblyFormat = [{
@@ -167,6 +169,7 @@ def BPPSA_ChainOp : BPPSA_TimeLoopOp<"chain"> {
     (`seeds` `(` $seeds^ `:` type($seeds) `)`)?
     (`injected` `(` $injected^ `:` type($injected) `)`)? `inject_into` $injectInto
     (`factors` `(` $factors^ `:` type($factors) `)`)? (`sum_with` $sumWith^)?
+    (`flat_sums` $flatSums^)?
     (`captures` `(` $captures^ `:` type($captures) `)`)?
     (`into` `(` $destinations^ `:` type($destinations) `)`)?
     attr-dict-with-keyword

@@ -52,4 +52,26 @@ def BPPSA_StepSumOp : BPPSA_SumOp<"step_sum"> {
   }];
 }
 
+def BPPSA_ReduceSumsOp : BPPSA_Op<"reduce_sums", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
+  let summary = "adds up parts of sums";
+  let description = [{
+    `parts` `[K, B, N]` holds in each of K * B vectors parts of the results, one result
+    after the other and each column by column: the flat sums of chains on different
+    steps and samples. The results are the sums of all parts, vectors or matrices.
+
+    ```mlir
+    %dw, %db = bppsa.reduce_sums %parts : tensor<?x?x80xf32> -> tensor<20x3xf32>, tensor<20xf32>
+    ```
+  }];
+  let arguments = (ins BPPSA_Shaped:$parts, Variadic<AnyMemRef>:$destinations);
+  let results = (outs Variadic<AnyRankedTensor>:$sums);
+  let assemblyFormat = [{
+    $parts (`into` $destinations^ `:` type($destinations))? attr-dict `:` type($parts)
+    (`->` type($sums)^)?
+  }];
+  let hasVerifier = 1;
+}
+
 #endif // BPPSA_DIALECT_BPPSA_IR_BPPSASUMOPS

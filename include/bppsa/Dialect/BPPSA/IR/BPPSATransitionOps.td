@@ -30,8 +30,10 @@ def BPPSA_TransitionOp : BPPSA_Op<"transition", [
     With S values of all states the result is `[B, S, S]`: column c of A is row c of
     the array, so that what the links are applied to is contiguous. Where cotangents
     are injected there is one column more, s. With `diagonal` A has one column, its
-    diagonal. Packed arrays have blocks of samples in place of samples, and lanes as
-    their last dimension. `into` is overwritten.
+    diagonal. With `by_rows` row r of A is row r of the array, which has neither an offset
+    nor lanes then: for targets whose threads write entries of neighbouring columns.
+    Packed arrays have blocks of samples in place of samples, and lanes as their last
+    dimension. `into` is overwritten.
 
     ```mlir
     %m = bppsa.transition states [4] saved(%a : tensor<8x?x4xf32>) inject_into []
@@ -46,12 +48,13 @@ def BPPSA_TransitionOp : BPPSA_Op<"transition", [
   let arguments = (ins Variadic<BPPSA_Shaped>:$saved, Variadic<BPPSA_Shaped>:$injected,
                        Variadic<BPPSA_Shaped>:$captures, BPPSA_Shaped:$destination,
                        DenseI64ArrayAttr:$injectInto, DenseI64ArrayAttr:$states,
-                       UnitAttr:$diagonal, UnitAttr:$reverse, OptionalAttr<I64Attr>:$lanes);
+                       UnitAttr:$diagonal, UnitAttr:$byRows, UnitAttr:$reverse,
+                       OptionalAttr<I64Attr>:$lanes);
   let results = (outs Optional<AnyRankedTensor>:$result);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    (`diagonal` $diagonal^)? (`reverse` $reverse^)? (`lanes` $lanes^)? `states` $states
-    (`saved` `(` $saved^ `:` type($saved) `)`)?
+    (`diagonal` $diagonal^)? (`by_rows` $byRows^)? (`reverse` $reverse^)? (`lanes` $lanes^)?
+    `states` $states (`saved` `(` $saved^ `:` type($saved) `)`)?
     (`injected` `(` $injected^ `:` type($injected) `)`)? `inject_into` $injectInto
     (`captures` `(` $captures^ `:` type($captures) `)`)?
     `into` `(` $destination `:` type($destination) `)`
@@ -143,15 +146,17 @@ def BPPSA_ApplyTransitionOp : BPPSA_TransitionProductOp<"apply_transition"> {
   let summary = "applies an affine transition to cotangents";
   let description = [{
     `apply_transition %m, %g` is `A g + s` for the cotangent `[B, S]` of each sample,
-    packed `[ceil(B/L), S, L]`, of all states laid one after the other. `into` is
-    overwritten and must not overlap the memory of the operands.
+    packed `[ceil(B/L), S, L]`, of all states laid one after the other. `by_rows` is
+    that of `transition`. `into` is overwritten and must not overlap the memory of the
+    operands.
   }];
   let arguments = (ins BPPSA_Shaped:$transition, BPPSA_Shaped:$cotangent,
-                       BPPSA_Shaped:$destination, UnitAttr:$diagonal,
+                       BPPSA_Shaped:$destination, UnitAttr:$diagonal, UnitAttr:$byRows,
                        OptionalAttr<I64Attr>:$lanes);
   let assemblyFormat = [{
-    (`diagonal` $diagonal^)? (`lanes` $lanes^)? $transition `,` $cotangent `into` $destination
-    attr-dict `:` type($transition) `,` type($cotangent) `,` type($destination)
+    (`diagonal` $diagonal^)? (`by_rows` $byRows^)? (`lanes` $lanes^)? $transition `,` $cotangent
+    `into` $destination attr-dict
+    `:` type($transition) `,` type($cotangent) `,` type($destination)
     (`->` type($result)^)?
   }];
 }

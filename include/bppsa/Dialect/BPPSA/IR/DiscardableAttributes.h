@@ -87,7 +87,6 @@ using Lanes = DiscardableAttribute<BPPSADialect::LanesAttrHelper>;
 using Source = DiscardableAttribute<BPPSADialect::SourceAttrHelper>;
 using Jacobian = DiscardableAttribute<BPPSADialect::JacobianAttrHelper>;
 using Mapping = DiscardableAttribute<BPPSADialect::MappingAttrHelper>;
-using TransitionMapping = DiscardableAttribute<BPPSADialect::TransitionMappingAttrHelper>;
 
 } // namespace attrs
 } // namespace bppsa

@@ -171,6 +171,7 @@ void bppsa::registerBufferizableOpInterfaceExternalModels(DialectRegistry &regis
     ApplyTransitionOp::attachInterface<TransitionModel<ApplyTransitionOp>>(*context);
     OuterSumOp::attachInterface<AllocatingModel<OuterSumOp>>(*context);
     StepSumOp::attachInterface<AllocatingModel<StepSumOp>>(*context);
+    ReduceSumsOp::attachInterface<AllocatingModel<ReduceSumsOp>>(*context);
     PackLanesOp::attachInterface<AllocatingModel<PackLanesOp>>(*context);
     SparseApplyOp::attachInterface<AllocatingModel<SparseApplyOp>>(*context);
     SparseComposeOp::attachInterface<AllocatingModel<SparseComposeOp>>(*context);

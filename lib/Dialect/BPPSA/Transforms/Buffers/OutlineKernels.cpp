@@ -36,8 +36,9 @@ using namespace bppsa;
 static bool isBufferized(Operation &op) {
   return op.getNumResults() == 0 &&
          isa<RecurrenceOp, ChainOp, TransitionOp, FactoredTransitionOp, ComposeTransitionsOp,
-             ApplyTransitionOp, OuterSumOp, StepSumOp, PackLanesOp, UnpackLanesOp, SparseApplyOp,
-             SparseComposeOp, SparseOuterSumOp, linalg::LinalgOp, memref::CopyOp>(op);
+             ApplyTransitionOp, OuterSumOp, StepSumOp, ReduceSumsOp, PackLanesOp, UnpackLanesOp,
+             SparseApplyOp, SparseComposeOp, SparseOuterSumOp, linalg::LinalgOp, memref::CopyOp>(
+             op);
 }
 
 /// Whether `op` is a loop that writes its results to memory, such as a scatter.

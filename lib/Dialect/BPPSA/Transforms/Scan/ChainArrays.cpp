@@ -114,7 +114,8 @@ Value ChainArrays::extract(Value array, const ArrayWindow &window) const {
   auto type = mlir::cast<RankedTensorType>(array.getType());
   SmallVector<int64_t> shape;
   for (auto [dim, size] : llvm::enumerate(slice.sizes))
-    if (!window.dropsSlots || static_cast<int64_t>(dim) != getSlotDim())
+    if ((!window.dropsSlots || static_cast<int64_t>(dim) != getSlotDim()) &&
+        (!window.dropsRows || static_cast<int64_t>(dim) != 1 - getSlotDim()))
       shape.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
   return tensor::ExtractSliceOp::create(builder, loc,
                                         RankedTensorType::get(shape, type.getElementType()), array,

@@ -29,8 +29,9 @@ struct ArrayWindow {
   IndexRange slots, rows;
   /// Of the innermost dimension but lanes; all of it where nothing is given.
   std::optional<IndexRange> elements = std::nullopt;
-  /// Without the dimension of slots, which has to be one slot.
-  bool dropsSlots = false;
+  /// Without the dimension of slots, which has to be one slot, and of rows, which has to be one
+  /// row.
+  bool dropsSlots = false, dropsRows = false;
 };
 
 /// The number of steps of `chain`, kDynamic where the run time knows it.

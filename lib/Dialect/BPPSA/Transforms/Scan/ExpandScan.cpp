@@ -44,12 +44,12 @@ void bppsa::cloneLinkInto(ChainOp chain, Region &region, LinkValues values) {
 }
 
 Value bppsa::createTransition(const ChainArrays &arrays, ValueRange saved, ValueRange injected,
-                              Value into) {
+                              Value into, bool byRows) {
   ChainOp chain = arrays.chain;
   auto op =
       TransitionOp::create(arrays.builder, arrays.loc, into.getType(), saved, injected,
                            chain.getCaptures(), into, chain.getInjectInto(), arrays.stateSizes,
-                           arrays.isDiagonal, chain.getReverse(), chain.getLanesAttr());
+                           arrays.isDiagonal, byRows, chain.getReverse(), chain.getLanesAttr());
   cloneLinkInto(chain, op.getBody(), LinkValues::States);
   return op.getResult();
 }
@@ -66,11 +66,12 @@ ArrayAttr IndexEmitter::getBlockMapping(size_t rank) const {
 //===----------------------------------------------------------------------===//
 
 /// Why `chain` cannot be expanded; empty where it can.
-static std::string getObstacle(ChainOp chain) {
+static std::string getObstacle(ChainOp chain, LoopForm form) {
   if (!chain.getDestinations().empty())
     return "it has destinations; expand it before bufferization";
-  if (!chain.getSums().empty())
-    return "it sums what its link yields, which no tree does";
+  bool addsParts = form.wholeLevels && chain.getPlan().getAlgorithm() == ScanAlgorithm::Chunked;
+  if (!chain.getSums().empty() && !addsParts)
+    return "it sums what its link yields, which chunks in whole levels alone do";
   return {};
 }
 
@@ -97,7 +98,7 @@ static LogicalResult expand(ChainOp chain, int64_t unrollUpTo, LoopForm form) {
   auto options = remark::RemarkOpts::name("ExpandScan")
                      .category("scan")
                      .function(parent ? parent.getName() : StringRef());
-  std::string obstacle = getObstacle(chain);
+  std::string obstacle = getObstacle(chain, form);
   if (!obstacle.empty()) {
     remark::missed(chain.getLoc(), options) << remark::add("scan is not expanded: {0}", obstacle);
     return success();
@@ -139,7 +140,7 @@ struct ExpandScanPass : public bppsa::impl::ExpandScanBase<ExpandScanPass> {
       bool isTree = chain.getPlan().getAlgorithm() != ScanAlgorithm::Linear;
       if (chain.getPlan().isSequential() && !(isTree && unrollUpTo > 0))
         removePlan(chain);
-      else if (chain.getPlan().getAlgorithm() != ScanAlgorithm::Chunked || !keepChunks)
+      else
         chains.push_back(chain);
     });
     for (ChainOp chain : chains)

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ScanLoops.h"
+#include "bppsa/Dialect/BPPSA/Analysis/DeviceMapping.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Scan/ScanSizes.h"
 #include "bppsa/Evaluation/DeviceCosts.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -15,7 +16,8 @@ using namespace bppsa;
 
 namespace {
 /// Emits the three phases. Packed rows are taken in parallel with chunks, and with whole levels so
-/// are rows of carries and runs; otherwise rows are taken by the operations themselves.
+/// are rows of carries and runs; otherwise rows are taken by the operations themselves. A run is a
+/// chunk, or several where the chain makes sums and each run has parts of them.
 class ChunkLoops : public IndexEmitter {
 public:
   ChunkLoops(const ChainArrays &arrays, LoopForm form);
@@ -28,7 +30,7 @@ public:
   void inOrder(Value lower, Value upper, Value step, function_ref<void(Value)> body);
   void aggregate(Value chunk);
   void carry(Value chunk);
-  void run(Value chunk);
+  void run(Value run);
 
 private:
   /// What an operation writes to output number `output`, or nobody reads where there is no window.
@@ -45,6 +47,7 @@ private:
     return form.wholeLevels ? std::optional(getBlockMapping(rank)) : std::nullopt;
   }
   Value emitChunkSize();
+  int64_t countSumElements();
   void createOutputs();
   /// The `count` steps from position `first` on.
   IndexRange getSteps(Value first, Value count);
@@ -57,31 +60,53 @@ private:
     return getSlot(isFirstVector() ? sub(chunk, constant(1)) : chunk);
   }
   void insertFirstCarries();
-  SmallVector<Value> getSeeds(Value chunk);
-  /// What chunk `chunk`, which has `steps`, writes, result by result of the chain.
-  SmallVector<Write> getWrites(Value chunk, const ArrayWindow &steps);
+  SmallVector<Value> getSeeds(Value run);
+  /// What run `run`, which has `steps`, writes: cotangents of states, emitted sequences, sums.
+  SmallVector<Write> getWrites(Value run, const ArrayWindow &steps);
+  /// What results with these `writes` are written to.
+  SmallVector<Value> getDestinations(ArrayRef<Write> writes);
   void write(Value value, const Write &write);
   void replaceResults();
 
   LoopForm form;
   Value chunkSize, numChunks;
+  Value chunksOfRun, numRuns;
   Sweep sweep = Sweep::Up;
   /// The rows that the operations of one iteration work on.
   IndexRange rows;
+  /// Whether transitions lie by rows.
+  bool byRows;
   /// The transition of each aggregated chunk, and what enters chunk c in slot c.
   Value transitions, carries;
-  /// For each state whose cotangent somebody reads those that leave each chunk; the emitted
-  /// sequences.
+  /// For each state whose cotangent somebody reads those that leave each run; the emitted
+  /// sequences; the parts of sums, slot by run.
   SmallVector<Value> outputs;
   /// What an iteration of a parallel loop writes; nothing outside of one.
   std::optional<SmallVector<std::pair<Value, Write>>> written;
 };
 } // namespace
 
+/// Whether the transitions of `chain` are made by threads which have neighbouring columns.
+static bool liesByRows(const ChainArrays &arrays) {
+  ChainOp chain = arrays.chain;
+  if (arrays.isDiagonal || !chain.getInjected().empty())
+    return false;
+  FailureOr<MappingChoice> columns =
+      chooseTransitionMapping(getCotangentLoop(chain), /*readAhead=*/true, TensorPrecision::FP32);
+  return succeeded(columns) && columns->mapping.is(GPUKernel::ThreadPerColumn);
+}
+
 ChunkLoops::ChunkLoops(const ChainArrays &arrays, LoopForm form)
-    : IndexEmitter(arrays), form(form), rows(arrays.getAllRows()) {
+    : IndexEmitter(arrays), form(form), rows(arrays.getAllRows()),
+      byRows(form.wholeLevels && liesByRows(arrays)) {
   chunkSize = emitChunkSize();
   numChunks = builder.createOrFold<arith::CeilDivUIOp>(arrays.loc, arrays.numSteps, chunkSize);
+  chunksOfRun = constant(1);
+  numRuns = numChunks;
+  if (int64_t numElements = countSumElements()) {
+    chunksOfRun = emitChunksOfRun(builder, arrays.loc, numChunks, arrays.numRows, numElements);
+    numRuns = builder.createOrFold<arith::CeilDivUIOp>(arrays.loc, numChunks, chunksOfRun);
+  }
   // The last chunk has no transition, and neither has the first where it is a vector.
   Value without = constant(isFirstVector() ? 2 : 1);
   OpFoldResult all = rows.count;
@@ -100,9 +125,16 @@ Value ChunkLoops::emitChunkSize() {
   return emitChunkSteps(builder, arrays.loc, rule, arrays.numSteps, arrays.numRows);
 }
 
+int64_t ChunkLoops::countSumElements() {
+  int64_t count = 0;
+  for (Value sum : arrays.chain.getSums())
+    count += cast<ShapedType>(sum.getType()).getNumElements();
+  return count;
+}
+
 void ChunkLoops::createOutputs() {
   ChainOp chain = arrays.chain;
-  OpFoldResult slots = getAsOpFoldResult(numChunks), all = rows.count;
+  OpFoldResult slots = getAsOpFoldResult(numRuns), all = rows.count;
   for (auto [size, result] : llvm::zip_equal(arrays.stateSizes, chain.getCotangents()))
     if (!form.wholeLevels || !result.use_empty())
       outputs.push_back(arrays.createEmpty(slots, all, {size}));
@@ -110,6 +142,8 @@ void ChunkLoops::createOutputs() {
   for (Value emitted : yielded.slice(getNumStates(), chain.getEmitted().size()))
     outputs.push_back(arrays.createEmpty(getAsOpFoldResult(arrays.numSteps), all,
                                          cast<VectorType>(emitted.getType()).getShape()));
+  if (!chain.getSums().empty())
+    outputs.push_back(arrays.createEmpty(slots, all, {countSumElements()}));
 }
 
 void ChunkLoops::expand() {
@@ -129,6 +163,8 @@ void ChunkLoops::beginSweep(Sweep next) {
 
 void ChunkLoops::inParallel(Value lower, Value upper, function_ref<void(Value)> body) {
   SmallVector<Value> shared = sweep == Sweep::Up ? SmallVector<Value>{transitions} : outputs;
+  if (sweep == Sweep::Down)
+    upper = numRuns;
   // A loop that ends before it begins would not be one of no iterations to all targets.
   SmallVector<OpFoldResult> lowers = {getAsOpFoldResult(lower)};
   SmallVector<OpFoldResult> uppers = {getAsOpFoldResult(max(upper, lower))};
@@ -210,7 +246,7 @@ void ChunkLoops::aggregate(Value chunk) {
   ArrayWindow slot = getTransitionSlot(chunk);
   Value into = arrays.extract(transitions, slot);
   Value made = createTransition(arrays, arrays.extractAll(arrays.chain.getSaved(), steps),
-                                arrays.extractAll(arrays.chain.getInjected(), steps), into);
+                                arrays.extractAll(arrays.chain.getInjected(), steps), into, byRows);
   written->emplace_back(made, Write{0, slot});
 }
 
@@ -234,30 +270,44 @@ void ChunkLoops::carry(Value chunk) {
   Value into = arrays.extract(carries, to);
   auto apply = ApplyTransitionOp::create(
       builder, arrays.loc, into.getType(), arrays.extract(transitions, getTransitionSlot(chunk)),
-      arrays.extract(carries, from), into, arrays.isDiagonal, arrays.chain.getLanesAttr());
+      arrays.extract(carries, from), into, arrays.isDiagonal, byRows, arrays.chain.getLanesAttr());
   carries = arrays.insert(apply.getResult(), carries, to);
 }
 
-SmallVector<Value> ChunkLoops::getSeeds(Value chunk) {
+SmallVector<Value> ChunkLoops::getSeeds(Value run) {
   SmallVector<Value> seeds(arrays.chain.getSeeds());
   // Outside of a parallel loop runs the first chunk, as a vector.
   for (size_t state = 0; state < getNumStates() && written; ++state)
-    seeds[state] = arrays.extract(carries, getSlot(chunk, arrays.getStateRange(state)));
+    seeds[state] =
+        arrays.extract(carries, getSlot(mul(run, chunksOfRun), arrays.getStateRange(state)));
   return seeds;
 }
 
-SmallVector<ChunkLoops::Write> ChunkLoops::getWrites(Value chunk, const ArrayWindow &steps) {
+SmallVector<ChunkLoops::Write> ChunkLoops::getWrites(Value run, const ArrayWindow &steps) {
   ChainOp chain = arrays.chain;
   SmallVector<Write> writes;
   size_t output = 0;
   for (Value state : chain.getCotangents())
     if (!form.wholeLevels || !state.use_empty())
-      writes.push_back({output++, getSlot(chunk)});
+      writes.push_back({output++, getSlot(run)});
     else
       writes.emplace_back();
   for (size_t i = 0; i < chain.getEmitted().size(); ++i)
     writes.push_back({output++, steps});
+  if (!chain.getSums().empty()) {
+    ArrayWindow part = getSlot(run);
+    part.dropsRows = true;
+    writes.push_back({output++, part});
+  }
   return writes;
+}
+
+SmallVector<Value> ChunkLoops::getDestinations(ArrayRef<Write> writes) {
+  SmallVector<Value> into;
+  for (auto [i, target] : llvm::enumerate(writes))
+    into.push_back(target.window ? arrays.extract(outputs[target.output], *target.window)
+                                 : arrays.createEmpty({rows.count}, {arrays.stateSizes[i]}));
+  return into;
 }
 
 void ChunkLoops::write(Value value, const Write &write) {
@@ -269,26 +319,23 @@ void ChunkLoops::write(Value value, const Write &write) {
     outputs[write.output] = arrays.insert(value, outputs[write.output], *write.window);
 }
 
-void ChunkLoops::run(Value chunk) {
+void ChunkLoops::run(Value run) {
   ChainOp chain = arrays.chain;
-  Value first = mul(chunk, chunkSize);
-  Value count = sub(min(add(first, chunkSize), arrays.numSteps), first);
+  Value runSize = mul(chunksOfRun, chunkSize), first = mul(run, runSize);
+  Value count = sub(min(add(first, runSize), arrays.numSteps), first);
   ArrayWindow steps = {getSteps(first, count), rows};
-  SmallVector<Write> writes = getWrites(chunk, steps);
-  SmallVector<Value> into;
-  for (auto [result, target] : llvm::zip_equal(chain.getResults(), writes)) {
-    auto type = cast<RankedTensorType>(result.getType());
-    into.push_back(target.window ? arrays.extract(outputs[target.output], *target.window)
-                                 : arrays.createEmpty({rows.count}, type.getShape().drop_front()));
-  }
+  SmallVector<Write> writes = getWrites(run, steps);
+  SmallVector<Value> into = getDestinations(writes);
+  bool hasSums = !chain.getSums().empty();
   TypeRange types = ValueRange(into);
   auto link = ChainOp::create(
-      builder, arrays.loc, types.take_front(getNumStates()), types.drop_front(getNumStates()),
-      /*sums=*/TypeRange(), /*plan=*/PlanAttr(), arrays.extractAll(chain.getSaved(), steps),
-      getSeeds(chunk), arrays.extractAll(chain.getInjected(), steps), /*factors=*/ValueRange(),
+      builder, arrays.loc, types.take_front(getNumStates()),
+      types.drop_front(getNumStates()).drop_back(hasSums ? 1 : 0), types.take_back(hasSums ? 1 : 0),
+      /*plan=*/PlanAttr(), arrays.extractAll(chain.getSaved(), steps), getSeeds(run),
+      arrays.extractAll(chain.getInjected(), steps), arrays.extractAll(chain.getFactors(), steps),
       chain.getCaptures(), /*steps=*/Value(), into, /*structure=*/StructureAttr(),
       /*terms=*/ArrayAttr(), chain.getInjectIntoAttr(), chain.getProperties().sumWith,
-      chain.getReverseAttr(), chain.getLanesAttr());
+      hasSums ? builder.getUnitAttr() : UnitAttr(), chain.getReverseAttr(), chain.getLanesAttr());
   IRMapping mapping;
   chain.getBody().cloneInto(&link.getBody(), mapping);
   for (auto [result, target] : llvm::zip_equal(link.getResults(), writes))
@@ -296,16 +343,23 @@ void ChunkLoops::run(Value chunk) {
 }
 
 void ChunkLoops::replaceResults() {
+  ChainOp chain = arrays.chain;
   ArrayWindow all = {};
-  SmallVector<Write> writes = getWrites(sub(numChunks, constant(1)), all);
-  for (auto [i, result] : llvm::enumerate(arrays.chain.getResults())) {
-    if (!writes[i].window || (i < getNumStates() && result.use_empty()))
-      continue;
-    Value value = outputs[writes[i].output];
-    if (i < getNumStates())
-      value = arrays.extract(value, *writes[i].window);
+  SmallVector<Write> writes = getWrites(sub(numRuns, constant(1)), all);
+  auto replace = [&](Value result, Value value) {
     result.replaceAllUsesWith(arrays.cast(value, result.getType()));
-  }
+  };
+  for (auto [result, target] : llvm::zip(chain.getCotangents(), writes))
+    if (target.window && !result.use_empty())
+      replace(result, arrays.extract(outputs[target.output], *target.window));
+  for (auto [result, target] :
+       llvm::zip(chain.getEmitted(), ArrayRef(writes).drop_front(getNumStates())))
+    replace(result, outputs[target.output]);
+  if (chain.getSums().empty())
+    return;
+  auto sums = ReduceSumsOp::create(builder, arrays.loc, chain.getSums().getTypes(), outputs.back(),
+                                   /*destinations=*/ValueRange());
+  chain.getSums().replaceAllUsesWith(sums.getSums());
 }
 
 void bppsa::expandToChunks(ChainOp chain, LoopForm form) {

@@ -128,7 +128,8 @@ void TreeExpansion::applyLastLink(TreeLoops &tree, IndexRange rows,
       tree.getLastEntering(), arrays.extractAll(chain.getInjected(), last),
       /*factors=*/ValueRange(), chain.getCaptures(), /*steps=*/Value(), into,
       /*structure=*/StructureAttr(), /*terms=*/ArrayAttr(), chain.getInjectIntoAttr(),
-      chain.getProperties().sumWith, chain.getReverseAttr(), chain.getLanesAttr());
+      chain.getProperties().sumWith, chain.getFlatSumsAttr(), chain.getReverseAttr(),
+      chain.getLanesAttr());
   cloneLinkInto(chain, link.getBody(), LinkValues::States);
   for (auto [i, cotangent] : llvm::enumerate(link.getCotangents()))
     results[i] =

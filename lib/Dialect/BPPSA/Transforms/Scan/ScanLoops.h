@@ -61,9 +61,10 @@ enum class LinkValues { States, Emitted };
 /// Fills `region` with the link of `chain`, which then yields `values` alone.
 void cloneLinkInto(ChainOp chain, mlir::Region &region, LinkValues values);
 
-/// The affine transition of the run of links that `saved` and `injected` are slices of.
+/// The affine transition of the run of links that `saved` and `injected` are slices of, which lies
+/// column by column or `byRows`.
 mlir::Value createTransition(const ChainArrays &arrays, mlir::ValueRange saved,
-                             mlir::ValueRange injected, mlir::Value into);
+                             mlir::ValueRange injected, mlir::Value into, bool byRows = false);
 
 /// How the loops of a scan are written.
 struct LoopForm {

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Dialect/BPPSA/Transforms/Scan/ScanSizes.h"
+#include "bppsa/Cost/DeviceShapes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -45,6 +46,16 @@ struct EmittedNumbers {
 Value bppsa::emitChunkSteps(OpBuilder &builder, Location loc, cost::ChunkRule rule, Value numSteps,
                             Value numSamples) {
   return rule.applyIn(EmittedNumbers{builder, loc}, numSteps, numSamples);
+}
+
+Value bppsa::emitChunksOfRun(OpBuilder &builder, Location loc, Value numChunks, Value numSamples,
+                             int64_t numElements) {
+  Value most =
+      arith::ConstantIndexOp::create(builder, loc, cost::countMostPartialSums(numElements));
+  Value parts = builder.createOrFold<arith::MulIOp>(loc, numChunks, numSamples);
+  Value chunks = builder.createOrFold<arith::CeilDivUIOp>(loc, parts, most);
+  return builder.createOrFold<arith::MaxUIOp>(loc, chunks,
+                                              arith::ConstantIndexOp::create(builder, loc, 1));
 }
 
 Value bppsa::emitNumLevels(OpBuilder &builder, Location loc, Value numSteps, int64_t mostLevels) {

@@ -191,7 +191,7 @@ void TreeLoops::compose(Value left, Value right) {
 
 Value TreeLoops::createApply(Value matrix, Value cotangent, Value into) {
   return ApplyTransitionOp::create(builder, arrays.loc, into.getType(), matrix, cotangent, into,
-                                   arrays.isDiagonal, arrays.chain.getLanesAttr())
+                                   arrays.isDiagonal, /*byRows=*/false, arrays.chain.getLanesAttr())
       .getResult();
 }
 

@@ -80,18 +80,18 @@ func.func @two_states(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %k: tensor<?x4
 // CHECK-SAME:      %[[A:[^:]*]]: tensor<?x?x4xf32>, %[[G:[^:]*]]: tensor<?x4xf32>
 // CHECK:         %[[CHUNKS:.*]] = arith.ceildivui %{{.*}}, %c8
 // CHECK:         %[[M:.*]] = scf.forall (%[[CHUNK:.*]]) in (%{{.*}}) shared_outs(%[[INTO:.*]] = %{{.*}})
-// CHECK:           bppsa.transition states [4] saved(%{{.*}} : tensor<8x?x4xf32>)
+// CHECK:           bppsa.transition by_rows states [4] saved(%{{.*}} : tensor<8x?x4xf32>)
 // CHECK:           tensor.parallel_insert_slice %{{.*}} into %[[INTO]][%[[CHUNK]], 0, 0, 0] [1, %{{.*}}, 4, 4]
 // CHECK:         scf.forall (%[[ROW:.*]]) in (%{{.*}}) shared_outs(%[[CARRIES:.*]] = %{{.*}})
 // CHECK:           %[[SEED:.*]] = tensor.extract_slice %[[G]][%[[ROW]], 0] [1, 4]
 // CHECK:           tensor.insert_slice %[[SEED]] into %{{.*}}[0, 0, 0]
 // CHECK:           scf.for %[[K:.*]] = %c0 to
 // CHECK:             tensor.extract_slice %[[M]][%[[K]], %[[ROW]], 0, 0] [1, 1, 4, 4]
-// CHECK:             bppsa.apply_transition
+// CHECK:             bppsa.apply_transition by_rows
 // CHECK:         scf.forall (%[[ROW:.*]], %[[CHUNK:.*]]) in (%{{.*}}, %{{.*}})
 // CHECK:           %[[A_K:.*]] = tensor.extract_slice %[[A]][%{{.*}}, %[[ROW]], 0] [%{{.*}}, 1, 4]
 // CHECK:           bppsa.chain saved(%[[A_K]] : tensor<?x1x4xf32>)
-// CHECK-NOT:     bppsa.reduce_partials
+// CHECK-NOT:     bppsa.reduce_sums
 
 // Nobody reads what leaves the chunks: it has memory of its own, which is not kept.
 
@@ -123,4 +123,70 @@ func.func @chunks(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %w: tensor<4x4xf32
     bppsa.yield %1, %0 : vector<4xf32>, vector<4xf32>
   }
   return %0#1 : tensor<?x?x4xf32>
+}
+
+// -----
+
+// Each run has parts of the sums. 64 chunks of 16 rows would have 1024 of them, but parts of more than 8192 elements
+// are 512 at most, so that a run has two chunks. Where a thread has not a column, columns lie one after the other.
+
+// CHECK-LABEL: func @sums(
+// CHECK-SAME:      %[[A:[^:]*]]: tensor<128x16x24xf32>, %[[G:[^:]*]]: tensor<16x24xf32>, %[[X:[^:]*]]: tensor<128x16x400xf32>
+// CHECK:         scf.forall (%{{.*}}) in (63)
+// CHECK:           bppsa.transition states [24]
+// CHECK:           bppsa.apply_transition %
+// CHECK:         %[[PARTS:.*]] = bufferization.alloc_tensor() : tensor<32x16x9624xf32>
+// CHECK:         scf.forall (%[[ROW:.*]], %[[INDEX:.*]]) in (16, 32)
+// CHECK:           %[[CHUNK:.*]] = arith.muli %[[INDEX]], %c2
+// CHECK:           %[[SEED:.*]] = tensor.extract_slice %{{.*}}[%[[CHUNK]], %[[ROW]], 0] [1, 1, 24]
+// CHECK:           bppsa.chain saved(%{{.*}}) seeds(%[[SEED]] : tensor<1x24xf32>)
+// CHECK-SAME:          sum_with [0, -1] flat_sums
+// CHECK:           tensor.parallel_insert_slice %{{.*}} into %{{[^ ]*}}[%[[INDEX]], %[[ROW]], 0] [1, 1, 9624] [1, 1, 1] : tensor<9624xf32>
+// CHECK:         %[[SUMS:.*]]:2 = bppsa.reduce_sums %{{.*}} : tensor<32x16x9624xf32> -> tensor<24x400xf32>, tensor<24xf32>
+// CHECK:         return %[[SUMS]]#0, %[[SUMS]]#1
+// KERNELS-LABEL: func @sums(
+// KERNELS:         call @reduce_sums_kernel_
+func.func @sums(%a: tensor<128x16x24xf32>, %g: tensor<16x24xf32>, %x: tensor<128x16x400xf32>, %w: tensor<24x24xf32>)
+    -> (tensor<24x400xf32>, tensor<24xf32>) {
+  %0:3 = bppsa.chain plan <chunked, 2> saved(%a : tensor<128x16x24xf32>) seeds(%g : tensor<16x24xf32>) inject_into []
+      factors(%x : tensor<128x16x400xf32>) sum_with [0, -1] captures(%w : tensor<24x24xf32>)
+      -> (tensor<16x24xf32>) sums(tensor<24x400xf32>, tensor<24xf32>) {
+  ^bb0(%at: vector<24xf32>, %gt: vector<24xf32>, %wc: vector<24x24xf32>):
+    %0 = arith.mulf %at, %gt : vector<24xf32>
+    %1 = bppsa.matvec transposed %wc, %0 : vector<24x24xf32>, vector<24xf32> -> vector<24xf32>
+    bppsa.yield %1, %0, %0 : vector<24xf32>, vector<24xf32>, vector<24xf32>
+  }
+  return %0#1, %0#2 : tensor<24x400xf32>, tensor<24xf32>
+}
+
+// -----
+
+// A length that the run time chooses by the counts of the chain: a root of T, or longer where there are many samples,
+// from 8 to 64.
+
+// CHECK-LABEL: func @length_of_the_run_time(
+// CHECK-SAME:      %[[A:[^:]*]]: tensor<?x?x4xf32>
+// CHECK-DAG:     %[[T:.*]] = tensor.dim %[[A]], %c0
+// CHECK-DAG:     %[[SAMPLES:.*]] = tensor.dim %[[A]], %c1
+// CHECK:         %[[STEPS:.*]] = arith.sitofp
+// CHECK:         %[[PART:.*]] = arith.mulf %[[STEPS]], %{{.*}} : f64
+// CHECK:         %[[ROOT:.*]] = math.sqrt %[[PART]] : f64
+// CHECK:         arith.fptosi %[[ROOT]]
+// CHECK:         %[[COUNT:.*]] = arith.sitofp
+// CHECK:         %[[POSITIONS:.*]] = arith.mulf %[[STEPS]], %[[COUNT]] : f64
+// CHECK:         %[[WORK:.*]] = arith.mulf %[[POSITIONS]], %{{.*}} : f64
+// CHECK:         arith.fptosi %[[WORK]]
+// CHECK:         %[[LONGER:.*]] = arith.maxui
+// CHECK:         %[[LONG:.*]] = arith.maxui %[[LONGER]], %c8
+// CHECK:         %[[CHUNK:.*]] = arith.minui %[[LONG]], %c64
+// CHECK:         arith.ceildivui %[[T]], %[[CHUNK]]
+// KERNELS-LABEL: func @length_of_the_run_time(
+func.func @length_of_the_run_time(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  %0 = bppsa.chain plan <chunked> saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) inject_into []
+      -> (tensor<?x4xf32>) {
+  ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
+    %0 = arith.mulf %at, %gt : vector<4xf32>
+    bppsa.yield %0 : vector<4xf32>
+  }
+  return %0 : tensor<?x4xf32>
 }

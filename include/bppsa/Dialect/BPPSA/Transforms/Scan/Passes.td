@@ -148,7 +148,8 @@ def ExpandScan : Pass<"bppsa-expand-scan"> {
     is a vector, is a branch of its own. Of chunks the first is aggregated like the
     others, a loop over rows has the carries of each, and one over rows and chunks runs
     them. Without a size, chunks have the length that a GPU is expected to like best
-    (docs/GPUCosts.md). With `keep-chunks` chains with chunks keep their plan.
+    (docs/GPUCosts.md). Sums that a chain makes are parts then, of runs of one or more
+    chunks, which a `bppsa.reduce_sums` adds up.
 
     Chains that are sequential stay as they are. A remark of the category `scan` says
     what was expanded.
@@ -159,9 +160,7 @@ def ExpandScan : Pass<"bppsa-expand-scan"> {
     Option<"factorLinks", "factor-links", "bool", /*default=*/"false",
            "make matrices of single links of their factors, where these are known">,
     Option<"wholeLevels", "whole-levels", "bool", /*default=*/"false",
-           "a level of a tree, or a sweep over chunks, is one loop">,
-    Option<"keepChunks", "keep-chunks", "bool", /*default=*/"false",
-           "leave chains with chunks as they are">
+           "a level of a tree, or a sweep over chunks, is one loop">
   ];
   let dependentDialects = [
     "::bppsa::BPPSADialect", "::mlir::arith::ArithDialect",

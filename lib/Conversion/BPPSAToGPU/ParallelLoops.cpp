@@ -1,0 +1,118 @@
+//===- ParallelLoops.cpp - parallel loops that are launches ---------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ParallelLoops.h"
+#include "Launch.h"
+#include "TimeLoops/BlockLoop.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+FailureOr<ArrayPart> bppsa::getArrayPart(Operation *op, Value view) {
+  auto subview = view.getDefiningOp<memref::SubViewOp>();
+  auto isZero = [](OpFoldResult offset) { return isConstantIntValue(offset, 0); };
+  auto isOne = [](OpFoldResult stride) { return isConstantIntValue(stride, 1); };
+  if (!subview || !llvm::all_of(ArrayRef(subview.getMixedOffsets()).drop_front(2), isZero) ||
+      !llvm::all_of(subview.getMixedStrides(), isOne))
+    return op->emitOpError("reads or writes an array that is no window of whole rows; run "
+                           "bppsa-expand-scan with whole-levels");
+  SmallVector<OpFoldResult> offsets = subview.getMixedOffsets();
+  return ArrayPart{subview.getSource(), offsets[0], subview.getMixedSizes()[0], offsets[1]};
+}
+
+LogicalResult StepWindow::add(ValueRange views, SmallVectorImpl<Value> &arrays) {
+  for (Value view : views) {
+    FailureOr<ArrayPart> next = getArrayPart(op, view);
+    if (failed(next))
+      return failure();
+    if (part && (part->firstSlot != next->firstSlot || part->numSlots != next->numSlots ||
+                 part->firstRow != next->firstRow))
+      return op->emitOpError("reads different steps or rows of two sequences; run "
+                             "bppsa-expand-scan with whole-levels");
+    part = *next;
+    arrays.push_back(next->array);
+  }
+  return success();
+}
+
+StepWindow::Positions StepWindow::getPositions(OpBuilder &builder, const CotangentLoop &loop,
+                                               IterationValues &values) const {
+  Location loc = op->getLoc();
+  Value first = values.get(builder, part->firstSlot), count = values.get(builder, part->numSlots);
+  if (!loop.reverse) {
+    // Positions count from the last step on.
+    Value end = addIndex(builder, loc, first, count);
+    first = arith::SubIOp::create(builder, loc, countSteps(builder, loop), end);
+  }
+  // That it does not wrap is how LLVM knows of runs of one step.
+  Value last = arith::AddIOp::create(builder, loc, first, count, arith::IntegerOverflowFlags::nsw);
+  return {first, last};
+}
+
+/// Whether `op` only says where an iteration works.
+static bool isOfIndices(Operation &op) {
+  return isa<memref::AllocaOp>(op) || (isMemoryEffectFree(&op) && op.getNumRegions() == 0) ||
+         op.hasTrait<OpTrait::IsTerminator>();
+}
+
+template <typename OpTy> OpTy bppsa::getOnlyOp(scf::ForallOp loop) {
+  OpTy found;
+  for (Operation &op : *loop.getBody()) {
+    if (isOfIndices(op))
+      continue;
+    if (found || !isa<OpTy>(op)) {
+      op.emitOpError() << "has no kernel beside others in a parallel loop of '"
+                       << OpTy::getOperationName() << "'; run bppsa-expand-scan with whole-levels";
+      return {};
+    }
+    found = cast<OpTy>(op);
+  }
+  return found;
+}
+
+template ChainOp bppsa::getOnlyOp<ChainOp>(scf::ForallOp loop);
+template TransitionOp bppsa::getOnlyOp<TransitionOp>(scf::ForallOp loop);
+
+IterationValues::IterationValues(OpBuilder &builder, scf::ForallOp loop, ValueRange digits)
+    : loop(loop) {
+  Location loc = loop.getLoc();
+  for (auto [iv, lower, digit] :
+       llvm::zip_equal(loop.getInductionVars(), loop.getMixedLowerBound(), digits)) {
+    Value first = getValueOrCreateConstantIndexOp(builder, loc, lower);
+    mapping.map(iv, addIndex(builder, loc, digit, first));
+  }
+  for (Operation &index : loop.getBody()->without_terminator())
+    if (index.getDialect()->getNamespace() == arith::ArithDialect::getDialectNamespace())
+      builder.clone(index, mapping);
+}
+
+Value IterationValues::get(OpBuilder &builder, OpFoldResult value) const {
+  if (auto known = dyn_cast<Value>(value))
+    return mapping.lookupOrDefault(known);
+  return getValueOrCreateConstantIndexOp(builder, loop->getLoc(), value);
+}
+
+Value IterationValues::copyView(OpBuilder &builder, Value view) {
+  Operation *op = view.getDefiningOp();
+  if (!op || !loop->isProperAncestor(op) || mapping.contains(view))
+    return mapping.lookupOrDefault(view);
+  for (Value operand : op->getOperands())
+    copyView(builder, operand);
+  return builder.clone(*op, mapping)->getResult(0);
+}
+
+SmallVector<Value> bppsa::countIterations(OpBuilder &builder, scf::ForallOp loop) {
+  Location loc = loop.getLoc();
+  SmallVector<Value> counts;
+  for (auto [lower, upper] :
+       llvm::zip_equal(loop.getMixedLowerBound(), loop.getMixedUpperBound())) {
+    Value first = getValueOrCreateConstantIndexOp(builder, loc, lower);
+    Value end = getValueOrCreateConstantIndexOp(builder, loc, upper);
+    counts.push_back(builder.createOrFold<arith::SubIOp>(loc, end, first));
+  }
+  return counts;
+}
