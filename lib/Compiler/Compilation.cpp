@@ -7,6 +7,7 @@
 #include "Compilation.h"
 #include "bppsa/Compiler/Pipelines/RunPasses.h"
 #include "bppsa/Compiler/Pipelines/Training.h"
+#include "bppsa/Conversion/Passes.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Loops/RollUpSteps.h"
 #include "bppsa/Import/ImportONNX.h"
@@ -146,6 +147,7 @@ LogicalResult Compilation::rollUpSteps() {
   PassManager pm(&context);
   if (options.preparePassManager && !options.preparePassManager(pm))
     return fail("the pass manager could not be prepared");
+  pm.addNestedPass<func::FuncOp>(createConvertSingleStepsToLinalg());
   pm.addNestedPass<func::FuncOp>(createRollUpSteps(steps, rolledUp));
   if (failed(runPasses(pm, *module, options.verifyEach, options.leaveReproducers)))
     return failure();

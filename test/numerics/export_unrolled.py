@@ -1,9 +1,10 @@
 """Writes Inputs/unrolled_*.onnx: cells in loops of Python as both of PyTorch's exporters write them.
 
-Run in an environment with torch and onnxscript: python export_unrolled.py
+Run in an environment with torch and onnxscript: python export_unrolled.py [NAME...]
 """
 
 import pathlib
+import sys
 
 import onnx
 import torch
@@ -118,6 +119,26 @@ class Tagger(nn.Module):
         return torch.stack(outputs, 1)
 
 
+class Stepped(nn.Module):
+    """Layers that are called step by step, each time for one step."""
+
+    def __init__(self, kind, layers, batch_first=False, steps=STEPS, feeds_back=False):
+        super().__init__()
+        features = CLASSES if feeds_back else FEATURES
+        self.layer = getattr(nn, kind)(features, HIDDEN, layers, batch_first=batch_first)
+        self.head, self.axis = nn.Linear(HIDDEN, CLASSES), 1 if batch_first else 0
+        self.steps, self.feeds_back = steps, feeds_back
+
+    def forward(self, x):
+        state, outputs = None, []
+        y = x.narrow(self.axis, 0, 1)[..., :CLASSES]
+        for t in range(self.steps):
+            h, state = self.layer(y if self.feeds_back else x.narrow(self.axis, t, 1), state)
+            y = self.head(h)
+            outputs.append(y)
+        return torch.cat(outputs, self.axis)
+
+
 NETWORKS = {
     "rnn": (Cell("RNN"), 0),
     "gru": (Cell("GRU", "split", "concat"), 0),
@@ -127,13 +148,19 @@ NETWORKS = {
     "decoder": (Decoder(24), 0),
     "attention": (AttentionDecoder(), 0),
     "tagger": (Tagger(), 0),
+    "stepped_lstm": (Stepped("LSTM", 1), 1),
+    "stepped_gru": (Stepped("GRU", 2, batch_first=True), 0),
+    "stepped_rnn": (Stepped("RNN", 1, batch_first=True), 0),
+    "stepped_decoder": (Stepped("LSTM", 1, steps=24, feeds_back=True), 1),
 }
 
 
 def example(name):
     if name == "tagger":
         return torch.randint(0, 11, (2, STEPS))
-    return torch.randn(*{"decoder": (2, FEATURES), "hand_written": (STEPS, 2, FEATURES)}.get(name, (2, STEPS, FEATURES)))
+    if NETWORKS[name][1] == 1:
+        return torch.randn(STEPS, 2, FEATURES)
+    return torch.randn(2, FEATURES) if name == "decoder" else torch.randn(2, STEPS, FEATURES)
 
 
 def strip(path):
@@ -149,8 +176,9 @@ def strip(path):
 def main():
     torch.manual_seed(0)
     directory = pathlib.Path(__file__).parent / "Inputs"
-    for name, (network, axis) in NETWORKS.items():
-        x, out = example(name), 1 if name == "hand_written" else 0
+    for name in sys.argv[1:] or NETWORKS:
+        network, axis = NETWORKS[name]
+        x, out = example(name), axis
         names = {"input_names": ["x"], "output_names": ["y"]}
         torch.onnx.export(
             network, (x,), str(directory / f"unrolled_{name}_torchscript.onnx"), dynamo=False,

@@ -14,7 +14,7 @@ import pytest
 INPUTS = pathlib.Path(__file__).parent / "Inputs"
 FILES = sorted(path.stem for path in INPUTS.glob("unrolled_*.onnx"))
 # One for each layer.
-LOOPS = {"tagger": 2, "attention": 2}
+LOOPS = {"tagger": 2, "attention": 2, "stepped_gru": 2}
 
 
 def load(name):
@@ -56,7 +56,7 @@ def check(model, samples=3, options=()):
 @pytest.mark.parametrize("name", FILES)
 def test_rolled_up(name, tmp_path):
     model = load(name)
-    assert count_loops(model, tmp_path) == LOOPS.get(name.split("_")[1], 1)
+    assert count_loops(model, tmp_path) == LOOPS.get(name.removeprefix("unrolled_").rpartition("_")[0], 1)
     check(model)
 
 
@@ -121,9 +121,44 @@ def test_unlike_steps_stay(change, tmp_path):
     assert harness.compile_model(model, "--loss=mse").info()["rolled_up"] == []
 
 
-def test_compile_time(tmp_path):
-    """A decoder of 24 steps, which took minutes as straight-line code."""
-    (tmp_path / "model.onnx").write_bytes(load("unrolled_decoder_torchscript").SerializeToString())
+def call_lstm_step_by_step(steps, hidden=6, classes=3):
+    """A decoder that feeds each output to the next call of an LSTM for one step."""
+    rng = np.random.default_rng(3)
+    shapes = {"w": (1, 4 * hidden, classes), "r": (1, 4 * hidden, hidden), "b": (1, 8 * hidden), "head": (hidden, classes)}
+    weights = {name: rng.normal(0, 0.3, shape).astype(np.float32) for name, shape in shapes.items()}
+    nodes, x, states = [], "x", ["", "", ""]
+    for t in range(steps):
+        outputs = [f"all{t}", f"h{t}", f"c{t}"]
+        nodes.append(onnx.helper.make_node("LSTM", [x, "w", "r", "b", *states], outputs, f"lstm{t}", hidden_size=hidden))
+        nodes.append(onnx.helper.make_node("Squeeze", [f"all{t}", "axis"], [f"row{t}"], f"squeeze{t}"))
+        nodes.append(onnx.helper.make_node("MatMul", [f"row{t}", "head"], [f"y{t}"], f"head{t}"))
+        x, states = f"y{t}", ["", f"h{t}", f"c{t}"]
+    nodes.append(onnx.helper.make_node("Concat", [f"y{t}" for t in range(steps)], ["y"], "concat", axis=0))
+    weights["axis"] = np.array([1])
+    values = [("x", (1, "B", classes)), ("y", (steps, "B", classes))]
+    x, y = (onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape) for name, shape in values)
+    initializers = [onnx.numpy_helper.from_array(value, name) for name, value in weights.items()]
+    graph = onnx.helper.make_graph(nodes, "decoder", [x], [y], initializers)
+    return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+
+
+def test_layer_called_step_by_step(tmp_path):
+    model = call_lstm_step_by_step(24)
+    assert count_loops(model, tmp_path) == 1
+    check(model)
+
+
+def test_few_layers_of_one_step_stay(tmp_path):
+    """Three steps are no loop: each keeps the recurrence that it was."""
+    model = call_lstm_step_by_step(3)
+    assert count_loops(model, tmp_path) == 3
+    check(model)
+
+
+@pytest.mark.parametrize("make", [lambda: load("unrolled_decoder_torchscript"), lambda: call_lstm_step_by_step(456)])
+def test_compile_time(make, tmp_path):
+    """Decoders that took minutes as straight-line code."""
+    (tmp_path / "model.onnx").write_bytes(make().SerializeToString())
     compiler = harness.require_tool("bppsa-compile")
     begin = time.monotonic()
     command = [compiler, tmp_path / "model.onnx", "--loss=mse", "-o", tmp_path / "program"]

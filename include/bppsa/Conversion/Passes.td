@@ -49,6 +49,38 @@ def ConvertBPPSAToLinalg : Pass<"convert-bppsa-to-linalg", "::mlir::ModuleOp"> {
   ];
 }
 
+def ConvertSingleStepsToLinalg : Pass<"convert-single-steps-to-linalg", "::mlir::func::FuncOp"> {
+  let summary = "write recurrences of one step as operations on all samples";
+  let description = [{
+    An exporter that calls a recurrent layer step by step writes a node for each step, each a
+    `bppsa.recurrence` of one step. Where at least `min-steps` of them have the same weights, their
+    bodies are written on tensors in their places, reshapes between them fold, and dimensions of
+    size 1 in front of the samples go: `bppsa-roll-up-steps` finds the steps of one loop then.
+
+    ```mlir
+    %h = bppsa.recurrence sequences(%x : tensor<1x8x4xf32>) initial(%s : tensor<8x4xf32>)
+        captures(%w : tensor<4xf32>) -> (tensor<2x8x4xf32>) { ... }
+    %1 = tensor.extract_slice %h[1, 0, 0] [1, 8, 4] [1, 1, 1]
+        : tensor<2x8x4xf32> to tensor<1x8x4xf32>
+    ```
+    becomes
+    ```mlir
+    %c = tensor.collapse_shape %x [[0, 1], [2]] : tensor<1x8x4xf32> into tensor<8x4xf32>
+    %h = linalg.generic ... ins(%c, %s, %w : tensor<8x4xf32>, tensor<8x4xf32>, tensor<4xf32>)
+    %1 = tensor.expand_shape %h [[0, 1], [2]] output_shape [1, 8, 4]
+        : tensor<8x4xf32> into tensor<1x8x4xf32>
+    ```
+  }];
+  let options = [
+    Option<"minSteps", "min-steps", "unsigned", /*default=*/"4",
+           "fewest recurrences with the same weights that are written so">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+}
+
 def ConvertBPPSAToVector : Pass<"convert-bppsa-to-vector", "::mlir::ModuleOp"> {
   let summary = "lower packed, bufferized bppsa operations to loops over vectors";
   let description = [{

@@ -140,7 +140,7 @@ Value BatchedBody::convertElementwise(Operation *op) {
   bool batched = llvm::any_of(op->getOperands(), [&](Value v) { return isBatched(v); });
   return createGeneric(
       type, batched, op->getOperands(), [&](OpBuilder &nested, ValueRange x) -> Value {
-        if (isa<SigmoidOp>(op))
+        if (isa<SigmoidOp>(op) && form == Form::Upstream)
           return createScalarSigmoid(nested, loc, x.front());
         if (isa<vector::BroadcastOp>(op))
           return x.front();
@@ -153,8 +153,9 @@ Value BatchedBody::convertElementwise(Operation *op) {
 Value BatchedBody::convertMatVec(Operation *op) {
   auto matvec = cast<MatVecOp>(op);
   MLIRContext *context = builder.getContext();
-  bool batched =
-      isBatched(matvec.getVector()) || (matvec.getAddend() && isBatched(matvec.getAddend()));
+  // A sum that starts from zero has no addend.
+  Value start = form == Form::Upstream ? matvec.getAddend() : Value();
+  bool batched = isBatched(matvec.getVector()) || (start && isBatched(start));
   int64_t rank = batched ? 3 : 2;
   AffineExpr row = getAffineDimExpr(rank - 2, context), col = getAffineDimExpr(rank - 1, context);
   auto getMap = [&](bool hasBatch, ArrayRef<AffineExpr> exprs) {
@@ -166,8 +167,8 @@ Value BatchedBody::convertMatVec(Operation *op) {
   };
   auto type = cast<ShapedType>(matvec.getType());
   Value init;
-  if (Value addend = matvec.getAddend())
-    init = batched ? makeBatched(addend) : values.lookup(addend);
+  if (start)
+    init = batched ? makeBatched(start) : values.lookup(start);
   else
     init = createZeros(builder, loc, getSizes(type, batched), type.getElementType());
   AffineMap matrixMap =
@@ -183,7 +184,14 @@ Value BatchedBody::convertMatVec(Operation *op) {
         linalg::YieldOp::create(
             nested, nestedLoc, arith::AddFOp::create(nested, nestedLoc, x[2], product).getResult());
       });
-  return generic.getResult(0);
+  if (start || !matvec.getAddend())
+    return generic.getResult(0);
+  // What `createGeneric` knows of values it finds by those of the body.
+  values[matvec] = generic.getResult(0);
+  return createGeneric(type, batched || isBatched(matvec.getAddend()), {matvec.getAddend(), matvec},
+                       [&](OpBuilder &nested, ValueRange x) -> Value {
+                         return arith::AddFOp::create(nested, loc, x[1], x[0]);
+                       });
 }
 
 /// Offsets, sizes and strides of the last dimension of a tensor with a batch.

@@ -36,8 +36,17 @@ mlir::Value createZeros(mlir::OpBuilder &builder, mlir::Location loc,
 /// point of a builder.
 class BatchedBody {
 public:
-  BatchedBody(mlir::OpBuilder &builder, mlir::Location loc, mlir::OpFoldResult batch)
-      : builder(builder), loc(loc), batch(batch) {}
+  /// How ops are written.
+  enum class Form {
+    /// In upstream dialects alone.
+    Upstream,
+    /// As the importer writes graphs: sums of products start from zero, sigmoids stay.
+    Graph
+  };
+
+  BatchedBody(mlir::OpBuilder &builder, mlir::Location loc, mlir::OpFoldResult batch,
+              Form form = Form::Upstream)
+      : builder(builder), loc(loc), batch(batch), form(form) {}
 
   /// Gives the value of a body argument: a tensor of its shape, or with a
   /// leading batch dimension.
@@ -65,6 +74,7 @@ private:
   mlir::OpBuilder &builder;
   mlir::Location loc;
   mlir::OpFoldResult batch;
+  Form form;
   llvm::DenseMap<mlir::Value, mlir::Value> values;
 };
 
