@@ -58,7 +58,8 @@ bool &bppsa::runtime::inRegion() {
 double History::patience() const { return std::clamp(seconds / 2, 2e-6, 10e-3); }
 
 bool History::isLong(int64_t count) const {
-  constexpr double shortest = 10e-6;
+  // What several cores have written must come back to the one that needs it next.
+  constexpr double shortest = 100e-6;
   return secondsAnIteration * static_cast<double>(count) >= shortest;
 }
 
