@@ -27,10 +27,10 @@ PLANS = ["auto", "linear", "blelloch", "hybrid:1", "chunked:3", "chunked"]
 # Options that a pass is also run with.
 OPTIONS = {
     "bppsa-choose-cpu-mapping": ["lanes=1", "lanes=2"],
-    "bppsa-differentiate": ["of=forward wrt=all", "of=f wrt=all", "links wrt=all", "links dense-links wrt=all"],
+    "bppsa-differentiate": ["of=forward wrt=all", "of=f wrt=all", "links wrt=all"],
     "bppsa-expand-scan": ["factor-links", "unroll-up-to=8"],
     "bppsa-scan": [f"algorithm={plan}" for plan in PLANS],
-    "bppsa-scan-links": [f"algorithm={plan}" for plan in PLANS],
+    "bppsa-scan-links": [f"algorithm={plan}" for plan in [*PLANS, "none", "linear dense-jacobians"]],
 }
 
 

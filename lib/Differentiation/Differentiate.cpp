@@ -31,33 +31,8 @@ static StringAttr getDifferentiatedName(func::FuncOp function, unsigned i, bool 
   return attrs::Input::ofArgument(function, i);
 }
 
-/// `gradient` with zeros where the argument is known to be zero and stays so.
-static Value maskGradient(OpBuilder &builder, BlockArgument argument, Value gradient,
-                          DenseElementsAttr nonzeros) {
-  Location loc = argument.getLoc();
-  auto type = cast<RankedTensorType>(gradient.getType());
-  Value mask = arith::ConstantOp::create(builder, loc, nonzeros);
-  Value empty = createEmptyLike(builder, loc, gradient);
-  SmallVector<AffineMap> maps(3, builder.getMultiDimIdentityMap(type.getRank()));
-  SmallVector<utils::IteratorType> iterators(type.getRank(), utils::IteratorType::parallel);
-  return linalg::GenericOp::create(
-             builder, loc, type, ValueRange{mask, gradient}, empty, maps, iterators,
-             [&](OpBuilder &nested, Location, ValueRange elements) {
-               Value zero = arith::ConstantOp::create(nested, loc,
-                                                      nested.getZeroAttr(type.getElementType()));
-               linalg::YieldOp::create(
-                   nested, loc,
-                   arith::SelectOp::create(nested, loc, elements[0], elements[1], zero)
-                       .getResult());
-             })
-      .getResult(0);
-}
-
-/// Which chains of layers get explicit Jacobians, and how these are made.
-enum class Links { None, Structured, Dense };
-
 /// Continues `step`, a copy of the loss, with the backward pass.
-static LogicalResult buildBackward(func::FuncOp step, bool withInputs, Links links) {
+static LogicalResult buildBackward(func::FuncOp step, bool withInputs, bool links) {
   Block &body = step.getBody().front();
   auto terminator = cast<func::ReturnOp>(body.getTerminator());
   Value loss = terminator.getOperand(0);
@@ -76,8 +51,8 @@ static LogicalResult buildBackward(func::FuncOp step, bool withInputs, Links lin
     forward.push_back(&op);
   ReverseSweep sweep(builder, activity);
   sweep.add(loss, createFilled(builder, loc, {}, builder.getF32FloatAttr(1)));
-  LayerLinks layers(builder, activity, sweep, links == Links::Dense);
-  if (links != Links::None)
+  LayerLinks layers(builder, activity, sweep);
+  if (links)
     layers.find(step);
   for (Operation *op : llvm::reverse(forward))
     if (failed(layers.contains(op) ? layers.visit(op) : sweep.visit(op)))
@@ -92,11 +67,9 @@ static LogicalResult buildBackward(func::FuncOp step, bool withInputs, Links lin
     // The loss does not change with an argument that no cotangent reached.
     Value gradient = sweep.lookup(argument);
     auto nonzeros = attrs::Nonzeros::ofArgument(step, argument.getArgNumber());
-    // The sum of a pruned layer has these zeros already.
-    auto reshape = gradient ? gradient.getDefiningOp<tensor::ExpandShapeOp>() : nullptr;
-    bool isPruned = reshape && reshape.getSrc().getDefiningOp<SparseOuterSumOp>();
-    if (gradient && nonzeros && !isPruned)
-      gradient = maskGradient(builder, argument, gradient, nonzeros);
+    // What is zero stays so; the gradient that a link gives has these zeros already.
+    if (gradient && nonzeros && !gradient.getDefiningOp<LinkOp>())
+      gradient = createMasked(builder, argument.getLoc(), gradient, nonzeros);
     results.push_back(gradient ? gradient : createZerosLike(builder, loc, argument));
     attributes.push_back(builder.getDictionaryAttr(attrs::Gradient::make(name)));
   }
@@ -145,8 +118,7 @@ struct DifferentiatePass : bppsa::impl::DifferentiateBase<DifferentiatePass> {
     step.setName(name);
     step.setPublic();
     module.push_back(step);
-    Links kind = !links ? Links::None : denseLinks ? Links::Dense : Links::Structured;
-    if (failed(buildBackward(step, wrt == "all", kind)))
+    if (failed(buildBackward(step, wrt == "all", links)))
       signalPassFailure();
   }
 };

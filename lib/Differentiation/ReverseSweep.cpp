@@ -33,6 +33,18 @@ void Activity::propagate(Block &block) {
   }
 }
 
+FailureOr<SmallVector<Value>> bppsa::applyRule(OpBuilder &builder, Operation *op,
+                                               ValueRange resultCotangents, ArrayRef<bool> needed) {
+  auto rule = dyn_cast<VJPOpInterface>(op);
+  if (!rule)
+    return op->emitOpError("has no differentiation rule, and a gradient has to pass through it; "
+                           "freeze the values that it depends on or use bppsa.stop_gradient");
+  SmallVector<Value> cotangents(needed.size());
+  if (failed(rule.buildVJP(builder, resultCotangents, needed, cotangents)))
+    return failure();
+  return cotangents;
+}
+
 ReverseSweep::ReverseSweep(OpBuilder &builder, const Activity &activity)
     : builder(builder), activity(activity), sliceSums(std::make_unique<SliceSums>()) {}
 
@@ -73,17 +85,14 @@ LogicalResult ReverseSweep::visit(Operation *op) {
       llvm::map_to_vector(operands, [&](Value value) { return activity.contains(value); });
   if (!llvm::is_contained(needed, true))
     return success();
-  auto rule = dyn_cast<VJPOpInterface>(op);
-  if (!rule)
-    return op->emitOpError("has no differentiation rule, and a gradient has to pass through it; "
-                           "freeze the values that it depends on or use bppsa.stop_gradient");
-  SmallVector<Value> operandCotangents(operands.size());
-  if (failed(rule.buildVJP(builder, resultCotangents, needed, operandCotangents)))
+  FailureOr<SmallVector<Value>> operandCotangents =
+      applyRule(builder, op, resultCotangents, needed);
+  if (failed(operandCotangents))
     return failure();
   llvm::SmallDenseMap<Value, unsigned, 4> counts;
-  for (Value cotangent : operandCotangents)
+  for (Value cotangent : *operandCotangents)
     ++counts[cotangent];
-  for (auto [operand, cotangent] : llvm::zip_equal(operands, operandCotangents))
+  for (auto [operand, cotangent] : llvm::zip_equal(operands, *operandCotangents))
     if (cotangent)
       add(operand, cotangent,
           !llvm::is_contained(resultCotangents, cotangent) && counts[cotangent] == 1);

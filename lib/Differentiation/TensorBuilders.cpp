@@ -29,6 +29,22 @@ Value bppsa::createZerosLike(OpBuilder &builder, Location loc, Value like) {
                       builder.getZeroAttr(type));
 }
 
+Value bppsa::createMasked(OpBuilder &builder, Location loc, Value value, DenseElementsAttr mask) {
+  auto type = cast<RankedTensorType>(value.getType());
+  Value constant = arith::ConstantOp::create(builder, loc, mask);
+  Value empty = createEmptyLike(builder, loc, value);
+  SmallVector<AffineMap> maps(3, builder.getMultiDimIdentityMap(type.getRank()));
+  SmallVector<utils::IteratorType> iterators(type.getRank(), utils::IteratorType::parallel);
+  auto body = [&](OpBuilder &nested, Location, ValueRange elements) {
+    Value zero = arith::ConstantOp::create(nested, loc, nested.getZeroAttr(type.getElementType()));
+    Value kept = arith::SelectOp::create(nested, loc, elements[0], elements[1], zero);
+    linalg::YieldOp::create(nested, loc, kept);
+  };
+  return linalg::GenericOp::create(builder, loc, TypeRange{type}, ValueRange{constant, value},
+                                   ValueRange{empty}, maps, iterators, body)
+      .getResult(0);
+}
+
 bool bppsa::isZeros(Value value) {
   if (auto fill = value.getDefiningOp<linalg::FillOp>())
     return matchPattern(fill.getInputs()[0], m_AnyZeroFloat());
@@ -60,22 +76,4 @@ std::optional<std::pair<Value, Value>> bppsa::matchAdd(Value value) {
   if (!add || add.getLhs() != body->getArgument(0) || add.getRhs() != body->getArgument(1))
     return std::nullopt;
   return std::pair(generic.getInputs()[0], generic.getInputs()[1]);
-}
-
-Value bppsa::flattenSamples(OpBuilder &builder, Value value) {
-  int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
-  if (rank == 2)
-    return value;
-  SmallVector<ReassociationIndices> groups = {{0}, llvm::to_vector(llvm::seq<int64_t>(1, rank))};
-  return tensor::CollapseShapeOp::create(builder, value.getLoc(), value, groups);
-}
-
-Value bppsa::unflattenSamples(OpBuilder &builder, Value value, Value like) {
-  auto type = cast<RankedTensorType>(like.getType());
-  if (type.getRank() == 2)
-    return value;
-  SmallVector<ReassociationIndices> groups = {
-      {0}, llvm::to_vector(llvm::seq<int64_t>(1, type.getRank()))};
-  return tensor::ExpandShapeOp::create(builder, value.getLoc(), type, value, groups,
-                                       tensor::getMixedSizes(builder, value.getLoc(), like));
 }

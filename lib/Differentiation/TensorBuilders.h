@@ -27,11 +27,9 @@ mlir::Value createZerosLike(mlir::OpBuilder &builder, mlir::Location loc, mlir::
 /// Whether `value` is known to be zero everywhere.
 bool isZeros(mlir::Value value);
 
-/// `[B, ...]` as `[B, N]`.
-mlir::Value flattenSamples(mlir::OpBuilder &builder, mlir::Value value);
-
-/// `[B, N]` in the shape of `like`.
-mlir::Value unflattenSamples(mlir::OpBuilder &builder, mlir::Value value, mlir::Value like);
+/// `value` where `mask`, an array of i1 of its shape, is true, else zero.
+mlir::Value createMasked(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                         mlir::DenseElementsAttr mask);
 
 /// `lhs + rhs`, elementwise.
 mlir::Value createAdd(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value lhs,

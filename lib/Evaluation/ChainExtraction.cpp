@@ -112,35 +112,57 @@ FailureOr<LinkChain> bppsa::getLinkChain(ChainOp loop, const DynamicSizes &sizes
   return chain;
 }
 
-LinkChain bppsa::getLinkChain(ArrayRef<ApplyOp> applies, const DynamicSizes &sizes) {
+/// The chain of a list with the Jacobians `types`, from the cotangent `seed` to `initial`.
+static LinkChain getListChain(ArrayRef<JacobianType> types, Value seed, Value initial,
+                              const DynamicSizes &sizes) {
   LinkChain chain;
-  for (ApplyOp apply : applies)
-    chain.links.push_back(getStructure(cast<JacobianType>(apply.getJacobian().getType())));
-  auto seed = cast<ShapedType>(applies.front()->getOperand(1).getType());
-  // What leaves the last link is the result of the last op of the list.
-  chain.withInitial = !ApplyOp(applies.back()).getResult().use_empty();
-  chain.batch = getBatch(seed.getDimSize(0), sizes);
-  chain.elementBytes = seed.getElementTypeBitWidth() / 8;
+  for (JacobianType type : types)
+    chain.links.push_back(getStructure(type));
+  auto shaped = cast<ShapedType>(seed.getType());
+  chain.withInitial = !initial.use_empty();
+  chain.batch = getBatch(shaped.getDimSize(0), sizes);
+  chain.elementBytes = shaped.getElementTypeBitWidth() / 8;
   return chain;
 }
 
-std::vector<SmallVector<ApplyOp>> bppsa::findLinkLists(Operation *root) {
-  auto getNext = [](ApplyOp apply) -> ApplyOp {
-    for (Operation *user : apply.getResult().getUsers())
-      if (auto next = dyn_cast<ApplyOp>(user); next && next.getCotangent() == apply.getResult())
-        return next;
-    return {};
-  };
-  std::vector<SmallVector<ApplyOp>> lists;
-  root->walk([&](ApplyOp apply) {
-    auto previous = apply.getCotangent().getDefiningOp<ApplyOp>();
-    if (previous && getNext(previous) == apply)
+LinkChain bppsa::getLinkChain(ArrayRef<ApplyOp> applies, const DynamicSizes &sizes) {
+  SmallVector<JacobianType> types;
+  for (ApplyOp apply : applies)
+    types.push_back(cast<JacobianType>(apply.getJacobian().getType()));
+  return getListChain(types, ApplyOp(applies.front()).getCotangent(),
+                      ApplyOp(applies.back()).getResult(), sizes);
+}
+
+LinkChain bppsa::getLinkChain(ArrayRef<LinkOp> links, const DynamicSizes &sizes) {
+  SmallVector<JacobianType> types;
+  for (LinkOp link : links)
+    types.push_back(link.getJacobianType());
+  return getListChain(types, LinkOp(links.front()).getCotangent(), LinkOp(links.back()).getResult(),
+                      sizes);
+}
+
+/// The op that works on the result of `op`; null after the last one.
+template <typename OpTy> static OpTy getNext(OpTy op) {
+  for (Operation *user : op.getResult().getUsers())
+    if (auto next = dyn_cast<OpTy>(user); next && next.getCotangent() == op.getResult())
+      return next;
+  return {};
+}
+
+template <typename OpTy> std::vector<SmallVector<OpTy>> bppsa::findLinkLists(Operation *root) {
+  std::vector<SmallVector<OpTy>> lists;
+  root->walk([&](OpTy op) {
+    auto previous = op.getCotangent().template getDefiningOp<OpTy>();
+    if (previous && getNext(previous) == op)
       return;
-    SmallVector<ApplyOp> list;
-    for (ApplyOp next = apply; next; next = getNext(next))
+    SmallVector<OpTy> list;
+    for (OpTy next = op; next; next = getNext(next))
       list.push_back(next);
-    if (list.size() > 1)
+    if (list.size() > 1 || std::is_same_v<OpTy, LinkOp>)
       lists.push_back(std::move(list));
   });
   return lists;
 }
+
+template std::vector<SmallVector<ApplyOp>> bppsa::findLinkLists(Operation *);
+template std::vector<SmallVector<LinkOp>> bppsa::findLinkLists(Operation *);

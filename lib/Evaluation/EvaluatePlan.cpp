@@ -68,9 +68,8 @@ struct EvaluatePlanPass : public bppsa::impl::EvaluatePlanBase<EvaluatePlanPass>
     });
     if (result.wasInterrupted())
       return signalPassFailure();
-    for (ArrayRef<ApplyOp> list : findLinkLists(getOperation()))
-      if (failed(evaluate(list.front(), {getLinkChain(list, {length, batch})}, {})))
-        return signalPassFailure();
+    if (failed(evaluateLists<ApplyOp>()) || failed(evaluateLists<LinkOp>()))
+      return signalPassFailure();
     result = getOperation().walk([&](FunctionOpInterface function) {
       bool isKnown = function.isExternal() || succeeded(evaluateLayers(function));
       return isKnown ? WalkResult::advance() : WalkResult::interrupt();
@@ -113,6 +112,13 @@ private:
       evaluation.device = evaluateOnDevice(getDeviceCost(op), algorithms,
                                            evaluation.chain.links.size(), evaluation.chain.batch);
     return evaluate(op, std::move(evaluation), op.getPlanAttr());
+  }
+
+  template <typename OpTy> LogicalResult evaluateLists() {
+    for (ArrayRef<OpTy> list : findLinkLists<OpTy>(getOperation()))
+      if (failed(evaluate(OpTy(list.front()), {getLinkChain(list, {length, batch})}, {})))
+        return failure();
+    return success();
   }
 
   LogicalResult evaluateLayers(FunctionOpInterface function) {

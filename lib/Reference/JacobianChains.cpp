@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Reference/JacobianChains.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSALinks.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <map>
 
@@ -41,6 +41,8 @@ NamedArrays bppsa::getJacobianChain(Operation *function, const Interpreter &inte
   NamedArrays arrays;
   int64_t number = 0;
   function->walk([&](AssembleOp link) {
+    if (link->getParentOfType<LinkOp>())
+      return;
     auto type = cast<JacobianType>(link.getType());
     SparsityPattern pattern = type.computePattern();
     std::vector<int64_t> starts = {0}, columns;

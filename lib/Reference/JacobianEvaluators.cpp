@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SampleLayout.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSALinks.h"
 #include "bppsa/Reference/Interpreter.h"
 
 using namespace mlir;
@@ -324,11 +324,22 @@ static LogicalResult evaluateApplyTransition(ApplyTransitionOp op, Interpreter &
   return success();
 }
 
+/// By its rule; the Jacobian is for plans.
+static LogicalResult evaluateLink(LinkOp op, Interpreter &interpreter) {
+  Block &rule = op.getRule().front();
+  interpreter.copy(op.getCotangent(), rule.getArgument(0));
+  if (failed(interpreter.run(rule)))
+    return failure();
+  interpreter.copy(rule.getTerminator()->getOperands(), op.getResults());
+  return success();
+}
+
 void bppsa::addJacobianEvaluators(EvaluatorTable &table) {
   table.add<AssembleOp>(evaluateAssemble);
   table.add<LinearizeOp>(evaluateLinearize);
   table.add<ComposeOp>(evaluateCompose);
   table.add<ApplyOp>(evaluateApply);
+  table.add<LinkOp>(evaluateLink);
   table.add<TransitionOp>(evaluateTransition);
   table.add<FactoredTransitionOp>(evaluateFactoredTransition);
   table.add<ComposeTransitionsOp>(evaluateComposeTransitions);

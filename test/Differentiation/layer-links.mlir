@@ -1,4 +1,4 @@
-// RUN: bppsa-opt %s --split-input-file --bppsa-differentiate="wrt=all links=true" --canonicalize --cse | FileCheck %s
+// RUN: bppsa-opt %s --split-input-file --bppsa-differentiate="wrt=all links=true" --bppsa-scan-links=algorithm=linear --canonicalize --cse | FileCheck %s
 // RUN: bppsa-opt %s --split-input-file --bppsa-differentiate="wrt=all links=true" --remarks-filter=links -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 #window = affine_map<(b, i, k) -> (b, i + k)>

@@ -1,5 +1,6 @@
 // RUN: bppsa-opt %s --split-input-file --bppsa-differentiate="wrt=all" --canonicalize --cse | FileCheck %s
-// RUN: bppsa-opt %s --split-input-file --bppsa-differentiate="wrt=all links=true" --canonicalize --cse | FileCheck %s --check-prefix=LINKS
+// RUN: bppsa-opt %s --split-input-file --bppsa-differentiate="wrt=all links=true" --bppsa-scan-links=algorithm=linear --canonicalize --cse | FileCheck %s --check-prefix=LINKS
+// RUN: bppsa-opt %s --split-input-file --bppsa-differentiate="wrt=all links=true" --bppsa-scan-links=algorithm=none --canonicalize --cse | FileCheck %s
 
 #left = affine_map<(b, i, k) -> (b, k)>
 #right = affine_map<(b, i, k) -> (k, i)>

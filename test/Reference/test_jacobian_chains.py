@@ -41,6 +41,10 @@ def chain(tmp_path_factory):
     harness.check_succeeded(
         run("bppsa-opt", folder / "loss.mlir", differentiate, "-o", folder / "links.mlir")
     )
+    apply = "--bppsa-scan-links=algorithm=linear"
+    harness.check_succeeded(
+        run("bppsa-opt", folder / "links.mlir", apply, "-o", folder / "list.mlir")
+    )
     arrays = models.data(model, {"N": 4}, "cross-entropy")
     values = [arrays["x"]]
     values += [onnx.numpy_helper.to_array(i) for i in model.graph.initializer]
@@ -48,9 +52,29 @@ def chain(tmp_path_factory):
     np.savez(folder / "in.npz", **{f"arg{i}": v for i, v in enumerate(values)})
     options = ["--function=grad", f"--inputs={folder}/in.npz", f"--outputs={folder}/out.npz"]
     harness.check_succeeded(
-        run("bppsa-interpret", folder / "links.mlir", *options, f"--jacobians={folder}/chain.npz")
+        run("bppsa-interpret", folder / "list.mlir", *options, f"--jacobians={folder}/chain.npz")
     )
     return folder, model, arrays
+
+
+def test_rules_and_jacobians_of_links_agree(chain, tmp_path):
+    """The interpreter takes the rules of links; those that products are made of have become Jacobians."""
+    folder, _, _ = chain
+    options = ["--function=grad", f"--inputs={folder}/in.npz", f"--outputs={tmp_path}/out.npz"]
+    harness.check_succeeded(run("bppsa-interpret", folder / "links.mlir", *options))
+    with np.load(folder / "out.npz") as products, np.load(tmp_path / "out.npz") as rules:
+        assert products.files == rules.files
+        for name in products.files:
+            np.testing.assert_allclose(products[name], rules[name], rtol=1e-12, atol=1e-15)
+
+
+def test_links_have_made_no_jacobians(chain, tmp_path):
+    folder, _, _ = chain
+    options = ["--function=grad", f"--inputs={folder}/in.npz", f"--outputs={tmp_path}/out.npz"]
+    options.append(f"--jacobians={tmp_path}/chain.npz")
+    result = run("bppsa-interpret", folder / "links.mlir", *options)
+    assert result.returncode == 1
+    assert "run bppsa-scan-links=algorithm=linear first" in result.stderr
 
 
 def test_product_of_links_is_the_gradient(chain):
@@ -142,4 +166,4 @@ def test_function_without_jacobians(tmp_path):
     options = [f"--outputs={tmp_path}/out.npz", f"--jacobians={tmp_path}/chain.npz"]
     result = run("bppsa-interpret", tmp_path / "f.mlir", *options)
     assert result.returncode == 1
-    assert "@main assembles no Jacobians; differentiate with links=true first" in result.stderr
+    assert "@main assembles no Jacobians; differentiate with links=true and run " in result.stderr

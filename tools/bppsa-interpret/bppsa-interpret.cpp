@@ -80,7 +80,8 @@ static LogicalResult writeJacobians(FunctionOpInterface function, const Interpre
   NamedArrays links = getJacobianChain(function, interpreter);
   if (links.empty())
     return fail("@" + function.getName() +
-                " assembles no Jacobians; differentiate with links=true first");
+                " assembles no Jacobians; differentiate with links=true and run "
+                "bppsa-scan-links=algorithm=linear first");
   return write(jacobians, links);
 }
 

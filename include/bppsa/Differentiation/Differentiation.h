@@ -37,6 +37,14 @@ private:
 /// from above, in order of first use: what a rule gives cotangents for.
 llvm::SmallVector<mlir::Value> getDifferentiatedOperands(mlir::Operation *op);
 
+/// The cotangents of what `getDifferentiatedOperands` gives, by the rule of `op`; null where they
+/// are zero or not `needed`. Fails, after an error that names the op, where there is no rule. The
+/// rule may replace `op`.
+llvm::FailureOr<llvm::SmallVector<mlir::Value>> applyRule(mlir::OpBuilder &builder,
+                                                          mlir::Operation *op,
+                                                          mlir::ValueRange resultCotangents,
+                                                          llvm::ArrayRef<bool> needed);
+
 /// One reverse sweep over straight-line code. The caller seeds cotangents with
 /// `add` and visits the ops from last to first; new ops are created at the
 /// insertion point of `builder`.
@@ -52,9 +60,7 @@ public:
   /// The cotangent of `value`; null where it is zero.
   mlir::Value lookup(mlir::Value value) const { return cotangents.lookup(value); }
 
-  /// Passes the cotangents of the results of `op` on to its operands. Fails,
-  /// after an error that names the op, where there is no rule. The rule may
-  /// replace `op`.
+  /// Passes the cotangents of the results of `op` on to its operands, as `applyRule` does.
   llvm::LogicalResult visit(mlir::Operation *op);
 
 private:

@@ -128,8 +128,8 @@ def Differentiate : Pass<"bppsa-differentiate", "::mlir::ModuleOp"> {
     divides the forward from the backward part.
 
     With `links`, cotangents go through each chain of layers by a list of
-    `bppsa.apply` on explicit transposed Jacobians, made by `bppsa.assemble`,
-    and gradients of parameters hang off the list. Chains are cut where a value
+    `bppsa.link`, each with the rules of its operations and its transposed Jacobian;
+    gradients of parameters hang off the list. Chains are cut where a value
     has several users, an operation several active inputs, or no structure is
     known, which remarks of the category `links` explain. Functions with a
     `bppsa.recurrence` have no such chains.
@@ -150,9 +150,7 @@ def Differentiate : Pass<"bppsa-differentiate", "::mlir::ModuleOp"> {
     Option<"wrt", "wrt", "std::string", /*default=*/"\"parameters\"",
            "parameters, or all: also the inputs">,
     Option<"links", "links", "bool", /*default=*/"false",
-           "chains of layers get explicit transposed Jacobians">,
-    Option<"denseLinks", "dense-links", "bool", /*default=*/"false",
-           "these have all their elements, made column by column by the rules of operations">,
+           "chains of layers become lists of bppsa.link">,
   ];
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",

@@ -24,6 +24,30 @@ inline mlir::Value transposeSamples(mlir::OpBuilder &builder, mlir::Location loc
       ->getResult(0);
 }
 
+/// `[B, ...]` as `[B, N]`.
+inline mlir::Value flattenSamples(mlir::OpBuilder &builder, mlir::Value value) {
+  int64_t rank = mlir::cast<mlir::RankedTensorType>(value.getType()).getRank();
+  if (rank == 2)
+    return value;
+  llvm::SmallVector<mlir::ReassociationIndices> groups = {
+      {0}, llvm::to_vector(llvm::seq<int64_t>(1, rank))};
+  return mlir::tensor::CollapseShapeOp::create(builder, value.getLoc(), value, groups);
+}
+
+/// `[B, N]` as `type`, `[B, ...]` with known sizes but for that of the first dimension.
+inline mlir::Value unflattenSamples(mlir::OpBuilder &builder, mlir::Value value,
+                                    mlir::RankedTensorType type) {
+  if (type.getRank() == 2)
+    return value;
+  llvm::SmallVector<mlir::ReassociationIndices> groups = {
+      {0}, llvm::to_vector(llvm::seq<int64_t>(1, type.getRank()))};
+  llvm::SmallVector<mlir::OpFoldResult> sizes = {
+      mlir::tensor::getMixedSize(builder, value.getLoc(), value, 0)};
+  for (int64_t size : type.getShape().drop_front())
+    sizes.push_back(builder.getIndexAttr(size));
+  return mlir::tensor::ExpandShapeOp::create(builder, value.getLoc(), type, value, groups, sizes);
+}
+
 } // namespace bppsa
 
 #endif // BPPSA_SUPPORT_SAMPLELAYOUT_H

@@ -64,13 +64,12 @@ void bppsa::buildLossPipeline(OpPassManager &pm, const TrainingOptions &options)
 
 /// Adds the pass that makes `@<name>` from `@<of>`.
 static void addDifferentiation(OpPassManager &pm, StringRef of, StringRef name, StringRef wrt,
-                               bool links, bool isDense) {
+                               bool links) {
   DifferentiateOptions differentiate;
   differentiate.of = of.str();
   differentiate.name = name.str();
   differentiate.wrt = wrt.str();
   differentiate.links = links;
-  differentiate.denseLinks = isDense;
   pm.addPass(createDifferentiate(differentiate));
 }
 
@@ -87,14 +86,10 @@ void bppsa::buildDifferentiationPipeline(OpPassManager &pm, const TrainingOption
   // what `eval` computes.
   pm.addPass(createSpecializeTraining());
   std::vector<Variant> variants = options.getVariants();
-  // Plans over time come later: until then variants differ in the links of layers only.
-  bool areCopies = !options.hasLayerLinks();
-  for (const Variant &variant : ArrayRef(variants).take_front(areCopies ? 1 : variants.size())) {
-    bool links = !variant.plan.empty() && options.hasLayerLinks();
-    bool isDense = options.jacobians == "dense";
-    addDifferentiation(pm, "training_loss", "step_" + variant.name, "parameters", links, isDense);
-    addDifferentiation(pm, "loss", "grad_" + variant.name, "all", links, isDense);
-  }
+  const Variant &first = variants.front();
+  bool links = options.hasLayerLinks();
+  addDifferentiation(pm, "training_loss", "step_" + first.name, "parameters", links);
+  addDifferentiation(pm, "loss", "grad_" + first.name, "all", links);
   BuildOptimizerOptions optimizer;
   optimizer.optimizer = options.optimizer;
   if (options.target == TargetKind::CUDA)
@@ -102,28 +97,31 @@ void bppsa::buildDifferentiationPipeline(OpPassManager &pm, const TrainingOption
   pm.addPass(createBuildOptimizer(optimizer));
   pm.addPass(createSymbolDCEPass());
   addCleanup(pm);
-  if (!areCopies)
-    return;
+  // Plans, which come later, are all that variants differ in.
   for (const Variant &variant : ArrayRef(variants).drop_front())
-    addCopies(pm, variants.front(), variant);
+    addCopies(pm, first, variant);
+}
+
+/// Adds the passes that give the chains of `function` the plan of `variant`.
+static void addPlan(OpPassManager &pm, const TrainingOptions &options, const Variant &variant,
+                    const std::string &function) {
+  bool isSequential = variant.plan.empty();
+  if (!isSequential)
+    pm.addPass(createScan({variant.plan, function}));
+  if (!options.hasLayerLinks())
+    return;
+  ScanLinksOptions links;
+  links.algorithm = isSequential ? "none" : variant.plan;
+  links.function = function;
+  links.memoryLimit = options.getJacobianLimit();
+  links.denseJacobians = !isSequential && options.jacobians == "dense";
+  pm.addPass(createScanLinks(links));
 }
 
 void bppsa::buildScanPipeline(OpPassManager &pm, const TrainingOptions &options) {
-  for (const Variant &variant : options.getVariants()) {
-    if (variant.plan.empty())
-      continue;
-    for (const char *function : {"step_", "grad_"}) {
-      ScanOptions scan;
-      scan.algorithm = variant.plan;
-      scan.function = function + variant.name;
-      pm.addPass(createScan(scan));
-      ScanLinksOptions links;
-      links.algorithm = scan.algorithm;
-      links.function = scan.function;
-      links.memoryLimit = options.getJacobianLimit();
-      pm.addPass(createScanLinks(links));
-    }
-  }
+  for (const Variant &variant : options.getVariants())
+    for (const char *function : {"step_", "grad_"})
+      addPlan(pm, options, variant, function + variant.name);
   PlanSparseProductsOptions products;
   products.memoryLimit = options.getJacobianLimit();
   pm.addNestedPass<func::FuncOp>(createPlanSparseProducts(products));

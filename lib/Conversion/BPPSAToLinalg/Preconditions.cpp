@@ -11,6 +11,7 @@
 
 #include "BatchedBody.h"
 #include "Patterns.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSALinks.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -26,6 +27,9 @@ static LogicalResult checkOnTensors(Operation *op) {
 
 /// Whether there is a pattern for `op`.
 static LogicalResult checkHasPattern(Operation *op) {
+  if (isa<LinkOp>(op))
+    return op->emitOpError("has a rule and a jacobian, of which a plan takes one; run "
+                           "bppsa-scan-links first");
   if (isa<RecurrenceOp, ChainOp, LinearizeOp, PackLanesOp, UnpackLanesOp, ComposeOp, ApplyOp,
           OuterSumOp, StepSumOp, SigmoidOp, DropoutOp, RunningStatisticOp, StopGradientOp,
           MarkPhaseOp>(op))

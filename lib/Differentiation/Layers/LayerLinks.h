@@ -1,4 +1,4 @@
-//===- LayerLinks.h - chains of layers with explicit Jacobians --*- C++ -*-===//
+//===- LayerLinks.h - chains of layers as lists of links --------*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -11,60 +11,58 @@
 #include "bppsa/Dialect/BPPSA/Analysis/LinkValues.h"
 #include "bppsa/Differentiation/Differentiation.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include <deque>
 
 namespace bppsa {
 
-/// Differentiates chains of layers by lists of `bppsa.apply` on explicit transposed
-/// Jacobians; what hangs off a chain, gradients of parameters above all, keeps the
-/// rules of its operations.
+/// A link with the values of its Jacobian.
+struct ValuedLink : LayerLink {
+  LinkValues values;
+
+  /// The first of its operations that cotangents reach.
+  mlir::Operation *getFirstReached() const {
+    return entering.empty() ? layer.op : entering.front().op;
+  }
+};
+
+/// Differentiates chains of layers by lists of `bppsa.link`; what hangs off a chain, gradients of
+/// parameters above all, keeps the rules of its operations.
 class LayerLinks {
 public:
-  /// With `isDense` Jacobians have all their elements, made column by column by the rules of the
-  /// operations: nothing that is known of their structure is used.
-  LayerLinks(mlir::OpBuilder &builder, const Activity &activity, ReverseSweep &sweep, bool isDense)
-      : builder(builder), activity(activity), sweep(sweep), isDense(isDense) {}
+  LayerLinks(mlir::OpBuilder &builder, const Activity &activity, ReverseSweep &sweep)
+      : builder(builder), activity(activity), sweep(sweep) {}
 
   /// Finds the chains of `function`, and says in remarks where they are cut and why.
   void find(mlir::func::FuncOp function);
 
-  /// Whether `op` is a layer of a chain that was found.
-  bool contains(mlir::Operation *op) const { return chainOf.contains(op); }
+  /// Whether `op` is a part of a link of a chain that was found.
+  bool contains(mlir::Operation *op) const { return linkOf.contains(op); }
 
-  /// Passes cotangents through the chain that ends with `op`, and does nothing for
-  /// its other layers. Fails, after an error, where a rule does.
+  /// Passes cotangents through the link that begins with `op`, and does nothing for its other
+  /// operations. Fails, after an error, where a rule does.
   llvm::LogicalResult visit(mlir::Operation *op);
 
 private:
-  /// A link with the values of its Jacobian.
-  struct Link : LayerLink {
-    LinkValues values;
-  };
-  using Chain = llvm::SmallVector<Link, 0>;
-
   void addChain(const LayerChain &found, const SampleAxes &axes);
-  /// The transposed Jacobian of a link.
-  llvm::FailureOr<mlir::Value> createJacobian(const Link &link);
-  llvm::FailureOr<mlir::Value> createSlopes(const Layer &layer);
-  mlir::Value createChoices(const Link &link);
-  /// The gradient of weights some of which are known to be zero, and stay so.
-  mlir::Value createPrunedGradient(const Link &link, mlir::Value cotangent);
-  /// Passes the cotangent of the result of a layer on to its parameters, but for `done`, whose
-  /// gradient is there.
+  /// Passes `cotangent`, of as many elements as the result of `layer` has, on to its parameters,
+  /// but for `done`, whose gradient is there.
   llvm::LogicalResult addParameterCotangents(const Layer &layer, mlir::Value cotangent,
                                              mlir::Value done);
-  llvm::LogicalResult addParameterCotangents(const Link &link, mlir::Value cotangent);
 
   mlir::OpBuilder &builder;
   const Activity &activity;
   ReverseSweep &sweep;
-  bool isDense;
-  std::vector<Chain> chains;
-  llvm::DenseMap<mlir::Operation *, size_t> chainOf;
+  /// Of all chains; they stay where they are.
+  std::deque<ValuedLink> links;
+  /// By the first operation that cotangents reach; null for other operations of a link.
+  llvm::DenseMap<mlir::Operation *, const ValuedLink *> linkOf;
 };
 
-/// All elements of the transposed Jacobian of `link` for each sample: column j is what the rules of
-/// its operations make of a cotangent that is one at element j of the result.
-llvm::FailureOr<mlir::Value> createDenseJacobian(mlir::OpBuilder &builder, const LayerLink &link);
+/// `link` for `cotangent`, that of the result of its first operation. With `pruned`, weights that
+/// are the values of the Jacobian and some of which are known to be zero and stay so, it has a
+/// further result, their gradient. Fails, after an error, where a rule does.
+llvm::FailureOr<LinkOp> createLink(mlir::OpBuilder &builder, const ValuedLink &link,
+                                   mlir::Value cotangent, mlir::Value pruned);
 
 } // namespace bppsa
 

@@ -139,6 +139,39 @@ func.func @tree(%a: tensor<?x4xf32>, %g: tensor<?x4xf32>) -> tensor<?x4xf32> {
   return %0 : tensor<?x4xf32>
 }
 
+// CHECK-LABEL: func.func @link
+// CHECK: bppsa.link %{{.*}} : (tensor<?x2x2xf32>) -> tensor<?x4xf32> {
+// CHECK-NEXT: ^bb0(%[[G:.*]]: tensor<?x2x2xf32>):
+// CHECK-NEXT:   %[[FLAT:.*]] = tensor.collapse_shape %[[G]]
+// CHECK-NEXT:   bppsa.link_yield %[[FLAT]] : tensor<?x4xf32>
+// CHECK-NEXT: } jacobian {
+// CHECK-NEXT: ^bb0(%{{.*}}: tensor<?x2x2xf32>):
+// CHECK-NEXT:   %[[J:.*]] = bppsa.assemble
+// CHECK-NEXT:   bppsa.link_yield %[[J]] : !bppsa.jacobian<4x4xf32, diagonal>
+// CHECK: bppsa.link %{{.*}} : (tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<2xf32>) {
+// CHECK: bppsa.link_yield %{{.*}}, %{{.*}} : !bppsa.jacobian<2x2xf32, diagonal, batch = 3>, tensor<2xf32>
+func.func @link(%g: tensor<?x2x2xf32>, %ones: tensor<4xf32>, %h: tensor<3x2xf32>, %s: tensor<3x2xf32>, %w: tensor<2xf32>)
+    -> (tensor<?x4xf32>, tensor<3x2xf32>, tensor<2xf32>) {
+  %0 = bppsa.link %g : (tensor<?x2x2xf32>) -> tensor<?x4xf32> {
+  ^bb0(%gy: tensor<?x2x2xf32>):
+    %2 = tensor.collapse_shape %gy [[0], [1, 2]] : tensor<?x2x2xf32> into tensor<?x4xf32>
+    bppsa.link_yield %2 : tensor<?x4xf32>
+  } jacobian {
+  ^bb0(%gy: tensor<?x2x2xf32>):
+    %2 = bppsa.assemble %ones : tensor<4xf32> -> !bppsa.jacobian<4x4xf32, diagonal>
+    bppsa.link_yield %2 : !bppsa.jacobian<4x4xf32, diagonal>
+  }
+  %1:2 = bppsa.link %h : (tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<2xf32>) {
+  ^bb0(%gy: tensor<3x2xf32>):
+    bppsa.link_yield %gy, %w : tensor<3x2xf32>, tensor<2xf32>
+  } jacobian {
+  ^bb0(%gy: tensor<3x2xf32>):
+    %2 = bppsa.assemble %s : tensor<3x2xf32> -> !bppsa.jacobian<2x2xf32, diagonal, batch = 3>
+    bppsa.link_yield %2, %w : !bppsa.jacobian<2x2xf32, diagonal, batch = 3>, tensor<2xf32>
+  }
+  return %0, %1#0, %1#1 : tensor<?x4xf32>, tensor<3x2xf32>, tensor<2xf32>
+}
+
 // CHECK-LABEL: func.func private @types
 // CHECK-SAME: !bppsa.jacobian<2x3xf32, zero>, !bppsa.jacobian<3x3xf32, identity>, !bppsa.jacobian<3x3xf32, diagonal, batch = 16>
 // CHECK-SAME: #bppsa.plan<hybrid, 2>

@@ -75,6 +75,20 @@ func.func @apply_identity(%g: tensor<?x4xf32>, %i: !identity) -> tensor<?x4xf32>
   return %0 : tensor<?x4xf32>
 }
 
+// CHECK-LABEL: func.func @unused_link
+// CHECK-NEXT: return
+func.func @unused_link(%g: tensor<?x4xf32>, %s: tensor<?x4xf32>) {
+  %0 = bppsa.link %g : (tensor<?x4xf32>) -> tensor<?x4xf32> {
+  ^bb0(%gy: tensor<?x4xf32>):
+    bppsa.link_yield %gy : tensor<?x4xf32>
+  } jacobian {
+  ^bb0(%gy: tensor<?x4xf32>):
+    %1 = bppsa.assemble %s : tensor<?x4xf32> -> !bppsa.jacobian<4x4xf32, diagonal, batch = ?>
+    bppsa.link_yield %1 : !bppsa.jacobian<4x4xf32, diagonal, batch = ?>
+  }
+  return
+}
+
 // CHECK-LABEL: func.func @unpack_of_pack
 // CHECK-SAME: %[[X:.*]]: tensor<?x?x3xf32>
 // CHECK: return %[[X]]

@@ -161,6 +161,8 @@ static bool takeIn(LayerLink &link, ArrayRef<Layer> entering, const Layer &moves
     return false;
   link.type = composeWithMoves(link.type, moves.type, rows);
   link.operand = moves.operand;
+  llvm::append_range(link.takenIn, entering);
+  link.takenIn.push_back(moves);
   if (!link.rows.empty())
     for (int32_t &row : rows)
       row = row < 0 ? row : link.rows[row];
@@ -179,7 +181,7 @@ static SmallVector<LayerLink, 0> makeLinks(ArrayRef<Layer> layers, const SampleA
       continue;
     }
     if (links.empty() || !takeIn(links.back(), entering, layer, axes))
-      links.push_back({layer, entering, layer.operand, layer.type, {}});
+      links.push_back({layer, entering, {}, layer.operand, layer.type, {}});
     entering.clear();
   }
   return links;

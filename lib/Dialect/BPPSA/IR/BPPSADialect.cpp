@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "bppsa/Dialect/BPPSA/IR/BPPSALinks.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -32,6 +33,10 @@ void BPPSADialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "bppsa/Dialect/BPPSA/IR/BPPSAOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "bppsa/Dialect/BPPSA/IR/BPPSALinkOps.cpp.inc"
       >();
   attachCellOpModels(getContext());
 }

@@ -32,6 +32,8 @@ struct LayerLink {
   /// Operations whose Jacobian is an identity, in the order in which cotangents pass them before
   /// they reach `layer`: biases, reshapes.
   llvm::SmallVector<Layer> entering;
+  /// What the link takes in, in the same order after `layer`.
+  llvm::SmallVector<Layer> takenIn;
   /// Where cotangents leave the link, and its transposed Jacobian: those of `layer` but for what
   /// the link takes in.
   mlir::Value operand;

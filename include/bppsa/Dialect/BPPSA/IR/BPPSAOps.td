@@ -14,6 +14,7 @@ include "bppsa/Dialect/BPPSA/IR/BPPSASumOps.td"
 include "bppsa/Dialect/BPPSA/IR/BPPSALayoutOps.td"
 include "bppsa/Dialect/BPPSA/IR/BPPSATransitionOps.td"
 include "bppsa/Dialect/BPPSA/IR/BPPSAJacobianOps.td"
+include "bppsa/Dialect/BPPSA/IR/BPPSALinkOps.td"
 include "bppsa/Dialect/BPPSA/IR/BPPSAGraphOps.td"
 
 #endif // BPPSA_DIALECT_BPPSA_IR_BPPSAOPS

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSALinks.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Buffers/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Buffers/ResultsByArgument.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -127,9 +127,15 @@ static bool freeAfterLastUses(ModuleOp module) {
   return true;
 }
 
-/// Loops whose body is a graph have to be lowered before: their bodies stay on tensors.
-static LogicalResult verifyNoGraphBodies(ModuleOp module) {
+/// Loops whose body is a graph have to be lowered before: their bodies stay on tensors. Of a link
+/// one form has to be left.
+static LogicalResult verifyNoGraphRegions(ModuleOp module) {
   WalkResult result = module.walk([](Operation *op) {
+    if (isa<LinkOp>(op)) {
+      op->emitOpError("has a rule and a jacobian, of which a plan takes one; run bppsa-scan-links "
+                      "first");
+      return WalkResult::interrupt();
+    }
     if (!isa<RecurrenceOp, ChainOp>(op) || !isGraphBody(op->getRegion(0).front()))
       return WalkResult::advance();
     op->emitOpError("has a graph as its body; run bppsa-lower-graph-bodies first");
@@ -142,7 +148,7 @@ namespace {
 struct Bufferize : public bppsa::impl::BufferizeBase<Bufferize> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    if (failed(verifyNoGraphBodies(module)))
+    if (failed(verifyNoGraphRegions(module)))
       return signalPassFailure();
     module.walk([](StopGradientOp op) {
       op.getResult().replaceAllUsesWith(op.getOperand());

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LinkForms.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Scan/Passes.h"
 #include "bppsa/Evaluation/ChainExtraction.h"
 #include "mlir/IR/Remarks.h"
@@ -117,17 +118,26 @@ struct ScanLinksPass : public bppsa::impl::ScanLinksBase<ScanLinksPass> {
 
   void runOnOperation() override {
     PlanAttr wanted = PlanAttr::fromString(&getContext(), algorithm);
-    if (!wanted && algorithm != "auto") {
+    if (!wanted && algorithm != "auto" && algorithm != "none") {
       getOperation().emitError() << "'" << algorithm
-                                 << "' is no plan; use auto, linear, blelloch, hybrid:L or "
+                                 << "' is no plan; use auto, none, linear, blelloch, hybrid:L or "
                                     "chunked:C with whole L >= 0 and C >= 1";
       return signalPassFailure();
     }
-    for (auto parent : getOperation().getOps<func::FuncOp>())
-      if (function.empty() || parent.getName() == function)
-        for (ArrayRef<ApplyOp> list : findLinkLists(parent))
-          for (ArrayRef<ApplyOp> part : cutWhereReady(list))
-            scan(part, wanted);
+    for (auto parent : getOperation().getOps<func::FuncOp>()) {
+      if (!function.empty() && parent.getName() != function)
+        continue;
+      if (algorithm == "none") {
+        parent.walk(inlineRule);
+        continue;
+      }
+      std::vector<SmallVector<ApplyOp>> lists = findLinkLists<ApplyOp>(parent);
+      for (ArrayRef<LinkOp> links : findLinkLists<LinkOp>(parent))
+        lists.push_back(applyJacobians(links, denseJacobians));
+      for (ArrayRef<ApplyOp> list : lists)
+        for (ArrayRef<ApplyOp> part : cutWhereReady(list))
+          scan(part, wanted);
+    }
   }
 
 private:

@@ -45,7 +45,7 @@ struct InferStructurePass : public bppsa::impl::InferStructureBase<InferStructur
     FunctionOpInterface function = getOperation();
     for (unsigned i = 0; i < function.getNumResults(); ++i)
       if (attrs::Gradient::ofResult(function, i))
-        return;
+        return reportLists();
     if (function.isExternal())
       return;
     annotateGraphStructure(
@@ -59,6 +59,8 @@ private:
   void annotateChain(ChainOp chain, StructureAttr structure);
   void annotateLoop(Operation *loop);
   void reportLinks();
+  void reportLists();
+  void reportLink(size_t number, size_t count, Operation *op, JacobianType type);
 };
 } // namespace
 
@@ -76,17 +78,27 @@ void InferStructurePass::report(Operation *op, JacobianType type, StringRef why)
         << remark::add("no structure of {0} is known: {1}", name, why);
 }
 
-/// Says what the links of chains of layers are, each with the padding that it takes in.
-void InferStructurePass::reportLinks() {
+void InferStructurePass::reportLink(size_t number, size_t count, Operation *op, JacobianType type) {
   auto options = remark::RemarkOpts::name("InferStructure")
                      .category("structure")
                      .function(getOperation().getName());
+  remark::passed(op->getLoc(), options)
+      << remark::add("link {0} of {1}, {2}: {3}", number, count, getLayerName(op), describe(type));
+}
+
+/// Says what the links of chains of layers are, each with the padding that it takes in.
+void InferStructurePass::reportLinks() {
   auto ignore = [](Operation *, StringRef) {};
   for (const LayerChain &chain : findLayerChains(getOperation(), {}, ignore))
     for (auto [i, link] : llvm::enumerate(chain.links))
-      remark::passed(link.getOp()->getLoc(), options)
-          << remark::add("link {0} of {1}, {2}: {3}", i + 1, chain.links.size(),
-                         getLayerName(link.getOp()), describe(link.type));
+      reportLink(i + 1, chain.links.size(), link.getOp(), link.type);
+}
+
+/// The same of chains that are differentiated.
+void InferStructurePass::reportLists() {
+  for (ArrayRef<LinkOp> list : findLinkLists<LinkOp>(getOperation()))
+    for (auto [i, link] : llvm::enumerate(list))
+      reportLink(i + 1, list.size(), link, LinkOp(link).getJacobianType());
 }
 
 void InferStructurePass::annotateChain(ChainOp chain, StructureAttr structure) {

@@ -3,8 +3,8 @@
 // RUN: not bppsa-opt %t/links.mlir -split-input-file --bppsa-scan-links=algorithm=hybrid:-1 2>&1 | FileCheck %s --check-prefix=SIZE
 // RUN: bppsa-opt %t/lower.mlir -split-input-file -verify-diagnostics --bppsa-lower-products
 
-// WORD: error: 'fast' is no plan; use auto, linear, blelloch, hybrid:L or chunked:C with whole L >= 0 and C >= 1
-// SIZE: error: 'hybrid:-1' is no plan; use auto, linear, blelloch, hybrid:L or chunked:C with whole L >= 0 and C >= 1
+// WORD: error: 'fast' is no plan; use auto, none, linear, blelloch, hybrid:L or chunked:C with whole L >= 0 and C >= 1
+// SIZE: error: 'hybrid:-1' is no plan; use auto, none, linear, blelloch, hybrid:L or chunked:C with whole L >= 0 and C >= 1
 
 //--- links.mlir
 

@@ -44,12 +44,19 @@ def Scan : Pass<"bppsa-scan", "::mlir::ModuleOp"> {
 def ScanLinks : Pass<"bppsa-scan-links", "::mlir::ModuleOp"> {
   let summary = "gives lists of links a parallel association order";
   let description = [{
-    A list of links is a sequence of `bppsa.apply` ops each of which works on the
-    result of the one before it. The pass replaces each list, or each in the
-    function `function`, by the tree of the plan `algorithm`: `bppsa.compose` for
+    A list of links is a sequence of `bppsa.link` or `bppsa.apply` ops each of which
+    works on the result of the one before it. The pass replaces each list, or each in
+    the function `function`, by the tree of the plan `algorithm`: `bppsa.compose` for
     products of two Jacobians and `bppsa.apply` for those with a cotangent (Wang,
     Bai, Pekhimenko: BPPSA, MLSys 2020). The structure of a product is that of
     the product table.
+
+    Of a `bppsa.link` one region is left. With `none` its rule takes its place, and
+    no Jacobian is formed. With any plan the Jacobians of the list are made before its
+    first link, and each link is a `bppsa.apply`; `linear` is sequential
+    back-propagation over sparse Jacobians. With `dense-jacobians` they are not those
+    that the links have: column j of a matrix is what the rule makes of a cotangent
+    that is one at element j.
 
     `auto` evaluates `linear`, `hybrid:1`, `hybrid:2`, ... (docs/PlanEvaluator.md)
     for `workers` and a `step-overhead`, and takes the plan with the shortest
@@ -76,7 +83,7 @@ def ScanLinks : Pass<"bppsa-scan-links", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"algorithm", "algorithm", "std::string", /*default=*/"\"auto\"",
-           "auto, linear, blelloch, hybrid:L or chunked:C">,
+           "auto, none, linear, blelloch, hybrid:L or chunked:C">,
     Option<"function", "function", "std::string", /*default=*/"\"\"",
            "name of the only function to rewrite; empty for all">,
     Option<"batch", "batch", "int64_t", /*default=*/"1",
@@ -86,8 +93,13 @@ def ScanLinks : Pass<"bppsa-scan-links", "::mlir::ModuleOp"> {
            "FLOPs that a worker could do during one barrier or launch, for auto">,
     Option<"memoryLimit", "memory-limit", "int64_t", /*default=*/"0",
            "bytes that auto may spend on Jacobians; 0 for no limit">,
+    Option<"denseJacobians", "dense-jacobians", "bool", /*default=*/"false",
+           "give links Jacobians with all their elements, made column by column by their rules">,
   ];
-  let dependentDialects = ["::bppsa::BPPSADialect"];
+  let dependentDialects = [
+    "::bppsa::BPPSADialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
+  ];
 }
 
 def ExpandScan : Pass<"bppsa-expand-scan"> {

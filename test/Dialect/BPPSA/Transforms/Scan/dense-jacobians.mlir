@@ -1,4 +1,4 @@
-// RUN: bppsa-opt %s --bppsa-differentiate="wrt=all links=true dense-links=true" --canonicalize --cse | FileCheck %s
+// RUN: bppsa-opt %s --bppsa-differentiate="wrt=all links=true" --bppsa-scan-links="algorithm=linear dense-jacobians=true" --canonicalize --cse | FileCheck %s
 
 #window = affine_map<(b, i, k) -> (b, i + k)>
 #tap = affine_map<(b, i, k) -> (k)>
@@ -6,7 +6,7 @@
 #id = affine_map<(b, i) -> (b, i)>
 #scalar = affine_map<(b, i) -> ()>
 
-// Column j of a Jacobian is what the rule of the layer makes of a cotangent that is one at element j.
+// Column j of a Jacobian is what the rule of the link makes of a cotangent that is one at element j.
 // The gradient of the weights hangs off the list as ever.
 
 // CHECK-LABEL: func.func @step(

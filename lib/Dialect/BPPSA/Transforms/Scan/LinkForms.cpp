@@ -1,0 +1,75 @@
+//===- LinkForms.cpp - links as their rules or Jacobians ------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "LinkForms.h"
+#include "bppsa/Support/SampleLayout.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+void bppsa::inlineRule(LinkOp link) {
+  IRRewriter rewriter(link);
+  Block &rule = link.getRule().front();
+  Operation *yield = rule.getTerminator();
+  rewriter.inlineBlockBefore(&rule, link, link.getCotangent());
+  rewriter.replaceOp(link, yield->getOperands());
+  rewriter.eraseOp(yield);
+}
+
+/// Where what `region` reads is defined: `front`, before which it is moved where that is possible,
+/// or else `link` itself.
+static Operation *makeAvailable(Region &region, LinkOp link, Operation *front) {
+  SetVector<Value> captured;
+  getUsedValuesDefinedAbove(region, captured);
+  IRRewriter rewriter(link);
+  bool isMoved = succeeded(moveValueDefinitions(rewriter, captured.getArrayRef(), front));
+  return isMoved ? front : link.getOperation();
+}
+
+/// Moves the operations of the region `jacobian` out of `link`: those that the Jacobian is made by
+/// before `point`. Gives what the region yields.
+static SmallVector<Value> inlineJacobian(LinkOp link, Operation *point) {
+  Block &block = link.getJacobian().front();
+  llvm::SetVector<Operation *> needed = link.getJacobianOps();
+  block.getArgument(0).replaceAllUsesWith(link.getCotangent());
+  for (Operation &op : llvm::make_early_inc_range(block.without_terminator()))
+    op.moveBefore(needed.contains(&op) ? point : link.getOperation());
+  return SmallVector<Value>(block.getTerminator()->getOperands());
+}
+
+SmallVector<ApplyOp> bppsa::applyJacobians(ArrayRef<LinkOp> list, bool isDense) {
+  Operation *front = LinkOp(list.front());
+  OpBuilder builder(front);
+  Value seed = LinkOp(list.front()).getCotangent();
+  Value cotangent = flattenSamples(builder, seed);
+  // Jacobians first: a plan may read any of them before the first product.
+  SmallVector<Value> jacobians;
+  for (LinkOp link : list) {
+    if (isDense) {
+      builder.setInsertionPoint(makeAvailable(link.getRule(), link, front));
+      jacobians.push_back(createDenseJacobian(builder, link, seed));
+    }
+    SmallVector<Value> yielded =
+        inlineJacobian(link, makeAvailable(link.getJacobian(), link, front));
+    if (!isDense)
+      jacobians.push_back(yielded.front());
+    link.getGradients().replaceAllUsesWith(ValueRange(yielded).drop_front());
+  }
+  SmallVector<ApplyOp> applies;
+  for (auto [link, jacobian] : llvm::zip_equal(list, jacobians)) {
+    auto result = cast<RankedTensorType>(LinkOp(link).getResult().getType());
+    int64_t rows = cast<JacobianType>(jacobian.getType()).getRows();
+    auto type = RankedTensorType::get({result.getDimSize(0), rows}, result.getElementType());
+    builder.setInsertionPoint(link);
+    applies.push_back(ApplyOp::create(builder, link->getLoc(), type, jacobian, cotangent));
+    cotangent = applies.back().getResult();
+    LinkOp(link).getResult().replaceAllUsesWith(unflattenSamples(builder, cotangent, result));
+  }
+  for (LinkOp link : llvm::reverse(list))
+    link.erase();
+  return applies;
+}
