@@ -7,6 +7,7 @@
 #include "bppsa/Dialect/BPPSA/Analysis/LayerChains.h"
 #include "bppsa/Dialect/BPPSA/Analysis/LinkValues.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -145,12 +146,36 @@ static bool isReshape(const Layer &layer) {
   return isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::CastOp>(layer.op);
 }
 
+/// Whether `value` gets no cotangent: a constant, such as zeros, or an argument that is neither
+/// input nor parameter.
+static bool isConstant(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto function = dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+    unsigned number = argument.getArgNumber();
+    return function && !attrs::Input::ofArgument(function, number) &&
+           !attrs::Parameter::ofArgument(function, number);
+  }
+  auto fill = value.getDefiningOp<linalg::FillOp>();
+  return matchPattern(fill ? fill.getInputs().front() : value, m_Constant()) ||
+         value.getDefiningOp<tensor::EmptyOp>();
+}
+
+/// Whether the operation has constants where it has not the elements of its operand: what else
+/// there is may get a cotangent.
+static bool fillsWithConstants(const Layer &layer) {
+  return llvm::all_of(layer.op->getOperands(), [&](Value value) {
+    return value == layer.operand || isConstant(value) ||
+           !isa<FloatType>(getElementTypeOrSelf(value.getType()));
+  });
+}
+
 /// Makes `moves` a part of `link`, with what of `entering` lies between them. False where it is
 /// to be a link of its own. Only sums and choices of elements take others in: an elementwise
 /// function of padded elements is no diagonal any more.
 static bool takeIn(LayerLink &link, ArrayRef<Layer> entering, const Layer &moves,
                    const SampleAxes &axes) {
-  if (link.type.getStructure().isDiagonal() || !llvm::all_of(entering, isReshape))
+  if (link.type.getStructure().isDiagonal() || !llvm::all_of(entering, isReshape) ||
+      !fillsWithConstants(moves))
     return false;
   std::string why;
   bool isOfOnes = !axes.contains(moves.operand) ||
