@@ -1,0 +1,98 @@
+//===- ExportedFunctions.cpp - what a program calls, with its arguments ---===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+#include "bppsa/Target/ModelDescription.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+/// The word of the binary interface for one argument or result.
+static std::string describeArgument(DictionaryAttr attributes, const llvm::StringSet<> &inputs) {
+  if (StringAttr name = attrs::Input::in(attributes))
+    return "input:" + name.str();
+  if (StringAttr name = attrs::Parameter::in(attributes))
+    return "param:" + name.str();
+  if (StringAttr name = attrs::Output::in(attributes))
+    return "output:" + name.str();
+  if (StringAttr name = attrs::Gradient::in(attributes))
+    return (inputs.contains(name.getValue()) ? "input_grad:" : "grad:") + name.str();
+  if (StringAttr name = attrs::Updated::in(attributes))
+    return "updated:" + name.str();
+  if (attrs::Target::in(attributes))
+    return "target";
+  if (attrs::Weight::in(attributes))
+    return "weight";
+  if (attrs::Loss::in(attributes))
+    return "loss";
+  if (attrs::Correct::in(attributes))
+    return "correct";
+  assert(attrs::Seed::in(attributes) && "an argument of an exported function has no role");
+  return "seed";
+}
+
+/// Appends the names of outputs to what belongs to single losses of several, `target.y`: arguments
+/// and results of each kind stand in the order of the losses, the sum of all before them.
+static void nameLosses(MutableArrayRef<std::string> arguments, ArrayRef<LossTerm> losses) {
+  if (losses.size() == 1)
+    return;
+  auto name = [&](StringRef word, bool hasSum, function_ref<bool(const LossTerm &)> isNamed) {
+    const LossTerm *loss = losses.begin();
+    for (std::string &argument : arguments) {
+      if (argument != word || std::exchange(hasSum, false))
+        continue;
+      loss = std::find_if(loss, losses.end(), isNamed);
+      argument += "." + (loss++)->output;
+    }
+  };
+  auto hasTarget = [](const LossTerm &loss) { return loss.kind != "none"; };
+  name("target", /*hasSum=*/false, hasTarget);
+  name("weight", /*hasSum=*/false, hasTarget);
+  name("loss", /*hasSum=*/true, [](const LossTerm &) { return true; });
+  name("correct", /*hasSum=*/false, [](const LossTerm &loss) { return loss.hasClasses(); });
+}
+
+static ExportedFunction collectFunction(func::FuncOp function, StringRef name,
+                                        const llvm::StringSet<> &inputs,
+                                        ArrayRef<LossTerm> losses) {
+  ExportedFunction exported{name.str(), function.getSymName().str(), {}};
+  for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
+    exported.arguments.push_back(describeArgument(function.getArgAttrDict(i), inputs));
+  for (unsigned i = 0, e = function.getNumResults(); i < e; ++i)
+    exported.arguments.push_back(describeArgument(function.getResultAttrDict(i), inputs));
+  nameLosses(exported.arguments, losses);
+  return exported;
+}
+
+SmallVector<ExportedFunction> bppsa::collectFunctions(ModuleOp module,
+                                                      const TrainingOptions &options) {
+  auto forward = module.lookupSymbol<func::FuncOp>("forward");
+  llvm::StringSet<> inputs;
+  for (unsigned i = 0, e = forward.getNumArguments(); i < e; ++i)
+    if (StringAttr name = attrs::Input::in(forward.getArgAttrDict(i)))
+      inputs.insert(name.getValue());
+
+  SmallVector<ExportedFunction> functions;
+  std::vector<LossTerm> losses = options.getLossTerms();
+  auto add = [&](StringRef symbol, StringRef name) {
+    functions.push_back(
+        collectFunction(module.lookupSymbol<func::FuncOp>(symbol), name, inputs, losses));
+  };
+  add("forward", "infer");
+  add("loss", "eval");
+  if (options.target == TargetKind::CPU)
+    add("forward_units", "infer.units");
+  for (const Variant &variant : options.getMappedVariants()) {
+    add("step_" + variant.getSuffix(), "step." + variant.getExportedName());
+    add("grad_" + variant.getSuffix(), "grad." + variant.getExportedName());
+  }
+  functions.push_back(
+      {"update", "update", {"flat_params", "flat_grads", "flat_state0", "flat_state1", "hyper"}});
+  functions.push_back({"sumsq", "sumsq", {"flat_grads", "sumsq"}});
+  return functions;
+}
