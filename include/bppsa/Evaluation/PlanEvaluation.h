@@ -13,8 +13,8 @@
 #ifndef BPPSA_EVALUATION_PLANEVALUATION_H
 #define BPPSA_EVALUATION_PLANEVALUATION_H
 
-#include "bppsa/Dialect/BPPSA/Analysis/MatrixStructure.h"
 #include "bppsa/Dialect/BPPSA/Analysis/ScanSchedule.h"
+#include "bppsa/Dialect/BPPSA/Analysis/Structure/MatrixStructure.h"
 #include <string>
 
 namespace bppsa {

@@ -6,7 +6,7 @@
 
 #include "BPPSAToVector.h"
 #include "../Bodies/PhaseCalls.h"
-#include "TimeBlocks.h"
+#include "Sums/TimeBlocks.h"
 #include "bppsa/Conversion/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CotangentSteps.h"
-#include "TimeBlocks.h"
+#include "Sums/TimeBlocks.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Dialect/BPPSA/Analysis/MatrixStructure.h"
+#include "bppsa/Dialect/BPPSA/Analysis/Structure/MatrixStructure.h"
 #include "mlir/IR/MLIRContext.h"
 #include "gtest/gtest.h"
 

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "OperandRelation.h"
+#include "Structure/OperandRelation.h"
 
 using namespace mlir;
 using namespace bppsa;

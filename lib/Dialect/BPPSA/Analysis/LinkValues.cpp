@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Dialect/BPPSA/Analysis/LinkValues.h"
-#include "OperandRelation.h"
-#include "bppsa/Dialect/BPPSA/Analysis/MatrixStructure.h"
+#include "Structure/OperandRelation.h"
+#include "bppsa/Dialect/BPPSA/Analysis/Structure/MatrixStructure.h"
 
 using namespace mlir;
 using namespace bppsa;

@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
-#include "Verifiers.h"
+#include "Verifiers/Verifiers.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringExtras.h"
 

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Verifiers.h"
+#include "Verifiers/Verifiers.h"
 #include "bppsa/Cost/DeviceShapes.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "llvm/ADT/SetVector.h"

@@ -12,7 +12,7 @@
 #ifndef BPPSA_DIALECT_BPPSA_ANALYSIS_LAYERCHAINS_H
 #define BPPSA_DIALECT_BPPSA_ANALYSIS_LAYERCHAINS_H
 
-#include "bppsa/Dialect/BPPSA/Analysis/JacobianStructure.h"
+#include "bppsa/Dialect/BPPSA/Analysis/Structure/JacobianStructure.h"
 #include "bppsa/Evaluation/ChainExtraction.h"
 
 namespace bppsa {

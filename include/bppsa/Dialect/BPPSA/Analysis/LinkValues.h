@@ -12,7 +12,7 @@
 #ifndef BPPSA_DIALECT_BPPSA_ANALYSIS_LINKVALUES_H
 #define BPPSA_DIALECT_BPPSA_ANALYSIS_LINKVALUES_H
 
-#include "bppsa/Dialect/BPPSA/Analysis/JacobianStructure.h"
+#include "bppsa/Dialect/BPPSA/Analysis/Structure/JacobianStructure.h"
 
 namespace bppsa {
 

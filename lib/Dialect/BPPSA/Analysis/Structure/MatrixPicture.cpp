@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Dialect/BPPSA/Analysis/MatrixStructure.h"
+#include "bppsa/Dialect/BPPSA/Analysis/Structure/MatrixStructure.h"
 
 using namespace mlir;
 using namespace bppsa;

@@ -4,10 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOVECTOR_SUMBLOCKS_H
-#define BPPSA_LIB_CONVERSION_BPPSATOVECTOR_SUMBLOCKS_H
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOVECTOR_SUMS_SUMBLOCKS_H
+#define BPPSA_LIB_CONVERSION_BPPSATOVECTOR_SUMS_SUMBLOCKS_H
 
-#include "BPPSAToVector.h"
+#include "../BPPSAToVector.h"
 
 namespace bppsa {
 
@@ -123,4 +123,4 @@ void lowerUnitStepSum(StepSumOp op, const LaneOptions &options);
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOVECTOR_SUMBLOCKS_H
+#endif // BPPSA_LIB_CONVERSION_BPPSATOVECTOR_SUMS_SUMBLOCKS_H

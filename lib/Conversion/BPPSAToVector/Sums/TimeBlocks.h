@@ -4,10 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOVECTOR_TIMEBLOCKS_H
-#define BPPSA_LIB_CONVERSION_BPPSATOVECTOR_TIMEBLOCKS_H
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOVECTOR_SUMS_TIMEBLOCKS_H
+#define BPPSA_LIB_CONVERSION_BPPSATOVECTOR_SUMS_TIMEBLOCKS_H
 
-#include "CotangentSteps.h"
+#include "../CotangentSteps.h"
 #include "SumBlocks.h"
 
 namespace bppsa {
@@ -68,4 +68,4 @@ private:
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOVECTOR_TIMEBLOCKS_H
+#endif // BPPSA_LIB_CONVERSION_BPPSATOVECTOR_SUMS_TIMEBLOCKS_H

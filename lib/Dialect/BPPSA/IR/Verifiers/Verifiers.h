@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_DIALECT_BPPSA_IR_VERIFIERS_H
-#define BPPSA_LIB_DIALECT_BPPSA_IR_VERIFIERS_H
+#ifndef BPPSA_LIB_DIALECT_BPPSA_IR_VERIFIERS_VERIFIERS_H
+#define BPPSA_LIB_DIALECT_BPPSA_IR_VERIFIERS_VERIFIERS_H
 
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 
@@ -45,4 +45,4 @@ llvm::LogicalResult verifyLinkStructure(ChainOp chain);
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_DIALECT_BPPSA_IR_VERIFIERS_H
+#endif // BPPSA_LIB_DIALECT_BPPSA_IR_VERIFIERS_VERIFIERS_H

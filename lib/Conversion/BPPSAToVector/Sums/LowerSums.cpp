@@ -15,7 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AffineMaps.h"
+#include "../AffineMaps.h"
 #include "SumBlocks.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

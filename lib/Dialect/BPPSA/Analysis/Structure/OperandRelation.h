@@ -10,10 +10,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_DIALECT_BPPSA_ANALYSIS_OPERANDRELATION_H
-#define BPPSA_LIB_DIALECT_BPPSA_ANALYSIS_OPERANDRELATION_H
+#ifndef BPPSA_LIB_DIALECT_BPPSA_ANALYSIS_STRUCTURE_OPERANDRELATION_H
+#define BPPSA_LIB_DIALECT_BPPSA_ANALYSIS_STRUCTURE_OPERANDRELATION_H
 
-#include "bppsa/Dialect/BPPSA/Analysis/JacobianStructure.h"
+#include "bppsa/Dialect/BPPSA/Analysis/Structure/JacobianStructure.h"
 #include "bppsa/Sparse/AccessPattern.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -67,4 +67,4 @@ std::optional<SharedValues> getFactorValues(mlir::OpOperand &factor,
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_DIALECT_BPPSA_ANALYSIS_OPERANDRELATION_H
+#endif // BPPSA_LIB_DIALECT_BPPSA_ANALYSIS_STRUCTURE_OPERANDRELATION_H

@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_DIALECT_BPPSA_ANALYSIS_JACOBIANSTRUCTURE_H
-#define BPPSA_DIALECT_BPPSA_ANALYSIS_JACOBIANSTRUCTURE_H
+#ifndef BPPSA_DIALECT_BPPSA_ANALYSIS_STRUCTURE_JACOBIANSTRUCTURE_H
+#define BPPSA_DIALECT_BPPSA_ANALYSIS_STRUCTURE_JACOBIANSTRUCTURE_H
 
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -57,4 +57,4 @@ SampleAxes annotateGraphStructure(mlir::FunctionOpInterface function, int64_t ba
 
 } // namespace bppsa
 
-#endif // BPPSA_DIALECT_BPPSA_ANALYSIS_JACOBIANSTRUCTURE_H
+#endif // BPPSA_DIALECT_BPPSA_ANALYSIS_STRUCTURE_JACOBIANSTRUCTURE_H

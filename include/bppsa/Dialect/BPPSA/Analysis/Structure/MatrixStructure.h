@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_DIALECT_BPPSA_ANALYSIS_MATRIXSTRUCTURE_H
-#define BPPSA_DIALECT_BPPSA_ANALYSIS_MATRIXSTRUCTURE_H
+#ifndef BPPSA_DIALECT_BPPSA_ANALYSIS_STRUCTURE_MATRIXSTRUCTURE_H
+#define BPPSA_DIALECT_BPPSA_ANALYSIS_STRUCTURE_MATRIXSTRUCTURE_H
 
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include <string>
@@ -91,4 +91,4 @@ MatrixStructure multiply(const MatrixStructure &second, const MatrixStructure &f
 
 } // namespace bppsa
 
-#endif // BPPSA_DIALECT_BPPSA_ANALYSIS_MATRIXSTRUCTURE_H
+#endif // BPPSA_DIALECT_BPPSA_ANALYSIS_STRUCTURE_MATRIXSTRUCTURE_H

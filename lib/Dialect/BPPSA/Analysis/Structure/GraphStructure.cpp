@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Dialect/BPPSA/Analysis/JacobianStructure.h"
+#include "bppsa/Dialect/BPPSA/Analysis/Structure/JacobianStructure.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "llvm/ADT/SetVector.h"
 

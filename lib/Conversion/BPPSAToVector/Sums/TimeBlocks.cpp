@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TimeBlocks.h"
-#include "AffineMaps.h"
+#include "../AffineMaps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 

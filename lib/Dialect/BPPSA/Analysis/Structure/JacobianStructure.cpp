@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Dialect/BPPSA/Analysis/JacobianStructure.h"
+#include "bppsa/Dialect/BPPSA/Analysis/Structure/JacobianStructure.h"
 #include "OperandRelation.h"
 #include "bppsa/Dialect/BPPSA/Analysis/LinkValues.h"
 #include "llvm/ADT/SetVector.h"
