@@ -12,7 +12,22 @@
 using namespace mlir;
 using namespace bppsa;
 
+/// Where every iteration takes all steps of the only row, folding leaves no window.
+static std::optional<ArrayPart> getWholeArray(Value array) {
+  auto type = cast<MemRefType>(array.getType());
+  if (isa_and_present<memref::SubViewOp>(array.getDefiningOp()) || type.isDynamicDim(0))
+    return std::nullopt;
+  Builder builder(type.getContext());
+  auto zero = builder.getIndexAttr(0);
+  return ArrayPart{array, zero, builder.getIndexAttr(type.getDimSize(0)), zero};
+}
+
 FailureOr<ArrayPart> bppsa::getArrayPart(Operation *op, Value view) {
+  // Folding gives a window of a known size the type of before by a cast.
+  while (auto cast = view.getDefiningOp<memref::CastOp>())
+    view = cast.getSource();
+  if (std::optional<ArrayPart> whole = getWholeArray(view))
+    return *whole;
   auto subview = view.getDefiningOp<memref::SubViewOp>();
   auto isZero = [](OpFoldResult offset) { return isConstantIntValue(offset, 0); };
   auto isOne = [](OpFoldResult stride) { return isConstantIntValue(stride, 1); };
@@ -29,8 +44,9 @@ LogicalResult StepWindow::add(ValueRange views, SmallVectorImpl<Value> &arrays) 
     FailureOr<ArrayPart> next = getArrayPart(op, view);
     if (failed(next))
       return failure();
-    if (part && (part->firstSlot != next->firstSlot || part->numSlots != next->numSlots ||
-                 part->firstRow != next->firstRow))
+    if (part && (!isEqualConstantIntOrValue(part->firstSlot, next->firstSlot) ||
+                 !isEqualConstantIntOrValue(part->numSlots, next->numSlots) ||
+                 !isEqualConstantIntOrValue(part->firstRow, next->firstRow)))
       return op->emitOpError("reads different steps or rows of two sequences; run "
                              "bppsa-expand-scan with whole-levels");
     part = *next;

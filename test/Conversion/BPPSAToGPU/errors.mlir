@@ -122,10 +122,10 @@ func.func private @copy_among_chains(%a: memref<8x4x3xf32>, %g: memref<1x3xf32>,
 
 // -----
 
-func.func private @chain_of_whole_sequences(%a: memref<8x1x3xf32>, %g: memref<1x3xf32>, %out: memref<1x3xf32>) {
+func.func private @chain_of_whole_sequences(%a: memref<?x1x3xf32>, %g: memref<1x3xf32>, %out: memref<1x3xf32>) {
   scf.forall (%b, %k) in (4, 8) {
     // expected-error @below {{reads or writes an array that is no window of whole rows; run bppsa-expand-scan with whole-levels}}
-    bppsa.chain saved(%a : memref<8x1x3xf32>) seeds(%g : memref<1x3xf32>) inject_into [] into(%out : memref<1x3xf32>) {
+    bppsa.chain saved(%a : memref<?x1x3xf32>) seeds(%g : memref<1x3xf32>) inject_into [] into(%out : memref<1x3xf32>) {
     ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>):
       bppsa.yield %gt : vector<3xf32>
     }

@@ -1,0 +1,32 @@
+// RUN: bppsa-opt %s --bppsa-infer-structure=loops-only --bppsa-expand-scan=whole-levels --canonicalize --cse --bppsa-bufferize --canonicalize --cse \
+// RUN:     --bppsa-outline-kernels=whole-levels --canonicalize --bppsa-choose-gpu-mapping --convert-bppsa-to-gpu | FileCheck %s
+
+// Windows of a known number of steps, which canonicalization turns into casts or whole arrays, were refused.
+
+// CHECK-LABEL: func private @forall_kernel_1(
+// CHECK-NOT:     bppsa.
+// CHECK:         gpu.launch
+// CHECK-LABEL: func private @forall_kernel_4(
+// CHECK-NOT:     bppsa.
+// CHECK:         gpu.launch
+func.func @one_step(%a: tensor<1x3x4xf32>, %g: tensor<3x4xf32>, %w: tensor<4x4xf32>) -> tensor<1x3x4xf32> {
+  %0:2 = bppsa.chain plan <chunked> saved(%a : tensor<1x3x4xf32>) seeds(%g : tensor<3x4xf32>) inject_into []
+      captures(%w : tensor<4x4xf32>) -> (tensor<3x4xf32>) emitted(tensor<1x3x4xf32>) {
+  ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>, %wc: vector<4x4xf32>):
+    %0 = arith.mulf %at, %gt : vector<4xf32>
+    %1 = bppsa.matvec transposed %wc, %0 : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
+    bppsa.yield %1, %0 : vector<4xf32>, vector<4xf32>
+  }
+  return %0#1 : tensor<1x3x4xf32>
+}
+
+func.func @one_row(%a: tensor<7x1x4xf32>, %g: tensor<1x4xf32>, %w: tensor<4x4xf32>) -> tensor<7x1x4xf32> {
+  %0:2 = bppsa.chain plan <chunked, 8> saved(%a : tensor<7x1x4xf32>) seeds(%g : tensor<1x4xf32>) inject_into []
+      captures(%w : tensor<4x4xf32>) -> (tensor<1x4xf32>) emitted(tensor<7x1x4xf32>) {
+  ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>, %wc: vector<4x4xf32>):
+    %0 = arith.mulf %at, %gt : vector<4xf32>
+    %1 = bppsa.matvec transposed %wc, %0 : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
+    bppsa.yield %1, %0 : vector<4xf32>, vector<4xf32>
+  }
+  return %0#1 : tensor<7x1x4xf32>
+}
