@@ -18,9 +18,11 @@ using namespace bppsa;
 /// "a, b, c and 4 others"
 static std::string listSome(ArrayRef<std::string> texts) {
   constexpr size_t shown = 6;
-  std::string list = llvm::join(texts.take_front(shown), ", ");
-  return texts.size() > shown ? list + " and " + std::to_string(texts.size() - shown) + " others"
-                              : list;
+  // One more takes no more place than "1 others".
+  if (texts.size() <= shown + 1)
+    return llvm::join(texts, ", ");
+  return llvm::join(texts.take_front(shown), ", ") + " and " +
+         std::to_string(texts.size() - shown) + " others";
 }
 
 LogicalResult Compilation::untie(std::unique_ptr<llvm::MemoryBuffer> &file) {
@@ -64,6 +66,15 @@ static std::string describeMerged(ArrayRef<MergedInitializer> merged) {
   return "initializers that look merged by an exporter because their values are equal are trained "
          "as one: " +
          listSome(texts) + "; --untie gives each its own";
+}
+
+/// One line on parameters of modules that are called more than once; empty for none.
+static std::string describeCalled(ArrayRef<std::string> names) {
+  if (names.empty())
+    return "";
+  auto quote = [](const std::string &name) { return "'" + name + "'"; };
+  return "trained as one, because the names of their nodes are those of calls of one module: " +
+         listSome(llvm::map_to_vector(names, quote)) + "; --untie=REGEX gives each call its own";
 }
 
 /// One line that names matrices and what they are transposed.
@@ -153,6 +164,8 @@ LogicalResult Compilation::settleInitializers(const llvm::MemoryBuffer &file) {
     warn(describeTransposed(findings->transposed));
   if (std::string text = describeRemoved(findings->removedBiases); !text.empty())
     warn(std::move(text));
+  if (std::string text = describeCalled(findings->called); !text.empty())
+    remarks.push_back({CompileDiagnostic::Severity::Note, std::move(text)});
   if (!findings->merged.empty())
     warn(describeMerged(findings->merged));
   return success();

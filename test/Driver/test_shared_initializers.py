@@ -160,6 +160,37 @@ def test_uses_inside_of_nodes(tmp_path):
     assert names == {"w", "w.3"} and "does not read the initializers 'w.2'" in text
 
 
+def calls(*names):
+    """MatMul nodes of these names, as the older exporter writes linear layers: it transposes the matrix of
+    each call, and then makes one initializer of those of equal values."""
+    nodes, source = [], "x"
+    for number, name in enumerate(names):
+        weight, result = f"onnx::MatMul_{7 + number}", f"y{number}"
+        if number:
+            nodes.insert(0, helper.make_node("Identity", ["onnx::MatMul_7"], [weight]))
+        nodes.append(helper.make_node("MatMul", [source, weight], [result], name))
+        source = result
+    nodes[-1].output[0] = "out"
+    return graph(nodes, {"onnx::MatMul_7": MATRIX})
+
+
+def test_calls_of_one_module_are_no_merged_weights(tmp_path):
+    names = ["/cell/MatMul", "/cell_1/MatMul", "/cell_2/MatMul"]
+    text, trained = compile_text(calls(*names), tmp_path)
+    assert "warning: " not in text and "calls of one module: 'onnx::MatMul_7'" in text
+    assert trained == {"onnx::MatMul_7"}
+    assert compile_text(calls(*names), tmp_path, "--untie")[1] == trained
+    assert len(compile_text(calls(*names), tmp_path, "--untie=MatMul")[1]) == 3
+
+
+@pytest.mark.parametrize("names", [("/cell/MatMul", "/cell/MatMul_1"), ("/a/MatMul", "/b/MatMul")])
+def test_places_of_modules_are_merged_weights(names, tmp_path):
+    text, _ = compile_text(calls(*names), tmp_path)
+    assert "warning: " in text and "'onnx::MatMul_7' (also for 'onnx::MatMul_8')" in text
+    text, trained = compile_text(calls(*names), tmp_path, "--untie")
+    assert text == "" and trained == {"onnx::MatMul_7", "onnx::MatMul_8"}
+
+
 @pytest.mark.parametrize(
     "pattern, words", [("nothing", "matches no float initializer"), ("(", "regular expression")]
 )

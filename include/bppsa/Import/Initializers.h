@@ -36,6 +36,8 @@ struct ConstantInitializer {
 
 struct InitializerFindings {
   std::vector<MergedInitializer> merged;
+  /// Initializers of several names that are one parameter of a module, which is called as often.
+  std::vector<std::string> called;
   std::vector<ConstantInitializer> constants;
   /// Matrices of which the second is the first one transposed.
   std::vector<std::pair<std::string, std::string>> transposed;

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "InitializerUses.h"
+#include "InspectInitializers.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -48,6 +49,7 @@ private:
   void add(onnx::NodeProto &node, int input, StringRef name);
   UseGroup &getGroup(SmallVector<UseGroup> &groups, const InitializerUse &use);
   std::optional<std::string> findModule(const onnx::NodeProto &node) const;
+  std::string findRole(const InitializerUse &use, StringRef initializer) const;
 
   /// The initializer that a name stands for: itself, or what an `Identity` reads.
   llvm::StringMap<std::string> meanings;
@@ -89,10 +91,23 @@ std::optional<std::string> Collector::findModule(const onnx::NodeProto &node) co
   return llvm::join(*path, ".");
 }
 
+std::string Collector::findRole(const InitializerUse &use, StringRef initializer) const {
+  StringRef name = use.node->name();
+  if (!isInventedName(initializer) || !use.module || !name.starts_with("/"))
+    return "";
+  std::string role = *use.module + name.substr(name.rfind('/')).str();
+  for (const std::string &operand : use.node->input())
+    if (auto meaning = meanings.find(operand); meaning != meanings.end())
+      role += " " + meaning->second;
+  return role;
+}
+
 UseGroup &Collector::getGroup(SmallVector<UseGroup> &groups, const InitializerUse &use) {
   bool isKnown = !use.alias.empty() || use.module;
   auto found = llvm::find_if(groups, [&](const UseGroup &group) {
     const InitializerUse &first = group.front();
+    if (!use.role.empty() && first.role == use.role)
+      return true;
     return isKnown && first.alias == use.alias &&
            (!use.alias.empty() || first.module == use.module);
   });
@@ -104,7 +119,8 @@ void Collector::add(onnx::NodeProto &node, int input, StringRef name) {
   if (meaning == meanings.end())
     return;
   std::string alias = name == meaning->second ? "" : name.str();
-  InitializerUse use{&node, input, alias, findModule(node)};
+  InitializerUse use{&node, input, alias, findModule(node), ""};
+  use.role = findRole(use, meaning->second);
   getGroup(groups[meaning->second], use).push_back(std::move(use));
 }
 
@@ -144,6 +160,12 @@ void Collector::visit(onnx::GraphProto &graph, const llvm::StringSet<> &hidden) 
 std::map<std::string, SmallVector<UseGroup>>
 bppsa::collectInitializerUses(onnx::GraphProto &graph) {
   return std::move(Collector(graph).groups);
+}
+
+bool bppsa::isCalledModule(const UseGroup &group) {
+  return llvm::any_of(group, [&](const InitializerUse &use) {
+    return use.alias != group.front().alias;
+  });
 }
 
 std::string bppsa::getParameterName(StringRef initializer, const UseGroup &group) {

@@ -29,15 +29,22 @@ struct InitializerUse {
   /// The module that the exporter recorded for the node, as in `layers.1.norm1`; empty for the
   /// outermost one.
   std::optional<std::string> module;
+  /// What the calls of one module share in this place, where the exporter gives each call a name of
+  /// its own for a weight in another layout: the module, the number of the node in it, and all
+  /// initializers of the node. Empty where names are those of parameters.
+  std::string role;
 };
 
 /// Uses that belong together: one parameter of the framework, as far as the file tells.
 using UseGroup = llvm::SmallVector<InitializerUse>;
 
 /// The uses of each float initializer of `graph` that is used, by its name. Those through one alias
-/// are a group, and those of one module; a use of which nothing is known is a group of its own.
-/// Where the initializer is read by its own name, that group is the first.
+/// are a group, those of one module, and those of one role; a use of which nothing is known is a
+/// group of its own. Where the initializer is read by its own name, that group is the first.
 std::map<std::string, llvm::SmallVector<UseGroup>> collectInitializerUses(onnx::GraphProto &graph);
+
+/// Whether the uses of `group` are calls of one module by several names.
+bool isCalledModule(const UseGroup &group);
 
 /// The name that an initializer for the uses of `group` should have: that of the alias, or of the
 /// module with the last component of `initializer`; empty where neither is known.

@@ -169,6 +169,8 @@ FailureOr<InitializerFindings> bppsa::inspectInitializers(llvm::MemoryBufferRef 
     if (isDoubtfulScalar(*file, tensor))
       findings.scalars.push_back(tensor.name());
     ArrayRef<UseGroup> groups = uses[tensor.name()];
+    if (llvm::any_of(groups, isCalledModule))
+      findings.called.push_back(tensor.name());
     FailureOr<bool> isMerged = looksMerged(*file, tensor, groups);
     if (failed(isMerged))
       return failure();
