@@ -163,9 +163,8 @@ bppsa::collectInitializerUses(onnx::GraphProto &graph) {
 }
 
 bool bppsa::isCalledModule(const UseGroup &group) {
-  return llvm::any_of(group, [&](const InitializerUse &use) {
-    return use.alias != group.front().alias;
-  });
+  return llvm::any_of(group,
+                      [&](const InitializerUse &use) { return use.alias != group.front().alias; });
 }
 
 std::string bppsa::getParameterName(StringRef initializer, const UseGroup &group) {

@@ -22,10 +22,15 @@ using namespace bppsa;
 /// How many steps ahead rows are fetched that no block of a slab has read yet.
 static constexpr int64_t kStepsAhead = 12;
 
-/// As emitBlocks, but tells the first block apart.
-static void
-emitBlocksAfterFirst(OpBuilder &builder, Location loc, int64_t size, int64_t block,
-                     function_ref<void(OpBuilder &, Value, int64_t, bool isFirst)> emit) {
+/// As emitBlocks, but tells the first block apart where it differs: that is code of its own.
+static void emitBlocksAndFirst(OpBuilder &builder, Location loc, int64_t size, int64_t block,
+                               bool differs,
+                               function_ref<void(OpBuilder &, Value, int64_t, bool isFirst)> emit) {
+  if (!differs)
+    return emitBlocks(builder, loc, size, block,
+                      [&](OpBuilder &nested, Value first, int64_t count) {
+                        emit(nested, first, count, /*isFirst=*/false);
+                      });
   emit(builder, getIndex(builder, loc, 0), block, /*isFirst=*/true);
   emitBlocks(builder, loc, size - block, block, [&](OpBuilder &nested, Value first, int64_t count) {
     emit(nested, addIndex(nested, loc, first, block), count, /*isFirst=*/false);
@@ -40,7 +45,7 @@ bool SlabArray::hasDistantSteps() const {
 
 Rows SlabArray::getRows(OpBuilder &builder, Location loc, const Slab &slab, Value step,
                         int64_t first) const {
-  if (!isBuffer)
+  if (!isSlab)
     return {array, {slab.block, step}, first};
   return {array, {arith::SubIOp::create(builder, loc, step, slab.first).getResult()}, first};
 }
@@ -60,16 +65,18 @@ OuterBlocking OuterBlocking::get(const SlabArray &lhs, const SlabArray &rhs,
 }
 
 /// Fetches rows of the step `kStepsAhead` after `step` into the second-level cache.
-static void emitFetchAhead(OpBuilder &builder, Location loc, Value sequence, Value block,
-                           Value step, Value row0, int64_t rows) {
-  Value lastStep = addIndex(builder, loc, getDim(builder, loc, sequence, 1), -1);
-  Value ahead =
-      arith::MinUIOp::create(builder, loc, addIndex(builder, loc, step, kStepsAhead), lastStep);
+static void emitFetchAhead(OpBuilder &builder, Location loc, const SlabArray &array,
+                           const Slab &slab, Value step, Value row0, int64_t rows) {
+  Value end = array.isSlab ? slab.last : getDim(builder, loc, array.array, 1);
+  Value ahead = arith::MinUIOp::create(builder, loc, addIndex(builder, loc, step, kStepsAhead),
+                                       addIndex(builder, loc, end, -1));
   Value lane = getIndex(builder, loc, 0);
-  for (int64_t i = 0; i < rows; ++i)
-    memref::PrefetchOp::create(builder, loc, sequence,
-                               ValueRange{block, ahead, addIndex(builder, loc, row0, i), lane},
-                               /*isWrite=*/false, /*localityHint=*/2, /*isDataCache=*/true);
+  for (int64_t i = 0; i < rows; ++i) {
+    SmallVector<Value> indices = array.getRows(builder, loc, slab, ahead).prefix;
+    llvm::append_values(indices, addIndex(builder, loc, row0, i), lane);
+    memref::PrefetchOp::create(builder, loc, array.array, indices, /*isWrite=*/false,
+                               /*localityHint=*/2, /*isDataCache=*/true);
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -120,8 +127,8 @@ void OuterSlabSums::emitProducts(OpBuilder &builder, const Slab &slab, const Pro
   SmallVector<Value> start(block.rows * block.cols, zero);
   auto fetchAhead = [&](OpBuilder &nested, const SlabArray &array, bool isFirst, Value step,
                         Value row0, int64_t rows) {
-    if (blocking.fetchesAhead && isFirst && !array.isBuffer && array.hasDistantSteps())
-      emitFetchAhead(nested, loc, array.array, slab.block, step, row0, rows);
+    if (isFirst && blocking.fetches(array))
+      emitFetchAhead(nested, loc, array, slab, step, row0, rows);
   };
   auto loop = scf::ForOp::create(
       builder, loc, slab.first, slab.last, getIndex(builder, loc, 1), start,
@@ -151,22 +158,25 @@ void OuterSlabSums::emitProducts(OpBuilder &builder, const Slab &slab, const Pro
 
 void OuterSlabSums::emit(OpBuilder &builder, const Slab &slab, Value row0, int64_t rows,
                          const Rows &sums) const {
-  emitBlocksAfterFirst(builder, loc, rows, std::min(blocking.rows, rows),
-                       [&](OpBuilder &inRows, Value row, int64_t count, bool isFirstRow) {
-                         ProductBlock block;
-                         block.row0 = arith::AddIOp::create(inRows, loc, row0, row);
-                         block.sumRow = row;
-                         block.rows = count;
-                         block.readsRhsFirst = isFirstRow;
-                         emitBlocksAfterFirst(
-                             inRows, loc, rhs.getNumRows(), blocking.cols,
-                             [&](OpBuilder &nested, Value col0, int64_t cols, bool isFirstCol) {
-                               block.col0 = col0;
-                               block.cols = cols;
-                               block.readsLhsFirst = isFirstCol;
-                               emitProducts(nested, slab, block, sums);
-                             });
+  auto emitRow = [&](OpBuilder &inRow, ProductBlock block) {
+    emitBlocksAndFirst(inRow, loc, rhs.getNumRows(), blocking.cols,
+                       static_cast<bool>(leftRows) || blocking.fetches(lhs),
+                       [&](OpBuilder &nested, Value col0, int64_t cols, bool isFirst) {
+                         block.col0 = col0;
+                         block.cols = cols;
+                         block.readsLhsFirst = isFirst;
+                         emitProducts(nested, slab, block, sums);
                        });
+  };
+  emitBlocksAndFirst(builder, loc, rows, std::min(blocking.rows, rows), blocking.fetches(rhs),
+                     [&](OpBuilder &inRow, Value row, int64_t count, bool isFirst) {
+                       ProductBlock block;
+                       block.row0 = arith::AddIOp::create(inRow, loc, row0, row);
+                       block.sumRow = row;
+                       block.rows = count;
+                       block.readsRhsFirst = isFirst;
+                       emitRow(inRow, block);
+                     });
 }
 
 //===----------------------------------------------------------------------===//

@@ -20,10 +20,12 @@ struct Slab {
   mlir::Value block, first, last;
 };
 
-/// A sequence, or a buffer `[steps, N, L]` that holds the steps of one slab.
+/// A sequence, or the steps of one slab alone, `[steps, N, L]`.
 struct SlabArray {
   mlir::Value array;
-  bool isBuffer = false;
+  bool isSlab = false;
+  /// Whether all of it is in a cache.
+  bool isInCache = false;
 
   int64_t getNumRows() const { return getType().getShape().drop_back().back(); }
   /// Whether the rows of neighbouring steps are pages apart. Few of them then stay in
@@ -41,8 +43,12 @@ private:
 /// How the products of a slab of an outer sum are cut into blocks of sums that stay in registers.
 struct OuterBlocking {
   int64_t rows, cols;
-  /// Whether rows that no block has read are fetched ahead.
   bool fetchesAhead;
+
+  /// Whether rows of `array` that no block has read are fetched ahead.
+  bool fetches(const SlabArray &array) const {
+    return fetchesAhead && !array.isInCache && array.hasDistantSteps();
+  }
 
   static OuterBlocking get(const SlabArray &lhs, const SlabArray &rhs, const LaneOptions &options);
 };

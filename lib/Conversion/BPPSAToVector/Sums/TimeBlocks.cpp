@@ -7,10 +7,13 @@
 // What a chain emits for all steps of a long sequence fits in no cache: one pass over it for each
 // sum reads it from memory again. In blocks of one slab it never leaves the second-level cache.
 //
+// The sums of a chain have few shapes: what is done for one is a function that others call as well.
+//
 //===----------------------------------------------------------------------===//
 
 #include "TimeBlocks.h"
 #include "../AffineMaps.h"
+#include "../SharedCode.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -76,7 +79,8 @@ Value TimeBlocks::RunningSum::getBatch() const {
 
 TimeBlocks::TimeBlocks(OpBuilder &builder, const CotangentLoop &loop, ArrayRef<Operation *> ops,
                        const LaneOptions &options)
-    : loop(loop), loc(loop.op->getLoc()), options(options) {
+    : loop(loop), module(loop.op->getParentOfType<ModuleOp>()), loc(loop.op->getLoc()),
+      options(options) {
   Value numBlocks = getDim(builder, loc, loop.saved[0], 0);
   for (Operation *op : ops) {
     SmallVector<int64_t> shape = {ShapedType::kDynamic};
@@ -105,45 +109,112 @@ void TimeBlocks::allocateBuffers(OpBuilder &builder) {
   }
 }
 
-SlabArray TimeBlocks::getArray(Value operand) const {
-  for (auto [buffer, emitted] : llvm::zip_equal(buffers, loop.getEmitted()))
-    if (buffer && emitted == operand)
-      return {buffer, /*isBuffer=*/true};
-  return {operand};
+/// The elements of `array` from `offsets` on whose leading dimensions are fixed there, and `steps`
+/// of the next one if given. The type does not tell where they begin.
+static Value emitView(OpBuilder &builder, Location loc, Value array, ArrayRef<Value> offsets,
+                      Value steps) {
+  auto type = cast<MemRefType>(array.getType());
+  OpFoldResult zero = builder.getIndexAttr(0), one = builder.getIndexAttr(1);
+  SmallVector<OpFoldResult> begin(type.getRank(), zero), strides(type.getRank(), one), sizes;
+  llvm::copy(offsets, begin.begin());
+  size_t numFixed = offsets.size() - (steps ? 1 : 0);
+  sizes.append(numFixed, one);
+  if (steps)
+    sizes.push_back(steps);
+  for (int64_t size : type.getShape().drop_front(offsets.size()))
+    sizes.push_back(builder.getIndexAttr(size));
+  SmallVector<int64_t> shape(type.getShape().drop_front(numFixed));
+  if (steps)
+    shape.front() = ShapedType::kDynamic;
+  MemRefType viewType =
+      memref::SubViewOp::inferRankReducedResultType(shape, type, begin, sizes, strides);
+  Value view = memref::SubViewOp::create(builder, loc, viewType, array, begin, sizes, strides);
+  auto [viewStrides, offset] = viewType.getStridesAndOffset();
+  auto layout = StridedLayoutAttr::get(builder.getContext(), ShapedType::kDynamic, viewStrides);
+  return memref::CastOp::create(
+      builder, loc, MemRefType::get(viewType.getShape(), viewType.getElementType(), layout), view);
 }
 
-void TimeBlocks::forEachRow(OpBuilder &builder, const RunningSum &sum,
-                            function_ref<void(OpBuilder &, ArrayRef<Value>, int64_t)> emit) const {
-  if (!sum.isOuter())
-    return emit(builder, {}, sum.getShape()[1]);
-  emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, sum.getShape()[1]), 1,
-          [&](OpBuilder &nested, Value row) { emit(nested, row, sum.getShape()[2]); });
+SlabArray TimeBlocks::getSteps(OpBuilder &builder, const Slab &slab, Value operand) const {
+  Value count = arith::SubIOp::create(builder, loc, slab.last, slab.first);
+  for (auto [buffer, emitted] : llvm::zip_equal(buffers, loop.getEmitted()))
+    if (emitted == operand)
+      return {buffer ? emitView(builder, loc, buffer, getIndex(builder, loc, 0), count)
+                     : emitView(builder, loc, operand, {slab.block, slab.first}, count),
+              /*isSlab=*/true, /*isInCache=*/true};
+  return {emitView(builder, loc, operand, {slab.block, slab.first}, count), /*isSlab=*/true};
+}
+
+/// Calls `emit` with the running sums of each row of the result, or of all results of a sum without
+/// columns, and how many they are. `shape` is `[row, column, lane]`, or without columns.
+static void forEachRow(OpBuilder &builder, Location loc, ArrayRef<int64_t> shape,
+                       function_ref<void(OpBuilder &, ArrayRef<Value> row, int64_t count)> emit) {
+  if (shape.size() == 2)
+    return emit(builder, {}, shape[0]);
+  emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, shape[0]), 1,
+          [&](OpBuilder &nested, Value row) { emit(nested, row, shape[1]); });
 }
 
 //===----------------------------------------------------------------------===//
 // Loops
 //===----------------------------------------------------------------------===//
 
-/// `first` and then `rest`.
-static SmallVector<Value, 3> concat(Value first, ArrayRef<Value> rest) {
-  SmallVector<Value, 3> all = {first};
-  llvm::append_range(all, rest);
-  return all;
+void TimeBlocks::emitStart(OpBuilder &builder, Value block, const RunningSum &sum) const {
+  auto emitBody = [&](OpBuilder &inside, ValueRange arguments) {
+    forEachRow(inside, loc, sum.getShape(), [&](OpBuilder &nested, ArrayRef<Value> row, int64_t n) {
+      emitZeroRows(nested, loc, {arguments[0], SmallVector<Value, 3>(row)}, n);
+    });
+  };
+  Value sums = emitView(builder, loc, sum.sums, block, nullptr);
+  emitSharedCall(builder, module, loc, "zero_sums", sums, emitBody);
+}
+
+void TimeBlocks::emitSlab(OpBuilder &builder, const Slab &slab, const RunningSum &sum) const {
+  Value sums = emitView(builder, loc, sum.sums, slab.block, nullptr);
+  SlabArray lhs = getSteps(builder, slab, sum.op->getOperand(0));
+  auto getOwnSlab = [&](OpBuilder &inside, Value steps) {
+    Value zero = getIndex(inside, loc, 0);
+    return Slab{zero, zero, getDim(inside, loc, steps, 0)};
+  };
+  if (!sum.isOuter())
+    return emitSharedCall(builder, module, loc, "step_sum_slab", {sums, lhs.array},
+                          [&](OpBuilder &inside, ValueRange values) {
+                            SlabArray steps = {values[1], /*isSlab=*/true};
+                            Slab own = getOwnSlab(inside, values[1]);
+                            emitStepSlab(inside, loc, steps, own, {values[0]}, options);
+                          });
+  SlabArray rhs = getSteps(builder, slab, sum.op->getOperand(1));
+  OuterBlocking blocking = OuterBlocking::get(lhs, rhs, options);
+  std::string name = "outer_sum_slab";
+  for (const SlabArray &array : {lhs, rhs})
+    name += blocking.fetches(array) ? "_fetched" : "";
+  emitSharedCall(builder, module, loc, name, {sums, lhs.array, rhs.array},
+                 [&](OpBuilder &inside, ValueRange values) {
+                   lhs.array = values[1];
+                   rhs.array = values[2];
+                   Slab own = getOwnSlab(inside, values[1]);
+                   OuterSlabSums(inside, loc, lhs, rhs, blocking)
+                       .emit(inside, own, own.first, sum.getShape()[0], {values[0]});
+                 });
+}
+
+void TimeBlocks::emitEnd(OpBuilder &builder, Value block, const RunningSum &sum) const {
+  if (!sum.getBatch())
+    return;
+  auto emitBody = [&](OpBuilder &inside, ValueRange arguments) {
+    forEachRow(inside, loc, sum.getShape(), [&](OpBuilder &nested, ArrayRef<Value> row, int64_t n) {
+      emitClearPadding(nested, loc, arguments[2], arguments[1],
+                       {arguments[0], SmallVector<Value, 3>(row)}, n);
+    });
+  };
+  Value sums = emitView(builder, loc, sum.sums, block, nullptr);
+  emitSharedCall(builder, module, loc, "clear_padding", {sums, block, sum.getBatch()}, emitBody);
 }
 
 void TimeBlocks::emit(OpBuilder &builder, Value block, CotangentSteps &steps, const Rows &state) {
   allocateBuffers(builder);
-  SmallVector<std::optional<OuterSlabSums>> outer;
-  for (const RunningSum &sum : sums) {
-    outer.emplace_back();
-    if (sum.isOuter()) {
-      SlabArray lhs = getArray(sum.op->getOperand(0)), rhs = getArray(sum.op->getOperand(1));
-      outer.back().emplace(builder, loc, lhs, rhs, OuterBlocking::get(lhs, rhs, options));
-    }
-    forEachRow(builder, sum, [&](OpBuilder &nested, ArrayRef<Value> row, int64_t count) {
-      emitZeroRows(nested, loc, {sum.sums, concat(block, row)}, count);
-    });
-  }
+  for (const RunningSum &sum : sums)
+    emitStart(builder, block, sum);
   Value numSteps = getNumSteps(builder, loop), blockSteps = getIndex(builder, loc, kBlockSteps);
   Value count = arith::CeilDivUIOp::create(builder, loc, numSteps, blockSteps);
   emitFor(builder, loc, getIndex(builder, loc, 0), count, 1, [&](OpBuilder &nested, Value number) {
@@ -155,29 +226,30 @@ void TimeBlocks::emit(OpBuilder &builder, Value block, CotangentSteps &steps, co
     slab.last = arith::MinUIOp::create(nested, loc, addIndex(nested, loc, slab.first, kBlockSteps),
                                        numSteps);
     steps.emit(nested, slab.block, slab.first, slab.last, buffers, state);
-    for (auto [sum, slabSums] : llvm::zip_equal(sums, outer)) {
-      Rows rows = {sum.sums, {block}};
-      if (slabSums)
-        slabSums->emit(nested, slab, getIndex(nested, loc, 0), sum.getShape()[1], rows);
-      else
-        emitStepSlab(nested, loc, getArray(sum.op->getOperand(0)), slab, rows, options);
-    }
+    for (const RunningSum &sum : sums)
+      emitSlab(nested, slab, sum);
   });
   for (const RunningSum &sum : sums)
-    forEachRow(builder, sum, [&](OpBuilder &nested, ArrayRef<Value> row, int64_t rows) {
-      emitClearPadding(nested, loc, sum.getBatch(), block, {sum.sums, concat(block, row)}, rows);
-    });
+    emitEnd(builder, block, sum);
 }
 
 //===----------------------------------------------------------------------===//
 // Results
 //===----------------------------------------------------------------------===//
 
-/// Adds batch blocks from the last to the first, then lanes.
-void TimeBlocks::emitReduction(OpBuilder &builder, const RunningSum &sum) const {
-  Value numBlocks = getDim(builder, loc, sum.sums, 0);
-  VectorType type = Rows{sum.sums}.getRowType();
-  forEachRow(builder, sum, [&](OpBuilder &inRow, ArrayRef<Value> row, int64_t count) {
+/// `first` and then `rest`.
+static SmallVector<Value, 3> concat(Value first, ArrayRef<Value> rest) {
+  SmallVector<Value, 3> all = {first};
+  llvm::append_range(all, rest);
+  return all;
+}
+
+/// Adds batch blocks of `sums` from the last to the first, then lanes.
+static void emitReduction(OpBuilder &builder, Location loc, Value sums, Value destination) {
+  Value numBlocks = getDim(builder, loc, sums, 0);
+  VectorType type = Rows{sums}.getRowType();
+  auto shape = cast<MemRefType>(sums.getType()).getShape().drop_front();
+  forEachRow(builder, loc, shape, [&](OpBuilder &inRow, ArrayRef<Value> row, int64_t count) {
     emitFor(inRow, loc, getIndex(inRow, loc, 0), getIndex(inRow, loc, count), 1,
             [&](OpBuilder &nested, Value entry) {
               Value zero = arith::ConstantOp::create(nested, loc, nested.getZeroAttr(type));
@@ -185,7 +257,7 @@ void TimeBlocks::emitReduction(OpBuilder &builder, const RunningSum &sum) const 
                   nested, loc, getIndex(nested, loc, 0), numBlocks, getIndex(nested, loc, 1), zero,
                   [&](OpBuilder &inBlock, Location, Value number, ValueRange carried) {
                     Value left = arith::SubIOp::create(inBlock, loc, numBlocks, number);
-                    Rows lanes = {sum.sums, concat(addIndex(inBlock, loc, left, -1), row)};
+                    Rows lanes = {sums, concat(addIndex(inBlock, loc, left, -1), row)};
                     Value next = arith::AddFOp::create(inBlock, loc, carried[0],
                                                        lanes.load(inBlock, loc, entry));
                     scf::YieldOp::create(inBlock, loc, next);
@@ -194,14 +266,17 @@ void TimeBlocks::emitReduction(OpBuilder &builder, const RunningSum &sum) const 
                                                          total.getResult(0));
               SmallVector<Value> indices(row);
               indices.push_back(entry);
-              memref::StoreOp::create(nested, loc, result, sum.op->getOperands().back(), indices);
+              memref::StoreOp::create(nested, loc, result, destination, indices);
             });
   });
 }
 
 void TimeBlocks::finish(OpBuilder &builder) {
   for (const RunningSum &sum : sums) {
-    emitReduction(builder, sum);
+    emitSharedCall(builder, module, loc, "reduce_sums", {sum.sums, sum.op->getOperands().back()},
+                   [&](OpBuilder &inside, ValueRange arguments) {
+                     emitReduction(inside, loc, arguments[0], arguments[1]);
+                   });
     memref::DeallocOp::create(builder, loc, sum.sums);
   }
 }

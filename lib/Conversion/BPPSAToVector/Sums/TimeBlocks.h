@@ -42,22 +42,24 @@ private:
 
     bool isOuter() const { return mlir::isa<OuterSumOp>(op); }
     mlir::Value getBatch() const;
+    /// Of one batch block.
     llvm::ArrayRef<int64_t> getShape() const {
-      return mlir::cast<mlir::MemRefType>(sums.getType()).getShape();
+      return mlir::cast<mlir::MemRefType>(sums.getType()).getShape().drop_front();
     }
   };
 
   void allocateBuffers(mlir::OpBuilder &builder);
-  SlabArray getArray(mlir::Value operand) const;
-  /// Calls `emit` with the running sums of each row of the result, or of all results of a sum
-  /// without columns, and how many they are.
-  void forEachRow(
-      mlir::OpBuilder &builder, const RunningSum &sum,
-      llvm::function_ref<void(mlir::OpBuilder &, llvm::ArrayRef<mlir::Value> row, int64_t count)>
-          emit) const;
-  void emitReduction(mlir::OpBuilder &builder, const RunningSum &sum) const;
+  /// The steps of `slab` in `operand` of a sum.
+  SlabArray getSteps(mlir::OpBuilder &builder, const Slab &slab, mlir::Value operand) const;
+  /// Sets the running sums of batch block `block` to zero.
+  void emitStart(mlir::OpBuilder &builder, mlir::Value block, const RunningSum &sum) const;
+  /// Adds the steps of `slab` to them.
+  void emitSlab(mlir::OpBuilder &builder, const Slab &slab, const RunningSum &sum) const;
+  /// Sets those of lanes without a sample to zero.
+  void emitEnd(mlir::OpBuilder &builder, mlir::Value block, const RunningSum &sum) const;
 
   CotangentLoop loop;
+  mlir::ModuleOp module;
   mlir::Location loc;
   LaneOptions options;
   llvm::SmallVector<RunningSum> sums;
