@@ -46,6 +46,7 @@ function(bppsa_install target)
   install(TARGETS ${target} EXPORT bppsaTargets
     RUNTIME DESTINATION bin
     ARCHIVE DESTINATION lib
+    LIBRARY DESTINATION lib
     INCLUDES DESTINATION include
     )
 endfunction()

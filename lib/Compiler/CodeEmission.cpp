@@ -13,9 +13,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-FailureOr<std::string> Compilation::lowerAndEmit() {
-  if (options.training.target == TargetKind::CUDA)
-    return lowerAndEmitGPU();
+FailureOr<OwningOpRef<ModuleOp>> Compilation::lowerKernels() {
   functions = collectFunctions(*module, options.training);
   OwningOpRef<ModuleOp> kernels = module->clone();
   auto buildKernels = [&](OpPassManager &pm) {
@@ -26,10 +24,31 @@ FailureOr<std::string> Compilation::lowerAndEmit() {
   };
   if (failed(runPhase("kernels", buildKernels, *kernels)))
     return failure();
+  return kernels;
+}
+
+FailureOr<std::string> Compilation::lowerAndEmit() {
+  if (options.training.target == TargetKind::CUDA)
+    return lowerAndEmitGPU();
+  FailureOr<OwningOpRef<ModuleOp>> kernels = lowerKernels();
+  if (failed(kernels))
+    return failure();
   if (options.stopAfter == Phase::Lower || options.emit == EmitKind::LLVM ||
       options.emit == EmitKind::Assembly)
-    return emitText(*kernels);
-  return emitProgram(*kernels);
+    return emitText(**kernels);
+  FailureOr<SmallVector<std::string>> objects = emitObjects(**kernels);
+  if (failed(objects))
+    return failure();
+  return link(*objects);
+}
+
+FailureOr<SmallVector<std::string>> Compilation::compileObjects() {
+  if (failed(prepare()))
+    return failure();
+  FailureOr<OwningOpRef<ModuleOp>> kernels = lowerKernels();
+  if (failed(kernels))
+    return failure();
+  return emitObjects(**kernels);
 }
 
 /// Lowers a copy of `part` for `target`.
@@ -116,7 +135,7 @@ LogicalResult Compilation::emitTables(const ProgramParts &parts, std::string &ob
   return emitObject(*tables, targets.front(), options.optLevel, object);
 }
 
-FailureOr<std::string> Compilation::emitProgram(ModuleOp program) {
+FailureOr<SmallVector<std::string>> Compilation::emitObjects(ModuleOp program) {
   // More groups than cores even out what the cores have to do.
   ProgramParts parts = splitProgram(program, /*maxGroups=*/4);
   SmallVector<std::function<LogicalResult(std::string &)>> jobs = {
@@ -131,7 +150,7 @@ FailureOr<std::string> Compilation::emitProgram(ModuleOp program) {
   auto run = [&](size_t number) { return jobs[number](objects[number]); };
   if (failed(failableParallelForEachN(&context, 0, jobs.size(), run)))
     return failure();
-  return link(objects);
+  return objects;
 }
 
 FailureOr<std::string> Compilation::link(ArrayRef<std::string> objects) {

@@ -43,13 +43,17 @@ InFlightDiagnostic Compilation::fail(const Twine &message) {
   return emitError(FileLineColLoc::get(&context, source.path, 0, 0)) << message;
 }
 
-FailureOr<std::string> Compilation::run() {
+LogicalResult Compilation::prepare() {
   std::string error;
   FailureOr<SmallVector<CPUTarget>> selected = selectCPUTargets(options.mcpu, error);
   if (failed(selected))
     return fail(error);
   targets = *selected;
-  if (failed(import()) || failed(runFrontend()))
+  return success(succeeded(import()) && succeeded(runFrontend()));
+}
+
+FailureOr<std::string> Compilation::run() {
+  if (failed(prepare()))
     return failure();
   if (options.stopAfter < Phase::Lower ||
       (options.emit == EmitKind::MLIR && options.stopAfter == Phase::End))

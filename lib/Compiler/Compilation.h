@@ -33,6 +33,8 @@ public:
 
   /// The bytes of what the options ask for.
   mlir::FailureOr<std::string> run();
+  /// The objects of a program for CPUs, which nobody has linked.
+  mlir::FailureOr<llvm::SmallVector<std::string>> compileObjects();
   /// What the user should know of a compilation that succeeded: warnings and notes.
   const std::vector<CompileDiagnostic> &getRemarks() const { return remarks; }
 
@@ -67,18 +69,22 @@ private:
   llvm::LogicalResult shapeLoops();
   llvm::LogicalResult adaptToGraphLoops();
   llvm::LogicalResult runFrontend();
+  /// Imports the model and runs the phases up to the scan.
+  llvm::LogicalResult prepare();
   /// Runs the passes that `build` adds on `target` and verifies the result.
   llvm::LogicalResult runPhase(llvm::StringRef name,
                                llvm::function_ref<void(mlir::OpPassManager &)> build,
                                mlir::ModuleOp target);
   llvm::LogicalResult dump(mlir::ModuleOp target, llvm::StringRef phase);
   mlir::FailureOr<std::string> lowerAndEmit();
+  /// The program with its kernels outlined, on memrefs.
+  mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>> lowerKernels();
   mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
   lower(mlir::ModuleOp part, const CPUTarget &target, llvm::StringRef name);
   ReportHeader getReportHeader();
   mlir::FailureOr<std::string> emitReport();
   mlir::FailureOr<std::string> emitText(mlir::ModuleOp program);
-  mlir::FailureOr<std::string> emitProgram(mlir::ModuleOp program);
+  mlir::FailureOr<llvm::SmallVector<std::string>> emitObjects(mlir::ModuleOp program);
   llvm::LogicalResult emitObject(llvm::Module &code, const CPUTarget &target, unsigned optLevel,
                                  std::string &object);
   llvm::LogicalResult emitHost(const ProgramParts &parts, std::string &object);

@@ -13,9 +13,12 @@ using namespace mlir;
 using namespace bppsa;
 using Severity = CompileDiagnostic::Severity;
 
-std::optional<std::string> bppsa::compileModel(const ModelSource &model,
-                                               const CompileOptions &options,
-                                               const DiagnosticHandler &handler) {
+/// Runs `compile` on a compilation of the model, and reports what it says.
+template <typename Output>
+static std::optional<Output>
+runCompilation(const ModelSource &model, const CompileOptions &options,
+               const DiagnosticHandler &handler,
+               llvm::function_ref<FailureOr<Output>(Compilation &)> compile) {
   std::vector<std::string> mistakes = validate(options);
   for (std::string &mistake : mistakes)
     handler({Severity::Error, std::move(mistake)});
@@ -39,7 +42,7 @@ std::optional<std::string> bppsa::compileModel(const ModelSource &model,
   });
 
   Compilation compilation(context, model, options);
-  FailureOr<std::string> output = compilation.run();
+  FailureOr<Output> output = compile(compilation);
   if (failed(output) && !hasErrors)
     handler({Severity::Error, "compilation failed without a message; please report it"});
   if (failed(output) || hasErrors)
@@ -47,6 +50,27 @@ std::optional<std::string> bppsa::compileModel(const ModelSource &model,
   for (const CompileDiagnostic &remark : compilation.getRemarks())
     handler(remark);
   return std::move(*output);
+}
+
+std::optional<std::string> bppsa::compileModel(const ModelSource &model,
+                                               const CompileOptions &options,
+                                               const DiagnosticHandler &handler) {
+  return runCompilation<std::string>(model, options, handler,
+                                     [](Compilation &compilation) { return compilation.run(); });
+}
+
+std::optional<std::vector<std::string>>
+bppsa::compileModelToObjects(const ModelSource &model, const CompileOptions &options,
+                             const DiagnosticHandler &handler) {
+  using Objects = SmallVector<std::string>;
+  std::optional<Objects> objects =
+      runCompilation<Objects>(model, options, handler, [](Compilation &compilation) {
+        return compilation.compileObjects();
+      });
+  if (!objects)
+    return std::nullopt;
+  return std::vector<std::string>(std::make_move_iterator(objects->begin()),
+                                  std::make_move_iterator(objects->end()));
 }
 
 bool bppsa::compileModelToFile(const ModelSource &model, const CompileOptions &options,

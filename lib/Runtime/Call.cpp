@@ -36,7 +36,8 @@ static bool processorHas(const std::string &isa) {
 }
 
 FunctionTable::FunctionTable(const bppsa_function *functions,
-                             const bppsa_instruction_set *instructionSets) {
+                             const bppsa_instruction_set *instructionSets,
+                             const void *const **kernelsInUse) {
   std::map<std::string, const void *const *> kernels;
   for (const bppsa_instruction_set *set = instructionSets; set->name; ++set) {
     all.push_back(set->name);
@@ -55,7 +56,7 @@ FunctionTable::FunctionTable(const bppsa_function *functions,
   if (chosen.empty())
     fail("this processor has none of the instruction sets ", list(all),
          "; compile the model for it");
-  bppsa_kernels = kernels[chosen];
+  *kernelsInUse = kernels[chosen];
   for (const bppsa_function *function = functions; function->name; ++function)
     table[function->name] = *function;
 }
@@ -166,7 +167,8 @@ double bppsa::runtime::now() {
   return duration<double>(steady_clock::now().time_since_epoch()).count();
 }
 
-static PhaseTimes phases;
+/// Of the calls of a thread.
+static thread_local PhaseTimes phases;
 
 PhaseTimes bppsa::runtime::lastPhases() { return phases; }
 

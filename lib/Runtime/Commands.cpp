@@ -6,7 +6,7 @@
 
 #include "bppsa/Runtime/Commands.h"
 #include "bppsa/Runtime/ClassMetrics.h"
-#include "bppsa/Runtime/Device/Device.h"
+#include "bppsa/Runtime/Description.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/SegmentSteps.h"
 #include "bppsa/Runtime/Variants/MemoryUse.h"
@@ -248,114 +248,9 @@ void bppsa::runtime::gradCommand(const Program &program, const Options &options)
 // info
 //===----------------------------------------------------------------------===//
 
-static ordered_json describe(const Model &model, const ArrayInfo &info) {
-  auto optional = [](std::optional<int64_t> value) {
-    return value ? ordered_json(*value) : ordered_json(nullptr);
-  };
-  auto extents = [&](const std::vector<Extent> &values) {
-    ordered_json list = ordered_json::array();
-    for (const Extent &extent : values)
-      list.push_back(extent.kind == Extent::Kind::Number ? ordered_json(extent.number)
-                                                         : ordered_json(model.extentText(extent)));
-    return list;
-  };
-  ordered_json object = {{"name", info.name},
-                         {"dtype", numpyName(info.dtype)},
-                         {"shape", extents(info.shape)},
-                         {"batch_axis", optional(info.batchAxis)},
-                         {"time_axis", optional(info.timeAxis)}};
-  if (!info.carried.empty())
-    object["carried"] = info.carried;
-  if (info.classes)
-    object["classes"] = *info.classes;
-  if (!info.indexBounds.empty())
-    object["index_bounds"] = extents(info.indexBounds);
-  if (!info.lengthBounds.empty())
-    object["length_bounds"] = extents(info.lengthBounds);
-  return object;
-}
-
-/// Numbers of elements of the initializers.
-static ordered_json countParameters(const Model &model) {
-  int64_t total = 0, trained = 0;
-  for (const ParameterInfo &info : model.parameters) {
-    total += info.elements;
-    trained += info.trained ? info.elements : 0;
-  }
-  return {{"total", total}, {"trained", trained}};
-}
-
-/// The kernels that a GPU runs the chains of a step by, for each the mapping of its links and of
-/// the columns of their transitions.
-static ordered_json describeMappings(const ordered_json &description) {
-  ordered_json mappings = ordered_json::array();
-  for (const ordered_json &chain : description.value("device_chains", ordered_json::array()))
-    mappings.push_back({{"links", chain.at("walk").value("mapping", "")},
-                        {"columns", chain.at("column").value("mapping", "")}});
-  return mappings;
-}
-
-/// The loss and its array, or a list of both where there are several.
-static void addLosses(ordered_json &object, const Model &model) {
-  ordered_json losses = ordered_json::array();
-  for (const LossInfo &loss : model.losses)
-    losses.push_back(
-        {{"loss", loss.kind},
-         {"loss_on", loss.output},
-         {"weight", loss.factor},
-         {"target_array", loss.target ? describe(model, *loss.target) : ordered_json(nullptr)}});
-  if (losses.size() > 1) {
-    object["losses"] = std::move(losses);
-    return;
-  }
-  losses[0].erase("weight");
-  object.update(losses[0]);
-}
-
 void bppsa::runtime::infoCommand(const Program &program, const Options &options) {
-  const Model &model = program.model;
-  // Holds what no other command asks for, too.
-  auto description = ordered_json::parse(std::string(bppsa_model_json, bppsa_model_json_size));
-  ordered_json object = {
-      {"version", model.version}, {"source", model.source}, {"target", model.target}};
-  addLosses(object, model);
-  object.update(
-      {{"optimizer", model.optimizer}, {"hyper", model.hyper}, {"symbols", model.symbols}});
-  auto addAll = [&](const char *key, const std::vector<ArrayInfo> &infos) {
-    object[key] = ordered_json::array();
-    for (const ArrayInfo &info : infos)
-      object[key].push_back(describe(model, info));
-  };
-  object["least_sizes"] = ordered_json::object();
-  for (size_t i = 0; i < model.symbols.size(); ++i)
-    if (model.leastSizes[i] > 1)
-      object["least_sizes"][model.symbols[i]] = model.leastSizes[i];
-  addAll("inputs", model.inputs);
-  addAll("outputs", model.outputs);
-  object["parameters"] = countParameters(model);
-  object["initializers"] = ordered_json::array();
-  for (const ParameterInfo &info : model.parameters)
-    object["initializers"].push_back(
-        {{"name", info.name}, {"shape", info.shape}, {"trained", info.trained}});
-  object["variants"] = ordered_json::array();
-  for (const VariantInfo &variant : model.variants) {
-    ordered_json plan = variant.plan.empty() ? ordered_json(nullptr) : ordered_json(variant.plan);
-    object["variants"].push_back(
-        {{"backward", variant.backward}, {"plan", plan}, {"mapping", variant.mapping}});
-  }
-  object["memory_limit"] = description.value("memory_limit", int64_t(0));
-  object["rolled_up"] = description.value("rolled_up", ordered_json::array());
-  if (isDeviceProgram()) {
-    object["emulated"] = isEmulatedProgram();
-    object["precision"] = model.precision;
-    object["mappings"] = describeMappings(description);
-    object["images"] = ordered_json::array();
-    for (const bppsa_device_image *image = bppsa_device_images; image->arch; ++image)
-      object["images"].push_back(image->arch);
-  }
+  ordered_json object = describeProgram(program);
   if (options.seqLen)
     object["memory"] = describeMemory(program, *options.seqLen, options.batch.value_or(16));
-  object["isas"] = program.functions.isas();
-  object["isa"] = program.functions.isa();
   printLine(object.dump(options.compact ? -1 : 2));
 }

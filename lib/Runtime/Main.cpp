@@ -17,7 +17,7 @@
 using namespace bppsa::runtime;
 
 static int run(int argc, char **argv) {
-  Program program = Program::load();
+  Program program = Program::load(linkedProgram());
   Options options = parseOptions(argc, argv, program.model);
   setBatchAxes(program.model, options.batchAxes);
   if (options.threads)

@@ -37,14 +37,27 @@ Buffer Buffer::uninitialized(size_t size) {
   return buffer;
 }
 
-Buffer::~Buffer() { freeBlock(bytes); }
+Buffer Buffer::borrow(void *bytes, size_t size) {
+  Buffer buffer = uninitialized(0);
+  freeBlock(std::exchange(buffer.bytes, static_cast<std::byte *>(bytes)));
+  buffer.length = size;
+  buffer.isBorrowed = true;
+  return buffer;
+}
+
+Buffer::~Buffer() {
+  if (!isBorrowed)
+    freeBlock(bytes);
+}
 
 Buffer::Buffer(Buffer &&other) noexcept
-    : bytes(std::exchange(other.bytes, nullptr)), length(std::exchange(other.length, 0)) {}
+    : bytes(std::exchange(other.bytes, nullptr)), length(std::exchange(other.length, 0)),
+      isBorrowed(std::exchange(other.isBorrowed, false)) {}
 
 Buffer &Buffer::operator=(Buffer &&other) noexcept {
   std::swap(bytes, other.bytes);
   std::swap(length, other.length);
+  std::swap(isBorrowed, other.isBorrowed);
   return *this;
 }
 

@@ -39,7 +39,7 @@ int64_t bppsa::runtime::chooseSegmentSteps(const KeptSteps &kept, int64_t totalS
 }
 
 /// Compiled functions ask from the thread that calls them.
-static SegmentRecord *currentRecord = nullptr;
+static thread_local SegmentRecord *currentRecord = nullptr;
 
 SegmentRecord::SegmentRecord() { currentRecord = this; }
 SegmentRecord::~SegmentRecord() { currentRecord = nullptr; }

@@ -30,14 +30,18 @@ static std::string describeModel(const std::string &description) {
   return object.dump();
 }
 
-Program Program::load() {
-  std::string json(bppsa_model_json, bppsa_model_json_size);
-  Model model = parseModel(json, bppsa_model_onnx_size);
+Program Program::load(const ProgramInterface &interface) {
+  std::string json(interface.json, interface.jsonSize);
+  Model model = parseModel(json, interface.onnxSize);
   std::string identity = describeModel(json);
-  uint32_t checksum = checksumOf(checksumOf(0, identity.data(), identity.size()), bppsa_model_onnx,
-                                 bppsa_model_onnx_size);
-  return {std::move(model), FunctionTable(bppsa_functions, bppsa_instruction_sets),
-          bppsa_model_onnx, bppsa_model_onnx_size, checksum};
+  uint32_t checksum = checksumOf(checksumOf(0, identity.data(), identity.size()), interface.onnx,
+                                 interface.onnxSize);
+  return {std::move(json),
+          std::move(model),
+          FunctionTable(interface.functions, interface.instructionSets, interface.kernels),
+          interface.onnx,
+          interface.onnxSize,
+          checksum};
 }
 
 Session::Session(const Program &program, bool withOptimizer)
@@ -137,7 +141,7 @@ void Session::groupRates(const std::vector<size_t> &groups) {
   }
 }
 
-void Session::update() {
+void Session::update(bool takesStatistics) {
   std::vector<float> frozen = parameters.frozenRows();
   if (ranges.empty())
     callUpdate();
@@ -146,7 +150,8 @@ void Session::update() {
     range->hyper[0] = rates[range->group];
     range->call();
   }
-  parameters.acceptStatistics();
+  if (takesStatistics)
+    parameters.acceptStatistics();
   parameters.restoreRows(frozen);
 }
 

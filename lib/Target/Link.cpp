@@ -58,10 +58,20 @@ static LogicalResult runLinker(ArrayRef<StringRef> arguments, StringRef log, std
   return failure();
 }
 
-/// The arguments that make `output` of `objects`.
+/// A version script: shared libraries have the C API (bppsa-c/Program.h) and nothing else.
+static constexpr const char *kExports =
+    "{ global: bppsaGet*; bppsaProgram*; bppsaResiduals*; local: *; };\n";
+
+/// What makes a shared library of a program: nothing of another library takes the place of its own
+/// functions, and its threads may still run when it is closed.
+static const char *const kSharedArguments[] = {"-shared", "-Wl,-Bsymbolic", "-Wl,-z,nodelete",
+                                               "-Wl,-u,bppsaProgramOpen"};
+
+/// The arguments that make `output` of `objects`, where the file `exports` has kExports.
 static SmallVector<StringRef> getArguments(LinkKind kind, StringRef driver,
                                            ArrayRef<std::string> objects,
-                                           ArrayRef<std::string> archives, StringRef output) {
+                                           ArrayRef<std::string> archives, StringRef exports,
+                                           StringRef output) {
   SmallVector<StringRef> arguments = {driver};
   if (driver.contains("clang"))
     arguments.push_back("-fuse-ld=lld");
@@ -69,13 +79,13 @@ static SmallVector<StringRef> getArguments(LinkKind kind, StringRef driver,
   if (kind == LinkKind::Relocatable) {
     arguments.append({"-r", "-nostdlib"});
   } else {
-    if (kind == LinkKind::Shared)
-      arguments.push_back("-shared");
+    if (kind == LinkKind::Shared) {
+      llvm::append_range(arguments, kSharedArguments);
+      arguments.append({"-Xlinker", "--version-script", "-Xlinker", exports});
+    }
     arguments.push_back("-Wl,--whole-archive");
     arguments.append(archives.begin(), std::prev(archives.end()));
-    if (kind == LinkKind::Executable)
-      arguments.push_back("-Wl,--no-whole-archive");
-    arguments.append({archives.back(), "-Wl,--no-whole-archive"});
+    arguments.append({"-Wl,--no-whole-archive", archives.back()});
     // A program depends on nothing but the C library.  The static zlib and minizip are not
     // position-independent, so a shared library needs the shared ones.
     bool isStatic = kind == LinkKind::Executable;
@@ -147,7 +157,12 @@ FailureOr<std::string> bppsa::linkProgram(LinkKind kind, ArrayRef<std::string> o
   if (failed(checkSpace(kind, objects, archives, directory, error)))
     return failure();
   std::string output = (directory + "/output").str(), log = (directory + "/log").str();
-  if (failed(runLinker(getArguments(kind, *driver, *paths, archives, output), log, error)))
+  std::string exports = (directory + "/exports").str();
+  if (llvm::Error failed = writeFile(exports, [](raw_ostream &os) { os << kExports; })) {
+    error = llvm::toString(std::move(failed));
+    return failure();
+  }
+  if (failed(runLinker(getArguments(kind, *driver, *paths, archives, exports, output), log, error)))
     return failure();
   return readFile(output, error);
 }

@@ -16,8 +16,6 @@ struct CommandLine {
   ModelSource model;
   CompileOptions options;
   std::string output;
-  /// The .npy file of --class-weights; empty for none.
-  std::string classWeights;
   bool listTargets = false, listSupport = false;
 };
 

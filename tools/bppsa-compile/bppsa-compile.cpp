@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommandLine.h"
+#include "bppsa/Compiler/OptionTable.h"
 #include "bppsa/Compiler/Pipelines/RunPasses.h"
 #include "bppsa/Import/ImportONNX.h"
 #include "bppsa/Support/InitTool.h"
-#include "bppsa/Support/NpyVector.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
@@ -108,16 +108,9 @@ int main(int argc, char **argv) {
     return printSupport(stream), printOutput(text);
 
   CompileOptions &options = commandLine->options;
-  if (!commandLine->classWeights.empty()) {
-    llvm::Expected<std::vector<float>> weights = readNpyVector(commandLine->classWeights);
-    if (!weights || weights->empty()) {
-      llvm::errs() << "bppsa-compile: error: --class-weights: "
-                   << (weights ? commandLine->classWeights + ": is empty"
-                               : llvm::toString(weights.takeError()))
-                   << "\n";
-      return kWrongInput;
-    }
-    options.training.classWeights = std::move(*weights);
+  if (std::optional<std::string> mistake = readOptionFiles(options)) {
+    llvm::errs() << "bppsa-compile: error: " << *mistake << "\n";
+    return kWrongInput;
   }
   std::vector<std::string> mistakes = validate(options);
   if (mistakes.empty() && (commandLine->model.path.empty() || commandLine->output.empty()))

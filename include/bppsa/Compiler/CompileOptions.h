@@ -59,6 +59,9 @@ struct CompileOptions {
   /// `--train`: a regular expression over the names of initializers that are trained though they
   /// look like constants of an exporter; empty for none.
   std::string train;
+  /// `--class-weights`: the .npy file that `readOptionFiles` reads `training.classWeights` from;
+  /// empty for none.
+  std::string classWeightsFile;
   /// 0 to 3.
   unsigned optLevel = 3;
   /// Elements of initializers that are zero stay so and leave the patterns.

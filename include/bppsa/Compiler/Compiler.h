@@ -45,6 +45,13 @@ using DiagnosticHandler = std::function<void(const CompileDiagnostic &)>;
 std::optional<std::string> compileModel(const ModelSource &model, const CompileOptions &options,
                                         const DiagnosticHandler &handler);
 
+/// The objects of a program for the processors of `options.mcpu`, to be loaded into a process
+/// (bppsa/Target/LoadedProgram.h). `options.emit` and `options.stopAfter` have their defaults, and
+/// the target is the CPU.
+std::optional<std::vector<std::string>> compileModelToObjects(const ModelSource &model,
+                                                              const CompileOptions &options,
+                                                              const DiagnosticHandler &handler);
+
 /// Writes what `compileModel` returns to the file `path`, which appears whole or not at all.
 /// Returns whether it did.
 bool compileModelToFile(const ModelSource &model, const CompileOptions &options,

@@ -47,6 +47,11 @@ public:
     if (results)
       wait();
   }
+  /// Lets argument `number`, which the host has in `data` from now on, be read and written there:
+  /// of the size that it had. For programs for CPUs.
+  void bind(size_t number, void *data) {
+    descriptors[number][0] = descriptors[number][1] = reinterpret_cast<intptr_t>(data);
+  }
   /// Bytes of its temporaries in the arena.
   uint64_t arenaBytes() const { return arena; }
   /// Like the call, but in a device program the results are there after Device::synchronize() only.
@@ -87,9 +92,10 @@ private:
 class FunctionTable {
 public:
   /// Picks the best instruction set that both the program and this processor have, or the one that
-  /// the environment variable BPPSA_ISA names, and sets bppsa_kernels to its kernels. Throws Error
-  /// when there is none.
-  FunctionTable(const bppsa_function *functions, const bppsa_instruction_set *instructionSets);
+  /// the environment variable BPPSA_ISA names, and sets `kernelsInUse`, which is the program's
+  /// bppsa_kernels, to its kernels. Throws Error when there is none.
+  FunctionTable(const bppsa_function *functions, const bppsa_instruction_set *instructionSets,
+                const void *const **kernelsInUse);
 
   const std::string &isa() const { return chosen; }
   const std::vector<std::string> &isas() const { return all; }

@@ -18,6 +18,8 @@ public:
   explicit Buffer(size_t size = 0);
   /// Memory that holds anything, for what writes all of it.
   static Buffer uninitialized(size_t size);
+  /// Memory of somebody else, who keeps it while the buffer lives.
+  static Buffer borrow(void *bytes, size_t size);
   ~Buffer();
   Buffer(Buffer &&other) noexcept;
   Buffer &operator=(Buffer &&other) noexcept;
@@ -31,6 +33,7 @@ public:
 private:
   std::byte *bytes;
   size_t length;
+  bool isBorrowed = false;
 };
 
 /// Memory that compiled code asks for within one call. Blocks go back to free lists, not to the

@@ -15,8 +15,24 @@
 
 namespace bppsa::runtime {
 
+/// Where a compiled program has what ObjectInterface.h lists.
+struct ProgramInterface {
+  const char *json;
+  uint64_t jsonSize;
+  const unsigned char *onnx;
+  uint64_t onnxSize;
+  const bppsa_function *functions;
+  const bppsa_instruction_set *instructionSets;
+  const void *const **kernels;
+};
+
+/// The program this library is linked into.
+ProgramInterface linkedProgram();
+
 /// What a compiled program consists of.
 struct Program {
+  /// The JSON text that `model` was read from.
+  std::string description;
   Model model;
   FunctionTable functions;
   const unsigned char *onnx;
@@ -24,8 +40,8 @@ struct Program {
   /// Identifies the model: a checksum of its description and its ONNX file.
   uint32_t checksum;
 
-  /// The program this library is linked into.
-  static Program load();
+  /// Throws Error where the program cannot be used.
+  static Program load(const ProgramInterface &interface);
 };
 
 /// Parameters and the small results of compiled functions.
@@ -42,8 +58,9 @@ public:
 
   /// Gives trained parameters rates of their own: parameter `i` has rates[groups[i]].
   void groupRates(const std::vector<size_t> &groups);
-  /// Calls the optimizer on the gradients that the last step left, and takes over its statistics.
-  void update();
+  /// Calls the optimizer on the gradients that the last step left, and takes over its statistics,
+  /// where there was a step.
+  void update(bool takesStatistics = true);
   /// The sum of the squares of all gradients.
   double gradientSquares();
 

@@ -7,6 +7,7 @@
 #include "bppsa/Runtime/Files/Dataset.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Files/ArrayChecks.h"
+#include "bppsa/Runtime/Files/PositionWeights.h"
 
 #include <algorithm>
 
@@ -244,7 +245,7 @@ void Dataset::addColumns(const std::map<std::string, NpyHeader> &headers) {
     add(*loss.target, slotOf(i), true);
     if (loss.readsWeight && headers.count(loss.weight->name) != 0) {
       add(*loss.weight, slotOf(i) + 1, true);
-    } else if (loss.weight && derivesWeights(loss)) {
+    } else if (loss.weight && derivesWeights(*model, loss)) {
       addColumn(*loss.weight, slotOf(i) + 1, DType::F32,
                 std::vector<int64_t>(columns.back().shape));
       columns.back().isStored = false;

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "bppsa/Runtime/Files/PositionWeights.h"
 #include "bppsa/Runtime/Error.h"
-#include "bppsa/Runtime/Files/Dataset.h"
 
 #include <algorithm>
 
@@ -17,12 +17,12 @@ static bool isSame(const Extent &a, const Extent &b) {
                     isSame);
 }
 
-const ArrayInfo *Dataset::findLengths(const LossInfo &loss) const {
+const ArrayInfo *bppsa::runtime::findLengths(const Model &model, const LossInfo &loss) {
   const ArrayInfo &target = *loss.target;
   if (!target.timeAxis || !target.batchAxis)
     return nullptr;
   const Extent &steps = target.shape[*target.timeAxis];
-  for (const ArrayInfo &input : model->inputs)
+  for (const ArrayInfo &input : model.inputs)
     if (input.batchAxis && input.shape.size() == 1 &&
         std::any_of(input.lengthBounds.begin(), input.lengthBounds.end(),
                     [&](const Extent &bound) { return isSame(bound, steps); }))
@@ -30,12 +30,21 @@ const ArrayInfo *Dataset::findLengths(const LossInfo &loss) const {
   return nullptr;
 }
 
-bool Dataset::derivesWeights(const LossInfo &loss) const {
-  return (model->ignoreIndex && loss.hasClasses()) || findLengths(loss);
+bool bppsa::runtime::derivesWeights(const Model &model, const LossInfo &loss) {
+  return (model.ignoreIndex && loss.hasClasses()) || findLengths(model, loss);
 }
 
-/// Element `i` of an array of int32 or int64.
-static int64_t elementAt(const std::byte *data, DType dtype, int64_t i) {
+void bppsa::runtime::ignoreTargets(const Model &model, const LossInfo &loss, std::byte *target,
+                                   float *weights, int64_t positions) {
+  if (!model.ignoreIndex || !loss.hasClasses())
+    return;
+  auto *classes = reinterpret_cast<int64_t *>(target);
+  for (int64_t i = 0; i < positions; ++i)
+    if (classes[i] == *model.ignoreIndex)
+      classes[i] = 0, weights[i] = 0;
+}
+
+int64_t bppsa::runtime::elementAt(const std::byte *data, DType dtype, int64_t i) {
   return dtype == DType::I64 ? reinterpret_cast<const int64_t *>(data)[i]
                              : reinterpret_cast<const int32_t *>(data)[i];
 }
@@ -43,15 +52,10 @@ static int64_t elementAt(const std::byte *data, DType dtype, int64_t i) {
 void Dataset::maskPositions(const Column &column, const Block &block, Buffer &target,
                             Buffer &weight) const {
   const LossInfo &loss = model->losses[lossOf(column)];
-  float *weights = weight.floats();
   auto elements = static_cast<int64_t>(weight.size() / sizeof(float));
-  if (model->ignoreIndex && loss.hasClasses()) {
-    auto *classes = reinterpret_cast<int64_t *>(target.data());
-    for (int64_t i = 0; i < elements; ++i)
-      if (classes[i] == *model->ignoreIndex)
-        classes[i] = 0, weights[i] = 0;
-  }
-  const ArrayInfo *info = findLengths(loss);
+  ignoreTargets(*model, loss, target.data(), weight.floats(), elements);
+  float *weights = weight.floats();
+  const ArrayInfo *info = findLengths(*model, loss);
   if (!info)
     return;
   size_t lengths = std::find_if(columns.begin(), columns.end(),
@@ -84,19 +88,24 @@ bool Dataset::isWeighted() const {
 }
 
 void Dataset::weigh(Batch &batch) const {
+  weighLosses(*model, batch, [this](size_t number) { return isWeighted(number); });
+}
+
+void bppsa::runtime::weighLosses(const Model &model, Batch &batch,
+                                 const std::function<bool(size_t)> &isWeighted) {
   for (size_t i = 0; i < batch.losses.size(); ++i) {
     Batch::Loss &loss = batch.losses[i];
-    const LossInfo &info = model->losses[i];
+    const LossInfo &info = model.losses[i];
     loss.lossWeight = static_cast<double>(batch.samples);
     loss.positions = static_cast<double>(loss.target.elements());
     if (!isWeighted(i))
       continue;
     const float *weights = loss.weight.as<float>();
-    bool hasClassWeights = info.hasClasses() && !model->classWeights.empty();
+    bool hasClassWeights = info.hasClasses() && !model.classWeights.empty();
     const int64_t *classes = hasClassWeights ? loss.target.as<int64_t>() : nullptr;
     loss.lossWeight = loss.positions = 0;
     for (int64_t p = 0, size = loss.weight.elements(); p < size; ++p) {
-      double ofClass = classes ? model->classWeights[classes[p]] : 1;
+      double ofClass = classes ? model.classWeights[classes[p]] : 1;
       loss.lossWeight += ofClass * weights[p];
       loss.positions += weights[p];
     }

@@ -6,7 +6,8 @@
 //
 // The threads of a region get contiguous shares of a loop; a loop in a region runs on the thread
 // that reaches it. How many threads a region has depends on how many are there in time, up to the
-// number that was set: compiled code computes the same bits for any number.
+// number that was set: compiled code computes the same bits for any number. Several threads may
+// reach regions at a time: one of them gets the pool, the others run theirs alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,8 +17,11 @@
 
 #include <algorithm>
 #include <memory>
+#include <mutex>
+#include <pthread.h>
 #include <sched.h>
 #include <thread>
+#include <utility>
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -39,19 +43,57 @@ void bppsa::runtime::flushDenormals() {
 #endif
 }
 
-static int wantedThreads = 0;
-static std::unique_ptr<ThreadPool> pool;
+DenormalsFlushed::DenormalsFlushed() {
+#if defined(__x86_64__)
+  before = _mm_getcsr();
+#endif
+  flushDenormals();
+}
 
-int bppsa::runtime::threads() { return wantedThreads ? wantedThreads : availableCores(); }
+DenormalsFlushed::~DenormalsFlushed() {
+#if defined(__x86_64__)
+  _mm_setcsr(before);
+#endif
+}
+
+static std::atomic<int> wantedThreads{0};
+static thread_local int ownThreads = 0;
+
+ThreadLimit::ThreadLimit(int count) : before(std::exchange(ownThreads, count)) {}
+ThreadLimit::~ThreadLimit() { ownThreads = before; }
+
+int bppsa::runtime::threads() {
+  if (ownThreads)
+    return ownThreads;
+  int wanted = wantedThreads;
+  return wanted ? wanted : availableCores();
+}
+
 void bppsa::runtime::setThreads(int count) { wantedThreads = count; }
 
+//===----------------------------------------------------------------------===//
+// The pool
+//===----------------------------------------------------------------------===//
+
+/// Held by the thread whose region the pool runs.
+static std::mutex poolMutex;
+static std::unique_ptr<ThreadPool> pool;
+
+/// A pool with at least as many threads as a region of the calling thread may have.
 static ThreadPool &currentPool() {
-  if (!pool || pool->size != threads()) {
+  if (!pool || pool->size < threads()) {
     pool.reset();
     pool = std::make_unique<ThreadPool>(threads());
   }
   return *pool;
 }
+
+/// The child of a fork has no workers: it gets a pool of its own when it needs one.
+static const int forkHandlers = pthread_atfork([] { poolMutex.lock(); }, [] { poolMutex.unlock(); },
+                                               [] {
+                                                 static_cast<void>(pool.release());
+                                                 poolMutex.unlock();
+                                               });
 
 //===----------------------------------------------------------------------===//
 // Entry points of compiled code
@@ -63,6 +105,9 @@ void bppsa_rt_parallel_for(int64_t count, void (*body)(int64_t first, int64_t la
     return;
   int64_t size = std::min<int64_t>(threads(), count);
   if (inRegion() || size <= 1)
+    return body(0, count, captures);
+  std::unique_lock<std::mutex> lock(poolMutex, std::try_to_lock);
+  if (!lock)
     return body(0, count, captures);
   currentPool().run({body, captures, count, static_cast<int32_t>(size)});
 }

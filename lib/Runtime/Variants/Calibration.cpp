@@ -32,9 +32,9 @@ static constexpr int64_t longestSequence = 16384, largestBatch = 256, mostPositi
 static constexpr double longestPass = 2e5;
 
 /// Variants are part of what is calibrated, so that this is the whole description of the program.
-static std::string programNumber() {
-  uLong number = crc32_z(0, reinterpret_cast<const Bytef *>(bppsa_model_json),
-                         static_cast<z_size_t>(bppsa_model_json_size));
+static std::string programNumber(const Program &program) {
+  uLong number = crc32_z(0, reinterpret_cast<const Bytef *>(program.description.data()),
+                         static_cast<z_size_t>(program.description.size()));
   char digits[16];
   snprintf(digits, sizeof digits, "%08lx", number);
   return digits;
@@ -115,7 +115,7 @@ cost::DeviceConstants bppsa::runtime::readCalibration(const std::string &path,
     fail("--calibration: ", quote(path), " is no calibration: ", error.what(),
          "; `bench --calibrate --calibration FILE` writes one");
   }
-  if (found != programNumber())
+  if (found != programNumber(program))
     fail("--calibration: ", quote(path),
          " was measured with another program; run `bench --calibrate` of this one");
   if (std::string here = programDevice()->description(); device != here)
@@ -216,8 +216,9 @@ static double worstChoice(const std::vector<Point> &points, const std::vector<do
   return worst;
 }
 
-static ordered_json describe(const Model &model, const std::vector<Point> &points,
+static ordered_json describe(const Program &program, const std::vector<Point> &points,
                              const cost::DeviceConstants &constants) {
+  const Model &model = program.model;
   ordered_json rows = ordered_json::array();
   std::vector<double> predicted;
   double worst = 1;
@@ -234,7 +235,7 @@ static ordered_json describe(const Model &model, const std::vector<Point> &point
                     {"predicted_us", time}});
   }
   return {{"format", 1},
-          {"program", programNumber()},
+          {"program", programNumber(program)},
           {"device", programDevice()->description()},
           {"constants", describe(constants)},
           {"worst_prediction", worst},
@@ -262,7 +263,7 @@ void bppsa::runtime::calibrateCommand(const Program &program, const Options &opt
   start.multiprocessors = static_cast<double>(programDevice()->multiprocessors());
   cost::DeviceConstants constants = cost::fitConstants(model.deviceChains, measurements, start);
 
-  std::string text = describe(model, points, constants).dump();
+  std::string text = describe(program, points, constants).dump();
   if (!path.empty()) {
     AtomicFile file(path);
     file.write((text + "\n").data(), text.size() + 1);

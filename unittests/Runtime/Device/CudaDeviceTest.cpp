@@ -263,7 +263,7 @@ TEST_F(CudaDeviceTest, MirrorsCopyWhatChanged) {
 }
 
 TEST_F(CudaDeviceTest, ParametersStayOnTheDevice) {
-  Program program = Program::load();
+  Program program = Program::load(linkedProgram());
   Dataset data = Dataset::synthetic(program.model, 8, 5, {});
   Batch batch = data.whole();
   Session session(program, true);

@@ -234,10 +234,6 @@ private:
   void copySamples(const std::vector<const Block *> &from, const int64_t *order, int64_t first,
                    int64_t size, Batch &batch) const;
   // PositionWeights.cpp
-  /// The input that holds the lengths of the sequences that a loss has positions for, or null.
-  const ArrayInfo *findLengths(const LossInfo &loss) const;
-  /// Whether the weights of positions follow from other arrays.
-  bool derivesWeights(const LossInfo &loss) const;
   /// Takes the weight, that of `column`, off positions with an ignored target and beyond the
   /// lengths of the samples of `block`.
   void maskPositions(const Column &column, const Block &block, Buffer &target,

@@ -1,0 +1,269 @@
+/*===- bppsa-c/Program.h - compiled programs in a process ---------*- C -*-===*\
+|*                                                                            *|
+|* Part of the bppsa project, under the MIT License.                          *|
+|*                                                                            *|
+|*===----------------------------------------------------------------------===*|
+|*                                                                            *|
+|* A program is a compiled model with its parameters and optimizer states.    *|
+|* Programs are independent of each other: each may be used by another        *|
+|* thread at the same time. Calls on one program wait for each other.         *|
+|*                                                                            *|
+|* Arrays are given by the names of the graph inputs that they feed, those of *|
+|* the loss as `target` and `weight` (`target.OUTPUT` with several losses),   *|
+|* with the layouts that `bppsaProgramGetArray` describes: those of the .npz  *|
+|* files of docs/CommandLine.md. They are DLPack tensors on the CPU. An array *|
+|* that is compact, in C order, has the described type and is aligned to its  *|
+|* elements is read and written where it is; others are copied. Where the     *|
+|* model takes integers, every integer type is accepted as long as the values *|
+|* fit.                                                                       *|
+|*                                                                            *|
+|* `libbppsa` has all of these functions. A shared library that               *|
+|* `bppsa-compile --emit=shared` wrote has them too, but for                  *|
+|* `bppsaProgramLoad`, and needs neither the compiler nor `libbppsa`.         *|
+|*                                                                            *|
+\*===----------------------------------------------------------------------===*/
+
+#ifndef BPPSA_C_PROGRAM_H
+#define BPPSA_C_PROGRAM_H
+
+#include "bppsa-c/Support.h"
+#include "bppsa-c/dlpack/dlpack.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct BppsaProgramOpaque *BppsaProgram;
+
+/*===----------------------------------------------------------------------===*\
+|* Loading                                                                    *|
+\*===----------------------------------------------------------------------===*/
+
+/**
+ * Loads the shared library `path` that `--emit=shared` wrote. Every call makes a program with
+ * parameters of its own. The library stays loaded.
+ */
+BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramLoad(const char *path, BppsaProgram *program);
+
+/** A program of the compiled library that this function is called in; not in `libbppsa`. */
+BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramOpen(BppsaProgram *program);
+
+/**
+ * Views of its parameters end with it; arrays that it allocated live on. Does nothing with null.
+ */
+BPPSA_CAPI_EXPORTED void bppsaProgramDestroy(BppsaProgram program);
+
+/*===----------------------------------------------------------------------===*\
+|* Description                                                                *|
+\*===----------------------------------------------------------------------===*/
+
+/** What the command `info` of a program prints, as JSON. Lives as long as the program. */
+BPPSA_CAPI_EXPORTED const char *bppsaProgramGetDescription(BppsaProgram program);
+
+typedef enum BppsaArrayKind {
+  /** The graph inputs. */
+  BppsaInput = 0,
+  /** The graph outputs. */
+  BppsaOutput = 1,
+  /** The targets of the losses and the weights of their positions; the latter are optional. */
+  BppsaTarget = 2,
+  /** The initializers that are of type float32, trained or not. */
+  BppsaParameter = 3,
+  /** What `bppsaProgramGrad` computes: for each trained parameter, then each float graph input. */
+  BppsaGradient = 4
+} BppsaArrayKind;
+
+/** One array. What it points to lives as long as the program. */
+typedef struct BppsaArrayInfo {
+  const char *name;
+  DLDataType dtype;
+  int32_t rank;
+  /** -1 for sizes that are known at run time only. */
+  const int64_t *shape;
+  /** The axes that carry samples and time steps; -1 for none. */
+  int32_t batchAxis, timeAxis;
+  /** A parameter that steps change. */
+  bool isTrained;
+  /** An array that may be left out: states of a stream, which are zero then, and weights, which are
+   *  one then. */
+  bool isOptional;
+  /** In a stream, the graph output that holds this input after the last step; else null. */
+  const char *carried;
+} BppsaArrayInfo;
+
+/** The number of arrays of a kind, and the one at `index`, below that number. */
+BPPSA_CAPI_EXPORTED intptr_t bppsaProgramGetNumArrays(BppsaProgram program, BppsaArrayKind kind);
+BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramGetArray(BppsaProgram program, BppsaArrayKind kind,
+                                                     intptr_t index, BppsaArrayInfo *info);
+
+/*===----------------------------------------------------------------------===*\
+|* Settings                                                                   *|
+\*===----------------------------------------------------------------------===*/
+
+/** The most threads that calls use, the calling one included; 0: all cores. Results have the same
+ *  bits for any number. */
+BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramSetThreads(BppsaProgram program, int32_t count);
+
+/**
+ * Which of its variants compute gradients: `backward` is "auto", "sequential" or "scan", `scan` is
+ * "auto" or a plan, `mapping` is "auto", "lanes", "units" or "blocks"; null is "auto". By default
+ * the first call for each size chooses by the work that is counted, so that equal calls have equal
+ * bits, whatever the machine does else.
+ */
+BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramSetVariant(BppsaProgram program, const char *backward,
+                                                       const char *scan, const char *mapping);
+
+/**
+ * Chooses the variant for `calls` steps on arrays like these by timing all that come into question,
+ * as `train` does, in up to a fiftieth of the time that they would take.
+ */
+struct BppsaNamedArray;
+BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramTuneVariant(BppsaProgram program,
+                                                        const struct BppsaNamedArray *arrays,
+                                                        intptr_t numArrays, int64_t calls);
+
+/**
+ * Sets a number that updates read: "lr", "weight_decay", those of the optimizer ("beta1", "beta2",
+ * "eps"), by the names of `hyper` in the description; or "clip_norm", the largest norm of all
+ * gradients together, 0 for no limit.
+ */
+BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramSetHyperparameter(BppsaProgram program,
+                                                              const char *name, double value);
+
+/** What the random numbers of dropout follow from, together with the number of the step. */
+BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramSetSeed(BppsaProgram program, uint64_t seed);
+
+/*===----------------------------------------------------------------------===*\
+|* Computing                                                                  *|
+\*===----------------------------------------------------------------------===*/
+
+/** An array of a call: memory to read, or to write. */
+typedef struct BppsaNamedArray {
+  const char *name;
+  const DLTensor *array;
+} BppsaNamedArray;
+
+/**
+ * Computes graph outputs. `arrays` are the inputs; targets and weights are not looked at.
+ * `outputs[i]` gets graph output number i: a new array that its `deleter` frees.
+ */
+BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramInfer(BppsaProgram program,
+                                                  const BppsaNamedArray *arrays, intptr_t numArrays,
+                                                  DLManagedTensor **outputs);
+
+/** The same, into memory of the caller, of the shapes that the outputs have. Outputs that are not
+ *  named are computed and dropped. */
+BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramInferInto(BppsaProgram program,
+                                                      const BppsaNamedArray *arrays,
+                                                      intptr_t numArrays,
+                                                      const BppsaNamedArray *outputs,
+                                                      intptr_t numOutputs);
+
+/**
+ * The loss, and the share of the positions that are right where the loss has classes (else NaN). No
+ * parameter changes. `accuracy` may be null.
+ */
+BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramEval(BppsaProgram program,
+                                                 const BppsaNamedArray *arrays, intptr_t numArrays,
+                                                 double *loss, double *accuracy);
+
+/**
+ * The loss and its gradients. `gradients[i]` gets number i of the kind `BppsaGradient`: a new array
+ * that its `deleter` frees.
+ */
+BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramGrad(BppsaProgram program,
+                                                 const BppsaNamedArray *arrays, intptr_t numArrays,
+                                                 double *loss, DLManagedTensor **gradients);
+
+/** The same, into memory of the caller. Gradients that are not named are computed and dropped. */
+BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramGradInto(BppsaProgram program,
+                                                     const BppsaNamedArray *arrays,
+                                                     intptr_t numArrays, double *loss,
+                                                     const BppsaNamedArray *gradients,
+                                                     intptr_t numGradients);
+
+/**
+ * A training step: the loss, the gradients of all trained parameters, and the update of these by
+ * the program's optimizer. `lr` is the learning rate; NaN: the hyperparameter of that name. Where
+ * the loss or a gradient is not finite, nothing changes and the status is `BppsaDiverged`. `loss`
+ * may be null.
+ */
+BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramStep(BppsaProgram program,
+                                                 const BppsaNamedArray *arrays, intptr_t numArrays,
+                                                 double lr, double *loss);
+
+/** The update alone, by the gradients `gradients`: one for each trained parameter. */
+BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramUpdate(BppsaProgram program,
+                                                   const BppsaNamedArray *gradients,
+                                                   intptr_t numGradients, double lr);
+
+/** The losses of the last step, gradient or evaluation, one for each of `losses` in the
+ *  description: `count` numbers. */
+BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramGetLosses(BppsaProgram program, double *losses,
+                                                      intptr_t count);
+
+/*===----------------------------------------------------------------------===*\
+|* Forward and backward apart                                                 *|
+\*===----------------------------------------------------------------------===*/
+
+/** What a backward pass reads of its forward pass. */
+typedef struct BppsaResidualsOpaque *BppsaResiduals;
+
+/**
+ * Computes graph outputs as `bppsaProgramInferInto` does, and keeps what `bppsaProgramBackward`
+ * needs, the values of parameters and inputs included: both may change meanwhile. For programs that
+ * were compiled with the option `loss` set to `vjp`. Any number of residuals may live at a time.
+ */
+BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramForward(BppsaProgram program,
+                                                    const BppsaNamedArray *arrays,
+                                                    intptr_t numArrays,
+                                                    const BppsaNamedArray *outputs,
+                                                    intptr_t numOutputs, BppsaResiduals *residuals);
+
+/**
+ * The vector-Jacobian product of that forward pass: the gradients of the sum over all graph outputs
+ * of output times cotangent. `cotangents` are named after the outputs, and zero for those that are
+ * left out; `gradients` are memory of the caller for those of the kind `BppsaGradient` that are
+ * wanted. Infinite and NaN results are results. Residuals may be used several times.
+ */
+BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramBackward(BppsaProgram program, BppsaResiduals residuals,
+                                                     const BppsaNamedArray *cotangents,
+                                                     intptr_t numCotangents,
+                                                     const BppsaNamedArray *gradients,
+                                                     intptr_t numGradients);
+
+/** Residuals may outlive their program. Does nothing with null. */
+BPPSA_CAPI_EXPORTED void bppsaResidualsDestroy(BppsaResiduals residuals);
+
+/*===----------------------------------------------------------------------===*\
+|* Parameters and optimizer states                                            *|
+\*===----------------------------------------------------------------------===*/
+
+/**
+ * A view of parameter `index` of the kind `BppsaParameter`: float32, compact, 64-byte aligned, in
+ * the program's own memory, to be read and written between calls. `view`, its shape and its memory
+ * live as long as the program; its address never changes. Programs for GPUs bring it up to date in
+ * this call, which is needed after each step and before each change.
+ */
+BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramGetParameter(BppsaProgram program, intptr_t index,
+                                                         const DLTensor **view);
+
+/** Gives parameters the values of the ONNX model and forgets the optimizer's states and steps. */
+BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramReset(BppsaProgram program);
+
+/** Writes the ONNX model with the parameters of now, to a file that appears whole or not at all. */
+BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramSave(BppsaProgram program, const char *path);
+
+/**
+ * Writes and reads parameters, optimizer states, hyperparameters and the number of the step. The
+ * program that reads must be of the same model, loss and optimizer; its target and variants may be
+ * others. Checkpoints of the command `train` can be read, too.
+ */
+BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramSaveCheckpoint(BppsaProgram program, const char *path);
+BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramLoadCheckpoint(BppsaProgram program, const char *path);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* BPPSA_C_PROGRAM_H */

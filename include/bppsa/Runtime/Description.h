@@ -1,0 +1,21 @@
+//===- Description.h - a program in words -----------------------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_RUNTIME_DESCRIPTION_H
+#define BPPSA_RUNTIME_DESCRIPTION_H
+
+#include "bppsa/Runtime/Session.h"
+
+#include <nlohmann/json.hpp>
+
+namespace bppsa::runtime {
+
+/// What the command `info` prints (docs/CommandLine.md).
+nlohmann::ordered_json describeProgram(const Program &program);
+
+} // namespace bppsa::runtime
+
+#endif // BPPSA_RUNTIME_DESCRIPTION_H

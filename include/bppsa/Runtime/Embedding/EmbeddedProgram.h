@@ -1,0 +1,91 @@
+//===- EmbeddedProgram.h - a program in another program's process -*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_RUNTIME_EMBEDDING_EMBEDDEDPROGRAM_H
+#define BPPSA_RUNTIME_EMBEDDING_EMBEDDEDPROGRAM_H
+
+#include "bppsa/Runtime/Embedding/EmbeddedCall.h"
+#include "bppsa/Runtime/Variants/Dispatch.h"
+
+#include <deque>
+
+namespace bppsa::runtime {
+
+/// A compiled program whose arrays are those of a caller. Calls throw Error and UsageError, and
+/// have changed nothing then: neither parameters nor memory of the caller. For one thread at a
+/// time.
+class EmbeddedProgram {
+public:
+  explicit EmbeddedProgram(Program program);
+
+  const Model &model() const { return program.model; }
+  /// What the command `info` prints.
+  const std::string &description() const { return json; }
+  /// The names of all gradients: trained parameters, then float inputs.
+  const std::vector<std::string> &gradientNames() const { return gradients; }
+
+  /// What calls use; 0: all cores.
+  void setThreads(int count);
+  /// How many threads calls have.
+  int threadCount() const { return threadLimit; }
+  void setVariant(VariantRequest request);
+  /// Chooses the variant for steps on such arrays by times.
+  void tune(const ArrayArguments &arguments, int64_t calls);
+  /// A number that updates read, or `clip_norm`.
+  void setHyper(const std::string &name, double value);
+  void setSeed(uint64_t value) { seed = value; }
+
+  /// All graph outputs, in order; or those of `outputs`, written there.
+  std::vector<Array> infer(const ArrayArguments &arguments);
+  void infer(const ArrayArguments &arguments, const ArrayArguments &outputs);
+  /// The loss; and the share of right positions, where that is known, in `accuracy`.
+  double eval(const ArrayArguments &arguments, std::optional<double> &accuracy);
+  /// The loss; and all gradients in their order, or those of `results`, written there.
+  double grad(const ArrayArguments &arguments, std::vector<Array> &results);
+  double grad(const ArrayArguments &arguments, const ArrayArguments &results);
+  /// The loss of a training step. Nothing for the rate: the hyperparameter.
+  double step(const ArrayArguments &arguments, std::optional<double> rate);
+  void update(const ArrayArguments &gradients, std::optional<double> rate);
+  /// Of the last call that had one.
+  const std::vector<double> &losses() const { return lastLosses; }
+
+  /// The values of a parameter, to be changed until the next call.
+  float *parameter(size_t index) { return session->parameters.changeValues(index); }
+  void reset();
+  void save(const std::string &path);
+  void saveCheckpoint(const std::string &path);
+  void loadCheckpoint(const std::string &path);
+
+private:
+  EmbeddedCall &prepare(const std::string &function, const ArrayArguments &arguments,
+                        LossArrays use);
+  std::string chooseFunction(const std::string &function, Batch &batch, int64_t calls);
+  double runLoss(EmbeddedCall &call);
+  double runGradient(EmbeddedCall &call);
+  std::optional<size_t> findParameter(const std::string &name) const;
+  void requireShape(const ArrayArgument &argument, DType dtype,
+                    const std::vector<int64_t> &shape) const;
+  void applyUpdate(std::optional<double> rate, bool takesStatistics);
+
+  const Program program;
+  const std::string json;
+  std::vector<std::string> gradients;
+  std::unique_ptr<Session> session;
+  VariantRequest request;
+  int threadLimit = 0;
+  std::map<std::string, double> hyper;
+  double clipNorm = 0;
+  uint64_t seed = 0;
+  /// Finished updates.
+  int64_t steps = 0;
+  std::vector<double> lastLosses;
+  /// Of each function, the latest in front.
+  std::map<std::string, std::deque<std::unique_ptr<EmbeddedCall>>> calls;
+};
+
+} // namespace bppsa::runtime
+
+#endif // BPPSA_RUNTIME_EMBEDDING_EMBEDDEDPROGRAM_H

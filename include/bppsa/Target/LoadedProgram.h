@@ -1,0 +1,44 @@
+//===- LoadedProgram.h - objects of a program in this process ---*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_TARGET_LOADEDPROGRAM_H
+#define BPPSA_TARGET_LOADEDPROGRAM_H
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace bppsa {
+
+/// The objects of a program, linked in the memory of this process. Its code and its data live as
+/// long as this.
+class LoadedProgram {
+public:
+  /// A symbol that objects may refer to, and where it is.
+  using Symbol = std::pair<const char *, const void *>;
+
+  /// Links `objects` with each other, with `symbols`, and with the C library. Null, with `error`
+  /// set, where that cannot be.
+  static std::unique_ptr<LoadedProgram> create(const std::vector<std::string> &objects,
+                                               const std::vector<Symbol> &symbols,
+                                               std::string &error);
+  ~LoadedProgram();
+
+  /// The address of a symbol that an object defines; null where none does.
+  void *lookup(const char *symbol);
+
+private:
+  struct Session;
+  explicit LoadedProgram(std::unique_ptr<Session> session);
+
+  std::unique_ptr<Session> session;
+};
+
+} // namespace bppsa
+
+#endif // BPPSA_TARGET_LOADEDPROGRAM_H

@@ -1,0 +1,224 @@
+//===- Compiler.cpp - ONNX models to programs -----------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa-c/Compiler.h"
+#include "ProgramHandle.h"
+#include "RuntimeSymbols.h"
+#include "Support.h"
+#include "bppsa/Compiler/Compiler.h"
+#include "bppsa/Compiler/OptionTable.h"
+#include "bppsa/Import/ImportONNX.h"
+#include "bppsa/Runtime/ObjectInterface.h"
+#include "bppsa/Target/LoadedProgram.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+#include <dlfcn.h>
+
+using namespace bppsa;
+using namespace bppsa::capi;
+
+struct BppsaOptionsOpaque {
+  CompileOptions options;
+};
+
+//===----------------------------------------------------------------------===//
+// Options
+//===----------------------------------------------------------------------===//
+
+BppsaOptions bppsaOptionsCreate(void) { return new BppsaOptionsOpaque; }
+
+void bppsaOptionsDestroy(BppsaOptions options) { delete options; }
+
+BppsaStatus bppsaOptionsSet(BppsaOptions options, const char *name, const char *value) {
+  if (!options || !name || !value)
+    return setError(BppsaWrongUsage, "the options, the name or the value are null");
+  if (std::optional<std::string> mistake = setOption(options->options, name, value))
+    return setError(BppsaWrongUsage, std::move(*mistake));
+  return BppsaSuccess;
+}
+
+intptr_t bppsaGetNumOptions(void) { return static_cast<intptr_t>(getOptionTable().size()); }
+
+BppsaOptionInfo bppsaGetOption(intptr_t index) {
+  if (index < 0 || index >= bppsaGetNumOptions())
+    return {};
+  // The texts are literals.
+  const OptionInfo &option = getOptionTable()[index];
+  return {option.name.data(), option.value.data(), option.help.data(),
+          option.form == OptionForm::Repeated};
+}
+
+//===----------------------------------------------------------------------===//
+// Compilation
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A model, its options and what is said of them.
+class Request {
+public:
+  Request(BppsaModel model, BppsaOptions given, BppsaDiagnosticCallback callback, void *userData)
+      : callback(callback), userData(userData) {
+    source.path = model.path ? model.path : "model.onnx";
+    if (model.bytes)
+      source.bytes = std::string_view(static_cast<const char *>(model.bytes), model.size);
+    if (given)
+      options = given->options;
+    options.runtimeLibrary = findRuntimeLibrary();
+  }
+
+  /// Success where all that can be checked without the model is right.
+  BppsaStatus check();
+  /// The status of a compilation that has failed.
+  BppsaStatus getFailure() const { return setError(BppsaWrongInput, firstError); }
+
+  DiagnosticHandler getHandler() {
+    return [this](const CompileDiagnostic &diagnostic) { handle(diagnostic); };
+  }
+
+  ModelSource source;
+  CompileOptions options;
+
+private:
+  static std::string findRuntimeLibrary();
+  void handle(const CompileDiagnostic &diagnostic);
+
+  BppsaDiagnosticCallback callback;
+  void *userData;
+  std::string firstError;
+};
+} // namespace
+
+/// The archive beside this library.
+std::string Request::findRuntimeLibrary() {
+  Dl_info info;
+  llvm::SmallString<128> path;
+  if (dladdr(reinterpret_cast<const void *>(&bppsaOptionsCreate), &info) && info.dli_fname)
+    path = llvm::sys::path::parent_path(info.dli_fname);
+  llvm::sys::path::append(path, "libbppsa_runtime.a");
+  return path.str().str();
+}
+
+BppsaStatus Request::check() {
+  std::optional<std::string> mistake = readOptionFiles(options);
+  if (mistake)
+    return setError(BppsaWrongInput, std::move(*mistake));
+  std::vector<std::string> mistakes = validate(options);
+  return mistakes.empty() ? BppsaSuccess : setError(BppsaWrongUsage, mistakes.front());
+}
+
+void Request::handle(const CompileDiagnostic &diagnostic) {
+  using Severity = CompileDiagnostic::Severity;
+  BppsaSeverity severity = diagnostic.severity == Severity::Error     ? BppsaError
+                           : diagnostic.severity == Severity::Warning ? BppsaWarning
+                                                                      : BppsaNote;
+  if (severity == BppsaError && firstError.empty())
+    firstError = diagnostic.message;
+  if (callback)
+    callback(severity, diagnostic.message.c_str(), userData);
+}
+
+BppsaStatus bppsaCompileToFile(BppsaModel model, BppsaOptions options, const char *output,
+                               BppsaDiagnosticCallback callback, void *userData) {
+  if (!output)
+    return setError(BppsaWrongUsage, "the name of the output is null");
+  Request request(model, options, callback, userData);
+  if (BppsaStatus status = request.check())
+    return status;
+  bool written = compileModelToFile(request.source, request.options, output, request.getHandler());
+  return written ? BppsaSuccess : request.getFailure();
+}
+
+BppsaStatus bppsaCompileToBytes(BppsaModel model, BppsaOptions options,
+                                BppsaDiagnosticCallback callback, void *userData, char **bytes,
+                                size_t *size) {
+  if (!bytes || !size)
+    return setError(BppsaWrongUsage, "the place for the bytes or for their number is null");
+  Request request(model, options, callback, userData);
+  if (BppsaStatus status = request.check())
+    return status;
+  std::optional<std::string> output =
+      compileModel(request.source, request.options, request.getHandler());
+  if (!output)
+    return request.getFailure();
+  // Text can be read as a C string.
+  char *copy = static_cast<char *>(malloc(output->size() + 1));
+  if (!copy)
+    return setError(BppsaWrongInput, "out of memory");
+  memcpy(copy, output->c_str(), output->size() + 1);
+  *bytes = copy;
+  *size = output->size();
+  return BppsaSuccess;
+}
+
+void bppsaBytesDestroy(char *bytes) { free(bytes); }
+
+const char *bppsaGetSupportedOperators(void) {
+  static const std::string text = [] {
+    std::string lines;
+    llvm::raw_string_ostream stream(lines);
+    printSupport(stream);
+    return lines;
+  }();
+  return text.c_str();
+}
+
+//===----------------------------------------------------------------------===//
+// In this process
+//===----------------------------------------------------------------------===//
+
+/// What the options of a program in this process must be.
+static std::optional<std::string> findMisplacedOption(const CompileOptions &options) {
+  if (options.training.target != TargetKind::CPU)
+    return "a program in this process needs --target=cpu; compile one for GPUs with --emit=shared "
+           "and load it";
+  if (options.emit != EmitKind::Executable || options.stopAfter != Phase::End)
+    return "--emit and --compile-to are for files; leave them out for a program in this process";
+  if (!options.mcpu.empty())
+    return "--mcpu is for files: a program in this process is made for its processor";
+  return std::nullopt;
+}
+
+/// Where the program has what ObjectInterface.h lists.
+static runtime::ProgramInterface getInterface(LoadedProgram &program) {
+  auto find = [&](auto *&pointer, const char *symbol) {
+    pointer = static_cast<std::remove_reference_t<decltype(pointer)>>(program.lookup(symbol));
+    return pointer;
+  };
+  runtime::ProgramInterface interface = {};
+  const uint64_t *jsonSize = nullptr, *onnxSize = nullptr;
+  find(interface.json, "bppsa_model_json");
+  find(interface.onnx, "bppsa_model_onnx");
+  find(interface.functions, "bppsa_functions");
+  find(interface.instructionSets, "bppsa_instruction_sets");
+  find(interface.kernels, "bppsa_kernels");
+  interface.jsonSize = find(jsonSize, "bppsa_model_json_size") ? *jsonSize : 0;
+  interface.onnxSize = find(onnxSize, "bppsa_model_onnx_size") ? *onnxSize : 0;
+  return interface;
+}
+
+BppsaStatus bppsaCompileToProgram(BppsaModel model, BppsaOptions options,
+                                  BppsaDiagnosticCallback callback, void *userData,
+                                  BppsaProgram *program) {
+  Request request(model, options, callback, userData);
+  if (BppsaStatus status = request.check())
+    return status;
+  if (std::optional<std::string> mistake = findMisplacedOption(request.options))
+    return setError(BppsaWrongUsage, std::move(*mistake));
+  request.options.mcpu = "native";
+  std::optional<std::vector<std::string>> objects =
+      compileModelToObjects(request.source, request.options, request.getHandler());
+  if (!objects)
+    return request.getFailure();
+  std::string error;
+  std::shared_ptr<LoadedProgram> loaded =
+      LoadedProgram::create(*objects, getRuntimeSymbols(), error);
+  // The first lookup links.
+  if (loaded && !loaded->lookup("bppsa_functions"))
+    error = "the program cannot be linked in memory; please report it";
+  if (!error.empty())
+    return setError(BppsaInternalError, error);
+  return createProgram(getInterface(*loaded), loaded, program);
+}

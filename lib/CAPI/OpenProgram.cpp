@@ -1,0 +1,11 @@
+//===- OpenProgram.cpp - the program of a compiled library ----------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProgramHandle.h"
+
+BppsaStatus bppsaProgramOpen(BppsaProgram *program) {
+  return bppsa::capi::createProgram(bppsa::runtime::linkedProgram(), /*code=*/nullptr, program);
+}

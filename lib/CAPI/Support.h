@@ -1,0 +1,21 @@
+//===- Support.h - what the parts of the C API share ------------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_CAPI_SUPPORT_H
+#define BPPSA_LIB_CAPI_SUPPORT_H
+
+#include "bppsa-c/Support.h"
+
+#include <string>
+
+namespace bppsa::capi {
+
+/// Keeps the message for bppsaGetLastError().
+BppsaStatus setError(BppsaStatus status, std::string message) noexcept;
+
+} // namespace bppsa::capi
+
+#endif // BPPSA_LIB_CAPI_SUPPORT_H

@@ -1,0 +1,26 @@
+//===- Tensors.h - DLPack tensors and arrays --------------------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_CAPI_TENSORS_H
+#define BPPSA_LIB_CAPI_TENSORS_H
+
+#include "bppsa-c/Program.h"
+#include "bppsa/Runtime/Embedding/ArrayArgument.h"
+#include "bppsa/Runtime/Files/Npz.h"
+
+namespace bppsa::capi {
+
+DLDataType toDLDataType(runtime::DType dtype);
+
+/// The arrays of a call. Throws UsageError and Error where one cannot be used, whatever the model.
+runtime::ArrayArguments toArguments(const BppsaNamedArray *arrays, intptr_t count);
+
+/// A tensor that owns the memory of the array.
+DLManagedTensor *toManagedTensor(runtime::Array array);
+
+} // namespace bppsa::capi
+
+#endif // BPPSA_LIB_CAPI_TENSORS_H

@@ -1,0 +1,308 @@
+//===- OptionTable.cpp - options of a compilation by their names ----------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Compiler/OptionTable.h"
+#include "bppsa/Support/NpyVector.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace bppsa;
+using llvm::ArrayRef;
+using llvm::StringRef;
+using Mistake = std::optional<std::string>;
+using Options = CompileOptions;
+using Form = OptionForm;
+using Group = OptionGroup;
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+/// Sets `to` to the value of the word that is found.
+template <typename T>
+static Mistake setWord(T &to, StringRef found, ArrayRef<std::pair<StringRef, T>> words) {
+  std::string accepted;
+  for (auto [number, word] : llvm::enumerate(words)) {
+    if (word.first == found) {
+      to = word.second;
+      return std::nullopt;
+    }
+    bool isLast = number + 1 == words.size();
+    accepted += (number == 0 ? "" : isLast ? " or " : ", ") + word.first.str();
+  }
+  return "must be " + accepted + ", found '" + found.str() + "'";
+}
+
+static Mistake setFlag(bool &to, StringRef found) {
+  return setWord<bool>(to, found,
+                       {{"", true}, {"true", true}, {"false", false}, {"1", true}, {"0", false}})
+             ? Mistake("must be true or false, or have no value, found '" + found.str() + "'")
+             : std::nullopt;
+}
+
+template <typename T> static Mistake setInteger(T &to, StringRef found) {
+  int64_t number;
+  if (found.getAsInteger(10, number))
+    return "must be a whole number, found '" + found.str() + "'";
+  to = number;
+  return std::nullopt;
+}
+
+static Mistake setNumber(double &to, StringRef found) {
+  if (found.getAsDouble(to))
+    return "must be a number, found '" + found.str() + "'";
+  return std::nullopt;
+}
+
+static void append(std::vector<std::string> &to, StringRef found) {
+  for (StringRef part : llvm::split(found, ','))
+    to.push_back(part.str());
+}
+
+static Mistake setText(std::string &to, StringRef found) {
+  to = found.str();
+  return std::nullopt;
+}
+
+/// Takes over a whole number of bytes and, where one follows, K, M or G.
+static Mistake setBytes(std::optional<int64_t> &to, StringRef found) {
+  StringRef text = found;
+  int64_t unit = 1, count;
+  for (auto [letter, factor] : {std::pair("K", 10), std::pair("M", 20), std::pair("G", 30)})
+    if (text.consume_back(letter))
+      unit = int64_t(1) << factor;
+  if (text.getAsInteger(10, count) || count < 0 || count > INT64_MAX / unit)
+    return "must be a whole number of bytes, or one with K, M or G, found '" + found.str() + "'";
+  to = count * unit;
+  return std::nullopt;
+}
+
+static Mistake setEmitKind(Options &options, StringRef found) {
+  return setWord<EmitKind>(options.emit, found,
+                           {{"exe", EmitKind::Executable},
+                            {"shared", EmitKind::Shared},
+                            {"obj", EmitKind::Object},
+                            {"mlir", EmitKind::MLIR},
+                            {"llvm", EmitKind::LLVM},
+                            {"asm", EmitKind::Assembly},
+                            {"ptx", EmitKind::PTX},
+                            {"report", EmitKind::Report}});
+}
+
+static Mistake setPhase(Options &options, StringRef found) {
+  return setWord<Phase>(options.stopAfter, found,
+                        {{"import", Phase::Import},
+                         {"loss", Phase::Loss},
+                         {"differentiate", Phase::Differentiate},
+                         {"scan", Phase::Scan},
+                         {"lower", Phase::Lower},
+                         {"end", Phase::End}});
+}
+
+static Mistake setOptLevel(Options &options, StringRef found) {
+  if (found.size() != 1 || found[0] < '0' || found[0] > '3')
+    return "must be followed by 0, 1, 2 or 3, found '" + found.str() + "'";
+  options.optLevel = found[0] - '0';
+  return std::nullopt;
+}
+
+/// A list that replaces the default where it is given.
+static Mistake setLosses(Options &options, StringRef found) {
+  options.training.losses.clear();
+  append(options.training.losses, found);
+  return std::nullopt;
+}
+
+static Mistake setLossWeights(Options &options, StringRef found) {
+  for (StringRef part : llvm::split(found, ',')) {
+    double weight;
+    if (Mistake mistake = setNumber(weight, part))
+      return mistake;
+    options.training.lossWeights.push_back(weight);
+  }
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+/// The setter of an option whose value goes to `FIELD` of the options by `SET`.
+#define SETTER(SET, FIELD)                                                                         \
+  [](Options &o, StringRef found) -> Mistake { return SET(o.FIELD, found); }
+/// The setter of an option each of whose values is added to `FIELD` as it is.
+#define ADDER(FIELD)                                                                               \
+  [](Options &o, StringRef found) -> Mistake {                                                     \
+    o.FIELD.push_back(found.str());                                                                \
+    return std::nullopt;                                                                           \
+  }
+/// The setter of an option that adds a list to `FIELD`.
+#define APPENDER(FIELD)                                                                            \
+  [](Options &o, StringRef found) -> Mistake {                                                     \
+    append(o.FIELD, found);                                                                        \
+    return std::nullopt;                                                                           \
+  }
+
+static const OptionInfo kOptions[] = {
+    {"batch-axis", Form::Repeated, Group::Model, "NAME:AXIS",
+     "Sample axis of a graph input or output", ADDER(batchAxes)},
+    {"bind", Form::Repeated, Group::Model, "NAME=VALUE",
+     "Graph input that is a constant (a scalar or a comma-separated list), or symbolic dimension "
+     "that is a number",
+     ADDER(bindings)},
+    {"carry", Form::Repeated, Group::Model, "IN:OUT",
+     "The model is one step of a stream: graph output OUT is graph input IN of the next step",
+     APPENDER(carries)},
+    {"dynamic", Form::Repeated, Group::Model, "NAME:AXIS",
+     "Axis of a graph input that takes any size, though the exporter fixed one",
+     ADDER(dynamicAxes)},
+    {"freeze", Form::Value, Group::Model, "REGEX", "Float initializers that are not trained",
+     SETTER(setText, training.freeze)},
+    {"freeze-rows", Form::Repeated, Group::Model, "NAME:ROW",
+     "Row of an initializer that is not trained", ADDER(freezeRows)},
+    {"prune-zeros", Form::Flag, Group::Model, "",
+     "Elements of the model's matrices and kernels that are zero stay zero, and explicit jacobians "
+     "leave them out",
+     SETTER(setFlag, pruneZeros)},
+    {"step-axis", Form::Repeated, Group::Model, "NAME:AXIS",
+     "With --carry: axis of size 1 that carries steps", ADDER(stepAxes)},
+    {"train", Form::Value, Group::Model, "REGEX",
+     "Float initializers that are trained though they look like constants of an exporter",
+     SETTER(setText, train)},
+    {"training-mode", Form::OptionalValue, Group::Model, "REGEX",
+     "BatchNormalization and Dropout nodes that are trained as with training_mode 1, all or those "
+     "whose names match",
+     SETTER(setText, trainingMode.emplace())},
+    {"untie", Form::OptionalValue, Group::Model, "REGEX",
+     "Initializers of their own for the uses of those that look merged, or of those whose names "
+     "match",
+     SETTER(setText, untie.emplace())},
+
+    {"class-weights", Form::Value, Group::Loss, "FILE.npy",
+     "A weight for each class of cross-entropy or nll", SETTER(setText, classWeightsFile)},
+    {"ignore-index", Form::Value, Group::Loss, "I",
+     "Positions of cross-entropy and nll with this target count nothing",
+     SETTER(setInteger, training.ignoreIndex)},
+    {"label-smoothing", Form::Value, Group::Loss, "X",
+     "Share of each target of cross-entropy that is spread over all classes (default 0)",
+     SETTER(setNumber, training.labelSmoothing)},
+    {"loss", Form::Value, Group::Loss, "KIND",
+     "cross-entropy (default), nll, mse, l1, huber, bce-with-logits, or none: the model's own "
+     "scalar output is the loss; one, or one for each output of --loss-on",
+     setLosses},
+    {"loss-on", Form::Repeated, Group::Loss, "NAME",
+     "Graph outputs that feed the losses (default: first)", APPENDER(training.lossOn)},
+    {"loss-weights", Form::Repeated, Group::Loss, "X",
+     "What each of several losses counts in their sum (default 1)", setLossWeights},
+    {"optimizer", Form::Value, Group::Loss, "KIND",
+     "sgd, momentum, adam (default), adamw or rmsprop", SETTER(setText, training.optimizer)},
+
+    {"backward", Form::Value, Group::Backward, "KIND",
+     "Backward passes of the program: auto (default; both, chosen at run time), scan (by the plan "
+     "of --scan) or sequential (step by step)",
+     [](Options &o, StringRef found) {
+       return setWord<BackwardKind>(o.training.backward, found,
+                                    {{"auto", BackwardKind::Auto},
+                                     {"scan", BackwardKind::Scan},
+                                     {"sequential", BackwardKind::Sequential}});
+     }},
+    {"jacobians", Form::Value, Group::Backward, "KIND",
+     "structured (default), or dense: those of scans with all their elements, column by column, to "
+     "check the others",
+     SETTER(setText, training.jacobians)},
+    {"memory-limit", Form::Value, Group::Backward, "BYTES",
+     "Most memory for the explicit jacobians of layers and one sample (default 1G), and for what "
+     "loops over graphs keep of their steps (default 0), as in 500M or 2G; 0 for no limit",
+     SETTER(setBytes, training.memoryLimit)},
+    {"scan", Form::Value, Group::Backward, "PLAN",
+     "auto (default), linear, blelloch, hybrid:L, chunked:C, or chunked: C is chosen at run time",
+     SETTER(setText, training.scan)},
+
+    {"O", Form::Value, Group::Target, "LEVEL", "Optimisation level, 0 to 3 (default 3)",
+     setOptLevel},
+    {"emulate", Form::Flag, Group::Target, "", "Run GPU kernels on the CPU (--target=cuda)",
+     SETTER(setFlag, emulate)},
+    {"gpu-arch", Form::Repeated, Group::Target, "ARCH",
+     "GPU architectures (--target=cuda; default sm_90)", APPENDER(gpuArchitectures)},
+    {"mcpu", Form::Value, Group::Target, "CPU",
+     "Generate code for one CPU (native or an LLVM name) instead of every x86-64 level",
+     SETTER(setText, mcpu)},
+    {"precision", Form::Value, Group::Target, "KIND",
+     "What tensor cores multiply (--target=cuda): fp32 (default), tf32 or bf16",
+     SETTER(setText, training.precision)},
+    {"target", Form::Value, Group::Target, "KIND",
+     "What kernels run on: cpu (default; x86-64) or cuda (NVIDIA GPUs)",
+     [](Options &o, StringRef found) {
+       return setWord<TargetKind>(o.training.target, found,
+                                  {{"cpu", TargetKind::CPU}, {"cuda", TargetKind::CUDA}});
+     }},
+
+    {"compile-to", Form::Value, Group::Output, "PHASE",
+     "Stop after a phase and write that IR: import (the forward function), loss, differentiate "
+     "(with gradients), scan (with scan plans), lower (the LLVM dialect) or end (default)",
+     setPhase},
+    {"dump-phases-to", Form::Value, Group::Output, "DIR", "Write the IR after every phase",
+     SETTER(setText, dumpDirectory)},
+    {"emit", Form::Value, Group::Output, "KIND",
+     "What is made: exe (default; a trainable program), shared (a shared library), obj (an "
+     "object), mlir (IR before the target is looked at), llvm (LLVM IR), asm (assembly, "
+     "--target=cpu), ptx (--target=cuda) or report (what scan plans cost, as a page)",
+     setEmitKind},
+    {"report-batch", Form::Value, Group::Output, "B",
+     "Samples that a report assumes where the model leaves them open (default 16)",
+     SETTER(setInteger, reportBatch)},
+    {"report-length", Form::Value, Group::Output, "T",
+     "Time steps that a report assumes where the model leaves them open (default 1000)",
+     SETTER(setInteger, reportLength)},
+};
+
+ArrayRef<OptionInfo> bppsa::getOptionTable() { return kOptions; }
+
+const OptionInfo *bppsa::findOption(StringRef name) {
+  const auto *found =
+      llvm::find_if(kOptions, [&](const OptionInfo &option) { return option.name == name; });
+  return found == std::end(kOptions) ? nullptr : found;
+}
+
+StringRef bppsa::guessOption(StringRef name) {
+  unsigned best = name.size() / 3 + 1;
+  StringRef guess;
+  for (const OptionInfo &option : kOptions)
+    if (unsigned distance = name.edit_distance(option.name);
+        distance <= best && option.name.size() > 1) {
+      best = distance;
+      guess = option.name;
+    }
+  return guess;
+}
+
+/// The option as on the command line.
+static std::string spell(StringRef name) { return (name.size() == 1 ? "-" : "--") + name.str(); }
+
+std::optional<std::string> bppsa::setOption(CompileOptions &options, StringRef name,
+                                            StringRef value) {
+  const OptionInfo *option = findOption(name);
+  if (!option) {
+    StringRef guess = guessOption(name);
+    return "unknown option '" + name.str() + "'" +
+           (guess.empty() ? "" : ", did you mean '" + guess.str() + "'");
+  }
+  if (Mistake mistake = option->set(options, value))
+    return spell(name) + " " + *mistake;
+  return std::nullopt;
+}
+
+std::optional<std::string> bppsa::readOptionFiles(CompileOptions &options) {
+  if (options.classWeightsFile.empty())
+    return std::nullopt;
+  llvm::Expected<std::vector<float>> weights = readNpyVector(options.classWeightsFile);
+  if (weights && !weights->empty()) {
+    options.training.classWeights = std::move(*weights);
+    return std::nullopt;
+  }
+  return "--class-weights: " +
+         (weights ? options.classWeightsFile + ": is empty" : llvm::toString(weights.takeError()));
+}

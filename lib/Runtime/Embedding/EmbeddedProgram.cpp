@@ -1,0 +1,352 @@
+//===- EmbeddedProgram.cpp - a program in another program's process -------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/Embedding/EmbeddedProgram.h"
+#include "bppsa/Runtime/Description.h"
+#include "bppsa/Runtime/Error.h"
+#include "bppsa/Runtime/Files/OnnxFile.h"
+#include "bppsa/Runtime/Training/Checkpoint.h"
+#include "bppsa/Runtime/Training/Random.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+using namespace bppsa::runtime;
+
+/// Prepared calls of a function that are kept, for as many combinations of sizes.
+static constexpr size_t mostCalls = 32;
+
+EmbeddedProgram::EmbeddedProgram(Program loaded)
+    : program(std::move(loaded)), json(describeProgram(program).dump()),
+      session(std::make_unique<Session>(program, true)), hyper(program.model.hyper) {
+  for (const ParameterInfo &info : model().parameters)
+    if (info.trained)
+      gradients.push_back(info.name);
+  for (const ArrayInfo &info : model().inputs)
+    if (info.gradient)
+      gradients.push_back(info.name);
+  lastLosses.resize(model().losses.size());
+}
+
+//===----------------------------------------------------------------------===//
+// Settings
+//===----------------------------------------------------------------------===//
+
+void EmbeddedProgram::setThreads(int count) {
+  if (count < 0)
+    throw UsageError(text("the number of threads must be at least 0, found ", count));
+  threadLimit = count;
+}
+
+void EmbeddedProgram::setVariant(VariantRequest wanted) {
+  // Says what there is where nothing matches.
+  matchingVariants(model(), wanted, 1 << 30);
+  inferFunction(model(), wanted.mapping, 1);
+  request = std::move(wanted);
+  calls.clear();
+}
+
+void EmbeddedProgram::tune(const ArrayArguments &arguments, int64_t count) {
+  BatchArguments batch = matchArguments(model(), arguments, LossArrays::Needed);
+  auto &kept = calls["step"];
+  kept.erase(std::remove_if(kept.begin(), kept.end(),
+                            [&](const auto &call) { return call->isFor(batch); }),
+             kept.end());
+  kept.push_front(
+      std::make_unique<EmbeddedCall>(*session, batch, LossArrays::Needed, [&](Batch &batch) {
+        return chooseFunction("step", batch, count);
+      }));
+}
+
+void EmbeddedProgram::setHyper(const std::string &name, double value) {
+  if (!std::isfinite(value))
+    throw UsageError(text("hyperparameter ", quote(name), " must be finite, found ", value));
+  if (name == "clip_norm") {
+    clipNorm = value;
+    return;
+  }
+  auto found = hyper.find(name);
+  if (found == hyper.end()) {
+    std::vector<std::string> known = {"clip_norm"};
+    for (const auto &entry : hyper)
+      known.push_back(entry.first);
+    throw UsageError(
+        text("unknown hyperparameter ", quote(name), "; this program has ", list(known)));
+  }
+  found->second = value;
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+std::string EmbeddedProgram::chooseFunction(const std::string &function, Batch &batch,
+                                            int64_t count) {
+  if (function == "eval")
+    return function;
+  if (function == "infer")
+    return inferFunction(model(), request.mapping, batch.samples);
+  return function + "." + chooseVariant(*session, request, function, batch, count).variant->name;
+}
+
+EmbeddedCall &EmbeddedProgram::prepare(const std::string &function, const ArrayArguments &arguments,
+                                       LossArrays use) {
+  BatchArguments batch = matchArguments(model(), arguments, use);
+  auto &kept = calls[function];
+  auto found =
+      std::find_if(kept.begin(), kept.end(), [&](const auto &call) { return call->isFor(batch); });
+  if (found == kept.end()) {
+    // One call is too few to time variants: what is counted decides.
+    kept.push_front(std::make_unique<EmbeddedCall>(
+        *session, batch, use, [&](Batch &batch) { return chooseFunction(function, batch, 1); }));
+    if (kept.size() > mostCalls)
+      kept.pop_back();
+  } else if (found != kept.begin()) {
+    std::rotate(kept.begin(), found, found + 1);
+  }
+  kept.front()->fill(batch);
+  return *kept.front();
+}
+
+void EmbeddedProgram::requireShape(const ArrayArgument &argument, DType dtype,
+                                   const std::vector<int64_t> &shape) const {
+  if (argument.dtype != dtype || argument.shape != shape)
+    fail("array ", quote(argument.name), ": found ", numpyName(argument.dtype), " ",
+         list(argument.shape), ", expected ", numpyName(dtype), " ", list(shape));
+}
+
+std::vector<Array> EmbeddedProgram::infer(const ArrayArguments &arguments) {
+  EmbeddedCall &call = prepare("infer", arguments, LossArrays::Ignored);
+  call.run();
+  std::vector<Array> outputs;
+  for (const ArrayInfo &info : model().outputs)
+    outputs.push_back(call.takeResult("output:" + info.name));
+  return outputs;
+}
+
+void EmbeddedProgram::infer(const ArrayArguments &arguments, const ArrayArguments &outputs) {
+  EmbeddedCall &call = prepare("infer", arguments, LossArrays::Ignored);
+  for (const ArrayArgument &output : outputs) {
+    std::vector<std::string> names;
+    for (const ArrayInfo &info : model().outputs)
+      names.push_back(info.name);
+    if (std::find(names.begin(), names.end(), output.name) == names.end())
+      throw UsageError(
+          text("unknown output ", quote(output.name), "; the model has ", list(names)));
+    const Array &result = call.result("output:" + output.name);
+    requireShape(output, result.dtype, result.shape);
+  }
+  std::vector<const ArrayArgument *> copied;
+  for (const ArrayArgument &output : outputs)
+    if (!output.isUsable(output.dtype) || !call.redirect("output:" + output.name, output.data))
+      copied.push_back(&output);
+  call.run();
+  for (const ArrayArgument *output : copied)
+    output->write(call.result("output:" + output->name).data.data());
+}
+
+/// Runs a call that has a loss, and returns that.
+double EmbeddedProgram::runLoss(EmbeddedCall &call) {
+  const Batch &batch = call.arrays();
+  if (!batch.losses.empty() &&
+      std::all_of(batch.losses.begin(), batch.losses.end(),
+                  [](const Batch::Loss &loss) { return loss.lossWeight == 0; }))
+    fail("every position has the weight 0, so there is no loss; give positions a weight");
+  session->seed = static_cast<int64_t>(stepSeed(seed, steps));
+  call.run();
+  if (!std::isfinite(session->loss))
+    throw DivergedError(text("the loss is ", session->loss));
+  for (size_t i = 0; i < lastLosses.size(); ++i)
+    lastLosses[i] = session->lossOf(i);
+  return session->loss;
+}
+
+double EmbeddedProgram::eval(const ArrayArguments &arguments, std::optional<double> &accuracy) {
+  EmbeddedCall &call = prepare("eval", arguments, LossArrays::Needed);
+  double loss = runLoss(call);
+  accuracy.reset();
+  for (size_t i = 0; i < model().losses.size(); ++i)
+    if (&model().losses[i] == model().classLoss() && call.arrays().losses[i].positions > 0)
+      accuracy = session->correct[i] / call.arrays().losses[i].positions;
+  return loss;
+}
+
+//===----------------------------------------------------------------------===//
+// Gradients
+//===----------------------------------------------------------------------===//
+
+std::optional<size_t> EmbeddedProgram::findParameter(const std::string &name) const {
+  const std::vector<ParameterInfo> &infos = model().parameters;
+  auto found = std::find_if(infos.begin(), infos.end(), [&](const ParameterInfo &info) {
+    return info.trained && info.name == name;
+  });
+  if (found == infos.end())
+    return std::nullopt;
+  return found - infos.begin();
+}
+
+static void requireFiniteGradient(const std::string &name, const Array &array) {
+  for (int64_t i = 0, size = array.elements(); i < size; ++i)
+    if (float value = array.as<float>()[i]; !std::isfinite(value))
+      throw DivergedError(text("the gradient of ", quote(name), " is ", value, " (element ", i,
+                               " of shape ", list(array.shape), ")"));
+}
+
+/// The loss of a call for gradients, all of which are finite.
+double EmbeddedProgram::runGradient(EmbeddedCall &call) {
+  double loss = runLoss(call);
+  session->parameters.maskGradients();
+  try {
+    requireFiniteGradients(*session);
+  } catch (const Error &error) {
+    throw DivergedError(error.what());
+  }
+  for (const ArrayInfo &info : model().inputs)
+    if (info.gradient)
+      requireFiniteGradient(info.name, call.result("input_grad:" + info.name));
+  return loss;
+}
+
+double EmbeddedProgram::grad(const ArrayArguments &arguments, std::vector<Array> &results) {
+  EmbeddedCall &call = prepare("grad", arguments, LossArrays::Needed);
+  double loss = runGradient(call);
+  for (const std::string &name : gradients) {
+    std::optional<size_t> index = findParameter(name);
+    if (!index) {
+      results.push_back(call.takeResult("input_grad:" + name));
+      continue;
+    }
+    const ParameterInfo &info = model().parameters[*index];
+    results.push_back(
+        {DType::F32, info.shape, Buffer::uninitialized(info.elements * sizeof(float))});
+    memcpy(results.back().data.data(), session->parameters.gradient(*index),
+           results.back().data.size());
+  }
+  return loss;
+}
+
+double EmbeddedProgram::grad(const ArrayArguments &arguments, const ArrayArguments &results) {
+  EmbeddedCall &call = prepare("grad", arguments, LossArrays::Needed);
+  for (const ArrayArgument &result : results) {
+    if (std::find(gradients.begin(), gradients.end(), result.name) == gradients.end())
+      throw UsageError(
+          text("unknown gradient ", quote(result.name), "; there are those of ", list(gradients)));
+    std::optional<size_t> index = findParameter(result.name);
+    requireShape(result, DType::F32,
+                 index ? model().parameters[*index].shape
+                       : call.result("input_grad:" + result.name).shape);
+  }
+  double loss = runGradient(call);
+  for (const ArrayArgument &result : results) {
+    std::optional<size_t> index = findParameter(result.name);
+    result.write(index ? reinterpret_cast<const std::byte *>(session->parameters.gradient(*index))
+                       : call.result("input_grad:" + result.name).data.data());
+  }
+  return loss;
+}
+
+//===----------------------------------------------------------------------===//
+// Updates
+//===----------------------------------------------------------------------===//
+
+/// Changes the parameters by the gradients that are there.
+void EmbeddedProgram::applyUpdate(std::optional<double> rate, bool takesStatistics) {
+  auto value = [&](const char *key) {
+    auto found = hyper.find(key);
+    return found == hyper.end() ? 0.0f : static_cast<float>(found->second);
+  };
+  if (rate && !std::isfinite(*rate))
+    throw UsageError(text("lr must be finite, found ", *rate));
+  double squares = session->gradientSquares();
+  if (!std::isfinite(squares)) {
+    try {
+      requireFiniteGradients(*session);
+    } catch (const Error &error) {
+      throw DivergedError(text(error.what(), "; use a smaller lr or clip_norm"));
+    }
+  }
+  session->hyper[0] = rate ? static_cast<float>(*rate) : value("lr");
+  session->hyper[1] = value("weight_decay");
+  session->hyper[2] = static_cast<float>(steps + 1);
+  // The small addend, and with it every bit, is that of torch.nn.utils.clip_grad_norm_.
+  double scale = clipNorm > 0 ? std::min(1.0, clipNorm / (std::sqrt(squares) + 1e-6)) : 1;
+  session->hyper[3] = static_cast<float>(scale);
+  session->hyper[4] = value("beta1");
+  session->hyper[5] = value("beta2");
+  session->hyper[6] = value("eps");
+  session->update(takesStatistics);
+  ++steps;
+}
+
+double EmbeddedProgram::step(const ArrayArguments &arguments, std::optional<double> rate) {
+  double loss = runLoss(prepare("step", arguments, LossArrays::Needed));
+  applyUpdate(rate, /*takesStatistics=*/true);
+  return loss;
+}
+
+void EmbeddedProgram::update(const ArrayArguments &given, std::optional<double> rate) {
+  const std::vector<ParameterInfo> &infos = model().parameters;
+  std::vector<const ArrayArgument *> found(infos.size());
+  for (const ArrayArgument &gradient : given) {
+    std::optional<size_t> index = findParameter(gradient.name);
+    if (!index)
+      throw UsageError(text("there is no trained parameter ", quote(gradient.name)));
+    requireShape(gradient, DType::F32, infos[*index].shape);
+    found[*index] = &gradient;
+  }
+  for (size_t i = 0; i < infos.size(); ++i)
+    if (infos[i].trained && !found[i])
+      fail("there is no gradient of parameter ", quote(infos[i].name));
+  float *flat = session->parameters.changeGradients();
+  for (size_t i = 0; i < infos.size(); ++i)
+    if (found[i])
+      found[i]->read(reinterpret_cast<std::byte *>(flat + session->parameters.start(i)));
+  applyUpdate(rate, /*takesStatistics=*/false);
+}
+
+//===----------------------------------------------------------------------===//
+// State
+//===----------------------------------------------------------------------===//
+
+void EmbeddedProgram::reset() {
+  Session fresh(program, true);
+  Parameters &to = session->parameters, &from = fresh.parameters;
+  for (size_t i = 0; i < model().parameters.size(); ++i) {
+    int64_t elements = model().parameters[i].elements;
+    std::copy_n(from.values(i), elements, to.changeValues(i));
+    for (size_t s = 0; model().parameters[i].trained && s < to.stateCount(); ++s)
+      std::fill_n(to.changeState(s, i), elements, 0.0f);
+  }
+  steps = 0;
+}
+
+void EmbeddedProgram::save(const std::string &path) {
+  saveOnnx(path, model(), program.onnx, program.onnxSize, session->parameters);
+}
+
+void EmbeddedProgram::saveCheckpoint(const std::string &path) {
+  TrainSettings settings;
+  settings.seed = seed;
+  settings.hyper = hyper;
+  if (clipNorm > 0)
+    settings.clipNorm = clipNorm;
+  TrainState state;
+  state.step = steps;
+  writeCheckpoint(path, *session, settings, state);
+}
+
+void EmbeddedProgram::loadCheckpoint(const std::string &path) {
+  TrainSettings settings;
+  TrainState state;
+  readCheckpoint(path, *session, settings, state);
+  for (const auto &[name, value] : settings.hyper)
+    if (hyper.count(name))
+      hyper[name] = value;
+  clipNorm = settings.clipNorm.value_or(0);
+  seed = settings.seed;
+  steps = state.step;
+}
