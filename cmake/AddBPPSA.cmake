@@ -59,6 +59,7 @@ function(bppsa_add_library name)
   add_dependencies(${name} BPPSAIncGen ${ARG_DEPENDS})
   bppsa_use_compiler_options(${name})
   target_link_libraries(${name} PUBLIC ${ARG_LINK_LIBS} MLIR LLVM)
+  set_property(GLOBAL APPEND PROPERTY BPPSA_COMPILER_LIBRARIES ${name})
   bppsa_install(${name})
 endfunction()
 

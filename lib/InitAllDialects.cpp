@@ -1,0 +1,24 @@
+//===- InitAllDialects.cpp - dialects of the project and of MLIR ----------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+// Apart from the passes: what only compiles models links none of MLIR's that it does not run.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/InitAllDialects.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Buffers/BufferizableOpInterfaceImpl.h"
+#include "bppsa/Differentiation/Differentiation.h"
+#include "bppsa/InitAll.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/Target/LLVMIR/Dialect/All.h"
+
+void bppsa::registerAllDialects(mlir::DialectRegistry &registry) {
+  mlir::registerAllDialects(registry);
+  mlir::registerAllExtensions(registry);
+  mlir::registerAllToLLVMIRTranslations(registry);
+  registry.insert<BPPSADialect>();
+  registerVJPExternalModels(registry);
+  registerBufferizableOpInterfaceExternalModels(registry);
+}
