@@ -38,6 +38,7 @@ set_up() {
 }
 set_up "build" "$bppsa_root/utils/build.sh" "${build_args[@]}"
 set_up "Python environment" "$bppsa_root/utils/venv.sh"
+set_up "Python package" "$bppsa_root/utils/python.sh" "${build_args[@]}"
 
 export BPPSA_BUILD_DIR="$build_dir"
 python="${BPPSA_PYTHON:-$bppsa_root/.venv/bin/python}"

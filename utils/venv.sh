@@ -8,7 +8,7 @@ venv="$bppsa_root/.venv"
 requirements="$bppsa_root/utils/requirements.txt"
 
 if [ -n "${BPPSA_PYTHON:-}" ]; then
-  "$BPPSA_PYTHON" -c 'import jax, numpy, onnx, onnxruntime, pytest, hypothesis' ||
+  "$BPPSA_PYTHON" -c 'import hypothesis, jax, mypy, nanobind, numpy, onnx, onnxruntime, pytest, scikit_build_core' ||
     die "BPPSA_PYTHON=$BPPSA_PYTHON lacks a package of $requirements"
   exit 0
 fi

@@ -1,11 +1,62 @@
 # Part of the bppsa project, under the MIT License.
-"""Python side of bppsa, a compiler that turns ONNX recurrent models into trainable programs.
+"""bppsa compiles ONNX models into trainable programs.
 
-``python -m bppsa.data``    makes seeded training sets (bitstreams, instrument features) as ``.npz``
-``python -m bppsa.models``  makes the example ONNX models
+    m = bppsa.compile("gru.onnx", loss="cross-entropy", optimizer="adam")
+    loss = m.step({"x": x}, target, lr=1e-3)
 
-Importing the package needs the standard library only; the generators need NumPy, the model
-scripts need PyTorch or onnx.
+``compile`` makes a program in this process, ``build`` a file, ``load`` opens a shared library that
+``build`` made, and ``check`` says whether a model is supported.  ``bppsa.torch``, ``bppsa.jax`` and
+``bppsa.plot`` are for PyTorch, JAX and Matplotlib.  ``python -m bppsa.data`` makes seeded training
+sets, ``python -m bppsa.models`` the example models.
+
+Importing the package needs the standard library only: its parts are imported when they are used.
 """
 
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bppsa.compiler import Check, build, check, compile, options
+    from bppsa.errors import CompileWarning, DivergedError, Error
+    from bppsa.fit import Epoch
+    from bppsa.program import ArrayInfo, Program, load
+
 __version__ = "0.1.0"
+
+_MODULES = {
+    "compiler": ("Check", "build", "check", "compile", "options"),
+    "errors": ("CompileWarning", "DivergedError", "Error"),
+    "fit": ("Epoch",),
+    "program": ("ArrayInfo", "Program", "load"),
+}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+_SUBMODULES = ("data", "jax", "models", "plot", "torch")
+
+__all__ = [
+    "ArrayInfo",
+    "Check",
+    "CompileWarning",
+    "DivergedError",
+    "Epoch",
+    "Error",
+    "Program",
+    "build",
+    "check",
+    "compile",
+    "load",
+    "options",
+]
+
+
+def __getattr__(name: str):
+    if name in _HOMES:
+        value = getattr(importlib.import_module(f"bppsa.{_HOMES[name]}"), name)
+        globals()[name] = value
+        return value
+    if name in _SUBMODULES:
+        return importlib.import_module(f"bppsa.{name}")
+    raise AttributeError(f"module 'bppsa' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_SUBMODULES})

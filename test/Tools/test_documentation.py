@@ -1,8 +1,7 @@
 """Runs the examples of the documentation: fenced blocks that follow a `<!-- run -->` comment.
 
-A `sh` block runs in a folder that all blocks of one page share, with the tools, the virtual
-environment's Python and the package under python/ at hand, and BPPSA set to the source tree. An
-`mlir` block must round-trip through bppsa-opt. A block that follows `<!-- shows FILE -->` is an
+A `sh` or `python` block runs in a folder that all blocks of one page share, with the tools, the
+virtual environment's Python and the package at hand, and BPPSA set to the source tree. An `mlir` block must round-trip through bppsa-opt. A block that follows `<!-- shows FILE -->` is an
 excerpt of a file that an earlier block of its page wrote.
 """
 
@@ -26,7 +25,8 @@ def blocks(page):
 def environment():
     """The tools and the virtual environment's `python` on PATH."""
     path = [str(harness.BIN), os.path.dirname(sys.executable), os.environ["PATH"]]
-    package = str(harness.ROOT / "python")
+    built = harness.BUILD / "python"
+    package = str(built if built.exists() else harness.ROOT / "python")
     own = {"PATH": os.pathsep.join(path), "PYTHONPATH": package, "BPPSA": str(harness.ROOT)}
     return {**os.environ, **own}
 
@@ -83,8 +83,10 @@ def test_examples(page, tmp_path):
             continue
         if language == "sh":
             command = ["bash", "-euo", "pipefail", "-c", text]
+        elif language == "python":
+            command = [sys.executable, "-W", "error", "-c", text]
         else:
-            assert language == "mlir", f"{page}: blocks that run are sh or mlir, found {language}"
+            assert language == "mlir", f"{page}: blocks that run are sh, python or mlir, found {language}"
             source = tmp_path / "block.mlir"
             source.write_text(text)
             command = ["bppsa-opt", "--verify-roundtrip", str(source), "-o", "/dev/null"]

@@ -1,0 +1,191 @@
+# Part of the bppsa project, under the MIT License.
+"""Models to programs."""
+
+import collections.abc
+import contextlib
+import dataclasses
+import functools
+import html
+import logging
+import numbers
+import os
+import pathlib
+import tempfile
+import typing
+import warnings
+
+from bppsa import _native
+from bppsa.errors import CompileWarning, Error
+from bppsa.program import Program
+
+#: A file, the bytes of one, an ``onnx.ModelProto``, or what ``torch.onnx.export`` returns.
+Model = typing.Union[str, os.PathLike, bytes, typing.Any]
+
+_NOTE, _WARNING, _ERROR = range(3)
+_log = logging.getLogger("bppsa")
+
+
+def compile(model: Model, **options) -> Program:  # noqa: A001 (the name is a contract)
+    """Compiles ``model`` to a program in this process, for this machine's processor.
+
+    ``options`` are those of ``bppsa-compile`` with ``_`` for ``-``: ``loss="mse"``,
+    ``optimizer="sgd"``, ``freeze="^encoder"``, ``backward="scan"``, ``batch_axis={"x": 1}``,
+    ``bind={"n": 3}``; see ``bppsa.options()``.  Flags are ``True``, lists are lists, pairs such as
+    ``NAME:AXIS`` are dicts, and an array will do where a ``.npy`` file is asked for.
+
+    Needs no toolchain and leaves no files.  Raises ``bppsa.Error`` where the model or an option
+    cannot be used; what the compiler warns of is a ``bppsa.CompileWarning``.
+    """
+    path, content = _source(model)
+    with _option_list(options) as pairs:
+        said: list[tuple[int, str]] = []
+        try:
+            return Program(_native.compile(path, content, pairs, said))
+        finally:
+            _tell(path, said)
+
+
+def build(model: Model, output: str | os.PathLike, **options) -> pathlib.Path:
+    """Writes what ``bppsa-compile MODEL -o OUTPUT`` writes: an executable that trains by itself, or
+    what ``emit`` asks for (``"shared"``, ``"obj"``, ``"mlir"``, ``"llvm"``, ``"report"``, ...).
+
+    Executables and shared libraries are linked by a C++ compiler on the ``PATH``.  The file appears
+    whole or not at all.  ``options`` are those of ``bppsa.compile``; returns the path.
+    """
+    path, content = _source(model)
+    with _option_list(options) as pairs:
+        said: list[tuple[int, str]] = []
+        try:
+            _native.compile_to_file(path, content, pairs, said, os.fspath(output))
+        finally:
+            _tell(path, said)
+    return pathlib.Path(output)
+
+
+@dataclasses.dataclass(frozen=True)
+class Check:
+    """Whether a model can be compiled with some options, and what the compiler says of it."""
+
+    model: str
+    errors: tuple[str, ...]
+    warnings: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        return not self.errors
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def _lines(self) -> list[tuple[str, str]]:
+        said = (("error", self.errors), ("warning", self.warnings), ("note", self.notes))
+        return [(kind, line) for kind, lines in said for line in lines]
+
+    def __str__(self) -> str:
+        verdict = "is supported" if self.ok else "is not supported"
+        return "\n".join(
+            [f"{self.model}: {verdict}", *(f"  {kind}: {line}" for kind, line in self._lines())]
+        )
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{kind}</td><td style='text-align:left'>{html.escape(line)}</td></tr>"
+            for kind, line in self._lines()
+        )
+        verdict = "is supported" if self.ok else "is <b>not</b> supported"
+        return f"<p><code>{html.escape(self.model)}</code> {verdict}</p><table>{rows}</table>"
+
+
+def check(model: Model, **options) -> Check:
+    """What is supported of ``model``, what is not, and what helps.
+
+    Goes as far as gradients and scan plans, without making code.  True where the model can be
+    compiled with ``options``, which are those of ``bppsa.compile``.
+    """
+    path, content = _source(model)
+    said: list[tuple[int, str]] = []
+    with _option_list({"compile_to": "scan", **options}) as pairs:
+        try:
+            _native.compile_to_bytes(path, content, pairs, said)
+        except Error as error:
+            if not any(severity == _ERROR for severity, _ in said):
+                said.append((_ERROR, str(error)))
+    kinds = [tuple(line for kind, line in said if kind == wanted) for wanted in range(_ERROR + 1)]
+    return Check(path, kinds[_ERROR], kinds[_WARNING], kinds[_NOTE])
+
+
+@functools.cache
+def options() -> dict[str, str]:
+    """The options of ``compile``, ``build`` and ``check`` by name, each with a line of help."""
+    return {name.replace("-", "_"): help for name, _, help, _ in _native.list_options()}
+
+
+def _source(model: Model) -> tuple[str, bytes | None]:
+    """The path of a model, by which external data is found, and its bytes if it has no file."""
+    if isinstance(model, (str, os.PathLike)):
+        return os.fspath(model), None
+    model = getattr(model, "model_proto", model)
+    if hasattr(model, "SerializeToString"):
+        model = model.SerializeToString()
+    if isinstance(model, (bytes, bytearray, memoryview)):
+        return "model.onnx", bytes(model)
+    raise Error(
+        "a model must be a path, the bytes of an ONNX file or an onnx.ModelProto, found "
+        + type(model).__name__
+    )
+
+
+def _tell(path: str, said: list[tuple[int, str]]) -> None:
+    for severity, line in said:
+        if severity == _WARNING:
+            warnings.warn(f"{path}: {line}", CompileWarning, stacklevel=3)
+        elif severity == _NOTE:
+            _log.info("%s: %s", path, line)
+
+
+@contextlib.contextmanager
+def _option_list(options: dict[str, typing.Any]):
+    """Options as pairs of the command line's names and values; arrays are files meanwhile."""
+    forms = {name: (value, repeated) for name, value, _, repeated in _native.list_options()}
+    with contextlib.ExitStack() as stack:
+        pairs = []
+        for key, value in options.items():
+            name = key.replace("_", "-")
+            form, repeated = forms.get(name, ("", False))
+            if hasattr(value, "__array__") or hasattr(value, "__dlpack__"):
+                value = stack.enter_context(_saved(value))
+            words = _words(value, "=" if "=" in form else ":")
+            if not repeated and len(words) > 1:
+                words = [",".join(words)]
+            pairs += [(name, word) for word in words]
+        yield pairs
+
+
+def _words(value: typing.Any, sign: str) -> list[str]:
+    """What stands behind an option, for each time that it is given."""
+    if value is None or value is False:
+        return []
+    if value is True:
+        return [""]
+    if isinstance(value, collections.abc.Mapping):
+        return [f"{name}{sign}{','.join(_words(word, sign))}" for name, word in value.items()]
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [word for part in value for word in _words(part, sign)]
+    if isinstance(value, (str, os.PathLike)):
+        return [os.fspath(value)]
+    if isinstance(value, numbers.Integral):
+        return [str(int(value))]
+    if isinstance(value, numbers.Real):
+        return [repr(float(value))]
+    raise Error(f"an option must be a text, a number or a list of these, found {value!r}")
+
+
+@contextlib.contextmanager
+def _saved(array: typing.Any):
+    import numpy as np
+
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "array.npy")
+        np.save(path, np.asarray(array, dtype=np.float32))
+        yield path

@@ -1,0 +1,236 @@
+//===- Program.cpp - compiled programs for Python -------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+// A thin layer: names, documentation and everything that is not called for every step are in
+// bppsa/program.py.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Program.h"
+#include "Arrays.h"
+#include "Errors.h"
+#include <cmath>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+namespace nb = nanobind;
+using namespace bppsa::python;
+
+/// Calls the C API while other threads of Python run.
+template <typename Call> static void compute(Call call) {
+  BppsaStatus status;
+  {
+    nb::gil_scoped_release release;
+    status = call();
+  }
+  check(status);
+}
+
+//===----------------------------------------------------------------------===//
+// Description
+//===----------------------------------------------------------------------===//
+
+static BppsaArrayInfo getArray(const Program &program, BppsaArrayKind kind, intptr_t index) {
+  BppsaArrayInfo info;
+  check(bppsaProgramGetArray(program.get(), kind, index, &info));
+  return info;
+}
+
+static nb::object axis(int64_t number) {
+  return number < 0 ? nb::none() : nb::object(nb::int_(number));
+}
+
+/// The arrays of a kind as dicts: the arguments of `bppsa.program.ArrayInfo`.
+static nb::list describe(const Program &program, int kind) {
+  nb::list arrays;
+  auto kindOfArray = static_cast<BppsaArrayKind>(kind);
+  for (intptr_t i = 0; i < bppsaProgramGetNumArrays(program.get(), kindOfArray); ++i) {
+    BppsaArrayInfo info = getArray(program, kindOfArray, i);
+    nb::list shape;
+    for (int32_t d = 0; d < info.rank; ++d)
+      shape.append(axis(info.shape[d]));
+    nb::dict array;
+    array["name"] = info.name;
+    array["dtype"] = nameType(info.dtype);
+    array["shape"] = nb::tuple(shape);
+    array["batch_axis"] = axis(info.batchAxis);
+    array["time_axis"] = axis(info.timeAxis);
+    array["trained"] = info.isTrained;
+    array["optional"] = info.isOptional;
+    array["carried"] = info.carried ? nb::object(nb::str(info.carried)) : nb::none();
+    arrays.append(array);
+  }
+  return arrays;
+}
+
+//===----------------------------------------------------------------------===//
+// Computing
+//===----------------------------------------------------------------------===//
+
+/// The inputs and, by their own names, targets and weights.
+static void addCall(CallArrays &arrays, nb::dict inputs, nb::object target, nb::object weight) {
+  arrays.addAll(inputs);
+  for (auto [name, value] : {std::pair("target", target), std::pair("weight", weight)}) {
+    if (value.is_none())
+      continue;
+    if (nb::isinstance<nb::dict>(value))
+      arrays.addAll(value, std::string(name) + ".");
+    else
+      arrays.add(name, value);
+  }
+}
+
+/// NumPy arrays over what a call has allocated for the arrays of `kind`, by their names.
+static nb::dict adoptAll(const Program &program, BppsaArrayKind kind,
+                         const std::vector<DLManagedTensor *> &tensors) {
+  nb::dict arrays;
+  for (size_t i = 0; i < tensors.size(); ++i)
+    arrays[getArray(program, kind, static_cast<intptr_t>(i)).name] = adopt(tensors[i]);
+  return arrays;
+}
+
+static nb::dict infer(const Program &program, nb::dict inputs) {
+  CallArrays arrays;
+  arrays.addAll(inputs);
+  std::vector<DLManagedTensor *> outputs(bppsaProgramGetNumArrays(program.get(), BppsaOutput));
+  const BppsaNamedArray *data = arrays.data();
+  compute([&] { return bppsaProgramInfer(program.get(), data, arrays.size(), outputs.data()); });
+  return adoptAll(program, BppsaOutput, outputs);
+}
+
+static void inferInto(const Program &program, nb::dict inputs, nb::dict out) {
+  CallArrays arrays, outputs;
+  arrays.addAll(inputs);
+  outputs.addWritten(out);
+  const BppsaNamedArray *data = arrays.data(), *results = outputs.data();
+  compute([&] {
+    return bppsaProgramInferInto(program.get(), data, arrays.size(), results, outputs.size());
+  });
+}
+
+static nb::tuple eval(const Program &program, nb::dict inputs, nb::object target,
+                      nb::object weight) {
+  CallArrays arrays;
+  addCall(arrays, inputs, target, weight);
+  double loss, accuracy;
+  const BppsaNamedArray *data = arrays.data();
+  compute([&] { return bppsaProgramEval(program.get(), data, arrays.size(), &loss, &accuracy); });
+  return nb::make_tuple(loss, accuracy);
+}
+
+static nb::tuple grad(const Program &program, nb::dict inputs, nb::object target,
+                      nb::object weight) {
+  CallArrays arrays;
+  addCall(arrays, inputs, target, weight);
+  std::vector<DLManagedTensor *> gradients(bppsaProgramGetNumArrays(program.get(), BppsaGradient));
+  double loss;
+  const BppsaNamedArray *data = arrays.data();
+  compute([&] {
+    return bppsaProgramGrad(program.get(), data, arrays.size(), &loss, gradients.data());
+  });
+  return nb::make_tuple(loss, adoptAll(program, BppsaGradient, gradients));
+}
+
+static double gradInto(const Program &program, nb::dict inputs, nb::object target,
+                       nb::object weight, nb::dict out) {
+  CallArrays arrays, gradients;
+  addCall(arrays, inputs, target, weight);
+  gradients.addWritten(out);
+  double loss;
+  const BppsaNamedArray *data = arrays.data(), *results = gradients.data();
+  compute([&] {
+    return bppsaProgramGradInto(program.get(), data, arrays.size(), &loss, results,
+                                gradients.size());
+  });
+  return loss;
+}
+
+static double step(const Program &program, nb::dict inputs, nb::object target, nb::object weight,
+                   std::optional<double> lr) {
+  CallArrays arrays;
+  addCall(arrays, inputs, target, weight);
+  double loss;
+  const BppsaNamedArray *data = arrays.data();
+  compute([&] {
+    return bppsaProgramStep(program.get(), data, arrays.size(), lr.value_or(NAN), &loss);
+  });
+  return loss;
+}
+
+static void update(const Program &program, nb::dict gradients, std::optional<double> lr) {
+  CallArrays arrays;
+  arrays.addAll(gradients);
+  const BppsaNamedArray *data = arrays.data();
+  compute([&] { return bppsaProgramUpdate(program.get(), data, arrays.size(), lr.value_or(NAN)); });
+}
+
+static nb::list losses(const Program &program, size_t count) {
+  std::vector<double> values(count);
+  check(bppsaProgramGetLosses(program.get(), values.data(), static_cast<intptr_t>(count)));
+  nb::list list;
+  for (double value : values)
+    list.append(value);
+  return list;
+}
+
+//===----------------------------------------------------------------------===//
+// Settings, parameters and files
+//===----------------------------------------------------------------------===//
+
+static void setVariant(const Program &program, std::optional<std::string> backward,
+                       std::optional<std::string> scan, std::optional<std::string> mapping) {
+  auto text = [](const std::optional<std::string> &value) {
+    return value ? value->c_str() : nullptr;
+  };
+  check(bppsaProgramSetVariant(program.get(), text(backward), text(scan), text(mapping)));
+}
+
+static nb::object parameter(nb::handle self, intptr_t index) {
+  const DLTensor *tensor;
+  check(bppsaProgramGetParameter(nb::cast<const Program &>(self).get(), index, &tensor));
+  return view(*tensor, self);
+}
+
+/// A method that hands a path to `call`.
+static auto withPath(BppsaStatus (*call)(BppsaProgram, const char *)) {
+  return [call](const Program &program, const std::string &path) {
+    compute([&] { return call(program.get(), path.c_str()); });
+  };
+}
+
+static Program *load(const std::string &path) {
+  BppsaProgram program;
+  compute([&] { return bppsaProgramLoad(path.c_str(), &program); });
+  return new Program(program);
+}
+
+void bppsa::python::bindProgram(nb::module_ &module) {
+  nb::class_<Program>(module, "Program")
+      .def_prop_ro("description",
+                   [](const Program &self) { return bppsaProgramGetDescription(self.get()); })
+      .def("describe", describe)
+      .def("infer", infer)
+      .def("infer_into", inferInto)
+      .def("eval", eval, nb::arg(), nb::arg().none(), nb::arg().none())
+      .def("grad", grad, nb::arg(), nb::arg().none(), nb::arg().none())
+      .def("grad_into", gradInto, nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg())
+      .def("step", step, nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg().none())
+      .def("update", update, nb::arg(), nb::arg().none())
+      .def("losses", losses)
+      .def("parameter", parameter)
+      .def("set_threads",
+           [](const Program &self, int count) { check(bppsaProgramSetThreads(self.get(), count)); })
+      .def("set_variant", setVariant, nb::arg().none(), nb::arg().none(), nb::arg().none())
+      .def("set_hyperparameter",
+           [](const Program &self, const std::string &name, double value) {
+             check(bppsaProgramSetHyperparameter(self.get(), name.c_str(), value));
+           })
+      .def("set_seed",
+           [](const Program &self, uint64_t seed) { check(bppsaProgramSetSeed(self.get(), seed)); })
+      .def("reset", [](const Program &self) { check(bppsaProgramReset(self.get())); })
+      .def("save", withPath(bppsaProgramSave))
+      .def("save_checkpoint", withPath(bppsaProgramSaveCheckpoint))
+      .def("load_checkpoint", withPath(bppsaProgramLoadCheckpoint));
+  module.def("load", load);
+}

@@ -1,0 +1,37 @@
+//===- Program.h - compiled programs for Python -----------------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_PYTHON_PROGRAM_H
+#define BPPSA_PYTHON_PROGRAM_H
+
+#include "bppsa-c/Program.h"
+#include <nanobind/nanobind.h>
+
+namespace bppsa::python {
+
+/// Owns a program of the C API. Views of its parameters keep it alive.
+class Program {
+public:
+  explicit Program(BppsaProgram program) : program(program) {}
+  Program(const Program &) = delete;
+  Program &operator=(const Program &) = delete;
+  ~Program() { bppsaProgramDestroy(program); }
+
+  BppsaProgram get() const { return program; }
+
+private:
+  BppsaProgram program;
+};
+
+/// The class `Program` of the module and the function `load`.
+void bindProgram(nanobind::module_ &module);
+
+/// The functions that compile.
+void bindCompiler(nanobind::module_ &module);
+
+} // namespace bppsa::python
+
+#endif // BPPSA_PYTHON_PROGRAM_H
