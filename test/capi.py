@@ -195,6 +195,14 @@ class Program:
     def update(self, gradients, lr=math.nan):
         self.call("bppsaProgramUpdate", *named(gradients), c.c_double(lr))
 
+    def forward(self, arrays, outputs):
+        residuals = c.c_void_p()
+        self.call("bppsaProgramForward", *named(arrays), *named(outputs), c.byref(residuals))
+        return residuals
+
+    def backward(self, residuals, cotangents, gradients):
+        self.call("bppsaProgramBackward", residuals, *named(cotangents), *named(gradients))
+
     def parameters(self):
         """Live views."""
         views = {}

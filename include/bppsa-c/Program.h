@@ -221,10 +221,11 @@ BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramForward(BppsaProgram program,
                                                     intptr_t numOutputs, BppsaResiduals *residuals);
 
 /**
- * The vector-Jacobian product of that forward pass: the gradients of the sum over all graph outputs
- * of output times cotangent. `cotangents` are named after the outputs, and zero for those that are
- * left out; `gradients` are memory of the caller for those of the kind `BppsaGradient` that are
- * wanted. Infinite and NaN results are results. Residuals may be used several times.
+ * The vector-Jacobian product of that forward pass, whose steps are computed again: the gradients
+ * of the sum over all graph outputs of output times cotangent. `cotangents` are named after the
+ * outputs, and zero for those that are left out; `gradients` are memory of the caller for those of
+ * the kind `BppsaGradient` that are wanted. Infinite and NaN results are results. Residuals may be
+ * used several times.
  */
 BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramBackward(BppsaProgram program, BppsaResiduals residuals,
                                                      const BppsaNamedArray *cotangents,

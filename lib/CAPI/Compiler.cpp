@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa-c/Compiler.h"
-#include "ProgramHandle.h"
+#include "CreateProgram.h"
 #include "RuntimeSymbols.h"
 #include "Support.h"
 #include "bppsa/Compiler/Compiler.h"

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ProgramHandle.h"
+#include "CreateProgram.h"
 
 BppsaStatus bppsaProgramOpen(BppsaProgram *program) {
   return bppsa::capi::createProgram(bppsa::runtime::linkedProgram(), /*code=*/nullptr, program);

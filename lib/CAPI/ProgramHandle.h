@@ -7,16 +7,91 @@
 #ifndef BPPSA_LIB_CAPI_PROGRAMHANDLE_H
 #define BPPSA_LIB_CAPI_PROGRAMHANDLE_H
 
-#include "bppsa-c/Program.h"
-#include "bppsa/Runtime/Session.h"
+#include "CreateProgram.h"
+#include "ProgramFunctions.h"
+#include "bppsa/Runtime/Embedding/EmbeddedProgram.h"
+#include "bppsa/Runtime/Error.h"
+#include "bppsa/Runtime/Threads/Threads.h"
 
-#include <memory>
+#include <array>
+#include <deque>
+#include <mutex>
+#include <new>
 
 namespace bppsa::capi {
 
-/// Makes a program of what `interface` describes. `code` keeps that.
-BppsaStatus createProgram(const runtime::ProgramInterface &interface, std::shared_ptr<void> code,
-                          BppsaProgram *program) noexcept;
+/// A described array with what the description points to.
+struct ArrayText {
+  std::string name, carried;
+  std::vector<int64_t> shape;
+  BppsaArrayInfo info = {};
+};
+
+} // namespace bppsa::capi
+
+struct BppsaProgramOpaque : bppsa::capi::Handle {
+  BppsaProgramOpaque(bppsa::runtime::Program loaded, std::shared_ptr<void> code);
+
+  void describeArrays();
+  void add(BppsaArrayKind kind, const bppsa::runtime::ArrayInfo &info, bool isOptional);
+  void addParameter(BppsaArrayKind kind, const bppsa::runtime::ParameterInfo &info);
+  void viewParameters();
+
+  /// Outlives the program.
+  const std::shared_ptr<void> code;
+  bppsa::runtime::EmbeddedProgram program;
+  std::mutex mutex;
+  /// By kind.
+  std::array<std::deque<bppsa::capi::ArrayText>, 5> arrays;
+  std::vector<DLTensor> views;
+};
+
+namespace bppsa::capi {
+
+/// Runs `action`, and turns what it throws into a status.
+template <typename Action> BppsaStatus guard(Action &&action) noexcept {
+  try {
+    action();
+    return BppsaSuccess;
+  } catch (const runtime::UsageError &error) {
+    return setError(BppsaWrongUsage, error.what());
+  } catch (const runtime::NoDeviceError &error) {
+    return setError(BppsaNoDevice, error.what());
+  } catch (const runtime::DivergedError &error) {
+    return setError(BppsaDiverged, error.what());
+  } catch (const runtime::Error &error) {
+    return setError(BppsaWrongInput, error.what());
+  } catch (const std::bad_alloc &) {
+    return setError(BppsaWrongInput, "out of memory; use smaller batches or shorter sequences");
+  } catch (const std::exception &error) {
+    return setError(BppsaInternalError, error.what());
+  }
+}
+
+/// Runs `action` on a program that no other thread uses meanwhile, with its number of threads and
+/// the arithmetic of compiled code. A program of another library is handed to `function` there.
+template <auto function, typename Action, typename... Arguments>
+BppsaStatus use(BppsaProgram handle, Action &&action, Arguments... arguments) noexcept {
+  if (auto *other = inLibraryOf(handle, function); other != function)
+    return relay(handle, other(handle, arguments...));
+  return guard([&] {
+    if (!handle)
+      throw runtime::UsageError("the program is null");
+    std::lock_guard<std::mutex> lock(handle->mutex);
+    runtime::ThreadLimit threads(handle->program.threadCount());
+    runtime::DenormalsFlushed arithmetic;
+    action(handle->program);
+  });
+}
+
+template <typename T> T &require(T *pointer, const char *what) {
+  if (!pointer)
+    throw runtime::UsageError(runtime::text(what, " is null"));
+  return *pointer;
+}
+
+/// Throws UsageError where there is no array of that number.
+const ArrayText &findArray(BppsaProgram program, BppsaArrayKind kind, intptr_t index);
 
 } // namespace bppsa::capi
 

@@ -104,6 +104,7 @@ LogicalResult Compilation::import() {
   noteFixedAxes(**file, *importOptions);
   if (failed(loadImage(**file)))
     return failure();
+  chooseLossOutputs();
   if (failed(shapeLoops()) || failed(adaptToGraphLoops()) || failed(settleInitializers(**file)) ||
       failed(freezeParameters(*module, options.training.freeze)) || failed(freezeRows()) ||
       failed(checkLossOutputs()))
@@ -191,6 +192,16 @@ LogicalResult Compilation::adaptToGraphLoops() {
       options.training.scan == "auto")
     options.training.backward = BackwardKind::Sequential;
   return success();
+}
+
+void Compilation::chooseLossOutputs() {
+  std::vector<std::string> &outputs = options.training.lossOn;
+  if (options.training.losses.front() != "vjp" || !outputs.empty())
+    return;
+  auto forward = module->lookupSymbol<func::FuncOp>("forward");
+  for (unsigned i = 0, e = forward.getNumResults(); i < e; ++i)
+    if (cast<RankedTensorType>(forward.getResultTypes()[i]).getElementType().isF32())
+      outputs.push_back(attrs::Output::ofResult(forward, i).str());
 }
 
 /// Each name of `--loss-on` must be that of a graph output, and there must be as many

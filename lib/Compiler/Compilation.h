@@ -42,6 +42,8 @@ private:
   mlir::FailureOr<std::unique_ptr<llvm::MemoryBuffer>> read();
   llvm::LogicalResult import();
   mlir::FailureOr<ImportOptions> parseImportOptions();
+  /// Lets `--loss=vjp` be on all outputs that it can be on, unless `--loss-on` says.
+  void chooseLossOutputs();
   llvm::LogicalResult checkLossOutputs();
   void warn(std::string message) {
     remarks.push_back({CompileDiagnostic::Severity::Warning, std::move(message)});

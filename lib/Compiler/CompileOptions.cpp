@@ -57,8 +57,11 @@ void Validator::checkLosses() {
   const TrainingOptions &training = options.training;
   for (const std::string &loss : training.losses)
     requireWord("--loss", loss,
-                {"cross-entropy", "nll", "mse", "l1", "huber", "bce-with-logits", "none"});
+                {"cross-entropy", "nll", "mse", "l1", "huber", "bce-with-logits", "vjp", "none"});
   size_t outputs = std::max<size_t>(training.lossOn.size(), 1);
+  require(!llvm::is_contained(training.losses, "vjp") ||
+              (training.losses.size() == 1 && training.lossWeights.empty()),
+          "--loss=vjp goes with no other loss and no --loss-weights");
   auto count = [](size_t number) { return Twine(number); };
   require(training.losses.size() == 1 || training.losses.size() == outputs,
           "--loss must be one word or one for each of the " + count(outputs) +

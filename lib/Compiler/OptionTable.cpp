@@ -190,11 +190,13 @@ static const OptionInfo kOptions[] = {
      "Share of each target of cross-entropy that is spread over all classes (default 0)",
      SETTER(setNumber, training.labelSmoothing)},
     {"loss", Form::Value, Group::Loss, "KIND",
-     "cross-entropy (default), nll, mse, l1, huber, bce-with-logits, or none: the model's own "
-     "scalar output is the loss; one, or one for each output of --loss-on",
+     "cross-entropy (default), nll, mse, l1, huber, bce-with-logits, vjp: the sum of outputs times "
+     "targets, or none: the model's own scalar output is the loss; one, or one for each output of "
+     "--loss-on",
      setLosses},
     {"loss-on", Form::Repeated, Group::Loss, "NAME",
-     "Graph outputs that feed the losses (default: first)", APPENDER(training.lossOn)},
+     "Graph outputs that feed the losses (default: first; all of type float32 with --loss=vjp)",
+     APPENDER(training.lossOn)},
     {"loss-weights", Form::Repeated, Group::Loss, "X",
      "What each of several losses counts in their sum (default 1)", setLossWeights},
     {"optimizer", Form::Value, Group::Loss, "KIND",

@@ -12,7 +12,7 @@
 
 // TWICE: error: an output has one loss, found two of 'y'; remove one
 // EACH: error: as many losses and factors as outputs are needed, 1, found 2 and 0
-// NAME: error: unknown loss 'hinge'; there are cross-entropy, nll, mse, l1, huber, bce-with-logits and none
+// NAME: error: unknown loss 'hinge'; there are cross-entropy, nll, mse, l1, huber, bce-with-logits, vjp and none
 // CLASSES: error: class weights need loss cross-entropy or nll, found mse
 // SMOOTH: error: label smoothing needs loss cross-entropy, found nll
 // RANGE: error: label smoothing must be at least 0 and below 1, found 1.000000e+00

@@ -118,7 +118,7 @@ void LossBuilder::add(const OutputLoss &term) {
     target = addPositions(loss, kind, attrs::Target::make(unit),
                           hasClasses(kind) ? Type(builder.getI64Type()) : type.getElementType(),
                           type, shape);
-  if (kind != LossKind::None && hasWeights)
+  if (kind != LossKind::None && kind != LossKind::VJP && hasWeights)
     weight = addPositions(loss, kind, attrs::Weight::make(unit), builder.getF32Type(), type, shape);
   Location loc = NameLoc::get(builder.getStringAttr("loss " + term.name), loss.getLoc());
   losses.push_back(createLoss(builder, loc, term.options, output, target, weight));
@@ -189,7 +189,7 @@ struct AddLossPass : bppsa::impl::AddLossBase<AddLossPass> {
       if (!kind)
         return forward.emitError() << "unknown loss '" << name
                                    << "'; there are cross-entropy, nll, mse, l1, huber, "
-                                      "bce-with-logits and none";
+                                      "bce-with-logits, vjp and none";
       FailureOr<unsigned> number = findOutput(forward, outputs.empty() ? "" : outputs[i]);
       if (failed(number) || failed(verifyOutput(forward, *kind, name, *number)))
         return failure();

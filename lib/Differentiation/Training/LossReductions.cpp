@@ -100,6 +100,15 @@ static Value divide(OpBuilder &builder, Location loc, Value sum, Value divisor,
       .getResult(0);
 }
 
+Value bppsa::createSumOfProducts(OpBuilder &builder, Location loc, Value lhs, Value rhs) {
+  Value sum = createSum(builder, loc, {lhs, rhs},
+                        [](OpBuilder &b, Location loc, ValueRange arguments) -> Value {
+                          return MulFOp::create(b, loc, arguments[0], arguments[1]);
+                        });
+  Value one = createFloat(builder, loc, builder.getF64Type(), 1);
+  return divide(builder, loc, sum, one);
+}
+
 Value bppsa::createQuotient(OpBuilder &builder, Location loc, ValueRange inputs, Value weight,
                             BodyBuilder term, bool mayLackWeight) {
   Value sum = createSum(builder, loc, inputs, term);

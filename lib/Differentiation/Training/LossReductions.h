@@ -28,6 +28,10 @@ mlir::Value createReduction(mlir::OpBuilder &builder, mlir::Location loc, mlir::
 mlir::Value createMean(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange inputs,
                        mlir::Value weight, BodyBuilder term, bool mayLackWeight = false);
 
+/// The sum of the products of the elements of two tensors of one shape, as `tensor<f32>`.
+mlir::Value createSumOfProducts(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value lhs,
+                                mlir::Value rhs);
+
 /// The sum of `term` over all positions, accumulated in f64, divided by the sum of `weight`, as
 /// `tensor<f32>`. `term` gets the elements of `inputs`, which share the shape of `weight`. With
 /// `mayLackWeight` the quotient is zero where the sum of `weight` is.

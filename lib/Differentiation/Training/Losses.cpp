@@ -21,6 +21,7 @@ std::optional<LossKind> bppsa::parseLossKind(StringRef name) {
       .Case("l1", LossKind::L1)
       .Case("huber", LossKind::Huber)
       .Case("bce-with-logits", LossKind::BCEWithLogits)
+      .Case("vjp", LossKind::VJP)
       .Case("none", LossKind::None)
       .Default(std::nullopt);
 }
@@ -94,6 +95,8 @@ Value bppsa::createLoss(OpBuilder &builder, Location loc, const LossOptions &opt
                                                  RankedTensorType::get({}, type.getElementType()),
                                                  output, ArrayRef<ReassociationIndices>())
                      .getResult();
+  case LossKind::VJP:
+    return createSumOfProducts(builder, loc, output, target);
   case LossKind::CrossEntropy:
   case LossKind::NLL:
     return createClassLoss(builder, loc, options, output, target, weight);

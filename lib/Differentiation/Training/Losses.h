@@ -12,7 +12,7 @@
 
 namespace bppsa {
 
-enum class LossKind { CrossEntropy, NLL, MSE, L1, Huber, BCEWithLogits, None };
+enum class LossKind { CrossEntropy, NLL, MSE, L1, Huber, BCEWithLogits, VJP, None };
 
 /// The loss of that name on the command line; nothing if there is none.
 std::optional<LossKind> parseLossKind(llvm::StringRef name);
@@ -33,8 +33,9 @@ struct LossOptions {
 
 /// Builds the loss, a `tensor<f32>`: the mean over all positions of `output`, whose last axis holds
 /// the classes where the loss has them, weighted by `weight` where that is not null: f32, of the
-/// shape of the target. `LossKind::None` takes the only element of `output`, no target and no
-/// weight. Weights of classes and smoothing need a weight.
+/// shape of the target. `LossKind::VJP` takes the sum of output times target, a vector-Jacobian
+/// product as a gradient, and no weight. `LossKind::None` takes the only element of `output`, no
+/// target and no weight. Weights of classes and smoothing need a weight.
 mlir::Value createLoss(mlir::OpBuilder &builder, mlir::Location loc, const LossOptions &options,
                        mlir::Value output, mlir::Value target, mlir::Value weight);
 

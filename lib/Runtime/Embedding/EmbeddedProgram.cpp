@@ -128,7 +128,8 @@ std::vector<Array> EmbeddedProgram::infer(const ArrayArguments &arguments) {
   return outputs;
 }
 
-void EmbeddedProgram::infer(const ArrayArguments &arguments, const ArrayArguments &outputs) {
+EmbeddedCall &EmbeddedProgram::runInfer(const ArrayArguments &arguments,
+                                        const ArrayArguments &outputs) {
   EmbeddedCall &call = prepare("infer", arguments, LossArrays::Ignored);
   for (const ArrayArgument &output : outputs) {
     std::vector<std::string> names;
@@ -147,6 +148,11 @@ void EmbeddedProgram::infer(const ArrayArguments &arguments, const ArrayArgument
   call.run();
   for (const ArrayArgument *output : copied)
     output->write(call.result("output:" + output->name).data.data());
+  return call;
+}
+
+void EmbeddedProgram::infer(const ArrayArguments &arguments, const ArrayArguments &outputs) {
+  runInfer(arguments, outputs);
 }
 
 /// Runs a call that has a loss, and returns that.
@@ -229,8 +235,8 @@ double EmbeddedProgram::grad(const ArrayArguments &arguments, std::vector<Array>
   return loss;
 }
 
-double EmbeddedProgram::grad(const ArrayArguments &arguments, const ArrayArguments &results) {
-  EmbeddedCall &call = prepare("grad", arguments, LossArrays::Needed);
+void EmbeddedProgram::requireGradients(const EmbeddedCall &call,
+                                       const ArrayArguments &results) const {
   for (const ArrayArgument &result : results) {
     if (std::find(gradients.begin(), gradients.end(), result.name) == gradients.end())
       throw UsageError(
@@ -240,12 +246,22 @@ double EmbeddedProgram::grad(const ArrayArguments &arguments, const ArrayArgumen
                  index ? model().parameters[*index].shape
                        : call.result("input_grad:" + result.name).shape);
   }
-  double loss = runGradient(call);
+}
+
+void EmbeddedProgram::writeGradients(const EmbeddedCall &call,
+                                     const ArrayArguments &results) const {
   for (const ArrayArgument &result : results) {
     std::optional<size_t> index = findParameter(result.name);
     result.write(index ? reinterpret_cast<const std::byte *>(session->parameters.gradient(*index))
                        : call.result("input_grad:" + result.name).data.data());
   }
+}
+
+double EmbeddedProgram::grad(const ArrayArguments &arguments, const ArrayArguments &results) {
+  EmbeddedCall &call = prepare("grad", arguments, LossArrays::Needed);
+  requireGradients(call, results);
+  double loss = runGradient(call);
+  writeGradients(call, results);
   return loss;
 }
 

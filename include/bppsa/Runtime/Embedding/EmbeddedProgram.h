@@ -8,6 +8,7 @@
 #define BPPSA_RUNTIME_EMBEDDING_EMBEDDEDPROGRAM_H
 
 #include "bppsa/Runtime/Embedding/EmbeddedCall.h"
+#include "bppsa/Runtime/Embedding/Residuals.h"
 #include "bppsa/Runtime/Variants/Dispatch.h"
 
 #include <deque>
@@ -49,6 +50,13 @@ public:
   /// The loss of a training step. Nothing for the rate: the hyperparameter.
   double step(const ArrayArguments &arguments, std::optional<double> rate);
   void update(const ArrayArguments &gradients, std::optional<double> rate);
+  /// Computes outputs as infer() does, and keeps what backward() reads. Both are for programs whose
+  /// loss is `vjp` (VectorJacobian.cpp).
+  Residuals forward(const ArrayArguments &arguments, const ArrayArguments &outputs);
+  /// Gradients of the sum of outputs times cotangents, which are named after the outputs and zero
+  /// where they are missing. Writes those of `results`, whatever their values.
+  void backward(const Residuals &residuals, const ArrayArguments &cotangents,
+                const ArrayArguments &results);
   /// Of the last call that had one.
   const std::vector<double> &losses() const { return lastLosses; }
 
@@ -62,6 +70,12 @@ public:
 private:
   EmbeddedCall &prepare(const std::string &function, const ArrayArguments &arguments,
                         LossArrays use);
+  EmbeddedCall &runInfer(const ArrayArguments &arguments, const ArrayArguments &outputs);
+  /// Throws where a result is no gradient, or has another shape than the call's.
+  void requireGradients(const EmbeddedCall &call, const ArrayArguments &results) const;
+  void writeGradients(const EmbeddedCall &call, const ArrayArguments &results) const;
+  void requireProducts() const;
+  void exchangeParameters(std::vector<std::vector<float>> &values);
   std::string chooseFunction(const std::string &function, Batch &batch, int64_t calls);
   double runLoss(EmbeddedCall &call);
   double runGradient(EmbeddedCall &call);

@@ -1,0 +1,23 @@
+//===- CreateProgram.h - programs from their interfaces --------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_CAPI_CREATEPROGRAM_H
+#define BPPSA_LIB_CAPI_CREATEPROGRAM_H
+
+#include "bppsa-c/Program.h"
+#include "bppsa/Runtime/Session.h"
+
+#include <memory>
+
+namespace bppsa::capi {
+
+/// Makes a program of what `interface` describes. `code` keeps that.
+BppsaStatus createProgram(const runtime::ProgramInterface &interface, std::shared_ptr<void> code,
+                          BppsaProgram *program) noexcept;
+
+} // namespace bppsa::capi
+
+#endif // BPPSA_LIB_CAPI_CREATEPROGRAM_H
