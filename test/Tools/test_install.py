@@ -4,6 +4,8 @@ import json
 import shutil
 
 import harness
+import numpy as np
+import onnxruntime
 import pytest
 
 MODELS = [harness.ROOT / "examples" / name for name in ("bitstream_rnn.onnx", "irmas_gru.onnx")]
@@ -28,7 +30,7 @@ def test_nothing_names_the_build_tree_or_the_sources(prefix):
     if "CMAKE_BUILD_TYPE:STRING=Debug" in (harness.BUILD / "CMakeCache.txt").read_text():
         pytest.skip("debug information and assertions name the sources")
     files = [path for path in prefix.rglob("*") if path.is_file()]
-    assert {"bppsa-compile", "libBPPSACompiler.a", "libbppsa_emulator.a", "libbppsa_runtime.a", "Compiler.h"} <= {
+    assert {"bppsa-compile", "libBPPSACompiler.a", "libbppsa_emulator.a", "libbppsa_runtime.a", "libbppsa.so", "Compiler.h", "Program.h", "dlpack.h"} <= {
         path.name for path in files
     }
     needles = [str(path).encode() for path in {harness.BUILD, harness.ROOT}]
@@ -57,6 +59,16 @@ def test_installed_compiler(prefix, tmp_path):
     assert describe(program)["source"] == MODELS[0].name
 
 
+def train_in_c(program, output):
+    """It learns its 16 sequences; what it writes is a model that ONNX Runtime runs."""
+    result = harness.check_succeeded(harness.run(program, MODELS[1], output))
+    _, loss, _, accuracy = result.stdout.split()
+    assert float(loss) < 1 and float(accuracy) > 0.8
+    session = onnxruntime.InferenceSession(output)
+    (logits,) = session.run(None, {"x": np.zeros((7, 3, 12), np.float32)})
+    assert logits.shape == (3, 11) and output.read_bytes() != MODELS[1].read_bytes()
+
+
 def test_project_that_embeds_the_compiler(prefix, tmp_path):
     source = shutil.copytree(harness.ROOT / "examples" / "embed", tmp_path / "source")
     build = tmp_path / "build"
@@ -66,6 +78,7 @@ def test_project_that_embeds_the_compiler(prefix, tmp_path):
     harness.check_succeeded(harness.run(*configure))
     harness.check_succeeded(harness.run("cmake", "--build", build))
     harness.check_succeeded(harness.run(build / "compile_models", *MODELS, cwd=tmp_path))
+    train_in_c(build / "train_in_c", tmp_path / "trained.onnx")
     for model in MODELS:
         info = describe(tmp_path / model.stem)
         assert (info["source"], info["optimizer"]) == (model.name, "sgd")
