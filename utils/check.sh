@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
 # Builds, runs every test and ends with one line that counts them: `N passed, N failed`.
 #
-#   utils/check.sh [--debug]
+#   utils/check.sh [--debug] [--torch]
+#
+#   --torch   the tests of bppsa.torch, too, with the interpreter BPPSA_TORCH_PYTHON: one with torch, onnxscript
+#             and the packages of utils/requirements.txt, of the same version of Python as the others run with
 #
 # Results in machine-readable form are in build/test-results.  The exit status is 0 only if nothing failed.
 set -uo pipefail
@@ -9,14 +12,16 @@ source "$(dirname "$0")/common.sh"
 
 build_dir="$bppsa_root/build"
 build_args=()
+torch=0
 for arg in "$@"; do
   case "$arg" in
     --debug)
       build_dir="$bppsa_root/build-debug"
       build_args=(--debug)
       ;;
+    --torch) torch=1 ;;
     -h | --help)
-      sed -n '2,6s/^# \{0,1\}//p' "$0"
+      sed -n '2,9s/^# \{0,1\}//p' "$0"
       exit 0
       ;;
     *)
@@ -73,5 +78,12 @@ say "pytest"
       "$python" -m pytest -q -n "$jobs" --dist worksteal --junit-xml="$results/pytest.xml" test
 )
 echo $? >"$results/pytest.status"
+
+if [ "$torch" -eq 1 ]; then
+  say "PyTorch"
+  (cd "$bppsa_root" && "${BPPSA_TORCH_PYTHON:-python3}" -c 'import torch' &&
+    "${BPPSA_TORCH_PYTHON:-python3}" -m pytest -q --junit-xml="$results/torch.xml" test/python/test_torch.py)
+  echo $? >"$results/torch.status"
+fi
 
 "$python" "$bppsa_root/utils/summarize_tests.py" "$results"

@@ -1,0 +1,219 @@
+# Part of the bppsa project, under the MIT License.
+"""ONNX models and recurrent layers as modules of PyTorch."""
+
+import copy
+import itertools
+
+import bitstreams
+import harness
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: utils/check.sh --torch")
+pytest.importorskip("bppsa._native", reason="the package is not built: utils/python.sh")
+import bppsa.torch  # noqa: E402
+from bppsa.torch.operators import call  # noqa: E402
+from torch.nn.utils.rnn import pack_padded_sequence, pack_sequence  # noqa: E402
+
+KINDS = ["RNN", "GRU", "LSTM"]
+SETTINGS = [
+    {},
+    {"num_layers": 2, "bidirectional": True},
+    {"batch_first": True, "bias": False},
+]
+
+
+def make_pair(kind, *arguments, **settings):
+    """Our layer and PyTorch's, with the same parameters."""
+    torch.manual_seed(0)
+    theirs = getattr(torch.nn, kind)(*arguments, **settings)
+    ours = getattr(bppsa.torch, kind)(*arguments, **settings)
+    ours.load_state_dict(theirs.state_dict())
+    return ours, theirs
+
+
+def flat(results):
+    """The tensors of nested results."""
+    if isinstance(results, torch.Tensor):
+        return [results]
+    if isinstance(results, torch.nn.utils.rnn.PackedSequence):
+        return [results.data]
+    return [tensor for part in results for tensor in flat(part)]
+
+
+def check_pair(ours, theirs, *arguments):
+    """Results, and gradients of a function of all of them by parameters and arguments."""
+    found, expected = ours(*arguments), theirs(*arguments)
+    leaves = [t for t in flat(arguments) if t.requires_grad]
+    gradients = []
+    for module, results in ((ours, found), (theirs, expected)):
+        total = sum((torch.arange(t.numel()).reshape(t.shape).cos() * t).sum() for t in flat(results))
+        wanted = [*dict(module.named_parameters()).values(), *leaves]
+        gradients.append(torch.autograd.grad(total, wanted))
+    for one, other in zip(flat(found), flat(expected), strict=True):
+        assert one.shape == other.shape
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+    for one, other in zip(*gradients, strict=True):
+        assert harness.relative_error(one.numpy(), other.numpy()) < 1e-4
+
+
+@pytest.mark.parametrize(("kind", "settings"), list(itertools.product(KINDS, SETTINGS)))
+def test_layers_are_those_of_pytorch(kind, settings):
+    ours, theirs = make_pair(kind, 3, 4, **settings)
+    assert repr(ours) == repr(theirs)
+    assert list(ours.state_dict()) == list(theirs.state_dict())
+    x = torch.randn(5, 6, 3, requires_grad=True)
+    check_pair(ours, theirs, x)
+    count = settings.get("num_layers", 1) * (2 if settings.get("bidirectional") else 1)
+    samples = 5 if settings.get("batch_first") else 6
+    states = [torch.randn(count, samples, 4, requires_grad=True) for _ in range(2)]
+    check_pair(ours, theirs, x, tuple(states) if kind == "LSTM" else states[0])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_sample_without_an_axis(kind):
+    ours, theirs = make_pair(kind, 3, 4)
+    check_pair(ours, theirs, torch.randn(5, 3, requires_grad=True))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("enforce_sorted", [True, False])
+def test_packed_sequences(kind, enforce_sorted):
+    ours, theirs = make_pair(kind, 3, 4, bidirectional=True)
+    lengths = [5, 4, 4, 1] if enforce_sorted else [1, 4, 5, 4]
+    x = torch.randn(5, 4, 3, requires_grad=True)
+    packed = pack_padded_sequence(x, lengths, enforce_sorted=enforce_sorted)
+    check_pair(ours, theirs, packed)
+    found = ours(pack_sequence([torch.ones(2, 3), torch.ones(1, 3)]))[0]
+    assert found.batch_sizes.tolist() == [2, 1]
+
+
+def test_relu():
+    ours, theirs = make_pair("RNN", 3, 4, nonlinearity="relu")
+    check_pair(ours, theirs, torch.randn(5, 2, 3, requires_grad=True))
+    assert bppsa.torch.RNN(3, 4, 1, "relu")._activation() == "Relu"
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: bppsa.torch.LSTM(3, 4, proj_size=2), "proj_size"),
+        (lambda: bppsa.torch.GRU(3, 4, num_layers=2, dropout=0.5), "dropout"),
+        (lambda: bppsa.torch.RNN(3, 4, nonlinearity="sin"), "found 'sin'"),
+        (lambda: bppsa.torch.GRU(3, 4)(torch.zeros(2, 2, 5)), "3 features, found 5"),
+        (lambda: bppsa.torch.GRU(3, 4)(torch.zeros(2, 0, 3)), "at least a step and a sample"),
+        (lambda: bppsa.torch.GRU(3, 4)(torch.zeros(3)), "2 or 3 axes, found 1"),
+        (lambda: bppsa.torch.GRU(3, 4)(torch.zeros(2, 2, 3), torch.zeros(1, 3, 4)), "initial state"),
+        (lambda: bppsa.torch.GRU(3, 4).double()(torch.zeros(2, 2, 3).double()), "float64"),
+    ],
+)
+def test_refusals(make, message):
+    with pytest.raises(bppsa.Error, match=message):
+        make()
+
+
+@pytest.fixture(scope="module")
+def model():
+    return bppsa.torch.Module(bitstreams.MODEL, backward="sequential")
+
+
+def test_modules_have_the_parameters_of_their_model(model):
+    inputs, target = bitstreams.arrays()
+    state = {name: value.detach().numpy() for name, value in model.named_parameters()}
+    assert set(state) == {"head.weight", "head.bias", bitstreams.W, bitstreams.R, bitstreams.B}
+    assert list(model.state_dict()) == list(state)
+    x = torch.from_numpy(inputs["x"]).requires_grad_()
+    loss = torch.nn.functional.cross_entropy(model(x), torch.from_numpy(target))
+    loss.backward()
+    expected, exact = bitstreams.exact_gradients(state, inputs["x"], target)
+    assert loss.item() == pytest.approx(expected, rel=1e-6)
+    for name, parameter in model.named_parameters():
+        assert harness.relative_error(parameter.grad.numpy(), exact[name]) < 1e-5, name
+    assert harness.relative_error(x.grad.numpy(), exact["x"]) < 1e-5
+    torch.testing.assert_close(model(x=x), model(x))
+    with pytest.raises(bppsa.Error, match="takes x, found nothing"):
+        model()
+
+
+def test_operators_keep_the_rules_of_pytorch(model):
+    function = model._shared.function
+    parameters = [
+        model.get_parameter(name).detach().clone().requires_grad_() for name in function.parameters
+    ]
+    x = torch.randn(3, 2, 1, requires_grad=True)
+    torch.library.opcheck(call, (function.key, parameters, [x]))
+    flat_arguments = (x, *parameters)
+
+    def run(x, *parameters):
+        return call(function.key, list(parameters), [x])[0]
+
+    assert torch.autograd.gradcheck(run, flat_arguments, eps=1e-2, atol=1e-2, rtol=1e-2, nondet_tol=1e-6)
+
+
+def test_compile(model):
+    network = torch.nn.Sequential(model, torch.nn.Linear(10, 2))
+    compiled = torch.compile(network, fullgraph=True, backend="aot_eager", dynamic=True)
+    for steps, samples in ((4, 3), (6, 2)):
+        x = torch.randn(steps, samples, 1)
+        gradients = []
+        for module in (network, compiled):
+            network.zero_grad()
+            module(x).square().sum().backward()
+            gradients.append([p.grad.clone() for p in network.parameters()])
+        for one, other in zip(*gradients, strict=True):
+            torch.testing.assert_close(one, other)
+
+
+def test_losses_of_a_loop_are_those_of_pytorch():
+    """100 steps of Adam: GRU and a linear layer, mixed with other modules."""
+    losses = []
+    for kind in (bppsa.torch.GRU, torch.nn.GRU):
+        torch.manual_seed(1)
+        layer, head = kind(3, 8), torch.nn.Linear(8, 4)
+        optimizer = torch.optim.Adam([*layer.parameters(), *head.parameters()], lr=1e-2)
+        x, target = torch.randn(20, 8, 3), torch.randint(0, 4, (8,))
+        losses.append([])
+        for _ in range(100):
+            optimizer.zero_grad()
+            loss = torch.nn.functional.cross_entropy(head(layer(x)[0][-1]), target)
+            loss.backward()
+            optimizer.step()
+            losses[-1].append(loss.item())
+    np.testing.assert_allclose(*losses, rtol=1e-4)
+    assert losses[0][-1] < 0.5 * losses[0][0]
+
+
+def test_copies_have_parameters_of_their_own(model):
+    other = copy.deepcopy(model)
+    x = torch.randn(4, 2, 1)
+    before = model(x)
+    with torch.no_grad():
+        other.get_parameter("head.bias").add_(1)
+    torch.testing.assert_close(other(x), before + 1)
+    torch.testing.assert_close(model(x), before)
+
+
+def test_autocast(model):
+    x = torch.randn(4, 2, 1)
+    with torch.autocast("cpu", torch.bfloat16):
+        found = model(x.to(torch.bfloat16))
+    assert found.dtype == torch.float32
+    torch.testing.assert_close(found, model(x.to(torch.bfloat16).float()))
+
+
+def test_gradients_that_are_no_numbers(model):
+    other = copy.deepcopy(model)
+    with torch.no_grad():
+        other.get_parameter("head.weight").fill_(torch.inf)
+    other(torch.ones(3, 2, 1)).sum().backward()
+    assert other.get_parameter("head.weight").grad.isnan().all()
+
+
+def test_modules_from_modules():
+    pytest.importorskip("onnxscript")
+    torch.manual_seed(0)
+    network = torch.nn.Sequential(torch.nn.Linear(3, 5), torch.nn.Tanh(), torch.nn.Linear(5, 2))
+    compiled = bppsa.torch.from_module(network, torch.randn(4, 3))
+    x = torch.randn(4, 3)
+    torch.testing.assert_close(compiled(x), network(x), rtol=1e-4, atol=1e-5)
+    assert set(compiled.state_dict()) == set(network.state_dict())
