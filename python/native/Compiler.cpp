@@ -112,4 +112,7 @@ void bppsa::python::bindCompiler(nb::module_ &module) {
 NB_MODULE(_native, module) {
   bindProgram(module);
   bindCompiler(module);
+#ifdef BPPSA_JAX
+  bindJax(module);
+#endif
 }

@@ -32,6 +32,9 @@ void bindProgram(nanobind::module_ &module);
 /// The functions that compile.
 void bindCompiler(nanobind::module_ &module);
 
+/// What `bppsa.jax` needs, where the package is built with it.
+void bindJax(nanobind::module_ &module);
+
 } // namespace bppsa::python
 
 #endif // BPPSA_PYTHON_PROGRAM_H

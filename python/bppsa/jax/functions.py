@@ -1,0 +1,115 @@
+# Part of the bppsa project, under the MIT License.
+"""Functions of parameters and inputs, as calls of XLA's foreign function interface."""
+
+import collections.abc
+import functools
+import typing
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bppsa import _native, vjp
+from bppsa.compiler import Model
+from bppsa.errors import Error
+
+Arrays = collections.abc.Mapping[str, typing.Any]
+
+
+@functools.cache
+def _register() -> None:
+    if not hasattr(_native, "jax_handlers"):
+        raise Error("the package was built without jaxlib; install jax and build it again")
+    for name, handler in _native.jax_handlers().items():
+        jax.ffi.register_ffi_target(name, handler, platform="cpu")
+
+
+class Function:
+    """A pure function ``f(parameters, inputs)`` on the CPU, for ``jit``, ``grad`` and ``vmap``.
+
+    ``parameters`` are the trained initializers of the model and ``inputs`` its graph inputs, both by
+    name; the results are the outputs of type float32 by name.  Nothing is kept between forward and
+    backward but the arguments.  Where a gradient is infinite or not a number, all of a call are not
+    numbers.
+    """
+
+    def __init__(self, model: Model, **options):
+        _register()
+        self._function = own = vjp.Function(model, **options)
+        program = own.program
+        names = list(program.parameters)
+        targets = [n for n in program.targets if n == "target" or n.startswith("target.")]
+        self._gradients = list(program.gradients)
+        self._native = _native.JaxFunction(
+            program._program,
+            [names.index(name) for name in own.parameters],
+            own.inputs,
+            own.outputs,
+            targets,
+            self._gradients,
+        )
+        #: The values of the model.
+        self.parameters: dict[str, jax.Array] = {
+            name: jnp.array(program.parameters[name]) for name in own.parameters
+        }
+        self._call = jax.custom_vjp(self._forward)
+        self._call.defvjp(self._forward_rule, self._backward_rule)
+
+    def __call__(self, parameters: Arrays, inputs: Arrays) -> dict[str, jax.Array]:
+        arguments = self._pick(parameters, self._function.parameters, "parameters")
+        arguments += self._pick(inputs, self._function.inputs, "inputs")
+        results = self._call(*arguments)
+        return dict(zip(self._function.outputs, results, strict=True))
+
+    def _pick(self, given: Arrays, names: list[str], what: str) -> list[jax.Array]:
+        if set(given) != set(names):
+            raise Error(f"the model has the {what} {', '.join(names)}, found {', '.join(given)}")
+        known = {**self._function.program.inputs, **self._infos()}
+        arrays = [jnp.asarray(given[name]) for name in names]
+        for name, array in zip(names, arrays, strict=True):
+            if len(array.shape) != len(known[name].shape) or any(
+                size not in (None, found) for size, found in zip(known[name].shape, array.shape)
+            ):
+                raise Error(f"expected {known[name]}, found an array of the shape {array.shape}")
+            if jnp.issubdtype(array.dtype, jnp.floating) and array.dtype != jnp.float32:
+                raise Error(f"expected {known[name]}, found {array.dtype}")
+        return arrays
+
+    def _infos(self):
+        parameters = self._function.program.parameters
+        return {name: parameters.info(name) for name in parameters}
+
+    def _forward(self, *arguments):
+        inputs = arguments[len(self._function.parameters) :]
+        shapes = self._function.result_shapes(inputs)
+        if any(None in shape for shape in shapes):
+            raise Error("a size of the outputs does not follow from those of the inputs")
+        results = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes]
+        return self._call_ffi("bppsa_call", results, arguments)
+
+    def _call_ffi(self, name, results, arguments):
+        call = jax.ffi.ffi_call(name, results, vmap_method="sequential")
+        return call(*arguments, number=np.int64(self._native.number))
+
+    def _forward_rule(self, *arguments):
+        return self._forward(*arguments), arguments
+
+    def _backward_rule(self, arguments, cotangents):
+        names = [*self._function.parameters, *self._function.inputs]
+        by_name = dict(zip(names, arguments, strict=True))
+        results = [
+            jax.ShapeDtypeStruct(by_name[name].shape, jnp.float32) for name in self._gradients
+        ]
+        found = self._call_ffi("bppsa_pull_back", results, (*arguments, *cotangents))
+        gradients = dict(zip(self._gradients, found, strict=True))
+        # What JAX takes for the gradient by an integer.
+        return tuple(
+            gradients[name] if name in gradients else np.zeros(array.shape, jax.dtypes.float0)
+            for name, array in by_name.items()
+        )
+
+
+def function(model: Model, **options) -> Function:
+    """``model``, compiled, as a function of JAX.  ``options`` are those of ``bppsa.compile`` without
+    ``loss`` and ``optimizer``."""
+    return Function(model, **options)

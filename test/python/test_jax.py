@@ -1,0 +1,93 @@
+# Part of the bppsa project, under the MIT License.
+"""ONNX models as functions of JAX, beside the same function written in JAX."""
+
+import bitstreams
+import harness
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+pytest.importorskip("bppsa._native", reason="the package is not built: utils/python.sh")
+import bppsa.jax  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def function():
+    return bppsa.jax.function(bitstreams.MODEL, backward="sequential")
+
+
+def loss_of(function):
+    def loss(parameters, x, target):
+        scores = jax.nn.log_softmax(function(parameters, {"x": x})["logits"])
+        return -jnp.mean(scores[jnp.arange(len(target)), target])
+
+    return loss
+
+
+@pytest.mark.parametrize("transform", [jax.jit, lambda function: function], ids=["jit", "eager"])
+def test_gradients(function, transform):
+    inputs, target = bitstreams.arrays()
+    gradients_of = transform(jax.value_and_grad(loss_of(function), argnums=(0, 1)))
+    loss, (gradients, by_x) = gradients_of(function.parameters, inputs["x"], target)
+    expected, exact = bitstreams.exact_gradients(function.parameters, inputs["x"], target)
+    assert loss == pytest.approx(expected, rel=1e-6)
+    for name, gradient in {**gradients, "x": by_x}.items():
+        assert harness.relative_error(np.asarray(gradient), exact[name]) < 1e-5, name
+
+
+def test_it_is_a_function_of_its_parameters(function):
+    inputs, _ = bitstreams.arrays()
+    zeros = jax.tree.map(jnp.zeros_like, function.parameters)
+    assert not function(zeros, inputs)["logits"].any()
+    found = function(function.parameters, inputs)["logits"]
+    expected = bitstreams.logits(function.parameters, jnp.asarray(inputs["x"]))
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_vmap(function):
+    x = jnp.stack([bitstreams.arrays(seed)[0]["x"] for seed in range(3)])
+    each = jax.vmap(lambda one: function(function.parameters, {"x": one})["logits"])
+    expected = jax.vmap(lambda one: bitstreams.logits(function.parameters, one))
+    np.testing.assert_allclose(each(x), expected(x), rtol=1e-4, atol=1e-6)
+    found, exact = (
+        jax.grad(lambda x, f=f: jnp.sum(jnp.sin(f(x))))(x) for f in (each, expected)
+    )
+    np.testing.assert_allclose(found, exact, rtol=1e-3, atol=1e-5)
+
+
+def test_a_training_loop(function):
+    inputs, target = bitstreams.arrays(samples=20)
+
+    @jax.jit
+    def step(parameters):
+        loss, gradients = jax.value_and_grad(loss_of(function))(parameters, inputs["x"], target)
+        return loss, jax.tree.map(lambda p, g: p - 0.5 * g, parameters, gradients)
+
+    parameters, losses = function.parameters, []
+    for _ in range(50):
+        loss, parameters = step(parameters)
+        losses.append(float(loss))
+    assert losses[-1] < 0.7 * losses[0]
+
+
+def test_gradients_that_are_no_numbers(function):
+    inputs, target = bitstreams.arrays()
+    infinite = {**function.parameters, "head.weight": jnp.full((10, 20), jnp.inf)}
+    gradients = jax.grad(lambda p: function(p, inputs)["logits"].sum())(infinite)
+    assert jnp.isnan(gradients["head.weight"]).all()
+
+
+def test_mistakes(function):
+    inputs, _ = bitstreams.arrays()
+    for parameters, arrays, message in (
+        ({}, inputs, "has the parameters head.weight"),
+        (function.parameters, {"y": inputs["x"]}, "has the inputs x, found y"),
+        (function.parameters, {"x": inputs["x"][0]}, "expected x: float32"),
+        (function.parameters, {"x": inputs["x"].astype(np.float16)}, "found float16"),
+        ({**function.parameters, "head.bias": jnp.zeros(9)}, inputs, "expected head.bias"),
+    ):
+        with pytest.raises(bppsa.Error, match=message):
+            function(parameters, arrays)
+    with pytest.raises(bppsa.Error, match="those of the framework"):
+        bppsa.jax.function(bitstreams.MODEL, loss="mse")
