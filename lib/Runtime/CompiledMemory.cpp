@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "bppsa/Runtime/CompiledErrors.h"
 #include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Memory.h"
@@ -19,7 +20,7 @@
 using namespace bppsa::runtime;
 
 static void *allocateOnDevice(uint64_t alignment, uint64_t size) {
-  return orExit([&] {
+  return orFail([&] {
     if (alignment > Device::alignment)
       fail("a kernel needs memory aligned to ", alignment, " bytes, the device gives ",
            Device::alignment, "; compile the model again");
@@ -28,7 +29,7 @@ static void *allocateOnDevice(uint64_t alignment, uint64_t size) {
 }
 
 static void *outOfMemory(uint64_t size) {
-  return orExit([&]() -> void * {
+  return orFail([&]() -> void * {
     fail("out of memory (", size, " more bytes were needed); use a smaller --batch");
   });
 }
@@ -37,11 +38,15 @@ static void *outOfMemory(uint64_t size) {
 static void *allocate(uint64_t alignment, uint64_t size) {
   if (isDeviceProgram())
     return allocateOnDevice(alignment, size);
+  void *block = nullptr;
   try {
-    return allocateBlock(alignment, size);
+    block = allocateBlock(alignment, size);
   } catch (const std::bad_alloc &) {
-    return outOfMemory(size);
   }
+  if (!block)
+    return outOfMemory(size);
+  noteBlock(block);
+  return block;
 }
 
 namespace {
@@ -86,23 +91,25 @@ void *_mlir_memref_to_llvm_aligned_alloc(uint64_t alignment, uint64_t size) {
   return allocate(alignment, size);
 }
 void _mlir_memref_to_llvm_free(void *block) {
-  if (!isDeviceProgram())
+  if (!isDeviceProgram()) {
+    forgetBlock(block);
     return freeBlock(block);
-  orExit([&] { programDevice()->release(block); });
+  }
+  orFail([&] { programDevice()->release(block); });
 }
 
 void _mlir_ciface_bppsa_rt_arena_take(bppsa_arena_slice *slice, int64_t offset, int64_t size) {
-  void *memory = orExit([&] { return programDevice()->takeSlice(offset, size); });
+  void *memory = orFail([&] { return programDevice()->takeSlice(offset, size); });
   *slice = {memory, memory, 0, size, 1};
 }
 void _mlir_ciface_bppsa_rt_arena_drop(bppsa_arena_slice *slice) {
-  orExit([&] { programDevice()->dropSlice(slice->allocated); });
+  orFail([&] { programDevice()->dropSlice(slice->allocated); });
 }
 
 /// memref.copy between layouts that are not both dense.
 void memrefCopy(int64_t elementSize, UnrankedMemref *from, UnrankedMemref *to) {
   if (isDeviceProgram())
-    orExit([] { fail("a host function copies arrays of the device; compile the model again"); });
+    orFail([] { fail("a host function copies arrays of the device; compile the model again"); });
   Memref source(from), target(to);
   for (int64_t axis = 0; axis < from->rank; ++axis)
     if (source.size(axis) == 0)

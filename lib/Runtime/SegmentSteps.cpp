@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/SegmentSteps.h"
+#include "bppsa/Runtime/CompiledErrors.h"
 #include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/ObjectInterface.h"
@@ -53,7 +54,7 @@ void SegmentRecord::add(const KeptSteps &kept, int64_t length) {
 
 int64_t bppsa_rt_segment_steps(int64_t steps, int64_t samples, int64_t stepBytes,
                                int64_t stateBytes, int64_t totalStepBytes, int64_t limit) {
-  return orExit([&] {
+  return orFail([&] {
     KeptSteps kept{steps, samples, stepBytes, stateBytes};
     int64_t length = chooseSegmentSteps(kept, totalStepBytes, limit);
     if (currentRecord)

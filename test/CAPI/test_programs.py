@@ -1,5 +1,7 @@
 """Programs in a process (bppsa-c/Program.h), compiled in memory, through ctypes."""
 
+import os
+import sys
 import threading
 
 import capi
@@ -226,3 +228,39 @@ def test_arithmetic_of_the_caller_stays(program, arrays):
     """Compiled code flushes denormal numbers to zero; the caller's does not."""
     program.step(arrays, lr=0.0)
     assert np.float32(1e-38) * np.float32(0.1) != 0
+
+
+OUT_OF_MEMORY = """
+import resource, sys
+import capi, models, numpy as np
+
+model = models.build(models.Spec("LSTM", hidden=16, head="steps"))
+program = capi.Program.compile(model.SerializeToString(), loss="mse", backward="sequential", O=1)
+program.set_threads(int(sys.argv[1]))
+small = models.data(model, {"T": 20, "B": 32}, "mse")
+expected = program.grad(small)
+large = models.data(model, {"T": 20000, "B": 32}, "mse")
+used = int(open("/proc/self/statm").read().split()[0]) * 4096
+for _ in range(3):
+    resource.setrlimit(resource.RLIMIT_AS, (used + (150 << 20), resource.RLIM_INFINITY))
+    try:
+        program.step(large, lr=0.1)
+        sys.exit("a step fits that should not")
+    except capi.Failure as failure:
+        assert failure.status == capi.WRONG_INPUT and "more bytes were needed" in str(failure)
+    loss, gradients = program.grad(small)
+    assert loss == expected[0]
+    for name, gradient in gradients.items():
+        np.testing.assert_array_equal(gradient, expected[1][name])
+    resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2)
+assert np.isfinite(program.step(large, lr=0.1))
+"""
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_out_of_memory_in_a_call(threads):
+    """The call fails and gives its memory back; the process and the program go on."""
+    paths = [harness.ROOT / "test", harness.ROOT / "test/numerics"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))}
+    command = [sys.executable, "-c", OUT_OF_MEMORY, threads]
+    harness.check_succeeded(harness.run(*command, env=environment))

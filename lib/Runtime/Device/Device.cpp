@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Device/Device.h"
+#include "bppsa/Runtime/CompiledErrors.h"
 #include "bppsa/Runtime/Error.h"
 
 #include <algorithm>
@@ -153,7 +154,7 @@ std::string LaunchSize::describe() const {
 
 static void launch(int64_t kernel, const LaunchSize &size, void **arguments, int64_t count) {
   if (size.grid[0] != 0 && size.grid[1] != 0 && size.grid[2] != 0)
-    orExit([&] { programDevice()->launch(kernel, size, arguments, count); });
+    orFail([&] { programDevice()->launch(kernel, size, arguments, count); });
 }
 
 void bppsa_rt_launch(int64_t kernel, int64_t gridX, int64_t gridY, int64_t gridZ, int64_t blockX,
@@ -170,6 +171,6 @@ void bppsa_rt_launch_cooperative(int64_t kernel, int64_t gridX, int64_t gridY, i
 
 int64_t bppsa_rt_multiprocessors() {
   int64_t count = 0;
-  orExit([&] { count = programDevice()->multiprocessors(); });
+  orFail([&] { count = programDevice()->multiprocessors(); });
   return count;
 }

@@ -6,6 +6,7 @@
 
 #include "bppsa/Runtime/Threads/ThreadPool.h"
 #include "bppsa/Runtime/Call.h"
+#include "bppsa/Runtime/CompiledErrors.h"
 #include "bppsa/Runtime/Threads/Threads.h"
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <sys/syscall.h>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -110,7 +112,7 @@ ThreadPool::~ThreadPool() {
     worker.join();
 }
 
-void ThreadPool::run(const Region &next) {
+std::exception_ptr ThreadPool::run(const Region &next) {
   region = next;
   History &history = histories[reinterpret_cast<void *>(next.body)];
   int32_t wanted = std::min<int32_t>(next.size - 1, workers.size()), joined = 0;
@@ -132,6 +134,8 @@ void ThreadPool::run(const Region &next) {
   history.secondsAnIteration = duration * region.size / static_cast<double>(next.count);
   if (calling)
     history.update(2 * joined >= wanted, duration);
+  hasFailed = false;
+  return std::exchange(error, nullptr);
 }
 
 /// Waits for `wanted` workers, but not for long; returns how many have come.
@@ -179,6 +183,20 @@ void ThreadPool::work() {
 
 void ThreadPool::runAs(int32_t number) {
   inRegion() = true;
-  runShare(region, number);
+  if (region.catchesFailures)
+    catchIn(number);
+  else
+    runShare(region, number);
   inRegion() = false;
+}
+
+void ThreadPool::catchIn(int32_t number) {
+  std::pair<const Region *, int32_t> share(&region, number);
+  auto run = [](void *context) {
+    auto *share = static_cast<std::pair<const Region *, int32_t> *>(context);
+    runShare(*share->first, share->second);
+  };
+  std::exception_ptr failure = catchFailure(run, &share);
+  if (failure && !hasFailed.exchange(true))
+    error = std::move(failure);
 }

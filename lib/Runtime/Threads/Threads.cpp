@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Threads/Threads.h"
+#include "bppsa/Runtime/CompiledErrors.h"
 #include "bppsa/Runtime/ObjectInterface.h"
 #include "bppsa/Runtime/Threads/ThreadPool.h"
 
@@ -99,6 +100,15 @@ static const int forkHandlers = pthread_atfork([] { poolMutex.lock(); }, [] { po
 // Entry points of compiled code
 //===----------------------------------------------------------------------===//
 
+/// Whether the pool was free and has run the region; the error of a share.
+static bool runInPool(const Region &region, std::exception_ptr &error) {
+  std::unique_lock<std::mutex> lock(poolMutex, std::try_to_lock);
+  if (!lock)
+    return false;
+  error = currentPool().run(region);
+  return true;
+}
+
 void bppsa_rt_parallel_for(int64_t count, void (*body)(int64_t first, int64_t last, void *captures),
                            void *captures) {
   if (count <= 0)
@@ -106,10 +116,11 @@ void bppsa_rt_parallel_for(int64_t count, void (*body)(int64_t first, int64_t la
   int64_t size = std::min<int64_t>(threads(), count);
   if (inRegion() || size <= 1)
     return body(0, count, captures);
-  std::unique_lock<std::mutex> lock(poolMutex, std::try_to_lock);
-  if (!lock)
+  std::exception_ptr error;
+  if (!runInPool({body, captures, count, static_cast<int32_t>(size), catchesFailures()}, error))
     return body(0, count, captures);
-  currentPool().run({body, captures, count, static_cast<int32_t>(size)});
+  if (error)
+    failCompiled(std::move(error));
 }
 
 int64_t bppsa_rt_side_by_side(int64_t loops, int64_t iterations) {

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <thread>
 #include <unordered_map>
 #include <vector>
@@ -36,6 +37,8 @@ struct Region {
   void *captures = nullptr;
   int64_t count = 0;
   int32_t size = 1;
+  /// Whether threads give the errors of their shares to the calling one (CompiledErrors.h).
+  bool catchesFailures = false;
 };
 
 /// Whether the calling thread runs a share of a region.
@@ -69,8 +72,9 @@ public:
   ~ThreadPool();
   ThreadPool(const ThreadPool &) = delete;
 
-  /// Runs a region with up to region.size threads: those that come in time.
-  void run(const Region &next);
+  /// Runs a region with up to region.size threads: those that come in time. Gives an error that a
+  /// share was left for, where the region catches them.
+  std::exception_ptr run(const Region &next);
 
   /// The number of threads, the calling one included.
   const int size;
@@ -80,6 +84,7 @@ private:
   int32_t join(uint32_t current);
   void work();
   void runAs(int32_t number);
+  void catchIn(int32_t number);
 
   const double patience;
   Region region;
@@ -90,6 +95,9 @@ private:
   /// `start` calls the workers to a region; `go` tells those that joined that it is complete.
   Signal start, go, done;
   std::atomic<int> finished{0};
+  /// Of the first share that failed; written by the thread that set the flag.
+  std::atomic<bool> hasFailed{false};
+  std::exception_ptr error;
   std::unordered_map<void *, History> histories;
   std::vector<std::thread> workers;
 };

@@ -1,0 +1,66 @@
+//===- CompiledErrors.cpp - errors below compiled code --------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/CompiledErrors.h"
+#include "bppsa/Runtime/Error.h"
+#include "bppsa/Runtime/Memory.h"
+
+#include <algorithm>
+#include <csetjmp>
+#include <utility>
+#include <vector>
+
+using namespace bppsa::runtime;
+
+namespace {
+/// A catchFailure() that runs.
+struct Catcher {
+  jmp_buf target;
+  Catcher *outer;
+  std::exception_ptr error;
+  /// What compiled code has taken and not freed yet.
+  std::vector<void *> blocks;
+};
+} // namespace
+
+static thread_local Catcher *current = nullptr;
+
+bool bppsa::runtime::catchesFailures() { return current != nullptr; }
+
+std::exception_ptr bppsa::runtime::catchFailure(void (*body)(void *), void *context) noexcept {
+  Catcher catcher{{}, current, nullptr, {}};
+  current = &catcher;
+  if (setjmp(catcher.target) == 0)
+    body(context);
+  current = catcher.outer;
+  if (catcher.error)
+    for (void *block : catcher.blocks)
+      freeBlock(block);
+  return std::move(catcher.error);
+}
+
+void bppsa::runtime::failCompiled(std::exception_ptr error) noexcept {
+  if (!current)
+    orExit([&] { std::rethrow_exception(error); });
+  current->error = std::move(error);
+  longjmp(current->target, 1);
+}
+
+void bppsa::runtime::noteBlock(void *block) {
+  if (current)
+    current->blocks.push_back(block);
+}
+
+void bppsa::runtime::forgetBlock(void *block) {
+  for (Catcher *catcher = current; catcher; catcher = catcher->outer) {
+    auto found = std::find(catcher->blocks.rbegin(), catcher->blocks.rend(), block);
+    if (found == catcher->blocks.rend())
+      continue;
+    *found = catcher->blocks.back();
+    catcher->blocks.pop_back();
+    return;
+  }
+}
