@@ -5,6 +5,7 @@ import json
 import pathlib
 
 import harness
+import losses_in_jax
 import models
 import numpy as np
 import onnx
@@ -204,9 +205,9 @@ def test_positions_beyond_the_end_of_a_sample_count_nothing(layout):
     model = models.build(models.Spec("GRU", lengths=True, head="steps", layout=layout))
     arrays = models.data(model, {"T": 6, "B": 5}, "cross-entropy")
     program = harness.compile_model(model, "--loss=cross-entropy")
-    weight = onnx_in_jax.position_weights(model, arrays)
+    weight = losses_in_jax.position_weights(model, arrays)
     (logits,) = onnx_in_jax.outputs(model, arrays, np.float64).values()
-    expected = onnx_in_jax.loss_value("cross-entropy", logits, arrays["target"], weight)
+    expected = losses_in_jax.loss_value("cross-entropy", logits, arrays["target"], weight)
     found = program.eval(arrays, "--batch", "2")
     assert found["loss"] == pytest.approx(float(expected), rel=1e-6)
     right = (logits.argmax(-1) == arrays["target"])[weight != 0]

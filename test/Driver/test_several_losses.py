@@ -4,6 +4,7 @@ import json
 
 import harness
 import jax
+import losses_in_jax
 import numpy as np
 import onnx
 import onnx_in_jax
@@ -74,7 +75,7 @@ def reference(model, arrays):
     def function(f):
         values = onnx_in_jax.evaluate(model, f, {}, np.float64)
         each = {
-            name: onnx_in_jax.loss_value(
+            name: losses_in_jax.loss_value(
                 LOSSES[name], values[name], arrays.get(f"target.{name}"), arrays.get(f"weight.{name}")
             )
             for name in NAMES

@@ -3,17 +3,24 @@
 Many programs (one for each scan plan) are compared with the same reference, by several test
 processes; each is computed once. The key holds everything that it depends on, the text of the
 reference itself included, and nothing of the compiler.
+
+References of few values are recorded in Inputs/references.npz, by `record_references.py` and for the
+text of the reference that it names; after a change of that text all are computed until they are
+recorded again. `test_reference.py` computes some of them in every run.
 """
 
+import functools
 import hashlib
+import json
 import pathlib
 
 import cells_in_jax
 import harness
 import jax
-import models
+import losses_in_jax
 import numpy as np
 import onnx_in_jax
+import operators_in_jax
 import windows_in_jax
 
 
@@ -24,29 +31,87 @@ def _digest(*parts):
     return digest.hexdigest()[:32]
 
 
-MODULES = (onnx_in_jax, cells_in_jax, windows_in_jax, models)
-SOURCES = [pathlib.Path(module.__file__).read_bytes() for module in MODULES] + [jax.__version__]
+MODULES = (onnx_in_jax, operators_in_jax, losses_in_jax, cells_in_jax, windows_in_jax)
+SOURCES = _digest(*(pathlib.Path(module.__file__).read_bytes() for module in MODULES), jax.__version__)
+DIRECTORY = harness.BUILD / "test-references" / SOURCES
+RECORDED = pathlib.Path(__file__).parent / "Inputs" / "references.npz"
+PREFIXES = {"64:": np.float64, "32:": np.float32}
+
+
+@functools.cache
+def recorded():
+    """What RECORDED holds for this text of the reference: for each key the arrays by prefixed name."""
+    if not RECORDED.exists():
+        return {}
+    with np.load(RECORDED) as archive:
+        if str(archive["sources"]) != SOURCES:
+            return {}
+        layouts = json.loads(str(archive["layouts"]))
+        exact, difference = archive["exact"], archive["difference"]
+    entries, begin = {}, 0
+    for key, layout in layouts.items():
+        entries[key] = {}
+        for name, shape in layout.items():
+            end = begin + int(np.prod(shape))
+            entries[key]["64:" + name] = exact[begin:end].reshape(shape)
+            entries[key]["32:" + name] = (exact[begin:end] + difference[begin:end]).reshape(shape)
+            begin = end
+    return entries
+
+
+def record(entries):
+    """Writes `entries`, of the form of `recorded`, for this text of the reference."""
+    layouts, exact, difference = {}, [], []
+    for key, arrays in sorted(entries.items()):
+        names = [name[3:] for name in arrays if name.startswith("64:")]
+        layouts[key] = {name: arrays["64:" + name].shape for name in names}
+        for name in names:
+            exact.append(arrays["64:" + name].reshape(-1))
+            # A few digits of a small error: float32 has enough.
+            error = arrays["32:" + name].reshape(-1) - exact[-1]
+            difference.append(error.astype(np.float32))
+    np.savez_compressed(
+        RECORDED,
+        sources=SOURCES,
+        layouts=json.dumps(layouts),
+        exact=np.concatenate(exact),
+        difference=np.concatenate(difference),
+    )
+
+
+def make_key(model, arrays, loss, loss_on=None):
+    content = [model.SerializeToString(deterministic=True), loss, loss_on]
+    for name, array in sorted(arrays.items()):
+        content += [name, array.dtype, array.shape, array.tobytes()]
+    return _digest(*content)
+
+
+def compute(model, arrays, loss, loss_on=None):
+    """The arrays of both references by prefixed name."""
+    stored = {}
+    for prefix, dtype in PREFIXES.items():
+        grads = onnx_in_jax.gradients(model, arrays, loss, dtype, loss_on)
+        stored.update({prefix + name: value for name, value in grads.items()})
+    return stored
+
+
+def _load_or_compute(key, *arguments):
+    DIRECTORY.mkdir(parents=True, exist_ok=True)
+    path = DIRECTORY / f"{key}.npz"
+    with harness.locked(path.with_suffix(".lock")):
+        if not path.exists():
+            temporary = path.with_suffix(".tmp.npz")
+            np.savez(temporary, **compute(*arguments))
+            temporary.rename(path)
+    with np.load(path) as stored:
+        return dict(stored)
 
 
 def gradients(model, arrays, loss, loss_on=None):
     """(float64 gradients, float32 gradients), each a dict with `loss` and one array per name."""
-    content = [model.SerializeToString(deterministic=True), loss, loss_on]
-    for name, array in sorted(arrays.items()):
-        content += [name, array.dtype, array.shape, array.tobytes()]
-    directory = harness.BUILD / "test-references"
-    directory.mkdir(parents=True, exist_ok=True)
-    path = directory / f"{_digest(*SOURCES, *content)}.npz"
-    with harness.locked(path.with_suffix(".lock")):
-        if not path.exists():
-            stored = {}
-            for prefix, dtype in (("64:", np.float64), ("32:", np.float32)):
-                grads = onnx_in_jax.gradients(model, arrays, loss, dtype, loss_on)
-                stored.update({prefix + name: value for name, value in grads.items()})
-            temporary = path.with_suffix(".tmp.npz")
-            np.savez(temporary, **stored)
-            temporary.rename(path)
-    with np.load(path) as stored:
-        return tuple(
-            {name[3:]: stored[name] for name in stored.files if name.startswith(prefix)}
-            for prefix in ("64:", "32:")
-        )
+    key = make_key(model, arrays, loss, loss_on)
+    stored = recorded().get(key) or _load_or_compute(key, model, arrays, loss, loss_on)
+    return tuple(
+        {name[3:]: value for name, value in stored.items() if name.startswith(prefix)}
+        for prefix in PREFIXES
+    )

@@ -4,10 +4,10 @@ import sys
 
 import harness
 import images
+import losses_in_jax
 import models
 import numpy as np
 import onnx
-import onnx_in_jax
 import onnxruntime
 import pytest
 import references
@@ -203,7 +203,7 @@ def test_learns_gratings(name, tmp_path):
     session = onnxruntime.InferenceSession(saved)
     (logits,) = session.run(None, {"x": sets["test"]["x"]})
     accuracy = (logits.argmax(-1) == sets["test"]["target"]).mean()
-    loss = onnx_in_jax.loss_value("cross-entropy", logits.astype(np.float64), sets["test"]["target"])
+    loss = losses_in_jax.loss_value("cross-entropy", logits.astype(np.float64), sets["test"]["target"])
     assert before["accuracy"] < 0.3 and accuracy > 0.5, f"{before}, then {accuracy}"
     after = harness.compile_model(
         onnx.load(saved), "--loss=cross-entropy", "--backward=sequential"

@@ -7,9 +7,9 @@ is run is the IR after differentiation (`bppsa.chain`) and after planning (`bpps
 import re
 
 import harness
+import losses_in_jax
 import models
 import numpy as np
-import onnx_in_jax
 import pytest
 import references
 import specs
@@ -36,7 +36,7 @@ def interpret(tmp_path, model, arrays, function, *options):
 
     roles, results = signature(ir.read_text(), function)
     parameters = {t.name: models.numpy_helper.to_array(t) for t in model.graph.initializer}
-    weight = onnx_in_jax.position_weights(model, arrays)
+    weight = losses_in_jax.position_weights(model, arrays)
     values = {"target": arrays["target"]}
     values["weight"] = np.ones(arrays["target"].shape) if weight is None else weight
     values.update(parameters | arrays)

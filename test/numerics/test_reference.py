@@ -3,11 +3,13 @@
 import dataclasses
 
 import jax
+import losses_in_jax
 import models
 import numpy as np
 import onnx_in_jax
 import onnxruntime
 import pytest
+import references
 import specs
 
 SIZES = {"T": 6, "B": 5}
@@ -55,12 +57,12 @@ def directional_derivatives(model, arrays, loss, gradients, step=1e-5):
     floats, others = onnx_in_jax.split_inputs(model, arrays)
     floats = {name: value.astype(np.float64) for name, value in floats.items()}
     output = model.graph.output[0].name
-    target, weight = arrays.get("target"), onnx_in_jax.position_weights(model, arrays)
+    target, weight = arrays.get("target"), losses_in_jax.position_weights(model, arrays)
 
     @jax.jit
     def function(changed):
         values = onnx_in_jax.evaluate(model, changed, others, np.float64)
-        return onnx_in_jax.loss_value(loss, values[output], target, weight)
+        return losses_in_jax.loss_value(loss, values[output], target, weight)
 
     rng = np.random.default_rng(1)
     for name, value in floats.items():
@@ -68,3 +70,15 @@ def directional_derivatives(model, arrays, loss, gradients, step=1e-5):
         up = float(function({**floats, name: value + step * direction}))
         down = float(function({**floats, name: value - step * direction}))
         yield name, float(np.vdot(gradients[name], direction)), (up - down) / (2 * step)
+
+
+@pytest.mark.parametrize("spec", specs.feature_specs()[::20], ids=specs.identifier)
+def test_recorded_references_are_those_of_jax(spec):
+    model = models.build(spec)
+    arrays = models.data(model, SIZES, specs.LOSS)
+    recorded = references.gradients(model, arrays, specs.LOSS)
+    for found, dtype, bound in zip(recorded, (np.float64, np.float32), (1e-12, 1e-4), strict=True):
+        computed = onnx_in_jax.gradients(model, arrays, specs.LOSS, dtype)
+        assert set(found) == set(computed)
+        for name, value in computed.items():
+            np.testing.assert_allclose(found[name], value, rtol=bound, atol=bound, err_msg=name)
