@@ -60,6 +60,42 @@ class HandWritten(nn.Module):
         return self.head(torch.stack(outputs))
 
 
+class LinearRecurrence(nn.Module):
+    """A minGRU, whose gates and candidates are computed for all steps at once: a step has no weights."""
+
+    def __init__(self):
+        super().__init__()
+        self.gate, self.candidate = nn.Linear(FEATURES, HIDDEN), nn.Linear(FEATURES, HIDDEN)
+        self.head = nn.Linear(HIDDEN, CLASSES)
+
+    def forward(self, x):
+        z, candidates = torch.sigmoid(self.gate(x)), self.candidate(x)
+        h, outputs = x.new_zeros(x.shape[0], HIDDEN), []
+        for t in range(STEPS):
+            h = (1 - z[:, t]) * h + z[:, t] * candidates[:, t]
+            outputs.append(h)
+        return self.head(torch.stack(outputs, 1))
+
+
+class SelectiveScan(nn.Module):
+    """A state space model whose decay, input and output each step computes from its input alone."""
+
+    def __init__(self, states=3):
+        super().__init__()
+        self.log_decay = nn.Parameter(torch.rand(FEATURES, states))
+        self.delta = nn.Linear(FEATURES, FEATURES)
+        self.input, self.output = nn.Linear(FEATURES, states), nn.Linear(FEATURES, states)
+
+    def forward(self, x):
+        h, outputs = x.new_zeros(x.shape[0], *self.log_decay.shape), []
+        for u in x.unbind(1):
+            delta = torch.sigmoid(self.delta(u))
+            decay = torch.exp(-delta.unsqueeze(2) * torch.exp(self.log_decay))
+            h = decay * h + (delta * u).unsqueeze(2) * self.input(u).unsqueeze(1)
+            outputs.append((h * self.output(u).unsqueeze(1)).sum(2))
+        return torch.stack(outputs, 1)
+
+
 class Decoder(nn.Module):
     """Every step reads what the step before has written."""
 
@@ -145,6 +181,8 @@ NETWORKS = {
     "lstm": (Cell("LSTM", "unbind", "last"), 0),
     "backwards": (Cell("LSTM", "backwards"), 0),
     "hand_written": (HandWritten(), 1),
+    "linear": (LinearRecurrence(), 0),
+    "selective": (SelectiveScan(), 0),
     "decoder": (Decoder(24), 0),
     "attention": (AttentionDecoder(), 0),
     "tagger": (Tagger(), 0),

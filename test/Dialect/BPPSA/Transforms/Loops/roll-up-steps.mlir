@@ -426,3 +426,123 @@ func.func @other_order(%x: tensor<2x4x3xf32>, %s: tensor<2x3xf32>, %u: tensor<3x
   } -> tensor<2x3xf32>
   return %h3 : tensor<2x3xf32>
 }
+
+// -----
+
+// Nothing but slices is read: that they are equal and follow from one another tells steps.
+
+// CHECK-LABEL: func.func @without_weights(
+// CHECK-SAME: %[[A:.*]]: tensor<4x2x3xf32>, %[[B:.*]]: tensor<4x2x3xf32>, %[[S:.*]]: tensor<2x3xf32>
+// CHECK: bppsa.recurrence sequences(%[[A]], %[[B]] : {{.*}}) initial(%[[S]] : tensor<2x3xf32>) -> (tensor<5x2x3xf32>) {
+// CHECK: arith.mulf
+// CHECK: arith.addf
+// CHECK: return
+#row = affine_map<(b, i) -> (b, i)>
+func.func @without_weights(%a: tensor<4x2x3xf32>, %b: tensor<4x2x3xf32>, %s: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %a0 = tensor.extract_slice %a[0, 0, 0] [1, 2, 3] [1, 1, 1] : tensor<4x2x3xf32> to tensor<1x2x3xf32>
+  %ca0 = tensor.collapse_shape %a0 [[0, 1], [2]] : tensor<1x2x3xf32> into tensor<2x3xf32>
+  %b0 = tensor.extract_slice %b[0, 0, 0] [1, 2, 3] [1, 1, 1] : tensor<4x2x3xf32> to tensor<1x2x3xf32>
+  %cb0 = tensor.collapse_shape %b0 [[0, 1], [2]] : tensor<1x2x3xf32> into tensor<2x3xf32>
+  %e0 = tensor.empty() : tensor<2x3xf32>
+  %p0 = linalg.generic {indexing_maps = [#row, #row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%ca0, %s : tensor<2x3xf32>, tensor<2x3xf32>) outs(%e0 : tensor<2x3xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %0 = arith.mulf %x, %y : f32
+    linalg.yield %0 : f32
+  } -> tensor<2x3xf32>
+  %h0 = linalg.generic {indexing_maps = [#row, #row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%p0, %cb0 : tensor<2x3xf32>, tensor<2x3xf32>) outs(%e0 : tensor<2x3xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %0 = arith.addf %x, %y : f32
+    linalg.yield %0 : f32
+  } -> tensor<2x3xf32>
+  %a1 = tensor.extract_slice %a[1, 0, 0] [1, 2, 3] [1, 1, 1] : tensor<4x2x3xf32> to tensor<1x2x3xf32>
+  %ca1 = tensor.collapse_shape %a1 [[0, 1], [2]] : tensor<1x2x3xf32> into tensor<2x3xf32>
+  %b1 = tensor.extract_slice %b[1, 0, 0] [1, 2, 3] [1, 1, 1] : tensor<4x2x3xf32> to tensor<1x2x3xf32>
+  %cb1 = tensor.collapse_shape %b1 [[0, 1], [2]] : tensor<1x2x3xf32> into tensor<2x3xf32>
+  %e1 = tensor.empty() : tensor<2x3xf32>
+  %p1 = linalg.generic {indexing_maps = [#row, #row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%ca1, %h0 : tensor<2x3xf32>, tensor<2x3xf32>) outs(%e1 : tensor<2x3xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %0 = arith.mulf %x, %y : f32
+    linalg.yield %0 : f32
+  } -> tensor<2x3xf32>
+  %h1 = linalg.generic {indexing_maps = [#row, #row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%p1, %cb1 : tensor<2x3xf32>, tensor<2x3xf32>) outs(%e1 : tensor<2x3xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %0 = arith.addf %x, %y : f32
+    linalg.yield %0 : f32
+  } -> tensor<2x3xf32>
+  %a2 = tensor.extract_slice %a[2, 0, 0] [1, 2, 3] [1, 1, 1] : tensor<4x2x3xf32> to tensor<1x2x3xf32>
+  %ca2 = tensor.collapse_shape %a2 [[0, 1], [2]] : tensor<1x2x3xf32> into tensor<2x3xf32>
+  %b2 = tensor.extract_slice %b[2, 0, 0] [1, 2, 3] [1, 1, 1] : tensor<4x2x3xf32> to tensor<1x2x3xf32>
+  %cb2 = tensor.collapse_shape %b2 [[0, 1], [2]] : tensor<1x2x3xf32> into tensor<2x3xf32>
+  %e2 = tensor.empty() : tensor<2x3xf32>
+  %p2 = linalg.generic {indexing_maps = [#row, #row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%ca2, %h1 : tensor<2x3xf32>, tensor<2x3xf32>) outs(%e2 : tensor<2x3xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %0 = arith.mulf %x, %y : f32
+    linalg.yield %0 : f32
+  } -> tensor<2x3xf32>
+  %h2 = linalg.generic {indexing_maps = [#row, #row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%p2, %cb2 : tensor<2x3xf32>, tensor<2x3xf32>) outs(%e2 : tensor<2x3xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %0 = arith.addf %x, %y : f32
+    linalg.yield %0 : f32
+  } -> tensor<2x3xf32>
+  %a3 = tensor.extract_slice %a[3, 0, 0] [1, 2, 3] [1, 1, 1] : tensor<4x2x3xf32> to tensor<1x2x3xf32>
+  %ca3 = tensor.collapse_shape %a3 [[0, 1], [2]] : tensor<1x2x3xf32> into tensor<2x3xf32>
+  %b3 = tensor.extract_slice %b[3, 0, 0] [1, 2, 3] [1, 1, 1] : tensor<4x2x3xf32> to tensor<1x2x3xf32>
+  %cb3 = tensor.collapse_shape %b3 [[0, 1], [2]] : tensor<1x2x3xf32> into tensor<2x3xf32>
+  %e3 = tensor.empty() : tensor<2x3xf32>
+  %p3 = linalg.generic {indexing_maps = [#row, #row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%ca3, %h2 : tensor<2x3xf32>, tensor<2x3xf32>) outs(%e3 : tensor<2x3xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %0 = arith.mulf %x, %y : f32
+    linalg.yield %0 : f32
+  } -> tensor<2x3xf32>
+  %h3 = linalg.generic {indexing_maps = [#row, #row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%p3, %cb3 : tensor<2x3xf32>, tensor<2x3xf32>) outs(%e3 : tensor<2x3xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %0 = arith.addf %x, %y : f32
+    linalg.yield %0 : f32
+  } -> tensor<2x3xf32>
+  return %h3 : tensor<2x3xf32>
+}
+
+// -----
+
+// Layers with weights of their own are no steps.
+
+// CHECK-LABEL: func.func @layers(
+// CHECK-NOT: bppsa.recurrence
+// CHECK: return
+#row = affine_map<(b, i) -> (b, i)>
+func.func @layers(%w0: tensor<2x3xf32>, %w1: tensor<2x3xf32>, %w2: tensor<2x3xf32>, %w3: tensor<2x3xf32>, %s: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %e = tensor.empty() : tensor<2x3xf32>
+  %h0 = linalg.generic {indexing_maps = [#row, #row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%w0, %s : tensor<2x3xf32>, tensor<2x3xf32>) outs(%e : tensor<2x3xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %0 = arith.mulf %x, %y : f32
+    linalg.yield %0 : f32
+  } -> tensor<2x3xf32>
+  %h1 = linalg.generic {indexing_maps = [#row, #row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%w1, %h0 : tensor<2x3xf32>, tensor<2x3xf32>) outs(%e : tensor<2x3xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %0 = arith.mulf %x, %y : f32
+    linalg.yield %0 : f32
+  } -> tensor<2x3xf32>
+  %h2 = linalg.generic {indexing_maps = [#row, #row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%w2, %h1 : tensor<2x3xf32>, tensor<2x3xf32>) outs(%e : tensor<2x3xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %0 = arith.mulf %x, %y : f32
+    linalg.yield %0 : f32
+  } -> tensor<2x3xf32>
+  %h3 = linalg.generic {indexing_maps = [#row, #row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%w3, %h2 : tensor<2x3xf32>, tensor<2x3xf32>) outs(%e : tensor<2x3xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %0 = arith.mulf %x, %y : f32
+    linalg.yield %0 : f32
+  } -> tensor<2x3xf32>
+  return %h3 : tensor<2x3xf32>
+}

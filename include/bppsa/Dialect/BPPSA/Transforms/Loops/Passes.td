@@ -194,6 +194,8 @@ def RollUpSteps : Pass<"bppsa-roll-up-steps", "::mlir::func::FuncOp"> {
     that they follow from is equal from step to step, down to slices of sequences that
     lie equally far apart, to what all steps share and to values of the step before, the
     copies become one `bppsa.recurrence` in graph form over dimension 0, that of samples.
+    So do steps without such an array, in which equal operations follow from one another and
+    from slices of sequences and nothing else.
     What a step makes of its own values alone belongs to it as well, and a `tensor.concat`
     of the values of all steps becomes one array. Steps that are not equal, and fewer than
     `min-steps`, stay as they are.

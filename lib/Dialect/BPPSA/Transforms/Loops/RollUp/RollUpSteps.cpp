@@ -6,6 +6,7 @@
 
 #include "bppsa/Dialect/BPPSA/Transforms/Loops/RollUpSteps.h"
 #include "RowWiseBody.h"
+#include "StepAnchors.h"
 #include "StepLoop.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -15,7 +16,6 @@
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/CSE.h"
-#include "llvm/ADT/MapVector.h"
 
 namespace bppsa {
 #define GEN_PASS_DEF_ROLLUPSTEPS
@@ -24,30 +24,6 @@ namespace bppsa {
 
 using namespace mlir;
 using namespace bppsa;
-
-//===----------------------------------------------------------------------===//
-// Anchors
-//===----------------------------------------------------------------------===//
-
-/// Operations that read the same array of fixed sizes, by array; sums of products first.
-static SmallVector<SmallVector<Operation *>> findAnchors(Block &block, unsigned minSteps) {
-  llvm::MapVector<std::pair<unsigned, Value>, SmallVector<Operation *>> groups;
-  for (auto generic : block.getOps<linalg::GenericOp>()) {
-    if (generic.getNumResults() != 1)
-      continue;
-    unsigned isSum = generic.getNumReductionLoops() > 0;
-    for (Value input : generic.getInputs())
-      if (auto type = dyn_cast<RankedTensorType>(input.getType());
-          type && type.hasStaticShape() && !input.getDefiningOp<arith::ConstantOp>())
-        groups[{isSum, input}].push_back(generic);
-  }
-  SmallVector<SmallVector<Operation *>> found;
-  for (unsigned isSum : {1, 0})
-    for (auto &[key, ops] : groups)
-      if (key.first == isSum && ops.size() >= minSteps)
-        found.push_back(ops);
-  return found;
-}
 
 /// The number of samples that `anchor` makes a result for.
 static OpFoldResult getRows(Operation *anchor) {
@@ -239,12 +215,27 @@ static bool isVectorizable(RecurrenceOp loop) {
                        .run(SmallVector<Value>(body.getTerminator()->getOperands())));
 }
 
-/// Makes a loop of the steps around `anchors`, if they are any.
-static std::optional<RolledUpLoop> rollUp(Block &block, ArrayRef<Operation *> anchors,
+/// Whether all that steps read and do not share are slices of arrays, and there are any. Layers
+/// that are equal but for their weights have none.
+static bool readsSequences(const StepMatcher &steps) {
+  bool hasSlices = false;
+  for (unsigned i = 0, e = steps.size(); i < e; ++i) {
+    if (steps[i].kind != StepTuple::Sequence)
+      continue;
+    if (!getStepSlices(ArrayRef(steps[i].values).take_front(steps.getNumSteps())))
+      return false;
+    hasSlices = true;
+  }
+  return hasSlices;
+}
+
+/// Makes a loop of the steps around `anchors` from the one of number `first` on, if they are any.
+static std::optional<RolledUpLoop> rollUp(Block &block, const StepAnchors &all, size_t first,
                                           unsigned minSteps, bool vectorsOnly) {
+  ArrayRef<Operation *> anchors = ArrayRef(all.ops).drop_front(first);
   OpFoldResult rows = getRows(anchors.front());
   StepMatcher steps(block, anchors);
-  if (!rows || failed(steps.match(minSteps)))
+  if (!rows || failed(steps.match(minSteps)) || (!all.shareArray && !readsSequences(steps)))
     return std::nullopt;
   OpBuilder builder(block.getTerminator());
   StepLoop loop(builder, anchors.front()->getLoc(), steps, rows);
@@ -284,7 +275,7 @@ struct RollUpSteps : bppsa::impl::RollUpStepsBase<RollUpSteps> {
     if (getOperation().isDeclaration() || !getOperation().getBody().hasOneBlock())
       return;
     Block &block = getOperation().front();
-    if (findAnchors(block, minSteps).empty())
+    if (findStepAnchors(block, minSteps).empty())
       return;
     IRRewriter rewriter(&getContext());
     DominanceInfo dominance;
@@ -296,11 +287,11 @@ struct RollUpSteps : bppsa::impl::RollUpStepsBase<RollUpSteps> {
 
 private:
   bool rollUpOne(Block &block) {
-    for (SmallVector<Operation *> &anchors : findAnchors(block, minSteps)) {
-      std::optional<RolledUpLoop> made = rollUp(block, anchors, minSteps, vectorsOnly);
+    for (const StepAnchors &anchors : findStepAnchors(block, minSteps)) {
+      std::optional<RolledUpLoop> made = rollUp(block, anchors, 0, minSteps, vectorsOnly);
       // The first step may be one of its own.
       if (!made)
-        made = rollUp(block, ArrayRef(anchors).drop_front(), minSteps, vectorsOnly);
+        made = rollUp(block, anchors, 1, minSteps, vectorsOnly);
       if (made && loops)
         loops->push_back(std::move(*made));
       if (made)

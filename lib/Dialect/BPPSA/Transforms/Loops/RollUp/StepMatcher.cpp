@@ -27,7 +27,7 @@ SmallVector<Value> bppsa::getReads(Operation *op) {
   return reads;
 }
 
-static bool areEqualOps(Operation *lhs, Operation *rhs) {
+bool bppsa::areEqualOps(Operation *lhs, Operation *rhs) {
   if (lhs->getOperandTypes() != rhs->getOperandTypes())
     return false;
   DenseMap<Value, Value> inner;

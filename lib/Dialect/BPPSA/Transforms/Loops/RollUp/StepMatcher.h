@@ -45,6 +45,9 @@ struct StepTuple {
 /// What `op` reads from outside: its operands, then what its regions use.
 llvm::SmallVector<mlir::Value> getReads(mlir::Operation *op);
 
+/// Whether the operations are equal but for the values that they read from outside.
+bool areEqualOps(mlir::Operation *lhs, mlir::Operation *rhs);
+
 /// Slices of one array that lie `distance` apart along `axis`, one position each.
 struct StepSlices {
   mlir::Value source;
