@@ -82,7 +82,7 @@ echo $? >"$results/pytest.status"
 if [ "$torch" -eq 1 ]; then
   say "PyTorch"
   (cd "$bppsa_root" && "${BPPSA_TORCH_PYTHON:-python3}" -c 'import torch' &&
-    "${BPPSA_TORCH_PYTHON:-python3}" -m pytest -q --junit-xml="$results/torch.xml" test/python/test_torch.py)
+    "${BPPSA_TORCH_PYTHON:-python3}" -m pytest -q --junit-xml="$results/torch.xml" test/python/test_torch.py test/python/test_plot.py)
   echo $? >"$results/torch.status"
 fi
 

@@ -85,7 +85,7 @@ class Function:
         """The shape of each result for arrays of these shapes.  None for sizes that the model says
         no more of than that they depend on its arrays."""
         infos = self.program.info
-        sizes = {}
+        sizes: dict[str, typing.Any] = {}
         for info, array in zip(infos["inputs"], inputs, strict=True):
             for extent, size in zip(info["shape"], array.shape, strict=True):
                 if isinstance(extent, str):

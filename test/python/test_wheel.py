@@ -104,7 +104,8 @@ def test_version():
 def test_types():
     """The type checker finds nothing, and every public function is annotated."""
     package = harness.ROOT / "python" / "bppsa"
-    files = [package / f"{name}.py" for name in ("__init__", "compiler", "datasets", "errors", "fit", "program")]
+    names = "__init__ compiler datasets errors fit plot program schedules vjp jax/functions".split()
+    files = [package / f"{name}.py" for name in names]
     command = [sys.executable, "-m", "mypy", "--ignore-missing-imports", "--no-incremental", *files]
     harness.check_succeeded(harness.run(*command, cwd=harness.ROOT / "python"))
     for path in files:
