@@ -98,7 +98,9 @@ BPPSA_CAPI_EXPORTED void bppsaBytesDestroy(char *bytes);
  * Compiles to a program in this process, for this machine's processor: no compiler, linker or file
  * is needed. The options `emit`, `compile-to` and `mcpu` must have their defaults, and `target`
  * must be `cpu`; programs for GPUs are shared libraries (`bppsaCompileToFile`,
- * `bppsaProgramLoad`).
+ * `bppsaProgramLoad`). Where the environment variable BPPSA_CACHE names a directory, code is kept
+ * there, and taken from there where model, options, compiler and processor are the same
+ * (docs/Embedding.md).
  */
 BPPSA_CAPI_EXPORTED BppsaStatus bppsaCompileToProgram(BppsaModel model, BppsaOptions options,
                                                       BppsaDiagnosticCallback callback,

@@ -9,10 +9,12 @@
 #include "RuntimeSymbols.h"
 #include "Support.h"
 #include "bppsa/Compiler/Compiler.h"
+#include "bppsa/Compiler/ObjectCache.h"
 #include "bppsa/Compiler/OptionTable.h"
 #include "bppsa/Import/ImportONNX.h"
 #include "bppsa/Runtime/ObjectInterface.h"
 #include "bppsa/Target/LoadedProgram.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <dlfcn.h>
@@ -22,6 +24,8 @@ using namespace bppsa::capi;
 
 struct BppsaOptionsOpaque {
   CompileOptions options;
+  /// All that was set, in order.
+  std::string spelling;
 };
 
 //===----------------------------------------------------------------------===//
@@ -37,6 +41,7 @@ BppsaStatus bppsaOptionsSet(BppsaOptions options, const char *name, const char *
     return setError(BppsaWrongUsage, "the options, the name or the value are null");
   if (std::optional<std::string> mistake = setOption(options->options, name, value))
     return setError(BppsaWrongUsage, std::move(*mistake));
+  options->spelling += std::string(name) + "=" + value + "\n";
   return BppsaSuccess;
 }
 
@@ -64,8 +69,10 @@ public:
     source.path = model.path ? model.path : "model.onnx";
     if (model.bytes)
       source.bytes = std::string_view(static_cast<const char *>(model.bytes), model.size);
-    if (given)
+    if (given) {
       options = given->options;
+      spelling = given->spelling;
+    }
     options.runtimeLibrary = findRuntimeLibrary();
   }
 
@@ -78,6 +85,9 @@ public:
     return [this](const CompileDiagnostic &diagnostic) { handle(diagnostic); };
   }
 
+  /// The objects of a program, from the cache where they are there.
+  std::optional<std::vector<std::string>> getObjects();
+
   ModelSource source;
   CompileOptions options;
 
@@ -87,7 +97,7 @@ private:
 
   BppsaDiagnosticCallback callback;
   void *userData;
-  std::string firstError;
+  std::string firstError, spelling;
 };
 } // namespace
 
@@ -199,6 +209,20 @@ static runtime::ProgramInterface getInterface(LoadedProgram &program) {
   return interface;
 }
 
+std::optional<std::vector<std::string>> Request::getObjects() {
+  auto compile = [&](const DiagnosticHandler &handler) {
+    return compileModelToObjects(source, options, handler);
+  };
+  ObjectCache cache = ObjectCache::fromEnvironment();
+  // What files options name was read into them; the IR of phases is asked for again.
+  for (float weight : options.training.classWeights)
+    spelling += std::to_string(llvm::bit_cast<uint32_t>(weight)) + "\n";
+  std::optional<std::string> key;
+  if (cache.isEnabled() && options.dumpDirectory.empty())
+    key = getObjectKey(source, spelling);
+  return key ? cache.get(*key, getHandler(), compile) : compile(getHandler());
+}
+
 BppsaStatus bppsaCompileToProgram(BppsaModel model, BppsaOptions options,
                                   BppsaDiagnosticCallback callback, void *userData,
                                   BppsaProgram *program) {
@@ -208,8 +232,7 @@ BppsaStatus bppsaCompileToProgram(BppsaModel model, BppsaOptions options,
   if (std::optional<std::string> mistake = findMisplacedOption(request.options))
     return setError(BppsaWrongUsage, std::move(*mistake));
   request.options.mcpu = "native";
-  std::optional<std::vector<std::string>> objects =
-      compileModelToObjects(request.source, request.options, request.getHandler());
+  std::optional<std::vector<std::string>> objects = request.getObjects();
   if (!objects)
     return request.getFailure();
   std::string error;

@@ -1,0 +1,104 @@
+"""The directory of BPPSA_CACHE: programs that were compiled before are not compiled again."""
+
+import os
+import subprocess
+import sys
+
+import capi
+import harness
+import models
+import numpy as np
+import pytest
+
+MODEL = models.build(models.Spec("RNN"))
+OPTIONS = {"loss": "cross-entropy", "backward": "sequential", "O": 1}
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    directory = tmp_path / "cache"
+    monkeypatch.setenv("BPPSA_CACHE", str(directory))
+    return directory
+
+
+def programs_in(cache):
+    return sorted(cache.glob("*.program"))
+
+
+def compile_program(model=MODEL, diagnostics=None, **options):
+    return capi.Program.compile(model.SerializeToString(), diagnostics, **{**OPTIONS, **options})
+
+
+def gradients(program):
+    return program.grad(models.data(MODEL, {"T": 6, "B": 5}, "cross-entropy"))
+
+
+def test_programs_are_kept(cache):
+    loss, expected = gradients(compile_program())
+    (path,) = programs_in(cache)
+    written = path.stat().st_ino
+    found_loss, found = gradients(compile_program())
+    assert programs_in(cache) == [path] and path.stat().st_ino == written
+    assert found_loss == loss
+    for name, gradient in found.items():
+        np.testing.assert_array_equal(gradient, expected[name])
+
+
+def test_what_makes_a_difference(cache):
+    compile_program()
+    compile_program(optimizer="sgd")
+    compile_program(models.build(models.Spec("RNN", hidden=5)))
+    assert len(programs_in(cache)) == 3
+
+
+@pytest.mark.parametrize("damage", [lambda b: b[:-9], lambda b: b[:99] + b"!" + b[100:], lambda b: b""])
+def test_damaged_files_are_written_again(cache, damage):
+    expected = gradients(compile_program())[0]
+    (path,) = programs_in(cache)
+    whole = path.read_bytes()
+    path.write_bytes(damage(whole))
+    assert gradients(compile_program())[0] == expected
+    assert path.read_bytes() == whole
+
+
+def test_warnings_come_again(cache):
+    found = [[], []]
+    for diagnostics in found:
+        capi.Program.compile(harness.ROOT / "examples/rnn_fixed_t.onnx", diagnostics, O=0)
+    assert found[0] and found[0] == found[1]
+
+
+def test_size_limit(cache, monkeypatch):
+    """What was not used for longest goes."""
+    compile_program()
+    (first,) = programs_in(cache)
+    compile_program(optimizer="sgd")
+    second = (set(programs_in(cache)) - {first}).pop()
+    os.utime(second, (1, 1))
+    monkeypatch.setenv("BPPSA_CACHE_SIZE", str(first.stat().st_size * 5 // 2))
+    compile_program(optimizer="momentum")
+    assert first in programs_in(cache) and second not in programs_in(cache)
+    assert len(programs_in(cache)) == 2
+
+
+def test_directories_that_cannot_be_used(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("BPPSA_CACHE", str(tmp_path / "file" / "cache"))
+    found = []
+    assert np.isfinite(gradients(compile_program(diagnostics=found))[0])
+    assert any("BPPSA_CACHE" in text and "the program is not kept" in text for _, text in found)
+
+
+def test_several_processes(cache):
+    """They write one whole file."""
+    code = "import test_cache as t; print(t.gradients(t.compile_program())[0])"
+    paths = [harness.ROOT / "test", harness.ROOT / "test/numerics", harness.ROOT / "test/CAPI"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))}
+    command = [sys.executable, "-c", code]
+    running = [
+        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(3)
+    ]
+    losses = {process.communicate()[0] for process in running}
+    assert len(losses) == 1 and all(process.returncode == 0 for process in running)
+    assert len(programs_in(cache)) == 1
+    assert gradients(compile_program())[0] == float(losses.pop())
