@@ -25,6 +25,7 @@ class PlanCycles {
 public:
   PlanCycles(const HostChain &chain, int64_t steps, int64_t samples, HostMachine machine)
       : chain(chain), count(steps), steps(static_cast<double>(steps)),
+        samples(static_cast<double>(samples)), lanes(static_cast<double>(machine.lanes)),
         groups(std::ceil(static_cast<double>(samples) / samplesOfGroup)),
         threads(static_cast<double>(machine.threads)),
         issue(static_cast<double>(samplesOfGroup) / static_cast<double>(machine.lanes) /
@@ -33,6 +34,8 @@ public:
   double ofSequential() const { return std::ceil(groups / threads) * steps * link(); }
   double ofChunked(double length) const;
   double ofTree(int64_t mostLevels) const;
+  double overUnits() const { return std::ceil(samples / threads) * steps * unitLink(); }
+  double ofChunksInLanes(double length) const;
 
 private:
   /// A link applied to a cotangent, as if nothing that waits were hidden by anything else.
@@ -40,6 +43,13 @@ private:
     return static_cast<double>(chain.linkOperations) * issue +
            static_cast<double>(chain.depth) * mostLatency +
            static_cast<double>(chain.bytes * samplesOfGroup) / leastBytes;
+  }
+  /// The same with vectors of units. Of each vector operation the last register may not be full.
+  double unitLink() const {
+    double operations = static_cast<double>(chain.linkOperations) / lanes +
+                        static_cast<double>(chain.unitOperations);
+    return operations / mostIssued + static_cast<double>(chain.unitDepth) * mostLatency +
+           static_cast<double>(chain.bytes) / leastBytes;
   }
   double numColumns() const { return static_cast<double>(chain.columns + chain.hasOffset); }
   /// A link applied to all columns of a map, whose operations do not wait for each other.
@@ -51,7 +61,7 @@ private:
 
   const HostChain &chain;
   int64_t count;
-  double steps, groups, threads, issue;
+  double steps, samples, lanes, groups, threads, issue;
 };
 } // namespace
 
@@ -63,6 +73,18 @@ double PlanCycles::ofChunked(double length) const {
   double first = turns * length * link();
   double others = std::max(groups * rest / threads, std::min(length, rest)) * link();
   return first + groups * carried * length * map() / threads + turns * carried * apply() + others;
+}
+
+double PlanCycles::ofChunksInLanes(double length) const {
+  length = std::min(length, steps);
+  // The last chunk is not in lanes.
+  double chunks = std::floor((steps - 1) / length), rest = steps - chunks * length;
+  double rows = std::ceil(samples * chunks / samplesOfGroup);
+  double operations = static_cast<double>(chain.linkOperations);
+  double inLanes = rows * length * (map() + operations * issue) / threads;
+  double carries =
+      samples * chunks * static_cast<double>(chain.rows) * numColumns() / lanes / mostIssued;
+  return inLanes + (carries + samples * rest * operations / lanes / mostIssued) / threads;
 }
 
 double PlanCycles::ofTree(int64_t mostLevels) const {
@@ -87,6 +109,36 @@ double bppsa::cost::getMostSequentialCycles(const std::vector<HostChain> &chains
   return cycles;
 }
 
+double bppsa::cost::getMostUnitCycles(const std::vector<HostChain> &chains, int64_t steps,
+                                      int64_t samples, HostMachine machine) {
+  double cycles = 0;
+  for (const HostChain &chain : chains)
+    cycles += PlanCycles(chain, steps, samples, machine).overUnits();
+  return cycles;
+}
+
+static double getChunkLength(Plan plan, int64_t steps, int64_t samples) {
+  return static_cast<double>(plan.size > 0 ? plan.size : cpuChunkRule.apply(steps, samples));
+}
+
+double bppsa::cost::getLeastChunkCycles(const std::vector<HostChain> &chains, Plan plan,
+                                        int64_t steps, int64_t samples, HostMachine machine) {
+  double cycles = 0;
+  for (const HostChain &chain : chains)
+    cycles += PlanCycles(chain, steps, samples, machine)
+                  .ofChunksInLanes(getChunkLength(plan, steps, samples));
+  return cycles;
+}
+
+bool bppsa::cost::mayChunksWin(const std::vector<HostChain> &chains) {
+  constexpr int64_t longSequence = 4096;
+  HostMachine machine;
+  Plan plan = {Plan::Kind::Chunked};
+  double most = std::min(getMostSequentialCycles(chains, longSequence, 1, machine),
+                         getMostUnitCycles(chains, longSequence, 1, machine));
+  return getLeastChunkCycles(chains, plan, longSequence, 1, machine) < most;
+}
+
 double bppsa::cost::getLeastCycles(const std::vector<HostChain> &chains, Plan plan, int64_t steps,
                                    int64_t samples, HostMachine machine) {
   double cycles = 0;
@@ -97,8 +149,7 @@ double bppsa::cost::getLeastCycles(const std::vector<HostChain> &chains, Plan pl
       cycles += ofChain.ofSequential();
       break;
     case Plan::Kind::Chunked:
-      cycles += ofChain.ofChunked(static_cast<double>(
-          plan.size > 0 ? plan.size : cpuChunkRule.apply(static_cast<int64_t>(steps), samples)));
+      cycles += ofChain.ofChunked(getChunkLength(plan, steps, samples));
       break;
     case Plan::Kind::Tree:
       cycles += ofChain.ofTree(plan.size);

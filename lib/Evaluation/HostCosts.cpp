@@ -44,6 +44,22 @@ static int64_t countDepth(Operation *op) {
   return blocks * getNumElements(product.getVector().getType()) + kHandOver;
 }
 
+/// Vector operations where a vector holds all rows: one for each column of a product.
+static int64_t countUnitOperations(Operation *op) {
+  if (auto product = dyn_cast<MatVecOp>(op))
+    return getNumElements(product.getVector().getType());
+  return op->getNumResults() == 1 ? getRowOperations(op) : 0;
+}
+
+/// How many of them follow each other. Columns of a product have two sums at least, which are added
+/// up at the end.
+static int64_t countUnitDepth(Operation *op) {
+  auto product = dyn_cast<MatVecOp>(op);
+  if (!product)
+    return getRowOperations(op);
+  return llvm::divideCeil(getNumElements(product.getVector().getType()), 2) + 1 + kHandOver;
+}
+
 /// What `roots` need of the operations of their block.
 static llvm::SetVector<Operation *> getNeeded(ValueRange roots) {
   llvm::SetVector<Operation *> needed;
@@ -75,22 +91,28 @@ static cost::HostChain getCost(ChainOp loop) {
   chain.bytes = region.savedBytes + region.emittedBytes;
 
   llvm::SmallPtrSet<Value, 32> cotangents(states.begin(), states.end());
-  llvm::DenseMap<Value, int64_t> depths;
+  llvm::DenseMap<Value, std::pair<int64_t, int64_t>> depths;
   for (Operation &op : body.without_terminator()) {
     if (!all.contains(&op))
       continue;
-    int64_t begin = 0;
-    for (Value operand : op.getOperands())
-      begin = std::max(begin, depths.lookup(operand));
+    int64_t begin = 0, unitBegin = 0;
+    for (Value operand : op.getOperands()) {
+      auto [depth, unitDepth] = depths.lookup(operand);
+      begin = std::max(begin, depth);
+      unitBegin = std::max(unitBegin, unitDepth);
+    }
     bool ofColumn =
         llvm::any_of(op.getOperands(), [&](Value value) { return cotangents.contains(value); });
     for (Value result : op.getResults()) {
-      depths[result] = begin + countDepth(&op);
-      chain.depth = std::max(chain.depth, depths[result]);
+      auto [depth, unitDepth] =
+          depths[result] = {begin + countDepth(&op), unitBegin + countUnitDepth(&op)};
+      chain.depth = std::max(chain.depth, depth);
+      chain.unitDepth = std::max(chain.unitDepth, unitDepth);
       if (ofColumn)
         cotangents.insert(result);
     }
     chain.linkOperations += countOperations(&op);
+    chain.unitOperations += countUnitOperations(&op);
     if (ofColumn && next.contains(&op))
       chain.columnOperations += countOperations(&op);
   }

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SampleLayout.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSAChunks.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Reference/Interpreter.h"
 #include <cmath>
@@ -327,6 +328,48 @@ static LogicalResult evaluateUnpack(UnpackLanesOp op, Interpreter &interpreter) 
   return success();
 }
 
+/// Copies all chunks of `plain`, which has one lane, to `packed` or back.
+static void copyChunks(Array &plain, Array &packed, int64_t lanes, int64_t chunks, bool packs) {
+  SampleLayout oneLane(1), many(lanes);
+  int64_t samples = plain.shape[0], steps = packed.shape[1];
+  for (int64_t b = 0; b < samples; ++b)
+    for (int64_t t = 0; t < chunks * steps; ++t) {
+      int64_t row = b * chunks + t / steps, step = t % steps;
+      if (packs)
+        many.write(packed, step, row, oneLane.read(plain, t, b));
+      else
+        oneLane.write(plain, t, b, many.read(packed, step, row));
+    }
+}
+
+static LogicalResult evaluatePackChunks(PackChunksOp op, Interpreter &interpreter) {
+  Array source = interpreter.get(op.getSource());
+  int64_t steps = interpreter.getInteger(op.getSteps()), lanes = op.getLanes();
+  if (steps < 1 || source.shape[1] % steps != 0)
+    return op.emitOpError() << "cuts " << source.shape[1] << " steps into chunks of " << steps;
+  int64_t chunks = source.shape[1] / steps;
+  int64_t padded = llvm::divideCeil(source.shape[0] * chunks, lanes) * lanes;
+  Array result = Array::makeZeros(
+      SampleLayout(lanes).getSequenceShape(steps, padded, source.shape[2]), source.isFloat);
+  copyChunks(source, result, lanes, chunks, /*packs=*/true);
+  interpreter.set(op.getResult(), std::move(result));
+  return success();
+}
+
+static LogicalResult evaluateUnpackChunks(UnpackChunksOp op, Interpreter &interpreter) {
+  Array source = interpreter.get(op.getSource()), result = interpreter.get(op.getDestination());
+  int64_t samples = result.shape[0], lanes = op.getLanes(), steps = source.shape[1];
+  int64_t chunks = steps == 0 ? 0 : result.shape[1] / steps;
+  if (chunks * steps != result.shape[1] ||
+      static_cast<int64_t>(llvm::divideCeil(samples * chunks, lanes)) != source.shape[0])
+    return op.emitOpError() << "unpacks " << source.shape[0] << " blocks of " << lanes
+                            << " chunks of " << steps << " steps to " << samples << " samples of "
+                            << result.shape[1] << " steps";
+  copyChunks(result, source, lanes, chunks, /*packs=*/false);
+  interpreter.set(op.getResult(), std::move(result));
+  return success();
+}
+
 void bppsa::addBPPSAEvaluators(EvaluatorTable &table) {
   table.add<RecurrenceOp>(evaluateRecurrence);
   table.add<ChainOp>(evaluateChain);
@@ -336,6 +379,8 @@ void bppsa::addBPPSAEvaluators(EvaluatorTable &table) {
   table.add<ReduceSumsOp>(evaluateReduceSums);
   table.add<PackLanesOp>(evaluatePack);
   table.add<UnpackLanesOp>(evaluateUnpack);
+  table.add<PackChunksOp>(evaluatePackChunks);
+  table.add<UnpackChunksOp>(evaluateUnpackChunks);
   // What no pass has specialised is of a model that is not trained.
   table.add<DropoutOp>([](DropoutOp op, Interpreter &interpreter) {
     interpreter.copy(op.getInput(), op.getResult());

@@ -242,6 +242,8 @@ static cost::HostChain parseHostChain(const json &object) {
   chain.linkOperations = object.at("link_operations").get<int64_t>();
   chain.columnOperations = object.at("column_operations").get<int64_t>();
   chain.depth = object.at("depth").get<int64_t>();
+  chain.unitOperations = object.at("unit_operations").get<int64_t>();
+  chain.unitDepth = object.at("unit_depth").get<int64_t>();
   chain.bytes = object.at("bytes").get<int64_t>();
   return chain;
 }

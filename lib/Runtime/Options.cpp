@@ -129,7 +129,7 @@ static void addMapping(CLI::App &command, Options &options) {
           "--mapping", options.variant.mapping,
           "What a vector holds: auto (the fastest for the batch), lanes (one sample in each "
           "lane) or units (hidden units of one sample); blocks in programs for a GPU")
-      ->check(CLI::IsMember({"auto", "lanes", "units", "blocks"}));
+      ->check(CLI::IsMember({"auto", "lanes", "units", "chunks", "blocks"}));
 }
 
 static void addVariant(CLI::App &command, Options &options) {

@@ -69,6 +69,14 @@ static ExportedFunction collectFunction(func::FuncOp function, StringRef name,
   return exported;
 }
 
+std::vector<Variant> bppsa::getVariantsIn(ModuleOp module, const TrainingOptions &options) {
+  std::vector<Variant> variants = options.getMappedVariants();
+  llvm::erase_if(variants, [&](const Variant &variant) {
+    return variant.forSmallBatches && !module.lookupSymbol("step_" + variant.getSuffix());
+  });
+  return variants;
+}
+
 SmallVector<ExportedFunction> bppsa::collectFunctions(ModuleOp module,
                                                       const TrainingOptions &options) {
   auto forward = module.lookupSymbol<func::FuncOp>("forward");
@@ -87,7 +95,7 @@ SmallVector<ExportedFunction> bppsa::collectFunctions(ModuleOp module,
   add("loss", "eval");
   if (options.target == TargetKind::CPU)
     add("forward_units", "infer.units");
-  for (const Variant &variant : options.getMappedVariants()) {
+  for (const Variant &variant : getVariantsIn(module, options)) {
     add("step_" + variant.getSuffix(), "step." + variant.getExportedName());
     add("grad_" + variant.getSuffix(), "grad." + variant.getExportedName());
   }

@@ -146,7 +146,9 @@ static json::Array describeLosses(const TrainingOptions &options, const json::Ar
 static StringRef getMapping(const Variant &variant, TargetKind target) {
   if (target == TargetKind::CUDA)
     return "blocks";
-  return variant.overUnits ? "units" : "lanes";
+  if (!variant.forSmallBatches)
+    return "lanes";
+  return variant.plan.empty() ? "units" : "chunks";
 }
 
 static json::Object describeParameter(const OnnxImage::Parameter &parameter, bool isTrained,
@@ -199,6 +201,8 @@ static json::Array describeHostChains(func::FuncOp step) {
                                   {"link_operations", chain.linkOperations},
                                   {"column_operations", chain.columnOperations},
                                   {"depth", chain.depth},
+                                  {"unit_operations", chain.unitOperations},
+                                  {"unit_depth", chain.unitDepth},
                                   {"bytes", chain.bytes}});
   return chains;
 }
@@ -279,7 +283,7 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
   for (const OnnxImage::Parameter &parameter : image.parameters)
     parameters.push_back(describeParameter(parameter, !frozen.contains(parameter.name),
                                            updated.contains(parameter.name), options.frozenRows));
-  for (const Variant &variant : options.getMappedVariants()) {
+  for (const Variant &variant : getVariantsIn(module, options)) {
     json::Object object{{"name", variant.getExportedName()},
                         {"backward", variant.name},
                         {"mapping", getMapping(variant, options.target)}};

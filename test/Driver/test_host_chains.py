@@ -29,6 +29,10 @@ def test_rnn(hidden):
         "link_operations": hidden * (hidden + 3),
         # Three operations, then a product for each block of eight rows.
         "depth": 3 + -(-hidden // 8) * hidden + 4,
+        # With a vector for all rows, a product takes an operation for each column, and two sums of
+        # them side by side wait for the vector and then for each other.
+        "unit_operations": hidden + 3,
+        "unit_depth": 3 + hidden // 2 + 1 + 4,
         "bytes": 4 * (hidden + hidden),
     }
 

@@ -1,4 +1,4 @@
-"""Both mappings of vectors: lanes over samples, and units of one sample for small batches."""
+"""The mappings of vectors for small batches: units of one sample, and chunks of time in scans."""
 
 import harness
 import models
@@ -49,6 +49,53 @@ def test_threads_change_no_bit(samples):
     for other in runs[1:]:
         for name, array in runs[0].items():
             assert array.tobytes() == other[name].tobytes(), name
+
+
+@pytest.mark.parametrize("head", ["last", "steps"])
+@pytest.mark.parametrize("hidden", [1, 4, 20])
+@pytest.mark.parametrize("cell", CELLS)
+def test_chunks(cell, hidden, head):
+    """Fewer chunks than lanes, blocks that are full, and chunks whose length the run time chooses."""
+    model = models.build(models.Spec(**CELLS[cell], hidden=hidden, head=head))
+    for plan in ("chunked:5", "chunked"):
+        program = harness.compile_model(
+            model, f"--loss={specs.LOSS}", "--backward=scan", f"--scan={plan}"
+        )
+        for steps, samples in ((1, 1), (5, 2), (6, 1), (33, 3), (300, 1), (300, 5)):
+            sizes = {"T": steps, "B": samples}
+            arrays = models.data(model, sizes, specs.LOSS)
+            exact, single = references.gradients(model, arrays, specs.LOSS)
+            found = program.grad(arrays, "--mapping=chunks")
+            harness.check_gradients(found, exact, single, f"{plan} {sizes}")
+
+
+@pytest.mark.parametrize("direction", ["reverse", "bidirectional"])
+def test_chunks_of_several_layers(direction):
+    model = models.build(models.Spec("GRU", hidden=6, layers=2, direction=direction, head="steps"))
+    arrays = models.data(model, {"T": 100, "B": 3}, specs.LOSS)
+    program = harness.compile_model(model, f"--loss={specs.LOSS}", "--scan=chunked:8")
+    exact, single = references.gradients(model, arrays, specs.LOSS)
+    runs = [program.grad(arrays, "--mapping=chunks", f"--threads={n}") for n in (1, 3)]
+    harness.check_gradients(runs[0], exact, single)
+    for name, array in runs[0].items():
+        assert array.tobytes() == runs[1][name].tobytes(), name
+
+
+@pytest.mark.parametrize("hidden,held", [(4, True), (64, False)])
+def test_chunks_are_held_where_they_may_win(hidden, held):
+    model = models.build(models.Spec("RNN", hidden=hidden))
+    program = harness.compile_model(model, f"--loss={specs.LOSS}")
+    variants = [(v["backward"], v["mapping"]) for v in program.info()["variants"]]
+    assert (("scan", "chunks") in variants) == held
+
+
+def test_inference_beside_chunks_is_over_units():
+    model = models.build(models.Spec("RNN"))
+    arrays = models.data(model, {"T": 4, "B": 1}, specs.LOSS)
+    program = harness.compile_model(model, f"--loss={specs.LOSS}")
+    units = program.infer(arrays, "--mapping=units")
+    for name, array in program.infer(arrays, "--mapping=chunks").items():
+        assert array.tobytes() == units[name].tobytes(), name
 
 
 def test_scan_over_units_is_refused():

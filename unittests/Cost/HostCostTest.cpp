@@ -50,6 +50,38 @@ TEST(HostCostTest, CountsCycles) {
   EXPECT_DOUBLE_EQ(getLeastCycles({chain}, *parsePlan("linear"), 100, 16, {5, 16}), 100 * link);
 }
 
+/// Vectors of units: 10 operations fill 10/16 of a register, and each of 6 vector operations may
+/// leave one with room.
+TEST(HostCostTest, CountsCyclesOfSmallBatches) {
+  HostChain chain;
+  chain.rows = chain.columns = 2;
+  chain.linkOperations = 10;
+  chain.columnOperations = 4;
+  chain.unitOperations = 6;
+  chain.unitDepth = 3;
+  chain.bytes = 8;
+  double link = (10 / 16.0 + 6) / 2 + 15 + 2;
+  EXPECT_DOUBLE_EQ(getMostUnitCycles({chain}, 100, 1, {1, 16}), 100 * link);
+  EXPECT_DOUBLE_EQ(getMostUnitCycles({chain}, 100, 3, {2, 16}), 2 * 100 * link);
+  // Nine chunks of ten steps in one group of lanes: maps of two columns and a link for each step.
+  // A last chunk, over units, and what is carried across the others.
+  double perStep = (2 * 4 + 10) / 2.0, last = 10 * 10 / 32.0, carries = 9 * 4 / 32.0;
+  EXPECT_DOUBLE_EQ(getLeastChunkCycles({chain}, *parsePlan("chunked:10"), 100, 1, {1, 16}),
+                   10 * perStep + last + carries);
+  // 18 rows take two groups.
+  EXPECT_DOUBLE_EQ(getLeastChunkCycles({chain}, *parsePlan("chunked:10"), 100, 2, {1, 16}),
+                   2 * (10 * perStep + last + carries));
+}
+
+TEST(HostCostTest, ChunksMayWinWhereStatesAreSmall) {
+  for (int64_t hidden : {4, 64}) {
+    HostChain chain = makeLayer(hidden, 3, 1);
+    chain.unitOperations = 3 * hidden + 20;
+    chain.unitDepth = hidden + 20;
+    EXPECT_EQ(mayChunksWin({chain}), hidden == 4) << hidden;
+  }
+}
+
 TEST(HostCostTest, ScansNeedThreadsThatSamplesLeave) {
   std::vector<HostChain> lstms = {makeLayer(128, 4, 2), makeLayer(128, 4, 2)};
   for (const char *plan : {"auto", "chunked:32", "blelloch", "hybrid:2", "linear"}) {

@@ -43,6 +43,23 @@ TEST(DispatchTest, SmallBatchesTakeUnits) {
   EXPECT_THROW(matching("scan", "auto", "units", 1), Error);
 }
 
+TEST(DispatchTest, SmallBatchesHaveChunksInLanes) {
+  Model model;
+  model.variants = {{"scan", "scan", "chunked"}, {"scan.chunks", "scan", "chunked", "chunks"}};
+  auto matching = [&](const char *mapping, int64_t samples) {
+    std::vector<std::string> names;
+    for (const VariantInfo *variant : matchingVariants(model, {"auto", "auto", mapping}, samples))
+      names.push_back(variant->name);
+    return names;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(matching("auto", 1), (Names{"scan.chunks"}));
+  EXPECT_EQ(matching("auto", 8), (Names{"scan", "scan.chunks"}));
+  EXPECT_EQ(matching("auto", 16), (Names{"scan"}));
+  EXPECT_EQ(matching("chunks", 16), (Names{"scan.chunks"}));
+  EXPECT_THROW(matching("units", 1), Error);
+}
+
 TEST(DispatchTest, InferenceFollowsTheMapping) {
   Model model;
   EXPECT_EQ(inferFunction(model, "auto", 1), "infer");
@@ -50,6 +67,7 @@ TEST(DispatchTest, InferenceFollowsTheMapping) {
   EXPECT_THROW(inferFunction(model, "blocks", 1), Error);
   model.functions["infer.units"] = {};
   EXPECT_EQ(inferFunction(model, "auto", 1), "infer.units");
+  EXPECT_EQ(inferFunction(model, "chunks", 16), "infer.units");
   EXPECT_EQ(inferFunction(model, "auto", 16), "infer");
   EXPECT_EQ(inferFunction(model, "lanes", 1), "infer");
 }

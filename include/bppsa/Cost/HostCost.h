@@ -29,6 +29,9 @@ struct HostChain {
   int64_t linkOperations = 0, columnOperations = 0;
   /// Operations of the whole link that wait for each other.
   int64_t depth = 0;
+  /// Vector operations of the whole link where a vector holds all rows of one sample, and those of
+  /// them that wait for each other.
+  int64_t unitOperations = 0, unitDepth = 0;
   /// What a step reads of saved arrays and emits.
   int64_t bytes = 0;
 };
@@ -43,6 +46,18 @@ struct HostMachine {
 /// The most cycles that the sequential pass takes at `steps` time steps and `samples` samples.
 double getMostSequentialCycles(const std::vector<HostChain> &chains, int64_t steps, int64_t samples,
                                HostMachine machine);
+
+/// The most that it takes where vectors hold hidden units of one sample.
+double getMostUnitCycles(const std::vector<HostChain> &chains, int64_t steps, int64_t samples,
+                         HostMachine machine);
+
+/// The least cycles that `plan`, chunks, takes on any machine where vectors hold chunks.
+double getLeastChunkCycles(const std::vector<HostChain> &chains, Plan plan, int64_t steps,
+                           int64_t samples, HostMachine machine);
+
+/// Whether chunks in lanes may win on one thread and one long sample. Programs hold no scan that
+/// does not even do so there.
+bool mayChunksWin(const std::vector<HostChain> &chains);
 
 /// The least cycles that `plan` takes where a link applied to a cotangent takes what
 /// getMostSequentialCycles() says. If that is no less, neither is the time of the plan on a machine

@@ -97,8 +97,8 @@ struct VariantInfo {
   std::string backward;
   /// The scan's plan ("chunked:32"); empty for sequential.
   std::string plan;
-  /// What a vector holds: "lanes" (samples) or "units" (hidden units of one sample). On a device
-  /// "blocks": a sample has a block of threads.
+  /// What a vector holds: "lanes" (samples), "units" (hidden units of one sample) or "chunks" (of
+  /// time, in chains; elsewhere units). On a device "blocks": a sample has a block of threads.
   std::string mapping = "lanes";
 };
 

@@ -27,6 +27,10 @@ struct ExportedFunction {
   bool usesArena = false;
 };
 
+/// The variants of `options` that `module` has functions of: not all scans have a form for small
+/// batches.
+std::vector<Variant> getVariantsIn(mlir::ModuleOp module, const TrainingOptions &options);
+
 /// The functions of `module` that a program exports, with their arguments in
 /// the order that bufferization gives them: operands, then results.
 llvm::SmallVector<ExportedFunction> collectFunctions(mlir::ModuleOp module,

@@ -23,11 +23,11 @@ void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &opt
   pm.addPass(createLowerGraphBodies({options.memoryLimit}));
   addCleanup(pm);
   pm.addNestedPass<func::FuncOp>(createChooseCPUMapping({options.lanes}));
-  pm.addNestedPass<func::FuncOp>(createTransposeCaptures());
   pm.addNestedPass<func::FuncOp>(createPackBatch());
   addCleanup(pm);
   pm.addNestedPass<func::FuncOp>(createInferStructure({/*batchAxis=*/0, /*loopsOnly=*/true}));
   pm.addPass(createExpandScan({/*unrollUpTo=*/0, options.factorLinks, /*wholeLevels=*/false}));
+  pm.addNestedPass<func::FuncOp>(createTransposeCaptures());
   addCleanup(pm);
   addBufferization(pm);
   pm.addNestedPass<func::FuncOp>(createBlockTime());

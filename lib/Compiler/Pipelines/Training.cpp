@@ -130,6 +130,8 @@ void bppsa::buildScanPipeline(OpPassManager &pm, const TrainingOptions &options)
     return;
   AddUnitVariantsOptions units;
   units.functions = {"forward", "step_sequential", "grad_sequential"};
+  units.scans = {"step_scan", "grad_scan"};
+  units.hopeful = options.leavesScansToAuto();
   pm.addPass(createAddUnitVariants(units));
 }
 

@@ -37,9 +37,9 @@ std::vector<Variant> TrainingOptions::getMappedVariants() const {
   std::vector<Variant> variants;
   for (const Variant &variant : getVariants()) {
     variants.push_back(variant);
-    // A scan needs samples in its lanes, and a GPU has no lanes.
-    if (variant.plan.empty() && target == TargetKind::CPU)
-      variants.push_back({variant.name, variant.plan, /*overUnits=*/true});
+    // A GPU has no lanes.
+    if (target == TargetKind::CPU)
+      variants.push_back({variant.name, variant.plan, /*forSmallBatches=*/true});
   }
   return variants;
 }

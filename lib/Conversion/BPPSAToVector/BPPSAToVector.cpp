@@ -55,9 +55,10 @@ static LogicalResult verifyReady(Operation *op, bool isPacked) {
     return op->emitOpError("works on tensors; run bppsa-bufferize first");
   if (!isPacked)
     return op->emitOpError("has no lanes; run bppsa-pack-batch first");
-  if (isa<TransitionOp, FactoredTransitionOp, ComposeTransitionsOp, ApplyTransitionOp>(op) &&
+  if (isa<TransitionOp, FactoredTransitionOp, ComposeTransitionsOp>(op) &&
       cast<PackableOpInterface>(op).getLanes() == 1)
-    return op->emitOpError("has one lane; a scan needs samples in lanes, use the plan 'linear'");
+    return op->emitOpError("has one lane; a scan needs samples or chunks in lanes, use the plan "
+                           "'linear' or 'chunked'");
   return verifyNoSums(op);
 }
 
@@ -90,6 +91,7 @@ static void dropLanes(Operation *op) {
         dropLanes(op, loop.getInjected());
         dropLanes(op, loop.getDestinations());
       })
+      .Case([&](ApplyTransitionOp product) { dropLanes(op, op->getOperands()); })
       .Case([&](OuterSumOp sum) { dropLanes(op, op->getOperands().take_front(2)); })
       .Case([&](StepSumOp sum) { dropLanes(op, op->getOperands().take_front(1)); })
       .Case([&](PackLanesOp pack) { dropLanes(op, op->getOperands().drop_front(1)); })
@@ -141,6 +143,12 @@ static LogicalResult lowerOp(Operation *op, const LaneOptions &options) {
       .Case([&](UnpackLanesOp unpack) {
         return lower(verifyReady(op, true), [&] { lowerUnpackLanes(unpack); });
       })
+      .Case([&](PackChunksOp pack) {
+        return lower(verifyReady(op, true), [&] { lowerPackChunks(pack); });
+      })
+      .Case([&](UnpackChunksOp unpack) {
+        return lower(verifyReady(op, true), [&] { lowerUnpackChunks(unpack); });
+      })
       .Case([&](SparseApplyOp apply) {
         return lower(verifyReady(op, true), [&] { lowerSparseApply(apply); });
       })
@@ -166,8 +174,8 @@ struct ConvertBPPSAToVector : public bppsa::impl::ConvertBPPSAToVectorBase<Conve
       if (withChains.contains(op))
         return;
       if (isa<RecurrenceOp, ChainOp, TransitionOp, FactoredTransitionOp, ComposeTransitionsOp,
-              ApplyTransitionOp, OuterSumOp, StepSumOp, PackLanesOp, UnpackLanesOp, SparseApplyOp,
-              SparseComposeOp, SparseOuterSumOp, ReduceSumsOp>(op))
+              ApplyTransitionOp, OuterSumOp, StepSumOp, PackLanesOp, UnpackLanesOp, PackChunksOp,
+              UnpackChunksOp, SparseApplyOp, SparseComposeOp, SparseOuterSumOp, ReduceSumsOp>(op))
         ops.push_back(op);
     });
     for (Operation *op : ops) {

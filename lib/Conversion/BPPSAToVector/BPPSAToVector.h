@@ -8,6 +8,7 @@
 #define BPPSA_LIB_CONVERSION_BPPSATOVECTOR_BPPSATOVECTOR_H
 
 #include "LaneEmitter.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSAChunks.h"
 
 namespace bppsa {
 
@@ -27,6 +28,8 @@ void lowerPackLanes(PackLanesOp op);
 /// Lowers copies between parts of arrays under `root` whose last dimension is static.
 void lowerCopies(mlir::Operation *root);
 void lowerUnpackLanes(UnpackLanesOp op);
+void lowerPackChunks(PackChunksOp op);
+void lowerUnpackChunks(UnpackChunksOp op);
 void lowerSparseApply(SparseApplyOp op);
 void lowerSparseCompose(SparseComposeOp op);
 void lowerSparseOuterSum(SparseOuterSumOp op);

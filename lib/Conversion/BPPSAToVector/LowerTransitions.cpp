@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AffineMaps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -50,12 +51,43 @@ void bppsa::lowerComposeTransitions(ComposeTransitionsOp op, const LaneOptions &
       });
 }
 
+/// Emits `to = A from + s` with neighbouring rows in a vector.
+static void emitApplyOverUnits(OpBuilder &builder, Location loc, const AffineMapRows &map,
+                               const Rows &from, const Rows &to) {
+  emitTiles(builder, loc, to, 0, map.size, [&](OpBuilder &inTile, const Tile &tile) {
+    auto type = VectorType::get(tile.width, getElementTypeOrSelf(to.memref));
+    Value zero = getIndex(inTile, loc, 0);
+    Value sum = map.hasOffset
+                    ? map.getOffset(inTile, loc).load(inTile, loc, tile)
+                    : arith::ConstantOp::create(inTile, loc, inTile.getZeroAttr(type)).getResult();
+    if (map.isDiagonal) {
+      Value scaled = vector::FMAOp::create(inTile, loc, map.getColumn(zero).load(inTile, loc, tile),
+                                           from.load(inTile, loc, tile), sum);
+      return to.store(inTile, loc, scaled, tile.first);
+    }
+    auto loop = scf::ForOp::create(
+        inTile, loc, zero, getIndex(inTile, loc, map.size), getIndex(inTile, loc, 1), sum,
+        [&](OpBuilder &nested, Location, Value column, ValueRange carried) {
+          Value factor =
+              vector::BroadcastOp::create(nested, loc, type, from.loadEntry(nested, loc, column));
+          Value entries = map.getColumn(column).load(nested, loc, tile);
+          Value next = vector::FMAOp::create(nested, loc, entries, factor, carried.front());
+          scf::YieldOp::create(nested, loc, next);
+        });
+    to.store(inTile, loc, loop.getResult(0), tile.first);
+  });
+}
+
 void bppsa::lowerApplyTransition(ApplyTransitionOp op, const LaneOptions &options) {
   Location loc = op.getLoc();
   OpBuilder builder(op);
   emitParallel(builder, loc, getDim(builder, loc, op.getDestination(), 0),
                [&](OpBuilder &nested, Value block) {
-                 emitApply(nested, loc, getTransition(op.getTransition(), block, op.getDiagonal()),
-                           {op.getCotangent(), {block}}, {op.getDestination(), {block}}, options);
+                 AffineMapRows map = getTransition(op.getTransition(), block, op.getDiagonal());
+                 Rows from = {op.getCotangent(), {block}}, to = {op.getDestination(), {block}};
+                 if (options.lanes == 1)
+                   emitApplyOverUnits(nested, loc, map, from, to);
+                 else
+                   emitApply(nested, loc, map, from, to, options);
                });
 }

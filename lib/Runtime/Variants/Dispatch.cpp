@@ -21,8 +21,8 @@ namespace cost = bppsa::cost;
 /// How many times faster a variant has to be by constants that nobody measured to be taken without
 /// measuring.
 static constexpr double clearLead = 3;
-/// Batches below the first number are computed with vectors of units, from the second on with
-/// vectors of samples; between them a measurement decides.
+/// Batches below the first number are computed with vectors of units and of chunks, from the second
+/// on with vectors of samples; between them a measurement decides.
 static constexpr int64_t fewestSamplesInLanes = 4, mostSamplesOverUnits = 16;
 
 //===----------------------------------------------------------------------===//
@@ -34,15 +34,15 @@ static constexpr int64_t fewestSamplesInLanes = 4, mostSamplesOverUnits = 16;
 static bool fitsMapping(const std::string &mapping, const std::string &requested, int64_t samples) {
   if (requested != "auto")
     return mapping == requested;
-  return mapping == "units" ? samples < mostSamplesOverUnits : samples >= fewestSamplesInLanes;
+  return mapping == "lanes" ? samples >= fewestSamplesInLanes : samples < mostSamplesOverUnits;
 }
 
 static std::string describe(const VariantInfo &variant) {
   std::string words = variant.backward;
   if (!variant.plan.empty())
     words += " " + variant.plan;
-  if (variant.mapping == "units")
-    words += " (units)";
+  if (variant.mapping != "lanes")
+    words += " (" + variant.mapping + ")";
   return words;
 }
 
@@ -80,6 +80,9 @@ std::string bppsa::runtime::inferFunction(const Model &model, const std::string 
   std::vector<std::string> held = {model.target == "cuda" ? "blocks" : "lanes"};
   if (model.hasFunction(units))
     held.push_back("units");
+  // Beside chunks in lanes, vectors hold units.
+  if (mapping == "chunks" && held.size() > 1)
+    return units;
   if (mapping != "auto" && std::find(held.begin(), held.end(), mapping) == held.end())
     fail("--mapping=", mapping, ": this program holds the mappings ", list(held));
   return held.size() == 1 || fitsMapping("lanes", mapping, samples) ? "infer" : units;
@@ -171,6 +174,15 @@ leaveOutTooLarge(Session &session, const std::string &function, Batch &batch,
   return fitting;
 }
 
+/// The least cycles of the backward pass of `variant`.
+static double getLeastCycles(const Model &model, const VariantInfo &variant, int64_t steps,
+                             int64_t samples, cost::HostMachine machine) {
+  cost::Plan plan = planOf(variant);
+  return variant.mapping == "chunks"
+             ? cost::getLeastChunkCycles(model.hostChains, plan, steps, samples, machine)
+             : cost::getLeastCycles(model.hostChains, plan, steps, samples, machine);
+}
+
 std::vector<const VariantInfo *>
 bppsa::runtime::leaveOutHopeless(const Model &model,
                                  const std::vector<const VariantInfo *> &candidates, int64_t steps,
@@ -181,11 +193,14 @@ bppsa::runtime::leaveOutHopeless(const Model &model,
   if (model.hostChains.empty() || std::none_of(candidates.begin(), candidates.end(), isSequential))
     return candidates;
   double most = cost::getMostSequentialCycles(model.hostChains, steps, samples, machine);
+  double mostOverUnits = cost::getMostUnitCycles(model.hostChains, steps, samples, machine);
   std::vector<const VariantInfo *> hopeful;
-  for (const VariantInfo *candidate : candidates)
+  for (const VariantInfo *candidate : candidates) {
+    double limit = candidate->mapping == "chunks" ? std::min(most, mostOverUnits) : most;
     if (isSequential(candidate) ||
-        cost::getLeastCycles(model.hostChains, planOf(*candidate), steps, samples, machine) < most)
+        getLeastCycles(model, *candidate, steps, samples, machine) < limit)
       hopeful.push_back(candidate);
+  }
   return hopeful;
 }
 
@@ -271,7 +286,7 @@ static double countCost(const Model &model, const VariantInfo &variant, int64_t 
   if (!model.deviceChains.empty())
     return cost::predict(model.deviceChains, planOf(variant), steps, samples, constants);
   if (!model.hostChains.empty())
-    return cost::getLeastCycles(model.hostChains, planOf(variant), steps, samples, machine);
+    return getLeastCycles(model, variant, steps, samples, machine);
   return static_cast<double>(steps);
 }
 

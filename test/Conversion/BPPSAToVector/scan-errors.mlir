@@ -13,9 +13,9 @@ func.func @plan(%a: memref<?x?x4x16xf32>, %g: memref<?x4x16xf32>, %out: memref<?
 
 // -----
 
-func.func @one_lane(%m: memref<?x4x4x1xf32>, %g: memref<?x4x1xf32>, %out: memref<?x4x1xf32>) {
-  // expected-error @below {{'bppsa.apply_transition' op has one lane; a scan needs samples in lanes, use the plan 'linear'}}
-  bppsa.apply_transition lanes 1 %m, %g into %out : memref<?x4x4x1xf32>, memref<?x4x1xf32>, memref<?x4x1xf32>
+func.func @one_lane(%a: memref<?x4x4x1xf32>, %b: memref<?x4x4x1xf32>, %out: memref<?x4x4x1xf32>) {
+  // expected-error @below {{'bppsa.compose_transitions' op has one lane; a scan needs samples or chunks in lanes, use the plan 'linear' or 'chunked'}}
+  bppsa.compose_transitions lanes 1 %a, %b into %out : memref<?x4x4x1xf32>, memref<?x4x4x1xf32>, memref<?x4x4x1xf32>
   return
 }
 

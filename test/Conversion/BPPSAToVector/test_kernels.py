@@ -177,6 +177,33 @@ def test_a_link_that_reads_its_states_late(tmp_path, op, variant):
             np.testing.assert_array_equal(value, again)
 
 
+@pytest.mark.parametrize("plan", ["chunked, 1", "chunked, 3", "chunked"])
+@pytest.mark.parametrize("variant", ["", "reverse", "injected"])
+def test_chunks_in_lanes_by_hand(tmp_path, variant, plan):
+    """Of a chain in a function whose other vectors hold samples."""
+    injected = "injected(%s, %s : tensor<?x?x4xf32>, tensor<?x?x4xf32>) inject_into [0, 1]"
+    results = "-> (tensor<?x4xf32>, tensor<?x4xf32>) emitted"
+    assert CHAIN.count(results) == 1
+    mapping = "{{bppsa.mapping = #bppsa.cpu_mapping<units>}}"
+    kernels = Kernels(
+        tmp_path,
+        CHAIN.replace(results, f"attributes {mapping} {results}").format(
+            op=f"bppsa.chain plan <{plan}>",
+            reverse="reverse" if variant == "reverse" else "",
+            injected=injected if variant == "injected" else "inject_into []",
+            order="%e, %kt",
+        ),
+    )
+    for steps, batch in itertools.product((1, 2, 9, 40, 150), (1, 3, 5)):
+        inputs = uniform(steps, (steps, batch, 4), (batch, 4), (batch, 4), (steps, batch, 4))
+        inputs.append(uniform(1, (4, 4))[0] / 2)
+        shapes = [(batch, 4), (batch, 4), (steps, batch, 4)]
+        once = kernels.call("chain", inputs, shapes)
+        check(once, walk_chain(*inputs, variant == "reverse", variant == "injected", False))
+        for value, again in zip(once, kernels.call("chain", inputs, shapes, threads=3)):
+            np.testing.assert_array_equal(value, again)
+
+
 @pytest.mark.parametrize("registers", [32, 8, 4])
 @pytest.mark.parametrize("size", [(1, 1), (5, 7), (20, 20), (33, 3), (67, 70)])
 def test_leaves(tmp_path, size, registers):

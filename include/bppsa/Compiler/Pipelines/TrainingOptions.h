@@ -26,14 +26,16 @@ struct Variant {
   std::string name;
   /// Scan plan in its command-line spelling; empty for the sequential chain.
   std::string plan;
-  /// Vectors hold hidden units of one sample instead of samples: the functions are
-  /// copies of the variant's, with the suffix `_units`.
-  bool overUnits = false;
+  /// Vectors hold hidden units of one sample instead of samples, and in chains with a plan chunks
+  /// of time: the functions are copies of the variant's, with the suffix `_units`.
+  bool forSmallBatches = false;
 
   /// Its name in a program.
-  std::string getExportedName() const { return overUnits ? name + ".units" : name; }
+  std::string getExportedName() const {
+    return !forSmallBatches ? name : name + (plan.empty() ? ".units" : ".chunks");
+  }
   /// Suffix of its functions in a module.
-  std::string getSuffix() const { return overUnits ? name + "_units" : name; }
+  std::string getSuffix() const { return forSmallBatches ? name + "_units" : name; }
 };
 
 /// A row of an initializer, along its first axis, that is not trained.
@@ -97,7 +99,10 @@ struct TrainingOptions {
   bool hasLayerLinks() const { return backward == BackwardKind::Scan || scan != "auto"; }
   /// The backward passes that `backward` and `scan` ask for.
   std::vector<Variant> getVariants() const;
-  /// These and, for CPUs, their forms whose vectors hold hidden units.
+  /// Whether scans with chunks in lanes are for `auto` to choose, and for nobody else.
+  bool leavesScansToAuto() const { return backward == BackwardKind::Auto && scan == "auto"; }
+  /// These and, for CPUs, their forms for small batches, which scans have in some modules only
+  /// (`bppsa-add-unit-variants`).
   std::vector<Variant> getMappedVariants() const;
 };
 

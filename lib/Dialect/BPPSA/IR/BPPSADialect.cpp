@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "bppsa/Dialect/BPPSA/IR/BPPSAChunks.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSALinks.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -37,6 +38,10 @@ void BPPSADialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "bppsa/Dialect/BPPSA/IR/BPPSALinkOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "bppsa/Dialect/BPPSA/IR/BPPSAChunkOps.cpp.inc"
       >();
   attachCellOpModels(getContext());
 }

@@ -12,6 +12,7 @@
 
 #include "bppsa/Dialect/BPPSA/Transforms/Buffers/BufferizableOpInterfaceImpl.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSAChunks.h"
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
@@ -127,7 +128,7 @@ private:
 } // namespace
 
 namespace {
-/// Transitions write their destination.
+/// Transitions, and the chunks of time that are unpacked, are written to their destination.
 template <typename OpTy>
 struct TransitionModel
     : bufferization::DstBufferizableOpInterfaceExternalModel<TransitionModel<OpTy>, OpTy> {
@@ -138,7 +139,8 @@ struct TransitionModel
                         const AnalysisState &) const {
     // By the contract of products: the destination overlaps no operand that is read after it is
     // written.
-    return !isa<TransitionOp>(op) && read->getOwner() == op && conflictingWrite->getOwner() == op;
+    return !isa<TransitionOp, UnpackChunksOp>(op) && read->getOwner() == op &&
+           conflictingWrite->getOwner() == op;
   }
 
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
@@ -177,5 +179,7 @@ void bppsa::registerBufferizableOpInterfaceExternalModels(DialectRegistry &regis
     SparseComposeOp::attachInterface<AllocatingModel<SparseComposeOp>>(*context);
     SparseOuterSumOp::attachInterface<AllocatingModel<SparseOuterSumOp>>(*context);
     UnpackLanesOp::attachInterface<AllocatingModel<UnpackLanesOp>>(*context);
+    PackChunksOp::attachInterface<AllocatingModel<PackChunksOp>>(*context);
+    UnpackChunksOp::attachInterface<TransitionModel<UnpackChunksOp>>(*context);
   });
 }

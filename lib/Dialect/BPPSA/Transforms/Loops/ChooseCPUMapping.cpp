@@ -46,6 +46,11 @@ private:
            !(isLoop && isGraphBody(op->getRegion(0).front()));
   }
 
+  static bool isChunked(Operation *op) {
+    auto chain = dyn_cast<ChainOp>(op);
+    return chain && chain.getPlan().getAlgorithm() == ScanAlgorithm::Chunked;
+  }
+
   void map(Operation *op, CPUMappingAttr mapping, IntegerAttr own) {
     attrs::Mapping::set(op, mapping);
     auto options = remark::RemarkOpts::name("ChooseCPUMapping")
@@ -54,7 +59,10 @@ private:
     remark::passed(op->getLoc(), options)
         << remark::add("{0}: lanes hold {1}, {2} of a vector; {3}", op->getName().stripDialect(),
                        stringifyLaneContents(mapping.getLanes()), mapping.getWidth(),
-                       own ? "the function asks for them" : "as in all functions");
+                       !own            ? "as in all functions"
+                       : isChunked(op) ? "the function asks for them, and chunks of the scan get "
+                                         "lanes of their own"
+                                       : "the function asks for them");
   }
 };
 } // namespace

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Loops/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -70,13 +70,12 @@ template <typename LoopOp> static void transposeCaptures(LoopOp loop) {
 namespace {
 struct TransposeCaptures : public bppsa::impl::TransposeCapturesBase<TransposeCaptures> {
   void runOnOperation() override {
-    getOperation().walk([](Operation *op) {
-      auto mapping = dyn_cast_or_null<CPUMappingAttr>(attrs::Mapping::of(op));
-      if (!mapping || mapping.getLanes() != LaneContents::Units)
-        return;
-      if (auto loop = dyn_cast<RecurrenceOp>(op))
+    getOperation().walk([](RecurrenceOp loop) {
+      if (loop.getLanes() == 1)
         transposeCaptures(loop);
-      else if (auto loop = dyn_cast<ChainOp>(op))
+    });
+    getOperation().walk([](ChainOp loop) {
+      if (loop.getLanes() == 1)
         transposeCaptures(loop);
     });
   }

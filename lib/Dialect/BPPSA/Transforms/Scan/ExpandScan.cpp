@@ -12,6 +12,7 @@
 #include "ScanLoops.h"
 #include "bppsa/Dialect/BPPSA/Analysis/StepJacobian.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Scan/Passes.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Scan/ScanSizes.h"
 #include "bppsa/Dialect/BPPSA/Utils/BodyRewrites.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -43,15 +44,47 @@ void bppsa::cloneLinkInto(ChainOp chain, Region &region, LinkValues values) {
   yieldOnly(body, numStates, body.getTerminator()->getNumOperands() - numStates);
 }
 
+/// The lanes of `array`, null where it is not packed.
+static IntegerAttr getLanesOf(const ChainArrays &arrays, Value array) {
+  if (!arrays.isPacked())
+    return {};
+  int64_t lanes = cast<RankedTensorType>(array.getType()).getShape().back();
+  return arrays.builder.getI64IntegerAttr(lanes);
+}
+
 Value bppsa::createTransition(const ChainArrays &arrays, ValueRange saved, ValueRange injected,
                               Value into, bool byRows) {
   ChainOp chain = arrays.chain;
   auto op =
       TransitionOp::create(arrays.builder, arrays.loc, into.getType(), saved, injected,
                            chain.getCaptures(), into, chain.getInjectInto(), arrays.stateSizes,
-                           arrays.isDiagonal, byRows, chain.getReverse(), chain.getLanesAttr());
+                           arrays.isDiagonal, byRows, chain.getReverse(), getLanesOf(arrays, into));
   cloneLinkInto(chain, op.getBody(), LinkValues::States);
   return op.getResult();
+}
+
+ChainOp bppsa::createRun(const ChainArrays &arrays, const ChainRun &run) {
+  ChainOp chain = arrays.chain;
+  size_t numStates = chain.getSeeds().size();
+  bool hasSums = !chain.getSums().empty();
+  TypeRange types = ValueRange(run.into);
+  auto made = ChainOp::create(
+      arrays.builder, arrays.loc, types.take_front(numStates),
+      types.drop_front(numStates).drop_back(hasSums ? 1 : 0), types.take_back(hasSums ? 1 : 0),
+      /*plan=*/PlanAttr(), run.saved, run.seeds, run.injected, run.factors, chain.getCaptures(),
+      /*steps=*/Value(), run.into, /*structure=*/StructureAttr(), /*terms=*/ArrayAttr(),
+      chain.getInjectIntoAttr(), chain.getProperties().sumWith,
+      hasSums ? arrays.builder.getUnitAttr() : UnitAttr(), chain.getReverseAttr(),
+      getLanesOf(arrays, run.into.front()));
+  IRMapping mapping;
+  chain.getBody().cloneInto(&made.getBody(), mapping);
+  return made;
+}
+
+Value bppsa::emitChunkSize(const ChainArrays &arrays, cost::ChunkRule rule) {
+  if (int64_t size = arrays.chain.getPlan().getSize(); size > 0)
+    return arrays.getIndex(size);
+  return emitChunkSteps(arrays.builder, arrays.loc, rule, arrays.numSteps, arrays.numRows);
 }
 
 ArrayAttr IndexEmitter::getBlockMapping(size_t rank) const {
@@ -64,6 +97,14 @@ ArrayAttr IndexEmitter::getBlockMapping(size_t rank) const {
 //===----------------------------------------------------------------------===//
 // Pass
 //===----------------------------------------------------------------------===//
+
+/// Chunks in one vector.
+static constexpr int64_t kChunksInLanes = 16;
+
+/// Whether chunks of `chain` are to be in lanes: where samples are not, which have one.
+static bool takesChunksInLanes(ChainOp chain) {
+  return chain.getLanes() == 1 && chain.getPlan().getAlgorithm() == ScanAlgorithm::Chunked;
+}
 
 /// Why `chain` cannot be expanded; empty where it can.
 static std::string getObstacle(ChainOp chain, LoopForm form) {
@@ -86,6 +127,8 @@ static void removePlan(ChainOp chain) {
 static void expandToLoops(ChainOp chain, LoopForm form) {
   if (chain.getPlan().isSequential())
     return removePlan(chain);
+  if (takesChunksInLanes(chain))
+    return expandToLanes(chain, kChunksInLanes);
   if (chain.getPlan().getAlgorithm() == ScanAlgorithm::Chunked)
     return expandToChunks(chain, form);
   expandToTree(chain, form);
@@ -110,7 +153,9 @@ static LogicalResult expand(ChainOp chain, int64_t unrollUpTo, LoopForm form) {
   std::string plan = chain.getPlan().toString();
   std::optional<ScanSchedule> schedule;
   if (!ShapedType::isDynamic(steps) && steps > 0)
-    schedule = ScanSchedule::get(chain.getPlan(), steps, withInitial, form.getFirstChunk());
+    schedule =
+        ScanSchedule::get(chain.getPlan(), steps, withInitial,
+                          takesChunksInLanes(chain) ? FirstChunk::Matrix : form.getFirstChunk());
   if (!schedule) {
     remark::passed(chain.getLoc(), options)
         << remark::add("{0} scan expanded to loops; work and depth are known at run time", plan);

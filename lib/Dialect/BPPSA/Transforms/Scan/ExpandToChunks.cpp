@@ -9,7 +9,6 @@
 #include "bppsa/Dialect/BPPSA/Transforms/Scan/ScanSizes.h"
 #include "bppsa/Evaluation/DeviceCosts.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -46,7 +45,6 @@ private:
   std::optional<ArrayAttr> getMapping(size_t rank) const {
     return form.wholeLevels ? std::optional(getBlockMapping(rank)) : std::nullopt;
   }
-  Value emitChunkSize();
   int64_t countSumElements();
   void createOutputs();
   /// The `count` steps from position `first` on.
@@ -99,7 +97,9 @@ static bool liesByRows(const ChainArrays &arrays) {
 ChunkLoops::ChunkLoops(const ChainArrays &arrays, LoopForm form)
     : IndexEmitter(arrays), form(form), rows(arrays.getAllRows()),
       byRows(form.wholeLevels && liesByRows(arrays)) {
-  chunkSize = emitChunkSize();
+  cost::ChunkRule rule =
+      form.wholeLevels ? cost::getChunkRule(getDeviceCost(arrays.chain)) : cost::cpuChunkRule;
+  chunkSize = emitChunkSize(arrays, rule);
   numChunks = builder.createOrFold<arith::CeilDivUIOp>(arrays.loc, arrays.numSteps, chunkSize);
   chunksOfRun = constant(1);
   numRuns = numChunks;
@@ -114,15 +114,6 @@ ChunkLoops::ChunkLoops(const ChainArrays &arrays, LoopForm form)
                                    {arrays.numColumns, arrays.size});
   Value numCarries = isFirstVector() ? add(numChunks, constant(1)) : numChunks;
   carries = arrays.createEmpty(getAsOpFoldResult(numCarries), all, {arrays.size});
-}
-
-Value ChunkLoops::emitChunkSize() {
-  ChainOp chain = arrays.chain;
-  if (int64_t size = chain.getPlan().getSize(); size > 0)
-    return constant(size);
-  cost::ChunkRule rule =
-      form.wholeLevels ? cost::getChunkRule(getDeviceCost(chain)) : cost::cpuChunkRule;
-  return emitChunkSteps(builder, arrays.loc, rule, arrays.numSteps, arrays.numRows);
 }
 
 int64_t ChunkLoops::countSumElements() {
@@ -326,19 +317,10 @@ void ChunkLoops::run(Value run) {
   ArrayWindow steps = {getSteps(first, count), rows};
   SmallVector<Write> writes = getWrites(run, steps);
   SmallVector<Value> into = getDestinations(writes);
-  bool hasSums = !chain.getSums().empty();
-  TypeRange types = ValueRange(into);
-  auto link = ChainOp::create(
-      builder, arrays.loc, types.take_front(getNumStates()),
-      types.drop_front(getNumStates()).drop_back(hasSums ? 1 : 0), types.take_back(hasSums ? 1 : 0),
-      /*plan=*/PlanAttr(), arrays.extractAll(chain.getSaved(), steps), getSeeds(run),
-      arrays.extractAll(chain.getInjected(), steps), arrays.extractAll(chain.getFactors(), steps),
-      chain.getCaptures(), /*steps=*/Value(), into, /*structure=*/StructureAttr(),
-      /*terms=*/ArrayAttr(), chain.getInjectIntoAttr(), chain.getProperties().sumWith,
-      hasSums ? builder.getUnitAttr() : UnitAttr(), chain.getReverseAttr(), chain.getLanesAttr());
-  IRMapping mapping;
-  chain.getBody().cloneInto(&link.getBody(), mapping);
-  for (auto [result, target] : llvm::zip_equal(link.getResults(), writes))
+  ChainOp made = createRun(arrays, {arrays.extractAll(chain.getSaved(), steps), getSeeds(run),
+                                    arrays.extractAll(chain.getInjected(), steps),
+                                    arrays.extractAll(chain.getFactors(), steps), into});
+  for (auto [result, target] : llvm::zip_equal(made.getResults(), writes))
     write(result, target);
 }
 

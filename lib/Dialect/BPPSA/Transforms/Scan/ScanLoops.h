@@ -13,6 +13,7 @@
 #define BPPSA_LIB_DIALECT_BPPSA_TRANSFORMS_SCAN_SCANLOOPS_H
 
 #include "ChainArrays.h"
+#include "bppsa/Cost/ChunkRule.h"
 #include "bppsa/Dialect/BPPSA/Analysis/ScanSchedule.h"
 
 namespace bppsa {
@@ -66,6 +67,18 @@ void cloneLinkInto(ChainOp chain, mlir::Region &region, LinkValues values);
 mlir::Value createTransition(const ChainArrays &arrays, mlir::ValueRange saved,
                              mlir::ValueRange injected, mlir::Value into, bool byRows = false);
 
+/// What a run of links works on: windows of the arrays of the chain, which may have more lanes than
+/// that.
+struct ChainRun {
+  llvm::SmallVector<mlir::Value> saved, seeds, injected, factors = {}, into = {};
+};
+
+/// The chain of a run.
+ChainOp createRun(const ChainArrays &arrays, const ChainRun &run);
+
+/// Steps of a chunk: what the plan says, or else `rule` at run time.
+mlir::Value emitChunkSize(const ChainArrays &arrays, cost::ChunkRule rule);
+
 /// How the loops of a scan are written.
 struct LoopForm {
   /// The matrices of links are made of their factors where these are known.
@@ -78,6 +91,8 @@ struct LoopForm {
 
 /// Chunks of links, `emitChunkedScan`.
 void expandToChunks(ChainOp chain, LoopForm form);
+/// The same with `lanes` chunks in a vector, of a chain that has one lane.
+void expandToLanes(ChainOp chain, int64_t lanes);
 /// The tree of a Blelloch or hybrid scan, `emitTreeScan`.
 void expandToTree(ChainOp chain, LoopForm form);
 /// Straight-line code of a scan over a static number of links.

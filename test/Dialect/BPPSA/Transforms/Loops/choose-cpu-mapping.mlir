@@ -38,3 +38,13 @@ func.func @by_hand(%x: tensor<5x6x3xf32>, %y: tensor<5x6x4xf32>) -> (tensor<3xf3
   %1 = bppsa.step_sum %y : tensor<5x6x4xf32> -> tensor<4xf32>
   return %0, %1 : tensor<3xf32>, tensor<4xf32>
 }
+
+// REMARK-DAG: Function=chunks {{.*}}"chain: lanes hold units, 1 of a vector; the function asks for them, and chunks of the scan get lanes of their own"
+func.func @chunks(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>) -> tensor<?x4xf32> attributes {bppsa.lanes = 1 : i64} {
+  %0 = bppsa.chain plan <chunked, 8> saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) inject_into [] -> (tensor<?x4xf32>) {
+  ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
+    %1 = arith.mulf %at, %gt : vector<4xf32>
+    bppsa.yield %1 : vector<4xf32>
+  }
+  return %0 : tensor<?x4xf32>
+}

@@ -1,4 +1,4 @@
-// RUN: bppsa-opt %s --bppsa-choose-cpu-mapping --bppsa-transpose-captures | FileCheck %s
+// RUN: bppsa-opt %s --bppsa-choose-cpu-mapping --bppsa-pack-batch --bppsa-transpose-captures | FileCheck %s
 
 // CHECK-LABEL: func.func @untransposed(
 // CHECK-SAME:    %[[W:[^:]*]]: tensor<4x3xf32>, %[[B:.*]]: tensor<4xf32>)

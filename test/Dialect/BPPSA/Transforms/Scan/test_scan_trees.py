@@ -180,6 +180,22 @@ def test_tree_of_factors(T, plan, link, exact, lanes, injected, reverse, tmp_pat
     check(interpret(tmp_path, tree, arrays), exact(arrays, reverse, injected))
 
 
+@pytest.mark.parametrize("reverse", [False, True], ids=["forward", "reverse"])
+@pytest.mark.parametrize("injected", [False, True], ids=["last", "every"])
+@pytest.mark.parametrize(
+    "link, exact", [(CHAIN, run_chain), (DIAGONAL, walk_diagonal)], ids=["products", "diagonal"]
+)
+@pytest.mark.parametrize("plan", ["chunked:1", "chunked:3", "chunked:8"])
+@pytest.mark.parametrize("T", [1, 3, 8, 13])
+def test_chunks_in_lanes(T, plan, link, exact, injected, reverse, tmp_path):
+    arrays = make_arrays(T)
+    ir = optimize(tmp_path, make_chain(link, T, injected, reverse), f"--bppsa-scan=algorithm={plan}")
+    passes = ["--bppsa-choose-cpu-mapping=lanes=1", "--bppsa-pack-batch"]
+    rows = optimize(tmp_path, ir, *passes, INFER, "--bppsa-expand-scan")
+    assert rows.count("bppsa.pack_chunks") > 2 and rows.count("bppsa.transition ") == 1
+    check(interpret(tmp_path, rows, arrays), exact(arrays, reverse, injected))
+
+
 LEAVES = """
 func.func @chain(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>, %x: tensor<?x?x3xf32>)
     -> (tensor<?x4xf32>, tensor<4x3xf32>, tensor<4xf32>) {{

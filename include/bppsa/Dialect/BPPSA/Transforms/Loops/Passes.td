@@ -37,7 +37,9 @@ def AddUnitVariants : Pass<"bppsa-add-unit-variants", "::mlir::ModuleOp"> {
     Lanes that hold samples are mostly idle in a small batch. For each of
     `functions` that exists the pass adds a copy with the suffix `_units`, whose
     attribute `bppsa.lanes = 1` tells later passes to fill vectors with hidden
-    units of one sample.
+    units of one sample. Functions that `scans` names get one too where a chain in them has a
+    plan of chunks, which then are in lanes; with `hopeful`, only where counted work lets such
+    a scan win with one sample (docs/CPUCosts.md).
 
     ```mlir
     func.func @forward(...)
@@ -49,6 +51,10 @@ def AddUnitVariants : Pass<"bppsa-add-unit-variants", "::mlir::ModuleOp"> {
   }];
   let options = [
     ListOption<"functions", "functions", "std::string", "Names of the functions to copy">,
+    ListOption<"scans", "scans", "std::string",
+               "Names of functions to copy where they hold chunked scans">,
+    Option<"hopeful", "hopeful", "bool", /*default=*/"false",
+           "Copy only scans that may win with chunks in lanes">,
   ];
   let dependentDialects = ["::mlir::func::FuncDialect"];
 }
@@ -123,19 +129,19 @@ def PackBatch : Pass<"bppsa-pack-batch", "::mlir::func::FuncOp"> {
 def TransposeCaptures : Pass<"bppsa-transpose-captures", "::mlir::func::FuncOp"> {
   let summary = "make the columns of captured matrices contiguous";
   let description = [{
-    In loops mapped to `#bppsa.cpu_mapping<units>` a vector holds hidden
+    In loops packed into one lane a vector holds hidden
     units, and a product `m x` reads columns of `m`. Products in such loops are
     rewritten to use a transposed capture. Captures that nothing uses any more
     are dropped.
 
     ```mlir
-    %h = bppsa.recurrence ... captures(%r : tensor<20x20xf32>) ... {
+    %h = bppsa.recurrence lanes 1 ... captures(%r : tensor<20x20xf32>) ... {
       %0 = bppsa.matvec %rc, %ht : vector<20x20xf32>, vector<20xf32> -> vector<20xf32>
     ```
     becomes
     ```mlir
     %rt = linalg.transpose ins(%r : tensor<20x20xf32>) outs(...) permutation = [1, 0]
-    %h = bppsa.recurrence ... captures(%rt : tensor<20x20xf32>) ... {
+    %h = bppsa.recurrence lanes 1 ... captures(%rt : tensor<20x20xf32>) ... {
       %0 = bppsa.matvec transposed %rc, %ht : vector<20x20xf32>, vector<20xf32> -> vector<20xf32>
     ```
   }];

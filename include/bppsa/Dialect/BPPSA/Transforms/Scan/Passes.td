@@ -146,6 +146,11 @@ def ExpandScan : Pass<"bppsa-expand-scan"> {
     }
     ```
 
+    A chain that is packed into one lane has chunks in lanes: all but the last are rows of one
+    `bppsa.transition` and one `bppsa.chain` of 16 lanes, whose arrays `bppsa.pack_chunks` makes. The
+    first chunk is aggregated like the others then, and the last, which may be shorter, is a
+    chain of its own on arrays of one lane.
+
     A scan over at most `unroll-up-to` steps, a number that its type has, is written
     as straight-line code of explicit Jacobians instead, for looking at trees: one
     `bppsa.linearize` for each step whose Jacobian is read, `bppsa.compose` for
