@@ -63,6 +63,8 @@ def main():
             totals, status_path.stem, status_path.with_suffix(".json"), status_path, add_gtest
         )
     add_suite(totals, "pytest", results / "pytest.xml", results / "pytest.status", add_junit)
+    if (results / "torch.status").exists():
+        add_suite(totals, "torch", results / "torch.xml", results / "torch.status", add_junit)
 
     for name in totals.skipped:
         print(f"skipped: {name}")

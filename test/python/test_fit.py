@@ -2,7 +2,9 @@
 """The training loop of the package: what the command `train` of a compiled program does."""
 
 import json
+import subprocess
 import sys
+import types
 
 import bitstreams
 import harness
@@ -149,6 +151,66 @@ def test_progress(program, capfd, monkeypatch):
         f"  val_accuracy {records[0].val_accuracy:.4f}"
     )
     assert len(lines) == 3
+
+
+def test_bars(program, monkeypatch):
+    """Where tqdm is installed, it gets each step and the sums of an epoch."""
+    bars = []
+
+    class Bar:
+        def __init__(self, **settings):
+            self.settings, self.steps, self.text = settings, 0, ""
+            bars.append(self)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+        def update(self):
+            self.steps += 1
+
+        def set_postfix_str(self, text):
+            self.text = text
+
+    monkeypatch.setitem(sys.modules, "tqdm", types.ModuleType("tqdm"))
+    monkeypatch.setitem(sys.modules, "tqdm.auto", types.SimpleNamespace(tqdm=Bar))
+    records = program.fit(training_set(), **{**SETTINGS, "progress": True})
+    assert [bar.settings["desc"] for bar in bars] == ["epoch 1/3", "epoch 2/3", "epoch 3/3"]
+    assert [bar.steps for bar in bars] == [4, 4, 4] == [bar.settings["total"] for bar in bars]
+    assert bars[0].text == f"loss {records[0].loss:.4f}"
+
+
+FORKS = """
+import multiprocessing, sys
+import bppsa, numpy as np
+
+def make(seed):
+    rng = np.random.default_rng(seed)
+    return {"x": rng.normal(size=(50, 64, 1)).astype(np.float32)}, rng.integers(0, 10, 64)
+
+class Loader:
+    def __iter__(self):
+        with multiprocessing.get_context("fork").Pool(2) as pool:
+            yield from pool.imap(make, range(6))
+
+model = bppsa.compile(sys.argv[1], backward="sequential")
+model.set_threads(2)
+inputs, target = make(7)
+model.step(inputs, target)
+assert len(model.fit(Loader(), epochs=3, progress=False)) == 3
+"""
+
+
+def test_loaders_may_fork():
+    """Workers of a loader are forked while the program's threads wait for more."""
+    environment = {"PYTHONPATH": str(harness.BUILD / "python"), "PATH": ""}
+    command = [sys.executable, "-c", FORKS, str(bitstreams.MODEL)]
+    run = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert run.returncode == 0, run.stderr
 
 
 @pytest.mark.parametrize(
