@@ -13,6 +13,7 @@
 #include <cstring>
 #include <mutex>
 #include <new>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <utility>
 #include <vector>
@@ -125,6 +126,10 @@ Cache &cache() {
   static Cache *instance = new Cache;
   return *instance;
 }
+
+/// A fork must not leave the lock with a thread that its child does not have.
+const int forkHandlers = pthread_atfork(
+    [] { cache().mutex.lock(); }, [] { cache().mutex.unlock(); }, [] { cache().mutex.unlock(); });
 
 /// `capacity` bytes at `alignment` with a header before them; null: no memory.
 void *newBlock(uint64_t alignment, uint64_t capacity) {

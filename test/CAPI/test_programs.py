@@ -264,3 +264,30 @@ def test_out_of_memory_in_a_call(threads):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))}
     command = [sys.executable, "-c", OUT_OF_MEMORY, threads]
     harness.check_succeeded(harness.run(*command, env=environment))
+
+
+FORK = """
+import os, signal, sys
+import capi, models
+
+model = models.build(models.Spec("GRU", hidden=16, head="steps"))
+program = capi.Program.compile(model.SerializeToString(), loss="mse", backward="sequential", O=1)
+program.set_threads(2)
+arrays = models.data(model, {"T": 300, "B": 64}, "mse")
+expected = [program.step(arrays, lr=0.1) for _ in range(5)]
+program.reset()
+child = os.fork()
+if child == 0:
+    signal.alarm(60)
+    found = [program.step(arrays, lr=0.1) for _ in range(5)]
+    sys.exit(0 if found == expected else 1)
+assert os.waitpid(child, 0)[1] == 0
+assert [program.step(arrays, lr=0.1) for _ in range(5)] == expected
+"""
+
+
+def test_fork():
+    """The child of a process whose threads have helped goes on, and ends."""
+    paths = [harness.ROOT / "test", harness.ROOT / "test/numerics"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))}
+    harness.check_succeeded(harness.run(sys.executable, "-c", FORK, env=environment))
