@@ -341,6 +341,23 @@ def test_the_commands_of_a_program_agree(program, tmp_path):
         np.testing.assert_allclose(gradient, expected[name], rtol=1e-4, atol=1e-7)
 
 
+@pytest.mark.parametrize("kind", [{}, {"target": "cuda", "emulate": True}], ids=["cpu", "gpu"])
+def test_shared_libraries(program, tmp_path, kind):
+    """Every program of a library has parameters of its own, and steps are those in the process."""
+    options = {"optimizer": "sgd", "backward": "sequential", "emit": "shared", **kind}
+    path = bppsa.build(bitstreams.MODEL, tmp_path / "model.so", **options)
+    first, second = bppsa.load(path), bppsa.load(path)
+    inputs, target = arrays()
+    before = second.eval(inputs, target)["loss"]
+    for _ in range(3):
+        assert first.step(inputs, target, lr=0.1) == pytest.approx(program.step(inputs, target, lr=0.1))
+    for name, value in first.parameters.items():
+        np.testing.assert_allclose(value, program.parameters[name], rtol=1e-4, atol=1e-6)
+    assert second.eval(inputs, target)["loss"] == before
+    with pytest.raises(bppsa.Error, match="model.onnx"):
+        bppsa.load(bitstreams.MODEL.parent / "no_model.onnx")
+
+
 def test_import_takes_no_time():
     code = "import time; t = time.perf_counter(); import bppsa; print(time.perf_counter() - t)"
     path = {"PYTHONPATH": str(harness.BUILD / "python"), "PATH": ""}
