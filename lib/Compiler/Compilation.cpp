@@ -91,9 +91,12 @@ LogicalResult Compilation::import() {
   {
     // Those of passes are for their authors.
     ScopedDiagnosticHandler collect(&context, [&](Diagnostic &diagnostic) {
-      if (diagnostic.getSeverity() != DiagnosticSeverity::Warning)
+      if (diagnostic.getSeverity() == DiagnosticSeverity::Warning)
+        warn(diagnostic.str());
+      else if (diagnostic.getSeverity() == DiagnosticSeverity::Remark)
+        remarks.push_back({CompileDiagnostic::Severity::Note, diagnostic.str()});
+      else
         return failure();
-      warn(diagnostic.str());
       return success();
     });
     imported = importONNX(**file, &context, *importOptions);

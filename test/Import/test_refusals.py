@@ -442,3 +442,16 @@ def test_symbolic_size_is_resized(tmp_path):
     arrays = {"x": IMAGE, "roi": None, "s": np.array([1, 1, 0.5, 1], np.float32)}
     case = onnx_cases.op_case("Resize", arrays, constants=["s"], shapes={"x": [2, 4, "H", 6]})
     refuse(tmp_path, case.model, "resizes dimension 2 of size H, accepted: a fixed size", "--bind=NAME=NUMBER")
+
+
+def test_size_that_a_node_fixes_is_told(tmp_path):
+    """As the older exporter of PyTorch writes nn.MultiheadAttention where the length is variable."""
+    arrays = {"x": onnx_cases.floats(4, 3, 6), "s": np.array([4, 0, 2, 3])}
+    case = onnx_cases.op_case("Reshape", arrays, constants=["s"], shapes={"x": ["T", "B", 6]})
+    path = tmp_path / "model.onnx"
+    onnx.save(case.model, path)
+    command = [harness.require_tool("bppsa-compile"), path, "--loss=mse", "--compile-to=import", "-o", tmp_path / "ir"]
+    result = harness.check_succeeded(harness.run(*command))
+    assert "note: " in result.stderr and "tensor<4x?x6xf32>" in (tmp_path / "ir").read_text()
+    assert "dimension 'T' can only be 4, the size that the exporter has fixed in " in result.stderr
+    assert "fixed in" not in harness.check_succeeded(harness.run(*command, "--bind=T=4")).stderr

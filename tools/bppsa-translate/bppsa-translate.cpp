@@ -58,13 +58,24 @@ static cl::opt<bool> dropZeros("drop-zeros", cl::cat(category),
                                cl::desc("With --import-jacobians: entries that are zero for every "
                                         "sample are no possible nonzeros"));
 
+static StringRef getSeverityName(DiagnosticSeverity severity) {
+  switch (severity) {
+  case DiagnosticSeverity::Note:
+  case DiagnosticSeverity::Remark:
+    return "note: ";
+  case DiagnosticSeverity::Warning:
+    return "warning: ";
+  case DiagnosticSeverity::Error:
+    return "error: ";
+  }
+  llvm_unreachable("all severities are listed");
+}
+
 /// One line: "file: error: message".
 static void printDiagnostic(Diagnostic &diagnostic) {
   if (auto file = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>())
     llvm::errs() << file.getFilename().getValue() << ": ";
-  llvm::errs() << (diagnostic.getSeverity() == DiagnosticSeverity::Warning ? "warning: "
-                                                                           : "error: ")
-               << diagnostic.str() << '\n';
+  llvm::errs() << getSeverityName(diagnostic.getSeverity()) << diagnostic.str() << '\n';
 }
 
 static LogicalResult fail(const Twine &message) {

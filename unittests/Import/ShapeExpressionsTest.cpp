@@ -75,6 +75,11 @@ TEST_F(ShapeExpressions, EqualitiesBindSymbols) {
   ASSERT_TRUE(constant);
   EXPECT_EQ(constant->symbol, 0u);
   EXPECT_EQ(constant->value, number(5));
+  auto common = solveEquality(*multiplyExprs(t, *multiplyExprs(b, number(16))),
+                              *multiplyExprs(b, number(320)));
+  ASSERT_TRUE(common);
+  EXPECT_EQ(common->value, number(20));
+  EXPECT_FALSE(solveEquality(*multiplyExprs(t, b), number(6)));
   EXPECT_FALSE(solveEquality(t, number(0)));
   EXPECT_FALSE(solveEquality(number(2), number(3)));
   EXPECT_FALSE(solveEquality(*multiplyExprs(t, number(2)), number(3)));

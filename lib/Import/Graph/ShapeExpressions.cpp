@@ -287,6 +287,17 @@ std::optional<SymbolMinimum> bppsa::solveAtLeast(AffineExpr a, AffineExpr b) {
                        llvm::divideCeilSigned(-constant, coefficient)};
 }
 
+/// Takes factors that both monomials have, sizes that are not zero, from both.
+static void cancelFactors(Monomial &a, Monomial &b) {
+  Monomial left;
+  for (AffineExpr factor : a)
+    if (auto it = llvm::find(b, factor); it != b.end())
+      b.erase(it);
+    else
+      left.push_back(factor);
+  a = std::move(left);
+}
+
 std::optional<SymbolBinding> bppsa::solveEquality(AffineExpr a, AffineExpr b) {
   MaybeExpr difference = subtractExprs(a, b);
   std::optional<Polynomial> polynomial = difference ? toPolynomial(*difference) : std::nullopt;
@@ -297,12 +308,18 @@ std::optional<SymbolBinding> bppsa::solveEquality(AffineExpr a, AffineExpr b) {
       return std::nullopt;
     return cast<AffineSymbolExpr>(monomial.front()).getPosition();
   };
-  // c * s - c * t == 0 or c * s + k == 0; monomials are sorted: the constant
+  // c * s - c * t == 0 or c * s + k == 0, times what both have; monomials are sorted: the constant
   // comes first, then earlier symbols.
   if (polynomial->size() != 2)
     return std::nullopt;
-  auto &[first, firstCoefficient] = *polynomial->begin();
-  auto &[second, secondCoefficient] = *std::next(polynomial->begin());
+  Monomial first = polynomial->begin()->first, second = std::next(polynomial->begin())->first;
+  int64_t firstCoefficient = polynomial->begin()->second,
+          secondCoefficient = std::next(polynomial->begin())->second;
+  cancelFactors(first, second);
+  if (second.empty()) {
+    std::swap(first, second);
+    std::swap(firstCoefficient, secondCoefficient);
+  }
   std::optional<unsigned> symbol = asSymbol(second), earlier = asSymbol(first);
   if (!symbol || firstCoefficient == std::numeric_limits<int64_t>::min() ||
       firstCoefficient % secondCoefficient != 0)

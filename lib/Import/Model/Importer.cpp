@@ -291,25 +291,43 @@ void bppsa::loadImportedDialects(MLIRContext *context) {
                        tensor::TensorDialect, vector::VectorDialect>();
 }
 
+/// Says that the graph leaves a size open that `reason`, the error of a node, leaves no choice for.
+/// Sizes of 1 are those of dimensions that are dropped.
+static void noteFixedSize(const OnnxFile &file, const Bindings::value_type &binding,
+                          StringRef reason) {
+  auto *size = std::get_if<int64_t>(&binding.second);
+  if (size && *size > 1 && reason.starts_with("node "))
+    emitRemark(file.location) << "dimension " << quoted(binding.first) << " can only be " << *size
+                              << ", the size that the exporter has fixed in "
+                              << reason.take_front(reason.find(": "));
+}
+
 /// Imports a graph whose symbolic dimensions turn out to be what `bindings` say.
 static FailureOr<OwningOpRef<ModuleOp>>
 importGraph(const OnnxFile &file, const llvm::StringSet<> &innerNames, const ImportOptions &options,
             GraphBindings bindings, const StreamPlan *stream) {
+  SmallVector<std::pair<Bindings::value_type, std::string>> found;
   // Each attempt that fails for want of a binding removes one symbol.
   while (true) {
     ModelImporter importer(file, innerNames, options, bindings, stream);
     FailureOr<OwningOpRef<ModuleOp>> module = failure();
+    std::string reason;
     {
       // An error that the next attempt will not meet is not shown.
-      ScopedDiagnosticHandler handler(file.location.getContext(), [&](Diagnostic &) {
+      ScopedDiagnosticHandler handler(file.location.getContext(), [&](Diagnostic &diagnostic) {
+        reason = diagnostic.str();
         return success(importer.isMissingBinding());
       });
       module = importer.run();
     }
     std::optional<Bindings::value_type> missing = importer.getMissingBinding();
+    if (succeeded(module))
+      for (const auto &[binding, node] : found)
+        noteFixedSize(file, binding, node);
     if (succeeded(module) || !missing)
       return module;
     bindings.dimensions.insert(*missing);
+    found.push_back({*missing, std::move(reason)});
   }
 }
 
