@@ -169,15 +169,7 @@ USAGE = [
 
 @pytest.mark.parametrize("loss, option, status, words", USAGE, ids=lambda value: str(value))
 def test_options_that_do_not_fit(loss, option, status, words, tmp_path):
-    check_refused(tmp_path, [loss, option], status, words)
-
-
-def check_refused(tmp_path, options, status, words):
-    source = tmp_path / "model.onnx"
-    onnx.save(biased(), source)
-    result = harness.run(harness.require_tool("bppsa-compile"), source, "-o", tmp_path / "o", *options)
-    assert result.returncode == status and words in result.stderr, result.stderr
-    assert result.stderr.count("\n") == 1 and not (tmp_path / "o").exists()
+    harness.check_refused(biased(), tmp_path, [loss, option], status, words)
 
 
 @pytest.mark.parametrize(
@@ -194,7 +186,7 @@ def check_refused(tmp_path, options, status, words):
 )
 def test_class_weights_that_are_none(values, status, words, tmp_path, request):
     option = class_weights(values, name=f"bad-{request.node.callspec.id}")
-    check_refused(tmp_path, ["--loss=cross-entropy", option], status, words)
+    harness.check_refused(biased(), tmp_path, ["--loss=cross-entropy", option], status, words)
 
 
 # --- lengths --------------------------------------------------------------------------------------
