@@ -124,11 +124,5 @@ void ChainLaunch::storeCotangents(OpBuilder &builder, BlockLoop &steps,
 }
 
 LogicalResult bppsa::launchChains(scf::ForallOp loop) {
-  ChainOp op = getOnlyOp<ChainOp>(loop);
-  if (!op)
-    return failure();
-  ChainLaunch launch(loop, op);
-  if (failed(launch.findWindows()))
-    return failure();
-  return launch.launch();
+  return launchOnlyOps<ChainOp, ChainLaunch>(loop);
 }

@@ -81,11 +81,5 @@ LogicalResult TransitionLaunch::launch() {
 }
 
 LogicalResult bppsa::launchTransitions(scf::ForallOp loop) {
-  TransitionOp op = getOnlyOp<TransitionOp>(loop);
-  if (!op)
-    return failure();
-  TransitionLaunch launch(loop, op);
-  if (failed(launch.findWindows()))
-    return failure();
-  return launch.launch();
+  return launchOnlyOps<TransitionOp, TransitionLaunch>(loop);
 }

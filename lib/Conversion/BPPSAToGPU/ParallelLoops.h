@@ -70,6 +70,19 @@ private:
 /// diagnostic where there is none or another one.
 template <typename OpTy> OpTy getOnlyOp(mlir::scf::ForallOp loop);
 
+/// Launches the operations of `loop`, one of type OpTy an iteration, as a LaunchTy does. Fails
+/// after a diagnostic where the iterations have others, or theirs are on no windows.
+template <typename OpTy, typename LaunchTy>
+llvm::LogicalResult launchOnlyOps(mlir::scf::ForallOp loop) {
+  OpTy op = getOnlyOp<OpTy>(loop);
+  if (!op)
+    return llvm::failure();
+  LaunchTy launch(loop, op);
+  if (failed(launch.findWindows()))
+    return llvm::failure();
+  return launch.launch();
+}
+
 /// Iterations of each dimension of `loop`, whose steps are 1.
 llvm::SmallVector<mlir::Value> countIterations(mlir::OpBuilder &builder, mlir::scf::ForallOp loop);
 
