@@ -106,6 +106,13 @@ static bool takesChunksInLanes(ChainOp chain) {
   return chain.getLanes() == 1 && chain.getPlan().getAlgorithm() == ScanAlgorithm::Chunked;
 }
 
+/// Whether the steps of `chain` are known to be one chunk at most, of which lanes hold none.
+static bool isOneChunk(ChainOp chain) {
+  int64_t steps = getNumSteps(chain), size = chain.getPlan().getSize();
+  return !ShapedType::isDynamic(steps) &&
+         steps <= (size > 0 ? size : cost::cpuChunkRule.apply(steps, /*samples=*/1));
+}
+
 /// Why `chain` cannot be expanded; empty where it can.
 static std::string getObstacle(ChainOp chain, LoopForm form) {
   if (!chain.getDestinations().empty())
@@ -125,7 +132,7 @@ static void removePlan(ChainOp chain) {
 
 /// Expands `chain` into loops.
 static void expandToLoops(ChainOp chain, LoopForm form) {
-  if (chain.getPlan().isSequential())
+  if (chain.getPlan().isSequential() || (takesChunksInLanes(chain) && isOneChunk(chain)))
     return removePlan(chain);
   if (takesChunksInLanes(chain))
     return expandToLanes(chain, kChunksInLanes);

@@ -192,7 +192,10 @@ def test_chunks_in_lanes(T, plan, link, exact, injected, reverse, tmp_path):
     ir = optimize(tmp_path, make_chain(link, T, injected, reverse), f"--bppsa-scan=algorithm={plan}")
     passes = ["--bppsa-choose-cpu-mapping=lanes=1", "--bppsa-pack-batch"]
     rows = optimize(tmp_path, ir, *passes, INFER, "--bppsa-expand-scan")
-    assert rows.count("bppsa.pack_chunks") > 2 and rows.count("bppsa.transition ") == 1
+    # One chunk is the sequential chain.
+    is_one = int(plan.split(":")[1]) >= T
+    assert ("bppsa.pack_chunks" in rows) != is_one
+    assert rows.count("bppsa.transition ") == (0 if is_one else 1)
     check(interpret(tmp_path, rows, arrays), exact(arrays, reverse, injected))
 
 
