@@ -46,13 +46,11 @@ bppsa::findTransposed(const OnnxFile &file, ArrayRef<const onnx::TensorProto *> 
     if (tensor->dims_size() != 2 || tensor->dims(0) < 2 || tensor->dims(1) < 2)
       continue;
     std::string what = "initializer " + quoted(tensor->name());
-    FailureOr<RankedTensorType> type = getTensorType(file, *tensor, what);
-    if (failed(type))
+    FailureOr<TypedBytes> values = readTypedBytes(file, *tensor, what);
+    if (failed(values))
       return failure();
-    FailureOr<std::string> bytes = readTensorBytes(file, *tensor, *type, what);
-    if (failed(bytes))
-      return failure();
-    matrices.push_back({tensor->name(), tensor->dims(0), tensor->dims(1), std::move(*bytes)});
+    matrices.push_back(
+        {tensor->name(), tensor->dims(0), tensor->dims(1), std::move(values->bytes)});
   }
   std::vector<std::pair<std::string, std::string>> found;
   for (auto [i, matrix] : llvm::enumerate(matrices))

@@ -25,16 +25,13 @@ struct ValueFacts {
 
 static FailureOr<ValueFacts> readFacts(const OnnxFile &file, const onnx::TensorProto &tensor) {
   std::string what = "initializer " + quoted(tensor.name());
-  FailureOr<RankedTensorType> type = getTensorType(file, tensor, what);
-  if (failed(type))
-    return failure();
-  FailureOr<std::string> bytes = readTensorBytes(file, tensor, *type, what);
-  if (failed(bytes))
+  FailureOr<TypedBytes> values = readTypedBytes(file, tensor, what);
+  if (failed(values))
     return failure();
   ValueFacts facts;
-  facts.count = type->getNumElements();
+  facts.count = values->type.getNumElements();
   auto element = [&](int64_t i) {
-    return llvm::bit_cast<float>(llvm::support::endian::read32le(bytes->data() + 4 * i));
+    return llvm::bit_cast<float>(llvm::support::endian::read32le(values->bytes.data() + 4 * i));
   };
   for (int64_t i = 0; i < facts.count; ++i) {
     facts.isUniform &= element(i) == element(0);

@@ -216,7 +216,8 @@ static FailureOr<std::string> readExternalData(const OnnxFile &file, const Exter
   return (*slice)->getBuffer().str();
 }
 
-FailureOr<std::string> bppsa::readTensorBytes(const OnnxFile &file, const onnx::TensorProto &tensor,
+/// The little-endian bytes of `tensor`, of exactly the size of its `type`.
+static FailureOr<std::string> readTensorBytes(const OnnxFile &file, const onnx::TensorProto &tensor,
                                               RankedTensorType type, StringRef what) {
   if (tensor.data_location() == onnx::TensorProto::EXTERNAL) {
     FailureOr<ExternalData> data = findExternalData(file, tensor, getByteSize(type), what);
@@ -248,19 +249,28 @@ FailureOr<std::string> bppsa::readTensorBytes(const OnnxFile &file, const onnx::
   return raw;
 }
 
-FailureOr<DenseElementsAttr> bppsa::decodeTensor(const OnnxFile &file,
-                                                 const onnx::TensorProto &tensor, StringRef what) {
+FailureOr<TypedBytes> bppsa::readTypedBytes(const OnnxFile &file, const onnx::TensorProto &tensor,
+                                            StringRef what) {
   FailureOr<RankedTensorType> type = getTensorType(file, tensor, what);
   if (failed(type))
     return failure();
-  FailureOr<std::string> raw = readTensorBytes(file, tensor, *type, what);
-  if (failed(raw))
+  FailureOr<std::string> bytes = readTensorBytes(file, tensor, *type, what);
+  if (failed(bytes))
     return failure();
-  if (type->getElementType().isInteger(1)) {
-    SmallVector<bool> values(raw->begin(), raw->end());
-    return DenseElementsAttr::get(*type, ArrayRef<bool>(values));
+  return TypedBytes{*type, std::move(*bytes)};
+}
+
+FailureOr<DenseElementsAttr> bppsa::decodeTensor(const OnnxFile &file,
+                                                 const onnx::TensorProto &tensor, StringRef what) {
+  FailureOr<TypedBytes> read = readTypedBytes(file, tensor, what);
+  if (failed(read))
+    return failure();
+  const auto &[type, raw] = *read;
+  if (type.getElementType().isInteger(1)) {
+    SmallVector<bool> values(raw.begin(), raw.end());
+    return DenseElementsAttr::get(type, ArrayRef<bool>(values));
   }
-  if (raw->empty())
-    return DenseElementsAttr::get(*type, ArrayRef<Attribute>());
-  return DenseElementsAttr::getFromRawBuffer(*type, ArrayRef<char>(raw->data(), raw->size()));
+  if (raw.empty())
+    return DenseElementsAttr::get(type, ArrayRef<Attribute>());
+  return DenseElementsAttr::getFromRawBuffer(type, ArrayRef<char>(raw.data(), raw.size()));
 }

@@ -59,10 +59,15 @@ getTensorType(const OnnxFile &file, const onnx::TensorProto &tensor, llvm::Strin
 mlir::LogicalResult checkTensorData(const OnnxFile &file, const onnx::TensorProto &tensor,
                                     mlir::RankedTensorType type, llvm::StringRef what);
 
-/// The little-endian bytes of `tensor`, wherever they are stored, of exactly the size of its
-/// `type`.
-mlir::FailureOr<std::string> readTensorBytes(const OnnxFile &file, const onnx::TensorProto &tensor,
-                                             mlir::RankedTensorType type, llvm::StringRef what);
+/// A type, and the little-endian bytes of its elements.
+struct TypedBytes {
+  mlir::RankedTensorType type;
+  std::string bytes;
+};
+
+/// The type and the bytes of `tensor`, wherever they are stored. `what` names it in diagnostics.
+mlir::FailureOr<TypedBytes> readTypedBytes(const OnnxFile &file, const onnx::TensorProto &tensor,
+                                           llvm::StringRef what);
 
 /// The values of `tensor`, wherever they are stored.
 mlir::FailureOr<mlir::DenseElementsAttr>

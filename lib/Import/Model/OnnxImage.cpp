@@ -195,16 +195,13 @@ static bool isExternal(const onnx::TensorProto &tensor) {
 /// Stores the values of `tensor` inline, as raw_data.
 static LogicalResult storeInline(const OnnxFile &file, onnx::TensorProto &tensor) {
   std::string what = "initializer " + quoted(tensor.name());
-  FailureOr<RankedTensorType> type = getTensorType(file, tensor, what);
-  if (failed(type))
-    return failure();
-  FailureOr<std::string> raw = readTensorBytes(file, tensor, *type, what);
-  if (failed(raw))
+  FailureOr<TypedBytes> values = readTypedBytes(file, tensor, what);
+  if (failed(values))
     return failure();
   tensor.clear_float_data();
   tensor.clear_external_data();
   tensor.clear_data_location();
-  tensor.set_raw_data(std::move(*raw));
+  tensor.set_raw_data(std::move(values->bytes));
   return success();
 }
 
