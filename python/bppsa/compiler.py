@@ -124,7 +124,12 @@ def options() -> dict[str, str]:
 def _source(model: Model) -> tuple[str, bytes | None]:
     """The path of a model, by which external data is found, and its bytes if it has no file."""
     if isinstance(model, (str, os.PathLike)):
-        return os.fspath(model), None
+        path = os.fspath(model)
+        try:
+            open(path, "rb").close()
+        except OSError as error:
+            raise Error(f"{path}: cannot be read: {error.strerror}") from None
+        return path, None
     model = getattr(model, "model_proto", model)
     if hasattr(model, "SerializeToString"):
         model = model.SerializeToString()

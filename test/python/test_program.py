@@ -286,6 +286,13 @@ def test_checkpoint(tmp_path):
         program.resume(tmp_path / "nothing")
 
 
+def test_model_that_is_not_there(tmp_path):
+    path = tmp_path / "none.onnx"
+    for use in (bppsa.compile, bppsa.check, lambda model: bppsa.build(model, tmp_path / "out")):
+        with pytest.raises(bppsa.Error, match="none.onnx: cannot be read: No such file"):
+            use(path)
+
+
 def test_threads_compute_what_each_computes_alone():
     """Two programs at a time, with the interpreter's lock released."""
     programs = [bppsa.compile(bitstreams.MODEL, backward="sequential") for _ in range(2)]
