@@ -43,8 +43,8 @@ TEST(CompileOptionsTest, EveryMistakeIsNamed) {
   options.optLevel = 4;
   options.reportLength = 0;
   EXPECT_THAT(validate(options),
-              ElementsAre("--loss must be cross-entropy, nll, mse, l1, huber, bce-with-logits or "
-                          "none, found 'hinge'",
+              ElementsAre("--loss must be cross-entropy, nll, mse, l1, huber, bce-with-logits, vjp "
+                          "or none, found 'hinge'",
                           "--optimizer must be sgd, momentum, adam, adamw or rmsprop, found 'lion'",
                           "--scan must be auto, linear, blelloch, hybrid:L (L >= 0) or "
                           "chunked[:C] (C >= 1), found 'chunked:0'",
