@@ -29,6 +29,7 @@ def AddLoss : Pass<"bppsa-add-loss", "::mlir::ModuleOp"> {
     | `l1` | `abs(x - t)` |
     | `huber` | `(x - t)^2 / 2` up to a distance of 1, then `abs(x - t) - 1/2` |
     | `bce-with-logits` | `log(1 + exp(x)) - t x` |
+    | `vjp` | `x t`, added up over all outputs and not divided by the positions |
     | `none` | x itself, the only element of the output; there is no target |
 
     The target of `cross-entropy` and `nll` holds classes (i64) and has the
@@ -55,8 +56,8 @@ def AddLoss : Pass<"bppsa-add-loss", "::mlir::ModuleOp"> {
   }];
   let options = [
     ListOption<"losses", "loss", "std::string",
-               "cross-entropy (the default), nll, mse, l1, huber, bce-with-logits or none: one "
-               "for all outputs, or one for each">,
+               "cross-entropy (the default), nll, mse, l1, huber, bce-with-logits, vjp or none: "
+               "one for all outputs, or one for each">,
     ListOption<"outputs", "output", "std::string",
                "names of the results that losses are computed from">,
     ListOption<"factors", "factors", "double",
