@@ -101,20 +101,23 @@ double PlanCycles::ofTree(int64_t mostLevels) const {
   return groups * (work / threads + roots + std::ceil(steps / threads) * link());
 }
 
-double bppsa::cost::getMostSequentialCycles(const std::vector<HostChain> &chains, int64_t steps,
-                                            int64_t samples, HostMachine machine) {
+/// What `count` counts for all `chains`.
+static double sumCycles(const std::vector<HostChain> &chains, int64_t steps, int64_t samples,
+                        HostMachine machine, double (PlanCycles::*count)() const) {
   double cycles = 0;
   for (const HostChain &chain : chains)
-    cycles += PlanCycles(chain, steps, samples, machine).ofSequential();
+    cycles += (PlanCycles(chain, steps, samples, machine).*count)();
   return cycles;
+}
+
+double bppsa::cost::getMostSequentialCycles(const std::vector<HostChain> &chains, int64_t steps,
+                                            int64_t samples, HostMachine machine) {
+  return sumCycles(chains, steps, samples, machine, &PlanCycles::ofSequential);
 }
 
 double bppsa::cost::getMostUnitCycles(const std::vector<HostChain> &chains, int64_t steps,
                                       int64_t samples, HostMachine machine) {
-  double cycles = 0;
-  for (const HostChain &chain : chains)
-    cycles += PlanCycles(chain, steps, samples, machine).overUnits();
-  return cycles;
+  return sumCycles(chains, steps, samples, machine, &PlanCycles::overUnits);
 }
 
 static double getChunkLength(Plan plan, int64_t steps, int64_t samples) {

@@ -193,13 +193,6 @@ void bppsa::runtime::inferCommand(const Program &program, const Options &options
 // grad
 //===----------------------------------------------------------------------===//
 
-static void requireFiniteArray(const std::string &name, const Array &array) {
-  for (int64_t i = 0, size = array.elements(); i < size; ++i)
-    if (float value = array.as<float>()[i]; !std::isfinite(value))
-      fail("the gradient of ", quote(name), " is ", value, " (element ", i, " of shape ",
-           list(array.shape), ")");
-}
-
 void bppsa::runtime::gradCommand(const Program &program, const Options &options) {
   const Model &model = program.model;
   Dataset data(options.data, model, TargetUse::Needed);
@@ -236,7 +229,7 @@ void bppsa::runtime::gradCommand(const Program &program, const Options &options)
   for (size_t i = 0; i < model.inputs.size(); ++i) {
     if (!model.inputs[i].gradient)
       continue;
-    requireFiniteArray(model.inputs[i].name, gradients[i]);
+    requireFiniteGradient(model.inputs[i].name, gradients[i].as<float>(), gradients[i].shape);
     writer.add(model.inputs[i].name, DType::F32, gradients[i].shape, gradients[i].data.data());
   }
   writer.commit();

@@ -117,6 +117,25 @@ double Session::gradientSquares() {
   return squares;
 }
 
+void Session::setHyper(const std::map<std::string, double> &values, double rate, int64_t step) {
+  auto value = [&](const char *key) {
+    auto found = values.find(key);
+    return found == values.end() ? 0.0f : static_cast<float>(found->second);
+  };
+  hyper[0] = static_cast<float>(rate);
+  hyper[1] = value("weight_decay");
+  hyper[2] = static_cast<float>(step);
+  hyper[3] = 1;
+  hyper[4] = value("beta1");
+  hyper[5] = value("beta2");
+  hyper[6] = value("eps");
+}
+
+void Session::clipGradients(double squares, double limit) {
+  // The small addend, and with it every bit, is that of torch.nn.utils.clip_grad_norm_.
+  hyper[3] = static_cast<float>(std::min(1.0, limit / (std::sqrt(squares) + 1e-6)));
+}
+
 void Session::groupRates(const std::vector<size_t> &groups) {
   const std::vector<ParameterInfo> &infos = program.model.parameters;
   std::vector<size_t> trained;
@@ -226,14 +245,17 @@ std::optional<Evaluation> bppsa::runtime::evaluate(Session &session, const Datas
   return result;
 }
 
+void bppsa::runtime::requireFiniteGradient(const std::string &name, const float *gradient,
+                                           const std::vector<int64_t> &shape) {
+  for (int64_t i = 0, size = elementCount(shape); i < size; ++i)
+    if (float value = gradient[i]; !std::isfinite(value))
+      fail("the gradient of ", quote(name), " is ", value, " (element ", i, " of shape ",
+           list(shape), ")");
+}
+
 void bppsa::runtime::requireFiniteGradients(Session &session) {
-  const Model &model = session.program.model;
-  for (size_t index = 0; index < model.parameters.size(); ++index) {
-    const ParameterInfo &info = model.parameters[index];
-    const float *gradient = session.parameters.gradient(index);
-    for (int64_t i = 0; info.trained && i < info.elements; ++i)
-      if (float value = gradient[i]; !std::isfinite(value))
-        fail("the gradient of ", quote(info.name), " is ", value, " (element ", i, " of shape ",
-             list(info.shape), ")");
-  }
+  const std::vector<ParameterInfo> &infos = session.program.model.parameters;
+  for (size_t i = 0; i < infos.size(); ++i)
+    if (infos[i].trained)
+      requireFiniteGradient(infos[i].name, session.parameters.gradient(i), infos[i].shape);
 }

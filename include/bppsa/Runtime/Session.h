@@ -12,6 +12,7 @@
 #include "bppsa/Runtime/Training/Parameters.h"
 
 #include <functional>
+#include <map>
 
 namespace bppsa::runtime {
 
@@ -63,6 +64,11 @@ public:
   void update(bool takesStatistics = true);
   /// The sum of the squares of all gradients.
   double gradientSquares();
+  /// Sets `hyper` for step `step`, counted from 1: `rate`, and `values` by the names of the model's
+  /// hyperparameters, 0 for those that are not there. Gradients are not scaled then.
+  void setHyper(const std::map<std::string, double> &values, double rate, int64_t step);
+  /// Scales gradients of that sum of squares to a norm of at most `limit`.
+  void clipGradients(double squares, double limit);
 
   const Program &program;
   Parameters parameters;
@@ -138,6 +144,9 @@ std::optional<Evaluation> evaluate(
 
 /// Throws Error, naming the first gradient element that is not finite, if there is one.
 void requireFiniteGradients(Session &session);
+/// The same of `gradient`, the gradient of `name`, float32.
+void requireFiniteGradient(const std::string &name, const float *gradient,
+                           const std::vector<int64_t> &shape);
 
 } // namespace bppsa::runtime
 

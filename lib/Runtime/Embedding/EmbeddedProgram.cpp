@@ -131,10 +131,10 @@ std::vector<Array> EmbeddedProgram::infer(const ArrayArguments &arguments) {
 EmbeddedCall &EmbeddedProgram::runInfer(const ArrayArguments &arguments,
                                         const ArrayArguments &outputs) {
   EmbeddedCall &call = prepare("infer", arguments, LossArrays::Ignored);
+  std::vector<std::string> names;
+  for (const ArrayInfo &info : model().outputs)
+    names.push_back(info.name);
   for (const ArrayArgument &output : outputs) {
-    std::vector<std::string> names;
-    for (const ArrayInfo &info : model().outputs)
-      names.push_back(info.name);
     if (std::find(names.begin(), names.end(), output.name) == names.end())
       throw UsageError(
           text("unknown output ", quote(output.name), "; the model has ", list(names)));
@@ -195,25 +195,21 @@ std::optional<size_t> EmbeddedProgram::findParameter(const std::string &name) co
   return found - infos.begin();
 }
 
-static void requireFiniteGradient(const std::string &name, const Array &array) {
-  for (int64_t i = 0, size = array.elements(); i < size; ++i)
-    if (float value = array.as<float>()[i]; !std::isfinite(value))
-      throw DivergedError(text("the gradient of ", quote(name), " is ", value, " (element ", i,
-                               " of shape ", list(array.shape), ")"));
-}
-
 /// The loss of a call for gradients, all of which are finite.
 double EmbeddedProgram::runGradient(EmbeddedCall &call) {
   double loss = runLoss(call);
   session->parameters.maskGradients();
   try {
     requireFiniteGradients(*session);
+    for (const ArrayInfo &info : model().inputs) {
+      if (!info.gradient)
+        continue;
+      const Array &gradient = call.result("input_grad:" + info.name);
+      requireFiniteGradient(info.name, gradient.as<float>(), gradient.shape);
+    }
   } catch (const Error &error) {
     throw DivergedError(error.what());
   }
-  for (const ArrayInfo &info : model().inputs)
-    if (info.gradient)
-      requireFiniteGradient(info.name, call.result("input_grad:" + info.name));
   return loss;
 }
 
@@ -271,10 +267,6 @@ double EmbeddedProgram::grad(const ArrayArguments &arguments, const ArrayArgumen
 
 /// Changes the parameters by the gradients that are there.
 void EmbeddedProgram::applyUpdate(std::optional<double> rate, bool takesStatistics) {
-  auto value = [&](const char *key) {
-    auto found = hyper.find(key);
-    return found == hyper.end() ? 0.0f : static_cast<float>(found->second);
-  };
   if (rate && !std::isfinite(*rate))
     throw UsageError(text("lr must be finite, found ", *rate));
   double squares = session->gradientSquares();
@@ -285,15 +277,10 @@ void EmbeddedProgram::applyUpdate(std::optional<double> rate, bool takesStatisti
       throw DivergedError(text(error.what(), "; use a smaller lr or clip_norm"));
     }
   }
-  session->hyper[0] = rate ? static_cast<float>(*rate) : value("lr");
-  session->hyper[1] = value("weight_decay");
-  session->hyper[2] = static_cast<float>(steps + 1);
-  // The small addend, and with it every bit, is that of torch.nn.utils.clip_grad_norm_.
-  double scale = clipNorm > 0 ? std::min(1.0, clipNorm / (std::sqrt(squares) + 1e-6)) : 1;
-  session->hyper[3] = static_cast<float>(scale);
-  session->hyper[4] = value("beta1");
-  session->hyper[5] = value("beta2");
-  session->hyper[6] = value("eps");
+  auto base = hyper.find("lr");
+  session->setHyper(hyper, rate.value_or(base == hyper.end() ? 0 : base->second), steps + 1);
+  if (clipNorm > 0)
+    session->clipGradients(squares, clipNorm);
   session->update(takesStatistics);
   ++steps;
 }

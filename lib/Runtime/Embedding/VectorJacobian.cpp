@@ -45,12 +45,10 @@ Residuals EmbeddedProgram::forward(const ArrayArguments &arguments, const ArrayA
   return residuals;
 }
 
-/// Exchanges the values of parameters where they differ.
-void EmbeddedProgram::exchangeParameters(std::vector<std::vector<float>> &values) {
-  for (size_t i = 0; i < values.size(); ++i)
-    if (memcmp(session->parameters.values(i), values[i].data(), values[i].size() * sizeof(float)) !=
-        0)
-      std::swap_ranges(values[i].begin(), values[i].end(), session->parameters.changeValues(i));
+/// Exchanges the values of parameters, by number.
+void EmbeddedProgram::exchangeParameters(std::map<size_t, std::vector<float>> &values) {
+  for (auto &[i, own] : values)
+    std::swap_ranges(own.begin(), own.end(), session->parameters.changeValues(i));
 }
 
 namespace {
@@ -96,9 +94,14 @@ void EmbeddedProgram::backward(const Residuals &residuals, const ArrayArguments 
         text("a cotangent is named twice, or after none of the outputs ", model().lossOutputs()));
   EmbeddedCall &call = prepare("grad", arguments, LossArrays::Needed);
   requireGradients(call, results);
-  std::vector<std::vector<float>> values = residuals.parameters;
+  // Those that no update has changed since stay where they are.
+  std::map<size_t, std::vector<float>> changed;
+  for (size_t i = 0; i < residuals.parameters.size(); ++i)
+    if (const std::vector<float> &values = residuals.parameters[i];
+        memcmp(session->parameters.values(i), values.data(), values.size() * sizeof(float)) != 0)
+      changed[i] = values;
   {
-    Exchanged parameters([&] { exchangeParameters(values); });
+    Exchanged parameters([&] { exchangeParameters(changed); });
     call.run();
   }
   session->parameters.maskGradients();

@@ -22,26 +22,18 @@ using namespace bppsa::runtime;
 //===----------------------------------------------------------------------===//
 
 void Trainer::setHyper() {
-  auto value = [&](const char *key) {
-    auto found = settings.hyper.find(key);
-    return found == settings.hyper.end() ? 0.0 : found->second;
-  };
   int64_t perEpoch = batchesPerEpoch * updatesPerBatch();
   auto rateFrom = [&](double base) {
     double rate = schedule.rate(base, state.step, perEpoch, epochs * perEpoch) * plateauScale;
     return static_cast<float>(searchedRate.value_or(rate));
   };
-  session.hyper[0] = rateFrom(value("lr"));
+  auto base = settings.hyper.find("lr");
+  session.setHyper(settings.hyper, rateFrom(base == settings.hyper.end() ? 0 : base->second),
+                   state.step + 1);
   session.rates = {session.hyper[0]};
   for (const RateRule &rule : settings.rateRules)
     session.rates.push_back(rateFrom(rule.rate));
   progress->showRate(session.hyper[0]);
-  session.hyper[1] = static_cast<float>(value("weight_decay"));
-  session.hyper[2] = static_cast<float>(state.step + 1);
-  session.hyper[3] = 1;
-  session.hyper[4] = static_cast<float>(value("beta1"));
-  session.hyper[5] = static_cast<float>(value("beta2"));
-  session.hyper[6] = static_cast<float>(value("eps"));
 }
 
 void Trainer::update() {
@@ -67,10 +59,8 @@ void Trainer::checkStep() {
                              state.step + 1, "): ", error.what(),
                              "; use a smaller --lr or --clip-norm"));
   }
-  double norm = std::sqrt(squares);
-  // The small addend, and with it every bit, is that of torch.nn.utils.clip_grad_norm_.
   if (settings.clipNorm)
-    session.hyper[3] = static_cast<float>(std::min(1.0, *settings.clipNorm / (norm + 1e-6)));
+    session.clipGradients(squares, *settings.clipNorm);
 }
 
 int64_t Trainer::sizeOfBatch(int64_t number) const {

@@ -75,7 +75,7 @@ private:
   void requireGradients(const EmbeddedCall &call, const ArrayArguments &results) const;
   void writeGradients(const EmbeddedCall &call, const ArrayArguments &results) const;
   void requireProducts() const;
-  void exchangeParameters(std::vector<std::vector<float>> &values);
+  void exchangeParameters(std::map<size_t, std::vector<float>> &values);
   std::string chooseFunction(const std::string &function, Batch &batch, int64_t calls);
   double runLoss(EmbeddedCall &call);
   double runGradient(EmbeddedCall &call);
