@@ -73,7 +73,7 @@ def test_a_training_loop(function):
 
 def test_gradients_that_are_no_numbers(function):
     inputs, target = bitstreams.arrays()
-    infinite = {**function.parameters, "head.weight": jnp.full((10, 20), jnp.inf)}
+    infinite = {**function.parameters, "head.weight": jnp.full((10, 20), jnp.inf, jnp.float32)}
     gradients = jax.grad(lambda p: function(p, inputs)["logits"].sum())(infinite)
     assert jnp.isnan(gradients["head.weight"]).all()
 
