@@ -1,0 +1,122 @@
+//===- PipelineOrders.cpp - pipeline schedules by definition --------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Schedule/PipelineOrders.h"
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+using namespace bppsa::schedule;
+
+Pipeline bppsa::schedule::makePipeline(int32_t stages, int32_t microbatches, StageCost cost,
+                                       double hop) {
+  Pipeline pipeline;
+  pipeline.devices = stages;
+  pipeline.microbatches = microbatches;
+  pipeline.stages.assign(stages, cost);
+  pipeline.placement.resize(stages);
+  std::iota(pipeline.placement.begin(), pipeline.placement.end(), 0);
+  pipeline.hop = hop;
+  return pipeline;
+}
+
+DeviceOrders bppsa::schedule::orderGPipe(const Pipeline &pipeline) {
+  DeviceOrders orders(pipeline.devices);
+  for (int32_t microbatch = 0; microbatch < pipeline.microbatches; ++microbatch)
+    for (int32_t stage = 0; stage < pipeline.getNumStages(); ++stage)
+      orders[pipeline.placement[stage]].push_back({OpKind::F, stage, microbatch});
+  for (int32_t microbatch = 0; microbatch < pipeline.microbatches; ++microbatch)
+    for (int32_t stage = pipeline.getNumStages(); stage-- > 0;)
+      orders[pipeline.placement[stage]].push_back({OpKind::BW, stage, microbatch});
+  return orders;
+}
+
+/// Calls `order(stage, ops)` for the one stage of each device.
+template <typename Order> static DeviceOrders orderStages(const Pipeline &pipeline, Order order) {
+  DeviceOrders orders(pipeline.devices);
+  for (int32_t stage = 0; stage < pipeline.getNumStages(); ++stage)
+    order(stage, orders[pipeline.placement[stage]]);
+  return orders;
+}
+
+DeviceOrders bppsa::schedule::orderOneForwardOneBackward(const Pipeline &pipeline) {
+  return orderStages(pipeline, [&](int32_t stage, std::vector<PipelineOp> &ops) {
+    int32_t all = pipeline.microbatches, forward = 0;
+    auto addForward = [&] { ops.push_back({OpKind::F, stage, forward++}); };
+    while (forward < std::min(all, pipeline.getNumStages() - 1 - stage))
+      addForward();
+    for (int32_t microbatch = 0; microbatch < all; ++microbatch) {
+      if (forward < all)
+        addForward();
+      ops.push_back({OpKind::BW, stage, microbatch});
+    }
+  });
+}
+
+namespace {
+/// Lists the operations of one stage, and counts the activations that it keeps.
+class DeferredStage {
+public:
+  DeferredStage(const Pipeline &pipeline, int32_t stage, DeferralRule rule, double limit)
+      : stage(stage), all(pipeline.microbatches), later(pipeline.deferredMemory), limit(limit),
+        warmUp(
+            std::min<int64_t>(all, roundUp(rule.warmUp * (pipeline.getNumStages() - 1 - stage)))),
+        deferral(roundDown(rule.deferral * stage + rule.base)) {}
+
+  std::vector<PipelineOp> list() {
+    // The first microbatch after the warm-up needs room before its backward operation.
+    while (numForward < warmUp && held + 2 <= limit + kTolerance)
+      addForward();
+    for (int32_t microbatch = 0; microbatch < all; ++microbatch) {
+      if (numForward < all) {
+        while (!hasRoom() && numWeight < microbatch)
+          addWeight();
+        if (hasRoom())
+          addForward();
+      }
+      ops.push_back({OpKind::B, stage, microbatch});
+      held -= 1 - later;
+      while (microbatch + 1 - numWeight > deferral)
+        addWeight();
+    }
+    while (numWeight < all)
+      addWeight();
+    return std::move(ops);
+  }
+
+private:
+  /// Products and sums of shares are not exact.
+  static constexpr double kTolerance = 1e-9;
+  static int64_t roundUp(double value) { return std::ceil(value - kTolerance); }
+  static int64_t roundDown(double value) { return std::floor(value + kTolerance); }
+
+  bool hasRoom() const { return held + 1 <= limit + kTolerance; }
+
+  void addForward() {
+    ops.push_back({OpKind::F, stage, numForward++});
+    held += 1;
+  }
+
+  void addWeight() {
+    ops.push_back({OpKind::W, stage, numWeight++});
+    held -= later;
+  }
+
+  int32_t stage, all;
+  double later, limit;
+  int64_t warmUp, deferral;
+  std::vector<PipelineOp> ops;
+  int32_t numForward = 0, numWeight = 0;
+  double held = 0;
+};
+} // namespace
+
+DeviceOrders bppsa::schedule::orderZeroBubble(const Pipeline &pipeline, DeferralRule rule,
+                                              double limit) {
+  return orderStages(pipeline, [&](int32_t stage, std::vector<PipelineOp> &ops) {
+    ops = DeferredStage(pipeline, stage, rule, limit).list();
+  });
+}

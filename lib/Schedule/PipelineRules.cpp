@@ -1,0 +1,142 @@
+//===- PipelineRules.cpp - pipeline schedules chosen while they run ---------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Schedule/PipelineRules.h"
+#include <algorithm>
+#include <limits>
+#include <set>
+
+using namespace bppsa::schedule;
+
+static constexpr double kNever = std::numeric_limits<double>::infinity();
+/// Sums of shares of activations are not exact.
+static constexpr double kTolerance = 1e-9;
+
+namespace {
+class RuleDispatch : public Dispatcher {
+public:
+  RuleDispatch(const Pipeline &pipeline, const PipelineGraph &graph, DispatchRule rule,
+               const MemoryLimits &limits)
+      : pipeline(pipeline), graph(graph), rule(rule), limits(limits), devices(pipeline.devices),
+        inFlight(pipeline.getNumStages(), 0) {}
+
+  void announce(TaskId task, double ready) override {
+    PipelineOp op = graph.ops[task];
+    Device &device = devices[graph.graph.getResource(task)];
+    // The oldest microbatch first; of one, the stage that is nearest to the loss.
+    device.announced[size_t(op.kind)].insert({op.microbatch, -op.stage, task, ready});
+  }
+
+  std::optional<TaskId> pick(int32_t number, double now) override {
+    Device &device = devices[number];
+    auto isReady = [&](const Entry &entry) { return entry.ready <= now; };
+    auto isAllowed = [&](const Entry &entry) { return isReady(entry) && !isCapped(entry); };
+    const Entry *forward = find(device.get(OpKind::F), isAllowed);
+    const Entry *backward = find(device.get(OpKind::B), isReady);
+    const Entry *weight = find(device.get(OpKind::W), isReady);
+    bool hasRoom = forward && canHold(device, *forward);
+    if (hasRoom && (rule.forwardFirst || !backward))
+      return take(device, *forward);
+    if (rule.makeRoom && forward && !hasRoom && weight)
+      return take(device, *weight);
+    if (backward)
+      return take(device, *backward);
+    if (weight && getNextArrival(device, now) - now >= rule.patience * getTime(*weight))
+      return take(device, *weight);
+    return std::nullopt;
+  }
+
+private:
+  struct Entry {
+    int32_t microbatch, order;
+    TaskId task;
+    double ready;
+
+    bool operator<(const Entry &other) const {
+      return microbatch != other.microbatch ? microbatch < other.microbatch : order < other.order;
+    }
+  };
+  using Entries = std::set<Entry>;
+  struct Device {
+    Entries announced[3];
+    double held = 0;
+
+    Entries &get(OpKind kind) { return announced[size_t(kind)]; }
+  };
+
+  double getTime(const Entry &entry) const { return graph.graph.getDuration(entry.task); }
+  double getActivations(const Entry &entry) const {
+    return pipeline.stages[graph.ops[entry.task].stage].activations;
+  }
+
+  /// The first of `entries` that `predicate` holds for, or null.
+  template <typename Predicate>
+  static const Entry *find(const Entries &entries, Predicate predicate) {
+    auto entry = std::find_if(entries.begin(), entries.end(), predicate);
+    return entry == entries.end() ? nullptr : &*entry;
+  }
+
+  bool isCapped(const Entry &forward) const {
+    int32_t stage = graph.ops[forward.task].stage;
+    return !limits.stages.empty() && inFlight[stage] >= limits.stages[stage];
+  }
+
+  bool canHold(const Device &device, const Entry &forward) const {
+    return device.held + getActivations(forward) <= limits.device + kTolerance;
+  }
+
+  /// When the next operation is ready that is known to come and that there is room for.
+  double getNextArrival(Device &device, double now) {
+    double next = kNever;
+    for (const Entry &entry : device.get(OpKind::B))
+      next = std::min(next, entry.ready);
+    for (const Entry &entry : device.get(OpKind::F))
+      if (entry.ready > now && !isCapped(entry) && canHold(device, entry))
+        next = std::min(next, entry.ready);
+    return next;
+  }
+
+  TaskId take(Device &device, Entry entry) {
+    PipelineOp op = graph.ops[entry.task];
+    double all = getActivations(entry), later = all * pipeline.deferredMemory;
+    device.held += op.kind == OpKind::F ? all : op.kind == OpKind::B ? later - all : -later;
+    inFlight[op.stage] += op.kind == OpKind::F ? 1 : op.kind == OpKind::B ? -1 : 0;
+    device.get(op.kind).erase(entry);
+    return entry.task;
+  }
+
+  const Pipeline &pipeline;
+  const PipelineGraph &graph;
+  DispatchRule rule;
+  const MemoryLimits &limits;
+  std::vector<Device> devices;
+  std::vector<int32_t> inFlight;
+};
+} // namespace
+
+Pipeline bppsa::schedule::makeVShape(int32_t devices, int32_t microbatches, StageCost cost,
+                                     double hop) {
+  Pipeline pipeline;
+  pipeline.devices = devices;
+  pipeline.microbatches = microbatches;
+  pipeline.stages.assign(2 * size_t(devices),
+                         {cost.forward / 2, cost.backward / 2, cost.weight / 2, 0.5});
+  for (int32_t stage = 0; stage < 2 * devices; ++stage)
+    pipeline.placement.push_back(std::min(stage, 2 * devices - 1 - stage));
+  pipeline.hop = hop;
+  return pipeline;
+}
+
+std::optional<DeviceOrders> bppsa::schedule::orderByRule(const Pipeline &pipeline,
+                                                         DispatchRule rule,
+                                                         const MemoryLimits &limits) {
+  PipelineGraph graph = buildGraph(pipeline, listOperations(pipeline, /*isFused=*/false));
+  RuleDispatch dispatch(pipeline, graph, rule, limits);
+  std::optional<Timeline> timeline = simulate(graph.graph, dispatch);
+  if (!timeline)
+    return std::nullopt;
+  return getOrders(pipeline, graph, *timeline);
+}
