@@ -157,7 +157,7 @@ static LogicalResult evaluateChain(ChainOp op, Interpreter &interpreter) {
   if (failed(extent))
     return failure();
   auto [steps, samples] = *extent;
-  interpreter.counts.linksOnOne += steps;
+  interpreter.counts.linksOnOne += samples ? steps : 0;
   Block &body = op.getBody().front();
   ValueRange yielded = body.getTerminator()->getOperands();
   size_t numSaved = op.getSaved().size(), numStates = op.getSeeds().size();

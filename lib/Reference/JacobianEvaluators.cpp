@@ -211,8 +211,9 @@ static LogicalResult applyRun(TransitionOp op, Interpreter &interpreter, int64_t
 
 static LogicalResult evaluateTransition(TransitionOp op, Interpreter &interpreter) {
   SampleLayout layout(op.getLanes());
-  int64_t steps = layout.getNumSteps(interpreter.get(op.getSaved().front()));
-  interpreter.counts.linksOnColumns += steps;
+  const Array &saved = interpreter.get(op.getSaved().front());
+  int64_t steps = layout.getNumSteps(saved);
+  interpreter.counts.linksOnColumns += layout.getNumSamples(saved) ? steps : 0;
   Block &body = op.getBody().front();
   interpreter.copy(op.getCaptures(),
                    body.getArguments().drop_front(op.getSaved().size() + op.getStates().size()));

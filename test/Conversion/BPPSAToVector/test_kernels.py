@@ -184,7 +184,7 @@ def test_chunks_in_lanes_by_hand(tmp_path, variant, plan):
     injected = "injected(%s, %s : tensor<?x?x4xf32>, tensor<?x?x4xf32>) inject_into [0, 1]"
     results = "-> (tensor<?x4xf32>, tensor<?x4xf32>) emitted"
     assert CHAIN.count(results) == 1
-    mapping = "{{bppsa.mapping = #bppsa.cpu_mapping<units>}}"
+    mapping = "{{bppsa.mapping = #bppsa.cpu_mapping<chunks, width = 16>}}"
     kernels = Kernels(
         tmp_path,
         CHAIN.replace(results, f"attributes {mapping} {results}").format(

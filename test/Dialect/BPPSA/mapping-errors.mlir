@@ -232,6 +232,32 @@ func.func @no_vectors(%a: memref<4xf32>) {
 
 // -----
 
+func.func @no_chunks(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  // expected-error @below {{has no chunks for the lanes of 'bppsa.mapping'; give a chain the plan <chunked>, or take 'units'}}
+  %0 = bppsa.chain plan <blelloch> saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) inject_into []
+      attributes {bppsa.mapping = #bppsa.cpu_mapping<chunks, width = 16>} -> (tensor<?x4xf32>) {
+  ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
+    %1 = arith.mulf %at, %gt : vector<4xf32>
+    bppsa.yield %1 : vector<4xf32>
+  }
+  return %0 : tensor<?x4xf32>
+}
+
+// -----
+
+func.func @samples_and_chunks(%a: tensor<?x?x4x16xf32>, %g: tensor<?x4x16xf32>) -> tensor<?x4x16xf32> {
+  // expected-error @below {{needs one lane of samples where chunks have lanes, found 16; use 'lanes 1'}}
+  %0 = bppsa.chain plan <chunked> lanes 16 saved(%a : tensor<?x?x4x16xf32>) seeds(%g : tensor<?x4x16xf32>) inject_into []
+      attributes {bppsa.mapping = #bppsa.cpu_mapping<chunks, width = 16>} -> (tensor<?x4x16xf32>) {
+  ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):
+    %1 = arith.mulf %at, %gt : vector<4xf32>
+    bppsa.yield %1 : vector<4xf32>
+  }
+  return %0 : tensor<?x4x16xf32>
+}
+
+// -----
+
 func.func @no_mapping(%a: memref<4xf32>) {
   // expected-error @below {{'bppsa.mapping' must be a #bppsa.gpu_mapping or a #bppsa.cpu_mapping, found 7 : i64}}
   memref.dealloc %a {bppsa.mapping = 7 : i64} : memref<4xf32>

@@ -47,7 +47,9 @@ protected:
   }
 
   std::string getPlan() { return std::get<0>(GetParam()); }
-  FirstChunk getFirstChunk() { return has("whole") ? FirstChunk::Matrix : FirstChunk::Vector; }
+  FirstChunk getFirstChunk() {
+    return has("whole") || has("lanes") ? FirstChunk::Matrix : FirstChunk::Vector;
+  }
   bool has(llvm::StringRef word) { return llvm::StringRef(std::get<1>(GetParam())).contains(word); }
   OwningOpRef<ModuleOp> parse(llvm::StringRef plan);
   ChainOp getChain(ModuleOp module);
@@ -67,7 +69,8 @@ OwningOpRef<ModuleOp> ExpandScanTest::parse(llvm::StringRef plan) {
       has("injected") ? "injected(%s : tensor<?x?x3xf32>) inject_into [0]" : "inject_into []";
   std::string text = R"(
     func.func @f(%a: tensor<?x?x3xf32>, %g: tensor<?x3xf32>, %s: tensor<?x?x3xf32>,
-                 %w: tensor<3x3xf32>) -> (tensor<?x3xf32>, tensor<?x?x3xf32>) {
+                 %w: tensor<3x3xf32>) -> (tensor<?x3xf32>, tensor<?x?x3xf32>) )" +
+                     std::string(has("lanes") ? "attributes {bppsa.lanes = 1 : i64} " : "") + R"({
       %0:2 = bppsa.chain )" +
                      (plan.empty() ? "" : "plan <" + plan.str() + "> ") +
                      (has("reverse") ? "reverse " : "") +
@@ -93,7 +96,7 @@ ChainOp ExpandScanTest::getChain(ModuleOp module) {
 
 void ExpandScanTest::expand(ModuleOp module) {
   PassManager pm(&context);
-  if (has("packed")) {
+  if (has("packed") || has("lanes")) {
     pm.addNestedPass<func::FuncOp>(createChooseCPUMapping({/*lanes=*/2}));
     pm.addNestedPass<func::FuncOp>(createPackBatch());
   }
@@ -141,6 +144,14 @@ static ScanCounts getCounts(PlanAttr plan, const ScanSchedule &schedule, int64_t
   return {0, blocks * carries, blocks * onColumns, first + blocks * (links - first)};
 }
 
+/// The same where chunks are in lanes: one operation takes all chunks but the last.
+static ScanCounts getCountsInLanes(PlanAttr plan, const ScanSchedule &schedule) {
+  int64_t chunks = schedule.count(Sweep::Middle, ScanOperation::Kind::Apply);
+  int64_t onColumns = schedule.count(Sweep::Up, ScanOperation::Kind::Compose) + chunks;
+  int64_t links = schedule.getNumLinks(), ofEach = chunks ? onColumns / chunks : 0;
+  return {0, chunks, ofEach, ofEach + links - onColumns};
+}
+
 TEST_P(ExpandScanTest, DoesWhatTheScheduleAndTheEvaluatorCount) {
   OwningOpRef<ModuleOp> module = parse(getPlan());
   ASSERT_TRUE(module);
@@ -153,7 +164,8 @@ TEST_P(ExpandScanTest, DoesWhatTheScheduleAndTheEvaluatorCount) {
     ScanSchedule schedule = *ScanSchedule::get(plan, steps, /*withInitial=*/true, getFirstChunk());
     // Every block of packed rows has a tree or chunks of its own.
     int64_t blocks = has("packed") ? 2 : 1;
-    ScanCounts expected = getCounts(plan, schedule, blocks, getFirstChunk());
+    ScanCounts expected = has("lanes") ? getCountsInLanes(plan, schedule)
+                                       : getCounts(plan, schedule, blocks, getFirstChunk());
     ScanCounts found = run(*module, steps).counts;
     EXPECT_EQ(found.compositions, expected.compositions) << steps;
     EXPECT_EQ(found.applications, expected.applications) << steps;
@@ -257,6 +269,13 @@ INSTANTIATE_TEST_SUITE_P(
                      testing::Values("", "reverse injected", "diagonal injected", "packed",
                                      "packed reverse injected", "factored reverse injected",
                                      "factored packed injected")));
+
+// As programs for CPUs have chunks of few samples.
+INSTANTIATE_TEST_SUITE_P(ChunksInLanes, ExpandScanTest,
+                         testing::Combine(testing::Values("chunked, 1", "chunked, 2", "chunked, 5",
+                                                          "chunked, 40"),
+                                          testing::Values("lanes", "lanes reverse injected",
+                                                          "lanes diagonal injected")));
 
 // As programs for GPUs have trees and chunks.
 INSTANTIATE_TEST_SUITE_P(WholeLevels, ExpandScanTest,

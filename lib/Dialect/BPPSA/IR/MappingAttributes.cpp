@@ -245,7 +245,17 @@ LogicalResult GPUMappingAttr::verifyOn(Operation *op) {
 LogicalResult CPUMappingAttr::verifyOn(Operation *op) {
   if (!isa<RecurrenceOp, ChainOp, OuterSumOp, StepSumOp>(op))
     return op->emitOpError("has no vectors to map; remove 'bppsa.mapping'");
-  return verifyNotPacked(op);
+  if (!holds(LaneContents::Chunks))
+    return verifyNotPacked(op);
+  // Expansion reads it after packing.
+  auto chain = dyn_cast<ChainOp>(op);
+  if (!chain || chain.getPlan().getAlgorithm() != ScanAlgorithm::Chunked)
+    return op->emitOpError("has no chunks for the lanes of 'bppsa.mapping'; give a chain the plan "
+                           "<chunked>, or take 'units'");
+  if (chain.getLanes() && chain.getLanes() != 1)
+    return op->emitOpError("needs one lane of samples where chunks have lanes, found ")
+           << *chain.getLanes() << "; use 'lanes 1'";
+  return success();
 }
 
 LogicalResult bppsa::verifyMapping(Operation *op, NamedAttribute attribute) {

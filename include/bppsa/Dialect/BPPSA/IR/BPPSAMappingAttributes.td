@@ -87,7 +87,8 @@ def BPPSA_GPUMappingAttr : AttrDef<BPPSA_Dialect, "GPUMapping"> {
 
 def BPPSA_LaneContents : I32EnumAttr<"LaneContents", "what the lanes of a vector hold", [
     I32EnumAttrCase<"Samples", 0, "samples">,
-    I32EnumAttrCase<"Units", 1, "units">]> {
+    I32EnumAttrCase<"Units", 1, "units">,
+    I32EnumAttrCase<"Chunks", 2, "chunks">]> {
   let cppNamespace = "::bppsa";
   let genSpecializedAttr = 0;
 }
@@ -99,6 +100,8 @@ def BPPSA_CPUMappingAttr : AttrDef<BPPSA_Dialect, "CPUMapping"> {
     `bppsa-choose-mapping` gives it to operations as `bppsa.mapping`, and `bppsa-pack-batch` reads
     it. With `samples`, a vector has the same row of `width` samples; with `units`, the neighbouring
     rows of one sample, as many as a register holds, and arrays are packed with a `width` of 1.
+    With `chunks`, of a chain with a plan of chunks, arrays are packed like those of `units`, and
+    `bppsa-expand-scan` makes vectors of the same row of `width` chunks of time.
 
     Example: `#bppsa.cpu_mapping<samples, width = 16>`
   }];
@@ -109,6 +112,9 @@ def BPPSA_CPUMappingAttr : AttrDef<BPPSA_Dialect, "CPUMapping"> {
   let extraClassDeclaration = [{
     /// Fails after a diagnostic where vectors cannot hold this of `op`.
     ::llvm::LogicalResult verifyOn(::mlir::Operation *op);
+    bool holds(LaneContents contents) const { return getLanes() == contents; }
+    /// Samples in one vector of packed arrays.
+    int64_t getSamples() const { return holds(LaneContents::Samples) ? getWidth() : 1; }
   }];
 }
 

@@ -28,12 +28,9 @@ struct ChooseCPUMapping : public bppsa::impl::ChooseCPUMappingBase<ChooseCPUMapp
       getOperation().emitOpError("must be packed into at least one lane, found ") << width;
       return signalPassFailure();
     }
-    // One sample in a vector leaves its lanes to the units.
-    auto mapping = CPUMappingAttr::get(
-        &getContext(), width == 1 ? LaneContents::Units : LaneContents::Samples, width);
     getOperation().walk([&](Operation *op) {
       if (canMap(op))
-        map(op, mapping, own);
+        map(op, choose(op, width), own);
     });
   }
 
@@ -46,9 +43,14 @@ private:
            !(isLoop && isGraphBody(op->getRegion(0).front()));
   }
 
-  static bool isChunked(Operation *op) {
+  /// One sample in a vector leaves its lanes to the units, or to chunks where there are any.
+  CPUMappingAttr choose(Operation *op, int64_t width) {
+    if (width > 1)
+      return CPUMappingAttr::get(&getContext(), LaneContents::Samples, width);
     auto chain = dyn_cast<ChainOp>(op);
-    return chain && chain.getPlan().getAlgorithm() == ScanAlgorithm::Chunked;
+    bool isChunked = chain && chain.getPlan().getAlgorithm() == ScanAlgorithm::Chunked;
+    return isChunked && lanes > 1 ? CPUMappingAttr::get(&getContext(), LaneContents::Chunks, lanes)
+                                  : CPUMappingAttr::get(&getContext(), LaneContents::Units, 1);
   }
 
   void map(Operation *op, CPUMappingAttr mapping, IntegerAttr own) {
@@ -59,10 +61,9 @@ private:
     remark::passed(op->getLoc(), options)
         << remark::add("{0}: lanes hold {1}, {2} of a vector; {3}", op->getName().stripDialect(),
                        stringifyLaneContents(mapping.getLanes()), mapping.getWidth(),
-                       !own            ? "as in all functions"
-                       : isChunked(op) ? "the function asks for them, and chunks of the scan get "
-                                         "lanes of their own"
-                                       : "the function asks for them");
+                       !own                                  ? "as in all functions"
+                       : mapping.holds(LaneContents::Chunks) ? "the function leaves lanes to them"
+                                                             : "the function asks for them");
   }
 };
 } // namespace

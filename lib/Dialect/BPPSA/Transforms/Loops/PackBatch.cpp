@@ -53,7 +53,7 @@ static Value getBatch(OpBuilder &builder, Location loc, Value array) {
 
 /// Samples in one vector of `op`.
 static int64_t getWidth(Operation *op) {
-  return cast<CPUMappingAttr>(attrs::Mapping::of(op)).getWidth();
+  return cast<CPUMappingAttr>(attrs::Mapping::of(op)).getSamples();
 }
 
 namespace {
@@ -63,7 +63,9 @@ public:
 
   void pack(Operation *op) {
     int64_t lanes = getWidth(op);
-    attrs::Mapping::remove(op);
+    // What the lanes of chunks are is for their expansion.
+    if (!cast<CPUMappingAttr>(attrs::Mapping::of(op)).holds(LaneContents::Chunks))
+      attrs::Mapping::remove(op);
     builder.setInsertionPoint(op);
     Value batch;
     for (OpOperand &operand : getPackedOperands(op)) {

@@ -11,6 +11,7 @@
 
 #include "ScanLoops.h"
 #include "bppsa/Dialect/BPPSA/Analysis/StepJacobian.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Scan/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Scan/ScanSizes.h"
 #include "bppsa/Dialect/BPPSA/Utils/BodyRewrites.h"
@@ -98,12 +99,10 @@ ArrayAttr IndexEmitter::getBlockMapping(size_t rank) const {
 // Pass
 //===----------------------------------------------------------------------===//
 
-/// Chunks in one vector.
-static constexpr int64_t kChunksInLanes = 16;
-
-/// Whether chunks of `chain` are to be in lanes: where samples are not, which have one.
-static bool takesChunksInLanes(ChainOp chain) {
-  return chain.getLanes() == 1 && chain.getPlan().getAlgorithm() == ScanAlgorithm::Chunked;
+/// How many chunks of `chain` are in one vector; 0 where its lanes hold something else.
+static int64_t getChunksInLanes(ChainOp chain) {
+  auto mapping = dyn_cast_if_present<CPUMappingAttr>(attrs::Mapping::of(chain));
+  return mapping && mapping.holds(LaneContents::Chunks) ? mapping.getWidth() : 0;
 }
 
 /// Whether the steps of `chain` are known to be one chunk at most, of which lanes hold none.
@@ -128,14 +127,16 @@ static void removePlan(ChainOp chain) {
   chain.removePlanAttr();
   chain.removeStructureAttr();
   chain.removeTermsAttr();
+  attrs::Mapping::remove(chain);
 }
 
 /// Expands `chain` into loops.
 static void expandToLoops(ChainOp chain, LoopForm form) {
-  if (chain.getPlan().isSequential() || (takesChunksInLanes(chain) && isOneChunk(chain)))
+  int64_t chunksInLanes = getChunksInLanes(chain);
+  if (chain.getPlan().isSequential() || (chunksInLanes && isOneChunk(chain)))
     return removePlan(chain);
-  if (takesChunksInLanes(chain))
-    return expandToLanes(chain, kChunksInLanes);
+  if (chunksInLanes)
+    return expandToLanes(chain, chunksInLanes);
   if (chain.getPlan().getAlgorithm() == ScanAlgorithm::Chunked)
     return expandToChunks(chain, form);
   expandToTree(chain, form);
@@ -162,7 +163,7 @@ static LogicalResult expand(ChainOp chain, int64_t unrollUpTo, LoopForm form) {
   if (!ShapedType::isDynamic(steps) && steps > 0)
     schedule =
         ScanSchedule::get(chain.getPlan(), steps, withInitial,
-                          takesChunksInLanes(chain) ? FirstChunk::Matrix : form.getFirstChunk());
+                          getChunksInLanes(chain) ? FirstChunk::Matrix : form.getFirstChunk());
   if (!schedule) {
     remark::passed(chain.getLoc(), options)
         << remark::add("{0} scan expanded to loops; work and depth are known at run time", plan);

@@ -39,7 +39,11 @@ func.func @by_hand(%x: tensor<5x6x3xf32>, %y: tensor<5x6x4xf32>) -> (tensor<3xf3
   return %0, %1 : tensor<3xf32>, tensor<4xf32>
 }
 
-// REMARK-DAG: Function=chunks {{.*}}"chain: lanes hold units, 1 of a vector; the function asks for them, and chunks of the scan get lanes of their own"
+// REMARK-DAG: Function=chunks {{.*}}"chain: lanes hold chunks, 16 of a vector; the function leaves lanes to them"
+// CHECK-LABEL: @chunks(
+// CHECK: bppsa.chain {{.*}}bppsa.mapping = #bppsa.cpu_mapping<chunks, width = 16>
+// PACKED-LABEL: @chunks(
+// PACKED: bppsa.chain plan <chunked, 8> lanes 1 {{.*}}bppsa.mapping = #bppsa.cpu_mapping<chunks, width = 16>
 func.func @chunks(%a: tensor<?x?x4xf32>, %g: tensor<?x4xf32>) -> tensor<?x4xf32> attributes {bppsa.lanes = 1 : i64} {
   %0 = bppsa.chain plan <chunked, 8> saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) inject_into [] -> (tensor<?x4xf32>) {
   ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>):

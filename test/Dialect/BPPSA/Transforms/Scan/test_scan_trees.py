@@ -19,7 +19,7 @@ INFER = "--bppsa-infer-structure=loops-only"
 FUNCTION = """
 func.func @chain(%a: tensor<{T}x?x4xf32>, %b: tensor<{T}x?x2xf32>, %g: tensor<?x4xf32>,
     %k: tensor<?x2xf32>, %s: tensor<{T}x?x4xf32>, %w: tensor<4x4xf32>, %u: tensor<4x2xf32>)
-    -> (tensor<?x4xf32>, tensor<?x2xf32>, tensor<{T}x?x4xf32>) {{
+    -> (tensor<?x4xf32>, tensor<?x2xf32>, tensor<{T}x?x4xf32>) {attributes} {{
   %0:3 = bppsa.chain {reverse}
       saved(%a, %b : tensor<{T}x?x4xf32>, tensor<{T}x?x2xf32>)
       seeds(%g, %k : tensor<?x4xf32>, tensor<?x2xf32>)
@@ -77,10 +77,12 @@ bppsa.yield %f, %j, %x : vector<4xf32>, vector<2xf32>, vector<4xf32>
 """
 
 
-def make_chain(link, T, injected, reverse):
+def make_chain(link, T, injected, reverse, attributes=""):
     clause = f"injected(%s : tensor<{T}x?x4xf32>) inject_into [0]" if injected else "inject_into []"
     direction = "reverse" if reverse else ""
-    return FUNCTION.format(T=T, link=link.strip(), injected=clause, reverse=direction)
+    return FUNCTION.format(
+        T=T, link=link.strip(), injected=clause, reverse=direction, attributes=attributes
+    )
 
 
 def make_arrays(T):
@@ -189,8 +191,8 @@ def test_tree_of_factors(T, plan, link, exact, lanes, injected, reverse, tmp_pat
 @pytest.mark.parametrize("T", [1, 3, 8, 13])
 def test_chunks_in_lanes(T, plan, link, exact, injected, reverse, tmp_path):
     arrays = make_arrays(T)
-    ir = optimize(tmp_path, make_chain(link, T, injected, reverse), f"--bppsa-scan=algorithm={plan}")
-    passes = ["--bppsa-choose-cpu-mapping=lanes=1", "--bppsa-pack-batch"]
+    ir = make_chain(link, T, injected, reverse, attributes="attributes {bppsa.lanes = 1 : i64}")
+    passes = [f"--bppsa-scan=algorithm={plan}", "--bppsa-choose-cpu-mapping", "--bppsa-pack-batch"]
     rows = optimize(tmp_path, ir, *passes, INFER, "--bppsa-expand-scan")
     # One chunk is the sequential chain.
     is_one = int(plan.split(":")[1]) >= T

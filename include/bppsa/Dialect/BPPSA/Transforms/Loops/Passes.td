@@ -84,7 +84,8 @@ def ChooseCPUMapping : Pass<"bppsa-choose-cpu-mapping", "::mlir::func::FuncOp"> 
   let description = [{
     Gives each time loop and sum over steps on tensors the attribute `bppsa.mapping`, a
     `#bppsa.cpu_mapping`: vectors of `lanes` samples, or of the hidden units of one sample
-    where the function has the attribute `bppsa.lanes = 1` (`bppsa-add-unit-variants`).
+    where the function has the attribute `bppsa.lanes = 1` (`bppsa-add-unit-variants`), and
+    there of `lanes` chunks of time in chains with a plan of chunks.
     What is there stays. A remark of the category `mapping` says what was chosen.
 
     ```mlir
