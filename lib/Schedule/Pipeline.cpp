@@ -58,7 +58,8 @@ private:
 
   void addDependences(TaskId task, PipelineOp op) {
     auto waitFor = [&](OpKind kind, int32_t stage) {
-      double lag = pipeline.placement[stage] == pipeline.placement[op.stage] ? 0 : pipeline.hop;
+      bool isLocal = pipeline.placement[stage] == pipeline.placement[op.stage];
+      double lag = isLocal ? 0 : pipeline.stages[std::min(stage, op.stage)].hop;
       result.graph.addDependence(find(kind, stage, op.microbatch), task, lag);
     };
     if (op.kind == OpKind::F) {
@@ -100,7 +101,8 @@ DeviceOrders bppsa::schedule::getOrders(const Pipeline &pipeline, const Pipeline
                                         const Timeline &timeline) {
   DeviceOrders orders(pipeline.devices);
   for (TaskId task : timeline.order)
-    orders[graph.graph.getResource(task)].push_back(graph.ops[task]);
+    if (size_t(task) < graph.ops.size())
+      orders[graph.graph.getResource(task)].push_back(graph.ops[task]);
   return orders;
 }
 

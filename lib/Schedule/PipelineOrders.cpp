@@ -7,21 +7,8 @@
 #include "bppsa/Schedule/PipelineOrders.h"
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 using namespace bppsa::schedule;
-
-Pipeline bppsa::schedule::makePipeline(int32_t stages, int32_t microbatches, StageCost cost,
-                                       double hop) {
-  Pipeline pipeline;
-  pipeline.devices = stages;
-  pipeline.microbatches = microbatches;
-  pipeline.stages.assign(stages, cost);
-  pipeline.placement.resize(stages);
-  std::iota(pipeline.placement.begin(), pipeline.placement.end(), 0);
-  pipeline.hop = hop;
-  return pipeline;
-}
 
 DeviceOrders bppsa::schedule::orderGPipe(const Pipeline &pipeline) {
   DeviceOrders orders(pipeline.devices);

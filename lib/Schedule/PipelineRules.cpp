@@ -19,9 +19,11 @@ namespace {
 class RuleDispatch : public Dispatcher {
 public:
   RuleDispatch(const Pipeline &pipeline, const PipelineGraph &graph, DispatchRule rule,
-               const MemoryLimits &limits)
-      : pipeline(pipeline), graph(graph), rule(rule), limits(limits), devices(pipeline.devices),
-        inFlight(pipeline.getNumStages(), 0) {}
+               double limit)
+      : pipeline(pipeline), graph(graph), rule(rule), limit(limit), devices(pipeline.devices) {
+    for (int32_t device : pipeline.placement)
+      devices[device].numForward += pipeline.microbatches;
+  }
 
   void announce(TaskId task, double ready) override {
     PipelineOp op = graph.ops[task];
@@ -33,13 +35,14 @@ public:
   std::optional<TaskId> pick(int32_t number, double now) override {
     Device &device = devices[number];
     auto isReady = [&](const Entry &entry) { return entry.ready <= now; };
-    auto isAllowed = [&](const Entry &entry) { return isReady(entry) && !isCapped(entry); };
-    const Entry *forward = find(device.get(OpKind::F), isAllowed);
+    const Entry *forward = find(device.get(OpKind::F), isReady);
     const Entry *backward = find(device.get(OpKind::B), isReady);
     const Entry *weight = find(device.get(OpKind::W), isReady);
     bool hasRoom = forward && canHold(device, *forward);
-    if (hasRoom && (rule.forwardFirst || !backward))
+    if (hasRoom && (rule.forward != DispatchRule::Forward::AfterBackward || !backward))
       return take(device, *forward);
+    if (rule.forward == DispatchRule::Forward::First && device.numForward > 0)
+      return std::nullopt;
     if (rule.makeRoom && forward && !hasRoom && weight)
       return take(device, *weight);
     if (backward)
@@ -63,6 +66,8 @@ private:
   struct Device {
     Entries announced[3];
     double held = 0;
+    /// Forward operations that have not started.
+    int64_t numForward = 0;
 
     Entries &get(OpKind kind) { return announced[size_t(kind)]; }
   };
@@ -79,13 +84,8 @@ private:
     return entry == entries.end() ? nullptr : &*entry;
   }
 
-  bool isCapped(const Entry &forward) const {
-    int32_t stage = graph.ops[forward.task].stage;
-    return !limits.stages.empty() && inFlight[stage] >= limits.stages[stage];
-  }
-
   bool canHold(const Device &device, const Entry &forward) const {
-    return device.held + getActivations(forward) <= limits.device + kTolerance;
+    return device.held + getActivations(forward) <= limit + kTolerance;
   }
 
   /// When the next operation is ready that is known to come and that there is room for.
@@ -94,7 +94,7 @@ private:
     for (const Entry &entry : device.get(OpKind::B))
       next = std::min(next, entry.ready);
     for (const Entry &entry : device.get(OpKind::F))
-      if (entry.ready > now && !isCapped(entry) && canHold(device, entry))
+      if (entry.ready > now && canHold(device, entry))
         next = std::min(next, entry.ready);
     return next;
   }
@@ -103,7 +103,7 @@ private:
     PipelineOp op = graph.ops[entry.task];
     double all = getActivations(entry), later = all * pipeline.deferredMemory;
     device.held += op.kind == OpKind::F ? all : op.kind == OpKind::B ? later - all : -later;
-    inFlight[op.stage] += op.kind == OpKind::F ? 1 : op.kind == OpKind::B ? -1 : 0;
+    device.numForward -= op.kind == OpKind::F;
     device.get(op.kind).erase(entry);
     return entry.task;
   }
@@ -111,30 +111,15 @@ private:
   const Pipeline &pipeline;
   const PipelineGraph &graph;
   DispatchRule rule;
-  const MemoryLimits &limits;
+  double limit;
   std::vector<Device> devices;
-  std::vector<int32_t> inFlight;
 };
 } // namespace
 
-Pipeline bppsa::schedule::makeVShape(int32_t devices, int32_t microbatches, StageCost cost,
-                                     double hop) {
-  Pipeline pipeline;
-  pipeline.devices = devices;
-  pipeline.microbatches = microbatches;
-  pipeline.stages.assign(2 * size_t(devices),
-                         {cost.forward / 2, cost.backward / 2, cost.weight / 2, 0.5});
-  for (int32_t stage = 0; stage < 2 * devices; ++stage)
-    pipeline.placement.push_back(std::min(stage, 2 * devices - 1 - stage));
-  pipeline.hop = hop;
-  return pipeline;
-}
-
 std::optional<DeviceOrders> bppsa::schedule::orderByRule(const Pipeline &pipeline,
-                                                         DispatchRule rule,
-                                                         const MemoryLimits &limits) {
+                                                         DispatchRule rule, double limit) {
   PipelineGraph graph = buildGraph(pipeline, listOperations(pipeline, /*isFused=*/false));
-  RuleDispatch dispatch(pipeline, graph, rule, limits);
+  RuleDispatch dispatch(pipeline, graph, rule, limit);
   std::optional<Timeline> timeline = simulate(graph.graph, dispatch);
   if (!timeline)
     return std::nullopt;

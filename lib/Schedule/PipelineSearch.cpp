@@ -46,10 +46,11 @@ DeviceOrders bppsa::schedule::searchDeferral(const Pipeline &pipeline, double li
     cost.forward = std::max(cost.forward, stage.forward);
     cost.backward = std::max(cost.backward, stage.backward);
     cost.weight = std::max(cost.weight, stage.weight);
+    cost.hop = std::max(cost.hop, stage.hop);
   }
   // How much later a microbatch comes back to a stage than to the next one. Forward operations
   // that fill this time, and gradients of parameters that do at the end, leave no bubble.
-  double roundTrip = cost.forward + cost.backward + 2 * pipeline.hop;
+  double roundTrip = cost.forward + cost.backward + 2 * cost.hop;
   double most = pipeline.microbatches;
   double mostWarmUp = std::min(most, cost.forward > 0 ? roundTrip / cost.forward : most);
   double mostDeferral = std::min(most, cost.weight > 0 ? roundTrip / cost.weight : most);
@@ -74,21 +75,10 @@ DeviceOrders bppsa::schedule::searchDeferral(const Pipeline &pipeline, double li
 
 std::optional<DeviceOrders> bppsa::schedule::searchVShape(const Pipeline &pipeline, double limit) {
   Best best(pipeline);
-  int32_t halves = std::floor(2 * limit);
-  // The first stage of a device waits for the way down and up again, the second one is nearer to
-  // the loss the further down it is.
-  MemoryLimits balanced = {limit, std::vector<int32_t>(pipeline.getNumStages())};
-  for (int32_t device = 0; device < pipeline.devices; ++device) {
-    int32_t second = std::max(1, halves * device / (2 * pipeline.devices));
-    balanced.stages[device] = std::max(1, halves - second);
-    balanced.stages[2 * pipeline.devices - 1 - device] = second;
-  }
-  for (double patience : {0.0, 0.25, 0.5, 0.75, 1.0})
-    for (bool forwardFirst : {false, true})
-      for (bool makeRoom : {false, true}) {
-        DispatchRule rule = {patience, forwardFirst, makeRoom};
-        best.offer(orderByRule(pipeline, rule, {limit}));
-        best.offer(orderByRule(pipeline, rule, balanced));
-      }
+  using Forward = DispatchRule::Forward;
+  for (Forward forward : {Forward::AfterBackward, Forward::BeforeBackward})
+    for (double patience : {0.0, 0.25, 0.5, 0.75, 1.0})
+      for (bool makeRoom : {false, true})
+        best.offer(orderByRule(pipeline, {forward, patience, makeRoom}, limit));
   return best.take();
 }

@@ -46,7 +46,7 @@ class UnitTimesTest : public testing::TestWithParam<UnitCase> {};
 
 TEST_P(UnitTimesTest, LeavePublishedIdleTimesAndMemory) {
   auto [stages, microbatches, idle, idleH1, idleH2] = GetParam();
-  Pipeline pipeline = makePipeline(stages, microbatches, {1, 1, 1}, 0);
+  Pipeline pipeline = makePipeline(stages, microbatches, {1, 1, 1});
   auto check = [&, numStages = stages, work = 3.0 * microbatches](const DeviceOrders &orders,
                                                                   double idleTime, double peak) {
     PipelineResult result = evaluate(pipeline, orders).value();
@@ -63,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(Schedules, UnitTimesTest,
                          testing::Values(UnitCase{4, 8, 9, 3, 0}, UnitCase{8, 24, 21, 7, 0}));
 
 TEST(PipelineTest, RefusesAnOrderAgainstDependences) {
-  Pipeline pipeline = makePipeline(1, 1, {1, 1, 1}, 0);
+  Pipeline pipeline = makePipeline(1, 1, {1, 1, 1});
   DeviceOrders orders = {{{OpKind::BW, 0, 0}, {OpKind::F, 0, 0}}};
   EXPECT_FALSE(evaluate(pipeline, orders));
 }

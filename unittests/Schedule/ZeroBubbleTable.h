@@ -12,7 +12,7 @@
 #ifndef BPPSA_UNITTESTS_SCHEDULE_ZEROBUBBLETABLE_H
 #define BPPSA_UNITTESTS_SCHEDULE_ZEROBUBBLETABLE_H
 
-#include "bppsa/Schedule/PipelineOrders.h"
+#include "bppsa/Schedule/Placement.h"
 
 namespace bppsa::schedule {
 
@@ -22,7 +22,7 @@ struct PublishedBubbles {
   double oneForwardOneBackward, h1, h2, onep, twop;
 
   Pipeline getPipeline() const {
-    return makePipeline(stages, microbatches, {forward, backward, weight}, hop);
+    return makePipeline(stages, microbatches, {forward, backward, weight, hop});
   }
 };
 

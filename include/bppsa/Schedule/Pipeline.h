@@ -21,6 +21,9 @@ namespace bppsa::schedule {
 /// What a stage takes of one microbatch.
 struct StageCost {
   double forward, backward, weight;
+  /// From the end of its forward operation to the start of the next stage's on another device, and
+  /// back from that one's backward operation to its own.
+  double hop = 0;
   /// Activations that it keeps, as a share of those that its device keeps of a microbatch.
   double activations = 1;
 };
@@ -31,8 +34,6 @@ struct Pipeline {
   std::vector<StageCost> stages;
   /// The device of each stage.
   std::vector<int32_t> placement;
-  /// From the end of an operation to the start of one on another device that reads its result.
-  double hop = 0;
   /// What W needs of the activations that F keeps; the rest is free once B has run.
   double deferredMemory = 0.5;
 
@@ -65,7 +66,8 @@ PipelineGraph buildGraph(const Pipeline &pipeline, const DeviceOrders &orders);
 /// All operations of a step, whatever their order: with BW where `isFused`, otherwise with B and W.
 DeviceOrders listOperations(const Pipeline &pipeline, bool isFused);
 
-/// The order in which a simulation started the operations of each device.
+/// The order in which a simulation started the operations of each device. Tasks of `graph` that
+/// follow those of its operations have no place in it.
 DeviceOrders getOrders(const Pipeline &pipeline, const PipelineGraph &graph,
                        const Timeline &timeline);
 

@@ -11,9 +11,6 @@
 
 namespace bppsa::schedule {
 
-/// `stages` equal stages, one on each device.
-Pipeline makePipeline(int32_t stages, int32_t microbatches, StageCost cost, double hop);
-
 /// All forward operations of a device, then its fused backward operations; stages of a device
 /// follow each other for every microbatch.
 DeviceOrders orderGPipe(const Pipeline &pipeline);

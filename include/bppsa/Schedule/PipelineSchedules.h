@@ -1,0 +1,73 @@
+//===- PipelineSchedules.h - pipeline schedules by name ---------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_SCHEDULE_PIPELINESCHEDULES_H
+#define BPPSA_SCHEDULE_PIPELINESCHEDULES_H
+
+#include "bppsa/Schedule/Placement.h"
+
+namespace bppsa::schedule {
+
+/// What is to be scheduled.
+struct PipelineProblem {
+  Layers layers;
+  int32_t devices, microbatches;
+  double deferredMemory = 0.5;
+  /// The most activations on a device, in those that it keeps of one microbatch.
+  std::optional<double> memoryLimit = std::nullopt;
+  /// Whether out-of-order schedules run all forward operations first.
+  bool forwardFirst = false;
+};
+
+/// A schedule of docs/Scaling.md.
+struct ScheduleKind {
+  enum class Name {
+    GPipe,
+    OneForwardOneBackward,
+    H1,
+    H2,
+    OneP,
+    TwoP,
+    V,
+    VHalf,
+    VMin,
+    OutOfOrder,
+    Modulo
+  };
+  Name name;
+  /// Neighbours that `modulo` gives to the same device.
+  int32_t group = 1;
+};
+
+/// `gpipe`, `1f1b`, ..., `modulo:2`; nothing for other texts.
+std::optional<ScheduleKind> parseScheduleKind(const std::string &text);
+std::string getText(ScheduleKind kind);
+
+/// The texts that parseScheduleKind() takes, for messages.
+std::string listScheduleKinds();
+
+/// The fewest layers that `kind` needs on `devices` devices.
+int64_t getFewestLayers(ScheduleKind kind, int32_t devices);
+
+struct ScheduledPipeline {
+  ScheduleKind kind;
+  Pipeline pipeline;
+  DeviceOrders orders;
+  PipelineResult result;
+};
+
+/// The schedule of `kind`. Nothing where there are fewer than getFewestLayers() layers, or where no
+/// order keeps to the memory limit.
+std::optional<ScheduledPipeline> schedulePipeline(const PipelineProblem &problem,
+                                                  ScheduleKind kind);
+
+/// Every schedule that there is for `problem`, the one with the shortest span first; of equal ones
+/// that with the least memory.
+std::vector<ScheduledPipeline> rankSchedules(const PipelineProblem &problem);
+
+} // namespace bppsa::schedule
+
+#endif // BPPSA_SCHEDULE_PIPELINESCHEDULES_H

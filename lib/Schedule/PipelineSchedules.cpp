@@ -1,0 +1,173 @@
+//===- PipelineSchedules.cpp - pipeline schedules by name -----------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Schedule/PipelineSchedules.h"
+#include "bppsa/Schedule/PipelineOrders.h"
+#include "bppsa/Schedule/PipelineRules.h"
+#include "bppsa/Schedule/PipelineSearch.h"
+#include "bppsa/Schedule/VShape.h"
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <numeric>
+#include <tuple>
+
+using namespace bppsa::schedule;
+
+using Name = ScheduleKind::Name;
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+static constexpr std::pair<Name, const char *> kNames[] = {
+    {Name::GPipe, "gpipe"},   {Name::OneForwardOneBackward, "1f1b"},
+    {Name::H1, "zb-h1"},      {Name::H2, "zb-h2"},
+    {Name::OneP, "zb-1p"},    {Name::TwoP, "zb-2p"},
+    {Name::V, "zb-v"},        {Name::VHalf, "v-half"},
+    {Name::VMin, "v-min"},    {Name::OutOfOrder, "ooo"},
+    {Name::Modulo, "modulo"},
+};
+
+std::optional<ScheduleKind> bppsa::schedule::parseScheduleKind(const std::string &text) {
+  size_t colon = text.find(':');
+  for (auto [name, word] : kNames) {
+    if (text.substr(0, colon) != word)
+      continue;
+    if ((name == Name::Modulo) != (colon != std::string::npos))
+      return std::nullopt;
+    ScheduleKind kind = {name};
+    if (name != Name::Modulo)
+      return kind;
+    const char *begin = text.data() + colon + 1, *end = text.data() + text.size();
+    auto [rest, error] = std::from_chars(begin, end, kind.group);
+    if (rest != end || error != std::errc() || kind.group < 1)
+      return std::nullopt;
+    return kind;
+  }
+  return std::nullopt;
+}
+
+std::string bppsa::schedule::getText(ScheduleKind kind) {
+  auto entry = std::find_if(std::begin(kNames), std::end(kNames),
+                            [&](const auto &known) { return known.first == kind.name; });
+  std::string group = kind.name == Name::Modulo ? ":" + std::to_string(kind.group) : "";
+  return entry->second + group;
+}
+
+std::string bppsa::schedule::listScheduleKinds() {
+  std::string list;
+  for (auto [name, word] : kNames)
+    list += std::string(list.empty() ? "" : ", ") + word + (name == Name::Modulo ? ":G" : "");
+  return list;
+}
+
+//===----------------------------------------------------------------------===//
+// Schedules
+//===----------------------------------------------------------------------===//
+
+static bool isVShape(Name name) {
+  return name == Name::V || name == Name::VHalf || name == Name::VMin;
+}
+
+int64_t bppsa::schedule::getFewestLayers(ScheduleKind kind, int32_t devices) {
+  if (kind.name == Name::Modulo)
+    return int64_t(devices - 1) * kind.group + 1;
+  return isVShape(kind.name) ? 2 * int64_t(devices) : devices;
+}
+
+static Pipeline place(const PipelineProblem &problem, ScheduleKind kind) {
+  int32_t numLayers = static_cast<int32_t>(problem.layers.size());
+  auto build = [&](const std::vector<int32_t> &stages, std::vector<int32_t> placement) {
+    Pipeline pipeline =
+        makePipeline(problem.layers, stages, std::move(placement), problem.microbatches);
+    pipeline.deferredMemory = problem.deferredMemory;
+    return pipeline;
+  };
+  if (kind.name == Name::Modulo)
+    return build({}, placeModulo(numLayers, kind.group, problem.devices));
+  if (isVShape(kind.name))
+    return build(divideLayers(problem.layers, 2 * problem.devices), placeVShape(problem.devices));
+  std::vector<int32_t> stages = divideLayers(problem.layers, problem.devices);
+  if (kind.name == Name::OutOfOrder)
+    return build({}, stages);
+  std::vector<int32_t> placement(problem.devices);
+  std::iota(placement.begin(), placement.end(), 0);
+  return build(stages, std::move(placement));
+}
+
+/// Those of `kind`, whatever the memory limit but where it is what they are searched with.
+static std::optional<DeviceOrders> order(const PipelineProblem &problem, ScheduleKind kind,
+                                         const Pipeline &pipeline) {
+  constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+  double limit = problem.memoryLimit.value_or(kNoLimit);
+  switch (kind.name) {
+  case Name::GPipe:
+    return orderGPipe(pipeline);
+  case Name::OneForwardOneBackward:
+    return orderOneForwardOneBackward(pipeline);
+  case Name::H1:
+    return orderZeroBubble(pipeline, kZeroBubbleH1, kNoLimit);
+  case Name::H2:
+    return orderZeroBubble(pipeline, kZeroBubbleH2, kNoLimit);
+  case Name::OneP:
+    return searchDeferral(pipeline, std::min<double>(limit, problem.devices));
+  case Name::TwoP:
+    return searchDeferral(pipeline, std::min<double>(limit, 2.0 * problem.devices));
+  case Name::V:
+    return searchVShape(pipeline, std::min<double>(limit, problem.devices));
+  case Name::VHalf:
+    return orderByBlock(pipeline, kVHalf);
+  case Name::VMin:
+    return orderByBlock(pipeline, kVMin);
+  case Name::OutOfOrder:
+  case Name::Modulo:
+    break;
+  }
+  DispatchRule rule;
+  rule.forward =
+      problem.forwardFirst ? DispatchRule::Forward::First : DispatchRule::Forward::AfterBackward;
+  return orderByRule(pipeline, rule, limit);
+}
+
+std::optional<ScheduledPipeline> bppsa::schedule::schedulePipeline(const PipelineProblem &problem,
+                                                                   ScheduleKind kind) {
+  if (static_cast<int64_t>(problem.layers.size()) < getFewestLayers(kind, problem.devices))
+    return std::nullopt;
+  ScheduledPipeline scheduled = {kind, place(problem, kind), {}, {}};
+  std::optional<DeviceOrders> orders = order(problem, kind, scheduled.pipeline);
+  if (!orders)
+    return std::nullopt;
+  scheduled.orders = std::move(*orders);
+  scheduled.result = evaluate(scheduled.pipeline, scheduled.orders).value();
+  constexpr double kTolerance = 1e-9;
+  if (problem.memoryLimit &&
+      scheduled.result.getPeakActivations() > *problem.memoryLimit + kTolerance)
+    return std::nullopt;
+  return scheduled;
+}
+
+std::vector<ScheduledPipeline> bppsa::schedule::rankSchedules(const PipelineProblem &problem) {
+  std::vector<ScheduledPipeline> ranking;
+  auto offer = [&](ScheduleKind kind) {
+    if (std::optional<ScheduledPipeline> scheduled = schedulePipeline(problem, kind))
+      ranking.push_back(std::move(*scheduled));
+  };
+  for (auto [name, word] : kNames)
+    if (name != Name::Modulo)
+      offer({name});
+  for (int32_t group = 1; group <= static_cast<int32_t>(problem.layers.size()) / problem.devices;
+       group *= 2)
+    offer({Name::Modulo, group});
+  std::sort(ranking.begin(), ranking.end(), [](const auto &left, const auto &right) {
+    auto getKey = [](const ScheduledPipeline &scheduled) {
+      return std::make_tuple(scheduled.result.span, scheduled.result.getPeakActivations(),
+                             scheduled.kind.name, scheduled.kind.group);
+    };
+    return getKey(left) < getKey(right);
+  });
+  return ranking;
+}
