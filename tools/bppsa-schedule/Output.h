@@ -1,0 +1,26 @@
+//===- Output.h - schedules as text and JSON --------------------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_TOOLS_BPPSA_SCHEDULE_OUTPUT_H
+#define BPPSA_TOOLS_BPPSA_SCHEDULE_OUTPUT_H
+
+#include "bppsa/Schedule/PipelineSchedules.h"
+#include <nlohmann/json.hpp>
+
+namespace bppsa::schedule {
+
+/// The figures of docs/Scaling.md of a schedule.
+nlohmann::ordered_json describe(const ScheduledPipeline &scheduled);
+
+/// The short form of a ranking of schedules.
+nlohmann::ordered_json describeChoices(const std::vector<ScheduledPipeline> &ranking);
+
+/// `object` for people: a line for each figure, and a table for each list of objects.
+std::string toText(const nlohmann::ordered_json &object);
+
+} // namespace bppsa::schedule
+
+#endif // BPPSA_TOOLS_BPPSA_SCHEDULE_OUTPUT_H
