@@ -59,9 +59,11 @@ void AffineMapBuilder::allocateScratch(OpBuilder &builder) {
 }
 
 void bppsa::emitZeroRows(OpBuilder &builder, Location loc, const Rows &rows, int64_t count) {
-  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(rows.getRowType()));
-  emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, count), 1,
-          [&](OpBuilder &nested, Value row) { rows.store(nested, loc, zero, row); });
+  Type element = rows.getRowType().getElementType();
+  emitTiles(builder, loc, rows, 0, count, [&](OpBuilder &nested, const Tile &tile) {
+    auto zeros = nested.getZeroAttr(VectorType::get(tile.width, element));
+    rows.store(nested, loc, arith::ConstantOp::create(nested, loc, zeros), tile.first);
+  });
 }
 
 void bppsa::emitCopy(OpBuilder &builder, Location loc, const AffineMapRows &from,

@@ -12,6 +12,15 @@
 
 namespace bppsa {
 
+/// Steps of a slab: its rows of both operands stay in the second-level cache, and
+/// the sums in memory are touched once for so many products.
+inline constexpr int64_t kSlabSteps = 32;
+
+/// Steps [first, last) of batch block `block`.
+struct Slab {
+  mlir::Value block, first, last;
+};
+
 /// Each lowers a bufferized, packed operation in front of it; the caller erases
 /// it. They fail after a diagnostic.
 mlir::LogicalResult lowerRecurrence(RecurrenceOp op, const LaneOptions &options);

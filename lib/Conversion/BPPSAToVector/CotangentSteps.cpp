@@ -4,9 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CotangentSteps.h"
+#include "AffineMaps.h"
 #include "Sums/TimeBlocks.h"
+#include "bppsa/Dialect/BPPSA/Analysis/VanishingValues.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -21,6 +23,10 @@ VectorType bppsa::getRowType(const CotangentLoop &loop) {
 
 Value bppsa::getNumSteps(OpBuilder &builder, const CotangentLoop &loop) {
   return getDim(builder, loop.op->getLoc(), loop.saved[0], 1);
+}
+
+static int64_t getRowsOfStep(Value sequence) {
+  return cast<MemRefType>(sequence.getType()).getDimSize(2);
 }
 
 Rows bppsa::allocateRows(OpBuilder &builder, Location loc, int64_t rows, VectorType rowType) {
@@ -67,6 +73,8 @@ CotangentSteps::CotangentSteps(const CotangentLoop &loop, std::unique_ptr<Region
 
 void CotangentSteps::allocateScratch(OpBuilder &builder) {
   Location loc = loop.op->getLoc();
+  IntegerType integer = builder.getIntegerType(loop.getElementType().getIntOrFloatBitWidth());
+  bits = memref::AllocaOp::create(builder, loc, MemRefType::get({}, integer));
   emitter.allocateScratch(builder, loc);
   for (auto [i, buffer] : llvm::enumerate(waiting)) {
     buffer = {};
@@ -97,18 +105,18 @@ void CotangentSteps::emitStep(OpBuilder &builder, Value block, Value position, c
            [&](size_t emitted) { return Rows{loop.getEmitted()[emitted], {block, step}}; });
 }
 
-void CotangentSteps::emit(OpBuilder &builder, Value block, Value first, Value last,
-                          ArrayRef<Value> buffers, const Rows &state) {
+void CotangentSteps::emit(OpBuilder &builder, const Slab &steps, ArrayRef<Value> buffers,
+                          const Rows &state) {
   Location loc = loop.op->getLoc();
-  emitFor(builder, loc, first, last, 1, [&](OpBuilder &nested, Value step) {
-    Value fromFirst = arith::SubIOp::create(nested, loc, step, first);
+  emitFor(builder, loc, steps.first, steps.last, 1, [&](OpBuilder &nested, Value step) {
+    Value fromFirst = arith::SubIOp::create(nested, loc, step, steps.first);
     if (!loop.reverse) {
-      step = addIndex(nested, loc, arith::SubIOp::create(nested, loc, last, fromFirst), -1);
-      fromFirst = arith::SubIOp::create(nested, loc, step, first);
+      step = addIndex(nested, loc, arith::SubIOp::create(nested, loc, steps.last, fromFirst), -1);
+      fromFirst = arith::SubIOp::create(nested, loc, step, steps.first);
     }
-    emitStep(nested, block, step, state, [&](size_t emitted) {
+    emitStep(nested, steps.block, step, state, [&](size_t emitted) {
       return buffers[emitted] ? Rows{buffers[emitted], {fromFirst}}
-                              : Rows{loop.getEmitted()[emitted], {block, step}};
+                              : Rows{loop.getEmitted()[emitted], {steps.block, step}};
     });
   });
 }
@@ -160,6 +168,103 @@ void CotangentSteps::emitStep(OpBuilder &builder, Value block, Value step, const
       emitCopy(builder, loc, results[i], arguments[loop.saved.size() + i], loop.getStateSize(i));
 }
 
+//===----------------------------------------------------------------------===//
+// Ends of chains
+//===----------------------------------------------------------------------===//
+
+/// Joins the bits of `count` rows to those in `bits`, a `memref` of one integer.
+static void emitJoinBits(OpBuilder &builder, Location loc, const Rows &rows, int64_t count,
+                         Value bits) {
+  Type type = getElementTypeOrSelf(bits);
+  emitTiles(builder, loc, rows, 0, count, [&](OpBuilder &nested, const Tile &tile) {
+    Value asBits = arith::BitcastOp::create(nested, loc, VectorType::get(tile.width, type),
+                                            rows.load(nested, loc, tile));
+    Value joined = vector::ReductionOp::create(nested, loc, vector::CombiningKind::OR, asBits,
+                                               memref::LoadOp::create(nested, loc, bits));
+    memref::StoreOp::create(nested, loc, joined, bits);
+  });
+}
+
+/// Whether the numbers of which `bits` has all bits are zero, of any sign.
+static Value emitAreZero(OpBuilder &builder, Location loc, Value bits) {
+  Value joined = memref::LoadOp::create(builder, loc, bits);
+  Value one = arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(joined.getType(), 1));
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(joined.getType()));
+  Value withoutSign = arith::ShLIOp::create(builder, loc, joined, one);
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, withoutSign, zero);
+}
+
+Value CotangentSteps::emitIsZero(OpBuilder &builder, const Slab &steps, const Rows &state) {
+  Location loc = loop.op->getLoc();
+  auto none = builder.getZeroAttr(getElementTypeOrSelf(bits));
+  memref::StoreOp::create(builder, loc, arith::ConstantOp::create(builder, loc, none), bits);
+  emitJoinBits(builder, loc, state, loop.getTotalSize(), bits);
+  Value isZero = emitAreZero(builder, loc, bits);
+  if (loop.injected.empty())
+    return isZero;
+  auto emitInjected = [&](OpBuilder &inside, Location) {
+    emitFor(inside, loc, steps.first, steps.last, 1, [&](OpBuilder &inStep, Value step) {
+      for (Value injected : loop.injected)
+        emitJoinBits(inStep, loc, {injected, {steps.block, step}}, getRowsOfStep(injected), bits);
+    });
+    scf::YieldOp::create(inside, loc, emitAreZero(inside, loc, bits));
+  };
+  auto emitFalse = [&](OpBuilder &inside, Location) { scf::YieldOp::create(inside, loc, isZero); };
+  return scf::IfOp::create(builder, loc, isZero, emitInjected, emitFalse).getResult(0);
+}
+
+void CotangentSteps::emitZeros(OpBuilder &builder, const Slab &steps, ArrayRef<Value> buffers) {
+  Location loc = loop.op->getLoc();
+  emitFor(builder, loc, steps.first, steps.last, 1, [&](OpBuilder &nested, Value step) {
+    for (auto [buffer, emitted] : llvm::zip_equal(buffers, loop.getEmitted()))
+      if (!buffer)
+        emitZeroRows(nested, loc, {emitted, {steps.block, step}}, getRowsOfStep(emitted));
+  });
+}
+
+void CotangentSteps::emitBlocks(OpBuilder &builder, Value block, ArrayRef<Value> buffers,
+                                bool endsWithZero, const Rows &state,
+                                function_ref<void(OpBuilder &, const Slab &)> use) {
+  Location loc = loop.op->getLoc();
+  Value numSteps = getNumSteps(builder, loop), size = getIndex(builder, loc, kSlabSteps);
+  Value count = arith::CeilDivUIOp::create(builder, loc, numSteps, size);
+  emitFor(builder, loc, getIndex(builder, loc, 0), count, 1, [&](OpBuilder &nested, Value number) {
+    if (!loop.reverse) {
+      Value left = arith::SubIOp::create(nested, loc, count, number);
+      number = addIndex(nested, loc, left, -1);
+    }
+    Slab steps = {block, arith::MulIOp::create(nested, loc, number, size), Value()};
+    steps.last = arith::MinUIOp::create(nested, loc, addIndex(nested, loc, steps.first, kSlabSteps),
+                                        numSteps);
+    auto emitSteps = [&](OpBuilder &inside) {
+      emit(inside, steps, buffers, state);
+      use(inside, steps);
+    };
+    if (!endsWithZero)
+      return emitSteps(nested);
+    scf::IfOp::create(
+        nested, loc, emitIsZero(nested, steps, state),
+        [&](OpBuilder &inside, Location) {
+          emitZeros(inside, steps, buffers);
+          scf::YieldOp::create(inside, loc);
+        },
+        [&](OpBuilder &inside, Location) {
+          emitSteps(inside);
+          scf::YieldOp::create(inside, loc);
+        });
+  });
+}
+
+void CotangentSteps::emitAll(OpBuilder &builder, Value block, const Rows &state) {
+  std::optional<SmallVector<bool>> vanish = findVanishingEmitted(loop);
+  SmallVector<Value> noBuffers(loop.getEmitted().size());
+  if (vanish && llvm::all_of(*vanish, [](bool vanishes) { return vanishes; }))
+    return emitBlocks(builder, block, noBuffers, /*endsWithZero=*/true, state,
+                      [](OpBuilder &, const Slab &) {});
+  Location loc = loop.op->getLoc();
+  emit(builder, block, getIndex(builder, loc, 0), getNumSteps(builder, loop), state);
+}
+
 LogicalResult bppsa::lowerChain(ChainOp op, ArrayRef<Operation *> sums,
                                 const LaneOptions &options) {
   if (!op.getPlan().isSequential())
@@ -182,7 +287,7 @@ LogicalResult bppsa::lowerChain(ChainOp op, ArrayRef<Operation *> sums,
     if (blocks)
       blocks->emit(nested, block, *steps, state);
     else
-      steps->emit(nested, block, getIndex(nested, loc, 0), getNumSteps(nested, loop), state);
+      steps->emitAll(nested, block, state);
     emitStoreCotangents(nested, loop, block, state);
   });
   if (blocks)

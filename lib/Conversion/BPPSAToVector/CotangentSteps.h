@@ -35,10 +35,17 @@ public:
   void emitStep(mlir::OpBuilder &builder, mlir::Value block, mlir::Value position,
                 const Rows &state);
 
-  /// Applies the link at steps [first, last), in the order of the chain. Emitted value i of step t
-  /// is written to `buffers[i]`, where that is not null, in place t - first.
-  void emit(mlir::OpBuilder &builder, mlir::Value block, mlir::Value first, mlir::Value last,
-            llvm::ArrayRef<mlir::Value> buffers, const Rows &state);
+  /// Applies the link at all positions; where all that is emitted vanishes with the cotangents of
+  /// the states, block by block as with `endsWithZero`.
+  void emitAll(mlir::OpBuilder &builder, mlir::Value block, const Rows &state);
+
+  /// Applies the link at all steps, in blocks that `use` is called behind. Emitted value i of step
+  /// t is written to `buffers[i]`, where that is not null, in place t - `first`. With
+  /// `endsWithZero`, a block that would begin with cotangents of zero, and to which no other ones
+  /// are added, writes zeros to sequences and does nothing else.
+  void emitBlocks(mlir::OpBuilder &builder, mlir::Value block, llvm::ArrayRef<mlir::Value> buffers,
+                  bool endsWithZero, const Rows &state,
+                  llvm::function_ref<void(mlir::OpBuilder &, const Slab &)> use);
 
 private:
   CotangentSteps(const CotangentLoop &loop, std::unique_ptr<mlir::Region> region,
@@ -47,6 +54,12 @@ private:
   /// Where the emitted values of a step are written.
   using EmittedRows = llvm::function_ref<Rows(size_t emitted)>;
 
+  /// Applies the link at `steps`, in the order of the chain.
+  void emit(mlir::OpBuilder &builder, const Slab &steps, llvm::ArrayRef<mlir::Value> buffers,
+            const Rows &state);
+  /// Whether `state` and what is added to it at `steps` are zero, an i1.
+  mlir::Value emitIsZero(mlir::OpBuilder &builder, const Slab &steps, const Rows &state);
+  void emitZeros(mlir::OpBuilder &builder, const Slab &steps, llvm::ArrayRef<mlir::Value> buffers);
   mlir::Value getStep(mlir::OpBuilder &builder, mlir::Value position);
   LaterRows getLaterRows(mlir::OpBuilder &builder, mlir::Value block, mlir::Value step);
   void emitStep(mlir::OpBuilder &builder, mlir::Value block, mlir::Value step, const Rows &state,
@@ -60,6 +73,8 @@ private:
   /// For each state whose cotangent cannot be overwritten while it is read: where
   /// the new one waits.
   llvm::SmallVector<mlir::Value> waiting;
+  /// An integer for bits of cotangents.
+  mlir::Value bits;
 };
 
 /// The index of the last position + 1, which is the number of steps.

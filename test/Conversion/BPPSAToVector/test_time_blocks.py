@@ -129,3 +129,69 @@ def test_lanes_without_a_sample_are_left_out(tmp_path):
         expected = np.einsum("tbm,tbk->mk", a, x), a.sum((0, 1))
         for value, exact in zip(found[1:3], expected):
             np.testing.assert_allclose(value, exact, rtol=2e-5, atol=2e-5)
+
+
+def forget(a, first, last):
+    """No cotangent passes steps [first, last)."""
+    a[first:last] = 0
+    return a
+
+
+@pytest.mark.parametrize("variant", ["", "reverse", "injected", "reverse injected"])
+def test_blocks_of_zeros_change_no_bit(tmp_path, variant):
+    """`@kept` emits a value that does not vanish, so that it runs all blocks."""
+    kernels = compile_program(tmp_path, variant)
+    for steps, batch in itertools.product((64, 100, 200), BATCHES):
+        a, x, g, w = make_inputs(steps, batch)
+        inputs = forget(a, 30, 130), x, g, w
+        found = kernels.call("step", inputs, shapes(steps, batch))
+        kept = kernels.call("kept", inputs, shapes(steps, batch, kept=True))
+        for value, beside, exact in zip(found, kept, expect(*inputs, variant)):
+            np.testing.assert_array_equal(value, beside)
+            np.testing.assert_allclose(value, exact, rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("variant", ["", "reverse", "injected"])
+def test_blocks_of_zeros_are_not_read(tmp_path, variant):
+    """What is infinite there would make NaNs of zeros."""
+    kernels = compile_program(tmp_path, variant)
+    a, x, g, w = make_inputs(200, 16)
+    inputs = [forget(a, 60, 140), x, g, w]
+    expected = expect(*inputs, variant)
+    inputs[1] = x.copy()
+    inputs[1][100] = np.inf
+    for value, exact in zip(kernels.call("step", inputs, shapes(200, 16)), expected):
+        np.testing.assert_allclose(value, exact, rtol=2e-5, atol=2e-5)
+
+
+CHAIN = """
+func.func @chain(%a: tensor<?x?x5xf32>, %g: tensor<?x5xf32>) -> (tensor<?x5xf32>, tensor<?x?x5xf32>)
+    attributes {{bppsa.lanes = {lanes} : i64}} {{
+  %0, %d = bppsa.chain {reverse} saved(%a : tensor<?x?x5xf32>) seeds(%g : tensor<?x5xf32>) inject_into []
+      -> (tensor<?x5xf32>) emitted(tensor<?x?x5xf32>) {{
+  ^bb0(%at: vector<5xf32>, %gt: vector<5xf32>):
+    %0 = arith.mulf %at, %gt : vector<5xf32>
+    bppsa.yield %0, %0 : vector<5xf32>, vector<5xf32>
+  }}
+  return %0, %d : tensor<?x5xf32>, tensor<?x?x5xf32>
+}}
+"""
+
+
+@pytest.mark.parametrize("lanes", [1, 16])
+@pytest.mark.parametrize("reverse", ["", "reverse"])
+def test_zeros_of_a_chain_without_sums(tmp_path, reverse, lanes):
+    kernels = Kernels(tmp_path, CHAIN.format(reverse=reverse, lanes=lanes))
+    for steps, batch in itertools.product((1, 33, 100, 161), (1, 3, 17)):
+        a, _, g, _ = make_inputs(steps, batch)
+        forget(a, 40, 50)
+        infinite = 90 if reverse else 10
+        order = range(steps) if reverse else reversed(range(steps))
+        expected = np.zeros_like(a)
+        for t in order:
+            expected[t] = g = a[t] * g
+        if infinite < steps and steps > 50:
+            a[infinite] = np.inf
+        result, emitted = kernels.call("chain", [a, make_inputs(steps, batch)[2]], [(batch, 5), a.shape])
+        np.testing.assert_allclose(result, g, rtol=1e-5, atol=1e-30)
+        np.testing.assert_allclose(emitted, expected, rtol=1e-5, atol=1e-30)

@@ -16,6 +16,10 @@
 // CHECK:           call @[[ZERO:zero_sums_.*]](%
 // CHECK:           call @[[ZERO]](%
 // CHECK:           scf.for %{{.*}} = %c0 to %{{.*}} step %c1 {
+// CHECK:             vector.reduction <or>
+// CHECK:             %[[ENDED:.*]] = arith.cmpi eq
+// CHECK:             scf.if %[[ENDED]] {
+// CHECK-NEXT:        } else {
 // CHECK:             scf.for
 // CHECK:               vector.store %{{.*}}, %[[BUFFER]]
 // CHECK:               scf.for {{.*}} iter_args

@@ -11,15 +11,6 @@
 
 namespace bppsa {
 
-/// Steps of a slab: its rows of both operands stay in the second-level cache, and
-/// the sums in memory are touched once for so many products.
-inline constexpr int64_t kSlabSteps = 32;
-
-/// Steps [first, last) of batch block `block`.
-struct Slab {
-  mlir::Value block, first, last;
-};
-
 /// A sequence, or the steps of one slab alone, `[steps, N, L]`.
 struct SlabArray {
   mlir::Value array;

@@ -14,14 +14,12 @@
 #include "TimeBlocks.h"
 #include "../AffineMaps.h"
 #include "../SharedCode.h"
+#include "bppsa/Dialect/BPPSA/Analysis/VanishingValues.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace bppsa;
-
-/// Steps of a block: one slab, so that blocks change nothing of the order of a sum.
-static constexpr int64_t kBlockSteps = kSlabSteps;
 
 //===----------------------------------------------------------------------===//
 // Which sums
@@ -101,7 +99,7 @@ void TimeBlocks::allocateBuffers(OpBuilder &builder) {
     if (!buffer)
       continue;
     auto sequence = cast<MemRefType>(emitted.getType());
-    SmallVector<int64_t> shape = {kBlockSteps};
+    SmallVector<int64_t> shape = {kSlabSteps};
     llvm::append_range(shape, sequence.getShape().drop_front(2));
     buffer =
         memref::AllocaOp::create(builder, loc, MemRefType::get(shape, sequence.getElementType()),
@@ -211,24 +209,31 @@ void TimeBlocks::emitEnd(OpBuilder &builder, Value block, const RunningSum &sum)
   emitSharedCall(builder, module, loc, "clear_padding", {sums, block, sum.getBatch()}, emitBody);
 }
 
+bool TimeBlocks::endsWithZero() const {
+  std::optional<SmallVector<bool>> vanish = findVanishingEmitted(loop);
+  if (!vanish)
+    return false;
+  SmallVector<Value> zeros;
+  for (auto [vanishes, buffer, emitted] : llvm::zip_equal(*vanish, buffers, loop.getEmitted())) {
+    if (vanishes)
+      zeros.push_back(emitted);
+    else if (!buffer)
+      return false;
+  }
+  return llvm::all_of(sums, [&](const RunningSum &sum) {
+    return llvm::any_of(getSummed(sum.op), [&](Value v) { return llvm::is_contained(zeros, v); });
+  });
+}
+
 void TimeBlocks::emit(OpBuilder &builder, Value block, CotangentSteps &steps, const Rows &state) {
   allocateBuffers(builder);
   for (const RunningSum &sum : sums)
     emitStart(builder, block, sum);
-  Value numSteps = getNumSteps(builder, loop), blockSteps = getIndex(builder, loc, kBlockSteps);
-  Value count = arith::CeilDivUIOp::create(builder, loc, numSteps, blockSteps);
-  emitFor(builder, loc, getIndex(builder, loc, 0), count, 1, [&](OpBuilder &nested, Value number) {
-    if (!loop.reverse) {
-      Value left = arith::SubIOp::create(nested, loc, count, number);
-      number = addIndex(nested, loc, left, -1);
-    }
-    Slab slab = {block, arith::MulIOp::create(nested, loc, number, blockSteps), Value()};
-    slab.last = arith::MinUIOp::create(nested, loc, addIndex(nested, loc, slab.first, kBlockSteps),
-                                       numSteps);
-    steps.emit(nested, slab.block, slab.first, slab.last, buffers, state);
-    for (const RunningSum &sum : sums)
-      emitSlab(nested, slab, sum);
-  });
+  steps.emitBlocks(builder, block, buffers, endsWithZero(), state,
+                   [&](OpBuilder &nested, const Slab &slab) {
+                     for (const RunningSum &sum : sums)
+                       emitSlab(nested, slab, sum);
+                   });
   for (const RunningSum &sum : sums)
     emitEnd(builder, block, sum);
 }

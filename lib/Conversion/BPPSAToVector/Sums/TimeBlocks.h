@@ -55,6 +55,9 @@ private:
   void emitStart(mlir::OpBuilder &builder, mlir::Value block, const RunningSum &sum) const;
   /// Adds the steps of `slab` to them.
   void emitSlab(mlir::OpBuilder &builder, const Slab &slab, const RunningSum &sum) const;
+  /// Whether the steps before a cotangent of zero add nothing to a sum and can be told what they
+  /// emit.
+  bool endsWithZero() const;
   /// Sets those of lanes without a sample to zero.
   void emitEnd(mlir::OpBuilder &builder, mlir::Value block, const RunningSum &sum) const;
 
