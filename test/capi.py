@@ -56,6 +56,31 @@ class OptionInfo(c.Structure):
                 ("is_repeated", c.c_bool)]  # fmt: skip
 
 
+class Setting(c.Structure):
+    _fields_ = [("name", c.c_char_p), ("value", c.c_char_p)]
+
+
+class TrainingEvent(c.Structure):
+    _fields_ = [
+        ("epoch", c.c_int64), ("epochs", c.c_int64), ("batch", c.c_int64), ("batches", c.c_int64),
+        ("step", c.c_int64), ("loss", c.c_double), ("lr", c.c_double), ("record", c.c_char_p),
+        ("message", c.c_char_p), ("is_warning", c.c_bool),
+    ]  # fmt: skip
+
+
+NEXT_BATCH = c.CFUNCTYPE(
+    c.c_int, c.POINTER(c.POINTER(NamedArray)), c.POINTER(c.c_ssize_t), c.c_void_p
+)
+TRAINING = c.CFUNCTYPE(c.c_bool, c.POINTER(TrainingEvent), c.c_void_p)
+
+
+class TrainingSource(c.Structure):
+    _fields_ = [
+        ("arrays", c.POINTER(NamedArray)), ("num_arrays", c.c_ssize_t), ("next", NEXT_BATCH),
+        ("user_data", c.c_void_p), ("num_batches", c.c_int64),
+    ]  # fmt: skip
+
+
 DIAGNOSTIC = c.CFUNCTYPE(None, c.c_int, c.c_char_p, c.c_void_p)
 
 
@@ -194,6 +219,30 @@ class Program:
 
     def update(self, gradients, lr=math.nan):
         self.call("bppsaProgramUpdate", *named(gradients), c.c_double(lr))
+
+    def fit(self, arrays=None, callback=None, next_batch=None, **settings):
+        """`next_batch` gives (0, arrays), 1 at the end of an epoch and 2 to end training."""
+        rows = [
+            Setting(name.replace("_", "-").encode(), None if value is None else str(value).encode())
+            for name, value in settings.items()
+        ]
+        batch = []
+
+        def give(found, count, _):
+            state = next_batch()
+            if isinstance(state, tuple):
+                batch[:] = named(state[1])
+                found[0], count[0], state = batch[0], batch[1].value, state[0]
+            return state
+
+        source = TrainingSource(num_batches=-1)
+        if arrays is not None:
+            source.arrays, source.num_arrays = named(arrays)[0], len(arrays)
+        if next_batch:
+            source.next = NEXT_BATCH(give)
+        tell = TRAINING(lambda event, _: callback(event.contents)) if callback else TRAINING()
+        self.call("bppsaProgramFit", (Setting * len(rows))(*rows), c.c_ssize_t(len(rows)),
+                  c.byref(source), None, tell, None)  # fmt: skip
 
     def forward(self, arrays, outputs):
         residuals = c.c_void_p()

@@ -203,6 +203,78 @@ BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramGetLosses(BppsaProgram program, doub
                                                       intptr_t count);
 
 /*===----------------------------------------------------------------------===*\
+|* Training                                                                   *|
+\*===----------------------------------------------------------------------===*/
+
+/** An option of the command `train` by its name without hyphens in front: ("epochs", "10"). Flags
+ *  have the value null. */
+typedef struct BppsaSetting {
+  const char *name, *value;
+} BppsaSetting;
+
+typedef enum BppsaBatchState {
+  /** There are arrays. */
+  BppsaNextBatch = 0,
+  /** There are none: the epoch is over, and the next call begins another one. */
+  BppsaEpochEnd = 1,
+  /** There are none, and training ends at once, as where `BppsaTrainingCallback` returns true. */
+  BppsaTrainingEnd = 2
+} BppsaBatchState;
+
+/** Gives the arrays of the next batch, whose memory stays until the next call. */
+typedef BppsaBatchState (*BppsaBatchCallback)(const BppsaNamedArray **arrays, intptr_t *numArrays,
+                                              void *userData);
+
+/** What to train or to validate on: the arrays of all samples, or else a loader. */
+typedef struct BppsaTrainingSource {
+  const BppsaNamedArray *arrays;
+  intptr_t numArrays;
+  /** Null where there are arrays. */
+  BppsaBatchCallback next;
+  void *userData;
+  /** The batches of an epoch of the loader; -1 where that is not known. */
+  int64_t numBatches;
+} BppsaTrainingSource;
+
+/** What training says while it goes on. */
+typedef struct BppsaTrainingEvent {
+  /** The epoch, from 1; of it the batches that are done and, -1 where not known, all. */
+  int64_t epoch, numEpochs, batch, numBatches;
+  /** Of the whole run. */
+  int64_t step;
+  /** The mean of the epoch so far, and the learning rate of the last step. */
+  double loss, lr;
+  /** At the end of an epoch, what `--log` writes of it: a JSON object; else null. */
+  const char *record;
+  /** A line of its own, and whether it warns; else null. */
+  const char *message;
+  bool isWarning;
+} BppsaTrainingEvent;
+
+/**
+ * Is called by the thread that trains: at the end of each epoch, with each message, and between
+ * batches some twenty times a second. Returns true to end training: at the end of an epoch as if it
+ * were the last one, else at once, as a signal ends the command `train`. May call the program, but
+ * not train it.
+ */
+typedef bool (*BppsaTrainingCallback)(const BppsaTrainingEvent *event, void *userData);
+
+/**
+ * Trains as the command `train` of a compiled program does: with the same settings, files and bits.
+ * What is not set is as in calls: hyperparameters, variant, seed. The settings `data` and `val`
+ * name files in place of `train` and `validation`, which may be null. Checkpoints are those of the
+ * command. With the setting `ema`, parameters are the averaged ones in the end. `callback` may be
+ * null.
+ *
+ * Unlike other calls, one that fails leaves the parameters after the last whole step.
+ */
+BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramFit(BppsaProgram program, const BppsaSetting *settings,
+                                                intptr_t numSettings,
+                                                const BppsaTrainingSource *train,
+                                                const BppsaTrainingSource *validation,
+                                                BppsaTrainingCallback callback, void *userData);
+
+/*===----------------------------------------------------------------------===*\
 |* Forward and backward apart                                                 *|
 \*===----------------------------------------------------------------------===*/
 

@@ -19,7 +19,8 @@ extern "C" {
 
 /**
  * What a call came to. No call ends the process, prints, or leaves something half done: where the
- * status is not `BppsaSuccess`, no argument, no parameter and no file has changed.
+ * status is not `BppsaSuccess`, no argument, no parameter and no file has changed, unless the call
+ * says so.
  */
 typedef enum BppsaStatus {
   BppsaSuccess = 0,

@@ -28,6 +28,7 @@ const AnyFunction bppsa::capi::programFunctions[] = {
     FUNCTION(bppsaProgramGradInto),
     FUNCTION(bppsaProgramStep),
     FUNCTION(bppsaProgramUpdate),
+    FUNCTION(bppsaProgramFit),
     FUNCTION(bppsaProgramGetLosses),
     FUNCTION(bppsaProgramGetParameter),
     FUNCTION(bppsaProgramForward),

@@ -9,6 +9,7 @@
 
 #include "CreateProgram.h"
 #include "ProgramFunctions.h"
+#include "bppsa/Runtime/CompiledErrors.h"
 #include "bppsa/Runtime/Embedding/EmbeddedProgram.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Threads/Threads.h"
@@ -40,7 +41,8 @@ struct BppsaProgramOpaque : bppsa::capi::Handle {
   /// Outlives the program.
   const std::shared_ptr<void> code;
   bppsa::runtime::EmbeddedProgram program;
-  std::mutex mutex;
+  /// Of the thread that calls; what it calls back during training may call again.
+  std::recursive_mutex mutex;
   /// By kind.
   std::array<std::deque<bppsa::capi::ArrayText>, 5> arrays;
   std::vector<DLTensor> views;
@@ -77,9 +79,10 @@ BppsaStatus use(BppsaProgram handle, Action &&action, Arguments... arguments) no
   return guard([&] {
     if (!handle)
       throw runtime::UsageError("the program is null");
-    std::lock_guard<std::mutex> lock(handle->mutex);
+    std::lock_guard<std::recursive_mutex> lock(handle->mutex);
     runtime::ThreadLimit threads(handle->program.threadCount());
     runtime::DenormalsFlushed arithmetic;
+    runtime::FailuresThrown failures;
     action(handle->program);
   });
 }

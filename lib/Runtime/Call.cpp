@@ -141,6 +141,12 @@ void Call::toHost() {
   }
 }
 
+void Call::startCatching() {
+  if (std::exception_ptr error =
+          catchFailure([](void *own) { static_cast<Call *>(own)->enter(); }, this))
+    std::rethrow_exception(error);
+}
+
 void Call::startOnDevice() {
   Device &device = *programDevice();
   reserveArena();

@@ -200,7 +200,7 @@ void bppsa::runtime::gradCommand(const Program &program, const Options &options)
   for (const std::string &path : data.paths())
     requireDistinct(options.out, path, "--out");
   Batch batch = data.whole();
-  data.requireWeight(batch, "the file");
+  batch.requireWeight(data.title());
   Session session(program, false);
   const VariantInfo &variant = *chooseVariant(session, options.variant, "grad", batch, 1).variant;
 

@@ -28,6 +28,13 @@ struct Catcher {
 
 static thread_local Catcher *current = nullptr;
 
+static thread_local bool areThrown = false;
+
+FailuresThrown::FailuresThrown() : before(std::exchange(areThrown, true)) {}
+FailuresThrown::~FailuresThrown() { areThrown = before; }
+
+bool bppsa::runtime::throwsFailures() { return areThrown; }
+
 bool bppsa::runtime::catchesFailures() { return current != nullptr; }
 
 std::exception_ptr bppsa::runtime::catchFailure(void (*body)(void *), void *context) noexcept {

@@ -159,9 +159,9 @@ static void addSelection(CLI::App &command, Options &options) {
             "Stop after so many epochs that were not better than the best one");
 }
 
-static void addTrain(CLI::App &app, Options &options, const Model &model) {
-  CLI::App &command = *app.add_subcommand("train", "Train the model");
-  command.add_option("--data", options.data, dataHelp)->required();
+/// What decides a training run and the files that it writes.
+static void addTraining(CLI::App &command, Options &options, const Model &model) {
+  command.add_option("--data", options.data, dataHelp);
   command.add_option("--val", options.val, "Data to validate with after each epoch");
   addNumber(command, "--epochs", options.epochs, counts, "Passes over the data (default: 1)");
   addNumber(command, "--batch", options.batch, counts, "Samples in a batch (default: 32)");
@@ -205,9 +205,6 @@ static void addTrain(CLI::App &app, Options &options, const Model &model) {
   command.add_option("--ema", options.ema,
                      "Average the weights: this share of the average stays in each update. The "
                      "average is what is validated and saved");
-  command.add_flag("--lr-find", options.lrFind,
-                   "Only run some steps with rising learning rates, print their losses and suggest "
-                   "a rate; nothing is saved");
   addNumber(command, "--tbptt", options.tbptt, counts,
             "In programs of streams: cut sequences into segments of so many steps; the state goes "
             "on, the gradient stops, and there is an update for each segment");
@@ -221,8 +218,17 @@ static void addTrain(CLI::App &app, Options &options, const Model &model) {
   command.add_option("--resume", options.resume,
                      "Go on from this checkpoint, with its settings where none are given");
   command.add_option("--log", options.log, "Write metrics to this file, a line of JSON an epoch");
-  command.add_flag("--quiet", options.quiet, "Show no progress");
   addVariant(command, options);
+}
+
+static void addTrain(CLI::App &app, Options &options, const Model &model) {
+  CLI::App &command = *app.add_subcommand("train", "Train the model");
+  addTraining(command, options, model);
+  command.get_option("--data")->required();
+  command.add_flag("--lr-find", options.lrFind,
+                   "Only run some steps with rising learning rates, print their losses and suggest "
+                   "a rate; nothing is saved");
+  command.add_flag("--quiet", options.quiet, "Show no progress");
   addCommon(command, options);
 }
 
@@ -303,12 +309,13 @@ static void checkRanges(const Options &options, const Model &model) {
     fail("--clip-norm: found ", *options.clipNorm, ", accepted are numbers above 0");
   if (options.checkpointEvery && options.checkpoint.empty())
     throw UsageError("--checkpoint-every needs --checkpoint");
-  if (options.valSplit && !options.val.empty())
+  if (options.valSplit && (options.validates || !options.val.empty()))
     throw UsageError("--val-split and --val exclude each other");
   if (options.valSplit && !(*options.valSplit > 0 && *options.valSplit < 1))
     fail("--val-split: found ", *options.valSplit, ", accepted are numbers above 0 and below 1");
   bool selects = options.patience || options.best || !options.saveBest.empty();
-  if (selects && options.val.empty() && !options.valSplit && options.resume.empty())
+  bool validates = options.validates || !options.val.empty() || options.valSplit;
+  if (selects && !validates && options.resume.empty())
     throw UsageError("--patience, --save-best and --best need --val or --val-split");
   if (options.best && *options.best == "accuracy" && !model.classLoss())
     throw UsageError(text("--best=accuracy needs one loss with classes, found ", model.lossText()));
@@ -325,7 +332,7 @@ static void checkRanges(const Options &options, const Model &model) {
 }
 
 /// An empty word, often a variable of a script that is not set, is no value of any option.
-static void requireValues(const CLI::App &command) {
+static void requireWords(const CLI::App &command) {
   for (const CLI::Option *option : command.get_options())
     for (const std::string &value : option->results())
       if (value.empty())
@@ -352,7 +359,30 @@ Options bppsa::runtime::parseOptions(int argc, char **argv, const Model &model) 
   }
   CLI::App &command = *app.get_subcommands().front();
   options.command = command.get_name();
-  requireValues(command);
+  requireWords(command);
+  checkRanges(options, model);
+  return options;
+}
+
+Options bppsa::runtime::parseSettings(const TrainingWords &words, const Model &model,
+                                      bool validates) {
+  Options options;
+  options.validates = validates;
+  CLI::App app;
+  app.set_help_flag();
+  addTraining(*app.add_subcommand("train"), options, model);
+  std::vector<std::string> arguments;
+  for (const auto &[name, value] : words)
+    arguments.push_back(value ? text("--", name, "=", *value) : "--" + name);
+  arguments.insert(arguments.begin(), "train");
+  // The parser takes the last word first.
+  std::reverse(arguments.begin(), arguments.end());
+  try {
+    app.parse(arguments);
+  } catch (const CLI::ParseError &error) {
+    throw UsageError(describe(app, error));
+  }
+  requireWords(*app.get_subcommands().front());
   checkRanges(options, model);
   return options;
 }

@@ -198,43 +198,22 @@ double LossSums::total(const Model &model) const {
   return sum;
 }
 
-std::optional<Evaluation> bppsa::runtime::evaluate(Session &session, const Dataset &data,
-                                                   const std::vector<int64_t> &samples,
-                                                   int64_t batchSize,
-                                                   const std::function<bool()> &stop,
-                                                   const std::function<void(Batch &)> &visit) {
-  const Model &model = session.program.model;
-  auto count = static_cast<int64_t>(samples.size());
-  Batch batch = data.newBatch(batchSize);
-  auto sizeAt = [&](int64_t first) { return std::min(batchSize, count - first); };
-  BatchLoader loader(data, samples, 0, batchSize, sizeAt);
-  Call call;
-  size_t losses = model.losses.size();
-  LossSums sums;
-  std::vector<double> correct(losses), positions(losses);
-  for (int64_t first = 0; first < count; first += batchSize) {
-    if (stop())
-      return std::nullopt;
-    int64_t size = sizeAt(first), before = batch.samples;
-    loader.next(batch);
-    if (size != before)
-      call = session.prepare("eval", &batch);
-    data.requireWeight(batch, text("samples ", first, " to ", first + size - 1));
-    call();
-    if (!std::isfinite(session.loss))
-      fail(quote(data.path()), ": the loss of samples ", first, " to ", first + size - 1, " is ",
-           session.loss);
-    for (size_t i = 0; i < losses; ++i) {
-      sums.add(i, session.lossOf(i), batch.losses[i].lossWeight);
-      correct[i] += session.correct[i];
-      positions[i] += batch.losses[i].positions;
-    }
-    visit(batch);
+void EvaluationSums::add(const Session &session, const Batch &batch, const std::string &what) {
+  if (!std::isfinite(session.loss))
+    throw DivergedError(text("the loss of ", what, " is ", session.loss));
+  for (size_t i = 0; i < model.losses.size(); ++i) {
+    sums.add(i, session.lossOf(i), batch.losses[i].lossWeight);
+    correct[i] += session.correct[i];
+    positions[i] += batch.losses[i].positions;
   }
+  samples += batch.samples;
+}
+
+Evaluation EvaluationSums::result() const {
   Evaluation result;
   result.loss = sums.total(model);
-  result.samples = count;
-  for (size_t i = 0; i < losses; ++i) {
+  result.samples = samples;
+  for (size_t i = 0; i < model.losses.size(); ++i) {
     LossValue value{sums.mean(i), std::nullopt};
     if (model.losses[i].hasClasses() && positions[i] > 0)
       value.accuracy = correct[i] / positions[i];
@@ -243,6 +222,33 @@ std::optional<Evaluation> bppsa::runtime::evaluate(Session &session, const Datas
     result.losses.push_back(value);
   }
   return result;
+}
+
+std::optional<Evaluation> bppsa::runtime::evaluate(Session &session, const Dataset &data,
+                                                   const std::vector<int64_t> &samples,
+                                                   int64_t batchSize,
+                                                   const std::function<bool()> &stop,
+                                                   const std::function<void(Batch &)> &visit) {
+  auto count = static_cast<int64_t>(samples.size());
+  Batch batch = data.newBatch(batchSize);
+  auto sizeAt = [&](int64_t first) { return std::min(batchSize, count - first); };
+  BatchLoader loader(data, samples, 0, batchSize, sizeAt);
+  Call call;
+  EvaluationSums sums(session.program.model);
+  for (int64_t first = 0; first < count; first += batchSize) {
+    if (stop())
+      return std::nullopt;
+    int64_t size = sizeAt(first), before = batch.samples;
+    loader.next(batch);
+    if (size != before)
+      call = session.prepare("eval", &batch);
+    std::string what = text("samples ", first, " to ", first + size - 1);
+    data.requireWeight(batch, what);
+    call();
+    sums.add(session, batch, text(what, " of ", data.title()));
+    visit(batch);
+  }
+  return sums.result();
 }
 
 void bppsa::runtime::requireFiniteGradient(const std::string &name, const float *gradient,

@@ -13,9 +13,9 @@ Importing the package needs the standard library only: its parts are imported wh
 """
 
 import importlib
-from typing import TYPE_CHECKING
+import typing
 
-if TYPE_CHECKING:
+if typing.TYPE_CHECKING:
     from bppsa.compiler import Check, build, check, compile, options
     from bppsa.errors import CompileWarning, DivergedError, Error
     from bppsa.fit import Epoch
@@ -48,7 +48,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> typing.Any:
     if name in _HOMES:
         value = getattr(importlib.import_module(f"bppsa.{_HOMES[name]}"), name)
         globals()[name] = value

@@ -16,16 +16,16 @@ import warnings
 
 from bppsa import _native
 from bppsa.errors import CompileWarning, Error
-from bppsa.program import Program
+from bppsa.program import Path, Program
 
 #: A file, the bytes of one, an ``onnx.ModelProto``, or what ``torch.onnx.export`` returns.
-Model = typing.Union[str, os.PathLike, bytes, typing.Any]
+Model = typing.Union[Path, bytes, typing.Any]
 
 _NOTE, _WARNING, _ERROR = range(3)
 _log = logging.getLogger("bppsa")
 
 
-def compile(model: Model, **options) -> Program:  # noqa: A001 (the name is a contract)
+def compile(model: Model, **options: typing.Any) -> Program:  # noqa: A001 (the name is a contract)
     """Compiles ``model`` to a program in this process, for this machine's processor.
 
     ``options`` are those of ``bppsa-compile`` with ``_`` for ``-``: ``loss="mse"``,
@@ -45,7 +45,7 @@ def compile(model: Model, **options) -> Program:  # noqa: A001 (the name is a co
             _tell(path, said)
 
 
-def build(model: Model, output: str | os.PathLike, **options) -> pathlib.Path:
+def build(model: Model, output: Path, **options: typing.Any) -> pathlib.Path:
     """Writes what ``bppsa-compile MODEL -o OUTPUT`` writes: an executable that trains by itself, or
     what ``emit`` asks for (``"shared"``, ``"obj"``, ``"mlir"``, ``"llvm"``, ``"report"``, ...).
 
@@ -97,7 +97,7 @@ class Check:
         return f"<p><code>{html.escape(self.model)}</code> {verdict}</p><table>{rows}</table>"
 
 
-def check(model: Model, **options) -> Check:
+def check(model: Model, **options: typing.Any) -> Check:
     """What is supported of ``model``, what is not, and what helps.
 
     Goes as far as gradients and scan plans, without making code.  True where the model can be
@@ -150,7 +150,9 @@ def _tell(path: str, said: list[tuple[int, str]]) -> None:
 
 
 @contextlib.contextmanager
-def _option_list(options: dict[str, typing.Any]):
+def _option_list(
+    options: dict[str, typing.Any],
+) -> collections.abc.Iterator[list[tuple[str, str]]]:
     """Options as pairs of the command line's names and values; arrays are files meanwhile."""
     forms = {name: (value, repeated) for name, value, _, repeated in _native.list_options()}
     with contextlib.ExitStack() as stack:
@@ -187,7 +189,7 @@ def _words(value: typing.Any, sign: str) -> list[str]:
 
 
 @contextlib.contextmanager
-def _saved(array: typing.Any):
+def _saved(array: typing.Any) -> collections.abc.Iterator[str]:
     import numpy as np
 
     with tempfile.TemporaryDirectory() as directory:

@@ -1,26 +1,27 @@
 # Part of the bppsa project, under the MIT License.
-"""The training loop: that of compiled programs, over arrays in memory or a loader."""
+"""The training loop: that of the command `train` of compiled programs, on arrays, files or loaders."""
 
 import collections.abc
 import contextlib
 import dataclasses
 import json
+import logging
 import os
+import re
 import sys
-import time
 import typing
+import warnings
 
-import numpy as np
-
-from bppsa.datasets import Dataset, find_arrays, merge, shuffled_order
+from bppsa import _native
 from bppsa.errors import Error
-from bppsa.program import Program
-from bppsa.schedules import Schedule
+from bppsa.program import Path, Program
+
+_log = logging.getLogger("bppsa")
 
 
 @dataclasses.dataclass(frozen=True)
 class Epoch:
-    """What an epoch came to."""
+    """What an epoch came to: a line of the log."""
 
     #: From 1.
     epoch: int
@@ -29,9 +30,15 @@ class Epoch:
     val_loss: float | None
     #: The share of right positions, where the loss has classes.
     val_accuracy: float | None
+    #: In all, and until batches were filled with their samples.
     seconds: float
+    load_seconds: float
     #: Of the last step.
     lr: float
+    #: What computed the gradients.
+    variant: str
+    #: Where there are several: ``loss_on``, ``loss``, ``val_loss``, ``val_accuracy`` of each.
+    losses: list[dict[str, typing.Any]] | None = None
 
     def __str__(self) -> str:
         parts = [f"loss {self.loss:.4f}"]
@@ -45,204 +52,257 @@ class Epoch:
 #: Called after each epoch; training ends where one returns True.
 Callback = collections.abc.Callable[[Program, Epoch], typing.Any]
 
-
 def fit(
     program: Program,
     train: typing.Any,
     val: typing.Any = None,
     *,
     epochs: int = 1,
-    batch: int = 32,
+    batch: int | None = None,
     lr: float | None = None,
-    lr_schedule: str = "constant",
-    clip_norm: float = 0.0,
-    seed: int = 0,
+    lr_schedule: str | None = None,
+    lr_for: collections.abc.Mapping[str, float] | None = None,
+    weight_decay: float | None = None,
+    clip_norm: float | None = None,
+    ema: float | None = None,
+    accumulate: int | None = None,
+    tbptt: int | None = None,
+    seed: int | None = None,
     shuffle: bool = True,
+    shuffle_memory: int | str | None = None,
+    val_split: float | None = None,
+    patience: int | None = None,
+    best: str | None = None,
+    save: Path | None = None,
+    save_best: Path | None = None,
+    checkpoint: Path | None = None,
+    checkpoint_every: int | None = None,
+    resume: Path | None = None,
+    log: Path | None = None,
     callbacks: collections.abc.Iterable[Callback] = (),
-    checkpoint: str | os.PathLike | None = None,
-    resume: str | os.PathLike | None = None,
-    log: str | os.PathLike | None = None,
     progress: bool = True,
+    **others: typing.Any,
 ) -> list[Epoch]:
-    """Trains ``program`` for ``epochs`` passes over ``train`` and returns what each came to.
+    """Trains ``program`` as the command ``train`` of a compiled program does, and returns what each
+    epoch came to.
 
     ``train`` and ``val`` are a dict of arrays, those of inputs and of ``target`` by name; a pair of
-    such inputs and a target; the path of an ``.npz`` file of these; or, to loop over in each epoch,
-    a loader that yields pairs or dicts, one for each batch.
+    such inputs and a target; the path of an ``.npz`` file or of a directory of these; or, to loop
+    over in each epoch, a loader that yields pairs or dicts, one for each batch.
 
-    ``batch`` is the number of samples of a step; with a loader it is the loader's.  ``lr`` is the
-    learning rate (default: the hyperparameter), ``lr_schedule`` is ``constant``, ``step:N:GAMMA``,
-    ``cosine[:MIN]`` or ``plateau[:FACTOR[:N]]``, with or without ``warmup:N,`` before it, and
-    ``clip_norm`` the largest norm of the gradients (0: no limit).  Samples are in the order that
-    the command ``train --seed`` takes them in; ``shuffle=False`` keeps that of the arrays.
+    Settings are the options of that command.  ``batch`` is the number of samples of a batch (32),
+    ``accumulate`` that of the batches of an update, ``tbptt`` the steps of a segment of a stream.
+    ``lr`` is the learning rate, ``lr_for={"^head": 1e-4}`` that of parameters by their names, and
+    ``lr_schedule`` is ``constant``, ``step:N:GAMMA``, ``cosine[:MIN]`` or ``plateau[:FACTOR[:N]]``,
+    with or without ``warmup:N,`` before it.  ``clip_norm`` is the largest norm of the gradients.
+    ``ema`` is the share of averaged weights that an update keeps; the averages are what is validated
+    and saved, and the parameters in the end.  ``val_split`` is the share of the samples that
+    validate, ``patience`` the epochs without a ``best`` ("loss" or "accuracy") before training ends.
+    ``others`` are those of the optimizer (``beta1``, ``eps``, ...) and of the variant (``backward``,
+    ``scan``, ``mapping``).  What is left out is as ``set_hyperparameters``, ``set_variant`` and
+    ``set_seed`` say.
 
-    ``checkpoint`` is a file that keeps the state of training after each epoch and when Ctrl-C ends
-    it; ``resume`` is one to go on from, with the same data, batch and seed.  ``log`` is a file for
-    one JSON object an epoch.  ``progress`` shows a bar where tqdm is installed, else lines.
+    ``save`` and ``save_best`` are files for the trained model and that of the best epoch,
+    ``checkpoint`` is one that keeps the state of training after each epoch and when Ctrl-C ends it,
+    ``resume`` one to go on from, by ``fit`` or the command, and ``log`` one for a JSON object an
+    epoch.  ``progress`` shows a bar where tqdm is installed, else lines.
+
+    A call that raises leaves the parameters after the last whole step.
     """
-    if epochs < 1 or batch < 1:
-        raise Error(f"epochs and batch must be at least 1, found {epochs} and {batch}")
-    source = _Batches(program, train, batch, seed, shuffle)
-    loop = _Loop(program, source, epochs, lr, Schedule.parse(lr_schedule))
-    if resume is not None:
-        program.resume(resume)
-        loop.step = _read_step(resume)
-    program.set_hyperparameters(clip_norm=clip_norm)
-    program.set_seed(seed)
-    keep = (lambda: None) if checkpoint is None else (lambda: program.checkpoint(checkpoint))
-    with contextlib.ExitStack() as stack:
-        lines = stack.enter_context(open(log, "a" if resume else "w")) if log else None
-        try:
-            while loop.epoch < epochs:
-                record = loop.run_epoch(val, batch, progress)
-                keep()
-                if lines:
-                    print(json.dumps(dataclasses.asdict(record)), file=lines, flush=True)
-                if any([callback(program, record) is True for callback in callbacks]):
-                    break
-        except KeyboardInterrupt:
-            keep()
-            raise
-    return loop.history
+    settings = {
+        "epochs": epochs,
+        "batch": batch,
+        "lr": lr,
+        "lr_schedule": lr_schedule,
+        "lr_for": [f"{name}={float(rate)!r}" for name, rate in (lr_for or {}).items()],
+        "weight_decay": weight_decay,
+        "clip_norm": clip_norm,
+        "ema": ema,
+        "accumulate": accumulate,
+        "tbptt": tbptt,
+        "seed": seed,
+        "no_shuffle": not shuffle,
+        "shuffle_memory": shuffle_memory,
+        "val_split": val_split,
+        "patience": patience,
+        "best": best,
+        "save": save,
+        "save_best": save_best,
+        "checkpoint": checkpoint,
+        "checkpoint_every": checkpoint_every,
+        "resume": resume,
+        "log": log,
+        **others,
+    }
+    samples, unseen = _source(train), _source(val)
+    for name, data in (("data", samples), ("val", unseen)):
+        if isinstance(data, (str, os.PathLike)):
+            settings[name] = data
+    listener = _Listener(program, epochs, tuple(callbacks), progress)
+    try:
+        _native.fit(
+            program._program,
+            [pair for name, value in settings.items() for pair in _words(name, value)],
+            _without_path(samples),
+            samples.length if isinstance(samples, _Loader) else None,
+            _without_path(unseen),
+            listener,
+        )
+    except Error as error:
+        raise type(error)(_in_python(str(error))) from None
+    finally:
+        listener.close()
+    return listener.history
 
 
-def evaluate(program: Program, data: typing.Any, batch: int) -> dict[str, float]:
-    """The means of what ``eval`` says of each batch of a set or of a loader."""
-    sums: dict[str, float] = {}
-    total = 0.0
-    for arrays in _Batches(program, data, batch, seed=0, shuffle=False).of_epoch(0):
-        weight = _count_positions(program, arrays)
-        for name, value in program.eval(arrays).items():
-            sums[name] = sums.get(name, 0.0) + weight * value
-        total += weight
-    return {name: value / total for name, value in sums.items()}
+def _words(name: str, value: typing.Any) -> list[tuple[str, str | None]]:
+    """An option of the command line and its value, each time that it is given."""
+    name = name.replace("_", "-")
+    if value is None or value is False:
+        return []
+    if value is True:
+        return [(name, None)]
+    if isinstance(value, list):
+        return [(name, word) for word in value]
+    return [(name, os.fspath(value) if isinstance(value, os.PathLike) else str(value))]
 
 
-class _Batches:
-    """The batches of each epoch."""
+def _in_python(line: str) -> str:
+    """A message of the command with the names that options have here."""
+    line = re.sub(r"; see train --help$", "; see help(bppsa.Program.fit)", line)
+    line = line.removeprefix("train: ")
+    return re.sub(r"--([a-z][a-z0-9-]*)", lambda found: found[1].replace("-", "_"), line)
 
-    def __init__(self, program: Program, data: typing.Any, batch: int, seed: int, shuffle: bool):
-        arrays = find_arrays(data)
-        self.loader: typing.Any = data
-        self.set = None if arrays is None else Dataset(program, arrays)
-        self.batch, self.seed, self.shuffle = batch, seed, shuffle
-        if arrays is None and not hasattr(data, "__iter__"):
+
+class _Loader:
+    """Gives the arrays of batch after batch by name, and None at the end of each epoch."""
+
+    def __init__(self, loader: typing.Any):
+        if not hasattr(loader, "__iter__"):
             raise Error(
                 "a training set must be a dict of arrays, a pair of inputs and target, an .npz "
-                f"file or a loader of batches, found {type(data).__name__}"
+                f"file or a loader of batches, found {type(loader).__name__}"
             )
+        self._loader = loader
+        self._batches: collections.abc.Iterator[typing.Any] | None = None
 
     @property
-    def per_epoch(self) -> int | None:
-        """None where only the loader knows."""
-        if self.set:
-            return -(-self.set.count // self.batch)
-        return len(self.loader) if hasattr(self.loader, "__len__") else None
+    def length(self) -> int | None:
+        return len(self._loader) if hasattr(self._loader, "__len__") else None
 
-    def of_epoch(self, epoch: int, first: int = 0):
-        """Arrays by name for each batch from number ``first`` on."""
-        if self.set is None:
-            for item in self.loader:
-                yield item if isinstance(item, collections.abc.Mapping) else merge(*item)
-            return
-        count = self.set.count
-        order = shuffled_order(self.seed, epoch, count) if self.shuffle else np.arange(count)
-        for begin in range(first * self.batch, count, self.batch):
-            yield self.set.take(order[begin : begin + self.batch])
+    def __call__(self) -> dict[str, typing.Any] | None:
+        if self._batches is None:
+            self._batches = iter(self._loader)
+        for item in self._batches:
+            arrays = _named(item)
+            if not arrays:
+                raise Error(
+                    f"a loader must yield dicts or pairs of inputs and target, found {item!r:.60}"
+                )
+            return arrays
+        self._batches = None
+        return None
 
 
-class _Loop:
-    def __init__(self, program, source, epochs, lr, schedule):
-        self.program, self.source, self.epochs, self.schedule = program, source, epochs, schedule
-        self.base = program.info["hyper"]["lr"] if lr is None else lr
-        self.step = 0
+def _source(data: typing.Any) -> typing.Any:
+    """A path, arrays by name, a loader, or None."""
+    if data is None or isinstance(data, (str, os.PathLike)):
+        return data
+    return _named(data) or _Loader(data)
+
+
+def _without_path(data: typing.Any) -> typing.Any:
+    return None if isinstance(data, (str, os.PathLike)) else data
+
+
+def _named(data: typing.Any) -> dict[str, typing.Any] | None:
+    """The arrays of a dict, or of a pair of inputs and target, by the names that programs give them."""
+    if isinstance(data, collections.abc.Mapping):
+        return dict(data)
+    if not (isinstance(data, (tuple, list)) and len(data) == 2):
+        return None
+    inputs, target = data
+    if not isinstance(inputs, collections.abc.Mapping):
+        return None
+    if isinstance(target, collections.abc.Mapping):
+        return {**inputs, **{f"target.{name}": array for name, array in target.items()}}
+    return dict(inputs) if target is None else {**inputs, "target": target}
+
+
+class _Listener:
+    """Keeps the history of a run and shows how it goes on."""
+
+    def __init__(
+        self, program: Program, epochs: int, callbacks: tuple[Callback, ...], progress: bool
+    ):
         self.history: list[Epoch] = []
-        if schedule.kind in ("step", "cosine") and not source.per_epoch:
-            raise Error(f"lr_schedule '{schedule.kind}' needs a loader with a length")
+        self._program, self._epochs, self._callbacks = program, epochs, callbacks
+        self._progress = progress
+        self._bar: typing.Any = None
+        self._shown = 0
 
-    @property
-    def epoch(self) -> int:
-        """The number of the next epoch, from 0."""
-        if self.source.set:
-            return self.step // self.source.per_epoch
-        return len(self.history)
+    def __call__(
+        self,
+        *,
+        epoch: int,
+        batch: int,
+        batches: int,
+        record: str | None,
+        message: str | None,
+        is_warning: bool,
+    ) -> bool:
+        if message is not None:
+            if is_warning:
+                warnings.warn(_in_python(message), RuntimeWarning, stacklevel=4)
+            else:
+                _log.info("%s", message)
+            return False
+        title = f"epoch {epoch}/{self._epochs}"
+        if self._progress:
+            self._show(title, batch, batches)
+        if record is None:
+            return False
+        line = Epoch(**json.loads(record))
+        self.history.append(line)
+        if self._progress:
+            self._finish(title, line)
+        return any([callback(self._program, line) is True for callback in self._callbacks])
 
-    def _rate(self) -> float:
-        per_epoch = self.source.per_epoch or 1
-        losses = [e.loss if e.val_loss is None else e.val_loss for e in self.history]
-        rate = self.schedule.rate(self.base, self.step, per_epoch, self.epochs * per_epoch)
-        return rate * self.schedule.plateau_scale(losses)
+    def _show(self, title: str, batch: int, batches: int) -> None:
+        if self._bar is None:
+            self._bar, self._shown = _make_bar(title, batches if batches >= 0 else None), 0
+        self._bar.update(batch - self._shown)
+        self._shown = batch
 
-    def run_epoch(self, val: typing.Any, batch: int, progress: bool) -> Epoch:
-        begin, number, per_epoch = time.perf_counter(), self.epoch, self.source.per_epoch
-        first = self.step % per_epoch if self.source.set else 0
-        total = weights = 0.0
-        rate = self.base
-        bar = _make_bar(progress, f"epoch {number + 1}/{self.epochs}", per_epoch, first)
-        with bar:
-            for arrays in self.source.of_epoch(number, first):
-                rate = self._rate()
-                loss = self.program.step(arrays, lr=rate)
-                self.step += 1
-                weight = _count_positions(self.program, arrays)
-                total, weights = total + weight * loss, weights + weight
-                bar.update()
-            if weights == 0:
-                raise Error("the loader has no batches")
-            seen = {} if val is None else evaluate(self.program, val, batch)
-            record = Epoch(
-                epoch=number + 1,
-                loss=total / weights,
-                val_loss=seen.get("loss"),
-                val_accuracy=seen.get("accuracy"),
-                seconds=time.perf_counter() - begin,
-                lr=rate,
-            )
-            bar.set_postfix_str(str(record))
-        self.history.append(record)
-        return record
+    def _finish(self, title: str, record: Epoch) -> None:
+        self._bar.set_postfix_str(str(record))
+        self.close()
 
-
-def _count_positions(program: Program, arrays: collections.abc.Mapping) -> float:
-    """What a batch counts in a mean over samples."""
-    if "weight" in arrays:
-        return float(np.asarray(arrays["weight"]).sum())
-    for name, info in {**program.targets, **program.inputs}.items():
-        if name in arrays and info.batch_axis is not None:
-            return float(arrays[name].shape[info.batch_axis])
-    return 1.0
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
 
 
-def _read_step(path: str | os.PathLike) -> int:
-    """The number of steps before a checkpoint, which is an .npz file."""
-    with np.load(path) as arrays:
-        return json.loads(bytes(arrays["checkpoint"]))["state"]["step"]
-
-
-class _Lines:
+class _Line:
     """A line for each epoch, where there is no bar."""
 
-    def __init__(self, title: str, shown: bool):
-        self.title, self.shown = title, shown
+    def __init__(self, title: str):
+        self._title = title
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
-
-    def update(self) -> None:
+    def update(self, batches: int) -> None:
         pass
 
     def set_postfix_str(self, text: str) -> None:
-        if self.shown:
-            print(f"{self.title}  {text}", file=sys.stderr)
+        print(f"{self._title}  {text}", file=sys.stderr)
+
+    def close(self) -> None:
+        pass
 
 
-def _make_bar(progress: bool, title: str, total: int | None, first: int):
-    if progress:
-        with contextlib.suppress(ImportError):
-            from tqdm.auto import tqdm
+def _make_bar(title: str, batches: int | None) -> typing.Any:
+    with contextlib.suppress(ImportError):
+        from tqdm.auto import tqdm
 
-            return tqdm(total=total, initial=first, desc=title, unit="batch")
-    return _Lines(title, progress)
+        return tqdm(total=batches, desc=title, unit="batch")
+    return _Line(title)

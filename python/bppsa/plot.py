@@ -14,9 +14,10 @@ from bppsa import _native
 from bppsa.compiler import Model, _option_list, _source, _tell
 from bppsa.errors import Error
 from bppsa.fit import Epoch
+from bppsa.program import Path
 
 #: A file of JSON lines, as ``--log`` and ``fit(log=...)`` write, or what ``fit`` returned.
-Log = typing.Union[str, os.PathLike, collections.abc.Sequence[Epoch]]
+Log = typing.Union[Path, collections.abc.Sequence[Epoch]]
 
 
 def read_log(log: Log) -> list[dict[str, typing.Any]]:
@@ -61,7 +62,7 @@ class Report:
 
     page: str
 
-    def save(self, path: str | os.PathLike) -> None:
+    def save(self, path: Path) -> None:
         pathlib.Path(path).write_text(self.page)
 
     def _repr_html_(self) -> str:
@@ -69,7 +70,7 @@ class Report:
         return f'<iframe srcdoc="{page}" style="width:100%;height:40em;border:0"></iframe>'
 
 
-def report(model: Model, **options) -> Report:
+def report(model: Model, **options: typing.Any) -> Report:
     """The scan tree of a model, what its plans cost, and the patterns of its Jacobians, as the
     compiler draws them; ``options`` are those of ``bppsa.compile``, ``report_length`` and
     ``report_batch`` among them."""

@@ -12,6 +12,11 @@ import numpy as np
 from bppsa import _native
 from bppsa.errors import Error
 
+if typing.TYPE_CHECKING:
+    from bppsa.fit import Epoch
+
+#: A file.
+Path = str | os.PathLike[str]
 #: Anything with DLPack or the buffer protocol: arrays of NumPy, PyTorch and JAX on the CPU.
 Array = typing.Any
 #: Arrays by the names of the graph inputs that they feed.
@@ -44,7 +49,7 @@ class ArrayInfo:
         return f"{self.name}: {self.dtype}[{sizes}]"
 
 
-class Parameters(collections.abc.Mapping):
+class Parameters(collections.abc.Mapping[str, np.ndarray]):
     """The parameters of a program by the names of their initializers: NumPy arrays over the
     program's own memory, float32, to be read and written in place between calls."""
 
@@ -54,7 +59,7 @@ class Parameters(collections.abc.Mapping):
         self._indices = {name: index for index, name in enumerate(infos)}
 
     def __getitem__(self, name: str) -> np.ndarray:
-        return self._program.parameter(self._indices[name])
+        return np.asarray(self._program.parameter(self._indices[name]))
 
     def __setitem__(self, name: str, value: Array) -> None:
         """Writes ``value``, which must have the shape of the parameter."""
@@ -67,7 +72,7 @@ class Parameters(collections.abc.Mapping):
             )
         target[...] = source
 
-    def __iter__(self):
+    def __iter__(self) -> collections.abc.Iterator[str]:
         return iter(self._indices)
 
     def __len__(self) -> int:
@@ -80,7 +85,9 @@ class Parameters(collections.abc.Mapping):
         return "{" + ", ".join(map(str, self._infos.values())) + "}"
 
 
-def _check_keys(found: collections.abc.Iterable[str], wanted: collections.abc.Iterable[str]):
+def _check_keys(
+    found: collections.abc.Iterable[str], wanted: collections.abc.Iterable[str]
+) -> None:
     for what, names in (
         ("misses", set(wanted) - set(found)),
         ("has the unknown", set(found) - set(wanted)),
@@ -96,14 +103,17 @@ def to_numpy(array: Array) -> np.ndarray:
     return np.asarray(array)
 
 
-def _like(inputs: Arrays) -> collections.abc.Callable[[np.ndarray], Array]:
+Convert = collections.abc.Callable[[np.ndarray], Array]
+
+
+def _like(inputs: Arrays) -> Convert:
     """What turns a result into an array of the kind of the first input, without a copy."""
     for array in inputs.values():
         library = type(array).__module__.partition(".")[0]
         if library == "torch":
             import torch
 
-            return torch.from_numpy
+            return typing.cast(Convert, torch.from_numpy)
         if library in ("jax", "jaxlib"):
             import jax.numpy
 
@@ -144,7 +154,7 @@ class Program:
     @property
     def info(self) -> dict[str, typing.Any]:
         """What the command ``info`` of a compiled program prints."""
-        return json.loads(self._program.description)
+        return dict(json.loads(self._program.description))
 
     def __repr__(self) -> str:
         lines = [f"<bppsa.Program {self.info['source']}"]
@@ -229,7 +239,9 @@ class Program:
             return [loss["loss_on"] for loss in info["losses"]]
         return [info["loss_on"]]
 
-    def fit(self, train: typing.Any, val: typing.Any = None, **settings) -> list:
+    def fit(
+        self, train: typing.Any, val: typing.Any = None, **settings: typing.Any
+    ) -> list["Epoch"]:
         """Trains for a number of epochs: see ``bppsa.fit.fit``, which has the settings."""
         from bppsa.fit import fit
 
@@ -284,21 +296,21 @@ class Program:
         """Gives parameters the values of the model and forgets the optimizer's states."""
         self._program.reset()
 
-    def save(self, path: str | os.PathLike) -> None:
+    def save(self, path: Path) -> None:
         """Writes the ONNX model with the parameters of now; the file appears whole or not at all."""
         self._program.save(os.fspath(path))
 
-    def checkpoint(self, path: str | os.PathLike) -> None:
+    def checkpoint(self, path: Path) -> None:
         """Writes parameters, optimizer states, hyperparameters and the number of the step; the file
         appears whole or not at all."""
         self._program.save_checkpoint(os.fspath(path))
 
-    def resume(self, path: str | os.PathLike) -> None:
+    def resume(self, path: Path) -> None:
         """Reads what ``checkpoint`` or the command ``train`` of a compiled program wrote."""
         self._program.load_checkpoint(os.fspath(path))
 
 
-def load(path: str | os.PathLike) -> Program:
+def load(path: Path) -> Program:
     """A program of a shared library, which ``build(..., emit="shared")`` wrote.  Every call makes
     one with parameters of its own."""
     return Program(_native.load(os.fspath(path)))

@@ -111,6 +111,7 @@ void bppsa::python::bindCompiler(nb::module_ &module) {
 
 NB_MODULE(_native, module) {
   bindProgram(module);
+  bindTraining(module);
   bindCompiler(module);
 #ifdef BPPSA_JAX
   bindJax(module);

@@ -29,6 +29,9 @@ private:
 /// The class `Program` of the module and the function `load`.
 void bindProgram(nanobind::module_ &module);
 
+/// The function `fit`.
+void bindTraining(nanobind::module_ &module);
+
 /// The functions that compile.
 void bindCompiler(nanobind::module_ &module);
 

@@ -6,9 +6,29 @@ import pathlib
 import sys
 
 import harness
+import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = harness.BUILD / "python"
 SOURCES = PACKAGE if (PACKAGE / "bppsa").exists() else ROOT / "python"
 for folder in (SOURCES, ROOT / "benchmarks", ROOT / "test" / "python"):
     sys.path.insert(0, str(folder))
+
+
+@pytest.fixture(scope="module")
+def compiled(request):
+    """The example RNN, compiled with the OPTIONS of the module."""
+    import bitstreams
+    import bppsa
+
+    return bppsa.compile(bitstreams.MODEL, **request.module.OPTIONS)
+
+
+@pytest.fixture
+def program(compiled):
+    """The same as it was compiled."""
+    compiled.reset()
+    compiled.set_variant()
+    compiled.set_seed(0)
+    compiled.set_hyperparameters(**compiled.info["hyper"], clip_norm=0)
+    return compiled

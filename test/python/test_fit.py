@@ -2,8 +2,11 @@
 """The training loop of the package: what the command `train` of a compiled program does."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import threading
 import types
 
 import bitstreams
@@ -14,131 +17,264 @@ import pytest
 
 bppsa = pytest.importorskip("bppsa")
 pytest.importorskip("bppsa._native", reason="the package is not built: utils/python.sh")
-from bppsa.datasets import shuffled_order  # noqa: E402
-from bppsa.schedules import Schedule  # noqa: E402
 
-SETTINGS = {"epochs": 3, "batch": 8, "lr": 0.02, "progress": False}
-
-
-@pytest.fixture(scope="module")
-def compiled():
-    # One variant, so that no choice between variants changes bits.
-    return bppsa.compile(bitstreams.MODEL, optimizer="adam", backward="sequential")
+# One variant, so that no choice between variants changes bits.
+OPTIONS = {"optimizer": "adamw", "backward": "sequential"}
+SETTINGS = {"epochs": 3, "batch": 8, "lr": 0.02, "mapping": "lanes", "progress": False}
 
 
-@pytest.fixture
-def program(compiled):
-    compiled.reset()
-    return compiled
-
-
-def training_set(samples=30):
-    inputs, target = bitstreams.arrays(samples=samples)
+def training_set(samples=30, steps=7):
+    inputs, target = bitstreams.arrays(samples=samples, steps=steps)
     return {**inputs, "target": target}
 
 
-def test_order_of_a_shuffle():
-    """The numbers of SplitMix64 and Fisher-Yates in plain integers."""
-    mask = (1 << 64) - 1
-
-    def numbers(state):
-        while True:
-            state = (state + 0x9E3779B97F4A7C15) & mask
-            z = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & mask
-            z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
-            yield z ^ (z >> 31)
-
-    random = numbers(next(numbers((next(numbers(7)) + 3) & mask)))
-    order = list(range(100))
-    for last in range(99, 0, -1):
-        other = next(random) % (last + 1)
-        order[last], order[other] = order[other], order[last]
-    assert shuffled_order(seed=7, epoch=3, count=100).tolist() == order
-    assert shuffled_order(seed=7, epoch=3, count=1).tolist() == [0]
+@pytest.fixture(scope="module")
+def trainer(tmp_path_factory):
+    """The same model as a program of its own."""
+    return bppsa.build(bitstreams.MODEL, tmp_path_factory.mktemp("built") / "trainer", mcpu="native", **OPTIONS)
 
 
-@pytest.mark.parametrize("schedule", ["constant", "warmup:5,cosine:1e-3", "step:1:0.5", "plateau:0.5:1"])
-def test_fit_is_the_command_train(program, tmp_path, schedule):
-    train, val = training_set(), training_set(11)
-    records = program.fit(train, val, lr_schedule=schedule, clip_norm=1.0, seed=5, **SETTINGS)
-    built = harness.compile_model(onnx.load(bitstreams.MODEL), "--backward=sequential")
-    for name, arrays in (("train", train), ("val", val)):
-        np.savez(tmp_path / f"{name}.npz", **arrays)
-    files = {name: tmp_path / name for name in ("trained.onnx", "log")}
-    command = ["--data", tmp_path / "train.npz", "--val", tmp_path / "val.npz", "--save", files["trained.onnx"]]
-    command += ["--log", files["log"], "--lr-schedule", schedule, "--mapping=lanes"]
-    command += "--epochs 3 --batch 8 --lr 0.02 --seed 5 --clip-norm 1 --quiet".split()
-    harness.check_succeeded(built.run("train", *command))
-    lines = [json.loads(line) for line in files["log"].read_text().splitlines()]
+def words(settings):
+    """Settings as the command line has them."""
+    flags = {"shuffle": "--no-shuffle"}
+    line = []
+    for name, value in settings.items():
+        if name == "progress":
+            continue
+        if name == "lr_for":
+            line += [f"--lr-for={pattern}={rate}" for pattern, rate in value.items()]
+        else:
+            line.append(flags.get(name) or f"--{name.replace('_', '-')}={value}")
+    return line
+
+
+def train(trainer, folder, settings, val=True):
+    """Runs the command on the set; returns the lines of its log."""
+    np.savez(folder / "train.npz", **training_set())
+    np.savez(folder / "val.npz", **training_set(11))
+    files = ["--data", folder / "train.npz", "--log", folder / "log"]
+    files += ["--val", folder / "val.npz"] if val else []
+    harness.check_succeeded(harness.run(trainer, "train", *files, "--quiet", *words(settings)))
+    return [json.loads(line) for line in (folder / "log").read_text().splitlines()]
+
+
+def check_parameters(program, path):
+    """The parameters are, bit for bit, those of an ONNX file."""
+    tensors = {tensor.name: tensor for tensor in onnx.load(path).graph.initializer}
+    for name, found in program.parameters.items():
+        expected = onnx.numpy_helper.to_array(tensors[name])
+        np.testing.assert_array_equal(found, expected, err_msg=name)
+
+
+def check_records(records, lines):
+    timed = ("seconds", "load_seconds")
     for record, line in zip(records, lines, strict=True):
-        for key in ("loss", "val_loss", "val_accuracy", "lr"):
-            assert getattr(record, key) == pytest.approx(line[key], rel=1e-5), key
-    for tensor in onnx.load(files["trained.onnx"]).graph.initializer:
-        expected = onnx.numpy_helper.to_array(tensor)
-        np.testing.assert_allclose(program.parameters[tensor.name], expected, rtol=1e-4, atol=1e-6)
+        found = {name: getattr(record, name) for name in line if name not in timed}
+        assert found == {name: value for name, value in line.items() if name not in timed}
+
+
+SAME = {
+    "warmup and cosine": {"lr_schedule": "warmup:5,cosine:1e-3", "clip_norm": 0.1},
+    "plateau": {"lr_schedule": "plateau:0.5:1", "weight_decay": 0.1, "beta1": 0.8, "seed": 3},
+    "split and patience": {"val_split": 0.2, "patience": 1, "best": "accuracy", "epochs": 9},
+    "averages": {"ema": 0.9, "lr_schedule": "step:1:0.5", "shuffle": False},
+    "accumulation": {"accumulate": 2, "lr_for": {"^head": 1e-3, "bias$": 0.0}},
+    "blocks of samples": {"shuffle_memory": 400},
+}
+
+
+@pytest.mark.parametrize("case", SAME)
+def test_fit_is_the_command_train(program, trainer, tmp_path, case):
+    """With the same seed and settings, parameters and losses have the same bits."""
+    settings = {**SETTINGS, "seed": 5, **SAME[case]}
+    val = None if "val_split" in settings else training_set(11)
+    records = program.fit(training_set(), val, log=tmp_path / "own", **settings)
+    lines = train(trainer, tmp_path, {**settings, "save": tmp_path / "trained.onnx"}, val is not None)
+    check_parameters(program, tmp_path / "trained.onnx")
+    check_records(records, lines)
+    check_records(records, [json.loads(line) for line in (tmp_path / "own").read_text().splitlines()])
+
+
+def test_segments_of_streams(tmp_path):
+    """Truncated backpropagation through time, of the step graph of an example."""
+    model = harness.ROOT / "examples" / "denoiser_step.onnx"
+    options = {"loss": "mse", "carry": {"cache": "cache_next", "h": "h_next"}}
+    options |= {"batch_axis": {"x": 0, "y": 0}, "backward": "sequential", "mcpu": "native"}
+    rng = np.random.default_rng(0)
+    x, target = rng.normal(size=(2, 9, 6, 64)).astype(np.float32)
+    trainer = bppsa.build(model, tmp_path / "trainer", **options)
+    del options["mcpu"]
+    program = bppsa.compile(model, **options)
+    settings = {"epochs": 2, "batch": 4, "tbptt": 4, "lr": 1e-3, "mapping": "lanes"}
+    program.fit(({"x": x}, target), progress=False, **settings)
+    np.savez(tmp_path / "train.npz", x=x, target=target)
+    files = ["--data", tmp_path / "train.npz", "--save", tmp_path / "trained.onnx", "--quiet"]
+    harness.check_succeeded(harness.run(trainer, "train", *files, *words(settings)))
+    check_parameters(program, tmp_path / "trained.onnx")
+
+
+@pytest.mark.parametrize("first", ["fit", "train"])
+def test_checkpoints_are_those_of_the_command(program, trainer, tmp_path, first):
+    """A run that one of both has begun the other one ends, with the bits of a whole run."""
+    settings = {**SETTINGS, "ema": 0.9, "seed": 2}
+    checkpoint, trained = tmp_path / "checkpoint", tmp_path / "trained.onnx"
+    train(trainer, tmp_path, {**settings, "epochs": 5, "save": trained}, val=False)
+    if first == "fit":
+        program.fit(training_set(), checkpoint=checkpoint, **settings)
+        resumed = tmp_path / "resumed.onnx"
+        more = {"epochs": 5, "resume": checkpoint, "save": resumed}
+        train(trainer, tmp_path, more, val=False)
+        assert resumed.read_bytes() == trained.read_bytes()
+    else:
+        train(trainer, tmp_path, {**settings, "checkpoint": checkpoint}, val=False)
+        records = program.fit(training_set(), epochs=5, resume=checkpoint, progress=False)
+        assert [record.epoch for record in records] == [4, 5]
+        check_parameters(program, trained)
+
+
+def test_files_of_the_best_model(program, tmp_path):
+    records = program.fit(
+        training_set(), training_set(11), save_best=tmp_path / "best.onnx", **{**SETTINGS, "lr": 0.3}
+    )
+    best = min(records, key=lambda record: record.val_loss)
+    assert best is not records[-1]
+    found = bppsa.compile(tmp_path / "best.onnx", **OPTIONS).eval(training_set(11))
+    assert found["loss"] == pytest.approx(best.val_loss, rel=1e-5)
+
+
+def test_the_optimizer_goes_on(program):
+    """Two calls are what one is, but for the order of the samples."""
+    program.fit(training_set(), shuffle=False, **{**SETTINGS, "epochs": 4})
+    expected = program.state_dict()
+    program.reset()
+    for _ in range(2):
+        program.fit(training_set(), shuffle=False, **{**SETTINGS, "epochs": 2})
+    for name, value in program.parameters.items():
+        np.testing.assert_array_equal(value, expected[name])
+
+
+def test_settings_of_the_program_count(program):
+    program.fit(training_set(), **{**SETTINGS, "beta1": 0.5, "clip_norm": 0.1, "seed": 4})
+    expected = program.state_dict()
+    program.reset()
+    program.set_hyperparameters(beta1=0.5, clip_norm=0.1, lr=0.02)
+    program.set_variant(mapping="lanes")
+    program.set_seed(4)
+    program.fit(training_set(), epochs=3, batch=8, progress=False)
+    for name, value in program.parameters.items():
+        np.testing.assert_array_equal(value, expected[name])
+
+
+class Loader:
+    """Batches of 8 in the order of the set, as pairs or as dicts; `before` is called with each."""
+
+    def __init__(self, arrays, as_pairs=True, before=lambda number: None):
+        self.arrays, self.as_pairs, self.before = arrays, as_pairs, before
+
+    def __len__(self):
+        return -(-len(self.arrays["target"]) // 8)
+
+    def __iter__(self):
+        for number, i in enumerate(range(0, len(self.arrays["target"]), 8)):
+            self.before(number)
+            x, target = self.arrays["x"][:, i : i + 8], self.arrays["target"][i : i + 8]
+            yield ({"x": x}, target) if self.as_pairs else {"x": x, "target": target}
 
 
 @pytest.mark.parametrize("form", ["pair", "file", "loader of pairs", "loader of dicts"])
 def test_forms_of_a_set(program, tmp_path, form):
-    arrays = training_set()
-    expected = program.fit(arrays, shuffle=False, **SETTINGS)
-    batches = [
-        {"x": arrays["x"][:, i : i + 8], "target": arrays["target"][i : i + 8]} for i in range(0, 30, 8)
-    ]
+    arrays, unseen = training_set(), training_set(11)
+    settings = {**SETTINGS, "lr_schedule": "cosine"}
+    expected = program.fit(arrays, unseen, shuffle=False, **settings)
     np.savez(tmp_path / "set.npz", **arrays)
-    data = {
-        "pair": ({"x": arrays["x"]}, arrays["target"]),
-        "file": tmp_path / "set.npz",
-        "loader of pairs": [({"x": batch["x"]}, batch["target"]) for batch in batches],
-        "loader of dicts": batches,
+    np.savez(tmp_path / "val.npz", **unseen)
+    data, val = {
+        "pair": (({"x": arrays["x"]}, arrays["target"]), ({"x": unseen["x"]}, unseen["target"])),
+        "file": (tmp_path / "set.npz", tmp_path / "val.npz"),
+        "loader of pairs": (Loader(arrays), Loader(unseen)),
+        "loader of dicts": (Loader(arrays, as_pairs=False), Loader(unseen)),
     }[form]
     program.reset()
-    found = program.fit(data, shuffle=False, **SETTINGS)
-    assert [record.loss for record in found] == pytest.approx([record.loss for record in expected])
+    if "loader" in form:
+        program.set_variant(mapping="lanes")
+        del settings["mapping"]
+    found = program.fit(data, val, shuffle=False, **settings)
+    for record, other in zip(found, expected, strict=True):
+        assert (record.loss, record.lr) == (other.loss, other.lr)
+        assert record.val_loss == pytest.approx(other.val_loss, rel=1e-6)
+        assert record.val_accuracy == other.val_accuracy
 
 
-def test_an_interrupted_run_goes_on(program, tmp_path):
-    train, checkpoint = training_set(), tmp_path / "checkpoint"
-    whole = program.fit(train, seed=3, **SETTINGS)
-    expected = program.state_dict()
+def check_resumed(program, data, checkpoint, settings):
+    """The rest of a run has the bits of an uninterrupted one."""
     program.reset()
-
-
-    step, stepped = program.step, []
-
-    def interrupted(*arguments, **settings):
-        if len(stepped) == 6:
-            raise KeyboardInterrupt
-        stepped.append(step(*arguments, **settings))
-        return stepped[-1]
-
-    program.step = interrupted
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            program.fit(train, seed=3, checkpoint=checkpoint, **SETTINGS)
-    finally:
-        del program.step
+    rest = program.fit(data, resume=checkpoint, epochs=settings["epochs"], progress=False)
+    found = program.state_dict()
     program.reset()
-    rest = program.fit(train, seed=3, resume=checkpoint, **SETTINGS)
+    whole = program.fit(data, **settings)
     for name, value in program.parameters.items():
-        np.testing.assert_array_equal(value, expected[name])
-    assert [record.epoch for record in rest] == [2, 3]
-    assert rest[-1].loss == whole[-1].loss
+        np.testing.assert_array_equal(found[name], value)
+    assert rest[-1].loss == whole[-1].loss and 0 < len(rest) < len(whole)
 
 
-def test_callbacks_and_log(program, tmp_path):
+def test_ctrl_c_in_a_loader(program, tmp_path):
+    """In the middle of an epoch, where Python runs."""
+    counted = []
+
+    def interrupt(number):
+        counted.append(number)
+        if len(counted) == 7:
+            signal.raise_signal(signal.SIGINT)
+
+    settings = {"epochs": 3, "progress": False}
+    with pytest.raises(KeyboardInterrupt):
+        program.fit(Loader(training_set(), before=interrupt), checkpoint=tmp_path / "state", **settings)
+    assert len(counted) == 7
+    check_resumed(program, Loader(training_set()), tmp_path / "state", settings)
+
+
+def test_ctrl_c_between_steps(program, tmp_path):
+    """In the middle of an epoch, where the program computes."""
+    arrays = training_set(samples=4000, steps=100)
+    settings = {**SETTINGS, "batch": 2, "epochs": 3}
+    epochs = []
+    ctrl_c = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
+
+    def start(*_):
+        epochs.append(1)
+        ctrl_c.start()
+
+    with pytest.raises(KeyboardInterrupt):
+        program.fit(arrays, checkpoint=tmp_path / "state", callbacks=[start], **settings)
+    assert len(epochs) == 1
+    check_resumed(program, arrays, tmp_path / "state", settings)
+
+
+def test_callbacks(program, tmp_path):
     seen = []
 
     def callback(model, record):
         assert model is program
-        seen.append(record)
+        seen.append((record, model.eval(training_set(11))["loss"]))
+        with pytest.raises(bppsa.Error, match="training already"):
+            model.fit(training_set(), progress=False)
         return len(seen) == 2
 
-    log = tmp_path / "log"
-    records = program.fit(training_set(), callbacks=[callback], log=log, **SETTINGS)
-    assert records == seen and len(records) == 2
-    lines = [json.loads(line) for line in log.read_text().splitlines()]
-    assert [line["loss"] for line in lines] == [record.loss for record in records]
+    files = {"save": tmp_path / "trained.onnx"}
+    records = program.fit(training_set(), training_set(11), callbacks=[callback], **files, **SETTINGS)
+    assert [record for record, _ in seen] == records and len(records) == 2
+    for record, loss in seen:
+        assert loss == pytest.approx(record.val_loss, rel=1e-6)
+    check_parameters(program, tmp_path / "trained.onnx")
+
+
+def test_callbacks_that_raise_end_training(program, tmp_path):
+    def callback(model, record):
+        raise ValueError("no more")
+
+    with pytest.raises(ValueError, match="no more"):
+        program.fit(training_set(), callbacks=[callback], checkpoint=tmp_path / "state", **SETTINGS)
+    assert [r.epoch for r in program.fit(training_set(), resume=tmp_path / "state", epochs=3, progress=False)] == [2, 3]
 
 
 def test_progress(program, capfd, monkeypatch):
@@ -154,32 +290,29 @@ def test_progress(program, capfd, monkeypatch):
 
 
 def test_bars(program, monkeypatch):
-    """Where tqdm is installed, it gets each step and the sums of an epoch."""
+    """Where tqdm is installed, it gets the steps and the sums of an epoch."""
     bars = []
 
     class Bar:
         def __init__(self, **settings):
-            self.settings, self.steps, self.text = settings, 0, ""
+            self.settings, self.steps, self.text, self.is_open = settings, 0, "", True
             bars.append(self)
 
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *_):
-            pass
-
-        def update(self):
-            self.steps += 1
+        def update(self, steps):
+            self.steps += steps
 
         def set_postfix_str(self, text):
             self.text = text
+
+        def close(self):
+            self.is_open = False
 
     monkeypatch.setitem(sys.modules, "tqdm", types.ModuleType("tqdm"))
     monkeypatch.setitem(sys.modules, "tqdm.auto", types.SimpleNamespace(tqdm=Bar))
     records = program.fit(training_set(), **{**SETTINGS, "progress": True})
     assert [bar.settings["desc"] for bar in bars] == ["epoch 1/3", "epoch 2/3", "epoch 3/3"]
     assert [bar.steps for bar in bars] == [4, 4, 4] == [bar.settings["total"] for bar in bars]
-    assert bars[0].text == f"loss {records[0].loss:.4f}"
+    assert bars[0].text == f"loss {records[0].loss:.4f}" and not any(bar.is_open for bar in bars)
 
 
 FORKS = """
@@ -213,25 +346,37 @@ def test_loaders_may_fork():
     assert run.returncode == 0, run.stderr
 
 
+class Endless:
+    def __iter__(self):
+        return iter([])
+
+
 @pytest.mark.parametrize(
     ("data", "settings", "message"),
     [
-        ({"y": np.zeros(3)}, {}, "array 'y' is none of the program's: x, target, weight"),
-        ({"x": np.zeros((2, 3, 1)), "target": np.zeros(4)}, {}, "'target' has 4 samples, where 'x' has 3"),
-        ({"x": np.zeros((2, 0, 1)), "target": np.zeros(0)}, {}, "no samples"),
+        ({"y": np.zeros(3)}, {}, "there is no array 'x'"),
+        ({**training_set(), "z": np.zeros(3)}, {}, "unknown array 'z'; the model takes"),
+        ({**training_set(), "target": np.zeros(4, int)}, {}, "'target': found 4 samples .* expected 30"),
+        ({**training_set(), "x": np.full((7, 30, 1), np.nan, np.float32)}, {}, "'x': .*nan"),
         ([], {}, "no batches"),
+        ([{"x": np.zeros((2, 3, 1), np.float32)}], {}, "there is no array 'target'"),
+        ([3], {}, "a loader must yield dicts or pairs .* found 3"),
         (7, {}, "found int"),
-        ({"x": np.zeros((2, 3, 1))}, {"epochs": 0}, "at least 1"),
+        (None, {}, "nothing to train on"),
+        ("nowhere.npz", {}, "nowhere.npz"),
+        (training_set(), {"epochs": 0}, "epochs: found '0'"),
+        (training_set(), {"epoch": 3}, "unknown option 'epoch=3', did you mean 'epochs'"),
         (training_set(), {"lr_schedule": "linear"}, "lr_schedule: found 'linear', expected constant"),
-        (iter([]), {"lr_schedule": "cosine"}, "needs a loader with a length"),
+        (training_set(), {"patience": 3}, "patience, save_best and best need val or val_split"),
+        (training_set(), {"tbptt": 3}, "tbptt: the model carries no state"),
+        (Endless(), {"lr_schedule": "cosine"}, "needs a loader with a length"),
+        (Loader(training_set()), {"accumulate": 2}, "accumulate: needs a training set of arrays"),
     ],
 )
 def test_mistakes(program, data, settings, message):
-    with pytest.raises(bppsa.Error, match=message):
+    state = program.state_dict()
+    with pytest.raises(bppsa.Error, match=message) as caught:
         program.fit(data, progress=False, **settings)
-
-
-@pytest.mark.parametrize("text", ["step:0:1", "step:1", "cosine:a", "plateau:2", "warmup:3,warmup:3", ""])
-def test_schedules_that_are_none(text):
-    with pytest.raises(bppsa.Error, match="lr_schedule"):
-        Schedule.parse(text)
+    assert "\n" not in str(caught.value)
+    for name, value in program.parameters.items():
+        np.testing.assert_array_equal(value, state[name])

@@ -17,7 +17,7 @@ LINES = '{"epoch":1,"loss":2.0,"val_loss":null}\n{"epoch":2,"loss":1.0,"val_loss
 def test_logs(tmp_path):
     (tmp_path / "run.jsonl").write_text(LINES)
     assert [record["loss"] for record in bppsa.plot.read_log(tmp_path / "run.jsonl")] == [2.0, 1.0]
-    epoch = bppsa.Epoch(1, 2.0, None, None, 0.1, 1e-3)
+    epoch = bppsa.Epoch(1, 2.0, None, None, 0.1, 0.0, 1e-3, "sequential")
     assert bppsa.plot.read_log([epoch])[0]["loss"] == 2.0
     for text in ("{", "[1]\n"):
         (tmp_path / "bad").write_text(text)

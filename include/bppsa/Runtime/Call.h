@@ -7,6 +7,7 @@
 #ifndef BPPSA_RUNTIME_CALL_H
 #define BPPSA_RUNTIME_CALL_H
 
+#include "bppsa/Runtime/CompiledErrors.h"
 #include "bppsa/Runtime/Device/DeviceMirror.h"
 #include "bppsa/Runtime/Model.h"
 #include "bppsa/Runtime/ObjectInterface.h"
@@ -56,10 +57,10 @@ public:
   uint64_t arenaBytes() const { return arena; }
   /// Like the call, but in a device program the results are there after Device::synchronize() only.
   void start() {
-    if (transfers.empty())
-      function(pointers.data());
+    if (throwsFailures())
+      startCatching();
     else
-      startOnDevice();
+      enter();
   }
 
 private:
@@ -71,6 +72,13 @@ private:
     bool eachCall;
   };
   void addArgument(const View &view);
+  void enter() {
+    if (transfers.empty())
+      function(pointers.data());
+    else
+      startOnDevice();
+  }
+  void startCatching();
   void startOnDevice();
   void toDevice();
   void toHost();

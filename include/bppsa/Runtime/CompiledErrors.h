@@ -22,6 +22,18 @@ namespace bppsa::runtime {
 /// function hold nothing that has to be destroyed.
 std::exception_ptr catchFailure(void (*body)(void *context), void *context) noexcept;
 
+/// While this lives, calls of compiled functions (Call.h) of this thread throw such errors.
+class FailuresThrown {
+public:
+  FailuresThrown();
+  ~FailuresThrown();
+  FailuresThrown(const FailuresThrown &) = delete;
+
+private:
+  bool before;
+};
+bool throwsFailures();
+
 /// Whether the calling thread is in catchFailure().
 bool catchesFailures();
 

@@ -40,12 +40,20 @@ struct Options {
   std::map<std::string, double> hyper;
   VariantRequest variant;
   std::vector<std::string> batchAxes;
+  /// The program that this library is embedded in has data to validate with.
+  bool validates = false;
   bool shuffle = true, quiet = false, calibrate = false, compact = false, lrFind = false;
 };
 
 /// Parses the command line of the program that holds `model`; throws UsageError when it is not
 /// understood and Error when a value is out of range.
 Options parseOptions(int argc, char **argv, const Model &model);
+
+/// Options of `train` by their names without hyphens in front; flags have no value.
+using TrainingWords = std::vector<std::pair<std::string, std::optional<std::string>>>;
+
+/// The same for what a caller says of a training run; `validates` where it has data for that.
+Options parseSettings(const TrainingWords &words, const Model &model, bool validates);
 
 /// Throws Error when a hyperparameter of `optimizer` is out of range.
 void requireHyperRanges(const std::map<std::string, double> &hyper, const std::string &optimizer);

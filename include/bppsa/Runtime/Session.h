@@ -59,6 +59,7 @@ public:
 
   /// Gives trained parameters rates of their own: parameter `i` has rates[groups[i]].
   void groupRates(const std::vector<size_t> &groups);
+  void ungroupRates() { ranges.clear(); }
   /// Calls the optimizer on the gradients that the last step left, and takes over its statistics,
   /// where there was a step.
   void update(bool takesStatistics = true);
@@ -134,6 +135,24 @@ struct Evaluation {
   int64_t samples = 0;
   /// Of each loss.
   std::vector<LossValue> losses;
+};
+
+/// Sums over the batches of an evaluation.
+class EvaluationSums {
+public:
+  explicit EvaluationSums(const Model &model)
+      : model(model), correct(model.losses.size()), positions(model.losses.size()) {}
+
+  /// Adds what `eval` of the session has computed of `batch`. Throws DivergedError where the loss
+  /// is not finite; `what` says of which samples it is.
+  void add(const Session &session, const Batch &batch, const std::string &what);
+  Evaluation result() const;
+
+private:
+  const Model &model;
+  LossSums sums;
+  std::vector<double> correct, positions;
+  int64_t samples = 0;
 };
 
 /// Evaluates the `samples` of `data` batch by batch, and calls `visit` with each; nothing when

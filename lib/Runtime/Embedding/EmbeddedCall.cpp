@@ -5,7 +5,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Embedding/EmbeddedCall.h"
-#include "bppsa/Runtime/CompiledErrors.h"
 #include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Files/ArrayChecks.h"
@@ -298,9 +297,7 @@ void EmbeddedCall::run() {
       array.data = Buffer(bytes);
     bind(argument, array.data.data());
   }
-  std::exception_ptr error = catchFailure([](void *own) { (*static_cast<Call *>(own))(); }, &call);
   for (auto &[argument, result] : results)
     result.isRedirected = false;
-  if (error)
-    std::rethrow_exception(error);
+  call();
 }

@@ -351,5 +351,6 @@ void EmbeddedProgram::loadCheckpoint(const std::string &path) {
       hyper[name] = value;
   clipNorm = settings.clipNorm.value_or(0);
   seed = settings.seed;
-  steps = state.step;
+  steps = state.earlier + state.step;
+  session->parameters.dropAverage();
 }

@@ -17,6 +17,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 using namespace bppsa::runtime;
 namespace fs = std::filesystem;
@@ -49,7 +50,36 @@ ArrayFile::ArrayFile(const std::string &path) : path(path) {
   changed = changeTime(info);
 }
 
+/// The array where it is, or else a compact copy.
+static Array readArgument(const ArrayArgument &argument) {
+  uint64_t bytes = elementCount(argument.shape) * elementSize(argument.dtype);
+  if (argument.isUsable(argument.dtype))
+    return {argument.dtype, argument.shape, Buffer::borrow(argument.data, bytes)};
+  Array copy{argument.dtype, argument.shape, Buffer::uninitialized(bytes)};
+  argument.read(copy.data.data());
+  return copy;
+}
+
+ArrayFile::ArrayFile(const ArrayArguments &arrays) {
+  std::map<std::string, uint32_t> checksums;
+  for (const ArrayArgument &argument : arrays) {
+    if (!arguments.emplace(argument.name, argument).second)
+      throw UsageError(text("array ", quote(argument.name), " is given twice"));
+    headers[argument.name] = {argument.dtype, /*fortranOrder=*/false, argument.shape};
+    if (argument.strides.empty())
+      offsets[argument.name] = 0;
+    Array array = readArgument(argument);
+    checksums[argument.name] =
+        static_cast<uint32_t>(crc32_z(0, array.as<Bytef>(), array.data.size()));
+  }
+  fingerprint = fingerprintOf(headers, checksums);
+}
+
+std::string ArrayFile::prefix() const { return path.empty() ? "" : quote(path) + ": "; }
+
 Array ArrayFile::read(const std::string &name) const {
+  if (auto found = arguments.find(name); found != arguments.end())
+    return readArgument(found->second);
   struct stat info;
   requireSame(*this, stat(path.c_str(), &info), info);
   return NpzReader(path).read(name);
@@ -78,8 +108,12 @@ std::vector<ArrayFile> bppsa::runtime::findArrayFiles(const std::string &path) {
 }
 
 ArrayPart::ArrayPart(const ArrayFile &file, const std::string &name)
-    : file(file), offset(file.offsets.at(name)),
-      descriptor(open(file.path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    : file(file), offset(file.offsets.at(name)) {
+  if (auto found = file.arguments.find(name); found != file.arguments.end()) {
+    memory = static_cast<const std::byte *>(found->second.data);
+    return;
+  }
+  descriptor = open(file.path.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat info;
   try {
     requireSame(file, descriptor < 0 ? -1 : fstat(descriptor, &info), info);
@@ -90,9 +124,16 @@ ArrayPart::ArrayPart(const ArrayFile &file, const std::string &name)
   }
 }
 
-ArrayPart::~ArrayPart() { close(descriptor); }
+ArrayPart::~ArrayPart() {
+  if (descriptor >= 0)
+    close(descriptor);
+}
 
 void ArrayPart::read(uint64_t start, uint64_t size, std::byte *to) {
+  if (memory) {
+    memcpy(to, memory + start, size);
+    return;
+  }
   for (uint64_t done = 0; done < size;) {
     ssize_t got = pread(descriptor, to + done, size - done, offset + start + done);
     if (got < 0 && errno == EINTR)

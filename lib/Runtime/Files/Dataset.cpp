@@ -69,7 +69,8 @@ std::optional<int64_t> Dataset::steps() const {
 std::vector<std::string> Dataset::paths() const {
   std::vector<std::string> found;
   for (const ArrayFile &file : files)
-    found.push_back(file.path);
+    if (!file.path.empty())
+      found.push_back(file.path);
   return found;
 }
 
@@ -256,11 +257,24 @@ void Dataset::addColumns(const std::map<std::string, NpyHeader> &headers) {
 Dataset::Dataset(const std::string &path, const Model &model, TargetUse use, int64_t memory)
     : model(&model), name(path), hasTargets(use == TargetUse::Needed), files(findArrayFiles(path)),
       memory(memory) {
+  open();
+}
+
+Dataset::Dataset(const ArrayArguments &arrays, const Model &model, TargetUse use, int64_t memory)
+    : model(&model), hasTargets(use == TargetUse::Needed), memory(memory) {
+  files.emplace_back(arrays);
+  open();
+}
+
+std::string Dataset::title() const { return name.empty() ? "arrays" : quote(name); }
+
+void Dataset::open() {
+  TargetUse use = hasTargets ? TargetUse::Needed : TargetUse::Ignored;
   for (const ArrayFile &file : files) {
     try {
-      checkNames(file.headers, model, use);
+      checkNames(file.headers, *model, use);
     } catch (const Error &error) {
-      fail(quote(file.path), ": ", error.what());
+      fail(file.prefix(), error.what());
     }
   }
   addColumns(joinFiles());

@@ -93,20 +93,26 @@ private:
 };
 } // namespace
 
-static NpyHeader readHeader(Entry &entry) {
+/// The header, and in `checksum` the CRC-32 of its bytes.
+static NpyHeader readHeader(Entry &entry, uint32_t &checksum) {
+  checksum = 0;
+  auto read = [&](void *to, uInt size) {
+    entry.read(to, size);
+    checksum = static_cast<uint32_t>(crc32(checksum, static_cast<const Bytef *>(to), size));
+  };
   unsigned char magic[8];
-  entry.read(magic, sizeof magic);
+  read(magic, sizeof magic);
   if (memcmp(magic, "\x93NUMPY", 6) != 0)
     fail("it is not a .npy array");
   if (magic[6] < 1 || magic[6] > 3)
     fail("its .npy version ", int(magic[6]), " is not known");
   unsigned char length[4] = {0, 0, 0, 0};
-  entry.read(length, magic[6] == 1 ? 2 : 4);
+  read(length, magic[6] == 1 ? 2 : 4);
   uint64_t size = length[0] | length[1] << 8 | length[2] << 16 | uint64_t(length[3]) << 24;
   if (size > (1u << 20))
     fail("its .npy header is damaged");
   std::string header(size, '\0');
-  entry.read(header.data(), size);
+  read(header.data(), static_cast<uInt>(size));
   return parseNpyHeader(header);
 }
 
@@ -115,8 +121,9 @@ static uint64_t byteCount(const NpyHeader &header) {
 }
 
 /// The header of the current entry, whose size is the one that the header promises. Sets `offset`
-/// to where the elements begin in the file.
-static NpyHeader checkEntry(unzFile zip, const unz_file_info64 &info, uint64_t &offset) {
+/// to where the elements begin in the file, and `checksum` to their CRC-32.
+static NpyHeader checkEntry(unzFile zip, const unz_file_info64 &info, uint64_t &offset,
+                            uint32_t &checksum) {
   if (info.flag & 1)
     fail("it is encrypted");
   // Deflate shrinks at most 1032-fold. A size beyond that is a lie that must not be allocated.
@@ -124,7 +131,10 @@ static NpyHeader checkEntry(unzFile zip, const unz_file_info64 &info, uint64_t &
     fail("it is damaged (impossible size)");
   Entry entry(zip, info.uncompressed_size);
   offset = unzGetCurrentFileZStreamPos64(zip);
-  NpyHeader header = readHeader(entry);
+  uint32_t ofHeader;
+  NpyHeader header = readHeader(entry, ofHeader);
+  // The archive has the CRC-32 of header and elements together.
+  checksum = info.crc ^ static_cast<uint32_t>(crc32_combine(ofHeader, 0, entry.remaining()));
   offset += info.uncompressed_size - entry.remaining();
   if (uint64_t size = byteCount(header); size != entry.remaining())
     fail("its shape ", list(header.shape), " needs ", size, " bytes, found ", entry.remaining());
@@ -201,6 +211,18 @@ NpzReader::NpzReader(const std::string &path) : path(path) {
   }
 }
 
+uint32_t bppsa::runtime::fingerprintOf(const std::map<std::string, NpyHeader> &headers,
+                                       const std::map<std::string, uint32_t> &checksums) {
+  uint32_t sum = 0;
+  for (const auto &[name, header] : headers) {
+    std::string words = text(name, " ", npyDescr(header.dtype), " ", list(header.shape), " ",
+                             header.fortranOrder, " ", checksums.at(name));
+    sum = static_cast<uint32_t>(
+        crc32(sum, reinterpret_cast<const Bytef *>(words.data()), static_cast<uInt>(words.size())));
+  }
+  return sum;
+}
+
 NpzReader::~NpzReader() { unzClose(archive); }
 
 void NpzReader::readDirectory(uint64_t fileSize) {
@@ -212,7 +234,8 @@ void NpzReader::readDirectory(uint64_t fileSize) {
       unz_file_info64 info;
       name = entryName(archive, fileSize, info);
       uint64_t offset = 0;
-      auto [header, isNew] = found.emplace(name, checkEntry(archive, info, offset));
+      auto [header, isNew] =
+          found.emplace(name, checkEntry(archive, info, offset, checksums[name]));
       if (!isNew)
         fail("it is there twice");
       if (info.compression_method == 0 &&
@@ -221,9 +244,6 @@ void NpzReader::readDirectory(uint64_t fileSize) {
       unz64_file_pos position;
       unzGetFilePos64(archive, &position);
       positions[name] = {position.pos_in_zip_directory, position.num_of_file};
-      checksum = crc32(checksum, reinterpret_cast<const Bytef *>(name.data()),
-                       static_cast<uInt>(name.size())) ^
-                 info.crc;
     }
     name.clear();
     if (state != UNZ_END_OF_LIST_OF_FILE)
@@ -250,7 +270,8 @@ Array NpzReader::read(const std::string &name) {
         unzGetCurrentFileInfo64(archive, &info, nullptr, 0, nullptr, 0, nullptr, 0) != UNZ_OK)
       fail("it is damaged");
     Entry entry(archive, info.uncompressed_size);
-    readHeader(entry);
+    uint32_t ofHeader;
+    readHeader(entry, ofHeader);
     array.data = Buffer(size);
     entry.read(array.data.data(), size);
     entry.finish();

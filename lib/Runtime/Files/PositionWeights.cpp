@@ -112,11 +112,21 @@ void bppsa::runtime::weighLosses(const Model &model, Batch &batch,
   }
 }
 
+std::vector<double> Batch::lossWeights() const {
+  std::vector<double> weights;
+  for (const Loss &loss : losses)
+    weights.push_back(loss.lossWeight);
+  return weights;
+}
+
+void Batch::requireWeight(const std::string &what) const {
+  if (std::all_of(losses.begin(), losses.end(),
+                  [](const Loss &loss) { return loss.lossWeight == 0; }))
+    fail("every position of ", what,
+         " has the weight 0, so it has no loss; give positions a weight, leave these samples out "
+         "or take larger batches");
+}
+
 void Dataset::requireWeight(const Batch &batch, const std::string &what) const {
-  if (std::all_of(batch.losses.begin(), batch.losses.end(),
-                  [](const Batch::Loss &loss) { return loss.lossWeight == 0; }))
-    fail(
-        quote(name), ": every position of ", what,
-        " has the weight 0, so it has no loss; give positions a weight, leave these samples out or "
-        "take larger batches");
+  batch.requireWeight(text(what, " of ", title()));
 }

@@ -186,10 +186,10 @@ Buffer Dataset::fillSliced(const Column &column, int64_t first, int64_t samples)
 /// for.
 static void requireMemoryFor(uint64_t bytes, const ArrayFile &file, const std::string &name) {
   if (uint64_t available = availableMemory(); bytes > available)
-    fail(quote(file.path), ": array ", quote(name), ": is compressed or in Fortran order, so that ",
-         "the set must be held in memory: ", describeBytes(bytes), ", found ",
-         describeBytes(available),
-         "; save C-ordered arrays with numpy.savez, of which parts are read as needed");
+    fail(file.prefix(), "array ", quote(name),
+         ": is compressed or not in C order, so that the set ",
+         "must be held in memory: ", describeBytes(bytes), ", found ", describeBytes(available),
+         "; C-ordered arrays, also those of numpy.savez, are read in parts as needed");
 }
 
 void Dataset::load() {

@@ -93,6 +93,7 @@ static json stateToJson(const TrainState &state) {
   return {{"epoch", state.epoch},
           {"batch", state.batch},
           {"step", state.step},
+          {"earlier", state.earlier},
           {"loss_sums", state.losses.losses},
           {"seconds", state.seconds},
           {"load_seconds", state.loadSeconds},
@@ -110,6 +111,7 @@ static TrainState stateOf(const json &object) {
   state.epoch = object.at("epoch").get<int64_t>();
   state.batch = object.at("batch").get<int64_t>();
   state.step = object.at("step").get<int64_t>();
+  state.earlier = object.at("earlier").get<int64_t>();
   state.losses.losses = object.at("loss_sums").get<std::vector<double>>();
   state.losses.weights = object.at("weight_sums").get<std::vector<double>>();
   state.seconds = object.at("seconds").get<double>();
@@ -124,7 +126,8 @@ static TrainState stateOf(const json &object) {
   state.averaged = object.at("averaged").get<int64_t>();
   if (state.losses.losses.size() != state.losses.weights.size())
     fail("a loss has no weight");
-  if (state.averaged < 0 || state.epoch < 0 || state.batch < 0 || state.step < 0)
+  if (state.averaged < 0 || state.epoch < 0 || state.batch < 0 || state.step < 0 ||
+      state.earlier < 0)
     fail("a count is negative");
   return state;
 }

@@ -6,6 +6,7 @@
 
 #include "bppsa/Runtime/Training/Progress.h"
 #include "bppsa/Runtime/Call.h"
+#include "bppsa/Runtime/Interrupt.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -148,7 +149,9 @@ static std::string summary(const EpochRecord &record, int64_t epochs) {
   return line + rateText(record.rate);
 }
 
-void Progress::epochDone(const EpochRecord &record) {
+bool Progress::isInterrupted() { return notedInterrupt() != 0; }
+
+bool Progress::epochDone(const EpochRecord &record) {
   double time = now();
   if (!quiet) {
     char seconds[32];
@@ -159,6 +162,7 @@ void Progress::epochDone(const EpochRecord &record) {
   }
   epochSamples = 0;
   epochStart = lastShown = time;
+  return false;
 }
 
 void Progress::note(const std::string &line) {

@@ -4,10 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TrainerRun.h"
 #include "bppsa/Runtime/Commands.h"
 #include "bppsa/Runtime/Error.h"
-#include "bppsa/Runtime/Interrupt.h"
+#include "bppsa/Runtime/Training/Trainer.h"
 
 #include <algorithm>
 #include <cmath>
@@ -28,15 +27,14 @@ static std::string number(double value, int digits, int width = 0) {
   return line;
 }
 
-int Trainer::searchRate() {
-  progress = std::make_unique<Progress>(epochs, batchesPerEpoch, /*quiet=*/true);
-  noteInterrupts();
+RunEnd Trainer::searchRate(TrainingObserver &who) {
+  observer = &who;
   printLine("        rate          loss");
   double mean = 0, least = 0, bestRate = leastRate;
   int64_t step = 0;
   for (; step < searchedSteps; ++step) {
-    if (notedInterrupt())
-      return 128 + notedInterrupt();
+    if (observer->isInterrupted())
+      return RunEnd::Interrupted;
     if (state.batch == batchesPerEpoch)
       ++state.epoch, state.batch = 0;
     if (state.batch == 0)
@@ -68,5 +66,5 @@ int Trainer::searchRate() {
     printLine("diverged at the rate " + number(*searchedRate, 3));
   // The loss is least where the rate is already too large: a tenth of it is a usual choice.
   printLine("suggestion: --lr=" + number(bestRate / 10, 2));
-  return 0;
+  return RunEnd::Done;
 }

@@ -5,11 +5,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Training/Trainer.h"
-#include "TrainerRun.h"
 #include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Files/OnnxFile.h"
-#include "bppsa/Runtime/Interrupt.h"
 #include "bppsa/Runtime/Training/Random.h"
 
 #include <algorithm>
@@ -22,18 +20,18 @@ using namespace bppsa::runtime;
 //===----------------------------------------------------------------------===//
 
 void Trainer::setHyper() {
-  int64_t perEpoch = batchesPerEpoch * updatesPerBatch();
+  int64_t perEpoch = std::max<int64_t>(1, batchesPerEpoch * updatesPerBatch());
   auto rateFrom = [&](double base) {
     double rate = schedule.rate(base, state.step, perEpoch, epochs * perEpoch) * plateauScale;
     return static_cast<float>(searchedRate.value_or(rate));
   };
   auto base = settings.hyper.find("lr");
   session.setHyper(settings.hyper, rateFrom(base == settings.hyper.end() ? 0 : base->second),
-                   state.step + 1);
+                   state.earlier + state.step + 1);
   session.rates = {session.hyper[0]};
   for (const RateRule &rule : settings.rateRules)
     session.rates.push_back(rateFrom(rule.rate));
-  progress->showRate(session.hyper[0]);
+  observer->showRate(session.hyper[0]);
 }
 
 void Trainer::update() {
@@ -78,14 +76,6 @@ void Trainer::fill() {
   state.loadSeconds += now() - begin;
 }
 
-/// What the losses of a batch count.
-static std::vector<double> weightsOf(const Batch &batch) {
-  std::vector<double> weights;
-  for (const Batch::Loss &loss : batch.losses)
-    weights.push_back(loss.lossWeight);
-  return weights;
-}
-
 void Trainer::addLosses(const std::vector<double> &weights) {
   for (size_t i = 0; i < weights.size(); ++i)
     state.losses.add(i, session.lossOf(i), weights[i]);
@@ -116,22 +106,24 @@ void Trainer::runSegments() {
     }
     ++state.step;
   }
-  addLosses(sums, weightsOf(batch));
+  addLosses(sums, batch.lossWeights());
   ++state.batch;
 }
 
 void Trainer::runBatch() {
+  if (data.stream)
+    return runGiven();
   if (filledAhead != state.batch && settings.accumulate == 1)
     fill();
   int64_t size = sizeOfBatch(state.batch);
   if (settings.accumulate > 1)
     return runAccumulated();
-  std::vector<double> weights = weightsOf(batch);
-  data.requireWeight(batch, text("batch ", state.batch + 1, " of epoch ", state.epoch + 1));
+  std::vector<double> weights = batch.lossWeights();
+  data.set->requireWeight(batch, text("batch ", state.batch + 1, " of epoch ", state.epoch + 1));
   if (segments)
     return runSegments();
   session.seed = static_cast<int64_t>(stepSeed(settings.seed, state.step));
-  std::string change = steps.start(size);
+  std::string change = steps->start(size);
   // While a device works on this batch, the next one is put together and copied.
   if (isDeviceProgram() && state.batch + 1 < batchesPerEpoch) {
     filledAhead = state.batch + 1;
@@ -150,8 +142,8 @@ void Trainer::runBatch() {
 void Trainer::noteChange(const std::string &change) {
   if (change.empty())
     return;
-  progress->note(text("after step ", state.step, ": ", change));
-  progress->showVariant(settings.variant = steps.variant());
+  observer->note(text("after step ", state.step, ": ", change));
+  observer->showVariant(settings.variant = steps->variant());
 }
 
 void Trainer::runAccumulated() {
@@ -170,7 +162,7 @@ void Trainer::runAccumulated() {
       continue;
     session.seed =
         static_cast<int64_t>(stepSeed(settings.seed, state.step * settings.accumulate + number));
-    std::string note = steps.start(size);
+    std::string note = steps->start(size);
     change = note.empty() ? change : note;
     // Waits for the step.
     const float *gradients = session.parameters.changeGradients();
@@ -183,7 +175,7 @@ void Trainer::runAccumulated() {
     weights += weight;
   }
   if (weights == 0)
-    data.requireWeight(batch, text("update ", state.batch + 1, " of epoch ", state.epoch + 1));
+    data.set->requireWeight(batch, text("update ", state.batch + 1, " of epoch ", state.epoch + 1));
   float *gradients = session.parameters.changeGradients();
   for (size_t i = 0; i < sums.size(); ++i)
     gradients[i] = static_cast<float>(sums[i] / weights);
@@ -201,40 +193,42 @@ void Trainer::orderSamples() {
   loader.reset();
   order = trained;
   if (settings.shuffle) {
-    ShuffleBlocks blocks = data.shuffleBlocks();
+    ShuffleBlocks blocks = data.set->shuffleBlocks();
     order = blockwiseOrder(settings.seed, state.epoch, trained, blocks.samples, blocks.together);
   }
   filledAhead.reset();
-  loader = std::make_unique<BatchLoader>(data, order, state.batch * updateSize(),
+  loader = std::make_unique<BatchLoader>(*data.set, order, state.batch * updateSize(),
                                          std::min(settings.batch, trainedCount()),
                                          [this](int64_t first) { return sizeAt(first); });
 }
 
-/// Returns false when a signal asks to stop.
 bool Trainer::runEpoch() {
   double before = now() - state.seconds;
-  orderSamples();
+  if (data.stream)
+    skipBatches();
+  else
+    orderSamples();
   std::vector<double> losses;
   for (const EpochRecord &record : state.history)
     losses.push_back(record.valLoss.value_or(record.loss));
   plateauScale = schedule.plateauScale(losses);
-  while (state.batch < batchesPerEpoch) {
-    if (notedInterrupt())
+  while (findBatch()) {
+    if (observer->isInterrupted())
       return false;
-    int64_t size = sizeOfBatch(state.batch);
+    int64_t size = given ? given->samples : sizeOfBatch(state.batch);
     runBatch();
     state.seconds = now() - before;
-    progress->batchDone(state, state.losses.total(model), size);
+    observer->batchDone(state, state.losses.total(model), size);
     if (options.checkpointEvery && state.step % *options.checkpointEvery == 0)
       attempt(checkpointFailed, [&] { saveCheckpoint(); });
   }
   return finishEpoch();
 }
 
+/// Returns false when the observer asks to stop.
 bool Trainer::validate(EpochRecord &record) {
   AveragedValues averaged(session.parameters);
-  std::optional<Evaluation> result = evaluate(session, validation ? *validation : data, validated,
-                                              settings.batch, [] { return notedInterrupt() != 0; });
+  std::optional<Evaluation> result = evaluateAll();
   if (!result)
     return false;
   record.valLoss = result->loss;
@@ -264,6 +258,7 @@ bool Trainer::isPatienceOver() const {
   return settings.patience && state.epoch - state.bestEpoch >= *settings.patience;
 }
 
+/// Returns false when the observer asks to stop before the epoch is over.
 bool Trainer::finishEpoch() {
   EpochRecord record;
   record.epoch = state.epoch + 1;
@@ -272,12 +267,12 @@ bool Trainer::finishEpoch() {
     record.losses.push_back(
         {model.losses[i].output, state.losses.mean(i), std::nullopt, std::nullopt});
   double start = now() - state.seconds;
-  if (!validated.empty() && !validate(record))
+  if (validates() && !validate(record))
     return false;
   record.seconds = now() - start;
   record.loadSeconds = state.loadSeconds;
   record.rate = session.hyper[0];
-  record.variant = settings.variant;
+  record.variant = data.stream ? data.stream->variant() : settings.variant;
   state.history.push_back(record);
   ++state.epoch;
   noteBest(record);
@@ -286,84 +281,6 @@ bool Trainer::finishEpoch() {
   state.seconds = state.loadSeconds = 0;
   attempt(checkpointFailed, [&] { saveCheckpoint(); });
   attempt(logFailed, [&] { log.add(state.history); });
-  progress->epochDone(record);
+  isEnough = observer->epochDone(record);
   return true;
-}
-
-//===----------------------------------------------------------------------===//
-// The run
-//===----------------------------------------------------------------------===//
-
-std::string Trainer::position() const {
-  return state.batch == 0 ? text("epoch ", state.epoch)
-                          : text("epoch ", state.epoch + 1, ", batch ", state.batch);
-}
-
-std::string Trainer::describeKept() const {
-  return kept.empty()
-             ? "nothing was saved"
-             : text("the checkpoint ", quote(options.checkpoint), " of ", kept, " is kept");
-}
-
-void Trainer::saveCheckpoint() {
-  if (options.checkpoint.empty())
-    return;
-  writeCheckpoint(options.checkpoint, session, settings, state);
-  kept = position();
-}
-
-/// Writes a file beside training, which goes on where that fails; the exit status tells then.
-void Trainer::attempt(bool &failed, const std::function<void()> &write) {
-  try {
-    write();
-    failed = false;
-  } catch (const Error &error) {
-    if (!failed)
-      progress->warn(text("error: ", error.what(), "; training goes on"));
-    failed = true;
-  }
-}
-
-int Trainer::interrupted() {
-  std::string how = "nothing was saved (--checkpoint FILE would keep the state)";
-  try {
-    saveCheckpoint();
-    if (!options.checkpoint.empty())
-      how = "go on with --resume " + options.checkpoint;
-  } catch (const Error &error) {
-    how = text(error.what(), "; ", describeKept());
-  }
-  progress->warn(text("interrupted in epoch ", state.epoch + 1, " after batch ", state.batch,
-                      " of ", batchesPerEpoch, ": ", how));
-  return 128 + notedInterrupt();
-}
-
-int Trainer::run() {
-  progress = std::make_unique<Progress>(epochs, batchesPerEpoch, options.quiet);
-  progress->showVariant(settings.variant);
-  noteInterrupts();
-  try {
-    if (!state.history.empty())
-      attempt(logFailed, [&] { log.add(state.history); });
-    while (state.epoch < epochs && !isPatienceOver())
-      if (!runEpoch())
-        return interrupted();
-    if (state.epoch < epochs)
-      progress->note(text("stopped after epoch ", state.epoch, ": epoch ", state.bestEpoch,
-                          " has the best val_", settings.best, " of all"));
-    if (!options.save.empty()) {
-      AveragedValues averaged(session.parameters);
-      saveOnnx(options.save, model, program.onnx, program.onnxSize, session.parameters);
-      progress->note("saved " + options.save);
-    }
-  } catch (const Error &error) {
-    fail(error.what(), "; ", describeKept());
-  }
-  return checkpointFailed || logFailed || bestFailed ? 1 : 0;
-}
-
-int bppsa::runtime::train(const Program &program, const Options &options) {
-  requireSamples(program.model);
-  Trainer trainer(program, options);
-  return options.lrFind ? trainer.searchRate() : trainer.run();
 }

@@ -4,31 +4,38 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TrainerRun.h"
 #include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Training/Random.h"
+#include "bppsa/Runtime/Training/Trainer.h"
 
 #include <algorithm>
 #include <cmath>
 
 using namespace bppsa::runtime;
 
-Trainer::Trainer(const Program &program, const Options &options)
-    : program(program), model(program.model), options(options),
-      data(options.data, program.model, TargetUse::Needed,
-           options.shuffleMemory.value_or(Dataset::defaultMemory)),
-      session(program, true), log(options.log), epochs(options.epochs.value_or(1)) {
+TrainingData TrainingData::read(const Model &model, const Options &options) {
+  TrainingData data;
+  int64_t memory = options.shuffleMemory.value_or(Dataset::defaultMemory);
+  if (!options.data.empty())
+    data.set.emplace(options.data, model, TargetUse::Needed, memory);
+  if (!options.val.empty())
+    data.validationSet.emplace(options.val, model, TargetUse::Needed, memory);
+  return data;
+}
+
+Trainer::Trainer(Session &session, const Options &options, TrainingData given,
+                 TrainSettings defaults, int64_t earlier)
+    : session(session), program(session.program), model(program.model), options(options),
+      data(std::move(given)), settings(std::move(defaults)), log(options.log),
+      epochs(options.epochs.value_or(1)) {
   auto isTrained = [](const ParameterInfo &info) { return info.trained; };
   if (std::none_of(model.parameters.begin(), model.parameters.end(), isTrained))
     fail("there is nothing to train: every initializer of ", quote(model.source),
          " is frozen; compile the model with another --freeze");
-  if (!options.val.empty())
-    validation.emplace(options.val, model, TargetUse::Needed,
-                       options.shuffleMemory.value_or(Dataset::defaultMemory));
-  settings.hyper = model.hyper;
-  if (data.fixedBatch())
-    settings.batch = *data.fixedBatch();
+  if (data.set && data.set->fixedBatch())
+    settings.batch = *data.set->fixedBatch();
+  state.earlier = earlier;
   resume();
   applyOptions();
   checkOutputs();
@@ -47,8 +54,8 @@ void Trainer::checkOutputs() {
     for (const std::string *input : {&options.resume, &options.variant.calibration})
       if (!input->empty() && !(path == &options.checkpoint && input == &options.resume))
         requireDistinct(*path, *input, flag);
-    for (const Dataset *set : {&data, validation ? &*validation : &data})
-      for (const std::string &input : set->paths())
+    for (const std::optional<Dataset> *set : {&data.set, &data.validationSet})
+      for (const std::string &input : *set ? (*set)->paths() : std::vector<std::string>())
         requireDistinct(*path, input, flag);
     for (const std::string *other : earlier)
       if (isSameFile(*path, *other))
@@ -59,8 +66,10 @@ void Trainer::checkOutputs() {
 
 void Trainer::resume() {
   if (options.resume.empty()) {
-    state.samples = data.samples();
-    state.fingerprint = data.fingerprint();
+    if (data.set) {
+      state.samples = data.set->samples();
+      state.fingerprint = data.set->fingerprint();
+    }
     return;
   }
   readCheckpoint(options.resume, session, settings, state);
@@ -70,6 +79,13 @@ void Trainer::resume() {
   if (std::none_of(model.variants.begin(), model.variants.end(),
                    [&](const VariantInfo &variant) { return variant.name == settings.variant; }))
     settings.variant.clear();
+  requireSame();
+  if (!options.checkpoint.empty() && isSameFile(options.checkpoint, options.resume))
+    kept = position();
+}
+
+/// Throws Error where the options or the data are not those of the run that goes on.
+void Trainer::requireSame() const {
   std::string where = quote(options.resume) + ": ";
   auto refuse = [&](const char *flag, auto found, auto expected) {
     if (found && static_cast<int64_t>(*found) != static_cast<int64_t>(expected))
@@ -87,17 +103,16 @@ void Trainer::resume() {
   if (options.valSplit && options.valSplit != settings.valSplit)
     fail(where, "was written with --val-split ", settings.valSplit.value_or(0),
          "; leave --val-split out, or train without --resume");
-  if (settings.valSplit && !options.val.empty())
+  if (settings.valSplit && (data.validationSet || data.validationStream))
     fail(where, "was written with --val-split ", *settings.valSplit,
          "; leave --val out, or train without --resume");
   if (!options.shuffle && settings.shuffle)
     fail(where, "was written without --no-shuffle; leave it out, or train without --resume");
-  if (state.samples != data.samples() || state.fingerprint != data.fingerprint())
-    fail(where, "was written while training on other data than ", quote(options.data), " (",
-         state.samples, " samples, found ", data.samples(),
-         "); resume with the same data, or train without --resume");
-  if (!options.checkpoint.empty() && isSameFile(options.checkpoint, options.resume))
-    kept = position();
+  int64_t samples = data.set ? data.set->samples() : 0;
+  if (state.samples != samples || state.fingerprint != (data.set ? data.set->fingerprint() : 0))
+    fail(where, "was written while training on other data than ",
+         data.set ? data.set->title() : "a loader", " (", state.samples, " samples, found ",
+         samples, "); resume with the same data, or train without --resume");
 }
 
 /// A checkpoint with the right checksums may still hold anything.
@@ -106,9 +121,10 @@ void Trainer::requireSense() const {
     Schedule(settings.schedule);
     requireHyperRanges(settings.hyper, model.optimizer);
     int64_t perEpoch = settings.batch > 0 ? (trainedCount() + updateSize() - 1) / updateSize() : 0;
-    if (perEpoch < 1 || state.batch > perEpoch ||
-        state.step != (state.epoch * perEpoch + state.batch) * updatesPerBatch() ||
-        state.history.size() != static_cast<size_t>(state.epoch))
+    bool fits = perEpoch > 0 && state.batch <= perEpoch &&
+                state.step == (state.epoch * perEpoch + state.batch) * updatesPerBatch();
+    // How many batches a loader has may differ from epoch to epoch.
+    if ((data.set && !fits) || state.history.size() != static_cast<size_t>(state.epoch))
       fail("its contents contradict each other");
   } catch (const Error &error) {
     fail(quote(options.resume), ": is damaged: ", error.what());
@@ -118,7 +134,7 @@ void Trainer::requireSense() const {
 void Trainer::applyOptions() {
   if (options.resume.empty()) {
     settings.batch = options.batch.value_or(settings.batch);
-    settings.seed = options.seed.value_or(0);
+    settings.seed = options.seed ? static_cast<uint64_t>(*options.seed) : settings.seed;
     settings.shuffle = options.shuffle;
     settings.shuffleMemory = options.shuffleMemory.value_or(settings.shuffleMemory);
     settings.tbptt = options.tbptt;
@@ -129,21 +145,21 @@ void Trainer::applyOptions() {
       session.parameters.keepAverage();
     splitSamples();
   }
-  data.setMemory(settings.shuffleMemory);
   settings.best = options.best.value_or(settings.best);
   if (options.patience)
     settings.patience = options.patience;
-  if ((settings.patience || !options.saveBest.empty()) && validated.empty())
+  if ((settings.patience || !options.saveBest.empty()) && !validates())
     fail("--patience and --save-best need --val or --val-split");
   if (settings.tbptt)
     requireSegments(model);
-  if (settings.accumulate > 1 && model.losses.size() > 1 && data.isWeighted())
+  if (settings.accumulate > 1 && model.losses.size() > 1 && data.set && data.set->isWeighted())
     fail("--accumulate: the positions of several losses (", model.lossOutputs(),
          ") have weights, by which the gradients of their sum cannot be put together; leave "
          "--accumulate or the weights out");
-  if (settings.tbptt && *settings.tbptt > *data.steps())
-    fail("--tbptt: found ", *settings.tbptt, ", but the sequences of ", quote(options.data),
-         " have ", *data.steps(), " steps; accepted are 1 to ", *data.steps(), ", or leave it out");
+  if (int64_t steps = data.set ? data.set->steps().value_or(1) : 0;
+      data.set && settings.tbptt && *settings.tbptt > steps)
+    fail("--tbptt: found ", *settings.tbptt, ", but the sequences of ", data.set->title(), " have ",
+         steps, " steps; accepted are 1 to ", steps, ", or leave it out");
   for (const auto &[key, value] : options.hyper)
     settings.hyper[key] = value;
   if (!options.rateRules.empty())
@@ -155,43 +171,61 @@ void Trainer::applyOptions() {
   if (options.clipNorm)
     settings.clipNorm = options.clipNorm;
   schedule = Schedule(settings.schedule);
-  batchesPerEpoch = (trainedCount() + updateSize() - 1) / updateSize();
-  data.requireBatches(settings.batch, trainedCount());
+  if (data.stream)
+    batchesPerEpoch = data.stream->perEpoch().value_or(0);
+  else
+    batchesPerEpoch = (trainedCount() + updateSize() - 1) / updateSize();
+  requireBatches();
+}
+
+void Trainer::requireBatches() {
+  if (data.stream)
+    requireStreamable();
+  if (data.set) {
+    data.set->setMemory(settings.shuffleMemory);
+    data.set->requireBatches(settings.batch, trainedCount());
+  }
   if (!validated.empty())
-    (validation ? *validation : data).requireBatches(settings.batch, validated.size());
+    (data.validationSet ? *data.validationSet : *data.set)
+        .requireBatches(settings.batch, static_cast<int64_t>(validated.size()));
 }
 
 void Trainer::splitSamples() {
-  trained = data.all();
-  if (validation)
-    validated = validation->all();
-  if (!settings.valSplit)
+  if (data.set)
+    trained = data.set->all();
+  if (data.validationSet)
+    validated = data.validationSet->all();
+  if (!settings.valSplit || !data.set)
     return;
+  int64_t samples = data.set->samples();
   if (settings.shuffle)
-    trained = shuffledOrder(settings.seed, /*epoch=*/-1, data.samples());
-  int64_t count = std::llround(*settings.valSplit * data.samples());
-  if (count < 1 || count >= data.samples())
-    fail("--val-split: found ", *settings.valSplit, ", which leaves ", data.samples() - count,
-         " of the ", data.samples(), " samples of ", quote(options.data), " to train and ", count,
+    trained = shuffledOrder(settings.seed, /*epoch=*/-1, samples);
+  int64_t count = std::llround(*settings.valSplit * samples);
+  if (count < 1 || count >= samples)
+    fail("--val-split: found ", *settings.valSplit, ", which leaves ", samples - count, " of the ",
+         samples, " samples of ", data.set->title(), " to train and ", count,
          " to validate; accepted are shares that leave at least one for each");
   validated.assign(trained.end() - count, trained.end());
-  trained.resize(data.samples() - count);
+  trained.resize(samples - count);
   // The order of the file, as far as it goes.
   std::sort(trained.begin(), trained.end());
   std::sort(validated.begin(), validated.end());
 }
 
 int64_t Trainer::updatesPerBatch() const {
-  int64_t length = settings.tbptt.value_or(0), sequence = data.steps().value_or(1);
+  int64_t length = settings.tbptt.value_or(0);
+  int64_t sequence = data.set ? data.set->steps().value_or(1) : 1;
   return length > 0 ? (sequence + length - 1) / length : 1;
 }
 
 void Trainer::prepareSteps() {
-  batch = data.newBatch(std::min(settings.batch, trainedCount()));
+  if (data.stream)
+    return;
+  batch = data.set->newBatch(std::min(settings.batch, trainedCount()));
   if (settings.tbptt) {
-    segments = std::make_unique<Segments>(session, data, *settings.tbptt);
+    segments = std::make_unique<Segments>(session, *data.set, *settings.tbptt);
     std::vector<int64_t> any(std::min(settings.batch, trainedCount()), 0);
-    data.gather(any.data(), any.size(), batch);
+    data.set->gather(any.data(), any.size(), batch);
     segments->restart(batch);
     if (settings.variant.empty() || !options.variant.isAuto())
       settings.variant = chooseVariant(session, options.variant, "step", segments->fill(batch, 0),
@@ -201,11 +235,12 @@ void Trainer::prepareSteps() {
   }
   if (isDeviceProgram() && batchesPerEpoch > 1 && settings.accumulate == 1)
     batch.keepSpares();
+  steps = std::make_unique<TrainingSteps>(session, *data.set, trained, batch);
   // A run that goes on keeps its variant, and with it its bits.
   if (settings.variant.empty() || !options.variant.isAuto())
-    steps.choose(options.variant, settings.batch,
-                 std::max<int64_t>(1, epochs * batchesPerEpoch - state.step));
+    steps->choose(options.variant, settings.batch,
+                  std::max<int64_t>(1, epochs * batchesPerEpoch - state.step));
   else
-    steps.use(settings.variant, settings.batch);
-  settings.variant = steps.variant();
+    steps->use(settings.variant, settings.batch);
+  settings.variant = steps->variant();
 }

@@ -12,6 +12,7 @@ import numpy as np
 from bppsa import _native, vjp
 from bppsa.compiler import Model
 from bppsa.errors import Error
+from bppsa.program import ArrayInfo
 
 Arrays = collections.abc.Mapping[str, typing.Any]
 
@@ -33,7 +34,7 @@ class Function:
     numbers.
     """
 
-    def __init__(self, model: Model, **options):
+    def __init__(self, model: Model, **options: typing.Any):
         _register()
         self._function = own = vjp.Function(model, **options)
         program = own.program
@@ -75,31 +76,35 @@ class Function:
                 raise Error(f"expected {known[name]}, found {array.dtype}")
         return arrays
 
-    def _infos(self):
+    def _infos(self) -> dict[str, ArrayInfo]:
         parameters = self._function.program.parameters
         return {name: parameters.info(name) for name in parameters}
 
-    def _forward(self, *arguments):
+    def _forward(self, *arguments: jax.Array) -> list[jax.Array]:
         inputs = arguments[len(self._function.parameters) :]
         shapes = self._function.result_shapes(inputs)
         if any(None in shape for shape in shapes):
             raise Error("a size of the outputs does not follow from those of the inputs")
-        results = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes]
+        results = [_float32(shape) for shape in shapes]
         return self._call_ffi("bppsa_call", results, arguments)
 
-    def _call_ffi(self, name, results, arguments):
-        call = jax.ffi.ffi_call(name, results, vmap_method="sequential")
-        return call(*arguments, number=np.int64(self._native.number))
+    def _call_ffi(
+        self, name: str, results: list[typing.Any], arguments: tuple[jax.Array, ...]
+    ) -> list[jax.Array]:
+        call: typing.Any = jax.ffi.ffi_call(name, results, vmap_method="sequential")
+        return list(call(*arguments, number=np.int64(self._native.number)))
 
-    def _forward_rule(self, *arguments):
+    def _forward_rule(
+        self, *arguments: jax.Array
+    ) -> tuple[list[jax.Array], tuple[jax.Array, ...]]:
         return self._forward(*arguments), arguments
 
-    def _backward_rule(self, arguments, cotangents):
+    def _backward_rule(
+        self, arguments: tuple[jax.Array, ...], cotangents: list[jax.Array]
+    ) -> tuple[typing.Any, ...]:
         names = [*self._function.parameters, *self._function.inputs]
         by_name = dict(zip(names, arguments, strict=True))
-        results = [
-            jax.ShapeDtypeStruct(by_name[name].shape, jnp.float32) for name in self._gradients
-        ]
+        results = [_float32(by_name[name].shape) for name in self._gradients]
         found = self._call_ffi("bppsa_pull_back", results, (*arguments, *cotangents))
         gradients = dict(zip(self._gradients, found, strict=True))
         # What JAX takes for the gradient by an integer.
@@ -109,7 +114,12 @@ class Function:
         )
 
 
-def function(model: Model, **options) -> Function:
+def _float32(shape: collections.abc.Sequence[typing.Any]) -> typing.Any:
+    describe: typing.Any = jax.ShapeDtypeStruct
+    return describe(shape, jnp.float32)
+
+
+def function(model: Model, **options: typing.Any) -> Function:
     """``model``, compiled, as a function of JAX.  ``options`` are those of ``bppsa.compile`` without
     ``loss`` and ``optimizer``."""
     return Function(model, **options)

@@ -9,11 +9,14 @@
 
 #include "bppsa/Runtime/Embedding/EmbeddedCall.h"
 #include "bppsa/Runtime/Embedding/Residuals.h"
+#include "bppsa/Runtime/Embedding/TrainingSource.h"
 #include "bppsa/Runtime/Variants/Dispatch.h"
 
 #include <deque>
 
 namespace bppsa::runtime {
+
+struct TrainSettings;
 
 /// A compiled program whose arrays are those of a caller. Calls throw Error and UsageError, and
 /// have changed nothing then: neither parameters nor memory of the caller. For one thread at a
@@ -50,6 +53,10 @@ public:
   /// The loss of a training step. Nothing for the rate: the hyperparameter.
   double step(const ArrayArguments &arguments, std::optional<double> rate);
   void update(const ArrayArguments &gradients, std::optional<double> rate);
+  /// Trains as the command `train` does (EmbeddedTraining.cpp). Where it throws, parameters are
+  /// those after the last whole step.
+  void fit(const TrainingWords &words, const TrainingSource &train,
+           const TrainingSource &validation, const TrainingCallback &callback);
   /// Computes outputs as infer() does, and keeps what backward() reads. Both are for programs whose
   /// loss is `vjp` (VectorJacobian.cpp).
   Residuals forward(const ArrayArguments &arguments, const ArrayArguments &outputs);
@@ -68,6 +75,8 @@ public:
   void loadCheckpoint(const std::string &path);
 
 private:
+  class CallerBatches;
+  TrainSettings trainingDefaults() const;
   EmbeddedCall &prepare(const std::string &function, const ArrayArguments &arguments,
                         LossArrays use);
   EmbeddedCall &runInfer(const ArrayArguments &arguments, const ArrayArguments &outputs);
@@ -95,6 +104,7 @@ private:
   uint64_t seed = 0;
   /// Finished updates.
   int64_t steps = 0;
+  bool isTraining = false;
   std::vector<double> lastLosses;
   /// Of each function, the latest in front.
   std::map<std::string, std::deque<std::unique_ptr<EmbeddedCall>>> calls;

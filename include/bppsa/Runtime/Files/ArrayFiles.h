@@ -7,14 +7,19 @@
 #ifndef BPPSA_RUNTIME_FILES_ARRAYFILES_H
 #define BPPSA_RUNTIME_FILES_ARRAYFILES_H
 
+#include "bppsa/Runtime/Embedding/ArrayArgument.h"
 #include "bppsa/Runtime/Files/Npz.h"
 
 namespace bppsa::runtime {
 
 /// An .npz file of which only the headers are in memory. It is open while it is read only, so that
-/// a set may have any number of them.
+/// a set may have any number of them. Or, in its place, arrays of the program that this library is
+/// embedded in.
 struct ArrayFile {
+  /// Empty where there is no file.
   std::string path;
+  /// Those that stand in its place, by name.
+  std::map<std::string, ArrayArgument> arguments;
   std::map<std::string, NpyHeader> headers;
   /// Where arrays begin that can be read in place (NpzReader::offset).
   std::map<std::string, uint64_t> offsets;
@@ -26,6 +31,10 @@ struct ArrayFile {
 
   /// Reads the headers; throws Error as NpzReader does.
   explicit ArrayFile(const std::string &path);
+  /// Throws UsageError where two have the same name. Their memory must stay.
+  explicit ArrayFile(const ArrayArguments &arrays);
+  /// What messages begin with.
+  std::string prefix() const;
   /// All of array `name` in C order, with its checksum checked. Throws Error also where the file is
   /// not the one whose headers were read.
   Array read(const std::string &name) const;
@@ -49,7 +58,9 @@ public:
 private:
   const ArrayFile &file;
   uint64_t offset;
-  int descriptor;
+  /// Of the array, where it is in memory.
+  const std::byte *memory = nullptr;
+  int descriptor = -1;
 };
 
 /// Bytes that this process can still take: what the system says, or less where a limit is set.

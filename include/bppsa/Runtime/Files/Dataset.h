@@ -41,6 +41,12 @@ struct Batch {
   Array &array(size_t index);
   const Array &array(size_t index) const { return const_cast<Batch *>(this)->array(index); }
 
+  /// What each loss counts.
+  std::vector<double> lossWeights() const;
+  /// Throws Error where every position of every loss has the weight zero; `what` says which batch
+  /// it is.
+  void requireWeight(const std::string &what) const;
+
   /// Lets copyAhead() work. To be called before the batch is an argument of calls.
   void keepSpares();
   /// In device programs, begins to copy what the batch was filled with; calls that were started
@@ -81,12 +87,17 @@ public:
   /// Throws Error, naming file and array, when the files do not fit the model.
   Dataset(const std::string &path, const Model &model, TargetUse use,
           int64_t memory = defaultMemory);
+  /// The same of arrays of the program that this library is embedded in, which must stay while the
+  /// set is in use.
+  Dataset(const ArrayArguments &arrays, const Model &model, TargetUse use,
+          int64_t memory = defaultMemory);
   /// Numbers drawn with a fixed seed, for timing only. Symbols other than those of batch and time
   /// axes take their value from `others`, else 1.
   static Dataset synthetic(const Model &model, int64_t samples, int64_t steps,
                            const Symbols &others);
 
-  const std::string &path() const { return name; }
+  /// What messages call it: its path, or `arrays` where there is none.
+  std::string title() const;
   /// The paths of its files.
   std::vector<std::string> paths() const;
   /// Changes the bytes of blocks that are held at a time.
@@ -129,8 +140,7 @@ public:
   bool isWeighted() const;
   /// Says what the losses of `batch`, whose arrays are filled, count.
   void weigh(Batch &batch) const;
-  /// Throws Error where every position of every loss of `batch` has the weight zero; `what` says
-  /// which it is.
+  /// Batch::requireWeight() of a batch of this set.
   void requireWeight(const Batch &batch, const std::string &what) const;
 
 private:
@@ -173,6 +183,7 @@ private:
 
   explicit Dataset(const Model &model) : model(&model) {}
   // Dataset.cpp
+  void open();
   /// The headers of all files together.
   std::map<std::string, NpyHeader> joinFiles();
   /// Adds the column of an array of which only the header is known, checked against `info`.

@@ -32,6 +32,10 @@ struct Array {
   template <typename T> T *as() { return reinterpret_cast<T *>(data.data()); }
 };
 
+/// Identifies arrays by their names, types, shapes and the CRC-32 of their elements.
+uint32_t fingerprintOf(const std::map<std::string, NpyHeader> &headers,
+                       const std::map<std::string, uint32_t> &checksums);
+
 /// An .npz file (entries stored or deflated, zip64, .npy versions 1 to 3) whose headers can be
 /// checked before any array is read. Errors name file and array.
 class NpzReader {
@@ -44,8 +48,8 @@ public:
   NpzReader &operator=(const NpzReader &) = delete;
 
   const std::map<std::string, NpyHeader> &headers() const { return found; }
-  /// Identifies the contents: the checksums of the entries, with their names, combined.
-  uint32_t fingerprint() const { return checksum; }
+  /// Identifies the arrays, as fingerprintOf() does.
+  uint32_t fingerprint() const { return fingerprintOf(found, checksums); }
   /// Where in the file the elements of array `name` begin, if they stand there as they are in
   /// memory: not compressed and in C order.
   std::optional<uint64_t> offset(const std::string &name) const;
@@ -63,7 +67,7 @@ private:
   /// Where the entries begin: offset in the archive's directory and number in it.
   std::map<std::string, std::pair<uint64_t, uint64_t>> positions;
   std::map<std::string, uint64_t> offsets;
-  uint32_t checksum = 0;
+  std::map<std::string, uint32_t> checksums;
 };
 
 /// The product of the extents; throws Error when it does not fit.

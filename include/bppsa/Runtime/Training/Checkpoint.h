@@ -66,6 +66,8 @@ struct EpochRecord {
 struct TrainState {
   /// Finished epochs, finished batches of the current one, finished steps in all.
   int64_t epoch = 0, batch = 0, step = 0;
+  /// Updates of the optimizer before the run.
+  int64_t earlier = 0;
   /// Of this epoch's batches.
   LossSums losses;
   /// Time spent in this epoch, and until its batches were filled with their samples.

@@ -70,6 +70,7 @@ public:
 
   /// Keeps an average of the trained values.
   void keepAverage() { averages = SharedFloats(trained.size()); }
+  void dropAverage() { averages = SharedFloats(); }
   bool hasAverage() const { return averages.size() > 0; }
   /// Moves the average to the values by the share `1 - decay` of what is between them.
   void addToAverage(double decay);

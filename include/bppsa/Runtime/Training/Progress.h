@@ -7,7 +7,7 @@
 #ifndef BPPSA_RUNTIME_TRAINING_PROGRESS_H
 #define BPPSA_RUNTIME_TRAINING_PROGRESS_H
 
-#include "bppsa/Runtime/Training/Checkpoint.h"
+#include "bppsa/Runtime/Training/TrainingObserver.h"
 
 #include <string>
 
@@ -16,24 +16,20 @@ namespace bppsa::runtime {
 /// Shows loss, throughput, the remaining time and the variant in use on stdout: a bar on a
 /// terminal, elsewhere a plain line an epoch and, in long epochs, every ten seconds. Where stdout
 /// cannot be written, that is said once on stderr and nothing more is shown.
-class Progress {
+class Progress final : public TrainingObserver {
 public:
   Progress(int64_t epochs, int64_t batchesPerEpoch, bool quiet);
-  ~Progress();
+  ~Progress() override;
 
-  /// What the lines from now on say of the variant.
-  void showVariant(const std::string &name) { variant = name; }
-  /// What they say of the learning rate.
-  void showRate(double value) { rate = value; }
-  /// After each batch: where training stands, the mean loss of this epoch so far, the number of
-  /// samples in the batch.
-  void batchDone(const TrainState &state, double loss, int64_t samples);
-  /// After each epoch, as the last record tells it.
-  void epochDone(const EpochRecord &record);
-  /// A line of its own.
-  void note(const std::string &line);
-  /// A line on stderr, whether quiet or not.
-  void warn(const std::string &line);
+  void showVariant(const std::string &name) override { variant = name; }
+  void showRate(double value) override { rate = value; }
+  void batchDone(const TrainState &state, double loss, int64_t samples) override;
+  bool epochDone(const EpochRecord &record) override;
+  void note(const std::string &line) override;
+  /// On stderr, whether quiet or not.
+  void warn(const std::string &line) override;
+  /// Whether a signal was noted.
+  bool isInterrupted() override;
 
   /// "1:02:03", "0:07"
   static std::string duration(double seconds);

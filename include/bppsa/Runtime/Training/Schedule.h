@@ -24,6 +24,9 @@ public:
   /// Throws Error when the text is none of the above.
   explicit Schedule(const std::string &text);
 
+  /// Whether the rates depend on how many batches an epoch has.
+  bool dependsOnLength() const { return kind == Kind::Step || kind == Kind::Cosine; }
+
   /// The rate at step `step` (from 0) of `total`, with `perEpoch` steps an epoch.
   double rate(double base, int64_t step, int64_t perEpoch, int64_t total) const;
 

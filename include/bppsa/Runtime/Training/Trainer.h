@@ -7,12 +7,158 @@
 #ifndef BPPSA_RUNTIME_TRAINING_TRAINER_H
 #define BPPSA_RUNTIME_TRAINING_TRAINER_H
 
+#include "bppsa/Runtime/Files/BatchLoader.h"
 #include "bppsa/Runtime/Options.h"
+#include "bppsa/Runtime/Training/BatchStream.h"
+#include "bppsa/Runtime/Training/Checkpoint.h"
+#include "bppsa/Runtime/Training/Metrics.h"
+#include "bppsa/Runtime/Training/Schedule.h"
+#include "bppsa/Runtime/Training/Segments.h"
+#include "bppsa/Runtime/Training/TrainingObserver.h"
+#include "bppsa/Runtime/Training/TrainingSteps.h"
+
+#include <functional>
+#include <memory>
 
 namespace bppsa::runtime {
 
-/// Runs `train`. Returns the exit status: 0; 1 where the checkpoint or the log could not be
-/// written, which has been said; or 128 + the signal that interrupted it.
+/// What a run trains with and on: a set or a stream, and either, or nothing, to validate with.
+struct TrainingData {
+  std::optional<Dataset> set, validationSet;
+  BatchStream *stream = nullptr, *validationStream = nullptr;
+
+  /// The files that the options name.
+  static TrainingData read(const Model &model, const Options &options);
+};
+
+/// How a run ended: as planned, or because its observer wanted it to.
+enum class RunEnd { Done, Interrupted };
+
+/// A training run, whose settings and state a checkpoint keeps. Throws Error and DivergedError;
+/// parameters are those after the last whole step then.
+class Trainer {
+public:
+  /// `defaults` hold where neither options nor a checkpoint say else; `earlier` updates of the
+  /// optimizer came before the run. Options and session must outlive it.
+  Trainer(Session &session, const Options &options, TrainingData data, TrainSettings defaults,
+          int64_t earlier = 0);
+
+  RunEnd run(TrainingObserver &observer);
+  /// Runs steps with rising rates, prints their losses and a rate that they suggest; nothing is
+  /// saved.
+  RunEnd searchRate(TrainingObserver &observer);
+
+  int64_t epochCount() const { return epochs; }
+  /// Batches of an epoch; 0 where only the stream knows.
+  int64_t batchCount() const { return batchesPerEpoch; }
+  const TrainState &current() const { return state; }
+  /// Whether the checkpoint, the log or the best model could not be written the last time.
+  bool hasLostFiles() const { return checkpointFailed || logFailed || bestFailed; }
+  /// Makes the averaged weights, where there are some, those of the session.
+  void takeAverage();
+
+private:
+  void checkOutputs();
+  /// Throws Error where the data cannot be cut into batches.
+  void requireBatches();
+  void requireStreamable() const;
+  /// Says which samples train and which validate.
+  void splitSamples();
+  void resume();
+  void requireSame() const;
+  void requireSense() const;
+  void applyOptions();
+  void prepareSteps();
+
+  /// Puts the samples of this epoch in their order.
+  void orderSamples();
+  /// Skips the batches of a stream that came before a checkpoint.
+  void skipBatches();
+  /// Whether the epoch has another batch; takes it of a stream.
+  bool findBatch();
+  /// Both return false where the observer or the stream ends the run.
+  bool runEpoch();
+  bool tryEpoch();
+  /// Samples of an update, and of that of this number in an epoch.
+  int64_t updateSize() const { return settings.batch * settings.accumulate; }
+  int64_t sizeOfBatch(int64_t number) const;
+  int64_t trainedCount() const { return static_cast<int64_t>(trained.size()); }
+  /// Samples of the batch that begins with the sample of number `first` of an epoch.
+  int64_t sizeAt(int64_t first) const;
+  /// Fills the batch with the samples of the epoch that are next.
+  void fill();
+  void runBatch();
+  /// The step on the batch of the stream.
+  void runGiven();
+  /// Adds up the gradients of the batches of an update, by what their losses count.
+  void runAccumulated();
+  /// Steps and updates on the segments of the batch, one after the other.
+  void runSegments();
+  /// 1, or the number of segments of a sequence.
+  int64_t updatesPerBatch() const;
+  bool finishEpoch();
+  /// Whether there is something to validate with.
+  bool validates() const { return !validated.empty() || data.validationStream; }
+  /// Evaluates on it; nothing where the observer asks to stop.
+  std::optional<Evaluation> evaluateAll();
+  bool validate(EpochRecord &record);
+  /// Notes whether the epoch of `record` is the best one so far, and saves the model then.
+  void noteBest(const EpochRecord &record);
+  bool isPatienceOver() const;
+  void setHyper();
+  /// The optimizer's step, and what follows from new weights.
+  void update();
+  /// Adds the mean losses of the last step, or those that `sums` say, to those of the epoch; each
+  /// counts as `weights` say.
+  void addLosses(const std::vector<double> &weights);
+  void addLosses(const LossSums &sums, const std::vector<double> &weights);
+  void checkStep();
+  /// Says that the checks of the variant ended with another one; empty: they did not.
+  void noteChange(const std::string &change);
+  std::string position() const;
+  std::string describeKept() const;
+  void saveCheckpoint();
+  void attempt(bool &failed, const std::function<void()> &write);
+  void interrupted();
+
+  Session &session;
+  const Program &program;
+  const Model &model;
+  const Options &options;
+  TrainingData data;
+  /// The samples of the set that train, and those that validate of it or of the other one.
+  std::vector<int64_t> trained, validated;
+  TrainSettings settings;
+  TrainState state;
+  MetricsLog log;
+  Schedule schedule{"constant"};
+  /// In place of that of the schedule.
+  std::optional<double> searchedRate;
+  /// That of the losses of the epochs before this one.
+  double plateauScale = 1;
+  int64_t epochs, batchesPerEpoch = 1;
+  Batch batch;
+  /// The samples of this epoch, and the number of the batch that `batch` was filled with ahead of
+  /// its time.
+  std::vector<int64_t> order;
+  std::unique_ptr<BatchLoader> loader;
+  std::optional<int64_t> filledAhead;
+  /// The batch of the stream.
+  const Batch *given = nullptr;
+  std::unique_ptr<TrainingSteps> steps;
+  /// Where sequences are cut.
+  std::unique_ptr<Segments> segments;
+  TrainingObserver *observer = nullptr;
+  /// Where training stood when the file of --checkpoint was written; empty: it is not of this run.
+  std::string kept;
+  /// The observer wants no more epochs.
+  bool isEnough = false;
+  /// The last attempt to write the file failed.
+  bool checkpointFailed = false, logFailed = false, bestFailed = false;
+};
+
+/// Runs the command `train`. Returns the exit status: 0; 1 where the checkpoint or the log could
+/// not be written, which has been said; or 128 + the signal that interrupted it.
 int train(const Program &program, const Options &options);
 
 } // namespace bppsa::runtime

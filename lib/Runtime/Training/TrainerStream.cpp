@@ -1,0 +1,75 @@
+//===- TrainerStream.cpp - Training on batches of a caller ------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/Error.h"
+#include "bppsa/Runtime/Training/Random.h"
+#include "bppsa/Runtime/Training/Trainer.h"
+
+using namespace bppsa::runtime;
+
+/// What sets alone can do.
+void Trainer::requireStreamable() const {
+  auto refuse = [](bool isGiven, const char *flag) {
+    if (isGiven)
+      fail(flag, ": needs a training set of arrays or files, found a loader of batches");
+  };
+  refuse(settings.valSplit.has_value(), "--val-split");
+  refuse(settings.accumulate > 1, "--accumulate");
+  refuse(settings.tbptt.has_value(), "--tbptt");
+  if (schedule.dependsOnLength() && batchesPerEpoch == 0)
+    fail("--lr-schedule: ", quote(settings.schedule), " needs a loader with a length");
+}
+
+void Trainer::skipBatches() {
+  for (int64_t i = 0; i < state.batch; ++i)
+    if (!data.stream->next())
+      fail(quote(options.resume), ": was written after batch ", state.batch, " of epoch ",
+           state.epoch + 1, ", but the loader has only ", i);
+}
+
+bool Trainer::findBatch() {
+  if (!data.stream)
+    return state.batch < batchesPerEpoch;
+  double begin = now();
+  given = data.stream->next();
+  state.loadSeconds += now() - begin;
+  if (!given && state.batch == 0)
+    fail("the loader has no batches");
+  return given != nullptr;
+}
+
+void Trainer::runGiven() {
+  session.seed = static_cast<int64_t>(stepSeed(settings.seed, state.step));
+  std::vector<double> weights = given->lossWeights();
+  given->requireWeight(text("batch ", state.batch + 1, " of epoch ", state.epoch + 1));
+  data.stream->compute();
+  setHyper();
+  checkStep();
+  update();
+  addLosses(weights);
+  ++state.batch;
+  ++state.step;
+}
+
+std::optional<Evaluation> Trainer::evaluateAll() {
+  auto isInterrupted = [&] { return observer->isInterrupted(); };
+  if (!data.validationStream)
+    return evaluate(session, data.validationSet ? *data.validationSet : *data.set, validated,
+                    settings.batch, isInterrupted);
+  EvaluationSums sums(model);
+  int64_t number = 0;
+  while (const Batch *batch = data.validationStream->next()) {
+    if (isInterrupted())
+      return std::nullopt;
+    std::string what = text("batch ", ++number, " of the validation");
+    batch->requireWeight(what);
+    data.validationStream->compute();
+    sums.add(session, *batch, what);
+  }
+  if (number == 0)
+    fail("the loader of the validation has no batches");
+  return sums.result();
+}
