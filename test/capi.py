@@ -271,6 +271,9 @@ class Program:
     def set_threads(self, count):
         self.call("bppsaProgramSetThreads", c.c_int32(count))
 
+    def set_affinity(self, cpus):
+        self.call("bppsaProgramSetAffinity", (c.c_int32 * len(cpus))(*cpus), c.c_ssize_t(len(cpus)))
+
     def save(self, path, what=""):
         self.call(f"bppsaProgramSave{what}", str(path).encode())
 

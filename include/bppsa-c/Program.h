@@ -105,6 +105,14 @@ BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramGetArray(BppsaProgram program, Bppsa
 BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramSetThreads(BppsaProgram program, int32_t count);
 
 /**
+ * Binds the threads that help those which call this and other programs of the same library: number
+ * i of them to cpus[i], where cpus[0] is left for the calling thread, which stays where it is. With
+ * none they run anywhere. A CPU that the process may not use is `BppsaWrongInput`.
+ */
+BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramSetAffinity(BppsaProgram program, const int32_t *cpus,
+                                                        intptr_t count);
+
+/**
  * Which of its variants compute gradients: `backward` is "auto", "sequential" or "scan", `scan` is
  * "auto" or a plan, `mapping` is "auto", "lanes", "units" or "blocks"; null is "auto". By default
  * the first call for each size chooses by the work that is counted, so that equal calls have equal

@@ -7,6 +7,7 @@
 #include "ProgramHandle.h"
 #include "Tensors.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace bppsa;
@@ -20,6 +21,17 @@ using namespace bppsa::runtime;
 BppsaStatus bppsaProgramSetThreads(BppsaProgram program, int32_t count) {
   return use<&bppsaProgramSetThreads>(
       program, [&](EmbeddedProgram &own) { own.setThreads(count); }, count);
+}
+
+BppsaStatus bppsaProgramSetAffinity(BppsaProgram program, const int32_t *cpus, intptr_t count) {
+  return use<&bppsaProgramSetAffinity>(
+      program,
+      [&](EmbeddedProgram &) {
+        if (count > 0)
+          require(cpus, "the list of CPUs");
+        setAffinity(std::vector<int>(cpus, cpus + std::max<intptr_t>(count, 0)));
+      },
+      cpus, count);
 }
 
 BppsaStatus bppsaProgramSetVariant(BppsaProgram program, const char *backward, const char *scan,

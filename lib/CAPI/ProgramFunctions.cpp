@@ -17,6 +17,7 @@ const AnyFunction bppsa::capi::programFunctions[] = {
     FUNCTION(bppsaProgramGetNumArrays),
     FUNCTION(bppsaProgramGetArray),
     FUNCTION(bppsaProgramSetThreads),
+    FUNCTION(bppsaProgramSetAffinity),
     FUNCTION(bppsaProgramSetVariant),
     FUNCTION(bppsaProgramTuneVariant),
     FUNCTION(bppsaProgramSetHyperparameter),

@@ -20,8 +20,10 @@ static int run(int argc, char **argv) {
   Program program = Program::load(linkedProgram());
   Options options = parseOptions(argc, argv, program.model);
   setBatchAxes(program.model, options.batchAxes);
-  if (options.threads)
-    setThreads(static_cast<int>(*options.threads));
+  std::vector<int> cpus = options.affinity ? parseCpus(*options.affinity) : std::vector<int>();
+  if (options.threads || !cpus.empty())
+    setThreads(static_cast<int>(options.threads.value_or(cpus.size())));
+  setAffinity(std::move(cpus));
   setEmulationSeed(static_cast<uint64_t>(options.emulateSeed));
   flushDenormals();
   if (options.command == "train")

@@ -113,6 +113,9 @@ static int64_t parseBytes(const char *flag, const std::string &word) {
 static void addCommon(CLI::App &command, Options &options) {
   addNumber(command, "--threads", options.threads, threadCounts,
             "Number of threads (default: all cores)");
+  command.add_option("--affinity", options.affinity,
+                     "CPUs, as in 0,2-4, that threads beside the first are bound to, one after the "
+                     "other; as many threads unless --threads says else");
   if (isEmulatedProgram())
     addNumber(command, "--emulate-seed", options.emulateSeed, seeds,
               "Order of the emulated blocks, warps and threads: 0 (default) is the "

@@ -253,6 +253,12 @@ class Program:
         """The most threads that calls use; 0 for all cores.  Results do not depend on it."""
         self._program.set_threads(count)
 
+    def set_affinity(self, cpus: collections.abc.Iterable[int]) -> None:
+        """Binds the threads that help with calls of this and of other programs, one after the other,
+        to these CPUs; the first of them is left for the calling thread, which stays where it is.
+        An empty list lets them run anywhere."""
+        self._program.set_affinity(list(cpus))
+
     def set_variant(
         self, backward: str | None = None, scan: str | None = None, mapping: str | None = None
     ) -> None:

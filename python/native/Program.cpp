@@ -13,6 +13,7 @@
 #include <cmath>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 namespace nb = nanobind;
 using namespace bppsa::python;
@@ -221,6 +222,11 @@ void bppsa::python::bindProgram(nb::module_ &module) {
       .def("parameter", parameter)
       .def("set_threads",
            [](const Program &self, int count) { check(bppsaProgramSetThreads(self.get(), count)); })
+      .def("set_affinity",
+           [](const Program &self, const std::vector<int32_t> &cpus) {
+             check(bppsaProgramSetAffinity(self.get(), cpus.data(),
+                                           static_cast<intptr_t>(cpus.size())));
+           })
       .def("set_variant", setVariant, nb::arg().none(), nb::arg().none(), nb::arg().none())
       .def("set_hyperparameter",
            [](const Program &self, const std::string &name, double value) {

@@ -40,6 +40,7 @@ struct Options {
   std::map<std::string, double> hyper;
   VariantRequest variant;
   std::vector<std::string> batchAxes;
+  std::optional<std::string> affinity;
   /// The program that this library is embedded in has data to validate with.
   bool validates = false;
   bool shuffle = true, quiet = false, calibrate = false, compact = false, lrFind = false;

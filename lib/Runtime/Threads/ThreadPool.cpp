@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <linux/futex.h>
+#include <pthread.h>
 #include <sys/syscall.h>
 #include <system_error>
 #include <unistd.h>
@@ -95,11 +96,22 @@ struct Ticket {
 };
 } // namespace
 
-ThreadPool::ThreadPool(int size)
+static void bind(std::thread &thread, int cpu) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(cpu, &set);
+  // The CPU was there when it was chosen; without it the thread runs anywhere.
+  static_cast<void>(pthread_setaffinity_np(thread.native_handle(), sizeof set, &set));
+}
+
+ThreadPool::ThreadPool(int size, const std::vector<int> &cpus)
     : size(size), patience(size <= availableCores() ? kPatience : kNoPatience) {
   try {
-    for (int i = 1; i < size; ++i)
+    for (int i = 1; i < size; ++i) {
       workers.emplace_back([this] { work(); });
+      if (!cpus.empty())
+        bind(workers.back(), cpus[i % cpus.size()]);
+    }
   } catch (const std::system_error &) {
     // The system grants no more threads: those there are do the work.
   }

@@ -13,15 +13,21 @@
 
 #include "bppsa/Runtime/Threads/Threads.h"
 #include "bppsa/Runtime/CompiledErrors.h"
+#include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/ObjectInterface.h"
 #include "bppsa/Runtime/Threads/ThreadPool.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <pthread.h>
 #include <sched.h>
+#include <sstream>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -57,6 +63,41 @@ DenormalsFlushed::~DenormalsFlushed() {
 #endif
 }
 
+/// Throws Error where a CPU is none that the process may use.
+static void requireCpus(const std::vector<int> &cpus) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(getpid(), sizeof set, &set) != 0)
+    fail("affinity: the CPUs of this process are not known (", strerror(errno), ")");
+  std::vector<int64_t> usable;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &set))
+      usable.push_back(cpu);
+  for (int cpu : cpus)
+    if (std::find(usable.begin(), usable.end(), cpu) == usable.end())
+      fail("affinity: found CPU ", cpu, ", this process may use ", list(usable));
+}
+
+std::vector<int> bppsa::runtime::parseCpus(const std::string &words) {
+  std::vector<int> cpus;
+  std::istringstream stream(words);
+  for (std::string word; std::getline(stream, word, ',');) {
+    int first = -1, last = -1;
+    const char *end = word.data() + word.size();
+    auto read = std::from_chars(word.data(), end, first);
+    last = first;
+    if (read.ec == std::errc() && read.ptr != end && *read.ptr == '-')
+      read = std::from_chars(read.ptr + 1, end, last);
+    if (read.ec != std::errc() || read.ptr != end || first < 0 || last < first ||
+        last >= CPU_SETSIZE)
+      throw UsageError(
+          text("--affinity: found ", quote(words), ", accepted are CPUs such as 0,2-4"));
+    for (int cpu = first; cpu <= last; ++cpu)
+      cpus.push_back(cpu);
+  }
+  return cpus;
+}
+
 static std::atomic<int> wantedThreads{0};
 static thread_local int ownThreads = 0;
 
@@ -79,14 +120,22 @@ void bppsa::runtime::setThreads(int count) { wantedThreads = count; }
 /// Held by the thread whose region the pool runs.
 static std::mutex poolMutex;
 static std::unique_ptr<ThreadPool> pool;
+static std::vector<int> poolCpus;
 
 /// A pool with at least as many threads as a region of the calling thread may have.
 static ThreadPool &currentPool() {
   if (!pool || pool->size < threads()) {
     pool.reset();
-    pool = std::make_unique<ThreadPool>(threads());
+    pool = std::make_unique<ThreadPool>(threads(), poolCpus);
   }
   return *pool;
+}
+
+void bppsa::runtime::setAffinity(std::vector<int> cpus) {
+  requireCpus(cpus);
+  std::lock_guard<std::mutex> lock(poolMutex);
+  poolCpus = std::move(cpus);
+  pool.reset();
 }
 
 /// The child of a fork has no workers: it gets a pool of its own when it needs one.

@@ -68,7 +68,8 @@ struct History {
 /// depends on how many are there in time.
 class ThreadPool {
 public:
-  explicit ThreadPool(int size);
+  /// `cpus` as setAffinity() takes them.
+  explicit ThreadPool(int size, const std::vector<int> &cpus = {});
   ~ThreadPool();
   ThreadPool(const ThreadPool &) = delete;
 
