@@ -15,9 +15,11 @@
 #include "bppsa/Runtime/Threads/Threads.h"
 
 #include <array>
+#include <atomic>
 #include <deque>
 #include <mutex>
 #include <new>
+#include <thread>
 
 namespace bppsa::capi {
 
@@ -26,6 +28,30 @@ struct ArrayText {
   std::string name, carried;
   std::vector<int64_t> shape;
   BppsaArrayInfo info = {};
+};
+
+/// A mutex whose owner may lock it again: what training calls back may call the program, also in
+/// the child of a fork, where std::recursive_mutex would not know its owner any more.
+class CallMutex {
+public:
+  void lock() {
+    if (owner != std::this_thread::get_id()) {
+      mutex.lock();
+      owner = std::this_thread::get_id();
+    }
+    ++depth;
+  }
+  void unlock() {
+    if (--depth > 0)
+      return;
+    owner = std::thread::id();
+    mutex.unlock();
+  }
+
+private:
+  std::mutex mutex;
+  std::atomic<std::thread::id> owner;
+  int depth = 0;
 };
 
 } // namespace bppsa::capi
@@ -41,8 +67,7 @@ struct BppsaProgramOpaque : bppsa::capi::Handle {
   /// Outlives the program.
   const std::shared_ptr<void> code;
   bppsa::runtime::EmbeddedProgram program;
-  /// Of the thread that calls; what it calls back during training may call again.
-  std::recursive_mutex mutex;
+  bppsa::capi::CallMutex mutex;
   /// By kind.
   std::array<std::deque<bppsa::capi::ArrayText>, 5> arrays;
   std::vector<DLTensor> views;
@@ -79,7 +104,7 @@ BppsaStatus use(BppsaProgram handle, Action &&action, Arguments... arguments) no
   return guard([&] {
     if (!handle)
       throw runtime::UsageError("the program is null");
-    std::lock_guard<std::recursive_mutex> lock(handle->mutex);
+    std::lock_guard lock(handle->mutex);
     runtime::ThreadLimit threads(handle->program.threadCount());
     runtime::DenormalsFlushed arithmetic;
     runtime::FailuresThrown failures;
