@@ -72,3 +72,27 @@ def test_swapped_layers(tmp_path):
     lines = run_example("swap_gru.py", "--steps", "5", "--length", "50", folder=tmp_path).splitlines()
     losses = [[float(word) for word in line.split()[2:5:2]] for line in lines]
     assert losses[0] == pytest.approx(losses[1], rel=1e-4)
+
+
+NOTEBOOK = """
+import importlib.util, json, pathlib, sys
+
+has_matplotlib = importlib.util.find_spec("matplotlib") is not None
+if has_matplotlib:
+    __import__("matplotlib").use("agg")
+names = {}
+for cell in json.loads(pathlib.Path(sys.argv[1]).read_text())["cells"]:
+    is_drawn = "matplotlib" in cell["metadata"].get("tags", [])
+    if cell["cell_type"] == "code" and (has_matplotlib or not is_drawn):
+        exec("".join(cell["source"]), names)
+assert names["after"] < 0.9 * names["before"] and len(names["history"]) == 4
+assert (names["folder"] / "tuned.onnx").exists()
+"""
+
+
+def test_notebook(tmp_path):
+    """Its cells in their order; those that draw where Matplotlib is installed."""
+    notebook = harness.ROOT / "examples" / "python" / "fine_tune_stream.ipynb"
+    environment = {"PYTHONPATH": str(harness.BUILD / "python"), "PATH": "", "TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-c", NOTEBOOK, notebook]
+    harness.check_succeeded(harness.run(*command, cwd=notebook.parent, env=environment))
