@@ -221,6 +221,72 @@ def test_wrong_arrays_change_nothing(program, case):
         np.testing.assert_array_equal(value, state[name])
 
 
+def mutate(rng, arrays):
+    """The arrays of a call with a mistake in one of them, and what the mistake is."""
+    arrays = dict(arrays)
+    name = rng.choice(list(arrays))
+    array = arrays[name]
+    mistake = rng.choice(["missing", "unknown", "type", "rank", "size", "empty", "no array"])
+    if mistake == "missing":
+        del arrays[name]
+    elif mistake == "unknown":
+        arrays["z"] = array
+    elif mistake == "type":
+        arrays[name] = array.astype(np.float64 if array.dtype == np.float32 else np.float32)
+    elif mistake == "rank":
+        arrays[name] = array[np.newaxis] if rng.random() < 0.5 else array[0]
+    elif mistake == "size":
+        axis = int(rng.integers(array.ndim))
+        # No size but that of samples is free in the target, none but the last is fixed in x.
+        axis = axis if name != "x" else array.ndim - 1
+        arrays[name] = np.concatenate([array, array], axis)
+    elif mistake == "empty":
+        arrays[name] = array[:0] if array.ndim == 1 else array[..., :0]
+    else:
+        arrays[name] = array.tolist()
+    return arrays, f"{mistake} {name}"
+
+
+def test_any_wrong_array_of_any_call_changes_nothing(program):
+    """Mistakes drawn at random, by a seed."""
+    rng = np.random.default_rng(0)
+    inputs, target = arrays()
+    program.step(inputs, target, lr=0.1)
+    gradients = {n: g for n, g in program.grad(inputs, target)[1].items() if n != "x"}
+    given = {**inputs, "target": target}
+    calls = [
+        ("infer", inputs, program.infer),
+        ("infer out", {"logits": np.zeros((5, 10), np.float32)}, lambda o: program.infer(inputs, out=o)),
+        ("eval", given, program.eval),
+        ("grad", given, program.grad),
+        ("grad out", gradients, lambda out: program.grad(inputs, target, out=out)),
+        ("step", given, program.step),
+        ("update", gradients, program.update),
+        ("fit", given, lambda found: program.fit(found, batch=5, progress=False)),
+    ]
+    state, before = program.state_dict(), program.eval(given)
+    tried = 0
+    for name, right, call in calls:
+        for _ in range(40):
+            wrong, mistake = mutate(rng, right)
+            # Outputs that are not named are dropped.
+            if "out" in name and mistake.startswith("missing"):
+                continue
+            kept = {n: np.array(a) for n, a in wrong.items() if isinstance(a, np.ndarray)}
+            with pytest.raises(bppsa.Error) as caught:
+                call(wrong)
+                pytest.fail(f"{name}: {mistake}")
+            assert "\n" not in str(caught.value), (name, mistake)
+            for n, array in kept.items():
+                np.testing.assert_array_equal(wrong[n], array, err_msg=f"{name}: {mistake}")
+            tried += 1
+        for n, value in program.parameters.items():
+            np.testing.assert_array_equal(value, state[n], err_msg=name)
+    assert tried > 250 and program.eval(given) == before
+    # The optimizer has not counted those steps either.
+    program.step(inputs, target, lr=0.1)
+
+
 def test_results_need_writable_memory_of_their_shape(program):
     inputs, _ = arrays()
     with pytest.raises(bppsa.Error, match="'logits'"):
@@ -305,12 +371,14 @@ def test_threads_compute_what_each_computes_alone():
     assert together == alone
 
 
+def resident():
+    gc.collect()
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
+
+
 def test_memory_does_not_grow(program):
     inputs, target = arrays()
-
-    def resident():
-        with open("/proc/self/statm") as file:
-            return int(file.read().split()[1]) * resource.getpagesize()
 
     def call(count):
         for _ in range(count):
@@ -319,11 +387,46 @@ def test_memory_does_not_grow(program):
             program.grad(inputs, target)
 
     call(500)
-    gc.collect()
     before = resident()
     call(5000)
-    gc.collect()
     assert resident() - before < 2 << 20
+
+
+COMPILATIONS = """
+import gc, resource, sys
+import bppsa, numpy as np
+from onnx import TensorProto, helper, numpy_helper
+
+value = lambda name, size: helper.make_tensor_value_info(name, TensorProto.FLOAT, ["N", size])
+weight = numpy_helper.from_array(np.ones((3, 2), np.float32), "w")
+graph = helper.make_graph(
+    [helper.make_node("MatMul", ["x", "w"], ["y"])], "graph", [value("x", 3)], [value("y", 2)], [weight]
+)
+model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+
+def resident():
+    gc.collect()
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
+
+def compile(count):
+    for _ in range(count):
+        program = bppsa.compile(model, loss="mse", optimizer="sgd", O=0)
+        program.step({"x": np.ones((4, 3), np.float32)}, np.zeros((4, 2), np.float32))
+
+count = int(sys.argv[1])
+compile(10)
+before = resident()
+compile(count)
+print(resident() - before)
+"""
+
+
+def test_compilations_leave_nothing():
+    """Twenty programs, one after the other, leave less than 8 MiB; one has several times as much."""
+    environment = {"PYTHONPATH": str(harness.BUILD / "python"), "PATH": ""}
+    run = harness.run(sys.executable, "-c", COMPILATIONS, "20", env=environment)
+    assert int(harness.check_succeeded(run).stdout) < 8 << 20
 
 
 def test_the_commands_of_a_program_agree(program, tmp_path):
