@@ -57,7 +57,7 @@ FailureOr<std::string> Compilation::run() {
     return failure();
   if (options.stopAfter < Phase::Lower ||
       (options.emit == EmitKind::MLIR && options.stopAfter == Phase::End))
-    return print(*module);
+    return print(*module, options.printLocations);
   if (options.emit == EmitKind::Report && options.stopAfter == Phase::End)
     return emitReport();
   return lowerAndEmit();
@@ -274,11 +274,12 @@ LogicalResult Compilation::dump(ModuleOp target, StringRef phase) {
 // Output
 //===----------------------------------------------------------------------===//
 
-std::string bppsa::print(Operation *operation) {
+std::string bppsa::print(Operation *operation, bool withLocations) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   // Every phase verifies its result: printing would do it again.
-  operation->print(stream, OpPrintingFlags().assumeVerified());
+  OpPrintingFlags flags = OpPrintingFlags().assumeVerified();
+  operation->print(stream, withLocations ? flags.enableDebugInfo() : flags);
   return text;
 }
 

@@ -137,7 +137,7 @@ private:
 llvm::StringRef getPhaseName(Phase phase);
 
 /// The text of `operation` or of an LLVM module.
-std::string print(mlir::Operation *operation);
+std::string print(mlir::Operation *operation, bool withLocations = false);
 std::string print(const llvm::Module &module);
 
 } // namespace bppsa

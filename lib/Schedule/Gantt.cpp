@@ -140,3 +140,14 @@ Gantt bppsa::schedule::makeGantt(const Pipeline &pipeline, const PipelineResult 
   }
   return chart;
 }
+
+Gantt bppsa::schedule::makeGantt(const LinkResult &result) {
+  Gantt chart;
+  chart.kinds = {"forward", "backward", "gradient", "exchange"};
+  chart.rows = {"worker", "link"};
+  for (const LinkResult::Task &task : result.tasks)
+    chart.bars.push_back({task.kind == LinkResult::Task::Kind::Exchange,
+                          static_cast<int32_t>(task.kind), task.start, task.end,
+                          std::to_string(task.layer)});
+  return chart;
+}

@@ -116,7 +116,8 @@ double PipelineResult::getPeakActivations() const {
 
 double PipelineResult::getBubble(double time) const {
   std::vector<double> work = getWork(graph.graph);
-  return 1 - *std::max_element(work.begin(), work.end()) / time;
+  // Sums in another order may be longer by a rounding.
+  return std::max(0.0, 1 - *std::max_element(work.begin(), work.end()) / time);
 }
 
 /// The most activations at a time where one device runs `ops`.

@@ -77,11 +77,15 @@ Pipeline bppsa::schedule::makePipeline(const Layers &layers, const std::vector<i
     else
       pipeline.stages.push_back(layers[i]);
   pipeline.placement = std::move(placement);
-  std::vector<double> held(pipeline.devices, 0);
+  for (size_t i = 0; i < layers.size(); ++i)
+    pipeline.layerDevices.push_back(pipeline.placement[stages.empty() ? i : stages[i]]);
+  std::vector<double> &all = pipeline.deviceActivations;
+  all.assign(pipeline.devices, 0);
   for (int32_t stage = 0; stage < pipeline.getNumStages(); ++stage)
-    held[pipeline.placement[stage]] += pipeline.stages[stage].activations;
+    all[pipeline.placement[stage]] += pipeline.stages[stage].activations;
   for (int32_t stage = 0; stage < pipeline.getNumStages(); ++stage)
-    pipeline.stages[stage].activations /= held[pipeline.placement[stage]];
+    if (double ofDevice = all[pipeline.placement[stage]]; ofDevice > 0)
+      pipeline.stages[stage].activations /= ofDevice;
   return pipeline;
 }
 

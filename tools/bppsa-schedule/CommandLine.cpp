@@ -7,8 +7,9 @@
 #include "CommandLine.h"
 #include "bppsa/Runtime/Error.h"
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
-#include <iostream>
+#include <limits>
 
 using namespace bppsa::schedule;
 using bppsa::runtime::quote;
@@ -62,22 +63,55 @@ static void addNumber(CLI::App &app, const char *flag, Value &value, double leas
   app.add_option(flag, parse, help)->type_name("X");
 }
 
-static StageCost parseTimes(const std::string &word) {
+/// As many numbers from 0 to 1e12 as `names` says, with commas between them.
+static std::vector<double> parseNumbers(const char *flag, const std::string &word, size_t count,
+                                        const char *names) {
   std::vector<double> values;
   std::istringstream parts(word);
   for (std::string part; std::getline(parts, part, ',');) {
     std::optional<double> value = parseNumber<double>(part);
     if (!value || !(*value >= 0 && *value <= 1e12))
-      throw UsageError(text("--times: found ", quote(part), " in ", quote(word),
-                            ", accepted are four numbers F,B,W,COMM from 0 to 1e12"));
+      throw UsageError(text(flag, ": found ", quote(part), " in ", quote(word), ", accepted is ",
+                            names, ", numbers from 0 to 1e12"));
     values.push_back(*value);
   }
-  if (values.size() != 4)
-    throw UsageError(text("--times: found ", values.size(), " numbers in ", quote(word),
-                          ", accepted are four, F,B,W,COMM"));
+  if (values.size() != count)
+    throw UsageError(text(flag, ": found ", values.size(), " numbers in ", quote(word),
+                          ", accepted is ", names));
+  return values;
+}
+
+static StageCost parseTimes(const std::string &word) {
+  std::vector<double> values = parseNumbers("--times", word, 4, "F,B,W,COMM");
   if (values[0] + values[1] + values[2] == 0)
     throw UsageError("--times: a stage takes no time; one of F, B and W must be above 0");
   return {values[0], values[1], values[2], values[3]};
+}
+
+static void parseNetwork(const std::string &word, CommandLine &options) {
+  std::vector<double> values = parseNumbers("--network", word, 2, "GBITS,MICROSECONDS");
+  if (values[0] == 0)
+    throw UsageError("--network: found 0 Gbit/s, accepted are numbers above 0");
+  options.bytesPerSecond = values[0] * 1e9 / 8;
+  options.latency = values[1] * 1e-6;
+}
+
+static void parseExchange(const std::string &word, CommandLine &options) {
+  static const std::pair<const char *, Exchange> names[] = {
+      {"allreduce", Exchange::AllReduce}, {"p3", Exchange::P3}, {"dear", Exchange::Dear}};
+  for (auto [name, exchange] : names)
+    if (word == name) {
+      options.exchange = exchange;
+      return;
+    }
+  const std::string prefix = "reverse-first:";
+  std::string count = word.substr(0, prefix.size()) == prefix ? word.substr(prefix.size()) : "";
+  options.reversed = parseNumber<int32_t>(count);
+  if (count != "auto" && (!options.reversed || *options.reversed < 0))
+    throw UsageError(text("--exchange: found ", quote(word),
+                          ", accepted are allreduce, p3, dear, reverse-first:K and "
+                          "reverse-first:auto"));
+  options.exchange = Exchange::ReverseFirst;
 }
 
 static std::optional<ScheduleKind> parseSchedule(const std::string &word) {
@@ -94,24 +128,15 @@ static std::optional<ScheduleKind> parseSchedule(const std::string &word) {
 // Flags
 //===----------------------------------------------------------------------===//
 
-static void addOptions(CLI::App &app, CommandLine &options) {
-  addCount(app, "--stages", options.stages, kMostDevices, "Devices, each with one stage")
-      ->required();
-  addCount(app, "--microbatches", options.microbatches, kMostMicrobatches, "Microbatches of a step")
-      ->required();
-  app.add_option_function<std::string>(
-         "--times", [&](const std::string &word) { options.times = parseTimes(word); },
-         "F,B,W,COMM: what a stage takes of a microbatch forward, backward and for gradients of "
-         "parameters, and from device to device; in any one unit")
-      ->required();
-  addCount(app, "--layers", options.layers, kMostLayers,
-           "Layers that the stages have together, which ooo and modulo:G schedule one by one "
-           "(default: 2 a stage, or 2 groups)");
+/// What the two forms of the command line have in common.
+static void addCommon(CLI::App &app, CommandLine &options) {
   app.add_option_function<std::string>(
          "--pipeline-schedule",
          [&](const std::string &word) { options.schedule = parseSchedule(word); },
          listScheduleKinds() + " or auto (default), the one with the shortest step")
       ->type_name("NAME");
+  addCount(app, "--microbatches", options.microbatches, kMostMicrobatches,
+           "Microbatches of a step (default with a model: 4 a rank)");
   app.add_flag("--forward-first", options.forwardFirst,
                "With ooo and modulo:G: a device runs its forward operations before the others");
   addNumber(app, "--memory-limit", options.memoryLimit, 1, 1e9,
@@ -123,6 +148,41 @@ static void addOptions(CLI::App &app, CommandLine &options) {
   app.add_flag("--json", options.json, "Print one JSON object");
 }
 
+static void addStages(CLI::App &app, CommandLine &options) {
+  addCount(app, "--stages", options.devices, kMostDevices,
+           "Without a model: devices, each with one stage");
+  addCount(app, "--layers", options.layers, kMostLayers,
+           "Without a model: layers that the stages have together, which ooo and modulo:G schedule "
+           "one by one (default: 2 a stage, or 2 groups)");
+}
+
+static void addModel(CLI::App &app, CommandLine &options) {
+  app.add_option("model", options.model, "An ONNX model")->type_name("MODEL.onnx");
+  addCount(app, "--ranks", options.devices, kMostDevices, "With a model: devices");
+  addCount(app, "--batch", options.batch, kMostMicrobatches,
+           "With a model: samples of a microbatch, or of a rank with --exchange (default: 16)");
+  addCount(app, "--seq-len", options.steps, kMostLayers,
+           "With a model: time steps (default: 1000)");
+  app.add_option(
+         "--bind", options.bindings,
+         "NAME=VALUE, with a model: a symbolic dimension that is a number, or a graph input "
+         "that is a constant")
+      ->take_all();
+  app.add_option_function<std::string>(
+         "--network", [&](const std::string &word) { parseNetwork(word, options); },
+         "With a model: the speed of a link and the time of a message")
+      ->type_name("GBITS,MICROSECONDS");
+  addNumber(app, "--gflops", options.gflops, 1e-3, 1e9,
+            "With --times=counts: GFLOP/s of a device (default: 100)");
+  app.add_option_function<std::string>(
+         "--exchange", [&](const std::string &word) { parseExchange(word, options); },
+         "With a model: every rank has the whole model, and gradients are exchanged: allreduce, "
+         "p3, dear, reverse-first:K or reverse-first:auto")
+      ->type_name("NAME");
+  addCount(app, "--slice", options.slice, std::numeric_limits<int32_t>::max(),
+           "With --exchange=p3: elements of a slice (default: 50000)");
+}
+
 /// What CLI11 says of a mistake, on one line.
 static std::string describe(const CLI::ParseError &error) {
   std::string line = error.what();
@@ -130,10 +190,40 @@ static std::string describe(const CLI::ParseError &error) {
   return line + "; see --help";
 }
 
-/// Sets the number of layers where none was given.
-static void setLayers(CommandLine &options) {
+/// Refuses flags of the other form.
+static void checkFlags(const CLI::App &app, const CommandLine &options) {
+  bool hasModel = !options.model.empty();
+  auto isGiven = [&](const char *flag) { return app.get_option(flag)->count() > 0; };
+  for (const char *flag : {"--stages", "--layers"})
+    if (hasModel && isGiven(flag))
+      throw UsageError(text(flag, " describes stages without a model; leave it or the model out"));
+  for (const char *flag : {"--ranks", "--batch", "--seq-len", "--bind", "--network", "--gflops",
+                           "--exchange", "--slice"})
+    if (!hasModel && isGiven(flag))
+      throw UsageError(text(flag, " needs a model: bppsa-schedule MODEL.onnx --ranks P ..."));
+  for (const char *flag : hasModel
+                              ? std::vector<const char *>{"--ranks", "--network"}
+                              : std::vector<const char *>{"--stages", "--microbatches", "--times"})
+    if (!isGiven(flag))
+      throw UsageError(text(flag, " is required; see --help"));
+  for (const char *flag : {"--pipeline-schedule", "--microbatches", "--memory-limit",
+                           "--forward-first", "--deferred-memory"})
+    if (options.exchange && isGiven(flag))
+      throw UsageError(text("--exchange and ", flag,
+                            " exclude each other: either ranks have the "
+                            "whole model, or a pipeline"));
+  if (isGiven("--slice") && options.exchange != Exchange::P3)
+    throw UsageError("--slice needs --exchange=p3");
+}
+
+/// Sets what was left out.
+static void setDefaults(CommandLine &options) {
+  if (!options.model.empty()) {
+    options.microbatches = options.microbatches ? options.microbatches : 4 * options.devices;
+    return;
+  }
   int64_t group = options.schedule ? options.schedule->group : 1;
-  int64_t layers = options.layers ? options.layers : 2 * group * options.stages;
+  int64_t layers = options.layers ? options.layers : 2 * group * options.devices;
   if (layers * options.microbatches > kMostOperations)
     throw UsageError(text("found ", layers, " layers and ", options.microbatches,
                           " microbatches, accepted are at most ", kMostOperations,
@@ -143,9 +233,17 @@ static void setLayers(CommandLine &options) {
 
 std::optional<CommandLine> bppsa::schedule::parseCommandLine(int argc, char **argv) {
   CommandLine options;
+  std::string times;
   CLI::App app("Predicts how long a step of training takes under a schedule, and how much memory");
   app.set_version_flag("--version", "bppsa " BPPSA_VERSION);
-  addOptions(app, options);
+  addCommon(app, options);
+  addStages(app, options);
+  addModel(app, options);
+  app.add_option(
+      "--times", times,
+      "Without a model F,B,W,COMM: what a stage takes of a microbatch forward, backward "
+      "and for gradients of parameters, and from device to device, in any one unit. With "
+      "one: counts (default), or a JSON file of measured times");
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success &request) {
@@ -154,6 +252,13 @@ std::optional<CommandLine> bppsa::schedule::parseCommandLine(int argc, char **ar
   } catch (const CLI::ParseError &error) {
     throw UsageError(describe(error));
   }
-  setLayers(options);
+  checkFlags(app, options);
+  if (options.model.empty())
+    options.times = parseTimes(times);
+  else if (!times.empty() && times != "counts")
+    options.timesFile = times;
+  if (app.get_option("--gflops")->count() > 0 && !options.timesFile.empty())
+    throw UsageError("--gflops and measured --times exclude each other");
+  setDefaults(options);
   return options;
 }

@@ -13,18 +13,41 @@
 
 namespace bppsa::schedule {
 
+/// How ranks that hold the whole model exchange gradients.
+enum class Exchange { AllReduce, P3, Dear, ReverseFirst };
+
 /// What the command line asks for.
 struct CommandLine {
-  int32_t stages = 0, microbatches = 0;
-  /// Of one stage and one microbatch.
+  /// An ONNX model; empty where `times` describe equal layers.
+  std::string model;
+  int32_t devices = 0, microbatches = 0;
+
+  /// Without a model: what a stage takes of a microbatch, and equal layers of all stages together.
   StageCost times = {};
-  /// Equal layers that the stages have together.
   int32_t layers = 0;
+
+  /// With a model: the samples of a microbatch, or of a rank, and their steps; 0 where they are not
+  /// given.
+  int32_t batch = 0, steps = 0;
+  std::vector<std::string> bindings;
+  /// A file of measured times; empty for counts.
+  std::string timesFile;
+  /// Of a device, in 10^9 FLOPs a second.
+  double gflops = 100;
+  /// Of a link; the latency in seconds.
+  double bytesPerSecond = 0, latency = 0;
+
   double deferredMemory = 0.5;
   std::optional<double> memoryLimit;
   bool forwardFirst = false;
   /// Nothing for `auto`.
   std::optional<ScheduleKind> schedule;
+  /// Present where ranks have the whole model.
+  std::optional<Exchange> exchange;
+  int32_t slice = 50000;
+  /// Of reverse first-k; nothing for `auto`.
+  std::optional<int32_t> reversed;
+
   /// Empty for no drawing.
   std::string gantt;
   bool json = false;

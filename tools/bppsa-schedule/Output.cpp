@@ -7,6 +7,7 @@
 #include "Output.h"
 #include <algorithm>
 #include <cstdio>
+#include <numeric>
 
 using namespace bppsa::schedule;
 using nlohmann::ordered_json;
@@ -15,12 +16,15 @@ using nlohmann::ordered_json;
 // JSON
 //===----------------------------------------------------------------------===//
 
+/// A difference that is not negative but for the roundings of sums.
+static double subtract(double whole, double part) { return std::max(0.0, whole - part); }
+
 /// What the step would gain if nothing took time between devices.
 static double getExposedCommunication(const ScheduledPipeline &scheduled) {
   Pipeline local = scheduled.pipeline;
   for (StageCost &stage : local.stages)
     stage.hop = 0;
-  return scheduled.result.span - evaluate(local, scheduled.orders).value().span;
+  return subtract(scheduled.result.span, evaluate(local, scheduled.orders).value().span);
 }
 
 ordered_json bppsa::schedule::describe(const ScheduledPipeline &scheduled) {
@@ -30,7 +34,7 @@ ordered_json bppsa::schedule::describe(const ScheduledPipeline &scheduled) {
   for (int32_t device = 0; device < scheduled.pipeline.devices; ++device)
     devices.push_back({{"device", device},
                        {"busy", work[device]},
-                       {"idle", result.span - work[device]},
+                       {"idle", subtract(result.span, work[device])},
                        {"peak_activations", result.peakActivations[device]}});
   return {{"schedule", getText(scheduled.kind)},
           {"microbatches", scheduled.pipeline.microbatches},
@@ -50,6 +54,36 @@ ordered_json bppsa::schedule::describeChoices(const std::vector<ScheduledPipelin
                        {"bubble", scheduled.result.getBubble(scheduled.result.span)},
                        {"peak_activations", scheduled.result.getPeakActivations()}});
   return choices;
+}
+
+ordered_json bppsa::schedule::describe(const LinkResult &result, int32_t ranks, int64_t batch) {
+  constexpr double kMicroseconds = 1e6;
+  return {{"ranks", ranks},
+          {"step", result.step * kMicroseconds},
+          {"compute", result.compute * kMicroseconds},
+          {"exposed_communication", subtract(result.step, result.compute) * kMicroseconds},
+          {"efficiency", result.compute / result.step},
+          {"samples_per_second", double(ranks) * batch / result.step}};
+}
+
+ordered_json bppsa::schedule::describeLayers(const std::vector<ModelLayer> &layers,
+                                             const std::vector<int32_t> &devices) {
+  ordered_json list = ordered_json::array();
+  for (size_t i = 0; i < layers.size(); ++i) {
+    const ModelLayer &layer = layers[i];
+    ordered_json entry = {{"layer", layer.name}};
+    if (!devices.empty())
+      entry["device"] = devices[i];
+    entry.update(
+        {{"forward", layer.forward},
+         {"backward", layer.backward},
+         {"weight", layer.weight},
+         {"parameters", std::accumulate(layer.tensors.begin(), layer.tensors.end(), int64_t(0))},
+         {"activation_bytes", layer.activationBytes},
+         {"output_bytes", layer.outputBytes}});
+    list.push_back(entry);
+  }
+  return list;
 }
 
 //===----------------------------------------------------------------------===//

@@ -7,73 +7,166 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommandLine.h"
+#include "LayerTimes.h"
 #include "Output.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Schedule/Gantt.h"
+#include "bppsa/Support/InitTool.h"
 #include "bppsa/Support/OutputFile.h"
 #include <iostream>
 
+using namespace bppsa;
 using namespace bppsa::schedule;
 using bppsa::runtime::fail;
+using nlohmann::ordered_json;
 
-/// Equal layers that make up the stages of the command line.
-static PipelineProblem makeProblem(const CommandLine &options) {
-  double share = double(options.stages) / options.layers;
-  StageCost layer = {options.times.forward * share, options.times.backward * share,
-                     options.times.weight * share, options.times.hop};
-  PipelineProblem problem = {Layers(options.layers, layer), options.stages, options.microbatches};
-  problem.deferredMemory = options.deferredMemory;
-  problem.memoryLimit = options.memoryLimit;
-  problem.forwardFirst = options.forwardFirst;
-  return problem;
-}
-
-/// The schedules that the command line asks for, the best one first.
-static std::vector<ScheduledPipeline> run(const PipelineProblem &problem,
-                                          const std::optional<ScheduleKind> &kind) {
-  if (kind) {
-    int64_t fewest = getFewestLayers(*kind, problem.devices);
-    if (static_cast<int64_t>(problem.layers.size()) < fewest)
-      fail(getText(*kind), " on ", problem.devices, " devices needs at least ", fewest,
-           " layers, found ", problem.layers.size(), "; use fewer devices, or another schedule");
-  }
-  std::vector<ScheduledPipeline> ranking;
-  if (!kind)
-    ranking = rankSchedules(problem);
-  else if (std::optional<ScheduledPipeline> scheduled = schedulePipeline(problem, *kind))
-    ranking.push_back(std::move(*scheduled));
-  if (ranking.empty())
-    fail(kind ? getText(*kind) : "every schedule", " needs more memory than --memory-limit ",
-         problem.memoryLimit.value_or(0), "; raise it, or try v-min");
-  return ranking;
-}
-
-static void draw(const std::string &path, const ScheduledPipeline &scheduled) {
-  Gantt chart = makeGantt(scheduled.pipeline, scheduled.result);
-  chart.title = getText(scheduled.kind);
-  llvm::Error error = bppsa::writeFile(path, [&](llvm::raw_ostream &out) { out << toSVG(chart); });
+static void draw(const std::string &path, const Gantt &chart) {
+  llvm::Error error = writeFile(path, [&](llvm::raw_ostream &out) { out << toSVG(chart); });
   if (error)
     fail(llvm::toString(std::move(error)));
 }
 
-static void run(const CommandLine &options) {
-  std::vector<ScheduledPipeline> ranking = run(makeProblem(options), options.schedule);
-  nlohmann::ordered_json object = describe(ranking.front());
+//===----------------------------------------------------------------------===//
+// Pipelines
+//===----------------------------------------------------------------------===//
+
+/// Equal layers that make up the stages of the command line.
+static Layers makeEqualLayers(const CommandLine &options) {
+  double share = double(options.devices) / options.layers;
+  return Layers(options.layers, {options.times.forward * share, options.times.backward * share,
+                                 options.times.weight * share, options.times.hop});
+}
+
+/// Layers of a model; times are microseconds.
+static Layers makeLayers(const std::vector<ModelLayer> &model, const CommandLine &options) {
+  Layers layers;
+  for (const ModelLayer &layer : model) {
+    double hop = 1e6 * (options.latency + layer.outputBytes / options.bytesPerSecond);
+    layers.push_back(
+        {layer.forward, layer.backward, layer.weight, hop, double(layer.activationBytes)});
+  }
+  return layers;
+}
+
+/// The schedules that the command line asks for, the best one first.
+static std::vector<ScheduledPipeline> scheduleAll(Layers layers, const CommandLine &options) {
+  PipelineProblem problem = {std::move(layers), options.devices, options.microbatches};
+  problem.deferredMemory = options.deferredMemory;
+  problem.memoryLimit = options.memoryLimit;
+  problem.forwardFirst = options.forwardFirst;
+  std::string name = options.schedule ? getText(*options.schedule) : "a pipeline";
+  int64_t fewest = getFewestLayers(options.schedule.value_or(ScheduleKind{}), problem.devices);
+  if (static_cast<int64_t>(problem.layers.size()) < fewest)
+    fail(name, " on ", problem.devices, " devices needs at least ", fewest, " layers, found ",
+         problem.layers.size(), "; use fewer devices, or another schedule");
+  std::vector<ScheduledPipeline> ranking;
+  if (!options.schedule)
+    ranking = rankSchedules(problem);
+  else if (std::optional<ScheduledPipeline> scheduled =
+               schedulePipeline(problem, *options.schedule))
+    ranking.push_back(std::move(*scheduled));
+  if (ranking.empty())
+    fail(name, " needs more memory than --memory-limit ", problem.memoryLimit.value_or(0),
+         "; raise it, or try v-min");
+  return ranking;
+}
+
+static ordered_json runPipeline(const CommandLine &options, const std::vector<ModelLayer> &model) {
+  std::vector<ScheduledPipeline> ranking =
+      scheduleAll(model.empty() ? makeEqualLayers(options) : makeLayers(model, options), options);
+  const ScheduledPipeline &best = ranking.front();
+  ordered_json object = describe(best);
+  if (!model.empty()) {
+    for (ordered_json &device : object["devices"])
+      device["peak_bytes"] = device["peak_activations"].get<double>() *
+                             best.pipeline.deviceActivations[device["device"].get<size_t>()];
+    object["layers"] = describeLayers(model, best.pipeline.layerDevices);
+  }
   if (!options.schedule)
     object["choices"] = describeChoices(ranking);
-  if (!options.gantt.empty())
-    draw(options.gantt, ranking.front());
+  if (!options.gantt.empty()) {
+    Gantt chart = makeGantt(best.pipeline, best.result);
+    chart.title = getText(best.kind);
+    chart.unit = model.empty() ? "" : " us";
+    draw(options.gantt, chart);
+  }
+  return object;
+}
+
+//===----------------------------------------------------------------------===//
+// Exchanges
+//===----------------------------------------------------------------------===//
+
+static LinkPolicy makePolicy(CommandLine &options, const TrainingStep &step,
+                             const LinkNetwork &network) {
+  int32_t numLayers = static_cast<int32_t>(step.size());
+  switch (*options.exchange) {
+  case Exchange::AllReduce:
+    return kAllReduce;
+  case Exchange::P3:
+    return makeP3(numLayers, options.slice);
+  case Exchange::Dear:
+    return makeDear(numLayers);
+  case Exchange::ReverseFirst:
+    break;
+  }
+  if (!options.reversed)
+    options.reversed = searchReverseFirst(step, network);
+  if (*options.reversed > numLayers)
+    fail("--exchange: found reverse-first:", *options.reversed, ", but the model has ", numLayers,
+         " layers");
+  return makeReverseFirst(*options.reversed);
+}
+
+static ordered_json runExchange(CommandLine options, const ModelWork &model) {
+  TrainingStep step;
+  for (const ModelLayer &layer : model.layers)
+    step.push_back(
+        {layer.forward * 1e-6, layer.backward * 1e-6, layer.weight * 1e-6, layer.tensors});
+  LinkNetwork network = {options.devices, options.bytesPerSecond, options.latency};
+  LinkPolicy policy = makePolicy(options, step, network);
+  LinkResult result = evaluate(step, network, policy);
+  ordered_json object = describe(result, options.devices, model.batch);
+  object["speedup_over_allreduce"] = evaluate(step, network, kAllReduce).step / result.step;
+  if (options.reversed)
+    object["reversed_layers"] = *options.reversed;
+  object["layers"] = describeLayers(model.layers, {});
+  if (!options.gantt.empty()) {
+    Gantt chart = makeGantt(result);
+    chart.title = "one of " + std::to_string(options.devices) + " ranks";
+    chart.unit = " s";
+    draw(options.gantt, chart);
+  }
+  return object;
+}
+
+//===----------------------------------------------------------------------===//
+// Main
+//===----------------------------------------------------------------------===//
+
+static void run(const CommandLine &options) {
+  ModelWork model = {};
+  if (!options.model.empty())
+    model = getTimedWork(options);
+  ordered_json object =
+      options.exchange ? runExchange(options, model) : runPipeline(options, model.layers);
+  if (!options.model.empty()) {
+    object["unit"] = "us";
+    object["times"] = options.timesFile.empty() ? "counts" : "measured";
+    object["predicted"] = true;
+  }
   std::cout << (options.json ? object.dump() + '\n' : toText(object)) << std::flush;
   if (!std::cout)
     fail("cannot write to the standard output");
 }
 
 int main(int argc, char **argv) {
+  initTool();
   try {
     if (std::optional<CommandLine> options = parseCommandLine(argc, argv))
       run(*options);
     return 0;
   } catch (...) {
-    return bppsa::runtime::reportError();
+    return runtime::reportError();
   }
 }

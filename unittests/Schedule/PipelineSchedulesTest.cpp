@@ -85,6 +85,17 @@ TEST_P(RandomPipelineTest, SchedulesAreLinearExtensions) {
   }
 }
 
+/// So that sums over microbatches are the same in all schedules, to the last bit.
+TEST_P(RandomPipelineTest, GradientsOfAStageAreFormedInTheOrderOfMicrobatches) {
+  for (const ScheduledPipeline &scheduled : rankSchedules(makeRandomProblem(GetParam()))) {
+    std::vector<int32_t> next(scheduled.pipeline.getNumStages(), 0);
+    for (const std::vector<PipelineOp> &ops : scheduled.orders)
+      for (PipelineOp op : ops)
+        if (op.kind == OpKind::W || op.kind == OpKind::BW)
+          EXPECT_EQ(op.microbatch, next[op.stage]++) << getText(scheduled.kind);
+  }
+}
+
 TEST_P(RandomPipelineTest, SchedulesKeepToTheMemoryLimit) {
   PipelineProblem problem = makeRandomProblem(GetParam());
   problem.memoryLimit = 1.5;

@@ -66,6 +66,8 @@ struct CompileOptions {
   unsigned optLevel = 3;
   /// Elements of initializers that are zero stay so and leave the patterns.
   bool pruneZeros = false;
+  /// Whether IR before the target is looked at is printed with the locations of its operations.
+  bool printLocations = false;
   /// Sizes that a report assumes where only the run time knows them.
   int64_t reportLength = 1000, reportBatch = 16;
   /// The archive `libbppsa_runtime.a`, with which executables and shared libraries are linked.

@@ -7,6 +7,7 @@
 #ifndef BPPSA_SCHEDULE_GANTT_H
 #define BPPSA_SCHEDULE_GANTT_H
 
+#include "bppsa/Schedule/LinkExchange.h"
 #include "bppsa/Schedule/Pipeline.h"
 
 namespace bppsa::schedule {
@@ -31,6 +32,9 @@ std::string toSVG(const Gantt &chart);
 
 /// A row for each device, a bar for each operation, with its microbatch.
 Gantt makeGantt(const Pipeline &pipeline, const PipelineResult &result);
+
+/// A worker and its link in one step; bars have the number of their layer.
+Gantt makeGantt(const LinkResult &result);
 
 } // namespace bppsa::schedule
 

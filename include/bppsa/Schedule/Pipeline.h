@@ -34,6 +34,9 @@ struct Pipeline {
   std::vector<StageCost> stages;
   /// The device of each stage.
   std::vector<int32_t> placement;
+  /// The device of each layer, and what a device keeps of a microbatch, in the unit of the layers.
+  std::vector<int32_t> layerDevices = {};
+  std::vector<double> deviceActivations = {};
   /// What W needs of the activations that F keeps; the rest is free once B has run.
   double deferredMemory = 0.5;
 

@@ -1,0 +1,22 @@
+//===- LayerTimes.h - times of the layers of a model ------------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_TOOLS_BPPSA_SCHEDULE_LAYERTIMES_H
+#define BPPSA_TOOLS_BPPSA_SCHEDULE_LAYERTIMES_H
+
+#include "CommandLine.h"
+#include "bppsa/Schedule/Model/ModelLayers.h"
+
+namespace bppsa::schedule {
+
+/// The work of the model of the command line, with times in microseconds in place of FLOPs: by the
+/// speed of the device, or as a file of measured times says (docs/Scaling.md). Throws
+/// runtime::Error.
+ModelWork getTimedWork(const CommandLine &options);
+
+} // namespace bppsa::schedule
+
+#endif // BPPSA_TOOLS_BPPSA_SCHEDULE_LAYERTIMES_H
