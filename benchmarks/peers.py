@@ -21,6 +21,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 TIMES = ("forward_us", "backward_us", "update_us", "step_us")
 # What trees of matrix products reach at least on one core; plans that need more time are not tried.
 PRODUCT_FLOPS_PER_SECOND = 10e9
+# Peers in Python, and the module that each needs.
+WORKERS = {"pytorch": "torch", "jax": "jax", "onnxruntime": "onnxruntime.training"}
 
 
 class Unavailable(Exception):

@@ -55,8 +55,11 @@ def _table(header, rows):
 
 
 def _summary(entries):
-    header = ["shape", "forward", "backward", "step", "best scan", "hand-written", "PyTorch", "JAX"]
-    header += ["x PyTorch", "x JAX", "x hand-written"]
+    names = {"pytorch": "PyTorch", "jax": "JAX", "onnxruntime": "ONNX Runtime"}
+    names = {peer: name for peer, name in names.items() if any(peer in e["peers"] for e in entries)}
+    names |= {"handwritten": "hand-written"}
+    header = ["shape", "forward", "backward", "step", "best scan"]
+    header += [*names.values(), *(f"x {name}" for name in names.values())]
     rows = []
     for entry in entries:
         mine, scan = ours(entry), best_scan(entry)
@@ -64,11 +67,10 @@ def _summary(entries):
             _number(step_of(entry, mine, key)) for key in ("forward_us", "backward_us", "step_us")
         ]
         plan = f"{_number(step_of(entry, FAMILY + scan[0]))} ({scan[0]})" if scan else "–"
-        peers = ("handwritten", "pytorch", "jax")
         rows.append(
             [str(shape_of(entry)), *own, plan]
-            + [_number(step_of(entry, peer)) for peer in peers]
-            + [_number(ratio(entry, peer)) for peer in ("pytorch", "jax", "handwritten")]
+            + [_number(step_of(entry, peer)) for peer in names]
+            + [_number(ratio(entry, peer)) for peer in names]
         )
     return _table(header, rows)
 

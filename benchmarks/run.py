@@ -27,7 +27,7 @@ import time
 
 import report
 import shapes
-from peers import TIMES, Compiled, Failed, Handwritten, Unavailable, Worker
+from peers import TIMES, WORKERS, Compiled, Failed, Handwritten, Unavailable, Worker
 from shapes import Shape
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -78,7 +78,7 @@ def _parser():
     parser.add_argument(
         "--peers",
         type=_words,
-        default=("bppsa", "handwritten", "pytorch", "jax"),
+        default=("bppsa", "handwritten", *WORKERS),
         metavar="bppsa,handwritten,...",
     )
     parser.add_argument("--variants", type=_words, metavar="auto,sequential,chunked:64,...")
@@ -94,10 +94,10 @@ def _parser():
         help="scan plans that are expected to take longer than this are not tried (20)",
     )
     parser.add_argument("--compiler", default=str(ROOT / "build/bin/bppsa-compile"))
-    parser.add_argument(
-        "--pytorch-python", default=sys.executable, help="interpreter that has torch"
-    )
-    parser.add_argument("--jax-python", default=sys.executable, help="interpreter that has jax")
+    for name, module in WORKERS.items():
+        parser.add_argument(
+            f"--{name}-python", default=sys.executable, help=f"interpreter that has {module}"
+        )
     parser.add_argument(
         "--work", type=pathlib.Path, default=ROOT / "build/benchmarks", help="folder for programs"
     )
@@ -114,7 +114,8 @@ def _parser():
     return parser
 
 
-PATH_OPTIONS = ("--compiler", "--pytorch-python", "--jax-python", "--work", "--out", "--markdown")
+PATH_OPTIONS = ("--compiler", "--work", "--out", "--markdown")
+PATH_OPTIONS += tuple(f"--{name}-python" for name in WORKERS)
 
 
 def _command(arguments):
@@ -168,13 +169,12 @@ def _open_peers(options, threads, skipped):
             ]
         elif peer == "handwritten":
             makers.append((peer, lambda: Handwritten(options.work)))
-        elif peer in ("pytorch", "jax"):
+        elif peer in WORKERS:
             python = getattr(options, f"{peer}_python")
             makers.append((peer, lambda peer=peer, python=python: Worker(peer, python, threads)))
         else:
-            raise SystemExit(
-                f"run.py: unknown peer '{peer}', accepted: bppsa, handwritten, pytorch, jax"
-            )
+            accepted = ", ".join(("bppsa", "handwritten", *WORKERS))
+            raise SystemExit(f"run.py: unknown peer '{peer}', accepted: {accepted}")
     peers = []
     for name, make in makers:
         try:

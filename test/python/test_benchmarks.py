@@ -11,6 +11,7 @@ import pytest
 
 import report
 import shapes
+from peers import WORKERS
 from shapes import Shape
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -29,10 +30,10 @@ def _check_times(result):
     assert result["step_us"] < 60e6
 
 
-@pytest.mark.parametrize("peer", ["handwritten", "jax", "pytorch"])
+@pytest.mark.parametrize("peer", ["handwritten", "jax", "pytorch", "onnxruntime"])
 def test_smoke_of_each_peer(tmp_path, peer):
     if peer != "handwritten":
-        pytest.importorskip({"jax": "jax", "pytorch": "torch"}[peer])
+        pytest.importorskip(WORKERS[peer])
     results = _run(
         tmp_path,
         "--cells",
