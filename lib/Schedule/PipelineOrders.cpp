@@ -51,7 +51,7 @@ public:
       : stage(stage), all(pipeline.microbatches), later(pipeline.deferredMemory), limit(limit),
         warmUp(
             std::min<int64_t>(all, roundUp(rule.warmUp * (pipeline.getNumStages() - 1 - stage)))),
-        deferral(roundDown(rule.deferral * stage + rule.base)) {}
+        deferral(std::max<int64_t>(0, roundDown(rule.deferral * stage + rule.base))) {}
 
   std::vector<PipelineOp> list() {
     // The first microbatch after the warm-up needs room before its backward operation.

@@ -20,9 +20,13 @@ class RuleDispatch : public Dispatcher {
 public:
   RuleDispatch(const Pipeline &pipeline, const PipelineGraph &graph, DispatchRule rule,
                double limit)
-      : pipeline(pipeline), graph(graph), rule(rule), limit(limit), devices(pipeline.devices) {
+      : pipeline(pipeline), graph(graph), rule(rule), limit(limit), devices(pipeline.devices),
+        remaining(pipeline.stages.size()) {
     for (int32_t device : pipeline.placement)
       devices[device].numForward += pipeline.microbatches;
+    std::vector<double> ofDevice(pipeline.devices, 0);
+    for (int32_t stage = pipeline.getNumStages(); stage-- > 0;)
+      remaining[stage] = ofDevice[pipeline.placement[stage]] += pipeline.stages[stage].activations;
   }
 
   void announce(TaskId task, double ready) override {
@@ -84,8 +88,11 @@ private:
     return entry == entries.end() ? nullptr : &*entry;
   }
 
+  /// Room is left for what a microbatch still needs on the device: without it, microbatches that
+  /// have begun could keep each other from ending.
   bool canHold(const Device &device, const Entry &forward) const {
-    return device.held + getActivations(forward) <= limit + kTolerance;
+    double needed = remaining[graph.ops[forward.task].stage];
+    return device.held + needed <= limit + kTolerance;
   }
 
   /// When the next operation is ready that is known to come and that there is room for.
@@ -113,6 +120,8 @@ private:
   DispatchRule rule;
   double limit;
   std::vector<Device> devices;
+  /// Activations of each stage and of those that follow it on its device.
+  std::vector<double> remaining;
 };
 } // namespace
 

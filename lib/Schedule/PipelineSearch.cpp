@@ -7,6 +7,7 @@
 #include "bppsa/Schedule/PipelineSearch.h"
 #include "bppsa/Schedule/PipelineOrders.h"
 #include "bppsa/Schedule/PipelineRules.h"
+#include "bppsa/Schedule/VShape.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -23,7 +24,7 @@ public:
   bool offer(std::optional<DeviceOrders> candidate) {
     if (!candidate)
       return false;
-    double candidateSpan = evaluate(pipeline, *candidate)->span;
+    double candidateSpan = evaluate(pipeline, *candidate).value().span;
     if (candidateSpan >= span)
       return false;
     span = candidateSpan;
@@ -40,7 +41,10 @@ private:
 };
 } // namespace
 
-DeviceOrders bppsa::schedule::searchDeferral(const Pipeline &pipeline, double limit) {
+/// How much later a microbatch comes back to a stage than to the next one, and the rules worth
+/// trying: forward operations that fill this time, and gradients of parameters that do at the end,
+/// leave no bubble.
+static DeferralRule getMostDeferral(const Pipeline &pipeline) {
   StageCost cost = {};
   for (const StageCost &stage : pipeline.stages) {
     cost.forward = std::max(cost.forward, stage.forward);
@@ -48,30 +52,44 @@ DeviceOrders bppsa::schedule::searchDeferral(const Pipeline &pipeline, double li
     cost.weight = std::max(cost.weight, stage.weight);
     cost.hop = std::max(cost.hop, stage.hop);
   }
-  // How much later a microbatch comes back to a stage than to the next one. Forward operations
-  // that fill this time, and gradients of parameters that do at the end, leave no bubble.
-  double roundTrip = cost.forward + cost.backward + 2 * cost.hop;
-  double most = pipeline.microbatches;
-  double mostWarmUp = std::min(most, cost.forward > 0 ? roundTrip / cost.forward : most);
-  double mostDeferral = std::min(most, cost.weight > 0 ? roundTrip / cost.weight : most);
-  constexpr int kSteps = 12;
-  Best best(pipeline);
-  auto offer = [&](double warmUp, double deferral, double base) {
-    return best.offer(orderZeroBubble(pipeline, {warmUp, deferral, base}, limit));
+  double roundTrip = cost.forward + cost.backward + 2 * cost.hop, most = pipeline.microbatches;
+  auto divide = [&](double time) {
+    return std::max(1.0, std::min(most, time > 0 ? roundTrip / time : most));
   };
-  DeferralRule rule = kZeroBubbleH1;
-  offer(rule.warmUp, rule.deferral, rule.base);
+  return {divide(cost.forward), divide(cost.weight)};
+}
+
+DeviceOrders bppsa::schedule::searchDeferral(const Pipeline &pipeline, double limit) {
+  constexpr int kSteps = 6, kRefinements = 4;
+  DeferralRule most = getMostDeferral(pipeline), center = kZeroBubbleH1;
+  Best best(pipeline);
+  auto offer = [&](DeferralRule rule) {
+    if (best.offer(orderZeroBubble(pipeline, rule, limit)))
+      center = rule;
+  };
+  offer(kZeroBubbleH1);
+  double warmUpStep = (most.warmUp - 1) / kSteps, deferralStep = (most.deferral - 1) / kSteps;
   for (int i = 0; i <= kSteps; ++i)
-    for (int j = 0; j <= kSteps; ++j) {
-      double warmUp = 1 + (mostWarmUp - 1) * i / kSteps,
-             deferral = 1 + (mostDeferral - 1) * j / kSteps;
-      if (offer(warmUp, deferral, 0.5))
-        rule = {warmUp, deferral, 0.5};
-    }
-  for (double base : {0.0, 0.25, 0.75, 1.0, 1.5, 2.0})
-    offer(rule.warmUp, rule.deferral, base);
+    for (int j = 0; j <= kSteps; ++j)
+      offer({1 + i * warmUpStep, 1 + j * deferralStep, 0.5});
+  // Closer and closer around the best one.
+  double baseStep = 1;
+  for (int refinement = 0; refinement < kRefinements; ++refinement) {
+    warmUpStep /= 2;
+    deferralStep /= 2;
+    DeferralRule around = center;
+    for (int i : {-1, 0, 1})
+      for (int j : {-1, 0, 1})
+        for (int k : {-1, 0, 1})
+          offer({around.warmUp + i * warmUpStep, around.deferral + j * deferralStep,
+                 around.base + k * baseStep});
+    baseStep /= 2;
+  }
   return *best.take();
 }
+
+/// With larger ones devices keep more than 1F1B does.
+static constexpr int32_t kMostBlockOffset = 6;
 
 std::optional<DeviceOrders> bppsa::schedule::searchVShape(const Pipeline &pipeline, double limit) {
   Best best(pipeline);
@@ -80,5 +98,14 @@ std::optional<DeviceOrders> bppsa::schedule::searchVShape(const Pipeline &pipeli
     for (double patience : {0.0, 0.25, 0.5, 0.75, 1.0})
       for (bool makeRoom : {false, true})
         best.offer(orderByRule(pipeline, {forward, patience, makeRoom}, limit));
+  // Blocks for which every device keeps as many activations.
+  for (int32_t both = 2; both <= kMostBlockOffset; ++both)
+    for (int32_t down = 1; down < both; ++down)
+      for (int32_t up = 1; up < both; ++up) {
+        std::optional<DeviceOrders> orders =
+            orderByBlock(pipeline, {down, up, both - up, both - down});
+        if (orders && evaluate(pipeline, *orders).value().getPeakActivations() <= limit)
+          best.offer(std::move(orders));
+      }
   return best.take();
 }

@@ -7,7 +7,6 @@
 #include "bppsa/Schedule/VShape.h"
 #include <algorithm>
 #include <array>
-#include <cassert>
 #include <deque>
 #include <map>
 
@@ -46,18 +45,17 @@ static bool isFree(BuildingBlock block, Turns turns, int32_t devices) {
   return true;
 }
 
-/// The soonest turns.
-static Turns findTurns(BuildingBlock block, int32_t devices) {
-  Turns best = {};
+/// The soonest turns; nothing where devices always have two operations at a time.
+static std::optional<Turns> findTurns(BuildingBlock block, int32_t devices) {
+  std::optional<Turns> best;
   int64_t least = 4 * kPeriod;
   for (int64_t top = 1; top <= kPeriod; ++top)
     for (int64_t loss = 1; loss <= kPeriod; ++loss)
       for (int64_t back = 1; back <= kPeriod; ++back)
         if (top + loss + back < least && isFree(block, {top, loss, back}, devices)) {
-          best = {top, loss, back};
+          best = Turns{top, loss, back};
           least = top + loss + back;
         }
-  assert(least < 4 * kPeriod && "not a block of six unit times");
   return best;
 }
 
@@ -83,11 +81,14 @@ static std::vector<PipelineOp> fillWithWeights(const std::map<int64_t, PipelineO
   return list;
 }
 
-DeviceOrders bppsa::schedule::orderByBlock(const Pipeline &pipeline, BuildingBlock block) {
-  Turns turns = findTurns(block, pipeline.devices);
+std::optional<DeviceOrders> bppsa::schedule::orderByBlock(const Pipeline &pipeline,
+                                                          BuildingBlock block) {
+  std::optional<Turns> turns = findTurns(block, pipeline.devices);
+  if (!turns)
+    return std::nullopt;
   DeviceOrders orders;
   for (int32_t device = 0; device < pipeline.devices; ++device) {
-    Times times = getTimes(block, turns, pipeline.devices, device);
+    Times times = getTimes(block, *turns, pipeline.devices, device);
     int32_t up = 2 * pipeline.devices - 1 - device;
     std::map<int64_t, PipelineOp> ops;
     for (int32_t microbatch = 0; microbatch < pipeline.microbatches; ++microbatch) {

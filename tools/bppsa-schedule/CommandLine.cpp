@@ -216,6 +216,13 @@ static void checkFlags(const CLI::App &app, const CommandLine &options) {
     throw UsageError("--slice needs --exchange=p3");
 }
 
+void bppsa::schedule::checkSize(int64_t layers, int64_t microbatches) {
+  if (layers * microbatches > kMostOperations)
+    throw UsageError(text("found ", layers, " layers and ", microbatches,
+                          " microbatches, accepted are at most ", kMostOperations,
+                          " of both multiplied; use fewer --microbatches"));
+}
+
 /// Sets what was left out.
 static void setDefaults(CommandLine &options) {
   if (!options.model.empty()) {
@@ -224,10 +231,7 @@ static void setDefaults(CommandLine &options) {
   }
   int64_t group = options.schedule ? options.schedule->group : 1;
   int64_t layers = options.layers ? options.layers : 2 * group * options.devices;
-  if (layers * options.microbatches > kMostOperations)
-    throw UsageError(text("found ", layers, " layers and ", options.microbatches,
-                          " microbatches, accepted are at most ", kMostOperations,
-                          " of both multiplied; use fewer --microbatches"));
+  checkSize(layers, options.microbatches);
   options.layers = static_cast<int32_t>(layers);
 }
 

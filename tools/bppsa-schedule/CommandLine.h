@@ -53,6 +53,9 @@ struct CommandLine {
   bool json = false;
 };
 
+/// Throws runtime::UsageError where a step has more operations than can be simulated in minutes.
+void checkSize(int64_t layers, int64_t microbatches);
+
 /// Nothing after --help or --version, which have been printed. Throws runtime::UsageError.
 std::optional<CommandLine> parseCommandLine(int argc, char **argv);
 

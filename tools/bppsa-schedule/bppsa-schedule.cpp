@@ -50,6 +50,7 @@ static Layers makeLayers(const std::vector<ModelLayer> &model, const CommandLine
 
 /// The schedules that the command line asks for, the best one first.
 static std::vector<ScheduledPipeline> scheduleAll(Layers layers, const CommandLine &options) {
+  checkSize(layers.size(), options.microbatches);
   PipelineProblem problem = {std::move(layers), options.devices, options.microbatches};
   problem.deferredMemory = options.deferredMemory;
   problem.memoryLimit = options.memoryLimit;
@@ -134,7 +135,11 @@ static ordered_json runExchange(CommandLine options, const ModelWork &model) {
   if (!options.gantt.empty()) {
     Gantt chart = makeGantt(result);
     chart.title = "one of " + std::to_string(options.devices) + " ranks";
-    chart.unit = " s";
+    chart.unit = " us";
+    for (Gantt::Bar &bar : chart.bars) {
+      bar.start *= 1e6;
+      bar.end *= 1e6;
+    }
     draw(options.gantt, chart);
   }
   return object;

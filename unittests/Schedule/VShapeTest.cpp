@@ -29,14 +29,14 @@ TEST_P(VShapeTest, HasNoBubbleWithinTheMemoryOfOneForwardOneBackward) {
 
 /// Published: two thirds of the bubble of 1F1B, a third of its memory.
 TEST_P(VShapeTest, VMinHasAThirdOfTheMemory) {
-  PipelineResult result = evaluate(pipeline, orderByBlock(pipeline, kVMin)).value();
+  PipelineResult result = evaluate(pipeline, orderByBlock(pipeline, kVMin).value()).value();
   EXPECT_NEAR(result.getBubble(result.span), 2 * bubble / 3, 0.06 * bubble);
   EXPECT_LE(result.getPeakActivations(), devices / 3.0 + 1);
 }
 
 /// Published: half of the bubble of 1F1B and some overhead, half of its memory.
 TEST_P(VShapeTest, VHalfHasHalfOfTheMemory) {
-  PipelineResult result = evaluate(pipeline, orderByBlock(pipeline, kVHalf)).value();
+  PipelineResult result = evaluate(pipeline, orderByBlock(pipeline, kVHalf).value()).value();
   EXPECT_GE(result.getBubble(result.span), bubble / 2);
   EXPECT_LE(result.getBubble(result.span), 0.7 * bubble);
   EXPECT_LE(result.getPeakActivations(), devices / 2.0 + 1);

@@ -15,8 +15,8 @@ namespace bppsa::schedule {
 /// keeps more activations than `limit`, at least 1, in those that it keeps of one microbatch.
 DeviceOrders searchDeferral(const Pipeline &pipeline, double limit);
 
-/// The orders with the shortest span among dispatch rules, for a V shape of stages. Nothing where
-/// no rule keeps to `limit`.
+/// The orders with the shortest span among dispatch rules and building blocks, for a V shape of
+/// stages. Nothing where no rule keeps to `limit`.
 std::optional<DeviceOrders> searchVShape(const Pipeline &pipeline, double limit);
 
 } // namespace bppsa::schedule

@@ -22,8 +22,8 @@ struct BuildingBlock {
 constexpr BuildingBlock kVMin = {1, 1, 1, 1}, kVHalf = {1, 2, 1, 2};
 
 /// The orders of `block` for a V shape of stages (placeVShape); gradients of parameters fill the
-/// times that are left.
-DeviceOrders orderByBlock(const Pipeline &pipeline, BuildingBlock block);
+/// times that are left. Nothing where devices would have two operations at a time.
+std::optional<DeviceOrders> orderByBlock(const Pipeline &pipeline, BuildingBlock block);
 
 } // namespace bppsa::schedule
 
