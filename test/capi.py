@@ -244,13 +244,23 @@ class Program:
         self.call("bppsaProgramFit", (Setting * len(rows))(*rows), c.c_ssize_t(len(rows)),
                   c.byref(source), None, tell, None)  # fmt: skip
 
-    def forward(self, arrays, outputs):
-        residuals = c.c_void_p()
-        self.call("bppsaProgramForward", *named(arrays), *named(outputs), c.byref(residuals))
+    def residual_bytes(self, arrays):
+        size = c.c_size_t()
+        self.call("bppsaProgramGetResidualBytes", *named(arrays), c.byref(size))
+        return size.value
+
+    def forward(self, arrays, outputs, residuals=None):
+        """The residuals; in new memory, where none is given."""
+        if residuals is None:
+            residuals = np.empty(self.residual_bytes(arrays), "u1")
+        tensor = tensor_of(residuals)
+        self.call("bppsaProgramForward", *named(arrays), *named(outputs), c.byref(tensor))
         return residuals
 
-    def backward(self, residuals, cotangents, gradients):
-        self.call("bppsaProgramBackward", residuals, *named(cotangents), *named(gradients))
+    def backward(self, arrays, residuals, cotangents, gradients):
+        tensor = tensor_of(residuals)
+        self.call("bppsaProgramBackward", *named(arrays), c.byref(tensor), *named(cotangents),
+                  *named(gradients))  # fmt: skip
 
     def parameters(self):
         """Live views."""

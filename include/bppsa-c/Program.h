@@ -210,6 +210,15 @@ BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramUpdate(BppsaProgram program,
 BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramGetLosses(BppsaProgram program, double *losses,
                                                       intptr_t count);
 
+/**
+ * Memory for an array of calls, which its `deleter` gives back: to free lists, not to the system,
+ * so that the next such array touches no new pages. It holds anything, is aligned to 64 bytes, and
+ * may outlive the program.
+ */
+BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramAllocate(BppsaProgram program, DLDataType dtype,
+                                                     int32_t rank, const int64_t *shape,
+                                                     DLManagedTensor **array);
+
 /*===----------------------------------------------------------------------===*\
 |* Training                                                                   *|
 \*===----------------------------------------------------------------------===*/
@@ -286,35 +295,47 @@ BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramFit(BppsaProgram program, const Bpps
 |* Forward and backward apart                                                 *|
 \*===----------------------------------------------------------------------===*/
 
-/** What a backward pass reads of its forward pass. */
-typedef struct BppsaResidualsOpaque *BppsaResiduals;
+/*
+ * For programs that were compiled with the option `loss` set to `vjp`. Between a forward pass and
+ * its backward pass stand residuals: bytes in memory of the caller, which may be copied and moved
+ * as a whole. Any number of them may live at a time, and none refers to the program. Best aligned
+ * to 64 bytes.
+ *
+ * In these functions, and in `bppsaProgramInfer` and `bppsaProgramInferInto`, arrays may stand for
+ * parameters, under their names: float32, compact, read in the place of the program's own. Programs
+ * for GPUs take none.
+ */
 
 /**
- * Computes graph outputs as `bppsaProgramInferInto` does, and keeps what `bppsaProgramBackward`
- * needs, the values of parameters and inputs included: both may change meanwhile. For programs that
- * were compiled with the option `loss` set to `vjp`. Any number of residuals may live at a time.
+ * The bytes of the residuals of a forward pass on arrays of these shapes; their memory is not
+ * looked at. An upper bound, most of which is not touched, where lengths of samples decide.
+ */
+BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramGetResidualBytes(BppsaProgram program,
+                                                             const BppsaNamedArray *arrays,
+                                                             intptr_t numArrays, size_t *bytes);
+
+/**
+ * Computes graph outputs as `bppsaProgramInferInto` does, and writes what `bppsaProgramBackward`
+ * reads of this pass to `residuals`: uint8, compact, of at least the bytes above.
  */
 BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramForward(BppsaProgram program,
                                                     const BppsaNamedArray *arrays,
                                                     intptr_t numArrays,
                                                     const BppsaNamedArray *outputs,
-                                                    intptr_t numOutputs, BppsaResiduals *residuals);
+                                                    intptr_t numOutputs, const DLTensor *residuals);
 
 /**
- * The vector-Jacobian product of that forward pass, whose steps are computed again: the gradients
- * of the sum over all graph outputs of output times cotangent. `cotangents` are named after the
- * outputs, and zero for those that are left out; `gradients` are memory of the caller for those of
- * the kind `BppsaGradient` that are wanted. Infinite and NaN results are results. Residuals may be
- * used several times.
+ * The vector-Jacobian product of a forward pass: the gradients of the sum over all graph outputs of
+ * output times cotangent. `arrays` are those of the forward pass, with the values that they had,
+ * and so must be the program's parameters that no array stands for: residuals hold neither.
+ * `cotangents` are named after the outputs, and zero for those that are left out; `gradients` are
+ * memory of the caller for those of the kind `BppsaGradient` that are wanted. Infinite and NaN
+ * results are results. Residuals do not change, and may be used several times.
  */
-BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramBackward(BppsaProgram program, BppsaResiduals residuals,
-                                                     const BppsaNamedArray *cotangents,
-                                                     intptr_t numCotangents,
-                                                     const BppsaNamedArray *gradients,
-                                                     intptr_t numGradients);
-
-/** Residuals may outlive their program. Does nothing with null. */
-BPPSA_CAPI_EXPORTED void bppsaResidualsDestroy(BppsaResiduals residuals);
+BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramBackward(
+    BppsaProgram program, const BppsaNamedArray *arrays, intptr_t numArrays,
+    const DLTensor *residuals, const BppsaNamedArray *cotangents, intptr_t numCotangents,
+    const BppsaNamedArray *gradients, intptr_t numGradients);
 
 /*===----------------------------------------------------------------------===*\
 |* Parameters and optimizer states                                            *|

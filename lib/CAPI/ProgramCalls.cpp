@@ -179,6 +179,23 @@ BppsaStatus bppsaProgramGetLosses(BppsaProgram program, double *losses, intptr_t
       losses, count);
 }
 
+BppsaStatus bppsaProgramAllocate(BppsaProgram program, DLDataType dtype, int32_t rank,
+                                 const int64_t *shape, DLManagedTensor **array) {
+  return use<&bppsaProgramAllocate>(
+      program,
+      [&](EmbeddedProgram &) {
+        DLManagedTensor *&made = require(array, "the place for the array");
+        // Of which nobody looks at the memory.
+        DLTensor described = {
+            array, {kDLCPU, 0}, rank, dtype, const_cast<int64_t *>(shape), nullptr, 0};
+        BppsaNamedArray named = {"array", &described};
+        ArrayArgument wanted = toArguments(&named, 1).front();
+        uint64_t bytes = elementCount(wanted.shape) * elementSize(wanted.dtype);
+        made = toManagedTensor({wanted.dtype, wanted.shape, Buffer::uninitialized(bytes)});
+      },
+      dtype, rank, shape, array);
+}
+
 //===----------------------------------------------------------------------===//
 // Parameters
 //===----------------------------------------------------------------------===//
@@ -218,38 +235,44 @@ BppsaStatus bppsaProgramLoadCheckpoint(BppsaProgram program, const char *path) {
 // Forward and backward apart
 //===----------------------------------------------------------------------===//
 
-struct BppsaResidualsOpaque : Handle {
-  explicit BppsaResidualsOpaque(Residuals values) : values(std::move(values)) {}
+/// An array that has no name in calls.
+static ArrayArgument toResiduals(const DLTensor *tensor) {
+  BppsaNamedArray named = {"residuals", &require(tensor, "the tensor for the residuals")};
+  return toArguments(&named, 1).front();
+}
 
-  const Residuals values;
-};
+BppsaStatus bppsaProgramGetResidualBytes(BppsaProgram program, const BppsaNamedArray *arrays,
+                                         intptr_t numArrays, size_t *bytes) {
+  return use<&bppsaProgramGetResidualBytes>(
+      program,
+      [&](EmbeddedProgram &own) {
+        require(bytes, "the place for the bytes") =
+            own.residualBytes(toArguments(arrays, numArrays));
+      },
+      arrays, numArrays, bytes);
+}
 
 BppsaStatus bppsaProgramForward(BppsaProgram program, const BppsaNamedArray *arrays,
                                 intptr_t numArrays, const BppsaNamedArray *outputs,
-                                intptr_t numOutputs, BppsaResiduals *residuals) {
+                                intptr_t numOutputs, const DLTensor *residuals) {
   return use<&bppsaProgramForward>(
       program,
       [&](EmbeddedProgram &own) {
-        require(residuals, "the place for the residuals") = new BppsaResidualsOpaque(
-            own.forward(toArguments(arrays, numArrays), toArguments(outputs, numOutputs)));
+        own.forward(toArguments(arrays, numArrays), toArguments(outputs, numOutputs),
+                    toResiduals(residuals));
       },
       arrays, numArrays, outputs, numOutputs, residuals);
 }
 
-BppsaStatus bppsaProgramBackward(BppsaProgram program, BppsaResiduals residuals,
+BppsaStatus bppsaProgramBackward(BppsaProgram program, const BppsaNamedArray *arrays,
+                                 intptr_t numArrays, const DLTensor *residuals,
                                  const BppsaNamedArray *cotangents, intptr_t numCotangents,
                                  const BppsaNamedArray *gradients, intptr_t numGradients) {
   return use<&bppsaProgramBackward>(
       program,
       [&](EmbeddedProgram &own) {
-        own.backward(require(residuals, "the residuals").values,
+        own.backward(toArguments(arrays, numArrays), toResiduals(residuals),
                      toArguments(cotangents, numCotangents), toArguments(gradients, numGradients));
       },
-      residuals, cotangents, numCotangents, gradients, numGradients);
-}
-
-void bppsaResidualsDestroy(BppsaResiduals residuals) {
-  if (auto *other = inLibraryOf(residuals, &bppsaResidualsDestroy); other != &bppsaResidualsDestroy)
-    return other(residuals);
-  delete residuals;
+      arrays, numArrays, residuals, cotangents, numCotangents, gradients, numGradients);
 }

@@ -26,7 +26,7 @@ using AnyFunction = void (*)();
 /// version share; ends with null.
 extern const AnyFunction programFunctions[];
 
-/// What handles of programs and residuals begin with.
+/// What handles of programs begin with.
 struct Handle {
   /// `programFunctions` of the library that made it.
   const AnyFunction *functions = programFunctions;

@@ -31,61 +31,119 @@ static StringAttr getDifferentiatedName(func::FuncOp function, unsigned i, bool 
   return attrs::Input::ofArgument(function, i);
 }
 
-/// Continues `step`, a copy of the loss, with the backward pass.
-static LogicalResult buildBackward(func::FuncOp step, bool withInputs, bool links) {
-  Block &body = step.getBody().front();
-  auto terminator = cast<func::ReturnOp>(body.getTerminator());
-  Value loss = terminator.getOperand(0);
-  Location loc = terminator.getLoc();
+namespace {
+/// A result of a function and what the sweep starts from: null for a one, the cotangent of a loss.
+struct Seed {
+  unsigned result;
+  Value cotangent;
+};
 
+/// Continues `function`, a copy of what is differentiated, with its backward pass.
+class BackwardBuilder {
+public:
+  BackwardBuilder(func::FuncOp function, bool withInputs)
+      : function(function), body(function.front()),
+        terminator(cast<func::ReturnOp>(body.getTerminator())), builder(terminator),
+        withInputs(withInputs) {}
+
+  /// Adds an argument for the cotangent of the result that is the output `name`.
+  FailureOr<Seed> addCotangent(StringRef name);
+  LogicalResult build(ArrayRef<Seed> seeds, bool links);
+  /// Keeps the results of `function` from number `first` on for which `isKept` holds.
+  void keepResults(unsigned first, function_ref<bool(unsigned)> isKept);
+  void appendGradients();
+  void finish();
+
+private:
+  func::FuncOp function;
+  Block &body;
+  func::ReturnOp terminator;
+  OpBuilder builder;
+  bool withInputs;
+  /// By differentiated argument.
+  DenseMap<Value, Value> gradients;
+  SmallVector<Value> results;
+  SmallVector<DictionaryAttr> attributes;
+};
+} // namespace
+
+FailureOr<Seed> BackwardBuilder::addCotangent(StringRef name) {
+  for (unsigned i = 0, e = function.getNumResults(); i < e; ++i) {
+    if (attrs::Output::ofResult(function, i) != name)
+      continue;
+    SmallVector<NamedAttribute> role = {attrs::Target::make(builder.getUnitAttr())};
+    if (auto shape = attrs::Shape::ofResult(function, i))
+      role.push_back(attrs::Shape::make(shape));
+    unsigned number = function.getNumArguments();
+    if (failed(function.insertArgument(number, function.getResultTypes()[i],
+                                       builder.getDictionaryAttr(role), function.getLoc())))
+      return failure();
+    return Seed{i, function.getArgument(number)};
+  }
+  return function.emitError() << "has no output '" << name << "' to start from";
+}
+
+LogicalResult BackwardBuilder::build(ArrayRef<Seed> seeds, bool links) {
+  Location loc = terminator.getLoc();
   Activity activity;
   for (BlockArgument argument : body.getArguments())
-    if (getDifferentiatedName(step, argument.getArgNumber(), withInputs))
+    if (getDifferentiatedName(function, argument.getArgNumber(), withInputs))
       activity.add(argument);
   activity.propagate(body);
 
-  OpBuilder builder(terminator);
   MarkPhaseOp::create(builder, loc, 1);
   SmallVector<Operation *> forward;
   for (Operation &op : body.without_terminator())
     forward.push_back(&op);
   ReverseSweep sweep(builder, activity);
-  sweep.add(loss, createFilled(builder, loc, {}, builder.getF32FloatAttr(1)));
+  for (const Seed &seed : seeds)
+    sweep.add(terminator.getOperand(seed.result),
+              seed.cotangent ? seed.cotangent
+                             : createFilled(builder, loc, {}, builder.getF32FloatAttr(1)));
   LayerLinks layers(builder, activity, sweep);
   if (links)
-    layers.find(step);
+    layers.find(function);
   for (Operation *op : llvm::reverse(forward))
     if (failed(layers.contains(op) ? layers.visit(op) : sweep.visit(op)))
       return failure();
+  for (BlockArgument argument : body.getArguments())
+    gradients[argument] = sweep.lookup(argument);
+  return success();
+}
 
-  SmallVector<Value> results = {terminator.getOperand(0)};
-  SmallVector<DictionaryAttr> attributes = {step.getResultAttrDict(0)};
+void BackwardBuilder::keepResults(unsigned first, function_ref<bool(unsigned)> isKept) {
+  for (unsigned i = first, e = function.getNumResults(); i < e; ++i)
+    if (isKept(i)) {
+      results.push_back(terminator.getOperand(i));
+      attributes.push_back(function.getResultAttrDict(i));
+    }
+}
+
+void BackwardBuilder::appendGradients() {
   for (BlockArgument argument : body.getArguments()) {
-    StringAttr name = getDifferentiatedName(step, argument.getArgNumber(), withInputs);
+    StringAttr name = getDifferentiatedName(function, argument.getArgNumber(), withInputs);
     if (!name)
       continue;
-    // The loss does not change with an argument that no cotangent reached.
-    Value gradient = sweep.lookup(argument);
-    auto nonzeros = attrs::Nonzeros::ofArgument(step, argument.getArgNumber());
+    // What is differentiated does not change with an argument that no cotangent reached.
+    Value gradient = gradients.lookup(argument);
+    auto nonzeros = attrs::Nonzeros::ofArgument(function, argument.getArgNumber());
     // What is zero stays so; the gradient that a link gives has these zeros already.
     if (gradient && nonzeros && !gradient.getDefiningOp<LinkOp>())
       gradient = createMasked(builder, argument.getLoc(), gradient, nonzeros);
-    results.push_back(gradient ? gradient : createZerosLike(builder, loc, argument));
+    results.push_back(gradient ? gradient
+                               : createZerosLike(builder, terminator.getLoc(), argument));
     attributes.push_back(builder.getDictionaryAttr(attrs::Gradient::make(name)));
   }
-  for (unsigned i = 1, e = step.getNumResults(); i < e && !withInputs; ++i)
-    if (attrs::Carried::ofResult(step, i) || attrs::Updated::ofResult(step, i) ||
-        attrs::Loss::ofResult(step, i)) {
-      results.push_back(terminator.getOperand(i));
-      attributes.push_back(step.getResultAttrDict(i));
-    }
+}
+
+void BackwardBuilder::finish() {
   terminator->setOperands(results);
-  step.setType(builder.getFunctionType(step.getArgumentTypes(), ValueRange(results).getTypes()));
-  step.setAllResultAttrs(attributes);
+  function.setType(
+      builder.getFunctionType(function.getArgumentTypes(), ValueRange(results).getTypes()));
+  function.setAllResultAttrs(attributes);
   builder.setInsertionPointToStart(&body);
-  MarkPhaseOp::create(builder, loc, 0);
+  MarkPhaseOp::create(builder, terminator.getLoc(), 0);
   eraseDeadOps(body);
-  return success();
 }
 
 namespace {
@@ -104,8 +162,9 @@ struct DifferentiatePass : bppsa::impl::DifferentiateBase<DifferentiatePass> {
       return signalPassFailure();
     }
     auto lossType = RankedTensorType::get({}, Float32Type::get(&getContext()));
-    if (!source.getBody().hasOneBlock() || source.getNumResults() == 0 ||
-        source.getResultTypes()[0] != lossType) {
+    if (!source.getBody().hasOneBlock() ||
+        (cotangents.empty() &&
+         (source.getNumResults() == 0 || source.getResultTypes()[0] != lossType))) {
       source.emitError() << "needs one block and a first result of type " << lossType
                          << " to be differentiated";
       return signalPassFailure();
@@ -114,12 +173,47 @@ struct DifferentiatePass : bppsa::impl::DifferentiateBase<DifferentiatePass> {
       module.emitError() << "@" << name << " exists already; choose another name";
       return signalPassFailure();
     }
-    func::FuncOp step = source.clone();
-    step.setName(name);
-    step.setPublic();
-    module.push_back(step);
-    if (failed(buildBackward(step, wrt == "all", links)))
+    func::FuncOp made = source.clone();
+    made.setName(name);
+    made.setPublic();
+    module.push_back(made);
+    if (failed(cotangents.empty() ? buildLossGradient(made) : buildPullback(made)))
       signalPassFailure();
+  }
+
+private:
+  /// Makes `step` return the loss, its gradients, and what else a step is for.
+  LogicalResult buildLossGradient(func::FuncOp step) {
+    bool withInputs = wrt == "all";
+    BackwardBuilder backward(step, withInputs);
+    if (failed(backward.build(Seed{0, Value()}, links)))
+      return failure();
+    backward.keepResults(0, [](unsigned i) { return i == 0; });
+    backward.appendGradients();
+    backward.keepResults(1, [&](unsigned i) {
+      return !withInputs && (attrs::Carried::ofResult(step, i) ||
+                             attrs::Updated::ofResult(step, i) || attrs::Loss::ofResult(step, i));
+    });
+    backward.finish();
+    return success();
+  }
+
+  /// Makes `function` return its results, and their vector-Jacobian products with the cotangents.
+  LogicalResult buildPullback(func::FuncOp function) {
+    BackwardBuilder backward(function, wrt == "all");
+    SmallVector<Seed> seeds;
+    for (const std::string &output : cotangents) {
+      FailureOr<Seed> seed = backward.addCotangent(output);
+      if (failed(seed))
+        return failure();
+      seeds.push_back(*seed);
+    }
+    if (failed(backward.build(seeds, links)))
+      return failure();
+    backward.keepResults(0, [](unsigned) { return true; });
+    backward.appendGradients();
+    backward.finish();
+    return success();
   }
 };
 } // namespace

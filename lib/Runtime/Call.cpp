@@ -61,15 +61,24 @@ FunctionTable::FunctionTable(const bppsa_function *functions,
     table[function->name] = *function;
 }
 
-uint64_t FunctionTable::arenaBytes(const std::string &name, const Symbols &symbols) const {
+uint64_t FunctionTable::bytes(int64_t (*bppsa_function::*formula)(const int64_t *),
+                              const std::string &name, const Symbols &symbols) const {
   auto function = table.find(name);
-  if (function == table.end() || !function->second.arena)
+  if (function == table.end() || !(function->second.*formula))
     return 0;
   // The function does not look at sizes that its arguments do not have.
   std::vector<int64_t> values;
   for (std::optional<int64_t> symbol : symbols)
     values.push_back(symbol.value_or(1));
-  return function->second.arena(values.data());
+  return (function->second.*formula)(values.data());
+}
+
+uint64_t FunctionTable::arenaBytes(const std::string &name, const Symbols &symbols) const {
+  return bytes(&bppsa_function::arena, name, symbols);
+}
+
+uint64_t FunctionTable::residualBytes(const std::string &name, const Symbols &symbols) const {
+  return bytes(&bppsa_function::residuals, name, symbols);
 }
 
 Call FunctionTable::prepare(const std::string &name, const std::vector<std::string> &arguments,

@@ -93,6 +93,10 @@ std::string bppsa::getArenaEntrySymbol(StringRef function) {
   return ("bppsa_arena_" + function).str();
 }
 
+std::string bppsa::getResidualsEntrySymbol(StringRef function) {
+  return ("bppsa_residuals_" + function).str();
+}
+
 std::string bppsa::getKernelSymbol(const CPUTarget &target, StringRef kernel) {
   return "bppsa_" + target.isa + "_" + kernel.str();
 }
@@ -116,23 +120,24 @@ static void addEntry(llvm::Module &module, const ExportedFunction &function) {
   builder.CreateRetVoid();
 }
 
-/// Defines `int64_t entry(const int64_t *symbols)`, the last result of the plan of `function`.
-static void addArenaEntry(llvm::Module &module, const ExportedFunction &function) {
-  llvm::Function *plan = module.getFunction(getArenaPlanName(function.symbol));
-  assert(plan && "`bppsa-plan-arena` has made a plan");
+/// Defines `int64_t entry(const int64_t *symbols)`: the result, or the last of several, of
+/// `formula`, a function of all symbols.
+static void addSizeEntry(llvm::Module &module, const std::string &name, StringRef formula) {
+  llvm::Function *callee = module.getFunction(formula);
+  assert(callee && "the passes have made the function");
   llvm::IRBuilder<> builder(module.getContext());
   auto *type = llvm::FunctionType::get(builder.getInt64Ty(), {builder.getPtrTy()}, false);
-  auto *entry = llvm::Function::Create(type, llvm::Function::ExternalLinkage,
-                                       getArenaEntrySymbol(function.name), module);
+  auto *entry = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
   builder.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", entry));
   SmallVector<llvm::Value *> symbols;
-  for (unsigned i = 0, e = plan->arg_size(); i < e; ++i)
+  for (unsigned i = 0, e = callee->arg_size(); i < e; ++i)
     symbols.push_back(builder.CreateLoad(
         builder.getInt64Ty(),
         builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), entry->getArg(0), i)));
-  llvm::Value *results = builder.CreateCall(plan, symbols);
-  auto *all = cast<llvm::StructType>(results->getType());
-  builder.CreateRet(builder.CreateExtractValue(results, all->getNumElements() - 1));
+  llvm::Value *result = builder.CreateCall(callee, symbols);
+  if (auto *all = dyn_cast<llvm::StructType>(result->getType()))
+    result = builder.CreateExtractValue(result, all->getNumElements() - 1);
+  builder.CreateRet(result);
 }
 
 /// Turns every call of kernel number i into a call of what the table that
@@ -249,10 +254,14 @@ std::unique_ptr<llvm::Module> bppsa::translateHost(ModuleOp module, llvm::LLVMCo
     for (const ExportedFunction &function : functions) {
       addEntry(translated, function);
       entries.insert(getEntrySymbol(function.name));
-      if (!function.usesArena)
-        continue;
-      addArenaEntry(translated, function);
-      entries.insert(getArenaEntrySymbol(function.name));
+      auto addSize = [&](const std::string &symbol, StringRef formula) {
+        addSizeEntry(translated, symbol, formula);
+        entries.insert(symbol);
+      };
+      if (function.usesArena)
+        addSize(getArenaEntrySymbol(function.name), getArenaPlanName(function.symbol));
+      if (!function.residualBytes.empty())
+        addSize(getResidualsEntrySymbol(function.name), function.residualBytes);
     }
     return entries;
   });

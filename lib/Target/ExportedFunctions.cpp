@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Buffers/Passes.h"
 #include "bppsa/Target/ModelDescription.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringSet.h"
@@ -69,6 +70,30 @@ static ExportedFunction collectFunction(func::FuncOp function, StringRef name,
   return exported;
 }
 
+/// Whether an argument or result of that word belongs to the forward or to the backward part of a
+/// function of outputs and gradients.
+static bool isForward(StringRef word) {
+  return !word.starts_with("target") && !word.starts_with("grad:") &&
+         !word.starts_with("input_grad:");
+}
+static bool isBackward(StringRef word) { return !word.starts_with("output:"); }
+
+/// Adds what `bppsa-separate-backward` makes of `pullback`.
+static void addParts(func::FuncOp pullback, StringRef variant, const llvm::StringSet<> &inputs,
+                     ArrayRef<LossTerm> losses, SmallVectorImpl<ExportedFunction> &functions) {
+  ExportedFunction whole = collectFunction(pullback, "", inputs, losses);
+  auto add = [&](StringRef name, std::string symbol, bool (*isPart)(StringRef)) {
+    ExportedFunction &part =
+        functions.emplace_back(ExportedFunction{(name + variant).str(), std::move(symbol), {}});
+    llvm::copy_if(whole.arguments, std::back_inserter(part.arguments), isPart);
+    part.arguments.push_back("residuals");
+    return &part;
+  };
+  add("forward.", getForwardName(whole.symbol), isForward)->residualBytes =
+      getResidualBytesName(whole.symbol);
+  add("backward.", getBackwardName(whole.symbol), isBackward);
+}
+
 std::vector<Variant> bppsa::getVariantsIn(ModuleOp module, const TrainingOptions &options) {
   std::vector<Variant> variants = options.getMappedVariants();
   llvm::erase_if(variants, [&](const Variant &variant) {
@@ -98,6 +123,9 @@ SmallVector<ExportedFunction> bppsa::collectFunctions(ModuleOp module,
   for (const Variant &variant : getVariantsIn(module, options)) {
     add("step_" + variant.getSuffix(), "step." + variant.getExportedName());
     add("grad_" + variant.getSuffix(), "grad." + variant.getExportedName());
+    if (options.hasPullbacks())
+      addParts(module.lookupSymbol<func::FuncOp>("pullback_" + variant.getSuffix()),
+               variant.getExportedName(), inputs, losses, functions);
   }
   functions.push_back(
       {"update", "update", {"flat_params", "flat_grads", "flat_state0", "flat_state1", "hyper"}});

@@ -59,8 +59,7 @@ static LogicalResult runLinker(ArrayRef<StringRef> arguments, StringRef log, std
 }
 
 /// A version script: shared libraries have the C API (bppsa-c/Program.h) and nothing else.
-static constexpr const char *kExports =
-    "{ global: bppsaGet*; bppsaProgram*; bppsaResiduals*; local: *; };\n";
+static constexpr const char *kExports = "{ global: bppsaGet*; bppsaProgram*; local: *; };\n";
 
 /// What makes a shared library of a program: nothing of another library takes the place of its own
 /// functions, and its threads may still run when it is closed.

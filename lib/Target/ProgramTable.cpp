@@ -66,7 +66,7 @@ std::unique_ptr<llvm::Module> bppsa::buildTableModule(llvm::LLVMContext &context
 
   auto *pointer = llvm::PointerType::getUnqual(context);
   auto *isaType = llvm::StructType::get(context, {pointer, pointer});
-  auto *functionType = llvm::StructType::get(context, {pointer, pointer, pointer});
+  auto *functionType = llvm::StructType::get(context, {pointer, pointer, pointer, pointer});
   llvm::IRBuilder<> builder(context);
   auto addText = [&](StringRef name) {
     return builder.CreateGlobalString(name, "name", 0, module.get());
@@ -76,12 +76,16 @@ std::unique_ptr<llvm::Module> bppsa::buildTableModule(llvm::LLVMContext &context
     instructionSets.push_back(llvm::ConstantStruct::get(
         isaType, {addText(target.isa), addKernelTable(*module, target, kernels)}));
   for (const ExportedFunction &function : functions) {
-    llvm::Constant *arena = llvm::ConstantPointerNull::get(pointer);
-    if (function.usesArena)
-      arena = declareHidden(*module, getArenaEntrySymbol(function.name));
+    auto declareIf = [&](bool exists, StringRef symbol) -> llvm::Constant * {
+      if (exists)
+        return declareHidden(*module, symbol);
+      return llvm::ConstantPointerNull::get(pointer);
+    };
     entries.push_back(llvm::ConstantStruct::get(
         functionType,
-        {addText(function.name), declareHidden(*module, getEntrySymbol(function.name)), arena}));
+        {addText(function.name), declareHidden(*module, getEntrySymbol(function.name)),
+         declareIf(function.usesArena, getArenaEntrySymbol(function.name)),
+         declareIf(!function.residualBytes.empty(), getResidualsEntrySymbol(function.name))}));
   }
   addTable(*module, "bppsa_instruction_sets", isaType, instructionSets);
   addTable(*module, "bppsa_functions", functionType, entries);

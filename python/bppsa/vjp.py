@@ -4,24 +4,45 @@ differentiation of PyTorch and JAX."""
 
 import collections.abc
 import itertools
-import threading
+import operator
 import typing
 import weakref
 
 import numpy as np
 
 from bppsa.compiler import Model, compile
-from bppsa.errors import DivergedError, Error
+from bppsa.errors import Error
+
+#: Arrays with DLPack, in the order of names.
+Arrays = collections.abc.Sequence[typing.Any]
 
 _numbers = itertools.count()
 _functions: "weakref.WeakValueDictionary[str, Function]" = weakref.WeakValueDictionary()
+
+
+_OPERATIONS: dict[str, collections.abc.Callable[[typing.Any, typing.Any], typing.Any]] = {
+    "+": operator.add,
+    "*": operator.mul,
+    "floordiv": operator.floordiv,
+    "ceildiv": lambda a, b: -(-a // b),
+    "mod": operator.mod,
+}
+
+
+def _evaluate(extent: typing.Any, sizes: dict[str, typing.Any]) -> typing.Any:
+    """A size of the program's description, of the values of symbols."""
+    if isinstance(extent, list):
+        operation, *operands = extent
+        return _OPERATIONS[operation](*(_evaluate(operand, sizes) for operand in operands))
+    return sizes[extent] if isinstance(extent, str) else extent
 
 
 class Function:
     """A model compiled for its vector-Jacobian products.
 
     Arguments are the trained parameters, then the graph inputs, each in the model's order; results
-    are the outputs of type float32.  Both calls are pure: they take the parameters that are given.
+    are the outputs of type float32.  All calls are pure: they read the parameters that are given,
+    where they are.  They may come from several threads, one after the other.
     """
 
     def __init__(self, model: Model, **options):
@@ -30,8 +51,8 @@ class Function:
         self.program = compile(model, loss="vjp", optimizer="sgd", **options)
         self.parameters = [n for n in self.program.gradients if n in self.program.parameters]
         self.inputs = list(self.program.inputs)
+        self._info = self.program.info
         self.outputs = [n for n, info in self.program.outputs.items() if info.dtype == "float32"]
-        self._lock = threading.Lock()
         #: By which operators of the frameworks find it: a text, which they take for a constant.
         self.key = f"{next(_numbers)}"
         _functions[self.key] = self
@@ -41,56 +62,59 @@ class Function:
         """The function of a key; it must be alive."""
         return _functions[key]
 
-    def _load(self, parameters: collections.abc.Sequence[np.ndarray]) -> None:
-        for name, value in zip(self.parameters, parameters, strict=True):
-            self.program.parameters[name][...] = value
+    def _name(self, parameters: Arrays, inputs: Arrays) -> dict[str, np.ndarray]:
+        arrays = dict(zip(self.parameters, map(np.ascontiguousarray, parameters), strict=True))
+        return arrays | dict(zip(self.inputs, inputs, strict=True))
 
-    def call(
-        self,
-        parameters: collections.abc.Sequence[np.ndarray],
-        inputs: collections.abc.Sequence[np.ndarray],
-    ) -> list[np.ndarray]:
-        with self._lock:
-            self._load(parameters)
-            results = self.program.infer(dict(zip(self.inputs, inputs, strict=True)))
+    def call(self, parameters: Arrays, inputs: Arrays) -> list[np.ndarray]:
+        """The results alone."""
+        results = self.program.infer(self._name(parameters, inputs))
         return [results[name] for name in self.outputs]
 
-    def pull_back(
+    def residual_bytes(self, inputs: Arrays) -> int:
+        """The bytes of the residuals of a forward pass on inputs of these shapes."""
+        shapes = {
+            # All in the memory of one element, at which nobody looks.
+            name: np.broadcast_to(np.zeros((), self.program.inputs[name].dtype), tuple(array.shape))
+            for name, array in zip(self.inputs, inputs, strict=True)
+        }
+        return self.program._program.residual_bytes(shapes)
+
+    def allocate(self, shape: collections.abc.Sequence[int], *, of_bytes: bool = False) -> np.ndarray:
+        """An array for a call, float32 or of bytes, of memory that is used again when it is freed:
+        that of the system costs a fault for each of its pages."""
+        return self.program._program.allocate(list(shape), of_bytes)
+
+    def forward(
+        self, parameters: Arrays, inputs: Arrays, results: Arrays, residuals: np.ndarray
+    ) -> None:
+        """Writes the results, and to ``residuals`` what ``backward`` reads of this pass."""
+        arrays = self._name(parameters, inputs)
+        out = dict(zip(self.outputs, results, strict=True))
+        self.program._program.forward(arrays, out, residuals)
+
+    def backward(
         self,
-        parameters: collections.abc.Sequence[np.ndarray],
-        inputs: collections.abc.Sequence[np.ndarray],
-        cotangents: collections.abc.Sequence[np.ndarray],
-    ) -> list[np.ndarray | None]:
-        """The gradients of the sum over all outputs of output times cotangent by each argument, None
-        for integers.  The forward pass is computed again.  Where a gradient is infinite or not a
-        number, all are not numbers."""
-        target: typing.Any = dict(zip(self.outputs, cotangents, strict=True))
-        if "target" in self.program.targets:
-            target = target[self.outputs[0]]
-        arguments = dict(zip(self.inputs, inputs, strict=True))
-        with self._lock:
-            self._load(parameters)
-            try:
-                gradients = self.program.grad(arguments, target)[1]
-            except DivergedError:
-                gradients = self._not_numbers(arguments)
-        return [gradients.get(name) for name in (*self.parameters, *self.inputs)]
+        parameters: Arrays,
+        inputs: Arrays,
+        residuals: np.ndarray,
+        cotangents: Arrays,
+        gradients: collections.abc.Mapping[str, np.ndarray],
+    ) -> None:
+        """Writes gradients of the sum over all results of result times cotangent, by the names of
+        parameters and inputs.  A cotangent that is None is zero.  ``parameters`` and ``inputs`` are
+        those of the forward pass."""
+        given = zip(self.outputs, cotangents, strict=True)
+        named = {name: cotangent for name, cotangent in given if cotangent is not None}
+        arrays = self._name(parameters, inputs)
+        self.program._program.backward(arrays, residuals, named, dict(gradients))
 
-    def _not_numbers(self, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        shapes = {name: self.program.parameters[name].shape for name in self.parameters}
-        shapes |= {name: inputs[name].shape for name in self.inputs if name in self.program.gradients}
-        return {name: np.full(shape, np.nan, np.float32) for name, shape in shapes.items()}
-
-    def result_shapes(self, inputs: collections.abc.Sequence[typing.Any]) -> list[list[typing.Any]]:
-        """The shape of each result for arrays of these shapes.  None for sizes that the model says
-        no more of than that they depend on its arrays."""
-        infos = self.program.info
+    def result_shapes(self, inputs: Arrays) -> list[list[typing.Any]]:
+        """The shape of each result for arrays of these shapes."""
         sizes: dict[str, typing.Any] = {}
-        for info, array in zip(infos["inputs"], inputs, strict=True):
+        for info, array in zip(self._info["inputs"], inputs, strict=True):
             for extent, size in zip(info["shape"], array.shape, strict=True):
                 if isinstance(extent, str):
                     sizes.setdefault(extent, size)
-        shapes = {info["name"]: info["shape"] for info in infos["outputs"]}
-        return [
-            [e if isinstance(e, int) else sizes.get(e) for e in shapes[name]] for name in self.outputs
-        ]
+        shapes = {info["name"]: info["shape"] for info in self._info["outputs"]}
+        return [[_evaluate(extent, sizes) for extent in shapes[name]] for name in self.outputs]

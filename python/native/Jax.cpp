@@ -11,9 +11,6 @@
 #include "Program.h"
 #include "bppsa-c/Program.h"
 #include "xla/ffi/api/ffi.h"
-#include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <mutex>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -30,26 +27,26 @@ using Names = std::vector<std::string>;
 /// A program as a function of parameters and inputs.
 class JaxFunction {
 public:
-  JaxFunction(nb::object program, std::vector<int64_t> parameters, Names inputs, Names outputs,
-              Names targets, Names gradients);
+  JaxFunction(nb::object program, Names parameters, Names inputs, Names outputs, Names gradients);
   JaxFunction(const JaxFunction &) = delete;
   ~JaxFunction();
 
   int64_t getNumber() const { return number; }
 
-  ffi::Error call(ffi::RemainingArgs arguments, ffi::RemainingRets results);
-  ffi::Error pullBack(ffi::RemainingArgs arguments, ffi::RemainingRets results);
+  /// Parameters and inputs to outputs.
+  ffi::Error infer(ffi::RemainingArgs arguments, ffi::RemainingRets results);
+  /// The same to outputs and residuals.
+  ffi::Error forward(ffi::RemainingArgs arguments, ffi::RemainingRets results);
+  /// Parameters, inputs, residuals and cotangents of outputs to gradients.
+  ffi::Error backward(ffi::RemainingArgs arguments, ffi::RemainingRets results);
 
 private:
-  ffi::Error load(ffi::RemainingArgs arguments);
-
   nb::object owner;
   BppsaProgram program;
-  /// Those of the C API.
-  std::vector<int64_t> parameters;
-  Names inputs, outputs, targets, gradients;
+  /// Parameters, then inputs.
+  Names arrays;
+  Names outputs, gradients;
   int64_t number;
-  std::mutex mutex;
 };
 
 /// The functions that are alive, by their numbers.
@@ -65,6 +62,9 @@ public:
   explicit NamedBuffers(size_t most) { tensors.reserve(most); }
 
   ffi::Error add(const std::string &name, ffi::ErrorOr<ffi::AnyBuffer> buffer);
+  /// Adds those that are in turn from number `first` on.
+  ffi::Error addAll(const Names &names, ffi::RemainingArgs arguments, size_t first = 0);
+  ffi::Error addAll(const Names &names, ffi::RemainingRets results);
   const BppsaNamedArray *data() const { return named.data(); }
   intptr_t size() const { return static_cast<intptr_t>(named.size()); }
 
@@ -79,11 +79,11 @@ static Registry &getRegistry() {
   return registry;
 }
 
-JaxFunction::JaxFunction(nb::object program, std::vector<int64_t> parameters, Names inputs,
-                         Names outputs, Names targets, Names gradients)
+JaxFunction::JaxFunction(nb::object program, Names parameters, Names inputs, Names outputs,
+                         Names gradients)
     : owner(program), program(nb::cast<const Program &>(program).get()),
-      parameters(std::move(parameters)), inputs(std::move(inputs)), outputs(std::move(outputs)),
-      targets(std::move(targets)), gradients(std::move(gradients)) {
+      arrays(std::move(parameters)), outputs(std::move(outputs)), gradients(std::move(gradients)) {
+  arrays.insert(arrays.end(), inputs.begin(), inputs.end());
   Registry &registry = getRegistry();
   std::lock_guard<std::mutex> lock(registry.mutex);
   number = registry.next++;
@@ -104,6 +104,8 @@ static std::optional<DLDataType> toDLPack(ffi::DataType type) {
     return DLDataType{kDLInt, 32, 1};
   case ffi::DataType::S64:
     return DLDataType{kDLInt, 64, 1};
+  case ffi::DataType::U8:
+    return DLDataType{kDLUInt, 8, 1};
   case ffi::DataType::PRED:
     return DLDataType{kDLBool, 8, 1};
   default:
@@ -137,63 +139,61 @@ static ffi::ErrorOr<ffi::AnyBuffer> getResult(ffi::RemainingRets results, size_t
   return **result;
 }
 
-/// Writes the parameters, which are the first arguments, to the program.
-ffi::Error JaxFunction::load(ffi::RemainingArgs arguments) {
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    ffi::ErrorOr<ffi::AnyBuffer> buffer = arguments.get<ffi::AnyBuffer>(i);
-    const DLTensor *view;
-    if (!buffer)
-      return buffer.error();
-    if (bppsaProgramGetParameter(program, parameters[i], &view) != BppsaSuccess)
-      return ffi::Error::Internal(bppsaGetLastError());
-    memcpy(view->data, buffer->untyped_data(), buffer->size_bytes());
-  }
+ffi::Error NamedBuffers::addAll(const Names &names, ffi::RemainingArgs arguments, size_t first) {
+  for (size_t i = 0; i < names.size(); ++i)
+    if (ffi::Error error = add(names[i], arguments.get<ffi::AnyBuffer>(first + i)); error.failure())
+      return error;
   return ffi::Error::Success();
 }
 
-ffi::Error JaxFunction::call(ffi::RemainingArgs arguments, ffi::RemainingRets results) {
-  std::lock_guard<std::mutex> lock(mutex);
-  if (ffi::Error error = load(arguments); error.failure())
-    return error;
-  NamedBuffers read(inputs.size()), written(outputs.size());
-  for (size_t i = 0; i < inputs.size(); ++i)
-    if (ffi::Error error =
-            read.add(inputs[i], arguments.get<ffi::AnyBuffer>(parameters.size() + i));
-        error.failure())
+ffi::Error NamedBuffers::addAll(const Names &names, ffi::RemainingRets results) {
+  for (size_t i = 0; i < names.size(); ++i)
+    if (ffi::Error error = add(names[i], getResult(results, i)); error.failure())
       return error;
-  for (size_t i = 0; i < outputs.size(); ++i)
-    if (ffi::Error error = written.add(outputs[i], getResult(results, i)); error.failure())
-      return error;
-  if (bppsaProgramInferInto(program, read.data(), read.size(), written.data(), written.size()))
-    return ffi::Error::InvalidArgument(bppsaGetLastError());
   return ffi::Error::Success();
 }
 
-ffi::Error JaxFunction::pullBack(ffi::RemainingArgs arguments, ffi::RemainingRets results) {
-  std::lock_guard<std::mutex> lock(mutex);
-  if (ffi::Error error = load(arguments); error.failure())
+static ffi::Error toError(BppsaStatus status) {
+  return status == BppsaSuccess ? ffi::Error::Success()
+                                : ffi::Error::InvalidArgument(bppsaGetLastError());
+}
+
+ffi::Error JaxFunction::infer(ffi::RemainingArgs arguments, ffi::RemainingRets results) {
+  NamedBuffers read(arrays.size()), written(outputs.size());
+  if (ffi::Error error = read.addAll(arrays, arguments); error.failure())
     return error;
-  NamedBuffers read(inputs.size() + targets.size()), written(gradients.size());
-  for (size_t i = 0; i < inputs.size() + targets.size(); ++i) {
-    const std::string &name = i < inputs.size() ? inputs[i] : targets[i - inputs.size()];
-    if (ffi::Error error = read.add(name, arguments.get<ffi::AnyBuffer>(parameters.size() + i));
-        error.failure())
-      return error;
-  }
-  for (size_t i = 0; i < gradients.size(); ++i)
-    if (ffi::Error error = written.add(gradients[i], getResult(results, i)); error.failure())
-      return error;
-  BppsaStatus status = bppsaProgramGradInto(program, read.data(), read.size(), /*loss=*/nullptr,
-                                            written.data(), written.size());
-  if (status == BppsaSuccess)
-    return ffi::Error::Success();
-  if (status != BppsaDiverged)
-    return ffi::Error::InvalidArgument(bppsaGetLastError());
-  for (size_t i = 0; i < gradients.size(); ++i) {
-    ffi::AnyBuffer buffer = *getResult(results, i);
-    std::fill_n(static_cast<float *>(buffer.untyped_data()), buffer.element_count(), NAN);
-  }
-  return ffi::Error::Success();
+  if (ffi::Error error = written.addAll(outputs, results); error.failure())
+    return error;
+  return toError(
+      bppsaProgramInferInto(program, read.data(), read.size(), written.data(), written.size()));
+}
+
+ffi::Error JaxFunction::forward(ffi::RemainingArgs arguments, ffi::RemainingRets results) {
+  NamedBuffers read(arrays.size()), written(outputs.size()), kept(1);
+  if (ffi::Error error = read.addAll(arrays, arguments); error.failure())
+    return error;
+  if (ffi::Error error = written.addAll(outputs, results); error.failure())
+    return error;
+  if (ffi::Error error = kept.add("residuals", getResult(results, outputs.size())); error.failure())
+    return error;
+  return toError(bppsaProgramForward(program, read.data(), read.size(), written.data(),
+                                     written.size(), kept.data()->array));
+}
+
+ffi::Error JaxFunction::backward(ffi::RemainingArgs arguments, ffi::RemainingRets results) {
+  NamedBuffers read(arrays.size()), kept(1), cotangents(outputs.size()), written(gradients.size());
+  if (ffi::Error error = read.addAll(arrays, arguments); error.failure())
+    return error;
+  if (ffi::Error error = kept.add("residuals", arguments.get<ffi::AnyBuffer>(arrays.size()));
+      error.failure())
+    return error;
+  if (ffi::Error error = cotangents.addAll(outputs, arguments, arrays.size() + 1); error.failure())
+    return error;
+  if (ffi::Error error = written.addAll(gradients, results); error.failure())
+    return error;
+  return toError(bppsaProgramBackward(program, read.data(), read.size(), kept.data()->array,
+                                      cotangents.data(), cotangents.size(), written.data(),
+                                      written.size()));
 }
 
 /// Calls a member of the function of that number.
@@ -212,19 +212,22 @@ static ffi::Error dispatch(ffi::RemainingArgs arguments, ffi::RemainingRets resu
   return (function->*member)(arguments, results);
 }
 
-XLA_FFI_DEFINE_HANDLER(callHandler, dispatch<&JaxFunction::call>,
+XLA_FFI_DEFINE_HANDLER(inferHandler, dispatch<&JaxFunction::infer>,
                        ffi::Ffi::Bind().RemainingArgs().RemainingRets().Attr<int64_t>("number"));
-XLA_FFI_DEFINE_HANDLER(pullBackHandler, dispatch<&JaxFunction::pullBack>,
+XLA_FFI_DEFINE_HANDLER(forwardHandler, dispatch<&JaxFunction::forward>,
+                       ffi::Ffi::Bind().RemainingArgs().RemainingRets().Attr<int64_t>("number"));
+XLA_FFI_DEFINE_HANDLER(backwardHandler, dispatch<&JaxFunction::backward>,
                        ffi::Ffi::Bind().RemainingArgs().RemainingRets().Attr<int64_t>("number"));
 
 void bppsa::python::bindJax(nb::module_ &module) {
   nb::class_<JaxFunction>(module, "JaxFunction")
-      .def(nb::init<nb::object, std::vector<int64_t>, Names, Names, Names, Names>())
+      .def(nb::init<nb::object, Names, Names, Names, Names>())
       .def_prop_ro("number", &JaxFunction::getNumber);
   module.def("jax_handlers", [] {
     nb::dict handlers;
-    handlers["bppsa_call"] = nb::capsule(reinterpret_cast<void *>(callHandler));
-    handlers["bppsa_pull_back"] = nb::capsule(reinterpret_cast<void *>(pullBackHandler));
+    handlers["bppsa_infer"] = nb::capsule(reinterpret_cast<void *>(inferHandler));
+    handlers["bppsa_forward"] = nb::capsule(reinterpret_cast<void *>(forwardHandler));
+    handlers["bppsa_backward"] = nb::capsule(reinterpret_cast<void *>(backwardHandler));
     return handlers;
   });
 }

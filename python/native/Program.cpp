@@ -166,6 +166,61 @@ static void update(const Program &program, nb::dict gradients, std::optional<dou
   compute([&] { return bppsaProgramUpdate(program.get(), data, arrays.size(), lr.value_or(NAN)); });
 }
 
+//===----------------------------------------------------------------------===//
+// Forward and backward apart
+//===----------------------------------------------------------------------===//
+
+/// A DLPack array that is no named one of a call.
+static const DLTensor *addResiduals(CallArrays &arrays, nb::object residuals, bool isWritten) {
+  arrays.add("residuals", residuals, isWritten);
+  return arrays.data()[0].array;
+}
+
+/// Memory that is used again when the array is freed.
+static nb::object allocate(const Program &program, const std::vector<int64_t> &shape,
+                           bool isBytes) {
+  DLDataType dtype = isBytes ? DLDataType{kDLUInt, 8, 1} : DLDataType{kDLFloat, 32, 1};
+  DLManagedTensor *array;
+  check(bppsaProgramAllocate(program.get(), dtype, static_cast<int32_t>(shape.size()), shape.data(),
+                             &array));
+  return adopt(array);
+}
+
+static size_t residualBytes(const Program &program, nb::dict inputs) {
+  CallArrays arrays;
+  arrays.addAll(inputs);
+  size_t bytes;
+  const BppsaNamedArray *data = arrays.data();
+  compute([&] { return bppsaProgramGetResidualBytes(program.get(), data, arrays.size(), &bytes); });
+  return bytes;
+}
+
+static void forward(const Program &program, nb::dict inputs, nb::dict out, nb::object residuals) {
+  CallArrays arrays, outputs, kept;
+  arrays.addAll(inputs);
+  outputs.addWritten(out);
+  const DLTensor *block = addResiduals(kept, residuals, /*isWritten=*/true);
+  const BppsaNamedArray *data = arrays.data(), *results = outputs.data();
+  compute([&] {
+    return bppsaProgramForward(program.get(), data, arrays.size(), results, outputs.size(), block);
+  });
+}
+
+static void backward(const Program &program, nb::dict inputs, nb::object residuals,
+                     nb::dict cotangents, nb::dict out) {
+  CallArrays arrays, products, gradients, kept;
+  arrays.addAll(inputs);
+  products.addAll(cotangents);
+  gradients.addWritten(out);
+  const DLTensor *block = addResiduals(kept, residuals, /*isWritten=*/false);
+  const BppsaNamedArray *data = arrays.data(), *given = products.data(),
+                        *results = gradients.data();
+  compute([&] {
+    return bppsaProgramBackward(program.get(), data, arrays.size(), block, given, products.size(),
+                                results, gradients.size());
+  });
+}
+
 static nb::list losses(const Program &program, size_t count) {
   std::vector<double> values(count);
   check(bppsaProgramGetLosses(program.get(), values.data(), static_cast<intptr_t>(count)));
@@ -218,6 +273,10 @@ void bppsa::python::bindProgram(nb::module_ &module) {
       .def("grad_into", gradInto, nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg())
       .def("step", step, nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg().none())
       .def("update", update, nb::arg(), nb::arg().none())
+      .def("allocate", allocate)
+      .def("residual_bytes", residualBytes)
+      .def("forward", forward)
+      .def("backward", backward)
       .def("losses", losses)
       .def("parameter", parameter)
       .def("set_threads",

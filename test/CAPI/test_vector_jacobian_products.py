@@ -1,5 +1,8 @@
 """Forward and backward passes apart, of programs compiled with `--loss=vjp`."""
 
+import pathlib
+import resource
+
 import capi
 import harness
 import models
@@ -47,6 +50,19 @@ def products(model, inputs, outputs, rng):
     return cotangents, exact, single
 
 
+def empty(program, inputs, names):
+    """Memory for gradients by these names."""
+    shapes = {**inputs, **program.parameters()}
+    return {name: np.full(shapes[name].shape, 7, "f4") for name in names}
+
+
+def draw(outputs, seed):
+    """Memory for outputs of these shapes, and cotangents."""
+    rng = np.random.default_rng(seed)
+    memory = {name: np.empty(y.shape, "f4") for name, y in outputs.items()}
+    return memory, {n: rng.standard_normal(y.shape).astype("f4") for n, y in outputs.items()}
+
+
 @pytest.mark.parametrize("backward", ["sequential", "scan"])
 def test_products(case, backward):
     model, program, inputs, exact_outputs = case
@@ -57,64 +73,129 @@ def test_products(case, backward):
     for name, y in exact_outputs.items():
         np.testing.assert_allclose(outputs[name], y, rtol=1e-5, atol=2e-6)
     gradients = {name: np.empty(value.shape, "f4") for name, value in exact.items()}
-    program.backward(residuals, cotangents, gradients)
+    program.backward(inputs, residuals, cotangents, gradients)
     harness.check_gradients(gradients, exact, single)
-    program.lib.bppsaResidualsDestroy(residuals)
 
 
-def test_what_is_between_does_not_matter(case):
-    """Inputs and parameters may change, and other calls may come, before a backward pass."""
+@pytest.mark.parametrize("mapping", ["lanes", "units"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_bits_are_those_of_one_function(case, mapping, threads):
+    """`grad` computes both passes in one function."""
+    _, program, inputs, exact_outputs = case
+    program.set_variant("sequential", mapping=mapping)
+    program.set_threads(threads)
+    outputs, cotangents = draw(exact_outputs, 2)
+    names = program.names(capi.TARGET)
+    targets = dict(zip(names, [cotangents[n] for n in program.names(capi.OUTPUT)], strict=True))
+    _, whole = program.grad({**inputs, **targets})
+    gradients = empty(program, inputs, whole)
+    program.backward(inputs, program.forward(inputs, outputs), cotangents, gradients)
+    for name, value in whole.items():
+        np.testing.assert_array_equal(gradients[name], value, err_msg=name)
+
+
+def test_several_forward_passes_before_their_backward_passes(case):
     _, program, inputs, exact_outputs = case
     program.set_variant("sequential")
-    rng = np.random.default_rng(2)
-    outputs = {name: np.empty(y.shape, "f4") for name, y in exact_outputs.items()}
-    cotangents = {n: rng.standard_normal(y.shape).astype("f4") for n, y in exact_outputs.items()}
     names = program.names(capi.GRADIENT)
-    shapes = {**inputs, **program.parameters()}
-    first = {name: np.empty(shapes[name].shape, "f4") for name in names}
-    again = {name: np.empty(shapes[name].shape, "f4") for name in names}
-    own = {name: array.copy() for name, array in inputs.items()}
-    residuals = program.forward(own, outputs)
-    program.backward(residuals, cotangents, first)
-    own["x"] += 1
-    for view in program.parameters().values():
-        view *= 0.5
-    changed = {name: view.copy() for name, view in program.parameters().items()}
-    other = program.forward(own, outputs)
-    program.backward(residuals, cotangents, again)
+    outputs, cotangents = draw(exact_outputs, 2)
+    scales = (1.0, 0.5, -2.0)
+    batches = [{**inputs, "x": inputs["x"] * np.float32(scale)} for scale in scales]
+    alone = []
+    for batch in batches:
+        alone.append(empty(program, inputs, names))
+        program.backward(batch, program.forward(batch, outputs), cotangents, alone[-1])
+    residuals = [program.forward(batch, outputs) for batch in batches]
+    for i in (1, 2, 0, 1):
+        gradients = empty(program, inputs, names)
+        program.backward(batches[i], residuals[i], cotangents, gradients)
+        for name in names:
+            np.testing.assert_array_equal(gradients[name], alone[i][name])
+
+
+def test_a_backward_pass_changes_no_residuals(case):
+    _, program, inputs, exact_outputs = case
+    outputs, cotangents = draw(exact_outputs, 2)
+    for backward in ("sequential", "scan"):
+        program.set_variant(backward)
+        residuals = program.forward(inputs, outputs)
+        before = residuals.copy()
+        program.backward(inputs, residuals, cotangents, empty(program, inputs, ["x"]))
+        np.testing.assert_array_equal(residuals, before)
+
+
+def test_outputs_may_change_before_the_backward_pass(case):
+    _, program, inputs, exact_outputs = case
+    outputs, cotangents = draw(exact_outputs, 2)
+    names = program.names(capi.GRADIENT)
+    first, second = empty(program, inputs, names), empty(program, inputs, names)
+    residuals = program.forward(inputs, outputs)
+    program.backward(inputs, residuals, cotangents, first)
+    for array in outputs.values():
+        array[...] = np.nan
+    program.backward(inputs, residuals, cotangents, second)
     for name in names:
-        np.testing.assert_array_equal(again[name], first[name])
+        np.testing.assert_array_equal(second[name], first[name])
+
+
+def test_a_backward_pass_is_of_the_variant_of_its_forward_pass(case):
+    _, program, inputs, exact_outputs = case
+    outputs, cotangents = draw(exact_outputs, 2)
+    results = []
+    for now in ("sequential", "scan"):
+        program.set_variant("sequential")
+        residuals = program.forward(inputs, outputs)
+        program.set_variant(now)
+        results.append(empty(program, inputs, program.names(capi.GRADIENT)))
+        program.backward(inputs, residuals, cotangents, results[-1])
+    for name, value in results[0].items():
+        np.testing.assert_array_equal(results[1][name], value)
+
+
+def test_arrays_in_the_place_of_parameters(case):
+    _, program, inputs, exact_outputs = case
+    program.set_variant("sequential")
+    outputs, cotangents = draw(exact_outputs, 2)
+    names = program.names(capi.GRADIENT)
+    own = {name: view.copy() for name, view in program.parameters().items()}
+    other = {name: view * np.float32(0.5) for name, view in own.items()}
+    arrays = {**inputs, **other}
+    given = empty(program, inputs, names)
+    program.backward(arrays, program.forward(arrays, outputs), cotangents, given)
     for name, view in program.parameters().items():
-        np.testing.assert_array_equal(view, changed[name])
+        np.testing.assert_array_equal(view, own[name])
+        view[...] = other[name]
+    written, expected = empty(program, inputs, names), draw(exact_outputs, 2)[0]
+    program.backward(inputs, program.forward(inputs, expected), cotangents, written)
+    inferred = program.infer(inputs)
     program.reset()
-    for handle in (residuals, other):
-        program.lib.bppsaResidualsDestroy(handle)
+    for name, value in expected.items():
+        np.testing.assert_array_equal(outputs[name], value)
+        np.testing.assert_array_equal(program.infer(arrays)[name], inferred[name])
+    for name in names:
+        np.testing.assert_array_equal(given[name], written[name])
 
 
 def test_cotangents_that_are_left_out_are_zero(case):
     _, program, inputs, exact_outputs = case
-    outputs = {name: np.empty(y.shape, "f4") for name, y in exact_outputs.items()}
-    residuals = program.forward(inputs, outputs)
+    outputs, _ = draw(exact_outputs, 2)
     gradient = {"x": np.full_like(inputs["x"], 7)}
-    program.backward(residuals, {}, gradient)
+    program.backward(inputs, program.forward(inputs, outputs), {}, gradient)
     assert (gradient["x"] == 0).all()
-    program.lib.bppsaResidualsDestroy(residuals)
 
 
 def test_infinite_results_are_results(case):
     _, program, inputs, exact_outputs = case
-    outputs = {name: np.empty(y.shape, "f4") for name, y in exact_outputs.items()}
-    residuals = program.forward(inputs, outputs)
+    outputs, _ = draw(exact_outputs, 2)
     cotangents = {name: np.full(y.shape, np.inf, "f4") for name, y in exact_outputs.items()}
     gradient = {"x": np.zeros_like(inputs["x"])}
-    program.backward(residuals, cotangents, gradient)
+    program.backward(inputs, program.forward(inputs, outputs), cotangents, gradient)
     assert not np.isfinite(gradient["x"]).all()
-    program.lib.bppsaResidualsDestroy(residuals)
 
 
-def test_wrong_use(case):
+def test_wrong_cotangents_and_gradients(case):
     _, program, inputs, exact_outputs = case
-    outputs = {name: np.empty(y.shape, "f4") for name, y in exact_outputs.items()}
+    outputs, _ = draw(exact_outputs, 2)
     residuals = program.forward(inputs, outputs)
     name, y = next(iter(exact_outputs.items()))
     gradient = {"x": np.full_like(inputs["x"], 7)}
@@ -124,11 +205,95 @@ def test_wrong_use(case):
         ({name: np.zeros(y.shape, "f8")}, f"array '{name}': found float64"),
     ]:
         with pytest.raises(capi.Failure, match=words):
-            program.backward(residuals, cotangents, gradient)
+            program.backward(inputs, residuals, cotangents, gradient)
     with pytest.raises(capi.Failure, match="unknown gradient 'z'"):
-        program.backward(residuals, {}, {"z": y.astype("f4")})
+        program.backward(inputs, residuals, {}, {"z": y.astype("f4")})
     assert (gradient["x"] == 7).all()
-    program.lib.bppsaResidualsDestroy(residuals)
+
+
+def test_wrong_residuals(case):
+    model, program, inputs, exact_outputs = case
+    outputs, cotangents = draw(exact_outputs, 2)
+    gradient = {"x": np.full_like(inputs["x"], 7)}
+    residuals = program.forward(inputs, outputs)
+    size = program.residual_bytes(inputs)
+    other = {**inputs, "x": np.concatenate([inputs["x"]] * 2, axis=0 if model is not KERAS else 1)}
+    for given, words in [
+        (np.zeros(size, "u1"), "the residuals are those of another program, or of none"),
+        (residuals[:100], "bytes, found 100"),
+        (residuals[:10], "bytes, found 10"),
+        (residuals.view("i1"), "must be a compact array of uint8, found int8"),
+        (residuals[::2], "must be a compact array of uint8"),
+    ]:
+        with pytest.raises(capi.Failure, match=words):
+            program.backward(inputs, given, cotangents, gradient)
+    with pytest.raises(capi.Failure, match="the residuals are those of arrays of other sizes"):
+        program.backward(other, residuals, {}, gradient)
+    with pytest.raises(capi.Failure, match=f"take {size} bytes, found {size - 1}"):
+        program.forward(inputs, outputs, residuals[: size - 1])
+    assert (gradient["x"] == 7).all()
+
+
+@pytest.mark.parametrize("limit", ["0", "60000"])
+def test_streams(limit):
+    """A loop over a graph; with the limit, it keeps a segment of steps at a time."""
+    program = capi.Program.compile(
+        harness.ROOT / "examples" / "denoiser_step.onnx", loss="vjp", O=0, memory_limit=limit,
+        carry="cache:cache_next,h:h_next",
+    )  # fmt: skip
+    rng = np.random.default_rng(4)
+
+    def arrays(kind):
+        made = {}
+        for info in program.arrays(kind):
+            sizes = dict(enumerate(info.shape[: info.rank]))
+            sizes |= {axis: size for axis, size in ((info.batch_axis, 3), (info.time_axis, 11)) if axis >= 0}
+            made[info.name.decode()] = rng.standard_normal(list(sizes.values())).astype("f4")
+        return made
+
+    inputs, outputs = arrays(capi.INPUT), arrays(capi.OUTPUT)
+    targets = arrays(capi.TARGET)
+    _, whole = program.grad({**inputs, **targets})
+    residuals = program.forward(inputs, outputs)
+    inferred = program.infer(inputs)
+    for name, value in outputs.items():
+        np.testing.assert_allclose(value, inferred[name], rtol=1e-5, atol=1e-6)
+    cotangents = {name.removeprefix("target."): target for name, target in targets.items()}
+    for _ in range(2):
+        gradients = empty(program, inputs, whole)
+        program.backward(inputs, residuals, cotangents, gradients)
+        for name, value in whole.items():
+            np.testing.assert_array_equal(gradients[name], value, err_msg=name)
+
+
+def test_residuals_of_another_program():
+    inputs, programs = {"x": np.ones((6, 5, 3), "f4")}, []
+    for units in (4, 5):
+        model = models.build(models.Spec("RNN", hidden=units))
+        programs.append(capi.Program.compile(model.SerializeToString(), loss="vjp", O=0))
+    inputs = models.data(model, {"T": 6, "B": 5}, "none")
+    residuals = programs[0].forward(inputs, {})
+    with pytest.raises(capi.Failure, match="the residuals are those of another program, or of none"):
+        programs[1].backward(inputs, residuals, {}, {})
+
+
+def test_memory_does_not_grow(case):
+    _, program, inputs, exact_outputs = case
+    outputs, cotangents = draw(exact_outputs, 2)
+    gradients = empty(program, inputs, program.names(capi.GRADIENT))
+    residuals = program.forward(inputs, outputs)
+
+    def resident():
+        fields = pathlib.Path("/proc/self/statm").read_text().split()
+        return int(fields[1]) * resource.getpagesize()
+
+    sizes = []
+    for _ in range(2):
+        for _ in range(5000):
+            program.forward(inputs, outputs, residuals)
+            program.backward(inputs, residuals, cotangents, gradients)
+        sizes.append(resident())
+    assert sizes[1] - sizes[0] < 1 << 20
 
 
 def test_other_losses():

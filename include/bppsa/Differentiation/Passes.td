@@ -128,6 +128,11 @@ def Differentiate : Pass<"bppsa-differentiate", "::mlir::ModuleOp"> {
     error. A `bppsa.recurrence` becomes a `bppsa.chain`. `bppsa.mark_phase`
     divides the forward from the backward part.
 
+    With `cotangents`, the names of results with `bppsa.output`, the function need not
+    have a loss. The new one takes a cotangent for each of them (`bppsa.target`), after
+    the other arguments, and returns all results of `of`, then the gradients of the sum
+    of these outputs times their cotangents: vector-Jacobian products.
+
     With `links`, cotangents go through each chain of layers by a list of
     `bppsa.link`, each with the rules of its operations and its transposed Jacobian;
     gradients of parameters hang off the list. Chains are cut where a value
@@ -152,6 +157,8 @@ def Differentiate : Pass<"bppsa-differentiate", "::mlir::ModuleOp"> {
            "parameters, or all: also the inputs">,
     Option<"links", "links", "bool", /*default=*/"false",
            "chains of layers become lists of bppsa.link">,
+    ListOption<"cotangents", "cotangents", "std::string",
+               "outputs that cotangents are given for, in place of a loss">,
   ];
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",

@@ -53,6 +53,8 @@ public:
   void bind(size_t number, void *data) {
     descriptors[number][0] = descriptors[number][1] = reinterpret_cast<intptr_t>(data);
   }
+  /// Where argument `number` is.
+  void *data(size_t number) const { return reinterpret_cast<void *>(descriptors[number][1]); }
   /// Bytes of its temporaries in the arena.
   uint64_t arenaBytes() const { return arena; }
   /// Like the call, but in a device program the results are there after Device::synchronize() only.
@@ -114,8 +116,13 @@ public:
                const ViewTable &views, const Symbols &symbols) const;
   /// The bytes that function `name` takes from the arena.
   uint64_t arenaBytes(const std::string &name, const Symbols &symbols) const;
+  /// The most bytes that function `name` writes to its argument `residuals`; 0 where it has none.
+  uint64_t residualBytes(const std::string &name, const Symbols &symbols) const;
 
 private:
+  uint64_t bytes(int64_t (*bppsa_function::*formula)(const int64_t *), const std::string &name,
+                 const Symbols &symbols) const;
+
   std::string chosen;
   std::vector<std::string> all;
   std::map<std::string, bppsa_function> table;

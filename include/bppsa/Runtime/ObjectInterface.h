@@ -34,6 +34,8 @@ struct bppsa_function {
   /// The bytes of its temporaries, of the values of all symbols of the model in their order; null
   /// where it takes nothing from the arena.
   int64_t (*arena)(const int64_t *symbols);
+  /// The most bytes of the residuals that it writes, of the same values; null where it writes none.
+  int64_t (*residuals)(const int64_t *symbols);
 };
 
 /// Every function; ends with nulls. They call kernels through bppsa_kernels.

@@ -37,14 +37,17 @@ std::string getEntrySymbol(llvm::StringRef function);
 /// Symbol of the function that computes the size of the arena of `function`.
 std::string getArenaEntrySymbol(llvm::StringRef function);
 
+/// Symbol of the function that computes the bytes of the residuals of `function`.
+std::string getResidualsEntrySymbol(llvm::StringRef function);
+
 /// Symbol of `kernel` for `target`.
 std::string getKernelSymbol(const CPUTarget &target, llvm::StringRef kernel);
 
 /// Translates the host functions in `module` (LLVM dialect), adds one entry
 /// `void (void **args)` for each exported function and `int64_t (const int64_t *symbols)`
-/// for the size of its arena, lets calls of `kernels` go through the table that the run time
-/// selects, and optimises at `optLevel`.
-/// Without `kernels` the module is a whole program, whose calls stay direct.
+/// for the sizes of its arena and of its residuals, lets calls of `kernels` go through the table
+/// that the run time selects, and optimises at `optLevel`. Without `kernels` the module is a whole
+/// program, whose calls stay direct.
 std::unique_ptr<llvm::Module> translateHost(mlir::ModuleOp module, llvm::LLVMContext &context,
                                             const CPUTarget &target,
                                             llvm::ArrayRef<ExportedFunction> functions,

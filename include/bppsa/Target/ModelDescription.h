@@ -25,6 +25,9 @@ struct ExportedFunction {
   llvm::SmallVector<std::string> arguments;
   /// Whether its temporaries are in an arena, whose size a function of the module computes.
   bool usesArena = false;
+  /// The function of the module that gives the bytes of the residuals that it writes; empty where
+  /// it writes none.
+  std::string residualBytes = {};
 };
 
 /// The variants of `options` that `module` has functions of: not all scans have a form for small

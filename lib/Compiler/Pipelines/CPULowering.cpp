@@ -30,6 +30,7 @@ void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &opt
   pm.addNestedPass<func::FuncOp>(createTransposeCaptures());
   addCleanup(pm);
   addBufferization(pm);
+  pm.addPass(createSeparateBackward());
   pm.addNestedPass<func::FuncOp>(createBlockTime());
   addOutlining(pm, {/*groupSums=*/false, /*groupFills=*/true, /*anyWindow=*/true,
                     /*wholeLevels=*/false});

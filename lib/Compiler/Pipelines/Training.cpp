@@ -73,11 +73,33 @@ static void addDifferentiation(OpPassManager &pm, StringRef of, StringRef name, 
   pm.addPass(createDifferentiate(differentiate));
 }
 
+/// Adds the pass that makes `@<name>` of `@forward` and the cotangents of its outputs.
+static void addPullback(OpPassManager &pm, const TrainingOptions &options, StringRef name) {
+  DifferentiateOptions differentiate;
+  differentiate.of = "forward";
+  differentiate.name = name.str();
+  differentiate.wrt = "all";
+  differentiate.links = options.hasLayerLinks();
+  differentiate.cotangents.assign(options.lossOn.begin(), options.lossOn.end());
+  pm.addPass(createDifferentiate(differentiate));
+}
+
+/// The names that functions which a variant has begin with.
+static std::vector<std::string> getFunctionPrefixes(const TrainingOptions &options) {
+  std::vector<std::string> prefixes = {"step_", "grad_"};
+  if (options.hasPullbacks())
+    prefixes.push_back("pullback_");
+  return prefixes;
+}
+
 /// Adds the pass that gives `variant` copies of the functions of `other`.
-static void addCopies(OpPassManager &pm, const Variant &other, const Variant &variant) {
+static void addCopies(OpPassManager &pm, const TrainingOptions &options, const Variant &other,
+                      const Variant &variant) {
   CopyFunctionsOptions copies;
-  copies.functions = {"step_" + other.name, "grad_" + other.name};
-  copies.names = {"step_" + variant.name, "grad_" + variant.name};
+  for (const std::string &prefix : getFunctionPrefixes(options)) {
+    copies.functions.push_back(prefix + other.name);
+    copies.names.push_back(prefix + variant.name);
+  }
   pm.addPass(createCopyFunctions(copies));
 }
 
@@ -90,6 +112,8 @@ void bppsa::buildDifferentiationPipeline(OpPassManager &pm, const TrainingOption
   bool links = options.hasLayerLinks();
   addDifferentiation(pm, "training_loss", "step_" + first.name, "parameters", links);
   addDifferentiation(pm, "loss", "grad_" + first.name, "all", links);
+  if (options.hasPullbacks())
+    addPullback(pm, options, "pullback_" + first.name);
   BuildOptimizerOptions optimizer;
   optimizer.optimizer = options.optimizer;
   if (options.target == TargetKind::CUDA)
@@ -99,7 +123,7 @@ void bppsa::buildDifferentiationPipeline(OpPassManager &pm, const TrainingOption
   addCleanup(pm);
   // Plans, which come later, are all that variants differ in.
   for (const Variant &variant : ArrayRef(variants).drop_front())
-    addCopies(pm, first, variant);
+    addCopies(pm, options, first, variant);
 }
 
 /// Adds the passes that give the chains of `function` the plan of `variant`.
@@ -120,8 +144,8 @@ static void addPlan(OpPassManager &pm, const TrainingOptions &options, const Var
 
 void bppsa::buildScanPipeline(OpPassManager &pm, const TrainingOptions &options) {
   for (const Variant &variant : options.getVariants())
-    for (const char *function : {"step_", "grad_"})
-      addPlan(pm, options, variant, function + variant.name);
+    for (const std::string &prefix : getFunctionPrefixes(options))
+      addPlan(pm, options, variant, prefix + variant.name);
   PlanSparseProductsOptions products;
   products.memoryLimit = options.getJacobianLimit();
   pm.addNestedPass<func::FuncOp>(createPlanSparseProducts(products));
@@ -129,8 +153,11 @@ void bppsa::buildScanPipeline(OpPassManager &pm, const TrainingOptions &options)
   if (options.target != TargetKind::CPU)
     return;
   AddUnitVariantsOptions units;
-  units.functions = {"forward", "step_sequential", "grad_sequential"};
-  units.scans = {"step_scan", "grad_scan"};
+  units.functions = {"forward"};
+  for (const std::string &prefix : getFunctionPrefixes(options)) {
+    units.functions.push_back(prefix + "sequential");
+    units.scans.push_back(prefix + "scan");
+  }
   units.hopeful = options.leavesScansToAuto();
   pm.addPass(createAddUnitVariants(units));
 }

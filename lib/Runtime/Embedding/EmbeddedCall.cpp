@@ -132,21 +132,31 @@ std::byte *EmbeddedCall::ownMemory(size_t slot) {
   return owned[slot].data();
 }
 
-/// Memory for the outputs and the gradients of inputs that the function writes is taken when it is
+/// Memory for the outputs, the gradients of inputs and the residuals is taken when the function is
 /// called, unless a caller has some.
-ViewTable EmbeddedCall::addResults() {
+ViewTable EmbeddedCall::addResults(const FunctionTable &functions) {
   ViewTable views;
-  for (const auto &[argument, number] : numbers) {
-    const ArrayInfo *info = model.arrayOf(argument);
-    if (argument.rfind("output:", 0) != 0 && argument.rfind("input_grad:", 0) != 0)
-      continue;
-    DType dtype = argument[0] == 'o' ? info->dtype : DType::F32;
+  auto add = [&](const std::string &argument, DType dtype, std::vector<int64_t> shape,
+                 Access access) {
     Array &result = results[argument].array;
     result.dtype = dtype;
-    result.shape = model.extents(info->shape, batch.symbols);
+    result.shape = std::move(shape);
     if (isDeviceProgram())
       result.data = Buffer(result.elements() * elementSize(dtype));
-    views[argument] = {result.data.data(), result.shape, elementSize(dtype), Access::Write};
+    views[argument] = {result.data.data(), result.shape, elementSize(dtype), access};
+  };
+  for (const auto &[argument, number] : numbers) {
+    const ArrayInfo *info = model.arrayOf(argument);
+    if (argument.rfind("output:", 0) == 0)
+      add(argument, info->dtype, model.extents(info->shape, batch.symbols), Access::Write);
+    else if (argument.rfind("input_grad:", 0) == 0)
+      add(argument, DType::F32, model.extents(info->shape, batch.symbols), Access::Write);
+  }
+  if (numbers.count("residuals")) {
+    std::string writer = "forward" + name.substr(name.find('.'));
+    add("residuals", DType::U8,
+        {static_cast<int64_t>(functions.residualBytes(writer, batch.symbols))},
+        name == writer ? Access::Write : Access::Read);
   }
   return views;
 }
@@ -163,7 +173,7 @@ EmbeddedCall::EmbeddedCall(Session &session, const BatchArguments &arguments, Lo
     fail("this program has no function ", quote(name), "; compile the model again");
   for (size_t i = 0; i < known->second.size(); ++i)
     numbers[known->second[i]] = i;
-  ViewTable views = addResults();
+  ViewTable views = addResults(session.program.functions);
   call = session.prepare(name, &batch, views);
 }
 
@@ -276,6 +286,16 @@ bool EmbeddedCall::redirect(const std::string &argument, void *data) {
   return results.at(argument).isRedirected = true;
 }
 
+bool EmbeddedCall::lend(const std::string &argument, void *data) {
+  if (isDeviceProgram())
+    return false;
+  if (auto number = numbers.find(argument); number != numbers.end()) {
+    lent.emplace_back(number->second, call.data(number->second));
+    call.bind(number->second, data);
+  }
+  return true;
+}
+
 Array EmbeddedCall::takeResult(const std::string &argument) {
   Array &array = results.at(argument).array;
   // What a call for a GPU copies to stays where it is.
@@ -299,5 +319,13 @@ void EmbeddedCall::run() {
   }
   for (auto &[argument, result] : results)
     result.isRedirected = false;
+  /// What is lent comes back, however the call ends.
+  struct Return {
+    ~Return() {
+      for (; !own.lent.empty(); own.lent.pop_back())
+        own.call.bind(own.lent.back().first, own.lent.back().second);
+    }
+    EmbeddedCall &own;
+  } back{*this};
   call();
 }

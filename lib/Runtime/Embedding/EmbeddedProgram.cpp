@@ -6,6 +6,7 @@
 
 #include "bppsa/Runtime/Embedding/EmbeddedProgram.h"
 #include "bppsa/Runtime/Description.h"
+#include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Files/OnnxFile.h"
 #include "bppsa/Runtime/Training/Checkpoint.h"
@@ -90,12 +91,14 @@ std::string EmbeddedProgram::chooseFunction(const std::string &function, Batch &
     return function;
   if (function == "infer")
     return inferFunction(model(), request.mapping, batch.samples);
+  // A backward pass is of the variant of its forward pass.
+  if (function.rfind("backward.", 0) == 0)
+    return function;
   return function + "." + chooseVariant(*session, request, function, batch, count).variant->name;
 }
 
-EmbeddedCall &EmbeddedProgram::prepare(const std::string &function, const ArrayArguments &arguments,
-                                       LossArrays use) {
-  BatchArguments batch = matchArguments(model(), arguments, use);
+EmbeddedCall &EmbeddedProgram::find(const std::string &function, const BatchArguments &batch,
+                                    LossArrays use) {
   auto &kept = calls[function];
   auto found =
       std::find_if(kept.begin(), kept.end(), [&](const auto &call) { return call->isFor(batch); });
@@ -108,8 +111,41 @@ EmbeddedCall &EmbeddedProgram::prepare(const std::string &function, const ArrayA
   } else if (found != kept.begin()) {
     std::rotate(kept.begin(), found, found + 1);
   }
-  kept.front()->fill(batch);
   return *kept.front();
+}
+
+EmbeddedCall &EmbeddedProgram::prepare(const std::string &function, const ArrayArguments &arguments,
+                                       LossArrays use) {
+  BatchArguments batch = matchArguments(model(), arguments, use);
+  EmbeddedCall &call = find(function, batch, use);
+  call.fill(batch);
+  return call;
+}
+
+EmbeddedProgram::CallArguments
+EmbeddedProgram::takeParameters(const ArrayArguments &arguments) const {
+  CallArguments taken;
+  for (const ArrayArgument &argument : arguments) {
+    const std::vector<ParameterInfo> &infos = model().parameters;
+    auto info = std::find_if(infos.begin(), infos.end(),
+                             [&](const ParameterInfo &info) { return info.name == argument.name; });
+    if (info == infos.end()) {
+      taken.arrays.push_back(argument);
+      continue;
+    }
+    requireShape(argument, DType::F32, info->shape);
+    if (isDeviceProgram() || !argument.isUsable(DType::F32))
+      fail("array ", quote(argument.name), ": stands for a parameter and must be ",
+           isDeviceProgram() ? "left out in programs for GPUs" : "compact, in C order",
+           "; write to the program's own instead");
+    taken.parameters.push_back(&argument);
+  }
+  return taken;
+}
+
+void EmbeddedProgram::lendParameters(EmbeddedCall &call, const CallArguments &arguments) {
+  for (const ArrayArgument *argument : arguments.parameters)
+    call.lend("param:" + argument->name, argument->data);
 }
 
 void EmbeddedProgram::requireShape(const ArrayArgument &argument, DType dtype,
@@ -120,7 +156,9 @@ void EmbeddedProgram::requireShape(const ArrayArgument &argument, DType dtype,
 }
 
 std::vector<Array> EmbeddedProgram::infer(const ArrayArguments &arguments) {
-  EmbeddedCall &call = prepare("infer", arguments, LossArrays::Ignored);
+  CallArguments own = takeParameters(arguments);
+  EmbeddedCall &call = prepare("infer", own.arrays, LossArrays::Ignored);
+  lendParameters(call, own);
   call.run();
   std::vector<Array> outputs;
   for (const ArrayInfo &info : model().outputs)
@@ -128,9 +166,8 @@ std::vector<Array> EmbeddedProgram::infer(const ArrayArguments &arguments) {
   return outputs;
 }
 
-EmbeddedCall &EmbeddedProgram::runInfer(const ArrayArguments &arguments,
-                                        const ArrayArguments &outputs) {
-  EmbeddedCall &call = prepare("infer", arguments, LossArrays::Ignored);
+void EmbeddedProgram::requireOutputs(const EmbeddedCall &call,
+                                     const ArrayArguments &outputs) const {
   std::vector<std::string> names;
   for (const ArrayInfo &info : model().outputs)
     names.push_back(info.name);
@@ -141,6 +178,9 @@ EmbeddedCall &EmbeddedProgram::runInfer(const ArrayArguments &arguments,
     const Array &result = call.result("output:" + output.name);
     requireShape(output, result.dtype, result.shape);
   }
+}
+
+void EmbeddedProgram::runOutputs(EmbeddedCall &call, const ArrayArguments &outputs) {
   std::vector<const ArrayArgument *> copied;
   for (const ArrayArgument &output : outputs)
     if (!output.isUsable(output.dtype) || !call.redirect("output:" + output.name, output.data))
@@ -148,11 +188,14 @@ EmbeddedCall &EmbeddedProgram::runInfer(const ArrayArguments &arguments,
   call.run();
   for (const ArrayArgument *output : copied)
     output->write(call.result("output:" + output->name).data.data());
-  return call;
 }
 
 void EmbeddedProgram::infer(const ArrayArguments &arguments, const ArrayArguments &outputs) {
-  runInfer(arguments, outputs);
+  CallArguments own = takeParameters(arguments);
+  EmbeddedCall &call = prepare("infer", own.arrays, LossArrays::Ignored);
+  requireOutputs(call, outputs);
+  lendParameters(call, own);
+  runOutputs(call, outputs);
 }
 
 /// Runs a call that has a loss, and returns that.

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Embedding/EmbeddedProgram.h"
 #include "bppsa/Runtime/Error.h"
 
@@ -11,6 +12,42 @@
 #include <cstring>
 
 using namespace bppsa::runtime;
+
+//===----------------------------------------------------------------------===//
+// Residuals
+//===----------------------------------------------------------------------===//
+
+ResidualBlock::ResidualBlock(const ArrayArgument &given)
+    : memory(static_cast<std::byte *>(given.data)), size(elementCount(given.shape)) {
+  if (given.dtype != DType::U8 || !given.strides.empty())
+    fail("the residuals must be a compact array of uint8, found ", numpyName(given.dtype), " ",
+         list(given.shape));
+}
+
+void ResidualBlock::requireSize(uint64_t wanted) const {
+  if (size < sizeof(ResidualHeader) + wanted)
+    fail("the residuals of these arrays take ", sizeof(ResidualHeader) + wanted, " bytes, found ",
+         size);
+}
+
+ResidualHeader ResidualBlock::header() const {
+  requireSize(0);
+  ResidualHeader header;
+  memcpy(&header, memory, sizeof header);
+  return header;
+}
+
+void ResidualBlock::setHeader(const ResidualHeader &header) {
+  memcpy(memory, &header, sizeof header);
+}
+
+/// FNV-1a (Fowler, Noll, Vo), by whole numbers.
+static uint64_t hashSizes(const Symbols &symbols) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (std::optional<int64_t> symbol : symbols)
+    hash = (hash ^ static_cast<uint64_t>(symbol.value_or(-1))) * 0x100000001b3;
+  return hash;
+}
 
 void EmbeddedProgram::requireProducts() const {
   for (const LossInfo &loss : model().losses)
@@ -20,90 +57,120 @@ void EmbeddedProgram::requireProducts() const {
                             loss.kind));
 }
 
-Residuals EmbeddedProgram::forward(const ArrayArguments &arguments, const ArrayArguments &outputs) {
-  requireProducts();
-  EmbeddedCall &call = runInfer(arguments, outputs);
-  Residuals residuals;
-  residuals.program = program.checksum;
-  for (const ArrayArgument &argument : arguments) {
-    bool isInput = std::any_of(model().inputs.begin(), model().inputs.end(),
-                               [&](const ArrayInfo &info) { return info.name == argument.name; });
-    if (!isInput)
-      continue;
-    Array &copy = residuals.inputs[argument.name];
-    uint64_t bytes = elementCount(argument.shape) * elementSize(argument.dtype);
-    copy = {argument.dtype, argument.shape, Buffer::uninitialized(bytes)};
-    argument.read(copy.data.data());
-  }
-  const std::vector<ParameterInfo> &infos = model().parameters;
-  for (size_t i = 0; i < infos.size(); ++i) {
-    const float *values = session->parameters.values(i);
-    residuals.parameters.emplace_back(values, values + infos[i].elements);
-  }
-  for (const ArrayInfo &info : model().outputs)
-    residuals.outputShapes[info.name] = call.result("output:" + info.name).shape;
-  return residuals;
+/// The number of the variant that `function` is of.
+uint32_t EmbeddedProgram::numberOf(const std::string &function) const {
+  std::string variant = function.substr(function.find('.') + 1);
+  const std::vector<VariantInfo> &all = model().variants;
+  auto found = std::find_if(all.begin(), all.end(),
+                            [&](const VariantInfo &info) { return info.name == variant; });
+  return static_cast<uint32_t>(found - all.begin());
 }
 
-/// Exchanges the values of parameters, by number.
-void EmbeddedProgram::exchangeParameters(std::map<size_t, std::vector<float>> &values) {
-  for (auto &[i, own] : values)
-    std::swap_ranges(own.begin(), own.end(), session->parameters.changeValues(i));
+//===----------------------------------------------------------------------===//
+// Forward
+//===----------------------------------------------------------------------===//
+
+uint64_t EmbeddedProgram::residualBytes(const ArrayArguments &arguments) {
+  requireProducts();
+  CallArguments own = takeParameters(arguments);
+  BatchArguments batch = matchArguments(model(), own.arrays, LossArrays::Ignored);
+  return sizeof(ResidualHeader) +
+         find("forward", batch, LossArrays::Ignored).residuals().elements();
 }
 
-namespace {
-/// The parameters of a forward pass in place of those of now, while this lives.
-template <typename Exchange> class Exchanged {
-public:
-  explicit Exchanged(Exchange exchange) : exchange(std::move(exchange)) { this->exchange(); }
-  ~Exchanged() { exchange(); }
-  Exchanged(const Exchanged &) = delete;
-
-private:
-  Exchange exchange;
-};
-} // namespace
-
-void EmbeddedProgram::backward(const Residuals &residuals, const ArrayArguments &cotangents,
-                               const ArrayArguments &results) {
+void EmbeddedProgram::forward(const ArrayArguments &arguments, const ArrayArguments &outputs,
+                              const ArrayArgument &residuals) {
   requireProducts();
-  if (residuals.program != program.checksum)
-    throw UsageError("the residuals are those of another program");
-  ArrayArguments arguments;
-  for (const auto &[name, array] : residuals.inputs)
-    arguments.push_back({name, const_cast<std::byte *>(array.data.data()), array.dtype, array.shape,
-                         /*strides=*/{}});
-  std::vector<Buffer> zeros;
+  CallArguments own = takeParameters(arguments);
+  EmbeddedCall &call = prepare("forward", own.arrays, LossArrays::Ignored);
+  requireOutputs(call, outputs);
+  ResidualBlock block(residuals);
+  uint64_t bytes = call.residuals().elements();
+  block.requireSize(bytes);
+  ResidualHeader header = {0, program.checksum, numberOf(call.function()),
+                           hashSizes(call.arrays().symbols)};
+  block.setHeader(header);
+  lendParameters(call, own);
+  bool isCopied = !call.redirect("residuals", block.data());
+  runOutputs(call, outputs);
+  if (isCopied)
+    std::copy_n(call.residuals().data.data(), bytes, block.data());
+  header.state = ResidualHeader::complete;
+  block.setHeader(header);
+}
+
+//===----------------------------------------------------------------------===//
+// Backward
+//===----------------------------------------------------------------------===//
+
+ArrayArguments EmbeddedProgram::toTargets(const EmbeddedCall &forward,
+                                          const ArrayArguments &cotangents,
+                                          std::vector<Buffer> &zeros) const {
+  ArrayArguments targets;
   size_t used = 0;
   for (const LossInfo &loss : model().losses) {
-    const std::vector<int64_t> &shape = residuals.outputShapes.at(loss.output);
+    const std::vector<int64_t> &shape = forward.result("output:" + loss.output).shape;
     auto given = std::find_if(cotangents.begin(), cotangents.end(),
                               [&](const ArrayArgument &one) { return one.name == loss.output; });
     if (given != cotangents.end()) {
       requireShape(*given, DType::F32, shape);
-      arguments.push_back(*given);
+      targets.push_back(*given);
       ++used;
     } else {
       zeros.emplace_back(elementCount(shape) * sizeof(float));
-      arguments.push_back({"", zeros.back().data(), DType::F32, shape, /*strides=*/{}});
+      targets.push_back({"", zeros.back().data(), DType::F32, shape, /*strides=*/{}});
     }
-    arguments.back().name = loss.target->name;
+    targets.back().name = loss.target->name;
   }
   if (used != cotangents.size())
     throw UsageError(
         text("a cotangent is named twice, or after none of the outputs ", model().lossOutputs()));
-  EmbeddedCall &call = prepare("grad", arguments, LossArrays::Needed);
-  requireGradients(call, results);
-  // Those that no update has changed since stay where they are.
-  std::map<size_t, std::vector<float>> changed;
-  for (size_t i = 0; i < residuals.parameters.size(); ++i)
-    if (const std::vector<float> &values = residuals.parameters[i];
-        memcmp(session->parameters.values(i), values.data(), values.size() * sizeof(float)) != 0)
-      changed[i] = values;
-  {
-    Exchanged parameters([&] { exchangeParameters(changed); });
-    call.run();
+  return targets;
+}
+
+ArrayArguments EmbeddedProgram::redirectGradients(EmbeddedCall &call,
+                                                  const ArrayArguments &results) {
+  ArrayArguments copied;
+  for (const ArrayArgument &result : results) {
+    std::optional<size_t> index = findParameter(result.name);
+    // Gradients of rows that are not trained are set to zero in the program's own.
+    bool isDirect = result.isUsable(DType::F32) &&
+                    (!index || model().parameters[*index].frozenRows.empty()) &&
+                    (index ? call.lend("grad:" + result.name, result.data)
+                           : call.redirect("input_grad:" + result.name, result.data));
+    if (!isDirect)
+      copied.push_back(result);
   }
+  return copied;
+}
+
+void EmbeddedProgram::backward(const ArrayArguments &arguments, const ArrayArgument &residuals,
+                               const ArrayArguments &cotangents, const ArrayArguments &results) {
+  requireProducts();
+  ResidualBlock block(residuals);
+  ResidualHeader header = block.header();
+  if (header.program != program.checksum || header.variant >= model().variants.size())
+    throw UsageError("the residuals are those of another program, or of none");
+  if (header.state != ResidualHeader::complete)
+    throw UsageError("the residuals are those of a forward pass that has failed");
+  CallArguments own = takeParameters(arguments);
+  BatchArguments batch = matchArguments(model(), own.arrays, LossArrays::Ignored);
+  EmbeddedCall &forward = find("forward", batch, LossArrays::Ignored);
+  if (header.sizes != hashSizes(forward.arrays().symbols))
+    fail("the residuals are those of arrays of other sizes");
+  std::vector<Buffer> zeros;
+  for (ArrayArgument &target : toTargets(forward, cotangents, zeros))
+    own.arrays.push_back(std::move(target));
+  EmbeddedCall &call =
+      prepare("backward." + model().variants[header.variant].name, own.arrays, LossArrays::Needed);
+  requireGradients(call, results);
+  Array &kept = call.residuals();
+  block.requireSize(kept.elements());
+  if (!call.redirect("residuals", block.data()))
+    std::copy_n(block.data(), kept.elements(), kept.data.data());
+  lendParameters(call, own);
+  ArrayArguments copied = redirectGradients(call, results);
+  call.run();
   session->parameters.maskGradients();
-  writeGradients(call, results);
+  writeGradients(call, copied);
 }

@@ -29,24 +29,20 @@ class Function:
     """A pure function ``f(parameters, inputs)`` on the CPU, for ``jit``, ``grad`` and ``vmap``.
 
     ``parameters`` are the trained initializers of the model and ``inputs`` its graph inputs, both by
-    name; the results are the outputs of type float32 by name.  Nothing is kept between forward and
-    backward but the arguments.  Where a gradient is infinite or not a number, all of a call are not
-    numbers.
+    name; the results are the outputs of type float32 by name.  A forward pass that is differentiated
+    keeps what its backward pass reads as one array of bytes.
     """
 
     def __init__(self, model: Model, **options: typing.Any):
         _register()
         self._function = own = vjp.Function(model, **options)
         program = own.program
-        names = list(program.parameters)
-        targets = [n for n in program.targets if n == "target" or n.startswith("target.")]
         self._gradients = list(program.gradients)
         self._native = _native.JaxFunction(
             program._program,
-            [names.index(name) for name in own.parameters],
+            own.parameters,
             own.inputs,
             own.outputs,
-            targets,
             self._gradients,
         )
         #: The values of the model.
@@ -80,13 +76,12 @@ class Function:
         parameters = self._function.program.parameters
         return {name: parameters.info(name) for name in parameters}
 
-    def _forward(self, *arguments: jax.Array) -> list[jax.Array]:
+    def _results(self, arguments: tuple[jax.Array, ...]) -> list[jax.ShapeDtypeStruct]:
         inputs = arguments[len(self._function.parameters) :]
-        shapes = self._function.result_shapes(inputs)
-        if any(None in shape for shape in shapes):
-            raise Error("a size of the outputs does not follow from those of the inputs")
-        results = [_float32(shape) for shape in shapes]
-        return self._call_ffi("bppsa_call", results, arguments)
+        return [_float32(shape) for shape in self._function.result_shapes(inputs)]
+
+    def _forward(self, *arguments: jax.Array) -> list[jax.Array]:
+        return self._call_ffi("bppsa_infer", self._results(arguments), arguments)
 
     def _call_ffi(
         self, name: str, results: list[typing.Any], arguments: tuple[jax.Array, ...]
@@ -96,16 +91,21 @@ class Function:
 
     def _forward_rule(
         self, *arguments: jax.Array
-    ) -> tuple[list[jax.Array], tuple[jax.Array, ...]]:
-        return self._forward(*arguments), arguments
+    ) -> tuple[list[jax.Array], tuple[tuple[jax.Array, ...], jax.Array]]:
+        inputs = arguments[len(self._function.parameters) :]
+        size = self._function.residual_bytes(inputs)
+        kept = [*self._results(arguments), jax.ShapeDtypeStruct((size,), jnp.uint8)]
+        *results, residuals = self._call_ffi("bppsa_forward", kept, arguments)
+        return results, (arguments, residuals)
 
     def _backward_rule(
-        self, arguments: tuple[jax.Array, ...], cotangents: list[jax.Array]
+        self, kept: tuple[tuple[jax.Array, ...], jax.Array], cotangents: list[jax.Array]
     ) -> tuple[typing.Any, ...]:
+        arguments, residuals = kept
         names = [*self._function.parameters, *self._function.inputs]
         by_name = dict(zip(names, arguments, strict=True))
         results = [_float32(by_name[name].shape) for name in self._gradients]
-        found = self._call_ffi("bppsa_pull_back", results, (*arguments, *cotangents))
+        found = self._call_ffi("bppsa_backward", results, (*arguments, residuals, *cotangents))
         gradients = dict(zip(self._gradients, found, strict=True))
         # What JAX takes for the gradient by an integer.
         return tuple(

@@ -1,11 +1,21 @@
 # Part of the bppsa project, under the MIT License.
-"""The operators ``bppsa::call`` and ``bppsa::pull_back`` on functions of ``bppsa.vjp``."""
+"""The operators ``bppsa::infer``, ``bppsa::forward`` and ``bppsa::backward`` on functions of
+``bppsa.vjp``."""
+
+import collections.abc
 
 import torch
 from torch import Tensor
 
 from bppsa.errors import Error
 from bppsa.vjp import Function
+
+
+def call(key: str, parameters: list[Tensor], inputs: list[Tensor]) -> list[Tensor]:
+    """The results of a function; what a backward pass reads is kept only where there may be one."""
+    if torch.is_grad_enabled() and any(t.requires_grad for t in (*parameters, *inputs)):
+        return forward(key, parameters, inputs)[:-1]
+    return infer(key, parameters, inputs)
 
 
 def _to_numpy(tensors: list[Tensor]):
@@ -15,59 +25,94 @@ def _to_numpy(tensors: list[Tensor]):
     return [tensor.detach().numpy() for tensor in tensors]
 
 
-@torch.library.custom_op("bppsa::call", mutates_args=())
-def call(key: str, parameters: list[Tensor], inputs: list[Tensor]) -> list[Tensor]:
+def _empty_results(function: Function, inputs: list[Tensor]) -> list[Tensor]:
+    return [torch.empty(shape, dtype=torch.float32) for shape in function.result_shapes(inputs)]
+
+
+@torch.library.custom_op("bppsa::infer", mutates_args=())
+def infer(key: str, parameters: list[Tensor], inputs: list[Tensor]) -> list[Tensor]:
     results = Function.find(key).call(_to_numpy(parameters), _to_numpy(inputs))
     return [torch.from_numpy(result) for result in results]
 
 
-@call.register_fake
+@infer.register_fake
 def _(key, parameters, inputs):
-    context = None
-    results = []
-    for shape in Function.find(key).result_shapes(inputs):
-        if None in shape:
-            context = context or torch.library.get_ctx()
-            shape = [context.new_dynamic_size() if size is None else size for size in shape]
-        results.append(torch.empty(shape, dtype=torch.float32))
-    return results
+    return _empty_results(Function.find(key), inputs)
 
 
-@torch.library.custom_op("bppsa::pull_back", mutates_args=())
-def pull_back(
-    key: str, parameters: list[Tensor], inputs: list[Tensor], cotangents: list[Tensor]
+@torch.library.custom_op("bppsa::forward", mutates_args=())
+def forward(key: str, parameters: list[Tensor], inputs: list[Tensor]) -> list[Tensor]:
+    """The results, then the residuals."""
+    function, arrays = Function.find(key), _to_numpy(inputs)
+    results = [function.allocate(shape) for shape in function.result_shapes(inputs)]
+    residuals = function.allocate([function.residual_bytes(inputs)], of_bytes=True)
+    function.forward(_to_numpy(parameters), arrays, results, residuals)
+    return [torch.from_numpy(array) for array in (*results, residuals)]
+
+
+@forward.register_fake
+def _(key, parameters, inputs):
+    function = Function.find(key)
+    if all(type(size) is int for tensor in inputs for size in tensor.shape):
+        size = function.residual_bytes(inputs)
+    else:
+        size = torch.library.get_ctx().new_dynamic_size()
+    return [*_empty_results(function, inputs), torch.empty(size, dtype=torch.uint8)]
+
+
+@torch.library.custom_op("bppsa::backward", mutates_args=())
+def backward(
+    key: str,
+    parameters: list[Tensor],
+    inputs: list[Tensor],
+    residuals: Tensor,
+    cotangents: collections.abc.Sequence[Tensor | None],
 ) -> list[Tensor]:
-    """Gradients by parameters and inputs; empty ones by integers."""
-    arguments = (_to_numpy(parameters), _to_numpy(inputs), _to_numpy(cotangents))
-    gradients = Function.find(key).pull_back(*arguments)
-    return [torch.empty(0) if g is None else torch.from_numpy(g) for g in gradients]
+    """Gradients by parameters and inputs; empty ones by integers.  A cotangent that is None is zero."""
+    function = Function.find(key)
+    names = (*function.parameters, *function.inputs)
+    gradients = {
+        name: function.allocate(a.shape)
+        for name, a in zip(names, (*parameters, *inputs), strict=True)
+        if a.is_floating_point()
+    }
+    products = [None if c is None else _to_numpy([c])[0] for c in cotangents]
+    arrays = (_to_numpy(parameters), _to_numpy(inputs), residuals.numpy(), products)
+    function.backward(*arrays, gradients)
+    return [torch.from_numpy(gradients[n]) if n in gradients else torch.empty(0) for n in names]
 
 
-@pull_back.register_fake
-def _(key, parameters, inputs, cotangents):
+def _empty_gradients(parameters: list[Tensor], inputs: list[Tensor]) -> list[Tensor]:
     return [
         torch.empty(a.shape if a.is_floating_point() else (0,), dtype=torch.float32)
         for a in (*parameters, *inputs)
     ]
 
 
+@backward.register_fake
+def _(key, parameters, inputs, residuals, cotangents):
+    return _empty_gradients(parameters, inputs)
+
+
 def _set_up(ctx, inputs, output):
     ctx.key, parameters, arrays = inputs
     ctx.count = len(parameters)
-    ctx.save_for_backward(*parameters, *arrays)
+    # Else there would be zeros in the size of the residuals.
+    ctx.set_materialize_grads(False)
+    ctx.save_for_backward(*parameters, *arrays, output[-1])
 
 
 def _backward(ctx, cotangents):
-    saved = list(ctx.saved_tensors)
+    *saved, residuals = ctx.saved_tensors
     parameters, inputs = saved[: ctx.count], saved[ctx.count :]
-    contiguous = [cotangent.contiguous() for cotangent in cotangents]
-    gradients = pull_back(ctx.key, parameters, inputs, contiguous)
+    contiguous = [None if c is None else c.contiguous() for c in cotangents[:-1]]
+    gradients = backward(ctx.key, parameters, inputs, residuals, contiguous)
     by_inputs = [
         g if a.is_floating_point() else None for g, a in zip(gradients[ctx.count :], inputs, strict=True)
     ]
     return None, gradients[: ctx.count], by_inputs
 
 
-call.register_autograd(_backward, setup_context=_set_up)
-for _operator in (call, pull_back):
+forward.register_autograd(_backward, setup_context=_set_up)
+for _operator in (infer, forward, backward):
     _operator.register_autocast("cpu", torch.float32)

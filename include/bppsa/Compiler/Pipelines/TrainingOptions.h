@@ -97,6 +97,8 @@ struct TrainingOptions {
   /// Whether chains of layers get explicit Jacobians in variants with a plan: where
   /// a scan or a plan was asked for.
   bool hasLayerLinks() const { return backward == BackwardKind::Scan || scan != "auto"; }
+  /// Whether forward and backward passes can be called apart.
+  bool hasPullbacks() const { return losses.front() == "vjp"; }
   /// The backward passes that `backward` and `scan` ask for.
   std::vector<Variant> getVariants() const;
   /// Whether scans with chunks in lanes are for `auto` to choose, and for nobody else.

@@ -47,16 +47,21 @@ public:
   const Batch &arrays() const { return batch; }
   /// What the call writes under this name, such as `output:y` and `input_grad:x`.
   const Array &result(const std::string &argument) const { return results.at(argument).array; }
+  /// Where a program for GPUs has `residuals`; these it reads there, too.
+  Array &residuals() { return results.at("residuals").array; }
   /// Takes the memory of a result away.
   Array takeResult(const std::string &argument);
   /// Lets the next run write it to `data` instead. Returns whether it will: not in programs for
   /// GPUs.
   bool redirect(const std::string &argument, void *data);
+  /// Lets the next run read or write an argument that is the program's, such as `param:w`, at
+  /// `data` instead. Returns whether it will: not in programs for GPUs.
+  bool lend(const std::string &argument, void *data);
 
 private:
   void bindSizes(const BatchArguments &arguments);
   void addArrays(const BatchArguments &arguments);
-  ViewTable addResults();
+  ViewTable addResults(const FunctionTable &functions);
   std::byte *ownMemory(size_t slot);
   void use(size_t slot, std::byte *data);
   void take(size_t slot, const ArrayArgument &argument);
@@ -78,6 +83,8 @@ private:
   std::map<std::string, Result> results;
   /// Which argument of the function is what.
   std::map<std::string, size_t> numbers;
+  /// Where arguments that are lent for the next run are otherwise.
+  std::vector<std::pair<size_t, void *>> lent;
   Call call;
 };
 

@@ -57,13 +57,20 @@ public:
   /// those after the last whole step.
   void fit(const TrainingWords &words, const TrainingSource &train,
            const TrainingSource &validation, const TrainingCallback &callback);
-  /// Computes outputs as infer() does, and keeps what backward() reads. Both are for programs whose
-  /// loss is `vjp` (VectorJacobian.cpp).
-  Residuals forward(const ArrayArguments &arguments, const ArrayArguments &outputs);
+  // Forward and backward passes apart, of programs whose loss is `vjp` (VectorJacobian.cpp). Arrays
+  // under the names of parameters are read in the place of the program's own; so they are by
+  // infer().
+  /// The bytes of the residuals of a forward pass on arrays of these shapes, whose memory is not
+  /// looked at.
+  uint64_t residualBytes(const ArrayArguments &arguments);
+  /// Computes outputs as infer() does, and writes what backward() reads to `residuals`.
+  void forward(const ArrayArguments &arguments, const ArrayArguments &outputs,
+               const ArrayArgument &residuals);
   /// Gradients of the sum of outputs times cotangents, which are named after the outputs and zero
-  /// where they are missing. Writes those of `results`, whatever their values.
-  void backward(const Residuals &residuals, const ArrayArguments &cotangents,
-                const ArrayArguments &results);
+  /// where they are missing. `arguments` are those of the forward pass. Writes the gradients of
+  /// `results`, whatever their values.
+  void backward(const ArrayArguments &arguments, const ArrayArgument &residuals,
+                const ArrayArguments &cotangents, const ArrayArguments &results);
   /// Of the last call that had one.
   const std::vector<double> &losses() const { return lastLosses; }
 
@@ -77,14 +84,31 @@ public:
 private:
   class CallerBatches;
   TrainSettings trainingDefaults() const;
+  /// The arrays of a call, and those among them that stand for parameters.
+  struct CallArguments {
+    ArrayArguments arrays;
+    std::vector<const ArrayArgument *> parameters;
+  };
+
+  EmbeddedCall &find(const std::string &function, const BatchArguments &batch, LossArrays use);
   EmbeddedCall &prepare(const std::string &function, const ArrayArguments &arguments,
                         LossArrays use);
-  EmbeddedCall &runInfer(const ArrayArguments &arguments, const ArrayArguments &outputs);
+  /// Throws where an output does not fit the call.
+  void requireOutputs(const EmbeddedCall &call, const ArrayArguments &outputs) const;
+  void runOutputs(EmbeddedCall &call, const ArrayArguments &outputs);
+  /// Throws where an array for a parameter does not fit it.
+  CallArguments takeParameters(const ArrayArguments &arguments) const;
+  static void lendParameters(EmbeddedCall &call, const CallArguments &arguments);
   /// Throws where a result is no gradient, or has another shape than the call's.
   void requireGradients(const EmbeddedCall &call, const ArrayArguments &results) const;
   void writeGradients(const EmbeddedCall &call, const ArrayArguments &results) const;
   void requireProducts() const;
-  void exchangeParameters(std::map<size_t, std::vector<float>> &values);
+  uint32_t numberOf(const std::string &function) const;
+  /// The targets that cotangents are; `zeros` keeps those that are left out.
+  ArrayArguments toTargets(const EmbeddedCall &forward, const ArrayArguments &cotangents,
+                           std::vector<Buffer> &zeros) const;
+  /// Lets the next run write gradients where callers want them; returns those that it does not.
+  ArrayArguments redirectGradients(EmbeddedCall &call, const ArrayArguments &results);
   std::string chooseFunction(const std::string &function, Batch &batch, int64_t calls);
   double runLoss(EmbeddedCall &call);
   double runGradient(EmbeddedCall &call);

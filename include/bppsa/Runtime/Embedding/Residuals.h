@@ -7,20 +7,41 @@
 #ifndef BPPSA_RUNTIME_EMBEDDING_RESIDUALS_H
 #define BPPSA_RUNTIME_EMBEDDING_RESIDUALS_H
 
-#include "bppsa/Runtime/Files/Npz.h"
+#include "bppsa/Runtime/Embedding/ArrayArgument.h"
+
+#include <cstdint>
 
 namespace bppsa::runtime {
 
-/// What a forward pass leaves for a backward pass: the values of its inputs and of all parameters.
-/// The backward pass computes the steps between again.
-struct Residuals {
-  /// The checksum of the program's model.
-  uint32_t program = 0;
-  /// By name.
-  std::map<std::string, Array> inputs;
-  /// Of each parameter.
-  std::vector<std::vector<float>> parameters;
-  std::map<std::string, std::vector<int64_t>> outputShapes;
+/// What a block of residuals begins with: of which forward pass it is. What compiled functions
+/// write is behind it.
+struct alignas(64) ResidualHeader {
+  /// Of a forward pass that has ended.
+  static constexpr uint64_t complete = 0x6c61756469736572;
+
+  uint64_t state;
+  /// The checksum of the program's model, and the number of the variant.
+  uint32_t program, variant;
+  /// A hash of the values of all symbols.
+  uint64_t sizes;
+};
+
+/// Memory of a caller for residuals: bytes, which may be moved as a whole between forward and
+/// backward pass.
+class ResidualBlock {
+public:
+  /// Throws Error where `memory` is no compact array of bytes.
+  explicit ResidualBlock(const ArrayArgument &memory);
+
+  /// Throws Error where `wanted` bytes behind the header are more than there are.
+  void requireSize(uint64_t wanted) const;
+  ResidualHeader header() const;
+  void setHeader(const ResidualHeader &header);
+  std::byte *data() const { return memory + sizeof(ResidualHeader); }
+
+private:
+  std::byte *memory;
+  uint64_t size;
 };
 
 } // namespace bppsa::runtime

@@ -266,23 +266,11 @@ void ArenaPlan::emitOffsets(ArrayRef<Slot> slots) {
                                                TypeRange(ValueRange(ArrayRef<Value>(results)))));
 }
 
-/// The bytes of `allocation`, where it stands.
-static Value emitBytesInPlace(OpBuilder &builder, memref::AllocOp allocation) {
-  MemRefType type = allocation.getType();
-  int64_t fixed = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-  for (int64_t size : type.getShape())
-    fixed *= ShapedType::isDynamic(size) ? 1 : size;
-  Value bytes = getIndex(builder, allocation.getLoc(), fixed);
-  for (Value size : allocation.getDynamicSizes())
-    bytes = builder.createOrFold<arith::MulIOp>(allocation.getLoc(), bytes, size);
-  return bytes;
-}
-
 /// Takes the memory of `allocation` from the arena, at `offset`.
 static void takeFromArena(memref::AllocOp allocation, Value offset) {
   OpBuilder builder(allocation);
   Location loc = allocation.getLoc();
-  Value bytes = emitBytesInPlace(builder, allocation);
+  Value bytes = emitByteCount(builder, loc, allocation.getType(), allocation.getDynamicSizes());
   auto slice =
       func::CallOp::create(builder, loc, kTake, getBytesType(builder), ValueRange{offset, bytes});
   Value view = memref::ViewOp::create(builder, loc, allocation.getType(), slice.getResult(0),

@@ -10,10 +10,31 @@
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace bppsa;
+
+/// The bytes of an element; none where it is no number.
+static std::optional<int64_t> getElementBytes(MemRefType type) {
+  Type element = type.getElementType();
+  if (element.isIndex())
+    return IndexType::kInternalStorageBitWidth / 8;
+  if (!element.isIntOrFloat())
+    return std::nullopt;
+  return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+}
+
+Value bppsa::emitByteCount(OpBuilder &builder, Location loc, MemRefType type, ValueRange sizes) {
+  int64_t fixed = *getElementBytes(type);
+  for (int64_t size : type.getShape())
+    fixed *= ShapedType::isDynamic(size) ? 1 : size;
+  Value bytes = getIndex(builder, loc, fixed);
+  for (Value size : sizes)
+    bytes = builder.createOrFold<arith::MulIOp>(loc, bytes, size);
+  return bytes;
+}
 
 /// The size of dimension `dim` of `argument` in the symbols of the model, where it is recorded.
 static AffineExpr getSymbolicSize(func::FuncOp function, BlockArgument argument, int64_t dim) {
@@ -51,10 +72,11 @@ Value SizeFormulas::emitProduct(ArrayRef<Value> factors) {
 
 Value SizeFormulas::emitBytes(memref::AllocOp allocation) {
   MemRefType type = allocation.getType();
-  if (!type.getElementType().isIntOrFloat() || !type.getLayout().isIdentity())
+  std::optional<int64_t> elementBytes = getElementBytes(type);
+  if (!elementBytes || !type.getLayout().isIdentity())
     return {};
   // Numbers come last, so that more of the formulas are equal.
-  int64_t fixed = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  int64_t fixed = *elementBytes;
   SmallVector<Value> factors;
   for (auto [dim, size] : llvm::enumerate(type.getShape()))
     if (ShapedType::isDynamic(size))
@@ -82,6 +104,27 @@ Value SizeFormulas::emit(Value value) {
   return emitted[value] = op ? emitOperation(op) : Value();
 }
 
+/// Whether the result of `op` does not fall where one of its operands grows, all at least 0.
+static bool isMonotone(Operation *op) {
+  if (isa<arith::AddIOp, arith::MulIOp, arith::MinSIOp, arith::MinUIOp, arith::MaxSIOp,
+          arith::MaxUIOp>(op))
+    return true;
+  return isa<arith::CeilDivSIOp, arith::CeilDivUIOp, arith::DivSIOp, arith::DivUIOp>(op) &&
+         matchPattern(op->getOperand(1), m_Constant());
+}
+
+/// The smaller of two numbers is at most the one that is known.
+Value SizeFormulas::emitBound(Operation *op) {
+  if (!isa<arith::MinSIOp, arith::MinUIOp>(op))
+    return {};
+  for (Value operand : op->getOperands())
+    if (Value copy = emit(operand)) {
+      bounds.insert(copy);
+      return copy;
+    }
+  return {};
+}
+
 /// A copy of `op`, which has one result; null where it computes anything else than a number from
 /// symbols, or might not be executed for a good reason.
 Value SizeFormulas::emitOperation(Operation *op) {
@@ -94,13 +137,20 @@ Value SizeFormulas::emitOperation(Operation *op) {
       !(always || isSpeculatable(op)) || !op->getResult(0).getType().isIntOrIndexOrFloat())
     return {};
   IRMapping mapping;
+  bool isBound = false;
   for (Value operand : op->getOperands()) {
     Value copy = emit(operand);
     if (!copy)
-      return {};
+      return emitBound(op);
+    isBound |= bounds.contains(copy);
     mapping.map(operand, copy);
   }
-  return builder.clone(*op, mapping)->getResult(0);
+  if (isBound && !isMonotone(op))
+    return {};
+  Value copy = builder.clone(*op, mapping)->getResult(0);
+  if (isBound)
+    bounds.insert(copy);
+  return copy;
 }
 
 //===----------------------------------------------------------------------===//

@@ -153,19 +153,24 @@ SmallVector<Value> SegmentedLoops::Writer::runSegment(const Segment &segment, Va
 
 void SegmentedLoops::Writer::writeForward(MemoryShare share) {
   chooseSegments(share);
-  Value slots = add(loops.segmentSteps, one), numSlots = add(numSteps, one);
+  // Bounds that follow from the number of steps, for callers that have the memory.
+  auto atMostAllSteps = [&](Value count) {
+    return arith::MinSIOp::create(builder, loc, count, numSteps).getResult();
+  };
+  Value steps = atMostAllSteps(loops.segmentSteps);
+  Value slots = add(steps, one), numSlots = add(numSteps, one);
   SmallVector<WrittenByRows> carried;
   for (auto [i, result] : llvm::enumerate(forward->getResults())) {
     Type type = getType(i);
     bool isState = i < numStates;
     auto whole = cast<RankedTensorType>(result.getType());
-    Value array = plan.isBuffered[i] ? createArray(type, isState ? slots : loops.segmentSteps)
+    Value array = plan.isBuffered[i] ? createArray(type, isState ? slots : steps)
                                      : createArray(type, isState ? numSlots : numSteps, whole);
     if (isState && !plan.isBuffered[i])
       array = write(forward.getInitial()[i], array, type, forward.getReverse() ? numSteps : zero);
     carried.push_back({array, 1});
   }
-  Value numStarts = add(loops.numSegments, one);
+  Value numStarts = add(atMostAllSteps(loops.numSegments), one);
   loops.starts.assign(numStates, Value());
   for (unsigned i = 0; i < numStates; ++i)
     if (plan.isBuffered[i])

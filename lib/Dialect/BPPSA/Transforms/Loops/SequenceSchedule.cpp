@@ -52,6 +52,8 @@ private:
 
   Value makeLengths();
   OpFoldResult chooseRows(Value length);
+  /// A bound of the slots that does not depend on the lengths.
+  Value makeBound();
   /// Sequences, the longest first; of equal ones the first.
   Value makeOrder(Value length);
   /// Lays sequences in rows; returns the slots that are taken of each row.
@@ -105,7 +107,16 @@ OpFoldResult ScheduleBuilder::chooseRows(Value length) {
         Value isWorse = isLess(carried[1], cost);
         return SmallVector<Value>{select(isWorse, carried[0], rows), min(carried[1], cost)};
       });
-  return best[0];
+  return min(best[0], samples);
+}
+
+/// A row has at most the slots of an even share and those of the longest sequence; so the slots of
+/// all blocks of the best number of rows are at most twice those of all samples beside each other.
+Value ScheduleBuilder::makeBound() {
+  Value blocks = arith::CeilDivSIOp::create(b, loc, samples, constant(kRowsOfBlock));
+  Value slots =
+      arith::MulIOp::create(b, loc, arith::MulIOp::create(b, loc, blocks, steps), constant(2));
+  return max(slots, one);
 }
 
 Value ScheduleBuilder::makeOrder(Value length) {
@@ -167,9 +178,11 @@ SequenceSchedule ScheduleBuilder::build() {
   schedule.rows = chooseRows(schedule.length);
   Value taken = assignRows(schedule);
   Value rows = getValueOrCreateConstantIndexOp(b, loc, schedule.rows);
-  schedule.slots = loop(zero, rows, one, [&](Value row, ValueRange carried) {
+  Value longest = loop(zero, rows, one, [&](Value row, ValueRange carried) {
     return SmallVector<Value>{max(carried[0], get(taken, row))};
   })[0];
+  // What is kept for a backward pass has a size that is known before.
+  schedule.slots = min(longest, makeBound());
   makeTables(schedule);
   return schedule;
 }

@@ -22,6 +22,18 @@ inline std::string getArenaPlanName(llvm::StringRef function) {
   return (function + "_arena").str();
 }
 
+/// What `bppsa-separate-backward` makes of `function`: its parts, and the function that gives the
+/// bytes of what goes from one to the other.
+inline std::string getForwardName(llvm::StringRef function) {
+  return (function + "_forward").str();
+}
+inline std::string getBackwardName(llvm::StringRef function) {
+  return (function + "_backward").str();
+}
+inline std::string getResidualBytesName(llvm::StringRef function) {
+  return (function + "_residuals").str();
+}
+
 } // namespace bppsa
 
 #endif // BPPSA_DIALECT_BPPSA_TRANSFORMS_BUFFERS_PASSES_H

@@ -238,6 +238,49 @@ def PlanArena : Pass<"bppsa-plan-arena", "::mlir::ModuleOp"> {
                            "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect"];
 }
 
+def SeparateBackward : Pass<"bppsa-separate-backward", "::mlir::ModuleOp"> {
+  let summary = "cuts functions of outputs and gradients into a forward and a backward part";
+  let description = [{
+    On memory. A public function that writes outputs (`bppsa.output`) and gradients
+    (`bppsa.gradient`) and no loss is cut at the mark of its backward part. `@f_forward` writes
+    the outputs, and into `%residuals` what `@f_backward` reads of it: arrays, the numbers that it
+    read from memory, nothing that the backward part can compute of its arguments' sizes. The
+    backward part changes none of that, so that it can run several times. `@f_residuals` gives
+    the bytes of `%residuals` for values of all symbols of the model, in order; an upper bound
+    where sizes depend on the values of inputs.
+
+    ```mlir
+    func.func @f(%x: memref<?xf32> {bppsa.input = "x"}, %g: memref<?xf32> {bppsa.target},
+                 %y: memref<?xf32> {bppsa.output = "y"}, %d: memref<?xf32> {bppsa.gradient = "x"}) {
+      %a = memref.alloc(%n) : memref<?xf32>
+      linalg.exp ins(%x : memref<?xf32>) outs(%a : memref<?xf32>)
+      memref.copy %a, %y : memref<?xf32> to memref<?xf32>
+      bppsa.mark_phase 1
+      linalg.mul ins(%g, %a : memref<?xf32>, memref<?xf32>) outs(%d : memref<?xf32>)
+      memref.dealloc %a : memref<?xf32>
+    ```
+    becomes
+    ```mlir
+    func.func @f_forward(%x: memref<?xf32>, %y: memref<?xf32>, %residuals: memref<?xi8>) {
+      %a = memref.view %residuals[%c0][%n] : memref<?xi8> to memref<?xf32>
+      linalg.exp ins(%x : memref<?xf32>) outs(%a : memref<?xf32>)
+      memref.copy %a, %y : memref<?xf32> to memref<?xf32>
+    }
+    func.func @f_backward(%x: memref<?xf32>, %g: memref<?xf32>, %d: memref<?xf32>,
+                          %residuals: memref<?xi8>) {
+      %a = memref.view %residuals[%c0][%n] : memref<?xi8> to memref<?xf32>
+      linalg.mul ins(%g, %a : memref<?xf32>, memref<?xf32>) outs(%d : memref<?xf32>)
+    }
+    ```
+  }];
+  let options = [
+    Option<"keepNumbers", "keep-numbers", "bool", /*default=*/"true",
+           "Numbers may be written to the residuals, which on a GPU the function could not">,
+  ];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect"];
+}
+
 def OverlapTimeLoops : Pass<"bppsa-overlap-time-loops", "::mlir::ModuleOp"> {
   let summary = "runs time loops that need nothing of each other side by side";
   let description = [{

@@ -1,0 +1,220 @@
+//===- ResidualCut.cpp - what a backward part reads of a forward part -----===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ResidualCut.h"
+#include "SizeFormulas.h"
+#include "ViewRoot.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+//===----------------------------------------------------------------------===//
+// What functions read and write
+//===----------------------------------------------------------------------===//
+
+static bool isOutput(func::FuncOp function, Value memory) {
+  auto argument = dyn_cast<BlockArgument>(memory);
+  return argument && argument.getOwner() == &function.front() &&
+         attrs::Output::ofArgument(function, argument.getArgNumber());
+}
+
+SetVector<Value> bppsa::getUsedValues(Operation *op) {
+  SetVector<Value> used;
+  used.insert(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), used);
+  return used;
+}
+
+/// Adds the arrays that `op` may write to `written`.
+static void addWritten(Operation *op, llvm::SmallDenseSet<Value> &written) {
+  std::optional<SmallVector<MemoryEffects::EffectInstance>> effects = getEffectsRecursively(op);
+  bool isKnown = effects.has_value();
+  for (const MemoryEffects::EffectInstance &effect :
+       effects.value_or(SmallVector<MemoryEffects::EffectInstance>())) {
+    if (!isa<MemoryEffects::Write>(effect.getEffect()))
+      continue;
+    Value root = effect.getValue() ? getViewRoot(effect.getValue()) : Value();
+    // What a loop carries may be any array.
+    isKnown &= root && (root.getDefiningOp() || root.getParentBlock()->isEntryBlock());
+    if (root)
+      written.insert(root);
+  }
+  if (!isKnown)
+    for (Value used : getUsedValues(op))
+      written.insert(getViewRoot(used));
+}
+
+MarkPhaseOp bppsa::findBackwardMark(func::FuncOp function) {
+  bool hasOutput = false, hasGradient = false, hasLoss = false;
+  for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i) {
+    hasOutput |= attrs::Output::ofArgument(function, i) != nullptr;
+    hasGradient |= attrs::Gradient::ofArgument(function, i) != nullptr;
+    hasLoss |= attrs::Loss::ofArgument(function, i) != nullptr;
+  }
+  if (!hasOutput || !hasGradient || hasLoss || !llvm::hasSingleElement(function.getBody()))
+    return {};
+  for (auto mark : function.getOps<MarkPhaseOp>())
+    if (mark.getPhase() == 1)
+      return mark;
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// The cut
+//===----------------------------------------------------------------------===//
+
+/// Computes sizes of memory from those of arguments, so that no array is kept for its size.
+static void resolveSizes(func::FuncOp function, SizeFormulas &formulas) {
+  SmallVector<memref::DimOp> sizes;
+  function.walk([&](memref::DimOp op) {
+    if (op.getConstantIndex() && getViewRoot(op.getSource()).getDefiningOp<memref::AllocOp>())
+      sizes.push_back(op);
+  });
+  for (memref::DimOp op : sizes) {
+    Value size = formulas.emitSize(op.getSource(), *op.getConstantIndex());
+    if (!size || formulas.isBound(size))
+      continue;
+    op.replaceAllUsesWith(size);
+    op.erase();
+  }
+}
+
+/// Gives every output that the backward part reads memory of its own, which is copied to it: the
+/// caller may change it.
+static LogicalResult keepOutputs(func::FuncOp function, MarkPhaseOp mark, OpBuilder &builder,
+                                 SizeFormulas &formulas) {
+  auto isRead = [&](BlockArgument output) {
+    for (Operation *op = mark->getNextNode(); op; op = op->getNextNode()) {
+      llvm::SmallDenseSet<Value> written;
+      addWritten(op, written);
+      for (Value used : getUsedValues(op))
+        if (getViewRoot(used) == output && !written.contains(output))
+          return true;
+    }
+    return false;
+  };
+  for (BlockArgument output : function.getArguments()) {
+    if (!isOutput(function, output) || !isRead(output))
+      continue;
+    auto type = cast<MemRefType>(output.getType());
+    SmallVector<Value> sizes;
+    for (int64_t i = 0; i < type.getRank(); ++i)
+      if (type.isDynamicDim(i))
+        sizes.push_back(formulas.emitSize(output, i));
+    if (llvm::is_contained(sizes, Value()))
+      return function.emitOpError("has an output whose size does not follow from its arguments");
+    auto own = memref::AllocOp::create(builder, output.getLoc(), type, sizes,
+                                       builder.getI64IntegerAttr(kResidualAlignment));
+    output.replaceUsesWithIf(own,
+                             [](OpOperand &use) { return !isa<memref::DimOp>(use.getOwner()); });
+    OpBuilder behind(mark);
+    memref::CopyOp::create(behind, output.getLoc(), own, output);
+    behind.setInsertionPoint(function.front().getTerminator());
+    memref::DeallocOp::create(behind, output.getLoc(), own);
+  }
+  return success();
+}
+namespace {
+/// Finds what goes from one part of a function to the other.
+class CutFinder {
+public:
+  CutFinder(func::FuncOp function, MarkPhaseOp mark) : function(function), mark(mark) {}
+
+  FailureOr<ResidualCut> run();
+
+private:
+  void addForward(Operation *op);
+  LogicalResult require(Value value);
+
+  func::FuncOp function;
+  MarkPhaseOp mark;
+  ResidualCut cut;
+  llvm::SmallDenseSet<Value> changed, required;
+};
+} // namespace
+
+/// Adds `op`, and what it needs of operations behind the mark.
+void CutFinder::addForward(Operation *op) {
+  if (!cut.forward.insert(op).second)
+    return;
+  for (Value used : getUsedValues(op))
+    if (Operation *definition = used.getDefiningOp();
+        definition && definition->getBlock() == mark->getBlock() && isMemoryEffectFree(definition))
+      addForward(definition);
+}
+
+/// Notes what makes `value`, which the backward part uses.
+LogicalResult CutFinder::require(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !cut.forward.contains(op) || !required.insert(value).second)
+    return success();
+  // Sizes of memory that the backward part may not have.
+  auto isElsewhere = [&](Value memory) {
+    return isOutput(function, memory) || memory.getDefiningOp<memref::AllocOp>();
+  };
+  auto size = dyn_cast<memref::DimOp>(op);
+  bool isSize = size && isElsewhere(getViewRoot(size.getSource()));
+  if (isa<memref::AllocOp>(op) && changed.contains(value))
+    cut.arrays.push_back(cast<memref::AllocOp>(op));
+  if (isa<memref::AllocOp>(op) || (isMemoryEffectFree(op) && !isSize)) {
+    for (Value used : getUsedValues(op))
+      if (failed(require(used)))
+        return failure();
+    return success();
+  }
+  if (!value.getType().isIntOrIndexOrFloat())
+    return op->emitOpError("makes memory that cannot be kept for the backward part");
+  cut.numbers.insert(value);
+  return success();
+}
+
+FailureOr<ResidualCut> CutFinder::run() {
+  Operation *end = function.front().getTerminator();
+  for (Operation &op : function.front()) {
+    if (&op == mark)
+      break;
+    addForward(&op);
+    addWritten(&op, changed);
+  }
+  for (Operation *op = mark->getNextNode(); op != end; op = op->getNextNode()) {
+    llvm::SmallDenseSet<Value> written;
+    addWritten(op, written);
+    if (llvm::any_of(written, [&](Value root) { return isOutput(function, root); }))
+      addForward(op);
+    else
+      cut.written.insert(written.begin(), written.end());
+  }
+  for (Operation *op = mark->getNextNode(); op != end; op = op->getNextNode())
+    if (!cut.forward.contains(op) && !isa<memref::DeallocOp>(op))
+      for (Value used : getUsedValues(op))
+        if (failed(require(used)))
+          return failure();
+  // What the forward part keeps to itself is freed there.
+  for (Operation *op = mark->getNextNode(); op != end; op = op->getNextNode())
+    if (auto dealloc = dyn_cast<memref::DeallocOp>(op)) {
+      Operation *allocation = dealloc.getMemref().getDefiningOp();
+      if (cut.forward.contains(allocation) && !required.contains(dealloc.getMemref()))
+        cut.forward.insert(op);
+    }
+  cut.forward.erase(end);
+  llvm::sort(cut.arrays,
+             [](memref::AllocOp a, memref::AllocOp b) { return a->isBeforeInBlock(b); });
+  return cut;
+}
+
+FailureOr<ResidualCut> bppsa::findResiduals(func::FuncOp function, MarkPhaseOp mark,
+                                            unsigned numSymbols) {
+  OpBuilder builder = OpBuilder::atBlockBegin(&function.front());
+  SmallVector<Value> symbols = SizeFormulas::readSymbols(function, builder, numSymbols);
+  SizeFormulas formulas(function, builder, symbols);
+  resolveSizes(function, formulas);
+  if (failed(keepOutputs(function, mark, builder, formulas)))
+    return failure();
+  return CutFinder(function, mark).run();
+}

@@ -1,0 +1,293 @@
+//===- SeparateBackward.cpp - forward and backward parts apart ------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// On memory, where all decisions are made: both parts run the kernels of the whole function, on
+// arrays of the same layout, in the same order, and so give the same bits.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ResidualCut.h"
+#include "SizeFormulas.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Buffers/Passes.h"
+#include "bppsa/Support/IndexArithmetic.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace bppsa {
+#define GEN_PASS_DEF_SEPARATEBACKWARD
+#include "bppsa/Dialect/BPPSA/Transforms/Buffers/Passes.h.inc"
+} // namespace bppsa
+
+using namespace mlir;
+using namespace bppsa;
+
+/// What a number takes in the block.
+static constexpr int64_t kNumberBytes = 8;
+
+//===----------------------------------------------------------------------===//
+// The block of residuals
+//===----------------------------------------------------------------------===//
+
+/// The bytes that numbers take at the start of the block.
+static int64_t getNumberArea(const ResidualCut &cut) {
+  return llvm::alignTo(cut.numbers.size() * kNumberBytes, kResidualAlignment);
+}
+
+/// `bytes` rounded up to a place where an array may begin.
+static Value roundUp(OpBuilder &builder, Location loc, Value bytes) {
+  Value raised = addIndex(builder, loc, bytes, kResidualAlignment - 1);
+  return builder.createOrFold<arith::AndIOp>(loc, raised,
+                                             getIndex(builder, loc, -kResidualAlignment));
+}
+
+namespace {
+/// Views of a block of residuals, array by array.
+class ResidualBlock {
+public:
+  ResidualBlock(OpBuilder &builder, Value bytes, int64_t start)
+      : builder(builder), loc(bytes.getLoc()), bytes(bytes), offset(getIndex(builder, loc, start)) {
+  }
+
+  /// The next array, of the type of `allocation` and of `sizes`.
+  Value takeArray(memref::AllocOp allocation, ValueRange sizes);
+  /// The place of number `i`, of `type`.
+  Value getNumber(size_t i, Type type);
+
+private:
+  OpBuilder &builder;
+  Location loc;
+  Value bytes, offset;
+};
+} // namespace
+
+Value ResidualBlock::takeArray(memref::AllocOp allocation, ValueRange sizes) {
+  MemRefType type = allocation.getType();
+  Value view = memref::ViewOp::create(builder, loc, type, bytes, offset, sizes);
+  Value size = roundUp(builder, loc, emitByteCount(builder, loc, type, sizes));
+  offset = builder.createOrFold<arith::AddIOp>(loc, offset, size);
+  return view;
+}
+
+Value ResidualBlock::getNumber(size_t i, Type type) {
+  Value place = getIndex(builder, loc, i * kNumberBytes);
+  return memref::ViewOp::create(builder, loc, MemRefType::get({}, type), bytes, place,
+                                ValueRange());
+}
+
+/// Adds the argument for the block of residuals behind the others.
+static BlockArgument addBlock(func::FuncOp part) {
+  auto bytes = MemRefType::get({ShapedType::kDynamic}, IntegerType::get(part.getContext(), 8));
+  unsigned number = part.getNumArguments();
+  (void)part.insertArgument(number, bytes, DictionaryAttr(), part.getLoc());
+  return part.getArgument(number);
+}
+
+/// Lets equal functions that are made for variants stay several: a program exports each.
+static void keepApart(func::FuncOp made) {
+  Builder builder(made.getContext());
+  made->setAttr("passthrough",
+                builder.getArrayAttr(builder.getStrArrayAttr({"bppsa-part", made.getName()})));
+}
+
+/// Writes the function that gives the bytes of the block.
+static LogicalResult emitResidualBytes(func::FuncOp function, const ResidualCut &cut,
+                                       unsigned numSymbols) {
+  OpBuilder builder(function);
+  Location loc = function.getLoc();
+  SmallVector<Type> inputs(numSymbols, builder.getIndexType());
+  auto made = func::FuncOp::create(builder, loc, getResidualBytesName(function.getName()),
+                                   builder.getFunctionType(inputs, builder.getIndexType()));
+  keepApart(made);
+  builder.setInsertionPointToStart(made.addEntryBlock());
+  SizeFormulas formulas(function, builder, made.getArguments());
+  Value sum = getIndex(builder, loc, getNumberArea(cut));
+  for (memref::AllocOp array : cut.arrays) {
+    Value bytes = formulas.emitBytes(array);
+    if (!bytes)
+      return array.emitOpError("is kept for the backward part and has a size that nothing bounds");
+    sum = builder.createOrFold<arith::AddIOp>(loc, sum, roundUp(builder, loc, bytes));
+  }
+  func::ReturnOp::create(builder, loc, sum);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The parts
+//===----------------------------------------------------------------------===//
+
+/// A copy of `function`, under `name`, in front of it.
+static func::FuncOp createPart(func::FuncOp function, StringRef name, IRMapping &mapping) {
+  OpBuilder builder(function);
+  func::FuncOp part = function.clone(mapping);
+  builder.insert(part);
+  part.setName(name);
+  keepApart(part);
+  return part;
+}
+
+/// Erases the copies of operations of `function` for which `isErased` holds, and the marks.
+static void eraseCopies(func::FuncOp function, IRMapping &mapping,
+                        function_ref<bool(Operation *)> isErased) {
+  for (Operation &op : llvm::reverse(function.front().without_terminator()))
+    if (Operation *copy = mapping.lookupOrNull(&op);
+        copy && (isa<MarkPhaseOp>(op) || isErased(&op)))
+      copy->erase();
+}
+
+/// Erases the arguments of `part` for which `isErased` holds, which nothing uses.
+static LogicalResult eraseArguments(func::FuncOp part, function_ref<bool(unsigned)> isErased) {
+  llvm::BitVector erased(part.getNumArguments());
+  for (BlockArgument argument : part.getArguments()) {
+    if (!isErased(argument.getArgNumber()))
+      continue;
+    if (!argument.use_empty())
+      return (*argument.user_begin())->emitOpError("uses an argument of the other part");
+    erased.set(argument.getArgNumber());
+  }
+  return part.eraseArguments(erased);
+}
+
+/// Whether `op` frees an array of the block.
+static bool freesArray(Operation *op, const ResidualCut &cut) {
+  auto dealloc = dyn_cast<memref::DeallocOp>(op);
+  return dealloc && llvm::is_contained(cut.arrays, dealloc.getMemref().getDefiningOp());
+}
+
+static LogicalResult createForward(func::FuncOp function, const ResidualCut &cut) {
+  IRMapping mapping;
+  func::FuncOp part = createPart(function, getForwardName(function.getName()), mapping);
+  Value bytes = addBlock(part);
+  eraseCopies(function, mapping,
+              [&](Operation *op) { return !cut.forward.contains(op) || freesArray(op, cut); });
+  OpBuilder builder = OpBuilder::atBlockBegin(&part.front());
+  ResidualBlock block(builder, bytes, getNumberArea(cut));
+  for (auto [i, number] : llvm::enumerate(cut.numbers)) {
+    Value copy = mapping.lookup(number);
+    builder.setInsertionPointAfterValue(copy);
+    memref::StoreOp::create(builder, number.getLoc(), copy, block.getNumber(i, number.getType()));
+  }
+  for (memref::AllocOp array : cut.arrays) {
+    auto copy = mapping.lookup(array.getResult()).getDefiningOp<memref::AllocOp>();
+    builder.setInsertionPoint(copy);
+    copy.replaceAllUsesWith(block.takeArray(copy, copy.getDynamicSizes()));
+    copy.erase();
+  }
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(part.front())))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+  return eraseArguments(part, [&](unsigned i) {
+    return attrs::Target::ofArgument(part, i) || attrs::Gradient::ofArgument(part, i);
+  });
+}
+
+namespace {
+/// Writes what the backward part needs of the forward part at its start.
+class BackwardStart {
+public:
+  BackwardStart(func::FuncOp function, func::FuncOp part, const ResidualCut &cut)
+      : cut(cut), builder(OpBuilder::atBlockBegin(&part.front())),
+        block(builder, addBlock(part), getNumberArea(cut)) {
+    mapping.map(function.getArguments(),
+                part.getArguments().take_front(function.getNumArguments()));
+  }
+
+  void readBlock();
+  /// `value` of the whole function in the backward part.
+  Value get(Value value);
+
+private:
+  Value copyChanged(memref::AllocOp array, Value kept, ValueRange sizes);
+
+  const ResidualCut &cut;
+  OpBuilder builder;
+  ResidualBlock block;
+  IRMapping mapping;
+};
+} // namespace
+
+/// What the backward part changes has memory of its own: it may run again.
+Value BackwardStart::copyChanged(memref::AllocOp array, Value kept, ValueRange sizes) {
+  auto own = memref::AllocOp::create(builder, array.getLoc(), array.getType(), sizes,
+                                     array.getAlignmentAttr());
+  memref::CopyOp::create(builder, array.getLoc(), kept, own);
+  return own;
+}
+
+void BackwardStart::readBlock() {
+  for (auto [i, number] : llvm::enumerate(cut.numbers))
+    mapping.map(number, memref::LoadOp::create(builder, number.getLoc(),
+                                               block.getNumber(i, number.getType()))
+                            .getResult());
+  for (memref::AllocOp array : cut.arrays) {
+    SmallVector<Value> sizes;
+    for (Value size : array.getDynamicSizes())
+      sizes.push_back(get(size));
+    Value kept = block.takeArray(array, sizes);
+    bool isChanged = cut.written.contains(array.getResult());
+    mapping.map(array.getResult(), isChanged ? copyChanged(array, kept, sizes) : kept);
+  }
+}
+
+Value BackwardStart::get(Value value) {
+  if (Value known = mapping.lookupOrNull(value))
+    return known;
+  Operation *op = value.getDefiningOp();
+  for (Value used : getUsedValues(op))
+    get(used);
+  builder.clone(*op, mapping);
+  return mapping.lookup(value);
+}
+
+static LogicalResult createBackward(func::FuncOp function, const ResidualCut &cut) {
+  IRMapping mapping;
+  func::FuncOp part = createPart(function, getBackwardName(function.getName()), mapping);
+  BackwardStart start(function, part, cut);
+  start.readBlock();
+  for (Operation &op : function.front()) {
+    if (cut.forward.contains(&op))
+      continue;
+    for (Value used : getUsedValues(&op))
+      if (Operation *definition = used.getDefiningOp();
+          definition && cut.forward.contains(definition))
+        mapping.lookup(used).replaceAllUsesWith(start.get(used));
+  }
+  eraseCopies(function, mapping, [&](Operation *op) {
+    auto dealloc = dyn_cast<memref::DeallocOp>(op);
+    return cut.forward.contains(op) ||
+           (freesArray(op, cut) && !cut.written.contains(dealloc.getMemref()));
+  });
+  return eraseArguments(part, [&](unsigned i) { return bool(attrs::Output::ofArgument(part, i)); });
+}
+
+namespace {
+struct SeparateBackward : public bppsa::impl::SeparateBackwardBase<SeparateBackward> {
+  using SeparateBackwardBase::SeparateBackwardBase;
+
+  void runOnOperation() override {
+    SymbolsAttr symbols = attrs::Symbols::of(getOperation());
+    for (auto function : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
+      if (MarkPhaseOp mark = findBackwardMark(function))
+        if (failed(separate(function, mark, symbols ? symbols.getNames().size() : 0)))
+          return signalPassFailure();
+  }
+
+private:
+  LogicalResult separate(func::FuncOp function, MarkPhaseOp mark, unsigned numSymbols) {
+    FailureOr<ResidualCut> cut = findResiduals(function, mark, numSymbols);
+    if (failed(cut) || failed(emitResidualBytes(function, *cut, numSymbols)))
+      return failure();
+    if (!keepNumbers && !cut->numbers.empty())
+      return cut->numbers.front().getDefiningOp()->emitOpError(
+          "makes a number that the backward part uses and that cannot be kept");
+    if (failed(createForward(function, *cut)) || failed(createBackward(function, *cut)))
+      return failure();
+    function.erase();
+    return success();
+  }
+};
+} // namespace

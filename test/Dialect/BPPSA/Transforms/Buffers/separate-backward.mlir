@@ -1,0 +1,129 @@
+// RUN: bppsa-opt %s --split-input-file --bppsa-separate-backward --canonicalize | FileCheck %s
+
+// What the backward part reads is in the block, at the places that both parts compute; what it changes is a copy, and what
+// it can compute of the sizes of its arguments is not kept.
+
+module attributes {bppsa.symbols = #bppsa.symbols<"B">} {
+// CHECK-LABEL: func.func @pullback_residuals(
+// CHECK-SAME:    %[[B:.*]]: index) -> index
+// CHECK:         %[[BYTES:.*]] = arith.muli %[[B]], %c16
+// CHECK:         %[[RAISED:.*]] = arith.addi %[[BYTES]], %c63
+// CHECK:         %[[ONE:.*]] = arith.andi %[[RAISED]], %c-64
+// CHECK:         %[[BOTH:.*]] = arith.addi %[[ONE]], %
+// CHECK:         return %[[BOTH]]
+
+// CHECK-LABEL: func.func @pullback_forward(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<?x4xf32> {bppsa.input = "x"
+// CHECK-SAME:    %[[Y:[a-z0-9]+]]: memref<?x4xf32> {bppsa.output = "y"
+// CHECK-SAME:    %[[BLOCK:[a-z0-9]+]]: memref<?xi8>)
+// CHECK-NOT:     mark_phase
+// CHECK:         %[[EXP:.*]] = memref.view %[[BLOCK]][%c0][%{{.*}}] : memref<?xi8> to memref<?x4xf32>
+// CHECK:         linalg.exp ins(%[[X]] : memref<?x4xf32>) outs(%[[EXP]] : memref<?x4xf32>)
+// CHECK:         %[[LOG:.*]] = memref.view %[[BLOCK]][%{{.*}}][%{{.*}}] : memref<?xi8> to memref<?x4xf32>
+// CHECK:         linalg.log ins(%[[X]] : memref<?x4xf32>) outs(%[[LOG]] : memref<?x4xf32>)
+// CHECK:         %[[OWN:.*]] = memref.alloc
+// CHECK:         memref.dealloc %[[OWN]]
+// CHECK:         memref.copy %[[EXP]], %[[Y]]
+// CHECK-NOT:     linalg.mul
+// CHECK:         return
+
+// CHECK-LABEL: func.func @pullback_backward(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<?x4xf32> {bppsa.input = "x"
+// CHECK-SAME:    %[[G:[a-z0-9]+]]: memref<?x4xf32> {bppsa.target}
+// CHECK-SAME:    %[[D:[a-z0-9]+]]: memref<?x4xf32> {bppsa.gradient = "x"}
+// CHECK-SAME:    %[[BLOCK:[a-z0-9]+]]: memref<?xi8>)
+// CHECK:         %[[EXP:.*]] = memref.view %[[BLOCK]][%c0][%{{.*}}] : memref<?xi8> to memref<?x4xf32>
+// CHECK:         %[[LOG:.*]] = memref.view %[[BLOCK]][%{{.*}}][%{{.*}}] : memref<?xi8> to memref<?x4xf32>
+// CHECK:         %[[CHANGED:.*]] = memref.alloc
+// CHECK:         memref.copy %[[LOG]], %[[CHANGED]]
+// CHECK-NOT:     linalg.exp
+// CHECK:         linalg.mul ins(%[[G]], %[[EXP]] : {{.*}}) outs(%[[CHANGED]] : memref<?x4xf32>)
+// CHECK:         memref.copy %[[CHANGED]], %[[D]]
+// CHECK:         memref.dealloc %[[CHANGED]]
+// CHECK-NOT:     dealloc
+// CHECK:         return
+
+func.func @pullback(%x: memref<?x4xf32> {bppsa.input = "x", bppsa.shape = affine_map<()[s0] -> (s0, 4)>},
+                    %g: memref<?x4xf32> {bppsa.target},
+                    %y: memref<?x4xf32> {bppsa.output = "y", bppsa.shape = affine_map<()[s0] -> (s0, 4)>},
+                    %d: memref<?x4xf32> {bppsa.gradient = "x"}) {
+  %c0 = arith.constant 0 : index
+  bppsa.mark_phase 0
+  %n = memref.dim %x, %c0 : memref<?x4xf32>
+  %exp = memref.alloc(%n) : memref<?x4xf32>
+  linalg.exp ins(%x : memref<?x4xf32>) outs(%exp : memref<?x4xf32>)
+  %log = memref.alloc(%n) : memref<?x4xf32>
+  linalg.log ins(%x : memref<?x4xf32>) outs(%log : memref<?x4xf32>)
+  %own = memref.alloc(%n) : memref<?x4xf32>
+  linalg.abs ins(%x : memref<?x4xf32>) outs(%own : memref<?x4xf32>)
+  memref.dealloc %own : memref<?x4xf32>
+  bppsa.mark_phase 1
+  linalg.mul ins(%g, %exp : memref<?x4xf32>, memref<?x4xf32>) outs(%log : memref<?x4xf32>)
+  memref.copy %log, %d : memref<?x4xf32> to memref<?x4xf32>
+  memref.dealloc %log : memref<?x4xf32>
+  memref.copy %exp, %y : memref<?x4xf32> to memref<?x4xf32>
+  memref.dealloc %exp : memref<?x4xf32>
+  return
+}
+}
+
+// -----
+
+// Callers may change outputs; numbers that were read from memory are in front of the arrays, and a number bounds those that
+// depend on them.
+
+module attributes {bppsa.symbols = #bppsa.symbols<"B">} {
+// CHECK-LABEL: func.func @pullback_residuals(
+// CHECK-SAME:    %[[B:.*]]: index) -> index
+// CHECK:         arith.muli %[[B]], %c4
+
+// CHECK-LABEL: func.func @pullback_forward(
+// CHECK-SAME:    %[[Y:[a-z0-9]+]]: memref<?xf32> {bppsa.output = "y"
+// CHECK-SAME:    %[[BLOCK:[a-z0-9]+]]: memref<?xi8>)
+// CHECK:         %[[KEPT:.*]] = memref.view %[[BLOCK]][%c64][%{{.*}}] : memref<?xi8> to memref<?xf32>
+// CHECK:         %[[COUNT:.*]] = memref.load
+// CHECK:         %[[PLACE:.*]] = memref.view %[[BLOCK]][%c0][] : memref<?xi8> to memref<index>
+// CHECK:         memref.store %[[COUNT]], %[[PLACE]][]
+// CHECK:         linalg.exp ins(%{{.*}}) outs(%[[KEPT]] : memref<?xf32>)
+// CHECK:         memref.copy %[[KEPT]], %[[Y]]
+
+// CHECK-LABEL: func.func @pullback_backward(
+// CHECK-SAME:    %[[BLOCK:[a-z0-9]+]]: memref<?xi8>)
+// CHECK:         %[[PLACE:.*]] = memref.view %[[BLOCK]][%c0][] : memref<?xi8> to memref<index>
+// CHECK:         memref.load %[[PLACE]][]
+// CHECK:         memref.view %[[BLOCK]][%c64]
+
+func.func @pullback(%x: memref<?xf32> {bppsa.input = "x", bppsa.shape = affine_map<()[s0] -> (s0)>},
+                    %counts: memref<1xindex>,
+                    %g: memref<?xf32> {bppsa.target},
+                    %y: memref<?xf32> {bppsa.output = "y", bppsa.shape = affine_map<()[s0] -> (s0)>},
+                    %d: memref<?xf32> {bppsa.gradient = "x"}) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  %count = memref.load %counts[%c0] : memref<1xindex>
+  %less = arith.minsi %count, %n : index
+  %some = memref.alloc(%less) : memref<?xf32>
+  %part = memref.subview %x[0] [%less] [1] : memref<?xf32> to memref<?xf32, strided<[1]>>
+  linalg.abs ins(%part : memref<?xf32, strided<[1]>>) outs(%some : memref<?xf32>)
+  linalg.exp ins(%x : memref<?xf32>) outs(%y : memref<?xf32>)
+  bppsa.mark_phase 1
+  linalg.mul ins(%g, %y : memref<?xf32>, memref<?xf32>) outs(%d : memref<?xf32>)
+  %slice = memref.subview %d[0] [%less] [1] : memref<?xf32> to memref<?xf32, strided<[1]>>
+  linalg.add ins(%slice, %some : memref<?xf32, strided<[1]>>, memref<?xf32>) outs(%slice : memref<?xf32, strided<[1]>>)
+  memref.dealloc %some : memref<?xf32>
+  return
+}
+}
+
+// -----
+
+// A function with a loss stays whole.
+
+// CHECK-LABEL: func.func @grad(
+// CHECK:         bppsa.mark_phase 1
+func.func @grad(%x: memref<4xf32> {bppsa.input = "x"}, %l: memref<f32> {bppsa.loss},
+                %y: memref<4xf32> {bppsa.output = "y"}, %d: memref<4xf32> {bppsa.gradient = "x"}) {
+  bppsa.mark_phase 1
+  memref.copy %x, %d : memref<4xf32> to memref<4xf32>
+  return
+}
