@@ -19,10 +19,8 @@ public:
   void addStep() {
     std::vector<TaskId> outputs;
     for (int32_t module = 0; module < modules; ++module) {
-      TaskId forward = add(module, cost.forward, {updates[module]});
-      if (module > 0)
-        graph.addDependence(outputs.back(), forward);
-      outputs.push_back(forward);
+      TaskId before = module > 0 ? outputs.back() : -1;
+      outputs.push_back(add(module, cost.forward, {updates[module], before}));
     }
     // Those that come from the module above, that of the nearest loss first.
     std::vector<TaskId> received;
@@ -41,8 +39,10 @@ private:
   TaskId add(int32_t module, double time, const std::vector<TaskId> &after) {
     TaskId task = graph.addTask(module, time);
     for (TaskId before : after)
-      if (before >= 0)
-        graph.addDependence(before, task);
+      if (before >= 0) {
+        bool isLocal = graph.getResource(before) == module;
+        graph.addDependence(before, task, isLocal ? 0 : cost.hop);
+      }
     return task;
   }
 

@@ -154,6 +154,10 @@ static void addStages(CLI::App &app, CommandLine &options) {
   addCount(app, "--layers", options.layers, kMostLayers,
            "Without a model: layers that the stages have together, which ooo and modulo:G schedule "
            "one by one (default: 2 a stage, or 2 groups)");
+  addCount(app, "--interlock", options.window, kMostDevices,
+           "Without a model: every stage is a module with a loss, learns from that of the module "
+           "N - 1 further on, and has one batch at a time");
+  addNumber(app, "--head", options.head, 0, 1e12, "With --interlock: the time of a loss");
 }
 
 static void addModel(CLI::App &app, CommandLine &options) {
@@ -194,24 +198,34 @@ static std::string describe(const CLI::ParseError &error) {
 static void checkFlags(const CLI::App &app, const CommandLine &options) {
   bool hasModel = !options.model.empty();
   auto isGiven = [&](const char *flag) { return app.get_option(flag)->count() > 0; };
-  for (const char *flag : {"--stages", "--layers"})
+  for (const char *flag : {"--stages", "--layers", "--interlock", "--head"})
     if (hasModel && isGiven(flag))
       throw UsageError(text(flag, " describes stages without a model; leave it or the model out"));
   for (const char *flag : {"--ranks", "--batch", "--seq-len", "--bind", "--network", "--gflops",
                            "--exchange", "--slice"})
     if (!hasModel && isGiven(flag))
       throw UsageError(text(flag, " needs a model: bppsa-schedule MODEL.onnx --ranks P ..."));
-  for (const char *flag : hasModel
-                              ? std::vector<const char *>{"--ranks", "--network"}
-                              : std::vector<const char *>{"--stages", "--microbatches", "--times"})
+  std::vector<const char *> required = {"--stages", "--times"};
+  if (hasModel)
+    required = {"--ranks", "--network"};
+  else if (!options.window)
+    required.push_back("--microbatches");
+  for (const char *flag : required)
     if (!isGiven(flag))
       throw UsageError(text(flag, " is required; see --help"));
+  const char *other = options.exchange ? "--exchange" : options.window ? "--interlock" : nullptr;
   for (const char *flag : {"--pipeline-schedule", "--microbatches", "--memory-limit",
-                           "--forward-first", "--deferred-memory"})
-    if (options.exchange && isGiven(flag))
-      throw UsageError(text("--exchange and ", flag,
-                            " exclude each other: either ranks have the "
-                            "whole model, or a pipeline"));
+                           "--forward-first", "--deferred-memory", "--layers"})
+    if (other && isGiven(flag))
+      throw UsageError(text(other, " and ", flag, " exclude each other: the one is no pipeline"));
+  if (options.window && isGiven("--gantt"))
+    throw UsageError("--interlock and --gantt exclude each other");
+  if (options.window > options.devices)
+    throw UsageError(text("--interlock: found ", options.window,
+                          ", accepted are numbers from 1 to ", options.devices,
+                          ", the number of --stages"));
+  if (isGiven("--head") && !options.window)
+    throw UsageError("--head needs --interlock");
   if (isGiven("--slice") && options.exchange != Exchange::P3)
     throw UsageError("--slice needs --exchange=p3");
 }

@@ -26,6 +26,11 @@ struct CommandLine {
   StageCost times = {};
   int32_t layers = 0;
 
+  /// Without a model: losses after which modules with losses of their own learn, 0 for none, and
+  /// the time of such a loss.
+  int32_t window = 0;
+  double head = 0;
+
   /// With a model: the samples of a microbatch, or of a rank, and their steps; 0 where they are not
   /// given.
   int32_t batch = 0, steps = 0;

@@ -11,6 +11,7 @@
 #include "Output.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Schedule/Gantt.h"
+#include "bppsa/Schedule/Interlocking.h"
 #include "bppsa/Support/InitTool.h"
 #include "bppsa/Support/OutputFile.h"
 #include <iostream>
@@ -146,6 +147,25 @@ static ordered_json runExchange(CommandLine options, const ModelWork &model) {
 }
 
 //===----------------------------------------------------------------------===//
+// Modules
+//===----------------------------------------------------------------------===//
+
+static ordered_json runModules(const CommandLine &options) {
+  const StageCost &times = options.times;
+  auto getPeriod = [&](int32_t window) {
+    return getInterlockingPeriod(
+        options.devices, window,
+        {times.forward, times.backward, times.weight, options.head, times.hop});
+  };
+  double period = getPeriod(options.window), endToEnd = getPeriod(options.devices);
+  return {{"modules", options.devices},
+          {"window", options.window},
+          {"period", period},
+          {"end_to_end_period", endToEnd},
+          {"speedup", endToEnd / period}};
+}
+
+//===----------------------------------------------------------------------===//
 // Main
 //===----------------------------------------------------------------------===//
 
@@ -153,8 +173,9 @@ static void run(const CommandLine &options) {
   ModelWork model = {};
   if (!options.model.empty())
     model = getTimedWork(options);
-  ordered_json object =
-      options.exchange ? runExchange(options, model) : runPipeline(options, model.layers);
+  ordered_json object = options.window     ? runModules(options)
+                        : options.exchange ? runExchange(options, model)
+                                           : runPipeline(options, model.layers);
   if (!options.model.empty()) {
     object["unit"] = "us";
     object["times"] = options.timesFile.empty() ? "counts" : "measured";

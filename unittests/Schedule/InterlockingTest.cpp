@@ -24,10 +24,11 @@ TEST(InterlockingTest, SpeedUpsOfWindows) {
   EXPECT_NEAR(getSpeedUp(8, 4), 1.89, 0.005);
 }
 
-/// The critical cycle: N modules forward, the head, N back, and the update.
+/// The critical cycle: N modules forward, the head, N back, the update, and the hops between them.
 TEST(InterlockingTest, PeriodIsTheCriticalCycle) {
   for (int32_t window = 1; window <= 6; ++window)
-    EXPECT_NEAR(getInterlockingPeriod(6, window, {3, 2, 5, 7}), window * (3 + 2) + 5 + 7, 1e-9)
+    EXPECT_NEAR(getInterlockingPeriod(6, window, {3, 2, 5, 7, 0.5}),
+                window * (3 + 2) + 5 + 7 + 2 * (window - 1) * 0.5, 1e-9)
         << window;
 }
 

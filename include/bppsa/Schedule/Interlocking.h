@@ -18,9 +18,9 @@
 namespace bppsa::schedule {
 
 /// What a module takes of one batch: forward, one cotangent through it, gradients and update of its
-/// parameters, and its loss with what leads to it.
+/// parameters, its loss with what leads to it, and what passes to or from the next module.
 struct ModuleCost {
-  double forward, backward, weight, head = 0;
+  double forward, backward, weight, head = 0, hop = 0;
 };
 
 /// The time from step to step of `modules` modules, with one batch in each of them at a time, where
