@@ -15,19 +15,22 @@
 using namespace bppsa::schedule;
 
 namespace {
-/// Keeps the orders with the shortest span.
+/// Keeps the orders with the shortest span, and of equal ones those with the least memory.
 class Best {
 public:
   explicit Best(const Pipeline &pipeline) : pipeline(pipeline) {}
 
-  /// Whether `orders` are better than those before them.
+  /// Whether `candidate` is better than those before it.
   bool offer(std::optional<DeviceOrders> candidate) {
     if (!candidate)
       return false;
-    double candidateSpan = evaluate(pipeline, *candidate).value().span;
-    if (candidateSpan >= span)
+    PipelineResult result = evaluate(pipeline, *candidate).value();
+    double ofCandidate = result.getPeakActivations(), tolerance = kTolerance * result.span;
+    bool isEqual = std::abs(result.span - span) <= tolerance;
+    if (isEqual ? ofCandidate >= peak - kTolerance : result.span > span)
       return false;
-    span = candidateSpan;
+    span = result.span;
+    peak = ofCandidate;
     orders = std::move(candidate);
     return true;
   }
@@ -35,8 +38,11 @@ public:
   std::optional<DeviceOrders> take() { return std::move(orders); }
 
 private:
+  /// Sums in other orders are rounded otherwise.
+  static constexpr double kTolerance = 1e-9;
+
   const Pipeline &pipeline;
-  double span = std::numeric_limits<double>::infinity();
+  double span = std::numeric_limits<double>::infinity(), peak = span;
   std::optional<DeviceOrders> orders;
 };
 } // namespace
