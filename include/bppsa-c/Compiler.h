@@ -81,7 +81,8 @@ typedef void (*BppsaDiagnosticCallback)(BppsaSeverity severity, const char *mess
 /**
  * Compiles to what the option `emit` says, and writes that to the file `output`, which appears
  * whole or not at all. Executables and shared libraries are linked with a C++ compiler on the PATH
- * and the run-time archives beside this library. `callback` may be null.
+ * and the run-time archives beside this library; executables for CPUs also without one
+ * (docs/Embedding.md). `callback` may be null.
  */
 BPPSA_CAPI_EXPORTED BppsaStatus bppsaCompileToFile(BppsaModel model, BppsaOptions options,
                                                    const char *output,

@@ -7,7 +7,9 @@
 #include "Compilation.h"
 #include "bppsa/Compiler/Pipelines/CPULowering.h"
 #include "bppsa/Target/Link.h"
+#include "bppsa/Target/ProgramImage.h"
 #include "mlir/IR/Threading.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
@@ -167,8 +169,22 @@ FailureOr<std::string> Compilation::link(ArrayRef<std::string> objects) {
     archives.push_back(options.runtimeLibrary);
   }
   std::string error;
-  FailureOr<std::string> linked = linkProgram(kind, objects, archives, error);
+  FailureOr<std::string> linked = failure();
+  if (std::unique_ptr<llvm::MemoryBuffer> stub = findStub(); stub && !hasLinker())
+    linked = linkImage(stub->getBuffer(), objects, error);
+  else
+    linked = linkProgram(kind, objects, archives, error);
   if (failed(linked))
     return fail(error);
   return linked;
+}
+
+/// The run time as an executable, where a program of what is compiled can be put behind it.
+std::unique_ptr<llvm::MemoryBuffer> Compilation::findStub() {
+  if (options.emit != EmitKind::Executable || options.training.target != TargetKind::CPU)
+    return nullptr;
+  llvm::SmallString<128> path = llvm::sys::path::parent_path(options.runtimeLibrary);
+  llvm::sys::path::append(path, "bppsa-stub");
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  return buffer ? std::move(*buffer) : nullptr;
 }

@@ -94,6 +94,7 @@ private:
                                   const CPUTarget &target, std::string &object);
   llvm::LogicalResult emitTables(const ProgramParts &parts, std::string &object);
   mlir::FailureOr<std::string> link(llvm::ArrayRef<std::string> objects);
+  std::unique_ptr<llvm::MemoryBuffer> findStub();
 
   // Programs for GPUs (GPUEmission.cpp).
   /// What `splitDevice` makes of the kernels.

@@ -26,6 +26,11 @@ static FailureOr<std::string> findLinkDriver(std::string &error) {
   return failure();
 }
 
+bool bppsa::hasLinker() {
+  std::string error;
+  return succeeded(findLinkDriver(error));
+}
+
 static FailureOr<std::string> readFile(StringRef path, std::string &error) {
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (buffer)

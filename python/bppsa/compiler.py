@@ -49,8 +49,8 @@ def build(model: Model, output: Path, **options: typing.Any) -> pathlib.Path:
     """Writes what ``bppsa-compile MODEL -o OUTPUT`` writes: an executable that trains by itself, or
     what ``emit`` asks for (``"shared"``, ``"obj"``, ``"mlir"``, ``"llvm"``, ``"report"``, ...).
 
-    Executables and shared libraries are linked by a C++ compiler on the ``PATH``.  The file appears
-    whole or not at all.  ``options`` are those of ``bppsa.compile``; returns the path.
+    Shared libraries and objects are linked by a C++ compiler on the ``PATH``; executables need none.
+    The file appears whole or not at all.  ``options`` are those of ``bppsa.compile``; returns the path.
     """
     path, content = _source(model)
     with _option_list(options) as pairs:

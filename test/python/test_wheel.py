@@ -23,10 +23,14 @@ losses = [model.step({"x": x}, target, lr=0.1) for _ in range(20)]
 assert losses[-1] < losses[0]
 model.save("trained.onnx")
 np.savez("arrays.npz", x=x, logits=model.infer({"x": x})["logits"])
-try:
-    bppsa.build("model.onnx", "trainer")
-except bppsa.Error as error:
-    assert "no linker was found" in str(error)
+bppsa.build("model.onnx", "trainer", loss="cross-entropy", optimizer="sgd")
+for kind in ("shared", "obj"):
+    try:
+        bppsa.build("model.onnx", "none", emit=kind)
+    except bppsa.Error as error:
+        assert "no linker was found" in str(error)
+    else:
+        raise AssertionError(kind)
 bppsa.build("model.onnx", "model.html", emit="report")
 """
 
@@ -49,13 +53,18 @@ def test_trains_without_anything_else(installed, tmp_path):
     run = harness.run(installed, "-I", "-c", TRAIN, cwd=tmp_path, env={"PATH": ""})
     harness.check_succeeded(run)
     names = {path.name for path in tmp_path.iterdir()}
-    assert names == {"model.onnx", "trained.onnx", "arrays.npz", "model.html"}
+    assert names == {"model.onnx", "trained.onnx", "trainer", "arrays.npz", "model.html"}
     import onnxruntime
 
     session = onnxruntime.InferenceSession(str(tmp_path / "trained.onnx"))
     with np.load(tmp_path / "arrays.npz") as arrays:
         (expected,) = session.run(None, {"x": arrays["x"]})
         np.testing.assert_allclose(arrays["logits"], expected, rtol=1e-5, atol=1e-6)
+        np.savez(tmp_path / "data.npz", x=arrays["x"], target=np.arange(4))
+    files = ["--data", "data.npz", "--save", "again.onnx", "--quiet", "--epochs", "20"]
+    train = harness.run(tmp_path / "trainer", "train", *files, cwd=tmp_path, env={"PATH": ""})
+    harness.check_succeeded(train)
+    assert (tmp_path / "again.onnx").exists()
 
 
 def test_size():

@@ -21,6 +21,9 @@ enum class LinkKind { Executable, Shared, Relocatable };
 mlir::FailureOr<std::string> linkProgram(LinkKind kind, llvm::ArrayRef<std::string> objects,
                                          llvm::ArrayRef<std::string> archives, std::string &error);
 
+/// Whether there is what links.
+bool hasLinker();
+
 } // namespace bppsa
 
 #endif // BPPSA_TARGET_LINK_H
