@@ -92,6 +92,8 @@ static void addParts(func::FuncOp pullback, StringRef variant, const llvm::Strin
   add("forward.", getForwardName(whole.symbol), isForward)->residualBytes =
       getResidualBytesName(whole.symbol);
   add("backward.", getBackwardName(whole.symbol), isBackward);
+  add("backward_parameters.", getParameterBackwardName(whole.symbol),
+      [](StringRef word) { return isBackward(word) && !word.starts_with("input_grad:"); });
 }
 
 std::vector<Variant> bppsa::getVariantsIn(ModuleOp module, const TrainingOptions &options) {

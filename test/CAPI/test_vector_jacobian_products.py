@@ -113,6 +113,21 @@ def test_several_forward_passes_before_their_backward_passes(case):
             np.testing.assert_array_equal(gradients[name], alone[i][name])
 
 
+@pytest.mark.parametrize("backward", ["sequential", "scan"])
+def test_gradients_of_parameters_alone(case, backward):
+    """Without those of inputs another function computes them."""
+    _, program, inputs, exact_outputs = case
+    program.set_variant(backward)
+    outputs, cotangents = draw(exact_outputs, 2)
+    everything = empty(program, inputs, program.names(capi.GRADIENT))
+    alone = {name: np.full_like(everything[name], 7) for name in everything if name not in inputs}
+    residuals = program.forward(inputs, outputs)
+    program.backward(inputs, residuals, cotangents, everything)
+    program.backward(inputs, residuals, cotangents, alone)
+    for name, value in alone.items():
+        np.testing.assert_array_equal(value, everything[name])
+
+
 def test_a_backward_pass_changes_no_residuals(case):
     _, program, inputs, exact_outputs = case
     outputs, cotangents = draw(exact_outputs, 2)

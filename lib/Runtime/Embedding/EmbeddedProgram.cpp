@@ -92,7 +92,7 @@ std::string EmbeddedProgram::chooseFunction(const std::string &function, Batch &
   if (function == "infer")
     return inferFunction(model(), request.mapping, batch.samples);
   // A backward pass is of the variant of its forward pass.
-  if (function.rfind("backward.", 0) == 0)
+  if (function.rfind("backward", 0) == 0)
     return function;
   return function + "." + chooseVariant(*session, request, function, batch, count).variant->name;
 }
@@ -281,9 +281,12 @@ void EmbeddedProgram::requireGradients(const EmbeddedCall &call,
       throw UsageError(
           text("unknown gradient ", quote(result.name), "; there are those of ", list(gradients)));
     std::optional<size_t> index = findParameter(result.name);
+    const std::vector<ArrayInfo> &inputs = model().inputs;
+    auto input = std::find_if(inputs.begin(), inputs.end(),
+                              [&](const ArrayInfo &info) { return info.name == result.name; });
     requireShape(result, DType::F32,
                  index ? model().parameters[*index].shape
-                       : call.result("input_grad:" + result.name).shape);
+                       : call.arrays().inputs[input - inputs.begin()].shape);
   }
 }
 

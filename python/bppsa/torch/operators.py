@@ -67,13 +67,16 @@ def backward(
     inputs: list[Tensor],
     residuals: Tensor,
     cotangents: collections.abc.Sequence[Tensor | None],
+    of_inputs: bool,
 ) -> list[Tensor]:
-    """Gradients by parameters and inputs; empty ones by integers.  A cotangent that is None is zero."""
+    """Gradients by parameters and inputs; empty ones by integers, and by inputs unless ``of_inputs``.
+    A cotangent that is None is zero."""
     function = Function.find(key)
     names = (*function.parameters, *function.inputs)
+    arguments = (*parameters, *inputs) if of_inputs else parameters
     gradients = {
         name: function.allocate(a.shape)
-        for name, a in zip(names, (*parameters, *inputs), strict=True)
+        for name, a in zip(names, arguments, strict=False)
         if a.is_floating_point()
     }
     products = [None if c is None else _to_numpy([c])[0] for c in cotangents]
@@ -82,16 +85,14 @@ def backward(
     return [torch.from_numpy(gradients[n]) if n in gradients else torch.empty(0) for n in names]
 
 
-def _empty_gradients(parameters: list[Tensor], inputs: list[Tensor]) -> list[Tensor]:
-    return [
-        torch.empty(a.shape if a.is_floating_point() else (0,), dtype=torch.float32)
-        for a in (*parameters, *inputs)
-    ]
-
-
 @backward.register_fake
-def _(key, parameters, inputs, residuals, cotangents):
-    return _empty_gradients(parameters, inputs)
+def _(key, parameters, inputs, residuals, cotangents, of_inputs):
+    wanted = [True] * len(parameters)
+    wanted += [of_inputs and a.is_floating_point() for a in inputs]
+    return [
+        torch.empty(a.shape if is_wanted else (0,), dtype=torch.float32)
+        for a, is_wanted in zip((*parameters, *inputs), wanted, strict=True)
+    ]
 
 
 def _set_up(ctx, inputs, output):
@@ -106,9 +107,11 @@ def _backward(ctx, cotangents):
     *saved, residuals = ctx.saved_tensors
     parameters, inputs = saved[: ctx.count], saved[ctx.count :]
     contiguous = [None if c is None else c.contiguous() for c in cotangents[:-1]]
-    gradients = backward(ctx.key, parameters, inputs, residuals, contiguous)
+    of_inputs = any(ctx.needs_input_grad[2])
+    gradients = backward(ctx.key, parameters, inputs, residuals, contiguous, of_inputs)
     by_inputs = [
-        g if a.is_floating_point() else None for g, a in zip(gradients[ctx.count :], inputs, strict=True)
+        g if of_inputs and a.is_floating_point() else None
+        for g, a in zip(gradients[ctx.count :], inputs, strict=True)
     ]
     return None, gradients[: ctx.count], by_inputs
 

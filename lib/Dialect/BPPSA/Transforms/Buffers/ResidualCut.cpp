@@ -31,8 +31,8 @@ SetVector<Value> bppsa::getUsedValues(Operation *op) {
   return used;
 }
 
-/// Adds the arrays that `op` may write to `written`.
-static void addWritten(Operation *op, llvm::SmallDenseSet<Value> &written) {
+llvm::SmallDenseSet<Value> bppsa::getWrittenArrays(Operation *op) {
+  llvm::SmallDenseSet<Value> written;
   std::optional<SmallVector<MemoryEffects::EffectInstance>> effects = getEffectsRecursively(op);
   bool isKnown = effects.has_value();
   for (const MemoryEffects::EffectInstance &effect :
@@ -48,6 +48,7 @@ static void addWritten(Operation *op, llvm::SmallDenseSet<Value> &written) {
   if (!isKnown)
     for (Value used : getUsedValues(op))
       written.insert(getViewRoot(used));
+  return written;
 }
 
 MarkPhaseOp bppsa::findBackwardMark(func::FuncOp function) {
@@ -91,8 +92,7 @@ static LogicalResult keepOutputs(func::FuncOp function, MarkPhaseOp mark, OpBuil
                                  SizeFormulas &formulas) {
   auto isRead = [&](BlockArgument output) {
     for (Operation *op = mark->getNextNode(); op; op = op->getNextNode()) {
-      llvm::SmallDenseSet<Value> written;
-      addWritten(op, written);
+      llvm::SmallDenseSet<Value> written = getWrittenArrays(op);
       for (Value used : getUsedValues(op))
         if (getViewRoot(used) == output && !written.contains(output))
           return true;
@@ -180,11 +180,10 @@ FailureOr<ResidualCut> CutFinder::run() {
     if (&op == mark)
       break;
     addForward(&op);
-    addWritten(&op, changed);
+    changed.insert_range(getWrittenArrays(&op));
   }
   for (Operation *op = mark->getNextNode(); op != end; op = op->getNextNode()) {
-    llvm::SmallDenseSet<Value> written;
-    addWritten(op, written);
+    llvm::SmallDenseSet<Value> written = getWrittenArrays(op);
     if (llvm::any_of(written, [&](Value root) { return isOutput(function, root); }))
       addForward(op);
     else

@@ -38,6 +38,13 @@ MarkPhaseOp findBackwardMark(mlir::func::FuncOp function);
 mlir::FailureOr<ResidualCut> findResiduals(mlir::func::FuncOp function, MarkPhaseOp mark,
                                            unsigned numSymbols);
 
+/// Drops the arguments of `function`, which is on memory, for gradients of inputs, and what is
+/// computed for nothing else.
+llvm::LogicalResult dropInputGradients(mlir::func::FuncOp function);
+
+/// The arrays that `op` may write.
+llvm::SmallDenseSet<mlir::Value> getWrittenArrays(mlir::Operation *op);
+
 /// What `op` and its regions use of values around it.
 llvm::SetVector<mlir::Value> getUsedValues(mlir::Operation *op);
 

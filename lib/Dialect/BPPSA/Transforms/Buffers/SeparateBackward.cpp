@@ -261,7 +261,11 @@ static LogicalResult createBackward(func::FuncOp function, const ResidualCut &cu
     return cut.forward.contains(op) ||
            (freesArray(op, cut) && !cut.written.contains(dealloc.getMemref()));
   });
-  return eraseArguments(part, [&](unsigned i) { return bool(attrs::Output::ofArgument(part, i)); });
+  if (failed(eraseArguments(part,
+                            [&](unsigned i) { return bool(attrs::Output::ofArgument(part, i)); })))
+    return failure();
+  IRMapping copies;
+  return dropInputGradients(createPart(part, getParameterBackwardName(function.getName()), copies));
 }
 
 namespace {

@@ -127,3 +127,30 @@ func.func @grad(%x: memref<4xf32> {bppsa.input = "x"}, %l: memref<f32> {bppsa.lo
   memref.copy %x, %d : memref<4xf32> to memref<4xf32>
   return
 }
+
+// -----
+
+// Without gradients of inputs, what is computed for nothing else is not computed.
+
+// CHECK-LABEL: func.func @pullback_backward_parameters(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: memref<4xf32> {bppsa.input = "x"}
+// CHECK-SAME:    %[[G:[a-z0-9]+]]: memref<4xf32> {bppsa.target}
+// CHECK-SAME:    %[[DW:[a-z0-9]+]]: memref<4xf32> {bppsa.gradient = "w"}
+// CHECK-SAME:    %{{[a-z0-9]+}}: memref<?xi8>)
+// CHECK-NEXT:    linalg.mul ins(%[[X]], %[[G]] : {{.*}}) outs(%[[DW]]
+// CHECK-NEXT:    return
+
+// CHECK-LABEL: func.func @pullback_backward(
+// CHECK-SAME:    {bppsa.gradient = "x"}
+func.func @pullback(%x: memref<4xf32> {bppsa.input = "x"}, %w: memref<4xf32> {bppsa.parameter = "w"},
+                    %g: memref<4xf32> {bppsa.target}, %y: memref<4xf32> {bppsa.output = "y"},
+                    %dx: memref<4xf32> {bppsa.gradient = "x"}, %dw: memref<4xf32> {bppsa.gradient = "w"}) {
+  linalg.mul ins(%x, %w : memref<4xf32>, memref<4xf32>) outs(%y : memref<4xf32>)
+  bppsa.mark_phase 1
+  %products = memref.alloc() : memref<4xf32>
+  linalg.mul ins(%w, %g : memref<4xf32>, memref<4xf32>) outs(%products : memref<4xf32>)
+  memref.copy %products, %dx : memref<4xf32> to memref<4xf32>
+  memref.dealloc %products : memref<4xf32>
+  linalg.mul ins(%x, %g : memref<4xf32>, memref<4xf32>) outs(%dw : memref<4xf32>)
+  return
+}

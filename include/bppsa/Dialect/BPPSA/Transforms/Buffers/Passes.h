@@ -30,6 +30,10 @@ inline std::string getForwardName(llvm::StringRef function) {
 inline std::string getBackwardName(llvm::StringRef function) {
   return (function + "_backward").str();
 }
+/// The backward part without gradients of inputs.
+inline std::string getParameterBackwardName(llvm::StringRef function) {
+  return (function + "_backward_parameters").str();
+}
 inline std::string getResidualBytesName(llvm::StringRef function) {
   return (function + "_residuals").str();
 }

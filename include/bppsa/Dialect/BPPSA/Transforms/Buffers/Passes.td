@@ -245,7 +245,9 @@ def SeparateBackward : Pass<"bppsa-separate-backward", "::mlir::ModuleOp"> {
     (`bppsa.gradient`) and no loss is cut at the mark of its backward part. `@f_forward` writes
     the outputs, and into `%residuals` what `@f_backward` reads of it: arrays, the numbers that it
     read from memory, nothing that the backward part can compute of its arguments' sizes. The
-    backward part changes none of that, so that it can run several times. `@f_residuals` gives
+    backward part changes none of that, so that it can run several times.
+    `@f_backward_parameters` is the same without gradients of inputs and what is computed for
+    nothing else. `@f_residuals` gives
     the bytes of `%residuals` for values of all symbols of the model, in order; an upper bound
     where sizes depend on the values of inputs.
 
