@@ -37,8 +37,8 @@ packages=(
   ca-certificates cmake g++ ninja-build
   "clang-$llvm_major" "clang-format-$llvm_major" "lld-$llvm_major"
   "llvm-$llvm_major-dev" "llvm-$llvm_major-tools" "libmlir-$llvm_major-dev" "mlir-$llvm_major-tools"
-  libcli11-dev libgtest-dev libminizip-dev libprotobuf-dev libzstd-dev nlohmann-json3-dev
-  protobuf-compiler zlib1g-dev
+  libcli11-dev libgtest-dev libminizip-dev libopenmpi-dev libprotobuf-dev libzstd-dev nlohmann-json3-dev
+  openmpi-bin protobuf-compiler zlib1g-dev
   python3-dev python3-venv
 )
 

@@ -186,6 +186,8 @@ static std::optional<std::string> findMisplacedOption(const CompileOptions &opti
            "and load it";
   if (options.emit != EmitKind::Executable || options.stopAfter != Phase::End)
     return "--emit and --compile-to are for files; leave them out for a program in this process";
+  if (!options.distributed.empty())
+    return "--distributed is for files: a program in this process is one process";
   if (!options.mcpu.empty())
     return "--mcpu is for files: a program in this process is made for its processor";
   return std::nullopt;

@@ -161,11 +161,15 @@ FailureOr<std::string> Compilation::link(ArrayRef<std::string> objects) {
                                                        : LinkKind::Relocatable;
   SmallVector<std::string> archives;
   if (kind != LinkKind::Relocatable) {
-    if (options.emulate) {
-      llvm::SmallString<128> emulator = llvm::sys::path::parent_path(options.runtimeLibrary);
-      llvm::sys::path::append(emulator, "libbppsa_emulator.a");
-      archives.push_back(emulator.str().str());
-    }
+    auto addBeside = [&](StringRef name) {
+      llvm::SmallString<128> archive = llvm::sys::path::parent_path(options.runtimeLibrary);
+      llvm::sys::path::append(archive, name);
+      archives.push_back(archive.str().str());
+    };
+    if (options.emulate)
+      addBeside("libbppsa_emulator.a");
+    if (!options.distributed.empty())
+      addBeside("libbppsa_mpi.a");
     archives.push_back(options.runtimeLibrary);
   }
   std::string error;
@@ -181,7 +185,8 @@ FailureOr<std::string> Compilation::link(ArrayRef<std::string> objects) {
 
 /// The run time as an executable, where a program of what is compiled can be put behind it.
 std::unique_ptr<llvm::MemoryBuffer> Compilation::findStub() {
-  if (options.emit != EmitKind::Executable || options.training.target != TargetKind::CPU)
+  if (options.emit != EmitKind::Executable || options.training.target != TargetKind::CPU ||
+      !options.distributed.empty())
     return nullptr;
   llvm::SmallString<128> path = llvm::sys::path::parent_path(options.runtimeLibrary);
   llvm::sys::path::append(path, "bppsa-stub");

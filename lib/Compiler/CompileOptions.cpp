@@ -25,6 +25,7 @@ public:
   void checkLosses();
   void checkClassOptions();
   void checkTarget();
+  void checkDistributed();
   void checkNumbers();
 
   std::vector<std::string> mistakes;
@@ -155,6 +156,21 @@ void Validator::checkTarget() {
               llvm::join(options.gpuArchitectures, ",") + "'");
 }
 
+void Validator::checkDistributed() {
+  if (options.distributed.empty())
+    return;
+  require(options.distributed == "mpi",
+          "--distributed must be mpi, found '" + options.distributed + "'");
+  require(options.emit != EmitKind::Shared,
+          "--distributed=mpi is for programs, found --emit=shared");
+  require(!llvm::is_contained(options.training.losses, "vjp"),
+          "--distributed=mpi needs a loss that is a mean over samples, found --loss=vjp");
+#ifndef BPPSA_HAS_MPI
+  require(false, "--distributed=mpi: this compiler was built without Open MPI; install "
+                 "libopenmpi-dev and build it again");
+#endif
+}
+
 void Validator::checkNumbers() {
   require(options.optLevel <= 3,
           "-O must be followed by 0, 1, 2 or 3, found " + Twine(options.optLevel));
@@ -166,6 +182,7 @@ std::vector<std::string> bppsa::validate(const CompileOptions &options) {
   Validator validator(options);
   validator.checkTraining();
   validator.checkTarget();
+  validator.checkDistributed();
   validator.checkNumbers();
   return std::move(validator.mistakes);
 }

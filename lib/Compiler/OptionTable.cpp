@@ -225,6 +225,10 @@ static const OptionInfo kOptions[] = {
 
     {"O", Form::Value, Group::Target, "LEVEL", "Optimisation level, 0 to 3 (default 3)",
      setOptLevel},
+    {"distributed", Form::Value, Group::Target, "KIND",
+     "mpi: the program also trains on the processes of Open MPI's mpirun, each with a share of "
+     "every batch",
+     SETTER(setText, distributed)},
     {"emulate", Form::Flag, Group::Target, "", "Run GPU kernels on the CPU (--target=cuda)",
      SETTER(setFlag, emulate)},
     {"gpu-arch", Form::Repeated, Group::Target, "ARCH",

@@ -44,7 +44,7 @@ static std::vector<std::unique_ptr<ClassMetrics>> makeMetrics(Session &session,
   return metrics;
 }
 
-void bppsa::runtime::evalCommand(const Program &program, const Options &options) {
+void bppsa::runtime::evalCommand(const Program &program, const Options &options, Ranks &ranks) {
   const Model &model = program.model;
   requireSamples(model);
   Dataset data(options.data, model, TargetUse::Needed);
@@ -55,7 +55,7 @@ void bppsa::runtime::evalCommand(const Program &program, const Options &options)
   if (!options.metrics.empty())
     metrics = makeMetrics(session, data);
   Evaluation result = *evaluate(
-      session, data, data.all(), size, [] { return false; },
+      session, data, data.all(), size, ranks, [] { return false; },
       [&](Batch &batch) {
         for (const auto &one : metrics)
           if (one)

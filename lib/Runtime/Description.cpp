@@ -6,6 +6,7 @@
 
 #include "bppsa/Runtime/Description.h"
 #include "bppsa/Runtime/Device/Device.h"
+#include "bppsa/Runtime/Distributed/Transport.h"
 
 using namespace bppsa::runtime;
 using nlohmann::ordered_json;
@@ -107,6 +108,8 @@ ordered_json bppsa::runtime::describeProgram(const Program &program) {
   }
   object["memory_limit"] = description.value("memory_limit", int64_t(0));
   object["rolled_up"] = description.value("rolled_up", ordered_json::array());
+  if (isDistributedProgram())
+    object["distributed"] = "mpi";
   if (isDeviceProgram()) {
     object["emulated"] = isEmulatedProgram();
     object["precision"] = model.precision;

@@ -11,8 +11,15 @@
 
 using namespace bppsa::runtime;
 
+static ErrorPrinter errorPrinter = nullptr;
+
+void bppsa::runtime::setErrorPrinter(ErrorPrinter printer) { errorPrinter = printer; }
+
 static int print(const char *message, int status) {
-  fprintf(stderr, "error: %s\n", message);
+  if (errorPrinter)
+    errorPrinter(message, status);
+  else
+    fprintf(stderr, "error: %s\n", message);
   return status;
 }
 

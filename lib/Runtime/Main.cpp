@@ -6,6 +6,7 @@
 
 #include "bppsa/Runtime/Commands.h"
 #include "bppsa/Runtime/Device/Device.h"
+#include "bppsa/Runtime/Distributed/Launch.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Threads/Threads.h"
 #include "bppsa/Runtime/Training/Trainer.h"
@@ -16,20 +17,11 @@
 
 using namespace bppsa::runtime;
 
-static int run(int argc, char **argv) {
-  Program program = Program::load(linkedProgram());
-  Options options = parseOptions(argc, argv, program.model);
-  setBatchAxes(program.model, options.batchAxes);
-  std::vector<int> cpus = options.affinity ? parseCpus(*options.affinity) : std::vector<int>();
-  if (options.threads || !cpus.empty())
-    setThreads(static_cast<int>(options.threads.value_or(cpus.size())));
-  setAffinity(std::move(cpus));
-  setEmulationSeed(static_cast<uint64_t>(options.emulateSeed));
-  flushDenormals();
+static int runCommand(const Program &program, const Options &options, Ranks &ranks) {
   if (options.command == "train")
-    return train(program, options);
+    return train(program, options, ranks);
   if (options.command == "eval")
-    evalCommand(program, options);
+    evalCommand(program, options, ranks);
   if (options.command == "infer")
     inferCommand(program, options);
   if (options.command == "grad")
@@ -39,6 +31,34 @@ static int run(int argc, char **argv) {
   if (options.command == "info")
     infoCommand(program, options);
   return 0;
+}
+
+/// The threads that the options ask for; 0: none in particular.
+static int wantedThreads(const Options &options, const Launch &launch, size_t cpus) {
+  if (options.threads)
+    return static_cast<int>(*options.threads);
+  if (cpus > 0)
+    return static_cast<int>(cpus);
+  return launch.count > 1 ? threadsOf(launch) : 0;
+}
+
+static int run(int argc, char **argv) {
+  Launch launch = readLaunch();
+  leaveWordToFirst(launch);
+  Program program = Program::load(linkedProgram());
+  Options options = parseOptions(argc, argv, program.model);
+  setBatchAxes(program.model, options.batchAxes);
+  if (launch.rank != 0 && !isForAllRanks(options))
+    return 0;
+  std::vector<int> cpus = options.affinity ? parseCpus(*options.affinity) : std::vector<int>();
+  setThreads(wantedThreads(options, launch, cpus.size()));
+  setAffinity(std::move(cpus));
+  setEmulationSeed(static_cast<uint64_t>(options.emulateSeed));
+  flushDenormals();
+  std::unique_ptr<Ranks> ranks = joinRanks(launch, options);
+  // An error ends all ranks, while what messages write to is still there.
+  return ranks->isAlone() ? runCommand(program, options, *ranks)
+                          : orExit([&] { return runCommand(program, options, *ranks); });
 }
 
 /// A data file or a model that is opened must not become a standard stream that the caller closed,

@@ -167,7 +167,9 @@ static void addTraining(CLI::App &command, Options &options, const Model &model)
   command.add_option("--data", options.data, dataHelp);
   command.add_option("--val", options.val, "Data to validate with after each epoch");
   addNumber(command, "--epochs", options.epochs, counts, "Passes over the data (default: 1)");
-  addNumber(command, "--batch", options.batch, counts, "Samples in a batch (default: 32)");
+  addNumber(command, "--batch", options.batch, counts,
+            isDistributedProgram() ? "Samples in a batch, of all ranks together (default: 32)"
+                                   : "Samples in a batch (default: 32)");
   addNumber(command, "--seed", options.seed, seeds,
             "Seed of the order of the samples (default: 0)");
   command
@@ -224,6 +226,33 @@ static void addTraining(CLI::App &command, Options &options, const Model &model)
   addVariant(command, options);
 }
 
+/// How the ranks of `mpirun -n P` train together.
+static void addRanks(CLI::App &command, Options &options) {
+  using Kind = ExchangeOptions::Kind;
+  static const std::map<std::string, Kind> kinds = {
+      {"allreduce", Kind::AllReduce}, {"p3", Kind::P3}, {"dear", Kind::DeAR}};
+  command
+      .add_option_function<std::string>(
+          "--exchange",
+          [&options](const std::string &word) { options.exchange.kind = kinds.at(word); },
+          "How ranks exchange gradients: allreduce (whole parameters, the default), p3 (slices, "
+          "the "
+          "most urgent first) or dear (slices, all sums before any goes back); the bits are the "
+          "same")
+      ->check(CLI::IsMember({"allreduce", "p3", "dear"}));
+  addNumber(command, "--slice", options.exchange.slice, counts,
+            "Elements of a slice of p3 and dear (default: 50000)");
+  command
+      .add_option_function<std::string>(
+          "--throttle",
+          [&options](const std::string &word) { options.throttle = Throttle::parse(word); },
+          "GBIT/S,SECONDS: every rank sends as over a network of that rate and latency")
+      ->type_name("RATE");
+  command.add_option("--trace", options.trace,
+                     "Write when each rank computed, sent and waited to this file, in the Chrome "
+                     "trace format");
+}
+
 static void addTrain(CLI::App &app, Options &options, const Model &model) {
   CLI::App &command = *app.add_subcommand("train", "Train the model");
   addTraining(command, options, model);
@@ -232,6 +261,8 @@ static void addTrain(CLI::App &app, Options &options, const Model &model) {
                    "Only run some steps with rising learning rates, print their losses and suggest "
                    "a rate; nothing is saved");
   command.add_flag("--quiet", options.quiet, "Show no progress");
+  if (isDistributedProgram())
+    addRanks(command, options);
   addCommon(command, options);
 }
 
@@ -344,7 +375,10 @@ static void requireWords(const CLI::App &command) {
 
 Options bppsa::runtime::parseOptions(int argc, char **argv, const Model &model) {
   Options options;
-  CLI::App app(text("Trains and runs the model ", quote(model.source), "."));
+  CLI::App app(text("Trains and runs the model ", quote(model.source), ".",
+                    isDistributedProgram() ? " With `mpirun -n P` train and eval (without "
+                                             "--metrics) run on P ranks, other commands on one."
+                                           : ""));
   app.require_subcommand(1);
   app.set_version_flag("--version", "bppsa " + model.version);
   addTrain(app, options, model);

@@ -5,12 +5,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Session.h"
+#include "bppsa/Runtime/Distributed/RankSamples.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Files/BatchLoader.h"
 #include "bppsa/Runtime/MemoryNeed.h"
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <zlib.h>
 
@@ -179,9 +181,13 @@ void Session::update(bool takesStatistics) {
 //===----------------------------------------------------------------------===//
 
 void LossSums::add(size_t number, double loss, double weight) {
+  addSum(number, loss * weight, weight);
+}
+
+void LossSums::addSum(size_t number, double sum, double weight) {
   losses.resize(std::max(losses.size(), number + 1));
   weights.resize(losses.size());
-  losses[number] += loss * weight;
+  losses[number] += sum;
   weights[number] += weight;
 }
 
@@ -209,6 +215,26 @@ void EvaluationSums::add(const Session &session, const Batch &batch, const std::
   samples += batch.samples;
 }
 
+bool EvaluationSums::combine(Ranks &ranks, bool isStopped) {
+  if (ranks.isAlone())
+    return isStopped;
+  sums.losses.resize(model.losses.size());
+  sums.weights.resize(model.losses.size());
+  std::vector<double> *const lists[] = {&sums.losses, &sums.weights, &correct, &positions};
+  std::vector<double> own = {isStopped ? 1.0 : 0.0, static_cast<double>(samples)};
+  for (std::vector<double> *list : lists)
+    own.insert(own.end(), list->begin(), list->end());
+  std::vector<double> all(own.size());
+  for (const std::vector<double> &part : ranks.gather(own))
+    std::transform(all.begin(), all.end(), part.begin(), all.begin(), std::plus<>());
+  samples = static_cast<int64_t>(all[1]);
+  auto next = all.begin() + 2;
+  for (std::vector<double> *list : lists)
+    for (double &value : *list)
+      value = *next++;
+  return all.front() > 0;
+}
+
 Evaluation EvaluationSums::result() const {
   Evaluation result;
   result.loss = sums.total(model);
@@ -225,29 +251,34 @@ Evaluation EvaluationSums::result() const {
 }
 
 std::optional<Evaluation> bppsa::runtime::evaluate(Session &session, const Dataset &data,
-                                                   const std::vector<int64_t> &samples,
-                                                   int64_t batchSize,
+                                                   const std::vector<int64_t> &all,
+                                                   int64_t batchSize, Ranks &ranks,
                                                    const std::function<bool()> &stop,
                                                    const std::function<void(Batch &)> &visit) {
+  std::vector<int64_t> samples = dealBatches(all, batchSize, ranks);
   auto count = static_cast<int64_t>(samples.size());
   Batch batch = data.newBatch(batchSize);
   auto sizeAt = [&](int64_t first) { return std::min(batchSize, count - first); };
   BatchLoader loader(data, samples, 0, batchSize, sizeAt);
   Call call;
   EvaluationSums sums(session.program.model);
+  bool isStopped = false;
   for (int64_t first = 0; first < count; first += batchSize) {
-    if (stop())
-      return std::nullopt;
+    isStopped = stop();
+    if (isStopped)
+      break;
     int64_t size = sizeAt(first), before = batch.samples;
     loader.next(batch);
     if (size != before)
       call = session.prepare("eval", &batch);
-    std::string what = text("samples ", first, " to ", first + size - 1);
+    std::string what = text("samples ", samples[first], " to ", samples[first + size - 1]);
     data.requireWeight(batch, what);
     call();
     sums.add(session, batch, text(what, " of ", data.title()));
     visit(batch);
   }
+  if (sums.combine(ranks, isStopped))
+    return std::nullopt;
   return sums.result();
 }
 

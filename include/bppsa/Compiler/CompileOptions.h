@@ -38,6 +38,8 @@ struct CompileOptions {
   std::vector<std::string> gpuArchitectures;
   /// Whether a program for GPUs runs its kernels on the CPU.
   bool emulate = false;
+  /// `--distributed`: what connects the processes that train together; empty for one process.
+  std::string distributed;
   /// `--batch-axis`: each is `NAME:AXIS`.
   std::vector<std::string> batchAxes;
   /// `--carry`: each is `IN:OUT`. With any, the model is one step of a stream.
@@ -71,7 +73,8 @@ struct CompileOptions {
   /// Sizes that a report assumes where only the run time knows them.
   int64_t reportLength = 1000, reportBatch = 16;
   /// The archive `libbppsa_runtime.a`, with which executables and shared libraries are linked.
-  /// Beside it is `libbppsa_emulator.a`, for emulated programs.
+  /// Beside it are `libbppsa_emulator.a`, for emulated programs, and `libbppsa_mpi.a`, for those of
+  /// `--distributed=mpi`.
   std::string runtimeLibrary;
   /// Whether the verifier runs after every pass, not only after every phase.
   bool verifyEach = false;

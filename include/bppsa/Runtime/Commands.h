@@ -7,12 +7,13 @@
 #ifndef BPPSA_RUNTIME_COMMANDS_H
 #define BPPSA_RUNTIME_COMMANDS_H
 
+#include "bppsa/Runtime/Distributed/Ranks.h"
 #include "bppsa/Runtime/Options.h"
 
 namespace bppsa::runtime {
 
 /// Each runs one command; results go to stdout or into --out. They throw Error.
-void evalCommand(const Program &program, const Options &options);
+void evalCommand(const Program &program, const Options &options, Ranks &ranks);
 void inferCommand(const Program &program, const Options &options);
 void gradCommand(const Program &program, const Options &options);
 void benchCommand(const Program &program, const Options &options);

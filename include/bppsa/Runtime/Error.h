@@ -40,6 +40,11 @@ public:
   using std::runtime_error::runtime_error;
 };
 
+/// Says what reportError() does with a message and its exit status, in place of printing it; null:
+/// it prints.
+using ErrorPrinter = void (*)(const char *message, int status);
+void setErrorPrinter(ErrorPrinter printer);
+
 /// Inside a catch block: prints the exception as one line on stderr and returns the exit status.
 int reportError() noexcept;
 

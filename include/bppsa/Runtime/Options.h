@@ -7,6 +7,7 @@
 #ifndef BPPSA_RUNTIME_OPTIONS_H
 #define BPPSA_RUNTIME_OPTIONS_H
 
+#include "bppsa/Runtime/Distributed/GradientExchange.h"
 #include "bppsa/Runtime/Training/RateRules.h"
 #include "bppsa/Runtime/Variants/Dispatch.h"
 
@@ -43,6 +44,11 @@ struct Options {
   std::optional<std::string> affinity;
   /// The program that this library is embedded in has data to validate with.
   bool validates = false;
+  /// Of programs for several ranks.
+  ExchangeOptions exchange;
+  Throttle throttle;
+  /// The file for what ranks did when; empty: none.
+  std::string trace;
   bool shuffle = true, quiet = false, calibrate = false, compact = false, lrFind = false;
 };
 

@@ -8,6 +8,7 @@
 #define BPPSA_RUNTIME_SESSION_H
 
 #include "bppsa/Runtime/Call.h"
+#include "bppsa/Runtime/Distributed/Ranks.h"
 #include "bppsa/Runtime/Files/Dataset.h"
 #include "bppsa/Runtime/Training/Parameters.h"
 
@@ -114,6 +115,8 @@ struct LossSums {
   std::vector<double> losses, weights;
 
   void add(size_t number, double loss, double weight);
+  /// Adds a sum of losses times what they count, which is `weight` in all.
+  void addSum(size_t number, double sum, double weight);
   /// The mean of loss `number`; nothing where none of its positions had a weight.
   std::optional<double> mean(size_t number) const;
   /// The sum of the means, each times its factor.
@@ -146,6 +149,9 @@ public:
   /// Adds what `eval` of the session has computed of `batch`. Throws DivergedError where the loss
   /// is not finite; `what` says of which samples it is.
   void add(const Session &session, const Batch &batch, const std::string &what);
+  /// Adds the sums of the other ranks, in the order of the ranks. Returns whether one of them, or
+  /// this one as `isStopped` says, has left early.
+  bool combine(Ranks &ranks, bool isStopped);
   Evaluation result() const;
 
 private:
@@ -155,11 +161,13 @@ private:
   int64_t samples = 0;
 };
 
-/// Evaluates the `samples` of `data` batch by batch, and calls `visit` with each; nothing when
-/// `stop` asked to leave early. Throws Error when a loss is not finite.
+/// Evaluates the `samples` of `data` batch by batch, whole batches on each rank, and calls `visit`
+/// with those of this rank; nothing when `stop` asked some rank to leave early. Throws Error when a
+/// loss is not finite.
 std::optional<Evaluation> evaluate(
     Session &session, const Dataset &data, const std::vector<int64_t> &samples, int64_t batchSize,
-    const std::function<bool()> &stop, const std::function<void(Batch &)> &visit = [](Batch &) {});
+    Ranks &ranks, const std::function<bool()> &stop,
+    const std::function<void(Batch &)> &visit = [](Batch &) {});
 
 /// Throws Error, naming the first gradient element that is not finite, if there is one.
 void requireFiniteGradients(Session &session);

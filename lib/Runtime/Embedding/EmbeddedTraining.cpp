@@ -178,7 +178,8 @@ void EmbeddedProgram::fit(const TrainingWords &words, const TrainingSource &trai
   CallerBatches batches(*this, "step", train), validationBatches(*this, "eval", validation);
   data.stream = train.next ? &batches : nullptr;
   data.validationStream = validation.next ? &validationBatches : nullptr;
-  Trainer trainer(*session, options, std::move(data), trainingDefaults(), steps);
+  Ranks alone(/*isTraced=*/false);
+  Trainer trainer(*session, options, alone, std::move(data), trainingDefaults(), steps);
   CallerObserver observer(trainer, callback, steps);
   try {
     trainer.run(observer);

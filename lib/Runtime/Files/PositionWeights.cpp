@@ -122,9 +122,13 @@ std::vector<double> Batch::lossWeights() const {
 void Batch::requireWeight(const std::string &what) const {
   if (std::all_of(losses.begin(), losses.end(),
                   [](const Loss &loss) { return loss.lossWeight == 0; }))
-    fail("every position of ", what,
-         " has the weight 0, so it has no loss; give positions a weight, leave these samples out "
-         "or take larger batches");
+    refuseWithoutWeight(what);
+}
+
+void Batch::refuseWithoutWeight(const std::string &what) {
+  fail("every position of ", what,
+       " has the weight 0, so it has no loss; give positions a weight, leave these samples out "
+       "or take larger batches");
 }
 
 void Dataset::requireWeight(const Batch &batch, const std::string &what) const {

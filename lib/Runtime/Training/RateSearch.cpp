@@ -33,7 +33,7 @@ RunEnd Trainer::searchRate(TrainingObserver &who) {
   double mean = 0, least = 0, bestRate = leastRate;
   int64_t step = 0;
   for (; step < searchedSteps; ++step) {
-    if (observer->isInterrupted())
+    if (isStopping())
       return RunEnd::Interrupted;
     if (state.batch == batchesPerEpoch)
       ++state.epoch, state.batch = 0;

@@ -107,7 +107,7 @@ Batch &Segments::fill(const Batch &batch, int64_t number) {
 
 double Segments::weightOf(const Batch &batch, int64_t number, size_t loss) {
   return data.isWeighted(loss) ? find(batch, number).batch.losses[loss].lossWeight
-                               : static_cast<double>(stepsOf(number));
+                               : static_cast<double>(stepsOf(number) * batch.samples);
 }
 
 void Segments::run(const std::string &function, const Batch &batch, int64_t number) {

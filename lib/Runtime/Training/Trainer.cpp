@@ -5,201 +5,24 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Training/Trainer.h"
-#include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Files/OnnxFile.h"
 #include "bppsa/Runtime/Training/Random.h"
 
-#include <algorithm>
-#include <cmath>
-
 using namespace bppsa::runtime;
-
-//===----------------------------------------------------------------------===//
-// Steps
-//===----------------------------------------------------------------------===//
-
-void Trainer::setHyper() {
-  int64_t perEpoch = std::max<int64_t>(1, batchesPerEpoch * updatesPerBatch());
-  auto rateFrom = [&](double base) {
-    double rate = schedule.rate(base, state.step, perEpoch, epochs * perEpoch) * plateauScale;
-    return static_cast<float>(searchedRate.value_or(rate));
-  };
-  auto base = settings.hyper.find("lr");
-  session.setHyper(settings.hyper, rateFrom(base == settings.hyper.end() ? 0 : base->second),
-                   state.earlier + state.step + 1);
-  session.rates = {session.hyper[0]};
-  for (const RateRule &rule : settings.rateRules)
-    session.rates.push_back(rateFrom(rule.rate));
-  observer->showRate(session.hyper[0]);
-}
-
-void Trainer::update() {
-  session.update();
-  if (!settings.ema)
-    return;
-  if (state.averaged++ == 0)
-    session.parameters.restartAverage();
-  else
-    session.parameters.addToAverage(*settings.ema);
-}
-
-/// Waits for the step. Stops at numbers that are not finite and sets the gradient's scale.
-void Trainer::checkStep() {
-  double squares = session.gradientSquares();
-  try {
-    if (!std::isfinite(session.loss))
-      fail("the loss is ", session.loss);
-    if (!std::isfinite(squares))
-      requireFiniteGradients(session);
-  } catch (const Error &error) {
-    throw DivergedError(text("epoch ", state.epoch + 1, ", batch ", state.batch + 1, " (step ",
-                             state.step + 1, "): ", error.what(),
-                             "; use a smaller --lr or --clip-norm"));
-  }
-  if (settings.clipNorm)
-    session.clipGradients(squares, *settings.clipNorm);
-}
-
-int64_t Trainer::sizeOfBatch(int64_t number) const {
-  return std::min(updateSize(), trainedCount() - number * updateSize());
-}
-
-int64_t Trainer::sizeAt(int64_t first) const {
-  int64_t update = first / updateSize(), end = update * updateSize() + sizeOfBatch(update);
-  return std::min(settings.batch, end - first);
-}
-
-void Trainer::fill() {
-  double begin = now();
-  loader->next(batch);
-  state.loadSeconds += now() - begin;
-}
-
-void Trainer::addLosses(const std::vector<double> &weights) {
-  for (size_t i = 0; i < weights.size(); ++i)
-    state.losses.add(i, session.lossOf(i), weights[i]);
-}
-
-void Trainer::addLosses(const LossSums &sums, const std::vector<double> &weights) {
-  for (size_t i = 0; i < weights.size(); ++i)
-    if (std::optional<double> mean = sums.mean(i))
-      state.losses.add(i, *mean, weights[i]);
-}
-
-void Trainer::runSegments() {
-  LossSums sums;
-  segments->restart(batch);
-  for (int64_t number = 0; number < segments->count(); ++number) {
-    session.seed = static_cast<int64_t>(stepSeed(settings.seed, state.step));
-    segments->run("step." + settings.variant, batch, number);
-    bool isCounted = false;
-    for (size_t i = 0; i < model.losses.size(); ++i)
-      isCounted |= segments->weightOf(batch, number, i) != 0;
-    // A segment beyond the ends of all sequences has no loss and changes nothing.
-    if (isCounted) {
-      setHyper();
-      checkStep();
-      update();
-      for (size_t i = 0; i < model.losses.size(); ++i)
-        sums.add(i, session.lossOf(i), segments->weightOf(batch, number, i));
-    }
-    ++state.step;
-  }
-  addLosses(sums, batch.lossWeights());
-  ++state.batch;
-}
-
-void Trainer::runBatch() {
-  if (data.stream)
-    return runGiven();
-  if (filledAhead != state.batch && settings.accumulate == 1)
-    fill();
-  int64_t size = sizeOfBatch(state.batch);
-  if (settings.accumulate > 1)
-    return runAccumulated();
-  std::vector<double> weights = batch.lossWeights();
-  data.set->requireWeight(batch, text("batch ", state.batch + 1, " of epoch ", state.epoch + 1));
-  if (segments)
-    return runSegments();
-  session.seed = static_cast<int64_t>(stepSeed(settings.seed, state.step));
-  std::string change = steps->start(size);
-  // While a device works on this batch, the next one is put together and copied.
-  if (isDeviceProgram() && state.batch + 1 < batchesPerEpoch) {
-    filledAhead = state.batch + 1;
-    fill();
-    batch.copyAhead();
-  }
-  setHyper();
-  checkStep();
-  update();
-  addLosses(weights);
-  ++state.batch;
-  ++state.step;
-  noteChange(change);
-}
-
-void Trainer::noteChange(const std::string &change) {
-  if (change.empty())
-    return;
-  observer->note(text("after step ", state.step, ": ", change));
-  observer->showVariant(settings.variant = steps->variant());
-}
-
-void Trainer::runAccumulated() {
-  std::vector<double> sums(session.parameters.gradientCount());
-  LossSums losses;
-  // Where there are several losses, all count alike.
-  double weights = 0;
-  int64_t first = state.batch * updateSize(), end = first + sizeOfBatch(state.batch);
-  std::string change;
-  for (int64_t at = first, number = 0; at < end; at += settings.batch, ++number) {
-    int64_t size = sizeAt(at);
-    fill();
-    double weight = batch.losses.front().lossWeight;
-    // A batch of which nothing counts has no loss.
-    if (weight == 0)
-      continue;
-    session.seed =
-        static_cast<int64_t>(stepSeed(settings.seed, state.step * settings.accumulate + number));
-    std::string note = steps->start(size);
-    change = note.empty() ? change : note;
-    // Waits for the step.
-    const float *gradients = session.parameters.changeGradients();
-    for (size_t i = 0; i < sums.size(); ++i)
-      sums[i] += weight * gradients[i];
-    // As in PyTorch, every batch of an update is one that the statistics have seen.
-    session.parameters.acceptStatistics();
-    for (size_t i = 0; i < model.losses.size(); ++i)
-      losses.add(i, session.lossOf(i), weight);
-    weights += weight;
-  }
-  if (weights == 0)
-    data.set->requireWeight(batch, text("update ", state.batch + 1, " of epoch ", state.epoch + 1));
-  float *gradients = session.parameters.changeGradients();
-  for (size_t i = 0; i < sums.size(); ++i)
-    gradients[i] = static_cast<float>(sums[i] / weights);
-  session.loss = static_cast<float>(losses.total(model));
-  setHyper();
-  checkStep();
-  update();
-  addLosses(losses, losses.weights);
-  ++state.batch;
-  ++state.step;
-  noteChange(change);
-}
 
 void Trainer::orderSamples() {
   loader.reset();
-  order = trained;
+  std::vector<int64_t> order = trained;
   if (settings.shuffle) {
     ShuffleBlocks blocks = data.set->shuffleBlocks();
     order = blockwiseOrder(settings.seed, state.epoch, trained, blocks.samples, blocks.together);
   }
   filledAhead.reset();
-  loader = std::make_unique<BatchLoader>(*data.set, order, state.batch * updateSize(),
-                                         std::min(settings.batch, trainedCount()),
-                                         [this](int64_t first) { return sizeAt(first); });
+  samples = RankSamples(std::move(order), [this](int64_t first) { return sizeAt(first); }, ranks);
+  loader = std::make_unique<BatchLoader>(
+      *data.set, samples.order(), samples.positionOf(state.batch * updateSize()), capacity(),
+      [this](int64_t position) { return samples.sizeAt(position); });
 }
 
 bool Trainer::runEpoch() {
@@ -213,7 +36,7 @@ bool Trainer::runEpoch() {
     losses.push_back(record.valLoss.value_or(record.loss));
   plateauScale = schedule.plateauScale(losses);
   while (findBatch()) {
-    if (observer->isInterrupted())
+    if (isStopping())
       return false;
     int64_t size = given ? given->samples : sizeOfBatch(state.batch);
     runBatch();

@@ -28,6 +28,7 @@ void Trainer::saveCheckpoint() {
     return;
   writeCheckpoint(options.checkpoint, session, settings, state);
   kept = position();
+  ranks.setRemedy(describeKept());
 }
 
 /// Writes a file beside training, which goes on where that fails; the exit status tells then.
@@ -43,6 +44,8 @@ void Trainer::attempt(bool &failed, const std::function<void()> &write) {
 }
 
 void Trainer::interrupted() {
+  if (!ranks.isFirst())
+    return;
   std::string how = "nothing was saved (--checkpoint FILE would keep the state)";
   try {
     saveCheckpoint();
@@ -68,11 +71,13 @@ bool Trainer::tryEpoch() {
 RunEnd Trainer::run(TrainingObserver &who) {
   observer = &who;
   observer->showVariant(settings.variant);
+  ranks.setRemedy(describeKept());
   try {
     if (!state.history.empty())
       attempt(logFailed, [&] { log.add(state.history); });
     while (state.epoch < epochs && !isEnough && !isPatienceOver()) {
       if (!tryEpoch()) {
+        writeTraces();
         interrupted();
         return RunEnd::Interrupted;
       }
@@ -85,9 +90,15 @@ RunEnd Trainer::run(TrainingObserver &who) {
       saveOnnx(options.save, model, program.onnx, program.onnxSize, session.parameters);
       observer->note("saved " + options.save);
     }
+    writeTraces();
   } catch (const DivergedError &error) {
+    // What is kept the first rank knows.
+    if (!ranks.isFirst())
+      throw;
     throw DivergedError(text(error.what(), "; ", describeKept()));
   } catch (const Error &error) {
+    if (!ranks.isFirst())
+      throw;
     fail(error.what(), "; ", describeKept());
   }
   return RunEnd::Done;
@@ -98,16 +109,27 @@ void Trainer::takeAverage() {
     session.parameters.exchangeAverage();
 }
 
-int bppsa::runtime::train(const Program &program, const Options &options) {
+/// The options of a rank that writes nothing.
+static Options withoutOutputs(Options options) {
+  options.save = options.saveBest = options.checkpoint = options.log = "";
+  options.checkpointEvery.reset();
+  options.quiet = true;
+  return options;
+}
+
+int bppsa::runtime::train(const Program &program, const Options &all, Ranks &ranks) {
   const Model &model = program.model;
   requireSamples(model);
+  Options options = ranks.isFirst() ? all : withoutOutputs(all);
   Session session(program, true);
   TrainSettings defaults;
   defaults.hyper = model.hyper;
-  Trainer trainer(session, options, TrainingData::read(model, options), defaults);
+  Trainer trainer(session, options, ranks, TrainingData::read(model, options), defaults);
   Progress progress(trainer.epochCount(), trainer.batchCount(), options.quiet || options.lrFind);
   noteInterrupts();
-  RunEnd end = options.lrFind ? trainer.searchRate(progress) : trainer.run(progress);
+  auto run = [&] { return options.lrFind ? trainer.searchRate(progress) : trainer.run(progress); };
+  // Messages use the memory of the trainer until the process ends.
+  RunEnd end = ranks.isAlone() ? run() : orExit(run);
   if (end == RunEnd::Interrupted)
     return 128 + notedInterrupt();
   return trainer.hasLostFiles() ? 1 : 0;

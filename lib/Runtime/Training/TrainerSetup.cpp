@@ -24,10 +24,10 @@ TrainingData TrainingData::read(const Model &model, const Options &options) {
   return data;
 }
 
-Trainer::Trainer(Session &session, const Options &options, TrainingData given,
+Trainer::Trainer(Session &session, const Options &options, Ranks &ranks, TrainingData given,
                  TrainSettings defaults, int64_t earlier)
     : session(session), program(session.program), model(program.model), options(options),
-      data(std::move(given)), settings(std::move(defaults)), log(options.log),
+      ranks(ranks), data(std::move(given)), settings(std::move(defaults)), log(options.log),
       epochs(options.epochs.value_or(1)) {
   auto isTrained = [](const ParameterInfo &info) { return info.trained; };
   if (std::none_of(model.parameters.begin(), model.parameters.end(), isTrained))
@@ -39,14 +39,17 @@ Trainer::Trainer(Session &session, const Options &options, TrainingData given,
   resume();
   applyOptions();
   checkOutputs();
+  requireShares();
   prepareSteps();
+  prepareExchange();
 }
 
 void Trainer::checkOutputs() {
   std::vector<const std::string *> earlier;
   for (auto [path, flag] :
        {std::pair(&options.checkpoint, "--checkpoint"), std::pair(&options.save, "--save"),
-        std::pair(&options.saveBest, "--save-best"), std::pair(&options.log, "--log")}) {
+        std::pair(&options.saveBest, "--save-best"), std::pair(&options.log, "--log"),
+        std::pair(&options.trace, "--trace")}) {
     if (path->empty())
       continue;
     if (path != &options.log)
@@ -221,26 +224,31 @@ int64_t Trainer::updatesPerBatch() const {
 void Trainer::prepareSteps() {
   if (data.stream)
     return;
-  batch = data.set->newBatch(std::min(settings.batch, trainedCount()));
-  if (settings.tbptt) {
+  batch = data.set->newBatch(capacity());
+  if (settings.tbptt)
     segments = std::make_unique<Segments>(session, *data.set, *settings.tbptt);
-    std::vector<int64_t> any(std::min(settings.batch, trainedCount()), 0);
-    data.set->gather(any.data(), any.size(), batch);
-    segments->restart(batch);
-    if (settings.variant.empty() || !options.variant.isAuto())
-      settings.variant = chooseVariant(session, options.variant, "step", segments->fill(batch, 0),
-                                       epochs * batchesPerEpoch * updatesPerBatch())
-                             .variant->name;
-    return;
-  }
-  if (isDeviceProgram() && batchesPerEpoch > 1 && settings.accumulate == 1)
+  else if (isDeviceProgram() && batchesPerEpoch > 1 && settings.accumulate == 1)
     batch.keepSpares();
-  steps = std::make_unique<TrainingSteps>(session, *data.set, trained, batch);
+  steps = std::make_unique<TrainingSteps>(session, *data.set, batch);
   // A run that goes on keeps its variant, and with it its bits.
   if (settings.variant.empty() || !options.variant.isAuto())
-    steps->choose(options.variant, settings.batch,
-                  std::max<int64_t>(1, epochs * batchesPerEpoch - state.step));
-  else
-    steps->use(settings.variant, settings.batch);
-  settings.variant = steps->variant();
+    settings.variant = chooseForAll();
+  if (!segments && steps->variant() != settings.variant)
+    steps->use(settings.variant, stepSizes());
+}
+
+std::string Trainer::chooseForAll() {
+  if (!ranks.isFirst())
+    return ranks.broadcast("");
+  if (!segments) {
+    int64_t count = std::max<int64_t>(1, epochs * batchesPerEpoch - state.step);
+    steps->choose(options.variant, stepSizes(), count, /*checks=*/ranks.isAlone());
+    return ranks.broadcast(steps->variant());
+  }
+  std::vector<int64_t> any(capacity(), 0);
+  data.set->gather(any.data(), static_cast<int64_t>(any.size()), batch);
+  segments->restart(batch);
+  return ranks.broadcast(chooseVariant(session, options.variant, "step", segments->fill(batch, 0),
+                                       epochs * batchesPerEpoch * updatesPerBatch())
+                             .variant->name);
 }

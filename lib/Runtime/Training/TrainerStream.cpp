@@ -46,23 +46,21 @@ void Trainer::runGiven() {
   std::vector<double> weights = given->lossWeights();
   given->requireWeight(text("batch ", state.batch + 1, " of epoch ", state.epoch + 1));
   data.stream->compute();
-  setHyper();
-  checkStep();
-  update();
+  finishStep();
   addLosses(weights);
   ++state.batch;
   ++state.step;
 }
 
 std::optional<Evaluation> Trainer::evaluateAll() {
-  auto isInterrupted = [&] { return observer->isInterrupted(); };
+  auto isAskedToStop = [&] { return observer->isInterrupted(); };
   if (!data.validationStream)
     return evaluate(session, data.validationSet ? *data.validationSet : *data.set, validated,
-                    settings.batch, isInterrupted);
+                    settings.batch, ranks, isAskedToStop);
   EvaluationSums sums(model);
   int64_t number = 0;
   while (const Batch *batch = data.validationStream->next()) {
-    if (isInterrupted())
+    if (isAskedToStop())
       return std::nullopt;
     std::string what = text("batch ", ++number, " of the validation");
     batch->requireWeight(what);

@@ -12,11 +12,11 @@
 
 using namespace bppsa::runtime;
 
-void TrainingSteps::use(const std::string &name, int64_t batchSize) {
+void TrainingSteps::use(const std::string &name, const std::vector<int64_t> &wanted) {
   used = name;
-  fullSize = std::min<int64_t>(batchSize, samples.size());
+  sizes = wanted;
   steps.clear();
-  for (int64_t size : {fullSize, static_cast<int64_t>(samples.size()) % fullSize})
+  for (int64_t size : sizes)
     if (size > 0) {
       // A step is prepared for a batch of its size, whatever that holds.
       data.resize(size, batch);
@@ -24,25 +24,26 @@ void TrainingSteps::use(const std::string &name, int64_t batchSize) {
     }
 }
 
-void TrainingSteps::choose(const VariantRequest &request, int64_t batchSize, int64_t count) {
-  std::vector<int64_t> any(std::min<int64_t>(batchSize, samples.size()), 0);
+void TrainingSteps::choose(const VariantRequest &request, const std::vector<int64_t> &wanted,
+                           int64_t count, bool checks) {
+  std::vector<int64_t> any(wanted.front(), 0);
   data.gather(any.data(), any.size(), batch);
   VariantChoice choice = chooseVariant(session, request, "step", batch, count);
   auto fits = [&](const VariantInfo *variant) {
     return session.fits("step." + variant->name, batch);
   };
-  if (std::all_of(choice.others.begin(), choice.others.end(), fits)) {
+  if (checks && std::all_of(choice.others.begin(), choice.others.end(), fits)) {
     others = choice.others;
     for (const VariantInfo *variant : others)
       otherSteps.push_back(session.prepare("step." + variant->name, &batch));
     checking = VariantCheck(1 + others.size(), 0, choice.othersCost);
   }
-  use(choice.variant->name, batchSize);
+  use(choice.variant->name, wanted);
 }
 
 std::string TrainingSteps::start(int64_t size) {
   Call &step = steps.at(size);
-  if (size == fullSize && checking.isDue(seconds, count))
+  if (size == sizes.front() && checking.isDue(seconds, count))
     return check(step);
   double begin = now();
   step.start();
@@ -69,6 +70,6 @@ std::string TrainingSteps::check(Call &step) {
   std::string line = text(name, " in place of ", used, ": it takes ",
                           std::lround(100 * checking.ratio()), " % of its time");
   // What the batch holds is not needed any more.
-  use(name, fullSize);
+  use(name, std::vector<int64_t>(sizes));
   return line;
 }

@@ -46,6 +46,8 @@ struct Batch {
   /// Throws Error where every position of every loss has the weight zero; `what` says which batch
   /// it is.
   void requireWeight(const std::string &what) const;
+  /// Throws that error.
+  [[noreturn]] static void refuseWithoutWeight(const std::string &what);
 
   /// Lets copyAhead() work. To be called before the batch is an argument of calls.
   void keepSpares();

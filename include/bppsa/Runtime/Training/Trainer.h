@@ -7,6 +7,7 @@
 #ifndef BPPSA_RUNTIME_TRAINING_TRAINER_H
 #define BPPSA_RUNTIME_TRAINING_TRAINER_H
 
+#include "bppsa/Runtime/Distributed/RankSamples.h"
 #include "bppsa/Runtime/Files/BatchLoader.h"
 #include "bppsa/Runtime/Options.h"
 #include "bppsa/Runtime/Training/BatchStream.h"
@@ -39,9 +40,9 @@ enum class RunEnd { Done, Interrupted };
 class Trainer {
 public:
   /// `defaults` hold where neither options nor a checkpoint say else; `earlier` updates of the
-  /// optimizer came before the run. Options and session must outlive it.
-  Trainer(Session &session, const Options &options, TrainingData data, TrainSettings defaults,
-          int64_t earlier = 0);
+  /// optimizer came before the run. Options, session and ranks must outlive it.
+  Trainer(Session &session, const Options &options, Ranks &ranks, TrainingData data,
+          TrainSettings defaults, int64_t earlier = 0);
 
   RunEnd run(TrainingObserver &observer);
   /// Runs steps with rising rates, prints their losses and a rate that they suggest; nothing is
@@ -69,6 +70,8 @@ private:
   void requireSense() const;
   void applyOptions();
   void prepareSteps();
+  /// The variant that the first rank chooses.
+  std::string chooseForAll();
 
   /// Puts the samples of this epoch in their order.
   void orderSamples();
@@ -85,8 +88,9 @@ private:
   int64_t trainedCount() const { return static_cast<int64_t>(trained.size()); }
   /// Samples of the batch that begins with the sample of number `first` of an epoch.
   int64_t sizeAt(int64_t first) const;
-  /// Fills the batch with the samples of the epoch that are next.
-  void fill();
+  /// Fills the batch with the share of this rank in the batch that begins with the sample of number
+  /// `first` of the epoch; batches are filled one after the other.
+  void fill(int64_t first);
   void runBatch();
   /// The step on the batch of the stream.
   void runGiven();
@@ -105,14 +109,43 @@ private:
   /// Notes whether the epoch of `record` is the best one so far, and saves the model then.
   void noteBest(const EpochRecord &record);
   bool isPatienceOver() const;
+  /// What the losses of the samples in the batch count.
+  std::vector<double> ownWeights() const;
+  /// Throws Error where no position of the batch counts.
+  void requireCounted(const std::vector<double> &weights) const;
+  /// The seed of step `number` of this rank.
+  void drawSeed(int64_t number);
+  /// Starts the step on what is in the batch, as TrainingSteps does.
+  std::string startStep();
+  /// What follows from the gradients and losses in the session.
+  void finishStep();
   void setHyper();
   /// The optimizer's step, and what follows from new weights.
   void update();
-  /// Adds the mean losses of the last step, or those that `sums` say, to those of the epoch; each
-  /// counts as `weights` say.
+  /// Adds the mean losses of the last step, each of which counts as `weights` say, or those of
+  /// `sums` to those of the epoch.
   void addLosses(const std::vector<double> &weights);
-  void addLosses(const LossSums &sums, const std::vector<double> &weights);
+  void addLosses(const LossSums &sums);
   void checkStep();
+
+  // TrainerRanks.cpp
+  void prepareExchange();
+  LossSums combine(const LossSums &own, double scale);
+  /// Makes the gradients and losses of this rank's step, which count as `weights` say, those of all
+  /// ranks, and `weights` what these count.
+  void combineStep(std::vector<double> &weights);
+  /// The same of gradients and losses that were multiplied by what they count and added up.
+  void combineSums(const std::vector<double> &sums, LossSums &losses);
+  /// Throws Error where the ranks cannot compute a batch together.
+  void requireShares() const;
+  /// The samples that this rank computes of a full batch, and of the rest of an epoch.
+  std::vector<int64_t> stepSizes() const;
+  /// The most samples that this rank computes at a time, or 1.
+  int64_t capacity() const;
+  /// Whether the run is to end here, on all ranks after the same step.
+  bool isStopping();
+  void writeTraces();
+
   /// Says that the checks of the variant ended with another one; empty: they did not.
   void noteChange(const std::string &change);
   std::string position() const;
@@ -125,6 +158,7 @@ private:
   const Program &program;
   const Model &model;
   const Options &options;
+  Ranks &ranks;
   TrainingData data;
   /// The samples of the set that train, and those that validate of it or of the other one.
   std::vector<int64_t> trained, validated;
@@ -138,14 +172,21 @@ private:
   double plateauScale = 1;
   int64_t epochs, batchesPerEpoch = 1;
   Batch batch;
+  /// How many samples of this rank are in `batch`.
+  int64_t ownSize = 0;
   /// The samples of this epoch, and the number of the batch that `batch` was filled with ahead of
   /// its time.
-  std::vector<int64_t> order;
+  RankSamples samples;
   std::unique_ptr<BatchLoader> loader;
   std::optional<int64_t> filledAhead;
   /// The batch of the stream.
   const Batch *given = nullptr;
   std::unique_ptr<TrainingSteps> steps;
+  /// Where there are several ranks; and the gradients that they exchange.
+  std::unique_ptr<GradientExchange> exchange;
+  std::vector<FlatRange> exchanged;
+  /// The observer of some rank wants the run to end.
+  bool isInterrupted = false;
   /// Where sequences are cut.
   std::unique_ptr<Segments> segments;
   TrainingObserver *observer = nullptr;
@@ -157,9 +198,10 @@ private:
   bool checkpointFailed = false, logFailed = false, bestFailed = false;
 };
 
-/// Runs the command `train`. Returns the exit status: 0; 1 where the checkpoint or the log could
-/// not be written, which has been said; or 128 + the signal that interrupted it.
-int train(const Program &program, const Options &options);
+/// Runs the command `train` on all ranks, of which the first one shows and writes. Returns the exit
+/// status: 0; 1 where the checkpoint or the log could not be written, which has been said; or 128 +
+/// the signal that interrupted it.
+int train(const Program &program, const Options &options, Ranks &ranks);
 
 } // namespace bppsa::runtime
 

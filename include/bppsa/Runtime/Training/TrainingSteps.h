@@ -16,17 +16,16 @@ namespace bppsa::runtime {
 /// that they are.
 class TrainingSteps {
 public:
-  /// `batch` is filled by others, with the `samples` of `data` that train; it has memory for full
-  /// batches.
-  TrainingSteps(Session &session, const Dataset &data, const std::vector<int64_t> &samples,
-                Batch &batch)
-      : session(session), data(data), samples(samples), batch(batch) {}
+  /// `batch` is filled by others, with samples of `data`; it has memory for full batches.
+  TrainingSteps(Session &session, const Dataset &data, Batch &batch)
+      : session(session), data(data), batch(batch) {}
 
-  /// Chooses a variant for a run of `count` steps, and checks the choice while it goes on, in
-  /// programs for CPUs.
-  void choose(const VariantRequest &request, int64_t batchSize, int64_t count);
-  /// Uses the variant of that name.
-  void use(const std::string &name, int64_t batchSize);
+  /// Chooses a variant for a run of `count` steps on batches of `sizes`: a full one, and the rest.
+  /// Where it `checks`, the choice is checked while the run goes on, in programs for CPUs.
+  void choose(const VariantRequest &request, const std::vector<int64_t> &sizes, int64_t count,
+              bool checks);
+  /// Uses the variant of that name. Sizes of 0 have no step.
+  void use(const std::string &name, const std::vector<int64_t> &sizes);
   const std::string &variant() const { return used; }
 
   /// Starts the step on the `size` samples in `batch`. Where the choice is checked, the others
@@ -40,10 +39,9 @@ private:
 
   Session &session;
   const Dataset &data;
-  const std::vector<int64_t> &samples;
   Batch &batch;
   std::string used;
-  int64_t fullSize = 0;
+  std::vector<int64_t> sizes;
   /// By the size of the batch.
   std::map<int64_t, Call> steps;
 

@@ -1,0 +1,66 @@
+//===- Ranks.h - Processes that work together -----------------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_RUNTIME_DISTRIBUTED_RANKS_H
+#define BPPSA_RUNTIME_DISTRIBUTED_RANKS_H
+
+#include "bppsa/Runtime/Distributed/MessageLoop.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace bppsa::runtime {
+
+/// The ranks of a run, of which this process is one. Alone it is rank 0 of 1 and needs no MPI.
+/// Ranks call what all of them take part in in the same order.
+class Ranks {
+public:
+  /// This process alone.
+  explicit Ranks(bool isTraced) : events(isTraced) {}
+  /// All that `open` connects; errors of this process end the run from here on.
+  Ranks(const std::function<Transport *()> &open, Throttle throttle, bool isTraced);
+  ~Ranks();
+  Ranks(const Ranks &) = delete;
+
+  int rank() const { return messages ? messages->rank() : 0; }
+  int count() const { return messages ? messages->count() : 1; }
+  bool isAlone() const { return count() == 1; }
+  bool isFirst() const { return rank() == 0; }
+
+  /// What every rank gives, in the order of the ranks.
+  std::vector<std::string> gather(const std::string &own);
+  std::vector<std::vector<double>> gather(const std::vector<double> &own);
+  /// What rank 0 gives.
+  std::string broadcast(const std::string &own) { return gather(isFirst() ? own : "").front(); }
+
+  /// Only where there are several.
+  MessageLoop &loop() { return *messages; }
+  Trace &trace() { return events; }
+  /// What rank 0 says behind the error of another rank: what is left of the run.
+  void setRemedy(const std::string &text) {
+    if (messages)
+      messages->setRemedy(text);
+  }
+
+private:
+  Trace events;
+  std::unique_ptr<MessageLoop> messages;
+};
+
+/// The samples [begin, end) of a batch that a rank computes.
+struct Share {
+  int64_t begin, end;
+  int64_t size() const { return end - begin; }
+};
+
+/// The share of `rank` of `count` in `size` samples: shares differ by at most one sample, and that
+/// of rank 0 is the largest.
+Share shareOf(int64_t size, int rank, int count);
+
+} // namespace bppsa::runtime
+
+#endif // BPPSA_RUNTIME_DISTRIBUTED_RANKS_H

@@ -1,0 +1,105 @@
+//===- Ranks.cpp - Processes that work together ---------------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/Distributed/Ranks.h"
+#include "Tags.h"
+#include "bppsa/Runtime/Error.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace bppsa::runtime;
+
+/// Where errors of this process go while there are several ranks.
+static MessageLoop *errorLoop = nullptr;
+
+Ranks::Ranks(const std::function<Transport *()> &open, Throttle throttle, bool isTraced)
+    : events(isTraced), messages(std::make_unique<MessageLoop>(open, throttle, events)) {
+  errorLoop = messages.get();
+  setErrorPrinter([](const char *message, int status) { errorLoop->fail(message, status); });
+}
+
+Ranks::~Ranks() {
+  if (!messages)
+    return;
+  messages.reset();
+  setErrorPrinter(nullptr);
+}
+
+//===----------------------------------------------------------------------===//
+// Gathering
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The beginning of what a rank gives, and how long the whole is.
+struct Beginning {
+  uint64_t size;
+  char bytes[504];
+};
+
+/// A gathering that goes on.
+struct Gathering {
+  explicit Gathering(int count) : beginnings(count), all(count), missing(2 * (count - 1)) {}
+
+  std::vector<Beginning> beginnings;
+  std::vector<std::string> all;
+  /// Messages that have not ended.
+  int missing;
+};
+} // namespace
+
+std::vector<std::string> Ranks::gather(const std::string &own) {
+  if (isAlone())
+    return {own};
+  auto gathering = std::make_shared<Gathering>(count());
+  Beginning &first = gathering->beginnings[rank()];
+  first.size = own.size();
+  size_t fits = std::min(own.size(), sizeof first.bytes);
+  memcpy(first.bytes, own.data(), fits);
+  gathering->all[rank()] = own;
+  std::function<void()> ended = [this, gathering] {
+    messages->update([&] { --gathering->missing; });
+  };
+  const std::string &whole = gathering->all[rank()];
+  for (int other = 0; other < count(); ++other) {
+    if (other == rank())
+      continue;
+    Beginning &from = gathering->beginnings[other];
+    messages->receive(other, tags::gather, &from, sizeof from, [this, gathering, other, ended] {
+      const Beginning &from = gathering->beginnings[other];
+      std::string &all = gathering->all[other];
+      all.assign(from.bytes, std::min<uint64_t>(from.size, sizeof from.bytes));
+      if (from.size == all.size())
+        return ended();
+      size_t has = all.size();
+      all.resize(from.size);
+      messages->receive(other, tags::gatherRest, all.data() + has, from.size - has, ended);
+    });
+    bool isWhole = fits == own.size();
+    messages->post({other, tags::gather, &first, sizeof first, firstPriority, "numbers",
+                    isWhole ? ended : std::function<void()>([] {})});
+    if (!isWhole)
+      messages->post({other, tags::gatherRest, whole.data() + fits, own.size() - fits,
+                      firstPriority, "numbers", ended});
+  }
+  messages->wait("numbers", [&] { return gathering->missing == 0; });
+  return std::move(gathering->all);
+}
+
+std::vector<std::vector<double>> Ranks::gather(const std::vector<double> &own) {
+  std::string bytes(reinterpret_cast<const char *>(own.data()), own.size() * sizeof(double));
+  std::vector<std::vector<double>> all;
+  for (const std::string &text : gather(bytes)) {
+    all.emplace_back(text.size() / sizeof(double));
+    memcpy(all.back().data(), text.data(), text.size());
+  }
+  return all;
+}
+
+Share bppsa::runtime::shareOf(int64_t size, int rank, int count) {
+  auto begin = [&](int64_t number) { return (size * number + count - 1) / count; };
+  return {begin(rank), begin(rank + 1)};
+}

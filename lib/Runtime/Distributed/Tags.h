@@ -1,0 +1,25 @@
+//===- Tags.h - What messages between ranks are ---------------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_RUNTIME_DISTRIBUTED_TAGS_H
+#define BPPSA_LIB_RUNTIME_DISTRIBUTED_TAGS_H
+
+#include <cstdint>
+
+namespace bppsa::runtime::tags {
+
+/// A rank ends.
+constexpr int farewell = 0;
+/// What a rank gives to all others: the beginning, and what does not fit there.
+constexpr int gather = 1, gatherRest = 2;
+
+/// The gradient of slice `slice` on its way to the owner, and the sum on its way back.
+constexpr int push(int64_t slice) { return static_cast<int>(4 + 2 * slice); }
+constexpr int sum(int64_t slice) { return static_cast<int>(5 + 2 * slice); }
+
+} // namespace bppsa::runtime::tags
+
+#endif // BPPSA_LIB_RUNTIME_DISTRIBUTED_TAGS_H

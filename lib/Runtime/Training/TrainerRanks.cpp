@@ -1,0 +1,126 @@
+//===- TrainerRanks.cpp - What the ranks of a training run share ------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/Error.h"
+#include "bppsa/Runtime/Training/Trainer.h"
+
+#include <algorithm>
+
+using namespace bppsa::runtime;
+
+//===----------------------------------------------------------------------===//
+// Gradients and losses
+//===----------------------------------------------------------------------===//
+
+void Trainer::prepareExchange() {
+  if (ranks.isAlone())
+    return;
+  std::vector<FlatRange> parameters;
+  for (size_t i = 0; i < model.parameters.size(); ++i)
+    if (const ParameterInfo &info = model.parameters[i]; info.trained)
+      parameters.push_back({session.parameters.start(i), info.elements});
+  exchanged = parameters;
+  exchange = std::make_unique<GradientExchange>(ranks, parameters, options.exchange);
+}
+
+/// Adds up, over all ranks, `own` and the gradients times `scale`; the gradients, and the losses of
+/// the session, become means.
+LossSums Trainer::combine(const LossSums &own, double scale) {
+  // Waits for the step.
+  float *gradients = session.parameters.changeGradients();
+  exchange->start(gradients);
+  for (size_t number = exchanged.size(); number-- > 0;)
+    exchange->give(number, scale);
+  std::vector<double> numbers = {observer->isInterrupted() ? 1.0 : 0.0};
+  numbers.insert(numbers.end(), own.losses.begin(), own.losses.end());
+  numbers.insert(numbers.end(), own.weights.begin(), own.weights.end());
+  numbers.resize(1 + 2 * model.losses.size());
+  LossSums all;
+  for (const std::vector<double> &part : ranks.gather(numbers)) {
+    isInterrupted |= part.front() != 0;
+    for (size_t i = 0; i < model.losses.size(); ++i)
+      all.addSum(i, part[1 + i], part[1 + model.losses.size() + i]);
+  }
+  for (size_t number = 0; number < exchanged.size(); ++number) {
+    exchange->take(number);
+    float *first = gradients + exchanged[number].start;
+    for (int64_t i = 0; i < exchanged[number].size; ++i)
+      first[i] = static_cast<float>(first[i] / all.weights.front());
+  }
+  for (size_t i = 0; i < model.losses.size(); ++i)
+    session.losses[i] = static_cast<float>(all.mean(i).value_or(0));
+  session.loss = static_cast<float>(all.total(model));
+  return all;
+}
+
+void Trainer::combineStep(std::vector<double> &weights) {
+  if (ranks.isAlone())
+    return;
+  LossSums own;
+  // Without a weight there is no mean.
+  for (size_t i = 0; i < weights.size(); ++i)
+    own.add(i, weights[i] == 0 ? 0 : session.lossOf(i), weights[i]);
+  weights = combine(own, weights.front()).weights;
+}
+
+void Trainer::combineSums(const std::vector<double> &sums, LossSums &losses) {
+  float *gradients = session.parameters.changeGradients();
+  bool isAlone = ranks.isAlone();
+  double divisor = isAlone && !losses.weights.empty() ? losses.weights.front() : 1;
+  for (size_t i = 0; i < sums.size(); ++i)
+    gradients[i] = static_cast<float>(sums[i] / divisor);
+  if (isAlone)
+    session.loss = static_cast<float>(losses.total(model));
+  else
+    losses = combine(losses, 1);
+}
+
+//===----------------------------------------------------------------------===//
+// Samples and variants
+//===----------------------------------------------------------------------===//
+
+void Trainer::requireShares() const {
+  if (ranks.isAlone())
+    return;
+  auto refuse = [&](auto... what) { fail(text(what...), "; train with one process"); };
+  if (model.mixesSamples() || std::any_of(model.parameters.begin(), model.parameters.end(),
+                                          [](const ParameterInfo &info) { return info.statistic; }))
+    refuse("ranks cannot share a batch of ", quote(model.source),
+           ": its samples depend on each other (BatchNormalization in training mode)");
+  if (data.set->fixedBatch())
+    refuse("ranks cannot share a batch of ", quote(model.source),
+           ": the model fixes its batch size at ", *data.set->fixedBatch());
+  if (model.losses.size() > 1 && data.set->isWeighted())
+    refuse("the positions of several losses (", model.lossOutputs(),
+           ") have weights, by which the gradients of ranks cannot be put together");
+}
+
+std::vector<int64_t> Trainer::stepSizes() const {
+  int64_t full = std::min(settings.batch, trainedCount());
+  std::vector<int64_t> sizes;
+  for (int64_t size : {full, trainedCount() % full})
+    sizes.push_back(shareOf(size, ranks.rank(), ranks.count()).size());
+  return sizes;
+}
+
+int64_t Trainer::capacity() const { return std::max<int64_t>(stepSizes().front(), 1); }
+
+//===----------------------------------------------------------------------===//
+// The end
+//===----------------------------------------------------------------------===//
+
+bool Trainer::isStopping() { return ranks.isAlone() ? observer->isInterrupted() : isInterrupted; }
+
+void Trainer::writeTraces() {
+  if (options.trace.empty())
+    return;
+  // The last sums may still be on their way.
+  if (!ranks.isAlone())
+    ranks.loop().drain();
+  std::vector<std::string> all = ranks.gather(ranks.trace().toJson(ranks.rank()));
+  if (ranks.isFirst())
+    writeTrace(options.trace, all);
+}

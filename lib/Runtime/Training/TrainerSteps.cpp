@@ -1,0 +1,217 @@
+//===- TrainerSteps.cpp - The steps of a training run ---------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/Device/Device.h"
+#include "bppsa/Runtime/Error.h"
+#include "bppsa/Runtime/Training/Random.h"
+#include "bppsa/Runtime/Training/Trainer.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace bppsa::runtime;
+
+void Trainer::setHyper() {
+  int64_t perEpoch = std::max<int64_t>(1, batchesPerEpoch * updatesPerBatch());
+  auto rateFrom = [&](double base) {
+    double rate = schedule.rate(base, state.step, perEpoch, epochs * perEpoch) * plateauScale;
+    return static_cast<float>(searchedRate.value_or(rate));
+  };
+  auto base = settings.hyper.find("lr");
+  session.setHyper(settings.hyper, rateFrom(base == settings.hyper.end() ? 0 : base->second),
+                   state.earlier + state.step + 1);
+  session.rates = {session.hyper[0]};
+  for (const RateRule &rule : settings.rateRules)
+    session.rates.push_back(rateFrom(rule.rate));
+  observer->showRate(session.hyper[0]);
+}
+
+void Trainer::update() {
+  session.update();
+  if (!settings.ema)
+    return;
+  if (state.averaged++ == 0)
+    session.parameters.restartAverage();
+  else
+    session.parameters.addToAverage(*settings.ema);
+}
+
+/// Waits for the step. Stops at numbers that are not finite and sets the gradient's scale.
+void Trainer::checkStep() {
+  double squares = session.gradientSquares();
+  try {
+    if (!std::isfinite(session.loss))
+      fail("the loss is ", session.loss);
+    if (!std::isfinite(squares))
+      requireFiniteGradients(session);
+  } catch (const Error &error) {
+    throw DivergedError(text("epoch ", state.epoch + 1, ", batch ", state.batch + 1, " (step ",
+                             state.step + 1, "): ", error.what(),
+                             "; use a smaller --lr or --clip-norm"));
+  }
+  if (settings.clipNorm)
+    session.clipGradients(squares, *settings.clipNorm);
+}
+
+int64_t Trainer::sizeOfBatch(int64_t number) const {
+  return std::min(updateSize(), trainedCount() - number * updateSize());
+}
+
+int64_t Trainer::sizeAt(int64_t first) const {
+  int64_t update = first / updateSize(), end = update * updateSize() + sizeOfBatch(update);
+  return std::min(settings.batch, end - first);
+}
+
+void Trainer::fill(int64_t first) {
+  ownSize = samples.sizeOf(first);
+  if (ownSize == 0)
+    return;
+  double begin = now();
+  loader->next(batch);
+  state.loadSeconds += now() - begin;
+}
+
+std::vector<double> Trainer::ownWeights() const {
+  return ownSize > 0 ? batch.lossWeights() : std::vector<double>(model.losses.size());
+}
+
+void Trainer::drawSeed(int64_t number) {
+  // Each rank drops elements of its own.
+  uint64_t seed = ranks.isFirst() ? settings.seed
+                                  : stepSeed(settings.seed, -static_cast<int64_t>(ranks.rank()));
+  session.seed = static_cast<int64_t>(stepSeed(seed, number));
+}
+
+void Trainer::addLosses(const std::vector<double> &weights) {
+  for (size_t i = 0; i < weights.size(); ++i)
+    state.losses.add(i, session.lossOf(i), weights[i]);
+}
+
+void Trainer::addLosses(const LossSums &sums) {
+  for (size_t i = 0; i < sums.weights.size(); ++i)
+    if (std::optional<double> mean = sums.mean(i))
+      state.losses.add(i, *mean, sums.weights[i]);
+}
+
+static bool isAnyCounted(const std::vector<double> &weights) {
+  return std::any_of(weights.begin(), weights.end(), [](double weight) { return weight != 0; });
+}
+
+void Trainer::requireCounted(const std::vector<double> &weights) const {
+  const char *what = settings.accumulate > 1 ? "update " : "batch ";
+  if (!isAnyCounted(weights))
+    Batch::refuseWithoutWeight(
+        text(what, state.batch + 1, " of epoch ", state.epoch + 1, " of ", data.set->title()));
+}
+
+void Trainer::finishStep() {
+  setHyper();
+  checkStep();
+  update();
+}
+
+std::string Trainer::startStep() {
+  TraceScope scope(ranks.trace(), TraceEvent::Lane::Computing, "step");
+  return steps->start(ownSize);
+}
+
+void Trainer::runSegments() {
+  LossSums sums;
+  if (ownSize > 0)
+    segments->restart(batch);
+  for (int64_t number = 0; number < segments->count(); ++number) {
+    std::vector<double> weights(model.losses.size());
+    drawSeed(state.step);
+    if (ownSize > 0) {
+      TraceScope scope(ranks.trace(), TraceEvent::Lane::Computing, "step");
+      segments->run("step." + settings.variant, batch, number);
+      for (size_t i = 0; i < weights.size(); ++i)
+        weights[i] = segments->weightOf(batch, number, i);
+    }
+    combineStep(weights);
+    // A segment beyond the ends of all sequences has no loss and changes nothing.
+    if (isAnyCounted(weights)) {
+      finishStep();
+      for (size_t i = 0; i < weights.size(); ++i)
+        sums.add(i, session.lossOf(i), weights[i]);
+    }
+    ++state.step;
+  }
+  requireCounted(sums.weights);
+  addLosses(sums);
+  ++state.batch;
+}
+
+void Trainer::runBatch() {
+  int64_t first = state.batch * updateSize();
+  if (data.stream)
+    return runGiven();
+  if (settings.accumulate > 1)
+    return runAccumulated();
+  if (filledAhead != state.batch)
+    fill(first);
+  if (segments)
+    return runSegments();
+  std::vector<double> weights = ownWeights();
+  std::string change;
+  drawSeed(state.step);
+  // Of samples that count nothing there is no mean.
+  if (isAnyCounted(weights))
+    change = startStep();
+  // While a device works on this batch, the next one is put together and copied.
+  if (isDeviceProgram() && ranks.isAlone() && state.batch + 1 < batchesPerEpoch) {
+    filledAhead = state.batch + 1;
+    fill(first + updateSize());
+    batch.copyAhead();
+  }
+  combineStep(weights);
+  requireCounted(weights);
+  finishStep();
+  addLosses(weights);
+  ++state.batch;
+  ++state.step;
+  noteChange(change);
+}
+
+void Trainer::noteChange(const std::string &change) {
+  if (change.empty())
+    return;
+  observer->note(text("after step ", state.step, ": ", change));
+  observer->showVariant(settings.variant = steps->variant());
+}
+
+void Trainer::runAccumulated() {
+  std::vector<double> sums(session.parameters.gradientCount());
+  LossSums losses;
+  int64_t first = state.batch * updateSize(), end = first + sizeOfBatch(state.batch);
+  std::string change;
+  for (int64_t at = first, number = 0; at < end; at += settings.batch, ++number) {
+    fill(at);
+    // Where there are several losses, all count alike.
+    double weight = ownWeights().front();
+    // A batch of which nothing counts has no loss.
+    if (weight == 0)
+      continue;
+    drawSeed(state.step * settings.accumulate + number);
+    std::string note = startStep();
+    change = note.empty() ? change : note;
+    // Waits for the step.
+    const float *gradients = session.parameters.changeGradients();
+    for (size_t i = 0; i < sums.size(); ++i)
+      sums[i] += weight * gradients[i];
+    // As in PyTorch, every batch of an update is one that the statistics have seen.
+    session.parameters.acceptStatistics();
+    for (size_t i = 0; i < model.losses.size(); ++i)
+      losses.add(i, session.lossOf(i), weight);
+  }
+  combineSums(sums, losses);
+  requireCounted(losses.weights);
+  finishStep();
+  addLosses(losses);
+  ++state.batch;
+  ++state.step;
+  noteChange(change);
+}

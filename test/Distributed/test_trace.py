@@ -1,0 +1,53 @@
+"""What --trace tells of the order of messages."""
+
+import collections
+import json
+
+import harness
+import mpi
+import pytest
+from fake_trainer import samples, save
+
+STEPS, RANKS, SLICES = 7, 3, 8  # 101 samples; 12 and 4 weights in slices of 2
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("trace")
+    data, trace = save(directory / "data.npz", samples(101)), directory / "trace.json"
+    words = ["train", "--data", data, "--batch", 16, "--exchange=p3", "--slice", 2]
+    # A slow network, so that messages wait for each other.
+    words += ["--throttle", "0.0005,0", "--trace", trace]
+    harness.check_succeeded(mpi.run(RANKS, mpi.fake(), *words))
+    return [event for event in json.loads(trace.read_text())["traceEvents"] if event["ph"] == "X"]
+
+
+def slices(trace):
+    return [event for event in trace if event["name"].split()[0] in ("push", "sum")]
+
+
+def test_every_slice_goes_to_its_owner_and_back(trace):
+    counts = collections.Counter(event["name"] for event in slices(trace))
+    names = {f"{kind} {number}" for kind in ("push", "sum") for number in range(SLICES)}
+    assert counts == {name: STEPS * (RANKS - 1) for name in names}
+    for event in slices(trace):
+        kind, number = event["name"].split()
+        owner = int(number) % RANKS
+        assert (event["args"]["to"] if kind == "push" else event["pid"]) == owner
+
+
+def test_no_slice_overtakes_a_more_urgent_one(trace):
+    for rank in range(RANKS):
+        sent = [event for event in slices(trace) if event["pid"] == rank]
+        for event in sent:
+            for other in sent:
+                is_waiting = other["args"]["ready"] + 500 < event["ts"] < other["ts"]
+                assert not is_waiting or other["args"]["priority"] >= event["args"]["priority"]
+
+
+def test_messages_follow_one_another(trace):
+    for rank in range(RANKS):
+        sent = sorted(
+            (event["ts"], event["ts"] + event["dur"]) for event in slices(trace) if event["pid"] == rank
+        )
+        assert all(end <= start + 1 for (_, end), (start, _) in zip(sent, sent[1:], strict=False))
