@@ -74,8 +74,8 @@ FailureOr<std::string> Compilation::emitText(ModuleOp program) {
   if (options.stopAfter == Phase::Lower)
     return print(**lowered);
   std::unique_ptr<llvm::LLVMContext> llvmContext = createLLVMContext();
-  std::unique_ptr<llvm::Module> code =
-      translateHost(**lowered, *llvmContext, target, functions, /*kernels=*/{}, options.optLevel);
+  std::unique_ptr<llvm::Module> code = translateHost(
+      **lowered, *llvmContext, target, functions, /*kernels=*/{}, getPasses(CodePasses::Kernels));
   if (!code)
     return failure();
   if (options.emit == EmitKind::LLVM)
@@ -102,13 +102,12 @@ LogicalResult Compilation::emitObject(llvm::Module &code, const CPUTarget &targe
 LogicalResult Compilation::emitHost(const ProgramParts &parts, std::string &object) {
   // Every processor that runs the program runs these functions, and nothing in them is hot.
   const CPUTarget &target = targets.front();
-  unsigned optLevel = std::min(options.optLevel, 1u);
   FailureOr<OwningOpRef<ModuleOp>> lowered = lower(*parts.host, target, "host");
   if (failed(lowered))
     return failure();
   std::unique_ptr<llvm::LLVMContext> llvmContext = createLLVMContext();
-  std::unique_ptr<llvm::Module> code =
-      translateHost(**lowered, *llvmContext, target, functions, parts.kernels, optLevel);
+  std::unique_ptr<llvm::Module> code = translateHost(**lowered, *llvmContext, target, functions,
+                                                     parts.kernels, getPasses(CodePasses::Host));
   return code ? emitObject(*code, target, /*optLevel=*/0, object) : failure();
 }
 
@@ -119,8 +118,8 @@ LogicalResult Compilation::emitKernels(const ProgramParts &parts, unsigned group
   if (failed(lowered))
     return failure();
   std::unique_ptr<llvm::LLVMContext> llvmContext = createLLVMContext();
-  std::unique_ptr<llvm::Module> code =
-      translateKernels(**lowered, *llvmContext, target, parts.kernels, options.optLevel);
+  std::unique_ptr<llvm::Module> code = translateKernels(
+      **lowered, *llvmContext, target, parts.kernels, getPasses(CodePasses::Kernels));
   return code ? emitObject(*code, target, options.optLevel, object) : failure();
 }
 

@@ -87,6 +87,10 @@ private:
   mlir::FailureOr<std::string> emitReport();
   mlir::FailureOr<std::string> emitText(mlir::ModuleOp program);
   mlir::FailureOr<llvm::SmallVector<std::string>> emitObjects(mlir::ModuleOp program);
+  /// `passes`, or none with `-O0`.
+  CodePasses getPasses(CodePasses passes) const {
+    return options.optLevel == 0 ? CodePasses::None : passes;
+  }
   llvm::LogicalResult emitObject(llvm::Module &code, const CPUTarget &target, unsigned optLevel,
                                  std::string &object);
   llvm::LogicalResult emitHost(const ProgramParts &parts, std::string &object);

@@ -182,9 +182,8 @@ LogicalResult Compilation::emitGPUHost(ModuleOp program, ArrayRef<std::string> k
   std::unique_ptr<llvm::LLVMContext> llvmContext = createLLVMContext();
   // Most of the code takes descriptors of arrays apart and puts them together again: what is left
   // takes less time than to select instructions for all.
-  std::unique_ptr<llvm::Module> code =
-      translateHost(**lowered, *llvmContext, target, functions,
-                    /*kernels=*/{}, std::min(options.optLevel, 1u));
+  std::unique_ptr<llvm::Module> code = translateHost(**lowered, *llvmContext, target, functions,
+                                                     /*kernels=*/{}, getPasses(CodePasses::Host));
   if (!code)
     return failure();
   defineLaunchFunctions(*code, kernels);

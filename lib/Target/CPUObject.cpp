@@ -177,38 +177,53 @@ static void finalizeFunctions(llvm::Module &module, const CPUTarget &target,
   }
 }
 
+/// What leaves little of the descriptors of memrefs. Structures that InstCombine takes apart are
+/// what fast instruction selection fails on.
+static constexpr const char *kHostPasses =
+    "globaldce,function(early-cse,instsimplify,simplifycfg),cgscc(inline),"
+    "function(early-cse,instcombine,simplifycfg)";
+
 /// Functions of this many instructions take InstCombine longer than all other passes: the host
-/// functions of large graphs, in which nothing is hot.
+/// functions of large graphs.
 static constexpr unsigned kManyInstructions = 30000;
 
-/// What leaves little of the descriptors of memrefs, in linear time.
+/// What is done to such functions, in linear time.
 static constexpr const char *kLinearPasses =
     "globaldce,function(early-cse,instsimplify,simplifycfg,early-cse,adce,simplifycfg)";
 
-static void optimize(llvm::Module &module, llvm::TargetMachine &machine, unsigned optLevel) {
+/// What is left to do for explicit vectors and loops: addresses out of loops, and scalar loops to
+/// vectors. LLVM's own pipeline takes more than twice as long for the same inner loops.
+static constexpr const char *kKernelPasses =
+    "globaldce,function(early-cse,instsimplify,simplifycfg,loop-mssa(loop-rotate,licm),"
+    "instcombine,loop(indvars,loop-deletion),gvn,simplifycfg,loop-mssa(licm),"
+    "loop-vectorize<interleave-forced-only;no-vectorize-forced-only>,instcombine,simplifycfg)";
+
+/// Runs the passes that `addPasses` adds.
+static void
+runPasses(llvm::Module &module, llvm::TargetMachine &machine,
+          llvm::function_ref<void(llvm::PassBuilder &, llvm::ModulePassManager &)> addPasses) {
   llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = optLevel >= 2;
-  tuning.SLPVectorization = false; // The hot code is vectors already.
-  // What should be unrolled is; more costs a third of the compile time and gains nothing.
-  tuning.LoopInterleaving = false;
-  tuning.LoopUnrolling = false;
+  // The hot code is unrolled and vectors already; more costs a third of the time and gains nothing.
+  tuning.SLPVectorization = tuning.LoopInterleaving = tuning.LoopUnrolling = false;
   llvm::PassBuilder builder(&machine, tuning);
   PassAnalyses analyses(builder);
-  static const llvm::OptimizationLevel levels[] = {
-      llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1, llvm::OptimizationLevel::O2,
-      llvm::OptimizationLevel::O3};
-  llvm::OptimizationLevel level = levels[std::min(optLevel, 3u)];
   llvm::ModulePassManager passes;
+  addPasses(builder, passes);
+  passes.run(module, analyses.modules);
+}
+
+static void optimize(llvm::Module &module, llvm::TargetMachine &machine, CodePasses kind) {
+  if (kind == CodePasses::None)
+    return;
   auto isLarge = [](const llvm::Function &function) {
     return function.getInstructionCount() >= kManyInstructions;
   };
-  if (optLevel == 1 && llvm::any_of(module, isLarge))
-    llvm::cantFail(builder.parsePassPipeline(passes, kLinearPasses));
-  else if (optLevel == 0)
-    passes = builder.buildO0DefaultPipeline(level);
-  else
-    passes = builder.buildPerModuleDefaultPipeline(level);
-  passes.run(module, analyses.modules);
+  const char *names = kind == CodePasses::Kernels     ? kKernelPasses
+                      : llvm::any_of(module, isLarge) ? kLinearPasses
+                                                      : kHostPasses;
+  runPasses(module, machine, [&](llvm::PassBuilder &builder, llvm::ModulePassManager &passes) {
+    llvm::cantFail(builder.parsePassPipeline(passes, names));
+  });
 }
 
 /// Drops what the model says of arguments, which LLVM has no words for.
@@ -226,12 +241,12 @@ static void dropModelAttributes(ModuleOp module) {
 
 /// Translates `module`, lets `prepare` choose and name what it exports, and optimises the rest.
 static std::unique_ptr<llvm::Module>
-translate(ModuleOp module, llvm::LLVMContext &context, const CPUTarget &target, unsigned optLevel,
+translate(ModuleOp module, llvm::LLVMContext &context, const CPUTarget &target, CodePasses passes,
           llvm::function_ref<llvm::StringSet<>(llvm::Module &)> prepare) {
   dropModelAttributes(module);
   std::unique_ptr<llvm::Module> translated = translateModuleToLLVMIR(module, context);
   std::string error;
-  std::unique_ptr<llvm::TargetMachine> machine = createMachine(target.cpu, optLevel, error);
+  std::unique_ptr<llvm::TargetMachine> machine = createMachine(target.cpu, /*optLevel=*/2, error);
   if (!translated || !machine) {
     module.emitError() << "cannot generate code for " << target.cpu << ": " << error;
     return nullptr;
@@ -239,7 +254,7 @@ translate(ModuleOp module, llvm::LLVMContext &context, const CPUTarget &target, 
   translated->setTargetTriple(machine->getTargetTriple());
   translated->setDataLayout(machine->createDataLayout());
   finalizeFunctions(*translated, target, prepare(*translated));
-  optimize(*translated, *machine, optLevel);
+  optimize(*translated, *machine, passes);
   return translated;
 }
 
@@ -247,8 +262,8 @@ std::unique_ptr<llvm::Module> bppsa::translateHost(ModuleOp module, llvm::LLVMCo
                                                    const CPUTarget &target,
                                                    ArrayRef<ExportedFunction> functions,
                                                    ArrayRef<std::string> kernels,
-                                                   unsigned optLevel) {
-  return translate(module, context, target, optLevel, [&](llvm::Module &translated) {
+                                                   CodePasses passes) {
+  return translate(module, context, target, passes, [&](llvm::Module &translated) {
     llvm::StringSet<> entries;
     callThroughTable(translated, kernels);
     for (const ExportedFunction &function : functions) {
@@ -270,8 +285,8 @@ std::unique_ptr<llvm::Module> bppsa::translateHost(ModuleOp module, llvm::LLVMCo
 std::unique_ptr<llvm::Module> bppsa::translateKernels(ModuleOp module, llvm::LLVMContext &context,
                                                       const CPUTarget &target,
                                                       ArrayRef<std::string> kernels,
-                                                      unsigned optLevel) {
-  return translate(module, context, target, optLevel, [&](llvm::Module &translated) {
+                                                      CodePasses passes) {
+  return translate(module, context, target, passes, [&](llvm::Module &translated) {
     llvm::StringSet<> symbols;
     for (StringRef name : kernels)
       if (llvm::Function *kernel = translated.getFunction(name)) {
@@ -292,7 +307,14 @@ LogicalResult bppsa::optimizeForCPU(llvm::Module &module, StringRef cpu, unsigne
   for (llvm::Function &function : module)
     if (!function.isDeclaration())
       function.addFnAttr("target-cpu", cpu);
-  optimize(module, *machine, optLevel);
+  static const llvm::OptimizationLevel levels[] = {
+      llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1, llvm::OptimizationLevel::O2,
+      llvm::OptimizationLevel::O3};
+  llvm::OptimizationLevel level = levels[std::min(optLevel, 3u)];
+  runPasses(module, *machine, [&](llvm::PassBuilder &builder, llvm::ModulePassManager &passes) {
+    passes = optLevel == 0 ? builder.buildO0DefaultPipeline(level)
+                           : builder.buildPerModuleDefaultPipeline(level);
+  });
   return success();
 }
 

@@ -43,22 +43,31 @@ std::string getResidualsEntrySymbol(llvm::StringRef function);
 /// Symbol of `kernel` for `target`.
 std::string getKernelSymbol(const CPUTarget &target, llvm::StringRef kernel);
 
+/// What is done to code before its instructions are selected.
+enum class CodePasses {
+  None,
+  /// For functions that run once in a call of the program.
+  Host,
+  /// For loops.
+  Kernels
+};
+
 /// Translates the host functions in `module` (LLVM dialect), adds one entry
 /// `void (void **args)` for each exported function and `int64_t (const int64_t *symbols)`
 /// for the sizes of its arena and of its residuals, lets calls of `kernels` go through the table
-/// that the run time selects, and optimises at `optLevel`. Without `kernels` the module is a whole
-/// program, whose calls stay direct.
+/// that the run time selects, and runs `passes`. Without `kernels` the module is a whole program,
+/// whose calls stay direct.
 std::unique_ptr<llvm::Module> translateHost(mlir::ModuleOp module, llvm::LLVMContext &context,
                                             const CPUTarget &target,
                                             llvm::ArrayRef<ExportedFunction> functions,
-                                            llvm::ArrayRef<std::string> kernels, unsigned optLevel);
+                                            llvm::ArrayRef<std::string> kernels, CodePasses passes);
 
 /// Translates those of `kernels` that `module` (LLVM dialect) defines, gives them
-/// names of `target`, and optimises at `optLevel`.
+/// names of `target`, and runs `passes`.
 std::unique_ptr<llvm::Module> translateKernels(mlir::ModuleOp module, llvm::LLVMContext &context,
                                                const CPUTarget &target,
                                                llvm::ArrayRef<std::string> kernels,
-                                               unsigned optLevel);
+                                               CodePasses passes);
 
 /// Builds the module with the model's JSON, its ONNX bytes, the table of functions
 /// and for each target the table of kernels.
