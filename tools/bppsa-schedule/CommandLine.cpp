@@ -171,7 +171,8 @@ static void addModel(CLI::App &app, CommandLine &options) {
          "--bind", options.bindings,
          "NAME=VALUE, with a model: a symbolic dimension that is a number, or a graph input "
          "that is a constant")
-      ->take_all();
+      ->take_all()
+      ->allow_extra_args(false);
   app.add_option_function<std::string>(
          "--network", [&](const std::string &word) { parseNetwork(word, options); },
          "With a model: the speed of a link and the time of a message")
