@@ -147,7 +147,7 @@ def test_a_batch_without_weight_is_named(tmp_path):
     assert "every position of batch 3 of epoch 1 of " in refused(
         compile_biased(), "train", arrays, tmp_path, *options
     )
-    assert "samples 2 to 2 has" in refused(compile_biased(), "eval", arrays, tmp_path, "--batch=1")
+    assert "samples 2 to 2 of " in refused(compile_biased(), "eval", arrays, tmp_path, "--batch=1")
 
 
 def test_classes_beside_the_ignored_one_are_checked(tmp_path):
