@@ -181,7 +181,7 @@ static void finalizeFunctions(llvm::Module &module, const CPUTarget &target,
 /// what fast instruction selection fails on.
 static constexpr const char *kHostPasses =
     "globaldce,function(early-cse,instsimplify,simplifycfg),cgscc(inline),"
-    "function(early-cse,instcombine,simplifycfg)";
+    "function(early-cse,instcombine<no-verify-fixpoint>,simplifycfg)";
 
 /// Functions of this many instructions take InstCombine longer than all other passes: the host
 /// functions of large graphs.
@@ -195,8 +195,9 @@ static constexpr const char *kLinearPasses =
 /// vectors. LLVM's own pipeline takes more than twice as long for the same inner loops.
 static constexpr const char *kKernelPasses =
     "globaldce,function(early-cse,instsimplify,simplifycfg,loop-mssa(loop-rotate,licm),"
-    "instcombine,loop(indvars,loop-deletion),gvn,simplifycfg,loop-mssa(licm),"
-    "loop-vectorize<interleave-forced-only;no-vectorize-forced-only>,instcombine,simplifycfg)";
+    "instcombine<no-verify-fixpoint>,loop(indvars,loop-deletion),gvn,simplifycfg,loop-mssa(licm),"
+    "loop-vectorize<interleave-forced-only;no-vectorize-forced-only>,instcombine<no-verify-"
+    "fixpoint>,simplifycfg)";
 
 /// Runs the passes that `addPasses` adds.
 static void
