@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Options.h"
+#include "OptionNumbers.h"
 #include "UnknownWords.h"
 #include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Error.h"
@@ -14,11 +15,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <iostream>
-#include <limits>
 
 using namespace bppsa::runtime;
 
@@ -52,59 +51,6 @@ static const char *const dataHelp =
     "loss's array `target`. Floating-point arrays are float32; where the model takes integers, "
     "every "
     "integer type will do whose values fit.";
-
-//===----------------------------------------------------------------------===//
-// Whole numbers
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// The whole numbers that an option takes, both ends included.
-struct Range {
-  int64_t least, most;
-};
-} // namespace
-
-/// Products of two counts fit into 64 bits.
-static constexpr Range counts = {1, std::numeric_limits<int32_t>::max()};
-static constexpr Range seeds = {0, std::numeric_limits<int64_t>::max()};
-static constexpr Range threadCounts = {1, 4096};
-
-static int64_t parseWhole(const char *flag, const std::string &word, Range range) {
-  int64_t value = 0;
-  const char *end = word.data() + word.size();
-  auto [rest, error] = std::from_chars(word.data(), end, value);
-  std::string message = text(flag, ": found ", quote(word), ", accepted are whole numbers from ",
-                             range.least, " to ", range.most);
-  if (rest != end || error == std::errc::invalid_argument)
-    throw UsageError(message);
-  if (error == std::errc::result_out_of_range || value < range.least || value > range.most)
-    fail(message);
-  return value;
-}
-
-/// Value is int64_t or an optional of it. The option library itself would let numbers saturate and
-/// read octal ones.
-template <typename Value>
-static CLI::Option *addNumber(CLI::App &command, const char *flag, Value &value, Range range,
-                              const std::string &help) {
-  CLI::callback_t parse = [flag, &value, range](const CLI::results_t &words) {
-    value = parseWhole(flag, words.front(), range);
-    return true;
-  };
-  return command.add_option(flag, parse, help)->type_name("INT");
-}
-
-/// A number of bytes, as it is or in units of 1024, 1024^2 or 1024^3 with K, M or G behind it.
-static int64_t parseBytes(const char *flag, const std::string &word) {
-  static const std::string units = "KMG";
-  size_t unit = word.empty() ? std::string::npos : units.find(word.back());
-  int shift = unit == std::string::npos ? 0 : 10 * static_cast<int>(unit + 1);
-  std::string digits = shift ? word.substr(0, word.size() - 1) : word;
-  if (digits.empty() || digits.find_first_not_of("0123456789") != std::string::npos)
-    throw UsageError(text(flag, ": found ", quote(word),
-                          ", accepted are whole numbers of bytes, with K, M or G behind them"));
-  return parseWhole(flag, digits, {1, std::numeric_limits<int64_t>::max() >> 20 >> shift}) << shift;
-}
 
 //===----------------------------------------------------------------------===//
 // Flags
