@@ -172,11 +172,9 @@ FailureOr<std::string> Compilation::link(ArrayRef<std::string> objects) {
     archives.push_back(options.runtimeLibrary);
   }
   std::string error;
-  FailureOr<std::string> linked = failure();
-  if (std::unique_ptr<llvm::MemoryBuffer> stub = findStub(); stub && !hasLinker())
-    linked = linkImage(stub->getBuffer(), objects, error);
-  else
-    linked = linkProgram(kind, objects, archives, error);
+  std::unique_ptr<llvm::MemoryBuffer> stub = hasLinker() ? nullptr : findStub();
+  FailureOr<std::string> linked = stub ? linkImage(stub->getBuffer(), objects, error)
+                                       : linkProgram(kind, objects, archives, error);
   if (failed(linked))
     return fail(error);
   return linked;

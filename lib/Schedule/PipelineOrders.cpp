@@ -54,7 +54,7 @@ public:
         deferral(std::max<int64_t>(0, roundDown(rule.deferral * stage + rule.base))) {}
 
   std::vector<PipelineOp> list() {
-    // The first microbatch after the warm-up needs room before its backward operation.
+    // The first microbatch after the warm-up needs memory before its backward operation.
     while (numForward < warmUp && held + 2 <= limit + kTolerance)
       addForward();
     for (int32_t microbatch = 0; microbatch < all; ++microbatch) {

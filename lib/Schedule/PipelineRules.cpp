@@ -42,12 +42,12 @@ public:
     const Entry *forward = find(device.get(OpKind::F), isReady);
     const Entry *backward = find(device.get(OpKind::B), isReady);
     const Entry *weight = find(device.get(OpKind::W), isReady);
-    bool hasRoom = forward && canHold(device, *forward);
-    if (hasRoom && (rule.forward != DispatchRule::Forward::AfterBackward || !backward))
+    bool fits = forward && canHold(device, *forward);
+    if (fits && (rule.forward != DispatchRule::Forward::AfterBackward || !backward))
       return take(device, *forward);
     if (rule.forward == DispatchRule::Forward::First && device.numForward > 0)
       return std::nullopt;
-    if (rule.makeRoom && forward && !hasRoom && weight)
+    if (rule.freeMemory && forward && !fits && weight)
       return take(device, *weight);
     if (backward)
       return take(device, *backward);
@@ -95,7 +95,7 @@ private:
     return device.held + needed <= limit + kTolerance;
   }
 
-  /// When the next operation is ready that is known to come and that there is room for.
+  /// When the next operation is ready that is known to come and that the memory allows.
   double getNextArrival(Device &device, double now) {
     double next = kNever;
     for (const Entry &entry : device.get(OpKind::B))

@@ -102,8 +102,8 @@ std::optional<DeviceOrders> bppsa::schedule::searchVShape(const Pipeline &pipeli
   using Forward = DispatchRule::Forward;
   for (Forward forward : {Forward::AfterBackward, Forward::BeforeBackward})
     for (double patience : {0.0, 0.25, 0.5, 0.75, 1.0})
-      for (bool makeRoom : {false, true})
-        best.offer(orderByRule(pipeline, {forward, patience, makeRoom}, limit));
+      for (bool freeMemory : {false, true})
+        best.offer(orderByRule(pipeline, {forward, patience, freeMemory}, limit));
   // Blocks for which every device keeps as many activations.
   for (int32_t both = 2; both <= kMostBlockOffset; ++both)
     for (int32_t down = 1; down < both; ++down)

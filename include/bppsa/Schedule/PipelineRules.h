@@ -22,9 +22,9 @@ struct DispatchRule {
   /// A device that nothing else is ready for forms gradients of parameters unless what it waits
   /// for comes within this share of their time.
   double patience = 0;
-  /// Whether a device without memory for a forward operation that is ready makes room before it
+  /// Whether a device without memory for a forward operation that is ready frees some before it
   /// goes on with backward operations.
-  bool makeRoom = false;
+  bool freeMemory = false;
 };
 
 /// The orders that `rule` leads to where no device keeps more activations than `limit`, in those

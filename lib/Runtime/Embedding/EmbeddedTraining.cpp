@@ -158,12 +158,9 @@ static TrainingData readData(const Model &model, const Options &options,
       throw UsageError(text("there are arrays and the file ", quote(*path), " of ", flag));
   if (!train.isGiven() && options.data.empty())
     throw UsageError("there is nothing to train on: neither arrays nor a loader nor a file");
-  TrainingData data = TrainingData::read(model, options);
-  int64_t memory = options.shuffleMemory.value_or(Dataset::defaultMemory);
-  if (!train.arrays.empty())
-    data.set.emplace(train.arrays, model, TargetUse::Needed, memory);
-  if (!validation.arrays.empty())
-    data.validationSet.emplace(validation.arrays, model, TargetUse::Needed, memory);
+  TrainingData data;
+  data.read(options.data, options.val, model, options);
+  data.read(train.arrays, validation.arrays, model, options);
   return data;
 }
 

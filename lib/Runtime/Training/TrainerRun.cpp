@@ -124,7 +124,9 @@ int bppsa::runtime::train(const Program &program, const Options &all, Ranks &ran
   Session session(program, true);
   TrainSettings defaults;
   defaults.hyper = model.hyper;
-  Trainer trainer(session, options, ranks, TrainingData::read(model, options), defaults);
+  TrainingData data;
+  data.read(options.data, options.val, model, options);
+  Trainer trainer(session, options, ranks, std::move(data), defaults);
   Progress progress(trainer.epochCount(), trainer.batchCount(), options.quiet || options.lrFind);
   noteInterrupts();
   auto run = [&] { return options.lrFind ? trainer.searchRate(progress) : trainer.run(progress); };

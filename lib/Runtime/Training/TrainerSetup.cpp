@@ -14,16 +14,6 @@
 
 using namespace bppsa::runtime;
 
-TrainingData TrainingData::read(const Model &model, const Options &options) {
-  TrainingData data;
-  int64_t memory = options.shuffleMemory.value_or(Dataset::defaultMemory);
-  if (!options.data.empty())
-    data.set.emplace(options.data, model, TargetUse::Needed, memory);
-  if (!options.val.empty())
-    data.validationSet.emplace(options.val, model, TargetUse::Needed, memory);
-  return data;
-}
-
 Trainer::Trainer(Session &session, const Options &options, Ranks &ranks, TrainingData given,
                  TrainSettings defaults, int64_t earlier)
     : session(session), program(session.program), model(program.model), options(options),

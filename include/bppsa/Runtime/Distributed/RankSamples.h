@@ -38,7 +38,7 @@ private:
   std::map<int64_t, int64_t> sizes;
 };
 
-/// The samples of whole batches of `batchSize`, which are dealt to the ranks one by one.
+/// The samples of whole batches of `batchSize`, which go to the ranks in turn.
 std::vector<int64_t> dealBatches(const std::vector<int64_t> &samples, int64_t batchSize,
                                  const Ranks &ranks);
 

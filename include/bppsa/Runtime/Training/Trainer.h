@@ -28,8 +28,17 @@ struct TrainingData {
   std::optional<Dataset> set, validationSet;
   BatchStream *stream = nullptr, *validationStream = nullptr;
 
-  /// The files that the options name.
-  static TrainingData read(const Model &model, const Options &options);
+  /// Reads samples to train and to validate on, each where it is not empty: the paths of files, or
+  /// arrays.
+  template <typename Source>
+  void read(const Source &train, const Source &validation, const Model &model,
+            const Options &options) {
+    int64_t memory = options.shuffleMemory.value_or(Dataset::defaultMemory);
+    if (!train.empty())
+      set.emplace(train, model, TargetUse::Needed, memory);
+    if (!validation.empty())
+      validationSet.emplace(validation, model, TargetUse::Needed, memory);
+  }
 };
 
 /// How a run ended: as planned, or because its observer wanted it to.
