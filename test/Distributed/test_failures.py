@@ -62,7 +62,8 @@ def test_killed_rank(tmp_path, data):
 def test_interrupted(tmp_path, data, number):
     checkpoint = tmp_path / "c"
     words = ["train", "--data", data, "--epochs", 10**9, *OPTIONS, "--checkpoint", checkpoint]
-    process = mpi.start(2, mpi.fake(), *words)
+    # mpirun reads no output while it waits for ranks to end: lines of a thousand epochs would not fit.
+    process = mpi.start(2, mpi.fake(), *words, "--quiet")
     wait_for(checkpoint, process)
     process.send_signal(number)
     _, message = process.communicate(timeout=60)
