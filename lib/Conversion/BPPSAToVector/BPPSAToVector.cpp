@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BPPSAToVector.h"
+#include "../Bodies/ExchangeCalls.h"
 #include "../Bodies/PhaseCalls.h"
 #include "Sums/TimeBlocks.h"
 #include "bppsa/Conversion/Passes.h"
@@ -189,6 +190,7 @@ struct ConvertBPPSAToVector : public bppsa::impl::ConvertBPPSAToVectorBase<Conve
     }
     lowerCopies(getOperation());
     lowerPhaseMarks(getOperation());
+    lowerExchangeCalls(getOperation());
   }
 };
 } // namespace

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Dialect/BPPSA/IR/BPPSAChunks.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSALinks.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -42,6 +43,10 @@ void BPPSADialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "bppsa/Dialect/BPPSA/IR/BPPSAChunkOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "bppsa/Dialect/BPPSA/IR/BPPSAExchangeOps.cpp.inc"
       >();
   attachCellOpModels(getContext());
 }

@@ -17,5 +17,6 @@ include "bppsa/Dialect/BPPSA/IR/BPPSATransitionOps.td"
 include "bppsa/Dialect/BPPSA/IR/BPPSAJacobianOps.td"
 include "bppsa/Dialect/BPPSA/IR/BPPSALinkOps.td"
 include "bppsa/Dialect/BPPSA/IR/BPPSAGraphOps.td"
+include "bppsa/Dialect/BPPSA/IR/BPPSAExchangeOps.td"
 
 #endif // BPPSA_DIALECT_BPPSA_IR_BPPSAOPS

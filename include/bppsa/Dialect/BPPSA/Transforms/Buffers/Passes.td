@@ -324,4 +324,43 @@ def OverlapTimeLoops : Pass<"bppsa-overlap-time-loops", "::mlir::ModuleOp"> {
                            "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
 }
 
+def SignalGradients : Pass<"bppsa-signal-gradients", "::mlir::ModuleOp"> {
+  let summary = "tells the run time when gradients are final and parameters are read";
+  let description = [{
+    On memory, in each of `functions`, which are training steps of a program for several ranks.
+    `bppsa.await_parameter` of a parameter with a gradient stands in front of the first operation of
+    the function's block that uses the parameter or its gradient, `bppsa.signal_gradient` behind the
+    last one that uses the gradient. So the gradients of a step are exchanged while it still
+    computes others, and the sums travel while the next step computes without their parameters.
+
+    What uses an array follows from the views of it that operations and those of their regions
+    take. Where a view goes where the pass cannot follow, such as into the result of an
+    `arith.select`, the parameter is awaited at the start of the function, and its gradient is
+    final at the end.
+
+    ```mlir
+    func.func @step(%w: memref<8xf32> {bppsa.parameter = "w"}, %x: memref<8xf32>,
+                    %dw: memref<8xf32> {bppsa.gradient = "w"}) {
+      call @load(%x) : (memref<8xf32>) -> ()
+      call @forward(%w, %x) : (memref<8xf32>, memref<8xf32>) -> ()
+      call @backward(%x, %dw) : (memref<8xf32>, memref<8xf32>) -> ()
+      call @more(%x) : (memref<8xf32>) -> ()
+    ```
+    becomes
+    ```mlir
+    func.func @step(%w: memref<8xf32> {bppsa.parameter = "w"}, %x: memref<8xf32>,
+                    %dw: memref<8xf32> {bppsa.gradient = "w"}) {
+      call @load(%x) : (memref<8xf32>) -> ()
+      bppsa.await_parameter %w : memref<8xf32>
+      call @forward(%w, %x) : (memref<8xf32>, memref<8xf32>) -> ()
+      call @backward(%x, %dw) : (memref<8xf32>, memref<8xf32>) -> ()
+      bppsa.signal_gradient %dw : memref<8xf32>
+      call @more(%x) : (memref<8xf32>) -> ()
+    ```
+  }];
+  let options = [
+    ListOption<"functions", "functions", "std::string", "The training steps">,
+  ];
+}
+
 #endif // BPPSA_DIALECT_BPPSA_TRANSFORMS_BUFFERS_PASSES

@@ -1,0 +1,120 @@
+// RUN: bppsa-opt --bppsa-signal-gradients=functions=step,views,unknown,unused,nested %s | FileCheck %s
+// RUN: not bppsa-opt --bppsa-signal-gradients=functions=none %s 2>&1 | FileCheck %s --check-prefix=NONE
+
+// NONE: bppsa-signal-gradients: needs a function 'none' of one block, found none; leave it out of 'functions'
+
+func.func private @read(memref<8xf32>)
+func.func private @use(memref<8xf32>, memref<8xf32>)
+func.func private @window(memref<?xf32, strided<[1], offset: ?>>)
+
+// A layer is awaited where it is read first, and its gradient is final while the other layer goes on.
+// CHECK-LABEL: func.func @step
+//  CHECK-SAME: (%[[A:.*]]: memref<8xf32> {{.*}}, %[[B:.*]]: memref<8xf32> {{.*}}, %[[FROZEN:.*]]: memref<8xf32> {{.*}}, %[[X:.*]]: memref<8xf32>, %[[DA:.*]]: memref<8xf32> {{.*}}, %[[DB:.*]]: memref<8xf32> {{.*}})
+//  CHECK-NEXT:   call @read(%[[FROZEN]])
+//  CHECK-NEXT:   bppsa.await_parameter %[[A]] : memref<8xf32>
+//  CHECK-NEXT:   call @use(%[[A]], %[[X]])
+//  CHECK-NEXT:   bppsa.await_parameter %[[B]] : memref<8xf32>
+//  CHECK-NEXT:   call @use(%[[B]], %[[X]])
+//  CHECK-NEXT:   call @use(%[[X]], %[[DB]])
+//  CHECK-NEXT:   call @use(%[[B]], %[[X]])
+//  CHECK-NEXT:   memref.copy %[[X]], %[[DB]]
+//  CHECK-NEXT:   bppsa.signal_gradient %[[DB]] : memref<8xf32>
+//  CHECK-NEXT:   call @use(%[[X]], %[[DA]])
+//  CHECK-NEXT:   bppsa.signal_gradient %[[DA]] : memref<8xf32>
+//  CHECK-NEXT:   return
+func.func @step(%a: memref<8xf32> {bppsa.parameter = "a"}, %b: memref<8xf32> {bppsa.parameter = "b"},
+                %frozen: memref<8xf32> {bppsa.parameter = "f"}, %x: memref<8xf32>,
+                %da: memref<8xf32> {bppsa.gradient = "a"},
+                %db: memref<8xf32> {bppsa.gradient = "b"}) {
+  call @read(%frozen) : (memref<8xf32>) -> ()
+  call @use(%a, %x) : (memref<8xf32>, memref<8xf32>) -> ()
+  call @use(%b, %x) : (memref<8xf32>, memref<8xf32>) -> ()
+  call @use(%x, %db) : (memref<8xf32>, memref<8xf32>) -> ()
+  call @use(%b, %x) : (memref<8xf32>, memref<8xf32>) -> ()
+  memref.copy %x, %db : memref<8xf32> to memref<8xf32>
+  call @use(%x, %da) : (memref<8xf32>, memref<8xf32>) -> ()
+  return
+}
+
+// A function that is not named stays as it is.
+// CHECK-LABEL: func.func @eval
+//   CHECK-NOT:   {{^ *}}bppsa.
+//       CHECK:   return
+func.func @eval(%a: memref<8xf32> {bppsa.parameter = "a"},
+                %da: memref<8xf32> {bppsa.gradient = "a"}) {
+  call @use(%a, %da) : (memref<8xf32>, memref<8xf32>) -> ()
+  return
+}
+
+// Sizes are not uses, views of views are.
+// CHECK-LABEL: func.func @views
+//  CHECK-SAME: (%[[A:.*]]: memref<?xf32> {{.*}}, %[[DA:.*]]: memref<?xf32> {{.*}})
+//       CHECK:   memref.dim %[[A]]
+//       CHECK:   memref.subview
+//       CHECK:   bppsa.await_parameter %[[A]]
+//  CHECK-NEXT:   call @window
+//       CHECK:   call @window
+//  CHECK-NEXT:   bppsa.signal_gradient %[[DA]]
+func.func @views(%a: memref<?xf32> {bppsa.parameter = "a"},
+                 %da: memref<?xf32> {bppsa.gradient = "a"}) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  %va = memref.subview %a[1] [%n] [1] : memref<?xf32> to memref<?xf32, strided<[1], offset: 1>>
+  %wa = memref.cast %va : memref<?xf32, strided<[1], offset: 1>> to memref<?xf32, strided<[1], offset: ?>>
+  %va2 = memref.subview %da[1] [%n] [1] : memref<?xf32> to memref<?xf32, strided<[1], offset: 1>>
+  %wda = memref.cast %va2 : memref<?xf32, strided<[1], offset: 1>> to memref<?xf32, strided<[1], offset: ?>>
+  call @window(%wa) : (memref<?xf32, strided<[1], offset: ?>>) -> ()
+  call @window(%wda) : (memref<?xf32, strided<[1], offset: ?>>) -> ()
+  return
+}
+
+// Where a view goes into a result, the whole function may use it.
+// CHECK-LABEL: func.func @unknown
+//  CHECK-SAME: (%[[A:.*]]: memref<8xf32> {{.*}}, %[[X:.*]]: memref<8xf32>, %[[C:.*]]: i1, %[[DA:.*]]: memref<8xf32> {{.*}})
+//  CHECK-NEXT:   bppsa.await_parameter %[[A]]
+//  CHECK-NEXT:   call @read(%[[X]])
+//       CHECK:   arith.select
+//       CHECK:   call @read(%[[X]])
+//  CHECK-NEXT:   bppsa.signal_gradient %[[DA]]
+func.func @unknown(%a: memref<8xf32> {bppsa.parameter = "a"}, %x: memref<8xf32>, %c: i1,
+                   %da: memref<8xf32> {bppsa.gradient = "a"}) {
+  call @read(%x) : (memref<8xf32>) -> ()
+  %s = arith.select %c, %x, %da : memref<8xf32>
+  call @use(%a, %s) : (memref<8xf32>, memref<8xf32>) -> ()
+  call @read(%x) : (memref<8xf32>) -> ()
+  return
+}
+
+// A gradient is written after the parameter is awaited, also where nothing reads that.
+// CHECK-LABEL: func.func @unused
+//  CHECK-SAME: (%[[A:.*]]: memref<8xf32> {{.*}}, %[[B:.*]]: memref<8xf32> {{.*}}, %[[X:.*]]: memref<8xf32>, %[[DA:.*]]: memref<8xf32> {{.*}}, %[[DB:.*]]: memref<8xf32> {{.*}})
+//  CHECK-NEXT:   bppsa.await_parameter %[[B]]
+//  CHECK-NEXT:   call @read(%[[X]])
+//  CHECK-NEXT:   bppsa.await_parameter %[[A]]
+//  CHECK-NEXT:   call @read(%[[DA]])
+//  CHECK-NEXT:   bppsa.signal_gradient %[[DA]]
+//  CHECK-NEXT:   bppsa.signal_gradient %[[DB]]
+//  CHECK-NEXT:   return
+func.func @unused(%a: memref<8xf32> {bppsa.parameter = "a"}, %b: memref<8xf32> {bppsa.parameter = "b"},
+                  %x: memref<8xf32>, %da: memref<8xf32> {bppsa.gradient = "a"},
+                  %db: memref<8xf32> {bppsa.gradient = "b"}) {
+  call @read(%x) : (memref<8xf32>) -> ()
+  call @read(%da) : (memref<8xf32>) -> ()
+  return
+}
+
+// What is used in a region is used by the operation of the function's block around it.
+// CHECK-LABEL: func.func @nested
+//  CHECK-SAME: (%[[A:.*]]: memref<8xf32> {{.*}}, %[[C:.*]]: i1, %[[DA:.*]]: memref<8xf32> {{.*}})
+//  CHECK-NEXT:   bppsa.await_parameter %[[A]]
+//  CHECK-NEXT:   scf.if %[[C]]
+//       CHECK:   }
+//  CHECK-NEXT:   bppsa.signal_gradient %[[DA]]
+//  CHECK-NEXT:   return
+func.func @nested(%a: memref<8xf32> {bppsa.parameter = "a"}, %c: i1,
+                  %da: memref<8xf32> {bppsa.gradient = "a"}) {
+  scf.if %c {
+    func.call @use(%a, %da) : (memref<8xf32>, memref<8xf32>) -> ()
+  }
+  return
+}

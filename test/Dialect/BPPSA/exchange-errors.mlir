@@ -1,0 +1,25 @@
+// RUN: bppsa-opt %s -split-input-file -verify-diagnostics
+
+func.func @await_view(%w: memref<8xf32> {bppsa.parameter = "w"}) {
+  %view = memref.subview %w[0] [4] [1] : memref<8xf32> to memref<4xf32, strided<[1]>>
+  // expected-error @below {{needs an argument of the function, found another value; use the argument with 'bppsa.parameter'}}
+  bppsa.await_parameter %view : memref<4xf32, strided<[1]>>
+  return
+}
+
+// -----
+
+func.func @await_input(%x: memref<8xf32>, %w: memref<8xf32> {bppsa.parameter = "w"}) {
+  // expected-error @below {{needs an argument with 'bppsa.parameter', found argument 0 without; use another one}}
+  bppsa.await_parameter %x : memref<8xf32>
+  return
+}
+
+// -----
+
+func.func @signal_parameter(%w: memref<8xf32> {bppsa.parameter = "w"},
+                            %dw: memref<8xf32> {bppsa.gradient = "w"}) {
+  // expected-error @below {{needs an argument with 'bppsa.gradient', found argument 0 without; use another one}}
+  bppsa.signal_gradient %w : memref<8xf32>
+  return
+}
