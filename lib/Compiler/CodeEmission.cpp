@@ -22,10 +22,14 @@ FailureOr<OwningOpRef<ModuleOp>> Compilation::lowerKernels() {
     CPULoweringOptions kernels;
     kernels.factorLinks = options.training.jacobians != "dense";
     kernels.memoryLimit = options.training.getLoopLimit();
+    if (!options.distributed.empty())
+      for (const Variant &variant : getVariantsIn(*module, options.training))
+        kernels.exchangedSteps.push_back("step_" + variant.getSuffix());
     buildKernelPipeline(pm, kernels);
   };
   if (failed(runPhase("kernels", buildKernels, *kernels)))
     return failure();
+  addFirstUses(*kernels, functions);
   return kernels;
 }
 

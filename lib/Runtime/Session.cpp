@@ -26,8 +26,8 @@ static uint32_t checksumOf(uint32_t start, const void *data, uint64_t size) {
 /// training run may go on in a program for another target.
 static std::string describeModel(const std::string &description) {
   nlohmann::json object = nlohmann::json::parse(description);
-  for (const char *key :
-       {"target", "variants", "functions", "flops_per_position", "device_chains", "host_chains"})
+  for (const char *key : {"target", "variants", "functions", "first_uses", "flops_per_position",
+                          "device_chains", "host_chains"})
     object.erase(key);
   return object.dump();
 }
@@ -138,42 +138,72 @@ void Session::clipGradients(double squares, double limit) {
   hyper[3] = static_cast<float>(std::min(1.0, limit / (std::sqrt(squares) + 1e-6)));
 }
 
-void Session::groupRates(const std::vector<size_t> &groups) {
+//===----------------------------------------------------------------------===//
+// Updates
+//===----------------------------------------------------------------------===//
+
+std::unique_ptr<Session::UpdateRange> Session::makeRange(size_t index, size_t group, int64_t start,
+                                                         int64_t size) {
+  auto range = std::make_unique<UpdateRange>();
+  range->group = group;
+  range->index = index;
+  ViewTable views;
+  parameters.addRange(views, start, size);
+  views["hyper"] = {range->hyper, {8}, sizeof hyper[0], Access::Read};
+  views["sumsq"] = {&range->squares, {}, sizeof squares, Access::Write};
+  Symbols symbols(program.model.symbols.size());
+  auto prepareCall = [&](const char *name) {
+    return program.functions.prepare(name, program.model.functions.at(name), views, symbols);
+  };
+  range->call = prepareCall("update");
+  range->callSquares = prepareCall("sumsq");
+  return range;
+}
+
+void Session::cutUpdates(const std::vector<size_t> &groups, bool isEach) {
   const std::vector<ParameterInfo> &infos = program.model.parameters;
   std::vector<size_t> trained;
   for (size_t i = 0; i < infos.size(); ++i)
     if (infos[i].trained)
       trained.push_back(i);
+  ranges.clear();
   for (size_t first = 0, end = 0; first < trained.size(); first = end) {
-    while (end < trained.size() && groups[trained[end]] == groups[trained[first]])
+    for (++end; end < trained.size() && !isEach && groups[trained[end]] == groups[trained[first]];)
       ++end;
     int64_t start = parameters.start(trained[first]);
-    int64_t size =
-        (end < trained.size() ? parameters.start(trained[end]) : parameters.gradientCount()) -
-        start;
-    auto range = std::make_unique<UpdateRange>();
-    range->group = groups[trained[first]];
-    ViewTable views;
-    parameters.addRange(views, start, size);
-    views["hyper"] = {range->hyper, {8}, sizeof hyper[0], Access::Read};
-    range->call = program.functions.prepare("update", program.model.functions.at("update"), views,
-                                            Symbols(program.model.symbols.size()));
-    ranges.push_back(std::move(range));
+    int64_t stop =
+        end < trained.size() ? parameters.start(trained[end]) : parameters.gradientCount();
+    ranges.push_back(makeRange(trained[first], groups[trained[first]], start, stop - start));
   }
+}
+
+void Session::update(UpdateRange &range) {
+  std::copy(std::begin(hyper), std::end(hyper), range.hyper);
+  range.hyper[0] = rates[range.group];
+  range.call();
 }
 
 void Session::update(bool takesStatistics) {
   std::vector<float> frozen = parameters.frozenRows();
   if (ranges.empty())
     callUpdate();
-  for (const std::unique_ptr<UpdateRange> &range : ranges) {
-    std::copy(std::begin(hyper), std::end(hyper), range->hyper);
-    range->hyper[0] = rates[range->group];
-    range->call();
-  }
+  for (const std::unique_ptr<UpdateRange> &range : ranges)
+    update(*range);
   if (takesStatistics)
     parameters.acceptStatistics();
   parameters.restoreRows(frozen);
+}
+
+void Session::updateOne(size_t number) {
+  size_t index = ranges[number]->index;
+  std::vector<float> frozen = parameters.frozenRows(index);
+  update(*ranges[number]);
+  parameters.restoreRows(frozen, index);
+}
+
+double Session::squaresOfOne(size_t number) {
+  ranges[number]->callSquares();
+  return ranges[number]->squares;
 }
 
 //===----------------------------------------------------------------------===//

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Buffers/Passes.h"
 #include "bppsa/Target/ModelDescription.h"
@@ -133,4 +134,16 @@ SmallVector<ExportedFunction> bppsa::collectFunctions(ModuleOp module,
       {"update", "update", {"flat_params", "flat_grads", "flat_state0", "flat_state1", "hyper"}});
   functions.push_back({"sumsq", "sumsq", {"flat_grads", "sumsq"}});
   return functions;
+}
+
+void bppsa::addFirstUses(ModuleOp kernels, MutableArrayRef<ExportedFunction> functions) {
+  for (ExportedFunction &exported : functions) {
+    auto function = kernels.lookupSymbol<func::FuncOp>(exported.symbol);
+    if (!function)
+      continue;
+    for (auto await : function.getOps<AwaitParameterOp>()) {
+      unsigned argument = cast<BlockArgument>(await.getParameter()).getArgNumber();
+      exported.firstUses.push_back(attrs::Parameter::ofArgument(function, argument).str());
+    }
+  }
 }

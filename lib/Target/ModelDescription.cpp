@@ -294,9 +294,12 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
   json::Array mixing;
   if (auto layouts = attrs::MixingLayouts::of(forward))
     llvm::append_range(mixing, layouts.asArrayRef());
-  json::Object table;
-  for (const ExportedFunction &function : functions)
+  json::Object table, firstUses;
+  for (const ExportedFunction &function : functions) {
     table[function.name] = json::Array(function.arguments);
+    if (!function.firstUses.empty())
+      firstUses[function.name] = json::Array(function.firstUses);
+  }
 
   json::Array losses = describeLosses(options, outputs);
   json::Object description{{"format", 1},
@@ -318,6 +321,8 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
                            {"hyper", describeHyperParameters(options.optimizer)},
                            {"flops_per_position", countFlopsPerPosition(firstStep)},
                            {"functions", std::move(table)}};
+  if (!firstUses.empty())
+    description["first_uses"] = std::move(firstUses);
   if (options.ignoreIndex)
     description["ignore_index"] = *options.ignoreIndex;
   if (!options.classWeights.empty())

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <initializer_list>
 #include <string>
 #include <unistd.h>
 
@@ -101,6 +102,12 @@ static unsigned valueOf(const char *variable, const std::string &variant) {
   return value.rfind(variant + ":", 0) == 0 ? std::stoul(value.substr(variant.size() + 1)) : 0;
 }
 
+/// Calls `tell` with the addresses of arguments.
+static void tellOf(void (*tell)(int64_t), void **args, std::initializer_list<int> numbers) {
+  for (int number : numbers)
+    tell(reinterpret_cast<intptr_t>(data<char>(args[number])));
+}
+
 /// A step of a variant: FAKE_SLOW=VARIANT:N makes it N microseconds longer, FAKE_ZERO=VARIANT:1
 /// makes its gradients zero.
 static void stepOf(const char *variant, void **args) {
@@ -113,7 +120,12 @@ static void stepOf(const char *variant, void **args) {
   std::fill_n(data<float>(args[7]), classes, 0.0f);
 }
 
-static void step(void **args) { stepOf("sequential", args); }
+/// As a step of a program for several ranks, this one tells what it needs and what is final.
+static void step(void **args) {
+  tellOf(bppsa_rt_await_parameter, args, {3, 2});
+  stepOf("sequential", args);
+  tellOf(bppsa_rt_signal_gradient, args, {6, 7});
+}
 static void scanStep(void **args) { stepOf("scan", args); }
 static void grad(void **args) { gradients(args, true); }
 

@@ -32,7 +32,7 @@
 // clang-format on
 #else
 #define DEVICE "cpu"
-#define CHAINS
+#define CHAINS R"("first_uses": {"step.sequential": ["head.bias", "head.weight"]},)"
 #endif
 #define FORWARD R"("input:x", "param:scale", "param:head.weight", "param:head.bias", )"
 #define STEP R"("target", "loss", "grad:head.weight", "grad:head.bias")"

@@ -134,6 +134,9 @@ struct Model {
   int64_t flopsPerPosition = 0;
   /// What each argument of a compiled function is, by function.
   std::map<std::string, std::vector<std::string>> functions;
+  /// Of functions that tell when gradients are final, in programs for several ranks: the parameters
+  /// with gradients in the order in which they are first needed.
+  std::map<std::string, std::vector<std::string>> firstUses;
 
   /// "[T, 16, 1]"
   std::string shapeText(const std::vector<Extent> &shape) const;

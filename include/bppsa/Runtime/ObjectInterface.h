@@ -117,6 +117,11 @@ int64_t bppsa_rt_side_by_side(int64_t loops, int64_t iterations);
 int64_t bppsa_rt_segment_steps(int64_t steps, int64_t samples, int64_t stepBytes,
                                int64_t stateBytes, int64_t totalStepBytes, int64_t limit);
 
+/// Steps of programs for several ranks call these with the addresses of arguments: before they use
+/// a parameter or its gradient, and when they do not use the gradient any more, which is final.
+void bppsa_rt_await_parameter(int64_t address);
+void bppsa_rt_signal_gradient(int64_t address);
+
 /// Compiled steps call this with 0 where they start and with 1 where their backward part starts.
 void bppsa_rt_phase(int64_t phase);
 }

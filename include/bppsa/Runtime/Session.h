@@ -59,13 +59,18 @@ public:
   bool fits(const std::string &function, Batch &batch, const ViewTable &extra = {});
 
   /// Gives trained parameters rates of their own: parameter `i` has rates[groups[i]].
-  void groupRates(const std::vector<size_t> &groups);
+  void groupRates(const std::vector<size_t> &groups) { cutUpdates(groups, /*isEach=*/false); }
   void ungroupRates() { ranges.clear(); }
+  /// The same; each of them can then be updated for itself.
+  void splitUpdates(const std::vector<size_t> &groups) { cutUpdates(groups, /*isEach=*/true); }
   /// Calls the optimizer on the gradients that the last step left, and takes over its statistics,
   /// where there was a step.
   void update(bool takesStatistics = true);
   /// The sum of the squares of all gradients.
   double gradientSquares();
+  /// Both for trained parameter `number` of those that splitUpdates() has taken apart.
+  void updateOne(size_t number);
+  double squaresOfOne(size_t number);
   /// Sets `hyper` for step `step`, counted from 1: `rate`, and `values` by the names of the model's
   /// hyperparameters, 0 for those that are not there. Gradients are not scaled then.
   void setHyper(const std::map<std::string, double> &values, double rate, int64_t step);
@@ -94,9 +99,17 @@ private:
   /// Neighbours in the flat arrays that have the same rate.
   struct UpdateRange {
     size_t group;
+    /// The first of them in the model.
+    size_t index;
     alignas(64) float hyper[8];
     Call call;
+    double squares;
+    Call callSquares;
   };
+
+  void cutUpdates(const std::vector<size_t> &groups, bool isEach);
+  std::unique_ptr<UpdateRange> makeRange(size_t index, size_t group, int64_t start, int64_t size);
+  void update(UpdateRange &range);
 
   ViewTable collectViews(Batch *batch, const ViewTable &extra);
   /// Adds memory for the final states that `function` computes and nobody asked for.

@@ -28,11 +28,17 @@ struct ExportedFunction {
   /// The function of the module that gives the bytes of the residuals that it writes; empty where
   /// it writes none.
   std::string residualBytes = {};
+  /// Where several ranks exchange gradients while it runs, the parameters with gradients in the
+  /// order in which it first needs them.
+  llvm::SmallVector<std::string> firstUses = {};
 };
 
 /// The variants of `options` that `module` has functions of: not all scans have a form for small
 /// batches.
 std::vector<Variant> getVariantsIn(mlir::ModuleOp module, const TrainingOptions &options);
+
+/// Adds the order of the `bppsa.await_parameter` of `kernels`, which `functions` have become.
+void addFirstUses(mlir::ModuleOp kernels, llvm::MutableArrayRef<ExportedFunction> functions);
 
 /// The functions of `module` that a program exports, with their arguments in
 /// the order that bufferization gives them: operands, then results.

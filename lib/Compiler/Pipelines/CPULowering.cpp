@@ -35,6 +35,9 @@ void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &opt
   addOutlining(pm, {/*groupSums=*/false, /*groupFills=*/true, /*anyWindow=*/true,
                     /*wholeLevels=*/false});
   pm.addPass(createOverlapTimeLoops());
+  if (!options.exchangedSteps.empty())
+    pm.addPass(
+        createSignalGradients({{options.exchangedSteps.begin(), options.exchangedSteps.end()}}));
 }
 
 void bppsa::buildCPUCodePipeline(OpPassManager &pm, const CPULoweringOptions &options) {

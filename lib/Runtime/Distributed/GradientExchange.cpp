@@ -18,9 +18,9 @@ using Kind = ExchangeOptions::Kind;
 static constexpr int64_t mostElements = int64_t(1) << 28;
 
 GradientExchange::GradientExchange(Ranks &ranks, const std::vector<FlatRange> &parameters,
-                                   ExchangeOptions options)
+                                   const std::vector<size_t> &order, ExchangeOptions options)
     : ranks(ranks), options(options) {
-  cut(parameters);
+  cut(parameters, order);
   int64_t owned = 0, end = 0;
   for (Slice &slice : slices) {
     end = std::max(end, slice.start + slice.size);
@@ -36,7 +36,11 @@ GradientExchange::GradientExchange(Ranks &ranks, const std::vector<FlatRange> &p
     contributions.emplace_back(rank == ranks.rank() ? 0 : owned * sizeof(float));
 }
 
-void GradientExchange::cut(const std::vector<FlatRange> &parameters) {
+void GradientExchange::cut(const std::vector<FlatRange> &parameters,
+                           const std::vector<size_t> &order) {
+  std::vector<int64_t> uses(parameters.size());
+  for (size_t use = 0; use < order.size(); ++use)
+    uses[order[use]] = static_cast<int64_t>(use);
   bool isWhole = options.kind == Kind::AllReduce;
   int64_t most = isWhole ? mostElements : std::min(options.slice, mostElements);
   for (size_t parameter = 0; parameter < parameters.size(); ++parameter) {
@@ -44,8 +48,8 @@ void GradientExchange::cut(const std::vector<FlatRange> &parameters) {
     const FlatRange &range = parameters[parameter];
     for (int64_t at = 0; at < range.size; at += most) {
       size_t owner = (isWhole ? parameter : slices.size()) % ranks.count();
-      slices.push_back(
-          {range.start + at, std::min(most, range.size - at), parameter, static_cast<int>(owner)});
+      slices.push_back({range.start + at, std::min(most, range.size - at), uses[parameter],
+                        static_cast<int>(owner)});
     }
   }
   firstSlices.push_back(slices.size());
@@ -58,7 +62,7 @@ const float *GradientExchange::contributionOf(const Slice &slice, int rank) cons
 
 int64_t GradientExchange::priorityOf(const Slice &slice, bool isSum) const {
   bool isByUse = options.kind == Kind::P3 || (options.kind == Kind::DeAR && isSum);
-  return isByUse ? static_cast<int64_t>(slice.parameter) : 0;
+  return isByUse ? slice.use : 0;
 }
 
 //===----------------------------------------------------------------------===//
@@ -66,7 +70,9 @@ int64_t GradientExchange::priorityOf(const Slice &slice, bool isSum) const {
 //===----------------------------------------------------------------------===//
 
 void GradientExchange::start(float *to) {
-  gradients = to;
+  // The messages of the last step may still use it.
+  if (gradients != to)
+    gradients = to;
   ranks.loop().call([this] {
     for (size_t number = 0; number < slices.size(); ++number)
       if (isOwned(slices[number])) {

@@ -76,32 +76,34 @@ void Parameters::acceptStatistics() {
     std::copy_n(updated.read(), updated.size(), statistics.write());
 }
 
-template <typename Visit> static void forEachFrozenRow(const Model &model, Visit &&visit) {
-  for (size_t index = 0; index < model.parameters.size(); ++index) {
+template <typename Visit>
+static void forEachFrozenRow(const Model &model, std::optional<size_t> only, Visit &&visit) {
+  size_t end = only ? *only + 1 : model.parameters.size();
+  for (size_t index = only.value_or(0); index < end; ++index) {
     const ParameterInfo &info = model.parameters[index];
     for (int64_t row : info.frozenRows)
       visit(index, row, info.elements / info.shape.front());
   }
 }
 
-void Parameters::maskGradients() {
-  forEachFrozenRow(model, [&](size_t index, int64_t row, int64_t size) {
+void Parameters::maskGradients(std::optional<size_t> only) {
+  forEachFrozenRow(model, only, [&](size_t index, int64_t row, int64_t size) {
     std::fill_n(gradients.write() + starts[index] + row * size, size, 0.0f);
   });
 }
 
-std::vector<float> Parameters::frozenRows() const {
+std::vector<float> Parameters::frozenRows(std::optional<size_t> only) const {
   std::vector<float> rows;
-  forEachFrozenRow(model, [&](size_t index, int64_t row, int64_t size) {
+  forEachFrozenRow(model, only, [&](size_t index, int64_t row, int64_t size) {
     const float *first = values(index) + row * size;
     rows.insert(rows.end(), first, first + size);
   });
   return rows;
 }
 
-void Parameters::restoreRows(const std::vector<float> &rows) {
+void Parameters::restoreRows(const std::vector<float> &rows, std::optional<size_t> only) {
   const float *next = rows.data();
-  forEachFrozenRow(model, [&](size_t index, int64_t row, int64_t size) {
+  forEachFrozenRow(model, only, [&](size_t index, int64_t row, int64_t size) {
     std::copy_n(next, size, changeValues(index) + row * size);
     next += size;
   });
@@ -132,15 +134,17 @@ void Parameters::addRange(ViewTable &views, int64_t start, int64_t size) {
   }
 }
 
-void Parameters::addToAverage(double decay) {
+void Parameters::addToAverage(double decay, int64_t start, int64_t size) {
   const float *values = trained.read();
   float *sums = averages.write();
   auto share = static_cast<float>(1 - decay);
-  for (int64_t i = 0; i < trained.size(); ++i)
+  for (int64_t i = start; i < start + size; ++i)
     sums[i] += share * (values[i] - sums[i]);
 }
 
-void Parameters::restartAverage() { std::copy_n(trained.read(), trained.size(), averages.write()); }
+void Parameters::restartAverage(int64_t start, int64_t size) {
+  std::copy_n(trained.read() + start, size, averages.write() + start);
+}
 
 void Parameters::exchangeAverage() {
   float *values = trained.write(), *sums = averages.write();

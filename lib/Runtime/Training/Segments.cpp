@@ -112,7 +112,6 @@ double Segments::weightOf(const Batch &batch, int64_t number, size_t loss) {
 
 void Segments::run(const std::string &function, const Batch &batch, int64_t number) {
   const Model &model = session.program.model;
-  fill(batch, number);
   Segment &segment = find(batch, number);
   if (segment.function != function) {
     ViewTable views;

@@ -36,14 +36,18 @@ bool Trainer::runEpoch() {
     losses.push_back(record.valLoss.value_or(record.loss));
   plateauScale = schedule.plateauScale(losses);
   while (findBatch()) {
-    if (isStopping())
+    if (isStopping()) {
+      settle();
       return false;
+    }
     int64_t size = given ? given->samples : sizeOfBatch(state.batch);
     runBatch();
     state.seconds = now() - before;
     observer->batchDone(state, state.losses.total(model), size);
-    if (options.checkpointEvery && state.step % *options.checkpointEvery == 0)
-      attempt(checkpointFailed, [&] { saveCheckpoint(); });
+    if (!options.checkpointEvery || state.step % *options.checkpointEvery != 0)
+      continue;
+    settle();
+    attempt(checkpointFailed, [&] { saveCheckpoint(); });
   }
   return finishEpoch();
 }
@@ -83,6 +87,7 @@ bool Trainer::isPatienceOver() const {
 
 /// Returns false when the observer asks to stop before the epoch is over.
 bool Trainer::finishEpoch() {
+  settle();
   EpochRecord record;
   record.epoch = state.epoch + 1;
   record.loss = state.losses.total(model);

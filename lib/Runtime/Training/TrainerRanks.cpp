@@ -18,22 +18,38 @@ using namespace bppsa::runtime;
 void Trainer::prepareExchange() {
   if (ranks.isAlone())
     return;
-  std::vector<FlatRange> parameters;
-  for (size_t i = 0; i < model.parameters.size(); ++i)
-    if (const ParameterInfo &info = model.parameters[i]; info.trained)
-      parameters.push_back({session.parameters.start(i), info.elements});
-  exchanged = parameters;
-  exchange = std::make_unique<GradientExchange>(ranks, parameters, options.exchange);
+  exchange = std::make_unique<ExchangedUpdate>(session, ranks, options.exchange,
+                                               "step." + settings.variant,
+                                               groupsOf(model, settings.rateRules));
 }
 
-/// Adds up, over all ranks, `own` and the gradients times `scale`; the gradients, and the losses of
-/// the session, become means.
+void Trainer::compute(std::optional<double> weight, const std::function<void()> &step) {
+  TraceScope scope(ranks.trace(), TraceEvent::Lane::Computing, "step");
+  if (exchange)
+    exchange->run(weight, step);
+  else
+    step();
+}
+
+void Trainer::deferUpdate() {
+  requireFiniteLoss();
+  UpdateRule rule{divisor, settings.clipNorm, settings.ema, false, stepName()};
+  rule.restartsAverage = settings.ema && state.averaged++ == 0;
+  exchange->update(rule);
+  // A search ends at the step whose gradients are not finite.
+  if (options.exchange.kind == ExchangeOptions::Kind::AllReduce || searchedRate)
+    settle();
+}
+
+void Trainer::settle() {
+  if (exchange)
+    exchange->settle();
+}
+
+/// Adds up, over all ranks, `own` and the gradients times `scale`; the losses of the session become
+/// means.
 LossSums Trainer::combine(const LossSums &own, double scale) {
-  // Waits for the step.
-  float *gradients = session.parameters.changeGradients();
-  exchange->start(gradients);
-  for (size_t number = exchanged.size(); number-- > 0;)
-    exchange->give(number, scale);
+  exchange->giveRest(scale);
   std::vector<double> numbers = {observer->isInterrupted() ? 1.0 : 0.0};
   numbers.insert(numbers.end(), own.losses.begin(), own.losses.end());
   numbers.insert(numbers.end(), own.weights.begin(), own.weights.end());
@@ -44,12 +60,10 @@ LossSums Trainer::combine(const LossSums &own, double scale) {
     for (size_t i = 0; i < model.losses.size(); ++i)
       all.addSum(i, part[1 + i], part[1 + model.losses.size() + i]);
   }
-  for (size_t number = 0; number < exchanged.size(); ++number) {
-    exchange->take(number);
-    float *first = gradients + exchanged[number].start;
-    for (int64_t i = 0; i < exchanged[number].size; ++i)
-      first[i] = static_cast<float>(first[i] / all.weights.front());
-  }
+  divisor = all.weights.front();
+  // There will be no update.
+  if (divisor == 0)
+    exchange->discard();
   for (size_t i = 0; i < model.losses.size(); ++i)
     session.losses[i] = static_cast<float>(all.mean(i).value_or(0));
   session.loss = static_cast<float>(all.total(model));
@@ -67,6 +81,8 @@ void Trainer::combineStep(std::vector<double> &weights) {
 }
 
 void Trainer::combineSums(const std::vector<double> &sums, LossSums &losses) {
+  // Where this rank had no step.
+  settle();
   float *gradients = session.parameters.changeGradients();
   bool isAlone = ranks.isAlone();
   double divisor = isAlone && !losses.weights.empty() ? losses.weights.front() : 1;

@@ -33,25 +33,29 @@ void Trainer::update() {
   session.update();
   if (!settings.ema)
     return;
+  int64_t size = session.parameters.gradientCount();
   if (state.averaged++ == 0)
-    session.parameters.restartAverage();
+    session.parameters.restartAverage(0, size);
   else
-    session.parameters.addToAverage(*settings.ema);
+    session.parameters.addToAverage(*settings.ema, 0, size);
+}
+
+std::string Trainer::stepName() const {
+  return text("epoch ", state.epoch + 1, ", batch ", state.batch + 1, " (step ", state.step + 1,
+              "): ");
+}
+
+void Trainer::requireFiniteLoss() const {
+  if (!std::isfinite(session.loss))
+    failDiverged(stepName(), text("the loss is ", session.loss));
 }
 
 /// Waits for the step. Stops at numbers that are not finite and sets the gradient's scale.
 void Trainer::checkStep() {
   double squares = session.gradientSquares();
-  try {
-    if (!std::isfinite(session.loss))
-      fail("the loss is ", session.loss);
-    if (!std::isfinite(squares))
-      requireFiniteGradients(session);
-  } catch (const Error &error) {
-    throw DivergedError(text("epoch ", state.epoch + 1, ", batch ", state.batch + 1, " (step ",
-                             state.step + 1, "): ", error.what(),
-                             "; use a smaller --lr or --clip-norm"));
-  }
+  requireFiniteLoss();
+  if (!std::isfinite(squares))
+    refuseGradients(session, stepName());
   if (settings.clipNorm)
     session.clipGradients(squares, *settings.clipNorm);
 }
@@ -109,13 +113,16 @@ void Trainer::requireCounted(const std::vector<double> &weights) const {
 
 void Trainer::finishStep() {
   setHyper();
+  if (exchange)
+    return deferUpdate();
   checkStep();
   update();
 }
 
-std::string Trainer::startStep() {
-  TraceScope scope(ranks.trace(), TraceEvent::Lane::Computing, "step");
-  return steps->start(ownSize);
+std::string Trainer::startStep(std::optional<double> weight) {
+  std::string change;
+  compute(weight, [&] { change = steps->start(ownSize); });
+  return change;
 }
 
 void Trainer::runSegments() {
@@ -126,10 +133,10 @@ void Trainer::runSegments() {
     std::vector<double> weights(model.losses.size());
     drawSeed(state.step);
     if (ownSize > 0) {
-      TraceScope scope(ranks.trace(), TraceEvent::Lane::Computing, "step");
-      segments->run("step." + settings.variant, batch, number);
+      segments->fill(batch, number);
       for (size_t i = 0; i < weights.size(); ++i)
         weights[i] = segments->weightOf(batch, number, i);
+      compute(weights.front(), [&] { segments->run("step." + settings.variant, batch, number); });
     }
     combineStep(weights);
     // A segment beyond the ends of all sequences has no loss and changes nothing.
@@ -160,7 +167,7 @@ void Trainer::runBatch() {
   drawSeed(state.step);
   // Of samples that count nothing there is no mean.
   if (isAnyCounted(weights))
-    change = startStep();
+    change = startStep(weights.front());
   // While a device works on this batch, the next one is put together and copied.
   if (isDeviceProgram() && ranks.isAlone() && state.batch + 1 < batchesPerEpoch) {
     filledAhead = state.batch + 1;
@@ -196,7 +203,8 @@ void Trainer::runAccumulated() {
     if (weight == 0)
       continue;
     drawSeed(state.step * settings.accumulate + number);
-    std::string note = startStep();
+    // The sum of all of them is handed over.
+    std::string note = startStep(std::nullopt);
     change = note.empty() ? change : note;
     // Waits for the step.
     const float *gradients = session.parameters.changeGradients();

@@ -28,6 +28,9 @@ struct CPULoweringOptions : mlir::PassPipelineOptions<CPULoweringOptions> {
       *this, "memory-limit",
       llvm::cl::desc("Bytes that loops in graph form may keep for their chains; 0 for no limit"),
       llvm::cl::init(0)};
+  PassOptions::ListOption<std::string> exchangedSteps{
+      *this, "exchanged-steps",
+      llvm::cl::desc("Training steps whose gradients several ranks exchange while they run")};
 };
 
 /// From tensors to kernels on memory: packing, bufferization, one function for

@@ -38,8 +38,10 @@ struct FlatRange {
 /// in the order of the ranks: the sums depend neither on time nor on how parameters are sliced.
 class GradientExchange {
 public:
-  /// `parameters` are where their gradients are in a flat array.
-  GradientExchange(Ranks &ranks, const std::vector<FlatRange> &parameters, ExchangeOptions options);
+  /// `parameters` are where their gradients are in a flat array, `order` their numbers in the order
+  /// in which the next step reads them.
+  GradientExchange(Ranks &ranks, const std::vector<FlatRange> &parameters,
+                   const std::vector<size_t> &order, ExchangeOptions options);
   /// Waits for the messages of the last step.
   ~GradientExchange() { ranks.loop().drain(); }
   GradientExchange(const GradientExchange &) = delete;
@@ -54,7 +56,8 @@ public:
 private:
   struct Slice {
     int64_t start, size;
-    size_t parameter;
+    /// The position of the parameter in the order in which the next step reads them.
+    int64_t use;
     int owner;
     /// Where it is in the arrays of the owner.
     int64_t owned = 0;
@@ -72,7 +75,7 @@ private:
     bool isPushing = false, isThere = true;
   };
 
-  void cut(const std::vector<FlatRange> &parameters);
+  void cut(const std::vector<FlatRange> &parameters, const std::vector<size_t> &order);
   bool isOwned(const Slice &slice) const { return slice.owner == ranks.rank(); }
   const float *contributionOf(const Slice &slice, int rank) const;
   int64_t priorityOf(const Slice &slice, bool isSum) const;

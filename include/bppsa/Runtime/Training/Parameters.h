@@ -11,6 +11,8 @@
 #include "bppsa/Runtime/Memory.h"
 #include "bppsa/Runtime/Model.h"
 
+#include <optional>
+
 namespace bppsa::runtime {
 
 /// An array of floats that both the host and kernels of a device read and write.
@@ -59,11 +61,11 @@ public:
   int64_t gradientCount() const { return gradients.size(); }
   float *changeValues(size_t index);
   float *changeState(size_t which, size_t index) { return states[which].write() + starts[index]; }
-  /// Sets the gradients of rows that are not trained to zero.
-  void maskGradients();
+  /// Sets the gradients of rows that are not trained to zero: those of all parameters, or of one.
+  void maskGradients(std::optional<size_t> index = std::nullopt);
   /// The values of rows that are not trained, and the way back to them.
-  std::vector<float> frozenRows() const;
-  void restoreRows(const std::vector<float> &rows);
+  std::vector<float> frozenRows(std::optional<size_t> index = std::nullopt) const;
+  void restoreRows(const std::vector<float> &rows, std::optional<size_t> index = std::nullopt);
   /// Makes the running statistics that the last step has computed those of the model.
   void acceptStatistics();
   size_t stateCount() const { return states.size(); }
@@ -72,10 +74,11 @@ public:
   void keepAverage() { averages = SharedFloats(trained.size()); }
   void dropAverage() { averages = SharedFloats(); }
   bool hasAverage() const { return averages.size() > 0; }
-  /// Moves the average to the values by the share `1 - decay` of what is between them.
-  void addToAverage(double decay);
-  /// Takes the values as the average, or exchanges both.
-  void restartAverage();
+  /// Moves the average of `size` values from `start` on to them by the share `1 - decay` of what is
+  /// between them, or takes them as the average.
+  void addToAverage(double decay, int64_t start, int64_t size);
+  void restartAverage(int64_t start, int64_t size);
+  /// Exchanges all values and their average.
   void exchangeAverage();
   const float *average(size_t index) const { return averages.read() + starts[index]; }
   float *changeAverage(size_t index) { return averages.write() + starts[index]; }

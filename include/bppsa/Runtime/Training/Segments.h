@@ -26,13 +26,13 @@ public:
 
   /// Goes to the first segment of the sequences in `batch`, where the states are those of `batch`.
   void restart(const Batch &batch);
-  /// What the mean loss `loss` of segment `number`, which has been run, counts in that of its
+  /// What the mean loss `loss` of segment `number`, which has been filled, counts in that of its
   /// batch.
   double weightOf(const Batch &batch, int64_t number, size_t loss);
-  /// What segment `number` of the sequences holds, without states.
+  /// Puts segment `number` of the sequences, and the states before it, together.
   Batch &fill(const Batch &batch, int64_t number);
-  /// Computes `function`, a variant of the step, on segment `number`, and takes its final states as
-  /// the first ones of the next.
+  /// Computes `function`, a variant of the step, on segment `number`, which has been filled, and
+  /// takes its final states as the first ones of the next.
   void run(const std::string &function, const Batch &batch, int64_t number);
 
 private:

@@ -12,6 +12,7 @@
 #include "bppsa/Runtime/Options.h"
 #include "bppsa/Runtime/Training/BatchStream.h"
 #include "bppsa/Runtime/Training/Checkpoint.h"
+#include "bppsa/Runtime/Training/ExchangedUpdate.h"
 #include "bppsa/Runtime/Training/Metrics.h"
 #include "bppsa/Runtime/Training/Schedule.h"
 #include "bppsa/Runtime/Training/Segments.h"
@@ -45,7 +46,7 @@ struct TrainingData {
 enum class RunEnd { Done, Interrupted };
 
 /// A training run, whose settings and state a checkpoint keeps. Throws Error and DivergedError;
-/// parameters are those after the last whole step then.
+/// parameters are those after the last whole step then, where there is one rank.
 class Trainer {
 public:
   /// `defaults` hold where neither options nor a checkpoint say else; `earlier` updates of the
@@ -124,11 +125,14 @@ private:
   void requireCounted(const std::vector<double> &weights) const;
   /// The seed of step `number` of this rank.
   void drawSeed(int64_t number);
-  /// Starts the step on what is in the batch, as TrainingSteps does.
-  std::string startStep();
+  /// Starts the step on what is in the batch, as TrainingSteps does; `weight` as for compute().
+  std::string startStep(std::optional<double> weight);
   /// What follows from the gradients and losses in the session.
   void finishStep();
   void setHyper();
+  /// "epoch 1, batch 2 (step 3): "
+  std::string stepName() const;
+  void requireFiniteLoss() const;
   /// The optimizer's step, and what follows from new weights.
   void update();
   /// Adds the mean losses of the last step, each of which counts as `weights` say, or those of
@@ -139,6 +143,13 @@ private:
 
   // TrainerRanks.cpp
   void prepareExchange();
+  /// Runs `step`, a compiled step. On several ranks its gradients are handed over meanwhile, times
+  /// `weight`; without one they are not.
+  void compute(std::optional<double> weight, const std::function<void()> &step);
+  /// What finishStep() does on several ranks: the update may be made later.
+  void deferUpdate();
+  /// Makes it where it has not been made: before parameters are looked at.
+  void settle();
   LossSums combine(const LossSums &own, double scale);
   /// Makes the gradients and losses of this rank's step, which count as `weights` say, those of all
   /// ranks, and `weights` what these count.
@@ -191,9 +202,9 @@ private:
   /// The batch of the stream.
   const Batch *given = nullptr;
   std::unique_ptr<TrainingSteps> steps;
-  /// Where there are several ranks; and the gradients that they exchange.
-  std::unique_ptr<GradientExchange> exchange;
-  std::vector<FlatRange> exchanged;
+  /// Where there are several ranks; and what the samples of all of them counted in the last step.
+  std::unique_ptr<ExchangedUpdate> exchange;
+  double divisor = 1;
   /// The observer of some rank wants the run to end.
   bool isInterrupted = false;
   /// Where sequences are cut.
