@@ -1,0 +1,110 @@
+//===- MemoryNetwork.h - ranks that are threads of a process --------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_UNITTESTS_RUNTIME_DISTRIBUTED_MEMORYNETWORK_H
+#define BPPSA_UNITTESTS_RUNTIME_DISTRIBUTED_MEMORYNETWORK_H
+
+#include "bppsa/Runtime/Distributed/Ranks.h"
+
+#include <cstring>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <tuple>
+#include <unistd.h>
+#include <utility>
+
+namespace memory {
+
+/// Messages between the ranks of a test. Bytes are copied when both sides are there and not before:
+/// memory that is changed too early gives wrong results.
+class Network {
+public:
+  explicit Network(int count) : count(count), ended(count) {}
+
+  struct Half {
+    char *data;
+    uint64_t bytes;
+    std::function<void()> done;
+  };
+  /// From, to, tag.
+  using Path = std::tuple<int, int, int>;
+
+  void meet(const Path &path, Half half, bool isSender) {
+    std::lock_guard lock(mutex);
+    std::deque<Half> &others = (isSender ? receivers : senders)[path];
+    if (others.empty())
+      return (isSender ? senders : receivers)[path].push_back(std::move(half));
+    Half other = std::move(others.front());
+    others.pop_front();
+    const Half &from = isSender ? half : other, &to = isSender ? other : half;
+    memcpy(to.data, from.data, from.bytes);
+    ended[std::get<0>(path)].push_back(from.done);
+    ended[std::get<1>(path)].push_back(to.done);
+  }
+  std::vector<std::function<void()>> takeEnded(int rank) {
+    std::lock_guard lock(mutex);
+    return std::exchange(ended[rank], {});
+  }
+
+  const int count;
+
+private:
+  std::mutex mutex;
+  std::map<Path, std::deque<Half>> senders, receivers;
+  std::vector<std::vector<std::function<void()>>> ended;
+};
+
+class Transport : public bppsa::runtime::Transport {
+public:
+  Transport(Network &network, int own) : network(network), own(own) {}
+
+  int rank() const override { return own; }
+  int count() const override { return network.count; }
+  void send(int to, int tag, const void *data, uint64_t bytes,
+            std::function<void()> done) override {
+    network.meet({own, to, tag},
+                 {static_cast<char *>(const_cast<void *>(data)), bytes, std::move(done)}, true);
+  }
+  void receive(int from, int tag, void *data, uint64_t bytes, std::function<void()> done) override {
+    network.meet({from, own, tag}, {static_cast<char *>(data), bytes, std::move(done)}, false);
+  }
+  bool poll() override {
+    std::vector<std::function<void()>> done = network.takeEnded(own);
+    for (const std::function<void()> &function : done)
+      function();
+    return !done.empty();
+  }
+  [[noreturn]] void abort(int status) override { _exit(status); }
+
+private:
+  Network &network;
+  const int own;
+};
+
+/// Runs `body` on `count` ranks at the same time.
+inline void onRanks(int count, bppsa::runtime::Throttle throttle,
+                    const std::function<void(bppsa::runtime::Ranks &)> &body) {
+  Network network(count);
+  std::vector<std::unique_ptr<bppsa::runtime::Ranks>> ranks;
+  for (int rank = 0; rank < count; ++rank)
+    ranks.push_back(std::make_unique<bppsa::runtime::Ranks>(
+        [&network, rank] { return new Transport(network, rank); }, throttle, /*isTraced=*/true));
+  std::vector<std::thread> threads;
+  for (std::unique_ptr<bppsa::runtime::Ranks> &own : ranks)
+    threads.emplace_back([&own, &body] {
+      body(*own);
+      // The end of a rank waits for that of others.
+      own.reset();
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+} // namespace memory
+
+#endif // BPPSA_UNITTESTS_RUNTIME_DISTRIBUTED_MEMORYNETWORK_H
