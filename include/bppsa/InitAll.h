@@ -15,6 +15,9 @@ namespace bppsa {
 /// tools read, transform or translate.
 void registerAllDialects(mlir::DialectRegistry &registry);
 
+/// Registers those that compilations use, with the interfaces that their passes ask for.
+void registerCompilerDialects(mlir::DialectRegistry &registry);
+
 /// Registers the upstream passes and those of the project.
 void registerAllPasses();
 

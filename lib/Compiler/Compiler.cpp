@@ -26,7 +26,7 @@ runCompilation(const ModelSource &model, const CompileOptions &options,
     return std::nullopt;
 
   DialectRegistry registry;
-  registerAllDialects(registry);
+  registerCompilerDialects(registry);
   MLIRContext context(registry);
   // A diagnostic is one line, and functions can be long.
   context.printOpOnDiagnostic(false);

@@ -98,7 +98,7 @@ private:
 std::optional<ModelWork> bppsa::getModelWork(const std::string &path, const ModelSizes &sizes,
                                              std::string &error) {
   DialectRegistry registry;
-  registerAllDialects(registry);
+  registerCompilerDialects(registry);
   MLIRContext context(registry);
   ModelSizes bound = sizes;
   OwningOpRef<ModuleOp> module = compile(context, path, Phase::Import, bound.bindings, error);
