@@ -6,15 +6,11 @@
 
 #include "bppsa-c/Compiler.h"
 #include "CreateProgram.h"
-#include "RuntimeSymbols.h"
+#include "ProgramCode.h"
 #include "Support.h"
 #include "bppsa/Compiler/Compiler.h"
-#include "bppsa/Compiler/ObjectCache.h"
 #include "bppsa/Compiler/OptionTable.h"
 #include "bppsa/Import/ImportONNX.h"
-#include "bppsa/Runtime/ObjectInterface.h"
-#include "bppsa/Target/LoadedProgram.h"
-#include "llvm/ADT/bit.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <dlfcn.h>
@@ -85,11 +81,10 @@ public:
     return [this](const CompileDiagnostic &diagnostic) { handle(diagnostic); };
   }
 
-  /// The objects of a program, from the cache where they are there.
-  std::optional<std::vector<std::string>> getObjects();
-
   ModelSource source;
   CompileOptions options;
+  /// How the options were given.
+  std::string spelling;
 
 private:
   static std::string findRuntimeLibrary();
@@ -97,7 +92,7 @@ private:
 
   BppsaDiagnosticCallback callback;
   void *userData;
-  std::string firstError, spelling;
+  std::string firstError;
 };
 } // namespace
 
@@ -193,38 +188,6 @@ static std::optional<std::string> findMisplacedOption(const CompileOptions &opti
   return std::nullopt;
 }
 
-/// Where the program has what ObjectInterface.h lists.
-static runtime::ProgramInterface getInterface(LoadedProgram &program) {
-  auto find = [&](auto *&pointer, const char *symbol) {
-    pointer = static_cast<std::remove_reference_t<decltype(pointer)>>(program.lookup(symbol));
-    return pointer;
-  };
-  runtime::ProgramInterface interface = {};
-  const uint64_t *jsonSize = nullptr, *onnxSize = nullptr;
-  find(interface.json, "bppsa_model_json");
-  find(interface.onnx, "bppsa_model_onnx");
-  find(interface.functions, "bppsa_functions");
-  find(interface.instructionSets, "bppsa_instruction_sets");
-  find(interface.kernels, "bppsa_kernels");
-  interface.jsonSize = find(jsonSize, "bppsa_model_json_size") ? *jsonSize : 0;
-  interface.onnxSize = find(onnxSize, "bppsa_model_onnx_size") ? *onnxSize : 0;
-  return interface;
-}
-
-std::optional<std::vector<std::string>> Request::getObjects() {
-  auto compile = [&](const DiagnosticHandler &handler) {
-    return compileModelToObjects(source, options, handler);
-  };
-  ObjectCache cache = ObjectCache::fromEnvironment();
-  // What files options name was read into them; the IR of phases is asked for again.
-  for (float weight : options.training.classWeights)
-    spelling += std::to_string(llvm::bit_cast<uint32_t>(weight)) + "\n";
-  std::optional<std::string> key;
-  if (cache.isEnabled() && options.dumpDirectory.empty())
-    key = getObjectKey(source, spelling);
-  return key ? cache.get(*key, getHandler(), compile) : compile(getHandler());
-}
-
 BppsaStatus bppsaCompileToProgram(BppsaModel model, BppsaOptions options,
                                   BppsaDiagnosticCallback callback, void *userData,
                                   BppsaProgram *program) {
@@ -234,16 +197,9 @@ BppsaStatus bppsaCompileToProgram(BppsaModel model, BppsaOptions options,
   if (std::optional<std::string> mistake = findMisplacedOption(request.options))
     return setError(BppsaWrongUsage, std::move(*mistake));
   request.options.mcpu = "native";
-  std::optional<std::vector<std::string>> objects = request.getObjects();
-  if (!objects)
+  std::shared_ptr<ProgramCode> code =
+      ProgramCode::create(request.source, request.options, request.spelling, request.getHandler());
+  if (!code)
     return request.getFailure();
-  std::string error;
-  std::shared_ptr<LoadedProgram> loaded =
-      LoadedProgram::create(*objects, getRuntimeSymbols(), error);
-  // The first lookup links.
-  if (loaded && !loaded->lookup("bppsa_functions"))
-    error = "the program cannot be linked in memory; please report it";
-  if (!error.empty())
-    return setError(BppsaInternalError, error);
-  return createProgram(getInterface(*loaded), loaded, program);
+  return createProgram(code->getInterface(), code, program);
 }

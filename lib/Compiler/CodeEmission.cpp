@@ -15,9 +15,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-FailureOr<OwningOpRef<ModuleOp>> Compilation::lowerKernels() {
-  functions = collectFunctions(*module, options.training);
-  OwningOpRef<ModuleOp> kernels = module->clone();
+LogicalResult Compilation::lowerKernels(ModuleOp program) {
   auto buildKernels = [&](OpPassManager &pm) {
     CPULoweringOptions kernels;
     kernels.factorLinks = options.training.jacobians != "dense";
@@ -27,34 +25,35 @@ FailureOr<OwningOpRef<ModuleOp>> Compilation::lowerKernels() {
         kernels.exchangedSteps.push_back("step_" + variant.getSuffix());
     buildKernelPipeline(pm, kernels);
   };
-  if (failed(runPhase("kernels", buildKernels, *kernels)))
+  if (failed(runPhase("kernels", buildKernels, program)))
     return failure();
-  addFirstUses(*kernels, functions);
-  return kernels;
+  addFirstUses(program, functions);
+  return success();
+}
+
+/// The JSON description of the program.
+std::string Compilation::describe() {
+  std::string json;
+  llvm::raw_string_ostream(json) << describeModel(*module, image,
+                                                  llvm::sys::path::filename(source.path),
+                                                  options.training, functions, rolledUp);
+  return json;
 }
 
 FailureOr<std::string> Compilation::lowerAndEmit() {
   if (options.training.target == TargetKind::CUDA)
     return lowerAndEmitGPU();
-  FailureOr<OwningOpRef<ModuleOp>> kernels = lowerKernels();
-  if (failed(kernels))
+  functions = collectFunctions(*module, options.training);
+  OwningOpRef<ModuleOp> kernels = module->clone();
+  if (failed(lowerKernels(*kernels)))
     return failure();
   if (options.stopAfter == Phase::Lower || options.emit == EmitKind::LLVM ||
       options.emit == EmitKind::Assembly)
-    return emitText(**kernels);
-  FailureOr<SmallVector<std::string>> objects = emitObjects(**kernels);
+    return emitText(*kernels);
+  FailureOr<SmallVector<std::string>> objects = emitObjects(*kernels, describe());
   if (failed(objects))
     return failure();
   return link(*objects);
-}
-
-FailureOr<SmallVector<std::string>> Compilation::compileObjects() {
-  if (failed(prepare()))
-    return failure();
-  FailureOr<OwningOpRef<ModuleOp>> kernels = lowerKernels();
-  if (failed(kernels))
-    return failure();
-  return emitObjects(**kernels);
 }
 
 /// Lowers a copy of `part` for `target`.
@@ -128,11 +127,8 @@ LogicalResult Compilation::emitKernels(const ProgramParts &parts, unsigned group
 }
 
 /// Emits the tables of the program.
-LogicalResult Compilation::emitTables(const ProgramParts &parts, std::string &object) {
-  std::string json;
-  llvm::raw_string_ostream(json) << describeModel(*module, image,
-                                                  llvm::sys::path::filename(source.path),
-                                                  options.training, functions, rolledUp);
+LogicalResult Compilation::emitTables(const ProgramParts &parts, StringRef json,
+                                      std::string &object) {
   std::unique_ptr<llvm::LLVMContext> llvmContext = createLLVMContext();
   std::unique_ptr<llvm::Module> tables =
       buildTableModule(*llvmContext, json, image.bytes, targets, functions, parts.kernels);
@@ -140,12 +136,12 @@ LogicalResult Compilation::emitTables(const ProgramParts &parts, std::string &ob
   return emitObject(*tables, targets.front(), options.optLevel, object);
 }
 
-FailureOr<SmallVector<std::string>> Compilation::emitObjects(ModuleOp program) {
+FailureOr<SmallVector<std::string>> Compilation::emitObjects(ModuleOp program, StringRef json) {
   // More groups than cores even out what the cores have to do.
   ProgramParts parts = splitProgram(program, /*maxGroups=*/4);
   SmallVector<std::function<LogicalResult(std::string &)>> jobs = {
       [&](std::string &object) { return emitHost(parts, object); },
-      [&](std::string &object) { return emitTables(parts, object); }};
+      [&](std::string &object) { return emitTables(parts, json, object); }};
   for (const CPUTarget &target : llvm::reverse(targets))
     for (unsigned group = 0; group < parts.groups.size(); ++group)
       jobs.push_back([&parts, &target, group, this](std::string &object) {

@@ -43,13 +43,17 @@ InFlightDiagnostic Compilation::fail(const Twine &message) {
   return emitError(FileLineColLoc::get(&context, source.path, 0, 0)) << message;
 }
 
-LogicalResult Compilation::prepare() {
+LogicalResult Compilation::selectTargets() {
   std::string error;
   FailureOr<SmallVector<CPUTarget>> selected = selectCPUTargets(options.mcpu, error);
   if (failed(selected))
     return fail(error);
   targets = *selected;
-  return success(succeeded(import()) && succeeded(runFrontend()));
+  return success();
+}
+
+LogicalResult Compilation::prepare() {
+  return success(succeeded(selectTargets()) && succeeded(import()) && succeeded(runFrontend()));
 }
 
 FailureOr<std::string> Compilation::run() {
@@ -264,7 +268,7 @@ LogicalResult Compilation::dump(ModuleOp target, StringRef phase) {
   if (std::error_code code = llvm::sys::fs::create_directories(options.dumpDirectory))
     return fail("cannot create " + options.dumpDirectory + ": " + code.message());
   llvm::SmallString<128> path(options.dumpDirectory);
-  llvm::sys::path::append(path, phase + ".mlir");
+  llvm::sys::path::append(path, dumpPrefix + phase + ".mlir");
   if (llvm::Error error = writeFile(path, [&](llvm::raw_ostream &os) { os << print(target); }))
     return fail(llvm::toString(std::move(error)));
   return success();

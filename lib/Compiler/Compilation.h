@@ -33,8 +33,12 @@ public:
 
   /// The bytes of what the options ask for.
   mlir::FailureOr<std::string> run();
-  /// The objects of a program for CPUs, which nobody has linked.
-  mlir::FailureOr<llvm::SmallVector<std::string>> compileObjects();
+  // FunctionEmission.cpp
+  /// A program for CPUs whose functions have no code yet.
+  mlir::FailureOr<CompiledModel> compileToFunctions();
+  /// The objects of the functions of `model` that are made of `root`, which nobody has linked.
+  mlir::FailureOr<llvm::SmallVector<std::string>> compileFunctions(const CompiledModel &model,
+                                                                   const std::string &root);
   /// What the user should know of a compilation that succeeded: warnings and notes.
   const std::vector<CompileDiagnostic> &getRemarks() const { return remarks; }
 
@@ -71,6 +75,8 @@ private:
   llvm::LogicalResult shapeLoops();
   llvm::LogicalResult adaptToGraphLoops();
   llvm::LogicalResult runFrontend();
+  /// Finds the processors to compile for.
+  llvm::LogicalResult selectTargets();
   /// Imports the model and runs the phases up to the scan.
   llvm::LogicalResult prepare();
   /// Runs the passes that `build` adds on `target` and verifies the result.
@@ -79,14 +85,17 @@ private:
                                mlir::ModuleOp target);
   llvm::LogicalResult dump(mlir::ModuleOp target, llvm::StringRef phase);
   mlir::FailureOr<std::string> lowerAndEmit();
-  /// The program with its kernels outlined, on memrefs.
-  mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>> lowerKernels();
+  /// Outlines the kernels of `program`, on memrefs.
+  llvm::LogicalResult lowerKernels(mlir::ModuleOp program);
   mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
   lower(mlir::ModuleOp part, const CPUTarget &target, llvm::StringRef name);
   ReportHeader getReportHeader();
   mlir::FailureOr<std::string> emitReport();
   mlir::FailureOr<std::string> emitText(mlir::ModuleOp program);
-  mlir::FailureOr<llvm::SmallVector<std::string>> emitObjects(mlir::ModuleOp program);
+  std::string describe();
+  /// Emits the code of `program` and tables with its description.
+  mlir::FailureOr<llvm::SmallVector<std::string>> emitObjects(mlir::ModuleOp program,
+                                                              llvm::StringRef json);
   /// `passes`, or none with `-O0`.
   CodePasses getPasses(CodePasses passes) const {
     return options.optLevel == 0 ? CodePasses::None : passes;
@@ -96,7 +105,8 @@ private:
   llvm::LogicalResult emitHost(const ProgramParts &parts, std::string &object);
   llvm::LogicalResult emitKernels(const ProgramParts &parts, unsigned group,
                                   const CPUTarget &target, std::string &object);
-  llvm::LogicalResult emitTables(const ProgramParts &parts, std::string &object);
+  llvm::LogicalResult emitTables(const ProgramParts &parts, llvm::StringRef json,
+                                 std::string &object);
   mlir::FailureOr<std::string> link(llvm::ArrayRef<std::string> objects);
   std::unique_ptr<llvm::MemoryBuffer> findStub();
 
@@ -133,6 +143,8 @@ private:
   std::vector<CompileDiagnostic> remarks;
   OnnxImage image;
   std::vector<RolledUpLoop> rolledUp;
+  /// What is in front of the names of phases where the IR after them is written.
+  std::string dumpPrefix;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   llvm::SmallVector<CPUTarget> targets;
   llvm::SmallVector<ExportedFunction> functions;

@@ -59,13 +59,22 @@ std::optional<std::string> bppsa::compileModel(const ModelSource &model,
                                      [](Compilation &compilation) { return compilation.run(); });
 }
 
+std::optional<CompiledModel> bppsa::compileModelToFunctions(const ModelSource &model,
+                                                            const CompileOptions &options,
+                                                            const DiagnosticHandler &handler) {
+  return runCompilation<CompiledModel>(model, options, handler, [](Compilation &compilation) {
+    return compilation.compileToFunctions();
+  });
+}
+
 std::optional<std::vector<std::string>>
-bppsa::compileModelToObjects(const ModelSource &model, const CompileOptions &options,
-                             const DiagnosticHandler &handler) {
+bppsa::compileFunctionsToObjects(const CompiledModel &model, const std::string &root,
+                                 const std::string &path, const CompileOptions &options,
+                                 const DiagnosticHandler &handler) {
   using Objects = SmallVector<std::string>;
   std::optional<Objects> objects =
-      runCompilation<Objects>(model, options, handler, [](Compilation &compilation) {
-        return compilation.compileObjects();
+      runCompilation<Objects>({path}, options, handler, [&](Compilation &compilation) {
+        return compilation.compileFunctions(model, root);
       });
   if (!objects)
     return std::nullopt;

@@ -45,7 +45,7 @@ static std::string describeMachine() {
     names.push_back((feature.second ? "+" : "-") + feature.first().str());
   llvm::sort(names);
   text += join(names, ",");
-  for (const void *address : {reinterpret_cast<const void *>(&bppsa::compileModelToObjects),
+  for (const void *address : {reinterpret_cast<const void *>(&bppsa::compileModelToFunctions),
                               reinterpret_cast<const void *>(&sys::getHostCPUName),
                               reinterpret_cast<const void *>(&mlir::registerMLIRContextCLOptions)})
     text += "\n" + describeLibrary(address);

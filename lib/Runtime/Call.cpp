@@ -37,7 +37,8 @@ static bool processorHas(const std::string &isa) {
 
 FunctionTable::FunctionTable(const bppsa_function *functions,
                              const bppsa_instruction_set *instructionSets,
-                             const void *const **kernelsInUse) {
+                             const void *const **kernelsInUse, FunctionLoader load)
+    : load(std::move(load)) {
   std::map<std::string, const void *const *> kernels;
   for (const bppsa_instruction_set *set = instructionSets; set->name; ++set) {
     all.push_back(set->name);
@@ -61,33 +62,40 @@ FunctionTable::FunctionTable(const bppsa_function *functions,
     table[function->name] = *function;
 }
 
-uint64_t FunctionTable::bytes(int64_t (*bppsa_function::*formula)(const int64_t *),
-                              const std::string &name, const Symbols &symbols) const {
-  auto function = table.find(name);
-  if (function == table.end() || !(function->second.*formula))
+bppsa_function FunctionTable::find(const std::string &name) const {
+  auto found = table.find(name);
+  if (found == table.end())
+    fail("this program has no function ", quote(name), "; compile the model again");
+  bppsa_function function = found->second;
+  if (std::string error; !function.call && !load(name, function, error))
+    fail("function ", quote(name), " has no code: ", error);
+  return function;
+}
+
+/// What `formula` gives; 0 where there is none.
+static uint64_t bytesOf(int64_t (*formula)(const int64_t *), const Symbols &symbols) {
+  if (!formula)
     return 0;
   // The function does not look at sizes that its arguments do not have.
   std::vector<int64_t> values;
   for (std::optional<int64_t> symbol : symbols)
     values.push_back(symbol.value_or(1));
-  return (function->second.*formula)(values.data());
+  return formula(values.data());
 }
 
 uint64_t FunctionTable::arenaBytes(const std::string &name, const Symbols &symbols) const {
-  return bytes(&bppsa_function::arena, name, symbols);
+  auto found = table.find(name);
+  return found == table.end() ? 0 : bytesOf(found->second.arena, symbols);
 }
 
 uint64_t FunctionTable::residualBytes(const std::string &name, const Symbols &symbols) const {
-  return bytes(&bppsa_function::residuals, name, symbols);
+  return bytesOf(find(name).residuals, symbols);
 }
 
 Call FunctionTable::prepare(const std::string &name, const std::vector<std::string> &arguments,
                             const ViewTable &views, const Symbols &symbols) const {
   Call call;
-  auto function = table.find(name);
-  if (function == table.end())
-    fail("this program has no function ", quote(name), "; compile the model again");
-  call.function = function->second.call;
+  call.function = find(name).call;
   call.arena = arenaBytes(name, symbols);
   call.reserveArena();
   for (const std::string &argument : arguments) {

@@ -40,7 +40,8 @@ Program Program::load(const ProgramInterface &interface) {
                                  interface.onnxSize);
   return {std::move(json),
           std::move(model),
-          FunctionTable(interface.functions, interface.instructionSets, interface.kernels),
+          FunctionTable(interface.functions, interface.instructionSets, interface.kernels,
+                        interface.load),
           interface.onnx,
           interface.onnxSize,
           checksum};
@@ -48,12 +49,7 @@ Program Program::load(const ProgramInterface &interface) {
 
 Session::Session(const Program &program, bool withOptimizer)
     : program(program), parameters(program.model, program.onnx, withOptimizer),
-      losses(program.model.losses.size()), correct(program.model.losses.size()) {
-  if (!withOptimizer)
-    return;
-  callUpdate = prepare("update", nullptr);
-  callSquares = prepare("sumsq", nullptr);
-}
+      losses(program.model.losses.size()), correct(program.model.losses.size()) {}
 
 ViewTable Session::collectViews(Batch *batch, const ViewTable &extra) {
   ViewTable views = extra;
@@ -115,7 +111,9 @@ Call Session::prepare(const std::string &function, Batch *batch, const ViewTable
 
 double Session::gradientSquares() {
   parameters.maskGradients();
-  callSquares();
+  if (!callSquares)
+    callSquares = prepare("sumsq", nullptr);
+  (*callSquares)();
   return squares;
 }
 
@@ -185,8 +183,11 @@ void Session::update(UpdateRange &range) {
 
 void Session::update(bool takesStatistics) {
   std::vector<float> frozen = parameters.frozenRows();
-  if (ranges.empty())
-    callUpdate();
+  if (ranges.empty()) {
+    if (!callUpdate)
+      callUpdate = prepare("update", nullptr);
+    (*callUpdate)();
+  }
   for (const std::unique_ptr<UpdateRange> &range : ranges)
     update(*range);
   if (takesStatistics)

@@ -62,7 +62,8 @@ static void nameLosses(MutableArrayRef<std::string> arguments, ArrayRef<LossTerm
 static ExportedFunction collectFunction(func::FuncOp function, StringRef name,
                                         const llvm::StringSet<> &inputs,
                                         ArrayRef<LossTerm> losses) {
-  ExportedFunction exported{name.str(), function.getSymName().str(), {}};
+  std::string symbol = function.getSymName().str();
+  ExportedFunction exported{name.str(), symbol, symbol, {}};
   for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
     exported.arguments.push_back(describeArgument(function.getArgAttrDict(i), inputs));
   for (unsigned i = 0, e = function.getNumResults(); i < e; ++i)
@@ -84,8 +85,8 @@ static void addParts(func::FuncOp pullback, StringRef variant, const llvm::Strin
                      ArrayRef<LossTerm> losses, SmallVectorImpl<ExportedFunction> &functions) {
   ExportedFunction whole = collectFunction(pullback, "", inputs, losses);
   auto add = [&](StringRef name, std::string symbol, bool (*isPart)(StringRef)) {
-    ExportedFunction &part =
-        functions.emplace_back(ExportedFunction{(name + variant).str(), std::move(symbol), {}});
+    ExportedFunction &part = functions.emplace_back(
+        ExportedFunction{(name + variant).str(), std::move(symbol), whole.root, {}});
     llvm::copy_if(whole.arguments, std::back_inserter(part.arguments), isPart);
     part.arguments.push_back("residuals");
     return &part;
@@ -130,9 +131,11 @@ SmallVector<ExportedFunction> bppsa::collectFunctions(ModuleOp module,
       addParts(module.lookupSymbol<func::FuncOp>("pullback_" + variant.getSuffix()),
                variant.getExportedName(), inputs, losses, functions);
   }
-  functions.push_back(
-      {"update", "update", {"flat_params", "flat_grads", "flat_state0", "flat_state1", "hyper"}});
-  functions.push_back({"sumsq", "sumsq", {"flat_grads", "sumsq"}});
+  functions.push_back({"update",
+                       "update",
+                       "update",
+                       {"flat_params", "flat_grads", "flat_state0", "flat_state1", "hyper"}});
+  functions.push_back({"sumsq", "sumsq", "sumsq", {"flat_grads", "sumsq"}});
   return functions;
 }
 

@@ -1,4 +1,4 @@
-"""The directory of BPPSA_CACHE: programs that were compiled before are not compiled again."""
+"""The directory of BPPSA_CACHE: models and functions that were compiled before are not compiled again."""
 
 import os
 import subprocess
@@ -22,7 +22,8 @@ def cache(tmp_path, monkeypatch):
 
 
 def programs_in(cache):
-    return sorted(cache.glob("*.program"))
+    """Models, then the code of functions."""
+    return sorted(cache.glob("*.program"), key=lambda path: (len(path.name), path.name))
 
 
 def compile_program(model=MODEL, diagnostics=None, **options):
@@ -35,10 +36,12 @@ def gradients(program):
 
 def test_programs_are_kept(cache):
     loss, expected = gradients(compile_program())
-    (path,) = programs_in(cache)
-    written = path.stat().st_ino
+    paths = programs_in(cache)
+    model, function = paths
+    assert function.name == f"{model.stem}-grad_sequential.program"
+    written = [path.stat().st_ino for path in paths]
     found_loss, found = gradients(compile_program())
-    assert programs_in(cache) == [path] and path.stat().st_ino == written
+    assert programs_in(cache) == paths and [path.stat().st_ino for path in paths] == written
     assert found_loss == loss
     for name, gradient in found.items():
         np.testing.assert_array_equal(gradient, expected[name])
@@ -54,11 +57,11 @@ def test_what_makes_a_difference(cache):
 @pytest.mark.parametrize("damage", [lambda b: b[:-9], lambda b: b[:99] + b"!" + b[100:], lambda b: b""])
 def test_damaged_files_are_written_again(cache, damage):
     expected = gradients(compile_program())[0]
-    (path,) = programs_in(cache)
-    whole = path.read_bytes()
-    path.write_bytes(damage(whole))
+    whole = {path: path.read_bytes() for path in programs_in(cache)}
+    for path, content in whole.items():
+        path.write_bytes(damage(content))
     assert gradients(compile_program())[0] == expected
-    assert path.read_bytes() == whole
+    assert {path: path.read_bytes() for path in programs_in(cache)} == whole
 
 
 def test_warnings_come_again(cache):
@@ -100,5 +103,5 @@ def test_several_processes(cache):
     ]
     losses = {process.communicate()[0] for process in running}
     assert len(losses) == 1 and all(process.returncode == 0 for process in running)
-    assert len(programs_in(cache)) == 1
+    assert len(programs_in(cache)) == 2
     assert gradients(compile_program())[0] == float(losses.pop())

@@ -224,6 +224,23 @@ def test_threads(model):
     assert losses[1] == alone and losses[2] == alone
 
 
+def test_threads_that_ask_for_the_same_code(model):
+    arrays = inputs_of(models.data(model, SIZES, "mse"))
+    program = capi.Program.compile(model.SerializeToString(), loss="mse", O=1)
+    found = [None, None]
+
+    def infer(number):
+        found[number] = program.infer(arrays)
+
+    threads = [threading.Thread(target=infer, args=(number,)) for number in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for name, array in found[0].items():
+        np.testing.assert_array_equal(array, found[1][name])
+
+
 def test_arithmetic_of_the_caller_stays(program, arrays):
     """Compiled code flushes denormal numbers to zero; the caller's does not."""
     program.step(arrays, lr=0.0)
@@ -283,6 +300,12 @@ if child == 0:
     sys.exit(0 if found == expected else 1)
 assert os.waitpid(child, 0)[1] == 0
 assert [program.step(arrays, lr=0.1) for _ in range(5)] == expected
+# Which has no code yet.
+child = os.fork()
+if child == 0:
+    signal.alarm(60)
+    sys.exit(0 if program.infer({"x": arrays["x"]}) else 1)
+assert os.waitpid(child, 0)[1] == 0
 """
 
 

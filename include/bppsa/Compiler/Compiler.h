@@ -45,12 +45,48 @@ using DiagnosticHandler = std::function<void(const CompileDiagnostic &)>;
 std::optional<std::string> compileModel(const ModelSource &model, const CompileOptions &options,
                                         const DiagnosticHandler &handler);
 
-/// The objects of a program for the processors of `options.mcpu`, to be loaded into a process
-/// (bppsa/Target/LoadedProgram.h). `options.emit` and `options.stopAfter` have their defaults, and
-/// the target is the CPU.
-std::optional<std::vector<std::string>> compileModelToObjects(const ModelSource &model,
-                                                              const CompileOptions &options,
-                                                              const DiagnosticHandler &handler);
+/// A function that a program has, and where its code comes from.
+struct ProgramFunction {
+  /// Name in the program, such as `forward.sequential`.
+  std::string name;
+  /// The function of the module that it is made of, such as `pullback_sequential`, with all others
+  /// of that root.
+  std::string root;
+  /// What that makes of it.
+  std::string symbol, residualBytes;
+};
+
+/// A model that was compiled up to the code of its functions.
+struct CompiledModel {
+  /// The JSON description of the program.
+  std::string description;
+  /// The ONNX file to save parameters in.
+  std::string onnx;
+  /// The kind of code that functions will have, x86-64-v4 or the like.
+  std::string instructionSet;
+  /// MLIR bytecode: tensors, differentiated, with scans.
+  std::string module;
+  std::vector<ProgramFunction> functions;
+
+  /// All of it as texts, for a cache; nothing where texts are no model.
+  std::vector<std::string> toTexts() const;
+  static std::optional<CompiledModel> fromTexts(std::vector<std::string> texts);
+};
+
+/// Compiles a model for the processor of `options.mcpu`, without code for any function.
+/// `options.emit` and `options.stopAfter` have their defaults, and the target is the CPU.
+std::optional<CompiledModel> compileModelToFunctions(const ModelSource &model,
+                                                     const CompileOptions &options,
+                                                     const DiagnosticHandler &handler);
+
+/// The objects of all functions of that root, to be loaded into a process
+/// (bppsa/Target/LoadedProgram.h). `path` is that of the model, `options` are those that it was
+/// compiled with.
+std::optional<std::vector<std::string>> compileFunctionsToObjects(const CompiledModel &model,
+                                                                  const std::string &root,
+                                                                  const std::string &path,
+                                                                  const CompileOptions &options,
+                                                                  const DiagnosticHandler &handler);
 
 /// Writes what `compileModel` returns to the file `path`, which appears whole or not at all.
 /// Returns whether it did.

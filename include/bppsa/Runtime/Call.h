@@ -13,6 +13,7 @@
 #include "bppsa/Runtime/ObjectInterface.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -98,14 +99,20 @@ private:
   bool results = false;
 };
 
+/// Gives function `name` of a program its code, when a call of it is prepared. Returns whether that
+/// was possible; else `error` says why not. May be called by several threads at a time.
+using FunctionLoader =
+    std::function<bool(const std::string &name, bppsa_function &function, std::string &error)>;
+
 /// The functions of the program, which run the kernels of one instruction set.
 class FunctionTable {
 public:
   /// Picks the best instruction set that both the program and this processor have, or the one that
   /// the environment variable BPPSA_ISA names, and sets `kernelsInUse`, which is the program's
-  /// bppsa_kernels, to its kernels. Throws Error when there is none.
+  /// bppsa_kernels, to its kernels. Throws Error when there is none. Functions without code get it
+  /// from `load`; they have no arena.
   FunctionTable(const bppsa_function *functions, const bppsa_instruction_set *instructionSets,
-                const void *const **kernelsInUse);
+                const void *const **kernelsInUse, FunctionLoader load = nullptr);
 
   const std::string &isa() const { return chosen; }
   const std::vector<std::string> &isas() const { return all; }
@@ -120,12 +127,13 @@ public:
   uint64_t residualBytes(const std::string &name, const Symbols &symbols) const;
 
 private:
-  uint64_t bytes(int64_t (*bppsa_function::*formula)(const int64_t *), const std::string &name,
-                 const Symbols &symbols) const;
+  /// Throws Error where there is none, or no code for it.
+  bppsa_function find(const std::string &name) const;
 
   std::string chosen;
   std::vector<std::string> all;
   std::map<std::string, bppsa_function> table;
+  FunctionLoader load;
 };
 
 /// Seconds of a monotonic clock.

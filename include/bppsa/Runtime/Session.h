@@ -26,6 +26,8 @@ struct ProgramInterface {
   const bppsa_function *functions;
   const bppsa_instruction_set *instructionSets;
   const void *const **kernels;
+  /// Null where all functions have code.
+  FunctionLoader load = nullptr;
 };
 
 /// The program this library is linked into.
@@ -118,7 +120,8 @@ private:
   double squares = 0;
   /// By function and name, large enough for the largest batch.
   std::map<std::string, Buffer> unusedStates;
-  Call callUpdate, callSquares;
+  /// Prepared when they are first needed: what only infers has no code for them.
+  std::optional<Call> callUpdate, callSquares;
   std::vector<std::unique_ptr<UpdateRange>> ranges;
 };
 

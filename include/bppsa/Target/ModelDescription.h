@@ -21,6 +21,8 @@ struct ExportedFunction {
   std::string name;
   /// Symbol in the module, such as `step_sequential`.
   std::string symbol;
+  /// The function of the module that it is made of: itself, or what is separated into several.
+  std::string root = {};
   /// What each argument is, in order: `input:x`, `param:W`, `target`, `loss`, ...
   llvm::SmallVector<std::string> arguments;
   /// Whether its temporaries are in an arena, whose size a function of the module computes.
