@@ -99,6 +99,14 @@ def check_succeeded(completed):
     return completed
 
 
+def check_types(*files):
+    """What mypy says of files of the Python package, where it is strict, is nothing."""
+    # NumPy and the package have types; other packages may be missing.
+    command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent"]
+    command += ["--ignore-missing-imports", "--no-incremental", *files]
+    check_succeeded(run(*command, cwd=ROOT / "python"))
+
+
 def check_refused(model, directory, options, status, words):
     """bppsa-compile ends with `status`, one line that has `words`, and no file."""
     source, output = directory / "model.onnx", directory / "out"

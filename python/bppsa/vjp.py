@@ -45,7 +45,7 @@ class Function:
     where they are.  They may come from several threads, one after the other.
     """
 
-    def __init__(self, model: Model, **options):
+    def __init__(self, model: Model, **options: typing.Any):
         if "loss" in options or "optimizer" in options:
             raise Error("loss and optimizer are those of the framework; leave them out")
         self.program = compile(model, loss="vjp", optimizer="sgd", **options)
@@ -83,7 +83,8 @@ class Function:
     def allocate(self, shape: collections.abc.Sequence[int], *, of_bytes: bool = False) -> np.ndarray:
         """An array for a call, float32 or of bytes, of memory that is used again when it is freed:
         that of the system costs a fault for each of its pages."""
-        return self.program._program.allocate(list(shape), of_bytes)
+        array: np.ndarray = self.program._program.allocate(list(shape), of_bytes)
+        return array
 
     def forward(
         self, parameters: Arrays, inputs: Arrays, results: Arrays, residuals: np.ndarray

@@ -135,16 +135,27 @@ def test_modules_have_the_parameters_of_their_model(model):
         model()
 
 
-def test_operators_keep_the_rules_of_pytorch(model):
+def test_operators_keep_the_rules_of_pytorch(model, monkeypatch):
     function = model._shared.function
     parameters = [
         model.get_parameter(name).detach().clone().requires_grad_() for name in function.parameters
     ]
     x = torch.randn(3, 2, 1, requires_grad=True)
     torch.library.opcheck(infer, (function.key, [p.detach() for p in parameters], [x.detach()]))
-    # Not that of equal outputs: there are bytes between the arrays of the residuals.
     checks = ("test_schema", "test_autograd_registration", "test_faketensor")
     torch.library.opcheck(forward, (function.key, parameters, [x]), test_utils=checks)
+    # The other checks compare the outputs of several calls, and nobody writes the bytes between the
+    # arrays of the residuals: they hold where the memory of calls starts as zeros.
+    allocate = function.allocate
+
+    def allocate_zeros(shape, **settings):
+        array = allocate(shape, **settings)
+        array[...] = 0
+        return array
+
+    monkeypatch.setattr(function, "allocate", allocate_zeros)
+    torch.library.opcheck(forward, (function.key, parameters, [x]))
+    monkeypatch.undo()
     flat_arguments = (x, *parameters)
 
     def run(x, *parameters):
@@ -245,10 +256,51 @@ def test_nothing_is_kept_without_gradients(model, monkeypatch):
 
 
 def test_modules_from_modules():
+    """The number of samples stays open."""
     pytest.importorskip("onnxscript")
     torch.manual_seed(0)
     network = torch.nn.Sequential(torch.nn.Linear(3, 5), torch.nn.Tanh(), torch.nn.Linear(5, 2))
     compiled = bppsa.torch.from_module(network, torch.randn(4, 3))
-    x = torch.randn(4, 3)
+    x = torch.randn(7, 3)
     torch.testing.assert_close(compiled(x), network(x), rtol=1e-4, atol=1e-5)
     assert set(compiled.state_dict()) == set(network.state_dict())
+
+
+class Tagger(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn, self.head = torch.nn.GRU(3, 4, batch_first=True), torch.nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.head(self.rnn(x)[0])
+
+
+def test_samples_and_steps_of_modules_stay_open():
+    pytest.importorskip("onnxscript")
+    torch.manual_seed(0)
+    network = Tagger()
+    compiled = bppsa.torch.from_module(network, torch.randn(4, 6, 3))
+    for shape in ((2, 9, 3), (5, 3, 3)):
+        x = torch.randn(shape)
+        torch.testing.assert_close(compiled(x), network(x), rtol=1e-4, atol=1e-5)
+
+
+def test_sizes_of_modules_that_cannot_stay_open():
+    """A warning names them; `dynamic_shapes` of the caller is what counts."""
+    pytest.importorskip("onnxscript")
+
+    class Fixed(torch.nn.Module):
+        def forward(self, x):
+            return x + torch.ones(4, 3)
+
+    with pytest.warns(bppsa.CompileWarning, match="axis 0 of 'x' has the fixed size 4; .*dynamic_shapes"):
+        compiled = bppsa.torch.from_module(Fixed(), torch.zeros(4, 3))
+    torch.testing.assert_close(compiled(torch.zeros(4, 3)), torch.ones(4, 3))
+    compiled = bppsa.torch.from_module(torch.nn.Linear(3, 2), torch.zeros(4, 3), dynamic_shapes={})
+    with pytest.raises(bppsa.Error, match="4"):
+        compiled(torch.zeros(5, 3))
+
+
+def test_types():
+    """The type checker finds nothing."""
+    harness.check_types(*(harness.ROOT / "python/bppsa/torch").glob("*.py"))

@@ -94,7 +94,7 @@ class Function:
     ) -> tuple[list[jax.Array], tuple[tuple[jax.Array, ...], jax.Array]]:
         inputs = arguments[len(self._function.parameters) :]
         size = self._function.residual_bytes(inputs)
-        kept = [*self._results(arguments), jax.ShapeDtypeStruct((size,), jnp.uint8)]
+        kept = [*self._results(arguments), _describe((size,), jnp.uint8)]
         *results, residuals = self._call_ffi("bppsa_forward", kept, arguments)
         return results, (arguments, residuals)
 
@@ -114,9 +114,13 @@ class Function:
         )
 
 
-def _float32(shape: collections.abc.Sequence[typing.Any]) -> typing.Any:
+def _describe(shape: collections.abc.Sequence[typing.Any], dtype: typing.Any) -> typing.Any:
     describe: typing.Any = jax.ShapeDtypeStruct
-    return describe(shape, jnp.float32)
+    return describe(shape, dtype)
+
+
+def _float32(shape: collections.abc.Sequence[typing.Any]) -> typing.Any:
+    return _describe(shape, jnp.float32)
 
 
 def function(model: Model, **options: typing.Any) -> Function:

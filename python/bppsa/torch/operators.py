@@ -3,7 +3,9 @@
 ``bppsa.vjp``."""
 
 import collections.abc
+import typing
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -11,14 +13,21 @@ from bppsa.errors import Error
 from bppsa.vjp import Function
 
 
-def call(key: str, parameters: list[Tensor], inputs: list[Tensor]) -> list[Tensor]:
+def call(
+    key: str, parameters: collections.abc.Sequence[Tensor], inputs: collections.abc.Sequence[Tensor]
+) -> list[Tensor]:
     """The results of a function; what a backward pass reads is kept only where there may be one."""
     if torch.is_grad_enabled() and any(t.requires_grad for t in (*parameters, *inputs)):
-        return forward(key, parameters, inputs)[:-1]
-    return infer(key, parameters, inputs)
+        return _list(forward(key, parameters, inputs))[:-1]
+    return _list(infer(key, parameters, inputs))
 
 
-def _to_numpy(tensors: list[Tensor]):
+def _list(tensors: typing.Any) -> list[Tensor]:
+    """What an operator returns, of which type checkers know nothing."""
+    return typing.cast(list[Tensor], tensors)
+
+
+def _to_numpy(tensors: collections.abc.Iterable[Tensor]) -> list[np.ndarray]:
     for tensor in tensors:
         if tensor.device.type != "cpu":
             raise Error(f"bppsa.torch computes on the CPU, found a tensor on {tensor.device}")
@@ -36,7 +45,7 @@ def infer(key: str, parameters: list[Tensor], inputs: list[Tensor]) -> list[Tens
 
 
 @infer.register_fake
-def _(key, parameters, inputs):
+def _(key: str, parameters: list[Tensor], inputs: list[Tensor]) -> list[Tensor]:
     return _empty_results(Function.find(key), inputs)
 
 
@@ -51,8 +60,9 @@ def forward(key: str, parameters: list[Tensor], inputs: list[Tensor]) -> list[Te
 
 
 @forward.register_fake
-def _(key, parameters, inputs):
+def _(key: str, parameters: list[Tensor], inputs: list[Tensor]) -> list[Tensor]:
     function = Function.find(key)
+    size: typing.Any
     if all(type(size) is int for tensor in inputs for size in tensor.shape):
         size = function.residual_bytes(inputs)
     else:
@@ -86,7 +96,14 @@ def backward(
 
 
 @backward.register_fake
-def _(key, parameters, inputs, residuals, cotangents, of_inputs):
+def _(
+    key: str,
+    parameters: list[Tensor],
+    inputs: list[Tensor],
+    residuals: Tensor,
+    cotangents: collections.abc.Sequence[Tensor | None],
+    of_inputs: bool,
+) -> list[Tensor]:
     wanted = [True] * len(parameters)
     wanted += [of_inputs and a.is_floating_point() for a in inputs]
     return [
@@ -95,7 +112,7 @@ def _(key, parameters, inputs, residuals, cotangents, of_inputs):
     ]
 
 
-def _set_up(ctx, inputs, output):
+def _set_up(ctx: typing.Any, inputs: tuple[typing.Any, ...], output: list[Tensor]) -> None:
     ctx.key, parameters, arrays = inputs
     ctx.count = len(parameters)
     # Else there would be zeros in the size of the residuals.
@@ -103,12 +120,14 @@ def _set_up(ctx, inputs, output):
     ctx.save_for_backward(*parameters, *arrays, output[-1])
 
 
-def _backward(ctx, cotangents):
+def _backward(
+    ctx: typing.Any, cotangents: list[Tensor | None]
+) -> tuple[None, list[Tensor], list[Tensor | None]]:
     *saved, residuals = ctx.saved_tensors
     parameters, inputs = saved[: ctx.count], saved[ctx.count :]
     contiguous = [None if c is None else c.contiguous() for c in cotangents[:-1]]
     of_inputs = any(ctx.needs_input_grad[2])
-    gradients = backward(ctx.key, parameters, inputs, residuals, contiguous, of_inputs)
+    gradients = _list(backward(ctx.key, parameters, inputs, residuals, contiguous, of_inputs))
     by_inputs = [
         g if of_inputs and a.is_floating_point() else None
         for g, a in zip(gradients[ctx.count :], inputs, strict=True)

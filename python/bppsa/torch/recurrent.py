@@ -17,7 +17,9 @@ _GATES = {"RNN": (0,), "GRU": (1, 0, 2), "LSTM": (0, 3, 1, 2)}
 
 
 @functools.lru_cache(maxsize=None)
-def _layer(kind: str, features: int, units: int, directions: int, activation: str, lengths: bool):
+def _layer(
+    kind: str, features: int, units: int, directions: int, activation: str, lengths: bool
+) -> Function:
     """One layer as a function of W, R, B and x, the states, and the lengths of samples."""
     import numpy as np
     import onnx
@@ -33,7 +35,7 @@ def _layer(kind: str, features: int, units: int, directions: int, activation: st
     inputs += [value(state, TensorProto.FLOAT, [directions, "N", units]) for state in states]
     outputs = [value("y", TensorProto.FLOAT, ["T", directions, "N", units])]
     outputs += [value(final, TensorProto.FLOAT, [directions, "N", units]) for final in finals]
-    attributes = {"hidden_size": units, "direction": "bidirectional" if directions == 2 else "forward"}
+    attributes: dict[str, typing.Any] = {"hidden_size": units, "direction": "bidirectional" if directions == 2 else "forward"}
     if kind == "GRU":
         attributes["linear_before_reset"] = 1
     if kind == "RNN":
@@ -57,7 +59,7 @@ class _Recurrent(nn.RNNBase):
 
     kind: str
 
-    def __init__(self, mode: str, *arguments, **settings):
+    def __init__(self, mode: str, *arguments: typing.Any, **settings: typing.Any):
         super().__init__(mode, *arguments, **settings)
         if self.proj_size:
             raise Error("proj_size is not supported; add an nn.Linear after the layer")
@@ -82,7 +84,9 @@ class _Recurrent(nn.RNNBase):
             return [w, r, torch.cat([arrange("bias_ih"), arrange("bias_hh")], dim=1)]
         return [w, r, w.new_zeros(w.shape[0], 2 * w.shape[1])]
 
-    def _run(self, x: Tensor, lengths: Tensor | None, states: list[Tensor]):
+    def _run(
+        self, x: Tensor, lengths: Tensor | None, states: list[Tensor]
+    ) -> tuple[Tensor, list[Tensor]]:
         """The sequences [T, N, ...] and the final states of all layers."""
         directions = 2 if self.bidirectional else 1
         finals: list[list[Tensor]] = [[] for _ in states]
@@ -115,7 +119,7 @@ class _Recurrent(nn.RNNBase):
         data = pack_padded_sequence(y, lengths.to(torch.int64)).data
         return PackedSequence(data, like.batch_sizes, order, like.unsorted_indices)
 
-    def forward(self, input: typing.Any, hx: typing.Any = None):  # noqa: A002 (PyTorch's name)
+    def forward(self, input: typing.Any, hx: typing.Any = None) -> typing.Any:  # noqa: A002 (PyTorch's name)
         given = [] if hx is None else list(hx) if self.kind == "LSTM" else [hx]
         packed = input if isinstance(input, PackedSequence) else None
         lengths, batched = None, True
@@ -134,8 +138,9 @@ class _Recurrent(nn.RNNBase):
             raise Error(f"{self.kind} takes {self.input_size} features, found {input.shape[2]}")
         if input.shape[0] == 0 or input.shape[1] == 0:
             raise Error(f"{self.kind} needs at least a step and a sample, found {tuple(input.shape)}")
+        y: typing.Any
         y, finals = self._run(input, lengths, self._initial(given, input.shape[1], input))
-        if packed is not None:
+        if packed is not None and lengths is not None:
             y = self._pack(y, lengths, packed)
         elif not batched:
             y, finals = y.squeeze(1), [state.squeeze(1) for state in finals]
@@ -150,7 +155,7 @@ class RNN(_Recurrent):
 
     kind = "RNN"
 
-    def __init__(self, *arguments, **settings):
+    def __init__(self, *arguments: typing.Any, **settings: typing.Any):
         # As in torch.nn, the fourth argument.
         nonlinearity = arguments[3] if len(arguments) > 3 else settings.pop("nonlinearity", "tanh")
         if nonlinearity not in ("tanh", "relu"):
@@ -159,7 +164,7 @@ class RNN(_Recurrent):
         self.nonlinearity = nonlinearity
 
     def _activation(self) -> str:
-        return self.nonlinearity.capitalize()
+        return str(self.nonlinearity).capitalize()
 
 
 class GRU(_Recurrent):
@@ -168,7 +173,7 @@ class GRU(_Recurrent):
 
     kind = "GRU"
 
-    def __init__(self, *arguments, **settings):
+    def __init__(self, *arguments: typing.Any, **settings: typing.Any):
         super().__init__("GRU", *arguments, **settings)
 
 
@@ -178,5 +183,5 @@ class LSTM(_Recurrent):
 
     kind = "LSTM"
 
-    def __init__(self, *arguments, **settings):
+    def __init__(self, *arguments: typing.Any, **settings: typing.Any):
         super().__init__("LSTM", *arguments, **settings)
