@@ -14,7 +14,7 @@ python="${BPPSA_PYTHON:-$bppsa_root/.venv/bin/python}"
 wheels="$build_dir/wheel"
 files="$build_dir/python"
 
-ninja -C "$build_dir" -j "$jobs" bppsa_bundle bppsa_runtime bppsa_emulator bppsa-stub
+ninja -C "$build_dir" -j "$jobs" bppsa_bundle
 if [ -d "$files/bppsa" ] &&
   [ -z "$(find "$bppsa_root/python" "$build_dir/bundle" "$build_dir"/lib/libbppsa_*.a -name __pycache__ -prune \
     -o -type f -newer "$files/bppsa" -print -quit)" ]; then

@@ -1,6 +1,7 @@
 # Part of the bppsa project, under the MIT License.
 """The package as users get it: one wheel, which needs no checkout, compiler, linker or LLVM."""
 
+import os
 import pathlib
 import re
 import subprocess
@@ -67,6 +68,18 @@ def test_trains_without_anything_else(installed, tmp_path):
     assert (tmp_path / "again.onnx").exists()
 
 
+@pytest.mark.skipif(
+    not (harness.BUILD / "lib/libbppsa_mpi.a").exists(), reason="the compiler was built without Open MPI"
+)
+def test_programs_of_several_processes(tmp_path):
+    """The wheel has what `--distributed=mpi` is linked with."""
+    code = f"import bppsa; bppsa.build({str(bitstreams.MODEL)!r}, 'trainer', distributed='mpi')"
+    environment = {**os.environ, "PYTHONPATH": str(harness.BUILD / "python")}
+    harness.check_succeeded(harness.run(sys.executable, "-c", code, cwd=tmp_path, env=environment))
+    run = harness.run(tmp_path / "trainer", "train", "--help", cwd=tmp_path)
+    assert "--exchange" in harness.check_succeeded(run).stdout
+
+
 def test_size():
     assert WHEELS[0].stat().st_size < 90e6
 
@@ -110,14 +123,10 @@ def test_version():
 
 
 def test_types():
-    """The type checker finds nothing, also where it is strict."""
+    """The type checker finds nothing; test_torch.py asks it about what needs PyTorch."""
     package = harness.ROOT / "python" / "bppsa"
-    names = "__init__ compiler errors fit plot program _native".split()
-    files = [next(package.glob(f"{name}.py*")) for name in names]
-    # NumPy and the package have types; the modules of frameworks that may be missing have not.
-    command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent"]
-    command += ["--ignore-missing-imports", "--no-incremental", *files]
-    harness.check_succeeded(harness.run(*command, cwd=harness.ROOT / "python"))
+    names = "__init__ compiler errors fit plot program vjp _native jax/__init__ jax/functions".split()
+    harness.check_types(*(next(package.glob(f"{name}.py*")) for name in names))
 
 
 def test_an_import_costs_little():
