@@ -2,13 +2,16 @@
 
 // CHECK:       func.func private @bppsa_rt_parallel_for(i64, !llvm.ptr, !llvm.ptr)
 
-// The body has its buffer once, a copy of the constant, and the array through the structure.
+// The body has its buffer once, a copy of the constant, and address and size of the array through
+// the structure.
 // CHECK-LABEL: func.func private @fill_body(
 // CHECK-SAME:      %[[FIRST:.*]]: i64, %[[LAST:.*]]: i64, %[[CAPTURES:.*]]: !llvm.ptr)
 // CHECK-NEXT:    %[[BUFFER:.*]] = memref.alloca() : memref<4xf32>
-// CHECK-NEXT:    %[[ALL:.*]] = llvm.load %[[CAPTURES]]
-// CHECK-NEXT:    %[[FIELD:.*]] = llvm.extractvalue %[[ALL]][0]
-// CHECK-NEXT:    %[[X:.*]] = builtin.unrealized_conversion_cast %[[FIELD]] : {{.*}} to memref<?xf32>
+// CHECK-NEXT:    %[[FIELD0:.*]] = llvm.getelementptr %[[CAPTURES]][0, 0] : {{.*}}, !llvm.struct<(ptr, i64)>
+// CHECK-NEXT:    %[[START:.*]] = llvm.load %[[FIELD0]] : !llvm.ptr -> !llvm.ptr
+// CHECK-NEXT:    %[[FIELD1:.*]] = llvm.getelementptr %[[CAPTURES]][0, 1]
+// CHECK-NEXT:    %[[SIZE:.*]] = llvm.load %[[FIELD1]] : !llvm.ptr -> i64
+// CHECK-NEXT:    %[[X:.*]] = builtin.unrealized_conversion_cast %[[START]], %[[SIZE]] : !llvm.ptr, i64 to memref<?xf32>
 // CHECK-DAG:     %[[CST:.*]] = arith.constant 2.0
 // CHECK-DAG:     %[[FROM:.*]] = arith.index_cast %[[FIRST]] : i64 to index
 // CHECK-DAG:     %[[TO:.*]] = arith.index_cast %[[LAST]] : i64 to index
@@ -20,7 +23,11 @@
 // CHECK:         %[[STACK:.*]] = llvm.alloca
 // CHECK:         %[[BODY:.*]] = constant @fill_body
 // CHECK:         %[[POINTER:.*]] = builtin.unrealized_conversion_cast %[[BODY]]
-// CHECK:         llvm.store %{{.*}}, %[[STACK]]
+// CHECK:         %[[WORDS:.*]]:2 = builtin.unrealized_conversion_cast %arg0 : memref<?xf32> to !llvm.ptr, i64
+// CHECK-NEXT:    %[[FIELD0:.*]] = llvm.getelementptr %[[STACK]][0, 0]
+// CHECK-NEXT:    llvm.store %[[WORDS]]#0, %[[FIELD0]]
+// CHECK-NEXT:    %[[FIELD1:.*]] = llvm.getelementptr %[[STACK]][0, 1]
+// CHECK-NEXT:    llvm.store %[[WORDS]]#1, %[[FIELD1]]
 // CHECK:         call @bppsa_rt_parallel_for(%{{.*}}, %[[POINTER]], %[[STACK]])
 func.func @fill(%x: memref<?xf32>, %n: index) {
   %c0 = arith.constant 0 : index

@@ -316,8 +316,8 @@ def ConvertParallelToRuntime : Pass<"convert-parallel-to-runtime", "::mlir::Modu
     The body of each outermost `scf.parallel` becomes a function of a range of
     iterations, counted over all dimensions, and the loop a call of
     `bppsa_rt_parallel_for`, which gives each thread a contiguous range. Values
-    that the body uses go through a structure on the stack of the caller;
-    constants are copied. Buffers of static size that an iteration allocates on the
+    that the body uses go through a structure on the stack of the caller, arrays as
+    casts that `bppsa-unpack-descriptors` resolves; constants are copied. Buffers of static size that an iteration allocates on the
     stack are allocated once for each range. A parallel loop in another one is
     run by the thread that reaches it.
 
@@ -333,7 +333,7 @@ def ConvertParallelToRuntime : Pass<"convert-parallel-to-runtime", "::mlir::Modu
     ...
     func.func private @f_body(%first: i64, %last: i64, %captures: !llvm.ptr) {
       %a = memref.alloca() : memref<16xf32>
-      %values = llvm.load %captures ...
+      %address = llvm.getelementptr %captures[0, 0] ...
       scf.for %i = %first to %last step %c1 { ... }
       return
     }
@@ -343,6 +343,29 @@ def ConvertParallelToRuntime : Pass<"convert-parallel-to-runtime", "::mlir::Modu
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
     "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"
   ];
+}
+
+def UnpackDescriptors : Pass<"bppsa-unpack-descriptors", "::mlir::ModuleOp"> {
+  let summary = "hand arrays over to kernels as what their types do not tell";
+  let description = [{
+    An array becomes several arguments of a kernel: the address of its first element, and
+    the sizes and strides that its type leaves open. Kernels are the functions that are
+    never inlined (`passthrough = ["noinline"]`) and have no C interface; their
+    declarations and calls change with them. What read a descriptor reads an argument or
+    a constant. So do bodies of parallel loops, for which `convert-parallel-to-runtime`
+    leaves casts between arrays and such words. The pass runs after
+    `finalize-memref-to-llvm`.
+
+    ```mlir
+    func.func private @kernel(memref<?x8xf32>, memref<4x2xf32, strided<[2, 1], offset: ?>>)
+        attributes {passthrough = ["noinline"]}
+    ```
+    becomes
+    ```mlir
+    func.func private @kernel(!llvm.ptr, i64, !llvm.ptr) attributes {passthrough = ["noinline"]}
+    ```
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
 #endif // BPPSA_CONVERSION_PASSES

@@ -58,8 +58,9 @@ void bppsa::buildCPUCodePipeline(OpPassManager &pm, const CPULoweringOptions &op
   pm.addPass(createConvertMathToLLVMPass());
   pm.addPass(createConvertMathToLibmPass());
   FinalizeMemRefToLLVMConversionPassOptions memory;
-  memory.useGenericFunctions = true;
+  memory.useGenericFunctions = memory.useAlignedAlloc = true;
   pm.addPass(createFinalizeMemRefToLLVMConversionPass(memory));
+  pm.addPass(createUnpackDescriptors());
   // One pass over what is left is several times as fast as one for each dialect.
   ConvertToLLVMPassOptions rest;
   rest.filterDialects = {"func", "arith", "cf", "index", "ub"};

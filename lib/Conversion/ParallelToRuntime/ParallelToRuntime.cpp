@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../UnpackDescriptors/DescriptorFields.h"
 #include "bppsa/Conversion/Passes.h"
 #include "bppsa/Support/IndexArithmetic.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
@@ -63,11 +64,12 @@ namespace {
 /// The structure through which a body gets values.
 class Captures {
 public:
-  Captures(ValueRange values, const LLVMTypeConverter &converter) : values(values) {
-    SmallVector<Type> fields;
+  Captures(ValueRange values, const LLVMTypeConverter &converter)
+      : values(values), converter(converter) {
+    SmallVector<Type> types;
     for (Value value : values)
-      fields.push_back(converter.convertType(value.getType()));
-    type = LLVM::LLVMStructType::getLiteral(&converter.getContext(), fields);
+      llvm::append_range(types, getWordTypes(value.getType(), converter));
+    type = LLVM::LLVMStructType::getLiteral(&converter.getContext(), types);
   }
 
   /// Writes the values to a structure on the stack of the function around `loop`; returns its
@@ -77,13 +79,14 @@ public:
   void read(OpBuilder &builder, Location loc, Value address, IRMapping &mapping) const;
 
 private:
-  Value createCast(OpBuilder &builder, Location loc, Value value, Type to) const {
-    if (value.getType() == to)
-      return value;
-    return UnrealizedConversionCastOp::create(builder, loc, to, value).getResult(0);
+  /// The address of field `number` of the structure at `address`.
+  Value getField(OpBuilder &builder, Location loc, Value address, int32_t number) const {
+    return LLVM::GEPOp::create(builder, loc, address.getType(), type, address,
+                               ArrayRef<LLVM::GEPArg>{0, number});
   }
 
   SmallVector<Value> values;
+  const LLVMTypeConverter &converter;
   LLVM::LLVMStructType type;
 };
 } // namespace
@@ -101,21 +104,22 @@ Value Captures::write(OpBuilder &builder, scf::ParallelOp loop) const {
     Value one = LLVM::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(1));
     address = LLVM::AllocaOp::create(builder, loc, pointer, type, one);
   }
-  Value all = LLVM::PoisonOp::create(builder, loc, type);
-  for (auto [i, value] : llvm::enumerate(values))
-    all = LLVM::InsertValueOp::create(builder, loc, all,
-                                      createCast(builder, loc, value, type.getBody()[i]), i);
-  LLVM::StoreOp::create(builder, loc, all, address);
+  int32_t number = 0;
+  for (Value value : values)
+    for (Value word : castToWords(builder, loc, value, converter))
+      LLVM::StoreOp::create(builder, loc, word, getField(builder, loc, address, number++));
   return address;
 }
 
 void Captures::read(OpBuilder &builder, Location loc, Value address, IRMapping &mapping) const {
-  if (values.empty())
-    return;
-  Value all = LLVM::LoadOp::create(builder, loc, type, address);
-  for (auto [i, value] : llvm::enumerate(values))
-    mapping.map(value, createCast(builder, loc, LLVM::ExtractValueOp::create(builder, loc, all, i),
-                                  value.getType()));
+  int32_t number = 0;
+  for (Value value : values) {
+    SmallVector<Value> words;
+    for (Type word : getWordTypes(value.getType(), converter))
+      words.push_back(
+          LLVM::LoadOp::create(builder, loc, word, getField(builder, loc, address, number++)));
+    mapping.map(value, castFromWords(builder, loc, value.getType(), words));
+  }
 }
 
 //===----------------------------------------------------------------------===//
