@@ -13,6 +13,7 @@
 #include "bppsa/Dialect/BPPSA/Transforms/GraphBodies/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Loops/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Scan/Passes.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Schedule/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Structure/Passes.h"
 #include "bppsa/Differentiation/Passes.h"
 #include "bppsa/Evaluation/Passes.h"
@@ -28,6 +29,7 @@ void bppsa::registerAllPasses() {
   registerBPPSAGraphBodyTransformsPasses();
   registerBPPSALoopTransformsPasses();
   registerBPPSAScanTransformsPasses();
+  registerBPPSAScheduleTransformsPasses();
   registerBPPSAStructureTransformsPasses();
   registerBPPSATransformsPasses();
   registerCPULoweringPipeline();

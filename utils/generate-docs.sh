@@ -18,7 +18,7 @@ generate() {
     | sed -e '/^\[TOC\]$/d' -e 's/[[:space:]]*$//' >"$out/$page"
 }
 
-generate BPPSADialect.md Dialect/BPPSA/IR/BPPSAOps.td -gen-dialect-doc -dialect=bppsa
+generate BPPSADialect.md Dialect/BPPSA/IR/BPPSADefinitions.td -gen-dialect-doc -dialect=bppsa
 generate BPPSAInterfaces.md Dialect/BPPSA/IR/BPPSAInterfaces.td -gen-op-interface-docs
 generate BufferPasses.md Dialect/BPPSA/Transforms/Buffers/Passes.td -gen-pass-doc
 generate ConversionPasses.md Conversion/Passes.td -gen-pass-doc
@@ -27,5 +27,6 @@ generate EvaluationPasses.md Evaluation/Passes.td -gen-pass-doc
 generate GraphBodyPasses.md Dialect/BPPSA/Transforms/GraphBodies/Passes.td -gen-pass-doc
 generate LoopPasses.md Dialect/BPPSA/Transforms/Loops/Passes.td -gen-pass-doc
 generate ScanPasses.md Dialect/BPPSA/Transforms/Scan/Passes.td -gen-pass-doc
+generate SchedulePasses.md Dialect/BPPSA/Transforms/Schedule/Passes.td -gen-pass-doc
 generate StructurePasses.md Dialect/BPPSA/Transforms/Structure/Passes.td -gen-pass-doc
 generate TransformPasses.md Transforms/Passes.td -gen-pass-doc

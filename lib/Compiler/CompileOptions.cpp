@@ -7,6 +7,7 @@
 #include "bppsa/Compiler/CompileOptions.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Import/ImportONNX.h"
+#include "bppsa/Support/BackwardOrder.h"
 #include "bppsa/Support/BatchAxes.h"
 #include "bppsa/Target/GPUObject.h"
 #include "llvm/ADT/StringExtras.h"
@@ -24,6 +25,7 @@ public:
   void checkTraining();
   void checkLosses();
   void checkClassOptions();
+  void checkSchedule();
   void checkTarget();
   void checkDistributed();
   void checkNumbers();
@@ -82,6 +84,14 @@ void Validator::checkLosses() {
             "--loss-on must name each output once, found '" + name + "' twice");
 }
 
+void Validator::checkSchedule() {
+  const TrainingOptions &training = options.training;
+  require(training.backwardOrder.empty() || BackwardOrder::parse(training.backwardOrder),
+          "--backward-order must be in-order, reverse-first:K (K >= 0), reverse-first:auto or "
+          "defer:L:J[,L:J...] (1 <= J < L), found '" +
+              training.backwardOrder + "'");
+}
+
 void Validator::checkClassOptions() {
   const TrainingOptions &training = options.training;
   auto isAny = [&](StringRef kind) { return llvm::is_contained(training.losses, kind); };
@@ -108,6 +118,7 @@ void Validator::checkTraining() {
   const TrainingOptions &training = options.training;
   checkLosses();
   checkClassOptions();
+  checkSchedule();
   requireWord("--optimizer", training.optimizer, {"sgd", "momentum", "adam", "adamw", "rmsprop"});
   require(isPlan(training.scan),
           "--scan must be auto, linear, blelloch, hybrid:L (L >= 0) or chunked[:C] (C >= 1), "

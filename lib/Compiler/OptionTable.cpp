@@ -211,6 +211,10 @@ static const OptionInfo kOptions[] = {
                                      {"scan", BackwardKind::Scan},
                                      {"sequential", BackwardKind::Sequential}});
      }},
+    {"backward-order", Form::Value, Group::Backward, "ORDER",
+     "When gradients of parameters are formed: in-order, reverse-first:K, reverse-first:auto or "
+     "defer:L:J[,L:J...] (default: as differentiation has them)",
+     SETTER(setText, training.backwardOrder)},
     {"jacobians", Form::Value, Group::Backward, "KIND",
      "structured (default), or dense: those of scans with all their elements, column by column, to "
      "check the others",

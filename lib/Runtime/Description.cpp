@@ -101,10 +101,14 @@ ordered_json bppsa::runtime::describeProgram(const Program &program) {
     object["initializers"].push_back(
         {{"name", info.name}, {"shape", info.shape}, {"trained", info.trained}});
   object["variants"] = ordered_json::array();
-  for (const VariantInfo &variant : model.variants) {
+  for (size_t i = 0; i < model.variants.size(); ++i) {
+    const VariantInfo &variant = model.variants[i];
     ordered_json plan = variant.plan.empty() ? ordered_json(nullptr) : ordered_json(variant.plan);
     object["variants"].push_back(
         {{"backward", variant.backward}, {"plan", plan}, {"mapping", variant.mapping}});
+    const auto &described = description.at("variants").at(i);
+    if (auto order = described.find("backward_order"); order != described.end())
+      object["variants"].back()["backward_order"] = *order;
   }
   object["memory_limit"] = description.value("memory_limit", int64_t(0));
   object["rolled_up"] = description.value("rolled_up", ordered_json::array());

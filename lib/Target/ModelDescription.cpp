@@ -6,7 +6,7 @@
 
 #include "bppsa/Target/ModelDescription.h"
 #include "FlopCount.h"
-#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
 #include "bppsa/Evaluation/DeviceCosts.h"
 #include "bppsa/Evaluation/HostCosts.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -207,6 +207,12 @@ static json::Array describeHostChains(func::FuncOp step) {
   return chains;
 }
 
+static json::Object describeBackwardOrder(BackwardOrderAttr order) {
+  return json::Object{{"order", order.getOrder()},
+                      {"peak_bytes", order.getPeak()},
+                      {"in_order_peak_bytes", order.getInOrderPeak()}};
+}
+
 static json::Array describeRolledUp(ArrayRef<RolledUpLoop> loops) {
   json::Array described;
   for (const RolledUpLoop &loop : loops)
@@ -289,6 +295,8 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
                         {"mapping", getMapping(variant, options.target)}};
     if (!variant.plan.empty())
       object["plan"] = variant.plan;
+    if (auto order = attrs::BackwardOrder::of(module.lookupSymbol("step_" + variant.getSuffix())))
+      object["backward_order"] = describeBackwardOrder(order);
     variants.push_back(std::move(object));
   }
   json::Array mixing;

@@ -9,6 +9,7 @@
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Loops/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Scan/Passes.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Schedule/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Structure/Passes.h"
 #include "bppsa/Differentiation/Passes.h"
 #include "bppsa/Support/NamePattern.h"
@@ -142,6 +143,17 @@ static void addPlan(OpPassManager &pm, const TrainingOptions &options, const Var
   pm.addPass(createScanLinks(links));
 }
 
+/// Adds the passes that order the backward passes, once it is settled what they are made of.
+static void addBackwardOrder(OpPassManager &pm, const TrainingOptions &options) {
+  if (options.backwardOrder.empty())
+    return;
+  ScheduleBackwardOptions schedule;
+  schedule.order = options.backwardOrder;
+  schedule.memoryLimit = options.memoryLimit.value_or(0);
+  pm.addNestedPass<func::FuncOp>(createSplitBackward());
+  pm.addNestedPass<func::FuncOp>(createScheduleBackward(schedule));
+}
+
 void bppsa::buildScanPipeline(OpPassManager &pm, const TrainingOptions &options) {
   for (const Variant &variant : options.getVariants())
     for (const std::string &prefix : getFunctionPrefixes(options))
@@ -150,6 +162,7 @@ void bppsa::buildScanPipeline(OpPassManager &pm, const TrainingOptions &options)
   products.memoryLimit = options.getJacobianLimit();
   pm.addNestedPass<func::FuncOp>(createPlanSparseProducts(products));
   pm.addNestedPass<func::FuncOp>(createLowerProducts());
+  addBackwardOrder(pm, options);
   if (options.target != TargetKind::CPU)
     return;
   AddUnitVariantsOptions units;

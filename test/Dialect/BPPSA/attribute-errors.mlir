@@ -166,3 +166,34 @@ func.func @no_jacobian(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = arith.negf %x {bppsa.jacobian = #bppsa.jacobians<f32>} : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+func.func @part(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{attribute 'bppsa.backward_part' must be a part of the backward pass, '#bppsa.backward_part<...>', found "cotangent"}}
+  %0 = arith.negf %x {bppsa.backward_part = "cotangent"} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @part_without_stage(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{a backward part 'parameter' must have a stage from 1 on, found 0; number the stages from the one cotangents reach last}}
+  %0 = arith.negf %x {bppsa.backward_part = #bppsa.backward_part<parameter>} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @stage_of_cotangent(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{a backward part 'cotangent' must have no stage, found 2; only 'parameter' has one}}
+  %0 = arith.negf %x {bppsa.backward_part = #bppsa.backward_part<cotangent, stage = 2>} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @below {{attribute 'bppsa.backward_order' must be the order of a backward pass, '#bppsa.backward_order<...>', found "in-order"}}
+func.func @order() attributes {bppsa.backward_order = "in-order"} {
+  return
+}

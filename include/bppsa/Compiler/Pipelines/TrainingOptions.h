@@ -83,6 +83,9 @@ struct TrainingOptions {
   /// `structured`, or `dense`: explicit Jacobians have all their elements, made column by column by
   /// the rules of operations, to check those of which the structure is known.
   std::string jacobians = "structured";
+  /// When gradients of parameters are formed (`BackwardOrder::parse`); empty where differentiation
+  /// forms them.
+  std::string backwardOrder;
   /// Bytes that the explicit Jacobians of a chain of layers may take for one sample, and what loops
   /// in graph form keep for their chains; 0 for no limit.
   std::optional<int64_t> memoryLimit;

@@ -4,8 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
 #include "llvm/ADT/DenseSet.h"
+
+#include "bppsa/Dialect/BPPSA/IR/BPPSAScheduleEnums.cpp.inc"
 
 using namespace mlir;
 using namespace bppsa;
@@ -78,4 +80,19 @@ OperandJacobiansAttr OperandJacobiansAttr::getOf(MLIRContext *context,
 
 JacobianType OperandJacobiansAttr::getJacobian(size_t index) {
   return dyn_cast<JacobianType>(getTypes()[index]);
+}
+
+//===----------------------------------------------------------------------===//
+// Parts of a backward pass
+//===----------------------------------------------------------------------===//
+
+LogicalResult BackwardPartAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                       BackwardRole role, int64_t stage) {
+  bool hasStage = role == BackwardRole::Parameter;
+  if (hasStage ? stage >= 1 : stage == 0)
+    return success();
+  return emitError() << "a backward part '" << stringifyBackwardRole(role) << "' must have "
+                     << (hasStage ? "a stage from 1 on" : "no stage") << ", found " << stage
+                     << (hasStage ? "; number the stages from the one cotangents reach last"
+                                  : "; only 'parameter' has one");
 }

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "Verifiers/Verifiers.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -207,6 +207,11 @@ static LogicalResult verifyFunctionAttribute(FunctionOpInterface function,
   }
   if (isAnyOf<attrs::MixingLayouts>(attribute))
     return verifyMixingLayouts(function, attribute);
+  if (isAnyOf<attrs::BackwardOrder>(attribute))
+    return isa<BackwardOrderAttr>(attribute.getValue())
+               ? success()
+               : refuse(function, attribute,
+                        "the order of a backward pass, '#bppsa.backward_order<...>'");
   return refuseUnknown(function, attribute, "a function");
 }
 
@@ -225,6 +230,10 @@ LogicalResult BPPSADialect::verifyOperationAttribute(Operation *op, NamedAttribu
     return verifyFunctionAttribute(function, attribute);
   if (isAnyOf<attrs::Mapping>(attribute))
     return verifyMapping(op, attribute);
+  if (isAnyOf<attrs::BackwardPart>(attribute))
+    return isa<BackwardPartAttr>(attribute.getValue())
+               ? success()
+               : refuse(op, attribute, "a part of the backward pass, '#bppsa.backward_part<...>'");
   if (!isAnyOf<attrs::Jacobian>(attribute))
     return refuseUnknown(op, attribute, "an operation");
   return isa<OperandJacobiansAttr>(attribute.getValue())

@@ -1,0 +1,40 @@
+//===- Dependences.h - what the values of a step depend on ------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_DIALECT_BPPSA_ANALYSIS_DEPENDENCES_H
+#define BPPSA_DIALECT_BPPSA_ANALYSIS_DEPENDENCES_H
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace bppsa {
+
+/// What a value depends on, besides sizes; each includes those before it.
+enum class Dependence { Constants, Parameters, Data, Targets };
+
+/// The values that `op` and its regions read.
+llvm::SetVector<mlir::Value> getReadValues(mlir::Operation *op);
+
+/// What the values of a function of one block depend on. Targets and weights are of the
+/// loss; arguments that are neither these nor parameters are data.
+class Dependences {
+public:
+  explicit Dependences(mlir::FunctionOpInterface function);
+
+  Dependence get(mlir::Value value) const { return dependences.lookup(value); }
+  /// That of the results of `op`.
+  Dependence get(mlir::Operation *op) const {
+    return op->getNumResults() == 0 ? Dependence::Constants : get(op->getResult(0));
+  }
+
+private:
+  llvm::DenseMap<mlir::Value, Dependence> dependences;
+};
+
+} // namespace bppsa
+
+#endif // BPPSA_DIALECT_BPPSA_ANALYSIS_DEPENDENCES_H

@@ -1,0 +1,13 @@
+//===- BPPSADefinitions.td - all of the dialect ------------*- tablegen -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_DIALECT_BPPSA_IR_BPPSADEFINITIONS
+#define BPPSA_DIALECT_BPPSA_IR_BPPSADEFINITIONS
+
+include "bppsa/Dialect/BPPSA/IR/BPPSAOps.td"
+include "bppsa/Dialect/BPPSA/IR/BPPSAScheduleAttributes.td"
+
+#endif // BPPSA_DIALECT_BPPSA_IR_BPPSADEFINITIONS

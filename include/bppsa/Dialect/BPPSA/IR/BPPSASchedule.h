@@ -1,0 +1,43 @@
+//===- BPPSASchedule.h - attributes of schedules ----------------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// The attributes by which passes decide in which order the backward pass of a training step runs.
+// docs/Attributes.md says what each of them means.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_DIALECT_BPPSA_IR_BPPSASCHEDULE_H
+#define BPPSA_DIALECT_BPPSA_IR_BPPSASCHEDULE_H
+
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+
+#include "bppsa/Dialect/BPPSA/IR/BPPSAScheduleEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "bppsa/Dialect/BPPSA/IR/BPPSAScheduleAttributes.h.inc"
+
+namespace bppsa {
+
+/// A helper as the dialect's generated ones.
+#define BPPSA_ATTRIBUTE_HELPER(NAME, TYPE, TEXT)                                                   \
+  struct NAME##AttrHelper {                                                                        \
+    static constexpr llvm::StringLiteral getNameStr() { return TEXT; }                             \
+    TYPE getAttr(mlir::Operation *op) { return op->getAttrOfType<TYPE>(getNameStr()); }            \
+  };
+BPPSA_ATTRIBUTE_HELPER(BackwardPart, BackwardPartAttr, "bppsa.backward_part")
+BPPSA_ATTRIBUTE_HELPER(BackwardOrder, BackwardOrderAttr, "bppsa.backward_order")
+#undef BPPSA_ATTRIBUTE_HELPER
+
+namespace attrs {
+/// Of an operation of a backward pass.
+using BackwardPart = DiscardableAttribute<BackwardPartAttrHelper>;
+/// Of a function with a backward pass.
+using BackwardOrder = DiscardableAttribute<BackwardOrderAttrHelper>;
+} // namespace attrs
+
+} // namespace bppsa
+
+#endif // BPPSA_DIALECT_BPPSA_IR_BPPSASCHEDULE_H

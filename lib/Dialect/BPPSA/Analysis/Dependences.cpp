@@ -1,0 +1,38 @@
+//===- Dependences.cpp - what the values of a step depend on --------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Dialect/BPPSA/Analysis/Dependences.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+SetVector<Value> bppsa::getReadValues(Operation *op) {
+  SetVector<Value> values(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), values);
+  return values;
+}
+
+static Dependence getOfArgument(FunctionOpInterface function, unsigned number) {
+  if (attrs::Target::ofArgument(function, number) || attrs::Weight::ofArgument(function, number))
+    return Dependence::Targets;
+  return attrs::Parameter::ofArgument(function, number) ? Dependence::Parameters : Dependence::Data;
+}
+
+Dependences::Dependences(FunctionOpInterface function) {
+  Block &block = function.getFunctionBody().front();
+  for (BlockArgument argument : block.getArguments())
+    dependences[argument] = getOfArgument(function, argument.getArgNumber());
+  for (Operation &op : block) {
+    auto dependence = Dependence::Constants;
+    if (!isa<tensor::DimOp>(op))
+      for (Value operand : getReadValues(&op))
+        dependence = std::max(dependence, get(operand));
+    for (Value result : op.getResults())
+      dependences[result] = dependence;
+  }
+}

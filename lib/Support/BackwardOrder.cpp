@@ -1,0 +1,58 @@
+//===- BackwardOrder.cpp - when gradients of parameters are formed --------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Support/BackwardOrder.h"
+#include "llvm/ADT/StringExtras.h"
+#include <algorithm>
+
+using namespace bppsa;
+using llvm::StringRef;
+
+/// Reads `L:J,L:J...`. Returns whether `text` is that.
+static bool parseDeferred(StringRef text, std::map<int64_t, int64_t> &deferred) {
+  for (StringRef pair : llvm::split(text, ',')) {
+    auto [from, to] = pair.split(':');
+    int64_t stage, target;
+    if (from.getAsInteger(10, stage) || to.getAsInteger(10, target) || target < 1 ||
+        target >= stage || !deferred.try_emplace(stage, target).second)
+      return false;
+  }
+  return true;
+}
+
+std::optional<BackwardOrder> BackwardOrder::parse(StringRef text) {
+  BackwardOrder order;
+  if (text == "in-order")
+    return order;
+  int64_t count;
+  if (text.consume_front("reverse-first:")) {
+    if (text == "auto")
+      order.reversed.reset();
+    else if (text.getAsInteger(10, count) || count < 0)
+      return std::nullopt;
+    else
+      order.reversed = count;
+    return order;
+  }
+  if (text.consume_front("defer:") && parseDeferred(text, order.deferred))
+    return order;
+  return std::nullopt;
+}
+
+std::string BackwardOrder::toString() const {
+  if (!reversed)
+    return "reverse-first:auto";
+  if (*reversed > 0)
+    return "reverse-first:" + std::to_string(*reversed);
+  std::string text;
+  for (auto [stage, target] : deferred)
+    text += (text.empty() ? "defer:" : ",") + std::to_string(stage) + ":" + std::to_string(target);
+  return text.empty() ? "in-order" : text;
+}
+
+int64_t BackwardOrder::getLastStage() const {
+  return std::max(reversed.value_or(0), deferred.empty() ? 0 : deferred.rbegin()->first);
+}
