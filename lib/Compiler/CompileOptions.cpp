@@ -86,6 +86,14 @@ void Validator::checkLosses() {
 
 void Validator::checkSchedule() {
   const TrainingOptions &training = options.training;
+  require(training.interlock.value_or(1) >= 1,
+          "--interlock must be at least 1, found " + Twine(training.interlock.value_or(1)));
+  require(!training.interlock || !llvm::is_contained(training.losses, "vjp"),
+          "--interlock needs losses of modules, found --loss=vjp");
+  require(training.interlock || training.interlockCombine.empty(),
+          "--interlock-combine needs --interlock");
+  if (!training.interlockCombine.empty())
+    requireWord("--interlock-combine", training.interlockCombine, {"last", "sum", "mean"});
   require(training.backwardOrder.empty() || BackwardOrder::parse(training.backwardOrder),
           "--backward-order must be in-order, reverse-first:K (K >= 0), reverse-first:auto or "
           "defer:L:J[,L:J...] (1 <= J < L), found '" +

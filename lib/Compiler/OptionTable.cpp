@@ -186,6 +186,13 @@ static const OptionInfo kOptions[] = {
     {"ignore-index", Form::Value, Group::Loss, "I",
      "Positions of cross-entropy and nll with this target count nothing",
      SETTER(setInteger, training.ignoreIndex)},
+    {"interlock", Form::Value, Group::Loss, "N",
+     "The outputs of --loss-on are heads of modules, and cotangents pass N - 1 modules down: 1 "
+     "trains each by its own loss, 2 by that of the next, as many as there are by the last",
+     SETTER(setInteger, training.interlock)},
+    {"interlock-combine", Form::Value, Group::Loss, "KIND",
+     "What a module follows of the N losses that reach it: last (default), sum or mean",
+     SETTER(setText, training.interlockCombine)},
     {"label-smoothing", Form::Value, Group::Loss, "X",
      "Share of each target of cross-entropy that is spread over all classes (default 0)",
      SETTER(setNumber, training.labelSmoothing)},

@@ -6,7 +6,7 @@
 
 #include "Layers/LayerLinks.h"
 #include "TensorBuilders.h"
-#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
 #include "bppsa/Differentiation/Differentiation.h"
 #include "bppsa/Differentiation/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -29,6 +29,14 @@ static StringAttr getDifferentiatedName(func::FuncOp function, unsigned i, bool 
   if (!withInputs || !type || !type.getElementType().isF32())
     return {};
   return attrs::Input::ofArgument(function, i);
+}
+
+/// The number of the result of `function` to differentiate.
+static unsigned findObjective(func::FuncOp function) {
+  for (unsigned i = 0, e = function.getNumResults(); i < e; ++i)
+    if (attrs::Objective::ofResult(function, i))
+      return i;
+  return 0;
 }
 
 namespace {
@@ -143,6 +151,11 @@ void BackwardBuilder::finish() {
   function.setAllResultAttrs(attributes);
   builder.setInsertionPointToStart(&body);
   MarkPhaseOp::create(builder, terminator.getLoc(), 0);
+  // What differs in nothing else is a common subexpression.
+  function.walk([](StopGradientOp op) {
+    op.getResult().replaceAllUsesWith(op.getOperand());
+    op.erase();
+  });
   eraseDeadOps(body);
 }
 
@@ -186,7 +199,7 @@ private:
   LogicalResult buildLossGradient(func::FuncOp step) {
     bool withInputs = wrt == "all";
     BackwardBuilder backward(step, withInputs);
-    if (failed(backward.build(Seed{0, Value()}, links)))
+    if (failed(backward.build(Seed{findObjective(step), Value()}, links)))
       return failure();
     backward.keepResults(0, [](unsigned i) { return i == 0; });
     backward.appendGradients();

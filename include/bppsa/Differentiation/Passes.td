@@ -75,6 +75,52 @@ def AddLoss : Pass<"bppsa-add-loss", "::mlir::ModuleOp"> {
   ];
 }
 
+def Interlock : Pass<"bppsa-interlock", "::mlir::ModuleOp"> {
+  let summary = "lets the layers of a module follow the losses of near modules only";
+  let description = [{
+    Adds a copy of `of`, a function of several losses l1, ..., lK, named `name`, whose gradients are those
+    of interlocking backpropagation (Gomez et al., JMLR 23, 2022). Its last result, with the attribute
+    `bppsa.objective`, is what `bppsa-differentiate` then differentiates; the losses stay what they
+    are.
+
+    The losses cut the function into K modules. What leads to loss i and to a later one, and to
+    none before it, is module i; what leads to no other loss is the head of loss i, or for the last loss
+    a part of module K. What leads to loss i may read activations of modules 1 to i.
+
+    | `combine` | the parameters of module i follow |
+    |---|---|
+    | `last` | the loss of module min(i + window - 1, K), the furthest whose cotangents reach them |
+    | `sum` | the sum of the losses of the modules i to min(i + window - 1, K) |
+    | `mean` | the mean of these |
+
+    Parameters of a head follow its loss; no other does through that head. Cotangents thus pass at most window - 1
+    modules down: `window=1` is local, 2 pairwise, and K or more end-to-end backpropagation.
+    A parameter of several modules has the sum of what they give.
+
+    ```mlir
+    func.func @loss(...) -> (tensor<f32> {bppsa.loss}, tensor<f32> {bppsa.loss}, tensor<f32> {bppsa.loss})
+    ```
+    gets, with `window=1`, the company of
+    ```mlir
+    func.func private @interlocked_loss(...) -> (tensor<f32> {bppsa.loss}, tensor<f32> {bppsa.loss},
+                                                 tensor<f32> {bppsa.loss}, tensor<f32> {bppsa.objective})
+    ```
+  }];
+  let options = [
+    Option<"of", "of", "std::string", /*default=*/"\"loss\"", "function to copy">,
+    Option<"name", "name", "std::string", /*default=*/"\"interlocked_loss\"",
+           "name of the copy">,
+    Option<"window", "window", "int64_t", /*default=*/"1",
+           "modules whose losses reach a module: its own and those after it">,
+    Option<"combine", "combine", "std::string", /*default=*/"\"last\"",
+           "last, sum or mean of these losses">,
+    ListOption<"factors", "factors", "double", "what each loss is multiplied by; empty for ones">,
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::bppsa::BPPSADialect"
+  ];
+}
+
 def BuildOptimizer : Pass<"bppsa-build-optimizer", "::mlir::ModuleOp"> {
   let summary = "adds a function that updates the parameters";
   let description = [{
@@ -119,6 +165,10 @@ def Differentiate : Pass<"bppsa-differentiate", "::mlir::ModuleOp"> {
     arguments: those with `bppsa.parameter` and without `bppsa.frozen`, and with
     `wrt=all` also every f32 argument with `bppsa.input`. The result attribute
     `bppsa.gradient` holds the argument's name.
+
+    Where a result has `bppsa.objective` (`bppsa-interlock`), that is differentiated in place of the
+    first one, and is not returned. `bppsa.stop_gradient` has done its work afterwards and is not
+    in the new function.
 
     An argument with `bppsa.nonzeros`, an array of i1, is known to be zero where
     that is false; its gradient is zero there, too, so that it stays so.

@@ -104,6 +104,22 @@ static void addCopies(OpPassManager &pm, const TrainingOptions &options, const V
   pm.addPass(createCopyFunctions(copies));
 }
 
+/// Adds the pass that makes of `function` what is differentiated in its place. Returns the name.
+static std::string addInterlocking(OpPassManager &pm, const TrainingOptions &options,
+                                   StringRef function) {
+  if (!options.interlock)
+    return function.str();
+  InterlockOptions interlock;
+  interlock.of = function.str();
+  interlock.name = "interlocked_" + function.str();
+  interlock.window = *options.interlock;
+  if (!options.interlockCombine.empty())
+    interlock.combine = options.interlockCombine;
+  interlock.factors.assign(options.lossWeights.begin(), options.lossWeights.end());
+  pm.addPass(createInterlock(interlock));
+  return interlock.name;
+}
+
 void bppsa::buildDifferentiationPipeline(OpPassManager &pm, const TrainingOptions &options) {
   // A step drops elements where the model has dropout; `grad` is the gradient of
   // what `eval` computes.
@@ -111,8 +127,10 @@ void bppsa::buildDifferentiationPipeline(OpPassManager &pm, const TrainingOption
   std::vector<Variant> variants = options.getVariants();
   const Variant &first = variants.front();
   bool links = options.hasLayerLinks();
-  addDifferentiation(pm, "training_loss", "step_" + first.name, "parameters", links);
-  addDifferentiation(pm, "loss", "grad_" + first.name, "all", links);
+  std::string trained = addInterlocking(pm, options, "training_loss");
+  std::string evaluated = addInterlocking(pm, options, "loss");
+  addDifferentiation(pm, trained, "step_" + first.name, "parameters", links);
+  addDifferentiation(pm, evaluated, "grad_" + first.name, "all", links);
   if (options.hasPullbacks())
     addPullback(pm, options, "pullback_" + first.name);
   BuildOptimizerOptions optimizer;

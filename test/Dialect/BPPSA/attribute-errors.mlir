@@ -197,3 +197,10 @@ func.func @stage_of_cotangent(%x: tensor<4xf32>) -> tensor<4xf32> {
 func.func @order() attributes {bppsa.backward_order = "in-order"} {
   return
 }
+
+// -----
+
+// expected-error @below {{the result of a function must have one role, found 'bppsa.loss' and 'bppsa.objective'; remove one of them}}
+func.func @loss_and_objective(%x: tensor<f32>) -> (tensor<f32> {bppsa.loss, bppsa.objective}) {
+  return %x : tensor<f32>
+}

@@ -68,6 +68,11 @@ struct TrainingOptions {
   std::vector<std::string> lossOn;
   /// What each of several losses is multiplied by in their sum; empty for ones.
   std::vector<double> lossWeights;
+  /// Modules whose losses reach a module, of those that the losses cut the model into; nothing for
+  /// backpropagation through all of them.
+  std::optional<int64_t> interlock;
+  /// Which of these losses do: `last`, `sum` or `mean`; empty for `last`.
+  std::string interlockCombine;
   /// A weight for each class; empty for ones.
   std::vector<float> classWeights;
   /// The share of each target that is spread over all classes.

@@ -63,11 +63,11 @@ struct BoundaryValue {
 } // namespace
 
 /// The names of roles: what an argument or a result is. It is at most one of these.
-static const StringRef roles[] = {attrs::Input::getName(),     attrs::Output::getName(),
-                                  attrs::Parameter::getName(), attrs::Gradient::getName(),
-                                  attrs::Loss::getName(),      attrs::Target::getName(),
-                                  attrs::Weight::getName(),    attrs::Correct::getName(),
-                                  attrs::Seed::getName(),      attrs::Updated::getName()};
+static const StringRef roles[] = {
+    attrs::Input::getName(),    attrs::Output::getName(),   attrs::Parameter::getName(),
+    attrs::Gradient::getName(), attrs::Loss::getName(),     attrs::Target::getName(),
+    attrs::Weight::getName(),   attrs::Correct::getName(),  attrs::Seed::getName(),
+    attrs::Updated::getName(),  attrs::Objective::getName()};
 
 static LogicalResult verifyRole(const BoundaryValue &value, NamedAttribute attribute) {
   Operation *op = value.function;

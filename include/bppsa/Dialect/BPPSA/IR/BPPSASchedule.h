@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The attributes by which passes decide in which order the backward pass of a training step runs.
-// docs/Attributes.md says what each of them means.
+// The attributes by which passes decide what of a training step is differentiated and in which
+// order its backward pass runs. docs/Attributes.md says what each of them means.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,11 +27,14 @@ namespace bppsa {
     static constexpr llvm::StringLiteral getNameStr() { return TEXT; }                             \
     TYPE getAttr(mlir::Operation *op) { return op->getAttrOfType<TYPE>(getNameStr()); }            \
   };
+BPPSA_ATTRIBUTE_HELPER(Objective, mlir::UnitAttr, "bppsa.objective")
 BPPSA_ATTRIBUTE_HELPER(BackwardPart, BackwardPartAttr, "bppsa.backward_part")
 BPPSA_ATTRIBUTE_HELPER(BackwardOrder, BackwardOrderAttr, "bppsa.backward_order")
 #undef BPPSA_ATTRIBUTE_HELPER
 
 namespace attrs {
+/// Of a result that is differentiated in place of the loss.
+using Objective = DiscardableAttribute<ObjectiveAttrHelper>;
 /// Of an operation of a backward pass.
 using BackwardPart = DiscardableAttribute<BackwardPartAttrHelper>;
 /// Of a function with a backward pass.

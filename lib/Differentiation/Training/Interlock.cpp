@@ -1,0 +1,299 @@
+//===- Interlock.cpp - losses of modules with short ways back -------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// Interlocking backpropagation (Gomez et al., JMLR 23, 2022) has no scalar whose gradient it is on
+// the graph as it stands. It is the gradient of a sum over copies of parts of that graph, each of
+// which passes cotangents on through some modules and stops them everywhere else. The copies
+// compute what they are copies of: common subexpressions are one again once nothing is left to
+// stop.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Losses.h"
+#include "bppsa/Dialect/BPPSA/Analysis/Dependences.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
+#include "bppsa/Differentiation/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace bppsa {
+#define GEN_PASS_DEF_INTERLOCK
+#include "bppsa/Differentiation/Passes.h.inc"
+} // namespace bppsa
+
+using namespace mlir;
+using namespace bppsa;
+
+/// Which of the losses that reach a module its parameters follow.
+enum class Combine { Last, Sum, Mean };
+
+static std::optional<Combine> parseCombine(StringRef text) {
+  return llvm::StringSwitch<std::optional<Combine>>(text)
+      .Case("last", Combine::Last)
+      .Case("sum", Combine::Sum)
+      .Case("mean", Combine::Mean)
+      .Default(std::nullopt);
+}
+
+namespace {
+/// A loss as modules that follow it see it.
+struct Term {
+  int64_t loss;
+  /// The modules whose parameters it trains, in order.
+  SmallVector<int64_t> modules;
+  double factor;
+  /// Whether it trains the parameters of its own head.
+  bool trainsHead;
+};
+
+/// The modules of a function of losses, and the heads between modules and losses. Both count
+/// from 0.
+class ModuleCuts {
+public:
+  /// `losses` are in the order of the modules.
+  ModuleCuts(func::FuncOp function, ArrayRef<Value> losses);
+
+  /// The first module without an operation of its own; -1 where each has one.
+  int64_t findEmptyModule() const;
+  /// The module of `op`; none for what belongs to heads or depends on parameters alone.
+  std::optional<int64_t> getModule(Operation *op) const {
+    auto found = modules.find(op);
+    return found == modules.end() ? std::nullopt : std::optional<int64_t>(found->second);
+  }
+  /// Whether loss number `loss` depends on `op` and that depends on data.
+  bool isNeeded(Operation *op, int64_t loss) const { return needed[loss].contains(op); }
+  bool dependsOnData(Value value) const { return dependences.get(value) >= Dependence::Data; }
+
+private:
+  Dependences dependences;
+  /// By loss: what it depends on and depends on data.
+  SmallVector<DenseSet<Operation *>> needed;
+  llvm::DenseMap<Operation *, int64_t> modules;
+};
+
+/// Copies the parts of `function` that terms are made of.
+class TermBuilder {
+public:
+  TermBuilder(func::FuncOp function, const ModuleCuts &cuts)
+      : block(function.front()), builder(block.getTerminator()), cuts(cuts) {
+    for (Operation &op : block.without_terminator())
+      ops.push_back(&op);
+  }
+
+  /// The value of `loss` through which cotangents pass as `term` says.
+  Value create(const Term &term, Value loss);
+  OpBuilder &getBuilder() { return builder; }
+
+private:
+  /// What a copy reads in place of `value`.
+  Value adapt(Value value, bool isTrained);
+
+  Block &block;
+  OpBuilder builder;
+  const ModuleCuts &cuts;
+  SmallVector<Operation *> ops;
+  /// Values without cotangents.
+  llvm::DenseMap<Value, Value> stopped;
+};
+} // namespace
+
+ModuleCuts::ModuleCuts(func::FuncOp function, ArrayRef<Value> losses) : dependences(function) {
+  Block &block = function.front();
+  llvm::DenseMap<Operation *, int64_t> counts;
+  for (Value loss : losses) {
+    DenseSet<Operation *> &found = needed.emplace_back();
+    SmallVector<Value> worklist = {loss};
+    while (!worklist.empty()) {
+      Value value = worklist.pop_back_val();
+      Operation *op = value.getDefiningOp();
+      if (!op || !dependsOnData(value) || !found.insert(op).second)
+        continue;
+      ++counts[op];
+      llvm::append_range(worklist, getReadValues(op));
+    }
+  }
+  // What a loss shares with a later one is the module of the first of them, or of one before it.
+  int64_t last = losses.size() - 1;
+  for (Operation &op : block)
+    for (int64_t loss = 0; loss <= last; ++loss)
+      if (isNeeded(&op, loss)) {
+        if (loss == last || counts[&op] > 1)
+          modules[&op] = loss;
+        break;
+      }
+}
+
+int64_t ModuleCuts::findEmptyModule() const {
+  SmallVector<bool> found(needed.size(), false);
+  for (auto [op, module] : modules)
+    found[module] |= llvm::any_of(
+        op->getResultTypes(), [](Type type) { return isa<FloatType>(getElementTypeOrSelf(type)); });
+  auto *empty = llvm::find(found, false);
+  return empty == found.end() ? -1 : empty - found.begin();
+}
+
+Value TermBuilder::adapt(Value value, bool isTrained) {
+  // Cotangents of activations end where the copies begin.
+  bool isActivation = value.getDefiningOp() && cuts.dependsOnData(value);
+  if ((isTrained && !isActivation) || !isa<FloatType>(getElementTypeOrSelf(value.getType())))
+    return value;
+  Value &other = stopped[value];
+  if (!other) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointAfterValue(value);
+    other = StopGradientOp::create(builder, value.getLoc(), value);
+  }
+  return other;
+}
+
+Value TermBuilder::create(const Term &term, Value loss) {
+  IRMapping copies;
+  for (Operation *op : ops) {
+    if (!cuts.isNeeded(op, term.loss))
+      continue;
+    std::optional<int64_t> module = cuts.getModule(op);
+    if (module && (term.modules.empty() || *module < term.modules.front()))
+      continue;
+    bool isTrained = module ? llvm::is_contained(term.modules, *module) : term.trainsHead;
+    IRMapping mapping = copies;
+    for (Value value : getReadValues(op))
+      if (!copies.contains(value))
+        mapping.map(value, adapt(value, isTrained));
+    Operation *copy = builder.clone(*op, mapping);
+    copies.map(op->getResults(), copy->getResults());
+  }
+  return copies.lookup(loss);
+}
+
+/// What module `module` of `count` follows loss `loss` by.
+static double getFactor(Combine combine, int64_t window, int64_t count, int64_t module,
+                        int64_t loss) {
+  int64_t last = std::min(module + window, count) - 1;
+  if (loss < module || loss > last)
+    return 0;
+  switch (combine) {
+  case Combine::Last:
+    return loss == last ? 1 : 0;
+  case Combine::Sum:
+    return 1;
+  case Combine::Mean:
+    return 1.0 / static_cast<double>(last - module + 1);
+  }
+  llvm_unreachable("unknown combination");
+}
+
+/// The terms of `count` losses: those that modules follow with one factor are one. The head of a
+/// loss follows it alone, and no activation does.
+static SmallVector<Term> collectTerms(Combine combine, int64_t window, int64_t count) {
+  SmallVector<Term> terms;
+  for (int64_t loss = 0; loss < count; ++loss) {
+    llvm::MapVector<int64_t, Term> byShare;
+    for (int64_t module = 0; module <= loss; ++module)
+      if (double factor = getFactor(combine, window, count, module, loss); factor != 0) {
+        auto share = static_cast<int64_t>(1 / factor + 0.5);
+        Term &term = byShare.try_emplace(share, Term{loss, {}, factor, false}).first->second;
+        term.modules.push_back(module);
+        term.trainsHead |= factor == 1 && module == loss;
+      }
+    bool isHeadTrained = loss + 1 == count;
+    for (auto &[share, term] : byShare) {
+      isHeadTrained |= term.trainsHead;
+      terms.push_back(term);
+    }
+    if (!isHeadTrained)
+      terms.push_back({loss, {}, 1, true});
+  }
+  return terms;
+}
+
+/// Makes what is differentiated the last result of `function`.
+static void appendObjective(func::FuncOp function, Value objective) {
+  Operation *terminator = function.front().getTerminator();
+  SmallVector<DictionaryAttr> attributes;
+  function.getAllResultAttrs(attributes);
+  Builder builder(function.getContext());
+  attributes.push_back(builder.getDictionaryAttr(attrs::Objective::make(builder.getUnitAttr())));
+  terminator->insertOperands(terminator->getNumOperands(), objective);
+  function.setType(
+      builder.getFunctionType(function.getArgumentTypes(), terminator->getOperandTypes()));
+  function.setAllResultAttrs(attributes);
+}
+
+/// The losses of the modules: all but the sum that stands before several.
+static SmallVector<Value> collectLosses(func::FuncOp function) {
+  SmallVector<Value> losses;
+  for (unsigned i = 0, e = function.getNumResults(); i < e; ++i)
+    if (attrs::Loss::ofResult(function, i))
+      losses.push_back(function.front().getTerminator()->getOperand(i));
+  if (losses.size() > 1)
+    losses.erase(losses.begin());
+  return losses;
+}
+
+static void emitRemark(func::FuncOp function, int64_t window, size_t modules, size_t terms) {
+  auto options =
+      remark::RemarkOpts::name("Interlock").category("interlock").function(function.getName());
+  remark::passed(function.getLoc(), options)
+      << remark::add("{0} modules, cotangents pass {1} of them down: {2} terms", modules,
+                     std::min<int64_t>(window, modules) - 1, terms);
+}
+
+namespace {
+struct InterlockPass : bppsa::impl::InterlockBase<InterlockPass> {
+  using InterlockBase::InterlockBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto source = module.lookupSymbol<func::FuncOp>(of);
+    std::optional<Combine> combination = parseCombine(combine);
+    if (!source || source.isExternal() || !source.getBody().hasOneBlock()) {
+      module.emitError() << "needs a function @" << of << " with one block; run bppsa-add-loss";
+      return signalPassFailure();
+    }
+    if (window < 1 || !combination) {
+      source.emitError() << "needs a window of at least 1 and last, sum or mean to combine, found "
+                         << window.getValue() << " and '" << combine << "'";
+      return signalPassFailure();
+    }
+    func::FuncOp function = source.clone();
+    function.setName(name);
+    function.setPrivate();
+    module.push_back(function);
+    if (failed(interlock(function, *combination)))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult interlock(func::FuncOp function, Combine combination) {
+    SmallVector<Value> losses = collectLosses(function);
+    if (losses.empty() || (!factors.empty() && factors.size() != losses.size()))
+      return function.emitError() << "needs a loss for each module, and as many factors or none, "
+                                     "found "
+                                  << losses.size() << " and " << factors.size();
+    ModuleCuts cuts(function, losses);
+    if (int64_t empty = cuts.findEmptyModule(); empty >= 0)
+      return function.emitError()
+             << "loss " << empty + 1 << " of " << losses.size()
+             << " cuts no module off: no activation leads to it and to a later loss but to none "
+                "before it; name the heads from the first to the last in --loss-on";
+    SmallVector<Value> values;
+    SmallVector<double> scales;
+    TermBuilder builder(function, cuts);
+    for (const Term &term : collectTerms(combination, window, losses.size())) {
+      values.push_back(builder.create(term, losses[term.loss]));
+      scales.push_back(term.factor * (factors.empty() ? 1 : factors[term.loss]));
+    }
+    emitRemark(function, window, losses.size(), values.size());
+    appendObjective(function,
+                    createLossSum(builder.getBuilder(), function.getLoc(), values, scales));
+    return success();
+  }
+};
+} // namespace
