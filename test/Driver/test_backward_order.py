@@ -1,6 +1,7 @@
 """--backward-order: when gradients of parameters are formed changes no bit of them."""
 
 import functools
+import re
 
 import harness
 import numpy as np
@@ -112,6 +113,32 @@ def test_info_tells_the_order_and_its_memory():
         order = variant["backward_order"]
         assert order["order"] == "reverse-first:3"
         assert order["peak_bytes"] > 0 and order["in_order_peak_bytes"] > 0
+
+
+@pytest.mark.parametrize(
+    "order, sizes",
+    [("in-order", [6, 7, 8]), ("reverse-first:2", [6, 8, 7]), ("reverse-first:3", [8, 7, 6])],
+)
+def test_ranks_exchange_gradients_in_that_order(order, sizes, tmp_path):
+    nodes = [
+        helper.make_node("MatMul", ["x", "a"], ["x1"]),
+        helper.make_node("Tanh", ["x1"], ["x2"]),
+        helper.make_node("MatMul", ["x2", "b"], ["x3"]),
+        helper.make_node("Tanh", ["x3"], ["x4"]),
+        helper.make_node("MatMul", ["x4", "c"], ["y"]),
+    ]
+    model = make_model(nodes, weights(a=(8, 7), b=(7, 6), c=(6, 3)), ["N", 8], ["N", 3])
+    onnx.save(model, tmp_path / "model.onnx")
+    words = [f"--backward-order={order}", "--backward=sequential", "--mcpu=native", "--distributed=mpi"]
+    words += [f"--dump-phases-to={tmp_path}", "-o", tmp_path / "out", tmp_path / "model.onnx"]
+    result = harness.run(harness.require_tool("bppsa-compile"), *words)
+    if "built without Open MPI" in result.stderr:
+        pytest.skip("the compiler was built without Open MPI")
+    harness.check_succeeded(result)
+    step = (tmp_path / "kernels.mlir").read_text().split("func.func @step_sequential(")[1]
+    step = step.split("func.func")[0]
+    found = re.findall(r"bppsa\.signal_gradient %\w+ : memref<(\d+)x", step)
+    assert [int(size) for size in found] == sizes
 
 
 def test_a_limit_keeps_gradients_from_waiting():
