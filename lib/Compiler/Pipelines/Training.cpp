@@ -140,6 +140,8 @@ void bppsa::buildDifferentiationPipeline(OpPassManager &pm, const TrainingOption
   pm.addPass(createBuildOptimizer(optimizer));
   pm.addPass(createSymbolDCEPass());
   addCleanup(pm);
+  if (options.interlock)
+    pm.addNestedPass<func::FuncOp>(createMergeRecurrences());
   // Plans, which come later, are all that variants differ in.
   for (const Variant &variant : ArrayRef(variants).drop_front())
     addCopies(pm, options, first, variant);

@@ -59,6 +59,25 @@ def AddUnitVariants : Pass<"bppsa-add-unit-variants", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::func::FuncDialect"];
 }
 
+def MergeRecurrences : Pass<"bppsa-merge-recurrences", "::mlir::func::FuncOp"> {
+  let summary = "makes loops with the same states one loop";
+  let description = [{
+    Loops that read the same values and compute the same states become one, which puts
+    out what each of them does. Common subexpressions are eliminated before and after, in the bodies, too.
+    `--interlock` needs that: copies of a loop that are differentiated apart have different outputs.
+
+    ```mlir
+    %h = bppsa.recurrence sequences(%x : ...) initial(%h0 : ...) -> (tensor<?x?x4xf32>) { ... }
+    %k, %y = bppsa.recurrence sequences(%x : ...) initial(%h0 : ...) -> (tensor<?x?x4xf32>) outputs(tensor<?x?x4xf32>) { ... }
+    ```
+    becomes
+    ```mlir
+    %k, %y = bppsa.recurrence sequences(%x : ...) initial(%h0 : ...) -> (tensor<?x?x4xf32>) outputs(tensor<?x?x4xf32>) { ... }
+    ```
+  }];
+  let dependentDialects = ["::bppsa::BPPSADialect"];
+}
+
 def MergeProducts : Pass<"bppsa-merge-products", "::mlir::func::FuncOp"> {
   let summary = "make products of one sequence with several matrices one loop";
   let description = [{
