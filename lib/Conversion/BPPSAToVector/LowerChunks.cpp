@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BPPSAToVector.h"
+#include "bppsa/Support/TransposeVectors.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -138,25 +139,6 @@ void ChunkCopy::emitElements(OpBuilder &builder, Value block) {
 // Tiles
 //===----------------------------------------------------------------------===//
 
-/// The transposed matrix of `rows`, as many as each has elements: a power of two. Every round
-/// interleaves the rows of the first half with those of the second.
-static SmallVector<Value> transpose(OpBuilder &builder, Location loc, SmallVector<Value> rows) {
-  int64_t size = rows.size(), half = size / 2;
-  SmallVector<int64_t> low, high;
-  for (int64_t i = 0; i < half; ++i) {
-    low.append({i, size + i});
-    high.append({half + i, size + half + i});
-  }
-  for (int64_t round = 1; round < size; round *= 2) {
-    SmallVector<Value> next;
-    for (int64_t i = 0; i < half; ++i)
-      for (ArrayRef<int64_t> mask : {low, high})
-        next.push_back(vector::ShuffleOp::create(builder, loc, rows[i], rows[half + i], mask));
-    rows = std::move(next);
-  }
-  return rows;
-}
-
 /// The last tile overlaps the one before it where a chunk is no whole number of tiles.
 void ChunkCopy::emitTiles(OpBuilder &builder, Value block, Value count) {
   int64_t lanes = getNumLanes();
@@ -193,7 +175,7 @@ void ChunkCopy::emitTiles(OpBuilder &builder, Value block, Value count) {
           direction == Direction::Pack
               ? vector::LoadOp::create(nested, loc, type, ofPlain, getPlain(nested, i, first))
               : vector::LoadOp::create(nested, loc, type, ofPacked, getPacked(nested, i, first)));
-    rows = transpose(nested, loc, std::move(rows));
+    rows = transposeVectors(nested, loc, std::move(rows));
     for (int64_t i = 0; i < lanes; ++i) {
       Value row = rows[i];
       if (direction == Direction::Pack) {

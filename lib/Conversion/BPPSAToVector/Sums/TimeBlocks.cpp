@@ -13,8 +13,8 @@
 
 #include "TimeBlocks.h"
 #include "../AffineMaps.h"
-#include "../SharedCode.h"
 #include "bppsa/Dialect/BPPSA/Analysis/VanishingValues.h"
+#include "bppsa/Support/SharedCode.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 

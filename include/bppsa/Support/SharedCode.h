@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOVECTOR_SHAREDCODE_H
-#define BPPSA_LIB_CONVERSION_BPPSATOVECTOR_SHAREDCODE_H
+#ifndef BPPSA_SUPPORT_SHAREDCODE_H
+#define BPPSA_SUPPORT_SHAREDCODE_H
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -22,4 +22,4 @@ void emitSharedCall(
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOVECTOR_SHAREDCODE_H
+#endif // BPPSA_SUPPORT_SHAREDCODE_H
