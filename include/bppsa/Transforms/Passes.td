@@ -115,4 +115,67 @@ def VectorizeContractions : Pass<"bppsa-vectorize-contractions", "::mlir::Module
   ];
 }
 
+def ChooseProductMapping : Pass<"bppsa-choose-product-mapping", "::mlir::func::FuncOp"> {
+  let summary = "choose how convolutions, their cotangents and matrix products run";
+  let description = [{
+    Gives each `linalg.generic` on f32 memory that adds products `lhs * rhs` the attribute
+    `bppsa.mapping`, unless it has one: "direct", "packed_lhs" or "packed_rhs", after the factor
+    whose loops are lanes. It compares what each takes, with one sample and with 16 where the batch is dynamic: the
+    vectors that are multiplied, full or not, and the elements that are copied to panels and added
+    to the result. A remark of the category `mapping` says what was chosen, and why.
+
+    ```mlir
+    linalg.generic {indexing_maps = [(i, j, k) -> (i, k), (i, j, k) -> (k, j), (i, j, k) -> (i, j)], ...}
+    ```
+    becomes
+    ```mlir
+    linalg.generic {..., bppsa.mapping = "packed_rhs"}
+    ```
+  }];
+}
+
+def PackProducts : Pass<"bppsa-pack-products", "::mlir::ModuleOp"> {
+  let summary = "lower mapped sums of products to products of packed panels";
+  let description = [{
+    A `linalg.generic` with a packed mapping becomes a matrix product. Loops that the result and
+    one factor depend on are its rows, those of the result and the other one its columns, which are
+    lanes; loops of both factors alone are the terms of a sum, and loops of all three a batch of
+    products. Each of them may be several loops with any strides, so that convolutions with strides,
+    dilations and groups and both of their cotangents are products as well.
+
+    For blocks of rows, columns and terms, both factors are copied to panels (the windows of an image
+    are unfolded there), tiles of the result are multiplied in registers, and added to the result.
+    Copying and adding go by tables of places, with vectors where neighbouring columns are neighbours
+    in memory. The functions that copy, multiply and add are shared by all products of the module.
+
+    Blocks of the result are shared out to threads, where they write different elements; no sum is
+    split among threads, so its order does not depend on their number.
+
+    ```mlir
+    linalg.generic {indexing_maps = [(i, j, k) -> (i, k), (i, j, k) -> (k, j), (i, j, k) -> (i, j)], ...,
+                    bppsa.mapping = "packed_rhs"}
+    ```
+    becomes
+    ```mlir
+    scf.parallel (%rows, %columns) ... {
+      scf.for %terms ... step %c256 {
+        scf.for %row ... step %c8 { call @pack ... }
+        scf.for %column ... step %c32 {
+          call @pack ...
+          scf.for %row ... step %c8 { call @multiply ...  call @add_tile ... }
+        }
+      }
+    }
+    ```
+  }];
+  let options = [
+    Option<"registers", "registers", "int64_t", /*default=*/"32",
+           "Vectors of 16 lanes that the target's registers hold">,
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
+  ];
+}
+
 #endif // BPPSA_TRANSFORMS_PASSES

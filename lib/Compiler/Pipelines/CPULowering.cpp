@@ -38,11 +38,13 @@ void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &opt
   if (!options.exchangedSteps.empty())
     pm.addPass(
         createSignalGradients({{options.exchangedSteps.begin(), options.exchangedSteps.end()}}));
+  pm.addNestedPass<func::FuncOp>(createChooseProductMapping());
 }
 
 void bppsa::buildCPUCodePipeline(OpPassManager &pm, const CPULoweringOptions &options) {
   pm.addNestedPass<func::FuncOp>(createForallToParallelLoopPass());
   pm.addPass(createConvertBPPSAToVector({options.registers}));
+  pm.addPass(createPackProducts({options.registers}));
   pm.addPass(createVectorizeContractions({options.registers}));
   pm.addPass(createConvertLinalgToLoopsPass());
   pm.addPass(createExpandMath());

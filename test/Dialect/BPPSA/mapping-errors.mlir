@@ -259,7 +259,15 @@ func.func @samples_and_chunks(%a: tensor<?x?x4x16xf32>, %g: tensor<?x4x16xf32>) 
 // -----
 
 func.func @no_mapping(%a: memref<4xf32>) {
-  // expected-error @below {{'bppsa.mapping' must be a #bppsa.gpu_mapping or a #bppsa.cpu_mapping, found 7 : i64}}
-  memref.dealloc %a {bppsa.mapping = 7 : i64} : memref<4xf32>
+  // expected-error @below {{'bppsa.mapping' must be a #bppsa.gpu_mapping, a #bppsa.cpu_mapping or, of a product, "direct", "packed_lhs" or "packed_rhs", found "packed"}}
+  memref.dealloc %a {bppsa.mapping = "packed"} : memref<4xf32>
+  return
+}
+
+// -----
+
+func.func @no_product(%a: memref<4xf32>) {
+  // expected-error @below {{adds no products of two factors; remove 'bppsa.mapping'}}
+  memref.dealloc %a {bppsa.mapping = "direct"} : memref<4xf32>
   return
 }

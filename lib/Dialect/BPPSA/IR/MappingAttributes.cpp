@@ -7,6 +7,9 @@
 #include "Verifiers/Verifiers.h"
 #include "bppsa/Cost/DeviceShapes.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+#include "bppsa/Dialect/BPPSA/IR/ProductMapping.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -258,12 +261,54 @@ LogicalResult CPUMappingAttr::verifyOn(Operation *op) {
   return success();
 }
 
+static std::optional<ProductMapping> symbolizeProductMapping(Attribute attribute) {
+  auto text = dyn_cast_or_null<StringAttr>(attribute);
+  for (ProductMapping mapping :
+       {ProductMapping::Direct, ProductMapping::PackedLhs, ProductMapping::PackedRhs})
+    if (text && text.getValue() == stringifyProductMapping(mapping))
+      return mapping;
+  return std::nullopt;
+}
+
+StringRef bppsa::stringifyProductMapping(ProductMapping mapping) {
+  switch (mapping) {
+  case ProductMapping::Direct:
+    return "direct";
+  case ProductMapping::PackedLhs:
+    return "packed_lhs";
+  case ProductMapping::PackedRhs:
+    return "packed_rhs";
+  }
+  llvm_unreachable("all mappings are covered");
+}
+
+std::optional<ProductMapping> bppsa::getProductMapping(Operation *op) {
+  return symbolizeProductMapping(attrs::Mapping::of(op));
+}
+
+void bppsa::setProductMapping(Operation *op, ProductMapping mapping) {
+  attrs::Mapping::set(op, StringAttr::get(op->getContext(), stringifyProductMapping(mapping)));
+}
+
+static LogicalResult verifyProduct(Operation *op) {
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  if (generic && generic.getNumDpsInputs() == 2 && generic.getNumDpsInits() == 1 &&
+      linalg::detail::isContractionBody(*generic.getBody(), [](Operation *term, Operation *sum) {
+        return isa<arith::MulFOp>(term) && isa<arith::AddFOp>(sum);
+      }))
+    return success();
+  return op->emitOpError("adds no products of two factors; remove 'bppsa.mapping'");
+}
+
 LogicalResult bppsa::verifyMapping(Operation *op, NamedAttribute attribute) {
   if (auto ofGPU = dyn_cast<GPUMappingAttr>(attribute.getValue()))
     return ofGPU.verifyOn(op);
   if (auto ofCPU = dyn_cast<CPUMappingAttr>(attribute.getValue()))
     return ofCPU.verifyOn(op);
-  return op->emitOpError("'bppsa.mapping' must be a #bppsa.gpu_mapping or a #bppsa.cpu_mapping, "
-                         "found ")
+  if (symbolizeProductMapping(attribute.getValue()))
+    return verifyProduct(op);
+  return op->emitOpError(
+             "'bppsa.mapping' must be a #bppsa.gpu_mapping, a #bppsa.cpu_mapping or, of "
+             "a product, \"direct\", \"packed_lhs\" or \"packed_rhs\", found ")
          << attribute.getValue();
 }

@@ -1,0 +1,187 @@
+//===- PanelFunctions.cpp - what all packed products call -----------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PanelFunctions.h"
+#include "bppsa/Support/IndexArithmetic.h"
+#include "bppsa/Support/SharedCode.h"
+#include "bppsa/Support/TransposeVectors.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+namespace {
+/// Builds the body of one function.
+struct Code {
+  OpBuilder &b;
+  Location loc;
+
+  Value index(int64_t value) { return getIndex(b, loc, value); }
+  Value add(Value x, Value y) { return b.createOrFold<arith::AddIOp>(loc, x, y); }
+  Value mul(Value x, int64_t y) { return b.createOrFold<arith::MulIOp>(loc, x, index(y)); }
+
+  void loop(Value begin, Value end, int64_t step, function_ref<void(Value)> body) {
+    auto loop = scf::ForOp::create(b, loc, begin, end, index(step));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    body(loop.getInductionVar());
+  }
+  Value place(Value table, Value i) { return memref::LoadOp::create(b, loc, table, i); }
+  /// `chunk` elements; one is no vector, which scalar code is better for.
+  Value load(Value memory, Value place, int64_t chunk) {
+    if (chunk == 1)
+      return memref::LoadOp::create(b, loc, memory, place);
+    auto type = VectorType::get(chunk, b.getF32Type());
+    return vector::LoadOp::create(b, loc, type, memory, place);
+  }
+  void store(Value value, Value memory, Value place) {
+    if (isa<VectorType>(value.getType()))
+      vector::StoreOp::create(b, loc, value, memory, place);
+    else
+      memref::StoreOp::create(b, loc, value, memory, place);
+  }
+  Value zero(int64_t chunk) {
+    Type type = b.getF32Type();
+    if (chunk != 1)
+      type = VectorType::get(chunk, type);
+    return arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
+  }
+};
+} // namespace
+
+namespace {
+/// Copies steps and terms of an array to a panel.
+struct PackCode : Code {
+  Value source, stepPlaces, firstStep, termPlaces, panel, begin;
+  int64_t width;
+
+  PackCode(OpBuilder &b, Location loc, ValueRange args, int64_t width)
+      : Code{b, loc}, source(args[0]), stepPlaces(args[1]), firstStep(args[2]), termPlaces(args[4]),
+        panel(args[6]), begin(args[7]), width(width) {}
+
+  Value getStepPlace(Value step) { return place(stepPlaces, add(firstStep, step)); }
+  Value read(Value stepPlace, Value term, int64_t chunk) {
+    return load(source, add(stepPlace, place(termPlaces, term)), chunk);
+  }
+  void write(Value value, Value step, Value term) {
+    store(value, panel, add(add(begin, step), mul(term, width)));
+  }
+
+  /// All terms of a step first: where terms are neighbours, they are read in order.
+  void copy(Value firstStep, Value endStep, Value firstTerm, Value endTerm, int64_t chunk) {
+    loop(firstStep, endStep, chunk, [&](Value step) {
+      Value stepPlace = getStepPlace(step);
+      loop(firstTerm, endTerm, 1,
+           [&](Value term) { write(read(stepPlace, term, chunk), step, term); });
+    });
+  }
+  void clear(Value firstStep, Value endTerm, int64_t chunk) {
+    loop(firstStep, index(width), chunk, [&](Value step) {
+      loop(index(0), endTerm, 1, [&](Value term) { write(zero(chunk), step, term); });
+    });
+  }
+  /// Squares of `size` steps and terms, which are transposed in registers.
+  void copySquares(Value endStep, Value endTerm, int64_t size) {
+    loop(index(0), endStep, size, [&](Value step) {
+      SmallVector<Value> stepPlaces;
+      for (int64_t i = 0; i < size; ++i)
+        stepPlaces.push_back(getStepPlace(add(step, index(i))));
+      loop(index(0), endTerm, size, [&](Value term) {
+        SmallVector<Value> rows;
+        for (Value stepPlace : stepPlaces)
+          rows.push_back(read(stepPlace, term, size));
+        for (auto [i, row] : llvm::enumerate(transposeVectors(b, loc, std::move(rows))))
+          write(row, step, add(term, index(i)));
+      });
+    });
+  }
+};
+} // namespace
+
+void PanelFunctions::pack(OpBuilder &builder, Value source, Steps steps, Steps terms, Value panel,
+                          Value begin, int64_t width, CopyChunk chunk) const {
+  std::string name = llvm::formatv("pack_{0}_by_{1}_of_{2}", chunk.steps, chunk.terms, width).str();
+  emitSharedCall(
+      builder, module, loc, name,
+      {source, steps.places, steps.first, steps.size, terms.places, terms.size, panel, begin},
+      [&](OpBuilder &b, ValueRange args) {
+        PackCode code(b, loc, args, width);
+        Value zero = code.index(0), numSteps = args[3], numTerms = args[5];
+        if (chunk.terms == 1) {
+          code.copy(zero, numSteps, zero, numTerms, chunk.steps);
+        } else {
+          auto floor = [&](Value size) {
+            Value rest = b.createOrFold<arith::RemUIOp>(loc, size, code.index(chunk.terms));
+            return b.createOrFold<arith::SubIOp>(loc, size, rest);
+          };
+          Value stepsOfSquares = floor(numSteps), termsOfSquares = floor(numTerms);
+          code.copySquares(stepsOfSquares, termsOfSquares, chunk.terms);
+          code.copy(zero, stepsOfSquares, termsOfSquares, numTerms, 1);
+          code.copy(stepsOfSquares, numSteps, zero, numTerms, 1);
+        }
+        code.clear(numSteps, numTerms, chunk.steps);
+      });
+}
+
+void PanelFunctions::multiply(OpBuilder &builder, Value rowPanels, Value begin, Value lanePanel,
+                              Value numTerms, Value sums) const {
+  int64_t vectors = tile.lanes / TileShape::vectorLanes;
+  std::string name = "multiply_" + std::to_string(tile.rows) + "_by_" + std::to_string(tile.lanes);
+  emitSharedCall(
+      builder, module, loc, name, {rowPanels, begin, lanePanel, numTerms, sums},
+      [&](OpBuilder &b, ValueRange args) {
+        Code code{b, loc};
+        constexpr int64_t width = TileShape::vectorLanes;
+        SmallVector<Value> zeros(tile.rows * vectors, code.zero(width));
+        auto loop = scf::ForOp::create(b, loc, code.index(0), args[3], code.index(1), zeros);
+        {
+          OpBuilder::InsertionGuard guard(b);
+          b.setInsertionPointToStart(loop.getBody());
+          Value term = loop.getInductionVar();
+          Value firstLane = code.mul(term, tile.lanes);
+          Value firstRow = code.add(args[1], code.mul(term, tile.rows));
+          SmallVector<Value> lanes, accumulators(loop.getRegionIterArgs());
+          for (int64_t v = 0; v < vectors; ++v)
+            lanes.push_back(code.load(args[2], code.add(firstLane, code.index(v * width)), width));
+          for (int64_t row = 0; row < tile.rows; ++row) {
+            Value element = code.load(args[0], code.add(firstRow, code.index(row)), 1);
+            Value all = vector::BroadcastOp::create(b, loc, lanes.front().getType(), element);
+            for (auto [v, lane] : llvm::enumerate(lanes)) {
+              Value &sum = accumulators[row * vectors + v];
+              sum = vector::FMAOp::create(b, loc, all, lane, sum);
+            }
+          }
+          scf::YieldOp::create(b, loc, accumulators);
+        }
+        for (auto [i, sum] : llvm::enumerate(loop.getResults()))
+          code.store(sum, args[4], code.index(i * width));
+      });
+}
+
+void PanelFunctions::add(OpBuilder &builder, Value sums, Value result, Steps rows, Steps lanes,
+                         int64_t chunk) const {
+  std::string name = "add_tile_by_" + std::to_string(chunk);
+  emitSharedCall(
+      builder, module, loc, name,
+      {sums, result, rows.places, rows.first, rows.size, lanes.places, lanes.first, lanes.size},
+      [&](OpBuilder &b, ValueRange args) {
+        Code code{b, loc};
+        code.loop(code.index(0), args[4], 1, [&](Value row) {
+          Value rowPlace = code.place(args[2], code.add(args[3], row));
+          Value rowSums = code.mul(row, tile.lanes);
+          code.loop(code.index(0), args[7], chunk, [&](Value lane) {
+            Value place = code.add(rowPlace, code.place(args[5], code.add(args[6], lane)));
+            Value sum = code.load(args[0], code.add(rowSums, lane), chunk);
+            Value old = code.load(args[1], place, chunk);
+            code.store(arith::AddFOp::create(b, loc, old, sum), args[1], place);
+          });
+        });
+      });
+}

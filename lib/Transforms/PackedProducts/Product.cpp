@@ -1,0 +1,216 @@
+//===- Product.cpp - sums of products as matrix products ------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Product.h"
+#include "../SumOfProducts.h"
+#include "mlir/Analysis/FlatLinearValueConstraints.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace bppsa;
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+std::optional<int64_t> Product::getStride(unsigned operand, unsigned loop) const {
+  auto type = cast<MemRefType>(generic->getOperand(operand).getType());
+  SmallVector<int64_t> strides;
+  int64_t offset, total = 0;
+  if (failed(type.getStridesAndOffset(strides, offset)))
+    return std::nullopt;
+  for (auto [stride, move] : llvm::zip_equal(strides, moves[operand][loop])) {
+    if (move != 0 && ShapedType::isDynamic(stride))
+      return std::nullopt;
+    total += move == 0 ? 0 : move * stride;
+  }
+  return total;
+}
+
+int64_t Product::getRun(unsigned operand, const LoopGroup &group) const {
+  int64_t run = 1;
+  for (unsigned loop : llvm::reverse(group.loops)) {
+    if (sizes[loop] == 1)
+      continue;
+    if (getStride(operand, loop) != run || ShapedType::isDynamic(sizes[loop]))
+      return run;
+    run *= sizes[loop];
+  }
+  return run;
+}
+
+int64_t Product::getSize(const LoopGroup &group, int64_t dynamic) const {
+  int64_t size = 1;
+  for (unsigned loop : group.loops)
+    size *= ShapedType::isDynamic(sizes[loop]) ? dynamic : sizes[loop];
+  return size;
+}
+
+std::optional<int64_t> Product::getSharedSize(const LoopGroup &group) const {
+  int64_t size = 1;
+  for (unsigned loop : ArrayRef(group.loops).take_back(group.numShared)) {
+    if (ShapedType::isDynamic(sizes[loop]))
+      return std::nullopt;
+    size *= sizes[loop];
+  }
+  return size;
+}
+
+/// By how many elements each loop moves along the dimension that `expr` is of, and where it begins.
+static std::optional<SmallVector<int64_t>> getMoves(AffineExpr expr, unsigned numLoops) {
+  SmallVector<int64_t> flattened;
+  // Divisions and remainders add columns.
+  if (failed(getFlattenedAffineExpr(expr, numLoops, /*numSymbols=*/0, &flattened)) ||
+      flattened.size() != numLoops + 1)
+    return std::nullopt;
+  return flattened;
+}
+
+static bool findMoves(Product &product) {
+  unsigned numLoops = product.sizes.size();
+  for (auto [operand, map] : llvm::enumerate(product.generic.getIndexingMapsArray())) {
+    product.moves[operand].assign(numLoops + 1, {});
+    for (AffineExpr expr : map.getResults()) {
+      std::optional<SmallVector<int64_t>> moves = getMoves(expr, numLoops);
+      if (!moves)
+        return false;
+      for (auto [loop, move] : llvm::enumerate(*moves))
+        product.moves[operand][loop].push_back(move);
+    }
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+/// Whether steps of `loop` differ in a dimension of the result, whatever other loops do.
+static bool isAlone(const Product &product, unsigned loop) {
+  const auto &moves = product.moves[Product::result];
+  unsigned numLoops = product.sizes.size();
+  return llvm::any_of(llvm::seq<size_t>(0, moves[loop].size()), [&](size_t dimension) {
+    return moves[loop][dimension] != 0 &&
+           llvm::none_of(llvm::seq(0u, numLoops), [&](unsigned other) {
+             return other != loop && moves[other][dimension] != 0;
+           });
+  });
+}
+
+/// Puts loops that share dimensions of the result last.
+static void orderLoops(const Product &product, LoopGroup &group) {
+  SmallVector<unsigned> alone, shared;
+  for (unsigned loop : group.loops)
+    (isAlone(product, loop) ? alone : shared).push_back(loop);
+  group.numShared = shared.size();
+  group.loops = std::move(alone);
+  llvm::append_range(group.loops, shared);
+}
+
+static bool findGroups(Product &product) {
+  auto depends = [&](unsigned operand, unsigned loop) {
+    return llvm::any_of(product.moves[operand][loop], [](int64_t move) { return move != 0; });
+  };
+  for (unsigned loop = 0; loop < product.sizes.size(); ++loop) {
+    bool rows = depends(product.rowFactor, loop), lanes = depends(product.laneFactor, loop);
+    bool result = depends(Product::result, loop);
+    if (rows + lanes + result < 2)
+      return false;
+    LoopGroup &group = !result  ? product.terms
+                       : !lanes ? product.rows
+                       : !rows  ? product.lanes
+                                : product.batch;
+    group.loops.push_back(loop);
+  }
+  for (LoopGroup *group : {&product.batch, &product.rows, &product.lanes})
+    orderLoops(product, *group);
+  return product.batch.numShared == 0;
+}
+
+std::optional<Product> bppsa::findProduct(linalg::GenericOp op, unsigned laneFactor) {
+  if (!isSumOfProducts(op))
+    return std::nullopt;
+  Product product;
+  product.generic = op;
+  product.laneFactor = laneFactor;
+  product.rowFactor = 1 - laneFactor;
+  product.sizes = op.getStaticLoopRanges();
+  if (!findMoves(product) || !findGroups(product))
+    return std::nullopt;
+  return product;
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+/// Steps and terms that are transposed in registers.
+static constexpr int64_t kSquare = 8;
+
+/// The largest vectors that runs, blocks and panels are whole multiples of; 1 where they are short.
+static int64_t getChunk(int64_t run, int64_t block, int64_t panel) {
+  int64_t chunk = std::gcd(std::gcd(std::gcd(run, block), panel), TileShape::vectorLanes);
+  return chunk >= 4 ? chunk : 1;
+}
+
+/// Blocks of about `size`: whole multiples of `unit`, and of `panel` as well where that is not
+/// many.
+static int64_t getBlock(int64_t size, int64_t unit, int64_t panel) {
+  int64_t both = std::lcm(unit, panel);
+  return both <= size ? both : unit;
+}
+
+Blocking Blocking::get(const Product &product, TileShape tile) {
+  Blocking blocking;
+  blocking.tile = tile;
+
+  std::optional<int64_t> sharedRows = product.getSharedSize(product.rows);
+  blocking.areRowsApart = sharedRows && *sharedRows <= TileShape::maxRows;
+  int64_t unit = getBlock(TileShape::maxRows, blocking.areRowsApart ? *sharedRows : 1, tile.rows);
+  int64_t numRows = product.getSize(product.rows, /*dynamic=*/1 << 20);
+  blocking.rows = std::min(TileShape::maxRows / unit * unit,
+                           static_cast<int64_t>(llvm::alignTo(numRows, tile.rows)));
+
+  constexpr int64_t enough = TileShape::minLanes;
+  std::optional<int64_t> sharedLanes = product.getSharedSize(product.lanes);
+  if (sharedLanes) {
+    int64_t unit = getBlock(2 * enough, *sharedLanes, TileShape::vectorLanes);
+    blocking.lanes = llvm::alignTo(enough, unit);
+  } else {
+    blocking.lanes = 0;
+  }
+
+  int64_t numTerms = product.getSize(product.terms, TileShape::maxTerms);
+  int64_t numBlocks = std::max<int64_t>(1, llvm::divideCeil(numTerms, TileShape::maxTerms));
+  blocking.terms = std::max<int64_t>(1, llvm::divideCeil(numTerms, numBlocks));
+  if (numBlocks > 1)
+    blocking.terms = llvm::alignTo(blocking.terms, kSquare);
+
+  // The products of one step, as dynamic sizes count as one.
+  constexpr double enoughProducts = 1 << 17;
+  double products = 1;
+  for (const LoopGroup *group : {&product.batch, &product.rows, &product.lanes, &product.terms})
+    products *= product.getSize(*group, /*dynamic=*/1);
+  blocking.isParallel = products >= enoughProducts;
+
+  // Of blocks whose size is not known, only loops that are whole in each of them have runs.
+  auto getLaneRun = [&](unsigned operand) {
+    if (blocking.lanes != 0)
+      return std::gcd(product.getRun(operand, product.lanes), blocking.lanes);
+    LoopGroup shared = product.lanes;
+    shared.loops.erase(shared.loops.begin(), shared.loops.end() - shared.numShared);
+    return product.getRun(operand, shared);
+  };
+  blocking.rowChunk.steps =
+      getChunk(product.getRun(product.rowFactor, product.rows), blocking.rows, tile.rows);
+  blocking.laneChunk.steps = getChunk(getLaneRun(product.laneFactor), tile.lanes, tile.lanes);
+  blocking.resultChunk = getChunk(getLaneRun(Product::result), tile.lanes, tile.lanes);
+  for (auto [chunk, factor] : {std::pair(&blocking.rowChunk, product.rowFactor),
+                               std::pair(&blocking.laneChunk, product.laneFactor)})
+    if (chunk->steps == 1 && product.getRun(factor, product.terms) % kSquare == 0)
+      chunk->terms = kSquare;
+  return blocking;
+}

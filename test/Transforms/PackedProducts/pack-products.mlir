@@ -1,0 +1,119 @@
+// RUN: bppsa-opt %s --bppsa-pack-products --canonicalize --cse --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: bppsa-opt %s --bppsa-pack-products=registers=8 --split-input-file --verify-diagnostics | FileCheck %s --check-prefix=AVX2
+
+// A product of rows: blocks of 256 x 512 of the result are tasks. Rows of %a are neighbours along
+// the terms and are transposed in squares; columns of %b are copied, and added to %c, in vectors.
+
+#a = affine_map<(i, j, k) -> (i, k)>
+#b = affine_map<(i, j, k) -> (k, j)>
+#c = affine_map<(i, j, k) -> (i, j)>
+
+// CHECK-LABEL: func.func @rows(
+// CHECK: scf.parallel ({{.*}}) = {{.*}} step (%c512, %c256)
+// CHECK: memref.alloca() {alignment = 64 : i64} : memref<51200xf32>
+// CHECK: scf.for {{.*}} to %c400 step %c200 {
+// CHECK: scf.for {{.*}} step %c8 {
+// CHECK: call @pack_1_by_8_of_8
+// CHECK: scf.for {{.*}} step %c32 {
+// CHECK: call @pack_16_by_1_of_32
+// CHECK: scf.for {{.*}} step %c8 {
+// CHECK-NEXT: arith.muli
+// CHECK-NEXT: call @multiply_8_by_32
+// CHECK: call @add_tile_by_16
+// CHECK-NOT: linalg.generic
+
+// CHECK: func.func private @pack_1_by_8_of_8
+// CHECK-COUNT-8: vector.load
+// CHECK-COUNT-24: vector.shuffle
+// CHECK-COUNT-8: vector.store
+// CHECK: func.func private @multiply_8_by_32
+// CHECK: scf.for
+// CHECK-COUNT-2: vector.load {{.*}} vector<16xf32>
+// CHECK-COUNT-16: vector.fma
+// CHECK: scf.yield
+// CHECK-COUNT-16: vector.store
+
+// AVX2-LABEL: func.func private @multiply_6_by_16
+// AVX2-COUNT-6: vector.fma
+// AVX2: scf.yield
+func.func @rows(%a: memref<?x400xf32>, %b: memref<400x640xf32>, %c: memref<?x640xf32>) {
+  linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : memref<?x400xf32>, memref<400x640xf32>) outs(%c : memref<?x640xf32>)
+      attrs = {bppsa.mapping = "packed_rhs"} {
+    ^bb0(%x: f32, %y: f32, %acc: f32):
+      %p = arith.mulf %x, %y : f32
+      %s = arith.addf %p, %acc : f32
+      linalg.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+// The cotangent of an image: windows overlap, so that a task has whole windows (72 rows are 8
+// channels of 9) and whole images (lanes are 64 places of each, 8 neighbours in a row of the image).
+
+#g = affine_map<(n, m, i, j, c, k, l) -> (n, m, i, j)>
+#w = affine_map<(n, m, i, j, c, k, l) -> (m, c, k, l)>
+#x = affine_map<(n, m, i, j, c, k, l) -> (n, c, i + k, j + l)>
+
+// CHECK-LABEL: func.func @image(
+// CHECK: scf.parallel ({{.*}}) = {{.*}} step (%c512, %c216)
+// CHECK: call @pack_8_by_1_of_8
+// CHECK: call @pack_16_by_1_of_32
+// CHECK: call @add_tile_by_8
+func.func @image(%g: memref<?x48x8x8xf32>, %w: memref<48x64x3x3xf32>, %x: memref<?x64x10x10xf32>) {
+  linalg.generic {indexing_maps = [#g, #w, #x], iterator_types = ["parallel", "reduction", "reduction", "reduction", "parallel", "reduction", "reduction"]}
+      ins(%g, %w : memref<?x48x8x8xf32>, memref<48x64x3x3xf32>) outs(%x : memref<?x64x10x10xf32>)
+      attrs = {bppsa.mapping = "packed_lhs"} {
+    ^bb0(%a: f32, %b: f32, %acc: f32):
+      %p = arith.mulf %a, %b : f32
+      %s = arith.addf %acc, %p : f32
+      linalg.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+// Little work is for one thread; buffers are allocated once.
+
+#a = affine_map<(i, j, k) -> (i, k)>
+#b = affine_map<(i, j, k) -> (k, j)>
+#c = affine_map<(i, j, k) -> (i, j)>
+
+// CHECK-LABEL: func.func @small(
+// CHECK-NOT: scf.for
+// CHECK: memref.alloca
+// CHECK-NOT: scf.parallel
+// CHECK: call @multiply
+func.func @small(%a: memref<?x5xf32>, %b: memref<5x7xf32>, %c: memref<?x7xf32>) {
+  linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : memref<?x5xf32>, memref<5x7xf32>) outs(%c : memref<?x7xf32>)
+      attrs = {bppsa.mapping = "packed_rhs"} {
+    ^bb0(%x: f32, %y: f32, %acc: f32):
+      %p = arith.mulf %x, %y : f32
+      %s = arith.addf %p, %acc : f32
+      linalg.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+#x = affine_map<(o, m, k) -> (o + o floordiv 2 + k)>
+#w = affine_map<(o, m, k) -> (k, m)>
+#y = affine_map<(o, m, k) -> (m, o)>
+
+func.func @not_linear(%x: memref<11xf32>, %w: memref<3x4xf32>, %y: memref<4x5xf32>) {
+  // expected-error @below {{is no matrix product of f32 arrays in memory at linear places, which a packed mapping needs; use "direct"}}
+  linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : memref<11xf32>, memref<3x4xf32>) outs(%y : memref<4x5xf32>)
+      attrs = {bppsa.mapping = "packed_lhs"} {
+    ^bb0(%a: f32, %b: f32, %acc: f32):
+      %p = arith.mulf %a, %b : f32
+      %s = arith.addf %acc, %p : f32
+      linalg.yield %s : f32
+  }
+  return
+}
