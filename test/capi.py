@@ -8,7 +8,7 @@ import pathlib
 import harness
 import numpy as np
 
-OK, WRONG_INPUT, WRONG_USAGE, DIVERGED, INTERNAL = range(5)
+OK, WRONG_INPUT, WRONG_USAGE, DIVERGED, INTERNAL, CANCELLED = range(6)
 INPUT, OUTPUT, TARGET, PARAMETER, GRADIENT = range(5)
 CODES = {"i": 0, "u": 1, "f": 2, "b": 6}
 
@@ -81,6 +81,7 @@ class TrainingSource(c.Structure):
     ]  # fmt: skip
 
 
+PROGRESS = c.CFUNCTYPE(c.c_bool, c.c_char_p, c.c_int64, c.c_int64, c.c_void_p)
 DIAGNOSTIC = c.CFUNCTYPE(None, c.c_int, c.c_char_p, c.c_void_p)
 
 
@@ -135,9 +136,10 @@ class Program:
         self.lib, self.handle = lib, handle
 
     @classmethod
-    def compile(cls, model, diagnostics=None, **options):
+    def compile(cls, model, diagnostics=None, progress=None, **options):
         lib = library()
         with Options(lib, options) as handle:
+            tell = set_progress(lib, handle, progress)  # noqa: F841 (must live)
             program = c.c_void_p()
             record = DIAGNOSTIC(lambda kind, text, _: diagnostics.append((kind, text.decode())))
             callback = record if diagnostics is not None else DIAGNOSTIC()
@@ -316,9 +318,17 @@ def source(model):
     return Model(str(pathlib.Path(model)).encode(), None, 0)
 
 
-def compile_to_file(model, output, **options):
+def set_progress(lib, options, progress):
+    """`progress` gets the phase and the numbers of parts, and says whether to go on."""
+    call = PROGRESS(lambda phase, done, total, _: progress(phase.decode(), done, total))
+    lib.bppsaOptionsSetProgress(options, call if progress else PROGRESS(), None)
+    return call
+
+
+def compile_to_file(model, output, progress=None, **options):
     lib = library()
     with Options(lib, options) as handle:
+        tell = set_progress(lib, handle, progress)  # noqa: F841 (must live)
         check(lib, lib.bppsaCompileToFile(
             source(model), handle, str(output).encode(), DIAGNOSTIC(), None))  # fmt: skip
 

@@ -41,6 +41,20 @@ BPPSA_CAPI_EXPORTED void bppsaOptionsDestroy(BppsaOptions options);
 BPPSA_CAPI_EXPORTED BppsaStatus bppsaOptionsSet(BppsaOptions options, const char *name,
                                                 const char *value);
 
+/**
+ * Called where a part of a compilation begins: one part at a time, but from any thread. `phase` is
+ * "import", "loss", "differentiate", "scan", "kernels", "code" or "link"; `done` of the `total`
+ * parts that are known by then have begun before, and more of `code` become known as it goes on.
+ * Where it returns false, the compilation ends with `BppsaCancelled`. Code that functions of a
+ * program get when they are first called is not told of.
+ */
+typedef bool (*BppsaCompileCallback)(const char *phase, int64_t done, int64_t total,
+                                     void *userData);
+
+/** Sets what compilations with these options call. `callback` may be null. */
+BPPSA_CAPI_EXPORTED void bppsaOptionsSetProgress(BppsaOptions options,
+                                                 BppsaCompileCallback callback, void *userData);
+
 /** One option that there is. The texts live as long as the library. */
 typedef struct BppsaOptionInfo {
   const char *name;

@@ -32,6 +32,8 @@ typedef enum BppsaStatus {
   BppsaDiverged = 3,
   /** A mistake of this library. */
   BppsaInternalError = 4,
+  /** A callback has ended it. */
+  BppsaCancelled = 5,
   /** The program needs a GPU and there is none. */
   BppsaNoDevice = 77
 } BppsaStatus;

@@ -11,6 +11,7 @@
 #include "bppsa/Compiler/Compiler.h"
 #include "bppsa/Compiler/OptionTable.h"
 #include "bppsa/Import/ImportONNX.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <dlfcn.h>
@@ -22,6 +23,8 @@ struct BppsaOptionsOpaque {
   CompileOptions options;
   /// All that was set, in order.
   std::string spelling;
+  BppsaCompileCallback progress = nullptr;
+  void *userData = nullptr;
 };
 
 //===----------------------------------------------------------------------===//
@@ -39,6 +42,11 @@ BppsaStatus bppsaOptionsSet(BppsaOptions options, const char *name, const char *
     return setError(BppsaWrongUsage, std::move(*mistake));
   options->spelling += std::string(name) + "=" + value + "\n";
   return BppsaSuccess;
+}
+
+void bppsaOptionsSetProgress(BppsaOptions options, BppsaCompileCallback callback, void *userData) {
+  options->progress = callback;
+  options->userData = userData;
 }
 
 intptr_t bppsaGetNumOptions(void) { return static_cast<intptr_t>(getOptionTable().size()); }
@@ -68,6 +76,12 @@ public:
     if (given) {
       options = given->options;
       spelling = given->spelling;
+      if (given->progress)
+        options.progress = [this, call = given->progress,
+                            data = given->userData](const CompileProgress &progress) {
+          isCancelled = !call(progress.phase, progress.done, progress.total, data);
+          return !isCancelled;
+        };
     }
     options.runtimeLibrary = findRuntimeLibrary();
   }
@@ -75,7 +89,9 @@ public:
   /// Success where all that can be checked without the model is right.
   BppsaStatus check();
   /// The status of a compilation that has failed.
-  BppsaStatus getFailure() const { return setError(BppsaWrongInput, firstError); }
+  BppsaStatus getFailure() const {
+    return setError(isCancelled ? BppsaCancelled : BppsaWrongInput, firstError);
+  }
 
   DiagnosticHandler getHandler() {
     return [this](const CompileDiagnostic &diagnostic) { handle(diagnostic); };
@@ -93,6 +109,7 @@ private:
   BppsaDiagnosticCallback callback;
   void *userData;
   std::string firstError;
+  bool isCancelled = false;
 };
 } // namespace
 

@@ -61,6 +61,8 @@ std::shared_ptr<ProgramCode> ProgramCode::create(const ModelSource &source, Comp
       texts ? CompiledModel::fromTexts(std::move(*texts)) : std::nullopt;
   if (!model)
     return nullptr;
+  // Who wants to know of the progress may be gone when functions get their code.
+  options.progress = nullptr;
   return std::shared_ptr<ProgramCode>(
       new ProgramCode(std::move(*model), source.path, std::move(options), std::move(key)));
 }

@@ -25,7 +25,8 @@ LogicalResult Compilation::lowerKernels(ModuleOp program) {
         kernels.exchangedSteps.push_back("step_" + variant.getSuffix());
     buildKernelPipeline(pm, kernels);
   };
-  if (failed(runPhase("kernels", buildKernels, program)))
+  expectParts(1);
+  if (failed(beginPart("kernels")) || failed(runPhase("kernels", buildKernels, program)))
     return failure();
   addFirstUses(program, functions);
   return success();
@@ -148,13 +149,19 @@ FailureOr<SmallVector<std::string>> Compilation::emitObjects(ModuleOp program, S
         return emitKernels(parts, group, target, object);
       });
   SmallVector<std::string> objects(jobs.size());
-  auto run = [&](size_t number) { return jobs[number](objects[number]); };
+  expectParts(static_cast<int64_t>(jobs.size()));
+  auto run = [&](size_t number) {
+    return success(succeeded(beginPart("code")) && succeeded(jobs[number](objects[number])));
+  };
   if (failed(failableParallelForEachN(&context, 0, jobs.size(), run)))
     return failure();
   return objects;
 }
 
 FailureOr<std::string> Compilation::link(ArrayRef<std::string> objects) {
+  expectParts(1);
+  if (failed(beginPart("link")))
+    return failure();
   LinkKind kind = options.emit == EmitKind::Executable ? LinkKind::Executable
                   : options.emit == EmitKind::Shared   ? LinkKind::Shared
                                                        : LinkKind::Relocatable;

@@ -52,8 +52,22 @@ LogicalResult Compilation::selectTargets() {
   return success();
 }
 
+LogicalResult Compilation::beginPart(const char *phase) {
+  if (!options.progress)
+    return success();
+  std::lock_guard lock(progressMutex);
+  if (isCancelled)
+    return failure();
+  isCancelled = !options.progress({phase, begunParts++, expectedParts});
+  if (isCancelled)
+    return fail("the compilation was cancelled");
+  return success();
+}
+
 LogicalResult Compilation::prepare() {
-  return success(succeeded(selectTargets()) && succeeded(import()) && succeeded(runFrontend()));
+  expectParts(static_cast<int64_t>(std::min(options.stopAfter, Phase::Scan)) + 1);
+  return success(succeeded(selectTargets()) && succeeded(beginPart("import")) &&
+                 succeeded(import()) && succeeded(runFrontend()));
 }
 
 FailureOr<std::string> Compilation::run() {
@@ -254,8 +268,9 @@ LogicalResult Compilation::runFrontend() {
   for (auto [phase, build] : stages) {
     if (options.stopAfter < phase)
       return success();
+    const char *name = getPhaseName(phase).data();
     auto buildStage = [&, build = build](OpPassManager &pm) { build(pm, options.training); };
-    if (failed(runPhase(getPhaseName(phase), buildStage, *module)))
+    if (failed(beginPart(name)) || failed(runPhase(name, buildStage, *module)))
       return failure();
   }
   return success();

@@ -17,6 +17,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include <mutex>
 
 namespace bppsa {
 
@@ -75,6 +76,10 @@ private:
   llvm::LogicalResult shapeLoops();
   llvm::LogicalResult adaptToGraphLoops();
   llvm::LogicalResult runFrontend();
+  /// Parts of the compilation that will begin, too.
+  void expectParts(int64_t count) { expectedParts += count; }
+  /// Tells the caller that a part begins. Fails where the caller wants no more.
+  llvm::LogicalResult beginPart(const char *phase);
   /// Finds the processors to compile for.
   llvm::LogicalResult selectTargets();
   /// Imports the model and runs the phases up to the scan.
@@ -143,6 +148,9 @@ private:
   std::vector<CompileDiagnostic> remarks;
   OnnxImage image;
   std::vector<RolledUpLoop> rolledUp;
+  std::mutex progressMutex;
+  int64_t begunParts = 0, expectedParts = 0;
+  bool isCancelled = false;
   /// What is in front of the names of phases where the IR after them is written.
   std::string dumpPrefix;
   mlir::OwningOpRef<mlir::ModuleOp> module;

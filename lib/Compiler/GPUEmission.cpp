@@ -12,7 +12,6 @@
 #include "bppsa/Transforms/Passes.h"
 #include "mlir/IR/Threading.h"
 #include "llvm/ADT/StringSwitch.h"
-#include "llvm/Support/Path.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -36,7 +35,9 @@ FailureOr<std::string> Compilation::lowerAndEmitGPU() {
   auto build = [&](OpPassManager &pm) {
     buildGPUKernelPipeline(pm, getPrecision(options.training));
   };
-  if (failed(runPhase("kernels", build, *program)))
+  expectParts(2);
+  if (failed(beginPart("kernels")) || failed(runPhase("kernels", build, *program)) ||
+      failed(beginPart("code")))
     return failure();
   for (ExportedFunction &function : functions)
     function.usesArena = program->lookupSymbol(getArenaPlanName(function.symbol)) != nullptr;
@@ -192,13 +193,9 @@ LogicalResult Compilation::emitGPUHost(ModuleOp program, ArrayRef<std::string> k
 
 LogicalResult Compilation::emitGPUTables(ArrayRef<std::string> kernels, const DeviceCode &code,
                                          std::string &object) {
-  std::string json;
-  llvm::raw_string_ostream(json) << describeModel(*module, image,
-                                                  llvm::sys::path::filename(source.path),
-                                                  options.training, functions, rolledUp);
   std::unique_ptr<llvm::LLVMContext> llvmContext = createLLVMContext();
   std::unique_ptr<llvm::Module> tables =
-      buildTableModule(*llvmContext, json, image.bytes, targets, functions, /*kernels=*/{});
+      buildTableModule(*llvmContext, describe(), image.bytes, targets, functions, /*kernels=*/{});
   addDeviceTables(*tables, kernels, code.emulated, code.images);
   return emitObject(*tables, targets.front(), options.optLevel, object);
 }

@@ -7,6 +7,7 @@ import typing
 _Pairs = list[tuple[str, str]]
 _Said = list[tuple[int, str]]
 _Arrays = dict[str, typing.Any]
+_Progress = collections.abc.Callable[[str, int, int], typing.Any] | None
 
 class Program:
     @property
@@ -57,11 +58,20 @@ class JaxFunction:
     @property
     def number(self) -> int: ...
 
-def compile(path: str, content: bytes | None, options: _Pairs, said: _Said) -> Program: ...
+def compile(
+    path: str, content: bytes | None, options: _Pairs, said: _Said, progress: _Progress
+) -> Program: ...
 def compile_to_file(
-    path: str, content: bytes | None, options: _Pairs, said: _Said, output: str
+    path: str,
+    content: bytes | None,
+    options: _Pairs,
+    said: _Said,
+    progress: _Progress,
+    output: str,
 ) -> None: ...
-def compile_to_bytes(path: str, content: bytes | None, options: _Pairs, said: _Said) -> bytes: ...
+def compile_to_bytes(
+    path: str, content: bytes | None, options: _Pairs, said: _Said, progress: _Progress
+) -> bytes: ...
 def fit(
     program: Program,
     settings: list[tuple[str, str | None]],

@@ -10,6 +10,7 @@ import logging
 import numbers
 import os
 import pathlib
+import sys
 import tempfile
 import typing
 import warnings
@@ -21,17 +22,27 @@ from bppsa.program import Path, Program
 #: A file, the bytes of one, an ``onnx.ModelProto``, or what ``torch.onnx.export`` returns.
 Model = typing.Union[Path, bytes, typing.Any]
 
+#: Called with the phase that begins, the number of parts before it and that of those that are known.
+Progress = typing.Union[bool, collections.abc.Callable[[str, int, int], typing.Any]]
+
 _NOTE, _WARNING, _ERROR = range(3)
 _log = logging.getLogger("bppsa")
 
 
-def compile(model: Model, **options: typing.Any) -> Program:  # noqa: A001 (the name is a contract)
+def compile(  # noqa: A001 (the name is a contract)
+    model: Model, *, progress: Progress = False, **options: typing.Any
+) -> Program:
     """Compiles ``model`` to a program in this process, for this machine's processor.
 
     ``options`` are those of ``bppsa-compile`` with ``_`` for ``-``: ``loss="mse"``,
     ``optimizer="sgd"``, ``freeze="^encoder"``, ``backward="scan"``, ``batch_axis={"x": 1}``,
     ``bind={"n": 3}``; see ``bppsa.options()``.  Flags are ``True``, lists are lists, pairs such as
     ``NAME:AXIS`` are dicts, and an array will do where a ``.npy`` file is asked for.
+
+    ``progress`` shows a bar (tqdm's, or lines where that is not installed), or is called as each part of the
+    compilation begins, as ``progress("scan", done=3, total=4)`` without the names; where that
+    returns ``False`` or raises, and with Ctrl-C, the compilation ends there.  Functions get their
+    code when they are first called, without progress.
 
     Needs no toolchain and leaves no files.  Raises ``bppsa.Error`` where the model or an option
     cannot be used; what the compiler warns of is a ``bppsa.CompileWarning``.
@@ -40,23 +51,27 @@ def compile(model: Model, **options: typing.Any) -> Program:  # noqa: A001 (the 
     with _option_list(options) as pairs:
         said: list[tuple[int, str]] = []
         try:
-            return Program(_native.compile(path, content, pairs, said))
+            with _listener(progress) as listener:
+                return Program(_native.compile(path, content, pairs, said, listener))
         finally:
             _tell(path, said)
 
 
-def build(model: Model, output: Path, **options: typing.Any) -> pathlib.Path:
+def build(
+    model: Model, output: Path, *, progress: Progress = False, **options: typing.Any
+) -> pathlib.Path:
     """Writes what ``bppsa-compile MODEL -o OUTPUT`` writes: an executable that trains by itself, or
     what ``emit`` asks for (``"shared"``, ``"obj"``, ``"mlir"``, ``"llvm"``, ``"report"``, ...).
 
     Shared libraries and objects are linked by a C++ compiler on the ``PATH``; executables need none.
-    The file appears whole or not at all.  ``options`` are those of ``bppsa.compile``; returns the path.
+    The file appears whole or not at all.  ``options`` and ``progress`` are those of ``bppsa.compile``; returns the path.
     """
     path, content = _source(model)
     with _option_list(options) as pairs:
         said: list[tuple[int, str]] = []
         try:
-            _native.compile_to_file(path, content, pairs, said, os.fspath(output))
+            with _listener(progress) as listener:
+                _native.compile_to_file(path, content, pairs, said, listener, os.fspath(output))
         finally:
             _tell(path, said)
     return pathlib.Path(output)
@@ -107,7 +122,7 @@ def check(model: Model, **options: typing.Any) -> Check:
     said: list[tuple[int, str]] = []
     with _option_list({"compile_to": "scan", **options}) as pairs:
         try:
-            _native.compile_to_bytes(path, content, pairs, said)
+            _native.compile_to_bytes(path, content, pairs, said, None)
         except Error as error:
             if not any(severity == _ERROR for severity, _ in said):
                 said.append((_ERROR, str(error)))
@@ -119,6 +134,37 @@ def check(model: Model, **options: typing.Any) -> Check:
 def options() -> dict[str, str]:
     """The options of ``compile``, ``build`` and ``check`` by name, each with a line of help."""
     return {name.replace("-", "_"): help for name, _, help, _ in _native.list_options()}
+
+
+@contextlib.contextmanager
+def _listener(
+    progress: Progress,
+) -> collections.abc.Iterator[collections.abc.Callable[[str, int, int], typing.Any] | None]:
+    if not isinstance(progress, bool) or not progress:
+        yield progress or None
+        return
+    bar: typing.Any = None
+    with contextlib.suppress(ImportError):
+        from tqdm.auto import tqdm
+
+        bar = tqdm(unit="part")
+
+    def show(phase: str, done: int, total: int) -> None:
+        if bar is None:
+            print(f"{phase}  {done + 1}/{total}", file=sys.stderr)
+            return
+        bar.total = total
+        bar.set_description(phase, refresh=False)
+        bar.update(done - bar.n)
+
+    try:
+        yield show
+        # A program that was kept has no parts.
+        if bar is not None and bar.total:
+            bar.update(bar.total - bar.n)
+    finally:
+        if bar is not None:
+            bar.close()
 
 
 def _source(model: Model) -> tuple[str, bytes | None]:

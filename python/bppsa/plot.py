@@ -78,7 +78,7 @@ def report(model: Model, **options: typing.Any) -> Report:
     said: list[tuple[int, str]] = []
     with _option_list({**options, "emit": "report"}) as pairs:
         try:
-            page = _native.compile_to_bytes(path, content, pairs, said)
+            page = _native.compile_to_bytes(path, content, pairs, said, None)
         finally:
             _tell(path, said)
     return Report(page.decode())

@@ -39,12 +39,40 @@ static void addDiagnostic(BppsaSeverity severity, const char *message, void *dia
   static_cast<Diagnostics *>(diagnostics)->emplace_back(severity, message);
 }
 
+namespace {
+/// Tells a function of Python of the progress, and lets Ctrl-C end a compilation.
+struct Progress {
+  /// None, or called with what BppsaCompileCallback is; false ends it.
+  nb::object function;
+  std::unique_ptr<nb::python_error> raised;
+
+  bool tell(const char *phase, int64_t done, int64_t total) {
+    nb::gil_scoped_acquire acquire;
+    try {
+      if (PyErr_CheckSignals() != 0)
+        throw nb::python_error();
+      return function.is_none() ||
+             !nb::object(function(phase, done, total)).is(nb::handle(Py_False));
+    } catch (nb::python_error &error) {
+      raised = std::make_unique<nb::python_error>(std::move(error));
+      return false;
+    }
+  }
+};
+} // namespace
+
+static bool tellProgress(const char *phase, int64_t done, int64_t total, void *progress) {
+  return static_cast<Progress *>(progress)->tell(phase, done, total);
+}
+
 /// Runs `call(model, options, diagnostics)` while other threads of Python run, and adds what it
 /// says to `said`.
 template <typename Call>
 static void compile(const std::string &path, nb::object bytes, const OptionList &list,
-                    nb::list said, Call call) {
+                    nb::list said, nb::object progress, Call call) {
   Options options = makeOptions(list);
+  Progress listener{std::move(progress), nullptr};
+  bppsaOptionsSetProgress(options.get(), tellProgress, &listener);
   BppsaModel model = {path.c_str(), nullptr, 0};
   if (nb::bytes content; nb::try_cast(bytes, content))
     model = {path.c_str(), content.data(), content.size()};
@@ -56,13 +84,15 @@ static void compile(const std::string &path, nb::object bytes, const OptionList 
   }
   for (const auto &diagnostic : diagnostics)
     said.append(nb::cast(diagnostic));
+  if (listener.raised)
+    throw std::move(*listener.raised);
   check(status);
 }
 
 static Program *compileToProgram(const std::string &path, nb::object bytes,
-                                 const OptionList &options, nb::list said) {
+                                 const OptionList &options, nb::list said, nb::object progress) {
   BppsaProgram program;
-  compile(path, bytes, options, said,
+  compile(path, bytes, options, said, std::move(progress),
           [&](BppsaModel model, BppsaOptions options, Diagnostics *diagnostics) {
             return bppsaCompileToProgram(model, options, addDiagnostic, diagnostics, &program);
           });
@@ -70,18 +100,18 @@ static Program *compileToProgram(const std::string &path, nb::object bytes,
 }
 
 static void compileToFile(const std::string &path, nb::object bytes, const OptionList &options,
-                          nb::list said, const std::string &output) {
-  compile(path, bytes, options, said,
+                          nb::list said, nb::object progress, const std::string &output) {
+  compile(path, bytes, options, said, std::move(progress),
           [&](BppsaModel model, BppsaOptions options, Diagnostics *diagnostics) {
             return bppsaCompileToFile(model, options, output.c_str(), addDiagnostic, diagnostics);
           });
 }
 
 static nb::bytes compileToBytes(const std::string &path, nb::object bytes,
-                                const OptionList &options, nb::list said) {
+                                const OptionList &options, nb::list said, nb::object progress) {
   char *data;
   size_t size;
-  compile(path, bytes, options, said,
+  compile(path, bytes, options, said, std::move(progress),
           [&](BppsaModel model, BppsaOptions options, Diagnostics *diagnostics) {
             return bppsaCompileToBytes(model, options, addDiagnostic, diagnostics, &data, &size);
           });
@@ -100,10 +130,12 @@ static nb::list listOptions() {
 }
 
 void bppsa::python::bindCompiler(nb::module_ &module) {
-  module.def("compile", compileToProgram, nb::arg(), nb::arg().none(), nb::arg(), nb::arg());
+  module.def("compile", compileToProgram, nb::arg(), nb::arg().none(), nb::arg(), nb::arg(),
+             nb::arg().none());
   module.def("compile_to_file", compileToFile, nb::arg(), nb::arg().none(), nb::arg(), nb::arg(),
-             nb::arg());
-  module.def("compile_to_bytes", compileToBytes, nb::arg(), nb::arg().none(), nb::arg(), nb::arg());
+             nb::arg().none(), nb::arg());
+  module.def("compile_to_bytes", compileToBytes, nb::arg(), nb::arg().none(), nb::arg(), nb::arg(),
+             nb::arg().none());
   module.def("list_options", listOptions);
   module.def("list_support", bppsaGetSupportedOperators);
   module.def("version", bppsaGetVersion);

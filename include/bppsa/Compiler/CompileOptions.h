@@ -23,6 +23,15 @@ enum class EmitKind { Executable, Shared, Object, MLIR, LLVM, Assembly, PTX, Rep
 /// The phases of a compilation, in order. A compilation can stop after any of them.
 enum class Phase { Import, Loss, Differentiate, Scan, Lower, End };
 
+/// The part of a compilation that begins.
+struct CompileProgress {
+  /// "import", "loss", "differentiate", "scan", "kernels", "code" or "link".
+  const char *phase;
+  /// How many parts have begun before it, and how many are known: `code` is parts that are counted
+  /// when it begins.
+  int64_t done, total;
+};
+
 /// The options of `bppsa-compile`, with the meanings and the defaults of docs/CommandLine.md.
 struct CompileOptions {
   TrainingOptions training;
@@ -84,6 +93,9 @@ struct CompileOptions {
   /// Called with every pass manager before its passes are added, also from several threads at a
   /// time: flags of MLIR, instrumentations. Where it returns false, the compilation has failed.
   std::function<bool(mlir::PassManager &)> preparePassManager;
+  /// Called where a part of the compilation begins, for one part at a time, but from any thread.
+  /// Where it returns false, the compilation ends with an error.
+  std::function<bool(const CompileProgress &)> progress;
 };
 
 /// Says of every mistake in `options` what the option is, by its name on the command line, what is
