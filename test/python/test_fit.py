@@ -375,7 +375,7 @@ class Endless:
         (training_set(), {"patience": 3}, "patience, save_best and best need val or val_split"),
         (training_set(), {"tbptt": 3}, "tbptt: the model carries no state"),
         (Endless(), {"lr_schedule": "cosine"}, "needs a loader with a length"),
-        (Loader(training_set()), {"accumulate": 2}, "accumulate: needs a training set of arrays"),
+        (Loader(training_set()), {"accumulate": 2}, "accumulate: needs a training set of arrays.*larger batches"),
     ],
 )
 def test_mistakes(program, data, settings, message):

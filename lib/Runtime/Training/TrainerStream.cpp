@@ -12,13 +12,14 @@ using namespace bppsa::runtime;
 
 /// What sets alone can do.
 void Trainer::requireStreamable() const {
-  auto refuse = [](bool isGiven, const char *flag) {
+  auto refuse = [](bool isGiven, const char *flag, const char *remedy) {
     if (isGiven)
-      fail(flag, ": needs a training set of arrays or files, found a loader of batches");
+      fail(flag, ": needs a training set of arrays or files, found a loader of batches; ", remedy);
   };
-  refuse(settings.valSplit.has_value(), "--val-split");
-  refuse(settings.accumulate > 1, "--accumulate");
-  refuse(settings.tbptt.has_value(), "--tbptt");
+  refuse(settings.valSplit.has_value(), "--val-split", "give samples of their own as --val");
+  refuse(settings.accumulate > 1, "--accumulate", "let the loader give larger batches");
+  refuse(settings.tbptt.has_value(), "--tbptt",
+         "let the loader give segments with the states before them, or give whole sequences");
   if (schedule.dependsOnLength() && batchesPerEpoch == 0)
     fail("--lr-schedule: ", quote(settings.schedule), " needs a loader with a length");
 }
