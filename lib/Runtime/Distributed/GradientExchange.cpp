@@ -150,15 +150,17 @@ void GradientExchange::collect(size_t number) {
 void GradientExchange::addUp(size_t number) {
   Slice &slice = slices[number];
   slice.isCollecting = slice.isGiven = false;
-  std::vector<const float *> from;
-  for (int rank = 0; rank < ranks.count(); ++rank)
-    from.push_back(contributionOf(slice, rank));
   float *to = sums.floats() + slice.owned;
-  for (int64_t i = 0; i < slice.size; ++i) {
-    double sum = 0;
-    for (const float *values : from)
-      sum += values[i];
-    to[i] = static_cast<float>(sum);
+  constexpr int64_t block = 512;
+  for (int64_t first = 0; first < slice.size; first += block) {
+    int64_t size = std::min(block, slice.size - first);
+    double sum[block] = {};
+    for (int rank = 0; rank < ranks.count(); ++rank) {
+      const float *from = contributionOf(slice, rank) + first;
+      for (int64_t i = 0; i < size; ++i)
+        sum[i] += from[i];
+    }
+    std::copy_n(sum, size, to + first);
   }
   memcpy(gradients + slice.start, to, slice.size * sizeof(float));
   ranks.loop().update([&] { slice.isThere = true; });

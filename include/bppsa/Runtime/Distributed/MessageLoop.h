@@ -48,8 +48,8 @@ struct Message {
 /// Before all others.
 constexpr int64_t firstPriority = std::numeric_limits<int64_t>::min();
 
-/// Sends and receives what this rank exchanges with others, on a thread of its own: one message at
-/// a time, the most urgent first. Functions that are handed over run on that thread.
+/// Sends and receives what this rank exchanges with others, on a thread of its own: one message
+/// after the other, the most urgent first. Functions that are handed over run on that thread.
 class MessageLoop {
 public:
   /// `open` is called on the thread; throws what that throws.
@@ -97,6 +97,8 @@ private:
   void hear(int rank);
   bool takeOver();
   bool send();
+  bool sendThrottled();
+  Posted takePosted(double readyBy);
   bool deliver();
   void hand(const Message &message, std::function<void()> done);
   bool isOver();
@@ -123,7 +125,8 @@ private:
   int64_t posted = 0;
   /// With a throttle, what is on the way, and when it arrives.
   std::deque<std::pair<double, Message>> delayed;
-  bool isSending = false;
+  /// Without one, how many messages the transport sends.
+  int sending = 0;
   /// When the network of the throttle is free.
   double sendsFrom = 0;
   /// Messages that the transport has, and those of them that are farewells.
