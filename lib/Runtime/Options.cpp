@@ -175,17 +175,18 @@ static void addTraining(CLI::App &command, Options &options, const Model &model)
 /// How the ranks of `mpirun -n P` train together.
 static void addRanks(CLI::App &command, Options &options) {
   using Kind = ExchangeOptions::Kind;
-  static const std::map<std::string, Kind> kinds = {
-      {"allreduce", Kind::AllReduce}, {"p3", Kind::P3}, {"dear", Kind::DeAR}};
+  static const std::map<std::string, Kind> kinds = {{"barrier", Kind::Barrier},
+                                                    {"allreduce", Kind::AllReduce},
+                                                    {"p3", Kind::P3},
+                                                    {"dear", Kind::DeAR}};
   command
       .add_option_function<std::string>(
           "--exchange",
           [&options](const std::string &word) { options.exchange.kind = kinds.at(word); },
           "How ranks exchange gradients: allreduce (whole parameters, the default), p3 (slices, "
-          "the "
-          "most urgent first) or dear (slices, all sums before any goes back); the bits are the "
-          "same")
-      ->check(CLI::IsMember({"allreduce", "p3", "dear"}));
+          "the most urgent first), dear (slices, all sums before any goes back) or barrier (whole "
+          "parameters, after the step); the bits are the same")
+      ->check(CLI::IsMember({"barrier", "allreduce", "p3", "dear"}));
   addNumber(command, "--slice", options.exchange.slice, counts,
             "Elements of a slice of p3 and dear (default: 50000)");
   command

@@ -46,8 +46,9 @@ SETTINGS = {
 def test_no_exchange_changes_a_bit(tmp_path, stack, setting):
     sizes = dict(SETTINGS[setting])
     options = sizes.pop("options", [])
-    saved = [tmp_path / f"{i}.onnx" for i in range(4)]
-    train(3, stack, saved[0], *options, **sizes)
+    saved = [tmp_path / f"{i}.onnx" for i in range(5)]
+    train(3, stack, saved[0], *options, "--exchange=barrier", **sizes)
+    train(3, stack, saved[4], *options, **sizes)
     train(3, stack, saved[1], *options, "--exchange=p3", "--slice", 7, **sizes)
     train(3, stack, saved[2], *options, "--exchange=dear", "--slice", 50, **sizes)
     train(3, stack, saved[3], *options, "--exchange=p3", "--throttle=0.01,0.0005", **sizes)
@@ -103,12 +104,15 @@ def inside(event, steps):
     return any(step["ts"] < event["ts"] < step["ts"] + step["dur"] for step in steps)
 
 
-@pytest.mark.parametrize("kind", ["allreduce", "p3", "dear"])
-def test_what_waits_where(tmp_path, stack, kind):
+@pytest.mark.parametrize(
+    "kind, gives, waits",
+    [("barrier", False, False), ("allreduce", True, False), ("p3", True, True), ("dear", True, True)],
+)
+def test_what_overlaps_with_steps(tmp_path, stack, kind, gives, waits):
     events = events_of(tmp_path, stack, kind)
     steps = [event for event in events if event["name"] == "step"]
     pushes = [event for event in events if event["name"].startswith("push")]
     # Gradients of upper layers are on their way before those of lower ones are computed.
-    assert any(inside({"ts": event["args"]["ready"]}, steps) for event in pushes)
-    waits = [event for event in events if event["name"] == "sums"]
-    assert waits and any(inside(event, steps) for event in waits) == (kind != "allreduce")
+    assert any(inside({"ts": event["args"]["ready"]}, steps) for event in pushes) == gives
+    sums = [event for event in events if event["name"] == "sums"]
+    assert sums and any(inside(event, steps) for event in sums) == waits

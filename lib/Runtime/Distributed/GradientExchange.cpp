@@ -41,7 +41,7 @@ void GradientExchange::cut(const std::vector<FlatRange> &parameters,
   std::vector<int64_t> uses(parameters.size());
   for (size_t use = 0; use < order.size(); ++use)
     uses[order[use]] = static_cast<int64_t>(use);
-  bool isWhole = options.kind == Kind::AllReduce;
+  bool isWhole = options.hasBarrier();
   int64_t most = isWhole ? mostElements : std::min(options.slice, mostElements);
   for (size_t parameter = 0; parameter < parameters.size(); ++parameter) {
     firstSlices.push_back(slices.size());

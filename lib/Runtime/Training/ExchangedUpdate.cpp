@@ -61,8 +61,9 @@ std::vector<size_t> ExchangedUpdate::orderOf(const std::string &step) const {
 ExchangedUpdate::ExchangedUpdate(Session &session, Ranks &ranks, const ExchangeOptions &options,
                                  const std::string &step, const std::vector<size_t> &groups)
     : session(session), parameters(trainedOf(session)),
-      isTold(session.program.model.firstUses.count(step) != 0), order(orderOf(step)),
-      exchange(ranks, rangesOf(parameters), order, options) {
+      isTold(options.kind != ExchangeOptions::Kind::Barrier &&
+             session.program.model.firstUses.count(step) != 0),
+      order(orderOf(step)), exchange(ranks, rangesOf(parameters), order, options) {
   session.splitUpdates(groups);
   const float *gradients = session.parameters.changeGradients();
   for (size_t number = 0; number < parameters.size(); ++number) {

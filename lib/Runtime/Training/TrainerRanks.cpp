@@ -37,7 +37,7 @@ void Trainer::deferUpdate() {
   rule.restartsAverage = settings.ema && state.averaged++ == 0;
   exchange->update(rule);
   // A search ends at the step whose gradients are not finite.
-  if (options.exchange.kind == ExchangeOptions::Kind::AllReduce || searchedRate)
+  if (options.exchange.hasBarrier() || searchedRate)
     settle();
 }
 

@@ -93,7 +93,8 @@ TEST_P(GradientExchangeTest, SumsOfSlowNetworksAreThoseOfFastOnes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, GradientExchangeTest,
-                         testing::Combine(testing::Values(Kind::AllReduce, Kind::P3, Kind::DeAR),
+                         testing::Combine(testing::Values(Kind::Barrier, Kind::AllReduce, Kind::P3,
+                                                          Kind::DeAR),
                                           testing::Values(3, 50000), testing::Values(2, 3, 5)));
 
 /// The first use of the parameter that message `name` has a slice of, where each has one slice.

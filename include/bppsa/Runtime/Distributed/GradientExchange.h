@@ -15,6 +15,8 @@ namespace bppsa::runtime {
 /// How gradients are exchanged. The sums are the same, bit by bit.
 struct ExchangeOptions {
   enum class Kind {
+    /// Whole parameters, between one step and the next.
+    Barrier,
     /// Whole parameters, in the order in which their gradients are there.
     AllReduce,
     /// Slices, those of the parameters that the next step reads first before others (P3, MLSys
@@ -25,6 +27,8 @@ struct ExchangeOptions {
     DeAR
   };
   Kind kind = Kind::AllReduce;
+  /// Whether the next step begins when all sums are there, and not before.
+  bool hasBarrier() const { return kind == Kind::Barrier || kind == Kind::AllReduce; }
   /// Elements of a slice.
   int64_t slice = 50000;
 };

@@ -79,7 +79,7 @@ private:
 
   Session &session;
   std::vector<Parameter> parameters;
-  /// Whether steps tell what they do.
+  /// Whether steps tell what they do, and that is heeded.
   const bool isTold;
   /// Numbers of parameters in the order in which a step first needs them.
   const std::vector<size_t> order;
