@@ -37,7 +37,8 @@ static void requestShortSlices() {
     uint32_t priority;
     uint64_t runtime, deadline, period;
   } attributes = {};
-  if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0)
+  if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0 ||
+      attributes.policy != SCHED_OTHER)
     return;
   constexpr uint64_t shortest = 100000;
   attributes.runtime = shortest;
