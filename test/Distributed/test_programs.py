@@ -88,13 +88,15 @@ def test_recurrent_layers_with_lengths(tmp_path):
     check_as_alone(tmp_path, program, data, 3, "--exchange=p3", "--slice", 7)
 
 
-def test_segments(tmp_path):
+@pytest.mark.parametrize("exchange", ["allreduce", "p3"])
+def test_segments(tmp_path, exchange):
     graph = stream_models.ALL["cell"]
     options = ["--loss=mse", "--loss-on=y", "--optimizer=sgd", *graph.flags]
     program = compile_model(graph.model, *options)
     arrays = stream_models.random_arrays(graph, 7, 5)
     arrays["target"] = np.random.default_rng(9).normal(0, 1, (7, 5)).astype(np.float32)
-    check_as_alone(tmp_path, program, save(tmp_path / "d.npz", arrays), 2, "--tbptt", 3)
+    data = save(tmp_path / "d.npz", arrays)
+    check_as_alone(tmp_path, program, data, 2, "--tbptt", 3, f"--exchange={exchange}")
 
 
 def test_batch_normalization_is_refused(tmp_path):
