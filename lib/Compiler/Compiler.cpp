@@ -32,6 +32,7 @@ runCompilation(const ModelSource &model, const CompileOptions &options,
   context.printOpOnDiagnostic(false);
   // Instruction sets are compiled in parallel, which must not load dialects.
   context.loadAllAvailableDialects();
+  [[maybe_unused]] size_t loaded = context.getLoadedDialects().size();
   bool hasErrors = false;
   ScopedDiagnosticHandler collect(&context, [&](Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
@@ -43,6 +44,8 @@ runCompilation(const ModelSource &model, const CompileOptions &options,
 
   Compilation compilation(context, model, options);
   FailureOr<Output> output = compile(compilation);
+  assert(context.getLoadedDialects().size() == loaded &&
+         "registerCompilerDialects() lacks a dialect that a pass needs");
   if (failed(output) && !hasErrors)
     handler({Severity::Error, "compilation failed without a message; please report it"});
   if (failed(output) || hasErrors)
