@@ -22,6 +22,8 @@ set(BPPSA_PRECOMPILED_HEADERS
   <mlir/Transforms/Passes.h>
   )
 
+option(BPPSA_UNITY_BUILD "Compile several sources of a library at a time: all of it in half the time, one of them in more" OFF)
+
 # bppsa_add_precompiled_headers(): the target BPPSAPrecompiledHeaders.
 function(bppsa_add_precompiled_headers)
   set(source ${CMAKE_CURRENT_BINARY_DIR}/PrecompiledHeaders.cpp)
@@ -39,6 +41,7 @@ function(bppsa_use_compiler_options target)
   if(BPPSA_PRECOMPILE_HEADERS)
     target_precompile_headers(${target} REUSE_FROM BPPSAPrecompiledHeaders)
   endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${BPPSA_UNITY_BUILD})
 endfunction()
 
 # bppsa_install(<target>): the target is a part of the CMake package `bppsa`.

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Installs what is missing (Debian packages), configures and builds.  Tools land in build/bin.
 #
-#   utils/build.sh [--debug] [--no-install] [TARGET...]
+#   utils/build.sh [--debug] [--unity] [--no-install] [TARGET...]
 #
 #   --debug        build-debug/ instead of build/: no optimisation, the project's own assertions on
+#   --unity        a directory that is configured afresh compiles several sources at a time
 #   --no-install   never call the package manager; say what is missing and stop
 #   TARGET...      ninja targets; default: everything, the unit tests included
 set -euo pipefail
@@ -12,6 +13,7 @@ source "$(dirname "$0")/common.sh"
 build_type=Release
 build_dir="$bppsa_root/build"
 install=1
+unity=OFF
 targets=()
 for arg in "$@"; do
   case "$arg" in
@@ -19,9 +21,10 @@ for arg in "$@"; do
       build_type=Debug
       build_dir="$bppsa_root/build-debug"
       ;;
+    --unity) unity=ON ;;
     --no-install) install=0 ;;
     -h | --help)
-      sed -n '2,9s/^# \{0,1\}//p' "$0"
+      sed -n '2,10s/^# \{0,1\}//p' "$0"
       exit 0
       ;;
     -*)
@@ -94,7 +97,7 @@ if [ ! -f "$build_dir/build.ninja" ] ||
     launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
   fi
   say "configuring $build_dir ($build_type)"
-  cmake -G Ninja -S "$bppsa_root" -B "$build_dir" -DCMAKE_BUILD_TYPE="$build_type" \
+  cmake -G Ninja -S "$bppsa_root" -B "$build_dir" -DCMAKE_BUILD_TYPE="$build_type" -DBPPSA_UNITY_BUILD="$unity" \
     -DCMAKE_C_COMPILER="clang-$llvm_major" -DCMAKE_CXX_COMPILER="clang++-$llvm_major" \
     -DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld -DCMAKE_SHARED_LINKER_FLAGS=-fuse-ld=lld "${launcher[@]}"
 fi

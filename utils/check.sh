@@ -41,7 +41,7 @@ set_up() {
     exit 1
   fi
 }
-set_up "build" "$bppsa_root/utils/build.sh" "${build_args[@]}"
+set_up "build" "$bppsa_root/utils/build.sh" --unity "${build_args[@]}"
 set_up "Python environment" "$bppsa_root/utils/venv.sh"
 set_up "Python package" "$bppsa_root/utils/python.sh" "${build_args[@]}"
 

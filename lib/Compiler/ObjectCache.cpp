@@ -211,9 +211,9 @@ static std::optional<Entry> readEntry(StringRef path) {
   return entry;
 }
 
-std::optional<Objects>
-ObjectCache::get(StringRef key, const DiagnosticHandler &handler,
-                 function_ref<std::optional<Objects>(const DiagnosticHandler &)> compile) const {
+std::optional<Objects> ObjectCache::get(
+    StringRef key, const DiagnosticHandler &handler,
+    llvm::function_ref<std::optional<Objects>(const DiagnosticHandler &)> compile) const {
   using Severity = CompileDiagnostic::Severity;
   std::string base = directory + "/" + key.str(), path = base + ".program";
   int lock;

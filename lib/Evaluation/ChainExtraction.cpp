@@ -41,6 +41,18 @@ static int64_t getNumBytes(TypeRange types) {
   return bytes;
 }
 
+int64_t bppsa::getNumElements(Type type) {
+  auto shaped = dyn_cast<ShapedType>(type);
+  return shaped ? shaped.getNumElements() : 1;
+}
+
+int64_t bppsa::getNumElements(TypeRange types) {
+  int64_t count = 0;
+  for (Type type : types)
+    count += getNumElements(type);
+  return count;
+}
+
 RegionCost bppsa::getRegionCost(ChainOp loop) {
   Block &body = loop.getBody().front();
   size_t numStates = loop.getSeeds().size(), numSaved = loop.getSaved().size();

@@ -42,18 +42,6 @@ static constexpr double kProductIssues = 4;
 /// Registers of a thread that reads its matrices from memory.
 static constexpr int64_t kRegistersWithoutEntries = 64;
 
-static int64_t getNumElements(Type type) {
-  auto shaped = dyn_cast<ShapedType>(type);
-  return shaped ? shaped.getNumElements() : 1;
-}
-
-static int64_t getNumElements(TypeRange types) {
-  int64_t count = 0;
-  for (Type type : types)
-    count += getNumElements(type);
-  return count;
-}
-
 /// Blocks that a multiprocessor holds of `threads` threads with so many registers each, and so many
 /// bytes of shared memory together.
 static int64_t countResident(int64_t threads, int64_t registers, int64_t sharedBytes) {

@@ -14,12 +14,7 @@ using namespace bppsa;
 
 /// Rows of a product that a kernel adds up side by side at least, and operations for which a vector
 /// waits that products read: it is stored before.
-static constexpr int64_t kRowsOfBlock = 8, kHandOver = 4;
-
-static int64_t getNumElements(Type type) {
-  auto shaped = dyn_cast<ShapedType>(type);
-  return shaped ? shaped.getNumElements() : 1;
-}
+static constexpr int64_t kRowsOfBlock = 8, kStoredHandOver = 4;
 
 /// Operations on one row of an operation that is no product, 0 for moves of data.
 static int64_t getRowOperations(Operation *op) {
@@ -41,7 +36,7 @@ static int64_t countDepth(Operation *op) {
   if (!product)
     return getRowOperations(op);
   int64_t blocks = llvm::divideCeil(getNumElements(product.getResult().getType()), kRowsOfBlock);
-  return blocks * getNumElements(product.getVector().getType()) + kHandOver;
+  return blocks * getNumElements(product.getVector().getType()) + kStoredHandOver;
 }
 
 /// Vector operations where a vector holds all rows: one for each column of a product.
@@ -57,7 +52,7 @@ static int64_t countUnitDepth(Operation *op) {
   auto product = dyn_cast<MatVecOp>(op);
   if (!product)
     return getRowOperations(op);
-  return llvm::divideCeil(getNumElements(product.getVector().getType()), 2) + 1 + kHandOver;
+  return llvm::divideCeil(getNumElements(product.getVector().getType()), 2) + 1 + kStoredHandOver;
 }
 
 /// What `roots` need of the operations of their block.

@@ -35,8 +35,8 @@ static SmallVector<int64_t> getStridedIndex(ArrayRef<int64_t> index, ArrayAttr o
   return result;
 }
 
-static LogicalResult evaluateExtractSlice(vector::ExtractStridedSliceOp op,
-                                          Interpreter &interpreter) {
+static LogicalResult evaluateExtractStridedSlice(vector::ExtractStridedSliceOp op,
+                                                 Interpreter &interpreter) {
   const Array &source = interpreter.get(op.getSource());
   Array result = Array::makeZeros(op.getType().getShape(), source.isFloat);
   forEachElementIndex(result.shape, [&](ArrayRef<int64_t> index) {
@@ -47,8 +47,8 @@ static LogicalResult evaluateExtractSlice(vector::ExtractStridedSliceOp op,
   return success();
 }
 
-static LogicalResult evaluateInsertSlice(vector::InsertStridedSliceOp op,
-                                         Interpreter &interpreter) {
+static LogicalResult evaluateInsertStridedSlice(vector::InsertStridedSliceOp op,
+                                                Interpreter &interpreter) {
   const Array &source = interpreter.get(op.getValueToStore());
   Array result = interpreter.get(op.getDest());
   int64_t extraRank = result.getRank() - source.getRank();
@@ -72,8 +72,8 @@ static LogicalResult evaluateShapeCast(vector::ShapeCastOp op, Interpreter &inte
 
 void bppsa::addVectorEvaluators(EvaluatorTable &table) {
   table.add<vector::BroadcastOp>(evaluateBroadcast);
-  table.add<vector::ExtractStridedSliceOp>(evaluateExtractSlice);
-  table.add<vector::InsertStridedSliceOp>(evaluateInsertSlice);
+  table.add<vector::ExtractStridedSliceOp>(evaluateExtractStridedSlice);
+  table.add<vector::InsertStridedSliceOp>(evaluateInsertStridedSlice);
   table.add<vector::ShapeCastOp>(evaluateShapeCast);
   table.addTernary<vector::FMAOp>([](double a, double b, double c) { return a * b + c; });
 }

@@ -27,7 +27,7 @@ static bool hasSeveralDynamicSizes(memref::ExpandShapeOp op) {
 
 /// The result of `op` as a view of its source: within a group each stride is the
 /// next one times the next size.
-static void expand(memref::ExpandShapeOp op) {
+static void expandReshape(memref::ExpandShapeOp op) {
   OpBuilder b(op);
   Location loc = op.getLoc();
   auto source = memref::ExtractStridedMetadataOp::create(b, loc, op.getSrc());
@@ -63,7 +63,7 @@ struct ExpandReshapes : public bppsa::impl::ExpandReshapesBase<ExpandReshapes> {
         reshapes.push_back(op);
     });
     for (memref::ExpandShapeOp op : reshapes)
-      expand(op);
+      expandReshape(op);
   }
 };
 } // namespace

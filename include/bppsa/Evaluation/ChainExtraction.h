@@ -18,6 +18,10 @@ struct DynamicSizes {
   int64_t batch = 0;
 };
 
+/// Elements of values of a body; a scalar is one.
+int64_t getNumElements(mlir::Type type);
+int64_t getNumElements(mlir::TypeRange types);
+
 /// The cost of the link of `loop`. A product of
 /// a captured m x n matrix and a vector counts 2 m n FLOPs, and elementwise
 /// operations one for each element.

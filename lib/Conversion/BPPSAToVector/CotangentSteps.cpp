@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace bppsa;
 
 /// How many steps ahead of the chain its arrays are fetched.
-static constexpr int64_t kStepsAhead = 4;
+static constexpr int64_t kReadStepsAhead = 4;
 
 VectorType bppsa::getRowType(const CotangentLoop &loop) {
   auto type = cast<MemRefType>(loop.saved[0].getType());
@@ -131,9 +131,10 @@ LaterRows CotangentSteps::getLaterRows(OpBuilder &builder, Value block, Value st
   Value last = addIndex(builder, loc, getNumSteps(builder, loop), -1);
   Value laterStep =
       loop.reverse
-          ? arith::MinSIOp::create(builder, loc, addIndex(builder, loc, step, kStepsAhead), last)
+          ? arith::MinSIOp::create(builder, loc, addIndex(builder, loc, step, kReadStepsAhead),
+                                   last)
                 .getResult()
-          : arith::MaxSIOp::create(builder, loc, addIndex(builder, loc, step, -kStepsAhead),
+          : arith::MaxSIOp::create(builder, loc, addIndex(builder, loc, step, -kReadStepsAhead),
                                    getIndex(builder, loc, 0));
   for (Value saved : loop.saved)
     later.arguments.push_back({saved, {block, laterStep}});

@@ -14,7 +14,7 @@ using namespace bppsa;
 static constexpr int64_t kStepsPerTask = 32;
 
 /// How many steps ahead of a loop with states what it writes is fetched.
-static constexpr int64_t kStepsAhead = 2;
+static constexpr int64_t kWrittenStepsAhead = 2;
 
 namespace {
 class RecurrenceLowering {
@@ -88,11 +88,12 @@ private:
       return later;
     Value last = addIndex(builder, loc, numSteps, -1);
     Value laterStep =
-        op.getReverse()
-            ? arith::MaxSIOp::create(builder, loc, addIndex(builder, loc, step, -kStepsAhead),
-                                     getIndex(builder, loc, 0))
-                  .getResult()
-            : arith::MinSIOp::create(builder, loc, addIndex(builder, loc, step, kStepsAhead), last);
+        op.getReverse() ? arith::MaxSIOp::create(builder, loc,
+                                                 addIndex(builder, loc, step, -kWrittenStepsAhead),
+                                                 getIndex(builder, loc, 0))
+                              .getResult()
+                        : arith::MinSIOp::create(
+                              builder, loc, addIndex(builder, loc, step, kWrittenStepsAhead), last);
     for (Value array : op.getDestinations())
       later.results.push_back({array, {block, laterStep}});
     return later;

@@ -32,9 +32,9 @@ namespace {
 ///   * a loop without states for what is parallel in time (cotangents of
 ///     sequences: products that the chain itself does not need);
 ///   * sums over steps and samples for captures.
-class BackwardBuilder {
+class RecurrenceBackwardBuilder {
 public:
-  BackwardBuilder(RecurrenceOp op, OpBuilder &builder) : op(op), builder(builder) {}
+  RecurrenceBackwardBuilder(RecurrenceOp op, OpBuilder &builder) : op(op), builder(builder) {}
 
   LogicalResult build(ValueRange resultCotangents, ArrayRef<bool> needed,
                       MutableArrayRef<Value> operandCotangents);
@@ -77,13 +77,13 @@ private:
 };
 } // namespace
 
-bool BackwardBuilder::isCapture(Value value) {
+bool RecurrenceBackwardBuilder::isCapture(Value value) {
   auto argument = dyn_cast_or_null<BlockArgument>(vjp.getPrimal(value));
   return argument && argument.getArgNumber() >= getNumSequences() + getNumStates();
 }
 
 /// Whether an array over time holds the value already, or should.
-bool BackwardBuilder::isAvailable(Value value) {
+bool RecurrenceBackwardBuilder::isAvailable(Value value) {
   Value original = vjp.getPrimal(value);
   if (!original)
     return false;
@@ -95,7 +95,7 @@ bool BackwardBuilder::isAvailable(Value value) {
 
 /// Divides the work between the chain and the parallel loop. The chain computes
 /// what its states need, and of the rest what takes no matrix product.
-void BackwardBuilder::planParts() {
+void RecurrenceBackwardBuilder::planParts() {
   SmallVector<Value> targets;
   for (const CellVJP::MatrixUse &use : vjp.getMatrixUses())
     targets.push_back(use.cotangent);
@@ -147,7 +147,7 @@ void BackwardBuilder::planParts() {
 
 /// Makes the recurrence output `value`, a copy of a value of the cell, unless
 /// an array holds it already.
-void BackwardBuilder::collectSaved(Value value) {
+void RecurrenceBackwardBuilder::collectSaved(Value value) {
   Value original = vjp.getPrimal(value);
   if (!original)
     return;
@@ -158,7 +158,7 @@ void BackwardBuilder::collectSaved(Value value) {
     saved.insert(original);
 }
 
-RankedTensorType BackwardBuilder::getSequenceType(Value value) {
+RankedTensorType RecurrenceBackwardBuilder::getSequenceType(Value value) {
   auto vector = cast<VectorType>(value.getType());
   auto sequence = cast<RankedTensorType>(op.getSequences()[0].getType());
   return RankedTensorType::get(
@@ -167,7 +167,7 @@ RankedTensorType BackwardBuilder::getSequenceType(Value value) {
 }
 
 /// Replaces the recurrence by one with further outputs.
-void BackwardBuilder::saveActivations() {
+void RecurrenceBackwardBuilder::saveActivations() {
   for (const auto &part : {std::cref(chainPart), std::cref(parallelPart)})
     if (part.get())
       llvm::for_each(part.get()->getInputs(), [&](Value value) { collectSaved(value); });
@@ -195,7 +195,7 @@ void BackwardBuilder::saveActivations() {
 }
 
 /// The array over time `[T, B, N]` of a value of the VJP.
-Value BackwardBuilder::getArray(Value value) {
+Value RecurrenceBackwardBuilder::getArray(Value value) {
   Value &array = arrays[value];
   if (array)
     return array;
@@ -213,7 +213,7 @@ Value BackwardBuilder::getArray(Value value) {
   return array = op->getResult(index);
 }
 
-Value BackwardBuilder::castTo(Value value, Type type) {
+Value RecurrenceBackwardBuilder::castTo(Value value, Type type) {
   return builder.createOrFold<tensor::CastOp>(op.getLoc(), type, value);
 }
 
@@ -223,7 +223,7 @@ static void addArguments(Block &body, ArrayRef<Value> values, IRMapping &mapping
     mapping.map(value, body.addArgument(value.getType(), value.getLoc()));
 }
 
-void BackwardBuilder::buildChain(ArrayRef<StateCotangent> states) {
+void RecurrenceBackwardBuilder::buildChain(ArrayRef<StateCotangent> states) {
   Location loc = op.getLoc();
   SmallVector<Value> seeds, injected, primalInputs, cotangentArguments, captures;
   SmallVector<int64_t> injectInto;
@@ -288,7 +288,7 @@ void BackwardBuilder::buildChain(ArrayRef<StateCotangent> states) {
   }
 }
 
-void BackwardBuilder::buildParallelLoop() {
+void RecurrenceBackwardBuilder::buildParallelLoop() {
   if (parallel.empty())
     return;
   SmallVector<Value> sequences, captures;
@@ -314,7 +314,8 @@ void BackwardBuilder::buildParallelLoop() {
 }
 
 /// Sets the cotangents of the operands from the arrays over time.
-void BackwardBuilder::buildLeaves(ArrayRef<bool> needed, MutableArrayRef<Value> operandCotangents) {
+void RecurrenceBackwardBuilder::buildLeaves(ArrayRef<bool> needed,
+                                            MutableArrayRef<Value> operandCotangents) {
   Location loc = op.getLoc();
   for (const CellVJP::MatrixUse &use : vjp.getMatrixUses()) {
     Value lhs = getArray(use.transposed ? use.vector : use.cotangent);
@@ -343,8 +344,8 @@ void BackwardBuilder::buildLeaves(ArrayRef<bool> needed, MutableArrayRef<Value> 
   }
 }
 
-LogicalResult BackwardBuilder::build(ValueRange resultCotangents, ArrayRef<bool> needed,
-                                     MutableArrayRef<Value> operandCotangents) {
+LogicalResult RecurrenceBackwardBuilder::build(ValueRange resultCotangents, ArrayRef<bool> needed,
+                                               MutableArrayRef<Value> operandCotangents) {
   if (op.getLanes())
     return op.emitOpError("must be differentiated before its arrays are packed into lanes");
   auto hasCotangent =
@@ -373,5 +374,5 @@ LogicalResult bppsa::differentiateRecurrence(RecurrenceOp op, OpBuilder &builder
                                              MutableArrayRef<Value> operandCotangents) {
   if (op.isGraphForm())
     return differentiateGraphRecurrence(op, builder, resultCotangents, needed, operandCotangents);
-  return BackwardBuilder(op, builder).build(resultCotangents, needed, operandCotangents);
+  return RecurrenceBackwardBuilder(op, builder).build(resultCotangents, needed, operandCotangents);
 }

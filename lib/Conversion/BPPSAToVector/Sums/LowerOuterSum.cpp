@@ -20,7 +20,7 @@ using namespace mlir;
 using namespace bppsa;
 
 /// How many steps ahead rows are fetched that no block of a slab has read yet.
-static constexpr int64_t kStepsAhead = 12;
+static constexpr int64_t kFetchedStepsAhead = 12;
 
 /// As emitBlocks, but tells the first block apart where it differs: that is code of its own.
 static void emitBlocksAndFirst(OpBuilder &builder, Location loc, int64_t size, int64_t block,
@@ -64,12 +64,13 @@ OuterBlocking OuterBlocking::get(const SlabArray &lhs, const SlabArray &rhs,
   return {rows, cols, /*fetchesAhead=*/budget >= 24};
 }
 
-/// Fetches rows of the step `kStepsAhead` after `step` into the second-level cache.
+/// Fetches rows of the step `kFetchedStepsAhead` after `step` into the second-level cache.
 static void emitFetchAhead(OpBuilder &builder, Location loc, const SlabArray &array,
                            const Slab &slab, Value step, Value row0, int64_t rows) {
   Value end = array.isSlab ? slab.last : getDim(builder, loc, array.array, 1);
-  Value ahead = arith::MinUIOp::create(builder, loc, addIndex(builder, loc, step, kStepsAhead),
-                                       addIndex(builder, loc, end, -1));
+  Value ahead =
+      arith::MinUIOp::create(builder, loc, addIndex(builder, loc, step, kFetchedStepsAhead),
+                             addIndex(builder, loc, end, -1));
   Value lane = getIndex(builder, loc, 0);
   for (int64_t i = 0; i < rows; ++i) {
     SmallVector<Value> indices = array.getRows(builder, loc, slab, ahead).prefix;

@@ -223,7 +223,7 @@ SmallVector<LinkFactor> bppsa::getFactors(Block &body) {
   return factors;
 }
 
-static bool isVector(Value value) {
+static bool hasRows(Value value) {
   auto type = dyn_cast<VectorType>(value.getType());
   return type && type.getRank() == 1;
 }
@@ -240,10 +240,10 @@ static bool hasSlices(Block &body) {
 
 std::string bppsa::findObstacleToThreads(const CotangentLoop &loop, Block &body, int64_t parts) {
   auto isSupported = [](Operation &op) {
-    if (op.getNumResults() != 1 || !isVector(op.getResult(0)))
+    if (op.getNumResults() != 1 || !hasRows(op.getResult(0)))
       return false;
     if (auto product = dyn_cast<MatVecOp>(op))
-      return isa<BlockArgument>(product.getMatrix()) && isVector(product.getVector());
+      return isa<BlockArgument>(product.getMatrix()) && hasRows(product.getVector());
     return llvm::all_of(op.getOperands(), isVector) && isa<CellOpInterface>(op);
   };
   bool canEvaluate = llvm::all_of(body.getArguments().drop_back(loop.captures.size()), isVector) &&
@@ -260,7 +260,7 @@ static std::string findLimitOfThreads(const CotangentLoop &loop, Block &body) {
   };
   int64_t rows = loop.getTotalSize(), entries = 0;
   auto add = [&](Value value) {
-    if (isVector(value))
+    if (hasRows(value))
       rows = std::max(rows, getNumRows(value));
   };
   llvm::for_each(body.getArguments().drop_back(loop.captures.size()), add);

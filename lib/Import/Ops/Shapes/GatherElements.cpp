@@ -9,14 +9,9 @@
 #include "../OpImporters.h"
 #include "IndexOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
 
 using namespace mlir;
 using namespace bppsa;
-
-static Value getSizeValue(GraphBuilder &graph, const Dim &dim) {
-  return getValueOrCreateConstantIndexOp(graph.builder, graph.loc, graph.getSize(dim.size));
-}
 
 LogicalResult bppsa::importGatherElements(Node &node) {
   GraphBuilder &graph = node.graph;

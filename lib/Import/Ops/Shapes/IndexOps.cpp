@@ -17,6 +17,10 @@
 using namespace mlir;
 using namespace bppsa;
 
+Value bppsa::getSizeValue(GraphBuilder &graph, const Dim &dim) {
+  return getValueOrCreateConstantIndexOp(graph.builder, graph.loc, graph.getSize(dim.size));
+}
+
 Tensor bppsa::makeLookup(GraphBuilder &graph, const Tensor &data, ArrayRef<Dim> dims,
                          ValueRange inputs, ArrayRef<AffineMap> inputMaps, LookupMap map) {
   Value source = graph.getValue(data), init = graph.makeEmpty(dims, data.elementType);

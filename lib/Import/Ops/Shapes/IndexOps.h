@@ -11,6 +11,9 @@
 
 namespace bppsa {
 
+/// The size of `dim` as an index.
+mlir::Value getSizeValue(GraphBuilder &graph, const Dim &dim);
+
 /// `data` with the order of dimension `axis` turned round.
 Tensor makeReversed(GraphBuilder &graph, const Tensor &data, int64_t axis);
 

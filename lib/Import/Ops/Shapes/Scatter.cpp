@@ -17,7 +17,6 @@
 #include "../OpImporters.h"
 #include "IndexOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -62,10 +61,6 @@ struct Writes {
   llvm::function_ref<SmallVector<Value>(OpBuilder &, Location, ValueRange index)> getTarget;
 };
 } // namespace
-
-static Value getSizeValue(GraphBuilder &graph, const Dim &dim) {
-  return getValueOrCreateConstantIndexOp(graph.builder, graph.loc, graph.getSize(dim.size));
-}
 
 /// For each target the number of the last update that writes it, or -1.
 static Tensor makeWriters(GraphBuilder &graph, const Writes &writes) {

@@ -15,9 +15,9 @@ using namespace bppsa;
 
 namespace {
 /// What the results of a function that stay depend on, of the operations of its block.
-class Liveness {
+class LiveArrays {
 public:
-  explicit Liveness(Block &block) : block(block) {}
+  explicit LiveArrays(Block &block) : block(block) {}
 
   void addArray(Value array) { arrays.insert(array); }
   void propagate();
@@ -32,7 +32,7 @@ private:
 };
 } // namespace
 
-void Liveness::add(Operation *op) {
+void LiveArrays::add(Operation *op) {
   if (!operations.insert(op).second)
     return;
   for (Value used : getUsedValues(op)) {
@@ -42,7 +42,7 @@ void Liveness::add(Operation *op) {
   }
 }
 
-void Liveness::propagate() {
+void LiveArrays::propagate() {
   for (size_t before = ~size_t(0); before != operations.size();) {
     before = operations.size();
     for (Operation &op : llvm::reverse(block))
@@ -51,7 +51,7 @@ void Liveness::propagate() {
   }
 }
 
-void Liveness::eraseOthers() {
+void LiveArrays::eraseOthers() {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
     auto dealloc = dyn_cast<memref::DeallocOp>(op);
     bool isLive = &op == block.getTerminator() || operations.contains(&op) ||
@@ -86,15 +86,15 @@ static void replaceByTemporary(func::FuncOp function, BlockArgument argument, Va
 }
 
 LogicalResult bppsa::dropInputGradients(func::FuncOp function) {
-  Liveness liveness(function.front());
+  LiveArrays live(function.front());
   llvm::BitVector dropped(function.getNumArguments());
   for (BlockArgument argument : function.getArguments())
     if (findInput(function, argument.getArgNumber()))
       dropped.set(argument.getArgNumber());
     else
-      liveness.addArray(argument);
-  liveness.propagate();
-  liveness.eraseOthers();
+      live.addArray(argument);
+  live.propagate();
+  live.eraseOthers();
   for (unsigned i : dropped.set_bits())
     if (BlockArgument argument = function.getArgument(i); !argument.use_empty())
       replaceByTemporary(function, argument, function.getArgument(*findInput(function, i)));
