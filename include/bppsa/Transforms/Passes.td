@@ -119,7 +119,7 @@ def ChooseProductMapping : Pass<"bppsa-choose-product-mapping", "::mlir::func::F
   let summary = "choose how convolutions, their cotangents and matrix products run";
   let description = [{
     Gives each `linalg.generic` on f32 memory that adds products `lhs * rhs` the attribute
-    `bppsa.mapping`, unless it has one: "direct", "packed_lhs" or "packed_rhs", after the factor
+    `bppsa.mapping`, unless it has one: `direct`, `packed_lhs` or `packed_rhs`, after the factor
     whose loops are lanes. It compares what each takes, with one sample and with 16 where the batch is dynamic: the
     vectors that are multiplied, full or not, and the elements that are copied to panels and added
     to the result. A remark of the category `mapping` says what was chosen, and why.
@@ -129,9 +129,10 @@ def ChooseProductMapping : Pass<"bppsa-choose-product-mapping", "::mlir::func::F
     ```
     becomes
     ```mlir
-    linalg.generic {..., bppsa.mapping = "packed_rhs"}
+    linalg.generic {..., bppsa.mapping = #bppsa.product_mapping<packed_rhs>}
     ```
   }];
+  let dependentDialects = ["::bppsa::BPPSADialect"];
 }
 
 def PackProducts : Pass<"bppsa-pack-products", "::mlir::ModuleOp"> {
@@ -145,7 +146,7 @@ def PackProducts : Pass<"bppsa-pack-products", "::mlir::ModuleOp"> {
 
     For blocks of rows, columns and terms, both factors are copied to panels (the windows of an image
     are unfolded there), tiles of the result are multiplied in registers, and added to the result.
-    Copying and adding go by tables of places, with vectors where neighbouring columns are neighbours
+    Copying and adding go by tables of offsets, with vectors where neighbouring columns are neighbours
     in memory. The functions that copy, multiply and add are shared by all products of the module.
 
     Blocks of the result are shared out to threads, where they write different elements; no sum is
@@ -153,7 +154,7 @@ def PackProducts : Pass<"bppsa-pack-products", "::mlir::ModuleOp"> {
 
     ```mlir
     linalg.generic {indexing_maps = [(i, j, k) -> (i, k), (i, j, k) -> (k, j), (i, j, k) -> (i, j)], ...,
-                    bppsa.mapping = "packed_rhs"}
+                    bppsa.mapping = #bppsa.product_mapping<packed_rhs>}
     ```
     becomes
     ```mlir

@@ -105,10 +105,10 @@ private:
     double direct =
         getCostOfSample([&](int64_t batch) { return getDirectCost(op, hasWindows, batch); });
     double lhs = getPacked(ofLhs), rhs = getPacked(ofRhs);
-    ProductMapping mapping = direct <= std::min(lhs, rhs) ? ProductMapping::Direct
-                             : lhs < rhs                  ? ProductMapping::PackedLhs
-                                                          : ProductMapping::PackedRhs;
-    setProductMapping(op, mapping);
+    ProductForm form = direct <= std::min(lhs, rhs) ? ProductForm::Direct
+                       : lhs < rhs                  ? ProductForm::PackedLhs
+                                                    : ProductForm::PackedRhs;
+    setProductForm(op, form);
 
     auto options = remark::RemarkOpts::name("ChooseProductMapping")
                        .category("mapping")
@@ -116,7 +116,7 @@ private:
     remark::passed(op->getLoc(), options) << remark::add(
         "product: {0}, as a sample takes {1:F1} thousand cycles direct, {2:F1} packed_lhs and "
         "{3:F1} packed_rhs",
-        stringifyProductMapping(mapping), direct / 1000, lhs / 1000, rhs / 1000);
+        stringifyProductForm(form), direct / 1000, lhs / 1000, rhs / 1000);
   }
 };
 } // namespace

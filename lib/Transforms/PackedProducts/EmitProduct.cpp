@@ -40,9 +40,9 @@ public:
 
 private:
   using Steps = PanelFunctions::Steps;
-  /// A table of places, of the operand `operand`.
+  /// A table of offsets, of the operand `operand`.
   struct Table {
-    Value places;
+    Value offsets;
     unsigned operand;
   };
 
@@ -63,7 +63,7 @@ private:
   /// Shares the tasks out to threads where they are worth it.
   void forEachTask(ValueRange begins, ValueRange ends, ValueRange steps,
                    function_ref<void(ValueRange)> body);
-  void emitPlaces(const LoopGroup &group, Value first, Value count, ArrayRef<Table> tables);
+  void emitOffsets(const LoopGroup &group, Value first, Value count, ArrayRef<Table> tables);
   void emitRowBlock(Value firstRow, Value firstLane);
   void emitTermBlock(Value numRows, Value firstLane, Value firstTerm);
   void packRows(Value numRows, Value numTerms);
@@ -82,7 +82,8 @@ private:
   SmallVector<std::pair<unsigned, Value>> batch;
   /// Of one thread.
   Value rowPanels, lanePanel, sums;
-  Value rowPlaces, rowTermPlaces, rowResultPlaces, lanePlaces, laneTermPlaces, laneResultPlaces;
+  Value rowOffsets, rowTermOffsets, rowResultOffsets, laneOffsets, laneTermOffsets,
+      laneResultOffsets;
 };
 } // namespace
 
@@ -142,17 +143,17 @@ Value ProductEmitter::allocate(Type element, int64_t size) {
 
 void ProductEmitter::allocateBuffers() {
   const TileShape &tile = blocking.tile;
-  Type f32 = b.getF32Type(), place = b.getIndexType();
+  Type f32 = b.getF32Type(), index = b.getIndexType();
   int64_t rows = llvm::alignTo(blocking.rows, tile.rows);
   rowPanels = allocate(f32, rows * blocking.terms);
   lanePanel = allocate(f32, tile.lanes * blocking.terms);
   sums = allocate(f32, tile.rows * tile.lanes);
-  rowPlaces = allocate(place, blocking.rows);
-  rowResultPlaces = allocate(place, blocking.rows);
-  rowTermPlaces = allocate(place, blocking.terms);
-  laneTermPlaces = allocate(place, blocking.terms);
-  lanePlaces = allocate(place, tile.lanes);
-  laneResultPlaces = allocate(place, tile.lanes);
+  rowOffsets = allocate(index, blocking.rows);
+  rowResultOffsets = allocate(index, blocking.rows);
+  rowTermOffsets = allocate(index, blocking.terms);
+  laneTermOffsets = allocate(index, blocking.terms);
+  laneOffsets = allocate(index, tile.lanes);
+  laneResultOffsets = allocate(index, tile.lanes);
 }
 
 //===----------------------------------------------------------------------===//
@@ -190,9 +191,9 @@ void ProductEmitter::forEachTask(ValueRange begins, ValueRange ends, ValueRange 
 }
 
 /// Writes where the steps of `group` from `first` on are. What the batch and the beginning of an
-/// operand add stands in the places of rows, and of lanes for their factor.
-void ProductEmitter::emitPlaces(const LoopGroup &group, Value first, Value count,
-                                ArrayRef<Table> tables) {
+/// operand add stands in the offsets of rows, and of lanes for their factor.
+void ProductEmitter::emitOffsets(const LoopGroup &group, Value first, Value count,
+                                 ArrayRef<Table> tables) {
   bool isTerms = &group == &product.terms;
   bool isLanes = &group == &product.lanes;
   SmallVector<Value> bases;
@@ -211,10 +212,10 @@ void ProductEmitter::emitPlaces(const LoopGroup &group, Value first, Value count
   forEach(index(0), count, index(1), [&](Value step) {
     SmallVector<Value> digits = splitIndex(b, loc, add(first, step), bounds);
     for (auto [table, base] : llvm::zip_equal(tables, bases)) {
-      Value place = base;
+      Value offset = base;
       for (auto [loop, digit] : llvm::zip_equal(group.loops, digits))
-        place = add(place, mul(digit, operands[table.operand].strides[loop]));
-      memref::StoreOp::create(b, loc, place, table.places, step);
+        offset = add(offset, mul(digit, operands[table.operand].strides[loop]));
+      memref::StoreOp::create(b, loc, offset, table.offsets, step);
     }
   });
 }
@@ -257,16 +258,16 @@ void ProductEmitter::emit() {
 
 void ProductEmitter::emitRowBlock(Value firstRow, Value firstLane) {
   Value count = remaining(numRows, firstRow, index(blocking.rows));
-  emitPlaces(product.rows, firstRow, count,
-             {{rowPlaces, product.rowFactor}, {rowResultPlaces, Product::result}});
+  emitOffsets(product.rows, firstRow, count,
+              {{rowOffsets, product.rowFactor}, {rowResultOffsets, Product::result}});
   forEach(index(0), numTerms, index(blocking.terms),
           [&](Value term) { emitTermBlock(count, firstLane, term); });
 }
 
 void ProductEmitter::emitTermBlock(Value count, Value firstLane, Value firstTerm) {
   Value terms = remaining(numTerms, firstTerm, index(blocking.terms));
-  emitPlaces(product.terms, firstTerm, terms,
-             {{rowTermPlaces, product.rowFactor}, {laneTermPlaces, product.laneFactor}});
+  emitOffsets(product.terms, firstTerm, terms,
+              {{rowTermOffsets, product.rowFactor}, {laneTermOffsets, product.laneFactor}});
   packRows(count, terms);
   Value end = min(numLanes, add(firstLane, lanesOfTask));
   Value width = index(blocking.tile.lanes);
@@ -278,25 +279,25 @@ void ProductEmitter::packRows(Value count, Value terms) {
   Value height = index(blocking.tile.rows);
   forEach(index(0), count, height, [&](Value row) {
     functions.pack(b, operands[product.rowFactor].memory,
-                   {rowPlaces, row, remaining(count, row, height)},
-                   {rowTermPlaces, index(0), terms}, rowPanels, mul(row, terms), blocking.tile.rows,
-                   blocking.rowChunk);
+                   {rowOffsets, row, remaining(count, row, height)},
+                   {rowTermOffsets, index(0), terms}, rowPanels, mul(row, terms),
+                   blocking.tile.rows, blocking.rowChunk);
   });
 }
 
 void ProductEmitter::emitLanePanel(Value count, Value firstLane, Value lanes, Value terms) {
-  emitPlaces(product.lanes, firstLane, lanes,
-             {{lanePlaces, product.laneFactor}, {laneResultPlaces, Product::result}});
-  Steps laneSteps{lanePlaces, index(0), lanes};
+  emitOffsets(product.lanes, firstLane, lanes,
+              {{laneOffsets, product.laneFactor}, {laneResultOffsets, Product::result}});
+  Steps laneSteps{laneOffsets, index(0), lanes};
   functions.pack(b, operands[product.laneFactor].memory, laneSteps,
-                 {laneTermPlaces, index(0), terms}, lanePanel, index(0), blocking.tile.lanes,
+                 {laneTermOffsets, index(0), terms}, lanePanel, index(0), blocking.tile.lanes,
                  blocking.laneChunk);
   Value height = index(blocking.tile.rows);
   forEach(index(0), count, height, [&](Value row) {
     functions.multiply(b, rowPanels, mul(row, terms), lanePanel, terms, sums);
     functions.add(b, sums, operands[Product::result].memory,
-                  {rowResultPlaces, row, remaining(count, row, height)},
-                  {laneResultPlaces, index(0), lanes}, blocking.resultChunk);
+                  {rowResultOffsets, row, remaining(count, row, height)},
+                  {laneResultOffsets, index(0), lanes}, blocking.resultChunk);
   });
 }
 

@@ -29,15 +29,15 @@ struct PackProducts : bppsa::impl::PackProductsBase<PackProducts> {
     SmallVector<linalg::GenericOp> generics;
     getOperation().walk([&](linalg::GenericOp op) { generics.push_back(op); });
     for (linalg::GenericOp op : generics) {
-      std::optional<ProductMapping> mapping = getProductMapping(op);
-      if (!mapping || mapping == ProductMapping::Direct)
+      std::optional<ProductForm> form = getProductForm(op);
+      if (!form || form == ProductForm::Direct)
         continue;
-      unsigned laneFactor = mapping == ProductMapping::PackedLhs ? 0 : 1;
+      unsigned laneFactor = form == ProductForm::PackedLhs ? 0 : 1;
       std::optional<Product> product = findProduct(op, laneFactor);
       if (!product) {
         op.emitOpError(
-            "is no matrix product of f32 arrays in memory at linear places, which a packed "
-            "mapping needs; use \"direct\"");
+            "is no matrix product of f32 arrays in memory at linear offsets, which a packed "
+            "mapping needs; use 'direct'");
         return signalPassFailure();
       }
       OpBuilder builder(op);

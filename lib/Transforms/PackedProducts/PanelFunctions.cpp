@@ -33,19 +33,19 @@ struct Code {
     b.setInsertionPointToStart(loop.getBody());
     body(loop.getInductionVar());
   }
-  Value place(Value table, Value i) { return memref::LoadOp::create(b, loc, table, i); }
+  Value offset(Value table, Value i) { return memref::LoadOp::create(b, loc, table, i); }
   /// `chunk` elements; one is no vector, which scalar code is better for.
-  Value load(Value memory, Value place, int64_t chunk) {
+  Value load(Value memory, Value offset, int64_t chunk) {
     if (chunk == 1)
-      return memref::LoadOp::create(b, loc, memory, place);
+      return memref::LoadOp::create(b, loc, memory, offset);
     auto type = VectorType::get(chunk, b.getF32Type());
-    return vector::LoadOp::create(b, loc, type, memory, place);
+    return vector::LoadOp::create(b, loc, type, memory, offset);
   }
-  void store(Value value, Value memory, Value place) {
+  void store(Value value, Value memory, Value offset) {
     if (isa<VectorType>(value.getType()))
-      vector::StoreOp::create(b, loc, value, memory, place);
+      vector::StoreOp::create(b, loc, value, memory, offset);
     else
-      memref::StoreOp::create(b, loc, value, memory, place);
+      memref::StoreOp::create(b, loc, value, memory, offset);
   }
   Value zero(int64_t chunk) {
     Type type = b.getF32Type();
@@ -59,16 +59,16 @@ struct Code {
 namespace {
 /// Copies steps and terms of an array to a panel.
 struct PackCode : Code {
-  Value source, stepPlaces, firstStep, termPlaces, panel, begin;
+  Value source, stepOffsets, firstStep, termOffsets, panel, begin;
   int64_t width;
 
   PackCode(OpBuilder &b, Location loc, ValueRange args, int64_t width)
-      : Code{b, loc}, source(args[0]), stepPlaces(args[1]), firstStep(args[2]), termPlaces(args[4]),
-        panel(args[6]), begin(args[7]), width(width) {}
+      : Code{b, loc}, source(args[0]), stepOffsets(args[1]), firstStep(args[2]),
+        termOffsets(args[4]), panel(args[6]), begin(args[7]), width(width) {}
 
-  Value getStepPlace(Value step) { return place(stepPlaces, add(firstStep, step)); }
-  Value read(Value stepPlace, Value term, int64_t chunk) {
-    return load(source, add(stepPlace, place(termPlaces, term)), chunk);
+  Value getStepOffset(Value step) { return offset(stepOffsets, add(firstStep, step)); }
+  Value read(Value stepOffset, Value term, int64_t chunk) {
+    return load(source, add(stepOffset, offset(termOffsets, term)), chunk);
   }
   void write(Value value, Value step, Value term) {
     store(value, panel, add(add(begin, step), mul(term, width)));
@@ -77,9 +77,9 @@ struct PackCode : Code {
   /// All terms of a step first: where terms are neighbours, they are read in order.
   void copy(Value firstStep, Value endStep, Value firstTerm, Value endTerm, int64_t chunk) {
     loop(firstStep, endStep, chunk, [&](Value step) {
-      Value stepPlace = getStepPlace(step);
+      Value stepOffset = getStepOffset(step);
       loop(firstTerm, endTerm, 1,
-           [&](Value term) { write(read(stepPlace, term, chunk), step, term); });
+           [&](Value term) { write(read(stepOffset, term, chunk), step, term); });
     });
   }
   void clear(Value firstStep, Value endTerm, int64_t chunk) {
@@ -90,13 +90,13 @@ struct PackCode : Code {
   /// Squares of `size` steps and terms, which are transposed in registers.
   void copySquares(Value endStep, Value endTerm, int64_t size) {
     loop(index(0), endStep, size, [&](Value step) {
-      SmallVector<Value> stepPlaces;
+      SmallVector<Value> stepOffsets;
       for (int64_t i = 0; i < size; ++i)
-        stepPlaces.push_back(getStepPlace(add(step, index(i))));
+        stepOffsets.push_back(getStepOffset(add(step, index(i))));
       loop(index(0), endTerm, size, [&](Value term) {
         SmallVector<Value> rows;
-        for (Value stepPlace : stepPlaces)
-          rows.push_back(read(stepPlace, term, size));
+        for (Value stepOffset : stepOffsets)
+          rows.push_back(read(stepOffset, term, size));
         for (auto [i, row] : llvm::enumerate(transposeVectors(b, loc, std::move(rows))))
           write(row, step, add(term, index(i)));
       });
@@ -110,7 +110,7 @@ void PanelFunctions::pack(OpBuilder &builder, Value source, Steps steps, Steps t
   std::string name = llvm::formatv("pack_{0}_by_{1}_of_{2}", chunk.steps, chunk.terms, width).str();
   emitSharedCall(
       builder, module, loc, name,
-      {source, steps.places, steps.first, steps.size, terms.places, terms.size, panel, begin},
+      {source, steps.offsets, steps.first, steps.size, terms.offsets, terms.size, panel, begin},
       [&](OpBuilder &b, ValueRange args) {
         PackCode code(b, loc, args, width);
         Value zero = code.index(0), numSteps = args[3], numTerms = args[5];
@@ -170,17 +170,17 @@ void PanelFunctions::add(OpBuilder &builder, Value sums, Value result, Steps row
   std::string name = "add_tile_by_" + std::to_string(chunk);
   emitSharedCall(
       builder, module, loc, name,
-      {sums, result, rows.places, rows.first, rows.size, lanes.places, lanes.first, lanes.size},
+      {sums, result, rows.offsets, rows.first, rows.size, lanes.offsets, lanes.first, lanes.size},
       [&](OpBuilder &b, ValueRange args) {
         Code code{b, loc};
         code.loop(code.index(0), args[4], 1, [&](Value row) {
-          Value rowPlace = code.place(args[2], code.add(args[3], row));
+          Value rowOffset = code.offset(args[2], code.add(args[3], row));
           Value rowSums = code.mul(row, tile.lanes);
           code.loop(code.index(0), args[7], chunk, [&](Value lane) {
-            Value place = code.add(rowPlace, code.place(args[5], code.add(args[6], lane)));
+            Value offset = code.add(rowOffset, code.offset(args[5], code.add(args[6], lane)));
             Value sum = code.load(args[0], code.add(rowSums, lane), chunk);
-            Value old = code.load(args[1], place, chunk);
-            code.store(arith::AddFOp::create(b, loc, old, sum), args[1], place);
+            Value old = code.load(args[1], offset, chunk);
+            code.store(arith::AddFOp::create(b, loc, old, sum), args[1], offset);
           });
         });
       });

@@ -11,18 +11,18 @@
 
 namespace bppsa {
 
-/// Calls of functions of `module`, which places that need them share.
+/// Calls of functions of `module`, which all products share.
 class PanelFunctions {
 public:
   PanelFunctions(mlir::ModuleOp module, mlir::Location loc, TileShape tile)
       : module(module), loc(loc), tile(tile) {}
 
-  /// Steps of rows or lanes: entries `first` to `first + size` of a table of places.
+  /// Steps of rows or lanes: entries `first` to `first + size` of a table of offsets.
   struct Steps {
-    mlir::Value places, first, size;
+    mlir::Value offsets, first, size;
   };
 
-  /// Copies `source` at the sums of the places of steps and of terms to `panel`, from element
+  /// Copies `source` at the sums of the offsets of steps and of terms to `panel`, from element
   /// `begin` on: `width` steps of each term side by side, with zeros for those that are missing.
   void pack(mlir::OpBuilder &builder, mlir::Value source, Steps steps, Steps terms,
             mlir::Value panel, mlir::Value begin, int64_t width, CopyChunk chunk) const;
@@ -30,7 +30,7 @@ public:
   /// `lanePanel`.
   void multiply(mlir::OpBuilder &builder, mlir::Value rowPanels, mlir::Value begin,
                 mlir::Value lanePanel, mlir::Value numTerms, mlir::Value sums) const;
-  /// Adds `sums` to `result` at the sums of the places of rows and lanes, of which `chunk` are
+  /// Adds `sums` to `result` at the sums of the offsets of rows and lanes, of which `chunk` are
   /// neighbours.
   void add(mlir::OpBuilder &builder, mlir::Value sums, mlir::Value result, Steps rows, Steps lanes,
            int64_t chunk) const;

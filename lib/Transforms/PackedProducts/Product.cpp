@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace bppsa;
 
 //===----------------------------------------------------------------------===//
-// Places
+// Offsets
 //===----------------------------------------------------------------------===//
 
 std::optional<int64_t> Product::getStride(unsigned operand, unsigned loop) const {
@@ -156,11 +156,11 @@ static int64_t getChunk(int64_t run, int64_t block, int64_t panel) {
   return chunk >= 4 ? chunk : 1;
 }
 
-/// Blocks of about `size`: whole multiples of `unit`, and of `panel` as well where that is not
+/// Blocks of about `size`: whole multiples of `base`, and of `panel` as well where that is not
 /// many.
-static int64_t getBlock(int64_t size, int64_t unit, int64_t panel) {
-  int64_t both = std::lcm(unit, panel);
-  return both <= size ? both : unit;
+static int64_t getBlock(int64_t size, int64_t base, int64_t panel) {
+  int64_t both = std::lcm(base, panel);
+  return both <= size ? both : base;
 }
 
 Blocking Blocking::get(const Product &product, TileShape tile) {
@@ -169,16 +169,16 @@ Blocking Blocking::get(const Product &product, TileShape tile) {
 
   std::optional<int64_t> sharedRows = product.getSharedSize(product.rows);
   blocking.areRowsApart = sharedRows && *sharedRows <= TileShape::maxRows;
-  int64_t unit = getBlock(TileShape::maxRows, blocking.areRowsApart ? *sharedRows : 1, tile.rows);
+  int64_t base = getBlock(TileShape::maxRows, blocking.areRowsApart ? *sharedRows : 1, tile.rows);
   int64_t numRows = product.getSize(product.rows, /*dynamic=*/1 << 20);
-  blocking.rows = std::min(TileShape::maxRows / unit * unit,
+  blocking.rows = std::min(TileShape::maxRows / base * base,
                            static_cast<int64_t>(llvm::alignTo(numRows, tile.rows)));
 
   constexpr int64_t enough = TileShape::minLanes;
   std::optional<int64_t> sharedLanes = product.getSharedSize(product.lanes);
   if (sharedLanes) {
-    int64_t unit = getBlock(2 * enough, *sharedLanes, TileShape::vectorLanes);
-    blocking.lanes = llvm::alignTo(enough, unit);
+    int64_t base = getBlock(2 * enough, *sharedLanes, TileShape::vectorLanes);
+    blocking.lanes = llvm::alignTo(enough, base);
   } else {
     blocking.lanes = 0;
   }

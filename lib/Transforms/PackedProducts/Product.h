@@ -20,7 +20,7 @@ struct LoopGroup {
 };
 
 /// `result[rows, lanes] += rowFactor[rows, terms] * laneFactor[terms, lanes]`, for each step of
-/// `batch`, where every place in memory is a linear function of the loops. Operands are numbered
+/// `batch`, where every offset in memory is a linear function of the loops. Operands are numbered
 /// lhs, rhs, result.
 struct Product {
   static constexpr unsigned result = 2;

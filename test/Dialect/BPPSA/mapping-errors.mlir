@@ -259,7 +259,7 @@ func.func @samples_and_chunks(%a: tensor<?x?x4x16xf32>, %g: tensor<?x4x16xf32>) 
 // -----
 
 func.func @no_mapping(%a: memref<4xf32>) {
-  // expected-error @below {{'bppsa.mapping' must be a #bppsa.gpu_mapping, a #bppsa.cpu_mapping or, of a product, "direct", "packed_lhs" or "packed_rhs", found "packed"}}
+  // expected-error @below {{'bppsa.mapping' must be a #bppsa.gpu_mapping, a #bppsa.cpu_mapping or, of a product, a #bppsa.product_mapping, found "packed"}}
   memref.dealloc %a {bppsa.mapping = "packed"} : memref<4xf32>
   return
 }
@@ -268,6 +268,6 @@ func.func @no_mapping(%a: memref<4xf32>) {
 
 func.func @no_product(%a: memref<4xf32>) {
   // expected-error @below {{adds no products of two factors; remove 'bppsa.mapping'}}
-  memref.dealloc %a {bppsa.mapping = "direct"} : memref<4xf32>
+  memref.dealloc %a {bppsa.mapping = #bppsa.product_mapping<direct>} : memref<4xf32>
   return
 }

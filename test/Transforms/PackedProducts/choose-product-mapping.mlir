@@ -7,7 +7,7 @@
 
 // Images of 32 columns fill vectors, and 27 terms are few for what is copied.
 // CHECK-LABEL: func.func @wide(
-// CHECK: bppsa.mapping = "direct"
+// CHECK: bppsa.mapping = #bppsa.product_mapping<direct>
 // REMARK-DAG: Function=wide {{.*}}"product: direct, as a sample takes {{.*}} thousand cycles direct, {{.*}} packed_lhs and {{.*}} packed_rhs"
 func.func @wide(%x: memref<?x3x34x34xf32>, %w: memref<64x3x3x3xf32>, %y: memref<?x64x32x32xf32>) {
   linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
@@ -22,7 +22,7 @@ func.func @wide(%x: memref<?x3x34x34xf32>, %w: memref<64x3x3x3xf32>, %y: memref<
 
 // Images of 2 columns do not.
 // CHECK-LABEL: func.func @narrow(
-// CHECK: bppsa.mapping = "packed_rhs"
+// CHECK: bppsa.mapping = #bppsa.product_mapping<packed_rhs>
 // REMARK-DAG: Function=narrow {{.*}}"product: packed_rhs
 func.func @narrow(%x: memref<?x512x4x4xf32>, %w: memref<512x512x3x3xf32>, %y: memref<?x512x2x2xf32>) {
   linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
@@ -37,12 +37,12 @@ func.func @narrow(%x: memref<?x512x4x4xf32>, %w: memref<512x512x3x3xf32>, %y: me
 
 // What is there stays.
 // CHECK-LABEL: func.func @by_hand(
-// CHECK: bppsa.mapping = "packed_lhs"
+// CHECK: bppsa.mapping = #bppsa.product_mapping<packed_lhs>
 // REMARK-NOT: Function=by_hand
 func.func @by_hand(%x: memref<?x3x34x34xf32>, %w: memref<64x3x3x3xf32>, %y: memref<?x64x32x32xf32>) {
   linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
       ins(%x, %w : memref<?x3x34x34xf32>, memref<64x3x3x3xf32>) outs(%y : memref<?x64x32x32xf32>)
-      attrs = {bppsa.mapping = "packed_lhs"} {
+      attrs = {bppsa.mapping = #bppsa.product_mapping<packed_lhs>} {
     ^bb0(%a: f32, %b: f32, %acc: f32):
       %p = arith.mulf %a, %b : f32
       %s = arith.addf %acc, %p : f32

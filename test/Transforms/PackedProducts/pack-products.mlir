@@ -39,7 +39,7 @@
 func.func @rows(%a: memref<?x400xf32>, %b: memref<400x640xf32>, %c: memref<?x640xf32>) {
   linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%a, %b : memref<?x400xf32>, memref<400x640xf32>) outs(%c : memref<?x640xf32>)
-      attrs = {bppsa.mapping = "packed_rhs"} {
+      attrs = {bppsa.mapping = #bppsa.product_mapping<packed_rhs>} {
     ^bb0(%x: f32, %y: f32, %acc: f32):
       %p = arith.mulf %x, %y : f32
       %s = arith.addf %p, %acc : f32
@@ -65,7 +65,7 @@ func.func @rows(%a: memref<?x400xf32>, %b: memref<400x640xf32>, %c: memref<?x640
 func.func @image(%g: memref<?x48x8x8xf32>, %w: memref<48x64x3x3xf32>, %x: memref<?x64x10x10xf32>) {
   linalg.generic {indexing_maps = [#g, #w, #x], iterator_types = ["parallel", "reduction", "reduction", "reduction", "parallel", "reduction", "reduction"]}
       ins(%g, %w : memref<?x48x8x8xf32>, memref<48x64x3x3xf32>) outs(%x : memref<?x64x10x10xf32>)
-      attrs = {bppsa.mapping = "packed_lhs"} {
+      attrs = {bppsa.mapping = #bppsa.product_mapping<packed_lhs>} {
     ^bb0(%a: f32, %b: f32, %acc: f32):
       %p = arith.mulf %a, %b : f32
       %s = arith.addf %acc, %p : f32
@@ -90,7 +90,7 @@ func.func @image(%g: memref<?x48x8x8xf32>, %w: memref<48x64x3x3xf32>, %x: memref
 func.func @small(%a: memref<?x5xf32>, %b: memref<5x7xf32>, %c: memref<?x7xf32>) {
   linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%a, %b : memref<?x5xf32>, memref<5x7xf32>) outs(%c : memref<?x7xf32>)
-      attrs = {bppsa.mapping = "packed_rhs"} {
+      attrs = {bppsa.mapping = #bppsa.product_mapping<packed_rhs>} {
     ^bb0(%x: f32, %y: f32, %acc: f32):
       %p = arith.mulf %x, %y : f32
       %s = arith.addf %p, %acc : f32
@@ -106,10 +106,10 @@ func.func @small(%a: memref<?x5xf32>, %b: memref<5x7xf32>, %c: memref<?x7xf32>) 
 #y = affine_map<(o, m, k) -> (m, o)>
 
 func.func @not_linear(%x: memref<11xf32>, %w: memref<3x4xf32>, %y: memref<4x5xf32>) {
-  // expected-error @below {{is no matrix product of f32 arrays in memory at linear places, which a packed mapping needs; use "direct"}}
+  // expected-error @below {{is no matrix product of f32 arrays in memory at linear offsets, which a packed mapping needs; use 'direct'}}
   linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%x, %w : memref<11xf32>, memref<3x4xf32>) outs(%y : memref<4x5xf32>)
-      attrs = {bppsa.mapping = "packed_lhs"} {
+      attrs = {bppsa.mapping = #bppsa.product_mapping<packed_lhs>} {
     ^bb0(%a: f32, %b: f32, %acc: f32):
       %p = arith.mulf %a, %b : f32
       %s = arith.addf %acc, %p : f32

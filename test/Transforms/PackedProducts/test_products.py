@@ -86,7 +86,7 @@ def make_module(sizes, maps, arrays, mapping):
 func.func @product(%a: {dynamic[0]}, %b: {dynamic[1]}, %c: {dynamic[2]}) {{
   linalg.generic {{indexing_maps = [{affine}], iterator_types = [{iterators}]}}
       ins(%a, %b : {dynamic[0]}, {dynamic[1]}) outs(%c : {dynamic[2]})
-      attrs = {{bppsa.mapping = "{mapping}"}} {{
+      attrs = {{bppsa.mapping = #bppsa.product_mapping<{mapping}>}} {{
     ^bb0(%x: f32, %y: f32, %sum: f32):
       %p = arith.mulf %x, %y : f32
       %s = arith.addf %sum, %p : f32

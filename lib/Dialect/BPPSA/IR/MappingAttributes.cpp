@@ -13,6 +13,8 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 
+#include "bppsa/Dialect/BPPSA/IR/BPPSAProductEnums.cpp.inc"
+
 using namespace mlir;
 using namespace bppsa;
 
@@ -261,33 +263,13 @@ LogicalResult CPUMappingAttr::verifyOn(Operation *op) {
   return success();
 }
 
-static std::optional<ProductMapping> symbolizeProductMapping(Attribute attribute) {
-  auto text = dyn_cast_or_null<StringAttr>(attribute);
-  for (ProductMapping mapping :
-       {ProductMapping::Direct, ProductMapping::PackedLhs, ProductMapping::PackedRhs})
-    if (text && text.getValue() == stringifyProductMapping(mapping))
-      return mapping;
-  return std::nullopt;
+std::optional<ProductForm> bppsa::getProductForm(Operation *op) {
+  auto mapping = dyn_cast_or_null<ProductMappingAttr>(attrs::Mapping::of(op));
+  return mapping ? std::optional(mapping.getForm()) : std::nullopt;
 }
 
-StringRef bppsa::stringifyProductMapping(ProductMapping mapping) {
-  switch (mapping) {
-  case ProductMapping::Direct:
-    return "direct";
-  case ProductMapping::PackedLhs:
-    return "packed_lhs";
-  case ProductMapping::PackedRhs:
-    return "packed_rhs";
-  }
-  llvm_unreachable("all mappings are covered");
-}
-
-std::optional<ProductMapping> bppsa::getProductMapping(Operation *op) {
-  return symbolizeProductMapping(attrs::Mapping::of(op));
-}
-
-void bppsa::setProductMapping(Operation *op, ProductMapping mapping) {
-  attrs::Mapping::set(op, StringAttr::get(op->getContext(), stringifyProductMapping(mapping)));
+void bppsa::setProductForm(Operation *op, ProductForm form) {
+  attrs::Mapping::set(op, ProductMappingAttr::get(op->getContext(), form));
 }
 
 static LogicalResult verifyProduct(Operation *op) {
@@ -305,10 +287,10 @@ LogicalResult bppsa::verifyMapping(Operation *op, NamedAttribute attribute) {
     return ofGPU.verifyOn(op);
   if (auto ofCPU = dyn_cast<CPUMappingAttr>(attribute.getValue()))
     return ofCPU.verifyOn(op);
-  if (symbolizeProductMapping(attribute.getValue()))
+  if (isa<ProductMappingAttr>(attribute.getValue()))
     return verifyProduct(op);
   return op->emitOpError(
              "'bppsa.mapping' must be a #bppsa.gpu_mapping, a #bppsa.cpu_mapping or, of "
-             "a product, \"direct\", \"packed_lhs\" or \"packed_rhs\", found ")
+             "a product, a #bppsa.product_mapping, found ")
          << attribute.getValue();
 }
