@@ -147,6 +147,17 @@ SmallVector<Operation *> Arrangement::run() {
   return std::move(ops);
 }
 
+/// Memory is taken for each stage: IR that is written by hand must not ask for a huge one.
+static LogicalResult verifyStages(func::FuncOp function) {
+  auto most = static_cast<int64_t>(function.front().getOperations().size());
+  for (Operation &op : function.front())
+    if (BackwardPartAttr part = getPart(&op); part && part.getStage() > most)
+      return op.emitOpError() << "must have a stage of at most " << most
+                              << ", the number of operations, found " << part.getStage()
+                              << "; number stages without gaps";
+  return success();
+}
+
 /// Reports the order of `function`, of `stages` stages, and what it takes.
 static void emitRemark(func::FuncOp function, BackwardOrderAttr order, int64_t stages) {
   auto options = remark::RemarkOpts::name("ScheduleBackward")
@@ -172,6 +183,8 @@ struct ScheduleBackwardPass : bppsa::impl::ScheduleBackwardBase<ScheduleBackward
     }
     if (!function.getBody().hasOneBlock())
       return;
+    if (failed(verifyStages(function)))
+      return signalPassFailure();
     BackwardPass pass(function);
     if (pass.getNumStages() == 0)
       return markAllAnalysesPreserved();

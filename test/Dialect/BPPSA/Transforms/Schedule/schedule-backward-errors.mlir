@@ -17,3 +17,13 @@ func.func @step(%x: tensor<8xf32>) -> tensor<8xf32> {
 func.func @forward(%x: tensor<8xf32>) -> tensor<8xf32> {
   return %x : tensor<8xf32>
 }
+
+// -----
+
+func.func @huge_stage(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %e = tensor.empty() : tensor<8xf32>
+  bppsa.mark_phase 1
+  // expected-error@+1 {{must have a stage of at most 4, the number of operations, found 5000000000; number stages without gaps}}
+  %w = linalg.abs {bppsa.backward_part = #bppsa.backward_part<parameter, stage = 5000000000>} ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  return %w : tensor<8xf32>
+}
