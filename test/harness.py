@@ -24,6 +24,9 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 BUILD = pathlib.Path(os.environ.get("BPPSA_BUILD_DIR", ROOT / "build"))
+# Where Python finds the package: as it was built, or the sources, which lack its compiled part. Every
+# test must take the same one, as a process imports it once.
+PACKAGE = next(path for path in (BUILD / "python", ROOT / "python") if (path / "bppsa").exists())
 BIN = BUILD / "bin"
 COMPILER = BIN / "bppsa-compile"
 RUNTIME = BUILD / "lib" / "libbppsa_runtime.a"

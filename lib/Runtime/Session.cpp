@@ -49,7 +49,13 @@ Program Program::load(const ProgramInterface &interface) {
 
 Session::Session(const Program &program, bool withOptimizer)
     : program(program), parameters(program.model, program.onnx, withOptimizer),
-      losses(program.model.losses.size()), correct(program.model.losses.size()) {}
+      losses(program.model.losses.size()), correct(program.model.losses.size()) {
+  // What updates take of a device's memory decides which variants fit into the rest.
+  if (!withOptimizer || program.functions.isLazy())
+    return;
+  callUpdate = prepare("update", nullptr);
+  callSquares = prepare("sumsq", nullptr);
+}
 
 ViewTable Session::collectViews(Batch *batch, const ViewTable &extra) {
   ViewTable views = extra;

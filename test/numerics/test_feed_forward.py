@@ -13,7 +13,7 @@ import pytest
 import references
 from onnx import numpy_helper
 
-sys.path.insert(0, str(harness.ROOT / "python"))
+sys.path.insert(0, str(harness.PACKAGE))
 
 from bppsa.data import gratings
 

@@ -9,9 +9,7 @@ import harness
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PACKAGE = harness.BUILD / "python"
-SOURCES = PACKAGE if (PACKAGE / "bppsa").exists() else ROOT / "python"
-for folder in (SOURCES, ROOT / "benchmarks", ROOT / "test" / "python"):
+for folder in (harness.PACKAGE, ROOT / "benchmarks", ROOT / "test" / "python"):
     sys.path.insert(0, str(folder))
 
 

@@ -114,6 +114,8 @@ public:
   FunctionTable(const bppsa_function *functions, const bppsa_instruction_set *instructionSets,
                 const void *const **kernelsInUse, FunctionLoader load = nullptr);
 
+  /// Whether functions get their code when they are first called.
+  bool isLazy() const { return static_cast<bool>(load); }
   const std::string &isa() const { return chosen; }
   const std::vector<std::string> &isas() const { return all; }
 

@@ -120,7 +120,8 @@ private:
   double squares = 0;
   /// By function and name, large enough for the largest batch.
   std::map<std::string, Buffer> unusedStates;
-  /// Prepared when they are first needed: what only infers has no code for them.
+  /// In a program that gets its code by and by, prepared when they are first needed: what only
+  /// infers needs no code for them.
   std::optional<Call> callUpdate, callSquares;
   std::vector<std::unique_ptr<UpdateRange>> ranges;
 };
