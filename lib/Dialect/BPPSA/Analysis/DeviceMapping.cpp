@@ -244,9 +244,9 @@ std::string bppsa::findObstacleToThreads(const CotangentLoop &loop, Block &body,
       return false;
     if (auto product = dyn_cast<MatVecOp>(op))
       return isa<BlockArgument>(product.getMatrix()) && hasRows(product.getVector());
-    return llvm::all_of(op.getOperands(), isVector) && isa<CellOpInterface>(op);
+    return llvm::all_of(op.getOperands(), hasRows) && isa<CellOpInterface>(op);
   };
-  bool canEvaluate = llvm::all_of(body.getArguments().drop_back(loop.captures.size()), isVector) &&
+  bool canEvaluate = llvm::all_of(body.getArguments().drop_back(loop.captures.size()), hasRows) &&
                      llvm::all_of(body.without_terminator(), isSupported);
   if (!canEvaluate)
     return "vectors, and products with captured matrices";
