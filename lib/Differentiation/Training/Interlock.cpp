@@ -116,7 +116,7 @@ ModuleCuts::ModuleCuts(func::FuncOp function, ArrayRef<Value> losses) : dependen
       if (!op || !dependsOnData(value) || !found.insert(op).second)
         continue;
       ++counts[op];
-      llvm::append_range(worklist, getReadValues(op));
+      llvm::append_range(worklist, getUsedValues(op));
     }
   }
   // What a loss shares with a later one is the module of the first of them, or of one before it.
@@ -163,7 +163,7 @@ Value TermBuilder::create(const Term &term, Value loss) {
       continue;
     bool isTrained = module ? llvm::is_contained(term.modules, *module) : term.trainsHead;
     IRMapping mapping = copies;
-    for (Value value : getReadValues(op))
+    for (Value value : getUsedValues(op))
       if (!copies.contains(value))
         mapping.map(value, adapt(value, isTrained));
     Operation *copy = builder.clone(*op, mapping);

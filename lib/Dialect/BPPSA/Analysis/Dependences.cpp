@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace bppsa;
 
-SetVector<Value> bppsa::getReadValues(Operation *op) {
+SetVector<Value> bppsa::getUsedValues(Operation *op) {
   SetVector<Value> values(op->operand_begin(), op->operand_end());
   getUsedValuesDefinedAbove(op->getRegions(), values);
   return values;
@@ -30,7 +30,7 @@ Dependences::Dependences(FunctionOpInterface function) {
   for (Operation &op : block) {
     auto dependence = Dependence::Constants;
     if (!isa<tensor::DimOp>(op))
-      for (Value operand : getReadValues(&op))
+      for (Value operand : getUsedValues(&op))
         dependence = std::max(dependence, get(operand));
     for (Value result : op.getResults())
       dependences[result] = dependence;

@@ -19,7 +19,7 @@ using namespace bppsa;
 
 /// What the elements of the attribute of `op` are about: its operands, then the
 /// tensors that its body reads. Empty where it cannot be told which are meant.
-static SmallVector<Value> getReadValues(Operation *op, size_t count) {
+static SmallVector<Value> getUsedValues(Operation *op, size_t count) {
   llvm::SetVector<Value> operands(op->operand_begin(), op->operand_end());
   SmallVector<Value> values(op->getOperands());
   for (Region &region : op->getRegions())
@@ -40,7 +40,7 @@ static std::optional<Layer> getLayer(Operation *op) {
   if (!jacobians || op->getNumResults() != 1)
     return std::nullopt;
   std::optional<Layer> layer;
-  for (auto [i, value] : llvm::enumerate(getReadValues(op, jacobians.getTypes().size()))) {
+  for (auto [i, value] : llvm::enumerate(getUsedValues(op, jacobians.getTypes().size()))) {
     JacobianType jacobian = jacobians.getJacobian(i);
     if (!jacobian)
       continue;

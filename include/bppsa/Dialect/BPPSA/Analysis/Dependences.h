@@ -16,8 +16,8 @@ namespace bppsa {
 /// What a value depends on, besides sizes; each includes those before it.
 enum class Dependence { Constants, Parameters, Data, Targets };
 
-/// The values that `op` and its regions read.
-llvm::SetVector<mlir::Value> getReadValues(mlir::Operation *op);
+/// What `op` and its regions use of values around it.
+llvm::SetVector<mlir::Value> getUsedValues(mlir::Operation *op);
 
 /// What the values of a function of one block depend on. Targets and weights are of the
 /// loss; arguments that are neither these nor parameters are data.

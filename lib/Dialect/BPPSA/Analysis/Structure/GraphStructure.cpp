@@ -19,7 +19,7 @@ static void addLoopAxes(Operation &loop, SampleAxes &axes) {
 }
 
 /// The tensors that `op` and its regions read: its operands first.
-static SmallVector<Value> getReadValues(Operation &op, const SampleAxes &axes) {
+static SmallVector<Value> getUsedValues(Operation &op, const SampleAxes &axes) {
   llvm::SetVector<Value> operands(op.operand_begin(), op.operand_end());
   SmallVector<Value> read(op.getOperands());
   for (Region &region : op.getRegions())
@@ -95,7 +95,7 @@ static SampleAxes getArgumentAxes(FunctionOpInterface function, int64_t batchAxi
 SampleAxes bppsa::findSampleAxes(FunctionOpInterface function, int64_t batchAxis) {
   SampleAxes axes = getArgumentAxes(function, batchAxis);
   for (Operation &op : function.getFunctionBody().front())
-    addAxes(op, getReadValues(op, axes), axes, [](Operation *, JacobianType, StringRef) {});
+    addAxes(op, getUsedValues(op, axes), axes, [](Operation *, JacobianType, StringRef) {});
   return axes;
 }
 
@@ -103,7 +103,7 @@ SampleAxes bppsa::annotateGraphStructure(FunctionOpInterface function, int64_t b
                                          StructureReport report) {
   SampleAxes axes = getArgumentAxes(function, batchAxis);
   for (Operation &op : function.getFunctionBody().front()) {
-    SmallVector<Value> read = getReadValues(op, axes);
+    SmallVector<Value> read = getUsedValues(op, axes);
     addAxes(op, read, axes, report);
     annotate(op, read, axes, report);
   }

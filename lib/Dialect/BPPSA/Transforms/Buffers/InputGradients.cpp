@@ -6,6 +6,7 @@
 
 #include "ResidualCut.h"
 #include "ViewRoot.h"
+#include "bppsa/Dialect/BPPSA/Analysis/Dependences.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Support/IndexArithmetic.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"

@@ -7,9 +7,9 @@
 #include "ResidualCut.h"
 #include "SizeFormulas.h"
 #include "ViewRoot.h"
+#include "bppsa/Dialect/BPPSA/Analysis/Dependences.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -22,13 +22,6 @@ static bool isOutput(func::FuncOp function, Value memory) {
   auto argument = dyn_cast<BlockArgument>(memory);
   return argument && argument.getOwner() == &function.front() &&
          attrs::Output::ofArgument(function, argument.getArgNumber());
-}
-
-SetVector<Value> bppsa::getUsedValues(Operation *op) {
-  SetVector<Value> used;
-  used.insert(op->operand_begin(), op->operand_end());
-  getUsedValuesDefinedAbove(op->getRegions(), used);
-  return used;
 }
 
 llvm::SmallDenseSet<Value> bppsa::getWrittenArrays(Operation *op) {

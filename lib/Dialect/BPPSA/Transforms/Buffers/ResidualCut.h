@@ -45,9 +45,6 @@ llvm::LogicalResult dropInputGradients(mlir::func::FuncOp function);
 /// The arrays that `op` may write.
 llvm::SmallDenseSet<mlir::Value> getWrittenArrays(mlir::Operation *op);
 
-/// What `op` and its regions use of values around it.
-llvm::SetVector<mlir::Value> getUsedValues(mlir::Operation *op);
-
 } // namespace bppsa
 
 #endif // BPPSA_LIB_DIALECT_BPPSA_TRANSFORMS_BUFFERS_RESIDUALCUT_H

@@ -11,6 +11,7 @@
 
 #include "ResidualCut.h"
 #include "SizeFormulas.h"
+#include "bppsa/Dialect/BPPSA/Analysis/Dependences.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Buffers/Passes.h"
 #include "bppsa/Support/IndexArithmetic.h"

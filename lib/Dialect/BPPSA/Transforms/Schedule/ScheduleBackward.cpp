@@ -87,7 +87,7 @@ BackwardPass::BackwardPass(func::FuncOp function) {
     if (!isBackward || !isParameter(&op))
       continue;
     Operation *&own = last[&op];
-    for (Value operand : getReadValues(&op)) {
+    for (Value operand : getUsedValues(&op)) {
       Operation *other = operand.getDefiningOp();
       if (!other || !getPart(other))
         continue;
@@ -112,7 +112,7 @@ SmallVector<Operation *> BackwardPass::arrange(const BackwardOrder &order) const
 void Arrangement::add(Operation *op) {
   if (!pending.erase(op))
     return;
-  for (Value operand : getReadValues(op))
+  for (Value operand : getUsedValues(op))
     if (Operation *producer = operand.getDefiningOp())
       add(producer);
   ops.push_back(op);

@@ -88,7 +88,7 @@ void BackwardSplitter::findOperations() {
     if (auto phase = dyn_cast<MarkPhaseOp>(op))
       isBackward = phase.getPhase() == 1;
     if (isBackward && dependences.get(&op) != Dependence::Constants)
-      backward.try_emplace(&op, BackwardOp{&op, getReadValues(&op)});
+      backward.try_emplace(&op, BackwardOp{&op, getUsedValues(&op)});
   }
 }
 
