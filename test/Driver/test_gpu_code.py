@@ -7,6 +7,7 @@ import re
 import shutil
 
 import harness
+import images
 import models
 import numpy as np
 import pytest
@@ -260,14 +261,32 @@ def test_registers(compiler, tmp_path, cell, hidden, features, plan):
     results.mkdir(parents=True, exist_ok=True)
     name = f"{cell.lower()}-h{hidden}-i{features}-{plan.replace(':', '-')}.json"
     (results / name).write_text(json.dumps(found, indent=1))
+    check_nothing_is_spilled(found, entries, (*KERNELS_OF_TIME_LOOPS, "outer_sum"))
+
+
+def check_nothing_is_spilled(found, entries, hot):
     for arch, kernels in found.items():
         assert set(kernels) == set(entries)
         spilled = {
             kernel: needs["spilled"]
             for kernel, needs in kernels.items()
-            if kernel.startswith((*KERNELS_OF_TIME_LOOPS, "outer_sum")) and needs["spilled"]
+            if kernel.startswith(hot) and needs["spilled"]
         }
         assert not spilled, f"{arch}: bytes spilled by {spilled}"
+
+
+def test_registers_of_sparse_products(compiler, tmp_path):
+    assembler = require_assembler()
+    model, _ = images.prune(images.small(), 60)
+    source, path = tmp_path / "model.onnx", tmp_path / "out.ptx"
+    source.write_bytes(model.SerializeToString())
+    # The second of the plan's matrices times the first is sparse and has samples of its own.
+    options = ["--prune-zeros", "--backward=scan", "--scan=blelloch", f"--gpu-arch={ARCHITECTURES[0]}"]
+    entries = re.findall(r"\.entry (\w+)\(", emit_ptx(compiler, source, path, *options))
+    for kind in ("sparse_apply", "sparse_compose", "sparse_outer_sum"):
+        assert any(entry.startswith(kind) for entry in entries), kind
+    found = {arch: assemble(assembler, arch, path, tmp_path / arch) for arch in ARCHITECTURES}
+    check_nothing_is_spilled(found, entries, "sparse")
 
 
 # --- refused --------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 import numpy as np
 import onnx
 from models import GraphBuilder
-from onnx import helper
+from onnx import helper, numpy_helper
 
 
 class ImageBuilder(GraphBuilder):
@@ -121,3 +121,24 @@ def mixed():
     slope = b.weight("slope", (6, 1, 1), 3)
     b.layer("PRelu", [slope]).pool("AveragePool", (2, 1), (1, 1)).layer("Selu").flatten()
     return b.linear(7).layer("Softplus").linear(4).finish()
+
+
+def small():
+    """Padding before a convolution and a pool, two readers of each window, a skip."""
+    b = ImageBuilder((2, 6, 5))
+    b.conv(3, (3, 3), pads=(1, 1, 1, 1)).layer("Relu").pool("MaxPool", (3, 2), (2, 1))
+    b.conv(4, (2, 2), pads=(0, 1, 1, 0), strides=(1, 2)).layer("Tanh").pool("AveragePool", (2, 1))
+    return b.flatten().linear(6).layer("Relu").linear(3).finish()
+
+
+def prune(model, percent):
+    """The model without its smallest weights, and which elements of each matrix are left."""
+    kept = {}
+    for initializer in model.graph.initializer:
+        array = numpy_helper.to_array(initializer)
+        if array.ndim < 2:
+            continue
+        mask = np.abs(array) >= np.percentile(np.abs(array), percent)
+        initializer.CopyFrom(numpy_helper.from_array(array * mask, initializer.name))
+        kept[initializer.name] = mask
+    return model, kept

@@ -63,23 +63,10 @@ def test_gradients_by_links(name, plan):
             assert np.array_equal(value, again[key]), key
 
 
-def prune(model, percent):
-    """The model without its smallest weights, and which elements of each matrix are left."""
-    kept = {}
-    for initializer in model.graph.initializer:
-        array = numpy_helper.to_array(initializer)
-        if array.ndim < 2:
-            continue
-        mask = np.abs(array) >= np.percentile(np.abs(array), percent)
-        initializer.CopyFrom(numpy_helper.from_array(array * mask, initializer.name))
-        kept[initializer.name] = mask
-    return model, kept
-
-
 @pytest.mark.parametrize("plan", ["linear", "blelloch"])
 @pytest.mark.parametrize("name", ["lenet5", "vgg11", "residual"])
 def test_pruned_gradients(name, plan):
-    model, kept = prune(MODELS[name](), 80)
+    model, kept = images.prune(MODELS[name](), 80)
     options = ["--loss=cross-entropy", "--prune-zeros", f"--scan={plan}"]
     program = harness.compile_model(model, *options)
     arrays = models.data(model, {"N": 5}, "cross-entropy")
@@ -91,19 +78,11 @@ def test_pruned_gradients(name, plan):
         harness.check_gradients(program.grad(arrays, f"--backward={variant}"), exact, single)
 
 
-def small_images():
-    """Padding before a convolution and a pool, two readers of each window, a skip."""
-    b = images.ImageBuilder((2, 6, 5))
-    b.conv(3, (3, 3), pads=(1, 1, 1, 1)).layer("Relu").pool("MaxPool", (3, 2), (2, 1))
-    b.conv(4, (2, 2), pads=(0, 1, 1, 0), strides=(1, 2)).layer("Tanh").pool("AveragePool", (2, 1))
-    return b.flatten().linear(6).layer("Relu").linear(3).finish()
-
-
 @pytest.mark.parametrize("jacobians", ["structured", "dense"])
 @pytest.mark.parametrize("plan", ["linear", "blelloch", "hybrid:1"])
 def test_dense_jacobians(plan, jacobians):
     """Jacobians made of unit vectors give the gradients of those made of their structure."""
-    model = small_images()
+    model = images.small()
     options = ["--loss=cross-entropy", f"--scan={plan}", f"--jacobians={jacobians}"]
     program = harness.compile_model(model, *options, "--backward=scan")
     arrays = models.data(model, {"N": 5}, "cross-entropy")
@@ -148,7 +127,7 @@ def test_few_weights_of_one_layer(left, plan):
 
 @pytest.mark.parametrize("backward", ["sequential", "scan"])
 def test_pruned_weights_stay_zero(backward, tmp_path):
-    model, kept = prune(images.vgg11(2), 90)
+    model, kept = images.prune(images.vgg11(2), 90)
     options = ["--loss=cross-entropy", "--prune-zeros", f"--backward={backward}"]
     program = harness.compile_model(model, *options, "--optimizer=adamw")
     np.savez(tmp_path / "data.npz", **models.data(model, {"N": 24}, "cross-entropy"))

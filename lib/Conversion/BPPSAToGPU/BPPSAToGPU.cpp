@@ -90,6 +90,9 @@ static LogicalResult launchOps(ArrayRef<Operation *> ops) {
         return launchOuterSums(sums);
       })
       .Case([&](StepSumOp leaf) { return launch([&] { launchStepSum(leaf); }); })
+      .Case([&](SparseApplyOp product) { return launch([&] { launchSparseApply(product); }); })
+      .Case([&](SparseComposeOp product) { return launch([&] { launchSparseCompose(product); }); })
+      .Case([&](SparseOuterSumOp sum) { return launch([&] { launchSparseOuterSum(sum); }); })
       .Case([&](ReduceSumsOp sums) { return launch([&] { launchReduceSums(sums); }); })
       .Case([&](memref::CopyOp copy) { return launch([&] { launchCopy(copy); }); })
       .Case([&](scf::ParallelOp loop) { return launch([&] { launchParallel(loop); }); })

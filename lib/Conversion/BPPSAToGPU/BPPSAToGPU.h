@@ -40,6 +40,12 @@ bool canStack(llvm::ArrayRef<OuterSumOp> ops);
 void launchStepSum(StepSumOp op);
 /// Parts of sums that chains have made: one launch.
 void launchReduceSums(ReduceSumsOp op);
+// The numeric phase of products of explicit sparse Jacobians: a warp for each row or weight.
+
+void launchSparseApply(SparseApplyOp op);
+void launchSparseCompose(SparseComposeOp op);
+void launchSparseOuterSum(SparseOuterSumOp op);
+
 void launchLinalg(mlir::linalg::LinalgOp op);
 void launchCopy(mlir::memref::CopyOp op);
 /// One thread an iteration.

@@ -7,6 +7,7 @@
 #include "Launch.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -154,6 +155,20 @@ void bppsa::emitForEachThread(OpBuilder &builder, Location loc, Value count,
 }
 
 void bppsa::emitBarrier(OpBuilder &builder, Location loc) { gpu::BarrierOp::create(builder, loc); }
+
+void bppsa::emitWarpBarrier(OpBuilder &builder, Location loc) {
+  Value wholeWarp = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(-1));
+  NVVM::SyncWarpOp::create(builder, loc, wholeWarp);
+}
+
+Value bppsa::emitButterfly(OpBuilder &builder, Location loc, Value value, int64_t offset) {
+  auto constant = [&](int64_t number) -> Value {
+    return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(number));
+  };
+  return gpu::ShuffleOp::create(builder, loc, value, constant(offset), constant(kWarpThreads),
+                                gpu::ShuffleMode::XOR)
+      .getShuffleResult();
+}
 
 void bppsa::emitRows(OpBuilder &builder, Location loc, const LaunchedThread &thread, int64_t count,
                      function_ref<void(OpBuilder &, Value)> body) {

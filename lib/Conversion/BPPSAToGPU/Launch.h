@@ -50,6 +50,13 @@ void emitForEachThread(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value
 /// Waits for the threads of the block and makes what they wrote visible.
 void emitBarrier(mlir::OpBuilder &builder, mlir::Location loc);
 
+/// Waits for the lanes of the warp and makes what they wrote visible to them.
+void emitWarpBarrier(mlir::OpBuilder &builder, mlir::Location loc);
+
+/// `value` of the lane whose number differs in the bit `offset`. All lanes of the warp take part.
+mlir::Value emitButterfly(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                          int64_t offset);
+
 /// Shares rows [0, count) out to the threads of the block: `body(row)`.
 void emitRows(mlir::OpBuilder &builder, mlir::Location loc, const LaunchedThread &thread,
               int64_t count, llvm::function_ref<void(mlir::OpBuilder &, mlir::Value)> body);

@@ -250,22 +250,6 @@ func.func private @pack(%x: memref<?x?x4xf32>, %y: memref<?x?x4x16xf32>) {
 
 // -----
 
-func.func private @sparse(%v: memref<6x?xf32>, %g: memref<2x?xf32>, %out: memref<3x?xf32>) {
-  // expected-error @below {{has no kernels for GPUs; use --target=cpu}}
-  bppsa.sparse_apply %v : memref<6x?xf32> cotangent %g : memref<2x?xf32> into %out : memref<3x?xf32>
-  return
-}
-
-// -----
-
-func.func private @sparse_product(%a: memref<4xf32>, %b: memref<6x?xf32>, %out: memref<6x?xf32>) {
-  // expected-error @below {{has no kernels for GPUs; use --target=cpu}}
-  bppsa.sparse_compose 3 x 2 x 2 first %a : memref<4xf32> second %b : memref<6x?xf32> into %out : memref<6x?xf32>
-  return
-}
-
-// -----
-
 func.func @reads_on_the_host(%a: memref<?xf32>, %i: index) -> f32 {
   // expected-error @below {{depends on elements of an array outside of any kernel, which a program for GPUs cannot do; use --target=cpu}}
   %0 = memref.load %a[%i] : memref<?xf32>

@@ -289,14 +289,8 @@ void BodyRowEmitter::accumulateFromMemory(OpBuilder &builder, Location loc, MatV
 
 /// Adds up the parts of a row, which neighbouring threads have, in all of them.
 Value BodyRowEmitter::addAcrossThreads(OpBuilder &builder, Location loc, Value value) {
-  auto constant = [&](int64_t number) -> Value {
-    return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(number));
-  };
-  for (int64_t offset = parts / 2; offset > 0; offset /= 2) {
-    auto other = gpu::ShuffleOp::create(builder, loc, value, constant(offset),
-                                        constant(kWarpThreads), gpu::ShuffleMode::XOR);
-    value = arith::AddFOp::create(builder, loc, value, other.getShuffleResult());
-  }
+  for (int64_t offset = parts / 2; offset > 0; offset /= 2)
+    value = arith::AddFOp::create(builder, loc, value, emitButterfly(builder, loc, value, offset));
   return value;
 }
 

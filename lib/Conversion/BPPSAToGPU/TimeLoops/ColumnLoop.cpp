@@ -6,7 +6,6 @@
 
 #include "ColumnLoop.h"
 #include "BlockLoop.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
@@ -190,11 +189,6 @@ void ColumnLoop::launch(OpBuilder &builder, Value count,
              });
 }
 
-void ColumnLoop::emitWarpBarrier(OpBuilder &builder) const {
-  NVVM::SyncWarpOp::create(builder, loc,
-                           arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(-1)));
-}
-
 void ColumnLoop::begin(OpBuilder &builder, const LaunchedThread &thread) {
   ownThread = thread;
   SmallVector<Value> digits = {thread.thread, getIndex(builder, loc, 0)};
@@ -230,7 +224,7 @@ SmallVector<Value> ColumnLoop::run(OpBuilder &builder, const ColumnRuns &runs, V
     // Makes copies of other threads visible. And nothing writes those of matrices any more,
     // so LLVM would take the loads of their entries out of the loop, to more registers than
     // there are.
-    emitWarpBarrier(nested);
+    emitWarpBarrier(nested, loc);
     Value step = runs.stepAt(nested, addIndex(nested, loc, first, link));
     Rows next = emitStep(
         nested,
@@ -325,7 +319,7 @@ void ColumnLoop::exchange(OpBuilder &builder, const RowsOfValues &rows) {
             builder, loc, value, exchange.array,
             ValueRange{columnOfWarp,
                        layout(getNumRows(exchange.vector)).getPlace(builder, loc, part, slot)});
-  emitWarpBarrier(builder);
+  emitWarpBarrier(builder, loc);
 }
 
 ColumnLoop::Rows ColumnLoop::emitOp(OpBuilder &builder, Operation *op, const RowsOfValues &rows) {

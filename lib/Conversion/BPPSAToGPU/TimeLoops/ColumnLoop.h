@@ -60,7 +60,6 @@ private:
   mlir::Value getRow(mlir::OpBuilder &builder, int64_t numRows, int64_t slot) const {
     return layout(numRows).getElement(builder, loc, part, slot).index;
   }
-  void emitWarpBarrier(mlir::OpBuilder &builder) const;
   void begin(mlir::OpBuilder &builder, const LaunchedThread &thread);
   void loadFactors(mlir::OpBuilder &builder);
   void copyFactors(mlir::OpBuilder &builder);

@@ -6,7 +6,6 @@
 
 #include "CooperativeLoop.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/SetVector.h"
@@ -159,15 +158,14 @@ void CooperativeLoop::loadMatrices(OpBuilder &builder) {
 void CooperativeLoop::emitSums(OpBuilder &builder, const RowUnit &unit, RowValues &values) {
   if (unit.sums.empty())
     return;
-  Value wholeWarp = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(-1));
-  NVVM::SyncWarpOp::create(builder, loc, wholeWarp);
+  emitWarpBarrier(builder, loc);
   Value firstSlot = mulIndex(builder, loc, group, getIndex(builder, loc, getNumSamples()));
   emitLoop(builder, loc, getIndex(builder, loc, 0), numTiles, [&](OpBuilder &nested, Value tile) {
     Value first =
         addIndex(nested, loc, firstSlot, mulIndex(nested, loc, tile, getIndex(nested, loc, kTile)));
     storeSums(nested, accumulate(nested, unit, first), tile);
   });
-  NVVM::SyncWarpOp::create(builder, loc, wholeWarp);
+  emitWarpBarrier(builder, loc);
   // Lanes without a sample read what is there.
   Value count = mulIndex(builder, loc, numTiles, getIndex(builder, loc, kTile * rowsOfWarp));
   Value at = minIndex(builder, loc, lane, addIndex(builder, loc, count, -1));
@@ -230,21 +228,14 @@ SmallVector<Value> CooperativeLoop::accumulate(OpBuilder &builder, const RowUnit
 /// each lane has one total. Its number in the list, and whether no other lane has it too.
 static std::pair<Value, Value> addAcrossLanes(OpBuilder &builder, Location loc, Value lane,
                                               SmallVector<Value> &values, Value &isOwner) {
-  auto constant = [&](int64_t number) -> Value {
-    return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(number));
-  };
-  auto exchange = [&](Value value, int64_t offset) -> Value {
-    return gpu::ShuffleOp::create(builder, loc, value, constant(offset), constant(kWarpThreads),
-                                  gpu::ShuffleMode::XOR)
-        .getShuffleResult();
-  };
   Value zero = getIndex(builder, loc, 0), number = zero;
   isOwner = arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
   for (int64_t offset = kWarpThreads / 2; offset > 0; offset /= 2) {
     Value bit = arith::AndIOp::create(builder, loc, lane, getIndex(builder, loc, offset));
     Value isLower = isEqual(builder, loc, bit, zero);
     if (values.size() == 1) {
-      values[0] = arith::AddFOp::create(builder, loc, values[0], exchange(values[0], offset));
+      values[0] = arith::AddFOp::create(builder, loc, values[0],
+                                        emitButterfly(builder, loc, values[0], offset));
       isOwner = arith::AndIOp::create(builder, loc, isOwner, isLower);
       continue;
     }
@@ -253,7 +244,8 @@ static std::pair<Value, Value> addAcrossLanes(OpBuilder &builder, Location loc, 
       Value low = values[i], high = values[i + half];
       Value sent = arith::SelectOp::create(builder, loc, isLower, high, low);
       Value kept = arith::SelectOp::create(builder, loc, isLower, low, high);
-      values[i] = arith::AddFOp::create(builder, loc, kept, exchange(sent, offset));
+      values[i] =
+          arith::AddFOp::create(builder, loc, kept, emitButterfly(builder, loc, sent, offset));
     }
     values.resize(half);
     Value upper =

@@ -1,20 +1,20 @@
-//===- SparseValues.h - values of sparse matrices, for all samples - -*- C++ -*-===//
+//===- SparseMatrices.h - entries of sparse matrices in memory --*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// Values of samples stand side by side, so a vector holds the same entry of some samples: blocks of
-// sixteen, then of four, then one by one. Indices are read once for a block. Threads share out rows
-// of a result, each of which is summed in a fixed order.
+// How the lowerings of the numeric phase of products (`bppsa.sparse_apply` and so on) read the
+// entries of their matrices. Values of samples stand side by side: `[N, B]`, or `[N]` where all
+// samples share a matrix.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOVECTOR_PRODUCTS_SPARSEVALUES_H
-#define BPPSA_LIB_CONVERSION_BPPSATOVECTOR_PRODUCTS_SPARSEVALUES_H
+#ifndef BPPSA_LIB_CONVERSION_BODIES_SPARSEMATRICES_H
+#define BPPSA_LIB_CONVERSION_BODIES_SPARSEMATRICES_H
 
-#include "../BPPSAToVector.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Builders.h"
 
 namespace bppsa {
 
@@ -45,12 +45,6 @@ struct MatrixReader {
                    const SampleBlock &block) const;
 };
 
-/// Samples `[first, last)` in blocks of `width`.
-struct SampleRange {
-  mlir::Value first, last;
-  int64_t width;
-};
-
 /// Element `at` of `indices`, as an index.
 mlir::Value loadIndex(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value indices,
                       mlir::Value at);
@@ -67,20 +61,6 @@ void storeSamples(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value valu
 mlir::Value multiplyAdd(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value lhs,
                         mlir::Value rhs, mlir::Value sum);
 
-/// Blocks of sixteen, of four and of one that cover `numSamples` samples.
-llvm::SmallVector<SampleRange> splitSamples(mlir::OpBuilder &builder, mlir::Location loc,
-                                            mlir::Value numSamples);
-
-/// Calls `body` for blocks that cover `numSamples` samples; once, without samples,
-/// where that is null.
-void emitSampleBlocks(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value numSamples,
-                      llvm::function_ref<void(mlir::OpBuilder &, const SampleBlock &)> body);
-
-/// Calls `emitTask(first, last)` for tasks of rows, `mostTasks` at most, that threads
-/// share.
-void emitRowTasks(mlir::OpBuilder &builder, mlir::Location loc, int64_t rows, int64_t mostTasks,
-                  llvm::function_ref<void(mlir::OpBuilder &, mlir::Value, mlir::Value)> emitTask);
-
 /// The number of samples of the arrays among `arrays` that have one; null where all
 /// samples share every array.
 mlir::Value getNumSamples(mlir::OpBuilder &builder, mlir::Location loc,
@@ -88,4 +68,4 @@ mlir::Value getNumSamples(mlir::OpBuilder &builder, mlir::Location loc,
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOVECTOR_PRODUCTS_SPARSEVALUES_H
+#endif // BPPSA_LIB_CONVERSION_BODIES_SPARSEMATRICES_H

@@ -1,12 +1,14 @@
-//===- SparseValues.cpp - values of sparse matrices, for all samples ------===//
+//===- SparseMatrices.cpp - entries of sparse matrices in memory ----------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 
-#include "SparseValues.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "SparseMatrices.h"
+#include "bppsa/Support/IndexArithmetic.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -63,49 +65,6 @@ Value MatrixReader::load(OpBuilder &builder, Location loc, Value entry,
                          const SampleBlock &block) const {
   Value at = positions ? loadIndex(builder, loc, positions, entry) : entry;
   return loadSamples(builder, loc, values, at, block);
-}
-
-//===----------------------------------------------------------------------===//
-// Loops
-//===----------------------------------------------------------------------===//
-
-SmallVector<SampleRange> bppsa::splitSamples(OpBuilder &builder, Location loc, Value numSamples) {
-  SmallVector<SampleRange> ranges;
-  Value first = getIndex(builder, loc, 0);
-  for (int64_t width : {16, 4, 1}) {
-    Value rest = arith::SubIOp::create(builder, loc, numSamples, first);
-    Value size = getIndex(builder, loc, width);
-    Value covered =
-        arith::MulIOp::create(builder, loc, arith::DivUIOp::create(builder, loc, rest, size), size);
-    Value last = arith::AddIOp::create(builder, loc, first, covered);
-    ranges.push_back({first, last, width});
-    first = last;
-  }
-  return ranges;
-}
-
-void bppsa::emitSampleBlocks(OpBuilder &builder, Location loc, Value numSamples,
-                             function_ref<void(OpBuilder &, const SampleBlock &)> body) {
-  if (!numSamples)
-    return body(builder, {});
-  for (const SampleRange &range : splitSamples(builder, loc, numSamples))
-    emitFor(builder, loc, range.first, range.last, range.width,
-            [&](OpBuilder &nested, Value sample) { body(nested, {sample, range.width}); });
-}
-
-void bppsa::emitRowTasks(OpBuilder &builder, Location loc, int64_t rows, int64_t mostTasks,
-                         function_ref<void(OpBuilder &, Value, Value)> emitTask) {
-  if (rows == 0)
-    return;
-  int64_t taskRows = (rows + mostTasks - 1) / mostTasks;
-  int64_t numTasks = (rows + taskRows - 1) / taskRows;
-  emitParallel(builder, loc, getIndex(builder, loc, numTasks), [&](OpBuilder &nested, Value task) {
-    Value size = getIndex(nested, loc, taskRows);
-    Value first = arith::MulIOp::create(nested, loc, task, size);
-    Value last = arith::MinUIOp::create(
-        nested, loc, arith::AddIOp::create(nested, loc, first, size), getIndex(nested, loc, rows));
-    emitTask(nested, first, last);
-  });
 }
 
 Value bppsa::getNumSamples(OpBuilder &builder, Location loc, ArrayRef<Value> arrays) {

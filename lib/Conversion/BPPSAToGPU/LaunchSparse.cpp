@@ -1,0 +1,197 @@
+//===- LaunchSparse.cpp - products of explicit sparse Jacobians on a GPU --===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// The numeric phase alone: patterns are constants (PlanSparseProducts.cpp).
+//
+//===----------------------------------------------------------------------===//
+
+#include "BPPSAToGPU.h"
+#include "Products/WarpRows.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+static Value getZero(OpBuilder &builder, Location loc, Value array) {
+  Type type = cast<MemRefType>(array.getType()).getElementType();
+  return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+}
+
+namespace {
+/// Entries `[first, last)` of a matrix.
+struct EntryRange {
+  Value first, last;
+};
+} // namespace
+
+/// The entries of `row` of a matrix.
+static EntryRange getEntries(OpBuilder &builder, Location loc, const MatrixReader &matrix,
+                             Value row) {
+  Value next = addIndex(builder, loc, row, 1);
+  return {matrix.getStart(builder, loc, row), matrix.getStart(builder, loc, next)};
+}
+
+//===----------------------------------------------------------------------===//
+// A matrix times cotangents
+//===----------------------------------------------------------------------===//
+
+void bppsa::launchSparseApply(SparseApplyOp op) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  Value destination = op.getDestination(), cotangent = op.getCotangent();
+  MatrixReader matrix = {op.getValues(), op.getStarts(), op.getColumns(), op.getPositions(),
+                         cast<MemRefType>(cotangent.getType()).getDimSize(0)};
+  auto emitRow = [&](OpBuilder &inRow, const WarpRow &warp) {
+    EntryRange range = getEntries(inRow, loc, matrix, warp.row);
+    warp.forEachSample(inRow, [&](OpBuilder &nested, const SampleBlock &sample, Value isOwn) {
+      auto addProduct = [&](OpBuilder &inEntry, Value entry, Value sum) {
+        Value column = matrix.getColumn(inEntry, loc, entry, range.first);
+        return multiplyAdd(inEntry, loc, matrix.load(inEntry, loc, entry, sample),
+                           loadSamples(inEntry, loc, cotangent, column, sample), sum);
+      };
+      Value sum = warp.foldEntries(nested, range.first, range.last,
+                                   getZero(nested, loc, destination), addProduct);
+      sum = warp.addParts(nested, sum);
+      Value isWriter = arith::AndIOp::create(nested, loc, isOwn, warp.isFirstPart(nested));
+      emitIf(nested, loc, isWriter, [&](OpBuilder &writer) {
+        storeSamples(writer, loc, sum, destination, warp.row, sample);
+      });
+    });
+  };
+  emitWarpRows(builder, loc, cast<MemRefType>(destination.getType()).getDimSize(0),
+               getDim(builder, loc, cotangent, 1), emitRow);
+}
+
+//===----------------------------------------------------------------------===//
+// A matrix times a matrix
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Rows of a product by Gustavson's algorithm, summed where the result stands: an entry of the
+/// second factor adds a row of the first, whose columns are all in the row of the result. One such
+/// row has a column once, so no two lanes add to one element at a time.
+struct ProductRow {
+  Location loc;
+  MatrixReader first, second, result;
+  const WarpRow &warp;
+
+  void emit(OpBuilder &builder) const {
+    EntryRange own = getEntries(builder, loc, result, warp.row);
+    warp.forEachSample(builder, [&](OpBuilder &nested, const SampleBlock &sample, Value isOwn) {
+      Value zero = getZero(nested, loc, result.values);
+      forEachOwnEntry(nested, own, isOwn, [&](OpBuilder &inEntry, Value entry) {
+        storeSamples(inEntry, loc, zero, result.values, entry, sample);
+      });
+      emitWarpBarrier(nested, loc);
+      EntryRange factors = getEntries(nested, loc, second, warp.row);
+      emitLoop(nested, loc, factors.first, factors.last, [&](OpBuilder &inEntry, Value entry) {
+        Value inner = second.getColumn(inEntry, loc, entry, factors.first);
+        Value factor = second.load(inEntry, loc, entry, sample);
+        addRow(inEntry, factor, inner, own, sample, isOwn);
+        emitWarpBarrier(inEntry, loc);
+      });
+    });
+  }
+
+private:
+  /// Adds `factor` times row `inner` of the first matrix to the entries `own` of the result.
+  void addRow(OpBuilder &builder, Value factor, Value inner, EntryRange own,
+              const SampleBlock &sample, Value isOwn) const {
+    EntryRange range = getEntries(builder, loc, first, inner);
+    forEachOwnEntry(builder, range, isOwn, [&](OpBuilder &inEntry, Value entry) {
+      Value column = first.getColumn(inEntry, loc, entry, range.first);
+      Value place = findEntry(inEntry, column, own);
+      Value sum = multiplyAdd(inEntry, loc, factor, first.load(inEntry, loc, entry, sample),
+                              loadSamples(inEntry, loc, result.values, place, sample));
+      storeSamples(inEntry, loc, sum, result.values, place, sample);
+    });
+  }
+
+  /// The entries of this lane where the sample is its own. A condition inside of the loop would be
+  /// a point more at which lanes meet again, and of these GPUs have few without spilling.
+  void forEachOwnEntry(OpBuilder &builder, EntryRange range, Value isOwn,
+                       function_ref<void(OpBuilder &, Value)> body) const {
+    Value last = arith::SelectOp::create(builder, loc, isOwn, range.last, range.first);
+    warp.forEachEntry(builder, range.first, last, body);
+  }
+
+  /// The entry with `column` among `own`, the columns of which ascend: halves as often as the
+  /// longest row takes, so that the lanes of a warp stay together.
+  Value findEntry(OpBuilder &builder, Value column, EntryRange own) const {
+    if (!result.columns)
+      return addIndex(builder, loc, own.first, column);
+    Value size = arith::SubIOp::create(builder, loc, own.last, own.first);
+    auto halve = [&](OpBuilder &nested, Value, ValueRange range) {
+      Value half = arith::ShRUIOp::create(nested, loc, range[1], getIndex(nested, loc, 1));
+      Value middle = addIndex(nested, loc, range[0], half);
+      Value isAbove = isBelow(nested, loc, column, loadIndex(nested, loc, result.columns, middle));
+      Value from = arith::SelectOp::create(nested, loc, isAbove, range[0], middle);
+      Value left = arith::SubIOp::create(nested, loc, range[1], half);
+      return SmallVector<Value>{from, left};
+    };
+    return emitFold(builder, loc, getIndex(builder, loc, 0),
+                    getIndex(builder, loc, llvm::Log2_64_Ceil(result.cols)), {own.first, size},
+                    halve)
+        .front();
+  }
+};
+} // namespace
+
+void bppsa::launchSparseCompose(SparseComposeOp op) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  int64_t cols = op.getCols(), inner = op.getInner();
+  MatrixReader first = {op.getFirst(), op.getFirstStarts(), op.getFirstColumns(),
+                        op.getFirstPositions(), cols};
+  MatrixReader second = {op.getSecond(), op.getSecondStarts(), op.getSecondColumns(),
+                         op.getSecondPositions(), inner};
+  MatrixReader result = {op.getDestination(), op.getResultStarts(), op.getResultColumns(), Value(),
+                         cols};
+  emitWarpRows(builder, loc, op.getRows(),
+               getNumSamples(builder, loc, {op.getFirst(), op.getSecond()}),
+               [&](OpBuilder &nested, const WarpRow &warp) {
+                 ProductRow{loc, first, second, result, warp}.emit(nested);
+               });
+}
+
+//===----------------------------------------------------------------------===//
+// Outer products
+//===----------------------------------------------------------------------===//
+
+void bppsa::launchSparseOuterSum(SparseOuterSumOp op) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  Value destination = op.getDestination();
+  emitForEachThread(builder, loc, getDim(builder, loc, destination, 0),
+                    [&](OpBuilder &nested, Value i) {
+                      Value zero = getZero(nested, loc, destination);
+                      memref::StoreOp::create(nested, loc, zero, destination, i);
+                    });
+  // A warp has a weight: its lanes share samples and, as far as there are more lanes, rows.
+  auto emitWeight = [&](OpBuilder &inRow, const WarpRow &warp) {
+    Value first = loadIndex(inRow, loc, op.getStarts(), warp.row);
+    Value last = loadIndex(inRow, loc, op.getStarts(), addIndex(inRow, loc, warp.row, 1));
+    Value sum = warp.foldSamples(
+        inRow, getZero(inRow, loc, destination),
+        [&](OpBuilder &nested, const SampleBlock &sample, Value running) {
+          return warp.foldEntries(
+              nested, first, last, running, [&](OpBuilder &inEntry, Value entry, Value part) {
+                auto load = [&](Value array, Value rows) {
+                  return loadSamples(inEntry, loc, array, loadIndex(inEntry, loc, rows, entry),
+                                     sample);
+                };
+                return multiplyAdd(inEntry, loc, load(op.getLhs(), op.getLhsRows()),
+                                   load(op.getRhs(), op.getRhsRows()), part);
+              });
+        });
+    sum = warp.addLanes(inRow, sum);
+    emitIf(inRow, loc, warp.isFirstLane(inRow), [&](OpBuilder &writer) {
+      memref::StoreOp::create(writer, loc, sum, destination,
+                              loadIndex(writer, loc, op.getPositions(), warp.row));
+    });
+  };
+  emitWarpRows(builder, loc, cast<MemRefType>(op.getPositions().getType()).getDimSize(0),
+               getDim(builder, loc, op.getLhs(), 1), emitWeight);
+}
