@@ -52,8 +52,8 @@ def change_chain(ptx, change):
 
 
 def test_names_do_not_count(compare, ptx):
-    text = re.sub(r"%r([12])\b", lambda m: f"%r{3 - int(m[1])}", ptx)
-    text = re.sub(r"_kernel_(\d+)", lambda m: f"_kernel_{int(m[1]) + 5}", text)
+    text = change_chain(ptx, lambda text: re.sub(r"%r([12])\b", lambda m: f"%r{3 - int(m[1])}", text))
+    text = re.sub(r"_kernel_(\d+)", lambda m: f"_kernel_{int(m[1]) + 1000}", text)
     assert text != ptx
     found = compare(text)
     assert found.returncode == 0, found.stdout + found.stderr
