@@ -8,6 +8,7 @@
 #include "bppsa/Compiler/Pipelines/RunPasses.h"
 #include "bppsa/Compiler/Pipelines/Training.h"
 #include "bppsa/Conversion/Passes.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Loops/RollUpSteps.h"
 #include "bppsa/Import/ImportONNX.h"
@@ -97,6 +98,10 @@ FailureOr<std::unique_ptr<llvm::MemoryBuffer>> Compilation::read() {
   return std::move(*buffer);
 }
 
+static bool holdsRankMeans(ModuleOp module) {
+  return module.walk([](RankMeanOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
 LogicalResult Compilation::import() {
   FailureOr<ImportOptions> importOptions = parseImportOptions();
   if (failed(importOptions))
@@ -130,6 +135,9 @@ LogicalResult Compilation::import() {
       failed(freezeParameters(*module, options.training.freeze)) || failed(freezeRows()) ||
       failed(checkLossOutputs()))
     return failure();
+  if (options.training.syncBatchNorm && !holdsRankMeans(*module))
+    return fail("--sync-bn: the model has no BatchNormalization in training mode; set it with "
+                "--training-mode, or leave --sync-bn out");
   if (options.pruneZeros && markZeros(*module, image) == 0)
     return fail("--prune-zeros: no float initializer of rank 2 or more holds a zero");
   return dump(*module, "import");
@@ -147,6 +155,7 @@ FailureOr<ImportOptions> Compilation::parseImportOptions() {
   for (const std::string &text : options.stepAxes)
     importOptions.stepAxes.push_back(*BatchAxisRequest::parse(text));
   importOptions.carries = options.carries;
+  importOptions.sharesStatistics = options.training.syncBatchNorm;
   for (const std::string &text : options.bindings)
     importOptions.bindings.push_back(*BindRequest::parse(text));
   return importOptions;

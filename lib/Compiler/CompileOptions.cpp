@@ -176,6 +176,14 @@ void Validator::checkTarget() {
 }
 
 void Validator::checkDistributed() {
+  if (options.training.syncBatchNorm) {
+    require(!options.distributed.empty(), "--sync-bn needs --distributed=mpi");
+    require(options.training.target == TargetKind::CPU,
+            "--sync-bn needs --target=cpu: the run time exchanges statistics in the host's memory");
+    require(!options.training.interlock,
+            "--sync-bn goes not with --interlock, whose modules follow "
+            "losses that are added up module by module");
+  }
   if (options.distributed.empty())
     return;
   require(options.distributed == "mpi",

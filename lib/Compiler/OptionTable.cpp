@@ -240,6 +240,10 @@ static const OptionInfo kOptions[] = {
      "mpi: the program also trains on the processes of Open MPI's mpirun, each with a share of "
      "every batch",
      SETTER(setText, distributed)},
+    {"sync-bn", Form::Flag, Group::Target, "",
+     "BatchNormalization in training mode takes the statistics of the samples of all ranks "
+     "(--distributed=mpi)",
+     SETTER(setFlag, training.syncBatchNorm)},
     {"emulate", Form::Flag, Group::Target, "", "Run GPU kernels on the CPU (--target=cuda)",
      SETTER(setFlag, emulate)},
     {"gpu-arch", Form::Repeated, Group::Target, "ARCH",

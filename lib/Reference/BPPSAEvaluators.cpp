@@ -6,6 +6,7 @@
 
 #include "SampleLayout.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSAChunks.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Reference/Interpreter.h"
 #include <cmath>
@@ -389,6 +390,15 @@ void bppsa::addBPPSAEvaluators(EvaluatorTable &table) {
   table.add<RunningStatisticOp>([](RunningStatisticOp op, Interpreter &interpreter) {
     for (Value result : op->getResults())
       interpreter.copy(op.getRunning(), result);
+    return success();
+  });
+  // One process has the whole batch.
+  table.add<RankMeanOp>([](RankMeanOp op, Interpreter &interpreter) {
+    interpreter.copy(op.getOperand(), op.getResult());
+    return success();
+  });
+  table.add<RankWeightOp>([](RankWeightOp op, Interpreter &interpreter) {
+    interpreter.set(op.getWeight(), Array::makeScalar(1));
     return success();
   });
   table.add<StopGradientOp>([](StopGradientOp op, Interpreter &interpreter) {

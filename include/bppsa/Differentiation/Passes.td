@@ -19,7 +19,8 @@ def AddLoss : Pass<"bppsa-add-loss", "::mlir::ModuleOp"> {
     With several outputs, each has a loss, of one kind or of its own, and `@loss`
     returns their sum, each times its factor, and then the losses themselves.
     Targets, weights and numbers of right positions stand in the order of the
-    losses. A loss of several whose positions all have the weight zero is zero.
+    losses. A loss of several whose positions all have the weight zero is zero, and so is any loss
+    of a model with `bppsa.rank_mean`.
 
     | loss | of output x and target t, for one position |
     |---|---|
@@ -218,7 +219,7 @@ def Differentiate : Pass<"bppsa-differentiate", "::mlir::ModuleOp"> {
 }
 
 def SpecializeTraining : Pass<"bppsa-specialize-training", "::mlir::ModuleOp"> {
-  let summary = "gives dropout and running statistics their training and inference behaviour";
+  let summary = "gives dropout and statistics their training and inference behaviour";
   let description = [{
     Adds a copy of `function`, named `result`, in which each `bppsa.dropout`
     drops elements and each `bppsa.running_statistic` is that of the batch; in
@@ -232,6 +233,10 @@ def SpecializeTraining : Pass<"bppsa-specialize-training", "::mlir::ModuleOp"> {
     The copy has a further result `bppsa.updated = "name"` for each parameter with
     `bppsa.statistic` that something normalises with: its value after the step. A parameter without that attribute is frozen:
     it is used in the copy too.
+
+    Where the copy has means over ranks (`bppsa.rank_mean`), which are the identity elsewhere, it has a
+    last result `bppsa.objective`: the loss times `bppsa.rank_weight`. The gradients of the batch
+    are then the sums of those of the ranks, divided by the sum of these weights.
 
     ```mlir
     func.func @loss(%x: tensor<?xf32>) -> tensor<f32> {

@@ -45,6 +45,9 @@ struct ImportOptions {
   std::vector<BatchAxisRequest> stepAxes;
   /// What is known before shapes and `If` are resolved.
   std::vector<BindRequest> bindings;
+  /// Batch normalizations in training mode take the statistics of the samples of all ranks
+  /// (`bppsa.rank_mean`).
+  bool sharesStatistics = false;
 };
 
 /// Imports the model at `path` as a module with one function `forward`: graph

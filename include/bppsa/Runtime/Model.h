@@ -137,6 +137,8 @@ struct Model {
   /// Of functions that tell when gradients are final, in programs for several ranks: the parameters
   /// with gradients in the order in which they are first needed.
   std::map<std::string, std::vector<std::string>> firstUses;
+  /// Whether steps take the statistics of the samples of all ranks.
+  bool sharesStatistics = false;
 
   /// "[T, 16, 1]"
   std::string shapeText(const std::vector<Extent> &shape) const;

@@ -122,6 +122,12 @@ int64_t bppsa_rt_segment_steps(int64_t steps, int64_t samples, int64_t stepBytes
 void bppsa_rt_await_parameter(int64_t address);
 void bppsa_rt_signal_gradient(int64_t address);
 
+/// Means over the samples of this rank become those over the samples of all ranks of the step, in
+/// place: `count` floats at `address`. `transposed` is 0, or 1 for the transposed linear map.
+void bppsa_rt_rank_mean(int64_t address, int64_t count, int64_t transposed);
+/// What the samples of this rank count in the loss of the step.
+float bppsa_rt_rank_weight();
+
 /// Compiled steps call this with 0 where they start and with 1 where their backward part starts.
 void bppsa_rt_phase(int64_t phase);
 }

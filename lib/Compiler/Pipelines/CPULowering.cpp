@@ -38,6 +38,7 @@ void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &opt
   if (!options.exchangedSteps.empty())
     pm.addPass(
         createSignalGradients({{options.exchangedSteps.begin(), options.exchangedSteps.end()}}));
+  pm.addPass(createVerifyExchanges());
   pm.addNestedPass<func::FuncOp>(createChooseProductMapping());
 }
 

@@ -188,9 +188,11 @@ struct ConvertBPPSAToVector : public bppsa::impl::ConvertBPPSAToVectorBase<Conve
         return signalPassFailure();
       op->erase();
     }
+    // Some of them copy.
+    if (failed(lowerExchangeCalls(getOperation())))
+      return signalPassFailure();
     lowerCopies(getOperation());
     lowerPhaseMarks(getOperation());
-    lowerExchangeCalls(getOperation());
   }
 };
 } // namespace

@@ -11,9 +11,10 @@
 
 namespace bppsa {
 
-/// Turns every `bppsa.await_parameter` and `bppsa.signal_gradient` into a call of
-/// `bppsa_rt_await_parameter` or `bppsa_rt_signal_gradient` with the address of the array.
-void lowerExchangeCalls(mlir::ModuleOp module);
+/// Turns every `bppsa.await_parameter`, `bppsa.signal_gradient`, `bppsa.rank_mean` and
+/// `bppsa.rank_weight` into a call of the run-time function of that name (`ObjectInterface.h`),
+/// with the addresses of arrays. Fails where one works on tensors.
+mlir::LogicalResult lowerExchangeCalls(mlir::ModuleOp module);
 
 } // namespace bppsa
 

@@ -6,6 +6,7 @@
 
 #include "../Loops/RecurrenceVJP.h"
 #include "ElementwiseVJP.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -38,6 +39,20 @@ struct MatVecVJP : VJPOpInterface::ExternalModel<MatVecVJP, MatVecOp> {
   }
 };
 
+/// The losses of all ranks depend on what it makes.
+struct RankMeanVJP : VJPOpInterface::ExternalModel<RankMeanVJP, RankMeanOp> {
+  LogicalResult buildVJP(Operation *op, OpBuilder &builder, ValueRange resultCotangents,
+                         ArrayRef<bool> needed, MutableArrayRef<Value> operandCotangents) const {
+    if (needed[0])
+      operandCotangents[0] =
+          RankMeanOp::create(builder, op->getLoc(), op->getResultTypes(), resultCotangents.front(),
+                             /*destination=*/Value(),
+                             /*transposed=*/!cast<RankMeanOp>(op).getTransposed())
+              .getResult();
+    return success();
+  }
+};
+
 struct RecurrenceVJP : VJPOpInterface::ExternalModel<RecurrenceVJP, RecurrenceOp> {
   LogicalResult buildVJP(Operation *op, OpBuilder &builder, ValueRange resultCotangents,
                          ArrayRef<bool> needed, MutableArrayRef<Value> operandCotangents) const {
@@ -50,6 +65,7 @@ struct RecurrenceVJP : VJPOpInterface::ExternalModel<RecurrenceVJP, RecurrenceOp
 void bppsa::registerBPPSAVJP(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, BPPSADialect *) {
     MatVecOp::attachInterface<MatVecVJP>(*context);
+    RankMeanOp::attachInterface<RankMeanVJP>(*context);
     RecurrenceOp::attachInterface<RecurrenceVJP>(*context);
     SigmoidOp::attachInterface<ElementwiseVJP<SigmoidOp, sigmoidVJP>>(*context);
   });

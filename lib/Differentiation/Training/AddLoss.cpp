@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Losses.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Differentiation/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -159,6 +160,8 @@ struct AddLossPass : bppsa::impl::AddLossBase<AddLossPass> {
       module.emitError("needs a function @forward with one block");
       return signalPassFailure();
     }
+    // The step of a rank whose positions count nothing is then a part of that of the others.
+    ranksMeet = !forward.getOps<RankMeanOp>().empty();
     SmallVector<OutputLoss> terms;
     if (failed(collectTerms(forward, terms)))
       return signalPassFailure();
@@ -172,6 +175,8 @@ struct AddLossPass : bppsa::impl::AddLossBase<AddLossPass> {
     scales.resize(terms.size(), 1);
     builder.finish(scales);
   }
+
+  bool ranksMeet = false;
 
   /// The losses that the options ask for. Fails after an error.
   LogicalResult collectTerms(func::FuncOp forward, SmallVectorImpl<OutputLoss> &terms) {
@@ -203,7 +208,8 @@ struct AddLossPass : bppsa::impl::AddLossBase<AddLossPass> {
 
   /// What the options say of a loss of `kind`, one of `count`.
   LossOptions getOptions(LossKind kind, size_t count) {
-    LossOptions options{kind, 0, {}, /*mayLackWeight=*/weights && count > 1};
+    bool mayLackWeight = weights && (count > 1 || ranksMeet);
+    LossOptions options{kind, 0, {}, mayLackWeight};
     if (kind == LossKind::CrossEntropy)
       options.labelSmoothing = labelSmoothing;
     if (hasClasses(kind))

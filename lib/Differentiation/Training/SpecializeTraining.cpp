@@ -4,17 +4,21 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// This pass gives `bppsa.dropout` and `bppsa.running_statistic` their two
+// This pass gives `bppsa.dropout`, `bppsa.running_statistic` and `bppsa.rank_mean` their two
 // meanings. A copy of the loss function drops elements and normalises by the
-// batch; in every other function dropout is the identity and statistics are the
-// running ones. Which elements are dropped is a hash of (seed, stream, element
+// batch of all ranks; in every other function dropout is the identity, statistics are the
+// running ones, and a rank is alone. Which elements are dropped is a hash of (seed, stream, element
 // index), so that a training step is a pure function of its arguments and the
 // backward pass sees the same mask without storing it. For the same reason the
 // new running statistics are results.
 //
 //===----------------------------------------------------------------------===//
 
+#include "../TensorBuilders.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+#include "bppsa/Differentiation/Differentiation.h"
 #include "bppsa/Differentiation/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -136,6 +140,19 @@ static Value createNextStatistic(RunningStatisticOp op, Value running) {
   return generic.getResult(0);
 }
 
+/// Adds the result `value` to `function`.
+static void addResult(func::FuncOp function, Value value, NamedAttribute attribute) {
+  auto terminator = cast<func::ReturnOp>(function.front().getTerminator());
+  terminator->insertOperands(terminator->getNumOperands(), value);
+  SmallVector<DictionaryAttr> attributes;
+  function.getAllResultAttrs(attributes);
+  Builder builder(function.getContext());
+  attributes.push_back(builder.getDictionaryAttr(attribute));
+  function.setType(
+      builder.getFunctionType(function.getArgumentTypes(), terminator->getOperandTypes()));
+  function.setAllResultAttrs(attributes);
+}
+
 /// Replaces the statistics of `training` by those of the batch, and adds the new running ones to
 /// its results.
 static void useBatchStatistics(func::FuncOp training) {
@@ -150,18 +167,44 @@ static void useBatchStatistics(func::FuncOp training) {
     op.replaceAllUsesWith(ValueRange{op.getBatch(), running});
     op.erase();
   });
+  for (auto [argument, value] : updated)
+    addResult(
+        training, value,
+        attrs::Updated::make(attrs::Parameter::ofArgument(training, argument.getArgNumber())));
+}
+
+/// Makes the loss times what the samples of this rank count what is differentiated: in cotangents
+/// that meet those of other ranks all samples have to count alike.
+static void weighObjective(func::FuncOp training) {
   auto terminator = cast<func::ReturnOp>(training.front().getTerminator());
-  SmallVector<DictionaryAttr> attributes;
-  training.getAllResultAttrs(attributes);
-  Builder builder(training.getContext());
-  for (auto [argument, value] : updated) {
-    terminator->insertOperands(terminator->getNumOperands(), value);
-    StringAttr name = attrs::Parameter::ofArgument(training, argument.getArgNumber());
-    attributes.push_back(builder.getDictionaryAttr(attrs::Updated::make(name)));
-  }
-  training.setType(
-      builder.getFunctionType(training.getArgumentTypes(), terminator->getOperandTypes()));
-  training.setAllResultAttrs(attributes);
+  OpBuilder builder(terminator);
+  Location loc = terminator.getLoc();
+  Value loss = terminator.getOperand(0);
+  Value weight = RankWeightOp::create(builder, loc, builder.getF32Type());
+  Value empty = createEmptyLike(builder, loc, loss);
+  SmallVector<AffineMap> maps(2, AffineMap::get(builder.getContext()));
+  auto product = linalg::GenericOp::create(
+      builder, loc, TypeRange(empty.getType()), ValueRange(loss), ValueRange(empty), maps,
+      ArrayRef<utils::IteratorType>(), [&](OpBuilder &body, Location, ValueRange arguments) {
+        Value scaled = arith::MulFOp::create(body, loc, arguments[0], weight);
+        linalg::YieldOp::create(body, loc, scaled);
+      });
+  addResult(training, product.getResult(0), attrs::Objective::make(builder.getContext()));
+}
+
+/// Leaves means over ranks to `training`, where something uses them.
+static void specializeRankMeans(ModuleOp module, func::FuncOp training) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(training.front())))
+    if (isOpTriviallyDead(&op) || (isa<RankMeanOp>(op) && op.use_empty()))
+      op.erase();
+  module.walk([&](RankMeanOp op) {
+    if (op->getParentOfType<func::FuncOp>() == training)
+      return;
+    op.getResult().replaceAllUsesWith(op.getOperand());
+    op.erase();
+  });
+  if (!training.front().getOps<RankMeanOp>().empty())
+    weighObjective(training);
 }
 
 namespace {
@@ -181,6 +224,7 @@ struct SpecializeTrainingPass : bppsa::impl::SpecializeTrainingBase<SpecializeTr
     module.push_back(training);
     specializeDropout(training);
     useBatchStatistics(training);
+    specializeRankMeans(module, training);
     module.walk([](DropoutOp op) {
       op.replaceAllUsesWith(op.getInput());
       op.erase();

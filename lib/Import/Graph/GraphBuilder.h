@@ -80,6 +80,8 @@ public:
   int64_t numDropouts = 0;
   /// Batch normalizations in training mode made so far.
   int64_t numTrainingModes = 0;
+  /// Whether they take the statistics of all ranks.
+  bool sharesStatistics = false;
   /// Whether marks of `Mixed` count: what is made meanwhile is not for training only.
   bool marksMixing = true;
 

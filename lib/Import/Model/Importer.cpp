@@ -49,6 +49,7 @@ ModelImporter::ModelImporter(const OnnxFile &file, const llvm::StringSet<> &inne
     : file(file), proto(file.model.graph()), options(options), bindings(bindings), stream(stream),
       builder(file.location.getContext()), graph(builder), nodes(file, graph) {
   graph.loc = file.location;
+  graph.sharesStatistics = options.sharesStatistics;
   visitInnerGraphs(proto, [&](const onnx::GraphProto &inner) {
     for (const onnx::TensorProto &tensor : inner.initializer())
       if (innerNames.contains(tensor.name()))

@@ -51,7 +51,7 @@ struct Gathering {
 };
 } // namespace
 
-std::vector<std::string> Ranks::gather(const std::string &own) {
+std::vector<std::string> Ranks::gather(const std::string &own, const char *what) {
   if (isAlone())
     return {own};
   auto gathering = std::make_shared<Gathering>(count());
@@ -79,20 +79,20 @@ std::vector<std::string> Ranks::gather(const std::string &own) {
       messages->receive(other, tags::gatherRest, all.data() + has, from.size - has, ended);
     });
     bool isWhole = fits == own.size();
-    messages->post({other, tags::gather, &first, sizeof first, firstPriority, "numbers",
+    messages->post({other, tags::gather, &first, sizeof first, firstPriority, what,
                     isWhole ? ended : std::function<void()>([] {})});
     if (!isWhole)
       messages->post({other, tags::gatherRest, whole.data() + fits, own.size() - fits,
-                      firstPriority, "numbers", ended});
+                      firstPriority, what, ended});
   }
-  messages->wait("numbers", [&] { return gathering->missing == 0; });
+  messages->wait(what, [&] { return gathering->missing == 0; });
   return std::move(gathering->all);
 }
 
-std::vector<std::vector<double>> Ranks::gather(const std::vector<double> &own) {
+std::vector<std::vector<double>> Ranks::gather(const std::vector<double> &own, const char *what) {
   std::string bytes(reinterpret_cast<const char *>(own.data()), own.size() * sizeof(double));
   std::vector<std::vector<double>> all;
-  for (const std::string &text : gather(bytes)) {
+  for (const std::string &text : gather(bytes, what)) {
     all.emplace_back(text.size() / sizeof(double));
     memcpy(all.back().data(), text.data(), text.size());
   }

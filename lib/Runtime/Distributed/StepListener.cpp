@@ -24,3 +24,10 @@ void bppsa_rt_signal_gradient(int64_t address) {
   if (current)
     current->gradientReady(reinterpret_cast<const void *>(address));
 }
+
+void bppsa_rt_rank_mean(int64_t address, int64_t count, int64_t transposed) {
+  if (current)
+    current->shareMeans(reinterpret_cast<float *>(address), count, transposed != 0);
+}
+
+float bppsa_rt_rank_weight() { return current ? static_cast<float>(current->lossWeight()) : 1; }

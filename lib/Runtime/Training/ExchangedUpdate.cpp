@@ -7,7 +7,9 @@
 #include "bppsa/Runtime/Training/ExchangedUpdate.h"
 #include "bppsa/Runtime/Error.h"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <utility>
 
@@ -60,7 +62,7 @@ std::vector<size_t> ExchangedUpdate::orderOf(const std::string &step) const {
 
 ExchangedUpdate::ExchangedUpdate(Session &session, Ranks &ranks, const ExchangeOptions &options,
                                  const std::string &step, const std::vector<size_t> &groups)
-    : session(session), parameters(trainedOf(session)),
+    : session(session), ranks(ranks), parameters(trainedOf(session)),
       isTold(options.kind != ExchangeOptions::Kind::Barrier &&
              session.program.model.firstUses.count(step) != 0),
       order(orderOf(step)), exchange(ranks, rangesOf(parameters), order, options) {
@@ -76,14 +78,14 @@ ExchangedUpdate::ExchangedUpdate(Session &session, Ranks &ranks, const ExchangeO
 // Steps
 //===----------------------------------------------------------------------===//
 
-void ExchangedUpdate::run(std::optional<double> weight, const std::function<void()> &step) {
-  if (!isTold) {
+void ExchangedUpdate::run(const StepShare &next, bool gives, const std::function<void()> &step) {
+  share = next;
+  if (!isTold)
     settle();
-    return step();
-  }
-  scale = weight;
-  if (scale)
+  else if (gives) {
+    scale = scaleOf(share.weight);
     begin();
+  }
   {
     StepListening listening(*this);
     step();
@@ -113,6 +115,28 @@ void ExchangedUpdate::gradientReady(const void *gradient) noexcept {
   }
 }
 
+void ExchangedUpdate::shareMeans(float *means, int64_t count, bool areCotangents) noexcept {
+  if (error)
+    return;
+  try {
+    // Of no samples there is nothing to add, whatever the step was run on.
+    std::vector<double> own(count);
+    if (share.samples > 0)
+      std::transform(means, means + count, own.begin(), [&](double value) {
+        return areCotangents ? value : value * static_cast<double>(share.samples);
+      });
+    std::vector<double> sums(count);
+    for (const std::vector<double> &part : ranks.gather(own, "statistics"))
+      std::transform(sums.begin(), sums.end(), part.begin(), sums.begin(), std::plus<>());
+    auto factor = static_cast<double>(areCotangents ? share.samples : 1);
+    std::transform(sums.begin(), sums.end(), means, [&](double sum) {
+      return static_cast<float>(sum * factor / static_cast<double>(share.allSamples));
+    });
+  } catch (...) {
+    error = std::current_exception();
+  }
+}
+
 void ExchangedUpdate::begin() {
   if (!std::exchange(hasBegun, true))
     exchange.start(session.parameters.changeGradients());
@@ -126,7 +150,7 @@ void ExchangedUpdate::give(size_t number) {
 void ExchangedUpdate::giveRest(double weight) {
   settle();
   begin();
-  scale = weight;
+  scale = scaleOf(weight);
   for (size_t i = order.size(); i-- > 0;)
     give(order[i]);
   scale.reset();
@@ -176,7 +200,8 @@ void ExchangedUpdate::applyAll() {
     refuse();
   if (rule.clipNorm)
     session.clipGradients(squares, *rule.clipNorm);
-  session.update();
+  // What the next step computes of statistics may be there already.
+  session.update(/*takesStatistics=*/false);
   for (size_t number : order)
     addToAverage(number);
 }

@@ -54,6 +54,7 @@ bool Trainer::runEpoch() {
 
 /// Returns false when the observer asks to stop.
 bool Trainer::validate(EpochRecord &record) {
+  takeStatistics();
   AveragedValues averaged(session.parameters);
   std::optional<Evaluation> result = evaluateAll();
   if (!result)

@@ -23,16 +23,17 @@ void Trainer::prepareExchange() {
                                                groupsOf(model, settings.rateRules));
 }
 
-void Trainer::compute(std::optional<double> weight, const std::function<void()> &step) {
+void Trainer::compute(double weight, bool gives, const std::function<void()> &step) {
   TraceScope scope(ranks.trace(), TraceEvent::Lane::Computing, "step");
   if (exchange)
-    exchange->run(weight, step);
+    exchange->run({weight, ownSize, allSize}, gives, step);
   else
     step();
 }
 
 void Trainer::deferUpdate() {
   requireFiniteLoss();
+  session.parameters.acceptStatistics();
   UpdateRule rule{divisor, settings.clipNorm, settings.ema, false, stepName()};
   rule.restartsAverage = settings.ema && state.averaged++ == 0;
   exchange->update(rule);
@@ -102,10 +103,9 @@ void Trainer::requireShares() const {
   if (ranks.isAlone())
     return;
   auto refuse = [&](auto... what) { fail(text(what...), "; train with one process"); };
-  if (model.mixesSamples() || std::any_of(model.parameters.begin(), model.parameters.end(),
-                                          [](const ParameterInfo &info) { return info.statistic; }))
+  if (model.mixesSamples())
     refuse("ranks cannot share a batch of ", quote(model.source),
-           ": its samples depend on each other (BatchNormalization in training mode)");
+           ": its samples depend on each other");
   if (data.set->fixedBatch())
     refuse("ranks cannot share a batch of ", quote(model.source),
            ": the model fixes its batch size at ", *data.set->fixedBatch());
@@ -118,11 +118,38 @@ std::vector<int64_t> Trainer::stepSizes() const {
   int64_t full = std::min(settings.batch, trainedCount());
   std::vector<int64_t> sizes;
   for (int64_t size : {full, trainedCount() % full})
-    sizes.push_back(shareOf(size, ranks.rank(), ranks.count()).size());
+    sizes.push_back(std::max<int64_t>(shareOf(size, ranks.rank(), ranks.count()).size(),
+                                      stepsTogether() && size > 0 ? 1 : 0));
   return sizes;
 }
 
 int64_t Trainer::capacity() const { return std::max<int64_t>(stepSizes().front(), 1); }
+
+//===----------------------------------------------------------------------===//
+// Statistics of batches
+//===----------------------------------------------------------------------===//
+
+double Trainer::countTogether(double weight) {
+  if (!stepsTogether())
+    return weight;
+  double sum = 0;
+  for (const std::vector<double> &part : ranks.gather(std::vector<double>{weight}))
+    sum += part.front();
+  return sum;
+}
+
+void Trainer::takeStatistics() {
+  if (ranks.isAlone())
+    return;
+  for (size_t i = 0; i < model.parameters.size(); ++i) {
+    const ParameterInfo &info = model.parameters[i];
+    if (!info.statistic)
+      continue;
+    auto *values = reinterpret_cast<char *>(session.parameters.changeValues(i));
+    std::string first = ranks.broadcast({values, info.elements * sizeof(float)});
+    std::copy(first.begin(), first.end(), values);
+  }
+}
 
 //===----------------------------------------------------------------------===//
 // The end

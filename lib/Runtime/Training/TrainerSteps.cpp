@@ -71,8 +71,13 @@ int64_t Trainer::sizeAt(int64_t first) const {
 
 void Trainer::fill(int64_t first) {
   ownSize = samples.sizeOf(first);
-  if (ownSize == 0)
+  allSize = sizeAt(first);
+  if (ownSize == 0) {
+    // The step runs all the same; what it is run on counts nothing.
+    if (stepsTogether())
+      data.set->resize(1, batch);
     return;
+  }
   double begin = now();
   loader->next(batch);
   state.loadSeconds += now() - begin;
@@ -119,9 +124,9 @@ void Trainer::finishStep() {
   update();
 }
 
-std::string Trainer::startStep(std::optional<double> weight) {
+std::string Trainer::startStep(double weight, bool gives) {
   std::string change;
-  compute(weight, [&] { change = steps->start(ownSize); });
+  compute(weight, gives, [&] { change = steps->start(std::max<int64_t>(ownSize, 1)); });
   return change;
 }
 
@@ -136,7 +141,8 @@ void Trainer::runSegments() {
       segments->fill(batch, number);
       for (size_t i = 0; i < weights.size(); ++i)
         weights[i] = segments->weightOf(batch, number, i);
-      compute(weights.front(), [&] { segments->run("step." + settings.variant, batch, number); });
+      compute(weights.front(), /*gives=*/true,
+              [&] { segments->run("step." + settings.variant, batch, number); });
     }
     combineStep(weights);
     // A segment beyond the ends of all sequences has no loss and changes nothing.
@@ -166,8 +172,8 @@ void Trainer::runBatch() {
   std::string change;
   drawSeed(state.step);
   // Of samples that count nothing there is no mean.
-  if (isAnyCounted(weights))
-    change = startStep(weights.front());
+  if (isAnyCounted(weights) || stepsTogether())
+    change = startStep(weights.front(), /*gives=*/true);
   // While a device works on this batch, the next one is put together and copied.
   if (isDeviceProgram() && ranks.isAlone() && state.batch + 1 < batchesPerEpoch) {
     filledAhead = state.batch + 1;
@@ -200,16 +206,17 @@ void Trainer::runAccumulated() {
     // Where there are several losses, all count alike.
     double weight = ownWeights().front();
     // A batch of which nothing counts has no loss.
-    if (weight == 0)
+    if (countTogether(weight) == 0)
       continue;
     drawSeed(state.step * settings.accumulate + number);
     // The sum of all of them is handed over.
-    std::string note = startStep(std::nullopt);
+    std::string note = startStep(weight, /*gives=*/false);
     change = note.empty() ? change : note;
     // Waits for the step.
     const float *gradients = session.parameters.changeGradients();
+    double scale = exchange ? exchange->scaleOf(weight) : weight;
     for (size_t i = 0; i < sums.size(); ++i)
-      sums[i] += weight * gradients[i];
+      sums[i] += scale * gradients[i];
     // As in PyTorch, every batch of an update is one that the statistics have seen.
     session.parameters.acceptStatistics();
     for (size_t i = 0; i < model.losses.size(); ++i)

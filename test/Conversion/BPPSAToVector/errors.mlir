@@ -8,6 +8,14 @@ func.func @tensors(%x: tensor<?x?x4xf32>) -> tensor<4xf32> {
 
 // -----
 
+func.func @rank_mean(%own: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{works on tensors; run bppsa-bufferize first}}
+  %0 = bppsa.rank_mean %own : tensor<4xf32> -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
 func.func @product(%v: tensor<4xf32>, %g: tensor<2x?xf32>) -> tensor<2x?xf32> {
   // expected-error @below {{works on tensors; run bppsa-bufferize first}}
   %0 = bppsa.sparse_apply %v : tensor<4xf32> cotangent %g : tensor<2x?xf32> -> tensor<2x?xf32>

@@ -1,5 +1,7 @@
 // RUN: bppsa-opt --convert-bppsa-to-vector %s | FileCheck %s
 
+//       CHECK: func.func private @bppsa_rt_rank_weight() -> f32
+//       CHECK: func.func private @bppsa_rt_rank_mean(index, index, index)
 //       CHECK: func.func private @bppsa_rt_signal_gradient(index)
 //       CHECK: func.func private @bppsa_rt_await_parameter(index)
 // CHECK-LABEL: func.func @step
@@ -13,4 +15,23 @@ func.func @step(%a: memref<8xf32> {bppsa.parameter = "a"},
   bppsa.await_parameter %a : memref<8xf32>
   bppsa.signal_gradient %da : memref<8xf32>
   return
+}
+
+// The run time works in place, on memory without gaps.
+// CHECK-LABEL: func.func @meet
+//  CHECK-SAME: (%[[OWN:.*]]: memref<4x?xf32, {{.*}}>, %[[ALL:.*]]: memref<4x?xf32>)
+//       CHECK:   memref.store %{{.*}}, %[[ALL]]
+//       CHECK:   %[[ROWS:.*]] = memref.dim %[[ALL]]
+//       CHECK:   %[[FIRST:.*]] = arith.muli %{{.*}}, %[[ROWS]]
+//       CHECK:   %[[COLUMNS:.*]] = memref.dim %[[ALL]]
+//       CHECK:   %[[COUNT:.*]] = arith.muli %[[FIRST]], %[[COLUMNS]]
+//       CHECK:   %[[TRANSPOSED:.*]] = arith.constant 1 : index
+//       CHECK:   %[[ADDRESS:.*]] = memref.extract_aligned_pointer_as_index %[[ALL]]
+//       CHECK:   call @bppsa_rt_rank_mean(%[[ADDRESS]], %[[COUNT]], %[[TRANSPOSED]]) : (index, index, index) -> ()
+//       CHECK:   %[[WEIGHT:.*]] = call @bppsa_rt_rank_weight() : () -> f32
+//       CHECK:   return %[[WEIGHT]]
+func.func @meet(%own: memref<4x?xf32, strided<[?, 1]>>, %all: memref<4x?xf32>) -> f32 {
+  bppsa.rank_mean transposed %own into %all : memref<4x?xf32> : memref<4x?xf32, strided<[?, 1]>>
+  %weight = bppsa.rank_weight : f32
+  return %weight : f32
 }

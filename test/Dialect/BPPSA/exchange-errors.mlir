@@ -23,3 +23,27 @@ func.func @signal_parameter(%w: memref<8xf32> {bppsa.parameter = "w"},
   bppsa.signal_gradient %w : memref<8xf32>
   return
 }
+
+// -----
+
+func.func @integers(%own: tensor<8xi64>) {
+  // expected-error @below {{needs an operand of f32, found 'tensor<8xi64>'}}
+  %0 = bppsa.rank_mean %own : tensor<8xi64> -> tensor<8xi64>
+  return
+}
+
+// -----
+
+func.func @no_result(%own: tensor<8xf32>) {
+  // expected-error @below {{needs a result where the operand is a tensor and a destination where it is memory, found other ones}}
+  bppsa.rank_mean %own : tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @other_shape(%own: memref<8xf32>, %all: memref<4xf32>) {
+  // expected-error @below {{makes an array of the type of its operand, 'memref<8xf32>', found 'memref<4xf32>'}}
+  bppsa.rank_mean %own into %all : memref<4xf32> : memref<8xf32>
+  return
+}

@@ -94,6 +94,8 @@ struct TrainingOptions {
   /// Bytes that the explicit Jacobians of a chain of layers may take for one sample, and what loops
   /// in graph form keep for their chains; 0 for no limit.
   std::optional<int64_t> memoryLimit;
+  /// `--sync-bn`: batch normalizations of several ranks take the statistics of the whole batch.
+  bool syncBatchNorm = false;
   /// What tensor cores multiply: `fp32`, `tf32` or `bf16`; empty for `fp32`. For CUDA only.
   std::string precision;
 

@@ -31,9 +31,10 @@ public:
   bool isAlone() const { return count() == 1; }
   bool isFirst() const { return rank() == 0; }
 
-  /// What every rank gives, in the order of the ranks.
-  std::vector<std::string> gather(const std::string &own);
-  std::vector<std::vector<double>> gather(const std::vector<double> &own);
+  /// What every rank gives, in the order of the ranks; traces call it `what`.
+  std::vector<std::string> gather(const std::string &own, const char *what = "numbers");
+  std::vector<std::vector<double>> gather(const std::vector<double> &own,
+                                          const char *what = "numbers");
   /// What rank 0 gives.
   std::string broadcast(const std::string &own) { return gather(isFirst() ? own : "").front(); }
 

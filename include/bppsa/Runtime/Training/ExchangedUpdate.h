@@ -30,6 +30,14 @@ struct UpdateRule {
   std::string where;
 };
 
+/// What this rank computes of a batch.
+struct StepShare {
+  /// What its samples count in the loss.
+  double weight = 0;
+  /// How many there are, and how many of all ranks.
+  int64_t samples = 0, allSamples = 0;
+};
+
 /// The updates of a run on several ranks. A step that tells when its gradients are final and which
 /// parameters it needs (`bppsa-signal-gradients`) is run while gradients are exchanged: each is
 /// handed over when it is final, and each parameter is updated when the next step first needs it.
@@ -41,8 +49,12 @@ public:
   ExchangedUpdate(Session &session, Ranks &ranks, const ExchangeOptions &options,
                   const std::string &step, const std::vector<size_t> &groups);
 
-  /// Runs `step`. Its gradients are handed over times `weight`; without one they are not.
-  void run(std::optional<double> weight, const std::function<void()> &step);
+  /// Runs `step` on `share`. Where it `gives` them, its gradients are handed over times the weight.
+  void run(const StepShare &share, bool gives, const std::function<void()> &step);
+  /// What gradients of samples that count `weight` are multiplied by, before they are added up.
+  double scaleOf(double weight) const {
+    return session.program.model.sharesStatistics ? 1 : weight;
+  }
   /// Hands over, times `weight`, what no step has handed over. After this the gradients are not
   /// those of this rank alone.
   void giveRest(double weight);
@@ -56,6 +68,8 @@ public:
 
   void parameterNeeded(const void *values) noexcept override;
   void gradientReady(const void *gradient) noexcept override;
+  void shareMeans(float *means, int64_t count, bool areCotangents) noexcept override;
+  double lossWeight() const noexcept override { return share.weight; }
 
 private:
   struct Parameter {
@@ -78,6 +92,7 @@ private:
   [[noreturn]] void refuse();
 
   Session &session;
+  Ranks &ranks;
   std::vector<Parameter> parameters;
   /// Whether steps tell what they do, and that is heeded.
   const bool isTold;
@@ -87,6 +102,7 @@ private:
   /// By the addresses of values and of gradients.
   std::map<const void *, size_t> byValues, byGradient;
 
+  StepShare share;
   bool hasBegun = false;
   /// What the gradients that are handed over count; nothing where they are not.
   std::optional<double> scale;

@@ -125,8 +125,8 @@ private:
   void requireCounted(const std::vector<double> &weights) const;
   /// The seed of step `number` of this rank.
   void drawSeed(int64_t number);
-  /// Starts the step on what is in the batch, as TrainingSteps does; `weight` as for compute().
-  std::string startStep(std::optional<double> weight);
+  /// Starts the step on what is in the batch, as TrainingSteps does; arguments as for compute().
+  std::string startStep(double weight, bool gives);
   /// What follows from the gradients and losses in the session.
   void finishStep();
   void setHyper();
@@ -143,9 +143,17 @@ private:
 
   // TrainerRanks.cpp
   void prepareExchange();
-  /// Runs `step`, a compiled step. On several ranks its gradients are handed over meanwhile, times
-  /// `weight`; without one they are not.
-  void compute(std::optional<double> weight, const std::function<void()> &step);
+  /// Runs `step`, a compiled step on samples that count `weight`. On several ranks its gradients
+  /// are handed over meanwhile where it `gives` them.
+  void compute(double weight, bool gives, const std::function<void()> &step);
+  /// Whether all ranks run all steps, also those in which they have no sample that counts: their
+  /// statistics are those of all samples.
+  bool stepsTogether() const { return model.sharesStatistics && !ranks.isAlone(); }
+  /// What samples of which this rank's count `weight` count on all ranks that run the step
+  /// together.
+  double countTogether(double weight);
+  /// Makes the running statistics those of the first rank.
+  void takeStatistics();
   /// What finishStep() does on several ranks: the update may be made later.
   void deferUpdate();
   /// Makes it where it has not been made: before parameters are looked at.
@@ -192,8 +200,8 @@ private:
   double plateauScale = 1;
   int64_t epochs, batchesPerEpoch = 1;
   Batch batch;
-  /// How many samples of this rank are in `batch`.
-  int64_t ownSize = 0;
+  /// How many samples of this rank are in `batch`, and how many all ranks have.
+  int64_t ownSize = 0, allSize = 0;
   /// The samples of this epoch, and the number of the batch that `batch` was filled with ahead of
   /// its time.
   RankSamples samples;

@@ -6,6 +6,7 @@
 
 #include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -34,4 +35,27 @@ LogicalResult AwaitParameterOp::verify() {
 
 LogicalResult SignalGradientOp::verify() {
   return verifyArgument(*this, getGradient(), attrs::Gradient::getName());
+}
+
+LogicalResult RankMeanOp::verify() {
+  auto operand = cast<ShapedType>(getOperand().getType());
+  if (!operand.getElementType().isF32())
+    return emitOpError() << "needs an operand of f32, found " << operand;
+  Value made = getDestination();
+  if (isa<TensorType>(operand))
+    made = getResult();
+  if (!made || (getDestination() && getResult()))
+    return emitOpError("needs a result where the operand is a tensor and a destination where it is "
+                       "memory, found other ones");
+  if (auto type = cast<ShapedType>(made.getType());
+      type.getShape() != operand.getShape() || !type.getElementType().isF32())
+    return emitOpError() << "makes an array of the type of its operand, " << operand << ", found "
+                         << type;
+  return success();
+}
+
+LogicalResult RankMeanOp::reifyResultShapes(OpBuilder &builder,
+                                            ReifiedRankedShapedTypeDims &shapes) {
+  shapes.push_back(tensor::getMixedSizes(builder, getLoc(), getOperand()));
+  return success();
 }

@@ -7,6 +7,7 @@
 #include "../../Graph/TensorMath.h"
 #include "../../Model/Importer.h"
 #include "../OpImporters.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -41,6 +42,16 @@ namespace {
 using Statistics = std::array<Tensor, 2>;
 } // namespace
 
+/// `mean`, a mean over the samples of this rank, of those of all ranks where they share statistics.
+static Tensor makeShared(GraphBuilder &graph, const Tensor &mean) {
+  if (!graph.sharesStatistics)
+    return mean;
+  Value own = graph.getValue(mean);
+  auto op = RankMeanOp::create(graph.builder, graph.loc, own.getType(), own,
+                               /*destination=*/Value(), /*transposed=*/false);
+  return graph.make(op.getResult(), mean.dims);
+}
+
 /// The statistics of the batch.
 static FailureOr<Statistics> makeBatchStatistics(Node &node, ArrayRef<int64_t> axes) {
   GraphBuilder &graph = node.graph;
@@ -48,8 +59,10 @@ static FailureOr<Statistics> makeBatchStatistics(Node &node, ArrayRef<int64_t> a
   FailureOr<Tensor> mean = makeMean(graph, x, axes);
   if (failed(mean))
     return node.emitShapeError();
+  mean = makeShared(graph, *mean);
   Tensor centred = combine<arith::SubFOp>(graph, x, *mean);
-  Tensor variance = *makeMean(graph, combine<arith::MulFOp>(graph, centred, centred), axes);
+  Tensor variance =
+      makeShared(graph, *makeMean(graph, combine<arith::MulFOp>(graph, centred, centred), axes));
   return Statistics{graph.makeSqueeze(*mean, axes), graph.makeSqueeze(variance, axes)};
 }
 
@@ -74,6 +87,10 @@ static FailureOr<Statistics> importTrainingMode(Node &node, ArrayRef<int64_t> ax
     return node.emitError() << "input_mean and input_var are one initializer, "
                             << quoted(node.proto.input(3))
                             << ", and training updates them; --untie gives each its own";
+  if (graph.sharesStatistics && !areStored)
+    return node.emitError()
+           << "--sync-bn needs initializers that hold the running statistics, found "
+              "other values of input_mean and input_var; make initializers of them";
   ++graph.numTrainingModes;
   // Samples that are inferred with running statistics do not see each other.
   bool marked = std::exchange(graph.marksMixing, graph.marksMixing && !areStored);

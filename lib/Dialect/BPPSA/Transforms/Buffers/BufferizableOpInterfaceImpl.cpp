@@ -13,6 +13,7 @@
 #include "bppsa/Dialect/BPPSA/Transforms/Buffers/BufferizableOpInterfaceImpl.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSAChunks.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
@@ -174,6 +175,7 @@ void bppsa::registerBufferizableOpInterfaceExternalModels(DialectRegistry &regis
     OuterSumOp::attachInterface<AllocatingModel<OuterSumOp>>(*context);
     StepSumOp::attachInterface<AllocatingModel<StepSumOp>>(*context);
     ReduceSumsOp::attachInterface<AllocatingModel<ReduceSumsOp>>(*context);
+    RankMeanOp::attachInterface<AllocatingModel<RankMeanOp>>(*context);
     PackLanesOp::attachInterface<AllocatingModel<PackLanesOp>>(*context);
     SparseApplyOp::attachInterface<AllocatingModel<SparseApplyOp>>(*context);
     SparseComposeOp::attachInterface<AllocatingModel<SparseComposeOp>>(*context);

@@ -363,4 +363,22 @@ def SignalGradients : Pass<"bppsa-signal-gradients", "::mlir::ModuleOp"> {
   ];
 }
 
+def VerifyExchanges : Pass<"bppsa-verify-exchanges", "::mlir::ModuleOp"> {
+  let summary = "rejects exchanges whose order ranks need not share";
+  let description = [{
+    All ranks run one program, and each waits for what the others send: they have to make the same
+    exchanges in the same order. So `bppsa.await_parameter`, `bppsa.signal_gradient` and
+    `bppsa.rank_mean`, and calls of functions with one of them, stand in the block of a function, or in
+    a `memref.alloca_scope` or an `scf.for` with constant bounds there. In other control flow they
+    would depend on data, or on sizes, which differ with the shares of a batch; the pass fails.
+
+    ```mlir
+    scf.if %c {
+      // error: 'bppsa.rank_mean' op needs a place that every rank reaches equally often, ...
+      bppsa.rank_mean %own into %all : memref<8xf32> : memref<8xf32>
+    }
+    ```
+  }];
+}
+
 #endif // BPPSA_DIALECT_BPPSA_TRANSFORMS_BUFFERS_PASSES

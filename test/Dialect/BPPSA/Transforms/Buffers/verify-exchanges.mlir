@@ -1,0 +1,108 @@
+// RUN: bppsa-opt --bppsa-verify-exchanges --split-input-file --verify-diagnostics %s | FileCheck %s
+
+// What every rank reaches as often as the others: the block of a function, scopes, and loops that
+// run as often as the program says.
+// CHECK-LABEL: func.func @step
+func.func @step(%a: memref<8xf32> {bppsa.parameter = "a"}, %x: memref<?xf32>,
+                %da: memref<8xf32> {bppsa.gradient = "a"}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  bppsa.await_parameter %a : memref<8xf32>
+  scf.for %i = %c0 to %c3 step %c1 {
+    bppsa.rank_mean %a into %da : memref<8xf32> : memref<8xf32>
+  }
+  memref.alloca_scope {
+    func.call @meet(%a, %da) : (memref<8xf32>, memref<8xf32>) -> ()
+  }
+  // What exchanges nothing may depend on anything.
+  scf.for %i = %c0 to %n step %c1 {
+    %weight = bppsa.rank_weight : f32
+    memref.store %weight, %x[%i] : memref<?xf32>
+  }
+  bppsa.signal_gradient %da : memref<8xf32>
+  return
+}
+
+func.func private @meet(%own: memref<8xf32>, %all: memref<8xf32>) {
+  bppsa.rank_mean %own into %all : memref<8xf32> : memref<8xf32>
+  return
+}
+
+// -----
+
+func.func @data(%c: memref<i1>, %own: tensor<8xf32>) {
+  %0 = memref.load %c[] : memref<i1>
+  // expected-note @below {{ranks may differ here}}
+  scf.if %0 {
+    // expected-error @below {{'bppsa.rank_mean' op needs a place that every rank reaches equally often, found it in scf.if; move it out of control flow that depends on data or sizes}}
+    %1 = bppsa.rank_mean %own : tensor<8xf32> -> tensor<8xf32>
+  }
+  return
+}
+
+// -----
+
+// The samples of a rank are a size.
+func.func @samples(%x: memref<?xf32>, %da: memref<8xf32> {bppsa.gradient = "a"}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  // expected-note @below {{ranks may differ here}}
+  scf.for %i = %c0 to %n step %c1 {
+    // expected-error @below {{'bppsa.signal_gradient' op needs a place that every rank reaches equally often, found it in scf.for}}
+    bppsa.signal_gradient %da : memref<8xf32>
+  }
+  return
+}
+
+// -----
+
+// In parallel there is no order.
+func.func @parallel(%a: memref<8xf32> {bppsa.parameter = "a"}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  // expected-note @below {{ranks may differ here}}
+  scf.parallel (%i) = (%c0) to (%c3) step (%c1) {
+    // expected-error @below {{'bppsa.await_parameter' op needs a place that every rank reaches equally often, found it in scf.parallel}}
+    bppsa.await_parameter %a : memref<8xf32>
+  }
+  return
+}
+
+// -----
+
+// expected-note @below {{ranks may differ here}}
+func.func @branches(%c: i1, %own: memref<8xf32>, %all: memref<8xf32>) {
+  cf.cond_br %c, ^some, ^end
+^some:
+  // expected-error @below {{'bppsa.rank_mean' op needs a place that every rank reaches equally often, found it in a function of several blocks}}
+  bppsa.rank_mean %own into %all : memref<8xf32> : memref<8xf32>
+  cf.br ^end
+^end:
+  return
+}
+
+// -----
+
+// Also through calls of functions that come later.
+func.func @calls(%c: i1, %own: memref<8xf32>, %all: memref<8xf32>) {
+  // expected-note @below {{ranks may differ here}}
+  scf.if %c {
+    // expected-error @below {{'func.call' op needs a place that every rank reaches equally often, found it in scf.if}}
+    func.call @outer(%own, %all) : (memref<8xf32>, memref<8xf32>) -> ()
+  }
+  return
+}
+
+func.func private @outer(%own: memref<8xf32>, %all: memref<8xf32>) {
+  call @inner(%own, %all) : (memref<8xf32>, memref<8xf32>) -> ()
+  return
+}
+
+func.func private @inner(%own: memref<8xf32>, %all: memref<8xf32>) {
+  bppsa.rank_mean %own into %all : memref<8xf32> : memref<8xf32>
+  return
+}
