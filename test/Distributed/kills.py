@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+# Part of the bppsa project, under the MIT License.
+"""Kills ranks at random while they train, and compares what comes out with an undisturbed run.
+
+  test/Distributed/kills.py PROGRAM DATA [--ranks 8] [--seconds 600] [--kills N] [--seed 0] [-- OPTIONS]
+
+PROGRAM is a program of --distributed=mpi, OPTIONS are those of `train`. In each round training
+begins anew; a rank is killed after a random time, mpirun has to end within ten seconds, and
+training goes on from the checkpoint, with another exchange of gradients, until a run comes to its end. Its
+model must be that of the undisturbed run, bit by bit. Rounds are repeated until the time is over, or
+so many ranks have been killed.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+EXCHANGES = ("allreduce", "p3", "dear", "barrier")
+# What a rank that dies may take to end the others.
+PATIENCE = 10
+
+
+def ranks_of(launcher):
+    """The processes that mpirun has started, whatever they are."""
+    children = f"/proc/{launcher.pid}/task/{launcher.pid}/children"
+    with open(children) as file:
+        return [int(word) for word in file.read().split()]
+
+
+def is_alive(process):
+    try:
+        with open(f"/proc/{process}/stat") as file:
+            # Behind the name, which may hold anything but ends with the last parenthesis.
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+class Disturber:
+    def __init__(self, ranks, program, data, folder, options, seed):
+        self.random = random.Random(seed)
+        self.command = ["mpirun", "-quiet", "-n", str(ranks), program, "train", "--data", data]
+        self.command += ["--quiet", *options]
+        self.ranks = ranks
+        self.whole, self.saved = folder / "whole.onnx", folder / "saved.onnx"
+        self.checkpoint = folder / "checkpoint"
+        self.figures = {"ranks": ranks, "rounds": 0, "kills": 0, "from_checkpoints": 0}
+        self.figures["slowest_end_s"] = 0.0
+
+    def start(self, *options):
+        words = [str(word) for word in (*self.command, *options)]
+        environment = os.environ | {
+            "OMPI_ALLOW_RUN_AS_ROOT": "1",
+            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+            "OMPI_MCA_rmaps_base_oversubscribe": "1",
+            "OMPI_MCA_hwloc_base_binding_policy": "none",
+        }
+        pipe = subprocess.PIPE
+        return subprocess.Popen(words, env=environment, stdout=pipe, stderr=pipe, text=True)
+
+    def run_undisturbed(self):
+        """Returns how long it takes."""
+        begin = time.monotonic()
+        process = self.start("--checkpoint", self.checkpoint, "--save", self.whole)
+        _, errors = process.communicate()
+        if process.returncode != 0:
+            sys.exit(f"error: the undisturbed run ends with status {process.returncode}: {errors}")
+        self.figures["undisturbed_s"] = round(time.monotonic() - begin, 2)
+        return self.figures["undisturbed_s"]
+
+    def kill_one(self, process, seconds):
+        """Kills a rank after so long; returns whether the run had not ended before."""
+        try:
+            process.wait(seconds)
+            return False
+        except subprocess.TimeoutExpired:
+            pass
+        ranks = ranks_of(process)
+        if not ranks:
+            return False
+        begin = time.monotonic()
+        os.kill(self.random.choice(ranks), signal.SIGKILL)
+        process.communicate(timeout=60)
+        took = time.monotonic() - begin
+        self.figures["slowest_end_s"] = round(max(self.figures["slowest_end_s"], took), 2)
+        left = [rank for rank in ranks if is_alive(rank)]
+        if took > PATIENCE or left:
+            sys.exit(f"error: the run ended {took:.1f} s after a rank, and ranks {left} did not")
+        # The rank may have been at its end.
+        if process.returncode == 0:
+            return False
+        self.figures["kills"] += 1
+        return True
+
+    def run_round(self, longest, mostKills):
+        for path in (self.checkpoint, self.saved):
+            path.unlink(missing_ok=True)
+        while True:
+            options = ["--checkpoint", self.checkpoint, "--save", self.saved]
+            options += ["--exchange", self.random.choice(EXCHANGES)]
+            if self.checkpoint.exists():
+                options += ["--resume", self.checkpoint]
+                self.figures["from_checkpoints"] += 1
+            process = self.start(*options)
+            isLast = mostKills is not None and self.figures["kills"] >= mostKills
+            if not isLast and self.kill_one(process, self.random.uniform(0, longest)):
+                continue
+            _, errors = process.communicate()
+            if process.returncode != 0:
+                sys.exit(f"error: a restart ends with status {process.returncode}: {errors}")
+            break
+        self.figures["rounds"] += 1
+        if self.saved.read_bytes() != self.whole.read_bytes():
+            sys.exit(f"error: round {self.figures['rounds']} ends in other bits: {self.figures}")
+
+
+def disturb(program, data, ranks, options, seed, seconds=None, kills=None):
+    """Returns the figures; ends the process with a message where a round is not as it must be."""
+    with tempfile.TemporaryDirectory() as folder:
+        disturber = Disturber(ranks, program, data, pathlib.Path(folder), options, seed)
+        longest = disturber.run_undisturbed()
+        begin = time.monotonic()
+
+        def is_over():
+            isLate = seconds is not None and time.monotonic() - begin >= seconds
+            return isLate or (kills is not None and disturber.figures["kills"] >= kills)
+
+        while not is_over():
+            disturber.run_round(longest, kills)
+        return disturber.figures | {"seconds": round(time.monotonic() - begin, 1), "seed": seed}
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("program", type=pathlib.Path)
+    parser.add_argument("data", type=pathlib.Path)
+    parser.add_argument("--ranks", type=int, default=8)
+    parser.add_argument("--seconds", type=float, default=600)
+    parser.add_argument("--kills", type=int)
+    parser.add_argument("--seed", type=int, default=0)
+    words = sys.argv[1:]
+    end = words.index("--") if "--" in words else len(words)
+    given = parser.parse_args(words[:end])
+    limits = (given.seed, given.seconds, given.kills)
+    program = given.program.resolve()
+    figures = disturb(program, given.data, given.ranks, words[end + 1 :], *limits)
+    print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,16 @@
+"""What is left of a run on eight ranks, of which some are killed, ends in the undisturbed bits."""
+
+import kills
+import mpi
+from fake_trainer import save
+from test_batch_statistics_of_ranks import samples, stack
+from test_programs import compile_model
+
+
+def test_three_kills(tmp_path):
+    mpi.command(8)
+    program = compile_model(stack(), "--optimizer=adam", "--backward=sequential", "--sync-bn")
+    data = save(tmp_path / "d.npz", samples(61))
+    options = ["--epochs", 8, "--batch", 16, "--lr", 0.01, "--checkpoint-every", 1]
+    figures = kills.disturb(program, data, 8, options, seed=1, kills=3)
+    assert figures["kills"] == 3 and figures["rounds"] >= 1
