@@ -194,8 +194,7 @@ LogicalResult Compilation::rollUpSteps() {
   return success();
 }
 
-/// Makes loops of steps, and vectors of the bodies that allow it: for other bodies there are no
-/// kernels for GPUs.
+/// Makes loops of steps, and vectors of the bodies that allow it.
 LogicalResult Compilation::shapeLoops() {
   if (failed(rollUpSteps()))
     return failure();
@@ -206,8 +205,8 @@ LogicalResult Compilation::shapeLoops() {
   return runPasses(pm, *module, options.verifyEach, options.leaveReproducers);
 }
 
-/// Loops whose body is a graph run on CPUs only. Where there is no other loop with states, `auto`
-/// has no scan to choose: a second backward pass would be the first one again.
+/// Where loops over graphs are the only ones with states, `auto` has no scan to choose: a second
+/// backward pass would be the first one again.
 LogicalResult Compilation::adaptToGraphLoops() {
   bool hasGraphs = false, hasVectors = false;
   module->walk<WalkOrder::PreOrder>([&](RecurrenceOp loop) {
@@ -215,9 +214,10 @@ LogicalResult Compilation::adaptToGraphLoops() {
     hasVectors |= !loop.isGraphForm() && !loop.getInitial().empty();
     return WalkResult::skip();
   });
-  if ((hasGraphs || !options.carries.empty()) && options.training.target == TargetKind::CUDA)
-    return fail("the model has a loop over a graph (Scan, Loop or --carry), for which there are no "
-                "kernels for GPUs; use --target=cpu");
+  if (hasGraphs && options.training.getLoopLimit() > 0 &&
+      options.training.target == TargetKind::CUDA)
+    return fail("--memory-limit does not cut loops over a graph (Scan, Loop or --carry) into "
+                "segments for GPUs; leave it out, or use --target=cpu");
   if (hasGraphs && !hasVectors && options.training.backward == BackwardKind::Auto &&
       options.training.scan == "auto")
     options.training.backward = BackwardKind::Sequential;

@@ -368,7 +368,8 @@ cost::ChainCost bppsa::getDeviceCost(ChainOp loop) {
 std::vector<DeviceChain> bppsa::getDeviceChains(Operation *root) {
   std::vector<DeviceChain> chains;
   root->walk([&](ChainOp chain) {
-    if (chain.getPlan().isSequential())
+    // The host runs loops over graphs.
+    if (chain.getPlan().isSequential() && !chain.isGraphForm())
       chains.push_back({getDeviceCost(chain), getLinkMapping(chain), getColumnMapping(chain)});
   });
   return chains;

@@ -40,28 +40,3 @@ def test_plan_is_refused():
     assert refused.value.status == 1
     assert "1 state of 4 values and a graph as its link" in refused.value.message
     assert "use --backward=sequential" in refused.value.message
-
-
-def test_scan_is_refused_on_gpus():
-    body = helper.make_graph(
-        [helper.make_node("Mul", ["s", "e"], ["p"]), helper.make_node("Softmax", ["p"], ["t"], axis=0), helper.make_node("Identity", ["t"], ["o"])],
-        "body",
-        [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2]) for name in "se"],
-        [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2]) for name in "to"],
-    )
-    graph = helper.make_graph(
-        [helper.make_node("Scan", ["s", "x"], ["last", "y"], body=body, num_scan_inputs=1)],
-        "scan",
-        [
-            helper.make_tensor_value_info("s", TensorProto.FLOAT, [2]),
-            helper.make_tensor_value_info("x", TensorProto.FLOAT, [5, 2]),
-        ],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [5, 2])],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
-    onnx.checker.check_model(model)
-    with pytest.raises(harness.CompileError) as refused:
-        harness.compile_model(model, "--loss=mse", "--target=cuda")
-    assert refused.value.status == 1
-    assert "there are no kernels for GPUs; use --target=cpu" in refused.value.message
-    assert "use --target=cpu" in refused.value.message

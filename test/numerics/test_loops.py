@@ -104,9 +104,7 @@ def test_node_test(name):
     check(test.model, arrays, *options, wanted=outputs)
 
 
-def test_gpus_are_refused():
-    with pytest.raises(harness.CompileError, match="use --target=cpu") as refusal:
-        model = loop_models.ALL["scan-mixing"].model
-        harness.compile_model(model, "--loss=mse", "--target=cuda", "--emulate", "--mcpu=")
-    assert refusal.value.status == 1
-    assert len(refusal.value.message.splitlines()) == 1
+@pytest.mark.parametrize("name", NAMES)
+def test_emulated_gpu(name):
+    case = loop_models.ALL[name]
+    check(case.model, case.arrays, "--target=cuda", "--emulate", wanted=expected(case))

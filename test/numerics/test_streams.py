@@ -327,4 +327,23 @@ def test_refused_plans_and_targets():
     graph = stream_models.ALL["bands"]
     message = refused(graph, "--scan=blelloch")
     assert "132" in message and "256" not in message
-    assert "--target=cpu" in refused(graph, "--target=cuda", "--mcpu=")
+    assert "--memory-limit" in refused(graph, "--target=cuda", "--memory-limit=1M")
+    scattered = stream_models.ALL["scattered_caches"]
+    assert "depends on elements of an array" in refused(scattered, "--target=cuda")
+
+
+@pytest.mark.parametrize("steps, samples", [(1, 1), (7, 17)])
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "scattered_caches"])
+def test_emulated_gpu(name, steps, samples):
+    graph = stream_models.ALL[name]
+    arrays = stream_models.random_arrays(graph, steps, samples)
+    wanted = stream_models.run_steps(graph, arrays, steps, samples)
+    program = compile_stream(graph, "--target=cuda", "--emulate")
+    for output, array in program.infer(arrays).items():
+        np.testing.assert_allclose(array, wanted[output], rtol=2e-5, atol=2e-5, err_msg=output)
+    arrays = with_target(graph, arrays, steps, samples)
+    exact, single = (reference(graph, arrays, dtype) for dtype in (np.float64, np.float32))
+    found = program.grad(arrays)
+    harness.check_gradients(found, exact, single)
+    for tensor, array in program.grad(arrays, "--emulate-seed=7").items():
+        assert array.tobytes() == found[tensor].tobytes(), tensor

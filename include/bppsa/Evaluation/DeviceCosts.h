@@ -23,7 +23,7 @@ struct DeviceChain {
   GPUMappingAttr link, columns;
 };
 
-/// Every sequential loop under `root`, in the order in which they run.
+/// Every sequential loop under `root` that kernels run, in the order in which they run.
 std::vector<DeviceChain> getDeviceChains(mlir::Operation *root);
 
 } // namespace bppsa

@@ -7,6 +7,7 @@
 #include "bppsa/Compiler/Pipelines/GPULowering.h"
 #include "KernelStages.h"
 #include "bppsa/Conversion/Passes.h"
+#include "bppsa/Dialect/BPPSA/Transforms/GraphBodies/Passes.h"
 #include "bppsa/Transforms/Passes.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -19,6 +20,8 @@ using namespace mlir;
 using namespace bppsa;
 
 void bppsa::buildGPUOutliningPipeline(OpPassManager &pm) {
+  // The host runs the loops over time: each of their operations is a launch for the whole batch.
+  pm.addPass(createLowerGraphBodies({/*memoryLimit=*/0, /*rowBlocks=*/false}));
   addCleanup(pm);
   pm.addNestedPass<func::FuncOp>(createMergeProducts());
   pm.addNestedPass<func::FuncOp>(createFuseGradients());

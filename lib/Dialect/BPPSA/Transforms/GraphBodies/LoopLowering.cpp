@@ -122,7 +122,7 @@ SmallVector<Value> LoopLowering::createBlocks(ArrayRef<WrittenByRows> arrays, Ty
                                               LoopsEmitter emit) {
   std::optional<int64_t> numRows = getConstantIntValue(rows);
   bool isNested = op->getParentOfType<RecurrenceOp>() || op->getParentOfType<ChainOp>();
-  if (!isNested && !(numRows && *numRows <= rowsOfBlock)) {
+  if (rowBlocks && !isNested && !(numRows && *numRows <= rowsOfBlock)) {
     OpFoldResult allRows = rows;
     SmallVector<Value> results = createRowBlocks(builder, loc, allRows, rowsOfBlock, arrays,
                                                  sumTypes, [&](const RowBlock &block) {

@@ -23,11 +23,16 @@ namespace bppsa {
 /// Writes the code of one loop in graph form in front of it.
 class LoopLowering {
 public:
-  LoopLowering(RecurrenceOp op, const SteadyStates &steady)
+  /// With `rowBlocks`, batches of more rows than a block has are taken in blocks (RowBlocks.h).
+  LoopLowering(RecurrenceOp op, const SteadyStates &steady, bool rowBlocks)
       : LoopLowering(op, steady, op.getSequences(), op.getInitial(), op.getCaptures(),
-                     op.getSteps()) {}
-  LoopLowering(ChainOp op, const SteadyStates &steady)
-      : LoopLowering(op, steady, op.getSaved(), op.getSeeds(), op.getCaptures(), op.getSteps()) {}
+                     op.getSteps()) {
+    this->rowBlocks = rowBlocks;
+  }
+  LoopLowering(ChainOp op, const SteadyStates &steady, bool rowBlocks)
+      : LoopLowering(op, steady, op.getSaved(), op.getSeeds(), op.getCaptures(), op.getSteps()) {
+    this->rowBlocks = rowBlocks;
+  }
 
   /// Replaces `loop`, the op that this was made of.
   void lower(RecurrenceOp loop);
@@ -101,6 +106,7 @@ protected:
   mlir::Location loc;
   mlir::OpBuilder builder;
   int64_t rowsOfBlock;
+  bool rowBlocks = true;
   /// The rows of the block that is written, and the first of them; all where there are no blocks.
   mlir::OpFoldResult rows, firstRow;
   mlir::Value numSteps, zero, one;

@@ -21,7 +21,8 @@ using namespace mlir;
 using namespace bppsa;
 
 /// Lowers the loops of `function`; those of `plans` keep at most `limit` bytes together.
-static LogicalResult lowerLoops(func::FuncOp function, ArrayRef<SegmentPlan> plans, int64_t limit) {
+static LogicalResult lowerLoops(func::FuncOp function, ArrayRef<SegmentPlan> plans, int64_t limit,
+                                bool rowBlocks) {
   MemoryShare share{/*totalStepBytes=*/0, limit};
   SmallVector<SegmentedLoops, 1> segmented;
   DenseMap<Operation *, unsigned> forward, backward;
@@ -47,9 +48,9 @@ static LogicalResult lowerLoops(func::FuncOp function, ArrayRef<SegmentPlan> pla
     else if (auto found = backward.find(op); found != backward.end())
       segmented[found->second].lowerBackward(steady);
     else if (auto loop = dyn_cast<RecurrenceOp>(op))
-      LoopLowering(loop, steady).lower(loop);
+      LoopLowering(loop, steady, rowBlocks).lower(loop);
     else
-      LoopLowering(cast<ChainOp>(op), steady).lower(cast<ChainOp>(op));
+      LoopLowering(cast<ChainOp>(op), steady, rowBlocks).lower(cast<ChainOp>(op));
   }
   return success();
 }
@@ -69,7 +70,9 @@ struct LowerGraphBodies : public bppsa::impl::LowerGraphBodiesBase<LowerGraphBod
     }
     if (hasSegments)
       declareSegmentSteps();
-    auto lower = [&](auto &item) { return lowerLoops(item.first, item.second, memoryLimit); };
+    auto lower = [&](auto &item) {
+      return lowerLoops(item.first, item.second, memoryLimit, rowBlocks);
+    };
     if (failed(failableParallelForEach(&getContext(), functions, lower)))
       signalPassFailure();
   }

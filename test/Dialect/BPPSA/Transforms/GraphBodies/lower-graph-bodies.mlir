@@ -2,6 +2,15 @@
 // RUN: bppsa-opt %s --bppsa-lower-graph-bodies --canonicalize --cse --bppsa-separate-destinations \
 // RUN:     --eliminate-empty-tensors --bppsa-bufferize --canonicalize --cse | FileCheck %s --check-prefix=MEMORY
 
+// RUN: bppsa-opt %s --bppsa-lower-graph-bodies=row-blocks=false --canonicalize --cse | FileCheck %s --check-prefix=WHOLE
+
+// Without blocks no threads share rows.
+// WHOLE-LABEL: func.func @step
+// WHOLE: %[[ROWS:.*]] = tensor.dim %arg0, %c1
+// WHOLE: scf.for
+// WHOLE: tensor.extract_slice %{{.*}} [1, %[[ROWS]], 3] [1, 1, 1] : tensor<?x?x3xf32> to tensor<?x3xf32>
+// WHOLE-NOT: scf.forall
+
 // CHECK-DAG: #[[$BLOCKS:.*]] = affine_map<()[s0] -> (s0 ceildiv 8)>
 
 // A state is read from its trajectory, and what all samples share is computed once, before the loop.

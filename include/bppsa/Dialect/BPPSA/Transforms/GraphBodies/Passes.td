@@ -64,7 +64,9 @@ def LowerGraphBodies : Pass<"bppsa-lower-graph-bodies", "::mlir::ModuleOp"> {
   ];
   let options = [
     Option<"memoryLimit", "memory-limit", "int64_t", /*default=*/"0",
-           "bytes that loops may keep for their chains; 0 for no limit">
+           "bytes that loops may keep for their chains; 0 for no limit">,
+    Option<"rowBlocks", "row-blocks", "bool", /*default=*/"true",
+           "take batches in blocks of rows, which threads share; segments always do">
   ];
 }
 
