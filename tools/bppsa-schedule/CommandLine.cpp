@@ -22,7 +22,7 @@ using bppsa::runtime::UsageError;
 
 /// Larger steps take gigabytes, and minutes.
 static constexpr int32_t kMostDevices = 4096, kMostMicrobatches = 65536, kMostLayers = 1 << 20,
-                         kMostOperations = 1 << 20;
+                         kMostOperations = 1 << 20, kMostOwners = 64;
 
 template <typename Number> static std::optional<Number> parseNumber(const std::string &word) {
   Number value = {};
@@ -97,8 +97,10 @@ static void parseNetwork(const std::string &word, CommandLine &options) {
 }
 
 static void parseExchange(const std::string &word, CommandLine &options) {
-  static const std::pair<const char *, Exchange> names[] = {
-      {"allreduce", Exchange::AllReduce}, {"p3", Exchange::P3}, {"dear", Exchange::Dear}};
+  static const std::pair<const char *, Exchange> names[] = {{"barrier", Exchange::Barrier},
+                                                            {"allreduce", Exchange::AllReduce},
+                                                            {"p3", Exchange::P3},
+                                                            {"dear", Exchange::Dear}};
   for (auto [name, exchange] : names)
     if (word == name) {
       options.exchange = exchange;
@@ -109,7 +111,7 @@ static void parseExchange(const std::string &word, CommandLine &options) {
   options.reversed = parseNumber<int32_t>(count);
   if (count != "auto" && (!options.reversed || *options.reversed < 0))
     throw UsageError(text("--exchange: found ", quote(word),
-                          ", accepted are allreduce, p3, dear, reverse-first:K and "
+                          ", accepted are barrier, allreduce, p3, dear, reverse-first:K and "
                           "reverse-first:auto"));
   options.exchange = Exchange::ReverseFirst;
 }
@@ -181,11 +183,15 @@ static void addModel(CLI::App &app, CommandLine &options) {
             "With --times=counts: GFLOP/s of a device (default: 100)");
   app.add_option_function<std::string>(
          "--exchange", [&](const std::string &word) { parseExchange(word, options); },
-         "With a model: every rank has the whole model, and gradients are exchanged: allreduce, "
-         "p3, dear, reverse-first:K or reverse-first:auto")
+         "With a model: every rank has the whole model, and gradients are exchanged: barrier, "
+         "allreduce, p3, dear, reverse-first:K or reverse-first:auto")
       ->type_name("NAME");
+  app.add_flag(
+      "--by-owners", options.byOwners,
+      "With --exchange: as programs of --distributed=mpi do; parts of gradients have owners, "
+      "which send the sums back");
   addCount(app, "--slice", options.slice, std::numeric_limits<int32_t>::max(),
-           "With --exchange=p3: elements of a slice (default: 50000)");
+           "With --exchange=p3, or dear --by-owners: elements of a slice (default: 50000)");
 }
 
 /// What CLI11 says of a mistake, on one line.
@@ -193,6 +199,20 @@ static std::string describe(const CLI::ParseError &error) {
   std::string line = error.what();
   std::replace(line.begin(), line.end(), '\n', ' ');
   return line + "; see --help";
+}
+
+static void checkExchange(bool hasSlice, const CommandLine &options) {
+  if (options.byOwners && (!options.exchange || options.exchange == Exchange::ReverseFirst))
+    throw UsageError("--by-owners needs --exchange=barrier, allreduce, p3 or dear");
+  if (options.byOwners && options.devices > kMostOwners)
+    throw UsageError(text("--by-owners: found ", options.devices, " ranks, accepted are at most ",
+                          kMostOwners, "; leave it out"));
+  if (!options.byOwners && options.exchange == Exchange::Barrier)
+    throw UsageError("--exchange=barrier needs --by-owners");
+  bool isSliced =
+      options.exchange == Exchange::P3 || (options.byOwners && options.exchange == Exchange::Dear);
+  if (hasSlice && !isSliced)
+    throw UsageError("--slice needs --exchange=p3, or dear --by-owners");
 }
 
 /// Refuses flags of the other form.
@@ -203,7 +223,7 @@ static void checkFlags(const CLI::App &app, const CommandLine &options) {
     if (hasModel && isGiven(flag))
       throw UsageError(text(flag, " describes stages without a model; leave it or the model out"));
   for (const char *flag : {"--ranks", "--batch", "--seq-len", "--bind", "--network", "--gflops",
-                           "--exchange", "--slice"})
+                           "--exchange", "--by-owners", "--slice"})
     if (!hasModel && isGiven(flag))
       throw UsageError(text(flag, " needs a model: bppsa-schedule MODEL.onnx --ranks P ..."));
   std::vector<const char *> required = {"--stages", "--times"};
@@ -227,8 +247,7 @@ static void checkFlags(const CLI::App &app, const CommandLine &options) {
                           ", the number of --stages"));
   if (isGiven("--head") && !options.window)
     throw UsageError("--head needs --interlock");
-  if (isGiven("--slice") && options.exchange != Exchange::P3)
-    throw UsageError("--slice needs --exchange=p3");
+  checkExchange(isGiven("--slice"), options);
 }
 
 void bppsa::schedule::checkSize(int64_t layers, int64_t microbatches) {

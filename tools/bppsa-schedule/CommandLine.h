@@ -14,7 +14,7 @@
 namespace bppsa::schedule {
 
 /// How ranks that hold the whole model exchange gradients.
-enum class Exchange { AllReduce, P3, Dear, ReverseFirst };
+enum class Exchange { Barrier, AllReduce, P3, Dear, ReverseFirst };
 
 /// What the command line asks for.
 struct CommandLine {
@@ -49,6 +49,8 @@ struct CommandLine {
   std::optional<ScheduleKind> schedule;
   /// Present where ranks have the whole model.
   std::optional<Exchange> exchange;
+  /// Whether they exchange gradients as programs do.
+  bool byOwners = false;
   int32_t slice = 50000;
   /// Of reverse first-k; nothing for `auto`.
   std::optional<int32_t> reversed;

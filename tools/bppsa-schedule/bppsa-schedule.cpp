@@ -12,9 +12,11 @@
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Schedule/Gantt.h"
 #include "bppsa/Schedule/Interlocking.h"
+#include "bppsa/Schedule/OwnerExchange.h"
 #include "bppsa/Support/InitTool.h"
 #include "bppsa/Support/OutputFile.h"
 #include <iostream>
+#include <map>
 
 using namespace bppsa;
 using namespace bppsa::schedule;
@@ -110,6 +112,7 @@ static LinkPolicy makePolicy(CommandLine &options, const TrainingStep &step,
   case Exchange::Dear:
     return makeDear(numLayers);
   case Exchange::ReverseFirst:
+  case Exchange::Barrier:
     break;
   }
   if (!options.reversed)
@@ -120,16 +123,37 @@ static LinkPolicy makePolicy(CommandLine &options, const TrainingStep &step,
   return makeReverseFirst(*options.reversed);
 }
 
+static OwnerPolicy makeOwnerPolicy(const CommandLine &options) {
+  using Kind = OwnerPolicy::Kind;
+  static const std::map<Exchange, Kind> kinds = {{Exchange::Barrier, Kind::Barrier},
+                                                 {Exchange::AllReduce, Kind::AllReduce},
+                                                 {Exchange::P3, Kind::P3},
+                                                 {Exchange::Dear, Kind::Dear}};
+  return {kinds.at(*options.exchange), options.slice};
+}
+
+/// What the exchange of the options does, and how many times as fast as an all-reduce with a
+/// barrier that is.
+static std::pair<LinkResult, double>
+evaluateExchange(CommandLine &options, const TrainingStep &step, const LinkNetwork &network) {
+  auto compare = [&](const auto &policy, const auto &allReduce) {
+    LinkResult result = evaluate(step, network, policy);
+    return std::pair(result, evaluate(step, network, allReduce).step / result.step);
+  };
+  if (options.byOwners)
+    return compare(makeOwnerPolicy(options), OwnerPolicy());
+  return compare(makePolicy(options, step, network), kAllReduce);
+}
+
 static ordered_json runExchange(CommandLine options, const ModelWork &model) {
   TrainingStep step;
   for (const ModelLayer &layer : model.layers)
     step.push_back(
         {layer.forward * 1e-6, layer.backward * 1e-6, layer.weight * 1e-6, layer.tensors});
   LinkNetwork network = {options.devices, options.bytesPerSecond, options.latency};
-  LinkPolicy policy = makePolicy(options, step, network);
-  LinkResult result = evaluate(step, network, policy);
+  auto [result, speedup] = evaluateExchange(options, step, network);
   ordered_json object = describe(result, options.devices, model.batch);
-  object["speedup_over_allreduce"] = evaluate(step, network, kAllReduce).step / result.step;
+  object["speedup_over_allreduce"] = speedup;
   if (options.reversed)
     object["reversed_layers"] = *options.reversed;
   object["layers"] = describeLayers(model.layers, {});
