@@ -66,6 +66,7 @@ class Kernels:
              "-Wl,-Bsymbolic", translated, STUBS, "-lm", "-o", library),
         ):  # fmt: skip
             harness.check_succeeded(harness.run(*command))
+        self.lowered = lowered.read_text()
         self.library = ctypes.CDLL(str(library))
 
     def bind(self, function, inputs, result_shapes):

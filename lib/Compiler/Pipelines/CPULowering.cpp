@@ -39,6 +39,8 @@ void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &opt
     pm.addPass(
         createSignalGradients({{options.exchangedSteps.begin(), options.exchangedSteps.end()}}));
   pm.addPass(createVerifyExchanges());
+  // The passes in front of it tell loops by their calls.
+  pm.addPass(createMergeDirections());
   pm.addNestedPass<func::FuncOp>(createChooseProductMapping());
 }
 

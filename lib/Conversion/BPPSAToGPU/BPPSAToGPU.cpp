@@ -8,6 +8,7 @@
 #include "../Bodies/PhaseCalls.h"
 #include "Launch.h"
 #include "bppsa/Conversion/Passes.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSADirection.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -115,8 +116,8 @@ static LogicalResult launchOps(ArrayRef<Operation *> ops) {
 static bool becomesLaunch(Operation &op) {
   return op.getNumResults() == 0 &&
          isa<RecurrenceOp, ChainOp, OuterSumOp, StepSumOp, ReduceSumsOp, PackLanesOp, UnpackLanesOp,
-             SparseApplyOp, SparseComposeOp, SparseOuterSumOp, linalg::LinalgOp, memref::CopyOp,
-             scf::ForOp, scf::ForallOp, scf::ParallelOp>(op);
+             SparseApplyOp, SparseComposeOp, SparseOuterSumOp, ReverseIfOp, linalg::LinalgOp,
+             memref::CopyOp, scf::ForOp, scf::ForallOp, scf::ParallelOp>(op);
 }
 
 /// Whether `op` touches elements of arrays, which are in device memory.

@@ -90,8 +90,7 @@ static void emitIdentity(OpBuilder &builder, Location loc, const AffineMapRows &
   });
 }
 
-void AffineMapBuilder::emit(OpBuilder &builder, Value block, Value first, Value last,
-                            const AffineMapRows &map) {
+void AffineMapBuilder::emit(OpBuilder &builder, Value block, const AffineMapRows &map) {
   Location loc = loop.op->getLoc();
   // A diagonal is what the links make of a column of ones.
   int64_t numColumns = map.getNumMatrixColumns();
@@ -103,9 +102,9 @@ void AffineMapBuilder::emit(OpBuilder &builder, Value block, Value first, Value 
   emitFor(builder, loc, zero, end, group, [&](OpBuilder &inGroup, Value firstColumn) {
     Value lastColumn =
         arith::MinUIOp::create(inGroup, loc, addIndex(inGroup, loc, firstColumn, group), end);
-    emitFor(inGroup, loc, first, last, 1, [&](OpBuilder &inStep, Value position) {
+    linear.emitFor(inGroup, [&](OpBuilder &inStep, Value step) {
       emitFor(inStep, loc, firstColumn, lastColumn, 1, [&](OpBuilder &nested, Value column) {
-        linear.emitStep(nested, block, position, map.getColumn(column));
+        linear.emitStep(nested, block, step, map.getColumn(column));
       });
     });
   });
@@ -113,7 +112,7 @@ void AffineMapBuilder::emit(OpBuilder &builder, Value block, Value first, Value 
     return;
   Rows offset = map.getOffset(builder, loc);
   emitZeroRows(builder, loc, offset, map.size);
-  injected->emit(builder, block, first, last, offset);
+  injected->emit(builder, block, offset);
 }
 
 //===----------------------------------------------------------------------===//

@@ -41,9 +41,8 @@ public:
 
   void allocateScratch(mlir::OpBuilder &builder);
 
-  /// Writes the map of positions [first, last) of batch block `block` to `map`.
-  void emit(mlir::OpBuilder &builder, mlir::Value block, mlir::Value first, mlir::Value last,
-            const AffineMapRows &map);
+  /// Writes the map of all steps of batch block `block` to `map`.
+  void emit(mlir::OpBuilder &builder, mlir::Value block, const AffineMapRows &map);
 
 private:
   AffineMapBuilder(const CotangentLoop &loop, CotangentSteps linear,

@@ -9,6 +9,7 @@
 #include "../Bodies/PhaseCalls.h"
 #include "Sums/TimeBlocks.h"
 #include "bppsa/Conversion/Passes.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSADirection.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -161,6 +162,17 @@ static LogicalResult lowerOp(Operation *op, const LaneOptions &options) {
       });
 }
 
+/// Takes what is left of time loops out of `bppsa.reverse_if`: they know their direction.
+static void inlineDirections(ModuleOp module) {
+  SmallVector<ReverseIfOp> directions;
+  module.walk([&](ReverseIfOp either) { directions.push_back(either); });
+  for (ReverseIfOp either : directions) {
+    Block &body = either.getBody().front();
+    either->getBlock()->getOperations().splice(either->getIterator(), body.getOperations());
+    either.erase();
+  }
+}
+
 namespace {
 struct ConvertBPPSAToVector : public bppsa::impl::ConvertBPPSAToVectorBase<ConvertBPPSAToVector> {
   using ConvertBPPSAToVectorBase::ConvertBPPSAToVectorBase;
@@ -188,6 +200,7 @@ struct ConvertBPPSAToVector : public bppsa::impl::ConvertBPPSAToVectorBase<Conve
         return signalPassFailure();
       op->erase();
     }
+    inlineDirections(getOperation());
     // Some of them copy.
     if (failed(lowerExchangeCalls(getOperation())))
       return signalPassFailure();

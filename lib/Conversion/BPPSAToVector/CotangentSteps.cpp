@@ -69,7 +69,7 @@ FailureOr<CotangentSteps> CotangentSteps::create(const CotangentLoop &loop,
 CotangentSteps::CotangentSteps(const CotangentLoop &loop, std::unique_ptr<Region> region,
                                LaneEmitter emitter, LinkOptions link)
     : loop(loop), region(std::move(region)), emitter(std::move(emitter)), link(link),
-      waiting(loop.getNumStates()) {}
+      order(loop.op, /*isBackward=*/!loop.reverse), waiting(loop.getNumStates()) {}
 
 void CotangentSteps::allocateScratch(OpBuilder &builder) {
   Location loc = loop.op->getLoc();
@@ -83,24 +83,16 @@ void CotangentSteps::allocateScratch(OpBuilder &builder) {
   }
 }
 
-void CotangentSteps::emit(OpBuilder &builder, Value block, Value first, Value last,
-                          const Rows &state) {
-  Location loc = loop.op->getLoc();
-  emitFor(builder, loc, first, last, 1,
-          [&](OpBuilder &nested, Value position) { emitStep(nested, block, position, state); });
+void CotangentSteps::emit(OpBuilder &builder, Value block, const Rows &state) {
+  emitFor(builder, [&](OpBuilder &nested, Value step) { emitStep(nested, block, step, state); });
 }
 
-/// The step at `position`, and the other way round.
-Value CotangentSteps::getStep(OpBuilder &builder, Value position) {
-  if (loop.reverse)
-    return position;
+void CotangentSteps::emitFor(OpBuilder &builder, function_ref<void(OpBuilder &, Value)> body) {
   Location loc = loop.op->getLoc();
-  Value numSteps = getNumSteps(builder, loop);
-  return addIndex(builder, loc, arith::SubIOp::create(builder, loc, numSteps, position), -1);
+  order.emitFor(builder, loc, getIndex(builder, loc, 0), getNumSteps(builder, loop), body);
 }
 
-void CotangentSteps::emitStep(OpBuilder &builder, Value block, Value position, const Rows &state) {
-  Value step = getStep(builder, position);
+void CotangentSteps::emitStep(OpBuilder &builder, Value block, Value step, const Rows &state) {
   emitStep(builder, block, step, state,
            [&](size_t emitted) { return Rows{loop.getEmitted()[emitted], {block, step}}; });
 }
@@ -108,12 +100,8 @@ void CotangentSteps::emitStep(OpBuilder &builder, Value block, Value position, c
 void CotangentSteps::emit(OpBuilder &builder, const Slab &steps, ArrayRef<Value> buffers,
                           const Rows &state) {
   Location loc = loop.op->getLoc();
-  emitFor(builder, loc, steps.first, steps.last, 1, [&](OpBuilder &nested, Value step) {
+  order.emitFor(builder, loc, steps.first, steps.last, [&](OpBuilder &nested, Value step) {
     Value fromFirst = arith::SubIOp::create(nested, loc, step, steps.first);
-    if (!loop.reverse) {
-      step = addIndex(nested, loc, arith::SubIOp::create(nested, loc, steps.last, fromFirst), -1);
-      fromFirst = arith::SubIOp::create(nested, loc, step, steps.first);
-    }
     emitStep(nested, steps.block, step, state, [&](size_t emitted) {
       return buffers[emitted] ? Rows{buffers[emitted], {fromFirst}}
                               : Rows{loop.getEmitted()[emitted], {steps.block, step}};
@@ -128,14 +116,8 @@ LaterRows CotangentSteps::getLaterRows(OpBuilder &builder, Value block, Value st
   if (!link.emit || getRowType(loop).getDimSize(0) == 1)
     return later;
   Location loc = loop.op->getLoc();
-  Value last = addIndex(builder, loc, getNumSteps(builder, loop), -1);
   Value laterStep =
-      loop.reverse
-          ? arith::MinSIOp::create(builder, loc, addIndex(builder, loc, step, kReadStepsAhead),
-                                   last)
-                .getResult()
-          : arith::MaxSIOp::create(builder, loc, addIndex(builder, loc, step, -kReadStepsAhead),
-                                   getIndex(builder, loc, 0));
+      order.getLaterStep(builder, loc, step, kReadStepsAhead, getNumSteps(builder, loop));
   for (Value saved : loop.saved)
     later.arguments.push_back({saved, {block, laterStep}});
   later.arguments.append(loop.getNumStates(), Rows());
@@ -204,7 +186,7 @@ Value CotangentSteps::emitIsZero(OpBuilder &builder, const Slab &steps, const Ro
   if (loop.injected.empty())
     return isZero;
   auto emitInjected = [&](OpBuilder &inside, Location) {
-    emitFor(inside, loc, steps.first, steps.last, 1, [&](OpBuilder &inStep, Value step) {
+    bppsa::emitFor(inside, loc, steps.first, steps.last, 1, [&](OpBuilder &inStep, Value step) {
       for (Value injected : loop.injected)
         emitJoinBits(inStep, loc, {injected, {steps.block, step}}, getRowsOfStep(injected), bits);
     });
@@ -216,7 +198,7 @@ Value CotangentSteps::emitIsZero(OpBuilder &builder, const Slab &steps, const Ro
 
 void CotangentSteps::emitZeros(OpBuilder &builder, const Slab &steps, ArrayRef<Value> buffers) {
   Location loc = loop.op->getLoc();
-  emitFor(builder, loc, steps.first, steps.last, 1, [&](OpBuilder &nested, Value step) {
+  bppsa::emitFor(builder, loc, steps.first, steps.last, 1, [&](OpBuilder &nested, Value step) {
     for (auto [buffer, emitted] : llvm::zip_equal(buffers, loop.getEmitted()))
       if (!buffer)
         emitZeroRows(nested, loc, {emitted, {steps.block, step}}, getRowsOfStep(emitted));
@@ -229,11 +211,8 @@ void CotangentSteps::emitBlocks(OpBuilder &builder, Value block, ArrayRef<Value>
   Location loc = loop.op->getLoc();
   Value numSteps = getNumSteps(builder, loop), size = getIndex(builder, loc, kSlabSteps);
   Value count = arith::CeilDivUIOp::create(builder, loc, numSteps, size);
-  emitFor(builder, loc, getIndex(builder, loc, 0), count, 1, [&](OpBuilder &nested, Value number) {
-    if (!loop.reverse) {
-      Value left = arith::SubIOp::create(nested, loc, count, number);
-      number = addIndex(nested, loc, left, -1);
-    }
+  Value zero = getIndex(builder, loc, 0);
+  order.emitFor(builder, loc, zero, count, [&](OpBuilder &nested, Value number) {
     Slab steps = {block, arith::MulIOp::create(nested, loc, number, size), Value()};
     steps.last = arith::MinUIOp::create(nested, loc, addIndex(nested, loc, steps.first, kSlabSteps),
                                         numSteps);
@@ -262,8 +241,7 @@ void CotangentSteps::emitAll(OpBuilder &builder, Value block, const Rows &state)
   if (vanish && llvm::all_of(*vanish, [](bool vanishes) { return vanishes; }))
     return emitBlocks(builder, block, noBuffers, /*endsWithZero=*/true, state,
                       [](OpBuilder &, const Slab &) {});
-  Location loc = loop.op->getLoc();
-  emit(builder, block, getIndex(builder, loc, 0), getNumSteps(builder, loop), state);
+  emit(builder, block, state);
 }
 
 LogicalResult bppsa::lowerChain(ChainOp op, ArrayRef<Operation *> sums,

@@ -8,6 +8,7 @@
 #define BPPSA_LIB_CONVERSION_BPPSATOVECTOR_COTANGENTSTEPS_H
 
 #include "BPPSAToVector.h"
+#include "TimeOrder.h"
 #include "bppsa/Dialect/BPPSA/Analysis/CotangentLoop.h"
 
 namespace bppsa {
@@ -25,15 +26,16 @@ public:
   /// Allocates what one thread needs, at the insertion point.
   void allocateScratch(mlir::OpBuilder &builder);
 
-  /// Applies the link at positions [first, last) of batch block `block`; position p is step
-  /// T-1-p (step p with `reverse`). The cotangents of the states, one after the
-  /// other in `state`, are updated in place.
-  void emit(mlir::OpBuilder &builder, mlir::Value block, mlir::Value first, mlir::Value last,
-            const Rows &state);
+  /// Applies the link at all steps of batch block `block`. The cotangents of the states, one after
+  /// the other in `state`, are updated in place.
+  void emit(mlir::OpBuilder &builder, mlir::Value block, const Rows &state);
 
-  /// Applies the link at one position.
-  void emitStep(mlir::OpBuilder &builder, mlir::Value block, mlir::Value position,
-                const Rows &state);
+  /// Emits `body` for each step, in the order of the chain.
+  void emitFor(mlir::OpBuilder &builder,
+               llvm::function_ref<void(mlir::OpBuilder &, mlir::Value)> body);
+
+  /// Applies the link at one step.
+  void emitStep(mlir::OpBuilder &builder, mlir::Value block, mlir::Value step, const Rows &state);
 
   /// Applies the link at all positions; where all that is emitted vanishes with the cotangents of
   /// the states, block by block as with `endsWithZero`.
@@ -60,7 +62,6 @@ private:
   /// Whether `state` and what is added to it at `steps` are zero, an i1.
   mlir::Value emitIsZero(mlir::OpBuilder &builder, const Slab &steps, const Rows &state);
   void emitZeros(mlir::OpBuilder &builder, const Slab &steps, llvm::ArrayRef<mlir::Value> buffers);
-  mlir::Value getStep(mlir::OpBuilder &builder, mlir::Value position);
   LaterRows getLaterRows(mlir::OpBuilder &builder, mlir::Value block, mlir::Value step);
   void emitStep(mlir::OpBuilder &builder, mlir::Value block, mlir::Value step, const Rows &state,
                 EmittedRows getEmittedRows);
@@ -70,6 +71,7 @@ private:
   std::unique_ptr<mlir::Region> region;
   LaneEmitter emitter;
   LinkOptions link;
+  TimeOrder order;
   /// For each state whose cotangent cannot be overwritten while it is read: where
   /// the new one waits.
   llvm::SmallVector<mlir::Value> waiting;

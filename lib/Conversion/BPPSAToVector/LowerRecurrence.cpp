@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BPPSAToVector.h"
+#include "TimeOrder.h"
 #include "bppsa/Dialect/BPPSA/Utils/BodyRewrites.h"
 
 using namespace mlir;
@@ -20,7 +21,7 @@ namespace {
 class RecurrenceLowering {
 public:
   RecurrenceLowering(RecurrenceOp op, LaneEmitter emitter)
-      : op(op), emitter(std::move(emitter)), loc(op.getLoc()) {}
+      : op(op), emitter(std::move(emitter)), loc(op.getLoc()), order(op, op.getReverse()) {}
 
   void lower() {
     OpBuilder builder(op);
@@ -51,17 +52,14 @@ private:
 
   void lowerBlock(OpBuilder &builder, Value block) {
     emitter.allocateScratch(builder, loc);
-    Value zero = getIndex(builder, loc, 0);
-    Value start = op.getReverse() ? numSteps : zero;
+    Value start = order.getFirst(builder, loc, addIndex(builder, loc, numSteps, 1));
     for (auto [initial, trajectory] : llvm::zip(op.getInitial(), op.getDestinations()))
       emitCopy(builder, loc, {initial, {block}}, {trajectory, {block, start}},
                cast<MemRefType>(initial.getType()).getDimSize(1));
-    emitFor(builder, loc, zero, numSteps, 1, [&](OpBuilder &nested, Value position) {
-      if (!op.getReverse())
-        return emitStep(nested, block, position, position, addIndex(nested, loc, position, 1));
-      Value before = arith::SubIOp::create(nested, loc, numSteps, position);
-      Value step = addIndex(nested, loc, before, -1);
-      emitStep(nested, block, step, before, step);
+    Value zero = getIndex(builder, loc, 0);
+    order.emitFor(builder, loc, zero, numSteps, [&](OpBuilder &nested, Value step) {
+      emitStep(nested, block, step, order.shift(nested, loc, step, 0, 1),
+               order.shift(nested, loc, step, 1, 0));
     });
   }
 
@@ -86,14 +84,7 @@ private:
     LaterRows later;
     if (op.getInitial().empty() || *op.getLanes() == 1)
       return later;
-    Value last = addIndex(builder, loc, numSteps, -1);
-    Value laterStep =
-        op.getReverse() ? arith::MaxSIOp::create(builder, loc,
-                                                 addIndex(builder, loc, step, -kWrittenStepsAhead),
-                                                 getIndex(builder, loc, 0))
-                              .getResult()
-                        : arith::MinSIOp::create(
-                              builder, loc, addIndex(builder, loc, step, kWrittenStepsAhead), last);
+    Value laterStep = order.getLaterStep(builder, loc, step, kWrittenStepsAhead, numSteps);
     for (Value array : op.getDestinations())
       later.results.push_back({array, {block, laterStep}});
     return later;
@@ -102,6 +93,7 @@ private:
   RecurrenceOp op;
   LaneEmitter emitter;
   Location loc;
+  TimeOrder order;
   Value numBlocks, numSteps;
 };
 } // namespace

@@ -27,7 +27,7 @@ LogicalResult bppsa::lowerTransition(TransitionOp op, const LaneOptions &options
   emitParallel(builder, loc, getDim(builder, loc, op.getDestination(), 0),
                [&](OpBuilder &nested, Value block) {
                  run->allocateScratch(nested);
-                 run->emit(nested, block, getIndex(nested, loc, 0), getNumSteps(nested, loop),
+                 run->emit(nested, block,
                            getTransition(op.getDestination(), block, op.getDiagonal()));
                });
   return success();

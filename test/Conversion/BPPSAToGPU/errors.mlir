@@ -277,3 +277,17 @@ func.func private @writes_with_vectors(%a: memref<?xf32>, %v: vector<4xf32>, %i:
   vector.store %v, %a[%i] : memref<?xf32>, vector<4xf32>
   return
 }
+
+// -----
+
+func.func private @direction(%reverse: i1, %x: memref<?x?x4xf32>, %h0: memref<?x4xf32>, %h: memref<?x?x4xf32>) {
+  // expected-error @below {{has no kernels for GPUs; use --target=cpu}}
+  bppsa.reverse_if %reverse {
+    bppsa.recurrence sequences(%x : memref<?x?x4xf32>) initial(%h0 : memref<?x4xf32>) into(%h : memref<?x?x4xf32>) {
+    ^bb0(%xt: vector<4xf32>, %ht: vector<4xf32>):
+      %0 = arith.addf %xt, %ht : vector<4xf32>
+      bppsa.yield %0 : vector<4xf32>
+    }
+  }
+  return
+}

@@ -6,6 +6,7 @@ captured vectors in a product, and states that are read after or in other rows t
 """
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -148,6 +149,60 @@ def walk_chain(a, g, k, s, w, reverse, injected, swapped):
         e = g @ w + emitted[t]
         g, k = (k, e) if swapped else (e, k)
     return g, k, emitted
+
+
+def compile_both_directions(directory, source, kind):
+    """Both directions in one module, which has one kernel for them, and each in a module of its own."""
+    sources = {
+        name: source.format(reverse=reverse).replace(f"@{kind}(", f"@{name}(")
+        for name, reverse in (("forward", ""), ("backward", "reverse"))
+    }
+    programs = {"both": "".join(sources.values()), **sources}
+    for name in programs:
+        (directory / name).mkdir()
+    return {name: Kernels(directory / name, ir) for name, ir in programs.items()}
+
+
+def count_functions(kernels, loop):
+    """Kernels of `loop`, and bodies of parallel loops in them."""
+    return len(re.findall(rf"llvm.func .*@{loop}_kernel_\w*\(", kernels.lowered))
+
+
+@pytest.mark.parametrize("mapping", ["units", "samples, width = 16"])
+def test_both_directions_of_a_recurrence_have_one_kernel(tmp_path, mapping):
+    results = "-> (tensor<?x?x6xf32>, tensor<?x?x4xf32>) outputs"
+    by_hand = f"attributes {{{{bppsa.mapping = #bppsa.cpu_mapping<{mapping}>}}}}"
+    cell = CELL.replace(results, f"{by_hand} {results}")
+    kernels = compile_both_directions(tmp_path, cell, "cell")
+    assert [count_functions(made, "recurrence") for made in kernels.values()] == [2, 2, 2]
+    for steps, batch in itertools.product(LENGTHS, BATCHES):
+        inputs = uniform(
+            steps, (steps, batch, 3), (batch, 6), (batch, 4), (6, 3), (6, 6), (4, 6), (6,)
+        )
+        shapes = [(steps + 1, batch, 6), (steps + 1, batch, 4), (steps, batch, 6)]
+        for name in ("forward", "backward"):
+            found = kernels["both"].call(name, inputs, shapes)
+            check(found, walk_cell(*inputs, name == "backward"))
+            for value, alone in zip(found, kernels[name].call(name, inputs, shapes)):
+                np.testing.assert_array_equal(value, alone)
+
+
+@pytest.mark.parametrize("plan", ["linear", "blelloch", "chunked, 3"])
+def test_both_directions_of_a_chain_have_one_kernel(tmp_path, plan):
+    injected = "injected(%s, %s : tensor<?x?x4xf32>, tensor<?x?x4xf32>) inject_into [0, 1]"
+    chain = CHAIN.replace("{op}", f"bppsa.chain plan <{plan}>").replace("{injected}", injected)
+    kernels = compile_both_directions(tmp_path, chain.replace("{order}", "%e, %kt"), "chain")
+    counts = [count_functions(made, "(?:chain|transition)") for made in kernels.values()]
+    assert counts == [{"linear": 2, "blelloch": 2, "chunked, 3": 3}[plan]] * 3
+    for steps, batch in itertools.product(LENGTHS, BATCHES):
+        inputs = uniform(steps, (steps, batch, 4), (batch, 4), (batch, 4), (steps, batch, 4))
+        inputs.append(uniform(1, (4, 4))[0] / 2)
+        shapes = [(batch, 4), (batch, 4), (steps, batch, 4)]
+        for name in ("forward", "backward"):
+            found = kernels["both"].call(name, inputs, shapes)
+            check(found, walk_chain(*inputs, name == "backward", True, False))
+            for value, alone in zip(found, kernels[name].call(name, inputs, shapes)):
+                np.testing.assert_array_equal(value, alone)
 
 
 PLANS = ("linear", "blelloch", "hybrid, 0", "hybrid, 2", "chunked, 1", "chunked, 3", "chunked")

@@ -6,8 +6,8 @@
 // CHECK-LABEL: func @transition(
 // CHECK-SAME:      %[[A:[^:]*]]: memref<1x?x4x16xf32>, %[[B:[^:]*]]: memref<1x?x4x16xf32>
 // CHECK-NOT:     scf.parallel
-// CHECK:         %[[T:.*]] = memref.dim %[[A]], %c1
 // CHECK:         vector.store
+// CHECK:         %[[T:.*]] = memref.dim %[[A]], %c1
 // CHECK:         scf.for %[[STEP:.*]] = %c0 to %[[T]] step %c1
 // CHECK:           scf.for %[[COLUMN:.*]] = %c0 to %c4 step %c1
 // CHECK:             vector.load %{{.*}}[%c0, %[[COLUMN]], %{{.*}}, %c0] : memref<1x4x4x16xf32>

@@ -18,5 +18,6 @@ include "bppsa/Dialect/BPPSA/IR/BPPSAJacobianOps.td"
 include "bppsa/Dialect/BPPSA/IR/BPPSALinkOps.td"
 include "bppsa/Dialect/BPPSA/IR/BPPSAGraphOps.td"
 include "bppsa/Dialect/BPPSA/IR/BPPSAExchangeOps.td"
+include "bppsa/Dialect/BPPSA/IR/BPPSADirectionOps.td"
 
 #endif // BPPSA_DIALECT_BPPSA_IR_BPPSAOPS

@@ -324,6 +324,30 @@ def OverlapTimeLoops : Pass<"bppsa-overlap-time-loops", "::mlir::ModuleOp"> {
                            "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
 }
 
+def MergeDirections : Pass<"bppsa-merge-directions", "::mlir::ModuleOp"> {
+  let summary = "makes kernels that differ in the direction of time alone one";
+  let description = [{
+    The two directions of a bidirectional layer have kernels that are equal but for `reverse`, and
+    which make half of the code of a program. The pass gives the first of two such kernels an
+    argument, which is true where a call wants the direction of the other one, and
+    `bppsa.reverse_if`. Kernels are private functions that are only called.
+
+    ```mlir
+    call @forward(%x, %h0, %a) : (memref<?x?x4x16xf32>, memref<?x4x16xf32>, memref<?x?x4x16xf32>) -> ()
+    call @backward(%x, %h0, %b) : (memref<?x?x4x16xf32>, memref<?x4x16xf32>, memref<?x?x4x16xf32>) -> ()
+    ```
+    becomes
+    ```mlir
+    %false = arith.constant false
+    call @forward(%x, %h0, %a, %false) : (memref<?x?x4x16xf32>, memref<?x4x16xf32>, memref<?x?x4x16xf32>, i1) -> ()
+    %true = arith.constant true
+    call @forward(%x, %h0, %b, %true) : (memref<?x?x4x16xf32>, memref<?x4x16xf32>, memref<?x?x4x16xf32>, i1) -> ()
+    ```
+  }];
+  let statistics = [Statistic<"numMerged", "merged", "kernels that became another one">];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def SignalGradients : Pass<"bppsa-signal-gradients", "::mlir::ModuleOp"> {
   let summary = "tells the run time when gradients are final and parameters are read";
   let description = [{

@@ -1,0 +1,37 @@
+//===- BPPSADirectionOps.td - directions of time -----------*- tablegen -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_DIALECT_BPPSA_IR_BPPSADIRECTIONOPS
+#define BPPSA_DIALECT_BPPSA_IR_BPPSADIRECTIONOPS
+
+include "bppsa/Dialect/BPPSA/IR/BPPSAOpBase.td"
+
+def BPPSA_ReverseIfOp : BPPSA_Op<"reverse_if", [
+    SingleBlock, NoTerminator, NoRegionArguments, RecursiveMemoryEffects]> {
+  let summary = "a time loop whose direction is known when the program runs";
+  let description = [{
+    The `recurrence`, `chain` or `transition` in the body visits the steps in the other direction
+    than it says where `condition` holds. So one kernel serves both directions of a layer. See
+    `bppsa-merge-directions`.
+
+    ```mlir
+    bppsa.reverse_if %reverse {
+      bppsa.recurrence lanes 16 sequences(%x : memref<?x?x4x16xf32>)
+          initial(%h0 : memref<?x4x16xf32>) into(%h : memref<?x?x4x16xf32>) {
+      ^bb0(%xt: vector<4xf32>, %ht: vector<4xf32>):
+        %0 = arith.addf %xt, %ht : vector<4xf32>
+        bppsa.yield %0 : vector<4xf32>
+      }
+    }
+    ```
+  }];
+  let arguments = (ins I1:$condition);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$condition attr-dict-with-keyword $body";
+  let hasRegionVerifier = 1;
+}
+
+#endif // BPPSA_DIALECT_BPPSA_IR_BPPSADIRECTIONOPS

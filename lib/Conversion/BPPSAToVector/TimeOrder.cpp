@@ -1,0 +1,70 @@
+//===- TimeOrder.cpp - in which order a loop visits its steps -------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TimeOrder.h"
+#include "LaneEmitter.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSADirection.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+TimeOrder::TimeOrder(Operation *loop, bool isBackward) : isBackward(isBackward) {
+  if (auto either = loop->getParentOfType<ReverseIfOp>())
+    isTurned = either.getCondition();
+}
+
+Value TimeOrder::select(OpBuilder &builder, Location loc, Value forward, Value backward) const {
+  if (isBackward)
+    std::swap(forward, backward);
+  return isTurned ? arith::SelectOp::create(builder, loc, isTurned, backward, forward) : forward;
+}
+
+void TimeOrder::emitFor(OpBuilder &builder, Location loc, Value first, Value last,
+                        function_ref<void(OpBuilder &, Value)> body) const {
+  if (!isTurned)
+    return bppsa::emitFor(builder, loc, first, last, 1, [&](OpBuilder &nested, Value step) {
+      if (!isBackward)
+        return body(nested, step);
+      Value fromFirst = arith::SubIOp::create(nested, loc, step, first);
+      body(nested, addIndex(nested, loc, arith::SubIOp::create(nested, loc, last, fromFirst), -1));
+    });
+  // The position + first, or -1 - the position + last. LLVM sees nothing linear in it: where it
+  // does, it steps the address of each array by itself, and chains of few units take up to a fifth
+  // longer.
+  Value zero = getIndex(builder, loc, 0);
+  Value mask = select(builder, loc, zero, getIndex(builder, loc, -1));
+  Value base = select(builder, loc, first, last);
+  Value count = arith::SubIOp::create(builder, loc, last, first);
+  bppsa::emitFor(builder, loc, zero, count, 1, [&](OpBuilder &nested, Value position) {
+    Value turned = arith::XOrIOp::create(nested, loc, position, mask);
+    body(nested, arith::AddIOp::create(nested, loc, turned, base));
+  });
+}
+
+Value TimeOrder::getFirst(OpBuilder &builder, Location loc, Value count) const {
+  return select(builder, loc, getIndex(builder, loc, 0), addIndex(builder, loc, count, -1));
+}
+
+Value TimeOrder::shift(OpBuilder &builder, Location loc, Value step, int64_t forward,
+                       int64_t backward) const {
+  if (!isTurned)
+    return addIndex(builder, loc, step, isBackward ? backward : forward);
+  Value distance =
+      select(builder, loc, getIndex(builder, loc, forward), getIndex(builder, loc, backward));
+  return arith::AddIOp::create(builder, loc, step, distance);
+}
+
+Value TimeOrder::getLaterStep(OpBuilder &builder, Location loc, Value step, int64_t ahead,
+                              Value count) const {
+  Value later = shift(builder, loc, step, ahead, -ahead);
+  if (isTurned || !isBackward)
+    later = arith::MinSIOp::create(builder, loc, later, addIndex(builder, loc, count, -1));
+  if (isTurned || isBackward)
+    later = arith::MaxSIOp::create(builder, loc, later, getIndex(builder, loc, 0));
+  return later;
+}
