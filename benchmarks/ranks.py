@@ -13,6 +13,7 @@ medians over all rounds. Two free cores are needed.
 
 import argparse
 import json
+import os
 import pathlib
 import statistics
 import subprocess
@@ -67,20 +68,24 @@ class Program:
         return cls(build, folder, "vgg11", images.vgg11(64, hidden=False), arrays, batch)
 
     def train(self, ranks, *options):
-        """Microseconds of the steps of an epoch, and what rank 0 waits in each of them."""
+        """Microseconds of the steps of an epoch, what rank 0 waits in each of them, and which share of
+        a processor its messages take while they are sent."""
         launcher = ["mpirun", "-quiet", "-n", str(ranks)]
         words = ["train", "--data", self.data, "--batch", str(self.batch), "--no-shuffle"]
         words += ["--threads", "1", "--mapping", "lanes", "--quiet", "--trace", self.trace]
         subprocess.run([*launcher, self.path, *words, *options], check=True)
         events = json.loads(self.trace.read_text())["traceEvents"]
-        events = [event for event in events if event["ph"] == "X" and event["pid"] == 0]
+        events = [event for event in events if event["pid"] == 0]
+        taken = [event["args"]["seconds"] for event in events if event["ph"] == "C"]
+        events = [event for event in events if event["ph"] == "X"]
         starts = sorted(event["ts"] for event in events if event["name"] == "step")[WARM_UP:]
         waits = [event for event in events if event["name"] in ("sums", "buffer", "numbers")]
         spans = list(zip(starts, starts[1:], strict=False))
         waited = [
             sum(wait["dur"] for wait in waits if begin <= wait["ts"] < end) for begin, end in spans
         ]
-        return [end - begin for begin, end in spans], waited
+        sent = sum(event["dur"] for event in events if "to" in event.get("args", {})) * 1e-6
+        return [end - begin for begin, end in spans], waited, [sum(taken) / sent if sent else 0]
 
     def bench(self, compute):
         """The times of a step on the samples of one rank, as bppsa-schedule reads them: those of
@@ -97,9 +102,10 @@ class Program:
         path.write_text(json.dumps(figures))
         return path
 
-    def predict(self, times, exchange, gigabits):
+    def predict(self, times, exchange, gigabits, share):
         words = [self.onnx, "--ranks", str(RANKS), "--times", times, "--exchange", exchange]
-        words += ["--network", f"{gigabits},{LATENCY * 1e6}", "--by-owners", "--json"]
+        words += ["--network", f"{gigabits},{LATENCY * 1e6}", "--json"]
+        words += ["--by-owners", "--message-share", f"{share:.3f}"]
         tool = self.build / "bin" / "bppsa-schedule"
         result = subprocess.run([tool, *words], check=True, capture_output=True, text=True)
         figures = json.loads(result.stdout)
@@ -111,8 +117,8 @@ def middle(microseconds):
 
 
 def interleave(settings, rounds, measure):
-    """All steps and waits of each setting, whose runs take turns."""
-    found = {setting: ([], []) for setting in settings}
+    """All steps, waits and shares of each setting, whose runs take turns."""
+    found = {setting: ([], [], []) for setting in settings}
     for _ in range(rounds):
         for setting in settings:
             for total, part in zip(found[setting], measure(setting), strict=True):
@@ -122,13 +128,14 @@ def interleave(settings, rounds, measure):
 
 def measure_scaling(program, rounds):
     found = interleave((1, RANKS), rounds, lambda ranks: program.train(ranks))
-    one, two = (middle(spans) for spans, _ in found.values())
+    one, two = (middle(spans) for spans, *_ in found.values())
     print(f"{program.path.name}: {one:.2f} ms on one rank, {two:.2f} ms on two, {one / two:.2f} times")
     return {"one_ms": one, "two_ms": two, "speedup": one / two}
 
 
 def measure_exchanges(program, rounds):
-    spans, waited = program.train(RANKS)
+    # Nothing is sent while these steps compute.
+    spans, waited, _ = program.train(RANKS, "--exchange=barrier")
     compute = middle(spans) - middle(waited)
     # Half of the gradients go to the other rank, and half of the sums.
     gigabits = float(f"{program.parameters * 32 / (compute * 1e6):.3g}")
@@ -137,18 +144,23 @@ def measure_exchanges(program, rounds):
         EXCHANGES, rounds, lambda kind: program.train(RANKS, f"--exchange={kind}", throttle)
     )
     times = program.bench(compute)
+    # Threads of messages have cores of their own where there are enough.
+    hasCores = len(os.sched_getaffinity(0)) >= 2 * RANKS
+    share = 0 if hasCores else statistics.median(found["allreduce"][2])
     rows = {}
-    print(f"{program.path.name}: computes {compute:.1f} ms, network of {gigabits} Gbit/s")
+    print(f"{program.path.name}: computes {compute:.1f} ms, network of {gigabits} Gbit/s", end=", ")
+    print(f"messages take {share:.3f} of a core")
     print("exchange    step ms  exposed ms  of barrier  predicted step ms  predicted exposed ms")
-    for kind, (spans, waited) in found.items():
+    for kind, (spans, waited, _) in found.items():
         row = {"step_ms": middle(spans), "exposed_ms": middle(waited)}
         row["speedup"] = middle(found["barrier"][0]) / row["step_ms"]
         print(f"{kind:10}{row['step_ms']:9.1f}{row['exposed_ms']:12.1f}{row['speedup']:12.2f}", end="")
-        step, exposed = program.predict(times, kind, gigabits)
+        step, exposed = program.predict(times, kind, gigabits, share)
         row |= {"predicted_step_ms": step, "predicted_exposed_ms": exposed}
         print(f"{step:19.1f}{exposed:22.1f}", flush=True)
         rows[kind] = row
-    return {"compute_ms": compute, "gigabits": gigabits, "latency_s": LATENCY, "exchanges": rows}
+    inputs = {"compute_ms": compute, "gigabits": gigabits, "latency_s": LATENCY}
+    return inputs | {"message_share": share, "exchanges": rows}
 
 
 def main():

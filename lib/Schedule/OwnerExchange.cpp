@@ -15,6 +15,8 @@ static constexpr int64_t kElementBytes = 4;
 static constexpr int64_t kNumbersBytes = 512;
 /// Seconds from the last gradient to these: they wait for it where it is sent at once.
 static constexpr double kNumbersDelay = 1e-6;
+/// In which what messages take of computations is found.
+static constexpr int32_t kRounds = 8;
 static constexpr int32_t kFirstSteps = 8, kMeasuredSteps = 8;
 
 namespace {
@@ -23,15 +25,20 @@ using Task = LinkResult::Task;
 
 class OwnerSimulation {
 public:
-  OwnerSimulation(const TrainingStep &step, const LinkNetwork &network, const OwnerPolicy &policy)
-      : step(step), network(network), policy(policy), ranks(network.workers), parts(step.size()),
-        last(ranks, -1), numResources(2 * ranks) {
+  /// `lost` says of each task how much longer it takes because of messages; empty: no longer.
+  OwnerSimulation(const TrainingStep &step, const LinkNetwork &network, const OwnerPolicy &policy,
+                  const std::vector<double> &lost)
+      : step(step), network(network), policy(policy), lost(lost), ranks(network.workers),
+        parts(step.size()), last(ranks, -1), numResources(2 * ranks) {
     cut();
     for (int32_t i = 0; i < kFirstSteps + kMeasuredSteps; ++i)
       addStep();
   }
 
-  LinkResult run();
+  Timeline simulate() const;
+  LinkResult describe(const Timeline &timeline) const;
+  /// What messages take of the computations that they overlap with.
+  std::vector<double> getLost(const Timeline &timeline) const;
 
 private:
   /// A part of the gradients of a layer.
@@ -68,6 +75,7 @@ private:
   const TrainingStep &step;
   const LinkNetwork &network;
   const OwnerPolicy &policy;
+  const std::vector<double> &lost;
   const int32_t ranks;
   /// By layer.
   std::vector<std::vector<Part>> parts;
@@ -104,7 +112,8 @@ void OwnerSimulation::cut() {
 
 /// Computations of a rank follow each other.
 TaskId OwnerSimulation::compute(int32_t rank, double time, Task::Kind kind, int32_t layer) {
-  TaskId task = graph.addTask(rank, time);
+  TaskId task = graph.getNumTasks();
+  graph.addTask(rank, time + (lost.empty() ? 0 : lost[task]));
   if (last[rank] >= 0)
     graph.addDependence(last[rank], task);
   if (rank == 0)
@@ -207,11 +216,37 @@ void OwnerSimulation::tellLosses() {
     }
 }
 
-LinkResult OwnerSimulation::run() {
+Timeline OwnerSimulation::simulate() const {
   QueueDispatch dispatch(graph);
   for (auto [task, priority] : priorities)
     dispatch.setPriority(task, priority);
-  Timeline timeline = simulate(graph, dispatch).value();
+  return bppsa::schedule::simulate(graph, dispatch).value();
+}
+
+std::vector<double> OwnerSimulation::getLost(const Timeline &timeline) const {
+  // Of a resource tasks start one after the other.
+  std::vector<std::vector<TaskId>> ofResource(2 * ranks);
+  for (TaskId task : timeline.order)
+    if (graph.getResource(task) < 2 * ranks)
+      ofResource[graph.getResource(task)].push_back(task);
+  std::vector<double> result(graph.getNumTasks(), 0);
+  for (int32_t rank = 0; rank < ranks; ++rank) {
+    const std::vector<TaskId> &messages = ofResource[getLink(rank)];
+    size_t first = 0;
+    for (TaskId task : ofResource[rank]) {
+      while (first < messages.size() && timeline.end[messages[first]] <= timeline.start[task])
+        ++first;
+      for (size_t i = first;
+           i < messages.size() && timeline.start[messages[i]] < timeline.end[task]; ++i)
+        result[task] +=
+            policy.messageShare * (std::min(timeline.end[task], timeline.end[messages[i]]) -
+                                   std::max(timeline.start[task], timeline.start[messages[i]]));
+    }
+  }
+  return result;
+}
+
+LinkResult OwnerSimulation::describe(const Timeline &timeline) const {
   LinkResult result = {};
   double begin = timeline.start[firstTasks[kFirstSteps]];
   double end = timeline.start[firstTasks[kFirstSteps + 1]];
@@ -227,5 +262,13 @@ LinkResult OwnerSimulation::run() {
 
 LinkResult bppsa::schedule::evaluate(const TrainingStep &step, const LinkNetwork &network,
                                      const OwnerPolicy &policy) {
-  return OwnerSimulation(step, network, policy).run();
+  std::vector<double> lost;
+  // Each round is nearer by the share.
+  for (int32_t round = 0; policy.messageShare > 0 && round < kRounds; ++round) {
+    OwnerSimulation simulation(step, network, policy, lost);
+    std::vector<double> next = simulation.getLost(simulation.simulate());
+    lost = std::move(next);
+  }
+  OwnerSimulation simulation(step, network, policy, lost);
+  return simulation.describe(simulation.simulate());
 }

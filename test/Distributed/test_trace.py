@@ -2,6 +2,7 @@
 
 import collections
 import json
+import time
 
 import harness
 import mpi
@@ -12,14 +13,21 @@ STEPS, RANKS, SLICES = 7, 3, 8  # 101 samples; 12 and 4 weights in slices of 2
 
 
 @pytest.fixture(scope="module")
-def trace(tmp_path_factory):
+def run(tmp_path_factory):
+    """The events of a run, and the seconds that it took."""
     directory = tmp_path_factory.mktemp("trace")
     data, trace = save(directory / "data.npz", samples(101)), directory / "trace.json"
     words = ["train", "--data", data, "--batch", 16, "--exchange=p3", "--slice", 2]
     # A slow network, so that messages wait for each other.
     words += ["--throttle", "0.0005,0", "--trace", trace]
+    begin = time.monotonic()
     harness.check_succeeded(mpi.run(RANKS, mpi.fake(), *words))
-    return [event for event in json.loads(trace.read_text())["traceEvents"] if event["ph"] == "X"]
+    return json.loads(trace.read_text())["traceEvents"], time.monotonic() - begin
+
+
+@pytest.fixture(scope="module")
+def trace(run):
+    return [event for event in run[0] if event["ph"] == "X"]
 
 
 def slices(trace):
@@ -51,3 +59,10 @@ def test_messages_follow_one_another(trace):
             (event["ts"], event["ts"] + event["dur"]) for event in slices(trace) if event["pid"] == rank
         )
         assert all(end <= start + 1 for (_, end), (start, _) in zip(sent, sent[1:], strict=False))
+
+
+def test_threads_of_messages_take_time(run):
+    events, seconds = run
+    taken = {event["pid"]: event["args"]["seconds"] for event in events if event["ph"] == "C"}
+    assert set(taken) == set(range(RANKS))
+    assert all(0 < number < seconds for number in taken.values())

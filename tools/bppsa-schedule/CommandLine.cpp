@@ -190,6 +190,10 @@ static void addModel(CLI::App &app, CommandLine &options) {
       "--by-owners", options.byOwners,
       "With --exchange: as programs of --distributed=mpi do; parts of gradients have owners, "
       "which send the sums back");
+  addNumber(
+      app, "--message-share", options.messageShare, 0, 0.9,
+      "With --by-owners: the share that messages take, while they are sent, of the core that a "
+      "rank computes on (default: 0)");
   addCount(app, "--slice", options.slice, std::numeric_limits<int32_t>::max(),
            "With --exchange=p3, or dear --by-owners: elements of a slice (default: 50000)");
 }
@@ -207,6 +211,8 @@ static void checkExchange(bool hasSlice, const CommandLine &options) {
   if (options.byOwners && options.devices > kMostOwners)
     throw UsageError(text("--by-owners: found ", options.devices, " ranks, accepted are at most ",
                           kMostOwners, "; leave it out"));
+  if (!options.byOwners && options.messageShare > 0)
+    throw UsageError("--message-share needs --by-owners");
   if (!options.byOwners && options.exchange == Exchange::Barrier)
     throw UsageError("--exchange=barrier needs --by-owners");
   bool isSliced =
@@ -223,7 +229,7 @@ static void checkFlags(const CLI::App &app, const CommandLine &options) {
     if (hasModel && isGiven(flag))
       throw UsageError(text(flag, " describes stages without a model; leave it or the model out"));
   for (const char *flag : {"--ranks", "--batch", "--seq-len", "--bind", "--network", "--gflops",
-                           "--exchange", "--by-owners", "--slice"})
+                           "--exchange", "--by-owners", "--message-share", "--slice"})
     if (!hasModel && isGiven(flag))
       throw UsageError(text(flag, " needs a model: bppsa-schedule MODEL.onnx --ranks P ..."));
   std::vector<const char *> required = {"--stages", "--times"};

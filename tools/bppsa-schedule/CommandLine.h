@@ -51,6 +51,7 @@ struct CommandLine {
   std::optional<Exchange> exchange;
   /// Whether they exchange gradients as programs do.
   bool byOwners = false;
+  double messageShare = 0;
   int32_t slice = 50000;
   /// Of reverse first-k; nothing for `auto`.
   std::optional<int32_t> reversed;

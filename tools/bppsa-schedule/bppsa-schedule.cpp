@@ -129,7 +129,7 @@ static OwnerPolicy makeOwnerPolicy(const CommandLine &options) {
                                                  {Exchange::AllReduce, Kind::AllReduce},
                                                  {Exchange::P3, Kind::P3},
                                                  {Exchange::Dear, Kind::Dear}};
-  return {kinds.at(*options.exchange), options.slice};
+  return {kinds.at(*options.exchange), options.slice, options.messageShare};
 }
 
 /// What the exchange of the options does, and how many times as fast as an all-reduce with a
@@ -141,7 +141,8 @@ evaluateExchange(CommandLine &options, const TrainingStep &step, const LinkNetwo
     return std::pair(result, evaluate(step, network, allReduce).step / result.step);
   };
   if (options.byOwners)
-    return compare(makeOwnerPolicy(options), OwnerPolicy());
+    return compare(makeOwnerPolicy(options),
+                   OwnerPolicy{OwnerPolicy::Kind::AllReduce, 0, options.messageShare});
   return compare(makePolicy(options, step, network), kAllReduce);
 }
 

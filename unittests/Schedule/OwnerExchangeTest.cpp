@@ -61,6 +61,15 @@ TEST(OwnerExchangeTest, LossesWaitForTheMessageThatIsSent) {
   EXPECT_NEAR(getStep(step, {Kind::P3, kElements / 2}), 17 + 0.5, kError);
 }
 
+TEST(OwnerExchangeTest, MessagesTakeTimeOfComputations) {
+  TrainingStep step = {{1, 0, 0, {}}, {8, 8, 0, {kElements}}};
+  // The rank that the step waits for computes nothing while a message is sent.
+  EXPECT_NEAR(getStep(step, {Kind::Barrier, kElements, 0.25}), 17 + 2, kError);
+  // Sums are sent for half a second while the first layer computes, which loses a quarter of it.
+  OwnerPolicy p3 = {Kind::P3, kElements / 2, 0.25};
+  EXPECT_NEAR(getStep(step, p3), 17 + 0.5 + 0.25 * 0.5, kError);
+}
+
 TEST(OwnerExchangeTest, NothingWaitsWithOneRank) {
   EXPECT_NEAR(getStep(makeTwoLayers(1), {Kind::AllReduce}, 0.1, 1), 6, kError);
 }

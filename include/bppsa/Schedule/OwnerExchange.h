@@ -21,6 +21,9 @@ struct OwnerPolicy {
   enum class Kind { Barrier, AllReduce, P3, Dear } kind = Kind::AllReduce;
   /// Elements of a slice, of the last two; others exchange whole tensors.
   int64_t slice = 50000;
+  /// Of the core that a rank computes on, the share that its messages take while it sends them:
+  /// that of the thread that moves them, where it has no core of its own.
+  double messageShare = 0;
 
   bool hasBarrier() const { return kind == Kind::Barrier || kind == Kind::AllReduce; }
 };

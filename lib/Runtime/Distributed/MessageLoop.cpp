@@ -15,6 +15,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <pthread.h>
 #include <sys/syscall.h>
 
@@ -134,6 +135,14 @@ void MessageLoop::drain() {
   auto isDone = std::make_shared<bool>(false);
   call([this, isDone] { drains.push_back(isDone); });
   wait("drain", [isDone] { return *isDone; });
+}
+
+double MessageLoop::processorSeconds() {
+  clockid_t clock;
+  timespec time = {};
+  if (pthread_getcpuclockid(thread.native_handle(), &clock) == 0)
+    clock_gettime(clock, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
 void MessageLoop::setRemedy(const std::string &text) {

@@ -25,6 +25,13 @@ void Trace::add(TraceEvent event) {
   events.push_back(std::move(event));
 }
 
+void Trace::addSeconds(std::string name, double seconds) {
+  if (!isKept)
+    return;
+  std::lock_guard lock(mutex);
+  numbers.emplace_back(std::move(name), seconds);
+}
+
 std::string Trace::toJson(int rank) const {
   using namespace std::chrono;
   std::lock_guard lock(mutex);
@@ -51,6 +58,12 @@ std::string Trace::toJson(int rank) const {
           {"to", event.to}, {"priority", event.priority}, {"ready", micros(event.ready)}};
     list.push_back(std::move(entry));
   }
+  for (const auto &[what, seconds] : numbers)
+    list.push_back({{"ph", "C"},
+                    {"name", what},
+                    {"pid", rank},
+                    {"ts", micros(now())},
+                    {"args", {{"seconds", seconds}}}});
   std::string text = list.dump();
   return text.substr(1, text.size() - 2);
 }

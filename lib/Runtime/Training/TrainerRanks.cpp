@@ -161,8 +161,10 @@ void Trainer::writeTraces() {
   if (options.trace.empty())
     return;
   // The last sums may still be on their way.
-  if (!ranks.isAlone())
+  if (!ranks.isAlone()) {
     ranks.loop().drain();
+    ranks.trace().addSeconds("processor of messages", ranks.loop().processorSeconds());
+  }
   std::vector<std::string> all = ranks.gather(ranks.trace().toJson(ranks.rank()));
   if (ranks.isFirst())
     writeTrace(options.trace, all);

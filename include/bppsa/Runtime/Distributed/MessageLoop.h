@@ -73,6 +73,9 @@ public:
   /// Waits until all messages of this rank have ended.
   void drain();
 
+  /// What the thread has taken of a processor.
+  double processorSeconds();
+
   /// Ends all ranks: rank 0 says `message`, of the rank that found it, on stderr. For any thread
   /// but that of the loop.
   [[noreturn]] void fail(const std::string &message, int status);

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace bppsa::runtime {
@@ -33,6 +34,8 @@ public:
   explicit Trace(bool isKept) : isKept(isKept) {}
 
   void add(TraceEvent event);
+  /// A number of seconds, beside the events.
+  void addSeconds(std::string name, double seconds);
   /// The events of rank `rank` in the Chrome trace format, with commas between them; times are
   /// those of the system's clock.
   std::string toJson(int rank) const;
@@ -41,6 +44,7 @@ private:
   bool isKept;
   mutable std::mutex mutex;
   std::vector<TraceEvent> events;
+  std::vector<std::pair<std::string, double>> numbers;
 };
 
 /// Adds what happens while it lives.
