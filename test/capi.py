@@ -251,6 +251,11 @@ class Program:
         self.call("bppsaProgramGetResidualBytes", *named(arrays), c.byref(size))
         return size.value
 
+    def used_residual_bytes(self, residuals):
+        size, tensor = c.c_size_t(), tensor_of(residuals)
+        self.call("bppsaProgramGetUsedResidualBytes", c.byref(tensor), c.byref(size))
+        return size.value
+
     def forward(self, arrays, outputs, residuals=None):
         """The residuals; in new memory, where none is given."""
         if residuals is None:

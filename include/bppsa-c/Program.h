@@ -316,13 +316,23 @@ BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramGetResidualBytes(BppsaProgram progra
 
 /**
  * Computes graph outputs as `bppsaProgramInferInto` does, and writes what `bppsaProgramBackward`
- * reads of this pass to `residuals`: uint8, compact, of at least the bytes above.
+ * reads of this pass to `residuals`: uint8, compact, of at least the bytes above. Equal calls write
+ * equal bytes.
  */
 BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramForward(BppsaProgram program,
                                                     const BppsaNamedArray *arrays,
                                                     intptr_t numArrays,
                                                     const BppsaNamedArray *outputs,
                                                     intptr_t numOutputs, const DLTensor *residuals);
+
+/**
+ * How many bytes of `residuals`, which `bppsaProgramForward` has written, belong to them: as many
+ * as `bppsaProgramGetResidualBytes` says, or less where lengths of samples decide. Those behind
+ * have not been touched, and `bppsaProgramBackward` does not need them.
+ */
+BPPSA_CAPI_EXPORTED BppsaStatus bppsaProgramGetUsedResidualBytes(BppsaProgram program,
+                                                                 const DLTensor *residuals,
+                                                                 size_t *bytes);
 
 /**
  * The vector-Jacobian product of a forward pass: the gradients of the sum over all graph outputs of

@@ -264,6 +264,16 @@ BppsaStatus bppsaProgramForward(BppsaProgram program, const BppsaNamedArray *arr
       arrays, numArrays, outputs, numOutputs, residuals);
 }
 
+BppsaStatus bppsaProgramGetUsedResidualBytes(BppsaProgram program, const DLTensor *residuals,
+                                             size_t *bytes) {
+  return use<&bppsaProgramGetUsedResidualBytes>(
+      program,
+      [&](EmbeddedProgram &own) {
+        require(bytes, "the place for the bytes") = own.usedResidualBytes(toResiduals(residuals));
+      },
+      residuals, bytes);
+}
+
 BppsaStatus bppsaProgramBackward(BppsaProgram program, const BppsaNamedArray *arrays,
                                  intptr_t numArrays, const DLTensor *residuals,
                                  const BppsaNamedArray *cotangents, intptr_t numCotangents,

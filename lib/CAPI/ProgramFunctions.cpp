@@ -35,6 +35,7 @@ const AnyFunction bppsa::capi::programFunctions[] = {
     FUNCTION(bppsaProgramAllocate),
     FUNCTION(bppsaProgramGetResidualBytes),
     FUNCTION(bppsaProgramForward),
+    FUNCTION(bppsaProgramGetUsedResidualBytes),
     FUNCTION(bppsaProgramBackward),
     FUNCTION(bppsaProgramReset),
     FUNCTION(bppsaProgramSave),

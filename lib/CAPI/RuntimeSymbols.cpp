@@ -23,8 +23,13 @@ extern const bppsa_device_image bppsa_device_images[] = {{nullptr, nullptr, 0}};
 #define SYMBOL(NAME) {#NAME, reinterpret_cast<const void *>(&NAME)}
 
 std::vector<std::pair<const char *, const void *>> bppsa::capi::getRuntimeSymbols() {
-  return {SYMBOL(_mlir_memref_to_llvm_alloc), SYMBOL(_mlir_memref_to_llvm_aligned_alloc),
-          SYMBOL(_mlir_memref_to_llvm_free),  SYMBOL(memrefCopy),
-          SYMBOL(bppsa_rt_parallel_for),      SYMBOL(bppsa_rt_side_by_side),
-          SYMBOL(bppsa_rt_segment_steps),     SYMBOL(bppsa_rt_phase)};
+  return {SYMBOL(_mlir_memref_to_llvm_alloc),
+          SYMBOL(_mlir_memref_to_llvm_aligned_alloc),
+          SYMBOL(_mlir_memref_to_llvm_free),
+          SYMBOL(memrefCopy),
+          SYMBOL(bppsa_rt_parallel_for),
+          SYMBOL(bppsa_rt_side_by_side),
+          SYMBOL(bppsa_rt_segment_steps),
+          SYMBOL(bppsa_rt_residuals),
+          SYMBOL(bppsa_rt_phase)};
 }

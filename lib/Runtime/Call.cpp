@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 using namespace bppsa::runtime;
 
@@ -204,4 +205,16 @@ void bppsa_rt_phase(int64_t phase) {
     phases.forward = time;
   else
     phases.backward = time;
+}
+
+//===----------------------------------------------------------------------===//
+// Residuals
+//===----------------------------------------------------------------------===//
+
+static thread_local std::optional<uint64_t> reportedResiduals;
+
+void bppsa_rt_residuals(int64_t bytes) { reportedResiduals = bytes; }
+
+std::optional<uint64_t> bppsa::runtime::takeReportedResiduals() {
+  return std::exchange(reportedResiduals, std::nullopt);
 }

@@ -72,7 +72,8 @@ class Function:
         return [results[name] for name in self.outputs]
 
     def residual_bytes(self, inputs: Arrays) -> int:
-        """The bytes of the residuals of a forward pass on inputs of these shapes."""
+        """The bytes of the residuals of a forward pass on inputs of these shapes; an upper bound
+        where lengths of samples decide."""
         shapes = {
             # All in the memory of one element, at which nobody looks.
             name: np.broadcast_to(np.zeros((), self.program.inputs[name].dtype), tuple(array.shape))
@@ -88,11 +89,12 @@ class Function:
 
     def forward(
         self, parameters: Arrays, inputs: Arrays, results: Arrays, residuals: np.ndarray
-    ) -> None:
-        """Writes the results, and to ``residuals`` what ``backward`` reads of this pass."""
+    ) -> int:
+        """Writes the results, and to ``residuals`` what ``backward`` reads of this pass; returns how
+        many of its bytes that are."""
         arrays = self._name(parameters, inputs)
         out = dict(zip(self.outputs, results, strict=True))
-        self.program._program.forward(arrays, out, residuals)
+        return self.program._program.forward(arrays, out, residuals)
 
     def backward(
         self,

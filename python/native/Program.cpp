@@ -195,7 +195,8 @@ static size_t residualBytes(const Program &program, nb::dict inputs) {
   return bytes;
 }
 
-static void forward(const Program &program, nb::dict inputs, nb::dict out, nb::object residuals) {
+/// Returns how many bytes of `residuals` belong to them.
+static size_t forward(const Program &program, nb::dict inputs, nb::dict out, nb::object residuals) {
   CallArrays arrays, outputs, kept;
   arrays.addAll(inputs);
   outputs.addWritten(out);
@@ -204,6 +205,9 @@ static void forward(const Program &program, nb::dict inputs, nb::dict out, nb::o
   compute([&] {
     return bppsaProgramForward(program.get(), data, arrays.size(), results, outputs.size(), block);
   });
+  size_t bytes;
+  check(bppsaProgramGetUsedResidualBytes(program.get(), block, &bytes));
+  return bytes;
 }
 
 static void backward(const Program &program, nb::dict inputs, nb::object residuals,

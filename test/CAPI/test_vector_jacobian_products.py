@@ -113,6 +113,70 @@ def test_several_forward_passes_before_their_backward_passes(case):
             np.testing.assert_array_equal(gradients[name], alone[i][name])
 
 
+def check_residuals(program, inputs):
+    """Every byte of them follows from the arguments, whatever the memory had: other frameworks compare
+    all that operators write. What is behind them is not touched."""
+    blocks = {content: np.full(program.residual_bytes(inputs), content, "u1") for content in (0, 0xFF, 0x5A)}
+    for content, block in blocks.items():
+        program.forward(inputs, {}, block)
+        used = program.used_residual_bytes(block)
+        np.testing.assert_array_equal(block[:used], blocks[0][:used])
+        assert (block[used:] == content).all()
+    return used
+
+
+@pytest.mark.parametrize("variant", [("sequential", "lanes"), ("sequential", "units"), ("scan", None)])
+def test_residuals_follow_from_arguments(case, variant):
+    _, program, inputs, _ = case
+    backward, mapping = variant
+    program.set_variant(backward, mapping=mapping)
+    check_residuals(program, inputs)
+
+
+ZOO = harness.ROOT / "test" / "zoo" / "Inputs"
+
+
+@pytest.mark.parametrize(
+    ("path", "shapes"),
+    [
+        (harness.ROOT / "examples" / "irmas_gru_dynamo.onnx", {"x": (6, 5, 12)}),
+        (ZOO / "tcn_dynamo.onnx", {"x": (5, 7, 3)}),
+        (ZOO / "packed_torchscript.onnx", {"x": (3, 7, 6), "lengths": (3,)}),
+    ],
+    ids=["last step", "borders", "steps of the longest sample"],
+)
+def test_residuals_of_partly_written_arrays(path, shapes):
+    program = capi.Program.compile(path, loss="vjp", O=0)
+    rng = np.random.default_rng(5)
+    inputs = {name: rng.standard_normal(shape).astype("f4") for name, shape in shapes.items()}
+    if "lengths" in inputs:
+        inputs["lengths"] = np.array([5, 2, 1])
+    program.set_variant("sequential")
+    used = check_residuals(program, inputs)
+    assert ("lengths" in inputs) == (used < program.residual_bytes(inputs))
+
+
+def test_the_used_residuals_are_enough():
+    """Of ragged batches; a backward pass reads nothing behind them, and refuses less."""
+    program = capi.Program.compile(CASES["lstm"].SerializeToString(), loss="vjp", O=0)
+    inputs = models.data(CASES["lstm"], {"T": 6, "B": 37}, "none")
+    outputs, cotangents = draw(program.infer(inputs), 2)
+    names = program.names(capi.GRADIENT)
+    whole, part = empty(program, inputs, names), empty(program, inputs, names)
+    residuals = program.forward(inputs, outputs)
+    program.backward(inputs, residuals, cotangents, whole)
+    used = program.used_residual_bytes(residuals)
+    assert used < 0.5 * residuals.size
+    program.backward(inputs, residuals[:used].copy(), cotangents, part)
+    for name in names:
+        np.testing.assert_array_equal(part[name], whole[name])
+    for given in (residuals[: used - 1].copy(), np.full(200, 7, "u1")):
+        with pytest.raises(capi.Failure, match=f"take {used} bytes, found {used - 1}|of another program"):
+            program.backward(inputs, given, cotangents, part)
+        with pytest.raises(capi.Failure, match=f"take {used} bytes, found {used - 1}|of another program"):
+            program.used_residual_bytes(given)
+
+
 @pytest.mark.parametrize("backward", ["sequential", "scan"])
 def test_gradients_of_parameters_alone(case, backward):
     """Without those of inputs another function computes them."""

@@ -12,7 +12,8 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: utils/check.sh --torch")
 pytest.importorskip("bppsa._native", reason="the package is not built: utils/python.sh")
 import bppsa.torch  # noqa: E402
-from bppsa.torch.operators import forward, infer  # noqa: E402
+from bppsa.torch.operators import backward, forward, infer  # noqa: E402
+from bppsa.torch.recurrent import _layer  # noqa: E402
 from torch.nn.utils.rnn import pack_padded_sequence, pack_sequence  # noqa: E402
 
 KINDS = ["RNN", "GRU", "LSTM"]
@@ -135,27 +136,49 @@ def test_modules_have_the_parameters_of_their_model(model):
         model()
 
 
-def test_operators_keep_the_rules_of_pytorch(model, monkeypatch):
+def recurrent_function():
+    """A layer with samples of several lengths, and arguments: rows behind the last step of a sample
+    are zeros."""
+    function = _layer("LSTM", 3, 5, 2, "Tanh", lengths=True)
+    generator = torch.Generator().manual_seed(0)
+    parameters = [
+        torch.randn(function.program.parameters[name].shape, generator=generator)
+        for name in function.parameters
+    ]
+    states = [torch.randn(2, 3, 5, generator=generator) for _ in range(2)]
+    lengths = torch.tensor([4, 1, 3], dtype=torch.int32)
+    return function, parameters, [torch.randn(4, 3, 3, generator=generator), lengths, *states]
+
+
+def model_function():
+    function = bppsa.torch.Module(bitstreams.MODEL, backward="sequential")._shared.function
+    parameters = [torch.from_numpy(function.program.parameters[n].copy()) for n in function.parameters]
+    return function, parameters, [torch.randn(3, 2, 1)]
+
+
+@pytest.mark.parametrize("make", [recurrent_function, model_function])
+def test_operators_keep_the_rules_of_pytorch(make):
+    """All checks; those that trace compare the outputs of several calls bit by bit, residuals, too."""
+    function, parameters, inputs = make()
+    torch.library.opcheck(infer, (function.key, parameters, inputs))
+    *results, residuals = forward(function.key, parameters, inputs)
+    cotangents = [torch.randn_like(result) for result in results]
+    for given, of_inputs in ((cotangents, True), ([None, *cotangents[1:]], False)):
+        arguments = (function.key, parameters, inputs, residuals, given, of_inputs)
+        torch.library.opcheck(backward, arguments)
+    differentiable = [
+        [t.clone().requires_grad_(t.is_floating_point()) for t in tensors]
+        for tensors in (parameters, inputs)
+    ]
+    torch.library.opcheck(forward, (function.key, *differentiable))
+
+
+def test_gradients_are_those_of_differences(model):
     function = model._shared.function
     parameters = [
         model.get_parameter(name).detach().clone().requires_grad_() for name in function.parameters
     ]
     x = torch.randn(3, 2, 1, requires_grad=True)
-    torch.library.opcheck(infer, (function.key, [p.detach() for p in parameters], [x.detach()]))
-    checks = ("test_schema", "test_autograd_registration", "test_faketensor")
-    torch.library.opcheck(forward, (function.key, parameters, [x]), test_utils=checks)
-    # The other checks compare the outputs of several calls, and nobody writes the bytes between the
-    # arrays of the residuals: they hold where the memory of calls starts as zeros.
-    allocate = function.allocate
-
-    def allocate_zeros(shape, **settings):
-        array = allocate(shape, **settings)
-        array[...] = 0
-        return array
-
-    monkeypatch.setattr(function, "allocate", allocate_zeros)
-    torch.library.opcheck(forward, (function.key, parameters, [x]))
-    monkeypatch.undo()
     flat_arguments = (x, *parameters)
 
     def run(x, *parameters):
@@ -175,6 +198,20 @@ def test_compile(model):
             module(x).square().sum().backward()
             gradients.append([p.grad.clone() for p in network.parameters()])
         for one, other in zip(*gradients, strict=True):
+            torch.testing.assert_close(one, other)
+
+
+def test_compile_with_lengths():
+    """How large residuals are follows from values."""
+    model = bppsa.torch.Module(harness.ROOT / "test" / "zoo" / "Inputs" / "packed_torchscript.onnx")
+    compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
+    for lengths in ([5, 2, 1], [7, 7, 3], [3, 2]):
+        x = torch.randn(len(lengths), 7, 6, requires_grad=True)
+        found, expected = (
+            torch.autograd.grad(f(x, torch.tensor(lengths)).square().sum(), [x, *model.parameters()])
+            for f in (compiled, model)
+        )
+        for one, other in zip(found, expected, strict=True):
             torch.testing.assert_close(one, other)
 
 

@@ -16,6 +16,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -147,6 +148,10 @@ struct PhaseTimes {
   double forward = 0, backward = 0;
 };
 PhaseTimes lastPhases();
+
+/// The bytes that compiled code of this thread has said its residuals take, since this was called
+/// last.
+std::optional<uint64_t> takeReportedResiduals();
 
 } // namespace bppsa::runtime
 

@@ -128,6 +128,10 @@ void bppsa_rt_rank_mean(int64_t address, int64_t count, int64_t transposed);
 /// What the samples of this rank count in the loss of the step.
 float bppsa_rt_rank_weight();
 
+/// Forward parts whose residuals may take less than bppsa_function::residuals says call this with
+/// the bytes that they take.
+void bppsa_rt_residuals(int64_t bytes);
+
 /// Compiled steps call this with 0 where they start and with 1 where their backward part starts.
 void bppsa_rt_phase(int64_t phase);
 }

@@ -29,7 +29,7 @@ void bppsa::buildGPUOutliningPipeline(OpPassManager &pm) {
   pm.addPass(createExpandScan({/*unrollUpTo=*/0, /*factorLinks=*/false, /*wholeLevels=*/true}));
   addCleanup(pm);
   addBufferization(pm);
-  pm.addPass(createSeparateBackward({/*keepNumbers=*/false}));
+  pm.addPass(createSeparateBackward({/*keepNumbers=*/false, /*clearUnwritten=*/false}));
   pm.addNestedPass<func::FuncOp>(createSinkReads());
   addOutlining(pm, {/*groupSums=*/true, /*groupFills=*/false, /*anyWindow=*/false,
                     /*wholeLevels=*/true});

@@ -30,10 +30,15 @@ void ResidualBlock::requireSize(uint64_t wanted) const {
          size);
 }
 
-ResidualHeader ResidualBlock::header() const {
+ResidualHeader ResidualBlock::finishedHeader() const {
   requireSize(0);
   ResidualHeader header;
   memcpy(&header, memory, sizeof header);
+  if (header.state == ResidualHeader::started)
+    throw UsageError("the residuals are those of a forward pass that has failed");
+  if (header.state != ResidualHeader::complete)
+    throw UsageError("the residuals are those of another program, or of none");
+  requireSize(header.bytes);
   return header;
 }
 
@@ -87,16 +92,23 @@ void EmbeddedProgram::forward(const ArrayArguments &arguments, const ArrayArgume
   ResidualBlock block(residuals);
   uint64_t bytes = call.residuals().elements();
   block.requireSize(bytes);
-  ResidualHeader header = {0, program.checksum, numberOf(call.function()),
-                           hashSizes(call.arrays().symbols)};
+  ResidualHeader header = {ResidualHeader::started, program.checksum, numberOf(call.function()),
+                           hashSizes(call.arrays().symbols), bytes};
   block.setHeader(header);
   lendParameters(call, own);
   bool isCopied = !call.redirect("residuals", block.data());
+  takeReportedResiduals();
   runOutputs(call, outputs);
+  header.bytes = takeReportedResiduals().value_or(bytes);
   if (isCopied)
-    std::copy_n(call.residuals().data.data(), bytes, block.data());
+    std::copy_n(call.residuals().data.data(), header.bytes, block.data());
   header.state = ResidualHeader::complete;
   block.setHeader(header);
+}
+
+uint64_t EmbeddedProgram::usedResidualBytes(const ArrayArgument &residuals) const {
+  requireProducts();
+  return sizeof(ResidualHeader) + ResidualBlock(residuals).finishedHeader().bytes;
 }
 
 //===----------------------------------------------------------------------===//
@@ -148,11 +160,9 @@ void EmbeddedProgram::backward(const ArrayArguments &arguments, const ArrayArgum
                                const ArrayArguments &cotangents, const ArrayArguments &results) {
   requireProducts();
   ResidualBlock block(residuals);
-  ResidualHeader header = block.header();
+  ResidualHeader header = block.finishedHeader();
   if (header.program != program.checksum || header.variant >= model().variants.size())
     throw UsageError("the residuals are those of another program, or of none");
-  if (header.state != ResidualHeader::complete)
-    throw UsageError("the residuals are those of a forward pass that has failed");
   CallArguments own = takeParameters(arguments);
   BatchArguments batch = matchArguments(model(), own.arrays, LossArrays::Ignored);
   EmbeddedCall &forward = find("forward", batch, LossArrays::Ignored);
@@ -164,10 +174,8 @@ void EmbeddedProgram::backward(const ArrayArguments &arguments, const ArrayArgum
   EmbeddedCall &call =
       prepare("backward." + model().variants[header.variant].name, own.arrays, LossArrays::Needed);
   requireGradients(call, results);
-  Array &kept = call.residuals();
-  block.requireSize(kept.elements());
   if (!call.redirect("residuals", block.data()))
-    std::copy_n(block.data(), kept.elements(), kept.data.data());
+    std::copy_n(block.data(), header.bytes, call.residuals().data.data());
   lendParameters(call, own);
   ArrayArguments copied = redirectGradients(call, results);
   call.run();

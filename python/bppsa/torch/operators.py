@@ -49,13 +49,22 @@ def _(key: str, parameters: list[Tensor], inputs: list[Tensor]) -> list[Tensor]:
     return _empty_results(Function.find(key), inputs)
 
 
+def _has_open_residuals(inputs: list[Tensor]) -> bool:
+    """Whether values of inputs, such as lengths of samples, may say how large residuals are."""
+    return not all(tensor.is_floating_point() for tensor in inputs)
+
+
 @torch.library.custom_op("bppsa::forward", mutates_args=())
 def forward(key: str, parameters: list[Tensor], inputs: list[Tensor]) -> list[Tensor]:
     """The results, then the residuals."""
     function, arrays = Function.find(key), _to_numpy(inputs)
     results = [function.allocate(shape) for shape in function.result_shapes(inputs)]
     residuals = function.allocate([function.residual_bytes(inputs)], of_bytes=True)
-    function.forward(_to_numpy(parameters), arrays, results, residuals)
+    used = function.forward(_to_numpy(parameters), arrays, results, residuals)
+    if _has_open_residuals(inputs):
+        residuals = residuals[:used]
+    else:
+        residuals[used:] = 0
     return [torch.from_numpy(array) for array in (*results, residuals)]
 
 
@@ -63,7 +72,8 @@ def forward(key: str, parameters: list[Tensor], inputs: list[Tensor]) -> list[Te
 def _(key: str, parameters: list[Tensor], inputs: list[Tensor]) -> list[Tensor]:
     function = Function.find(key)
     size: typing.Any
-    if all(type(size) is int for tensor in inputs for size in tensor.shape):
+    is_static = all(type(size) is int for tensor in inputs for size in tensor.shape)
+    if is_static and not _has_open_residuals(inputs):
         size = function.residual_bytes(inputs)
     else:
         size = torch.library.get_ctx().new_dynamic_size()

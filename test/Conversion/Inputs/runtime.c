@@ -11,6 +11,7 @@ int test_threads = 1;
 int test_segment_steps = 1;
 
 void bppsa_rt_phase(int64_t phase) {}
+void bppsa_rt_residuals(int64_t bytes) {}
 int64_t bppsa_rt_segment_steps(int64_t steps, int64_t samples, int64_t stepBytes,
                                int64_t stateBytes, int64_t totalStepBytes, int64_t limit) {
   return test_segment_steps;

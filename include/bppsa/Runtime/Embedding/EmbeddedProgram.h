@@ -66,6 +66,8 @@ public:
   /// Computes outputs as infer() does, and writes what backward() reads to `residuals`.
   void forward(const ArrayArguments &arguments, const ArrayArguments &outputs,
                const ArrayArgument &residuals);
+  /// How many bytes of `residuals`, which forward() has written, belong to them.
+  uint64_t usedResidualBytes(const ArrayArgument &residuals) const;
   /// Gradients of the sum of outputs times cotangents, which are named after the outputs and zero
   /// where they are missing. `arguments` are those of the forward pass. Writes the gradients of
   /// `results`, whatever their values.

@@ -16,14 +16,18 @@ namespace bppsa::runtime {
 /// What a block of residuals begins with: of which forward pass it is. What compiled functions
 /// write is behind it.
 struct alignas(64) ResidualHeader {
-  /// Of a forward pass that has ended.
-  static constexpr uint64_t complete = 0x6c61756469736572;
+  /// Of a forward pass that has begun, and of one that has ended.
+  static constexpr uint64_t started = 0x6c61756469736573, complete = 0x6c61756469736572;
 
   uint64_t state;
   /// The checksum of the program's model, and the number of the variant.
   uint32_t program, variant;
   /// A hash of the values of all symbols.
   uint64_t sizes;
+  /// What the forward pass has written behind the header.
+  uint64_t bytes;
+  /// So that equal calls write equal bytes.
+  uint8_t zeros[32] = {};
 };
 
 /// Memory of a caller for residuals: bytes, which may be moved as a whole between forward and
@@ -35,7 +39,9 @@ public:
 
   /// Throws Error where `wanted` bytes behind the header are more than there are.
   void requireSize(uint64_t wanted) const;
-  ResidualHeader header() const;
+  /// The header of a forward pass that has ended. Throws Error where there is none, or not all that
+  /// it has written.
+  ResidualHeader finishedHeader() const;
   void setHeader(const ResidualHeader &header);
   std::byte *data() const { return memory + sizeof(ResidualHeader); }
 

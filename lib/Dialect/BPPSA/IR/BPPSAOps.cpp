@@ -70,8 +70,8 @@ static void getBufferEffects(MutableArrayRef<OpOperand> read, MutableArrayRef<Op
                            SideEffects::DefaultResource::get());
   for (OpOperand &operand : written)
     if (isa<MemRefType>(operand.get().getType()))
-      effects.emplace_back(MemoryEffects::Write::get(), &operand,
-                           SideEffects::DefaultResource::get());
+      effects.emplace_back(MemoryEffects::Write::get(), &operand, /*stage=*/0,
+                           /*effectOnFullRegion=*/true, SideEffects::DefaultResource::get());
 }
 
 /// Effects of an op whose destinations are the operands `destinations`.

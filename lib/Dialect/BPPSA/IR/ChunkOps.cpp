@@ -61,7 +61,8 @@ static void getCopyEffects(OpOperand &source, MutableOperandRange destination, E
     effects.emplace_back(MemoryEffects::Read::get(), &source);
   for (OpOperand &operand : destination)
     if (isa<MemRefType>(operand.get().getType()))
-      effects.emplace_back(MemoryEffects::Write::get(), &operand);
+      effects.emplace_back(MemoryEffects::Write::get(), &operand, /*stage=*/0,
+                           /*effectOnFullRegion=*/true);
 }
 
 void PackChunksOp::getEffects(Effects &effects) {

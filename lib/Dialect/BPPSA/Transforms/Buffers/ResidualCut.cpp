@@ -44,6 +44,25 @@ llvm::SmallDenseSet<Value> bppsa::getWrittenArrays(Operation *op) {
   return written;
 }
 
+/// The array whose elements are those of `view`, all of them.
+static Value getReshapedArray(Value view) {
+  while (isa_and_nonnull<memref::CollapseShapeOp, memref::ExpandShapeOp, memref::CastOp>(
+      view.getDefiningOp()))
+    view = cast<ViewLikeOpInterface>(view.getDefiningOp()).getViewSource();
+  return view;
+}
+
+/// Erases from `arrays` those that `op` writes as a whole.
+static void eraseWhollyWritten(Operation *op, llvm::SmallDenseSet<Value> &arrays) {
+  auto interface = dyn_cast<MemoryEffectOpInterface>(op);
+  SmallVector<MemoryEffects::EffectInstance> effects;
+  if (interface)
+    interface.getEffects(effects);
+  for (const MemoryEffects::EffectInstance &effect : effects)
+    if (isa<MemoryEffects::Write>(effect.getEffect()) && effect.getEffectOnFullRegion())
+      arrays.erase(getReshapedArray(effect.getValue()));
+}
+
 MarkPhaseOp bppsa::findBackwardMark(func::FuncOp function) {
   bool hasOutput = false, hasGradient = false, hasLoss = false;
   for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i) {
@@ -195,6 +214,9 @@ FailureOr<ResidualCut> CutFinder::run() {
         cut.forward.insert(op);
     }
   cut.forward.erase(end);
+  cut.partial.insert_range(cut.arrays);
+  for (Operation *op : cut.forward)
+    eraseWhollyWritten(op, cut.partial);
   llvm::sort(cut.arrays,
              [](memref::AllocOp a, memref::AllocOp b) { return a->isBeforeInBlock(b); });
   return cut;

@@ -25,6 +25,8 @@ struct ResidualCut {
   llvm::SmallVector<mlir::memref::AllocOp> arrays;
   /// Numbers that the forward part reads from memory and the backward part uses.
   llvm::SetVector<mlir::Value> numbers;
+  /// Of the arrays, those that the forward part may leave partly unwritten.
+  llvm::SmallDenseSet<mlir::Value> partial;
   /// Memory that the backward part writes.
   llvm::SmallDenseSet<mlir::Value> written;
 };

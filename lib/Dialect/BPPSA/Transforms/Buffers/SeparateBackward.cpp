@@ -9,14 +9,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ResidualCut.h"
+#include "ResidualBlock.h"
 #include "SizeFormulas.h"
 #include "bppsa/Dialect/BPPSA/Analysis/Dependences.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Buffers/Passes.h"
-#include "bppsa/Support/IndexArithmetic.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/IRMapping.h"
 
 namespace bppsa {
@@ -27,58 +27,9 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// What a number takes in the block.
-static constexpr int64_t kNumberBytes = 8;
-
 //===----------------------------------------------------------------------===//
-// The block of residuals
+// Functions
 //===----------------------------------------------------------------------===//
-
-/// The bytes that numbers take at the start of the block.
-static int64_t getNumberArea(const ResidualCut &cut) {
-  return llvm::alignTo(cut.numbers.size() * kNumberBytes, kResidualAlignment);
-}
-
-/// `bytes` rounded up to a place where an array may begin.
-static Value roundUp(OpBuilder &builder, Location loc, Value bytes) {
-  Value raised = addIndex(builder, loc, bytes, kResidualAlignment - 1);
-  return builder.createOrFold<arith::AndIOp>(loc, raised,
-                                             getIndex(builder, loc, -kResidualAlignment));
-}
-
-namespace {
-/// Views of a block of residuals, array by array.
-class ResidualBlock {
-public:
-  ResidualBlock(OpBuilder &builder, Value bytes, int64_t start)
-      : builder(builder), loc(bytes.getLoc()), bytes(bytes), offset(getIndex(builder, loc, start)) {
-  }
-
-  /// The next array, of the type of `allocation` and of `sizes`.
-  Value takeArray(memref::AllocOp allocation, ValueRange sizes);
-  /// The place of number `i`, of `type`.
-  Value getNumber(size_t i, Type type);
-
-private:
-  OpBuilder &builder;
-  Location loc;
-  Value bytes, offset;
-};
-} // namespace
-
-Value ResidualBlock::takeArray(memref::AllocOp allocation, ValueRange sizes) {
-  MemRefType type = allocation.getType();
-  Value view = memref::ViewOp::create(builder, loc, type, bytes, offset, sizes);
-  Value size = roundUp(builder, loc, emitByteCount(builder, loc, type, sizes));
-  offset = builder.createOrFold<arith::AddIOp>(loc, offset, size);
-  return view;
-}
-
-Value ResidualBlock::getNumber(size_t i, Type type) {
-  Value place = getIndex(builder, loc, i * kNumberBytes);
-  return memref::ViewOp::create(builder, loc, MemRefType::get({}, type), bytes, place,
-                                ValueRange());
-}
 
 /// Adds the argument for the block of residuals behind the others.
 static BlockArgument addBlock(func::FuncOp part) {
@@ -106,14 +57,10 @@ static LogicalResult emitResidualBytes(func::FuncOp function, const ResidualCut 
   keepApart(made);
   builder.setInsertionPointToStart(made.addEntryBlock());
   SizeFormulas formulas(function, builder, made.getArguments());
-  Value sum = getIndex(builder, loc, getNumberArea(cut));
-  for (memref::AllocOp array : cut.arrays) {
-    Value bytes = formulas.emitBytes(array);
-    if (!bytes)
-      return array.emitOpError("is kept for the backward part and has a size that nothing bounds");
-    sum = builder.createOrFold<arith::AddIOp>(loc, sum, roundUp(builder, loc, bytes));
-  }
-  func::ReturnOp::create(builder, loc, sum);
+  FailureOr<Value> bytes = emitBlockSize(builder, loc, cut, formulas);
+  if (failed(bytes))
+    return failure();
+  func::ReturnOp::create(builder, loc, *bytes);
   return success();
 }
 
@@ -159,14 +106,15 @@ static bool freesArray(Operation *op, const ResidualCut &cut) {
   return dealloc && llvm::is_contained(cut.arrays, dealloc.getMemref().getDefiningOp());
 }
 
-static LogicalResult createForward(func::FuncOp function, const ResidualCut &cut) {
+static LogicalResult createForward(func::FuncOp function, const ResidualCut &cut,
+                                   bool clearUnwritten) {
   IRMapping mapping;
   func::FuncOp part = createPart(function, getForwardName(function.getName()), mapping);
   Value bytes = addBlock(part);
   eraseCopies(function, mapping,
               [&](Operation *op) { return !cut.forward.contains(op) || freesArray(op, cut); });
   OpBuilder builder = OpBuilder::atBlockBegin(&part.front());
-  ResidualBlock block(builder, bytes, getNumberArea(cut));
+  ResidualBlock block(builder, bytes, cut);
   for (auto [i, number] : llvm::enumerate(cut.numbers)) {
     Value copy = mapping.lookup(number);
     builder.setInsertionPointAfterValue(copy);
@@ -175,9 +123,17 @@ static LogicalResult createForward(func::FuncOp function, const ResidualCut &cut
   for (memref::AllocOp array : cut.arrays) {
     auto copy = mapping.lookup(array.getResult()).getDefiningOp<memref::AllocOp>();
     builder.setInsertionPoint(copy);
-    copy.replaceAllUsesWith(block.takeArray(copy, copy.getDynamicSizes()));
+    Value view = block.takeArray(copy, copy.getDynamicSizes());
+    if (clearUnwritten && cut.partial.contains(array.getResult()))
+      fillWithZeros(builder, view);
+    copy.replaceAllUsesWith(view);
     copy.erase();
   }
+  // Behind all kernels, which need not wait for it.
+  builder.setInsertionPoint(part.front().getTerminator());
+  if (clearUnwritten)
+    block.clearGaps();
+  block.reportSize(part->getParentOfType<ModuleOp>());
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(part.front())))
     if (isOpTriviallyDead(&op))
       op.erase();
@@ -192,7 +148,7 @@ class BackwardStart {
 public:
   BackwardStart(func::FuncOp function, func::FuncOp part, const ResidualCut &cut)
       : cut(cut), builder(OpBuilder::atBlockBegin(&part.front())),
-        block(builder, addBlock(part), getNumberArea(cut)) {
+        block(builder, addBlock(part), cut) {
     mapping.map(function.getArguments(),
                 part.getArguments().take_front(function.getNumArguments()));
   }
@@ -289,7 +245,8 @@ private:
     if (!keepNumbers && !cut->numbers.empty())
       return cut->numbers.front().getDefiningOp()->emitOpError(
           "makes a number that the backward part uses and that cannot be kept");
-    if (failed(createForward(function, *cut)) || failed(createBackward(function, *cut)))
+    if (failed(createForward(function, *cut, clearUnwritten)) ||
+        failed(createBackward(function, *cut)))
       return failure();
     function.erase();
     return success();

@@ -26,11 +26,15 @@ static std::optional<int64_t> getElementBytes(MemRefType type) {
   return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
 }
 
-Value bppsa::emitByteCount(OpBuilder &builder, Location loc, MemRefType type, ValueRange sizes) {
-  int64_t fixed = *getElementBytes(type);
+int64_t bppsa::getFixedBytes(MemRefType type) {
+  int64_t bytes = *getElementBytes(type);
   for (int64_t size : type.getShape())
-    fixed *= ShapedType::isDynamic(size) ? 1 : size;
-  Value bytes = getIndex(builder, loc, fixed);
+    bytes *= ShapedType::isDynamic(size) ? 1 : size;
+  return bytes;
+}
+
+Value bppsa::emitByteCount(OpBuilder &builder, Location loc, MemRefType type, ValueRange sizes) {
+  Value bytes = getIndex(builder, loc, getFixedBytes(type));
   for (Value size : sizes)
     bytes = builder.createOrFold<arith::MulIOp>(loc, bytes, size);
   return bytes;

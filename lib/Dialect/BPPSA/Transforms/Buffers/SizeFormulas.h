@@ -12,7 +12,10 @@
 
 namespace bppsa {
 
-/// Writes the bytes of an array of `type` with the dynamic `sizes`. Elements are numbers.
+/// The bytes of an array of `type` whose dynamic sizes are one. Elements are numbers.
+int64_t getFixedBytes(mlir::MemRefType type);
+
+/// Writes the bytes of an array of `type` with the dynamic `sizes`.
 mlir::Value emitByteCount(mlir::OpBuilder &builder, mlir::Location loc, mlir::MemRefType type,
                           mlir::ValueRange sizes);
 

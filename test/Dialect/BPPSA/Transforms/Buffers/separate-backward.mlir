@@ -1,4 +1,5 @@
 // RUN: bppsa-opt %s --split-input-file --bppsa-separate-backward --canonicalize | FileCheck %s
+// RUN: bppsa-opt %s --split-input-file --bppsa-separate-backward="clear-unwritten=false" --canonicalize | FileCheck %s --check-prefix=UNWRITTEN
 
 // What the backward part reads is in the block, at the places that both parts compute; what it changes is a copy, and what
 // it can compute of the sizes of its arguments is not kept.
@@ -25,6 +26,11 @@ module attributes {bppsa.symbols = #bppsa.symbols<"B">} {
 // CHECK:         memref.dealloc %[[OWN]]
 // CHECK:         memref.copy %[[EXP]], %[[Y]]
 // CHECK-NOT:     linalg.mul
+// CHECK:         %[[FIRST:.*]] = memref.subview %[[BLOCK]]
+// CHECK:         linalg.fill ins(%c0_i8 : i8) outs(%[[FIRST]] : {{.*}})
+// CHECK:         %[[SECOND:.*]] = memref.subview %[[BLOCK]]
+// CHECK:         linalg.fill ins(%c0_i8 : i8) outs(%[[SECOND]] : {{.*}})
+// CHECK-NOT:     linalg.fill
 // CHECK:         return
 
 // CHECK-LABEL: func.func @pullback_backward(
@@ -70,7 +76,7 @@ func.func @pullback(%x: memref<?x4xf32> {bppsa.input = "x", bppsa.shape = affine
 // -----
 
 // Callers may change outputs; numbers that were read from memory are in front of the arrays, and a number bounds those that
-// depend on them.
+// depend on them. How large they are is known in the end.
 
 module attributes {bppsa.symbols = #bppsa.symbols<"B">} {
 // CHECK-LABEL: func.func @pullback_residuals(
@@ -86,6 +92,11 @@ module attributes {bppsa.symbols = #bppsa.symbols<"B">} {
 // CHECK:         memref.store %[[COUNT]], %[[PLACE]][]
 // CHECK:         linalg.exp ins(%{{.*}}) outs(%[[KEPT]] : memref<?xf32>)
 // CHECK:         memref.copy %[[KEPT]], %[[Y]]
+// CHECK:         memref.subview %[[BLOCK]][8] [56] [1]
+// CHECK-COUNT-3: linalg.fill
+// CHECK-NOT:     linalg.fill
+// CHECK:         call @bppsa_rt_residuals(%{{.*}}) : (index) -> ()
+// CHECK-NEXT:    return
 
 // CHECK-LABEL: func.func @pullback_backward(
 // CHECK-SAME:    %[[BLOCK:[a-z0-9]+]]: memref<?xi8>)
@@ -152,5 +163,56 @@ func.func @pullback(%x: memref<4xf32> {bppsa.input = "x"}, %w: memref<4xf32> {bp
   memref.copy %products, %dx : memref<4xf32> to memref<4xf32>
   memref.dealloc %products : memref<4xf32>
   linalg.mul ins(%x, %g : memref<4xf32>, memref<4xf32>) outs(%dw : memref<4xf32>)
+  return
+}
+
+// -----
+
+// What the forward part may write in part is filled before: slices, and what is written under a condition. A reshaped array
+// is written whole. Arrays of whole lines of 64 bytes have nothing between them.
+
+// CHECK-LABEL: func.func @partial_forward(
+// CHECK-SAME:    %[[BLOCK:[a-z0-9]+]]: memref<?xi8>)
+// CHECK:         %[[WHOLE:.*]] = memref.view %[[BLOCK]][%c0][] : memref<?xi8> to memref<2x16xf32>
+// CHECK:         memref.collapse_shape %[[WHOLE]]
+// CHECK-NEXT:    linalg.fill ins(%{{.*}} : f32) outs(%{{.*}} : memref<32xf32>)
+// CHECK:         %[[SLICED:.*]] = memref.view %[[BLOCK]]
+// CHECK-NEXT:    linalg.fill ins(%{{.*}} : f32) outs(%[[SLICED]] : memref<2x16xf32>)
+// CHECK-NEXT:    memref.subview %[[SLICED]]
+// CHECK:         %[[PERHAPS:.*]] = memref.view %[[BLOCK]]
+// CHECK-NEXT:    linalg.fill ins(%{{.*}} : f32) outs(%[[PERHAPS]] : memref<2x16xf32>)
+// CHECK-NEXT:    scf.if
+// CHECK-NOT:     linalg.fill
+// CHECK:         memref.copy %[[PERHAPS]]
+// CHECK-NEXT:    }
+// CHECK-NEXT:    return
+
+// UNWRITTEN-LABEL: func.func @partial_forward(
+// UNWRITTEN-NOT:     linalg.fill
+// UNWRITTEN:         linalg.fill ins(%{{.*}} : f32) outs(%{{.*}} : memref<32xf32>)
+// UNWRITTEN-NOT:     linalg.fill
+// UNWRITTEN-LABEL: func.func @partial_backward_parameters(
+func.func @partial(%x: memref<2x16xf32> {bppsa.input = "x"}, %y: memref<2x16xf32> {bppsa.output = "y"},
+                    %g: memref<2x16xf32> {bppsa.target}, %is: i1, %d: memref<2x16xf32> {bppsa.gradient = "x"}) {
+  %one = arith.constant 1.0 : f32
+  %whole = memref.alloc() : memref<2x16xf32>
+  %flat = memref.collapse_shape %whole [[0, 1]] : memref<2x16xf32> into memref<32xf32>
+  linalg.fill ins(%one : f32) outs(%flat : memref<32xf32>)
+  %sliced = memref.alloc() : memref<2x16xf32>
+  %row = memref.subview %sliced[0, 0] [1, 16] [1, 1] : memref<2x16xf32> to memref<1x16xf32, strided<[16, 1]>>
+  %given = memref.subview %x[0, 0] [1, 16] [1, 1] : memref<2x16xf32> to memref<1x16xf32, strided<[16, 1]>>
+  memref.copy %given, %row : memref<1x16xf32, strided<[16, 1]>> to memref<1x16xf32, strided<[16, 1]>>
+  %perhaps = memref.alloc() : memref<2x16xf32>
+  scf.if %is {
+    memref.copy %x, %perhaps : memref<2x16xf32> to memref<2x16xf32>
+    memref.copy %perhaps, %y : memref<2x16xf32> to memref<2x16xf32>
+  }
+  bppsa.mark_phase 1
+  linalg.mul ins(%g, %whole : memref<2x16xf32>, memref<2x16xf32>) outs(%d : memref<2x16xf32>)
+  linalg.add ins(%d, %sliced : memref<2x16xf32>, memref<2x16xf32>) outs(%d : memref<2x16xf32>)
+  linalg.add ins(%d, %perhaps : memref<2x16xf32>, memref<2x16xf32>) outs(%d : memref<2x16xf32>)
+  memref.dealloc %whole : memref<2x16xf32>
+  memref.dealloc %sliced : memref<2x16xf32>
+  memref.dealloc %perhaps : memref<2x16xf32>
   return
 }

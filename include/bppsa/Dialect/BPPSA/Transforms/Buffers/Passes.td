@@ -249,7 +249,12 @@ def SeparateBackward : Pass<"bppsa-separate-backward", "::mlir::ModuleOp"> {
     `@f_backward_parameters` is the same without gradients of inputs and what is computed for
     nothing else. `@f_residuals` gives
     the bytes of `%residuals` for values of all symbols of the model, in order; an upper bound
-    where sizes depend on the values of inputs.
+    where sizes depend on the values of inputs. There the forward part tells the run time how many
+    it has taken (`bppsa_rt_residuals`).
+
+    With `clear-unwritten` the forward part writes each of these bytes, which then are a function of
+    its arguments: zeros between the arrays, which begin at multiples of 64 bytes, and into arrays
+    that it may write only in part.
 
     ```mlir
     func.func @f(%x: memref<?xf32> {bppsa.input = "x"}, %g: memref<?xf32> {bppsa.target},
@@ -278,9 +283,12 @@ def SeparateBackward : Pass<"bppsa-separate-backward", "::mlir::ModuleOp"> {
   let options = [
     Option<"keepNumbers", "keep-numbers", "bool", /*default=*/"true",
            "Numbers may be written to the residuals, which on a GPU the function could not">,
+    Option<"clearUnwritten", "clear-unwritten", "bool", /*default=*/"true",
+           "Zeros are written where nothing else is, which on a GPU would take a launch each">,
   ];
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
-                           "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect"];
+                           "::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::memref::MemRefDialect"];
 }
 
 def OverlapTimeLoops : Pass<"bppsa-overlap-time-loops", "::mlir::ModuleOp"> {
