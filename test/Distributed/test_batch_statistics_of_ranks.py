@@ -9,7 +9,7 @@ from onnx import TensorProto, helper, numpy_helper
 from test_programs import compile_model
 
 EPSILON, MOMENTUM, RATE = 1e-3, 0.8, 0.05
-OPTIONS = ["--lr", RATE, "--no-shuffle", "--mapping=lanes"]
+OPTIONS = ["--lr", RATE, "--no-shuffle"]
 
 
 def normalization(x, y, number):
@@ -59,9 +59,9 @@ def samples(count, ignored=()):
     return {"x": rng.normal(0.4, 1.7, (count, 2, 9)).astype(np.float32), "target": target}
 
 
-def train(tmp_path, ranks, program, data, name, *options):
+def train(tmp_path, ranks, program, data, name, *options, mapping="lanes"):
     saved = tmp_path / name
-    words = ["train", "--data", data, *OPTIONS, *options, "--save", saved]
+    words = ["train", "--data", data, *OPTIONS, f"--mapping={mapping}", *options, "--save", saved]
     harness.check_succeeded(mpi.run(ranks, program, *words))
     return saved
 
@@ -93,6 +93,30 @@ def test_as_one_process(tmp_path, setting):
         train(tmp_path, 3, program, data, "barrier.onnx", *options, "--exchange=barrier"),
     ]
     assert {path.read_bytes() for path in others} == {together.read_bytes()}
+
+
+def wide():
+    """More channels than the first message of an exchange holds."""
+    rng = np.random.default_rng(2)
+    nodes = [
+        helper.make_node("MatMul", ["x", "w1"], ["a"]),
+        normalization("a", "b", 1),
+        helper.make_node("Tanh", ["b"], ["c"]),
+        helper.make_node("MatMul", ["c", "w2"], ["y"]),
+    ]
+    arrays = {"w1": rng.normal(0, 0.3, (18, 300)), "w2": rng.normal(0, 0.1, (300, 4))}
+    return make_model(nodes, arrays | start_values(1, 300), {"x": ["B", 18], "y": ["B", 4]})
+
+
+@pytest.mark.parametrize("options", [[], ["--backward=scan"]], ids=["rules", "jacobians"])
+def test_many_channels(tmp_path, options):
+    program = compile_model(wide(), "--optimizer=sgd", "--sync-bn", *options)
+    arrays = samples(21)
+    arrays["x"] = arrays["x"].reshape(21, 18)
+    data = save(tmp_path / "d.npz", arrays)
+    words = ["--batch", 8, "--epochs", 2, *(options or ["--backward=sequential"])]
+    alone = train(tmp_path, 0, program, data, "alone.onnx", *words)
+    mpi.check_close(train(tmp_path, 3, program, data, "together.onnx", *words), alone)
 
 
 def test_one_process_needs_no_option(tmp_path):
@@ -132,21 +156,36 @@ def reference(x, target, shares):
     return p
 
 
-@pytest.mark.parametrize("shared", [True, False])
-def test_statistics_of_ranks(tmp_path, shared):
+@pytest.mark.parametrize(
+    "options",
+    [["--sync-bn"], [], ["--target=cuda", "--emulate"]],
+    ids=["of-all-samples", "of-each-rank", "of-each-rank-emulated"],
+)
+def test_statistics_of_ranks(tmp_path, options):
     """Those of all samples, or of the samples of each rank; running ones are the first rank's."""
     rng = np.random.default_rng(5)
     x = rng.normal(0.4, 1.7, (7, 3, 5)).astype(np.float32)
     target = rng.normal(0, 1, x.shape).astype(np.float32)
     model = make_model([normalization("x", "y", 1)], start_values(1, 3), dict.fromkeys("xy", ["B", 3, 5]))
-    options = ["--sync-bn"] if shared else []
     program = compile_model(model, "--loss=mse", "--optimizer=sgd", *options)
     data = save(tmp_path / "d.npz", {"x": x, "target": target})
     words = ["--batch", 7, "--epochs", 3, "--val", data]
-    found = mpi.weights(train(tmp_path, 2, program, data, "s.onnx", *words))
-    shares = [slice(0, 7)] if shared else [slice(0, 4), slice(4, 7)]
+    mapping = "blocks" if "--emulate" in options else "lanes"
+    found = mpi.weights(train(tmp_path, 2, program, data, "s.onnx", *words, mapping=mapping))
+    shares = [slice(0, 7)] if "--sync-bn" in options else [slice(0, 4), slice(4, 7)]
     for name, array in reference(x.astype(np.float64), target, shares).items():
         np.testing.assert_allclose(found[f"{name}1"], array, rtol=2e-5, err_msg=name)
+
+
+def test_a_rank_that_counts_nothing_keeps_its_statistics(tmp_path):
+    """The first rank, whose running statistics are saved, has the first two samples."""
+    data = save(tmp_path / "d.npz", samples(4, ignored=[0, 1]))
+    for options, isKept in ([], True), (["--sync-bn"], False):
+        program = compile_model(stack(), "--ignore-index=3", "--optimizer=sgd", *options)
+        found = mpi.weights(train(tmp_path, 2, program, data, "s.onnx", "--batch", 4))
+        start = start_values(1, 3) | start_values(2, 5)
+        for name in ("mean1", "var1", "mean2", "var2"):
+            assert np.array_equal(found[name], start[name]) == isKept, name
 
 
 def test_all_ranks_validate_by_the_statistics_that_are_saved(tmp_path):

@@ -25,15 +25,15 @@ void Trainer::prepareExchange() {
 
 void Trainer::compute(double weight, bool gives, const std::function<void()> &step) {
   TraceScope scope(ranks.trace(), TraceEvent::Lane::Computing, "step");
-  if (exchange)
-    exchange->run({weight, ownSize, allSize}, gives, step);
-  else
-    step();
+  if (!exchange)
+    return step();
+  exchange->run({weight, ownSize, allSize}, gives, step);
+  // The update may be made when the next step has begun.
+  session.parameters.acceptStatistics();
 }
 
 void Trainer::deferUpdate() {
   requireFiniteLoss();
-  session.parameters.acceptStatistics();
   UpdateRule rule{divisor, settings.clipNorm, settings.ema, false, stepName()};
   rule.restartsAverage = settings.ema && state.averaged++ == 0;
   exchange->update(rule);
