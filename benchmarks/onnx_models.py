@@ -1,5 +1,5 @@
 # Part of the bppsa project, under the MIT License.
-"""Writes the ONNX model of a benchmark shape: a recurrent layer, a classifier on its last state."""
+"""Writes the ONNX model of a benchmark shape: recurrent layers, a classifier on the last state."""
 
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
@@ -7,38 +7,61 @@ from onnx import TensorProto, helper, numpy_helper
 from shapes import CLASSES, GATES
 
 
+def _layer(shape, number, data, rng):
+    """The nodes of layer `number` of x `data`, and its weights; the last one only has a last state."""
+    rows, bound = GATES[shape.cell] * shape.hidden, shape.hidden**-0.5
+    sizes = {
+        "W": (shape.directions, rows, shape.features_of_layer(number)),
+        "R": (shape.directions, rows, shape.hidden),
+        "B": (shape.directions, 2 * rows),
+    }
+    weights = {
+        f"{name}{number}": rng.uniform(-bound, bound, size).astype(np.float32)
+        for name, size in sizes.items()
+    }
+    attributes = {"hidden_size": shape.hidden}
+    if shape.directions > 1:
+        attributes["direction"] = "bidirectional"
+    if shape.cell == "gru":
+        attributes["linear_before_reset"] = 1
+    is_last = number == shape.layers - 1
+    outputs = ["", "Y_h"] if is_last else [f"Y{number}"]
+    layer = helper.make_node(
+        shape.cell.upper(), [data, *weights], outputs, f"layer{number}", **attributes
+    )
+    if is_last:
+        return [layer], weights, "Y_h"
+    # [T, directions, B, H] to [T, B, directions * H].
+    side = helper.make_node("Transpose", [f"Y{number}"], [f"side{number}"], perm=[0, 2, 1, 3])
+    joined = helper.make_node("Reshape", [f"side{number}", "joined"], [f"x{number + 1}"])
+    return [layer, side, joined], weights, f"x{number + 1}"
+
+
 def write(shape, path):
     """x is [T, B, features], logits are [B, CLASSES]; weights are seeded, with PyTorch's range."""
     rng = np.random.default_rng(1)
-    rows, bound = GATES[shape.cell] * shape.hidden, shape.hidden**-0.5
-    weights = {
-        "W": (1, rows, shape.features),
-        "R": (1, rows, shape.hidden),
-        "B": (1, 2 * rows),
-        "head.weight": (CLASSES, shape.hidden),
-        "head.bias": (CLASSES,),
-    }
-    attributes = {"hidden_size": shape.hidden}
-    if shape.cell == "gru":
-        attributes["linear_before_reset"] = 1
-    nodes = [
-        helper.make_node(
-            shape.cell.upper(), ["x", "W", "R", "B"], ["", "Y_h"], "layer", **attributes
-        ),
-        helper.make_node("Squeeze", ["Y_h", "axis"], ["h"], "last"),
+    width, bound = shape.directions * shape.hidden, shape.hidden**-0.5
+    nodes, weights, data = [], {}, "x"
+    for number in range(shape.layers):
+        own_nodes, own_weights, data = _layer(shape, number, data, rng)
+        nodes += own_nodes
+        weights |= own_weights
+    weights["head.weight"] = rng.uniform(-bound, bound, (CLASSES, width)).astype(np.float32)
+    weights["head.bias"] = rng.uniform(-bound, bound, CLASSES).astype(np.float32)
+    weights["joined"] = np.array([0, 0, width], np.int64)
+    # [directions, B, H] to [B, directions * H].
+    nodes += [
+        helper.make_node("Transpose", ["Y_h"], ["last"], perm=[1, 0, 2]),
+        helper.make_node("Reshape", ["last", "flat"], ["h"]),
         helper.make_node("Gemm", ["h", "head.weight", "head.bias"], ["logits"], "head", transB=1),
     ]
-    initializers = [
-        numpy_helper.from_array(rng.uniform(-bound, bound, size).astype(np.float32), name)
-        for name, size in weights.items()
-    ]
-    initializers.append(numpy_helper.from_array(np.zeros(1, np.int64), "axis"))
+    weights["flat"] = np.array([0, width], np.int64)
     graph = helper.make_graph(
         nodes,
         "benchmark",
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["T", "B", shape.features])],
         [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["B", CLASSES])],
-        initializers,
+        [numpy_helper.from_array(array, name) for name, array in weights.items()],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     with open(path, "wb") as file:

@@ -10,23 +10,34 @@ GATES = {"rnn": 1, "gru": 3, "lstm": 4}
 
 @dataclass(frozen=True)
 class Shape:
-    """One recurrent layer with a classifier of CLASSES outputs on its last state."""
+    """Recurrent layers with a classifier of CLASSES outputs on the last state of the last one."""
 
     cell: str
     hidden: int
     features: int
     batch: int
     steps: int
+    layers: int = 1
+    directions: int = 1
 
     def __str__(self):
-        return (
-            f"{self.cell.upper()} H={self.hidden} I={self.features} B={self.batch} T={self.steps}"
-        )
+        stack = f" {self.layers} layers" if self.layers > 1 else ""
+        both = " bidirectional" if self.directions > 1 else ""
+        sizes = f"H={self.hidden} I={self.features} B={self.batch} T={self.steps}"
+        return f"{self.cell.upper()}{stack}{both} {sizes}"
+
+    def features_of_layer(self, layer):
+        """What layer `layer` gets at each step."""
+        return self.features if layer == 0 else self.directions * self.hidden
 
     def flops(self):
         """Of one training step: multiply-adds of forward, chain and weight gradients, times two."""
-        inner = GATES[self.cell] * self.hidden
-        return 2 * self.steps * self.batch * inner * (3 * self.hidden + 2 * self.features)
+        inner = self.directions * GATES[self.cell] * self.hidden
+        columns = sum(
+            3 * self.hidden + (2 if layer == 0 else 3) * self.features_of_layer(layer)
+            for layer in range(self.layers)
+        )
+        return 2 * self.steps * self.batch * inner * columns
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,12 @@ from worker import serve
 
 
 class Model(torch.nn.Module):
-    def __init__(self, cell, features, hidden):
+    def __init__(self, cell, features, hidden, layers, directions):
         super().__init__()
-        self.layer = getattr(torch.nn, cell.upper())(features, hidden)
-        self.head = torch.nn.Linear(hidden, CLASSES)
+        self.layer = getattr(torch.nn, cell.upper())(
+            features, hidden, layers, bidirectional=directions > 1
+        )
+        self.head = torch.nn.Linear(directions * hidden, CLASSES)
 
     def forward(self, x):
         return self.head(self.layer(x)[0][-1])
@@ -23,7 +25,8 @@ class Model(torch.nn.Module):
 
 def _prepare(request):
     torch.manual_seed(1)
-    model = Model(request["cell"], request["features"], request["hidden"])
+    names = ("cell", "features", "hidden", "layers", "directions")
+    model = Model(*(request[name] for name in names))
     x = torch.rand(request["steps"], request["batch"], request["features"])
     target = torch.arange(request["batch"]) % CLASSES
     # The fused optimizer is PyTorch's fastest on the CPU.

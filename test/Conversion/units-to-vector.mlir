@@ -39,3 +39,32 @@ func.func @outer(%a: memref<?x?x2x1xf32>, %b: memref<?x?x16x1xf32>, %c: memref<2
   bppsa.outer_sum lanes 1 %a, %b into %c : memref<2x16xf32> : memref<?x?x2x1xf32>, memref<?x?x16x1xf32>
   return
 }
+
+// Two samples share each row of the matrix; the run time says how many make a task, and the last one
+// may be alone.
+
+// CHECK-LABEL: func.func @together
+// CHECK:         call @bppsa_rt_task_samples(%{{.*}}, %c1{{.*}}, %c2{{.*}}) : (index, index, index) -> index
+// CHECK:         scf.parallel
+// CHECK:           %[[ROW:.*]] = vector.load {{.*}} : memref<16x16xf32>, vector<16xf32>
+// CHECK-NOT:       memref<16x16xf32>
+// CHECK:           vector.fma %[[ROW]],
+// CHECK-NOT:       memref<16x16xf32>
+// CHECK:           vector.fma %[[ROW]],
+// CHECK:           memref.alloca() {{.*}} : memref<2x16xf32>
+// CHECK:           %[[ALONE:.*]] = vector.load {{.*}} : memref<16x16xf32>, vector<16xf32>
+// CHECK-NOT:       memref<16x16xf32>
+// CHECK:           vector.fma %[[ALONE]],
+// CHECK-NOT:       vector.fma %[[ALONE]],
+// CHECK:         return
+func.func @together(%x: memref<?x?x16x1xf32>, %h0: memref<?x16x1xf32>, %r: memref<16x16xf32>,
+    %h: memref<?x?x16x1xf32>) {
+  bppsa.recurrence lanes 1 sequences(%x : memref<?x?x16x1xf32>)
+      initial(%h0 : memref<?x16x1xf32>) captures(%r : memref<16x16xf32>)
+      into(%h : memref<?x?x16x1xf32>) attributes {bppsa.mapping = #bppsa.task_mapping<most = 2>} {
+  ^bb0(%xt: vector<16xf32>, %ht: vector<16xf32>, %rc: vector<16x16xf32>):
+    %0 = bppsa.matvec transposed %rc, %ht plus %xt : vector<16xf32> : vector<16x16xf32>, vector<16xf32> -> vector<16xf32>
+    bppsa.yield %0 : vector<16xf32>
+  }
+  return
+}

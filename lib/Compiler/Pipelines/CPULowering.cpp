@@ -32,6 +32,7 @@ void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &opt
   addBufferization(pm);
   pm.addPass(createSeparateBackward());
   pm.addNestedPass<func::FuncOp>(createBlockTime());
+  pm.addNestedPass<func::FuncOp>(createChooseTaskMapping());
   addOutlining(pm, {/*groupSums=*/false, /*groupFills=*/true, /*anyWindow=*/true,
                     /*wholeLevels=*/false});
   pm.addPass(createOverlapTimeLoops());

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AffineMaps.h"
+#include "SampleTasks.h"
 #include "Sums/TimeBlocks.h"
 #include "bppsa/Dialect/BPPSA/Analysis/VanishingValues.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -29,32 +30,37 @@ static int64_t getRowsOfStep(Value sequence) {
   return cast<MemRefType>(sequence.getType()).getDimSize(2);
 }
 
-Rows bppsa::allocateRows(OpBuilder &builder, Location loc, int64_t rows, VectorType rowType) {
-  SmallVector<int64_t> shape = {rows};
-  if (rowType.getDimSize(0) != 1)
-    shape.push_back(rowType.getDimSize(0));
-  auto type = MemRefType::get(shape, rowType.getElementType());
-  return {memref::AllocaOp::create(builder, loc, type, builder.getI64IntegerAttr(64)), {}, 0};
+/// Calls `emit(array, rows, count)` for each of `arrays`, one for each state, with its own rows of
+/// `samples` samples from `block` on, and its rows in `state`.
+static void
+forEachState(OpBuilder &builder, const CotangentLoop &loop, ValueRange arrays, Value block,
+             const Rows &state, int64_t samples,
+             function_ref<void(OpBuilder &, const Rows &array, const Rows &, int64_t count)> emit) {
+  Location loc = loop.op->getLoc();
+  emitForSamples(builder, loc, samples, [&](OpBuilder &nested, Value sample) {
+    Rows own = state.ofSample(nested, loc, sample);
+    for (auto [i, array] : llvm::enumerate(arrays)) {
+      emit(nested, Rows{array, {block}}.ofSample(nested, loc, sample), own, loop.getStateSize(i));
+      own = own.dropFront(loop.getStateSize(i));
+    }
+  });
 }
 
 void bppsa::emitLoadSeeds(OpBuilder &builder, const CotangentLoop &loop, Value block,
-                          const Rows &state) {
-  int64_t first = 0;
-  for (auto [i, seed] : llvm::enumerate(loop.seeds)) {
-    emitCopy(builder, loop.op->getLoc(), {seed, {block}}, state.dropFront(first),
-             loop.getStateSize(i));
-    first += loop.getStateSize(i);
-  }
+                          const Rows &state, int64_t samples) {
+  forEachState(builder, loop, loop.seeds, block, state, samples,
+               [&](OpBuilder &nested, const Rows &seed, const Rows &own, int64_t count) {
+                 emitCopy(nested, loop.op->getLoc(), seed, own, count);
+               });
 }
 
 void bppsa::emitStoreCotangents(OpBuilder &builder, const CotangentLoop &loop, Value block,
-                                const Rows &state) {
-  int64_t first = 0;
-  for (size_t i = 0; i < loop.getNumStates(); ++i) {
-    emitCopy(builder, loop.op->getLoc(), state.dropFront(first), {loop.destinations[i], {block}},
-             loop.getStateSize(i));
-    first += loop.getStateSize(i);
-  }
+                                const Rows &state, int64_t samples) {
+  forEachState(builder, loop, loop.destinations.take_front(loop.getNumStates()), block, state,
+               samples,
+               [&](OpBuilder &nested, const Rows &destination, const Rows &own, int64_t count) {
+                 emitCopy(nested, loop.op->getLoc(), own, destination, count);
+               });
 }
 
 FailureOr<CotangentSteps> CotangentSteps::create(const CotangentLoop &loop,
@@ -76,10 +82,11 @@ void CotangentSteps::allocateScratch(OpBuilder &builder) {
   IntegerType integer = builder.getIntegerType(loop.getElementType().getIntOrFloatBitWidth());
   bits = memref::AllocaOp::create(builder, loc, MemRefType::get({}, integer));
   emitter.allocateScratch(builder, loc);
-  for (auto [i, buffer] : llvm::enumerate(waiting)) {
-    buffer = {};
+  for (auto [i, rows] : llvm::enumerate(waiting)) {
+    rows = {};
     if (!emitter.getPlan().canOverwrite(loop.saved.size() + i, i))
-      buffer = allocateRows(builder, loc, loop.getStateSize(i), getRowType(loop)).memref;
+      rows =
+          allocateRows(builder, loc, loop.getStateSize(i), getRowType(loop), emitter.getSamples());
   }
 }
 
@@ -136,7 +143,7 @@ void CotangentSteps::emitStep(OpBuilder &builder, Value block, Value step, const
   int64_t first = 0;
   for (size_t i = 0; i < loop.getNumStates(); ++i) {
     arguments.push_back(state.dropFront(first));
-    results.push_back(waiting[i] ? Rows{waiting[i]} : arguments.back());
+    results.push_back(waiting[i].memref ? waiting[i] : arguments.back());
     first += loop.getStateSize(i);
   }
   if (link.inject)
@@ -147,8 +154,12 @@ void CotangentSteps::emitStep(OpBuilder &builder, Value block, Value step, const
       results.push_back(getEmittedRows(i));
   emitter.emitStep(builder, loc, arguments, results, getLaterRows(builder, block, step));
   for (size_t i = 0; i < loop.getNumStates(); ++i)
-    if (waiting[i])
-      emitCopy(builder, loc, results[i], arguments[loop.saved.size() + i], loop.getStateSize(i));
+    if (waiting[i].memref)
+      emitForSamples(builder, loc, getSamples(), [&](OpBuilder &nested, Value sample) {
+        emitCopy(nested, loc, results[i].ofSample(nested, loc, sample),
+                 arguments[loop.saved.size() + i].ofSample(nested, loc, sample),
+                 loop.getStateSize(i));
+      });
 }
 
 //===----------------------------------------------------------------------===//
@@ -181,14 +192,20 @@ Value CotangentSteps::emitIsZero(OpBuilder &builder, const Slab &steps, const Ro
   Location loc = loop.op->getLoc();
   auto none = builder.getZeroAttr(getElementTypeOrSelf(bits));
   memref::StoreOp::create(builder, loc, arith::ConstantOp::create(builder, loc, none), bits);
-  emitJoinBits(builder, loc, state, loop.getTotalSize(), bits);
+  emitForSamples(builder, loc, getSamples(), [&](OpBuilder &nested, Value sample) {
+    emitJoinBits(nested, loc, state.ofSample(nested, loc, sample), loop.getTotalSize(), bits);
+  });
   Value isZero = emitAreZero(builder, loc, bits);
   if (loop.injected.empty())
     return isZero;
   auto emitInjected = [&](OpBuilder &inside, Location) {
     bppsa::emitFor(inside, loc, steps.first, steps.last, 1, [&](OpBuilder &inStep, Value step) {
       for (Value injected : loop.injected)
-        emitJoinBits(inStep, loc, {injected, {steps.block, step}}, getRowsOfStep(injected), bits);
+        emitForSamples(inStep, loc, getSamples(), [&](OpBuilder &nested, Value sample) {
+          emitJoinBits(nested, loc,
+                       Rows{injected, {steps.block, step}}.ofSample(nested, loc, sample),
+                       getRowsOfStep(injected), bits);
+        });
     });
     scf::YieldOp::create(inside, loc, emitAreZero(inside, loc, bits));
   };
@@ -199,9 +216,13 @@ Value CotangentSteps::emitIsZero(OpBuilder &builder, const Slab &steps, const Ro
 void CotangentSteps::emitZeros(OpBuilder &builder, const Slab &steps, ArrayRef<Value> buffers) {
   Location loc = loop.op->getLoc();
   bppsa::emitFor(builder, loc, steps.first, steps.last, 1, [&](OpBuilder &nested, Value step) {
-    for (auto [buffer, emitted] : llvm::zip_equal(buffers, loop.getEmitted()))
-      if (!buffer)
-        emitZeroRows(nested, loc, {emitted, {steps.block, step}}, getRowsOfStep(emitted));
+    emitForSamples(nested, loc, getSamples(), [&](OpBuilder &inside, Value sample) {
+      for (auto [buffer, emitted] : llvm::zip_equal(buffers, loop.getEmitted()))
+        if (!buffer)
+          emitZeroRows(inside, loc,
+                       Rows{emitted, {steps.block, step}}.ofSample(inside, loc, sample),
+                       getRowsOfStep(emitted));
+    });
   });
 }
 
@@ -259,16 +280,19 @@ LogicalResult bppsa::lowerChain(ChainOp op, ArrayRef<Operation *> sums,
   if (!sums.empty())
     blocks.emplace(builder, loop, sums, options);
   Value numBlocks = getDim(builder, loc, loop.saved[0], 0);
-  emitParallel(builder, loc, numBlocks, [&](OpBuilder &nested, Value block) {
-    steps->allocateScratch(nested);
-    Rows state = allocateRows(nested, loc, loop.getTotalSize(), getRowType(loop));
-    emitLoadSeeds(nested, loop, block, state);
-    if (blocks)
-      blocks->emit(nested, block, *steps, state);
-    else
-      steps->emitAll(nested, block, state);
-    emitStoreCotangents(nested, loop, block, state);
-  });
+  int64_t most = steps->getMostSamples(getMostTaskSamples(op));
+  emitSampleTasks(
+      builder, op, numBlocks, most, [&](OpBuilder &nested, Value block, int64_t samples) {
+        steps->setSamples(samples);
+        steps->allocateScratch(nested);
+        Rows state = allocateRows(nested, loc, loop.getTotalSize(), getRowType(loop), samples);
+        emitLoadSeeds(nested, loop, block, state, samples);
+        if (blocks)
+          blocks->emit(nested, block, *steps, state);
+        else
+          steps->emitAll(nested, block, state);
+        emitStoreCotangents(nested, loop, block, state, samples);
+      });
   if (blocks)
     blocks->finish(builder);
   return success();

@@ -23,6 +23,11 @@ public:
   static llvm::FailureOr<CotangentSteps> create(const CotangentLoop &loop,
                                                 const LaneOptions &options, LinkOptions link);
 
+  /// As those of LaneEmitter.
+  int64_t getMostSamples(int64_t most) const { return emitter.getMostSamples(most); }
+  void setSamples(int64_t samples) { emitter.setSamples(samples); }
+  int64_t getSamples() const { return emitter.getSamples(); }
+
   /// Allocates what one thread needs, at the insertion point.
   void allocateScratch(mlir::OpBuilder &builder);
 
@@ -73,23 +78,20 @@ private:
   LinkOptions link;
   TimeOrder order;
   /// For each state whose cotangent cannot be overwritten while it is read: where
-  /// the new one waits.
-  llvm::SmallVector<mlir::Value> waiting;
+  /// the new one waits; without memory for the others.
+  llvm::SmallVector<Rows> waiting;
   /// An integer for bits of cotangents.
   mlir::Value bits;
 };
 
 /// The index of the last position + 1, which is the number of steps.
 mlir::Value getNumSteps(mlir::OpBuilder &builder, const CotangentLoop &loop);
-/// Copies seeds, laid one after the other, to `state`; the reverse of it for
+/// Copies seeds of `samples` samples, laid one after the other, to `state`; the reverse of it for
 /// the cotangents of the initial states.
 void emitLoadSeeds(mlir::OpBuilder &builder, const CotangentLoop &loop, mlir::Value block,
-                   const Rows &state);
+                   const Rows &state, int64_t samples);
 void emitStoreCotangents(mlir::OpBuilder &builder, const CotangentLoop &loop, mlir::Value block,
-                         const Rows &state);
-/// A `[rows, lanes]` array on the stack, `[rows]` over units.
-Rows allocateRows(mlir::OpBuilder &builder, mlir::Location loc, int64_t rows,
-                  mlir::VectorType rowType);
+                         const Rows &state, int64_t samples);
 
 } // namespace bppsa
 

@@ -34,8 +34,38 @@ VectorType Rows::getRowType() const {
 
 Rows Rows::dropFront(int64_t count) const { return {memref, prefix, first + count}; }
 
+Rows Rows::ofSample(OpBuilder &builder, Location loc, Value sample) const {
+  if (!sample)
+    return *this;
+  Rows rows = *this;
+  rows.prefix.front() = builder.createOrFold<arith::AddIOp>(loc, prefix.front(), sample);
+  return rows;
+}
+
+void bppsa::emitForSamples(OpBuilder &builder, Location loc, int64_t samples,
+                           function_ref<void(OpBuilder &, Value)> body) {
+  if (samples == 1)
+    return body(builder, Value());
+  emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, samples), 1, body);
+}
+
 bool Rows::isOverUnits() const {
   return cast<MemRefType>(memref.getType()).getRank() == static_cast<int64_t>(prefix.size()) + 1;
+}
+
+Rows bppsa::allocateRows(OpBuilder &builder, Location loc, int64_t rows, VectorType rowType,
+                         int64_t samples) {
+  SmallVector<int64_t> shape;
+  SmallVector<Value> prefix;
+  if (samples > 1) {
+    shape.push_back(samples);
+    prefix.push_back(getIndex(builder, loc, 0));
+  }
+  shape.push_back(rows);
+  if (rowType.getDimSize(0) != 1)
+    shape.push_back(rowType.getDimSize(0));
+  auto type = MemRefType::get(shape, rowType.getElementType());
+  return {memref::AllocaOp::create(builder, loc, type, builder.getI64IntegerAttr(64)), prefix};
 }
 
 static SmallVector<Value> getIndices(OpBuilder &builder, Location loc, const Rows &rows,
@@ -133,12 +163,8 @@ void LaneEmitter::allocateScratch(OpBuilder &builder, Location loc) {
     for (Value value : unit.stored) {
       if (llvm::is_contained(yielded, value))
         continue;
-      SmallVector<int64_t> shape = {unit.rows};
-      if (!isOverUnits())
-        shape.push_back(options.lanes);
-      auto type = MemRefType::get(shape, cast<VectorType>(value.getType()).getElementType());
-      scratch[value] = {
-          memref::AllocaOp::create(builder, loc, type, builder.getI64IntegerAttr(64)), {}, 0};
+      auto rowType = VectorType::get(options.lanes, getElementTypeOrSelf(value.getType()));
+      scratch[value] = allocateRows(builder, loc, unit.rows, rowType, options.samples);
     }
 }
 
@@ -152,29 +178,52 @@ void LaneEmitter::emitStep(OpBuilder &builder, Location loc, ArrayRef<Rows> step
     emitUnit(builder, loc, unit);
 }
 
-SmallVector<Rows> LaneEmitter::getHomes(Value value) const {
+SmallVector<Rows> LaneEmitter::getHomes(OpBuilder &builder, Location loc, Value value,
+                                        Value sample) const {
   SmallVector<Rows> homes;
   for (auto [operand, rows] : llvm::zip_equal(body->getTerminator()->getOperands(), results))
     if (operand == value)
-      homes.push_back(rows);
+      homes.push_back(rows.ofSample(builder, loc, sample));
   if (auto own = scratch.find(value); own != scratch.end())
-    homes.push_back(own->second);
+    homes.push_back(own->second.ofSample(builder, loc, sample));
   return homes;
 }
 
-Rows LaneEmitter::getHome(Value value) const {
+Rows LaneEmitter::getHome(OpBuilder &builder, Location loc, Value value, Value sample) const {
   if (auto argument = dyn_cast<BlockArgument>(value))
     if (argument.getArgNumber() < firstCapture)
-      return arguments[argument.getArgNumber()];
-  return getHomes(value).front();
+      return arguments[argument.getArgNumber()].ofSample(builder, loc, sample);
+  return getHomes(builder, loc, value, sample).front();
+}
+
+int64_t LaneEmitter::getMostSamples(int64_t most) const {
+  // Few registers are filled by the tiles of one sample, which wait for each other less.
+  if (options.getNumAccumulators() < 24)
+    return 1;
+  auto fit = [&](const RowUnit &unit) {
+    return static_cast<int64_t>(unit.sums.size()) * getNumPartials(unit) * most <=
+           options.getNumAccumulators();
+  };
+  while (most > 1 && !llvm::all_of(plan.getUnits(), fit))
+    most /= 2;
+  return most;
 }
 
 int64_t LaneEmitter::getTilesTogether(const RowUnit &unit) const {
-  int64_t numTiles = llvm::divideCeil(unit.rows, getTileRows());
   // Without products one tile at a time fills the pipelines: tiles are independent.
   if (unit.sums.empty())
-    return isOverUnits() ? std::min(numTiles, kMostTilesTogether) : 1;
-  int64_t most = std::max<int64_t>(1, options.getNumAccumulators() / unit.sums.size());
+    return isOverUnits()
+               ? std::min<int64_t>(llvm::divideCeil(unit.rows, getTileRows()), kMostTilesTogether)
+               : 1;
+  int64_t accumulators = unit.sums.size();
+  if (options.samples > 1)
+    accumulators *= options.samples * getNumPartials(unit);
+  return getTilesTogether(unit, accumulators);
+}
+
+int64_t LaneEmitter::getTilesTogether(const RowUnit &unit, int64_t accumulators) const {
+  int64_t numTiles = llvm::divideCeil(unit.rows, getTileRows());
+  int64_t most = std::max<int64_t>(1, options.getNumAccumulators() / accumulators);
   int64_t numBlocks = (numTiles + most - 1) / most;
   int64_t block = (numTiles + numBlocks - 1) / numBlocks;
   for (int64_t divisor = block; divisor >= 2 * most / 3 && divisor > 0; --divisor)
@@ -186,10 +235,12 @@ int64_t LaneEmitter::getTilesTogether(const RowUnit &unit) const {
 void LaneEmitter::emitUnit(OpBuilder &builder, Location loc, const RowUnit &unit) {
   bool rowwise = false;
   for (Value value : unit.stored) {
-    if (auto insert = value.getDefiningOp<vector::InsertStridedSliceOp>())
-      emitInsert(builder, loc, insert);
-    else
-      rowwise = true;
+    auto insert = value.getDefiningOp<vector::InsertStridedSliceOp>();
+    rowwise |= !insert;
+    if (insert)
+      emitForSamples(builder, loc, options.samples, [&](OpBuilder &nested, Value sample) {
+        emitInsert(nested, loc, insert, sample);
+      });
   }
   if (!rowwise)
     return;
@@ -205,10 +256,11 @@ void LaneEmitter::emitUnit(OpBuilder &builder, Location loc, const RowUnit &unit
     emitRowBlock(builder, loc, unit, getIndex(builder, loc, numFull * blockRows), rest);
 }
 
-void LaneEmitter::emitInsert(OpBuilder &builder, Location loc, vector::InsertStridedSliceOp op) {
+void LaneEmitter::emitInsert(OpBuilder &builder, Location loc, vector::InsertStridedSliceOp op,
+                             Value sample) {
   int64_t offset = cast<IntegerAttr>(op.getOffsets()[0]).getInt();
   int64_t size = getNumRows(op.getValueToStore()), rows = getNumRows(op.getResult());
-  SmallVector<Rows> homes = getHomes(op.getResult());
+  SmallVector<Rows> homes = getHomes(builder, loc, op.getResult(), sample);
   auto copy = [&](int64_t from, int64_t to, Rows source) {
     if (from == to)
       return;
@@ -218,21 +270,53 @@ void LaneEmitter::emitInsert(OpBuilder &builder, Location loc, vector::InsertStr
         home.store(nested, loc, value, tile.first);
     });
   };
-  Rows base = getHome(op.getDest());
+  Rows base = getHome(builder, loc, op.getDest(), sample);
   copy(0, offset, base);
-  copy(offset, offset + size, getHome(op.getValueToStore()).dropFront(-offset));
+  copy(offset, offset + size,
+       getHome(builder, loc, op.getValueToStore(), sample).dropFront(-offset));
   copy(offset + size, rows, base);
 }
 
 void LaneEmitter::emitRowBlock(OpBuilder &builder, Location loc, const RowUnit &unit,
                                Value firstRow, int64_t numRows) {
   SmallVector<Tile> tiles;
-  for (int64_t row = 0; row < numRows; row += getTileRows())
-    tiles.push_back({addIndex(builder, loc, firstRow, row),
-                     isOverUnits() ? std::min(numRows - row, kTileUnits) : options.lanes});
+  for (int64_t row = 0; row < numRows; row += getTileRows()) {
+    Value first = addIndex(builder, loc, firstRow, row);
+    int64_t width = isOverUnits() ? std::min(numRows - row, kTileUnits) : options.lanes;
+    tiles.push_back({first, width, Value()});
+    for (int64_t sample = 1; sample < options.samples && !unit.sums.empty(); ++sample)
+      tiles.push_back({first, width, getIndex(builder, loc, sample)});
+  }
   SmallVector<RowValues> values = emitProductSums(builder, loc, unit, tiles);
+  if (options.samples > 1)
+    return emitRowsOfSamples(builder, loc, unit, tiles, values);
   for (auto [tile, known] : llvm::zip_equal(tiles, values))
     emitRow(builder, loc, unit, tile, known);
+}
+
+void LaneEmitter::emitRowsOfSamples(OpBuilder &builder, Location loc, const RowUnit &unit,
+                                    ArrayRef<Tile> tiles, ArrayRef<RowValues> values) {
+  int64_t perRow = unit.sums.empty() ? 1 : options.samples;
+  for (size_t i = 0; i < tiles.size(); i += perRow) {
+    Tile tile = tiles[i];
+    SmallVector<Rows> sums;
+    for (const ProductSum &sum : unit.sums) {
+      auto type = VectorType::get(1, getElementTypeOrSelf(sum.result.getType()));
+      sums.push_back(allocateRows(builder, loc, tile.width, type, options.samples));
+      for (int64_t sample = 0; sample < options.samples; ++sample)
+        sums.back()
+            .ofSample(builder, loc, tiles[i + sample].sample)
+            .store(builder, loc, values[i + sample].lookup(sum.result), getIndex(builder, loc, 0));
+    }
+    emitForSamples(builder, loc, options.samples, [&](OpBuilder &nested, Value sample) {
+      RowValues known;
+      Tile stored = {getIndex(nested, loc, 0), tile.width, Value()};
+      for (auto [sum, rows] : llvm::zip_equal(unit.sums, sums))
+        known[sum.result] = rows.ofSample(nested, loc, sample).load(nested, loc, stored);
+      tile.sample = sample;
+      emitRow(nested, loc, unit, tile, known);
+    });
+  }
 }
 
 void LaneEmitter::emitRow(OpBuilder &builder, Location loc, const RowUnit &unit, const Tile &tile,
@@ -243,7 +327,7 @@ void LaneEmitter::emitRow(OpBuilder &builder, Location loc, const RowUnit &unit,
     if (!value.getDefiningOp<vector::InsertStridedSliceOp>())
       stores.emplace_back(value, getRow(builder, loc, value, unit, tile, values));
   for (auto [value, vector] : stores)
-    for (const Rows &home : getHomes(value))
+    for (const Rows &home : getHomes(builder, loc, value, tile.sample))
       home.store(builder, loc, vector, tile.first);
   auto yielded = body->getTerminator()->getOperands();
   for (auto [value, rows] : llvm::zip(yielded, laterResults))
@@ -259,13 +343,13 @@ Value LaneEmitter::getRow(OpBuilder &builder, Location loc, Value value, const R
   if (plan.isCapture(value)) {
     result = loadCapturedVector(builder, loc, value, tile);
   } else if (plan.isLoadedAt(value, unit)) {
-    result = getHome(value).load(builder, loc, tile);
+    result = getHome(builder, loc, value, tile.sample).load(builder, loc, tile);
   } else {
     auto readSame = [&](Value operand) {
       return getRow(builder, loc, operand, unit, tile, values);
     };
     auto readOther = [&](Value operand, Value row) {
-      return getHome(operand).load(builder, loc, Tile{row, tile.width});
+      return getHome(builder, loc, operand, tile.sample).load(builder, loc, Tile{row, tile.width});
     };
     result = cast<CellOpInterface>(value.getDefiningOp())
                  .emitRow(builder, getTileType(value.getType(), tile),

@@ -18,6 +18,8 @@ struct LaneOptions {
   int64_t lanes = 16;
   /// Vectors of `lanes` values that the register file holds.
   int64_t registers = 32;
+  /// Over units, the samples that are computed together and share what is read of matrices.
+  int64_t samples = 1;
 
   /// Registers left for accumulators beside a vector row and a matrix entry.
   int64_t getNumAccumulators() const { return std::max<int64_t>(1, registers * 3 / 4); }
@@ -25,10 +27,12 @@ struct LaneOptions {
 
 /// Values that one vector holds. Over samples it is row `first` of a body value,
 /// for `width` samples; over hidden units, with one sample, it is the rows
-/// [first, first + width).
+/// [first, first + width), of one of the samples that are computed together; without `sample`, of
+/// the first.
 struct Tile {
   mlir::Value first;
   int64_t width;
+  mlir::Value sample = {};
 };
 
 /// The most units in one vector, where vectors hold hidden units.
@@ -60,7 +64,15 @@ struct Rows {
   bool isOverUnits() const;
   /// These rows without the first `count`.
   Rows dropFront(int64_t count) const;
+  /// Over units, the same rows of the sample that comes `sample` later, if given: the first index
+  /// of an array is that of a sample.
+  Rows ofSample(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value sample) const;
 };
+
+/// A `[rows, lanes]` array on the stack, `[rows]` over units, for several samples `[samples,
+/// rows]`.
+Rows allocateRows(mlir::OpBuilder &builder, mlir::Location loc, int64_t rows,
+                  mlir::VectorType rowType, int64_t samples = 1);
 
 /// Rows of a later step, which are fetched into the second-level cache while this one is computed:
 /// for each argument and each result, without memory where there is nothing to fetch, or no entries
@@ -69,7 +81,7 @@ struct LaterRows {
   llvm::SmallVector<Rows> arguments, results;
 };
 
-/// Emits a body for the samples of one vector and one step.
+/// Emits a body for the samples of one vector, or the first of samples over units, and one step.
 class LaneEmitter {
 public:
   /// Plans `body`; fails after a diagnostic (see BodyPlan::create).
@@ -89,6 +101,14 @@ public:
 
   const BodyPlan &getPlan() const { return plan; }
 
+  /// Over units, how many samples up to `most`, which is a power of two, have accumulators in
+  /// registers when they are computed together.
+  int64_t getMostSamples(int64_t most) const;
+  /// How many samples are computed together from now on; comes before `allocateScratch`. Each of
+  /// them has the bits that it has alone.
+  void setSamples(int64_t samples) { options.samples = samples; }
+  int64_t getSamples() const { return options.samples; }
+
 private:
   using RowValues = llvm::DenseMap<mlir::Value, mlir::Value>;
 
@@ -97,10 +117,14 @@ private:
 
   void emitUnit(mlir::OpBuilder &builder, mlir::Location loc, const RowUnit &unit);
   void emitInsert(mlir::OpBuilder &builder, mlir::Location loc,
-                  mlir::vector::InsertStridedSliceOp op);
+                  mlir::vector::InsertStridedSliceOp op, mlir::Value sample);
   /// Emits `numRows` rows from `firstRow`, together.
   void emitRowBlock(mlir::OpBuilder &builder, mlir::Location loc, const RowUnit &unit,
                     mlir::Value firstRow, int64_t numRows);
+  /// Emits what follows after the sums of a unit, which `values` has for each of `tiles`, as a loop
+  /// over samples, whose code is there once.
+  void emitRowsOfSamples(mlir::OpBuilder &builder, mlir::Location loc, const RowUnit &unit,
+                         llvm::ArrayRef<Tile> tiles, llvm::ArrayRef<RowValues> values);
   llvm::SmallVector<RowValues> emitProductSums(mlir::OpBuilder &builder, mlir::Location loc,
                                                const RowUnit &unit, llvm::ArrayRef<Tile> tiles);
   void emitRow(mlir::OpBuilder &builder, mlir::Location loc, const RowUnit &unit, const Tile &tile,
@@ -120,8 +144,9 @@ private:
   };
   /// A running sum for each sum of a unit and each tile of a block.
   using Accumulators = llvm::SmallVector<llvm::SmallVector<mlir::Value>>;
-  /// Into how many partial sums the columns of products are shared out.
-  int64_t getNumPartials(size_t numAccumulators) const;
+  /// Into how many partial sums the columns of products of `unit` are shared out: as many for any
+  /// number of samples.
+  int64_t getNumPartials(const RowUnit &unit) const;
   void accumulateProducts(mlir::OpBuilder &builder, mlir::Location loc,
                           llvm::ArrayRef<Accumulation> products, llvm::ArrayRef<Tile> tiles,
                           llvm::MutableArrayRef<Accumulators> partials, bool fetches);
@@ -131,8 +156,10 @@ private:
   bool isOverUnits() const { return options.lanes == 1; }
   /// Rows of a whole tile.
   int64_t getTileRows() const { return isOverUnits() ? kTileUnits : 1; }
-  /// How many tiles of `unit` are computed together.
+  /// How many tiles of each sample of `unit` are computed together.
   int64_t getTilesTogether(const RowUnit &unit) const;
+  /// The same where a tile has `accumulators`.
+  int64_t getTilesTogether(const RowUnit &unit, int64_t accumulators) const;
   /// Rows of an argument of a later step: `count` of them from the first.
   struct FetchedRows {
     Rows rows;
@@ -143,8 +170,11 @@ private:
   llvm::SmallVector<FetchedRows> takeFetched(int64_t numCols);
   void emitFetches(mlir::OpBuilder &builder, mlir::Location loc,
                    llvm::ArrayRef<FetchedRows> fetched, mlir::Value col, int64_t numCols);
-  Rows getHome(mlir::Value value) const;
-  llvm::SmallVector<Rows> getHomes(mlir::Value value) const;
+  /// Where `value` of a sample is in memory: the first place, and all of them.
+  Rows getHome(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+               mlir::Value sample) const;
+  llvm::SmallVector<Rows> getHomes(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                                   mlir::Value sample) const;
 
   BodyPlan plan;
   mlir::Block *body;
@@ -161,6 +191,10 @@ private:
 /// Emits `body(iv)` for iv in [lower, upper) with a constant step.
 void emitFor(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value lower, mlir::Value upper,
              int64_t step, llvm::function_ref<void(mlir::OpBuilder &, mlir::Value)> body);
+
+/// Emits `body(sample)` for each of `samples` samples, as a loop; for one without a sample.
+void emitForSamples(mlir::OpBuilder &builder, mlir::Location loc, int64_t samples,
+                    llvm::function_ref<void(mlir::OpBuilder &, mlir::Value)> body);
 
 /// Emits `body(tile)` for the tiles of rows [from, to) of `rows`.
 void emitTiles(mlir::OpBuilder &builder, mlir::Location loc, const Rows &rows, int64_t from,

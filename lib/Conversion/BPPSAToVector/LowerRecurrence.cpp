@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BPPSAToVector.h"
+#include "SampleTasks.h"
 #include "TimeOrder.h"
 #include "bppsa/Dialect/BPPSA/Utils/BodyRewrites.h"
 
@@ -30,8 +31,11 @@ public:
     if (op.getInitial().empty())
       lowerIndependentSteps(builder);
     else
-      emitParallel(builder, loc, numBlocks,
-                   [&](OpBuilder &nested, Value block) { lowerBlock(nested, block); });
+      emitSampleTasks(builder, op, numBlocks, emitter.getMostSamples(getMostTaskSamples(op)),
+                      [&](OpBuilder &nested, Value block, int64_t samples) {
+                        emitter.setSamples(samples);
+                        lowerBlock(nested, block);
+                      });
   }
 
 private:
@@ -53,9 +57,12 @@ private:
   void lowerBlock(OpBuilder &builder, Value block) {
     emitter.allocateScratch(builder, loc);
     Value start = order.getFirst(builder, loc, addIndex(builder, loc, numSteps, 1));
-    for (auto [initial, trajectory] : llvm::zip(op.getInitial(), op.getDestinations()))
-      emitCopy(builder, loc, {initial, {block}}, {trajectory, {block, start}},
-               cast<MemRefType>(initial.getType()).getDimSize(1));
+    emitForSamples(builder, loc, emitter.getSamples(), [&](OpBuilder &nested, Value sample) {
+      for (auto [initial, trajectory] : llvm::zip(op.getInitial(), op.getDestinations()))
+        emitCopy(nested, loc, Rows{initial, {block}}.ofSample(nested, loc, sample),
+                 Rows{trajectory, {block, start}}.ofSample(nested, loc, sample),
+                 cast<MemRefType>(initial.getType()).getDimSize(1));
+    });
     Value zero = getIndex(builder, loc, 0);
     order.emitFor(builder, loc, zero, numSteps, [&](OpBuilder &nested, Value step) {
       emitStep(nested, block, step, order.shift(nested, loc, step, 0, 1),

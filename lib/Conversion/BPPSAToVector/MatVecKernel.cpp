@@ -53,10 +53,11 @@ static bool dependsOnSum(Value value, const BodyPlan &plan, const RowUnit &unit)
   return false;
 }
 
-int64_t LaneEmitter::getNumPartials(size_t numAccumulators) const {
-  if (!isOverUnits())
+int64_t LaneEmitter::getNumPartials(const RowUnit &unit) const {
+  if (!isOverUnits() || unit.sums.empty())
     return 1;
-  int64_t count = numAccumulators, partials = 1;
+  int64_t count = unit.sums.size(), partials = 1;
+  count *= getTilesTogether(unit, /*accumulators=*/count);
   while (partials < kMostPartials && partials * count < kAccumulatorsInFlight &&
          2 * partials * count <= options.getNumAccumulators())
     partials *= 2;
@@ -66,21 +67,30 @@ int64_t LaneEmitter::getNumPartials(size_t numAccumulators) const {
 void LaneEmitter::accumulateColumn(OpBuilder &builder, Location loc,
                                    ArrayRef<Accumulation> products, ArrayRef<Tile> tiles, Value col,
                                    Accumulators &accumulators) {
-  Rows source = getHome(products.front().getVector());
-  Value entry = isOverUnits() ? source.loadEntry(builder, loc, col) : Value();
-  SmallVector<Value> factors;
-  for (const Tile &tile : tiles) {
-    bool isNew = factors.empty() || getWidth(factors.back()) != tile.width;
-    if (isNew && isOverUnits())
-      factors.push_back(vector::BroadcastOp::create(
-          builder, loc, VectorType::get(tile.width, entry.getType()), entry));
-    else
-      factors.push_back(isNew ? source.load(builder, loc, col) : factors.back());
+  // Of each sample, the entry and the last factor that was made of it.
+  SmallVector<Value> entries(options.samples), last(options.samples), factors;
+  for (auto [i, tile] : llvm::enumerate(tiles)) {
+    Value &entry = entries[i % options.samples], &factor = last[i % options.samples];
+    if (!entry) {
+      Rows source = getHome(builder, loc, products.front().getVector(), tile.sample);
+      entry = isOverUnits() ? source.loadEntry(builder, loc, col) : source.load(builder, loc, col);
+    }
+    if (!isOverUnits())
+      factor = entry;
+    else if (!factor || getWidth(factor) != tile.width)
+      factor = vector::BroadcastOp::create(builder, loc,
+                                           VectorType::get(tile.width, entry.getType()), entry);
+    factors.push_back(factor);
   }
-  for (const Accumulation &item : products)
-    for (auto [tile, factor, accumulator] : llvm::zip_equal(tiles, factors, accumulators[item.sum]))
-      accumulator = vector::FMAOp::create(
-          builder, loc, loadMatrix(builder, loc, item.product, tile, col), factor, accumulator);
+  for (const Accumulation &item : products) {
+    Value entriesOfMatrix;
+    for (auto [tile, factor, accumulator] :
+         llvm::zip_equal(tiles, factors, accumulators[item.sum])) {
+      if (!tile.sample)
+        entriesOfMatrix = loadMatrix(builder, loc, item.product, tile, col);
+      accumulator = vector::FMAOp::create(builder, loc, entriesOfMatrix, factor, accumulator);
+    }
+  }
 }
 
 /// Columns of the loops over products of `unit`: products of one vector share theirs.
@@ -192,8 +202,7 @@ SmallVector<LaneEmitter::RowValues> LaneEmitter::emitProductSums(OpBuilder &buil
                                                                  const RowUnit &unit,
                                                                  ArrayRef<Tile> tiles) {
   SmallVector<RowValues> values(tiles.size());
-  SmallVector<Accumulators> partials(getNumPartials(unit.sums.size() * tiles.size()),
-                                     Accumulators(unit.sums.size()));
+  SmallVector<Accumulators> partials(getNumPartials(unit), Accumulators(unit.sums.size()));
   llvm::MapVector<Value, SmallVector<Accumulation>> byVector;
   for (auto [i, sum] : llvm::enumerate(unit.sums)) {
     for (MatVecOp product : llvm::reverse(sum.products))

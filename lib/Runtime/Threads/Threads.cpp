@@ -177,3 +177,17 @@ int64_t bppsa_rt_side_by_side(int64_t loops, int64_t iterations) {
   auto rounds = [&](int64_t count) { return (count + size - 1) / size; };
   return !inRegion() && size > 1 && rounds(loops) * iterations <= loops * rounds(iterations);
 }
+
+int64_t bppsa_rt_task_samples(int64_t samples, int64_t least, int64_t most) {
+  int64_t size = inRegion() ? 1 : threads();
+  // A task takes some time beside that of its samples: that of reading what they share.
+  auto cost = [&](int64_t together) {
+    int64_t tasks = (samples + together - 1) / together;
+    return (tasks + size - 1) / size * (8 * together + most);
+  };
+  int64_t best = most;
+  for (int64_t together = most / 2; size > 1 && together >= least; together /= 2)
+    if (cost(together) < cost(best))
+      best = together;
+  return best;
+}

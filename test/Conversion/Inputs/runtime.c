@@ -16,6 +16,11 @@ int64_t bppsa_rt_segment_steps(int64_t steps, int64_t samples, int64_t stepBytes
                                int64_t stateBytes, int64_t totalStepBytes, int64_t limit) {
   return test_segment_steps;
 }
+// What tasks take where there are several threads; 0 for the least.
+int test_task_samples = 0;
+int64_t bppsa_rt_task_samples(int64_t samples, int64_t least, int64_t most) {
+  return test_threads == 1 ? most : test_task_samples ? test_task_samples : least;
+}
 int64_t bppsa_rt_side_by_side(int64_t loops, int64_t iterations) { return test_threads > 1; }
 void *_mlir_memref_to_llvm_alloc(uint64_t size) { return aligned_alloc(64, (size + 64) / 64 * 64); }
 void *_mlir_memref_to_llvm_aligned_alloc(uint64_t alignment, uint64_t size) {

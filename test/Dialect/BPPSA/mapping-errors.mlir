@@ -259,7 +259,7 @@ func.func @samples_and_chunks(%a: tensor<?x?x4x16xf32>, %g: tensor<?x4x16xf32>) 
 // -----
 
 func.func @no_mapping(%a: memref<4xf32>) {
-  // expected-error @below {{'bppsa.mapping' must be a #bppsa.gpu_mapping, a #bppsa.cpu_mapping or, of a product, a #bppsa.product_mapping, found "packed"}}
+  // expected-error @below {{'bppsa.mapping' must be a #bppsa.gpu_mapping, a #bppsa.cpu_mapping, a #bppsa.task_mapping or, of a product, a #bppsa.product_mapping, found "packed"}}
   memref.dealloc %a {bppsa.mapping = "packed"} : memref<4xf32>
   return
 }
@@ -271,3 +271,32 @@ func.func @no_product(%a: memref<4xf32>) {
   memref.dealloc %a {bppsa.mapping = #bppsa.product_mapping<direct>} : memref<4xf32>
   return
 }
+
+// -----
+
+func.func @no_states(%x: memref<?x?x4x1xf32>, %y: memref<?x?x4x1xf32>) {
+  // expected-error @below {{takes no samples together; 'bppsa.mapping' of tasks needs a time loop with states and 'lanes 1'}}
+  bppsa.recurrence lanes 1 sequences(%x : memref<?x?x4x1xf32>)
+      into(%y : memref<?x?x4x1xf32>) attributes {bppsa.mapping = #bppsa.task_mapping<most = 4>} {
+  ^bb0(%xt: vector<4xf32>):
+    bppsa.yield %xt : vector<4xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @no_lanes(%x: tensor<?x?x4xf32>, %h: tensor<?x4xf32>) -> tensor<?x?x4xf32> {
+  // expected-error @below {{takes no samples together}}
+  %0 = bppsa.recurrence sequences(%x : tensor<?x?x4xf32>) initial(%h : tensor<?x4xf32>)
+      attributes {bppsa.mapping = #bppsa.task_mapping<most = 4>} -> (tensor<?x?x4xf32>) {
+  ^bb0(%xt: vector<4xf32>, %ht: vector<4xf32>):
+    bppsa.yield %xt : vector<4xf32>
+  }
+  return %0 : tensor<?x?x4xf32>
+}
+
+// -----
+
+// expected-error @below {{takes a power of two of samples together, at least 2, found 3}}
+#three = #bppsa.task_mapping<most = 3>

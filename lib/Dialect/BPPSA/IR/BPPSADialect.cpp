@@ -10,6 +10,7 @@
 #include "bppsa/Dialect/BPPSA/IR/BPPSALinks.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
 #include "bppsa/Dialect/BPPSA/IR/ProductMapping.h"
+#include "bppsa/Dialect/BPPSA/IR/TaskMapping.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 

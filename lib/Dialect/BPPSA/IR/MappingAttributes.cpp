@@ -8,6 +8,7 @@
 #include "bppsa/Cost/DeviceShapes.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Dialect/BPPSA/IR/ProductMapping.h"
+#include "bppsa/Dialect/BPPSA/IR/TaskMapping.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "llvm/ADT/SetVector.h"
@@ -282,6 +283,21 @@ static LogicalResult verifyProduct(Operation *op) {
   return op->emitOpError("adds no products of two factors; remove 'bppsa.mapping'");
 }
 
+LogicalResult TaskMappingAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t most) {
+  if (most < 2 || !llvm::isPowerOf2_64(most))
+    return emitError() << "takes a power of two of samples together, at least 2, found " << most;
+  return success();
+}
+
+LogicalResult TaskMappingAttr::verifyOn(Operation *op) {
+  auto recurrence = dyn_cast<RecurrenceOp>(op);
+  bool hasStates = recurrence ? !recurrence.getInitial().empty() : isa<ChainOp>(op);
+  if (!hasStates || cast<PackableOpInterface>(op).getLanes() != 1)
+    return op->emitOpError("takes no samples together; 'bppsa.mapping' of tasks needs a time loop "
+                           "with states and 'lanes 1'");
+  return success();
+}
+
 LogicalResult bppsa::verifyMapping(Operation *op, NamedAttribute attribute) {
   if (auto ofGPU = dyn_cast<GPUMappingAttr>(attribute.getValue()))
     return ofGPU.verifyOn(op);
@@ -289,8 +305,9 @@ LogicalResult bppsa::verifyMapping(Operation *op, NamedAttribute attribute) {
     return ofCPU.verifyOn(op);
   if (isa<ProductMappingAttr>(attribute.getValue()))
     return verifyProduct(op);
-  return op->emitOpError(
-             "'bppsa.mapping' must be a #bppsa.gpu_mapping, a #bppsa.cpu_mapping or, of "
-             "a product, a #bppsa.product_mapping, found ")
+  if (auto ofTasks = dyn_cast<TaskMappingAttr>(attribute.getValue()))
+    return ofTasks.verifyOn(op);
+  return op->emitOpError("'bppsa.mapping' must be a #bppsa.gpu_mapping, a #bppsa.cpu_mapping, a "
+                         "#bppsa.task_mapping or, of a product, a #bppsa.product_mapping, found ")
          << attribute.getValue();
 }

@@ -10,5 +10,6 @@
 include "bppsa/Dialect/BPPSA/IR/BPPSAOps.td"
 include "bppsa/Dialect/BPPSA/IR/BPPSAProductAttributes.td"
 include "bppsa/Dialect/BPPSA/IR/BPPSAScheduleAttributes.td"
+include "bppsa/Dialect/BPPSA/IR/BPPSATaskAttributes.td"
 
 #endif // BPPSA_DIALECT_BPPSA_IR_BPPSADEFINITIONS

@@ -155,6 +155,29 @@ def BlockTime : Pass<"bppsa-block-time", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 
+def ChooseTaskMapping : Pass<"bppsa-choose-task-mapping", "::mlir::func::FuncOp"> {
+  let summary = "chooses how many samples of a time loop a thread takes together";
+  let description = [{
+    Where vectors hold units, each step of each sample reads all matrices of the body. The pass gives
+    loops whose matrices leave the first-level cache, as they take more than `cache` bytes, a
+    `#bppsa.task_mapping` of 4 samples, which share what is read. What is there stays. A remark of the
+    category `mapping` says what was chosen.
+
+    ```mlir
+    bppsa.recurrence lanes 1 sequences(%x : memref<?x?x64x1xf32>) ...
+    ```
+    becomes
+    ```mlir
+    bppsa.recurrence lanes 1 sequences(%x : memref<?x?x64x1xf32>) ...
+        attributes {bppsa.mapping = #bppsa.task_mapping<most = 4>}
+    ```
+  }];
+  let options = [
+    Option<"cache", "cache", "int64_t", /*default=*/"32768", "Bytes of the first-level cache">,
+  ];
+  let dependentDialects = ["::bppsa::BPPSADialect"];
+}
+
 def OutlineKernels : Pass<"bppsa-outline-kernels", "::mlir::ModuleOp"> {
   let summary = "move each bufferized loop into a function of its own";
   let description = [{
