@@ -74,7 +74,7 @@ class Handwritten:
 
     def skip(self, shape, threads, seconds):
         """Why this shape is not measured here, or None."""
-        return None
+        return "several layers or directions" if shape.is_stack() else None
 
     def measure(self, shape, threads, repeat, timeout):
         program = build_handwritten.build(shape, self.folder)
@@ -135,7 +135,8 @@ class Worker:
             raise Failed(f"no answer in {timeout:g} s") from None
 
     def skip(self, shape, threads, seconds):
-        return None
+        is_missing = shape.is_stack() and self.name != "pytorch"
+        return "several layers or directions" if is_missing else None
 
     def measure(self, shape, threads, repeat, timeout):
         if self.process.poll() is not None:
@@ -193,7 +194,8 @@ class Compiled:
     def model(self, shape):
         import onnx_models
 
-        path = self.folder / f"{shape.cell}-h{shape.hidden}-i{shape.features}.onnx"
+        stack = f"-l{shape.layers}-d{shape.directions}" if shape.is_stack() else ""
+        path = self.folder / f"{shape.cell}-h{shape.hidden}-i{shape.features}{stack}.onnx"
         if not path.exists():
             onnx_models.write(shape, path)
         return path

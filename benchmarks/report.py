@@ -146,10 +146,10 @@ def markdown(results, with_bars=True):
     return "\n\n".join(parts) + "\n"
 
 
-def write_into(path, text):
+def write_into(path, text, begin=BEGIN, end=END):
     """Puts the report between the markers of a document, or makes the document."""
-    content = path.read_text() if path.exists() else f"# Benchmarks\n\n{BEGIN}\n{END}\n"
-    if BEGIN not in content or END not in content:
-        raise ValueError(f"{path} lacks the lines '{BEGIN}' and '{END}' between which results go")
-    before, rest = content.split(BEGIN, 1)
-    path.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{rest.split(END, 1)[1]}")
+    content = path.read_text() if path.exists() else f"# Benchmarks\n\n{begin}\n{end}\n"
+    if begin not in content or end not in content:
+        raise ValueError(f"{path} lacks the lines '{begin}' and '{end}' between which results go")
+    before, rest = content.split(begin, 1)
+    path.write_text(f"{before}{begin}\n\n{text}\n{end}{rest.split(end, 1)[1]}")

@@ -26,6 +26,9 @@ class Shape:
         sizes = f"H={self.hidden} I={self.features} B={self.batch} T={self.steps}"
         return f"{self.cell.upper()}{stack}{both} {sizes}"
 
+    def is_stack(self):
+        return self.layers > 1 or self.directions > 1
+
     def features_of_layer(self, layer):
         """What layer `layer` gets at each step."""
         return self.features if layer == 0 else self.directions * self.hidden

@@ -1,14 +1,18 @@
 # Part of the bppsa project, under the MIT License.
 """The benchmark driver: tiny shapes run and are reported; nothing here is about speed."""
 
+import argparse
 import json
 import os
 import pathlib
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
+import claims
+import onnx_models
 import report
 import shapes
 from peers import WORKERS
@@ -217,3 +221,53 @@ def test_smoke_of_diagonal_chains(tmp_path):
         [sys.executable, script, "--render", out], capture_output=True, text=True, check=True
     )
     assert rendered.stdout == done.stdout and rendered.stdout.count("\n") == 2 + 4 * 3
+
+
+def test_stacks_of_both_directions(tmp_path):
+    """The model runs in ONNX Runtime, and points of it are measured with one thread and two."""
+    runtime = pytest.importorskip("onnxruntime")
+    shape = Shape("gru", 4, 3, 2, 5, layers=2, directions=2)
+    onnx_models.write(shape, tmp_path / "model.onnx")
+    session = runtime.InferenceSession(tmp_path / "model.onnx")
+    (logits,) = session.run(None, {"x": np.ones((5, 2, 3), np.float32)})
+    assert logits.shape == (2, shapes.CLASSES) and np.all(np.isfinite(logits))
+    options = argparse.Namespace(
+        compiler=COMPILER, work=tmp_path, rounds=2, seconds=0.001, timeout=60, pytorch_python=""
+    )
+    points = [claims.Point("auto", shape), claims.Point("auto", shape, 2, "backward_us")]
+    found = claims.measure_points(points, options)
+    assert set(found) == set(points) and all(time > 0 for time in found.values())
+
+
+def test_verdicts_of_claims():
+    short, long = Shape("rnn", 20, 1, 16, 100), Shape("rnn", 20, 1, 16, 10000)
+    over, under = claims.Point("auto", long), claims.Point("auto", short)
+    claim = claims.Claim("long", over, under, 1.15, at_most=True, scale=0.01)
+    found = {over: 11000.0, under: 100.0}
+    (row,) = claims.judge_points([claim], found)
+    assert row["verdict"] == "pass" and row["ratio"] == pytest.approx(1.1)
+    (row,) = claims.judge_points([claim], {over: 12000.0, under: 100.0})
+    assert row["verdict"] == "FAIL"
+    (row,) = claims.judge_points([claim], {under: 100.0})
+    assert row["verdict"] == "not measured" and row["ratio"] is None
+    # 2 * 100 * 16 * 20 * (3 * 20 + 2 * 1) = 3.968 MFLOP in 100 us are 39.68 GFLOP/s.
+    (row,) = claims.judge_shares([short], found, peak=79.36)
+    assert row["ratio"] == pytest.approx(0.5) and row["verdict"] == "FAIL"
+    (row,) = claims.judge_shares([short], found, peak=44.0)
+    assert row["verdict"] == "pass"
+
+
+def test_every_claim_is_rendered():
+    rows = claims.judge_points(claims.CLAIMS, {}) + claims.judge_shares(claims.NEAR_PEAK, {}, 100)
+    results = {
+        "machine": {"cpu": "a CPU", "cores": 2},
+        "peak_gflops": 100.0,
+        "date": "today",
+        "versions": {"bppsa": "1"},
+        "command": "benchmarks/claims.py",
+        "rounds": 5,
+        "claims": rows,
+    }
+    text = claims.markdown(results)
+    assert all(row["case"] in text for row in rows)
+    assert len({row["case"] for row in rows}) == len(rows)
