@@ -91,7 +91,7 @@ def fit(
     over in each epoch, a loader that yields pairs or dicts, one for each batch.
 
     Settings are the options of that command.  ``batch`` is the number of samples of a batch (32),
-    ``accumulate`` that of the batches of an update, ``tbptt`` the steps of a segment of a stream.
+    ``accumulate`` that of the batches of an update, a loader's too, ``tbptt`` the steps of a segment of a stream.
     ``lr`` is the learning rate, ``lr_for={"^head": 1e-4}`` that of parameters by their names, and
     ``lr_schedule`` is ``constant``, ``step:N:GAMMA``, ``cosine[:MIN]`` or ``plateau[:FACTOR[:N]]``,
     with or without ``warmup:N,`` before it.  ``clip_norm`` is the largest norm of the gradients.
@@ -208,6 +208,9 @@ def _source(data: typing.Any) -> typing.Any:
     """A path, arrays by name, a loader, or None."""
     if data is None or isinstance(data, (str, os.PathLike)):
         return data
+    # Of two dicts in a tuple, the second one has targets; in a list, they are batches.
+    if isinstance(data, list) and all(map(_named, data)):
+        return _Loader(data)
     return _named(data) or _Loader(data)
 
 

@@ -1,6 +1,7 @@
 # Part of the bppsa project, under the MIT License.
 """The training loop of the package: what the command `train` of a compiled program does."""
 
+import dataclasses
 import json
 import os
 import signal
@@ -179,6 +180,76 @@ class Loader:
             self.before(number)
             x, target = self.arrays["x"][:, i : i + 8], self.arrays["target"][i : i + 8]
             yield ({"x": x}, target) if self.as_pairs else {"x": x, "target": target}
+
+
+@pytest.mark.parametrize("count", [2, 3, 9])
+def test_updates_of_several_batches_of_a_loader(program, count):
+    """The same bits as batches of a set; the last update of an epoch of 4 batches has what is left."""
+    settings = {**SETTINGS, "accumulate": count, "seed": 5, "val": None}
+    settings |= {"lr_schedule": "warmup:3,cosine", "clip_norm": 0.1, "batch": 8, "shuffle": False}
+    results = []
+    for data in (training_set(), Loader(training_set())):
+        program.reset()
+        records = program.fit(data, **settings)
+        results.append((program.state_dict(), [dataclasses.replace(r, seconds=0, load_seconds=0) for r in records]))
+    (expected, lines), (found, own) = results
+    assert own == lines
+    for name, value in expected.items():
+        np.testing.assert_array_equal(found[name], value, err_msg=name)
+
+
+def test_updates_of_batches_whose_losses_count_differently():
+    """Two losses, of one of which a sample of the second batch is ignored: the sum has no mean."""
+    program = bppsa.compile(
+        harness.ROOT / "examples" / "keras_gru.onnx", loss=["cross-entropy", "cross-entropy"],
+        loss_on=["logits", "probabilities"], ignore_index=-1, backward="sequential",
+    )  # fmt: skip
+    rng = np.random.default_rng(0)
+    classes = np.array([1, 2, 3])
+    batches = [
+        {"x": rng.normal(size=(3, 4, 12)).astype("f4"), "target.logits": classes, "target.probabilities": other}
+        for other in (classes, np.array([1, -1, 3]))
+    ]
+    before = program.state_dict()
+    message = (
+        r"accumulate: the batches of update 1 of epoch 1 have losses \(.*logits.*\) that count in other "
+        "proportions.*leave accumulate out"
+    )
+    with pytest.raises(bppsa.Error, match=message):
+        program.fit(batches, accumulate=2, progress=False)
+    for name, value in program.parameters.items():
+        np.testing.assert_array_equal(value, before[name])
+    program.fit([batches[0], batches[0]], accumulate=2, progress=False)
+    program.fit(batches, progress=False)
+
+
+def test_updates_of_several_batches_that_are_interrupted(program, tmp_path):
+    """In the middle of an update nothing has changed; what was written goes on with the same bits."""
+    settings = {**SETTINGS, "accumulate": 3, "seed": 5, "val": None, "checkpoint": tmp_path / "state"}
+    settings |= {"batch": 8, "checkpoint_every": 1}
+    program.reset()
+    program.fit(Loader(training_set()), **settings)
+    expected = program.state_dict()
+
+    given = []
+
+    def stop(number):
+        given.append(number)
+        if given == [0, 1, 2, 3, 0, 1]:
+            raise KeyboardInterrupt
+
+    program.reset()
+    with pytest.raises(KeyboardInterrupt):
+        program.fit(Loader(training_set(), before=stop), **settings)
+    stopped = program.state_dict()
+    program.reset()
+    program.resume(tmp_path / "state")
+    for name, value in program.state_dict().items():
+        np.testing.assert_array_equal(stopped[name], value, err_msg=name)
+    program.fit(Loader(training_set()), **settings, resume=tmp_path / "state")
+    for name, value in expected.items():
+        np.testing.assert_array_equal(program.parameters[name], value, err_msg=name)
+
 
 
 @pytest.mark.parametrize("form", ["pair", "file", "loader of pairs", "loader of dicts"])
@@ -375,7 +446,7 @@ class Endless:
         (training_set(), {"patience": 3}, "patience, save_best and best need val or val_split"),
         (training_set(), {"tbptt": 3}, "tbptt: the model carries no state"),
         (Endless(), {"lr_schedule": "cosine"}, "needs a loader with a length"),
-        (Loader(training_set()), {"accumulate": 2}, "accumulate: needs a training set of arrays.*larger batches"),
+        (Loader(training_set()), {"val_split": 0.2}, "val_split: needs a training set of arrays.*samples of their own as val"),
     ],
 )
 def test_mistakes(program, data, settings, message):

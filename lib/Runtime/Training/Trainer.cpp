@@ -40,10 +40,10 @@ bool Trainer::runEpoch() {
       settle();
       return false;
     }
-    int64_t size = given ? given->samples : sizeOfBatch(state.batch);
+    int64_t size = data.stream ? 0 : sizeOfBatch(state.batch);
     runBatch();
     state.seconds = now() - before;
-    observer->batchDone(state, state.losses.total(model), size);
+    observer->batchDone(state, state.losses.total(model), data.stream ? givenSamples : size);
     if (!options.checkpointEvery || state.step % *options.checkpointEvery != 0)
       continue;
     settle();

@@ -165,7 +165,8 @@ void Trainer::applyOptions() {
     settings.clipNorm = options.clipNorm;
   schedule = Schedule(settings.schedule);
   if (data.stream)
-    batchesPerEpoch = data.stream->perEpoch().value_or(0);
+    batchesPerEpoch =
+        (data.stream->perEpoch().value_or(0) + settings.accumulate - 1) / settings.accumulate;
   else
     batchesPerEpoch = (trainedCount() + updateSize() - 1) / updateSize();
   requireBatches();

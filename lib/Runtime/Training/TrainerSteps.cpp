@@ -84,6 +84,8 @@ void Trainer::fill(int64_t first) {
 }
 
 std::vector<double> Trainer::ownWeights() const {
+  if (given)
+    return given->lossWeights();
   return ownSize > 0 ? batch.lossWeights() : std::vector<double>(model.losses.size());
 }
 
@@ -112,8 +114,8 @@ static bool isAnyCounted(const std::vector<double> &weights) {
 void Trainer::requireCounted(const std::vector<double> &weights) const {
   const char *what = settings.accumulate > 1 ? "update " : "batch ";
   if (!isAnyCounted(weights))
-    Batch::refuseWithoutWeight(
-        text(what, state.batch + 1, " of epoch ", state.epoch + 1, " of ", data.set->title()));
+    Batch::refuseWithoutWeight(text(what, state.batch + 1, " of epoch ", state.epoch + 1, " of ",
+                                    data.set ? data.set->title() : "the loader"));
 }
 
 void Trainer::finishStep() {
@@ -126,7 +128,12 @@ void Trainer::finishStep() {
 
 std::string Trainer::startStep(double weight, bool gives) {
   std::string change;
-  compute(weight, gives, [&] { change = steps->start(std::max<int64_t>(ownSize, 1)); });
+  compute(weight, gives, [&] {
+    if (data.stream)
+      data.stream->compute();
+    else
+      change = steps->start(std::max<int64_t>(ownSize, 1));
+  });
   return change;
 }
 
@@ -160,10 +167,10 @@ void Trainer::runSegments() {
 
 void Trainer::runBatch() {
   int64_t first = state.batch * updateSize();
-  if (data.stream)
-    return runGiven();
   if (settings.accumulate > 1)
     return runAccumulated();
+  if (data.stream)
+    return runGiven();
   if (filledAhead != state.batch)
     fill(first);
   if (segments)
@@ -196,15 +203,27 @@ void Trainer::noteChange(const std::string &change) {
   observer->showVariant(settings.variant = steps->variant());
 }
 
+bool Trainer::takePart(int64_t number) {
+  if (data.stream)
+    return number == 0 || (number < settings.accumulate && takeGiven());
+  if (number * settings.batch >= sizeOfBatch(state.batch))
+    return false;
+  fill(state.batch * updateSize() + number * settings.batch);
+  return true;
+}
+
 void Trainer::runAccumulated() {
-  std::vector<double> sums(session.parameters.gradientCount());
+  std::vector<double> sums(session.parameters.gradientCount()), weights;
   LossSums losses;
-  int64_t first = state.batch * updateSize(), end = first + sizeOfBatch(state.batch);
   std::string change;
-  for (int64_t at = first, number = 0; at < end; at += settings.batch, ++number) {
-    fill(at);
+  for (int64_t number = 0; takePart(number); ++number) {
+    std::vector<double> own = ownWeights();
+    if (weights.empty())
+      weights = own;
+    if (data.stream)
+      requireProportional(own, weights);
     // Where there are several losses, all count alike.
-    double weight = ownWeights().front();
+    double weight = own.front();
     // A batch of which nothing counts has no loss.
     if (countTogether(weight) == 0)
       continue;

@@ -17,7 +17,6 @@ void Trainer::requireStreamable() const {
       fail(flag, ": needs a training set of arrays or files, found a loader of batches; ", remedy);
   };
   refuse(settings.valSplit.has_value(), "--val-split", "give samples of their own as --val");
-  refuse(settings.accumulate > 1, "--accumulate", "let the loader give larger batches");
   refuse(settings.tbptt.has_value(), "--tbptt",
          "let the loader give segments with the states before them, or give whole sequences");
   if (schedule.dependsOnLength() && batchesPerEpoch == 0)
@@ -25,21 +24,46 @@ void Trainer::requireStreamable() const {
 }
 
 void Trainer::skipBatches() {
-  for (int64_t i = 0; i < state.batch; ++i)
-    if (!data.stream->next())
-      fail(quote(options.resume), ": was written after batch ", state.batch, " of epoch ",
+  int64_t count = state.batch * settings.accumulate;
+  hasStreamEnded = false;
+  for (int64_t i = 0; i < count && !hasStreamEnded; ++i) {
+    hasStreamEnded = !data.stream->next();
+    // The last update of an epoch may have fewer.
+    if (hasStreamEnded && i <= count - settings.accumulate)
+      fail(quote(options.resume), ": was written after batch ", count, " of epoch ",
            state.epoch + 1, ", but the loader has only ", i);
+  }
+}
+
+bool Trainer::takeGiven() {
+  if (hasStreamEnded)
+    return false;
+  double begin = now();
+  given = data.stream->next();
+  state.loadSeconds += now() - begin;
+  hasStreamEnded = !given;
+  if (given)
+    givenSamples += given->samples;
+  return given != nullptr;
 }
 
 bool Trainer::findBatch() {
   if (!data.stream)
     return state.batch < batchesPerEpoch;
-  double begin = now();
-  given = data.stream->next();
-  state.loadSeconds += now() - begin;
-  if (!given && state.batch == 0)
+  givenSamples = 0;
+  if (!takeGiven() && state.batch == 0)
     fail("the loader has no batches");
   return given != nullptr;
+}
+
+void Trainer::requireProportional(const std::vector<double> &weights,
+                                  const std::vector<double> &first) const {
+  for (size_t i = 1; i < weights.size(); ++i)
+    if (weights[i] * first.front() != first[i] * weights.front())
+      fail("--accumulate: the batches of update ", state.batch + 1, " of epoch ", state.epoch + 1,
+           " have losses (", model.lossOutputs(),
+           ") that count in other proportions, so that the gradients of their sum cannot be put "
+           "together; leave --accumulate out");
 }
 
 void Trainer::runGiven() {

@@ -87,8 +87,17 @@ private:
   void orderSamples();
   /// Skips the batches of a stream that came before a checkpoint.
   void skipBatches();
-  /// Whether the epoch has another batch; takes it of a stream.
+  /// Whether the epoch has another batch, or update of several; takes the first one of a stream.
   bool findBatch();
+  /// Takes the next batch of the stream; returns false where the epoch has no more.
+  bool takeGiven();
+  /// Puts the next batch of an update, that of this number, in place; returns false where it has no
+  /// more.
+  bool takePart(int64_t number);
+  /// Throws Error unless the losses of a batch with these weights count as those of the first batch
+  /// of the update do to each other.
+  void requireProportional(const std::vector<double> &weights,
+                           const std::vector<double> &first) const;
   /// Both return false where the observer or the stream ends the run.
   bool runEpoch();
   bool tryEpoch();
@@ -121,7 +130,7 @@ private:
   bool isPatienceOver() const;
   /// What the losses of the samples in the batch count.
   std::vector<double> ownWeights() const;
-  /// Throws Error where no position of the batch counts.
+  /// Throws Error where no position of the batch or update counts.
   void requireCounted(const std::vector<double> &weights) const;
   /// The seed of step `number` of this rank.
   void drawSeed(int64_t number);
@@ -209,6 +218,10 @@ private:
   std::optional<int64_t> filledAhead;
   /// The batch of the stream.
   const Batch *given = nullptr;
+  /// Of all batches of the stream in the update.
+  int64_t givenSamples = 0;
+  /// Whether the epoch of the stream has no more; to ask again begins the next one.
+  bool hasStreamEnded = false;
   std::unique_ptr<TrainingSteps> steps;
   /// Where there are several ranks; and what the samples of all of them counted in the last step.
   std::unique_ptr<ExchangedUpdate> exchange;
