@@ -11,6 +11,7 @@ def test_three_kills(tmp_path):
     mpi.command(8)
     program = compile_model(stack(), "--optimizer=adam", "--backward=sequential", "--sync-bn")
     data = save(tmp_path / "d.npz", samples(61))
-    options = ["--epochs", 8, "--batch", 16, "--lr", 0.01, "--checkpoint-every", 1]
-    figures = kills.disturb(program, data, 8, options, seed=1, kills=3)
+    options = ["--epochs", 6, "--batch", 16, "--lr", 0.01, "--checkpoint-every", 1]
+    # How long an end may take test_failures.py says; eight ranks on a busy machine take longer.
+    figures = kills.disturb(program, data, 8, options, seed=1, kills=3, patience=100)
     assert figures["kills"] == 3 and figures["rounds"] >= 1
