@@ -31,6 +31,7 @@ std::vector<std::pair<const char *, const void *>> bppsa::capi::getRuntimeSymbol
           SYMBOL(bppsa_rt_side_by_side),
           SYMBOL(bppsa_rt_task_samples),
           SYMBOL(bppsa_rt_segment_steps),
+          SYMBOL(bppsa_rt_recomputed_steps),
           SYMBOL(bppsa_rt_residuals),
           SYMBOL(bppsa_rt_phase)};
 }

@@ -48,6 +48,42 @@ TEST(SegmentSteps, WhatIsChosenFitsAndFewerSegmentsDoNot) {
       }
 }
 
+TEST(RecomputedSteps, AllWhereTheyFit) {
+  KeptSteps kept{100, 16, 640, 80};
+  EXPECT_EQ(chooseRecomputedSteps(kept, 640, kept.bytes(100)), 100);
+  EXPECT_LT(chooseRecomputedSteps(kept, 640, kept.bytes(100) - 1), 100);
+}
+
+TEST(RecomputedSteps, AsManyAsTake512KiBElse) {
+  // 51 steps take as much: one slab.
+  EXPECT_EQ(chooseRecomputedSteps({1000000, 16, 640, 80}, 640, 64 << 20), 32);
+  EXPECT_EQ(chooseRecomputedSteps({1000000, 16, 240, 80}, 240, 64 << 20), 128);
+  EXPECT_EQ(chooseRecomputedSteps({1000000, 16, 80, 80}, 80, 64 << 20), 256);
+  EXPECT_EQ(chooseRecomputedSteps({1000000, 160, 640, 80}, 640, 512 << 20), 32);
+}
+
+TEST(RecomputedSteps, TheNearestNumberOfSlabsThatFits) {
+  for (int64_t steps : {33, 100, 1001, 20000})
+    for (int64_t limit : {1 << 18, 1 << 20, 1 << 22}) {
+      KeptSteps kept{steps, 16, 240, 80};
+      bool fits = kept.bytes(steps) <= limit;
+      for (int64_t length = 32; length < steps; length += 32)
+        fits |= kept.bytes(length) <= limit;
+      if (!fits) {
+        EXPECT_THROW(chooseRecomputedSteps(kept, 240, limit), Error);
+        continue;
+      }
+      int64_t chosen = chooseRecomputedSteps(kept, 240, limit);
+      EXPECT_LE(kept.bytes(chosen), limit);
+      if (chosen == steps)
+        continue;
+      EXPECT_EQ(chosen % 32, 0);
+      for (int64_t length = 32; length < steps; length += 32)
+        if (std::abs(length - 128) < std::abs(chosen - 128))
+          EXPECT_GT(kept.bytes(length), limit) << length << " of " << steps;
+    }
+}
+
 TEST(SegmentSteps, MessageNamesTheLeastMemory) {
   try {
     chooseSegmentSteps({1000, 16, 4 << 20, 1 << 20}, 8 << 20, 2 << 20);

@@ -121,6 +121,11 @@ int64_t bppsa_rt_task_samples(int64_t samples, int64_t least, int64_t most);
 int64_t bppsa_rt_segment_steps(int64_t steps, int64_t samples, int64_t stepBytes,
                                int64_t stateBytes, int64_t totalStepBytes, int64_t limit);
 
+/// The same for a loop that adds up its gradients in whole slabs of 32 steps and prefers segments
+/// that stay in a cache: all steps where they fit, else a multiple of a slab.
+int64_t bppsa_rt_recomputed_steps(int64_t steps, int64_t samples, int64_t stepBytes,
+                                  int64_t stateBytes, int64_t totalStepBytes, int64_t limit);
+
 /// Steps of programs for several ranks call these with the addresses of arguments: before they use
 /// a parameter or its gradient, and when they do not use the gradient any more, which is final.
 void bppsa_rt_await_parameter(int64_t address);

@@ -28,6 +28,11 @@ struct KeptSteps {
 /// lengths but for the last. Throws Error where none fits.
 int64_t chooseSegmentSteps(const KeptSteps &kept, int64_t totalStepBytes, int64_t limit);
 
+/// The same for a loop whose segments are whole slabs of 32 steps, but for the last: all steps
+/// where they fit, else as many as take 512 KiB, from 32 to 256, or the number nearest to that
+/// which fits. Depends on nothing else, so that a program has the same segments on all machines.
+int64_t chooseRecomputedSteps(const KeptSteps &kept, int64_t totalStepBytes, int64_t limit);
+
 /// Notes the segments of loops while it exists, in the order in which loops run. There is one at a
 /// time.
 class SegmentRecord {

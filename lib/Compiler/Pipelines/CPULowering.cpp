@@ -25,6 +25,10 @@ void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &opt
   pm.addNestedPass<func::FuncOp>(createChooseCPUMapping({options.lanes}));
   pm.addNestedPass<func::FuncOp>(createPackBatch());
   addCleanup(pm);
+  if (options.memoryLimit > 0) {
+    pm.addPass(createRecomputeSteps({options.memoryLimit}));
+    addCleanup(pm);
+  }
   pm.addNestedPass<func::FuncOp>(createInferStructure({/*batchAxis=*/0, /*loopsOnly=*/true}));
   pm.addPass(createExpandScan({/*unrollUpTo=*/0, options.factorLinks, /*wholeLevels=*/false}));
   pm.addNestedPass<func::FuncOp>(createTransposeCaptures());

@@ -28,7 +28,9 @@ std::vector<Variant> TrainingOptions::getVariants() const {
   std::vector<Variant> variants;
   if (backward != BackwardKind::Scan)
     variants.push_back({"sequential", ""});
-  if (backward != BackwardKind::Sequential)
+  // A scan reads all steps at once: below a limit it is for those who ask for it.
+  bool isBounded = getLoopLimit() > 0 && leavesScansToAuto();
+  if (backward != BackwardKind::Sequential && !isBounded)
     variants.push_back({"scan", scan});
   return variants;
 }

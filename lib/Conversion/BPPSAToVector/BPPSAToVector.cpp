@@ -139,6 +139,12 @@ static LogicalResult lowerOp(Operation *op, const LaneOptions &options) {
                                "bppsa-fuse-gradients out");
       })
       .Case([&](StepSumOp sum) { return lower(ready(sum), [&] { lowerStepSum(sum, options); }); })
+      .Case([&](AddToSumsOp sum) {
+        return lower(verifyReady(op, true), [&] { lowerAddToSums(sum, options); });
+      })
+      .Case([&](FinishSumsOp sum) {
+        return lower(verifyReady(op, true), [&] { lowerFinishSums(sum); });
+      })
       .Case([&](PackLanesOp pack) {
         return lower(verifyReady(op, true), [&] { lowerPackLanes(pack); });
       })
@@ -187,8 +193,9 @@ struct ConvertBPPSAToVector : public bppsa::impl::ConvertBPPSAToVectorBase<Conve
       if (withChains.contains(op))
         return;
       if (isa<RecurrenceOp, ChainOp, TransitionOp, FactoredTransitionOp, ComposeTransitionsOp,
-              ApplyTransitionOp, OuterSumOp, StepSumOp, PackLanesOp, UnpackLanesOp, PackChunksOp,
-              UnpackChunksOp, SparseApplyOp, SparseComposeOp, SparseOuterSumOp, ReduceSumsOp>(op))
+              ApplyTransitionOp, OuterSumOp, StepSumOp, AddToSumsOp, FinishSumsOp, PackLanesOp,
+              UnpackLanesOp, PackChunksOp, UnpackChunksOp, SparseApplyOp, SparseComposeOp,
+              SparseOuterSumOp, ReduceSumsOp>(op))
         ops.push_back(op);
     });
     for (Operation *op : ops) {

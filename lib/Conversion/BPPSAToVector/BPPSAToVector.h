@@ -9,6 +9,7 @@
 
 #include "LaneEmitter.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSAChunks.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSARunningSums.h"
 
 namespace bppsa {
 
@@ -33,6 +34,8 @@ void lowerComposeTransitions(ComposeTransitionsOp op, const LaneOptions &options
 void lowerApplyTransition(ApplyTransitionOp op, const LaneOptions &options);
 void lowerOuterSum(OuterSumOp op, const LaneOptions &options);
 void lowerStepSum(StepSumOp op, const LaneOptions &options);
+void lowerAddToSums(AddToSumsOp op, const LaneOptions &options);
+void lowerFinishSums(FinishSumsOp op);
 void lowerPackLanes(PackLanesOp op);
 /// Lowers copies between parts of arrays under `root` whose last dimension is static.
 void lowerCopies(mlir::Operation *root);

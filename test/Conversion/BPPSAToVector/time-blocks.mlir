@@ -27,16 +27,16 @@
 // CHECK:             %[[STEPS:.*]] = memref.subview %[[BUFFER]][0, 0, 0]
 // CHECK:             call @[[SLAB:step_sum_slab_.*]](%{{.*}}, %[[CAST:.*]])
 // CHECK:             call @[[SLAB]](%{{.*}}, %{{.*}})
-// CHECK:         call @[[REDUCE:reduce_sums_.*]](%[[SUMS]], %[[DB]])
+// CHECK:         call @[[REDUCE:finish_sums_of_.*]](%[[SUMS]], %[[DB]], %{{.*}})
 // CHECK:         memref.dealloc %[[SUMS]]
-// CHECK:         call @[[REDUCE]](%[[OTHERS]], %[[DC]])
+// CHECK:         call @[[REDUCE]](%[[OTHERS]], %[[DC]], %{{.*}})
 
 // CHECK:       func.func private @[[ZERO]](
 // CHECK:       func.func private @[[SLAB]](%[[RUNNING:.*]]: memref<5x16xf32, {{.*}}>, %[[ROWS:.*]]: memref<?x5x16xf32,
 // CHECK:         scf.for {{.*}} iter_args
 // CHECK:           vector.load %[[ROWS]]
 // CHECK:         vector.load %[[RUNNING]]
-// CHECK:       func.func private @[[REDUCE]](%{{.*}}, %[[RESULT:.*]]: memref<5xf32>) {{.*}}noinline
+// CHECK:       func.func private @[[REDUCE]](%{{.*}}, %[[RESULT:.*]]: memref<5xf32>, %{{.*}}: index) {{.*}}noinline
 // CHECK:         vector.reduction <add>
 // CHECK:         memref.store %{{.*}}, %[[RESULT]]
 // CHECK-NOT:   func.func

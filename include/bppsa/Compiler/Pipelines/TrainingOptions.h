@@ -92,7 +92,7 @@ struct TrainingOptions {
   /// forms them.
   std::string backwardOrder;
   /// Bytes that the explicit Jacobians of a chain of layers may take for one sample, and what loops
-  /// in graph form keep for their chains; 0 for no limit.
+  /// keep for their chains; 0 for no limit.
   std::optional<int64_t> memoryLimit;
   /// `--sync-bn`: batch normalizations of several ranks take the statistics of the whole batch.
   bool syncBatchNorm = false;

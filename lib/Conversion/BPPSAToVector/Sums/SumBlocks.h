@@ -8,6 +8,7 @@
 #define BPPSA_LIB_CONVERSION_BPPSATOVECTOR_SUMS_SUMBLOCKS_H
 
 #include "../BPPSAToVector.h"
+#include "mlir/IR/BuiltinOps.h"
 
 namespace bppsa {
 
@@ -113,6 +114,19 @@ void emitClearPadding(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value 
 /// Calls `store(row, sum)` with the sum over the lanes of each of `count` rows.
 void emitLaneSums(mlir::OpBuilder &builder, mlir::Location loc, const Rows &rows, int64_t count,
                   llvm::function_ref<void(mlir::OpBuilder &, mlir::Value, mlir::Value)> store);
+
+/// Calls `emit` with the running sums of each row of a sum, or of all of a sum without columns, and
+/// how many they are. `shape` is `[row, column, lane]`, or without columns.
+void forEachRow(
+    mlir::OpBuilder &builder, mlir::Location loc, llvm::ArrayRef<int64_t> shape,
+    llvm::function_ref<void(mlir::OpBuilder &, llvm::ArrayRef<mlir::Value> row, int64_t count)>
+        emit);
+
+/// Writes to `destination` what the running sums of all batch blocks, `[block, row, column, lane]`
+/// or without columns, add up to. Lanes that hold none of `batch` samples are left out; without
+/// `batch` every lane holds one.
+void emitFinishSums(mlir::OpBuilder &builder, mlir::ModuleOp module, mlir::Location loc,
+                    mlir::Value sums, mlir::Value batch, mlir::Value destination);
 
 /// The sums where vectors hold units.
 void lowerUnitOuterSum(OuterSumOp op, const LaneOptions &options);

@@ -27,7 +27,15 @@ using namespace bppsa;
 
 /// The arrays that a sum reads.
 static OperandRange getSummed(Operation *sum) {
+  if (auto running = dyn_cast<AddToSumsOp>(sum))
+    return running->getOperands().drop_back();
   return sum->getOperands().take_front(isa<OuterSumOp>(sum) ? 2 : 1);
+}
+
+/// Whether running sums of `sum`, where it has them, go on in the order of `chain`.
+static bool hasOrderOf(Operation *sum, ChainOp chain) {
+  auto running = dyn_cast<AddToSumsOp>(sum);
+  return !running || running.getReverse() == chain.getReverse();
 }
 
 static bool isThereBefore(Value value, Operation *op) {
@@ -42,13 +50,13 @@ SmallVector<Operation *> bppsa::findSumsOf(ChainOp chain) {
   CotangentLoop loop = getCotangentLoop(chain);
   auto isEmitted = [&](Value value) { return llvm::is_contained(loop.getEmitted(), value); };
   for (Operation *op = chain->getNextNode(); op; op = op->getNextNode()) {
-    if (!isa<OuterSumOp, StepSumOp>(op)) {
+    if (!isa<OuterSumOp, StepSumOp, AddToSumsOp>(op)) {
       if (isMemoryEffectFree(op))
         continue;
       break;
     }
     bool isOfChain =
-        llvm::any_of(getSummed(op), isEmitted) &&
+        llvm::any_of(getSummed(op), isEmitted) && hasOrderOf(op, chain) &&
         cast<PackableOpInterface>(op).getLanes() == chain.getLanes() &&
         llvm::all_of(op->getOperands(), [&](Value value) { return isThereBefore(value, chain); });
     if (!isOfChain)
@@ -70,6 +78,8 @@ static bool isOnlyOf(Value array, Operation *chain, ArrayRef<Operation *> sums) 
 // Memory
 //===----------------------------------------------------------------------===//
 
+bool TimeBlocks::RunningSum::isOuter() const { return getSummed(op).size() == 2; }
+
 Value TimeBlocks::RunningSum::getBatch() const {
   auto outer = dyn_cast<OuterSumOp>(op);
   return outer ? outer.getBatch() : cast<StepSumOp>(op).getBatch();
@@ -81,6 +91,10 @@ TimeBlocks::TimeBlocks(OpBuilder &builder, const CotangentLoop &loop, ArrayRef<O
       options(options) {
   Value numBlocks = getDim(builder, loc, loop.saved[0], 0);
   for (Operation *op : ops) {
+    if (auto running = dyn_cast<AddToSumsOp>(op)) {
+      sums.push_back({op, running.getDestination()});
+      continue;
+    }
     SmallVector<int64_t> shape = {ShapedType::kDynamic};
     for (Value array : getSummed(op))
       shape.push_back(SlabArray{array}.getNumRows());
@@ -143,16 +157,6 @@ SlabArray TimeBlocks::getSteps(OpBuilder &builder, const Slab &slab, Value opera
   return {emitView(builder, loc, operand, {slab.block, slab.first}, count), /*isSlab=*/true};
 }
 
-/// Calls `emit` with the running sums of each row of the result, or of all results of a sum without
-/// columns, and how many they are. `shape` is `[row, column, lane]`, or without columns.
-static void forEachRow(OpBuilder &builder, Location loc, ArrayRef<int64_t> shape,
-                       function_ref<void(OpBuilder &, ArrayRef<Value> row, int64_t count)> emit) {
-  if (shape.size() == 2)
-    return emit(builder, {}, shape[0]);
-  emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, shape[0]), 1,
-          [&](OpBuilder &nested, Value row) { emit(nested, row, shape[1]); });
-}
-
 //===----------------------------------------------------------------------===//
 // Loops
 //===----------------------------------------------------------------------===//
@@ -196,19 +200,6 @@ void TimeBlocks::emitSlab(OpBuilder &builder, const Slab &slab, const RunningSum
                  });
 }
 
-void TimeBlocks::emitEnd(OpBuilder &builder, Value block, const RunningSum &sum) const {
-  if (!sum.getBatch())
-    return;
-  auto emitBody = [&](OpBuilder &inside, ValueRange arguments) {
-    forEachRow(inside, loc, sum.getShape(), [&](OpBuilder &nested, ArrayRef<Value> row, int64_t n) {
-      emitClearPadding(nested, loc, arguments[2], arguments[1],
-                       {arguments[0], SmallVector<Value, 3>(row)}, n);
-    });
-  };
-  Value sums = emitView(builder, loc, sum.sums, block, nullptr);
-  emitSharedCall(builder, module, loc, "clear_padding", {sums, block, sum.getBatch()}, emitBody);
-}
-
 bool TimeBlocks::endsWithZero() const {
   std::optional<SmallVector<bool>> vanish = findVanishingEmitted(loop);
   if (!vanish)
@@ -228,60 +219,20 @@ bool TimeBlocks::endsWithZero() const {
 void TimeBlocks::emit(OpBuilder &builder, Value block, CotangentSteps &steps, const Rows &state) {
   allocateBuffers(builder);
   for (const RunningSum &sum : sums)
-    emitStart(builder, block, sum);
+    if (sum.isOwned())
+      emitStart(builder, block, sum);
   steps.emitBlocks(builder, block, buffers, endsWithZero(), state,
                    [&](OpBuilder &nested, const Slab &slab) {
                      for (const RunningSum &sum : sums)
                        emitSlab(nested, slab, sum);
                    });
-  for (const RunningSum &sum : sums)
-    emitEnd(builder, block, sum);
-}
-
-//===----------------------------------------------------------------------===//
-// Results
-//===----------------------------------------------------------------------===//
-
-/// `first` and then `rest`.
-static SmallVector<Value, 3> concat(Value first, ArrayRef<Value> rest) {
-  SmallVector<Value, 3> all = {first};
-  llvm::append_range(all, rest);
-  return all;
-}
-
-/// Adds batch blocks of `sums` from the last to the first, then lanes.
-static void emitReduction(OpBuilder &builder, Location loc, Value sums, Value destination) {
-  Value numBlocks = getDim(builder, loc, sums, 0);
-  VectorType type = Rows{sums}.getRowType();
-  auto shape = cast<MemRefType>(sums.getType()).getShape().drop_front();
-  forEachRow(builder, loc, shape, [&](OpBuilder &inRow, ArrayRef<Value> row, int64_t count) {
-    emitFor(inRow, loc, getIndex(inRow, loc, 0), getIndex(inRow, loc, count), 1,
-            [&](OpBuilder &nested, Value entry) {
-              Value zero = arith::ConstantOp::create(nested, loc, nested.getZeroAttr(type));
-              auto total = scf::ForOp::create(
-                  nested, loc, getIndex(nested, loc, 0), numBlocks, getIndex(nested, loc, 1), zero,
-                  [&](OpBuilder &inBlock, Location, Value number, ValueRange carried) {
-                    Value left = arith::SubIOp::create(inBlock, loc, numBlocks, number);
-                    Rows lanes = {sums, concat(addIndex(inBlock, loc, left, -1), row)};
-                    Value next = arith::AddFOp::create(inBlock, loc, carried[0],
-                                                       lanes.load(inBlock, loc, entry));
-                    scf::YieldOp::create(inBlock, loc, next);
-                  });
-              Value result = vector::ReductionOp::create(nested, loc, vector::CombiningKind::ADD,
-                                                         total.getResult(0));
-              SmallVector<Value> indices(row);
-              indices.push_back(entry);
-              memref::StoreOp::create(nested, loc, result, destination, indices);
-            });
-  });
 }
 
 void TimeBlocks::finish(OpBuilder &builder) {
   for (const RunningSum &sum : sums) {
-    emitSharedCall(builder, module, loc, "reduce_sums", {sum.sums, sum.op->getOperands().back()},
-                   [&](OpBuilder &inside, ValueRange arguments) {
-                     emitReduction(inside, loc, arguments[0], arguments[1]);
-                   });
+    if (!sum.isOwned())
+      continue;
+    emitFinishSums(builder, module, loc, sum.sums, sum.getBatch(), sum.op->getOperands().back());
     memref::DeallocOp::create(builder, loc, sum.sums);
   }
 }

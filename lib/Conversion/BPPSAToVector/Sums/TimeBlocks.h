@@ -20,8 +20,9 @@ llvm::SmallVector<mlir::Operation *> findSumsOf(ChainOp chain);
 /// what they read is in the second-level cache.
 ///
 /// Every batch block has running sums of its own, which are added from the last batch block to the
-/// first at the end. Within one, slabs of 32 steps are added in the order of the chain. So no
-/// number of threads and no size of blocks changes a bit.
+/// first at the end, or by a `bppsa.finish_sums` where they go on behind the chain. Within one,
+/// slabs of 32 steps are added in the order of the chain. So no number of threads and no size of
+/// blocks changes a bit.
 class TimeBlocks {
 public:
   /// Allocates the running sums of `sums` at the insertion point.
@@ -40,7 +41,9 @@ private:
     mlir::Operation *op;
     mlir::Value sums;
 
-    bool isOuter() const { return mlir::isa<OuterSumOp>(op); }
+    bool isOuter() const;
+    /// Whether they begin and end with the chain: others go on from chain to chain.
+    bool isOwned() const { return !mlir::isa<AddToSumsOp>(op); }
     mlir::Value getBatch() const;
     /// Of one batch block.
     llvm::ArrayRef<int64_t> getShape() const {
@@ -58,8 +61,6 @@ private:
   /// Whether the steps before a cotangent of zero add nothing to a sum and can be told what they
   /// emit.
   bool endsWithZero() const;
-  /// Sets those of lanes without a sample to zero.
-  void emitEnd(mlir::OpBuilder &builder, mlir::Value block, const RunningSum &sum) const;
 
   CotangentLoop loop;
   mlir::ModuleOp module;

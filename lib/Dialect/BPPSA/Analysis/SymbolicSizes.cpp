@@ -53,6 +53,11 @@ AffineExpr SymbolicSizes::get(OpFoldResult index, MLIRContext *context) {
       .Case([&](arith::SubIOp sub) {
         return get(sub.getLhs(), context) - get(sub.getRhs(), context);
       })
+      .Case([&](arith::CeilDivUIOp divide) {
+        std::optional<int64_t> divisor = getConstantIntValue(divide.getRhs());
+        return divisor && *divisor > 0 ? get(divide.getLhs(), context).ceilDiv(*divisor)
+                                       : getOpaque(value, -1);
+      })
       .Case([&](affine::AffineApplyOp apply) {
         SmallVector<AffineExpr> operands;
         for (Value operand : apply.getMapOperands())

@@ -8,6 +8,7 @@
 #include "bppsa/Dialect/BPPSA/IR/BPPSADirection.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSALinks.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSARunningSums.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
 #include "bppsa/Dialect/BPPSA/IR/ProductMapping.h"
 #include "bppsa/Dialect/BPPSA/IR/TaskMapping.h"
@@ -54,6 +55,10 @@ void BPPSADialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "bppsa/Dialect/BPPSA/IR/BPPSADirectionOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "bppsa/Dialect/BPPSA/IR/BPPSARunningSumOps.cpp.inc"
       >();
   attachCellOpModels(getContext());
 }

@@ -19,5 +19,6 @@ include "bppsa/Dialect/BPPSA/IR/BPPSALinkOps.td"
 include "bppsa/Dialect/BPPSA/IR/BPPSAGraphOps.td"
 include "bppsa/Dialect/BPPSA/IR/BPPSAExchangeOps.td"
 include "bppsa/Dialect/BPPSA/IR/BPPSADirectionOps.td"
+include "bppsa/Dialect/BPPSA/IR/BPPSARunningSumOps.td"
 
 #endif // BPPSA_DIALECT_BPPSA_IR_BPPSAOPS

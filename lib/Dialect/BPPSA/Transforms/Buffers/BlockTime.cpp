@@ -11,9 +11,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "ViewRoot.h"
-#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Dialect/BPPSA/Analysis/RunningSums.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSARunningSums.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Buffers/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 namespace bppsa {
@@ -51,19 +53,12 @@ static bool staysInFrontOf(Operation *sum, Operation *op) {
   });
 }
 
-/// The running sums of `sum` in all lanes, in bytes.
-static int64_t getRunningSumBytes(Operation *sum) {
-  auto result = cast<MemRefType>(sum->getOperands().back().getType());
-  return result.getNumElements() * result.getElementTypeBitWidth() / 8 *
-         *cast<PackableOpInterface>(sum).getLanes();
-}
-
 /// The sums of what `chain` emits that can be made right behind it, once their operands are there.
 static SmallVector<Operation *> findSums(ChainOp chain) {
   SmallVector<Operation *> sums, others;
   SmallVector<Value> emitted = llvm::map_to_vector(getEmitted(chain), getViewRoot);
   for (Operation *op = chain->getNextNode(); op; op = op->getNextNode()) {
-    bool isSum = isa<OuterSumOp, StepSumOp>(op) &&
+    bool isSum = isa<OuterSumOp, StepSumOp, AddToSumsOp>(op) &&
                  llvm::any_of(op->getOperands().drop_back(),
                               [&](Value operand) { return llvm::is_contained(emitted, operand); });
     if (isSum && llvm::none_of(others, [&](Operation *other) { return staysInFrontOf(op, other); }))
@@ -88,6 +83,27 @@ static bool moveInFrontOf(Operation *op, Value value) {
   return true;
 }
 
+/// Moves what running sums begin with, which nothing uses before, in front of `chain`.
+static void moveFillsInFrontOf(ChainOp chain) {
+  SmallVector<linalg::FillOp> fills;
+  for (Operation *op = chain->getNextNode(); op; op = op->getNextNode())
+    if (auto fill = dyn_cast<linalg::FillOp>(op))
+      fills.push_back(fill);
+  for (linalg::FillOp fill : fills) {
+    Value memory = fill.getDpsInits().front();
+    auto isLater = [&](Operation *user) {
+      Operation *inBlock = chain->getBlock()->findAncestorOpInBlock(*user);
+      return inBlock == fill || (inBlock && fill->isBeforeInBlock(inBlock));
+    };
+    bool begins = memory.getDefiningOp<memref::AllocOp>() &&
+                  llvm::any_of(memory.getUsers(), llvm::IsaPred<AddToSumsOp>) &&
+                  llvm::all_of(memory.getUsers(), isLater);
+    if (begins &&
+        llvm::all_of(fill->getOperands(), [&](Value value) { return moveInFrontOf(chain, value); }))
+      fill->moveBefore(chain);
+  }
+}
+
 /// Moves memory that only the ops of `scope` use, and what frees it, into it.
 static void takeMemory(memref::AllocaScopeOp scope, ValueRange arrays) {
   Block &body = scope.getBodyRegion().front();
@@ -107,6 +123,7 @@ static void takeMemory(memref::AllocaScopeOp scope, ValueRange arrays) {
 /// Puts `chain` and its sums into a scope of their own, where there are any and their running sums
 /// take up to `mostBytes`.
 static void scopeWithSums(ChainOp chain, int64_t mostBytes) {
+  moveFillsInFrontOf(chain);
   SmallVector<Operation *> sums = findSums(chain);
   int64_t bytes = 0;
   for (Operation *sum : sums)

@@ -14,6 +14,7 @@
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSAChunks.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSARunningSums.h"
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
@@ -129,18 +130,19 @@ private:
 } // namespace
 
 namespace {
-/// Transitions, and the chunks of time that are unpacked, are written to their destination.
+/// Transitions, and the chunks of time that are unpacked, are written to their destination; running
+/// sums are read there, too.
 template <typename OpTy>
 struct TransitionModel
     : bufferization::DstBufferizableOpInterfaceExternalModel<TransitionModel<OpTy>, OpTy> {
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand, const AnalysisState &) const {
-    return !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand);
+    return isa<AddToSumsOp>(op) || !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand);
   }
   bool isNotConflicting(Operation *op, OpOperand *read, OpOperand *conflictingWrite,
                         const AnalysisState &) const {
     // By the contract of products: the destination overlaps no operand that is read after it is
     // written.
-    return !isa<TransitionOp, UnpackChunksOp>(op) && read->getOwner() == op &&
+    return !isa<TransitionOp, UnpackChunksOp, AddToSumsOp>(op) && read->getOwner() == op &&
            conflictingWrite->getOwner() == op;
   }
 
@@ -183,5 +185,7 @@ void bppsa::registerBufferizableOpInterfaceExternalModels(DialectRegistry &regis
     UnpackLanesOp::attachInterface<AllocatingModel<UnpackLanesOp>>(*context);
     PackChunksOp::attachInterface<AllocatingModel<PackChunksOp>>(*context);
     UnpackChunksOp::attachInterface<TransitionModel<UnpackChunksOp>>(*context);
+    AddToSumsOp::attachInterface<TransitionModel<AddToSumsOp>>(*context);
+    FinishSumsOp::attachInterface<AllocatingModel<FinishSumsOp>>(*context);
   });
 }

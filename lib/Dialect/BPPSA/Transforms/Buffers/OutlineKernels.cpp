@@ -15,6 +15,7 @@
 #include "ViewRoot.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSAChunks.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSARunningSums.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Buffers/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -38,8 +39,8 @@ static bool isBufferized(Operation &op) {
   return op.getNumResults() == 0 &&
          isa<RecurrenceOp, ChainOp, TransitionOp, FactoredTransitionOp, ComposeTransitionsOp,
              ApplyTransitionOp, OuterSumOp, StepSumOp, ReduceSumsOp, PackLanesOp, UnpackLanesOp,
-             PackChunksOp, UnpackChunksOp, SparseApplyOp, SparseComposeOp, SparseOuterSumOp,
-             linalg::LinalgOp, memref::CopyOp>(op);
+             PackChunksOp, UnpackChunksOp, AddToSumsOp, FinishSumsOp, SparseApplyOp,
+             SparseComposeOp, SparseOuterSumOp, linalg::LinalgOp, memref::CopyOp>(op);
 }
 
 /// Whether `op` is a loop that writes its results to memory, such as a scatter.

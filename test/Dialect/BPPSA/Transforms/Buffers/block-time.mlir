@@ -82,3 +82,34 @@ func.func @written(%a: memref<?x?x4x16xf32>, %g: memref<?x4x16xf32>, %w: memref<
   bppsa.step_sum lanes 1 %e into %db : memref<4xf32> : memref<?x?x4x1xf32>
   return
 }
+
+// Running sums go on behind the chain; what they begin with is moved in front of it.
+
+// CHECK-LABEL: func.func @running(
+// CHECK-SAME:      {{.*}}: index, %[[OLD:[^:]*]]: memref<?x4x16xf32>, %[[ZERO:[^:]*]]: f32
+// CHECK:         %[[NEW:.*]] = memref.alloc(%{{.*}}) : memref<?x4x16xf32>
+// CHECK-NEXT:    linalg.fill ins(%[[ZERO]] : f32) outs(%[[NEW]]
+// CHECK-NEXT:    memref.alloca_scope {
+// CHECK-NEXT:      memref.alloc
+// CHECK-NEXT:      bppsa.chain
+// CHECK:           bppsa.add_to_sums 16 %{{.*}} into %[[OLD]]
+// CHECK-NEXT:      bppsa.add_to_sums 16 %{{.*}} into %[[NEW]]
+func.func @running(%a: memref<?x?x4x16xf32>, %g: memref<?x4x16xf32>, %w: memref<4x4xf32>,
+    %blocks: index, %steps: index, %old: memref<?x4x16xf32>, %zero: f32, %db: memref<4xf32>) {
+  %d = memref.alloc(%blocks, %steps) : memref<?x?x4x16xf32>
+  bppsa.chain lanes 16 saved(%a : memref<?x?x4x16xf32>) seeds(%g : memref<?x4x16xf32>) inject_into []
+      captures(%w : memref<4x4xf32>) into(%g, %d : memref<?x4x16xf32>, memref<?x?x4x16xf32>) {
+  ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>, %wc: vector<4x4xf32>):
+    %0 = arith.mulf %at, %gt : vector<4xf32>
+    %1 = bppsa.matvec transposed %wc, %0 : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
+    bppsa.yield %1, %0 : vector<4xf32>, vector<4xf32>
+  }
+  bppsa.add_to_sums 16 %d into %old : memref<?x?x4x16xf32> into memref<?x4x16xf32>
+  %new = memref.alloc(%blocks) : memref<?x4x16xf32>
+  linalg.fill ins(%zero : f32) outs(%new : memref<?x4x16xf32>)
+  bppsa.add_to_sums 16 %d into %new : memref<?x?x4x16xf32> into memref<?x4x16xf32>
+  bppsa.finish_sums 16 %new into %db : memref<4xf32> : memref<?x4x16xf32>
+  memref.dealloc %d : memref<?x?x4x16xf32>
+  memref.dealloc %new : memref<?x4x16xf32>
+  return
+}

@@ -168,6 +168,55 @@ def TransposeCaptures : Pass<"bppsa-transpose-captures", "::mlir::func::FuncOp">
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def RecomputeSteps : Pass<"bppsa-recompute-steps", "::mlir::ModuleOp"> {
+  let summary = "keep the states between segments of steps, and compute the steps again";
+  let description = [{
+    On packed tensors. A chain reads of each step what its recurrence computed, arrays over all steps.
+    With `memory-limit`, those become arrays of a segment of steps (checkpointing: Griewank and
+    Walther, "Algorithm 799: revolve", ACM TOMS 26(1), 2000, with one level). The recurrence runs segment by
+    segment and keeps the states at the start of each; the results of the last segment are there
+    when the chain begins. Before the chain goes back through an earlier segment, the recurrence runs
+    on that again. With it go sums of what the chain emits, as running sums
+    (`bppsa.add_to_sums`), and recurrences without states that read it. Packed sequences that nothing else reads
+    are packed segment by segment.
+
+    `bppsa_rt_recomputed_steps(steps, samples, bytes of a step of one sample, those of its
+    states, those of all loops of the function, limit)` says how many steps a segment has when the
+    program runs: all where they fit, else whole slabs of 32. Gradients have the bits
+    that they have without a limit. Arrays that anything else reads are whole. Sums
+    that `bppsa-block-time` leaves apart from their chain stay so, and what they read is whole.
+
+    ```mlir
+    %h, %z = bppsa.recurrence lanes 16 sequences(%x : ...) initial(%h0 : ...) ...
+    %g, %d = bppsa.chain lanes 16 saved(%z : ...) seeds(%s : ...) ...
+    %w = bppsa.step_sum lanes 16 %d batch %b : ...
+    ```
+    becomes
+    ```mlir
+    %k = call @bppsa_rt_recomputed_steps(%T, %B, %c160, %c80, %c160, %limit)
+    %starts = scf.for %i = %c0 to %last step %c1 iter_args(%s = %s0) -> (tensor<?x?x20x16xf32>) {
+      // the recurrence on segment %i, from the state %i of %s, which leaves state %i + 1
+    }
+    %h, %z = bppsa.recurrence lanes 16 sequences(%xk : ...) initial(%hk : ...) ... // the last segment
+    %g, %d = bppsa.chain lanes 16 saved(%z : ...) seeds(%s : ...) ...
+    %r = bppsa.add_to_sums 16 %d into %zeros : ...
+    %gr:2 = scf.for ... iter_args(%gn = %g, %rn = %r) {
+      // the recurrence on an earlier segment, the chain from %gn, %rn goes on
+    }
+    %w = bppsa.finish_sums 16 %gr#1 batch %b : ...
+    ```
+  }];
+  let dependentDialects = [
+    "::bppsa::BPPSADialect", "::mlir::arith::ArithDialect",
+    "::mlir::bufferization::BufferizationDialect", "::mlir::func::FuncDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
+  ];
+  let options = [
+    Option<"memoryLimit", "memory-limit", "int64_t", /*default=*/"0",
+           "bytes that loops may keep for their chains; 0 for no limit">
+  ];
+}
+
 def JoinSequences : Pass<"bppsa-join-sequences", "::mlir::func::FuncOp"> {
   let summary = "lays ragged sequences end to end";
   let description = [{

@@ -1,0 +1,24 @@
+//===- RunningSums.h - what sums take while they are made -------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_DIALECT_BPPSA_ANALYSIS_RUNNINGSUMS_H
+#define BPPSA_DIALECT_BPPSA_ANALYSIS_RUNNINGSUMS_H
+
+#include "mlir/IR/Operation.h"
+
+namespace bppsa {
+
+/// The most running sums of one chain and the samples of one vector, in bytes, that are added to
+/// slab by slab while the chain goes on: more of them would leave the second-level cache each time.
+inline constexpr int64_t kMostRunningSumBytes = 512 * 1024;
+
+/// The running sums of `sum`, an `outer_sum`, `step_sum` or `add_to_sums` with lanes, for the
+/// samples of one vector, in bytes.
+int64_t getRunningSumBytes(mlir::Operation *sum);
+
+} // namespace bppsa
+
+#endif // BPPSA_DIALECT_BPPSA_ANALYSIS_RUNNINGSUMS_H

@@ -1,0 +1,20 @@
+//===- RunningSums.cpp - what sums take while they are made ---------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Dialect/BPPSA/Analysis/RunningSums.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSARunningSums.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+int64_t bppsa::getRunningSumBytes(Operation *sum) {
+  Value written = sum->getNumResults() == 1 ? sum->getResult(0) : sum->getOperands().back();
+  auto type = cast<ShapedType>(written.getType());
+  int64_t bytes = type.getElementTypeBitWidth() / 8;
+  if (isa<AddToSumsOp>(sum))
+    return bytes * ShapedType::getNumElements(type.getShape().drop_front());
+  return bytes * type.getNumElements() * *cast<PackableOpInterface>(sum).getLanes();
+}
