@@ -29,6 +29,7 @@ OPTIONS = {
     "bppsa-choose-cpu-mapping": ["lanes=1", "lanes=2"],
     "bppsa-differentiate": ["of=forward wrt=all", "of=f wrt=all", "links wrt=all"],
     "bppsa-expand-scan": ["factor-links", "unroll-up-to=8"],
+    "bppsa-lower-graph-bodies": ["row-blocks=false", "memory-limit=4096"],
     "bppsa-scan": [f"algorithm={plan}" for plan in PLANS],
     "bppsa-scan-links": [f"algorithm={plan}" for plan in [*PLANS, "none", "linear dense-jacobians"]],
 }

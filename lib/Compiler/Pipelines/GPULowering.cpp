@@ -38,7 +38,9 @@ void bppsa::buildGPUOutliningPipeline(OpPassManager &pm) {
 void bppsa::buildGPULaunchPipeline(OpPassManager &pm, TensorPrecision precision) {
   pm.addNestedPass<func::FuncOp>(createHoistInputProducts());
   pm.addNestedPass<func::FuncOp>(createChooseGPUMapping({precision}));
+  pm.addNestedPass<func::FuncOp>(createCopyConstants());
   pm.addPass(createConvertBPPSAToGPU());
+  pm.addNestedPass<func::FuncOp>(createConvertGraphToGPU());
   pm.addPass(createExpandMath({/*reciprocals=*/true}));
   addCleanup(pm);
   pm.addPass(createLoopInvariantCodeMotionPass());

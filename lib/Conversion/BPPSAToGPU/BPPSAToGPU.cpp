@@ -6,7 +6,7 @@
 
 #include "BPPSAToGPU.h"
 #include "../Bodies/PhaseCalls.h"
-#include "Launch.h"
+#include "../GPULaunches/Launch.h"
 #include "bppsa/Conversion/Passes.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSADirection.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -76,7 +76,7 @@ template <typename OpTy> static bool holds(Operation *loop) {
 /// Emits the launches of an operation, or of several that are launched together.
 static LogicalResult launchOps(ArrayRef<Operation *> ops) {
   for (Operation *op : ops)
-    if ((!isa<scf::ForOp, scf::ForallOp, scf::ParallelOp>(op) && failed(verifyReady(op))) ||
+    if ((!isa<scf::ForOp, scf::ForallOp>(op) && failed(verifyReady(op))) ||
         failed(verifyMapped(op)))
       return failure();
   auto launch = [](auto emit) {
@@ -91,78 +91,35 @@ static LogicalResult launchOps(ArrayRef<Operation *> ops) {
         return launchOuterSums(sums);
       })
       .Case([&](StepSumOp leaf) { return launch([&] { launchStepSum(leaf); }); })
-      .Case([&](SparseApplyOp product) { return launch([&] { launchSparseApply(product); }); })
-      .Case([&](SparseComposeOp product) { return launch([&] { launchSparseCompose(product); }); })
-      .Case([&](SparseOuterSumOp sum) { return launch([&] { launchSparseOuterSum(sum); }); })
       .Case([&](ReduceSumsOp sums) { return launch([&] { launchReduceSums(sums); }); })
-      .Case([&](memref::CopyOp copy) { return launch([&] { launchCopy(copy); }); })
-      .Case([&](scf::ParallelOp loop) { return launch([&] { launchParallel(loop); }); })
       .Case([&](scf::ForallOp loop) {
         if (holds<TransitionOp>(loop))
           return launchTransitions(loop);
         return holds<ChainOp>(loop) ? launchChains(loop) : launchRows(loop);
       })
-      .Case([&](scf::ForOp loop) {
-        return holds<ApplyTransitionOp>(loop) ? launchRows(loop)
-                                              : launch([&] { launchSequential(loop); });
-      })
-      .Case([&](linalg::LinalgOp graph) { return launch([&] { launchLinalg(graph); }); })
+      .Case([&](scf::ForOp loop) { return launchRows(loop); })
       .Default([](Operation *other) {
         return other->emitOpError("has no kernels for GPUs; use --target=cpu");
       });
 }
 
-/// Operations that write arrays; loops with results only compute numbers.
+/// Whether this pass has launches for `op`; for others, convert-graph-to-gpu has them. Operations
+/// with lanes and for either direction are refused.
 static bool becomesLaunch(Operation &op) {
-  return op.getNumResults() == 0 &&
-         isa<RecurrenceOp, ChainOp, OuterSumOp, StepSumOp, ReduceSumsOp, PackLanesOp, UnpackLanesOp,
-             SparseApplyOp, SparseComposeOp, SparseOuterSumOp, ReverseIfOp, linalg::LinalgOp,
-             memref::CopyOp, scf::ForOp, scf::ForallOp, scf::ParallelOp>(op);
-}
-
-/// Whether `op` touches elements of arrays, which are in device memory.
-static bool accessesElements(Operation *op) {
-  return isa<memref::LoadOp, memref::StoreOp, vector::LoadOp, vector::StoreOp,
-             vector::TransferReadOp, vector::TransferWriteOp>(op);
-}
-
-/// Copies what `function` reads of arrays before a launch into the launch.
-static void sinkReads(func::FuncOp function) {
-  SmallVector<Operation *> reads;
-  for (Operation &op : function.getOps())
-    if (!isa<gpu::LaunchOp>(op) &&
-        (isa<memref::LoadOp, vector::LoadOp>(op) || isMemoryEffectFree(&op)) &&
-        !op.hasTrait<OpTrait::IsTerminator>())
-      reads.push_back(&op);
-  SmallVector<gpu::LaunchOp> launches;
-  function.walk([&](gpu::LaunchOp launch) { launches.push_back(launch); });
-  for (gpu::LaunchOp launch : launches) {
-    Operation *outer = function.front().findAncestorOpInBlock(*launch);
-    OpBuilder builder = OpBuilder::atBlockBegin(&launch.getBody().front());
-    IRMapping mapping;
-    for (Operation *op : reads) {
-      if (!op->isBeforeInBlock(outer))
-        continue;
-      Operation *copy = builder.clone(*op, mapping);
-      for (auto [from, to] : llvm::zip(op->getResults(), copy->getResults()))
-        from.replaceUsesWithIf(
-            to, [&](OpOperand &use) { return launch->isProperAncestor(use.getOwner()); });
-    }
-  }
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.front())))
-    if (isOpTriviallyDead(&op))
-      op.erase();
+  if (op.getNumResults() != 0)
+    return false;
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return holds<ApplyTransitionOp>(loop);
+  return isa<RecurrenceOp, ChainOp, OuterSumOp, StepSumOp, ReduceSumsOp, PackLanesOp, UnpackLanesOp,
+             ReverseIfOp, scf::ForallOp>(op);
 }
 
 /// Gives `function` launches for what it holds.
 static LogicalResult lowerKernel(func::FuncOp function) {
   SmallVector<Operation *> ops;
-  bool reads = false;
-  for (Operation &op : function.getOps()) {
-    reads |= accessesElements(&op);
+  for (Operation &op : function.getOps())
     if (becomesLaunch(op))
       ops.push_back(&op);
-  }
   for (ArrayRef<Operation *> rest = ops; !rest.empty();) {
     ArrayRef<Operation *> together = rest.take_front(countTogether(rest));
     if (failed(launchOps(together)))
@@ -171,62 +128,7 @@ static LogicalResult lowerKernel(func::FuncOp function) {
       op->erase();
     rest = rest.drop_front(together.size());
   }
-  if (reads)
-    sinkReads(function);
   return success();
-}
-
-/// Copies constant arrays, which the host has, to device memory, by a kernel that
-/// has them too.
-static void copyConstants(func::FuncOp function) {
-  SmallVector<memref::GetGlobalOp> globals(function.getOps<memref::GetGlobalOp>());
-  for (memref::GetGlobalOp global : globals) {
-    Location loc = global.getLoc();
-    OpBuilder builder(global);
-    Value copy = memref::AllocOp::create(builder, loc, global.getType(), ValueRange(),
-                                         builder.getI64IntegerAttr(64));
-    global.replaceAllUsesWith(copy);
-    Value count = getIndex(builder, loc, global.getType().getNumElements());
-    SmallVector<Value> sizes;
-    for (int64_t size : global.getType().getShape())
-      sizes.push_back(getIndex(builder, loc, size));
-    emitForEachThread(builder, loc, count, [&](OpBuilder &nested, Value number) {
-      SmallVector<Value> at = splitIndex(nested, loc, number, sizes);
-      Value source = memref::GetGlobalOp::create(nested, loc, global.getType(), global.getName());
-      Value value = memref::LoadOp::create(nested, loc, source, at);
-      memref::StoreOp::create(nested, loc, value, copy, at);
-    });
-    builder.setInsertionPoint(function.front().getTerminator());
-    memref::DeallocOp::create(builder, loc, copy);
-    global.erase();
-  }
-}
-
-/// Numbers that the host has computed and an array holds, such as a size: a thread
-/// writes them.
-static void launchStores(func::FuncOp function) {
-  SmallVector<memref::StoreOp> stores(function.getOps<memref::StoreOp>());
-  for (memref::StoreOp store : stores) {
-    OpBuilder builder(store);
-    Location loc = store.getLoc();
-    emitForEachThread(builder, loc, getIndex(builder, loc, 1),
-                      [&](OpBuilder &nested, Value) { nested.clone(*store); });
-    store.erase();
-  }
-}
-
-/// The host may not touch elements of arrays.
-static LogicalResult verifyHost(func::FuncOp function) {
-  WalkResult result = function.walk<WalkOrder::PreOrder>([](Operation *op) {
-    if (isa<gpu::LaunchOp>(op))
-      return WalkResult::skip();
-    if (!accessesElements(op))
-      return WalkResult::advance();
-    op->emitOpError("depends on elements of an array outside of any kernel, which a program for "
-                    "GPUs cannot do; use --target=cpu");
-    return WalkResult::interrupt();
-  });
-  return failure(result.wasInterrupted());
 }
 
 /// Equal loops of several nodes of a model share a kernel, which has the location of one of them:
@@ -255,16 +157,9 @@ struct ConvertBPPSAToGPU : public bppsa::impl::ConvertBPPSAToGPUBase<ConvertBPPS
   void runOnOperation() override {
     fuseLocations(getOperation());
     lowerPhaseMarks(getOperation());
-    SmallVector<func::FuncOp> functions(getOperation().getOps<func::FuncOp>());
-    for (func::FuncOp function : functions) {
-      if (function.isExternal())
-        continue;
-      copyConstants(function);
-      if (!function.isPrivate())
-        launchStores(function);
-      if ((function.isPrivate() && failed(lowerKernel(function))) || failed(verifyHost(function)))
+    for (auto function : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
+      if (!function.isExternal() && function.isPrivate() && failed(lowerKernel(function)))
         return signalPassFailure();
-    }
   }
 };
 } // namespace

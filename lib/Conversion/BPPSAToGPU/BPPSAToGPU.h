@@ -40,19 +40,6 @@ bool canStack(llvm::ArrayRef<OuterSumOp> ops);
 void launchStepSum(StepSumOp op);
 /// Parts of sums that chains have made: one launch.
 void launchReduceSums(ReduceSumsOp op);
-// The numeric phase of products of explicit sparse Jacobians: a warp for each row or weight.
-
-void launchSparseApply(SparseApplyOp op);
-void launchSparseCompose(SparseComposeOp op);
-void launchSparseOuterSum(SparseOuterSumOp op);
-
-void launchLinalg(mlir::linalg::LinalgOp op);
-void launchCopy(mlir::memref::CopyOp op);
-/// One thread an iteration.
-void launchParallel(mlir::scf::ParallelOp op);
-/// Iterations in their order: one thread.
-void launchSequential(mlir::scf::ForOp op);
-
 /// Loops by several blocks that share the rows of large matrices (CooperativeLoop.h).
 llvm::LogicalResult launchCooperatively(RecurrenceOp op, GPUMappingAttr mapping);
 llvm::LogicalResult launchCooperatively(const CotangentLoop &loop, GPUMappingAttr mapping);

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ParallelLoops.h"
-#include "Launch.h"
+#include "../GPULaunches/Launch.h"
 #include "TimeLoops/BlockLoop.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 

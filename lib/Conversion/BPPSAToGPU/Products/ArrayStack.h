@@ -7,7 +7,7 @@
 #ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_PRODUCTS_ARRAYSTACK_H
 #define BPPSA_LIB_CONVERSION_BPPSATOGPU_PRODUCTS_ARRAYSTACK_H
 
-#include "../Launch.h"
+#include "../../GPULaunches/Launch.h"
 
 namespace bppsa {
 

@@ -19,7 +19,7 @@
 #ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_PRODUCTS_TENSORTILE_H
 #define BPPSA_LIB_CONVERSION_BPPSATOGPU_PRODUCTS_TENSORTILE_H
 
-#include "../Launch.h"
+#include "../../GPULaunches/Launch.h"
 #include "bppsa/Dialect/BPPSA/Analysis/ColumnTilePlan.h"
 
 namespace bppsa {

@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BlockBarrier.h"
-#include "../Launch.h"
+#include "../../GPULaunches/Launch.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

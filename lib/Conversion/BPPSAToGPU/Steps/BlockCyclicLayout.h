@@ -7,7 +7,7 @@
 #ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_BLOCKCYCLICLAYOUT_H
 #define BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_BLOCKCYCLICLAYOUT_H
 
-#include "../Launch.h"
+#include "../../GPULaunches/Launch.h"
 
 namespace bppsa {
 

@@ -7,7 +7,7 @@
 #ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_ROWEVALUATOR_H
 #define BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_ROWEVALUATOR_H
 
-#include "../Launch.h"
+#include "../../GPULaunches/Launch.h"
 #include "bppsa/Dialect/BPPSA/Analysis/BodyPlan.h"
 
 namespace bppsa {

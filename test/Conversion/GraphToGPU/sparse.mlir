@@ -1,4 +1,4 @@
-// RUN: bppsa-opt %s --convert-bppsa-to-gpu --canonicalize --cse | FileCheck %s
+// RUN: bppsa-opt %s --convert-graph-to-gpu --canonicalize --cse | FileCheck %s
 
 // A warp has a row. With 5 samples 8 of its lanes have different ones, and 4 lanes share the entries
 // of a row; the host counts them.

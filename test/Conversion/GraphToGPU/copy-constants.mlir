@@ -1,4 +1,4 @@
-// RUN: bppsa-opt %s --bppsa-hoist-input-products --bppsa-choose-gpu-mapping --convert-bppsa-to-gpu --canonicalize --cse | FileCheck %s
+// RUN: bppsa-opt %s --bppsa-copy-constants --canonicalize --cse | FileCheck %s
 
 // A constant array is copied to device memory by a kernel that has it.
 
@@ -38,23 +38,5 @@ func.func @store(%x: memref<?xf32>, %out: memref<i64>) {
   %n = memref.dim %x, %c0 : memref<?xf32>
   %v = arith.index_cast %n : index to i64
   memref.store %v, %out[] : memref<i64>
-  return
-}
-
-// What a kernel reads of an array, a learning rate for one, it reads itself.
-
-// CHECK-LABEL: func private @read(
-// CHECK-SAME:      %[[RATE:.*]]: memref<f32>, %[[A:.*]]: memref<?xf32>)
-// CHECK-NOT:     memref.load
-// CHECK:         gpu.launch
-// CHECK:           %[[VALUE:.*]] = memref.load %[[RATE]][]
-// CHECK:           memref.store %[[VALUE]], %[[A]]
-func.func private @read(%rate: memref<f32>, %a: memref<?xf32>) {
-  %v = memref.load %rate[] : memref<f32>
-  linalg.generic {indexing_maps = [affine_map<(i) -> ()>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
-      ins(%v : f32) outs(%a : memref<?xf32>) {
-  ^bb0(%x: f32, %y: f32):
-    linalg.yield %x : f32
-  }
   return
 }

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BPPSAToGPU.h"
-#include "Launch.h"
+#include "../GPULaunches/Launch.h"
+#include "GraphToGPU.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;

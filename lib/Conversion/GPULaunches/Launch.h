@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_LAUNCH_H
-#define BPPSA_LIB_CONVERSION_BPPSATOGPU_LAUNCH_H
+#ifndef BPPSA_LIB_CONVERSION_GPULAUNCHES_LAUNCH_H
+#define BPPSA_LIB_CONVERSION_GPULAUNCHES_LAUNCH_H
 
 #include "bppsa/Dialect/BPPSA/Analysis/DeviceArrays.h"
 #include "bppsa/Support/IndexArithmetic.h"
@@ -91,4 +91,4 @@ using cost::roundUpToWarps;
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_LAUNCH_H
+#endif // BPPSA_LIB_CONVERSION_GPULAUNCHES_LAUNCH_H

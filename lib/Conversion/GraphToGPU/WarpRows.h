@@ -10,11 +10,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_PRODUCTS_WARPROWS_H
-#define BPPSA_LIB_CONVERSION_BPPSATOGPU_PRODUCTS_WARPROWS_H
+#ifndef BPPSA_LIB_CONVERSION_GRAPHTOGPU_WARPROWS_H
+#define BPPSA_LIB_CONVERSION_GRAPHTOGPU_WARPROWS_H
 
-#include "../../Bodies/SparseMatrices.h"
-#include "../Launch.h"
+#include "../Bodies/SparseMatrices.h"
+#include "../GPULaunches/Launch.h"
 
 namespace bppsa {
 
@@ -63,4 +63,4 @@ void emitWarpRows(mlir::OpBuilder &builder, mlir::Location loc, int64_t numRows,
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_PRODUCTS_WARPROWS_H
+#endif // BPPSA_LIB_CONVERSION_GRAPHTOGPU_WARPROWS_H

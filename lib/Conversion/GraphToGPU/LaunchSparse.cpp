@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BPPSAToGPU.h"
-#include "Products/WarpRows.h"
+#include "GraphToGPU.h"
+#include "WarpRows.h"
 
 using namespace mlir;
 using namespace bppsa;

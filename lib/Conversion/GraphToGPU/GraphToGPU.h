@@ -1,0 +1,36 @@
+//===- GraphToGPU.h - launches of what is no loop over time -----*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// Each of these emits, in front of a bufferized operation, the launches that do what it does.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_CONVERSION_GRAPHTOGPU_GRAPHTOGPU_H
+#define BPPSA_LIB_CONVERSION_GRAPHTOGPU_GRAPHTOGPU_H
+
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace bppsa {
+
+void launchLinalg(mlir::linalg::LinalgOp op);
+void launchCopy(mlir::memref::CopyOp op);
+/// One thread an iteration.
+void launchParallel(mlir::scf::ParallelOp op);
+/// Iterations in their order: one thread.
+void launchSequential(mlir::scf::ForOp op);
+
+// The numeric phase of products of explicit sparse Jacobians: a warp for each row or weight.
+
+void launchSparseApply(SparseApplyOp op);
+void launchSparseCompose(SparseComposeOp op);
+void launchSparseOuterSum(SparseOuterSumOp op);
+
+} // namespace bppsa
+
+#endif // BPPSA_LIB_CONVERSION_GRAPHTOGPU_GRAPHTOGPU_H
