@@ -53,16 +53,21 @@ def _lstm(p, state, given):
     return (h, c), h
 
 
-def logits(cell, p, x, unroll=1):
-    """Scores [B, C] of sequences [T, B, I]."""
+def logits(cell, p, x, unroll=1, every_step=False):
+    """Scores [B, C] of sequences [T, B, I], or [T, B, C] of every step."""
     zero = jnp.zeros((x.shape[1], p["r"].shape[0]), x.dtype)
     step = {"rnn": _rnn, "gru": _gru, "lstm": _lstm}[cell]
     given = x @ p["w"] + p["b"]
     state = (zero, zero) if cell == "lstm" else zero
+    if every_step:
+        _, h = jax.lax.scan(lambda s, g: step(p, s, g), state, given, unroll=unroll)
+        return h @ p["head"] + p["head_b"]
     state, _ = jax.lax.scan(lambda s, g: (step(p, s, g)[0], None), state, given, unroll=unroll)
     return (state[0] if cell == "lstm" else state) @ p["head"] + p["head_b"]
 
 
-def loss(cell, p, x, target, unroll=1):
-    scores = jax.nn.log_softmax(logits(cell, p, x, unroll))
-    return -jnp.mean(jnp.take_along_axis(scores, target[:, None], 1))
+def loss(cell, p, x, target, unroll=1, every_step=False):
+    """With `every_step`, of the same target [B] at each step."""
+    scores = jax.nn.log_softmax(logits(cell, p, x, unroll, every_step))
+    targets = jnp.broadcast_to(target, scores.shape[:-1])
+    return -jnp.mean(jnp.take_along_axis(scores, targets[..., None], -1))

@@ -95,7 +95,7 @@ def _scans():
             Point("chunked", shape, time="backward_us"),
             1.3,
         )
-        for shape in (Shape("rnn", 4, 1, 1, 4096), Shape("gru", 4, 1, 1, 4096))
+        for shape in (Shape(cell, 4, 1, 1, 4096, every_step=True) for cell in ("rnn", "gru"))
     ]
 
 

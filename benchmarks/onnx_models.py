@@ -24,7 +24,7 @@ def _layer(shape, number, data, rng):
         attributes["direction"] = "bidirectional"
     if shape.cell == "gru":
         attributes["linear_before_reset"] = 1
-    is_last = number == shape.layers - 1
+    is_last = number == shape.layers - 1 and not shape.every_step
     outputs = ["", "Y_h"] if is_last else [f"Y{number}"]
     layer = helper.make_node(
         shape.cell.upper(), [data, *weights], outputs, f"layer{number}", **attributes
@@ -49,18 +49,27 @@ def write(shape, path):
     weights["head.weight"] = rng.uniform(-bound, bound, (CLASSES, width)).astype(np.float32)
     weights["head.bias"] = rng.uniform(-bound, bound, CLASSES).astype(np.float32)
     weights["joined"] = np.array([0, 0, width], np.int64)
-    # [directions, B, H] to [B, directions * H].
-    nodes += [
-        helper.make_node("Transpose", ["Y_h"], ["last"], perm=[1, 0, 2]),
-        helper.make_node("Reshape", ["last", "flat"], ["h"]),
-        helper.make_node("Gemm", ["h", "head.weight", "head.bias"], ["logits"], "head", transB=1),
-    ]
-    weights["flat"] = np.array([0, width], np.int64)
+    if shape.every_step:
+        weights["head.weight"] = np.ascontiguousarray(weights["head.weight"].T)
+        nodes += [
+            helper.make_node("MatMul", [data, "head.weight"], ["product"]),
+            helper.make_node("Add", ["product", "head.bias"], ["logits"]),
+        ]
+    else:
+        # [directions, B, H] to [B, directions * H].
+        weights["flat"] = np.array([0, width], np.int64)
+        head = ["h", "head.weight", "head.bias"]
+        nodes += [
+            helper.make_node("Transpose", [data], ["last"], perm=[1, 0, 2]),
+            helper.make_node("Reshape", ["last", "flat"], ["h"]),
+            helper.make_node("Gemm", head, ["logits"], "head", transB=1),
+        ]
+    logits = ["T", "B", CLASSES] if shape.every_step else ["B", CLASSES]
     graph = helper.make_graph(
         nodes,
         "benchmark",
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["T", "B", shape.features])],
-        [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["B", CLASSES])],
+        [helper.make_tensor_value_info("logits", TensorProto.FLOAT, logits)],
         [numpy_helper.from_array(array, name) for name, array in weights.items()],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)

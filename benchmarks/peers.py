@@ -74,7 +74,7 @@ class Handwritten:
 
     def skip(self, shape, threads, seconds):
         """Why this shape is not measured here, or None."""
-        return "several layers or directions" if shape.is_stack() else None
+        return None if shape.is_plain() else "not one layer with a loss on the last state"
 
     def measure(self, shape, threads, repeat, timeout):
         program = build_handwritten.build(shape, self.folder)
@@ -135,8 +135,11 @@ class Worker:
             raise Failed(f"no answer in {timeout:g} s") from None
 
     def skip(self, shape, threads, seconds):
-        is_missing = shape.is_stack() and self.name != "pytorch"
-        return "several layers or directions" if is_missing else None
+        is_stack = shape.layers > 1 or shape.directions > 1
+        missing = {"pytorch": shape.every_step, "jax": is_stack}
+        if missing.get(self.name, not shape.is_plain()):
+            return "not one layer with a loss on the last state"
+        return None
 
     def measure(self, shape, threads, repeat, timeout):
         if self.process.poll() is not None:
@@ -194,7 +197,8 @@ class Compiled:
     def model(self, shape):
         import onnx_models
 
-        stack = f"-l{shape.layers}-d{shape.directions}" if shape.is_stack() else ""
+        stack = f"-l{shape.layers}-d{shape.directions}" if not shape.is_plain() else ""
+        stack += "-steps" if shape.every_step else ""
         path = self.folder / f"{shape.cell}-h{shape.hidden}-i{shape.features}{stack}.onnx"
         if not path.exists():
             onnx_models.write(shape, path)

@@ -10,7 +10,10 @@ GATES = {"rnn": 1, "gru": 3, "lstm": 4}
 
 @dataclass(frozen=True)
 class Shape:
-    """Recurrent layers with a classifier of CLASSES outputs on the last state of the last one."""
+    """Recurrent layers with a classifier of CLASSES outputs on the last state of the last one.
+
+    With `every_step`, the classifier and the loss are on each step's state.
+    """
 
     cell: str
     hidden: int
@@ -19,15 +22,18 @@ class Shape:
     steps: int
     layers: int = 1
     directions: int = 1
+    every_step: bool = False
 
     def __str__(self):
         stack = f" {self.layers} layers" if self.layers > 1 else ""
         both = " bidirectional" if self.directions > 1 else ""
         sizes = f"H={self.hidden} I={self.features} B={self.batch} T={self.steps}"
-        return f"{self.cell.upper()}{stack}{both} {sizes}"
+        losses = ", loss on every step" if self.every_step else ""
+        return f"{self.cell.upper()}{stack}{both} {sizes}{losses}"
 
-    def is_stack(self):
-        return self.layers > 1 or self.directions > 1
+    def is_plain(self):
+        """Whether there is one layer of one direction with a loss on the last state."""
+        return self.layers == 1 and self.directions == 1 and not self.every_step
 
     def features_of_layer(self, layer):
         """What layer `layer` gets at each step."""

@@ -43,13 +43,13 @@ def _time(call, repeat):
 class _Functions:
     """The compiled functions of one shape at one unroll factor."""
 
-    def __init__(self, cell, features, hidden, batch, steps, unroll):
+    def __init__(self, cell, features, hidden, batch, steps, every_step, unroll):
         rng = np.random.default_rng(1)
         self.p = cells_jax.parameters(cell, features, hidden, rng)
         self.x = jnp.asarray(rng.random((steps, batch, features)), jnp.float32)
         self.target = jnp.arange(batch) % CLASSES
         self.m = jax.tree_util.tree_map(jnp.zeros_like, self.p)
-        loss = functools.partial(cells_jax.loss, cell, unroll=unroll)
+        loss = functools.partial(cells_jax.loss, cell, unroll=unroll, every_step=every_step)
         gradient = jax.value_and_grad(loss)
 
         def step(p, m, v, count, x, target):
@@ -80,10 +80,11 @@ def _best_unroll(*shape):
 
 
 @functools.lru_cache(maxsize=4)
-def _best(cell, features, hidden, batch, steps):
+def _best(cell, features, hidden, batch, steps, every_step):
     """The functions of the best unroll factor, compiled."""
-    unroll = _best_unroll(cell, features, hidden, batch, min(steps, LONGEST_TRIAL))
-    functions = _Functions(cell, features, hidden, batch, steps, unroll)
+    trial = min(steps, LONGEST_TRIAL)
+    unroll = _best_unroll(cell, features, hidden, batch, trial, every_step)
+    functions = _Functions(cell, features, hidden, batch, steps, every_step, unroll)
     for call in (functions.forward, functions.gradient, functions.step):
         _time(call, 1)
     return unroll, functions
@@ -91,7 +92,7 @@ def _best(cell, features, hidden, batch, steps):
 
 def measure(request):
     unroll, functions = _best(
-        *(request[key] for key in ("cell", "features", "hidden", "batch", "steps"))
+        *(request[key] for key in ("cell", "features", "hidden", "batch", "steps", "every_step"))
     )
     repeat = request["repeat"]
     forward, gradient, step = (

@@ -15,6 +15,7 @@ import claims
 import onnx_models
 import report
 import shapes
+import what_pays
 from peers import WORKERS
 from shapes import Shape
 
@@ -231,6 +232,11 @@ def test_stacks_of_both_directions(tmp_path):
     session = runtime.InferenceSession(tmp_path / "model.onnx")
     (logits,) = session.run(None, {"x": np.ones((5, 2, 3), np.float32)})
     assert logits.shape == (2, shapes.CLASSES) and np.all(np.isfinite(logits))
+    at_every_step = Shape("gru", 4, 3, 2, 5, every_step=True)
+    onnx_models.write(at_every_step, tmp_path / "steps.onnx")
+    session = runtime.InferenceSession(tmp_path / "steps.onnx")
+    (logits,) = session.run(None, {"x": np.ones((5, 2, 3), np.float32)})
+    assert logits.shape == (5, 2, shapes.CLASSES)
     options = argparse.Namespace(
         compiler=COMPILER, work=tmp_path, rounds=2, seconds=0.001, timeout=60, pytorch_python=""
     )
@@ -271,3 +277,17 @@ def test_every_claim_is_rendered():
     text = claims.markdown(results)
     assert all(row["case"] in text for row in rows)
     assert len({row["case"] for row in rows}) == len(rows)
+
+
+def test_the_pruned_chain_in_onnx_runtime_and_jax(tmp_path):
+    """Both compute the same network, of whose weights most are zero."""
+    runtime, jax = pytest.importorskip("onnxruntime"), pytest.importorskip("jax")
+    what_pays.write_pruned_chain(tmp_path / "chain.onnx")
+    size = what_pays.SIZE
+    x = np.random.default_rng(0).random((2, what_pays.CHANNELS, size, size), np.float32)
+    session = runtime.InferenceSession(tmp_path / "chain.onnx")
+    (logits,) = session.run(None, {"x": x})
+    (found,) = jax.device_get([what_pays.logits_in_jax(what_pays.pruned_weights(), x)])
+    np.testing.assert_allclose(found, logits, rtol=1e-3, atol=1e-4)
+    zeros = np.mean([np.mean(w == 0) for w in what_pays.pruned_weights()[0]])
+    assert 0.96 < zeros < 0.98
