@@ -103,6 +103,12 @@ def to_numpy(array: Array) -> np.ndarray:
     return np.asarray(array)
 
 
+def _by_name(inputs: Arrays) -> dict[str, Array]:
+    if isinstance(inputs, collections.abc.Mapping):
+        return inputs if isinstance(inputs, dict) else dict(inputs)
+    raise Error(f"inputs must be a dict of arrays by name, found {type(inputs).__name__}; see Program.inputs")
+
+
 Convert = collections.abc.Callable[[np.ndarray], Array]
 
 
@@ -156,6 +162,11 @@ class Program:
         """What the command ``info`` of a compiled program prints."""
         return dict(json.loads(self._program.description))
 
+    def __reduce__(self) -> typing.NoReturn:
+        raise Error(
+            "a program can be neither copied nor pickled; save() writes its model, checkpoint() its state"
+        )
+
     def __repr__(self) -> str:
         lines = [f"<bppsa.Program {self.info['source']}"]
         for name in ("inputs", "outputs", "targets"):
@@ -171,10 +182,10 @@ class Program:
         """Every graph output by its name.  With ``out``, those named there are written to memory of
         the caller, of the shapes that they have, and ``out`` is returned."""
         if out is not None:
-            self._program.infer_into(dict(inputs), dict(out))
+            self._program.infer_into(_by_name(inputs), dict(out))
             return dict(out)
+        outputs = self._program.infer(_by_name(inputs))
         like = _like(inputs)
-        outputs = self._program.infer(dict(inputs))
         return {name: like(array) for name, array in outputs.items()}
 
     def eval(
@@ -182,7 +193,7 @@ class Program:
     ) -> dict[str, float]:
         """The ``loss``, as of ``step``, and the ``accuracy``, the share of right positions, where
         the loss has classes.  Changes nothing."""
-        loss, accuracy = self._program.eval(dict(inputs), target, weight)
+        loss, accuracy = self._program.eval(_by_name(inputs), target, weight)
         return {"loss": loss} if accuracy != accuracy else {"loss": loss, "accuracy": accuracy}
 
     def grad(
@@ -202,9 +213,9 @@ class Program:
         ``out`` is memory of the caller for the gradients that are wanted.
         """
         if out is not None:
-            return self._program.grad_into(dict(inputs), target, weight, dict(out)), dict(out)
+            return self._program.grad_into(_by_name(inputs), target, weight, dict(out)), dict(out)
+        loss, gradients = self._program.grad(_by_name(inputs), target, weight)
         like = _like(inputs)
-        loss, gradients = self._program.grad(dict(inputs), target, weight)
         return loss, {name: like(array) for name, array in gradients.items()}
 
     def step(
@@ -221,7 +232,7 @@ class Program:
         Arrays are those of ``grad``.  Raises ``bppsa.DivergedError`` where the loss or a gradient
         is not finite; then nothing has changed.
         """
-        return self._program.step(inputs, target, weight, lr)
+        return self._program.step(_by_name(inputs), target, weight, lr)
 
     def update(self, gradients: Arrays, *, lr: float | None = None) -> None:
         """The update of a step alone, by gradients of all trained parameters."""

@@ -2,12 +2,15 @@
 """Programs in this process: what they compute, and what they do with the arrays of a caller."""
 
 import contextlib
+import copy
 import gc
 import json
+import pickle
 import resource
 import subprocess
 import sys
 import threading
+import types
 
 import bitstreams
 import harness
@@ -42,6 +45,21 @@ def test_description(program):
     assert set(program.gradients) == {*shapes, "x"}
     assert program.info["optimizer"] == "sgd"
     assert "bitstream_rnn.onnx" in repr(program)
+
+
+def test_inputs_must_have_names(program):
+    inputs, target = arrays()
+    for call in (program.infer, program.eval, program.grad, program.step):
+        with pytest.raises(bppsa.Error, match="inputs must be a dict of arrays by name, found ndarray"):
+            call(inputs["x"], target) if call != program.infer else call(inputs["x"])
+    found = program.infer(types.MappingProxyType(inputs))
+    np.testing.assert_array_equal(found["logits"], program.infer(inputs)["logits"])
+
+
+def test_programs_are_not_copied(program):
+    for copied in (copy.deepcopy, pickle.dumps):
+        with pytest.raises(bppsa.Error, match="neither copied nor pickled; save"):
+            copied(program)
 
 
 def test_infer_agrees_with_onnx_runtime(program):

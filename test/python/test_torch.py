@@ -3,6 +3,7 @@
 
 import copy
 import itertools
+import pickle
 
 import bitstreams
 import harness
@@ -106,6 +107,8 @@ def test_relu():
         (lambda: bppsa.torch.GRU(3, 4)(torch.zeros(3)), "2 or 3 axes, found 1"),
         (lambda: bppsa.torch.GRU(3, 4)(torch.zeros(2, 2, 3), torch.zeros(1, 3, 4)), "initial state"),
         (lambda: bppsa.torch.GRU(3, 4).double()(torch.zeros(2, 2, 3).double()), "float64"),
+        (lambda: bppsa.torch.GRU(3, 4).bfloat16()(torch.zeros(2, 2, 3).bfloat16()), "in float32, .*bfloat16"),
+        (lambda: pickle.dumps(bppsa.torch.Module(bitstreams.MODEL)), "cannot be pickled; save state_dict"),
     ],
 )
 def test_refusals(make, message):
@@ -199,6 +202,14 @@ def test_compile(model):
             gradients.append([p.grad.clone() for p in network.parameters()])
         for one, other in zip(*gradients, strict=True):
             torch.testing.assert_close(one, other)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_compile_layers(dynamic):
+    """Also of sizes that no layer has had before."""
+    ours, theirs = make_pair("LSTM", 3, 7 + dynamic, num_layers=2, bidirectional=True)
+    compiled = torch.compile(ours, fullgraph=True, backend="aot_eager", dynamic=dynamic)
+    check_pair(compiled, theirs, torch.randn(5, 2, 3, requires_grad=True))
 
 
 def test_compile_with_lengths():

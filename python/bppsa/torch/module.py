@@ -22,6 +22,12 @@ class _Shared:
     def __deepcopy__(self, memo: typing.Any) -> "_Shared":
         return self
 
+    def __reduce__(self) -> typing.NoReturn:
+        raise Error(
+            "a compiled model cannot be pickled; save state_dict(), and load it into a module that is "
+            "made of the same model"
+        )
+
 
 class Module(nn.Module):
     """A compiled ONNX model.

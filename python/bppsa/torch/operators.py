@@ -31,6 +31,11 @@ def _to_numpy(tensors: collections.abc.Iterable[Tensor]) -> list[np.ndarray]:
     for tensor in tensors:
         if tensor.device.type != "cpu":
             raise Error(f"bppsa.torch computes on the CPU, found a tensor on {tensor.device}")
+        if tensor.dtype in (torch.float16, torch.bfloat16):
+            raise Error(
+                f"bppsa.torch computes in float32, found a tensor of {tensor.dtype}; torch.autocast or "
+                "float() makes it one"
+            )
     return [tensor.detach().numpy() for tensor in tensors]
 
 

@@ -1,6 +1,7 @@
 # Part of the bppsa project, under the MIT License.
 """``RNN``, ``GRU`` and ``LSTM`` with the signatures, parameters and behaviour of ``torch.nn``."""
 
+import collections.abc
 import functools
 import typing
 
@@ -54,6 +55,16 @@ def _layer(
     return Function(model.SerializeToString())
 
 
+def _find_key(*arguments: typing.Any) -> str:
+    """The key of the function `_layer(*arguments)`."""
+    return _layer(*arguments).key
+
+
+# torch.compile does not look into it: what it returns is part of the graph.
+_compiler: typing.Any = torch.compiler
+_key: collections.abc.Callable[..., str] = _compiler.assume_constant_result(_find_key)
+
+
 class _Recurrent(nn.RNNBase):
     """What the layers have in common; parameters and ``extra_repr`` are those of ``torch.nn``."""
 
@@ -91,12 +102,13 @@ class _Recurrent(nn.RNNBase):
         directions = 2 if self.bidirectional else 1
         finals: list[list[Tensor]] = [[] for _ in states]
         for layer in range(self.num_layers):
-            function = _layer(
-                self.kind, x.shape[2], self.hidden_size, directions, self._activation(), lengths is not None
+            features = self.input_size if layer == 0 else directions * self.hidden_size
+            key = _key(
+                self.kind, features, self.hidden_size, directions, self._activation(), lengths is not None
             )
             own = [s[layer * directions : (layer + 1) * directions].contiguous() for s in states]
             inputs = [x.contiguous(), *([] if lengths is None else [lengths]), *own]
-            y, *last = call(function.key, self._weights(layer), inputs)
+            y, *last = call(key, self._weights(layer), inputs)
             x = y.transpose(1, 2).flatten(2)
             for found, state in zip(finals, last, strict=True):
                 found.append(state)
