@@ -129,6 +129,8 @@ def test_outputs_and_gradients(program, arrays):
     [
         (lambda p: p.set_hyper("lrr", 1), "unknown hyperparameter 'lrr'; this program has"),
         (lambda p: p.set_hyper("lr", np.inf), "hyperparameter 'lr' must be finite"),
+        (lambda p: p.set_hyper("weight_decay", -1), "hyperparameter 'weight_decay' must be finite and at least 0, found -1"),
+        (lambda p: p.set_hyper("beta1", 1), "hyperparameter 'beta1' must be finite and at least 0, and below 1, found 1"),
         (lambda p: p.set_threads(-1), "the number of threads must be at least 0, found -1"),
         (lambda p: p.set_variant("backwards"), "--backward=backwards"),
         (lambda p: p.set_variant(mapping="diagonal"), "--mapping=diagonal"),

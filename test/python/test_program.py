@@ -90,6 +90,16 @@ def test_step_is_gradient_descent(program):
     assert program.eval(inputs, target)["loss"] < loss
 
 
+@pytest.mark.parametrize("rate", [-0.1, np.inf])
+def test_a_rate_that_is_none_changes_nothing(program, rate):
+    inputs, target = arrays()
+    before = program.state_dict()
+    with pytest.raises(bppsa.Error, match="lr must be finite and at least 0"):
+        program.step(inputs, target, lr=rate)
+    for name, value in program.parameters.items():
+        assert np.array_equal(value, before[name]), name
+
+
 def test_update_is_the_rest_of_a_step(program):
     inputs, target = arrays()
     program.step(inputs, target, lr=0.1)

@@ -61,9 +61,16 @@ void EmbeddedProgram::tune(const ArrayArguments &arguments, int64_t count) {
       }));
 }
 
+/// As the command line has it: finite numbers from 0, and shares that averages keep below 1.
+static void requireHyper(const std::string &what, const std::string &key, double value) {
+  bool isShare = key == "beta1" || key == "beta2";
+  if (!std::isfinite(value) || value < 0 || (isShare && value >= 1))
+    throw UsageError(text(what, " must be finite and at least 0", isShare ? ", and below 1" : "",
+                          ", found ", value));
+}
+
 void EmbeddedProgram::setHyper(const std::string &name, double value) {
-  if (!std::isfinite(value))
-    throw UsageError(text("hyperparameter ", quote(name), " must be finite, found ", value));
+  requireHyper(text("hyperparameter ", quote(name)), name, value);
   if (name == "clip_norm") {
     clipNorm = value;
     return;
@@ -311,8 +318,8 @@ double EmbeddedProgram::grad(const ArrayArguments &arguments, const ArrayArgumen
 
 /// Changes the parameters by the gradients that are there.
 void EmbeddedProgram::applyUpdate(std::optional<double> rate, bool takesStatistics) {
-  if (rate && !std::isfinite(*rate))
-    throw UsageError(text("lr must be finite, found ", *rate));
+  if (rate)
+    requireHyper("lr", "lr", *rate);
   double squares = session->gradientSquares();
   if (!std::isfinite(squares)) {
     try {
