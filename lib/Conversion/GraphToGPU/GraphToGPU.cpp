@@ -23,9 +23,14 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
+/// Whether the host runs `op` around launches that are there already.
+static bool holdsLaunches(Operation &op) {
+  return op.walk([](gpu::LaunchOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
 /// Emits the launches of `op`, if it writes arrays; loops with results only compute numbers.
 static bool launchOp(Operation &op) {
-  if (op.getNumResults() != 0)
+  if (op.getNumResults() != 0 || holdsLaunches(op))
     return false;
   return llvm::TypeSwitch<Operation *, bool>(&op)
       .Case([](memref::CopyOp copy) { return launchCopy(copy), true; })

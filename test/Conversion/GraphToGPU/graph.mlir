@@ -199,6 +199,27 @@ func.func private @sequential(%a: memref<?xf32>, %n: index) {
   return
 }
 
+// A loop around launches that are there is run by the host.
+
+// CHECK-LABEL: func private @launched(
+// CHECK-NEXT:    %[[C0:.*]] = arith.constant 0
+// CHECK-NEXT:    %[[C1:.*]] = arith.constant 1
+// CHECK-NEXT:    scf.for
+// CHECK-NEXT:      gpu.launch
+// CHECK-NOT:     gpu.launch
+func.func private @launched(%a: memref<?xindex>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+               threads(%tx, %ty, %tz) in (%sx = %c1, %sy = %c1, %sz = %c1) {
+      memref.store %i, %a[%i] : memref<?xindex>
+      gpu.terminator
+    }
+  }
+  return
+}
+
 // What a kernel reads of an array, a learning rate for one, it reads itself.
 
 // CHECK-LABEL: func private @read(
