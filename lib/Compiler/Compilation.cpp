@@ -131,7 +131,7 @@ LogicalResult Compilation::import() {
   if (failed(loadImage(**file)))
     return failure();
   chooseLossOutputs();
-  if (failed(shapeLoops()) || failed(adaptToGraphLoops()) || failed(settleInitializers(**file)) ||
+  if (failed(shapeLoops()) || failed(adaptToLoops()) || failed(settleInitializers(**file)) ||
       failed(freezeParameters(*module, options.training.freeze)) || failed(freezeRows()) ||
       failed(checkLossOutputs()))
     return failure();
@@ -205,23 +205,36 @@ LogicalResult Compilation::shapeLoops() {
   return runPasses(pm, *module, options.verifyEach, options.leaveReproducers);
 }
 
+/// Refuses a limit on what loops keep of their steps where they keep all of them. Layers of vectors
+/// are recomputed by the backward pass, which `--loss=vjp` has in a function of its own.
+LogicalResult Compilation::checkLoopLimit(bool hasGraphs, bool hasVectors) {
+  const TrainingOptions &training = options.training;
+  if (training.getLoopLimit() == 0)
+    return success();
+  // A limit may be there for the tensors that an order of the backward pass keeps.
+  bool boundsLoops = training.backwardOrder.empty();
+  if (training.target == TargetKind::CUDA && (hasGraphs || (hasVectors && boundsLoops)))
+    return fail("--memory-limit does not go with loops over time on GPUs, which keep all steps; "
+                "leave it out, or use --target=cpu");
+  if (hasVectors && boundsLoops && training.hasPullbacks())
+    return fail("--memory-limit does not go with recurrent layers and --loss=vjp, whose forward "
+                "part leaves what all steps keep to the backward part; leave one of them out");
+  return success();
+}
+
 /// Where loops over graphs are the only ones with states, `auto` has no scan to choose: a second
 /// backward pass would be the first one again.
-LogicalResult Compilation::adaptToGraphLoops() {
+LogicalResult Compilation::adaptToLoops() {
   bool hasGraphs = false, hasVectors = false;
   module->walk<WalkOrder::PreOrder>([&](RecurrenceOp loop) {
     hasGraphs |= loop.isGraphForm();
     hasVectors |= !loop.isGraphForm() && !loop.getInitial().empty();
     return WalkResult::skip();
   });
-  if (hasGraphs && options.training.getLoopLimit() > 0 &&
-      options.training.target == TargetKind::CUDA)
-    return fail("--memory-limit does not cut loops over a graph (Scan, Loop or --carry) into "
-                "segments for GPUs; leave it out, or use --target=cpu");
   if (hasGraphs && !hasVectors && options.training.backward == BackwardKind::Auto &&
       options.training.scan == "auto")
     options.training.backward = BackwardKind::Sequential;
-  return success();
+  return checkLoopLimit(hasGraphs, hasVectors);
 }
 
 void Compilation::chooseLossOutputs() {

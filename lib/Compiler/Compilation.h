@@ -74,7 +74,8 @@ private:
   llvm::LogicalResult settleInitializers(const llvm::MemoryBuffer &file);
   llvm::LogicalResult rollUpSteps();
   llvm::LogicalResult shapeLoops();
-  llvm::LogicalResult adaptToGraphLoops();
+  llvm::LogicalResult checkLoopLimit(bool hasGraphs, bool hasVectors);
+  llvm::LogicalResult adaptToLoops();
   llvm::LogicalResult runFrontend();
   /// Parts of the compilation that will begin, too.
   void expectParts(int64_t count) { expectedParts += count; }

@@ -166,13 +166,6 @@ void Validator::checkTarget() {
     requireWord("--precision", precision, {"fp32", "tf32", "bf16"});
   require(isCUDA || precision.empty(),
           "--precision needs --target=cuda; programs for CPUs compute in float32");
-  require(!isCUDA || options.training.getLoopLimit() == 0 ||
-              !options.training.backwardOrder.empty(),
-          "--memory-limit needs --target=cpu, or a --backward-order that it bounds; on GPUs loops "
-          "keep all steps");
-  require(options.training.getLoopLimit() == 0 || !options.training.hasPullbacks(),
-          "--memory-limit does not go with --loss=vjp, whose forward part leaves what all steps "
-          "keep to the backward part");
   require(isCUDA || options.emit != EmitKind::PTX, "--emit=ptx needs --target=cuda");
   require(!isCUDA || options.training.jacobians != "dense", "--jacobians=dense needs --target=cpu");
   require(!isCUDA || options.emit != EmitKind::Assembly,
