@@ -37,6 +37,11 @@ def _layer(shape, number, data, rng):
     return [layer, side, joined], weights, f"x{number + 1}"
 
 
+def parameters(model):
+    """The initializers that are trained: all but the sizes of reshapes."""
+    return [i for i in model.graph.initializer if i.data_type == TensorProto.FLOAT]
+
+
 def write(shape, path):
     """x is [T, B, features], logits are [B, CLASSES]; weights are seeded, with PyTorch's range."""
     rng = np.random.default_rng(1)

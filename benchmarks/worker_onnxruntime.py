@@ -40,7 +40,7 @@ def _prepare(request, folder):
     shape = Shape(**{name: request[name] for name in Shape.__dataclass_fields__})
     onnx_models.write(shape, folder / "model.onnx")
     model = onnx.load(folder / "model.onnx")
-    trained = [tensor.name for tensor in model.graph.initializer if tensor.name != "axis"]
+    trained = [tensor.name for tensor in onnx_models.parameters(model)]
     _complete(model.graph, shape)
     artifacts.generate_artifacts(
         model,

@@ -57,8 +57,8 @@ def write_model(cell, hidden, path):
 
     features = frameworks.features_of(cell, hidden)
     onnx_models.write(Shape(cell, hidden, features, batch=1, steps=1), path)
-    initializers = onnx.load(path).graph.initializer
-    return {i.name: onnx.numpy_helper.to_array(i) for i in initializers if i.name != "axis"}
+    trained = onnx_models.parameters(onnx.load(path))
+    return {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in trained}
 
 
 def _programs(models, plans):

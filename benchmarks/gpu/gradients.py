@@ -23,17 +23,17 @@ def by_pytorch(cell, weights, x, target, dtype):
     """Gradients of nn.RNN, nn.GRU or nn.LSTM with a linear head, on the CPU."""
     import torch
 
-    hidden, features = weights["R"].shape[2], weights["W"].shape[2]
+    hidden, features = weights["R0"].shape[2], weights["W0"].shape[2]
     precision = torch.float64 if dtype == np.float64 else torch.float32
     order = rows(cell, hidden)
     count = len(order)
     layer = getattr(torch.nn, cell.upper())(features, hidden, dtype=precision)
     head = torch.nn.Linear(hidden, frameworks.CLASSES, dtype=precision)
     values = {
-        layer.weight_ih_l0: weights["W"][0][order],
-        layer.weight_hh_l0: weights["R"][0][order],
-        layer.bias_ih_l0: weights["B"][0][:count][order],
-        layer.bias_hh_l0: weights["B"][0][count:][order],
+        layer.weight_ih_l0: weights["W0"][0][order],
+        layer.weight_hh_l0: weights["R0"][0][order],
+        layer.bias_ih_l0: weights["B0"][0][:count][order],
+        layer.bias_hh_l0: weights["B0"][0][count:][order],
         head.weight: weights["head.weight"],
         head.bias: weights["head.bias"],
     }
@@ -47,9 +47,9 @@ def by_pytorch(cell, weights, x, target, dtype):
     grad = {p: p.grad.numpy() for p in values}
     bias = [grad[layer.bias_ih_l0][back], grad[layer.bias_hh_l0][back]]
     return {
-        "W": grad[layer.weight_ih_l0][back][None],
-        "R": grad[layer.weight_hh_l0][back][None],
-        "B": np.concatenate(bias)[None],
+        "W0": grad[layer.weight_ih_l0][back][None],
+        "R0": grad[layer.weight_hh_l0][back][None],
+        "B0": np.concatenate(bias)[None],
         "head.weight": grad[head.weight],
         "head.bias": grad[head.bias],
         "x": given.grad.numpy(),
@@ -61,14 +61,14 @@ def by_jax(cell, weights, x, target, dtype):
     import jax
 
     jnp = jax.numpy
-    hidden = weights["R"].shape[2]
+    hidden = weights["R0"].shape[2]
     order = rows(cell, hidden)
     count = len(order)
     step = jax.vmap(frameworks.jax_cells(jnp, jax.nn.sigmoid)[cell], (None, 0, 0))
 
     def loss(given):
-        w, r = given["W"][0][order].T, given["R"][0][order].T
-        first, second = given["B"][0][:count][order], given["B"][0][count:][order]
+        w, r = given["W0"][0][order].T, given["R0"][0][order].T
+        first, second = given["B0"][0][:count][order], given["B0"][0][count:][order]
         # A GRU's last gate has a bias inside of the product with r.
         inside = jnp.arange(count) >= (count - hidden if cell == "gru" else count)
         p = {"w": w, "r": r, "b": first + jnp.where(inside, 0, second), "q": second[-hidden:]}
