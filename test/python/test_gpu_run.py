@@ -111,7 +111,7 @@ def _weights(cell, hidden, features):
     import frameworks
 
     rng, rows = np.random.default_rng(0), frameworks.GATES[cell] * hidden
-    shapes = {"W": (1, rows, features), "R": (1, rows, hidden), "B": (1, 2 * rows)}
+    shapes = {"W0": (1, rows, features), "R0": (1, rows, hidden), "B0": (1, 2 * rows)}
     shapes.update({"head.weight": (10, hidden), "head.bias": (10,)})
     return {name: rng.uniform(-0.5, 0.5, shape) for name, shape in shapes.items()}
 
