@@ -17,11 +17,6 @@ using namespace bppsa;
 // Table
 //===----------------------------------------------------------------------===//
 
-static LogicalResult evaluateIterationIndex(linalg::IndexOp op, Interpreter &interpreter) {
-  interpreter.set(op.getResult(), Array::makeIndex(interpreter.iteration[op.getDim()]));
-  return success();
-}
-
 EvaluatorTable::EvaluatorTable(MLIRContext *context) : context(context) {
   addArithEvaluators(*this);
   addMathEvaluators(*this);
@@ -30,8 +25,10 @@ EvaluatorTable::EvaluatorTable(MLIRContext *context) : context(context) {
   addTensorEvaluators(*this);
   addVectorEvaluators(*this);
   addBPPSAEvaluators(*this);
+  addLoopEvaluators(*this);
+  addSumEvaluators(*this);
+  addLayoutEvaluators(*this);
   addJacobianEvaluators(*this);
-  add<linalg::IndexOp>(evaluateIterationIndex);
 }
 
 const EvaluatorTable::Evaluator *EvaluatorTable::lookup(Operation *op) const {

@@ -170,6 +170,13 @@ static LogicalResult setReshaped(Operation *op, Interpreter &interpreter, Value 
   return success();
 }
 
+/// Tensors have no memory: the destination says nothing of the value.
+static LogicalResult evaluateMaterialize(bufferization::MaterializeInDestinationOp op,
+                                         Interpreter &interpreter) {
+  interpreter.copy(op.getSource(), op.getResult());
+  return success();
+}
+
 static LogicalResult evaluateExpandShape(tensor::ExpandShapeOp op, Interpreter &interpreter) {
   return setReshaped(op, interpreter, op.getSrc(),
                      interpreter.getIntegers(op.getMixedOutputShape()));
@@ -286,6 +293,7 @@ void bppsa::addTensorEvaluators(EvaluatorTable &table) {
   table.add<tensor::DimOp>(evaluateDim);
   table.add<tensor::EmptyOp>(evaluateEmpty<tensor::EmptyOp>);
   table.add<bufferization::AllocTensorOp>(evaluateEmpty<bufferization::AllocTensorOp>);
+  table.add<bufferization::MaterializeInDestinationOp>(evaluateMaterialize);
   table.add<tensor::ExpandShapeOp>(evaluateExpandShape);
   table.add<tensor::ExtractOp>(evaluateExtract);
   table.add<tensor::ExtractSliceOp>(evaluateExtractSlice);

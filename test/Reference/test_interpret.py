@@ -152,6 +152,34 @@ def test_control_flow(tmp_path):
     assert run(tmp_path, ir, np.array(1.5), np.array(5))[0] == 12
 
 
+def test_running_sums(tmp_path):
+    """Steps are added to the sums of each block and lane, and lanes without a sample left out."""
+    ir = """func.func @main(%a: tensor<?x?x2x4xf32>, %b: tensor<?x?x3x4xf32>, %n: index,
+        %o: tensor<?x2x3x4xf32>, %s: tensor<?x2x4xf32>)
+        -> (tensor<?x2x3x4xf32>, tensor<2x3xf32>, tensor<?x2x4xf32>, tensor<2xf32>, tensor<2xf32>) {
+      %0 = bppsa.add_to_sums 4 %a, %b into %o : tensor<?x?x2x4xf32>, tensor<?x?x3x4xf32>
+          into tensor<?x2x3x4xf32> -> tensor<?x2x3x4xf32>
+      %1 = bppsa.finish_sums 4 %0 batch %n : tensor<?x2x3x4xf32> -> tensor<2x3xf32>
+      %2 = bppsa.add_to_sums 4 reverse %a into %s : tensor<?x?x2x4xf32> into tensor<?x2x4xf32>
+          -> tensor<?x2x4xf32>
+      %3 = bppsa.finish_sums 4 %2 batch %n : tensor<?x2x4xf32> -> tensor<2xf32>
+      %4 = bppsa.finish_sums 4 %2 : tensor<?x2x4xf32> -> tensor<2xf32>
+      return %0, %1, %2, %3, %4 : tensor<?x2x3x4xf32>, tensor<2x3xf32>, tensor<?x2x4xf32>,
+          tensor<2xf32>, tensor<2xf32> }"""
+    random = np.random.default_rng(3)
+    shapes = (3, 5, 2, 4), (3, 5, 3, 4), (3, 2, 3, 4), (3, 2, 4)
+    a, b, o, s = (random.standard_normal(shape) for shape in shapes)
+    outer, steps = o + np.einsum("xtml,xtkl->xmkl", a, b), s + a.sum(axis=1)
+    samples = np.moveaxis(outer, 3, 1).reshape(12, 2, 3), np.moveaxis(steps, 2, 1).reshape(12, 2)
+    expected = [outer, samples[0][:10].sum(0), steps, samples[1][:10].sum(0), samples[1].sum(0)]
+    for found, exact in zip(run(tmp_path, ir, a, b, np.array(10), o, s), expected, strict=True):
+        np.testing.assert_allclose(found, exact, rtol=1e-13, atol=1e-14)
+    message = refusal(tmp_path, ir, a, b[:, :4], np.array(10), o, s)
+    assert "needs sequences of 5 steps and 12 samples, found other sizes" in message
+    message = refusal(tmp_path, ir, a, b, np.array(10), o[:2], s)
+    assert "needs states of 12 samples, found other sizes" in message
+
+
 def test_unwritten_elements_are_not_numbers(tmp_path):
     ir = """func.func @main() -> tensor<2xf32> {
       %0 = tensor.empty() : tensor<2xf32>

@@ -25,14 +25,17 @@ def signature(text, function):
     return ROLES.findall(arguments), ROLES.findall(results)
 
 
-def interpret(tmp_path, model, arrays, function, *options):
-    """Results of a function of the emitted IR by the names that the trainer uses."""
+def interpret(tmp_path, model, arrays, function, *options, rewrite=None):
+    """Results of a function of the emitted IR, which `rewrite` may change, by the names that the
+    trainer uses."""
     interpreter = harness.require_tool("bppsa-interpret")
     compiler = harness.require_tool("bppsa-compile")
     source, ir = tmp_path / "model.onnx", tmp_path / "model.mlir"
     source.write_bytes(model.SerializeToString())
     command = [compiler, source, "--emit=mlir", f"--loss={specs.LOSS}", "-o", ir, *options]
     harness.check_succeeded(harness.run(*command))
+    if rewrite:
+        rewrite(ir)
 
     roles, results = signature(ir.read_text(), function)
     parameters = {t.name: models.numpy_helper.to_array(t) for t in model.graph.initializer}
@@ -90,3 +93,50 @@ def test_scan(cell, plan, tmp_path):
     exact, _ = references.gradients(model, arrays, specs.LOSS)
     options = ["--compile-to=scan", "--backward=scan", f"--scan={plan}"]
     check(interpret(tmp_path, model, arrays, "grad_scan", *options), exact)
+
+
+# What asks the run time how many steps a segment has, and an answer.
+DECLARED = re.compile(r"func\.func private @bppsa_rt_recomputed_steps\(.*\n")
+ANSWER = """func.func private @bppsa_rt_recomputed_steps(%a: index, %b: index, %c: index, %d: index,
+    %e: index, %f: index) -> index {{
+  %steps = arith.constant {} : index
+  return %steps : index
+}}
+"""
+RECOMPUTED = {
+    "gru": models.Spec("GRU", head="steps"),
+    "lstm": models.Spec("LSTM", initial="parameter"),
+    "lstm-both-ways": models.Spec("LSTM", direction="bidirectional", head="steps"),
+    "rnn-two-layers": models.Spec("RNN", layers=2),
+}
+
+
+@pytest.mark.parametrize("steps", [1, 3, 4, 11, 32])
+@pytest.mark.parametrize("name", RECOMPUTED)
+def test_recomputed_steps(name, steps, tmp_path):
+    """Segments of any number of steps, the samples of which fill no vector, against JAX and against
+    the loops over all steps."""
+    model = models.build(RECOMPUTED[name])
+    arrays = models.data(model, {"T": 11, "B": 5}, specs.LOSS)
+    exact, _ = references.gradients(model, arrays, specs.LOSS)
+    passes = ["--bppsa-choose-cpu-mapping=lanes=4", "--bppsa-pack-batch", "--canonicalize", "--cse"]
+
+    def pack(ir, *more):
+        optimizer = harness.require_tool("bppsa-opt")
+        done = harness.run(optimizer, ir, *passes, *more)
+        ir.write_text(harness.check_succeeded(done).stdout)
+
+    def recompute(ir):
+        pack(ir, "--bppsa-recompute-steps=memory-limit=1000", "--canonicalize", "--cse")
+        text, count = DECLARED.subn(ANSWER.format(steps), ir.read_text())
+        assert count == 1 and "bppsa.add_to_sums" in text and "bppsa.finish_sums" in text
+        ir.write_text(text)
+
+    options = ["--compile-to=differentiate", "--backward=sequential"]
+    whole = interpret(tmp_path, model, arrays, "grad_sequential", *options, rewrite=pack)
+    found = interpret(tmp_path, model, arrays, "grad_sequential", *options, rewrite=recompute)
+    assert set(found) == set(whole) == set(exact)
+    check(whole, exact)
+    check(found, exact)
+    for gradient, value in found.items():
+        np.testing.assert_allclose(value, whole[gradient], rtol=1e-12, atol=1e-14)
