@@ -58,14 +58,6 @@ void AffineMapBuilder::allocateScratch(OpBuilder &builder) {
     injected->allocateScratch(builder);
 }
 
-void bppsa::emitZeroRows(OpBuilder &builder, Location loc, const Rows &rows, int64_t count) {
-  Type element = rows.getRowType().getElementType();
-  emitTiles(builder, loc, rows, 0, count, [&](OpBuilder &nested, const Tile &tile) {
-    auto zeros = nested.getZeroAttr(VectorType::get(tile.width, element));
-    rows.store(nested, loc, arith::ConstantOp::create(nested, loc, zeros), tile.first);
-  });
-}
-
 void bppsa::emitCopy(OpBuilder &builder, Location loc, const AffineMapRows &from,
                      const AffineMapRows &to) {
   emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, from.getNumColumns()), 1,
@@ -118,17 +110,6 @@ void AffineMapBuilder::emit(OpBuilder &builder, Value block, const AffineMapRows
 //===----------------------------------------------------------------------===//
 // Products
 //===----------------------------------------------------------------------===//
-
-/// Calls `emit(first, count)` for blocks of at most `block` of `[0, size)`.
-static void emitBlocks(OpBuilder &builder, Location loc, int64_t size, int64_t block,
-                       function_ref<void(OpBuilder &, Value, int64_t)> emit) {
-  int64_t whole = size / block * block;
-  if (whole > 0)
-    emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, whole), block,
-            [&](OpBuilder &nested, Value first) { emit(nested, first, block); });
-  if (whole < size)
-    emit(builder, getIndex(builder, loc, whole), size - whole);
-}
 
 /// `target[row] = diagonal[row] * source[row] + addend[row]` for all rows; without an
 /// addend where that is empty.

@@ -58,9 +58,6 @@ private:
 void emitCopy(mlir::OpBuilder &builder, mlir::Location loc, const AffineMapRows &from,
               const AffineMapRows &to);
 
-/// Sets `count` rows to zero.
-void emitZeroRows(mlir::OpBuilder &builder, mlir::Location loc, const Rows &rows, int64_t count);
-
 /// `to = A from + s`; `to` must not overlap `from`.
 void emitApply(mlir::OpBuilder &builder, mlir::Location loc, const AffineMapRows &map,
                const Rows &from, const Rows &to, const LaneOptions &options);

@@ -51,6 +51,14 @@ void bppsa::emitCopy(OpBuilder &builder, Location loc, const Rows &from, const R
   });
 }
 
+void bppsa::emitZeroRows(OpBuilder &builder, Location loc, const Rows &rows, int64_t count) {
+  Type element = rows.getRowType().getElementType();
+  emitTiles(builder, loc, rows, 0, count, [&](OpBuilder &nested, const Tile &tile) {
+    auto zeros = nested.getZeroAttr(VectorType::get(tile.width, element));
+    rows.store(nested, loc, arith::ConstantOp::create(nested, loc, zeros), tile.first);
+  });
+}
+
 /// Checks that `op` has been bufferized and packed.
 static LogicalResult verifyReady(Operation *op, bool isPacked) {
   if (op->getNumResults() != 0)

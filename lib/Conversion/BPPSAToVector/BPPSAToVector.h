@@ -60,6 +60,9 @@ void emitParallel(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value firs
 void emitCopy(mlir::OpBuilder &builder, mlir::Location loc, const Rows &from, const Rows &to,
               int64_t count);
 
+/// Sets `count` rows to zero.
+void emitZeroRows(mlir::OpBuilder &builder, mlir::Location loc, const Rows &rows, int64_t count);
+
 } // namespace bppsa
 
 #endif // BPPSA_LIB_CONVERSION_BPPSATOVECTOR_BPPSATOVECTOR_H

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AffineMaps.h"
+#include "CotangentSteps.h"
 #include "SampleTasks.h"
 #include "Sums/TimeBlocks.h"
 #include "bppsa/Dialect/BPPSA/Analysis/VanishingValues.h"
@@ -230,13 +230,8 @@ void CotangentSteps::emitBlocks(OpBuilder &builder, Value block, ArrayRef<Value>
                                 bool endsWithZero, const Rows &state,
                                 function_ref<void(OpBuilder &, const Slab &)> use) {
   Location loc = loop.op->getLoc();
-  Value numSteps = getNumSteps(builder, loop), size = getIndex(builder, loc, kSlabSteps);
-  Value count = arith::CeilDivUIOp::create(builder, loc, numSteps, size);
-  Value zero = getIndex(builder, loc, 0);
-  order.emitFor(builder, loc, zero, count, [&](OpBuilder &nested, Value number) {
-    Slab steps = {block, arith::MulIOp::create(nested, loc, number, size), Value()};
-    steps.last = arith::MinUIOp::create(nested, loc, addIndex(nested, loc, steps.first, kSlabSteps),
-                                        numSteps);
+  Value numSteps = getNumSteps(builder, loop);
+  order.emitForSlabs(builder, loc, block, numSteps, [&](OpBuilder &nested, const Slab &steps) {
     auto emitSteps = [&](OpBuilder &inside) {
       emit(inside, steps, buffers, state);
       use(inside, steps);

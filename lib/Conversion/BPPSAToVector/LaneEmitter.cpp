@@ -27,6 +27,18 @@ void bppsa::emitFor(OpBuilder &builder, Location loc, Value lower, Value upper, 
                      });
 }
 
+void bppsa::emitBlocks(OpBuilder &builder, Location loc, int64_t size, int64_t block,
+                       function_ref<void(OpBuilder &, Value, int64_t)> emit) {
+  int64_t whole = size / block * block;
+  if (whole > block)
+    emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, whole), block,
+            [&](OpBuilder &nested, Value first) { emit(nested, first, block); });
+  else if (whole == block)
+    emit(builder, getIndex(builder, loc, 0), block);
+  if (whole < size)
+    emit(builder, getIndex(builder, loc, whole), size - whole);
+}
+
 VectorType Rows::getRowType() const {
   auto type = cast<MemRefType>(memref.getType());
   return VectorType::get(type.getShape().back(), type.getElementType());
@@ -244,16 +256,10 @@ void LaneEmitter::emitUnit(OpBuilder &builder, Location loc, const RowUnit &unit
   }
   if (!rowwise)
     return;
-  int64_t block = getTilesTogether(unit);
-  int64_t blockRows = block * getTileRows(), numFull = unit.rows / blockRows;
-  if (numFull > 1)
-    emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, numFull * blockRows),
-            blockRows,
-            [&](OpBuilder &nested, Value row) { emitRowBlock(nested, loc, unit, row, blockRows); });
-  else if (numFull == 1)
-    emitRowBlock(builder, loc, unit, getIndex(builder, loc, 0), blockRows);
-  if (int64_t rest = unit.rows % blockRows)
-    emitRowBlock(builder, loc, unit, getIndex(builder, loc, numFull * blockRows), rest);
+  emitBlocks(builder, loc, unit.rows, getTilesTogether(unit) * getTileRows(),
+             [&](OpBuilder &nested, Value firstRow, int64_t numRows) {
+               emitRowBlock(nested, loc, unit, firstRow, numRows);
+             });
 }
 
 void LaneEmitter::emitInsert(OpBuilder &builder, Location loc, vector::InsertStridedSliceOp op,

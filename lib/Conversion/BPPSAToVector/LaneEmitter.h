@@ -192,6 +192,10 @@ private:
 void emitFor(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value lower, mlir::Value upper,
              int64_t step, llvm::function_ref<void(mlir::OpBuilder &, mlir::Value)> body);
 
+/// Calls `emit(first, size)` for the whole blocks of `[0, size)` and for the rest.
+void emitBlocks(mlir::OpBuilder &builder, mlir::Location loc, int64_t size, int64_t block,
+                llvm::function_ref<void(mlir::OpBuilder &, mlir::Value, int64_t)> emit);
+
 /// Emits `body(sample)` for each of `samples` samples, as a loop; for one without a sample.
 void emitForSamples(mlir::OpBuilder &builder, mlir::Location loc, int64_t samples,
                     llvm::function_ref<void(mlir::OpBuilder &, mlir::Value)> body);

@@ -5,7 +5,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "TimeOrder.h"
-#include "LaneEmitter.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSADirection.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -43,6 +42,17 @@ void TimeOrder::emitFor(OpBuilder &builder, Location loc, Value first, Value las
   bppsa::emitFor(builder, loc, zero, count, 1, [&](OpBuilder &nested, Value position) {
     Value turned = arith::XOrIOp::create(nested, loc, position, mask);
     body(nested, arith::AddIOp::create(nested, loc, turned, base));
+  });
+}
+
+void TimeOrder::emitForSlabs(OpBuilder &builder, Location loc, Value block, Value numSteps,
+                             function_ref<void(OpBuilder &, const Slab &)> body) const {
+  Value size = getIndex(builder, loc, kSlabSteps);
+  Value count = arith::CeilDivUIOp::create(builder, loc, numSteps, size);
+  emitFor(builder, loc, getIndex(builder, loc, 0), count, [&](OpBuilder &nested, Value number) {
+    Value first = arith::MulIOp::create(nested, loc, number, size);
+    Value last = addIndex(nested, loc, first, kSlabSteps);
+    body(nested, {block, first, arith::MinUIOp::create(nested, loc, last, numSteps)});
   });
 }
 

@@ -7,7 +7,7 @@
 #ifndef BPPSA_LIB_CONVERSION_BPPSATOVECTOR_TIMEORDER_H
 #define BPPSA_LIB_CONVERSION_BPPSATOVECTOR_TIMEORDER_H
 
-#include "mlir/IR/Builders.h"
+#include "BPPSAToVector.h"
 
 namespace bppsa {
 
@@ -21,6 +21,11 @@ public:
   /// Emits `body` for each of the steps, or blocks of steps, [first, last) in this order.
   void emitFor(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value first, mlir::Value last,
                llvm::function_ref<void(mlir::OpBuilder &, mlir::Value)> body) const;
+
+  /// Emits `body` for the slabs of `numSteps` steps of batch block `block` in this order.
+  void emitForSlabs(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value block,
+                    mlir::Value numSteps,
+                    llvm::function_ref<void(mlir::OpBuilder &, const Slab &)> body) const;
 
   /// Which one of `count` slots comes first.
   mlir::Value getFirst(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value count) const;

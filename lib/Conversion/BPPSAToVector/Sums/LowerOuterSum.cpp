@@ -11,7 +11,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../AffineMaps.h"
 #include "SumBlocks.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -123,17 +122,21 @@ Value OuterSlabSums::loadLeft(OpBuilder &builder, const Slab &slab, Value step,
 
 void OuterSlabSums::emitProducts(OpBuilder &builder, const Slab &slab, const ProductBlock &block,
                                  const Rows &sums) const {
-  VectorType type = Rows{lhs.array}.getRowType();
-  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
-  SmallVector<Value> start(block.rows * block.cols, zero);
   auto fetchAhead = [&](OpBuilder &nested, const SlabArray &array, bool isFirst, Value step,
                         Value row0, int64_t rows) {
     if (isFirst && blocking.fetches(array))
       emitFetchAhead(nested, loc, array, slab, step, row0, rows);
   };
-  auto loop = scf::ForOp::create(
-      builder, loc, slab.first, slab.last, getIndex(builder, loc, 1), start,
-      [&](OpBuilder &nested, Location, Value step, ValueRange carried) {
+  SmallVector<Rows> homes;
+  SmallVector<Tile> tiles;
+  for (int64_t i = 0; i < block.rows; ++i) {
+    Rows row = sums;
+    row.prefix.push_back(addIndex(builder, loc, block.sumRow, i));
+    homes.append(block.cols, row);
+    llvm::append_range(tiles, getTiles(builder, loc, row, block.col0, block.cols));
+  }
+  emitSlabSums(
+      builder, loc, slab, homes, tiles, [&](OpBuilder &nested, Value step, ValueRange carried) {
         fetchAhead(nested, lhs, block.readsLhsFirst, step, block.row0, block.rows);
         fetchAhead(nested, rhs, block.readsRhsFirst, step, block.col0, block.cols);
         SmallVector<Value> right, next;
@@ -143,18 +146,10 @@ void OuterSlabSums::emitProducts(OpBuilder &builder, const Slab &slab, const Pro
           Value left = loadLeft(nested, slab, step, block, i);
           for (int64_t j = 0; j < block.cols; ++j)
             next.push_back(
-                vector::FMAOp::create(nested, loc, left, right[j], carried[i * block.cols + j]));
+                vector::FMAOp::create(nested, loc, left, right[j], carried[next.size()]));
         }
-        scf::YieldOp::create(nested, loc, next);
+        return next;
       });
-  for (int64_t i = 0; i < block.rows; ++i)
-    for (int64_t j = 0; j < block.cols; ++j) {
-      Rows sum = {sums.memref, sums.prefix, j};
-      sum.prefix.push_back(addIndex(builder, loc, block.sumRow, i));
-      Value total = arith::AddFOp::create(builder, loc, sum.load(builder, loc, block.col0),
-                                          loop.getResult(i * block.cols + j));
-      sum.store(builder, loc, total, block.col0);
-    }
 }
 
 void OuterSlabSums::emit(OpBuilder &builder, const Slab &slab, Value row0, int64_t rows,
@@ -237,14 +232,8 @@ void bppsa::lowerOuterSum(OuterSumOp op, const LaneOptions &options) {
   OuterBlocking blocking = OuterBlocking::get(lhs, rhs, options);
   int64_t taskRows =
       getTaskRows(numRows, rhs.getNumRows(), blocking.rows, Rows{op.getLhs()}.getRowType());
-  if (int64_t numTasks = numRows / taskRows)
-    emitParallel(
-        builder, loc, getIndex(builder, loc, numTasks), [&](OpBuilder &nested, Value task) {
-          Value row0 = arith::MulIOp::create(nested, loc, task, getIndex(nested, loc, taskRows));
-          emitResultRows(nested, op, row0, taskRows, blocking);
-        });
-  if (int64_t rest = numRows % taskRows)
-    emitParallel(builder, loc, getIndex(builder, loc, 1), [&](OpBuilder &nested, Value) {
-      emitResultRows(nested, op, getIndex(nested, loc, numRows - rest), rest, blocking);
-    });
+  emitParallelRows(builder, loc, numRows, taskRows,
+                   [&](OpBuilder &nested, Value row0, int64_t rows) {
+                     emitResultRows(nested, op, row0, rows, blocking);
+                   });
 }

@@ -4,7 +4,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../AffineMaps.h"
 #include "../TimeOrder.h"
 #include "SumBlocks.h"
 #include "bppsa/Support/SharedCode.h"
@@ -25,22 +24,6 @@ void bppsa::forEachRow(OpBuilder &builder, Location loc, ArrayRef<int64_t> shape
 // Segments away from a chain
 //===----------------------------------------------------------------------===//
 
-/// Calls `emit` for the slabs of `block`, in the order of the chain that `op` is part of.
-static void emitSlabsOfBlock(OpBuilder &builder, AddToSumsOp op, Value block,
-                             function_ref<void(OpBuilder &, const Slab &)> emit) {
-  Location loc = op.getLoc();
-  Value numSteps = getDim(builder, loc, op.getLhs(), 1), size = getIndex(builder, loc, kSlabSteps);
-  Value count = arith::CeilDivUIOp::create(builder, loc, numSteps, size);
-  TimeOrder(op, /*isBackward=*/!op.getReverse())
-      .emitFor(builder, loc, getIndex(builder, loc, 0), count,
-               [&](OpBuilder &nested, Value number) {
-                 Value first = arith::MulIOp::create(nested, loc, number, size);
-                 Value last = addIndex(nested, loc, first, kSlabSteps);
-                 last = arith::MinUIOp::create(nested, loc, last, numSteps);
-                 emit(nested, {block, first, last});
-               });
-}
-
 void bppsa::lowerAddToSums(AddToSumsOp op, const LaneOptions &options) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
@@ -50,7 +33,9 @@ void bppsa::lowerAddToSums(AddToSumsOp op, const LaneOptions &options) {
     std::optional<OuterSlabSums> outer;
     if (op.getRhs())
       outer.emplace(task, loc, lhs, rhs, OuterBlocking::get(lhs, rhs, options));
-    emitSlabsOfBlock(task, op, block, [&](OpBuilder &nested, const Slab &slab) {
+    TimeOrder order(op, /*isBackward=*/!op.getReverse());
+    Value numSteps = getDim(task, loc, op.getLhs(), 1);
+    order.emitForSlabs(task, loc, block, numSteps, [&](OpBuilder &nested, const Slab &slab) {
       if (outer)
         outer->emit(nested, slab, getIndex(nested, loc, 0), lhs.getNumRows(), {sums, {block}});
       else

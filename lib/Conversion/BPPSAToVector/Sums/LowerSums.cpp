@@ -15,7 +15,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../AffineMaps.h"
 #include "SumBlocks.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -26,18 +25,6 @@ using namespace bppsa;
 int64_t bppsa::getEvenBlock(int64_t size, int64_t most) {
   int64_t numBlocks = (size + most - 1) / most;
   return (size + numBlocks - 1) / numBlocks;
-}
-
-void bppsa::emitBlocks(OpBuilder &builder, Location loc, int64_t size, int64_t block,
-                       function_ref<void(OpBuilder &, Value, int64_t)> emit) {
-  int64_t whole = size / block * block;
-  if (whole > block)
-    emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, whole), block,
-            [&](OpBuilder &nested, Value first) { emit(nested, first, block); });
-  else if (whole == block)
-    emit(builder, getIndex(builder, loc, 0), block);
-  if (whole < size)
-    emit(builder, getIndex(builder, loc, whole), size - whole);
 }
 
 void bppsa::emitSlabs(OpBuilder &builder, Location loc, Value sequence,
@@ -90,53 +77,90 @@ void bppsa::emitLaneSums(OpBuilder &builder, Location loc, const Rows &rows, int
           });
 }
 
+void bppsa::emitSlabSums(
+    OpBuilder &builder, Location loc, const Slab &slab, ArrayRef<Rows> sums, ArrayRef<Tile> tiles,
+    function_ref<SmallVector<Value>(OpBuilder &, Value, ValueRange)> emitStep) {
+  SmallVector<Value> start;
+  for (auto [rows, tile] : llvm::zip_equal(sums, tiles)) {
+    Type element = cast<MemRefType>(rows.memref.getType()).getElementType();
+    start.push_back(arith::ConstantOp::create(
+        builder, loc, builder.getZeroAttr(VectorType::get(tile.width, element))));
+  }
+  auto loop =
+      scf::ForOp::create(builder, loc, slab.first, slab.last, getIndex(builder, loc, 1), start,
+                         [&](OpBuilder &nested, Location, Value step, ValueRange carried) {
+                           scf::YieldOp::create(nested, loc, emitStep(nested, step, carried));
+                         });
+  for (auto [rows, tile, sum] : llvm::zip_equal(sums, tiles, loop.getResults()))
+    rows.store(builder, loc,
+               arith::AddFOp::create(builder, loc, rows.load(builder, loc, tile), sum), tile.first);
+}
+
+SmallVector<Tile> bppsa::getTiles(OpBuilder &builder, Location loc, const Rows &rows, Value first,
+                                  int64_t count) {
+  bool overUnits = rows.isOverUnits();
+  int64_t width = overUnits ? kTileUnits : rows.getRowType().getDimSize(0);
+  SmallVector<Tile> tiles;
+  for (int64_t i = 0; i < count; i += overUnits ? kTileUnits : 1)
+    tiles.push_back(
+        {addIndex(builder, loc, first, i), overUnits ? std::min(width, count - i) : width});
+  return tiles;
+}
+
 void bppsa::emitStepSlab(OpBuilder &builder, Location loc, const SlabArray &sequence,
                          const Slab &slab, const Rows &sums, const LaneOptions &options) {
   int64_t numRows = sequence.getNumRows();
-  int64_t blockRows = getEvenBlock(numRows, std::min<int64_t>(8, options.getNumAccumulators()));
-  VectorType type = sums.getRowType();
-  emitBlocks(builder, loc, numRows, blockRows, [&](OpBuilder &nested, Value row0, int64_t rows) {
-    Value zero = arith::ConstantOp::create(nested, loc, nested.getZeroAttr(type));
-    auto loop = scf::ForOp::create(
-        nested, loc, slab.first, slab.last, getIndex(nested, loc, 1),
-        SmallVector<Value>(rows, zero),
-        [&](OpBuilder &inner, Location, Value step, ValueRange carried) {
+  int64_t most = std::min<int64_t>(8, options.getNumAccumulators());
+  int64_t block =
+      sums.isOverUnits() ? std::min(numRows, kTileUnits * most) : getEvenBlock(numRows, most);
+  emitBlocks(builder, loc, numRows, block, [&](OpBuilder &nested, Value row0, int64_t count) {
+    SmallVector<Tile> tiles = getTiles(nested, loc, sums, row0, count);
+    SmallVector<Rows> homes(tiles.size(), sums);
+    emitSlabSums(
+        nested, loc, slab, homes, tiles, [&](OpBuilder &inner, Value step, ValueRange carried) {
+          Rows rows = sequence.getRows(inner, loc, slab, step);
           SmallVector<Value> next;
-          for (int64_t i = 0; i < rows; ++i)
-            next.push_back(arith::AddFOp::create(
-                inner, loc, carried[i],
-                sequence.getRows(inner, loc, slab, step, i).load(inner, loc, row0)));
-          scf::YieldOp::create(inner, loc, next);
+          for (auto [tile, sum] : llvm::zip_equal(tiles, carried))
+            next.push_back(arith::AddFOp::create(inner, loc, sum, rows.load(inner, loc, tile)));
+          return next;
         });
-    for (int64_t i = 0; i < rows; ++i) {
-      Rows sum = sums.dropFront(i);
-      Value total =
-          arith::AddFOp::create(nested, loc, sum.load(nested, loc, row0), loop.getResult(i));
-      sum.store(nested, loc, total, row0);
-    }
   });
 }
 
+void bppsa::emitParallelRows(OpBuilder &builder, Location loc, int64_t numRows, int64_t taskRows,
+                             function_ref<void(OpBuilder &, Value, int64_t)> emit) {
+  if (int64_t numTasks = numRows / taskRows)
+    emitParallel(builder, loc, getIndex(builder, loc, numTasks),
+                 [&](OpBuilder &nested, Value task) {
+                   Value size = getIndex(nested, loc, taskRows);
+                   emit(nested, arith::MulIOp::create(nested, loc, task, size), taskRows);
+                 });
+  if (int64_t rest = numRows % taskRows)
+    emitParallel(builder, loc, getIndex(builder, loc, 1), [&](OpBuilder &nested, Value) {
+      emit(nested, getIndex(nested, loc, numRows - rest), rest);
+    });
+}
+
 void bppsa::lowerStepSum(StepSumOp op, const LaneOptions &options) {
-  if (options.lanes == 1)
-    return lowerUnitStepSum(op, options);
   OpBuilder builder(op);
   Location loc = op.getLoc();
   SlabArray sequence = {op.getSequence()};
-  VectorType type = Rows{op.getSequence()}.getRowType();
   int64_t numRows = sequence.getNumRows();
+  bool overUnits = options.lanes == 1;
   emitParallel(builder, loc, getIndex(builder, loc, 1), [&](OpBuilder &task, Value) {
-    Value sums = memref::AllocaOp::create(
-        task, loc, MemRefType::get({numRows, type.getDimSize(0)}, type.getElementType()),
-        task.getI64IntegerAttr(64));
-    emitZeroRows(task, loc, {sums}, numRows);
+    Rows sums = {op.getDestination()};
+    if (!overUnits)
+      sums = allocateRows(task, loc, numRows, Rows{op.getSequence()}.getRowType());
+    emitZeroRows(task, loc, sums, numRows);
     auto emitSlab = [&](OpBuilder &inSlab, const Slab &slab) {
-      emitStepSlab(inSlab, loc, sequence, slab, {sums}, options);
+      emitStepSlab(inSlab, loc, sequence, slab, sums, options);
     };
+    if (overUnits)
+      return emitSlabs(task, loc, op.getSequence(), emitSlab);
     emitSlabs(task, loc, op.getSequence(), emitSlab, [&](OpBuilder &inBlock, Value block) {
-      emitClearPadding(inBlock, loc, op.getBatch(), block, {sums}, numRows);
+      emitClearPadding(inBlock, loc, op.getBatch(), block, sums, numRows);
     });
-    emitLaneSums(task, loc, {sums}, numRows, [&](OpBuilder &nested, Value row, Value sum) {
+    emitLaneSums(task, loc, sums, numRows, [&](OpBuilder &nested, Value row, Value sum) {
       memref::StoreOp::create(nested, loc, sum, op.getDestination(), row);
     });
   });

@@ -19,7 +19,7 @@ struct SlabArray {
   /// Whether all of it is in a cache.
   bool isInCache = false;
 
-  int64_t getNumRows() const { return getType().getShape().drop_back().back(); }
+  int64_t getNumRows() const { return getType().getDimSize(isSlab ? 1 : 2); }
   /// Whether the rows of neighbouring steps are pages apart. Few of them then stay in
   /// the first-level cache, whose sets they share, and the hardware does not look
   /// ahead as far as the next step.
@@ -73,6 +73,18 @@ private:
   mlir::Value leftRows;
 };
 
+/// Adds to rows of `sums` what `emitStep(step, running sums)` adds in a slab: running sum `i`
+/// belongs to `tiles[i]` of `sums[i]`.
+void emitSlabSums(mlir::OpBuilder &builder, mlir::Location loc, const Slab &slab,
+                  llvm::ArrayRef<Rows> sums, llvm::ArrayRef<Tile> tiles,
+                  llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &, mlir::Value,
+                                                                    mlir::ValueRange)>
+                      emitStep);
+
+/// The tiles of `count` rows of `rows` from `first`.
+llvm::SmallVector<Tile> getTiles(mlir::OpBuilder &builder, mlir::Location loc, const Rows &rows,
+                                 mlir::Value first, int64_t count);
+
 /// Adds the rows of the steps of `slab` to `sums`.
 void emitStepSlab(mlir::OpBuilder &builder, mlir::Location loc, const SlabArray &sequence,
                   const Slab &slab, const Rows &sums, const LaneOptions &options);
@@ -96,9 +108,11 @@ private:
 /// The largest size that needs no more blocks than `most` does: even blocks.
 int64_t getEvenBlock(int64_t size, int64_t most);
 
-/// Calls `emit(first, size)` for the whole blocks of `[0, size)` and for the rest.
-void emitBlocks(mlir::OpBuilder &builder, mlir::Location loc, int64_t size, int64_t block,
-                llvm::function_ref<void(mlir::OpBuilder &, mlir::Value, int64_t)> emit);
+/// Calls `emit(first, size)` for tasks of `taskRows` of `numRows` rows, and for the rest, on as
+/// many threads as there are.
+void emitParallelRows(mlir::OpBuilder &builder, mlir::Location loc, int64_t numRows,
+                      int64_t taskRows,
+                      llvm::function_ref<void(mlir::OpBuilder &, mlir::Value, int64_t)> emit);
 
 /// Calls `emit` for the slabs of all batch blocks of a packed sequence, from the
 /// last block to the first, and `finish(block)` at the end of each block.
@@ -128,9 +142,8 @@ void forEachRow(
 void emitFinishSums(mlir::OpBuilder &builder, mlir::ModuleOp module, mlir::Location loc,
                     mlir::Value sums, mlir::Value batch, mlir::Value destination);
 
-/// The sums where vectors hold units.
+/// The sum where vectors hold units.
 void lowerUnitOuterSum(OuterSumOp op, const LaneOptions &options);
-void lowerUnitStepSum(StepSumOp op, const LaneOptions &options);
 
 } // namespace bppsa
 

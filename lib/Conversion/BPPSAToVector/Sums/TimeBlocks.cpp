@@ -12,7 +12,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "TimeBlocks.h"
-#include "../AffineMaps.h"
 #include "bppsa/Dialect/BPPSA/Analysis/VanishingValues.h"
 #include "bppsa/Support/SharedCode.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
