@@ -5,22 +5,17 @@
 //===----------------------------------------------------------------------===//
 
 #include "SumOfProducts.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "bppsa/Dialect/BPPSA/IR/ProductMapping.h"
 
 using namespace mlir;
 using namespace bppsa;
 
 bool bppsa::isSumOfProducts(linalg::GenericOp op) {
-  if (!op.hasPureBufferSemantics() || op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1)
-    return false;
-  for (OpOperand &operand : op->getOpOperands()) {
-    auto type = dyn_cast<MemRefType>(operand.get().getType());
-    if (!type || !type.getElementType().isF32())
-      return false;
-  }
+  auto isInMemory = [](Value value) {
+    auto type = dyn_cast<MemRefType>(value.getType());
+    return type && type.getElementType().isF32();
+  };
   // Windows are read at sums of loops, so this is more than linalg.contract.
-  return llvm::hasNItems(op.getBody()->without_terminator(), 2) &&
-         linalg::detail::isContractionBody(*op.getBody(), [](Operation *term, Operation *sum) {
-           return isa<arith::MulFOp>(term) && isa<arith::AddFOp>(sum);
-         });
+  return addsProducts(op) && llvm::all_of(op->getOperands(), isInMemory) &&
+         llvm::hasNItems(op.getBody()->without_terminator(), 2);
 }

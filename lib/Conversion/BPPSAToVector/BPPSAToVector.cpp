@@ -60,13 +60,13 @@ void bppsa::emitZeroRows(OpBuilder &builder, Location loc, const Rows &rows, int
 }
 
 /// Checks that `op` has been bufferized and packed.
-static LogicalResult verifyReady(Operation *op, bool isPacked) {
+static LogicalResult verifyReady(Operation *op) {
   if (op->getNumResults() != 0)
     return op->emitOpError("works on tensors; run bppsa-bufferize first");
-  if (!isPacked)
+  auto packable = dyn_cast<PackableOpInterface>(op);
+  if (packable && !packable.getLanes())
     return op->emitOpError("has no lanes; run bppsa-pack-batch first");
-  if (isa<TransitionOp, FactoredTransitionOp, ComposeTransitionsOp>(op) &&
-      cast<PackableOpInterface>(op).getLanes() == 1)
+  if (isa<TransitionOp, FactoredTransitionOp, ComposeTransitionsOp>(op) && packable.getLanes() == 1)
     return op->emitOpError("has one lane; a scan needs samples or chunks in lanes, use the plan "
                            "'linear' or 'chunked'");
   return verifyNoSums(op);
@@ -108,72 +108,41 @@ static void dropLanes(Operation *op) {
       .Case([&](UnpackLanesOp unpack) { dropLanes(op, op->getOperands().take_front(1)); });
 }
 
+/// Lowers `chain` with the sums that it makes on its way, and erases these.
+static LogicalResult lowerWithSums(ChainOp chain, const LaneOptions &options) {
+  SmallVector<Operation *> sums = findSumsOf(chain);
+  LogicalResult lowered = lowerChain(chain, sums, options);
+  for (Operation *sum : sums)
+    sum->erase();
+  return lowered;
+}
+
 static LogicalResult lowerOp(Operation *op, const LaneOptions &options) {
-  auto ready = [&](auto typedOp) { return verifyReady(op, typedOp.getLanes().has_value()); };
-  // An op whose lowering cannot fail once it is ready.
-  auto lower = [](LogicalResult isReady, function_ref<void()> emit) {
-    if (succeeded(isReady))
-      emit();
-    return isReady;
-  };
-  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case([&](RecurrenceOp loop) {
-        return failed(ready(loop)) ? failure() : lowerRecurrence(loop, options);
-      })
-      .Case([&](ChainOp loop) {
-        if (failed(ready(loop)))
-          return failure();
-        SmallVector<Operation *> sums = findSumsOf(loop);
-        LogicalResult lowered = lowerChain(loop, sums, options);
-        for (Operation *sum : sums)
-          sum->erase();
-        return lowered;
-      })
-      .Case([&](TransitionOp run) {
-        return failed(ready(run)) ? failure() : lowerTransition(run, options);
-      })
-      .Case([&](FactoredTransitionOp link) {
-        return lower(ready(link), [&] { lowerFactoredTransition(link); });
-      })
-      .Case([&](ComposeTransitionsOp product) {
-        return lower(ready(product), [&] { lowerComposeTransitions(product, options); });
-      })
-      .Case([&](ApplyTransitionOp product) {
-        return lower(ready(product), [&] { lowerApplyTransition(product, options); });
-      })
-      .Case([&](OuterSumOp sum) { return lower(ready(sum), [&] { lowerOuterSum(sum, options); }); })
-      .Case([](ReduceSumsOp sum) {
-        return sum.emitOpError("adds up parts of sums, which only scans for GPUs make; leave "
-                               "bppsa-fuse-gradients out");
-      })
-      .Case([&](StepSumOp sum) { return lower(ready(sum), [&] { lowerStepSum(sum, options); }); })
-      .Case([&](AddToSumsOp sum) {
-        return lower(verifyReady(op, true), [&] { lowerAddToSums(sum, options); });
-      })
-      .Case([&](FinishSumsOp sum) {
-        return lower(verifyReady(op, true), [&] { lowerFinishSums(sum); });
-      })
-      .Case([&](PackLanesOp pack) {
-        return lower(verifyReady(op, true), [&] { lowerPackLanes(pack); });
-      })
-      .Case([&](UnpackLanesOp unpack) {
-        return lower(verifyReady(op, true), [&] { lowerUnpackLanes(unpack); });
-      })
-      .Case([&](PackChunksOp pack) {
-        return lower(verifyReady(op, true), [&] { lowerPackChunks(pack); });
-      })
-      .Case([&](UnpackChunksOp unpack) {
-        return lower(verifyReady(op, true), [&] { lowerUnpackChunks(unpack); });
-      })
-      .Case([&](SparseApplyOp apply) {
-        return lower(verifyReady(op, true), [&] { lowerSparseApply(apply); });
-      })
-      .Case([&](SparseComposeOp compose) {
-        return lower(verifyReady(op, true), [&] { lowerSparseCompose(compose); });
-      })
-      .Case([&](SparseOuterSumOp sum) {
-        return lower(verifyReady(op, true), [&] { lowerSparseOuterSum(sum); });
-      });
+  if (isa<ReduceSumsOp>(op))
+    return op->emitOpError("adds up parts of sums, which only scans for GPUs make; leave "
+                           "bppsa-fuse-gradients out");
+  if (failed(verifyReady(op)))
+    return failure();
+  LogicalResult lowered = success();
+  llvm::TypeSwitch<Operation *>(op)
+      .Case([&](RecurrenceOp loop) { lowered = lowerRecurrence(loop, options); })
+      .Case([&](ChainOp loop) { lowered = lowerWithSums(loop, options); })
+      .Case([&](TransitionOp run) { lowered = lowerTransition(run, options); })
+      .Case([](FactoredTransitionOp link) { lowerFactoredTransition(link); })
+      .Case([&](ComposeTransitionsOp product) { lowerComposeTransitions(product, options); })
+      .Case([&](ApplyTransitionOp product) { lowerApplyTransition(product, options); })
+      .Case([&](OuterSumOp sum) { lowerOuterSum(sum, options); })
+      .Case([&](StepSumOp sum) { lowerStepSum(sum, options); })
+      .Case([&](AddToSumsOp sum) { lowerAddToSums(sum, options); })
+      .Case([](FinishSumsOp sum) { lowerFinishSums(sum); })
+      .Case([](PackLanesOp pack) { lowerPackLanes(pack); })
+      .Case([](UnpackLanesOp unpack) { lowerUnpackLanes(unpack); })
+      .Case([](PackChunksOp pack) { lowerPackChunks(pack); })
+      .Case([](UnpackChunksOp unpack) { lowerUnpackChunks(unpack); })
+      .Case([](SparseApplyOp apply) { lowerSparseApply(apply); })
+      .Case([](SparseComposeOp compose) { lowerSparseCompose(compose); })
+      .Case([](SparseOuterSumOp sum) { lowerSparseOuterSum(sum); });
+  return lowered;
 }
 
 /// Takes what is left of time loops out of `bppsa.reverse_if`: they know their direction.

@@ -273,12 +273,16 @@ void bppsa::setProductForm(Operation *op, ProductForm form) {
   attrs::Mapping::set(op, ProductMappingAttr::get(op->getContext(), form));
 }
 
+bool bppsa::addsProducts(linalg::GenericOp op) {
+  return op.getNumDpsInputs() == 2 && op.getNumDpsInits() == 1 &&
+         linalg::detail::isContractionBody(*op.getBody(), [](Operation *term, Operation *sum) {
+           return isa<arith::MulFOp>(term) && isa<arith::AddFOp>(sum);
+         });
+}
+
 static LogicalResult verifyProduct(Operation *op) {
   auto generic = dyn_cast<linalg::GenericOp>(op);
-  if (generic && generic.getNumDpsInputs() == 2 && generic.getNumDpsInits() == 1 &&
-      linalg::detail::isContractionBody(*generic.getBody(), [](Operation *term, Operation *sum) {
-        return isa<arith::MulFOp>(term) && isa<arith::AddFOp>(sum);
-      }))
+  if (generic && addsProducts(generic))
     return success();
   return op->emitOpError("adds no products of two factors; remove 'bppsa.mapping'");
 }

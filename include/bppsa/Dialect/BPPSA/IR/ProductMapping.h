@@ -8,6 +8,7 @@
 #define BPPSA_DIALECT_BPPSA_IR_PRODUCTMAPPING_H
 
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 #include "bppsa/Dialect/BPPSA/IR/BPPSAProductEnums.h.inc"
 
@@ -19,6 +20,9 @@ namespace bppsa {
 /// The form in `bppsa.mapping` of `op`; nothing where it is no product, or not mapped.
 std::optional<ProductForm> getProductForm(mlir::Operation *op);
 void setProductForm(mlir::Operation *op, ProductForm form);
+
+/// Whether the body of `op` adds the product of its two inputs to its only result.
+bool addsProducts(mlir::linalg::GenericOp op);
 
 } // namespace bppsa
 
