@@ -6,36 +6,17 @@
 
 #include "SampleTasks.h"
 #include "bppsa/Dialect/BPPSA/IR/TaskMapping.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "bppsa/Support/RuntimeCalls.h"
 
 using namespace mlir;
 using namespace bppsa;
 
-/// The entry point of the run time, ObjectInterface.h.
+/// How many samples of all a task takes, from least to most: of the run time, ObjectInterface.h.
 static constexpr StringLiteral kTaskSamples = "bppsa_rt_task_samples";
 
 int64_t bppsa::getMostTaskSamples(Operation *loop) {
   auto mapping = dyn_cast_or_null<TaskMappingAttr>(attrs::Mapping::of(loop));
   return mapping ? mapping.getMost() : 1;
-}
-
-/// The answer of the run time for tasks of `least` to `most` of `numSamples` samples.
-static Value askTaskSamples(OpBuilder &builder, Operation *loop, Value numSamples, int64_t least,
-                            int64_t most) {
-  Location loc = loop->getLoc();
-  Type index = builder.getIndexType();
-  auto module = loop->getParentOfType<ModuleOp>();
-  auto function = module.lookupSymbol<func::FuncOp>(kTaskSamples);
-  if (!function) {
-    OpBuilder atStart = OpBuilder::atBlockBegin(module.getBody());
-    function = func::FuncOp::create(atStart, module.getLoc(), kTaskSamples,
-                                    builder.getFunctionType({index, index, index}, index));
-    function.setPrivate();
-  }
-  return func::CallOp::create(
-             builder, loc, function,
-             ValueRange{numSamples, getIndex(builder, loc, least), getIndex(builder, loc, most)})
-      .getResult(0);
 }
 
 void bppsa::emitSampleTasks(OpBuilder &builder, Operation *loop, Value numSamples, int64_t most,
@@ -44,7 +25,10 @@ void bppsa::emitSampleTasks(OpBuilder &builder, Operation *loop, Value numSample
   if (most == 1 || matchPattern(numSamples, m_One()))
     return emitParallel(builder, loc, numSamples,
                         [&](OpBuilder &nested, Value sample) { body(nested, sample, 1); });
-  Value size = askTaskSamples(builder, loop, numSamples, /*least=*/1, most);
+  Value sizes[] = {numSamples, getIndex(builder, loc, 1), getIndex(builder, loc, most)};
+  Value size = emitRuntimeCall(builder, loc, loop->getParentOfType<ModuleOp>(), kTaskSamples, sizes,
+                               builder.getIndexType())
+                   .getResult(0);
   Value numTasks = arith::CeilDivUIOp::create(builder, loc, numSamples, size);
   emitParallel(builder, loc, numTasks, [&](OpBuilder &nested, Value task) {
     Value next = arith::MulIOp::create(nested, loc, task, size);

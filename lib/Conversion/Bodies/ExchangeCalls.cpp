@@ -6,7 +6,7 @@
 
 #include "ExchangeCalls.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "bppsa/Support/RuntimeCalls.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
@@ -14,16 +14,9 @@ using namespace bppsa;
 
 /// Replaces `op` by a call of the run-time function `name`.
 static void replaceByCall(Operation *op, StringRef name, ValueRange arguments) {
-  auto module = op->getParentOfType<ModuleOp>();
-  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
-  auto function = module.lookupSymbol<func::FuncOp>(name);
-  if (!function) {
-    auto type = builder.getFunctionType(arguments.getTypes(), op->getResultTypes());
-    function = func::FuncOp::create(builder, module.getLoc(), name, type);
-    function.setPrivate();
-  }
-  builder.setInsertionPoint(op);
-  auto call = func::CallOp::create(builder, op->getLoc(), function, arguments);
+  OpBuilder builder(op);
+  auto call = emitRuntimeCall(builder, op->getLoc(), op->getParentOfType<ModuleOp>(), name,
+                              arguments, op->getResultTypes());
   op->replaceAllUsesWith(call);
   op->erase();
 }

@@ -6,22 +6,10 @@
 
 #include "PhaseCalls.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "bppsa/Support/RuntimeCalls.h"
 
 using namespace mlir;
 using namespace bppsa;
-
-/// Declares the run-time function of `bppsa.mark_phase`.
-static func::FuncOp getPhaseFunction(ModuleOp module) {
-  constexpr StringLiteral name = "bppsa_rt_phase";
-  if (auto function = module.lookupSymbol<func::FuncOp>(name))
-    return function;
-  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
-  auto function = func::FuncOp::create(builder, module.getLoc(), name,
-                                       builder.getFunctionType({builder.getI64Type()}, {}));
-  function.setPrivate();
-  return function;
-}
 
 void bppsa::lowerPhaseMarks(ModuleOp module) {
   SmallVector<MarkPhaseOp> marks;
@@ -29,7 +17,7 @@ void bppsa::lowerPhaseMarks(ModuleOp module) {
   for (MarkPhaseOp op : marks) {
     OpBuilder builder(op);
     Value phase = arith::ConstantOp::create(builder, op.getLoc(), op.getPhaseAttr());
-    func::CallOp::create(builder, op.getLoc(), getPhaseFunction(module), phase);
+    emitRuntimeCall(builder, op.getLoc(), module, "bppsa_rt_phase", phase);
     op.erase();
   }
 }

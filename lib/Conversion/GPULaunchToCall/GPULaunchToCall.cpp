@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Conversion/Passes.h"
+#include "bppsa/Support/RuntimeCalls.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Matchers.h"
@@ -46,12 +46,7 @@ static LogicalResult convert(gpu::LaunchFuncOp op, ModuleOp module) {
   std::string name = (prefix + op.getKernelName().getValue()).str();
   SmallVector<Value> operands = {op.getGridSizeX(), op.getBlockSizeX()};
   llvm::append_range(operands, op.getKernelOperands());
-  if (!module.lookupSymbol(name)) {
-    OpBuilder atStart = OpBuilder::atBlockBegin(module.getBody());
-    FunctionType type = builder.getFunctionType(TypeRange(ValueRange(operands)), {});
-    func::FuncOp::create(atStart, op.getLoc(), name, type).setPrivate();
-  }
-  func::CallOp::create(builder, op.getLoc(), name, TypeRange(), operands);
+  emitRuntimeCall(builder, op.getLoc(), module, name, operands);
   op.erase();
   return success();
 }

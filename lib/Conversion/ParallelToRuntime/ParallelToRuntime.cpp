@@ -12,6 +12,7 @@
 #include "../UnpackDescriptors/DescriptorFields.h"
 #include "bppsa/Conversion/Passes.h"
 #include "bppsa/Support/IndexArithmetic.h"
+#include "bppsa/Support/RuntimeCalls.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -225,19 +226,6 @@ static void convertLoop(scf::ParallelOp loop, SymbolTable &symbols,
   loop->erase();
 }
 
-/// The declaration of the run time's entry point in `module`.
-static func::FuncOp declareRuntime(ModuleOp module, SymbolTable &symbols) {
-  if (auto function = symbols.lookup<func::FuncOp>(kParallelFor))
-    return function;
-  MLIRContext *context = module.getContext();
-  Type pointer = LLVM::LLVMPointerType::get(context);
-  auto type = FunctionType::get(context, {IntegerType::get(context, 64), pointer, pointer}, {});
-  auto function = func::FuncOp::create(module.getLoc(), kParallelFor, type);
-  function.setPrivate();
-  symbols.insert(function, module.getBody()->begin());
-  return function;
-}
-
 namespace {
 struct ConvertParallelToRuntime
     : public bppsa::impl::ConvertParallelToRuntimeBase<ConvertParallelToRuntime> {
@@ -257,9 +245,11 @@ struct ConvertParallelToRuntime
       makeSequential(loop);
     if (outer.empty())
       return;
-    SymbolTable symbols(getOperation());
     LLVMTypeConverter converter(&getContext());
-    func::FuncOp runtime = declareRuntime(getOperation(), symbols);
+    Type pointer = LLVM::LLVMPointerType::get(&getContext());
+    Type inputs[] = {IntegerType::get(&getContext(), 64), pointer, pointer};
+    func::FuncOp runtime = declareRuntimeFunction(getOperation(), kParallelFor, inputs, {});
+    SymbolTable symbols(getOperation());
     for (scf::ParallelOp loop : outer)
       convertLoop(loop, symbols, converter, runtime);
   }

@@ -6,8 +6,8 @@
 
 #include "ResidualBlock.h"
 #include "bppsa/Support/IndexArithmetic.h"
+#include "bppsa/Support/RuntimeCalls.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 using namespace mlir;
@@ -90,11 +90,5 @@ void ResidualBlock::clearGaps() {
 void ResidualBlock::reportSize(ModuleOp module) {
   if (!isBound)
     return;
-  if (!module.lookupSymbol(kReportSize)) {
-    auto declared = OpBuilder::atBlockBegin(module.getBody());
-    func::FuncOp::create(declared, module.getLoc(), kReportSize,
-                         builder.getFunctionType({builder.getIndexType()}, {}))
-        .setPrivate();
-  }
-  func::CallOp::create(builder, loc, kReportSize, TypeRange(), ValueRange(offset));
+  emitRuntimeCall(builder, loc, module, kReportSize, Value(offset));
 }

@@ -8,6 +8,7 @@
 #include "LoopLowering.h"
 #include "SegmentedLoops.h"
 #include "bppsa/Dialect/BPPSA/Transforms/GraphBodies/Passes.h"
+#include "bppsa/Support/RuntimeCalls.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/IR/Threading.h"
@@ -68,21 +69,14 @@ struct LowerGraphBodies : public bppsa::impl::LowerGraphBodiesBase<LowerGraphBod
         functions.back().second = planSegments(function);
       hasSegments |= !functions.back().second.empty();
     }
+    Type index = IndexType::get(&getContext());
     if (hasSegments)
-      declareSegmentSteps();
+      declareRuntimeFunction(getOperation(), kSegmentSteps, SmallVector<Type>(6, index), index);
     auto lower = [&](auto &item) {
       return lowerLoops(item.first, item.second, memoryLimit, rowBlocks);
     };
     if (failed(failableParallelForEach(&getContext(), functions, lower)))
       signalPassFailure();
-  }
-
-private:
-  void declareSegmentSteps() {
-    OpBuilder builder = OpBuilder::atBlockBegin(getOperation().getBody());
-    Type index = builder.getIndexType();
-    auto type = builder.getFunctionType(SmallVector<Type>(6, index), index);
-    func::FuncOp::create(builder, getOperation().getLoc(), kSegmentSteps, type).setPrivate();
   }
 };
 } // namespace

@@ -54,16 +54,12 @@ struct RecomputeSteps : public bppsa::impl::RecomputeStepsBase<RecomputeSteps> {
   void runOnOperation() override {
     if (memoryLimit <= 0)
       return;
-    bool isUsed = false;
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       FailureOr<std::vector<RecomputePlan>> plans = planRecomputation(function);
       if (failed(plans))
         return signalPassFailure();
       recompute(function, *plans);
-      isUsed |= !plans->empty();
     }
-    if (isUsed)
-      declareRecomputedSteps();
   }
 
 private:
@@ -77,13 +73,6 @@ private:
       emitRemark(plan, function.getSymName());
       RecomputedLoops(plan, context).lower();
     }
-  }
-
-  void declareRecomputedSteps() {
-    OpBuilder builder = OpBuilder::atBlockBegin(getOperation().getBody());
-    Type index = builder.getIndexType();
-    auto type = builder.getFunctionType(SmallVector<Type>(6, index), index);
-    func::FuncOp::create(builder, getOperation().getLoc(), kRecomputedSteps, type).setPrivate();
   }
 };
 } // namespace

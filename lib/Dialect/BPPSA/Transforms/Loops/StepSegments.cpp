@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "StepSegments.h"
+#include "bppsa/Support/RuntimeCalls.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 
@@ -56,9 +57,9 @@ void StepSegments::choose() {
   SmallVector<Value> sizes = {numSteps, samples};
   for (int64_t size : {plan.stepBytes, plan.stateBytes, context.totalStepBytes, context.limit})
     sizes.push_back(getConstant(size));
-  segmentSteps =
-      func::CallOp::create(builder, loc, kRecomputedSteps, TypeRange(builder.getIndexType()), sizes)
-          .getResult(0);
+  segmentSteps = emitRuntimeCall(builder, loc, forward->getParentOfType<ModuleOp>(),
+                                 "bppsa_rt_recomputed_steps", sizes, builder.getIndexType())
+                     .getResult(0);
   Value count = arith::CeilDivUIOp::create(builder, loc, numSteps, segmentSteps);
   numSegments = arith::MaxUIOp::create(builder, loc, count, getConstant(1));
   last = arith::SubIOp::create(builder, loc, numSegments, getConstant(1));

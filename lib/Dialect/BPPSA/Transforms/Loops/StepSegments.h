@@ -12,9 +12,6 @@
 
 namespace bppsa {
 
-/// The function of the run time that says how many steps a segment has.
-inline constexpr llvm::StringLiteral kRecomputedSteps = "bppsa_rt_recomputed_steps";
-
 /// What loops are cut by: the memory of all of a function, what they keep of a step together, and
 /// the packed sequences that are packed segment by segment.
 struct RecomputeContext {

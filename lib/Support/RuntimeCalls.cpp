@@ -1,0 +1,27 @@
+//===- RuntimeCalls.cpp - calls of what the run time defines --------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Support/RuntimeCalls.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+func::FuncOp bppsa::declareRuntimeFunction(ModuleOp module, StringRef name, TypeRange inputs,
+                                           TypeRange results) {
+  if (auto function = module.lookupSymbol<func::FuncOp>(name))
+    return function;
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  auto function = func::FuncOp::create(builder, module.getLoc(), name,
+                                       builder.getFunctionType(inputs, results));
+  function.setPrivate();
+  return function;
+}
+
+func::CallOp bppsa::emitRuntimeCall(OpBuilder &builder, Location loc, ModuleOp module,
+                                    StringRef name, ValueRange arguments, TypeRange results) {
+  func::FuncOp function = declareRuntimeFunction(module, name, arguments.getTypes(), results);
+  return func::CallOp::create(builder, loc, function, arguments);
+}
