@@ -75,6 +75,40 @@ def MergeKernels : Pass<"bppsa-merge-kernels", "::mlir::ModuleOp"> {
   }];
 }
 
+def TileTransposes : Pass<"bppsa-tile-transposes", "::mlir::func::FuncOp"> {
+  let summary = "transpose matrices in memory by tiles in registers";
+  let description = [{
+    A `linalg.transpose` of a matrix of f32 whose rows are contiguous, in both
+    arrays, becomes loops over square tiles: rows of the tile are loaded as
+    vectors, transposed in registers and stored as vectors, so that every line of
+    memory is touched once, whatever the distance of rows is. Tiles have 16 rows,
+    or 8 where `registers` is below 32. Rows and columns that fill no tile are
+    copied element by element.
+
+    ```mlir
+    linalg.transpose ins(%a : memref<?x64xf32>) outs(%b : memref<64x?xf32>) permutation = [1, 0]
+    ```
+    becomes
+    ```mlir
+    scf.for %i = ... step %c16 {
+      scf.for %j = ... step %c16 {
+        %row = vector.load %a[%i, %j] ... (16 of them)
+        %low = vector.shuffle ... (64 of them)
+        vector.store %column, %b[%j, %i] ... (16 of them)
+      }
+    }
+    ```
+  }];
+  let options = [
+    Option<"registers", "registers", "int64_t", /*default=*/"32",
+           "Vectors of 16 lanes that the target's registers hold">,
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect"
+  ];
+}
+
 def VectorizeContractions : Pass<"bppsa-vectorize-contractions", "::mlir::ModuleOp"> {
   let summary = "lower sums of products on memory to loops over vectors";
   let description = [{

@@ -54,6 +54,7 @@ void bppsa::buildCPUCodePipeline(OpPassManager &pm, const CPULoweringOptions &op
   pm.addPass(createConvertBPPSAToVector({options.registers}));
   pm.addPass(createPackProducts({options.registers}));
   pm.addPass(createVectorizeContractions({options.registers}));
+  pm.addNestedPass<func::FuncOp>(createTileTransposes({options.registers}));
   pm.addPass(createConvertLinalgToLoopsPass());
   pm.addPass(createExpandMath());
   addCleanup(pm);
