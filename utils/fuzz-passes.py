@@ -32,6 +32,7 @@ OPTIONS = {
     "bppsa-lower-graph-bodies": ["row-blocks=false", "memory-limit=4096"],
     "bppsa-scan": [f"algorithm={plan}" for plan in PLANS],
     "bppsa-scan-links": [f"algorithm={plan}" for plan in [*PLANS, "none", "linear dense-jacobians"]],
+    "bppsa-sparsify-products": ["most-share=1"],
 }
 
 

@@ -78,6 +78,38 @@ def test_pruned_gradients(name, plan):
         harness.check_gradients(program.grad(arrays, f"--backward={variant}"), exact, single)
 
 
+@pytest.mark.parametrize("samples", [1, 17, 40])
+@pytest.mark.parametrize("options", [["--scan=linear"], ["--backward=sequential"]], ids=str)
+def test_products_of_few_weights(options, samples):
+    """Weights of which one in thirty is left: outputs and gradients by their patterns alone."""
+    model, kept = images.prune(images.vgg11(4), 97)
+    options = ["--loss=cross-entropy", "--prune-zeros", *options]
+    program = harness.compile_model(model, *options)
+    arrays = models.data(model, {"N": samples}, "cross-entropy")
+    inputs = {i.name: arrays[i.name] for i in model.graph.input}
+    (expected,) = onnxruntime.InferenceSession(model.SerializeToString()).run(None, inputs)
+    found = program.infer(inputs)
+    np.testing.assert_allclose(found["logits"], expected, rtol=1e-4, atol=1e-5)
+    exact, single = map(drop_statistics, references.gradients(model, arrays, "cross-entropy"))
+    for gradients in (exact, single):
+        for key, mask in kept.items():
+            gradients[key] = np.where(mask, gradients[key], 0)
+    harness.check_gradients(program.grad(arrays), exact, single)
+
+
+@pytest.mark.parametrize("percent", [97, 80])
+def test_products_that_are_sparse(percent, tmp_path):
+    source, ir = tmp_path / "model.onnx", tmp_path / "scan.mlir"
+    model, kept = images.prune(images.vgg11(4), percent)
+    onnx.save(model, source)
+    options = ["--loss=cross-entropy", "--backward=sequential", "--prune-zeros", "--emit=mlir"]
+    command = [source, *options, "--compile-to=scan", "-o", ir]
+    harness.check_succeeded(harness.run(harness.COMPILER, *command))
+    (forward,) = (f for f in ir.read_text().split("func.func ") if f.startswith("@forward("))
+    sparse = len(kept) if percent == 97 else 0
+    assert forward.count("bppsa.sparse_apply") == sparse
+
+
 @pytest.mark.parametrize("jacobians", ["structured", "dense"])
 @pytest.mark.parametrize("plan", ["linear", "blelloch", "hybrid:1"])
 def test_dense_jacobians(plan, jacobians):

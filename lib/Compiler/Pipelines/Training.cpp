@@ -178,6 +178,8 @@ void bppsa::buildScanPipeline(OpPassManager &pm, const TrainingOptions &options)
   for (const Variant &variant : options.getVariants())
     for (const std::string &prefix : getFunctionPrefixes(options))
       addPlan(pm, options, variant, prefix + variant.name);
+  if (options.target == TargetKind::CPU)
+    pm.addNestedPass<func::FuncOp>(createSparsifyProducts());
   PlanSparseProductsOptions products;
   products.memoryLimit = options.getJacobianLimit();
   pm.addNestedPass<func::FuncOp>(createPlanSparseProducts(products));

@@ -212,6 +212,34 @@ static SmallVector<LayerLink, 0> makeLinks(ArrayRef<Layer> layers, const SampleA
   return links;
 }
 
+/// The layer that makes `value` on its own; annotates its operation.
+static std::optional<Layer> annotateLayer(Value value, const SampleAxes &axes) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !isRow(value, axes))
+    return std::nullopt;
+  annotateStructure(op, axes);
+  std::optional<Layer> layer = getLayer(op);
+  return layer && isRow(layer->operand, axes) ? layer : std::nullopt;
+}
+
+std::optional<LayerLink> bppsa::findLayerLink(OpResult result, const SampleAxes &axes) {
+  std::optional<Layer> layer = annotateLayer(result, axes);
+  if (!layer)
+    return std::nullopt;
+  LayerLink link = {*layer, {}, {}, layer->operand, layer->type, {}};
+  SmallVector<Layer> entering;
+  while ((layer = annotateLayer(layer->operand, axes))) {
+    bool isIdentity = layer->type.getStructure().is(StructureKind::Identity);
+    if (!isIdentity && !takeIn(link, entering, *layer, axes))
+      break;
+    if (isIdentity)
+      entering.push_back(*layer);
+    else
+      entering.clear();
+  }
+  return link;
+}
+
 //===----------------------------------------------------------------------===//
 // Ends of chains
 //===----------------------------------------------------------------------===//

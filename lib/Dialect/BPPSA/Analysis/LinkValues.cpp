@@ -106,20 +106,24 @@ static std::optional<Relation> getSampledRelation(OpResult result, Value operand
 }
 
 /// Whether every entry is one element of `factor`, with as many points of the nest as entries.
-/// Without elements that are known to be zero there may be fewer entries.
-static bool hasSharedValues(OpOperand &factor, const Relation &relation, int64_t numEntries) {
+/// Without elements that are known to be zero there may be fewer entries, which are then in
+/// `values`.
+static bool hasSharedValues(OpOperand &factor, const Relation &relation, int64_t numEntries,
+                            std::optional<SharedValues> &values) {
   const Relation::Access &access = relation.accesses.front();
   AffineMap map = cast<linalg::LinalgOp>(factor.getOwner()).getMatchingIndexingMap(&factor);
   if (!map.isProjectedPermutation() || map.isFunctionOfDim(*access.nest.sampleLoop))
     return false;
   if (!getNonzeros(factor.get()))
     return countPoints(relation) == numEntries;
-  std::optional<SharedValues> values = getFactorValues(factor, access);
+  values = getFactorValues(factor, access);
   return values && values->pattern.getNumEntries() == numEntries;
 }
 
+/// The kind of the entries; `values` are those that had to be found for it.
 static std::optional<LinkValues::Kind> findKind(OpResult result, Value operand, JacobianType type,
                                                 const Relation &relation, int64_t axis,
+                                                std::optional<SharedValues> &values,
                                                 std::string &why) {
   int64_t numEntries =
       MatrixStructure(type.getStructure(), type.getRows(), type.getCols()).getNumNonzeros();
@@ -129,7 +133,7 @@ static std::optional<LinkValues::Kind> findKind(OpResult result, Value operand, 
     return LinkValues::Kind::Slopes;
   if (relation.slope == Slope::Shared && relation.accesses.size() == 1) {
     OpOperand *factor = findFactor(result, operand);
-    if (factor && hasSharedValues(*factor, relation, numEntries))
+    if (factor && hasSharedValues(*factor, relation, numEntries, values))
       return LinkValues::Kind::Shared;
     why = factor ? "an entry of its jacobian is a sum of several elements"
                  : "its slopes are not the elements of one array";
@@ -147,7 +151,8 @@ std::optional<LinkValues::Kind> bppsa::findLinkKind(OpResult result, Value opera
   std::optional<Relation> relation = getSampledRelation(result, operand, axes, why);
   if (!relation)
     return std::nullopt;
-  return findKind(result, operand, type, *relation, axes.lookup(operand), why);
+  std::optional<SharedValues> values;
+  return findKind(result, operand, type, *relation, axes.lookup(operand), values, why);
 }
 
 //===----------------------------------------------------------------------===//
@@ -160,7 +165,9 @@ std::optional<LinkValues> bppsa::findLinkValues(OpResult result, Value operand, 
   if (!relation)
     return std::nullopt;
   int64_t axis = axes.lookup(operand);
-  std::optional<LinkValues::Kind> kind = findKind(result, operand, type, *relation, axis, why);
+  std::optional<SharedValues> values;
+  std::optional<LinkValues::Kind> kind =
+      findKind(result, operand, type, *relation, axis, values, why);
   if (!kind)
     return std::nullopt;
   LinkValues link;
@@ -174,7 +181,8 @@ std::optional<LinkValues> bppsa::findLinkValues(OpResult result, Value operand, 
                            type.computePattern());
   case LinkValues::Kind::Shared: {
     OpOperand *factor = findFactor(result, operand);
-    std::optional<SharedValues> values = getFactorValues(*factor, relation->accesses.front());
+    if (!values)
+      values = getFactorValues(*factor, relation->accesses.front());
     if (!values || values->pattern != type.computePattern()) {
       why = "the elements that its slopes are cannot be told";
       return std::nullopt;

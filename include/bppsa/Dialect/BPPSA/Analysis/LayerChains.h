@@ -54,6 +54,10 @@ struct LayerChain {
   std::string begins, ends;
 };
 
+/// The link that ends with `result`, whoever else reads its operands; gives its operations their
+/// `bppsa.jacobian`. Nothing where cotangents leave through no operand or several.
+std::optional<LayerLink> findLayerLink(mlir::OpResult result, const SampleAxes &axes);
+
 /// Is told of an operation that is no link of a chain though its structure is known, and why.
 using ObstacleReport = llvm::function_ref<void(mlir::Operation *op, llvm::StringRef why)>;
 

@@ -99,6 +99,10 @@ SampleAxes bppsa::findSampleAxes(FunctionOpInterface function, int64_t batchAxis
   return axes;
 }
 
+void bppsa::annotateStructure(Operation *op, const SampleAxes &axes) {
+  annotate(*op, getUsedValues(*op, axes), axes, [](Operation *, JacobianType, StringRef) {});
+}
+
 SampleAxes bppsa::annotateGraphStructure(FunctionOpInterface function, int64_t batchAxis,
                                          StructureReport report) {
   SampleAxes axes = getArgumentAxes(function, batchAxis);

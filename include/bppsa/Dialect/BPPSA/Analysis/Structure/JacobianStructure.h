@@ -50,6 +50,9 @@ using StructureReport =
 /// along `bppsa.batch_axis`; where none has that attribute, along `batchAxis`.
 SampleAxes findSampleAxes(mlir::FunctionOpInterface function, int64_t batchAxis);
 
+/// Gives `op` its `bppsa.jacobian`, if its result depends on samples.
+void annotateStructure(mlir::Operation *op, const SampleAxes &axes);
+
 /// Gives every operation of a graph that depends on samples its `bppsa.jacobian`. Returns what
 /// `findSampleAxes` does.
 SampleAxes annotateGraphStructure(mlir::FunctionOpInterface function, int64_t batchAxis,

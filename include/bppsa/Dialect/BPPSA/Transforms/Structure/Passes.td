@@ -56,6 +56,40 @@ def InferStructure : Pass<"bppsa-infer-structure", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::bppsa::BPPSADialect"];
 }
 
+def SparsifyProducts : Pass<"bppsa-sparsify-products", "::mlir::func::FuncOp"> {
+  let summary = "computes products with pruned weights by their nonzeros alone";
+  let description = [{
+    A linear operation of a graph, such as a convolution or the product of `Gemm`,
+    is its matrix applied to each sample. Where the values of the matrix are
+    elements of an argument with `bppsa.nonzeros`, and no more than `most-share` of
+    the multiply-adds of the operation are left without its zeros, the operation
+    becomes that: `bppsa.apply` of a `bppsa.assemble` of the weights. What the operation adds to, its bias, is
+    added afterwards. Padding before the operation becomes a part of the matrix.
+    Other operations stay. Remarks of the category `products` say what became of
+    each.
+
+    ```mlir
+    %y = linalg.generic {...} ins(%x, %w : tensor<?x4xf32>, tensor<3x4xf32>) outs(%b : tensor<?x3xf32>) {...}
+    ```
+    becomes, where two elements of `%w` can differ from zero,
+    ```mlir
+    %j = bppsa.assemble %w at [1, 11] : tensor<3x4xf32> -> !bppsa.jacobian<3x4xf32, csr(#pattern)>
+    %p = bppsa.apply %j, %x : !bppsa.jacobian<3x4xf32, csr(#pattern)>, tensor<?x4xf32> -> tensor<?x3xf32>
+    %y = linalg.add ins(%p, %b : tensor<?x3xf32>, tensor<?x3xf32>) ...
+    ```
+  }];
+  let options = [
+    Option<"mostShare", "most-share", "double", /*default=*/"0.05",
+           "share of multiply-adds up to which those that are left are computed alone">,
+  ];
+  let statistics = [
+    Statistic<"numSparse", "sparse-products", "Products computed by their nonzeros">,
+  ];
+  let dependentDialects = [
+    "::bppsa::BPPSADialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"
+  ];
+}
+
 def PlanSparseProducts : Pass<"bppsa-plan-sparse-products", "::mlir::func::FuncOp"> {
   let summary = "decides how products of Jacobians are stored, and how much memory they take";
   let description = [{
