@@ -16,6 +16,9 @@
 using namespace mlir;
 using namespace bppsa;
 
+/// More ranks than that have nobody's layers.
+static constexpr int64_t kMostStages = 1024;
+
 namespace {
 /// Collects the mistakes of some options.
 class Validator {
@@ -28,6 +31,7 @@ public:
   void checkSchedule();
   void checkTarget();
   void checkDistributed();
+  void checkPipeline();
   void checkNumbers();
 
   std::vector<std::string> mistakes;
@@ -175,7 +179,30 @@ void Validator::checkTarget() {
               llvm::join(options.gpuArchitectures, ",") + "'");
 }
 
+void Validator::checkPipeline() {
+  const TrainingOptions &training = options.training;
+  if (!training.pipelineStages)
+    return;
+  require(*training.pipelineStages >= 2 && *training.pipelineStages <= kMostStages,
+          "--pipeline must be 2 to " + Twine(kMostStages) + ", found " +
+              Twine(*training.pipelineStages));
+  require(!options.distributed.empty(), "--pipeline needs --distributed=mpi");
+  require(training.target == TargetKind::CPU,
+          "--pipeline needs --target=cpu: stages exchange arrays in the host's memory");
+  require(training.backward != BackwardKind::Scan && training.scan == "auto",
+          "--pipeline needs sequential backward passes; leave --backward=scan and --scan out");
+  require(training.losses.size() == 1 && training.lossOn.size() <= 1,
+          "--pipeline needs one loss, which the last stage computes, found " +
+              Twine(std::max(training.losses.size(), training.lossOn.size())));
+  require(options.carries.empty(),
+          "--pipeline goes not with --carry, whose layers go through time together");
+  require(!training.interlock, "--pipeline goes not with --interlock");
+  require(training.backwardOrder.empty(), "--pipeline goes not with --backward-order");
+  require(!training.syncBatchNorm, "--pipeline goes not with --sync-bn: a stage has all samples");
+}
+
 void Validator::checkDistributed() {
+  checkPipeline();
   if (options.training.syncBatchNorm) {
     require(!options.distributed.empty(), "--sync-bn needs --distributed=mpi");
     require(options.training.target == TargetKind::CPU,

@@ -240,6 +240,10 @@ static const OptionInfo kOptions[] = {
      "mpi: the program also trains on the processes of Open MPI's mpirun, each with a share of "
      "every batch",
      SETTER(setText, distributed)},
+    {"pipeline", Form::Value, Group::Target, "P",
+     "Cut steps into P stages, each of which a rank of `mpirun -n P` computes; gradients are "
+     "computed sequentially (--distributed=mpi)",
+     SETTER(setInteger, training.pipelineStages)},
     {"sync-bn", Form::Flag, Group::Target, "",
      "BatchNormalization in training mode takes the statistics of the samples of all ranks "
      "(--distributed=mpi)",

@@ -6,6 +6,7 @@
 
 #include "bppsa/Runtime/Call.h"
 #include "bppsa/Runtime/Device/Device.h"
+#include "bppsa/Runtime/Distributed/StagePort.h"
 #include "bppsa/Runtime/Error.h"
 
 #include <algorithm>
@@ -200,6 +201,8 @@ void bppsa_rt_phase(int64_t phase) {
   if (isDeviceProgram())
     return orExit(
         [&] { programDevice()->mark(phase == 0 ? StepMark::Forward : StepMark::Backward); });
+  if (StagePort *port = currentStagePort())
+    port->beginPhase(phase);
   double time = now();
   if (phase == 0)
     phases.forward = time;

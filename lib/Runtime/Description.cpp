@@ -114,6 +114,8 @@ ordered_json bppsa::runtime::describeProgram(const Program &program) {
   object["rolled_up"] = description.value("rolled_up", ordered_json::array());
   if (isDistributedProgram())
     object["distributed"] = "mpi";
+  if (model.stages > 0)
+    object["pipeline"] = model.stages;
   if (isDeviceProgram()) {
     object["emulated"] = isEmulatedProgram();
     object["precision"] = model.precision;

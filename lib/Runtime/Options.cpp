@@ -136,6 +136,9 @@ static void addTraining(CLI::App &command, Options &options, const Model &model)
                      "batches");
   addNumber(command, "--accumulate", options.accumulate, counts,
             "Batches whose gradients one update takes together (default: 1)");
+  addNumber(command, "--microbatches", options.microbatches, counts,
+            "Equal parts of a batch, whose gradients one update takes together: M parts are "
+            "--batch=B/M --accumulate=M");
   command.add_option("--clip-norm", options.clipNorm,
                      "Scale the gradient down to this Euclidean norm where it is longer");
   for (const HyperFlag &flag : hyperFlags(model.optimizer))
@@ -170,6 +173,20 @@ static void addTraining(CLI::App &command, Options &options, const Model &model)
                      "Go on from this checkpoint, with its settings where none are given");
   command.add_option("--log", options.log, "Write metrics to this file, a line of JSON an epoch");
   addVariant(command, options);
+}
+
+/// How microbatches go through the stages of `mpirun -n P`.
+static void addPipeline(CLI::App &command, Options &options) {
+  using Kind = PipelineOptions::Kind;
+  static const std::map<std::string, Kind> kinds = {{"gpipe", Kind::GPipe},
+                                                    {"1f1b", Kind::OneForwardOneBackward}};
+  command
+      .add_option_function<std::string>(
+          "--pipeline-schedule",
+          [&options](const std::string &word) { options.pipeline.kind = kinds.at(word); },
+          "The order in which a stage computes microbatches: gpipe (all forward, then all "
+          "backward) or 1f1b (backward as soon as it can, the default); the bits are the same")
+      ->check(CLI::IsMember({"gpipe", "1f1b"}));
 }
 
 /// How the ranks of `mpirun -n P` train together.
@@ -210,6 +227,8 @@ static void addTrain(CLI::App &app, Options &options, const Model &model) {
   command.add_flag("--quiet", options.quiet, "Show no progress");
   if (isDistributedProgram())
     addRanks(command, options);
+  if (model.stages > 0)
+    addPipeline(command, options);
   addCommon(command, options);
 }
 
@@ -302,6 +321,8 @@ static void checkRanges(const Options &options, const Model &model) {
     throw UsageError(text("--best=accuracy needs one loss with classes, found ", model.lossText()));
   if (options.accumulate && *options.accumulate > 1 && options.tbptt)
     throw UsageError("--accumulate and --tbptt exclude each other");
+  if (options.microbatches && (options.accumulate || options.tbptt))
+    throw UsageError("--microbatches excludes --accumulate and --tbptt");
   if (options.ema && !(*options.ema > 0 && *options.ema < 1))
     fail("--ema: found ", *options.ema, ", accepted are numbers above 0 and below 1");
   checkRateSearch(options);

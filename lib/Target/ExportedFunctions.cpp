@@ -127,6 +127,9 @@ SmallVector<ExportedFunction> bppsa::collectFunctions(ModuleOp module,
   for (const Variant &variant : getVariantsIn(module, options)) {
     add("step_" + variant.getSuffix(), "step." + variant.getExportedName());
     add("grad_" + variant.getSuffix(), "grad." + variant.getExportedName());
+    for (int64_t stage = 0; stage < options.getNumStages(); ++stage)
+      add(variant.getStageSymbol(stage),
+          "step." + variant.getExportedName() + ".stage" + std::to_string(stage));
     if (options.hasPullbacks())
       addParts(module.lookupSymbol<func::FuncOp>("pullback_" + variant.getSuffix()),
                variant.getExportedName(), inputs, losses, functions);

@@ -331,6 +331,8 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
                            {"functions", std::move(table)}};
   if (!firstUses.empty())
     description["first_uses"] = std::move(firstUses);
+  if (options.pipelineStages)
+    description["pipeline"] = *options.pipelineStages;
   if (options.syncBatchNorm)
     description["sync_bn"] = true;
   if (options.ignoreIndex)

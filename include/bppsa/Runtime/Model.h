@@ -139,6 +139,8 @@ struct Model {
   std::map<std::string, std::vector<std::string>> firstUses;
   /// Whether steps take the statistics of the samples of all ranks.
   bool sharesStatistics = false;
+  /// Stages of a pipeline that steps are cut into; 0 for none.
+  int64_t stages = 0;
 
   /// "[T, 16, 1]"
   std::string shapeText(const std::vector<Extent> &shape) const;

@@ -137,6 +137,11 @@ void bppsa_rt_rank_mean(int64_t address, int64_t count, int64_t transposed);
 /// What the samples of this rank count in the loss of the step.
 float bppsa_rt_rank_weight();
 
+/// Stages of a pipeline call these with the addresses and bytes of arrays: stage `stage` gets a
+/// copy through `channel`, and what it has sent through `channel` is waited for.
+void bppsa_rt_stage_send(int64_t address, int64_t bytes, int64_t stage, int64_t channel);
+void bppsa_rt_stage_receive(int64_t address, int64_t bytes, int64_t stage, int64_t channel);
+
 /// Forward parts whose residuals may take less than bppsa_function::residuals says call this with
 /// the bytes that they take.
 void bppsa_rt_residuals(int64_t bytes);

@@ -8,6 +8,7 @@
 #define BPPSA_RUNTIME_OPTIONS_H
 
 #include "bppsa/Runtime/Distributed/GradientExchange.h"
+#include "bppsa/Runtime/Training/PipelineOptions.h"
 #include "bppsa/Runtime/Training/RateRules.h"
 #include "bppsa/Runtime/Variants/Dispatch.h"
 
@@ -30,7 +31,7 @@ struct Options {
   std::vector<RateRule> rateRules;
   /// f1, auc, confusion
   std::vector<std::string> metrics;
-  std::optional<int64_t> patience, accumulate;
+  std::optional<int64_t> patience, accumulate, microbatches;
   /// Bytes of a set that are held, and shuffled, together.
   std::optional<int64_t> shuffleMemory;
   /// What makes an epoch the best one: `loss` or `accuracy`.
@@ -47,6 +48,7 @@ struct Options {
   /// Of programs for several ranks.
   ExchangeOptions exchange;
   Throttle throttle;
+  PipelineOptions pipeline;
   /// The file for what ranks did when; empty: none.
   std::string trace;
   bool shuffle = true, quiet = false, calibrate = false, compact = false, lrFind = false;

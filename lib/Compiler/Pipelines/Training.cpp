@@ -174,6 +174,28 @@ static void addBackwardOrder(OpPassManager &pm, const TrainingOptions &options) 
   pm.addNestedPass<func::FuncOp>(createScheduleBackward(schedule));
 }
 
+/// Adds the passes that cut the steps of `variants` into stages. Returns the names of the functions
+/// that they make.
+static std::vector<std::string> addStages(OpPassManager &pm, const TrainingOptions &options,
+                                          const std::vector<Variant> &variants) {
+  if (!options.pipelineStages)
+    return {};
+  AssignStagesOptions assign;
+  CutStagesOptions cut;
+  assign.stages = cut.stages = *options.pipelineStages;
+  std::vector<std::string> made;
+  for (const Variant &variant : variants) {
+    std::string step = "step_" + variant.name;
+    assign.functions.push_back(step);
+    cut.functions.push_back(step);
+    for (int64_t stage = 0; stage < *options.pipelineStages; ++stage)
+      made.push_back(variant.getStageSymbol(stage));
+  }
+  pm.addPass(createAssignStages(assign));
+  pm.addPass(createCutStages(cut));
+  return made;
+}
+
 void bppsa::buildScanPipeline(OpPassManager &pm, const TrainingOptions &options) {
   for (const Variant &variant : options.getVariants())
     for (const std::string &prefix : getFunctionPrefixes(options))
@@ -184,11 +206,13 @@ void bppsa::buildScanPipeline(OpPassManager &pm, const TrainingOptions &options)
   products.memoryLimit = options.getJacobianLimit();
   pm.addNestedPass<func::FuncOp>(createPlanSparseProducts(products));
   pm.addNestedPass<func::FuncOp>(createLowerProducts());
+  std::vector<std::string> stages = addStages(pm, options, options.getVariants());
   addBackwardOrder(pm, options);
   if (options.target != TargetKind::CPU)
     return;
   AddUnitVariantsOptions units;
   units.functions = {"forward"};
+  units.functions.insert(units.functions.end(), stages.begin(), stages.end());
   for (const std::string &prefix : getFunctionPrefixes(options)) {
     units.functions.push_back(prefix + "sequential");
     units.scans.push_back(prefix + "scan");

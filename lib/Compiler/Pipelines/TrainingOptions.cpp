@@ -30,7 +30,7 @@ std::vector<Variant> TrainingOptions::getVariants() const {
     variants.push_back({"sequential", ""});
   // A scan reads all steps at once: below a limit it is for those who ask for it.
   bool isBounded = getLoopLimit() > 0 && leavesScansToAuto();
-  if (backward != BackwardKind::Sequential && !isBounded)
+  if (backward != BackwardKind::Sequential && !isBounded && !pipelineStages)
     variants.push_back({"scan", scan});
   return variants;
 }

@@ -39,10 +39,70 @@ static void lower(RankMeanOp op) {
   replaceByCall(op, "bppsa_rt_rank_mean", {getAddress(builder, loc, array), count, transposed});
 }
 
+/// The bytes of `array`, whose elements are dense.
+static Value getBytes(OpBuilder &builder, Location loc, Value array) {
+  auto type = cast<MemRefType>(array.getType());
+  int64_t elementBytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  Value bytes = arith::ConstantIndexOp::create(builder, loc, elementBytes);
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    bytes =
+        arith::MulIOp::create(builder, loc, bytes, memref::DimOp::create(builder, loc, array, dim));
+  return bytes;
+}
+
+/// A dense copy of `array` where it is none itself.
+static Value makeDense(OpBuilder &builder, Location loc, Value array) {
+  auto type = cast<MemRefType>(array.getType());
+  if (type.getLayout().isIdentity())
+    return array;
+  SmallVector<Value> sizes;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    if (type.isDynamicDim(dim))
+      sizes.push_back(memref::DimOp::create(builder, loc, array, dim));
+  auto dense = memref::AllocOp::create(
+      builder, loc, MemRefType::get(type.getShape(), type.getElementType()), sizes);
+  memref::CopyOp::create(builder, loc, array, dense);
+  return dense;
+}
+
+/// Calls the run-time function `name` for what `op` exchanges with `stage`, which is in `array`.
+static void lowerExchange(Operation *op, StringRef name, Value array, int64_t stage,
+                          int64_t channel) {
+  OpBuilder builder(op);
+  Location loc = op->getLoc();
+  Value dense = makeDense(builder, loc, array);
+  if (dense != array) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointAfter(op);
+    memref::DeallocOp::create(builder, loc, dense);
+  }
+  Value address = getAddress(builder, loc, dense), bytes = getBytes(builder, loc, dense);
+  Value other = arith::ConstantIndexOp::create(builder, loc, stage);
+  Value number = arith::ConstantIndexOp::create(builder, loc, channel);
+  replaceByCall(op, name, {address, bytes, other, number});
+}
+
+static LogicalResult lower(StageSendOp op) {
+  if (!isa<MemRefType>(op.getOperand().getType()))
+    return op.emitOpError("works on tensors; run bppsa-bufferize first");
+  lowerExchange(op, "bppsa_rt_stage_send", op.getOperand(), op.getStage(), op.getChannel());
+  return success();
+}
+
+static LogicalResult lower(StageReceiveOp op) {
+  if (op.getResult())
+    return op.emitOpError("works on tensors; run bppsa-bufferize first");
+  if (!cast<MemRefType>(op.getDestination().getType()).getLayout().isIdentity())
+    return op.emitOpError() << "needs a dense destination, found " << op.getDestination().getType();
+  lowerExchange(op, "bppsa_rt_stage_receive", op.getDestination(), op.getStage(), op.getChannel());
+  return success();
+}
+
 LogicalResult bppsa::lowerExchangeCalls(ModuleOp module) {
   SmallVector<Operation *> ops;
   module.walk([&](Operation *op) {
-    if (isa<AwaitParameterOp, SignalGradientOp, RankMeanOp, RankWeightOp>(op))
+    if (isa<AwaitParameterOp, SignalGradientOp, RankMeanOp, RankWeightOp, StageSendOp,
+            StageReceiveOp>(op))
       ops.push_back(op);
   });
   for (Operation *op : ops) {
@@ -51,6 +111,12 @@ LogicalResult bppsa::lowerExchangeCalls(ModuleOp module) {
       if (mean.getResult())
         return mean.emitOpError("works on tensors; run bppsa-bufferize first");
       lower(mean);
+    } else if (auto send = dyn_cast<StageSendOp>(op)) {
+      if (failed(lower(send)))
+        return failure();
+    } else if (auto receive = dyn_cast<StageReceiveOp>(op)) {
+      if (failed(lower(receive)))
+        return failure();
     } else if (isa<RankWeightOp>(op)) {
       replaceByCall(op, "bppsa_rt_rank_weight", {});
     } else {

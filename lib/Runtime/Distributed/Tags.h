@@ -20,6 +20,10 @@ constexpr int gather = 1, gatherRest = 2;
 constexpr int push(int64_t slice) { return static_cast<int>(4 + 2 * slice); }
 constexpr int sum(int64_t slice) { return static_cast<int>(5 + 2 * slice); }
 
+/// What a stage of a pipeline sends through a channel: microbatches follow each other. Ranks that
+/// are stages exchange no slices.
+constexpr int stage(int64_t channel) { return static_cast<int>(4 + channel); }
+
 } // namespace bppsa::runtime::tags
 
 #endif // BPPSA_LIB_RUNTIME_DISTRIBUTED_TAGS_H

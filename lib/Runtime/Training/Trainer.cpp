@@ -19,7 +19,11 @@ void Trainer::orderSamples() {
     order = blockwiseOrder(settings.seed, state.epoch, trained, blocks.samples, blocks.together);
   }
   filledAhead.reset();
-  samples = RankSamples(std::move(order), [this](int64_t first) { return sizeAt(first); }, ranks);
+  // Stages of a pipeline see all samples.
+  const Ranks alone(/*isTraced=*/false);
+  samples = RankSamples(
+      std::move(order), [this](int64_t first) { return sizeAt(first); },
+      isPipelined() ? alone : ranks);
   loader = std::make_unique<BatchLoader>(
       *data.set, samples.order(), samples.positionOf(state.batch * updateSize()), capacity(),
       [this](int64_t position) { return samples.sizeAt(position); });

@@ -16,6 +16,8 @@ using namespace bppsa::runtime;
 //===----------------------------------------------------------------------===//
 
 void Trainer::prepareExchange() {
+  if (isPipelined())
+    return preparePipeline();
   if (ranks.isAlone())
     return;
   exchange = std::make_unique<ExchangedUpdate>(session, ranks, options.exchange,
@@ -45,6 +47,8 @@ void Trainer::deferUpdate() {
 void Trainer::settle() {
   if (exchange)
     exchange->settle();
+  if (pipeline)
+    pipeline->settle();
 }
 
 /// Adds up, over all ranks, `own` and the gradients times `scale`; the losses of the session become
@@ -102,6 +106,8 @@ void Trainer::combineSums(const std::vector<double> &sums, LossSums &losses) {
 void Trainer::requireShares() const {
   if (ranks.isAlone())
     return;
+  if (isPipelined())
+    return requireStages();
   auto refuse = [&](auto... what) { fail(text(what...), "; train with one process"); };
   if (model.mixesSamples())
     refuse("ranks cannot share a batch of ", quote(model.source),
@@ -118,8 +124,11 @@ std::vector<int64_t> Trainer::stepSizes() const {
   int64_t full = std::min(settings.batch, trainedCount());
   std::vector<int64_t> sizes;
   for (int64_t size : {full, trainedCount() % full})
-    sizes.push_back(std::max<int64_t>(shareOf(size, ranks.rank(), ranks.count()).size(),
-                                      stepsTogether() && size > 0 ? 1 : 0));
+    if (isPipelined())
+      sizes.push_back(size);
+    else
+      sizes.push_back(std::max<int64_t>(shareOf(size, ranks.rank(), ranks.count()).size(),
+                                        stepsTogether() && size > 0 ? 1 : 0));
   return sizes;
 }
 

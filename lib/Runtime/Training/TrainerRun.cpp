@@ -112,7 +112,6 @@ void Trainer::takeAverage() {
 /// The options of a rank that writes nothing.
 static Options withoutOutputs(Options options) {
   options.save = options.saveBest = options.checkpoint = options.log = "";
-  options.checkpointEvery.reset();
   options.quiet = true;
   return options;
 }

@@ -124,6 +124,14 @@ void Trainer::requireSense() const {
   }
 }
 
+void Trainer::cutBatches(int64_t parts) {
+  if (settings.batch % parts != 0)
+    fail("--microbatches: found ", parts, ", which does not divide the ", settings.batch,
+         " samples of --batch");
+  settings.batch /= parts;
+  settings.accumulate = parts;
+}
+
 void Trainer::applyOptions() {
   if (options.resume.empty()) {
     settings.batch = options.batch.value_or(settings.batch);
@@ -132,6 +140,8 @@ void Trainer::applyOptions() {
     settings.shuffleMemory = options.shuffleMemory.value_or(settings.shuffleMemory);
     settings.tbptt = options.tbptt;
     settings.accumulate = options.accumulate.value_or(1);
+    if (options.microbatches)
+      cutBatches(*options.microbatches);
     settings.valSplit = options.valSplit;
     settings.ema = options.ema;
     if (settings.ema)
@@ -224,7 +234,7 @@ void Trainer::prepareSteps() {
   // A run that goes on keeps its variant, and with it its bits.
   if (settings.variant.empty() || !options.variant.isAuto())
     settings.variant = chooseForAll();
-  if (!segments && steps->variant() != settings.variant)
+  if (!segments && !isPipelined() && steps->variant() != settings.variant)
     steps->use(settings.variant, stepSizes());
 }
 

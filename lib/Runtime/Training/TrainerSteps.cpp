@@ -69,7 +69,7 @@ int64_t Trainer::sizeAt(int64_t first) const {
   return std::min(settings.batch, end - first);
 }
 
-void Trainer::fill(int64_t first) {
+void Trainer::fill(int64_t first, Batch &batch) {
   ownSize = samples.sizeOf(first);
   allSize = sizeAt(first);
   if (ownSize == 0) {
@@ -91,8 +91,9 @@ std::vector<double> Trainer::ownWeights() const {
 
 void Trainer::drawSeed(int64_t number) {
   // Each rank drops elements of its own.
-  uint64_t seed = ranks.isFirst() ? settings.seed
-                                  : stepSeed(settings.seed, -static_cast<int64_t>(ranks.rank()));
+  uint64_t seed = ranks.isFirst() || isPipelined()
+                      ? settings.seed
+                      : stepSeed(settings.seed, -static_cast<int64_t>(ranks.rank()));
   session.seed = static_cast<int64_t>(stepSeed(seed, number));
 }
 
@@ -167,12 +168,14 @@ void Trainer::runSegments() {
 
 void Trainer::runBatch() {
   int64_t first = state.batch * updateSize();
+  if (pipeline)
+    return runPipelined();
   if (settings.accumulate > 1)
     return runAccumulated();
   if (data.stream)
     return runGiven();
   if (filledAhead != state.batch)
-    fill(first);
+    fill(first, batch);
   if (segments)
     return runSegments();
   std::vector<double> weights = ownWeights();
@@ -184,7 +187,7 @@ void Trainer::runBatch() {
   // While a device works on this batch, the next one is put together and copied.
   if (isDeviceProgram() && ranks.isAlone() && state.batch + 1 < batchesPerEpoch) {
     filledAhead = state.batch + 1;
-    fill(first + updateSize());
+    fill(first + updateSize(), batch);
     batch.copyAhead();
   }
   combineStep(weights);
@@ -208,7 +211,7 @@ bool Trainer::takePart(int64_t number) {
     return number == 0 || (number < settings.accumulate && takeGiven());
   if (number * settings.batch >= sizeOfBatch(state.batch))
     return false;
-  fill(state.batch * updateSize() + number * settings.batch);
+  fill(state.batch * updateSize() + number * settings.batch, batch);
   return true;
 }
 

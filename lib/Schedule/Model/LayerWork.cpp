@@ -11,68 +11,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "LayerWork.h"
+#include "bppsa/Dialect/BPPSA/Analysis/OperationFlops.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Evaluation/LayerGraph.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace bppsa;
-
-//===----------------------------------------------------------------------===//
-// FLOPs
-//===----------------------------------------------------------------------===//
-
-static double countNest(linalg::LinalgOp op) {
-  double points = 1;
-  for (int64_t extent : op.getStaticLoopRanges())
-    points *= extent;
-  auto isFloatArithmetic = [](Operation &nested) {
-    return isa<arith::ArithDialect, math::MathDialect>(nested.getDialect()) &&
-           !nested.hasTrait<OpTrait::ConstantLike>() && nested.getNumResults() == 1 &&
-           isa<FloatType>(nested.getResult(0).getType()) && !isa<arith::SelectOp>(nested);
-  };
-  return points * llvm::count_if(*op.getBlock(), isFloatArithmetic);
-}
-
-static ShapedType getShape(Value value) { return dyn_cast<ShapedType>(value.getType()); }
-
-static double countFlopsOf(Operation *op);
-
-static double countBody(Block &body) {
-  double flops = 0;
-  for (Operation &op : body)
-    flops += countFlopsOf(&op);
-  return flops;
-}
-
-/// Steps, times samples where the body is that of one sample.
-static double countIterations(Value sequence, bool isGraphForm) {
-  ShapedType type = getShape(sequence);
-  return double(type.getDimSize(0)) * (isGraphForm ? 1 : type.getDimSize(1));
-}
-
-static double countFlopsOf(Operation *op) {
-  if (auto loop = dyn_cast<RecurrenceOp>(op))
-    return countIterations(op->getResult(0), loop.isGraphForm()) *
-           countBody(loop.getBody().front());
-  if (auto chain = dyn_cast<ChainOp>(op))
-    return countIterations(chain.getSaved().front(), chain.isGraphForm()) *
-           countBody(chain.getBody().front());
-  if (isa<OuterSumOp>(op)) {
-    // A product of two vectors for each step and sample.
-    ShapedType left = getShape(op->getOperand(0));
-    double vectors = double(left.getNumElements()) / left.getShape().back();
-    return 2 * vectors * getShape(op->getResult(0)).getNumElements();
-  }
-  if (isa<StepSumOp>(op))
-    return getShape(op->getOperand(0)).getNumElements();
-  if (auto nest = dyn_cast<linalg::LinalgOp>(op))
-    return countNest(nest);
-  auto cell = dyn_cast<CellOpInterface>(op);
-  return cell && isa<VectorType>(op->getResult(0).getType()) ? cell.countFlops() : 0;
-}
 
 //===----------------------------------------------------------------------===//
 // Layers
@@ -83,7 +28,7 @@ class LayerCounter {
 public:
   explicit LayerCounter(func::FuncOp step) : step(step), body(step.getBody().front()) {
     for (Operation &op : body.without_terminator())
-      if (double work = countFlopsOf(&op); work > 0)
+      if (double work = countStepFlops(&op); work > 0)
         flops[&op] = work;
     findBackwardPass();
     findLayers();
@@ -183,7 +128,8 @@ private:
     for (BlockArgument parameter : getParameters())
       if (SmallVector<Operation *> users = getWork(parameter); !users.empty()) {
         llvm::sort(users, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-        layers[getLayer(users.front())].tensors.push_back(getShape(parameter).getNumElements());
+        layers[getLayer(users.front())].tensors.push_back(
+            cast<ShapedType>(parameter.getType()).getNumElements());
       }
   }
 
@@ -221,7 +167,7 @@ private:
   }
 
   void countBytes(Value value) {
-    ShapedType type = getShape(value);
+    auto type = dyn_cast<ShapedType>(value.getType());
     if (!type)
       return;
     int64_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;

@@ -41,3 +41,27 @@ func.func @mixes_rows(%x: memref<?x?x4x16xf32>, %y: memref<?x?x4x16xf32>) {
   }
   return
 }
+
+// -----
+
+func.func @stage_send(%x: tensor<4xf32>) {
+  // expected-error @below {{works on tensors; run bppsa-bufferize first}}
+  bppsa.stage_send %x to 1 channel 0 : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @stage_receive() -> tensor<4xf32> {
+  // expected-error @below {{works on tensors; run bppsa-bufferize first}}
+  %0 = bppsa.stage_receive() from 1 channel 0 : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @receive_into_gaps(%n: index, %x: memref<?xf32, strided<[2]>>) {
+  // expected-error @below {{needs a dense destination, found 'memref<?xf32, strided<[2]>>'}}
+  bppsa.stage_receive(%n) from 1 channel 0 into %x : memref<?xf32, strided<[2]>>
+  return
+}

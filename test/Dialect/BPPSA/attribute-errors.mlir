@@ -177,6 +177,14 @@ func.func @part(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+func.func @stage(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{attribute 'bppsa.stage' must be the number of a stage, from 0 on, found -1 : i64}}
+  %0 = arith.negf %x {bppsa.stage = -1 : i64} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
 func.func @part_without_stage(%x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error @below {{a backward part 'parameter' must have a stage from 1 on, found 0; number the stages from the one cotangents reach last}}
   %0 = arith.negf %x {bppsa.backward_part = #bppsa.backward_part<parameter>} : tensor<4xf32>

@@ -47,3 +47,27 @@ func.func @other_shape(%own: memref<8xf32>, %all: memref<4xf32>) {
   bppsa.rank_mean %own into %all : memref<4xf32> : memref<8xf32>
   return
 }
+
+// -----
+
+func.func @receive_without_sizes() {
+  // expected-error @below {{needs the 1 sizes that 'tensor<?x4xf32>' leaves open, found 0}}
+  %0 = bppsa.stage_receive() from 0 channel 0 : tensor<?x4xf32>
+  return
+}
+
+// -----
+
+func.func @receive_nowhere() {
+  // expected-error @below {{must have either a result or a destination}}
+  "bppsa.stage_receive"() <{channel = 0 : i64, operandSegmentSizes = array<i32: 0, 0>, stage = 0 : i64}> : () -> ()
+  return
+}
+
+// -----
+
+func.func @send_before_the_first(%x: tensor<4xf32>) {
+  // expected-error @below {{needs a stage and a channel from 0 on, found -1 and 0}}
+  bppsa.stage_send %x to -1 channel 0 : tensor<4xf32>
+  return
+}

@@ -36,6 +36,10 @@ struct Variant {
   }
   /// Suffix of its functions in a module.
   std::string getSuffix() const { return forSmallBatches ? name + "_units" : name; }
+  /// The step of stage `stage` of a pipeline in a module.
+  std::string getStageSymbol(int64_t stage) const {
+    return "step_" + name + "_stage" + std::to_string(stage) + (forSmallBatches ? "_units" : "");
+  }
 };
 
 /// A row of an initializer, along its first axis, that is not trained.
@@ -96,6 +100,8 @@ struct TrainingOptions {
   std::optional<int64_t> memoryLimit;
   /// `--sync-bn`: batch normalizations of several ranks take the statistics of the whole batch.
   bool syncBatchNorm = false;
+  /// `--pipeline`: stages of a pipeline that steps are cut into; nothing for none.
+  std::optional<int64_t> pipelineStages;
   /// What tensor cores multiply: `fp32`, `tf32` or `bf16`; empty for `fp32`. For CUDA only.
   std::string precision;
 
@@ -107,6 +113,7 @@ struct TrainingOptions {
   /// Whether chains of layers get explicit Jacobians in variants with a plan: where
   /// a scan or a plan was asked for.
   bool hasLayerLinks() const { return backward == BackwardKind::Scan || scan != "auto"; }
+  int64_t getNumStages() const { return pipelineStages.value_or(0); }
   /// Whether forward and backward passes can be called apart.
   bool hasPullbacks() const { return losses.front() == "vjp"; }
   /// The backward passes that `backward` and `scan` ask for.

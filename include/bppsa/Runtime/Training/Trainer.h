@@ -14,6 +14,7 @@
 #include "bppsa/Runtime/Training/Checkpoint.h"
 #include "bppsa/Runtime/Training/ExchangedUpdate.h"
 #include "bppsa/Runtime/Training/Metrics.h"
+#include "bppsa/Runtime/Training/PipelinedUpdate.h"
 #include "bppsa/Runtime/Training/Schedule.h"
 #include "bppsa/Runtime/Training/Segments.h"
 #include "bppsa/Runtime/Training/TrainingObserver.h"
@@ -79,6 +80,8 @@ private:
   void requireSame() const;
   void requireSense() const;
   void applyOptions();
+  /// Makes each batch `parts` batches of one update.
+  void cutBatches(int64_t parts);
   void prepareSteps();
   /// The variant that the first rank chooses.
   std::string chooseForAll();
@@ -109,7 +112,7 @@ private:
   int64_t sizeAt(int64_t first) const;
   /// Fills the batch with the share of this rank in the batch that begins with the sample of number
   /// `first` of the epoch; batches are filled one after the other.
-  void fill(int64_t first);
+  void fill(int64_t first, Batch &batch);
   void runBatch();
   /// The step on the batch of the stream.
   void runGiven();
@@ -149,6 +152,16 @@ private:
   void addLosses(const std::vector<double> &weights);
   void addLosses(const LossSums &sums);
   void checkStep();
+
+  // TrainerPipeline.cpp
+  /// Whether each rank computes a stage of all batches, and not a share of them.
+  bool isPipelined() const { return model.stages > 0 && !ranks.isAlone(); }
+  /// Throws Error where the ranks cannot be the stages of a pipeline.
+  void requireStages() const;
+  void preparePipeline();
+  /// Computes the batches of an update as microbatches.
+  void runPipelined();
+  void updatePipelined();
 
   // TrainerRanks.cpp
   void prepareExchange();
@@ -225,6 +238,7 @@ private:
   std::unique_ptr<TrainingSteps> steps;
   /// Where there are several ranks; and what the samples of all of them counted in the last step.
   std::unique_ptr<ExchangedUpdate> exchange;
+  std::unique_ptr<PipelinedUpdate> pipeline;
   double divisor = 1;
   /// The observer of some rank wants the run to end.
   bool isInterrupted = false;

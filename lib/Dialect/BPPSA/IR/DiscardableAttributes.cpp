@@ -234,6 +234,12 @@ LogicalResult BPPSADialect::verifyOperationAttribute(Operation *op, NamedAttribu
     return isa<BackwardPartAttr>(attribute.getValue())
                ? success()
                : refuse(op, attribute, "a part of the backward pass, '#bppsa.backward_part<...>'");
+  if (isAnyOf<attrs::Stage>(attribute)) {
+    auto stage = dyn_cast<IntegerAttr>(attribute.getValue());
+    return stage && stage.getType().isInteger(64) && stage.getInt() >= 0
+               ? success()
+               : refuse(op, attribute, "the number of a stage, from 0 on");
+  }
   if (!isAnyOf<attrs::Jacobian>(attribute))
     return refuseUnknown(op, attribute, "an operation");
   return isa<OperandJacobiansAttr>(attribute.getValue())

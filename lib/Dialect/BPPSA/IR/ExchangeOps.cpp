@@ -7,6 +7,7 @@
 #include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -57,5 +58,37 @@ LogicalResult RankMeanOp::verify() {
 LogicalResult RankMeanOp::reifyResultShapes(OpBuilder &builder,
                                             ReifiedRankedShapedTypeDims &shapes) {
   shapes.push_back(tensor::getMixedSizes(builder, getLoc(), getOperand()));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Stages
+//===----------------------------------------------------------------------===//
+
+/// Stages and channels count from 0.
+static LogicalResult verifyChannel(Operation *op, int64_t stage, int64_t channel) {
+  if (stage < 0 || channel < 0)
+    return op->emitOpError() << "needs a stage and a channel from 0 on, found " << stage << " and "
+                             << channel;
+  return success();
+}
+
+LogicalResult StageSendOp::verify() { return verifyChannel(*this, getStage(), getChannel()); }
+
+LogicalResult StageReceiveOp::verify() {
+  if ((getNumResults() == 1) == static_cast<bool>(getDestination()))
+    return emitOpError("must have either a result or a destination");
+  Value made = getDestination() ? Value(getDestination()) : Value(getResult());
+  int64_t open = cast<ShapedType>(made.getType()).getNumDynamicDims();
+  if (static_cast<int64_t>(getSizes().size()) != open)
+    return emitOpError() << "needs the " << open << " sizes that " << made.getType()
+                         << " leaves open, found " << getSizes().size();
+  return verifyChannel(*this, getStage(), getChannel());
+}
+
+LogicalResult StageReceiveOp::reifyResultShapes(OpBuilder &builder,
+                                                ReifiedRankedShapedTypeDims &shapes) {
+  auto type = cast<ShapedType>(getResult().getType());
+  shapes.push_back(getMixedValues(type.getShape(), getSizes(), builder));
   return success();
 }

@@ -68,4 +68,40 @@ def BPPSA_RankWeightOp : BPPSA_Op<"rank_weight"> {
   let assemblyFormat = "attr-dict `:` type($weight)";
 }
 
+def BPPSA_StageSendOp : BPPSA_Op<"stage_send"> {
+  let summary = "sends an array to another stage of a pipeline";
+  let description = [{
+    Another stage takes a copy of `operand` by the `bppsa.stage_receive` with this `channel` and the number of this stage.
+    Nothing waits for that. See `bppsa-cut-stages`.
+
+    ```mlir
+    bppsa.stage_send %h to 1 channel 0 : tensor<?x20xf32>
+    ```
+  }];
+  let arguments = (ins BPPSA_Shaped:$operand, I64Attr:$stage, I64Attr:$channel);
+  let assemblyFormat = "$operand `to` $stage `channel` $channel attr-dict `:` type($operand)";
+  let hasVerifier = 1;
+}
+
+def BPPSA_StageReceiveOp : BPPSA_Op<"stage_receive", [AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
+  let summary = "receives an array of another stage of a pipeline";
+  let description = [{
+    Waits for what `stage` sends through `channel` for the same microbatch; `sizes` are those that the type
+    leaves open.
+
+    ```mlir
+    %h = bppsa.stage_receive(%batch) from 0 channel 0 : tensor<?x20xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<Index>:$sizes, Optional<AnyMemRef>:$destination, I64Attr:$stage,
+                       I64Attr:$channel);
+  let results = (outs Optional<AnyRankedTensor>:$result);
+  let assemblyFormat = [{
+    `(` $sizes `)` `from` $stage `channel` $channel (`into` $destination^ `:` type($destination))?
+    attr-dict (`:` type($result)^)?
+  }];
+  let hasVerifier = 1;
+}
+
 #endif // BPPSA_DIALECT_BPPSA_IR_BPPSAEXCHANGEOPS

@@ -30,6 +30,7 @@ namespace bppsa {
 BPPSA_ATTRIBUTE_HELPER(Objective, mlir::UnitAttr, "bppsa.objective")
 BPPSA_ATTRIBUTE_HELPER(BackwardPart, BackwardPartAttr, "bppsa.backward_part")
 BPPSA_ATTRIBUTE_HELPER(BackwardOrder, BackwardOrderAttr, "bppsa.backward_order")
+BPPSA_ATTRIBUTE_HELPER(Stage, mlir::IntegerAttr, "bppsa.stage")
 #undef BPPSA_ATTRIBUTE_HELPER
 
 namespace attrs {
@@ -39,6 +40,8 @@ using Objective = DiscardableAttribute<ObjectiveAttrHelper>;
 using BackwardPart = DiscardableAttribute<BackwardPartAttrHelper>;
 /// Of a function with a backward pass.
 using BackwardOrder = DiscardableAttribute<BackwardOrderAttrHelper>;
+/// Of an operation of a training step: the stage of a pipeline that runs it, from 0.
+using Stage = DiscardableAttribute<StageAttrHelper>;
 } // namespace attrs
 
 } // namespace bppsa

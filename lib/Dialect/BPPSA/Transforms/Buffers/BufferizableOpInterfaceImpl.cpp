@@ -71,7 +71,8 @@ struct AllocatingModel
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
                           const BufferizationOptions &options, BufferizationState &state) const {
     ReifiedRankedShapedTypeDims shapes;
-    if (getDestinations(op).empty() && failed(reifyResultShapes(rewriter, op, shapes)))
+    if (op->getNumResults() > getDestinations(op).size() &&
+        failed(reifyResultShapes(rewriter, op, shapes)))
       return failure();
     SmallVector<Value> buffers;
     for (Value operand : op->getOperands()) {
@@ -178,6 +179,8 @@ void bppsa::registerBufferizableOpInterfaceExternalModels(DialectRegistry &regis
     StepSumOp::attachInterface<AllocatingModel<StepSumOp>>(*context);
     ReduceSumsOp::attachInterface<AllocatingModel<ReduceSumsOp>>(*context);
     RankMeanOp::attachInterface<AllocatingModel<RankMeanOp>>(*context);
+    StageSendOp::attachInterface<AllocatingModel<StageSendOp>>(*context);
+    StageReceiveOp::attachInterface<AllocatingModel<StageReceiveOp>>(*context);
     PackLanesOp::attachInterface<AllocatingModel<PackLanesOp>>(*context);
     SparseApplyOp::attachInterface<AllocatingModel<SparseApplyOp>>(*context);
     SparseComposeOp::attachInterface<AllocatingModel<SparseComposeOp>>(*context);

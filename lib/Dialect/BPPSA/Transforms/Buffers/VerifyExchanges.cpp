@@ -65,7 +65,7 @@ private:
 
   bool isExchange(Operation *op) const {
     auto call = dyn_cast<func::CallOp>(op);
-    return isa<AwaitParameterOp, SignalGradientOp, RankMeanOp>(op) ||
+    return isa<AwaitParameterOp, SignalGradientOp, RankMeanOp, StageSendOp, StageReceiveOp>(op) ||
            (call && exchanging.contains(call.getCalleeAttr().getAttr()));
   }
 

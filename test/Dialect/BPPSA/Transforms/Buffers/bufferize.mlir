@@ -128,3 +128,17 @@ func.func @released(%x: tensor<?xf32>, %n: index, %y: tensor<?xf32>) -> tensor<?
   %3 = linalg.copy ins(%1 : tensor<?xf32>) outs(%2 : tensor<?xf32>) -> tensor<?xf32>
   return %3 : tensor<?xf32>
 }
+
+// What another stage sends is written to memory of its own.
+
+// CHECK-LABEL: func @stage(
+// CHECK-SAME:      %[[N:.*]]: index,
+// CHECK:         %[[RECEIVED:.*]] = memref.alloc(%[[N]]) {{.*}}: memref<?xf32>
+// CHECK:         bppsa.stage_receive(%[[N]]) from 0 channel 2 into %[[RECEIVED]] : memref<?xf32>
+// CHECK:         bppsa.stage_send %[[RECEIVED]] to 2 channel 5 : memref<?xf32>
+// CHECK:         memref.dealloc %[[RECEIVED]]
+func.func @stage(%n: index, %x: tensor<4xf32>) {
+  %0 = bppsa.stage_receive(%n) from 0 channel 2 : tensor<?xf32>
+  bppsa.stage_send %0 to 2 channel 5 : tensor<?xf32>
+  return
+}

@@ -93,4 +93,68 @@ def ScheduleBackward : Pass<"bppsa-schedule-backward", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::bppsa::BPPSADialect"];
 }
 
+def AssignStages : Pass<"bppsa-assign-stages", "::mlir::ModuleOp"> {
+  let summary = "divides training steps into stages of a pipeline";
+  let description = [{
+    Gives the operations of `functions`, training steps, that depend on parameters and on data the
+    attribute `bppsa.stage`. What depends on one of both alone has no stage: every stage computes it that
+    needs it.
+
+    A layer begins at a node of the model with parameters that no layer before it has. A forward
+    operation belongs to the last layer that it depends on; a backward one to the first layer that it
+    needs a cotangent, an activation or a trained parameter of, and one that makes the gradient of a
+    parameter to that one's layer. Neighbouring layers make a stage, so that the stage with the most
+    floating-point operations, forward and backward, has as few as can be. Remarks of the category
+    `schedule` tell the shares. Trained parameters that two stages need are refused, and
+    models with fewer layers than stages.
+
+    With `functions=step stages=2`
+    ```mlir
+    %h = linalg.generic ... ins(%x, %w0 ...)
+    %y = linalg.generic ... ins(%h, %w1 ...)
+    ```
+    becomes
+    ```mlir
+    %h = linalg.generic ... ins(%x, %w0 ...) attrs = {bppsa.stage = 0 : i64}
+    %y = linalg.generic ... ins(%h, %w1 ...) attrs = {bppsa.stage = 1 : i64}
+    ```
+  }];
+  let options = [
+    ListOption<"functions", "functions", "std::string", "training steps to divide">,
+    Option<"stages", "stages", "int64_t", /*default=*/"1", "number of stages">
+  ];
+  let dependentDialects = ["::bppsa::BPPSADialect"];
+}
+
+def CutStages : Pass<"bppsa-cut-stages", "::mlir::ModuleOp"> {
+  let summary = "makes a function of each stage of a training step";
+  let description = [{
+    Makes `@NAME_stage0`, `@NAME_stage1` and so on of each of `functions`, by the attribute `bppsa.stage` of
+    operations (`bppsa-assign-stages`), which it removes. A function of a stage takes the arguments of the whole
+    one, runs the operations of the stage and what these need of those of no stage, in their order, and
+    returns what the stage makes. What another stage needs it sends (`bppsa.stage_send`) as soon as it is
+    there, and what it needs of others it receives (`bppsa.stage_receive`) in front of the first use; each pair of
+    a value and a stage has a channel of its own. Activations go to later stages, cotangents to earlier
+    ones: other orders are refused. The `bppsa.mark_phase` of the whole function are those of each
+    stage.
+
+    Stage 1 of
+    ```mlir
+    %h = linalg.generic ... ins(%x, %w0 ...) attrs = {bppsa.stage = 0 : i64}
+    %y = linalg.generic ... ins(%h, %w1 ...) attrs = {bppsa.stage = 1 : i64}
+    ```
+    is
+    ```mlir
+    %h = bppsa.stage_receive(%batch) from 0 channel 0 : tensor<?x20xf32>
+    %y = linalg.generic ... ins(%h, %w1 ...)
+    ```
+  }];
+  let options = [
+    ListOption<"functions", "functions", "std::string", "training steps to cut">,
+    Option<"stages", "stages", "int64_t", /*default=*/"1", "number of stages">
+  ];
+  let dependentDialects = ["::bppsa::BPPSADialect", "::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
+}
+
 #endif // BPPSA_DIALECT_BPPSA_TRANSFORMS_SCHEDULE_PASSES

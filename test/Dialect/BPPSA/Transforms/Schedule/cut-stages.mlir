@@ -1,0 +1,54 @@
+// RUN: bppsa-opt %s -bppsa-cut-stages="functions=step stages=2" | FileCheck %s
+// RUN: bppsa-opt %s -bppsa-cut-stages="functions=step stages=2" | FileCheck %s --check-prefix=WHOLE
+
+// An activation goes to stage 1 and a cotangent to stage 0. The sizes of both are those of the
+// argument. What belongs to no stage (%e, %u) is where it is needed, and results are where they are
+// made.
+
+// CHECK-LABEL: func.func @step_stage0(
+//  CHECK-SAME:     %[[X:.*]]: tensor<?x4xf32> {bppsa.input = "x"}, %[[W0:.*]]: tensor<4x4xf32> {bppsa.parameter = "w0"}, %{{.*}}: tensor<4x4xf32> {bppsa.parameter = "w1"}, %{{.*}}: tensor<?x4xf32> {bppsa.target})
+//  CHECK-SAME:     -> (tensor<?x4xf32> {bppsa.gradient = "w0"}) {
+//  CHECK-NEXT:   bppsa.mark_phase 0
+//       CHECK:   %[[B:.*]] = tensor.dim %[[X]], %c0
+//       CHECK:   %[[E:.*]] = tensor.empty(%[[B]])
+//       CHECK:   %[[H0:.*]] = linalg.matmul ins(%[[X]], %[[W0]]
+//  CHECK-NEXT:   bppsa.stage_send %[[H0]] to 1 channel 0 : tensor<?x4xf32>
+//  CHECK-NEXT:   bppsa.mark_phase 1
+//       CHECK:   %[[G:.*]] = bppsa.stage_receive(%{{.*}}) from 1 channel 1 : tensor<?x4xf32>
+//       CHECK:   %[[D0:.*]] = linalg.mul ins(%[[X]], %[[G]]
+//  CHECK-NEXT:   return %[[D0]] : tensor<?x4xf32>
+
+// CHECK-LABEL: func.func @step_stage1(
+//  CHECK-SAME:     -> (tensor<?x4xf32> {bppsa.output = "y"}) {
+//  CHECK-NEXT:   bppsa.mark_phase 0
+//       CHECK:   %[[SIZE:.*]] = tensor.dim %arg0, %c0
+//       CHECK:   %[[H0:.*]] = bppsa.stage_receive(%[[SIZE]]) from 0 channel 0 : tensor<?x4xf32>
+//       CHECK:   %[[H1:.*]] = linalg.matmul ins(%[[H0]],
+//       CHECK:   bppsa.mark_phase 1
+//       CHECK:   %[[U:.*]] = linalg.add ins(%arg3, %arg3
+//       CHECK:   %[[G:.*]] = linalg.sub ins(%[[H1]], %[[U]]
+//  CHECK-NEXT:   bppsa.stage_send %[[G]] to 0 channel 1 : tensor<?x4xf32>
+//  CHECK-NEXT:   return %[[H1]]
+
+// WHOLE-LABEL: func.func @step(
+//   WHOLE-NOT:   bppsa.stage
+//       WHOLE: func.func @step_stage
+func.func @step(%x: tensor<?x4xf32> {bppsa.input = "x"},
+                %w0: tensor<4x4xf32> {bppsa.parameter = "w0"},
+                %w1: tensor<4x4xf32> {bppsa.parameter = "w1"},
+                %t: tensor<?x4xf32> {bppsa.target})
+    -> (tensor<?x4xf32> {bppsa.output = "y"}, tensor<?x4xf32> {bppsa.gradient = "w0"}) {
+  %c0 = arith.constant 0 : index
+  bppsa.mark_phase 0
+  %b = tensor.dim %x, %c0 : tensor<?x4xf32>
+  %e = tensor.empty(%b) : tensor<?x4xf32>
+  %h0 = linalg.matmul {bppsa.stage = 0 : i64} ins(%x, %w0 : tensor<?x4xf32>, tensor<4x4xf32>) outs(%e : tensor<?x4xf32>) -> tensor<?x4xf32>
+  %h1 = linalg.matmul {bppsa.stage = 1 : i64} ins(%h0, %w1 : tensor<?x4xf32>, tensor<4x4xf32>) outs(%e : tensor<?x4xf32>) -> tensor<?x4xf32>
+  bppsa.mark_phase 1
+  %d = tensor.dim %h1, %c0 : tensor<?x4xf32>
+  %f = tensor.empty(%d) : tensor<?x4xf32>
+  %u = linalg.add ins(%t, %t : tensor<?x4xf32>, tensor<?x4xf32>) outs(%f : tensor<?x4xf32>) -> tensor<?x4xf32>
+  %g = linalg.sub {bppsa.stage = 1 : i64} ins(%h1, %u : tensor<?x4xf32>, tensor<?x4xf32>) outs(%f : tensor<?x4xf32>) -> tensor<?x4xf32>
+  %d0 = linalg.mul {bppsa.stage = 0 : i64} ins(%x, %g : tensor<?x4xf32>, tensor<?x4xf32>) outs(%f : tensor<?x4xf32>) -> tensor<?x4xf32>
+  return %h1, %d0 : tensor<?x4xf32>, tensor<?x4xf32>
+}

@@ -1,0 +1,280 @@
+"""Ranks that are the stages of a pipeline compute the bits of one process with the microbatches."""
+
+import json
+
+import harness
+import mpi
+import numpy as np
+import onnx
+import pytest
+from fake_trainer import refused, save
+from onnx import TensorProto, helper, numpy_helper
+from test_programs import compile_model, tagged, tagger
+
+SETTINGS = ["--lr", 0.01, "--seed", 3, "--backward=sequential", "--mapping=lanes"]
+# 37 samples: an update of 16, one of 16 and one of a whole microbatch and a single sample.
+UPDATES = ["--batch", 16, "--microbatches", 4]
+
+
+def make_model(nodes, arrays, inputs, outputs):
+    values = [
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in side.items()]
+        for side in (inputs, outputs)
+    ]
+    tensors = [numpy_helper.from_array(array, name) for name, array in arrays.items()]
+    graph = helper.make_graph(nodes, "layers", *values, tensors)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def dense(sizes=(6, 12, 10, 8, 4), dropout=0.0):
+    rng = np.random.default_rng(5)
+    nodes, arrays, last = [], {}, "x"
+    for i, (rows, columns) in enumerate(zip(sizes, sizes[1:])):
+        arrays[f"w{i}"] = rng.normal(0, 0.4, (rows, columns)).astype(np.float32)
+        arrays[f"b{i}"] = rng.normal(0, 0.4, columns).astype(np.float32)
+        nodes.append(helper.make_node("Gemm", [last, f"w{i}", f"b{i}"], [f"z{i}"], name=f"dense{i}"))
+        last = f"a{i}"
+        nodes.append(helper.make_node("Tanh" if i % 2 else "Relu", [f"z{i}"], [last]))
+        if dropout:
+            arrays[f"ratio{i}"] = np.array(dropout, np.float32)
+            arrays[f"mode{i}"] = np.array(True)
+            inputs = [last, f"ratio{i}", f"mode{i}"]
+            nodes.append(helper.make_node("Dropout", inputs, [f"d{i}"], name=f"dropout{i}"))
+            last = f"d{i}"
+    nodes.append(helper.make_node("Identity", [last], ["y"]))
+    return make_model(nodes, arrays, {"x": ["B", sizes[0]]}, {"y": ["B", sizes[-1]]})
+
+
+def recurrent(layers=3, size=9, features=5, classes=4):
+    """Layers of GRUs, both directions in the first, and a skip past the second."""
+    rng = np.random.default_rng(6)
+    nodes, arrays, last, width = [], {"both": np.array([0, 0, -1], np.int64)}, "x", features
+    for i in range(layers):
+        directions = 2 if i == 0 else 1
+        for name, shape in (("w", (3 * size, width)), ("r", (3 * size, size)), ("b", (6 * size,))):
+            arrays[f"{name}{i}"] = rng.normal(0, 0.3, (directions, *shape)).astype(np.float32)
+        direction = "bidirectional" if directions == 2 else "forward"
+        words = [last, f"w{i}", f"r{i}", f"b{i}"]
+        nodes += [
+            helper.make_node("GRU", words, [f"s{i}"], name=f"gru{i}", hidden_size=size, direction=direction),
+            helper.make_node("Transpose", [f"s{i}"], [f"t{i}"], perm=[0, 2, 1, 3]),
+            helper.make_node("Reshape", [f"t{i}", "both"], [f"h{i}"]),
+        ]
+        last, width = f"h{i}", directions * size
+    nodes.append(helper.make_node("Concat", ["h0", last], ["joined"], axis=-1))
+    arrays["v"] = rng.normal(0, 0.3, (3 * size, classes)).astype(np.float32)
+    nodes.append(helper.make_node("MatMul", ["joined", "v"], ["y"], name="head"))
+    return make_model(nodes, arrays, {"x": ["T", "B", features]}, {"y": ["T", "B", classes]})
+
+
+def samples(shape, target, count=37):
+    rng = np.random.default_rng(7)
+    return {"x": rng.normal(0, 1, shape).astype(np.float32), "target": rng.integers(0, 4, target)}
+
+
+CASES = {
+    "dense": (dense, samples((37, 6), 37)),
+    "dropout": (lambda: dense(dropout=0.3), samples((37, 6), 37)),
+    "recurrent": (recurrent, samples((11, 37, 5), (11, 37))),
+    # Of some microbatches nothing counts.
+    "tagger": (tagger, tagged()),
+}
+
+
+@pytest.fixture(scope="module")
+def compiled():
+    """The program of a case with so many stages, compiled once."""
+    programs = {}
+
+    def get(case, stages):
+        key = case, stages
+        if key not in programs:
+            programs[key] = compile_model(CASES[case][0](), f"--pipeline={stages}")
+        return programs[key]
+
+    return get
+
+
+def train(folder, ranks, program, data, name, *options):
+    saved, log = folder / f"{name}.onnx", folder / f"{name}.log"
+    words = ["train", "--data", data, "--save", saved, "--log", log, "--epochs", 2, *SETTINGS, *options]
+    harness.check_succeeded(mpi.run(ranks, program, *words))
+    keys = "loss", "val_loss", "val_accuracy", "lr"
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    return mpi.weights(saved), [[line[key] for key in keys] for line in lines]
+
+
+def check_same(found, expected):
+    assert found[1] == expected[1]
+    assert found[0].keys() == expected[0].keys()
+    for name, array in expected[0].items():
+        np.testing.assert_array_equal(found[0][name], array, name)
+
+
+@pytest.mark.parametrize("schedule", ["gpipe", "1f1b"])
+@pytest.mark.parametrize(
+    "case, stages", [("dense", 2), ("dense", 4), ("dropout", 2), ("recurrent", 2), ("recurrent", 3), ("tagger", 2)]
+)
+def test_bits_of_one_process(tmp_path, compiled, case, stages, schedule):
+    data = save(tmp_path / "data.npz", CASES[case][1])
+    program = compiled(case, stages)
+    alone = train(tmp_path, 0, program, data, "alone", "--batch", 4, "--accumulate", 4)
+    check_same(train(tmp_path, 0, program, data, "cut", *UPDATES), alone)
+    options = [*UPDATES, f"--pipeline-schedule={schedule}"]
+    check_same(train(tmp_path, stages, program, data, "stages", *options), alone)
+
+
+def test_bits_with_settings(tmp_path, compiled):
+    data = save(tmp_path / "data.npz", CASES["recurrent"][1])
+    program = compiled("recurrent", 2)
+    options = [*UPDATES, "--val-split", 0.2, "--ema", 0.9, "--lr-for", "^w=0.02", "--lr-schedule"]
+    options += ["warmup:2,cosine", "--weight-decay", 0.01]
+    alone = train(tmp_path, 0, program, data, "alone", *options)
+    check_same(train(tmp_path, 2, program, data, "stages", *options, "--threads", 2), alone)
+    throttled = [*options, "--throttle", "0.05,0.0001"]
+    check_same(train(tmp_path, 2, program, data, "throttled", *throttled), alone)
+
+
+def test_clipped(tmp_path, compiled):
+    """The norm is that of all stages."""
+    data = save(tmp_path / "data.npz", CASES["dense"][1])
+    program = compiled("dense", 2)
+    options = [*UPDATES, "--clip-norm", 0.05]
+    free, _ = train(tmp_path, 0, program, data, "free", *UPDATES)
+    alone, _ = train(tmp_path, 0, program, data, "alone", *options)
+    stages, _ = train(tmp_path, 2, program, data, "stages", *options)
+    assert np.abs(free["w0"] - alone["w0"]).max() > 1e-6
+    mpi.check_close(tmp_path / "stages.onnx", tmp_path / "alone.onnx")
+
+
+@pytest.mark.parametrize("first, second", [(0, 2), (2, 0), (2, 2)])
+def test_resumed(tmp_path, compiled, first, second):
+    data = save(tmp_path / "data.npz", CASES["dense"][1])
+    program, kept = compiled("dense", 2), tmp_path / "kept.npz"
+    whole = train(tmp_path, 0, program, data, "whole", *UPDATES)
+    words = ["train", "--data", data, "--checkpoint", kept, "--checkpoint-every", 1]
+    begin = [*words, *SETTINGS, *UPDATES, "--epochs", 1]
+    harness.check_succeeded(mpi.run(first, program, *begin))
+    saved = tmp_path / "resumed.onnx"
+    end = [*words, "--resume", kept, "--epochs", 2, "--save", saved]
+    harness.check_succeeded(mpi.run(second, program, *end))
+    for name, array in mpi.weights(saved).items():
+        np.testing.assert_array_equal(array, whole[0][name], name)
+
+
+def test_trace(tmp_path, compiled):
+    """1F1B on two stages: the first one is a microbatch ahead, the last one never."""
+    data, trace = save(tmp_path / "data.npz", CASES["dense"][1]), tmp_path / "t.json"
+    words = ["train", "--data", data, *SETTINGS, *UPDATES, "--epochs", 1, "--trace", trace]
+    harness.check_succeeded(mpi.run(2, compiled("dense", 2), *words))
+    events = json.loads(trace.read_text())["traceEvents"]
+    computed = [
+        [event["name"] for event in events if event["pid"] == rank and event.get("tid") == 0 and event["ph"] == "X"]
+        for rank in (0, 1)
+    ]
+    assert computed[0][:8] == ["F 0", "F 1", "B 0", "F 2", "B 1", "F 3", "B 2", "B 3"]
+    assert computed[1][:8] == ["F 0", "B 0", "F 1", "B 1", "F 2", "B 2", "F 3", "B 3"]
+
+
+def steep():
+    """The loss is finite; the gradient of w, which the first stage finds, is not."""
+    rng = np.random.default_rng(8)
+    arrays = {"w": np.full((6, 4), 1e-30, np.float32)}
+    arrays["v"] = (1e10 * rng.normal(0, 1, (4, 4))).astype(np.float32)
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["h"], name="first"),
+        helper.make_node("MatMul", ["h", "v"], ["y"], name="second"),
+    ]
+    return make_model(nodes, arrays, {"x": ["B", 6]}, {"y": ["B", 4]})
+
+
+def test_gradient_of_one_stage(tmp_path):
+    x = np.full((37, 6), 1e30, np.float32)
+    data = save(tmp_path / "data.npz", {"x": x, "target": np.arange(37) % 4})
+    program = compile_model(steep(), "--pipeline=2")
+    result = mpi.run(2, program, "train", "--data", data, *UPDATES)
+    assert result.returncode == 1
+    assert 'epoch 1, batch 1 (step 1): the gradient of \'w\' is' in result.stderr
+
+
+def test_diverging(tmp_path, compiled):
+    data = save(tmp_path / "data.npz", CASES["recurrent"][1])
+    words = ["train", "--data", data, *UPDATES, "--epochs", 30, "--lr", 1e38]
+    result = mpi.run(2, compiled("recurrent", 2), *words)
+    assert result.returncode == 1
+    assert "use a smaller --lr or --clip-norm" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "ranks, options, words",
+    [
+        (3, [], "the program has 2 stages (--pipeline=2), found 3 ranks; start it with mpirun -n 2"),
+        (2, ["--exchange=p3"], "--exchange: stages of a pipeline exchange no gradients"),
+        (0, ["--microbatches", 3], "--microbatches: found 3, which does not divide the 16 samples"),
+    ],
+)
+def test_refused_at_run_time(tmp_path, compiled, ranks, options, words):
+    data = save(tmp_path / "data.npz", CASES["recurrent"][1])
+    result = mpi.run(ranks, compiled("recurrent", 2), "train", "--data", data, "--batch", 16, *options)
+    assert words in refused(result)
+
+
+def test_refused_words(tmp_path, compiled):
+    data = save(tmp_path / "data.npz", CASES["dense"][1])
+    words = ["train", "--data", data, "--microbatches", 2, "--accumulate", 2]
+    result = mpi.run(0, compiled("dense", 2), *words)
+    assert result.returncode == 2
+    assert "--microbatches excludes --accumulate and --tbptt" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        (["--pipeline=2"], "--pipeline needs --distributed=mpi"),
+        (["--pipeline=1"], "--pipeline must be 2 to 1024, found 1"),
+        (["--pipeline=2", "--target=cuda"], "--pipeline needs --target=cpu"),
+        (["--pipeline=2", "--backward=scan"], "--pipeline needs sequential backward passes"),
+        (["--pipeline=2", "--scan=blelloch"], "--pipeline needs sequential backward passes"),
+        (["--pipeline=2", "--interlock=1"], "--pipeline goes not with --interlock"),
+        (["--pipeline=2", "--backward-order=in-order"], "--pipeline goes not with --backward-order"),
+        (["--pipeline=2", "--carry=h:hn"], "--pipeline goes not with --carry"),
+        (["--pipeline=2", "--sync-bn"], "--pipeline goes not with --sync-bn"),
+        (["--pipeline=2", "--loss-on=a,b"], "--pipeline needs one loss, which the last stage computes"),
+    ],
+)
+def test_refused_options(tmp_path, options, words):
+    mpi_options = [] if words.endswith("--distributed=mpi") else ["--distributed=mpi"]
+    harness.check_refused(dense(), tmp_path, [*mpi_options, *options], 2, words)
+
+
+def tied():
+    model = dense(sizes=(4, 4, 4, 4))
+    model.graph.node[4].input[1] = "w0"
+    del model.graph.initializer[4]
+    return model
+
+
+def normalized():
+    size = 4
+    arrays = {name: np.ones(size, np.float32) for name in ("scale", "shift", "mean", "var")}
+    arrays |= {name: np.eye(size, dtype=np.float32) for name in "wv"}
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["a"]),
+        helper.make_node("BatchNormalization", ["a", "scale", "shift", "mean", "var"], ["n", "m", "v2"], training_mode=1),
+        helper.make_node("MatMul", ["n", "v"], ["y"]),
+    ]
+    return make_model(nodes, arrays, {"x": ["B", size]}, {"y": ["B", size]})
+
+
+@pytest.mark.parametrize(
+    "model, stages, words",
+    [
+        (dense, 5, "a pipeline of 5 stages needs 5 layers with parameters, found 4; use fewer stages"),
+        (tied, 3, "a stage needs parameters of its own, found \"w0\" in stages 0 and 1"),
+        (normalized, 2, "stages of a pipeline update no running statistics, found \"mean\""),
+    ],
+)
+def test_refused_models(tmp_path, model, stages, words):
+    made = model()
+    onnx.checker.check_model(made)
+    harness.check_refused(made, tmp_path, ["--distributed=mpi", f"--pipeline={stages}"], 1, words)
