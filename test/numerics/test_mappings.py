@@ -31,6 +31,19 @@ def test_units(cell, hidden):
             np.testing.assert_allclose(array, expected[name], rtol=1e-5, atol=2e-6, err_msg=name)
 
 
+@pytest.mark.parametrize("hidden, features", [(260, 5), (36, 300)])
+def test_wide_sums_of_lanes(hidden, features):
+    """Gradients of matrices with more columns than a tile of sums has, which they do not fill."""
+    model = models.build(models.Spec("RNN", hidden=hidden, features=features))
+    arrays = models.data(model, {"T": 35, "B": 21}, specs.LOSS)
+    program = harness.compile_model(model, f"--loss={specs.LOSS}", "--backward=sequential")
+    exact, single = references.gradients(model, arrays, specs.LOSS)
+    runs = [program.grad(arrays, "--mapping=lanes", f"--threads={n}") for n in (1, 3)]
+    harness.check_gradients(runs[0], exact, single)
+    for name, array in runs[0].items():
+        assert array.tobytes() == runs[1][name].tobytes(), name
+
+
 @pytest.mark.parametrize("spec", specs.feature_specs(), ids=specs.identifier)
 def test_feature_over_units(spec):
     model = models.build(spec)

@@ -14,6 +14,7 @@
 #include "SumBlocks.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -84,9 +85,9 @@ static void emitFetchAhead(OpBuilder &builder, Location loc, const SlabArray &ar
 //===----------------------------------------------------------------------===//
 
 /// Products that accumulate in registers over a slab: those of rows from `row0` of
-/// the left operand and from `col0` of the right one, for sums from `sumRow` on.
+/// the left operand and from `col0` of the right one, for sums from `sumRow` and `sumCol` on.
 struct OuterSlabSums::ProductBlock {
-  Value row0, sumRow, col0;
+  Value row0, sumRow, col0, sumCol;
   int64_t rows = 0, cols = 0;
   /// Whether no block of the slab has read these rows of an operand before.
   bool readsLhsFirst = false, readsRhsFirst = false;
@@ -133,7 +134,7 @@ void OuterSlabSums::emitProducts(OpBuilder &builder, const Slab &slab, const Pro
     Rows row = sums;
     row.prefix.push_back(addIndex(builder, loc, block.sumRow, i));
     homes.append(block.cols, row);
-    llvm::append_range(tiles, getTiles(builder, loc, row, block.col0, block.cols));
+    llvm::append_range(tiles, getTiles(builder, loc, row, block.sumCol, block.cols));
   }
   emitSlabSums(
       builder, loc, slab, homes, tiles, [&](OpBuilder &nested, Value step, ValueRange carried) {
@@ -152,22 +153,24 @@ void OuterSlabSums::emitProducts(OpBuilder &builder, const Slab &slab, const Pro
       });
 }
 
-void OuterSlabSums::emit(OpBuilder &builder, const Slab &slab, Value row0, int64_t rows,
+void OuterSlabSums::emit(OpBuilder &builder, const Slab &slab, const OuterTile &tile,
                          const Rows &sums) const {
   auto emitRow = [&](OpBuilder &inRow, ProductBlock block) {
-    emitBlocksAndFirst(inRow, loc, rhs.getNumRows(), blocking.cols,
+    emitBlocksAndFirst(inRow, loc, tile.cols, std::min(blocking.cols, tile.cols),
                        static_cast<bool>(leftRows) || blocking.fetches(lhs),
-                       [&](OpBuilder &nested, Value col0, int64_t cols, bool isFirst) {
-                         block.col0 = col0;
+                       [&](OpBuilder &nested, Value col, int64_t cols, bool isFirst) {
+                         block.col0 = arith::AddIOp::create(nested, loc, tile.col0, col);
+                         block.sumCol = col;
                          block.cols = cols;
                          block.readsLhsFirst = isFirst;
                          emitProducts(nested, slab, block, sums);
                        });
   };
-  emitBlocksAndFirst(builder, loc, rows, std::min(blocking.rows, rows), blocking.fetches(rhs),
+  emitBlocksAndFirst(builder, loc, tile.rows, std::min(blocking.rows, tile.rows),
+                     blocking.fetches(rhs),
                      [&](OpBuilder &inRow, Value row, int64_t count, bool isFirst) {
                        ProductBlock block;
-                       block.row0 = arith::AddIOp::create(inRow, loc, row0, row);
+                       block.row0 = arith::AddIOp::create(inRow, loc, tile.row0, row);
                        block.sumRow = row;
                        block.rows = count;
                        block.readsRhsFirst = isFirst;
@@ -175,51 +178,62 @@ void OuterSlabSums::emit(OpBuilder &builder, const Slab &slab, Value row0, int64
                      });
 }
 
+void OuterSlabSums::emitAll(OpBuilder &builder, const Slab &slab, const Rows &sums) const {
+  Value zero = getIndex(builder, loc, 0);
+  emit(builder, slab, {zero, zero, lhs.getNumRows(), rhs.getNumRows()}, sums);
+}
+
 //===----------------------------------------------------------------------===//
 // Whole sums
 //===----------------------------------------------------------------------===//
 
-/// Computes `rows` rows of the result, from `row0` on.
-static void emitResultRows(OpBuilder &builder, OuterSumOp op, Value row0, int64_t rows,
-                           const OuterBlocking &blocking) {
+namespace {
+/// Rows of the result that one task computes, `cols` columns at a time.
+struct ResultTile {
+  int64_t rows, cols;
+};
+} // namespace
+
+/// The running sums of a tile must stay in the second-level cache with the rows of a slab, of which
+/// a square tile reads the fewest for its products. Threads want several tasks.
+static ResultTile chooseTile(int64_t numRows, int64_t numCols, const OuterBlocking &blocking,
+                             VectorType rowType) {
+  constexpr int64_t kSumBytes = 256 * 1024, kSide = 128, kMinTasks = 4;
+  int64_t most = kSumBytes * 8 / (rowType.getNumElements() * rowType.getElementTypeBitWidth());
+  int64_t cols = numCols;
+  if (numCols > 3 * kSide / 2)
+    cols = llvm::alignTo(getEvenBlock(numCols, kSide), blocking.cols);
+  int64_t rows = std::min(most / cols, llvm::divideCeilSigned(numRows, kMinTasks));
+  return {std::max<int64_t>(1, rows / blocking.rows) * blocking.rows, cols};
+}
+
+/// Computes `tile` of the result in `sums`.
+static void emitResultTile(OpBuilder &builder, OuterSumOp op, const OuterTile &tile,
+                           const OuterSlabSums &slabSums, Value sums) {
   Location loc = op.getLoc();
-  SlabArray lhs = {op.getLhs()}, rhs = {op.getRhs()};
-  int64_t numCols = rhs.getNumRows();
-  VectorType rowType = Rows{op.getLhs()}.getRowType();
-  auto sumsType = MemRefType::get({rows, numCols, rowType.getDimSize(0)}, rowType.getElementType());
-  Value sums = memref::AllocaOp::create(builder, loc, sumsType, builder.getI64IntegerAttr(64));
-  OuterSlabSums slabSums(builder, loc, lhs, rhs, blocking);
   auto forEachRow = [&](OpBuilder &at, function_ref<void(OpBuilder &, Value)> body) {
-    emitFor(at, loc, getIndex(at, loc, 0), getIndex(at, loc, rows), 1, body);
+    emitFor(at, loc, getIndex(at, loc, 0), getIndex(at, loc, tile.rows), 1, body);
   };
   forEachRow(builder, [&](OpBuilder &nested, Value row) {
-    emitZeroRows(nested, loc, {sums, {row}}, numCols);
+    emitZeroRows(nested, loc, {sums, {row}}, tile.cols);
   });
   auto emitSlab = [&](OpBuilder &inSlab, const Slab &slab) {
-    slabSums.emit(inSlab, slab, row0, rows, {sums});
+    slabSums.emit(inSlab, slab, tile, {sums});
   };
   emitSlabs(builder, loc, op.getLhs(), emitSlab, [&](OpBuilder &inBlock, Value block) {
     forEachRow(inBlock, [&](OpBuilder &nested, Value row) {
-      emitClearPadding(nested, loc, op.getBatch(), block, {sums, {row}}, numCols);
+      emitClearPadding(nested, loc, op.getBatch(), block, {sums, {row}}, tile.cols);
     });
   });
   forEachRow(builder, [&](OpBuilder &inRow, Value row) {
-    Value resultRow = arith::AddIOp::create(inRow, loc, row0, row);
-    emitLaneSums(inRow, loc, {sums, {row}}, numCols, [&](OpBuilder &nested, Value col, Value sum) {
-      memref::StoreOp::create(nested, loc, sum, op.getDestination(), ValueRange{resultRow, col});
-    });
+    Value resultRow = arith::AddIOp::create(inRow, loc, tile.row0, row);
+    emitLaneSums(inRow, loc, {sums, {row}}, tile.cols,
+                 [&](OpBuilder &nested, Value col, Value sum) {
+                   Value resultCol = arith::AddIOp::create(nested, loc, tile.col0, col);
+                   memref::StoreOp::create(nested, loc, sum, op.getDestination(),
+                                           ValueRange{resultRow, resultCol});
+                 });
   });
-}
-
-/// Rows of the result that one task computes. Every task reads all of the right
-/// operand, so few are better; but their sums must stay in the second-level
-/// cache, and threads want several.
-static int64_t getTaskRows(int64_t numRows, int64_t numCols, int64_t blockRows,
-                           VectorType rowType) {
-  constexpr int64_t kSumBytes = 256 * 1024, kMinTasks = 4;
-  int64_t rowBytes = numCols * rowType.getNumElements() * rowType.getElementTypeBitWidth() / 8;
-  int64_t most = std::min(kSumBytes / rowBytes, (numRows + kMinTasks - 1) / kMinTasks);
-  return std::max<int64_t>(1, most / blockRows) * blockRows;
 }
 
 void bppsa::lowerOuterSum(OuterSumOp op, const LaneOptions &options) {
@@ -228,12 +242,18 @@ void bppsa::lowerOuterSum(OuterSumOp op, const LaneOptions &options) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
   SlabArray lhs = {op.getLhs()}, rhs = {op.getRhs()};
-  int64_t numRows = lhs.getNumRows();
+  int64_t numRows = lhs.getNumRows(), numCols = rhs.getNumRows();
   OuterBlocking blocking = OuterBlocking::get(lhs, rhs, options);
-  int64_t taskRows =
-      getTaskRows(numRows, rhs.getNumRows(), blocking.rows, Rows{op.getLhs()}.getRowType());
-  emitParallelRows(builder, loc, numRows, taskRows,
-                   [&](OpBuilder &nested, Value row0, int64_t rows) {
-                     emitResultRows(nested, op, row0, rows, blocking);
-                   });
+  VectorType rowType = Rows{op.getLhs()}.getRowType();
+  ResultTile tile = chooseTile(numRows, numCols, blocking, rowType);
+  emitParallelRows(
+      builder, loc, numRows, tile.rows, [&](OpBuilder &task, Value row0, int64_t rows) {
+        auto type =
+            MemRefType::get({rows, tile.cols, rowType.getDimSize(0)}, rowType.getElementType());
+        Value sums = memref::AllocaOp::create(task, loc, type, task.getI64IntegerAttr(64));
+        OuterSlabSums slabSums(task, loc, lhs, rhs, blocking);
+        emitBlocks(task, loc, numCols, tile.cols, [&](OpBuilder &nested, Value col0, int64_t cols) {
+          emitResultTile(nested, op, {row0, col0, rows, cols}, slabSums, sums);
+        });
+      });
 }

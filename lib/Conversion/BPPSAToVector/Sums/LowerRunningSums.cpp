@@ -37,7 +37,7 @@ void bppsa::lowerAddToSums(AddToSumsOp op, const LaneOptions &options) {
     Value numSteps = getDim(task, loc, op.getLhs(), 1);
     order.emitForSlabs(task, loc, block, numSteps, [&](OpBuilder &nested, const Slab &slab) {
       if (outer)
-        outer->emit(nested, slab, getIndex(nested, loc, 0), lhs.getNumRows(), {sums, {block}});
+        outer->emitAll(nested, slab, {sums, {block}});
       else
         emitStepSlab(nested, loc, lhs, slab, {sums, {block}}, options);
     });

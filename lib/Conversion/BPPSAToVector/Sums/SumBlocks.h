@@ -45,18 +45,26 @@ struct OuterBlocking {
   static OuterBlocking get(const SlabArray &lhs, const SlabArray &rhs, const LaneOptions &options);
 };
 
+/// Rows [row0, row0 + rows) of the left operand of an outer sum, and those of the right one that
+/// are its columns [col0, col0 + cols).
+struct OuterTile {
+  mlir::Value row0, col0;
+  int64_t rows, cols;
+};
+
 /// Adds outer products slab by slab to running sums in memory.
 class OuterSlabSums {
 public:
-  /// Allocates what one thread needs at the insertion point. Row n of the running sums of row m of
-  /// the result is `sums[prefix..., m, n]`.
+  /// Allocates what one thread needs at the insertion point. The running sums of row m and column
+  /// n of a tile are `sums[prefix..., m, n]`.
   OuterSlabSums(mlir::OpBuilder &builder, mlir::Location loc, SlabArray lhs, SlabArray rhs,
                 OuterBlocking blocking);
 
-  /// Adds the products of rows [row0, row0 + rows) of the left operand in `slab` to the first
-  /// `rows` rows of `sums`.
-  void emit(mlir::OpBuilder &builder, const Slab &slab, mlir::Value row0, int64_t rows,
+  /// Adds the products of `tile` in `slab` to `sums`.
+  void emit(mlir::OpBuilder &builder, const Slab &slab, const OuterTile &tile,
             const Rows &sums) const;
+  /// The same of all rows and columns.
+  void emitAll(mlir::OpBuilder &builder, const Slab &slab, const Rows &sums) const;
 
 private:
   struct ProductBlock;
