@@ -120,3 +120,40 @@ func.func @scopes(%a: memref<?x?x4x16xf32>, %g: memref<?x4x16xf32>, %c: memref<?
 // A core has less to do than to fetch from the other one.
 // LITTLE-LABEL: func.func @directions
 //   LITTLE-NOT:   side_by_side
+
+// A state of 48 numbers has 16 multiply-adds for each number of its step, one of 47 has 15.
+func.func private @loop_48(%x: memref<?x?x48xf32>, %h0: memref<?x48xf32>, %r: memref<48x48xf32>, %h: memref<?x?x48xf32>) {
+  bppsa.recurrence sequences(%x : memref<?x?x48xf32>) initial(%h0 : memref<?x48xf32>) captures(%r : memref<48x48xf32>) into(%h : memref<?x?x48xf32>) {
+  ^bb0(%xt: vector<48xf32>, %ht: vector<48xf32>, %rc: vector<48x48xf32>):
+    %0 = bppsa.matvec %rc, %ht plus %xt : vector<48xf32> : vector<48x48xf32>, vector<48xf32> -> vector<48xf32>
+    bppsa.yield %0 : vector<48xf32>
+  }
+  return
+}
+
+// LITTLE-LABEL: func.func @enough
+//       LITTLE:   call @bppsa_rt_side_by_side
+//       LITTLE:   return
+func.func @enough(%x: memref<?x?x48xf32>, %h0: memref<?x48xf32>, %r: memref<48x48xf32>, %a: memref<?x?x48xf32>, %b: memref<?x?x48xf32>) {
+  call @loop_48(%x, %h0, %r, %a) : (memref<?x?x48xf32>, memref<?x48xf32>, memref<48x48xf32>, memref<?x?x48xf32>) -> ()
+  call @loop_48(%x, %h0, %r, %b) : (memref<?x?x48xf32>, memref<?x48xf32>, memref<48x48xf32>, memref<?x?x48xf32>) -> ()
+  return
+}
+
+func.func private @loop_47(%x: memref<?x?x47xf32>, %h0: memref<?x47xf32>, %r: memref<47x47xf32>, %h: memref<?x?x47xf32>) {
+  bppsa.recurrence sequences(%x : memref<?x?x47xf32>) initial(%h0 : memref<?x47xf32>) captures(%r : memref<47x47xf32>) into(%h : memref<?x?x47xf32>) {
+  ^bb0(%xt: vector<47xf32>, %ht: vector<47xf32>, %rc: vector<47x47xf32>):
+    %0 = bppsa.matvec %rc, %ht plus %xt : vector<47xf32> : vector<47x47xf32>, vector<47xf32> -> vector<47xf32>
+    bppsa.yield %0 : vector<47xf32>
+  }
+  return
+}
+
+// LITTLE-LABEL: func.func @not_enough
+//   LITTLE-NOT:   side_by_side
+//       LITTLE:   return
+func.func @not_enough(%x: memref<?x?x47xf32>, %h0: memref<?x47xf32>, %r: memref<47x47xf32>, %a: memref<?x?x47xf32>, %b: memref<?x?x47xf32>) {
+  call @loop_47(%x, %h0, %r, %a) : (memref<?x?x47xf32>, memref<?x47xf32>, memref<47x47xf32>, memref<?x?x47xf32>) -> ()
+  call @loop_47(%x, %h0, %r, %b) : (memref<?x?x47xf32>, memref<?x47xf32>, memref<47x47xf32>, memref<?x?x47xf32>) -> ()
+  return
+}

@@ -347,7 +347,7 @@ def OverlapTimeLoops : Pass<"bppsa-overlap-time-loops", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"leastWork", "least-work", "int64_t", /*default=*/"20",
+    Option<"leastWork", "least-work", "int64_t", /*default=*/"16",
            "Fewest multiply-adds of a loop for each number that it reads or writes">,
   ];
   let statistics = [Statistic<"numGroups", "groups", "groups of time loops">];
