@@ -19,6 +19,10 @@ static constexpr int64_t samplesOfGroup = 16;
 /// its result at most, and bytes that a core reads and writes in a cycle at least.
 static constexpr double mostIssued = 2, mostLatency = 5, leastBytes = 4;
 
+int64_t bppsa::cost::getNumGroups(int64_t samples) {
+  return (samples + samplesOfGroup - 1) / samplesOfGroup;
+}
+
 namespace {
 /// The cycles of a plan on one chain.
 class PlanCycles {
@@ -26,7 +30,7 @@ public:
   PlanCycles(const HostChain &chain, int64_t steps, int64_t samples, HostMachine machine)
       : chain(chain), count(steps), steps(static_cast<double>(steps)),
         samples(static_cast<double>(samples)), lanes(static_cast<double>(machine.lanes)),
-        groups(std::ceil(static_cast<double>(samples) / samplesOfGroup)),
+        groups(static_cast<double>(getNumGroups(samples))),
         threads(static_cast<double>(machine.threads)),
         issue(static_cast<double>(samplesOfGroup) / static_cast<double>(machine.lanes) /
               mostIssued) {}
@@ -118,6 +122,15 @@ double bppsa::cost::getMostSequentialCycles(const std::vector<HostChain> &chains
 double bppsa::cost::getMostUnitCycles(const std::vector<HostChain> &chains, int64_t steps,
                                       int64_t samples, HostMachine machine) {
   return sumCycles(chains, steps, samples, machine, &PlanCycles::overUnits);
+}
+
+bool bppsa::cost::doSamplesShareMatrices(const std::vector<HostChain> &chains,
+                                         HostMachine machine) {
+  // As bppsa-choose-task-mapping, for which an operation on a matrix takes one of its numbers.
+  constexpr int64_t cacheNumbers = 32768 / 4;
+  return machine.lanes >= samplesOfGroup &&
+         std::any_of(chains.begin(), chains.end(),
+                     [](const HostChain &chain) { return chain.linkOperations > cacheNumbers; });
 }
 
 static double getChunkLength(Plan plan, int64_t steps, int64_t samples) {

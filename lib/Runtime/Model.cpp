@@ -279,6 +279,7 @@ static Model parse(const json &root, uint64_t onnxSize) {
   if (auto found = root.find("host_chains"); found != root.end())
     for (const json &chain : *found)
       model.hostChains.push_back(parseHostChain(chain));
+  model.memoryLimit = root.value("memory_limit", int64_t(0));
   model.optimizerStates = root.at("optimizer_states").get<int64_t>();
   model.hyper = root.at("hyper").get<std::map<std::string, double>>();
   model.flopsPerPosition = root.value("flops_per_position", int64_t(0));

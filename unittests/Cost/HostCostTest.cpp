@@ -112,3 +112,16 @@ TEST(HostCostTest, ScansOfDiagonalsMayWin) {
   EXPECT_TRUE(mayWin({chain}, "auto", 1000, 16, {4, 16}));
   EXPECT_FALSE(mayWin({chain}, "auto", 1000, 64, {4, 16}));
 }
+
+TEST(HostCostTest, SamplesShareMatricesThatLeaveTheCache) {
+  EXPECT_EQ(getNumGroups(1), 1);
+  EXPECT_EQ(getNumGroups(16), 1);
+  EXPECT_EQ(getNumGroups(17), 2);
+  HostChain small, large;
+  small.linkOperations = 8192;
+  large.linkOperations = 8193;
+  EXPECT_FALSE(doSamplesShareMatrices({small}, {2, 16}));
+  EXPECT_TRUE(doSamplesShareMatrices({small, large}, {2, 16}));
+  EXPECT_FALSE(doSamplesShareMatrices({large}, {2, 8}));
+  EXPECT_FALSE(doSamplesShareMatrices({}, {2, 16}));
+}

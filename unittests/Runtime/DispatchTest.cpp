@@ -43,6 +43,32 @@ TEST(DispatchTest, SmallBatchesTakeUnits) {
   EXPECT_THROW(matching("scan", "auto", "units", 1), Error);
 }
 
+TEST(DispatchTest, UnitsFillThreadsThatGroupsOfSamplesLeaveIdle) {
+  Model model;
+  model.variants = {{"sequential", "sequential", ""},
+                    {"sequential.units", "sequential", "", "units"}};
+  model.hostChains.emplace_back();
+  model.hostChains[0].linkOperations = 3 * 64 * 64;
+  auto count = [&](const VariantRequest &request, int64_t samples, cost::HostMachine machine) {
+    return matchingVariants(model, request, samples, machine).size();
+  };
+  VariantRequest any = {"auto", "auto", "auto"};
+  EXPECT_EQ(count(any, 16, {1, 16}), 1u);
+  EXPECT_EQ(count(any, 16, {2, 16}), 2u);
+  EXPECT_EQ(count(any, 17, {2, 16}), 1u);
+  EXPECT_EQ(count(any, 32, {3, 16}), 2u);
+  // Samples share no matrix in registers of 8 numbers.
+  EXPECT_EQ(count(any, 16, {2, 8}), 1u);
+  // Who asks for less than auto gets the same bits for any number of threads.
+  EXPECT_EQ(count({"sequential", "auto", "auto"}, 16, {2, 16}), 1u);
+  EXPECT_EQ(count({"auto", "auto", "lanes"}, 16, {2, 16}), 1u);
+  model.memoryLimit = 1 << 20;
+  EXPECT_EQ(count(any, 16, {2, 16}), 1u);
+  model.memoryLimit = 0;
+  model.hostChains[0].linkOperations = 3 * 50 * 50;
+  EXPECT_EQ(count(any, 16, {2, 16}), 1u);
+}
+
 TEST(DispatchTest, SmallBatchesHaveChunksInLanes) {
   Model model;
   model.variants = {{"scan", "scan", "chunked"}, {"scan.chunks", "scan", "chunked", "chunks"}};

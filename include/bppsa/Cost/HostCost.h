@@ -43,6 +43,9 @@ struct HostMachine {
   int64_t lanes = 16;
 };
 
+/// The groups of `samples` samples that vectors of samples hold, each of which one thread works on.
+int64_t getNumGroups(int64_t samples);
+
 /// The most cycles that the sequential pass takes at `steps` time steps and `samples` samples.
 double getMostSequentialCycles(const std::vector<HostChain> &chains, int64_t steps, int64_t samples,
                                HostMachine machine);
@@ -50,6 +53,10 @@ double getMostSequentialCycles(const std::vector<HostChain> &chains, int64_t ste
 /// The most that it takes where vectors hold hidden units of one sample.
 double getMostUnitCycles(const std::vector<HostChain> &chains, int64_t steps, int64_t samples,
                          HostMachine machine);
+
+/// Whether a thread computes several samples over units together because matrices leave the
+/// first-level cache: in registers of 16 numbers, which have room for the sums of all of them.
+bool doSamplesShareMatrices(const std::vector<HostChain> &chains, HostMachine machine);
 
 /// The least cycles that `plan`, chunks, takes on any machine where vectors hold chunks.
 double getLeastChunkCycles(const std::vector<HostChain> &chains, Plan plan, int64_t steps,

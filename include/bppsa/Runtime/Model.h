@@ -126,6 +126,8 @@ struct Model {
   std::vector<cost::ChainCost> deviceChains;
   /// The chains of a step of a program for CPUs, which rule out scans that cannot win.
   std::vector<cost::HostChain> hostChains;
+  /// Bytes that loops over time may keep of their steps, as the program was compiled; 0 for any.
+  int64_t memoryLimit = 0;
   int64_t optimizerStates = 0;
   /// Default hyperparameters: lr, weight_decay, beta1 (the momentum's or rmsprop's constant where
   /// that is the optimizer), beta2, eps.

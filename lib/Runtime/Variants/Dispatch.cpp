@@ -37,6 +37,16 @@ static bool fitsMapping(const std::string &mapping, const std::string &requested
   return mapping == "lanes" ? samples >= fewestSamplesInLanes : samples < mostSamplesOverUnits;
 }
 
+/// Whether vectors of units may win in a batch that has fewer groups of samples than there are
+/// threads: nearly as fast as vectors of samples, they share out samples. They keep more than a
+/// memory limit allows.
+static bool mayFillThreads(const Model &model, const VariantRequest &request, int64_t samples,
+                           cost::HostMachine machine) {
+  return request.backward == "auto" && request.mapping == "auto" && model.memoryLimit == 0 &&
+         cost::getNumGroups(samples) < machine.threads &&
+         cost::doSamplesShareMatrices(model.hostChains, machine);
+}
+
 static std::string describe(const VariantInfo &variant) {
   std::string words = variant.backward;
   if (!variant.plan.empty())
@@ -48,7 +58,9 @@ static std::string describe(const VariantInfo &variant) {
 
 std::vector<const VariantInfo *> bppsa::runtime::matchingVariants(const Model &model,
                                                                   const VariantRequest &request,
-                                                                  int64_t samples) {
+                                                                  int64_t samples,
+                                                                  cost::HostMachine machine) {
+  bool fillsThreads = mayFillThreads(model, request, samples, machine);
   std::vector<const VariantInfo *> matching;
   std::vector<std::string> all;
   for (const VariantInfo &variant : model.variants) {
@@ -63,7 +75,8 @@ std::vector<const VariantInfo *> bppsa::runtime::matchingVariants(const Model &m
           return other.mapping != variant.mapping && other.backward == variant.backward;
         });
     bool mapping = hasTwin || request.mapping != "auto"
-                       ? fitsMapping(variant.mapping, request.mapping, samples)
+                       ? fitsMapping(variant.mapping, request.mapping, samples) ||
+                             (fillsThreads && variant.mapping == "units")
                        : true;
     if (backward && scan && wanted && mapping)
       matching.push_back(&variant);
@@ -307,13 +320,14 @@ VariantChoice bppsa::runtime::chooseVariant(Session &session, const VariantReque
                                             const std::string &function, Batch &batch,
                                             int64_t calls) {
   const Model &model = session.program.model;
-  std::vector<const VariantInfo *> candidates = matchingVariants(model, request, batch.samples);
+  cost::HostMachine machine = {threads(), lanesOf(session.program.functions.isa())};
+  std::vector<const VariantInfo *> candidates =
+      matchingVariants(model, request, batch.samples, machine);
   // A file that cannot be used is refused even where it has nothing to decide.
   cost::DeviceConstants constants = chosenConstants(session.program, request);
   std::optional<size_t> symbol = timeSymbol(model);
   int64_t steps = symbol ? batch.symbols[*symbol].value_or(1)
                          : model.fixedSize(&ArrayInfo::timeAxis).value_or(1);
-  cost::HostMachine machine = {threads(), lanesOf(session.program.functions.isa())};
   if (candidates.size() > 1)
     candidates = leaveOutTooLarge(session, function, batch, candidates);
   candidates = leaveOutHopeless(model, candidates, steps, batch.samples, machine);

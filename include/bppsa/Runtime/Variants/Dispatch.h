@@ -27,9 +27,9 @@ struct VariantRequest {
 
 /// The variants that fit the request for batches of `samples`; throws Error when there are none.
 /// Small batches leave out variants whose vectors would be mostly empty, large ones those whose
-/// vectors hold one sample.
+/// vectors hold one sample, unless they may give work to threads of `machine` that have none.
 std::vector<const VariantInfo *> matchingVariants(const Model &model, const VariantRequest &request,
-                                                  int64_t samples);
+                                                  int64_t samples, cost::HostMachine machine = {});
 
 /// The function that computes the graph outputs for batches of `samples` under `mapping`, as in a
 /// VariantRequest.
