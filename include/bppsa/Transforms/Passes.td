@@ -75,6 +75,37 @@ def MergeKernels : Pass<"bppsa-merge-kernels", "::mlir::ModuleOp"> {
   }];
 }
 
+def VectorizeRows : Pass<"bppsa-vectorize-rows", "::mlir::func::FuncOp"> {
+  let summary = "compute short rows of arrays as one vector";
+  let description = [{
+    The innermost loop of a `linalg.generic` on memory, where it has from 2 to 32
+    steps, a softmax over ten classes for one, is too short for LLVM to make
+    vectors of it. It becomes one vector with an element for each step: operands
+    are contiguous along it or the same for all steps, and the operations of the
+    body are elementwise. Where the innermost loop is a sum or a maximum, the
+    vector is reduced, in any order. The other loops stay.
+
+    ```mlir
+    linalg.generic {indexing_maps = [(b, c) -> (b, c), (b, c) -> (b)], iterator_types = ["parallel", "reduction"]}
+        ins(%x : memref<?x10xf32>) outs(%sum : memref<?xf32>) {
+      %1 = math.exp %in : f32
+      %2 = arith.addf %out, %1 : f32
+    ```
+    becomes
+    ```mlir
+    scf.for %b = ... {
+      %row = vector.load %x[%b, %c0] : memref<?x10xf32>, vector<10xf32>
+      %1 = math.exp %row : vector<10xf32>
+      %2 = vector.reduction <add>, %1 fastmath<reassoc> : vector<10xf32> into f32
+      %3 = arith.addf %old, %2 : f32
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect"
+  ];
+}
+
 def TileTransposes : Pass<"bppsa-tile-transposes", "::mlir::func::FuncOp"> {
   let summary = "transpose matrices in memory by tiles in registers";
   let description = [{

@@ -1,0 +1,93 @@
+// RUN: bppsa-opt %s --bppsa-vectorize-rows | FileCheck %s
+
+#row = affine_map<(b, c) -> (b, c)>
+#same = affine_map<(b, c) -> (b)>
+
+// Elements of a row side by side; what is the same for all of them is read once.
+
+// CHECK-LABEL: func.func @elementwise(
+// CHECK-SAME:    %[[X:.*]]: memref<?x10xf32>, %[[MOST:.*]]: memref<?xf32>, %[[T:.*]]: memref<?xi64>, %[[Y:.*]]: memref<?x10xf32>)
+// CHECK:         scf.for %[[B:.*]] = %c0
+// CHECK-DAG:       %[[ROW:.*]] = vector.load %[[X]][%[[B]], %c0{{.*}}] : memref<?x10xf32>, vector<10xf32>
+// CHECK-DAG:       %[[ONE:.*]] = memref.load %[[MOST]][%[[B]]]
+// CHECK:           %[[ALL:.*]] = vector.broadcast %[[ONE]] : f32 to vector<10xf32>
+// CHECK:           arith.subf %[[ROW]], %[[ALL]] : vector<10xf32>
+// CHECK:           math.exp %{{.*}} : vector<10xf32>
+// CHECK:           %[[C:.*]] = vector.step : vector<10xindex>
+// CHECK:           arith.index_cast %[[C]] : vector<10xindex> to vector<10xi64>
+// CHECK:           %[[IS:.*]] = arith.cmpi eq, %{{.*}} : vector<10xi64>
+// CHECK:           %[[CHOSEN:.*]] = arith.select %[[IS]], %{{.*}} : vector<10xi1>, vector<10xf32>
+// CHECK:           vector.store %[[CHOSEN]], %[[Y]][%[[B]], %c0{{.*}}]
+// CHECK-NOT:     linalg
+func.func @elementwise(%x: memref<?x10xf32>, %most: memref<?xf32>, %t: memref<?xi64>, %y: memref<?x10xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.generic {indexing_maps = [#row, #same, #same, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %most, %t : memref<?x10xf32>, memref<?xf32>, memref<?xi64>) outs(%y : memref<?x10xf32>) {
+  ^bb0(%in: f32, %max: f32, %class: i64, %out: f32):
+    %0 = arith.subf %in, %max : f32
+    %1 = math.exp %0 : f32
+    %2 = linalg.index 1 : index
+    %3 = arith.index_cast %2 : index to i64
+    %4 = arith.cmpi eq, %3, %class : i64
+    %5 = arith.select %4, %1, %zero : f32
+    linalg.yield %5 : f32
+  }
+  return
+}
+
+// A sum of a row is reduced in any order, and added to what is there.
+
+// CHECK-LABEL: func.func @sum(
+// CHECK:           %[[E:.*]] = math.exp %{{.*}} : vector<10xf32>
+// CHECK:           %[[SUM:.*]] = vector.reduction <add>, %[[E]] fastmath<reassoc> : vector<10xf32> into f32
+// CHECK:           %[[OLD:.*]] = memref.load %[[S:.*]][%[[B:.*]]] : memref<?xf32>
+// CHECK:           %[[NEW:.*]] = arith.addf %[[OLD]], %[[SUM]] : f32
+// CHECK:           memref.store %[[NEW]], %[[S]][%[[B]]]
+func.func @sum(%x: memref<?x10xf32>, %s: memref<?xf32>) {
+  linalg.generic {indexing_maps = [#row, #same], iterator_types = ["parallel", "reduction"]}
+      ins(%x : memref<?x10xf32>) outs(%s : memref<?xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = math.exp %in : f32
+    %1 = arith.addf %out, %0 : f32
+    linalg.yield %1 : f32
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @maximum(
+// CHECK:           vector.reduction <maximumf>, %{{.*}} : vector<10xf32> into f32
+func.func @maximum(%x: memref<?x10xf32>, %s: memref<?xf32>) {
+  linalg.generic {indexing_maps = [#row, #same], iterator_types = ["parallel", "reduction"]}
+      ins(%x : memref<?x10xf32>) outs(%s : memref<?xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.maximumf %in, %out : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// Long rows, rows whose elements are apart, and sums in the order of their terms stay.
+
+// CHECK-LABEL: func.func @others(
+// CHECK-COUNT-3: linalg.generic
+// CHECK-NOT:     vector
+func.func @others(%long: memref<?x33xf32>, %x: memref<?x10xf32>, %apart: memref<?x10xf32, strided<[1, ?]>>, %s: memref<?xf32>) {
+  linalg.generic {indexing_maps = [#row], iterator_types = ["parallel", "parallel"]} outs(%long : memref<?x33xf32>) {
+  ^bb0(%out: f32):
+    %0 = math.exp %out : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#row, #row], iterator_types = ["parallel", "parallel"]}
+      ins(%apart : memref<?x10xf32, strided<[1, ?]>>) outs(%x : memref<?x10xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  }
+  linalg.generic {indexing_maps = [#row, #same], iterator_types = ["parallel", "reduction"]}
+      ins(%x : memref<?x10xf32>) outs(%s : memref<?xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.mulf %in, %out : f32
+    %1 = arith.addf %out, %0 : f32
+    linalg.yield %1 : f32
+  }
+  return
+}
