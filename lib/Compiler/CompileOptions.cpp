@@ -181,6 +181,7 @@ void Validator::checkTarget() {
 
 void Validator::checkPipeline() {
   const TrainingOptions &training = options.training;
+  require(training.pipelineStages || !training.splitBackward, "--split-backward needs --pipeline");
   if (!training.pipelineStages)
     return;
   require(*training.pipelineStages >= 2 && *training.pipelineStages <= kMostStages,

@@ -244,6 +244,10 @@ static const OptionInfo kOptions[] = {
      "Cut steps into P stages, each of which a rank of `mpirun -n P` computes; gradients are "
      "computed sequentially (--distributed=mpi)",
      SETTER(setInteger, training.pipelineStages)},
+    {"split-backward", Form::Flag, Group::Target, "",
+     "Stages form gradients of parameters apart from cotangents, for --pipeline-schedule=zb-h1 and "
+     "zb-h2 (--pipeline)",
+     SETTER(setFlag, training.splitBackward)},
     {"sync-bn", Form::Flag, Group::Target, "",
      "BatchNormalization in training mode takes the statistics of the samples of all ranks "
      "(--distributed=mpi)",

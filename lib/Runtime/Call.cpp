@@ -206,7 +206,7 @@ void bppsa_rt_phase(int64_t phase) {
   double time = now();
   if (phase == 0)
     phases.forward = time;
-  else
+  else if (phase == 1)
     phases.backward = time;
 }
 

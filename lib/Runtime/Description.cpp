@@ -116,6 +116,8 @@ ordered_json bppsa::runtime::describeProgram(const Program &program) {
     object["distributed"] = "mpi";
   if (model.stages > 0)
     object["pipeline"] = model.stages;
+  if (model.splitsBackward)
+    object["split_backward"] = true;
   if (isDeviceProgram()) {
     object["emulated"] = isEmulatedProgram();
     object["precision"] = model.precision;

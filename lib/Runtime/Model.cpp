@@ -284,6 +284,7 @@ static Model parse(const json &root, uint64_t onnxSize) {
   model.hyper = root.at("hyper").get<std::map<std::string, double>>();
   model.flopsPerPosition = root.value("flops_per_position", int64_t(0));
   model.functions = root.at("functions").get<std::map<std::string, std::vector<std::string>>>();
+  model.splitsBackward = root.value("split_backward", false);
   model.stages = root.value("pipeline", int64_t(0));
   model.sharesStatistics = root.value("sync_bn", false);
   model.firstUses = root.value("first_uses", std::map<std::string, std::vector<std::string>>());

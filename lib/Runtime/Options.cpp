@@ -179,14 +179,18 @@ static void addTraining(CLI::App &command, Options &options, const Model &model)
 static void addPipeline(CLI::App &command, Options &options) {
   using Kind = PipelineOptions::Kind;
   static const std::map<std::string, Kind> kinds = {{"gpipe", Kind::GPipe},
-                                                    {"1f1b", Kind::OneForwardOneBackward}};
+                                                    {"1f1b", Kind::OneForwardOneBackward},
+                                                    {"zb-h1", Kind::ZeroBubbleH1},
+                                                    {"zb-h2", Kind::ZeroBubbleH2}};
   command
       .add_option_function<std::string>(
           "--pipeline-schedule",
           [&options](const std::string &word) { options.pipeline.kind = kinds.at(word); },
           "The order in which a stage computes microbatches: gpipe (all forward, then all "
-          "backward) or 1f1b (backward as soon as it can, the default); the bits are the same")
-      ->check(CLI::IsMember({"gpipe", "1f1b"}));
+          "backward), 1f1b (backward as soon as it can, the default), zb-h1 or zb-h2 (the same, "
+          "and "
+          "gradients of parameters where it would wait); the bits are the same")
+      ->check(CLI::IsMember({"gpipe", "1f1b", "zb-h1", "zb-h2"}));
 }
 
 /// How the ranks of `mpirun -n P` train together.
@@ -321,6 +325,8 @@ static void checkRanges(const Options &options, const Model &model) {
     throw UsageError(text("--best=accuracy needs one loss with classes, found ", model.lossText()));
   if (options.accumulate && *options.accumulate > 1 && options.tbptt)
     throw UsageError("--accumulate and --tbptt exclude each other");
+  if (options.pipeline.isSplit() && !model.splitsBackward)
+    throw UsageError("--pipeline-schedule=zb-h1 and zb-h2 need a program of --split-backward");
   if (options.microbatches && (options.accumulate || options.tbptt))
     throw UsageError("--microbatches excludes --accumulate and --tbptt");
   if (options.ema && !(*options.ema > 0 && *options.ema < 1))

@@ -333,6 +333,8 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
     description["first_uses"] = std::move(firstUses);
   if (options.pipelineStages)
     description["pipeline"] = *options.pipelineStages;
+  if (options.splitBackward)
+    description["split_backward"] = true;
   if (options.syncBatchNorm)
     description["sync_bn"] = true;
   if (options.ignoreIndex)

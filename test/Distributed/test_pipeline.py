@@ -86,10 +86,10 @@ def compiled():
     """The program of a case with so many stages, compiled once."""
     programs = {}
 
-    def get(case, stages):
-        key = case, stages
+    def get(case, stages, *options):
+        key = case, stages, *options
         if key not in programs:
-            programs[key] = compile_model(CASES[case][0](), f"--pipeline={stages}")
+            programs[key] = compile_model(CASES[case][0](), f"--pipeline={stages}", *options)
         return programs[key]
 
     return get
@@ -122,6 +122,17 @@ def test_bits_of_one_process(tmp_path, compiled, case, stages, schedule):
     check_same(train(tmp_path, 0, program, data, "cut", *UPDATES), alone)
     options = [*UPDATES, f"--pipeline-schedule={schedule}"]
     check_same(train(tmp_path, stages, program, data, "stages", *options), alone)
+
+
+@pytest.mark.parametrize("case, stages", [("dense", 4), ("dropout", 2), ("recurrent", 3), ("tagger", 2)])
+def test_bits_with_split_backward(tmp_path, compiled, case, stages):
+    """Where gradients of parameters are formed on their own, at whatever time."""
+    data = save(tmp_path / "data.npz", CASES[case][1])
+    alone = train(tmp_path, 0, compiled(case, stages), data, "alone", *UPDATES)
+    program = compiled(case, stages, "--split-backward")
+    for schedule in ("gpipe", "1f1b", "zb-h1", "zb-h2"):
+        options = [*UPDATES, f"--pipeline-schedule={schedule}"]
+        check_same(train(tmp_path, stages, program, data, schedule, *options), alone)
 
 
 def test_bits_with_settings(tmp_path, compiled):
@@ -162,18 +173,32 @@ def test_resumed(tmp_path, compiled, first, second):
         np.testing.assert_array_equal(array, whole[0][name], name)
 
 
-def test_trace(tmp_path, compiled):
-    """1F1B on two stages: the first one is a microbatch ahead, the last one never."""
-    data, trace = save(tmp_path / "data.npz", CASES["dense"][1]), tmp_path / "t.json"
+def computed(folder, program, data, *options):
+    """The parts of microbatches in the order in which each of two ranks computes them."""
+    trace = folder / "t.json"
     words = ["train", "--data", data, *SETTINGS, *UPDATES, "--epochs", 1, "--trace", trace]
-    harness.check_succeeded(mpi.run(2, compiled("dense", 2), *words))
+    harness.check_succeeded(mpi.run(2, program, *words, *options))
     events = json.loads(trace.read_text())["traceEvents"]
-    computed = [
-        [event["name"] for event in events if event["pid"] == rank and event.get("tid") == 0 and event["ph"] == "X"]
-        for rank in (0, 1)
-    ]
-    assert computed[0][:8] == ["F 0", "F 1", "B 0", "F 2", "B 1", "F 3", "B 2", "B 3"]
-    assert computed[1][:8] == ["F 0", "B 0", "F 1", "B 1", "F 2", "B 2", "F 3", "B 3"]
+    own = [event for event in events if event.get("tid") == 0 and event["ph"] == "X"]
+    return [[event["name"] for event in own if event["pid"] == rank] for rank in (0, 1)]
+
+
+def test_order(tmp_path, compiled):
+    """1F1B on two stages: the first one is a microbatch ahead, the last one never."""
+    data = save(tmp_path / "data.npz", CASES["dense"][1])
+    first, last = computed(tmp_path, compiled("dense", 2), data)
+    assert first[:8] == ["F 0", "F 1", "B 0", "F 2", "B 1", "F 3", "B 2", "B 3"]
+    assert last[:8] == ["F 0", "B 0", "F 1", "B 1", "F 2", "B 2", "F 3", "B 3"]
+
+
+def test_order_of_zero_bubble(tmp_path, compiled):
+    """ZB-H1: the last stage forms gradients of parameters one microbatch late, and at the end."""
+    data = save(tmp_path / "data.npz", CASES["dense"][1])
+    program = compiled("dense", 2, "--split-backward")
+    first, last = computed(tmp_path, program, data, "--pipeline-schedule=zb-h1")
+    assert first[:6] == ["F 0", "F 1", "B 0", "W 0", "F 2", "B 1"]
+    assert last[:7] == ["F 0", "B 0", "F 1", "B 1", "W 0", "F 2", "B 2"]
+    assert last[10:12] == ["W 2", "W 3"]
 
 
 def steep():
@@ -219,18 +244,25 @@ def test_refused_at_run_time(tmp_path, compiled, ranks, options, words):
     assert words in refused(result)
 
 
-def test_refused_words(tmp_path, compiled):
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        (["--microbatches", 2, "--accumulate", 2], "--microbatches excludes --accumulate and --tbptt"),
+        (["--pipeline-schedule=zb-h1"], "zb-h1 and zb-h2 need a program of --split-backward"),
+    ],
+)
+def test_refused_words(tmp_path, compiled, options, words):
     data = save(tmp_path / "data.npz", CASES["dense"][1])
-    words = ["train", "--data", data, "--microbatches", 2, "--accumulate", 2]
-    result = mpi.run(0, compiled("dense", 2), *words)
+    result = mpi.run(0, compiled("dense", 2), "train", "--data", data, *options)
     assert result.returncode == 2
-    assert "--microbatches excludes --accumulate and --tbptt" in result.stderr
+    assert words in result.stderr
 
 
 @pytest.mark.parametrize(
     "options, words",
     [
         (["--pipeline=2"], "--pipeline needs --distributed=mpi"),
+        (["--split-backward"], "--split-backward needs --pipeline"),
         (["--pipeline=1"], "--pipeline must be 2 to 1024, found 1"),
         (["--pipeline=2", "--target=cuda"], "--pipeline needs --target=cpu"),
         (["--pipeline=2", "--backward=scan"], "--pipeline needs sequential backward passes"),

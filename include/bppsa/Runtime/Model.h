@@ -143,6 +143,8 @@ struct Model {
   bool sharesStatistics = false;
   /// Stages of a pipeline that steps are cut into; 0 for none.
   int64_t stages = 0;
+  /// Whether these form gradients of parameters apart from cotangents.
+  bool splitsBackward = false;
 
   /// "[T, 16, 1]"
   std::string shapeText(const std::vector<Extent> &shape) const;

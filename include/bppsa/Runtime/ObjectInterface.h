@@ -146,7 +146,8 @@ void bppsa_rt_stage_receive(int64_t address, int64_t bytes, int64_t stage, int64
 /// the bytes that they take.
 void bppsa_rt_residuals(int64_t bytes);
 
-/// Compiled steps call this with 0 where they start and with 1 where their backward part starts.
+/// Compiled steps call this with 0 where they start, with 1 where their backward part starts, and
+/// with 2 where stages of a pipeline go on to gradients of parameters.
 void bppsa_rt_phase(int64_t phase);
 }
 

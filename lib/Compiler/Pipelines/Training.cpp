@@ -191,8 +191,16 @@ static std::vector<std::string> addStages(OpPassManager &pm, const TrainingOptio
     for (int64_t stage = 0; stage < *options.pipelineStages; ++stage)
       made.push_back(variant.getStageSymbol(stage));
   }
+  // The whole step tells what its stages need no more: there cotangents depend on the loss.
+  if (options.splitBackward)
+    pm.addNestedPass<func::FuncOp>(createSplitBackward());
   pm.addPass(createAssignStages(assign));
   pm.addPass(createCutStages(cut));
+  if (options.splitBackward) {
+    DeferWeightsOptions defer;
+    defer.functions.assign(made.begin(), made.end());
+    pm.addPass(createDeferWeights(defer));
+  }
   return made;
 }
 

@@ -44,6 +44,12 @@ void Microbatch::forward(int64_t nextSeed) {
   });
 }
 
+void Microbatch::goOn(bool toEnd) {
+  do
+    step.resume();
+  while (toEnd && step.isPaused());
+}
+
 void Microbatch::beginPhase(int64_t phase) noexcept {
   if (phase > 0)
     step.pause();

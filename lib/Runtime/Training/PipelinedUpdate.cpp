@@ -11,6 +11,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <numeric>
 
 using namespace bppsa;
@@ -24,6 +25,22 @@ static std::string stageFunction(const std::string &variant, int stage) {
 // Schedules
 //===----------------------------------------------------------------------===//
 
+static schedule::DeviceOrders ordersOf(PipelineOptions::Kind kind,
+                                       const schedule::Pipeline &pipeline) {
+  constexpr double noLimit = std::numeric_limits<double>::infinity();
+  switch (kind) {
+  case PipelineOptions::Kind::GPipe:
+    return schedule::orderGPipe(pipeline);
+  case PipelineOptions::Kind::OneForwardOneBackward:
+    return schedule::orderOneForwardOneBackward(pipeline);
+  case PipelineOptions::Kind::ZeroBubbleH1:
+    return schedule::orderZeroBubble(pipeline, schedule::kZeroBubbleH1, noLimit);
+  case PipelineOptions::Kind::ZeroBubbleH2:
+    return schedule::orderZeroBubble(pipeline, schedule::kZeroBubbleH2, noLimit);
+  }
+  return {};
+}
+
 const std::vector<schedule::PipelineOp> &PipelinedUpdate::orderOf(int64_t count) {
   auto found = orders.find(count);
   if (found != orders.end())
@@ -34,10 +51,7 @@ const std::vector<schedule::PipelineOp> &PipelinedUpdate::orderOf(int64_t count)
   pipeline.stages.resize(ranks.count());
   pipeline.placement.resize(ranks.count());
   std::iota(pipeline.placement.begin(), pipeline.placement.end(), 0);
-  bool isGPipe = options.kind == PipelineOptions::Kind::GPipe;
-  schedule::DeviceOrders all =
-      isGPipe ? schedule::orderGPipe(pipeline) : schedule::orderOneForwardOneBackward(pipeline);
-  return orders[count] = all[ranks.rank()];
+  return orders[count] = ordersOf(options.kind, pipeline)[ranks.rank()];
 }
 
 //===----------------------------------------------------------------------===//
@@ -89,31 +103,45 @@ void PipelinedUpdate::add(const Microbatch &microbatch, std::vector<double> &sum
   }
 }
 
+/// In traces.
+static std::string nameOf(schedule::PipelineOp op) {
+  switch (op.kind) {
+  case schedule::OpKind::F:
+    return text("F ", op.microbatch);
+  case schedule::OpKind::W:
+    return text("W ", op.microbatch);
+  case schedule::OpKind::B:
+  case schedule::OpKind::BW:
+    return text("B ", op.microbatch);
+  }
+  return "";
+}
+
 LossSums PipelinedUpdate::run(int64_t count, const std::function<Batch()> &makeBatch,
                               const Fill &fill, bool &isInterrupted) {
   std::vector<double> sums(session.parameters.gradientCount());
   LossSums losses;
   std::map<int32_t, Microbatch *> working;
   for (schedule::PipelineOp op : orderOf(count)) {
-    bool isForward = op.kind == schedule::OpKind::F;
-    TraceScope scope(ranks.trace(), TraceEvent::Lane::Computing,
-                     text(isForward ? "F " : "B ", op.microbatch));
-    if (isForward) {
-      Microbatch &next = *(working[op.microbatch] = &takeFree(makeBatch));
-      int64_t seed = fill(op.microbatch, next);
-      // A batch of which nothing counts has no loss.
-      if (next.weights.front() != 0)
-        next.forward(seed);
+    TraceScope scope(ranks.trace(), TraceEvent::Lane::Computing, nameOf(op));
+    Microbatch *&microbatch = working[op.microbatch];
+    if (op.kind == schedule::OpKind::F) {
+      microbatch = &takeFree(makeBatch);
+      int64_t seed = fill(op.microbatch, *microbatch);
+      if (microbatch->counts())
+        microbatch->forward(seed);
       continue;
     }
-    Microbatch &microbatch = *working.at(op.microbatch);
-    working.erase(op.microbatch);
-    if (microbatch.weights.front() != 0) {
-      microbatch.backward();
-      add(microbatch, sums);
-      losses.add(0, microbatch.loss, microbatch.weights.front());
+    bool isLast = op.kind != schedule::OpKind::B;
+    if (microbatch->counts())
+      microbatch->goOn(isLast);
+    if (!isLast)
+      continue;
+    if (microbatch->counts()) {
+      add(*microbatch, sums);
+      losses.add(0, microbatch->loss, microbatch->weights.front());
     }
-    free.push_back(&microbatch);
+    free.push_back(microbatch);
   }
   double divisor = losses.weights.empty() ? 0 : losses.weights.front();
   finish(sums, divisor);

@@ -102,6 +102,8 @@ struct TrainingOptions {
   bool syncBatchNorm = false;
   /// `--pipeline`: stages of a pipeline that steps are cut into; nothing for none.
   std::optional<int64_t> pipelineStages;
+  /// `--split-backward`: stages form gradients of parameters apart from cotangents.
+  bool splitBackward = false;
   /// What tensor cores multiply: `fp32`, `tf32` or `bf16`; empty for `fp32`. For CUDA only.
   std::string precision;
 

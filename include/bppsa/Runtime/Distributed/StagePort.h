@@ -17,7 +17,8 @@ class StagePort {
 public:
   virtual ~StagePort() = default;
 
-  /// Part `phase` of the stage begins: 0 forward, 1 backward. What comes first waits here.
+  /// Part `phase` of the stage begins: 0 forward, 1 backward, 2 gradients of parameters where they
+  /// are apart. What comes first waits here.
   virtual void beginPhase(int64_t phase) noexcept = 0;
   /// Takes a copy of `bytes` bytes for `stage`.
   virtual void send(int stage, int64_t channel, const void *data, uint64_t bytes) noexcept = 0;

@@ -30,6 +30,7 @@ public:
   void resume();
   /// Lets the caller go on. For the step alone.
   void pause();
+  /// Whether the step has paused and not ended.
   bool isPaused() const { return running; }
 
 private:

@@ -30,8 +30,10 @@ public:
 
   /// Runs the forward part on what is in `batch`, with the dropout of `seed`.
   void forward(int64_t seed);
-  /// Runs the rest. Gradients and loss are there then.
-  void backward() { step.resume(); }
+  /// Runs the next part, or all that are left; gradients and loss are there then.
+  void goOn(bool toEnd);
+  /// A microbatch of which nothing counts has no loss, and is not computed.
+  bool counts() const { return weights.front() != 0; }
 
   Batch batch;
   /// What its samples count.

@@ -157,4 +157,30 @@ def CutStages : Pass<"bppsa-cut-stages", "::mlir::ModuleOp"> {
                            "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def DeferWeights : Pass<"bppsa-defer-weights", "::mlir::ModuleOp"> {
+  let summary = "forms gradients of parameters after all cotangents, as a phase of their own";
+  let description = [{
+    Moves the operations of `functions` that `bppsa-split-backward` has found to be W behind all others, in their
+    order, and puts `bppsa.mark_phase 2` in between: in the function of a stage that nothing else needs to
+    wait for. What another stage receives stays where it is. Removes `bppsa.backward_part` from the module.
+
+    ```mlir
+    %dw1 = ... ins(%x, %g1 ...) attrs = {bppsa.backward_part = #bppsa.backward_part<parameter, stage = 1>}
+    %g0 = ... ins(%g1, %w1 ...) attrs = {bppsa.backward_part = #bppsa.backward_part<cotangent>}
+    bppsa.stage_send %g0 to 0 channel 1
+    return %dw1
+    ```
+    becomes
+    ```mlir
+    %g0 = ... ins(%g1, %w1 ...)
+    bppsa.stage_send %g0 to 0 channel 1
+    bppsa.mark_phase 2
+    %dw1 = ... ins(%x, %g1 ...)
+    return %dw1
+    ```
+  }];
+  let options = [ListOption<"functions", "functions", "std::string", "functions of stages">];
+  let dependentDialects = ["::bppsa::BPPSADialect"];
+}
+
 #endif // BPPSA_DIALECT_BPPSA_TRANSFORMS_SCHEDULE_PASSES

@@ -1,0 +1,43 @@
+// RUN: bppsa-opt %s -bppsa-defer-weights="functions=stage,nothing" | FileCheck %s
+
+// W, in their order, follow all that others may wait for. The first one does not: another stage needs
+// what it makes.
+
+// CHECK-LABEL: func.func @stage(
+//       CHECK:   %[[SENT:.*]] = arith.negf %arg0
+//       CHECK:   %[[G:.*]] = arith.addf %arg0, %arg1
+//       CHECK:   bppsa.stage_send %[[SENT]] to 0 channel 0
+//       CHECK:   bppsa.stage_send %[[G]] to 0 channel 1
+//  CHECK-NEXT:   bppsa.mark_phase 2
+//  CHECK-NEXT:   %[[D:.*]] = arith.mulf %arg0, %[[G]]
+//  CHECK-NEXT:   %[[E:.*]] = arith.addf %[[D]], %[[D]]
+//  CHECK-NEXT:   return %[[E]]
+func.func @stage(%x: tensor<4xf32>, %g1: tensor<4xf32>) -> (tensor<4xf32> {bppsa.gradient = "w"}) {
+  bppsa.mark_phase 1
+  %sent = arith.negf %x {bppsa.backward_part = #bppsa.backward_part<parameter, stage = 1>} : tensor<4xf32>
+  %g = arith.addf %x, %g1 {bppsa.backward_part = #bppsa.backward_part<cotangent>} : tensor<4xf32>
+  %d = arith.mulf %x, %g {bppsa.backward_part = #bppsa.backward_part<parameter, stage = 1>} : tensor<4xf32>
+  bppsa.stage_send %sent to 0 channel 0 : tensor<4xf32>
+  %e = arith.addf %d, %d {bppsa.backward_part = #bppsa.backward_part<parameter, stage = 1>} : tensor<4xf32>
+  bppsa.stage_send %g to 0 channel 1 : tensor<4xf32>
+  return %e : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @nothing(
+//       CHECK:   bppsa.mark_phase 1
+//  CHECK-NEXT:   bppsa.mark_phase 2
+//  CHECK-NEXT:   return
+func.func @nothing() {
+  bppsa.mark_phase 1
+  return
+}
+
+// What other functions know of W is of no use any more.
+
+// CHECK-LABEL: func.func @whole(
+//   CHECK-NOT:   bppsa.backward_part
+//   CHECK-NOT:   bppsa.mark_phase 2
+func.func @whole(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = arith.negf %x {bppsa.backward_part = #bppsa.backward_part<cotangent>} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
