@@ -12,7 +12,7 @@
 
 #include "../TensorBuilders.h"
 #include "RecurrenceVJP.h"
-#include "mlir/Transforms/RegionUtils.h"
+#include "bppsa/Dialect/BPPSA/Analysis/Dependences.h"
 #include "llvm/ADT/BitVector.h"
 
 using namespace mlir;
@@ -39,12 +39,6 @@ static bool isRecomputed(Operation *op) {
     return isPlainArithmetic(generic);
   return isa<linalg::FillOp, linalg::TransposeOp, linalg::BroadcastOp, StopGradientOp>(op) ||
          isa<tensor::TensorDialect>(op->getDialect()) || op->hasTrait<OpTrait::ConstantLike>();
-}
-
-static SetVector<Value> getInputs(Operation *op) {
-  SetVector<Value> inputs(op->operand_begin(), op->operand_end());
-  getUsedValuesDefinedAbove(op->getRegions(), inputs);
-  return inputs;
 }
 
 namespace {
@@ -171,7 +165,7 @@ void GraphBackward::planLink(ArrayRef<bool> needed) {
   for (Operation &nested : getBody())
     if (&nested == marker)
       break;
-    else if (llvm::all_of(getInputs(&nested), [&](Value value) {
+    else if (llvm::all_of(getUsedValues(&nested), [&](Value value) {
                return isCapture(value) || constant.contains(value);
              }))
       constant.insert(nested.result_begin(), nested.result_end());
@@ -191,7 +185,7 @@ void GraphBackward::planLink(ArrayRef<bool> needed) {
       saved.insert(value);
     else {
       linkOps.insert(definition);
-      llvm::append_range(worklist, getInputs(definition));
+      llvm::append_range(worklist, getUsedValues(definition));
     }
   }
   saved.remove_if([&](Value value) { return isCotangentArgument(value); });

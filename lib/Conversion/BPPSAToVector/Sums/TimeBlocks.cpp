@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TimeBlocks.h"
+#include "bppsa/Dialect/BPPSA/Analysis/RunningSums.h"
 #include "bppsa/Dialect/BPPSA/Analysis/VanishingValues.h"
 #include "bppsa/Support/SharedCode.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -23,13 +24,6 @@ using namespace bppsa;
 //===----------------------------------------------------------------------===//
 // Which sums
 //===----------------------------------------------------------------------===//
-
-/// The arrays that a sum reads.
-static OperandRange getSummed(Operation *sum) {
-  if (auto running = dyn_cast<AddToSumsOp>(sum))
-    return running->getOperands().drop_back();
-  return sum->getOperands().take_front(isa<OuterSumOp>(sum) ? 2 : 1);
-}
 
 /// Whether running sums of `sum`, where it has them, go on in the order of `chain`.
 static bool hasOrderOf(Operation *sum, ChainOp chain) {
@@ -78,11 +72,6 @@ static bool isOnlyOf(Value array, Operation *chain, ArrayRef<Operation *> sums) 
 //===----------------------------------------------------------------------===//
 
 bool TimeBlocks::RunningSum::isOuter() const { return getSummed(op).size() == 2; }
-
-Value TimeBlocks::RunningSum::getBatch() const {
-  auto outer = dyn_cast<OuterSumOp>(op);
-  return outer ? outer.getBatch() : cast<StepSumOp>(op).getBatch();
-}
 
 TimeBlocks::TimeBlocks(OpBuilder &builder, const CotangentLoop &loop, ArrayRef<Operation *> ops,
                        const LaneOptions &options)
@@ -230,7 +219,8 @@ void TimeBlocks::finish(OpBuilder &builder) {
   for (const RunningSum &sum : sums) {
     if (!sum.isOwned())
       continue;
-    emitFinishSums(builder, module, loc, sum.sums, sum.getBatch(), sum.op->getOperands().back());
+    emitFinishSums(builder, module, loc, sum.sums, getSummedBatch(sum.op),
+                   sum.op->getOperands().back());
     memref::DeallocOp::create(builder, loc, sum.sums);
   }
 }

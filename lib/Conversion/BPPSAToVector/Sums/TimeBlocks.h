@@ -44,7 +44,6 @@ private:
     bool isOuter() const;
     /// Whether they begin and end with the chain: others go on from chain to chain.
     bool isOwned() const { return !mlir::isa<AddToSumsOp>(op); }
-    mlir::Value getBatch() const;
     /// Of one batch block.
     llvm::ArrayRef<int64_t> getShape() const {
       return mlir::cast<mlir::MemRefType>(sums.getType()).getShape().drop_front();

@@ -17,6 +17,16 @@ SetVector<Value> bppsa::getUsedValues(Operation *op) {
   return values;
 }
 
+SmallVector<Value> bppsa::getReadValues(Operation *op, function_ref<bool(Value)> isCounted) {
+  SmallVector<Value> read(op->getOperands());
+  SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op->getRegions(), captured);
+  llvm::copy_if(captured, std::back_inserter(read), [&](Value value) {
+    return isCounted(value) && !llvm::is_contained(op->getOperands(), value);
+  });
+  return read;
+}
+
 static Dependence getOfArgument(FunctionOpInterface function, unsigned number) {
   if (attrs::Target::ofArgument(function, number) || attrs::Weight::ofArgument(function, number))
     return Dependence::Targets;

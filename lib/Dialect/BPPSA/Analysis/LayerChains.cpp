@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Dialect/BPPSA/Analysis/LayerChains.h"
+#include "bppsa/Dialect/BPPSA/Analysis/Dependences.h"
 #include "bppsa/Dialect/BPPSA/Analysis/LinkValues.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "mlir/IR/Matchers.h"
@@ -17,30 +18,18 @@ using namespace bppsa;
 // Layers
 //===----------------------------------------------------------------------===//
 
-/// What the elements of the attribute of `op` are about: its operands, then the
-/// tensors that its body reads. Empty where it cannot be told which are meant.
-static SmallVector<Value> getUsedValues(Operation *op, size_t count) {
-  llvm::SetVector<Value> operands(op->operand_begin(), op->operand_end());
-  SmallVector<Value> values(op->getOperands());
-  for (Region &region : op->getRegions())
-    region.walk([&](Operation *nested) {
-      for (Value operand : nested->getOperands())
-        if (isa<TensorType>(operand.getType()) && !region.isAncestor(operand.getParentRegion()) &&
-            operands.insert(operand))
-          values.push_back(operand);
-    });
-  if (values.size() != count)
-    values.clear();
-  return values;
-}
-
 /// The layer of `op`; nothing where cotangents leave through no operand or several.
 static std::optional<Layer> getLayer(Operation *op) {
   OperandJacobiansAttr jacobians = op ? attrs::Jacobian::of(op) : OperandJacobiansAttr();
   if (!jacobians || op->getNumResults() != 1)
     return std::nullopt;
+  // What the elements of the attribute are about.
+  SmallVector<Value> read =
+      getReadValues(op, [](Value value) { return isa<TensorType>(value.getType()); });
+  if (read.size() != jacobians.getTypes().size())
+    return std::nullopt;
   std::optional<Layer> layer;
-  for (auto [i, value] : llvm::enumerate(getUsedValues(op, jacobians.getTypes().size()))) {
+  for (auto [i, value] : llvm::enumerate(read)) {
     JacobianType jacobian = jacobians.getJacobian(i);
     if (!jacobian)
       continue;

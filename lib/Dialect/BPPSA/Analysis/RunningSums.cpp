@@ -18,3 +18,14 @@ int64_t bppsa::getRunningSumBytes(Operation *sum) {
     return bytes * ShapedType::getNumElements(type.getShape().drop_front());
   return bytes * type.getNumElements() * *cast<PackableOpInterface>(sum).getLanes();
 }
+
+OperandRange bppsa::getSummed(Operation *sum) {
+  if (isa<AddToSumsOp>(sum))
+    return sum->getOperands().drop_back();
+  return sum->getOperands().take_front(isa<OuterSumOp>(sum) ? 2 : 1);
+}
+
+Value bppsa::getSummedBatch(Operation *sum) {
+  auto outer = dyn_cast<OuterSumOp>(sum);
+  return outer ? outer.getBatch() : cast<StepSumOp>(sum).getBatch();
+}

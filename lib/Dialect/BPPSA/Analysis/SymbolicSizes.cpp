@@ -124,3 +124,8 @@ AffineExpr SymbolicSizes::getSize(Value tensor, int64_t dim) {
           [&](ReifyRankedShapedTypeOpInterface) { return getReified(cast<OpResult>(tensor), dim); })
       .Default([&](Operation *) { return getOpaque(tensor, dim); });
 }
+
+bool bppsa::readsSizeOnly(Operation *op) {
+  auto dim = dyn_cast<tensor::DimOp>(op);
+  return dim && dim.getConstantIndex();
+}

@@ -19,6 +19,11 @@ enum class Dependence { Constants, Parameters, Data, Targets };
 /// What `op` and its regions use of values around it.
 llvm::SetVector<mlir::Value> getUsedValues(mlir::Operation *op);
 
+/// The operands of `op` in their order, and after them what else its regions capture of values that
+/// `isCounted` says.
+llvm::SmallVector<mlir::Value> getReadValues(mlir::Operation *op,
+                                             llvm::function_ref<bool(mlir::Value)> isCounted);
+
 /// What the values of a function of one block depend on. Targets and weights are of the
 /// loss; arguments that are neither these nor parameters are data.
 class Dependences {

@@ -19,6 +19,12 @@ inline constexpr int64_t kMostRunningSumBytes = 512 * 1024;
 /// samples of one vector, in bytes.
 int64_t getRunningSumBytes(mlir::Operation *sum);
 
+/// The packed sequences that such a sum reads.
+mlir::OperandRange getSummed(mlir::Operation *sum);
+
+/// The number of samples that an `outer_sum` or `step_sum` adds up; null where every lane has one.
+mlir::Value getSummedBatch(mlir::Operation *sum);
+
 } // namespace bppsa
 
 #endif // BPPSA_DIALECT_BPPSA_ANALYSIS_RUNNINGSUMS_H

@@ -36,6 +36,9 @@ private:
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, unsigned> unknowns;
 };
 
+/// Whether `op` reads nothing of an array but a size of a known dimension.
+bool readsSizeOnly(mlir::Operation *op);
+
 } // namespace bppsa
 
 #endif // BPPSA_DIALECT_BPPSA_ANALYSIS_SYMBOLICSIZES_H

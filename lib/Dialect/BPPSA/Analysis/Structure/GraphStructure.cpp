@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "bppsa/Dialect/BPPSA/Analysis/Dependences.h"
 #include "bppsa/Dialect/BPPSA/Analysis/Structure/JacobianStructure.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -18,17 +18,9 @@ static void addLoopAxes(Operation &loop, SampleAxes &axes) {
     axes[result] = cast<RankedTensorType>(result.getType()).getRank() - 2;
 }
 
-/// The tensors that `op` and its regions read: its operands first.
-static SmallVector<Value> getUsedValues(Operation &op, const SampleAxes &axes) {
-  llvm::SetVector<Value> operands(op.operand_begin(), op.operand_end());
-  SmallVector<Value> read(op.getOperands());
-  for (Region &region : op.getRegions())
-    region.walk([&](Operation *nested) {
-      for (Value operand : nested->getOperands())
-        if (axes.contains(operand) && operands.insert(operand))
-          read.push_back(operand);
-    });
-  return read;
+/// What `op` reads: its operands, then what its regions capture that has samples.
+static SmallVector<Value> getTensorsRead(Operation &op, const SampleAxes &axes) {
+  return getReadValues(&op, [&](Value value) { return axes.contains(value); });
 }
 
 /// Adds the axes of the results of `op`, which reads `read`, to `axes`.
@@ -95,19 +87,19 @@ static SampleAxes getArgumentAxes(FunctionOpInterface function, int64_t batchAxi
 SampleAxes bppsa::findSampleAxes(FunctionOpInterface function, int64_t batchAxis) {
   SampleAxes axes = getArgumentAxes(function, batchAxis);
   for (Operation &op : function.getFunctionBody().front())
-    addAxes(op, getUsedValues(op, axes), axes, [](Operation *, JacobianType, StringRef) {});
+    addAxes(op, getTensorsRead(op, axes), axes, [](Operation *, JacobianType, StringRef) {});
   return axes;
 }
 
 void bppsa::annotateStructure(Operation *op, const SampleAxes &axes) {
-  annotate(*op, getUsedValues(*op, axes), axes, [](Operation *, JacobianType, StringRef) {});
+  annotate(*op, getTensorsRead(*op, axes), axes, [](Operation *, JacobianType, StringRef) {});
 }
 
 SampleAxes bppsa::annotateGraphStructure(FunctionOpInterface function, int64_t batchAxis,
                                          StructureReport report) {
   SampleAxes axes = getArgumentAxes(function, batchAxis);
   for (Operation &op : function.getFunctionBody().front()) {
-    SmallVector<Value> read = getUsedValues(op, axes);
+    SmallVector<Value> read = getTensorsRead(op, axes);
     addAxes(op, read, axes, report);
     annotate(op, read, axes, report);
   }

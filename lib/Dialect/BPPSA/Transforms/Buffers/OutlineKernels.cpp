@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ViewRoot.h"
+#include "bppsa/Dialect/BPPSA/Analysis/Dependences.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSAChunks.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSARunningSums.h"
@@ -24,7 +25,6 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
-#include "mlir/Transforms/RegionUtils.h"
 
 namespace bppsa {
 #define GEN_PASS_DEF_OUTLINEKERNELS
@@ -201,13 +201,9 @@ static Value castToWindow(OpBuilder &builder, Operation *op, Value value) {
 /// Values that `ops` and their regions use: constants and others.
 static void collectInputs(ArrayRef<Operation *> ops, SetVector<Value> &constants,
                           SetVector<Value> &others) {
-  SetVector<Value> used;
-  for (Operation *op : ops) {
-    used.insert(op->operand_begin(), op->operand_end());
-    getUsedValuesDefinedAbove(op->getRegions(), used);
-  }
-  for (Value value : used)
-    (matchPattern(value, m_Constant()) ? constants : others).insert(value);
+  for (Operation *op : ops)
+    for (Value value : getUsedValues(op))
+      (matchPattern(value, m_Constant()) ? constants : others).insert(value);
 }
 
 /// A private function at the end of `module` that is never inlined: inlining would

@@ -5,12 +5,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "BodyRewrites.h"
+#include "bppsa/Dialect/BPPSA/Analysis/Dependences.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -126,10 +126,8 @@ static bool isCheap(Operation *op) {
 
 /// Moves `op` out of `loop` where everything that it reads is known there.
 static void hoist(Operation *op, LoopLikeOpInterface loop) {
-  SetVector<Value> inputs(op->operand_begin(), op->operand_end());
-  getUsedValuesDefinedAbove(op->getRegions(), inputs);
   SmallVector<Operation *> needed;
-  for (Value input : inputs) {
+  for (Value input : getUsedValues(op)) {
     if (loop.isDefinedOutsideOfLoop(input))
       continue;
     Operation *definition = input.getDefiningOp();

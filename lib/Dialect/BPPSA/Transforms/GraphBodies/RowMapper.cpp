@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RowMapper.h"
+#include "bppsa/Dialect/BPPSA/Analysis/Dependences.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -30,15 +31,8 @@ Value RowMapper::getShared(Value value) {
   return get(value).value;
 }
 
-/// The operands of `op` and what its regions capture.
-static SetVector<Value> getInputs(Operation *op) {
-  SetVector<Value> inputs(op->operand_begin(), op->operand_end());
-  getUsedValuesDefinedAbove(op->getRegions(), inputs);
-  return inputs;
-}
-
 bool RowMapper::dependsOnRows(Operation *op) {
-  return llvm::any_of(getInputs(op), [&](Value value) { return hasRows(value); });
+  return llvm::any_of(getUsedValues(op), [&](Value value) { return hasRows(value); });
 }
 
 RankedTensorType RowMapper::getRowsType(Type one, int64_t axis) {
@@ -163,7 +157,7 @@ void RowMapper::convert(Operation *op) {
 
 void RowMapper::convertShared(Operation *op) {
   IRMapping mapping;
-  for (Value input : getInputs(op))
+  for (Value input : getUsedValues(op))
     mapping.map(input, getShared(input));
   Operation *clone = builder.clone(*op, mapping);
   sharedOps.push_back(clone);

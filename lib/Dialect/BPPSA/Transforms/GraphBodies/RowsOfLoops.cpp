@@ -5,12 +5,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "RowMapper.h"
+#include "bppsa/Dialect/BPPSA/Analysis/Dependences.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
-#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -57,10 +57,8 @@ getRowWindow(OpBuilder &builder, Type sample, Value row, int64_t axis) {
 }
 
 IRMapping RowMapper::takeRow(Operation *op, OpBuilder &nested, Value row) {
-  SetVector<Value> inputs(op->operand_begin(), op->operand_end());
-  getUsedValuesDefinedAbove(op->getRegions(), inputs);
   IRMapping mapping;
-  for (Value input : inputs) {
+  for (Value input : getUsedValues(op)) {
     auto [value, axis] = get(input);
     auto tensor = dyn_cast<RankedTensorType>(input.getType());
     if (axis && tensor) {

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SegmentPlan.h"
+#include "bppsa/Dialect/BPPSA/Analysis/SymbolicSizes.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
@@ -40,11 +41,6 @@ static bool isNumberOfSteps(OpFoldResult size, RecurrenceOp loop) {
   return dim && dim.getConstantIndex() == 0 && getOrigin(dim.getSource()) == getOrigin(sequence);
 }
 
-static bool isSizeOnly(Operation *user) {
-  auto dim = dyn_cast<tensor::DimOp>(user);
-  return dim && dim.getConstantIndex();
-}
-
 namespace {
 /// Plans one loop.
 class Planner {
@@ -69,7 +65,7 @@ bool Planner::addReads(Value value, SegmentPlan::Source source) {
   size_t numSaved = plan.backward.getSaved().size();
   for (OpOperand &use : value.getUses()) {
     bool isSaved = use.getOwner() == plan.backward && use.getOperandNumber() < numSaved;
-    if (!isSaved && !isSizeOnly(use.getOwner()))
+    if (!isSaved && !readsSizeOnly(use.getOwner()))
       return false;
   }
   for (size_t i = 0; i < numSaved; ++i)
@@ -81,7 +77,7 @@ bool Planner::addReads(Value value, SegmentPlan::Source source) {
 bool Planner::addTrajectoryReads(unsigned state) {
   RecurrenceOp loop = plan.forward;
   for (Operation *user : loop.getTrajectories()[state].getUsers()) {
-    if (isSizeOnly(user))
+    if (readsSizeOnly(user))
       continue;
     auto slice = dyn_cast<tensor::ExtractSliceOp>(user);
     if (!slice || !slice.hasUnitStride() ||

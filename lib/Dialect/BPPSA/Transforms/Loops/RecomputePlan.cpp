@@ -12,11 +12,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-static bool isSizeOnly(Operation *user) {
-  auto dim = dyn_cast<tensor::DimOp>(user);
-  return dim && dim.getConstantIndex();
-}
-
 /// Bytes of one step of one sample in a packed sequence.
 static int64_t getStepBytes(Value sequence) {
   auto type = cast<RankedTensorType>(sequence.getType());
@@ -130,7 +125,7 @@ void Planner::findMembers() {
 
 bool Planner::isReadByMembers(Value value) const {
   return llvm::all_of(value.getUsers(),
-                      [&](Operation *user) { return isMember(user) || isSizeOnly(user); });
+                      [&](Operation *user) { return isMember(user) || readsSizeOnly(user); });
 }
 
 /// Whether `slice`, which reads a trajectory, does so segment by segment or reads final states.
@@ -166,7 +161,7 @@ bool Planner::addTrajectory(unsigned state) {
   size_t numFinal = plan.finalStates.size();
   for (Operation *user : plan.forward.getTrajectories()[state].getUsers()) {
     auto slice = dyn_cast<tensor::ExtractSliceOp>(user);
-    isBuffered &= isSizeOnly(user) || (slice && addSlice(slice, state));
+    isBuffered &= readsSizeOnly(user) || (slice && addSlice(slice, state));
   }
   if (!isBuffered)
     plan.finalStates.truncate(numFinal);

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RecomputedLoops.h"
+#include "bppsa/Dialect/BPPSA/Analysis/RunningSums.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSARunningSums.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -145,11 +146,6 @@ void RecomputedLoops::replaceForward() {
 // Backward
 //===----------------------------------------------------------------------===//
 
-/// The arrays that a sum reads.
-static OperandRange getSummed(Operation *sum) {
-  return sum->getOperands().take_front(isa<OuterSumOp>(sum) ? 2 : 1);
-}
-
 /// What goes on from segment to segment: cotangents, for which there is memory of their own,
 /// running sums of zero, then what is whole of what the chain and its readers write.
 SmallVector<Value> RecomputedLoops::begin() {
@@ -250,11 +246,10 @@ void RecomputedLoops::replaceBackward(ValueRange carried) {
   for (Value cotangent : backward.getCotangents())
     cotangent.replaceAllUsesWith(take());
   for (Operation *sum : plan.sums) {
-    auto outer = dyn_cast<OuterSumOp>(sum);
-    Value batch = outer ? outer.getBatch() : cast<StepSumOp>(sum).getBatch();
-    Value finished = FinishSumsOp::create(builder, sum->getLoc(), sum->getResult(0).getType(),
-                                          take(), batch, Value(), backward.getLanesAttr())
-                         .getResult();
+    Value finished =
+        FinishSumsOp::create(builder, sum->getLoc(), sum->getResult(0).getType(), take(),
+                             getSummedBatch(sum), Value(), backward.getLanesAttr())
+            .getResult();
     sum->getResult(0).replaceAllUsesWith(finished);
   }
   for (auto [emitted, isWhole] : llvm::zip_equal(backward.getEmitted(), plan.isEmittedWhole))
