@@ -30,6 +30,7 @@ public:
   void checkClassOptions();
   void checkSchedule();
   void checkTarget();
+  void checkTimeShards();
   void checkDistributed();
   void checkPipeline();
   void checkNumbers();
@@ -202,6 +203,22 @@ void Validator::checkPipeline() {
   require(!training.syncBatchNorm, "--pipeline goes not with --sync-bn: a stage has all samples");
 }
 
+void Validator::checkTimeShards() {
+  require(!options.distributed.empty(), "--shard-time needs --distributed=mpi");
+  require(
+      !options.carries.empty(),
+      "--shard-time needs the states that go from step to step; compile a graph of one step with "
+      "--carry=IN:OUT");
+  require(options.training.target == TargetKind::CPU,
+          "--shard-time needs --target=cpu: the run time exchanges states in the host's memory");
+  require(!options.training.interlock,
+          "--shard-time goes not with --interlock, whose modules follow losses that are added up "
+          "module by module");
+  require(
+      !options.training.syncBatchNorm,
+      "--shard-time goes not with --sync-bn: ranks have shares of the steps, not of the samples");
+}
+
 void Validator::checkDistributed() {
   checkPipeline();
   if (options.training.syncBatchNorm) {
@@ -212,6 +229,8 @@ void Validator::checkDistributed() {
             "--sync-bn goes not with --interlock, whose modules follow "
             "losses that are added up module by module");
   }
+  if (options.training.shardTime)
+    checkTimeShards();
   if (options.distributed.empty())
     return;
   require(options.distributed == "mpi",

@@ -252,6 +252,10 @@ static const OptionInfo kOptions[] = {
      "BatchNormalization in training mode takes the statistics of the samples of all ranks "
      "(--distributed=mpi)",
      SETTER(setFlag, training.syncBatchNorm)},
+    {"shard-time", Form::Flag, Group::Target, "",
+     "Programs of streams can cut the steps of every sequence over ranks (train --shard-time; "
+     "--distributed=mpi, --carry)",
+     SETTER(setFlag, training.shardTime)},
     {"emulate", Form::Flag, Group::Target, "", "Run GPU kernels on the CPU (--target=cuda)",
      SETTER(setFlag, emulate)},
     {"gpu-arch", Form::Repeated, Group::Target, "ARCH",

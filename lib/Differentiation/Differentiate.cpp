@@ -21,12 +21,24 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
+/// What is differentiated besides parameters: nothing, carried inputs or all inputs.
+enum class Inputs { None, States, All };
+
+static std::optional<Inputs> parseInputs(StringRef text) {
+  return llvm::StringSwitch<std::optional<Inputs>>(text)
+      .Case("parameters", Inputs::None)
+      .Case("states", Inputs::States)
+      .Case("all", Inputs::All)
+      .Default(std::nullopt);
+}
+
 /// The name of argument `i` if it is to be differentiated, else null.
-static StringAttr getDifferentiatedName(func::FuncOp function, unsigned i, bool withInputs) {
+static StringAttr getDifferentiatedName(func::FuncOp function, unsigned i, Inputs inputs) {
   if (auto name = attrs::Parameter::ofArgument(function, i))
     return attrs::Frozen::ofArgument(function, i) ? StringAttr() : name;
   auto type = dyn_cast<RankedTensorType>(function.getArgument(i).getType());
-  if (!withInputs || !type || !type.getElementType().isF32())
+  if (inputs == Inputs::None || !type || !type.getElementType().isF32() ||
+      (inputs == Inputs::States && !attrs::Carried::ofArgument(function, i)))
     return {};
   return attrs::Input::ofArgument(function, i);
 }
@@ -49,10 +61,10 @@ struct Seed {
 /// Continues `function`, a copy of what is differentiated, with its backward pass.
 class BackwardBuilder {
 public:
-  BackwardBuilder(func::FuncOp function, bool withInputs)
+  BackwardBuilder(func::FuncOp function, Inputs inputs)
       : function(function), body(function.front()),
         terminator(cast<func::ReturnOp>(body.getTerminator())), builder(terminator),
-        withInputs(withInputs) {}
+        inputs(inputs) {}
 
   /// Adds an argument for the cotangent of the result that is the output `name`.
   FailureOr<Seed> addCotangent(StringRef name);
@@ -67,7 +79,7 @@ private:
   Block &body;
   func::ReturnOp terminator;
   OpBuilder builder;
-  bool withInputs;
+  Inputs inputs;
   /// By differentiated argument.
   DenseMap<Value, Value> gradients;
   SmallVector<Value> results;
@@ -95,7 +107,7 @@ LogicalResult BackwardBuilder::build(ArrayRef<Seed> seeds, bool links) {
   Location loc = terminator.getLoc();
   Activity activity;
   for (BlockArgument argument : body.getArguments())
-    if (getDifferentiatedName(function, argument.getArgNumber(), withInputs))
+    if (getDifferentiatedName(function, argument.getArgNumber(), inputs))
       activity.add(argument);
   activity.propagate(body);
 
@@ -129,7 +141,7 @@ void BackwardBuilder::keepResults(unsigned first, function_ref<bool(unsigned)> i
 
 void BackwardBuilder::appendGradients() {
   for (BlockArgument argument : body.getArguments()) {
-    StringAttr name = getDifferentiatedName(function, argument.getArgNumber(), withInputs);
+    StringAttr name = getDifferentiatedName(function, argument.getArgNumber(), inputs);
     if (!name)
       continue;
     // What is differentiated does not change with an argument that no cotangent reached.
@@ -166,8 +178,9 @@ struct DifferentiatePass : bppsa::impl::DifferentiateBase<DifferentiatePass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto source = module.lookupSymbol<func::FuncOp>(of);
-    if (wrt != "parameters" && wrt != "all") {
-      module.emitError() << "wrt must be parameters or all, found " << wrt;
+    std::optional<Inputs> inputs = parseInputs(wrt);
+    if (!inputs) {
+      module.emitError() << "wrt must be parameters, states or all, found " << wrt;
       return signalPassFailure();
     }
     if (!source || source.isExternal()) {
@@ -190,30 +203,31 @@ struct DifferentiatePass : bppsa::impl::DifferentiateBase<DifferentiatePass> {
     made.setName(name);
     made.setPublic();
     module.push_back(made);
-    if (failed(cotangents.empty() ? buildLossGradient(made) : buildPullback(made)))
+    if (failed(cotangents.empty() ? buildLossGradient(made, *inputs)
+                                  : buildPullback(made, *inputs)))
       signalPassFailure();
   }
 
 private:
   /// Makes `step` return the loss, its gradients, and what else a step is for.
-  LogicalResult buildLossGradient(func::FuncOp step) {
-    bool withInputs = wrt == "all";
-    BackwardBuilder backward(step, withInputs);
+  LogicalResult buildLossGradient(func::FuncOp step, Inputs inputs) {
+    BackwardBuilder backward(step, inputs);
     if (failed(backward.build(Seed{findObjective(step), Value()}, links)))
       return failure();
     backward.keepResults(0, [](unsigned i) { return i == 0; });
     backward.appendGradients();
     backward.keepResults(1, [&](unsigned i) {
-      return !withInputs && (attrs::Carried::ofResult(step, i) ||
-                             attrs::Updated::ofResult(step, i) || attrs::Loss::ofResult(step, i));
+      return inputs != Inputs::All &&
+             (attrs::Carried::ofResult(step, i) || attrs::Updated::ofResult(step, i) ||
+              attrs::Loss::ofResult(step, i));
     });
     backward.finish();
     return success();
   }
 
   /// Makes `function` return its results, and their vector-Jacobian products with the cotangents.
-  LogicalResult buildPullback(func::FuncOp function) {
-    BackwardBuilder backward(function, wrt == "all");
+  LogicalResult buildPullback(func::FuncOp function, Inputs inputs) {
+    BackwardBuilder backward(function, inputs);
     SmallVector<Seed> seeds;
     for (const std::string &output : cotangents) {
       FailureOr<Seed> seed = backward.addCotangent(output);

@@ -28,9 +28,10 @@ const ArrayInfo *Model::arrayOf(const std::string &argument) const {
   if (colon == std::string::npos)
     return nullptr;
   std::string kind = argument.substr(0, colon), name = argument.substr(colon + 1);
-  if (kind != "input" && kind != "input_grad" && kind != "output")
+  bool isOutput = kind == "output" || kind == "cotangent";
+  if (kind != "input" && kind != "input_grad" && !isOutput)
     return nullptr;
-  const std::vector<ArrayInfo> &infos = kind == "output" ? outputs : inputs;
+  const std::vector<ArrayInfo> &infos = isOutput ? outputs : inputs;
   auto found = std::find_if(infos.begin(), infos.end(),
                             [&](const ArrayInfo &info) { return info.name == name; });
   return found == infos.end() ? nullptr : &*found;

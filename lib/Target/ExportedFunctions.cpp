@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Buffers/Passes.h"
 #include "bppsa/Target/ModelDescription.h"
@@ -26,6 +27,8 @@ static std::string describeArgument(DictionaryAttr attributes, const llvm::Strin
     return (inputs.contains(name.getValue()) ? "input_grad:" : "grad:") + name.str();
   if (StringAttr name = attrs::Updated::in(attributes))
     return "updated:" + name.str();
+  if (StringAttr name = attrs::Cotangent::in(attributes))
+    return "cotangent:" + name.str();
   if (attrs::Target::in(attributes))
     return "target";
   if (attrs::Weight::in(attributes))
@@ -130,6 +133,8 @@ SmallVector<ExportedFunction> bppsa::collectFunctions(ModuleOp module,
     for (int64_t stage = 0; stage < options.getNumStages(); ++stage)
       add(variant.getStageSymbol(stage),
           "step." + variant.getExportedName() + ".stage" + std::to_string(stage));
+    if (options.shardTime)
+      add("shard_" + variant.getSuffix(), "shard." + variant.getExportedName());
     if (options.hasPullbacks())
       addParts(module.lookupSymbol<func::FuncOp>("pullback_" + variant.getSuffix()),
                variant.getExportedName(), inputs, losses, functions);

@@ -20,7 +20,7 @@ def AddLoss : Pass<"bppsa-add-loss", "::mlir::ModuleOp"> {
     returns their sum, each times its factor, and then the losses themselves.
     Targets, weights and numbers of right positions stand in the order of the
     losses. A loss of several whose positions all have the weight zero is zero, and so is any loss
-    of a model with `bppsa.rank_mean`.
+    of a model with `bppsa.rank_mean`, and with `shares`.
 
     | loss | of output x and target t, for one position |
     |---|---|
@@ -69,6 +69,8 @@ def AddLoss : Pass<"bppsa-add-loss", "::mlir::ModuleOp"> {
                "a weight for each class; needs weights=true">,
     Option<"labelSmoothing", "label-smoothing", "double", /*default=*/"0",
            "share of each target that is spread over all classes; needs weights=true">,
+    Option<"shares", "shares", "bool", /*default=*/"false",
+           "losses are those of shares of a batch, in which nothing may count">,
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
@@ -122,6 +124,39 @@ def Interlock : Pass<"bppsa-interlock", "::mlir::ModuleOp"> {
   ];
 }
 
+def ShardTime : Pass<"bppsa-shard-time", "::mlir::ModuleOp"> {
+  let summary = "adds what a rank with a share of the steps differentiates";
+  let description = [{
+    Adds a copy of `of`, named `name`, for a rank that computes a share of the steps of all
+    sequences, and has its final states as results (`bppsa.carried`). For each of these that is f32
+    the copy takes a cotangent, an argument with `bppsa.cotangent`: how the losses of all steps behind
+    the share depend on that state. A last result with `bppsa.objective` is the loss times
+    `bppsa.rank_weight` and the products of final states and their cotangents. Its gradients, those
+    of parameters and of the states before the share (`bppsa-differentiate` with `wrt=states`), are
+    this rank's share in those of the sum of all losses, and the cotangents of the rank before it.
+
+    ```mlir
+    func.func @training_loss(%h: tensor<?x4xf32> {bppsa.input = "h", bppsa.carried = "h_next"})
+        -> (tensor<f32> {bppsa.loss}, tensor<?x4xf32> {bppsa.output = "h_next", bppsa.carried = "h"})
+    ```
+    gets the company of
+    ```mlir
+    func.func @sharded_loss(%h: tensor<?x4xf32> {bppsa.input = "h", bppsa.carried = "h_next"},
+                            %c: tensor<?x4xf32> {bppsa.cotangent = "h_next"})
+        -> (tensor<f32> {bppsa.loss}, tensor<?x4xf32> {bppsa.output = "h_next", bppsa.carried = "h"},
+            tensor<f32> {bppsa.objective})
+    ```
+  }];
+  let options = [
+    Option<"of", "of", "std::string", /*default=*/"\"training_loss\"", "function to copy">,
+    Option<"name", "name", "std::string", /*default=*/"\"sharded_loss\"", "name of the copy">,
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+    "::bppsa::BPPSADialect"
+  ];
+}
+
 def BuildOptimizer : Pass<"bppsa-build-optimizer", "::mlir::ModuleOp"> {
   let summary = "adds a function that updates the parameters";
   let description = [{
@@ -163,8 +198,9 @@ def Differentiate : Pass<"bppsa-differentiate", "::mlir::ModuleOp"> {
     Copies the function `of` and continues it with the reverse-mode derivative
     of its first result, a `tensor<f32>`. The new function returns the loss and
     one gradient for each differentiated argument, in the order of the
-    arguments: those with `bppsa.parameter` and without `bppsa.frozen`, and with
-    `wrt=all` also every f32 argument with `bppsa.input`. The result attribute
+    arguments: those with `bppsa.parameter` and without `bppsa.frozen`, with
+    `wrt=states` also every f32 argument with `bppsa.carried`, and with
+    `wrt=all` every one with `bppsa.input`. The result attribute
     `bppsa.gradient` holds the argument's name.
 
     Where a result has `bppsa.objective` (`bppsa-interlock`), that is differentiated in place of the
@@ -205,7 +241,7 @@ def Differentiate : Pass<"bppsa-differentiate", "::mlir::ModuleOp"> {
     Option<"of", "of", "std::string", /*default=*/"\"loss\"", "function to differentiate">,
     Option<"name", "name", "std::string", /*default=*/"\"step\"", "name of the new function">,
     Option<"wrt", "wrt", "std::string", /*default=*/"\"parameters\"",
-           "parameters, or all: also the inputs">,
+           "parameters, states: also the states before the first step, or all: also the inputs">,
     Option<"links", "links", "bool", /*default=*/"false",
            "chains of layers become lists of bppsa.link">,
     ListOption<"cotangents", "cotangents", "std::string",

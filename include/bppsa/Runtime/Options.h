@@ -51,6 +51,8 @@ struct Options {
   PipelineOptions pipeline;
   /// The file for what ranks did when; empty: none.
   std::string trace;
+  /// Ranks have shares of the steps in place of samples.
+  bool shardTime = false;
   bool shuffle = true, quiet = false, calibrate = false, compact = false, lrFind = false;
 };
 

@@ -57,6 +57,7 @@ void bppsa::buildLossPipeline(OpPassManager &pm, const TrainingOptions &options)
   loss.weights = true;
   loss.classWeights.assign(options.classWeights.begin(), options.classWeights.end());
   loss.labelSmoothing = options.labelSmoothing;
+  loss.shares = options.shardTime;
   pm.addPass(createAddLoss(loss));
   pm.addPass(createKernelCanonicalizer());
   pm.addNestedPass<func::FuncOp>(createSliceEarly());
@@ -90,6 +91,8 @@ static std::vector<std::string> getFunctionPrefixes(const TrainingOptions &optio
   std::vector<std::string> prefixes = {"step_", "grad_"};
   if (options.hasPullbacks())
     prefixes.push_back("pullback_");
+  if (options.shardTime)
+    prefixes.push_back("shard_");
   return prefixes;
 }
 
@@ -133,6 +136,10 @@ void bppsa::buildDifferentiationPipeline(OpPassManager &pm, const TrainingOption
   addDifferentiation(pm, evaluated, "grad_" + first.name, "all", links);
   if (options.hasPullbacks())
     addPullback(pm, options, "pullback_" + first.name);
+  if (options.shardTime) {
+    pm.addPass(createShardTime());
+    addDifferentiation(pm, "sharded_loss", "shard_" + first.name, "states", links);
+  }
   BuildOptimizerOptions optimizer;
   optimizer.optimizer = options.optimizer;
   if (options.target == TargetKind::CUDA)

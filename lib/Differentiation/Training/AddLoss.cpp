@@ -161,7 +161,7 @@ struct AddLossPass : bppsa::impl::AddLossBase<AddLossPass> {
       return signalPassFailure();
     }
     // The step of a rank whose positions count nothing is then a part of that of the others.
-    ranksMeet = !forward.getOps<RankMeanOp>().empty();
+    ranksMeet = shares || !forward.getOps<RankMeanOp>().empty();
     SmallVector<OutputLoss> terms;
     if (failed(collectTerms(forward, terms)))
       return signalPassFailure();

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Losses.h"
+#include "Objective.h"
 #include "bppsa/Dialect/BPPSA/Analysis/Dependences.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
 #include "bppsa/Differentiation/Passes.h"
@@ -211,19 +212,6 @@ static SmallVector<Term> collectTerms(Combine combine, int64_t window, int64_t c
       terms.push_back({loss, {}, 1, true});
   }
   return terms;
-}
-
-/// Makes what is differentiated the last result of `function`.
-static void appendObjective(func::FuncOp function, Value objective) {
-  Operation *terminator = function.front().getTerminator();
-  SmallVector<DictionaryAttr> attributes;
-  function.getAllResultAttrs(attributes);
-  Builder builder(function.getContext());
-  attributes.push_back(builder.getDictionaryAttr(attrs::Objective::make(builder.getUnitAttr())));
-  terminator->insertOperands(terminator->getNumOperands(), objective);
-  function.setType(
-      builder.getFunctionType(function.getArgumentTypes(), terminator->getOperandTypes()));
-  function.setAllResultAttrs(attributes);
 }
 
 /// The losses of the modules: all but the sum that stands before several.

@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../TensorBuilders.h"
+#include "Objective.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
@@ -140,19 +141,6 @@ static Value createNextStatistic(RunningStatisticOp op, Value running) {
   return generic.getResult(0);
 }
 
-/// Adds the result `value` to `function`.
-static void addResult(func::FuncOp function, Value value, NamedAttribute attribute) {
-  auto terminator = cast<func::ReturnOp>(function.front().getTerminator());
-  terminator->insertOperands(terminator->getNumOperands(), value);
-  SmallVector<DictionaryAttr> attributes;
-  function.getAllResultAttrs(attributes);
-  Builder builder(function.getContext());
-  attributes.push_back(builder.getDictionaryAttr(attribute));
-  function.setType(
-      builder.getFunctionType(function.getArgumentTypes(), terminator->getOperandTypes()));
-  function.setAllResultAttrs(attributes);
-}
-
 /// Replaces the statistics of `training` by those of the batch, and adds the new running ones to
 /// its results.
 static void useBatchStatistics(func::FuncOp training) {
@@ -168,28 +156,17 @@ static void useBatchStatistics(func::FuncOp training) {
     op.erase();
   });
   for (auto [argument, value] : updated)
-    addResult(
+    appendResult(
         training, value,
         attrs::Updated::make(attrs::Parameter::ofArgument(training, argument.getArgNumber())));
 }
 
-/// Makes the loss times what the samples of this rank count what is differentiated: in cotangents
-/// that meet those of other ranks all samples have to count alike.
+/// Makes the loss times what the samples of this rank count what is differentiated.
 static void weighObjective(func::FuncOp training) {
-  auto terminator = cast<func::ReturnOp>(training.front().getTerminator());
+  Operation *terminator = training.front().getTerminator();
   OpBuilder builder(terminator);
-  Location loc = terminator.getLoc();
-  Value loss = terminator.getOperand(0);
-  Value weight = RankWeightOp::create(builder, loc, builder.getF32Type());
-  Value empty = createEmptyLike(builder, loc, loss);
-  SmallVector<AffineMap> maps(2, AffineMap::get(builder.getContext()));
-  auto product = linalg::GenericOp::create(
-      builder, loc, TypeRange(empty.getType()), ValueRange(loss), ValueRange(empty), maps,
-      ArrayRef<utils::IteratorType>(), [&](OpBuilder &body, Location, ValueRange arguments) {
-        Value scaled = arith::MulFOp::create(body, loc, arguments[0], weight);
-        linalg::YieldOp::create(body, loc, scaled);
-      });
-  addResult(training, product.getResult(0), attrs::Objective::make(builder.getContext()));
+  appendObjective(training,
+                  createRankWeighted(builder, terminator->getLoc(), terminator->getOperand(0)));
 }
 
 /// Leaves means over ranks to `training`, where something uses them.

@@ -11,10 +11,10 @@
 using namespace bppsa::runtime;
 
 RankSamples::RankSamples(std::vector<int64_t> order, const std::function<int64_t(int64_t)> &sizeAt,
-                         const Ranks &ranks) {
+                         const std::function<Share(int64_t)> &shareOf) {
   int64_t at = 0;
   for (int64_t size; (size = sizeAt(at)) > 0; at += size) {
-    Share share = shareOf(size, ranks.rank(), ranks.count());
+    Share share = shareOf(size);
     auto begin = static_cast<int64_t>(samples.size());
     samples.insert(samples.end(), order.begin() + at + share.begin, order.begin() + at + share.end);
     batches[at] = {begin, begin + share.size()};

@@ -99,6 +99,28 @@ std::vector<std::vector<double>> Ranks::gather(const std::vector<double> &own, c
   return all;
 }
 
+//===----------------------------------------------------------------------===//
+// Messages to one rank
+//===----------------------------------------------------------------------===//
+
+void Ranks::send(int to, std::string bytes, const char *what) {
+  auto owned = std::make_shared<std::string>(std::move(bytes));
+  messages->post({to, tags::state, owned->data(), owned->size(), firstPriority, what, [owned] {}});
+}
+
+std::string Ranks::receive(int from, uint64_t bytes, const char *what) {
+  struct Arrival {
+    std::string bytes;
+    bool isThere = false;
+  };
+  auto arrival = std::make_shared<Arrival>();
+  arrival->bytes.resize(bytes);
+  messages->receive(from, tags::state, arrival->bytes.data(), bytes,
+                    [this, arrival] { messages->update([&] { arrival->isThere = true; }); });
+  messages->wait(what, [&] { return arrival->isThere; });
+  return std::move(arrival->bytes);
+}
+
 Share bppsa::runtime::shareOf(int64_t size, int rank, int count) {
   auto begin = [&](int64_t number) { return (size * number + count - 1) / count; };
   return {begin(rank), begin(rank + 1)};

@@ -16,6 +16,9 @@ constexpr int farewell = 0;
 /// What a rank gives to all others: the beginning, and what does not fit there.
 constexpr int gather = 1, gatherRest = 2;
 
+/// States of sequences on their way to the next rank, and their cotangents on the way back.
+constexpr int state = 3;
+
 /// The gradient of slice `slice` on its way to the owner, and the sum on its way back.
 constexpr int push(int64_t slice) { return static_cast<int>(4 + 2 * slice); }
 constexpr int sum(int64_t slice) { return static_cast<int>(5 + 2 * slice); }

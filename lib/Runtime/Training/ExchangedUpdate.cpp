@@ -61,8 +61,9 @@ std::vector<size_t> ExchangedUpdate::orderOf(const std::string &step) const {
 }
 
 ExchangedUpdate::ExchangedUpdate(Session &session, Ranks &ranks, const ExchangeOptions &options,
-                                 const std::string &step, const std::vector<size_t> &groups)
-    : session(session), ranks(ranks), parameters(trainedOf(session)),
+                                 const std::string &step, const std::vector<size_t> &groups,
+                                 bool areWeighted)
+    : session(session), ranks(ranks), areWeighted(areWeighted), parameters(trainedOf(session)),
       isTold(options.kind != ExchangeOptions::Kind::Barrier &&
              session.program.model.firstUses.count(step) != 0),
       order(orderOf(step)), exchange(ranks, rangesOf(parameters), order, options) {

@@ -13,14 +13,14 @@
 
 using namespace bppsa::runtime;
 
-void bppsa::runtime::requireSegments(const Model &model) {
+void bppsa::runtime::requireSegments(const Model &model, const char *flag) {
   auto isCarried = [](const ArrayInfo &info) { return !info.carried.empty(); };
   if (std::none_of(model.inputs.begin(), model.inputs.end(), isCarried))
-    fail("--tbptt: the model carries no state from step to step; compile a step graph with "
-         "--carry=IN:OUT");
+    fail(flag, ": the model carries no state from step to step; compile a step graph with "
+               "--carry=IN:OUT");
   for (const LossInfo &loss : model.losses)
     if (!loss.target || !loss.target->timeAxis)
-      fail("--tbptt: the loss output ", quote(loss.output),
+      fail(flag, ": the loss output ", quote(loss.output),
            " is no sequence; compile the model with --loss-on and a sequence");
 }
 

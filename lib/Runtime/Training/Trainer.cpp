@@ -19,11 +19,9 @@ void Trainer::orderSamples() {
     order = blockwiseOrder(settings.seed, state.epoch, trained, blocks.samples, blocks.together);
   }
   filledAhead.reset();
-  // Stages of a pipeline see all samples.
-  const Ranks alone(/*isTraced=*/false);
   samples = RankSamples(
       std::move(order), [this](int64_t first) { return sizeAt(first); },
-      isPipelined() ? alone : ranks);
+      [this](int64_t size) { return ownShare(size); });
   loader = std::make_unique<BatchLoader>(
       *data.set, samples.order(), samples.positionOf(state.batch * updateSize()), capacity(),
       [this](int64_t position) { return samples.sizeAt(position); });

@@ -20,9 +20,9 @@ void Trainer::prepareExchange() {
     return preparePipeline();
   if (ranks.isAlone())
     return;
-  exchange = std::make_unique<ExchangedUpdate>(session, ranks, options.exchange,
-                                               "step." + settings.variant,
-                                               groupsOf(model, settings.rateRules));
+  exchange = std::make_unique<ExchangedUpdate>(session, ranks, options.exchange, stepFunction(),
+                                               groupsOf(model, settings.rateRules),
+                                               /*areWeighted=*/model.sharesStatistics || timeShard);
 }
 
 void Trainer::compute(double weight, bool gives, const std::function<void()> &step) {
@@ -103,16 +103,23 @@ void Trainer::combineSums(const std::vector<double> &sums, LossSums &losses) {
 // Samples and variants
 //===----------------------------------------------------------------------===//
 
+Share Trainer::ownShare(int64_t size) const {
+  return sharesTime() || isPipelined() ? Share{0, size}
+                                       : shareOf(size, ranks.rank(), ranks.count());
+}
+
 void Trainer::requireShares() const {
+  if (options.shardTime)
+    requireTimeShares();
   if (ranks.isAlone())
     return;
   if (isPipelined())
     return requireStages();
   auto refuse = [&](auto... what) { fail(text(what...), "; train with one process"); };
-  if (model.mixesSamples())
+  if (model.mixesSamples() && !sharesTime())
     refuse("ranks cannot share a batch of ", quote(model.source),
            ": its samples depend on each other");
-  if (data.set->fixedBatch())
+  if (data.set->fixedBatch() && !sharesTime())
     refuse("ranks cannot share a batch of ", quote(model.source),
            ": the model fixes its batch size at ", *data.set->fixedBatch());
   if (model.losses.size() > 1 && data.set->isWeighted())
@@ -124,11 +131,7 @@ std::vector<int64_t> Trainer::stepSizes() const {
   int64_t full = std::min(settings.batch, trainedCount());
   std::vector<int64_t> sizes;
   for (int64_t size : {full, trainedCount() % full})
-    if (isPipelined())
-      sizes.push_back(size);
-    else
-      sizes.push_back(std::max<int64_t>(shareOf(size, ranks.rank(), ranks.count()).size(),
-                                        stepsTogether() && size > 0 ? 1 : 0));
+    sizes.push_back(std::max<int64_t>(ownShare(size).size(), stepsTogether() && size > 0 ? 1 : 0));
   return sizes;
 }
 

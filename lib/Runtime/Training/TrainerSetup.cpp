@@ -154,7 +154,7 @@ void Trainer::applyOptions() {
   if ((settings.patience || !options.saveBest.empty()) && !validates())
     fail("--patience and --save-best need --val or --val-split");
   if (settings.tbptt)
-    requireSegments(model);
+    requireSegments(model, "--tbptt");
   if (settings.accumulate > 1 && model.losses.size() > 1 && data.set && data.set->isWeighted())
     fail("--accumulate: the positions of several losses (", model.lossOutputs(),
          ") have weights, by which the gradients of their sum cannot be put together; leave "
@@ -228,6 +228,8 @@ void Trainer::prepareSteps() {
   batch = data.set->newBatch(capacity());
   if (settings.tbptt)
     segments = std::make_unique<Segments>(session, *data.set, *settings.tbptt);
+  else if (sharesTime())
+    cutTime();
   else if (isDeviceProgram() && batchesPerEpoch > 1 && settings.accumulate == 1)
     batch.keepSpares();
   steps = std::make_unique<TrainingSteps>(session, *data.set, batch);

@@ -176,6 +176,8 @@ void Trainer::runBatch() {
     return runGiven();
   if (filledAhead != state.batch)
     fill(first, batch);
+  if (timeShard)
+    return runTimeShard();
   if (segments)
     return runSegments();
   std::vector<double> weights = ownWeights();

@@ -212,3 +212,10 @@ func.func @order() attributes {bppsa.backward_order = "in-order"} {
 func.func @loss_and_objective(%x: tensor<f32>) -> (tensor<f32> {bppsa.loss, bppsa.objective}) {
   return %x : tensor<f32>
 }
+
+// -----
+
+// expected-error @below {{attribute 'bppsa.cotangent' must be the name of an array, found unit}}
+func.func @cotangent(%x: tensor<f32> {bppsa.cotangent}) {
+  return
+}

@@ -104,6 +104,8 @@ struct TrainingOptions {
   std::optional<int64_t> pipelineStages;
   /// `--split-backward`: stages form gradients of parameters apart from cotangents.
   bool splitBackward = false;
+  /// `--shard-time`: also functions for ranks with shares of the steps.
+  bool shardTime = false;
   /// What tensor cores multiply: `fp32`, `tf32` or `bf16`; empty for `fp32`. For CUDA only.
   std::string precision;
 

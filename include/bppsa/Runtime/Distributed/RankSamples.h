@@ -17,9 +17,10 @@ namespace bppsa::runtime {
 class RankSamples {
 public:
   RankSamples() = default;
-  /// Of `order`, where the batch that begins with the sample of number n has sizeAt(n) samples.
+  /// Of `order`, where the batch that begins with the sample of number n has sizeAt(n) samples, and
+  /// shareOf(n) says which of n samples the rank computes.
   RankSamples(std::vector<int64_t> order, const std::function<int64_t(int64_t)> &sizeAt,
-              const Ranks &ranks);
+              const std::function<Share(int64_t)> &shareOf);
 
   /// They alone, in their order.
   const std::vector<int64_t> &order() const { return samples; }

@@ -45,16 +45,14 @@ struct StepShare {
 class ExchangedUpdate : public StepListener {
 public:
   /// `step` is the function that computes steps, `groups` says of each parameter of the model which
-  /// rate of the session it has.
+  /// rate of the session it has. Steps that `areWeighted` multiply gradients by what samples count.
   ExchangedUpdate(Session &session, Ranks &ranks, const ExchangeOptions &options,
-                  const std::string &step, const std::vector<size_t> &groups);
+                  const std::string &step, const std::vector<size_t> &groups, bool areWeighted);
 
   /// Runs `step` on `share`. Where it `gives` them, its gradients are handed over times the weight.
   void run(const StepShare &share, bool gives, const std::function<void()> &step);
   /// What gradients of samples that count `weight` are multiplied by, before they are added up.
-  double scaleOf(double weight) const {
-    return session.program.model.sharesStatistics ? 1 : weight;
-  }
+  double scaleOf(double weight) const { return areWeighted ? 1 : weight; }
   /// Hands over, times `weight`, what no step has handed over. After this the gradients are not
   /// those of this rank alone.
   void giveRest(double weight);
@@ -93,6 +91,7 @@ private:
 
   Session &session;
   Ranks &ranks;
+  const bool areWeighted;
   std::vector<Parameter> parameters;
   /// Whether steps tell what they do, and that is heeded.
   const bool isTold;

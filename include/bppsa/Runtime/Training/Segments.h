@@ -13,6 +13,9 @@
 
 namespace bppsa::runtime {
 
+/// States or their cotangents, by the position of the input that a state is.
+using StateArrays = std::map<size_t, Array>;
+
 /// Training steps on segments of the sequences of a batch: the state goes on from segment to
 /// segment, the gradient stops between them. For programs of streams on CPUs.
 class Segments {
@@ -34,13 +37,15 @@ public:
   /// Computes `function`, a variant of the step, on segment `number`, which has been filled, and
   /// takes its final states as the first ones of the next.
   void run(const std::string &function, const Batch &batch, int64_t number);
+  /// The states before the next segment.
+  StateArrays &currentStates() { return states; }
 
 private:
   /// A segment of some number of samples and steps.
   struct Segment {
     Batch batch;
-    /// Final states by the position of the input that they become.
-    std::map<size_t, Array> finals;
+    /// Final states, under the inputs that they become.
+    StateArrays finals;
     std::string function;
     Call call;
   };
@@ -53,12 +58,12 @@ private:
   int64_t steps, length;
   /// By samples and steps.
   std::map<std::pair<int64_t, int64_t>, Segment> segments;
-  /// The states before the next segment, by the position of the input.
-  std::map<size_t, Array> states;
+  StateArrays states;
 };
 
-/// Throws Error where sequences cannot be cut: a model without states or a loss of no sequence.
-void requireSegments(const Model &model);
+/// Throws Error where the option `flag` cannot cut sequences: a model without states or a loss of
+/// no sequence.
+void requireSegments(const Model &model, const char *flag);
 
 } // namespace bppsa::runtime
 

@@ -17,6 +17,7 @@
 #include "bppsa/Runtime/Training/PipelinedUpdate.h"
 #include "bppsa/Runtime/Training/Schedule.h"
 #include "bppsa/Runtime/Training/Segments.h"
+#include "bppsa/Runtime/Training/TimeShard.h"
 #include "bppsa/Runtime/Training/TrainingObserver.h"
 #include "bppsa/Runtime/Training/TrainingSteps.h"
 
@@ -188,6 +189,10 @@ private:
   void combineSums(const std::vector<double> &sums, LossSums &losses);
   /// Throws Error where the ranks cannot compute a batch together.
   void requireShares() const;
+  /// Whether ranks have shares of the steps, and all samples.
+  bool sharesTime() const { return options.shardTime && !ranks.isAlone(); }
+  /// Which of the `size` samples of a batch this rank computes; stages of a pipeline see all.
+  Share ownShare(int64_t size) const;
   /// The samples that this rank computes of a full batch, and of the rest of an epoch.
   std::vector<int64_t> stepSizes() const;
   /// The most samples that this rank computes at a time, or 1.
@@ -195,6 +200,16 @@ private:
   /// Whether the run is to end here, on all ranks after the same step.
   bool isStopping();
   void writeTraces();
+
+  // TrainerTime.cpp
+  /// Throws Error where the ranks cannot have shares of the steps.
+  void requireTimeShares() const;
+  /// Cuts sequences over ranks.
+  void cutTime();
+  /// What runBatch() does then, on the steps of this rank.
+  void runTimeShard();
+  /// The function that computes a step.
+  std::string stepFunction() const;
 
   /// Says that the checks of the variant ended with another one; empty: they did not.
   void noteChange(const std::string &change);
@@ -242,8 +257,9 @@ private:
   double divisor = 1;
   /// The observer of some rank wants the run to end.
   bool isInterrupted = false;
-  /// Where sequences are cut.
+  /// Where sequences are cut; and where they are cut over ranks.
   std::unique_ptr<Segments> segments;
+  std::unique_ptr<TimeShard> timeShard;
   TrainingObserver *observer = nullptr;
   /// Where training stood when the file of --checkpoint was written; empty: it is not of this run.
   std::string kept;

@@ -64,15 +64,15 @@ struct BoundaryValue {
 
 /// The names of roles: what an argument or a result is. It is at most one of these.
 static const StringRef roles[] = {
-    attrs::Input::getName(),    attrs::Output::getName(),   attrs::Parameter::getName(),
-    attrs::Gradient::getName(), attrs::Loss::getName(),     attrs::Target::getName(),
-    attrs::Weight::getName(),   attrs::Correct::getName(),  attrs::Seed::getName(),
-    attrs::Updated::getName(),  attrs::Objective::getName()};
+    attrs::Input::getName(),    attrs::Output::getName(),    attrs::Parameter::getName(),
+    attrs::Gradient::getName(), attrs::Loss::getName(),      attrs::Target::getName(),
+    attrs::Weight::getName(),   attrs::Correct::getName(),   attrs::Seed::getName(),
+    attrs::Updated::getName(),  attrs::Objective::getName(), attrs::Cotangent::getName()};
 
 static LogicalResult verifyRole(const BoundaryValue &value, NamedAttribute attribute) {
   Operation *op = value.function;
-  if (isAnyOf<attrs::Input, attrs::Output, attrs::Parameter, attrs::Gradient, attrs::Updated>(
-          attribute)) {
+  if (isAnyOf<attrs::Input, attrs::Output, attrs::Parameter, attrs::Gradient, attrs::Updated,
+              attrs::Cotangent>(attribute)) {
     auto text = dyn_cast<StringAttr>(attribute.getValue());
     if (!text || text.empty())
       return refuse(op, attribute, "the name of an array");

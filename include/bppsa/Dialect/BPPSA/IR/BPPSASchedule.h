@@ -28,6 +28,7 @@ namespace bppsa {
     TYPE getAttr(mlir::Operation *op) { return op->getAttrOfType<TYPE>(getNameStr()); }            \
   };
 BPPSA_ATTRIBUTE_HELPER(Objective, mlir::UnitAttr, "bppsa.objective")
+BPPSA_ATTRIBUTE_HELPER(Cotangent, mlir::StringAttr, "bppsa.cotangent")
 BPPSA_ATTRIBUTE_HELPER(BackwardPart, BackwardPartAttr, "bppsa.backward_part")
 BPPSA_ATTRIBUTE_HELPER(BackwardOrder, BackwardOrderAttr, "bppsa.backward_order")
 BPPSA_ATTRIBUTE_HELPER(Stage, mlir::IntegerAttr, "bppsa.stage")
@@ -36,6 +37,8 @@ BPPSA_ATTRIBUTE_HELPER(Stage, mlir::IntegerAttr, "bppsa.stage")
 namespace attrs {
 /// Of a result that is differentiated in place of the loss.
 using Objective = DiscardableAttribute<ObjectiveAttrHelper>;
+/// Of an argument: the output whose cotangent it is.
+using Cotangent = DiscardableAttribute<CotangentAttrHelper>;
 /// Of an operation of a backward pass.
 using BackwardPart = DiscardableAttribute<BackwardPartAttrHelper>;
 /// Of a function with a backward pass.

@@ -1,0 +1,91 @@
+//===- ShardTime.cpp - losses of shares of sequences ----------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// A rank that has a share of the steps sees what the steps behind it do with its final states as
+// the cotangents of these. Their products added to its own loss are a scalar whose gradients are
+// what the rank adds to those of the whole sequence, and what it hands to the rank before it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Losses.h"
+#include "Objective.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
+#include "bppsa/Differentiation/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace bppsa {
+#define GEN_PASS_DEF_SHARDTIME
+#include "bppsa/Differentiation/Passes.h.inc"
+} // namespace bppsa
+
+using namespace mlir;
+using namespace bppsa;
+
+/// Adds an argument for the cotangent of final state `number` to `function`.
+static Value addCotangent(func::FuncOp function, unsigned number) {
+  Builder builder(function.getContext());
+  SmallVector<NamedAttribute> attributes = {
+      attrs::Cotangent::make(attrs::Output::ofResult(function, number))};
+  if (auto shape = attrs::Shape::ofResult(function, number))
+    attributes.push_back(attrs::Shape::make(shape));
+  unsigned position = function.getNumArguments();
+  (void)function.insertArgument(position, function.getResultTypes()[number],
+                                builder.getDictionaryAttr(attributes), function.getLoc());
+  return function.getArgument(position);
+}
+
+namespace {
+struct ShardTimePass : bppsa::impl::ShardTimeBase<ShardTimePass> {
+  using ShardTimeBase::ShardTimeBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto source = module.lookupSymbol<func::FuncOp>(of);
+    if (!source || source.isExternal() || !source.getBody().hasOneBlock()) {
+      module.emitError() << "needs a function @" << of << " with one block; run bppsa-add-loss";
+      return signalPassFailure();
+    }
+    for (unsigned i = 0, e = source.getNumResults(); i < e; ++i)
+      if (auto statistic = attrs::Updated::ofResult(source, i)) {
+        source.emitError() << "ranks with shares of the steps have no statistics of a whole batch, "
+                              "found those of "
+                           << statistic << "; leave --training-mode out";
+        return signalPassFailure();
+      }
+    func::FuncOp function = source.clone();
+    function.setName(name);
+    function.setPrivate();
+    module.push_back(function);
+    if (failed(addCotangents(function)))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult addCotangents(func::FuncOp function) {
+    Operation *terminator = function.front().getTerminator();
+    OpBuilder builder(terminator);
+    Location loc = function.getLoc();
+    SmallVector<Value> terms = {createRankWeighted(builder, loc, terminator->getOperand(0))};
+    LossOptions product;
+    product.kind = LossKind::VJP;
+    for (unsigned i = 0, e = function.getNumResults(); i < e; ++i) {
+      auto type = dyn_cast<RankedTensorType>(function.getResultTypes()[i]);
+      // States of other types have no cotangents.
+      if (attrs::Carried::ofResult(function, i) && type && type.getElementType().isF32())
+        terms.push_back(createLoss(builder, loc, product, terminator->getOperand(i),
+                                   addCotangent(function, i), /*weight=*/Value()));
+    }
+    if (terms.size() == 1)
+      return function.emitError() << "needs results with 'bppsa.carried', the final states of a "
+                                     "share of the steps, found none; run the model with --carry";
+    appendObjective(function,
+                    createLossSum(builder, loc, terms, SmallVector<double>(terms.size(), 1)));
+    return success();
+  }
+};
+} // namespace

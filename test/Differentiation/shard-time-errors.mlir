@@ -1,0 +1,20 @@
+// RUN: bppsa-opt %s --split-input-file --verify-diagnostics --bppsa-shard-time
+
+// expected-error@+1 {{needs results with 'bppsa.carried', the final states of a share of the steps, found none; run the model with --carry}}
+func.func @training_loss(%x: tensor<f32> {bppsa.input = "x"}) -> (tensor<f32> {bppsa.loss}) {
+  return %x : tensor<f32>
+}
+
+// -----
+
+// expected-error@+1 {{ranks with shares of the steps have no statistics of a whole batch, found those of "mean"; leave --training-mode out}}
+func.func @training_loss(%x: tensor<f32> {bppsa.input = "x"}, %m: tensor<4xf32> {bppsa.parameter = "mean"})
+    -> (tensor<f32> {bppsa.loss}, tensor<4xf32> {bppsa.updated = "mean"}) {
+  return %x, %m : tensor<f32>, tensor<4xf32>
+}
+
+// -----
+
+// expected-error@+1 {{needs a function @training_loss with one block; run bppsa-add-loss}}
+module {
+}
