@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/InitAllDialects.h"
+#include "bppsa/Dialect/BGPU/IR/BGPU.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Buffers/BufferizableOpInterfaceImpl.h"
 #include "bppsa/Differentiation/Differentiation.h"
@@ -18,7 +19,7 @@ void bppsa::registerAllDialects(mlir::DialectRegistry &registry) {
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
   mlir::registerAllToLLVMIRTranslations(registry);
-  registry.insert<BPPSADialect>();
+  registry.insert<BPPSADialect, bgpu::BGPUDialect>();
   registerVJPExternalModels(registry);
   registerBufferizableOpInterfaceExternalModels(registry);
 }

@@ -9,6 +9,7 @@
 #include "bppsa/Compiler/Pipelines/GPULowering.h"
 #include "bppsa/Compiler/Pipelines/Training.h"
 #include "bppsa/Conversion/Passes.h"
+#include "bppsa/Dialect/BGPU/Transforms/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Buffers/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/GraphBodies/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Loops/Passes.h"
@@ -22,6 +23,7 @@
 
 void bppsa::registerAllPasses() {
   mlir::registerAllPasses();
+  bgpu::registerBGPUTransformsPasses();
   registerBPPSABufferTransformsPasses();
   registerBPPSAConversionPasses();
   registerBPPSADifferentiationPasses();

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "bppsa/Dialect/BGPU/IR/BGPU.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Buffers/BufferizableOpInterfaceImpl.h"
 #include "bppsa/Differentiation/Differentiation.h"
@@ -136,7 +137,7 @@ static void registerLowering(DialectRegistry &registry) {
 }
 
 void bppsa::registerCompilerDialects(DialectRegistry &registry) {
-  registry.insert<BPPSADialect, affine::AffineDialect, arith::ArithDialect,
+  registry.insert<BPPSADialect, bgpu::BGPUDialect, affine::AffineDialect, arith::ArithDialect,
                   bufferization::BufferizationDialect, cf::ControlFlowDialect, DLTIDialect,
                   func::FuncDialect, gpu::GPUDialect, index::IndexDialect, linalg::LinalgDialect,
                   LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect, nvgpu::NVGPUDialect,

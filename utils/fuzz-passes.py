@@ -22,7 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 BUILD = pathlib.Path(os.environ.get("BPPSA_BUILD_DIR", ROOT / "build"))
 
 # Passes of the project by the beginnings of their names.
-OWN = re.compile(r"^(bppsa-|convert-bppsa-|convert-device-to-nvvm$|convert-gpu-launch-to-call$)")
+OWN = re.compile(r"^(bppsa-|bgpu-|convert-(bppsa|bgpu|graph)-|convert-device-to-nvvm$|convert-gpu-launch-to-call$)")
 PLANS = ["auto", "linear", "blelloch", "hybrid:1", "chunked:3", "chunked"]
 # Options that a pass is also run with.
 OPTIONS = {

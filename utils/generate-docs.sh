@@ -18,6 +18,8 @@ generate() {
     | sed -e '/^\[TOC\]$/d' -e 's/[[:space:]]*$//' >"$out/$page"
 }
 
+generate BGPUDialect.md Dialect/BGPU/IR/BGPUOps.td -gen-dialect-doc -dialect=bgpu
+generate BlockKernelPasses.md Dialect/BGPU/Transforms/Passes.td -gen-pass-doc
 generate BPPSADialect.md Dialect/BPPSA/IR/BPPSADefinitions.td -gen-dialect-doc -dialect=bppsa
 generate BPPSAInterfaces.md Dialect/BPPSA/IR/BPPSAInterfaces.td -gen-op-interface-docs
 generate BufferPasses.md Dialect/BPPSA/Transforms/Buffers/Passes.td -gen-pass-doc

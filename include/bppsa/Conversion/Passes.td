@@ -187,7 +187,7 @@ def ConvertBPPSAToGPU : Pass<"convert-bppsa-to-gpu", "::mlir::ModuleOp"> {
   let description = [{
     The functions that `bppsa-outline-kernels` makes become functions of the host
     that launch: time loops and sums turn into `gpu.launch`, on arrays in device memory;
-    `convert-graph-to-gpu` does the same with everything else. Arrays have no lanes. What kernels loops,
+    `convert-bppsa-to-bgpu` and `convert-graph-to-gpu` do the same with everything else. Arrays have no lanes. What kernels loops,
     transitions and outer sums become, and how threads share their work, is what
     `bppsa-choose-gpu-mapping` has chosen: nothing is decided here.
 
@@ -236,6 +236,72 @@ def ConvertBPPSAToGPU : Pass<"convert-bppsa-to-gpu", "::mlir::ModuleOp"> {
   ];
 }
 
+def ConvertBPPSAToBGPU : Pass<"convert-bppsa-to-bgpu", "::mlir::func::FuncOp"> {
+  let summary = "lowers bufferized sums over samples and steps to block-level kernels";
+  let description = [{
+    For the functions that `bppsa-outline-kernels` makes. `bppsa.step_sum` becomes a parallel loop
+    over slabs of rows, each of which it sums, and a `bgpu.kernel` that adds the slabs up;
+    `bppsa.reduce_sums` is such a kernel alone. Orders of additions depend on sizes alone. Outer
+    products are left to `convert-bppsa-to-gpu`, which uses the same kernel.
+
+    For example,
+    ```mlir
+    bppsa.reduce_sums %parts into %sum : memref<5xf32> : memref<?x?x5xf32>
+    ```
+    becomes
+    ```mlir
+    bgpu.kernel blocks(%block in %c1) threads(512) {
+      %slices = tensor.generate {
+      ^bb0(%slice: index, %element: index):
+        ... // adds up parts slice, slice + 16, ...
+      } : tensor<16x32xf32>
+      %totals = bgpu.reduce <add> %slices : tensor<16x32xf32> -> tensor<1x32xf32>
+      bgpu.for_each %totals : tensor<1x32xf32> {
+      ^bb0(%row: index, %element: index, %total: f32):
+        ... // stores %total, if %element is one of the sum
+      }
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "::bppsa::bgpu::BGPUDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
+  ];
+  let statistics = [Statistic<"numConverted", "sums", "sums that became kernels">];
+}
+
+def ConvertBGPUToGPU : Pass<"convert-bgpu-to-gpu", "::mlir::func::FuncOp"> {
+  let summary = "distributes block-level kernels to threads";
+  let description = [{
+    A `bgpu.kernel` becomes a `gpu.launch`, and a tile what one thread has of it, an element:
+    element number i, in row-major order, is that of thread i. Operations on tiles with fewer
+    elements than a block has threads are in a branch for those with an element, as many of them
+    as follow each other with the same number. Arrays in shared memory are workgroup attributions
+    of the launch. Nothing is decided here: reductions have shared memory by
+    `bgpu-allocate-shared`, and barriers are there by `bgpu-insert-barriers`.
+
+    For example,
+    ```mlir
+    %other = bgpu.get %buffer[8] : memref<16x32xf32, #gpu.address_space<workgroup>> -> tensor<8x32xf32>
+    ```
+    becomes
+    ```mlir
+    %exists = arith.cmpi ult, %thread, %c256 : index
+    scf.if %exists {
+      %row = arith.divui %thread, %c32 : index
+      %column = arith.remui %thread, %c32 : index
+      %first = arith.addi %row, %c8 : index
+      %other = memref.load %buffer[%first, %column] : memref<16x32xf32, #gpu.address_space<workgroup>>
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::ub::UBDialect"
+  ];
+  let statistics = [Statistic<"numKernels", "kernels", "kernels that were distributed">];
+}
+
 def CopyConstants : Pass<"bppsa-copy-constants", "::mlir::func::FuncOp"> {
   let summary = "copies constant arrays and numbers of the host to device memory";
   let description = [{
@@ -268,7 +334,8 @@ def CopyConstants : Pass<"bppsa-copy-constants", "::mlir::func::FuncOp"> {
 def ConvertGraphToGPU : Pass<"convert-graph-to-gpu", "::mlir::func::FuncOp"> {
   let summary = "lowers bufferized operations of the graph to launches on a GPU";
   let description = [{
-    For the functions that `bppsa-outline-kernels` makes, of what `convert-bppsa-to-gpu` has left:
+    For the functions that `bppsa-outline-kernels` makes, of what `convert-bppsa-to-gpu` and
+    `convert-bppsa-to-bgpu` have left:
     structured ops, copies, loops of the host over elements, and the numeric phase of products
     of sparse Jacobians. No mapping is chosen for them: a thread has an element of the result,
     or a block where it is a long reduction; a warp has a row of a sparse matrix.

@@ -7,6 +7,7 @@
 #include "bppsa/Compiler/Pipelines/GPULowering.h"
 #include "KernelStages.h"
 #include "bppsa/Conversion/Passes.h"
+#include "bppsa/Dialect/BGPU/Transforms/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/GraphBodies/Passes.h"
 #include "bppsa/Transforms/Passes.h"
 #include "mlir/Conversion/Passes.h"
@@ -40,6 +41,10 @@ void bppsa::buildGPULaunchPipeline(OpPassManager &pm, TensorPrecision precision)
   pm.addNestedPass<func::FuncOp>(createChooseGPUMapping({precision}));
   pm.addNestedPass<func::FuncOp>(createCopyConstants());
   pm.addPass(createConvertBPPSAToGPU());
+  pm.addNestedPass<func::FuncOp>(createConvertBPPSAToBGPU());
+  pm.addNestedPass<func::FuncOp>(bgpu::createAllocateShared());
+  pm.addNestedPass<func::FuncOp>(bgpu::createInsertBarriers());
+  pm.addNestedPass<func::FuncOp>(createConvertBGPUToGPU());
   pm.addNestedPass<func::FuncOp>(createConvertGraphToGPU());
   pm.addPass(createExpandMath({/*reciprocals=*/true}));
   addCleanup(pm);

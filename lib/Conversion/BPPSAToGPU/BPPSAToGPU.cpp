@@ -26,14 +26,6 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-LogicalResult bppsa::verifyReady(Operation *op) {
-  if (op->getNumResults() != 0)
-    return op->emitOpError("works on tensors; run bppsa-bufferize first");
-  if (auto packable = dyn_cast<PackableOpInterface>(op); packable && packable.getLanes())
-    return op->emitOpError("has lanes, which a GPU has no use for; leave bppsa-pack-batch out");
-  return success();
-}
-
 size_t bppsa::countTogether(ArrayRef<Operation *> ops) {
   auto first = dyn_cast<OuterSumOp>(ops[0]);
   size_t count = 1;
@@ -79,10 +71,6 @@ static LogicalResult launchOps(ArrayRef<Operation *> ops) {
     if ((!isa<scf::ForOp, scf::ForallOp>(op) && failed(verifyReady(op))) ||
         failed(verifyMapped(op)))
       return failure();
-  auto launch = [](auto emit) {
-    emit();
-    return success();
-  };
   return llvm::TypeSwitch<Operation *, LogicalResult>(ops[0])
       .Case([&](RecurrenceOp loop) { return launchRecurrence(loop); })
       .Case([&](ChainOp loop) { return launchChain(loop); })
@@ -90,8 +78,6 @@ static LogicalResult launchOps(ArrayRef<Operation *> ops) {
         auto sums = llvm::map_to_vector(ops, [](Operation *op) { return cast<OuterSumOp>(op); });
         return launchOuterSums(sums);
       })
-      .Case([&](StepSumOp leaf) { return launch([&] { launchStepSum(leaf); }); })
-      .Case([&](ReduceSumsOp sums) { return launch([&] { launchReduceSums(sums); }); })
       .Case([&](scf::ForallOp loop) {
         if (holds<TransitionOp>(loop))
           return launchTransitions(loop);
@@ -103,15 +89,15 @@ static LogicalResult launchOps(ArrayRef<Operation *> ops) {
       });
 }
 
-/// Whether this pass has launches for `op`; for others, convert-graph-to-gpu has them. Operations
+/// Whether this pass has launches for `op`; for others, other conversions have them. Operations
 /// with lanes and for either direction are refused.
 static bool becomesLaunch(Operation &op) {
   if (op.getNumResults() != 0)
     return false;
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return holds<ApplyTransitionOp>(loop);
-  return isa<RecurrenceOp, ChainOp, OuterSumOp, StepSumOp, ReduceSumsOp, PackLanesOp, UnpackLanesOp,
-             ReverseIfOp, scf::ForallOp>(op);
+  return isa<RecurrenceOp, ChainOp, OuterSumOp, PackLanesOp, UnpackLanesOp, ReverseIfOp,
+             scf::ForallOp>(op);
 }
 
 /// Gives `function` launches for what it holds.

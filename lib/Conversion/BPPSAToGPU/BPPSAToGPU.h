@@ -21,13 +21,11 @@ inline GPUMappingAttr getMapping(mlir::Operation *op) {
   return llvm::dyn_cast_or_null<GPUMappingAttr>(attrs::Mapping::of(op));
 }
 
-/// Checks that `op` is on memory, and on samples one by one.
-llvm::LogicalResult verifyReady(mlir::Operation *op);
 /// How many of `ops`, from the first on, are launched together: sums that follow each other and
 /// have the same right factor.
 size_t countTogether(llvm::ArrayRef<mlir::Operation *> ops);
 
-// Each of these emits, in front of a bufferized operation, the launches that do
+// Each of these emits, in front of a bufferized operation, the launches and kernels that do
 // what it does, as its mapping says. Operations that can fail have reported why.
 
 llvm::LogicalResult launchRecurrence(RecurrenceOp op);
@@ -37,9 +35,6 @@ llvm::LogicalResult launchOuterSums(llvm::ArrayRef<OuterSumOp> ops);
 /// the other then.
 bool areLargeSums(llvm::ArrayRef<OuterSumOp> ops);
 bool canStack(llvm::ArrayRef<OuterSumOp> ops);
-void launchStepSum(StepSumOp op);
-/// Parts of sums that chains have made: one launch.
-void launchReduceSums(ReduceSumsOp op);
 /// Loops by several blocks that share the rows of large matrices (CooperativeLoop.h).
 llvm::LogicalResult launchCooperatively(RecurrenceOp op, GPUMappingAttr mapping);
 llvm::LogicalResult launchCooperatively(const CotangentLoop &loop, GPUMappingAttr mapping);

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../GPULaunches/Launch.h"
 #include "BPPSAToGPU.h"
 #include "bppsa/Dialect/BPPSA/Analysis/DeviceMapping.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,85 +1,34 @@
-//===- LaunchSums.cpp - sums over samples and steps ---------------------===//
+//===- LaunchSums.cpp - outer products over samples and steps -------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 //
-// The T * B rows of sequences are cut into slabs. One launch sums each slab, a
-// second one adds the slabs up in an order that depends on nothing but T and B.
+// One launch has the outer products of each slab (Slabs.h), a kernel adds the slabs up.
 // Outer products of a slab are a product of matrices, with the rows as its depth.
 //
 //===----------------------------------------------------------------------===//
 
+#include "../BPPSAToBGPU/Slabs.h"
+#include "../BPPSAToBGPU/Totals.h"
 #include "BPPSAToGPU.h"
-#include "Products/PartialSums.h"
+#include "Products/ArrayStack.h"
 #include "Products/TiledProduct.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using namespace bppsa;
 
-/// Rows of a slab, elements of each side of the tile of a result that a block has,
-/// and rows that it has in shared memory at a time.
-static constexpr int64_t kSlabRows = 1024, kTile = 16, kStagedRows = 16;
-
-/// Large results have enough tiles for all blocks of a GPU. Their slabs are longer, as each has a
-/// result in memory: kSlabRows for each so many elements, and so many times kSlabRows at most.
-static constexpr int64_t kElementsOfSlab = 1 << 17, kLongestSlab = 8;
-
-static int64_t getSlabRows(int64_t elements) {
-  int64_t slabs = llvm::divideCeil(elements, kElementsOfSlab);
-  return kSlabRows * std::min(slabs, kLongestSlab);
-}
+/// Elements of each side of the tile of a result that a block has, and rows that it has in shared
+/// memory at a time.
+static constexpr int64_t kTile = 16, kStagedRows = 16;
 
 namespace {
-/// Rows [first, last) of a sequence `[T, B, N]`, row t * B + b.
-struct Slab {
-  Value first, last;
-};
-
-/// The slabs of sequences `[T, B, N]`.
-class Slabs {
-public:
-  Slabs(OpBuilder &builder, Location loc, Value sequence, int64_t slabRows = kSlabRows)
-      : loc(loc), element(cast<MemRefType>(sequence.getType()).getElementType()),
-        slabRows(slabRows) {
-    numSamples = getDim(builder, loc, sequence, 1);
-    numRows = mulIndex(builder, loc, getDim(builder, loc, sequence, 0), numSamples);
-    numSlabs = arith::CeilDivUIOp::create(builder, loc, numRows, getIndex(builder, loc, slabRows));
-  }
-
-  Value getNumSlabs() const { return numSlabs; }
-
-  Slab getSlab(OpBuilder &b, Value number) const {
-    Value first = mulIndex(b, loc, number, getIndex(b, loc, slabRows));
-    return {first, minIndex(b, loc, addIndex(b, loc, first, slabRows), numRows)};
-  }
-
-  Value load(OpBuilder &b, Value sequence, Value row, Value column) const {
-    SmallVector<Value> digits = splitIndex(b, loc, row, {Value(), numSamples});
-    return memref::LoadOp::create(b, loc, sequence, ValueRange{digits[0], digits[1], column});
-  }
-
-  PartialSums allocateSums(OpBuilder &b, int64_t size) const {
-    return PartialSums::allocate(b, loc, numSlabs, size, element);
-  }
-
-  Value getZero(OpBuilder &b) const {
-    return arith::ConstantOp::create(b, loc, b.getZeroAttr(element));
-  }
-
-private:
-  Location loc;
-  Type element;
-  int64_t slabRows;
-  Value numSamples, numRows, numSlabs;
-};
-
 /// The outer products of one slab, in tiles.
 class OuterSumTile {
 public:
-  OuterSumTile(OuterSumOp op, const Slabs &slabs, const PartialSums &sums)
-      : op(op), slabs(slabs), sums(sums), loc(op.getLoc()) {
+  OuterSumTile(OuterSumOp op, const Slabs &slabs, Value parts)
+      : op(op), slabs(slabs), parts(parts), loc(op.getLoc()) {
     auto type = cast<MemRefType>(op.getDestination().getType());
     rows = type.getDimSize(0);
     columns = type.getDimSize(1);
@@ -138,7 +87,8 @@ private:
     emitIf(builder, loc, isInside, [&](OpBuilder &nested) {
       Value position =
           addIndex(nested, loc, mulIndex(nested, loc, row, getIndex(nested, loc, columns)), column);
-      sums.store(nested, digits[0], position, loop.getResult(0));
+      memref::StoreOp::create(nested, loc, loop.getResult(0), parts,
+                              ValueRange{digits[0], position});
     });
   }
 
@@ -161,7 +111,7 @@ private:
 
   OuterSumOp op;
   const Slabs &slabs;
-  const PartialSums &sums;
+  Value parts;
   Location loc;
   int64_t rows, columns;
 };
@@ -189,7 +139,7 @@ bool bppsa::canStack(ArrayRef<OuterSumOp> ops) {
 
 /// The outer products of each slab on tensor cores.
 static void launchTiledSums(OpBuilder &builder, ArrayRef<OuterSumOp> ops, TensorPrecision precision,
-                            const Slabs &slabs, const PartialSums &sums) {
+                            const Slabs &slabs, Value parts) {
   OuterSumOp first = ops[0];
   Location loc = first.getLoc();
   ArrayStack destinations = stackDestinations(ops);
@@ -215,7 +165,8 @@ static void launchTiledSums(OpBuilder &builder, ArrayRef<OuterSumOp> ops, Tensor
         auto getStore = [&](OpBuilder &inRow, Value row) -> TiledProduct::StoreInRow {
           Value first = mulIndex(inRow, loc, row, getIndex(inRow, loc, columns));
           return [&, first](OpBuilder &inside, Value column, Value sum) {
-            sums.store(inside, digits[0], addIndex(inside, loc, first, column), sum);
+            Value position = addIndex(inside, loc, first, column);
+            memref::StoreOp::create(inside, loc, sum, parts, ValueRange{digits[0], position});
           };
         };
         product.store(nested, values, getIndex(nested, loc, rows), columns, getStore);
@@ -239,50 +190,19 @@ LogicalResult bppsa::launchOuterSums(ArrayRef<OuterSumOp> ops) {
   Location loc = first.getLoc();
   ArrayStack destinations = stackDestinations(ops);
   int64_t columns = destinations.getDimSize(1), elements = destinations.getDimSize(0) * columns;
-  Slabs slabs(builder, loc, first.getLhs(), getSlabRows(elements));
-  PartialSums sums = slabs.allocateSums(builder, elements);
+  Slabs slabs(builder, loc, first.getLhs(), Slabs::getLength(elements));
+  Value parts = allocateParts(builder, loc, slabs.getNumSlabs(), elements, slabs.getElementType());
   if (isTiled(first))
-    launchTiledSums(builder, ops, getMapping(first).getPrecision(), slabs, sums);
+    launchTiledSums(builder, ops, getMapping(first).getPrecision(), slabs, parts);
   else
-    OuterSumTile(first, slabs, sums).launch(builder);
-  sums.launchTotals(builder, [&](OpBuilder &nested, Value position, Value sum) {
-    SmallVector<Value> at =
-        splitIndex(nested, loc, position, {Value(), getIndex(nested, loc, columns)});
-    auto [destination, row] = destinations.find(nested, loc, at[0]);
-    memref::StoreOp::create(nested, loc, sum, destination, ValueRange{row, at[1]});
-  });
-  sums.deallocate(builder);
+    OuterSumTile(first, slabs, parts).launch(builder);
+  emitTotals(builder, loc, parts, slabs.getNumSlabs(),
+             [&](OpBuilder &nested, Value position, Value sum) {
+               SmallVector<Value> at =
+                   splitIndex(nested, loc, position, {Value(), getIndex(nested, loc, columns)});
+               auto [destination, row] = destinations.find(nested, loc, at[0]);
+               memref::StoreOp::create(nested, loc, sum, destination, ValueRange{row, at[1]});
+             });
+  memref::DeallocOp::create(builder, loc, parts);
   return success();
-}
-
-void bppsa::launchStepSum(StepSumOp op) {
-  OpBuilder builder(op);
-  Location loc = op.getLoc();
-  int64_t size = cast<MemRefType>(op.getDestination().getType()).getDimSize(0);
-  Slabs slabs(builder, loc, op.getSequence());
-  PartialSums sums = slabs.allocateSums(builder, size);
-  Value columns = getIndex(builder, loc, size);
-  emitForEachThread(builder, loc, mulIndex(builder, loc, slabs.getNumSlabs(), columns),
-                    [&](OpBuilder &nested, Value number) {
-                      SmallVector<Value> at = splitIndex(nested, loc, number, {Value(), columns});
-                      Slab slab = slabs.getSlab(nested, at[0]);
-                      Value sum =
-                          emitFold(nested, loc, slab.first, slab.last, slabs.getZero(nested),
-                                   [&](OpBuilder &inner, Value row, ValueRange running) {
-                                     Value value = slabs.load(inner, op.getSequence(), row, at[1]);
-                                     return SmallVector<Value>{
-                                         arith::AddFOp::create(inner, loc, running[0], value)};
-                                   })
-                              .front();
-                      sums.store(nested, at[0], at[1], sum);
-                    });
-  sums.launchTotals(builder, [&](OpBuilder &nested, Value position, Value sum) {
-    memref::StoreOp::create(nested, loc, sum, op.getDestination(), position);
-  });
-  sums.deallocate(builder);
-}
-
-void bppsa::launchReduceSums(ReduceSumsOp op) {
-  OpBuilder builder(op);
-  PartialSums::get(builder, op.getLoc(), op.getParts()).launchTotals(builder, op.getDestinations());
 }

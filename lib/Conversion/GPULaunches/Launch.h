@@ -27,6 +27,9 @@ mlir::Value viewElements(mlir::OpBuilder &builder, mlir::Location loc, mlir::Val
 mlir::Value flatten(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value array,
                     mlir::OpFoldResult skipped);
 
+/// Checks that `op` is on memory, and on samples one by one.
+llvm::LogicalResult verifyReady(mlir::Operation *op);
+
 /// One thread of a launch, inside of it.
 struct LaunchedThread {
   /// The number of its block, its number in the block, and the threads of a block.

@@ -1,41 +1,4 @@
-// RUN: bppsa-opt %s --bppsa-hoist-input-products --bppsa-choose-gpu-mapping --convert-bppsa-to-gpu --canonicalize --cse | FileCheck %s
-
-// Slabs of 1024 rows are summed by a launch, and added up by another: each of 16 threads of an
-// element adds up every 16th slab, and their sums are folded.
-
-// CHECK-LABEL: func private @step_sum(
-// CHECK-SAME:      %[[X:.*]]: memref<?x?x5xf32>, %[[Y:.*]]: memref<5xf32>)
-// CHECK-DAG:     %[[SAMPLES:.*]] = memref.dim %[[X]], %c1
-// CHECK-DAG:     %[[T:.*]] = memref.dim %[[X]], %c0
-// CHECK:         %[[ROWS:.*]] = arith.muli %[[T]], %[[SAMPLES]]
-// CHECK:         %[[SLABS:.*]] = arith.ceildivui %[[ROWS]], %c1024
-// CHECK:         %[[PARTS:.*]] = memref.alloc(%[[SLABS]]) {{.*}} : memref<?x5xf32>
-// CHECK:         gpu.launch {{.*}} function(@step_sum)
-// CHECK:           %[[FIRST:.*]] = arith.muli %[[SLAB:.*]], %c1024
-// CHECK:           %[[END:.*]] = arith.addi %[[FIRST]], %c1024
-// CHECK:           %[[LAST:.*]] = arith.minui %[[END]], %[[ROWS]]
-// CHECK:           %[[SUM:.*]] = scf.for %[[ROW:.*]] = %[[FIRST]] to %[[LAST]] step %c1
-// CHECK-DAG:         %[[SAMPLE:.*]] = arith.remui %[[ROW]], %[[SAMPLES]]
-// CHECK-DAG:         %[[STEP:.*]] = arith.divui %[[ROW]], %[[SAMPLES]]
-// CHECK:             memref.load %[[X]][%[[STEP]], %[[SAMPLE]],
-// CHECK:           memref.store %[[SUM]], %[[PARTS]][%[[SLAB]],
-// CHECK:         gpu.launch {{.*}} function(@step_sum_1)
-// CHECK-SAME:        workgroup(%[[SUMS:[^ ]*]] : memref<16x32xf32, #gpu.address_space<workgroup>>)
-// CHECK:           %[[OWN:.*]] = scf.for %{{.*}} = %[[SLICE:.*]] to %[[SLABS]] step %c16
-// CHECK:             memref.load %[[PARTS]]
-// CHECK:           memref.store %[[OWN]], %[[SUMS]][%[[SLICE]],
-// CHECK-NEXT:      gpu.barrier
-// CHECK-NEXT:      arith.cmpi ult, %[[SLICE]], %c8
-// CHECK:           arith.cmpi ult, %[[SLICE]], %c1
-// CHECK:           %[[IS_FIRST:.*]] = arith.cmpi eq, %[[SLICE]], %c0
-// CHECK:           %[[TOTAL:.*]] = memref.load %[[SUMS]]
-// CHECK-NEXT:      memref.store %[[TOTAL]], %[[Y]]
-// CHECK-NOT:     gpu.launch
-// CHECK:         memref.dealloc %[[PARTS]]
-func.func private @step_sum(%x: memref<?x?x5xf32>, %y: memref<5xf32>) {
-  bppsa.step_sum %x into %y : memref<5xf32> : memref<?x?x5xf32>
-  return
-}
+// RUN: bppsa-opt %s --bppsa-hoist-input-products --bppsa-choose-gpu-mapping --convert-bppsa-to-gpu --bgpu-allocate-shared --bgpu-insert-barriers --convert-bgpu-to-gpu --canonicalize --cse | FileCheck %s
 
 // A block has a tile of 16 x 16 elements of one slab and 16 rows of it at a time in
 // shared memory, which a barrier fills and another one frees.

@@ -1,4 +1,4 @@
-// RUN: bppsa-opt %s --bppsa-hoist-input-products --bppsa-choose-gpu-mapping --convert-bppsa-to-gpu --canonicalize --cse | FileCheck %s
+// RUN: bppsa-opt %s --bppsa-hoist-input-products --bppsa-choose-gpu-mapping --convert-bppsa-to-gpu --bgpu-allocate-shared --bgpu-insert-barriers --convert-bgpu-to-gpu --canonicalize --cse | FileCheck %s
 
 // Thread n has row n of both sums in registers for 512 steps, and adds them to those of its block in
 // memory then. The factor is read ahead as what is saved. A second launch adds the blocks up.

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BlockLoop.h"
+#include "../../BPPSAToBGPU/Totals.h"
 #include "../BPPSAToGPU.h"
 #include "bppsa/Dialect/BPPSA/Analysis/DeviceMapping.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -82,24 +83,23 @@ void BlockLoop::launch(OpBuilder &builder, Value numBlocks,
   llvm::append_range(shared, rings);
   int64_t rows = padRows(loop.getTotalSize()) + (hasSums() ? kLoadedTogether : 0);
   shared.push_back(MemRefType::get({2, rows}, loop.getElementType()));
-  std::optional<PartialSums> partials;
+  Value parts;
   if (hasSums() && !loop.flatSums)
-    partials =
-        PartialSums::allocate(builder, loc, numBlocks, firstOfSum.back(), loop.getElementType());
+    parts = allocateParts(builder, loc, numBlocks, firstOfSum.back(), loop.getElementType());
   emitLaunch(builder, loc, numBlocks, emitter.getNumThreads(), shared,
              [&](OpBuilder &nested, const LaunchedThread &thread) {
                emitter.begin(nested, loc, thread, thread.shared.take_front(numScratch));
                ownThread = thread;
                ringArrays = thread.shared.slice(numScratch, rings.size());
                state = thread.shared.back();
-               if (partials)
-                 keepSumsIn(nested, partials->getPart(thread.block));
+               if (parts)
+                 keepSumsIn(nested, Place{parts, {thread.block}});
                body(nested, thread);
              });
-  if (!partials)
+  if (!parts)
     return;
-  partials->launchTotals(builder, loop.getSums());
-  partials->deallocate(builder);
+  emitTotals(builder, loc, parts, numBlocks, loop.getSums());
+  memref::DeallocOp::create(builder, loc, parts);
 }
 
 //===----------------------------------------------------------------------===//

@@ -7,7 +7,7 @@
 #ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_TIMELOOPS_BLOCKLOOP_H
 #define BPPSA_LIB_CONVERSION_BPPSATOGPU_TIMELOOPS_BLOCKLOOP_H
 
-#include "../Products/PartialSums.h"
+#include "../Steps/RowEvaluator.h"
 #include "../Steps/StepRing.h"
 #include "bppsa/Dialect/BPPSA/Analysis/CotangentLoop.h"
 

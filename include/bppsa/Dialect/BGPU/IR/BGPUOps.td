@@ -1,0 +1,129 @@
+//===- BGPUOps.td - block-level kernels --------------------*- tablegen -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_DIALECT_BGPU_IR_BGPUOPS
+#define BPPSA_DIALECT_BGPU_IR_BGPUOPS
+
+include "mlir/Dialect/Vector/IR/VectorAttributes.td"
+include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def BGPU_Dialect : Dialect {
+  let name = "bgpu";
+  let cppNamespace = "::bppsa::bgpu";
+  let summary = "kernels of a GPU, block by block";
+  let description = [{
+    Kernels before their work is distributed to threads. What the threads of a block have
+    together is one tensor of static shape, a tile; operations on tiles are those of a block.
+    Element number i of a tile, in row-major order, belongs to thread i of the block.
+
+    A tile begins as a `tensor.generate`, whose body a thread runs for its element, and ends in a
+    `bgpu.for_each`. Between them stand elementwise operations of `arith` and the operations of
+    this dialect. Indices of threads exist only in the bodies of these two, so all that stands
+    outside of them is the same for all threads of a block: barriers there never diverge.
+  }];
+  let dependentDialects = ["::mlir::vector::VectorDialect"];
+}
+
+class BGPU_Op<string mnemonic, list<Trait> traits = []> : Op<BGPU_Dialect, mnemonic, traits>;
+
+def BGPU_Tile : StaticShapeTensorOf<[AnyFloat, AnyInteger, Index]>;
+def BGPU_Buffer : StaticShapeMemRefOf<[AnyFloat, AnyInteger, Index]>;
+
+def BGPU_KernelOp : BGPU_Op<"kernel", [NoTerminator, RecursiveMemoryEffects, SingleBlock]> {
+  let summary = "launches blocks of threads";
+  let description = [{
+    Runs its body `num_blocks` times, each time by a block of `threads` threads; the argument of
+    the body is the number of the block. The body has what it uses of the values around it as a
+    launch has. No tile in it has more elements than a block has threads.
+
+    ```mlir
+    bgpu.kernel blocks(%block in %numBlocks) threads(512) {
+      ...
+    }
+    ```
+  }];
+  let arguments = (ins Index:$num_blocks, I64Attr:$threads);
+  let regions = (region SizedRegion<1>:$body);
+  let builders = [OpBuilder<(ins "::mlir::Value":$numBlocks, "int64_t":$threads,
+      "::llvm::function_ref<void(::mlir::OpBuilder &, ::mlir::Value)>":$emitBody)>];
+  let hasCustomAssemblyFormat = 1;
+  let hasRegionVerifier = 1;
+  let skipDefaultBuilders = 1;
+}
+
+def BGPU_ReduceOp : BGPU_Op<"reduce", [Pure]> {
+  let summary = "combines the rows of a tile";
+  let description = [{
+    The elements of each column of `tile` combined by `kind`, in a tree whose shape depends on
+    the number of rows alone: row i with row i + rows / 2, until one is left, which is the result.
+    Rows are a power of two.
+
+    ```mlir
+    %totals = bgpu.reduce <add> %parts : tensor<16x32xf32> -> tensor<1x32xf32>
+    ```
+  }];
+  let arguments = (ins Vector_CombiningKindAttr:$kind, BGPU_Tile:$tile);
+  let results = (outs BGPU_Tile:$result);
+  let assemblyFormat = "$kind $tile attr-dict `:` type($tile) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def BGPU_GetOp : BGPU_Op<"get"> {
+  let summary = "reads rows of an array in shared memory";
+  let description = [{
+    Rows `first`, `first` + 1, ... of `buffer`, as many as the result has: each thread reads the
+    element of the tile that it has. Between the writing of an element by one thread and its
+    reading by another there must be a barrier, which `bgpu-insert-barriers` puts there.
+
+    ```mlir
+    %upper = bgpu.get %buffer[8] : memref<16x32xf32, #gpu.address_space<workgroup>> -> tensor<8x32xf32>
+    ```
+  }];
+  let arguments = (ins Arg<BGPU_Buffer, "", [MemRead]>:$buffer, I64Attr:$first);
+  let results = (outs BGPU_Tile:$result);
+  let assemblyFormat = "$buffer `[` $first `]` attr-dict `:` type($buffer) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def BGPU_PutOp : BGPU_Op<"put"> {
+  let summary = "writes rows of an array in shared memory";
+  let description = [{
+    Each thread writes the element that it has of `tile` to `buffer`, whose rows `first`,
+    `first` + 1, ... the tile is then.
+
+    ```mlir
+    bgpu.put %tile, %buffer[0] : tensor<16x32xf32>, memref<16x32xf32, #gpu.address_space<workgroup>>
+    ```
+  }];
+  let arguments = (ins BGPU_Tile:$tile, Arg<BGPU_Buffer, "", [MemWrite]>:$buffer, I64Attr:$first);
+  let assemblyFormat = "$tile `,` $buffer `[` $first `]` attr-dict `:` type($tile) `,` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def BGPU_ForEachOp : BGPU_Op<"for_each", [NoTerminator, RecursiveMemoryEffects, SingleBlock]> {
+  let summary = "runs a body for each element of a tile";
+  let description = [{
+    The arguments of the body are the indices of an element and the element. The thread that has
+    it runs the body, which may read and write arrays in device memory.
+
+    ```mlir
+    bgpu.for_each %totals : tensor<1x32xf32> {
+    ^bb0(%row: index, %element: index, %total: f32):
+      memref.store %total, %sums[%element] : memref<32xf32>
+    }
+    ```
+  }];
+  let arguments = (ins BGPU_Tile:$tile);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$tile `:` type($tile) $body attr-dict";
+  let builders = [OpBuilder<(ins "::mlir::Value":$tile,
+      "::llvm::function_ref<void(::mlir::OpBuilder &, ::mlir::ValueRange, ::mlir::Value)>":$emitBody)>];
+  let hasRegionVerifier = 1;
+  let skipDefaultBuilders = 1;
+}
+
+#endif // BPPSA_DIALECT_BGPU_IR_BGPUOPS

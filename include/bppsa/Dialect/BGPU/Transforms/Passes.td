@@ -1,0 +1,71 @@
+//===- Passes.td - passes on block-level kernels -----------*- tablegen -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_DIALECT_BGPU_TRANSFORMS_PASSES
+#define BPPSA_DIALECT_BGPU_TRANSFORMS_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def AllocateShared : Pass<"bgpu-allocate-shared", "::mlir::func::FuncOp"> {
+  let summary = "gives tiles whose elements other threads need an array in shared memory";
+  let description = [{
+    A `bgpu.reduce` becomes a `bgpu.put` to an array in shared memory and, for each level of its
+    tree, two `bgpu.get`, an elementwise operation and a `bgpu.put`; the first row that is left is
+    the result. The array is a `memref.alloc` at the beginning of the kernel. Remarks of the
+    category `shared` name its bytes.
+
+    ```mlir
+    %totals = bgpu.reduce <add> %parts : tensor<2x32xf32> -> tensor<1x32xf32>
+    ```
+    becomes
+    ```mlir
+    %buffer = memref.alloc() : memref<2x32xf32, #gpu.address_space<workgroup>>
+    bgpu.put %parts, %buffer[0] : tensor<2x32xf32>, memref<2x32xf32, #gpu.address_space<workgroup>>
+    %own = bgpu.get %buffer[0] : memref<2x32xf32, #gpu.address_space<workgroup>> -> tensor<1x32xf32>
+    %other = bgpu.get %buffer[1] : memref<2x32xf32, #gpu.address_space<workgroup>> -> tensor<1x32xf32>
+    %sum = arith.addf %own, %other : tensor<1x32xf32>
+    bgpu.put %sum, %buffer[0] : tensor<1x32xf32>, memref<2x32xf32, #gpu.address_space<workgroup>>
+    %totals = bgpu.get %buffer[0] : memref<2x32xf32, #gpu.address_space<workgroup>> -> tensor<1x32xf32>
+    ```
+  }];
+  let dependentDialects = [
+    "::bppsa::bgpu::BGPUDialect", "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::memref::MemRefDialect"
+  ];
+  let statistics = [
+    Statistic<"numArrays", "arrays", "arrays in shared memory">,
+    Statistic<"numBytes", "bytes", "bytes of shared memory of all kernels together">,
+  ];
+}
+
+def InsertBarriers : Pass<"bgpu-insert-barriers", "::mlir::func::FuncOp"> {
+  let summary = "puts barriers between accesses of shared memory that depend on each other";
+  let description = [{
+    Element number i of a tile belongs to thread i. So two accesses of an array give each
+    element to the same thread if they begin at the same row, and need no barrier; if they do
+    not, have elements in common and one of them writes, a `gpu.barrier` stands between them. It
+    stands before the second of them, and before the reads that directly precede that, which
+    share it. Accesses of earlier iterations of an `scf.for` count. Barriers that are there are
+    used. Remarks of the category `barriers` name their number in a kernel.
+
+    ```mlir
+    bgpu.put %parts, %buffer[0] : ...
+    %own = bgpu.get %buffer[0] : ...
+    %other = bgpu.get %buffer[1] : ...
+    ```
+    becomes
+    ```mlir
+    bgpu.put %parts, %buffer[0] : ...
+    gpu.barrier
+    %own = bgpu.get %buffer[0] : ...
+    %other = bgpu.get %buffer[1] : ...
+    ```
+  }];
+  let dependentDialects = ["::bppsa::bgpu::BGPUDialect", "::mlir::gpu::GPUDialect"];
+  let statistics = [Statistic<"numBarriers", "barriers", "barriers that were inserted">];
+}
+
+#endif // BPPSA_DIALECT_BGPU_TRANSFORMS_PASSES

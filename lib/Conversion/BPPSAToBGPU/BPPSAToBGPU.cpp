@@ -1,0 +1,86 @@
+//===- BPPSAToBGPU.cpp - bufferized sums to block-level kernels -----------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../GPULaunches/Launch.h"
+#include "Slabs.h"
+#include "Totals.h"
+#include "bppsa/Conversion/Passes.h"
+#include "bppsa/Dialect/BGPU/IR/BGPU.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+namespace bppsa {
+#define GEN_PASS_DEF_CONVERTBPPSATOBGPU
+#include "bppsa/Conversion/Passes.h.inc"
+} // namespace bppsa
+
+using namespace mlir;
+using namespace bppsa;
+
+/// A thread of the first kernel has an element of a slab. Threads have nothing to do with each
+/// other: it is a parallel loop.
+static void convertStepSum(StepSumOp op) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  int64_t size = cast<MemRefType>(op.getDestination().getType()).getDimSize(0);
+  Slabs slabs(builder, loc, op.getSequence(), Slabs::getLength(size));
+  Value parts = allocateParts(builder, loc, slabs.getNumSlabs(), size, slabs.getElementType());
+  Value zero = getIndex(builder, loc, 0), one = getIndex(builder, loc, 1);
+  scf::ParallelOp::create(
+      builder, loc, ValueRange{zero, zero},
+      ValueRange{slabs.getNumSlabs(), getIndex(builder, loc, size)}, ValueRange{one, one},
+      [&](OpBuilder &nested, Location, ValueRange at) {
+        Slab slab = slabs.getSlab(nested, at[0]);
+        auto addRow = [&](OpBuilder &inner, Value row, ValueRange sum) {
+          Value value = slabs.load(inner, op.getSequence(), row, at[1]);
+          return SmallVector<Value>{arith::AddFOp::create(inner, loc, sum[0], value)};
+        };
+        Value sum =
+            emitFold(nested, loc, slab.first, slab.last, slabs.getZero(nested), addRow).front();
+        memref::StoreOp::create(nested, loc, sum, parts, at);
+      });
+  emitTotals(builder, loc, parts, slabs.getNumSlabs(),
+             [&](OpBuilder &nested, Value position, Value sum) {
+               memref::StoreOp::create(nested, loc, sum, op.getDestination(), position);
+             });
+  memref::DeallocOp::create(builder, loc, parts);
+}
+
+static void convertReduceSums(ReduceSumsOp op) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  Value numParts = mulIndex(builder, loc, getDim(builder, loc, op.getParts(), 0),
+                            getDim(builder, loc, op.getParts(), 1));
+  SmallVector<ReassociationIndices> groups = {{0, 1}, {2}};
+  Value parts = memref::CollapseShapeOp::create(builder, loc, op.getParts(), groups);
+  emitTotals(builder, loc, parts, numParts, op.getDestinations());
+}
+
+namespace {
+struct ConvertBPPSAToBGPU : public bppsa::impl::ConvertBPPSAToBGPUBase<ConvertBPPSAToBGPU> {
+  using ConvertBPPSAToBGPUBase::ConvertBPPSAToBGPUBase;
+
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    if (function.isExternal() || !function.isPrivate())
+      return;
+    for (Operation &op : llvm::make_early_inc_range(function.getOps())) {
+      if (!isa<StepSumOp, ReduceSumsOp>(op))
+        continue;
+      if (failed(verifyReady(&op)))
+        return signalPassFailure();
+      if (auto sum = dyn_cast<StepSumOp>(op))
+        convertStepSum(sum);
+      else
+        convertReduceSums(cast<ReduceSumsOp>(op));
+      op.erase();
+      ++numConverted;
+    }
+  }
+};
+} // namespace

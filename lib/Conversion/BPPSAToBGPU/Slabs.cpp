@@ -1,0 +1,42 @@
+//===- Slabs.cpp - parts of all steps of all samples ----------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Slabs.h"
+#include "../GPULaunches/Launch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+/// Large results have enough tiles for all blocks of a GPU. Their slabs are longer, as each has a
+/// result in memory: kSlabRows for each so many elements, and so many times kSlabRows at most.
+static constexpr int64_t kSlabRows = 1024, kElementsOfSlab = 1 << 17, kLongestSlab = 8;
+
+int64_t Slabs::getLength(int64_t elements) {
+  int64_t slabs = llvm::divideCeil(elements, kElementsOfSlab);
+  return kSlabRows * std::min(slabs, kLongestSlab);
+}
+
+Slabs::Slabs(OpBuilder &builder, Location loc, Value sequence, int64_t length)
+    : loc(loc), element(cast<MemRefType>(sequence.getType()).getElementType()), length(length) {
+  numSamples = getDim(builder, loc, sequence, 1);
+  numRows = mulIndex(builder, loc, getDim(builder, loc, sequence, 0), numSamples);
+  numSlabs = arith::CeilDivUIOp::create(builder, loc, numRows, getIndex(builder, loc, length));
+}
+
+Slab Slabs::getSlab(OpBuilder &builder, Value number) const {
+  Value first = mulIndex(builder, loc, number, getIndex(builder, loc, length));
+  return {first, minIndex(builder, loc, addIndex(builder, loc, first, length), numRows)};
+}
+
+Value Slabs::load(OpBuilder &builder, Value sequence, Value row, Value column) const {
+  SmallVector<Value> digits = splitIndex(builder, loc, row, {Value(), numSamples});
+  return memref::LoadOp::create(builder, loc, sequence, ValueRange{digits[0], digits[1], column});
+}
+
+Value Slabs::getZero(OpBuilder &builder) const {
+  return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
+}

@@ -1,0 +1,171 @@
+//===- BGPUDialect.cpp - the bgpu dialect ---------------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Dialect/BGPU/IR/BGPU.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace bppsa::bgpu;
+
+#include "bppsa/Dialect/BGPU/IR/BGPUDialect.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "bppsa/Dialect/BGPU/IR/BGPUOps.cpp.inc"
+
+static constexpr int64_t kMostThreads = 1024;
+
+void BGPUDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "bppsa/Dialect/BGPU/IR/BGPUOps.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// KernelOp
+//===----------------------------------------------------------------------===//
+
+void KernelOp::build(OpBuilder &builder, OperationState &state, Value numBlocks, int64_t threads,
+                     function_ref<void(OpBuilder &, Value)> emitBody) {
+  OpBuilder::InsertionGuard guard(builder);
+  state.addOperands(numBlocks);
+  state.addAttribute(getThreadsAttrName(state.name), builder.getI64IntegerAttr(threads));
+  Block *body = builder.createBlock(state.addRegion(), {}, builder.getIndexType(), state.location);
+  emitBody(builder, body->getArgument(0));
+}
+
+ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &state) {
+  OpAsmParser::Argument block;
+  block.type = parser.getBuilder().getIndexType();
+  OpAsmParser::UnresolvedOperand numBlocks;
+  int64_t threads;
+  if (parser.parseKeyword("blocks") || parser.parseLParen() || parser.parseArgument(block) ||
+      parser.parseKeyword("in") || parser.parseOperand(numBlocks) || parser.parseRParen() ||
+      parser.resolveOperand(numBlocks, block.type, state.operands) ||
+      parser.parseKeyword("threads") || parser.parseLParen() || parser.parseInteger(threads) ||
+      parser.parseRParen() || parser.parseRegion(*state.addRegion(), block))
+    return failure();
+  state.addAttribute(getThreadsAttrName(state.name),
+                     parser.getBuilder().getI64IntegerAttr(threads));
+  return parser.parseOptionalAttrDict(state.attributes);
+}
+
+void KernelOp::print(OpAsmPrinter &printer) {
+  printer << " blocks(" << getBody().getArgument(0) << " in " << getNumBlocks() << ") threads("
+          << getThreads() << ") ";
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+  printer.printOptionalAttrDict((*this)->getAttrs(), getThreadsAttrName().getValue());
+}
+
+/// The first tile that has more elements than a block has threads.
+static Type findLargeTile(KernelOp kernel) {
+  Type large;
+  kernel.getBody().walk([&](Operation *op) {
+    for (Type type : op->getResultTypes())
+      if (auto tile = dyn_cast<RankedTensorType>(type);
+          tile && (!tile.hasStaticShape() ||
+                   tile.getNumElements() > static_cast<int64_t>(kernel.getThreads())))
+        large = tile;
+    return large ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return large;
+}
+
+LogicalResult KernelOp::verifyRegions() {
+  if (getThreads() < 1 || getThreads() > kMostThreads)
+    return emitOpError("has ") << getThreads() << " threads; a block has 1 to " << kMostThreads;
+  if (getBody().getNumArguments() != 1 || !getBody().getArgument(0).getType().isIndex())
+    return emitOpError("needs one argument of type index in its body, the number of the block");
+  if (Type tile = findLargeTile(*this))
+    return emitOpError("has ") << getThreads() << " threads, but a tile of type " << tile
+                               << "; each element needs a thread of its own";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Operations on tiles
+//===----------------------------------------------------------------------===//
+
+/// `tile` with `rows` rows.
+static RankedTensorType withRows(ShapedType tile, int64_t rows) {
+  SmallVector<int64_t> shape(tile.getShape());
+  shape[0] = rows;
+  return RankedTensorType::get(shape, tile.getElementType());
+}
+
+static bool combines(vector::CombiningKind kind, Type element) {
+  using Kind = vector::CombiningKind;
+  switch (kind) {
+  case Kind::ADD:
+  case Kind::MUL:
+    return true;
+  case Kind::MINNUMF:
+  case Kind::MAXNUMF:
+  case Kind::MINIMUMF:
+  case Kind::MAXIMUMF:
+    return isa<FloatType>(element);
+  default:
+    return element.isIntOrIndex();
+  }
+}
+
+LogicalResult ReduceOp::verify() {
+  auto tile = cast<RankedTensorType>(getTile().getType());
+  if (tile.getRank() == 0 || !llvm::isPowerOf2_64(tile.getDimSize(0)))
+    return emitOpError("needs a power of two of rows, but combines those of ") << tile;
+  if (!combines(getKind(), tile.getElementType()))
+    return emitOpError("cannot combine elements of ") << tile << " by this kind";
+  if (getResult().getType() != withRows(tile, 1))
+    return emitOpError("must give one row of ") << tile << ", but gives " << getResult().getType();
+  return success();
+}
+
+/// Checks that `tile` is rows of `buffer` from row `first` on.
+static LogicalResult verifyRows(Operation *op, Type tileType, Type bufferType, int64_t first) {
+  auto tile = cast<RankedTensorType>(tileType);
+  auto buffer = cast<MemRefType>(bufferType);
+  if (!gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(buffer))
+    return op->emitOpError("needs an array in shared memory, but has ") << buffer;
+  if (tile.getRank() == 0 || tile.getRank() != buffer.getRank() ||
+      tile != withRows(buffer, tile.getDimSize(0)))
+    return op->emitOpError("needs a tile that is rows of ") << buffer << ", but has " << tile;
+  int64_t end = first + tile.getDimSize(0);
+  if (first < 0 || end > buffer.getDimSize(0))
+    return op->emitOpError("has rows ")
+           << first << " to " << end - 1 << " of an array of " << buffer.getDimSize(0);
+  return success();
+}
+
+LogicalResult GetOp::verify() {
+  return verifyRows(*this, getResult().getType(), getBuffer().getType(), getFirst());
+}
+
+LogicalResult PutOp::verify() {
+  return verifyRows(*this, getTile().getType(), getBuffer().getType(), getFirst());
+}
+
+void ForEachOp::build(OpBuilder &builder, OperationState &state, Value tile,
+                      function_ref<void(OpBuilder &, ValueRange, Value)> emitBody) {
+  OpBuilder::InsertionGuard guard(builder);
+  auto type = cast<RankedTensorType>(tile.getType());
+  state.addOperands(tile);
+  SmallVector<Type> types(type.getRank(), builder.getIndexType());
+  types.push_back(type.getElementType());
+  SmallVector<Location> locs(types.size(), state.location);
+  Block *body = builder.createBlock(state.addRegion(), {}, types, locs);
+  emitBody(builder, body->getArguments().drop_back(), body->getArguments().back());
+}
+
+LogicalResult ForEachOp::verifyRegions() {
+  auto type = cast<RankedTensorType>(getTile().getType());
+  SmallVector<Type> types(type.getRank(), IndexType::get(getContext()));
+  types.push_back(type.getElementType());
+  if (TypeRange(getBody().getArgumentTypes()) != TypeRange(types))
+    return emitOpError("needs an index for each dimension of ")
+           << type << " and an element as arguments of its body";
+  return success();
+}

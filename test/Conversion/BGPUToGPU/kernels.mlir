@@ -1,0 +1,80 @@
+// RUN: bppsa-opt %s --convert-bgpu-to-gpu --canonicalize --cse | FileCheck %s
+
+#shared = #gpu.address_space<workgroup>
+
+// Threads with an element of a smaller tile are in one branch as long as tiles have as many elements.
+
+// CHECK-LABEL: func @parts(
+// CHECK-SAME:      %[[N:.*]]: index, %[[X:.*]]: memref<?x4x8xf32>)
+// CHECK:         gpu.launch blocks(%[[BLOCK:[^,]*]], {{.*}} in (%{{[^ ]*}} = %[[N]], {{.*}} threads(%[[THREAD:[^,]*]], {{.*}} in (%{{[^ ]*}} = %c32,
+// CHECK-SAME:        module(@device) function(@parts) workgroup(%[[A:[^ ]*]] : memref<4x8xf32, #gpu.address_space<workgroup>>)
+// CHECK-DAG:       %[[J:.*]] = arith.remui %[[THREAD]], %c8
+// CHECK-DAG:       %[[I:.*]] = arith.divui %[[THREAD]], %c8
+// CHECK:           %[[OWN:.*]] = memref.load %[[X]][%[[BLOCK]], %[[I]], %[[J]]]
+// CHECK:           %[[NEXT:.*]] = arith.addf %[[OWN]], %cst
+// CHECK:           memref.store %[[NEXT]], %[[A]][%[[I]], %[[J]]]
+// CHECK:           gpu.barrier
+// CHECK:           %[[EXISTS:.*]] = arith.cmpi ult, %[[THREAD]], %c16
+// CHECK:           scf.if %[[EXISTS]] {
+// CHECK:             %[[FIRST:.*]] = arith.addi %[[I]], %c2
+// CHECK:             %[[OTHER:.*]] = memref.load %[[A]][%[[FIRST]], %[[J]]]
+// CHECK:             memref.store %[[OTHER]], %[[X]][%[[BLOCK]], %[[I]], %[[J]]]
+// CHECK-NOT:       memref.load
+// CHECK:           gpu.terminator
+func.func @parts(%n: index, %x: memref<?x4x8xf32>) {
+  %ones = arith.constant dense<1.0> : tensor<4x8xf32>
+  bgpu.kernel blocks(%block in %n) threads(32) {
+    %a = memref.alloc() : memref<4x8xf32, #shared>
+    %tile = tensor.generate {
+    ^bb0(%i: index, %j: index):
+      %0 = memref.load %x[%block, %i, %j] : memref<?x4x8xf32>
+      tensor.yield %0 : f32
+    } : tensor<4x8xf32>
+    %next = arith.addf %tile, %ones : tensor<4x8xf32>
+    bgpu.put %next, %a[0] : tensor<4x8xf32>, memref<4x8xf32, #shared>
+    gpu.barrier
+    %half = bgpu.get %a[2] : memref<4x8xf32, #shared> -> tensor<2x8xf32>
+    bgpu.for_each %half : tensor<2x8xf32> {
+    ^bb0(%i: index, %j: index, %value: f32):
+      memref.store %value, %x[%block, %i, %j] : memref<?x4x8xf32>
+    }
+  }
+  return
+}
+
+// A loop carries what a thread has of its tiles. What a branch gives to code behind a barrier leaves it.
+
+// CHECK-LABEL: func @loop(
+// CHECK-DAG:     %[[NOTHING:.*]] = ub.poison : f32
+// CHECK:         gpu.launch
+// CHECK:           %[[EXISTS:.*]] = arith.cmpi ult, %[[THREAD:.*]], %c8
+// CHECK:           %[[LAST:.*]] = scf.if %[[EXISTS]] -> (f32) {
+// CHECK:             memref.load
+// CHECK:           } else {
+// CHECK-NEXT:        scf.yield %[[NOTHING]]
+// CHECK:           }
+// CHECK:           %[[SUM:.*]] = scf.for %{{.*}} iter_args(%[[RUNNING:.*]] = %[[LAST]]) -> (f32) {
+// CHECK:             gpu.barrier
+// CHECK:             %[[NEXT:.*]] = scf.if %{{.*}} -> (f32) {
+// CHECK:               arith.mulf %[[RUNNING]], %[[RUNNING]]
+// CHECK:             scf.yield %[[NEXT]]
+// CHECK:           scf.if
+// CHECK:             memref.store %[[SUM]]
+func.func @loop(%n: index, %x: memref<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  bgpu.kernel blocks(%block in %n) threads(32) {
+    %a = memref.alloc() : memref<4x8xf32, #shared>
+    %last = bgpu.get %a[3] : memref<4x8xf32, #shared> -> tensor<1x8xf32>
+    %sum = scf.for %i = %c0 to %n step %c1 iter_args(%running = %last) -> (tensor<1x8xf32>) {
+      gpu.barrier
+      %next = arith.mulf %running, %running : tensor<1x8xf32>
+      scf.yield %next : tensor<1x8xf32>
+    }
+    bgpu.for_each %sum : tensor<1x8xf32> {
+    ^bb0(%i: index, %j: index, %value: f32):
+      memref.store %value, %x[%j] : memref<8xf32>
+    }
+  }
+  return
+}

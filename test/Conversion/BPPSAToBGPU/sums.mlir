@@ -1,0 +1,72 @@
+// RUN: bppsa-opt %s --convert-bppsa-to-bgpu --canonicalize --cse | FileCheck %s
+
+// Slabs of 1024 rows are summed by threads that have nothing to do with each other, and added up by
+// a kernel: each of 16 threads of an element adds up every 16th slab.
+
+// CHECK-LABEL: func private @step_sum(
+// CHECK-SAME:      %[[X:.*]]: memref<?x?x5xf32>, %[[Y:.*]]: memref<5xf32>)
+// CHECK-DAG:     %[[SAMPLES:.*]] = memref.dim %[[X]], %c1
+// CHECK-DAG:     %[[T:.*]] = memref.dim %[[X]], %c0
+// CHECK:         %[[ROWS:.*]] = arith.muli %[[T]], %[[SAMPLES]]
+// CHECK:         %[[SLABS:.*]] = arith.ceildivui %[[ROWS]], %c1024
+// CHECK:         %[[PARTS:.*]] = memref.alloc(%[[SLABS]]) {{.*}} : memref<?x5xf32>
+// CHECK:         scf.parallel (%[[SLAB:.*]], %[[COLUMN:.*]]) = (%c0, %c0) to (%[[SLABS]], %c5) step (%c1, %c1) {
+// CHECK:           %[[FIRST:.*]] = arith.muli %[[SLAB]], %c1024
+// CHECK:           %[[END:.*]] = arith.addi %[[FIRST]], %c1024
+// CHECK:           %[[LAST:.*]] = arith.minui %[[END]], %[[ROWS]]
+// CHECK:           %[[SUM:.*]] = scf.for %[[ROW:.*]] = %[[FIRST]] to %[[LAST]] step %c1
+// CHECK-DAG:         %[[SAMPLE:.*]] = arith.remui %[[ROW]], %[[SAMPLES]]
+// CHECK-DAG:         %[[STEP:.*]] = arith.divui %[[ROW]], %[[SAMPLES]]
+// CHECK:             memref.load %[[X]][%[[STEP]], %[[SAMPLE]], %[[COLUMN]]]
+// CHECK:           memref.store %[[SUM]], %[[PARTS]][%[[SLAB]], %[[COLUMN]]]
+// CHECK:         bgpu.kernel blocks(%[[BLOCK:.*]] in %c1) threads(512) {
+// CHECK:           %[[START:.*]] = arith.muli %[[BLOCK]], %c32
+// CHECK:           %[[SLICES:.*]] = tensor.generate
+// CHECK-NEXT:      ^bb0(%[[SLICE:.*]]: index, %[[ELEMENT:.*]]: index):
+// CHECK:             %[[POSITION:.*]] = arith.addi %[[START]], %[[ELEMENT]]
+// CHECK:             %[[READ:.*]] = arith.minui %[[POSITION]], %c4
+// CHECK:             scf.for %[[PART:.*]] = %[[SLICE]] to %[[SLABS]] step %c16
+// CHECK:               memref.load %[[PARTS]][%[[PART]], %[[READ]]]
+// CHECK:           %[[TOTALS:.*]] = bgpu.reduce <add> %[[SLICES]] : tensor<16x32xf32> -> tensor<1x32xf32>
+// CHECK:           bgpu.for_each %[[TOTALS]]
+// CHECK-NEXT:      ^bb0(%{{.*}}: index, %[[COLUMN:.*]]: index, %[[TOTAL:.*]]: f32):
+// CHECK:             %[[AT:.*]] = arith.addi %[[START]], %[[COLUMN]]
+// CHECK:             %[[EXISTS:.*]] = arith.cmpi ult, %[[AT]], %c5
+// CHECK:             scf.if %[[EXISTS]]
+// CHECK:               memref.store %[[TOTAL]], %[[Y]][%[[AT]]]
+// CHECK:         memref.dealloc %[[PARTS]]
+func.func private @step_sum(%x: memref<?x?x5xf32>, %y: memref<5xf32>) {
+  bppsa.step_sum %x into %y : memref<5xf32> : memref<?x?x5xf32>
+  return
+}
+
+// Parts have the results one after the other, each column by column.
+
+// CHECK-LABEL: func private @reduce_sums(
+// CHECK-SAME:      %[[PARTS:.*]]: memref<?x?x36xf32>, %[[W:.*]]: memref<4x8xf32>, %[[B:.*]]: memref<4xf32>)
+// CHECK:         %[[RUNS:.*]] = arith.muli
+// CHECK:         %[[FLAT:.*]] = memref.collapse_shape %[[PARTS]] {{\[\[}}0, 1], [2]]
+// CHECK:         bgpu.kernel blocks(%{{.*}} in %c2) threads(512) {
+// CHECK:             scf.for %{{.*}} to %[[RUNS]] step %c16
+// CHECK:               memref.load %[[FLAT]]
+// CHECK:           bgpu.for_each
+// CHECK:             scf.if
+// CHECK:             scf.if
+// CHECK-DAG:           %[[ROW:.*]] = arith.remui %[[AT:.*]], %c4
+// CHECK-DAG:           %[[COLUMN:.*]] = arith.divui %[[AT]], %c4
+// CHECK:               memref.store %[[TOTAL:.*]], %[[W]][%[[ROW]], %[[COLUMN]]]
+// CHECK:             %[[IN_B:.*]] = arith.subi %{{.*}}, %c32
+// CHECK:               memref.store %[[TOTAL]], %[[B]]
+func.func private @reduce_sums(%parts: memref<?x?x36xf32>, %w: memref<4x8xf32>, %b: memref<4xf32>) {
+  bppsa.reduce_sums %parts into %w, %b : memref<4x8xf32>, memref<4xf32> : memref<?x?x36xf32>
+  return
+}
+
+// Functions of the host have no kernels of their own, and outer products are launches.
+
+// CHECK-LABEL: func @host(
+// CHECK:         bppsa.step_sum
+func.func @host(%x: memref<?x?x5xf32>, %y: memref<5xf32>) {
+  bppsa.step_sum %x into %y : memref<5xf32> : memref<?x?x5xf32>
+  return
+}

@@ -1,0 +1,45 @@
+// RUN: bppsa-opt %s --bgpu-allocate-shared | FileCheck %s
+// RUN: bppsa-opt %s --bgpu-allocate-shared --remarks-filter=shared 2>&1 | FileCheck %s --check-prefix=REMARK
+
+// REMARK-COUNT-2: remark: [Passed] AllocateShared | Category:shared | Function=reduce | Remark="reduce: 128 bytes of shared memory"
+
+// A level of the tree combines the first half of the rows that are left with the second. Each
+// reduction has an array of its own.
+
+// CHECK-LABEL: func @reduce(
+// CHECK:         bgpu.kernel
+// CHECK-DAG:       %[[A:.*]] = memref.alloc() : memref<4x8xf32, #gpu.address_space<workgroup>>
+// CHECK-DAG:       %[[B:.*]] = memref.alloc() : memref<4x8xi32, #gpu.address_space<workgroup>>
+// CHECK-DAG:       %[[TILE:.*]] = arith.constant dense<1.0
+// CHECK:           bgpu.put %[[TILE]], %[[A]][0]
+// CHECK-NEXT:      %[[OWN:.*]] = bgpu.get %[[A]][0] {{.*}} -> tensor<2x8xf32>
+// CHECK-NEXT:      %[[OTHER:.*]] = bgpu.get %[[A]][2] {{.*}} -> tensor<2x8xf32>
+// CHECK-NEXT:      %[[SUM:.*]] = arith.addf %[[OWN]], %[[OTHER]] : tensor<2x8xf32>
+// CHECK-NEXT:      bgpu.put %[[SUM]], %[[A]][0]
+// CHECK-NEXT:      %[[FIRST:.*]] = bgpu.get %[[A]][0] {{.*}} -> tensor<1x8xf32>
+// CHECK-NEXT:      %[[SECOND:.*]] = bgpu.get %[[A]][1] {{.*}} -> tensor<1x8xf32>
+// CHECK-NEXT:      %[[LAST:.*]] = arith.addf %[[FIRST]], %[[SECOND]] : tensor<1x8xf32>
+// CHECK-NEXT:      bgpu.put %[[LAST]], %[[A]][0]
+// CHECK-NEXT:      %[[TOTAL:.*]] = bgpu.get %[[A]][0] {{.*}} -> tensor<1x8xf32>
+// CHECK:           bgpu.put %{{.*}}, %[[B]][0]
+// CHECK:           arith.maxsi %{{.*}} : tensor<2x8xi32>
+// CHECK:           arith.maxsi %{{.*}} : tensor<1x8xi32>
+// CHECK:           bgpu.for_each %[[TOTAL]]
+// CHECK-NOT:     bgpu.reduce
+func.func @reduce(%n: index, %x: memref<8xf32>, %y: memref<8xi32>) {
+  bgpu.kernel blocks(%block in %n) threads(32) {
+    %tile = arith.constant dense<1.0> : tensor<4x8xf32>
+    %numbers = arith.constant dense<2> : tensor<4x8xi32>
+    %total = bgpu.reduce <add> %tile : tensor<4x8xf32> -> tensor<1x8xf32>
+    %most = bgpu.reduce <maxsi> %numbers : tensor<4x8xi32> -> tensor<1x8xi32>
+    bgpu.for_each %total : tensor<1x8xf32> {
+    ^bb0(%i: index, %j: index, %value: f32):
+      memref.store %value, %x[%j] : memref<8xf32>
+    }
+    bgpu.for_each %most : tensor<1x8xi32> {
+    ^bb0(%i: index, %j: index, %value: i32):
+      memref.store %value, %y[%j] : memref<8xi32>
+    }
+  }
+  return
+}

@@ -1,0 +1,39 @@
+// RUN: bppsa-opt %s | bppsa-opt | FileCheck %s
+// RUN: bppsa-opt %s --mlir-print-op-generic | bppsa-opt | FileCheck %s
+
+#shared = #gpu.address_space<workgroup>
+
+// CHECK-LABEL: func @kernel(
+// CHECK-SAME:      %[[N:.*]]: index, %[[OUT:.*]]: memref<?x32xf32>)
+// CHECK:         bgpu.kernel blocks(%[[BLOCK:.*]] in %[[N]]) threads(512) {
+// CHECK:           %[[BUFFER:.*]] = memref.alloc() : memref<16x32xf32, #gpu.address_space<workgroup>>
+// CHECK:           %[[TILE:.*]] = tensor.generate
+// CHECK:           %[[TOTALS:.*]] = bgpu.reduce <maximumf> %[[TILE]] : tensor<16x32xf32> -> tensor<1x32xf32>
+// CHECK:           bgpu.put %[[TILE]], %[[BUFFER]][0] : tensor<16x32xf32>, memref<16x32xf32, #gpu.address_space<workgroup>>
+// CHECK:           gpu.barrier
+// CHECK:           %[[LAST:.*]] = bgpu.get %[[BUFFER]][15] : memref<16x32xf32, #gpu.address_space<workgroup>> -> tensor<1x32xf32>
+// CHECK:           %[[BOTH:.*]] = arith.addf %[[TOTALS]], %[[LAST]] : tensor<1x32xf32>
+// CHECK:           bgpu.for_each %[[BOTH]] : tensor<1x32xf32> {
+// CHECK-NEXT:      ^bb0(%{{.*}}: index, %[[J:.*]]: index, %[[SUM:.*]]: f32):
+// CHECK-NEXT:        memref.store %[[SUM]], %[[OUT]][%[[BLOCK]], %[[J]]]
+func.func @kernel(%n: index, %out: memref<?x32xf32>) {
+  bgpu.kernel blocks(%block in %n) threads(512) {
+    %buffer = memref.alloc() : memref<16x32xf32, #shared>
+    %tile = tensor.generate {
+    ^bb0(%i: index, %j: index):
+      %c0 = arith.constant 0 : index
+      %x = memref.load %out[%c0, %j] : memref<?x32xf32>
+      tensor.yield %x : f32
+    } : tensor<16x32xf32>
+    %totals = bgpu.reduce <maximumf> %tile : tensor<16x32xf32> -> tensor<1x32xf32>
+    bgpu.put %tile, %buffer[0] : tensor<16x32xf32>, memref<16x32xf32, #shared>
+    gpu.barrier
+    %last = bgpu.get %buffer[15] : memref<16x32xf32, #shared> -> tensor<1x32xf32>
+    %both = arith.addf %totals, %last : tensor<1x32xf32>
+    bgpu.for_each %both : tensor<1x32xf32> {
+    ^bb0(%i: index, %j: index, %sum: f32):
+      memref.store %sum, %out[%block, %j] : memref<?x32xf32>
+    }
+  }
+  return
+}

@@ -1,0 +1,87 @@
+// RUN: bppsa-opt %s --split-input-file --verify-diagnostics
+
+func.func @threads(%n: index) {
+  // expected-error @below {{has 2048 threads; a block has 1 to 1024}}
+  bgpu.kernel blocks(%block in %n) threads(2048) {
+  }
+  return
+}
+
+// -----
+
+func.func @large_tile(%n: index) {
+  // expected-error @below {{has 32 threads, but a tile of type 'tensor<8x8xf32>'; each element needs a thread of its own}}
+  bgpu.kernel blocks(%block in %n) threads(32) {
+    %tile = arith.constant dense<0.0> : tensor<8x8xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @block_argument(%n: index) {
+  // expected-error @below {{needs one argument of type index in its body, the number of the block}}
+  "bgpu.kernel"(%n) <{threads = 32 : i64}> ({
+  ^bb0:
+    %c0 = arith.constant 0 : index
+  }) : (index) -> ()
+  return
+}
+
+// -----
+
+func.func @odd_rows(%tile: tensor<3x8xf32>) {
+  // expected-error @below {{needs a power of two of rows, but combines those of 'tensor<3x8xf32>'}}
+  %0 = bgpu.reduce <add> %tile : tensor<3x8xf32> -> tensor<1x8xf32>
+  return
+}
+
+// -----
+
+func.func @kind(%tile: tensor<4x8xf32>) {
+  // expected-error @below {{cannot combine elements of 'tensor<4x8xf32>' by this kind}}
+  %0 = bgpu.reduce <maxsi> %tile : tensor<4x8xf32> -> tensor<1x8xf32>
+  return
+}
+
+// -----
+
+func.func @result(%tile: tensor<4x8xf32>) {
+  // expected-error @below {{must give one row of 'tensor<4x8xf32>', but gives 'tensor<8xf32>'}}
+  %0 = bgpu.reduce <add> %tile : tensor<4x8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @device_memory(%buffer: memref<4x8xf32>) {
+  // expected-error @below {{needs an array in shared memory, but has 'memref<4x8xf32>'}}
+  %0 = bgpu.get %buffer[0] : memref<4x8xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @columns(%buffer: memref<4x8xf32, #gpu.address_space<workgroup>>) {
+  // expected-error @below {{needs a tile that is rows of 'memref<4x8xf32, #gpu.address_space<workgroup>>', but has 'tensor<4x4xf32>'}}
+  %0 = bgpu.get %buffer[0] : memref<4x8xf32, #gpu.address_space<workgroup>> -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @rows(%buffer: memref<4x8xf32, #gpu.address_space<workgroup>>, %tile: tensor<2x8xf32>) {
+  // expected-error @below {{has rows 3 to 4 of an array of 4}}
+  bgpu.put %tile, %buffer[3] : tensor<2x8xf32>, memref<4x8xf32, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+func.func @arguments(%tile: tensor<2x8xf32>) {
+  // expected-error @below {{needs an index for each dimension of 'tensor<2x8xf32>' and an element as arguments of its body}}
+  bgpu.for_each %tile : tensor<2x8xf32> {
+  ^bb0(%i: index, %value: f32):
+  }
+  return
+}

@@ -1,0 +1,173 @@
+//===- BlockKernelTest.cpp - block-level kernels by hand, emulated --------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// Kernels of the bgpu dialect on their way to the emulator, which ends the program where a barrier
+// is missing.
+//
+//===----------------------------------------------------------------------===//
+
+#include "EmulatedLibrary.h"
+#include "bppsa/Compiler/Pipelines/GPULowering.h"
+#include "bppsa/Conversion/Passes.h"
+#include "bppsa/Dialect/BGPU/Transforms/Passes.h"
+#include "bppsa/InitAll.h"
+#include "bppsa/Target/GPUObject.h"
+#include "bppsa/Target/ProgramParts.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/Transforms/Passes.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+
+#include <algorithm>
+#include <optional>
+#include <random>
+
+using namespace mlir;
+using namespace bppsa;
+using namespace bppsa::runtime;
+
+namespace {
+constexpr int64_t numRows = 16, numColumns = 32;
+
+/// The kernel of a function `@kernel` of one array, `memref<16x32xf32>`.
+class BlockKernel {
+public:
+  BlockKernel(llvm::StringRef text, bool insertBarriers, uint32_t threads) : threads(threads) {
+    DialectRegistry registry;
+    registerAllDialects(registry);
+    MLIRContext context(registry);
+    context.loadAllAvailableDialects();
+    OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, ParserConfig(&context));
+    PassManager pm(&context);
+    OpPassManager &functions = pm.nest<func::FuncOp>();
+    functions.addPass(bgpu::createAllocateShared());
+    if (insertBarriers)
+      functions.addPass(bgpu::createInsertBarriers());
+    functions.addPass(createConvertBGPUToGPU());
+    functions.addPass(createGpuLaunchSinkIndexComputationsPass());
+    pm.addPass(createGpuKernelOutliningPass());
+    if (!module || failed(pm.run(*module)))
+      llvm::report_fatal_error("the kernel was not made");
+    OwningOpRef<ModuleOp> device = std::move(splitDevice(*module, /*maxGroups=*/1).front());
+    PassManager code(&context);
+    buildGPUCodePipeline(code);
+    if (failed(code.run(*device)))
+      llvm::report_fatal_error("the kernel has no code");
+    llvm::LLVMContext llvmContext;
+    auto translated = translateDevice(*device, llvmContext, "sm_80", /*optLevel=*/0);
+    library.emplace(*translated, /*optLevel=*/1);
+  }
+
+  /// What the kernel makes of `values`, with threads in an order drawn from `seed`.
+  std::vector<float> run(const std::vector<float> &values, uint64_t seed) {
+    Emulator emulator;
+    emulator.setSeed(seed);
+    auto *data = static_cast<float *>(emulator.allocate(values.size() * sizeof(float)));
+    std::copy(values.begin(), values.end(), data);
+    int64_t offset = 0, rows = numRows, columns = numColumns, one = 1;
+    library->launch(emulator, "kernel", /*grid=*/1, threads,
+                    {&data, &data, &offset, &rows, &columns, &columns, &one});
+    std::vector<float> result(data, data + values.size());
+    emulator.release(data);
+    return result;
+  }
+
+private:
+  uint32_t threads;
+  std::optional<EmulatedLibrary> library;
+};
+} // namespace
+
+static std::vector<float> drawValues() {
+  std::mt19937 random(5);
+  std::uniform_real_distribution<float> uniform(-1.0f, 1.0f);
+  std::vector<float> values(numRows * numColumns);
+  for (float &value : values)
+    value = uniform(random);
+  return values;
+}
+
+static const char *const sums = R"(
+  func.func @kernel(%x: memref<16x32xf32>) {
+    %c1 = arith.constant 1 : index
+    bgpu.kernel blocks(%block in %c1) threads(512) {
+      %tile = tensor.generate {
+      ^bb0(%i: index, %j: index):
+        %0 = memref.load %x[%i, %j] : memref<16x32xf32>
+        tensor.yield %0 : f32
+      } : tensor<16x32xf32>
+      %total = bgpu.reduce <add> %tile : tensor<16x32xf32> -> tensor<1x32xf32>
+      bgpu.for_each %total : tensor<1x32xf32> {
+      ^bb0(%i: index, %j: index, %sum: f32):
+        memref.store %sum, %x[%i, %j] : memref<16x32xf32>
+      }
+    }
+    return
+  })";
+
+TEST(BlockKernelTest, SumsOfColumns) {
+  std::vector<float> values = drawValues();
+  BlockKernel kernel(sums, /*insertBarriers=*/true, /*threads=*/512);
+  std::vector<float> first = kernel.run(values, 0);
+  for (uint64_t seed : {1, 2, 3})
+    EXPECT_EQ(kernel.run(values, seed), first);
+  for (int64_t column = 0; column < numColumns; ++column) {
+    double sum = 0;
+    for (int64_t row = 0; row < numRows; ++row)
+      sum += values[row * numColumns + column];
+    EXPECT_NEAR(first[column], sum, 4e-6);
+  }
+}
+
+/// Twenty times, the tile goes down by a row, and the last row comes first.
+static const char *const rotation = R"(
+  #shared = #gpu.address_space<workgroup>
+  func.func @kernel(%x: memref<16x32xf32>) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c20 = arith.constant 20 : index
+    bgpu.kernel blocks(%block in %c1) threads(512) {
+      %a = memref.alloc() : memref<17x32xf32, #shared>
+      %tile = tensor.generate {
+      ^bb0(%i: index, %j: index):
+        %0 = memref.load %x[%i, %j] : memref<16x32xf32>
+        tensor.yield %0 : f32
+      } : tensor<16x32xf32>
+      %last = scf.for %step = %c0 to %c20 step %c1 iter_args(%now = %tile) -> (tensor<16x32xf32>) {
+        bgpu.put %now, %a[1] : tensor<16x32xf32>, memref<17x32xf32, #shared>
+        %bottom = bgpu.get %a[16] : memref<17x32xf32, #shared> -> tensor<1x32xf32>
+        bgpu.put %bottom, %a[0] : tensor<1x32xf32>, memref<17x32xf32, #shared>
+        %next = bgpu.get %a[0] : memref<17x32xf32, #shared> -> tensor<16x32xf32>
+        scf.yield %next : tensor<16x32xf32>
+      }
+      bgpu.for_each %last : tensor<16x32xf32> {
+      ^bb0(%i: index, %j: index, %value: f32):
+        memref.store %value, %x[%i, %j] : memref<16x32xf32>
+      }
+    }
+    return
+  })";
+
+TEST(BlockKernelTest, LoopsOverSharedMemory) {
+  std::vector<float> values = drawValues();
+  BlockKernel kernel(rotation, /*insertBarriers=*/true, /*threads=*/512);
+  std::vector<float> expected = values;
+  std::rotate(expected.begin(), expected.end() - 20 % numRows * numColumns, expected.end());
+  for (uint64_t seed : {0, 1, 2})
+    EXPECT_EQ(kernel.run(values, seed), expected);
+}
+
+/// A thread that comes first reads what others have not written yet.
+TEST(BlockKernelTest, MissingBarriersAreFound) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  for (const char *text : {sums, rotation}) {
+    BlockKernel kernel(text, /*insertBarriers=*/false, /*threads=*/512);
+    EXPECT_EXIT(kernel.run(drawValues(), 0), testing::ExitedWithCode(1),
+                "(race in|read of) shared memory at byte [0-9]+");
+  }
+}
