@@ -78,13 +78,11 @@ def test_pruned_gradients(name, plan):
         harness.check_gradients(program.grad(arrays, f"--backward={variant}"), exact, single)
 
 
-@pytest.mark.parametrize("samples", [1, 17, 40])
-@pytest.mark.parametrize("options", [["--scan=linear"], ["--backward=sequential"]], ids=str)
-def test_products_of_few_weights(options, samples):
+@pytest.mark.parametrize("option, samples", [("--scan=linear", 37), ("--backward=sequential", 1)])
+def test_products_of_few_weights(option, samples):
     """Weights of which one in thirty is left: outputs and gradients by their patterns alone."""
     model, kept = images.prune(images.vgg11(4), 97)
-    options = ["--loss=cross-entropy", "--prune-zeros", *options]
-    program = harness.compile_model(model, *options)
+    program = harness.compile_model(model, "--loss=cross-entropy", "--prune-zeros", option)
     arrays = models.data(model, {"N": samples}, "cross-entropy")
     inputs = {i.name: arrays[i.name] for i in model.graph.input}
     (expected,) = onnxruntime.InferenceSession(model.SerializeToString()).run(None, inputs)
