@@ -7,6 +7,7 @@
 #include "bppsa/Dialect/BPPSA/Analysis/LayerChains.h"
 #include "bppsa/Dialect/BPPSA/Analysis/LinkValues.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+#include "bppsa/Dialect/BPPSA/IR/ProductMapping.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Structure/Passes.h"
 #include "bppsa/Support/SampleLayout.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -53,14 +54,36 @@ static std::vector<int32_t> transposeEntries(const SparsityPattern &transposed,
   return found;
 }
 
+/// Whether `value` holds zeros.
+static bool isZero(Value value) {
+  auto fill = value.getDefiningOp<linalg::FillOp>();
+  Value element = fill ? fill.getInputs().front() : value;
+  return matchPattern(element, m_AnyZeroFloat());
+}
+
+/// Whether `op`, which a link takes in, has zeros where it has no elements of `operand`: the matrix
+/// tells nothing of other constants.
+static bool fillsWithZeros(Operation *op, Value operand) {
+  if (auto pad = dyn_cast<tensor::PadOp>(op)) {
+    Value padding = pad.getConstantPaddingValue();
+    return padding && matchPattern(padding, m_AnyZeroFloat());
+  }
+  if (auto insertion = dyn_cast<tensor::InsertSliceOp>(op))
+    return insertion.getSource() == operand && isZero(insertion.getDest());
+  return isa<tensor::ExtractSliceOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp,
+             tensor::CastOp>(op);
+}
+
 /// The product that `op` is with pruned weights; nothing where it is none.
 static std::optional<SparseProduct> findProduct(linalg::GenericOp op, const SampleAxes &axes) {
-  if (!op.hasPureTensorSemantics() || op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 ||
+  if (!op.hasPureTensorSemantics() || !addsProducts(op) ||
       llvm::none_of(op.getDpsInputs(), [](Value input) { return getNonzeros(input); }))
     return std::nullopt;
   auto result = cast<OpResult>(op.getResult(0));
   std::optional<LayerLink> link = findLayerLink(result, axes);
-  if (!link)
+  if (!link || !llvm::all_of(link->takenIn, [](const Layer &layer) {
+        return fillsWithZeros(layer.op, layer.operand);
+      }))
     return std::nullopt;
   std::string why;
   std::optional<LinkValues> values =
@@ -82,13 +105,6 @@ static int64_t countMultiplyAdds(linalg::GenericOp op) {
     if (ShapedType::isStatic(extent))
       count *= extent;
   return count;
-}
-
-/// Whether `value` holds zeros.
-static bool isZero(Value value) {
-  auto fill = value.getDefiningOp<linalg::FillOp>();
-  Value element = fill ? fill.getInputs().front() : value;
-  return matchPattern(element, m_AnyZeroFloat());
 }
 
 /// Applies the matrix of `product` in the place of its operation.

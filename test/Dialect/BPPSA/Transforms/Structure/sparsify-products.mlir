@@ -67,6 +67,32 @@ func.func @convolution(%x: tensor<?x1x3xf32> {bppsa.input = "x", bppsa.batch_axi
   return %0 : tensor<?x1x3xf32>
 }
 
+// Padding that is not zero adds to the result what no matrix tells.
+
+// CHECK-LABEL: func.func @padded_with_ones(
+// CHECK-NOT:     bppsa.apply
+// CHECK:         linalg.generic
+func.func @padded_with_ones(%x: tensor<?x1x3xf32> {bppsa.input = "x", bppsa.batch_axis = 0 : i64},
+                       %w: tensor<1x1x3xf32> {bppsa.parameter = "w", bppsa.nonzeros = dense<[[[0, 0, 1]]]> : tensor<1x1x3xi1>}) -> tensor<?x1x3xf32> {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %n = tensor.dim %x, %c0 : tensor<?x1x3xf32>
+  %border = tensor.empty(%n) : tensor<?x1x5xf32>
+  %ones = linalg.fill ins(%one : f32) outs(%border : tensor<?x1x5xf32>) -> tensor<?x1x5xf32>
+  %padded = tensor.insert_slice %x into %ones[0, 0, 1] [%n, 1, 3] [1, 1, 1] : tensor<?x1x3xf32> into tensor<?x1x5xf32>
+  %empty = tensor.empty(%n) : tensor<?x1x3xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<?x1x3xf32>) -> tensor<?x1x3xf32>
+  %0 = linalg.generic {indexing_maps = [#window, #taps, #out], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]}
+      ins(%padded, %w : tensor<?x1x5xf32>, tensor<1x1x3xf32>) outs(%init : tensor<?x1x3xf32>) {
+  ^bb0(%in: f32, %weight: f32, %sum: f32):
+    %1 = arith.mulf %in, %weight : f32
+    %2 = arith.addf %sum, %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<?x1x3xf32>
+  return %0 : tensor<?x1x3xf32>
+}
+
 // Weights of which nothing is known stay with their operation.
 
 // CHECK-LABEL: func.func @whole(
@@ -86,4 +112,25 @@ func.func @whole(%x: tensor<?x4xf32> {bppsa.input = "x", bppsa.batch_axis = 0 : 
     linalg.yield %2 : f32
   } -> tensor<?x3xf32>
   return %0 : tensor<?x3xf32>
+}
+
+// Elements that are multiplied and not added to anything are no matrix product.
+
+// CHECK-LABEL: func.func @elementwise(
+// CHECK-NOT:     bppsa.apply
+// CHECK:         linalg.generic
+#id = affine_map<(b, i) -> (b, i)>
+#i = affine_map<(b, i) -> (i)>
+func.func @elementwise(%x: tensor<?x4xf32> {bppsa.input = "x", bppsa.batch_axis = 0 : i64},
+                       %w: tensor<4xf32> {bppsa.parameter = "w", bppsa.nonzeros = dense<[0, 1, 0, 0]> : tensor<4xi1>}) -> tensor<?x4xf32> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?x4xf32>
+  %empty = tensor.empty(%n) : tensor<?x4xf32>
+  %0 = linalg.generic {indexing_maps = [#id, #i, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %w : tensor<?x4xf32>, tensor<4xf32>) outs(%empty : tensor<?x4xf32>) {
+  ^bb0(%in: f32, %weight: f32, %out: f32):
+    %1 = arith.mulf %in, %weight : f32
+    linalg.yield %1 : f32
+  } -> tensor<?x4xf32>
+  return %0 : tensor<?x4xf32>
 }
