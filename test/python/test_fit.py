@@ -135,7 +135,7 @@ def test_checkpoints_are_those_of_the_command(program, trainer, tmp_path, first)
 
 def test_files_of_the_best_model(program, tmp_path):
     records = program.fit(
-        training_set(), training_set(11), save_best=tmp_path / "best.onnx", **{**SETTINGS, "lr": 0.3}
+        training_set(), training_set(11), save_best=tmp_path / "best.onnx", **{**SETTINGS, "lr": 0.1}
     )
     best = min(records, key=lambda record: record.val_loss)
     assert best is not records[-1]
