@@ -15,6 +15,7 @@ claim fails. Networks are measured by layers/run.py, with the same interpreter a
 import argparse
 import dataclasses
 import datetime
+import itertools
 import json
 import os
 import pathlib
@@ -63,9 +64,14 @@ def _against_peers():
 def _long_sequences():
     claims = []
     for cell in ("rnn", "gru"):
-        for batch in (16, 64):
-            short, long = (Shape(cell, 20, features_of(cell, 20), batch, t) for t in (100, 10000))
-            case = f"{cell.upper()} H=20 B={batch}: a time step at T=10000 / at T=100"
+        # Of a loss on the last step alone, few steps have a cotangent that is not zero.
+        for batch, every_step in itertools.product((16, 64), (True, False)):
+            short, long = (
+                Shape(cell, 20, features_of(cell, 20), batch, steps, every_step=every_step)
+                for steps in (100, 10000)
+            )
+            losses = "every step" if every_step else "the last step"
+            case = f"{cell.upper()} H=20 B={batch}, loss on {losses}: a time step at T=10000 / 100"
             claims.append(
                 Claim(case, Point("auto", long), Point("auto", short), 1.15, True, 100 / 10000)
             )
@@ -107,6 +113,9 @@ NEAR_PEAK = (
     Shape("gru", 256, 256, 64, 1000),
 )
 PEAK_SHARE = 0.85
+# Whole steps of these take no more than 1.25 of what multiply-adds and functions take at the peak.
+COUNTED = (Shape("lstm", 20, 12, 16, 1000, every_step=True),)
+OVER_COUNTED = 1.25
 
 
 @dataclasses.dataclass(frozen=True)
@@ -134,12 +143,13 @@ NETWORK_CLAIMS = [
 ]
 
 
-def measure_peak(folder):
-    """GFLOP/s of multiply-adds of one core, the best of a few runs."""
-    program = folder / "peak"
-    flags = ["-O3", "-march=native", "-std=c++17"]
-    source = HERE / "handwritten/peak.cpp"
-    subprocess.run([build_handwritten.compiler(), *flags, source, "-o", program], check=True)
+def measure_rate(name, folder):
+    """What handwritten/NAME.cpp prints of one core, the best of a few runs."""
+    program = folder / name
+    source = HERE / f"handwritten/{name}.cpp"
+    subprocess.run(
+        [build_handwritten.compiler(), *build_handwritten.FLAGS, source, "-o", program], check=True
+    )
     core = max(os.sched_getaffinity(0))
     answers = [
         subprocess.run(
@@ -232,6 +242,18 @@ def judge_shares(shapes, found, peak):
     return rows
 
 
+def judge_counts(shapes, found, peak, functions):
+    """`peak` in GFLOP/s, `functions` in billions a second."""
+    rows = []
+    for shape in shapes:
+        time = found.get(Point("auto", shape))
+        counted = shape.flops() / peak / 1e3 + shape.functions() / functions / 1e3
+        case = f"{shape}: step / its multiply-adds and functions at the peak"
+        ratio = time / counted if time else None
+        rows.append(judge(case, ratio, OVER_COUNTED, True, [time, counted]))
+    return rows
+
+
 def measure_networks(claims, options):
     """Rows of claims on networks, by layers/run.py."""
     rows = []
@@ -262,10 +284,12 @@ def measure_networks(claims, options):
 
 def markdown(results):
     machine = results["machine"]
-    versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
+    functions = results.get("functions_per_ns")
+    rates = f"{results['peak_gflops']:.0f} GFLOP/s"
+    rates += f" and {functions:.2f} sigmoids a nanosecond" if functions else ""
     lines = [
-        f"{machine['cpu']}, {machine['cores']} cores, {results['peak_gflops']:.0f} GFLOP/s a core; "
-        f"{results['date']}; {versions}. Command: `{results['command']}`. Medians of "
+        f"{machine['cpu']}, {machine['cores']} cores, {rates} a core; "
+        f"{results['date']}; {', '.join(results['versions'].values())}. Command: `{results['command']}`. Medians of "
         f"{results['rounds']} rounds in turns.",
         "",
         "| case | milliseconds | ratio | wanted | |",
@@ -305,10 +329,13 @@ def main():
     near = [shape for shape in NEAR_PEAK if options.only in f"{shape}: share"]
     networks = [claim for claim in NETWORK_CLAIMS if options.only in str(claim)]
     points = [point for claim in claims for point in (claim.over, claim.under)]
-    points += [Point("auto", shape) for shape in near]
-    peak = measure_peak(options.work)
+    counted = [shape for shape in COUNTED if options.only in f"{shape}: step / its"]
+    points += [Point("auto", shape) for shape in (*near, *counted)]
+    peak = measure_rate("peak", options.work)
+    functions = measure_rate("functions", options.work) if counted else None
     found = measure_points(list(dict.fromkeys(points)), options)
     rows = judge_points(claims, found) + judge_shares(near, found, peak)
+    rows += judge_counts(counted, found, peak, functions)
     rows += measure_networks(networks, options)
     results = {
         "machine": _machine(),
@@ -317,6 +344,7 @@ def main():
         "versions": Compiled("auto", options.compiler, options.work).versions,
         "rounds": options.rounds,
         "peak_gflops": peak,
+        "functions_per_ns": functions,
         "claims": rows,
     }
     _save(results, options.out or options.work / "claims.json")

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 CLASSES = 10
 CELLS = ("rnn", "gru", "lstm")
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}
+# Sigmoids and hyperbolic tangents of a unit in a step.
+FUNCTIONS = {"rnn": 1, "gru": 3, "lstm": 5}
 
 
 @dataclass(frozen=True)
@@ -40,13 +42,23 @@ class Shape:
         return self.features if layer == 0 else self.directions * self.hidden
 
     def flops(self):
-        """Of one training step: multiply-adds of forward, chain and weight gradients, times two."""
+        """Of one training step: multiply-adds of forward, chain and weight gradients, times two.
+
+        A classifier of every step is counted, one of the last step is not.
+        """
         inner = self.directions * GATES[self.cell] * self.hidden
         columns = sum(
             3 * self.hidden + (2 if layer == 0 else 3) * self.features_of_layer(layer)
             for layer in range(self.layers)
         )
-        return 2 * self.steps * self.batch * inner * columns
+        classifier = 3 * CLASSES * self.directions * self.hidden if self.every_step else 0
+        return 2 * self.steps * self.batch * (inner * columns + classifier)
+
+    def functions(self):
+        """How often one training step evaluates an exponential or a function made of one."""
+        units = self.layers * self.directions * self.hidden
+        classes = CLASSES if self.every_step else 0
+        return self.steps * self.batch * (FUNCTIONS[self.cell] * units + classes)
 
 
 @dataclass(frozen=True)

@@ -263,18 +263,34 @@ def test_verdicts_of_claims():
     assert row["verdict"] == "pass"
 
 
+def test_counts_of_claims():
+    """A step takes what its multiply-adds and functions take, and something more."""
+    shape = Shape("lstm", 20, 12, 16, 100, every_step=True)
+    # 4 gates of 20 units with 3 * 20 + 2 * 12 columns, and a classifier of 10 classes three times.
+    assert shape.flops() == 2 * 1600 * (80 * 84 + 600)
+    assert shape.functions() == 1600 * (5 * 20 + 10)
+    counted = shape.flops() / 100e3 + shape.functions() / 2e3
+    found = {claims.Point("auto", shape): 1.2 * counted}
+    (row,) = claims.judge_counts([shape], found, peak=100, functions=2)
+    assert row["ratio"] == pytest.approx(1.2) and row["verdict"] == "pass"
+    (row,) = claims.judge_counts([shape], {}, peak=100, functions=2)
+    assert row["verdict"] == "not measured"
+
+
 def test_every_claim_is_rendered():
     rows = claims.judge_points(claims.CLAIMS, {}) + claims.judge_shares(claims.NEAR_PEAK, {}, 100)
+    rows += claims.judge_counts(claims.COUNTED, {}, 100, 2)
     results = {
         "machine": {"cpu": "a CPU", "cores": 2},
         "peak_gflops": 100.0,
         "date": "today",
-        "versions": {"bppsa": "1"},
+        "versions": {"bppsa": "bppsa 1"},
         "command": "benchmarks/claims.py",
         "rounds": 5,
         "claims": rows,
     }
     text = claims.markdown(results)
+    assert "today; bppsa 1. Command" in text
     assert all(row["case"] in text for row in rows)
     assert len({row["case"] for row in rows}) == len(rows)
 
