@@ -9,78 +9,6 @@
 
 include "mlir/Pass/PassBase.td"
 
-def ConvertBPPSAToLinalg : Pass<"convert-bppsa-to-linalg", "::mlir::ModuleOp"> {
-  let summary = "lowers bppsa ops on tensors to scf, linalg and tensor";
-  let description = [{
-    The plain way down to upstream dialects: time becomes `scf.for`, the body
-    for one sample becomes `linalg.generic` on a batch, and a transposed
-    Jacobian becomes a dense tensor `[B, rows, cols]`. It favours clarity over
-    speed, so that every program of the dialect runs through upstream pipelines.
-
-    A `bppsa.chain` needs the plan `linear` here; `bppsa-expand-scan` with
-    `unroll-up-to` writes the tree of any other plan as products, which this pass lowers.
-
-    For example,
-    ```mlir
-    %1 = bppsa.apply %j, %g
-        : !bppsa.jacobian<4x4xf32, dense, batch = 8>, tensor<8x4xf32> -> tensor<8x4xf32>
-    ```
-    becomes
-    ```mlir
-    %c = arith.constant 0.0 : f32
-    %e = tensor.empty() : tensor<8x4xf32>
-    %0 = linalg.fill ins(%c : f32) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
-    %1 = linalg.generic {
-        indexing_maps = [affine_map<(b, r, c) -> (b, c)>, affine_map<(b, r, c) -> (b, r, c)>,
-                         affine_map<(b, r, c) -> (b, r)>],
-        iterator_types = ["parallel", "parallel", "reduction"]}
-        ins(%g, %j : tensor<8x4xf32>, tensor<8x4x4xf32>) outs(%0 : tensor<8x4xf32>) {
-    ^bb0(%x: f32, %y: f32, %sum: f32):
-      %p = arith.mulf %x, %y : f32
-      %s = arith.addf %sum, %p : f32
-      linalg.yield %s : f32
-    } -> tensor<8x4xf32>
-    ```
-  }];
-  let dependentDialects = [
-    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
-    "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
-    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
-  ];
-}
-
-def ConvertSingleStepsToLinalg : Pass<"convert-single-steps-to-linalg", "::mlir::func::FuncOp"> {
-  let summary = "write recurrences of one step as operations on all samples";
-  let description = [{
-    An exporter that calls a recurrent layer step by step writes a node for each step, each a
-    `bppsa.recurrence` of one step. Where at least `min-steps` of them have the same weights, their
-    bodies are written on tensors in their places, reshapes between them fold, and dimensions of
-    size 1 in front of the samples go: `bppsa-roll-up-steps` finds the steps of one loop then.
-
-    ```mlir
-    %h = bppsa.recurrence sequences(%x : tensor<1x8x4xf32>) initial(%s : tensor<8x4xf32>)
-        captures(%w : tensor<4xf32>) -> (tensor<2x8x4xf32>) { ... }
-    %1 = tensor.extract_slice %h[1, 0, 0] [1, 8, 4] [1, 1, 1]
-        : tensor<2x8x4xf32> to tensor<1x8x4xf32>
-    ```
-    becomes
-    ```mlir
-    %c = tensor.collapse_shape %x [[0, 1], [2]] : tensor<1x8x4xf32> into tensor<8x4xf32>
-    %h = linalg.generic ... ins(%c, %s, %w : tensor<8x4xf32>, tensor<8x4xf32>, tensor<4xf32>)
-    %1 = tensor.expand_shape %h [[0, 1], [2]] output_shape [1, 8, 4]
-        : tensor<8x4xf32> into tensor<1x8x4xf32>
-    ```
-  }];
-  let options = [
-    Option<"minSteps", "min-steps", "unsigned", /*default=*/"4",
-           "fewest recurrences with the same weights that are written so">
-  ];
-  let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
-    "::mlir::tensor::TensorDialect"
-  ];
-}
-
 def ConvertBPPSAToVector : Pass<"convert-bppsa-to-vector", "::mlir::ModuleOp"> {
   let summary = "lower packed, bufferized bppsa operations to loops over vectors";
   let description = [{
@@ -495,6 +423,38 @@ def UnpackDescriptors : Pass<"bppsa-unpack-descriptors", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect"];
+}
+
+def ConvertSingleStepsToLinalg : Pass<"convert-single-steps-to-linalg", "::mlir::func::FuncOp"> {
+  let summary = "write recurrences of one step as operations on all samples";
+  let description = [{
+    An exporter that calls a recurrent layer step by step writes a node for each step, each a
+    `bppsa.recurrence` of one step. Where at least `min-steps` of them have the same weights, their
+    bodies are written on tensors in their places, reshapes between them fold, and dimensions of
+    size 1 in front of the samples go: `bppsa-roll-up-steps` finds the steps of one loop then.
+
+    ```mlir
+    %h = bppsa.recurrence sequences(%x : tensor<1x8x4xf32>) initial(%s : tensor<8x4xf32>)
+        captures(%w : tensor<4xf32>) -> (tensor<2x8x4xf32>) { ... }
+    %1 = tensor.extract_slice %h[1, 0, 0] [1, 8, 4] [1, 1, 1]
+        : tensor<2x8x4xf32> to tensor<1x8x4xf32>
+    ```
+    becomes
+    ```mlir
+    %c = tensor.collapse_shape %x [[0, 1], [2]] : tensor<1x8x4xf32> into tensor<8x4xf32>
+    %h = linalg.generic ... ins(%c, %s, %w : tensor<8x4xf32>, tensor<8x4xf32>, tensor<4xf32>)
+    %1 = tensor.expand_shape %h [[0, 1], [2]] output_shape [1, 8, 4]
+        : tensor<8x4xf32> into tensor<1x8x4xf32>
+    ```
+  }];
+  let options = [
+    Option<"minSteps", "min-steps", "unsigned", /*default=*/"4",
+           "fewest recurrences with the same weights that are written so">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
 }
 
 #endif // BPPSA_CONVERSION_PASSES

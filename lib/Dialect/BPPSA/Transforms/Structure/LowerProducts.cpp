@@ -166,8 +166,8 @@ struct LowerProductsPass : public bppsa::impl::LowerProductsBase<LowerProductsPa
   void runOnOperation() override {
     func::FuncOp function = getOperation();
     if (Operation *op = findUnknownJacobian(function)) {
-      op->emitOpError("uses a jacobian that is neither assembled nor composed; lower it with "
-                      "convert-bppsa-to-linalg");
+      op->emitOpError("uses a jacobian that is neither assembled nor composed in this function; "
+                      "make it there by bppsa.assemble or bppsa.compose");
       return signalPassFailure();
     }
     SmallVector<Operation *> ops;

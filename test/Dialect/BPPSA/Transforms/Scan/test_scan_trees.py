@@ -234,15 +234,13 @@ def test_sums(fused, reverse, tmp_path):
     check(interpret(tmp_path, ir, [a, g, x]), (cotangent, products, total))
 
 
-@pytest.mark.parametrize("lowering", [[], ["--convert-bppsa-to-linalg"]], ids=["tree", "linalg"])
 @pytest.mark.parametrize("injected", [False, True], ids=["last", "every"])
 @pytest.mark.parametrize("plan", ["hybrid:0", "blelloch", "hybrid:1", "chunked:3"])
 @pytest.mark.parametrize("T", [1, 2, 7, 8])
-def test_tree_of_diagonals(T, plan, injected, lowering, tmp_path):
+def test_tree_of_diagonals(T, plan, injected, tmp_path):
     arrays = make_arrays(T)
     ir = make_chain(DIAGONAL, T, injected, reverse=False)
     passes = [f"--bppsa-scan=algorithm={plan}", INFER, "--bppsa-expand-scan=unroll-up-to=64"]
     tree = optimize(tmp_path, ir, *passes)
     assert "xf32, diagonal, batch" in tree and "dense" not in tree
-    tree = optimize(tmp_path, tree, *lowering)
     check(interpret(tmp_path, tree, arrays), walk_diagonal(arrays, False, injected))

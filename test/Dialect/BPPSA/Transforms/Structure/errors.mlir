@@ -19,7 +19,7 @@ func.func @links(%a: !d, %g: tensor<8x4xf32>) -> tensor<8x4xf32> {
 
 !d = !bppsa.jacobian<4x4xf32, dense>
 func.func @argument(%a: !d, %g: tensor<8x4xf32>) -> tensor<8x4xf32> {
-  // expected-error @below {{'bppsa.apply' op uses a jacobian that is neither assembled nor composed; lower it with convert-bppsa-to-linalg}}
+  // expected-error @below {{'bppsa.apply' op uses a jacobian that is neither assembled nor composed in this function; make it there by bppsa.assemble or bppsa.compose}}
   %0 = bppsa.apply %a, %g : !d, tensor<8x4xf32> -> tensor<8x4xf32>
   return %0 : tensor<8x4xf32>
 }
@@ -33,7 +33,7 @@ func.func @linearized(%s: tensor<8x4xf32>) -> tensor<8x4xf32> {
     %1 = arith.mulf %at, %gt : vector<4xf32>
     bppsa.yield %1 : vector<4xf32>
   }
-  // expected-error @below {{'bppsa.compose' op uses a jacobian that is neither assembled nor composed; lower it with convert-bppsa-to-linalg}}
+  // expected-error @below {{'bppsa.compose' op uses a jacobian that is neither assembled nor composed in this function; make it there by bppsa.assemble or bppsa.compose}}
   %b = bppsa.compose %a, %a : !d, !d -> !d
   %0 = bppsa.apply %b, %s : !d, tensor<8x4xf32> -> tensor<8x4xf32>
   return %0 : tensor<8x4xf32>
@@ -44,6 +44,6 @@ func.func @linearized(%s: tensor<8x4xf32>) -> tensor<8x4xf32> {
 !d = !bppsa.jacobian<4x4xf32, dense>
 func.func @returned(%w: tensor<4x4xf32>) -> !d {
   %a = bppsa.assemble %w : tensor<4x4xf32> -> !d
-  // expected-error @below {{'func.return' op uses a jacobian that is neither assembled nor composed; lower it with convert-bppsa-to-linalg}}
+  // expected-error @below {{'func.return' op uses a jacobian that is neither assembled nor composed in this function; make it there by bppsa.assemble or bppsa.compose}}
   return %a : !d
 }

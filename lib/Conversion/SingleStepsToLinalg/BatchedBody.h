@@ -10,43 +10,27 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOLINALG_BATCHEDBODY_H
-#define BPPSA_LIB_CONVERSION_BPPSATOLINALG_BATCHEDBODY_H
+#ifndef BPPSA_LIB_CONVERSION_SINGLESTEPSTOLINALG_BATCHEDBODY_H
+#define BPPSA_LIB_CONVERSION_SINGLESTEPSTOLINALG_BATCHEDBODY_H
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace bppsa {
 
-/// Emits an error on the first op of `body` that cannot be written on tensors.
-llvm::LogicalResult checkBatchable(mlir::Block &body);
-
-/// `1 / (1 + exp(-x))` of a scalar.
-mlir::Value createScalarSigmoid(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value x);
+/// Whether every op of `body` can be written on tensors.
+bool isBatchable(mlir::Block &body);
 
 /// The tensor `value` with its static sizes declared as in `type`.
 mlir::Value castTo(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
                    mlir::Type type);
 
-/// A tensor of `sizes` filled with zero.
-mlir::Value createZeros(mlir::OpBuilder &builder, mlir::Location loc,
-                        llvm::ArrayRef<mlir::OpFoldResult> sizes, mlir::Type elementType);
-
-/// Writes one body, for which `checkBatchable` has succeeded, at the insertion
+/// Writes one body, for which `isBatchable` holds, at the insertion
 /// point of a builder.
 class BatchedBody {
 public:
-  /// How ops are written.
-  enum class Form {
-    /// In upstream dialects alone.
-    Upstream,
-    /// As the importer writes graphs: sums of products start from zero, sigmoids stay.
-    Graph
-  };
-
-  BatchedBody(mlir::OpBuilder &builder, mlir::Location loc, mlir::OpFoldResult batch,
-              Form form = Form::Upstream)
-      : builder(builder), loc(loc), batch(batch), form(form) {}
+  BatchedBody(mlir::OpBuilder &builder, mlir::Location loc, mlir::OpFoldResult batch)
+      : builder(builder), loc(loc), batch(batch) {}
 
   /// Gives the value of a body argument: a tensor of its shape, or with a
   /// leading batch dimension.
@@ -74,10 +58,9 @@ private:
   mlir::OpBuilder &builder;
   mlir::Location loc;
   mlir::OpFoldResult batch;
-  Form form;
   llvm::DenseMap<mlir::Value, mlir::Value> values;
 };
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOLINALG_BATCHEDBODY_H
+#endif // BPPSA_LIB_CONVERSION_SINGLESTEPSTOLINALG_BATCHEDBODY_H

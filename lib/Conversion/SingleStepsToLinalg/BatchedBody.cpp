@@ -28,29 +28,20 @@ static bool isBatchable(Operation &op) {
   return vector && vector.getRank() == 1;
 }
 
-LogicalResult bppsa::checkBatchable(Block &body) {
-  for (Operation &op : body.without_terminator())
-    if (!isBatchable(op))
-      return op.emitOpError("cannot be written on tensors in the body of a time loop; use "
-                            "elementwise ops, bppsa.matvec, and slices and broadcasts of vectors");
-  return success();
+bool bppsa::isBatchable(Block &body) {
+  return llvm::all_of(body.without_terminator(), [](Operation &op) { return ::isBatchable(op); });
 }
 
 //===----------------------------------------------------------------------===//
 // Tensors
 //===----------------------------------------------------------------------===//
 
-Value bppsa::createScalarSigmoid(OpBuilder &builder, Location loc, Value x) {
-  Value one = arith::ConstantOp::create(builder, loc, builder.getFloatAttr(x.getType(), 1.0));
-  Value exp = math::ExpOp::create(builder, loc, arith::NegFOp::create(builder, loc, x));
-  return arith::DivFOp::create(builder, loc, one, arith::AddFOp::create(builder, loc, one, exp));
-}
-
 Value bppsa::castTo(OpBuilder &builder, Location loc, Value value, Type type) {
   return value.getType() == type ? value : tensor::CastOp::create(builder, loc, type, value);
 }
 
-Value bppsa::createZeros(OpBuilder &builder, Location loc, ArrayRef<OpFoldResult> sizes,
+/// A tensor of `sizes` filled with zero.
+static Value createZeros(OpBuilder &builder, Location loc, ArrayRef<OpFoldResult> sizes,
                          Type elementType) {
   Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(elementType));
   Value empty = tensor::EmptyOp::create(builder, loc, sizes, elementType);
@@ -140,8 +131,6 @@ Value BatchedBody::convertElementwise(Operation *op) {
   bool batched = llvm::any_of(op->getOperands(), [&](Value v) { return isBatched(v); });
   return createGeneric(
       type, batched, op->getOperands(), [&](OpBuilder &nested, ValueRange x) -> Value {
-        if (isa<SigmoidOp>(op) && form == Form::Upstream)
-          return createScalarSigmoid(nested, loc, x.front());
         if (isa<vector::BroadcastOp>(op))
           return x.front();
         OperationState state(loc, op->getName(), x, type.getElementType(), op->getAttrs());
@@ -149,13 +138,12 @@ Value BatchedBody::convertElementwise(Operation *op) {
       });
 }
 
-/// Dimensions of the product: batch where there is one, rows, columns.
+/// Dimensions of the product: batch where there is one, rows, columns. It starts from zero, and its
+/// addend comes after it, as the importer writes products of graphs.
 Value BatchedBody::convertMatVec(Operation *op) {
   auto matvec = cast<MatVecOp>(op);
   MLIRContext *context = builder.getContext();
-  // A sum that starts from zero has no addend.
-  Value start = form == Form::Upstream ? matvec.getAddend() : Value();
-  bool batched = isBatched(matvec.getVector()) || (start && isBatched(start));
+  bool batched = isBatched(matvec.getVector());
   int64_t rank = batched ? 3 : 2;
   AffineExpr row = getAffineDimExpr(rank - 2, context), col = getAffineDimExpr(rank - 1, context);
   auto getMap = [&](bool hasBatch, ArrayRef<AffineExpr> exprs) {
@@ -166,11 +154,7 @@ Value BatchedBody::convertMatVec(Operation *op) {
     return AffineMap::get(rank, 0, all, context);
   };
   auto type = cast<ShapedType>(matvec.getType());
-  Value init;
-  if (start)
-    init = batched ? makeBatched(start) : values.lookup(start);
-  else
-    init = createZeros(builder, loc, getSizes(type, batched), type.getElementType());
+  Value init = createZeros(builder, loc, getSizes(type, batched), type.getElementType());
   AffineMap matrixMap =
       getMap(false, matvec.getTransposed() ? ArrayRef{col, row} : ArrayRef{row, col});
   SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::parallel);
@@ -184,7 +168,7 @@ Value BatchedBody::convertMatVec(Operation *op) {
         linalg::YieldOp::create(
             nested, nestedLoc, arith::AddFOp::create(nested, nestedLoc, x[2], product).getResult());
       });
-  if (start || !matvec.getAddend())
+  if (!matvec.getAddend())
     return generic.getResult(0);
   // What `createGeneric` knows of values it finds by those of the body.
   values[matvec] = generic.getResult(0);

@@ -1,4 +1,4 @@
-//===- SingleSteps.cpp - recurrences of one step on all samples -----------===//
+//===- SingleStepsToLinalg.cpp - recurrences of one step on all samples ---===//
 //
 // Part of the bppsa project, under the MIT License.
 //
@@ -109,7 +109,7 @@ void StepWriter::write(RecurrenceOp loop) {
   Location loc = loop.getLoc();
   Block &body = loop.getBody().front();
   OpFoldResult batch = getBatch(loop);
-  BatchedBody batched(rewriter, loc, batch, BatchedBody::Form::Graph);
+  BatchedBody batched(rewriter, loc, batch);
   size_t next = 0;
   SmallVector<ReassociationIndices> groups = {{0, 1}, {2}};
   for (Value sequence : loop.getSequences())
@@ -252,7 +252,7 @@ struct ConvertSingleStepsToLinalg
       groups[loop.getCaptures()[0]].push_back(loop);
     SmallPtrSet<Operation *, 16> chosen;
     for (auto &[capture, loops] : groups)
-      if (loops.size() >= minSteps && succeeded(checkBatchable(loops.front().getBody().front())))
+      if (loops.size() >= minSteps && isBatchable(loops.front().getBody().front()))
         chosen.insert_range(loops);
     if (chosen.empty())
       return;
