@@ -138,8 +138,7 @@ LogicalResult Compilation::emitTables(const ProgramParts &parts, StringRef json,
 }
 
 FailureOr<SmallVector<std::string>> Compilation::emitObjects(ModuleOp program, StringRef json) {
-  // More groups than cores even out what the cores have to do.
-  ProgramParts parts = splitProgram(program, /*maxGroups=*/4);
+  ProgramParts parts = splitProgram(program);
   SmallVector<std::function<LogicalResult(std::string &)>> jobs = {
       [&](std::string &object) { return emitHost(parts, object); },
       [&](std::string &object) { return emitTables(parts, json, object); }};

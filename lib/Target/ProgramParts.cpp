@@ -67,7 +67,17 @@ static SmallVector<Part> balance(ArrayRef<Part> parts, unsigned maxGroups) {
   return groups;
 }
 
-ProgramParts bppsa::splitProgram(ModuleOp module, unsigned maxGroups) {
+/// The groups whose codes can be generated at the same time, for a time that is the same however
+/// many there are: of fewer operations, what each group costs besides would be seen.
+static unsigned countGroups(ArrayRef<Part> kernels) {
+  constexpr int64_t kLeastOperations = 75, kMostGroups = 16;
+  int64_t operations = 0;
+  for (ArrayRef<Operation *> kernel : kernels)
+    operations += countOperations(kernel);
+  return std::clamp<int64_t>(operations / kLeastOperations, 1, kMostGroups);
+}
+
+ProgramParts bppsa::splitProgram(ModuleOp module) {
   ProgramParts parts;
   SmallVector<Part> kernels;
   SmallVector<Operation *> shared;
@@ -80,7 +90,7 @@ ProgramParts bppsa::splitProgram(ModuleOp module, unsigned maxGroups) {
   for (ArrayRef<Operation *> kernel : kernels)
     parts.kernels.push_back(SymbolTable::getSymbolName(kernel.front()).str());
   parts.host = extractHost(module);
-  for (ArrayRef<Operation *> members : balance(kernels, maxGroups)) {
+  for (ArrayRef<Operation *> members : balance(kernels, countGroups(kernels))) {
     OwningOpRef<ModuleOp> group = createLike(module);
     OpBuilder builder = OpBuilder::atBlockEnd(group->getBody());
     for (Operation *op : shared)

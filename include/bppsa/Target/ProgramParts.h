@@ -26,9 +26,9 @@ struct ProgramParts {
 };
 
 /// Cuts `module`, whose private functions with bodies are kernels (the form that
-/// `bppsa-outline-kernels` leaves), into host functions and at most `maxGroups`
-/// groups of kernels.
-ProgramParts splitProgram(mlir::ModuleOp module, unsigned maxGroups);
+/// `bppsa-outline-kernels` leaves), into host functions and groups of kernels, more of
+/// them the more operations there are.
+ProgramParts splitProgram(mlir::ModuleOp module);
 
 /// Moves the kernels out of `module`, where they are in a `gpu.module` (the form that
 /// `bppsa-gpu-kernel-pipeline` leaves), to at most `maxGroups` modules of about the same size. Each
