@@ -1,5 +1,6 @@
-// RUN: bppsa-opt %s --split-input-file --finalize-memref-to-llvm --bppsa-unpack-descriptors --reconcile-unrealized-casts \
-// RUN:   | FileCheck %s
+// RUN: bppsa-opt %s --split-input-file --bppsa-unpack-descriptors --finalize-memref-to-llvm --bppsa-resolve-words \
+// RUN:   --reconcile-unrealized-casts | FileCheck %s
+// RUN: bppsa-opt %s --split-input-file --bppsa-unpack-descriptors | FileCheck %s --check-prefix=WORDS
 
 // A fixed size is a constant, the open ones and the stride are arguments. The caller adds the offset.
 // CHECK-LABEL: func.func private @kernel(
@@ -82,3 +83,48 @@ func.func @exported(%x: memref<?xf32>) attributes {llvm.emit_c_interface, passth
 }
 // CHECK:       func.func private @declared(memref<?xf32>)
 func.func private @declared(memref<?xf32>)
+
+// -----
+
+func.func private @viewed(memref<?x4xf32, strided<[?, 1], offset: ?>>) attributes {passthrough = ["noinline"]}
+
+// The words of a view come from what it is made of. Only its source has a descriptor.
+// WORDS-LABEL: func.func @call_viewed(
+// WORDS-SAME:      %[[X:.*]]: memref<?x8xf32>, %[[N:.*]]: index)
+// WORDS-NOT:     memref.reinterpret_cast
+// WORDS:         %[[ADDRESS:.*]] = builtin.unrealized_conversion_cast %{{.*}} : memref<f32> to !llvm.ptr
+// WORDS:         %[[OFFSET:.*]] = llvm.mlir.constant(12 : index) : i64
+// WORDS:         %[[START:.*]] = llvm.getelementptr %[[ADDRESS]][%[[OFFSET]]]
+// WORDS:         %[[SIZE:.*]] = builtin.unrealized_conversion_cast %[[N]] : index to i64
+// WORDS:         %[[STRIDE:.*]] = llvm.mlir.constant(8 : index) : i64
+// WORDS:         call @viewed(%[[START]], %[[SIZE]], %[[STRIDE]]) : (!llvm.ptr, i64, i64) -> ()
+// CHECK-LABEL: func.func @call_viewed(
+// CHECK:         call @viewed
+func.func @call_viewed(%x: memref<?x8xf32>, %n: index) {
+  %base, %offset, %sizes:2, %strides:2 = memref.extract_strided_metadata %x
+      : memref<?x8xf32> -> memref<f32>, index, index, index, index, index
+  %view = memref.reinterpret_cast %base to offset: [12], sizes: [%n, 4], strides: [8, 1]
+      : memref<f32> to memref<?x4xf32, strided<[8, 1], offset: 12>>
+  %open = memref.cast %view : memref<?x4xf32, strided<[8, 1], offset: 12>>
+      to memref<?x4xf32, strided<[?, 1], offset: ?>>
+  call @viewed(%open) : (memref<?x4xf32, strided<[?, 1], offset: ?>>) -> ()
+  return
+}
+
+// -----
+
+func.func private @moved(memref<4xf32, strided<[1], offset: ?>>) attributes {passthrough = ["noinline"]}
+
+// The offset of a view counts from the aligned address of its source, not from the first element.
+// WORDS-LABEL: func.func @call_moved(
+// WORDS:         memref.reinterpret_cast
+// CHECK-LABEL: func.func @call_moved(
+// CHECK:         call @moved
+func.func @call_moved(%x: memref<8xf32, strided<[1], offset: ?>>) {
+  %view = memref.reinterpret_cast %x to offset: [2], sizes: [4], strides: [1]
+      : memref<8xf32, strided<[1], offset: ?>> to memref<4xf32, strided<[1], offset: 2>>
+  %open = memref.cast %view : memref<4xf32, strided<[1], offset: 2>>
+      to memref<4xf32, strided<[1], offset: ?>>
+  call @moved(%open) : (memref<4xf32, strided<[1], offset: ?>>) -> ()
+  return
+}

@@ -69,10 +69,11 @@ void bppsa::buildCPUCodePipeline(OpPassManager &pm, const CPULoweringOptions &op
   pm.addPass(createConvertVectorToLLVMPass());
   pm.addPass(createConvertMathToLLVMPass());
   pm.addPass(createConvertMathToLibmPass());
+  pm.addPass(createUnpackDescriptors());
   FinalizeMemRefToLLVMConversionPassOptions memory;
   memory.useGenericFunctions = memory.useAlignedAlloc = true;
   pm.addPass(createFinalizeMemRefToLLVMConversionPass(memory));
-  pm.addPass(createUnpackDescriptors());
+  pm.addPass(createResolveWords());
   // One pass over what is left is several times as fast as one for each dialect.
   ConvertToLLVMPassOptions rest;
   rest.filterDialects = {"func", "arith", "cf", "index", "ub"};

@@ -36,6 +36,23 @@ SmallVector<SmallVector<int64_t, 2>> ArrayLayout::getWords() const {
   return words;
 }
 
+bool bppsa::isArrayAtKnownOffset(Type type) {
+  std::optional<ArrayLayout> layout = ArrayLayout::get(type);
+  return layout && !ShapedType::isDynamic(layout->offset);
+}
+
+static bool isArrayAndWords(TypeRange array, TypeRange words) {
+  return isa<MemRefType>(array.front()) && isa<LLVM::LLVMPointerType>(words.front());
+}
+
+bool bppsa::isCastToWords(UnrealizedConversionCastOp cast) {
+  return isArrayAndWords(cast.getOperandTypes(), cast.getResultTypes());
+}
+
+bool bppsa::isCastFromWords(UnrealizedConversionCastOp cast) {
+  return isArrayAndWords(cast.getResultTypes(), cast.getOperandTypes());
+}
+
 SmallVector<Type> bppsa::getWordTypes(Type type, const LLVMTypeConverter &converter) {
   Type converted = converter.convertType(type);
   std::optional<ArrayLayout> layout = ArrayLayout::get(type);

@@ -6,7 +6,7 @@
 //
 // An array is handed over in words: the address of its first element, and the sizes and strides
 // that its type leaves open. Any other value is one word, of the type that it is converted to.
-// Casts between arrays and their words are resolved by bppsa-unpack-descriptors.
+// Casts between arrays and their words are resolved by bppsa-resolve-words.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +14,7 @@
 #define BPPSA_LIB_CONVERSION_UNPACKDESCRIPTORS_DESCRIPTORFIELDS_H
 
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/IR/BuiltinOps.h"
 
 namespace bppsa {
 
@@ -34,6 +35,14 @@ struct ArrayLayout {
   /// The positions of the fields that are words, in order: one of the aligned address first.
   llvm::SmallVector<llvm::SmallVector<int64_t, 2>> getWords() const;
 };
+
+/// Whether an array of `type` begins at an offset that the type tells, so that its first word is
+/// the aligned address of its descriptor.
+bool isArrayAtKnownOffset(mlir::Type type);
+
+/// Whether `cast` casts an array to its words, or words to their array.
+bool isCastToWords(mlir::UnrealizedConversionCastOp cast);
+bool isCastFromWords(mlir::UnrealizedConversionCastOp cast);
 
 /// The types of the words of a value of `type`.
 llvm::SmallVector<mlir::Type> getWordTypes(mlir::Type type,

@@ -12,10 +12,12 @@
 
 #include "DescriptorFields.h"
 #include "bppsa/Conversion/Passes.h"
-#include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace bppsa {
 #define GEN_PASS_DEF_UNPACKDESCRIPTORS
@@ -67,128 +69,81 @@ static void unpackOperands(func::CallOp call, const LLVMTypeConverter &converter
 }
 
 //===----------------------------------------------------------------------===//
-// Casts
+// Views
 //===----------------------------------------------------------------------===//
 
-static Value castTo(OpBuilder &builder, Location loc, Type type, Value value) {
-  auto cast = value.getDefiningOp<UnrealizedConversionCastOp>();
-  if (cast && cast.getNumOperands() == 1 && cast.getOperand(0).getType() == type)
-    return cast.getOperand(0);
-  return UnrealizedConversionCastOp::create(builder, loc, type, value).getResult(0);
+/// The view that `array` is, also under a type that knows less.
+static memref::ReinterpretCastOp findView(Value array) {
+  while (auto cast = array.getDefiningOp<memref::CastOp>())
+    array = cast.getSource();
+  auto view = array.getDefiningOp<memref::ReinterpretCastOp>();
+  // The offset of a view counts from where its source has its aligned address, and the word of a
+  // source with an open offset is another address.
+  if (!view || !isArrayAtKnownOffset(view.getSource().getType()))
+    return nullptr;
+  return view;
 }
 
-/// Reads the words of the array that `cast` casts to them from its descriptor.
-static void readWords(UnrealizedConversionCastOp cast, const LLVMTypeConverter &converter) {
+static Value toWord(OpBuilder &builder, Location loc, OpFoldResult number, Type type) {
+  if (std::optional<int64_t> constant = getConstantIntValue(number))
+    return LLVM::ConstantOp::create(builder, loc, type, builder.getIndexAttr(*constant));
+  return UnrealizedConversionCastOp::create(builder, loc, type, cast<Value>(number)).getResult(0);
+}
+
+/// Takes the words that `cast` casts `view` to from what the view is made of, so that nothing
+/// needs its descriptor.
+static void readView(UnrealizedConversionCastOp cast, memref::ReinterpretCastOp view,
+                     const LLVMTypeConverter &converter) {
   OpBuilder builder(cast);
   Location loc = cast.getLoc();
-  Value array = cast.getOperand(0);
-  ArrayLayout layout = *ArrayLayout::get(array.getType());
-  MemRefDescriptor descriptor(castTo(builder, loc, converter.convertType(layout.type), array));
+  ArrayLayout layout = *ArrayLayout::get(cast.getOperand(0).getType());
+  auto makeWord = [&](OpFoldResult number) {
+    return toWord(builder, loc, number, converter.getIndexType());
+  };
+  Value address = castToWords(builder, loc, view.getSource(), converter).front();
+  OpFoldResult offset = view.getConstifiedMixedOffset();
   // What takes the words knows an offset that the type tells.
-  SmallVector<Value> words = {ShapedType::isDynamic(layout.offset)
-                                  ? descriptor.bufferPtr(builder, loc, converter, layout.type)
-                                  : descriptor.alignedPtr(builder, loc)};
+  if (ShapedType::isDynamic(layout.offset) && !isZeroInteger(offset))
+    address = LLVM::GEPOp::create(builder, loc, address.getType(), layout.type.getElementType(),
+                                  address, makeWord(offset));
+  SmallVector<Value> words = {address};
+  SmallVector<OpFoldResult> sizes = view.getConstifiedMixedSizes();
+  SmallVector<OpFoldResult> strides = view.getConstifiedMixedStrides();
   SmallVector<SmallVector<int64_t, 2>> positions = layout.getWords();
   for (ArrayRef<int64_t> position : llvm::drop_begin(positions))
-    words.push_back(LLVM::ExtractValueOp::create(builder, loc, descriptor, position));
+    words.push_back(makeWord((position.front() == kSizes ? sizes : strides)[position.back()]));
   cast->replaceAllUsesWith(words);
-  cast->erase();
-  // What makes the array for nobody else would need its whole descriptor.
-  Operation *definition = array.getDefiningOp();
-  if (definition && isa<UnrealizedConversionCastOp>(definition) && definition->use_empty())
-    definition->erase();
 }
 
-namespace {
-/// An array that arrives in words.
-struct ReceivedArray {
-  ReceivedArray(UnrealizedConversionCastOp cast, const LLVMTypeConverter &converter)
-      : cast(cast), builder(cast), layout(*ArrayLayout::get(cast.getType(0))),
-        converter(converter) {}
-
-  /// Lets what reads fields of the descriptor have words and constants.
-  void resolve();
-
-private:
-  Value getField(ArrayRef<int64_t> position);
-  Value makeDescriptor();
-  void replace(UnrealizedConversionCastOp descriptor);
-
-  UnrealizedConversionCastOp cast;
-  OpBuilder builder;
-  ArrayLayout layout;
-  const LLVMTypeConverter &converter;
-};
-} // namespace
-
-Value ReceivedArray::getField(ArrayRef<int64_t> position) {
-  if (std::optional<int64_t> constant = layout.getConstant(position))
-    return LLVM::ConstantOp::create(builder, cast.getLoc(), converter.getIndexType(),
-                                    builder.getIndexAttr(*constant));
-  if (position.size() == 1)
-    return cast.getOperand(0);
-  for (auto [word, operand] : llvm::zip_equal(layout.getWords(), cast.getOperands()))
-    if (ArrayRef(word) == position)
-      return operand;
-  llvm_unreachable("every field is a word or a constant");
-}
-
-Value ReceivedArray::makeDescriptor() {
-  Location loc = cast.getLoc();
-  Type type = converter.convertType(layout.type);
-  Value descriptor = LLVM::PoisonOp::create(builder, loc, type);
-  auto insert = [&](ArrayRef<int64_t> position) {
-    descriptor =
-        LLVM::InsertValueOp::create(builder, loc, descriptor, getField(position), position);
-  };
-  for (int64_t field : {kAllocated, kAligned, kOffset})
-    insert(field);
-  for (int64_t field : {kSizes, kStrides})
-    for (int64_t dim = 0; dim < layout.type.getRank(); ++dim)
-      insert({field, dim});
-  return descriptor;
-}
-
-void ReceivedArray::replace(UnrealizedConversionCastOp descriptor) {
-  for (Operation *user : llvm::make_early_inc_range(descriptor->getUsers())) {
-    auto read = dyn_cast<LLVM::ExtractValueOp>(user);
-    if (!read || isa<LLVM::LLVMArrayType>(read.getType()))
+/// Erases `op` and what it alone has used, as far as nothing else needs it.
+static void eraseUnused(Operation *op) {
+  SmallVector<Operation *> candidates = {op};
+  while (!candidates.empty()) {
+    Operation *candidate = candidates.pop_back_val();
+    if (!candidate->use_empty() ||
+        !(isa<UnrealizedConversionCastOp>(candidate) || isMemoryEffectFree(candidate)))
       continue;
-    read.replaceAllUsesWith(getField(read.getPosition()));
-    read.erase();
+    for (Value operand : candidate->getOperands()) {
+      Operation *definition = operand.getDefiningOp();
+      if (definition && !llvm::is_contained(candidates, definition))
+        candidates.push_back(definition);
+    }
+    candidate->erase();
   }
-  if (!descriptor->use_empty())
-    descriptor->replaceAllUsesWith(ValueRange(makeDescriptor()));
-  descriptor->erase();
 }
 
-void ReceivedArray::resolve() {
-  Type type = converter.convertType(layout.type);
-  for (Operation *user : llvm::make_early_inc_range(cast->getUsers()))
-    if (auto descriptor = dyn_cast<UnrealizedConversionCastOp>(user))
-      if (llvm::equal(descriptor.getResultTypes(), TypeRange(type)))
-        replace(descriptor);
-  if (!cast->use_empty())
-    cast->replaceAllUsesWith(
-        UnrealizedConversionCastOp::create(builder, cast.getLoc(), layout.type, makeDescriptor()));
-  cast->erase();
-}
-
-/// Resolves the casts of `module` between arrays and their words.
-static void resolveCasts(ModuleOp module, const LLVMTypeConverter &converter) {
-  SmallVector<UnrealizedConversionCastOp> toWords, fromWords;
+/// Lets casts of views to words do without the views.
+static void resolveViews(ModuleOp module, const LLVMTypeConverter &converter) {
+  SmallVector<UnrealizedConversionCastOp> casts;
   module.walk([&](UnrealizedConversionCastOp cast) {
-    auto isPointer = llvm::IsaPred<LLVM::LLVMPointerType>;
-    if (isa<MemRefType>(cast.getOperandTypes().front()) && isPointer(cast.getResultTypes().front()))
-      toWords.push_back(cast);
-    else if (isa<MemRefType>(cast.getResultTypes().front()) &&
-             isPointer(cast.getOperandTypes().front()))
-      fromWords.push_back(cast);
+    if (isCastToWords(cast))
+      casts.push_back(cast);
   });
-  for (UnrealizedConversionCastOp cast : toWords)
-    readWords(cast, converter);
-  for (UnrealizedConversionCastOp cast : fromWords)
-    ReceivedArray(cast, converter).resolve();
+  for (UnrealizedConversionCastOp cast : casts)
+    if (memref::ReinterpretCastOp view = findView(cast.getOperand(0))) {
+      readView(cast, view, converter);
+      eraseUnused(cast);
+    }
 }
 
 namespace {
@@ -204,7 +159,7 @@ struct UnpackDescriptors : public bppsa::impl::UnpackDescriptorsBase<UnpackDescr
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (isKernel(function))
         unpackArguments(function, converter);
-    resolveCasts(getOperation(), converter);
+    resolveViews(getOperation(), converter);
   }
 };
 } // namespace
