@@ -7,6 +7,7 @@
 #include "bppsa/Compiler/CompileOptions.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Import/ImportONNX.h"
+#include "bppsa/Schedule/Placement.h"
 #include "bppsa/Support/BackwardOrder.h"
 #include "bppsa/Support/BatchAxes.h"
 #include "bppsa/Target/GPUObject.h"
@@ -32,6 +33,7 @@ public:
   void checkTarget();
   void checkTimeShards();
   void checkDistributed();
+  void checkPlacement();
   void checkPipeline();
   void checkNumbers();
 
@@ -180,14 +182,39 @@ void Validator::checkTarget() {
               llvm::join(options.gpuArchitectures, ",") + "'");
 }
 
+/// Which stages the ranks of a pipeline have.
+void Validator::checkPlacement() {
+  const TrainingOptions &training = options.training;
+  require(training.splitBackward ||
+              (training.pipelinePlacement == "neighbours" && !training.pipelineChunks),
+          "--pipeline-placement and --pipeline-chunks need --split-backward, without which stages "
+          "of one rank wait for each other");
+  std::optional<schedule::PlacementKind> kind =
+      schedule::parsePlacementKind(training.pipelinePlacement);
+  require(kind.has_value(), "--pipeline-placement must be neighbours, v or modulo:G, found '" +
+                                training.pipelinePlacement + "'");
+  if (!training.pipelineRanks || !kind)
+    return;
+  int64_t ranks = *training.pipelineRanks;
+  int64_t chunks = training.pipelineChunks.value_or(schedule::getUsualChunks(*kind));
+  require(ranks >= 2 && ranks <= kMostStages,
+          "--pipeline must be 2 to " + Twine(kMostStages) + ", found " + Twine(ranks));
+  bool isV = kind->name == schedule::PlacementKind::Name::V;
+  std::string taken = isV ? "2" : "a positive multiple of " + std::to_string(kind->group);
+  require(schedule::takesChunks(*kind, chunks),
+          "--pipeline-chunks must be " + Twine(taken) + " with --pipeline-placement=" +
+              training.pipelinePlacement + ", found " + Twine(chunks));
+  require(chunks <= kMostStages / ranks,
+          "--pipeline-chunks makes " + Twine(chunks) + " stages on each of " + Twine(ranks) +
+              " ranks, accepted are " + Twine(kMostStages) + " in all");
+}
+
 void Validator::checkPipeline() {
   const TrainingOptions &training = options.training;
-  require(training.pipelineStages || !training.splitBackward, "--split-backward needs --pipeline");
-  if (!training.pipelineStages)
+  require(training.pipelineRanks || !training.splitBackward, "--split-backward needs --pipeline");
+  checkPlacement();
+  if (!training.pipelineRanks)
     return;
-  require(*training.pipelineStages >= 2 && *training.pipelineStages <= kMostStages,
-          "--pipeline must be 2 to " + Twine(kMostStages) + ", found " +
-              Twine(*training.pipelineStages));
   require(!options.distributed.empty(), "--pipeline needs --distributed=mpi");
   require(training.target == TargetKind::CPU,
           "--pipeline needs --target=cpu: stages exchange arrays in the host's memory");

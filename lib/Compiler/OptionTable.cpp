@@ -241,12 +241,19 @@ static const OptionInfo kOptions[] = {
      "every batch",
      SETTER(setText, distributed)},
     {"pipeline", Form::Value, Group::Target, "P",
-     "Cut steps into P stages, each of which a rank of `mpirun -n P` computes; gradients are "
-     "computed sequentially (--distributed=mpi)",
-     SETTER(setInteger, training.pipelineStages)},
+     "Cut steps into stages, which the ranks of `mpirun -n P` compute; gradients are computed "
+     "sequentially (--distributed=mpi)",
+     SETTER(setInteger, training.pipelineRanks)},
+    {"pipeline-placement", Form::Value, Group::Target, "PLACE",
+     "Which stages a rank has: neighbours (default), v (two, there and back, for zb-v, v-half and "
+     "v-min) or modulo:G (groups of G in turns) (--split-backward)",
+     SETTER(setText, training.pipelinePlacement)},
+    {"pipeline-chunks", Form::Value, Group::Target, "C",
+     "The stages of each rank (default: 1; 2 with v, 2G with modulo:G) (--split-backward)",
+     SETTER(setInteger, training.pipelineChunks)},
     {"split-backward", Form::Flag, Group::Target, "",
-     "Stages form gradients of parameters apart from cotangents, for --pipeline-schedule=zb-h1 and "
-     "zb-h2 (--pipeline)",
+     "Stages form gradients of parameters apart from cotangents, for all --pipeline-schedule but "
+     "gpipe and 1f1b (--pipeline)",
      SETTER(setFlag, training.splitBackward)},
     {"sync-bn", Form::Flag, Group::Target, "",
      "BatchNormalization in training mode takes the statistics of the samples of all ranks "

@@ -114,8 +114,10 @@ ordered_json bppsa::runtime::describeProgram(const Program &program) {
   object["rolled_up"] = description.value("rolled_up", ordered_json::array());
   if (isDistributedProgram())
     object["distributed"] = "mpi";
-  if (model.stages > 0)
-    object["pipeline"] = model.stages;
+  if (model.pipelineRanks > 0) {
+    object["pipeline"] = model.pipelineRanks;
+    object["stages"] = description.at("stages");
+  }
   if (model.splitsBackward)
     object["split_backward"] = true;
   if (isDeviceProgram()) {

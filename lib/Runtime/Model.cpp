@@ -286,7 +286,11 @@ static Model parse(const json &root, uint64_t onnxSize) {
   model.flopsPerPosition = root.value("flops_per_position", int64_t(0));
   model.functions = root.at("functions").get<std::map<std::string, std::vector<std::string>>>();
   model.splitsBackward = root.value("split_backward", false);
-  model.stages = root.value("pipeline", int64_t(0));
+  model.pipelineRanks = root.value("pipeline", int64_t(0));
+  for (const json &stage : root.value("stages", json::array()))
+    model.stages.push_back({stage.at("rank").get<int>(), stage.at("forward").get<double>(),
+                            stage.at("cotangents").get<double>(),
+                            stage.at("parameters").get<double>()});
   model.sharesStatistics = root.value("sync_bn", false);
   model.firstUses = root.value("first_uses", std::map<std::string, std::vector<std::string>>());
   return model;

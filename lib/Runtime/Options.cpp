@@ -11,6 +11,7 @@
 #include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Training/Schedule.h"
+#include "bppsa/Runtime/Training/StageOrders.h"
 
 #include <CLI/CLI.hpp>
 
@@ -186,7 +187,7 @@ static void addTrain(CLI::App &app, Options &options, const Model &model) {
   command.add_flag("--quiet", options.quiet, "Show no progress");
   if (isDistributedProgram())
     addRankOptions(command, options);
-  if (model.stages > 0)
+  if (model.pipelineRanks > 0)
     addPipelineOptions(command, options);
   addCommon(command, options);
 }
@@ -280,8 +281,8 @@ static void checkRanges(const Options &options, const Model &model) {
     throw UsageError(text("--best=accuracy needs one loss with classes, found ", model.lossText()));
   if (options.accumulate && *options.accumulate > 1 && options.tbptt)
     throw UsageError("--accumulate and --tbptt exclude each other");
-  if (options.pipeline.isSplit() && !model.splitsBackward)
-    throw UsageError("--pipeline-schedule=zb-h1 and zb-h2 need a program of --split-backward");
+  if (model.pipelineRanks > 0)
+    requirePlacement(model, options.pipeline);
   if (options.microbatches && (options.accumulate || options.tbptt))
     throw UsageError("--microbatches excludes --accumulate and --tbptt");
   if (options.ema && !(*options.ema > 0 && *options.ema < 1))

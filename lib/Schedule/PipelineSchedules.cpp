@@ -99,11 +99,29 @@ static Pipeline place(const PipelineProblem &problem, ScheduleKind kind) {
   return build(stages, std::move(placement));
 }
 
+bool bppsa::schedule::goesWith(ScheduleKind kind, const Pipeline &pipeline) {
+  const std::vector<int32_t> &placement = pipeline.placement;
+  switch (kind.name) {
+  case Name::GPipe:
+    return true;
+  case Name::V:
+  case Name::VHalf:
+  case Name::VMin:
+    return placement == placeVShape(pipeline.devices);
+  case Name::OutOfOrder:
+    return std::is_sorted(placement.begin(), placement.end());
+  case Name::Modulo:
+    return placement == placeModulo(pipeline.getNumStages(), kind.group, pipeline.devices);
+  default:
+    return placement == placeModulo(pipeline.devices, 1, pipeline.devices);
+  }
+}
+
 /// Those of `kind`, whatever the memory limit but where it is what they are searched with.
-static std::optional<DeviceOrders> order(const PipelineProblem &problem, ScheduleKind kind,
-                                         const Pipeline &pipeline) {
+static std::optional<DeviceOrders> order(const Pipeline &pipeline, ScheduleKind kind,
+                                         OrderLimits limits) {
   constexpr double kNoLimit = std::numeric_limits<double>::infinity();
-  double limit = problem.memoryLimit.value_or(kNoLimit);
+  double limit = limits.memory.value_or(kNoLimit);
   switch (kind.name) {
   case Name::GPipe:
     return orderGPipe(pipeline);
@@ -114,11 +132,11 @@ static std::optional<DeviceOrders> order(const PipelineProblem &problem, Schedul
   case Name::H2:
     return orderZeroBubble(pipeline, kZeroBubbleH2, kNoLimit);
   case Name::OneP:
-    return searchDeferral(pipeline, std::min<double>(limit, problem.devices));
+    return searchDeferral(pipeline, std::min<double>(limit, pipeline.devices));
   case Name::TwoP:
-    return searchDeferral(pipeline, std::min<double>(limit, 2.0 * problem.devices));
+    return searchDeferral(pipeline, std::min<double>(limit, 2.0 * pipeline.devices));
   case Name::V:
-    return searchVShape(pipeline, std::min<double>(limit, problem.devices));
+    return searchVShape(pipeline, std::min<double>(limit, pipeline.devices));
   case Name::VHalf:
     return orderByBlock(pipeline, kVHalf);
   case Name::VMin:
@@ -129,25 +147,58 @@ static std::optional<DeviceOrders> order(const PipelineProblem &problem, Schedul
   }
   DispatchRule rule;
   rule.forward =
-      problem.forwardFirst ? DispatchRule::Forward::First : DispatchRule::Forward::AfterBackward;
+      limits.forwardFirst ? DispatchRule::Forward::First : DispatchRule::Forward::AfterBackward;
   return orderByRule(pipeline, rule, limit);
+}
+
+std::optional<ScheduledPipeline>
+bppsa::schedule::scheduleStages(Pipeline pipeline, ScheduleKind kind, OrderLimits limits) {
+  std::optional<DeviceOrders> orders = order(pipeline, kind, limits);
+  if (!orders)
+    return std::nullopt;
+  ScheduledPipeline scheduled = {kind, std::move(pipeline), std::move(*orders), {}};
+  scheduled.result = evaluate(scheduled.pipeline, scheduled.orders).value();
+  constexpr double kTolerance = 1e-9;
+  if (limits.memory && scheduled.result.getPeakActivations() > *limits.memory + kTolerance)
+    return std::nullopt;
+  return scheduled;
+}
+
+/// The one with the shortest span first.
+static void sort(std::vector<ScheduledPipeline> &ranking) {
+  auto getKey = [](const ScheduledPipeline &scheduled) {
+    return std::make_tuple(scheduled.result.span, scheduled.result.getPeakActivations(),
+                           scheduled.kind.name, scheduled.kind.group);
+  };
+  std::sort(ranking.begin(), ranking.end(),
+            [&](const auto &left, const auto &right) { return getKey(left) < getKey(right); });
+}
+
+std::vector<ScheduledPipeline> bppsa::schedule::rankStages(const Pipeline &pipeline,
+                                                           OrderLimits limits) {
+  std::vector<ScheduledPipeline> ranking;
+  const std::vector<int32_t> &placement = pipeline.placement;
+  auto group = std::find_if(placement.begin(), placement.end(),
+                            [&](int32_t device) { return device != placement.front(); }) -
+               placement.begin();
+  for (auto [name, word] : kNames) {
+    ScheduleKind kind = {name, name == Name::Modulo ? static_cast<int32_t>(group) : 1};
+    // One turn of groups is what ooo is for.
+    bool isOther = name == Name::Modulo && goesWith({Name::OutOfOrder}, pipeline);
+    if (isOther || !goesWith(kind, pipeline))
+      continue;
+    if (std::optional<ScheduledPipeline> scheduled = scheduleStages(pipeline, kind, limits))
+      ranking.push_back(std::move(*scheduled));
+  }
+  sort(ranking);
+  return ranking;
 }
 
 std::optional<ScheduledPipeline> bppsa::schedule::schedulePipeline(const PipelineProblem &problem,
                                                                    ScheduleKind kind) {
   if (static_cast<int64_t>(problem.layers.size()) < getFewestLayers(kind, problem.devices))
     return std::nullopt;
-  ScheduledPipeline scheduled = {kind, place(problem, kind), {}, {}};
-  std::optional<DeviceOrders> orders = order(problem, kind, scheduled.pipeline);
-  if (!orders)
-    return std::nullopt;
-  scheduled.orders = std::move(*orders);
-  scheduled.result = evaluate(scheduled.pipeline, scheduled.orders).value();
-  constexpr double kTolerance = 1e-9;
-  if (problem.memoryLimit &&
-      scheduled.result.getPeakActivations() > *problem.memoryLimit + kTolerance)
-    return std::nullopt;
-  return scheduled;
+  return scheduleStages(place(problem, kind), kind, {problem.memoryLimit, problem.forwardFirst});
 }
 
 std::vector<ScheduledPipeline> bppsa::schedule::rankSchedules(const PipelineProblem &problem) {
@@ -162,12 +213,6 @@ std::vector<ScheduledPipeline> bppsa::schedule::rankSchedules(const PipelineProb
   for (int32_t group = 1; group <= static_cast<int32_t>(problem.layers.size()) / problem.devices;
        group *= 2)
     offer({Name::Modulo, group});
-  std::sort(ranking.begin(), ranking.end(), [](const auto &left, const auto &right) {
-    auto getKey = [](const ScheduledPipeline &scheduled) {
-      return std::make_tuple(scheduled.result.span, scheduled.result.getPeakActivations(),
-                             scheduled.kind.name, scheduled.kind.group);
-    };
-    return getKey(left) < getKey(right);
-  });
+  sort(ranking);
   return ranking;
 }

@@ -6,6 +6,7 @@
 
 #include "bppsa/Schedule/Placement.h"
 #include <algorithm>
+#include <charconv>
 #include <limits>
 #include <numeric>
 
@@ -58,6 +59,48 @@ std::vector<int32_t> bppsa::schedule::placeVShape(int32_t devices) {
   for (int32_t stage = 0; stage < 2 * devices; ++stage)
     placement.push_back(std::min(stage, 2 * devices - 1 - stage));
   return placement;
+}
+
+std::optional<PlacementKind> bppsa::schedule::parsePlacementKind(const std::string &text) {
+  using Name = PlacementKind::Name;
+  if (text == "neighbours")
+    return PlacementKind{Name::Neighbours};
+  if (text == "v")
+    return PlacementKind{Name::V};
+  const std::string prefix = "modulo:";
+  PlacementKind kind = {Name::Modulo};
+  if (text.compare(0, prefix.size(), prefix) != 0)
+    return std::nullopt;
+  const char *begin = text.data() + prefix.size(), *end = text.data() + text.size();
+  auto [rest, error] = std::from_chars(begin, end, kind.group);
+  if (rest != end || error != std::errc() || kind.group < 1)
+    return std::nullopt;
+  return kind;
+}
+
+int64_t bppsa::schedule::getUsualChunks(PlacementKind kind) {
+  if (kind.name == PlacementKind::Name::Modulo)
+    return 2 * int64_t(kind.group);
+  return kind.name == PlacementKind::Name::V ? 2 : 1;
+}
+
+bool bppsa::schedule::takesChunks(PlacementKind kind, int64_t chunks) {
+  if (kind.name == PlacementKind::Name::V)
+    return chunks == 2;
+  return chunks >= 1 && chunks % kind.group == 0;
+}
+
+std::vector<int32_t> bppsa::schedule::placeStages(PlacementKind kind, int32_t chunks,
+                                                  int32_t devices) {
+  switch (kind.name) {
+  case PlacementKind::Name::Neighbours:
+    return placeModulo(chunks * devices, chunks, devices);
+  case PlacementKind::Name::V:
+    return placeVShape(devices);
+  case PlacementKind::Name::Modulo:
+    return placeModulo(chunks * devices, kind.group, devices);
+  }
+  return {};
 }
 
 /// The sum of neighbours; what leaves them is what leaves the last one.

@@ -220,6 +220,18 @@ static json::Array describeRolledUp(ArrayRef<RolledUpLoop> loops) {
   return described;
 }
 
+/// The ranks of the stages of a pipeline, and their FLOPs.
+static json::Array describeStages(ModuleOp module, const TrainingOptions &options) {
+  json::Array stages;
+  const Variant &first = options.getVariants().front();
+  for (auto [stage, rank] : llvm::enumerate(options.getStagePlacement())) {
+    auto work = attrs::StageWork::of(module.lookupSymbol(first.getStageSymbol(stage)));
+    stages.push_back(json::Object{
+        {"rank", rank}, {"forward", work[0]}, {"cotangents", work[1]}, {"parameters", work[2]}});
+  }
+  return stages;
+}
+
 /// The least value of each symbol that needs to be larger than 1.
 static json::Object describeLeastSizes(SymbolsAttr symbols) {
   json::Object sizes;
@@ -331,8 +343,10 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
                            {"functions", std::move(table)}};
   if (!firstUses.empty())
     description["first_uses"] = std::move(firstUses);
-  if (options.pipelineStages)
-    description["pipeline"] = *options.pipelineStages;
+  if (options.pipelineRanks) {
+    description["pipeline"] = *options.pipelineRanks;
+    description["stages"] = describeStages(module, options);
+  }
   if (options.splitBackward)
     description["split_backward"] = true;
   if (options.syncBatchNorm)

@@ -7,6 +7,7 @@
 #include "bppsa/Schedule/PipelineSchedules.h"
 #include "gtest/gtest.h"
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <random>
 #include <set>
@@ -96,6 +97,28 @@ TEST_P(RandomPipelineTest, GradientsOfAStageAreFormedInTheOrderOfMicrobatches) {
   }
 }
 
+/// Stages exchange arrays in this order, which carry no numbers of microbatches.
+TEST_P(RandomPipelineTest, StagesRunMicrobatchesInOrder) {
+  for (const ScheduledPipeline &scheduled : rankSchedules(makeRandomProblem(GetParam()))) {
+    std::map<std::pair<OpKind, int32_t>, int32_t> next;
+    for (const std::vector<PipelineOp> &ops : scheduled.orders)
+      for (PipelineOp op : ops)
+        EXPECT_EQ(op.microbatch, (next[{op.kind, op.stage}]++)) << getText(scheduled.kind);
+  }
+}
+
+/// Where stages are placed as a kind wants them, its orders are those of layers that were divided
+/// so.
+TEST_P(RandomPipelineTest, PlacedStagesHaveTheOrdersOfDividedLayers) {
+  for (const ScheduledPipeline &scheduled : rankSchedules(makeRandomProblem(GetParam()))) {
+    EXPECT_TRUE(goesWith(scheduled.kind, scheduled.pipeline)) << getText(scheduled.kind);
+    bool isFirst = makeRandomProblem(GetParam()).forwardFirst;
+    std::optional<ScheduledPipeline> again =
+        scheduleStages(scheduled.pipeline, scheduled.kind, {std::nullopt, isFirst});
+    EXPECT_EQ(again.value().result.span, scheduled.result.span) << getText(scheduled.kind);
+  }
+}
+
 TEST_P(RandomPipelineTest, SchedulesKeepToTheMemoryLimit) {
   PipelineProblem problem = makeRandomProblem(GetParam());
   problem.memoryLimit = 1.5;
@@ -124,6 +147,37 @@ TEST(PlacementTest, DividesLayersEvenly) {
   std::vector<int32_t> thirds = divideLayers(layers, 3);
   EXPECT_EQ(thirds.back(), 2);
   EXPECT_NE(thirds[3], 2);
+}
+
+TEST(PlacementTest, PlacesStages) {
+  auto place = [](const char *text, int32_t chunks) {
+    return placeStages(parsePlacementKind(text).value(), chunks, 2);
+  };
+  EXPECT_EQ(place("neighbours", 1), (std::vector<int32_t>{0, 1}));
+  EXPECT_EQ(place("neighbours", 3), (std::vector<int32_t>{0, 0, 0, 1, 1, 1}));
+  EXPECT_EQ(place("v", 2), (std::vector<int32_t>{0, 1, 1, 0}));
+  EXPECT_EQ(place("modulo:2", 4), (std::vector<int32_t>{0, 0, 1, 1, 0, 0, 1, 1}));
+  for (const char *text : {"", "V", "modulo", "modulo:", "modulo:0", "modulo:2x", "neighbours:2"})
+    EXPECT_FALSE(parsePlacementKind(text)) << text;
+  EXPECT_FALSE(takesChunks(parsePlacementKind("v").value(), 3));
+  EXPECT_FALSE(takesChunks(parsePlacementKind("modulo:2").value(), 3));
+  EXPECT_FALSE(takesChunks(parsePlacementKind("neighbours").value(), 0));
+}
+
+/// The kinds that two stages on each of two devices can have, by how they are placed.
+TEST(PlacementTest, SchedulesGoWithPlacements) {
+  auto list = [](std::vector<int32_t> placement) {
+    Pipeline pipeline = makePipeline(Layers(4, {1, 1, 1}), {}, std::move(placement), 4);
+    std::set<std::string> names;
+    for (const ScheduledPipeline &scheduled : rankStages(pipeline, {}))
+      names.insert(getText(scheduled.kind));
+    return names;
+  };
+  EXPECT_EQ(list({0, 1, 1, 0}), (std::set<std::string>{"gpipe", "v-half", "v-min", "zb-v"}));
+  EXPECT_EQ(list({0, 1, 0, 1}), (std::set<std::string>{"gpipe", "modulo:1"}));
+  EXPECT_EQ(list({0, 0, 1, 1}), (std::set<std::string>{"gpipe", "ooo"}));
+  EXPECT_EQ(list({0, 1, 2, 3}),
+            (std::set<std::string>{"1f1b", "gpipe", "ooo", "zb-1p", "zb-2p", "zb-h1", "zb-h2"}));
 }
 
 TEST(PlacementTest, ModuloGivesGroupsToDevicesInTurns) {

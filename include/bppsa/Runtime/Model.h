@@ -90,6 +90,12 @@ struct ParameterInfo {
   uint64_t offset = 0, stride = 4;
 };
 
+/// A stage of a pipeline: its rank, and its floating-point operations.
+struct StageInfo {
+  int rank;
+  double forward, cotangents, parameters;
+};
+
 /// One way to compute the gradients.
 struct VariantInfo {
   std::string name;
@@ -141,8 +147,9 @@ struct Model {
   std::map<std::string, std::vector<std::string>> firstUses;
   /// Whether steps take the statistics of the samples of all ranks.
   bool sharesStatistics = false;
-  /// Stages of a pipeline that steps are cut into; 0 for none.
-  int64_t stages = 0;
+  /// The ranks of a pipeline, 0 for none, and the stages that steps are cut into.
+  int64_t pipelineRanks = 0;
+  std::vector<StageInfo> stages;
   /// Whether these form gradients of parameters apart from cotangents.
   bool splitsBackward = false;
 

@@ -52,12 +52,30 @@ std::string listScheduleKinds();
 /// The fewest layers that `kind` needs on `devices` devices.
 int64_t getFewestLayers(ScheduleKind kind, int32_t devices);
 
+/// Whether `kind` orders the operations of stages that are placed as those of `pipeline` are: the
+/// handcrafted schedules and what is searched for among them need one stage on each device, zb-v,
+/// v-half and v-min a V shape, ooo neighbours, modulo:G groups of G; gpipe takes all.
+bool goesWith(ScheduleKind kind, const Pipeline &pipeline);
+
 struct ScheduledPipeline {
   ScheduleKind kind;
   Pipeline pipeline;
   DeviceOrders orders;
   PipelineResult result;
 };
+
+/// What orders are to keep to; as in PipelineProblem.
+struct OrderLimits {
+  std::optional<double> memory = std::nullopt;
+  bool forwardFirst = false;
+};
+
+/// The schedule of `kind`, which goes with `pipeline`. Nothing where no order keeps to the limits.
+std::optional<ScheduledPipeline> scheduleStages(Pipeline pipeline, ScheduleKind kind,
+                                                OrderLimits limits);
+
+/// Those of all kinds that go with `pipeline`, in the order of rankSchedules().
+std::vector<ScheduledPipeline> rankStages(const Pipeline &pipeline, OrderLimits limits);
 
 /// The schedule of `kind`. Nothing where there are fewer than getFewestLayers() layers, or where no
 /// order keeps to the memory limit.

@@ -185,17 +185,18 @@ static void addBackwardOrder(OpPassManager &pm, const TrainingOptions &options) 
 /// that they make.
 static std::vector<std::string> addStages(OpPassManager &pm, const TrainingOptions &options,
                                           const std::vector<Variant> &variants) {
-  if (!options.pipelineStages)
+  int64_t numStages = options.getNumStages();
+  if (numStages == 0)
     return {};
   AssignStagesOptions assign;
   CutStagesOptions cut;
-  assign.stages = cut.stages = *options.pipelineStages;
+  assign.stages = cut.stages = numStages;
   std::vector<std::string> made;
   for (const Variant &variant : variants) {
     std::string step = "step_" + variant.name;
     assign.functions.push_back(step);
     cut.functions.push_back(step);
-    for (int64_t stage = 0; stage < *options.pipelineStages; ++stage)
+    for (int64_t stage = 0; stage < numStages; ++stage)
       made.push_back(variant.getStageSymbol(stage));
   }
   // The whole step tells what its stages need no more: there cotangents depend on the loss.

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Compiler/Pipelines/TrainingOptions.h"
+#include "bppsa/Schedule/Placement.h"
 
 using namespace bppsa;
 
@@ -30,9 +31,18 @@ std::vector<Variant> TrainingOptions::getVariants() const {
     variants.push_back({"sequential", ""});
   // A scan reads all steps at once: below a limit it is for those who ask for it.
   bool isBounded = getLoopLimit() > 0 && leavesScansToAuto();
-  if (backward != BackwardKind::Sequential && !isBounded && !pipelineStages)
+  if (backward != BackwardKind::Sequential && !isBounded && !pipelineRanks)
     variants.push_back({"scan", scan});
   return variants;
+}
+
+std::vector<int32_t> TrainingOptions::getStagePlacement() const {
+  std::optional<schedule::PlacementKind> kind = schedule::parsePlacementKind(pipelinePlacement);
+  if (!pipelineRanks || !kind)
+    return {};
+  int64_t chunks = pipelineChunks.value_or(schedule::getUsualChunks(*kind));
+  return schedule::placeStages(*kind, static_cast<int32_t>(chunks),
+                               static_cast<int32_t>(*pipelineRanks));
 }
 
 std::vector<Variant> TrainingOptions::getMappedVariants() const {

@@ -6,24 +6,41 @@
 
 #include "RankOptions.h"
 #include "../OptionNumbers.h"
+#include "bppsa/Runtime/Error.h"
+#include "bppsa/Schedule/PipelineSchedules.h"
 
+using namespace bppsa;
 using namespace bppsa::runtime;
 
 void bppsa::runtime::addPipelineOptions(CLI::App &command, Options &options) {
-  using Kind = PipelineOptions::Kind;
-  static const std::map<std::string, Kind> kinds = {{"gpipe", Kind::GPipe},
-                                                    {"1f1b", Kind::OneForwardOneBackward},
-                                                    {"zb-h1", Kind::ZeroBubbleH1},
-                                                    {"zb-h2", Kind::ZeroBubbleH2}};
   command
       .add_option_function<std::string>(
           "--pipeline-schedule",
-          [&options](const std::string &word) { options.pipeline.kind = kinds.at(word); },
-          "The order in which a stage computes microbatches: gpipe (all forward, then all "
-          "backward), 1f1b (backward as soon as it can, the default), zb-h1 or zb-h2 (the same, "
-          "and "
-          "gradients of parameters where it would wait); the bits are the same")
-      ->check(CLI::IsMember({"gpipe", "1f1b", "zb-h1", "zb-h2"}));
+          [&options](const std::string &word) {
+            if (word != "auto" && !schedule::parseScheduleKind(word))
+              throw UsageError(text("--pipeline-schedule: found ", quote(word), ", accepted are ",
+                                    schedule::listScheduleKinds(), " and auto"));
+            options.pipeline.schedule = word;
+          },
+          "The order in which ranks compute microbatches: " + schedule::listScheduleKinds() +
+              ", or auto, the one with the shortest predicted step; the bits are the same")
+      ->type_name("NAME");
+  command
+      .add_option_function<std::string>(
+          "--pipeline-times",
+          [&options](const std::string &word) {
+            options.pipeline.areTimesMeasured = word == "measured";
+          },
+          "What predictions take operations to last: what they take in the first updates "
+          "(measured, the default), or their floating-point operations (counts)")
+      ->check(CLI::IsMember({"measured", "counts"}));
+  command
+      .add_option_function<double>(
+          "--memory-limit",
+          [&options](const double &limit) { options.pipeline.memoryLimit = limit; },
+          "The most microbatches that a rank of a pipeline holds at a time, each counted by the "
+          "share of the rank's stages that hold it")
+      ->check(CLI::Range(1.0, 1e9));
 }
 
 void bppsa::runtime::addRankOptions(CLI::App &command, Options &options) {

@@ -7,69 +7,30 @@
 #include "bppsa/Runtime/Training/PipelinedUpdate.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Training/ExchangedUpdate.h"
-#include "bppsa/Schedule/PipelineOrders.h"
 
-#include <cmath>
+#include <algorithm>
 #include <cstring>
-#include <limits>
-#include <numeric>
 
 using namespace bppsa;
 using namespace bppsa::runtime;
 
-static std::string stageFunction(const std::string &variant, int stage) {
+static std::string stageFunction(const std::string &variant, size_t stage) {
   return text("step.", variant, ".stage", stage);
 }
 
-//===----------------------------------------------------------------------===//
-// Schedules
-//===----------------------------------------------------------------------===//
-
-static schedule::DeviceOrders ordersOf(PipelineOptions::Kind kind,
-                                       const schedule::Pipeline &pipeline) {
-  constexpr double noLimit = std::numeric_limits<double>::infinity();
-  switch (kind) {
-  case PipelineOptions::Kind::GPipe:
-    return schedule::orderGPipe(pipeline);
-  case PipelineOptions::Kind::OneForwardOneBackward:
-    return schedule::orderOneForwardOneBackward(pipeline);
-  case PipelineOptions::Kind::ZeroBubbleH1:
-    return schedule::orderZeroBubble(pipeline, schedule::kZeroBubbleH1, noLimit);
-  case PipelineOptions::Kind::ZeroBubbleH2:
-    return schedule::orderZeroBubble(pipeline, schedule::kZeroBubbleH2, noLimit);
-  }
-  return {};
-}
-
-const std::vector<schedule::PipelineOp> &PipelinedUpdate::orderOf(int64_t count) {
-  auto found = orders.find(count);
-  if (found != orders.end())
-    return found->second;
-  schedule::Pipeline pipeline;
-  pipeline.devices = ranks.count();
-  pipeline.microbatches = static_cast<int32_t>(count);
-  pipeline.stages.resize(ranks.count());
-  pipeline.placement.resize(ranks.count());
-  std::iota(pipeline.placement.begin(), pipeline.placement.end(), 0);
-  return orders[count] = ordersOf(options.kind, pipeline)[ranks.rank()];
-}
-
-//===----------------------------------------------------------------------===//
-// Updates
-//===----------------------------------------------------------------------===//
-
 PipelinedUpdate::PipelinedUpdate(Session &session, Ranks &ranks, const PipelineOptions &options,
                                  const std::string &variant, const std::vector<size_t> &groups)
-    : session(session), ranks(ranks), options(options),
-      function(stageFunction(variant, ranks.rank())) {
+    : session(session), model(session.program.model), ranks(ranks), variant(variant),
+      orders(ranks, model, options), mail(ranks, model) {
   findOwners(variant);
   session.splitUpdates(groups);
+  if (orders.wantsTimes())
+    times = std::make_unique<PipelineTimes>(ranks, model);
 }
 
 /// A stage has the parameters whose gradients its function computes.
 void PipelinedUpdate::findOwners(const std::string &variant) {
-  const Model &model = session.program.model;
-  for (int stage = 0; stage < ranks.count(); ++stage) {
+  for (size_t stage = 0; stage < model.stages.size(); ++stage) {
     std::vector<Owned> &own = owned.emplace_back();
     const std::vector<std::string> &arguments = model.functions.at(stageFunction(variant, stage));
     for (size_t index = 0, number = 0; index < model.parameters.size(); ++index) {
@@ -83,100 +44,140 @@ void PipelinedUpdate::findOwners(const std::string &variant) {
   }
 }
 
+std::string PipelinedUpdate::prepare(int64_t count) {
+  orders.of(count);
+  return orders.describe(count);
+}
+
+//===----------------------------------------------------------------------===//
+// Microbatches
+//===----------------------------------------------------------------------===//
+
 Microbatch &PipelinedUpdate::takeFree(const std::function<Batch()> &makeBatch) {
-  if (free.empty())
-    free.push_back(
-        microbatches
-            .emplace_back(std::make_unique<Microbatch>(session, ranks, function, makeBatch()))
-            .get());
+  if (free.empty()) {
+    Microbatch &made = *microbatches.emplace_back(std::make_unique<Microbatch>());
+    made.data.batch = makeBatch();
+    made.data.gradients = Buffer(session.parameters.gradientCount() * sizeof(float));
+    for (size_t stage = 0; stage < model.stages.size(); ++stage)
+      if (isOwn(stage))
+        made.steps[static_cast<int>(stage)] = std::make_unique<StageStep>(
+            session, mail, static_cast<int>(stage), stageFunction(variant, stage), made.data);
+    free.push_back(&made);
+  }
   Microbatch &taken = *free.back();
   free.pop_back();
+  taken.open = taken.steps.size();
   return taken;
 }
 
-void PipelinedUpdate::add(const Microbatch &microbatch, std::vector<double> &sums) const {
-  for (const Owned &owned : owned[ranks.rank()]) {
+/// In traces: the part, the microbatch and, where a rank has several, the stage.
+std::string PipelinedUpdate::nameOf(schedule::PipelineOp op) const {
+  const char *part = op.kind == schedule::OpKind::F   ? "F "
+                     : op.kind == schedule::OpKind::W ? "W "
+                                                      : "B ";
+  std::string name = text(part, op.microbatch);
+  bool isOnly = static_cast<int64_t>(model.stages.size()) == model.pipelineRanks;
+  return isOnly ? name : text(name, " of ", op.stage);
+}
+
+void PipelinedUpdate::runPart(schedule::PipelineOp op, Microbatch &microbatch, int64_t size) {
+  TraceScope scope(ranks.trace(), TraceEvent::Lane::Computing, nameOf(op));
+  if (!microbatch.counts())
+    return;
+  StageStep &step = *microbatch.steps.at(op.stage);
+  double begin = now(), waited = step.waited();
+  if (op.kind == schedule::OpKind::F)
+    step.forward();
+  else
+    step.goOn(/*toEnd=*/op.kind != schedule::OpKind::B);
+  if (!times || microbatch.data.batch.samples != size)
+    return;
+  times->add(op, now() - begin - (step.waited() - waited));
+  for (auto [to, bytes] : step.sentBytes())
+    times->noteBytes(op.stage, to, bytes);
+}
+
+/// Adds up what a microbatch leaves in a stage whose last part has run.
+void PipelinedUpdate::endStage(schedule::PipelineOp op, Microbatch &microbatch, Sums &sums) {
+  if (--microbatch.open == 0)
+    free.push_back(&microbatch);
+  if (!microbatch.counts())
+    return;
+  double weight = microbatch.weights.front();
+  const float *gradients = microbatch.data.gradients.floats();
+  for (const Owned &owned : owned[op.stage]) {
     int64_t start = session.parameters.start(owned.index);
-    int64_t size = session.program.model.parameters[owned.index].elements;
+    int64_t size = model.parameters[owned.index].elements;
     for (int64_t i = start; i < start + size; ++i)
-      sums[i] += microbatch.weights.front() * microbatch.gradients()[i];
+      sums.gradients[i] += weight * gradients[i];
   }
+  if (static_cast<size_t>(op.stage) + 1 == model.stages.size())
+    sums.loss += microbatch.data.loss * weight;
 }
 
-/// In traces.
-static std::string nameOf(schedule::PipelineOp op) {
-  switch (op.kind) {
-  case schedule::OpKind::F:
-    return text("F ", op.microbatch);
-  case schedule::OpKind::W:
-    return text("W ", op.microbatch);
-  case schedule::OpKind::B:
-  case schedule::OpKind::BW:
-    return text("B ", op.microbatch);
-  }
-  return "";
-}
-
-LossSums PipelinedUpdate::run(int64_t count, const std::function<Batch()> &makeBatch,
+LossSums PipelinedUpdate::run(int64_t count, int64_t size, const std::function<Batch()> &makeBatch,
                               const Fill &fill, bool &isInterrupted) {
-  std::vector<double> sums(session.parameters.gradientCount());
-  LossSums losses;
-  std::map<int32_t, Microbatch *> working;
-  for (schedule::PipelineOp op : orderOf(count)) {
-    TraceScope scope(ranks.trace(), TraceEvent::Lane::Computing, nameOf(op));
-    Microbatch *&microbatch = working[op.microbatch];
-    if (op.kind == schedule::OpKind::F) {
-      microbatch = &takeFree(makeBatch);
-      int64_t seed = fill(op.microbatch, *microbatch);
-      if (microbatch->counts())
-        microbatch->forward(seed);
-      continue;
+  Sums sums;
+  sums.gradients.resize(session.parameters.gradientCount());
+  std::vector<Microbatch *> working;
+  for (schedule::PipelineOp op : orders.of(count)) {
+    while (static_cast<int64_t>(working.size()) <= op.microbatch) {
+      Microbatch &next = takeFree(makeBatch);
+      fill(static_cast<int64_t>(working.size()), next);
+      sums.weight += next.weights.front();
+      working.push_back(&next);
     }
-    bool isLast = op.kind != schedule::OpKind::B;
-    if (microbatch->counts())
-      microbatch->goOn(isLast);
-    if (!isLast)
-      continue;
-    if (microbatch->counts()) {
-      add(*microbatch, sums);
-      losses.add(0, microbatch->loss, microbatch->weights.front());
-    }
-    free.push_back(microbatch);
+    Microbatch &microbatch = *working[op.microbatch];
+    runPart(op, microbatch, size);
+    if (op.kind == schedule::OpKind::W || op.kind == schedule::OpKind::BW)
+      endStage(op, microbatch, sums);
   }
-  double divisor = losses.weights.empty() ? 0 : losses.weights.front();
-  finish(sums, divisor);
-  // The loss is that of the last stage.
-  double loss = losses.losses.empty() ? 0 : losses.losses.front(), squares = 0;
-  if (divisor != 0)
-    for (const Owned &own : owned[ranks.rank()])
-      squares += session.squaresOfOne(own.number);
-  allSquares = 0;
-  LossSums all;
-  for (const std::vector<double> &part :
-       ranks.gather(std::vector<double>{isInterrupted ? 1.0 : 0.0, loss, squares})) {
-    isInterrupted |= part[0] != 0;
-    loss = part[1];
-    allSquares += part[2];
-  }
-  all.addSum(0, loss, divisor);
-  return all;
+  return finish(sums, isInterrupted);
 }
 
-/// Makes sums over microbatches the gradients.
-void PipelinedUpdate::finish(const std::vector<double> &sums, double divisor) {
+/// Makes sums over microbatches the gradients and tells other ranks of them.
+LossSums PipelinedUpdate::finish(const Sums &sums, bool &isInterrupted) {
   isSettled = false;
   float *gradients = session.parameters.changeGradients();
-  for (size_t i = 0; i < sums.size() && divisor != 0; ++i)
-    gradients[i] = static_cast<float>(sums[i] / divisor);
+  for (size_t i = 0; i < sums.gradients.size() && sums.weight != 0; ++i)
+    gradients[i] = static_cast<float>(sums.gradients[i] / sums.weight);
   session.parameters.maskGradients();
+  double squares = 0;
+  for (size_t stage = 0; stage < model.stages.size() && sums.weight != 0; ++stage)
+    if (isOwn(stage))
+      for (const Owned &own : owned[stage])
+        squares += session.squaresOfOne(own.number);
+  std::vector<std::vector<double>> all =
+      ranks.gather(std::vector<double>{isInterrupted ? 1.0 : 0.0, sums.loss, squares});
+  allSquares = 0;
+  for (const std::vector<double> &part : all) {
+    isInterrupted |= part[0] != 0;
+    allSquares += part[2];
+  }
+  LossSums losses;
+  losses.addSum(0, all[model.stages.back().rank][1], sums.weight);
+  return losses;
 }
 
+//===----------------------------------------------------------------------===//
+// Updates
+//===----------------------------------------------------------------------===//
+
 void PipelinedUpdate::update(const std::function<void(int64_t start, int64_t size)> &average) {
-  for (const Owned &own : owned[ranks.rank()]) {
-    session.updateOne(own.number);
-    average(session.parameters.start(own.index),
-            session.program.model.parameters[own.index].elements);
-  }
+  for (size_t stage = 0; stage < model.stages.size(); ++stage)
+    if (isOwn(stage))
+      for (const Owned &own : owned[stage]) {
+        session.updateOne(own.number);
+        average(session.parameters.start(own.index), model.parameters[own.index].elements);
+      }
+}
+
+std::string PipelinedUpdate::noteOfUpdate(int64_t count) {
+  if (!times || !times->endUpdate(count))
+    return "";
+  orders.setTimes(times->gather());
+  times.reset();
+  return prepare(count);
 }
 
 void PipelinedUpdate::refuse(const std::string &where) {
@@ -206,25 +207,29 @@ static void forEachArray(Parameters &parameters, size_t index, Visit visit) {
     visit(parameters.changeAverage(index));
 }
 
-std::string PipelinedUpdate::pack(int stage) {
+/// The same for those of the stages of `rank`, with their bytes.
+template <typename Visit> void PipelinedUpdate::forEachArrayOf(int rank, Visit visit) {
+  for (size_t stage = 0; stage < model.stages.size(); ++stage)
+    if (model.stages[stage].rank == rank)
+      for (const Owned &own : owned[stage]) {
+        size_t size = model.parameters[own.index].elements * sizeof(float);
+        forEachArray(session.parameters, own.index,
+                     [&](float *array) { visit(reinterpret_cast<char *>(array), size); });
+      }
+}
+
+std::string PipelinedUpdate::pack(int rank) {
   std::string bytes;
-  for (const Owned &own : owned[stage]) {
-    size_t size = session.program.model.parameters[own.index].elements * sizeof(float);
-    forEachArray(session.parameters, own.index,
-                 [&](float *array) { bytes.append(reinterpret_cast<char *>(array), size); });
-  }
+  forEachArrayOf(rank, [&](const char *array, size_t size) { bytes.append(array, size); });
   return bytes;
 }
 
-void PipelinedUpdate::unpack(int stage, const std::string &bytes) {
+void PipelinedUpdate::unpack(int rank, const std::string &bytes) {
   const char *next = bytes.data();
-  for (const Owned &own : owned[stage]) {
-    size_t size = session.program.model.parameters[own.index].elements * sizeof(float);
-    forEachArray(session.parameters, own.index, [&](float *array) {
-      memcpy(array, next, size);
-      next += size;
-    });
-  }
+  forEachArrayOf(rank, [&](char *array, size_t size) {
+    memcpy(array, next, size);
+    next += size;
+  });
 }
 
 void PipelinedUpdate::settle() {
@@ -232,7 +237,7 @@ void PipelinedUpdate::settle() {
     return;
   isSettled = true;
   std::vector<std::string> all = ranks.gather(pack(ranks.rank()), "parameters");
-  for (int stage = 0; stage < ranks.count(); ++stage)
-    if (stage != ranks.rank())
-      unpack(stage, all[stage]);
+  for (int rank = 0; rank < ranks.count(); ++rank)
+    if (rank != ranks.rank())
+      unpack(rank, all[rank]);
 }

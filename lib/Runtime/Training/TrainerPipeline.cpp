@@ -13,9 +13,10 @@
 using namespace bppsa::runtime;
 
 void Trainer::requireStages() const {
-  if (ranks.count() != model.stages)
-    fail("the program has ", model.stages, " stages (--pipeline=", model.stages, "), found ",
-         ranks.count(), " ranks; start it with mpirun -n ", model.stages, ", or without mpirun");
+  if (ranks.count() != model.pipelineRanks)
+    fail("the program is for ", model.pipelineRanks, " ranks (--pipeline=", model.pipelineRanks,
+         "), found ", ranks.count(), "; start it with mpirun -n ", model.pipelineRanks,
+         ", or without mpirun");
   if (options.exchange.kind != ExchangeOptions::Kind::AllReduce)
     fail("--exchange: stages of a pipeline exchange no gradients; leave it out");
 }
@@ -23,6 +24,8 @@ void Trainer::requireStages() const {
 void Trainer::preparePipeline() {
   pipeline = std::make_unique<PipelinedUpdate>(session, ranks, options.pipeline, settings.variant,
                                                groupsOf(model, settings.rateRules));
+  // Before anything is trained, it is found out whether there are orders within the memory limit.
+  pipeline->prepare(settings.accumulate);
 }
 
 void Trainer::runPipelined() {
@@ -30,12 +33,12 @@ void Trainer::runPipelined() {
   int64_t count = (sizeOfBatch(state.batch) + settings.batch - 1) / settings.batch;
   isInterrupted |= observer->isInterrupted();
   LossSums losses = pipeline->run(
-      count, [this] { return data.set->newBatch(capacity()); },
+      count, settings.batch, [this] { return data.set->newBatch(capacity()); },
       [&](int64_t number, Microbatch &microbatch) {
-        fill(first + number * settings.batch, microbatch.batch);
-        microbatch.weights = microbatch.batch.lossWeights();
+        fill(first + number * settings.batch, microbatch.data.batch);
+        microbatch.weights = microbatch.data.batch.lossWeights();
         drawSeed(state.step * settings.accumulate + number);
-        return session.seed;
+        microbatch.data.seed = session.seed;
       },
       isInterrupted);
   requireCounted(losses.weights);
@@ -46,6 +49,8 @@ void Trainer::runPipelined() {
   addLosses(losses);
   ++state.batch;
   ++state.step;
+  if (std::string note = pipeline->noteOfUpdate(count); !note.empty())
+    observer->note(text("after step ", state.step, ": pipeline ", note));
 }
 
 void Trainer::updatePipelined() {

@@ -100,8 +100,12 @@ struct TrainingOptions {
   std::optional<int64_t> memoryLimit;
   /// `--sync-bn`: batch normalizations of several ranks take the statistics of the whole batch.
   bool syncBatchNorm = false;
-  /// `--pipeline`: stages of a pipeline that steps are cut into; nothing for none.
-  std::optional<int64_t> pipelineStages;
+  /// `--pipeline`: ranks of a pipeline whose stages steps are cut into; nothing for none.
+  std::optional<int64_t> pipelineRanks;
+  /// `--pipeline-placement`: which of them have which stages, a word of schedule::PlacementKind.
+  std::string pipelinePlacement = "neighbours";
+  /// `--pipeline-chunks`: the stages of each of them; nothing for what the placement takes.
+  std::optional<int64_t> pipelineChunks;
   /// `--split-backward`: stages form gradients of parameters apart from cotangents.
   bool splitBackward = false;
   /// `--shard-time`: also functions for ranks with shares of the steps.
@@ -117,7 +121,9 @@ struct TrainingOptions {
   /// Whether chains of layers get explicit Jacobians in variants with a plan: where
   /// a scan or a plan was asked for.
   bool hasLayerLinks() const { return backward == BackwardKind::Scan || scan != "auto"; }
-  int64_t getNumStages() const { return pipelineStages.value_or(0); }
+  /// The ranks of the stages of a pipeline, stage by stage; empty where there is none.
+  std::vector<int32_t> getStagePlacement() const;
+  int64_t getNumStages() const { return static_cast<int64_t>(getStagePlacement().size()); }
   /// Whether forward and backward passes can be called apart.
   bool hasPullbacks() const { return losses.front() == "vjp"; }
   /// The backward passes that `backward` and `scan` ask for.

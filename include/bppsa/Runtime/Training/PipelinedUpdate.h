@@ -7,73 +7,52 @@
 #ifndef BPPSA_RUNTIME_TRAINING_PIPELINEDUPDATE_H
 #define BPPSA_RUNTIME_TRAINING_PIPELINEDUPDATE_H
 
-#include "bppsa/Runtime/Distributed/StagePort.h"
-#include "bppsa/Runtime/Session.h"
-#include "bppsa/Runtime/Training/PausedStep.h"
-#include "bppsa/Runtime/Training/PipelineOptions.h"
-#include "bppsa/Schedule/Pipeline.h"
+#include "bppsa/Runtime/Training/PipelineTimes.h"
+#include "bppsa/Runtime/Training/StageOrders.h"
+#include "bppsa/Runtime/Training/StageStep.h"
 
 #include <functional>
 #include <memory>
 
 namespace bppsa::runtime {
 
-/// A microbatch that a stage works on, from its forward to the end of its backward part.
-class Microbatch : public StagePort {
-public:
-  /// `function` is that of the stage; `batch` has memory for full microbatches.
-  Microbatch(Session &session, Ranks &ranks, std::string function, Batch batch);
-
-  void beginPhase(int64_t phase) noexcept override;
-  void send(int stage, int64_t channel, const void *data, uint64_t bytes) noexcept override;
-  void receive(int stage, int64_t channel, void *data, uint64_t bytes) noexcept override;
-
-  /// Runs the forward part on what is in `batch`, with the dropout of `seed`.
-  void forward(int64_t seed);
-  /// Runs the next part, or all that are left; gradients and loss are there then.
-  void goOn(bool toEnd);
-  /// A microbatch of which nothing counts has no loss, and is not computed.
-  bool counts() const { return weights.front() != 0; }
-
-  Batch batch;
-  /// What its samples count.
+/// A microbatch on a rank, from its first forward to the end of its last backward part.
+struct Microbatch {
+  MicrobatchData data;
+  /// What its samples count; those of which nothing counts have no loss, and are not computed.
   std::vector<double> weights;
-  const float *gradients() const { return own.floats(); }
-  float loss = 0;
-
-private:
-  Call &prepare();
-
-  Session &session;
-  Ranks &ranks;
-  const std::string function;
-  /// In the layout of all gradients.
-  Buffer own;
-  int64_t seed = 0;
-  /// By the size of the batch.
-  std::map<int64_t, Call> calls;
-  PausedStep step;
+  bool counts() const { return weights.front() != 0; }
+  /// By the stages of this rank, and how many of them have not ended.
+  std::map<int, std::unique_ptr<StageStep>> steps;
+  size_t open = 0;
 };
 
-/// The updates of a run in which each rank computes one stage of `variant`: it runs the parts of
+/// The updates of a run in which each rank computes stages of `variant`: it runs the parts of
 /// microbatches in the order of the schedule, adds up their gradients in the order of the
-/// microbatches, as one process does, and updates the parameters of its stage. Ranks make the same
+/// microbatches, as one process does, and updates the parameters of its stages. Ranks make the same
 /// calls.
 class PipelinedUpdate {
 public:
   PipelinedUpdate(Session &session, Ranks &ranks, const PipelineOptions &options,
                   const std::string &variant, const std::vector<size_t> &groups);
 
-  /// Fills the microbatch of that number; gives its seed.
-  using Fill = std::function<int64_t(int64_t number, Microbatch &microbatch)>;
-  /// Computes `count` microbatches, each with memory that `makeBatch` gives. Returns the sums of
-  /// the losses, which the last stage knows, over all ranks; the gradients of the stage are there.
-  LossSums run(int64_t count, const std::function<Batch()> &makeBatch, const Fill &fill,
-               bool &isInterrupted);
+  /// Makes the orders of updates of `count` microbatches, which take time to find. Returns a line
+  /// that describes them. Throws Error where there are none.
+  std::string prepare(int64_t count);
+
+  /// Fills the microbatch of that number; they are filled in turn.
+  using Fill = std::function<void(int64_t number, Microbatch &microbatch)>;
+  /// Computes `count` microbatches, each with memory that `makeBatch` gives; `size` are the samples
+  /// of a whole one. Returns the sums of the losses, which the last stage knows, over all ranks;
+  /// the gradients of the rank's stages are there.
+  LossSums run(int64_t count, int64_t size, const std::function<Batch()> &makeBatch,
+               const Fill &fill, bool &isInterrupted);
   /// The sum of the squares of the gradients of all stages.
   double squares() const { return allSquares; }
-  /// Updates the parameters of this stage; `average` follows each, by its place in the flat arrays.
+  /// Updates the parameters of this rank; `average` follows each, by its place in the flat arrays.
   void update(const std::function<void(int64_t start, int64_t size)> &average);
+  /// What the first rank says where the update has changed the schedule; else empty.
+  std::string noteOfUpdate(int64_t count);
   /// Throws DivergedError on all ranks, with the first gradient that is not finite.
   [[noreturn]] void refuse(const std::string &where);
   /// Gives all parameters, optimizer states and averages to all ranks.
@@ -84,23 +63,33 @@ private:
     /// Among trained parameters, and in the model.
     size_t number, index;
   };
+  /// What an update adds up.
+  struct Sums {
+    std::vector<double> gradients;
+    double loss = 0, weight = 0;
+  };
 
-  const std::vector<schedule::PipelineOp> &orderOf(int64_t count);
+  bool isOwn(size_t stage) const { return model.stages[stage].rank == ranks.rank(); }
   void findOwners(const std::string &variant);
   Microbatch &takeFree(const std::function<Batch()> &makeBatch);
-  void add(const Microbatch &microbatch, std::vector<double> &sums) const;
-  void finish(const std::vector<double> &sums, double divisor);
-  std::string pack(int stage);
-  void unpack(int stage, const std::string &bytes);
+  void runPart(schedule::PipelineOp op, Microbatch &microbatch, int64_t size);
+  void endStage(schedule::PipelineOp op, Microbatch &microbatch, Sums &sums);
+  LossSums finish(const Sums &sums, bool &isInterrupted);
+  std::string nameOf(schedule::PipelineOp op) const;
+  template <typename Visit> void forEachArrayOf(int rank, Visit visit);
+  std::string pack(int rank);
+  void unpack(int rank, const std::string &bytes);
 
   Session &session;
+  const Model &model;
   Ranks &ranks;
-  const PipelineOptions options;
-  const std::string function;
+  const std::string variant;
+  StageOrders orders;
+  /// Until enough is measured.
+  std::unique_ptr<PipelineTimes> times;
+  StageMail mail;
   /// By stage.
   std::vector<std::vector<Owned>> owned;
-  /// The operations of this stage, by the number of microbatches.
-  std::map<int64_t, std::vector<schedule::PipelineOp>> orders;
   std::vector<std::unique_ptr<Microbatch>> microbatches;
   std::vector<Microbatch *> free;
   double allSquares = 0;

@@ -156,7 +156,7 @@ private:
 
   // TrainerPipeline.cpp
   /// Whether each rank computes a stage of all batches, and not a share of them.
-  bool isPipelined() const { return model.stages > 0 && !ranks.isAlone(); }
+  bool isPipelined() const { return model.pipelineRanks > 0 && !ranks.isAlone(); }
   /// Throws Error where the ranks cannot be the stages of a pipeline.
   void requireStages() const;
   void preparePipeline();

@@ -212,6 +212,14 @@ static LogicalResult verifyFunctionAttribute(FunctionOpInterface function,
                ? success()
                : refuse(function, attribute,
                         "the order of a backward pass, '#bppsa.backward_order<...>'");
+  if (isAnyOf<attrs::StageWork>(attribute)) {
+    auto work = dyn_cast<DenseF64ArrayAttr>(attribute.getValue());
+    return work && work.size() == 3 &&
+                   llvm::all_of(work.asArrayRef(), [](double flops) { return flops >= 0; })
+               ? success()
+               : refuse(function, attribute,
+                        "the FLOPs of forward operations, cotangents and gradients of parameters");
+  }
   return refuseUnknown(function, attribute, "a function");
 }
 

@@ -32,6 +32,7 @@ BPPSA_ATTRIBUTE_HELPER(Cotangent, mlir::StringAttr, "bppsa.cotangent")
 BPPSA_ATTRIBUTE_HELPER(BackwardPart, BackwardPartAttr, "bppsa.backward_part")
 BPPSA_ATTRIBUTE_HELPER(BackwardOrder, BackwardOrderAttr, "bppsa.backward_order")
 BPPSA_ATTRIBUTE_HELPER(Stage, mlir::IntegerAttr, "bppsa.stage")
+BPPSA_ATTRIBUTE_HELPER(StageWork, mlir::DenseF64ArrayAttr, "bppsa.stage_work")
 #undef BPPSA_ATTRIBUTE_HELPER
 
 namespace attrs {
@@ -45,6 +46,9 @@ using BackwardPart = DiscardableAttribute<BackwardPartAttrHelper>;
 using BackwardOrder = DiscardableAttribute<BackwardOrderAttrHelper>;
 /// Of an operation of a training step: the stage of a pipeline that runs it, from 0.
 using Stage = DiscardableAttribute<StageAttrHelper>;
+/// Of the function of a stage: the FLOPs of its forward operations, of those that cotangents come
+/// out of, and of gradients of parameters.
+using StageWork = DiscardableAttribute<StageWorkAttrHelper>;
 } // namespace attrs
 
 } // namespace bppsa

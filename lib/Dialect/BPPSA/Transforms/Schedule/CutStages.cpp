@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Dialect/BPPSA/Analysis/Dependences.h"
+#include "bppsa/Dialect/BPPSA/Analysis/OperationFlops.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Schedule/Passes.h"
@@ -93,6 +94,7 @@ private:
   Value get(Value value);
   void clone(Operation &op);
   void send(Operation &op);
+  void count(Operation &op);
   void addReturn(func::FuncOp function);
 
   func::FuncOp whole;
@@ -100,6 +102,9 @@ private:
   int64_t stage, numStages;
   OpBuilder builder;
   IRMapping mapping;
+  /// Forward, cotangents, gradients of parameters.
+  std::array<double, 3> flops = {};
+  bool isBackward = false;
 };
 } // namespace
 
@@ -231,6 +236,14 @@ void StageBuilder::send(Operation &op) {
         StageSendOp::create(builder, op.getLoc(), mapping.lookup(result), other, channel);
 }
 
+void StageBuilder::count(Operation &op) {
+  if (auto mark = dyn_cast<MarkPhaseOp>(op))
+    isBackward = mark.getPhase() == 1;
+  auto part = attrs::BackwardPart::of(&op);
+  bool isWeight = part && part.getRole() == BackwardRole::Parameter;
+  flops[!isBackward ? 0 : isWeight ? 2 : 1] += countStepFlops(&op);
+}
+
 /// Returns what the stage makes; what no stage makes is the last one's.
 void StageBuilder::addReturn(func::FuncOp function) {
   Operation *returned = whole.front().getTerminator();
@@ -257,11 +270,13 @@ func::FuncOp StageBuilder::build(StringRef name) {
   for (Operation &op : whole.front().without_terminator()) {
     auto own = attrs::Stage::of(&op);
     if (isa<MarkPhaseOp>(op) || (own && own.getInt() == stage)) {
+      count(op);
       clone(op);
       send(op);
     }
   }
   addReturn(function);
+  attrs::StageWork::set(function, builder.getDenseF64ArrayAttr(flops));
   return function;
 }
 

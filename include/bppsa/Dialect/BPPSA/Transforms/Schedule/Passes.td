@@ -136,7 +136,8 @@ def CutStages : Pass<"bppsa-cut-stages", "::mlir::ModuleOp"> {
     there, and what it needs of others it receives (`bppsa.stage_receive`) in front of the first use; each pair of
     a value and a stage has a channel of its own. Activations go to later stages, cotangents to earlier
     ones: other orders are refused. The `bppsa.mark_phase` of the whole function are those of each
-    stage.
+    stage. `bppsa.stage_work` of a function are its floating-point operations: forward, for cotangents, and,
+    where `bppsa-split-backward` has told them apart, for gradients of parameters.
 
     Stage 1 of
     ```mlir
