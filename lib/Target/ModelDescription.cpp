@@ -223,7 +223,7 @@ static json::Array describeRolledUp(ArrayRef<RolledUpLoop> loops) {
 /// The ranks of the stages of a pipeline, and their FLOPs.
 static json::Array describeStages(ModuleOp module, const TrainingOptions &options) {
   json::Array stages;
-  const Variant &first = options.getVariants().front();
+  Variant first = options.getVariants().front();
   for (auto [stage, rank] : llvm::enumerate(options.getStagePlacement())) {
     auto work = attrs::StageWork::of(module.lookupSymbol(first.getStageSymbol(stage)));
     stages.push_back(json::Object{

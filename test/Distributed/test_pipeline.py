@@ -233,7 +233,7 @@ def test_diverging(tmp_path, compiled):
 @pytest.mark.parametrize(
     "ranks, options, words",
     [
-        (3, [], "the program has 2 stages (--pipeline=2), found 3 ranks; start it with mpirun -n 2"),
+        (3, [], "the program is for 2 ranks (--pipeline=2), found 3; start it with mpirun -n 2"),
         (2, ["--exchange=p3"], "--exchange: stages of a pipeline exchange no gradients"),
         (0, ["--microbatches", 3], "--microbatches: found 3, which does not divide the 16 samples"),
     ],
@@ -248,7 +248,7 @@ def test_refused_at_run_time(tmp_path, compiled, ranks, options, words):
     "options, words",
     [
         (["--microbatches", 2, "--accumulate", 2], "--microbatches excludes --accumulate and --tbptt"),
-        (["--pipeline-schedule=zb-h1"], "zb-h1 and zb-h2 need a program of --split-backward"),
+        (["--pipeline-schedule=zb-h1"], "zb-h1 needs a program of --pipeline=2 --split-backward; the stages of this one go with gpipe and 1f1b"),
     ],
 )
 def test_refused_words(tmp_path, compiled, options, words):

@@ -60,8 +60,8 @@ Microbatch &PipelinedUpdate::takeFree(const std::function<Batch()> &makeBatch) {
     made.data.gradients = Buffer(session.parameters.gradientCount() * sizeof(float));
     for (size_t stage = 0; stage < model.stages.size(); ++stage)
       if (isOwn(stage))
-        made.steps[static_cast<int>(stage)] = std::make_unique<StageStep>(
-            session, mail, static_cast<int>(stage), stageFunction(variant, stage), made.data);
+        made.steps[static_cast<int>(stage)] =
+            std::make_unique<StageStep>(session, mail, stageFunction(variant, stage), made.data);
     free.push_back(&made);
   }
   Microbatch &taken = *free.back();

@@ -30,7 +30,7 @@ void StageMail::send(int stage, int64_t channel, const void *data, uint64_t byte
 
 double StageMail::receive(int stage, int64_t channel, void *data, uint64_t bytes) {
   if (isOwn(stage)) {
-    std::deque<Buffer> &waiting = kept.at(channel);
+    std::deque<std::shared_ptr<void>> &waiting = kept.at(channel);
     memcpy(data, waiting.front().get(), bytes);
     waiting.pop_front();
     return 0;

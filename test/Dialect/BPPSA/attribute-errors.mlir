@@ -117,6 +117,20 @@ func.func @two_roles(%x: tensor<4xf32> {bppsa.input = "x", bppsa.parameter = "w"
 
 // -----
 
+// expected-error @below {{attribute 'bppsa.stage_work' must be the FLOPs of forward operations, cotangents and gradients of parameters, found array<f64: 1.000000e+00, 2.000000e+00>}}
+func.func @work() attributes {bppsa.stage_work = array<f64: 1.0, 2.0>} {
+  return
+}
+
+// -----
+
+// expected-error @below {{attribute 'bppsa.stage_work' must be the FLOPs of forward operations, cotangents and gradients of parameters, found array<f64: 1.000000e+00, -2.000000e+00, 0.000000e+00>}}
+func.func @negative_work() attributes {bppsa.stage_work = array<f64: 1.0, -2.0, 0.0>} {
+  return
+}
+
+// -----
+
 // expected-error @below {{the result of a function must have one role, found 'bppsa.loss' and 'bppsa.output'; remove one of them}}
 func.func @two_roles_of_result(%x: tensor<f32>) -> (tensor<f32> {bppsa.loss, bppsa.output = "y"}) {
   return %x : tensor<f32>

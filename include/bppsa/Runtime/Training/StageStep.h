@@ -47,10 +47,9 @@ struct MicrobatchData {
 /// A microbatch in a stage, from its forward to the end of its backward part.
 class StageStep : public StagePort {
 public:
-  /// `function` is that of the stage `stage`.
-  StageStep(Session &session, StageMail &mail, int stage, std::string function,
-            MicrobatchData &data)
-      : session(session), mail(mail), stage(stage), function(std::move(function)), data(data) {}
+  /// `function` is that of the stage.
+  StageStep(Session &session, StageMail &mail, std::string function, MicrobatchData &data)
+      : session(session), mail(mail), function(std::move(function)), data(data) {}
 
   void beginPhase(int64_t phase) noexcept override;
   void send(int to, int64_t channel, const void *values, uint64_t bytes) noexcept override;
@@ -71,7 +70,6 @@ private:
 
   Session &session;
   StageMail &mail;
-  const int stage;
   const std::string function;
   MicrobatchData &data;
   double secondsWaited = 0;

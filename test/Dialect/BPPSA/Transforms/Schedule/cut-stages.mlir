@@ -3,11 +3,12 @@
 
 // An activation goes to stage 1 and a cotangent to stage 0. The sizes of both are those of the
 // argument. What belongs to no stage (%e, %u) is where it is needed, and results are where they are
-// made.
+// made. Functions tell their work on one sample: forward, for cotangents, and for gradients of
+// parameters.
 
 // CHECK-LABEL: func.func @step_stage0(
 //  CHECK-SAME:     %[[X:.*]]: tensor<?x4xf32> {bppsa.input = "x"}, %[[W0:.*]]: tensor<4x4xf32> {bppsa.parameter = "w0"}, %{{.*}}: tensor<4x4xf32> {bppsa.parameter = "w1"}, %{{.*}}: tensor<?x4xf32> {bppsa.target})
-//  CHECK-SAME:     -> (tensor<?x4xf32> {bppsa.gradient = "w0"}) {
+//  CHECK-SAME:     -> (tensor<?x4xf32> {bppsa.gradient = "w0"}) attributes {bppsa.stage_work = array<f64: 3.200000e+01, 0.000000e+00, 4.000000e+00>} {
 //  CHECK-NEXT:   bppsa.mark_phase 0
 //       CHECK:   %[[B:.*]] = tensor.dim %[[X]], %c0
 //       CHECK:   %[[E:.*]] = tensor.empty(%[[B]])
@@ -15,11 +16,11 @@
 //  CHECK-NEXT:   bppsa.stage_send %[[H0]] to 1 channel 0 : tensor<?x4xf32>
 //  CHECK-NEXT:   bppsa.mark_phase 1
 //       CHECK:   %[[G:.*]] = bppsa.stage_receive(%{{.*}}) from 1 channel 1 : tensor<?x4xf32>
-//       CHECK:   %[[D0:.*]] = linalg.mul ins(%[[X]], %[[G]]
+//       CHECK:   %[[D0:.*]] = linalg.mul {{.*}} ins(%[[X]], %[[G]]
 //  CHECK-NEXT:   return %[[D0]] : tensor<?x4xf32>
 
 // CHECK-LABEL: func.func @step_stage1(
-//  CHECK-SAME:     -> (tensor<?x4xf32> {bppsa.output = "y"}) {
+//  CHECK-SAME:     -> (tensor<?x4xf32> {bppsa.output = "y"}) attributes {bppsa.stage_work = array<f64: 3.200000e+01, 4.000000e+00, 0.000000e+00>} {
 //  CHECK-NEXT:   bppsa.mark_phase 0
 //       CHECK:   %[[SIZE:.*]] = tensor.dim %arg0, %c0
 //       CHECK:   %[[H0:.*]] = bppsa.stage_receive(%[[SIZE]]) from 0 channel 0 : tensor<?x4xf32>
@@ -49,6 +50,6 @@ func.func @step(%x: tensor<?x4xf32> {bppsa.input = "x"},
   %f = tensor.empty(%d) : tensor<?x4xf32>
   %u = linalg.add ins(%t, %t : tensor<?x4xf32>, tensor<?x4xf32>) outs(%f : tensor<?x4xf32>) -> tensor<?x4xf32>
   %g = linalg.sub {bppsa.stage = 1 : i64} ins(%h1, %u : tensor<?x4xf32>, tensor<?x4xf32>) outs(%f : tensor<?x4xf32>) -> tensor<?x4xf32>
-  %d0 = linalg.mul {bppsa.stage = 0 : i64} ins(%x, %g : tensor<?x4xf32>, tensor<?x4xf32>) outs(%f : tensor<?x4xf32>) -> tensor<?x4xf32>
+  %d0 = linalg.mul {bppsa.stage = 0 : i64, bppsa.backward_part = #bppsa.backward_part<parameter, stage = 1>} ins(%x, %g : tensor<?x4xf32>, tensor<?x4xf32>) outs(%f : tensor<?x4xf32>) -> tensor<?x4xf32>
   return %h1, %d0 : tensor<?x4xf32>, tensor<?x4xf32>
 }
