@@ -102,7 +102,7 @@ static const char *const sums = R"(
         tensor.yield %0 : f32
       } : tensor<16x32xf32>
       %total = bgpu.reduce <add> %tile : tensor<16x32xf32> -> tensor<1x32xf32>
-      bgpu.for_each %total : tensor<1x32xf32> {
+      bgpu.for_each [1, 32] %total : tensor<1x32xf32> {
       ^bb0(%i: index, %j: index, %sum: f32):
         memref.store %sum, %x[%i, %j] : memref<16x32xf32>
       }
@@ -145,7 +145,7 @@ static const char *const rotation = R"(
         %next = bgpu.get %a[0] : memref<17x32xf32, #shared> -> tensor<16x32xf32>
         scf.yield %next : tensor<16x32xf32>
       }
-      bgpu.for_each %last : tensor<16x32xf32> {
+      bgpu.for_each [16, 32] %last : tensor<16x32xf32> {
       ^bb0(%i: index, %j: index, %value: f32):
         memref.store %value, %x[%i, %j] : memref<16x32xf32>
       }

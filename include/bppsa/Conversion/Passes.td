@@ -114,7 +114,7 @@ def ConvertBPPSAToGPU : Pass<"convert-bppsa-to-gpu", "::mlir::ModuleOp"> {
   let summary = "lowers bufferized kernels to launches on a GPU";
   let description = [{
     The functions that `bppsa-outline-kernels` makes become functions of the host
-    that launch: time loops and sums turn into `gpu.launch`, on arrays in device memory;
+    that launch: time loops, transitions and outer products in tiles turn into `gpu.launch`, on arrays in device memory;
     `convert-bppsa-to-bgpu` and `convert-graph-to-gpu` do the same with everything else. Arrays have no lanes. What kernels loops,
     transitions and outer sums become, and how threads share their work, is what
     `bppsa-choose-gpu-mapping` has chosen: nothing is decided here.
@@ -126,13 +126,12 @@ def ConvertBPPSAToGPU : Pass<"convert-bppsa-to-gpu", "::mlir::ModuleOp"> {
     or a sequential chain is one launch for all steps, but products of sequences with
     large matrices are launches of their own, for all steps at a time on tensor cores. Where one block has not the
     registers for the weights, several share their rows and run a group of samples
-    together, in cooperative launches. A parallel loop of chains, of transitions or of
-    their products, as `bppsa-expand-scan` writes the levels of trees and the sweeps over
-    chunks, is one (two where cotangents are injected into transitions), whose blocks take
-    the iterations, and so is a loop that applies transitions in order. Sums over samples
-    and steps are two, which add in an order that depends on sizes alone, outer products
-    of larger vectors on tensor cores; sums that are results of a chain are in registers
-    of its threads, and take one launch more. Transitions are made column by column: by a
+    together, in cooperative launches. A parallel loop of chains or of transitions, as
+    `bppsa-expand-scan` writes the leaves of trees and the sweeps over chunks, is one (two
+    where cotangents are injected into transitions), whose blocks take the iterations, and so
+    is a loop over carries. Sums of outer products of larger vectors are two, on tensor cores;
+    sums that are results of a chain are in registers of its threads, and take one launch more.
+    Transitions are made column by column: by a
     thread each where states are small, in column tiles by blocks that multiply on tensor
     cores otherwise, and by a block each where these cannot.
 
@@ -165,12 +164,19 @@ def ConvertBPPSAToGPU : Pass<"convert-bppsa-to-gpu", "::mlir::ModuleOp"> {
 }
 
 def ConvertBPPSAToBGPU : Pass<"convert-bppsa-to-bgpu", "::mlir::func::FuncOp"> {
-  let summary = "lowers bufferized sums over samples and steps to block-level kernels";
+  let summary = "lowers bufferized sums, and loops of products of transitions, to block-level kernels";
   let description = [{
     For the functions that `bppsa-outline-kernels` makes. `bppsa.step_sum` becomes a parallel loop
     over slabs of rows, each of which it sums, and a `bgpu.kernel` that adds the slabs up;
-    `bppsa.reduce_sums` is such a kernel alone. Orders of additions depend on sizes alone. Outer
-    products are left to `convert-bppsa-to-gpu`, which uses the same kernel.
+    `bppsa.reduce_sums` is such a kernel alone. `bppsa.outer_sum` that is mapped to
+    `thread_per_element` is two kernels, of which the first has the products of each slab, a tile of
+    16 x 16 elements a block. Orders of additions depend on sizes alone. Outer products in tiles are
+    left to `convert-bppsa-to-gpu`.
+
+    A loop of `bppsa.apply_transition`, `bppsa.compose_transitions` and copies of vectors, as
+    `bppsa-expand-scan` writes the levels of trees, is a kernel with a block for each row and, for a
+    parallel loop, iteration: its threads have the values of a vector. What an iteration allocates
+    is in shared memory.
 
     For example,
     ```mlir
@@ -184,7 +190,7 @@ def ConvertBPPSAToBGPU : Pass<"convert-bppsa-to-bgpu", "::mlir::func::FuncOp"> {
         ... // adds up parts slice, slice + 16, ...
       } : tensor<16x32xf32>
       %totals = bgpu.reduce <add> %slices : tensor<16x32xf32> -> tensor<1x32xf32>
-      bgpu.for_each %totals : tensor<1x32xf32> {
+      bgpu.for_each [1, 32] %totals : tensor<1x32xf32> {
       ^bb0(%row: index, %element: index, %total: f32):
         ... // stores %total, if %element is one of the sum
       }
@@ -195,7 +201,7 @@ def ConvertBPPSAToBGPU : Pass<"convert-bppsa-to-bgpu", "::mlir::func::FuncOp"> {
     "::bppsa::bgpu::BGPUDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
     "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
   ];
-  let statistics = [Statistic<"numConverted", "sums", "sums that became kernels">];
+  let statistics = [Statistic<"numConverted", "converted", "sums and loops that became kernels">];
 }
 
 def ConvertBGPUToGPU : Pass<"convert-bgpu-to-gpu", "::mlir::func::FuncOp"> {

@@ -35,6 +35,8 @@ static Type getThreadType(Type type) {
 
 /// The tile that `op` works on; null where it is the same for all threads.
 static RankedTensorType getTile(Operation *op) {
+  if (auto each = dyn_cast<bgpu::ForEachOp>(op))
+    return RankedTensorType::get(each.getShape(), IndexType::get(op->getContext()));
   for (Type type : llvm::concat<const Type>(SmallVector<Type>(op->getResultTypes()),
                                             SmallVector<Type>(op->getOperandTypes())))
     if (auto tile = dyn_cast<RankedTensorType>(type))
@@ -67,9 +69,11 @@ static LogicalResult verifyDistributable(Block &block) {
       return op.emitOpError("needs a static shape in shared memory");
     if (isa<bgpu::ReduceOp>(op))
       return op.emitOpError("needs shared memory; run bgpu-allocate-shared first");
-    if (auto loop = dyn_cast<scf::ForOp>(op)) {
-      if (failed(verifyDistributable(*loop.getBody())))
-        return failure();
+    if (isa<scf::ForOp, scf::IfOp>(op)) {
+      for (Region &region : op.getRegions())
+        for (Block &inner : region)
+          if (failed(verifyDistributable(inner)))
+            return failure();
       continue;
     }
     auto constant = dyn_cast<arith::ConstantOp>(op);
@@ -105,6 +109,7 @@ private:
   void emitTileOp(OpBuilder &builder, Operation *op);
   void emitElementwise(OpBuilder &builder, Operation *op);
   void emitLoop(OpBuilder &builder, scf::ForOp loop);
+  void emitBranches(OpBuilder &builder, scf::IfOp branch);
   /// The operations of a body with `arguments`; `values` has what it yields then.
   void inlineBody(OpBuilder &builder, Block &body, ValueRange arguments);
   /// The indices in a tile of the element that the thread has, behind `first` rows.
@@ -133,7 +138,7 @@ void ThreadEmitter::emitBlock(OpBuilder &builder, Block &block) {
   for (Operation &op : block) {
     if (auto array = dyn_cast<memref::AllocOp>(op); array && isShared(array))
       continue;
-    RankedTensorType tile = isa<scf::ForOp, scf::YieldOp>(op) ? nullptr : getTile(&op);
+    RankedTensorType tile = isa<scf::ForOp, scf::IfOp, scf::YieldOp>(op) ? nullptr : getTile(&op);
     bool belongs =
         tile && (run.empty() || tile.getNumElements() == getTile(run[0]).getNumElements());
     // What needs no thread can stand in front of the branch.
@@ -144,6 +149,8 @@ void ThreadEmitter::emitBlock(OpBuilder &builder, Block &block) {
       run.push_back(&op);
     else if (auto loop = dyn_cast<scf::ForOp>(op))
       emitLoop(builder, loop);
+    else if (auto branch = dyn_cast<scf::IfOp>(op))
+      emitBranches(builder, branch);
     else
       builder.clone(op, values);
   }
@@ -209,10 +216,14 @@ void ThreadEmitter::emitTileOp(OpBuilder &builder, Operation *op) {
     values.map(generate.getResult(),
                values.lookupOrDefault(cast<tensor::YieldOp>(body.getTerminator()).getValue()));
   } else if (auto each = dyn_cast<bgpu::ForEachOp>(op)) {
-    auto tile = cast<RankedTensorType>(each.getTile().getType());
-    SmallVector<Value> arguments = getIndices(builder, loc, tile);
-    arguments.push_back(values.lookup(each.getTile()));
-    inlineBody(builder, each.getBody().front(), arguments);
+    Block &body = each.getBody().front();
+    SmallVector<Value> arguments = getIndices(builder, loc, getTile(op));
+    for (Value tile : each.getTiles())
+      arguments.push_back(values.lookup(tile));
+    inlineBody(builder, body, arguments);
+    for (auto [output, element] :
+         llvm::zip_equal(each.getOutputs(), body.getTerminator()->getOperands()))
+      values.map(output, values.lookupOrDefault(element));
   } else {
     emitElementwise(builder, op);
   }
@@ -250,6 +261,25 @@ void ThreadEmitter::emitLoop(OpBuilder &builder, scf::ForOp loop) {
     threadLoop.getBody()->getTerminator()->erase();
   OpBuilder nested = OpBuilder::atBlockEnd(threadLoop.getBody());
   emitBlock(nested, *loop.getBody());
+}
+
+/// All threads of a block take the same branch.
+void ThreadEmitter::emitBranches(OpBuilder &builder, scf::IfOp branch) {
+  SmallVector<Type> types =
+      llvm::map_to_vector(branch.getResultTypes(), [](Type type) { return getThreadType(type); });
+  auto own = scf::IfOp::create(builder, branch.getLoc(), types,
+                               values.lookupOrDefault(branch.getCondition()),
+                               /*withElseRegion=*/branch.elseBlock() != nullptr);
+  values.map(branch.getResults(), own.getResults());
+  for (auto [from, to] : llvm::zip_equal(branch->getRegions(), own->getRegions())) {
+    if (from.empty())
+      continue;
+    // A branch without results has its end already.
+    if (to.front().mightHaveTerminator())
+      to.front().getTerminator()->erase();
+    OpBuilder nested = OpBuilder::atBlockEnd(&to.front());
+    emitBlock(nested, from.front());
+  }
 }
 
 /// Puts a copy of each tile from outside of `kernel`, a constant, into it.

@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "../GPULaunches/Launch.h"
+#include "OuterSums.h"
+#include "RowLoops.h"
 #include "Slabs.h"
 #include "Totals.h"
 #include "bppsa/Conversion/Passes.h"
@@ -13,6 +15,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace bppsa {
 #define GEN_PASS_DEF_CONVERTBPPSATOBGPU
@@ -61,6 +64,41 @@ static void convertReduceSums(ReduceSumsOp op) {
   emitTotals(builder, loc, parts, numParts, op.getDestinations());
 }
 
+template <typename... OpTys> static bool holds(Operation *loop) {
+  return loop
+      ->walk([](Operation *op) {
+        return isa<OpTys...>(op) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Whether this pass has kernels for `op`. Outer products in tiles and loops of chains or
+/// transitions are left to `convert-bppsa-to-gpu`.
+static bool becomesKernel(Operation &op) {
+  if (auto sum = dyn_cast<OuterSumOp>(op))
+    return getMapping(sum) && getMapping(sum).is(GPUKernel::ThreadPerElement);
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return loop.getNumResults() == 0 && holds<ApplyTransitionOp>(loop);
+  if (auto loop = dyn_cast<scf::ForallOp>(op))
+    return loop.getNumResults() == 0 && !holds<ChainOp, TransitionOp>(loop);
+  return isa<StepSumOp, ReduceSumsOp>(op);
+}
+
+/// Emits the kernels of `op` in front of it.
+static LogicalResult convert(Operation &op) {
+  if (auto loop = dyn_cast<scf::ForallOp>(op))
+    return convertRowLoop(loop);
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return convertRowLoop(loop);
+  if (failed(verifyReady(&op)))
+    return failure();
+  llvm::TypeSwitch<Operation &>(op)
+      .Case([](StepSumOp sum) { convertStepSum(sum); })
+      .Case([](ReduceSumsOp sum) { convertReduceSums(sum); })
+      .Case([](OuterSumOp sum) { convertOuterSum(sum); });
+  return success();
+}
+
 namespace {
 struct ConvertBPPSAToBGPU : public bppsa::impl::ConvertBPPSAToBGPUBase<ConvertBPPSAToBGPU> {
   using ConvertBPPSAToBGPUBase::ConvertBPPSAToBGPUBase;
@@ -70,14 +108,10 @@ struct ConvertBPPSAToBGPU : public bppsa::impl::ConvertBPPSAToBGPUBase<ConvertBP
     if (function.isExternal() || !function.isPrivate())
       return;
     for (Operation &op : llvm::make_early_inc_range(function.getOps())) {
-      if (!isa<StepSumOp, ReduceSumsOp>(op))
+      if (!becomesKernel(op))
         continue;
-      if (failed(verifyReady(&op)))
+      if (failed(convert(op)))
         return signalPassFailure();
-      if (auto sum = dyn_cast<StepSumOp>(op))
-        convertStepSum(sum);
-      else
-        convertReduceSums(cast<ReduceSumsOp>(op));
       op.erase();
       ++numConverted;
     }

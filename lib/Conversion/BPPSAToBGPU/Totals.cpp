@@ -57,12 +57,12 @@ void bppsa::emitTotals(OpBuilder &builder, Location loc, Value parts, Value numP
         });
     Value totals = bgpu::ReduceOp::create(nested, loc, tile.clone({1, kElements}),
                                           vector::CombiningKind::ADD, slices);
-    bgpu::ForEachOp::create(nested, loc, totals,
-                            [&](OpBuilder &inThread, ValueRange at, Value total) {
+    bgpu::ForEachOp::create(nested, loc, {1, kElements}, totals,
+                            [&](OpBuilder &inThread, ValueRange at, ValueRange total) {
                               Value position = addIndex(inThread, loc, first, at[1]);
                               Value count = getIndex(inThread, loc, size);
                               emitIf(inThread, loc, isBelow(inThread, loc, position, count),
-                                     [&](OpBuilder &inside) { write(inside, position, total); });
+                                     [&](OpBuilder &inside) { write(inside, position, total[0]); });
                             });
   };
   Value numBlocks = getIndex(builder, loc, llvm::divideCeil(size, kElements));

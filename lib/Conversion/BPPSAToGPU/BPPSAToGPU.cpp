@@ -83,21 +83,21 @@ static LogicalResult launchOps(ArrayRef<Operation *> ops) {
           return launchTransitions(loop);
         return holds<ChainOp>(loop) ? launchChains(loop) : launchRows(loop);
       })
-      .Case([&](scf::ForOp loop) { return launchRows(loop); })
       .Default([](Operation *other) {
         return other->emitOpError("has no kernels for GPUs; use --target=cpu");
       });
 }
 
 /// Whether this pass has launches for `op`; for others, other conversions have them. Operations
-/// with lanes and for either direction are refused.
+/// with lanes and for either direction are refused, as are those without a mapping.
 static bool becomesLaunch(Operation &op) {
   if (op.getNumResults() != 0)
     return false;
-  if (auto loop = dyn_cast<scf::ForOp>(op))
-    return holds<ApplyTransitionOp>(loop);
-  return isa<RecurrenceOp, ChainOp, OuterSumOp, PackLanesOp, UnpackLanesOp, ReverseIfOp,
-             scf::ForallOp>(op);
+  if (auto sum = dyn_cast<OuterSumOp>(op))
+    return !getMapping(sum) || getMapping(sum).is(GPUKernel::TiledProduct);
+  if (auto loop = dyn_cast<scf::ForallOp>(op))
+    return holds<TransitionOp>(loop) || holds<ChainOp>(loop) || hasCarries(loop);
+  return isa<RecurrenceOp, ChainOp, PackLanesOp, UnpackLanesOp, ReverseIfOp>(op);
 }
 
 /// Gives `function` launches for what it holds.

@@ -7,19 +7,14 @@
 #ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_BPPSATOGPU_H
 #define BPPSA_LIB_CONVERSION_BPPSATOGPU_BPPSATOGPU_H
 
+#include "../GPULaunches/Launch.h"
 #include "bppsa/Conversion/Passes.h"
 #include "bppsa/Dialect/BPPSA/Analysis/CotangentLoop.h"
-#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace bppsa {
-
-/// The mapping of a loop, transition or sum, which `bppsa-choose-gpu-mapping` has given it.
-inline GPUMappingAttr getMapping(mlir::Operation *op) {
-  return llvm::dyn_cast_or_null<GPUMappingAttr>(attrs::Mapping::of(op));
-}
 
 /// How many of `ops`, from the first on, are launched together: sums that follow each other and
 /// have the same right factor.
@@ -29,7 +24,7 @@ size_t countTogether(llvm::ArrayRef<mlir::Operation *> ops);
 // what it does, as its mapping says. Operations that can fail have reported why.
 
 llvm::LogicalResult launchRecurrence(RecurrenceOp op);
-/// Sums with the same right factor, which follow each other.
+/// Sums that are mapped to tiles, which follow each other and have the same right factor.
 llvm::LogicalResult launchOuterSums(llvm::ArrayRef<OuterSumOp> ops);
 /// Whether their outer products are worth tiles of tensor cores, and whether they may be one above
 /// the other then.
@@ -58,10 +53,10 @@ llvm::LogicalResult launchChains(mlir::scf::ForallOp loop);
 /// The transitions of the runs of links that the iterations of `loop` take: one launch, or two
 /// where cotangents are injected.
 llvm::LogicalResult launchTransitions(mlir::scf::ForallOp loop);
-/// Products of transitions and copies of vectors, row by row: one launch with a block for each row
-/// and, for a parallel loop, iteration. Barriers stand between dependent operations.
+/// Products of transitions and copies of vectors, row by row, where each iteration has a loop over
+/// carries (CarryLoop.h): one launch with a block for each row and iteration.
 llvm::LogicalResult launchRows(mlir::scf::ForallOp loop);
-llvm::LogicalResult launchRows(mlir::scf::ForOp loop);
+bool hasCarries(mlir::scf::ForallOp loop);
 
 } // namespace bppsa
 

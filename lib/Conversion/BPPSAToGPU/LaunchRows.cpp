@@ -291,14 +291,4 @@ LogicalResult bppsa::launchRows(scf::ForallOp loop) {
   return success();
 }
 
-LogicalResult bppsa::launchRows(scf::ForOp loop) {
-  if (failed(verifyRows(loop)))
-    return failure();
-  OpBuilder builder(loop);
-  BlockNeeds needs = getNeeds(loop);
-  emitLaunch(builder, loop.getLoc(), countRows(builder, loop), needs.numThreads, needs.shared,
-             [&](OpBuilder &nested, const LaunchedThread &thread) {
-               RowEmitter(thread, thread.block, needs).emit(nested, loop);
-             });
-  return success();
-}
+bool bppsa::hasCarries(scf::ForallOp loop) { return findCarries(loop).has_value(); }

@@ -8,6 +8,7 @@
 #define BPPSA_LIB_CONVERSION_GPULAUNCHES_LAUNCH_H
 
 #include "bppsa/Dialect/BPPSA/Analysis/DeviceArrays.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Support/IndexArithmetic.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -26,6 +27,12 @@ mlir::Value viewElements(mlir::OpBuilder &builder, mlir::Location loc, mlir::Val
 /// The elements of an array without gaps behind the first `skipped`, as an array of one dimension.
 mlir::Value flatten(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value array,
                     mlir::OpFoldResult skipped);
+
+/// The mapping of a loop, transition or sum, which `bppsa-choose-gpu-mapping` has given it; null
+/// without one.
+inline GPUMappingAttr getMapping(mlir::Operation *op) {
+  return llvm::dyn_cast_or_null<GPUMappingAttr>(attrs::Mapping::of(op));
+}
 
 /// Checks that `op` is on memory, and on samples one by one.
 llvm::LogicalResult verifyReady(mlir::Operation *op);

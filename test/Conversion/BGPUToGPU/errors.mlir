@@ -5,7 +5,7 @@ func.func @reduction(%n: index, %x: memref<4xf32>) {
     %tile = arith.constant dense<1.0> : tensor<4x8xf32>
     // expected-error @below {{needs shared memory; run bgpu-allocate-shared first}}
     %total = bgpu.reduce <add> %tile : tensor<4x8xf32> -> tensor<1x8xf32>
-    bgpu.for_each %total : tensor<1x8xf32> {
+    bgpu.for_each [1, 8] %total : tensor<1x8xf32> {
     ^bb0(%i: index, %j: index, %value: f32):
       memref.store %value, %x[%i] : memref<4xf32>
     }
@@ -29,7 +29,7 @@ func.func @other_element(%n: index, %x: memref<8xf32>) {
   bgpu.kernel blocks(%block in %n) threads(32) {
     %tile = arith.constant dense<1.0> : tensor<8xf32>
     // expected-error @below {{has a tile in its body, where a thread has one element alone; hand tiles on by bgpu.put and bgpu.get}}
-    bgpu.for_each %tile : tensor<8xf32> {
+    bgpu.for_each [8] %tile : tensor<8xf32> {
     ^bb0(%i: index, %value: f32):
       %c0 = arith.constant 0 : index
       %first = tensor.extract %tile[%c0] : tensor<8xf32>
@@ -44,7 +44,7 @@ func.func @other_element(%n: index, %x: memref<8xf32>) {
 func.func @outside(%n: index, %tile: tensor<8xf32>, %x: memref<8xf32>) {
   // expected-error @below {{uses a tensor from outside, which is in no memory of the GPU; bufferize it first}}
   bgpu.kernel blocks(%block in %n) threads(32) {
-    bgpu.for_each %tile : tensor<8xf32> {
+    bgpu.for_each [8] %tile : tensor<8xf32> {
     ^bb0(%i: index, %value: f32):
       memref.store %value, %x[%i] : memref<8xf32>
     }
@@ -59,7 +59,7 @@ func.func @other_operation(%n: index, %x: memref<8xf32>) {
     %tile = arith.constant dense<1.0> : tensor<2x4xf32>
     // expected-error @below {{cannot be distributed to threads in a kernel; put what a thread does for an element into tensor.generate or bgpu.for_each}}
     %flat = tensor.collapse_shape %tile [[0, 1]] : tensor<2x4xf32> into tensor<8xf32>
-    bgpu.for_each %flat : tensor<8xf32> {
+    bgpu.for_each [8] %flat : tensor<8xf32> {
     ^bb0(%i: index, %value: f32):
       memref.store %value, %x[%i] : memref<8xf32>
     }

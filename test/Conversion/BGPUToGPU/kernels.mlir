@@ -34,7 +34,7 @@ func.func @parts(%n: index, %x: memref<?x4x8xf32>) {
     bgpu.put %next, %a[0] : tensor<4x8xf32>, memref<4x8xf32, #shared>
     gpu.barrier
     %half = bgpu.get %a[2] : memref<4x8xf32, #shared> -> tensor<2x8xf32>
-    bgpu.for_each %half : tensor<2x8xf32> {
+    bgpu.for_each [2, 8] %half : tensor<2x8xf32> {
     ^bb0(%i: index, %j: index, %value: f32):
       memref.store %value, %x[%block, %i, %j] : memref<?x4x8xf32>
     }
@@ -71,9 +71,46 @@ func.func @loop(%n: index, %x: memref<8xf32>) {
       %next = arith.mulf %running, %running : tensor<1x8xf32>
       scf.yield %next : tensor<1x8xf32>
     }
-    bgpu.for_each %sum : tensor<1x8xf32> {
+    bgpu.for_each [1, 8] %sum : tensor<1x8xf32> {
     ^bb0(%i: index, %j: index, %value: f32):
       memref.store %value, %x[%j] : memref<8xf32>
+    }
+  }
+  return
+}
+
+// All threads of a block take the same branch of an scf.if of the block. What a body yields is an element of a result.
+
+// CHECK-LABEL: func @branches(
+// CHECK:         gpu.launch
+// CHECK:           %[[VALUE:.*]] = scf.if %[[CONDITION:.*]] -> (f32) {
+// CHECK:             %[[EXISTS:.*]] = arith.cmpi ult, %[[THREAD:.*]], %c8
+// CHECK:             %[[OWN:.*]] = scf.if %[[EXISTS]] -> (f32) {
+// CHECK:               %[[LOADED:.*]] = memref.load %{{.*}}[%[[THREAD]]]
+// CHECK:               %[[SQUARE:.*]] = arith.mulf %[[LOADED]], %[[LOADED]]
+// CHECK:               scf.yield %[[SQUARE]]
+// CHECK:             scf.yield %[[OWN]]
+// CHECK:           } else {
+// CHECK:             scf.yield %cst
+// CHECK:           scf.if %{{.*}} {
+// CHECK:             memref.store %[[VALUE]], %{{.*}}[%[[THREAD]]]
+func.func @branches(%n: index, %condition: i1, %x: memref<8xf32>) {
+  bgpu.kernel blocks(%block in %n) threads(32) {
+    %value = scf.if %condition -> (tensor<8xf32>) {
+      %squares = bgpu.for_each [8] -> tensor<8xf32> {
+      ^bb0(%i: index):
+        %0 = memref.load %x[%i] : memref<8xf32>
+        %1 = arith.mulf %0, %0 : f32
+        bgpu.yield %1 : f32
+      }
+      scf.yield %squares : tensor<8xf32>
+    } else {
+      %zeros = arith.constant dense<0.0> : tensor<8xf32>
+      scf.yield %zeros : tensor<8xf32>
+    }
+    bgpu.for_each [8] %value : tensor<8xf32> {
+    ^bb0(%i: index, %0: f32):
+      memref.store %0, %x[%i] : memref<8xf32>
     }
   }
   return

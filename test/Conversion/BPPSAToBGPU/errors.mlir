@@ -13,3 +13,44 @@ func.func private @lanes(%x: memref<1x8x3x16xf32>, %s: memref<3xf32>) {
   bppsa.step_sum lanes 16 %x into %s : memref<3xf32> : memref<1x8x3x16xf32>
   return
 }
+
+// -----
+
+func.func private @products_of_two_dimensions(%m: memref<4x3x3xf32>, %g: memref<4x3xf32>, %h: memref<4x3xf32>) {
+  // expected-error @below {{has 2 dimensions, and a loop of transitions one; run bppsa-expand-scan with whole-levels}}
+  scf.forall (%b, %k) in (4, 8) {
+    bppsa.apply_transition %m, %g into %h : memref<4x3x3xf32>, memref<4x3xf32>, memref<4x3xf32>
+  }
+  return
+}
+
+// -----
+
+func.func private @sum_among_products(%m: memref<4x3x3xf32>, %g: memref<4x3xf32>, %h: memref<4x3xf32>, %x: memref<8x4x3xf32>, %s: memref<3xf32>) {
+  scf.forall (%k) in (8) {
+    bppsa.apply_transition %m, %g into %h : memref<4x3x3xf32>, memref<4x3xf32>, memref<4x3xf32>
+    // expected-error @below {{has no kernel in a loop of transitions; use --target=cpu}}
+    bppsa.step_sum %x into %s : memref<3xf32> : memref<8x4x3xf32>
+  }
+  return
+}
+
+// -----
+
+func.func private @packed_products(%m: memref<4x3x3x16xf32>, %g: memref<4x3x16xf32>, %h: memref<4x3x16xf32>) {
+  scf.forall (%k) in (8) {
+    // expected-error @below {{has no kernel in a loop of transitions; use --target=cpu}}
+    bppsa.apply_transition lanes 16 %m, %g into %h : memref<4x3x3x16xf32>, memref<4x3x16xf32>, memref<4x3x16xf32>
+  }
+  return
+}
+
+// -----
+
+func.func private @empty_loop(%g: memref<4x3xf32>) {
+  // expected-error @below {{has no kernels for GPUs; use --target=cpu}}
+  scf.forall (%k) in (8) {
+    %v = memref.subview %g[0, 0] [4, 3] [1, 1] : memref<4x3xf32> to memref<4x3xf32, strided<[3, 1]>>
+  }
+  return
+}

@@ -28,7 +28,7 @@
 // CHECK:             scf.for %[[PART:.*]] = %[[SLICE]] to %[[SLABS]] step %c16
 // CHECK:               memref.load %[[PARTS]][%[[PART]], %[[READ]]]
 // CHECK:           %[[TOTALS:.*]] = bgpu.reduce <add> %[[SLICES]] : tensor<16x32xf32> -> tensor<1x32xf32>
-// CHECK:           bgpu.for_each %[[TOTALS]]
+// CHECK:           bgpu.for_each [1, 32] %[[TOTALS]]
 // CHECK-NEXT:      ^bb0(%{{.*}}: index, %[[COLUMN:.*]]: index, %[[TOTAL:.*]]: f32):
 // CHECK:             %[[AT:.*]] = arith.addi %[[START]], %[[COLUMN]]
 // CHECK:             %[[EXISTS:.*]] = arith.cmpi ult, %[[AT]], %c5
@@ -62,7 +62,7 @@ func.func private @reduce_sums(%parts: memref<?x?x36xf32>, %w: memref<4x8xf32>, 
   return
 }
 
-// Functions of the host have no kernels of their own, and outer products are launches.
+// Functions of the host have no kernels of their own.
 
 // CHECK-LABEL: func @host(
 // CHECK:         bppsa.step_sum

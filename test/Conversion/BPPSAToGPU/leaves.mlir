@@ -1,38 +1,6 @@
 // RUN: bppsa-opt %s --bppsa-hoist-input-products --bppsa-choose-gpu-mapping --convert-bppsa-to-gpu --bgpu-allocate-shared --bgpu-insert-barriers --convert-bgpu-to-gpu --canonicalize --cse | FileCheck %s
 
-// A block has a tile of 16 x 16 elements of one slab and 16 rows of it at a time in
-// shared memory, which a barrier fills and another one frees.
-
-// CHECK-LABEL: func private @outer_sum(
-// CHECK-SAME:      %[[L:.*]]: memref<?x?x40xf32>, %[[R:.*]]: memref<?x?x3xf32>, %[[OUT:.*]]: memref<40x3xf32>)
-// CHECK:         %[[SLABS:.*]] = arith.ceildivui %{{.*}}, %c1024
-// CHECK:         %[[PARTS:.*]] = memref.alloc(%[[SLABS]]) {{.*}} : memref<?x120xf32>
-// CHECK:         %[[TILES:.*]] = arith.muli %[[SLABS]], %c3
-// CHECK:         gpu.launch blocks(%{{.*}}) in (%{{[^ ]*}} = %[[TILES]], {{.*}}) threads(%[[THREAD:[^,]*]], {{.*}}) in (%{{[^ ]*}} = %c256,
-// CHECK-SAME:        workgroup(%[[LEFT:[^ ]*]] : memref<16x16xf32, #gpu.address_space<workgroup>>, %[[RIGHT:[^ ]*]] : memref<16x16xf32, #gpu.address_space<workgroup>>)
-// CHECK:           %[[J:.*]] = arith.remui %[[THREAD]], %c16
-// CHECK:           %[[I:.*]] = arith.divui %[[THREAD]], %c16
-// CHECK:           scf.for %{{.*}} = %{{.*}} to %{{.*}} step %c16
-// CHECK:             memref.load %[[L]]
-// CHECK:             memref.store %{{.*}}, %[[LEFT]][%[[I]], %[[J]]]
-// CHECK:             memref.load %[[R]]
-// CHECK:             memref.store %{{.*}}, %[[RIGHT]][%[[I]], %[[J]]]
-// CHECK-NEXT:        gpu.barrier
-// CHECK-NEXT:        memref.load %[[LEFT]][%c0, %[[I]]]
-// CHECK-NEXT:        memref.load %[[RIGHT]][%c0, %[[J]]]
-// CHECK-COUNT-16:    math.fma
-// CHECK-NEXT:        gpu.barrier
-// CHECK:           memref.store %{{.*}}, %[[PARTS]]
-// CHECK:         gpu.launch {{.*}} function(@outer_sum_1)
-// CHECK:           scf.for %{{.*}} to %[[SLABS]] step %c16
-// CHECK:           memref.store %{{.*}}, %[[OUT]]
-// CHECK:         memref.dealloc %[[PARTS]]
-func.func private @outer_sum(%l: memref<?x?x40xf32>, %r: memref<?x?x3xf32>, %out: memref<40x3xf32>) {
-  bppsa.outer_sum %l, %r into %out : memref<40x3xf32> : memref<?x?x40xf32>, memref<?x?x3xf32>
-  return
-}
-
-// Larger ones go to tensor cores: four warps have 64 x 64 elements, and 16 rows at a time are copied
+// Outer products that are worth tiles go to tensor cores: four warps have 64 x 64 elements, and 16 rows at a time are copied
 // to shared memory, three such chunks ahead. 40 columns are copied by fours, 33 one by one; rows and
 // columns that do not exist are zeros.
 

@@ -1,5 +1,5 @@
 // RUN: bppsa-opt %s --bppsa-infer-structure=loops-only --bppsa-expand-scan=whole-levels --canonicalize --cse --bppsa-bufferize --canonicalize --cse \
-// RUN:     --bppsa-outline-kernels=whole-levels --bppsa-hoist-input-products --bppsa-choose-gpu-mapping --convert-bppsa-to-gpu --canonicalize --cse --split-input-file \
+// RUN:     --bppsa-outline-kernels=whole-levels --bppsa-hoist-input-products --bppsa-choose-gpu-mapping --convert-bppsa-to-gpu --convert-bppsa-to-bgpu --bgpu-allocate-shared --bgpu-insert-barriers --convert-bgpu-to-gpu --canonicalize --cse --split-input-file \
 // RUN:     | FileCheck %s
 
 // The host has the loops over levels, with a launch for each: leaves, up, the roots in order, down, and
@@ -59,8 +59,9 @@
 // CHECK-SAME:      %[[VECTORS:[^:]*]]: memref<?x?x4xf32>, %[[ROWS:[^:]*]]: index,
 // CHECK:         gpu.launch blocks(%{{.*}}) in (%{{[^ ]*}} = %[[ROWS]],
 // CHECK:           scf.for
-// CHECK:             gpu.barrier
 // CHECK:             math.fma
+// CHECK:             memref.store
+// CHECK:             gpu.barrier
 // CHECK-NOT:     gpu.launch
 
 // The product waits in shared memory until all threads have read the vector that it replaces.

@@ -13,7 +13,14 @@
 // CHECK:           gpu.barrier
 // CHECK:           %[[LAST:.*]] = bgpu.get %[[BUFFER]][15] : memref<16x32xf32, #gpu.address_space<workgroup>> -> tensor<1x32xf32>
 // CHECK:           %[[BOTH:.*]] = arith.addf %[[TOTALS]], %[[LAST]] : tensor<1x32xf32>
-// CHECK:           bgpu.for_each %[[BOTH]] : tensor<1x32xf32> {
+// CHECK:           %[[SUMS:.*]]:2 = bgpu.for_each [1, 32] %[[BOTH]], %[[LAST]] : tensor<1x32xf32>, tensor<1x32xf32> -> tensor<1x32xf32>, tensor<1x32xindex> {
+// CHECK-NEXT:      ^bb0(%{{.*}}: index, %[[J:.*]]: index, %[[A:.*]]: f32, %[[B:.*]]: f32):
+// CHECK-NEXT:        %[[SUM:.*]] = arith.addf %[[A]], %[[B]]
+// CHECK-NEXT:        bgpu.yield %[[SUM]], %[[J]] : f32, index
+// CHECK:           bgpu.for_each [32] {
+// CHECK-NEXT:      ^bb0(%[[I:.*]]: index):
+// CHECK-NOT:         bgpu.yield
+// CHECK:           bgpu.for_each [1, 32] %[[SUMS]]#0 : tensor<1x32xf32> {
 // CHECK-NEXT:      ^bb0(%{{.*}}: index, %[[J:.*]]: index, %[[SUM:.*]]: f32):
 // CHECK-NEXT:        memref.store %[[SUM]], %[[OUT]][%[[BLOCK]], %[[J]]]
 func.func @kernel(%n: index, %out: memref<?x32xf32>) {
@@ -30,7 +37,17 @@ func.func @kernel(%n: index, %out: memref<?x32xf32>) {
     gpu.barrier
     %last = bgpu.get %buffer[15] : memref<16x32xf32, #shared> -> tensor<1x32xf32>
     %both = arith.addf %totals, %last : tensor<1x32xf32>
-    bgpu.for_each %both : tensor<1x32xf32> {
+    %sums:2 = bgpu.for_each [1, 32] %both, %last : tensor<1x32xf32>, tensor<1x32xf32> -> tensor<1x32xf32>, tensor<1x32xindex> {
+    ^bb0(%i: index, %j: index, %a: f32, %b: f32):
+      %sum = arith.addf %a, %b : f32
+      bgpu.yield %sum, %j : f32, index
+    }
+    bgpu.for_each [32] {
+    ^bb0(%i: index):
+      %zero = arith.constant 0.0 : f32
+      memref.store %zero, %out[%block, %i] : memref<?x32xf32>
+    }
+    bgpu.for_each [1, 32] %sums#0 : tensor<1x32xf32> {
     ^bb0(%i: index, %j: index, %sum: f32):
       memref.store %sum, %out[%block, %j] : memref<?x32xf32>
     }

@@ -14,7 +14,7 @@ func.func @unused(%n: index, %x: memref<4x8xf32>) {
       tensor.yield %0 : f32
     } : tensor<4x8xf32>
     %total = bgpu.reduce <add> %tile : tensor<4x8xf32> -> tensor<1x8xf32>
-    bgpu.for_each %total : tensor<1x8xf32> {
+    bgpu.for_each [1, 8] %total : tensor<1x8xf32> {
     ^bb0(%i: index, %j: index, %sum: f32):
     }
   }
@@ -29,7 +29,7 @@ func.func @unused(%n: index, %x: memref<4x8xf32>) {
 // CHECK:           bgpu.put
 // CHECK:           gpu.barrier
 // CHECK:           %[[READ:.*]] = bgpu.get %{{.*}}[3]
-// CHECK:           bgpu.for_each %[[READ]]
+// CHECK:           bgpu.for_each [1, 8] %[[READ]]
 func.func @used(%n: index, %x: memref<4x8xf32>) {
   bgpu.kernel blocks(%block in %n) threads(32) {
     %buffer = memref.alloc() : memref<4x8xf32, #shared>
@@ -38,7 +38,7 @@ func.func @used(%n: index, %x: memref<4x8xf32>) {
     bgpu.put %tile, %buffer[0] : tensor<4x8xf32>, memref<4x8xf32, #shared>
     gpu.barrier
     %read = bgpu.get %buffer[3] : memref<4x8xf32, #shared> -> tensor<1x8xf32>
-    bgpu.for_each %read : tensor<1x8xf32> {
+    bgpu.for_each [1, 8] %read : tensor<1x8xf32> {
     ^bb0(%i: index, %j: index, %value: f32):
       memref.store %value, %x[%i, %j] : memref<4x8xf32>
     }

@@ -79,9 +79,42 @@ func.func @rows(%buffer: memref<4x8xf32, #gpu.address_space<workgroup>>, %tile: 
 // -----
 
 func.func @arguments(%tile: tensor<2x8xf32>) {
-  // expected-error @below {{needs an index for each dimension of 'tensor<2x8xf32>' and an element as arguments of its body}}
-  bgpu.for_each %tile : tensor<2x8xf32> {
+  // expected-error @below {{needs an index for each of 2 dimensions and an element of each tile as arguments of its body}}
+  bgpu.for_each [2, 8] %tile : tensor<2x8xf32> {
   ^bb0(%i: index, %value: f32):
+  }
+  return
+}
+
+// -----
+
+func.func @shape(%tile: tensor<2x8xf32>) {
+  // expected-error @below {{has a tile of type 'tensor<2x8xf32>', but runs a body for each element of [16]}}
+  bgpu.for_each [16] %tile : tensor<2x8xf32> {
+  ^bb0(%i: index, %value: f32):
+  }
+  return
+}
+
+// -----
+
+func.func @yield(%tile: tensor<8xf32>) {
+  // expected-error @below {{needs a body that yields an element of each of its 1 results}}
+  %0 = bgpu.for_each [8] %tile : tensor<8xf32> -> tensor<8xf32> {
+  ^bb0(%i: index, %value: f32):
+    bgpu.yield %i : index
+  }
+  return
+}
+
+// -----
+
+func.func @large_loop(%n: index) {
+  // expected-error @below {{has 32 threads, but a tile of type 'tensor<64xindex>'; each element needs a thread of its own}}
+  bgpu.kernel blocks(%block in %n) threads(32) {
+    bgpu.for_each [64] {
+    ^bb0(%i: index):
+    }
   }
   return
 }

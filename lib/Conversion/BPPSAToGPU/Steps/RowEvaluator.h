@@ -8,26 +8,10 @@
 #define BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_ROWEVALUATOR_H
 
 #include "../../GPULaunches/Launch.h"
+#include "../../GPULaunches/Place.h"
 #include "bppsa/Dialect/BPPSA/Analysis/BodyPlan.h"
 
 namespace bppsa {
-
-/// A vector in memory: row n is `memref[prefix..., start + first + n]`.
-struct Place {
-  mlir::Value memref;
-  llvm::SmallVector<mlir::Value, 3> prefix;
-  int64_t first = 0;
-  /// None is 0.
-  mlir::Value start = nullptr;
-
-  mlir::Value load(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value row) const;
-  void store(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
-             mlir::Value row) const;
-  llvm::SmallVector<mlir::Value> getIndices(mlir::OpBuilder &builder, mlir::Location loc,
-                                            mlir::Value row) const;
-  /// These rows without the first `count`.
-  Place dropFront(int64_t count) const { return {memref, prefix, first + count, start}; }
-};
 
 /// What threads that evaluate the units of a BodyPlan, each a row of its own, have in
 /// common: everything but products, and where values lie.

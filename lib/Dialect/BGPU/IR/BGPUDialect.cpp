@@ -6,6 +6,7 @@
 
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -64,11 +65,16 @@ void KernelOp::print(OpAsmPrinter &printer) {
 /// The first tile that has more elements than a block has threads.
 static Type findLargeTile(KernelOp kernel) {
   Type large;
+  auto isLarge = [&](RankedTensorType tile) {
+    return !tile.hasStaticShape() ||
+           tile.getNumElements() > static_cast<int64_t>(kernel.getThreads());
+  };
   kernel.getBody().walk([&](Operation *op) {
-    for (Type type : op->getResultTypes())
-      if (auto tile = dyn_cast<RankedTensorType>(type);
-          tile && (!tile.hasStaticShape() ||
-                   tile.getNumElements() > static_cast<int64_t>(kernel.getThreads())))
+    SmallVector<Type> types(op->getResultTypes());
+    if (auto each = dyn_cast<ForEachOp>(op))
+      types.push_back(RankedTensorType::get(each.getShape(), IndexType::get(kernel.getContext())));
+    for (Type type : types)
+      if (auto tile = dyn_cast<RankedTensorType>(type); tile && isLarge(tile))
         large = tile;
     return large ? WalkResult::interrupt() : WalkResult::advance();
   });
@@ -148,24 +154,60 @@ LogicalResult PutOp::verify() {
   return verifyRows(*this, getTile().getType(), getBuffer().getType(), getFirst());
 }
 
-void ForEachOp::build(OpBuilder &builder, OperationState &state, Value tile,
-                      function_ref<void(OpBuilder &, ValueRange, Value)> emitBody) {
+//===----------------------------------------------------------------------===//
+// ForEachOp
+//===----------------------------------------------------------------------===//
+
+void ForEachOp::build(OpBuilder &builder, OperationState &state, ArrayRef<int64_t> shape,
+                      ValueRange tiles,
+                      function_ref<void(OpBuilder &, ValueRange, ValueRange)> emitBody) {
+  build(builder, state, shape, tiles, TypeRange(),
+        [&](OpBuilder &nested, ValueRange indices, ValueRange elements) {
+          emitBody(nested, indices, elements);
+          return SmallVector<Value>();
+        });
+}
+
+void ForEachOp::build(
+    OpBuilder &builder, OperationState &state, ArrayRef<int64_t> shape, ValueRange tiles,
+    TypeRange elements,
+    function_ref<SmallVector<Value>(OpBuilder &, ValueRange, ValueRange)> emitBody) {
   OpBuilder::InsertionGuard guard(builder);
-  auto type = cast<RankedTensorType>(tile.getType());
-  state.addOperands(tile);
-  SmallVector<Type> types(type.getRank(), builder.getIndexType());
-  types.push_back(type.getElementType());
+  state.addOperands(tiles);
+  state.addAttribute(getShapeAttrName(state.name), builder.getDenseI64ArrayAttr(shape));
+  for (Type element : elements)
+    state.addTypes(RankedTensorType::get(shape, element));
+  SmallVector<Type> types(shape.size(), builder.getIndexType());
+  for (Value tile : tiles)
+    types.push_back(cast<RankedTensorType>(tile.getType()).getElementType());
   SmallVector<Location> locs(types.size(), state.location);
   Block *body = builder.createBlock(state.addRegion(), {}, types, locs);
-  emitBody(builder, body->getArguments().drop_back(), body->getArguments().back());
+  ValueRange arguments = body->getArguments();
+  SmallVector<Value> made =
+      emitBody(builder, arguments.take_front(shape.size()), arguments.drop_front(shape.size()));
+  YieldOp::create(builder, state.location, made);
+}
+
+LogicalResult ForEachOp::verify() {
+  for (Type type : llvm::concat<const Type>(getTiles().getTypes(), getOutputs().getTypes()))
+    if (auto tile = cast<RankedTensorType>(type); tile.getShape() != getShape())
+      return emitOpError("has a tile of type ")
+             << tile << ", but runs a body for each element of [" << getShape() << "]";
+  return success();
 }
 
 LogicalResult ForEachOp::verifyRegions() {
-  auto type = cast<RankedTensorType>(getTile().getType());
-  SmallVector<Type> types(type.getRank(), IndexType::get(getContext()));
-  types.push_back(type.getElementType());
+  SmallVector<Type> types(getShape().size(), IndexType::get(getContext()));
+  for (Type tile : getTiles().getTypes())
+    types.push_back(getElementTypeOrSelf(tile));
   if (TypeRange(getBody().getArgumentTypes()) != TypeRange(types))
-    return emitOpError("needs an index for each dimension of ")
-           << type << " and an element as arguments of its body";
+    return emitOpError("needs an index for each of ")
+           << getShape().size()
+           << " dimensions and an element of each tile as arguments of its body";
+  auto elements = llvm::map_to_vector(getOutputs().getTypes(),
+                                      [](Type tile) { return getElementTypeOrSelf(tile); });
+  if (getBody().front().getTerminator()->getOperandTypes() != TypeRange(elements))
+    return emitOpError("needs a body that yields an element of each of its ")
+           << elements.size() << " results";
   return success();
 }

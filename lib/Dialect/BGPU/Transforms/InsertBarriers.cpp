@@ -4,17 +4,19 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Walks the accesses of shared memory in the order in which threads come to them,
-// with those that no barrier separates from here. Loops are walked twice, the second
-// time with what their own end leaves open.
+// Walks the accesses of memory in the order in which threads come to them, with those
+// that no barrier separates from here. What a loop would wait for in its first iteration
+// alone it waits for in front of it, and what it would wait for of the iteration before at
+// the end of that: both are found by trying a walk of its body.
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Dialect/BGPU/IR/BGPU.h"
+#include "Accesses.h"
 #include "bppsa/Dialect/BGPU/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Remarks.h"
 
 namespace bppsa::bgpu {
@@ -26,24 +28,6 @@ using namespace mlir;
 using namespace bppsa::bgpu;
 
 namespace {
-/// Rows [first, last) of an array, which a block reads or writes.
-struct Access {
-  Value buffer;
-  int64_t first, last;
-  bool writes;
-
-  bool operator==(const Access &other) const {
-    return buffer == other.buffer && first == other.first && last == other.last &&
-           writes == other.writes;
-  }
-  /// Whether threads may touch an element that another thread touches in `other`. Where both begin
-  /// at the same row, the thread is the same.
-  bool conflictsWith(const Access &other) const {
-    return buffer == other.buffer && (writes || other.writes) && first != other.first &&
-           first < other.last && other.first < last;
-  }
-};
-
 /// The barriers of a kernel.
 class BarrierWalk {
 public:
@@ -51,77 +35,155 @@ public:
   int64_t getNumBarriers() const { return numBarriers; }
 
 private:
-  LogicalResult walkLoop(scf::ForOp loop);
-  void visit(const Access &access, Operation *op);
+  /// An access that no barrier separates from the place that the walk has come to.
+  struct Open {
+    Access access;
+    /// Whether it is from before the body that the walk tries.
+    bool isBefore;
+  };
 
-  /// Accesses that no barrier separates from the place that the walk has come to.
-  SmallVector<Access> open;
+  LogicalResult walkLoop(scf::ForOp loop);
+  LogicalResult walkBranches(scf::IfOp branch);
+  LogicalResult visit(Operation *op);
+  /// Whether something in `block` waits for what is open now; inserts nothing. What is open then
+  /// includes what `block` leaves open.
+  FailureOr<bool> tryWalk(Block &block);
+  void insertBarrier(Operation *before, Location loc);
+  void leaveOpen(ArrayRef<Open> accesses);
+
+  SmallVector<Open> open;
+  bool isTrying = false, waitsForBefore = false;
   int64_t numBarriers = 0;
 };
 } // namespace
 
-static bool holdsAccesses(Operation &op) {
+/// Whether `op` has a region in which a block, not a thread, accesses memory.
+static bool holdsBlockAccesses(Operation &op) {
+  if (op.getNumRegions() == 0 || isa<tensor::GenerateOp, ForEachOp>(op))
+    return false;
   return op
       .walk([](Operation *inner) {
-        return isa<GetOp, PutOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
+        return isa<GetOp, PutOp, ForEachOp, tensor::GenerateOp>(inner) ? WalkResult::interrupt()
+                                                                       : WalkResult::advance();
       })
       .wasInterrupted();
 }
 
-static Access getAccess(GetOp get) {
-  int64_t first = get.getFirst();
-  return {get.getBuffer(), first, first + get.getType().getDimSize(0), /*writes=*/false};
+void BarrierWalk::leaveOpen(ArrayRef<Open> accesses) {
+  for (const Open &next : accesses) {
+    auto *known =
+        llvm::find_if(open, [&](const Open &other) { return other.access == next.access; });
+    if (known == open.end())
+      open.push_back(next);
+    else
+      known->isBefore |= next.isBefore;
+  }
 }
 
-static Access getAccess(PutOp put) {
-  int64_t first = put.getFirst();
-  return {put.getBuffer(), first, first + put.getTile().getType().getDimSize(0), /*writes=*/true};
+void BarrierWalk::insertBarrier(Operation *before, Location loc) {
+  OpBuilder builder(before);
+  gpu::BarrierOp::create(builder, loc);
+  ++numBarriers;
+  open.clear();
 }
 
-void BarrierWalk::visit(const Access &access, Operation *op) {
-  auto conflicts = [&](const Access &other) { return access.conflictsWith(other); };
-  SmallVector<Access> behind;
-  if (llvm::any_of(open, conflicts)) {
+LogicalResult BarrierWalk::visit(Operation *op) {
+  FailureOr<SmallVector<Access>> accesses = getAccesses(op);
+  if (failed(accesses))
+    return failure();
+  bool waits = false;
+  for (const Open &other : open)
+    if (llvm::any_of(*accesses,
+                     [&](const Access &own) { return own.conflictsWith(other.access); })) {
+      waits = true;
+      waitsForBefore |= other.isBefore;
+    }
+  auto addOpen = [&](ArrayRef<Access> own) {
+    for (const Access &access : own)
+      leaveOpen(Open{access, /*isBefore=*/false});
+  };
+  if (waits && isTrying) {
+    open.clear();
+  } else if (waits) {
     // A read waits for writes alone: reads in front of it stand behind the barrier too.
     Operation *place = op;
-    while (!access.writes && isa_and_nonnull<GetOp>(place->getPrevNode())) {
+    while (isa<GetOp>(op) && isa_and_nonnull<GetOp>(place->getPrevNode()))
       place = place->getPrevNode();
-      behind.push_back(getAccess(cast<GetOp>(place)));
-    }
-    OpBuilder builder(place);
-    gpu::BarrierOp::create(builder, op->getLoc());
-    ++numBarriers;
-    open = behind;
+    insertBarrier(place, op->getLoc());
+    for (; place != op; place = place->getNextNode())
+      addOpen(*getAccesses(place));
   }
-  if (!llvm::is_contained(open, access))
-    open.push_back(access);
+  addOpen(*accesses);
+  return success();
+}
+
+FailureOr<bool> BarrierWalk::tryWalk(Block &block) {
+  SmallVector<Open> outer = open;
+  for (Open &access : open)
+    access.isBefore = true;
+  bool wasTrying = std::exchange(isTrying, true), waited = std::exchange(waitsForBefore, false);
+  LogicalResult result = walk(block);
+  isTrying = wasTrying;
+  bool waits = std::exchange(waitsForBefore, waited);
+  // What was open keeps its place; the rest is new.
+  for (Open &access : open)
+    access.isBefore = llvm::any_of(
+        outer, [&](const Open &other) { return other.isBefore && other.access == access.access; });
+  if (failed(result))
+    return failure();
+  return waits;
 }
 
 LogicalResult BarrierWalk::walkLoop(scf::ForOp loop) {
-  SmallVector<Access> before = open;
-  if (failed(walk(*loop.getBody())) || failed(walk(*loop.getBody())))
+  Block &body = *loop.getBody();
+  SmallVector<Open> before = open;
+  FailureOr<bool> first = tryWalk(body);
+  if (failed(first))
     return failure();
+  open = before;
+  if (*first && !isTrying) {
+    insertBarrier(loop, loop.getLoc());
+    before.clear();
+  }
+  if (failed(walk(body)))
+    return failure();
+  FailureOr<bool> next = tryWalk(body);
+  if (failed(next))
+    return failure();
+  if (*next && !isTrying)
+    insertBarrier(body.getTerminator(), loop.getLoc());
   // A loop without iterations leaves open what was open.
-  for (const Access &access : before)
-    if (!llvm::is_contained(open, access))
-      open.push_back(access);
+  leaveOpen(before);
+  return success();
+}
+
+/// All threads of a block take the same branch.
+LogicalResult BarrierWalk::walkBranches(scf::IfOp branch) {
+  SmallVector<Open> before = open;
+  if (failed(walk(*branch.thenBlock())))
+    return failure();
+  std::swap(open, before);
+  if (branch.elseBlock() && failed(walk(*branch.elseBlock())))
+    return failure();
+  leaveOpen(before);
   return success();
 }
 
 LogicalResult BarrierWalk::walk(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
-    if (isa<gpu::BarrierOp>(op)) {
+    LogicalResult result = success();
+    if (isa<gpu::BarrierOp>(op))
       open.clear();
-    } else if (auto get = dyn_cast<GetOp>(op)) {
-      visit(getAccess(get), get);
-    } else if (auto put = dyn_cast<PutOp>(op)) {
-      visit(getAccess(put), put);
-    } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
-      if (failed(walkLoop(loop)))
-        return failure();
-    } else if (holdsAccesses(op)) {
-      return op.emitOpError("holds accesses of shared memory, which only scf.for can have");
-    }
+    else if (auto loop = dyn_cast<scf::ForOp>(op))
+      result = walkLoop(loop);
+    else if (auto branch = dyn_cast<scf::IfOp>(op))
+      result = walkBranches(branch);
+    else if (holdsBlockAccesses(op))
+      return op.emitOpError("holds accesses of a block, which only scf.for and scf.if can have");
+    else
+      result = visit(&op);
+    if (failed(result))
+      return failure();
   }
   return success();
 }

@@ -24,7 +24,7 @@
 // CHECK:           bgpu.put %{{.*}}, %[[B]][0]
 // CHECK:           arith.maxsi %{{.*}} : tensor<2x8xi32>
 // CHECK:           arith.maxsi %{{.*}} : tensor<1x8xi32>
-// CHECK:           bgpu.for_each %[[TOTAL]]
+// CHECK:           bgpu.for_each [1, 8] %[[TOTAL]]
 // CHECK-NOT:     bgpu.reduce
 func.func @reduce(%n: index, %x: memref<8xf32>, %y: memref<8xi32>) {
   bgpu.kernel blocks(%block in %n) threads(32) {
@@ -32,11 +32,11 @@ func.func @reduce(%n: index, %x: memref<8xf32>, %y: memref<8xi32>) {
     %numbers = arith.constant dense<2> : tensor<4x8xi32>
     %total = bgpu.reduce <add> %tile : tensor<4x8xf32> -> tensor<1x8xf32>
     %most = bgpu.reduce <maxsi> %numbers : tensor<4x8xi32> -> tensor<1x8xi32>
-    bgpu.for_each %total : tensor<1x8xf32> {
+    bgpu.for_each [1, 8] %total : tensor<1x8xf32> {
     ^bb0(%i: index, %j: index, %value: f32):
       memref.store %value, %x[%j] : memref<8xf32>
     }
-    bgpu.for_each %most : tensor<1x8xi32> {
+    bgpu.for_each [1, 8] %most : tensor<1x8xi32> {
     ^bb0(%i: index, %j: index, %value: i32):
       memref.store %value, %y[%j] : memref<8xi32>
     }

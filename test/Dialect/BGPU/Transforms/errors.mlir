@@ -1,11 +1,26 @@
-// RUN: bppsa-opt %s --bgpu-insert-barriers --verify-diagnostics
+// RUN: bppsa-opt %s --bgpu-insert-barriers --split-input-file --verify-diagnostics
 
-func.func @branch(%n: index, %condition: i1, %tile: tensor<4x8xf32>) {
+func.func @regions(%n: index, %tile: tensor<4x8xf32>) {
   bgpu.kernel blocks(%block in %n) threads(32) {
     %a = memref.alloc() : memref<4x8xf32, #gpu.address_space<workgroup>>
-    // expected-error @below {{holds accesses of shared memory, which only scf.for can have}}
-    scf.if %condition {
+    // expected-error @below {{holds accesses of a block, which only scf.for and scf.if can have}}
+    scf.execute_region {
       bgpu.put %tile, %a[0] : tensor<4x8xf32>, memref<4x8xf32, #gpu.address_space<workgroup>>
+      scf.yield
+    }
+  }
+  return
+}
+
+// -----
+
+func.func private @f(index)
+func.func @effects(%n: index) {
+  bgpu.kernel blocks(%block in %n) threads(32) {
+    bgpu.for_each [32] {
+    ^bb0(%i: index):
+      // expected-error @below {{has effects in a kernel that are not known; use operations that say what they read and write}}
+      func.call @f(%i) : (index) -> ()
     }
   }
   return

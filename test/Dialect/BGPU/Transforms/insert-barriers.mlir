@@ -59,15 +59,16 @@ func.func @none(%n: index, %half: tensor<2x8xf32>) {
 
 !array = memref<4x8xf32, #gpu.address_space<workgroup>>
 
-// What an iteration reads the next one overwrites: a barrier stands before the writing, too.
+// What an iteration reads the next one overwrites: a barrier stands at its end, too.
 
 // REMARK: Function=loop | Remark="kernel: 2 barriers"
 // CHECK-LABEL: func @loop(
 // CHECK:           scf.for
-// CHECK-NEXT:        gpu.barrier
 // CHECK-NEXT:        bgpu.put
 // CHECK-NEXT:        gpu.barrier
 // CHECK-NEXT:        bgpu.get
+// CHECK-NEXT:        gpu.barrier
+// CHECK-NEXT:      }
 // CHECK-NOT:       gpu.barrier
 func.func @loop(%n: index, %tile: tensor<4x8xf32>) {
   %c0 = arith.constant 0 : index
@@ -77,6 +78,134 @@ func.func @loop(%n: index, %tile: tensor<4x8xf32>) {
     scf.for %i = %c0 to %n step %c1 {
       bgpu.put %tile, %a[0] : tensor<4x8xf32>, !array
       %last = bgpu.get %a[3] : !array -> tensor<1x8xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+!array = memref<4x8xf32, #gpu.address_space<workgroup>>
+
+// What the first iteration alone waits for stands in front of the loop, of both loops here; the inner one waits
+// for nothing of its own.
+
+// REMARK: Function=loops | Remark="kernel: 1 barriers"
+// CHECK-LABEL: func @loops(
+// CHECK:           bgpu.put
+// CHECK-NEXT:      gpu.barrier
+// CHECK-NEXT:      scf.for
+// CHECK-NEXT:        scf.for
+// CHECK-NEXT:          bgpu.get
+// CHECK-NOT:       gpu.barrier
+func.func @loops(%n: index, %tile: tensor<4x8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  bgpu.kernel blocks(%block in %n) threads(32) {
+    %a = memref.alloc() : !array
+    bgpu.put %tile, %a[0] : tensor<4x8xf32>, !array
+    scf.for %i = %c0 to %n step %c1 {
+      scf.for %j = %c0 to %n step %c1 {
+        %last = bgpu.get %a[3] : !array -> tensor<1x8xf32>
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+// In device memory and in bodies, a thread has its own elements alone where the last indices are those of its position: it
+// writes what it has read. Other elements are those of any thread, and another array may be part of the same.
+
+// REMARK: Function=bodies | Remark="kernel: 3 barriers"
+// CHECK-LABEL: func @bodies(
+// CHECK:           tensor.generate
+// CHECK-NOT:       gpu.barrier
+// CHECK:           memref.store %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] : memref<4x32xf32
+// CHECK:           gpu.barrier
+// CHECK-NEXT:      bgpu.for_each
+// CHECK:           gpu.barrier
+// CHECK-NEXT:      bgpu.for_each
+// CHECK:           gpu.barrier
+// CHECK-NEXT:      bgpu.for_each
+// CHECK-NOT:       gpu.barrier
+func.func @bodies(%n: index, %x: memref<8x4x32xf32>, %y: memref<32xf32>) {
+  %c0 = arith.constant 0 : index
+  bgpu.kernel blocks(%block in %n) threads(32) {
+    %tile = tensor.generate {
+    ^bb0(%i: index):
+      %0 = memref.load %x[%c0, %block, %i] : memref<8x4x32xf32>
+      tensor.yield %0 : f32
+    } : tensor<32xf32>
+    %view = memref.subview %x[%block, 0, 0] [1, 4, 32] [1, 1, 1] : memref<8x4x32xf32> to memref<4x32xf32, strided<[32, 1], offset: ?>>
+    bgpu.for_each [32] %tile : tensor<32xf32> {
+    ^bb0(%i: index, %value: f32):
+      memref.store %value, %view[%c0, %i] : memref<4x32xf32, strided<[32, 1], offset: ?>>
+    }
+    bgpu.for_each [32] {
+    ^bb0(%i: index):
+      %0 = memref.load %view[%c0, %c0] : memref<4x32xf32, strided<[32, 1], offset: ?>>
+      memref.store %0, %y[%i] : memref<32xf32>
+    }
+    bgpu.for_each [32] {
+    ^bb0(%i: index):
+      %0 = memref.load %x[%c0, %c0, %i] : memref<8x4x32xf32>
+      memref.store %0, %x[%c0, %block, %i] : memref<8x4x32xf32>
+    }
+    %shifted = memref.subview %x[%block, 0, 1] [1, 4, 31] [1, 1, 1] : memref<8x4x32xf32> to memref<4x31xf32, strided<[32, 1], offset: ?>>
+    bgpu.for_each [31] {
+    ^bb0(%i: index):
+      %0 = memref.load %shifted[%c0, %i] : memref<4x31xf32, strided<[32, 1], offset: ?>>
+      memref.store %0, %shifted[%c0, %i] : memref<4x31xf32, strided<[32, 1], offset: ?>>
+    }
+  }
+  return
+}
+
+// -----
+
+!array = memref<32xf32, #gpu.address_space<workgroup>>
+
+// All threads take the same branch; behind the branches, what one of them has left open is. What a thread allocates is its
+// own, and shared arrays are apart from each other.
+
+// REMARK: Function=branches | Remark="kernel: 2 barriers"
+// CHECK-LABEL: func @branches(
+// CHECK:           scf.if
+// CHECK-NEXT:        gpu.barrier
+// CHECK-NEXT:        bgpu.for_each
+// CHECK:           } else {
+// CHECK-NOT:         gpu.barrier
+// CHECK:           gpu.barrier
+// CHECK-NEXT:      bgpu.for_each
+// CHECK-NOT:       gpu.barrier
+func.func @branches(%n: index, %condition: i1, %tile: tensor<32xf32>) {
+  %c0 = arith.constant 0 : index
+  bgpu.kernel blocks(%block in %n) threads(32) {
+    %a = memref.alloc() : !array
+    %b = memref.alloc() : !array
+    bgpu.put %tile, %a[0] : tensor<32xf32>, !array
+    scf.if %condition {
+      bgpu.for_each [32] {
+      ^bb0(%i: index):
+        %0 = memref.load %a[%c0] : !array
+        memref.store %0, %b[%i] : !array
+      }
+    } else {
+      bgpu.for_each [32] {
+      ^bb0(%i: index):
+        %own = memref.alloca() : memref<4xf32>
+        %0 = memref.load %a[%i] : !array
+        memref.store %0, %own[%c0] : memref<4xf32>
+        %1 = memref.load %own[%i] : memref<4xf32>
+        memref.store %1, %b[%i] : !array
+      }
+    }
+    bgpu.for_each [32] {
+    ^bb0(%i: index):
+      %0 = memref.load %b[%c0] : !array
+      memref.store %0, %a[%i] : !array
     }
   }
   return

@@ -9,6 +9,7 @@
 
 include "mlir/Dialect/Vector/IR/VectorAttributes.td"
 include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def BGPU_Dialect : Dialect {
@@ -21,9 +22,10 @@ def BGPU_Dialect : Dialect {
     Element number i of a tile, in row-major order, belongs to thread i of the block.
 
     A tile begins as a `tensor.generate`, whose body a thread runs for its element, and ends in a
-    `bgpu.for_each`. Between them stand elementwise operations of `arith` and the operations of
-    this dialect. Indices of threads exist only in the bodies of these two, so all that stands
-    outside of them is the same for all threads of a block: barriers there never diverge.
+    `bgpu.for_each`. Between them stand elementwise operations of `arith`, the operations of this
+    dialect, and `scf.for` and `scf.if`. Indices of threads exist only in the bodies of these two,
+    so all that stands outside of them is the same for all threads of a block: barriers there never
+    diverge.
   }];
   let dependentDialects = ["::mlir::vector::VectorDialect"];
 }
@@ -104,26 +106,55 @@ def BGPU_PutOp : BGPU_Op<"put"> {
   let hasVerifier = 1;
 }
 
-def BGPU_ForEachOp : BGPU_Op<"for_each", [NoTerminator, RecursiveMemoryEffects, SingleBlock]> {
-  let summary = "runs a body for each element of a tile";
+def BGPU_ForEachOp : BGPU_Op<"for_each", [
+    RecursiveMemoryEffects, SingleBlockImplicitTerminator<"YieldOp">
+  ]> {
+  let summary = "runs a body for each element of tiles";
   let description = [{
-    The arguments of the body are the indices of an element and the element. The thread that has
-    it runs the body, which may read and write arrays in device memory.
+    Runs its body for each position of a tile of shape `shape`. The arguments of the body are the
+    indices of the position and the elements that `tiles`, of this shape, have there; what it yields
+    are elements of the results. The thread that has the position runs the body, which may read and
+    write arrays in device memory and in shared memory.
+
+    A body reads nothing that it writes for another position. What it reads or writes of other
+    operations' positions, `bgpu-insert-barriers` keeps apart.
 
     ```mlir
-    bgpu.for_each %totals : tensor<1x32xf32> {
+    bgpu.for_each [1, 32] %totals : tensor<1x32xf32> {
     ^bb0(%row: index, %element: index, %total: f32):
       memref.store %total, %sums[%element] : memref<32xf32>
     }
+    %squares = bgpu.for_each [32] %x : tensor<32xf32> -> tensor<32xf32> {
+    ^bb0(%i: index, %value: f32):
+      %square = arith.mulf %value, %value : f32
+      bgpu.yield %square : f32
+    }
     ```
   }];
-  let arguments = (ins BGPU_Tile:$tile);
+  let arguments = (ins DenseI64ArrayAttr:$shape, Variadic<BGPU_Tile>:$tiles);
+  let results = (outs Variadic<BGPU_Tile>:$outputs);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$tile `:` type($tile) $body attr-dict";
-  let builders = [OpBuilder<(ins "::mlir::Value":$tile,
-      "::llvm::function_ref<void(::mlir::OpBuilder &, ::mlir::ValueRange, ::mlir::Value)>":$emitBody)>];
+  let assemblyFormat = [{
+    $shape ($tiles^ `:` type($tiles))? (`->` type($outputs)^)? $body attr-dict
+  }];
+  let builders = [
+    // Without results. The body gets the indices and the elements.
+    OpBuilder<(ins "::llvm::ArrayRef<int64_t>":$shape, "::mlir::ValueRange":$tiles,
+        "::llvm::function_ref<void(::mlir::OpBuilder &, ::mlir::ValueRange, ::mlir::ValueRange)>":$emitBody)>,
+    // With a result of elements of each of `elements`, which the body gives.
+    OpBuilder<(ins "::llvm::ArrayRef<int64_t>":$shape, "::mlir::ValueRange":$tiles, "::mlir::TypeRange":$elements,
+        "::llvm::function_ref<::llvm::SmallVector<::mlir::Value>(::mlir::OpBuilder &, ::mlir::ValueRange, ::mlir::ValueRange)>":$emitBody)>,
+  ];
+  let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let skipDefaultBuilders = 1;
+}
+
+def BGPU_YieldOp : BGPU_Op<"yield", [HasParent<"ForEachOp">, Pure, ReturnLike, Terminator]> {
+  let summary = "gives the elements that a body of bgpu.for_each has made";
+  let arguments = (ins Variadic<AnyType>:$elements);
+  let assemblyFormat = "attr-dict ($elements^ `:` type($elements))?";
+  let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange()); }]>];
 }
 
 #endif // BPPSA_DIALECT_BGPU_IR_BGPUOPS

@@ -42,14 +42,21 @@ def AllocateShared : Pass<"bgpu-allocate-shared", "::mlir::func::FuncOp"> {
 }
 
 def InsertBarriers : Pass<"bgpu-insert-barriers", "::mlir::func::FuncOp"> {
-  let summary = "puts barriers between accesses of shared memory that depend on each other";
+  let summary = "puts barriers between accesses of memory by a block that depend on each other";
   let description = [{
     Element number i of a tile belongs to thread i. So two accesses of an array give each
     element to the same thread if they begin at the same row, and need no barrier; if they do
-    not, have elements in common and one of them writes, a `gpu.barrier` stands between them. It
-    stands before the second of them, and before the reads that directly precede that, which
-    share it. Accesses of earlier iterations of an `scf.for` count. Barriers that are there are
-    used. Remarks of the category `barriers` name their number in a kernel.
+    not, have elements in common and one of them writes, a `gpu.barrier` stands between them. In
+    bodies of `tensor.generate` and `bgpu.for_each` a thread has its own elements alone where the
+    last indices of a load or store are those of its position; other elements may be those of any
+    thread. Arrays in shared memory are apart from all others, arrays in device memory may be parts
+    of the same one.
+
+    A barrier stands before the second access, and before the reads of shared memory that directly
+    precede that, which share it. What an iteration of an `scf.for` would wait for of the one before
+    it waits for at the end of that, and what the first would wait for stands in front of the loop.
+    Barriers that are there are used. Remarks of the category `barriers` name their number in a
+    kernel.
 
     ```mlir
     bgpu.put %parts, %buffer[0] : ...

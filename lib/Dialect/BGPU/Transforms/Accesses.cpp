@@ -1,0 +1,153 @@
+//===- Accesses.cpp - memory that blocks read and write -------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Accesses.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+using namespace mlir;
+using namespace bppsa::bgpu;
+
+static bool isShared(Value array) {
+  return array &&
+         gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(cast<MemRefType>(array.getType()));
+}
+
+/// Arrays in shared memory are apart from all others; arrays in device memory may be parts of the
+/// same one.
+bool Access::conflictsWith(const Access &other) const {
+  if (!writes && !other.writes)
+    return false;
+  if (!array || !other.array)
+    return true;
+  if (array != other.array)
+    return !isShared(array) && !isShared(other.array);
+  if (!owners || !other.owners || owners->row != other.owners->row)
+    return true;
+  // Where both begin at the same row, the thread is the same.
+  return owners->first != other.owners->first && owners->first < other.owners->last &&
+         other.owners->first < owners->last;
+}
+
+static Access getRows(Value buffer, RankedTensorType tile, int64_t first, bool writes) {
+  auto row = llvm::to_vector<2>(tile.getShape().drop_front());
+  return {buffer, writes, Access::Owners{row, first, first + tile.getDimSize(0)}};
+}
+
+/// Whether the last `count` dimensions of a view are those of its array, from the first element on.
+static bool keepsLastDims(memref::SubViewOp view, int64_t count) {
+  auto is = [](ArrayRef<OpFoldResult> values, int64_t number) {
+    return llvm::all_of(values, [&](OpFoldResult v) { return isConstantIntValue(v, number); });
+  };
+  int64_t rank = view.getSourceType().getRank();
+  llvm::SmallBitVector dropped = view.getDroppedDims();
+  for (int64_t dim = rank - count; dim < rank; ++dim)
+    if (dropped.test(dim))
+      return false;
+  SmallVector<OpFoldResult> offsets = view.getMixedOffsets(), strides = view.getMixedStrides();
+  return is(ArrayRef(offsets).take_back(count), 0) && is(ArrayRef(strides).take_back(count), 1);
+}
+
+/// The array that `view` is a view of. `keeps` is set to false where the last `count` dimensions
+/// are not those of the array.
+static Value getArray(Value view, int64_t count, bool &keeps) {
+  while (Operation *op = view.getDefiningOp()) {
+    auto viewLike = dyn_cast<ViewLikeOpInterface>(op);
+    if (!viewLike)
+      break;
+    if (auto subview = dyn_cast<memref::SubViewOp>(op))
+      keeps &= keepsLastDims(subview, count);
+    else
+      keeps &= isa<memref::CastOp>(op);
+    view = viewLike.getViewSource();
+  }
+  return view;
+}
+
+namespace {
+/// The accesses of an operation of a kernel.
+class AccessWalk {
+public:
+  explicit AccessWalk(Operation *op);
+  LogicalResult visit(Operation *inner);
+  SmallVector<Access> take() { return std::move(accesses); }
+
+private:
+  void add(Value view, ValueRange indices, bool writes);
+
+  Operation *op;
+  /// The tile whose elements the body is run for, and their indices in it.
+  ArrayRef<int64_t> shape;
+  ValueRange position;
+  SmallVector<Access> accesses;
+};
+} // namespace
+
+AccessWalk::AccessWalk(Operation *op) : op(op) {
+  if (auto each = dyn_cast<ForEachOp>(op))
+    shape = each.getShape();
+  else if (auto generate = dyn_cast<tensor::GenerateOp>(op))
+    shape = cast<RankedTensorType>(generate.getType()).getShape();
+  if (!shape.empty())
+    position = op->getRegion(0).front().getArguments().take_front(shape.size());
+}
+
+/// A thread has its own elements alone where the last indices are those of its position.
+void AccessWalk::add(Value view, ValueRange indices, bool writes) {
+  bool isOwn = !shape.empty() && indices.size() >= shape.size() &&
+               indices.take_back(shape.size()) == position;
+  Value array = getArray(view, shape.size(), isOwn);
+  // What a body allocates is of a thread alone.
+  if (array.getDefiningOp() && op->isProperAncestor(array.getDefiningOp()))
+    return;
+  Access access = {array, writes, {}};
+  if (isOwn)
+    access.owners = Access::Owners{llvm::to_vector<2>(shape.drop_front()), 0, shape.front()};
+  if (!llvm::is_contained(accesses, access))
+    accesses.push_back(access);
+}
+
+LogicalResult AccessWalk::visit(Operation *inner) {
+  if (auto get = dyn_cast<GetOp>(inner)) {
+    accesses.push_back(getRows(get.getBuffer(), get.getType(), get.getFirst(), /*writes=*/false));
+  } else if (auto put = dyn_cast<PutOp>(inner)) {
+    auto tile = cast<RankedTensorType>(put.getTile().getType());
+    accesses.push_back(getRows(put.getBuffer(), tile, put.getFirst(), /*writes=*/true));
+  } else if (auto load = dyn_cast<memref::LoadOp>(inner)) {
+    add(load.getMemRef(), load.getIndices(), /*writes=*/false);
+  } else if (auto store = dyn_cast<memref::StoreOp>(inner)) {
+    add(store.getMemRef(), store.getIndices(), /*writes=*/true);
+  } else if (auto memory = dyn_cast<MemoryEffectOpInterface>(inner)) {
+    SmallVector<MemoryEffects::EffectInstance> effects;
+    memory.getEffects(effects);
+    for (const MemoryEffects::EffectInstance &effect : effects) {
+      bool writes = isa<MemoryEffects::Write>(effect.getEffect());
+      if (!writes && !isa<MemoryEffects::Read>(effect.getEffect()))
+        continue;
+      if (Value view = effect.getValue(); view && isa<MemRefType>(view.getType()))
+        add(view, {}, writes);
+      else
+        accesses.push_back({Value(), writes, {}});
+    }
+  } else if (!inner->hasTrait<OpTrait::HasRecursiveMemoryEffects>()) {
+    return inner->emitOpError("has effects in a kernel that are not known; use operations that say "
+                              "what they read and write");
+  }
+  return success();
+}
+
+FailureOr<SmallVector<Access>> bppsa::bgpu::getAccesses(Operation *op) {
+  AccessWalk walk(op);
+  WalkResult result = op->walk([&](Operation *inner) {
+    return failed(walk.visit(inner)) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  return walk.take();
+}

@@ -1,0 +1,46 @@
+//===- Accesses.h - memory that blocks read and write -----------*- C++ -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_LIB_DIALECT_BGPU_TRANSFORMS_ACCESSES_H
+#define BPPSA_LIB_DIALECT_BGPU_TRANSFORMS_ACCESSES_H
+
+#include "bppsa/Dialect/BGPU/IR/BGPU.h"
+#include <optional>
+
+namespace bppsa::bgpu {
+
+/// What the threads of a block read or write of an array.
+struct Access {
+  /// The array of which all views are; null for any memory.
+  mlir::Value array;
+  bool writes;
+  /// Which thread has which elements. None where any thread may have any element.
+  struct Owners {
+    /// A row of the tile, whose element number i is that of thread i, and the rows of the array
+    /// that the tile is: [first, last).
+    llvm::SmallVector<int64_t, 2> row;
+    int64_t first, last;
+    bool operator==(const Owners &other) const {
+      return row == other.row && first == other.first && last == other.last;
+    }
+  };
+  std::optional<Owners> owners;
+
+  bool operator==(const Access &other) const {
+    return array == other.array && writes == other.writes && owners == other.owners;
+  }
+  /// Whether threads may touch an element that another thread touches in `other`, where one of them
+  /// writes.
+  bool conflictsWith(const Access &other) const;
+};
+
+/// The accesses of `op`, which is in a kernel: those of its body, too. Fails after a diagnostic
+/// where an operation has effects that nobody knows.
+llvm::FailureOr<llvm::SmallVector<Access>> getAccesses(mlir::Operation *op);
+
+} // namespace bppsa::bgpu
+
+#endif // BPPSA_LIB_DIALECT_BGPU_TRANSFORMS_ACCESSES_H
