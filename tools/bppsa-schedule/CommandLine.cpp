@@ -81,11 +81,20 @@ static std::vector<double> parseNumbers(const char *flag, const std::string &wor
   return values;
 }
 
-static StageCost parseTimes(const std::string &word) {
-  std::vector<double> values = parseNumbers("--times", word, 4, "F,B,W,COMM");
-  if (values[0] + values[1] + values[2] == 0)
+static std::vector<StageCost> parseTimes(const std::string &word) {
+  std::vector<StageCost> times;
+  double work = 0;
+  std::istringstream groups(word);
+  for (std::string group; std::getline(groups, group, ';');) {
+    std::vector<double> values = parseNumbers("--times", group, 4, "F,B,W,COMM");
+    work += values[0] + values[1] + values[2];
+    times.push_back({values[0], values[1], values[2], values[3]});
+  }
+  if (times.empty())
+    parseNumbers("--times", word, 4, "F,B,W,COMM");
+  if (work == 0)
     throw UsageError("--times: a stage takes no time; one of F, B and W must be above 0");
-  return {values[0], values[1], values[2], values[3]};
+  return times;
 }
 
 static void parseNetwork(const std::string &word, CommandLine &options) {
@@ -269,8 +278,14 @@ static void setDefaults(CommandLine &options) {
     options.microbatches = options.microbatches ? options.microbatches : 4 * options.devices;
     return;
   }
-  int64_t group = options.schedule ? options.schedule->group : 1;
-  int64_t layers = options.layers ? options.layers : 2 * group * options.devices;
+  int64_t group = options.schedule ? options.schedule->group : 1, given = options.times.size();
+  int64_t usual = given > 1 ? given : 2 * group * options.devices;
+  int64_t layers = options.layers ? options.layers : usual;
+  if (given > 1 && (options.window || given != layers))
+    throw UsageError(text("--times: found the times of ", given, " layers, accepted are those of ",
+                          options.window
+                              ? "one module"
+                              : text("one stage, or of ", layers, " layers, with ; between them")));
   checkSize(layers, options.microbatches);
   options.layers = static_cast<int32_t>(layers);
 }
@@ -286,8 +301,9 @@ std::optional<CommandLine> bppsa::schedule::parseCommandLine(int argc, char **ar
   app.add_option(
       "--times", times,
       "Without a model F,B,W,COMM: what a stage takes of a microbatch forward, backward "
-      "and for gradients of parameters, and from device to device, in any one unit. With "
-      "one: counts (default), or a JSON file of measured times");
+      "and for gradients of parameters, and from device to device, in any one unit, or what each "
+      "layer does, with ; between them. With one: counts (default), or a JSON file of measured "
+      "times");
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success &request) {

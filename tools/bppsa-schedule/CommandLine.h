@@ -22,8 +22,9 @@ struct CommandLine {
   std::string model;
   int32_t devices = 0, microbatches = 0;
 
-  /// Without a model: what a stage takes of a microbatch, and equal layers of all stages together.
-  StageCost times = {};
+  /// Without a model: what a stage takes of a microbatch, where all are equal, or what each layer
+  /// takes, and the layers of all stages together.
+  std::vector<StageCost> times;
   int32_t layers = 0;
 
   /// Without a model: losses after which modules with losses of their own learn, 0 for none, and

@@ -33,11 +33,14 @@ static void draw(const std::string &path, const Gantt &chart) {
 // Pipelines
 //===----------------------------------------------------------------------===//
 
-/// Equal layers that make up the stages of the command line.
-static Layers makeEqualLayers(const CommandLine &options) {
+/// The layers of the command line: those that it lists, or equal ones that make up its stages.
+static Layers makeGivenLayers(const CommandLine &options) {
+  if (options.times.size() > 1)
+    return options.times;
   double share = double(options.devices) / options.layers;
-  return Layers(options.layers, {options.times.forward * share, options.times.backward * share,
-                                 options.times.weight * share, options.times.hop});
+  const StageCost &stage = options.times.front();
+  return Layers(options.layers,
+                {stage.forward * share, stage.backward * share, stage.weight * share, stage.hop});
 }
 
 /// Layers of a model; times are microseconds.
@@ -77,7 +80,7 @@ static std::vector<ScheduledPipeline> scheduleAll(Layers layers, const CommandLi
 
 static ordered_json runPipeline(const CommandLine &options, const std::vector<ModelLayer> &model) {
   std::vector<ScheduledPipeline> ranking =
-      scheduleAll(model.empty() ? makeEqualLayers(options) : makeLayers(model, options), options);
+      scheduleAll(model.empty() ? makeGivenLayers(options) : makeLayers(model, options), options);
   const ScheduledPipeline &best = ranking.front();
   ordered_json object = describe(best);
   if (!model.empty()) {
@@ -176,7 +179,7 @@ static ordered_json runExchange(CommandLine options, const ModelWork &model) {
 //===----------------------------------------------------------------------===//
 
 static ordered_json runModules(const CommandLine &options) {
-  const StageCost &times = options.times;
+  const StageCost &times = options.times.front();
   auto getPeriod = [&](int32_t window) {
     return getInterlockingPeriod(
         options.devices, window,

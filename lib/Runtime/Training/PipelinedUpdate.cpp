@@ -18,10 +18,16 @@ static std::string stageFunction(const std::string &variant, size_t stage) {
   return text("step.", variant, ".stage", stage);
 }
 
+/// Whether nothing is left to do for the microbatch in the stage.
+static bool isLast(schedule::PipelineOp op) {
+  return op.kind == schedule::OpKind::W || op.kind == schedule::OpKind::BW;
+}
+
 PipelinedUpdate::PipelinedUpdate(Session &session, Ranks &ranks, const PipelineOptions &options,
                                  const std::string &variant, const std::vector<size_t> &groups)
     : session(session), model(session.program.model), ranks(ranks), variant(variant),
-      orders(ranks, model, options), mail(ranks, model) {
+      orders(ranks, model, options), mail(ranks, model),
+      gradientSums(Buffer::uninitialized(session.parameters.gradientCount() * sizeof(double))) {
   findOwners(variant);
   session.splitUpdates(groups);
   if (orders.wantsTimes())
@@ -44,6 +50,13 @@ void PipelinedUpdate::findOwners(const std::string &variant) {
   }
 }
 
+/// Visits the trained parameters of the stages of `rank`.
+template <typename Visit> void PipelinedUpdate::forEachOwned(int rank, Visit visit) const {
+  for (size_t stage = 0; stage < model.stages.size(); ++stage)
+    if (model.stages[stage].rank == rank)
+      std::for_each(owned[stage].begin(), owned[stage].end(), visit);
+}
+
 std::string PipelinedUpdate::prepare(int64_t count) {
   orders.of(count);
   return orders.describe(count);
@@ -57,7 +70,7 @@ Microbatch &PipelinedUpdate::takeFree(const std::function<Batch()> &makeBatch) {
   if (free.empty()) {
     Microbatch &made = *microbatches.emplace_back(std::make_unique<Microbatch>());
     made.data.batch = makeBatch();
-    made.data.gradients = Buffer(session.parameters.gradientCount() * sizeof(float));
+    made.data.gradients = Buffer::uninitialized(session.parameters.gradientCount() * sizeof(float));
     for (size_t stage = 0; stage < model.stages.size(); ++stage)
       if (isOwn(stage))
         made.steps[static_cast<int>(stage)] =
@@ -80,16 +93,23 @@ std::string PipelinedUpdate::nameOf(schedule::PipelineOp op) const {
   return isOnly ? name : text(name, " of ", op.stage);
 }
 
-void PipelinedUpdate::runPart(schedule::PipelineOp op, Microbatch &microbatch, int64_t size) {
+void PipelinedUpdate::runPart(schedule::PipelineOp op, Microbatch &microbatch, int64_t size,
+                              Sums &sums) {
   TraceScope scope(ranks.trace(), TraceEvent::Lane::Computing, nameOf(op));
   if (!microbatch.counts())
     return;
   StageStep &step = *microbatch.steps.at(op.stage);
+  mail.begin(partOf(op, microbatch));
   double begin = now(), waited = step.waited();
   if (op.kind == schedule::OpKind::F)
     step.forward();
   else
     step.goOn(/*toEnd=*/op.kind != schedule::OpKind::B);
+  if (isLast(op)) {
+    addGradients(op.stage, microbatch, sums.stages.insert(op.stage).second);
+    if (static_cast<size_t>(op.stage) + 1 == model.stages.size())
+      sums.loss += microbatch.data.loss * microbatch.weights.front();
+  }
   if (!times || microbatch.data.batch.samples != size)
     return;
   times->add(op, now() - begin - (step.waited() - waited));
@@ -97,40 +117,56 @@ void PipelinedUpdate::runPart(schedule::PipelineOp op, Microbatch &microbatch, i
     times->noteBytes(op.stage, to, bytes);
 }
 
-/// Adds up what a microbatch leaves in a stage whose last part has run.
-void PipelinedUpdate::endStage(schedule::PipelineOp op, Microbatch &microbatch, Sums &sums) {
-  if (--microbatch.open == 0)
-    free.push_back(&microbatch);
-  if (!microbatch.counts())
-    return;
+/// Adds what a microbatch leaves in a stage to the sums; those of its first one begin at zero.
+void PipelinedUpdate::addGradients(int stage, const Microbatch &microbatch, bool isFirst) {
+  auto *sums = reinterpret_cast<double *>(gradientSums.data());
   double weight = microbatch.weights.front();
   const float *gradients = microbatch.data.gradients.floats();
-  for (const Owned &owned : owned[op.stage]) {
+  for (const Owned &owned : owned[stage]) {
     int64_t start = session.parameters.start(owned.index);
-    int64_t size = model.parameters[owned.index].elements;
-    for (int64_t i = start; i < start + size; ++i)
-      sums.gradients[i] += weight * gradients[i];
+    int64_t end = start + model.parameters[owned.index].elements;
+    if (isFirst)
+      for (int64_t i = start; i < end; ++i)
+        sums[i] = 0.0 + weight * gradients[i];
+    else
+      for (int64_t i = start; i < end; ++i)
+        sums[i] += weight * gradients[i];
   }
-  if (static_cast<size_t>(op.stage) + 1 == model.stages.size())
-    sums.loss += microbatch.data.loss * weight;
+}
+
+/// Operations whose messages may arrive before their turn.
+static constexpr size_t opsAhead = 2;
+
+/// Whether the messages of an operation may arrive from here on.
+bool PipelinedUpdate::expect(schedule::PipelineOp op, const Microbatch &microbatch) {
+  return !microbatch.counts() || mail.expect(partOf(op, microbatch));
 }
 
 LossSums PipelinedUpdate::run(int64_t count, int64_t size, const std::function<Batch()> &makeBatch,
                               const Fill &fill, bool &isInterrupted) {
   Sums sums;
-  sums.gradients.resize(session.parameters.gradientCount());
   std::vector<Microbatch *> working;
-  for (schedule::PipelineOp op : orders.of(count)) {
+  auto find = [&](schedule::PipelineOp op) -> Microbatch & {
     while (static_cast<int64_t>(working.size()) <= op.microbatch) {
       Microbatch &next = takeFree(makeBatch);
       fill(static_cast<int64_t>(working.size()), next);
       sums.weight += next.weights.front();
       working.push_back(&next);
     }
-    Microbatch &microbatch = *working[op.microbatch];
-    runPart(op, microbatch, size);
-    if (op.kind == schedule::OpKind::W || op.kind == schedule::OpKind::BW)
-      endStage(op, microbatch, sums);
+    return *working[op.microbatch];
+  };
+  const std::vector<schedule::PipelineOp> &ops = orders.of(count);
+  size_t numExpected = 0;
+  for (size_t i = 0; i < ops.size(); ++i) {
+    schedule::PipelineOp op = ops[i];
+    Microbatch &microbatch = find(op);
+    numExpected = std::max(numExpected, i);
+    while (numExpected < std::min(i + 1 + opsAhead, ops.size()) &&
+           expect(ops[numExpected], find(ops[numExpected])))
+      ++numExpected;
+    runPart(op, microbatch, size, sums);
+    if (isLast(op) && --microbatch.open == 0)
+      free.push_back(&microbatch);
   }
   return finish(sums, isInterrupted);
 }
@@ -139,23 +175,26 @@ LossSums PipelinedUpdate::run(int64_t count, int64_t size, const std::function<B
 LossSums PipelinedUpdate::finish(const Sums &sums, bool &isInterrupted) {
   isSettled = false;
   float *gradients = session.parameters.changeGradients();
-  for (size_t i = 0; i < sums.gradients.size() && sums.weight != 0; ++i)
-    gradients[i] = static_cast<float>(sums.gradients[i] / sums.weight);
-  session.parameters.maskGradients();
+  const auto *all = reinterpret_cast<const double *>(gradientSums.data());
   double squares = 0;
-  for (size_t stage = 0; stage < model.stages.size() && sums.weight != 0; ++stage)
-    if (isOwn(stage))
-      for (const Owned &own : owned[stage])
-        squares += session.squaresOfOne(own.number);
-  std::vector<std::vector<double>> all =
+  if (sums.weight != 0)
+    forEachOwned(ranks.rank(), [&](const Owned &own) {
+      int64_t start = session.parameters.start(own.index);
+      int64_t end = start + model.parameters[own.index].elements;
+      for (int64_t i = start; i < end; ++i)
+        gradients[i] = static_cast<float>(all[i] / sums.weight);
+      session.parameters.maskGradients(own.index);
+      squares += session.squaresOfOne(own.number);
+    });
+  std::vector<std::vector<double>> told =
       ranks.gather(std::vector<double>{isInterrupted ? 1.0 : 0.0, sums.loss, squares});
   allSquares = 0;
-  for (const std::vector<double> &part : all) {
+  for (const std::vector<double> &part : told) {
     isInterrupted |= part[0] != 0;
     allSquares += part[2];
   }
   LossSums losses;
-  losses.addSum(0, all[model.stages.back().rank][1], sums.weight);
+  losses.addSum(0, told[model.stages.back().rank][1], sums.weight);
   return losses;
 }
 
@@ -164,12 +203,10 @@ LossSums PipelinedUpdate::finish(const Sums &sums, bool &isInterrupted) {
 //===----------------------------------------------------------------------===//
 
 void PipelinedUpdate::update(const std::function<void(int64_t start, int64_t size)> &average) {
-  for (size_t stage = 0; stage < model.stages.size(); ++stage)
-    if (isOwn(stage))
-      for (const Owned &own : owned[stage]) {
-        session.updateOne(own.number);
-        average(session.parameters.start(own.index), model.parameters[own.index].elements);
-      }
+  forEachOwned(ranks.rank(), [&](const Owned &own) {
+    session.updateOne(own.number);
+    average(session.parameters.start(own.index), model.parameters[own.index].elements);
+  });
 }
 
 std::string PipelinedUpdate::noteOfUpdate(int64_t count) {
@@ -209,13 +246,11 @@ static void forEachArray(Parameters &parameters, size_t index, Visit visit) {
 
 /// The same for those of the stages of `rank`, with their bytes.
 template <typename Visit> void PipelinedUpdate::forEachArrayOf(int rank, Visit visit) {
-  for (size_t stage = 0; stage < model.stages.size(); ++stage)
-    if (model.stages[stage].rank == rank)
-      for (const Owned &own : owned[stage]) {
-        size_t size = model.parameters[own.index].elements * sizeof(float);
-        forEachArray(session.parameters, own.index,
-                     [&](float *array) { visit(reinterpret_cast<char *>(array), size); });
-      }
+  forEachOwned(rank, [&](const Owned &own) {
+    size_t size = model.parameters[own.index].elements * sizeof(float);
+    forEachArray(session.parameters, own.index,
+                 [&](float *array) { visit(reinterpret_cast<char *>(array), size); });
+  });
 }
 
 std::string PipelinedUpdate::pack(int rank) {

@@ -13,6 +13,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 
 namespace bppsa::runtime {
 
@@ -65,15 +66,21 @@ private:
   };
   /// What an update adds up.
   struct Sums {
-    std::vector<double> gradients;
     double loss = 0, weight = 0;
+    /// The stages of this rank to which a microbatch has added gradients.
+    std::set<int> stages;
   };
 
   bool isOwn(size_t stage) const { return model.stages[stage].rank == ranks.rank(); }
   void findOwners(const std::string &variant);
+  template <typename Visit> void forEachOwned(int rank, Visit visit) const;
   Microbatch &takeFree(const std::function<Batch()> &makeBatch);
-  void runPart(schedule::PipelineOp op, Microbatch &microbatch, int64_t size);
-  void endStage(schedule::PipelineOp op, Microbatch &microbatch, Sums &sums);
+  void runPart(schedule::PipelineOp op, Microbatch &microbatch, int64_t size, Sums &sums);
+  StageMail::Part partOf(schedule::PipelineOp op, const Microbatch &microbatch) const {
+    return {op.stage, op.kind, microbatch.data.batch.samples};
+  }
+  bool expect(schedule::PipelineOp op, const Microbatch &microbatch);
+  void addGradients(int stage, const Microbatch &microbatch, bool isFirst);
   LossSums finish(const Sums &sums, bool &isInterrupted);
   std::string nameOf(schedule::PipelineOp op) const;
   template <typename Visit> void forEachArrayOf(int rank, Visit visit);
@@ -92,6 +99,8 @@ private:
   std::vector<std::vector<Owned>> owned;
   std::vector<std::unique_ptr<Microbatch>> microbatches;
   std::vector<Microbatch *> free;
+  /// Doubles, in the layout of all gradients: the sums of those of this rank's stages.
+  Buffer gradientSums;
   double allSquares = 0;
   /// Whether parameters of other stages may be old.
   bool isSettled = true;
