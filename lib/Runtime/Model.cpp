@@ -290,7 +290,8 @@ static Model parse(const json &root, uint64_t onnxSize) {
   for (const json &stage : root.value("stages", json::array()))
     model.stages.push_back({stage.at("rank").get<int>(), stage.at("forward").get<double>(),
                             stage.at("cotangents").get<double>(),
-                            stage.at("parameters").get<double>()});
+                            stage.at("parameters").get<double>(),
+                            stage.value("reads", std::vector<std::string>())});
   model.sharesStatistics = root.value("sync_bn", false);
   model.firstUses = root.value("first_uses", std::map<std::string, std::vector<std::string>>());
   return model;

@@ -220,14 +220,35 @@ static json::Array describeRolledUp(ArrayRef<RolledUpLoop> loops) {
   return described;
 }
 
+/// The trained parameters that a stage reads and another one has the gradients of.
+static json::Array describeReads(func::FuncOp stage, func::FuncOp step) {
+  llvm::DenseSet<Attribute> trained, own;
+  for (unsigned i = 0, e = step.getNumResults(); i < e; ++i)
+    trained.insert(attrs::Gradient::ofResult(step, i));
+  for (unsigned i = 0, e = stage.getNumResults(); i < e; ++i)
+    own.insert(attrs::Gradient::ofResult(stage, i));
+  json::Array reads;
+  for (BlockArgument argument : stage.getArguments()) {
+    StringAttr name = attrs::Parameter::ofArgument(stage, argument.getArgNumber());
+    if (name && !argument.use_empty() && trained.contains(name) && !own.contains(name))
+      reads.push_back(name.getValue());
+  }
+  return reads;
+}
+
 /// The ranks of the stages of a pipeline, and their FLOPs.
 static json::Array describeStages(ModuleOp module, const TrainingOptions &options) {
   json::Array stages;
   Variant first = options.getVariants().front();
-  for (auto [stage, rank] : llvm::enumerate(options.getStagePlacement())) {
-    auto work = attrs::StageWork::of(module.lookupSymbol(first.getStageSymbol(stage)));
-    stages.push_back(json::Object{
-        {"rank", rank}, {"forward", work[0]}, {"cotangents", work[1]}, {"parameters", work[2]}});
+  auto step = module.lookupSymbol<func::FuncOp>("step_" + first.getSuffix());
+  for (auto [number, rank] : llvm::enumerate(options.getStagePlacement())) {
+    auto stage = module.lookupSymbol<func::FuncOp>(first.getStageSymbol(number));
+    auto work = attrs::StageWork::of(stage);
+    json::Object described{
+        {"rank", rank}, {"forward", work[0]}, {"cotangents", work[1]}, {"parameters", work[2]}};
+    if (json::Array reads = describeReads(stage, step); !reads.empty())
+      described["reads"] = std::move(reads);
+    stages.push_back(std::move(described));
   }
   return stages;
 }

@@ -94,6 +94,8 @@ struct ParameterInfo {
 struct StageInfo {
   int rank;
   double forward, cotangents, parameters;
+  /// Trained parameters that it reads and another stage updates.
+  std::vector<std::string> reads = {};
 };
 
 /// One way to compute the gradients.

@@ -76,6 +76,11 @@ void Parameters::acceptStatistics() {
     std::copy_n(updated.read(), updated.size(), statistics.write());
 }
 
+void Parameters::acceptStatistic(size_t index) {
+  std::copy_n(updated.read() + starts[index], model.parameters[index].elements,
+              statistics.write() + starts[index]);
+}
+
 template <typename Visit>
 static void forEachFrozenRow(const Model &model, std::optional<size_t> only, Visit &&visit) {
   size_t end = only ? *only + 1 : model.parameters.size();

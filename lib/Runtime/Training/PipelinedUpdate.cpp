@@ -28,26 +28,41 @@ PipelinedUpdate::PipelinedUpdate(Session &session, Ranks &ranks, const PipelineO
     : session(session), model(session.program.model), ranks(ranks), variant(variant),
       orders(ranks, model, options), mail(ranks, model),
       gradientSums(Buffer::uninitialized(session.parameters.gradientCount() * sizeof(double))) {
-  findOwners(variant);
+  findOwners();
+  findShared();
   session.splitUpdates(groups);
   if (orders.wantsTimes())
     times = std::make_unique<PipelineTimes>(ranks, model);
 }
 
 /// A stage has the parameters whose gradients its function computes.
-void PipelinedUpdate::findOwners(const std::string &variant) {
+void PipelinedUpdate::findOwners() {
+  owned.resize(model.stages.size());
+  statistics.resize(model.stages.size());
   for (size_t stage = 0; stage < model.stages.size(); ++stage) {
-    std::vector<Owned> &own = owned.emplace_back();
     const std::vector<std::string> &arguments = model.functions.at(stageFunction(variant, stage));
+    auto has = [&](const std::string &word) {
+      return std::find(arguments.begin(), arguments.end(), word) != arguments.end();
+    };
     for (size_t index = 0, number = 0; index < model.parameters.size(); ++index) {
       const ParameterInfo &info = model.parameters[index];
-      if (!info.trained)
-        continue;
-      if (std::count(arguments.begin(), arguments.end(), "grad:" + info.name) > 0)
-        own.push_back({number, index});
-      ++number;
+      if (info.statistic && has("updated:" + info.name))
+        statistics[stage].push_back(index);
+      if (info.trained && has("grad:" + info.name))
+        owned[stage].push_back({number, index});
+      number += info.trained;
     }
   }
+}
+
+void PipelinedUpdate::findShared() {
+  for (int from = 0; from < ranks.count(); ++from)
+    forEachOwned(from, [&](const Owned &own) {
+      for (const StageInfo &stage : model.stages)
+        if (stage.rank != from && std::count(stage.reads.begin(), stage.reads.end(),
+                                             model.parameters[own.index].name) > 0)
+          shared.insert({from, stage.rank, own.index});
+    });
 }
 
 /// Visits the trained parameters of the stages of `rank`.
@@ -107,6 +122,8 @@ void PipelinedUpdate::runPart(schedule::PipelineOp op, Microbatch &microbatch, i
     step.goOn(/*toEnd=*/op.kind != schedule::OpKind::B);
   if (isLast(op)) {
     addGradients(op.stage, microbatch, sums.stages.insert(op.stage).second);
+    for (size_t index : statistics[op.stage])
+      session.parameters.acceptStatistic(index);
     if (static_cast<size_t>(op.stage) + 1 == model.stages.size())
       sums.loss += microbatch.data.loss * microbatch.weights.front();
   }
@@ -207,6 +224,22 @@ void PipelinedUpdate::update(const std::function<void(int64_t start, int64_t siz
     session.updateOne(own.number);
     average(session.parameters.start(own.index), model.parameters[own.index].elements);
   });
+  shareValues();
+}
+
+/// Gives the new values of parameters to stages of other ranks that read them.
+void PipelinedUpdate::shareValues() {
+  constexpr const char *what = "tied parameters";
+  for (const Shared &each : shared) {
+    size_t size = model.parameters[each.index].elements * sizeof(float);
+    if (ranks.rank() == each.from)
+      ranks.send(each.to,
+                 {reinterpret_cast<const char *>(session.parameters.values(each.index)), size},
+                 what);
+    else if (ranks.rank() == each.to)
+      memcpy(session.parameters.changeValues(each.index),
+             ranks.receive(each.from, size, what).data(), size);
+  }
 }
 
 std::string PipelinedUpdate::noteOfUpdate(int64_t count) {
@@ -234,7 +267,7 @@ void PipelinedUpdate::refuse(const std::string &where) {
 // Parameters of all stages
 //===----------------------------------------------------------------------===//
 
-/// Calls `visit` with the arrays of a parameter: values, optimizer states and the average.
+/// Calls `visit` with the arrays of a trained parameter: values, optimizer states and the average.
 template <typename Visit>
 static void forEachArray(Parameters &parameters, size_t index, Visit visit) {
   visit(parameters.changeValues(index));
@@ -244,13 +277,17 @@ static void forEachArray(Parameters &parameters, size_t index, Visit visit) {
     visit(parameters.changeAverage(index));
 }
 
-/// The same for those of the stages of `rank`, with their bytes.
+/// The same for those of the stages of `rank` and their running statistics, with the bytes of each.
 template <typename Visit> void PipelinedUpdate::forEachArrayOf(int rank, Visit visit) {
+  auto bytesOf = [&](size_t index) { return model.parameters[index].elements * sizeof(float); };
   forEachOwned(rank, [&](const Owned &own) {
-    size_t size = model.parameters[own.index].elements * sizeof(float);
     forEachArray(session.parameters, own.index,
-                 [&](float *array) { visit(reinterpret_cast<char *>(array), size); });
+                 [&](float *array) { visit(reinterpret_cast<char *>(array), bytesOf(own.index)); });
   });
+  for (size_t stage = 0; stage < model.stages.size(); ++stage)
+    if (model.stages[stage].rank == rank)
+      for (size_t index : statistics[stage])
+        visit(reinterpret_cast<char *>(session.parameters.changeValues(index)), bytesOf(index));
 }
 
 std::string PipelinedUpdate::pack(int rank) {

@@ -68,6 +68,8 @@ public:
   void restoreRows(const std::vector<float> &rows, std::optional<size_t> index = std::nullopt);
   /// Makes the running statistics that the last step has computed those of the model.
   void acceptStatistics();
+  /// Only that one.
+  void acceptStatistic(size_t index);
   size_t stateCount() const { return states.size(); }
 
   /// Keeps an average of the trained values.

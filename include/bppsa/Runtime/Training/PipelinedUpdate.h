@@ -64,6 +64,13 @@ private:
     /// Among trained parameters, and in the model.
     size_t number, index;
   };
+  /// A parameter that a stage of `from` updates, and that one of `to` reads, too.
+  struct Shared {
+    int from, to;
+    size_t index;
+    auto key() const { return std::tie(index, to, from); }
+    bool operator<(const Shared &other) const { return key() < other.key(); }
+  };
   /// What an update adds up.
   struct Sums {
     double loss = 0, weight = 0;
@@ -72,7 +79,9 @@ private:
   };
 
   bool isOwn(size_t stage) const { return model.stages[stage].rank == ranks.rank(); }
-  void findOwners(const std::string &variant);
+  void findOwners();
+  void findShared();
+  void shareValues();
   template <typename Visit> void forEachOwned(int rank, Visit visit) const;
   Microbatch &takeFree(const std::function<Batch()> &makeBatch);
   void runPart(schedule::PipelineOp op, Microbatch &microbatch, int64_t size, Sums &sums);
@@ -95,8 +104,11 @@ private:
   /// Until enough is measured.
   std::unique_ptr<PipelineTimes> times;
   StageMail mail;
-  /// By stage.
+  /// By stage: the parameters whose gradients it has, and the running statistics that it computes,
+  /// by their numbers in the model.
   std::vector<std::vector<Owned>> owned;
+  std::vector<std::vector<size_t>> statistics;
+  std::set<Shared> shared;
   std::vector<std::unique_ptr<Microbatch>> microbatches;
   std::vector<Microbatch *> free;
   /// Doubles, in the layout of all gradients: the sums of those of this rank's stages.

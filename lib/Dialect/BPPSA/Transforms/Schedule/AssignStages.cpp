@@ -7,7 +7,8 @@
 // What depends on parameters and on data belongs to a layer. Forward operations belong to the last
 // layer that they depend on. Backward ones go back as late as they can: an operation belongs to the
 // first layer that it needs a cotangent, an activation or a parameter of, so that cotangents and
-// not activations travel.
+// not activations travel. Where several layers use a parameter, the first of them has it, and adds
+// up the contributions of the others to its gradient, which travel like cotangents.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,6 +21,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/MapVector.h"
+#include <set>
 
 namespace bppsa {
 #define GEN_PASS_DEF_ASSIGNSTAGES
@@ -52,13 +54,14 @@ public:
 private:
   void findSources();
   void findLayers();
-  LogicalResult assign(int64_t numStages);
-  LogicalResult checkParameters(Operation *op, ArrayRef<int32_t> stages);
+  void assign(int64_t numStages);
   void remark(ArrayRef<int32_t> stages, int64_t numStages);
 
   bool isStaged(Operation *op) const { return layers.contains(op); }
   int64_t findForwardLayer(Operation *op);
   int64_t findBackwardLayer(Operation *op) const;
+  int64_t findUse(Value parameter, int64_t layer) const;
+  void noteUses(Operation *op, int64_t layer);
   void beginLayer(Operation *op);
   /// The parameter whose gradient `value` is; null for others.
   Value getGradientOf(OpOperand &use) const;
@@ -72,6 +75,8 @@ private:
   /// In the order of the block: those of operations that depend on parameters and data.
   llvm::MapVector<Operation *, int64_t> layers;
   llvm::DenseMap<Value, int64_t> parameterLayers;
+  /// The layers whose forward operations read a parameter.
+  llvm::DenseMap<Value, std::set<int64_t>> parameterUses;
   /// Of activations: the last layer that has them after the forward pass.
   llvm::DenseMap<Value, int64_t> lastReaders;
 };
@@ -143,6 +148,7 @@ Value StageAssigner::getGradientOf(OpOperand &use) const {
 
 int64_t StageAssigner::findBackwardLayer(Operation *op) const {
   auto layer = static_cast<int64_t>(all.size()) - 1;
+  llvm::SmallSetVector<Value, 4> read;
   for (Value operand : getUsedValues(op)) {
     Operation *made = operand.getDefiningOp();
     if (made && isStaged(made)) {
@@ -152,12 +158,31 @@ int64_t StageAssigner::findBackwardLayer(Operation *op) const {
     }
     for (Value parameter : sources.find(operand)->second.parameters)
       if (trained.contains(parameter))
-        layer = std::min(layer, parameterLayers.lookup(parameter));
+        read.insert(parameter);
   }
   for (OpOperand &use : op->getUses())
     if (Value parameter = getGradientOf(use))
       layer = std::min(layer, parameterLayers.lookup(parameter));
+  for (Value parameter : read)
+    layer = std::min(layer, findUse(parameter, layer));
   return layer;
+}
+
+/// Of the layers that use `parameter`, the last one up to `layer`: cotangents have passed the
+/// others.
+int64_t StageAssigner::findUse(Value parameter, int64_t layer) const {
+  auto uses = parameterUses.find(parameter);
+  if (uses == parameterUses.end())
+    return layer;
+  auto after = uses->second.upper_bound(layer);
+  return after == uses->second.begin() ? *after : *std::prev(after);
+}
+
+void StageAssigner::noteUses(Operation *op, int64_t layer) {
+  for (Value operand : getUsedValues(op))
+    if (Operation *made = operand.getDefiningOp(); !made || !isStaged(made))
+      for (Value parameter : sources[operand].parameters)
+        parameterUses[parameter].insert(layer);
 }
 
 void StageAssigner::findLayers() {
@@ -172,31 +197,13 @@ void StageAssigner::findLayers() {
     all[layer].flops += countStepFlops(&op);
     if (isBackward)
       continue;
+    noteUses(&op, layer);
     for (Value result : op.getResults())
       lastReaders[result] = layer;
     for (Value operand : getUsedValues(&op))
       if (auto reader = lastReaders.find(operand); reader != lastReaders.end())
         reader->second = std::max(reader->second, layer);
   }
-}
-
-LogicalResult StageAssigner::checkParameters(Operation *op, ArrayRef<int32_t> stages) {
-  int32_t stage = stages[layers.lookup(op)];
-  for (Value operand : getUsedValues(op)) {
-    if (operand.getDefiningOp() && isStaged(operand.getDefiningOp()))
-      continue;
-    for (Value parameter : sources[operand].parameters) {
-      int32_t home = stages[parameterLayers.lookup(parameter)];
-      if (trained.contains(parameter) && home != stage)
-        return function.emitError()
-               << "a stage needs parameters of its own, found "
-               << attrs::Parameter::ofArgument(function,
-                                               cast<BlockArgument>(parameter).getArgNumber())
-               << " in stages " << std::min(home, stage) << " and " << std::max(home, stage)
-               << "; use fewer stages, or initializers of their own for each use";
-    }
-  }
-  return success();
 }
 
 void StageAssigner::remark(ArrayRef<int32_t> stages, int64_t numStages) {
@@ -217,34 +224,27 @@ void StageAssigner::remark(ArrayRef<int32_t> stages, int64_t numStages) {
                        static_cast<int64_t>(100 * flops[stage] / std::max(sum, 1.0) + 0.5));
 }
 
-LogicalResult StageAssigner::assign(int64_t numStages) {
+void StageAssigner::assign(int64_t numStages) {
   schedule::Layers costs;
   // Layers without work, reshapes of parameters for instance, still are to have a place.
   for (const StagedLayer &layer : all)
     costs.push_back({layer.flops + 1, 0, 0});
   std::vector<int32_t> stages = schedule::divideLayers(costs, static_cast<int32_t>(numStages));
   Builder builder(function.getContext());
-  for (auto [op, layer] : layers) {
-    if (failed(checkParameters(op, stages)))
-      return failure();
+  for (auto [op, layer] : layers)
     attrs::Stage::set(op, builder.getI64IntegerAttr(stages[layer]));
-  }
   remark(stages, numStages);
-  return success();
 }
 
 LogicalResult StageAssigner::run(int64_t numStages) {
-  for (unsigned i = 0, e = function.getNumResults(); i < e; ++i)
-    if (StringAttr name = attrs::Updated::ofResult(function, i))
-      return function.emitError() << "stages of a pipeline update no running statistics, found "
-                                  << name << "; leave the model in inference mode";
   findSources();
   findLayers();
   if (static_cast<int64_t>(all.size()) < numStages)
     return function.emitError() << "a pipeline of " << numStages << " stages needs " << numStages
                                 << " layers with parameters, found " << all.size()
                                 << "; use fewer stages";
-  return assign(numStages);
+  assign(numStages);
+  return success();
 }
 
 namespace {

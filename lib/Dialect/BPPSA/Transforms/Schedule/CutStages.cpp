@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "StatisticUpdates.h"
 #include "bppsa/Dialect/BPPSA/Analysis/Dependences.h"
 #include "bppsa/Dialect/BPPSA/Analysis/OperationFlops.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
@@ -276,6 +277,9 @@ func::FuncOp StageBuilder::build(StringRef name) {
     }
   }
   addReturn(function);
+  SetVector<Operation *> updates = findStatisticUpdates(function);
+  for (Operation *op : llvm::reverse(updates))
+    op->moveBefore(block.getTerminator());
   attrs::StageWork::set(function, builder.getDenseF64ArrayAttr(flops));
   return function;
 }

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "StatisticUpdates.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Schedule/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -21,17 +22,20 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// Moves the operations of `block` that only gradients of parameters need behind all others.
-static void deferWeights(Block &block) {
+/// Moves the operations of `function` that only gradients of parameters and running statistics need
+/// behind all others.
+static void deferWeights(func::FuncOp function) {
+  Block &block = function.front();
   Operation *returned = block.getTerminator();
-  SetVector<Operation *> deferred;
+  SetVector<Operation *> statistics = findStatisticUpdates(function), deferred;
   for (Operation &op : llvm::reverse(block.without_terminator())) {
     auto part = attrs::BackwardPart::of(&op);
     bool isNeededEarlier = llvm::any_of(op.getUsers(), [&](Operation *user) {
       user = block.findAncestorOpInBlock(*user);
       return user != returned && !deferred.contains(user);
     });
-    if (part && part.getRole() == BackwardRole::Parameter && !isNeededEarlier)
+    bool isWeight = part && part.getRole() == BackwardRole::Parameter && !isNeededEarlier;
+    if (isWeight || statistics.contains(&op))
       deferred.insert(&op);
   }
   OpBuilder builder(returned);
@@ -52,7 +56,7 @@ struct DeferWeights : public bppsa::impl::DeferWeightsBase<DeferWeights> {
                                    << name << "'; change 'functions'";
         return signalPassFailure();
       }
-      deferWeights(function.front());
+      deferWeights(function);
     }
     getOperation().walk([](Operation *op) { attrs::BackwardPart::remove(op); });
   }

@@ -1,4 +1,4 @@
-// RUN: bppsa-opt %s -bppsa-assign-stages="functions=step,frozen stages=2" | FileCheck %s
+// RUN: bppsa-opt %s -bppsa-assign-stages="functions=step,frozen,tied stages=2" | FileCheck %s
 // RUN: bppsa-opt %s -bppsa-assign-stages="functions=step stages=3" | FileCheck %s --check-prefix=THREE
 
 #row = affine_map<(b, o, i) -> (b, i)>
@@ -116,4 +116,41 @@ func.func @frozen(%x: tensor<8x4xf32> {bppsa.input = "x"},
   %h3 = linalg.matmul ins(%h2, %f : tensor<8x4xf32>, tensor<4x4xf32>) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32> loc("fourth")
   %y = linalg.add ins(%h0, %h3 : tensor<8x4xf32>, tensor<8x4xf32>) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
   return %y, %a, %b : tensor<8x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
+}
+
+// The first and the last layer have one weight: it belongs to the first. The last one's contribution to its gradient is
+// made there (%d2) and added in stage 0 (%d); its cotangent goes through the weight in stage 1 (%g1), that of
+// the second layer in stage 1 (%g0), too.
+
+// CHECK-LABEL: func.func @tied(
+//       CHECK:   linalg.matmul {bppsa.stage = 0 : i64}
+//       CHECK:   linalg.matmul {bppsa.stage = 1 : i64}
+//       CHECK:   linalg.matmul {bppsa.stage = 1 : i64}
+//       CHECK:   bppsa.mark_phase 1
+//       CHECK:   linalg.sub {bppsa.stage = 1 : i64}
+//       CHECK:   linalg.mul {bppsa.stage = 1 : i64}
+//       CHECK:   linalg.matmul {bppsa.stage = 1 : i64}
+//       CHECK:   linalg.mul {bppsa.stage = 1 : i64}
+//       CHECK:   linalg.matmul {bppsa.stage = 1 : i64}
+//       CHECK:   linalg.mul {bppsa.stage = 0 : i64}
+//       CHECK:   linalg.add {bppsa.stage = 0 : i64}
+func.func @tied(%x: tensor<4x4xf32> {bppsa.input = "x"},
+                %w: tensor<4x4xf32> {bppsa.parameter = "w"},
+                %v: tensor<4x4xf32> {bppsa.parameter = "v"},
+                %t: tensor<4x4xf32> {bppsa.target})
+    -> (tensor<4x4xf32> {bppsa.gradient = "w"}, tensor<4x4xf32> {bppsa.gradient = "v"}) {
+  %e = tensor.empty() : tensor<4x4xf32>
+  bppsa.mark_phase 0
+  %h0 = linalg.matmul ins(%x, %w : tensor<4x4xf32>, tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32> loc("first")
+  %h1 = linalg.matmul ins(%h0, %v : tensor<4x4xf32>, tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32> loc("second")
+  %h2 = linalg.matmul ins(%h1, %w : tensor<4x4xf32>, tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32> loc("third")
+  bppsa.mark_phase 1
+  %g2 = linalg.sub ins(%h2, %t : tensor<4x4xf32>, tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %d2 = linalg.mul ins(%h1, %g2 : tensor<4x4xf32>, tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %g1 = linalg.matmul ins(%g2, %w : tensor<4x4xf32>, tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %d1 = linalg.mul ins(%h0, %g1 : tensor<4x4xf32>, tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %g0 = linalg.matmul ins(%g1, %v : tensor<4x4xf32>, tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %d0 = linalg.mul ins(%x, %g0 : tensor<4x4xf32>, tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %d = linalg.add ins(%d2, %d0 : tensor<4x4xf32>, tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %d, %d1 : tensor<4x4xf32>, tensor<4x4xf32>
 }

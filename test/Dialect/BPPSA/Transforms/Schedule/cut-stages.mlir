@@ -1,5 +1,6 @@
 // RUN: bppsa-opt %s -bppsa-cut-stages="functions=step stages=2" | FileCheck %s
 // RUN: bppsa-opt %s -bppsa-cut-stages="functions=step stages=2" | FileCheck %s --check-prefix=WHOLE
+// RUN: bppsa-opt %s -bppsa-cut-stages="functions=normalized stages=1" | FileCheck %s --check-prefix=LATE
 
 // An activation goes to stage 1 and a cotangent to stage 0. The sizes of both are those of the
 // argument. What belongs to no stage (%e, %u) is where it is needed, and results are where they are
@@ -52,4 +53,25 @@ func.func @step(%x: tensor<?x4xf32> {bppsa.input = "x"},
   %g = linalg.sub {bppsa.stage = 1 : i64} ins(%h1, %u : tensor<?x4xf32>, tensor<?x4xf32>) outs(%f : tensor<?x4xf32>) -> tensor<?x4xf32>
   %d0 = linalg.mul {bppsa.stage = 0 : i64, bppsa.backward_part = #bppsa.backward_part<parameter, stage = 1>} ins(%x, %g : tensor<?x4xf32>, tensor<?x4xf32>) outs(%f : tensor<?x4xf32>) -> tensor<?x4xf32>
   return %h1, %d0 : tensor<?x4xf32>, tensor<?x4xf32>
+}
+
+// Running statistics come last: when the microbatches before this one have left theirs.
+
+// LATE-LABEL: func.func @normalized_stage0(
+//       LATE:   bppsa.mark_phase 1
+//       LATE:   linalg.sub
+//       LATE:   %[[SUM:.*]] = linalg.add ins(%{{.*}}, %arg1
+//  LATE-NEXT:   %[[NEW:.*]] = linalg.exp ins(%[[SUM]]
+//  LATE-NEXT:   return %{{.*}}, %[[NEW]]
+func.func @normalized(%x: tensor<4xf32> {bppsa.input = "x"},
+                      %mean: tensor<4xf32> {bppsa.parameter = "mean"})
+    -> (tensor<4xf32>, tensor<4xf32> {bppsa.updated = "mean"}) {
+  %e = tensor.empty() : tensor<4xf32>
+  bppsa.mark_phase 0
+  %m = linalg.exp {bppsa.stage = 0 : i64} ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %sum = linalg.add {bppsa.stage = 0 : i64} ins(%m, %mean : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %new = linalg.exp {bppsa.stage = 0 : i64} ins(%sum : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  bppsa.mark_phase 1
+  %g = linalg.sub {bppsa.stage = 0 : i64} ins(%x, %m : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  return %g, %new : tensor<4xf32>, tensor<4xf32>
 }

@@ -1,4 +1,4 @@
-// RUN: bppsa-opt %s -bppsa-defer-weights="functions=stage,nothing" | FileCheck %s
+// RUN: bppsa-opt %s -bppsa-defer-weights="functions=stage,nothing,normalized" | FileCheck %s
 
 // W, in their order, follow all that others may wait for. The first one does not: another stage needs
 // what it makes.
@@ -30,6 +30,22 @@ func.func @stage(%x: tensor<4xf32>, %g1: tensor<4xf32>) -> (tensor<4xf32> {bppsa
 func.func @nothing() {
   bppsa.mark_phase 1
   return
+}
+
+// Running statistics wait with W.
+
+// CHECK-LABEL: func.func @normalized(
+//       CHECK:   bppsa.mark_phase 1
+//  CHECK-NEXT:   %[[G:.*]] = arith.subf
+//  CHECK-NEXT:   bppsa.mark_phase 2
+//  CHECK-NEXT:   %[[NEW:.*]] = arith.addf
+//  CHECK-NEXT:   return %[[G]], %[[NEW]]
+func.func @normalized(%x: tensor<4xf32>, %mean: tensor<4xf32>)
+    -> (tensor<4xf32>, tensor<4xf32> {bppsa.updated = "mean"}) {
+  bppsa.mark_phase 1
+  %new = arith.addf %x, %mean : tensor<4xf32>
+  %g = arith.subf %x, %mean : tensor<4xf32>
+  return %g, %new : tensor<4xf32>, tensor<4xf32>
 }
 
 // What other functions know of W is of no use any more.

@@ -105,8 +105,9 @@ def AssignStages : Pass<"bppsa-assign-stages", "::mlir::ModuleOp"> {
     needs a cotangent, an activation or a trained parameter of, and one that makes the gradient of a
     parameter to that one's layer. Neighbouring layers make a stage, so that the stage with the most
     floating-point operations, forward and backward, has as few as can be. Remarks of the category
-    `schedule` tell the shares. Trained parameters that two stages need are refused, and
-    models with fewer layers than stages.
+    `schedule` tell the shares. A trained parameter that several layers use belongs to the first of
+    them: contributions of others to its gradient are cotangents that the others make. Models with fewer layers than
+    stages are refused.
 
     With `functions=step stages=2`
     ```mlir
@@ -137,7 +138,9 @@ def CutStages : Pass<"bppsa-cut-stages", "::mlir::ModuleOp"> {
     a value and a stage has a channel of its own. Activations go to later stages, cotangents to earlier
     ones: other orders are refused. The `bppsa.mark_phase` of the whole function are those of each
     stage. `bppsa.stage_work` of a function are its floating-point operations: forward, for cotangents, and,
-    where `bppsa-split-backward` has told them apart, for gradients of parameters.
+    where `bppsa-split-backward` has told them apart, for gradients of parameters. What only running statistics
+    (`bppsa.updated`) need is the last thing that a stage does: a microbatch goes on from those that the one before it
+    has left.
 
     Stage 1 of
     ```mlir
@@ -163,7 +166,7 @@ def DeferWeights : Pass<"bppsa-defer-weights", "::mlir::ModuleOp"> {
   let description = [{
     Moves the operations of `functions` that `bppsa-split-backward` has found to be W behind all others, in their
     order, and puts `bppsa.mark_phase 2` in between: in the function of a stage that nothing else needs to
-    wait for. What another stage receives stays where it is. Removes `bppsa.backward_part` from the module.
+    wait for. What only running statistics need goes with them. What another stage receives stays where it is. Removes `bppsa.backward_part` from the module.
 
     ```mlir
     %dw1 = ... ins(%x, %g1 ...) attrs = {bppsa.backward_part = #bppsa.backward_part<parameter, stage = 1>}
