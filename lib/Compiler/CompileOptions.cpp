@@ -35,6 +35,7 @@ public:
   void checkDistributed();
   void checkPlacement();
   void checkPipeline();
+  void checkStageLosses();
   void checkNumbers();
 
   std::vector<std::string> mistakes;
@@ -209,6 +210,23 @@ void Validator::checkPlacement() {
               " ranks, accepted are " + Twine(kMostStages) + " in all");
 }
 
+/// Stages follow one loss, or are modules that have one each.
+void Validator::checkStageLosses() {
+  const TrainingOptions &training = options.training;
+  auto losses = static_cast<int64_t>(std::max(training.losses.size(), training.lossOn.size()));
+  if (!training.interlock) {
+    require(losses == 1,
+            "--pipeline needs one loss, which the last stage computes, found " + Twine(losses));
+    return;
+  }
+  require(losses == *training.pipelineRanks,
+          "--pipeline of interlocked modules has a stage for each of them: --loss-on names " +
+              Twine(losses) + ", found --pipeline=" + Twine(*training.pipelineRanks));
+  require(!training.splitBackward,
+          "--split-backward goes not with --interlock, whose modules send cotangents before they "
+          "form gradients of parameters");
+}
+
 void Validator::checkPipeline() {
   const TrainingOptions &training = options.training;
   require(training.pipelineRanks || !training.splitBackward, "--split-backward needs --pipeline");
@@ -220,12 +238,9 @@ void Validator::checkPipeline() {
           "--pipeline needs --target=cpu: stages exchange arrays in the host's memory");
   require(training.backward != BackwardKind::Scan && training.scan == "auto",
           "--pipeline needs sequential backward passes; leave --backward=scan and --scan out");
-  require(training.losses.size() == 1 && training.lossOn.size() <= 1,
-          "--pipeline needs one loss, which the last stage computes, found " +
-              Twine(std::max(training.losses.size(), training.lossOn.size())));
+  checkStageLosses();
   require(options.carries.empty(),
           "--pipeline goes not with --carry, whose layers go through time together");
-  require(!training.interlock, "--pipeline goes not with --interlock");
   require(training.backwardOrder.empty(), "--pipeline goes not with --backward-order");
   require(!training.syncBatchNorm, "--pipeline goes not with --sync-bn: a stage has all samples");
 }

@@ -118,6 +118,8 @@ ordered_json bppsa::runtime::describeProgram(const Program &program) {
     object["pipeline"] = model.pipelineRanks;
     object["stages"] = description.at("stages");
   }
+  if (model.areModules)
+    object["modules"] = true;
   if (model.splitsBackward)
     object["split_backward"] = true;
   if (isDeviceProgram()) {

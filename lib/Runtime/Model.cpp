@@ -292,6 +292,7 @@ static Model parse(const json &root, uint64_t onnxSize) {
                             stage.at("cotangents").get<double>(),
                             stage.at("parameters").get<double>(),
                             stage.value("reads", std::vector<std::string>())});
+  model.areModules = root.value("modules", false);
   model.sharesStatistics = root.value("sync_bn", false);
   model.firstUses = root.value("first_uses", std::map<std::string, std::vector<std::string>>());
   return model;

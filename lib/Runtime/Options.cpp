@@ -187,7 +187,7 @@ static void addTrain(CLI::App &app, Options &options, const Model &model) {
   command.add_flag("--quiet", options.quiet, "Show no progress");
   if (isDistributedProgram())
     addRankOptions(command, options);
-  if (model.pipelineRanks > 0)
+  if (model.pipelineRanks > 0 && !model.areModules)
     addPipelineOptions(command, options);
   addCommon(command, options);
 }

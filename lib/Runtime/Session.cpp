@@ -27,7 +27,7 @@ static uint32_t checksumOf(uint32_t start, const void *data, uint64_t size) {
 static std::string describeModel(const std::string &description) {
   nlohmann::json object = nlohmann::json::parse(description);
   for (const char *key :
-       {"target", "variants", "functions", "first_uses", "sync_bn", "pipeline", "stages",
+       {"target", "variants", "functions", "first_uses", "sync_bn", "pipeline", "stages", "modules",
         "split_backward", "flops_per_position", "device_chains", "host_chains"})
     object.erase(key);
   return object.dump();

@@ -42,12 +42,14 @@ static std::string describeArgument(DictionaryAttr attributes, const llvm::Strin
 }
 
 /// Appends the names of outputs to what belongs to single losses of several, `target.y`: arguments
-/// and results of each kind stand in the order of the losses, the sum of all before them.
-static void nameLosses(MutableArrayRef<std::string> arguments, ArrayRef<LossTerm> losses) {
+/// and results of each kind stand in the order of the losses, the sum of all before them. Stage
+/// `stage` has the loss of that number, and the last one the sum, too.
+static void nameLosses(MutableArrayRef<std::string> arguments, ArrayRef<LossTerm> losses,
+                       std::optional<int64_t> stage) {
   if (losses.size() == 1)
     return;
   auto name = [&](StringRef word, bool hasSum, function_ref<bool(const LossTerm &)> isNamed) {
-    const LossTerm *loss = losses.begin();
+    const LossTerm *loss = losses.begin() + (word == "loss" ? stage.value_or(0) : 0);
     for (std::string &argument : arguments) {
       if (argument != word || std::exchange(hasSum, false))
         continue;
@@ -58,20 +60,21 @@ static void nameLosses(MutableArrayRef<std::string> arguments, ArrayRef<LossTerm
   auto hasTarget = [](const LossTerm &loss) { return loss.kind != "none"; };
   name("target", /*hasSum=*/false, hasTarget);
   name("weight", /*hasSum=*/false, hasTarget);
-  name("loss", /*hasSum=*/true, [](const LossTerm &) { return true; });
+  bool hasSum = !stage || *stage + 1 == static_cast<int64_t>(losses.size());
+  name("loss", hasSum, [](const LossTerm &) { return true; });
   name("correct", /*hasSum=*/false, [](const LossTerm &loss) { return loss.hasClasses(); });
 }
 
 static ExportedFunction collectFunction(func::FuncOp function, StringRef name,
-                                        const llvm::StringSet<> &inputs,
-                                        ArrayRef<LossTerm> losses) {
+                                        const llvm::StringSet<> &inputs, ArrayRef<LossTerm> losses,
+                                        std::optional<int64_t> stage = std::nullopt) {
   std::string symbol = function.getSymName().str();
   ExportedFunction exported{name.str(), symbol, symbol, {}};
   for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
     exported.arguments.push_back(describeArgument(function.getArgAttrDict(i), inputs));
   for (unsigned i = 0, e = function.getNumResults(); i < e; ++i)
     exported.arguments.push_back(describeArgument(function.getResultAttrDict(i), inputs));
-  nameLosses(exported.arguments, losses);
+  nameLosses(exported.arguments, losses, stage);
   return exported;
 }
 
@@ -119,9 +122,9 @@ SmallVector<ExportedFunction> bppsa::collectFunctions(ModuleOp module,
 
   SmallVector<ExportedFunction> functions;
   std::vector<LossTerm> losses = options.getLossTerms();
-  auto add = [&](StringRef symbol, StringRef name) {
+  auto add = [&](StringRef symbol, StringRef name, std::optional<int64_t> stage = std::nullopt) {
     functions.push_back(
-        collectFunction(module.lookupSymbol<func::FuncOp>(symbol), name, inputs, losses));
+        collectFunction(module.lookupSymbol<func::FuncOp>(symbol), name, inputs, losses, stage));
   };
   add("forward", "infer");
   add("loss", "eval");
@@ -132,7 +135,7 @@ SmallVector<ExportedFunction> bppsa::collectFunctions(ModuleOp module,
     add("grad_" + variant.getSuffix(), "grad." + variant.getExportedName());
     for (int64_t stage = 0; stage < options.getNumStages(); ++stage)
       add(variant.getStageSymbol(stage),
-          "step." + variant.getExportedName() + ".stage" + std::to_string(stage));
+          "step." + variant.getExportedName() + ".stage" + std::to_string(stage), stage);
     if (options.shardTime)
       add("shard_" + variant.getSuffix(), "shard." + variant.getExportedName());
     if (options.hasPullbacks())

@@ -367,6 +367,8 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
   if (options.pipelineRanks) {
     description["pipeline"] = *options.pipelineRanks;
     description["stages"] = describeStages(module, options);
+    if (options.interlock)
+      description["modules"] = true;
   }
   if (options.splitBackward)
     description["split_backward"] = true;

@@ -8,7 +8,7 @@
 // Two modules, x1 = exp(x p1) and x2 = exp(x1 p2); the head of the first is x1 h.
 
 // CHECK-LABEL: func.func private @interlocked_loss(
-// CHECK-SAME:    %[[X:.*]]: tensor<4xf32> {{.*}}, %[[P1:.*]]: tensor<4xf32> {{.*}}, %[[P2:.*]]: tensor<4xf32> {{.*}}, %[[H:.*]]: tensor<4xf32> {bppsa.parameter = "h"})
+// CHECK-SAME:    %[[X:.*]]: tensor<4xf32> {{.*}}, %[[P1:.*]]: tensor<4xf32> {bppsa.parameter = "p1", bppsa.stage = 0 : i64}, %[[P2:.*]]: tensor<4xf32> {bppsa.parameter = "p2", bppsa.stage = 1 : i64}, %[[H:.*]]: tensor<4xf32> {bppsa.parameter = "h", bppsa.stage = 0 : i64})
 // CHECK-SAME:    -> (tensor<f32> {bppsa.loss}, tensor<f32> {bppsa.loss}, tensor<f32> {bppsa.loss}, tensor<f32> {bppsa.objective})
 
 // By its own loss the first module is the model itself, and the second one starts from x1.

@@ -266,7 +266,7 @@ def test_refused_words(tmp_path, compiled, options, words):
         (["--pipeline=2", "--target=cuda"], "--pipeline needs --target=cpu"),
         (["--pipeline=2", "--backward=scan"], "--pipeline needs sequential backward passes"),
         (["--pipeline=2", "--scan=blelloch"], "--pipeline needs sequential backward passes"),
-        (["--pipeline=2", "--interlock=1"], "--pipeline goes not with --interlock"),
+        (["--pipeline=2", "--interlock=1"], "--loss-on names 1, found --pipeline=2"),
         (["--pipeline=2", "--backward-order=in-order"], "--pipeline goes not with --backward-order"),
         (["--pipeline=2", "--carry=h:hn"], "--pipeline goes not with --carry"),
         (["--pipeline=2", "--sync-bn"], "--pipeline goes not with --sync-bn"),

@@ -98,7 +98,8 @@ def Interlock : Pass<"bppsa-interlock", "::mlir::ModuleOp"> {
 
     Parameters of a head follow its loss; no other does through that head. Cotangents thus pass at most window - 1
     modules down: `window=1` is local, 2 pairwise, and K or more end-to-end backpropagation.
-    A parameter of several modules has the sum of what they give.
+    A parameter of several modules has the sum of what they give. `bppsa.stage` of a parameter of the copy is the number of the
+    first module, from 0, that needs it itself or for its head.
 
     ```mlir
     func.func @loss(...) -> (tensor<f32> {bppsa.loss}, tensor<f32> {bppsa.loss}, tensor<f32> {bppsa.loss})

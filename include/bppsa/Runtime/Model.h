@@ -152,6 +152,8 @@ struct Model {
   /// The ranks of a pipeline, 0 for none, and the stages that steps are cut into.
   int64_t pipelineRanks = 0;
   std::vector<StageInfo> stages;
+  /// Whether these are interlocked modules, in the order of their losses.
+  bool areModules = false;
   /// Whether these form gradients of parameters apart from cotangents.
   bool splitsBackward = false;
 

@@ -203,6 +203,8 @@ static std::vector<std::string> addStages(OpPassManager &pm, const TrainingOptio
   if (options.splitBackward)
     pm.addNestedPass<func::FuncOp>(createSplitBackward());
   pm.addPass(createAssignStages(assign));
+  if (options.interlock)
+    pm.addNestedPass<func::FuncOp>(createStreamCotangents());
   pm.addPass(createCutStages(cut));
   if (options.splitBackward) {
     DeferWeightsOptions defer;

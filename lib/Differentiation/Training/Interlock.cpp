@@ -63,6 +63,8 @@ public:
 
   /// The first module without an operation of its own; -1 where each has one.
   int64_t findEmptyModule() const;
+  /// Notes at each parameter of `function` to which module it belongs, with the heads' own.
+  void markParameters(func::FuncOp function) const;
   /// The module of `op`; none for what belongs to heads or depends on parameters alone.
   std::optional<int64_t> getModule(Operation *op) const {
     auto found = modules.find(op);
@@ -138,6 +140,40 @@ int64_t ModuleCuts::findEmptyModule() const {
         op->getResultTypes(), [](Type type) { return isa<FloatType>(getElementTypeOrSelf(type)); });
   auto *empty = llvm::find(found, false);
   return empty == found.end() ? -1 : empty - found.begin();
+}
+
+/// Calls `visit` with the arguments that `value`, which depends on no data, is computed from.
+static void forEachArgument(Value value, function_ref<void(BlockArgument)> visit) {
+  SmallVector<Value> worklist = {value};
+  llvm::SmallDenseSet<Value> seen;
+  while (!worklist.empty()) {
+    Value next = worklist.pop_back_val();
+    if (!seen.insert(next).second)
+      continue;
+    if (auto argument = dyn_cast<BlockArgument>(next))
+      visit(argument);
+    else
+      llvm::append_range(worklist, getUsedValues(next.getDefiningOp()));
+  }
+}
+
+void ModuleCuts::markParameters(func::FuncOp function) const {
+  Builder builder(function.getContext());
+  for (Operation &op : function.front())
+    for (int64_t loss = 0, e = needed.size(); loss < e; ++loss) {
+      if (!isNeeded(&op, loss))
+        continue;
+      for (Value value : getUsedValues(&op))
+        if (!dependsOnData(value))
+          forEachArgument(value, [&](BlockArgument argument) {
+            unsigned number = argument.getArgNumber();
+            if (attrs::Parameter::ofArgument(function, number) &&
+                !attrs::Stage::ofArgument(function, number))
+              attrs::Stage::setOfArgument(function, number,
+                                          builder.getI64IntegerAttr(getModule(&op).value_or(loss)));
+          });
+      break;
+    }
 }
 
 Value TermBuilder::adapt(Value value, bool isTrained) {
@@ -271,6 +307,7 @@ private:
              << "loss " << empty + 1 << " of " << losses.size()
              << " cuts no module off: no activation leads to it and to a later loss but to none "
                 "before it; name the heads from the first to the last in --loss-on";
+    cuts.markParameters(function);
     SmallVector<Value> values;
     SmallVector<double> scales;
     TermBuilder builder(function, cuts);

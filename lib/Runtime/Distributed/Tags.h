@@ -18,14 +18,16 @@ constexpr int gather = 1, gatherRest = 2;
 
 /// States of sequences on their way to the next rank, and their cotangents on the way back.
 constexpr int state = 3;
+/// What a rank gives to all others, and they take later.
+constexpr int delayed = 4;
 
 /// The gradient of slice `slice` on its way to the owner, and the sum on its way back.
-constexpr int push(int64_t slice) { return static_cast<int>(4 + 2 * slice); }
-constexpr int sum(int64_t slice) { return static_cast<int>(5 + 2 * slice); }
+constexpr int push(int64_t slice) { return static_cast<int>(5 + 2 * slice); }
+constexpr int sum(int64_t slice) { return static_cast<int>(6 + 2 * slice); }
 
 /// What a stage of a pipeline sends through a channel: microbatches follow each other. Ranks that
 /// are stages exchange no slices.
-constexpr int stage(int64_t channel) { return static_cast<int>(4 + channel); }
+constexpr int stage(int64_t channel) { return static_cast<int>(5 + channel); }
 
 } // namespace bppsa::runtime::tags
 

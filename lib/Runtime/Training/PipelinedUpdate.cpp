@@ -188,12 +188,16 @@ LossSums PipelinedUpdate::run(int64_t count, int64_t size, const std::function<B
   return finish(sums, isInterrupted);
 }
 
+double PipelinedUpdate::ownSquares() {
+  double sum = 0;
+  forEachOwned(ranks.rank(), [&](const Owned &own) { sum += session.squaresOfOne(own.number); });
+  return sum;
+}
+
 /// Makes sums over microbatches the gradients and tells other ranks of them.
 LossSums PipelinedUpdate::finish(const Sums &sums, bool &isInterrupted) {
-  isSettled = false;
   float *gradients = session.parameters.changeGradients();
   const auto *all = reinterpret_cast<const double *>(gradientSums.data());
-  double squares = 0;
   if (sums.weight != 0)
     forEachOwned(ranks.rank(), [&](const Owned &own) {
       int64_t start = session.parameters.start(own.index);
@@ -201,8 +205,8 @@ LossSums PipelinedUpdate::finish(const Sums &sums, bool &isInterrupted) {
       for (int64_t i = start; i < end; ++i)
         gradients[i] = static_cast<float>(all[i] / sums.weight);
       session.parameters.maskGradients(own.index);
-      squares += session.squaresOfOne(own.number);
     });
+  double squares = sums.weight == 0 ? 0 : ownSquares();
   std::vector<std::vector<double>> told =
       ranks.gather(std::vector<double>{isInterrupted ? 1.0 : 0.0, sums.loss, squares});
   allSquares = 0;
@@ -220,6 +224,7 @@ LossSums PipelinedUpdate::finish(const Sums &sums, bool &isInterrupted) {
 //===----------------------------------------------------------------------===//
 
 void PipelinedUpdate::update(const std::function<void(int64_t start, int64_t size)> &average) {
+  isSettled = false;
   forEachOwned(ranks.rank(), [&](const Owned &own) {
     session.updateOne(own.number);
     average(session.parameters.start(own.index), model.parameters[own.index].elements);

@@ -24,8 +24,11 @@ void Trainer::requireStages() const {
 void Trainer::preparePipeline() {
   pipeline = std::make_unique<PipelinedUpdate>(session, ranks, options.pipeline, settings.variant,
                                                groupsOf(model, settings.rateRules));
-  // Before anything is trained, it is found out whether there are orders within the memory limit.
-  pipeline->prepare(settings.accumulate);
+  if (model.areModules)
+    prepareModules();
+  else
+    // Before anything is trained, it is found out whether there are orders within the memory limit.
+    pipeline->prepare(settings.accumulate);
 }
 
 void Trainer::runPipelined() {
@@ -59,6 +62,10 @@ void Trainer::updatePipelined() {
     pipeline->refuse(stepName());
   if (settings.clipNorm)
     session.clipGradients(pipeline->squares(), *settings.clipNorm);
+  updateStage();
+}
+
+void Trainer::updateStage() {
   bool restarts = settings.ema && state.averaged++ == 0;
   pipeline->update([&](int64_t start, int64_t size) {
     if (settings.ema && restarts)

@@ -47,6 +47,8 @@ void Trainer::deferUpdate() {
 void Trainer::settle() {
   if (exchange)
     exchange->settle();
+  if (reports)
+    takeReports(0);
   if (pipeline)
     pipeline->settle();
 }
@@ -76,7 +78,7 @@ LossSums Trainer::combine(const LossSums &own, double scale) {
 }
 
 void Trainer::combineStep(std::vector<double> &weights) {
-  if (ranks.isAlone())
+  if (ranks.isAlone() || modules)
     return;
   LossSums own;
   // Without a weight there is no mean.
@@ -86,10 +88,12 @@ void Trainer::combineStep(std::vector<double> &weights) {
 }
 
 void Trainer::combineSums(const std::vector<double> &sums, LossSums &losses) {
+  // A module has all samples.
+  bool isAlone = ranks.isAlone() || modules;
   // Where this rank had no step.
-  settle();
+  if (!isAlone)
+    settle();
   float *gradients = session.parameters.changeGradients();
-  bool isAlone = ranks.isAlone();
   double divisor = isAlone && !losses.weights.empty() ? losses.weights.front() : 1;
   for (size_t i = 0; i < sums.size(); ++i)
     gradients[i] = static_cast<float>(sums[i] / divisor);

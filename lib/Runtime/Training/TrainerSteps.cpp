@@ -98,11 +98,15 @@ void Trainer::drawSeed(int64_t number) {
 }
 
 void Trainer::addLosses(const std::vector<double> &weights) {
+  if (modules)
+    return report(session.lossOf(ranks.rank()), weights[ranks.rank()]);
   for (size_t i = 0; i < weights.size(); ++i)
     state.losses.add(i, session.lossOf(i), weights[i]);
 }
 
 void Trainer::addLosses(const LossSums &sums) {
+  if (modules)
+    return report(sums.mean(ranks.rank()).value_or(0), sums.weights[ranks.rank()]);
   for (size_t i = 0; i < sums.weights.size(); ++i)
     if (std::optional<double> mean = sums.mean(i))
       state.losses.add(i, *mean, sums.weights[i]);
@@ -123,6 +127,8 @@ void Trainer::finishStep() {
   setHyper();
   if (exchange)
     return deferUpdate();
+  if (modules)
+    return updateModule();
   checkStep();
   update();
 }
@@ -132,6 +138,8 @@ std::string Trainer::startStep(double weight, bool gives) {
   compute(weight, gives, [&] {
     if (data.stream)
       data.stream->compute();
+    else if (modules)
+      modules->run(batch);
     else
       change = steps->start(std::max<int64_t>(ownSize, 1));
   });
@@ -168,7 +176,7 @@ void Trainer::runSegments() {
 
 void Trainer::runBatch() {
   int64_t first = state.batch * updateSize();
-  if (pipeline)
+  if (pipeline && !modules)
     return runPipelined();
   if (settings.accumulate > 1)
     return runAccumulated();

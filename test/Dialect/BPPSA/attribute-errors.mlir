@@ -199,6 +199,20 @@ func.func @stage(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+// expected-error @below {{attribute 'bppsa.stage' is for the argument of a function that has 'bppsa.parameter', found one without; remove it}}
+func.func @stage_of_input(%x: tensor<4xf32> {bppsa.input = "x", bppsa.stage = 0 : i64}) {
+  return
+}
+
+// -----
+
+// expected-error @below {{attribute 'bppsa.stage' must be the number of a stage, from 0 on, found "last"}}
+func.func @stage_of_parameter(%w: tensor<4xf32> {bppsa.parameter = "w", bppsa.stage = "last"}) {
+  return
+}
+
+// -----
+
 func.func @part_without_stage(%x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error @below {{a backward part 'parameter' must have a stage from 1 on, found 0; number the stages from the one cotangents reach last}}
   %0 = arith.negf %x {bppsa.backward_part = #bppsa.backward_part<parameter>} : tensor<4xf32>

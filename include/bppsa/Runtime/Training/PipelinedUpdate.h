@@ -50,6 +50,8 @@ public:
                const Fill &fill, bool &isInterrupted);
   /// The sum of the squares of the gradients of all stages.
   double squares() const { return allSquares; }
+  /// The sum of those of the gradients of this rank, as the session has them.
+  double ownSquares();
   /// Updates the parameters of this rank; `average` follows each, by its place in the flat arrays.
   void update(const std::function<void(int64_t start, int64_t size)> &average);
   /// What the first rank says where the update has changed the schedule; else empty.

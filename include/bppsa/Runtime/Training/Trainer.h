@@ -7,6 +7,7 @@
 #ifndef BPPSA_RUNTIME_TRAINING_TRAINER_H
 #define BPPSA_RUNTIME_TRAINING_TRAINER_H
 
+#include "bppsa/Runtime/Distributed/DelayedNumbers.h"
 #include "bppsa/Runtime/Distributed/RankSamples.h"
 #include "bppsa/Runtime/Files/BatchLoader.h"
 #include "bppsa/Runtime/Options.h"
@@ -14,6 +15,7 @@
 #include "bppsa/Runtime/Training/Checkpoint.h"
 #include "bppsa/Runtime/Training/ExchangedUpdate.h"
 #include "bppsa/Runtime/Training/Metrics.h"
+#include "bppsa/Runtime/Training/ModuleStep.h"
 #include "bppsa/Runtime/Training/PipelinedUpdate.h"
 #include "bppsa/Runtime/Training/Schedule.h"
 #include "bppsa/Runtime/Training/Segments.h"
@@ -163,6 +165,18 @@ private:
   /// Computes the batches of an update as microbatches.
   void runPipelined();
   void updatePipelined();
+  /// Updates the parameters of the stage of this rank.
+  void updateStage();
+
+  // TrainerModules.cpp
+  /// Gives this rank the module of its number.
+  void prepareModules();
+  /// Checks loss and gradients of the module and updates it.
+  void updateModule();
+  /// Tells the other ranks the mean loss of the module over a step, and what it counts.
+  void report(double loss, double weight);
+  /// Adds losses that were told to those of the epoch until at most so many steps are left.
+  void takeReports(size_t most);
 
   // TrainerRanks.cpp
   void prepareExchange();
@@ -254,6 +268,9 @@ private:
   /// Where there are several ranks; and what the samples of all of them counted in the last step.
   std::unique_ptr<ExchangedUpdate> exchange;
   std::unique_ptr<PipelinedUpdate> pipeline;
+  /// Where its stages are interlocked modules.
+  std::unique_ptr<ModuleStep> modules;
+  std::unique_ptr<DelayedNumbers> reports;
   double divisor = 1;
   /// The observer of some rank wants the run to end.
   bool isInterrupted = false;

@@ -138,6 +138,13 @@ static LogicalResult verifyNonzeros(const BoundaryValue &value, NamedAttribute a
   return requireRole(value, attribute, {attrs::Parameter::getName()});
 }
 
+static LogicalResult verifyStage(Operation *op, NamedAttribute attribute) {
+  auto stage = dyn_cast<IntegerAttr>(attribute.getValue());
+  return stage && stage.getType().isInteger(64) && stage.getInt() >= 0
+             ? success()
+             : refuse(op, attribute, "the number of a stage, from 0 on");
+}
+
 static LogicalResult verifyValueAttribute(const BoundaryValue &value, NamedAttribute attribute) {
   if (llvm::is_contained(roles, attribute.getName()))
     return verifyRole(value, attribute);
@@ -151,6 +158,10 @@ static LogicalResult verifyValueAttribute(const BoundaryValue &value, NamedAttri
     return isa<UnitAttr>(attribute.getValue())
                ? requireRole(value, attribute, {attrs::Parameter::getName()})
                : refuse(value.function, attribute, "a unit attribute");
+  if (isAnyOf<attrs::Stage>(attribute))
+    return succeeded(verifyStage(value.function, attribute))
+               ? requireRole(value, attribute, {attrs::Parameter::getName()})
+               : failure();
   if (isAnyOf<attrs::Carried>(attribute)) {
     auto partner = dyn_cast<StringAttr>(attribute.getValue());
     return partner && !partner.empty()
@@ -242,12 +253,8 @@ LogicalResult BPPSADialect::verifyOperationAttribute(Operation *op, NamedAttribu
     return isa<BackwardPartAttr>(attribute.getValue())
                ? success()
                : refuse(op, attribute, "a part of the backward pass, '#bppsa.backward_part<...>'");
-  if (isAnyOf<attrs::Stage>(attribute)) {
-    auto stage = dyn_cast<IntegerAttr>(attribute.getValue());
-    return stage && stage.getType().isInteger(64) && stage.getInt() >= 0
-               ? success()
-               : refuse(op, attribute, "the number of a stage, from 0 on");
-  }
+  if (isAnyOf<attrs::Stage>(attribute))
+    return verifyStage(op, attribute);
   if (!isAnyOf<attrs::Jacobian>(attribute))
     return refuseUnknown(op, attribute, "an operation");
   return isa<OperandJacobiansAttr>(attribute.getValue())

@@ -53,8 +53,11 @@ public:
 
 private:
   void findSources();
+  void findModules();
   void findLayers();
-  void assign(int64_t numStages);
+  LogicalResult checkLayers(int64_t numStages);
+  LogicalResult assign(int64_t numStages);
+  LogicalResult checkParameters(Operation *op, ArrayRef<int32_t> stages);
   void remark(ArrayRef<int32_t> stages, int64_t numStages);
 
   bool isStaged(Operation *op) const { return layers.contains(op); }
@@ -77,6 +80,8 @@ private:
   llvm::DenseMap<Value, int64_t> parameterLayers;
   /// The layers whose forward operations read a parameter.
   llvm::DenseMap<Value, std::set<int64_t>> parameterUses;
+  /// Whether parameters say which layer they belong to.
+  bool hasModules = false;
   /// Of activations: the last layer that has them after the forward pass.
   llvm::DenseMap<Value, int64_t> lastReaders;
 };
@@ -96,7 +101,10 @@ void StageAssigner::findSources() {
     else
       sources[argument].hasData = true;
   }
+  bool isBackward = false;
   for (Operation &op : block.without_terminator()) {
+    if (auto mark = dyn_cast<MarkPhaseOp>(op))
+      isBackward = mark.getPhase() == 1;
     Sources own;
     if (!isa<tensor::DimOp>(op))
       for (Value operand : getUsedValues(&op)) {
@@ -106,9 +114,24 @@ void StageAssigner::findSources() {
       }
     for (Value result : op.getResults())
       sources[result] = own;
-    if (!own.parameters.empty() && own.hasData)
+    // Where a loss is linear, cotangents depend on trained parameters alone.
+    bool isCotangent = isBackward && llvm::any_of(own.parameters, [&](Value parameter) {
+                         return trained.contains(parameter);
+                       });
+    if (!own.parameters.empty() && (own.hasData || isCotangent))
       layers[&op] = 0;
   }
+}
+
+/// Where parameters have stages (`bppsa-interlock`), each of these is a layer.
+void StageAssigner::findModules() {
+  for (BlockArgument argument : block.getArguments())
+    if (auto stage = attrs::Stage::ofArgument(function, argument.getArgNumber())) {
+      hasModules = true;
+      parameterLayers[argument] = stage.getInt();
+      while (static_cast<int64_t>(all.size()) <= stage.getInt())
+        all.push_back({("module " + Twine(all.size() + 1)).str()});
+    }
 }
 
 void StageAssigner::beginLayer(Operation *op) {
@@ -224,27 +247,69 @@ void StageAssigner::remark(ArrayRef<int32_t> stages, int64_t numStages) {
                        static_cast<int64_t>(100 * flops[stage] / std::max(sum, 1.0) + 0.5));
 }
 
-void StageAssigner::assign(int64_t numStages) {
+/// Modules update their parameters without waiting for others that would use them.
+LogicalResult StageAssigner::checkParameters(Operation *op, ArrayRef<int32_t> stages) {
+  int32_t stage = stages[layers.lookup(op)];
+  for (Value operand : getUsedValues(op)) {
+    if (operand.getDefiningOp() && isStaged(operand.getDefiningOp()))
+      continue;
+    for (Value parameter : sources[operand].parameters) {
+      int32_t home = stages[parameterLayers.lookup(parameter)];
+      if (trained.contains(parameter) && home != stage)
+        return function.emitError()
+               << "a module needs parameters of its own, found "
+               << attrs::Parameter::ofArgument(function,
+                                               cast<BlockArgument>(parameter).getArgNumber())
+               << " in stages " << std::min(home, stage) << " and " << std::max(home, stage)
+               << "; use initializers of their own for each use";
+    }
+  }
+  return success();
+}
+
+LogicalResult StageAssigner::assign(int64_t numStages) {
   schedule::Layers costs;
   // Layers without work, reshapes of parameters for instance, still are to have a place.
   for (const StagedLayer &layer : all)
     costs.push_back({layer.flops + 1, 0, 0});
   std::vector<int32_t> stages = schedule::divideLayers(costs, static_cast<int32_t>(numStages));
   Builder builder(function.getContext());
-  for (auto [op, layer] : layers)
+  for (auto [op, layer] : layers) {
+    if (hasModules && failed(checkParameters(op, stages)))
+      return failure();
     attrs::Stage::set(op, builder.getI64IntegerAttr(stages[layer]));
+  }
   remark(stages, numStages);
+  return success();
+}
+
+LogicalResult StageAssigner::checkLayers(int64_t numStages) {
+  auto count = static_cast<int64_t>(all.size());
+  if (!hasModules && count < numStages)
+    return function.emitError() << "a pipeline of " << numStages << " stages needs " << numStages
+                                << " layers with parameters, found " << count
+                                << "; use fewer stages";
+  if (!hasModules)
+    return success();
+  if (count != numStages)
+    return function.emitError() << "modules are stages of their own: " << count
+                                << " with parameters need as many stages, found " << numStages;
+  // What a module without parameters computes belongs to one before it.
+  for (int64_t module = 0; module < count; ++module)
+    if (llvm::none_of(layers, [&](auto &entry) { return entry.second == module; }))
+      return function.emitError() << "module " << module + 1
+                                  << " has no operation that depends on parameters of its own; "
+                                     "give it some, or leave its loss out";
+  return success();
 }
 
 LogicalResult StageAssigner::run(int64_t numStages) {
   findSources();
+  findModules();
   findLayers();
-  if (static_cast<int64_t>(all.size()) < numStages)
-    return function.emitError() << "a pipeline of " << numStages << " stages needs " << numStages
-                                << " layers with parameters, found " << all.size()
-                                << "; use fewer stages";
-  assign(numStages);
-  return success();
+  if (failed(checkLayers(numStages)))
+    return failure();
+  return assign(numStages);
 }
 
 namespace {

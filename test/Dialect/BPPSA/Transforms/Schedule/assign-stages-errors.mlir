@@ -10,3 +10,27 @@ func.func @step(%x: tensor<8x4xf32> {bppsa.input = "x"}, %w: tensor<4x4xf32> {bp
   %h = linalg.matmul ins(%x, %w : tensor<8x4xf32>, tensor<4x4xf32>) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
   return %h : tensor<8x4xf32>
 }
+
+// -----
+
+// Modules are stages of their own.
+// expected-error @below {{modules are stages of their own: 3 with parameters need as many stages, found 2}}
+func.func @step(%x: tensor<8x4xf32> {bppsa.input = "x"},
+                %w: tensor<4x4xf32> {bppsa.parameter = "w", bppsa.stage = 0 : i64},
+                %v: tensor<4x4xf32> {bppsa.parameter = "v", bppsa.stage = 2 : i64}) -> tensor<8x4xf32> {
+  %e = tensor.empty() : tensor<8x4xf32>
+  %h0 = linalg.matmul ins(%x, %w : tensor<8x4xf32>, tensor<4x4xf32>) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %h1 = linalg.matmul ins(%h0, %v : tensor<8x4xf32>, tensor<4x4xf32>) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %h1 : tensor<8x4xf32>
+}
+
+// -----
+
+// The first module has no parameters.
+// expected-error @below {{module 1 has no operation that depends on parameters of its own; give it some, or leave its loss out}}
+func.func @step(%x: tensor<8x4xf32> {bppsa.input = "x"},
+                %w: tensor<4x4xf32> {bppsa.parameter = "w", bppsa.stage = 1 : i64}) -> tensor<8x4xf32> {
+  %e = tensor.empty() : tensor<8x4xf32>
+  %h0 = linalg.matmul ins(%x, %w : tensor<8x4xf32>, tensor<4x4xf32>) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %h0 : tensor<8x4xf32>
+}

@@ -1,4 +1,4 @@
-// RUN: bppsa-opt %s -bppsa-assign-stages="functions=step,frozen,tied stages=2" | FileCheck %s
+// RUN: bppsa-opt %s -bppsa-assign-stages="functions=step,modules,frozen,tied stages=2" | FileCheck %s
 // RUN: bppsa-opt %s -bppsa-assign-stages="functions=step stages=3" | FileCheck %s --check-prefix=THREE
 
 #row = affine_map<(b, o, i) -> (b, i)>
@@ -92,6 +92,29 @@ func.func @step(%x: tensor<8x16xf32> {bppsa.input = "x"},
     linalg.yield %1 : f32
   } -> tensor<16x4xf32>
   return %d2, %d1, %d0 : tensor<4x4xf32>, tensor<4x4xf32>, tensor<16x4xf32>
+}
+
+// Where parameters have stages, these count, and not how much work there is.
+
+// CHECK-LABEL: func.func @modules(
+//       CHECK:   linalg.matmul {bppsa.stage = 0 : i64}
+//       CHECK:   linalg.matmul {bppsa.stage = 0 : i64}
+//       CHECK:   linalg.matmul {bppsa.stage = 0 : i64}
+//       CHECK:   linalg.matmul {bppsa.stage = 1 : i64}
+func.func @modules(%x: tensor<8x4xf32> {bppsa.input = "x"},
+                   %a: tensor<4x4xf32> {bppsa.parameter = "a", bppsa.stage = 0 : i64},
+                   %b: tensor<4x4xf32> {bppsa.parameter = "b", bppsa.stage = 0 : i64},
+                   %c: tensor<4x4xf32> {bppsa.parameter = "c", bppsa.stage = 0 : i64},
+                   %d: tensor<4x4xf32> {bppsa.parameter = "d", bppsa.stage = 1 : i64})
+    -> (tensor<8x4xf32> {bppsa.output = "y"}, tensor<4x4xf32> {bppsa.gradient = "a"},
+        tensor<4x4xf32> {bppsa.gradient = "b"}, tensor<4x4xf32> {bppsa.gradient = "c"},
+        tensor<4x4xf32> {bppsa.gradient = "d"}) {
+  %e = tensor.empty() : tensor<8x4xf32>
+  %h0 = linalg.matmul ins(%x, %a : tensor<8x4xf32>, tensor<4x4xf32>) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32> loc("first")
+  %h1 = linalg.matmul ins(%h0, %b : tensor<8x4xf32>, tensor<4x4xf32>) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32> loc("second")
+  %h2 = linalg.matmul ins(%h1, %c : tensor<8x4xf32>, tensor<4x4xf32>) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32> loc("third")
+  %h3 = linalg.matmul ins(%h2, %d : tensor<8x4xf32>, tensor<4x4xf32>) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32> loc("fourth")
+  return %h3, %a, %b, %c, %d : tensor<8x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
 }
 
 // Frozen parameters begin layers, too, and may be used by several stages; what joins two layers

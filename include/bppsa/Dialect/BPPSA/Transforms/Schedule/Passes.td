@@ -98,15 +98,17 @@ def AssignStages : Pass<"bppsa-assign-stages", "::mlir::ModuleOp"> {
   let description = [{
     Gives the operations of `functions`, training steps, that depend on parameters and on data the
     attribute `bppsa.stage`. What depends on one of both alone has no stage: every stage computes it that
-    needs it.
+    needs it. Operations of the backward pass that depend on trained parameters alone have a stage, too: where a
+    loss is linear, they are cotangents.
 
     A layer begins at a node of the model with parameters that no layer before it has. A forward
     operation belongs to the last layer that it depends on; a backward one to the first layer that it
     needs a cotangent, an activation or a trained parameter of, and one that makes the gradient of a
     parameter to that one's layer. Neighbouring layers make a stage, so that the stage with the most
-    floating-point operations, forward and backward, has as few as can be. Remarks of the category
+    floating-point operations, forward and backward, has as few as can be. Where parameters have
+    `bppsa.stage` themselves (`bppsa-interlock`), they say which stage has them, and a stage is a layer. Remarks of the category
     `schedule` tell the shares. A trained parameter that several layers use belongs to the first of
-    them: contributions of others to its gradient are cotangents that the others make. Models with fewer layers than
+    them: contributions of others to its gradient are cotangents that the others make; a module shares none with others but its neighbour. Models with fewer layers than
     stages are refused.
 
     With `functions=step stages=2`
@@ -124,6 +126,36 @@ def AssignStages : Pass<"bppsa-assign-stages", "::mlir::ModuleOp"> {
     ListOption<"functions", "functions", "std::string", "training steps to divide">,
     Option<"stages", "stages", "int64_t", /*default=*/"1", "number of stages">
   ];
+  let dependentDialects = ["::bppsa::BPPSADialect"];
+}
+
+def StreamCotangents : Pass<"bppsa-stream-cotangents", "::mlir::func::FuncOp"> {
+  let summary = "lets stages send cotangents before they wait for others";
+  let description = [{
+    Orders the backward pass of a training step whose operations have stages (`bppsa-assign-stages`), so that each
+    stage forms what needs least of later stages first: cotangents of its own loss, then those of the losses of the
+    next stage, and so on. Among these, what other stages need is formed before gradients of parameters. An
+    operation thus never waits behind one that needs something of a later stage than itself, and
+    cotangents of interlocked modules pass down one by one, each as soon as it is there.
+
+    The operations stay what they are, so that the bits do, too. Steps without stages are left alone; those whose
+    backward pass has side effects are refused.
+
+    With a cotangent `%g2` that stage 2 sends down, and `%c1` of a loss of stage 1
+    ```mlir
+    %a = ... ins(%g2, %w1 ...) attrs = {bppsa.stage = 1 : i64}
+    %dw = ... ins(%g2, %x ...) attrs = {bppsa.stage = 1 : i64}
+    %c = ... ins(%c1, %w1 ...) attrs = {bppsa.stage = 1 : i64}
+    ... ins(%a, %c) attrs = {bppsa.stage = 0 : i64}
+    ```
+    becomes
+    ```mlir
+    %c = ... ins(%c1, %w1 ...) attrs = {bppsa.stage = 1 : i64}
+    %a = ... ins(%g2, %w1 ...) attrs = {bppsa.stage = 1 : i64}
+    ... ins(%a, %c) attrs = {bppsa.stage = 0 : i64}
+    %dw = ... ins(%g2, %x ...) attrs = {bppsa.stage = 1 : i64}
+    ```
+  }];
   let dependentDialects = ["::bppsa::BPPSADialect"];
 }
 
