@@ -10,7 +10,8 @@ each, eight microbatches. Figures come from --trace: the work of a rank is what 
 waiting, and the bubble is the share of the longer span of both, from the first start to the last
 end of a step, in which the rank with more work has none. The evaluator gets the medians of F, B and
 W of each stage, and of what passes from the end of an operation to the end of the wait for its
-result. Schedules take turns, and results are medians of all steps. Ranks run with real-time
+result. `free` is the step of the slower rank without what it waits for others between steps: the
+least that a step could take if updates were validated after them. Schedules take turns, and results are medians of all steps. Ranks run with real-time
 priority where that is allowed (chrt); two cores are needed.
 """
 
@@ -122,7 +123,7 @@ class Operation:
         part, microbatch, *rest = event["name"].split()
         self.part, self.microbatch = part, int(microbatch)
         self.stage = int(rest[-1]) if rest else event["pid"]
-        self.end = event["ts"] + event["dur"]
+        self.ready, self.end = event["ts"], event["ts"] + event["dur"]
         self.waits = [wait for wait in waits if event["ts"] <= wait["ts"] < self.end]
         self.work = event["dur"] - sum(wait["dur"] for wait in self.waits)
         # It begins when what it waits for is there.
@@ -151,9 +152,10 @@ def read_operations(events, rank):
 def read_steps(events, is_fused):
     """Microseconds of each step: from its start to that of the next one, its span, and the most work
     of a rank; of each stage and part; and from an operation to the end of the wait for its result."""
-    steps = []
+    steps, gathered = [], []
     for rank in range(RANKS):
         own = read_operations(events, rank)
+        gathered.append([e for e in events if e["pid"] == rank and e["name"] == "numbers" and e["tid"] == 2])
         size = MICROBATCHES * (2 if is_fused else 3) * len({operation.stage for operation in own})
         steps.append([own[i : i + size] for i in range(0, len(own), size)][WARM_UP:])
     figures = collections.defaultdict(list)
@@ -167,6 +169,13 @@ def read_steps(events, is_fused):
                 figures["hop"].append(last["ts"] + last["dur"] - needed.end)
         figures["span"].append(max(each[-1].end - each[0].begin for each in ranks))
         figures["work"].append(max(sum(operation.work for operation in each) for each in ranks))
+    for ranks in zip(*(list(zip(each, each[1:], strict=False)) for each in steps), strict=True):
+        busy = []
+        for (now, after), waits in zip(ranks, gathered, strict=True):
+            begin, end = now[-1].end, after[0].ready
+            waited = sum(wait["dur"] for wait in waits if begin <= wait["ts"] < end)
+            busy.append(end - waited - now[0].begin)
+        figures["free"].append(max(busy))
     starts = [operations[0].begin for operations in steps[0]]
     figures["step"] = [end - begin for begin, end in zip(starts, starts[1:], strict=False)]
     figures["bubble"] = [1 - work / span for work, span in zip(figures["work"], figures["span"], strict=True)]
@@ -195,17 +204,17 @@ def measure(pipeline, rounds, schedules):
                 found[schedule][key] += values
     rows = {}
     print(f"{pipeline.name}: milliseconds; bubbles in %")
-    print("schedule   step   span   work  bubble  predicted span  bubble    hop  parts of stages")
+    print("schedule   step   free   span   work  bubble  predicted span  bubble    hop  parts of stages")
     for schedule, figures in found.items():
         middles = {key: statistics.median(values) for key, values in figures.items()}
         hop = middles.pop("hop", 0)
         times = {key: middles.pop(key) for key in list(middles) if isinstance(key, tuple)}
         span, bubble = predict(pipeline.build, schedule, times, hop)
         parts = {f"{part}{stage}": time / 1e3 for (stage, part), time in sorted(times.items())}
-        row = {key: middles[key] / 1e3 for key in ("step", "span", "work")}
+        row = {key: middles[key] / 1e3 for key in ("step", "free", "span", "work")}
         row |= {"bubble": middles["bubble"], "predicted_span": span / 1e3, "predicted_bubble": bubble}
         rows[schedule] = row | {"hop": hop / 1e3, "parts": parts}
-        print(f"{schedule:8}{row['step']:7.2f}{row['span']:7.2f}{row['work']:7.2f}", end="")
+        print(f"{schedule:8}" + "".join(f"{row[key]:7.2f}" for key in ("step", "free", "span", "work")), end="")
         print(f"{100 * row['bubble']:8.1f}{row['predicted_span']:16.2f}{100 * bubble:8.1f}", end="")
         print(f"{hop / 1e3:7.2f}  " + " ".join(f"{key}={time:.2f}" for key, time in parts.items()), flush=True)
     return rows

@@ -82,7 +82,7 @@ private:
   llvm::DenseMap<Value, std::set<int64_t>> parameterUses;
   /// Whether parameters say which layer they belong to.
   bool hasModules = false;
-  /// Of activations: the last layer that has them after the forward pass.
+  /// Of data and activations: the last layer that has them after the forward pass.
   llvm::DenseMap<Value, int64_t> lastReaders;
 };
 } // namespace
@@ -174,11 +174,12 @@ int64_t StageAssigner::findBackwardLayer(Operation *op) const {
   llvm::SmallSetVector<Value, 4> read;
   for (Value operand : getUsedValues(op)) {
     Operation *made = operand.getDefiningOp();
-    if (made && isStaged(made)) {
-      auto reader = lastReaders.find(operand);
-      layer = std::min(layer, reader == lastReaders.end() ? layers.lookup(made) : reader->second);
+    if (auto reader = lastReaders.find(operand); reader != lastReaders.end())
+      layer = std::min(layer, reader->second);
+    else if (made && isStaged(made))
+      layer = std::min(layer, layers.lookup(made));
+    if (made && isStaged(made))
       continue;
-    }
     for (Value parameter : sources.find(operand)->second.parameters)
       if (trained.contains(parameter))
         read.insert(parameter);
@@ -224,8 +225,10 @@ void StageAssigner::findLayers() {
     for (Value result : op.getResults())
       lastReaders[result] = layer;
     for (Value operand : getUsedValues(&op))
-      if (auto reader = lastReaders.find(operand); reader != lastReaders.end())
-        reader->second = std::max(reader->second, layer);
+      if (sources[operand].hasData) {
+        int64_t &reader = lastReaders.try_emplace(operand, layer).first->second;
+        reader = std::max(reader, layer);
+      }
   }
 }
 
