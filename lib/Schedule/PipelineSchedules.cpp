@@ -156,7 +156,7 @@ bppsa::schedule::scheduleStages(Pipeline pipeline, ScheduleKind kind, OrderLimit
   std::optional<DeviceOrders> orders = order(pipeline, kind, limits);
   if (!orders)
     return std::nullopt;
-  ScheduledPipeline scheduled = {kind, std::move(pipeline), std::move(*orders), {}};
+  ScheduledPipeline scheduled = {kind, std::move(pipeline), {}, std::move(*orders), {}};
   scheduled.result = evaluate(scheduled.pipeline, scheduled.orders).value();
   constexpr double kTolerance = 1e-9;
   if (limits.memory && scheduled.result.getPeakActivations() > *limits.memory + kTolerance)
@@ -198,7 +198,18 @@ std::optional<ScheduledPipeline> bppsa::schedule::schedulePipeline(const Pipelin
                                                                    ScheduleKind kind) {
   if (static_cast<int64_t>(problem.layers.size()) < getFewestLayers(kind, problem.devices))
     return std::nullopt;
-  return scheduleStages(place(problem, kind), kind, {problem.memoryLimit, problem.forwardFirst});
+  Pipeline pipeline = place(problem, kind);
+  std::vector<int32_t> deviceOrder = problem.deviceOrder;
+  if (!problem.links.empty()) {
+    if (deviceOrder.empty())
+      deviceOrder = findDeviceOrder(pipeline, problem.links);
+    setHops(pipeline, problem.links, deviceOrder);
+  }
+  std::optional<ScheduledPipeline> scheduled =
+      scheduleStages(std::move(pipeline), kind, {problem.memoryLimit, problem.forwardFirst});
+  if (scheduled)
+    scheduled->deviceOrder = std::move(deviceOrder);
+  return scheduled;
 }
 
 std::vector<ScheduledPipeline> bppsa::schedule::rankSchedules(const PipelineProblem &problem) {

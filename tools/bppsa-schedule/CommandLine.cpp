@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommandLine.h"
+#include "DeviceLinks.h"
 #include "bppsa/Runtime/Error.h"
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -169,6 +170,13 @@ static void addStages(CLI::App &app, CommandLine &options) {
            "Without a model: every stage is a module with a loss, learns from that of the module "
            "N - 1 further on, and has one batch at a time");
   addNumber(app, "--head", options.head, 0, 1e12, "With --interlock: the time of a loss");
+  app.add_option("--links", options.linksFile,
+                 "Without a model: a JSON file with a list for each device, of the times to every "
+                 "device, in place of COMM; devices stand in the order with the least hops")
+      ->type_name("FILE");
+  app.add_option("--device-order",
+                 "With --links: the devices in the order in which they stand, 0,3,2,...")
+      ->type_name("D,D,...");
 }
 
 static void addModel(CLI::App &app, CommandLine &options) {
@@ -234,7 +242,8 @@ static void checkExchange(bool hasSlice, const CommandLine &options) {
 static void checkFlags(const CLI::App &app, const CommandLine &options) {
   bool hasModel = !options.model.empty();
   auto isGiven = [&](const char *flag) { return app.get_option(flag)->count() > 0; };
-  for (const char *flag : {"--stages", "--layers", "--interlock", "--head"})
+  for (const char *flag :
+       {"--stages", "--layers", "--interlock", "--head", "--links", "--device-order"})
     if (hasModel && isGiven(flag))
       throw UsageError(text(flag, " describes stages without a model; leave it or the model out"));
   for (const char *flag : {"--ranks", "--batch", "--seq-len", "--bind", "--network", "--gflops",
@@ -251,7 +260,7 @@ static void checkFlags(const CLI::App &app, const CommandLine &options) {
       throw UsageError(text(flag, " is required; see --help"));
   const char *other = options.exchange ? "--exchange" : options.window ? "--interlock" : nullptr;
   for (const char *flag : {"--pipeline-schedule", "--microbatches", "--memory-limit",
-                           "--forward-first", "--deferred-memory", "--layers"})
+                           "--forward-first", "--deferred-memory", "--layers", "--links"})
     if (other && isGiven(flag))
       throw UsageError(text(other, " and ", flag, " exclude each other: the one is no pipeline"));
   if (options.window && isGiven("--gantt"))
@@ -260,6 +269,8 @@ static void checkFlags(const CLI::App &app, const CommandLine &options) {
     throw UsageError(text("--interlock: found ", options.window,
                           ", accepted are numbers from 1 to ", options.devices,
                           ", the number of --stages"));
+  if (isGiven("--device-order") && !isGiven("--links"))
+    throw UsageError("--device-order needs --links");
   if (isGiven("--head") && !options.window)
     throw UsageError("--head needs --interlock");
   checkExchange(isGiven("--slice"), options);
@@ -313,6 +324,8 @@ std::optional<CommandLine> bppsa::schedule::parseCommandLine(int argc, char **ar
     throw UsageError(describe(error));
   }
   checkFlags(app, options);
+  if (CLI::Option *order = app.get_option("--device-order"); order->count() > 0)
+    options.deviceOrder = parseDeviceOrder(order->as<std::string>(), options.devices);
   if (options.model.empty())
     options.times = parseTimes(times);
   else if (!times.empty() && times != "counts")

@@ -27,6 +27,11 @@ struct CommandLine {
   std::vector<StageCost> times;
   int32_t layers = 0;
 
+  /// Without a model: a file of the times of hops between devices, empty where all take as long;
+  /// and which device stands where, empty for the order with the least hops.
+  std::string linksFile;
+  std::vector<int32_t> deviceOrder;
+
   /// Without a model: losses after which modules with losses of their own learn, 0 for none, and
   /// the time of such a loss.
   int32_t window = 0;

@@ -36,14 +36,17 @@ ordered_json bppsa::schedule::describe(const ScheduledPipeline &scheduled) {
                        {"busy", work[device]},
                        {"idle", subtract(result.span, work[device])},
                        {"peak_activations", result.peakActivations[device]}});
-  return {{"schedule", getText(scheduled.kind)},
-          {"microbatches", scheduled.pipeline.microbatches},
-          {"makespan", result.timeline.makespan},
-          {"span", result.span},
-          {"bubble", result.getBubble(result.span)},
-          {"exposed_communication", getExposedCommunication(scheduled)},
-          {"peak_activations", result.getPeakActivations()},
-          {"devices", devices}};
+  ordered_json object = {{"schedule", getText(scheduled.kind)}};
+  if (!scheduled.deviceOrder.empty())
+    object["device_order"] = scheduled.deviceOrder;
+  object.update(ordered_json{{"microbatches", scheduled.pipeline.microbatches},
+                             {"makespan", result.timeline.makespan},
+                             {"span", result.span},
+                             {"bubble", result.getBubble(result.span)},
+                             {"exposed_communication", getExposedCommunication(scheduled)},
+                             {"peak_activations", result.getPeakActivations()},
+                             {"devices", devices}});
+  return object;
 }
 
 ordered_json bppsa::schedule::describeChoices(const std::vector<ScheduledPipeline> &ranking) {

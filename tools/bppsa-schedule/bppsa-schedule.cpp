@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommandLine.h"
+#include "DeviceLinks.h"
 #include "LayerTimes.h"
 #include "Output.h"
 #include "bppsa/Runtime/Error.h"
@@ -61,6 +62,9 @@ static std::vector<ScheduledPipeline> scheduleAll(Layers layers, const CommandLi
   problem.deferredMemory = options.deferredMemory;
   problem.memoryLimit = options.memoryLimit;
   problem.forwardFirst = options.forwardFirst;
+  if (!options.linksFile.empty())
+    problem.links = readLinks(options.linksFile, options.devices);
+  problem.deviceOrder = options.deviceOrder;
   std::string name = options.schedule ? getText(*options.schedule) : "a pipeline";
   int64_t fewest = getFewestLayers(options.schedule.value_or(ScheduleKind{}), problem.devices);
   if (static_cast<int64_t>(problem.layers.size()) < fewest)

@@ -8,6 +8,7 @@
 #define BPPSA_SCHEDULE_PIPELINESCHEDULES_H
 
 #include "bppsa/Schedule/Placement.h"
+#include "bppsa/Schedule/Topology.h"
 
 namespace bppsa::schedule {
 
@@ -20,6 +21,10 @@ struct PipelineProblem {
   std::optional<double> memoryLimit = std::nullopt;
   /// Whether out-of-order schedules run all forward operations first.
   bool forwardFirst = false;
+  /// The times of hops where links differ; empty: each layer says what its own takes.
+  Links links = {};
+  /// Which device stands where then; empty for the order with the least hops.
+  std::vector<int32_t> deviceOrder = {};
 };
 
 /// A schedule of docs/Scaling.md.
@@ -60,6 +65,8 @@ bool goesWith(ScheduleKind kind, const Pipeline &pipeline);
 struct ScheduledPipeline {
   ScheduleKind kind;
   Pipeline pipeline;
+  /// The devices that stand in the places 0, 1, ... of the pipeline; empty where links are alike.
+  std::vector<int32_t> deviceOrder;
   DeviceOrders orders;
   PipelineResult result;
 };

@@ -6,9 +6,9 @@
 
 #include "bppsa/Runtime/Distributed/StageMail.h"
 #include "Tags.h"
+#include "bppsa/Runtime/Call.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Memory.h"
-#include "bppsa/Runtime/Call.h"
 
 #include <cstring>
 
