@@ -11,11 +11,12 @@ import mpi
 import numpy as np
 import pytest
 from fake_trainer import refused, save
+from onnx import helper
 from test_failures import wait_for
 from test_programs import compile_model
 
 sys.path.append(str(pathlib.Path(__file__).parent.parent / "Driver"))
-from test_interlock import GOLDEN, chain, elementwise, make_data  # noqa: E402
+from test_interlock import GOLDEN, chain, elementwise, make_model  # noqa: E402
 
 SETTINGS = ["--lr", 0.01, "--seed", 3, "--backward=sequential", "--mapping=lanes"]
 COUNT = 4
@@ -271,6 +272,41 @@ def test_modules_have_no_schedule(tmp_path, compiled):
 def test_refused_options(tmp_path, options, words):
     options = ["--distributed=mpi", "--interlock=2", f"--loss-on={','.join(HEADS)}", *options]
     harness.check_refused(chain("dense")[0], tmp_path, options, 2, words)
+
+
+def normalized():
+    """A module with BatchNormalization in training mode, and one without, each with a head."""
+    rng = np.random.default_rng(6)
+    shapes = {"k": (6, 6), "l": (6, 6), "u0": (6, 4), "u1": (6, 4), "u2": (6, 4)}
+    arrays = {name: rng.standard_normal(shape).astype(np.float32) / 2 for name, shape in shapes.items()}
+    values = {"g": 1, "h": 0.1, "m": 0, "v": 1, "g2": 1, "h2": 0.1, "m2": 0, "v2": 1}
+    arrays |= {name: np.full(6, value, np.float32) for name, value in values.items()}
+    arrays["w"] = arrays["k"][::-1].copy()
+    nodes = [
+        helper.make_node("MatMul", ["x", "k"], ["a"]),
+        helper.make_node("BatchNormalization", ["a", "g", "h", "m", "v"], ["b", "rm", "rv"], training_mode=1),
+        helper.make_node("MatMul", ["b", "u0"], ["y0"]),
+        helper.make_node("MatMul", ["b", "w"], ["c"]),
+        helper.make_node("Tanh", ["c"], ["d"]),
+        helper.make_node("MatMul", ["d", "u1"], ["y1"]),
+        helper.make_node("MatMul", ["d", "l"], ["e"]),
+        helper.make_node("BatchNormalization", ["e", "g2", "h2", "m2", "v2"], ["f", "rm2", "rv2"], training_mode=1),
+        helper.make_node("MatMul", ["f", "u2"], ["y2"]),
+    ]
+    return make_model(nodes, {f"y{i}": ["N", 4] for i in range(3)}, arrays, ["N", 6])
+
+
+@pytest.mark.parametrize("window", [1, 2, 3])
+def test_running_statistics(tmp_path, window):
+    """Each module updates its own; validation and saved models have all."""
+    arrays = samples("dense")
+    del arrays["target.y3"]
+    data = save(tmp_path / "data.npz", arrays)
+    program = compile_model(normalized(), "--loss-on=y0,y1,y2", f"--interlock={window}", "--pipeline=3")
+    options = ["--batch", 8, "--val-split", 0.2]
+    alone = train(tmp_path, 0, program, data, "alone", *options)
+    assert np.abs(alone[0]["m"]).max() > 0.01 and np.abs(alone[0]["v2"] - 1).max() > 0.01
+    check_same(train(tmp_path, 3, program, data, "ranks", *options), alone)
 
 
 def tied(first, second):

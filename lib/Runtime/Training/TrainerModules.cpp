@@ -12,8 +12,8 @@
 using namespace bppsa::runtime;
 
 void Trainer::prepareModules() {
-  modules = std::make_unique<ModuleStep>(
-      session, ranks, text("step.", settings.variant, ".stage", ranks.rank()));
+  modules = std::make_unique<ModuleStep>(session, ranks,
+                                         text("step.", settings.variant, ".stage", ranks.rank()));
   reports = std::make_unique<DelayedNumbers>(ranks);
 }
 
@@ -32,6 +32,7 @@ void Trainer::updateModule() {
     session.clipGradients(all, *settings.clipNorm);
   }
   updateStage();
+  session.parameters.acceptStatistics();
 }
 
 void Trainer::report(double loss, double weight) {

@@ -47,7 +47,7 @@ void Trainer::deferUpdate() {
 void Trainer::settle() {
   if (exchange)
     exchange->settle();
-  if (reports)
+  if (modules)
     takeReports(0);
   if (pipeline)
     pipeline->settle();

@@ -149,6 +149,9 @@ int64_t StageAssigner::findForwardLayer(Operation *op) {
       continue;
     }
     for (Value parameter : sources[operand].parameters) {
+      // A running statistic, which no loss depends on, belongs to what updates it.
+      if (hasModules && !parameterLayers.contains(parameter))
+        continue;
       if (!parameterLayers.contains(parameter)) {
         beginLayer(op);
         parameterLayers[parameter] = static_cast<int64_t>(all.size()) - 1;
