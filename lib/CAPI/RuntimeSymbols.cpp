@@ -33,5 +33,7 @@ std::vector<std::pair<const char *, const void *>> bppsa::capi::getRuntimeSymbol
           SYMBOL(bppsa_rt_segment_steps),
           SYMBOL(bppsa_rt_recomputed_steps),
           SYMBOL(bppsa_rt_residuals),
-          SYMBOL(bppsa_rt_phase)};
+          SYMBOL(bppsa_rt_phase),
+          SYMBOL(bppsa_rt_await_parameter),
+          SYMBOL(bppsa_rt_signal_gradient)};
 }

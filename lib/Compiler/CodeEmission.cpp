@@ -6,6 +6,7 @@
 
 #include "Compilation.h"
 #include "bppsa/Compiler/Pipelines/CPULowering.h"
+#include "bppsa/Support/BackwardOrder.h"
 #include "bppsa/Target/Link.h"
 #include "bppsa/Target/ProgramImage.h"
 #include "mlir/IR/Threading.h"
@@ -20,7 +21,8 @@ LogicalResult Compilation::lowerKernels(ModuleOp program) {
     CPULoweringOptions kernels;
     kernels.factorLinks = options.training.jacobians != "dense";
     kernels.memoryLimit = options.training.getLoopLimit();
-    if (!options.distributed.empty())
+    std::optional<BackwardOrder> order = BackwardOrder::parse(options.training.backwardOrder);
+    if (!options.distributed.empty() || (order && order->carriesAny()))
       for (const Variant &variant : getVariantsIn(*module, options.training))
         kernels.exchangedSteps.push_back("step_" + variant.getSuffix());
     buildKernelPipeline(pm, kernels);

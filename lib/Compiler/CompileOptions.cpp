@@ -30,6 +30,7 @@ public:
   void checkLosses();
   void checkClassOptions();
   void checkSchedule();
+  void checkCarriedOrder();
   void checkTarget();
   void checkTimeShards();
   void checkDistributed();
@@ -102,10 +103,26 @@ void Validator::checkSchedule() {
           "--interlock-combine needs --interlock");
   if (!training.interlockCombine.empty())
     requireWord("--interlock-combine", training.interlockCombine, {"last", "sum", "mean"});
-  require(training.backwardOrder.empty() || BackwardOrder::parse(training.backwardOrder),
+  std::optional<BackwardOrder> order = BackwardOrder::parse(training.backwardOrder);
+  require(training.backwardOrder.empty() || order,
           "--backward-order must be in-order, reverse-first:K (K >= 0), reverse-first:auto or "
-          "defer:L:J[,L:J...] (1 <= J < L), found '" +
+          "defer:L:J[,L:J...] (1 <= J < L, or next), found '" +
               training.backwardOrder + "'");
+  if (order && order->carriesAny())
+    checkCarriedOrder();
+}
+
+/// Steps that leave gradients to the next one are those of one process on a CPU.
+void Validator::checkCarriedOrder() {
+  require(options.training.target == TargetKind::CPU,
+          "--backward-order=defer:L:next needs --target=cpu");
+  require(
+      options.distributed.empty(),
+      "--backward-order=defer:L:next goes not with --distributed, whose ranks wait for gradients "
+      "that are formed late; use reverse-first:K");
+  require(
+      !options.training.hasPullbacks(),
+      "--backward-order=defer:L:next goes not with --loss=vjp, whose caller updates parameters");
 }
 
 void Validator::checkClassOptions() {

@@ -187,6 +187,11 @@ static void addTrain(CLI::App &app, Options &options, const Model &model) {
   command.add_flag("--quiet", options.quiet, "Show no progress");
   if (isDistributedProgram())
     addRankOptions(command, options);
+  else if (!model.firstUses.empty())
+    addTraceOption(
+        command, options,
+        "Write when each step was computed, and what it has left to the next one, to this "
+        "file, in the Chrome trace format");
   if (model.pipelineRanks > 0 && !model.areModules)
     addPipelineOptions(command, options);
   addCommon(command, options);

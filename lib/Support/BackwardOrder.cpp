@@ -11,13 +11,22 @@
 using namespace bppsa;
 using llvm::StringRef;
 
+/// Reads the J of `L:J`. Returns whether `text` is that.
+static bool parseTarget(StringRef text, int64_t stage, int64_t &target) {
+  if (text == "next") {
+    target = BackwardOrder::kNextStep;
+    return stage >= 1;
+  }
+  return !text.getAsInteger(10, target) && target >= 1 && target < stage;
+}
+
 /// Reads `L:J,L:J...`. Returns whether `text` is that.
 static bool parseDeferred(StringRef text, std::map<int64_t, int64_t> &deferred) {
   for (StringRef pair : llvm::split(text, ',')) {
     auto [from, to] = pair.split(':');
     int64_t stage, target;
-    if (from.getAsInteger(10, stage) || to.getAsInteger(10, target) || target < 1 ||
-        target >= stage || !deferred.try_emplace(stage, target).second)
+    if (from.getAsInteger(10, stage) || !parseTarget(to, stage, target) ||
+        !deferred.try_emplace(stage, target).second)
       return false;
   }
   return true;
@@ -49,8 +58,19 @@ std::string BackwardOrder::toString() const {
     return "reverse-first:" + std::to_string(*reversed);
   std::string text;
   for (auto [stage, target] : deferred)
-    text += (text.empty() ? "defer:" : ",") + std::to_string(stage) + ":" + std::to_string(target);
+    text += (text.empty() ? "defer:" : ",") + std::to_string(stage) + ":" +
+            (target == kNextStep ? "next" : std::to_string(target));
   return text.empty() ? "in-order" : text;
+}
+
+bool BackwardOrder::isCarried(int64_t stage) const {
+  auto found = deferred.find(stage);
+  return found != deferred.end() && (found->second == kNextStep || isCarried(found->second));
+}
+
+bool BackwardOrder::carriesAny() const {
+  return std::any_of(deferred.begin(), deferred.end(),
+                     [](const auto &entry) { return entry.second == kNextStep; });
 }
 
 int64_t BackwardOrder::getLastStage() const {

@@ -1,6 +1,7 @@
 """--backward-order: when gradients of parameters are formed changes no bit of them."""
 
 import functools
+import json
 import re
 
 import harness
@@ -78,7 +79,20 @@ def convolutional():
     return make_model(nodes, tensors, ["N", 2, 5, 5], ["N", 3]), (16, 2, 5, 5), (16,)
 
 
-MODELS = {"dense": dense, "recurrent": recurrent, "convolutional": convolutional}
+def scaled():
+    """Gradients of both factors of a matrix read the other one."""
+    nodes = [
+        helper.make_node("Mul", ["v", "g"], ["a"]),
+        helper.make_node("MatMul", ["x", "a"], ["h"]),
+        helper.make_node("Tanh", ["h"], ["t"]),
+        helper.make_node("MatMul", ["t", "b"], ["u"]),
+        helper.make_node("Tanh", ["u"], ["w"]),
+        helper.make_node("MatMul", ["w", "c"], ["y"]),
+    ]
+    return make_model(nodes, weights(v=(8, 4), g=(1, 4), b=(4, 4), c=(4, 3)), ["N", 8], ["N", 3]), (16, 8), (16,)
+
+
+MODELS = {"dense": dense, "recurrent": recurrent, "convolutional": convolutional, "scaled": scaled}
 
 
 @functools.cache
@@ -105,6 +119,103 @@ def directory(tmp_path_factory):
 def test_every_order_trains_to_the_same_bits(kind, order, directory):
     for backward in ("sequential", "scan"):
         assert train(kind, order, directory, backward) == train(kind, "", directory, backward)
+
+
+NEXT = ["defer:1:next", "defer:2:next,3:2", "defer:1:next,2:next,3:1"]
+
+
+def train_on_batches(kind, order, directory, backward, *options):
+    """The model after an epoch of some batches, the last of which is smaller."""
+    model, shape, positions = MODELS[kind]()
+    rng = np.random.default_rng(1)
+    axis = shape.index(16)
+
+    def widen(sizes):
+        return tuple(16 * STEPS + 5 if i == axis else size for i, size in enumerate(sizes))
+
+    data, saved = directory / f"{kind}-batches.npz", directory / "saved.onnx"
+    x = rng.standard_normal(widen(shape)).astype(np.float32)
+    np.savez(data, x=x, target=rng.integers(0, 3, widen(positions)))
+    program = harness.compile_model(model, *([f"--backward-order={order}"] if order else []))
+    words = ["train", "--data", data, "--batch", 16, "--lr", 0.01, "--save", saved, f"--backward={backward}"]
+    harness.check_succeeded(program.run(*words, *options))
+    return saved.read_bytes()
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_gradients_of_the_next_step_have_the_same_bits(kind, directory):
+    for backward in ("sequential", "scan"):
+        expected = train_on_batches(kind, "", directory, backward)
+        for order in NEXT:
+            assert train_on_batches(kind, order, directory, backward) == expected, (order, backward)
+
+
+SETTINGS = [
+    ["--ema", 0.9, "--weight-decay", 0.01, "--lr-schedule", "cosine", "--lr-for", "^b=0.02", "--val-split", 0.2],
+    ["--clip-norm", 0.1],
+    ["--accumulate", 3],
+    ["--threads", 2, "--epochs", 3],
+]
+
+
+@pytest.mark.parametrize("options", SETTINGS)
+def test_what_waits_is_updated_as_ever(options, directory):
+    expected = train_on_batches("dense", "", directory, "sequential", *options)
+    assert train_on_batches("dense", NEXT[2], directory, "sequential", *options) == expected
+
+
+def test_checkpoints_wait_for_nothing(tmp_path):
+    whole = train_on_batches("dense", NEXT[0], tmp_path, "sequential", "--epochs", 2)
+    kept = tmp_path / "kept.npz"
+    options = ["--checkpoint", kept, "--checkpoint-every", 7]
+    train_on_batches("dense", NEXT[0], tmp_path, "sequential", *options)
+    assert train_on_batches("dense", NEXT[0], tmp_path, "sequential", "--epochs", 2, "--resume", kept) == whole
+
+
+def test_the_next_step_forms_what_was_left(tmp_path):
+    """Within its forward pass, before its own gradients."""
+    trace = tmp_path / "t.json"
+    train_on_batches("dense", "defer:1:next", tmp_path, "sequential", "--trace", trace)
+    events = [event for event in json.loads(trace.read_text())["traceEvents"] if event["ph"] == "X"]
+    steps = {event["name"]: event for event in events if event["name"].startswith("step")}
+    left = sorted(event["ts"] for event in events if event["name"] == "left")
+    assert len(steps) == len(left) == STEPS + 1
+    for number, begin in enumerate(left[:-1], 2):
+        step = steps[f"step {number}"]
+        assert step["ts"] <= begin < step["ts"] + step["dur"]
+    # At the end of the epoch nobody else does.
+    last = steps[f"step {STEPS + 1}"]
+    assert left[-1] >= last["ts"] + last["dur"]
+
+
+def test_a_gradient_that_was_left_diverges(tmp_path):
+    """The message names the step that it is of."""
+    nodes = [
+        helper.make_node("MatMul", ["x", "a"], ["h"]),
+        helper.make_node("MatMul", ["h", "b"], ["y"]),
+    ]
+    tensors = weights(a=(8, 4), b=(4, 3))
+    tensors[0] = numpy_helper.from_array(np.full((8, 4), 1e-30, np.float32), "a")
+    tensors[1] = numpy_helper.from_array(1e10 * numpy_helper.to_array(tensors[1]), "b")
+    program = harness.compile_model(make_model(nodes, tensors, ["N", 8], ["N", 3]), "--backward-order=defer:1:next")
+    data = tmp_path / "d.npz"
+    np.savez(data, x=np.full((48, 8), 1e30, np.float32), target=np.arange(48) % 3)
+    result = program.run("train", "--data", data, "--batch", 16)
+    assert result.returncode == 1
+    assert "epoch 1, batch 1 (step 1): the gradient of 'a' is" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        (["--distributed=mpi"], "defer:L:next goes not with --distributed"),
+        (["--target=cuda", "--emulate"], "defer:L:next needs --target=cpu"),
+        (["--loss=vjp"], "defer:L:next goes not with --loss=vjp"),
+    ],
+)
+def test_refused_with_the_next_step(options, words, tmp_path):
+    options = ["--backward-order=defer:1:next", *options]
+    harness.check_refused(MODELS["dense"]()[0], tmp_path, options, 2, words)
 
 
 def test_info_tells_the_order_and_its_memory():

@@ -21,14 +21,19 @@ struct BackwardOrder {
   /// Stages whose gradients come after all cotangents, stage 1 first; nothing where the compiler
   /// finds that number.
   std::optional<int64_t> reversed = 0;
-  /// By stage: the earlier one after whose gradients its own come.
+  /// By stage: the earlier one after whose gradients its own come, or `kNextStep`.
   std::map<int64_t, int64_t> deferred;
+  /// The next step of training, before its parameters are read.
+  static constexpr int64_t kNextStep = 0;
 
-  /// What `in-order`, `reverse-first:K`, `reverse-first:auto` or `defer:L:J[,L:J...]` means;
-  /// nothing where `text` is none of these.
+  /// What `in-order`, `reverse-first:K`, `reverse-first:auto` or `defer:L:J[,L:J...]`, where J may
+  /// be `next`, means; nothing where `text` is none of these.
   static std::optional<BackwardOrder> parse(llvm::StringRef text);
   /// The spelling that `parse` reads.
   std::string toString() const;
+  /// Whether the gradients of `stage`, or of any, are formed in the next step.
+  bool isCarried(int64_t stage) const;
+  bool carriesAny() const;
   /// The last stage that it names; 0 where it names none.
   int64_t getLastStage() const;
 };

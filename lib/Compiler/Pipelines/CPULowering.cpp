@@ -44,6 +44,7 @@ void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &opt
     pm.addPass(
         createSignalGradients({{options.exchangedSteps.begin(), options.exchangedSteps.end()}}));
   pm.addPass(createVerifyExchanges());
+  pm.addNestedPass<func::FuncOp>(createVerifyUpdates());
   // The passes in front of it tell loops by their calls.
   pm.addPass(createMergeDirections());
   pm.addNestedPass<func::FuncOp>(createChooseProductMapping());

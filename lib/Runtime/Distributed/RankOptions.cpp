@@ -43,6 +43,10 @@ void bppsa::runtime::addPipelineOptions(CLI::App &command, Options &options) {
       ->check(CLI::Range(1.0, 1e9));
 }
 
+void bppsa::runtime::addTraceOption(CLI::App &command, Options &options, const char *help) {
+  command.add_option("--trace", options.trace, help);
+}
+
 void bppsa::runtime::addRankOptions(CLI::App &command, Options &options) {
   using Kind = ExchangeOptions::Kind;
   static const std::map<std::string, Kind> kinds = {{"barrier", Kind::Barrier},
@@ -69,7 +73,7 @@ void bppsa::runtime::addRankOptions(CLI::App &command, Options &options) {
       "--shard-time", options.shardTime,
       "In programs of streams that were compiled with --shard-time: each rank computes "
       "a share of the steps of every sequence, in place of a share of the samples");
-  command.add_option("--trace", options.trace,
-                     "Write when each rank computed, sent and waited to this file, in the Chrome "
-                     "trace format");
+  addTraceOption(command, options,
+                 "Write when each rank computed, sent and waited to this file, in the Chrome trace "
+                 "format");
 }

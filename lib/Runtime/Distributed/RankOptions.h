@@ -16,6 +16,9 @@ namespace bppsa::runtime {
 /// How microbatches go through the stages of `mpirun -n P`.
 void addPipelineOptions(CLI::App &command, Options &options);
 
+/// The file that says what happened when.
+void addTraceOption(CLI::App &command, Options &options, const char *help);
+
 /// How the ranks of `mpirun -n P` train together.
 void addRankOptions(CLI::App &command, Options &options);
 

@@ -7,6 +7,8 @@
 #include "bppsa/Runtime/Training/StageStep.h"
 #include "bppsa/Runtime/Error.h"
 
+#include <optional>
+
 using namespace bppsa::runtime;
 
 /// The call for the size of the batch, with results of its own.
@@ -33,6 +35,9 @@ void StageStep::forward() {
   sent.clear();
   step.start([this, &call] {
     StagePortUse use(*this);
+    std::optional<StepListening> listening;
+    if (listener)
+      listening.emplace(*listener);
     call();
   });
 }

@@ -19,7 +19,7 @@ void Trainer::prepareExchange() {
   if (isPipelined())
     return preparePipeline();
   if (ranks.isAlone())
-    return;
+    return prepareCarried();
   exchange = std::make_unique<ExchangedUpdate>(session, ranks, options.exchange, stepFunction(),
                                                groupsOf(model, settings.rateRules),
                                                /*areWeighted=*/model.sharesStatistics || timeShard);
@@ -47,6 +47,8 @@ void Trainer::deferUpdate() {
 void Trainer::settle() {
   if (exchange)
     exchange->settle();
+  if (carried)
+    carried->settle();
   if (modules)
     takeReports(0);
   if (pipeline)

@@ -178,6 +178,8 @@ void Trainer::runBatch() {
   int64_t first = state.batch * updateSize();
   if (pipeline && !modules)
     return runPipelined();
+  if (carried)
+    return runCarried();
   if (settings.accumulate > 1)
     return runAccumulated();
   if (data.stream)

@@ -9,6 +9,7 @@
 
 #include "bppsa/Runtime/Distributed/StageMail.h"
 #include "bppsa/Runtime/Distributed/StagePort.h"
+#include "bppsa/Runtime/Distributed/StepListener.h"
 #include "bppsa/Runtime/Session.h"
 #include "bppsa/Runtime/Training/PausedStep.h"
 
@@ -36,10 +37,13 @@ public:
   void send(int to, int64_t channel, const void *values, uint64_t bytes) noexcept override;
   void receive(int from, int64_t channel, void *values, uint64_t bytes) noexcept override;
 
+  /// Is told what the step does, where it tells.
+  StepListener *listener = nullptr;
   /// Runs the forward part.
   void forward();
   /// Runs the next part, or all that are left; gradients and loss are there then.
   void goOn(bool toEnd);
+  bool isPaused() const { return step.isPaused(); }
 
   /// The seconds that it has waited for other stages.
   double waited() const { return secondsWaited; }

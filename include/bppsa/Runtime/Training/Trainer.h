@@ -12,6 +12,7 @@
 #include "bppsa/Runtime/Files/BatchLoader.h"
 #include "bppsa/Runtime/Options.h"
 #include "bppsa/Runtime/Training/BatchStream.h"
+#include "bppsa/Runtime/Training/CarriedUpdate.h"
 #include "bppsa/Runtime/Training/Checkpoint.h"
 #include "bppsa/Runtime/Training/ExchangedUpdate.h"
 #include "bppsa/Runtime/Training/Metrics.h"
@@ -168,6 +169,12 @@ private:
   /// Updates the parameters of the stage of this rank.
   void updateStage();
 
+  // TrainerCarried.cpp
+  /// Where the program leaves gradients to the next step, and nothing waits for all of them.
+  void prepareCarried();
+  /// What runBatch() does then.
+  void runCarried();
+
   // TrainerModules.cpp
   /// Gives this rank the module of its number.
   void prepareModules();
@@ -268,7 +275,8 @@ private:
   /// Where there are several ranks; and what the samples of all of them counted in the last step.
   std::unique_ptr<ExchangedUpdate> exchange;
   std::unique_ptr<PipelinedUpdate> pipeline;
-  /// Where its stages are interlocked modules.
+  std::unique_ptr<CarriedUpdate> carried;
+  /// Where the stages of the pipeline are interlocked modules.
   std::unique_ptr<ModuleStep> modules;
   std::unique_ptr<DelayedNumbers> reports;
   double divisor = 1;

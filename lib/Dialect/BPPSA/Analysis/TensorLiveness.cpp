@@ -84,6 +84,20 @@ int64_t TensorLiveness::getBytes(Value tensor, AssumedSizes sizes, SymbolicSizes
 }
 
 int64_t TensorLiveness::getPeak(ArrayRef<Operation *> order) const {
+  SmallVector<int64_t> profile = getProfile(order);
+  return profile.empty() ? 0 : *llvm::max_element(profile);
+}
+
+int64_t TensorLiveness::getPeak(ArrayRef<Operation *> order, size_t carried, size_t forward) const {
+  SmallVector<int64_t> profile = getProfile(order);
+  int64_t peak = profile.empty() ? 0 : *llvm::max_element(profile);
+  if (carried >= order.size() || forward == 0)
+    return peak;
+  int64_t next = *std::max_element(profile.begin(), profile.begin() + forward);
+  return std::max(peak, profile[carried] + next);
+}
+
+SmallVector<int64_t> TensorLiveness::getProfile(ArrayRef<Operation *> order) const {
   // By storage: where it is made and where it was last used.
   constexpr size_t kNever = ~size_t(0);
   SmallVector<std::pair<size_t, size_t>> lives(bytes.size(), {kNever, 0});
@@ -109,8 +123,9 @@ int64_t TensorLiveness::getPeak(ArrayRef<Operation *> order) const {
       changes[life.first] += size;
       changes[life.second + 1] -= size;
     }
-  int64_t alive = 0, peak = 0;
-  for (int64_t change : changes)
-    peak = std::max(peak, alive += change);
-  return peak;
+  int64_t alive = 0;
+  for (int64_t &change : changes)
+    change = alive += change;
+  changes.pop_back();
+  return changes;
 }

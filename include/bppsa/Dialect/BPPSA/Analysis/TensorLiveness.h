@@ -28,8 +28,13 @@ public:
 
   /// The most bytes that are alive at a time where the operations run in `order`, all of the block.
   int64_t getPeak(llvm::ArrayRef<mlir::Operation *> order) const;
+  /// The same where the operations from number `carried` on run in the next step, at the end of the
+  /// first `forward` operations of that at the latest.
+  int64_t getPeak(llvm::ArrayRef<mlir::Operation *> order, size_t carried, size_t forward) const;
 
 private:
+  /// The bytes that are alive at each operation.
+  llvm::SmallVector<int64_t> getProfile(llvm::ArrayRef<mlir::Operation *> order) const;
   int64_t getBytes(mlir::Value tensor, AssumedSizes sizes, SymbolicSizes &symbolic) const;
 
   /// Sizes of the symbols of the module.

@@ -29,6 +29,13 @@ static bool isParameter(Operation *op) {
 }
 
 namespace {
+/// All operations of a block in an order.
+struct Arranged {
+  SmallVector<Operation *> ops;
+  /// The first one that runs in the next step; the terminator where none does.
+  size_t carried = 0;
+};
+
 /// The backward pass of a function, from `bppsa.mark_phase 1` to its end.
 class BackwardPass {
 public:
@@ -36,7 +43,9 @@ public:
 
   int64_t getNumStages() const { return stages.size(); }
   /// All operations of the block in `order`, which names no stage that there is not.
-  SmallVector<Operation *> arrange(const BackwardOrder &order) const;
+  Arranged arrange(const BackwardOrder &order) const;
+  /// How many operations come before.
+  size_t getForwardSize() const { return forward.size(); }
 
 private:
   friend class Arrangement;
@@ -60,9 +69,13 @@ public:
       : pass(pass), order(order), ops(pass.forward) {
     pending.insert(pass.backward.begin(), pass.backward.end());
   }
-  SmallVector<Operation *> run();
+  Arranged run();
 
 private:
+  /// Whether the order leaves `op` to the next step.
+  bool isCarried(Operation *op) const {
+    return isParameter(op) && order.isCarried(getPart(op).getStage());
+  }
   /// Adds `op` after what it depends on, unless it has been added.
   void add(Operation *op);
   /// Adds the Ws of `stage`, and of those that wait for it.
@@ -105,7 +118,7 @@ BackwardPass::BackwardPass(func::FuncOp function) {
   }
 }
 
-SmallVector<Operation *> BackwardPass::arrange(const BackwardOrder &order) const {
+Arranged BackwardPass::arrange(const BackwardOrder &order) const {
   return Arrangement(*this, order).run();
 }
 
@@ -132,7 +145,7 @@ void Arrangement::addStagesAfter(Operation *last) {
       addStage(stage);
 }
 
-SmallVector<Operation *> Arrangement::run() {
+Arranged Arrangement::run() {
   add(pass.backward.front());
   addStagesAfter(nullptr);
   for (Operation *op : ArrayRef(pass.backward).drop_back())
@@ -143,8 +156,16 @@ SmallVector<Operation *> Arrangement::run() {
     }
   for (int64_t stage = 1; stage <= *order.reversed; ++stage)
     addStage(stage);
+  for (Operation *op : ArrayRef(pass.backward).drop_back())
+    if (!isCarried(op) && (getPart(op) || !isMemoryEffectFree(op)))
+      add(op);
+  size_t carried = ops.size();
+  // Parameters of the first stage are read first.
+  for (auto [stage, target] : order.deferred)
+    if (target == BackwardOrder::kNextStep)
+      addStage(stage);
   llvm::for_each(pass.backward, [&](Operation *op) { add(op); });
-  return std::move(ops);
+  return {std::move(ops), carried};
 }
 
 /// Memory is taken for each stage: IR that is written by hand must not ask for a huge one.
@@ -177,7 +198,7 @@ struct ScheduleBackwardPass : bppsa::impl::ScheduleBackwardBase<ScheduleBackward
     std::optional<BackwardOrder> wanted = BackwardOrder::parse(order);
     if (!wanted) {
       function.emitError() << "the order must be in-order, reverse-first:K, reverse-first:auto or "
-                              "defer:L:J[,L:J...] with 1 <= J < L, found '"
+                              "defer:L:J[,L:J...] with 1 <= J < L or next, found '"
                            << order << "'";
       return signalPassFailure();
     }
@@ -200,9 +221,10 @@ struct ScheduleBackwardPass : bppsa::impl::ScheduleBackwardBase<ScheduleBackward
 private:
   void schedule(func::FuncOp function, const BackwardPass &pass, BackwardOrder wanted) {
     TensorLiveness liveness(function, {batch, length});
-    auto getPeak = [&](const BackwardOrder &order) {
-      return liveness.getPeak(pass.arrange(order));
+    auto getPeakOf = [&](const Arranged &arranged) {
+      return liveness.getPeak(arranged.ops, arranged.carried, pass.getForwardSize());
     };
+    auto getPeak = [&](const BackwardOrder &order) { return getPeakOf(pass.arrange(order)); };
     int64_t inOrder = getPeak(BackwardOrder());
     if (!wanted.reversed) {
       int64_t limit = memoryLimit > 0 ? memoryLimit.getValue() : inOrder;
@@ -210,11 +232,15 @@ private:
       while (*wanted.reversed > 0 && getPeak(wanted) > limit)
         --*wanted.reversed;
     }
-    SmallVector<Operation *> ops = pass.arrange(wanted);
+    Arranged arranged = pass.arrange(wanted);
     auto chosen =
-        BackwardOrderAttr::get(&getContext(), wanted.toString(), liveness.getPeak(ops), inOrder);
-    for (Operation *op : ops)
+        BackwardOrderAttr::get(&getContext(), wanted.toString(), getPeakOf(arranged), inOrder);
+    for (Operation *op : arranged.ops)
       op->moveBefore(&function.front(), function.front().end());
+    if (wanted.carriesAny()) {
+      OpBuilder builder(arranged.ops[arranged.carried]);
+      MarkPhaseOp::create(builder, function.getLoc(), 2);
+    }
     attrs::BackwardOrder::set(function, chosen);
     emitRemark(function, chosen, pass.getNumStages());
   }

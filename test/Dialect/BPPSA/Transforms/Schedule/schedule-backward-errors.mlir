@@ -1,7 +1,7 @@
 // RUN: bppsa-opt %s --split-input-file --verify-diagnostics --bppsa-schedule-backward="order=reverse-first:2"
 // RUN: not bppsa-opt %s --split-input-file --bppsa-schedule-backward="order=defer:1:1" 2>&1 | FileCheck %s
 
-// CHECK: error: the order must be in-order, reverse-first:K, reverse-first:auto or defer:L:J[,L:J...] with 1 <= J < L, found 'defer:1:1'
+// CHECK: error: the order must be in-order, reverse-first:K, reverse-first:auto or defer:L:J[,L:J...] with 1 <= J < L or next, found 'defer:1:1'
 
 // expected-error@+1 {{order 'reverse-first:2' names stage 2, but the backward pass has 1; stages count from the one that cotangents reach last}}
 func.func @step(%x: tensor<8xf32>) -> tensor<8xf32> {

@@ -4,6 +4,7 @@
 // RUN: bppsa-opt %s --bppsa-schedule-backward="batch=2 order=reverse-first:auto" | FileCheck %s --check-prefixes=CHECK,REVERSED
 // RUN: bppsa-opt %s --bppsa-schedule-backward="batch=2 order=reverse-first:auto memory-limit=192" | FileCheck %s --check-prefixes=CHECK,ALL
 // RUN: bppsa-opt %s --bppsa-schedule-backward="batch=2 order=defer:3:1" | FileCheck %s --check-prefixes=CHECK,DEFERRED
+// RUN: bppsa-opt %s --bppsa-schedule-backward="batch=2 order=defer:2:next,3:2" | FileCheck %s --check-prefixes=CHECK,NEXT
 
 module attributes {bppsa.symbols = #bppsa.symbols<"B">} {
 
@@ -18,6 +19,7 @@ module attributes {bppsa.symbols = #bppsa.symbols<"B">} {
 // REVERSED-SAME: bppsa.backward_order = #bppsa.backward_order<"reverse-first:2", peak = 128, in_order = 128>
 // ALL-SAME:      bppsa.backward_order = #bppsa.backward_order<"reverse-first:3", peak = 192, in_order = 128>
 // DEFERRED-SAME: bppsa.backward_order = #bppsa.backward_order<"defer:3:1", peak = 192, in_order = 128>
+// NEXT-SAME:     bppsa.backward_order = #bppsa.backward_order<"defer:2:next,3:2", peak = 192, in_order = 128>
 // CHECK:         bppsa.mark_phase 1
 // CHECK-NEXT:    %[[G3:.*]] = linalg.exp
 
@@ -48,6 +50,14 @@ module attributes {bppsa.symbols = #bppsa.symbols<"B">} {
 // DEFERRED-NEXT: %[[G1:.*]] = linalg.exp {{.*}} ins(%[[G2]]
 // DEFERRED-NEXT: %[[W1:.*]] = linalg.abs {{.*}} ins(%[[G1]]
 // DEFERRED-NEXT: %[[W3:.*]] = linalg.abs {{.*}} ins(%[[G3]]
+
+// NEXT-NEXT:     %[[G2:.*]] = linalg.exp {{.*}} ins(%[[G3]]
+// NEXT-NEXT:     %[[G1:.*]] = linalg.exp {{.*}} ins(%[[G2]]
+// NEXT-NEXT:     %[[W1:.*]] = linalg.abs {{.*}} ins(%[[G1]]
+// NEXT-NEXT:     bppsa.mark_phase 2
+// NEXT-NEXT:     %[[HALF:.*]] = linalg.fill
+// NEXT-NEXT:     %[[W2:.*]] = linalg.mul {{.*}} ins(%[[G2]], %[[HALF]]
+// NEXT-NEXT:     %[[W3:.*]] = linalg.abs {{.*}} ins(%[[G3]]
 
 // CHECK-NEXT:    return %[[W1]], %[[W2]], %[[W3]]
 func.func @chain(%x: tensor<?x8xf32> {bppsa.input = "x", bppsa.batch_axis = 0, bppsa.shape = affine_map<()[s0] -> (s0, 8)>})

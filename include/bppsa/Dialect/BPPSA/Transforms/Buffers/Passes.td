@@ -436,4 +436,23 @@ def VerifyExchanges : Pass<"bppsa-verify-exchanges", "::mlir::ModuleOp"> {
   }];
 }
 
+def VerifyUpdates : Pass<"bppsa-verify-updates", "::mlir::func::FuncOp"> {
+  let summary = "rejects steps that read a parameter after its update";
+  let description = [{
+    A training step that leaves gradients to the next one (`bppsa-schedule-backward` with `defer:L:next`) waits at
+    `bppsa.mark_phase 2`. Parameters whose gradients are final there (`bppsa.signal_gradient`) are updated while it waits.
+    Gradients that are formed behind must not read them any more: the cotangents of a step are those of
+    the values that its forward pass had. Losses and running statistics have to be there, too. The pass fails otherwise;
+    functions without `bppsa.signal_gradient` wait for nobody and pass.
+
+    ```mlir
+    bppsa.signal_gradient %dv : memref<8xf32>
+    bppsa.mark_phase 2
+    // error: uses parameter v after its update; ...
+    call @weights(%g, %v, %dw) : (memref<8xf32>, memref<8xf32>, memref<8xf32>) -> ()
+    bppsa.signal_gradient %dw : memref<8xf32>
+    ```
+  }];
+}
+
 #endif // BPPSA_DIALECT_BPPSA_TRANSFORMS_BUFFERS_PASSES

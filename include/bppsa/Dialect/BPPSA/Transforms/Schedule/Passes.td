@@ -62,6 +62,7 @@ def ScheduleBackward : Pass<"bppsa-schedule-backward", "::mlir::func::FuncOp"> {
     | `reverse-first:K` | of the stages 1 to K after all T, stage 1 first; of the others in order (Oh et al.: Out-Of-Order BackProp, EuroSys 2022) |
     | `reverse-first:auto` | the same, with the largest K that takes no more memory than `memory-limit`, or than `in-order` where there is no limit |
     | `defer:L:J[,L:J...]` | of stage L right after those of stage J, J < L; of the others in order |
+    | `defer:L:next[,...]` | of stage L after everything else and `bppsa.mark_phase 2`: a step may wait there, with what it holds, and form them when the next step needs their parameters |
 
     Every order does the same operations on the same operands, so that all give the same bits.
     What they differ in is the memory for values that wait. The attribute
@@ -83,7 +84,7 @@ def ScheduleBackward : Pass<"bppsa-schedule-backward", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"order", "order", "std::string", /*default=*/"\"in-order\"",
-           "in-order, reverse-first:K, reverse-first:auto or defer:L:J[,L:J...]">,
+           "in-order, reverse-first:K, reverse-first:auto or defer:L:J[,L:J...], J a stage or next">,
     Option<"memoryLimit", "memory-limit", "int64_t", /*default=*/"0",
            "most bytes of tensors that reverse-first:auto may keep; 0 for those of in-order">,
     Option<"batch", "batch", "int64_t", /*default=*/"1", "samples that peaks are for">,

@@ -1,0 +1,45 @@
+//===- TrainerCarried.cpp - Steps that leave gradients to the next one -----===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/Error.h"
+#include "bppsa/Runtime/Training/Trainer.h"
+
+using namespace bppsa::runtime;
+
+void Trainer::prepareCarried() {
+  std::string function = stepFunction();
+  // Programs for several ranks tell when gradients are final, too.
+  if (isDistributedProgram() || !data.set || segments || settings.accumulate > 1 ||
+      settings.clipNorm || model.firstUses.count(function) == 0)
+    return;
+  carried = std::make_unique<CarriedUpdate>(session, ranks, function,
+                                            groupsOf(model, settings.rateRules),
+                                            [this] { return data.set->newBatch(capacity()); });
+}
+
+void Trainer::runCarried() {
+  fill(state.batch * updateSize(), carried->batch());
+  std::vector<double> weights = carried->batch().lossWeights();
+  requireCounted(weights);
+  drawSeed(state.step);
+  carried->run(session.seed);
+  requireFiniteLoss();
+  setHyper();
+  bool restarts = settings.ema && state.averaged++ == 0;
+  auto average = [this, restarts](int64_t start, int64_t size) {
+    if (settings.ema && restarts)
+      session.parameters.restartAverage(start, size);
+    else if (settings.ema)
+      session.parameters.addToAverage(*settings.ema, start, size);
+  };
+  carried->update(average, stepName());
+  // A search ends at the step whose gradients are not finite.
+  if (searchedRate)
+    carried->settle();
+  addLosses(weights);
+  ++state.batch;
+  ++state.step;
+}
