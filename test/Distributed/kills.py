@@ -9,6 +9,10 @@ begins anew; a rank is killed a random time after the first checkpoint, all othe
 training goes on from the checkpoint, with another exchange of gradients, until a run comes to its end. Its
 model must be that of the undisturbed run, bit by bit. Rounds are repeated until the time is over, or
 so many ranks have been killed.
+
+mpirun itself may hang where ranks are killed: Open MPI 4.1.4 does, at its end when no rank is left (`hung_launchers`
+of the figures) and at its start (`hung_starts`). It is killed then with all that it has started, and training goes on from the
+checkpoint like after any kill. Ranks that train and make no more progress are an error.
 """
 
 import argparse
@@ -25,13 +29,18 @@ import time
 EXCHANGES = ("allreduce", "p3", "dear", "barrier")
 # Seconds that a rank that dies may take to end the others, on a machine that is not busy.
 PATIENCE = 10
+# Of an undisturbed run, the time without a checkpoint after which a run hangs; and the least seconds.
+STALL, LEAST_STALL = 10, 60
 
 
 def ranks_of(launcher):
     """The processes that mpirun has started, whatever they are."""
     children = f"/proc/{launcher.pid}/task/{launcher.pid}/children"
-    with open(children) as file:
-        return [int(word) for word in file.read().split()]
+    try:
+        with open(children) as file:
+            return [int(word) for word in file.read().split()]
+    except (FileNotFoundError, ProcessLookupError):
+        return []
 
 
 def is_alive(process):
@@ -52,7 +61,7 @@ class Disturber:
         self.whole, self.saved = folder / "whole.onnx", folder / "saved.onnx"
         self.checkpoint = folder / "checkpoint"
         self.figures = {"ranks": ranks, "rounds": 0, "kills": 0, "from_checkpoints": 0}
-        self.figures |= {"slowest_end_s": 0.0, "hung_launchers": 0}
+        self.figures |= {"slowest_end_s": 0.0, "starts": 0, "hung_launchers": 0, "hung_starts": 0}
 
     def start(self, *options):
         words = [str(word) for word in (*self.command, *options)]
@@ -63,7 +72,22 @@ class Disturber:
             "OMPI_MCA_hwloc_base_binding_policy": "none",
         }
         pipe = subprocess.PIPE
-        return subprocess.Popen(words, env=environment, stdout=pipe, stderr=pipe, text=True)
+        self.figures["starts"] += 1
+        # A group of its own, so that all of it can be killed.
+        return subprocess.Popen(
+            words, env=environment, stdout=pipe, stderr=pipe, text=True, start_new_session=True
+        )
+
+    def give_up(self, process, figure):
+        """Kills mpirun, which hangs, and what it has started."""
+        ranks = ranks_of(process)
+        for end, target in ((os.killpg, process.pid), *((os.kill, rank) for rank in ranks)):
+            try:
+                end(target, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        process.communicate()
+        self.figures[figure] += 1
 
     def run_undisturbed(self):
         """Returns how long it takes."""
@@ -73,19 +97,41 @@ class Disturber:
         if process.returncode != 0:
             sys.exit(f"error: the undisturbed run ends with status {process.returncode}: {errors}")
         self.figures["undisturbed_s"] = round(time.monotonic() - begin, 2)
+        self.stall = max(LEAST_STALL, STALL * self.figures["undisturbed_s"])
         return self.figures["undisturbed_s"]
 
     def written(self):
         return self.checkpoint.stat().st_mtime_ns if self.checkpoint.exists() else None
 
     def wait_for_training(self, process, before):
-        """Waits for the first checkpoint of a run: mpirun may hang where a rank dies at its start."""
+        """Waits for the first checkpoint of a run, or its end: returns false where mpirun hangs."""
+        begin = time.monotonic()
         while process.poll() is None and self.written() == before:
+            if time.monotonic() - begin > self.stall:
+                self.give_up(process, "hung_starts")
+                return False
             time.sleep(0.01)
+        return True
 
-    def kill_one(self, process, seconds, before):
-        """Kills a rank so long after its first checkpoint; returns whether the run had not ended before."""
-        self.wait_for_training(process, before)
+    def wait_for_end(self, process):
+        """Returns false where no rank is left and mpirun hangs."""
+        last = self.written()
+        while True:
+            try:
+                process.wait(self.stall)
+                return True
+            except subprocess.TimeoutExpired:
+                pass
+            if not any(map(is_alive, ranks_of(process))):
+                self.give_up(process, "hung_launchers")
+                return False
+            if self.written() == last:
+                self.give_up(process, "hung_launchers")
+                sys.exit(f"error: ranks make no progress in {self.stall:.0f} s: {self.figures}")
+            last = self.written()
+
+    def kill_one(self, process, seconds):
+        """Kills a rank after so long; returns whether the run had not ended before."""
         try:
             process.wait(seconds)
             return False
@@ -105,10 +151,7 @@ class Disturber:
         try:
             process.communicate(timeout=self.patience)
         except subprocess.TimeoutExpired:
-            # That of Open MPI 4.1.4 may wait for itself in the end, when no rank is left.
-            process.kill()
-            process.communicate()
-            self.figures["hung_launchers"] += 1
+            self.give_up(process, "hung_launchers")
         # The rank may have been at its end.
         if process.returncode == 0:
             return False
@@ -126,10 +169,12 @@ class Disturber:
                 self.figures["from_checkpoints"] += 1
             before = self.written()
             process = self.start(*options)
+            if not self.wait_for_training(process, before):
+                continue
             isLast = mostKills is not None and self.figures["kills"] >= mostKills
-            if not isLast and self.kill_one(
-                process, self.random.uniform(0, longest / 2), before
-            ):
+            if not isLast and self.kill_one(process, self.random.uniform(0, longest / 2)):
+                continue
+            if not self.wait_for_end(process):
                 continue
             _, errors = process.communicate()
             if process.returncode != 0:

@@ -14,9 +14,10 @@ namespace bppsa::schedule {
 /// The time of a hop from each device to each other one; row by row, in the unit of operations.
 using Links = std::vector<std::vector<double>>;
 
-/// The devices that stand where `pipeline` has the devices 0, 1, ...: those with the least sum of hops
-/// between neighbouring stages. Of orders that are equally good the first one, as texts are ordered;
-/// the best of all for up to `kMostTried` devices, for more one that no exchange of two makes better.
+/// The devices that stand where `pipeline` has the devices 0, 1, ...: those with the least sum of
+/// hops between neighbouring stages. Of orders that are equally good the first one, as texts are
+/// ordered; the best of all for up to `kMostTried` devices, for more one that no exchange of two
+/// makes better.
 std::vector<int32_t> findDeviceOrder(const Pipeline &pipeline, const Links &links);
 inline constexpr int32_t kMostTried = 9;
 

@@ -15,9 +15,9 @@ void Trainer::prepareCarried() {
   if (isDistributedProgram() || !data.set || segments || settings.accumulate > 1 ||
       settings.clipNorm || model.firstUses.count(function) == 0)
     return;
-  carried = std::make_unique<CarriedUpdate>(session, ranks, function,
-                                            groupsOf(model, settings.rateRules),
-                                            [this] { return data.set->newBatch(capacity()); });
+  carried =
+      std::make_unique<CarriedUpdate>(session, ranks, function, groupsOf(model, settings.rateRules),
+                                      [this] { return data.set->newBatch(capacity()); });
 }
 
 void Trainer::runCarried() {

@@ -17,9 +17,9 @@
 namespace bppsa::runtime {
 
 /// The updates of a run whose steps leave gradients of some parameters to the next step
-/// (`--backward-order=defer:L:next`). A step waits behind its cotangents, with all that it holds, and
-/// the other parameters are updated. The next one, which has memory of its own, lets it go on where
-/// it first needs a parameter whose update is missing: no value is stale.
+/// (`--backward-order=defer:L:next`). A step waits behind its cotangents, with all that it holds,
+/// and the other parameters are updated. The next one, which has memory of its own, lets it go on
+/// where it first needs a parameter whose update is missing: no value is stale.
 class CarriedUpdate : public StepListener {
 public:
   CarriedUpdate(Session &session, Ranks &ranks, const std::string &function,
@@ -32,8 +32,8 @@ public:
   /// that of the session then.
   void run(int64_t seed);
   using Average = std::function<void(int64_t start, int64_t size)>;
-  /// Updates what can be updated now, and the rest, by the rates of the session as they are then, when
-  /// it is needed. `average` follows each, `where` is for errors.
+  /// Updates what can be updated now, and the rest, by the rates of the session as they are then,
+  /// when it is needed. `average` follows each, `where` is for errors.
   void update(Average average, std::string where);
   /// Makes the updates that are missing.
   void settle();

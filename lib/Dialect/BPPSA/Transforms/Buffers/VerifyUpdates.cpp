@@ -72,8 +72,8 @@ struct VerifyUpdates : public bppsa::impl::VerifyUpdatesBase<VerifyUpdates> {
         function.front().getOps<SignalGradientOp>().empty())
       return markAllAnalysesPreserved();
     Operation *pause = findPause(function.front());
-    if (pause && (failed(verifyParameters(function, pause)) ||
-                  failed(verifyResults(function, pause))))
+    if (pause &&
+        (failed(verifyParameters(function, pause)) || failed(verifyResults(function, pause))))
       return signalPassFailure();
     markAllAnalysesPreserved();
   }
