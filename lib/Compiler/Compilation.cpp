@@ -225,12 +225,14 @@ LogicalResult Compilation::checkLoopLimit(bool hasGraphs, bool hasVectors) {
 /// Where loops over graphs are the only ones with states, `auto` has no scan to choose: a second
 /// backward pass would be the first one again.
 LogicalResult Compilation::adaptToLoops() {
-  bool hasGraphs = false, hasVectors = false;
+  bool hasGraphs = false, hasVectors = false, goes[] = {false, false};
   module->walk<WalkOrder::PreOrder>([&](RecurrenceOp loop) {
     hasGraphs |= loop.isGraphForm();
     hasVectors |= !loop.isGraphForm() && !loop.getInitial().empty();
+    goes[loop.getReverse()] |= !loop.getInitial().empty();
     return WalkResult::skip();
   });
+  options.training.shardsBothWays = options.training.shardTime && goes[0] && goes[1];
   if (hasGraphs && !hasVectors && options.training.backward == BackwardKind::Auto &&
       options.training.scan == "auto")
     options.training.backward = BackwardKind::Sequential;

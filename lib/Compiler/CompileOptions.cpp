@@ -264,10 +264,6 @@ void Validator::checkPipeline() {
 
 void Validator::checkTimeShards() {
   require(!options.distributed.empty(), "--shard-time needs --distributed=mpi");
-  require(
-      !options.carries.empty(),
-      "--shard-time needs the states that go from step to step; compile a graph of one step with "
-      "--carry=IN:OUT");
   require(options.training.target == TargetKind::CPU,
           "--shard-time needs --target=cpu: the run time exchanges states in the host's memory");
   require(!options.training.interlock,

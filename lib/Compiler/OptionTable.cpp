@@ -260,8 +260,8 @@ static const OptionInfo kOptions[] = {
      "(--distributed=mpi)",
      SETTER(setFlag, training.syncBatchNorm)},
     {"shard-time", Form::Flag, Group::Target, "",
-     "Programs of streams can cut the steps of every sequence over ranks (train --shard-time; "
-     "--distributed=mpi, --carry)",
+     "Programs can cut the steps of every sequence over ranks (train --shard-time; "
+     "--distributed=mpi)",
      SETTER(setFlag, training.shardTime)},
     {"emulate", Form::Flag, Group::Target, "", "Run GPU kernels on the CPU (--target=cuda)",
      SETTER(setFlag, emulate)},

@@ -7,6 +7,7 @@
 #include "Rules/ElementwiseVJP.h"
 #include "SliceSums.h"
 #include "TensorBuilders.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
 #include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
@@ -24,6 +25,9 @@ SmallVector<Value> bppsa::getDifferentiatedOperands(Operation *op) {
 
 void Activity::propagate(Block &block) {
   for (Operation &op : block) {
+    // What another rank sends depends on the parameters.
+    if (isa<ShardEnterOp>(op))
+      add(op.getOperand(0));
     if (isa<StopGradientOp>(op) ||
         llvm::none_of(getDifferentiatedOperands(&op), [&](Value value) { return contains(value); }))
       continue;

@@ -44,6 +44,25 @@ void bppsa::addBPPSAEvaluators(EvaluatorTable &table) {
     interpreter.set(op.getWeight(), Array::makeScalar(1));
     return success();
   });
+  // And all steps.
+  table.add<ShardEnterOp>([](ShardEnterOp op, Interpreter &interpreter) {
+    interpreter.copy(op.getOperand(), op.getResult());
+    return success();
+  });
+  table.add<ShardLeaveOp>([](ShardLeaveOp op, Interpreter &interpreter) {
+    interpreter.set(op.getResult(), op.getTransposed()
+                                        ? Array::makeZeros(interpreter.get(op.getOperand()).shape)
+                                        : Array::makeScalar(0));
+    return success();
+  });
+  table.add<ShardFirstStepOp>([](ShardFirstStepOp op, Interpreter &interpreter) {
+    interpreter.set(op.getFirst(), Array::makeIndex(0));
+    return success();
+  });
+  table.add<ShardAllStepsOp>([](ShardAllStepsOp op, Interpreter &interpreter) {
+    interpreter.copy(op.getOwn(), op.getAll());
+    return success();
+  });
   table.add<StopGradientOp>([](StopGradientOp op, Interpreter &interpreter) {
     interpreter.copy(op.getOperand(), op.getResult());
     return success();

@@ -332,6 +332,11 @@ void bppsa::runtime::setBatchAxes(Model &model, const std::vector<std::string> &
   chooseLayout(model, choice.choose());
 }
 
+bool Model::isStream() const {
+  return std::any_of(inputs.begin(), inputs.end(),
+                     [](const ArrayInfo &input) { return !input.carried.empty(); });
+}
+
 bool Model::hasSamples() const {
   return std::any_of(inputs.begin(), inputs.end(),
                      [](const ArrayInfo &input) { return input.batchAxis.has_value(); });

@@ -138,6 +138,8 @@ SmallVector<ExportedFunction> bppsa::collectFunctions(ModuleOp module,
           "step." + variant.getExportedName() + ".stage" + std::to_string(stage), stage);
     if (options.shardTime)
       add("shard_" + variant.getSuffix(), "shard." + variant.getExportedName());
+    if (options.shardsBothWays)
+      add("late_shard_" + variant.getSuffix(), "late_shard." + variant.getExportedName());
     if (options.hasPullbacks())
       addParts(module.lookupSymbol<func::FuncOp>("pullback_" + variant.getSuffix()),
                variant.getExportedName(), inputs, losses, functions);

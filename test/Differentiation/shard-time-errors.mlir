@@ -1,6 +1,6 @@
 // RUN: bppsa-opt %s --split-input-file --verify-diagnostics --bppsa-shard-time
 
-// expected-error@+1 {{needs results with 'bppsa.carried', the final states of a share of the steps, found none; run the model with --carry}}
+// expected-error@+1 {{no input has an axis that a recurrent layer goes along, whose steps ranks could share; use a model with such layers, or --carry}}
 func.func @training_loss(%x: tensor<f32> {bppsa.input = "x"}) -> (tensor<f32> {bppsa.loss}) {
   return %x : tensor<f32>
 }

@@ -13,10 +13,10 @@
 // CHECK-SAME:    tensor<f32> {bppsa.objective})
 // CHECK:         %[[LOSS:.*]] = linalg.generic {{.*}}iterator_types = ["reduction", "reduction"]
 // CHECK:         %[[NEXT:.*]] = linalg.generic {{.*}}iterator_types = ["parallel", "parallel"]
+// CHECK:         linalg.generic {{.*}} ins(%[[NEXT]], %[[COTANGENT]] :
 // CHECK:         %[[WEIGHT:.*]] = bppsa.rank_weight
 // CHECK:         %[[WEIGHTED:.*]] = linalg.generic {{.*}} ins(%[[LOSS]] : tensor<f32>)
 // CHECK:           arith.mulf %{{.*}}, %[[WEIGHT]]
-// CHECK:         linalg.generic {{.*}} ins(%[[NEXT]], %[[COTANGENT]] :
 // CHECK:         %[[OBJECTIVE:.*]] = linalg.generic {{.*}} ins(%[[WEIGHTED]], %{{.*}} : tensor<f32>, tensor<f32>)
 // CHECK:         return %[[LOSS]], %[[NEXT]], %{{.*}}, %[[OBJECTIVE]] :
 

@@ -180,7 +180,6 @@ def test_a_loss_of_no_sequence_is_refused(tmp_path):
     "options, message",
     [
         (["--carry=h:h_next"], "--shard-time needs --distributed=mpi"),
-        (["--distributed=mpi"], "compile a graph of one step with --carry=IN:OUT"),
         (["--distributed=mpi", "--carry=h:h_next", "--interlock=1"], "--shard-time goes not with --interlock"),
         (["--distributed=mpi", "--carry=h:h_next", "--sync-bn"], "--shard-time goes not with --sync-bn"),
         (["--distributed=mpi", "--carry=h:h_next", "--target=cuda"], "--shard-time needs --target=cpu"),

@@ -129,12 +129,23 @@ def ShardTime : Pass<"bppsa-shard-time", "::mlir::ModuleOp"> {
   let summary = "adds what a rank with a share of the steps differentiates";
   let description = [{
     Adds a copy of `of`, named `name`, for a rank that computes a share of the steps of all
-    sequences, and has its final states as results (`bppsa.carried`). For each of these that is f32
+    sequences. A last result with `bppsa.objective` is what the rank differentiates in place of its loss:
+    the loss times `bppsa.rank_weight`, and what the losses of the ranks behind add to it. The gradients are
+    this rank's share in those of the sum of all losses.
+
+    The function of a stream has final states as results (`bppsa.carried`). For each of these that is f32
     the copy takes a cotangent, an argument with `bppsa.cotangent`: how the losses of all steps behind
-    the share depend on that state. A last result with `bppsa.objective` is the loss times
-    `bppsa.rank_weight` and the products of final states and their cotangents. Its gradients, those
-    of parameters and of the states before the share (`bppsa-differentiate` with `wrt=states`), are
-    this rank's share in those of the sum of all losses, and the cotangents of the rank before it.
+    the share depend on that state. The objective has the products of final states and their cotangents;
+    its gradients with regard to the states before the share (`bppsa-differentiate` with `wrt=states`) are
+    the cotangents of the rank before it.
+
+    In any other function the axes with the symbol of `bppsa.time_axis` are cut. Data flow says what a rank has of
+    each value: all of it, its share of the steps, or what the model means on the rank with the last steps
+    alone. The first state of each recurrence enters from the rank before (`bppsa.shard_enter`), the last
+    one leaves to the rank behind (`bppsa.shard_leave`), for reversed recurrences the other way; what is taken from the first
+    step, and sums over steps, go to the last rank in the same way. Numbers of steps are those of the whole
+    (`bppsa.shard_first_step`, `bppsa.shard_all_steps`). Forward recurrences begin on the first rank and reversed ones on the last:
+    ranks with late steps run the copy that is made with `reversed-first`, so that both are under way at a time. An operation that mixes steps otherwise is an error.
 
     ```mlir
     func.func @training_loss(%h: tensor<?x4xf32> {bppsa.input = "h", bppsa.carried = "h_next"})
@@ -147,10 +158,23 @@ def ShardTime : Pass<"bppsa-shard-time", "::mlir::ModuleOp"> {
         -> (tensor<f32> {bppsa.loss}, tensor<?x4xf32> {bppsa.output = "h_next", bppsa.carried = "h"},
             tensor<f32> {bppsa.objective})
     ```
+    and in the copy of another function
+    ```mlir
+    %h = bppsa.recurrence sequences(%x : tensor<?x?x3xf32>) initial(%h0 : tensor<?x4xf32>) ...
+    ```
+    becomes
+    ```mlir
+    %first = bppsa.shard_enter %h0 channel 0 : tensor<?x4xf32> -> tensor<?x4xf32>
+    %h = bppsa.recurrence sequences(%x : tensor<?x?x3xf32>) initial(%first : tensor<?x4xf32>) ...
+    %last = tensor.extract_slice %h[%t, 0, 0] [1, %b, 4] [1, 1, 1] : tensor<?x?x4xf32> to tensor<?x4xf32>
+    %rest = bppsa.shard_leave %last channel 0 : tensor<?x4xf32> -> tensor<f32>
+    ```
   }];
   let options = [
     Option<"of", "of", "std::string", /*default=*/"\"training_loss\"", "function to copy">,
     Option<"name", "name", "std::string", /*default=*/"\"sharded_loss\"", "name of the copy">,
+    Option<"reversedFirst", "reversed-first", "bool", /*default=*/"false",
+           "run reversed recurrences in front of forward ones that do not need them">,
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",

@@ -167,6 +167,8 @@ struct Model {
   const ArrayInfo *arrayOf(const std::string &argument) const;
   /// The size of the batch or time axis of the inputs, where it is a number.
   std::optional<int64_t> fixedSize(std::optional<int64_t> ArrayInfo::*axis) const;
+  /// Whether a step is that of a stream, with states as inputs and outputs.
+  bool isStream() const;
   /// Whether an input is sliced into batches.
   bool hasSamples() const;
   bool mixesSamples() const { return mixingLayouts[layout]; }

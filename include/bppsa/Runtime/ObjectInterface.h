@@ -142,6 +142,21 @@ float bppsa_rt_rank_weight();
 void bppsa_rt_stage_send(int64_t address, int64_t bytes, int64_t stage, int64_t channel);
 void bppsa_rt_stage_receive(int64_t address, int64_t bytes, int64_t stage, int64_t channel);
 
+/// Steps of ranks with shares of the steps of sequences call these with the addresses and bytes of
+/// states. `reverse` and `transposed` are 0 or 1, as in the operations of these names. A state that
+/// enters takes the place of the one that is there, but on the first rank; one that leaves stays.
+/// Of cotangents those of what entered are sent and become zero, but on the first rank, and those
+/// of what left are written, zeros on the last one.
+void bppsa_rt_shard_enter(int64_t address, int64_t bytes, int64_t reverse, int64_t transposed,
+                          int64_t channel);
+void bppsa_rt_shard_leave(int64_t address, int64_t bytes, int64_t reverse, int64_t transposed,
+                          int64_t channel);
+
+/// The number of the first step of the share, from 0, and of the steps of all shares, of which this
+/// one has `own`.
+int64_t bppsa_rt_shard_first_step();
+int64_t bppsa_rt_shard_all_steps(int64_t own);
+
 /// Forward parts whose residuals may take less than bppsa_function::residuals says call this with
 /// the bytes that they take.
 void bppsa_rt_residuals(int64_t bytes);

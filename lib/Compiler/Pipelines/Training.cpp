@@ -48,7 +48,8 @@ LogicalResult bppsa::freezeParameters(ModuleOp module, StringRef pattern) {
 }
 
 void bppsa::buildLossPipeline(OpPassManager &pm, const TrainingOptions &options) {
-  if (options.target == TargetKind::CPU)
+  // Joined sequences mix steps of samples, which ranks with shares of the steps do not have.
+  if (options.target == TargetKind::CPU && !options.shardTime)
     pm.addNestedPass<func::FuncOp>(createJoinSequences());
   AddLossOptions loss;
   loss.losses.assign(options.losses.begin(), options.losses.end());
@@ -93,6 +94,8 @@ static std::vector<std::string> getFunctionPrefixes(const TrainingOptions &optio
     prefixes.push_back("pullback_");
   if (options.shardTime)
     prefixes.push_back("shard_");
+  if (options.shardsBothWays)
+    prefixes.push_back("late_shard_");
   return prefixes;
 }
 
@@ -139,6 +142,13 @@ void bppsa::buildDifferentiationPipeline(OpPassManager &pm, const TrainingOption
   if (options.shardTime) {
     pm.addPass(createShardTime());
     addDifferentiation(pm, "sharded_loss", "shard_" + first.name, "states", links);
+  }
+  if (options.shardsBothWays) {
+    ShardTimeOptions late;
+    late.name = "late_sharded_loss";
+    late.reversedFirst = true;
+    pm.addPass(createShardTime(late));
+    addDifferentiation(pm, late.name, "late_shard_" + first.name, "parameters", links);
   }
   BuildOptimizerOptions optimizer;
   optimizer.optimizer = options.optimizer;

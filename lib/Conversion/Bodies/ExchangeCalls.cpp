@@ -98,11 +98,55 @@ static LogicalResult lower(StageReceiveOp op) {
   return success();
 }
 
+/// Calls the run-time function `name` for an exchange of states, which is in `array`.
+template <typename OpTy> static LogicalResult lowerShardCall(OpTy op, StringRef name, Value array) {
+  if (!cast<MemRefType>(array.getType()).getLayout().isIdentity())
+    return op.emitOpError() << "needs a dense destination, found " << array.getType();
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  auto number = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  };
+  replaceByCall(op, name,
+                {getAddress(builder, loc, array), getBytes(builder, loc, array),
+                 number(op.getReverse() ? 1 : 0), number(op.getTransposed() ? 1 : 0),
+                 number(op.getChannel())});
+  return success();
+}
+
+/// The run time works in the place of the destination.
+static LogicalResult lower(ShardEnterOp op) {
+  if (op.getResult())
+    return op.emitOpError("works on tensors; run bppsa-bufferize first");
+  OpBuilder builder(op);
+  memref::CopyOp::create(builder, op.getLoc(), op.getOperand(), op.getDestination());
+  return lowerShardCall(op, "bppsa_rt_shard_enter", op.getDestination());
+}
+
+/// What is sent is the operand, what is received the destination.
+static LogicalResult lower(ShardLeaveOp op) {
+  if (op.getResult())
+    return op.emitOpError("works on tensors; run bppsa-bufferize first");
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  if (op.getTransposed())
+    return lowerShardCall(op, "bppsa_rt_shard_leave", op.getDestination());
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0));
+  memref::StoreOp::create(builder, loc, zero, op.getDestination(), ValueRange());
+  Value dense = makeDense(builder, loc, op.getOperand());
+  if (dense != op.getOperand()) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointAfter(op);
+    memref::DeallocOp::create(builder, loc, dense);
+  }
+  return lowerShardCall(op, "bppsa_rt_shard_leave", dense);
+}
+
 LogicalResult bppsa::lowerExchangeCalls(ModuleOp module) {
   SmallVector<Operation *> ops;
   module.walk([&](Operation *op) {
     if (isa<AwaitParameterOp, SignalGradientOp, RankMeanOp, RankWeightOp, StageSendOp,
-            StageReceiveOp>(op))
+            StageReceiveOp, ShardEnterOp, ShardLeaveOp, ShardFirstStepOp, ShardAllStepsOp>(op))
       ops.push_back(op);
   });
   for (Operation *op : ops) {
@@ -117,6 +161,16 @@ LogicalResult bppsa::lowerExchangeCalls(ModuleOp module) {
     } else if (auto receive = dyn_cast<StageReceiveOp>(op)) {
       if (failed(lower(receive)))
         return failure();
+    } else if (auto enter = dyn_cast<ShardEnterOp>(op)) {
+      if (failed(lower(enter)))
+        return failure();
+    } else if (auto leave = dyn_cast<ShardLeaveOp>(op)) {
+      if (failed(lower(leave)))
+        return failure();
+    } else if (isa<ShardFirstStepOp>(op)) {
+      replaceByCall(op, "bppsa_rt_shard_first_step", {});
+    } else if (auto all = dyn_cast<ShardAllStepsOp>(op)) {
+      replaceByCall(op, "bppsa_rt_shard_all_steps", all.getOwn());
     } else if (isa<RankWeightOp>(op)) {
       replaceByCall(op, "bppsa_rt_rank_weight", {});
     } else {

@@ -11,9 +11,9 @@
 
 namespace bppsa {
 
-/// Turns every `bppsa.await_parameter`, `bppsa.signal_gradient`, `bppsa.rank_mean` and
-/// `bppsa.rank_weight` into a call of the run-time function of that name (`ObjectInterface.h`),
-/// with the addresses of arrays. Fails where one works on tensors.
+/// Turns what a step exchanges with other ranks, such as `bppsa.rank_mean`, into a call of the
+/// run-time function of that name (`ObjectInterface.h`), with the addresses of arrays. Fails where
+/// one works on tensors.
 mlir::LogicalResult lowerExchangeCalls(mlir::ModuleOp module);
 
 } // namespace bppsa

@@ -6,12 +6,16 @@
 //
 // A rank that has a share of the steps sees what the steps behind it do with its final states as
 // the cotangents of these. Their products added to its own loss are a scalar whose gradients are
-// what the rank adds to those of the whole sequence, and what it hands to the rank before it.
+// what the rank adds to those of the whole sequence, and what it hands to the rank before it. The
+// states of a stream are arguments and results, which the run time hands on between calls. Those of
+// the layers of other models are inside: there exchanges are operations, whose rules of
+// differentiation exchange cotangents.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Losses.h"
 #include "Objective.h"
+#include "ShardExchanges.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
 #include "bppsa/Differentiation/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -61,31 +65,52 @@ struct ShardTimePass : bppsa::impl::ShardTimeBase<ShardTimePass> {
     function.setName(name);
     function.setPrivate();
     module.push_back(function);
-    if (failed(addCotangents(function)))
-      signalPassFailure();
+    FailureOr<SmallVector<Value>> rests =
+        isStream(function) ? addProducts(function) : connectShards(function, reversedFirst);
+    if (failed(rests))
+      return signalPassFailure();
+    addObjective(function, *rests);
   }
 
 private:
-  LogicalResult addCotangents(func::FuncOp function) {
+  static bool isStream(func::FuncOp function) {
+    for (unsigned i = 0, e = function.getNumResults(); i < e; ++i)
+      if (attrs::Carried::ofResult(function, i))
+        return true;
+    return false;
+  }
+
+  /// The products of the final states of a stream and their cotangents, which become arguments.
+  FailureOr<SmallVector<Value>> addProducts(func::FuncOp function) {
     Operation *terminator = function.front().getTerminator();
     OpBuilder builder(terminator);
-    Location loc = function.getLoc();
-    SmallVector<Value> terms = {createRankWeighted(builder, loc, terminator->getOperand(0))};
+    SmallVector<Value> products;
     LossOptions product;
     product.kind = LossKind::VJP;
     for (unsigned i = 0, e = function.getNumResults(); i < e; ++i) {
       auto type = dyn_cast<RankedTensorType>(function.getResultTypes()[i]);
       // States of other types have no cotangents.
       if (attrs::Carried::ofResult(function, i) && type && type.getElementType().isF32())
-        terms.push_back(createLoss(builder, loc, product, terminator->getOperand(i),
-                                   addCotangent(function, i), /*weight=*/Value()));
+        products.push_back(createLoss(builder, function.getLoc(), product,
+                                      terminator->getOperand(i), addCotangent(function, i),
+                                      /*weight=*/Value()));
     }
-    if (terms.size() == 1)
-      return function.emitError() << "needs results with 'bppsa.carried', the final states of a "
-                                     "share of the steps, found none; run the model with --carry";
+    if (products.empty())
+      return function.emitError() << "needs results of f32 with 'bppsa.carried', the final states "
+                                     "of a share of the steps, found none of f32; run the model "
+                                     "with one process";
+    return products;
+  }
+
+  /// Makes the sum of the loss and `rests`, what the ranks behind add to it, the objective.
+  static void addObjective(func::FuncOp function, ArrayRef<Value> rests) {
+    Operation *terminator = function.front().getTerminator();
+    OpBuilder builder(terminator);
+    Location loc = function.getLoc();
+    SmallVector<Value> terms = {createRankWeighted(builder, loc, terminator->getOperand(0))};
+    llvm::append_range(terms, rests);
     appendObjective(function,
                     createLossSum(builder, loc, terms, SmallVector<double>(terms.size(), 1)));
-    return success();
   }
 };
 } // namespace

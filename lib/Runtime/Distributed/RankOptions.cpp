@@ -69,10 +69,9 @@ void bppsa::runtime::addRankOptions(CLI::App &command, Options &options) {
           [&options](const std::string &word) { options.throttle = Throttle::parse(word); },
           "GBIT/S,SECONDS: every rank sends as over a network of that rate and latency")
       ->type_name("RATE");
-  command.add_flag(
-      "--shard-time", options.shardTime,
-      "In programs of streams that were compiled with --shard-time: each rank computes "
-      "a share of the steps of every sequence, in place of a share of the samples");
+  command.add_flag("--shard-time", options.shardTime,
+                   "In programs that were compiled with --shard-time: each rank computes a share "
+                   "of the steps of every sequence, in place of a share of the samples");
   addTraceOption(command, options,
                  "Write when each rank computed, sent and waited to this file, in the Chrome trace "
                  "format");

@@ -103,22 +103,17 @@ std::vector<std::vector<double>> Ranks::gather(const std::vector<double> &own, c
 // Messages to one rank
 //===----------------------------------------------------------------------===//
 
-void Ranks::send(int to, std::string bytes, const char *what) {
+void Ranks::send(int to, std::string bytes, const char *what, int64_t channel) {
   auto owned = std::make_shared<std::string>(std::move(bytes));
-  messages->post({to, tags::state, owned->data(), owned->size(), firstPriority, what, [owned] {}});
+  messages->post(
+      {to, tags::state(channel), owned->data(), owned->size(), firstPriority, what, [owned] {}});
 }
 
-std::string Ranks::receive(int from, uint64_t bytes, const char *what) {
-  struct Arrival {
-    std::string bytes;
-    bool isThere = false;
-  };
-  auto arrival = std::make_shared<Arrival>();
-  arrival->bytes.resize(bytes);
-  messages->receive(from, tags::state, arrival->bytes.data(), bytes,
-                    [this, arrival] { messages->update([&] { arrival->isThere = true; }); });
-  messages->wait(what, [&] { return arrival->isThere; });
-  return std::move(arrival->bytes);
+void Ranks::receive(int from, void *data, uint64_t bytes, const char *what, int64_t channel) {
+  auto isThere = std::make_shared<bool>(false);
+  messages->receive(from, tags::state(channel), data, bytes,
+                    [this, isThere] { messages->update([&] { *isThere = true; }); });
+  messages->wait(what, [&] { return *isThere; });
 }
 
 Share bppsa::runtime::shareOf(int64_t size, int rank, int count) {

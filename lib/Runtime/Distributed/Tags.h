@@ -16,14 +16,17 @@ constexpr int farewell = 0;
 /// What a rank gives to all others: the beginning, and what does not fit there.
 constexpr int gather = 1, gatherRest = 2;
 
-/// States of sequences on their way to the next rank, and their cotangents on the way back.
-constexpr int state = 3;
 /// What a rank gives to all others, and they take later.
-constexpr int delayed = 4;
+constexpr int delayed = 3;
 
+/// States of sequences on their way to the next rank, and their cotangents on the way back.
+constexpr int shardChannels = 1024;
+constexpr int state(int64_t channel) { return static_cast<int>(4 + channel); }
+
+constexpr int firstSlice = 4 + shardChannels;
 /// The gradient of slice `slice` on its way to the owner, and the sum on its way back.
-constexpr int push(int64_t slice) { return static_cast<int>(5 + 2 * slice); }
-constexpr int sum(int64_t slice) { return static_cast<int>(6 + 2 * slice); }
+constexpr int push(int64_t slice) { return static_cast<int>(firstSlice + 2 * slice); }
+constexpr int sum(int64_t slice) { return static_cast<int>(firstSlice + 1 + 2 * slice); }
 
 /// What a stage of a pipeline sends through a channel: microbatches follow each other. Ranks that
 /// are stages exchange no slices.

@@ -12,10 +12,11 @@
 
 using namespace bppsa::runtime;
 
-std::string bppsa::runtime::position(int64_t flat, const std::vector<int64_t> &shape) {
+std::string bppsa::runtime::position(int64_t flat, const std::vector<int64_t> &shape,
+                                     const std::vector<int64_t> &begin) {
   std::vector<int64_t> index(shape.size());
   for (size_t axis = shape.size(); axis-- > 0; flat /= shape[axis])
-    index[axis] = flat % shape[axis];
+    index[axis] = flat % shape[axis] + (begin.empty() ? 0 : begin[axis]);
   return list(index);
 }
 

@@ -230,7 +230,8 @@ void Dataset::addColumns(const std::map<std::string, NpyHeader> &headers) {
   auto add = [&](const ArrayInfo &info, size_t slot, bool isStored) {
     try {
       if (isStored)
-        return addColumn(info, slot, headers.at(info.name).dtype, headers.at(info.name).shape);
+        return addColumn(info, slot, headers.at(info.name).dtype,
+                         sharedShape(info, headers.at(info.name).shape));
       addColumn(info, slot, info.dtype, model->extents(info.shape, bindHeaders(headers, *model)));
       columns.back().isStored = false;
     } catch (const Error &error) {
@@ -254,14 +255,16 @@ void Dataset::addColumns(const std::map<std::string, NpyHeader> &headers) {
   }
 }
 
-Dataset::Dataset(const std::string &path, const Model &model, TargetUse use, int64_t memory)
+Dataset::Dataset(const std::string &path, const Model &model, TargetUse use, int64_t memory,
+                 TimeShare share)
     : model(&model), name(path), hasTargets(use == TargetUse::Needed), files(findArrayFiles(path)),
-      memory(memory) {
+      memory(memory), share(share) {
   open();
 }
 
-Dataset::Dataset(const ArrayArguments &arrays, const Model &model, TargetUse use, int64_t memory)
-    : model(&model), hasTargets(use == TargetUse::Needed), memory(memory) {
+Dataset::Dataset(const ArrayArguments &arrays, const Model &model, TargetUse use, int64_t memory,
+                 TimeShare share)
+    : model(&model), hasTargets(use == TargetUse::Needed), memory(memory), share(share) {
   files.emplace_back(arrays);
   open();
 }

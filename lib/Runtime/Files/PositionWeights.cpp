@@ -67,8 +67,10 @@ void Dataset::maskPositions(const Column &column, const Block &block, Buffer &ta
     if (static_cast<int64_t>(axis) != *column.info->batchAxis)
       inner *= column.shape[axis];
   int64_t steps = column.shape[timeAxis], sample = column.sampleElements();
+  int64_t first = isShared(column) ? ownSteps.first : 0;
   for (int64_t i = 0; i < elements; ++i)
-    if (i / inner % steps >= elementAt(values(block, lengths), columns[lengths].dtype, i / sample))
+    if (first + i / inner % steps >=
+        elementAt(values(block, lengths), columns[lengths].dtype, i / sample))
       weights[i] = 0;
 }
 

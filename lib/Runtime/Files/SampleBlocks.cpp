@@ -84,16 +84,17 @@ void Dataset::checkValues(const Column &column, const std::byte *values, int64_t
     requireNoNegative(floats, elements, position);
 }
 
-Position Dataset::positions(const Column &column, const ArrayFile &file, int64_t start) {
-  return [&column, &file, start](int64_t i) {
-    std::vector<int64_t> shape = column.shape;
+Position Dataset::positions(const Column &column, const ArrayFile &file, int64_t start) const {
+  return [this, &column, &file, start](int64_t i) {
+    std::vector<int64_t> shape = column.shape, begin = beginOf(column, 0);
     if (!column.isSliced())
-      return position(i, shape);
+      return position(i, shape, begin);
     // Samples come first in memory, not in the file.
     shape[*column.info->batchAxis] = file.count;
     int64_t inner = column.sampleElements() / column.outer, sample = start;
     sample += i / column.sampleElements();
-    return position((i / inner % column.outer * file.count + sample) * inner + i % inner, shape);
+    return position((i / inner % column.outer * file.count + sample) * inner + i % inner, shape,
+                    begin);
   };
 }
 
@@ -128,9 +129,12 @@ void Dataset::readSamples(const Column &column, const ArrayFile &file, int64_t s
   Buffer part = Buffer::uninitialized(column.outer * chunk * inner);
   ArrayPart reader(file, array);
   for (int64_t first = 0; first < samples; first += chunk) {
-    int64_t count = std::min(chunk, samples - first), row = count * inner;
-    for (int64_t i = 0; i < column.outer; ++i)
-      reader.read((i * file.count + start + first) * inner, row, part.data() + i * row);
+    int64_t count = std::min(chunk, samples - first);
+    std::byte *next = part.data();
+    forEachPiece(column, file, start + first, count, size, [&](int64_t offset, int64_t bytes) {
+      reader.read(offset, bytes, next);
+      next += bytes;
+    });
     takeSamples(column, file, start + first, count, part.data(), to + first * column.sampleBytes());
   }
 }
@@ -147,7 +151,7 @@ void Dataset::forEachFile(int64_t first, int64_t samples, Visit &&visit) const {
 
 Buffer Dataset::readShared(const Column &column, const ArrayFile &file) const {
   Buffer values(column.inner);
-  takeSamples(column, file, 0, 1, file.read(column.info->name).data.data(), values.data());
+  takeSamples(column, file, 0, 1, readWhole(column, file).data.data(), values.data());
   return values;
 }
 
@@ -170,9 +174,10 @@ Buffer Dataset::fillSliced(const Column &column, int64_t first, int64_t samples)
   Buffer values = Buffer::uninitialized(samples * bytes);
   forEachFile(first, samples, [&](const ArrayFile &file, int64_t start, int64_t count) {
     std::byte *to = values.data() + (file.first + start - first) * bytes;
-    if (!isHeld)
+    bool isPart = isShared(column) && file.offsets.count(column.info->name);
+    if (!isHeld || isPart)
       return readSamples(column, file, start, count, to);
-    Array array = file.read(column.info->name);
+    Array array = readWhole(column, file);
     takeSamples(column, file, start, count, array.data.data(), to);
   });
   return values;
@@ -196,7 +201,8 @@ void Dataset::load() {
   int64_t bytes = bytesPerSample() * count, largest = 0;
   isHeld = bytes <= memory;
   for (const Column &column : columns)
-    largest = std::max(largest, column.isSliced() ? column.sampleBytes() * count : 0);
+    if (int64_t bytes = column.sampleBytes() * count; column.isSliced())
+      largest = std::max(largest, isShared(column) ? bytes / ownSteps.count * ownSteps.all : bytes);
   for (const Column &column : columns)
     for (const ArrayFile &file : files)
       if (!isHeld && column.isSliced() && column.isStored &&
@@ -295,12 +301,19 @@ void Dataset::requireBounds(const Symbols &symbols) const {
     if (isNew)
       bounds.push_back(bound);
   };
+  // Samples are as long as the sequences in the files.
+  Symbols whole = symbols;
+  for (const Column &column : columns)
+    if (const Extent *steps =
+            isShared(column) ? &column.info->shape[*column.info->timeAxis] : nullptr;
+        steps && steps->kind == Extent::Kind::Symbol)
+      whole[steps->symbol] = ownSteps.all;
   for (size_t i = 0; i < columns.size(); ++i) {
     for (const Extent &bound : columns[i].info->indexBounds)
       if (std::optional<int64_t> size = evaluate(bound, symbols))
         add(i, -*size, *size - 1, "an index");
     for (const Extent &bound : columns[i].info->lengthBounds)
-      if (std::optional<int64_t> steps = evaluate(bound, symbols))
+      if (std::optional<int64_t> steps = evaluate(bound, whole))
         add(i, 1, *steps, "the length of a sample");
   }
 }

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Training/TimeShard.h"
+#include "bppsa/Runtime/Error.h"
 
 #include <cstring>
 
@@ -21,7 +22,8 @@ static void receive(Ranks &ranks, int from, StateArrays &arrays, const char *wha
   uint64_t size = 0;
   for (const auto &[index, array] : arrays)
     size += array.data.size();
-  std::string bytes = ranks.receive(from, size, what);
+  std::string bytes(size, '\0');
+  ranks.receive(from, bytes.data(), size, what);
   const char *next = bytes.data();
   for (auto &[index, array] : arrays) {
     memcpy(array.data.data(), next, array.data.size());
@@ -33,17 +35,17 @@ std::vector<double> TimeShard::runForward(const Batch &batch) {
   segments.restart(batch);
   if (ranks.rank() > 0)
     receive(ranks, ranks.rank() - 1, segments.currentStates(), "states");
-  share = &segments.fill(batch, ranks.rank());
+  share = &segments.fill(batch, 0);
   if (hasNext()) {
     {
       TraceScope scope(ranks.trace(), TraceEvent::Lane::Computing, "forward");
-      segments.run("eval", batch, ranks.rank());
+      segments.run("eval", batch, 0);
     }
     send(ranks, ranks.rank() + 1, segments.currentStates(), "states");
   }
   std::vector<double> weights;
   for (size_t i = 0; i < session.program.model.losses.size(); ++i)
-    weights.push_back(segments.weightOf(batch, ranks.rank(), i));
+    weights.push_back(segments.weightOf(batch, 0, i));
   return weights;
 }
 
@@ -80,4 +82,49 @@ void TimeShard::receiveCotangents(const std::string &function) {
 void TimeShard::sendCotangents() {
   if (ranks.rank() > 0)
     send(ranks, ranks.rank() - 1, backwards.at(share).firsts, "cotangents");
+}
+
+//===----------------------------------------------------------------------===//
+// States inside of steps
+//===----------------------------------------------------------------------===//
+
+/// The rank `distance` shares on, where that has steps.
+std::optional<int> ShardMessages::neighbor(int distance) const {
+  int other = ranks.rank() + distance;
+  return other >= 0 && other < shares ? std::optional<int>(other) : std::nullopt;
+}
+
+void ShardMessages::send(int to, const ShardState &state, const char *what) noexcept {
+  orExit([&] {
+    ranks.send(to, {static_cast<const char *>(state.data), state.bytes}, what, state.channel);
+  });
+}
+
+void ShardMessages::receive(int from, const ShardState &state, const char *what) noexcept {
+  orExit([&] { ranks.receive(from, state.data, state.bytes, what, state.channel); });
+}
+
+void ShardMessages::enter(const ShardState &state) noexcept {
+  if (std::optional<int> before = neighbor(state.isReverse ? 1 : -1))
+    receive(*before, state, "states");
+}
+
+void ShardMessages::leave(const ShardState &state) noexcept {
+  if (std::optional<int> behind = neighbor(state.isReverse ? -1 : 1))
+    send(*behind, state, "states");
+}
+
+void ShardMessages::giveCotangent(const ShardState &state) noexcept {
+  std::optional<int> before = neighbor(state.isReverse ? 1 : -1);
+  if (!before)
+    return;
+  send(*before, state, "cotangents");
+  memset(state.data, 0, state.bytes);
+}
+
+void ShardMessages::takeCotangent(const ShardState &state) noexcept {
+  if (std::optional<int> behind = neighbor(state.isReverse ? -1 : 1))
+    receive(*behind, state, "cotangents");
+  else
+    memset(state.data, 0, state.bytes);
 }

@@ -20,9 +20,9 @@ void Trainer::prepareExchange() {
     return preparePipeline();
   if (ranks.isAlone())
     return prepareCarried();
-  exchange = std::make_unique<ExchangedUpdate>(session, ranks, options.exchange, stepFunction(),
-                                               groupsOf(model, settings.rateRules),
-                                               /*areWeighted=*/model.sharesStatistics || timeShard);
+  exchange = std::make_unique<ExchangedUpdate>(
+      session, ranks, options.exchange, stepFunction(), groupsOf(model, settings.rateRules),
+      /*areWeighted=*/model.sharesStatistics || timeShares);
 }
 
 void Trainer::compute(double weight, bool gives, const std::function<void()> &step) {

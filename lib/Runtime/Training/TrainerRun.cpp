@@ -124,7 +124,10 @@ int bppsa::runtime::train(const Program &program, const Options &all, Ranks &ran
   TrainSettings defaults;
   defaults.hyper = model.hyper;
   TrainingData data;
-  data.read(options.data, options.val, model, options);
+  TimeShare share;
+  if (options.shardTime)
+    share = {ranks.rank(), ranks.count()};
+  data.read(options.data, options.val, model, options, share);
   Trainer trainer(session, options, ranks, std::move(data), defaults);
   Progress progress(trainer.epochCount(), trainer.batchCount(), options.quiet || options.lrFind);
   noteInterrupts();

@@ -190,8 +190,7 @@ void Trainer::requireBatches() {
     data.set->requireBatches(settings.batch, trainedCount());
   }
   if (!validated.empty())
-    (data.validationSet ? *data.validationSet : *data.set)
-        .requireBatches(settings.batch, static_cast<int64_t>(validated.size()));
+    validationData().requireBatches(settings.batch, static_cast<int64_t>(validated.size()));
 }
 
 void Trainer::splitSamples() {
@@ -201,6 +200,8 @@ void Trainer::splitSamples() {
     validated = data.validationSet->all();
   if (!settings.valSplit || !data.set)
     return;
+  if (sharesTime())
+    data.wholeSet.emplace(options.data, model, TargetUse::Needed, settings.shuffleMemory);
   int64_t samples = data.set->samples();
   if (settings.shuffle)
     trained = shuffledOrder(settings.seed, /*epoch=*/-1, samples);
@@ -232,7 +233,7 @@ void Trainer::prepareSteps() {
     cutTime();
   else if (isDeviceProgram() && batchesPerEpoch > 1 && settings.accumulate == 1)
     batch.keepSpares();
-  steps = std::make_unique<TrainingSteps>(session, *data.set, batch);
+  steps = std::make_unique<TrainingSteps>(session, *data.set, batch, stepKind());
   // A run that goes on keeps its variant, and with it its bits.
   if (settings.variant.empty() || !options.variant.isAuto())
     settings.variant = chooseForAll();

@@ -90,8 +90,9 @@ std::vector<double> Trainer::ownWeights() const {
 }
 
 void Trainer::drawSeed(int64_t number) {
-  // Each rank drops elements of its own.
-  uint64_t seed = ranks.isFirst() || isPipelined()
+  // Each rank drops elements of its own; of stages and of shares of the steps these are of one
+  // batch.
+  uint64_t seed = ranks.isFirst() || isPipelined() || timeShares
                       ? settings.seed
                       : stepSeed(settings.seed, -static_cast<int64_t>(ranks.rank()));
   session.seed = static_cast<int64_t>(stepSeed(seed, number));
@@ -186,8 +187,8 @@ void Trainer::runBatch() {
     return runGiven();
   if (filledAhead != state.batch)
     fill(first, batch);
-  if (timeShard)
-    return runTimeShard();
+  if (timeShares)
+    return runTimeShare();
   if (segments)
     return runSegments();
   std::vector<double> weights = ownWeights();

@@ -80,8 +80,7 @@ void Trainer::runGiven() {
 std::optional<Evaluation> Trainer::evaluateAll() {
   auto isAskedToStop = [&] { return observer->isInterrupted(); };
   if (!data.validationStream)
-    return evaluate(session, data.validationSet ? *data.validationSet : *data.set, validated,
-                    settings.batch, ranks, isAskedToStop);
+    return evaluate(session, validationData(), validated, settings.batch, ranks, isAskedToStop);
   EvaluationSums sums(model);
   int64_t number = 0;
   while (const Batch *batch = data.validationStream->next()) {

@@ -20,7 +20,7 @@ void TrainingSteps::use(const std::string &name, const std::vector<int64_t> &wan
     if (size > 0) {
       // A step is prepared for a batch of its size, whatever that holds.
       data.resize(size, batch);
-      steps[size] = session.prepare("step." + used, &batch);
+      steps[size] = session.prepare(function(used), &batch);
     }
 }
 
@@ -28,14 +28,14 @@ void TrainingSteps::choose(const VariantRequest &request, const std::vector<int6
                            int64_t count, bool checks) {
   std::vector<int64_t> any(wanted.front(), 0);
   data.gather(any.data(), any.size(), batch);
-  VariantChoice choice = chooseVariant(session, request, "step", batch, count);
+  VariantChoice choice = chooseVariant(session, request, kind, batch, count);
   auto fits = [&](const VariantInfo *variant) {
-    return session.fits("step." + variant->name, batch);
+    return session.fits(function(variant->name), batch);
   };
   if (checks && std::all_of(choice.others.begin(), choice.others.end(), fits)) {
     others = choice.others;
     for (const VariantInfo *variant : others)
-      otherSteps.push_back(session.prepare("step." + variant->name, &batch));
+      otherSteps.push_back(session.prepare(function(variant->name), &batch));
     checking = VariantCheck(1 + others.size(), 0, choice.othersCost);
   }
   use(choice.variant->name, wanted);

@@ -71,3 +71,35 @@ func.func @send_before_the_first(%x: tensor<4xf32>) {
   bppsa.stage_send %x to -1 channel 0 : tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @state_of_integers(%h: tensor<4xi64>) {
+  // expected-error @below {{needs a state of f32, found 'tensor<4xi64>'}}
+  %0 = bppsa.shard_enter %h channel 0 : tensor<4xi64> -> tensor<4xi64>
+  return
+}
+
+// -----
+
+func.func @rest_of_other_shape(%h: tensor<4xf32>) {
+  // expected-error @below {{makes an array of 'tensor<f32>', found 'tensor<4xf32>'}}
+  %0 = bppsa.shard_leave %h channel 0 : tensor<4xf32> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @cotangent_nowhere(%h: memref<4xf32>) {
+  // expected-error @below {{needs a result where the operand is a tensor and a destination where it is memory, found other ones}}
+  bppsa.shard_leave transposed %h channel 0 : memref<4xf32>
+  return
+}
+
+// -----
+
+func.func @channel_before_the_first(%h: tensor<4xf32>) {
+  // expected-error @below {{needs a channel from 0 on, found -1}}
+  %0 = bppsa.shard_enter %h channel -1 : tensor<4xf32> -> tensor<4xf32>
+  return
+}

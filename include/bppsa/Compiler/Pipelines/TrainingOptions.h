@@ -110,6 +110,9 @@ struct TrainingOptions {
   bool splitBackward = false;
   /// `--shard-time`: also functions for ranks with shares of the steps.
   bool shardTime = false;
+  /// Whether recurrent layers of such a model go both ways: ranks with late steps then have
+  /// functions of their own.
+  bool shardsBothWays = false;
   /// What tensor cores multiply: `fp32`, `tf32` or `bf16`; empty for `fp32`. For CUDA only.
   std::string precision;
 

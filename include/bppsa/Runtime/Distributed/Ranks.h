@@ -38,9 +38,10 @@ public:
   /// What rank 0 gives.
   std::string broadcast(const std::string &own) { return gather(isFirst() ? own : "").front(); }
 
-  /// Sends `bytes` to rank `to`, which receives as many; of several messages the first one first.
-  void send(int to, std::string bytes, const char *what);
-  std::string receive(int from, uint64_t bytes, const char *what);
+  /// Sends `bytes` to rank `to`, which receives as many; of several messages of a channel, of which
+  /// there are 1024, the first one first.
+  void send(int to, std::string bytes, const char *what, int64_t channel = 0);
+  void receive(int from, void *data, uint64_t bytes, const char *what, int64_t channel = 0);
 
   /// Only where there are several.
   MessageLoop &loop() { return *messages; }

@@ -14,8 +14,10 @@
 
 namespace bppsa::runtime {
 
-/// "[2, 0, 5]": where element `flat` of an array of this shape is.
-std::string position(int64_t flat, const std::vector<int64_t> &shape);
+/// "[2, 0, 5]": where element `flat` of an array of this shape is; of a part of an array that
+/// begins at `begin`, where that is not empty, where it is in the whole.
+std::string position(int64_t flat, const std::vector<int64_t> &shape,
+                     const std::vector<int64_t> &begin = {});
 
 /// Says where element `i` of some values is, as position() does.
 using Position = std::function<std::string(int64_t)>;

@@ -58,6 +58,22 @@ struct Batch {
   void addTo(const Model &model, ViewTable &views);
 };
 
+/// Steps of sequences, of which there are `all`.
+struct StepWindow {
+  int64_t first = 0, count = 0, all = 0;
+};
+
+/// Which steps of sequences a set has: of `shares` shares of ceil(T / shares) steps that of number
+/// `number`. The last share may be shorter; those behind it have no steps, and a set has the last
+/// step in their place.
+struct TimeShare {
+  int number = 0, shares = 1;
+
+  StepWindow of(int64_t steps) const;
+  /// How many shares have steps.
+  static int64_t filled(int64_t steps, int shares);
+};
+
 enum class TargetUse {
   /// The array `target` must be there when the model's loss has one.
   Needed,
@@ -80,6 +96,7 @@ struct ShuffleBlocks {
 /// weights of positions, which are one then. Positions beyond the length of their sample, and those
 /// with the target that the program ignores, have the weight zero.
 /// Where the model fixes its batch size, the set holds a multiple of it.
+/// Of sequences it has the steps of `share`, and reads no others where arrays can be read in place.
 /// A set of more bytes than `memory` is not held: blocks of it are read, and their values checked,
 /// when a batch needs them. Only arrays that cannot be read in place are held whatever their size.
 class Dataset {
@@ -88,11 +105,11 @@ public:
 
   /// Throws Error, naming file and array, when the files do not fit the model.
   Dataset(const std::string &path, const Model &model, TargetUse use,
-          int64_t memory = defaultMemory);
+          int64_t memory = defaultMemory, TimeShare share = {});
   /// The same of arrays of the program that this library is embedded in, which must stay while the
   /// set is in use.
   Dataset(const ArrayArguments &arrays, const Model &model, TargetUse use,
-          int64_t memory = defaultMemory);
+          int64_t memory = defaultMemory, TimeShare share = {});
   /// Numbers drawn with a fixed seed, for timing only. Symbols other than those of batch and time
   /// axes take their value from `others`, else 1.
   static Dataset synthetic(const Model &model, int64_t samples, int64_t steps,
@@ -110,8 +127,10 @@ public:
   int64_t samples() const { return count; }
   /// The numbers of all samples.
   std::vector<int64_t> all() const;
-  /// The number of time steps, where the model's inputs have them.
+  /// The number of time steps, where the model's inputs have them; those of the share.
   std::optional<int64_t> steps() const;
+  /// Which steps of the sequences in the files these are.
+  StepWindow window() const { return ownSteps; }
   uint32_t fingerprint() const { return checksum; }
   /// The batch size where the model fixes it.
   std::optional<int64_t> fixedBatch() const { return fixed; }
@@ -192,6 +211,8 @@ private:
   void addColumn(const ArrayInfo &info, size_t slot, DType dtype,
                  const std::vector<int64_t> &shape);
   void addColumns(const std::map<std::string, NpyHeader> &headers);
+  /// The extents of the share of an array of `shape`.
+  std::vector<int64_t> sharedShape(const ArrayInfo &info, std::vector<int64_t> shape);
   std::vector<int64_t> slicedShape(const Column &column, int64_t size) const;
   Symbols bindSlices(int64_t size) const;
   void countSamples();
@@ -227,7 +248,22 @@ private:
   void checkValues(const Column &column, const std::byte *values, int64_t elements,
                    const Position &position) const;
   /// Says where elements of samples from number `start` of `file` on are in its array.
-  static Position positions(const Column &column, const ArrayFile &file, int64_t start);
+  Position positions(const Column &column, const ArrayFile &file, int64_t start) const;
+  // TimeShares.cpp
+  /// Whether the set has some of the steps of the column's array alone.
+  bool isShared(const Column &column) const {
+    return ownSteps.count != ownSteps.all && column.info->timeAxis;
+  }
+  /// Where the set's part of an array of `file` begins, from sample number `start` on.
+  std::vector<int64_t> beginOf(const Column &column, int64_t start) const;
+  /// Calls `visit`, in order, with the offsets and sizes of the pieces of consecutive bytes that
+  /// hold `samples` samples, from number `start` on, of the column's array in `file`, whose
+  /// elements have `size` bytes.
+  void forEachPiece(const Column &column, const ArrayFile &file, int64_t start, int64_t samples,
+                    int64_t size, const std::function<void(int64_t, int64_t)> &visit) const;
+  /// All samples of the column's array in `file`, but of its steps those of the share.
+  Array readWhole(const Column &column, const ArrayFile &file) const;
+  // SampleBlocks.cpp
   Buffer loadShared(const Column &column) const;
   Buffer readShared(const Column &column, const ArrayFile &file) const;
   Buffer fillSliced(const Column &column, int64_t first, int64_t samples) const;
@@ -264,6 +300,8 @@ private:
   int64_t count = 0;
   uint32_t checksum = 0;
   int64_t memory = defaultMemory;
+  TimeShare share;
+  StepWindow ownSteps;
   /// Whether one block holds all samples.
   bool isHeld = true;
   /// By their number. Reading batches changes what is held, not what the set is.

@@ -7,22 +7,21 @@
 #ifndef BPPSA_RUNTIME_TRAINING_TIMESHARD_H
 #define BPPSA_RUNTIME_TRAINING_TIMESHARD_H
 
+#include "bppsa/Runtime/Distributed/Ranks.h"
+#include "bppsa/Runtime/Distributed/ShardPort.h"
 #include "bppsa/Runtime/Training/Segments.h"
 
 namespace bppsa::runtime {
 
-/// The steps of every sequence that this rank computes: the segment of its number. States come from
-/// the rank before it and go on to the one behind it; how the losses depend on them comes the other
-/// way. The last ranks may have no steps.
+/// What a rank computes of streams, whose states are arguments and results of steps: the steps of
+/// its share of every sequence, which are those of the data set. States come from the rank before
+/// it and go on to the one behind it; how the losses depend on them comes the other way.
 class TimeShard {
 public:
-  /// The length of segments of which each of `ranks` has at most one.
-  static int64_t lengthFor(int64_t steps, int ranks) { return (steps + ranks - 1) / ranks; }
+  /// The first `shares` ranks have steps.
+  TimeShard(Session &session, Segments &segments, Ranks &ranks, int64_t shares)
+      : session(session), segments(segments), ranks(ranks), shares(shares) {}
 
-  TimeShard(Session &session, Segments &segments, Ranks &ranks)
-      : session(session), segments(segments), ranks(ranks) {}
-
-  bool hasSteps() const { return ranks.rank() < segments.count(); }
   /// Waits for the states before this rank's share of the sequences in `batch`, and sends those
   /// behind it on. Returns what each loss of the share counts.
   std::vector<double> runForward(const Batch &batch);
@@ -42,15 +41,40 @@ private:
     Call call;
   };
 
-  bool hasNext() const { return ranks.rank() + 1 < segments.count(); }
+  bool hasNext() const { return ranks.rank() + 1 < shares; }
   Backward &prepare(const std::string &function);
 
   Session &session;
   Segments &segments;
   Ranks &ranks;
+  int64_t shares;
   /// That of the last batch.
   Batch *share = nullptr;
   std::map<const Batch *, Backward> backwards;
+};
+
+/// Hands on, by messages, the states that steps of other models have inside.
+class ShardMessages : public ShardPort {
+public:
+  /// The first `shares` ranks have steps, this one those of `window`.
+  ShardMessages(Ranks &ranks, int64_t shares, StepWindow window)
+      : ranks(ranks), shares(shares), window(window) {}
+
+  int64_t firstStep() const noexcept override { return window.first; }
+  int64_t allSteps() const noexcept override { return window.all; }
+  void enter(const ShardState &state) noexcept override;
+  void leave(const ShardState &state) noexcept override;
+  void giveCotangent(const ShardState &state) noexcept override;
+  void takeCotangent(const ShardState &state) noexcept override;
+
+private:
+  std::optional<int> neighbor(int distance) const;
+  void send(int to, const ShardState &state, const char *what) noexcept;
+  void receive(int from, const ShardState &state, const char *what) noexcept;
+
+  Ranks &ranks;
+  int64_t shares;
+  StepWindow window;
 };
 
 } // namespace bppsa::runtime

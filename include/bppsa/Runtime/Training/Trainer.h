@@ -32,16 +32,18 @@ namespace bppsa::runtime {
 /// What a run trains with and on: a set or a stream, and either, or nothing, to validate with.
 struct TrainingData {
   std::optional<Dataset> set, validationSet;
+  /// That of `set` with all steps, where that has a share of them and samples validate.
+  std::optional<Dataset> wholeSet;
   BatchStream *stream = nullptr, *validationStream = nullptr;
 
   /// Reads samples to train and to validate on, each where it is not empty: the paths of files, or
-  /// arrays.
+  /// arrays. Of the steps of sequences to train on only `share`.
   template <typename Source>
   void read(const Source &train, const Source &validation, const Model &model,
-            const Options &options) {
+            const Options &options, TimeShare share = {}) {
     int64_t memory = options.shuffleMemory.value_or(Dataset::defaultMemory);
     if (!train.empty())
-      set.emplace(train, model, TargetUse::Needed, memory);
+      set.emplace(train, model, TargetUse::Needed, memory, share);
     if (!validation.empty())
       validationSet.emplace(validation, model, TargetUse::Needed, memory);
   }
@@ -127,6 +129,10 @@ private:
   /// 1, or the number of segments of a sequence.
   int64_t updatesPerBatch() const;
   bool finishEpoch();
+  /// The set that `validated` are samples of.
+  const Dataset &validationData() const {
+    return data.validationSet ? *data.validationSet : data.wholeSet ? *data.wholeSet : *data.set;
+  }
   /// Whether there is something to validate with.
   bool validates() const { return !validated.empty() || data.validationStream; }
   /// Evaluates on it; nothing where the observer asks to stop.
@@ -225,10 +231,13 @@ private:
   // TrainerTime.cpp
   /// Throws Error where the ranks cannot have shares of the steps.
   void requireTimeShares() const;
-  /// Cuts sequences over ranks.
+  /// Prepares for the shares of ranks in the steps, which the set has.
   void cutTime();
+  std::vector<double> shareWeights() const;
   /// What runBatch() does then, on the steps of this rank.
-  void runTimeShard();
+  void runTimeShare();
+  /// What the names of functions that compute steps begin with.
+  std::string stepKind() const;
   /// The function that computes a step.
   std::string stepFunction() const;
 
@@ -282,9 +291,13 @@ private:
   double divisor = 1;
   /// The observer of some rank wants the run to end.
   bool isInterrupted = false;
-  /// Where sequences are cut; and where they are cut over ranks.
+  /// Where sequences are cut.
   std::unique_ptr<Segments> segments;
+  /// How many ranks have shares of the steps, 0 where they have shares of the samples; and what
+  /// they exchange of streams, and of other models.
+  int64_t timeShares = 0;
   std::unique_ptr<TimeShard> timeShard;
+  std::unique_ptr<ShardMessages> shardMessages;
   TrainingObserver *observer = nullptr;
   /// Where training stood when the file of --checkpoint was written; empty: it is not of this run.
   std::string kept;

@@ -16,9 +16,10 @@ namespace bppsa::runtime {
 /// that they are.
 class TrainingSteps {
 public:
-  /// `batch` is filled by others, with samples of `data`; it has memory for full batches.
-  TrainingSteps(Session &session, const Dataset &data, Batch &batch)
-      : session(session), data(data), batch(batch) {}
+  /// `batch` is filled by others, with samples of `data`; it has memory for full batches. `kind` is
+  /// that of the compiled functions: `step`, or `shard` on a share of the steps.
+  TrainingSteps(Session &session, const Dataset &data, Batch &batch, std::string kind)
+      : session(session), data(data), batch(batch), kind(std::move(kind)) {}
 
   /// Chooses a variant for a run of `count` steps on batches of `sizes`: a full one, and the rest.
   /// Where it `checks`, the choice is checked while the run goes on, in programs for CPUs.
@@ -36,11 +37,12 @@ public:
 
 private:
   std::string check(Call &step);
+  std::string function(const std::string &variant) const { return kind + "." + variant; }
 
   Session &session;
   const Dataset &data;
   Batch &batch;
-  std::string used;
+  std::string kind, used;
   std::vector<int64_t> sizes;
   /// By the size of the batch.
   std::map<int64_t, Call> steps;

@@ -92,3 +92,53 @@ LogicalResult StageReceiveOp::reifyResultShapes(OpBuilder &builder,
   shapes.push_back(getMixedValues(type.getShape(), getSizes(), builder));
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// Shares of the steps
+//===----------------------------------------------------------------------===//
+
+/// Whether what an exchange of states makes has a result where it is on tensors and a destination
+/// where it is in memory, of f32 and with the sizes `shape`.
+static LogicalResult verifyShardOp(Operation *op, Value operand, Value destination, Value result,
+                                   ArrayRef<int64_t> shape, int64_t channel) {
+  auto type = cast<ShapedType>(operand.getType());
+  if (!type.getElementType().isF32())
+    return op->emitOpError() << "needs a state of f32, found " << type;
+  Value made = isa<TensorType>(type) ? result : destination;
+  if (!made || (destination && result))
+    return op->emitOpError("needs a result where the operand is a tensor and a destination where "
+                           "it is memory, found other ones");
+  if (auto found = cast<ShapedType>(made.getType());
+      found.getShape() != shape || !found.getElementType().isF32())
+    return op->emitOpError() << "makes an array of "
+                             << RankedTensorType::get(shape, type.getElementType()) << ", found "
+                             << found;
+  if (channel < 0)
+    return op->emitOpError() << "needs a channel from 0 on, found " << channel;
+  return success();
+}
+
+LogicalResult ShardEnterOp::verify() {
+  return verifyShardOp(*this, getOperand(), getDestination(), getResult(),
+                       cast<ShapedType>(getOperand().getType()).getShape(), getChannel());
+}
+
+LogicalResult ShardEnterOp::reifyResultShapes(OpBuilder &builder,
+                                              ReifiedRankedShapedTypeDims &shapes) {
+  shapes.push_back(tensor::getMixedSizes(builder, getLoc(), getOperand()));
+  return success();
+}
+
+LogicalResult ShardLeaveOp::verify() {
+  ArrayRef<int64_t> shape = cast<ShapedType>(getOperand().getType()).getShape();
+  return verifyShardOp(*this, getOperand(), getDestination(), getResult(),
+                       getTransposed() ? shape : ArrayRef<int64_t>(), getChannel());
+}
+
+LogicalResult ShardLeaveOp::reifyResultShapes(OpBuilder &builder,
+                                              ReifiedRankedShapedTypeDims &shapes) {
+  shapes.emplace_back();
+  if (getTransposed())
+    shapes.back() = tensor::getMixedSizes(builder, getLoc(), getOperand());
+  return success();
+}

@@ -104,4 +104,69 @@ def BPPSA_StageReceiveOp : BPPSA_Op<"stage_receive", [AttrSizedOperandSegments,
   let hasVerifier = 1;
 }
 
+class BPPSA_ShardOp<string mnemonic> : BPPSA_Op<mnemonic, [
+    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
+  let arguments = (ins BPPSA_Shaped:$operand, Optional<AnyMemRef>:$destination, UnitAttr:$reverse,
+                       UnitAttr:$transposed, I64Attr:$channel);
+  let results = (outs Optional<AnyRankedTensor>:$result);
+  let assemblyFormat = [{
+    (`reverse` $reverse^)? (`transposed` $transposed^)? $operand
+    (`into` $destination^ `:` type($destination))? `channel` $channel attr-dict
+    `:` type($operand) (`->` type($result)^)?
+  }];
+  let hasVerifier = 1;
+}
+
+def BPPSA_ShardEnterOp : BPPSA_ShardOp<"shard_enter"> {
+  let summary = "a state before the steps of this rank";
+  let description = [{
+    Where ranks have shares of the steps of all sequences, what the rank before this one sends by
+    `shard_leave` with this `channel`; `operand` on the first rank. Of a loop over time that runs in
+    `reverse`, the rank before is the one with the steps behind those of this rank. `transposed` is the rule of its
+    cotangent: it sends `operand`, the cotangent of the state, to the rank before, and is zero then,
+    since no operand of this rank counts; on the first rank it is `operand`. One process
+    has all steps and is its first rank and its last. Ranks run the same operations of this kind in the same order. See
+    `bppsa-shard-time`.
+
+    ```mlir
+    %first = bppsa.shard_enter %h0 channel 0 : tensor<?x20xf32> -> tensor<?x20xf32>
+    ```
+  }];
+}
+
+def BPPSA_ShardLeaveOp : BPPSA_ShardOp<"shard_leave"> {
+  let summary = "a state behind the steps of this rank";
+  let description = [{
+    Sends `operand` to the rank behind this one, which takes it by `shard_enter` with this `channel`.
+    The result is what the losses of the ranks behind add to that of this one: zero, since they
+    count it, but it depends on `operand`. `transposed` is the rule of its cotangent, for a cotangent of one: how these
+    losses depend on `operand`, which the transposed `shard_enter` of the rank behind sends; zeros on the last
+    rank. Of `operand` it reads sizes alone.
+
+    ```mlir
+    %rest = bppsa.shard_leave %last channel 0 : tensor<?x20xf32> -> tensor<f32>
+    %cotangent = bppsa.shard_leave transposed %last channel 0 : tensor<?x20xf32> -> tensor<?x20xf32>
+    ```
+  }];
+}
+
+def BPPSA_ShardFirstStepOp : BPPSA_Op<"shard_first_step", [Pure]> {
+  let summary = "the number of the first step of this rank";
+  let description = [{
+    Counts from 0; one process has all steps, and 0.
+  }];
+  let results = (outs Index:$first);
+  let assemblyFormat = "attr-dict";
+}
+
+def BPPSA_ShardAllStepsOp : BPPSA_Op<"shard_all_steps", [Pure]> {
+  let summary = "the number of the steps of all ranks";
+  let description = [{
+    `own` is that of the steps of this rank, and of one process.
+  }];
+  let arguments = (ins Index:$own);
+  let results = (outs Index:$all);
+  let assemblyFormat = "$own attr-dict";
+}
+
 #endif // BPPSA_DIALECT_BPPSA_IR_BPPSAEXCHANGEOPS

@@ -181,6 +181,8 @@ void bppsa::registerBufferizableOpInterfaceExternalModels(DialectRegistry &regis
     RankMeanOp::attachInterface<AllocatingModel<RankMeanOp>>(*context);
     StageSendOp::attachInterface<AllocatingModel<StageSendOp>>(*context);
     StageReceiveOp::attachInterface<AllocatingModel<StageReceiveOp>>(*context);
+    ShardEnterOp::attachInterface<AllocatingModel<ShardEnterOp>>(*context);
+    ShardLeaveOp::attachInterface<AllocatingModel<ShardLeaveOp>>(*context);
     PackLanesOp::attachInterface<AllocatingModel<PackLanesOp>>(*context);
     SparseApplyOp::attachInterface<AllocatingModel<SparseApplyOp>>(*context);
     SparseComposeOp::attachInterface<AllocatingModel<SparseComposeOp>>(*context);

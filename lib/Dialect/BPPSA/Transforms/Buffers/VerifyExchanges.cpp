@@ -65,7 +65,8 @@ private:
 
   bool isExchange(Operation *op) const {
     auto call = dyn_cast<func::CallOp>(op);
-    return isa<AwaitParameterOp, SignalGradientOp, RankMeanOp, StageSendOp, StageReceiveOp>(op) ||
+    return isa<AwaitParameterOp, SignalGradientOp, RankMeanOp, StageSendOp, StageReceiveOp,
+               ShardEnterOp, ShardLeaveOp>(op) ||
            (call && exchanging.contains(call.getCalleeAttr().getAttr()));
   }
 

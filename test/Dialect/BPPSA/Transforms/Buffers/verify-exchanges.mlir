@@ -106,3 +106,15 @@ func.func private @inner(%own: memref<8xf32>, %all: memref<8xf32>) {
   bppsa.rank_mean %own into %all : memref<8xf32> : memref<8xf32>
   return
 }
+
+// -----
+
+func.func @states(%c: memref<i1>, %h: memref<4xf32>, %first: memref<4xf32>) {
+  %0 = memref.load %c[] : memref<i1>
+  // expected-note @below {{ranks may differ here}}
+  scf.if %0 {
+    // expected-error @below {{'bppsa.shard_enter' op needs a place that every rank reaches equally often, found it in scf.if}}
+    bppsa.shard_enter %h into %first : memref<4xf32> channel 0 : memref<4xf32>
+  }
+  return
+}

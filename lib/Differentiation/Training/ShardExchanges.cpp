@@ -1,0 +1,195 @@
+//===- ShardExchanges.cpp - what shares of the steps exchange -------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// A rank runs each loop over time on its steps, from the states with which the rank before it ends.
+// Loops on top of each other follow: layer 2 of a share needs layer 1 of that share alone, so that
+// ranks compute different layers at the same time. What the model makes of all steps, or of the
+// first one, goes the same way to the rank with the last steps.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ShardExchanges.h"
+#include "../TensorBuilders.h"
+#include "StepLayouts.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+/// Channels that the run time tells apart.
+static constexpr int64_t kMostChannels = 1024;
+
+namespace {
+class ShardConnector {
+public:
+  explicit ShardConnector(MLIRContext *context) : builder(context) {}
+
+  void connect(RecurrenceOp loop);
+  /// Runs each reversed loop, and what it exchanges, in front of the loop before it where that
+  /// goes the other way and neither needs the other one.
+  void runReversedFirst();
+  /// Lets the last rank have `value` of the first one.
+  void forward(Value value);
+  /// Lets the last rank have the sum of `value` over all of them.
+  void sum(Value value);
+  /// Makes the number of a step of the share that of a step of the whole.
+  void shift(linalg::IndexOp number);
+  /// Makes the number of steps of the share that of all steps.
+  void widen(OpOperand &count);
+
+  SmallVector<Value> rests;
+  int64_t channels = 0;
+
+private:
+  Value enter(Value initial, bool reverse, int64_t channel) {
+    return ShardEnterOp::create(builder, initial.getLoc(), initial.getType(), initial,
+                                /*destination=*/Value(), reverse, /*transposed=*/false, channel)
+        .getResult();
+  }
+  void leave(Value final, bool reverse, int64_t channel) {
+    auto scalar = RankedTensorType::get({}, builder.getF32Type());
+    rests.push_back(ShardLeaveOp::create(builder, final.getLoc(), scalar, final,
+                                         /*destination=*/Value(), reverse, /*transposed=*/false,
+                                         channel)
+                        .getResult());
+  }
+
+  /// A loop, and what its states enter and leave by.
+  struct Connected {
+    RecurrenceOp loop;
+    SmallVector<Operation *> enters, leaves;
+  };
+
+  OpBuilder builder;
+  SmallVector<Connected> connected;
+};
+} // namespace
+
+/// The states of `loop` behind its last step, the slot `[B, N]` of `trajectory`.
+static Value createFinalState(OpBuilder &builder, RecurrenceOp loop, Value trajectory) {
+  Location loc = loop.getLoc();
+  auto type = cast<RankedTensorType>(trajectory.getType());
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, trajectory);
+  SmallVector<OpFoldResult> offsets(sizes.size(), builder.getIndexAttr(0)),
+      strides(sizes.size(), builder.getIndexAttr(1));
+  sizes[0] = builder.getIndexAttr(1);
+  if (!loop.getReverse())
+    offsets[0] = loop.getSequences().empty()
+                     ? OpFoldResult(loop.getSteps())
+                     : tensor::getMixedSize(builder, loc, loop.getSequences().front(), 0);
+  auto slot = RankedTensorType::get(type.getShape().drop_front(), type.getElementType());
+  return tensor::ExtractSliceOp::create(builder, loc, slot, trajectory, offsets, sizes, strides);
+}
+
+void ShardConnector::connect(RecurrenceOp loop) {
+  bool reverse = loop.getReverse();
+  int64_t first = channels;
+  Connected &made = connected.emplace_back(Connected{loop, {}, {}});
+  builder.setInsertionPoint(loop);
+  for (OpOperand &initial : loop.getInitialMutable()) {
+    initial.set(enter(initial.get(), reverse, channels++));
+    made.enters.push_back(initial.get().getDefiningOp());
+  }
+  builder.setInsertionPointAfter(loop);
+  for (auto [i, trajectory] : llvm::enumerate(loop.getTrajectories())) {
+    leave(createFinalState(builder, loop, trajectory), reverse, first + i);
+    made.leaves.push_back(rests.back().getDefiningOp());
+  }
+}
+
+/// Adds `op`, and what it needs of the operations from `first` on, to `needed`. Returns false where
+/// that is `first` or has side effects besides `op` and those of `own`.
+static bool collectNeeded(Operation *op, Operation *first, ArrayRef<Operation *> own,
+                          SetVector<Operation *> &needed) {
+  if (op == first || (!isMemoryEffectFree(op) && !llvm::is_contained(own, op)))
+    return false;
+  if (!needed.insert(op))
+    return true;
+  return llvm::all_of(getUsedValues(op), [&](Value value) {
+    Operation *made = value.getDefiningOp();
+    return !made || made->getBlock() != first->getBlock() || made->isBeforeInBlock(first) ||
+           collectNeeded(made, first, own, needed);
+  });
+}
+
+void ShardConnector::runReversedFirst() {
+  for (size_t i = 1; i < connected.size(); ++i) {
+    auto &[before, enters, _] = connected[i - 1];
+    Connected &reversed = connected[i];
+    if (before.getReverse() || !reversed.loop.getReverse())
+      continue;
+    SmallVector<Operation *> own =
+        llvm::to_vector(llvm::concat<Operation *>(reversed.enters, reversed.leaves));
+    own.push_back(reversed.loop);
+    SetVector<Operation *> needed;
+    Operation *first = enters.front();
+    if (!llvm::all_of(own, [&](Operation *op) { return collectNeeded(op, first, own, needed); }) ||
+        needed.contains(before))
+      continue;
+    SmallVector<Operation *> moved = needed.takeVector();
+    llvm::sort(moved, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+    for (Operation *op : moved)
+      op->moveBefore(first);
+  }
+}
+
+void ShardConnector::forward(Value value) {
+  builder.setInsertionPointAfterValue(value);
+  Value passed = enter(value, /*reverse=*/false, channels);
+  leave(passed, /*reverse=*/false, channels++);
+  value.replaceAllUsesExcept(passed, passed.getDefiningOp());
+}
+
+void ShardConnector::sum(Value value) {
+  SmallVector<OpOperand *> uses =
+      llvm::map_to_vector(value.getUses(), [](OpOperand &use) { return &use; });
+  builder.setInsertionPointAfterValue(value);
+  Value zeros = createZerosLike(builder, value.getLoc(), value);
+  Value sum = createAdd(builder, value.getLoc(), enter(zeros, /*reverse=*/false, channels), value);
+  leave(sum, /*reverse=*/false, channels++);
+  for (OpOperand *use : uses)
+    use->set(sum);
+}
+
+void ShardConnector::shift(linalg::IndexOp number) {
+  Location loc = number.getLoc();
+  builder.setInsertionPoint(number->getParentOp());
+  Value first = ShardFirstStepOp::create(builder, loc, builder.getIndexType());
+  builder.setInsertionPointAfter(number);
+  Value shifted = arith::AddIOp::create(builder, loc, number, first);
+  number.getResult().replaceAllUsesExcept(shifted, shifted.getDefiningOp());
+}
+
+void ShardConnector::widen(OpOperand &count) {
+  Value own = count.get();
+  builder.setInsertionPointAfterValue(own);
+  count.set(ShardAllStepsOp::create(builder, own.getLoc(), builder.getIndexType(), own));
+}
+
+FailureOr<SmallVector<Value>> bppsa::connectShards(func::FuncOp function, bool reversedFirst) {
+  StepLayouts layouts(function);
+  if (failed(layouts.run()))
+    return failure();
+  ShardConnector connector(function.getContext());
+  for (RecurrenceOp loop : layouts.getLoops())
+    connector.connect(loop);
+  if (reversedFirst)
+    connector.runReversedFirst();
+  for (Value value : layouts.getOfFirstStep())
+    connector.forward(value);
+  for (Value value : layouts.getSums())
+    connector.sum(value);
+  for (linalg::IndexOp number : layouts.getStepNumbers())
+    connector.shift(number);
+  for (OpOperand *count : layouts.getStepCounts())
+    connector.widen(*count);
+  if (connector.channels > kMostChannels)
+    return function.emitError() << "ranks with shares of the steps exchange at most "
+                                << kMostChannels << " states, found " << connector.channels
+                                << "; use a model with fewer layers";
+  return std::move(connector.rests);
+}

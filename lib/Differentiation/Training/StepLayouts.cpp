@@ -1,0 +1,305 @@
+//===- StepLayouts.cpp - where the steps of a share are -------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "StepLayouts.h"
+#include "../TensorBuilders.h"
+#include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace bppsa;
+using Kind = StepLayout::Kind;
+
+/// Ends every refusal.
+static constexpr StringLiteral remedy =
+    "; ranks with shares of the steps need operations that look at each step for itself beside "
+    "recurrent layers, sums over all steps and what is taken from the first or the last one";
+
+/// The node of the model that `op` is of; empty where it is of none.
+static StringRef getNode(Operation *op) {
+  StringRef name;
+  op->getLoc()->walk([&](Location loc) {
+    if (auto named = dyn_cast<NameLoc>(loc))
+      name = named.getName();
+    return name.empty() ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return name;
+}
+
+LogicalResult bppsa::refuseToShare(Operation *op, const Twine &what) {
+  StringRef node = getNode(op);
+  return node.empty() ? op->emitOpError() << what << remedy
+                      : op->emitError() << "node '" << node << "' " << what << remedy;
+}
+
+//===----------------------------------------------------------------------===//
+// Arguments
+//===----------------------------------------------------------------------===//
+
+/// What messages call argument `number`.
+static std::string describe(func::FuncOp function, unsigned number) {
+  if (auto name = attrs::Input::ofArgument(function, number))
+    return ("input '" + name.getValue() + "'").str();
+  return "argument " + std::to_string(number);
+}
+
+LogicalResult StepLayouts::findSteps() {
+  for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i) {
+    auto axis = attrs::TimeAxis::ofArgument(function, i);
+    auto shape = attrs::Shape::ofArgument(function, i);
+    if (!axis || !shape)
+      continue;
+    AffineExpr found = shape.getValue().getResult(axis.getInt());
+    if (!isa<AffineSymbolExpr>(found))
+      return function.emitError() << "the model fixes the number of steps of "
+                                  << describe(function, i) << ", which ranks cannot share; make "
+                                  << "it any number with --dynamic=NAME:AXIS";
+    if (steps && steps != found)
+      return function.emitError() << "ranks share the steps of one number, found another one for "
+                                  << describe(function, i) << "; give the axes one symbol";
+    steps = found;
+  }
+  if (!steps)
+    return function.emitError("no input has an axis that a recurrent layer goes along, whose steps "
+                              "ranks could share; use a model with such layers, or --carry");
+  return success();
+}
+
+LogicalResult StepLayouts::visitArgument(unsigned number) {
+  auto shape = attrs::Shape::ofArgument(function, number);
+  if (!shape)
+    return success();
+  StepLayout layout;
+  unsigned symbol = cast<AffineSymbolExpr>(steps).getPosition();
+  for (auto [axis, size] : llvm::enumerate(shape.getValue().getResults())) {
+    if (size == steps && layout.kind == Kind::Whole)
+      layout = {Kind::Steps, static_cast<int64_t>(axis)};
+    else if (size.isFunctionOfSymbol(symbol))
+      return function.emitError() << describe(function, number)
+                                  << " has an axis whose size follows from the number of steps, "
+                                     "which ranks cannot share; use a model without it";
+  }
+  layouts[function.getArgument(number)] = layout;
+  return success();
+}
+
+LogicalResult StepLayouts::run() {
+  if (failed(findSteps()))
+    return failure();
+  for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
+    if (failed(visitArgument(i)))
+      return failure();
+  std::optional<StepLayout> ofTargets;
+  for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i) {
+    if (!attrs::Target::ofArgument(function, i))
+      continue;
+    StepLayout found = get(function.getArgument(i));
+    if (ofTargets && ofTargets->isCut() != found.isCut())
+      return function.emitError("has losses of every step and losses of whole sequences, which "
+                                "count in different ways on ranks; use losses of one kind");
+    ofTargets = found;
+  }
+  for (Operation &op : function.front().without_terminator())
+    if (failed(visit(&op)))
+      return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+LogicalResult StepLayouts::visit(Operation *op) {
+  return TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<tensor::EmptyOp, tensor::SplatOp>([&](auto sized) {
+        visitSized(sized.getResult());
+        return success();
+      })
+      .Case<tensor::CastOp, StopGradientOp>([&](auto same) {
+        layouts[op->getResult(0)] = get(op->getOperand(0));
+        return success();
+      })
+      .Case([&](tensor::ExtractSliceOp slice) { return visitSlice(slice); })
+      .Case([&](tensor::InsertSliceOp slice) { return visitInsertion(slice); })
+      .Case([&](tensor::ConcatOp concat) { return visitConcat(concat); })
+      .Case([&](tensor::CollapseShapeOp reshape) { return visitCollapse(reshape); })
+      .Case([&](tensor::ExpandShapeOp reshape) { return visitExpand(reshape); })
+      .Case([&](RecurrenceOp loop) { return visitLoop(loop); })
+      .Case([&](linalg::LinalgOp linalg) { return visitLinalg(linalg); })
+      .Default([&](Operation *) {
+        bool isScalar = llvm::none_of(op->getResultTypes(), llvm::IsaPred<ShapedType>);
+        return isScalar && op->getNumResults() == 1 ? visitScalar(op) : visitOther(op);
+      });
+}
+
+/// Memory, and the same element everywhere, with the sizes of a share.
+void StepLayouts::visitSized(Value value) {
+  for (int64_t axis = 0, rank = cast<RankedTensorType>(value.getType()).getRank(); axis < rank;
+       ++axis) {
+    AffineExpr size = sizes.getSize(value, axis);
+    if (sizes.areEqual(size, steps))
+      layouts[value] = {Kind::Steps, axis};
+    else if (sizes.areEqual(size, steps + 1))
+      layouts[value] = {Kind::Slots, axis};
+  }
+}
+
+/// An index or number: sizes may follow from the number of steps of the share, which is not that of
+/// the model.
+LogicalResult StepLayouts::visitScalar(Operation *op) {
+  bool readsSize = llvm::any_of(op->getOperands(), [&](Value value) { return isStepSize(value); });
+  if (auto dim = dyn_cast<tensor::DimOp>(op)) {
+    StepLayout layout = get(dim.getSource());
+    std::optional<int64_t> axis = dim.getConstantIndex();
+    readsSize |= layout.isCut() && (!axis || *axis == layout.axis);
+  } else if (llvm::any_of(op->getOperands(),
+                          [&](Value value) { return get(value).kind != Kind::Whole; })) {
+    return refuseToShare(op, "computes with an element of a sequence");
+  }
+  if (!readsSize)
+    return success();
+  if (op->getResult(0).getType().isIndex()) {
+    stepSizes.insert(op->getResult(0));
+    return success();
+  }
+  for (Value operand : op->getOperands())
+    if (isStepSize(operand) && failed(noteStepCounts(op, operand)))
+      return failure();
+  return success();
+}
+
+LogicalResult StepLayouts::visitOther(Operation *op) {
+  StepLayout layout;
+  for (Value value : getUsedValues(op)) {
+    if (get(value).isCut() || isStepSize(value))
+      return refuseToShare(op, "may mix steps");
+    if (get(value).kind == Kind::Last)
+      layout = get(value);
+  }
+  for (Value result : op->getResults())
+    layouts[result] = layout;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Loops over time
+//===----------------------------------------------------------------------===//
+
+LogicalResult StepLayouts::visitLoop(RecurrenceOp op) {
+  StepLayout layout = op.getSequences().empty() ? StepLayout{} : get(op.getSequences().front());
+  if (op.getSteps() && isStepSize(op.getSteps()))
+    layout = {Kind::Steps, 0};
+  if (layout.kind == Kind::Last || !layout.isCut())
+    return visitOther(op);
+  for (Value sequence : op.getSequences())
+    if (!(get(sequence) == layout))
+      return refuseToShare(op, "goes over a sequence and another array");
+  for (Value capture : op.getCaptures())
+    if (get(capture).kind != Kind::Whole)
+      return refuseToShare(op, "reads, at every step, what is not known before the last one");
+  if (layout.kind != Kind::Steps)
+    return refuseToShare(op, "goes over states before and behind steps");
+  bool isOverSteps = layout.axis == 0;
+  // Rows of a loop over another axis are independent of each other.
+  StepLayout ofStates = isOverSteps ? StepLayout{} : StepLayout{Kind::Steps, 0};
+  for (Value initial : op.getInitial()) {
+    if (!(get(initial) == ofStates))
+      return refuseToShare(op, "starts from what is not known before the last step");
+    if (isOverSteps && !getElementTypeOrSelf(initial.getType()).isF32())
+      return refuseToShare(op, "carries a state that is not of f32");
+  }
+  for (Value trajectory : op.getTrajectories())
+    layouts[trajectory] = isOverSteps ? StepLayout{Kind::Slots, 0} : layout;
+  for (Value output : op.getOutputs())
+    layouts[output] = layout;
+  if (isOverSteps && !op.getInitial().empty())
+    loops.push_back(op);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Linalg
+//===----------------------------------------------------------------------===//
+
+/// Whether `op` adds `terms` that do not depend on the sum to zero.
+static bool addsToZero(linalg::LinalgOp op) {
+  Block *body = op.getBlock();
+  BlockArgument sum = body->getArguments().back();
+  auto add = body->getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
+  return op.getNumDpsInits() == 1 && add && (add.getLhs() == sum || add.getRhs() == sum) &&
+         sum.hasOneUse() && isZeros(op.getDpsInits().front());
+}
+
+/// A sum over the steps of the share. What targets enter is the loss, which ranks add up when the
+/// step is over.
+LogicalResult StepLayouts::visitSum(linalg::LinalgOp op) {
+  for (Value result : op->getResults())
+    layouts[result] = {Kind::Last};
+  if (dependences.get(op->getResult(0)) >= Dependence::Targets)
+    return success();
+  if (!addsToZero(op) || !getElementTypeOrSelf(op->getResult(0).getType()).isF32())
+    return refuseToShare(op, "reduces the steps otherwise than to a sum of f32");
+  sums.push_back(op->getResult(0));
+  return success();
+}
+
+/// `op` computes with `count`, a size of the share.
+LogicalResult StepLayouts::noteStepCounts(Operation *op, Value count) {
+  if (!sizes.areEqual(sizes.get(count, op->getContext()), steps))
+    return refuseToShare(op, "computes with a number that follows from that of the steps");
+  for (OpOperand &use : count.getUses())
+    if (op->isAncestor(use.getOwner()))
+      stepCounts.push_back(&use);
+  return success();
+}
+
+LogicalResult StepLayouts::visitLinalg(linalg::LinalgOp op) {
+  std::optional<unsigned> loop;
+  bool isOfLast = false;
+  for (OpOperand &operand : op->getOpOperands()) {
+    StepLayout layout = get(operand.get());
+    isOfLast |= layout.kind == Kind::Last;
+    if (layout.kind == Kind::Slots)
+      return refuseToShare(op, "computes with states before and behind steps");
+    if (layout.kind != Kind::Steps)
+      continue;
+    auto dim = dyn_cast<AffineDimExpr>(op.getMatchingIndexingMap(&operand).getResult(layout.axis));
+    if (!dim || (loop && *loop != dim.getPosition()))
+      return refuseToShare(op, "looks at several steps at a time");
+    loop = dim.getPosition();
+  }
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op->getRegions(), captured);
+  for (Value value : captured) {
+    if (get(value).kind != Kind::Whole)
+      return refuseToShare(op, "picks elements of a sequence");
+    if (isStepSize(value) && failed(noteStepCounts(op, value)))
+      return failure();
+  }
+  if (!loop) {
+    for (Value result : op->getResults())
+      layouts[result] = {isOfLast ? Kind::Last : Kind::Whole};
+    return success();
+  }
+  if (isOfLast)
+    return refuseToShare(op, "combines every step with what is not known before the last one");
+  for (Operation &nested : *op.getBlock())
+    if (auto index = dyn_cast<linalg::IndexOp>(nested); index && index.getDim() == *loop)
+      stepNumbers.push_back(index);
+  for (OpOperand &operand : op->getOpOperands())
+    if (get(operand.get()).kind == Kind::Whole &&
+        op.getMatchingIndexingMap(&operand).isFunctionOfDim(*loop))
+      return refuseToShare(op, "reads an array by the number of each step");
+  if (op.getIteratorTypesArray()[*loop] == utils::IteratorType::reduction)
+    return visitSum(op);
+  for (OpOperand &init : op.getDpsInitsMutable())
+    for (auto [axis, expr] : llvm::enumerate(op.getMatchingIndexingMap(&init).getResults()))
+      if (expr == getAffineDimExpr(*loop, op.getContext()))
+        layouts[op.getTiedOpResult(&init)] = {Kind::Steps, static_cast<int64_t>(axis)};
+  return success();
+}

@@ -1,0 +1,47 @@
+//===- ShardPort.cpp - States of shares of the steps ----------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/Distributed/ShardPort.h"
+#include "bppsa/Runtime/ObjectInterface.h"
+
+#include <cstring>
+
+using namespace bppsa::runtime;
+
+static thread_local ShardPort *current = nullptr;
+
+ShardPortUse::ShardPortUse(ShardPort &port) { current = &port; }
+ShardPortUse::~ShardPortUse() { current = nullptr; }
+
+static ShardState stateOf(int64_t address, int64_t bytes, int64_t reverse, int64_t channel) {
+  return {reinterpret_cast<void *>(address), static_cast<uint64_t>(bytes), reverse != 0, channel};
+}
+
+void bppsa_rt_shard_enter(int64_t address, int64_t bytes, int64_t reverse, int64_t transposed,
+                          int64_t channel) {
+  if (!current)
+    return;
+  ShardState state = stateOf(address, bytes, reverse, channel);
+  if (transposed)
+    current->giveCotangent(state);
+  else
+    current->enter(state);
+}
+
+void bppsa_rt_shard_leave(int64_t address, int64_t bytes, int64_t reverse, int64_t transposed,
+                          int64_t channel) {
+  ShardState state = stateOf(address, bytes, reverse, channel);
+  if (current && transposed)
+    current->takeCotangent(state);
+  else if (current)
+    current->leave(state);
+  else if (transposed)
+    memset(state.data, 0, bytes);
+}
+
+int64_t bppsa_rt_shard_first_step() { return current ? current->firstStep() : 0; }
+
+int64_t bppsa_rt_shard_all_steps(int64_t own) { return current ? current->allSteps() : own; }

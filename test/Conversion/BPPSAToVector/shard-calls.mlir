@@ -1,0 +1,70 @@
+// RUN: bppsa-opt --convert-bppsa-to-vector --split-input-file --verify-diagnostics %s | FileCheck %s
+
+// What enters takes the place of a copy of what the first rank starts from.
+// CHECK-LABEL: func.func @enter
+//  CHECK-SAME: (%[[H:.*]]: memref<?x4xf32>, %[[FIRST:.*]]: memref<?x4xf32>)
+//       CHECK:   memref.copy %[[H]], %[[FIRST]]
+//       CHECK:   %[[ADDRESS:.*]] = memref.extract_aligned_pointer_as_index %[[FIRST]]
+//       CHECK:   %[[PART:.*]] = arith.muli
+//       CHECK:   %[[BYTES:.*]] = arith.muli %[[PART]],
+//       CHECK:   %[[REVERSE:[^ ]*]] = arith.constant 1 : index
+//  CHECK-NEXT:   %[[TRANSPOSED:.*]] = arith.constant 0 : index
+//  CHECK-NEXT:   %[[CHANNEL:.*]] = arith.constant 5 : index
+//       CHECK:   call @bppsa_rt_shard_enter(%[[ADDRESS]], %[[BYTES]], %[[REVERSE]], %[[TRANSPOSED]], %[[CHANNEL]])
+func.func @enter(%h: memref<?x4xf32>, %first: memref<?x4xf32>) {
+  bppsa.shard_enter reverse %h into %first : memref<?x4xf32> channel 5 : memref<?x4xf32>
+  return
+}
+
+// What leaves is sent without gaps, and adds nothing to the loss of this rank.
+// CHECK-LABEL: func.func @leave
+//  CHECK-SAME: %[[REST:[^ ]*]]: memref<f32>)
+//       CHECK:   memref.store %{{.*}}, %[[REST]][]
+//       CHECK:   %[[DENSE:.*]] = memref.alloc
+//       CHECK:   memref.extract_aligned_pointer_as_index %[[DENSE]]
+//       CHECK:   call @bppsa_rt_shard_leave
+//       CHECK:   memref.dealloc %[[DENSE]]
+func.func @leave(%h: memref<?x4xf32, strided<[8, 1]>>, %rest: memref<f32>) {
+  bppsa.shard_leave %h into %rest : memref<f32> channel 0 : memref<?x4xf32, strided<[8, 1]>>
+  return
+}
+
+// A cotangent is written where it is wanted.
+// CHECK-LABEL: func.func @cotangent
+//  CHECK-SAME: (%{{.*}}: memref<?x4xf32>, %[[G:.*]]: memref<?x4xf32>)
+//       CHECK:   memref.extract_aligned_pointer_as_index %[[G]]
+//       CHECK:   memref.dim
+//       CHECK:   memref.dim
+//       CHECK:   %[[REVERSE:.*]] = arith.constant 0 : index
+//  CHECK-NEXT:   %[[TRANSPOSED:.*]] = arith.constant 1 : index
+//       CHECK:   call @bppsa_rt_shard_leave(%{{.*}}, %{{.*}}, %[[REVERSE]], %[[TRANSPOSED]], %{{.*}})
+func.func @cotangent(%h: memref<?x4xf32>, %g: memref<?x4xf32>) {
+  bppsa.shard_leave transposed %h into %g : memref<?x4xf32> channel 0 : memref<?x4xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @steps
+//  CHECK-SAME: (%[[OWN:.*]]: index)
+//       CHECK:   call @bppsa_rt_shard_first_step() : () -> index
+//       CHECK:   call @bppsa_rt_shard_all_steps(%[[OWN]]) : (index) -> index
+func.func @steps(%own: index) -> (index, index) {
+  %first = bppsa.shard_first_step
+  %all = bppsa.shard_all_steps %own
+  return %first, %all : index, index
+}
+
+// -----
+
+func.func @gaps(%h: memref<?x4xf32>, %g: memref<?x4xf32, strided<[8, 1]>>) {
+  // expected-error @below {{needs a dense destination}}
+  bppsa.shard_enter %h into %g : memref<?x4xf32, strided<[8, 1]>> channel 0 : memref<?x4xf32>
+  return
+}
+
+// -----
+
+func.func @tensors(%h: tensor<?x4xf32>) -> tensor<f32> {
+  // expected-error @below {{works on tensors; run bppsa-bufferize first}}
+  %0 = bppsa.shard_leave %h channel 0 : tensor<?x4xf32> -> tensor<f32>
+  return %0 : tensor<f32>
+}
