@@ -200,6 +200,23 @@ def test_order_of_zero_bubble(tmp_path, compiled):
     assert last[10:12] == ["W 2", "W 3"]
 
 
+def count_waits(folder, program, data, *options):
+    """How often two ranks wait for each other's numbers, those of the start and the end in it, in an epoch of 10 updates."""
+    trace = folder / "t.json"
+    words = ["train", "--data", data, *SETTINGS, "--batch", 4, "--microbatches", 2, "--trace", trace]
+    harness.check_succeeded(mpi.run(2, program, *words, *options))
+    events = json.loads(trace.read_text())["traceEvents"]
+    return sum(event["name"] == "numbers" and event["tid"] == 2 for event in events if event["ph"] == "X")
+
+
+def test_no_barrier(tmp_path, compiled):
+    """The next step begins before an update is known to be finite everywhere, but for the norm of all stages."""
+    data = save(tmp_path / "data.npz", CASES["dense"][1])
+    program = compiled("dense", 2)
+    assert count_waits(tmp_path, program, data) <= 12
+    assert count_waits(tmp_path, program, data, "--clip-norm", 0.05) >= 16
+
+
 def steep():
     """The loss is finite; the gradient of w, which the first stage finds, is not."""
     rng = np.random.default_rng(8)

@@ -40,21 +40,26 @@ struct Beginning {
   char bytes[504];
 };
 
-/// A gathering that goes on.
-struct Gathering {
-  explicit Gathering(int count) : beginnings(count), all(count), missing(2 * (count - 1)) {}
+} // namespace
 
+/// A gathering that goes on.
+struct Ranks::Gathering {
+  Gathering(int count, const char *what)
+      : what(what), beginnings(count), all(count), missing(2 * (count - 1)) {}
+
+  const char *what;
   std::vector<Beginning> beginnings;
   std::vector<std::string> all;
   /// Messages that have not ended.
   int missing;
 };
-} // namespace
 
-std::vector<std::string> Ranks::gather(const std::string &own, const char *what) {
-  if (isAlone())
-    return {own};
-  auto gathering = std::make_shared<Gathering>(count());
+std::shared_ptr<Ranks::Gathering> Ranks::start(const std::string &own, const char *what) {
+  auto gathering = std::make_shared<Gathering>(count(), what);
+  if (isAlone()) {
+    gathering->all[0] = own;
+    return gathering;
+  }
   Beginning &first = gathering->beginnings[rank()];
   first.size = own.size();
   size_t fits = std::min(own.size(), sizeof first.bytes);
@@ -85,14 +90,31 @@ std::vector<std::string> Ranks::gather(const std::string &own, const char *what)
       messages->post({other, tags::gatherRest, whole.data() + fits, own.size() - fits,
                       firstPriority, what, ended});
   }
-  messages->wait(what, [&] { return gathering->missing == 0; });
-  return std::move(gathering->all);
+  return gathering;
+}
+
+std::vector<std::string> Ranks::finish(Gathering &gathering) {
+  if (!isAlone())
+    messages->wait(gathering.what, [&] { return gathering.missing == 0; });
+  return std::move(gathering.all);
+}
+
+std::vector<std::string> Ranks::gather(const std::string &own, const char *what) {
+  return finish(*start(own, what));
 }
 
 std::vector<std::vector<double>> Ranks::gather(const std::vector<double> &own, const char *what) {
-  std::string bytes(reinterpret_cast<const char *>(own.data()), own.size() * sizeof(double));
+  return finishGather(*startGather(own, what));
+}
+
+std::shared_ptr<Ranks::Gathering> Ranks::startGather(const std::vector<double> &own,
+                                                     const char *what) {
+  return start({reinterpret_cast<const char *>(own.data()), own.size() * sizeof(double)}, what);
+}
+
+std::vector<std::vector<double>> Ranks::finishGather(Gathering &gathering) {
   std::vector<std::vector<double>> all;
-  for (const std::string &text : gather(bytes, what)) {
+  for (const std::string &text : finish(gathering)) {
     all.emplace_back(text.size() / sizeof(double));
     memcpy(all.back().data(), text.data(), text.size());
   }

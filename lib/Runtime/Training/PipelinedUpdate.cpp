@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 using namespace bppsa;
 using namespace bppsa::runtime;
@@ -108,8 +109,7 @@ std::string PipelinedUpdate::nameOf(schedule::PipelineOp op) const {
   return isOnly ? name : text(name, " of ", op.stage);
 }
 
-void PipelinedUpdate::runPart(schedule::PipelineOp op, Microbatch &microbatch, int64_t size,
-                              Sums &sums) {
+void PipelinedUpdate::runPart(schedule::PipelineOp op, Microbatch &microbatch, int64_t size) {
   TraceScope scope(ranks.trace(), TraceEvent::Lane::Computing, nameOf(op));
   if (!microbatch.counts())
     return;
@@ -159,9 +159,9 @@ bool PipelinedUpdate::expect(schedule::PipelineOp op, const Microbatch &microbat
   return !microbatch.counts() || mail.expect(partOf(op, microbatch));
 }
 
-LossSums PipelinedUpdate::run(int64_t count, int64_t size, const std::function<Batch()> &makeBatch,
-                              const Fill &fill, bool &isInterrupted) {
-  Sums sums;
+double PipelinedUpdate::run(int64_t count, int64_t size, const std::function<Batch()> &makeBatch,
+                            const Fill &fill) {
+  sums = {};
   std::vector<Microbatch *> working;
   auto find = [&](schedule::PipelineOp op) -> Microbatch & {
     while (static_cast<int64_t>(working.size()) <= op.microbatch) {
@@ -181,42 +181,51 @@ LossSums PipelinedUpdate::run(int64_t count, int64_t size, const std::function<B
     while (numExpected < std::min(i + 1 + opsAhead, ops.size()) &&
            expect(ops[numExpected], find(ops[numExpected])))
       ++numExpected;
-    runPart(op, microbatch, size, sums);
+    runPart(op, microbatch, size);
     if (isLast(op) && --microbatch.open == 0)
       free.push_back(&microbatch);
   }
-  return finish(sums, isInterrupted);
+  finish();
+  return sums.weight;
 }
 
-double PipelinedUpdate::ownSquares() {
+double PipelinedUpdate::sumSquares() {
   double sum = 0;
   forEachOwned(ranks.rank(), [&](const Owned &own) { sum += session.squaresOfOne(own.number); });
   return sum;
 }
 
-/// Makes sums over microbatches the gradients and tells other ranks of them.
-LossSums PipelinedUpdate::finish(const Sums &sums, bool &isInterrupted) {
+/// Makes sums over microbatches the gradients.
+void PipelinedUpdate::finish() {
+  squares = 0;
+  if (sums.weight == 0)
+    return;
   float *gradients = session.parameters.changeGradients();
   const auto *all = reinterpret_cast<const double *>(gradientSums.data());
-  if (sums.weight != 0)
-    forEachOwned(ranks.rank(), [&](const Owned &own) {
-      int64_t start = session.parameters.start(own.index);
-      int64_t end = start + model.parameters[own.index].elements;
-      for (int64_t i = start; i < end; ++i)
-        gradients[i] = static_cast<float>(all[i] / sums.weight);
-      session.parameters.maskGradients(own.index);
-    });
-  double squares = sums.weight == 0 ? 0 : ownSquares();
-  std::vector<std::vector<double>> told =
-      ranks.gather(std::vector<double>{isInterrupted ? 1.0 : 0.0, sums.loss, squares});
-  allSquares = 0;
-  for (const std::vector<double> &part : told) {
-    isInterrupted |= part[0] != 0;
-    allSquares += part[2];
+  forEachOwned(ranks.rank(), [&](const Owned &own) {
+    int64_t start = session.parameters.start(own.index);
+    int64_t end = start + model.parameters[own.index].elements;
+    for (int64_t i = start; i < end; ++i)
+      gradients[i] = static_cast<float>(all[i] / sums.weight);
+    session.parameters.maskGradients(own.index);
+  });
+  squares = sumSquares();
+}
+
+void PipelinedUpdate::tell(bool isInterrupted) {
+  told = ranks.startGather({isInterrupted ? 1.0 : 0.0, sums.loss, squares});
+  toldWeight = sums.weight;
+}
+
+PipelinedUpdate::Outcome PipelinedUpdate::takeOutcome() {
+  std::vector<std::vector<double>> all = ranks.finishGather(*std::exchange(told, nullptr));
+  Outcome outcome;
+  for (const std::vector<double> &part : all) {
+    outcome.isInterrupted |= part[0] != 0;
+    outcome.squares += part[2];
   }
-  LossSums losses;
-  losses.addSum(0, told[model.stages.back().rank][1], sums.weight);
-  return losses;
+  outcome.losses.addSum(0, all[model.stages.back().rank][1], toldWeight);
+  return outcome;
 }
 
 //===----------------------------------------------------------------------===//

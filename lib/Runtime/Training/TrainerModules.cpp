@@ -22,7 +22,7 @@ void Trainer::updateModule() {
   if (float loss = session.lossOf(ranks.rank()); !std::isfinite(loss))
     failDiverged(stepName(), text("the loss of ", quote(own.output), " is ", loss));
   session.parameters.maskGradients();
-  double squares = pipeline->ownSquares();
+  double squares = pipeline->sumSquares();
   if (!std::isfinite(squares))
     refuseGradients(session, stepName());
   if (settings.clipNorm) {

@@ -34,34 +34,57 @@ void Trainer::preparePipeline() {
 void Trainer::runPipelined() {
   int64_t first = state.batch * updateSize();
   int64_t count = (sizeOfBatch(state.batch) + settings.batch - 1) / settings.batch;
-  isInterrupted |= observer->isInterrupted();
-  LossSums losses = pipeline->run(
+  double weight = pipeline->run(
       count, settings.batch, [this] { return data.set->newBatch(capacity()); },
       [&](int64_t number, Microbatch &microbatch) {
         fill(first + number * settings.batch, microbatch.data.batch);
         microbatch.weights = microbatch.data.batch.lossWeights();
         drawSeed(state.step * settings.accumulate + number);
         microbatch.data.seed = session.seed;
-      },
-      isInterrupted);
-  requireCounted(losses.weights);
-  session.losses.front() = static_cast<float>(losses.mean(0).value_or(0));
-  session.loss = static_cast<float>(losses.total(model));
+      });
+  requireCounted({weight});
+  // What other ranks know of the update before is needed here at the latest.
+  takeOutcome();
+  pipeline->tell(observer->isInterrupted());
+  outcomeOf = stepName();
   setHyper();
   updatePipelined();
-  addLosses(losses);
   ++state.batch;
   ++state.step;
   if (std::string note = pipeline->noteOfUpdate(count); !note.empty())
     observer->note(text("after step ", state.step, ": pipeline ", note));
 }
 
+void Trainer::takeOutcome() {
+  if (!pipeline->hasOutcome())
+    return;
+  PipelinedUpdate::Outcome outcome = pipeline->takeOutcome();
+  isInterrupted |= outcome.isInterrupted;
+  session.losses.front() = static_cast<float>(outcome.losses.mean(0).value_or(0));
+  session.loss = static_cast<float>(outcome.losses.total(model));
+  addLosses(outcome.losses);
+  if (!std::isfinite(session.loss))
+    failDiverged(outcomeOf, text("the loss is ", session.loss));
+  if (!std::isfinite(outcome.squares))
+    pipeline->refuse(outcomeOf);
+  normSquares = outcome.squares;
+}
+
+/// Updates without waiting for other ranks, where only their numbers would be waited for: a rank
+/// finds what is not finite by itself.
 void Trainer::updatePipelined() {
-  requireFiniteLoss();
-  if (!std::isfinite(pipeline->squares()))
-    pipeline->refuse(stepName());
+  bool isFirst = state.losses.weights.empty();
+  if (settings.clipNorm || searchedRate || isFirst) {
+    takeOutcome();
+  } else if (!std::isfinite(pipeline->ownSquares())) {
+    // The others go on, and end with this rank.
+    double loss = pipeline->takeOutcome().losses.mean(0).value_or(0);
+    if (!std::isfinite(loss))
+      failDiverged(outcomeOf, text("the loss is ", loss));
+    refuseGradients(session, outcomeOf);
+  }
   if (settings.clipNorm)
-    session.clipGradients(pipeline->squares(), *settings.clipNorm);
+    session.clipGradients(normSquares, *settings.clipNorm);
   updateStage();
 }
 

@@ -51,8 +51,10 @@ void Trainer::settle() {
     carried->settle();
   if (modules)
     takeReports(0);
-  if (pipeline)
+  if (pipeline) {
+    takeOutcome();
     pipeline->settle();
+  }
 }
 
 /// Adds up, over all ranks, `own` and the gradients times `scale`; the losses of the session become

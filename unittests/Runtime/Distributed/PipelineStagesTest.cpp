@@ -67,6 +67,16 @@ TEST(StageMail, ReceivesWhatAPartExpectsBeforeItRuns) {
   });
 }
 
+TEST(Ranks, GatheringsOverlap) {
+  onRanks(3, {}, [&](Ranks &ranks) {
+    double own = ranks.rank();
+    auto first = ranks.startGather({own}), second = ranks.startGather({own + 10, own});
+    EXPECT_EQ(ranks.gather(std::vector<double>{own + 20})[2].front(), 22);
+    EXPECT_EQ(ranks.finishGather(*second)[1], (std::vector<double>{11, 1}));
+    EXPECT_EQ(ranks.finishGather(*first)[2], (std::vector<double>{2}));
+  });
+}
+
 /// One of seven is slow; the first update does not count.
 TEST(PipelineTimes, AreMedians) {
   Model model = makeModel();

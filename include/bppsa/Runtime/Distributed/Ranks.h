@@ -35,6 +35,11 @@ public:
   std::vector<std::string> gather(const std::string &own, const char *what = "numbers");
   std::vector<std::vector<double>> gather(const std::vector<double> &own,
                                           const char *what = "numbers");
+  /// The first half of that sends what this rank gives, the second one waits for the others.
+  struct Gathering;
+  std::shared_ptr<Gathering> startGather(const std::vector<double> &own,
+                                         const char *what = "numbers");
+  std::vector<std::vector<double>> finishGather(Gathering &gathering);
   /// What rank 0 gives.
   std::string broadcast(const std::string &own) { return gather(isFirst() ? own : "").front(); }
 
@@ -53,6 +58,9 @@ public:
   }
 
 private:
+  std::shared_ptr<Gathering> start(const std::string &own, const char *what);
+  std::vector<std::string> finish(Gathering &gathering);
+
   Trace events;
   std::unique_ptr<MessageLoop> messages;
 };

@@ -44,14 +44,27 @@ public:
   /// Fills the microbatch of that number; they are filled in turn.
   using Fill = std::function<void(int64_t number, Microbatch &microbatch)>;
   /// Computes `count` microbatches, each with memory that `makeBatch` gives; `size` are the samples
-  /// of a whole one. Returns the sums of the losses, which the last stage knows, over all ranks;
-  /// the gradients of the rank's stages are there.
-  LossSums run(int64_t count, int64_t size, const std::function<Batch()> &makeBatch,
-               const Fill &fill, bool &isInterrupted);
-  /// The sum of the squares of the gradients of all stages.
-  double squares() const { return allSquares; }
-  /// The sum of those of the gradients of this rank, as the session has them.
-  double ownSquares();
+  /// of a whole one. The gradients of the rank's stages are there then. Returns what the samples
+  /// count.
+  double run(int64_t count, int64_t size, const std::function<Batch()> &makeBatch,
+             const Fill &fill);
+  /// The sum of the squares of the gradients of this rank's stages.
+  double ownSquares() const { return squares; }
+  /// The same, of the gradients that the session has.
+  double sumSquares();
+
+  /// What the ranks know of an update together.
+  struct Outcome {
+    LossSums losses;
+    double squares = 0;
+    bool isInterrupted = false;
+  };
+  /// Tells the other ranks of the update, and whether this one is to end the run.
+  void tell(bool isInterrupted);
+  /// Whether there is an update whose outcome has not been taken.
+  bool hasOutcome() const { return told != nullptr; }
+  /// Waits for the others.
+  Outcome takeOutcome();
   /// Updates the parameters of this rank; `average` follows each, by its place in the flat arrays.
   void update(const std::function<void(int64_t start, int64_t size)> &average);
   /// What the first rank says where the update has changed the schedule; else empty.
@@ -86,13 +99,13 @@ private:
   void shareValues();
   template <typename Visit> void forEachOwned(int rank, Visit visit) const;
   Microbatch &takeFree(const std::function<Batch()> &makeBatch);
-  void runPart(schedule::PipelineOp op, Microbatch &microbatch, int64_t size, Sums &sums);
+  void runPart(schedule::PipelineOp op, Microbatch &microbatch, int64_t size);
   StageMail::Part partOf(schedule::PipelineOp op, const Microbatch &microbatch) const {
     return {op.stage, op.kind, microbatch.data.batch.samples};
   }
   bool expect(schedule::PipelineOp op, const Microbatch &microbatch);
   void addGradients(int stage, const Microbatch &microbatch, bool isFirst);
-  LossSums finish(const Sums &sums, bool &isInterrupted);
+  void finish();
   std::string nameOf(schedule::PipelineOp op) const;
   template <typename Visit> void forEachArrayOf(int rank, Visit visit);
   std::string pack(int rank);
@@ -115,7 +128,11 @@ private:
   std::vector<Microbatch *> free;
   /// Doubles, in the layout of all gradients: the sums of those of this rank's stages.
   Buffer gradientSums;
-  double allSquares = 0;
+  /// Of the last update, and what it has told.
+  Sums sums;
+  double squares = 0;
+  std::shared_ptr<Ranks::Gathering> told;
+  double toldWeight = 0;
   /// Whether parameters of other stages may be old.
   bool isSettled = true;
 };

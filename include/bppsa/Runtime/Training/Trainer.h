@@ -172,6 +172,8 @@ private:
   /// Computes the batches of an update as microbatches.
   void runPipelined();
   void updatePipelined();
+  /// Takes over the losses and the norm of the last update, which other ranks have told meanwhile.
+  void takeOutcome();
   /// Updates the parameters of the stage of this rank.
   void updateStage();
 
@@ -288,6 +290,9 @@ private:
   /// Where the stages of the pipeline are interlocked modules.
   std::unique_ptr<ModuleStep> modules;
   std::unique_ptr<DelayedNumbers> reports;
+  /// The step of the last update of the pipeline, and the squares of its gradients.
+  std::string outcomeOf;
+  double normSquares = 0;
   double divisor = 1;
   /// The observer of some rank wants the run to end.
   bool isInterrupted = false;
