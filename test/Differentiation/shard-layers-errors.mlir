@@ -28,10 +28,19 @@ func.func @training_loss(%x: tensor<?xf32> {bppsa.input = "x", bppsa.time_axis =
 
 // -----
 
-// expected-error @below {{has losses of every step and losses of whole sequences, which count in different ways on ranks; use losses of one kind}}
+// expected-error @below {{has losses of every step and losses of whole sequences, which count in different ways on ranks, found 1 and 1; use losses of one kind}}
 func.func @training_loss(%x: tensor<?xf32> {bppsa.input = "x", bppsa.time_axis = 0 : i64, bppsa.shape = affine_map<()[s0, s1] -> (s0)>},
                          %y: tensor<?xf32> {bppsa.target, bppsa.shape = affine_map<()[s0, s1] -> (s0)>},
                          %z: tensor<?xf32> {bppsa.target, bppsa.shape = affine_map<()[s0, s1] -> (s1)>},
+                         %l: tensor<f32>) -> (tensor<f32> {bppsa.loss}, tensor<f32> {bppsa.loss}, tensor<f32> {bppsa.loss}) {
+  return %l, %l, %l : tensor<f32>, tensor<f32>, tensor<f32>
+}
+
+// -----
+
+// expected-error @below {{input 'm' has as many elements along axis 0 as there are steps, but these do not meet there; give the axis a symbol of its own}}
+func.func @training_loss(%x: tensor<?xf32> {bppsa.input = "x", bppsa.time_axis = 0 : i64, bppsa.shape = affine_map<()[s0] -> (s0)>},
+                         %m: tensor<?xf32> {bppsa.input = "m", bppsa.shape = affine_map<()[s0] -> (s0)>},
                          %l: tensor<f32>) -> tensor<f32> {
   return %l : tensor<f32>
 }

@@ -84,8 +84,32 @@ LogicalResult StepLayouts::visitArgument(unsigned number) {
                                   << " has an axis whose size follows from the number of steps, "
                                      "which ranks cannot share; use a model without it";
   }
+  auto axis = attrs::TimeAxis::ofArgument(function, number);
+  bool isInput = static_cast<bool>(attrs::Input::ofArgument(function, number));
+  if (isInput && layout.isCut() && (!axis || axis.getInt() != layout.axis))
+    return function.emitError() << describe(function, number) << " has as many elements along axis "
+                                << layout.axis
+                                << " as there are steps, but these do not meet "
+                                   "there; give the axis a symbol of its own";
   layouts[function.getArgument(number)] = layout;
   return success();
+}
+
+/// A loss without a target is a value of the last rank.
+LogicalResult StepLayouts::verifyLosses() {
+  unsigned losses = 0, ofSteps = 0;
+  for (unsigned i = 0, e = function.getNumResults(); i < e; ++i)
+    losses += attrs::Loss::ofResult(function, i) ? 1 : 0;
+  // The first of several is their sum.
+  losses -= losses > 1 ? 1 : 0;
+  for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
+    ofSteps += attrs::Target::ofArgument(function, i) && get(function.getArgument(i)).isCut();
+  if (ofSteps == 0 || ofSteps == losses)
+    return success();
+  return function.emitError() << "has losses of every step and losses of whole sequences, which "
+                                 "count in different ways on ranks, found "
+                              << ofSteps << " and " << losses - ofSteps
+                              << "; use losses of one kind";
 }
 
 LogicalResult StepLayouts::run() {
@@ -94,16 +118,8 @@ LogicalResult StepLayouts::run() {
   for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
     if (failed(visitArgument(i)))
       return failure();
-  std::optional<StepLayout> ofTargets;
-  for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i) {
-    if (!attrs::Target::ofArgument(function, i))
-      continue;
-    StepLayout found = get(function.getArgument(i));
-    if (ofTargets && ofTargets->isCut() != found.isCut())
-      return function.emitError("has losses of every step and losses of whole sequences, which "
-                                "count in different ways on ranks; use losses of one kind");
-    ofTargets = found;
-  }
+  if (failed(verifyLosses()))
+    return failure();
   for (Operation &op : function.front().without_terminator())
     if (failed(visit(&op)))
       return failure();

@@ -68,6 +68,7 @@ private:
 
   mlir::LogicalResult findSteps();
   mlir::LogicalResult visitArgument(unsigned number);
+  mlir::LogicalResult verifyLosses();
   mlir::LogicalResult visit(mlir::Operation *op);
   void visitSized(mlir::Value value);
   mlir::LogicalResult visitSlice(mlir::tensor::ExtractSliceOp op);
