@@ -5,6 +5,7 @@ gradient, which JAX knows in float64.
 """
 
 import functools
+import json
 
 import harness
 import models
@@ -168,6 +169,9 @@ SETTINGS = {
     "p3": ["--batch", 4, "--exchange=p3", "--slice", 7, "--ema", 0.9],
     "validated": ["--batch", 4, "--val-split", 0.3, "--lr-schedule", "cosine"],
     "blocks": ["--batch", 4, "--shuffle-memory", "4K"],
+    # Updates of 2 and 2, and of one sample.
+    "microbatches": ["--batch", 4, "--microbatches", 2, "--epochs", 2],
+    "accumulated": ["--batch", 2, "--accumulate", 3, "--clip-norm", 0.05],
 }
 
 
@@ -185,6 +189,19 @@ def test_runs_are_those_of_one_process(setting, tmp_path):
     assert all(np.array_equal(again[key], found[key]) for key in found)
 
 
+def test_microbatches_are_under_way_together(tmp_path):
+    """All go forward before the first one goes back, of each rank in their order."""
+    path, model = program(SPECS[5], "cross-entropy")
+    data = save(tmp_path / "d.npz", models.data(model, {"T": 9, "B": 6}, "cross-entropy"))
+    words = ["train", "--data", data, "--batch", 6, "--microbatches", 3, "--shard-time", "--trace", tmp_path / "t.json"]
+    harness.check_succeeded(mpi.run(2, path, *words))
+    events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+    for rank in range(2):
+        parts = [e for e in events if e["pid"] == rank and e["name"][:2] in ("F ", "B ")]
+        names = [e["name"] for e in sorted(parts, key=lambda e: e["ts"])]
+        assert names == ["F 0", "F 1", "F 2", "B 0", "B 1", "B 2"]
+
+
 def test_dropout_is_that_of_one_process(tmp_path):
     first = [
         helper.make_node("LayerNormalization", ["x", "scale", "shift"], ["n"]),
@@ -194,7 +211,7 @@ def test_dropout_is_that_of_one_process(tmp_path):
     model = recurrent(first, [helper.make_node("MatMul", ["h", "v"], ["y"])], ["B", "T", 4], extra)
     path, _ = program(lambda: model, "mse")
     data = save(tmp_path / "d.npz", models.data(model, {"T": 7, "B": 6}, "mse"))
-    words = ["--batch", 3, "--lr", 0.05, "--mapping=lanes", "--backward=sequential"]
+    words = ["--batch", 6, "--microbatches", 2, "--lr", 0.05, "--mapping=lanes", "--backward=sequential"]
     one, found = (train(path, ranks, tmp_path, data, *words) for ranks in (0, 3))
     for key, array in one.items():
         assert harness.relative_error(found[key], array) < 1e-6, key

@@ -182,7 +182,7 @@ void Trainer::runBatch() {
   if (carried)
     return runCarried();
   if (settings.accumulate > 1)
-    return runAccumulated();
+    return timeShares ? runSharedMicrobatches() : runAccumulated();
   if (data.stream)
     return runGiven();
   if (filledAhead != state.batch)

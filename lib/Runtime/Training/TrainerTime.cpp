@@ -18,8 +18,8 @@ void Trainer::requireTimeShares() const {
          flag);
   if (model.isStream())
     requireSegments(model, flag);
-  if (settings.tbptt || settings.accumulate > 1)
-    fail(flag, ": ranks have shares of whole sequences and of one batch at a time, found ",
+  if (settings.tbptt || (settings.accumulate > 1 && model.isStream()))
+    fail(flag, ": ranks have shares of whole sequences, of streams of one batch at a time, found ",
          settings.tbptt ? "--tbptt" : "--accumulate", "; leave one of both out");
 }
 
@@ -44,9 +44,9 @@ void Trainer::cutTime() {
   timeShard = std::make_unique<TimeShard>(session, *segments, ranks, timeShares);
 }
 
-/// What the losses of the steps in the batch count; those of whole sequences are of the last share.
-std::vector<double> Trainer::shareWeights() const {
-  std::vector<double> weights = ownWeights();
+/// Losses of whole sequences are of the last share.
+std::vector<double> Trainer::shareWeights(const Batch &batch) const {
+  std::vector<double> weights = batch.lossWeights();
   for (size_t i = 0; i < weights.size(); ++i) {
     bool isOfSteps = model.losses[i].target && model.losses[i].target->timeAxis;
     if (!isOfSteps && ranks.rank() + 1 != timeShares)
@@ -69,7 +69,7 @@ void Trainer::runTimeShare() {
     compute(weights.front(), /*gives=*/false, [&] { timeShard->runBackward(); });
     timeShard->sendCotangents();
   } else {
-    weights = shareWeights();
+    weights = shareWeights(batch);
     drawSeed(state.step);
     compute(weights.front(), /*gives=*/false, [&] {
       ShardPortUse use(*shardMessages);
@@ -80,6 +80,42 @@ void Trainer::runTimeShare() {
   requireCounted(weights);
   finishStep();
   addLosses(weights);
+  ++state.batch;
+  ++state.step;
+}
+
+void Trainer::runSharedMicrobatches() {
+  int64_t first = state.batch * updateSize();
+  int64_t count = (sizeOfBatch(state.batch) + settings.batch - 1) / settings.batch;
+  std::vector<double> sums(session.parameters.gradientCount());
+  LossSums losses;
+  settle();
+  // A rank without steps adds nothing.
+  count = ranks.rank() < timeShares ? count : 0;
+  while (static_cast<int64_t>(sharedMicrobatches.size()) < count)
+    sharedMicrobatches.push_back(std::make_unique<SharedMicrobatch>(
+        session, *shardMessages, stepFunction(), data.set->newBatch(capacity())));
+  for (int64_t number = 0; number < count; ++number) {
+    SharedMicrobatch &microbatch = *sharedMicrobatches[number];
+    fill(first + number * settings.batch, microbatch.batch);
+    microbatch.weights = shareWeights(microbatch.batch);
+    drawSeed(state.step * settings.accumulate + number);
+    TraceScope scope(ranks.trace(), TraceEvent::Lane::Computing, text("F ", number));
+    microbatch.forward(session.seed);
+  }
+  for (int64_t number = 0; number < count; ++number) {
+    SharedMicrobatch &microbatch = *sharedMicrobatches[number];
+    TraceScope scope(ranks.trace(), TraceEvent::Lane::Computing, text("B ", number));
+    microbatch.backward();
+    for (size_t i = 0; i < sums.size(); ++i)
+      sums[i] += microbatch.gradients()[i];
+    for (size_t i = 0; i < microbatch.weights.size(); ++i)
+      losses.add(i, microbatch.weights[i] == 0 ? 0 : microbatch.lossOf(i), microbatch.weights[i]);
+  }
+  combineSums(sums, losses);
+  requireCounted(losses.weights);
+  finishStep();
+  addLosses(losses);
   ++state.batch;
   ++state.step;
 }

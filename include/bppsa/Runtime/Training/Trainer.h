@@ -20,6 +20,7 @@
 #include "bppsa/Runtime/Training/PipelinedUpdate.h"
 #include "bppsa/Runtime/Training/Schedule.h"
 #include "bppsa/Runtime/Training/Segments.h"
+#include "bppsa/Runtime/Training/SharedMicrobatch.h"
 #include "bppsa/Runtime/Training/TimeShard.h"
 #include "bppsa/Runtime/Training/TrainingObserver.h"
 #include "bppsa/Runtime/Training/TrainingSteps.h"
@@ -235,9 +236,12 @@ private:
   void requireTimeShares() const;
   /// Prepares for the shares of ranks in the steps, which the set has.
   void cutTime();
-  std::vector<double> shareWeights() const;
+  /// What the losses of this rank's steps of `batch` count.
+  std::vector<double> shareWeights(const Batch &batch) const;
   /// What runBatch() does then, on the steps of this rank.
   void runTimeShare();
+  /// The same of the batches of an update, which go through the ranks one after the other.
+  void runSharedMicrobatches();
   /// What the names of functions that compute steps begin with.
   std::string stepKind() const;
   /// The function that computes a step.
@@ -303,6 +307,7 @@ private:
   int64_t timeShares = 0;
   std::unique_ptr<TimeShard> timeShard;
   std::unique_ptr<ShardMessages> shardMessages;
+  std::vector<std::unique_ptr<SharedMicrobatch>> sharedMicrobatches;
   TrainingObserver *observer = nullptr;
   /// Where training stood when the file of --checkpoint was written; empty: it is not of this run.
   std::string kept;
