@@ -127,8 +127,8 @@ double bppsa::cost::getMostUnitCycles(const std::vector<HostChain> &chains, int6
 bool bppsa::cost::doSamplesShareMatrices(const std::vector<HostChain> &chains,
                                          HostMachine machine) {
   // As bppsa-choose-task-mapping, for which an operation on a matrix takes one of its numbers.
-  constexpr int64_t cacheNumbers = 32768 / 4;
-  return machine.lanes >= samplesOfGroup &&
+  constexpr int64_t cacheNumbers = 32768 / 4, fewestLanes = 8;
+  return machine.lanes >= fewestLanes &&
          std::any_of(chains.begin(), chains.end(),
                      [](const HostChain &chain) { return chain.linkOperations > cacheNumbers; });
 }

@@ -51,7 +51,7 @@ func.func @outer(%a: memref<?x?x2x1xf32>, %b: memref<?x?x16x1xf32>, %c: memref<2
 // CHECK:           vector.fma %[[ROW]],
 // CHECK-NOT:       memref<16x16xf32>
 // CHECK:           vector.fma %[[ROW]],
-// CHECK:           memref.alloca() {{.*}} : memref<2x16xf32>
+// CHECK:           vector.store {{.*}} : memref<2x16xf32>, vector<16xf32>
 // CHECK:           %[[ALONE:.*]] = vector.load {{.*}} : memref<16x16xf32>, vector<16xf32>
 // CHECK-NOT:       memref<16x16xf32>
 // CHECK:           vector.fma %[[ALONE]],
@@ -64,6 +64,56 @@ func.func @together(%x: memref<?x?x16x1xf32>, %h0: memref<?x16x1xf32>, %r: memre
       into(%h : memref<?x?x16x1xf32>) attributes {bppsa.mapping = #bppsa.task_mapping<most = 2>} {
   ^bb0(%xt: vector<16xf32>, %ht: vector<16xf32>, %rc: vector<16x16xf32>):
     %0 = bppsa.matvec transposed %rc, %ht plus %xt : vector<16xf32> : vector<16x16xf32>, vector<16xf32> -> vector<16xf32>
+    bppsa.yield %0 : vector<16xf32>
+  }
+  return
+}
+
+// LLVM computes with ten numbers one by one, so ten units are a tile of 8 and one of 2.
+
+// CHECK-LABEL: func.func @ten
+// CHECK-NOT:     vector<10xf32>
+// CHECK:         vector.fma {{.*}} : vector<8xf32>
+// CHECK:         vector.fma {{.*}} : vector<2xf32>
+// CHECK-NOT:     vector<10xf32>
+// CHECK:         return
+func.func @ten(%a: memref<?x?x4x1xf32>, %b: memref<?x?x10x1xf32>, %c: memref<4x10xf32>, %d: memref<10xf32>) {
+  bppsa.outer_sum lanes 1 %a, %b into %c : memref<4x10xf32> : memref<?x?x4x1xf32>, memref<?x?x10x1xf32>
+  bppsa.step_sum lanes 1 %b into %d : memref<10xf32> : memref<?x?x10x1xf32>
+  return
+}
+
+// A task has running sums of a quarter of the rows, and copies its part of the rows of a slab.
+
+// CHECK-LABEL: func.func @large
+// CHECK:         scf.parallel
+// CHECK:           memref.alloca() {alignment = 64 : i64} : memref<126x128xf32>
+// CHECK:           %[[LEFT:.*]] = memref.alloca() {alignment = 64 : i64} : memref<32x126xf32>
+// CHECK:           vector.store {{.*}}, %[[LEFT]]
+// CHECK:           memref.load %[[LEFT]]
+// CHECK:           vector.fma {{.*}} : vector<16xf32>
+func.func @large(%a: memref<?x?x512x1xf32>, %b: memref<?x?x128x1xf32>, %c: memref<512x128xf32>) {
+  bppsa.outer_sum lanes 1 %a, %b into %c : memref<512x128xf32> : memref<?x?x512x1xf32>, memref<?x?x128x1xf32>
+  return
+}
+
+// Without states, four steps share each row of the matrix, and the rest of a task comes one by one.
+
+// CHECK-LABEL: func.func @steps
+// CHECK:         scf.parallel
+// CHECK:           %[[ROW:.*]] = vector.load {{.*}} : memref<16x16xf32>, vector<16xf32>
+// CHECK-COUNT-4:   vector.fma %[[ROW]],
+// CHECK:           vector.store {{.*}} : memref<4x16xf32>, vector<16xf32>
+// CHECK:           scf.for {{.*}} step %c1
+// CHECK:             %[[ALONE:.*]] = vector.load {{.*}} : memref<16x16xf32>, vector<16xf32>
+// CHECK-NEXT:        vector.fma %[[ALONE]],
+// CHECK-NOT:         vector.fma %[[ALONE]],
+// CHECK:         return
+func.func @steps(%x: memref<?x?x16x1xf32>, %w: memref<16x16xf32>, %y: memref<?x?x16x1xf32>) {
+  bppsa.recurrence lanes 1 sequences(%x : memref<?x?x16x1xf32>) captures(%w : memref<16x16xf32>)
+      into(%y : memref<?x?x16x1xf32>) attributes {bppsa.mapping = #bppsa.task_mapping<most = 4>} {
+  ^bb0(%xt: vector<16xf32>, %wc: vector<16x16xf32>):
+    %0 = bppsa.matvec transposed %wc, %xt : vector<16x16xf32>, vector<16xf32> -> vector<16xf32>
     bppsa.yield %0 : vector<16xf32>
   }
   return

@@ -31,6 +31,21 @@ def test_units(cell, hidden):
             np.testing.assert_allclose(array, expected[name], rtol=1e-5, atol=2e-6, err_msg=name)
 
 
+@pytest.mark.parametrize("cell", CELLS)
+def test_units_with_matrices_that_leave_the_cache(cell):
+    """Products of inputs in a loop of their own, whose steps share matrices, as samples do."""
+    model = models.build(models.Spec(**CELLS[cell], hidden=100, features=70, layers=2))
+    program = harness.compile_model(model, f"--loss={specs.LOSS}", "--backward=sequential")
+    for steps, samples in ((1, 1), (7, 6), (70, 3)):
+        sizes = {"T": steps, "B": samples}
+        arrays = models.data(model, sizes, specs.LOSS)
+        exact, single = references.gradients(model, arrays, specs.LOSS)
+        runs = [program.grad(arrays, "--mapping=units", f"--threads={n}") for n in (1, 3)]
+        harness.check_gradients(runs[0], exact, single, str(sizes))
+        for name, array in runs[0].items():
+            assert array.tobytes() == runs[1][name].tobytes(), name
+
+
 @pytest.mark.parametrize("hidden, features", [(260, 5), (36, 300)])
 def test_wide_sums_of_lanes(hidden, features):
     """Gradients of matrices with more columns than a tile of sums has, which they do not fill."""

@@ -122,6 +122,7 @@ TEST(HostCostTest, SamplesShareMatricesThatLeaveTheCache) {
   large.linkOperations = 8193;
   EXPECT_FALSE(doSamplesShareMatrices({small}, {2, 16}));
   EXPECT_TRUE(doSamplesShareMatrices({small, large}, {2, 16}));
-  EXPECT_FALSE(doSamplesShareMatrices({large}, {2, 8}));
+  EXPECT_TRUE(doSamplesShareMatrices({large}, {2, 8}));
+  EXPECT_FALSE(doSamplesShareMatrices({large}, {2, 4}));
   EXPECT_FALSE(doSamplesShareMatrices({}, {2, 16}));
 }

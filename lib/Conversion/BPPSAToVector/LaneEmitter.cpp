@@ -15,144 +15,6 @@ using namespace bppsa;
 static constexpr int64_t kMostTilesTogether = 4;
 
 //===----------------------------------------------------------------------===//
-// Rows and loops
-//===----------------------------------------------------------------------===//
-
-void bppsa::emitFor(OpBuilder &builder, Location loc, Value lower, Value upper, int64_t step,
-                    function_ref<void(OpBuilder &, Value)> body) {
-  scf::ForOp::create(builder, loc, lower, upper, getIndex(builder, loc, step), ValueRange(),
-                     [&](OpBuilder &nested, Location, Value iv, ValueRange) {
-                       body(nested, iv);
-                       scf::YieldOp::create(nested, loc);
-                     });
-}
-
-void bppsa::emitBlocks(OpBuilder &builder, Location loc, int64_t size, int64_t block,
-                       function_ref<void(OpBuilder &, Value, int64_t)> emit) {
-  int64_t whole = size / block * block;
-  if (whole > block)
-    emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, whole), block,
-            [&](OpBuilder &nested, Value first) { emit(nested, first, block); });
-  else if (whole == block)
-    emit(builder, getIndex(builder, loc, 0), block);
-  if (whole < size)
-    emit(builder, getIndex(builder, loc, whole), size - whole);
-}
-
-VectorType Rows::getRowType() const {
-  auto type = cast<MemRefType>(memref.getType());
-  return VectorType::get(type.getShape().back(), type.getElementType());
-}
-
-Rows Rows::dropFront(int64_t count) const { return {memref, prefix, first + count}; }
-
-Rows Rows::ofSample(OpBuilder &builder, Location loc, Value sample) const {
-  if (!sample)
-    return *this;
-  Rows rows = *this;
-  rows.prefix.front() = builder.createOrFold<arith::AddIOp>(loc, prefix.front(), sample);
-  return rows;
-}
-
-void bppsa::emitForSamples(OpBuilder &builder, Location loc, int64_t samples,
-                           function_ref<void(OpBuilder &, Value)> body) {
-  if (samples == 1)
-    return body(builder, Value());
-  emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, samples), 1, body);
-}
-
-bool Rows::isOverUnits() const {
-  return cast<MemRefType>(memref.getType()).getRank() == static_cast<int64_t>(prefix.size()) + 1;
-}
-
-Rows bppsa::allocateRows(OpBuilder &builder, Location loc, int64_t rows, VectorType rowType,
-                         int64_t samples) {
-  SmallVector<int64_t> shape;
-  SmallVector<Value> prefix;
-  if (samples > 1) {
-    shape.push_back(samples);
-    prefix.push_back(getIndex(builder, loc, 0));
-  }
-  shape.push_back(rows);
-  if (rowType.getDimSize(0) != 1)
-    shape.push_back(rowType.getDimSize(0));
-  auto type = MemRefType::get(shape, rowType.getElementType());
-  return {memref::AllocaOp::create(builder, loc, type, builder.getI64IntegerAttr(64)), prefix};
-}
-
-static SmallVector<Value> getIndices(OpBuilder &builder, Location loc, const Rows &rows,
-                                     Value row) {
-  SmallVector<Value> indices(rows.prefix.begin(), rows.prefix.end());
-  indices.push_back(addIndex(builder, loc, row, rows.first));
-  if (!rows.isOverUnits())
-    indices.push_back(getIndex(builder, loc, 0));
-  return indices;
-}
-
-Value Rows::load(OpBuilder &builder, Location loc, const Tile &tile) const {
-  SmallVector<Value> indices = getIndices(builder, loc, *this, tile.first);
-  return loadEntries(builder, loc, memref, indices, indices.size() - 1, tile.width);
-}
-
-Value Rows::loadEntry(OpBuilder &builder, Location loc, Value row) const {
-  return memref::LoadOp::create(builder, loc, memref, getIndices(builder, loc, *this, row));
-}
-
-Value Rows::load(OpBuilder &builder, Location loc, Value row) const {
-  return load(builder, loc, Tile{row, getRowType().getDimSize(0)});
-}
-
-void Rows::store(OpBuilder &builder, Location loc, Value vector, Value row) const {
-  SmallVector<Value> indices = getIndices(builder, loc, *this, row);
-  if (cast<MemRefType>(memref.getType()).isLastDimUnitStride()) {
-    vector::StoreOp::create(builder, loc, vector, memref, indices);
-    return;
-  }
-  Value first = indices.back();
-  for (int64_t i = 0, e = cast<VectorType>(vector.getType()).getDimSize(0); i < e; ++i) {
-    indices.back() = addIndex(builder, loc, first, i);
-    Value entry = vector::ExtractOp::create(builder, loc, vector, i);
-    memref::StoreOp::create(builder, loc, entry, memref, indices);
-  }
-}
-
-void Rows::prefetch(OpBuilder &builder, Location loc, Value row, bool isWrite) const {
-  memref::PrefetchOp::create(builder, loc, memref, getIndices(builder, loc, *this, row), isWrite,
-                             /*localityHint=*/2, /*isDataCache=*/true);
-}
-
-Value bppsa::loadEntries(OpBuilder &builder, Location loc, Value array, ArrayRef<Value> indices,
-                         unsigned dim, int64_t width) {
-  auto type = cast<MemRefType>(array.getType());
-  auto vectorType = VectorType::get(width, type.getElementType());
-  if (dim + 1 == type.getRank() && type.isLastDimUnitStride())
-    return vector::LoadOp::create(builder, loc, vectorType, array, indices);
-  SmallVector<Value> at(indices), entries;
-  for (int64_t i = 0; i < width; ++i) {
-    at[dim] = addIndex(builder, loc, indices[dim], i);
-    entries.push_back(memref::LoadOp::create(builder, loc, array, at));
-  }
-  return vector::FromElementsOp::create(builder, loc, vectorType, entries);
-}
-
-void bppsa::emitTiles(OpBuilder &builder, Location loc, const Rows &rows, int64_t from, int64_t to,
-                      function_ref<void(OpBuilder &, const Tile &)> body) {
-  bool overUnits = rows.isOverUnits();
-  int64_t tileRows = overUnits ? kTileUnits : 1;
-  int64_t width = overUnits ? kTileUnits : rows.getRowType().getDimSize(0);
-  int64_t whole = (to - from) / tileRows * tileRows;
-  if (whole > 0)
-    emitFor(builder, loc, getIndex(builder, loc, from), getIndex(builder, loc, from + whole),
-            tileRows, [&](OpBuilder &nested, Value row) { body(nested, Tile{row, width}); });
-  if (int64_t rest = to - from - whole)
-    body(builder, Tile{getIndex(builder, loc, from + whole), rest});
-}
-
-VectorType bppsa::getTileType(Type bodyType, const Tile &tile) {
-  return VectorType::get(tile.width, cast<VectorType>(bodyType).getElementType());
-}
-
-//===----------------------------------------------------------------------===//
 // Steps
 //===----------------------------------------------------------------------===//
 
@@ -209,12 +71,9 @@ Rows LaneEmitter::getHome(OpBuilder &builder, Location loc, Value value, Value s
 }
 
 int64_t LaneEmitter::getMostSamples(int64_t most) const {
-  // Few registers are filled by the tiles of one sample, which wait for each other less.
-  if (options.getNumAccumulators() < 24)
-    return 1;
   auto fit = [&](const RowUnit &unit) {
-    return static_cast<int64_t>(unit.sums.size()) * getNumPartials(unit) * most <=
-           options.getNumAccumulators();
+    int64_t sums = options.hasFewRegisters() ? !unit.sums.empty() : unit.sums.size();
+    return sums * getNumPartials(unit) * most <= options.getNumAccumulators();
   };
   while (most > 1 && !llvm::all_of(plan.getUnits(), fit))
     most /= 2;
@@ -227,7 +86,7 @@ int64_t LaneEmitter::getTilesTogether(const RowUnit &unit) const {
     return isOverUnits()
                ? std::min<int64_t>(llvm::divideCeil(unit.rows, getTileRows()), kMostTilesTogether)
                : 1;
-  int64_t accumulators = unit.sums.size();
+  int64_t accumulators = getSumsTogether(unit);
   if (options.samples > 1)
     accumulators *= options.samples * getNumPartials(unit);
   return getTilesTogether(unit, accumulators);
@@ -286,40 +145,69 @@ void LaneEmitter::emitInsert(OpBuilder &builder, Location loc, vector::InsertStr
 void LaneEmitter::emitRowBlock(OpBuilder &builder, Location loc, const RowUnit &unit,
                                Value firstRow, int64_t numRows) {
   SmallVector<Tile> tiles;
-  for (int64_t row = 0; row < numRows; row += getTileRows()) {
+  auto addTile = [&](int64_t row, int64_t width) {
     Value first = addIndex(builder, loc, firstRow, row);
-    int64_t width = isOverUnits() ? std::min(numRows - row, kTileUnits) : options.lanes;
     tiles.push_back({first, width, Value()});
     for (int64_t sample = 1; sample < options.samples && !unit.sums.empty(); ++sample)
       tiles.push_back({first, width, getIndex(builder, loc, sample)});
-  }
-  SmallVector<RowValues> values = emitProductSums(builder, loc, unit, tiles);
+  };
+  if (isOverUnits())
+    forEachUnitTile(numRows, addTile);
+  else
+    for (int64_t row = 0; row < numRows; ++row)
+      addTile(row, options.lanes);
   if (options.samples > 1)
-    return emitRowsOfSamples(builder, loc, unit, tiles, values);
+    return emitRowsOfSamples(builder, loc, unit, tiles);
+  SmallVector<RowValues> values(tiles.size());
+  size_t numSums = unit.sums.size();
+  Accumulators accumulated = accumulateSums(builder, loc, unit, 0, numSums, tiles, values);
+  for (size_t i = 0; i < numSums; ++i)
+    for (auto [tile, known, accumulator] : llvm::zip_equal(tiles, values, accumulated[i]))
+      finishSum(builder, loc, unit, i, tile, accumulator, known);
   for (auto [tile, known] : llvm::zip_equal(tiles, values))
     emitRow(builder, loc, unit, tile, known);
 }
 
-void LaneEmitter::emitRowsOfSamples(OpBuilder &builder, Location loc, const RowUnit &unit,
-                                    ArrayRef<Tile> tiles, ArrayRef<RowValues> values) {
-  int64_t perRow = unit.sums.empty() ? 1 : options.samples;
-  for (size_t i = 0; i < tiles.size(); i += perRow) {
-    Tile tile = tiles[i];
-    SmallVector<Rows> sums;
+/// Accumulates the sums of `unit` for `tiles` into arrays, of which each tile has one for each sum.
+/// What is accumulated waits there: in registers it would take those of the sums that follow.
+SmallVector<Rows> LaneEmitter::accumulateInMemory(OpBuilder &builder, Location loc,
+                                                  const RowUnit &unit, ArrayRef<Tile> tiles) {
+  size_t numSums = unit.sums.size(), together = getSumsTogether(unit);
+  SmallVector<Rows> sums;
+  for (size_t tile = 0; tile < tiles.size(); tile += options.samples)
     for (const ProductSum &sum : unit.sums) {
       auto type = VectorType::get(1, getElementTypeOrSelf(sum.result.getType()));
-      sums.push_back(allocateRows(builder, loc, tile.width, type, options.samples));
-      for (int64_t sample = 0; sample < options.samples; ++sample)
-        sums.back()
-            .ofSample(builder, loc, tiles[i + sample].sample)
-            .store(builder, loc, values[i + sample].lookup(sum.result), getIndex(builder, loc, 0));
+      sums.push_back(allocateRows(builder, loc, tiles[tile].width, type, options.samples));
     }
+  SmallVector<RowValues> values(tiles.size());
+  for (size_t first = 0; first < numSums; first += together) {
+    size_t end = std::min(first + together, numSums);
+    Accumulators accumulated = accumulateSums(builder, loc, unit, first, end, tiles, values);
+    for (size_t i = first; i < end; ++i)
+      for (auto [number, tile] : llvm::enumerate(tiles))
+        sums[number / options.samples * numSums + i]
+            .ofSample(builder, loc, tile.sample)
+            .store(builder, loc, accumulated[i][number], getIndex(builder, loc, 0));
+  }
+  return sums;
+}
+
+void LaneEmitter::emitRowsOfSamples(OpBuilder &builder, Location loc, const RowUnit &unit,
+                                    ArrayRef<Tile> tiles) {
+  size_t numSums = unit.sums.size();
+  SmallVector<Rows> sums =
+      numSums ? accumulateInMemory(builder, loc, unit, tiles) : SmallVector<Rows>();
+  int64_t perRow = numSums ? options.samples : 1;
+  for (size_t row = 0; row < tiles.size(); row += perRow) {
+    Tile tile = tiles[row];
     emitForSamples(builder, loc, options.samples, [&](OpBuilder &nested, Value sample) {
       RowValues known;
       Tile stored = {getIndex(nested, loc, 0), tile.width, Value()};
-      for (auto [sum, rows] : llvm::zip_equal(unit.sums, sums))
-        known[sum.result] = rows.ofSample(nested, loc, sample).load(nested, loc, stored);
       tile.sample = sample;
+      for (size_t i = 0; i < numSums; ++i) {
+        Rows rows = sums[row / perRow * numSums + i].ofSample(nested, loc, sample);
+        finishSum(nested, loc, unit, i, tile, rows.load(nested, loc, stored), known);
+      }
       emitRow(nested, loc, unit, tile, known);
     });
   }

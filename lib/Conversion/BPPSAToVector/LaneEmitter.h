@@ -23,6 +23,10 @@ struct LaneOptions {
 
   /// Registers left for accumulators beside a vector row and a matrix entry.
   int64_t getNumAccumulators() const { return std::max<int64_t>(1, registers * 3 / 4); }
+  /// Whether blocks of several sums and samples do not fit.
+  bool hasFewRegisters() const { return getNumAccumulators() < 24; }
+  /// Registers that hold one vector: every register file has 16 registers at least.
+  int64_t getRegistersOfVector() const;
 };
 
 /// Values that one vector holds. Over samples it is row `first` of a body value,
@@ -38,6 +42,10 @@ struct Tile {
 /// The most units in one vector, where vectors hold hidden units.
 inline constexpr int64_t kTileUnits = 16;
 
+/// Calls `emit(first, width)` for the tiles of `count` units: as many as fit, and powers of two of
+/// the rest, as LLVM computes with other widths number by number.
+void forEachUnitTile(int64_t count, llvm::function_ref<void(int64_t first, int64_t width)> emit);
+
 /// Rows in memory. Over samples, row n is `memref[prefix..., first + n, 0 : lanes]`;
 /// over units it is the number `memref[prefix..., first + n]`.
 struct Rows {
@@ -48,6 +56,12 @@ struct Rows {
   mlir::Value memref;
   llvm::SmallVector<mlir::Value, 3> prefix;
   int64_t first = 0;
+  /// Over units, which index tells samples apart that are computed together: the first one, or that
+  /// of steps where these do not wait for each other.
+  unsigned sampleDim = 0;
+  /// Over samples, where these are part of the lanes: the first of them, and how many they are.
+  mlir::Value firstLane;
+  int64_t numLanes = 0;
 
   mlir::Value load(mlir::OpBuilder &builder, mlir::Location loc, const Tile &tile) const;
   void store(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value vector,
@@ -62,10 +76,11 @@ struct Rows {
   mlir::VectorType getRowType() const;
   /// Whether vectors hold hidden units: a row has no lanes.
   bool isOverUnits() const;
+  /// Over samples, `count` lanes from `lane` on of these rows.
+  Rows ofLanes(mlir::Value lane, int64_t count) const;
   /// These rows without the first `count`.
   Rows dropFront(int64_t count) const;
-  /// Over units, the same rows of the sample that comes `sample` later, if given: the first index
-  /// of an array is that of a sample.
+  /// Over units, the same rows of the sample that comes `sample` later, if given.
   Rows ofSample(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value sample) const;
 };
 
@@ -121,12 +136,12 @@ private:
   /// Emits `numRows` rows from `firstRow`, together.
   void emitRowBlock(mlir::OpBuilder &builder, mlir::Location loc, const RowUnit &unit,
                     mlir::Value firstRow, int64_t numRows);
-  /// Emits what follows after the sums of a unit, which `values` has for each of `tiles`, as a loop
-  /// over samples, whose code is there once.
+  /// As emitRowBlock for `tiles` of several samples: what follows after the sums is a loop over
+  /// samples, whose code is there once.
   void emitRowsOfSamples(mlir::OpBuilder &builder, mlir::Location loc, const RowUnit &unit,
-                         llvm::ArrayRef<Tile> tiles, llvm::ArrayRef<RowValues> values);
-  llvm::SmallVector<RowValues> emitProductSums(mlir::OpBuilder &builder, mlir::Location loc,
-                                               const RowUnit &unit, llvm::ArrayRef<Tile> tiles);
+                         llvm::ArrayRef<Tile> tiles);
+  llvm::SmallVector<Rows> accumulateInMemory(mlir::OpBuilder &builder, mlir::Location loc,
+                                             const RowUnit &unit, llvm::ArrayRef<Tile> tiles);
   void emitRow(mlir::OpBuilder &builder, mlir::Location loc, const RowUnit &unit, const Tile &tile,
                RowValues &values);
   mlir::Value getRow(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
@@ -147,6 +162,16 @@ private:
   /// Into how many partial sums the columns of products of `unit` are shared out: as many for any
   /// number of samples.
   int64_t getNumPartials(const RowUnit &unit) const;
+  void startSums(mlir::OpBuilder &builder, mlir::Location loc, const RowUnit &unit, size_t i,
+                 llvm::ArrayRef<Tile> tiles, llvm::MutableArrayRef<RowValues> values,
+                 llvm::MutableArrayRef<Accumulators> partials);
+  Accumulators accumulateSums(mlir::OpBuilder &builder, mlir::Location loc, const RowUnit &unit,
+                              size_t first, size_t end, llvm::ArrayRef<Tile> tiles,
+                              llvm::MutableArrayRef<RowValues> values);
+  void finishSum(mlir::OpBuilder &builder, mlir::Location loc, const RowUnit &unit, size_t i,
+                 const Tile &tile, mlir::Value accumulated, RowValues &values);
+  /// How many sums of `unit` have accumulators at the same time.
+  int64_t getSumsTogether(const RowUnit &unit) const;
   void accumulateProducts(mlir::OpBuilder &builder, mlir::Location loc,
                           llvm::ArrayRef<Accumulation> products, llvm::ArrayRef<Tile> tiles,
                           llvm::MutableArrayRef<Accumulators> partials, bool fetches);

@@ -39,19 +39,39 @@ public:
   }
 
 private:
+  /// Over units, steps are computed together as samples are in loops with states: as many as the
+  /// mapping says, and the rest of a task one by one.
   void lowerIndependentSteps(OpBuilder &builder) {
+    int64_t most = emitter.getMostSamples(getMostTaskSamples(op));
     Value size = getIndex(builder, loc, kStepsPerTask);
     Value numTasks = arith::CeilDivUIOp::create(builder, loc, numSteps, size);
     emitParallel(builder, loc, numBlocks, numTasks,
                  [&](OpBuilder &nested, Value block, Value task) {
-                   emitter.allocateScratch(nested, loc);
                    Value first = arith::MulIOp::create(nested, loc, task, size);
                    Value last = arith::AddIOp::create(nested, loc, first, size);
                    last = arith::MinUIOp::create(nested, loc, last, numSteps);
-                   emitFor(nested, loc, first, last, 1, [&](OpBuilder &inner, Value step) {
-                     emitStep(inner, block, step, Value(), Value());
-                   });
+                   if (most > 1)
+                     first = emitIndependentSteps(nested, block, first, last, most);
+                   emitIndependentSteps(nested, block, first, last, 1);
                  });
+  }
+
+  /// Emits as many steps from `first` as there are whole groups of `together`; returns the next
+  /// one.
+  Value emitIndependentSteps(OpBuilder &builder, Value block, Value first, Value last,
+                             int64_t together) {
+    emitter.setSamples(together);
+    emitter.allocateScratch(builder, loc);
+    Value end = last;
+    if (together > 1) {
+      Value left = arith::SubIOp::create(builder, loc, last, first);
+      Value rest = arith::RemUIOp::create(builder, loc, left, getIndex(builder, loc, together));
+      end = arith::SubIOp::create(builder, loc, last, rest);
+    }
+    emitFor(builder, loc, first, end, together, [&](OpBuilder &nested, Value step) {
+      emitStep(nested, block, step, Value(), Value());
+    });
+    return end;
   }
 
   void lowerBlock(OpBuilder &builder, Value block) {
@@ -75,14 +95,19 @@ private:
   void emitStep(OpBuilder &builder, Value block, Value step, Value before, Value after) {
     size_t numStates = op.getInitial().size();
     SmallVector<Rows> arguments, results;
+    auto getRows = [&](Value sequence) {
+      Rows rows = {sequence, {block, step}};
+      rows.sampleDim = numStates ? 0 : 1;
+      return rows;
+    };
     for (Value sequence : op.getSequences())
-      arguments.push_back({sequence, {block, step}});
+      arguments.push_back(getRows(sequence));
     for (Value trajectory : op.getDestinations().take_front(numStates)) {
       arguments.push_back({trajectory, {block, before}});
       results.push_back({trajectory, {block, after}});
     }
     for (Value output : op.getDestinations().drop_front(numStates))
-      results.push_back({output, {block, step}});
+      results.push_back(getRows(output));
     emitter.emitStep(builder, loc, arguments, results, getLaterRows(builder, block, step));
   }
 

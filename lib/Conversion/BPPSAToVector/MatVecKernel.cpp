@@ -7,7 +7,6 @@
 #include "LaneEmitter.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -62,6 +61,14 @@ int64_t LaneEmitter::getNumPartials(const RowUnit &unit) const {
          2 * partials * count <= options.getNumAccumulators())
     partials *= 2;
   return partials;
+}
+
+int64_t LaneEmitter::getSumsTogether(const RowUnit &unit) const {
+  int64_t sums = unit.sums.size();
+  if (options.samples == 1 || !options.hasFewRegisters())
+    return sums;
+  int64_t most = options.getNumAccumulators() / (options.samples * getNumPartials(unit));
+  return std::clamp<int64_t>(most, 1, sums);
 }
 
 void LaneEmitter::accumulateColumn(OpBuilder &builder, Location loc,
@@ -196,46 +203,67 @@ void LaneEmitter::accumulateProducts(OpBuilder &builder, Location loc,
     accumulate(builder, getIndex(builder, loc, whole), numCols - whole);
 }
 
-/// Accumulates every sum of `unit` for `tiles`. Products of one vector share the
-/// loop over its entries, so that each entry is loaded once for the block.
-SmallVector<LaneEmitter::RowValues> LaneEmitter::emitProductSums(OpBuilder &builder, Location loc,
-                                                                 const RowUnit &unit,
-                                                                 ArrayRef<Tile> tiles) {
-  SmallVector<RowValues> values(tiles.size());
-  SmallVector<Accumulators> partials(getNumPartials(unit), Accumulators(unit.sums.size()));
-  llvm::MapVector<Value, SmallVector<Accumulation>> byVector;
-  for (auto [i, sum] : llvm::enumerate(unit.sums)) {
+/// The vectors that products of `unit` have, in the order in which each sum adds its products.
+static SetVector<Value> getVectors(const RowUnit &unit) {
+  SetVector<Value> vectors;
+  for (const ProductSum &sum : unit.sums)
     for (MatVecOp product : llvm::reverse(sum.products))
-      byVector[product.getVector()].push_back({product, i});
-    bool startsAtAddend = sum.addend && !dependsOnSum(sum.addend, plan, unit);
-    for (auto [tile, known] : llvm::zip_equal(tiles, values)) {
-      for (auto [p, partial] : llvm::enumerate(partials)) {
-        if (startsAtAddend && p == 0)
-          partial[i].push_back(getRow(builder, loc, sum.addend, unit, tile, known));
-        else
-          partial[i].push_back(arith::ConstantOp::create(
-              builder, loc, builder.getZeroAttr(getTileType(sum.result.getType(), tile))));
-      }
+      vectors.insert(product.getVector());
+  return vectors;
+}
+
+/// What sum `i` of `unit` starts with in each of `partials`.
+void LaneEmitter::startSums(OpBuilder &builder, Location loc, const RowUnit &unit, size_t i,
+                            ArrayRef<Tile> tiles, MutableArrayRef<RowValues> values,
+                            MutableArrayRef<Accumulators> partials) {
+  const ProductSum &sum = unit.sums[i];
+  bool startsAtAddend = sum.addend && !dependsOnSum(sum.addend, plan, unit);
+  for (auto [tile, known] : llvm::zip_equal(tiles, values))
+    for (auto [p, partial] : llvm::enumerate(partials)) {
+      if (startsAtAddend && p == 0)
+        partial[i].push_back(getRow(builder, loc, sum.addend, unit, tile, known));
+      else
+        partial[i].push_back(arith::ConstantOp::create(
+            builder, loc, builder.getZeroAttr(getTileType(sum.result.getType(), tile))));
     }
+}
+
+/// Accumulates sums [first, end) of `unit` for `tiles`, whose rows as far as they are known are
+/// `values`. Products of one vector share the loop over its entries, so that each entry is loaded
+/// once for the block.
+LaneEmitter::Accumulators LaneEmitter::accumulateSums(OpBuilder &builder, Location loc,
+                                                      const RowUnit &unit, size_t first, size_t end,
+                                                      ArrayRef<Tile> tiles,
+                                                      MutableArrayRef<RowValues> values) {
+  SmallVector<Accumulators> partials(getNumPartials(unit), Accumulators(unit.sums.size()));
+  for (size_t i = first; i < end; ++i)
+    startSums(builder, loc, unit, i, tiles, values, partials);
+  bool fetches = !isOverUnits() && unit.rows == static_cast<int64_t>(tiles.size());
+  for (Value vector : getVectors(unit)) {
+    SmallVector<Accumulation> products;
+    for (size_t i = first; i < end; ++i)
+      for (MatVecOp product : llvm::reverse(unit.sums[i].products))
+        if (product.getVector() == vector)
+          products.push_back({product, i});
+    if (!products.empty())
+      accumulateProducts(builder, loc, products, tiles, partials, fetches);
   }
-  for (auto &entry : byVector)
-    accumulateProducts(builder, loc, entry.second, tiles, partials,
-                       /*fetches=*/!isOverUnits() &&
-                           unit.rows == static_cast<int64_t>(tiles.size()));
   // Pairs first: the additions do not wait for each other.
   for (size_t count = partials.size(); count > 1; count /= 2)
     for (size_t p = 0; p < count / 2; ++p)
       for (auto [into, from] : llvm::zip_equal(partials[p], partials[p + count / 2]))
         for (auto [accumulator, other] : llvm::zip_equal(into, from))
           accumulator = arith::AddFOp::create(builder, loc, accumulator, other);
-  // Sums come in the order of their dependences.
-  for (auto [i, sum] : llvm::enumerate(unit.sums)) {
-    bool isAdded = !sum.addend || !dependsOnSum(sum.addend, plan, unit);
-    for (auto [tile, known, accumulator] : llvm::zip_equal(tiles, values, partials.front()[i]))
-      known[sum.result] =
-          isAdded ? accumulator
-                  : arith::AddFOp::create(builder, loc, accumulator,
-                                          getRow(builder, loc, sum.addend, unit, tile, known));
-  }
-  return values;
+  return partials.front();
+}
+
+/// Makes what was accumulated of sum `i` of `unit` its value. Sums come in the order of their
+/// dependences.
+void LaneEmitter::finishSum(OpBuilder &builder, Location loc, const RowUnit &unit, size_t i,
+                            const Tile &tile, Value accumulated, RowValues &values) {
+  const ProductSum &sum = unit.sums[i];
+  if (sum.addend && dependsOnSum(sum.addend, plan, unit))
+    accumulated = arith::AddFOp::create(builder, loc, accumulated,
+                                        getRow(builder, loc, sum.addend, unit, tile, values));
+  values[sum.result] = accumulated;
 }

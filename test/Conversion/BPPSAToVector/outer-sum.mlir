@@ -24,3 +24,14 @@ func.func @wide(%a: memref<?x?x256x16xf32>, %x: memref<?x?x512x16xf32>, %sum: me
   bppsa.outer_sum lanes 16 %a, %x into %sum : memref<256x512xf32> : memref<?x?x256x16xf32>, memref<?x?x512x16xf32>
   return
 }
+
+// Where a vector of 16 lanes takes two registers, each half of the lanes has sums of its own, and the
+// rows of a slab are copied side by side for the second half and for the blocks that follow.
+
+// RUN: bppsa-opt %s --convert-bppsa-to-vector=registers=8 | FileCheck %s --check-prefix=HALVES
+// HALVES-LABEL: func.func @narrow(
+// HALVES:         memref.alloca() {alignment = 64 : i64} : memref<4x32x16xf32>
+// HALVES:         %[[RIGHT:.*]] = memref.alloca() {alignment = 64 : i64} : memref<{{.*}}x32x16xf32>
+// HALVES:         scf.for %[[LANE:.*]] = %c0{{.*}} to %c16{{.*}} step %c8
+// HALVES:           vector.store {{.*}}, %[[RIGHT]][{{.*}}, %[[LANE]]] : memref<{{.*}}>, vector<8xf32>
+// HALVES-COUNT-12:  vector.fma {{.*}} : vector<8xf32>

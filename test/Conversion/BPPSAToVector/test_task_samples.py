@@ -36,7 +36,7 @@ def one_lane(ir, mapping=""):
     ir = re.sub(r"tensor<((?:\?x)+\d+)xf32>", r"tensor<\1x1xf32>", ir)
     ir = re.sub(r"(bppsa\.(?:recurrence|chain)(?: reverse)?) ", r"\1 lanes 1 ", ir)
     attributes = f"attributes {{bppsa.mapping = {mapping}}} " if mapping else ""
-    ir, count = re.subn(r"(captures\([^)]*\))\s*->", rf"\1 {attributes}->", ir)
+    ir, count = re.subn(r"(captures\([^)]*\))\s*(->|outputs)", rf"\1 {attributes}\2", ir)
     assert count == 1
     return ir
 
@@ -127,8 +127,9 @@ def test_a_chain_that_ends_where_all_samples_are_zero(tmp_path):
     pair.check((g, k, emitted), "chain", [a, *seeds, s], captures, shapes)
 
 
-def test_several_tiles_and_partial_sums(tmp_path):
-    pair = Pair(tmp_path, WIDE)
+@pytest.mark.parametrize("registers", [32, 8])
+def test_several_tiles_and_partial_sums(tmp_path, registers):
+    pair = Pair(tmp_path, WIDE, registers)
     for steps, batch in itertools.product(LENGTHS, BATCHES):
         arrays = uniform(steps, (steps, batch, 3), (batch, 40))
         w, r = uniform(1, (40, 3), (40, 40))
@@ -137,3 +138,32 @@ def test_several_tiles_and_partial_sums(tmp_path):
         for x in arrays[0]:
             h.append(np.tanh(h[-1] @ r.T + x @ w.T))
         pair.check([np.array(h)], "wide", arrays, [w, r], [(steps + 1, batch, 40)])
+
+
+@pytest.mark.parametrize("registers", [32, 8])
+def test_steps_of_a_loop_without_states(tmp_path, registers):
+    """Two results of one matrix each, of which one is added to the other."""
+    pair = Pair(
+        tmp_path,
+        """
+func.func @steps(%x: tensor<?x?x42xf32>, %w: tensor<23x42xf32>, %v: tensor<23x42xf32>)
+    -> (tensor<?x?x23xf32>, tensor<?x?x23xf32>) {
+  %0:2 = bppsa.recurrence sequences(%x : tensor<?x?x42xf32>)
+      captures(%w, %v : tensor<23x42xf32>, tensor<23x42xf32>)
+      outputs(tensor<?x?x23xf32>, tensor<?x?x23xf32>) {
+  ^bb0(%xt: vector<42xf32>, %wc: vector<23x42xf32>, %vc: vector<23x42xf32>):
+    %p = bppsa.matvec %wc, %xt : vector<23x42xf32>, vector<42xf32> -> vector<23xf32>
+    %s = bppsa.sigmoid %p : vector<23xf32>
+    %q = bppsa.matvec %vc, %xt plus %s : vector<23xf32> : vector<23x42xf32>, vector<42xf32> -> vector<23xf32>
+    bppsa.yield %q, %s : vector<23xf32>, vector<23xf32>
+  }
+  return %0#0, %0#1 : tensor<?x?x23xf32>, tensor<?x?x23xf32>
+}
+""",
+        registers,
+    )
+    for steps, batch in itertools.product(LENGTHS, (1, 3)):
+        (x,) = uniform(steps, (steps, batch, 42))
+        w, v = uniform(1, (23, 42), (23, 42))
+        s = 1 / (1 + np.exp(-(x @ w.T)))
+        pair.check([x @ v.T + s, s], "steps", [x], [w, v], [(steps, batch, 23)] * 2)

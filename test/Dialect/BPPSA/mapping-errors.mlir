@@ -274,10 +274,10 @@ func.func @no_product(%a: memref<4xf32>) {
 
 // -----
 
-func.func @no_states(%x: memref<?x?x4x1xf32>, %y: memref<?x?x4x1xf32>) {
-  // expected-error @below {{takes no samples together; 'bppsa.mapping' of tasks needs a time loop with states and 'lanes 1'}}
-  bppsa.recurrence lanes 1 sequences(%x : memref<?x?x4x1xf32>)
-      into(%y : memref<?x?x4x1xf32>) attributes {bppsa.mapping = #bppsa.task_mapping<most = 4>} {
+func.func @samples_in_lanes(%x: memref<?x?x4x16xf32>, %y: memref<?x?x4x16xf32>) {
+  // expected-error @below {{takes no samples together; 'bppsa.mapping' of tasks needs a time loop with 'lanes 1'}}
+  bppsa.recurrence lanes 16 sequences(%x : memref<?x?x4x16xf32>)
+      into(%y : memref<?x?x4x16xf32>) attributes {bppsa.mapping = #bppsa.task_mapping<most = 4>} {
   ^bb0(%xt: vector<4xf32>):
     bppsa.yield %xt : vector<4xf32>
   }

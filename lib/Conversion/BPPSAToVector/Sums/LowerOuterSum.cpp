@@ -53,15 +53,17 @@ Rows SlabArray::getRows(OpBuilder &builder, Location loc, const Slab &slab, Valu
 OuterBlocking OuterBlocking::get(const SlabArray &lhs, const SlabArray &rhs,
                                  const LaneOptions &options) {
   // Nearly square blocks read the fewest rows for their products; rows of a column tile
-  // are the nearest.
-  int64_t budget = options.getNumAccumulators();
-  int64_t mostRows = budget >= 24 ? 4 : budget >= 6 ? 2 : budget;
-  if (lhs.hasDistantSteps())
-    mostRows = std::min(budget, mostRows * 3 / 2);
-  int64_t rows = getEvenBlock(lhs.getNumRows(), mostRows);
+  // are the nearest. Blocks of whole vectors would be far from square where these take several
+  // registers.
+  int64_t parts = options.getRegistersOfVector();
+  int64_t budget = options.getNumAccumulators() * parts, mostRows = 4;
+  bool isLarge = budget >= 24;
+  if (isLarge && lhs.hasDistantSteps())
+    mostRows = 6;
+  int64_t rows = getEvenBlock(lhs.getNumRows(), std::min(budget, mostRows));
   int64_t cols = getEvenBlock(rhs.getNumRows(), std::max<int64_t>(1, budget / rows));
   // Small blocks wait for the second-level cache, not for what is behind it.
-  return {rows, cols, /*fetchesAhead=*/budget >= 24};
+  return {rows, cols, parts, /*fetchesAhead=*/budget >= 12};
 }
 
 /// Fetches rows of the step `kFetchedStepsAhead` after `step` into the second-level cache.
@@ -84,40 +86,62 @@ static void emitFetchAhead(OpBuilder &builder, Location loc, const SlabArray &ar
 // Slabs
 //===----------------------------------------------------------------------===//
 
+/// Row `first` + `offset` of an operand.
+struct OuterSlabSums::OperandRows {
+  const SlabArray &array;
+  Value first;
+  int64_t offset;
+  /// Where steps of a slab are side by side, null if nowhere, and the place of row `first` there.
+  Value copies, copy;
+  /// Whether they are not copied yet.
+  bool isFirst;
+};
+
 /// Products that accumulate in registers over a slab: those of rows from `row0` of
 /// the left operand and from `col0` of the right one, for sums from `sumRow` and `sumCol` on.
 struct OuterSlabSums::ProductBlock {
   Value row0, sumRow, col0, sumCol;
+  /// Of the lanes whose products these are, where they are a part of all.
+  Value firstLane;
   int64_t rows = 0, cols = 0;
   /// Whether no block of the slab has read these rows of an operand before.
   bool readsLhsFirst = false, readsRhsFirst = false;
 };
 
 OuterSlabSums::OuterSlabSums(OpBuilder &builder, Location loc, SlabArray lhs, SlabArray rhs,
-                             OuterBlocking blocking)
+                             OuterBlocking blocking, int64_t mostCols)
     : loc(loc), lhs(lhs), rhs(rhs), blocking(blocking) {
-  if (!lhs.hasDistantSteps())
-    return;
   VectorType rowType = Rows{lhs.array}.getRowType();
-  auto type =
-      MemRefType::get({kSlabSteps, blocking.rows, rowType.getDimSize(0)}, rowType.getElementType());
-  leftRows = memref::AllocaOp::create(builder, loc, type, builder.getI64IntegerAttr(64));
+  auto allocate = [&](int64_t rows) {
+    auto type =
+        MemRefType::get({rows, kSlabSteps, rowType.getDimSize(0)}, rowType.getElementType());
+    return memref::AllocaOp::create(builder, loc, type, builder.getI64IntegerAttr(64));
+  };
+  if (lhs.hasDistantSteps())
+    leftRows = allocate(blocking.rows);
+  // Each part of the lanes reads lines again, which larger blocks of whole vectors do once.
+  if (blocking.parts > 1 && rhs.hasDistantSteps() && lhs.getNumRows() > blocking.rows)
+    rightRows = allocate(mostCols);
 }
 
-Value OuterSlabSums::loadLeft(OpBuilder &builder, const Slab &slab, Value step,
-                              const ProductBlock &block, int64_t i) const {
-  auto loadFromArray = [&] {
-    return lhs.getRows(builder, loc, slab, step, i).load(builder, loc, block.row0);
+Value OuterSlabSums::loadRow(OpBuilder &builder, const Slab &slab, Value step, Value lane,
+                             const OperandRows &operand) const {
+  auto getPart = [&](const Rows &rows) {
+    return lane ? rows.ofLanes(lane, rows.getRowType().getDimSize(0) / blocking.parts) : rows;
   };
-  if (!leftRows)
+  auto loadFromArray = [&] {
+    Rows rows = operand.array.getRows(builder, loc, slab, step, operand.offset);
+    return getPart(rows).load(builder, loc, operand.first);
+  };
+  if (!operand.copies)
     return loadFromArray();
   Value slabStep = arith::SubIOp::create(builder, loc, step, slab.first);
-  Rows sideBySide = {leftRows, {slabStep}, i};
-  Value first = getIndex(builder, loc, 0);
-  if (!block.readsLhsFirst)
-    return sideBySide.load(builder, loc, first);
+  Rows sideBySide =
+      getPart({operand.copies, {addIndex(builder, loc, operand.copy, operand.offset)}});
+  if (!operand.isFirst)
+    return sideBySide.load(builder, loc, slabStep);
   Value row = loadFromArray();
-  sideBySide.store(builder, loc, row, first);
+  sideBySide.store(builder, loc, row, slabStep);
   return row;
 }
 
@@ -128,29 +152,47 @@ void OuterSlabSums::emitProducts(OpBuilder &builder, const Slab &slab, const Pro
     if (isFirst && blocking.fetches(array))
       emitFetchAhead(nested, loc, array, slab, step, row0, rows);
   };
+  Value zero = getIndex(builder, loc, 0);
   SmallVector<Rows> homes;
   SmallVector<Tile> tiles;
   for (int64_t i = 0; i < block.rows; ++i) {
     Rows row = sums;
+    if (block.firstLane)
+      row = sums.ofLanes(block.firstLane, sums.getRowType().getDimSize(0) / blocking.parts);
     row.prefix.push_back(addIndex(builder, loc, block.sumRow, i));
     homes.append(block.cols, row);
     llvm::append_range(tiles, getTiles(builder, loc, row, block.sumCol, block.cols));
   }
-  emitSlabSums(
-      builder, loc, slab, homes, tiles, [&](OpBuilder &nested, Value step, ValueRange carried) {
-        fetchAhead(nested, lhs, block.readsLhsFirst, step, block.row0, block.rows);
-        fetchAhead(nested, rhs, block.readsRhsFirst, step, block.col0, block.cols);
-        SmallVector<Value> right, next;
-        for (int64_t j = 0; j < block.cols; ++j)
-          right.push_back(rhs.getRows(nested, loc, slab, step, j).load(nested, loc, block.col0));
-        for (int64_t i = 0; i < block.rows; ++i) {
-          Value left = loadLeft(nested, slab, step, block, i);
-          for (int64_t j = 0; j < block.cols; ++j)
-            next.push_back(
-                vector::FMAOp::create(nested, loc, left, right[j], carried[next.size()]));
-        }
-        return next;
-      });
+  emitSlabSums(builder, loc, slab, homes, tiles,
+               [&](OpBuilder &nested, Value step, ValueRange carried) {
+                 fetchAhead(nested, lhs, block.readsLhsFirst, step, block.row0, block.rows);
+                 fetchAhead(nested, rhs, block.readsRhsFirst, step, block.col0, block.cols);
+                 SmallVector<Value> right, next;
+                 for (int64_t j = 0; j < block.cols; ++j)
+                   right.push_back(
+                       loadRow(nested, slab, step, block.firstLane,
+                               {rhs, block.col0, j, rightRows, block.sumCol, block.readsRhsFirst}));
+                 for (int64_t i = 0; i < block.rows; ++i) {
+                   Value left = loadRow(nested, slab, step, block.firstLane,
+                                        {lhs, block.row0, i, leftRows, zero, block.readsLhsFirst});
+                   for (int64_t j = 0; j < block.cols; ++j)
+                     next.push_back(
+                         vector::FMAOp::create(nested, loc, left, right[j], carried[next.size()]));
+                 }
+                 return next;
+               });
+}
+
+void OuterSlabSums::emitParts(OpBuilder &builder, const Slab &slab, ProductBlock block,
+                              const Rows &sums) const {
+  if (blocking.parts == 1)
+    return emitProducts(builder, slab, block, sums);
+  int64_t lanes = sums.getRowType().getDimSize(0);
+  emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, lanes),
+          lanes / blocking.parts, [&](OpBuilder &nested, Value lane) {
+            block.firstLane = lane;
+            emitProducts(nested, slab, block, sums);
+          });
 }
 
 void OuterSlabSums::emit(OpBuilder &builder, const Slab &slab, const OuterTile &tile,
@@ -163,11 +205,11 @@ void OuterSlabSums::emit(OpBuilder &builder, const Slab &slab, const OuterTile &
                          block.sumCol = col;
                          block.cols = cols;
                          block.readsLhsFirst = isFirst;
-                         emitProducts(nested, slab, block, sums);
+                         emitParts(nested, slab, block, sums);
                        });
   };
   emitBlocksAndFirst(builder, loc, tile.rows, std::min(blocking.rows, tile.rows),
-                     blocking.fetches(rhs),
+                     rightRows || blocking.fetches(rhs),
                      [&](OpBuilder &inRow, Value row, int64_t count, bool isFirst) {
                        ProductBlock block;
                        block.row0 = arith::AddIOp::create(inRow, loc, tile.row0, row);
@@ -195,14 +237,17 @@ struct ResultTile {
 } // namespace
 
 /// The running sums of a tile must stay in the second-level cache with the rows of a slab, of which
-/// a square tile reads the fewest for its products. Threads want several tasks.
+/// a square tile reads the fewest for its products: machines with few registers have half a MiB of
+/// it or less. Threads want several tasks.
 static ResultTile chooseTile(int64_t numRows, int64_t numCols, const OuterBlocking &blocking,
                              VectorType rowType) {
-  constexpr int64_t kSumBytes = 256 * 1024, kSide = 128, kMinTasks = 4;
-  int64_t most = kSumBytes * 8 / (rowType.getNumElements() * rowType.getElementTypeBitWidth());
+  constexpr int64_t kMinTasks = 4;
+  bool isLarge = blocking.parts == 1;
+  int64_t sumBytes = isLarge ? 256 * 1024 : 128 * 1024, side = isLarge ? 128 : 64;
+  int64_t most = sumBytes * 8 / (rowType.getNumElements() * rowType.getElementTypeBitWidth());
   int64_t cols = numCols;
-  if (numCols > 3 * kSide / 2)
-    cols = llvm::alignTo(getEvenBlock(numCols, kSide), blocking.cols);
+  if (numCols > 3 * side / 2)
+    cols = llvm::alignTo(getEvenBlock(numCols, side), blocking.cols);
   int64_t rows = std::min(most / cols, llvm::divideCeilSigned(numRows, kMinTasks));
   return {std::max<int64_t>(1, rows / blocking.rows) * blocking.rows, cols};
 }
@@ -251,7 +296,7 @@ void bppsa::lowerOuterSum(OuterSumOp op, const LaneOptions &options) {
         auto type =
             MemRefType::get({rows, tile.cols, rowType.getDimSize(0)}, rowType.getElementType());
         Value sums = memref::AllocaOp::create(task, loc, type, task.getI64IntegerAttr(64));
-        OuterSlabSums slabSums(task, loc, lhs, rhs, blocking);
+        OuterSlabSums slabSums(task, loc, lhs, rhs, blocking, tile.cols);
         emitBlocks(task, loc, numCols, tile.cols, [&](OpBuilder &nested, Value col0, int64_t cols) {
           emitResultTile(nested, op, {row0, col0, rows, cols}, slabSums, sums);
         });

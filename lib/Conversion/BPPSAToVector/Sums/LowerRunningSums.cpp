@@ -32,7 +32,7 @@ void bppsa::lowerAddToSums(AddToSumsOp op, const LaneOptions &options) {
   emitParallel(builder, loc, getDim(builder, loc, sums, 0), [&](OpBuilder &task, Value block) {
     std::optional<OuterSlabSums> outer;
     if (op.getRhs())
-      outer.emplace(task, loc, lhs, rhs, OuterBlocking::get(lhs, rhs, options));
+      outer.emplace(task, loc, lhs, rhs, OuterBlocking::get(lhs, rhs, options), rhs.getNumRows());
     TimeOrder order(op, /*isBackward=*/!op.getReverse());
     Value numSteps = getDim(task, loc, op.getLhs(), 1);
     order.emitForSlabs(task, loc, block, numSteps, [&](OpBuilder &nested, const Slab &slab) {

@@ -98,12 +98,15 @@ void bppsa::emitSlabSums(
 
 SmallVector<Tile> bppsa::getTiles(OpBuilder &builder, Location loc, const Rows &rows, Value first,
                                   int64_t count) {
-  bool overUnits = rows.isOverUnits();
-  int64_t width = overUnits ? kTileUnits : rows.getRowType().getDimSize(0);
   SmallVector<Tile> tiles;
-  for (int64_t i = 0; i < count; i += overUnits ? kTileUnits : 1)
-    tiles.push_back(
-        {addIndex(builder, loc, first, i), overUnits ? std::min(width, count - i) : width});
+  auto addTile = [&](int64_t row, int64_t width) {
+    tiles.push_back({addIndex(builder, loc, first, row), width});
+  };
+  if (rows.isOverUnits())
+    forEachUnitTile(count, addTile);
+  else
+    for (int64_t row = 0; row < count; ++row)
+      addTile(row, rows.getRowType().getDimSize(0));
   return tiles;
 }
 

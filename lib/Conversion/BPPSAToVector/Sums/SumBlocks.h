@@ -35,6 +35,8 @@ private:
 /// How the products of a slab of an outer sum are cut into blocks of sums that stay in registers.
 struct OuterBlocking {
   int64_t rows, cols;
+  /// Into how many parts lanes are cut, for each of which a block has sums.
+  int64_t parts;
   bool fetchesAhead;
 
   /// Whether rows of `array` that no block has read are fetched ahead.
@@ -56,9 +58,9 @@ struct OuterTile {
 class OuterSlabSums {
 public:
   /// Allocates what one thread needs at the insertion point. The running sums of row m and column
-  /// n of a tile are `sums[prefix..., m, n]`.
+  /// n of a tile are `sums[prefix..., m, n]`. Tiles have `mostCols` columns at most.
   OuterSlabSums(mlir::OpBuilder &builder, mlir::Location loc, SlabArray lhs, SlabArray rhs,
-                OuterBlocking blocking);
+                OuterBlocking blocking, int64_t mostCols);
 
   /// Adds the products of `tile` in `slab` to `sums`.
   void emit(mlir::OpBuilder &builder, const Slab &slab, const OuterTile &tile,
@@ -67,18 +69,24 @@ public:
   void emitAll(mlir::OpBuilder &builder, const Slab &slab, const Rows &sums) const;
 
 private:
+  struct OperandRows;
   struct ProductBlock;
   void emitProducts(mlir::OpBuilder &builder, const Slab &slab, const ProductBlock &block,
                     const Rows &sums) const;
-  mlir::Value loadLeft(mlir::OpBuilder &builder, const Slab &slab, mlir::Value step,
-                       const ProductBlock &block, int64_t i) const;
+  /// Adds the products of all parts of the lanes of `block`.
+  void emitParts(mlir::OpBuilder &builder, const Slab &slab, ProductBlock block,
+                 const Rows &sums) const;
+  /// Loads the part of a row that begins at `lane`, or all of it without `lane`.
+  mlir::Value loadRow(mlir::OpBuilder &builder, const Slab &slab, mlir::Value step,
+                      mlir::Value lane, const OperandRows &operand) const;
 
   mlir::Location loc;
   SlabArray lhs, rhs;
   OuterBlocking blocking;
-  /// `[step, row, lane]`: rows of the left operand, side by side for the blocks
-  /// that read them again. Null where they are close enough in the sequence.
-  mlir::Value leftRows;
+  /// `[row, step, lane]`: rows of the operands, steps side by side for the blocks that read them
+  /// again: of a block of the left one, and of all columns of a tile. Null where they are close
+  /// enough in the sequence.
+  mlir::Value leftRows, rightRows;
 };
 
 /// Adds to rows of `sums` what `emitStep(step, running sums)` adds in a slab: running sum `i`

@@ -183,7 +183,8 @@ void TimeBlocks::emitSlab(OpBuilder &builder, const Slab &slab, const RunningSum
                    lhs.array = values[1];
                    rhs.array = values[2];
                    Slab own = getOwnSlab(inside, values[1]);
-                   OuterSlabSums(inside, loc, lhs, rhs, blocking).emitAll(inside, own, {values[0]});
+                   OuterSlabSums(inside, loc, lhs, rhs, blocking, rhs.getNumRows())
+                       .emitAll(inside, own, {values[0]});
                  });
 }
 

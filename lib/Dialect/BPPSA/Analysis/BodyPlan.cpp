@@ -233,3 +233,14 @@ bool BodyPlan::canOverwrite(unsigned argument, unsigned result) const {
   }
   return true;
 }
+
+int64_t bppsa::getMatrixBytes(Region &body) {
+  SetVector<Value> matrices;
+  body.walk([&](MatVecOp product) { matrices.insert(product.getMatrix()); });
+  int64_t bytes = 0;
+  for (Value matrix : matrices) {
+    auto type = cast<VectorType>(matrix.getType());
+    bytes += type.getNumElements() * type.getElementTypeBitWidth() / 8;
+  }
+  return bytes;
+}

@@ -84,6 +84,9 @@ private:
 /// Number of rows of a body value.
 int64_t getNumRows(mlir::Value value);
 
+/// The bytes of the matrices that a step of `body` multiplies by.
+int64_t getMatrixBytes(mlir::Region &body);
+
 } // namespace bppsa
 
 #endif // BPPSA_DIALECT_BPPSA_ANALYSIS_BODYPLAN_H

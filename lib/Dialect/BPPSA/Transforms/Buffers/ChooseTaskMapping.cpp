@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Dialect/BPPSA/Analysis/BodyPlan.h"
 #include "bppsa/Dialect/BPPSA/IR/TaskMapping.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Buffers/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -21,18 +21,6 @@ using namespace bppsa;
 /// A gate of an LSTM has 4 vectors of sums, which leave registers for this many samples.
 static constexpr int64_t kSamplesTogether = 4;
 
-/// The bytes of the matrices that a step of the body of `loop` multiplies by.
-static int64_t getMatrixBytes(Operation *loop) {
-  SetVector<Value> matrices;
-  loop->getRegion(0).walk([&](MatVecOp product) { matrices.insert(product.getMatrix()); });
-  int64_t bytes = 0;
-  for (Value matrix : matrices) {
-    auto type = cast<VectorType>(matrix.getType());
-    bytes += type.getNumElements() * type.getElementTypeBitWidth() / 8;
-  }
-  return bytes;
-}
-
 namespace {
 struct ChooseTaskMapping : public bppsa::impl::ChooseTaskMappingBase<ChooseTaskMapping> {
   using ChooseTaskMappingBase::ChooseTaskMappingBase;
@@ -46,14 +34,12 @@ struct ChooseTaskMapping : public bppsa::impl::ChooseTaskMappingBase<ChooseTaskM
 
 private:
   static bool canMap(Operation *op) {
-    auto recurrence = dyn_cast<RecurrenceOp>(op);
-    bool isTimeLoop = recurrence ? !recurrence.getInitial().empty() : isa<ChainOp>(op);
-    return isTimeLoop && op->getNumResults() == 0 &&
+    return isa<RecurrenceOp, ChainOp>(op) && op->getNumResults() == 0 &&
            cast<PackableOpInterface>(op).getLanes() == 1 && !attrs::Mapping::of(op);
   }
 
   void choose(Operation *op) {
-    int64_t bytes = getMatrixBytes(op), most = cache;
+    int64_t bytes = getMatrixBytes(op->getRegion(0)), most = cache;
     bool isLarge = bytes > most;
     if (isLarge)
       attrs::Mapping::set(op, TaskMappingAttr::get(&getContext(), kSamplesTogether));
@@ -61,7 +47,8 @@ private:
                        .category("mapping")
                        .function(getOperation().getSymName());
     remark::passed(op->getLoc(), options)
-        << remark::add("{0}: tasks of up to {1} samples, as a step reads {2} bytes of matrices and "
+        << remark::add("{0}: tasks of up to {1} samples or independent steps, as a step reads {2} "
+                       "bytes of matrices and "
                        "the cache has {3}",
                        op->getName().stripDialect(), isLarge ? kSamplesTogether : 1, bytes, most);
   }

@@ -8,8 +8,8 @@
 // CHECK: bppsa.chain lanes 1 {{.*}}bppsa.mapping = #bppsa.task_mapping<most = 4>
 // WHOLE-LABEL: func.func @large(
 // WHOLE-NOT: bppsa.mapping
-// REMARK-DAG: Function=large {{.*}}"recurrence: tasks of up to 4 samples, as a step reads 144 bytes of matrices and the cache has 100"
-// REMARK-DAG: Function=large {{.*}}"chain: tasks of up to 4 samples, as a step reads 144 bytes of matrices and the cache has 100"
+// REMARK-DAG: Function=large {{.*}}"recurrence: tasks of up to 4 samples or independent steps, as a step reads 144 bytes of matrices and the cache has 100"
+// REMARK-DAG: Function=large {{.*}}"chain: tasks of up to 4 samples or independent steps, as a step reads 144 bytes of matrices and the cache has 100"
 func.func @large(%x: memref<?x?x6x1xf32>, %h: memref<?x6x1xf32>, %r: memref<6x6xf32>,
     %y: memref<?x?x6x1xf32>, %g: memref<?x6x1xf32>) {
   bppsa.recurrence lanes 1 sequences(%x : memref<?x?x6x1xf32>) initial(%h : memref<?x6x1xf32>)
@@ -29,18 +29,25 @@ func.func @large(%x: memref<?x?x6x1xf32>, %h: memref<?x6x1xf32>, %r: memref<6x6x
   return
 }
 
-// Neither has a loop whose lanes hold samples, nor one without states.
-// CHECK-LABEL: func.func @others(
-// WHOLE-LABEL: func.func @others(
+// No loop whose lanes hold samples has one.
+// CHECK-LABEL: func.func @samples(
+// WHOLE-LABEL: func.func @samples(
 // CHECK-NOT: bppsa.mapping
-func.func @others(%x: memref<?x?x6x16xf32>, %h: memref<?x6x16xf32>, %r: memref<6x6xf32>,
-    %y: memref<?x?x6x16xf32>, %a: memref<?x?x6x1xf32>, %b: memref<?x?x6x1xf32>) {
+func.func @samples(%x: memref<?x?x6x16xf32>, %h: memref<?x6x16xf32>, %r: memref<6x6xf32>,
+    %y: memref<?x?x6x16xf32>) {
   bppsa.recurrence lanes 16 sequences(%x : memref<?x?x6x16xf32>) initial(%h : memref<?x6x16xf32>)
       captures(%r : memref<6x6xf32>) into(%y : memref<?x?x6x16xf32>) {
   ^bb0(%xt: vector<6xf32>, %ht: vector<6xf32>, %rc: vector<6x6xf32>):
     %0 = bppsa.matvec %rc, %ht plus %xt : vector<6xf32> : vector<6x6xf32>, vector<6xf32> -> vector<6xf32>
     bppsa.yield %0 : vector<6xf32>
   }
+  return
+}
+
+// Without states, steps are taken together.
+// CHECK-LABEL: func.func @steps(
+// CHECK: bppsa.mapping = #bppsa.task_mapping<most = 4>
+func.func @steps(%a: memref<?x?x6x1xf32>, %r: memref<6x6xf32>, %b: memref<?x?x6x1xf32>) {
   bppsa.recurrence lanes 1 sequences(%a : memref<?x?x6x1xf32>)
       captures(%r : memref<6x6xf32>) into(%b : memref<?x?x6x1xf32>) {
   ^bb0(%at: vector<6xf32>, %rc: vector<6x6xf32>):

@@ -160,8 +160,8 @@ def ChooseTaskMapping : Pass<"bppsa-choose-task-mapping", "::mlir::func::FuncOp"
   let description = [{
     Where vectors hold units, each step of each sample reads all matrices of the body. The pass gives
     loops whose matrices leave the first-level cache, as they take more than `cache` bytes, a
-    `#bppsa.task_mapping` of 4 samples, which share what is read. What is there stays. A remark of the
-    category `mapping` says what was chosen.
+    `#bppsa.task_mapping` of 4 samples, or 4 steps of loops without states, which share what is read.
+    What is there stays. A remark of the category `mapping` says what was chosen.
 
     ```mlir
     bppsa.recurrence lanes 1 sequences(%x : memref<?x?x64x1xf32>) ...

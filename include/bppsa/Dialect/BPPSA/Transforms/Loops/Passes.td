@@ -146,6 +146,33 @@ def PackBatch : Pass<"bppsa-pack-batch", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def SeparateProducts : Pass<"bppsa-separate-products", "::mlir::func::FuncOp"> {
+  let summary = "products of inputs in a loop without states";
+  let description = [{
+    Where vectors hold units, a step reads all matrices of the body. Products of sequences alone do
+    not wait for a state: of loops over units whose matrices take more than `cache` bytes they become
+    a loop of their own in front, in which steps share what is read of a matrix
+    (`bppsa-choose-task-mapping`). A remark of the category `mapping` says what was separated.
+
+    ```mlir
+    %h = bppsa.recurrence sequences(%x : tensor<?x?x64xf32>) initial(%h0 : tensor<?x128xf32>) ... {
+      %0 = bppsa.matvec %wc, %xt : vector<128x64xf32>, vector<64xf32> -> vector<128xf32>
+      %1 = bppsa.matvec %rc, %ht plus %0 : vector<128xf32> : vector<128x128xf32>, vector<128xf32> -> vector<128xf32>
+    ```
+    becomes
+    ```mlir
+    %p = bppsa.recurrence sequences(%x : tensor<?x?x64xf32>) ... outputs(tensor<?x?x128xf32>) {
+      %0 = bppsa.matvec %wc, %xt : vector<128x64xf32>, vector<64xf32> -> vector<128xf32>
+    %h = bppsa.recurrence sequences(%p : tensor<?x?x128xf32>) initial(%h0 : tensor<?x128xf32>) ... {
+      %1 = bppsa.matvec %rc, %ht plus %pt : vector<128xf32> : vector<128x128xf32>, vector<128xf32> -> vector<128xf32>
+    ```
+  }];
+  let options = [
+    Option<"cache", "cache", "int64_t", /*default=*/"32768", "Bytes of the first-level cache">,
+  ];
+  let dependentDialects = ["::bppsa::BPPSADialect"];
+}
+
 def TransposeCaptures : Pass<"bppsa-transpose-captures", "::mlir::func::FuncOp"> {
   let summary = "make the columns of captured matrices contiguous";
   let description = [{
