@@ -86,9 +86,9 @@ func.func @ten(%a: memref<?x?x4x1xf32>, %b: memref<?x?x10x1xf32>, %c: memref<4x1
 // A task has running sums of a quarter of the rows, and copies its part of the rows of a slab.
 
 // CHECK-LABEL: func.func @large
-// CHECK:         scf.parallel
-// CHECK:           memref.alloca() {alignment = 64 : i64} : memref<126x128xf32>
-// CHECK:           %[[LEFT:.*]] = memref.alloca() {alignment = 64 : i64} : memref<32x126xf32>
+// CHECK:         scf.parallel (%{{.*}}) = (%c0{{.*}}) to (%c4{{.*}})
+// CHECK:           memref.alloca() {alignment = 64 : i64} : memref<128x128xf32>
+// CHECK:           %[[LEFT:.*]] = memref.alloca() {alignment = 64 : i64} : memref<32x128xf32>
 // CHECK:           vector.store {{.*}}, %[[LEFT]]
 // CHECK:           memref.load %[[LEFT]]
 // CHECK:           vector.fma {{.*}} : vector<16xf32>

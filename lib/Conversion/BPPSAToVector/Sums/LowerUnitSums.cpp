@@ -54,22 +54,25 @@ private:
 } // namespace
 
 UnitBlocking UnitBlocking::get(const OuterOperands &operands, const LaneOptions &options) {
-  // The steps of a slab stay in the first-level cache, the sums behind it; threads want several
-  // tasks.
-  constexpr int64_t kSide = 128, kSums = 32768, kMinTasks = 4;
+  // The steps of a slab stay in the first-level cache, the sums behind it.
+  constexpr int64_t kSide = 128, kSums = 32768, kTasks = 4;
   int64_t numRows = operands.getNumRows(), numCols = operands.getNumCols();
   int64_t budget = options.getNumAccumulators();
   int64_t numTiles = llvm::divideCeil(numCols, kTileUnits);
   // The columns are in registers beside the sums.
   int64_t blockTiles = getEvenBlock(numTiles, options.hasFewRegisters() ? 1 : 4);
+  int64_t mostRows = std::max<int64_t>(1, budget / blockTiles);
   UnitBlocking blocking;
-  blocking.rows = getEvenBlock(numRows, std::max<int64_t>(1, budget / blockTiles));
   blocking.cols = std::min(numCols, blockTiles * kTileUnits);
   blocking.taskCols = numCols;
   if (numCols > 3 * kSide / 2)
     blocking.taskCols = llvm::alignTo(getEvenBlock(numCols, kSide), blocking.cols);
-  int64_t most = std::min({kSide, kSums / numCols, int64_t(llvm::divideCeil(numRows, kMinTasks))});
-  blocking.taskRows = std::max<int64_t>(1, most / blocking.rows) * blocking.rows;
+  // Even tasks, as many as an even number of threads shares without a rest.
+  int64_t mostTaskRows = std::clamp<int64_t>(kSums / numCols, 1, kSide);
+  int64_t numTasks = kTasks * llvm::divideCeil(numRows, kTasks * mostTaskRows);
+  blocking.taskRows =
+      std::max<int64_t>(llvm::divideCeil(numRows, numTasks), getEvenBlock(numRows, mostRows));
+  blocking.rows = getEvenBlock(blocking.taskRows, mostRows);
   return blocking;
 }
 
