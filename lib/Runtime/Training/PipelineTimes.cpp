@@ -38,14 +38,15 @@ bool PipelineTimes::endUpdate(int64_t count) {
 double PipelineTimes::pingPong(int stage, uint64_t forward, uint64_t back) {
   int from = model.stages[stage].rank, to = model.stages[stage + 1].rank;
   constexpr const char *what = "measured";
+  std::string received(ranks.rank() == from ? back : forward, '\0');
   if (ranks.rank() == from) {
     double begin = now();
     ranks.send(to, std::string(forward, '\0'), what);
-    ranks.receive(to, back, what);
+    ranks.receive(to, received.data(), back, what);
     return now() - begin;
   }
   if (ranks.rank() == to) {
-    ranks.receive(from, forward, what);
+    ranks.receive(from, received.data(), forward, what);
     ranks.send(from, std::string(back, '\0'), what);
   }
   return 0;

@@ -251,8 +251,7 @@ void PipelinedUpdate::shareValues() {
                  {reinterpret_cast<const char *>(session.parameters.values(each.index)), size},
                  what);
     else if (ranks.rank() == each.to)
-      memcpy(session.parameters.changeValues(each.index),
-             ranks.receive(each.from, size, what).data(), size);
+      ranks.receive(each.from, session.parameters.changeValues(each.index), size, what);
   }
 }
 
