@@ -100,6 +100,18 @@ def test_stages_of_a_v(tmp_path, compiled):
     ]
 
 
+def test_described_stages(compiled):
+    """For a sample, by hand: 2 FLOPs an element of the weights forward, for cotangents (not in the first stage) and W."""
+    described = json.loads(harness.run(compiled("dense", 2, *V), "info").stdout)
+    assert described["pipeline"] == 2
+    stages = described["stages"]
+    assert [stage["rank"] for stage in stages] == [0, 1, 1, 0]
+    for stage, elements in zip(stages, (6 * 12, 12 * 10, 10 * 8, 8 * 4), strict=True):
+        assert 2 * elements <= stage["forward"] <= 4 * elements
+        assert 2 * elements <= stage["parameters"] <= 4 * elements
+    assert stages[0]["cotangents"] < 2 * 6 * 12 <= stages[1]["cotangents"]
+
+
 def test_stages_of_groups(tmp_path, compiled):
     data = save(tmp_path / "data.npz", CASES["deep"][1])
     program = compiled("deep", 2, "--pipeline-placement=modulo:2", "--split-backward")

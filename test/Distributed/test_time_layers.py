@@ -155,8 +155,30 @@ def last_model():
     return recurrent([NORM], last, ["B", 4], {"index": np.array(-1, np.int64)})
 
 
-@pytest.mark.parametrize("model", [mean_model, sum_model, last_model])
-def test_what_all_or_single_steps_make_goes_to_the_last_rank(model, tmp_path):
+def scan_model():
+    """A Scan, whose states are graphs, over what the layer makes of each step."""
+    nodes = [
+        helper.make_node("MatMul", ["ht", "u"], ["m"]),
+        helper.make_node("Add", ["m", "k"], ["c"]),
+        helper.make_node("Tanh", ["c"], ["next"]),
+        helper.make_node("Identity", ["next"], ["o"]),
+    ]
+    names = [
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in side]
+        for side in (("k", "ht"), ("next", "o"))
+    ]
+    axes = {"scan_input_axes": [1], "scan_output_axes": [1]}
+    body = helper.make_graph(nodes, "body", *names)
+    last = [helper.make_node("Scan", ["k0", "h"], ["kn", "y"], name="scan", body=body, num_scan_inputs=1, **axes)]
+    model = recurrent([NORM], last, ["B", "T", 4])
+    u = np.random.default_rng(4).normal(0, 0.4, (8, 4)).astype(np.float32)
+    model.graph.initializer.append(numpy_helper.from_array(u, "u"))
+    model.graph.input.append(helper.make_tensor_value_info("k0", TensorProto.FLOAT, ["B", 4]))
+    return model
+
+
+@pytest.mark.parametrize("model", [mean_model, sum_model, last_model, scan_model])
+def test_what_layers_lead_to(model, tmp_path):
     compiled = program(model, "mse")
     arrays = models.data(compiled[1], {"T": 7, "B": 3}, "mse")
     check_exact(gradients(compiled, 3, tmp_path, arrays, 3), compiled[1], arrays, "mse")
@@ -299,5 +321,5 @@ def test_models_without_steps_are_refused(tmp_path):
         [helper.make_node("MatMul", ["x", "w"], ["y"])], {"w": np.ones((3, 2), np.float32)}, {"x": ["B", 3]}, {"y": ["B", 2]}
     )
     harness.check_refused(
-        model, tmp_path, ["--loss=mse", "--distributed=mpi", "--shard-time"], 1, "no input has an axis that a recurrent layer goes along"
+        model, tmp_path, ["--loss=mse", "--distributed=mpi", "--shard-time"], 1, "no input has an axis that an RNN, GRU or LSTM goes along"
     )

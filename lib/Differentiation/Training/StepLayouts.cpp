@@ -65,8 +65,9 @@ LogicalResult StepLayouts::findSteps() {
     steps = found;
   }
   if (!steps)
-    return function.emitError("no input has an axis that a recurrent layer goes along, whose steps "
-                              "ranks could share; use a model with such layers, or --carry");
+    return function.emitError(
+        "no input has an axis that an RNN, GRU or LSTM goes along, whose steps "
+        "ranks could share; use a model with such layers, or --carry");
   return success();
 }
 

@@ -217,7 +217,8 @@ void StageAssigner::findLayers() {
   for (Operation &op : block.without_terminator()) {
     if (auto mark = dyn_cast<MarkPhaseOp>(op))
       isBackward = mark.getPhase() == 1;
-    if (!isStaged(&op))
+    // A backward pass without a forward one has no layers.
+    if (!isStaged(&op) || (isBackward && all.empty()))
       continue;
     int64_t layer = isBackward ? findBackwardLayer(&op) : findForwardLayer(&op);
     layers[&op] = layer;
@@ -325,7 +326,7 @@ struct AssignStages : public bppsa::impl::AssignStagesBase<AssignStages> {
   void runOnOperation() override {
     for (const std::string &name : functions) {
       auto function = getOperation().lookupSymbol<func::FuncOp>(name);
-      if (!function || stages < 1) {
+      if (!function || !function.getBody().hasOneBlock() || stages < 1) {
         getOperation().emitError() << "bppsa-assign-stages: needs functions that are there and at "
                                       "least 1 stage, found '"
                                    << name << "' and " << int64_t(stages) << "; change 'functions'";

@@ -34,3 +34,14 @@ func.func @step(%x: tensor<8x4xf32> {bppsa.input = "x"},
   %h0 = linalg.matmul ins(%x, %w : tensor<8x4xf32>, tensor<4x4xf32>) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
   return %h0 : tensor<8x4xf32>
 }
+
+// -----
+
+// Nothing but a backward pass.
+// expected-error @below {{a pipeline of 2 stages needs 2 layers with parameters, found 0; use fewer stages}}
+func.func @step(%x: tensor<4xf32> {bppsa.input = "x"}, %w: tensor<4xf32> {bppsa.parameter = "w"}) -> tensor<4xf32> {
+  %e = tensor.empty() : tensor<4xf32>
+  bppsa.mark_phase 1
+  %a = linalg.mul ins(%x, %w : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  return %a : tensor<4xf32>
+}
