@@ -12,6 +12,7 @@
 #include "bppsa/Dialect/BGPU/Transforms/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Buffers/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/GraphBodies/Passes.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Kernels/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Loops/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Scan/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Schedule/Passes.h"
@@ -29,6 +30,7 @@ void bppsa::registerAllPasses() {
   registerBPPSADifferentiationPasses();
   registerBPPSAEvaluationPasses();
   registerBPPSAGraphBodyTransformsPasses();
+  registerBPPSAKernelTransformsPasses();
   registerBPPSALoopTransformsPasses();
   registerBPPSAScanTransformsPasses();
   registerBPPSAScheduleTransformsPasses();

@@ -27,6 +27,7 @@ generate ConversionPasses.md Conversion/Passes.td -gen-pass-doc
 generate DifferentiationPasses.md Differentiation/Passes.td -gen-pass-doc
 generate EvaluationPasses.md Evaluation/Passes.td -gen-pass-doc
 generate GraphBodyPasses.md Dialect/BPPSA/Transforms/GraphBodies/Passes.td -gen-pass-doc
+generate KernelPasses.md Dialect/BPPSA/Transforms/Kernels/Passes.td -gen-pass-doc
 generate LoopPasses.md Dialect/BPPSA/Transforms/Loops/Passes.td -gen-pass-doc
 generate ScanPasses.md Dialect/BPPSA/Transforms/Scan/Passes.td -gen-pass-doc
 generate SchedulePasses.md Dialect/BPPSA/Transforms/Schedule/Passes.td -gen-pass-doc

@@ -11,7 +11,7 @@
 #include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Training/Schedule.h"
-#include "bppsa/Runtime/Training/StageOrders.h"
+#include "bppsa/Runtime/Updates/StageOrders.h"
 
 #include <CLI/CLI.hpp>
 

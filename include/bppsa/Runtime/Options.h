@@ -8,8 +8,8 @@
 #define BPPSA_RUNTIME_OPTIONS_H
 
 #include "bppsa/Runtime/Distributed/GradientExchange.h"
-#include "bppsa/Runtime/Training/PipelineOptions.h"
 #include "bppsa/Runtime/Training/RateRules.h"
+#include "bppsa/Runtime/Updates/PipelineOptions.h"
 #include "bppsa/Runtime/Variants/Dispatch.h"
 
 #include <map>

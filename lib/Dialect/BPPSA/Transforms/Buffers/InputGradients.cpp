@@ -5,9 +5,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "ResidualCut.h"
-#include "ViewRoot.h"
 #include "bppsa/Dialect/BPPSA/Analysis/Dependences.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+#include "bppsa/Dialect/BPPSA/Utils/ViewRoot.h"
 #include "bppsa/Support/IndexArithmetic.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 

@@ -6,9 +6,9 @@
 
 #include "ResidualCut.h"
 #include "SizeFormulas.h"
-#include "ViewRoot.h"
 #include "bppsa/Dialect/BPPSA/Analysis/Dependences.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
+#include "bppsa/Dialect/BPPSA/Utils/ViewRoot.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;

@@ -1,4 +1,4 @@
-//===- Passes.h - passes: buffers and kernels ----------------- -*- C++ -*-===//
+//===- Passes.h - passes: buffers ----------------- -*- C++ -*-===//
 //
 // Part of the bppsa project, under the MIT License.
 //

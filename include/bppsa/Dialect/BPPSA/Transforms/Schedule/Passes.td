@@ -220,4 +220,80 @@ def DeferWeights : Pass<"bppsa-defer-weights", "::mlir::ModuleOp"> {
   let dependentDialects = ["::bppsa::BPPSADialect"];
 }
 
+def SignalGradients : Pass<"bppsa-signal-gradients", "::mlir::ModuleOp"> {
+  let summary = "tells the run time when gradients are final and parameters are read";
+  let description = [{
+    On memory, in each of `functions`, which are training steps of a program for several ranks.
+    `bppsa.await_parameter` of a parameter with a gradient stands in front of the first operation of
+    the function's block that uses the parameter or its gradient, `bppsa.signal_gradient` behind the
+    last one that uses the gradient. So the gradients of a step are exchanged while it still
+    computes others, and the sums travel while the next step computes without their parameters.
+
+    What uses an array follows from the views of it that operations and those of their regions
+    take. Where a view goes where the pass cannot follow, such as into the result of an
+    `arith.select`, the parameter is awaited at the start of the function, and its gradient is
+    final at the end.
+
+    ```mlir
+    func.func @step(%w: memref<8xf32> {bppsa.parameter = "w"}, %x: memref<8xf32>,
+                    %dw: memref<8xf32> {bppsa.gradient = "w"}) {
+      call @load(%x) : (memref<8xf32>) -> ()
+      call @forward(%w, %x) : (memref<8xf32>, memref<8xf32>) -> ()
+      call @backward(%x, %dw) : (memref<8xf32>, memref<8xf32>) -> ()
+      call @more(%x) : (memref<8xf32>) -> ()
+    ```
+    becomes
+    ```mlir
+    func.func @step(%w: memref<8xf32> {bppsa.parameter = "w"}, %x: memref<8xf32>,
+                    %dw: memref<8xf32> {bppsa.gradient = "w"}) {
+      call @load(%x) : (memref<8xf32>) -> ()
+      bppsa.await_parameter %w : memref<8xf32>
+      call @forward(%w, %x) : (memref<8xf32>, memref<8xf32>) -> ()
+      call @backward(%x, %dw) : (memref<8xf32>, memref<8xf32>) -> ()
+      bppsa.signal_gradient %dw : memref<8xf32>
+      call @more(%x) : (memref<8xf32>) -> ()
+    ```
+  }];
+  let options = [
+    ListOption<"functions", "functions", "std::string", "The training steps">,
+  ];
+}
+
+def VerifyExchanges : Pass<"bppsa-verify-exchanges", "::mlir::ModuleOp"> {
+  let summary = "rejects exchanges whose order ranks need not share";
+  let description = [{
+    All ranks run one program, and each waits for what the others send: they have to make the same
+    exchanges in the same order. So `bppsa.await_parameter`, `bppsa.signal_gradient` and
+    `bppsa.rank_mean`, and calls of functions with one of them, stand in the block of a function, or in
+    a `memref.alloca_scope` or an `scf.for` with constant bounds there. In other control flow they
+    would depend on data, or on sizes, which differ with the shares of a batch; the pass fails.
+
+    ```mlir
+    scf.if %c {
+      // error: 'bppsa.rank_mean' op needs a place that every rank reaches equally often, ...
+      bppsa.rank_mean %own into %all : memref<8xf32> : memref<8xf32>
+    }
+    ```
+  }];
+}
+
+def VerifyUpdates : Pass<"bppsa-verify-updates", "::mlir::func::FuncOp"> {
+  let summary = "rejects steps that read a parameter after its update";
+  let description = [{
+    A training step that leaves gradients to the next one (`bppsa-schedule-backward` with `defer:L:next`) waits at
+    `bppsa.mark_phase 2`. Parameters whose gradients are final there (`bppsa.signal_gradient`) are updated while it waits.
+    Gradients that are formed behind must not read them any more: the cotangents of a step are those of
+    the values that its forward pass had. Losses and running statistics have to be there, too. The pass fails otherwise;
+    functions without `bppsa.signal_gradient` wait for nobody and pass.
+
+    ```mlir
+    bppsa.signal_gradient %dv : memref<8xf32>
+    bppsa.mark_phase 2
+    // error: uses parameter v after its update; ...
+    call @weights(%g, %v, %dw) : (memref<8xf32>, memref<8xf32>, memref<8xf32>) -> ()
+    bppsa.signal_gradient %dw : memref<8xf32>
+    ```
+  }];
+}
+
 #endif // BPPSA_DIALECT_BPPSA_TRANSFORMS_SCHEDULE_PASSES

@@ -1,0 +1,177 @@
+//===- Passes.td - passes: kernels --------------------- -*- tablegen -*-===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_DIALECT_BPPSA_TRANSFORMS_KERNELS_PASSES
+#define BPPSA_DIALECT_BPPSA_TRANSFORMS_KERNELS_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def BlockTime : Pass<"bppsa-block-time", "::mlir::func::FuncOp"> {
+  let summary = "puts chains together with the sums of what they emit";
+  let description = [{
+    On packed memory. A chain over samples in lanes and the `outer_sum` and `step_sum` operations
+    behind it that read what it emits get a scope of their own, which becomes one kernel:
+    `convert-bppsa-to-vector` makes it one loop over blocks of 32 steps, each of which is
+    summed while what the chain has emitted is in a cache. Memory that nothing else uses goes into
+    the scope, and shrinks to the steps of a block there.
+
+    Sums are kept in all lanes until the last block. Where those of a chain take more than
+    `most-bytes` they would leave the cache for every block; all operations stay where they are.
+
+    ```mlir
+    bppsa.chain lanes 16 ... into(%g, %d : memref<?x20x16xf32>, memref<?x?x20x16xf32>) ...
+    bppsa.outer_sum lanes 16 %d, %x batch %b into %w : memref<20x3xf32> : ...
+    memref.dealloc %d : memref<?x?x20x16xf32>
+    ```
+    becomes
+    ```mlir
+    memref.alloca_scope {
+      %d = memref.alloc(%blocks, %steps) : memref<?x?x20x16xf32>
+      bppsa.chain lanes 16 ... into(%g, %d : memref<?x20x16xf32>, memref<?x?x20x16xf32>) ...
+      bppsa.outer_sum lanes 16 %d, %x batch %b into %w : memref<20x3xf32> : ...
+      memref.dealloc %d : memref<?x?x20x16xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"mostBytes", "most-bytes", "int64_t", /*default=*/"524288",
+           "Most running sums of one chain and the samples of one vector">,
+  ];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+}
+
+def ChooseTaskMapping : Pass<"bppsa-choose-task-mapping", "::mlir::func::FuncOp"> {
+  let summary = "chooses how many samples of a time loop a thread takes together";
+  let description = [{
+    Where vectors hold units, each step of each sample reads all matrices of the body. The pass gives
+    loops whose matrices leave the first-level cache, as they take more than `cache` bytes, a
+    `#bppsa.task_mapping` of 4 samples, or 4 steps of loops without states, which share what is read.
+    What is there stays. A remark of the category `mapping` says what was chosen.
+
+    ```mlir
+    bppsa.recurrence lanes 1 sequences(%x : memref<?x?x64x1xf32>) ...
+    ```
+    becomes
+    ```mlir
+    bppsa.recurrence lanes 1 sequences(%x : memref<?x?x64x1xf32>) ...
+        attributes {bppsa.mapping = #bppsa.task_mapping<most = 4>}
+    ```
+  }];
+  let options = [
+    Option<"cache", "cache", "int64_t", /*default=*/"32768", "Bytes of the first-level cache">,
+  ];
+  let dependentDialects = ["::bppsa::BPPSADialect"];
+}
+
+def OutlineKernels : Pass<"bppsa-outline-kernels", "::mlir::ModuleOp"> {
+  let summary = "move each bufferized loop into a function of its own";
+  let description = [{
+    The functions of a program share most of their loops. Outlined loops that
+    are equal can be merged by `duplicate-function-elimination`, so that code is
+    generated for each once. A public function whose body is loops already
+    becomes a kernel whole; a loop over time of graph operations stays, and each of
+    them is a kernel. What is left of a public function allocates memory
+    and calls kernels: code that does not depend on the instruction set.
+
+    ```mlir
+    bppsa.step_sum lanes 16 %s into %b : memref<20xf32> : memref<?x?x20x16xf32>
+    ```
+    becomes
+    ```mlir
+    call @step_sum_kernel_0(%s, %b) : (memref<?x?x20x16xf32>, memref<20xf32>) -> ()
+    ```
+
+    With `group-sums`, outer sums of one function that have the same right factor and
+    nothing but memory, views and other sums between them become one kernel, so that
+    they can be launched together. What is freed between them is freed behind them.
+
+    With `group-fills`, what fills memory is one kernel with the operation after it that
+    accumulates there. With `any-window`, kernels take windows of arrays wherever they
+    begin, and chains any number of rows: those of the same form have one kernel.
+    Operations of the dialect in a loop, such as those of an expanded scan, are kernels
+    that the loop calls; other loops are kernels whole, and so are scopes (`bppsa-block-time`). With `whole-levels` a parallel
+    loop of chains, transitions and their products is a kernel, and so is a loop that
+    applies transitions in order.
+  }];
+  let options = [
+    Option<"groupSums", "group-sums", "bool", "false",
+           "outer sums with the same right factor are one kernel">,
+    Option<"groupFills", "group-fills", "bool", "false",
+           "a fill is one kernel with the operation that accumulates into it">,
+    Option<"anyWindow", "any-window", "bool", "false",
+           "kernels take windows of arrays wherever they begin">,
+    Option<"wholeLevels", "whole-levels", "bool", "false",
+           "loops of transitions and their products are kernels whole">,
+  ];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
+def OverlapTimeLoops : Pass<"bppsa-overlap-time-loops", "::mlir::ModuleOp"> {
+  let summary = "runs time loops that need nothing of each other side by side";
+  let description = [{
+    A time loop has parallel iterations for blocks of samples, often fewer than there are
+    threads. The pass finds calls of kernels that are time loops, such as the directions of a
+    bidirectional layer, of which none reads or writes what another one writes. What needs
+    the first ones moves behind the last, and all become the iterations of a parallel loop.
+    Where cores exchange what they have written, that takes longer than a little work: loops with fewer
+    than `least-work` multiply-adds for each number that they read or write stay as they are.
+    `bppsa_rt_side_by_side(loops, iterations)` of the run time says whether that is sooner done than
+    one loop after the other, each on all threads; `iterations` are those of the first loop.
+
+    ```mlir
+    call @forward(%x, %a) : (memref<?x?x8xf32>, memref<?x8xf32>) -> ()
+    call @backward(%x, %b) : (memref<?x?x8xf32>, memref<?x8xf32>) -> ()
+    ```
+    becomes
+    ```mlir
+    %parallel = call @bppsa_rt_side_by_side(%c2, %rows) : (index, index) -> index
+    %is = arith.cmpi ne, %parallel, %c0 : index
+    scf.if %is {
+      scf.parallel (%i) = (%c0) to (%c2) step (%c1) {
+        scf.index_switch %i
+        case 0 { call @forward(%x, %a) ... }
+        default { call @backward(%x, %b) ... }
+      }
+    } else {
+      call @forward(%x, %a) ...
+      call @backward(%x, %b) ...
+    }
+    ```
+  }];
+  let options = [
+    Option<"leastWork", "least-work", "int64_t", /*default=*/"16",
+           "Fewest multiply-adds of a loop for each number that it reads or writes">,
+  ];
+  let statistics = [Statistic<"numGroups", "groups", "groups of time loops">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+}
+
+def MergeDirections : Pass<"bppsa-merge-directions", "::mlir::ModuleOp"> {
+  let summary = "makes kernels that differ in the direction of time alone one";
+  let description = [{
+    The two directions of a bidirectional layer have kernels that are equal but for `reverse`, and
+    which make half of the code of a program. The pass gives the first of two such kernels an
+    argument, which is true where a call wants the direction of the other one, and
+    `bppsa.reverse_if`. Kernels are private functions that are only called.
+
+    ```mlir
+    call @forward(%x, %h0, %a) : (memref<?x?x4x16xf32>, memref<?x4x16xf32>, memref<?x?x4x16xf32>) -> ()
+    call @backward(%x, %h0, %b) : (memref<?x?x4x16xf32>, memref<?x4x16xf32>, memref<?x?x4x16xf32>) -> ()
+    ```
+    becomes
+    ```mlir
+    %false = arith.constant false
+    call @forward(%x, %h0, %a, %false) : (memref<?x?x4x16xf32>, memref<?x4x16xf32>, memref<?x?x4x16xf32>, i1) -> ()
+    %true = arith.constant true
+    call @forward(%x, %h0, %b, %true) : (memref<?x?x4x16xf32>, memref<?x4x16xf32>, memref<?x?x4x16xf32>, i1) -> ()
+    ```
+  }];
+  let statistics = [Statistic<"numMerged", "merged", "kernels that became another one">];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+#endif // BPPSA_DIALECT_BPPSA_TRANSFORMS_KERNELS_PASSES

@@ -1,0 +1,23 @@
+//===- ViewRoot.h - the array that a view is a part of --------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef BPPSA_DIALECT_BPPSA_UTILS_VIEWROOT_H
+#define BPPSA_DIALECT_BPPSA_UTILS_VIEWROOT_H
+
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+namespace bppsa {
+
+/// The array that `view` is a part of, or `view` itself.
+inline mlir::Value getViewRoot(mlir::Value view) {
+  while (auto op = view.getDefiningOp<mlir::ViewLikeOpInterface>())
+    view = op.getViewSource();
+  return view;
+}
+
+} // namespace bppsa
+
+#endif // BPPSA_DIALECT_BPPSA_UTILS_VIEWROOT_H

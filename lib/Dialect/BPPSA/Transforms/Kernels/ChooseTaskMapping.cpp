@@ -1,0 +1,56 @@
+//===- ChooseTaskMapping.cpp - samples that threads take together ---------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Dialect/BPPSA/Analysis/BodyPlan.h"
+#include "bppsa/Dialect/BPPSA/IR/TaskMapping.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Kernels/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Remarks.h"
+
+namespace bppsa {
+#define GEN_PASS_DEF_CHOOSETASKMAPPING
+#include "bppsa/Dialect/BPPSA/Transforms/Kernels/Passes.h.inc"
+} // namespace bppsa
+
+using namespace mlir;
+using namespace bppsa;
+
+/// A gate of an LSTM has 4 vectors of sums, which leave registers for this many samples.
+static constexpr int64_t kSamplesTogether = 4;
+
+namespace {
+struct ChooseTaskMapping : public bppsa::impl::ChooseTaskMappingBase<ChooseTaskMapping> {
+  using ChooseTaskMappingBase::ChooseTaskMappingBase;
+
+  void runOnOperation() override {
+    getOperation().walk([&](Operation *op) {
+      if (canMap(op))
+        choose(op);
+    });
+  }
+
+private:
+  static bool canMap(Operation *op) {
+    return isa<RecurrenceOp, ChainOp>(op) && op->getNumResults() == 0 &&
+           cast<PackableOpInterface>(op).getLanes() == 1 && !attrs::Mapping::of(op);
+  }
+
+  void choose(Operation *op) {
+    int64_t bytes = getMatrixBytes(op->getRegion(0)), most = cache;
+    bool isLarge = bytes > most;
+    if (isLarge)
+      attrs::Mapping::set(op, TaskMappingAttr::get(&getContext(), kSamplesTogether));
+    auto options = remark::RemarkOpts::name("ChooseTaskMapping")
+                       .category("mapping")
+                       .function(getOperation().getSymName());
+    remark::passed(op->getLoc(), options)
+        << remark::add("{0}: tasks of up to {1} samples or independent steps, as a step reads {2} "
+                       "bytes of matrices and "
+                       "the cache has {3}",
+                       op->getName().stripDialect(), isLarge ? kSamplesTogether : 1, bytes, most);
+  }
+};
+} // namespace

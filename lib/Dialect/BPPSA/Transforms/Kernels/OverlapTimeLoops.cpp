@@ -1,0 +1,333 @@
+//===- OverlapTimeLoops.cpp - independent time loops side by side ---------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Kernels/Passes.h"
+#include "bppsa/Dialect/BPPSA/Utils/ViewRoot.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "bppsa-overlap-time-loops"
+
+namespace bppsa {
+#define GEN_PASS_DEF_OVERLAPTIMELOOPS
+#include "bppsa/Dialect/BPPSA/Transforms/Kernels/Passes.h.inc"
+} // namespace bppsa
+
+using namespace mlir;
+using namespace bppsa;
+
+/// The entry point of the run time, ObjectInterface.h.
+static constexpr StringLiteral kSideBySide = "bppsa_rt_side_by_side";
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What is known of a function that is called.
+struct Kernel {
+  /// The arguments whose memory it may write.
+  llvm::BitVector writes;
+  /// The argument whose first dimension counts the parallel iterations of the time loop that the
+  /// function is.
+  std::optional<unsigned> rows;
+  /// Multiply-adds of the time loop for each number that it reads or writes.
+  int64_t work = 0;
+};
+
+/// Memory that an operation reads, or writes too.
+struct Access {
+  Value root;
+  bool writes;
+};
+} // namespace
+
+/// The number of the argument of `function` that `value` is a view of.
+static std::optional<unsigned> getArgument(func::FuncOp function, Value value) {
+  auto argument = dyn_cast<BlockArgument>(getViewRoot(value));
+  if (!argument || argument.getOwner() != &function.front())
+    return std::nullopt;
+  return argument.getArgNumber();
+}
+
+/// The argument of `kernel` that has a row for each row of the time loop `op`; none for other
+/// operations.
+static std::optional<unsigned> findRows(func::FuncOp kernel, Operation &op) {
+  ValueRange states;
+  if (auto recurrence = dyn_cast<RecurrenceOp>(op))
+    states = recurrence.getInitial();
+  else if (auto chain = dyn_cast<ChainOp>(op))
+    states = chain.getSeeds();
+  return states.empty() ? std::nullopt : getArgument(kernel, states.front());
+}
+
+/// Multiply-adds of the body of the time loop `op` for each number that a step reads or writes.
+static int64_t countWork(Operation &op) {
+  Block &body = op.getRegion(0).front();
+  int64_t multiplyAdds = 0, numbers = 0;
+  for (auto product : body.getOps<MatVecOp>())
+    multiplyAdds += cast<VectorType>(product.getMatrix().getType()).getNumElements();
+  auto count = [&](Value value) {
+    if (auto type = cast<VectorType>(value.getType()); type.getRank() == 1)
+      numbers += type.getNumElements();
+  };
+  llvm::for_each(body.getArguments(), count);
+  llvm::for_each(body.getTerminator()->getOperands(), count);
+  return multiplyAdds / std::max<int64_t>(numbers, 1);
+}
+
+/// Marks the arguments that `op`, in the body of `function`, may write; all where that is unknown.
+static void addWrites(func::FuncOp function, Operation *op, llvm::BitVector &writes) {
+  auto interface = dyn_cast<MemoryEffectOpInterface>(op);
+  if (!interface) {
+    if (!op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() && !isMemoryEffectFree(op))
+      writes.set();
+    return;
+  }
+  SmallVector<MemoryEffects::EffectInstance> effects;
+  interface.getEffects(effects);
+  for (const MemoryEffects::EffectInstance &effect : effects) {
+    if (!isa<MemoryEffects::Write>(effect.getEffect()))
+      continue;
+    std::optional<unsigned> argument =
+        effect.getValue() ? getArgument(function, effect.getValue()) : std::nullopt;
+    if (argument)
+      writes.set(*argument);
+    else if (!effect.getValue() || !getViewRoot(effect.getValue()).getDefiningOp())
+      writes.set();
+  }
+}
+
+static Kernel analyze(func::FuncOp function) {
+  Kernel kernel;
+  kernel.writes.resize(function.getNumArguments(), function.isExternal());
+  if (function.isExternal())
+    return kernel;
+  // A chain may stand in a scope with its sums.
+  auto scopes = function.getOps<memref::AllocaScopeOp>();
+  Block &body = scopes.empty() ? function.front() : (*scopes.begin()).getBodyRegion().front();
+  for (Operation &op : body)
+    if (std::optional<unsigned> rows = findRows(function, op)) {
+      kernel.rows = rows;
+      kernel.work = countWork(op);
+    }
+  function.getBody().walk([&](Operation *op) { addWrites(function, op, kernel.writes); });
+  return kernel;
+}
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The memory and the values that some operations use and make.
+class Footprint {
+public:
+  void add(Operation *op, ArrayRef<Access> accesses) {
+    values.insert(op->result_begin(), op->result_end());
+    for (const Access &access : accesses)
+      (access.writes ? written : read).insert(access.root);
+  }
+  /// Whether `op` must stay behind these operations.
+  bool isNeededBy(Operation *op, ArrayRef<Access> accesses) const {
+    return llvm::any_of(op->getOperands(), [&](Value value) { return values.contains(value); }) ||
+           llvm::any_of(accesses, [&](const Access &access) {
+             return written.contains(access.root) || (access.writes && read.contains(access.root));
+           });
+  }
+
+private:
+  DenseSet<Value> values, read, written;
+};
+
+/// Time loops that need nothing of each other, and what stands between the first and the last and
+/// needs something of them.
+struct Group {
+  SmallVector<func::CallOp> loops;
+  SmallVector<Operation *> users;
+};
+
+class Overlapper {
+public:
+  Overlapper(ModuleOp module, int64_t leastWork) : symbols(module), leastWork(leastWork) {}
+  /// Returns the number of groups of `function`.
+  unsigned run(func::FuncOp function);
+
+private:
+  const Kernel *lookUp(func::CallOp call);
+  bool isTimeLoop(Operation *op);
+  std::optional<SmallVector<Access>> getAccesses(Operation *op);
+  Group findGroup(func::CallOp first);
+  scf::IfOp overlap(const Group &group);
+
+  SymbolTable symbols;
+  int64_t leastWork;
+  DenseMap<Operation *, Kernel> kernels;
+};
+} // namespace
+
+/// What is known of the callee; null where it is defined elsewhere.
+const Kernel *Overlapper::lookUp(func::CallOp call) {
+  auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+  if (!callee || callee.isExternal() || !callee.isPrivate())
+    return nullptr;
+  auto [it, isNew] = kernels.try_emplace(callee);
+  if (isNew)
+    it->second = analyze(callee);
+  return &it->second;
+}
+
+bool Overlapper::isTimeLoop(Operation *op) {
+  auto call = dyn_cast<func::CallOp>(op);
+  const Kernel *kernel = call ? lookUp(call) : nullptr;
+  return kernel && kernel->rows && kernel->work >= leastWork;
+}
+
+/// The memory that `op` uses, each array by an allocation or an argument of its function, which do
+/// not overlap; nothing where that is unknown.
+std::optional<SmallVector<Access>> Overlapper::getAccesses(Operation *op) {
+  SmallVector<Access> accesses;
+  if (isa<memref::AllocOp>(op) || isMemoryEffectFree(op))
+    return accesses;
+  auto call = dyn_cast<func::CallOp>(op);
+  const Kernel *kernel = call ? lookUp(call) : nullptr;
+  if (!kernel && !isa<memref::DeallocOp>(op))
+    return std::nullopt;
+  for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+    if (!isa<MemRefType>(operand.getType()))
+      continue;
+    Value root = getViewRoot(operand);
+    if (!isa<BlockArgument>(root) && !root.getDefiningOp<memref::AllocOp>())
+      return std::nullopt;
+    accesses.push_back({root, !kernel || kernel->writes.test(i)});
+  }
+  return accesses;
+}
+
+Group Overlapper::findGroup(func::CallOp first) {
+  Group group;
+  Footprint footprint;
+  size_t numUsers = 0;
+  for (Operation *op = first; op; op = op->getNextNode()) {
+    std::optional<SmallVector<Access>> accesses = getAccesses(op);
+    if (!accesses)
+      break;
+    bool isUser = footprint.isNeededBy(op, *accesses);
+    if (isUser) {
+      group.users.push_back(op);
+    } else if (isTimeLoop(op)) {
+      group.loops.push_back(cast<func::CallOp>(op));
+      numUsers = group.users.size();
+    } else {
+      continue;
+    }
+    footprint.add(op, *accesses);
+  }
+  group.users.truncate(numUsers);
+  return group;
+}
+
+//===----------------------------------------------------------------------===//
+// Rewriting
+//===----------------------------------------------------------------------===//
+
+static Value createConstant(OpBuilder &builder, Location loc, int64_t value) {
+  return arith::ConstantIndexOp::create(builder, loc, value);
+}
+
+/// The answer of the run time for `loops` loops of `iterations` iterations.
+static Value askRuntime(OpBuilder &builder, ModuleOp module, SymbolTable &symbols, Location loc,
+                        int64_t loops, Value iterations) {
+  Type index = builder.getIndexType();
+  if (!symbols.lookup(kSideBySide)) {
+    auto function = func::FuncOp::create(module.getLoc(), kSideBySide,
+                                         builder.getFunctionType({index, index}, {index}));
+    function.setPrivate();
+    symbols.insert(function, module.getBody()->begin());
+  }
+  auto answer = func::CallOp::create(builder, loc, kSideBySide, TypeRange{index},
+                                     ValueRange{createConstant(builder, loc, loops), iterations});
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, answer.getResult(0),
+                               createConstant(builder, loc, 0));
+}
+
+/// A parallel loop each of whose iterations is one of `loops`.
+static void createParallel(OpBuilder &builder, Location loc, ArrayRef<func::CallOp> loops) {
+  auto size = static_cast<int64_t>(loops.size());
+  auto parallel = scf::ParallelOp::create(builder, loc, ValueRange{createConstant(builder, loc, 0)},
+                                          ValueRange{createConstant(builder, loc, size)},
+                                          ValueRange{createConstant(builder, loc, 1)});
+  builder.setInsertionPointToStart(parallel.getBody());
+  auto cases = llvm::to_vector(llvm::seq<int64_t>(0, size - 1));
+  auto choice = scf::IndexSwitchOp::create(builder, loc, TypeRange(),
+                                           parallel.getInductionVars().front(), cases, size - 1);
+  auto fill = [&](Region &region, func::CallOp loop) {
+    builder.createBlock(&region);
+    builder.clone(*loop);
+    scf::YieldOp::create(builder, loc);
+  };
+  for (auto [region, loop] : llvm::zip_equal(choice.getCaseRegions(), loops.drop_back()))
+    fill(region, loop);
+  fill(choice.getDefaultRegion(), loops.back());
+}
+
+/// Returns what runs the loops of `group` in the place of the last.
+scf::IfOp Overlapper::overlap(const Group &group) {
+  func::CallOp last = group.loops.back();
+  Operation *behind = last;
+  for (Operation *user : group.users) {
+    user->moveAfter(behind);
+    behind = user;
+  }
+  OpBuilder builder(last);
+  Location loc = builder.getFusedLoc(
+      llvm::map_to_vector(group.loops, [](func::CallOp loop) { return loop.getLoc(); }));
+  func::CallOp first = group.loops.front();
+  Value counted = first.getOperand(*lookUp(first)->rows);
+  Value rows = memref::DimOp::create(builder, loc, counted, 0);
+  Value isParallel = askRuntime(builder, last->getParentOfType<ModuleOp>(), symbols, loc,
+                                static_cast<int64_t>(group.loops.size()), rows);
+  auto choice = scf::IfOp::create(builder, loc, isParallel, /*withElseRegion=*/true);
+  builder.setInsertionPointToStart(choice.thenBlock());
+  createParallel(builder, loc, group.loops);
+  for (func::CallOp loop : group.loops)
+    loop->moveBefore(choice.elseBlock()->getTerminator());
+  return choice;
+}
+
+unsigned Overlapper::run(func::FuncOp function) {
+  unsigned count = 0;
+  for (Operation *op = &function.front().front(); op; op = op->getNextNode()) {
+    if (!isTimeLoop(op))
+      continue;
+    Group group = findGroup(cast<func::CallOp>(op));
+    if (group.loops.size() < 2)
+      continue;
+    LDBG() << function.getName() << ": " << group.loops.size() << " time loops side by side, from "
+           << group.loops.front().getCallee() << " on";
+    op = overlap(group);
+    ++count;
+  }
+  return count;
+}
+
+namespace {
+struct OverlapTimeLoopsPass : bppsa::impl::OverlapTimeLoopsBase<OverlapTimeLoopsPass> {
+  using OverlapTimeLoopsBase::OverlapTimeLoopsBase;
+
+  void runOnOperation() override {
+    Overlapper overlapper(getOperation(), leastWork);
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (!function.isExternal() && !function.isPrivate())
+        numGroups += overlapper.run(function);
+  }
+};
+} // namespace

@@ -1,0 +1,73 @@
+//===- PausedStep.cpp - A compiled step that stops on its way -------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/Updates/PausedStep.h"
+#include "bppsa/Runtime/Threads/Threads.h"
+
+#include <csignal>
+#include <pthread.h>
+#include <utility>
+
+using namespace bppsa::runtime;
+
+PausedStep::PausedStep() {
+  // Signals are for the thread that trains.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread = std::thread([this] { work(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+PausedStep::~PausedStep() {
+  {
+    std::lock_guard lock(mutex);
+    stopping = isTurnOfStep = true;
+  }
+  changed.notify_all();
+  thread.join();
+}
+
+/// Gives the turn to the other side and waits until it comes back.
+void PausedStep::takeTurns(bool toStep) {
+  std::unique_lock lock(mutex);
+  isTurnOfStep = toStep;
+  changed.notify_all();
+  changed.wait(lock, [&] { return isTurnOfStep != toStep; });
+}
+
+void PausedStep::start(std::function<void()> next) {
+  step = std::move(next);
+  running = true;
+  resume();
+}
+
+void PausedStep::resume() {
+  takeTurns(/*toStep=*/true);
+  if (error)
+    std::rethrow_exception(std::exchange(error, nullptr));
+}
+
+void PausedStep::pause() { takeTurns(/*toStep=*/false); }
+
+void PausedStep::work() {
+  flushDenormals();
+  std::unique_lock lock(mutex);
+  changed.wait(lock, [this] { return isTurnOfStep; });
+  while (!stopping) {
+    lock.unlock();
+    try {
+      step();
+    } catch (...) {
+      error = std::current_exception();
+    }
+    running = false;
+    lock.lock();
+    isTurnOfStep = false;
+    changed.notify_all();
+    changed.wait(lock, [this] { return isTurnOfStep; });
+  }
+}

@@ -1,0 +1,328 @@
+//===- PipelinedUpdate.cpp - Updates by the stages of a pipeline ----------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/Updates/PipelinedUpdate.h"
+#include "bppsa/Runtime/Error.h"
+#include "bppsa/Runtime/Updates/ExchangedUpdate.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+using namespace bppsa;
+using namespace bppsa::runtime;
+
+static std::string stageFunction(const std::string &variant, size_t stage) {
+  return text("step.", variant, ".stage", stage);
+}
+
+/// Whether nothing is left to do for the microbatch in the stage.
+static bool isLast(schedule::PipelineOp op) {
+  return op.kind == schedule::OpKind::W || op.kind == schedule::OpKind::BW;
+}
+
+PipelinedUpdate::PipelinedUpdate(Session &session, Ranks &ranks, const PipelineOptions &options,
+                                 const std::string &variant, const std::vector<size_t> &groups)
+    : session(session), model(session.program.model), ranks(ranks), variant(variant),
+      orders(ranks, model, options), mail(ranks, model),
+      gradientSums(Buffer::uninitialized(session.parameters.gradientCount() * sizeof(double))) {
+  findOwners();
+  findShared();
+  session.splitUpdates(groups);
+  if (orders.wantsTimes())
+    times = std::make_unique<PipelineTimes>(ranks, model);
+}
+
+/// A stage has the parameters whose gradients its function computes.
+void PipelinedUpdate::findOwners() {
+  owned.resize(model.stages.size());
+  statistics.resize(model.stages.size());
+  for (size_t stage = 0; stage < model.stages.size(); ++stage) {
+    const std::vector<std::string> &arguments = model.functions.at(stageFunction(variant, stage));
+    auto has = [&](const std::string &word) {
+      return std::find(arguments.begin(), arguments.end(), word) != arguments.end();
+    };
+    for (size_t index = 0, number = 0; index < model.parameters.size(); ++index) {
+      const ParameterInfo &info = model.parameters[index];
+      if (info.statistic && has("updated:" + info.name))
+        statistics[stage].push_back(index);
+      if (info.trained && has("grad:" + info.name))
+        owned[stage].push_back({number, index});
+      number += info.trained;
+    }
+  }
+}
+
+void PipelinedUpdate::findShared() {
+  for (int from = 0; from < ranks.count(); ++from)
+    forEachOwned(from, [&](const Owned &own) {
+      for (const StageInfo &stage : model.stages)
+        if (stage.rank != from && std::count(stage.reads.begin(), stage.reads.end(),
+                                             model.parameters[own.index].name) > 0)
+          shared.insert({from, stage.rank, own.index});
+    });
+}
+
+/// Visits the trained parameters of the stages of `rank`.
+template <typename Visit> void PipelinedUpdate::forEachOwned(int rank, Visit visit) const {
+  for (size_t stage = 0; stage < model.stages.size(); ++stage)
+    if (model.stages[stage].rank == rank)
+      std::for_each(owned[stage].begin(), owned[stage].end(), visit);
+}
+
+std::string PipelinedUpdate::prepare(int64_t count) {
+  orders.of(count);
+  return orders.describe(count);
+}
+
+//===----------------------------------------------------------------------===//
+// Microbatches
+//===----------------------------------------------------------------------===//
+
+Microbatch &PipelinedUpdate::takeFree(const std::function<Batch()> &makeBatch) {
+  if (free.empty()) {
+    Microbatch &made = *microbatches.emplace_back(std::make_unique<Microbatch>());
+    made.data.batch = makeBatch();
+    made.data.gradients = Buffer::uninitialized(session.parameters.gradientCount() * sizeof(float));
+    for (size_t stage = 0; stage < model.stages.size(); ++stage)
+      if (isOwn(stage))
+        made.steps[static_cast<int>(stage)] =
+            std::make_unique<StageStep>(session, mail, stageFunction(variant, stage), made.data);
+    free.push_back(&made);
+  }
+  Microbatch &taken = *free.back();
+  free.pop_back();
+  taken.open = taken.steps.size();
+  return taken;
+}
+
+/// In traces: the part, the microbatch and, where a rank has several, the stage.
+std::string PipelinedUpdate::nameOf(schedule::PipelineOp op) const {
+  const char *part = op.kind == schedule::OpKind::F   ? "F "
+                     : op.kind == schedule::OpKind::W ? "W "
+                                                      : "B ";
+  std::string name = text(part, op.microbatch);
+  bool isOnly = static_cast<int64_t>(model.stages.size()) == model.pipelineRanks;
+  return isOnly ? name : text(name, " of ", op.stage);
+}
+
+void PipelinedUpdate::runPart(schedule::PipelineOp op, Microbatch &microbatch, int64_t size) {
+  TraceScope scope(ranks.trace(), TraceEvent::Lane::Computing, nameOf(op));
+  if (!microbatch.counts())
+    return;
+  StageStep &step = *microbatch.steps.at(op.stage);
+  mail.begin(partOf(op, microbatch));
+  double begin = now(), waited = step.waited();
+  if (op.kind == schedule::OpKind::F)
+    step.forward();
+  else
+    step.goOn(/*toEnd=*/op.kind != schedule::OpKind::B);
+  if (isLast(op)) {
+    addGradients(op.stage, microbatch, sums.stages.insert(op.stage).second);
+    for (size_t index : statistics[op.stage])
+      session.parameters.acceptStatistic(index);
+    if (static_cast<size_t>(op.stage) + 1 == model.stages.size())
+      sums.loss += microbatch.data.loss * microbatch.weights.front();
+  }
+  if (!times || microbatch.data.batch.samples != size)
+    return;
+  times->add(op, now() - begin - (step.waited() - waited));
+  for (auto [to, bytes] : step.sentBytes())
+    times->noteBytes(op.stage, to, bytes);
+}
+
+/// Adds what a microbatch leaves in a stage to the sums; those of its first one begin at zero.
+void PipelinedUpdate::addGradients(int stage, const Microbatch &microbatch, bool isFirst) {
+  auto *sums = reinterpret_cast<double *>(gradientSums.data());
+  double weight = microbatch.weights.front();
+  const float *gradients = microbatch.data.gradients.floats();
+  for (const Owned &owned : owned[stage]) {
+    int64_t start = session.parameters.start(owned.index);
+    int64_t end = start + model.parameters[owned.index].elements;
+    if (isFirst)
+      for (int64_t i = start; i < end; ++i)
+        sums[i] = 0.0 + weight * gradients[i];
+    else
+      for (int64_t i = start; i < end; ++i)
+        sums[i] += weight * gradients[i];
+  }
+}
+
+/// Operations whose messages may arrive before their turn.
+static constexpr size_t opsAhead = 2;
+
+/// Whether the messages of an operation may arrive from here on.
+bool PipelinedUpdate::expect(schedule::PipelineOp op, const Microbatch &microbatch) {
+  return !microbatch.counts() || mail.expect(partOf(op, microbatch));
+}
+
+double PipelinedUpdate::run(int64_t count, int64_t size, const std::function<Batch()> &makeBatch,
+                            const Fill &fill) {
+  sums = {};
+  std::vector<Microbatch *> working;
+  auto find = [&](schedule::PipelineOp op) -> Microbatch & {
+    while (static_cast<int64_t>(working.size()) <= op.microbatch) {
+      Microbatch &next = takeFree(makeBatch);
+      fill(static_cast<int64_t>(working.size()), next);
+      sums.weight += next.weights.front();
+      working.push_back(&next);
+    }
+    return *working[op.microbatch];
+  };
+  const std::vector<schedule::PipelineOp> &ops = orders.of(count);
+  size_t numExpected = 0;
+  for (size_t i = 0; i < ops.size(); ++i) {
+    schedule::PipelineOp op = ops[i];
+    Microbatch &microbatch = find(op);
+    numExpected = std::max(numExpected, i);
+    while (numExpected < std::min(i + 1 + opsAhead, ops.size()) &&
+           expect(ops[numExpected], find(ops[numExpected])))
+      ++numExpected;
+    runPart(op, microbatch, size);
+    if (isLast(op) && --microbatch.open == 0)
+      free.push_back(&microbatch);
+  }
+  finish();
+  return sums.weight;
+}
+
+double PipelinedUpdate::sumSquares() {
+  double sum = 0;
+  forEachOwned(ranks.rank(), [&](const Owned &own) { sum += session.squaresOfOne(own.number); });
+  return sum;
+}
+
+/// Makes sums over microbatches the gradients.
+void PipelinedUpdate::finish() {
+  squares = 0;
+  if (sums.weight == 0)
+    return;
+  float *gradients = session.parameters.changeGradients();
+  const auto *all = reinterpret_cast<const double *>(gradientSums.data());
+  forEachOwned(ranks.rank(), [&](const Owned &own) {
+    int64_t start = session.parameters.start(own.index);
+    int64_t end = start + model.parameters[own.index].elements;
+    for (int64_t i = start; i < end; ++i)
+      gradients[i] = static_cast<float>(all[i] / sums.weight);
+    session.parameters.maskGradients(own.index);
+  });
+  squares = sumSquares();
+}
+
+void PipelinedUpdate::tell(bool isInterrupted) {
+  told = ranks.startGather({isInterrupted ? 1.0 : 0.0, sums.loss, squares});
+  toldWeight = sums.weight;
+}
+
+PipelinedUpdate::Outcome PipelinedUpdate::takeOutcome() {
+  std::vector<std::vector<double>> all = ranks.finishGather(*std::exchange(told, nullptr));
+  Outcome outcome;
+  for (const std::vector<double> &part : all) {
+    outcome.isInterrupted |= part[0] != 0;
+    outcome.squares += part[2];
+  }
+  outcome.losses.addSum(0, all[model.stages.back().rank][1], toldWeight);
+  return outcome;
+}
+
+//===----------------------------------------------------------------------===//
+// Updates
+//===----------------------------------------------------------------------===//
+
+void PipelinedUpdate::update(const std::function<void(int64_t start, int64_t size)> &average) {
+  isSettled = false;
+  forEachOwned(ranks.rank(), [&](const Owned &own) {
+    session.updateOne(own.number);
+    average(session.parameters.start(own.index), model.parameters[own.index].elements);
+  });
+  shareValues();
+}
+
+/// Gives the new values of parameters to stages of other ranks that read them.
+void PipelinedUpdate::shareValues() {
+  constexpr const char *what = "tied parameters";
+  for (const Shared &each : shared) {
+    size_t size = model.parameters[each.index].elements * sizeof(float);
+    if (ranks.rank() == each.from)
+      ranks.send(each.to,
+                 {reinterpret_cast<const char *>(session.parameters.values(each.index)), size},
+                 what);
+    else if (ranks.rank() == each.to)
+      ranks.receive(each.from, session.parameters.changeValues(each.index), size, what);
+  }
+}
+
+std::string PipelinedUpdate::noteOfUpdate(int64_t count) {
+  if (!times || !times->endUpdate(count))
+    return "";
+  orders.setTimes(times->gather());
+  times.reset();
+  return prepare(count);
+}
+
+void PipelinedUpdate::refuse(const std::string &where) {
+  std::string found;
+  try {
+    requireFiniteGradients(session);
+  } catch (const Error &error) {
+    found = error.what();
+  }
+  for (const std::string &part : ranks.gather(found))
+    if (!part.empty())
+      failDiverged(where, part);
+  failDiverged(where, "the norm of all gradients is not finite");
+}
+
+//===----------------------------------------------------------------------===//
+// Parameters of all stages
+//===----------------------------------------------------------------------===//
+
+/// Calls `visit` with the arrays of a trained parameter: values, optimizer states and the average.
+template <typename Visit>
+static void forEachArray(Parameters &parameters, size_t index, Visit visit) {
+  visit(parameters.changeValues(index));
+  for (size_t which = 0; which < parameters.stateCount(); ++which)
+    visit(parameters.changeState(which, index));
+  if (parameters.hasAverage())
+    visit(parameters.changeAverage(index));
+}
+
+/// The same for those of the stages of `rank` and their running statistics, with the bytes of each.
+template <typename Visit> void PipelinedUpdate::forEachArrayOf(int rank, Visit visit) {
+  auto bytesOf = [&](size_t index) { return model.parameters[index].elements * sizeof(float); };
+  forEachOwned(rank, [&](const Owned &own) {
+    forEachArray(session.parameters, own.index,
+                 [&](float *array) { visit(reinterpret_cast<char *>(array), bytesOf(own.index)); });
+  });
+  for (size_t stage = 0; stage < model.stages.size(); ++stage)
+    if (model.stages[stage].rank == rank)
+      for (size_t index : statistics[stage])
+        visit(reinterpret_cast<char *>(session.parameters.changeValues(index)), bytesOf(index));
+}
+
+std::string PipelinedUpdate::pack(int rank) {
+  std::string bytes;
+  forEachArrayOf(rank, [&](const char *array, size_t size) { bytes.append(array, size); });
+  return bytes;
+}
+
+void PipelinedUpdate::unpack(int rank, const std::string &bytes) {
+  const char *next = bytes.data();
+  forEachArrayOf(rank, [&](char *array, size_t size) {
+    memcpy(array, next, size);
+    next += size;
+  });
+}
+
+void PipelinedUpdate::settle() {
+  if (isSettled)
+    return;
+  isSettled = true;
+  std::vector<std::string> all = ranks.gather(pack(ranks.rank()), "parameters");
+  for (int rank = 0; rank < ranks.count(); ++rank)
+    if (rank != ranks.rank())
+      unpack(rank, all[rank]);
+}

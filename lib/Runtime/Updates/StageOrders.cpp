@@ -1,0 +1,188 @@
+//===- StageOrders.cpp - Orders of the stages of a pipeline ---------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Runtime/Updates/StageOrders.h"
+#include "bppsa/Runtime/Error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+using namespace bppsa;
+using namespace bppsa::runtime;
+using Name = schedule::ScheduleKind::Name;
+
+//===----------------------------------------------------------------------===//
+// Schedules and programs
+//===----------------------------------------------------------------------===//
+
+/// The stages of `model` with `costs`, or with those that its counts give.
+static schedule::Pipeline pipelineOf(const Model &model, std::vector<schedule::StageCost> costs,
+                                     int64_t count) {
+  std::vector<int32_t> placement;
+  for (const StageInfo &stage : model.stages)
+    placement.push_back(stage.rank);
+  schedule::Pipeline pipeline =
+      schedule::makePipeline(costs, {}, std::move(placement), static_cast<int32_t>(count));
+  // Whether what W does not need is free once B has run, the compiled stage knows alone.
+  pipeline.deferredMemory = 1;
+  return pipeline;
+}
+
+static std::vector<schedule::StageCost> countsOf(const Model &model) {
+  std::vector<schedule::StageCost> costs;
+  for (const StageInfo &stage : model.stages)
+    costs.push_back({stage.forward, stage.cotangents, stage.parameters});
+  return costs;
+}
+
+/// Whether gradients of parameters wait, apart from cotangents.
+static bool isSplit(schedule::ScheduleKind kind) {
+  return kind.name != Name::GPipe && kind.name != Name::OneForwardOneBackward;
+}
+
+/// The schedule that goes with the stages of a program.
+static schedule::ScheduleKind usualKind(const Model &model) {
+  schedule::Pipeline pipeline = pipelineOf(model, countsOf(model), 1);
+  for (Name name : {Name::OneForwardOneBackward, Name::V, Name::OutOfOrder})
+    if (goesWith({name}, pipeline))
+      return {name};
+  schedule::ScheduleKind modulo = {Name::Modulo};
+  while (!goesWith(modulo, pipeline))
+    ++modulo.group;
+  return modulo;
+}
+
+/// The options of the compiler that `kind` needs.
+static std::string remedyFor(schedule::ScheduleKind kind, const Model &model) {
+  std::string placement, ranks = text("--pipeline=", model.pipelineRanks);
+  if (kind.name == Name::V || kind.name == Name::VHalf || kind.name == Name::VMin)
+    placement = " --pipeline-placement=v";
+  if (kind.name == Name::Modulo)
+    placement = text(" --pipeline-placement=modulo:", kind.group);
+  return text(ranks, placement, isSplit(kind) ? " --split-backward" : "");
+}
+
+void bppsa::runtime::requirePlacement(const Model &model, const PipelineOptions &options) {
+  if (options.schedule == "auto" && !model.splitsBackward)
+    throw UsageError("--pipeline-schedule=auto needs a program of --split-backward");
+  if (options.schedule.empty() || options.schedule == "auto")
+    return;
+  schedule::ScheduleKind kind = schedule::parseScheduleKind(options.schedule).value();
+  bool goes = goesWith(kind, pipelineOf(model, countsOf(model), 1));
+  if (goes && (model.splitsBackward || !isSplit(kind)))
+    return;
+  schedule::ScheduleKind usual = usualKind(model);
+  throw UsageError(text("--pipeline-schedule=", options.schedule, " needs a program of ",
+                        remedyFor(kind, model), "; the stages of this one go with ",
+                        goes ? "gpipe and 1f1b" : getText(usual)));
+}
+
+//===----------------------------------------------------------------------===//
+// Orders
+//===----------------------------------------------------------------------===//
+
+StageOrders::StageOrders(Ranks &ranks, const Model &model, const PipelineOptions &options)
+    : ranks(ranks), model(model), options(options), costs(countsOf(model)) {
+  if (options.schedule.empty())
+    kind = usualKind(model);
+  else if (options.schedule != "auto")
+    kind = schedule::parseScheduleKind(options.schedule);
+}
+
+bool StageOrders::wantsTimes() const {
+  constexpr Name byTimes[] = {Name::OneP, Name::TwoP, Name::V, Name::OutOfOrder, Name::Modulo};
+  bool depends = !kind || std::count(std::begin(byTimes), std::end(byTimes), kind->name) > 0;
+  return depends && options.areTimesMeasured && !areMeasured;
+}
+
+void StageOrders::setTimes(const std::vector<schedule::StageCost> &times) {
+  costs = times;
+  areMeasured = true;
+  orders.clear();
+}
+
+schedule::ScheduledPipeline StageOrders::choose(const schedule::Pipeline &pipeline) const {
+  schedule::OrderLimits limits = {options.memoryLimit};
+  if (kind) {
+    if (auto scheduled = scheduleStages(pipeline, *kind, limits))
+      return std::move(*scheduled);
+    fail("--memory-limit: found ", options.memoryLimit.value_or(0), ", which no order of ",
+         getText(*kind), " keeps to; raise it, or use another --pipeline-schedule");
+  }
+  std::vector<schedule::ScheduledPipeline> ranking = rankStages(pipeline, limits);
+  // B and W are measured apart.
+  if (wantsTimes())
+    ranking.erase(std::remove_if(ranking.begin(), ranking.end(),
+                                 [](const auto &scheduled) { return !isSplit(scheduled.kind); }),
+                  ranking.end());
+  if (ranking.empty())
+    fail("--memory-limit: found ", options.memoryLimit.value_or(0),
+         ", which no order of these stages keeps to; raise it");
+  return std::move(ranking.front());
+}
+
+/// As numbers, device by device.
+static std::string pack(const schedule::DeviceOrders &orders) {
+  std::string bytes;
+  auto add = [&](int32_t number) {
+    bytes.append(reinterpret_cast<const char *>(&number), sizeof number);
+  };
+  for (const std::vector<schedule::PipelineOp> &ops : orders) {
+    add(static_cast<int32_t>(ops.size()));
+    for (schedule::PipelineOp op : ops)
+      for (int32_t number : {static_cast<int32_t>(op.kind), op.stage, op.microbatch})
+        add(number);
+  }
+  return bytes;
+}
+
+/// Those of `device`.
+static std::vector<schedule::PipelineOp> unpack(const std::string &bytes, int device) {
+  const char *next = bytes.data();
+  auto take = [&] {
+    int32_t number;
+    memcpy(&number, next, sizeof number);
+    next += sizeof number;
+    return number;
+  };
+  std::vector<schedule::PipelineOp> ops;
+  for (int before = 0; before <= device; ++before) {
+    ops.resize(take());
+    for (schedule::PipelineOp &op : ops) {
+      op.kind = static_cast<schedule::OpKind>(take());
+      op.stage = take();
+      op.microbatch = take();
+    }
+  }
+  return ops;
+}
+
+static std::string describeTimes(const schedule::ScheduledPipeline &scheduled) {
+  const schedule::PipelineResult &result = scheduled.result;
+  auto round = [](double value) { return std::round(100 * value) / 100; };
+  return text("predicted ", round(1e3 * result.span), " ms a step, ",
+              round(100 * result.getBubble(result.span)), " % of it idle");
+}
+
+StageOrders::Orders &StageOrders::find(int64_t count) {
+  auto found = orders.find(count);
+  if (found != orders.end())
+    return found->second;
+  std::string bytes, description;
+  if (ranks.isFirst()) {
+    schedule::ScheduledPipeline scheduled = choose(pipelineOf(model, costs, count));
+    bytes = pack(scheduled.orders);
+    description = getText(scheduled.kind);
+    if (areMeasured)
+      description += text(", ", describeTimes(scheduled));
+  }
+  return orders[count] = {unpack(ranks.broadcast(bytes), ranks.rank()), description};
+}
+
+const std::vector<schedule::PipelineOp> &StageOrders::of(int64_t count) { return find(count).own; }
+
+std::string StageOrders::describe(int64_t count) { return find(count).description; }
