@@ -32,6 +32,18 @@ def test_units(cell, hidden):
 
 
 @pytest.mark.parametrize("cell", CELLS)
+def test_gates_one_after_the_other(cell):
+    """With few registers, the products of each gate of 16 samples have blocks of their own."""
+    model = models.build(models.Spec(**CELLS[cell], hidden=70, features=9))
+    arrays = models.data(model, {"T": 35, "B": 21}, specs.LOSS)
+    program = harness.compile_model(
+        model, f"--loss={specs.LOSS}", "--backward=sequential", "--mcpu=x86-64-v3"
+    )
+    exact, single = references.gradients(model, arrays, specs.LOSS)
+    harness.check_gradients(program.grad(arrays, "--mapping=lanes"), exact, single)
+
+
+@pytest.mark.parametrize("cell", CELLS)
 def test_units_with_matrices_that_leave_the_cache(cell):
     """Products of inputs in a loop of their own, whose steps share matrices, as samples do."""
     model = models.build(models.Spec(**CELLS[cell], hidden=100, features=70, layers=2))

@@ -57,8 +57,9 @@ TEST(DispatchTest, UnitsFillThreadsThatGroupsOfSamplesLeaveIdle) {
   EXPECT_EQ(count(any, 16, {2, 16}), 2u);
   EXPECT_EQ(count(any, 17, {2, 16}), 1u);
   EXPECT_EQ(count(any, 32, {3, 16}), 2u);
-  // Samples share no matrix in registers of 8 numbers.
-  EXPECT_EQ(count(any, 16, {2, 8}), 1u);
+  EXPECT_EQ(count(any, 16, {2, 8}), 2u);
+  // Samples share no matrix in registers of 4 numbers.
+  EXPECT_EQ(count(any, 16, {2, 4}), 1u);
   // Who asks for less than auto gets the same bits for any number of threads.
   EXPECT_EQ(count({"sequential", "auto", "auto"}, 16, {2, 16}), 1u);
   EXPECT_EQ(count({"auto", "auto", "lanes"}, 16, {2, 16}), 1u);

@@ -23,9 +23,7 @@ void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &opt
   pm.addPass(createLowerGraphBodies({options.memoryLimit}));
   addCleanup(pm);
   pm.addNestedPass<func::FuncOp>(createChooseCPUMapping({options.lanes}));
-  // Segments of steps would keep what it makes.
-  if (options.memoryLimit == 0)
-    pm.addNestedPass<func::FuncOp>(createSeparateProducts());
+  pm.addNestedPass<func::FuncOp>(createSeparateProducts());
   pm.addNestedPass<func::FuncOp>(createPackBatch());
   addCleanup(pm);
   if (options.memoryLimit > 0) {

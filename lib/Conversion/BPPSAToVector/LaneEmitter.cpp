@@ -97,7 +97,9 @@ int64_t LaneEmitter::getTilesTogether(const RowUnit &unit, int64_t accumulators)
   int64_t most = std::max<int64_t>(1, options.getNumAccumulators() / accumulators);
   int64_t numBlocks = (numTiles + most - 1) / most;
   int64_t block = (numTiles + numBlocks - 1) / numBlocks;
-  for (int64_t divisor = block; divisor >= 2 * most / 3 && divisor > 0; --divisor)
+  // Blocks without a rest, unless so few sums would wait for each other.
+  int64_t least = options.hasFewRegisters() && !isOverUnits() ? 2 * most / 3 + 1 : 2 * most / 3;
+  for (int64_t divisor = block; divisor >= least && divisor > 0; --divisor)
     if (numTiles % divisor == 0)
       return divisor;
   return block;
@@ -156,10 +158,12 @@ void LaneEmitter::emitRowBlock(OpBuilder &builder, Location loc, const RowUnit &
   else
     for (int64_t row = 0; row < numRows; ++row)
       addTile(row, options.lanes);
+  size_t numSums = unit.sums.size();
   if (options.samples > 1)
     return emitRowsOfSamples(builder, loc, unit, tiles);
+  if (getSumsTogether(unit) < static_cast<int64_t>(numSums))
+    return emitRowsOneByOne(builder, loc, unit, tiles);
   SmallVector<RowValues> values(tiles.size());
-  size_t numSums = unit.sums.size();
   Accumulators accumulated = accumulateSums(builder, loc, unit, 0, numSums, tiles, values);
   for (size_t i = 0; i < numSums; ++i)
     for (auto [tile, known, accumulator] : llvm::zip_equal(tiles, values, accumulated[i]))
@@ -211,6 +215,29 @@ void LaneEmitter::emitRowsOfSamples(OpBuilder &builder, Location loc, const RowU
       emitRow(nested, loc, unit, tile, known);
     });
   }
+}
+
+void LaneEmitter::emitRowsOneByOne(OpBuilder &builder, Location loc, const RowUnit &unit,
+                                   ArrayRef<Tile> tiles) {
+  size_t numRows = tiles.size();
+  SmallVector<Rows> sums;
+  SmallVector<RowValues> values(numRows);
+  for (size_t i = 0; i < unit.sums.size(); ++i) {
+    auto type = VectorType::get(options.lanes, getElementTypeOrSelf(unit.sums[i].result.getType()));
+    sums.push_back(allocateRows(builder, loc, numRows, type));
+    Accumulators accumulated = accumulateSums(builder, loc, unit, i, i + 1, tiles, values);
+    for (size_t row = 0; row < numRows; ++row)
+      sums.back().store(builder, loc, accumulated[i][row], getIndex(builder, loc, row));
+  }
+  emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, numRows), 1,
+          [&](OpBuilder &nested, Value number) {
+            Value row = arith::AddIOp::create(nested, loc, tiles.front().first, number);
+            Tile tile = {row, options.lanes};
+            RowValues known;
+            for (size_t i = 0; i < sums.size(); ++i)
+              finishSum(nested, loc, unit, i, tile, sums[i].load(nested, loc, number), known);
+            emitRow(nested, loc, unit, tile, known);
+          });
 }
 
 void LaneEmitter::emitRow(OpBuilder &builder, Location loc, const RowUnit &unit, const Tile &tile,

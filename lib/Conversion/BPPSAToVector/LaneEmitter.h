@@ -140,6 +140,10 @@ private:
   /// samples, whose code is there once.
   void emitRowsOfSamples(mlir::OpBuilder &builder, mlir::Location loc, const RowUnit &unit,
                          llvm::ArrayRef<Tile> tiles);
+  /// As emitRowBlock for `tiles` of rows over samples whose sums come one after the other and wait
+  /// in memory: what follows after them is a loop over rows.
+  void emitRowsOneByOne(mlir::OpBuilder &builder, mlir::Location loc, const RowUnit &unit,
+                        llvm::ArrayRef<Tile> tiles);
   llvm::SmallVector<Rows> accumulateInMemory(mlir::OpBuilder &builder, mlir::Location loc,
                                              const RowUnit &unit, llvm::ArrayRef<Tile> tiles);
   void emitRow(mlir::OpBuilder &builder, mlir::Location loc, const RowUnit &unit, const Tile &tile,

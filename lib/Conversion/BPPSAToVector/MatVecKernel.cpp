@@ -20,6 +20,9 @@ static constexpr int64_t kMaxUnrolledColumns = 4;
 static constexpr int64_t kMostPartials = 4;
 static constexpr int64_t kAccumulatorsInFlight = 8;
 
+/// Columns beside which sums take little time that wait in memory for each other.
+static constexpr int64_t kManyColumns = 64;
+
 static int64_t getWidth(Value vector) { return cast<VectorType>(vector.getType()).getDimSize(0); }
 
 Value LaneEmitter::loadMatrix(OpBuilder &builder, Location loc, MatVecOp op, const Tile &tile,
@@ -63,14 +66,6 @@ int64_t LaneEmitter::getNumPartials(const RowUnit &unit) const {
   return partials;
 }
 
-int64_t LaneEmitter::getSumsTogether(const RowUnit &unit) const {
-  int64_t sums = unit.sums.size();
-  if (options.samples == 1 || !options.hasFewRegisters())
-    return sums;
-  int64_t most = options.getNumAccumulators() / (options.samples * getNumPartials(unit));
-  return std::clamp<int64_t>(most, 1, sums);
-}
-
 void LaneEmitter::accumulateColumn(OpBuilder &builder, Location loc,
                                    ArrayRef<Accumulation> products, ArrayRef<Tile> tiles, Value col,
                                    Accumulators &accumulators) {
@@ -111,6 +106,19 @@ static int64_t countLoopColumns(const RowUnit &unit) {
     if (int64_t numCols = getNumRows(vector); numCols > kMaxUnrolledColumns)
       count += numCols;
   return count;
+}
+
+int64_t LaneEmitter::getSumsTogether(const RowUnit &unit) const {
+  int64_t sums = unit.sums.size();
+  if (!options.hasFewRegisters())
+    return sums;
+  // Where some sums have no product of a vector, the others would be few and wait for each other.
+  if (!isOverUnits())
+    return sums > 1 && countLoopColumns(unit) >= kManyColumns ? 1 : sums;
+  if (options.samples == 1)
+    return sums;
+  int64_t most = options.getNumAccumulators() / (options.samples * getNumPartials(unit));
+  return std::clamp<int64_t>(most, 1, sums);
 }
 
 void LaneEmitter::planFetches(ArrayRef<Rows> laterArguments) {
