@@ -1,7 +1,7 @@
 """Emulated gradients of every cell, plan, T, B and H of a grid, within the numerics bound.
 
-This takes half an hour of one core, so that it runs by request alone: `pytest -m grid`. test_gpu.py
-has a sample of it that always runs.
+All of it takes an hour of one core, so that it runs by request alone: `pytest -m grid`. Seven programs of it
+always run, in which every T meets every plan, cell, B and H; every plan meets wide layers in test_gpu.py.
 """
 
 import itertools
@@ -15,23 +15,42 @@ LENGTHS = (1, 2, 7, 64, 257)
 BATCHES = (1, 3, 5)
 WIDTHS = (1, 4, 20, 33, 64)
 PLANS = ("sequential", "linear", "blelloch", "hybrid:1", "hybrid:2", "chunked:7", "chunked")
+CELLS = ("RNN", "GRU", "LSTM")
 LOSS = "cross-entropy"
 
 
-@pytest.mark.grid
-@pytest.mark.parametrize("plan", PLANS)
-@pytest.mark.parametrize("hidden", WIDTHS)
-@pytest.mark.parametrize("cell", ["RNN", "GRU", "LSTM"])
-def test_gradients(cell, hidden, plan):
-    model = models.build(models.Spec(cell, hidden=hidden))
+def check_gradients(spec, plan, sizes):
+    model = models.build(spec)
     backward = ["--backward=scan", f"--scan={plan}"]
     if plan == "sequential":
         backward = ["--backward=sequential"]
     program = harness.compile_model(
         model, f"--loss={LOSS}", "--target=cuda", "--emulate", *backward
     )
-    for time, batch in itertools.product(LENGTHS, BATCHES):
+    for time, batch in sizes:
         arrays = models.data(model, {"T": time, "B": batch}, LOSS)
         exact, single = references.gradients(model, arrays, LOSS)
         found = program.grad(arrays)
         harness.check_gradients(found, exact, single, f"T={time} B={batch}")
+
+
+# Products of Jacobians take H^3 multiply-adds for each step: the widest layers meet plans without them.
+COVERED_WIDTHS = dict(zip(PLANS, (64, 20, 4, 4, 1, 33, 20), strict=True))
+
+
+@pytest.mark.parametrize("number,plan", list(enumerate(PLANS)))
+def test_covered_sizes(number, plan):
+    """Samples of different lengths in every other program."""
+    spec = models.Spec(CELLS[number % 3], hidden=COVERED_WIDTHS[plan], lengths=number % 2 == 1)
+    batches = itertools.islice(itertools.cycle(BATCHES), number, None)
+    check_gradients(spec, plan, zip(LENGTHS, batches))
+
+
+@pytest.mark.grid
+@pytest.mark.parametrize("lengths", [False, True], ids=["whole", "ragged"])
+@pytest.mark.parametrize("plan", PLANS)
+@pytest.mark.parametrize("hidden", WIDTHS)
+@pytest.mark.parametrize("cell", CELLS)
+def test_gradients(cell, hidden, plan, lengths):
+    spec = models.Spec(cell, hidden=hidden, lengths=lengths)
+    check_gradients(spec, plan, itertools.product(LENGTHS, BATCHES))

@@ -54,12 +54,12 @@ def options_of(name, exporter):
     return options
 
 
-def train(program, name, arrays, tmp_path):
+def train(program, name, arrays, tmp_path, epochs=None):
     """The losses of the epochs, what `eval` finds after them, and the saved model."""
     entry = ZOO[name]
     source, log, saved = (tmp_path / file for file in ("data.npz", "log.jsonl", "saved.onnx"))
     np.savez(source, **arrays)
-    words = ["--epochs", entry.epochs, "--batch", entry.batch, "--lr", entry.rate]
+    words = ["--epochs", epochs or entry.epochs, "--batch", entry.batch, "--lr", entry.rate]
     words += ["--no-shuffle", "--log", log, "--save", saved, "--threads", 1, "--val", source]
     harness.check_succeeded(program.run("train", "--data", source, *words))
     lines = [json.loads(line) for line in log.read_text().splitlines()]
@@ -78,6 +78,19 @@ def test_losses_are_those_of_pytorch(name, exporter, tmp_path):
     (out,) = onnxruntime.InferenceSession(saved.SerializeToString()).run(None, inputs)
     loss = LOSSES[ZOO[name].loss](out.astype(np.float64), arrays["target"])
     np.testing.assert_allclose(found, loss, rtol=1e-4)
+
+
+# Those with layers over steps.
+RECURRENT = ("char_lm", "bigru_attention", "bigru_max", "packed", "seq2seq", "loop_decoder", "forecaster")
+
+
+@pytest.mark.parametrize("name, exporter", [case for case in CASES if case[0] in RECURRENT])
+def test_losses_on_an_emulated_gpu(name, exporter, tmp_path):
+    """Of the first two epochs."""
+    options = ["--target=cuda", "--emulate", *options_of(name, exporter)]
+    program = harness.compile_model(load(name, exporter), *options)
+    losses, _, _ = train(program, name, make_data(name), tmp_path, epochs=2)
+    np.testing.assert_allclose(losses, RECORDED[name][:2], rtol=1e-4)
 
 
 @pytest.mark.parametrize("name, exporter", CASES)

@@ -165,6 +165,14 @@ void BodyRowEmitter::emitUnit(OpBuilder &builder, Location loc, const RowUnit &u
   emitStores(builder, loc, unit, stores, row);
 }
 
+bool BodyRowEmitter::holdsOtherRows(Value array, int64_t rows) const {
+  for (auto [value, places] : llvm::zip_equal(body->getTerminator()->getOperands(), results))
+    for (const Place &place : places)
+      if (place.memref == array && getNumRows(value) != rows)
+        return true;
+  return false;
+}
+
 /// Where all threads without a row are in one warp, stores take no branch: to shared memory they
 /// go to spare rows, to device memory to the last row, which has the same value. What is
 /// evaluated is not moved into a branch then, which would cost more than it saves.
@@ -189,6 +197,11 @@ void BodyRowEmitter::emitStores(OpBuilder &builder, Location loc, const RowUnit 
     }
     int64_t end = type.getShape().back() - place.first;
     Value spare = addIndex(builder, loc, unitIndex, end - kSpareRows - unit.rows);
+    if (holdsOtherRows(place.memref, unit.rows)) {
+      Value lanes = getIndex(builder, loc, kWarpThreads - 1);
+      Value lane = arith::AndIOp::create(builder, loc, unitIndex, lanes);
+      spare = addIndex(builder, loc, lane, end - kSpareRows);
+    }
     Value at = arith::SelectOp::create(builder, loc, isOwner, unitIndex, spare);
     place.store(builder, loc, scalar, at);
   }

@@ -95,6 +95,9 @@ private:
   int64_t getCapacityAhead() const;
   int64_t loadAhead(mlir::OpBuilder &builder, const RowUnit &unit, int64_t capacity);
   mlir::Value loadFactor(mlir::OpBuilder &builder, mlir::Location loc, MatVecOp product, int64_t i);
+  /// Whether a step writes vectors of another number of rows than `rows` to `array`, too: other
+  /// threads have no row of these, and its spare rows go by lanes.
+  bool holdsOtherRows(mlir::Value array, int64_t rows) const;
   void emitStores(mlir::OpBuilder &builder, mlir::Location loc, const RowUnit &unit,
                   llvm::ArrayRef<std::pair<Place, mlir::Value>> stores, mlir::Value row);
   mlir::Value emitProductSum(mlir::OpBuilder &builder, mlir::Location loc, const ProductSum &sum,
