@@ -45,6 +45,7 @@ public:
     OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, ParserConfig(&context));
     PassManager pm(&context);
     OpPassManager &functions = pm.nest<func::FuncOp>();
+    functions.addPass(bgpu::createStageCopies());
     functions.addPass(bgpu::createAllocateShared());
     if (insertBarriers)
       functions.addPass(bgpu::createInsertBarriers());
@@ -162,11 +163,64 @@ TEST(BlockKernelTest, LoopsOverSharedMemory) {
     EXPECT_EQ(kernel.run(values, seed), expected);
 }
 
+/// A state of 31 values goes through 15 rows, as in a loop over time: each value meets its right
+/// neighbour, which another thread has, and a row that is copied ahead. The thread without a value
+/// repeats the last one.
+static const char *const recurrence = R"(
+  func.func @kernel(%x: memref<16x32xf32>) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c15 = arith.constant 15 : index
+    %c31 = arith.constant 31 : index
+    %ones = arith.constant dense<1.0> : tensor<31xf32>
+    bgpu.kernel blocks(%block in %c1) threads(32) {
+      %last = scf.for %i = %c0 to %c15 step %c1 iter_args(%state = %ones) -> (tensor<31xf32>) {
+        %row = bgpu.fetch %x[%i] stages(4) : memref<16x32xf32>
+        %whole = bgpu.share %state : tensor<31xf32>
+        %next = bgpu.for_each [31] -> tensor<31xf32> {
+        ^bb0(%j: index):
+          %right = arith.addi %j, %c1 : index
+          %wraps = arith.cmpi eq, %right, %c31 : index
+          %from = arith.select %wraps, %c0, %right : index
+          %0 = memref.load %whole[%from] : memref<31xf32, #gpu.address_space<workgroup>>
+          %1 = memref.load %row[%right] : memref<32xf32, strided<[1], offset: ?>>
+          %2 = math.fma %0, %1, %1 : f32
+          bgpu.yield %2 : f32
+        }
+        scf.yield %next : tensor<31xf32>
+      }
+      bgpu.for_each [31] %last : tensor<31xf32> {
+      ^bb0(%j: index, %value: f32):
+        memref.store %value, %x[%c15, %j] : memref<16x32xf32>
+      }
+    } {repeat_last}
+    return
+  })";
+
+TEST(BlockKernelTest, SharesStatesAndReadsAhead) {
+  std::vector<float> values = drawValues();
+  BlockKernel kernel(recurrence, /*insertBarriers=*/true, /*threads=*/32);
+  std::vector<float> first = kernel.run(values, 0);
+  for (uint64_t seed : {1, 2, 3})
+    EXPECT_EQ(kernel.run(values, seed), first);
+  std::vector<double> state(31, 1.0);
+  for (int64_t i = 0; i < 15; ++i) {
+    std::vector<double> before = state;
+    for (int64_t j = 0; j < 31; ++j) {
+      double value = values[i * numColumns + j + 1];
+      state[j] = before[(j + 1) % 31] * value + value;
+    }
+  }
+  for (int64_t j = 0; j < 31; ++j)
+    EXPECT_NEAR(first[15 * numColumns + j], state[j], 4e-6);
+  EXPECT_EQ(first[15 * numColumns + 31], values[15 * numColumns + 31]);
+}
+
 /// A thread that comes first reads what others have not written yet.
 TEST(BlockKernelTest, MissingBarriersAreFound) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  for (const char *text : {sums, rotation}) {
-    BlockKernel kernel(text, /*insertBarriers=*/false, /*threads=*/512);
+  for (const char *text : {sums, rotation, recurrence}) {
+    BlockKernel kernel(text, /*insertBarriers=*/false, text == recurrence ? 32 : 512);
     EXPECT_EXIT(kernel.run(drawValues(), 0), testing::ExitedWithCode(1),
                 "(race in|read of) shared memory at byte [0-9]+");
   }

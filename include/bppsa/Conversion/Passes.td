@@ -128,12 +128,11 @@ def ConvertBPPSAToGPU : Pass<"convert-bppsa-to-gpu", "::mlir::ModuleOp"> {
     registers for the weights, several share their rows and run a group of samples
     together, in cooperative launches. A parallel loop of chains or of transitions, as
     `bppsa-expand-scan` writes the leaves of trees and the sweeps over chunks, is one (two
-    where cotangents are injected into transitions), whose blocks take the iterations, and so
-    is a loop over carries. Sums of outer products of larger vectors are two, on tensor cores;
-    sums that are results of a chain are in registers of its threads, and take one launch more.
-    Transitions are made column by column: by a
-    thread each where states are small, in column tiles by blocks that multiply on tensor
-    cores otherwise, and by a block each where these cannot.
+    where cotangents are injected into transitions), whose blocks take the iterations. Sums of outer products
+    of larger vectors are two, on tensor cores; sums that are results of a chain are in registers
+    of its threads, and take one launch more. Transitions are made column by column: by a thread
+    each where states are small, in column tiles by blocks that multiply on tensor cores
+    otherwise, and by a block each where these cannot.
 
     ```mlir
     func.func private @recurrence_kernel_0(%x: memref<?x?x4xf32>, %h0: memref<?x8xf32>, ...) {
@@ -176,7 +175,8 @@ def ConvertBPPSAToBGPU : Pass<"convert-bppsa-to-bgpu", "::mlir::func::FuncOp"> {
     A loop of `bppsa.apply_transition`, `bppsa.compose_transitions` and copies of vectors, as
     `bppsa-expand-scan` writes the levels of trees, is a kernel with a block for each row and, for a
     parallel loop, iteration: its threads have the values of a vector. What an iteration allocates
-    is in shared memory.
+    is in shared memory. A loop over carries, which applies transition i to cotangent i for cotangent
+    i + 1, carries the cotangent as a tile and fetches transitions ahead where they are small.
 
     For example,
     ```mlir
@@ -198,8 +198,9 @@ def ConvertBPPSAToBGPU : Pass<"convert-bppsa-to-bgpu", "::mlir::func::FuncOp"> {
     ```
   }];
   let dependentDialects = [
-    "::bppsa::bgpu::BGPUDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
-    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
+    "::bppsa::bgpu::BGPUDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect",
+    "::mlir::vector::VectorDialect"
   ];
   let statistics = [Statistic<"numConverted", "converted", "sums and loops that became kernels">];
 }
@@ -210,7 +211,8 @@ def ConvertBGPUToGPU : Pass<"convert-bgpu-to-gpu", "::mlir::func::FuncOp"> {
     A `bgpu.kernel` becomes a `gpu.launch`, and a tile what one thread has of it, an element:
     element number i, in row-major order, is that of thread i. Operations on tiles with fewer
     elements than a block has threads are in a branch for those with an element, as many of them
-    as follow each other with the same number. Arrays in shared memory are workgroup attributions
+    as follow each other with the same number. In kernels with `repeat_last` only what writes is, and
+    other threads compute the last element. Arrays in shared memory are workgroup attributions
     of the launch. Nothing is decided here: reductions have shared memory by
     `bgpu-allocate-shared`, and barriers are there by `bgpu-insert-barriers`.
 
@@ -231,7 +233,7 @@ def ConvertBGPUToGPU : Pass<"convert-bgpu-to-gpu", "::mlir::func::FuncOp"> {
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect",
-    "::mlir::scf::SCFDialect", "::mlir::ub::UBDialect"
+    "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect", "::mlir::ub::UBDialect"
   ];
   let statistics = [Statistic<"numKernels", "kernels", "kernels that were distributed">];
 }

@@ -42,6 +42,7 @@ void bppsa::buildGPULaunchPipeline(OpPassManager &pm, TensorPrecision precision)
   pm.addNestedPass<func::FuncOp>(createCopyConstants());
   pm.addPass(createConvertBPPSAToGPU());
   pm.addNestedPass<func::FuncOp>(createConvertBPPSAToBGPU());
+  pm.addNestedPass<func::FuncOp>(bgpu::createStageCopies());
   pm.addNestedPass<func::FuncOp>(bgpu::createAllocateShared());
   pm.addNestedPass<func::FuncOp>(bgpu::createInsertBarriers());
   pm.addNestedPass<func::FuncOp>(createConvertBGPUToGPU());

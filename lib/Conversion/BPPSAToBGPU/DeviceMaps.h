@@ -33,6 +33,25 @@ mlir::Value emitApply(mlir::OpBuilder &builder, mlir::Location loc, const Device
 void emitComposedRow(mlir::OpBuilder &builder, mlir::Location loc, const DeviceMap &first,
                      const DeviceMap &second, const DeviceMap &target, mlir::Value row);
 
+/// A row of a map, and what it multiplies, in registers.
+struct MapRow {
+  llvm::SmallVector<mlir::Value> entries, factors;
+  /// The element of s, or null.
+  mlir::Value offset;
+
+  /// Loads row `row` of a small map that lies in `map` without gaps, and `from`.
+  static MapRow load(mlir::OpBuilder &builder, mlir::Location loc, const AffineMapLayout &maps,
+                     const Place &map, const Place &from, mlir::Value row);
+  /// Registers of a row, and what is in them: entries, factors and, where there is one, the offset.
+  static int64_t countValues(const AffineMapLayout &maps) {
+    return 2 * maps.getNumMatrixColumns() + (maps.hasOffset ? 1 : 0);
+  }
+  llvm::SmallVector<mlir::Value> getValues() const;
+  static MapRow get(const AffineMapLayout &maps, mlir::ValueRange values);
+  /// The row of `A from + s`: the sum is written out.
+  mlir::Value apply(mlir::OpBuilder &builder, mlir::Location loc) const;
+};
+
 } // namespace bppsa
 
 #endif // BPPSA_LIB_CONVERSION_BPPSATOBGPU_DEVICEMAPS_H

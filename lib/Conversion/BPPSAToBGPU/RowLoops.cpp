@@ -12,6 +12,7 @@
 
 #include "RowLoops.h"
 #include "../GPULaunches/Launch.h"
+#include "CarryLoop.h"
 #include "DeviceMaps.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
@@ -184,6 +185,9 @@ void RowKernel::shareAllocation(Operation *allocation) {
 }
 
 void RowKernel::convert() {
+  for (scf::ForOp loop : llvm::make_early_inc_range(kernel.getBody().getOps<scf::ForOp>()))
+    if (std::optional<CarryLoop> carries = CarryLoop::match(kernel, loop))
+      carries->convert();
   SmallVector<Operation *> ofRows, allocations;
   kernel.walk([&](Operation *op) {
     if (isa<memref::AllocOp, memref::AllocaOp, memref::DeallocOp>(op))

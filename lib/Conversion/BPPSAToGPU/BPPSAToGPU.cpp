@@ -79,9 +79,7 @@ static LogicalResult launchOps(ArrayRef<Operation *> ops) {
         return launchOuterSums(sums);
       })
       .Case([&](scf::ForallOp loop) {
-        if (holds<TransitionOp>(loop))
-          return launchTransitions(loop);
-        return holds<ChainOp>(loop) ? launchChains(loop) : launchRows(loop);
+        return holds<TransitionOp>(loop) ? launchTransitions(loop) : launchChains(loop);
       })
       .Default([](Operation *other) {
         return other->emitOpError("has no kernels for GPUs; use --target=cpu");
@@ -96,7 +94,7 @@ static bool becomesLaunch(Operation &op) {
   if (auto sum = dyn_cast<OuterSumOp>(op))
     return !getMapping(sum) || getMapping(sum).is(GPUKernel::TiledProduct);
   if (auto loop = dyn_cast<scf::ForallOp>(op))
-    return holds<TransitionOp>(loop) || holds<ChainOp>(loop) || hasCarries(loop);
+    return holds<TransitionOp>(loop) || holds<ChainOp>(loop);
   return isa<RecurrenceOp, ChainOp, PackLanesOp, UnpackLanesOp, ReverseIfOp>(op);
 }
 

@@ -53,10 +53,6 @@ llvm::LogicalResult launchChains(mlir::scf::ForallOp loop);
 /// The transitions of the runs of links that the iterations of `loop` take: one launch, or two
 /// where cotangents are injected.
 llvm::LogicalResult launchTransitions(mlir::scf::ForallOp loop);
-/// Products of transitions and copies of vectors, row by row, where each iteration has a loop over
-/// carries (CarryLoop.h): one launch with a block for each row and iteration.
-llvm::LogicalResult launchRows(mlir::scf::ForallOp loop);
-bool hasCarries(mlir::scf::ForallOp loop);
 
 } // namespace bppsa
 

@@ -72,6 +72,16 @@ SmallVector<Value> bppsa::moveIndices(OpBuilder &builder, Location loc, Value mo
   return next;
 }
 
+Value bppsa::addPartials(OpBuilder &builder, Location loc, SmallVector<Value> partials) {
+  while (partials.size() > 1) {
+    size_t half = llvm::divideCeil(partials.size(), 2);
+    for (size_t i = 0; i + half < partials.size(); ++i)
+      partials[i] = arith::AddFOp::create(builder, loc, partials[i], partials[i + half]);
+    partials.resize(half);
+  }
+  return partials.front();
+}
+
 //===----------------------------------------------------------------------===//
 // Control flow
 //===----------------------------------------------------------------------===//

@@ -87,6 +87,12 @@ emitFold(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value lower, mlir::
                                                            mlir::ValueRange)>
              body);
 
+/// Additions under way at a time: each waits for the last of its partial sum.
+inline constexpr int64_t kNumPartials = 4;
+/// The sum of partial sums, in a tree.
+mlir::Value addPartials(mlir::OpBuilder &builder, mlir::Location loc,
+                        llvm::SmallVector<mlir::Value> partials);
+
 /// Index arithmetic.
 mlir::Value addIndex(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a, mlir::Value b);
 mlir::Value mulIndex(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a, mlir::Value b);

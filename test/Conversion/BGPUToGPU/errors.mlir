@@ -66,3 +66,28 @@ func.func @other_operation(%n: index, %x: memref<8xf32>) {
   }
   return
 }
+
+// -----
+
+func.func @shared_tile(%n: index) {
+  bgpu.kernel blocks(%block in %n) threads(32) {
+    %tile = arith.constant dense<1.0> : tensor<8xf32>
+    // expected-error @below {{needs shared memory; run bgpu-allocate-shared first}}
+    %whole = bgpu.share %tile : tensor<8xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @fetched_vector(%n: index, %x: memref<?x20xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  bgpu.kernel blocks(%block in %n) threads(32) {
+    scf.for %i = %c0 to %n step %c1 {
+      // expected-error @below {{needs copies; run bgpu-stage-copies first}}
+      %vector = bgpu.fetch %x[%i] stages(4) : memref<?x20xf32>
+    }
+  }
+  return
+}

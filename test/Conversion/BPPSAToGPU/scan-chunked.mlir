@@ -1,5 +1,5 @@
 // RUN: bppsa-opt %s --bppsa-infer-structure=loops-only --bppsa-expand-scan=whole-levels --canonicalize --cse --bppsa-bufferize --canonicalize --cse \
-// RUN:     --bppsa-outline-kernels=whole-levels --bppsa-hoist-input-products --bppsa-choose-gpu-mapping --convert-bppsa-to-gpu --convert-bppsa-to-bgpu --bgpu-allocate-shared --bgpu-insert-barriers --convert-bgpu-to-gpu --canonicalize --cse --split-input-file \
+// RUN:     --bppsa-outline-kernels=whole-levels --bppsa-hoist-input-products --bppsa-choose-gpu-mapping --convert-bppsa-to-gpu --convert-bppsa-to-bgpu --bgpu-stage-copies --bgpu-allocate-shared --bgpu-insert-barriers --convert-bgpu-to-gpu --canonicalize --cse --split-input-file \
 // RUN:     | FileCheck %s
 
 // Three launches: a block for each column tile of the map of each chunk but the
@@ -19,19 +19,23 @@
 // CHECK-LABEL: func private @forall_kernel_1(
 // CHECK-SAME:      %[[SAMPLES:[^:]*]]: index, %[[CARRIES:[^:]*]]: memref<?x?x21xf32>, %[[CHUNKS:[^:]*]]: index, %[[G:[^:]*]]: memref<?x21xf32>, %[[MAPS:[^:]*]]: memref<?x?x21x21xf32>, %[[LAST:[^:]*]]: index)
 // CHECK:         %[[VECTORS:.*]] = memref.collapse_shape %[[MAPS]] {{\[\[}}0], [1], [2, 3]]
-// CHECK:         gpu.launch blocks(%[[ROW:[^,]*]], {{.*}}) in (%{{[^ ]*}} = %[[SAMPLES]], {{.*}} threads(%[[UNIT:[^,]*]], {{.*}} workgroup({{.*}}, %[[STATE:[^ ]*]] : memref<2x56xf32,
+// CHECK:         gpu.launch blocks(%[[ROW:[^,]*]], {{.*}}) in (%{{[^ ]*}} = %[[SAMPLES]], {{.*}} threads(%[[UNIT:[^,]*]], {{.*}} workgroup(%[[STATE:[^ ]*]] : memref<2x56xf32, {{.*}}, %[[RING:[^ ]*]] : memref<8x448xf32,
 // CHECK-NOT:       arith.divui %[[ROW]]
 // CHECK:           memref.load
 // CHECK:           %[[FLAT_MAPS:.*]] = memref.reinterpret_cast %[[VECTORS]]
-// CHECK:           scf.for %{{.*}} = %c0 to %[[LAST]] step %c1 {
-// CHECK-COUNT-21:    memref.load %[[STATE]]
+// CHECK:           scf.for %{{.*}} = %c0 to %[[LAST]] step %c1 iter_args(%[[VALUE:.*]] = %{{.*}}, %[[SLOT:.*]] = %c0) -> (f32, index) {
+// CHECK:             nvvm.cp.async.wait.group 6
+// CHECK:             memref.store %[[VALUE]], %[[STATE]][%[[SLOT]], %[[UNIT]]]
+// CHECK-NEXT:        gpu.barrier
+// CHECK-COUNT-21:    memref.load %[[STATE]][%[[SLOT]],
 // CHECK-NOT:         math.fma
 // CHECK:             nvgpu.device_async_copy %[[FLAT_MAPS]]
 // CHECK-COUNT-21:    math.fma
-// CHECK:             memref.store %[[VALUE:.*]], %[[STATE]][%{{.*}}, %[[UNIT]]]
-// CHECK-NEXT:        scf.if
-// CHECK-NEXT:          memref.store %[[VALUE]], %
-// CHECK:             gpu.barrier
+// CHECK-NOT:         gpu.barrier
+// CHECK:             arith.xori %[[SLOT]], %c1
+// CHECK:             scf.if
+// CHECK-NEXT:          memref.store %[[NEXT:[0-9]*]], %
+// CHECK:             scf.yield %[[NEXT]],
 
 // CHECK-LABEL: func private @forall_kernel_2(
 // CHECK:         %[[BLOCKS:.*]] = arith.muli

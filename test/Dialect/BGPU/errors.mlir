@@ -118,3 +118,44 @@ func.func @large_loop(%n: index) {
   }
   return
 }
+
+// -----
+
+func.func @fetched_rank(%n: index, %x: memref<?x?x20xf32>) {
+  %c0 = arith.constant 0 : index
+  scf.for %i = %c0 to %n step %n {
+    // expected-error @below {{needs an array of vectors of static size and an index for each other dimension, but has 1 indices into 'memref<?x?x20xf32>'}}
+    %0 = bgpu.fetch %x[%i] stages(4) : memref<?x?x20xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @fetched_elements(%n: index, %x: memref<?x20xf64>) {
+  %c0 = arith.constant 0 : index
+  scf.for %i = %c0 to %n step %n {
+    // expected-error @below {{copies elements of 32 bits, but has 'memref<?x20xf64>'}}
+    %0 = bgpu.fetch %x[%i] stages(4) : memref<?x20xf64>
+  }
+  return
+}
+
+// -----
+
+func.func @stages(%n: index, %x: memref<?x20xf32>) {
+  %c0 = arith.constant 0 : index
+  scf.for %i = %c0 to %n step %n {
+    // expected-error @below {{has 6 stages, which must be a power of two above 1}}
+    %0 = bgpu.fetch %x[%i] stages(6) : memref<?x20xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @no_loop(%n: index, %x: memref<?x20xf32>) {
+  // expected-error @below {{must be in an scf.for, some iterations of which it reads ahead}}
+  %0 = bgpu.fetch %x[%n] stages(4) : memref<?x20xf32>
+  return
+}

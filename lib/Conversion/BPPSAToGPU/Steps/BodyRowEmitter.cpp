@@ -17,16 +17,6 @@ using namespace bppsa;
 /// has so many registers at most; and so many elements at most.
 static constexpr int64_t kMostRegisters = 216, kRegistersOfArgument = 6, kMostReadAhead = 96;
 
-Value bppsa::addPartials(OpBuilder &builder, Location loc, SmallVector<Value> partials) {
-  while (partials.size() > 1) {
-    size_t half = llvm::divideCeil(partials.size(), 2);
-    for (size_t i = 0; i + half < partials.size(); ++i)
-      partials[i] = arith::AddFOp::create(builder, loc, partials[i], partials[i + half]);
-    partials.resize(half);
-  }
-  return partials.front();
-}
-
 //===----------------------------------------------------------------------===//
 // Planning
 //===----------------------------------------------------------------------===//

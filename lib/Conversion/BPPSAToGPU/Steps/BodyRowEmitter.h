@@ -28,12 +28,6 @@ inline constexpr int64_t kSpareRows = kWarpThreads;
 /// Rows of such an array, with which arrays that follow each other begin at multiples of 16 bytes.
 inline int64_t padRows(int64_t rows) { return llvm::alignTo(rows, kLoadedTogether) + kSpareRows; }
 
-/// Additions under way at a time: each waits for the last of its partial sum.
-inline constexpr int64_t kNumPartials = 4;
-/// The sum of partial sums, in a tree.
-mlir::Value addPartials(mlir::OpBuilder &builder, mlir::Location loc,
-                        llvm::SmallVector<mlir::Value> partials);
-
 /// What a body yields, added up over steps in the registers of the threads: a value,
 /// or its outer products with a vector, which is called its factor.
 struct UnitSum {

@@ -171,34 +171,3 @@ void TransitionLoops::launchColumnTiles(OpBuilder &builder, ColumnTileLoop &step
         });
   });
 }
-
-MapRow MapRow::load(OpBuilder &builder, Location loc, const AffineMapLayout &maps, const Place &map,
-                    const Place &from, Value row) {
-  MapRow loaded;
-  int64_t numEntries = maps.getNumMatrixColumns();
-  Value rowStart = row;
-  if (maps.byRows)
-    rowStart = mulIndex(builder, loc, row, getIndex(builder, loc, numEntries));
-  for (int64_t i = 0; i < numEntries; ++i) {
-    Place column = map.dropFront(maps.byRows ? i : i * maps.size);
-    loaded.entries.push_back(column.load(builder, loc, rowStart));
-    Value at = maps.isDiagonal ? row : getIndex(builder, loc, i);
-    loaded.factors.push_back(from.load(builder, loc, at));
-  }
-  if (maps.hasOffset)
-    loaded.offset = map.dropFront(numEntries * maps.size).load(builder, loc, row);
-  return loaded;
-}
-
-Value MapRow::apply(OpBuilder &builder, Location loc) const {
-  Value zero =
-      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(entries.front().getType()));
-  SmallVector<Value> sums(std::min<int64_t>(entries.size(), kNumPartials), zero);
-  if (offset)
-    sums[0] = offset;
-  for (auto [i, entry, factor] : llvm::enumerate(entries, factors)) {
-    Value &sum = sums[i % sums.size()];
-    sum = math::FmaOp::create(builder, loc, entry, factor, sum);
-  }
-  return addPartials(builder, loc, sums);
-}

@@ -76,19 +76,6 @@ private:
   std::optional<BlockLoop> injected;
 };
 
-/// A row of a map, and what it multiplies, in registers.
-struct MapRow {
-  llvm::SmallVector<mlir::Value> entries, factors;
-  /// The element of s, or null.
-  mlir::Value offset;
-
-  /// Loads row `row` of a small map that lies in `map` without gaps, and `from`.
-  static MapRow load(mlir::OpBuilder &builder, mlir::Location loc, const AffineMapLayout &maps,
-                     const Place &map, const Place &from, mlir::Value row);
-  /// The row of `A from + s`: the sum is written out.
-  mlir::Value apply(mlir::OpBuilder &builder, mlir::Location loc) const;
-};
-
 } // namespace bppsa
 
 #endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_TIMELOOPS_AFFINEMAPS_H

@@ -6,6 +6,7 @@
 
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -152,6 +153,50 @@ LogicalResult GetOp::verify() {
 
 LogicalResult PutOp::verify() {
   return verifyRows(*this, getTile().getType(), getBuffer().getType(), getFirst());
+}
+
+MemRefType ShareOp::getArrayType(RankedTensorType tile) {
+  auto space = gpu::AddressSpaceAttr::get(tile.getContext(), gpu::AddressSpace::Workgroup);
+  return MemRefType::get(tile.getShape(), tile.getElementType(), MemRefLayoutAttrInterface(),
+                         space);
+}
+
+void ShareOp::build(OpBuilder &, OperationState &state, Value tile) {
+  state.addOperands(tile);
+  state.addTypes(getArrayType(cast<RankedTensorType>(tile.getType())));
+}
+
+MemRefType FetchOp::getVectorType(MemRefType array) {
+  if (array.getRank() == 0)
+    return array;
+  auto [strides, offset] = array.getStridesAndOffset();
+  auto layout = StridedLayoutAttr::get(array.getContext(), ShapedType::kDynamic, strides.back());
+  return MemRefType::get(array.getShape().back(), array.getElementType(), layout,
+                         array.getMemorySpace());
+}
+
+void FetchOp::build(OpBuilder &builder, OperationState &state, Value array, ValueRange position,
+                    int64_t stages) {
+  state.addOperands(array);
+  state.addOperands(position);
+  state.addAttribute(getStagesAttrName(state.name), builder.getI64IntegerAttr(stages));
+  state.addTypes(getVectorType(cast<MemRefType>(array.getType())));
+}
+
+LogicalResult FetchOp::verify() {
+  auto array = cast<MemRefType>(getArray().getType());
+  int64_t rank = array.getRank(), given = getPosition().size();
+  if (rank != given + 1 || array.isDynamicDim(rank - 1))
+    return emitOpError("needs an array of vectors of static size and an index for each other "
+                       "dimension, but has ")
+           << given << " indices into " << array;
+  if (array.getElementTypeBitWidth() != 32)
+    return emitOpError("copies elements of 32 bits, but has ") << array;
+  if (getStages() < 2 || !llvm::isPowerOf2_64(getStages()))
+    return emitOpError("has ") << getStages() << " stages, which must be a power of two above 1";
+  if (!isa<scf::ForOp>((*this)->getParentOp()))
+    return emitOpError("must be in an scf.for, some iterations of which it reads ahead");
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

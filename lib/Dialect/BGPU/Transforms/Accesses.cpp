@@ -7,6 +7,7 @@
 #include "Accesses.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
@@ -26,6 +27,9 @@ bool Access::conflictsWith(const Access &other) const {
     return false;
   if (!array || !other.array)
     return true;
+  if (object && other.object && object != other.object &&
+      object.getDefiningOp() == other.object.getDefiningOp())
+    return false;
   if (array != other.array)
     return !isShared(array) && !isShared(other.array);
   if (!owners || !other.owners || owners->row != other.owners->row)
@@ -33,11 +37,6 @@ bool Access::conflictsWith(const Access &other) const {
   // Where both begin at the same row, the thread is the same.
   return owners->first != other.owners->first && owners->first < other.owners->last &&
          other.owners->first < owners->last;
-}
-
-static Access getRows(Value buffer, RankedTensorType tile, int64_t first, bool writes) {
-  auto row = llvm::to_vector<2>(tile.getShape().drop_front());
-  return {buffer, writes, Access::Owners{row, first, first + tile.getDimSize(0)}};
 }
 
 /// Whether the last `count` dimensions of a view are those of its array, from the first element on.
@@ -54,20 +53,44 @@ static bool keepsLastDims(memref::SubViewOp view, int64_t count) {
   return is(ArrayRef(offsets).take_back(count), 0) && is(ArrayRef(strides).take_back(count), 1);
 }
 
-/// The array that `view` is a view of. `keeps` is set to false where the last `count` dimensions
-/// are not those of the array.
-static Value getArray(Value view, int64_t count, bool &keeps) {
+/// The slot of its array that a view is; null where it is none.
+static Value getSlot(memref::SubViewOp view) {
+  bool isOne = view.getType().getRank() + 1 == view.getSourceType().getRank() &&
+               view.getDroppedDims().test(0);
+  return isOne ? dyn_cast<Value>(view.getMixedOffsets()[0]) : Value();
+}
+
+/// The array that `view` is a view of; the access gets its slot and object. `keeps` is set to false
+/// where the last `count` dimensions are not those of the array.
+static Value getArray(Value view, int64_t count, bool &keeps, Access &access) {
   while (Operation *op = view.getDefiningOp()) {
+    if (auto distinct = dyn_cast<memref::DistinctObjectsOp>(op)) {
+      access.object = view;
+      view = distinct.getOperand(cast<OpResult>(view).getResultNumber());
+      continue;
+    }
     auto viewLike = dyn_cast<ViewLikeOpInterface>(op);
     if (!viewLike)
       break;
-    if (auto subview = dyn_cast<memref::SubViewOp>(op))
-      keeps &= keepsLastDims(subview, count);
-    else
-      keeps &= isa<memref::CastOp>(op);
+    auto subview = dyn_cast<memref::SubViewOp>(op);
+    keeps &= subview ? keepsLastDims(subview, count) : isa<memref::CastOp>(op);
     view = viewLike.getViewSource();
+    // Of a view of a view, no slot is known.
+    bool isLast = !isa_and_nonnull<ViewLikeOpInterface>(view.getDefiningOp());
+    access.slot = subview && isLast ? getSlot(subview) : Value();
   }
   return view;
+}
+
+/// Rows `first`, `first` + 1, ... of `buffer`, which are `tile`.
+static Access getRows(Value buffer, RankedTensorType tile, int64_t first, bool writes) {
+  bool keeps = true;
+  Access access = {Value(), writes, {}};
+  access.array = getArray(buffer, tile.getRank(), keeps, access);
+  auto row = llvm::to_vector<2>(tile.getShape().drop_front());
+  if (keeps)
+    access.owners = Access::Owners{row, first, first + tile.getDimSize(0)};
+  return access;
 }
 
 namespace {
@@ -102,11 +125,12 @@ AccessWalk::AccessWalk(Operation *op) : op(op) {
 void AccessWalk::add(Value view, ValueRange indices, bool writes) {
   bool isOwn = !shape.empty() && indices.size() >= shape.size() &&
                indices.take_back(shape.size()) == position;
-  Value array = getArray(view, shape.size(), isOwn);
+  Access access = {Value(), writes, {}};
+  access.array = getArray(view, shape.size(), isOwn, access);
   // What a body allocates is of a thread alone.
-  if (array.getDefiningOp() && op->isProperAncestor(array.getDefiningOp()))
+  Operation *allocation = access.array.getDefiningOp();
+  if (allocation && op->isProperAncestor(allocation))
     return;
-  Access access = {array, writes, {}};
   if (isOwn)
     access.owners = Access::Owners{llvm::to_vector<2>(shape.drop_front()), 0, shape.front()};
   if (!llvm::is_contained(accesses, access))
@@ -114,6 +138,9 @@ void AccessWalk::add(Value view, ValueRange indices, bool writes) {
 }
 
 LogicalResult AccessWalk::visit(Operation *inner) {
+  // Copies are ordered by what waits for them, and what they read no block writes.
+  if (isa<nvgpu::DeviceAsyncCopyOp, nvgpu::DeviceAsyncCreateGroupOp>(inner))
+    return success();
   if (auto get = dyn_cast<GetOp>(inner)) {
     accesses.push_back(getRows(get.getBuffer(), get.getType(), get.getFirst(), /*writes=*/false));
   } else if (auto put = dyn_cast<PutOp>(inner)) {

@@ -28,9 +28,14 @@ struct Access {
     }
   };
   std::optional<Owners> owners;
+  /// Which of the slots of `array`, its first dimension, that is; null for all of them.
+  mlir::Value slot = nullptr;
+  /// The result of a `memref.distinct_objects` that it is a part of, if any.
+  mlir::Value object = nullptr;
 
   bool operator==(const Access &other) const {
-    return array == other.array && writes == other.writes && owners == other.owners;
+    return array == other.array && writes == other.writes && owners == other.owners &&
+           slot == other.slot && object == other.object;
   }
   /// Whether threads may touch an element that another thread touches in `other`, where one of them
   /// writes.

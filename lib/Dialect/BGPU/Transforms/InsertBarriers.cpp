@@ -13,6 +13,7 @@
 
 #include "Accesses.h"
 #include "bppsa/Dialect/BGPU/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -38,8 +39,8 @@ private:
   /// An access that no barrier separates from the place that the walk has come to.
   struct Open {
     Access access;
-    /// Whether it is from before the body that the walk tries.
-    bool isBefore;
+    /// How many of the bodies that the walk tries, one in another, began after it.
+    int64_t age;
   };
 
   LogicalResult walkLoop(scf::ForOp loop);
@@ -53,9 +54,27 @@ private:
 
   SmallVector<Open> open;
   bool isTrying = false, waitsForBefore = false;
+  /// The loop whose next iteration the walk tries; null elsewhere.
+  scf::ForOp next;
   int64_t numBarriers = 0;
 };
 } // namespace
+
+/// Whether `slot` is another one in each iteration of `loop` than in the one before: the lowest
+/// bits of its number, or a number that the loop carries and changes.
+static bool isSlotOf(Value slot, scf::ForOp loop) {
+  auto argument = dyn_cast<BlockArgument>(slot);
+  if (argument && argument.getOwner() == loop.getBody() && slot != loop.getInductionVar()) {
+    auto change = loop.getTiedLoopYieldedValue(argument)->get().getDefiningOp<arith::XOrIOp>();
+    std::optional<int64_t> bits = change ? getConstantIntValue(change.getRhs()) : std::nullopt;
+    return bits && change.getLhs() == slot && *bits != 0;
+  }
+  auto bits = slot.getDefiningOp<arith::AndIOp>();
+  if (!bits || !isConstantIntValue(loop.getStep(), 1))
+    return false;
+  std::optional<int64_t> mask = getConstantIntValue(bits.getRhs());
+  return bits.getLhs() == loop.getInductionVar() && mask && (*mask & 1);
+}
 
 /// Whether `op` has a region in which a block, not a thread, accesses memory.
 static bool holdsBlockAccesses(Operation &op) {
@@ -70,14 +89,11 @@ static bool holdsBlockAccesses(Operation &op) {
 }
 
 void BarrierWalk::leaveOpen(ArrayRef<Open> accesses) {
-  for (const Open &next : accesses) {
-    auto *known =
-        llvm::find_if(open, [&](const Open &other) { return other.access == next.access; });
-    if (known == open.end())
+  for (const Open &next : accesses)
+    if (llvm::none_of(open, [&](const Open &other) {
+          return other.access == next.access && other.age == next.age;
+        }))
       open.push_back(next);
-    else
-      known->isBefore |= next.isBefore;
-  }
 }
 
 void BarrierWalk::insertBarrier(Operation *before, Location loc) {
@@ -91,16 +107,20 @@ LogicalResult BarrierWalk::visit(Operation *op) {
   FailureOr<SmallVector<Access>> accesses = getAccesses(op);
   if (failed(accesses))
     return failure();
+  auto conflict = [&](const Access &own, const Open &other) {
+    bool isOtherSlot = next && other.age == 1 && own.slot && own.slot == other.access.slot &&
+                       isSlotOf(own.slot, next);
+    return !isOtherSlot && own.conflictsWith(other.access);
+  };
   bool waits = false;
   for (const Open &other : open)
-    if (llvm::any_of(*accesses,
-                     [&](const Access &own) { return own.conflictsWith(other.access); })) {
+    if (llvm::any_of(*accesses, [&](const Access &own) { return conflict(own, other); })) {
       waits = true;
-      waitsForBefore |= other.isBefore;
+      waitsForBefore |= other.age > 0;
     }
   auto addOpen = [&](ArrayRef<Access> own) {
     for (const Access &access : own)
-      leaveOpen(Open{access, /*isBefore=*/false});
+      leaveOpen(Open{access, /*age=*/0});
   };
   if (waits && isTrying) {
     open.clear();
@@ -118,17 +138,14 @@ LogicalResult BarrierWalk::visit(Operation *op) {
 }
 
 FailureOr<bool> BarrierWalk::tryWalk(Block &block) {
-  SmallVector<Open> outer = open;
   for (Open &access : open)
-    access.isBefore = true;
+    ++access.age;
   bool wasTrying = std::exchange(isTrying, true), waited = std::exchange(waitsForBefore, false);
   LogicalResult result = walk(block);
   isTrying = wasTrying;
   bool waits = std::exchange(waitsForBefore, waited);
-  // What was open keeps its place; the rest is new.
   for (Open &access : open)
-    access.isBefore = llvm::any_of(
-        outer, [&](const Open &other) { return other.isBefore && other.access == access.access; });
+    access.age = std::max<int64_t>(access.age - 1, 0);
   if (failed(result))
     return failure();
   return waits;
@@ -137,6 +154,7 @@ FailureOr<bool> BarrierWalk::tryWalk(Block &block) {
 LogicalResult BarrierWalk::walkLoop(scf::ForOp loop) {
   Block &body = *loop.getBody();
   SmallVector<Open> before = open;
+  scf::ForOp outer = std::exchange(next, nullptr);
   FailureOr<bool> first = tryWalk(body);
   if (failed(first))
     return failure();
@@ -147,10 +165,12 @@ LogicalResult BarrierWalk::walkLoop(scf::ForOp loop) {
   }
   if (failed(walk(body)))
     return failure();
-  FailureOr<bool> next = tryWalk(body);
-  if (failed(next))
+  next = loop;
+  FailureOr<bool> again = tryWalk(body);
+  next = outer;
+  if (failed(again))
     return failure();
-  if (*next && !isTrying)
+  if (*again && !isTrying)
     insertBarrier(body.getTerminator(), loop.getLoc());
   // A loop without iterations leaves open what was open.
   leaveOpen(before);

@@ -28,12 +28,12 @@ int64_t bppsa::getAlignedElements(MemRefType array, int64_t most) {
 }
 
 int64_t bppsa::getCopyWidth(MemRefType array, int64_t numThreads) {
-  bool isLong = array.getDimSize(2) > numThreads;
+  bool isLong = array.getShape().back() > numThreads;
   return isLong && getAlignedElements(array) == kLoadedTogether ? kLoadedTogether : 1;
 }
 
 int64_t bppsa::getStagedRows(MemRefType array) {
-  return llvm::alignTo(array.getDimSize(2),
+  return llvm::alignTo(array.getShape().back(),
                        cost::warpThreads * getCopyWidth(array, cost::warpThreads));
 }
 

@@ -43,3 +43,49 @@ func.func @reduce(%n: index, %x: memref<8xf32>, %y: memref<8xi32>) {
   }
   return
 }
+
+// What all threads read is in an array: in a loop in two by turns. Where threads repeat the
+// last element, it has 32 rows for those without one.
+
+// CHECK-LABEL: func @share(
+// CHECK:         bgpu.kernel
+// CHECK-DAG:       %[[A:.*]] = memref.alloc() : memref<20xf32, #gpu.address_space<workgroup>>
+// CHECK-DAG:       %[[B:.*]] = memref.alloc() : memref<2x20xf32, #gpu.address_space<workgroup>>
+// CHECK:           bgpu.put %[[FIRST:.*]], %[[A]][0]
+// CHECK:           scf.for {{.*}} iter_args(%[[TILE:.*]] = %[[FIRST]], %[[SLOT:.*]] = %{{.*}})
+// CHECK:             %[[OWN:.*]] = memref.subview %[[B]][%[[SLOT]], 0] [1, 20] [1, 1]
+// CHECK-NEXT:        bgpu.put %[[TILE]], %[[OWN]][0]
+// CHECK:               memref.load %[[OWN]][%c0
+// CHECK:               memref.load %[[A]][%c0
+// CHECK:             %[[OTHER:.*]] = arith.xori %[[SLOT]], %{{.*}} : index
+// CHECK-NEXT:        scf.yield %{{.*}}, %[[OTHER]]
+// CHECK-NOT:     bgpu.share
+// CHECK:         bgpu.kernel
+// CHECK:           memref.alloc() : memref<52xf32, #gpu.address_space<workgroup>>
+func.func @share(%n: index, %x: memref<20xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %ones = arith.constant dense<1.0> : tensor<20xf32>
+  bgpu.kernel blocks(%block in %n) threads(32) {
+    %a = bgpu.share %ones : tensor<20xf32>
+    %last = scf.for %i = %c0 to %n step %c1 iter_args(%tile = %ones) -> (tensor<20xf32>) {
+      %b = bgpu.share %tile : tensor<20xf32>
+      %next = bgpu.for_each [20] -> tensor<20xf32> {
+      ^bb0(%j: index):
+        %0 = memref.load %b[%c0] : memref<20xf32, #gpu.address_space<workgroup>>
+        %1 = memref.load %a[%c0] : memref<20xf32, #gpu.address_space<workgroup>>
+        %2 = arith.addf %0, %1 : f32
+        bgpu.yield %2 : f32
+      }
+      scf.yield %next : tensor<20xf32>
+    }
+    bgpu.for_each [20] %last : tensor<20xf32> {
+    ^bb0(%j: index, %value: f32):
+      memref.store %value, %x[%j] : memref<20xf32>
+    }
+  }
+  bgpu.kernel blocks(%block in %n) threads(32) {
+    %a = bgpu.share %ones : tensor<20xf32>
+  } {repeat_last}
+  return
+}

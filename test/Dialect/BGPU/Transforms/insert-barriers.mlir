@@ -210,3 +210,122 @@ func.func @branches(%n: index, %condition: i1, %tile: tensor<32xf32>) {
   }
   return
 }
+
+// -----
+
+!arrays = memref<2x20xf32, #gpu.address_space<workgroup>>
+!array = memref<20xf32, strided<[1], offset: ?>, #gpu.address_space<workgroup>>
+
+// An iteration writes another slot than the one before, whose readers it need not wait for: one barrier for what is written and
+// copied. What is behind the loop waits for the last one.
+
+// REMARK: Function=slots | Remark="kernel: 2 barriers"
+// CHECK-LABEL: func @slots(
+// CHECK:           scf.for
+// CHECK:             bgpu.put
+// CHECK-NEXT:        bgpu.wait
+// CHECK-NEXT:        gpu.barrier
+// CHECK-NEXT:        bgpu.for_each
+// CHECK-NOT:         gpu.barrier
+// CHECK:           }
+// CHECK-NOT:       gpu.barrier
+// CHECK:           gpu.barrier
+// CHECK-NEXT:      bgpu.for_each
+func.func @slots(%n: index, %tile: tensor<20xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  bgpu.kernel blocks(%block in %n) threads(32) {
+    %a = memref.alloc() : !arrays
+    %b = memref.alloc() : !arrays
+    scf.for %i = %c0 to %n step %c1 {
+      %slot = arith.andi %i, %c1 : index
+      %own = memref.subview %a[%slot, 0] [1, 20] [1, 1] : !arrays to !array
+      %copied = memref.subview %b[%slot, 0] [1, 20] [1, 1] : !arrays to !array
+      bgpu.put %tile, %own[0] : tensor<20xf32>, !array
+      bgpu.wait %copied groups(0) : !array
+      %next = bgpu.for_each [20] -> tensor<20xf32> {
+      ^bb0(%j: index):
+        %0 = memref.load %own[%c0] : !array
+        %1 = memref.load %copied[%c0] : !array
+        %2 = arith.addf %0, %1 : f32
+        bgpu.yield %2 : f32
+      }
+    }
+    bgpu.for_each [20] {
+    ^bb0(%j: index):
+      %0 = memref.load %a[%c0, %j] : !arrays
+      memref.store %0, %b[%c0, %j] : !arrays
+    }
+  }
+  return
+}
+
+// -----
+
+!arrays = memref<2x20xf32, #gpu.address_space<workgroup>>
+!array = memref<20xf32, strided<[1], offset: ?>, #gpu.address_space<workgroup>>
+
+// The slot of an outer loop is the same in all iterations of an inner one, and two iterations of a loop by whose number no slot
+// goes may have the same.
+
+// REMARK: Function=other_slots | Remark="kernel: 2 barriers"
+// CHECK-LABEL: func @other_slots(
+// CHECK:           scf.for
+// CHECK:             scf.for
+// CHECK-NEXT:          bgpu.put
+// CHECK-NEXT:          gpu.barrier
+// CHECK-NEXT:          bgpu.for_each
+// CHECK:               gpu.barrier
+// CHECK-NEXT:        }
+func.func @other_slots(%n: index, %tile: tensor<20xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  bgpu.kernel blocks(%block in %n) threads(32) {
+    %a = memref.alloc() : !arrays
+    scf.for %i = %c0 to %n step %c1 {
+      %slot = arith.andi %i, %c1 : index
+      %own = memref.subview %a[%slot, 0] [1, 20] [1, 1] : !arrays to !array
+      scf.for %j = %c0 to %n step %c1 {
+        bgpu.put %tile, %own[0] : tensor<20xf32>, !array
+        %next = bgpu.for_each [20] -> tensor<20xf32> {
+        ^bb0(%k: index):
+          %0 = memref.load %own[%c0] : !array
+          bgpu.yield %0 : f32
+        }
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+// Arrays that are distinct objects are no parts of each other: what the loop writes it need not wait to read.
+
+// REMARK: Function=distinct | Remark="kernel: 1 barriers"
+// CHECK-LABEL: func @distinct(
+// CHECK:           scf.for
+// CHECK-NOT:         gpu.barrier
+// CHECK:             memref.store
+// CHECK:           gpu.barrier
+// CHECK-NEXT:      bgpu.for_each
+func.func @distinct(%n: index, %x: memref<?x20xf32>, %y: memref<?x20xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  bgpu.kernel blocks(%block in %n) threads(32) {
+    %a, %b = memref.distinct_objects %x, %y : memref<?x20xf32>, memref<?x20xf32>
+    scf.for %i = %c0 to %n step %c1 {
+      bgpu.for_each [20] {
+      ^bb0(%j: index):
+        %0 = memref.load %a[%i, %c0] : memref<?x20xf32>
+        memref.store %0, %b[%i, %j] : memref<?x20xf32>
+      }
+    }
+    bgpu.for_each [20] {
+    ^bb0(%j: index):
+      %0 = memref.load %x[%c0, %j] : memref<?x20xf32>
+      memref.store %0, %x[%c1, %j] : memref<?x20xf32>
+    }
+  }
+  return
+}

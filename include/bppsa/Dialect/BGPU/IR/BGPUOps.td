@@ -27,12 +27,12 @@ def BGPU_Dialect : Dialect {
     so all that stands outside of them is the same for all threads of a block: barriers there never
     diverge.
   }];
-  let dependentDialects = ["::mlir::vector::VectorDialect"];
+  let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::vector::VectorDialect"];
 }
 
 class BGPU_Op<string mnemonic, list<Trait> traits = []> : Op<BGPU_Dialect, mnemonic, traits>;
 
-def BGPU_Tile : StaticShapeTensorOf<[AnyFloat, AnyInteger, Index]>;
+def BGPU_Tile : StaticShapeTensorOf<[AnyFloat, AnyInteger, Index, AnyVectorOfNonZeroRank]>;
 def BGPU_Buffer : StaticShapeMemRefOf<[AnyFloat, AnyInteger, Index]>;
 
 def BGPU_KernelOp : BGPU_Op<"kernel", [NoTerminator, RecursiveMemoryEffects, SingleBlock]> {
@@ -42,13 +42,17 @@ def BGPU_KernelOp : BGPU_Op<"kernel", [NoTerminator, RecursiveMemoryEffects, Sin
     the body is the number of the block. The body has what it uses of the values around it as a
     launch has. No tile in it has more elements than a block has threads.
 
+    Threads without an element of a tile wait where others work on it. With `repeat_last` they compute
+    the last element again instead, so that an iteration of a loop is one basic block; they write it
+    nowhere but to spare rows of arrays in shared memory.
+
     ```mlir
     bgpu.kernel blocks(%block in %numBlocks) threads(512) {
       ...
     }
     ```
   }];
-  let arguments = (ins Index:$num_blocks, I64Attr:$threads);
+  let arguments = (ins Index:$num_blocks, I64Attr:$threads, UnitAttr:$repeat_last);
   let regions = (region SizedRegion<1>:$body);
   let builders = [OpBuilder<(ins "::mlir::Value":$numBlocks, "int64_t":$threads,
       "::llvm::function_ref<void(::mlir::OpBuilder &, ::mlir::Value)>":$emitBody)>];
@@ -155,6 +159,79 @@ def BGPU_YieldOp : BGPU_Op<"yield", [HasParent<"ForEachOp">, Pure, ReturnLike, T
   let arguments = (ins Variadic<AnyType>:$elements);
   let assemblyFormat = "attr-dict ($elements^ `:` type($elements))?";
   let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange()); }]>];
+}
+
+def BGPU_ShareOp : BGPU_Op<"share", [
+    TypesMatchWith<"an array of the elements of the tile", "tile", "array",
+                   "ShareOp::getArrayType(::llvm::cast<::mlir::RankedTensorType>($_self))">
+  ]> {
+  let summary = "lets all threads of a block read a tile";
+  let description = [{
+    The elements of `tile` as an array, which every thread of the block may read until the operation
+    runs again. `bgpu-allocate-shared` gives it shared memory: in a loop twice, so that an iteration
+    writes what nobody reads any more, and one barrier separates two iterations.
+
+    ```mlir
+    %next = scf.for %i = %c0 to %n step %c1 iter_args(%g = %first) -> (tensor<20xf32>) {
+      %whole = bgpu.share %g : tensor<20xf32>
+      %product = bgpu.for_each [20] -> tensor<20xf32> {
+      ^bb0(%row: index):
+        ... // reads all of %whole
+      }
+      scf.yield %product : tensor<20xf32>
+    }
+    ```
+  }];
+  let arguments = (ins BGPU_Tile:$tile);
+  let results = (outs BGPU_Buffer:$array);
+  let assemblyFormat = "$tile attr-dict `:` type($tile)";
+  let extraClassDeclaration = [{
+    /// The type of the array of a tile.
+    static ::mlir::MemRefType getArrayType(::mlir::RankedTensorType tile);
+  }];
+  let builders = [OpBuilder<(ins "::mlir::Value":$tile)>];
+  let skipDefaultBuilders = 1;
+}
+
+def BGPU_FetchOp : BGPU_Op<"fetch", [
+    TypesMatchWith<"a row of the array", "array", "vector",
+                   "FetchOp::getVectorType(::llvm::cast<::mlir::MemRefType>($_self))">
+  ]> {
+  let summary = "reads a vector of an array some iterations ahead";
+  let description = [{
+    Row `position` of `array`, its last dimension, where every thread of the block may read it in
+    this iteration of the innermost `scf.for`. `bgpu-stage-copies` makes asynchronous copies of it,
+    which `stages` - 1 iterations before ask for: a read of device memory takes longer than several
+    iterations. So nothing that the kernel writes may be fetched.
+
+    ```mlir
+    scf.for %i = %c0 to %n step %c1 {
+      %vector = bgpu.fetch %x[%i, %block] stages(8) : memref<?x?x20xf32>
+      ...
+    }
+    ```
+  }];
+  let arguments = (ins AnyMemRef:$array, Variadic<Index>:$position, I64Attr:$stages);
+  let results = (outs AnyMemRef:$vector);
+  let assemblyFormat = "$array `[` $position `]` `stages` `(` $stages `)` attr-dict `:` type($array)";
+  let extraClassDeclaration = [{
+    /// The type of a row of `array`.
+    static ::mlir::MemRefType getVectorType(::mlir::MemRefType array);
+  }];
+  let builders = [OpBuilder<(ins "::mlir::Value":$array, "::mlir::ValueRange":$position, "int64_t":$stages)>];
+  let hasVerifier = 1;
+  let skipDefaultBuilders = 1;
+}
+
+def BGPU_WaitOp : BGPU_Op<"wait"> {
+  let summary = "waits for asynchronous copies";
+  let description = [{
+    Each thread waits until at most `groups` groups of its asynchronous copies are under way. The
+    copies that it has made to `slots`, arrays in shared memory, are complete then; what other
+    threads have copied there is behind a barrier, which `bgpu-insert-barriers` puts there.
+  }];
+  let arguments = (ins Arg<Variadic<BGPU_Buffer>, "", [MemWrite]>:$slots, I64Attr:$groups);
+  let assemblyFormat = "$slots `groups` `(` $groups `)` attr-dict `:` type($slots)";
 }
 
 #endif // BPPSA_DIALECT_BGPU_IR_BGPUOPS

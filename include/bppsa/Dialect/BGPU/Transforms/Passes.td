@@ -9,6 +9,42 @@
 
 include "mlir/Pass/PassBase.td"
 
+def StageCopies : Pass<"bgpu-stage-copies", "::mlir::func::FuncOp"> {
+  let summary = "copies what loops fetch to shared memory some iterations ahead";
+  let description = [{
+    A vector that a `bgpu.fetch` reads in each iteration of an `scf.for` has a ring in shared memory,
+    of as many slots as the operation has stages. An iteration waits for the copies of its own, and
+    behind its first read asks for those of the iteration that is stages - 1 ahead, by
+    `nvgpu.device_async_copy` of all threads; those of the first iterations are asked for before the
+    loop, which is in a branch for loops that have an iteration. Remarks of the category `stages`
+    name vectors and bytes.
+
+    ```mlir
+    scf.for %i = %c0 to %n step %c1 {
+      %vector = bgpu.fetch %x[%i, %block] stages(8) : memref<?x?x20xf32>
+      %next = bgpu.for_each [20] -> tensor<20xf32> { ... memref.load %vector ... }
+    ```
+    becomes
+    ```mlir
+    scf.for %i = %c0 to %n step %c1 {
+      %slot = arith.andi %i, %c7 : index
+      %vector = memref.subview %ring[%slot, 0] [1, 32] [1, 1] : ...
+      bgpu.wait %vector groups(6) : ...
+      %next = bgpu.for_each [20] -> tensor<20xf32> { ... memref.load %vector ... }
+      ... // asynchronous copies of the vector of iteration %i + 7
+      nvgpu.device_async_create_group
+    ```
+  }];
+  let dependentDialects = [
+    "::bppsa::bgpu::BGPUDialect", "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::nvgpu::NVGPUDialect", "::mlir::scf::SCFDialect"
+  ];
+  let statistics = [
+    Statistic<"numVectors", "vectors", "vectors that are copied ahead">,
+    Statistic<"numBytes", "bytes", "bytes of shared memory of all rings together">,
+  ];
+}
+
 def AllocateShared : Pass<"bgpu-allocate-shared", "::mlir::func::FuncOp"> {
   let summary = "gives tiles whose elements other threads need an array in shared memory";
   let description = [{
@@ -16,6 +52,9 @@ def AllocateShared : Pass<"bgpu-allocate-shared", "::mlir::func::FuncOp"> {
     tree, two `bgpu.get`, an elementwise operation and a `bgpu.put`; the first row that is left is
     the result. The array is a `memref.alloc` at the beginning of the kernel. Remarks of the
     category `shared` name its bytes.
+
+    A `bgpu.share` is a `bgpu.put` to an array of its own; in an `scf.for` to two by turns, the number
+    of which the loop carries. In kernels with `repeat_last`, such arrays have 32 spare rows.
 
     ```mlir
     %totals = bgpu.reduce <add> %parts : tensor<2x32xf32> -> tensor<1x32xf32>
@@ -50,12 +89,13 @@ def InsertBarriers : Pass<"bgpu-insert-barriers", "::mlir::func::FuncOp"> {
     bodies of `tensor.generate` and `bgpu.for_each` a thread has its own elements alone where the
     last indices of a load or store are those of its position; other elements may be those of any
     thread. Arrays in shared memory are apart from all others, arrays in device memory may be parts
-    of the same one.
+    of the same one unless `memref.distinct_objects` says otherwise.
 
     A barrier stands before the second access, and before the reads of shared memory that directly
     precede that, which share it. What an iteration of an `scf.for` would wait for of the one before
     it waits for at the end of that, and what the first would wait for stands in front of the loop.
-    Barriers that are there are used. Remarks of the category `barriers` name their number in a
+    Of arrays of which an iteration has one slot of several, by the lowest bits of its number or by a
+    number that the loop carries, the next iteration has another one. Barriers that are there are used. Remarks of the category `barriers` name their number in a
     kernel.
 
     ```mlir

@@ -1,0 +1,272 @@
+//===- ThreadEmitter.cpp - the work of one thread -------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// A tile is one number of each thread. Operations on tiles with fewer elements than
+// a block has threads, as far as they follow each other, are in one branch.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ThreadEmitter.h"
+#include "../GPULaunches/Launch.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+/// The type of what a thread has of a value.
+static Type getThreadType(Type type) {
+  auto tile = dyn_cast<RankedTensorType>(type);
+  return tile ? tile.getElementType() : type;
+}
+
+RankedTensorType bppsa::getTile(Operation *op) {
+  if (auto each = dyn_cast<bgpu::ForEachOp>(op))
+    return RankedTensorType::get(each.getShape(), IndexType::get(op->getContext()));
+  for (Type type : llvm::concat<const Type>(SmallVector<Type>(op->getResultTypes()),
+                                            SmallVector<Type>(op->getOperandTypes())))
+    if (auto tile = dyn_cast<RankedTensorType>(type))
+      return tile;
+  return {};
+}
+
+bool bppsa::isShared(memref::AllocOp op) {
+  return gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(op.getType());
+}
+
+/// Where `array` is a slot of an array in shared memory, takes that array, and its slot as the
+/// first of `indices`: an index into a whole array needs no address of its own.
+static void resolveSlot(Value &array, SmallVectorImpl<Value> &indices) {
+  auto view = array.getDefiningOp<memref::SubViewOp>();
+  auto whole = view ? view.getSource().getDefiningOp<memref::AllocOp>() : memref::AllocOp();
+  if (!whole || !isShared(whole) || view.getType().getRank() + 1 != whole.getType().getRank() ||
+      !view.getDroppedDims().test(0))
+    return;
+  auto slot = dyn_cast<Value>(view.getMixedOffsets()[0]);
+  ArrayRef<int64_t> offsets = view.getStaticOffsets().drop_front();
+  if (!slot || !view.hasUnitStride() || llvm::any_of(offsets, [](int64_t o) { return o != 0; }))
+    return;
+  array = whole;
+  indices.insert(indices.begin(), slot);
+}
+
+SmallVector<Value> ThreadEmitter::getIndices(OpBuilder &builder, Location loc,
+                                             RankedTensorType tile, int64_t first) {
+  SmallVector<Value> sizes;
+  for (int64_t size : tile.getShape())
+    sizes.push_back(getIndex(builder, loc, size));
+  SmallVector<Value> indices = splitIndex(builder, loc, element, sizes);
+  if (first != 0)
+    indices[0] = addIndex(builder, loc, indices[0], first);
+  return indices;
+}
+
+std::pair<Value, SmallVector<Value>> ThreadEmitter::locate(OpBuilder &builder, Location loc,
+                                                           Value array, RankedTensorType tile,
+                                                           int64_t first) {
+  SmallVector<Value> slot, indices = getIndices(builder, loc, tile, first);
+  resolveSlot(array, slot);
+  if (!slot.empty())
+    indices.insert(indices.begin(), values.lookupOrDefault(slot[0]));
+  return {values.lookupOrDefault(array), indices};
+}
+
+/// Whether `op` writes nothing.
+static bool onlyReads(Operation *op) {
+  if (isa<bgpu::GetOp>(op))
+    return true;
+  std::optional<SmallVector<MemoryEffects::EffectInstance>> effects = getEffectsRecursively(op);
+  return effects && llvm::all_of(*effects, [](const MemoryEffects::EffectInstance &effect) {
+           return isa<MemoryEffects::Read>(effect.getEffect());
+         });
+}
+
+/// Whether `op` reads or writes a tile in an array that has a row for each thread, from the first
+/// one of the tile on.
+bool ThreadEmitter::hasSpareRows(Operation *op) const {
+  auto hasRows = [&](Value buffer, int64_t first) {
+    auto array = cast<MemRefType>(buffer.getType());
+    return array.getRank() == 1 && first + numThreads <= array.getDimSize(0);
+  };
+  if (auto get = dyn_cast<bgpu::GetOp>(op))
+    return hasRows(get.getBuffer(), get.getFirst());
+  auto put = dyn_cast<bgpu::PutOp>(op);
+  return put && hasRows(put.getBuffer(), put.getFirst());
+}
+
+bool ThreadEmitter::needsBranch(Operation *op) const {
+  if (getTile(op).getNumElements() == numThreads)
+    return false;
+  return !repeatsLast || !(hasSpareRows(op) || onlyReads(op));
+}
+
+void ThreadEmitter::emitBlock(OpBuilder &builder, Block &block) {
+  Run run;
+  for (Operation &op : block) {
+    if (auto array = dyn_cast<memref::AllocOp>(op); array && isShared(array))
+      continue;
+    RankedTensorType tile = isa<scf::ForOp, scf::IfOp, scf::YieldOp>(op) ? nullptr : getTile(&op);
+    bool belongs = tile && needsBranch(&op) &&
+                   (run.empty() || tile.getNumElements() == getTile(run[0]).getNumElements());
+    // What needs no thread can stand in front of the branch.
+    bool isScalar = !tile && op.getNumRegions() == 0 && op.getNumResults() > 0;
+    if (!belongs && !(isScalar && isMemoryEffectFree(&op)))
+      emitRun(builder, run);
+    if (belongs || (tile && needsBranch(&op)))
+      run.push_back(&op);
+    else if (tile)
+      emitForAll(builder, &op);
+    else if (auto loop = dyn_cast<scf::ForOp>(op))
+      emitLoop(builder, loop);
+    else if (auto branch = dyn_cast<scf::IfOp>(op))
+      emitBranches(builder, branch);
+    else if (auto distinct = dyn_cast<memref::DistinctObjectsOp>(op))
+      for (auto [operand, result] : llvm::zip_equal(op.getOperands(), op.getResults()))
+        values.map(result, values.lookupOrDefault(operand));
+    else if (auto wait = dyn_cast<bgpu::WaitOp>(op))
+      NVVM::CpAsyncWaitGroupOp::create(builder, wait.getLoc(), wait.getGroups());
+    else
+      builder.clone(op, values);
+  }
+  emitRun(builder, run);
+}
+
+void ThreadEmitter::emitForAll(OpBuilder &builder, Operation *op) {
+  int64_t count = getTile(op).getNumElements();
+  if (repeatsLast && !hasSpareRows(op))
+    element = minIndex(builder, op->getLoc(), thread, getIndex(builder, op->getLoc(), count - 1));
+  emitTileOp(builder, op);
+  element = thread;
+}
+
+void ThreadEmitter::emitRun(OpBuilder &builder, Run &run) {
+  if (run.empty())
+    return;
+  int64_t count = getTile(run[0]).getNumElements();
+  Location loc = run[0]->getLoc();
+  emitPart(builder, run, isBelow(builder, loc, thread, getIndex(builder, loc, count)));
+  run.clear();
+}
+
+/// Threads without an element have nothing that others would see.
+void ThreadEmitter::emitPart(OpBuilder &builder, ArrayRef<Operation *> run, Value exists) {
+  Location loc = run[0]->getLoc();
+  SmallVector<Value> results;
+  for (Operation *op : run)
+    for (Value result : op->getResults())
+      if (llvm::any_of(result.getUsers(),
+                       [&](Operation *user) { return !llvm::is_contained(run, user); }))
+        results.push_back(result);
+  auto emitRun = [&](OpBuilder &nested, Location) {
+    for (Operation *op : run)
+      emitTileOp(nested, op);
+    auto kept = llvm::map_to_vector(results, [&](Value result) { return values.lookup(result); });
+    scf::YieldOp::create(nested, loc, kept);
+  };
+  if (results.empty()) {
+    scf::IfOp::create(builder, loc, exists, emitRun);
+    return;
+  }
+  auto branch = scf::IfOp::create(builder, loc, exists, emitRun, [&](OpBuilder &nested, Location) {
+    auto nothing = llvm::map_to_vector(results, [&](Value result) -> Value {
+      return ub::PoisonOp::create(nested, loc, getThreadType(result.getType()));
+    });
+    scf::YieldOp::create(nested, loc, nothing);
+  });
+  values.map(results, branch.getResults());
+}
+
+void ThreadEmitter::emitTileOp(OpBuilder &builder, Operation *op) {
+  Location loc = op->getLoc();
+  if (auto get = dyn_cast<bgpu::GetOp>(op)) {
+    auto [array, indices] = locate(builder, loc, get.getBuffer(), get.getType(), get.getFirst());
+    values.map(get.getResult(), memref::LoadOp::create(builder, loc, array, indices).getResult());
+  } else if (auto put = dyn_cast<bgpu::PutOp>(op)) {
+    auto tile = cast<RankedTensorType>(put.getTile().getType());
+    auto [array, indices] = locate(builder, loc, put.getBuffer(), tile, put.getFirst());
+    memref::StoreOp::create(builder, loc, values.lookup(put.getTile()), array, indices);
+  } else if (auto generate = dyn_cast<tensor::GenerateOp>(op)) {
+    Block &body = generate.getBody().front();
+    inlineBody(builder, body, getIndices(builder, loc, cast<RankedTensorType>(generate.getType())));
+    values.map(generate.getResult(),
+               values.lookupOrDefault(cast<tensor::YieldOp>(body.getTerminator()).getValue()));
+  } else if (auto each = dyn_cast<bgpu::ForEachOp>(op)) {
+    Block &body = each.getBody().front();
+    SmallVector<Value> arguments = getIndices(builder, loc, getTile(op));
+    for (Value tile : each.getTiles())
+      arguments.push_back(values.lookup(tile));
+    inlineBody(builder, body, arguments);
+    for (auto [output, element] :
+         llvm::zip_equal(each.getOutputs(), body.getTerminator()->getOperands()))
+      values.map(output, values.lookupOrDefault(element));
+  } else {
+    emitElementwise(builder, op);
+  }
+}
+
+void ThreadEmitter::inlineBody(OpBuilder &builder, Block &body, ValueRange arguments) {
+  values.map(body.getArguments(), arguments);
+  for (Operation &op : body)
+    if (!op.hasTrait<OpTrait::IsTerminator>())
+      builder.clone(op, values);
+}
+
+void ThreadEmitter::emitElementwise(OpBuilder &builder, Operation *op) {
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    auto element = cast<SplatElementsAttr>(constant.getValue()).getSplatValue<TypedAttr>();
+    values.map(constant.getResult(),
+               arith::ConstantOp::create(builder, op->getLoc(), element).getResult());
+    return;
+  }
+  Operation *scalar = builder.clone(*op, values);
+  for (auto [tile, number] : llvm::zip(op->getResults(), scalar->getResults())) {
+    number.setType(getThreadType(tile.getType()));
+    values.map(tile, number);
+  }
+}
+
+void ThreadEmitter::emitLoop(OpBuilder &builder, scf::ForOp loop) {
+  auto get = [&](Value value) { return values.lookupOrDefault(value); };
+  auto threadLoop = scf::ForOp::create(builder, loop.getLoc(), get(loop.getLowerBound()),
+                                       get(loop.getUpperBound()), get(loop.getStep()),
+                                       llvm::map_to_vector(loop.getInitArgs(), get));
+  values.map(loop.getBody()->getArguments(), threadLoop.getBody()->getArguments());
+  values.map(loop.getResults(), threadLoop.getResults());
+  if (loop.getNumResults() == 0)
+    threadLoop.getBody()->getTerminator()->erase();
+  OpBuilder nested = OpBuilder::atBlockEnd(threadLoop.getBody());
+  emitBlock(nested, *loop.getBody());
+}
+
+/// All threads of a block take the same branch.
+void ThreadEmitter::emitBranches(OpBuilder &builder, scf::IfOp branch) {
+  SmallVector<Type> types =
+      llvm::map_to_vector(branch.getResultTypes(), [](Type type) { return getThreadType(type); });
+  auto own = scf::IfOp::create(builder, branch.getLoc(), types,
+                               values.lookupOrDefault(branch.getCondition()),
+                               /*withElseRegion=*/branch.elseBlock() != nullptr);
+  values.map(branch.getResults(), own.getResults());
+  for (auto [from, to] : llvm::zip_equal(branch->getRegions(), own->getRegions())) {
+    if (from.empty())
+      continue;
+    // A branch without results has its end already.
+    if (to.front().mightHaveTerminator())
+      to.front().getTerminator()->erase();
+    OpBuilder nested = OpBuilder::atBlockEnd(&to.front());
+    emitBlock(nested, from.front());
+  }
+}
+
+void bppsa::resolveSlots(bgpu::KernelOp kernel) {
+  kernel.getBody().walk([](memref::LoadOp load) {
+    Value array = load.getMemRef();
+    SmallVector<Value> indices(load.getIndices());
+    resolveSlot(array, indices);
+    load.getMemrefMutable().assign(array);
+    load.getIndicesMutable().assign(indices);
+  });
+}

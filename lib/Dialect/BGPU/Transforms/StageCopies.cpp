@@ -1,0 +1,349 @@
+//===- StageCopies.cpp - reads vectors ahead of time ----------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// The vectors that a loop fetches are copied to rings in shared memory. The copies of an
+// iteration are a group. Requests have no branches, so that an iteration is one basic
+// block, in which the assembler can hide one latency behind another: threads that have
+// nothing to copy, and iterations beyond the last, copy what nobody reads.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Dialect/BGPU/IR/BGPU.h"
+#include "bppsa/Dialect/BGPU/Transforms/Passes.h"
+#include "bppsa/Dialect/BPPSA/Analysis/DeviceArrays.h"
+#include "bppsa/Support/IndexArithmetic.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace bppsa::bgpu {
+#define GEN_PASS_DEF_STAGECOPIES
+#include "bppsa/Dialect/BGPU/Transforms/Passes.h.inc"
+} // namespace bppsa::bgpu
+
+using namespace mlir;
+using namespace bppsa;
+using namespace bppsa::bgpu;
+
+namespace {
+/// The copies of what one loop fetches.
+class LoopCopies {
+public:
+  LoopCopies(scf::ForOp loop, SmallVector<FetchOp> ofLoop)
+      : loop(loop), fetches(std::move(ofLoop)), loc(fetches.front().getLoc()),
+        stages(fetches.front().getStages()),
+        numThreads(loop->getParentOfType<KernelOp>().getThreads()) {}
+
+  /// Fails after a diagnostic where iterations cannot be told ahead.
+  LogicalResult verify();
+  void stage();
+  int64_t getBytes();
+  int64_t getStages() const { return stages; }
+
+private:
+  static MemRefType getArrayType(FetchOp fetch) {
+    return cast<MemRefType>(fetch.getArray().getType());
+  }
+  void allocateRings();
+  /// Puts the loop into a branch for those that have an iteration.
+  void guardLoop();
+  void requestFirst(OpBuilder &builder);
+  /// Asks for what the iteration `position` fetches.
+  void request(OpBuilder &builder, Value position);
+  void copyVector(OpBuilder &builder, size_t number, Value slot, Value iteration);
+  /// The elements that a thread copies `width` of, in its slot and in an array: those of part
+  /// `begin`
+  /// + `number` of a vector of `rows`, which lies behind `first` (or at 0) there. Parts beyond the
+  /// last one are that one.
+  struct Copy {
+    Value to, from;
+  };
+  Copy locate(OpBuilder &builder, Value number, int64_t begin, int64_t rows, int64_t width,
+              Value first) const;
+  void waitInLoop();
+  Value getSlot(OpBuilder &builder, Value position) const;
+  /// `value` of the loop's body, in iteration `mapping` of the induction variable.
+  Value cloneAt(OpBuilder &builder, Value value, IRMapping &mapping);
+
+  scf::ForOp loop;
+  SmallVector<FetchOp> fetches;
+  Location loc;
+  int64_t stages, numThreads;
+  SmallVector<Value> rings;
+  /// The elements of arrays without gaps; null for others.
+  SmallVector<Value> elements;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Arithmetic of indices
+//===----------------------------------------------------------------------===//
+
+static Value add(OpBuilder &builder, Location loc, Value a, Value b) {
+  return builder.createOrFold<arith::AddIOp>(loc, a, b);
+}
+
+static Value multiply(OpBuilder &builder, Location loc, Value a, Value b) {
+  return builder.createOrFold<arith::MulIOp>(loc, a, b);
+}
+
+static Value getLess(OpBuilder &builder, Location loc, Value a, Value b) {
+  return builder.createOrFold<arith::MinUIOp>(loc, a, b);
+}
+
+/// The elements of an array without gaps.
+static Value flatten(OpBuilder &builder, Location loc, Value array) {
+  auto type = cast<MemRefType>(array.getType());
+  Value count = getIndex(builder, loc, 1);
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    count = multiply(builder, loc, count, getDim(builder, loc, array, dim));
+  auto layout =
+      StridedLayoutAttr::get(builder.getContext(), ShapedType::kDynamic, ArrayRef<int64_t>(1));
+  OpFoldResult zero = builder.getIndexAttr(0), one = builder.getIndexAttr(1);
+  return memref::ReinterpretCastOp::create(
+      builder, loc, MemRefType::get({ShapedType::kDynamic}, type.getElementType(), layout), array,
+      zero, ArrayRef<OpFoldResult>(count), ArrayRef<OpFoldResult>(one));
+}
+
+Value LoopCopies::getSlot(OpBuilder &builder, Value position) const {
+  return arith::AndIOp::create(builder, loc, position, getIndex(builder, loc, stages - 1));
+}
+
+Value LoopCopies::cloneAt(OpBuilder &builder, Value value, IRMapping &mapping) {
+  Operation *op = value.getDefiningOp();
+  if (mapping.contains(value) || !op || !loop->isProperAncestor(op))
+    return mapping.lookupOrDefault(value);
+  for (Value operand : op->getOperands())
+    cloneAt(builder, operand, mapping);
+  builder.clone(*op, mapping);
+  return mapping.lookup(value);
+}
+
+//===----------------------------------------------------------------------===//
+// What can be staged
+//===----------------------------------------------------------------------===//
+
+/// Whether `value` follows from `index`, and from values outside of `loop`, by arithmetic.
+static bool followsFrom(Value value, Value index, scf::ForOp loop) {
+  if (value == index)
+    return true;
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return !loop.getBodyRegion().isAncestor(value.getParentRegion());
+  return !loop->isProperAncestor(op) || (isMemoryEffectFree(op) && op->getNumRegions() == 0 &&
+                                         llvm::all_of(op->getOperands(), [&](Value operand) {
+                                           return followsFrom(operand, index, loop);
+                                         }));
+}
+
+LogicalResult LoopCopies::verify() {
+  if (!isConstantIntValue(loop.getStep(), 1))
+    return loop->emitOpError("fetches vectors, and needs steps of 1 for that");
+  for (FetchOp fetch : fetches) {
+    if (static_cast<int64_t>(fetch.getStages()) != stages)
+      return fetch.emitOpError("has ") << fetch.getStages() << " stages, and another one in its "
+                                       << "loop " << stages << "; give all of a loop the same";
+    for (Value index : fetch.getPosition())
+      if (!followsFrom(index, loop.getInductionVar(), loop))
+        return fetch.emitOpError("has a position that does not follow from the number of the "
+                                 "iteration; load the vector where it is read");
+    for (Operation *user : fetch->getUsers())
+      if (!isa<memref::LoadOp>(user))
+        return fetch.emitOpError("is read by '") << user->getName() << "'; use memref.load";
+  }
+  return success();
+}
+
+int64_t LoopCopies::getBytes() {
+  SmallVector<Value> arrays;
+  for (FetchOp fetch : fetches)
+    arrays.push_back(fetch.getArray());
+  return getStagedBytes(arrays, stages);
+}
+
+//===----------------------------------------------------------------------===//
+// Staging
+//===----------------------------------------------------------------------===//
+
+void LoopCopies::allocateRings() {
+  auto space = gpu::AddressSpaceAttr::get(loop.getContext(), gpu::AddressSpace::Workgroup);
+  auto builder = OpBuilder::atBlockBegin(&loop->getParentOfType<KernelOp>().getBody().front());
+  for (FetchOp fetch : fetches) {
+    MemRefType array = getArrayType(fetch);
+    auto type = MemRefType::get({stages, getStagedRows(array)}, array.getElementType(),
+                                MemRefLayoutAttrInterface(), space);
+    rings.push_back(memref::AllocOp::create(builder, loc, type));
+  }
+}
+
+void LoopCopies::guardLoop() {
+  OpBuilder builder(loop);
+  Value isSome = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
+                                       loop.getLowerBound(), loop.getUpperBound());
+  bool hasResults = loop.getNumResults() > 0;
+  auto branch =
+      scf::IfOp::create(builder, loc, loop.getResultTypes(), isSome, /*withElseRegion=*/hasResults);
+  loop->replaceAllUsesWith(branch.getResults());
+  Block &then = *branch.thenBlock();
+  loop->moveBefore(&then, hasResults ? then.end() : then.getTerminator()->getIterator());
+  if (!hasResults)
+    return;
+  builder.setInsertionPointToEnd(&then);
+  scf::YieldOp::create(builder, loc, loop.getResults());
+  builder.setInsertionPointToEnd(branch.elseBlock());
+  scf::YieldOp::create(builder, loc, loop.getInitArgs());
+}
+
+void LoopCopies::copyVector(OpBuilder &builder, size_t number, Value slot, Value iteration) {
+  FetchOp fetch = fetches[number];
+  MemRefType type = getArrayType(fetch);
+  int64_t width = getCopyWidth(type, numThreads), rows = type.getShape().back();
+  IRMapping mapping;
+  mapping.map(loop.getInductionVar(), iteration);
+  SmallVector<Value> position;
+  for (Value index : fetch.getPosition())
+    position.push_back(cloneAt(builder, index, mapping));
+  Value array = elements[number], first;
+  if (array) {
+    first = position[0];
+    for (auto [dim, index] : llvm::drop_begin(llvm::enumerate(position)))
+      first =
+          add(builder, loc,
+              multiply(builder, loc, first, getDim(builder, loc, fetch.getArray(), dim)), index);
+    first = multiply(builder, loc, first, getIndex(builder, loc, rows));
+  }
+  int64_t parts = llvm::alignTo(rows / width, cost::warpThreads);
+  for (int64_t begin = 0; begin < parts; begin += numThreads)
+    ForEachOp::create(builder, loc, std::min(numThreads, parts - begin), ValueRange(),
+                      [&](OpBuilder &inThread, ValueRange at, ValueRange) {
+                        auto [to, from] = locate(inThread, at[0], begin, rows, width, first);
+                        SmallVector<Value> indices;
+                        if (!array)
+                          indices = position;
+                        indices.push_back(from);
+                        nvgpu::DeviceAsyncCopyOp::create(
+                            inThread, loc, nvgpu::DeviceAsyncTokenType::get(inThread.getContext()),
+                            rings[number], ValueRange{slot, to}, array ? array : fetch.getArray(),
+                            indices, inThread.getIndexAttr(width),
+                            /*srcElements=*/Value(),
+                            width == 1 ? UnitAttr() : inThread.getUnitAttr());
+                      });
+}
+
+LoopCopies::Copy LoopCopies::locate(OpBuilder &builder, Value number, int64_t begin, int64_t rows,
+                                    int64_t width, Value first) const {
+  Value scale = getIndex(builder, loc, width), to, from;
+  if (rows / width % numThreads == 0) {
+    // Constants are added last: instructions have room for them then.
+    Value behind = getIndex(builder, loc, begin * width);
+    Value own = multiply(builder, loc, number, scale);
+    to = add(builder, loc, own, behind);
+    from = add(builder, loc, first ? add(builder, loc, first, own) : own, behind);
+    return {to, from};
+  }
+  Value part = add(builder, loc, number, getIndex(builder, loc, begin));
+  Value last = getIndex(builder, loc, rows / width - 1);
+  to = multiply(builder, loc, part, scale);
+  from = multiply(builder, loc, getLess(builder, loc, part, last), scale);
+  return {to, first ? add(builder, loc, first, from) : from};
+}
+
+void LoopCopies::request(OpBuilder &builder, Value position) {
+  // The slot of a position beyond the last one is that of a position which has been read.
+  Value slot = getSlot(builder, position);
+  Value last = add(builder, loc, loop.getUpperBound(), getIndex(builder, loc, -1));
+  Value iteration = getLess(builder, loc, position, last);
+  for (size_t number = 0; number < fetches.size(); ++number)
+    copyVector(builder, number, slot, iteration);
+  auto token = nvgpu::DeviceAsyncTokenType::get(builder.getContext());
+  nvgpu::DeviceAsyncCreateGroupOp::create(builder, loc, token, ValueRange());
+}
+
+void LoopCopies::requestFirst(OpBuilder &builder) {
+  for (FetchOp fetch : fetches) {
+    Value flat;
+    if (getArrayType(fetch).getLayout().isIdentity())
+      flat = flatten(builder, loc, fetch.getArray());
+    elements.push_back(flat);
+  }
+  Value zero = getIndex(builder, loc, 0), one = getIndex(builder, loc, 1);
+  scf::ForOp::create(builder, loc, zero, getIndex(builder, loc, stages - 1), one, ValueRange(),
+                     [&](OpBuilder &nested, Location, Value ahead, ValueRange) {
+                       request(nested, add(nested, loc, loop.getLowerBound(), ahead));
+                       scf::YieldOp::create(nested, loc);
+                     });
+}
+
+void LoopCopies::waitInLoop() {
+  Value index = loop.getInductionVar();
+  OpBuilder builder(fetches.front());
+  Value slot = getSlot(builder, index);
+  Operation *firstRead = nullptr;
+  SmallVector<Value> views;
+  for (auto [fetch, ring] : llvm::zip_equal(fetches, rings)) {
+    int64_t rows = cast<MemRefType>(ring.getType()).getDimSize(1);
+    OpFoldResult zero = builder.getIndexAttr(0), one = builder.getIndexAttr(1);
+    SmallVector<OpFoldResult> offsets = {slot, zero}, sizes = {one, builder.getIndexAttr(rows)},
+                              strides = {one, one};
+    MemRefType type = cast<MemRefType>(memref::SubViewOp::inferRankReducedResultType(
+        rows, cast<MemRefType>(ring.getType()), offsets, sizes, strides));
+    views.push_back(memref::SubViewOp::create(builder, loc, type, ring, offsets, sizes, strides));
+    for (Operation *user : fetch->getUsers()) {
+      Operation *own = loop.getBody()->findAncestorOpInBlock(*user);
+      if (!firstRead || own->isBeforeInBlock(firstRead))
+        firstRead = own;
+    }
+  }
+  WaitOp::create(builder, loc, views, stages - 2);
+  // Behind the first reads: these are waited for.
+  if (firstRead)
+    builder.setInsertionPointAfter(firstRead);
+  request(builder, add(builder, loc, index, getIndex(builder, loc, stages - 1)));
+  for (auto [fetch, view] : llvm::zip_equal(fetches, views))
+    fetch->replaceAllUsesWith(ValueRange(view));
+}
+
+void LoopCopies::stage() {
+  allocateRings();
+  guardLoop();
+  OpBuilder builder(loop);
+  requestFirst(builder);
+  waitInLoop();
+  for (FetchOp fetch : fetches)
+    fetch.erase();
+}
+
+namespace {
+struct StageCopies : public bppsa::bgpu::impl::StageCopiesBase<StageCopies> {
+  using StageCopiesBase::StageCopiesBase;
+
+  void runOnOperation() override {
+    llvm::MapVector<Operation *, SmallVector<FetchOp>> loops;
+    getOperation().walk(
+        [&](FetchOp fetch) { loops[fetch->getParentOfType<scf::ForOp>()].push_back(fetch); });
+    for (auto &[loop, fetches] : loops) {
+      LoopCopies copies(cast<scf::ForOp>(loop), fetches);
+      if (failed(copies.verify()))
+        return signalPassFailure();
+      auto options = remark::RemarkOpts::name("StageCopies")
+                         .category("stages")
+                         .function(getOperation().getSymName());
+      remark::passed(fetches.front().getLoc(), options)
+          << remark::add("loop: {0} vectors in {1} stages, {2} bytes of shared memory",
+                         fetches.size(), copies.getStages(), copies.getBytes());
+      numVectors += fetches.size();
+      numBytes += copies.getBytes();
+      copies.stage();
+    }
+  }
+};
+} // namespace

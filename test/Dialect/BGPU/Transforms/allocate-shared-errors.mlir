@@ -1,0 +1,11 @@
+// RUN: bppsa-opt %s --bgpu-allocate-shared --split-input-file --verify-diagnostics
+
+func.func @uses(%n: index, %tile: tensor<8xf32>) {
+  %c0 = arith.constant 0 : index
+  bgpu.kernel blocks(%block in %n) threads(32) {
+    // expected-error @below {{is read by 'memref.dim'; use memref.load}}
+    %whole = bgpu.share %tile : tensor<8xf32>
+    %size = memref.dim %whole, %c0 : memref<8xf32, #gpu.address_space<workgroup>>
+  }
+  return
+}
