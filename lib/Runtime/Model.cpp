@@ -94,9 +94,8 @@ static Extent parseExtent(const json &value, const std::vector<std::string> &sym
 
 static std::optional<int64_t> optionalInteger(const json &object, const char *key) {
   auto found = object.find(key);
-  if (found == object.end() || found->is_null())
-    return std::nullopt;
-  return found->get<int64_t>();
+  return found == object.end() || found->is_null() ? std::nullopt
+                                                   : std::optional(found->get<int64_t>());
 }
 
 static ArrayInfo parseArray(const json &object, const std::vector<std::string> &symbols) {
@@ -274,12 +273,10 @@ static Model parse(const json &root, uint64_t onnxSize) {
     model.variants.push_back({variant.at("name").get<std::string>(),
                               variant.at("backward").get<std::string>(), variant.value("plan", ""),
                               variant.value("mapping", "lanes")});
-  if (auto found = root.find("device_chains"); found != root.end())
-    for (const json &chain : *found)
-      model.deviceChains.push_back(parseChain(chain));
-  if (auto found = root.find("host_chains"); found != root.end())
-    for (const json &chain : *found)
-      model.hostChains.push_back(parseHostChain(chain));
+  for (const json &chain : root.value("device_chains", json::array()))
+    model.deviceChains.push_back(parseChain(chain));
+  for (const json &chain : root.value("host_chains", json::array()))
+    model.hostChains.push_back(parseHostChain(chain));
   model.memoryLimit = root.value("memory_limit", int64_t(0));
   model.optimizerStates = root.at("optimizer_states").get<int64_t>();
   model.hyper = root.at("hyper").get<std::map<std::string, double>>();

@@ -16,21 +16,18 @@ constexpr int farewell = 0;
 /// What a rank gives to all others: the beginning, and what does not fit there.
 constexpr int gather = 1, gatherRest = 2;
 
-/// What a rank gives to all others, and they take later.
-constexpr int delayed = 3;
-
 /// States of sequences on their way to the next rank, and their cotangents on the way back.
 constexpr int shardChannels = 1024;
-constexpr int state(int64_t channel) { return static_cast<int>(4 + channel); }
+constexpr int state(int64_t channel) { return static_cast<int>(3 + channel); }
 
-constexpr int firstSlice = 4 + shardChannels;
+constexpr int firstSlice = 3 + shardChannels;
 /// The gradient of slice `slice` on its way to the owner, and the sum on its way back.
 constexpr int push(int64_t slice) { return static_cast<int>(firstSlice + 2 * slice); }
 constexpr int sum(int64_t slice) { return static_cast<int>(firstSlice + 1 + 2 * slice); }
 
 /// What a stage of a pipeline sends through a channel: microbatches follow each other. Ranks that
-/// are stages exchange no slices.
-constexpr int stage(int64_t channel) { return static_cast<int>(5 + channel); }
+/// are stages exchange no slices, and states through the first channel alone.
+constexpr int stage(int64_t channel) { return state(1 + channel); }
 
 } // namespace bppsa::runtime::tags
 

@@ -14,7 +14,6 @@ using namespace bppsa::runtime;
 void Trainer::prepareModules() {
   modules = std::make_unique<ModuleStep>(session, ranks,
                                          text("step.", settings.variant, ".stage", ranks.rank()));
-  reports = std::make_unique<DelayedNumbers>(ranks);
 }
 
 void Trainer::updateModule() {
@@ -36,14 +35,15 @@ void Trainer::updateModule() {
 }
 
 void Trainer::report(double loss, double weight) {
-  reports->give({observer->isInterrupted() ? 1.0 : 0.0, loss, weight});
+  reports.push_back(ranks.startGather({observer->isInterrupted() ? 1.0 : 0.0, loss, weight}));
   // Twice what keeps all modules busy; a search looks at each step.
   takeReports(searchedRate ? 0 : 2 * ranks.count());
 }
 
 void Trainer::takeReports(size_t most) {
-  while (reports->pending() > most) {
-    std::vector<std::vector<double>> all = reports->take();
+  while (reports.size() > most) {
+    std::vector<std::vector<double>> all = ranks.finishGather(*reports.front());
+    reports.pop_front();
     for (size_t i = 0; i < all.size(); ++i) {
       isInterrupted |= all[i][0] != 0;
       if (double weight = all[i][2]; weight != 0)

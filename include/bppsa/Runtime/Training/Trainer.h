@@ -7,7 +7,6 @@
 #ifndef BPPSA_RUNTIME_TRAINING_TRAINER_H
 #define BPPSA_RUNTIME_TRAINING_TRAINER_H
 
-#include "bppsa/Runtime/Distributed/DelayedNumbers.h"
 #include "bppsa/Runtime/Distributed/RankSamples.h"
 #include "bppsa/Runtime/Files/BatchLoader.h"
 #include "bppsa/Runtime/Options.h"
@@ -25,6 +24,7 @@
 #include "bppsa/Runtime/Updates/SharedMicrobatch.h"
 #include "bppsa/Runtime/Updates/TimeShard.h"
 
+#include <deque>
 #include <functional>
 #include <memory>
 
@@ -293,7 +293,8 @@ private:
   std::unique_ptr<CarriedUpdate> carried;
   /// Where the stages of the pipeline are interlocked modules.
   std::unique_ptr<ModuleStep> modules;
-  std::unique_ptr<DelayedNumbers> reports;
+  /// What modules have told of their steps, as far as it has not been taken.
+  std::deque<std::shared_ptr<Ranks::Gathering>> reports;
   /// The step of the last update of the pipeline, and the squares of its gradients.
   std::string outcomeOf;
   double normSquares = 0;
