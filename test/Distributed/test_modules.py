@@ -244,7 +244,7 @@ def test_interrupted(tmp_path, compiled):
 @pytest.mark.parametrize(
     "ranks, options, words",
     [
-        (3, [], "the program has 4 stages (--pipeline=4), found 3 ranks; start it with mpirun -n 4"),
+        (3, [], "the program is for 4 ranks (--pipeline=4), found 3; start it with mpirun -n 4"),
         (COUNT, ["--exchange=p3"], "--exchange: stages of a pipeline exchange no gradients"),
     ],
 )
