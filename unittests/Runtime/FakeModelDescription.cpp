@@ -32,7 +32,11 @@
 // clang-format on
 #else
 #define DEVICE "cpu"
+#ifdef BPPSA_FAKE_RANKS
 #define CHAINS R"("first_uses": {"step.sequential": ["head.bias", "head.weight"]},)"
+#else
+#define CHAINS ""
+#endif
 #endif
 #define FORWARD R"("input:x", "param:scale", "param:head.weight", "param:head.bias", )"
 #define STEP R"("target", "loss", "grad:head.weight", "grad:head.bias")"
