@@ -6,6 +6,7 @@
 
 #include "bppsa/Support/IndexArithmetic.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
@@ -19,6 +20,18 @@ Value bppsa::addIndex(OpBuilder &builder, Location loc, Value value, int64_t off
   if (offset == 0)
     return value;
   return builder.createOrFold<arith::AddIOp>(loc, value, getIndex(builder, loc, offset));
+}
+
+Value bppsa::addIndex(OpBuilder &builder, Location loc, Value a, Value b) {
+  return builder.createOrFold<arith::AddIOp>(loc, a, b);
+}
+
+Value bppsa::mulIndex(OpBuilder &builder, Location loc, Value a, Value b) {
+  return builder.createOrFold<arith::MulIOp>(loc, a, b);
+}
+
+Value bppsa::minIndex(OpBuilder &builder, Location loc, Value a, Value b) {
+  return builder.createOrFold<arith::MinUIOp>(loc, a, b);
 }
 
 Value bppsa::getDim(OpBuilder &builder, Location loc, Value array, int64_t dimension) {
@@ -35,4 +48,23 @@ SmallVector<Value> bppsa::splitIndex(OpBuilder &builder, Location loc, Value val
   if (!digits.empty())
     digits[0] = value;
   return digits;
+}
+
+Value bppsa::viewElements(OpBuilder &builder, Location loc, Value array, OpFoldResult offset,
+                          Value count) {
+  auto type = MemRefType::get(
+      {ShapedType::kDynamic}, cast<MemRefType>(array.getType()).getElementType(),
+      StridedLayoutAttr::get(builder.getContext(), ShapedType::kDynamic, ArrayRef<int64_t>(1)));
+  return memref::ReinterpretCastOp::create(builder, loc, type, array, offset,
+                                           ArrayRef<OpFoldResult>(count),
+                                           ArrayRef<OpFoldResult>(builder.getIndexAttr(1)));
+}
+
+Value bppsa::flatten(OpBuilder &builder, Location loc, Value array, OpFoldResult skipped) {
+  Value count = getIndex(builder, loc, 1);
+  for (int64_t i = 0, e = cast<MemRefType>(array.getType()).getRank(); i < e; ++i)
+    count = mulIndex(builder, loc, count, getDim(builder, loc, array, i));
+  count = builder.createOrFold<arith::SubIOp>(
+      loc, count, getValueOrCreateConstantIndexOp(builder, loc, skipped));
+  return viewElements(builder, loc, array, skipped, count);
 }

@@ -11,6 +11,7 @@
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace bppsa;
@@ -50,30 +51,33 @@ static OwningOpRef<ModuleOp> extractHost(ModuleOp module) {
   return host;
 }
 
-/// Distributes `parts` over at most `maxGroups` groups, the largest first, each to the group that
-/// is smallest by then.
-static SmallVector<Part> balance(ArrayRef<Part> parts, unsigned maxGroups) {
+static SmallVector<int64_t> getSizes(ArrayRef<Part> parts) {
+  return llvm::map_to_vector(parts, [](const Part &part) { return countOperations(part); });
+}
+
+/// Distributes `parts` of these `sizes` over at most `maxGroups` groups, the largest first, each to
+/// the group that is smallest by then.
+static SmallVector<Part> balance(ArrayRef<Part> parts, ArrayRef<int64_t> sizes,
+                                 unsigned maxGroups) {
   SmallVector<std::pair<int64_t, unsigned>> sized;
-  for (auto [number, part] : llvm::enumerate(parts))
-    sized.push_back({-countOperations(part), number});
+  for (auto [number, size] : llvm::enumerate(sizes))
+    sized.push_back({-size, number});
   llvm::sort(sized);
   SmallVector<Part> groups(std::min<size_t>(maxGroups, parts.size()));
-  SmallVector<int64_t> sizes(groups.size());
+  SmallVector<int64_t> sizesOfGroups(groups.size());
   for (auto [negativeSize, number] : sized) {
-    unsigned smallest = std::distance(sizes.begin(), llvm::min_element(sizes));
+    unsigned smallest = std::distance(sizesOfGroups.begin(), llvm::min_element(sizesOfGroups));
     llvm::append_range(groups[smallest], parts[number]);
-    sizes[smallest] -= negativeSize;
+    sizesOfGroups[smallest] -= negativeSize;
   }
   return groups;
 }
 
 /// The groups whose codes can be generated at the same time, for a time that is the same however
 /// many there are: of fewer operations, what each group costs besides would be seen.
-static unsigned countGroups(ArrayRef<Part> kernels) {
+static unsigned countGroups(ArrayRef<int64_t> sizes) {
   constexpr int64_t kLeastOperations = 75, kMostGroups = 16;
-  int64_t operations = 0;
-  for (ArrayRef<Operation *> kernel : kernels)
-    operations += countOperations(kernel);
+  int64_t operations = std::accumulate(sizes.begin(), sizes.end(), int64_t(0));
   return std::clamp<int64_t>(operations / kLeastOperations, 1, kMostGroups);
 }
 
@@ -90,7 +94,8 @@ ProgramParts bppsa::splitProgram(ModuleOp module) {
   for (ArrayRef<Operation *> kernel : kernels)
     parts.kernels.push_back(SymbolTable::getSymbolName(kernel.front()).str());
   parts.host = extractHost(module);
-  for (ArrayRef<Operation *> members : balance(kernels, countGroups(kernels))) {
+  SmallVector<int64_t> sizes = getSizes(kernels);
+  for (ArrayRef<Operation *> members : balance(kernels, sizes, countGroups(sizes))) {
     OwningOpRef<ModuleOp> group = createLike(module);
     OpBuilder builder = OpBuilder::atBlockEnd(group->getBody());
     for (Operation *op : shared)
@@ -122,7 +127,8 @@ static SmallVector<Part> findConnected(gpu::GPUModuleOp device) {
 SmallVector<OwningOpRef<ModuleOp>> bppsa::splitDevice(ModuleOp module, unsigned maxGroups) {
   SmallVector<OwningOpRef<ModuleOp>> groups;
   auto device = *module.getOps<gpu::GPUModuleOp>().begin();
-  for (ArrayRef<Operation *> members : balance(findConnected(device), maxGroups)) {
+  SmallVector<Part> connected = findConnected(device);
+  for (ArrayRef<Operation *> members : balance(connected, getSizes(connected), maxGroups)) {
     groups.push_back(ModuleOp::create(module.getLoc()));
     OpBuilder builder = OpBuilder::atBlockEnd(groups.back()->getBody());
     Operation *part = builder.cloneWithoutRegions(*device);

@@ -55,7 +55,7 @@ double getMostUnitCycles(const std::vector<HostChain> &chains, int64_t steps, in
                          HostMachine machine);
 
 /// Whether a thread computes several samples over units together because matrices leave the
-/// first-level cache: in registers of 8 numbers or more, which have room for a sum of all of them.
+/// first-level cache: in registers of 8 numbers or more, which hold a sum of all of them.
 bool doSamplesShareMatrices(const std::vector<HostChain> &chains, HostMachine machine);
 
 /// The least cycles that `plan`, chunks, takes on any machine where vectors hold chunks.

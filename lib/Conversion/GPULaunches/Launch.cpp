@@ -18,40 +18,9 @@ using namespace bppsa;
 /// Threads of a block where threads have nothing to do with each other.
 static constexpr int64_t kIndependentThreads = 128;
 
-Value bppsa::viewElements(OpBuilder &builder, Location loc, Value array, OpFoldResult offset,
-                          Value count) {
-  auto type = MemRefType::get(
-      {ShapedType::kDynamic}, cast<MemRefType>(array.getType()).getElementType(),
-      StridedLayoutAttr::get(builder.getContext(), ShapedType::kDynamic, ArrayRef<int64_t>(1)));
-  return memref::ReinterpretCastOp::create(builder, loc, type, array, offset,
-                                           ArrayRef<OpFoldResult>(count),
-                                           ArrayRef<OpFoldResult>(builder.getIndexAttr(1)));
-}
-
-Value bppsa::flatten(OpBuilder &builder, Location loc, Value array, OpFoldResult skipped) {
-  Value count = getIndex(builder, loc, 1);
-  for (int64_t i = 0, e = cast<MemRefType>(array.getType()).getRank(); i < e; ++i)
-    count = mulIndex(builder, loc, count, getDim(builder, loc, array, i));
-  count = builder.createOrFold<arith::SubIOp>(
-      loc, count, getValueOrCreateConstantIndexOp(builder, loc, skipped));
-  return viewElements(builder, loc, array, skipped, count);
-}
-
 //===----------------------------------------------------------------------===//
 // Index arithmetic
 //===----------------------------------------------------------------------===//
-
-Value bppsa::addIndex(OpBuilder &builder, Location loc, Value a, Value b) {
-  return builder.createOrFold<arith::AddIOp>(loc, a, b);
-}
-
-Value bppsa::mulIndex(OpBuilder &builder, Location loc, Value a, Value b) {
-  return builder.createOrFold<arith::MulIOp>(loc, a, b);
-}
-
-Value bppsa::minIndex(OpBuilder &builder, Location loc, Value a, Value b) {
-  return builder.createOrFold<arith::MinUIOp>(loc, a, b);
-}
 
 Value bppsa::isBelow(OpBuilder &builder, Location loc, Value a, Value b) {
   return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, a, b);

@@ -19,15 +19,6 @@ namespace bppsa {
 /// Threads of a warp, and the most threads of a block.
 inline constexpr int64_t kWarpThreads = cost::warpThreads, kMostThreads = cost::mostThreads;
 
-/// `count` elements of the memory of `array` from element `offset` on, as an array of one
-/// dimension.
-mlir::Value viewElements(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value array,
-                         mlir::OpFoldResult offset, mlir::Value count);
-
-/// The elements of an array without gaps behind the first `skipped`, as an array of one dimension.
-mlir::Value flatten(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value array,
-                    mlir::OpFoldResult skipped);
-
 /// The mapping of a loop, transition or sum, which `bppsa-choose-gpu-mapping` has given it; null
 /// without one.
 inline GPUMappingAttr getMapping(mlir::Operation *op) {
@@ -94,9 +85,6 @@ mlir::Value addPartials(mlir::OpBuilder &builder, mlir::Location loc,
                         llvm::SmallVector<mlir::Value> partials);
 
 /// Index arithmetic.
-mlir::Value addIndex(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a, mlir::Value b);
-mlir::Value mulIndex(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a, mlir::Value b);
-mlir::Value minIndex(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a, mlir::Value b);
 mlir::Value isBelow(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a, mlir::Value b);
 mlir::Value isEqual(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a, mlir::Value b);
 /// Each of `indices` plus its stride where `moves` holds, and the same else.

@@ -115,19 +115,17 @@ static void readView(UnrealizedConversionCastOp cast, memref::ReinterpretCastOp 
   cast->replaceAllUsesWith(words);
 }
 
-/// Erases `op` and what it alone has used, as far as nothing else needs it.
+/// Erases `op`, which nothing uses, and what it alone has used.
 static void eraseUnused(Operation *op) {
-  SmallVector<Operation *> candidates = {op};
+  SetVector<Operation *> candidates;
+  candidates.insert(op);
   while (!candidates.empty()) {
     Operation *candidate = candidates.pop_back_val();
-    if (!candidate->use_empty() ||
-        !(isa<UnrealizedConversionCastOp>(candidate) || isMemoryEffectFree(candidate)))
+    if (!isOpTriviallyDead(candidate))
       continue;
-    for (Value operand : candidate->getOperands()) {
-      Operation *definition = operand.getDefiningOp();
-      if (definition && !llvm::is_contained(candidates, definition))
-        candidates.push_back(definition);
-    }
+    for (Value operand : candidate->getOperands())
+      if (Operation *definition = operand.getDefiningOp())
+        candidates.insert(definition);
     candidate->erase();
   }
 }

@@ -95,9 +95,9 @@ static Access getRows(Value buffer, RankedTensorType tile, int64_t first, bool w
 
 namespace {
 /// The accesses of an operation of a kernel.
-class AccessWalk {
+class AccessCollector {
 public:
-  explicit AccessWalk(Operation *op);
+  explicit AccessCollector(Operation *op);
   LogicalResult visit(Operation *inner);
   SmallVector<Access> take() { return std::move(accesses); }
 
@@ -112,7 +112,7 @@ private:
 };
 } // namespace
 
-AccessWalk::AccessWalk(Operation *op) : op(op) {
+AccessCollector::AccessCollector(Operation *op) : op(op) {
   if (auto each = dyn_cast<ForEachOp>(op))
     shape = each.getShape();
   else if (auto generate = dyn_cast<tensor::GenerateOp>(op))
@@ -122,7 +122,7 @@ AccessWalk::AccessWalk(Operation *op) : op(op) {
 }
 
 /// A thread has its own elements alone where the last indices are those of its position.
-void AccessWalk::add(Value view, ValueRange indices, bool writes) {
+void AccessCollector::add(Value view, ValueRange indices, bool writes) {
   bool isOwn = !shape.empty() && indices.size() >= shape.size() &&
                indices.take_back(shape.size()) == position;
   Access access = {Value(), writes, {}};
@@ -137,7 +137,7 @@ void AccessWalk::add(Value view, ValueRange indices, bool writes) {
     accesses.push_back(access);
 }
 
-LogicalResult AccessWalk::visit(Operation *inner) {
+LogicalResult AccessCollector::visit(Operation *inner) {
   // Copies are ordered by what waits for them, and what they read no block writes.
   if (isa<nvgpu::DeviceAsyncCopyOp, nvgpu::DeviceAsyncCreateGroupOp>(inner))
     return success();
@@ -170,11 +170,11 @@ LogicalResult AccessWalk::visit(Operation *inner) {
 }
 
 FailureOr<SmallVector<Access>> bppsa::bgpu::getAccesses(Operation *op) {
-  AccessWalk walk(op);
+  AccessCollector collector(op);
   WalkResult result = op->walk([&](Operation *inner) {
-    return failed(walk.visit(inner)) ? WalkResult::interrupt() : WalkResult::advance();
+    return failed(collector.visit(inner)) ? WalkResult::interrupt() : WalkResult::advance();
   });
   if (result.wasInterrupted())
     return failure();
-  return walk.take();
+  return collector.take();
 }

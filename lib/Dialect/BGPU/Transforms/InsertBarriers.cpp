@@ -4,10 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Walks the accesses of memory in the order in which threads come to them, with those
+// Visits the accesses of memory in the order in which threads come to them, with those
 // that no barrier separates from here. What a loop would wait for in its first iteration
 // alone it waits for in front of it, and what it would wait for of the iteration before at
-// the end of that: both are found by trying a walk of its body.
+// the end of that: both are found by trying its body.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,31 +30,31 @@ using namespace bppsa::bgpu;
 
 namespace {
 /// The barriers of a kernel.
-class BarrierWalk {
+class BarrierPlacement {
 public:
-  LogicalResult walk(Block &block);
+  LogicalResult visitBlock(Block &block);
   int64_t getNumBarriers() const { return numBarriers; }
 
 private:
-  /// An access that no barrier separates from the place that the walk has come to.
+  /// An access that no barrier separates from what is visited now.
   struct Open {
     Access access;
-    /// How many of the bodies that the walk tries, one in another, began after it.
+    /// How many of the bodies that are tried, one in another, began after it.
     int64_t age;
   };
 
-  LogicalResult walkLoop(scf::ForOp loop);
-  LogicalResult walkBranches(scf::IfOp branch);
+  LogicalResult visitLoop(scf::ForOp loop);
+  LogicalResult visitBranches(scf::IfOp branch);
   LogicalResult visit(Operation *op);
   /// Whether something in `block` waits for what is open now; inserts nothing. What is open then
   /// includes what `block` leaves open.
-  FailureOr<bool> tryWalk(Block &block);
+  FailureOr<bool> tryBlock(Block &block);
   void insertBarrier(Operation *before, Location loc);
   void leaveOpen(ArrayRef<Open> accesses);
 
   SmallVector<Open> open;
   bool isTrying = false, waitsForBefore = false;
-  /// The loop whose next iteration the walk tries; null elsewhere.
+  /// The loop whose next iteration is tried; null elsewhere.
   scf::ForOp next;
   int64_t numBarriers = 0;
 };
@@ -88,7 +88,7 @@ static bool holdsBlockAccesses(Operation &op) {
       .wasInterrupted();
 }
 
-void BarrierWalk::leaveOpen(ArrayRef<Open> accesses) {
+void BarrierPlacement::leaveOpen(ArrayRef<Open> accesses) {
   for (const Open &next : accesses)
     if (llvm::none_of(open, [&](const Open &other) {
           return other.access == next.access && other.age == next.age;
@@ -96,14 +96,14 @@ void BarrierWalk::leaveOpen(ArrayRef<Open> accesses) {
       open.push_back(next);
 }
 
-void BarrierWalk::insertBarrier(Operation *before, Location loc) {
+void BarrierPlacement::insertBarrier(Operation *before, Location loc) {
   OpBuilder builder(before);
   gpu::BarrierOp::create(builder, loc);
   ++numBarriers;
   open.clear();
 }
 
-LogicalResult BarrierWalk::visit(Operation *op) {
+LogicalResult BarrierPlacement::visit(Operation *op) {
   FailureOr<SmallVector<Access>> accesses = getAccesses(op);
   if (failed(accesses))
     return failure();
@@ -137,11 +137,11 @@ LogicalResult BarrierWalk::visit(Operation *op) {
   return success();
 }
 
-FailureOr<bool> BarrierWalk::tryWalk(Block &block) {
+FailureOr<bool> BarrierPlacement::tryBlock(Block &block) {
   for (Open &access : open)
     ++access.age;
   bool wasTrying = std::exchange(isTrying, true), waited = std::exchange(waitsForBefore, false);
-  LogicalResult result = walk(block);
+  LogicalResult result = visitBlock(block);
   isTrying = wasTrying;
   bool waits = std::exchange(waitsForBefore, waited);
   for (Open &access : open)
@@ -151,11 +151,11 @@ FailureOr<bool> BarrierWalk::tryWalk(Block &block) {
   return waits;
 }
 
-LogicalResult BarrierWalk::walkLoop(scf::ForOp loop) {
+LogicalResult BarrierPlacement::visitLoop(scf::ForOp loop) {
   Block &body = *loop.getBody();
   SmallVector<Open> before = open;
   scf::ForOp outer = std::exchange(next, nullptr);
-  FailureOr<bool> first = tryWalk(body);
+  FailureOr<bool> first = tryBlock(body);
   if (failed(first))
     return failure();
   open = before;
@@ -163,10 +163,10 @@ LogicalResult BarrierWalk::walkLoop(scf::ForOp loop) {
     insertBarrier(loop, loop.getLoc());
     before.clear();
   }
-  if (failed(walk(body)))
+  if (failed(visitBlock(body)))
     return failure();
   next = loop;
-  FailureOr<bool> again = tryWalk(body);
+  FailureOr<bool> again = tryBlock(body);
   next = outer;
   if (failed(again))
     return failure();
@@ -178,26 +178,26 @@ LogicalResult BarrierWalk::walkLoop(scf::ForOp loop) {
 }
 
 /// All threads of a block take the same branch.
-LogicalResult BarrierWalk::walkBranches(scf::IfOp branch) {
+LogicalResult BarrierPlacement::visitBranches(scf::IfOp branch) {
   SmallVector<Open> before = open;
-  if (failed(walk(*branch.thenBlock())))
+  if (failed(visitBlock(*branch.thenBlock())))
     return failure();
   std::swap(open, before);
-  if (branch.elseBlock() && failed(walk(*branch.elseBlock())))
+  if (branch.elseBlock() && failed(visitBlock(*branch.elseBlock())))
     return failure();
   leaveOpen(before);
   return success();
 }
 
-LogicalResult BarrierWalk::walk(Block &block) {
+LogicalResult BarrierPlacement::visitBlock(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     LogicalResult result = success();
     if (isa<gpu::BarrierOp>(op))
       open.clear();
     else if (auto loop = dyn_cast<scf::ForOp>(op))
-      result = walkLoop(loop);
+      result = visitLoop(loop);
     else if (auto branch = dyn_cast<scf::IfOp>(op))
-      result = walkBranches(branch);
+      result = visitBranches(branch);
     else if (holdsBlockAccesses(op))
       return op.emitOpError("holds accesses of a block, which only scf.for and scf.if can have");
     else
@@ -214,15 +214,15 @@ struct InsertBarriers : public bppsa::bgpu::impl::InsertBarriersBase<InsertBarri
 
   void runOnOperation() override {
     WalkResult result = getOperation().walk([&](KernelOp kernel) {
-      BarrierWalk walk;
-      if (failed(walk.walk(kernel.getBody().front())))
+      BarrierPlacement barriers;
+      if (failed(barriers.visitBlock(kernel.getBody().front())))
         return WalkResult::interrupt();
-      numBarriers += walk.getNumBarriers();
+      numBarriers += barriers.getNumBarriers();
       auto options = remark::RemarkOpts::name("InsertBarriers")
                          .category("barriers")
                          .function(getOperation().getSymName());
       remark::passed(kernel.getLoc(), options)
-          << remark::add("kernel: {0} barriers", walk.getNumBarriers());
+          << remark::add("kernel: {0} barriers", barriers.getNumBarriers());
       return WalkResult::advance();
     });
     if (result.wasInterrupted())

@@ -61,9 +61,8 @@ private:
   void request(OpBuilder &builder, Value position);
   void copyVector(OpBuilder &builder, size_t number, Value slot, Value iteration);
   /// The elements that a thread copies `width` of, in its slot and in an array: those of part
-  /// `begin`
-  /// + `number` of a vector of `rows`, which lies behind `first` (or at 0) there. Parts beyond the
-  /// last one are that one.
+  /// `begin` + `number` of a vector of `rows`, which lies behind `first` (or at 0) there. Parts
+  /// beyond the last one are that one.
   struct Copy {
     Value to, from;
   };
@@ -83,36 +82,6 @@ private:
   SmallVector<Value> elements;
 };
 } // namespace
-
-//===----------------------------------------------------------------------===//
-// Arithmetic of indices
-//===----------------------------------------------------------------------===//
-
-static Value add(OpBuilder &builder, Location loc, Value a, Value b) {
-  return builder.createOrFold<arith::AddIOp>(loc, a, b);
-}
-
-static Value multiply(OpBuilder &builder, Location loc, Value a, Value b) {
-  return builder.createOrFold<arith::MulIOp>(loc, a, b);
-}
-
-static Value getLess(OpBuilder &builder, Location loc, Value a, Value b) {
-  return builder.createOrFold<arith::MinUIOp>(loc, a, b);
-}
-
-/// The elements of an array without gaps.
-static Value flatten(OpBuilder &builder, Location loc, Value array) {
-  auto type = cast<MemRefType>(array.getType());
-  Value count = getIndex(builder, loc, 1);
-  for (int64_t dim = 0; dim < type.getRank(); ++dim)
-    count = multiply(builder, loc, count, getDim(builder, loc, array, dim));
-  auto layout =
-      StridedLayoutAttr::get(builder.getContext(), ShapedType::kDynamic, ArrayRef<int64_t>(1));
-  OpFoldResult zero = builder.getIndexAttr(0), one = builder.getIndexAttr(1);
-  return memref::ReinterpretCastOp::create(
-      builder, loc, MemRefType::get({ShapedType::kDynamic}, type.getElementType(), layout), array,
-      zero, ArrayRef<OpFoldResult>(count), ArrayRef<OpFoldResult>(one));
-}
 
 Value LoopCopies::getSlot(OpBuilder &builder, Value position) const {
   return arith::AndIOp::create(builder, loc, position, getIndex(builder, loc, stages - 1));
@@ -216,10 +185,10 @@ void LoopCopies::copyVector(OpBuilder &builder, size_t number, Value slot, Value
   if (array) {
     first = position[0];
     for (auto [dim, index] : llvm::drop_begin(llvm::enumerate(position)))
-      first =
-          add(builder, loc,
-              multiply(builder, loc, first, getDim(builder, loc, fetch.getArray(), dim)), index);
-    first = multiply(builder, loc, first, getIndex(builder, loc, rows));
+      first = addIndex(builder, loc,
+                       mulIndex(builder, loc, first, getDim(builder, loc, fetch.getArray(), dim)),
+                       index);
+    first = mulIndex(builder, loc, first, getIndex(builder, loc, rows));
   }
   int64_t parts = llvm::alignTo(rows / width, cost::warpThreads);
   for (int64_t begin = 0; begin < parts; begin += numThreads)
@@ -243,25 +212,25 @@ LoopCopies::Copy LoopCopies::locate(OpBuilder &builder, Value number, int64_t be
                                     int64_t width, Value first) const {
   Value scale = getIndex(builder, loc, width), to, from;
   if (rows / width % numThreads == 0) {
-    // Constants are added last: instructions have room for them then.
+    // Constants are added last: loads and stores take them as offsets then.
     Value behind = getIndex(builder, loc, begin * width);
-    Value own = multiply(builder, loc, number, scale);
-    to = add(builder, loc, own, behind);
-    from = add(builder, loc, first ? add(builder, loc, first, own) : own, behind);
+    Value own = mulIndex(builder, loc, number, scale);
+    to = addIndex(builder, loc, own, behind);
+    from = addIndex(builder, loc, first ? addIndex(builder, loc, first, own) : own, behind);
     return {to, from};
   }
-  Value part = add(builder, loc, number, getIndex(builder, loc, begin));
+  Value part = addIndex(builder, loc, number, getIndex(builder, loc, begin));
   Value last = getIndex(builder, loc, rows / width - 1);
-  to = multiply(builder, loc, part, scale);
-  from = multiply(builder, loc, getLess(builder, loc, part, last), scale);
-  return {to, first ? add(builder, loc, first, from) : from};
+  to = mulIndex(builder, loc, part, scale);
+  from = mulIndex(builder, loc, minIndex(builder, loc, part, last), scale);
+  return {to, first ? addIndex(builder, loc, first, from) : from};
 }
 
 void LoopCopies::request(OpBuilder &builder, Value position) {
   // The slot of a position beyond the last one is that of a position which has been read.
   Value slot = getSlot(builder, position);
-  Value last = add(builder, loc, loop.getUpperBound(), getIndex(builder, loc, -1));
-  Value iteration = getLess(builder, loc, position, last);
+  Value last = addIndex(builder, loc, loop.getUpperBound(), getIndex(builder, loc, -1));
+  Value iteration = minIndex(builder, loc, position, last);
   for (size_t number = 0; number < fetches.size(); ++number)
     copyVector(builder, number, slot, iteration);
   auto token = nvgpu::DeviceAsyncTokenType::get(builder.getContext());
@@ -272,13 +241,13 @@ void LoopCopies::requestFirst(OpBuilder &builder) {
   for (FetchOp fetch : fetches) {
     Value flat;
     if (getArrayType(fetch).getLayout().isIdentity())
-      flat = flatten(builder, loc, fetch.getArray());
+      flat = flatten(builder, loc, fetch.getArray(), builder.getIndexAttr(0));
     elements.push_back(flat);
   }
   Value zero = getIndex(builder, loc, 0), one = getIndex(builder, loc, 1);
   scf::ForOp::create(builder, loc, zero, getIndex(builder, loc, stages - 1), one, ValueRange(),
                      [&](OpBuilder &nested, Location, Value ahead, ValueRange) {
-                       request(nested, add(nested, loc, loop.getLowerBound(), ahead));
+                       request(nested, addIndex(nested, loc, loop.getLowerBound(), ahead));
                        scf::YieldOp::create(nested, loc);
                      });
 }
@@ -307,7 +276,7 @@ void LoopCopies::waitInLoop() {
   // Behind the first reads: these are waited for.
   if (firstRead)
     builder.setInsertionPointAfter(firstRead);
-  request(builder, add(builder, loc, index, getIndex(builder, loc, stages - 1)));
+  request(builder, addIndex(builder, loc, index, getIndex(builder, loc, stages - 1)));
   for (auto [fetch, view] : llvm::zip_equal(fetches, views))
     fetch->replaceAllUsesWith(ValueRange(view));
 }
