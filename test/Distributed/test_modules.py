@@ -1,5 +1,6 @@
 """Interlocked modules on ranks of their own compute the bits of one process."""
 
+import functools
 import json
 import pathlib
 import re
@@ -10,15 +11,16 @@ import harness
 import mpi
 import numpy as np
 import pytest
+import test_pipeline
 from fake_trainer import refused, save
 from onnx import helper
 from test_failures import wait_for
+from test_pipeline import SETTINGS, check_same
 from test_programs import compile_model
 
 sys.path.append(str(pathlib.Path(__file__).parent.parent / "Driver"))
 from test_interlock import GOLDEN, chain, elementwise, make_model  # noqa: E402
 
-SETTINGS = ["--lr", 0.01, "--seed", 3, "--backward=sequential", "--mapping=lanes"]
 COUNT = 4
 HEADS = [f"y{i}" for i in range(COUNT)]
 
@@ -47,20 +49,7 @@ def compiled():
     return get
 
 
-def train(folder, ranks, program, data, name, *options):
-    saved, log = folder / f"{name}.onnx", folder / f"{name}.log"
-    words = ["train", "--data", data, "--save", saved, "--log", log, "--epochs", 2, *SETTINGS, *options]
-    harness.check_succeeded(mpi.run(ranks, program, *words))
-    keys = "loss", "val_loss", "lr", "losses"
-    lines = [json.loads(line) for line in log.read_text().splitlines()]
-    return mpi.weights(saved), [[line.get(key) for key in keys] for line in lines]
-
-
-def check_same(found, expected):
-    assert found[1] == expected[1]
-    assert found[0].keys() == expected[0].keys()
-    for name, array in expected[0].items():
-        np.testing.assert_array_equal(found[0][name], array, name)
+train = functools.partial(test_pipeline.train, keys=("loss", "val_loss", "lr", "losses"))
 
 
 CASES = [("dense", 1, "last"), ("dense", 2, "last"), ("dense", 3, "last"), ("dense", 4, "last")]

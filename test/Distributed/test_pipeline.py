@@ -94,11 +94,13 @@ def compiled():
     return get
 
 
-def train(folder, ranks, program, data, name, *options):
+KEYS = ("loss", "val_loss", "val_accuracy", "lr")
+
+
+def train(folder, ranks, program, data, name, *options, keys=KEYS):
     saved, log = folder / f"{name}.onnx", folder / f"{name}.log"
     words = ["train", "--data", data, "--save", saved, "--log", log, "--epochs", 2, *SETTINGS, *options]
     harness.check_succeeded(mpi.run(ranks, program, *words))
-    keys = "loss", "val_loss", "val_accuracy", "lr"
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     return mpi.weights(saved), [[line[key] for key in keys] for line in lines]
 

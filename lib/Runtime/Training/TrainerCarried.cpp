@@ -28,14 +28,7 @@ void Trainer::runCarried() {
   carried->run(session.seed);
   requireFiniteLoss();
   setHyper();
-  bool restarts = settings.ema && state.averaged++ == 0;
-  auto average = [this, restarts](int64_t start, int64_t size) {
-    if (settings.ema && restarts)
-      session.parameters.restartAverage(start, size);
-    else if (settings.ema)
-      session.parameters.addToAverage(*settings.ema, start, size);
-  };
-  carried->update(average, stepName());
+  carried->update(startAveraging(), stepName());
   // A search ends at the step whose gradients are not finite.
   if (searchedRate)
     carried->settle();

@@ -33,7 +33,7 @@ void Trainer::preparePipeline() {
 
 void Trainer::runPipelined() {
   int64_t first = state.batch * updateSize();
-  int64_t count = (sizeOfBatch(state.batch) + settings.batch - 1) / settings.batch;
+  int64_t count = countMicrobatches();
   double weight = pipeline->run(
       count, settings.batch, [this] { return data.set->newBatch(capacity()); },
       [&](int64_t number, Microbatch &microbatch) {
@@ -88,12 +88,4 @@ void Trainer::updatePipelined() {
   updateStage();
 }
 
-void Trainer::updateStage() {
-  bool restarts = settings.ema && state.averaged++ == 0;
-  pipeline->update([&](int64_t start, int64_t size) {
-    if (settings.ema && restarts)
-      session.parameters.restartAverage(start, size);
-    else if (settings.ema)
-      session.parameters.addToAverage(*settings.ema, start, size);
-  });
-}
+void Trainer::updateStage() { pipeline->update(startAveraging()); }

@@ -29,15 +29,21 @@ void Trainer::setHyper() {
   observer->showRate(session.hyper[0]);
 }
 
+std::function<void(int64_t, int64_t)> Trainer::startAveraging() {
+  if (!settings.ema)
+    return [](int64_t, int64_t) {};
+  bool restarts = state.averaged++ == 0;
+  return [this, restarts](int64_t start, int64_t size) {
+    if (restarts)
+      session.parameters.restartAverage(start, size);
+    else
+      session.parameters.addToAverage(*settings.ema, start, size);
+  };
+}
+
 void Trainer::update() {
   session.update();
-  if (!settings.ema)
-    return;
-  int64_t size = session.parameters.gradientCount();
-  if (state.averaged++ == 0)
-    session.parameters.restartAverage(0, size);
-  else
-    session.parameters.addToAverage(*settings.ema, 0, size);
+  startAveraging()(0, session.parameters.gradientCount());
 }
 
 std::string Trainer::stepName() const {
@@ -62,6 +68,10 @@ void Trainer::checkStep() {
 
 int64_t Trainer::sizeOfBatch(int64_t number) const {
   return std::min(updateSize(), trainedCount() - number * updateSize());
+}
+
+int64_t Trainer::countMicrobatches() const {
+  return (sizeOfBatch(state.batch) + settings.batch - 1) / settings.batch;
 }
 
 int64_t Trainer::sizeAt(int64_t first) const {
@@ -175,6 +185,24 @@ void Trainer::runSegments() {
   ++state.batch;
 }
 
+void Trainer::finishBatch(std::vector<double> &weights) {
+  combineStep(weights);
+  requireCounted(weights);
+  finishStep();
+  addLosses(weights);
+  ++state.batch;
+  ++state.step;
+}
+
+void Trainer::finishBatch(const std::vector<double> &sums, LossSums &losses) {
+  combineSums(sums, losses);
+  requireCounted(losses.weights);
+  finishStep();
+  addLosses(losses);
+  ++state.batch;
+  ++state.step;
+}
+
 void Trainer::runBatch() {
   int64_t first = state.batch * updateSize();
   if (pipeline && !modules)
@@ -203,12 +231,7 @@ void Trainer::runBatch() {
     fill(first + updateSize(), batch);
     batch.copyAhead();
   }
-  combineStep(weights);
-  requireCounted(weights);
-  finishStep();
-  addLosses(weights);
-  ++state.batch;
-  ++state.step;
+  finishBatch(weights);
   noteChange(change);
 }
 
@@ -257,11 +280,6 @@ void Trainer::runAccumulated() {
     for (size_t i = 0; i < model.losses.size(); ++i)
       losses.add(i, session.lossOf(i), weight);
   }
-  combineSums(sums, losses);
-  requireCounted(losses.weights);
-  finishStep();
-  addLosses(losses);
-  ++state.batch;
-  ++state.step;
+  finishBatch(sums, losses);
   noteChange(change);
 }

@@ -76,46 +76,36 @@ void Trainer::runTimeShare() {
       steps->start(ownSize);
     });
   }
-  combineStep(weights);
-  requireCounted(weights);
-  finishStep();
-  addLosses(weights);
-  ++state.batch;
-  ++state.step;
+  finishBatch(weights);
 }
 
 void Trainer::runSharedMicrobatches() {
   int64_t first = state.batch * updateSize();
-  int64_t count = (sizeOfBatch(state.batch) + settings.batch - 1) / settings.batch;
   std::vector<double> sums(session.parameters.gradientCount());
   LossSums losses;
   settle();
   // A rank without steps adds nothing.
-  count = ranks.rank() < timeShares ? count : 0;
+  int64_t count = ranks.rank() < timeShares ? countMicrobatches() : 0;
   while (static_cast<int64_t>(sharedMicrobatches.size()) < count)
     sharedMicrobatches.push_back(std::make_unique<SharedMicrobatch>(
         session, *shardMessages, stepFunction(), data.set->newBatch(capacity())));
   for (int64_t number = 0; number < count; ++number) {
     SharedMicrobatch &microbatch = *sharedMicrobatches[number];
-    fill(first + number * settings.batch, microbatch.batch);
-    microbatch.weights = shareWeights(microbatch.batch);
+    fill(first + number * settings.batch, microbatch.data.batch);
+    microbatch.weights = shareWeights(microbatch.data.batch);
     drawSeed(state.step * settings.accumulate + number);
+    microbatch.data.seed = session.seed;
     TraceScope scope(ranks.trace(), TraceEvent::Lane::Computing, text("F ", number));
-    microbatch.forward(session.seed);
+    microbatch.forward();
   }
   for (int64_t number = 0; number < count; ++number) {
     SharedMicrobatch &microbatch = *sharedMicrobatches[number];
     TraceScope scope(ranks.trace(), TraceEvent::Lane::Computing, text("B ", number));
     microbatch.backward();
     for (size_t i = 0; i < sums.size(); ++i)
-      sums[i] += microbatch.gradients()[i];
+      sums[i] += microbatch.data.gradients.floats()[i];
     for (size_t i = 0; i < microbatch.weights.size(); ++i)
       losses.add(i, microbatch.weights[i] == 0 ? 0 : microbatch.lossOf(i), microbatch.weights[i]);
   }
-  combineSums(sums, losses);
-  requireCounted(losses.weights);
-  finishStep();
-  addLosses(losses);
-  ++state.batch;
-  ++state.step;
+  finishBatch(sums, losses);
 }

@@ -11,27 +11,8 @@
 
 using namespace bppsa::runtime;
 
-/// The call for the size of the batch, with results of its own.
-Call &StageStep::prepare() {
-  auto found = calls.find(data.batch.samples);
-  if (found != calls.end())
-    return found->second;
-  Call &call = calls[data.batch.samples] = session.prepare(function, &data.batch);
-  const std::vector<std::string> &arguments = session.program.model.functions.at(function);
-  const float *shared = session.parameters.changeGradients();
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    if (arguments[i] == "loss")
-      call.bind(i, &data.loss);
-    else if (arguments[i] == "seed")
-      call.bind(i, &data.seed);
-    else if (arguments[i].rfind("grad:", 0) == 0)
-      call.bind(i, data.gradients.floats() + (static_cast<float *>(call.data(i)) - shared));
-  }
-  return call;
-}
-
 void StageStep::forward() {
-  Call &call = prepare();
+  Call &call = calls.get();
   sent.clear();
   step.start([this, &call] {
     StagePortUse use(*this);

@@ -114,6 +114,8 @@ private:
   /// Samples of an update, and of that of this number in an epoch.
   int64_t updateSize() const { return settings.batch * settings.accumulate; }
   int64_t sizeOfBatch(int64_t number) const;
+  /// The microbatches of the update that comes next.
+  int64_t countMicrobatches() const;
   int64_t trainedCount() const { return static_cast<int64_t>(trained.size()); }
   /// Samples of the batch that begins with the sample of number `first` of an epoch.
   int64_t sizeAt(int64_t first) const;
@@ -152,12 +154,19 @@ private:
   std::string startStep(double weight, bool gives);
   /// What follows from the gradients and losses in the session.
   void finishStep();
+  /// The end of an update: of a batch whose losses count `weights`, or of several, whose gradients
+  /// add up to `sums`. Both are combined with those of other ranks.
+  void finishBatch(std::vector<double> &weights);
+  void finishBatch(const std::vector<double> &sums, LossSums &losses);
   void setHyper();
   /// "epoch 1, batch 2 (step 3): "
   std::string stepName() const;
   void requireFiniteLoss() const;
   /// The optimizer's step, and what follows from new weights.
   void update();
+  /// Counts an update, and gives what follows each of its parts, a range of the flat arrays: the
+  /// averages of --ema.
+  std::function<void(int64_t start, int64_t size)> startAveraging();
   /// Adds the mean losses of the last step, each of which counts as `weights` say, or those of
   /// `sums` to those of the epoch.
   void addLosses(const std::vector<double> &weights);

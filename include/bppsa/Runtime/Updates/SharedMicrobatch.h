@@ -10,7 +10,7 @@
 #include "bppsa/Runtime/Distributed/ShardPort.h"
 #include "bppsa/Runtime/Distributed/StagePort.h"
 #include "bppsa/Runtime/Distributed/StepListener.h"
-#include "bppsa/Runtime/Session.h"
+#include "bppsa/Runtime/Updates/MicrobatchCalls.h"
 #include "bppsa/Runtime/Updates/PausedStep.h"
 
 namespace bppsa::runtime {
@@ -22,16 +22,17 @@ public:
   /// `function` is that of the share; `batch` has memory for full microbatches.
   SharedMicrobatch(Session &session, ShardPort &states, std::string function, Batch batch);
 
-  /// Runs the forward part on what is in `batch`, with the dropout of `seed`.
-  void forward(int64_t seed);
+  /// Runs the forward part on what is in the batch.
+  void forward();
   /// Runs the rest; gradients, times what the first loss counts, and losses are there then.
   void backward() { step.resume(); }
 
-  Batch batch;
+  MicrobatchData data;
   /// What its positions count.
   std::vector<double> weights;
-  const float *gradients() const { return own.floats(); }
-  float lossOf(size_t number) const { return losses[number]; }
+  float lossOf(size_t number) const {
+    return data.losses.empty() ? data.loss : data.losses[number];
+  }
 
   // Parameters are updated before the first microbatch.
   void parameterNeeded(const void *) noexcept override {}
@@ -46,19 +47,8 @@ public:
   void receive(int, int64_t, void *, uint64_t) noexcept override {}
 
 private:
-  Call &prepare();
-
-  Session &session;
   ShardPort &states;
-  const std::string function;
-  /// In the layout of all gradients.
-  Buffer own;
-  /// Those of the model, and where there are several their sum.
-  std::vector<float> losses;
-  float loss = 0;
-  int64_t seed = 0;
-  /// By the size of the batch.
-  std::map<int64_t, Call> calls;
+  MicrobatchCalls calls;
   PausedStep step;
 };
 

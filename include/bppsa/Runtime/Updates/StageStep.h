@@ -10,28 +10,19 @@
 #include "bppsa/Runtime/Distributed/StageMail.h"
 #include "bppsa/Runtime/Distributed/StagePort.h"
 #include "bppsa/Runtime/Distributed/StepListener.h"
-#include "bppsa/Runtime/Session.h"
+#include "bppsa/Runtime/Updates/MicrobatchCalls.h"
 #include "bppsa/Runtime/Updates/PausedStep.h"
 
 #include <map>
 
 namespace bppsa::runtime {
 
-/// What a microbatch has in memory on this rank.
-struct MicrobatchData {
-  Batch batch;
-  int64_t seed = 0;
-  float loss = 0;
-  /// In the layout of all gradients.
-  Buffer gradients;
-};
-
 /// A microbatch in a stage, from its forward to the end of its backward part.
 class StageStep : public StagePort {
 public:
   /// `function` is that of the stage.
   StageStep(Session &session, StageMail &mail, std::string function, MicrobatchData &data)
-      : session(session), mail(mail), function(std::move(function)), data(data) {}
+      : mail(mail), calls(session, std::move(function), data) {}
 
   void beginPhase(int64_t phase) noexcept override;
   void send(int to, int64_t channel, const void *values, uint64_t bytes) noexcept override;
@@ -51,16 +42,10 @@ public:
   const std::map<int, uint64_t> &sentBytes() const { return sent; }
 
 private:
-  Call &prepare();
-
-  Session &session;
   StageMail &mail;
-  const std::string function;
-  MicrobatchData &data;
+  MicrobatchCalls calls;
   double secondsWaited = 0;
   std::map<int, uint64_t> sent;
-  /// By the size of the batch.
-  std::map<int64_t, Call> calls;
   PausedStep step;
 };
 
