@@ -48,7 +48,14 @@ def test_example_says_nothing_about_the_machine_that_made_it(name):
 )
 def test_scripts_make_the_committed_file(tmp_path, name):
     assert command.main([name, "--out", str(tmp_path)]) == 0
-    assert (tmp_path / f"{name}.onnx").read_bytes() == (EXAMPLES / f"{name}.onnx").read_bytes()
+    made, committed = (onnx.load(where / f"{name}.onnx") for where in (tmp_path, EXAMPLES))
+    # LAPACK adds in another order on other processors: the denoiser's pseudo-inverse differs in last bits.
+    for tensors in zip(made.graph.initializer, committed.graph.initializer, strict=True):
+        np.testing.assert_allclose(*map(onnx.numpy_helper.to_array, tensors), rtol=1e-5, atol=1e-7)
+    for model in (made, committed):
+        for tensor in model.graph.initializer:
+            tensor.ClearField("raw_data")
+    assert made == committed
 
 
 @pytest.mark.parametrize(
