@@ -8,7 +8,7 @@ What is recorded already stays, unless the text of the reference has changed sin
 import numpy as np
 import references
 
-MOST_VALUES = 1000
+MOST_VALUES = 4000
 
 
 def main():
