@@ -6,14 +6,17 @@ import re
 import fake_trainer
 import harness
 import numpy as np
+import pytest
 from fake_trainer import run, samples, save
 
 MSE = "bppsa-fake-trainer-mse"
+# Its steps leave gradients to the next one.
+CARRIED = "bppsa-fake-trainer-carried"
 
 
-def train(data, epochs, *options, **environment):
+def train(data, epochs, *options, trainer=MSE, **environment):
     values = ["--data", data, "--epochs", epochs, "--batch", 10, "--lr", 0.01]
-    result = run("train", *values, *options, trainer=MSE, env={**os.environ, **environment})
+    result = run("train", *values, *options, trainer=trainer, env={**os.environ, **environment})
     return harness.check_succeeded(result).stdout.splitlines()
 
 
@@ -35,7 +38,8 @@ def test_progress_shows_the_variant(tmp_path):
     assert shown(train(data, 3)) == 3 * ["sequential"]
 
 
-def test_a_variant_that_is_slower_after_all_is_left(tmp_path):
+@pytest.mark.parametrize("trainer", [MSE, CARRIED])
+def test_a_variant_that_is_slower_after_all_is_left(trainer, tmp_path):
     """99 steps are not worth measuring before; results of checks are dropped, until scan is taken.
 
     Its gradients are zero here, so that plain SGD stays where the last sequential step led.
@@ -44,7 +48,7 @@ def test_a_variant_that_is_slower_after_all_is_left(tmp_path):
     mse_data(data)
     checkpoint = tmp_path / "c"
     made_slow = {"FAKE_SLOW": "sequential:20000", "FAKE_ZERO": "scan:1"}
-    lines = train(data, 99, "--save", saved, "--checkpoint", checkpoint, **made_slow)
+    lines = train(data, 99, "--save", saved, "--checkpoint", checkpoint, trainer=trainer, **made_slow)
     (change,) = (line for line in lines if "in place of" in line)
     pattern = r"after step (\d+): scan in place of sequential: it takes (\d+) % of its time"
     step, percent = map(int, re.fullmatch(pattern, change).groups())
@@ -57,16 +61,17 @@ def test_a_variant_that_is_slower_after_all_is_left(tmp_path):
     ]
     assert saved.read_bytes() == other.read_bytes()
     # A run that goes on keeps the variant.
-    assert shown(train(data, 101, "--resume", checkpoint)) == 2 * ["scan"]
+    assert shown(train(data, 101, "--resume", checkpoint, trainer=trainer)) == 2 * ["scan"]
 
 
-def test_a_variant_that_stays_slower_is_not_taken(tmp_path):
+@pytest.mark.parametrize("trainer", [MSE, CARRIED])
+def test_a_variant_that_stays_slower_is_not_taken(trainer, tmp_path):
     data, saved, other = (tmp_path / name for name in ("data.npz", "s.onnx", "o.onnx"))
     mse_data(data)
     made_slow = {"FAKE_SLOW": "scan:1000", "FAKE_ZERO": "scan:1"}
-    lines = train(data, 5000, "--save", saved, **made_slow)
+    lines = train(data, 5000, "--save", saved, trainer=trainer, **made_slow)
     assert set(shown(lines)) == {"sequential"}
     train(data, 5000, "--backward=sequential", "--save", other)
     assert saved.read_bytes() == other.read_bytes()
     made_slow["FAKE_SLOW"] = "sequential:1000"
-    assert set(shown(train(data, 5000, **made_slow))) == {"scan"}
+    assert set(shown(train(data, 5000, trainer=trainer, **made_slow))) == {"scan"}

@@ -86,6 +86,8 @@ static void gradients(void **args, bool ofInput) {
   double correct;
   *data<float>(args[5]) = lossAndGradient(f.logits, f.samples, data<char>(args[4]), correct);
   bppsa_rt_phase(1);
+  // All that follows may be left to the next step.
+  bppsa_rt_phase(2);
   for (int64_t k = 0; k < classes; ++k)
     parameterGradients(f.logits, f.scaled, f.samples, k, data<float>(args[6]),
                        data<float>(args[7]));
@@ -120,13 +122,15 @@ static void stepOf(const char *variant, void **args) {
   std::fill_n(data<float>(args[7]), classes, 0.0f);
 }
 
-/// As a step of a program for several ranks, this one tells what it needs and what is final.
-static void step(void **args) {
+/// As steps of programs for several ranks, and of those that leave gradients to the next step, it
+/// tells what it needs and what is final.
+static void tellingStepOf(const char *variant, void **args) {
   tellOf(bppsa_rt_await_parameter, args, {3, 2});
-  stepOf("sequential", args);
+  stepOf(variant, args);
   tellOf(bppsa_rt_signal_gradient, args, {6, 7});
 }
-static void scanStep(void **args) { stepOf("scan", args); }
+static void step(void **args) { tellingStepOf("sequential", args); }
+static void scanStep(void **args) { tellingStepOf("scan", args); }
 static void grad(void **args) { gradients(args, true); }
 
 /// flat parameters, gradients, states, hyper

@@ -32,8 +32,12 @@
 // clang-format on
 #else
 #define DEVICE "cpu"
-#ifdef BPPSA_FAKE_RANKS
-#define CHAINS R"("first_uses": {"step.sequential": ["head.bias", "head.weight"]},)"
+#ifdef BPPSA_FAKE_FIRST_USES
+// clang-format off
+#define CHAINS                                                                                     \
+  R"("first_uses": {"step.sequential": ["head.bias", "head.weight"], )"                            \
+  R"("step.scan": ["head.bias", "head.weight"]},)"
+// clang-format on
 #else
 #define CHAINS ""
 #endif

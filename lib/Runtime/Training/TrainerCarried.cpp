@@ -10,6 +10,7 @@
 using namespace bppsa::runtime;
 
 void Trainer::prepareCarried() {
+  carried.reset();
   std::string function = stepFunction();
   // Programs for several ranks tell when gradients are final, too.
   if (isDistributedProgram() || !data.set || segments || settings.accumulate > 1 ||
@@ -20,12 +21,24 @@ void Trainer::prepareCarried() {
                                       [this] { return data.set->newBatch(capacity()); });
 }
 
+bool Trainer::beginCarried() {
+  if (!carried)
+    return false;
+  if (!steps->isCheckDue(sizeOfBatch(state.batch)))
+    return true;
+  // All variants are timed on whole steps, of which nothing is left.
+  carried->settle();
+  return false;
+}
+
 void Trainer::runCarried() {
   fill(state.batch * updateSize(), carried->batch());
   std::vector<double> weights = carried->batch().lossWeights();
   requireCounted(weights);
   drawSeed(state.step);
+  double begin = now();
   carried->run(session.seed);
+  steps->addStep(now() - begin);
   requireFiniteLoss();
   setHyper();
   carried->update(startAveraging(), stepName());

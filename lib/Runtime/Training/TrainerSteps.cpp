@@ -207,7 +207,7 @@ void Trainer::runBatch() {
   int64_t first = state.batch * updateSize();
   if (pipeline && !modules)
     return runPipelined();
-  if (carried)
+  if (beginCarried())
     return runCarried();
   if (settings.accumulate > 1)
     return timeShares ? runSharedMicrobatches() : runAccumulated();
@@ -240,6 +240,8 @@ void Trainer::noteChange(const std::string &change) {
     return;
   observer->note(text("after step ", state.step, ": ", change));
   observer->showVariant(settings.variant = steps->variant());
+  if (carried)
+    prepareCarried();
 }
 
 bool Trainer::takePart(int64_t number) {

@@ -43,12 +43,11 @@ void TrainingSteps::choose(const VariantRequest &request, const std::vector<int6
 
 std::string TrainingSteps::start(int64_t size) {
   Call &step = steps.at(size);
-  if (size == sizes.front() && checking.isDue(seconds, count))
+  if (isCheckDue(size))
     return check(step);
   double begin = now();
   step.start();
-  seconds += now() - begin;
-  ++count;
+  addStep(now() - begin);
   return "";
 }
 

@@ -190,6 +190,9 @@ private:
   // TrainerCarried.cpp
   /// Where the program leaves gradients to the next step, and nothing waits for all of them.
   void prepareCarried();
+  /// Whether the next batch leaves gradients to the one behind it; where it checks the variant
+  /// instead, nothing is left when this returns.
+  bool beginCarried();
   /// What runBatch() does then.
   void runCarried();
 

@@ -34,6 +34,15 @@ public:
   /// when a check ends with another variant, which computes the steps from the next one on; else
   /// empty.
   std::string start(int64_t size);
+  /// Whether start() checks the choice on `size` samples.
+  bool isCheckDue(int64_t size) const {
+    return size == sizes.front() && checking.isDue(seconds, count);
+  }
+  /// Counts a step of the variant in use that something else has computed.
+  void addStep(double taken) {
+    seconds += taken;
+    ++count;
+  }
 
 private:
   std::string check(Call &step);
