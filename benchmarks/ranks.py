@@ -35,6 +35,8 @@ LATENCY = 50e-6
 EXCHANGES = ("barrier", "allreduce", "dear", "p3")
 # The first steps of a run touch memory for the first time.
 WARM_UP = 4
+# Of a core that messages take while they are sent; beyond it bppsa-schedule refuses to predict.
+MOST_SHARE = 0.9
 GRU = models.Spec("GRU", hidden=128, features=32, head="last")
 LSTM = models.Spec("LSTM", hidden=256, features=64, layers=4, head="last")
 
@@ -116,6 +118,16 @@ def middle(microseconds):
     return statistics.median(microseconds) / 1e3
 
 
+def why_not_predicted(share):
+    """Why there is no prediction where messages take that share of a core; None where there is."""
+    if share <= MOST_SHARE:
+        return None
+    return (
+        f"not predicted: beside messages that take {share:.3f} of a core, more than {MOST_SHARE}, "
+        f"ranks hardly compute; run on {2 * RANKS} free cores"
+    )
+
+
 def interleave(settings, rounds, measure):
     """All steps, waits and shares of each setting, whose runs take turns."""
     found = {setting: ([], [], []) for setting in settings}
@@ -150,14 +162,20 @@ def measure_exchanges(program, rounds):
     rows = {}
     print(f"{program.path.name}: computes {compute:.1f} ms, network of {gigabits} Gbit/s", end=", ")
     print(f"messages take {share:.3f} of a core")
+    why_not = why_not_predicted(share)
+    if why_not:
+        print(why_not)
     print("exchange    step ms  exposed ms  of barrier  predicted step ms  predicted exposed ms")
     for kind, (spans, waited, _) in found.items():
         row = {"step_ms": middle(spans), "exposed_ms": middle(waited)}
         row["speedup"] = middle(found["barrier"][0]) / row["step_ms"]
         print(f"{kind:10}{row['step_ms']:9.1f}{row['exposed_ms']:12.1f}{row['speedup']:12.2f}", end="")
-        step, exposed = program.predict(times, kind, gigabits, share)
-        row |= {"predicted_step_ms": step, "predicted_exposed_ms": exposed}
-        print(f"{step:19.1f}{exposed:22.1f}", flush=True)
+        if why_not:
+            print(f"{'-':>19}{'-':>22}", flush=True)
+        else:
+            step, exposed = program.predict(times, kind, gigabits, share)
+            row |= {"predicted_step_ms": step, "predicted_exposed_ms": exposed}
+            print(f"{step:19.1f}{exposed:22.1f}", flush=True)
         rows[kind] = row
     inputs = {"compute_ms": compute, "gigabits": gigabits, "latency_s": LATENCY}
     return inputs | {"message_share": share, "exchanges": rows}

@@ -13,6 +13,7 @@ import pytest
 
 import claims
 import onnx_models
+import ranks
 import report
 import shapes
 import what_pays
@@ -307,3 +308,37 @@ def test_the_pruned_chain_in_onnx_runtime_and_jax(tmp_path):
     np.testing.assert_allclose(found, logits, rtol=1e-3, atol=1e-4)
     zeros = np.mean([np.mean(w == 0) for w in what_pays.pruned_weights()[0]])
     assert 0.96 < zeros < 0.98
+
+
+class _Trainer:
+    """Stands for ranks.Program: steps of 10 ms, messages that take a share of a core."""
+
+    path, parameters = pathlib.Path("model"), 10**6
+
+    def __init__(self, share):
+        self.share = share
+
+    def train(self, count, *options):
+        return [10e3, 10e3], [2e3, 2e3], [self.share]
+
+    def bench(self, compute):
+        assert compute == 8
+        return "times"
+
+    def predict(self, times, exchange, gigabits, share):
+        # As bppsa-schedule does.
+        assert times == "times" and share <= 0.9
+        return 9.0, 1.0
+
+
+@pytest.mark.parametrize("share, cores, predicted", [(0.4, 2, True), (1.3, 2, False), (1.3, 4, True)])
+def test_ranks_without_a_core_are_not_predicted(share, cores, predicted, monkeypatch, capsys):
+    monkeypatch.setattr(ranks.os, "sched_getaffinity", lambda _: set(range(cores)))
+    result = ranks.measure_exchanges(_Trainer(share), rounds=2)
+    assert set(result["exchanges"]) == set(ranks.EXCHANGES)
+    for row in result["exchanges"].values():
+        assert row["step_ms"] == 10 and row["exposed_ms"] == 2 and row["speedup"] == 1
+        assert row.get("predicted_step_ms") == (9 if predicted else None)
+    lines = [line for line in capsys.readouterr().out.splitlines() if "not predicted" in line]
+    assert len(lines) == (0 if predicted else 1)
+    assert predicted or "1.300 of a core, more than 0.9" in lines[0]
