@@ -107,3 +107,40 @@ DeviceOrders bppsa::schedule::orderZeroBubble(const Pipeline &pipeline, Deferral
     ops = DeferredStage(pipeline, stage, rule, limit).list();
   });
 }
+
+//===----------------------------------------------------------------------===//
+// Beginnings of orders
+//===----------------------------------------------------------------------===//
+
+std::vector<size_t> bppsa::schedule::countLeadingForward(const DeviceOrders &orders,
+                                                         const std::vector<int32_t> &placement) {
+  std::vector<size_t> counts;
+  for (const std::vector<PipelineOp> &ops : orders)
+    counts.push_back(
+        std::find_if(ops.begin(), ops.end(), [](PipelineOp op) { return op.kind != OpKind::F; }) -
+        ops.begin());
+  auto isAmong = [&](int32_t stage, int32_t microbatch) {
+    const std::vector<PipelineOp> &ops = orders[placement[stage]];
+    auto end = ops.begin() + static_cast<std::ptrdiff_t>(counts[placement[stage]]);
+    return std::any_of(ops.begin(), end, [&](PipelineOp op) {
+      return op.stage == stage && op.microbatch == microbatch;
+    });
+  };
+  auto hasAll = [&](PipelineOp op) {
+    for (int32_t stage = 0; stage < op.stage; ++stage)
+      if (!isAmong(stage, op.microbatch))
+        return false;
+    return true;
+  };
+  // What is left out leaves others without what they read.
+  for (bool hasChanged = true; hasChanged;) {
+    hasChanged = false;
+    for (size_t device = 0; device < orders.size(); ++device)
+      for (size_t i = 0; i < counts[device]; ++i)
+        if (!hasAll(orders[device][i])) {
+          counts[device] = i;
+          hasChanged = true;
+        }
+  }
+  return counts;
+}

@@ -219,6 +219,81 @@ def test_no_barrier(tmp_path, compiled):
     assert count_waits(tmp_path, program, data, "--clip-norm", 0.05) >= 16
 
 
+def test_the_norm_is_known_behind_the_update(tmp_path, compiled):
+    """Where it is not too large: no rank waits between steps, but behind the first one and before the last, of other microbatches."""
+    data = save(tmp_path / "data.npz", CASES["dense"][1])
+    program, trace = compiled("dense", 2), tmp_path / "t.json"
+    words = ["train", "--data", data, *SETTINGS, "--batch", 4, "--microbatches", 2, "--trace", trace]
+    harness.check_succeeded(mpi.run(2, program, *words, "--clip-norm", 1e3))
+    events = [event for event in json.loads(trace.read_text())["traceEvents"] if event["ph"] == "X"]
+    for rank in (0, 1):
+        own = sorted((event for event in events if event["pid"] == rank), key=lambda event: event["ts"])
+        parts = [event for event in own if event["name"][:2] in ("F ", "B ") and event["tid"] == 0]
+        begins = [i for i, event in enumerate(parts) if event["name"] == "F 0"]
+        assert len(begins) == 10
+        gaps = [(parts[i - 1]["ts"] + parts[i - 1]["dur"], parts[i]["ts"]) for i in begins[2:-1]]
+        waits = [event["ts"] for event in own if event["name"] == "numbers" and event["tid"] == 2]
+        assert not any(begin <= wait <= end for begin, end in gaps for wait in waits)
+
+
+def uneven(shape, target):
+    """Every second update has samples with larger values, and gradients."""
+    arrays = samples(shape, target)
+    scale = np.where(np.arange(37) // 4 % 2 == 0, 0.3, 3).astype(np.float32)
+    axis = shape.index(37)
+    arrays["x"] *= scale.reshape([37 if i == axis else 1 for i in range(len(shape))])
+    return arrays
+
+
+AHEAD = ["--batch", 4, "--microbatches", 4, "--no-shuffle"]
+
+
+def count_rollbacks(trace, ranks):
+    """Of each rank."""
+    events = json.loads(trace.read_text())["traceEvents"]
+    return [sum(event["name"] == "rollback" and event["pid"] == rank for event in events) for rank in range(ranks)]
+
+
+@pytest.mark.parametrize(
+    "case, stages, options, clip, schedules",
+    [
+        ("dense", 2, [], 0.8, ["1f1b", "gpipe"]),
+        ("dense", 4, ["--split-backward"], 0.8, ["zb-h1", "zb-h2", "ooo"]),
+        ("dropout", 2, ["--split-backward"], 1.4, ["zb-h2"]),
+        ("recurrent", 3, ["--split-backward"], 0.5, ["zb-2p"]),
+        ("dense", 2, ["--split-backward", "--pipeline-placement=v"], 0.8, ["zb-v", "gpipe"]),
+    ],
+)
+def test_clipped_behind_the_update(tmp_path, compiled, case, stages, options, clip, schedules):
+    """Updates that clipping makes others are taken back, with what followed from them."""
+    shape, target = ((37, 6), 37) if case != "recurrent" else ((11, 37, 5), (11, 37))
+    data = save(tmp_path / "data.npz", uneven(shape, target))
+    program = compiled(case, stages, *options)
+    words = [*AHEAD, "--ema", 0.9, "--weight-decay", 0.01]
+    free = train(tmp_path, 0, program, data, "free", *words)
+    words += ["--clip-norm", clip]
+    alone = train(tmp_path, 0, program, data, "alone", *words)
+    assert any((free[0][name] != array).any() for name, array in alone[0].items())
+    for schedule in schedules:
+        trace = tmp_path / "t.json"
+        found = train(
+            tmp_path, stages, program, data, schedule, *words, f"--pipeline-schedule={schedule}", "--trace", trace
+        )
+        check_same(found, alone)
+        counts = count_rollbacks(trace, stages)
+        assert len(set(counts)) == 1 and counts[0] >= 4
+
+
+def test_checkpoints_have_validated_updates(tmp_path, compiled):
+    data = save(tmp_path / "data.npz", uneven((37, 6), 37))
+    program, trace = compiled("dense", 2), tmp_path / "t.json"
+    words = [*AHEAD, "--clip-norm", 0.8]
+    alone = train(tmp_path, 0, program, data, "alone", *words)
+    kept = ["--checkpoint", tmp_path / "kept.npz", "--checkpoint-every", 1]
+    check_same(train(tmp_path, 2, program, data, "kept", *words, *kept, "--trace", trace), alone)
+    assert min(count_rollbacks(trace, 2)) >= 4
+
+
 def steep():
     """The loss is finite; the gradient of w, which the first stage finds, is not."""
     rng = np.random.default_rng(8)

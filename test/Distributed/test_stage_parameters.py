@@ -7,7 +7,18 @@ import pytest
 from fake_trainer import save
 from onnx import helper
 from test_batch_statistics_of_ranks import normalization, start_values
-from test_pipeline import SETTINGS, UPDATES, check_same, dense, make_model, samples, train
+from test_pipeline import (
+    AHEAD,
+    SETTINGS,
+    UPDATES,
+    check_same,
+    count_rollbacks,
+    dense,
+    make_model,
+    samples,
+    train,
+    uneven,
+)
 from test_programs import compile_model
 
 V = ["--pipeline-placement=v", "--split-backward"]
@@ -100,3 +111,17 @@ def test_resumed(tmp_path, case):
     harness.check_succeeded(mpi.run(2, program, *words))
     for name, array in mpi.weights(tmp_path / "end.onnx").items():
         np.testing.assert_array_equal(array, whole[0][name], name)
+
+
+@pytest.mark.parametrize("case, clip", [("tied", 0.55), ("embedded", 0.9), ("normalized", 0.55)])
+@pytest.mark.parametrize("options, schedule", [([], "1f1b"), (V, "zb-v")])
+def test_updates_that_are_taken_back(tmp_path, case, clip, options, schedule):
+    """With the values that other stages have of tied parameters, and with running statistics."""
+    make, arrays = CASES[case]
+    data = save(tmp_path / "data.npz", uneven(arrays["x"].shape, 37))
+    program, trace = compile_model(make(), "--pipeline=2", *options), tmp_path / "t.json"
+    words = [*AHEAD, "--clip-norm", clip]
+    alone = train(tmp_path, 0, program, data, "alone", *words)
+    words += [f"--pipeline-schedule={schedule}", "--trace", trace]
+    check_same(train(tmp_path, 2, program, data, "ranks", *words), alone)
+    assert min(count_rollbacks(trace, 2)) >= 3

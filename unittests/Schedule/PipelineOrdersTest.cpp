@@ -67,3 +67,38 @@ TEST(PipelineTest, RefusesAnOrderAgainstDependences) {
   DeviceOrders orders = {{{OpKind::BW, 0, 0}, {OpKind::F, 0, 0}}};
   EXPECT_FALSE(evaluate(pipeline, orders));
 }
+
+/// Operations of one kind and stage on microbatches 0, 1, ...
+static std::vector<PipelineOp> repeat(OpKind kind, int32_t stage, int32_t count) {
+  std::vector<PipelineOp> ops;
+  for (int32_t microbatch = 0; microbatch < count; ++microbatch)
+    ops.push_back({kind, stage, microbatch});
+  return ops;
+}
+
+TEST(LeadingForwardTest, IsTheWarmUpOfEachStage) {
+  PublishedBubbles row = kPublishedBubbles[0];
+  Pipeline pipeline = row.getPipeline();
+  DeviceOrders orders = orderOneForwardOneBackward(pipeline);
+  std::vector<size_t> counts = countLeadingForward(orders, pipeline.placement);
+  for (size_t stage = 0; stage < counts.size(); ++stage)
+    EXPECT_EQ(counts[stage], counts.size() - stage);
+}
+
+TEST(LeadingForwardTest, EndsWhereADeviceNeedsWhatComesLater) {
+  // The second stage runs three microbatches forward, the first one two before it goes back.
+  DeviceOrders orders = {repeat(OpKind::F, 0, 2), repeat(OpKind::F, 1, 3)};
+  orders[0].push_back({OpKind::BW, 0, 0});
+  orders[0].push_back({OpKind::F, 0, 2});
+  orders[1].push_back({OpKind::BW, 1, 0});
+  EXPECT_EQ(countLeadingForward(orders, {0, 1}), (std::vector<size_t>{2, 2}));
+}
+
+TEST(LeadingForwardTest, FollowsStagesThatComeBack) {
+  // Stages 0 and 3 on one device, 1 and 2 on the other one, which runs stage 2 after a cotangent.
+  DeviceOrders orders = {{{OpKind::F, 0, 0}, {OpKind::F, 3, 0}, {OpKind::F, 0, 1}},
+                         {{OpKind::F, 1, 0}, {OpKind::B, 1, 0}, {OpKind::F, 2, 0}}};
+  EXPECT_EQ(countLeadingForward(orders, {0, 1, 1, 0}), (std::vector<size_t>{1, 1}));
+  orders[1] = {{OpKind::F, 1, 0}, {OpKind::F, 2, 0}, {OpKind::F, 1, 1}};
+  EXPECT_EQ(countLeadingForward(orders, {0, 1, 1, 0}), (std::vector<size_t>{3, 3}));
+}

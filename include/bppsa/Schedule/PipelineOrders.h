@@ -35,6 +35,13 @@ constexpr DeferralRule kZeroBubbleH1 = {1, 1}, kZeroBubbleH2 = {2, 2};
 /// those that it keeps of one microbatch.
 DeviceOrders orderZeroBubble(const Pipeline &pipeline, DeferralRule rule, double limit);
 
+/// How many operations at the beginning of the order of each device are forward ones that read
+/// nothing but results of such operations: all that runs of a step while the update before it may
+/// still be taken back. `placement` has the device of each stage; a stage may read of all before
+/// it.
+std::vector<size_t> countLeadingForward(const DeviceOrders &orders,
+                                        const std::vector<int32_t> &placement);
+
 } // namespace bppsa::schedule
 
 #endif // BPPSA_SCHEDULE_PIPELINEORDERS_H

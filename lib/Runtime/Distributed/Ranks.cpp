@@ -6,6 +6,7 @@
 
 #include "bppsa/Runtime/Distributed/Ranks.h"
 #include "Tags.h"
+#include "bppsa/Runtime/Call.h"
 #include "bppsa/Runtime/Error.h"
 
 #include <algorithm>
@@ -52,6 +53,8 @@ struct Ranks::Gathering {
   std::vector<std::string> all;
   /// Messages that have not ended.
   int missing;
+  /// When it began, and when the last message came to its end.
+  double begin = now(), end = 0;
 };
 
 std::shared_ptr<Ranks::Gathering> Ranks::start(const std::string &own, const char *what) {
@@ -66,7 +69,10 @@ std::shared_ptr<Ranks::Gathering> Ranks::start(const std::string &own, const cha
   memcpy(first.bytes, own.data(), fits);
   gathering->all[rank()] = own;
   std::function<void()> ended = [this, gathering] {
-    messages->update([&] { --gathering->missing; });
+    messages->update([&] {
+      --gathering->missing;
+      gathering->end = now();
+    });
   };
   const std::string &whole = gathering->all[rank()];
   for (int other = 0; other < count(); ++other) {
@@ -119,6 +125,17 @@ std::vector<std::vector<double>> Ranks::finishGather(Gathering &gathering) {
     memcpy(all.back().data(), text.data(), text.size());
   }
   return all;
+}
+
+std::optional<double> Ranks::secondsOf(const Gathering &gathering) {
+  if (isAlone())
+    return 0;
+  std::optional<double> seconds;
+  messages->update([&] {
+    if (gathering.missing == 0)
+      seconds = gathering.end - gathering.begin;
+  });
+  return seconds;
 }
 
 //===----------------------------------------------------------------------===//

@@ -10,6 +10,7 @@
 #include "bppsa/Runtime/Error.h"
 #include "bppsa/Runtime/Memory.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace bppsa::runtime;
@@ -21,6 +22,8 @@ static std::shared_ptr<void> makeBlock(uint64_t bytes) {
 }
 
 void StageMail::send(int stage, int64_t channel, const void *data, uint64_t bytes) {
+  if (trial)
+    trial->sent.push_back({current, stage, channel, bytes});
   std::shared_ptr<void> copy = makeBlock(bytes);
   memcpy(copy.get(), data, bytes);
   if (isOwn(stage)) {
@@ -34,6 +37,7 @@ void StageMail::send(int stage, int64_t channel, const void *data, uint64_t byte
 void StageMail::begin(Part part) {
   auto [found, isNew] = receipts.try_emplace(part);
   learned = isNew ? &found->second : nullptr;
+  current = std::get<0>(part);
 }
 
 bool StageMail::expect(Part part) {
@@ -57,6 +61,8 @@ void StageMail::start(const Receipt &receipt, void *data, std::function<void()> 
 }
 
 double StageMail::receive(int stage, int64_t channel, void *data, uint64_t bytes) {
+  if (trial)
+    ++trial->received[channel];
   if (isOwn(stage)) {
     std::deque<std::shared_ptr<void>> &waiting = kept.at(channel);
     memcpy(data, waiting.front().get(), bytes);
@@ -79,4 +85,21 @@ double StageMail::receive(int stage, int64_t channel, void *data, uint64_t bytes
   double waited = now() - begin;
   memcpy(data, arrival->data.get(), bytes);
   return waited;
+}
+
+void StageMail::endTrial(bool isKept) {
+  Trial ended = std::move(*trial);
+  trial.reset();
+  if (isKept)
+    return;
+  learned = nullptr;
+  std::string own(reinterpret_cast<const char *>(ended.sent.data()),
+                  ended.sent.size() * sizeof(Sent));
+  for (const std::string &bytes : ranks.gather(own, "trial")) {
+    std::vector<Sent> sent(bytes.size() / sizeof(Sent));
+    std::copy_n(bytes.data(), bytes.size(), reinterpret_cast<char *>(sent.data()));
+    for (const Sent &message : sent)
+      if (isOwn(message.to) && --ended.received[message.channel] < 0)
+        receive(message.from, message.channel, makeBlock(message.bytes).get(), message.bytes);
+  }
 }

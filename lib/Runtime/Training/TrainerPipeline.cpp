@@ -41,7 +41,8 @@ void Trainer::runPipelined() {
         microbatch.weights = microbatch.data.batch.lossWeights();
         drawSeed(state.step * settings.accumulate + number);
         microbatch.data.seed = session.seed;
-      });
+      },
+      [this] { return validateUpdate(); });
   requireCounted({weight});
   // What other ranks know of the update before is needed here at the latest.
   takeOutcome();
@@ -74,7 +75,10 @@ void Trainer::takeOutcome() {
 /// finds what is not finite by itself.
 void Trainer::updatePipelined() {
   bool isFirst = state.losses.weights.empty();
-  if (settings.clipNorm || searchedRate || isFirst) {
+  averageOfUpdate = startAveraging();
+  // Gradients that were too large are likely to be so again.
+  bool waits = searchedRate || isFirst || (settings.clipNorm && wasClipped);
+  if (waits) {
     takeOutcome();
   } else if (!std::isfinite(pipeline->ownSquares())) {
     // The others go on, and end with this rank.
@@ -83,9 +87,47 @@ void Trainer::updatePipelined() {
       failDiverged(outcomeOf, text("the loss is ", loss));
     refuseGradients(session, outcomeOf);
   }
-  if (settings.clipNorm)
-    session.clipGradients(normSquares, *settings.clipNorm);
-  updateStage();
+  if (settings.clipNorm && !waits)
+    return updateAhead();
+  clipStages();
+  pipeline->update(averageOfUpdate);
+}
+
+void Trainer::clipStages() {
+  if (!settings.clipNorm)
+    return;
+  session.clipGradients(normSquares, *settings.clipNorm);
+  wasClipped = session.hyper[3] != 1;
+}
+
+/// As Zero Bubble validates after the update (Qi et al., ICLR 2024). A rank that ends its step with
+/// or behind the others knows all, and need not keep anything.
+void Trainer::updateAhead() {
+  if (pipeline->isOutcomeNear()) {
+    takeOutcome();
+    clipStages();
+    if (!wasClipped)
+      return pipeline->update(averageOfUpdate);
+    // The others take their update back, and this rank with them.
+    session.hyper[3] = 1;
+  }
+  pipeline->keep();
+  pipeline->update(averageOfUpdate);
+}
+
+bool Trainer::validateUpdate() {
+  takeOutcome();
+  if (!pipeline->isKept())
+    return true;
+  clipStages();
+  if (!wasClipped) {
+    pipeline->accept();
+    return true;
+  }
+  TraceScope scope(ranks.trace(), TraceEvent::Lane::Computing, "rollback");
+  pipeline->takeBack();
+  pipeline->update(averageOfUpdate);
+  return false;
 }
 
 void Trainer::updateStage() { pipeline->update(startAveraging()); }

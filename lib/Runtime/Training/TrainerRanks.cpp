@@ -52,7 +52,7 @@ void Trainer::settle() {
   if (modules)
     takeReports(0);
   if (pipeline) {
-    takeOutcome();
+    validateUpdate();
     pipeline->settle();
   }
 }

@@ -159,8 +159,24 @@ bool PipelinedUpdate::expect(schedule::PipelineOp op, const Microbatch &microbat
   return !microbatch.counts() || mail.expect(partOf(op, microbatch));
 }
 
+/// Runs what may run before the last update is validated. Returns how many operations that were, 0
+/// where they count nothing, since the update has changed.
+size_t PipelinedUpdate::runAhead(int64_t count,
+                                 const std::function<void(size_t begin, size_t end)> &runOps,
+                                 const std::function<void(size_t i)> &drop,
+                                 const std::function<bool()> &validate) {
+  size_t ahead = orders.ahead(count);
+  mail.beginTrial();
+  runOps(0, ahead);
+  bool isValid = validate();
+  for (size_t i = 0; i < ahead && !isValid; ++i)
+    drop(i);
+  mail.endTrial(isValid);
+  return isValid ? ahead : 0;
+}
+
 double PipelinedUpdate::run(int64_t count, int64_t size, const std::function<Batch()> &makeBatch,
-                            const Fill &fill) {
+                            const Fill &fill, const std::function<bool()> &validate) {
   sums = {};
   std::vector<Microbatch *> working;
   auto find = [&](schedule::PipelineOp op) -> Microbatch & {
@@ -173,18 +189,21 @@ double PipelinedUpdate::run(int64_t count, int64_t size, const std::function<Bat
     return *working[op.microbatch];
   };
   const std::vector<schedule::PipelineOp> &ops = orders.of(count);
-  size_t numExpected = 0;
-  for (size_t i = 0; i < ops.size(); ++i) {
-    schedule::PipelineOp op = ops[i];
-    Microbatch &microbatch = find(op);
-    numExpected = std::max(numExpected, i);
-    while (numExpected < std::min(i + 1 + opsAhead, ops.size()) &&
-           expect(ops[numExpected], find(ops[numExpected])))
-      ++numExpected;
-    runPart(op, microbatch, size);
-    if (isLast(op) && --microbatch.open == 0)
-      free.push_back(&microbatch);
-  }
+  auto runOps = [&](size_t begin, size_t end) {
+    for (size_t i = begin, numExpected = begin; i < end; ++i) {
+      schedule::PipelineOp op = ops[i];
+      Microbatch &microbatch = find(op);
+      numExpected = std::max(numExpected, i);
+      while (numExpected < std::min(i + 1 + opsAhead, end) &&
+             expect(ops[numExpected], find(ops[numExpected])))
+        ++numExpected;
+      runPart(op, microbatch, size);
+      if (isLast(op) && --microbatch.open == 0)
+        free.push_back(&microbatch);
+    }
+  };
+  auto drop = [&](size_t i) { find(ops[i]).steps.at(ops[i].stage)->drop(); };
+  runOps(isProvisional ? runAhead(count, runOps, drop, validate) : 0, ops.size());
   finish();
   return sums.weight;
 }
@@ -218,7 +237,9 @@ void PipelinedUpdate::tell(bool isInterrupted) {
 }
 
 PipelinedUpdate::Outcome PipelinedUpdate::takeOutcome() {
-  std::vector<std::vector<double>> all = ranks.finishGather(*std::exchange(told, nullptr));
+  std::shared_ptr<Ranks::Gathering> gathering = std::exchange(told, nullptr);
+  std::vector<std::vector<double>> all = ranks.finishGather(*gathering);
+  outcomeSeconds = ranks.secondsOf(*gathering).value_or(0);
   Outcome outcome;
   for (const std::vector<double> &part : all) {
     outcome.isInterrupted |= part[0] != 0;
@@ -253,6 +274,24 @@ void PipelinedUpdate::shareValues() {
     else if (ranks.rank() == each.to)
       ranks.receive(each.from, session.parameters.changeValues(each.index), size, what);
   }
+}
+
+bool PipelinedUpdate::isOutcomeNear() const {
+  return ranks.secondsOf(*told) || outcomeSeconds < keepSeconds;
+}
+
+void PipelinedUpdate::keep() {
+  double begin = now();
+  // The memory is that of the last time.
+  kept.clear();
+  forEachArrayOf(ranks.rank(), [&](const char *array, size_t size) { kept.append(array, size); });
+  isProvisional = true;
+  keepSeconds = now() - begin;
+}
+
+void PipelinedUpdate::takeBack() {
+  unpack(ranks.rank(), kept);
+  isProvisional = false;
 }
 
 std::string PipelinedUpdate::noteOfUpdate(int64_t count) {

@@ -6,6 +6,7 @@
 
 #include "bppsa/Runtime/Updates/StageOrders.h"
 #include "bppsa/Runtime/Error.h"
+#include "bppsa/Schedule/PipelineOrders.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,14 +20,18 @@ using Name = schedule::ScheduleKind::Name;
 // Schedules and programs
 //===----------------------------------------------------------------------===//
 
-/// The stages of `model` with `costs`, or with those that its counts give.
-static schedule::Pipeline pipelineOf(const Model &model, std::vector<schedule::StageCost> costs,
-                                     int64_t count) {
+static std::vector<int32_t> placementOf(const Model &model) {
   std::vector<int32_t> placement;
   for (const StageInfo &stage : model.stages)
     placement.push_back(stage.rank);
+  return placement;
+}
+
+/// The stages of `model` with `costs`, or with those that its counts give.
+static schedule::Pipeline pipelineOf(const Model &model, std::vector<schedule::StageCost> costs,
+                                     int64_t count) {
   schedule::Pipeline pipeline =
-      schedule::makePipeline(costs, {}, std::move(placement), static_cast<int32_t>(count));
+      schedule::makePipeline(costs, {}, placementOf(model), static_cast<int32_t>(count));
   // Whether what W does not need is free once B has run, the compiled stage knows alone.
   pipeline.deferredMemory = 1;
   return pipeline;
@@ -140,8 +145,7 @@ static std::string pack(const schedule::DeviceOrders &orders) {
   return bytes;
 }
 
-/// Those of `device`.
-static std::vector<schedule::PipelineOp> unpack(const std::string &bytes, int device) {
+static schedule::DeviceOrders unpack(const std::string &bytes, int64_t devices) {
   const char *next = bytes.data();
   auto take = [&] {
     int32_t number;
@@ -149,8 +153,8 @@ static std::vector<schedule::PipelineOp> unpack(const std::string &bytes, int de
     next += sizeof number;
     return number;
   };
-  std::vector<schedule::PipelineOp> ops;
-  for (int before = 0; before <= device; ++before) {
+  schedule::DeviceOrders orders(devices);
+  for (std::vector<schedule::PipelineOp> &ops : orders) {
     ops.resize(take());
     for (schedule::PipelineOp &op : ops) {
       op.kind = static_cast<schedule::OpKind>(take());
@@ -158,7 +162,7 @@ static std::vector<schedule::PipelineOp> unpack(const std::string &bytes, int de
       op.microbatch = take();
     }
   }
-  return ops;
+  return orders;
 }
 
 static std::string describeTimes(const schedule::ScheduledPipeline &scheduled) {
@@ -180,7 +184,9 @@ StageOrders::Orders &StageOrders::find(int64_t count) {
     if (areMeasured)
       description += text(", ", describeTimes(scheduled));
   }
-  return orders[count] = {unpack(ranks.broadcast(bytes), ranks.rank()), description};
+  schedule::DeviceOrders all = unpack(ranks.broadcast(bytes), ranks.count());
+  size_t ahead = schedule::countLeadingForward(all, placementOf(model))[ranks.rank()];
+  return orders[count] = {std::move(all[ranks.rank()]), ahead, description};
 }
 
 const std::vector<schedule::PipelineOp> &StageOrders::of(int64_t count) { return find(count).own; }

@@ -10,6 +10,7 @@
 #include "bppsa/Runtime/Distributed/MessageLoop.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,8 @@ public:
   std::shared_ptr<Gathering> startGather(const std::vector<double> &own,
                                          const char *what = "numbers");
   std::vector<std::vector<double>> finishGather(Gathering &gathering);
+  /// How long after its start all was there; nothing where finishGather() would wait now.
+  std::optional<double> secondsOf(const Gathering &gathering);
   /// What rank 0 gives.
   std::string broadcast(const std::string &own) { return gather(isFirst() ? own : "").front(); }
 

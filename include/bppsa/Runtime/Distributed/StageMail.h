@@ -15,6 +15,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <tuple>
 
 namespace bppsa::runtime {
@@ -38,6 +39,12 @@ public:
   /// not known: it has not run yet.
   bool expect(Part part);
 
+  /// What is sent and received from here on is taken back by endTrial(false), before whose call all
+  /// that was expected is received: that receives what other ranks have sent in their trials and
+  /// this one has not received yet. Ranks take back together.
+  void beginTrial() { trial.emplace(); }
+  void endTrial(bool isKept);
+
 private:
   struct Arrival {
     std::shared_ptr<void> data;
@@ -49,6 +56,17 @@ private:
     uint64_t bytes;
   };
 
+  /// A message of a trial.
+  struct Sent {
+    int64_t from, to, channel;
+    uint64_t bytes;
+  };
+  struct Trial {
+    std::vector<Sent> sent;
+    /// By channel.
+    std::map<int64_t, int64_t> received;
+  };
+
   bool isOwn(int stage) const { return model.stages[stage].rank == ranks.rank(); }
   void start(const Receipt &receipt, void *data, std::function<void()> arrived);
 
@@ -58,6 +76,9 @@ private:
   /// time.
   std::map<Part, std::vector<Receipt>> receipts;
   std::vector<Receipt> *learned = nullptr;
+  /// The stage of the part that runs.
+  int current = 0;
+  std::optional<Trial> trial;
   /// By channel.
   std::map<int64_t, std::deque<std::shared_ptr<Arrival>>> expected;
   /// Of channels between stages of this rank.

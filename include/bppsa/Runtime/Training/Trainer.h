@@ -182,10 +182,17 @@ private:
   /// Computes the batches of an update as microbatches.
   void runPipelined();
   void updatePipelined();
+  /// Updates before the norm of all gradients is known, as if that needed no clipping.
+  void updateAhead();
+  /// Takes over the outcome of such an update, and makes it again where its gradients have to be
+  /// clipped. Returns whether it was right.
+  bool validateUpdate();
   /// Takes over the losses and the norm of the last update, which other ranks have told meanwhile.
   void takeOutcome();
-  /// Updates the parameters of the stage of this rank.
+  /// Updates the parameters of the stages of this rank.
   void updateStage();
+  /// Scales the gradients by the norm of all ranks.
+  void clipStages();
 
   // TrainerCarried.cpp
   /// Where the program leaves gradients to the next step, and nothing waits for all of them.
@@ -310,6 +317,9 @@ private:
   /// The step of the last update of the pipeline, and the squares of its gradients.
   std::string outcomeOf;
   double normSquares = 0;
+  /// Whether the last norm was too large, and what follows an update that may be taken back.
+  bool wasClipped = false;
+  std::function<void(int64_t, int64_t)> averageOfUpdate;
   double divisor = 1;
   /// The observer of some rank wants the run to end.
   bool isInterrupted = false;

@@ -45,9 +45,10 @@ public:
   using Fill = std::function<void(int64_t number, Microbatch &microbatch)>;
   /// Computes `count` microbatches, each with memory that `makeBatch` gives; `size` are the samples
   /// of a whole one. The gradients of the rank's stages are there then. Returns what the samples
-  /// count.
-  double run(int64_t count, int64_t size, const std::function<Batch()> &makeBatch,
-             const Fill &fill);
+  /// count. After keep() it calls `validate` when no more may run before: whether the last update
+  /// is to stay as it is. Where that has changed parameters, the step begins again.
+  double run(int64_t count, int64_t size, const std::function<Batch()> &makeBatch, const Fill &fill,
+             const std::function<bool()> &validate);
   /// The sum of the squares of the gradients of this rank's stages.
   double ownSquares() const { return squares; }
   /// The same, of the gradients that the session has.
@@ -67,6 +68,13 @@ public:
   Outcome takeOutcome();
   /// Updates the parameters of this rank; `average` follows each, by its place in the flat arrays.
   void update(const std::function<void(int64_t start, int64_t size)> &average);
+  /// Whether the outcome is there, or likely to be there sooner than keep() has kept what changes.
+  bool isOutcomeNear() const;
+  /// Keeps what update() is going to change until it stays as it is, or is taken back.
+  void keep();
+  bool isKept() const { return isProvisional; }
+  void accept() { isProvisional = false; }
+  void takeBack();
   /// What the first rank says where the update has changed the schedule; else empty.
   std::string noteOfUpdate(int64_t count);
   /// Throws DivergedError on all ranks, with the first gradient that is not finite.
@@ -98,6 +106,8 @@ private:
   void findShared();
   void shareValues();
   template <typename Visit> void forEachOwned(int rank, Visit visit) const;
+  size_t runAhead(int64_t count, const std::function<void(size_t begin, size_t end)> &runOps,
+                  const std::function<void(size_t i)> &drop, const std::function<bool()> &validate);
   Microbatch &takeFree(const std::function<Batch()> &makeBatch);
   void runPart(schedule::PipelineOp op, Microbatch &microbatch, int64_t size);
   StageMail::Part partOf(schedule::PipelineOp op, const Microbatch &microbatch) const {
@@ -133,6 +143,11 @@ private:
   double squares = 0;
   std::shared_ptr<Ranks::Gathering> told;
   double toldWeight = 0;
+  /// What this rank had before its last update, while that may be taken back.
+  std::string kept;
+  bool isProvisional = false;
+  /// What keep() takes, and how long after tell() the last outcome was there.
+  double keepSeconds = 0, outcomeSeconds = 0;
   /// Whether parameters of other stages may be old.
   bool isSettled = true;
 };

@@ -28,6 +28,9 @@ public:
   /// The operations of this rank in an update of `count` microbatches. Throws Error where no order
   /// keeps to the memory limit.
   const std::vector<schedule::PipelineOp> &of(int64_t count);
+  /// How many operations at their beginning may run before the last update is validated, as
+  /// schedule::countLeadingForward() says.
+  size_t ahead(int64_t count) { return find(count).ahead; }
 
   /// Whether orders follow from what operations take, and are to be made again when that is known.
   bool wantsTimes() const;
@@ -40,6 +43,7 @@ public:
 private:
   struct Orders {
     std::vector<schedule::PipelineOp> own;
+    size_t ahead;
     std::string description;
   };
 

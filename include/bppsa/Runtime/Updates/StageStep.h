@@ -35,6 +35,9 @@ public:
   /// Runs the next part, or all that are left; gradients and loss are there then.
   void goOn(bool toEnd);
   bool isPaused() const { return step.isPaused(); }
+  /// Ends a microbatch of which nothing counts: the parts that are left exchange nothing, and
+  /// compute on zeros.
+  void drop();
 
   /// The seconds that it has waited for other stages.
   double waited() const { return secondsWaited; }
@@ -45,6 +48,7 @@ private:
   StageMail &mail;
   MicrobatchCalls calls;
   double secondsWaited = 0;
+  bool isDropped = false;
   std::map<int, uint64_t> sent;
   PausedStep step;
 };
