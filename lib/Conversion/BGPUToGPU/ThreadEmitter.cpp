@@ -18,6 +18,8 @@
 using namespace mlir;
 using namespace bppsa;
 
+static bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
+
 /// The type of what a thread has of a value.
 static Type getThreadType(Type type) {
   auto tile = dyn_cast<RankedTensorType>(type);
@@ -98,10 +100,15 @@ bool ThreadEmitter::hasSpareRows(Operation *op) const {
   return put && hasRows(put.getBuffer(), put.getFirst());
 }
 
+/// Whether threads without an element compute the last one again at `op`.
+bool ThreadEmitter::repeatsIn(Operation *op) const {
+  return repeatsLast && op->getParentOfType<scf::ForOp>();
+}
+
 bool ThreadEmitter::needsBranch(Operation *op) const {
   if (getTile(op).getNumElements() == numThreads)
     return false;
-  return !repeatsLast || !(hasSpareRows(op) || onlyReads(op));
+  return !repeatsIn(op) || !(hasSpareRows(op) || onlyReads(op));
 }
 
 void ThreadEmitter::emitBlock(OpBuilder &builder, Block &block) {
@@ -137,7 +144,7 @@ void ThreadEmitter::emitBlock(OpBuilder &builder, Block &block) {
 
 void ThreadEmitter::emitForAll(OpBuilder &builder, Operation *op) {
   int64_t count = getTile(op).getNumElements();
-  if (repeatsLast && !hasSpareRows(op))
+  if (repeatsIn(op) && !hasSpareRows(op))
     element = minIndex(builder, op->getLoc(), thread, getIndex(builder, op->getLoc(), count - 1));
   emitTileOp(builder, op);
   element = thread;
@@ -148,7 +155,13 @@ void ThreadEmitter::emitRun(OpBuilder &builder, Run &run) {
     return;
   int64_t count = getTile(run[0]).getNumElements();
   Location loc = run[0]->getLoc();
-  emitPart(builder, run, isBelow(builder, loc, thread, getIndex(builder, loc, count)));
+  Value exists = isBelow(builder, loc, thread, getIndex(builder, loc, count));
+  // Elements that threads repeat are written by the index by which they were read: one less to
+  // hold.
+  if (repeatsIn(run[0]) && llvm::any_of(run[0]->getOperands(), isTile))
+    element = minIndex(builder, loc, thread, getIndex(builder, loc, count - 1));
+  emitPart(builder, run, exists);
+  element = thread;
   run.clear();
 }
 

@@ -44,6 +44,7 @@ private:
                 mlir::Value exists);
   /// Threads beyond the last element have it again.
   void emitForAll(mlir::OpBuilder &builder, mlir::Operation *op);
+  bool repeatsIn(mlir::Operation *op) const;
   bool needsBranch(mlir::Operation *op) const;
   bool hasSpareRows(mlir::Operation *op) const;
   void emitTileOp(mlir::OpBuilder &builder, mlir::Operation *op);

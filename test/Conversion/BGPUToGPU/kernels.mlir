@@ -116,40 +116,49 @@ func.func @branches(%n: index, %condition: i1, %x: memref<8xf32>) {
   return
 }
 
-// Threads without an element compute the last one again, and write it to spare rows of shared memory; other writes are in a
-// branch.
+// In loops, threads without an element compute the last one again, and write it to spare rows of shared memory; other writes are
+// in a branch, as is all else.
 
 // CHECK-LABEL: func @repeat(
 // CHECK:         gpu.launch
-// CHECK:           %[[OWN:.*]] = arith.minui %[[THREAD:.*]], %c19
-// CHECK-NEXT:      %[[VALUE:.*]] = memref.load %[[X:.*]][%[[OWN]]]
-// CHECK-NEXT:      memref.store %[[VALUE]], %{{.*}}[%[[THREAD]]] : memref<56xf32, #gpu.address_space<workgroup>>
-// CHECK-NEXT:      nvvm.cp.async.wait.group 2
-// CHECK-NEXT:      gpu.barrier
-// CHECK-NEXT:      %[[OTHER:.*]] = memref.load %{{.*}}[%c0]
-// CHECK-NEXT:      %[[EXISTS:.*]] = arith.cmpi ult, %[[THREAD]], %c20
+// CHECK:           %[[EXISTS:.*]] = arith.cmpi ult, %[[THREAD:.*]], %c20
 // CHECK-NEXT:      scf.if %[[EXISTS]] {
-// CHECK-NEXT:        memref.store %[[OTHER]], %[[X]][%[[THREAD]]]
+// CHECK-NEXT:        memref.store %{{.*}}, %[[A:.*]][%[[THREAD]]] : memref<56xf32, #gpu.address_space<workgroup>>
+// CHECK-NEXT:      }
+// CHECK-NEXT:      scf.for
+// CHECK-NEXT:        %[[OWN:.*]] = arith.minui %[[THREAD]], %c19
+// CHECK-NEXT:        %[[VALUE:.*]] = memref.load %[[X:.*]][%[[OWN]]]
+// CHECK-NEXT:        memref.store %[[VALUE]], %[[A]][%[[THREAD]]] : memref<56xf32, #gpu.address_space<workgroup>>
+// CHECK-NEXT:        nvvm.cp.async.wait.group 2
+// CHECK-NEXT:        gpu.barrier
+// CHECK-NEXT:        %[[OTHER:.*]] = memref.load %[[A]][%c0]
+// CHECK-NEXT:        scf.if %[[EXISTS]] {
+// CHECK-NEXT:          memref.store %[[OTHER]], %[[X]][%[[OWN]]]
 func.func @repeat(%n: index, %x: memref<20xf32>) {
   %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zeros = arith.constant dense<0.0> : tensor<20xf32>
   bgpu.kernel blocks(%block in %n) threads(32) {
     %a = memref.alloc() : memref<56xf32, #shared>
-    %tile = bgpu.for_each [20] -> tensor<20xf32> {
-    ^bb0(%i: index):
-      %0 = memref.load %x[%i] : memref<20xf32>
-      bgpu.yield %0 : f32
-    }
-    bgpu.put %tile, %a[0] : tensor<20xf32>, memref<56xf32, #shared>
-    bgpu.wait %a groups(2) : memref<56xf32, #shared>
-    gpu.barrier
-    %first = bgpu.for_each [20] -> tensor<20xf32> {
-    ^bb0(%i: index):
-      %0 = memref.load %a[%c0] : memref<56xf32, #shared>
-      bgpu.yield %0 : f32
-    }
-    bgpu.for_each [20] %first : tensor<20xf32> {
-    ^bb0(%i: index, %value: f32):
-      memref.store %value, %x[%i] : memref<20xf32>
+    bgpu.put %zeros, %a[0] : tensor<20xf32>, memref<56xf32, #shared>
+    scf.for %step = %c0 to %n step %c1 {
+      %tile = bgpu.for_each [20] -> tensor<20xf32> {
+      ^bb0(%i: index):
+        %0 = memref.load %x[%i] : memref<20xf32>
+        bgpu.yield %0 : f32
+      }
+      bgpu.put %tile, %a[0] : tensor<20xf32>, memref<56xf32, #shared>
+      bgpu.wait %a groups(2) : memref<56xf32, #shared>
+      gpu.barrier
+      %first = bgpu.for_each [20] -> tensor<20xf32> {
+      ^bb0(%i: index):
+        %0 = memref.load %a[%c0] : memref<56xf32, #shared>
+        bgpu.yield %0 : f32
+      }
+      bgpu.for_each [20] %first : tensor<20xf32> {
+      ^bb0(%i: index, %value: f32):
+        memref.store %value, %x[%i] : memref<20xf32>
+      }
     }
   } {repeat_last}
   return

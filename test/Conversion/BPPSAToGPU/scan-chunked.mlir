@@ -22,20 +22,23 @@
 // CHECK:         gpu.launch blocks(%[[ROW:[^,]*]], {{.*}}) in (%{{[^ ]*}} = %[[SAMPLES]], {{.*}} threads(%[[UNIT:[^,]*]], {{.*}} workgroup(%[[STATE:[^ ]*]] : memref<2x56xf32, {{.*}}, %[[RING:[^ ]*]] : memref<8x448xf32,
 // CHECK-NOT:       arith.divui %[[ROW]]
 // CHECK:           memref.load
+// CHECK:           memref.store %{{.*}}, %[[STATE]][%c0, %[[UNIT]]]
 // CHECK:           %[[FLAT_MAPS:.*]] = memref.reinterpret_cast %[[VECTORS]]
-// CHECK:           scf.for %{{.*}} = %c0 to %[[LAST]] step %c1 iter_args(%[[VALUE:.*]] = %{{.*}}, %[[SLOT:.*]] = %c0) -> (f32, index) {
-// CHECK:             nvvm.cp.async.wait.group 6
-// CHECK:             memref.store %[[VALUE]], %[[STATE]][%[[SLOT]], %[[UNIT]]]
-// CHECK-NEXT:        gpu.barrier
+// CHECK:           nvvm.cp.async.wait.group 6
+// CHECK-NEXT:      gpu.barrier
+// CHECK-NEXT:      scf.for %[[I:.*]] = %c0 to %[[LAST]] step %c1 {
+// CHECK:             %[[SLOT:.*]] = arith.andi %[[I]], %c1
 // CHECK-COUNT-21:    memref.load %[[STATE]][%[[SLOT]],
 // CHECK-NOT:         math.fma
 // CHECK:             nvgpu.device_async_copy %[[FLAT_MAPS]]
 // CHECK-COUNT-21:    math.fma
-// CHECK-NOT:         gpu.barrier
-// CHECK:             arith.xori %[[SLOT]], %c1
+// CHECK:             %[[OTHER:.*]] = arith.xori %[[SLOT]], %c1
+// CHECK-NEXT:        memref.store %[[NEXT:.*]], %[[STATE]][%[[OTHER]], %[[UNIT]]]
 // CHECK:             scf.if
-// CHECK-NEXT:          memref.store %[[NEXT:[0-9]*]], %
-// CHECK:             scf.yield %[[NEXT]],
+// CHECK-NEXT:          memref.store %[[NEXT]], %
+// CHECK:             nvvm.cp.async.wait.group 6
+// CHECK-NEXT:        gpu.barrier
+// CHECK-NEXT:      }
 
 // CHECK-LABEL: func private @forall_kernel_2(
 // CHECK:         %[[BLOCKS:.*]] = arith.muli

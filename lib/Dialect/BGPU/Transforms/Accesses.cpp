@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Accesses.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
@@ -53,11 +54,31 @@ static bool keepsLastDims(memref::SubViewOp view, int64_t count) {
   return is(ArrayRef(offsets).take_back(count), 0) && is(ArrayRef(strides).take_back(count), 1);
 }
 
-/// The slot of its array that a view is; null where it is none.
-static Value getSlot(memref::SubViewOp view) {
+/// The slot that `number` is: the last bits of the sum of an index and a constant, or the other one
+/// of two slots.
+static std::optional<Access::Slot> parseSlot(Value number) {
+  if (auto other = number.getDefiningOp<arith::XOrIOp>()) {
+    std::optional<Access::Slot> slot = parseSlot(other.getLhs());
+    if (!slot || slot->count != 2 || !isConstantIntValue(other.getRhs(), 1))
+      return {};
+    return Access::Slot{slot->index, slot->offset + 1, 2};
+  }
+  auto bits = number.getDefiningOp<arith::AndIOp>();
+  std::optional<int64_t> mask = bits ? getConstantIntValue(bits.getRhs()) : std::nullopt;
+  if (!mask || *mask <= 0 || !llvm::isPowerOf2_64(*mask + 1))
+    return {};
+  auto sum = bits.getLhs().getDefiningOp<arith::AddIOp>();
+  std::optional<int64_t> offset = sum ? getConstantIntValue(sum.getRhs()) : std::nullopt;
+  return offset ? Access::Slot{sum.getLhs(), *offset, *mask + 1}
+                : Access::Slot{bits.getLhs(), 0, *mask + 1};
+}
+
+/// The slot of its array that a view is; none where that is not known.
+static std::optional<Access::Slot> getSlot(memref::SubViewOp view) {
   bool isOne = view.getType().getRank() + 1 == view.getSourceType().getRank() &&
                view.getDroppedDims().test(0);
-  return isOne ? dyn_cast<Value>(view.getMixedOffsets()[0]) : Value();
+  auto slot = isOne ? dyn_cast<Value>(view.getMixedOffsets()[0]) : Value();
+  return slot ? parseSlot(slot) : std::nullopt;
 }
 
 /// The array that `view` is a view of; the access gets its slot and object. `keeps` is set to false
@@ -77,7 +98,7 @@ static Value getArray(Value view, int64_t count, bool &keeps, Access &access) {
     view = viewLike.getViewSource();
     // Of a view of a view, no slot is known.
     bool isLast = !isa_and_nonnull<ViewLikeOpInterface>(view.getDefiningOp());
-    access.slot = subview && isLast ? getSlot(subview) : Value();
+    access.slot = subview && isLast ? getSlot(subview) : std::nullopt;
   }
   return view;
 }

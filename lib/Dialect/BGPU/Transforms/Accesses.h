@@ -28,8 +28,20 @@ struct Access {
     }
   };
   std::optional<Owners> owners;
-  /// Which of the slots of `array`, its first dimension, that is; null for all of them.
-  mlir::Value slot = nullptr;
+  /// Which of the slots of `array`, its first dimension, that is: number `index` + `offset` of
+  /// `count` that are used by turns. None where that may be any of them.
+  struct Slot {
+    mlir::Value index;
+    int64_t offset, count;
+    bool operator==(const Slot &other) const {
+      return index == other.index && offset == other.offset && count == other.count;
+    }
+    /// Whether the other slot is never the same one, where the indices are equal.
+    bool differsFrom(const Slot &other) const {
+      return index == other.index && count == other.count && (offset - other.offset) % count != 0;
+    }
+  };
+  std::optional<Slot> slot = std::nullopt;
   /// The result of a `memref.distinct_objects` that it is a part of, if any.
   mlir::Value object = nullptr;
 

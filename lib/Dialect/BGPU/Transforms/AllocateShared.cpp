@@ -11,6 +11,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Remarks.h"
 
 namespace bppsa::bgpu {
@@ -31,12 +32,11 @@ struct AllocateShared : public bppsa::bgpu::impl::AllocateSharedBase<AllocateSha
 
   void runOnOperation() override {
     getOperation().walk([&](KernelOp kernel) { kernel.walk([&](ReduceOp op) { lower(op); }); });
-    // A loop that carries one more number is another one.
-    SmallVector<ShareOp> shared;
-    getOperation().walk([&](ShareOp op) { shared.push_back(op); });
-    for (ShareOp op : shared)
-      if (failed(lower(op)))
-        return signalPassFailure();
+    WalkResult result = getOperation().walk([&](ShareOp op) {
+      return failed(lower(op)) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
   }
 
 private:
@@ -83,20 +83,6 @@ void AllocateShared::lower(ReduceOp op) {
   op.erase();
 }
 
-/// A number that `loop` carries: 0 and 1 by turns.
-static Value addSlot(scf::ForOp loop) {
-  IRRewriter rewriter(loop);
-  Location loc = loop.getLoc();
-  Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
-  auto alternate = [&](OpBuilder &builder, Location, ArrayRef<BlockArgument> slot) {
-    Value one = arith::ConstantIndexOp::create(builder, loc, 1);
-    return SmallVector<Value>{arith::XOrIOp::create(builder, loc, slot[0], one)};
-  };
-  auto carrying = cast<scf::ForOp>(*loop.replaceWithAdditionalYields(
-      rewriter, zero, /*replaceInitOperandUsesInLoop=*/false, alternate));
-  return carrying.getRegionIterArgs().back();
-}
-
 /// Array `slot` of `arrays`.
 static Value getSlot(OpBuilder &builder, Location loc, Value arrays, Value slot) {
   auto type = cast<MemRefType>(arrays.getType());
@@ -111,24 +97,67 @@ static Value getSlot(OpBuilder &builder, Location loc, Value arrays, Value slot)
   return memref::SubViewOp::create(builder, loc, own, arrays, offsets, sizes, strides);
 }
 
+/// Where `values` are known before `loop`: in front of the branch that is for loops with an
+/// iteration, which asks for copies first.
+static Operation *getPlaceBefore(scf::ForOp loop, ArrayRef<Value> values) {
+  auto branch = dyn_cast<scf::IfOp>(loop->getParentOp());
+  bool isInside = branch && llvm::any_of(values, [&](Value value) {
+                    return branch->isAncestor(value.getParentBlock()->getParentOp());
+                  });
+  return branch && !isInside ? branch.getOperation() : loop.getOperation();
+}
+
+/// Puts what `op` shares into one of `arrays`, and returns that. What `loop` carries is put where
+/// it is made, by the iteration before: nobody has it in a register until the next one.
+static Value putByTurns(ShareOp op, scf::ForOp loop, Value arrays) {
+  Location loc = op.getLoc();
+  OpBuilder builder(op);
+  auto getTurn = [&](Value position) -> Value {
+    Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+    return arith::AndIOp::create(builder, loc, position, one);
+  };
+  Value turn = getTurn(loop.getInductionVar()), own = getSlot(builder, loc, arrays, turn);
+  auto carried = dyn_cast<BlockArgument>(op.getTile());
+  if (!carried || carried.getOwner() != loop.getBody()) {
+    PutOp::create(builder, loc, op.getTile(), own, /*first=*/0);
+    return own;
+  }
+  Value start = loop.getTiedLoopInit(carried)->get(), lower = loop.getLowerBound();
+  builder.setInsertionPoint(getPlaceBefore(loop, {start, lower}));
+  Value first = getSlot(builder, loc, arrays, getTurn(lower));
+  PutOp::create(builder, loc, start, first, /*first=*/0);
+  Value made = loop.getTiedLoopYieldedValue(carried)->get();
+  Operation *maker = made.getDefiningOp();
+  builder.setInsertionPoint(loop.getBody()->getTerminator());
+  if (maker && maker->getBlock() == loop.getBody())
+    builder.setInsertionPointAfter(maker);
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  Value next = getSlot(builder, loc, arrays, arith::XOrIOp::create(builder, loc, turn, one));
+  PutOp::create(builder, loc, made, next, /*first=*/0);
+  return own;
+}
+
 LogicalResult AllocateShared::lower(ShareOp op) {
   for (Operation *user : op->getUsers())
     if (!isa<memref::LoadOp>(user))
       return op.emitOpError("is read by '") << user->getName() << "'; use memref.load";
   auto tile = cast<RankedTensorType>(op.getTile().getType());
   SmallVector<int64_t> shape(tile.getShape());
-  if (op->getParentOfType<KernelOp>().getRepeatLast())
-    shape[0] = llvm::alignTo(shape[0], kLoadedTogether) + kSpareRows;
   auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
+  // Two arrays that are a power of two apart take more instructions: LLVM carries what each adds.
+  if (loop || op->getParentOfType<KernelOp>().getRepeatLast())
+    shape[0] = llvm::alignTo(shape[0], kLoadedTogether) + kSpareRows;
+  if (loop && !isConstantIntValue(loop.getStep(), 1))
+    return op.emitOpError("is in a loop whose steps are not known to be 1, by whose number it has "
+                          "one of two arrays by turns; use steps of 1");
   if (loop)
     shape.insert(shape.begin(), 2);
   Value own = allocate(op, shape, tile.getElementType());
-  // The body of the loop is another block then.
-  Value slot = loop ? addSlot(loop) : Value();
   OpBuilder builder(op);
-  if (slot)
-    own = getSlot(builder, op.getLoc(), own, slot);
-  PutOp::create(builder, op.getLoc(), op.getTile(), own, /*first=*/0);
+  if (loop)
+    own = putByTurns(op, loop, own);
+  else
+    PutOp::create(builder, op.getLoc(), op.getTile(), own, /*first=*/0);
   op->replaceAllUsesWith(ValueRange(own));
   op.erase();
   return success();

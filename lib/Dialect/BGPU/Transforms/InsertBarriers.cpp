@@ -13,11 +13,11 @@
 
 #include "Accesses.h"
 #include "bppsa/Dialect/BGPU/Transforms/Passes.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Remarks.h"
 
 namespace bppsa::bgpu {
@@ -46,6 +46,7 @@ private:
   LogicalResult visitLoop(scf::ForOp loop);
   LogicalResult visitBranches(scf::IfOp branch);
   LogicalResult visit(Operation *op);
+  bool isOtherSlot(const Access &own, const Open &other);
   /// Whether something in `block` waits for what is open now; inserts nothing. What is open then
   /// includes what `block` leaves open.
   FailureOr<bool> tryBlock(Block &block);
@@ -59,22 +60,6 @@ private:
   int64_t numBarriers = 0;
 };
 } // namespace
-
-/// Whether `slot` is another one in each iteration of `loop` than in the one before: the lowest
-/// bits of its number, or a number that the loop carries and changes.
-static bool isSlotOf(Value slot, scf::ForOp loop) {
-  auto argument = dyn_cast<BlockArgument>(slot);
-  if (argument && argument.getOwner() == loop.getBody() && slot != loop.getInductionVar()) {
-    auto change = loop.getTiedLoopYieldedValue(argument)->get().getDefiningOp<arith::XOrIOp>();
-    std::optional<int64_t> bits = change ? getConstantIntValue(change.getRhs()) : std::nullopt;
-    return bits && change.getLhs() == slot && *bits != 0;
-  }
-  auto bits = slot.getDefiningOp<arith::AndIOp>();
-  if (!bits || !isConstantIntValue(loop.getStep(), 1))
-    return false;
-  std::optional<int64_t> mask = getConstantIntValue(bits.getRhs());
-  return bits.getLhs() == loop.getInductionVar() && mask && (*mask & 1);
-}
 
 /// Whether `op` has a region in which a block, not a thread, accesses memory.
 static bool holdsBlockAccesses(Operation &op) {
@@ -103,14 +88,26 @@ void BarrierPlacement::insertBarrier(Operation *before, Location loc) {
   open.clear();
 }
 
+/// Whether both are slots of an array that are never the same: of one iteration, or of `next` and
+/// the iteration before.
+bool BarrierPlacement::isOtherSlot(const Access &own, const Open &other) {
+  std::optional<Access::Slot> before = other.access.slot;
+  if (!own.slot || !before || own.array != other.access.array)
+    return false;
+  if (next && other.age == 1 && before->index == next.getInductionVar() &&
+      isConstantIntValue(next.getStep(), 1))
+    --before->offset;
+  else if (other.age > 0)
+    return false;
+  return own.slot->differsFrom(*before);
+}
+
 LogicalResult BarrierPlacement::visit(Operation *op) {
   FailureOr<SmallVector<Access>> accesses = getAccesses(op);
   if (failed(accesses))
     return failure();
   auto conflict = [&](const Access &own, const Open &other) {
-    bool isOtherSlot = next && other.age == 1 && own.slot && own.slot == other.access.slot &&
-                       isSlotOf(own.slot, next);
-    return !isOtherSlot && own.conflictsWith(other.access);
+    return !isOtherSlot(own, other) && own.conflictsWith(other.access);
   };
   bool waits = false;
   for (const Open &other : open)

@@ -68,7 +68,11 @@ private:
   };
   Copy locate(OpBuilder &builder, Value number, int64_t begin, int64_t rows, int64_t width,
               Value first) const;
-  void waitInLoop();
+  void requestInLoop();
+  /// Waits for what the iteration `position` fetches.
+  void wait(OpBuilder &builder, Value position);
+  /// The slots of the rings that have what the iteration `position` fetches.
+  SmallVector<Value> viewSlots(OpBuilder &builder, Value position);
   Value getSlot(OpBuilder &builder, Value position) const;
   /// `value` of the loop's body, in iteration `mapping` of the induction variable.
   Value cloneAt(OpBuilder &builder, Value value, IRMapping &mapping);
@@ -252,43 +256,58 @@ void LoopCopies::requestFirst(OpBuilder &builder) {
                      });
 }
 
-void LoopCopies::waitInLoop() {
-  Value index = loop.getInductionVar();
-  OpBuilder builder(fetches.front());
-  Value slot = getSlot(builder, index);
-  Operation *firstRead = nullptr;
+SmallVector<Value> LoopCopies::viewSlots(OpBuilder &builder, Value position) {
+  Value slot = getSlot(builder, position);
+  OpFoldResult zero = builder.getIndexAttr(0), one = builder.getIndexAttr(1);
   SmallVector<Value> views;
-  for (auto [fetch, ring] : llvm::zip_equal(fetches, rings)) {
-    int64_t rows = cast<MemRefType>(ring.getType()).getDimSize(1);
-    OpFoldResult zero = builder.getIndexAttr(0), one = builder.getIndexAttr(1);
+  for (Value ring : rings) {
+    auto type = cast<MemRefType>(ring.getType());
+    int64_t rows = type.getDimSize(1);
     SmallVector<OpFoldResult> offsets = {slot, zero}, sizes = {one, builder.getIndexAttr(rows)},
                               strides = {one, one};
-    MemRefType type = cast<MemRefType>(memref::SubViewOp::inferRankReducedResultType(
-        rows, cast<MemRefType>(ring.getType()), offsets, sizes, strides));
-    views.push_back(memref::SubViewOp::create(builder, loc, type, ring, offsets, sizes, strides));
-    for (Operation *user : fetch->getUsers()) {
-      Operation *own = loop.getBody()->findAncestorOpInBlock(*user);
-      if (!firstRead || own->isBeforeInBlock(firstRead))
-        firstRead = own;
-    }
+    MemRefType own = cast<MemRefType>(
+        memref::SubViewOp::inferRankReducedResultType(rows, type, offsets, sizes, strides));
+    views.push_back(memref::SubViewOp::create(builder, loc, own, ring, offsets, sizes, strides));
   }
-  WaitOp::create(builder, loc, views, stages - 2);
-  // Behind the first reads: these are waited for.
-  if (firstRead)
-    builder.setInsertionPointAfter(firstRead);
-  request(builder, addIndex(builder, loc, index, getIndex(builder, loc, stages - 1)));
-  for (auto [fetch, view] : llvm::zip_equal(fetches, views))
-    fetch->replaceAllUsesWith(ValueRange(view));
+  return views;
 }
 
+void LoopCopies::wait(OpBuilder &builder, Value position) {
+  WaitOp::create(builder, loc, viewSlots(builder, position), stages - 2);
+}
+
+/// Behind the first reads: these are waited for.
+void LoopCopies::requestInLoop() {
+  Operation *firstRead = fetches.front();
+  for (FetchOp fetch : fetches)
+    for (Operation *user : fetch->getUsers()) {
+      Operation *own = loop.getBody()->findAncestorOpInBlock(*user);
+      if (firstRead == fetches.front() || own->isBeforeInBlock(firstRead))
+        firstRead = own;
+    }
+  OpBuilder builder(firstRead->getContext());
+  builder.setInsertionPointAfter(firstRead);
+  Value index = loop.getInductionVar();
+  request(builder, addIndex(builder, loc, index, getIndex(builder, loc, stages - 1)));
+}
+
+/// An iteration ends with the wait for what the next one reads, which one barrier separates from it
+/// together with all that the iteration has written.
 void LoopCopies::stage() {
   allocateRings();
   guardLoop();
   OpBuilder builder(loop);
   requestFirst(builder);
-  waitInLoop();
-  for (FetchOp fetch : fetches)
+  wait(builder, loop.getLowerBound());
+  requestInLoop();
+  builder.setInsertionPointToStart(loop.getBody());
+  SmallVector<Value> views = viewSlots(builder, loop.getInductionVar());
+  builder.setInsertionPoint(loop.getBody()->getTerminator());
+  wait(builder, addIndex(builder, loc, loop.getInductionVar(), 1));
+  for (auto [fetch, view] : llvm::zip_equal(fetches, views)) {
+    fetch->replaceAllUsesWith(ValueRange(view));
     fetch.erase();
+  }
 }
 
 namespace {

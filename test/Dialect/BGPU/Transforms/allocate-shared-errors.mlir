@@ -9,3 +9,16 @@ func.func @uses(%n: index, %tile: tensor<8xf32>) {
   }
   return
 }
+
+// -----
+
+func.func @steps(%n: index, %tile: tensor<8xf32>) {
+  %c0 = arith.constant 0 : index
+  bgpu.kernel blocks(%block in %n) threads(32) {
+    scf.for %i = %c0 to %n step %n {
+      // expected-error @below {{is in a loop whose steps are not known to be 1, by whose number it has one of two arrays by turns; use steps of 1}}
+      %whole = bgpu.share %tile : tensor<8xf32>
+    }
+  }
+  return
+}

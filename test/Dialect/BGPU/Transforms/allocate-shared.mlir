@@ -44,21 +44,27 @@ func.func @reduce(%n: index, %x: memref<8xf32>, %y: memref<8xi32>) {
   return
 }
 
-// What all threads read is in an array: in a loop in two by turns. Where threads repeat the
-// last element, it has 32 rows for those without one.
+// What all threads read is in an array: in a loop in two by turns, where the iteration that makes it
+// puts what the loop carries. There, and where threads repeat the last element, it has 32 spare rows.
 
 // CHECK-LABEL: func @share(
 // CHECK:         bgpu.kernel
 // CHECK-DAG:       %[[A:.*]] = memref.alloc() : memref<20xf32, #gpu.address_space<workgroup>>
-// CHECK-DAG:       %[[B:.*]] = memref.alloc() : memref<2x20xf32, #gpu.address_space<workgroup>>
+// CHECK-DAG:       %[[B:.*]] = memref.alloc() : memref<2x52xf32, #gpu.address_space<workgroup>>
 // CHECK:           bgpu.put %[[FIRST:.*]], %[[A]][0]
-// CHECK:           scf.for {{.*}} iter_args(%[[TILE:.*]] = %[[FIRST]], %[[SLOT:.*]] = %{{.*}})
-// CHECK:             %[[OWN:.*]] = memref.subview %[[B]][%[[SLOT]], 0] [1, 20] [1, 1]
-// CHECK-NEXT:        bgpu.put %[[TILE]], %[[OWN]][0]
+// CHECK:           %[[SLOT:.*]] = arith.andi %c0, %{{.*}} : index
+// CHECK-NEXT:      %[[OWN:.*]] = memref.subview %[[B]][%[[SLOT]], 0] [1, 52] [1, 1]
+// CHECK-NEXT:      bgpu.put %[[FIRST]], %[[OWN]][0]
+// CHECK:           scf.for %[[I:.*]] = %c0 to {{.*}} iter_args(%[[TILE:.*]] = %[[FIRST]])
+// CHECK:             %[[SLOT:.*]] = arith.andi %[[I]], %{{.*}} : index
+// CHECK-NEXT:        %[[OWN:.*]] = memref.subview %[[B]][%[[SLOT]], 0] [1, 52] [1, 1]
+// CHECK-NEXT:        %[[NEXT:.*]] = bgpu.for_each
 // CHECK:               memref.load %[[OWN]][%c0
 // CHECK:               memref.load %[[A]][%c0
-// CHECK:             %[[OTHER:.*]] = arith.xori %[[SLOT]], %{{.*}} : index
-// CHECK-NEXT:        scf.yield %{{.*}}, %[[OTHER]]
+// CHECK:             %[[TURN:.*]] = arith.xori %[[SLOT]], %{{.*}} : index
+// CHECK-NEXT:        %[[OTHER:.*]] = memref.subview %[[B]][%[[TURN]], 0] [1, 52] [1, 1]
+// CHECK-NEXT:        bgpu.put %[[NEXT]], %[[OTHER]][0]
+// CHECK-NEXT:        scf.yield %[[NEXT]]
 // CHECK-NOT:     bgpu.share
 // CHECK:         bgpu.kernel
 // CHECK:           memref.alloc() : memref<52xf32, #gpu.address_space<workgroup>>
@@ -87,5 +93,66 @@ func.func @share(%n: index, %x: memref<20xf32>) {
   bgpu.kernel blocks(%block in %n) threads(32) {
     %a = bgpu.share %ones : tensor<20xf32>
   } {repeat_last}
+  return
+}
+
+// What an iteration makes for its own threads is put where it is shared.
+
+// CHECK-LABEL: func @share_in_iteration(
+// CHECK:           scf.for %[[I:.*]] = %c0
+// CHECK:             %[[MADE:.*]] = bgpu.for_each
+// CHECK:             %[[SLOT:.*]] = arith.andi %[[I]], %{{.*}} : index
+// CHECK-NEXT:        %[[OWN:.*]] = memref.subview %{{.*}}[%[[SLOT]], 0] [1, 52] [1, 1]
+// CHECK-NEXT:        bgpu.put %[[MADE]], %[[OWN]][0]
+// CHECK-NEXT:        bgpu.for_each
+// CHECK-NEXT:        ^bb0
+// CHECK-NEXT:          memref.load %[[OWN]]
+// CHECK-NOT:         bgpu.put
+func.func @share_in_iteration(%n: index, %x: memref<?x20xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  bgpu.kernel blocks(%block in %n) threads(32) {
+    scf.for %i = %c0 to %n step %c1 {
+      %made = bgpu.for_each [20] -> tensor<20xf32> {
+      ^bb0(%j: index):
+        %0 = memref.load %x[%i, %j] : memref<?x20xf32>
+        bgpu.yield %0 : f32
+      }
+      %whole = bgpu.share %made : tensor<20xf32>
+      bgpu.for_each [20] {
+      ^bb0(%j: index):
+        %0 = memref.load %whole[%c0] : memref<20xf32, #gpu.address_space<workgroup>>
+        memref.store %0, %x[%i, %j] : memref<?x20xf32>
+      }
+    }
+  }
+  return
+}
+
+// What a loop begins with is put in front of the branch for loops that have an iteration.
+
+// CHECK-LABEL: func @share_before_branch(
+// CHECK:           bgpu.put
+// CHECK-NEXT:      scf.if
+// CHECK:             scf.for
+// CHECK:             bgpu.put
+// CHECK-NOT:       bgpu.put
+func.func @share_before_branch(%n: index, %some: i1, %x: memref<20xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  bgpu.kernel blocks(%block in %n) threads(32) {
+    %ones = arith.constant dense<1.0> : tensor<20xf32>
+    scf.if %some {
+      scf.for %i = %c0 to %n step %c1 iter_args(%tile = %ones) -> (tensor<20xf32>) {
+        %whole = bgpu.share %tile : tensor<20xf32>
+        %next = bgpu.for_each [20] -> tensor<20xf32> {
+        ^bb0(%j: index):
+          %0 = memref.load %whole[%c0] : memref<20xf32, #gpu.address_space<workgroup>>
+          bgpu.yield %0 : f32
+        }
+        scf.yield %next : tensor<20xf32>
+      }
+    }
+  }
   return
 }

@@ -238,7 +238,8 @@ func.func @slots(%n: index, %tile: tensor<20xf32>) {
     %a = memref.alloc() : !arrays
     %b = memref.alloc() : !arrays
     scf.for %i = %c0 to %n step %c1 {
-      %slot = arith.andi %i, %c1 : index
+      %before = arith.andi %i, %c1 : index
+      %slot = arith.xori %before, %c1 : index
       %own = memref.subview %a[%slot, 0] [1, 20] [1, 1] : !arrays to !array
       %copied = memref.subview %b[%slot, 0] [1, 20] [1, 1] : !arrays to !array
       bgpu.put %tile, %own[0] : tensor<20xf32>, !array
@@ -255,6 +256,62 @@ func.func @slots(%n: index, %tile: tensor<20xf32>) {
     ^bb0(%j: index):
       %0 = memref.load %a[%c0, %j] : !arrays
       memref.store %0, %b[%c0, %j] : !arrays
+    }
+  }
+  return
+}
+
+// -----
+
+!arrays = memref<4x20xf32, #gpu.address_space<workgroup>>
+!array = memref<20xf32, strided<[1], offset: ?>, #gpu.address_space<workgroup>>
+
+// Slots of an iteration whose numbers differ are apart: what is written for the next one waits for no reader. Four slots
+// later is the same one.
+
+// REMARK: Function=next_slots | Remark="kernel: 2 barriers"
+// CHECK-LABEL: func @next_slots(
+// CHECK:           bgpu.put
+// CHECK:           gpu.barrier
+// CHECK-NEXT:      scf.for
+// CHECK-NOT:         gpu.barrier
+// CHECK:             bgpu.for_each
+// CHECK-NOT:         gpu.barrier
+// CHECK:             bgpu.put
+// CHECK-NOT:         gpu.barrier
+// CHECK:             bgpu.wait
+// CHECK:             gpu.barrier
+// CHECK-NEXT:        bgpu.put
+// CHECK-NOT:         gpu.barrier
+func.func @next_slots(%n: index, %tile: tensor<20xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  bgpu.kernel blocks(%block in %n) threads(32) {
+    %a = memref.alloc() : !arrays
+    %b = memref.alloc() : !arrays
+    %first = memref.subview %a[0, 0] [1, 20] [1, 1] : !arrays to memref<20xf32, strided<[1]>, #gpu.address_space<workgroup>>
+    bgpu.put %tile, %first[0] : tensor<20xf32>, memref<20xf32, strided<[1]>, #gpu.address_space<workgroup>>
+    scf.for %i = %c0 to %n step %c1 {
+      %slot = arith.andi %i, %c3 : index
+      %own = memref.subview %a[%slot, 0] [1, 20] [1, 1] : !arrays to !array
+      %copied = memref.subview %b[%slot, 0] [1, 20] [1, 1] : !arrays to !array
+      bgpu.for_each [20] {
+      ^bb0(%j: index):
+        %0 = memref.load %own[%c0] : !array
+        %1 = memref.load %copied[%c0] : !array
+      }
+      %after = arith.addi %i, %c1 : index
+      %afterSlot = arith.andi %after, %c3 : index
+      %next = memref.subview %a[%afterSlot, 0] [1, 20] [1, 1] : !arrays to !array
+      %nextCopied = memref.subview %b[%afterSlot, 0] [1, 20] [1, 1] : !arrays to !array
+      bgpu.put %tile, %next[0] : tensor<20xf32>, !array
+      bgpu.wait %nextCopied groups(0) : !array
+      %far = arith.addi %i, %c4 : index
+      %farSlot = arith.andi %far, %c3 : index
+      %same = memref.subview %a[%farSlot, 0] [1, 20] [1, 1] : !arrays to !array
+      bgpu.put %tile, %same[0] : tensor<20xf32>, !array
     }
   }
   return

@@ -2,7 +2,8 @@
 // RUN: bppsa-opt %s --bgpu-stage-copies --split-input-file --remarks-filter=stages 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // A ring has a slot for each stage. Loops without iterations read nothing; others ask for all slots but one before the first
-// iteration, and for the last one behind the first read. Iterations beyond the end copy what nobody reads.
+// iteration, and for the last one behind the first read. Iterations beyond the end copy what nobody reads. What an iteration
+// reads is waited for at the end of the one before.
 
 // REMARK: Function=ring | Remark="loop: 1 vectors in 4 stages, 512 bytes of shared memory"
 // CHECK-LABEL: func @ring(
@@ -17,10 +18,10 @@
 // CHECK:               bgpu.for_each [32] {
 // CHECK:                 nvgpu.device_async_copy %[[FLAT]][%{{.*}}], %[[RING]][%[[SLOT]], %{{.*}}], 1
 // CHECK:               nvgpu.device_async_create_group
-// CHECK:             %[[LAST:.*]] = scf.for %[[I:.*]] = %c0 to %[[N]]
+// CHECK:             bgpu.wait %{{.*}} groups(2)
+// CHECK-NEXT:        %[[LAST:.*]] = scf.for %[[I:.*]] = %c0 to %[[N]]
 // CHECK-NEXT:          %[[SLOT:.*]] = arith.andi %[[I]], %c3
 // CHECK-NEXT:          %[[VIEW:.*]] = memref.subview %[[RING]][%[[SLOT]], 0] [1, 32] [1, 1]
-// CHECK-NEXT:          bgpu.wait %[[VIEW]] groups(2)
 // CHECK-NEXT:          %[[NEXT:.*]] = bgpu.for_each [20]
 // CHECK:                 memref.load %[[VIEW]]
 // CHECK:               %[[FAR:.*]] = arith.addi %[[I]], %c3
@@ -30,7 +31,11 @@
 // CHECK:               bgpu.for_each [32] {
 // CHECK:                 nvgpu.device_async_copy %[[FLAT]][%{{.*}}], %[[RING]][%[[SLOT]],
 // CHECK:               nvgpu.device_async_create_group
-// CHECK:               scf.yield %[[NEXT]]
+// CHECK:               %[[AFTER:.*]] = arith.addi %[[I]], %c1
+// CHECK-NEXT:          %[[SLOT:.*]] = arith.andi %[[AFTER]], %c3
+// CHECK-NEXT:          %[[VIEW:.*]] = memref.subview %[[RING]][%[[SLOT]], 0] [1, 32] [1, 1]
+// CHECK-NEXT:          bgpu.wait %[[VIEW]] groups(2)
+// CHECK-NEXT:          scf.yield %[[NEXT]]
 // CHECK:             scf.yield %[[LAST]]
 // CHECK:           } else {
 // CHECK-NEXT:        scf.yield %cst
@@ -66,14 +71,15 @@ func.func @ring(%n: index, %x: memref<?x?x20xf32>) {
 // REMARK: Function=two | Remark="loop: 2 vectors in 2 stages, 3072 bytes of shared memory"
 // CHECK-LABEL: func @two(
 // CHECK-SAME:      %[[N:[^:]*]]: index, %[[X:[^:]*]]: memref<?x?x256xf32>, %[[Y:[^:]*]]: memref<?x?x100xf32, strided<[?, 128, 1], offset: ?>>)
+// CHECK:           bgpu.wait %{{.*}}, %{{.*}} groups(0)
 // CHECK:           scf.for %[[I:.*]] = %c0 to %[[N]]
-// CHECK:             bgpu.wait %{{.*}}, %{{.*}} groups(0)
 // CHECK:             nvgpu.device_async_copy %{{.*}}, 4 {bypassL1}
 // CHECK:             %[[STEP:.*]] = arith.subi %[[N]], %{{.*}}
 // CHECK:             nvgpu.device_async_copy %[[Y]][%[[STEP]],
 // CHECK:             nvgpu.device_async_create_group
 // CHECK-NOT:         nvgpu.device_async_create_group
-// CHECK:           return
+// CHECK:             bgpu.wait %{{.*}}, %{{.*}} groups(0)
+// CHECK-NEXT:      }
 func.func @two(%n: index, %x: memref<?x?x256xf32>, %y: memref<?x?x100xf32, strided<[?, 128, 1], offset: ?>>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -43,8 +43,8 @@ def BGPU_KernelOp : BGPU_Op<"kernel", [NoTerminator, RecursiveMemoryEffects, Sin
     launch has. No tile in it has more elements than a block has threads.
 
     Threads without an element of a tile wait where others work on it. With `repeat_last` they compute
-    the last element again instead, so that an iteration of a loop is one basic block; they write it
-    nowhere but to spare rows of arrays in shared memory.
+    the last element again in loops, so that an iteration is one basic block; they write it nowhere
+    but to spare rows of arrays in shared memory.
 
     ```mlir
     bgpu.kernel blocks(%block in %numBlocks) threads(512) {
@@ -168,8 +168,8 @@ def BGPU_ShareOp : BGPU_Op<"share", [
   let summary = "lets all threads of a block read a tile";
   let description = [{
     The elements of `tile` as an array, which every thread of the block may read until the operation
-    runs again. `bgpu-allocate-shared` gives it shared memory: in a loop twice, so that an iteration
-    writes what nobody reads any more, and one barrier separates two iterations.
+    runs again. `bgpu-allocate-shared` gives it shared memory: in a loop, whose steps must be 1, twice,
+    so that an iteration writes what nobody reads any more, and one barrier separates two iterations.
 
     ```mlir
     %next = scf.for %i = %c0 to %n step %c1 iter_args(%g = %first) -> (tensor<20xf32>) {

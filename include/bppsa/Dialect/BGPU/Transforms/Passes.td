@@ -13,11 +13,11 @@ def StageCopies : Pass<"bgpu-stage-copies", "::mlir::func::FuncOp"> {
   let summary = "copies what loops fetch to shared memory some iterations ahead";
   let description = [{
     A vector that a `bgpu.fetch` reads in each iteration of an `scf.for` has a ring in shared memory,
-    of as many slots as the operation has stages. An iteration waits for the copies of its own, and
-    behind its first read asks for those of the iteration that is stages - 1 ahead, by
-    `nvgpu.device_async_copy` of all threads; those of the first iterations are asked for before the
-    loop, which is in a branch for loops that have an iteration. Remarks of the category `stages`
-    name vectors and bytes.
+    of as many slots as the operation has stages. Behind its first read an iteration asks for the
+    copies of the one that is stages - 1 ahead, by `nvgpu.device_async_copy` of all threads, and at
+    its end it waits for those of the next one. Those of the first iterations are asked for, and those
+    of the first waited for, before the loop, which is in a branch for loops that have an iteration.
+    Remarks of the category `stages` name vectors and bytes.
 
     ```mlir
     scf.for %i = %c0 to %n step %c1 {
@@ -26,13 +26,16 @@ def StageCopies : Pass<"bgpu-stage-copies", "::mlir::func::FuncOp"> {
     ```
     becomes
     ```mlir
+    ... // asynchronous copies of the vectors of iterations 0 to 6
+    bgpu.wait %first groups(6) : ...
     scf.for %i = %c0 to %n step %c1 {
       %slot = arith.andi %i, %c7 : index
       %vector = memref.subview %ring[%slot, 0] [1, 32] [1, 1] : ...
-      bgpu.wait %vector groups(6) : ...
       %next = bgpu.for_each [20] -> tensor<20xf32> { ... memref.load %vector ... }
       ... // asynchronous copies of the vector of iteration %i + 7
       nvgpu.device_async_create_group
+      ... // %following: the slot of iteration %i + 1
+      bgpu.wait %following groups(6) : ...
     ```
   }];
   let dependentDialects = [
@@ -53,8 +56,10 @@ def AllocateShared : Pass<"bgpu-allocate-shared", "::mlir::func::FuncOp"> {
     the result. The array is a `memref.alloc` at the beginning of the kernel. Remarks of the
     category `shared` name its bytes.
 
-    A `bgpu.share` is a `bgpu.put` to an array of its own; in an `scf.for` to two by turns, the number
-    of which the loop carries. In kernels with `repeat_last`, such arrays have 32 spare rows.
+    A `bgpu.share` is a `bgpu.put` to an array of its own; in an `scf.for` to one of two, by the lowest
+    bit of the iteration's number. A tile that the loop carries is put where it is made, by the
+    iteration before the one that shares it. In loops, and in kernels with
+    `repeat_last`, such arrays have 32 spare rows.
 
     ```mlir
     %totals = bgpu.reduce <add> %parts : tensor<2x32xf32> -> tensor<1x32xf32>
@@ -94,9 +99,9 @@ def InsertBarriers : Pass<"bgpu-insert-barriers", "::mlir::func::FuncOp"> {
     A barrier stands before the second access, and before the reads of shared memory that directly
     precede that, which share it. What an iteration of an `scf.for` would wait for of the one before
     it waits for at the end of that, and what the first would wait for stands in front of the loop.
-    Of arrays of which an iteration has one slot of several, by the lowest bits of its number or by a
-    number that the loop carries, the next iteration has another one. Barriers that are there are used. Remarks of the category `barriers` name their number in a
-    kernel.
+    Slots of an array by the lowest bits of the iteration's number plus a constant are apart from each
+    other, those of an iteration and those of it and the next one. Barriers that are there are used.
+    Remarks of the category `barriers` name their number in a kernel.
 
     ```mlir
     bgpu.put %parts, %buffer[0] : ...
