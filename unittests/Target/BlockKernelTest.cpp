@@ -47,8 +47,10 @@ public:
     OpPassManager &functions = pm.nest<func::FuncOp>();
     functions.addPass(bgpu::createStageCopies());
     functions.addPass(bgpu::createAllocateShared());
-    if (insertBarriers)
+    if (insertBarriers) {
       functions.addPass(bgpu::createInsertBarriers());
+      functions.addPass(bgpu::createVerifyBarriers());
+    }
     functions.addPass(createConvertBGPUToGPU());
     functions.addPass(createGpuLaunchSinkIndexComputationsPass());
     pm.addPass(createGpuKernelOutliningPass());

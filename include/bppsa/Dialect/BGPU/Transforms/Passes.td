@@ -120,4 +120,15 @@ def InsertBarriers : Pass<"bgpu-insert-barriers", "::mlir::func::FuncOp"> {
   let statistics = [Statistic<"numBarriers", "barriers", "barriers that were inserted">];
 }
 
+def VerifyBarriers : Pass<"bgpu-verify-barriers", "::mlir::func::FuncOp"> {
+  let summary = "fails where a barrier is missing";
+  let description = [{
+    Fails where `bgpu-insert-barriers` would put a barrier: at an operation that accesses what another
+    thread accesses before it, where one of them writes, and at a loop whose first iteration does so,
+    or an iteration with the one before. For kernels whose barriers were written by hand, and
+    for passes that move accesses behind `bgpu-insert-barriers`. Changes nothing.
+  }];
+  let statistics = [Statistic<"numKernels", "kernels", "kernels that were verified">];
+}
+
 #endif // BPPSA_DIALECT_BGPU_TRANSFORMS_PASSES

@@ -1,0 +1,172 @@
+//===- BarrierPlacement.cpp - where blocks wait for each other ------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// Visits the accesses of memory in the order in which threads come to them, with those
+// that no barrier separates from here. What a loop would wait for in its first iteration
+// alone it waits for in front of it, and what it would wait for of the iteration before at
+// the end of that: both are found by trying its body.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BarrierPlacement.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace bppsa::bgpu;
+
+/// Whether `op` has a region in which a block, not a thread, accesses memory.
+static bool holdsBlockAccesses(Operation &op) {
+  if (op.getNumRegions() == 0 || isa<tensor::GenerateOp, ForEachOp>(op))
+    return false;
+  return op
+      .walk([](Operation *inner) {
+        return isa<GetOp, PutOp, ForEachOp, tensor::GenerateOp>(inner) ? WalkResult::interrupt()
+                                                                       : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+void BarrierPlacement::leaveOpen(ArrayRef<Open> accesses) {
+  for (const Open &next : accesses)
+    if (llvm::none_of(open, [&](const Open &other) {
+          return other.access == next.access && other.age == next.age;
+        }))
+      open.push_back(next);
+}
+
+LogicalResult BarrierPlacement::addBarrier(Operation *before, Operation *op, StringRef where) {
+  if (missing == Missing::Refuse)
+    return op->emitOpError("needs a barrier ")
+           << where << ", between accesses of different threads of which one writes; run "
+           << "bgpu-insert-barriers";
+  OpBuilder builder(before);
+  gpu::BarrierOp::create(builder, op->getLoc());
+  ++numBarriers;
+  open.clear();
+  return success();
+}
+
+/// Whether both are slots of an array that are never the same: of one iteration, or of `next` and
+/// the iteration before.
+bool BarrierPlacement::isOtherSlot(const Access &own, const Open &other) {
+  std::optional<Access::Slot> before = other.access.slot;
+  if (!own.slot || !before || own.array != other.access.array)
+    return false;
+  if (next && other.age == 1 && before->index == next.getInductionVar() &&
+      isConstantIntValue(next.getStep(), 1))
+    --before->offset;
+  else if (other.age > 0)
+    return false;
+  return own.slot->differsFrom(*before);
+}
+
+LogicalResult BarrierPlacement::visit(Operation *op) {
+  FailureOr<SmallVector<Access>> accesses = getAccesses(op);
+  if (failed(accesses))
+    return failure();
+  auto conflict = [&](const Access &own, const Open &other) {
+    return !isOtherSlot(own, other) && own.conflictsWith(other.access);
+  };
+  bool waits = false;
+  for (const Open &other : open)
+    if (llvm::any_of(*accesses, [&](const Access &own) { return conflict(own, other); })) {
+      waits = true;
+      waitsForBefore |= other.age > 0;
+    }
+  auto addOpen = [&](ArrayRef<Access> own) {
+    for (const Access &access : own)
+      leaveOpen(Open{access, /*age=*/0});
+  };
+  if (waits && isTrying) {
+    open.clear();
+  } else if (waits) {
+    // A read waits for writes alone: reads in front of it stand behind the barrier too.
+    Operation *place = op;
+    while (isa<GetOp>(op) && isa_and_nonnull<GetOp>(place->getPrevNode()))
+      place = place->getPrevNode();
+    if (failed(addBarrier(place, op, "before it")))
+      return failure();
+    for (; place != op; place = place->getNextNode())
+      addOpen(*getAccesses(place));
+  }
+  addOpen(*accesses);
+  return success();
+}
+
+FailureOr<bool> BarrierPlacement::tryBlock(Block &block) {
+  for (Open &access : open)
+    ++access.age;
+  bool wasTrying = std::exchange(isTrying, true), waited = std::exchange(waitsForBefore, false);
+  LogicalResult result = visitBlock(block);
+  isTrying = wasTrying;
+  bool waits = std::exchange(waitsForBefore, waited);
+  for (Open &access : open)
+    access.age = std::max<int64_t>(access.age - 1, 0);
+  if (failed(result))
+    return failure();
+  return waits;
+}
+
+LogicalResult BarrierPlacement::visitLoop(scf::ForOp loop) {
+  Block &body = *loop.getBody();
+  SmallVector<Open> before = open;
+  scf::ForOp outer = std::exchange(next, nullptr);
+  FailureOr<bool> first = tryBlock(body);
+  if (failed(first))
+    return failure();
+  open = before;
+  if (*first && !isTrying) {
+    if (failed(addBarrier(loop, loop, "before its first iteration")))
+      return failure();
+    before.clear();
+  }
+  if (failed(visitBlock(body)))
+    return failure();
+  next = loop;
+  FailureOr<bool> again = tryBlock(body);
+  next = outer;
+  if (failed(again))
+    return failure();
+  if (*again && !isTrying &&
+      failed(addBarrier(body.getTerminator(), loop, "between its iterations")))
+    return failure();
+  // A loop without iterations leaves open what was open.
+  leaveOpen(before);
+  return success();
+}
+
+/// All threads of a block take the same branch.
+LogicalResult BarrierPlacement::visitBranches(scf::IfOp branch) {
+  SmallVector<Open> before = open;
+  if (failed(visitBlock(*branch.thenBlock())))
+    return failure();
+  std::swap(open, before);
+  if (branch.elseBlock() && failed(visitBlock(*branch.elseBlock())))
+    return failure();
+  leaveOpen(before);
+  return success();
+}
+
+LogicalResult BarrierPlacement::visitBlock(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    LogicalResult result = success();
+    if (isa<gpu::BarrierOp>(op))
+      open.clear();
+    else if (auto loop = dyn_cast<scf::ForOp>(op))
+      result = visitLoop(loop);
+    else if (auto branch = dyn_cast<scf::IfOp>(op))
+      result = visitBranches(branch);
+    else if (holdsBlockAccesses(op))
+      return op.emitOpError("holds accesses of a block, which only scf.for and scf.if can have");
+    else
+      result = visit(&op);
+    if (failed(result))
+      return failure();
+  }
+  return success();
+}

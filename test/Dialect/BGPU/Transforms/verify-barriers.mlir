@@ -1,0 +1,85 @@
+// RUN: bppsa-opt %s --bgpu-verify-barriers --split-input-file --verify-diagnostics
+// RUN: bppsa-opt %s --bgpu-insert-barriers --bgpu-verify-barriers --split-input-file | FileCheck %s
+
+!array = memref<4x8xf32, #gpu.address_space<workgroup>>
+
+// A thread reads what another one has written.
+
+// CHECK-LABEL: func @reads(
+func.func @reads(%n: index, %tile: tensor<4x8xf32>) {
+  bgpu.kernel blocks(%block in %n) threads(32) {
+    %a = memref.alloc() : !array
+    bgpu.put %tile, %a[0] : tensor<4x8xf32>, !array
+    %own = bgpu.get %a[0] : !array -> tensor<1x8xf32>
+    // expected-error @below {{needs a barrier before it, between accesses of different threads of which one writes; run bgpu-insert-barriers}}
+    %other = bgpu.get %a[1] : !array -> tensor<1x8xf32>
+  }
+  return
+}
+
+// -----
+
+!array = memref<4x8xf32, #gpu.address_space<workgroup>>
+
+// The first iteration alone waits for what is before the loop.
+
+// CHECK-LABEL: func @first(
+func.func @first(%n: index, %tile: tensor<4x8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  bgpu.kernel blocks(%block in %n) threads(32) {
+    %a = memref.alloc() : !array
+    bgpu.put %tile, %a[0] : tensor<4x8xf32>, !array
+    // expected-error @below {{needs a barrier before its first iteration}}
+    scf.for %i = %c0 to %n step %c1 {
+      %last = bgpu.get %a[3] : !array -> tensor<1x8xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+!array = memref<4x8xf32, #gpu.address_space<workgroup>>
+
+// An iteration writes what threads may still read in the one before.
+
+// CHECK-LABEL: func @between(
+func.func @between(%n: index, %tile: tensor<4x8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  bgpu.kernel blocks(%block in %n) threads(32) {
+    %a = memref.alloc() : !array
+    // expected-error @below {{needs a barrier between its iterations}}
+    scf.for %i = %c0 to %n step %c1 {
+      bgpu.put %tile, %a[0] : tensor<4x8xf32>, !array
+      gpu.barrier
+      %last = bgpu.get %a[3] : !array -> tensor<1x8xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+!array = memref<4x8xf32, #gpu.address_space<workgroup>>
+
+// Barriers that were written by hand are enough.
+
+// CHECK-LABEL: func @complete(
+// CHECK-COUNT-2: gpu.barrier
+// CHECK-NOT:     gpu.barrier
+func.func @complete(%n: index, %tile: tensor<4x8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  bgpu.kernel blocks(%block in %n) threads(32) {
+    %a = memref.alloc() : !array
+    scf.for %i = %c0 to %n step %c1 {
+      bgpu.put %tile, %a[0] : tensor<4x8xf32>, !array
+      gpu.barrier
+      %last = bgpu.get %a[3] : !array -> tensor<1x8xf32>
+      gpu.barrier
+    }
+  }
+  return
+}
