@@ -49,6 +49,12 @@ def start(ranks, *words):
     )
 
 
+def wait(process):
+    """What a program that was started says, without what libevent does about mpirun's own files as it ends."""
+    _, text = process.communicate(timeout=60)
+    return "".join(line for line in text.splitlines(True) if not line.startswith("[warn] Epoll"))
+
+
 def run_differing(*words_of_ranks):
     """Runs other words on each rank."""
     script = "import os, sys\nwords = %r[int(os.environ['OMPI_COMM_WORLD_RANK'])]\n" % (

@@ -66,7 +66,7 @@ def test_interrupted(tmp_path, data, number):
     process = mpi.start(2, mpi.fake(), *words, "--quiet")
     wait_for(checkpoint, process)
     process.send_signal(number)
-    _, message = process.communicate(timeout=60)
+    message = mpi.wait(process)
     assert f"go on with --resume {checkpoint}" in message and message.count("\n") == 1
     resume(data, checkpoint)
 

@@ -223,7 +223,7 @@ def test_interrupted(tmp_path, compiled):
     process = mpi.start(COUNT, program, *words, "--epochs", 1000000)
     wait_for(kept, process)
     process.send_signal(signal.SIGINT)
-    _, message = process.communicate(timeout=60)
+    message = mpi.wait(process)
     assert f"go on with --resume {kept}" in message and message.count("\n") == 1
     found = re.search(r"in epoch (\d+) after", message)
     words = ["train", "--data", data, "--resume", kept, "--quiet", "--epochs", int(found[1]) + 1]
