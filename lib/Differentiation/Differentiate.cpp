@@ -6,6 +6,7 @@
 
 #include "Layers/LayerLinks.h"
 #include "TensorBuilders.h"
+#include "Training/Objective.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
 #include "bppsa/Differentiation/Differentiation.h"
 #include "bppsa/Differentiation/Passes.h"
@@ -187,12 +188,9 @@ struct DifferentiatePass : bppsa::impl::DifferentiateBase<DifferentiatePass> {
       module.emitError() << "needs a function @" << of << " with a body to differentiate";
       return signalPassFailure();
     }
-    auto lossType = RankedTensorType::get({}, Float32Type::get(&getContext()));
-    if (!source.getBody().hasOneBlock() ||
-        (cotangents.empty() &&
-         (source.getNumResults() == 0 || source.getResultTypes()[0] != lossType))) {
-      source.emitError() << "needs one block and a first result of type " << lossType
-                         << " to be differentiated";
+    if (cotangents.empty() ? !hasLoss(source) : !source.getBody().hasOneBlock()) {
+      source.emitError()
+          << "needs one block and a first result of type 'tensor<f32>' to be differentiated";
       return signalPassFailure();
     }
     if (module.lookupSymbol(name)) {

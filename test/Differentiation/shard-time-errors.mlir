@@ -15,6 +15,15 @@ func.func @training_loss(%x: tensor<f32> {bppsa.input = "x"}, %m: tensor<4xf32> 
 
 // -----
 
-// expected-error@+1 {{needs a function @training_loss with one block; run bppsa-add-loss}}
+// expected-error@+1 {{needs a function @training_loss with one block and a first result of type tensor<f32>, the loss; run bppsa-add-loss}}
 module {
+}
+
+// -----
+
+// expected-error@below {{needs a function @training_loss with one block and a first result of type tensor<f32>, the loss; run bppsa-add-loss}}
+module {
+  func.func @training_loss(%x: memref<?xf32> {bppsa.input = "x", bppsa.time_axis = 0 : i64}, %l: memref<f32>) {
+    return
+  }
 }

@@ -14,6 +14,13 @@
 using namespace mlir;
 using namespace bppsa;
 
+bool bppsa::hasLoss(func::FuncOp function) {
+  if (!function.getBody().hasOneBlock() || function.getNumResults() == 0)
+    return false;
+  auto type = dyn_cast<RankedTensorType>(function.getResultTypes()[0]);
+  return type && type.getRank() == 0 && type.getElementType().isF32();
+}
+
 void bppsa::appendResult(func::FuncOp function, Value value, NamedAttribute attribute) {
   Operation *terminator = function.front().getTerminator();
   SmallVector<DictionaryAttr> attributes;

@@ -11,6 +11,9 @@
 
 namespace bppsa {
 
+/// Whether `function` has one block and a first result that can be differentiated: a tensor<f32>.
+bool hasLoss(mlir::func::FuncOp function);
+
 /// Adds `value` to the results of `function`, which has one block; `attribute` says what it is.
 void appendResult(mlir::func::FuncOp function, mlir::Value value, mlir::NamedAttribute attribute);
 

@@ -50,8 +50,10 @@ struct ShardTimePass : bppsa::impl::ShardTimeBase<ShardTimePass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto source = module.lookupSymbol<func::FuncOp>(of);
-    if (!source || source.isExternal() || !source.getBody().hasOneBlock()) {
-      module.emitError() << "needs a function @" << of << " with one block; run bppsa-add-loss";
+    if (!source || !hasLoss(source)) {
+      module.emitError() << "needs a function @" << of
+                         << " with one block and a first result of type tensor<f32>, the loss; run "
+                            "bppsa-add-loss";
       return signalPassFailure();
     }
     for (unsigned i = 0, e = source.getNumResults(); i < e; ++i)

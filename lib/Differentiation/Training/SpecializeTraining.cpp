@@ -170,7 +170,7 @@ static void weighObjective(func::FuncOp training) {
 }
 
 /// Leaves means over ranks to `training`, where something uses them.
-static void specializeRankMeans(ModuleOp module, func::FuncOp training) {
+static LogicalResult specializeRankMeans(ModuleOp module, func::FuncOp training) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(training.front())))
     if (isOpTriviallyDead(&op) || (isa<RankMeanOp>(op) && op.use_empty()))
       op.erase();
@@ -180,8 +180,13 @@ static void specializeRankMeans(ModuleOp module, func::FuncOp training) {
     op.getResult().replaceAllUsesWith(op.getOperand());
     op.erase();
   });
-  if (!training.front().getOps<RankMeanOp>().empty())
-    weighObjective(training);
+  if (training.front().getOps<RankMeanOp>().empty())
+    return success();
+  if (!hasLoss(training))
+    return training.emitError() << "with bppsa.rank_mean, needs a first result of type "
+                                   "tensor<f32>, the loss; run bppsa-add-loss";
+  weighObjective(training);
+  return success();
 }
 
 namespace {
@@ -191,7 +196,7 @@ struct SpecializeTrainingPass : bppsa::impl::SpecializeTrainingBase<SpecializeTr
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto loss = module.lookupSymbol<func::FuncOp>(function);
-    if (!loss) {
+    if (!loss || loss.isExternal()) {
       module.emitError() << "no function '" << function << "' to specialise; run bppsa-add-loss";
       return signalPassFailure();
     }
@@ -201,7 +206,8 @@ struct SpecializeTrainingPass : bppsa::impl::SpecializeTrainingBase<SpecializeTr
     module.push_back(training);
     specializeDropout(training);
     useBatchStatistics(training);
-    specializeRankMeans(module, training);
+    if (failed(specializeRankMeans(module, training)))
+      return signalPassFailure();
     module.walk([](DropoutOp op) {
       op.replaceAllUsesWith(op.getInput());
       op.erase();
