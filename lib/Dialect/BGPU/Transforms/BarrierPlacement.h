@@ -12,8 +12,8 @@
 
 namespace bppsa::bgpu {
 
-/// The barriers of a kernel: finds accesses of different threads of which one writes, with no barrier
-/// between them.
+/// The barriers of a kernel: finds accesses of different threads of which one writes, with no
+/// barrier between them.
 class BarrierPlacement {
 public:
   enum class Missing { Insert, Refuse };
