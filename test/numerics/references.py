@@ -38,16 +38,20 @@ RECORDED = pathlib.Path(__file__).parent / "Inputs" / "references.npz"
 PREFIXES = {"64:": np.float64, "32:": np.float32}
 
 
-def _split_bytes(values, unsigned):
-    """The bytes of each significance by themselves, which compress better; the last two are rounded away."""
-    bits = (values.view(unsigned) + unsigned(1 << 15)) >> unsigned(16) << unsigned(16)
-    return bits.view(np.uint8).reshape(-1, values.itemsize).T[2:]
+# Low bytes that are rounded away: of float64, and of differences of float32 from it.
+DROPPED = {np.float64: 1, np.float32: 2}
+
+
+def _split_bytes(values, dtype):
+    """The bytes of each significance by themselves, which compress better."""
+    unsigned, bits = {8: np.uint64, 4: np.uint32}[values.itemsize], 8 * DROPPED[dtype]
+    rounded = (values.view(unsigned) + unsigned(1 << (bits - 1))) >> unsigned(bits) << unsigned(bits)
+    return rounded.view(np.uint8).reshape(-1, values.itemsize).T[DROPPED[dtype] :]
 
 
 def _join_bytes(rows, dtype):
-    size = np.dtype(dtype).itemsize
-    values = np.zeros((rows.shape[1], size), np.uint8)
-    values[:, 2:] = rows.T
+    values = np.zeros((rows.shape[1], np.dtype(dtype).itemsize), np.uint8)
+    values[:, DROPPED[dtype] :] = rows.T
     return values.view(dtype).reshape(-1)
 
 
@@ -88,8 +92,8 @@ def record(entries):
         RECORDED,
         sources=SOURCES,
         layouts=json.dumps(layouts),
-        exact=_split_bytes(np.concatenate(exact), np.uint64),
-        difference=_split_bytes(np.concatenate(difference), np.uint32),
+        exact=_split_bytes(np.concatenate(exact), np.float64),
+        difference=_split_bytes(np.concatenate(difference), np.float32),
     )
 
 
