@@ -60,6 +60,19 @@ Value bppsa::viewElements(OpBuilder &builder, Location loc, Value array, OpFoldR
                                            ArrayRef<OpFoldResult>(builder.getIndexAttr(1)));
 }
 
+Value bppsa::viewSlot(OpBuilder &builder, Location loc, Value arrays, Value slot) {
+  auto type = cast<MemRefType>(arrays.getType());
+  SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0)),
+      strides(type.getRank(), builder.getIndexAttr(1)), sizes;
+  for (int64_t size : type.getShape())
+    sizes.push_back(builder.getIndexAttr(size));
+  offsets[0] = slot;
+  sizes[0] = builder.getIndexAttr(1);
+  MemRefType own = memref::SubViewOp::inferRankReducedResultType(type.getShape().drop_front(), type,
+                                                                 offsets, sizes, strides);
+  return memref::SubViewOp::create(builder, loc, own, arrays, offsets, sizes, strides);
+}
+
 Value bppsa::flatten(OpBuilder &builder, Location loc, Value array, OpFoldResult skipped) {
   Value count = getIndex(builder, loc, 1);
   for (int64_t i = 0, e = cast<MemRefType>(array.getType()).getRank(); i < e; ++i)

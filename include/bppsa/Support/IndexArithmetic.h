@@ -32,6 +32,10 @@ llvm::SmallVector<mlir::Value> splitIndex(mlir::OpBuilder &builder, mlir::Locati
 mlir::Value viewElements(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value array,
                          mlir::OpFoldResult offset, mlir::Value count);
 
+/// Array `slot` of `arrays`, whose first dimension counts arrays of one static shape.
+mlir::Value viewSlot(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value arrays,
+                     mlir::Value slot);
+
 /// The elements of an array without gaps behind the first `skipped`, as an array of one dimension.
 mlir::Value flatten(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value array,
                     mlir::OpFoldResult skipped);

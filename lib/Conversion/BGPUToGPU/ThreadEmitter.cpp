@@ -105,6 +105,11 @@ bool ThreadEmitter::repeatsIn(Operation *op) const {
   return repeatsLast && op->getParentOfType<scf::ForOp>();
 }
 
+/// The element of the thread, or the last one of `count`.
+Value ThreadEmitter::repeatLast(OpBuilder &builder, Location loc, int64_t count) const {
+  return minIndex(builder, loc, thread, getIndex(builder, loc, count - 1));
+}
+
 bool ThreadEmitter::needsBranch(Operation *op) const {
   if (getTile(op).getNumElements() == numThreads)
     return false;
@@ -145,7 +150,7 @@ void ThreadEmitter::emitBlock(OpBuilder &builder, Block &block) {
 void ThreadEmitter::emitForAll(OpBuilder &builder, Operation *op) {
   int64_t count = getTile(op).getNumElements();
   if (repeatsIn(op) && !hasSpareRows(op))
-    element = minIndex(builder, op->getLoc(), thread, getIndex(builder, op->getLoc(), count - 1));
+    element = repeatLast(builder, op->getLoc(), count);
   emitTileOp(builder, op);
   element = thread;
 }
@@ -159,7 +164,7 @@ void ThreadEmitter::emitRun(OpBuilder &builder, Run &run) {
   // Elements that threads repeat are written by the index by which they were read: one less to
   // hold.
   if (repeatsIn(run[0]) && llvm::any_of(run[0]->getOperands(), isTile))
-    element = minIndex(builder, loc, thread, getIndex(builder, loc, count - 1));
+    element = repeatLast(builder, loc, count);
   emitPart(builder, run, exists);
   element = thread;
   run.clear();

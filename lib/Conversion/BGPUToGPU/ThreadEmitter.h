@@ -45,6 +45,7 @@ private:
   /// Threads beyond the last element have it again.
   void emitForAll(mlir::OpBuilder &builder, mlir::Operation *op);
   bool repeatsIn(mlir::Operation *op) const;
+  mlir::Value repeatLast(mlir::OpBuilder &builder, mlir::Location loc, int64_t count) const;
   bool needsBranch(mlir::Operation *op) const;
   bool hasSpareRows(mlir::Operation *op) const;
   void emitTileOp(mlir::OpBuilder &builder, mlir::Operation *op);

@@ -17,8 +17,8 @@ using namespace bppsa;
 bool bppsa::hasLoss(func::FuncOp function) {
   if (!function.getBody().hasOneBlock() || function.getNumResults() == 0)
     return false;
-  auto type = dyn_cast<RankedTensorType>(function.getResultTypes()[0]);
-  return type && type.getRank() == 0 && type.getElementType().isF32();
+  return function.getResultTypes()[0] ==
+         RankedTensorType::get({}, Float32Type::get(function.getContext()));
 }
 
 void bppsa::appendResult(func::FuncOp function, Value value, NamedAttribute attribute) {

@@ -30,7 +30,7 @@ void Trainer::updateModule() {
       all += part.front();
     session.clipGradients(all, *settings.clipNorm);
   }
-  updateStage();
+  pipeline->update(startAveraging());
   session.parameters.acceptStatistics();
 }
 

@@ -129,5 +129,3 @@ bool Trainer::validateUpdate() {
   pipeline->update(averageOfUpdate);
   return false;
 }
-
-void Trainer::updateStage() { pipeline->update(startAveraging()); }

@@ -189,8 +189,6 @@ private:
   bool validateUpdate();
   /// Takes over the losses and the norm of the last update, which other ranks have told meanwhile.
   void takeOutcome();
-  /// Updates the parameters of the stages of this rank.
-  void updateStage();
   /// Scales the gradients by the norm of all ranks.
   void clipStages();
 

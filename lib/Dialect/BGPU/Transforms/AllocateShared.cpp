@@ -6,6 +6,7 @@
 
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
 #include "bppsa/Dialect/BGPU/Transforms/Passes.h"
+#include "bppsa/Support/IndexArithmetic.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -20,6 +21,7 @@ namespace bppsa::bgpu {
 } // namespace bppsa::bgpu
 
 using namespace mlir;
+using namespace bppsa;
 using namespace bppsa::bgpu;
 
 /// Elements that one instruction loads, at multiples of which rows behind an array begin, and rows
@@ -83,20 +85,6 @@ void AllocateShared::lower(ReduceOp op) {
   op.erase();
 }
 
-/// Array `slot` of `arrays`.
-static Value getSlot(OpBuilder &builder, Location loc, Value arrays, Value slot) {
-  auto type = cast<MemRefType>(arrays.getType());
-  SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0)),
-      strides(type.getRank(), builder.getIndexAttr(1)), sizes;
-  for (int64_t size : type.getShape())
-    sizes.push_back(builder.getIndexAttr(size));
-  offsets[0] = slot;
-  sizes[0] = builder.getIndexAttr(1);
-  MemRefType own = memref::SubViewOp::inferRankReducedResultType(type.getShape().drop_front(), type,
-                                                                 offsets, sizes, strides);
-  return memref::SubViewOp::create(builder, loc, own, arrays, offsets, sizes, strides);
-}
-
 /// Where `values` are known before `loop`: in front of the branch that is for loops with an
 /// iteration, which asks for copies first.
 static Operation *getPlaceBefore(scf::ForOp loop, ArrayRef<Value> values) {
@@ -116,7 +104,7 @@ static Value putByTurns(ShareOp op, scf::ForOp loop, Value arrays) {
     Value one = arith::ConstantIndexOp::create(builder, loc, 1);
     return arith::AndIOp::create(builder, loc, position, one);
   };
-  Value turn = getTurn(loop.getInductionVar()), own = getSlot(builder, loc, arrays, turn);
+  Value turn = getTurn(loop.getInductionVar()), own = viewSlot(builder, loc, arrays, turn);
   auto carried = dyn_cast<BlockArgument>(op.getTile());
   if (!carried || carried.getOwner() != loop.getBody()) {
     PutOp::create(builder, loc, op.getTile(), own, /*first=*/0);
@@ -124,7 +112,7 @@ static Value putByTurns(ShareOp op, scf::ForOp loop, Value arrays) {
   }
   Value start = loop.getTiedLoopInit(carried)->get(), lower = loop.getLowerBound();
   builder.setInsertionPoint(getPlaceBefore(loop, {start, lower}));
-  Value first = getSlot(builder, loc, arrays, getTurn(lower));
+  Value first = viewSlot(builder, loc, arrays, getTurn(lower));
   PutOp::create(builder, loc, start, first, /*first=*/0);
   Value made = loop.getTiedLoopYieldedValue(carried)->get();
   Operation *maker = made.getDefiningOp();
@@ -132,7 +120,7 @@ static Value putByTurns(ShareOp op, scf::ForOp loop, Value arrays) {
   if (maker && maker->getBlock() == loop.getBody())
     builder.setInsertionPointAfter(maker);
   Value one = arith::ConstantIndexOp::create(builder, loc, 1);
-  Value next = getSlot(builder, loc, arrays, arith::XOrIOp::create(builder, loc, turn, one));
+  Value next = viewSlot(builder, loc, arrays, arith::XOrIOp::create(builder, loc, turn, one));
   PutOp::create(builder, loc, made, next, /*first=*/0);
   return own;
 }

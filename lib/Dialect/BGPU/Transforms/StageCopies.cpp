@@ -258,17 +258,9 @@ void LoopCopies::requestFirst(OpBuilder &builder) {
 
 SmallVector<Value> LoopCopies::viewSlots(OpBuilder &builder, Value position) {
   Value slot = getSlot(builder, position);
-  OpFoldResult zero = builder.getIndexAttr(0), one = builder.getIndexAttr(1);
   SmallVector<Value> views;
-  for (Value ring : rings) {
-    auto type = cast<MemRefType>(ring.getType());
-    int64_t rows = type.getDimSize(1);
-    SmallVector<OpFoldResult> offsets = {slot, zero}, sizes = {one, builder.getIndexAttr(rows)},
-                              strides = {one, one};
-    MemRefType own = cast<MemRefType>(
-        memref::SubViewOp::inferRankReducedResultType(rows, type, offsets, sizes, strides));
-    views.push_back(memref::SubViewOp::create(builder, loc, own, ring, offsets, sizes, strides));
-  }
+  for (Value ring : rings)
+    views.push_back(viewSlot(builder, loc, ring, slot));
   return views;
 }
 
