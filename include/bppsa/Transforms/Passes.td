@@ -56,6 +56,26 @@ def ExpandReshapes : Pass<"bppsa-expand-reshapes", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
 }
 
+def FuseElementwise : Pass<"bppsa-fuse-elementwise", "::mlir::func::FuncOp"> {
+  let summary = "compute elementwise results where the next elementwise operation reads them";
+  let description = [{
+    A `linalg.generic` on tensors without reductions, whose result one other of them reads element
+    by element in the same order, becomes part of that: the array between them is neither written
+    nor read. Upstream's `linalg-fuse-elementwise-ops` would also fuse what is broadcast or
+    transposed, and so compute it again or read arrays across their rows.
+
+    ```mlir
+    %a = linalg.generic ... ins(%x) { %0 = math.exp %in ... }
+    %b = linalg.generic ... ins(%a, %y) { %1 = arith.addf %in, %in_0 ... }
+    ```
+    becomes
+    ```mlir
+    %b = linalg.generic ... ins(%x, %y) { %0 = math.exp %in; %1 = arith.addf %0, %in_0 ... }
+    ```
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect"];
+}
+
 def MergeKernels : Pass<"bppsa-merge-kernels", "::mlir::ModuleOp"> {
   let summary = "keeps one of the kernels that are equal";
   let description = [{

@@ -21,6 +21,7 @@ using namespace bppsa;
 
 void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &options) {
   pm.addPass(createLowerGraphBodies({options.memoryLimit}));
+  pm.addNestedPass<func::FuncOp>(createFuseElementwise());
   addCleanup(pm);
   pm.addNestedPass<func::FuncOp>(createChooseCPUMapping({options.lanes}));
   pm.addNestedPass<func::FuncOp>(createSeparateProducts());

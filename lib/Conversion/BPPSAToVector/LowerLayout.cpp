@@ -36,12 +36,14 @@ struct Packing {
 };
 } // namespace
 
-/// Calls `emit(block, step)` in parallel.
+/// Calls `emit(block, step)` in parallel; for all blocks of a step one after the other, which are
+/// side by side in the plain array.
 static void emitPositions(OpBuilder &builder, Location loc, const Packing &packing,
                           function_ref<void(OpBuilder &, Value, Value)> emit) {
   Value numBlocks = getDim(builder, loc, packing.packed, 0);
   if (packing.hasTime()) {
-    emitParallel(builder, loc, numBlocks, getDim(builder, loc, packing.packed, 1), emit);
+    emitParallel(builder, loc, getDim(builder, loc, packing.packed, 1), numBlocks,
+                 [&](OpBuilder &nested, Value step, Value block) { emit(nested, block, step); });
     return;
   }
   emitParallel(builder, loc, numBlocks,

@@ -227,6 +227,10 @@ private:
   llvm::SmallVector<Dim> getLoopDims(llvm::ArrayRef<Tensor> inputs, const Tensor &init,
                                      llvm::ArrayRef<mlir::AffineMap> maps);
   mlir::Value collapseOnes(const Tensor &operand, llvm::ArrayRef<bool> collapsed);
+  /// `value` with each group of dimensions merged into one; what the value was expanded from where
+  /// the groups take away the ones that this added.
+  mlir::Value makeCollapsed(mlir::Value value, mlir::RankedTensorType type,
+                            llvm::ArrayRef<mlir::ReassociationIndices> groups);
   Dim mergeOrigins(const Dim &a, const Dim &b);
 
   llvm::DenseMap<unsigned, int> symbolOrigins;

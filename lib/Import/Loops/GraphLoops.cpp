@@ -36,8 +36,7 @@ Value GraphBuilder::collapseOnes(const Tensor &operand, ArrayRef<bool> collapsed
       groups.back().push_back(i);
     }
   }
-  return builder.createOrFold<tensor::CollapseShapeOp>(loc, getType(kept, operand.elementType),
-                                                       value, groups);
+  return makeCollapsed(value, getType(kept, operand.elementType), groups);
 }
 
 static Value createGeneric(OpBuilder &builder, Location loc, ValueRange inputs, Value init,
@@ -211,14 +210,22 @@ SmallVector<Dim> GraphBuilder::getLoopDims(ArrayRef<Tensor> inputs, const Tensor
 Tensor GraphBuilder::makeTranspose(const Tensor &operand, ArrayRef<int64_t> permutation) {
   SmallVector<Dim> dims;
   SmallVector<AffineExpr> results(operand.getRank());
-  bool isIdentity = true;
+  SmallVector<int64_t> ones, onesAfter, others;
   for (auto [i, axis] : llvm::enumerate(permutation)) {
     dims.push_back(operand.dims[axis]);
     results[axis] = builder.getAffineDimExpr(i);
-    isIdentity &= axis == static_cast<int64_t>(i);
+    if (!dims.back().isOne()) {
+      others.push_back(axis);
+      continue;
+    }
+    ones.push_back(axis);
+    onesAfter.push_back(i);
   }
-  if (isIdentity)
+  if (llvm::equal(permutation, llvm::seq<int64_t>(operand.getRank())))
     return operand;
+  // Elements that stay in order are not copied.
+  if (llvm::is_sorted(others) && !operand.elements)
+    return make(makeUnsqueeze(makeSqueeze(operand, ones), onesAfter).value, dims);
   AffineMap maps[] = {AffineMap::get(operand.getRank(), 0, results, getContext()),
                       builder.getMultiDimIdentityMap(operand.getRank())};
   Value value =

@@ -119,6 +119,22 @@ static RankedTensorType getCollapsedType(RankedTensorType type,
   return RankedTensorType::get(shape, type.getElementType());
 }
 
+/// Whether each group has one dimension of `type` at most whose size is not one.
+static bool mergesOnes(RankedTensorType type, ArrayRef<ReassociationIndices> groups) {
+  return llvm::all_of(groups, [&](const ReassociationIndices &group) {
+    return llvm::count_if(group, [&](int64_t dim) { return type.getDimSize(dim) != 1; }) <= 1;
+  });
+}
+
+Value GraphBuilder::makeCollapsed(Value value, RankedTensorType type,
+                                  ArrayRef<ReassociationIndices> groups) {
+  auto expand = value.getDefiningOp<tensor::ExpandShapeOp>();
+  if (expand && expand.getSrcType() == type && mergesOnes(expand.getResultType(), groups) &&
+      mergesOnes(expand.getResultType(), expand.getReassociationIndices()))
+    return expand.getSrc();
+  return builder.createOrFold<tensor::CollapseShapeOp>(loc, type, value, groups);
+}
+
 Tensor GraphBuilder::makeReshape(const Tensor &operand, ArrayRef<Dim> dims) {
   Tensor result = operand;
   result.dims.assign(dims.begin(), dims.end());
@@ -145,7 +161,7 @@ Tensor GraphBuilder::makeReshape(const Tensor &operand, ArrayRef<Dim> dims) {
   Value value = operand.value;
   RankedTensorType merged = getCollapsedType(sourceType, sources);
   if (merged.getRank() != sourceType.getRank())
-    value = builder.createOrFold<tensor::CollapseShapeOp>(loc, merged, value, sources);
+    value = makeCollapsed(value, merged, sources);
   RankedTensorType split = getCollapsedType(targetType, targets);
   if (split != merged)
     value = tensor::CastOp::create(builder, loc, split, value);
