@@ -21,6 +21,8 @@ LogicalResult Compilation::lowerKernels(ModuleOp program) {
     CPULoweringOptions kernels;
     kernels.factorLinks = options.training.jacobians != "dense";
     kernels.memoryLimit = options.training.getLoopLimit();
+    kernels.keepsGradientOrder =
+        !options.distributed.empty() || !options.training.backwardOrder.empty();
     std::optional<BackwardOrder> order = BackwardOrder::parse(options.training.backwardOrder);
     if (!options.distributed.empty() || (order && order->carriesAny()))
       for (const Variant &variant : getVariantsIn(*module, options.training))

@@ -34,6 +34,8 @@ void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &opt
   pm.addNestedPass<func::FuncOp>(createInferStructure({/*batchAxis=*/0, /*loopsOnly=*/true}));
   pm.addPass(createExpandScan({/*unrollUpTo=*/0, options.factorLinks, /*wholeLevels=*/false}));
   pm.addNestedPass<func::FuncOp>(createTransposeCaptures());
+  if (!options.keepsGradientOrder)
+    pm.addNestedPass<func::FuncOp>(createFuseInjected());
   addCleanup(pm);
   addBufferization(pm);
   pm.addPass(createSeparateBackward());

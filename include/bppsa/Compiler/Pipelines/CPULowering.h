@@ -28,6 +28,10 @@ struct CPULoweringOptions : mlir::PassPipelineOptions<CPULoweringOptions> {
       *this, "memory-limit",
       llvm::cl::desc("Bytes that loops in graph form may keep for their chains; 0 for no limit"),
       llvm::cl::init(0)};
+  PassOptions::Option<bool> keepsGradientOrder{
+      *this, "keeps-gradient-order",
+      llvm::cl::desc("Make gradients in the order of the module: ranks exchange them in it"),
+      llvm::cl::init(false)};
   PassOptions::ListOption<std::string> exchangedSteps{
       *this, "exchanged-steps",
       llvm::cl::desc("Training steps whose gradients several ranks exchange while they run")};

@@ -40,8 +40,6 @@ SmallVector<Operation *> bppsa::findSumsOf(ChainOp chain) {
   SmallVector<Operation *> sums;
   if (chain->getNumResults() > 0 || chain.getLanes().value_or(1) == 1)
     return sums;
-  CotangentLoop loop = getCotangentLoop(chain);
-  auto isEmitted = [&](Value value) { return llvm::is_contained(loop.getEmitted(), value); };
   for (Operation *op = chain->getNextNode(); op; op = op->getNextNode()) {
     if (!isa<OuterSumOp, StepSumOp, AddToSumsOp>(op)) {
       if (isMemoryEffectFree(op))
@@ -49,7 +47,7 @@ SmallVector<Operation *> bppsa::findSumsOf(ChainOp chain) {
       break;
     }
     bool isOfChain =
-        llvm::any_of(getSummed(op), isEmitted) && hasOrderOf(op, chain) &&
+        sumsSequenceOf(op, chain) && hasOrderOf(op, chain) &&
         cast<PackableOpInterface>(op).getLanes() == chain.getLanes() &&
         llvm::all_of(op->getOperands(), [&](Value value) { return isThereBefore(value, chain); });
     if (!isOfChain)

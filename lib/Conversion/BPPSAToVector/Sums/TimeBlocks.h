@@ -12,7 +12,7 @@
 
 namespace bppsa {
 
-/// The sums behind `chain` that read what it emits and could be made while it runs: all their
+/// The sums behind `chain` that read what it emits or reads and could be made while it runs: all their
 /// operands are there before it.
 llvm::SmallVector<mlir::Operation *> findSumsOf(ChainOp chain);
 

@@ -25,6 +25,21 @@ OperandRange bppsa::getSummed(Operation *sum) {
   return sum->getOperands().take_front(isa<OuterSumOp>(sum) ? 2 : 1);
 }
 
+/// Whether `op` is a sum of one of `sequences`.
+static bool sumsOneOf(Operation *op, ValueRange sequences) {
+  return isa<OuterSumOp, StepSumOp, AddToSumsOp>(op) &&
+         llvm::any_of(getSummed(op), [&](Value v) { return llvm::is_contained(sequences, v); });
+}
+
+bool bppsa::sumsEmittedOf(Operation *op, ChainOp chain) {
+  return sumsOneOf(op, chain.getDestinations().drop_front(chain.getSeeds().size()));
+}
+
+bool bppsa::sumsSequenceOf(Operation *op, ChainOp chain) {
+  return sumsEmittedOf(op, chain) || sumsOneOf(op, chain.getSaved()) ||
+         sumsOneOf(op, chain.getInjected());
+}
+
 Value bppsa::getSummedBatch(Operation *sum) {
   auto outer = dyn_cast<OuterSumOp>(sum);
   return outer ? outer.getBatch() : cast<StepSumOp>(sum).getBatch();

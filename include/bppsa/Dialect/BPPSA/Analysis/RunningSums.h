@@ -7,7 +7,7 @@
 #ifndef BPPSA_DIALECT_BPPSA_ANALYSIS_RUNNINGSUMS_H
 #define BPPSA_DIALECT_BPPSA_ANALYSIS_RUNNINGSUMS_H
 
-#include "mlir/IR/Operation.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 
 namespace bppsa {
 
@@ -21,6 +21,12 @@ int64_t getRunningSumBytes(mlir::Operation *sum);
 
 /// The packed sequences that such a sum reads.
 mlir::OperandRange getSummed(mlir::Operation *sum);
+
+/// Whether `op` is such a sum on memory of a sequence that `chain` emits, or of one that it reads:
+/// then it has as many steps.
+bool sumsSequenceOf(mlir::Operation *op, ChainOp chain);
+/// The same of one that it emits.
+bool sumsEmittedOf(mlir::Operation *op, ChainOp chain);
 
 /// The number of samples that an `outer_sum` or `step_sum` adds up; null where every lane has one.
 mlir::Value getSummedBatch(mlir::Operation *sum);

@@ -53,15 +53,12 @@ static bool staysInFrontOf(Operation *sum, Operation *op) {
   });
 }
 
-/// The sums of what `chain` emits that can be made right behind it, once their operands are there.
+/// The sums of what `chain` emits or reads that can be made right behind it, once their operands are
+/// there.
 static SmallVector<Operation *> findSums(ChainOp chain) {
   SmallVector<Operation *> sums, others;
-  SmallVector<Value> emitted = llvm::map_to_vector(getEmitted(chain), getViewRoot);
   for (Operation *op = chain->getNextNode(); op; op = op->getNextNode()) {
-    bool isSum = isa<OuterSumOp, StepSumOp, AddToSumsOp>(op) &&
-                 llvm::any_of(op->getOperands().drop_back(),
-                              [&](Value operand) { return llvm::is_contained(emitted, operand); });
-    if (isSum && llvm::none_of(others, [&](Operation *other) { return staysInFrontOf(op, other); }))
+    if (sumsSequenceOf(op, chain) && llvm::none_of(others, [&](Operation *other) { return staysInFrontOf(op, other); }))
       sums.push_back(op);
     else
       others.push_back(op);
@@ -120,16 +117,30 @@ static void takeMemory(memref::AllocaScopeOp scope, ValueRange arrays) {
   }
 }
 
-/// Puts `chain` and its sums into a scope of their own, where there are any and their running sums
-/// take up to `mostBytes`.
-static void scopeWithSums(ChainOp chain, int64_t mostBytes) {
-  moveFillsInFrontOf(chain);
-  SmallVector<Operation *> sums = findSums(chain);
+/// Those of `sums` whose running sums take up to `mostBytes`: all that `chain` emits, or none, and
+/// the others as they fit.
+static SmallVector<Operation *> chooseSums(ChainOp chain, ArrayRef<Operation *> sums,
+                                           int64_t mostBytes) {
   int64_t bytes = 0;
   for (Operation *sum : sums)
-    bytes += getRunningSumBytes(sum);
-  if (bytes > mostBytes)
-    return;
+    if (sumsEmittedOf(sum, chain))
+      bytes += getRunningSumBytes(sum);
+  SmallVector<Operation *> chosen;
+  for (Operation *sum : sums) {
+    int64_t own = sumsEmittedOf(sum, chain) ? 0 : getRunningSumBytes(sum);
+    if (bytes + own > mostBytes)
+      continue;
+    bytes += own;
+    chosen.push_back(sum);
+  }
+  return chosen;
+}
+
+/// Puts `chain` and its sums into a scope of their own, where there are any whose running sums take
+/// up to `mostBytes`.
+static void scopeWithSums(ChainOp chain, int64_t mostBytes) {
+  moveFillsInFrontOf(chain);
+  SmallVector<Operation *> sums = chooseSums(chain, findSums(chain), mostBytes);
   llvm::erase_if(sums, [&](Operation *sum) {
     return !llvm::all_of(sum->getOperands(),
                          [&](Value value) { return moveInFrontOf(chain, value); });

@@ -10,16 +10,17 @@
 include "mlir/Pass/PassBase.td"
 
 def BlockTime : Pass<"bppsa-block-time", "::mlir::func::FuncOp"> {
-  let summary = "puts chains together with the sums of what they emit";
+  let summary = "puts chains together with the sums of what they emit or read";
   let description = [{
     On packed memory. A chain over samples in lanes and the `outer_sum` and `step_sum` operations
-    behind it that read what it emits get a scope of their own, which becomes one kernel:
+    behind it that read what it emits, or a sequence that it reads, get a scope of their own, which becomes one kernel:
     `convert-bppsa-to-vector` makes it one loop over blocks of 32 steps, each of which is
     summed while what the chain has emitted is in a cache. Memory that nothing else uses goes into
     the scope, and shrinks to the steps of a block there.
 
     Sums are kept in all lanes until the last block. Where those of a chain take more than
-    `most-bytes` they would leave the cache for every block; all operations stay where they are.
+    `most-bytes` they would leave the cache for every block; all operations stay where they are. Sums of
+    what it reads alone are left out where they do not fit beside the others.
 
     ```mlir
     bppsa.chain lanes 16 ... into(%g, %d : memref<?x20x16xf32>, memref<?x?x20x16xf32>) ...

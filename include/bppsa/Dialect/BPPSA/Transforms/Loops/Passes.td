@@ -78,6 +78,37 @@ def MergeRecurrences : Pass<"bppsa-merge-recurrences", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::bppsa::BPPSADialect"];
 }
 
+def FuseInjected : Pass<"bppsa-fuse-injected", "::mlir::func::FuncOp"> {
+  let summary = "make chains compute the cotangents that they inject";
+  let description = [{
+    On packed tensors, for chains over samples in lanes with a sequential plan. Where a sequence that a
+    chain injects is all that a recurrence without states computes, and nothing else reads it, the
+    link computes it: it becomes affine, and the sequence is never in memory. It saves what the
+    recurrence read. Recurrences with more multiply-adds than the link stay: threads share their
+    steps, and those of a chain they do not.
+
+    Sums of what such a chain saves, the gradients of the layer whose cotangents they are, move
+    behind it, where `bppsa-block-time` finds them. Programs that promise an order of gradients leave
+    the pass out.
+
+    ```mlir
+    %s = bppsa.recurrence lanes 16 sequences(%d : ...) captures(%w : ...) outputs(...) {
+      %0 = bppsa.matvec %wc, %dt : ...
+    %db = bppsa.step_sum lanes 16 %d ...
+    %g, %e = bppsa.chain lanes 16 saved(%h : ...) seeds(%g0 : ...) injected(%s : ...) inject_into [0] ... {
+      %1 = arith.mulf %gt, %ht : vector<20xf32>
+    ```
+    becomes
+    ```mlir
+    %g, %e = bppsa.chain lanes 16 saved(%h, %d : ...) seeds(%g0 : ...) inject_into [] ... {
+      %0 = bppsa.matvec %wc, %dt plus %gt : ...
+      %1 = arith.mulf %0, %ht : vector<20xf32>
+    %db = bppsa.step_sum lanes 16 %d ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def MergeProducts : Pass<"bppsa-merge-products", "::mlir::func::FuncOp"> {
   let summary = "make products of one sequence with several matrices one loop";
   let description = [{

@@ -1,0 +1,160 @@
+//===- FuseInjected.cpp - injected cotangents made by their chain ---------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// The cotangents of outputs of every step are a product of each step's with the weights of a layer
+// behind the loop. As a part of the link they are never in memory, and the gradients of that layer
+// can be summed while the chain has its sequences in a cache.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Dialect/BPPSA/Analysis/RunningSums.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Loops/Passes.h"
+#include "bppsa/Dialect/BPPSA/Utils/BodyRewrites.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "bppsa-fuse-injected"
+
+namespace bppsa {
+#define GEN_PASS_DEF_FUSEINJECTED
+#include "bppsa/Dialect/BPPSA/Transforms/Loops/Passes.h.inc"
+} // namespace bppsa
+
+using namespace mlir;
+using namespace bppsa;
+
+/// Multiply-adds of one step of `loop`.
+static int64_t countWork(Operation *loop) {
+  int64_t work = 0;
+  for (auto product : loop->getRegion(0).front().getOps<MatVecOp>())
+    work += cast<VectorType>(product.getMatrix().getType()).getNumElements();
+  return work;
+}
+
+/// Whether a phase of the training step begins between `first` and `last`.
+static bool arePhasesApart(Operation *first, Operation *last) {
+  for (Operation *op = first; op != last; op = op->getNextNode())
+    if (isa<MarkPhaseOp>(op))
+      return true;
+  return false;
+}
+
+/// The loop without states that makes injected sequence `number` of `chain` and nothing else, where
+/// the chain can do that: null otherwise. Blocks of samples are what threads share in a chain, steps
+/// too in a loop without states, so that a chain takes no more than it does itself.
+static RecurrenceOp findMaker(ChainOp chain, unsigned number) {
+  Value injected = chain.getInjected()[number];
+  auto loop = injected.getDefiningOp<RecurrenceOp>();
+  bool isMaker = loop && loop->getBlock() == chain->getBlock() && injected.hasOneUse() &&
+                 loop.getInitial().empty() && loop->getNumResults() == 1 &&
+                 loop.getDestinations().empty() && !loop.isGraphForm() && !loop.getSteps() &&
+                 loop.getLanesAttr() == chain.getLanesAttr();
+  return isMaker && countWork(loop) <= countWork(chain) && !arePhasesApart(loop, chain)
+             ? loop
+             : RecurrenceOp();
+}
+
+/// Makes the body of `chain` add what `maker` yields to the cotangent of `state`. The arguments of
+/// the sequences come behind those of `numSaved` saved values, those of captures last.
+static void addMaker(Block &body, RecurrenceOp maker, unsigned numSaved, unsigned state) {
+  BlockArgument cotangent = body.getArgument(numSaved + state);
+  Block &made = maker.getBody().front();
+  size_t numSequences = maker.getSequences().size();
+  IRMapping mapping;
+  for (auto [i, argument] : llvm::enumerate(made.getArguments()))
+    mapping.map(argument,
+                i < numSequences
+                    ? body.insertArgument(numSaved + i, argument.getType(), argument.getLoc())
+                    : body.addArgument(argument.getType(), argument.getLoc()));
+  OpBuilder builder = OpBuilder::atBlockBegin(&body);
+  for (Operation &op : made.without_terminator())
+    builder.clone(op, mapping);
+  Value value = mapping.lookup(made.getTerminator()->getOperand(0));
+  auto sum = arith::AddFOp::create(builder, maker.getLoc(), cotangent, value);
+  cotangent.replaceAllUsesExcept(sum, sum);
+  fuseProductSums(body);
+}
+
+/// Replaces `chain` by one that makes injected sequence `number` itself, as `maker` does.
+static ChainOp fuse(IRRewriter &rewriter, ChainOp chain, RecurrenceOp maker, unsigned number) {
+  SmallVector<Value> saved(chain.getSaved()), injected(chain.getInjected()),
+      captures(chain.getCaptures());
+  SmallVector<int64_t> injectInto(chain.getInjectInto());
+  unsigned numSaved = saved.size(), state = injectInto[number];
+  llvm::append_range(saved, maker.getSequences());
+  llvm::append_range(captures, maker.getCaptures());
+  injected.erase(injected.begin() + number);
+  injectInto.erase(injectInto.begin() + number);
+  rewriter.setInsertionPoint(chain);
+  auto fused = ChainOp::create(
+      rewriter, rewriter.getFusedLoc({chain.getLoc(), maker.getLoc()}),
+      chain.getCotangents().getTypes(), chain.getEmitted().getTypes(), chain.getSums().getTypes(),
+      chain.getPlanAttr(), saved, chain.getSeeds(), injected, chain.getFactors(), captures,
+      chain.getSteps(), chain.getDestinations(), /*structure=*/StructureAttr(),
+      /*terms=*/ArrayAttr(), rewriter.getDenseI64ArrayAttr(injectInto),
+      chain.getProperties().sumWith, chain.getFlatSumsAttr(), chain.getReverseAttr(),
+      chain.getLanesAttr());
+  fused->setDiscardableAttrs(chain->getDiscardableAttrDictionary());
+  fused.getBody().takeBody(chain.getBody());
+  addMaker(fused.getBody().front(), maker, numSaved, state);
+  rewriter.replaceOp(chain, fused->getResults());
+  rewriter.eraseOp(maker);
+  return fused;
+}
+
+/// Moves the sums in front of `chain` that read what it reads, and nothing that another one emits,
+/// behind it.
+static void sinkSums(ChainOp chain) {
+  SmallVector<Operation *> sums;
+  for (Operation *op = chain->getPrevNode(); op && !isa<MarkPhaseOp>(op); op = op->getPrevNode()) {
+    if (!isa<OuterSumOp, StepSumOp>(op) ||
+        cast<PackableOpInterface>(op).getLanes() != chain.getLanes())
+      continue;
+    auto isSaved = [&](Value value) { return llvm::is_contained(chain.getSaved(), value); };
+    auto isEmitted = [](Value value) { return isa_and_nonnull<ChainOp>(value.getDefiningOp()); };
+    auto isBehind = [&](Operation *user) {
+      Operation *inBlock = chain->getBlock()->findAncestorOpInBlock(*user);
+      return inBlock && chain->isBeforeInBlock(inBlock);
+    };
+    if (llvm::any_of(getSummed(op), isSaved) && llvm::none_of(getSummed(op), isEmitted) &&
+        llvm::all_of(op->getUsers(), isBehind))
+      sums.push_back(op);
+  }
+  for (Operation *sum : sums)
+    sum->moveAfter(chain);
+}
+
+namespace {
+struct FuseInjected : public bppsa::impl::FuseInjectedBase<FuseInjected> {
+  using FuseInjectedBase::FuseInjectedBase;
+
+  void runOnOperation() override {
+    SmallVector<ChainOp> chains;
+    getOperation().walk([&](ChainOp chain) { chains.push_back(chain); });
+    IRRewriter rewriter(&getContext());
+    for (ChainOp chain : chains)
+      if (chain.getLanes().value_or(1) != 1 && chain.getPlan().isSequential() &&
+          !chain.isGraphForm())
+        run(rewriter, chain);
+  }
+
+private:
+  static void run(IRRewriter &rewriter, ChainOp chain) {
+    bool isFused = false;
+    for (unsigned number = chain.getInjected().size(); number-- > 0;)
+      if (RecurrenceOp maker = findMaker(chain, number)) {
+        LDBG() << chain.getLoc() << " makes what " << maker.getLoc() << " injects";
+        chain = fuse(rewriter, chain, maker, number);
+        isFused = true;
+      }
+    if (isFused)
+      sinkSums(chain);
+  }
+};
+} // namespace
