@@ -43,6 +43,23 @@ def test_gates_one_after_the_other(cell):
     harness.check_gradients(program.grad(arrays, "--mapping=lanes"), exact, single)
 
 
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+@pytest.mark.parametrize("cell", CELLS)
+def test_losses_of_every_step_in_lanes(cell, direction):
+    """The chain makes the cotangents of a layer of one direction that it adds at each step."""
+    spec = models.Spec(**CELLS[cell], hidden=9, direction=direction, head="steps")
+    model = models.build(spec)
+    program = harness.compile_model(model, f"--loss={specs.LOSS}", "--backward=sequential")
+    for steps, samples in ((1, 3), (33, 16), (70, 21)):
+        sizes = {"T": steps, "B": samples}
+        arrays = models.data(model, sizes, specs.LOSS)
+        exact, single = references.gradients(model, arrays, specs.LOSS)
+        runs = [program.grad(arrays, "--mapping=lanes", f"--threads={n}") for n in (1, 3)]
+        harness.check_gradients(runs[0], exact, single, str(sizes))
+        for name, array in runs[0].items():
+            assert array.tobytes() == runs[1][name].tobytes(), name
+
+
 @pytest.mark.parametrize("cell", CELLS)
 def test_units_with_matrices_that_leave_the_cache(cell):
     """Products of inputs in a loop of their own, whose steps share matrices, as samples do."""

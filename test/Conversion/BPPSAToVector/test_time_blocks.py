@@ -131,6 +131,49 @@ def test_lanes_without_a_sample_are_left_out(tmp_path):
             np.testing.assert_allclose(value, exact, rtol=2e-5, atol=2e-5)
 
 
+READ = """
+func.func @step(%a: tensor<?x?x5xf32>, %x: tensor<?x?x3xf32>, %g: tensor<?x5xf32>, %w: tensor<5x5xf32>)
+    -> (tensor<?x5xf32>, tensor<5x3xf32>, tensor<3xf32>, tensor<5xf32>) {{
+  %0, %d = bppsa.chain {reverse} saved(%a, %x : tensor<?x?x5xf32>, tensor<?x?x3xf32>) seeds(%g : tensor<?x5xf32>)
+      {injected} captures(%w : tensor<5x5xf32>) -> (tensor<?x5xf32>) emitted(tensor<?x?x5xf32>) {{
+  ^bb0(%at: vector<5xf32>, %xt: vector<3xf32>, %gt: vector<5xf32>, %wc: vector<5x5xf32>):
+    %0 = arith.mulf %at, %gt : vector<5xf32>
+    %1 = bppsa.matvec transposed %wc, %0 : vector<5x5xf32>, vector<5xf32> -> vector<5xf32>
+    bppsa.yield %1, %0 : vector<5xf32>, vector<5xf32>
+  }}
+  %1 = bppsa.outer_sum %a, %x : tensor<?x?x5xf32>, tensor<?x?x3xf32> -> tensor<5x3xf32>
+  %2 = bppsa.step_sum %x : tensor<?x?x3xf32> -> tensor<3xf32>
+  %3 = bppsa.step_sum %d : tensor<?x?x5xf32> -> tensor<5xf32>
+  return %0, %1, %2, %3 : tensor<?x5xf32>, tensor<5x3xf32>, tensor<3xf32>, tensor<5xf32>
+}}
+"""
+
+
+@pytest.mark.parametrize("vanishes", [False, True])
+@pytest.mark.parametrize("variant", ["", "reverse", "injected"])
+def test_sums_of_what_a_chain_reads(tmp_path, variant, vanishes):
+    """They go on where the cotangents of the chain have become zero."""
+    program = READ.format(
+        reverse="reverse" if variant == "reverse" else "",
+        injected=INJECTED if variant == "injected" else "inject_into []",
+    )
+    kernels = Kernels(tmp_path, program)
+    for steps, batch in itertools.product(LENGTHS, BATCHES):
+        a, x, g, w = make_inputs(steps, batch)
+        if vanishes:
+            g, w = 0 * g, 0 * w
+        found = kernels.call("step", [a, x, g, w], [(batch, 5), (5, 3), (3,), (5,)])
+        before, _, emitted, _ = expect(a, x, g, w, variant)
+        exact = before, np.einsum("tbm,tbk->mk", a, x), x.sum((0, 1)), emitted
+        for value, one in zip(found, exact, strict=True):
+            np.testing.assert_allclose(value, one, rtol=2e-5, atol=2e-5)
+        on_threads = kernels.call(
+            "step", [a, x, g, w], [(batch, 5), (5, 3), (3,), (5,)], threads=3
+        )
+        for value, again in zip(found, on_threads, strict=True):
+            np.testing.assert_array_equal(value, again)
+
+
 def forget(a, first, last):
     """No cotangent passes steps [first, last)."""
     a[first:last] = 0

@@ -12,8 +12,8 @@
 
 namespace bppsa {
 
-/// The sums behind `chain` that read what it emits or reads and could be made while it runs: all their
-/// operands are there before it.
+/// The sums behind `chain` that read what it emits or reads and could be made while it runs: all
+/// their operands are there before it.
 llvm::SmallVector<mlir::Operation *> findSumsOf(ChainOp chain);
 
 /// Runs a packed chain block of time by block of time and adds up the sums of each block while

@@ -98,7 +98,7 @@ def BPPSA_ChainOp : BPPSA_TimeLoopOp<"chain"> {
   let summary = "the cotangent recurrence g[t-1] = J[t]^T (g[t] + s[t])";
   let description = [{
     The reverse-mode counterpart of a `recurrence`. The body is the link: it is
-    linear in the cotangents and applies the transposed Jacobian of one step of
+    linear in the cotangents, or affine where `bppsa-fuse-injected` has made it, and applies the transposed Jacobian of one step of
     one sample. Its arguments are one vector for each of `saved` (activations of
     this step), one cotangent for each state (of the state after the step) and
     one value for each of `captures`. It yields the cotangents of the states

@@ -53,12 +53,13 @@ static bool staysInFrontOf(Operation *sum, Operation *op) {
   });
 }
 
-/// The sums of what `chain` emits or reads that can be made right behind it, once their operands are
-/// there.
+/// The sums of what `chain` emits or reads that can be made right behind it, once their operands
+/// are there.
 static SmallVector<Operation *> findSums(ChainOp chain) {
   SmallVector<Operation *> sums, others;
   for (Operation *op = chain->getNextNode(); op; op = op->getNextNode()) {
-    if (sumsSequenceOf(op, chain) && llvm::none_of(others, [&](Operation *other) { return staysInFrontOf(op, other); }))
+    if (sumsSequenceOf(op, chain) &&
+        llvm::none_of(others, [&](Operation *other) { return staysInFrontOf(op, other); }))
       sums.push_back(op);
     else
       others.push_back(op);

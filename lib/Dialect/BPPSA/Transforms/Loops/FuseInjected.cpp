@@ -46,8 +46,8 @@ static bool arePhasesApart(Operation *first, Operation *last) {
 }
 
 /// The loop without states that makes injected sequence `number` of `chain` and nothing else, where
-/// the chain can do that: null otherwise. Blocks of samples are what threads share in a chain, steps
-/// too in a loop without states, so that a chain takes no more than it does itself.
+/// the chain can do that: null otherwise. Blocks of samples are what threads share in a chain,
+/// steps too in a loop without states, so that a chain takes no more than it does itself.
 static RecurrenceOp findMaker(ChainOp chain, unsigned number) {
   Value injected = chain.getInjected()[number];
   auto loop = injected.getDefiningOp<RecurrenceOp>();

@@ -1,5 +1,6 @@
 // RUN: bppsa-opt --bppsa-block-time %s | FileCheck %s
 // RUN: bppsa-opt --bppsa-block-time=most-bytes=1000 %s | FileCheck %s --check-prefix=SMALL
+// RUN: bppsa-opt --bppsa-block-time=most-bytes=300 %s | FileCheck %s --check-prefix=FEW
 // RUN: bppsa-opt --bppsa-block-time --bppsa-outline-kernels %s | FileCheck %s --check-prefix=KERNEL
 
 // A chain gets a scope with its sums. What nobody else reads is allocated there; the second emitted
@@ -111,5 +112,35 @@ func.func @running(%a: memref<?x?x4x16xf32>, %g: memref<?x4x16xf32>, %w: memref<
   bppsa.finish_sums 16 %new into %db : memref<4xf32> : memref<?x4x16xf32>
   memref.dealloc %d : memref<?x?x4x16xf32>
   memref.dealloc %new : memref<?x4x16xf32>
+  return
+}
+
+// Sums of what the chain reads go with the others as far as their running sums fit beside these:
+// those of %x take 192 bytes, those of %e 256.
+
+// CHECK-LABEL: func.func @read(
+// CHECK-SAME:      %[[X:[^:]*]]: memref<?x?x3x16xf32>
+// CHECK:         memref.alloca_scope {
+// CHECK-NEXT:      bppsa.chain lanes 16
+// CHECK:           bppsa.step_sum lanes 16 %[[X]]
+// CHECK-NEXT:      bppsa.step_sum lanes 16
+// CHECK-NEXT:    }
+// FEW-LABEL:   func.func @read(
+// FEW-SAME:        %[[X:[^:]*]]: memref<?x?x3x16xf32>, {{.*}}, %[[E:[^:]*]]: memref<?x?x4x16xf32>,
+// FEW:           memref.alloca_scope {
+// FEW-NEXT:        bppsa.chain lanes 16
+// FEW:             bppsa.step_sum lanes 16 %[[E]]
+// FEW-NEXT:      }
+// FEW-NEXT:      bppsa.step_sum lanes 16 %[[X]]
+func.func @read(%x: memref<?x?x3x16xf32>, %g: memref<?x4x16xf32>, %w: memref<4x3xf32>, %n: index,
+    %e: memref<?x?x4x16xf32>, %dx: memref<3xf32>, %db: memref<4xf32>) {
+  bppsa.chain lanes 16 saved(%x : memref<?x?x3x16xf32>) seeds(%g : memref<?x4x16xf32>) inject_into []
+      captures(%w : memref<4x3xf32>) into(%g, %e : memref<?x4x16xf32>, memref<?x?x4x16xf32>) {
+  ^bb0(%xt: vector<3xf32>, %gt: vector<4xf32>, %wc: vector<4x3xf32>):
+    %0 = bppsa.matvec %wc, %xt plus %gt : vector<4xf32> : vector<4x3xf32>, vector<3xf32> -> vector<4xf32>
+    bppsa.yield %0, %0 : vector<4xf32>, vector<4xf32>
+  }
+  bppsa.step_sum lanes 16 %x batch %n into %dx : memref<3xf32> : memref<?x?x3x16xf32>
+  bppsa.step_sum lanes 16 %e batch %n into %db : memref<4xf32> : memref<?x?x4x16xf32>
   return
 }

@@ -1,0 +1,132 @@
+// RUN: bppsa-opt %s --bppsa-fuse-elementwise --split-input-file | FileCheck %s
+
+#all = affine_map<(b, c) -> (b, c)>
+
+// The array between two operations goes.
+
+// CHECK-LABEL: func.func @chain(
+// CHECK-SAME:      %[[X:[^:]*]]: tensor<?x4xf32>, %[[Y:[^:]*]]: tensor<?x4xf32>
+// CHECK:         linalg.generic {{.*}} ins(%[[X]], %[[Y]] :
+// CHECK:           %[[E:.*]] = math.exp
+// CHECK-NEXT:      arith.addf %[[E]]
+// CHECK-NOT:     linalg.generic
+func.func @chain(%x: tensor<?x4xf32>, %y: tensor<?x4xf32>, %init: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  %0 = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<?x4xf32>) outs(%init : tensor<?x4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %2 = math.exp %in : f32
+    linalg.yield %2 : f32
+  } -> tensor<?x4xf32>
+  %1 = linalg.generic {indexing_maps = [#all, #all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%0, %y : tensor<?x4xf32>, tensor<?x4xf32>) outs(%init : tensor<?x4xf32>) {
+  ^bb0(%in: f32, %other: f32, %out: f32):
+    %2 = arith.addf %in, %other : f32
+    linalg.yield %2 : f32
+  } -> tensor<?x4xf32>
+  return %1 : tensor<?x4xf32>
+}
+
+// -----
+
+#all = affine_map<(b, c) -> (b, c)>
+
+// What two operations read is computed once.
+
+// CHECK-LABEL: func.func @two_readers(
+// CHECK-COUNT-3: linalg.generic
+func.func @two_readers(%x: tensor<?x4xf32>, %init: tensor<?x4xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>) {
+  %0 = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<?x4xf32>) outs(%init : tensor<?x4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %3 = math.exp %in : f32
+    linalg.yield %3 : f32
+  } -> tensor<?x4xf32>
+  %1 = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%0 : tensor<?x4xf32>) outs(%init : tensor<?x4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %3 = math.sqrt %in : f32
+    linalg.yield %3 : f32
+  } -> tensor<?x4xf32>
+  %2 = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%0 : tensor<?x4xf32>) outs(%init : tensor<?x4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %3 = arith.negf %in : f32
+    linalg.yield %3 : f32
+  } -> tensor<?x4xf32>
+  return %1, %2 : tensor<?x4xf32>, tensor<?x4xf32>
+}
+
+// -----
+
+#all = affine_map<(b, c) -> (b, c)>
+#rows = affine_map<(b, c) -> (b)>
+#row = affine_map<(b) -> (b)>
+
+// What is the same for a row is computed once a row.
+
+// CHECK-LABEL: func.func @broadcast(
+// CHECK-COUNT-2: linalg.generic
+func.func @broadcast(%x: tensor<?xf32>, %y: tensor<?x4xf32>, %some: tensor<?xf32>, %init: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  %0 = linalg.generic {indexing_maps = [#row, #row], iterator_types = ["parallel"]}
+      ins(%x : tensor<?xf32>) outs(%some : tensor<?xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %2 = math.exp %in : f32
+    linalg.yield %2 : f32
+  } -> tensor<?xf32>
+  %1 = linalg.generic {indexing_maps = [#rows, #all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%0, %y : tensor<?xf32>, tensor<?x4xf32>) outs(%init : tensor<?x4xf32>) {
+  ^bb0(%in: f32, %other: f32, %out: f32):
+    %2 = arith.addf %in, %other : f32
+    linalg.yield %2 : f32
+  } -> tensor<?x4xf32>
+  return %1 : tensor<?x4xf32>
+}
+
+// -----
+
+#all = affine_map<(b, c) -> (b, c)>
+#across = affine_map<(b, c) -> (c, b)>
+
+// An array is not read across its rows where it was not before.
+
+// CHECK-LABEL: func.func @transposed(
+// CHECK-COUNT-2: linalg.generic
+func.func @transposed(%x: tensor<?x?xf32>, %y: tensor<?x?xf32>, %init: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  %0 = linalg.generic {indexing_maps = [#across, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<?x?xf32>) outs(%init : tensor<?x?xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<?x?xf32>
+  %1 = linalg.generic {indexing_maps = [#across, #all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%0, %y : tensor<?x?xf32>, tensor<?x?xf32>) outs(%init : tensor<?x?xf32>) {
+  ^bb0(%in: f32, %other: f32, %out: f32):
+    %2 = arith.addf %in, %other : f32
+    linalg.yield %2 : f32
+  } -> tensor<?x?xf32>
+  return %1 : tensor<?x?xf32>
+}
+
+// -----
+
+#all = affine_map<(b, c) -> (b, c)>
+#rows = affine_map<(b, c) -> (b)>
+
+// Sums keep what they add up.
+
+// CHECK-LABEL: func.func @sum(
+// CHECK-COUNT-2: linalg.generic
+func.func @sum(%x: tensor<?x4xf32>, %init: tensor<?x4xf32>, %some: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<?x4xf32>) outs(%init : tensor<?x4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %2 = math.exp %in : f32
+    linalg.yield %2 : f32
+  } -> tensor<?x4xf32>
+  %1 = linalg.generic {indexing_maps = [#all, #rows], iterator_types = ["parallel", "reduction"]}
+      ins(%0 : tensor<?x4xf32>) outs(%some : tensor<?xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %2 = arith.addf %in, %out : f32
+    linalg.yield %2 : f32
+  } -> tensor<?xf32>
+  return %1 : tensor<?xf32>
+}
