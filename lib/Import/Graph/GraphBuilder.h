@@ -227,8 +227,12 @@ private:
   llvm::SmallVector<Dim> getLoopDims(llvm::ArrayRef<Tensor> inputs, const Tensor &init,
                                      llvm::ArrayRef<mlir::AffineMap> maps);
   mlir::Value collapseOnes(const Tensor &operand, llvm::ArrayRef<bool> collapsed);
+  /// A concatenation of tensors of size one along its axis, transposed: one of transposed tensors,
+  /// where no element of these moves.
+  std::optional<mlir::Value> transposeParts(const Tensor &operand,
+                                            llvm::ArrayRef<int64_t> permutation);
   /// `value` with each group of dimensions merged into one; what the value was expanded from where
-  /// the groups take away the ones that this added.
+  /// the groups take away the ones that this added, and parts of a concatenation one by one.
   mlir::Value makeCollapsed(mlir::Value value, mlir::RankedTensorType type,
                             llvm::ArrayRef<mlir::ReassociationIndices> groups);
   Dim mergeOrigins(const Dim &a, const Dim &b);

@@ -207,6 +207,36 @@ SmallVector<Dim> GraphBuilder::getLoopDims(ArrayRef<Tensor> inputs, const Tensor
   return dims;
 }
 
+/// Whether the axes other than `one` are in order in `permutation`.
+static bool keepsOrder(ArrayRef<int64_t> permutation, int64_t one) {
+  SmallVector<int64_t> others(permutation);
+  llvm::erase(others, one);
+  return llvm::is_sorted(others);
+}
+
+std::optional<Value> GraphBuilder::transposeParts(const Tensor &operand,
+                                                  ArrayRef<int64_t> permutation) {
+  auto concat = operand.value.getDefiningOp<tensor::ConcatOp>();
+  int64_t axis = concat ? concat.getDim() : 0;
+  if (!concat || !keepsOrder(permutation, axis) ||
+      !llvm::all_of(concat.getInputs().getTypes(), [&](Type type) {
+        return cast<RankedTensorType>(type).getDimSize(axis) == 1;
+      }))
+    return std::nullopt;
+  Tensor part = operand;
+  part.dims[axis] = getDim(1);
+  SmallVector<Value> parts;
+  SmallVector<Dim> dims;
+  for (Value input : concat.getInputs()) {
+    part.value = input;
+    parts.push_back(makeTranspose(part, permutation).value);
+  }
+  for (int64_t source : permutation)
+    dims.push_back(operand.dims[source]);
+  return tensor::ConcatOp::create(builder, loc, getType(dims, operand.elementType),
+                                  llvm::find(permutation, axis) - permutation.begin(), parts);
+}
+
 Tensor GraphBuilder::makeTranspose(const Tensor &operand, ArrayRef<int64_t> permutation) {
   SmallVector<Dim> dims;
   SmallVector<AffineExpr> results(operand.getRank());
@@ -223,9 +253,11 @@ Tensor GraphBuilder::makeTranspose(const Tensor &operand, ArrayRef<int64_t> perm
   }
   if (llvm::equal(permutation, llvm::seq<int64_t>(operand.getRank())))
     return operand;
-  // Elements that stay in order are not copied.
+  // Elements that stay in order are not copied, nor those of each part of a tensor.
   if (llvm::is_sorted(others) && !operand.elements)
     return make(makeUnsqueeze(makeSqueeze(operand, ones), onesAfter).value, dims);
+  if (auto parts = operand.elements ? std::nullopt : transposeParts(operand, permutation))
+    return make(*parts, dims);
   AffineMap maps[] = {AffineMap::get(operand.getRank(), 0, results, getContext()),
                       builder.getMultiDimIdentityMap(operand.getRank())};
   Value value =

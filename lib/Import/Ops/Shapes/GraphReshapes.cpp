@@ -128,6 +128,15 @@ static bool mergesOnes(RankedTensorType type, ArrayRef<ReassociationIndices> gro
 
 Value GraphBuilder::makeCollapsed(Value value, RankedTensorType type,
                                   ArrayRef<ReassociationIndices> groups) {
+  auto concat = value.getDefiningOp<tensor::ConcatOp>();
+  for (auto [dim, group] : llvm::enumerate(groups))
+    if (concat && group.front() == static_cast<int64_t>(concat.getDim())) {
+      SmallVector<Value> parts = llvm::map_to_vector(concat.getInputs(), [&](Value part) {
+        auto partType = getCollapsedType(cast<RankedTensorType>(part.getType()), groups);
+        return makeCollapsed(part, partType, groups);
+      });
+      return tensor::ConcatOp::create(builder, loc, type, dim, parts);
+    }
   auto expand = value.getDefiningOp<tensor::ExpandShapeOp>();
   if (expand && expand.getSrcType() == type && mergesOnes(expand.getResultType(), groups) &&
       mergesOnes(expand.getResultType(), expand.getReassociationIndices()))

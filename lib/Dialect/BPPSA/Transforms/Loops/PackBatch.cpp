@@ -128,7 +128,7 @@ struct CancelPack : OpRewritePattern<PackLanesOp> {
   }
 };
 
-/// A slice along time of an unpacked array is taken of the packed one.
+/// A slice along time and features of an unpacked array is taken of the packed one.
 struct SliceBeforeUnpack : OpRewritePattern<tensor::ExtractSliceOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -140,10 +140,10 @@ struct SliceBeforeUnpack : OpRewritePattern<tensor::ExtractSliceOp> {
       return rewriter.notifyMatchFailure(op, "not a slice of an unpacked sequence");
     SmallVector<OpFoldResult> offsets = op.getMixedOffsets(), sizes = op.getMixedSizes();
     bool dropsTime = result.getRank() == 2;
-    if (!isConstantIntValue(offsets[1], 0) || !isConstantIntValue(offsets[2], 0) ||
-        !isConstantIntValue(sizes[2], source.getDimSize(2)) ||
+    if (!isConstantIntValue(offsets[1], 0) || result.isDynamicDim(result.getRank() - 1) ||
+        !isConstantIntValue(sizes[2], result.getShape().back()) ||
         !SymbolicSizes().areEqual(sizes[1], unpack.getBatch(), op.getContext()))
-      return rewriter.notifyMatchFailure(op, "takes part of the samples or features");
+      return rewriter.notifyMatchFailure(op, "takes part of the samples");
     if (dropsTime && !op.getDroppedDims().test(0))
       return rewriter.notifyMatchFailure(op, "drops another dimension than time");
     if (source.isDynamicDim(1) != result.isDynamicDim(dropsTime ? 0 : 1))
@@ -154,19 +154,47 @@ struct SliceBeforeUnpack : OpRewritePattern<tensor::ExtractSliceOp> {
     auto packed = cast<RankedTensorType>(unpack.getSource().getType());
     OpFoldResult zero = rewriter.getIndexAttr(0);
     OpFoldResult numBlocks = tensor::getMixedSize(rewriter, loc, unpack.getSource(), 0);
-    SmallVector<OpFoldResult> packedSizes = {numBlocks, sizes[0],
-                                             rewriter.getIndexAttr(packed.getDimSize(2)),
+    SmallVector<OpFoldResult> packedSizes = {numBlocks, sizes[0], sizes[2],
                                              rewriter.getIndexAttr(packed.getDimSize(3))};
     SmallVector<OpFoldResult> strides(4, rewriter.getIndexAttr(1));
     SmallVector<int64_t> shape = {packed.getDimSize(0)};
     if (!dropsTime)
       shape.push_back(result.getDimSize(0));
-    shape.append({packed.getDimSize(2), packed.getDimSize(3)});
+    shape.append({result.getShape().back(), packed.getDimSize(3)});
     auto slice = tensor::ExtractSliceOp::create(
         rewriter, loc, RankedTensorType::get(shape, packed.getElementType()), unpack.getSource(),
-        ArrayRef<OpFoldResult>{zero, offsets[0], zero, zero}, packedSizes, strides);
+        ArrayRef<OpFoldResult>{zero, offsets[0], offsets[2], zero}, packedSizes, strides);
     rewriter.replaceOpWithNewOp<UnpackLanesOp>(op, result, slice, unpack.getBatch(), Value(),
                                                unpack.getLanesAttr());
+    return success();
+  }
+};
+
+/// Features that are laid one behind the other to be packed are packed before, where those of a loop
+/// are among them.
+struct PackBeforeConcat : OpRewritePattern<PackLanesOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(PackLanesOp op, PatternRewriter &rewriter) const override {
+    auto concat = op.getSource().getDefiningOp<tensor::ConcatOp>();
+    if (!concat || op.getNumResults() != 1 || static_cast<int64_t>(concat.getDim()) + 1 != concat.getRank())
+      return rewriter.notifyMatchFailure(op, "does not pack features laid one behind the other");
+    auto isPacked = [&](Value part) {
+      auto unpack = part.getDefiningOp<UnpackLanesOp>();
+      return unpack && unpack.getLanes() == op.getLanes();
+    };
+    if (llvm::none_of(concat.getInputs(), isPacked) ||
+        !llvm::all_of(concat->getUsers(), llvm::IsaPred<PackLanesOp>))
+      return rewriter.notifyMatchFailure(op, "somebody reads the plain array, or wrote all of it");
+    SmallVector<Value> parts;
+    for (Value part : concat.getInputs())
+      parts.push_back(PackLanesOp::create(rewriter, op.getLoc(),
+                                          getPackedType(part.getType(), op.getLanes()), part,
+                                          Value(), op.getLanesAttr())
+                          .getResult());
+    // [B, N] becomes [B / 16, N, 16], [T, B, N] becomes [B / 16, T, N, 16].
+    rewriter.replaceOpWithNewOp<tensor::ConcatOp>(op, op.getResult().getType(), concat.getDim(),
+                                                  parts);
     return success();
   }
 };
@@ -189,7 +217,7 @@ FailureOr<bool> needsPacking(Operation *op) {
 }
 
 /// The sizes of an unpacked array are known without it: asking for one must not keep it alive.
-/// Only those of our ops: upstream's pattern for all ops derives the size of a `linalg` result
+/// Only those of our ops, and of arrays laid one behind the other: upstream's pattern for all ops derives the size of a `linalg` result
 /// that is written by windows from its other operands, and not from its destination.
 struct SizeOfResult : public OpRewritePattern<tensor::DimOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -197,7 +225,9 @@ struct SizeOfResult : public OpRewritePattern<tensor::DimOp> {
   LogicalResult matchAndRewrite(tensor::DimOp op, PatternRewriter &rewriter) const override {
     auto result = dyn_cast<OpResult>(op.getSource());
     std::optional<int64_t> dim = op.getConstantIndex();
-    if (!result || !dim || !isa_and_nonnull<BPPSADialect>(result.getOwner()->getDialect()))
+    if (!result || !dim ||
+        !(isa_and_nonnull<BPPSADialect>(result.getOwner()->getDialect()) ||
+          isa<tensor::ConcatOp>(result.getOwner())))
       return failure();
     FailureOr<OpFoldResult> size =
         reifyDimOfResult(rewriter, result.getOwner(), result.getResultNumber(), *dim);
@@ -228,7 +258,7 @@ struct PackBatch : public bppsa::impl::PackBatchBase<PackBatch> {
       packer.pack(op);
     }
     RewritePatternSet patterns(&getContext());
-    patterns.add<CancelPack, SliceBeforeUnpack, SizeOfResult>(&getContext());
+    patterns.add<CancelPack, SliceBeforeUnpack, PackBeforeConcat, SizeOfResult>(&getContext());
     tensor::DimOp::getCanonicalizationPatterns(patterns, &getContext());
     tensor::ExtractSliceOp::getCanonicalizationPatterns(patterns, &getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
