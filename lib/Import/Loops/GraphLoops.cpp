@@ -219,9 +219,8 @@ std::optional<Value> GraphBuilder::transposeParts(const Tensor &operand,
   auto concat = operand.value.getDefiningOp<tensor::ConcatOp>();
   int64_t axis = concat ? concat.getDim() : 0;
   if (!concat || !keepsOrder(permutation, axis) ||
-      !llvm::all_of(concat.getInputs().getTypes(), [&](Type type) {
-        return cast<RankedTensorType>(type).getDimSize(axis) == 1;
-      }))
+      !llvm::all_of(concat.getInputs().getTypes(),
+                    [&](Type type) { return cast<RankedTensorType>(type).getDimSize(axis) == 1; }))
     return std::nullopt;
   Tensor part = operand;
   part.dims[axis] = getDim(1);

@@ -9,6 +9,7 @@
 #include "bppsa/Dialect/BPPSA/Transforms/Loops/Passes.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -170,14 +171,60 @@ struct SliceBeforeUnpack : OpRewritePattern<tensor::ExtractSliceOp> {
   }
 };
 
-/// Features that are laid one behind the other to be packed are packed before, where those of a loop
-/// are among them.
+/// An elementwise operation on unpacked arrays is done on the packed ones. Lanes beyond the last
+/// sample get what it makes of them.
+struct ElementwiseBeforeUnpack : OpRewritePattern<linalg::GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(linalg::GenericOp op, PatternRewriter &rewriter) const override {
+    SmallVector<UnpackLanesOp> unpacked;
+    for (OpOperand *input : op.getDpsInputOperands())
+      if (auto unpack = input->get().getDefiningOp<UnpackLanesOp>())
+        unpacked.push_back(unpack);
+    if (unpacked.empty() || unpacked.size() != op.getInputs().size() || !isElementwise(op))
+      return rewriter.notifyMatchFailure(op, "not elementwise on unpacked arrays alone");
+    auto type = cast<RankedTensorType>(unpacked.front().getSource().getType());
+    if (!llvm::all_of(unpacked, [&](UnpackLanesOp unpack) {
+          return unpack.getSource().getType() == type && unpack.getNumResults() == 1;
+        }))
+      return rewriter.notifyMatchFailure(op, "arrays have other lanes");
+    SmallVector<Value> inputs = llvm::map_to_vector(
+        unpacked, [](UnpackLanesOp unpack) { return Value(unpack.getSource()); });
+    Location loc = op.getLoc();
+    Value init = tensor::EmptyOp::create(
+        rewriter, loc, tensor::getMixedSizes(rewriter, loc, inputs[0]), type.getElementType());
+    SmallVector<AffineMap> maps(inputs.size() + 1, rewriter.getMultiDimIdentityMap(type.getRank()));
+    SmallVector<utils::IteratorType> iterators(type.getRank(), utils::IteratorType::parallel);
+    auto packed = linalg::GenericOp::create(rewriter, loc, type, inputs, init, maps, iterators);
+    rewriter.inlineRegionBefore(op.getRegion(), packed.getRegion(), packed.getRegion().end());
+    rewriter.replaceOpWithNewOp<UnpackLanesOp>(op, op.getResultTypes(), packed.getResult(0),
+                                               unpacked.front().getBatch(), Value(),
+                                               unpacked.front().getLanesAttr());
+    return success();
+  }
+
+private:
+  /// Whether `op` makes an element of numbers like those that it reads of an element of each of its
+  /// inputs alone.
+  static bool isElementwise(linalg::GenericOp op) {
+    return op.getNumResults() == 1 && op.getNumParallelLoops() == op.getNumLoops() &&
+           llvm::all_of(op.getIndexingMapsArray(),
+                        [](AffineMap map) { return map.isIdentity(); }) &&
+           op.getResultTypes().front() == op.getInputs().front().getType() &&
+           op.getBody()->getOps<linalg::IndexOp>().empty() &&
+           op.getRegionOutputArgs().front().use_empty();
+  }
+};
+
+/// Features that are laid one behind the other to be packed are packed before, where those of a
+/// loop are among them.
 struct PackBeforeConcat : OpRewritePattern<PackLanesOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(PackLanesOp op, PatternRewriter &rewriter) const override {
     auto concat = op.getSource().getDefiningOp<tensor::ConcatOp>();
-    if (!concat || op.getNumResults() != 1 || static_cast<int64_t>(concat.getDim()) + 1 != concat.getRank())
+    if (!concat || op.getNumResults() != 1 ||
+        static_cast<int64_t>(concat.getDim()) + 1 != concat.getRank())
       return rewriter.notifyMatchFailure(op, "does not pack features laid one behind the other");
     auto isPacked = [&](Value part) {
       auto unpack = part.getDefiningOp<UnpackLanesOp>();
@@ -217,8 +264,9 @@ FailureOr<bool> needsPacking(Operation *op) {
 }
 
 /// The sizes of an unpacked array are known without it: asking for one must not keep it alive.
-/// Only those of our ops, and of arrays laid one behind the other: upstream's pattern for all ops derives the size of a `linalg` result
-/// that is written by windows from its other operands, and not from its destination.
+/// Only those of our ops, and of arrays laid one behind the other: upstream's pattern for all ops
+/// derives the size of a `linalg` result that is written by windows from its other operands, and
+/// not from its destination.
 struct SizeOfResult : public OpRewritePattern<tensor::DimOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -258,7 +306,8 @@ struct PackBatch : public bppsa::impl::PackBatchBase<PackBatch> {
       packer.pack(op);
     }
     RewritePatternSet patterns(&getContext());
-    patterns.add<CancelPack, SliceBeforeUnpack, PackBeforeConcat, SizeOfResult>(&getContext());
+    patterns.add<CancelPack, SliceBeforeUnpack, ElementwiseBeforeUnpack, PackBeforeConcat,
+                 SizeOfResult>(&getContext());
     tensor::DimOp::getCanonicalizationPatterns(patterns, &getContext());
     tensor::ExtractSliceOp::getCanonicalizationPatterns(patterns, &getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

@@ -160,7 +160,8 @@ def PackBatch : Pass<"bppsa-pack-batch", "::mlir::func::FuncOp"> {
     Time loops and their sums work on packed arrays, of as many samples in a vector as
     the `#bppsa.cpu_mapping` of each says (`bppsa-choose-cpu-mapping`), with `pack_lanes` and
     `unpack_lanes` where other operations produce or use them. Pairs of these
-    cancel, also around slices along time.
+    cancel, also around slices along time and features and around features laid one behind the
+    other, and elementwise operations on unpacked arrays are done on packed ones.
 
     ```mlir
     %h = bppsa.recurrence sequences(%x : tensor<?x?x1xf32>) ...
@@ -174,7 +175,9 @@ def PackBatch : Pass<"bppsa-pack-batch", "::mlir::func::FuncOp"> {
     %h = bppsa.unpack_lanes 16, %q, %batch : tensor<?x?x20x16xf32> -> tensor<?x?x20xf32>
     ```
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"
+  ];
 }
 
 def SeparateProducts : Pass<"bppsa-separate-products", "::mlir::func::FuncOp"> {
