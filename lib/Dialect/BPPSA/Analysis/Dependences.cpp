@@ -27,7 +27,9 @@ SmallVector<Value> bppsa::getReadValues(Operation *op, function_ref<bool(Value)>
   return read;
 }
 
-static Dependence getOfArgument(FunctionOpInterface function, unsigned number) {
+Dependence bppsa::getArgumentDependence(FunctionOpInterface function, unsigned number) {
+  if (attrs::Gradient::ofArgument(function, number))
+    return Dependence::Constants;
   if (attrs::Target::ofArgument(function, number) || attrs::Weight::ofArgument(function, number))
     return Dependence::Targets;
   return attrs::Parameter::ofArgument(function, number) ? Dependence::Parameters : Dependence::Data;
@@ -36,7 +38,7 @@ static Dependence getOfArgument(FunctionOpInterface function, unsigned number) {
 Dependences::Dependences(FunctionOpInterface function) {
   Block &block = function.getFunctionBody().front();
   for (BlockArgument argument : block.getArguments())
-    dependences[argument] = getOfArgument(function, argument.getArgNumber());
+    dependences[argument] = getArgumentDependence(function, argument.getArgNumber());
   for (Operation &op : block) {
     auto dependence = Dependence::Constants;
     if (!isa<tensor::DimOp>(op))

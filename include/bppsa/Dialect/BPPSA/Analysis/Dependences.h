@@ -24,8 +24,11 @@ llvm::SetVector<mlir::Value> getUsedValues(mlir::Operation *op);
 llvm::SmallVector<mlir::Value> getReadValues(mlir::Operation *op,
                                              llvm::function_ref<bool(mlir::Value)> isCounted);
 
-/// What the values of a function of one block depend on. Targets and weights are of the
-/// loss; arguments that are neither these nor parameters are data.
+/// That of argument `number` of `function` where it is called. Targets and weights are of the loss;
+/// arguments that are neither these nor parameters are data, but memory for gradients is none.
+Dependence getArgumentDependence(mlir::FunctionOpInterface function, unsigned number);
+
+/// What the values of a function of one block depend on.
 class Dependences {
 public:
   explicit Dependences(mlir::FunctionOpInterface function);

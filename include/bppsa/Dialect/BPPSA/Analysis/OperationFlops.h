@@ -11,9 +11,9 @@
 
 namespace bppsa {
 
-/// Floating-point operations of `op`, on tensors, in a training step without explicit Jacobians; a
-/// multiply-add counts as two. Sizes that only the run time knows count as 1.
-double countStepFlops(mlir::Operation *op);
+/// Floating-point operations of `op`, on tensors or memory, in a training step without explicit
+/// Jacobians; a multiply-add counts as two. Sizes that only the run time knows count as `unknown`.
+double countStepFlops(mlir::Operation *op, double unknown = 1);
 
 } // namespace bppsa
 

@@ -4,14 +4,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "bppsa/Dialect/BPPSA/Analysis/ArrayAccesses.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Kernels/Passes.h"
-#include "bppsa/Dialect/BPPSA/Utils/ViewRoot.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "llvm/ADT/BitVector.h"
 #include "llvm/Support/DebugLog.h"
 
 #define DEBUG_TYPE "bppsa-overlap-time-loops"
@@ -42,21 +41,7 @@ struct Kernel {
   /// Multiply-adds of the time loop for each number that it reads or writes.
   int64_t work = 0;
 };
-
-/// Memory that an operation reads, or writes too.
-struct Access {
-  Value root;
-  bool writes;
-};
 } // namespace
-
-/// The number of the argument of `function` that `value` is a view of.
-static std::optional<unsigned> getArgument(func::FuncOp function, Value value) {
-  auto argument = dyn_cast<BlockArgument>(getViewRoot(value));
-  if (!argument || argument.getOwner() != &function.front())
-    return std::nullopt;
-  return argument.getArgNumber();
-}
 
 /// The argument of `kernel` that has a row for each row of the time loop `op`; none for other
 /// operations.
@@ -66,7 +51,7 @@ static std::optional<unsigned> findRows(func::FuncOp kernel, Operation &op) {
     states = recurrence.getInitial();
   else if (auto chain = dyn_cast<ChainOp>(op))
     states = chain.getSeeds();
-  return states.empty() ? std::nullopt : getArgument(kernel, states.front());
+  return states.empty() ? std::nullopt : getViewedArgument(kernel, states.front());
 }
 
 /// Multiply-adds of the body of the time loop `op` for each number that a step reads or writes.
@@ -84,31 +69,9 @@ static int64_t countWork(Operation &op) {
   return multiplyAdds / std::max<int64_t>(numbers, 1);
 }
 
-/// Marks the arguments that `op`, in the body of `function`, may write; all where that is unknown.
-static void addWrites(func::FuncOp function, Operation *op, llvm::BitVector &writes) {
-  auto interface = dyn_cast<MemoryEffectOpInterface>(op);
-  if (!interface) {
-    if (!op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() && !isMemoryEffectFree(op))
-      writes.set();
-    return;
-  }
-  SmallVector<MemoryEffects::EffectInstance> effects;
-  interface.getEffects(effects);
-  for (const MemoryEffects::EffectInstance &effect : effects) {
-    if (!isa<MemoryEffects::Write>(effect.getEffect()))
-      continue;
-    std::optional<unsigned> argument =
-        effect.getValue() ? getArgument(function, effect.getValue()) : std::nullopt;
-    if (argument)
-      writes.set(*argument);
-    else if (!effect.getValue() || !getViewRoot(effect.getValue()).getDefiningOp())
-      writes.set();
-  }
-}
-
 static Kernel analyze(func::FuncOp function) {
   Kernel kernel;
-  kernel.writes.resize(function.getNumArguments(), function.isExternal());
+  kernel.writes = getWrittenArguments(function);
   if (function.isExternal())
     return kernel;
   // A chain may stand in a scope with its sums.
@@ -119,7 +82,6 @@ static Kernel analyze(func::FuncOp function) {
       kernel.rows = rows;
       kernel.work = countWork(op);
     }
-  function.getBody().walk([&](Operation *op) { addWrites(function, op, kernel.writes); });
   return kernel;
 }
 
@@ -131,16 +93,17 @@ namespace {
 /// The memory and the values that some operations use and make.
 class Footprint {
 public:
-  void add(Operation *op, ArrayRef<Access> accesses) {
+  void add(Operation *op, ArrayRef<ArrayAccess> accesses) {
     values.insert(op->result_begin(), op->result_end());
-    for (const Access &access : accesses)
-      (access.writes ? written : read).insert(access.root);
+    for (const ArrayAccess &access : accesses)
+      (access.isWrite ? written : read).insert(access.array);
   }
   /// Whether `op` must stay behind these operations.
-  bool isNeededBy(Operation *op, ArrayRef<Access> accesses) const {
+  bool isNeededBy(Operation *op, ArrayRef<ArrayAccess> accesses) const {
     return llvm::any_of(op->getOperands(), [&](Value value) { return values.contains(value); }) ||
-           llvm::any_of(accesses, [&](const Access &access) {
-             return written.contains(access.root) || (access.writes && read.contains(access.root));
+           llvm::any_of(accesses, [&](const ArrayAccess &access) {
+             return written.contains(access.array) ||
+                    (access.isWrite && read.contains(access.array));
            });
   }
 
@@ -164,7 +127,7 @@ public:
 private:
   const Kernel *lookUp(func::CallOp call);
   bool isTimeLoop(Operation *op);
-  std::optional<SmallVector<Access>> getAccesses(Operation *op);
+  std::optional<SmallVector<ArrayAccess>> getAccesses(Operation *op);
   Group findGroup(func::CallOp first);
   scf::IfOp overlap(const Group &group);
 
@@ -193,23 +156,15 @@ bool Overlapper::isTimeLoop(Operation *op) {
 
 /// The memory that `op` uses, each array by an allocation or an argument of its function, which do
 /// not overlap; nothing where that is unknown.
-std::optional<SmallVector<Access>> Overlapper::getAccesses(Operation *op) {
-  SmallVector<Access> accesses;
+std::optional<SmallVector<ArrayAccess>> Overlapper::getAccesses(Operation *op) {
   if (isa<memref::AllocOp>(op) || isMemoryEffectFree(op))
-    return accesses;
+    return SmallVector<ArrayAccess>();
   auto call = dyn_cast<func::CallOp>(op);
   const Kernel *kernel = call ? lookUp(call) : nullptr;
   if (!kernel && !isa<memref::DeallocOp>(op))
     return std::nullopt;
-  for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
-    if (!isa<MemRefType>(operand.getType()))
-      continue;
-    Value root = getViewRoot(operand);
-    if (!isa<BlockArgument>(root) && !root.getDefiningOp<memref::AllocOp>())
-      return std::nullopt;
-    accesses.push_back({root, !kernel || kernel->writes.test(i)});
-  }
-  return accesses;
+  return getArrayAccesses(op->getOperands(),
+                          [&](unsigned i) { return !kernel || kernel->writes.test(i); });
 }
 
 Group Overlapper::findGroup(func::CallOp first) {
@@ -217,7 +172,7 @@ Group Overlapper::findGroup(func::CallOp first) {
   Footprint footprint;
   size_t numUsers = 0;
   for (Operation *op = first; op; op = op->getNextNode()) {
-    std::optional<SmallVector<Access>> accesses = getAccesses(op);
+    std::optional<SmallVector<ArrayAccess>> accesses = getAccesses(op);
     if (!accesses)
       break;
     bool isUser = footprint.isNeededBy(op, *accesses);

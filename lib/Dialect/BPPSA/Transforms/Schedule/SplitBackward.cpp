@@ -3,15 +3,8 @@
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
-//
-// A value is a parameter's if only gradients of parameters need it and nothing on the way to them
-// reads anything that depends on the data: after it, no layer is left to go through. The operation
-// that makes it out of cotangents and activations is the W of a layer. That is a greatest fixpoint:
-// the sum of two contributions to one gradient is a parameter's if both are.
-//
-//===----------------------------------------------------------------------===//
 
-#include "bppsa/Dialect/BPPSA/Analysis/Dependences.h"
+#include "bppsa/Dialect/BPPSA/Analysis/ParameterSide.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSASchedule.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Schedule/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -32,8 +25,6 @@ struct BackwardOp {
   Operation *op;
   /// What it and its regions read.
   SetVector<Value> operands;
-  /// Whether it works on values of parameters alone, to make such values.
-  bool isParameterSide = true;
   bool isParameter = false;
   /// The W that needs it where it is the only one, the terminator where something else does.
   Operation *reached = nullptr;
@@ -66,8 +57,8 @@ private:
   }
   bool isParameterGradient(OpOperand &use) const;
   bool isParameterValue(Value value) const;
-  bool makesParameterValues(const BackwardOp &entry) const;
-  bool belongsToParameterSide(const BackwardOp &entry) const;
+  unsigned number(Value value);
+  void addUses(Value value);
   Operation *findReached(Operation *op) const;
   bool isPreparation(const BackwardOp &entry, const DenseSet<Operation *> &candidates) const;
   BackwardRole getRole(const BackwardOp &entry) const;
@@ -78,6 +69,8 @@ private:
   Dependences dependences;
   /// In the order of the block.
   llvm::MapVector<Operation *, BackwardOp> backward;
+  ParameterSide side;
+  DenseMap<Value, unsigned> numbers;
   int64_t numStages = 0;
 };
 } // namespace
@@ -101,42 +94,40 @@ bool BackwardSplitter::isParameterGradient(OpOperand &use) const {
 }
 
 bool BackwardSplitter::isParameterValue(Value value) const {
-  Operation *op = value.getDefiningOp();
-  return op && lookup(op) && !value.use_empty() &&
-         llvm::all_of(value.getUses(), [&](OpOperand &use) {
-           Operation *user = block.findAncestorOpInBlock(*use.getOwner());
-           const BackwardOp *entry = lookup(user);
-           return user == terminator ? isParameterGradient(use) : entry && entry->isParameterSide;
-         });
+  auto found = numbers.find(value);
+  return found != numbers.end() && side.isParameterValue(found->second);
 }
 
-bool BackwardSplitter::makesParameterValues(const BackwardOp &entry) const {
-  return isMemoryEffectFree(entry.op) && !entry.op->use_empty() &&
-         llvm::all_of(entry.op->getResults(),
-                      [&](Value result) { return result.use_empty() || isParameterValue(result); });
+unsigned BackwardSplitter::number(Value value) {
+  auto [found, isNew] = numbers.try_emplace(value);
+  if (isNew)
+    found->second = side.addValue(dependences.get(value));
+  return found->second;
 }
 
-/// Whether `entry` makes values of parameters of such values. Two that depend on data are
-/// contributions to a sum if both depend on the loss; else one may be an activation of the other.
-bool BackwardSplitter::belongsToParameterSide(const BackwardOp &entry) const {
-  auto ofData = llvm::make_filter_range(
-      entry.operands, [&](Value operand) { return dependences.get(operand) >= Dependence::Data; });
-  bool isSingle = llvm::hasNItemsOrLess(ofData, 1);
-  return makesParameterValues(entry) && llvm::all_of(ofData, [&](Value operand) {
-           return (isSingle || dependences.get(operand) == Dependence::Targets) &&
-                  isParameterValue(operand);
-         });
+/// Adds the uses of `value` by what is no operation of the backward pass.
+void BackwardSplitter::addUses(Value value) {
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = block.findAncestorOpInBlock(*use.getOwner());
+    if (user == terminator || !lookup(user))
+      side.addUse(number(value), user == terminator && isParameterGradient(use));
+  }
 }
 
 void BackwardSplitter::findParameterSide() {
-  for (bool changed = true; std::exchange(changed, false);)
-    for (auto &[op, entry] : llvm::reverse(backward))
-      if (entry.isParameterSide && !belongsToParameterSide(entry)) {
-        entry.isParameterSide = false;
-        changed = true;
-      }
-  for (auto &[op, entry] : backward)
-    entry.isParameter = makesParameterValues(entry);
+  for (auto &[op, entry] : backward) {
+    SmallVector<unsigned> read, made;
+    for (Value operand : entry.operands)
+      read.push_back(number(operand));
+    for (Value result : op->getResults())
+      if (!result.use_empty())
+        made.push_back(number(result));
+    side.addOp(read, made, isMemoryEffectFree(op));
+    llvm::for_each(op->getResults(), [&](Value result) { addUses(result); });
+  }
+  side.run();
+  for (auto [i, entry] : llvm::enumerate(backward))
+    entry.second.isParameter = side.isParameter(i);
 }
 
 /// The only W that needs the results of `op`, the terminator where there are others.

@@ -1,0 +1,74 @@
+//===- ArrayAccesses.cpp - what calls of kernels use of memory ------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bppsa/Dialect/BPPSA/Analysis/ArrayAccesses.h"
+#include "bppsa/Dialect/BPPSA/Utils/ViewRoot.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+std::optional<unsigned> bppsa::getViewedArgument(func::FuncOp function, Value value) {
+  auto argument = dyn_cast<BlockArgument>(getViewRoot(value));
+  if (!argument || argument.getOwner() != &function.front())
+    return std::nullopt;
+  return argument.getArgNumber();
+}
+
+/// Marks the arguments that `op`, in the body of `function`, may write; all where that is unknown.
+static void addWrites(func::FuncOp function, Operation *op, llvm::BitVector &writes) {
+  auto interface = dyn_cast<MemoryEffectOpInterface>(op);
+  if (!interface) {
+    if (!op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() && !isMemoryEffectFree(op))
+      writes.set();
+    return;
+  }
+  SmallVector<MemoryEffects::EffectInstance> effects;
+  interface.getEffects(effects);
+  for (const MemoryEffects::EffectInstance &effect : effects) {
+    if (!isa<MemoryEffects::Write>(effect.getEffect()))
+      continue;
+    std::optional<unsigned> argument =
+        effect.getValue() ? getViewedArgument(function, effect.getValue()) : std::nullopt;
+    if (argument)
+      writes.set(*argument);
+    else if (!effect.getValue() || !getViewRoot(effect.getValue()).getDefiningOp())
+      writes.set();
+  }
+}
+
+llvm::BitVector bppsa::getWrittenArguments(func::FuncOp function) {
+  llvm::BitVector writes(function.getNumArguments(), function.isExternal());
+  if (!function.isExternal())
+    function.getBody().walk([&](Operation *op) { addWrites(function, op, writes); });
+  return writes;
+}
+
+std::optional<SmallVector<ArrayAccess>>
+bppsa::getArrayAccesses(ValueRange operands, function_ref<bool(unsigned)> isWritten) {
+  SmallVector<ArrayAccess> accesses;
+  for (auto [i, operand] : llvm::enumerate(operands)) {
+    if (!isa<MemRefType>(operand.getType()))
+      continue;
+    Value root = getViewRoot(operand);
+    if (!isa<BlockArgument>(root) && !root.getDefiningOp<memref::AllocOp>())
+      return std::nullopt;
+    auto *known = llvm::find_if(accesses, [&](const ArrayAccess &a) { return a.array == root; });
+    if (known == accesses.end())
+      known = accesses.insert(known, {root, false});
+    known->isWrite |= isWritten(i);
+  }
+  return accesses;
+}
+
+bool bppsa::conflict(ArrayRef<ArrayAccess> a, ArrayRef<ArrayAccess> b) {
+  return llvm::any_of(a, [&](const ArrayAccess &first) {
+    return llvm::any_of(b, [&](const ArrayAccess &second) {
+      return first.array == second.array && (first.isWrite || second.isWrite);
+    });
+  });
+}
