@@ -375,6 +375,16 @@ def ConvertGPULaunchToCall : Pass<"convert-gpu-launch-to-call", "::mlir::ModuleO
   let dependentDialects = ["::mlir::func::FuncDialect"];
 }
 
+def ConvertStreamsToRuntime : Pass<"convert-streams-to-runtime", "::mlir::ModuleOp"> {
+  let summary = "turns streams and events of a GPU into calls of the run time";
+  let description = [{
+    `bppsa.select_stream`, `bppsa.record_event` and `bppsa.wait_event` become calls of
+    `bppsa_rt_select_stream`, `bppsa_rt_record_event` and `bppsa_rt_wait_event` with their
+    numbers.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect"];
+}
+
 def ConvertParallelToRuntime : Pass<"convert-parallel-to-runtime", "::mlir::ModuleOp"> {
   let summary = "lower parallel loops to the parallel-for of the run time";
   let description = [{

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Dialect/BPPSA/IR/BPPSAChunks.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSADeviceStreams.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSADirection.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSALinks.h"
@@ -51,6 +52,10 @@ void BPPSADialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "bppsa/Dialect/BPPSA/IR/BPPSAExchangeOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "bppsa/Dialect/BPPSA/IR/BPPSADeviceStreamOps.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST

@@ -18,6 +18,7 @@ include "bppsa/Dialect/BPPSA/IR/BPPSAJacobianOps.td"
 include "bppsa/Dialect/BPPSA/IR/BPPSALinkOps.td"
 include "bppsa/Dialect/BPPSA/IR/BPPSAGraphOps.td"
 include "bppsa/Dialect/BPPSA/IR/BPPSAExchangeOps.td"
+include "bppsa/Dialect/BPPSA/IR/BPPSADeviceStreamOps.td"
 include "bppsa/Dialect/BPPSA/IR/BPPSADirectionOps.td"
 include "bppsa/Dialect/BPPSA/IR/BPPSARunningSumOps.td"
 

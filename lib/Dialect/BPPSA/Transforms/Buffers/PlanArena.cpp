@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SizeFormulas.h"
+#include "StreamJoins.h"
 #include "bppsa/Dialect/BPPSA/IR/DiscardableAttributes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Buffers/Passes.h"
 #include "bppsa/Support/IndexArithmetic.h"
@@ -67,15 +68,22 @@ static void inlineAllocating(func::FuncOp function, SymbolTable &symbols) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// An allocation and the operations of the function's block between which its memory is in use.
+/// An allocation and the operations of the function's block between which its memory is in use. The
+/// sub stream is behind: what it frees is in use until the main stream has waited for it.
 struct Temporary {
   memref::AllocOp allocation;
   unsigned first, last;
+  /// Where the sub stream frees what it has taken; its work is in order.
+  std::optional<unsigned> freedOnSubStream;
   /// The size in bytes, as the plan computes it, and what it is for likely values of the symbols.
   Value bytes;
   int64_t likelyBytes = 0;
 
-  bool overlaps(const Temporary &other) const { return first <= other.last && other.first <= last; }
+  bool overlaps(const Temporary &other) const {
+    if (freedOnSubStream && other.freedOnSubStream)
+      return first <= *other.freedOnSubStream && other.first <= *freedOnSubStream;
+    return first <= other.last && other.first <= last;
+  }
 };
 
 /// Temporaries that are never in use at the same time.
@@ -130,12 +138,18 @@ void ArenaPlan::findTemporaries() {
   Block &block = function.front();
   for (auto [position, op] : llvm::enumerate(block))
     positions[&op] = position;
+  StreamJoins joins(block);
   function.walk([&](memref::AllocOp allocation) {
-    Temporary temporary{allocation, positions[block.findAncestorOpInBlock(*allocation)],
-                        static_cast<unsigned>(positions.size()), Value()};
+    Operation *taken = block.findAncestorOpInBlock(*allocation);
+    Temporary temporary{
+        allocation, positions[taken], static_cast<unsigned>(positions.size()), {}, Value()};
     for (Operation *user : allocation->getUsers())
-      if (isa<memref::DeallocOp>(user))
-        temporary.last = positions[block.findAncestorOpInBlock(*user)];
+      if (isa<memref::DeallocOp>(user)) {
+        Operation *freed = block.findAncestorOpInBlock(*user);
+        temporary.last = positions[joins.getJoin(freed)];
+        if (joins.isOfSubStream(taken) && joins.isOfSubStream(freed))
+          temporary.freedOnSubStream = positions[freed];
+      }
     temporaries.push_back(temporary);
   });
 }

@@ -131,6 +131,52 @@ module attributes {bppsa.symbols = #bppsa.symbols<"B">} {
 
 // -----
 
+// What a call on the sub stream takes and gives back is in use until the main stream has waited for
+// it: the memory behind is elsewhere, that behind the wait may be there. Calls on the sub
+// stream follow each other, and may share.
+
+// CHECK-LABEL: func.func private @streams_arena(
+// CHECK-DAG:     %[[C0:.*]] = arith.constant 0 : index
+// CHECK-DAG:     %[[C512:.*]] = arith.constant 512 : index
+// CHECK-DAG:     %[[C1024:.*]] = arith.constant 1024 : index
+// CHECK:         return %[[C0]], %[[C512]], %[[C1024]]
+// CHECK-LABEL: func.func @streams(
+// CHECK:         %[[PLAN:.*]]:3 = call @streams_arena
+// CHECK:         bppsa.select_stream 1
+// CHECK:         call @bppsa_rt_arena_take(%[[PLAN]]#0, %{{.*}})
+// CHECK:         call @bppsa_rt_arena_drop
+// CHECK:         call @bppsa_rt_arena_take(%[[PLAN]]#0, %{{.*}})
+// CHECK:         call @bppsa_rt_arena_drop
+// CHECK:         bppsa.select_stream 0
+// CHECK:         call @bppsa_rt_arena_take(%[[PLAN]]#1, %{{.*}})
+// CHECK:         call @bppsa_rt_arena_drop
+// CHECK:         bppsa.wait_event 1
+// CHECK:         call @bppsa_rt_arena_take(%[[PLAN]]#{{[01]}}, %{{.*}})
+module attributes {bppsa.symbols = #bppsa.symbols<"B">} {
+  func.func private @use(memref<128xf32>)
+  func.func private @helper() {
+    %a = memref.alloc() : memref<128xf32>
+    func.call @use(%a) : (memref<128xf32>) -> ()
+    memref.dealloc %a : memref<128xf32>
+    return
+  }
+  func.func @streams(%x: memref<?xf32> {bppsa.shape = affine_map<()[s0] -> (s0)>}) {
+    bppsa.record_event 0
+    bppsa.select_stream 1
+    bppsa.wait_event 0
+    call @helper() : () -> ()
+    call @helper() : () -> ()
+    bppsa.record_event 1
+    bppsa.select_stream 0
+    call @helper() : () -> ()
+    bppsa.wait_event 1
+    call @helper() : () -> ()
+    return
+  }
+}
+
+// -----
+
 // Nothing to plan.
 
 // CHECK-LABEL: module

@@ -154,7 +154,8 @@ def PlanArena : Pass<"bppsa-plan-arena", "::mlir::ModuleOp"> {
       call @bppsa_rt_arena_drop(%slice) : (memref<?xi8>) -> ()
     ```
     Launches are executed in order, so that the memory may be used by the next one as soon as
-    the last one that needs it was launched. Allocations whose size depends on more than
+    the last one that needs it was launched. Where there are two streams (`bppsa-assign-streams`), what
+    is freed while the sub stream is selected is in use until the main stream waits for an event that is recorded behind. Allocations whose size depends on more than
     the symbols stay.
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",

@@ -1,0 +1,35 @@
+//===- StreamJoins.cpp - when the main stream has waited ------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "StreamJoins.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSADeviceStreams.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+StreamJoins::StreamJoins(Block &block) {
+  bool isSub = false;
+  // What the sub stream was given, how much of it the main stream has waited for, and how much it
+  // was at each event.
+  SmallVector<Operation *> given;
+  size_t joined = 0;
+  DenseMap<int64_t, size_t> events;
+  for (Operation &op : block) {
+    if (auto select = dyn_cast<SelectStreamOp>(op)) {
+      isSub = select.getStream() == 1;
+    } else if (auto record = dyn_cast<RecordEventOp>(op)) {
+      events[record.getEvent()] = isSub ? given.size() : 0;
+    } else if (auto wait = dyn_cast<WaitEventOp>(op)) {
+      size_t count = isSub ? 0 : events.lookup(wait.getEvent());
+      for (; joined < count; ++joined)
+        joins[given[joined]] = wait;
+    } else if (isSub) {
+      given.push_back(&op);
+    }
+  }
+  for (Operation *op : ArrayRef(given).drop_front(joined))
+    joins[op] = block.getTerminator();
+}

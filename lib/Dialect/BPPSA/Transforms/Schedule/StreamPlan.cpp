@@ -1,0 +1,171 @@
+//===- StreamPlan.cpp - which launches run beside which -------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "StreamPlan.h"
+#include "bppsa/Dialect/BPPSA/Analysis/Dependences.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+StreamPlan::StreamPlan(ArrayRef<BackwardLaunch> launches, MarkPhaseOp start)
+    : launches(launches.begin(), launches.end()), start(start) {
+  // A group that stays joins those that others must keep their order with.
+  for (bool changed = true; std::exchange(changed, false);) {
+    formGroups();
+    for (const WeightGroup &group : groups)
+      if (staysOnMainStream(group)) {
+        for (unsigned number : group.launches)
+          this->launches[number].isParameter = false;
+        changed = true;
+        break;
+      }
+  }
+  findEarliest();
+  findLatest();
+}
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+void StreamPlan::formGroups() {
+  llvm::EquivalenceClasses<unsigned> classes;
+  for (unsigned i = 0, e = launches.size(); i < e; ++i) {
+    if (!launches[i].isParameter)
+      continue;
+    classes.insert(i);
+    for (unsigned j = 0; j < i; ++j)
+      if (launches[j].isParameter && conflict(launches[i].accesses, launches[j].accesses))
+        classes.unionSets(i, j);
+  }
+  llvm::MapVector<unsigned, WeightGroup> byLeader;
+  for (unsigned i = 0, e = launches.size(); i < e; ++i)
+    if (launches[i].isParameter)
+      byLeader[classes.getLeaderValue(i)].launches.push_back(i);
+  groups.clear();
+  for (auto &[leader, group] : byLeader)
+    groups.push_back(std::move(group));
+}
+
+/// How many launches stand up to the last one of the main stream that `group` has to come after.
+unsigned StreamPlan::countBefore(const WeightGroup &group) const {
+  unsigned count = 0;
+  for (unsigned number : group.launches)
+    for (unsigned i = count; i < number; ++i)
+      if (!launches[i].isParameter && conflict(launches[i].accesses, launches[number].accesses))
+        count = i + 1;
+  return count;
+}
+
+/// The first launch of the main stream from `from` on that has to come after `group`.
+std::optional<unsigned> StreamPlan::findNextConflict(const WeightGroup &group,
+                                                     unsigned from) const {
+  for (unsigned i = from, e = launches.size(); i < e; ++i)
+    if (!launches[i].isParameter && llvm::any_of(group.launches, [&](unsigned number) {
+          return number < i && conflict(launches[i].accesses, launches[number].accesses);
+        }))
+      return i;
+  return std::nullopt;
+}
+
+/// Whether `op`, and what it needs behind `place`, may stand there.
+static bool canMoveBehind(Operation *op, Operation *place) {
+  return llvm::all_of(getUsedValues(op), [&](Value value) {
+    Operation *made = value.getDefiningOp();
+    return !made || made->getBlock() != place->getBlock() || !place->isBeforeInBlock(made) ||
+           ((isMemoryEffectFree(made) || isa<memref::AllocOp>(made)) && canMoveBehind(made, place));
+  });
+}
+
+/// Whether launches of the main stream stand between those of `group`, as it has to come after one
+/// and before another, or what a launch needs is not there before.
+bool StreamPlan::staysOnMainStream(const WeightGroup &group) const {
+  unsigned count = countBefore(group);
+  std::optional<unsigned> next = findNextConflict(group, 0);
+  if (next && *next < count)
+    return true;
+  return llvm::any_of(group.launches, [&](unsigned number) {
+    return !canMoveBehind(launches[number].op, getLastOf(count));
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Regions
+//===----------------------------------------------------------------------===//
+
+/// The last of the first `count` launches.
+Operation *StreamPlan::getLastOf(unsigned count) const {
+  return count > 0 ? launches[count - 1].op : start;
+}
+
+void StreamPlan::findEarliest() {
+  SmallVector<unsigned> counts;
+  for (const WeightGroup &group : groups)
+    counts.push_back(countBefore(group));
+  begins = counts;
+  llvm::sort(begins);
+  begins.erase(llvm::unique(begins), begins.end());
+  for (unsigned begin : begins)
+    regions.push_back({getLastOf(begin), {}});
+  for (auto [group, count] : llvm::zip_equal(groups, counts))
+    group.earliest = llvm::find(begins, count) - begins.begin();
+}
+
+void StreamPlan::findLatest() {
+  for (WeightGroup &group : groups) {
+    std::optional<unsigned> next = findNextConflict(group, begins[group.earliest]);
+    group.latest = regions.size() - 1;
+    while (next && begins[group.latest] > *next)
+      --group.latest;
+  }
+}
+
+void StreamPlan::chooseOwnRegions() {
+  for (WeightGroup &group : groups)
+    group.region = group.earliest;
+}
+
+/// Adds up what regions and groups take, by what each launch does.
+void StreamPlan::addCosts(function_ref<LaunchCost(Operation *)> cost) {
+  for (auto [number, begin] : llvm::enumerate(begins)) {
+    unsigned end = number + 1 < begins.size() ? begins[number + 1] : launches.size();
+    for (unsigned i = begin; i < end; ++i)
+      if (!launches[i].isParameter)
+        regions[number].cost += cost(launches[i].op);
+  }
+  for (WeightGroup &group : groups)
+    for (unsigned number : group.launches)
+      group.cost += cost(launches[number].op);
+}
+
+void StreamPlan::chooseJointly(function_ref<LaunchCost(Operation *)> cost) {
+  addCosts(cost);
+  SmallVector<std::pair<double, unsigned>> order;
+  for (auto [number, group] : llvm::enumerate(groups))
+    order.push_back({-group.cost.alone, number});
+  llvm::sort(order);
+  SmallVector<LaunchCost> taken(regions.size());
+  for (auto [negativeCost, groupNumber] : order) {
+    WeightGroup &group = groups[groupNumber];
+    group.region = group.earliest;
+    for (unsigned number = group.earliest; number <= group.latest; ++number) {
+      LaunchCost with = taken[number];
+      with += group.cost;
+      const LaunchCost &main = regions[number].cost;
+      double hidden = group.cost.alone - (main.beside(with) - main.beside(taken[number]));
+      // Where regions hide as much, the first one frees memory sooner.
+      if (hidden > group.hidden) {
+        group.hidden = hidden;
+        group.region = number;
+      }
+    }
+    taken[group.region] += group.cost;
+  }
+}
