@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "EmulatedStreams.h"
 #include "bppsa/Emulator/Emulator.h"
 #include "bppsa/Runtime/Call.h"
 #include "bppsa/Runtime/Device/Device.h"
@@ -12,11 +13,16 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <utility>
+#include <vector>
 
 using namespace bppsa::runtime;
 
 namespace {
-/// Does everything within the call.
+/// Does everything within the call, but for what calls of functions with two streams launch, which
+/// is done at their end. Slices of the arena that would share memory on a GPU do not here; kernels
+/// on different streams that use such slices without waiting for each other are refused.
 class EmulatedDevice : public Device {
 public:
   /// Out-of-bounds accesses are found at the ends of blocks, so slices are blocks.
@@ -24,15 +30,26 @@ public:
       : Device(/*slicesAreApart=*/true), kernels(kernels) {
     emulator.setSeed(emulationSeed());
     emulator.setThreads(threads());
+    streams.setSeed(emulationSeed());
   }
 
-  void copyToDevice(void *to, const void *from, uint64_t bytes) override { copy(to, from, bytes); }
-  void copyToHost(void *to, const void *from, uint64_t bytes) override { copy(to, from, bytes); }
+  void copyToDevice(void *to, const void *from, uint64_t bytes) override {
+    finishStreams();
+    copy(to, from, bytes);
+  }
+  void copyToHost(void *to, const void *from, uint64_t bytes) override {
+    finishStreams();
+    copy(to, from, bytes);
+  }
   void copyAhead(void *to, const void *from, uint64_t bytes) override { copy(to, from, bytes); }
   void takeAhead(void *to, const void *from, uint64_t bytes) override { copy(to, from, bytes); }
   void fill(void *to, uint8_t value, uint64_t bytes) override { memset(to, value, bytes); }
   void launch(int64_t kernel, const LaunchSize &size, void **arguments, int64_t count) override;
-  void synchronize() override {}
+  void endCall() override;
+  void selectStream(int64_t stream) override;
+  void recordEvent(int64_t event) override { streams.record(event); }
+  void waitEvent(int64_t event) override { streams.wait(event); }
+  void synchronize() override { finishStreams(); }
   double seconds(StepMark from, StepMark to) override {
     return times[static_cast<int>(to)] - times[static_cast<int>(from)];
   }
@@ -45,7 +62,10 @@ public:
 protected:
   void note(StepMark which) override { times[static_cast<int>(which)] = now(); }
   void *obtain(uint64_t size) override { return emulator.allocate(size); }
-  void giveBack(void *memory) override { emulator.release(memory); }
+  void giveBack(void *memory) override;
+  void noteSlice(void *slice, uint64_t offset, uint64_t size) override {
+    slices[static_cast<char *>(slice)] = {offset, size};
+  }
   bool fits(const std::vector<void *> &, const std::vector<uint64_t> &) override { return true; }
 
 private:
@@ -54,8 +74,29 @@ private:
       memcpy(to, from, bytes);
   }
 
+  /// A slice of the arena, and how much work the main stream and the sub stream were given when
+  /// they last used it.
+  struct Slice {
+    uint64_t offset, size;
+    uint64_t used[2] = {};
+
+    bool overlaps(const Slice &other) const {
+      return offset < other.offset + other.size && other.offset < offset + size;
+    }
+  };
+
+  void run(const bppsa_device_kernel &kernel, const LaunchSize &size, void **arguments);
+  void finishStreams();
+  void useSlice(const char *kernel, const void *address);
+
   const bppsa_device_kernel *kernels;
   Emulator emulator;
+  emulator::EmulatedStreams streams;
+  /// Whether the call that runs now has two streams.
+  bool hasStreams = false;
+  std::map<char *, Slice> slices;
+  /// Memory that is released while launches that may use it are kept.
+  std::vector<void *> released;
   double times[stepMarks] = {};
 };
 } // namespace
@@ -75,12 +116,82 @@ static bool fitsGpu(const LaunchSize &size) {
   return size.block[0] * size.block[1] * size.block[2] <= 1024;
 }
 
-void EmulatedDevice::launch(int64_t index, const LaunchSize &size, void **arguments, int64_t) {
+void EmulatedDevice::launch(int64_t index, const LaunchSize &size, void **arguments,
+                            int64_t count) {
   const bppsa_device_kernel &kernel = kernels[index];
   if (!fitsGpu(size))
     fail("launching ", quote(kernel.name), " failed: a GPU cannot run ", size.describe());
+  if (!hasStreams)
+    return run(kernel, size, arguments);
+  std::vector<uint64_t> values(count);
+  for (int64_t i = 0; i < count; ++i)
+    memcpy(&values[i], arguments[i], sizeof values[i]);
+  for (uint64_t value : values)
+    useSlice(kernel.name, reinterpret_cast<void *>(value));
+  streams.add([this, &kernel, size, values]() mutable {
+    std::vector<void *> addresses;
+    for (uint64_t &value : values)
+      addresses.push_back(&value);
+    run(kernel, size, addresses.data());
+  });
+}
+
+void EmulatedDevice::run(const bppsa_device_kernel &kernel, const LaunchSize &size,
+                         void **arguments) {
   emulator.launch(kernel.name, kernel.emulated, dimensionsOf(size.grid), dimensionsOf(size.block),
                   arguments, /*sharedBytes=*/0, size.cooperative);
+}
+
+//===----------------------------------------------------------------------===//
+// Two streams
+//===----------------------------------------------------------------------===//
+
+void EmulatedDevice::selectStream(int64_t stream) {
+  streams.select(stream);
+  if (std::exchange(hasStreams, true))
+    return;
+  for (auto &entry : slices)
+    entry.second.used[0] = 1;
+}
+
+void EmulatedDevice::finishStreams() {
+  streams.run();
+  for (void *memory : std::exchange(released, {}))
+    giveBack(memory);
+}
+
+void EmulatedDevice::endCall() {
+  finishStreams();
+  hasStreams = false;
+}
+
+void EmulatedDevice::giveBack(void *memory) {
+  if (!streams.isEmpty()) {
+    released.push_back(memory);
+    return;
+  }
+  slices.erase(static_cast<char *>(memory));
+  emulator.release(memory);
+}
+
+/// Notes that the selected stream is given a launch of `kernel` with `address`, where that is one
+/// in a slice.
+void EmulatedDevice::useSlice(const char *kernel, const void *address) {
+  const auto *byte = static_cast<const char *>(address);
+  auto next = slices.upper_bound(const_cast<char *>(byte));
+  if (next == slices.begin())
+    return;
+  auto found = std::prev(next);
+  Slice &slice = found->second;
+  if (static_cast<uint64_t>(byte - found->first) >= slice.size)
+    return;
+  int64_t stream = streams.getSelected();
+  slice.used[stream] = streams.given() + 1;
+  for (const auto &[memory, other] : slices)
+    if (&other != &slice && other.overlaps(slice) && other.used[1 - stream] > streams.waited())
+      fail("kernel ", quote(kernel),
+           " uses memory of the arena for which the other stream may still "
+           "have a use: streams do not wait for each other as they must; compile the model again");
 }
 
 Device *bppsa_make_emulated_device(const bppsa_device_kernel *kernels) {

@@ -6,6 +6,7 @@
 
 #include "EmulatedKernels.h"
 #include "bppsa/Runtime/Device/Device.h"
+#include "bppsa/Runtime/Error.h"
 #include "gtest/gtest.h"
 
 using namespace bppsa::runtime;
@@ -15,7 +16,13 @@ static void readElement(void **arguments) {
   load(argument<float *>(arguments, 0) + argument<int64_t>(arguments, 1), "reader");
 }
 
-static const bppsa_device_kernel kernels[] = {{"read", readElement}, {nullptr, nullptr}};
+/// Writes one more than the first element of an array to another one.
+static void addOne(void **arguments) {
+  store(argument<float *>(arguments, 1), load(argument<float *>(arguments, 0)) + 1);
+}
+
+static const bppsa_device_kernel kernels[] = {
+    {"read", readElement}, {"add_one", addOne}, {nullptr, nullptr}};
 
 /// Reads element `index` of one of three small arrays that are neighbours in the arena.
 static void readNear(int64_t count, int64_t index) {
@@ -44,4 +51,150 @@ TEST(EmulatedDeviceTest, ArraysHaveNoNeighbours) {
                   "bytes is out of bounds: .*; reader\n$")
           << index << " of " << count;
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Two streams
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A call on a device whose streams run in the order of a seed: 0 for a late sub stream, 1 for an
+/// early one.
+class EmulatedCall {
+public:
+  explicit EmulatedCall(uint64_t seed) {
+    setEmulationSeed(seed);
+    device.reset(bppsa_make_emulated_device(kernels));
+    setEmulationSeed(0);
+    device->reserveArena(1024);
+    device->beginCall();
+    device->selectStream(0);
+  }
+
+  void *allocate() {
+    void *array = device->allocate(sizeof(float));
+    device->fill(array, 0, sizeof(float));
+    return array;
+  }
+  void addOne(void *from, void *to) {
+    void *arguments[] = {&from, &to};
+    device->launch(1, {{1, 1, 1}, {1, 1, 1}}, arguments, 2);
+  }
+  void switchTo(int64_t stream, bool waits) {
+    device->recordEvent(7);
+    device->selectStream(stream);
+    if (waits)
+      device->waitEvent(7);
+  }
+  float read(void *array) {
+    float value = -1;
+    device->endCall();
+    device->copyToHost(&value, array, sizeof value);
+    device->synchronize();
+    return value;
+  }
+
+  std::unique_ptr<Device> device;
+};
+
+/// The message of the Error that `action` throws.
+template <typename Action> std::string errorOf(Action &&action) {
+  try {
+    action();
+  } catch (const Error &error) {
+    return error.what();
+  }
+  return "no error";
+}
+} // namespace
+
+/// The main stream makes 1 of 0, the sub stream 2 of that, and the main stream 3, where they wait.
+static float addOnTwoStreams(uint64_t seed, bool subWaits, bool mainWaits) {
+  EmulatedCall call(seed);
+  void *arrays[4];
+  for (void *&array : arrays)
+    array = call.allocate();
+  call.addOne(arrays[0], arrays[1]);
+  call.switchTo(1, subWaits);
+  call.addOne(arrays[1], arrays[2]);
+  call.switchTo(0, mainWaits);
+  call.addOne(arrays[2], arrays[3]);
+  return call.read(arrays[3]);
+}
+
+TEST(EmulatedDeviceTest, StreamsWaitForEvents) {
+  for (uint64_t seed = 0; seed < 20; ++seed)
+    EXPECT_EQ(addOnTwoStreams(seed, true, true), 3) << seed;
+}
+
+TEST(EmulatedDeviceTest, MissingEventsShow) {
+  EXPECT_EQ(addOnTwoStreams(/*seed=*/1, false, true), 2) << "the sub stream was early";
+  EXPECT_EQ(addOnTwoStreams(/*seed=*/0, true, false), 1) << "the sub stream was late";
+}
+
+TEST(EmulatedDeviceTest, DrawnOrdersDiffer) {
+  bool early = false, late = false;
+  for (uint64_t seed = 2; seed < 40; ++seed) {
+    float found = addOnTwoStreams(seed, false, false);
+    late |= found == 1;
+    early |= found == 3;
+  }
+  EXPECT_TRUE(early);
+  EXPECT_TRUE(late);
+}
+
+static const char refusal[] =
+    "kernel 'add_one' uses memory of the arena for which the other stream may still have a use: "
+    "streams do not wait for each other as they must; compile the model again";
+
+/// The sub stream uses memory of the arena that the main stream then uses for something else.
+static void shareArena(bool mainWaits) {
+  EmulatedCall call(/*seed=*/0);
+  void *source = call.allocate();
+  void *first = call.device->takeSlice(0, 512);
+  call.switchTo(1, true);
+  call.addOne(source, first);
+  call.addOne(first, source);
+  call.switchTo(0, mainWaits);
+  call.device->dropSlice(first);
+  void *other = call.allocate(), *second = call.device->takeSlice(256, 512);
+  call.addOne(other, second);
+  call.device->dropSlice(second);
+  call.device->endCall();
+}
+
+TEST(EmulatedDeviceTest, StreamsDoNotShareTheArena) {
+  EXPECT_EQ(errorOf([] { shareArena(true); }), "no error");
+  EXPECT_EQ(errorOf([] { shareArena(false); }), refusal);
+}
+
+/// What the main stream had in the arena before two streams began is gone as well.
+static void takeOver(bool subWaits) {
+  EmulatedCall call(/*seed=*/0);
+  void *source = call.allocate();
+  call.device->endCall();
+  void *first = call.device->takeSlice(0, 256);
+  call.addOne(source, first);
+  call.device->selectStream(0);
+  call.addOne(source, call.allocate());
+  call.device->dropSlice(first);
+  void *second = call.device->takeSlice(0, 256);
+  call.switchTo(1, subWaits);
+  call.addOne(source, second);
+  call.switchTo(0, true);
+  call.device->dropSlice(second);
+  call.device->endCall();
+}
+
+TEST(EmulatedDeviceTest, TheSubStreamWaitsForMemory) {
+  EXPECT_EQ(errorOf([] { takeOver(true); }), "no error");
+  EXPECT_EQ(errorOf([] { takeOver(false); }), refusal);
+}
+
+TEST(EmulatedDeviceTest, EventsAreRecordedBefore) {
+  EXPECT_EQ(errorOf([] {
+              EmulatedCall call(0);
+              call.device->waitEvent(3);
+            }),
+            "a function waits for event 3, which it has not recorded; compile the model again");
 }

@@ -76,14 +76,21 @@ struct bppsa_device_image {
 extern const struct bppsa_device_image bppsa_device_images[];
 
 /// Starts kernel bppsa_device_kernels[kernel] with `count` arguments. arguments[i] points to eight
-/// bytes, which are copied: argument i, then zeros. Kernels run one after the other, in the order
-/// of the launches. A grid without blocks does nothing.
+/// bytes, which are copied: argument i, then zeros. Kernels of a stream run one after the other,
+/// in the order of the launches. A grid without blocks does nothing.
 void bppsa_rt_launch(int64_t kernel, int64_t gridX, int64_t gridY, int64_t gridZ, int64_t blockX,
                      int64_t blockY, int64_t blockZ, void **arguments, int64_t count);
 /// The same, with all blocks on the device at a time, so that they may wait for each other.
 void bppsa_rt_launch_cooperative(int64_t kernel, int64_t gridX, int64_t gridY, int64_t gridZ,
                                  int64_t blockX, int64_t blockY, int64_t blockZ, void **arguments,
                                  int64_t count);
+/// Launches that follow go to the main stream, 0, or to the sub stream, 1, until the function ends,
+/// which it does on the main stream. An event, whose number a function chooses, is reached when
+/// everything has run that the selected stream was given before it is recorded; what the selected
+/// stream is given after it waits for an event runs later than that.
+void bppsa_rt_select_stream(int64_t stream);
+void bppsa_rt_record_event(int64_t event);
+void bppsa_rt_wait_event(int64_t event);
 /// Multiprocessors of the device: each holds at least one block.
 int64_t bppsa_rt_multiprocessors(void);
 

@@ -4,18 +4,22 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One GPU, one stream: everything happens in the order of the calls, so that a block of memory may
-// be used again as soon as it was released. Only copies ahead have a stream of their own.
+// One GPU, and a main stream: everything happens in the order of the calls, so that a block of
+// memory may be used again as soon as it was released. Copies ahead have a stream of their own, and
+// functions may give launches to a sub stream: what it may use is not used again before the main
+// stream waits.
 //
 //===----------------------------------------------------------------------===//
 
 #include "CudaDriver.h"
 #include "CudaGraphs.h"
 #include "CudaStaging.h"
+#include "CudaStreams.h"
 #include "bppsa/Runtime/Device/Device.h"
 #include "bppsa/Runtime/Device/DeviceHeap.h"
 
 #include <algorithm>
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -34,11 +38,14 @@ public:
   void copyAhead(void *to, const void *from, uint64_t bytes) override;
   void takeAhead(void *to, const void *from, uint64_t bytes) override;
   void beginAhead() override;
-  void endAhead() noexcept override { driver.streamWaitEvent(stream, aheadCopied, 0); }
+  void endAhead() noexcept override { driver.streamWaitEvent(streams->main(), aheadCopied, 0); }
   void fill(void *to, uint8_t value, uint64_t bytes) override;
   void launch(int64_t kernel, const LaunchSize &size, void **arguments, int64_t count) override;
   void beginCall() override { collects = graphs->areUsed(); }
   void endCall() override;
+  void selectStream(int64_t stream) override { streams->select(stream); }
+  void recordEvent(int64_t event) override;
+  void waitEvent(int64_t event) override;
   void synchronize() override;
   double seconds(StepMark from, StepMark to) override;
   std::string description() const override;
@@ -48,7 +55,7 @@ public:
 protected:
   void note(StepMark which) override;
   void *obtain(uint64_t size) override { return heap.allocate(size); }
-  void giveBack(void *memory) override { heap.release(memory); }
+  void giveBack(void *memory) override;
   bool fits(const std::vector<void *> &released, const std::vector<uint64_t> &sizes) override {
     return heap.fits(released, sizes, memoryInfo().free - heap.unusedBytes());
   }
@@ -64,9 +71,11 @@ private:
   Function functionOf(Kernel &kernel);
   void openAhead();
   const char *nameOf(const Launch &launch) const;
-  void start(Launch &launch);
   void startCooperatively(Kernel &kernel, const LaunchSize &size, void **arguments);
+  void start(Launch &launch, Stream stream);
   void flush();
+  void flushUnlessCollecting();
+  void releaseUnused();
   /// Like Driver::check(), where the error may be that of a kernel that was started before.
   template <typename... Words> void checkWork(Result result, const Words &...what) const;
 
@@ -75,7 +84,7 @@ private:
   std::string name;
   Module module = nullptr;
   std::vector<Kernel> kernels;
-  Stream stream = nullptr;
+  std::optional<Streams> streams;
   std::optional<Staging> staging;
   /// For copies ahead: the stream, its page-locked memory, and the events that each stream waits
   /// for before it touches memory that the other one has used.
@@ -83,10 +92,12 @@ private:
   std::optional<Staging> aheadStaging;
   Event aheadCopied = nullptr, aheadTaken = nullptr;
   std::optional<Graphs> graphs;
-  /// The launches of the call that runs now, which are started together.
+  /// Whether the launches of the call that runs now are started together.
   bool collects = false;
-  std::vector<Launch> collected;
   DeviceHeap heap;
+  /// Memory that was released while the sub stream may use it, and how many launches that stream
+  /// was given then.
+  std::deque<std::pair<void *, uint64_t>> releasedLater;
   Event marks[stepMarks] = {};
   /// The last launches, for messages: the next one replaces the oldest.
   const char *recent[8] = {};
@@ -133,9 +144,9 @@ CudaDevice::CudaDevice(const bppsa_device_kernel *table, const bppsa_device_imag
   driver.check(driver.devicePrimaryCtxRetain(&context, device), "starting work on ", name);
   driver.check(driver.ctxSetCurrent(context), "starting work on ", name);
   module = loadImage(driver, images, major, minor);
-  driver.check(driver.streamCreate(&stream, nonBlockingStream), "creating a stream");
-  staging.emplace(driver, stream);
-  graphs.emplace(driver, stream);
+  streams.emplace(driver);
+  staging.emplace(driver, streams->main());
+  graphs.emplace(driver, streams->main(), streams->greatestPriority());
   for (Event &event : marks)
     driver.check(driver.eventCreate(&event, eventWithTime), "creating an event");
   for (; table->name; ++table)
@@ -172,7 +183,7 @@ void CudaDevice::copyToDevice(void *to, const void *from, uint64_t bytes) {
 void CudaDevice::openAhead() {
   if (aheadStream)
     return;
-  driver.check(driver.streamCreate(&aheadStream, nonBlockingStream), "creating a stream");
+  aheadStream = streams->createStream(streams->leastPriority());
   aheadStaging.emplace(driver, aheadStream);
   for (Event *event : {&aheadCopied, &aheadTaken})
     driver.check(driver.eventCreate(event, eventWithoutTime), "creating an event");
@@ -187,17 +198,18 @@ void CudaDevice::copyAhead(void *to, const void *from, uint64_t bytes) {
 
 void CudaDevice::takeAhead(void *to, const void *from, uint64_t bytes) {
   flush();
-  checkWork(driver.streamWaitEvent(stream, aheadCopied, 0), "waiting for a copy to the GPU");
+  checkWork(driver.streamWaitEvent(streams->main(), aheadCopied, 0),
+            "waiting for a copy to the GPU");
   if (bytes > 0)
-    checkWork(driver.memcpyDtoDAsync(addressOf(to), addressOf(from), bytes, stream), "copying ",
-              describeBytes(bytes), " on the GPU");
-  checkWork(driver.eventRecord(aheadTaken, stream), "recording an event");
+    checkWork(driver.memcpyDtoDAsync(addressOf(to), addressOf(from), bytes, streams->main()),
+              "copying ", describeBytes(bytes), " on the GPU");
+  checkWork(driver.eventRecord(aheadTaken, streams->main()), "recording an event");
 }
 
 void CudaDevice::beginAhead() {
   openAhead();
   flush();
-  checkWork(driver.eventRecord(aheadTaken, stream), "recording an event");
+  checkWork(driver.eventRecord(aheadTaken, streams->main()), "recording an event");
 }
 
 void CudaDevice::copyToHost(void *to, const void *from, uint64_t bytes) {
@@ -209,7 +221,7 @@ void CudaDevice::copyToHost(void *to, const void *from, uint64_t bytes) {
 void CudaDevice::fill(void *to, uint8_t value, uint64_t bytes) {
   flush();
   if (bytes > 0)
-    driver.check(driver.memsetD8Async(addressOf(to), value, bytes, stream), "filling ",
+    driver.check(driver.memsetD8Async(addressOf(to), value, bytes, streams->selected()), "filling ",
                  describeBytes(bytes), " of the GPU");
 }
 
@@ -230,9 +242,31 @@ void CudaDevice::launch(int64_t index, const LaunchSize &size, void **arguments,
            " blocks or threads is too large; use a smaller --batch or shorter sequences");
   if (size.cooperative)
     return startCooperatively(kernel, size, arguments);
-  collected.emplace_back(functionOf(kernel), size, arguments, count);
-  if (!collects)
-    flush();
+  streams->add(Launch(functionOf(kernel), size, arguments, count));
+  flushUnlessCollecting();
+}
+
+void CudaDevice::recordEvent(int64_t event) {
+  streams->record(event);
+  flushUnlessCollecting();
+}
+
+void CudaDevice::waitEvent(int64_t event) {
+  streams->wait(event);
+  flushUnlessCollecting();
+  releaseUnused();
+}
+
+/// The sub stream may still use what it was given before.
+void CudaDevice::giveBack(void *memory) {
+  releasedLater.emplace_back(memory, streams->givenToSub());
+  releaseUnused();
+}
+
+void CudaDevice::releaseUnused() {
+  for (; !releasedLater.empty() && releasedLater.front().second <= streams->joined();
+       releasedLater.pop_front())
+    heap.release(releasedLater.front().first);
 }
 
 /// Not in graphs, which need a newer driver for that.
@@ -242,7 +276,7 @@ void CudaDevice::startCooperatively(Kernel &kernel, const LaunchSize &size, void
   Result result = driver.launchCooperativeKernel(
       functionOf(kernel), number(size.grid[0]), number(size.grid[1]), number(size.grid[2]),
       number(size.block[0]), number(size.block[1]), number(size.block[2]), /*sharedBytes=*/0,
-      stream, arguments);
+      streams->selected(), arguments);
   if (result == cooperativeLaunchTooLarge)
     fail("kernel ", quote(kernel.name), ": ", size.describe(),
          " have to run at the same time, and ", name, " with its ", processors,
@@ -256,26 +290,24 @@ const char *CudaDevice::nameOf(const Launch &launch) const {
   return std::find_if(kernels.begin(), kernels.end(), isLaunched)->name;
 }
 
-void CudaDevice::start(Launch &launch) {
-  const char *name = nameOf(launch);
+void CudaDevice::start(Launch &launch, Stream stream) {
   KernelParameters p = launch.parameters();
   checkWork(driver.launchKernel(p.function, p.gridX, p.gridY, p.gridZ, p.blockX, p.blockY, p.blockZ,
                                 p.sharedBytes, stream, p.arguments, p.extra),
-            "launching ", quote(name), " with ", launch.size.describe());
-  recent[launches++ % std::size(recent)] = name;
+            "launching ", quote(nameOf(launch)), " with ", launch.size.describe());
 }
 
 /// Starts what was collected. Everything else that is queued comes after it.
 void CudaDevice::flush() {
-  std::vector<Launch> sequence;
-  sequence.swap(collected);
-  if (!graphs->launch(sequence)) {
-    for (Launch &launch : sequence)
-      start(launch);
-    return;
-  }
-  for (const Launch &launch : sequence)
-    recent[launches++ % std::size(recent)] = nameOf(launch);
+  if (streams->hasCollected())
+    streams->flush(
+        *graphs, [this](Launch &launch, Stream stream) { start(launch, stream); },
+        [this](const Launch &launch) { recent[launches++ % std::size(recent)] = nameOf(launch); });
+}
+
+void CudaDevice::flushUnlessCollecting() {
+  if (!collects)
+    flush();
 }
 
 void CudaDevice::endCall() {
@@ -285,7 +317,7 @@ void CudaDevice::endCall() {
 
 void CudaDevice::synchronize() {
   flush();
-  checkWork(driver.streamSynchronize(stream), "work on the GPU");
+  checkWork(driver.streamSynchronize(streams->main()), "work on the GPU");
   staging->finish();
   launches = 0;
 }
@@ -296,7 +328,7 @@ void CudaDevice::synchronize() {
 
 void CudaDevice::note(StepMark which) {
   flush();
-  checkWork(driver.eventRecord(marks[static_cast<int>(which)], stream), "noting the time");
+  checkWork(driver.eventRecord(marks[static_cast<int>(which)], streams->main()), "noting the time");
 }
 
 double CudaDevice::seconds(StepMark from, StepMark to) {

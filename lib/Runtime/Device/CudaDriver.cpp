@@ -48,7 +48,8 @@ void Driver::resolveAll(void *library, const std::string &path) {
   get("cuModuleGetFunction", moduleGetFunction);
   get("cuLaunchKernel", launchKernel);
   get("cuLaunchCooperativeKernel", launchCooperativeKernel);
-  get("cuStreamCreate", streamCreate);
+  get("cuCtxGetStreamPriorityRange", ctxGetStreamPriorityRange);
+  get("cuStreamCreateWithPriority", streamCreateWithPriority);
   get("cuStreamSynchronize", streamSynchronize);
   get("cuStreamWaitEvent", streamWaitEvent);
   get("cuEventCreate", eventCreate);
@@ -73,6 +74,7 @@ void Driver::resolveGraphs(void *library) {
   get("cuGraphLaunch", graphLaunch);
   if (!found)
     graphLaunch = nullptr;
+  get("cuGraphKernelNodeSetAttribute", graphKernelNodeSetAttribute);
 }
 
 std::string Driver::describe(Result result) const {

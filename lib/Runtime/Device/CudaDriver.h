@@ -33,9 +33,16 @@ struct KernelParameters {
   void **arguments, **extra;
 };
 
+/// CUlaunchAttributeValue of the driver.
+struct LaunchAttribute {
+  alignas(8) int priority;
+  char others[60];
+};
+
 constexpr Result outOfMemory = 2, cooperativeLaunchTooLarge = 720;
 constexpr unsigned nonBlockingStream = 1, eventWithTime = 0, eventWithoutTime = 2;
 constexpr int multiprocessorCount = 16, computeMajor = 75, computeMinor = 76;
+constexpr int launchPriority = 8;
 constexpr int jitErrorLog = 5, jitErrorLogSize = 6;
 
 /// The entry points that are used, under the driver's own names without `cu` and version. They have
@@ -79,7 +86,8 @@ struct Driver {
                                     unsigned gridZ, unsigned blockX, unsigned blockY,
                                     unsigned blockZ, unsigned sharedBytes, Stream stream,
                                     void **arguments);
-  Result (*streamCreate)(Stream *stream, unsigned flags);
+  Result (*ctxGetStreamPriorityRange)(int *least, int *greatest);
+  Result (*streamCreateWithPriority)(Stream *stream, unsigned flags, int priority);
   Result (*streamSynchronize)(Stream stream);
   Result (*streamWaitEvent)(Stream stream, Event event, unsigned flags);
   Result (*eventCreate)(Event *event, unsigned flags);
@@ -98,6 +106,9 @@ struct Driver {
   Result (*graphExecDestroy)(GraphExec executable);
   Result (*graphDestroy)(Graph graph);
   Result (*graphLaunch)(GraphExec executable, Stream stream);
+  /// Null before CUDA 11.7.
+  Result (*graphKernelNodeSetAttribute)(GraphNode node, int attribute,
+                                        const LaunchAttribute *value);
 
 private:
   void resolveAll(void *library, const std::string &path);

@@ -52,8 +52,8 @@ static bool isWanted() {
   return !value || strcmp(value, "0") != 0;
 }
 
-Graphs::Graphs(const Driver &driver, Stream stream)
-    : driver(driver), stream(stream), used(driver.hasGraphs() && isWanted()) {}
+Graphs::Graphs(const Driver &driver, Stream stream, int priority)
+    : driver(driver), stream(stream), priority(priority), used(driver.hasGraphs() && isWanted()) {}
 
 /// Brings the sequence with the same kernels and sizes to the front; null where there is none.
 Graphs::Recorded *Graphs::find(const std::vector<Launch> &sequence) {
@@ -85,18 +85,32 @@ void Graphs::destroy(Recorded &recorded) {
     driver.graphDestroy(recorded.graph);
 }
 
-/// Makes a graph in which each launch waits for the one before.
+/// Nodes have the lowest priority unless they are told another one, which old drivers cannot be.
+bool Graphs::addNode(Recorded &recorded, Launch &launch) {
+  KernelParameters parameters = launch.parameters();
+  std::vector<GraphNode> before;
+  for (size_t number : launch.before)
+    before.push_back(recorded.nodes[number]);
+  GraphNode &node = recorded.nodes.emplace_back();
+  if (driver.graphAddKernelNode(&node, recorded.graph, before.data(), before.size(), &parameters) !=
+      0)
+    return false;
+  bool hasPriority = std::any_of(recorded.sequence.begin(), recorded.sequence.end(),
+                                 [](const Launch &other) { return other.isBeside; });
+  if (launch.isBeside || !hasPriority || !driver.graphKernelNodeSetAttribute)
+    return true;
+  LaunchAttribute attribute = {};
+  attribute.priority = priority;
+  return driver.graphKernelNodeSetAttribute(node, launchPriority, &attribute) == 0;
+}
+
+/// Makes a graph in which each launch waits for those that it has to come after.
 bool Graphs::build(Recorded &recorded) {
   if (driver.graphCreate(&recorded.graph, 0) != 0)
     return false;
-  for (Launch &launch : recorded.sequence) {
-    KernelParameters parameters = launch.parameters();
-    const GraphNode *before = recorded.nodes.empty() ? nullptr : &recorded.nodes.back();
-    GraphNode node = nullptr;
-    if (driver.graphAddKernelNode(&node, recorded.graph, before, before ? 1 : 0, &parameters) != 0)
+  for (Launch &launch : recorded.sequence)
+    if (!addNode(recorded, launch))
       return false;
-    recorded.nodes.push_back(node);
-  }
   return driver.graphInstantiate(&recorded.executable, recorded.graph, 0) == 0;
 }
 
@@ -114,7 +128,7 @@ bool Graphs::update(Recorded &recorded, std::vector<Launch> &sequence) {
   return true;
 }
 
-bool Graphs::launch(std::vector<Launch> &sequence) {
+bool Graphs::prepare(std::vector<Launch> &sequence) {
   if (!used || sequence.size() < 2)
     return false;
   Recorded *recorded = find(sequence);
@@ -128,6 +142,10 @@ bool Graphs::launch(std::vector<Launch> &sequence) {
   } else {
     used = update(*recorded, sequence);
   }
-  used = used && driver.graphLaunch(recorded->executable, stream) == 0;
+  return used;
+}
+
+bool Graphs::launch() {
+  used = driver.graphLaunch(recent.front().executable, stream) == 0;
   return used;
 }

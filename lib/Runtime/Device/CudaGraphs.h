@@ -23,12 +23,16 @@ struct Launch {
   /// Whether the two differ in their arguments at most.
   bool hasShapeOf(const Launch &other) const {
     return function == other.function && size.grid == other.size.grid &&
-           size.block == other.size.block;
+           size.block == other.size.block && before == other.before && isBeside == other.isBeside;
   }
 
   Function function;
   LaunchSize size;
   std::vector<uint64_t> arguments;
+  /// The numbers of the launches of its sequence that it waits for, in ascending order.
+  std::vector<size_t> before;
+  /// Whether it has the lowest priority, that of the sub stream.
+  bool isBeside = false;
 
 private:
   std::vector<void *> addresses;
@@ -38,16 +42,17 @@ private:
 /// less than starting kernel after kernel.
 class Graphs {
 public:
-  /// For work on `stream`. Without effect where the driver is older than CUDA 11.4, or where the
-  /// environment variable BPPSA_CUDA_GRAPHS is 0.
-  Graphs(const Driver &driver, Stream stream);
+  /// For work on `stream`, of priority `priority`. Without effect where the driver is older than
+  /// CUDA 11.4, or where the environment variable BPPSA_CUDA_GRAPHS is 0.
+  Graphs(const Driver &driver, Stream stream, int priority);
   Graphs(const Graphs &) = delete;
 
   bool areUsed() const { return used; }
-  /// Starts `sequence`. Returns false, and has started nothing, when there is no graph for it: it
-  /// is new, it is a single launch, or the driver refuses. In the last case graphs are not used any
-  /// more.
-  bool launch(std::vector<Launch> &sequence);
+  /// Whether there is a graph for `sequence`: not where it is new, where it is a single launch, or
+  /// where the driver refuses. In the last case graphs are not used any more.
+  bool prepare(std::vector<Launch> &sequence);
+  /// Starts the one that was prepared. False where the driver refuses, as above.
+  bool launch();
 
 private:
   /// A sequence that was seen, and its graph from the second time on.
@@ -60,12 +65,14 @@ private:
 
   Recorded *find(const std::vector<Launch> &sequence);
   void record(std::vector<Launch> &sequence);
+  bool addNode(Recorded &recorded, Launch &launch);
   bool build(Recorded &recorded);
   bool update(Recorded &recorded, std::vector<Launch> &sequence);
   void destroy(Recorded &recorded);
 
   const Driver &driver;
   Stream stream;
+  int priority;
   bool used;
   /// The one that was used last comes first.
   std::list<Recorded> recent;

@@ -101,6 +101,7 @@ void *Device::takeSlice(uint64_t offset, uint64_t size) {
     fail("a function needs ", describeBytes(size), " at ", offset, " of an arena of ",
          describeBytes(arenaSize), "; compile the model again");
   void *slice = slicesAreApart ? obtain(size) : static_cast<char *>(arena) + offset;
+  noteSlice(slice, offset, size);
   poison(slice, size);
   return slice;
 }
@@ -167,6 +168,18 @@ void bppsa_rt_launch_cooperative(int64_t kernel, int64_t gridX, int64_t gridY, i
                                  int64_t count) {
   launch(kernel, {{gridX, gridY, gridZ}, {blockX, blockY, blockZ}, /*cooperative=*/true}, arguments,
          count);
+}
+
+void bppsa_rt_select_stream(int64_t stream) {
+  orFail([&] { programDevice()->selectStream(stream); });
+}
+
+void bppsa_rt_record_event(int64_t event) {
+  orFail([&] { programDevice()->recordEvent(event); });
+}
+
+void bppsa_rt_wait_event(int64_t event) {
+  orFail([&] { programDevice()->waitEvent(event); });
 }
 
 int64_t bppsa_rt_multiprocessors() {

@@ -127,6 +127,147 @@ TEST_F(CudaDeviceTest, LaunchesInOrderWithCopiedArguments) {
   device.release(sum);
 }
 
+namespace {
+/// Calls that square and add up on the sub stream what the main stream makes.
+class TwoStreams {
+public:
+  explicit TwoStreams(Device &device) : device(device) {
+    // scaled_means(x, scale, scaled, steps, samples) of one step and one sample.
+    std::vector<float> ones(3, 1);
+    for (void **array : {&x, &scale, &scaled, &sum})
+      *array = device.allocate(64);
+    device.copyToDevice(scale, ones.data(), 12);
+  }
+  ~TwoStreams() {
+    for (void *array : {x, scale, scaled, sum})
+      device.release(array);
+  }
+
+  /// The sum of squares of three times `value`.
+  double call(float value, bool cooperates = false) {
+    std::vector<float> values(3, value);
+    double nothing = -1, found = -2;
+    device.copyToDevice(x, values.data(), 12);
+    device.copyToDevice(sum, &nothing, 8);
+    device.beginCall();
+    device.selectStream(0);
+    void *means[] = {&x, &scale, &scaled, &one, &one};
+    device.launch(0, {{1, 1, 1}, {4, 1, 1}}, means, 5);
+    device.recordEvent(0);
+    device.selectStream(1);
+    device.waitEvent(0);
+    void *squares[] = {&scaled, &sum, &three};
+    device.launch(6, {{1, 1, 1}, {1, 1, 1}, cooperates}, squares, 3);
+    device.recordEvent(1);
+    device.selectStream(0);
+    device.waitEvent(1);
+    // Writes over what the sub stream has read.
+    void *others[] = {&scale, &scale, &scaled, &one, &one};
+    device.launch(0, {{1, 1, 1}, {4, 1, 1}}, others, 5);
+    device.endCall();
+    device.copyToHost(&found, sum, 8);
+    device.synchronize();
+    return found;
+  }
+
+private:
+  Device &device;
+  void *x, *scale, *scaled, *sum;
+  int64_t one = 1, three = 3;
+};
+} // namespace
+
+// Before a test lets the driver refuse graphs.
+TEST_F(CudaDeviceTest, GraphsHaveTwoStreams) {
+  TwoStreams streams(device);
+  std::string path = testing::TempDir() + "streams.log";
+  remove(path.c_str());
+  setenv("FAKE_CUDA_LOG", path.c_str(), 1);
+  // An event of an earlier sequence is none of this one.
+  for (float value : {1, 2, 3})
+    EXPECT_EQ(streams.call(value), 3 * value * value);
+  unsetenv("FAKE_CUDA_LOG");
+  std::ifstream log(path);
+  std::string line, lines;
+  while (std::getline(log, line))
+    if (line.find("load") == std::string::npos && line.find("find") == std::string::npos)
+      lines += line + ";";
+  // Nodes of the main stream have its priority.
+  std::string replay = "replay scaled_means:-5 sum_of_squares scaled_means:-5;";
+  EXPECT_EQ(lines, "launch scaled_means;beside sum_of_squares;launch scaled_means;graph of 3;" +
+                       replay + replay);
+}
+
+TEST_F(CudaDeviceTest, StreamsWaitForEvents) {
+  TwoStreams streams(device);
+  for (const char *order : {"late", "early"}) {
+    setenv("FAKE_CUDA_STREAMS", order, 1);
+    // One by one, then as a graph; launches of blocks that wait for each other are no part of one.
+    for (float value : {1, 2, 3, 4}) {
+      EXPECT_EQ(streams.call(value), 3 * value * value) << order;
+      EXPECT_EQ(streams.call(value, /*cooperates=*/true), 3 * value * value) << order;
+    }
+  }
+  unsetenv("FAKE_CUDA_STREAMS");
+}
+
+TEST_F(CudaDeviceTest, MissingEventsShow) {
+  // The sub stream does not wait for the main stream, or the main stream not for the sub stream.
+  double found[2];
+  for (bool waits : {false, true}) {
+    std::vector<float> zeros(3), ones(3, 1);
+    void *x = device.allocate(12), *scaled = device.allocate(12), *sum = device.allocate(8);
+    double nothing = -1;
+    int64_t one = 1, three = 3;
+    device.copyToDevice(x, ones.data(), 12);
+    device.copyToDevice(scaled, zeros.data(), 12);
+    device.copyToDevice(sum, &nothing, 8);
+    device.synchronize();
+    setenv("FAKE_CUDA_STREAMS", waits ? "late" : "early", 1);
+    void *means[] = {&x, &x, &scaled, &one, &one}, *squares[] = {&scaled, &sum, &three};
+    device.launch(0, {{1, 1, 1}, {4, 1, 1}}, means, 5);
+    device.recordEvent(0);
+    device.selectStream(1);
+    if (waits)
+      device.waitEvent(0);
+    device.launch(6, {{1, 1, 1}, {1, 1, 1}}, squares, 3);
+    device.recordEvent(1);
+    device.selectStream(0);
+    if (!waits)
+      device.waitEvent(1);
+    device.copyToHost(&found[waits], sum, 8);
+    device.synchronize();
+    unsetenv("FAKE_CUDA_STREAMS");
+    device.waitEvent(1);
+    device.synchronize();
+    for (void *array : {x, scaled, sum})
+      device.release(array);
+  }
+  EXPECT_EQ(found[0], 0) << "the sub stream was early";
+  EXPECT_EQ(found[1], -1) << "the sub stream was late";
+  EXPECT_EQ(errorOf([&] { device.waitEvent(99); }),
+            "a function waits for event 99, which it has not recorded; compile the model again");
+}
+
+TEST_F(CudaDeviceTest, MemoryWaitsForTheSubStream) {
+  void *used = device.allocate(300);
+  device.selectStream(1);
+  int64_t zero = 0;
+  void *sum = device.allocate(8), *arguments[] = {&used, &sum, &zero};
+  device.launch(6, {{1, 1, 1}, {1, 1, 1}}, arguments, 3);
+  device.recordEvent(5);
+  device.selectStream(0);
+  device.release(used);
+  void *other = device.allocate(300);
+  EXPECT_NE(other, used) << "the sub stream may still use it";
+  device.release(other);
+  device.waitEvent(5);
+  void *again = device.allocate(300), *more = device.allocate(300);
+  EXPECT_TRUE(again == used || more == used) << "the main stream has waited";
+  for (void *array : {again, more, sum})
+    device.release(array);
+}
+
 TEST_F(CudaDeviceTest, CallsBecomeGraphs) {
   // Sums of the first numbers of an array, by launches of sum_of_squares(g, sum, count).
   std::vector<float> g = {1, 2, 3, 4, 5};

@@ -179,7 +179,7 @@ Result cuLaunchKernel(void *function, unsigned gridX, unsigned gridY, unsigned g
       static_cast<Kernel *>(function), gridX, gridY, gridZ, blockX, blockY, blockZ, 0, arguments};
   if (!canRun(parameters))
     return invalidValue;
-  log("launch " + parameters.function->name);
+  log((stream == &gpu().streams.front() ? "launch " : "beside ") + parameters.function->name);
   return enqueue("cuLaunchKernel", stream, {workOf(parameters)});
 }
 
@@ -198,9 +198,17 @@ Result cuLaunchCooperativeKernel(void *function, unsigned gridX, unsigned gridY,
 // Order and time
 //===----------------------------------------------------------------------===//
 
-Result cuStreamCreate(Stream **stream, unsigned) {
+Result cuCtxGetStreamPriorityRange(int *least, int *greatest) {
+  *least = 0;
+  *greatest = -5;
+  return begin("cuCtxGetStreamPriorityRange");
+}
+/// The first stream has the highest priority, the others the lowest one.
+Result cuStreamCreateWithPriority(Stream **stream, unsigned, int priority) {
+  if (priority != (gpu().streams.empty() ? -5 : 0))
+    return invalidValue;
   *stream = &gpu().streams.emplace_back();
-  return begin("cuStreamCreate");
+  return begin("cuStreamCreateWithPriority");
 }
 Result cuStreamSynchronize(Stream *stream) {
   Result result = begin("cuStreamSynchronize");

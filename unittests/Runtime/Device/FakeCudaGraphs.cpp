@@ -16,6 +16,7 @@ struct FakeNode {
   std::string kernel;
   std::function<void()> work;
   std::vector<FakeNode *> before;
+  int priority = 0;
 };
 
 struct FakeGraph {
@@ -26,10 +27,14 @@ struct FakeGraph {
 struct FakeExec {
   std::vector<std::pair<FakeNode *, std::function<void()>>> nodes;
 
+  /// Kernels with a priority above the lowest one are followed by it.
   std::string names() const {
     std::string line;
-    for (const auto &entry : nodes)
-      line += " " + entry.first->kernel;
+    for (const auto &[node, work] : nodes) {
+      line += " " + node->kernel;
+      if (node->priority != 0)
+        line += ":" + std::to_string(node->priority);
+    }
     return line;
   }
   /// Runs the nodes as late as those that wait for them allow, the last ones first.
@@ -59,9 +64,15 @@ Result cuGraphAddKernelNode(FakeNode **node, FakeGraph *graph, FakeNode *const *
   if (!canRun(*parameters))
     return invalidValue;
   graph->nodes.push_back(
-      {parameters->function->name, workOf(*parameters), {before, before + count}});
+      {parameters->function->name, workOf(*parameters), {before, before + count}, 0});
   *node = &graph->nodes.back();
   return begin("cuGraphAddKernelNode");
+}
+Result cuGraphKernelNodeSetAttribute(FakeNode *node, int attribute, const int *value) {
+  if (attribute != 8)
+    return invalidValue;
+  node->priority = *value;
+  return begin("cuGraphKernelNodeSetAttribute");
 }
 Result cuGraphInstantiateWithFlags(FakeExec **exec, FakeGraph *graph, unsigned long long) {
   *exec = new FakeExec;

@@ -32,7 +32,8 @@ enum class StepMark { Forward, Backward, Update, End };
 constexpr int stepMarks = 4;
 
 /// Something with memory of its own that runs a program's kernels. Copies, fills and launches
-/// happen in the order of the calls, but the calls may return before. Everything throws Error, also
+/// happen in the order of the calls, but for launches on the sub stream, and the calls may return
+/// before. Everything throws Error, also
 /// for what an earlier call has started. For one host thread.
 class Device {
 public:
@@ -95,6 +96,10 @@ public:
   /// together at its end, or before the next copy.
   virtual void beginCall() {}
   virtual void endCall() {}
+  /// bppsa_rt_select_stream and its like, within a call.
+  virtual void selectStream(int64_t stream) = 0;
+  virtual void recordEvent(int64_t event) = 0;
+  virtual void waitEvent(int64_t event) = 0;
   /// Returns when everything is done.
   virtual void synchronize() = 0;
 
@@ -117,6 +122,8 @@ protected:
   explicit Device(bool slicesAreApart);
 
   virtual void note(StepMark which) = 0;
+  /// Slices that are apart: `slice` stands for `size` bytes at `offset` of the arena.
+  virtual void noteSlice(void *slice, uint64_t offset, uint64_t size) {}
   /// Null: there is no such memory.
   virtual void *obtain(uint64_t size) = 0;
   virtual void giveBack(void *memory) = 0;

@@ -1,0 +1,153 @@
+//===- CudaStreams.cpp - the streams that kernels run on ------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaStreams.h"
+
+#include <algorithm>
+
+using namespace bppsa::runtime;
+using namespace bppsa::runtime::cuda;
+
+static constexpr int64_t mainStream = 0, subStream = 1;
+
+Streams::Streams(const Driver &driver) : driver(driver) {
+  driver.check(driver.ctxGetStreamPriorityRange(&least, &greatest),
+               "asking for the priorities of streams");
+  streams[mainStream] = createStream(greatest);
+}
+
+Stream Streams::createStream(int priority) const {
+  Stream stream = nullptr;
+  driver.check(driver.streamCreateWithPriority(&stream, nonBlockingStream, priority),
+               "creating a stream");
+  return stream;
+}
+
+//===----------------------------------------------------------------------===//
+// Collecting
+//===----------------------------------------------------------------------===//
+
+void Streams::select(int64_t stream) {
+  if (stream == subStream && !streams[subStream]) {
+    streams[subStream] = createStream(least);
+    driver.check(driver.eventCreate(&fence, eventWithoutTime), "creating an event");
+  }
+  current = stream;
+}
+
+void Streams::add(Launch launch) {
+  size_t number = launches.size();
+  launch.isBeside = current == subStream;
+  std::swap(launch.before, waits[current]);
+  if (last[current])
+    launch.before.push_back(*last[current]);
+  // What a launch waits for is part of what graphs are told apart by.
+  std::sort(launch.before.begin(), launch.before.end());
+  launch.before.erase(std::unique(launch.before.begin(), launch.before.end()), launch.before.end());
+  launches.push_back(std::move(launch));
+  last[current] = number;
+  items.push_back({Item::Kind::Launch, current, number});
+  given += current == subStream;
+}
+
+void Streams::record(int64_t event) {
+  Recorded &recorded = events[event];
+  recorded.given = current == subStream ? given : 0;
+  recorded.last = last[current];
+  items.push_back({Item::Kind::Record, current, 0, event});
+}
+
+void Streams::wait(int64_t event) {
+  auto found = events.find(event);
+  if (found == events.end())
+    fail("a function waits for event ", event,
+         ", which it has not recorded; compile the model again");
+  if (current == mainStream)
+    joinedLaunches = std::max(joinedLaunches, found->second.given);
+  if (found->second.last)
+    waits[current].push_back(*found->second.last);
+  items.push_back({Item::Kind::Wait, current, 0, event});
+}
+
+void Streams::forgetCollected() {
+  for (auto &entry : events)
+    entry.second.last.reset();
+  for (int64_t stream : {mainStream, subStream}) {
+    last[stream].reset();
+    waits[stream].clear();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Starting
+//===----------------------------------------------------------------------===//
+
+Event &Streams::eventOf(int64_t number) {
+  Event &event = events[number].event;
+  if (!event)
+    driver.check(driver.eventCreate(&event, eventWithoutTime), "creating an event");
+  return event;
+}
+
+void Streams::makeWait(Stream waiting, Stream other) {
+  driver.check(driver.eventRecord(fence, other), "recording an event");
+  driver.check(driver.streamWaitEvent(waiting, fence, 0), "waiting for an event");
+}
+
+/// Graphs run on the main stream, those launches of theirs too that are the sub stream's.
+Stream Streams::ready(int64_t stream) {
+  if (stream == subStream) {
+    if (isSubBehind)
+      makeWait(streams[subStream], streams[mainStream]);
+    isSubBehind = false;
+    subRuns = true;
+  }
+  return streams[stream];
+}
+
+Stream Streams::selected() {
+  given += current == subStream;
+  return ready(current);
+}
+
+void Streams::startItem(const Item &item, std::vector<Launch> &sequence,
+                        const std::function<void(Launch &, Stream)> &start) {
+  switch (item.kind) {
+  case Item::Kind::Launch:
+    return start(sequence[item.launch], ready(item.stream));
+  case Item::Kind::Record:
+    return driver.check(driver.eventRecord(eventOf(item.event), streams[item.stream]),
+                        "recording an event");
+  case Item::Kind::Wait:
+    return driver.check(driver.streamWaitEvent(streams[item.stream], eventOf(item.event), 0),
+                        "waiting for an event");
+  }
+}
+
+void Streams::flush(Graphs &graphs, const std::function<void(Launch &, Stream)> &start,
+                    const std::function<void(const Launch &)> &note) {
+  std::vector<Item> order;
+  std::vector<Launch> sequence;
+  order.swap(items);
+  sequence.swap(launches);
+  forgetCollected();
+  if (graphs.prepare(sequence)) {
+    if (subRuns)
+      makeWait(streams[mainStream], streams[subStream]);
+    subRuns = false;
+    isSubBehind = streams[subStream] != nullptr;
+    if (graphs.launch()) {
+      for (const Launch &launch : sequence)
+        note(launch);
+      return;
+    }
+  }
+  for (const Item &item : order) {
+    startItem(item, sequence, start);
+    if (item.kind == Item::Kind::Launch)
+      note(sequence[item.launch]);
+  }
+}
