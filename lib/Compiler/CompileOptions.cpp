@@ -31,6 +31,7 @@ public:
   void checkClassOptions();
   void checkSchedule();
   void checkCarriedOrder();
+  void checkStreams();
   void checkTarget();
   void checkTimeShards();
   void checkDistributed();
@@ -110,6 +111,25 @@ void Validator::checkSchedule() {
               training.backwardOrder + "'");
   if (order && order->carriesAny())
     checkCarriedOrder();
+  if (!training.backwardStreams.empty())
+    checkStreams();
+}
+
+/// Gradients of parameters on a stream of their own.
+void Validator::checkStreams() {
+  const TrainingOptions &training = options.training;
+  requireWord("--backward-streams", training.backwardStreams, {"1", "2", "2:joint"});
+  if (training.backwardStreams == "1")
+    return;
+  StringRef option = "--backward-streams=";
+  require(training.target == TargetKind::CUDA,
+          option + training.backwardStreams + " needs --target=cuda; CPUs have no streams");
+  require(training.backwardOrder.empty() || training.backwardOrder == "in-order",
+          option + training.backwardStreams + " goes not with --backward-order=" +
+              training.backwardOrder + ", as it says when gradients of parameters are formed, too");
+  require(!training.hasPullbacks(),
+          option + training.backwardStreams +
+              " goes not with --loss=vjp, whose backward pass is a call of its own");
 }
 
 /// Steps that leave gradients to the next one are those of one process on a CPU.

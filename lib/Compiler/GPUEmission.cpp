@@ -27,13 +27,20 @@ static TensorPrecision getPrecision(const TrainingOptions &options) {
       .Default(TensorPrecision::FP32);
 }
 
+static BackwardStreams getStreams(const TrainingOptions &options) {
+  return llvm::StringSwitch<BackwardStreams>(options.backwardStreams)
+      .Case("2", BackwardStreams::Two)
+      .Case("2:joint", BackwardStreams::TwoJoint)
+      .Default(BackwardStreams::One);
+}
+
 FailureOr<std::string> Compilation::lowerAndEmitGPU() {
   if (options.emulate)
     addSourceTranslation(context);
   functions = collectFunctions(*module, options.training);
   OwningOpRef<ModuleOp> program = module->clone();
   auto build = [&](OpPassManager &pm) {
-    buildGPUKernelPipeline(pm, getPrecision(options.training));
+    buildGPUKernelPipeline(pm, getPrecision(options.training), getStreams(options.training));
   };
   expectParts(2);
   if (failed(beginPart("kernels")) || failed(runPhase("kernels", build, *program)) ||

@@ -222,6 +222,11 @@ static const OptionInfo kOptions[] = {
      "When gradients of parameters are formed: in-order, reverse-first:K, reverse-first:auto or "
      "defer:L:J[,L:J...] (default: as differentiation has them)",
      SETTER(setText, training.backwardOrder)},
+    {"backward-streams", Form::Value, Group::Backward, "S",
+     "Streams that backward passes run on (--target=cuda): 1 (default), 2, with gradients of "
+     "parameters on the second one, or 2:joint, which chooses what they run beside by the cost "
+     "model",
+     SETTER(setText, training.backwardStreams)},
     {"jacobians", Form::Value, Group::Backward, "KIND",
      "structured (default), or dense: those of scans with all their elements, column by column, to "
      "check the others",

@@ -9,6 +9,7 @@
 #include "bppsa/Conversion/Passes.h"
 #include "bppsa/Dialect/BGPU/Transforms/Passes.h"
 #include "bppsa/Dialect/BPPSA/Transforms/GraphBodies/Passes.h"
+#include "bppsa/Dialect/BPPSA/Transforms/Schedule/Passes.h"
 #include "bppsa/Transforms/Passes.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -36,10 +37,17 @@ void bppsa::buildGPUOutliningPipeline(OpPassManager &pm) {
                     /*wholeLevels=*/true});
 }
 
-void bppsa::buildGPULaunchPipeline(OpPassManager &pm, TensorPrecision precision) {
+void bppsa::buildGPULaunchPipeline(OpPassManager &pm, TensorPrecision precision,
+                                   BackwardStreams streams) {
   pm.addNestedPass<func::FuncOp>(createHoistInputProducts());
   pm.addNestedPass<func::FuncOp>(createChooseGPUMapping({precision}));
   pm.addNestedPass<func::FuncOp>(createCopyConstants());
+  if (streams != BackwardStreams::One) {
+    AssignStreamsOptions assign;
+    assign.joint = streams == BackwardStreams::TwoJoint;
+    pm.addPass(createAssignStreams(assign));
+    pm.addPass(createVerifyStreams());
+  }
   pm.addPass(createConvertBPPSAToGPU());
   pm.addNestedPass<func::FuncOp>(createConvertBPPSAToBGPU());
   pm.addNestedPass<func::FuncOp>(bgpu::createStageCopies());
@@ -56,12 +64,14 @@ void bppsa::buildGPULaunchPipeline(OpPassManager &pm, TensorPrecision precision)
   pm.addPass(createMergeKernels());
   pm.addPass(createConvertGPULaunchToCall());
   pm.addPass(createPlanArena());
+  pm.addPass(createConvertStreamsToRuntime());
   addCleanup(pm.nest<func::FuncOp>());
 }
 
-void bppsa::buildGPUKernelPipeline(OpPassManager &pm, TensorPrecision precision) {
+void bppsa::buildGPUKernelPipeline(OpPassManager &pm, TensorPrecision precision,
+                                   BackwardStreams streams) {
   buildGPUOutliningPipeline(pm);
-  buildGPULaunchPipeline(pm, precision);
+  buildGPULaunchPipeline(pm, precision, streams);
 }
 
 void bppsa::buildGPUCodePipeline(OpPassManager &pm) {

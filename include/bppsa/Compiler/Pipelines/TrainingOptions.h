@@ -95,6 +95,9 @@ struct TrainingOptions {
   /// When gradients of parameters are formed (`BackwardOrder::parse`); empty where differentiation
   /// forms them.
   std::string backwardOrder;
+  /// Streams of the GPU that backward passes run on: `1`, `2`, or `2:joint`, where the cost model
+  /// says what runs beside what; empty for `1`. For CUDA only.
+  std::string backwardStreams;
   /// Bytes that the explicit Jacobians of a chain of layers may take for one sample, and what loops
   /// keep for their chains; 0 for no limit.
   std::optional<int64_t> memoryLimit;
