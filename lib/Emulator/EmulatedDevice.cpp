@@ -161,6 +161,9 @@ void EmulatedDevice::finishStreams() {
 }
 
 void EmulatedDevice::endCall() {
+  if (!streams.isJoined())
+    fail("a function ends before the main stream has waited for the sub stream; compile the model "
+         "again");
   finishStreams();
   hasStreams = false;
 }

@@ -36,6 +36,8 @@ public:
   uint64_t given() const { return clocks[selected].given; }
   uint64_t waited() const { return clocks[selected].waited; }
 
+  /// Whether the main stream waits for all that the sub stream was given.
+  bool isJoined() const { return clocks[0].waited >= clocks[1].given; }
   bool isEmpty() const { return queues[0].empty() && queues[1].empty(); }
   /// Runs everything. The main stream is selected then.
   void run();

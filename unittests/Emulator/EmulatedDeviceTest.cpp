@@ -88,6 +88,8 @@ public:
   }
   float read(void *array) {
     float value = -1;
+    device->selectStream(1);
+    switchTo(0, true);
     device->endCall();
     device->copyToHost(&value, array, sizeof value);
     device->synchronize();
@@ -189,6 +191,19 @@ static void takeOver(bool subWaits) {
 TEST(EmulatedDeviceTest, TheSubStreamWaitsForMemory) {
   EXPECT_EQ(errorOf([] { takeOver(true); }), "no error");
   EXPECT_EQ(errorOf([] { takeOver(false); }), refusal);
+}
+
+TEST(EmulatedDeviceTest, CallsEndOnOneStream) {
+  EXPECT_EQ(
+      errorOf([] {
+        EmulatedCall call(0);
+        call.device->selectStream(1);
+        call.addOne(call.allocate(), call.allocate());
+        call.device->selectStream(0);
+        call.device->endCall();
+      }),
+      "a function ends before the main stream has waited for the sub stream; compile the model "
+      "again");
 }
 
 TEST(EmulatedDeviceTest, EventsAreRecordedBefore) {
