@@ -319,6 +319,7 @@ void CudaDevice::synchronize() {
   flush();
   checkWork(driver.streamSynchronize(streams->main()), "work on the GPU");
   staging->finish();
+  streams->finish();
   launches = 0;
 }
 

@@ -46,6 +46,9 @@ public:
   int leastPriority() const { return least; }
   int greatestPriority() const { return greatest; }
 
+  /// To be called when everything on the main stream is done.
+  void finish() { isSubBehind = false; }
+
   /// How many launches the sub stream was given, and for how many of them the main stream waits
   /// before what it is given next: memory that the others may use is not free yet.
   uint64_t givenToSub() const { return given; }

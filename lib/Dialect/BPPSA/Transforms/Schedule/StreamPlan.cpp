@@ -16,7 +16,7 @@ using namespace bppsa;
 
 StreamPlan::StreamPlan(ArrayRef<BackwardLaunch> launches, MarkPhaseOp start)
     : launches(launches.begin(), launches.end()), start(start) {
-  // A group that stays joins those that others must keep their order with.
+  // What stays on the main stream is one more launch that others must keep their order with.
   for (bool changed = true; std::exchange(changed, false);) {
     formGroups();
     for (const WeightGroup &group : groups)
@@ -75,12 +75,16 @@ std::optional<unsigned> StreamPlan::findNextConflict(const WeightGroup &group,
   return std::nullopt;
 }
 
-/// Whether `op`, and what it needs behind `place`, may stand there.
-static bool canMoveBehind(Operation *op, Operation *place) {
+/// Whether `op`, and what it needs behind `place`, may stand there. `known` are operations that
+/// may.
+static bool canMoveBehind(Operation *op, Operation *place, DenseSet<Operation *> &known) {
+  if (!known.insert(op).second)
+    return true;
   return llvm::all_of(getUsedValues(op), [&](Value value) {
     Operation *made = value.getDefiningOp();
     return !made || made->getBlock() != place->getBlock() || !place->isBeforeInBlock(made) ||
-           ((isMemoryEffectFree(made) || isa<memref::AllocOp>(made)) && canMoveBehind(made, place));
+           ((isMemoryEffectFree(made) || isa<memref::AllocOp>(made)) &&
+            canMoveBehind(made, place, known));
   });
 }
 
@@ -91,8 +95,9 @@ bool StreamPlan::staysOnMainStream(const WeightGroup &group) const {
   std::optional<unsigned> next = findNextConflict(group, 0);
   if (next && *next < count)
     return true;
+  DenseSet<Operation *> known;
   return llvm::any_of(group.launches, [&](unsigned number) {
-    return !canMoveBehind(launches[number].op, getLastOf(count));
+    return !canMoveBehind(launches[number].op, getLastOf(count), known);
   });
 }
 
