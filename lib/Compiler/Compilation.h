@@ -120,6 +120,7 @@ private:
   /// What `splitDevice` makes of the kernels.
   using DeviceGroups = llvm::ArrayRef<mlir::OwningOpRef<mlir::ModuleOp>>;
   mlir::FailureOr<std::string> lowerAndEmitGPU();
+  void noteSingleStreams(mlir::ModuleOp program);
   llvm::LogicalResult lowerDevice(mlir::ModuleOp group, unsigned number);
   std::unique_ptr<llvm::Module> translateGroup(mlir::ModuleOp group, unsigned number,
                                                llvm::LLVMContext &llvmContext, unsigned optLevel);

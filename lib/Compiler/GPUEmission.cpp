@@ -34,6 +34,21 @@ static BackwardStreams getStreams(const TrainingOptions &options) {
       .Default(BackwardStreams::One);
 }
 
+/// Notes training steps of `program` that have one stream though two were asked for.
+void Compilation::noteSingleStreams(ModuleOp program) {
+  for (const ExportedFunction &function : functions) {
+    auto host = program.lookupSymbol<func::FuncOp>(function.symbol);
+    auto selects = [](func::CallOp call) { return call.getCallee() == "bppsa_rt_select_stream"; };
+    if (host && StringRef(function.name).starts_with("step.") &&
+        llvm::none_of(host.getOps<func::CallOp>(), selects))
+      remarks.push_back({CompileDiagnostic::Severity::Note,
+                         "--backward-streams=" + options.training.backwardStreams + ": '" +
+                             function.name +
+                             "' has no launch for gradients of parameters alone, and runs on one "
+                             "stream"});
+  }
+}
+
 FailureOr<std::string> Compilation::lowerAndEmitGPU() {
   if (options.emulate)
     addSourceTranslation(context);
@@ -46,6 +61,8 @@ FailureOr<std::string> Compilation::lowerAndEmitGPU() {
   if (failed(beginPart("kernels")) || failed(runPhase("kernels", build, *program)) ||
       failed(beginPart("code")))
     return failure();
+  if (getStreams(options.training) != BackwardStreams::One)
+    noteSingleStreams(*program);
   for (ExportedFunction &function : functions)
     function.usesArena = program->lookupSymbol(getArenaPlanName(function.symbol)) != nullptr;
   if (options.stopAfter == Phase::Lower || options.emit == EmitKind::LLVM)

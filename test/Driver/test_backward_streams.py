@@ -11,6 +11,7 @@ import re
 
 import harness
 import layer_models
+import loop_models
 import numpy as np
 import pytest
 
@@ -108,6 +109,19 @@ def test_the_sub_stream_has_gradients_of_parameters(kind, tmp_path):
     assert stream == "0"
     assert given["1"] > 0, "nothing runs beside"
     assert waited["0"] == given["1"], "the main stream has waited for all"
+
+
+def test_steps_that_stay_on_one_stream_are_named(tmp_path):
+    """The host runs this loop, whose steps add up gradients and pass cotangents on together."""
+    source = tmp_path / "loop.onnx"
+    source.write_bytes(loop_models.ALL["loop-gather-1"].model.SerializeToString())
+    options = ["--target=cuda", "--loss=mse", "--backward=sequential", "--emit=ptx", "-o", tmp_path / "l.ptx"]
+    tool = harness.require_tool("bppsa-compile")
+    for streams, notes in (("1", 0), ("2", 1)):
+        result = harness.run(tool, source, f"--backward-streams={streams}", *options)
+        harness.check_succeeded(result)
+        note = "'step.sequential' has no launch for gradients of parameters alone, and runs on one stream"
+        assert result.stderr.count(f"note: {source}: --backward-streams={streams}: {note}") == notes
 
 
 def test_one_stream_is_the_default(tmp_path):
