@@ -11,7 +11,7 @@
 
 // REMARK: weights runs in region 2 in place of 1, which hides 29.46 of its 33.59 us by the cost model
 // REMARK-NOT: in place of
-// REMARK: 2 of 5 launches of the backward pass on the sub stream, in 2 groups and 2 regions
+// REMARK: Function=step | Remark="2 of 5 launches of the backward pass on the sub stream, in 2 groups and 2 regions
 
 // Both gradients run beside the copy.
 // CHECK-LABEL: func.func @step(
@@ -26,6 +26,53 @@
 // CHECK-NEXT:    bppsa.select_stream 0
 // CHECK-NEXT:    call @double
 // CHECK-NEXT:    bppsa.wait_event 1
+
+// What a gradient reads is changed before the copy: it runs before that, and the change waits for it.
+// CHECK-LABEL: func.func @changed(
+// CHECK:         call @subtract
+// CHECK-NEXT:    bppsa.record_event 0
+// CHECK-NEXT:    bppsa.select_stream 1
+// CHECK-NEXT:    bppsa.wait_event 0
+// CHECK-NEXT:    call @weights
+// CHECK-NEXT:    bppsa.record_event 2
+// CHECK-NEXT:    bppsa.select_stream 0
+// CHECK-NEXT:    bppsa.wait_event 2
+// CHECK-NEXT:    call @subtract
+// CHECK-NEXT:    call @product
+// CHECK-NEXT:    bppsa.record_event 1
+// CHECK-NEXT:    bppsa.select_stream 1
+// CHECK-NEXT:    bppsa.wait_event 1
+// CHECK-NEXT:    call @bias
+// CHECK:         call @double
+
+// What the array of a gradient holds for a while, and a cotangent reads, is none.
+// CHECK-LABEL: func.func @between(
+// CHECK:         bppsa.select_stream 0
+// CHECK-NEXT:    call @weights
+// CHECK-NEXT:    call @product
+// CHECK-NEXT:    bppsa.record_event 0
+// CHECK-NEXT:    bppsa.select_stream 1
+// CHECK-NEXT:    bppsa.wait_event 0
+// CHECK-NEXT:    call @weights
+
+// Contributions to a gradient are a group, which cannot move: the first one reads what is changed
+// before the second one.
+// CHECK-LABEL: func.func @tied(
+// CHECK-NOT:     bppsa.select_stream
+// REMARK: Function=tied | Remark="0 of 5 launches
+
+// With an array of its own for the second cotangent it can.
+// CHECK-LABEL: func.func @tied_apart(
+// CHECK:         call @subtract
+// CHECK-NEXT:    call @subtract
+// CHECK:         bppsa.select_stream 1
+// CHECK-NEXT:    bppsa.wait_event 0
+// CHECK-NEXT:    call @weights
+// CHECK-NEXT:    call @weights
+// CHECK-NEXT:    call @subtract
+// CHECK-NEXT:    bppsa.record_event 1
+// CHECK-NEXT:    bppsa.select_stream 0
+// REMARK: Function=tied_apart | Remark="3 of 5 launches
 
 // OWN-LABEL: func.func @step(
 // OWN:         call @subtract
@@ -74,6 +121,65 @@ module {
     call @bias(%dx, %db) : (memref<1024x1024xf32>, memref<1024xf32>) -> ()
     call @double(%large, %dlarge) : (memref<4096x4096xf32>, memref<4096x4096xf32>) -> ()
     memref.dealloc %g : memref<1024x1024xf32>
+    return
+  }
+  func.func @changed(%x: memref<1024x1024xf32> {bppsa.input = "x"}, %w: memref<1024x1024xf32> {bppsa.parameter = "w"},
+                  %b: memref<1024xf32> {bppsa.parameter = "b"}, %target: memref<1024x1024xf32> {bppsa.target},
+                  %large: memref<4096x4096xf32> {bppsa.input = "large"}, %dlarge: memref<4096x4096xf32> {bppsa.gradient = "large"},
+                  %dx: memref<1024x1024xf32> {bppsa.gradient = "x"}, %dw: memref<1024x1024xf32> {bppsa.gradient = "w"},
+                  %db: memref<1024xf32> {bppsa.gradient = "b"}) {
+    bppsa.mark_phase 1
+    %g = memref.alloc() : memref<1024x1024xf32>
+    call @subtract(%x, %target, %g) : (memref<1024x1024xf32>, memref<1024x1024xf32>, memref<1024x1024xf32>) -> ()
+    call @weights(%x, %g, %dw) : (memref<1024x1024xf32>, memref<1024x1024xf32>, memref<1024x1024xf32>) -> ()
+    call @subtract(%target, %x, %g) : (memref<1024x1024xf32>, memref<1024x1024xf32>, memref<1024x1024xf32>) -> ()
+    call @product(%g, %w, %dx) : (memref<1024x1024xf32>, memref<1024x1024xf32>, memref<1024x1024xf32>) -> ()
+    call @bias(%dx, %db) : (memref<1024x1024xf32>, memref<1024xf32>) -> ()
+    call @double(%large, %dlarge) : (memref<4096x4096xf32>, memref<4096x4096xf32>) -> ()
+    memref.dealloc %g : memref<1024x1024xf32>
+    return
+  }
+  func.func @between(%x: memref<1024x1024xf32> {bppsa.input = "x"}, %w: memref<1024x1024xf32> {bppsa.parameter = "w"},
+                  %target: memref<1024x1024xf32> {bppsa.target}, %dx: memref<1024x1024xf32> {bppsa.gradient = "x"},
+                  %dw: memref<1024x1024xf32> {bppsa.gradient = "w"}) {
+    bppsa.mark_phase 1
+    call @weights(%x, %target, %dw) : (memref<1024x1024xf32>, memref<1024x1024xf32>, memref<1024x1024xf32>) -> ()
+    call @product(%dw, %w, %dx) : (memref<1024x1024xf32>, memref<1024x1024xf32>, memref<1024x1024xf32>) -> ()
+    call @weights(%x, %dx, %dw) : (memref<1024x1024xf32>, memref<1024x1024xf32>, memref<1024x1024xf32>) -> ()
+    return
+  }
+  func.func @tied(%x: memref<1024x1024xf32> {bppsa.input = "x"}, %w: memref<1024x1024xf32> {bppsa.parameter = "w"},
+                  %target: memref<1024x1024xf32> {bppsa.target}, %dw: memref<1024x1024xf32> {bppsa.gradient = "w"}) {
+    bppsa.mark_phase 1
+    %g = memref.alloc() : memref<1024x1024xf32>
+    %first = memref.alloc() : memref<1024x1024xf32>
+    %second = memref.alloc() : memref<1024x1024xf32>
+    call @subtract(%x, %target, %g) : (memref<1024x1024xf32>, memref<1024x1024xf32>, memref<1024x1024xf32>) -> ()
+    call @weights(%x, %g, %first) : (memref<1024x1024xf32>, memref<1024x1024xf32>, memref<1024x1024xf32>) -> ()
+    call @subtract(%target, %x, %g) : (memref<1024x1024xf32>, memref<1024x1024xf32>, memref<1024x1024xf32>) -> ()
+    call @weights(%x, %g, %second) : (memref<1024x1024xf32>, memref<1024x1024xf32>, memref<1024x1024xf32>) -> ()
+    call @subtract(%first, %second, %dw) : (memref<1024x1024xf32>, memref<1024x1024xf32>, memref<1024x1024xf32>) -> ()
+    memref.dealloc %g : memref<1024x1024xf32>
+    memref.dealloc %first : memref<1024x1024xf32>
+    memref.dealloc %second : memref<1024x1024xf32>
+    return
+  }
+  func.func @tied_apart(%x: memref<1024x1024xf32> {bppsa.input = "x"}, %w: memref<1024x1024xf32> {bppsa.parameter = "w"},
+                  %target: memref<1024x1024xf32> {bppsa.target}, %dw: memref<1024x1024xf32> {bppsa.gradient = "w"}) {
+    bppsa.mark_phase 1
+    %g = memref.alloc() : memref<1024x1024xf32>
+    %h = memref.alloc() : memref<1024x1024xf32>
+    %first = memref.alloc() : memref<1024x1024xf32>
+    %second = memref.alloc() : memref<1024x1024xf32>
+    call @subtract(%x, %target, %g) : (memref<1024x1024xf32>, memref<1024x1024xf32>, memref<1024x1024xf32>) -> ()
+    call @weights(%x, %g, %first) : (memref<1024x1024xf32>, memref<1024x1024xf32>, memref<1024x1024xf32>) -> ()
+    call @subtract(%target, %x, %h) : (memref<1024x1024xf32>, memref<1024x1024xf32>, memref<1024x1024xf32>) -> ()
+    call @weights(%x, %h, %second) : (memref<1024x1024xf32>, memref<1024x1024xf32>, memref<1024x1024xf32>) -> ()
+    call @subtract(%first, %second, %dw) : (memref<1024x1024xf32>, memref<1024x1024xf32>, memref<1024x1024xf32>) -> ()
+    memref.dealloc %g : memref<1024x1024xf32>
+    memref.dealloc %h : memref<1024x1024xf32>
+    memref.dealloc %first : memref<1024x1024xf32>
+    memref.dealloc %second : memref<1024x1024xf32>
     return
   }
 }
