@@ -7,7 +7,7 @@ import json
 
 import fake_trainer
 import pytest
-from device_programs import CPU, CUDA, DEVICES, arrays, data, equal, fake_driver, succeeded, train
+from device_programs import CPU, CUDA, DEVICES, EMULATED, arrays, data, equal, fake_driver, succeeded, train
 from fake_trainer import samples, save
 
 # The same results
@@ -174,3 +174,61 @@ def test_variants_are_measured_on_a_gpu(data, fake_driver, tmp_path):
         train(data, f"--backward={choice}", trainer=CUDA, epochs=20)
         counts.append(log.read_text().count("launch "))
     assert counts[1] > counts[0]
+
+
+# Two streams
+
+
+@pytest.mark.parametrize("graphs", ["1", "0"])
+@pytest.mark.parametrize("order", ["early", "late"])
+def test_two_streams(tmp_path, data, fake_driver, order, graphs):
+    """Gradients of parameters run beside others as early, or as late, as events let them."""
+    train(data, "--save", tmp_path / "cpu.onnx", trainer=CPU)
+    expected = arrays("grad", data, tmp_path / "cpu.npz", trainer=CPU)
+    fake_driver.setenv("FAKE_MODEL_STREAMS", "2")
+    fake_driver.setenv("FAKE_CUDA_STREAMS", order)
+    fake_driver.setenv("BPPSA_CUDA_GRAPHS", graphs)
+    log = tmp_path / "log"
+    fake_driver.setenv("FAKE_CUDA_LOG", str(log))
+    train(data, "--backward=sequential", "--save", tmp_path / "gpu.onnx", trainer=CUDA)
+    assert (tmp_path / "gpu.onnx").read_bytes() == (tmp_path / "cpu.onnx").read_bytes()
+    lines = log.read_text().splitlines()
+    steps, replays = 3 * 7, lines.count("replay scaled_means:-5 head:-5 loss:-5 parameter_gradients")
+    # Two sizes of batches, whose first steps are no graphs.
+    assert replays == (steps - 2 if graphs == "1" else 0)
+    assert lines.count("beside parameter_gradients") == steps - replays
+    equal(arrays("grad", data, tmp_path / "gpu.npz", trainer=CUDA), expected)
+
+
+@pytest.mark.parametrize("entry", ["cuGraphKernelNodeSetAttribute", "cuGraphLaunch", None])
+def test_two_streams_without_graphs(tmp_path, data, fake_driver, entry):
+    """A driver that refuses priorities of launches in graphs gets no graphs; an older one no priorities."""
+    train(data, "--save", tmp_path / "cpu.onnx", trainer=CPU)
+    fake_driver.setenv("FAKE_MODEL_STREAMS", "2")
+    log = tmp_path / "log"
+    fake_driver.setenv("FAKE_CUDA_LOG", str(log))
+    if entry:
+        fake_driver.setenv("FAKE_CUDA_FAIL", f"{entry}:801")
+    else:
+        driver = fake_trainer.DIRECTORY / "libbppsa-fake-cuda-old.so"
+        fake_driver.setenv("BPPSA_CUDA_DRIVER", str(driver))
+    train(data, "--backward=sequential", "--save", tmp_path / "gpu.onnx", trainer=CUDA)
+    assert (tmp_path / "gpu.onnx").read_bytes() == (tmp_path / "cpu.onnx").read_bytes()
+    assert log.read_text().count("beside parameter_gradients") == 3 * 7
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_emulated_streams(tmp_path, data, fake_driver, seed):
+    train(data, "--save", tmp_path / "cpu.onnx", trainer=CPU)
+    fake_driver.setenv("FAKE_MODEL_STREAMS", "2")
+    train(data, "--save", tmp_path / "e.onnx", "--emulate-seed", seed, trainer=EMULATED)
+    assert (tmp_path / "e.onnx").read_bytes() == (tmp_path / "cpu.onnx").read_bytes()
+
+
+@pytest.mark.parametrize("entry", ["cuCtxGetStreamPriorityRange", "cuStreamCreateWithPriority"])
+def test_no_streams(data, fake_driver, entry):
+    fake_driver.setenv("FAKE_CUDA_FAIL", f"{entry}:801")
+    result = fake_trainer.run("eval", "--data", data, trainer=CUDA)
+    assert result.returncode == 1
+    what = "asking for the priorities of streams" if "Range" in entry else "creating a stream"
+    assert f"error: {what}: CUDA error 801" in result.stderr

@@ -5,7 +5,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Kernels for the emulated device where BPPSA_FAKE_EMULATED is defined, else for the driver in
-// FakeCudaDriver.cpp. All arguments of the kernels have eight bytes.
+// FakeCudaDriver.cpp. All arguments of the kernels have eight bytes. With FAKE_MODEL_STREAMS in the
+// environment, gradients of parameters run on the sub stream.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +16,7 @@
 #include "bppsa/Emulator/EmulatorInterface.h"
 #endif
 
+#include <cstdlib>
 #include <cstring>
 
 using namespace fake;
@@ -186,11 +188,24 @@ static void gradients(void **args, bool ofInput) {
   Forward f(args);
   f.loss(args, nullptr);
   bppsa_rt_phase(1);
+  bool hasStreams = getenv("FAKE_MODEL_STREAMS") != nullptr;
+  if (hasStreams) {
+    bppsa_rt_select_stream(0);
+    bppsa_rt_record_event(0);
+    bppsa_rt_select_stream(1);
+    bppsa_rt_wait_event(0);
+  }
   launch(ParameterGradients, classes, f.logits, f.scaled, data<float>(args[6]),
          data<float>(args[7]), f.samples);
+  if (hasStreams) {
+    bppsa_rt_record_event(1);
+    bppsa_rt_select_stream(0);
+  }
   // An empty grid where nothing is to be done.
   launch(InputGradients, ofInput ? f.steps * f.samples * features : 0, f.logits, f.weight, f.scale,
          ofInput ? data<float>(args[8]) : nullptr, f.steps, f.samples);
+  if (hasStreams)
+    bppsa_rt_wait_event(1);
 }
 
 static void step(void **args) { gradients(args, false); }
