@@ -66,39 +66,54 @@ void bppsa::emitCopy(OpBuilder &builder, Location loc, const AffineMapRows &from
           });
 }
 
-/// Writes the identity: a diagonal of ones.
-static void emitIdentity(OpBuilder &builder, Location loc, const AffineMapRows &map) {
+/// The type of an entry: lanes of samples, or one number over units.
+static VectorType getEntryType(const AffineMapRows &map) {
+  Rows column = map.getColumn(Value());
+  VectorType rowType = column.getRowType();
+  return column.isOverUnits() ? VectorType::get(1, rowType.getElementType()) : rowType;
+}
+
+/// Writes the columns from `first` to `last` of the identity; a diagonal is one column of ones.
+static void emitIdentity(OpBuilder &builder, Location loc, const AffineMapRows &map, Value first,
+                         Value last) {
   Value zero = getIndex(builder, loc, 0), size = getIndex(builder, loc, map.size);
-  VectorType rowType = map.getColumn(zero).getRowType();
-  Value one = arith::ConstantOp::create(builder, loc, builder.getOneAttr(rowType));
+  Value one = arith::ConstantOp::create(builder, loc, builder.getOneAttr(getEntryType(map)));
   if (map.isDiagonal)
     return emitFor(builder, loc, zero, size, 1, [&](OpBuilder &nested, Value row) {
       map.getColumn(zero).store(nested, loc, one, row);
     });
-  emitFor(builder, loc, zero, size, 1, [&](OpBuilder &nested, Value column) {
+  emitFor(builder, loc, first, last, 1, [&](OpBuilder &nested, Value column) {
     Rows rows = map.getColumn(column);
     emitZeroRows(nested, loc, rows, map.size);
     rows.store(nested, loc, one, column);
   });
 }
 
+int64_t AffineMapBuilder::getColumnsTogether(const AffineMapRows &map) {
+  VectorType entry = getEntryType(map);
+  int64_t bytes = entry.getDimSize(0) * entry.getElementType().getIntOrFloatBitWidth() / 8;
+  return std::clamp<int64_t>(kColumnGroupBytes / (bytes * map.size), 1, map.getNumMatrixColumns());
+}
+
+void AffineMapBuilder::emitColumns(OpBuilder &builder, Value block, const AffineMapRows &map,
+                                   Value first, Value last) {
+  Location loc = loop.op->getLoc();
+  emitIdentity(builder, loc, map, first, last);
+  linear.emitFor(builder, [&](OpBuilder &inStep, Value step) {
+    emitFor(inStep, loc, first, last, 1, [&](OpBuilder &nested, Value column) {
+      linear.emitStep(nested, block, step, map.getColumn(column));
+    });
+  });
+}
+
 void AffineMapBuilder::emit(OpBuilder &builder, Value block, const AffineMapRows &map) {
   Location loc = loop.op->getLoc();
-  // A diagonal is what the links make of a column of ones.
-  int64_t numColumns = map.getNumMatrixColumns();
-  Value zero = getIndex(builder, loc, 0), end = getIndex(builder, loc, numColumns);
-  VectorType rowType = map.getColumn(zero).getRowType();
-  emitIdentity(builder, loc, map);
-  int64_t rowBytes = rowType.getDimSize(0) * rowType.getElementType().getIntOrFloatBitWidth() / 8;
-  int64_t group = std::clamp<int64_t>(kColumnGroupBytes / (rowBytes * map.size), 1, numColumns);
-  emitFor(builder, loc, zero, end, group, [&](OpBuilder &inGroup, Value firstColumn) {
-    Value lastColumn =
-        arith::MinUIOp::create(inGroup, loc, addIndex(inGroup, loc, firstColumn, group), end);
-    linear.emitFor(inGroup, [&](OpBuilder &inStep, Value step) {
-      emitFor(inStep, loc, firstColumn, lastColumn, 1, [&](OpBuilder &nested, Value column) {
-        linear.emitStep(nested, block, step, map.getColumn(column));
-      });
-    });
+  Value zero = getIndex(builder, loc, 0);
+  Value end = getIndex(builder, loc, map.getNumMatrixColumns());
+  int64_t group = getColumnsTogether(map);
+  emitFor(builder, loc, zero, end, group, [&](OpBuilder &inGroup, Value first) {
+    Value last = arith::MinUIOp::create(inGroup, loc, addIndex(inGroup, loc, first, group), end);
+    emitColumns(inGroup, block, map, first, last);
   });
   if (!injected)
     return;

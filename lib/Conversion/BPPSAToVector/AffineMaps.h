@@ -41,6 +41,13 @@ public:
 
   void allocateScratch(mlir::OpBuilder &builder);
 
+  /// Columns of the matrix of `map` that links are best applied to side by side.
+  static int64_t getColumnsTogether(const AffineMapRows &map);
+
+  /// Writes the columns of A from `first` to `last`, of all steps of batch block `block`, to `map`.
+  void emitColumns(mlir::OpBuilder &builder, mlir::Value block, const AffineMapRows &map,
+                   mlir::Value first, mlir::Value last);
+
   /// Writes the map of all steps of batch block `block` to `map`.
   void emit(mlir::OpBuilder &builder, mlir::Value block, const AffineMapRows &map);
 

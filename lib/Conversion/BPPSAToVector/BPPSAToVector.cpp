@@ -66,7 +66,7 @@ static LogicalResult verifyReady(Operation *op) {
   auto packable = dyn_cast<PackableOpInterface>(op);
   if (packable && !packable.getLanes())
     return op->emitOpError("has no lanes; run bppsa-pack-batch first");
-  if (isa<TransitionOp, FactoredTransitionOp, ComposeTransitionsOp>(op) && packable.getLanes() == 1)
+  if (isa<FactoredTransitionOp, ComposeTransitionsOp>(op) && packable.getLanes() == 1)
     return op->emitOpError("has one lane; a scan needs samples or chunks in lanes, use the plan "
                            "'linear' or 'chunked'");
   return verifyNoSums(op);
@@ -100,6 +100,11 @@ static void dropLanes(Operation *op) {
         dropLanes(op, loop.getSeeds());
         dropLanes(op, loop.getInjected());
         dropLanes(op, loop.getDestinations());
+      })
+      .Case([&](TransitionOp run) {
+        dropLanes(op, run.getSaved());
+        dropLanes(op, run.getInjected());
+        dropLanes(op, op->getOperands().take_back(1));
       })
       .Case([&](ApplyTransitionOp product) { dropLanes(op, op->getOperands()); })
       .Case([&](OuterSumOp sum) { dropLanes(op, op->getOperands().take_front(2)); })

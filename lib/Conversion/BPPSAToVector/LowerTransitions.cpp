@@ -17,6 +17,27 @@ static AffineMapRows getTransition(Value array, Value block, bool isDiagonal) {
   return {{shape[2], hasOffset, isDiagonal}, array, {block}};
 }
 
+/// Emits all columns of A of all `numBlocks` samples in parallel: over units there are few samples.
+static void emitColumnsInParallel(OpBuilder &builder, TransitionOp op, AffineMapBuilder &run,
+                                  Value numBlocks) {
+  constexpr int64_t kMostColumns = 8;
+  Location loc = op.getLoc();
+  auto getMap = [&](Value block) {
+    return getTransition(op.getDestination(), block, op.getDiagonal());
+  };
+  int64_t together = std::min(kMostColumns, AffineMapBuilder::getColumnsTogether(getMap(Value())));
+  int64_t numColumns = getMap(Value()).getNumMatrixColumns();
+  Value numGroups = getIndex(builder, loc, llvm::divideCeil(numColumns, together));
+  emitParallel(
+      builder, loc, numBlocks, numGroups, [&](OpBuilder &nested, Value block, Value group) {
+        run.allocateScratch(nested);
+        Value first = arith::MulIOp::create(nested, loc, group, getIndex(nested, loc, together));
+        Value last = arith::MinUIOp::create(nested, loc, addIndex(nested, loc, first, together),
+                                            getIndex(nested, loc, numColumns));
+        run.emitColumns(nested, block, getMap(block), first, last);
+      });
+}
+
 LogicalResult bppsa::lowerTransition(TransitionOp op, const LaneOptions &options) {
   CotangentLoop loop = getCotangentLoop(op);
   FailureOr<AffineMapBuilder> run = AffineMapBuilder::create(loop, options);
@@ -24,12 +45,15 @@ LogicalResult bppsa::lowerTransition(TransitionOp op, const LaneOptions &options
     return failure();
   Location loc = op.getLoc();
   OpBuilder builder(op);
-  emitParallel(builder, loc, getDim(builder, loc, op.getDestination(), 0),
-               [&](OpBuilder &nested, Value block) {
-                 run->allocateScratch(nested);
-                 run->emit(nested, block,
-                           getTransition(op.getDestination(), block, op.getDiagonal()));
-               });
+  Value numBlocks = getDim(builder, loc, op.getDestination(), 0);
+  if (options.lanes == 1 && op.getInjected().empty()) {
+    emitColumnsInParallel(builder, op, *run, numBlocks);
+    return success();
+  }
+  emitParallel(builder, loc, numBlocks, [&](OpBuilder &nested, Value block) {
+    run->allocateScratch(nested);
+    run->emit(nested, block, getTransition(op.getDestination(), block, op.getDiagonal()));
+  });
   return success();
 }
 

@@ -87,3 +87,28 @@ func.func @apply(%m: memref<?x3x2x16xf32>, %g: memref<?x2x16xf32>, %out: memref<
   bppsa.apply_transition lanes 16 %m, %g into %out : memref<?x3x2x16xf32>, memref<?x2x16xf32>, memref<?x2x16xf32>
   return
 }
+
+// Over units a column is one vector after the other, and the one of the identity a number. Samples
+// and groups of eight columns are shared among threads.
+
+// CHECK-LABEL: func @units(
+// CHECK-SAME:      %[[A:[^:]*]]: memref<?x?x20x1xf32>, %[[M:[^:]*]]: memref<?x20x20x1xf32>
+// CHECK-DAG:     %[[COLUMNS:.*]] = memref.collapse_shape %[[M]] {{.*}} into memref<?x20x20xf32>
+// CHECK-DAG:     %[[SAVED:.*]] = memref.collapse_shape %[[A]] {{.*}} into memref<?x?x20xf32>
+// CHECK-DAG:     %[[ONE:.*]] = arith.constant dense<1.000000e+00> : vector<1xf32>
+// CHECK:         scf.parallel (%[[TASK:.*]]) =
+// CHECK:           %[[SAMPLE:.*]] = arith.divui %[[TASK]], %[[GROUPS:.*]]
+// CHECK:           %[[GROUP:.*]] = arith.remui %[[TASK]], %[[GROUPS]]
+// CHECK:           arith.muli %[[GROUP]], %c8
+// CHECK:           arith.minui %{{.*}}, %c20
+// CHECK:           vector.store %[[ONE]], %[[COLUMNS]][%[[SAMPLE]], %[[COLUMN:.*]], %[[COLUMN]]] : memref<?x20x20xf32>, vector<1xf32>
+// CHECK:           vector.load %[[SAVED]]
+// CHECK:           arith.mulf {{.*}} : vector<16xf32>
+func.func @units(%a: memref<?x?x20x1xf32>, %m: memref<?x20x20x1xf32>) {
+  bppsa.transition lanes 1 states [20] saved(%a : memref<?x?x20x1xf32>) inject_into [] into(%m : memref<?x20x20x1xf32>) {
+  ^bb0(%at: vector<20xf32>, %gt: vector<20xf32>):
+    %0 = arith.mulf %at, %gt : vector<20xf32>
+    bppsa.yield %0 : vector<20xf32>
+  }
+  return
+}

@@ -249,7 +249,7 @@ LogicalResult GPUMappingAttr::verifyOn(Operation *op) {
 }
 
 LogicalResult CPUMappingAttr::verifyOn(Operation *op) {
-  if (!isa<RecurrenceOp, ChainOp, OuterSumOp, StepSumOp>(op))
+  if (!isa<RecurrenceOp, ChainOp, TransitionOp, OuterSumOp, StepSumOp>(op))
     return op->emitOpError("has no vectors to map; remove 'bppsa.mapping'");
   if (!holds(LaneContents::Chunks))
     return verifyNotPacked(op);

@@ -38,7 +38,7 @@ private:
   /// A loop in graph form, or one that is packed, has no vectors to choose for.
   static bool canMap(Operation *op) {
     bool isLoop = isa<RecurrenceOp, ChainOp>(op);
-    return (isLoop || isa<OuterSumOp, StepSumOp>(op)) &&
+    return (isLoop || isa<TransitionOp, OuterSumOp, StepSumOp>(op)) &&
            !cast<PackableOpInterface>(op).getLanes() && !attrs::Mapping::of(op) &&
            !(isLoop && isGraphBody(op->getRegion(0).front()));
   }

@@ -73,9 +73,7 @@ public:
       Value plain = operand.get();
       if (!batch)
         batch = getBatch(builder, op->getLoc(), plain);
-      operand.set(PackLanesOp::create(builder, op->getLoc(), getPackedType(plain.getType(), lanes),
-                                      plain, Value(), builder.getI64IntegerAttr(lanes))
-                      .getResult());
+      operand.set(packInto(plain, lanes));
     }
     cast<PackableOpInterface>(op).setPackedInto(lanes);
     // Sums over samples leave out the lanes that hold none.
@@ -93,7 +91,44 @@ public:
     }
   }
 
+  /// The columns of a transition are packed as steps of a sequence are.
+  void pack(TransitionOp op) {
+    Location loc = op.getLoc();
+    int64_t lanes = getWidth(op);
+    attrs::Mapping::remove(op);
+    builder.setInsertionPoint(op);
+    Value batch = getBatch(builder, loc, op.getSaved().front());
+    for (MutableOperandRange range : {op.getSavedMutable(), op.getInjectedMutable()})
+      for (OpOperand &operand : range)
+        operand.set(packInto(operand.get(), lanes));
+    Value plain = op.getDestination();
+    auto type = cast<RankedTensorType>(plain.getType());
+    ArrayRef<int64_t> shape = type.getShape();
+    auto columns = RankedTensorType::get({shape[1], shape[0], shape[2]}, type.getElementType());
+    RankedTensorType packed = getPackedType(columns, lanes);
+    SmallVector<OpFoldResult> sizes = {
+        tensor::getMixedSize(builder, loc, op.getSaved().front(), 0)};
+    for (int64_t size : packed.getShape().drop_front())
+      sizes.push_back(builder.getIndexAttr(size));
+    op.getDestinationMutable().assign(
+        tensor::EmptyOp::create(builder, loc, sizes, type.getElementType()));
+    op.setPackedInto(lanes);
+    op.getResult().setType(packed);
+    builder.setInsertionPointAfter(op);
+    auto unpacked = UnpackLanesOp::create(builder, loc, columns, op.getResult(), batch, Value(),
+                                          builder.getI64IntegerAttr(lanes));
+    auto byBatch = linalg::TransposeOp::create(builder, loc, unpacked.getResult(), plain,
+                                               ArrayRef<int64_t>{1, 0, 2});
+    op.getResult().replaceAllUsesExcept(byBatch->getResult(0), unpacked);
+  }
+
 private:
+  Value packInto(Value plain, int64_t lanes) {
+    return PackLanesOp::create(builder, plain.getLoc(), getPackedType(plain.getType(), lanes),
+                               plain, Value(), builder.getI64IntegerAttr(lanes))
+        .getResult();
+  }
+
   /// All operands but captures.
   static MutableArrayRef<OpOperand> getPackedOperands(Operation *op) {
     size_t numCaptures = 0;
@@ -252,7 +287,7 @@ FailureOr<bool> needsPacking(Operation *op) {
     return op->emitOpError("has a graph as its body; run bppsa-lower-graph-bodies first");
   if (failed(verifyNoSums(op)))
     return failure();
-  if (!isa<RecurrenceOp, ChainOp, OuterSumOp, StepSumOp>(op) ||
+  if (!isa<RecurrenceOp, ChainOp, TransitionOp, OuterSumOp, StepSumOp>(op) ||
       cast<PackableOpInterface>(op).getLanes())
     return false;
   if (llvm::any_of(op->getOperandTypes(), llvm::IsaPred<BaseMemRefType>))
@@ -303,7 +338,10 @@ struct PackBatch : public bppsa::impl::PackBatchBase<PackBatch> {
     Packer packer(builder);
     for (Operation *op : ops) {
       LDBG() << op->getName() << " at " << op->getLoc() << " gets " << getWidth(op) << " lanes";
-      packer.pack(op);
+      if (auto run = dyn_cast<TransitionOp>(op))
+        packer.pack(run);
+      else
+        packer.pack(op);
     }
     RewritePatternSet patterns(&getContext());
     patterns.add<CancelPack, SliceBeforeUnpack, ElementwiseBeforeUnpack, PackBeforeConcat,

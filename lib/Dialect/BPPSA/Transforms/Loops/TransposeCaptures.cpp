@@ -78,6 +78,10 @@ struct TransposeCaptures : public bppsa::impl::TransposeCapturesBase<TransposeCa
       if (loop.getLanes() == 1)
         transposeCaptures(loop);
     });
+    getOperation().walk([](TransitionOp run) {
+      if (run.getLanes() == 1)
+        transposeCaptures(run);
+    });
   }
 };
 } // namespace

@@ -91,3 +91,26 @@ func.func @sizes(%x: tensor<?x?x4xf32>, %h0: tensor<?x4xf32>) -> (index, index) 
   %b = tensor.dim %h, %c1 : tensor<?x?x4xf32>
   return %t, %b : index, index
 }
+
+// The columns of a transition are packed as steps of a sequence are.
+
+// CHECK-LABEL: func @transition(
+// CHECK-SAME:      %[[A:[^:]*]]: tensor<?x?x4xf32>
+// CHECK:         %[[P:.*]] = bppsa.pack_lanes 16, %[[A]] : tensor<?x?x4xf32> -> tensor<?x?x4x16xf32>
+// CHECK:         %[[M:.*]] = bppsa.transition lanes 16 states [4] saved(%[[P]] : tensor<?x?x4x16xf32>)
+// CHECK-SAME:        captures(%{{.*}} : tensor<4x4xf32>) into(%{{.*}} : tensor<?x4x4x16xf32>) -> tensor<?x4x4x16xf32>
+// CHECK:         %[[U:.*]] = bppsa.unpack_lanes 16, %[[M]], %{{.*}} : tensor<?x4x4x16xf32> -> tensor<4x?x4xf32>
+// CHECK:         %[[T:.*]] = linalg.transpose ins(%[[U]] : tensor<4x?x4xf32>) outs(%{{.*}} : tensor<?x4x4xf32>) permutation = [1, 0, 2]
+// CHECK:         return %[[T]]
+// EIGHT-LABEL: func @transition(
+// EIGHT:         bppsa.transition lanes 8
+func.func @transition(%a: tensor<?x?x4xf32>, %w: tensor<4x4xf32>, %into: tensor<?x4x4xf32>) -> tensor<?x4x4xf32> {
+  %m = bppsa.transition states [4] saved(%a : tensor<?x?x4xf32>) inject_into []
+      captures(%w : tensor<4x4xf32>) into(%into : tensor<?x4x4xf32>) -> tensor<?x4x4xf32> {
+  ^bb0(%at: vector<4xf32>, %gt: vector<4xf32>, %wc: vector<4x4xf32>):
+    %0 = arith.mulf %at, %gt : vector<4xf32>
+    %1 = bppsa.matvec transposed %wc, %0 : vector<4x4xf32>, vector<4xf32> -> vector<4xf32>
+    bppsa.yield %1 : vector<4xf32>
+  }
+  return %m : tensor<?x4x4xf32>
+}

@@ -49,3 +49,20 @@ func.func @over_samples(%x: tensor<?x?x3xf32>, %w: tensor<4x3xf32>) -> tensor<?x
   }
   return %y : tensor<?x?x4xf32>
 }
+
+// CHECK-LABEL: func.func @transition(
+// CHECK-SAME:    %{{[^:]*}}: tensor<?x?x3xf32>, %[[W:[^:]*]]: tensor<3x3xf32>
+// CHECK:         %[[WT:[^ ]*]] = linalg.transpose ins(%[[W]] : tensor<3x3xf32>)
+// CHECK:         bppsa.transition lanes 1
+// CHECK-SAME:      captures(%[[WT]] : tensor<3x3xf32>)
+// CHECK:         bppsa.matvec transposed
+func.func @transition(%a: tensor<?x?x3xf32>, %w: tensor<3x3xf32>, %into: tensor<?x3x3xf32>)
+    -> tensor<?x3x3xf32> attributes {bppsa.lanes = 1 : i64} {
+  %m = bppsa.transition states [3] saved(%a : tensor<?x?x3xf32>) inject_into []
+      captures(%w : tensor<3x3xf32>) into(%into : tensor<?x3x3xf32>) -> tensor<?x3x3xf32> {
+  ^bb0(%at: vector<3xf32>, %gt: vector<3xf32>, %wc: vector<3x3xf32>):
+    %0 = bppsa.matvec %wc, %gt : vector<3x3xf32>, vector<3xf32> -> vector<3xf32>
+    bppsa.yield %0 : vector<3xf32>
+  }
+  return %m : tensor<?x3x3xf32>
+}

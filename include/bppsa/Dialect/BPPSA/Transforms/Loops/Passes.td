@@ -132,7 +132,7 @@ def MergeProducts : Pass<"bppsa-merge-products", "::mlir::func::FuncOp"> {
 def ChooseCPUMapping : Pass<"bppsa-choose-cpu-mapping", "::mlir::func::FuncOp"> {
   let summary = "choose what the vectors of loops hold";
   let description = [{
-    Gives each time loop and sum over steps on tensors the attribute `bppsa.mapping`, a
+    Gives each time loop, transition and sum over steps on tensors the attribute `bppsa.mapping`, a
     `#bppsa.cpu_mapping`: vectors of `lanes` samples, or of the hidden units of one sample
     where the function has the attribute `bppsa.lanes = 1` (`bppsa-add-unit-variants`), and
     there of `lanes` chunks of time in chains with a plan of chunks.
