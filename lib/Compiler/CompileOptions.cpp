@@ -34,6 +34,7 @@ public:
   void checkStreams();
   void checkTarget();
   void checkTimeShards();
+  void checkShardScans();
   void checkDistributed();
   void checkPlacement();
   void checkPipeline();
@@ -294,6 +295,16 @@ void Validator::checkTimeShards() {
       "--shard-time goes not with --sync-bn: ranks have shares of the steps, not of the samples");
 }
 
+void Validator::checkShardScans() {
+  const TrainingOptions &training = options.training;
+  require(training.shardTime, "--scan-shards needs --shard-time");
+  require(options.carries.empty(),
+          "--scan-shards goes not with --carry, whose states go from rank to rank between steps");
+  require(training.getLoopLimit() == 0,
+          "--scan-shards goes not with --memory-limit: a scan over ranks reads what all steps of a "
+          "share keep");
+}
+
 void Validator::checkDistributed() {
   checkPipeline();
   if (options.training.syncBatchNorm) {
@@ -306,6 +317,8 @@ void Validator::checkDistributed() {
   }
   if (options.training.shardTime)
     checkTimeShards();
+  if (options.training.scanShards)
+    checkShardScans();
   if (options.distributed.empty())
     return;
   require(options.distributed == "mpi",

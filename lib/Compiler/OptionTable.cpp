@@ -268,6 +268,9 @@ static const OptionInfo kOptions[] = {
      "Programs can cut the steps of every sequence over ranks (train --shard-time; "
      "--distributed=mpi)",
      SETTER(setFlag, training.shardTime)},
+    {"scan-shards", Form::Flag, Group::Target, "",
+     "Such programs can also go back by a scan over ranks (train --shard-backward; --shard-time)",
+     SETTER(setFlag, training.scanShards)},
     {"emulate", Form::Flag, Group::Target, "", "Run GPU kernels on the CPU (--target=cuda)",
      SETTER(setFlag, emulate)},
     {"gpu-arch", Form::Repeated, Group::Target, "ARCH",

@@ -55,6 +55,10 @@ void bppsa::addBPPSAEvaluators(EvaluatorTable &table) {
                                         : Array::makeScalar(0));
     return success();
   });
+  table.add<ShardScanOp>([](ShardScanOp op, Interpreter &interpreter) {
+    interpreter.set(op.getResult(), Array::makeZeros(interpreter.get(op.getOwn()).shape));
+    return success();
+  });
   table.add<ShardFirstStepOp>([](ShardFirstStepOp op, Interpreter &interpreter) {
     interpreter.set(op.getFirst(), Array::makeIndex(0));
     return success();

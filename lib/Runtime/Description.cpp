@@ -122,6 +122,8 @@ ordered_json bppsa::runtime::describeProgram(const Program &program) {
     object["modules"] = true;
   if (model.splitsBackward)
     object["split_backward"] = true;
+  if (!model.shardScans.empty())
+    object["shard_scans"] = model.shardScans;
   if (isDeviceProgram()) {
     object["emulated"] = isEmulatedProgram();
     object["precision"] = model.precision;

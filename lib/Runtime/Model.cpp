@@ -291,6 +291,7 @@ static Model parse(const json &root, uint64_t onnxSize) {
                             stage.value("reads", std::vector<std::string>())});
   model.areModules = root.value("modules", false);
   model.sharesStatistics = root.value("sync_bn", false);
+  model.shardScans = root.value("shard_scans", std::vector<int64_t>());
   model.firstUses = root.value("first_uses", std::map<std::string, std::vector<std::string>>());
   return model;
 }

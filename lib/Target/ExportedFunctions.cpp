@@ -112,6 +112,18 @@ std::vector<Variant> bppsa::getVariantsIn(ModuleOp module, const TrainingOptions
   return variants;
 }
 
+SmallVector<int64_t> bppsa::getShardScans(ModuleOp module) {
+  SmallVector<int64_t> sizes;
+  // All functions that scan at all have the same scans.
+  for (auto function : module.getOps<func::FuncOp>()) {
+    for (auto scan : function.getOps<ShardScanOp>())
+      sizes.push_back(cast<ShapedType>(scan.getOwn().getType()).getDimSize(1));
+    if (!sizes.empty())
+      break;
+  }
+  return sizes;
+}
+
 SmallVector<ExportedFunction> bppsa::collectFunctions(ModuleOp module,
                                                       const TrainingOptions &options) {
   auto forward = module.lookupSymbol<func::FuncOp>("forward");
@@ -136,10 +148,9 @@ SmallVector<ExportedFunction> bppsa::collectFunctions(ModuleOp module,
     for (int64_t stage = 0; stage < options.getNumStages(); ++stage)
       add(variant.getStageSymbol(stage),
           "step." + variant.getExportedName() + ".stage" + std::to_string(stage), stage);
-    if (options.shardTime)
-      add("shard_" + variant.getSuffix(), "shard." + variant.getExportedName());
-    if (options.shardsBothWays)
-      add("late_shard_" + variant.getSuffix(), "late_shard." + variant.getExportedName());
+    for (StringRef prefix : options.getShardPrefixes())
+      add((prefix + variant.getSuffix()).str(),
+          (prefix.drop_back() + "." + variant.getExportedName()).str());
     if (options.hasPullbacks())
       addParts(module.lookupSymbol<func::FuncOp>("pullback_" + variant.getSuffix()),
                variant.getExportedName(), inputs, losses, functions);

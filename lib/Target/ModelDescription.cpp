@@ -372,6 +372,8 @@ json::Value bppsa::describeModel(ModuleOp module, const OnnxImage &image, String
   }
   if (options.splitBackward)
     description["split_backward"] = true;
+  if (options.scanShards)
+    description["shard_scans"] = json::Array(getShardScans(module));
   if (options.syncBatchNorm)
     description["sync_bn"] = true;
   if (options.ignoreIndex)

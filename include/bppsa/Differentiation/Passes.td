@@ -182,6 +182,42 @@ def ShardTime : Pass<"bppsa-shard-time", "::mlir::ModuleOp"> {
   ];
 }
 
+def ScanShards : Pass<"bppsa-scan-shards", "::mlir::ModuleOp"> {
+  let summary = "scan the cotangents of shares over ranks";
+  let description = [{
+    In `functions`, which `bppsa-differentiate` has made of what `bppsa-shard-time` makes, a chain waits for the
+    cotangents of its last states, which the rank behind sends, and sends those of its first states on: one rank
+    goes back at a time. After this pass each rank makes the affine map from the ones to the others: its matrix by a `bppsa.transition` on
+    the share, and what it maps zeros to by a chain that emits nothing. `bppsa.shard_scan` composes the maps of the
+    ranks behind, and the chain starts from what it gives, on all ranks at the same time. With S values of
+    all states a rank applies its links S + 2 times in place of waiting for the ranks behind. The cotangent of
+    what the model begins with stays on the rank that the loop begins on.
+
+    Scans of reversed loops come before those of forward loops that they do not need, on ranks that run
+    the copy made with `reversed-first`, too: all ranks meet in the same order. A chain in graph form is an error.
+
+    ```mlir
+    %g = bppsa.shard_leave transposed %last channel 0 : tensor<?x4xf32> -> tensor<?x4xf32>
+    %c, %e = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) ...
+    %z = bppsa.shard_enter transposed %c channel 0 : tensor<?x4xf32> -> tensor<?x4xf32>
+    ```
+    becomes
+    ```mlir
+    %m = bppsa.transition states [4] saved(%a : tensor<?x?x4xf32>) inject_into [] ... -> tensor<?x4x4xf32>
+    %o = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%zeros : tensor<?x4xf32>) ...
+    %g = bppsa.shard_scan %m, %o : tensor<?x4x4xf32>, tensor<?x4xf32> -> tensor<?x4xf32>
+    %c, %e = bppsa.chain saved(%a : tensor<?x?x4xf32>) seeds(%g : tensor<?x4xf32>) ...
+    ```
+  }];
+  let options = [
+    ListOption<"functions", "functions", "std::string", "functions to change">,
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+    "::bppsa::BPPSADialect"
+  ];
+}
+
 def BuildOptimizer : Pass<"bppsa-build-optimizer", "::mlir::ModuleOp"> {
   let summary = "adds a function that updates the parameters";
   let description = [{

@@ -149,6 +149,8 @@ struct Model {
   std::map<std::string, std::vector<std::string>> firstUses;
   /// Whether steps take the statistics of the samples of all ranks.
   bool sharesStatistics = false;
+  /// Values of all states of each loop whose cotangents ranks with shares of the steps can scan.
+  std::vector<int64_t> shardScans;
   /// The ranks of a pipeline, 0 for none, and the stages that steps are cut into.
   int64_t pipelineRanks = 0;
   std::vector<StageInfo> stages;

@@ -159,6 +159,13 @@ void bppsa_rt_shard_enter(int64_t address, int64_t bytes, int64_t reverse, int64
 void bppsa_rt_shard_leave(int64_t address, int64_t bytes, int64_t reverse, int64_t transposed,
                           int64_t channel);
 
+/// What the maps of the shares behind this one, the last one first, make of cotangents of zero: of
+/// each of `samples` samples `size` floats, to be written at `into`; zeros on the last rank, as
+/// seen by the loop. `map` has of each sample the columns of A of the share's map `g -> A g + s`,
+/// and `own` s.
+void bppsa_rt_shard_scan(int64_t map, int64_t own, int64_t into, int64_t samples, int64_t size,
+                         int64_t reverse);
+
 /// The number of the first step of the share, from 0, and of the steps of all shares, of which this
 /// one has `own`.
 int64_t bppsa_rt_shard_first_step();

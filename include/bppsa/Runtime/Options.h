@@ -8,6 +8,7 @@
 #define BPPSA_RUNTIME_OPTIONS_H
 
 #include "bppsa/Runtime/Distributed/GradientExchange.h"
+#include "bppsa/Runtime/Distributed/ShardScan.h"
 #include "bppsa/Runtime/Training/RateRules.h"
 #include "bppsa/Runtime/Updates/PipelineOptions.h"
 #include "bppsa/Runtime/Variants/Dispatch.h"
@@ -53,6 +54,7 @@ struct Options {
   std::string trace;
   /// Ranks have shares of the steps in place of samples.
   bool shardTime = false;
+  ShardBackward shardBackward = ShardBackward::Auto;
   bool shuffle = true, quiet = false, calibrate = false, compact = false, lrFind = false;
 };
 

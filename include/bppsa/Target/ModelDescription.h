@@ -39,6 +39,10 @@ struct ExportedFunction {
 /// batches.
 std::vector<Variant> getVariantsIn(mlir::ModuleOp module, const TrainingOptions &options);
 
+/// Values of all states of each loop of `module` whose cotangents ranks with shares of the steps
+/// can scan.
+llvm::SmallVector<int64_t> getShardScans(mlir::ModuleOp module);
+
 /// Adds the order of the `bppsa.await_parameter` of `kernels`, which `functions` have become.
 void addFirstUses(mlir::ModuleOp kernels, llvm::MutableArrayRef<ExportedFunction> functions);
 

@@ -92,10 +92,7 @@ static std::vector<std::string> getFunctionPrefixes(const TrainingOptions &optio
   std::vector<std::string> prefixes = {"step_", "grad_"};
   if (options.hasPullbacks())
     prefixes.push_back("pullback_");
-  if (options.shardTime)
-    prefixes.push_back("shard_");
-  if (options.shardsBothWays)
-    prefixes.push_back("late_shard_");
+  llvm::append_range(prefixes, options.getShardPrefixes());
   return prefixes;
 }
 
@@ -108,6 +105,23 @@ static void addCopies(OpPassManager &pm, const TrainingOptions &options, const V
     copies.names.push_back(prefix + variant.name);
   }
   pm.addPass(createCopyFunctions(copies));
+}
+
+/// Adds the passes that give `variant` copies of its functions of shares which scan over ranks.
+static void addShardScans(OpPassManager &pm, const TrainingOptions &options,
+                          const Variant &variant) {
+  CopyFunctionsOptions copies;
+  for (StringRef prefix : options.getShardPrefixes()) {
+    std::string name = prefix.str() + variant.name;
+    if (!prefix.consume_front(TrainingOptions::kScanPrefix))
+      continue;
+    copies.functions.push_back(prefix.str() + variant.name);
+    copies.names.push_back(name);
+  }
+  ScanShardsOptions scan;
+  scan.functions = copies.names;
+  pm.addPass(createCopyFunctions(copies));
+  pm.addPass(createScanShards(scan));
 }
 
 /// Adds the pass that makes of `function` what is differentiated in its place. Returns the name.
@@ -159,6 +173,8 @@ void bppsa::buildDifferentiationPipeline(OpPassManager &pm, const TrainingOption
   addCleanup(pm);
   if (options.interlock)
     pm.addNestedPass<func::FuncOp>(createMergeRecurrences());
+  if (options.scanShards)
+    addShardScans(pm, options, first);
   // Plans, which come later, are all that variants differ in.
   for (const Variant &variant : ArrayRef(variants).drop_front())
     addCopies(pm, options, first, variant);

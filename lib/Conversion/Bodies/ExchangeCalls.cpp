@@ -65,17 +65,23 @@ static Value makeDense(OpBuilder &builder, Location loc, Value array) {
   return dense;
 }
 
+/// The same for what `op` reads; a copy goes away behind it.
+static Value makeDenseUntil(Operation *op, Value array) {
+  OpBuilder builder(op);
+  Value dense = makeDense(builder, op->getLoc(), array);
+  if (dense == array)
+    return dense;
+  builder.setInsertionPointAfter(op);
+  memref::DeallocOp::create(builder, op->getLoc(), dense);
+  return dense;
+}
+
 /// Calls the run-time function `name` for what `op` exchanges with `stage`, which is in `array`.
 static void lowerExchange(Operation *op, StringRef name, Value array, int64_t stage,
                           int64_t channel) {
+  Value dense = makeDenseUntil(op, array);
   OpBuilder builder(op);
   Location loc = op->getLoc();
-  Value dense = makeDense(builder, loc, array);
-  if (dense != array) {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointAfter(op);
-    memref::DeallocOp::create(builder, loc, dense);
-  }
   Value address = getAddress(builder, loc, dense), bytes = getBytes(builder, loc, dense);
   Value other = arith::ConstantIndexOp::create(builder, loc, stage);
   Value number = arith::ConstantIndexOp::create(builder, loc, channel);
@@ -133,20 +139,34 @@ static LogicalResult lower(ShardLeaveOp op) {
     return lowerShardCall(op, "bppsa_rt_shard_leave", op.getDestination());
   Value zero = arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0));
   memref::StoreOp::create(builder, loc, zero, op.getDestination(), ValueRange());
-  Value dense = makeDense(builder, loc, op.getOperand());
-  if (dense != op.getOperand()) {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointAfter(op);
-    memref::DeallocOp::create(builder, loc, dense);
-  }
-  return lowerShardCall(op, "bppsa_rt_shard_leave", dense);
+  return lowerShardCall(op, "bppsa_rt_shard_leave", makeDenseUntil(op, op.getOperand()));
+}
+
+/// The run time reads map and own cotangents, and writes the destination.
+static LogicalResult lower(ShardScanOp op) {
+  if (op.getResult())
+    return op.emitOpError("works on tensors; run bppsa-bufferize first");
+  Value into = op.getDestination();
+  if (!cast<MemRefType>(into.getType()).getLayout().isIdentity())
+    return op.emitOpError() << "needs a dense destination, found " << into.getType();
+  Value map = makeDenseUntil(op, op.getMap()), own = makeDenseUntil(op, op.getOwn());
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  Value samples = memref::DimOp::create(builder, loc, into, 0);
+  Value size = memref::DimOp::create(builder, loc, into, 1);
+  Value reverse = arith::ConstantIndexOp::create(builder, loc, op.getReverse() ? 1 : 0);
+  replaceByCall(op, "bppsa_rt_shard_scan",
+                {getAddress(builder, loc, map), getAddress(builder, loc, own),
+                 getAddress(builder, loc, into), samples, size, reverse});
+  return success();
 }
 
 LogicalResult bppsa::lowerExchangeCalls(ModuleOp module) {
   SmallVector<Operation *> ops;
   module.walk([&](Operation *op) {
     if (isa<AwaitParameterOp, SignalGradientOp, RankMeanOp, RankWeightOp, StageSendOp,
-            StageReceiveOp, ShardEnterOp, ShardLeaveOp, ShardFirstStepOp, ShardAllStepsOp>(op))
+            StageReceiveOp, ShardEnterOp, ShardLeaveOp, ShardScanOp, ShardFirstStepOp,
+            ShardAllStepsOp>(op))
       ops.push_back(op);
   });
   for (Operation *op : ops) {
@@ -166,6 +186,9 @@ LogicalResult bppsa::lowerExchangeCalls(ModuleOp module) {
         return failure();
     } else if (auto leave = dyn_cast<ShardLeaveOp>(op)) {
       if (failed(lower(leave)))
+        return failure();
+    } else if (auto scan = dyn_cast<ShardScanOp>(op)) {
+      if (failed(lower(scan)))
         return failure();
     } else if (isa<ShardFirstStepOp>(op)) {
       replaceByCall(op, "bppsa_rt_shard_first_step", {});

@@ -101,9 +101,7 @@ void ShardConnector::connect(RecurrenceOp loop) {
   }
 }
 
-/// Adds `op`, and what it needs of the operations from `first` on, to `needed`. Returns false where
-/// that is `first` or has side effects besides `op` and those of `own`.
-static bool collectNeeded(Operation *op, Operation *first, ArrayRef<Operation *> own,
+bool bppsa::collectNeeded(Operation *op, Operation *first, ArrayRef<Operation *> own,
                           SetVector<Operation *> &needed) {
   if (op == first || (!isMemoryEffectFree(op) && !llvm::is_contained(own, op)))
     return false;

@@ -8,6 +8,7 @@
 #define BPPSA_LIB_DIFFERENTIATION_TRAINING_SHARDEXCHANGES_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace bppsa {
 
@@ -20,6 +21,12 @@ namespace bppsa {
 /// one mixes steps in a way that ranks cannot.
 mlir::FailureOr<llvm::SmallVector<mlir::Value>> connectShards(mlir::func::FuncOp function,
                                                               bool reversedFirst);
+
+/// Adds `op`, and what it needs of the operations from `first` on, to `needed`. Returns false where
+/// that is `first` or has side effects besides `op` and those of `own`.
+bool collectNeeded(mlir::Operation *op, mlir::Operation *first,
+                   llvm::ArrayRef<mlir::Operation *> own,
+                   llvm::SetVector<mlir::Operation *> &needed);
 
 } // namespace bppsa
 

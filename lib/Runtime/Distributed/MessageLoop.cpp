@@ -46,6 +46,8 @@ static void requestShortSlices() {
   syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
+bool Throttle::isLimited() const { return std::isfinite(bytesPerSecond); }
+
 Throttle Throttle::parse(const std::string &text) {
   double gigabits = 0, seconds = 0;
   int read = 0;
@@ -108,6 +110,27 @@ void MessageLoop::receive(int from, int tag, void *data, uint64_t bytes,
     transport->receive(from, tag, data, bytes, [this, arrived] {
       --open;
       arrived();
+    });
+  });
+}
+
+void MessageLoop::prepareScans(int members) {
+  drain();
+  auto isDone = std::make_shared<bool>(false);
+  call([this, members, isDone] {
+    transport->prepareScans(members);
+    update([&] { *isDone = true; });
+  });
+  wait("scans", [isDone] { return *isDone; });
+}
+
+void MessageLoop::scan(bool fromFirst, const float *own, float *before, int64_t samples,
+                       int64_t size, std::function<void()> done) {
+  call([=] {
+    ++open;
+    transport->scan(fromFirst, own, before, samples, size, [this, done] {
+      --open;
+      done();
     });
   });
 }
@@ -247,7 +270,7 @@ MessageLoop::Posted MessageLoop::takePosted(double readyBy) {
 
 /// Begins with the next message where the network is free.
 bool MessageLoop::send() {
-  if (std::isfinite(throttle.bytesPerSecond))
+  if (throttle.isLimited())
     return sendThrottled();
   if (sending == mostSending || queue.empty())
     return false;

@@ -10,12 +10,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "bppsa/Runtime/Distributed/ShardScan.h"
 #include "bppsa/Runtime/Distributed/Transport.h"
 #include "bppsa/Runtime/Error.h"
 
 #include <cstdlib>
 #include <dlfcn.h>
 #include <limits>
+#include <map>
 #include <mpi.h>
 #include <utility>
 #include <vector>
@@ -35,8 +37,14 @@ struct MpiLibrary {
   decltype(&MPI_Irecv) receive;
   decltype(&MPI_Testsome) testSome;
   decltype(&MPI_Abort) abort;
+  decltype(&MPI_Comm_split) split;
+  decltype(&MPI_Type_contiguous) makeType;
+  decltype(&MPI_Type_commit) commitType;
+  decltype(&MPI_Type_size) sizeOfType;
+  decltype(&MPI_Op_create) makeOperation;
+  decltype(&MPI_Iexscan) scan;
   MPI_Comm world;
-  MPI_Datatype bytes;
+  MPI_Datatype bytes, floats;
 };
 
 class MpiTransport : public Transport {
@@ -48,6 +56,9 @@ public:
   int count() const override { return ranks; }
   void send(int to, int tag, const void *data, uint64_t bytes, std::function<void()> done) override;
   void receive(int from, int tag, void *data, uint64_t bytes, std::function<void()> done) override;
+  void prepareScans(int members) override;
+  void scan(bool fromFirst, const float *own, float *before, int64_t samples, int64_t size,
+            std::function<void()> done) override;
   bool poll() override;
   [[noreturn]] void abort(int status) override {
     library.abort(library.world, status);
@@ -55,8 +66,19 @@ public:
   }
 
 private:
+  /// The operation of scans: `inout` after `in`, of `count` maps.
+  static void compose(void *in, void *inout, int *count, MPI_Datatype *type);
+  /// That of the maps of states of `size` values.
+  MPI_Datatype typeOfMaps(int64_t size);
+
   MpiLibrary library;
   int ownRank = 0, ranks = 1;
+  /// The members of scans in their order, from the last rank to the first and from the first on.
+  MPI_Comm fromLast, fromFirst;
+  MPI_Op composition;
+  std::map<int64_t, MPI_Datatype> mapTypes;
+  /// Operations know nothing but the type of their elements.
+  static decltype(&MPI_Type_size) sizeOfType;
   /// Messages that have not ended.
   std::vector<MPI_Request> requests;
   std::vector<std::function<void()>> whenDone;
@@ -89,9 +111,16 @@ MpiLibrary::MpiLibrary() {
   load(receive, "MPI_Irecv");
   load(testSome, "MPI_Testsome");
   load(abort, "MPI_Abort");
-  // What MPI_COMM_WORLD and MPI_BYTE stand for are variables of the library.
+  load(split, "MPI_Comm_split");
+  load(makeType, "MPI_Type_contiguous");
+  load(commitType, "MPI_Type_commit");
+  load(sizeOfType, "MPI_Type_size");
+  load(makeOperation, "MPI_Op_create");
+  load(scan, "MPI_Iexscan");
+  // What MPI_COMM_WORLD, MPI_BYTE and the like stand for are variables of the library.
   world = static_cast<MPI_Comm>(find("ompi_mpi_comm_world"));
   bytes = static_cast<MPI_Datatype>(find("ompi_mpi_byte"));
+  floats = static_cast<MPI_Datatype>(find("ompi_mpi_float"));
 }
 
 MpiTransport::MpiTransport() {
@@ -119,6 +148,49 @@ void MpiTransport::receive(int from, int tag, void *data, uint64_t bytes,
   requests.emplace_back();
   whenDone.push_back(std::move(done));
   library.receive(data, countOf(bytes), library.bytes, from, tag, library.world, &requests.back());
+}
+
+//===----------------------------------------------------------------------===//
+// Scans
+//===----------------------------------------------------------------------===//
+
+decltype(&MPI_Type_size) MpiTransport::sizeOfType = nullptr;
+
+void MpiTransport::compose(void *in, void *inout, int *count, MPI_Datatype *type) {
+  int bytes = 0;
+  sizeOfType(*type, &bytes);
+  int64_t floats = bytes / static_cast<int64_t>(sizeof(float)), size = 0;
+  while (floatsOfMap(size) < floats)
+    ++size;
+  composeMaps(static_cast<const float *>(in), static_cast<float *>(inout), *count, size);
+}
+
+void MpiTransport::prepareScans(int members) {
+  sizeOfType = library.sizeOfType;
+  int color = ownRank < members ? 0 : MPI_UNDEFINED;
+  library.split(library.world, color, -ownRank, &fromLast);
+  library.split(library.world, color, ownRank, &fromFirst);
+  library.makeOperation(compose, /*commute=*/0, &composition);
+}
+
+MPI_Datatype MpiTransport::typeOfMaps(int64_t size) {
+  auto [found, isNew] = mapTypes.try_emplace(size);
+  if (isNew) {
+    uint64_t bytes = floatsOfMap(size) * sizeof(float);
+    countOf(bytes);
+    library.makeType(static_cast<int>(floatsOfMap(size)), library.floats, &found->second);
+    library.commitType(&found->second);
+  }
+  return found->second;
+}
+
+void MpiTransport::scan(bool isFromFirst, const float *own, float *before, int64_t samples,
+                        int64_t size, std::function<void()> done) {
+  MPI_Datatype type = typeOfMaps(size);
+  requests.emplace_back();
+  whenDone.push_back(std::move(done));
+  library.scan(own, before, static_cast<int>(samples), type, composition,
+               isFromFirst ? fromFirst : fromLast, &requests.back());
 }
 
 bool MpiTransport::poll() {

@@ -69,9 +69,22 @@ void bppsa::runtime::addRankOptions(CLI::App &command, Options &options) {
           [&options](const std::string &word) { options.throttle = Throttle::parse(word); },
           "GBIT/S,SECONDS: every rank sends as over a network of that rate and latency")
       ->type_name("RATE");
-  command.add_flag("--shard-time", options.shardTime,
-                   "In programs that were compiled with --shard-time: each rank computes a share "
-                   "of the steps of every sequence, in place of a share of the samples");
+  CLI::Option *shares = command.add_flag("--shard-time", options.shardTime,
+                                         "In programs that were compiled with --shard-time: each "
+                                         "rank computes a share of the steps of "
+                                         "every sequence, in place of a share of the samples");
+  static const std::map<std::string, ShardBackward> ways = {{"auto", ShardBackward::Auto},
+                                                            {"carry", ShardBackward::Carry},
+                                                            {"exscan", ShardBackward::Exscan}};
+  command
+      .add_option_function<std::string>(
+          "--shard-backward",
+          [&options](const std::string &word) { options.shardBackward = ways.at(word); },
+          "How cotangents get from share to share of the steps: carry (from rank to rank), exscan "
+          "(by MPI_Exscan of what shares do with them, in programs of --scan-shards), or auto, "
+          "that of both which takes fewer steps one after the other (the default)")
+      ->check(CLI::IsMember({"auto", "carry", "exscan"}))
+      ->needs(shares);
   addTraceOption(command, options,
                  "Write when each rank computed, sent and waited to this file, in the Chrome trace "
                  "format");

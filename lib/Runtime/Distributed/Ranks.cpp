@@ -7,6 +7,7 @@
 #include "bppsa/Runtime/Distributed/Ranks.h"
 #include "Tags.h"
 #include "bppsa/Runtime/Call.h"
+#include "bppsa/Runtime/Distributed/ShardScan.h"
 #include "bppsa/Runtime/Error.h"
 
 #include <algorithm>
@@ -153,6 +154,23 @@ void Ranks::receive(int from, void *data, uint64_t bytes, const char *what, int6
   messages->receive(from, tags::state(channel), data, bytes,
                     [this, isThere] { messages->update([&] { *isThere = true; }); });
   messages->wait(what, [&] { return *isThere; });
+}
+
+void Ranks::prepareScans(int members) {
+  // The thread of the messages hears of no error while it waits there: all ranks come this far.
+  gather(std::string(), "scans");
+  messages->prepareScans(members);
+}
+
+void Ranks::scan(bool fromFirst, const std::vector<float> &own, float *offsets, int64_t samples,
+                 int64_t size, const char *what) {
+  std::vector<float> before(own.size());
+  auto isThere = std::make_shared<bool>(false);
+  messages->scan(fromFirst, own.data(), before.data(), samples, size,
+                 [this, isThere] { messages->update([&] { *isThere = true; }); });
+  messages->wait(what, [&] { return *isThere; });
+  for (int64_t sample = 0; sample < samples; ++sample)
+    std::copy_n(&before[sample * floatsOfMap(size) + size * size], size, offsets + sample * size);
 }
 
 Share bppsa::runtime::shareOf(int64_t size, int rank, int count) {

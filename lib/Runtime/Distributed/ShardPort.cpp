@@ -42,6 +42,16 @@ void bppsa_rt_shard_leave(int64_t address, int64_t bytes, int64_t reverse, int64
     memset(state.data, 0, bytes);
 }
 
+void bppsa_rt_shard_scan(int64_t map, int64_t own, int64_t into, int64_t samples, int64_t size,
+                         int64_t reverse) {
+  float *made = reinterpret_cast<float *>(into);
+  if (current)
+    current->scan({reinterpret_cast<const float *>(map), reinterpret_cast<const float *>(own), made,
+                   samples, size, reverse != 0});
+  else
+    memset(made, 0, samples * size * sizeof(float));
+}
+
 int64_t bppsa_rt_shard_first_step() { return current ? current->firstStep() : 0; }
 
 int64_t bppsa_rt_shard_all_steps(int64_t own) { return current ? current->allSteps() : own; }

@@ -18,18 +18,39 @@ void Trainer::requireTimeShares() const {
          flag);
   if (model.isStream())
     requireSegments(model, flag);
+  requireShardScans();
   if (settings.tbptt || (settings.accumulate > 1 && model.isStream()))
     fail(flag, ": ranks have shares of whole sequences, of streams of one batch at a time, found ",
          settings.tbptt ? "--tbptt" : "--accumulate", "; leave one of both out");
+}
+
+void Trainer::requireShardScans() const {
+  if (options.shardBackward != ShardBackward::Exscan)
+    return;
+  const char *flag = "--shard-backward=exscan";
+  if (model.isStream())
+    fail(flag, ": cotangents of streams go from rank to rank between steps; leave it out");
+  if (model.shardScans.empty())
+    fail(flag, ": the program has no functions that scan over ranks; compile the model with "
+               "--scan-shards");
+  if (options.throttle.isLimited())
+    fail(flag, ": MPI scans over the network that there is; leave --throttle out");
 }
 
 /// Where layers go both ways, the ranks of the later steps begin with the reversed ones.
 std::string Trainer::stepKind() const {
   if (!timeShares)
     return "step";
-  bool isLate = 2 * ranks.rank() >= timeShares;
-  return isLate && model.hasFunction("late_shard." + model.variants.front().name) ? "late_shard"
-                                                                                  : "shard";
+  bool isLate = 2 * ranks.rank() >= timeShares &&
+                model.hasFunction("late_shard." + model.variants.front().name);
+  return text(scansShards ? "scan_" : "", isLate ? "late_shard" : "shard");
+}
+
+bool Trainer::choosesShardScans() const {
+  if (options.shardBackward != ShardBackward::Auto)
+    return options.shardBackward == ShardBackward::Exscan;
+  return !options.throttle.isLimited() &&
+         isScanCheaper(model.shardScans, timeShares, settings.accumulate);
 }
 
 std::string Trainer::stepFunction() const { return stepKind() + "." + settings.variant; }
@@ -37,6 +58,9 @@ std::string Trainer::stepFunction() const { return stepKind() + "." + settings.v
 void Trainer::cutTime() {
   timeShares = TimeShare::filled(data.set->window().all, ranks.count());
   if (!model.isStream()) {
+    scansShards = choosesShardScans();
+    if (scansShards)
+      ranks.prepareScans(static_cast<int>(timeShares));
     shardMessages = std::make_unique<ShardMessages>(ranks, timeShares, data.set->window());
     return;
   }

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Runtime/Updates/TimeShard.h"
+#include "bppsa/Runtime/Distributed/ShardScan.h"
 #include "bppsa/Runtime/Error.h"
 
 #include <cstring>
@@ -127,4 +128,17 @@ void ShardMessages::takeCotangent(const ShardState &state) noexcept {
     receive(*behind, state, "cotangents");
   else
     memset(state.data, 0, state.bytes);
+}
+
+void ShardMessages::scan(const ShardMap &map) noexcept {
+  std::vector<float> whole;
+  whole.reserve(map.samples * floatsOfMap(map.size));
+  for (int64_t sample = 0; sample < map.samples; ++sample) {
+    const float *matrix = map.matrix + sample * map.size * map.size;
+    const float *own = map.own + sample * map.size;
+    whole.insert(whole.end(), matrix, matrix + map.size * map.size);
+    whole.insert(whole.end(), own, own + map.size);
+  }
+  // Cotangents go against the direction of the loop.
+  orExit([&] { ranks.scan(map.isReverse, whole, map.into, map.samples, map.size, "maps"); });
 }

@@ -53,6 +53,21 @@ func.func @steps(%own: index) -> (index, index) {
   return %first, %all : index, index
 }
 
+// A scan reads map and own cotangents without gaps.
+// CHECK-LABEL: func.func @scan
+//  CHECK-SAME: (%[[MAP:[^:]*]]: memref<?x4x4xf32, strided<[32, 4, 1]>>, %[[OWN:[^:]*]]: memref<?x4xf32>, %[[INTO:[^:]*]]: memref<?x4xf32>)
+//       CHECK:   %[[DENSE:.*]] = memref.alloc
+//   CHECK-DAG:   %[[SAMPLES:.*]] = memref.dim %[[INTO]], %{{.*}}
+//   CHECK-DAG:   %[[FROM:.*]] = memref.extract_aligned_pointer_as_index %[[DENSE]]
+//   CHECK-DAG:   %[[ADDRESS:.*]] = memref.extract_aligned_pointer_as_index %[[OWN]]
+//   CHECK-DAG:   %[[TO:.*]] = memref.extract_aligned_pointer_as_index %[[INTO]]
+//       CHECK:   call @bppsa_rt_shard_scan(%[[FROM]], %[[ADDRESS]], %[[TO]], %[[SAMPLES]], %{{.*}}, %{{.*}})
+//       CHECK:   memref.dealloc %[[DENSE]]
+func.func @scan(%map: memref<?x4x4xf32, strided<[32, 4, 1]>>, %own: memref<?x4xf32>, %into: memref<?x4xf32>) {
+  bppsa.shard_scan reverse %map, %own into %into : memref<?x4xf32> channel 0 : memref<?x4x4xf32, strided<[32, 4, 1]>>, memref<?x4xf32>
+  return
+}
+
 // -----
 
 func.func @gaps(%h: memref<?x4xf32>, %g: memref<?x4xf32, strided<[8, 1]>>) {
@@ -67,4 +82,20 @@ func.func @tensors(%h: tensor<?x4xf32>) -> tensor<f32> {
   // expected-error @below {{works on tensors; run bppsa-bufferize first}}
   %0 = bppsa.shard_leave %h channel 0 : tensor<?x4xf32> -> tensor<f32>
   return %0 : tensor<f32>
+}
+
+// -----
+
+func.func @scan_of_tensors(%map: tensor<?x4x4xf32>, %own: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  // expected-error @below {{works on tensors; run bppsa-bufferize first}}
+  %0 = bppsa.shard_scan %map, %own channel 0 : tensor<?x4x4xf32>, tensor<?x4xf32> -> tensor<?x4xf32>
+  return %0 : tensor<?x4xf32>
+}
+
+// -----
+
+func.func @scan_into_gaps(%map: memref<?x4x4xf32>, %own: memref<?x4xf32>, %into: memref<?x4xf32, strided<[8, 1]>>) {
+  // expected-error @below {{needs a dense destination, found 'memref<?x4xf32, strided<[8, 1]>>'}}
+  bppsa.shard_scan %map, %own into %into : memref<?x4xf32, strided<[8, 1]>> channel 0 : memref<?x4x4xf32>, memref<?x4xf32>
+  return
 }

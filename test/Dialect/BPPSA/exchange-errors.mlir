@@ -103,3 +103,35 @@ func.func @channel_before_the_first(%h: tensor<4xf32>) {
   %0 = bppsa.shard_enter %h channel -1 : tensor<4xf32> -> tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @map_of_other_size(%map: tensor<?x4x5xf32>, %own: tensor<?x4xf32>) {
+  // expected-error @below {{needs a map [B, S, S] of f32 with a fixed S, found 'tensor<?x4x5xf32>'}}
+  %0 = bppsa.shard_scan %map, %own channel 0 : tensor<?x4x5xf32>, tensor<?x4xf32> -> tensor<?x4xf32>
+  return
+}
+
+// -----
+
+func.func @own_of_other_size(%map: tensor<?x4x4xf32>, %own: tensor<?x5xf32>) {
+  // expected-error @below {{needs cotangents [B, S] of as many samples and values as the map, 'tensor<?x4x4xf32>', found 'tensor<?x5xf32>'}}
+  %0 = bppsa.shard_scan %map, %own channel 0 : tensor<?x4x4xf32>, tensor<?x5xf32> -> tensor<?x5xf32>
+  return
+}
+
+// -----
+
+func.func @own_of_integers(%map: tensor<?x4x4xf32>, %own: tensor<?x4xi32>) {
+  // expected-error @below {{needs a state of f32, found 'tensor<?x4xi32>'}}
+  %0 = bppsa.shard_scan %map, %own channel 0 : tensor<?x4x4xf32>, tensor<?x4xi32> -> tensor<?x4xi32>
+  return
+}
+
+// -----
+
+func.func @scan_of_other_type(%map: tensor<?x4x4xf32>, %own: tensor<?x4xf32>) {
+  // expected-error @below {{makes an array of 'tensor<?x4xf32>', found 'tensor<8x4xf32>'}}
+  %0 = bppsa.shard_scan %map, %own channel 0 : tensor<?x4x4xf32>, tensor<?x4xf32> -> tensor<8x4xf32>
+  return
+}

@@ -8,7 +8,10 @@
 #define BPPSA_UNITTESTS_RUNTIME_DISTRIBUTED_MEMORYNETWORK_H
 
 #include "bppsa/Runtime/Distributed/Ranks.h"
+#include "bppsa/Runtime/Distributed/ShardScan.h"
 
+#include <algorithm>
+#include <condition_variable>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -46,6 +49,46 @@ public:
     ended[std::get<0>(path)].push_back(from.done);
     ended[std::get<1>(path)].push_back(to.done);
   }
+
+  /// What a rank brings to a scan.
+  struct Part {
+    const float *own;
+    float *before;
+    int64_t samples, size;
+    std::function<void()> done;
+  };
+
+  /// Waits until all ranks are here.
+  void prepareScans(int ranks) {
+    std::unique_lock lock(mutex);
+    members = ranks;
+    ++prepared;
+    allPrepared.notify_all();
+    allPrepared.wait(lock, [this] { return prepared == count; });
+  }
+  /// The part of `rank` in its next scan of that direction, which is made when all are there.
+  void scan(int rank, bool fromFirst, Part part) {
+    std::lock_guard lock(mutex);
+    int64_t number = begun[{rank, fromFirst}]++;
+    std::map<int, Part> &parts = scans[{fromFirst, number}];
+    parts[rank] = std::move(part);
+    if (static_cast<int>(parts.size()) < members)
+      return;
+    std::vector<float> all;
+    for (int i = 0; i < members; ++i) {
+      int next = fromFirst ? i : members - 1 - i;
+      Part &reached = parts.at(next);
+      std::vector<float> own(
+          reached.own, reached.own + reached.samples * bppsa::runtime::floatsOfMap(reached.size));
+      if (i > 0) {
+        std::copy(all.begin(), all.end(), reached.before);
+        bppsa::runtime::composeMaps(all.data(), own.data(), reached.samples, reached.size);
+      }
+      all = std::move(own);
+      ended[next].push_back(reached.done);
+    }
+  }
+
   std::vector<std::function<void()>> takeEnded(int rank) {
     std::lock_guard lock(mutex);
     return std::exchange(ended[rank], {});
@@ -56,6 +99,11 @@ public:
 private:
   std::mutex mutex;
   std::map<Path, std::deque<Half>> senders, receivers;
+  int members = 0, prepared = 0;
+  std::condition_variable allPrepared;
+  /// How many scans a rank has begun in a direction, and the parts of each.
+  std::map<std::pair<int, bool>, int64_t> begun;
+  std::map<std::pair<bool, int64_t>, std::map<int, Part>> scans;
   std::vector<std::vector<std::function<void()>>> ended;
 };
 
@@ -72,6 +120,11 @@ public:
   }
   void receive(int from, int tag, void *data, uint64_t bytes, std::function<void()> done) override {
     network.meet({from, own, tag}, {static_cast<char *>(data), bytes, std::move(done)}, false);
+  }
+  void prepareScans(int members) override { network.prepareScans(members); }
+  void scan(bool fromFirst, const float *own, float *before, int64_t samples, int64_t size,
+            std::function<void()> done) override {
+    network.scan(this->own, fromFirst, {own, before, samples, size, std::move(done)});
   }
   bool poll() override {
     std::vector<std::function<void()>> done = network.takeEnded(own);

@@ -113,6 +113,8 @@ struct TrainingOptions {
   bool splitBackward = false;
   /// `--shard-time`: also functions for ranks with shares of the steps.
   bool shardTime = false;
+  /// `--scan-shards`: and such that go back by a scan over ranks.
+  bool scanShards = false;
   /// Whether recurrent layers of such a model go both ways: ranks with late steps then have
   /// functions of their own.
   bool shardsBothWays = false;
@@ -130,6 +132,10 @@ struct TrainingOptions {
   /// The ranks of the stages of a pipeline, stage by stage; empty where there is none.
   std::vector<int32_t> getStagePlacement() const;
   int64_t getNumStages() const { return static_cast<int64_t>(getStagePlacement().size()); }
+  /// What the names of functions that scan over ranks begin with, before what they are copies of.
+  static constexpr const char *kScanPrefix = "scan_";
+  /// What the names of functions of shares of the steps begin with; none without `shardTime`.
+  std::vector<std::string> getShardPrefixes() const;
   /// Whether forward and backward passes can be called apart.
   bool hasPullbacks() const { return losses.front() == "vjp"; }
   /// The backward passes that `backward` and `scan` ask for.

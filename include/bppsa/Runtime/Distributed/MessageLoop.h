@@ -29,6 +29,8 @@ struct Throttle {
   /// Seconds from the end of a message to its arrival.
   double latency = 0;
 
+  /// Whether it is slower at all.
+  bool isLimited() const;
   /// What GBIT/S,SECONDS means; throws UsageError where it means nothing.
   static Throttle parse(const std::string &text);
 };
@@ -63,6 +65,10 @@ public:
 
   void post(Message message);
   void receive(int from, int tag, void *data, uint64_t bytes, std::function<void()> arrived);
+  /// Of Transport; the one waits for all ranks, none of which may have messages on their way.
+  void prepareScans(int members);
+  void scan(bool fromFirst, const float *own, float *before, int64_t samples, int64_t size,
+            std::function<void()> done);
   void call(std::function<void()> function);
 
   /// Runs `change` where no condition is looked at, then wakes the threads that wait.

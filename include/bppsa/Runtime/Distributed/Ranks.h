@@ -51,6 +51,14 @@ public:
   void send(int to, std::string bytes, const char *what, int64_t channel = 0);
   void receive(int from, void *data, uint64_t bytes, const char *what, int64_t channel = 0);
 
+  /// Prepares scan() for the first `members` ranks; called by all.
+  void prepareScans(int members);
+  /// What the maps of the ranks before this one make of zeros, `size` values of each of `samples`
+  /// samples: an exclusive scan of `own` (`composeMaps`) from the last member to the first, or
+  /// `fromFirst` to the last. Zeros on the one that comes first.
+  void scan(bool fromFirst, const std::vector<float> &own, float *offsets, int64_t samples,
+            int64_t size, const char *what);
+
   /// Only where there are several.
   MessageLoop &loop() { return *messages; }
   Trace &trace() { return events; }

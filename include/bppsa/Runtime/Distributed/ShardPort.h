@@ -20,6 +20,16 @@ struct ShardState {
   int64_t channel;
 };
 
+/// What a share does with the cotangents of its last states: of each of `samples` samples the
+/// columns of A, `size` values each, and s. `into` gets the cotangents themselves.
+struct ShardMap {
+  const float *matrix, *own;
+  float *into;
+  int64_t samples, size;
+  /// Of a loop that runs from the last step to the first.
+  bool isReverse;
+};
+
 /// Hands on, on the thread that runs a compiled step on a share of the steps, what that exchanges
 /// with the shares before and behind it, as seen by the loop. Nothing may be thrown: compiled code
 /// cannot unwind it.
@@ -40,6 +50,8 @@ public:
   virtual void giveCotangent(const ShardState &state) noexcept = 0;
   /// Waits for the cotangent of what left; zeros in the last share.
   virtual void takeCotangent(const ShardState &state) noexcept = 0;
+  /// Waits for what the maps of all shares behind make; zeros in the last share.
+  virtual void scan(const ShardMap &map) noexcept = 0;
 };
 
 /// While this lives, the steps that this thread runs use `port`. Without one a step has all steps.

@@ -13,8 +13,8 @@
 
 namespace bppsa::runtime {
 
-/// Moves messages between the ranks of a run. One thread makes all calls, and destroys it when all
-/// messages have ended.
+/// Moves messages between the ranks of a run, and makes scans over them. One thread makes all
+/// calls, and destroys it when all messages and scans have ended.
 class Transport {
 public:
   virtual ~Transport() = default;
@@ -27,6 +27,16 @@ public:
                     std::function<void()> done) = 0;
   virtual void receive(int from, int tag, void *data, uint64_t bytes,
                        std::function<void()> done) = 0;
+  /// Prepares scan() for the first `members` ranks. All ranks call it, and it returns when all
+  /// have.
+  virtual void prepareScans(int members) = 0;
+  /// Begins an exclusive scan over these ranks of the affine maps in `own` (`composeMaps`), from
+  /// the last rank to the first, or `fromFirst` to the last: `before` gets what the maps of the
+  /// ranks that come before this one do, one after the other, and stays as it is on the rank that
+  /// comes first. All members begin scans in the same order. Both stay where they are until `done`
+  /// is called.
+  virtual void scan(bool fromFirst, const float *own, float *before, int64_t samples, int64_t size,
+                    std::function<void()> done) = 0;
   /// Calls `done` of the messages that have ended since; whether there were any.
   virtual bool poll() = 0;
   /// Ends all ranks with this exit status.

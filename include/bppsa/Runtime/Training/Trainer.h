@@ -251,8 +251,11 @@ private:
   // TrainerTime.cpp
   /// Throws Error where the ranks cannot have shares of the steps.
   void requireTimeShares() const;
+  void requireShardScans() const;
   /// Prepares for the shares of ranks in the steps, which the set has.
   void cutTime();
+  /// Whether cotangents are scanned over the ranks.
+  bool choosesShardScans() const;
   /// What the losses of this rank's steps of `batch` count.
   std::vector<double> shareWeights(const Batch &batch) const;
   /// What runBatch() does then, on the steps of this rank.
@@ -326,6 +329,7 @@ private:
   /// How many ranks have shares of the steps, 0 where they have shares of the samples; and what
   /// they exchange of streams, and of other models.
   int64_t timeShares = 0;
+  bool scansShards = false;
   std::unique_ptr<TimeShard> timeShard;
   std::unique_ptr<ShardMessages> shardMessages;
   std::vector<std::unique_ptr<SharedMicrobatch>> sharedMicrobatches;

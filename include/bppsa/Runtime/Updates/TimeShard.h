@@ -66,6 +66,7 @@ public:
   void leave(const ShardState &state) noexcept override;
   void giveCotangent(const ShardState &state) noexcept override;
   void takeCotangent(const ShardState &state) noexcept override;
+  void scan(const ShardMap &map) noexcept override;
 
 private:
   std::optional<int> neighbor(int distance) const;

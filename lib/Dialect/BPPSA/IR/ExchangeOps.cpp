@@ -99,8 +99,8 @@ LogicalResult StageReceiveOp::reifyResultShapes(OpBuilder &builder,
 
 /// Whether what an exchange of states makes has a result where it is on tensors and a destination
 /// where it is in memory, of f32 and with the sizes `shape`.
-static LogicalResult verifyShardOp(Operation *op, Value operand, Value destination, Value result,
-                                   ArrayRef<int64_t> shape, int64_t channel) {
+static LogicalResult verifyMade(Operation *op, Value operand, Value destination, Value result,
+                                ArrayRef<int64_t> shape) {
   auto type = cast<ShapedType>(operand.getType());
   if (!type.getElementType().isF32())
     return op->emitOpError() << "needs a state of f32, found " << type;
@@ -113,14 +113,20 @@ static LogicalResult verifyShardOp(Operation *op, Value operand, Value destinati
     return op->emitOpError() << "makes an array of "
                              << RankedTensorType::get(shape, type.getElementType()) << ", found "
                              << found;
+  return success();
+}
+
+static LogicalResult verifyShardChannel(Operation *op, int64_t channel) {
   if (channel < 0)
     return op->emitOpError() << "needs a channel from 0 on, found " << channel;
   return success();
 }
 
 LogicalResult ShardEnterOp::verify() {
-  return verifyShardOp(*this, getOperand(), getDestination(), getResult(),
-                       cast<ShapedType>(getOperand().getType()).getShape(), getChannel());
+  if (failed(verifyMade(*this, getOperand(), getDestination(), getResult(),
+                        cast<ShapedType>(getOperand().getType()).getShape())))
+    return failure();
+  return verifyShardChannel(*this, getChannel());
 }
 
 LogicalResult ShardEnterOp::reifyResultShapes(OpBuilder &builder,
@@ -131,8 +137,10 @@ LogicalResult ShardEnterOp::reifyResultShapes(OpBuilder &builder,
 
 LogicalResult ShardLeaveOp::verify() {
   ArrayRef<int64_t> shape = cast<ShapedType>(getOperand().getType()).getShape();
-  return verifyShardOp(*this, getOperand(), getDestination(), getResult(),
-                       getTransposed() ? shape : ArrayRef<int64_t>(), getChannel());
+  if (failed(verifyMade(*this, getOperand(), getDestination(), getResult(),
+                        getTransposed() ? shape : ArrayRef<int64_t>())))
+    return failure();
+  return verifyShardChannel(*this, getChannel());
 }
 
 LogicalResult ShardLeaveOp::reifyResultShapes(OpBuilder &builder,
@@ -140,5 +148,25 @@ LogicalResult ShardLeaveOp::reifyResultShapes(OpBuilder &builder,
   shapes.emplace_back();
   if (getTransposed())
     shapes.back() = tensor::getMixedSizes(builder, getLoc(), getOperand());
+  return success();
+}
+
+LogicalResult ShardScanOp::verify() {
+  auto map = cast<ShapedType>(getMap().getType()), own = cast<ShapedType>(getOwn().getType());
+  ArrayRef<int64_t> sizes = map.getShape();
+  if (sizes.size() != 3 || ShapedType::isDynamic(sizes[2]) || sizes[1] != sizes[2] ||
+      !map.getElementType().isF32())
+    return emitOpError() << "needs a map [B, S, S] of f32 with a fixed S, found " << map;
+  if (own.getShape() != sizes.drop_back())
+    return emitOpError() << "needs cotangents [B, S] of as many samples and values as the map, "
+                         << map << ", found " << own;
+  if (failed(verifyMade(*this, getOwn(), getDestination(), getResult(), own.getShape())))
+    return failure();
+  return verifyShardChannel(*this, getChannel());
+}
+
+LogicalResult ShardScanOp::reifyResultShapes(OpBuilder &builder,
+                                             ReifiedRankedShapedTypeDims &shapes) {
+  shapes.push_back(tensor::getMixedSizes(builder, getLoc(), getOwn()));
   return success();
 }

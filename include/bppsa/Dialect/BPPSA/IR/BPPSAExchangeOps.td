@@ -150,6 +150,33 @@ def BPPSA_ShardLeaveOp : BPPSA_ShardOp<"shard_leave"> {
   }];
 }
 
+def BPPSA_ShardScanOp : BPPSA_Op<"shard_scan", [
+    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
+  let summary = "the cotangent that the shares behind this one make, by a scan over ranks";
+  let description = [{
+    Where ranks have shares of the steps of all sequences, the backward pass of a share maps the cotangent g
+    of its last states to that of its first ones, `A g + s`. Of each sample `map` holds A as `transition` makes it,
+    column c in row c, `[B, S, S]`, and `own` holds s, `[B, S]`, the values of all states one after the other.
+    The result `[B, S]` is what the maps of all ranks behind, the last one first, make of zeros: an exclusive scan, in which
+    ranks compose maps without changing their order. It is zero on the last rank, and in one process, which has all
+    steps. Of a loop over time that runs in `reverse`, the ranks behind are those with the steps before
+    those of this rank. All ranks run the same operations of this kind in the same order; `channel` tells them apart,
+    that through which the loop's first state entered (`shard_enter`). See `bppsa-scan-shards`.
+
+    ```mlir
+    %g = bppsa.shard_scan %map, %own channel 0 : tensor<?x4x4xf32>, tensor<?x4xf32> -> tensor<?x4xf32>
+    ```
+  }];
+  let arguments = (ins BPPSA_Shaped:$map, BPPSA_Shaped:$own, Optional<AnyMemRef>:$destination,
+                       UnitAttr:$reverse, I64Attr:$channel);
+  let results = (outs Optional<AnyRankedTensor>:$result);
+  let assemblyFormat = [{
+    (`reverse` $reverse^)? $map `,` $own (`into` $destination^ `:` type($destination))?
+    `channel` $channel attr-dict `:` type($map) `,` type($own) (`->` type($result)^)?
+  }];
+  let hasVerifier = 1;
+}
+
 def BPPSA_ShardFirstStepOp : BPPSA_Op<"shard_first_step", [Pure]> {
   let summary = "the number of the first step of this rank";
   let description = [{

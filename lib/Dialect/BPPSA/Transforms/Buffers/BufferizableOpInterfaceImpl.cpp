@@ -183,6 +183,7 @@ void bppsa::registerBufferizableOpInterfaceExternalModels(DialectRegistry &regis
     StageReceiveOp::attachInterface<AllocatingModel<StageReceiveOp>>(*context);
     ShardEnterOp::attachInterface<AllocatingModel<ShardEnterOp>>(*context);
     ShardLeaveOp::attachInterface<AllocatingModel<ShardLeaveOp>>(*context);
+    ShardScanOp::attachInterface<AllocatingModel<ShardScanOp>>(*context);
     PackLanesOp::attachInterface<AllocatingModel<PackLanesOp>>(*context);
     SparseApplyOp::attachInterface<AllocatingModel<SparseApplyOp>>(*context);
     SparseComposeOp::attachInterface<AllocatingModel<SparseComposeOp>>(*context);

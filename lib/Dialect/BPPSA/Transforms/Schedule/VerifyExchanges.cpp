@@ -66,7 +66,7 @@ private:
   bool isExchange(Operation *op) const {
     auto call = dyn_cast<func::CallOp>(op);
     return isa<AwaitParameterOp, SignalGradientOp, RankMeanOp, StageSendOp, StageReceiveOp,
-               ShardEnterOp, ShardLeaveOp>(op) ||
+               ShardEnterOp, ShardLeaveOp, ShardScanOp>(op) ||
            (call && exchanging.contains(call.getCalleeAttr().getAttr()));
   }
 

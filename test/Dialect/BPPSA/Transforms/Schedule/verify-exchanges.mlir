@@ -118,3 +118,15 @@ func.func @states(%c: memref<i1>, %h: memref<4xf32>, %first: memref<4xf32>) {
   }
   return
 }
+
+// -----
+
+func.func @maps(%c: memref<i1>, %map: memref<2x4x4xf32>, %own: memref<2x4xf32>, %into: memref<2x4xf32>) {
+  %0 = memref.load %c[] : memref<i1>
+  // expected-note @below {{ranks may differ here}}
+  scf.if %0 {
+    // expected-error @below {{'bppsa.shard_scan' op needs a place that every rank reaches equally often, found it in scf.if}}
+    bppsa.shard_scan %map, %own into %into : memref<2x4xf32> channel 0 : memref<2x4x4xf32>, memref<2x4xf32>
+  }
+  return
+}

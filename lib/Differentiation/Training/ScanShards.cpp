@@ -1,0 +1,365 @@
+//===- ScanShards.cpp - cotangents of shares by a scan over ranks ---------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// The cotangents of the first states of a share are an affine map of those of its last ones. All
+// ranks make the maps of their shares at the same time, scan them over the ranks, and run the
+// chains that form gradients at the same time again, where each would have waited for the rank
+// behind it: the scan of BPPSA (Wang et al., MLSys 2020) with a share of the steps as a link.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../TensorBuilders.h"
+#include "ShardExchanges.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSAExchange.h"
+#include "bppsa/Dialect/BPPSA/Utils/BodyRewrites.h"
+#include "bppsa/Differentiation/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include <numeric>
+
+namespace bppsa {
+#define GEN_PASS_DEF_SCANSHARDS
+#include "bppsa/Differentiation/Passes.h.inc"
+} // namespace bppsa
+
+using namespace mlir;
+using namespace bppsa;
+
+//===----------------------------------------------------------------------===//
+// Sums that cotangents are terms of
+//===----------------------------------------------------------------------===//
+
+/// What `value` or a term of it takes from the rank behind; null where that is nothing.
+static ShardLeaveOp findLeave(Value value) {
+  if (auto leave = value.getDefiningOp<ShardLeaveOp>())
+    return leave.getTransposed() ? leave : ShardLeaveOp();
+  if (auto cast = value.getDefiningOp<tensor::CastOp>())
+    return findLeave(cast.getSource());
+  auto terms = matchAdd(value);
+  if (!terms)
+    return {};
+  ShardLeaveOp first = findLeave(terms->first);
+  return first ? first : findLeave(terms->second);
+}
+
+/// The exchange through `channel` that gives `value`, or a sum with it, to the rank before.
+static ShardEnterOp findEnter(Value value, uint64_t channel) {
+  for (Operation *user : value.getUsers()) {
+    auto enter = dyn_cast<ShardEnterOp>(user);
+    if (enter && enter.getTransposed() && enter.getChannel() == channel)
+      return enter;
+    if (!isa<tensor::CastOp>(user) && (!isa<linalg::GenericOp>(user) ||
+                                       user->getNumResults() != 1 || !matchAdd(user->getResult(0))))
+      continue;
+    if (ShardEnterOp found = findEnter(user->getResult(0), channel))
+      return found;
+  }
+  return {};
+}
+
+/// `sum` with `other` in place of its term `term`; null where nothing is left without `other`.
+static Value replaceTerm(OpBuilder &builder, Value sum, Value term, Value other) {
+  if (sum == term)
+    return other;
+  if (auto cast = sum.getDefiningOp<tensor::CastOp>()) {
+    Value source = replaceTerm(builder, cast.getSource(), term, other);
+    if (!source || source == cast.getSource())
+      return source ? sum : Value();
+    return tensor::CastOp::create(builder, cast.getLoc(), cast.getType(), source);
+  }
+  auto terms = matchAdd(sum);
+  if (!terms)
+    return sum;
+  Value first = replaceTerm(builder, terms->first, term, other);
+  Value second = replaceTerm(builder, terms->second, term, other);
+  if (first == terms->first && second == terms->second)
+    return sum;
+  return first && second ? createAdd(builder, sum.getLoc(), first, second)
+                         : (first ? first : second);
+}
+
+/// Whether all terms of `sum` but `term` are there before `op`.
+static bool areTermsBefore(Value sum, Value term, Operation *op) {
+  if (sum == term)
+    return true;
+  if (auto cast = sum.getDefiningOp<tensor::CastOp>())
+    return areTermsBefore(cast.getSource(), term, op);
+  if (auto terms = matchAdd(sum))
+    return areTermsBefore(terms->first, term, op) && areTermsBefore(terms->second, term, op);
+  Operation *made = sum.getDefiningOp();
+  return !made || made->isBeforeInBlock(op);
+}
+
+/// Whether `term` is used for `sum` alone, and that once.
+static bool isTermOfNothingElse(Value sum, Value term) {
+  for (; term != sum; term = (*term.user_begin())->getResult(0))
+    if (!term.hasOneUse())
+      return false;
+  return sum.hasOneUse();
+}
+
+static void eraseDead(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !isOpTriviallyDead(op))
+    return;
+  SmallVector<Value> operands(op->getOperands());
+  op->erase();
+  llvm::for_each(operands, eraseDead);
+}
+
+//===----------------------------------------------------------------------===//
+// Chains
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A chain on a share of the steps, and what the cotangents of its states come and go by.
+struct SharedChain {
+  ChainOp chain;
+  SmallVector<ShardLeaveOp> leaves;
+  SmallVector<ShardEnterOp> enters;
+};
+
+/// Replaces what a chain exchanges with its neighbours by a scan over all ranks.
+class ChainScan {
+public:
+  explicit ChainScan(SharedChain given)
+      : shared(std::move(given)), chain(shared.chain), builder(chain), loc(chain.getLoc()) {
+    for (Value seed : chain.getSeeds())
+      sizes.push_back(cast<RankedTensorType>(seed.getType()).getDimSize(1));
+  }
+
+  void run();
+
+private:
+  int64_t getOffset(size_t state) const {
+    return std::accumulate(sizes.begin(), sizes.begin() + state, int64_t(0));
+  }
+  void cloneLinkInto(Region &region);
+  Value createMap(OpFoldResult batch);
+  /// What the share makes of zeros.
+  Value createOwn(OpFoldResult batch);
+  /// `value` on the rank that the loop begins on, zeros on others, which have no first state.
+  Value keepOnFirst(Value value);
+
+  SharedChain shared;
+  ChainOp chain;
+  OpBuilder builder;
+  Location loc;
+  /// Values of each state.
+  SmallVector<int64_t> sizes;
+};
+} // namespace
+
+void ChainScan::cloneLinkInto(Region &region) {
+  IRMapping mapping;
+  chain.getBody().cloneInto(&region, mapping);
+  yieldOnly(region.front(), 0, sizes.size());
+}
+
+Value ChainScan::createMap(OpFoldResult batch) {
+  OpFoldResult all = builder.getIndexAttr(getOffset(sizes.size()));
+  Value into = tensor::EmptyOp::create(builder, loc, ArrayRef{batch, all, all},
+                                       getElementTypeOrSelf(chain.getSeeds().front()));
+  auto map = TransitionOp::create(builder, loc, into.getType(), chain.getSaved(),
+                                  /*injected=*/ValueRange(), chain.getCaptures(), into,
+                                  /*injectInto=*/ArrayRef<int64_t>(), sizes, /*diagonal=*/false,
+                                  /*byRows=*/false, chain.getReverse(), /*lanes=*/IntegerAttr());
+  cloneLinkInto(map.getBody());
+  return map.getResult();
+}
+
+Value ChainScan::createOwn(OpFoldResult batch) {
+  SmallVector<Value> seeds;
+  for (auto [seed, leave] : llvm::zip_equal(chain.getSeeds(), shared.leaves)) {
+    Value own = replaceTerm(builder, seed, leave.getResult(), Value());
+    seeds.push_back(own ? own : createZerosLike(builder, loc, leave.getOperand()));
+  }
+  auto run = ChainOp::create(
+      builder, loc, chain.getCotangents().getTypes(), /*emitted=*/TypeRange(),
+      /*sums=*/TypeRange(), /*plan=*/PlanAttr(), chain.getSaved(), seeds, chain.getInjected(),
+      /*factors=*/ValueRange(), chain.getCaptures(), /*steps=*/Value(),
+      /*destinations=*/ValueRange(), /*structure=*/StructureAttr(), /*terms=*/ArrayAttr(),
+      chain.getInjectInto(), /*sumWith=*/ArrayRef<int64_t>(), /*flatSums=*/false,
+      chain.getReverse(), /*lanes=*/IntegerAttr());
+  cloneLinkInto(run.getBody());
+  Value joined = tensor::EmptyOp::create(
+      builder, loc, ArrayRef{batch, OpFoldResult(builder.getIndexAttr(getOffset(sizes.size())))},
+      getElementTypeOrSelf(chain.getSeeds().front()));
+  OpFoldResult zero = builder.getIndexAttr(0), one = builder.getIndexAttr(1);
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    Value own = replaceTerm(builder, shared.enters[i].getOperand(), chain.getCotangents()[i],
+                            run.getCotangents()[i]);
+    if (sizes.size() == 1)
+      return own;
+    joined = tensor::InsertSliceOp::create(
+        builder, loc, own, joined, ArrayRef{zero, OpFoldResult(builder.getIndexAttr(getOffset(i)))},
+        ArrayRef{batch, OpFoldResult(builder.getIndexAttr(sizes[i]))}, ArrayRef{one, one});
+  }
+  return joined;
+}
+
+Value ChainScan::keepOnFirst(Value value) {
+  Value first = ShardFirstStepOp::create(builder, loc, builder.getIndexType());
+  Value begin = arith::ConstantIndexOp::create(builder, loc, 0);
+  if (chain.getReverse()) {
+    Value own = tensor::DimOp::create(builder, loc, chain.getSaved().front(), 0);
+    begin = ShardAllStepsOp::create(builder, loc, builder.getIndexType(), own);
+    first = arith::AddIOp::create(builder, loc, first, own);
+  }
+  Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, first, begin);
+  auto type = cast<RankedTensorType>(value.getType());
+  AffineMap map = builder.getMultiDimIdentityMap(type.getRank());
+  SmallVector<utils::IteratorType> iterators(type.getRank(), utils::IteratorType::parallel);
+  auto body = [&](OpBuilder &nested, Location, ValueRange elements) {
+    Value zero = arith::ConstantOp::create(nested, loc, nested.getZeroAttr(type.getElementType()));
+    Value kept = arith::SelectOp::create(nested, loc, isFirst, elements[0], zero);
+    linalg::YieldOp::create(nested, loc, kept);
+  };
+  return linalg::GenericOp::create(builder, loc, TypeRange{type}, ValueRange{value},
+                                   ValueRange{createEmptyLike(builder, loc, value)},
+                                   ArrayRef{map, map}, iterators, body)
+      .getResult(0);
+}
+
+void ChainScan::run() {
+  OpFoldResult batch = tensor::getMixedSize(builder, loc, shared.leaves.front().getOperand(), 0);
+  Value map = createMap(batch), own = createOwn(batch);
+  Value behind = ShardScanOp::create(builder, loc, own.getType(), map, own,
+                                     /*destination=*/Value(), chain.getReverse(),
+                                     shared.leaves.front().getChannel())
+                     .getResult();
+  OpFoldResult zero = builder.getIndexAttr(0), one = builder.getIndexAttr(1);
+  for (auto [i, leave] : llvm::enumerate(shared.leaves)) {
+    Value entering = behind;
+    auto type = cast<RankedTensorType>(leave.getResult().getType());
+    if (sizes.size() > 1)
+      entering = tensor::ExtractSliceOp::create(
+          builder, loc, behind, ArrayRef{zero, OpFoldResult(builder.getIndexAttr(getOffset(i)))},
+          ArrayRef{batch, OpFoldResult(builder.getIndexAttr(sizes[i]))}, ArrayRef{one, one});
+    entering = builder.createOrFold<tensor::CastOp>(loc, type, entering);
+    OpOperand &seed = chain.getSeedsMutable()[i];
+    Value before = seed.get();
+    seed.set(replaceTerm(builder, before, leave.getResult(), entering));
+    eraseDead(before);
+    leave.erase();
+  }
+  for (ShardEnterOp enter : shared.enters) {
+    builder.setInsertionPoint(enter);
+    if (!enter.getResult().use_empty())
+      enter.getResult().replaceAllUsesWith(keepOnFirst(enter.getOperand()));
+    enter.erase();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The order of exchanges
+//===----------------------------------------------------------------------===//
+
+/// Moves `scan`, and what it needs, before other scans of lower channels, up to the next exchange
+/// of another kind.
+static void moveUp(ShardScanOp scan) {
+  for (Operation *before = scan->getPrevNode(); before; before = before->getPrevNode()) {
+    auto other = dyn_cast<ShardScanOp>(before);
+    if (isa<ShardEnterOp, ShardLeaveOp>(before) ||
+        (other && other.getChannel() > scan.getChannel()))
+      return;
+    SetVector<Operation *> needed;
+    if (!other)
+      continue;
+    if (!collectNeeded(scan, other, {scan}, needed))
+      return;
+    SmallVector<Operation *> moved = needed.takeVector();
+    llvm::sort(moved, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+    for (Operation *op : moved)
+      op->moveBefore(other);
+    before = scan;
+  }
+}
+
+/// Puts scans into the order that all ranks meet in, against that of their channels. Ranks with
+/// late steps went forward with reversed loops in front of others. Fails, after an error, where one
+/// needs another one that comes later.
+static LogicalResult orderScans(Block &block) {
+  for (ShardScanOp scan : llvm::to_vector(block.getOps<ShardScanOp>()))
+    moveUp(scan);
+  std::optional<int64_t> last;
+  for (ShardScanOp scan : block.getOps<ShardScanOp>()) {
+    int64_t channel = scan.getChannel();
+    if (last && channel > *last)
+      return scan.emitOpError() << "of channel " << channel << " comes on other ranks before that "
+                                << "of channel " << *last << ", which it needs here; leave "
+                                << "--scan-shards out";
+    last = channel;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Pass
+//===----------------------------------------------------------------------===//
+
+/// Adds `chain` to `found` where its cotangents come from the rank behind; fails, after an error,
+/// where they do and no scan can give them.
+static LogicalResult matchChain(ChainOp chain, SmallVectorImpl<SharedChain> &found) {
+  SharedChain shared{chain, {}, {}};
+  for (auto [seed, cotangent] : llvm::zip(chain.getSeeds(), chain.getCotangents())) {
+    ShardLeaveOp leave = findLeave(seed);
+    if (!leave)
+      continue;
+    ShardEnterOp enter = findEnter(cotangent, leave.getChannel());
+    if (!enter || !areTermsBefore(enter.getOperand(), cotangent, chain) ||
+        !isTermOfNothingElse(seed, leave.getResult()))
+      break;
+    shared.leaves.push_back(leave);
+    shared.enters.push_back(enter);
+  }
+  bool exchanges = llvm::any_of(chain.getSeeds(), [](Value seed) { return findLeave(seed); });
+  if (!exchanges)
+    return success();
+  if (chain.isGraphForm())
+    return chain.emitOpError("has a graph as its link, which has no map that ranks could scan; "
+                             "leave --scan-shards out");
+  if (shared.leaves.size() != chain.getSeeds().size())
+    return chain.emitOpError() << "needs cotangents of all " << chain.getSeeds().size()
+                               << " states that come from the rank behind and go to the rank "
+                                  "before, found those of "
+                               << shared.leaves.size() << "; leave --scan-shards out";
+  found.push_back(std::move(shared));
+  return success();
+}
+
+namespace {
+struct ScanShardsPass : public bppsa::impl::ScanShardsBase<ScanShardsPass> {
+  using ScanShardsBase::ScanShardsBase;
+
+  void runOnOperation() override {
+    for (StringRef name : functions) {
+      auto function = getOperation().lookupSymbol<func::FuncOp>(name);
+      if (!function) {
+        getOperation().emitError() << "needs a function @" << name << " to scan, found none";
+        return signalPassFailure();
+      }
+      if (failed(scan(function)))
+        return signalPassFailure();
+    }
+  }
+
+private:
+  static LogicalResult scan(func::FuncOp function) {
+    SmallVector<SharedChain> shared;
+    for (ChainOp chain : function.getOps<ChainOp>())
+      if (failed(matchChain(chain, shared)))
+        return failure();
+    if (shared.empty())
+      return function.emitError("needs a chain whose cotangents come from the rank behind, found "
+                                "none; run bppsa-shard-time and bppsa-differentiate");
+    for (const SharedChain &chain : shared)
+      ChainScan(chain).run();
+    return orderScans(function.front());
+  }
+};
+} // namespace
