@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Dialect/BPPSA/Analysis/ArrayAccesses.h"
+#include "bppsa/Dialect/BPPSA/Analysis/MemoryAccesses.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Kernels/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -93,15 +93,15 @@ namespace {
 /// The memory and the values that some operations use and make.
 class Footprint {
 public:
-  void add(Operation *op, ArrayRef<ArrayAccess> accesses) {
+  void add(Operation *op, ArrayRef<MemoryAccess> accesses) {
     values.insert(op->result_begin(), op->result_end());
-    for (const ArrayAccess &access : accesses)
+    for (const MemoryAccess &access : accesses)
       (access.isWrite ? written : read).insert(access.array);
   }
   /// Whether `op` must stay behind these operations.
-  bool isNeededBy(Operation *op, ArrayRef<ArrayAccess> accesses) const {
+  bool isNeededBy(Operation *op, ArrayRef<MemoryAccess> accesses) const {
     return llvm::any_of(op->getOperands(), [&](Value value) { return values.contains(value); }) ||
-           llvm::any_of(accesses, [&](const ArrayAccess &access) {
+           llvm::any_of(accesses, [&](const MemoryAccess &access) {
              return written.contains(access.array) ||
                     (access.isWrite && read.contains(access.array));
            });
@@ -127,7 +127,7 @@ public:
 private:
   const Kernel *lookUp(func::CallOp call);
   bool isTimeLoop(Operation *op);
-  std::optional<SmallVector<ArrayAccess>> getAccesses(Operation *op);
+  std::optional<SmallVector<MemoryAccess>> getAccesses(Operation *op);
   Group findGroup(func::CallOp first);
   scf::IfOp overlap(const Group &group);
 
@@ -156,9 +156,9 @@ bool Overlapper::isTimeLoop(Operation *op) {
 
 /// The memory that `op` uses, each array by an allocation or an argument of its function, which do
 /// not overlap; nothing where that is unknown.
-std::optional<SmallVector<ArrayAccess>> Overlapper::getAccesses(Operation *op) {
+std::optional<SmallVector<MemoryAccess>> Overlapper::getAccesses(Operation *op) {
   if (isa<memref::AllocOp>(op) || isMemoryEffectFree(op))
-    return SmallVector<ArrayAccess>();
+    return SmallVector<MemoryAccess>();
   auto call = dyn_cast<func::CallOp>(op);
   const Kernel *kernel = call ? lookUp(call) : nullptr;
   if (!kernel && !isa<memref::DeallocOp>(op))
@@ -172,7 +172,7 @@ Group Overlapper::findGroup(func::CallOp first) {
   Footprint footprint;
   size_t numUsers = 0;
   for (Operation *op = first; op; op = op->getNextNode()) {
-    std::optional<SmallVector<ArrayAccess>> accesses = getAccesses(op);
+    std::optional<SmallVector<MemoryAccess>> accesses = getAccesses(op);
     if (!accesses)
       break;
     bool isUser = footprint.isNeededBy(op, *accesses);

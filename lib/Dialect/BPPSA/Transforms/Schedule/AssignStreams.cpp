@@ -24,7 +24,7 @@ static constexpr int64_t kMainStream = 0, kSubStream = 1;
 namespace {
 /// Ws that stand together.
 struct Section {
-  SmallVector<ArrayAccess> accesses;
+  SmallVector<MemoryAccess> accesses;
   /// Where the main stream is selected again.
   SelectStreamOp end;
   /// The event behind them, where something waits for it, and the first operation that does.
@@ -118,7 +118,7 @@ void StreamAssigner::placeJoins() {
     }
     if (isSub)
       continue;
-    std::optional<SmallVector<ArrayAccess>> accesses = launchAccesses.get(op);
+    std::optional<SmallVector<MemoryAccess>> accesses = launchAccesses.get(op);
     for (size_t count = given; count > 0; --count)
       if (!accesses || conflict(*accesses, sections[count - 1].accesses)) {
         joinSections(count, op);
@@ -132,7 +132,7 @@ void StreamAssigner::placeJoins() {
 void StreamAssigner::moveDeallocations() {
   DenseMap<Value, Operation *> waits;
   for (const Section &section : sections)
-    for (const ArrayAccess &access : section.accesses)
+    for (const MemoryAccess &access : section.accesses)
       waits[access.array] = section.waited;
   for (auto dealloc : llvm::to_vector(start->getBlock()->getOps<memref::DeallocOp>()))
     if (Operation *wait = waits.lookup(dealloc.getMemref()); wait && dealloc->isBeforeInBlock(wait))

@@ -31,11 +31,11 @@ func::FuncOp LaunchAccesses::getKernel(Operation *op) const {
              : nullptr;
 }
 
-std::optional<SmallVector<ArrayAccess>> LaunchAccesses::get(Operation *op) {
+std::optional<SmallVector<MemoryAccess>> LaunchAccesses::get(Operation *op) {
   if (isa<memref::AllocOp, memref::DeallocOp, MarkPhaseOp, SelectStreamOp, RecordEventOp,
           WaitEventOp>(op) ||
       op->hasTrait<OpTrait::IsTerminator>() || isMemoryEffectFree(op))
-    return SmallVector<ArrayAccess>();
+    return SmallVector<MemoryAccess>();
   if (func::FuncOp kernel = getKernel(op)) {
     auto known = writes.try_emplace(kernel);
     llvm::BitVector &written = known.first->second;
@@ -77,8 +77,8 @@ private:
     Dependence dependence;
   };
   Content &get(Value array);
-  Dependence getDependence(ArrayRef<ArrayAccess> accesses);
-  void addForward(ArrayRef<ArrayAccess> accesses);
+  Dependence getDependence(ArrayRef<MemoryAccess> accesses);
+  void addForward(ArrayRef<MemoryAccess> accesses);
   void addBackward(BackwardLaunch &launch, bool isMovable);
   void addResults();
   void markParameters();
@@ -106,16 +106,16 @@ ContentFlow::Content &ContentFlow::get(Value array) {
 }
 
 /// What the launch with these accesses depends on, by what is in the arrays.
-Dependence ContentFlow::getDependence(ArrayRef<ArrayAccess> accesses) {
+Dependence ContentFlow::getDependence(ArrayRef<MemoryAccess> accesses) {
   auto dependence = Dependence::Constants;
-  for (const ArrayAccess &access : accesses)
+  for (const MemoryAccess &access : accesses)
     dependence = std::max(dependence, get(access.array).dependence);
   return dependence;
 }
 
-void ContentFlow::addForward(ArrayRef<ArrayAccess> accesses) {
+void ContentFlow::addForward(ArrayRef<MemoryAccess> accesses) {
   Dependence dependence = getDependence(accesses);
-  for (const ArrayAccess &access : accesses)
+  for (const MemoryAccess &access : accesses)
     if (access.isWrite)
       contents[access.array] = {side.addValue(dependence), dependence};
 }
@@ -123,9 +123,9 @@ void ContentFlow::addForward(ArrayRef<ArrayAccess> accesses) {
 void ContentFlow::addBackward(BackwardLaunch &launch, bool isMovable) {
   Dependence dependence = getDependence(launch.accesses);
   SmallVector<unsigned> read, made;
-  for (const ArrayAccess &access : launch.accesses)
+  for (const MemoryAccess &access : launch.accesses)
     read.push_back(get(access.array).value);
-  for (const ArrayAccess &access : launch.accesses)
+  for (const MemoryAccess &access : launch.accesses)
     if (access.isWrite) {
       Content content = {side.addValue(dependence), dependence};
       contents[access.array] = content;
@@ -166,7 +166,7 @@ void ContentFlow::markParameters() {
 
 LogicalResult ContentFlow::run(MarkPhaseOp start, Operation *&unknown) {
   for (Operation &op : function.front()) {
-    std::optional<SmallVector<ArrayAccess>> accesses = launchAccesses.get(&op);
+    std::optional<SmallVector<MemoryAccess>> accesses = launchAccesses.get(&op);
     if (!accesses) {
       unknown = &op;
       return failure();

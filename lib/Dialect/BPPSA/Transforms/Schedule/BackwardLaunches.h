@@ -7,7 +7,7 @@
 #ifndef BPPSA_LIB_DIALECT_BPPSA_TRANSFORMS_SCHEDULE_BACKWARDLAUNCHES_H
 #define BPPSA_LIB_DIALECT_BPPSA_TRANSFORMS_SCHEDULE_BACKWARDLAUNCHES_H
 
-#include "bppsa/Dialect/BPPSA/Analysis/ArrayAccesses.h"
+#include "bppsa/Dialect/BPPSA/Analysis/MemoryAccesses.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 
 namespace bppsa {
@@ -18,7 +18,7 @@ public:
   explicit LaunchAccesses(mlir::ModuleOp module) : symbols(module) {}
 
   /// Empty for what launches nothing; nothing where the arrays are not known.
-  std::optional<llvm::SmallVector<ArrayAccess>> get(mlir::Operation *op);
+  std::optional<llvm::SmallVector<MemoryAccess>> get(mlir::Operation *op);
   /// The kernel that `op` calls and does nothing else; null for other operations.
   mlir::func::FuncOp getKernel(mlir::Operation *op) const;
 
@@ -30,7 +30,7 @@ private:
 /// An operation of the backward part of a host function that launches something.
 struct BackwardLaunch {
   mlir::Operation *op;
-  llvm::SmallVector<ArrayAccess> accesses;
+  llvm::SmallVector<MemoryAccess> accesses;
   /// Whether it is a W (ParameterSide), or fills memory for Ws alone.
   bool isParameter = false;
 };

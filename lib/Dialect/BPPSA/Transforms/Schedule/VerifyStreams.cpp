@@ -31,7 +31,7 @@ private:
   struct Launch {
     Operation *op;
     /// Nothing where the arrays are not known.
-    std::optional<SmallVector<ArrayAccess>> accesses;
+    std::optional<SmallVector<MemoryAccess>> accesses;
   };
   struct Stream {
     SmallVector<Launch, 0> launches;
@@ -42,10 +42,10 @@ private:
     size_t count;
   };
 
-  std::optional<SmallVector<ArrayAccess>> getAccesses(Operation *op);
+  std::optional<SmallVector<MemoryAccess>> getAccesses(Operation *op);
   LogicalResult visit(Operation *op);
   LogicalResult waitFor(WaitEventOp wait);
-  LogicalResult launch(Operation *op, std::optional<SmallVector<ArrayAccess>> accesses);
+  LogicalResult launch(Operation *op, std::optional<SmallVector<MemoryAccess>> accesses);
   LogicalResult end(Operation *terminator);
 
   LaunchAccesses &launchAccesses;
@@ -56,9 +56,9 @@ private:
 } // namespace
 
 /// Memory is taken and given back in the order of the selected stream.
-std::optional<SmallVector<ArrayAccess>> StreamChecker::getAccesses(Operation *op) {
+std::optional<SmallVector<MemoryAccess>> StreamChecker::getAccesses(Operation *op) {
   if (isa<memref::AllocOp>(op))
-    return SmallVector<ArrayAccess>{{op->getResult(0), true}};
+    return SmallVector<MemoryAccess>{{op->getResult(0), true}};
   if (isa<memref::DeallocOp>(op))
     return getArrayAccesses(op->getOperands(), [](unsigned) { return true; });
   return launchAccesses.get(op);
@@ -76,7 +76,7 @@ LogicalResult StreamChecker::waitFor(WaitEventOp wait) {
 }
 
 LogicalResult StreamChecker::launch(Operation *op,
-                                    std::optional<SmallVector<ArrayAccess>> accesses) {
+                                    std::optional<SmallVector<MemoryAccess>> accesses) {
   Stream &other = streams[1 - selected];
   for (const Launch &earlier : ArrayRef(other.launches).drop_front(streams[selected].waited))
     if (!accesses || !earlier.accesses || conflict(*accesses, *earlier.accesses)) {
@@ -102,7 +102,7 @@ LogicalResult StreamChecker::visit(Operation *op) {
   }
   if (auto wait = dyn_cast<WaitEventOp>(op))
     return waitFor(wait);
-  std::optional<SmallVector<ArrayAccess>> accesses = getAccesses(op);
+  std::optional<SmallVector<MemoryAccess>> accesses = getAccesses(op);
   return accesses && accesses->empty() ? success() : launch(op, std::move(accesses));
 }
 

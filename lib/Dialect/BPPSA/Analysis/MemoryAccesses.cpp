@@ -1,10 +1,10 @@
-//===- ArrayAccesses.cpp - what calls of kernels use of memory ------------===//
+//===- MemoryAccesses.cpp - what calls of kernels use of memory ------------===//
 //
 // Part of the bppsa project, under the MIT License.
 //
 //===----------------------------------------------------------------------===//
 
-#include "bppsa/Dialect/BPPSA/Analysis/ArrayAccesses.h"
+#include "bppsa/Dialect/BPPSA/Analysis/MemoryAccesses.h"
 #include "bppsa/Dialect/BPPSA/Utils/ViewRoot.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -48,16 +48,16 @@ llvm::BitVector bppsa::getWrittenArguments(func::FuncOp function) {
   return writes;
 }
 
-std::optional<SmallVector<ArrayAccess>>
+std::optional<SmallVector<MemoryAccess>>
 bppsa::getArrayAccesses(ValueRange operands, function_ref<bool(unsigned)> isWritten) {
-  SmallVector<ArrayAccess> accesses;
+  SmallVector<MemoryAccess> accesses;
   for (auto [i, operand] : llvm::enumerate(operands)) {
     if (!isa<MemRefType>(operand.getType()))
       continue;
     Value root = getViewRoot(operand);
     if (!isa<BlockArgument>(root) && !root.getDefiningOp<memref::AllocOp>())
       return std::nullopt;
-    auto *known = llvm::find_if(accesses, [&](const ArrayAccess &a) { return a.array == root; });
+    auto *known = llvm::find_if(accesses, [&](const MemoryAccess &a) { return a.array == root; });
     if (known == accesses.end())
       known = accesses.insert(known, {root, false});
     known->isWrite |= isWritten(i);
@@ -65,9 +65,9 @@ bppsa::getArrayAccesses(ValueRange operands, function_ref<bool(unsigned)> isWrit
   return accesses;
 }
 
-bool bppsa::conflict(ArrayRef<ArrayAccess> a, ArrayRef<ArrayAccess> b) {
-  return llvm::any_of(a, [&](const ArrayAccess &first) {
-    return llvm::any_of(b, [&](const ArrayAccess &second) {
+bool bppsa::conflict(ArrayRef<MemoryAccess> a, ArrayRef<MemoryAccess> b) {
+  return llvm::any_of(a, [&](const MemoryAccess &first) {
+    return llvm::any_of(b, [&](const MemoryAccess &second) {
       return first.array == second.array && (first.isWrite || second.isWrite);
     });
   });
