@@ -19,7 +19,7 @@ using namespace mlir;
 using namespace bppsa;
 
 /// Whether `op` is a loop nest with an element of its result for each iteration, in their order.
-static bool isElementwise(linalg::GenericOp op) {
+static bool makesElementEachIteration(linalg::GenericOp op) {
   return op && op.getNumResults() == 1 && op.getNumParallelLoops() == op.getNumLoops() &&
          op.getIndexingMapMatchingResult(cast<OpResult>(op->getResult(0))).isIdentity();
 }
@@ -29,8 +29,8 @@ static bool isElementwise(linalg::GenericOp op) {
 static bool isWorthFusing(OpOperand *operand) {
   auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
   auto consumer = cast<linalg::GenericOp>(operand->getOwner());
-  return isElementwise(producer) && isElementwise(consumer) && operand->get().hasOneUse() &&
-         consumer.getMatchingIndexingMap(operand).isIdentity();
+  return makesElementEachIteration(producer) && makesElementEachIteration(consumer) &&
+         operand->get().hasOneUse() && consumer.getMatchingIndexingMap(operand).isIdentity();
 }
 
 namespace {

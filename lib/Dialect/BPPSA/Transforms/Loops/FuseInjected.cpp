@@ -17,9 +17,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
-#include "llvm/Support/DebugLog.h"
-
-#define DEBUG_TYPE "bppsa-fuse-injected"
 
 namespace bppsa {
 #define GEN_PASS_DEF_FUSEINJECTED
@@ -149,7 +146,6 @@ private:
     bool isFused = false;
     for (unsigned number = chain.getInjected().size(); number-- > 0;)
       if (RecurrenceOp maker = findMaker(chain, number)) {
-        LDBG() << chain.getLoc() << " makes what " << maker.getLoc() << " injects";
         chain = fuse(rewriter, chain, maker, number);
         isFused = true;
       }
