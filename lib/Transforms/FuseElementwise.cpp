@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -24,13 +25,30 @@ static bool makesElementEachIteration(linalg::GenericOp op) {
          op.getIndexingMapMatchingResult(cast<OpResult>(op->getResult(0))).isIdentity();
 }
 
-/// Whether what makes `operand` is better computed where it is read: nothing is computed twice, and
-/// every array is read in the order of its elements as before.
+/// Whether `value` is a product, of any sign, that code generation joins with a sum of it.
+static bool isProduct(Value value) {
+  while (auto negated = value.getDefiningOp<arith::NegFOp>())
+    value = negated.getOperand();
+  return value.getDefiningOp<arith::MulFOp>() != nullptr;
+}
+
+/// Whether the sum of a product, which is rounded once, would be made of two roundings of
+/// `operand`.
+static bool changesRounding(linalg::GenericOp producer, OpOperand *operand) {
+  auto consumer = cast<linalg::GenericOp>(operand->getOwner());
+  return isProduct(producer.getBody()->getTerminator()->getOperand(0)) &&
+         llvm::any_of(consumer.getMatchingBlockArgument(operand).getUsers(),
+                      llvm::IsaPred<arith::AddFOp, arith::SubFOp, arith::NegFOp>);
+}
+
+/// Whether what makes `operand` is better computed where it is read: nothing is computed twice or
+/// rounded in another way, and every array is read in the order of its elements as before.
 static bool isWorthFusing(OpOperand *operand) {
   auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
   auto consumer = cast<linalg::GenericOp>(operand->getOwner());
   return makesElementEachIteration(producer) && makesElementEachIteration(consumer) &&
-         operand->get().hasOneUse() && consumer.getMatchingIndexingMap(operand).isIdentity();
+         operand->get().hasOneUse() && consumer.getMatchingIndexingMap(operand).isIdentity() &&
+         !changesRounding(producer, operand);
 }
 
 namespace {

@@ -130,3 +130,30 @@ func.func @sum(%x: tensor<?x4xf32>, %init: tensor<?x4xf32>, %some: tensor<?xf32>
   } -> tensor<?xf32>
   return %1 : tensor<?xf32>
 }
+
+// -----
+
+#all = affine_map<(b, c) -> (b, c)>
+
+// A product stays apart from a sum of it, with which it would be rounded once.
+
+// CHECK-LABEL: func.func @product_and_sum(
+// CHECK:         arith.negf
+// CHECK:         linalg.yield
+// CHECK:         arith.addf
+func.func @product_and_sum(%x: tensor<?x4xf32>, %y: tensor<?x4xf32>, %init: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  %0 = linalg.generic {indexing_maps = [#all, #all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %y : tensor<?x4xf32>, tensor<?x4xf32>) outs(%init : tensor<?x4xf32>) {
+  ^bb0(%in: f32, %other: f32, %out: f32):
+    %2 = arith.mulf %in, %other : f32
+    %3 = arith.negf %2 : f32
+    linalg.yield %3 : f32
+  } -> tensor<?x4xf32>
+  %1 = linalg.generic {indexing_maps = [#all, #all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%0, %y : tensor<?x4xf32>, tensor<?x4xf32>) outs(%init : tensor<?x4xf32>) {
+  ^bb0(%in: f32, %other: f32, %out: f32):
+    %2 = arith.addf %in, %other : f32
+    linalg.yield %2 : f32
+  } -> tensor<?x4xf32>
+  return %1 : tensor<?x4xf32>
+}

@@ -62,7 +62,9 @@ def FuseElementwise : Pass<"bppsa-fuse-elementwise", "::mlir::func::FuncOp"> {
     A `linalg.generic` on tensors without reductions, whose result one other of them reads element
     by element in the same order, becomes part of that: the array between them is neither written
     nor read. Upstream's `linalg-fuse-elementwise-ops` would also fuse what is broadcast or
-    transposed, and so compute it again or read arrays across their rows.
+    transposed, and so compute it again or read arrays across their rows. A product stays apart from a sum of it:
+    together they would be one instruction that rounds once, and no bit is to depend on
+    what is fused.
 
     ```mlir
     %a = linalg.generic ... ins(%x) { %0 = math.exp %in ... }
