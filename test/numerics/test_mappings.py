@@ -43,14 +43,16 @@ def test_gates_one_after_the_other(cell):
     harness.check_gradients(program.grad(arrays, "--mapping=lanes"), exact, single)
 
 
-@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
-@pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.parametrize(
+    "cell, direction",
+    [("RNN", "forward"), ("GRU", "bidirectional"), ("GRU-linear", "forward"), ("LSTM", "reverse")],
+)
 def test_losses_of_every_step_in_lanes(cell, direction):
     """The chain makes the cotangents of a layer of one direction that it adds at each step."""
     spec = models.Spec(**CELLS[cell], hidden=9, direction=direction, head="steps")
     model = models.build(spec)
     program = harness.compile_model(model, f"--loss={specs.LOSS}", "--backward=sequential")
-    for steps, samples in ((1, 3), (33, 16), (70, 21)):
+    for steps, samples in ((1, 3), (70, 21)):
         sizes = {"T": steps, "B": samples}
         arrays = models.data(model, sizes, specs.LOSS)
         exact, single = references.gradients(model, arrays, specs.LOSS)
