@@ -44,8 +44,7 @@ std::string Model::suffixOf(const LossInfo &loss) const {
 const LossInfo *Model::classLoss() const {
   auto hasClasses = [](const LossInfo &loss) { return loss.hasClasses(); };
   auto found = std::find_if(losses.begin(), losses.end(), hasClasses);
-  bool isOnly = std::count_if(losses.begin(), losses.end(), hasClasses) == 1;
-  return isOnly ? &*found : nullptr;
+  return std::count_if(losses.begin(), losses.end(), hasClasses) == 1 ? &*found : nullptr;
 }
 
 static std::string joinLosses(const std::vector<LossInfo> &losses, std::string LossInfo::*word) {

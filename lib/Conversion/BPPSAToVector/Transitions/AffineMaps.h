@@ -12,10 +12,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOVECTOR_AFFINEMAPS_H
-#define BPPSA_LIB_CONVERSION_BPPSATOVECTOR_AFFINEMAPS_H
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOVECTOR_TRANSITIONS_AFFINEMAPS_H
+#define BPPSA_LIB_CONVERSION_BPPSATOVECTOR_TRANSITIONS_AFFINEMAPS_H
 
-#include "CotangentSteps.h"
+#include "../CotangentSteps.h"
 
 namespace bppsa {
 
@@ -77,4 +77,4 @@ int64_t getComposeScratchRows(int64_t size);
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOVECTOR_AFFINEMAPS_H
+#endif // BPPSA_LIB_CONVERSION_BPPSATOVECTOR_TRANSITIONS_AFFINEMAPS_H

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../BPPSAToVector.h"
 #include "AffineMaps.h"
-#include "BPPSAToVector.h"
 
 using namespace mlir;
 using namespace bppsa;
