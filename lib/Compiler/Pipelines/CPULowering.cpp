@@ -27,6 +27,8 @@ void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &opt
   pm.addNestedPass<func::FuncOp>(createSeparateProducts());
   pm.addNestedPass<func::FuncOp>(createPackBatch());
   addCleanup(pm);
+  if (!options.keepsGradientOrder)
+    pm.addNestedPass<func::FuncOp>(createFuseInjected());
   if (options.memoryLimit > 0) {
     pm.addPass(createRecomputeSteps({options.memoryLimit}));
     addCleanup(pm);
@@ -34,8 +36,6 @@ void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &opt
   pm.addNestedPass<func::FuncOp>(createInferStructure({/*batchAxis=*/0, /*loopsOnly=*/true}));
   pm.addPass(createExpandScan({/*unrollUpTo=*/0, options.factorLinks, /*wholeLevels=*/false}));
   pm.addNestedPass<func::FuncOp>(createTransposeCaptures());
-  if (!options.keepsGradientOrder)
-    pm.addNestedPass<func::FuncOp>(createFuseInjected());
   addCleanup(pm);
   addBufferization(pm);
   pm.addPass(createSeparateBackward());

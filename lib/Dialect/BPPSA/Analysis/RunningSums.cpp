@@ -40,6 +40,24 @@ bool bppsa::sumsSequenceOf(Operation *op, ChainOp chain) {
          sumsOneOf(op, chain.getInjected());
 }
 
+SmallVector<Operation *> bppsa::chooseSums(ArrayRef<Operation *> sums,
+                                           function_ref<bool(Operation *)> isEmitted,
+                                           int64_t mostBytes) {
+  int64_t bytes = 0;
+  for (Operation *sum : sums)
+    if (isEmitted(sum))
+      bytes += getRunningSumBytes(sum);
+  SmallVector<Operation *> chosen;
+  for (Operation *sum : sums) {
+    int64_t own = isEmitted(sum) ? 0 : getRunningSumBytes(sum);
+    if (bytes + own > mostBytes)
+      continue;
+    bytes += own;
+    chosen.push_back(sum);
+  }
+  return chosen;
+}
+
 Value bppsa::getSummedBatch(Operation *sum) {
   auto outer = dyn_cast<OuterSumOp>(sum);
   return outer ? outer.getBatch() : cast<StepSumOp>(sum).getBatch();

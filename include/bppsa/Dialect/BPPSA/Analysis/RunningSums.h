@@ -28,6 +28,12 @@ bool sumsSequenceOf(mlir::Operation *op, ChainOp chain);
 /// The same of one that it emits.
 bool sumsEmittedOf(mlir::Operation *op, ChainOp chain);
 
+/// Those of `sums` that one chain makes block by block: all that `isEmitted` says to read what it
+/// emits, if their running sums take up to `mostBytes`, and the others as they fit beside these.
+llvm::SmallVector<mlir::Operation *>
+chooseSums(llvm::ArrayRef<mlir::Operation *> sums,
+           llvm::function_ref<bool(mlir::Operation *)> isEmitted, int64_t mostBytes);
+
 /// The number of samples that an `outer_sum` or `step_sum` adds up; null where every lane has one.
 mlir::Value getSummedBatch(mlir::Operation *sum);
 

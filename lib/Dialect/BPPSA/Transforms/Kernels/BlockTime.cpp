@@ -118,30 +118,12 @@ static void takeMemory(memref::AllocaScopeOp scope, ValueRange arrays) {
   }
 }
 
-/// Those of `sums` whose running sums take up to `mostBytes`: all that `chain` emits, or none, and
-/// the others as they fit.
-static SmallVector<Operation *> chooseSums(ChainOp chain, ArrayRef<Operation *> sums,
-                                           int64_t mostBytes) {
-  int64_t bytes = 0;
-  for (Operation *sum : sums)
-    if (sumsEmittedOf(sum, chain))
-      bytes += getRunningSumBytes(sum);
-  SmallVector<Operation *> chosen;
-  for (Operation *sum : sums) {
-    int64_t own = sumsEmittedOf(sum, chain) ? 0 : getRunningSumBytes(sum);
-    if (bytes + own > mostBytes)
-      continue;
-    bytes += own;
-    chosen.push_back(sum);
-  }
-  return chosen;
-}
-
 /// Puts `chain` and its sums into a scope of their own, where there are any whose running sums take
 /// up to `mostBytes`.
 static void scopeWithSums(ChainOp chain, int64_t mostBytes) {
   moveFillsInFrontOf(chain);
-  SmallVector<Operation *> sums = chooseSums(chain, findSums(chain), mostBytes);
+  SmallVector<Operation *> sums = chooseSums(
+      findSums(chain), [&](Operation *sum) { return sumsEmittedOf(sum, chain); }, mostBytes);
   llvm::erase_if(sums, [&](Operation *sum) {
     return !llvm::all_of(sum->getOperands(),
                          [&](Value value) { return moveInFrontOf(chain, value); });

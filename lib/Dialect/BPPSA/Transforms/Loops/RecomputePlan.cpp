@@ -104,7 +104,6 @@ void Planner::addMember(Operation *op, SmallVector<Operation *> &members) {
 
 void Planner::findMembers() {
   SmallVector<Operation *> sums;
-  int64_t bytes = 0;
   for (Value emitted : plan.backward.getEmitted())
     for (Operation *user : emitted.getUsers()) {
       auto reader = dyn_cast<RecurrenceOp>(user);
@@ -113,13 +112,20 @@ void Planner::findMembers() {
       else if (reader && reader.getInitial().empty() && reader.getDestinations().empty())
         addMember(user, plan.readers);
     }
-  for (Operation *sum : sums)
-    bytes += getRunningSumBytes(sum);
-  // Others are not made block by block without segments either, but in another order.
-  if (*plan.backward.getLanes() > 1 && bytes <= kMostRunningSumBytes)
-    plan.sums = sums;
+  auto isEmitted = [&](Operation *sum) {
+    return llvm::any_of(getSummed(sum),
+                        [&](Value v) { return v.getDefiningOp() == plan.backward; });
+  };
   auto isEarlier = [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); };
-  llvm::sort(plan.sums, isEarlier);
+  for (Value saved : plan.backward.getSaved())
+    for (Operation *user : saved.getUsers())
+      if (isa<OuterSumOp, StepSumOp>(user) && user->getBlock() == plan.backward->getBlock() &&
+          plan.backward->isBeforeInBlock(user) && !llvm::is_contained(sums, user))
+        addMember(user, sums);
+  llvm::sort(sums, isEarlier);
+  // Others are not made block by block without segments either, but in another order.
+  if (*plan.backward.getLanes() > 1)
+    plan.sums = chooseSums(sums, isEmitted, kMostRunningSumBytes);
   llvm::sort(plan.readers, isEarlier);
 }
 
