@@ -172,7 +172,7 @@ struct SliceBeforeUnpack : OpRewritePattern<tensor::ExtractSliceOp> {
                                 PatternRewriter &rewriter) const override {
     auto unpack = op.getSource().getDefiningOp<UnpackLanesOp>();
     RankedTensorType source = op.getSourceType(), result = op.getType();
-    if (!unpack || source.getRank() != 3 || !op.hasUnitStride())
+    if (!unpack || source.getRank() != 3 || result.getRank() < 2 || !op.hasUnitStride())
       return rewriter.notifyMatchFailure(op, "not a slice of an unpacked sequence");
     SmallVector<OpFoldResult> offsets = op.getMixedOffsets(), sizes = op.getMixedSizes();
     bool dropsTime = result.getRank() == 2;

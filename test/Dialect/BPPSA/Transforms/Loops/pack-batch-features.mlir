@@ -143,3 +143,17 @@ func.func @with_places(%x: tensor<7x20x4xf32>) -> tensor<4xf32> {
   %s = bppsa.step_sum %part : tensor<7x20x4xf32> -> tensor<4xf32>
   return %s : tensor<4xf32>
 }
+
+// A number of an array is read from the plain one.
+
+// CHECK-LABEL: func @number(
+// CHECK:         %[[U:.*]] = bppsa.unpack_lanes 16
+// CHECK:         tensor.extract_slice %[[U]]{{.*}} to tensor<f32>
+func.func @number(%x: tensor<1x1x4xf32>) -> tensor<f32> {
+  %a = bppsa.recurrence sequences(%x : tensor<1x1x4xf32>) outputs(tensor<1x1x4xf32>) {
+  ^bb0(%xt: vector<4xf32>):
+    bppsa.yield %xt : vector<4xf32>
+  }
+  %n = tensor.extract_slice %a[0, 0, 0] [1, 1, 1] [1, 1, 1] : tensor<1x1x4xf32> to tensor<f32>
+  return %n : tensor<f32>
+}
