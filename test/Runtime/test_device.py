@@ -139,6 +139,21 @@ def test_steps_are_graphs(tmp_path, data, fake_driver):
     assert results[0] == results[1]
 
 
+def train_without(entry, tmp_path, data, fake_driver):
+    """What a driver without `entry`, or an older one, logs of a training that ends as on a CPU."""
+    train(data, "--save", tmp_path / "cpu.onnx", trainer=CPU)
+    log = tmp_path / "log"
+    fake_driver.setenv("FAKE_CUDA_LOG", str(log))
+    if entry:
+        fake_driver.setenv("FAKE_CUDA_FAIL", f"{entry}:801")
+    else:
+        driver = fake_trainer.DIRECTORY / "libbppsa-fake-cuda-old.so"
+        fake_driver.setenv("BPPSA_CUDA_DRIVER", str(driver))
+    train(data, "--backward=sequential", "--save", tmp_path / "gpu.onnx", trainer=CUDA)
+    assert (tmp_path / "gpu.onnx").read_bytes() == (tmp_path / "cpu.onnx").read_bytes()
+    return log.read_text()
+
+
 @pytest.mark.parametrize(
     "entry",
     [
@@ -151,17 +166,7 @@ def test_steps_are_graphs(tmp_path, data, fake_driver):
 )
 def test_drivers_without_graphs(tmp_path, data, fake_driver, entry):
     """Where graphs are not there, or fail, kernels are started one by one."""
-    train(data, "--save", tmp_path / "cpu.onnx", trainer=CPU)
-    log = tmp_path / "log"
-    fake_driver.setenv("FAKE_CUDA_LOG", str(log))
-    if entry:
-        fake_driver.setenv("FAKE_CUDA_FAIL", f"{entry}:801")
-    else:
-        driver = fake_trainer.DIRECTORY / "libbppsa-fake-cuda-old.so"
-        fake_driver.setenv("BPPSA_CUDA_DRIVER", str(driver))
-    train(data, "--backward=sequential", "--save", tmp_path / "gpu.onnx", trainer=CUDA)
-    assert (tmp_path / "gpu.onnx").read_bytes() == (tmp_path / "cpu.onnx").read_bytes()
-    assert log.read_text().count("launch ") == 3 * 7 * 6
+    assert train_without(entry, tmp_path, data, fake_driver).count("launch ") == 3 * 7 * 6
 
 
 def test_variants_are_measured_on_a_gpu(data, fake_driver, tmp_path):
@@ -203,18 +208,8 @@ def test_two_streams(tmp_path, data, fake_driver, order, graphs):
 @pytest.mark.parametrize("entry", ["cuGraphKernelNodeSetAttribute", "cuGraphLaunch", None])
 def test_two_streams_without_graphs(tmp_path, data, fake_driver, entry):
     """A driver that refuses priorities of launches in graphs gets no graphs; an older one no priorities."""
-    train(data, "--save", tmp_path / "cpu.onnx", trainer=CPU)
     fake_driver.setenv("FAKE_MODEL_STREAMS", "2")
-    log = tmp_path / "log"
-    fake_driver.setenv("FAKE_CUDA_LOG", str(log))
-    if entry:
-        fake_driver.setenv("FAKE_CUDA_FAIL", f"{entry}:801")
-    else:
-        driver = fake_trainer.DIRECTORY / "libbppsa-fake-cuda-old.so"
-        fake_driver.setenv("BPPSA_CUDA_DRIVER", str(driver))
-    train(data, "--backward=sequential", "--save", tmp_path / "gpu.onnx", trainer=CUDA)
-    assert (tmp_path / "gpu.onnx").read_bytes() == (tmp_path / "cpu.onnx").read_bytes()
-    assert log.read_text().count("beside parameter_gradients") == 3 * 7
+    assert train_without(entry, tmp_path, data, fake_driver).count("beside parameter_gradients") == 3 * 7
 
 
 @pytest.mark.parametrize("seed", range(5))

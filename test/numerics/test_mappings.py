@@ -16,6 +16,17 @@ CELLS = {
 SIZES = [(steps, samples) for steps in (1, 7, 64) for samples in (1, 3)]
 
 
+def check_on_threads(model, program, steps, samples, mapping):
+    """Gradients are right, to the same bits on one thread and on three."""
+    sizes = {"T": steps, "B": samples}
+    arrays = models.data(model, sizes, specs.LOSS)
+    exact, single = references.gradients(model, arrays, specs.LOSS)
+    runs = [program.grad(arrays, mapping, f"--threads={n}") for n in (1, 3)]
+    harness.check_gradients(runs[0], exact, single, str(sizes))
+    for name, array in runs[0].items():
+        assert array.tobytes() == runs[1][name].tobytes(), name
+
+
 @pytest.mark.parametrize("hidden", [1, 4, 20, 33])
 @pytest.mark.parametrize("cell", CELLS)
 def test_units(cell, hidden):
@@ -53,13 +64,7 @@ def test_losses_of_every_step_in_lanes(cell, direction):
     model = models.build(spec)
     program = harness.compile_model(model, f"--loss={specs.LOSS}", "--backward=sequential")
     for steps, samples in ((1, 3), (70, 21)):
-        sizes = {"T": steps, "B": samples}
-        arrays = models.data(model, sizes, specs.LOSS)
-        exact, single = references.gradients(model, arrays, specs.LOSS)
-        runs = [program.grad(arrays, "--mapping=lanes", f"--threads={n}") for n in (1, 3)]
-        harness.check_gradients(runs[0], exact, single, str(sizes))
-        for name, array in runs[0].items():
-            assert array.tobytes() == runs[1][name].tobytes(), name
+        check_on_threads(model, program, steps, samples, "--mapping=lanes")
 
 
 @pytest.mark.parametrize("cell", CELLS)
@@ -68,13 +73,7 @@ def test_units_with_matrices_that_leave_the_cache(cell):
     model = models.build(models.Spec(**CELLS[cell], hidden=100, features=70, layers=2))
     program = harness.compile_model(model, f"--loss={specs.LOSS}", "--backward=sequential")
     for steps, samples in ((1, 1), (7, 6), (70, 3)):
-        sizes = {"T": steps, "B": samples}
-        arrays = models.data(model, sizes, specs.LOSS)
-        exact, single = references.gradients(model, arrays, specs.LOSS)
-        runs = [program.grad(arrays, "--mapping=units", f"--threads={n}") for n in (1, 3)]
-        harness.check_gradients(runs[0], exact, single, str(sizes))
-        for name, array in runs[0].items():
-            assert array.tobytes() == runs[1][name].tobytes(), name
+        check_on_threads(model, program, steps, samples, "--mapping=units")
 
 
 @pytest.mark.parametrize("hidden, features", [(260, 5), (36, 300)])

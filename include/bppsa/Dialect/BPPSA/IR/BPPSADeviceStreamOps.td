@@ -17,7 +17,7 @@ def BPPSA_SelectStreamOp : BPPSA_DeviceStreamOp<"select_stream"> {
   let summary = "says which stream of the device takes the launches that follow";
   let description = [{
     0 is the main stream, which every function of the host begins and ends on, 1 the sub stream,
-    whose work waits where the device has no room for both. The launches of a stream run in their order, those of the two
+    whose work waits where the device cannot hold both. The launches of a stream run in their order, those of the two
     in any order but for events. Stands in the block of a function. See `bppsa-assign-streams`.
 
     ```mlir

@@ -7,6 +7,7 @@
 #include "bppsa/Dialect/BPPSA/Analysis/MemoryAccesses.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Kernels/Passes.h"
+#include "bppsa/Dialect/BPPSA/Utils/MultiplyAdds.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -57,16 +58,14 @@ static std::optional<unsigned> findRows(func::FuncOp kernel, Operation &op) {
 /// Multiply-adds of the body of the time loop `op` for each number that a step reads or writes.
 static int64_t countWork(Operation &op) {
   Block &body = op.getRegion(0).front();
-  int64_t multiplyAdds = 0, numbers = 0;
-  for (auto product : body.getOps<MatVecOp>())
-    multiplyAdds += cast<VectorType>(product.getMatrix().getType()).getNumElements();
+  int64_t numbers = 0;
   auto count = [&](Value value) {
     if (auto type = cast<VectorType>(value.getType()); type.getRank() == 1)
       numbers += type.getNumElements();
   };
   llvm::for_each(body.getArguments(), count);
   llvm::for_each(body.getTerminator()->getOperands(), count);
-  return multiplyAdds / std::max<int64_t>(numbers, 1);
+  return countMultiplyAdds(body) / std::max<int64_t>(numbers, 1);
 }
 
 static Kernel analyze(func::FuncOp function) {

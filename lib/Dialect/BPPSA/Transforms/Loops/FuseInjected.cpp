@@ -14,6 +14,7 @@
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Loops/Passes.h"
 #include "bppsa/Dialect/BPPSA/Utils/BodyRewrites.h"
+#include "bppsa/Dialect/BPPSA/Utils/MultiplyAdds.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -25,14 +26,6 @@ namespace bppsa {
 
 using namespace mlir;
 using namespace bppsa;
-
-/// Multiply-adds of one step of `loop`.
-static int64_t countWork(Operation *loop) {
-  int64_t work = 0;
-  for (auto product : loop->getRegion(0).front().getOps<MatVecOp>())
-    work += cast<VectorType>(product.getMatrix().getType()).getNumElements();
-  return work;
-}
 
 /// Whether a phase of the training step begins between `first` and `last`.
 static bool arePhasesApart(Operation *first, Operation *last) {
@@ -52,7 +45,10 @@ static RecurrenceOp findMaker(ChainOp chain, unsigned number) {
                  loop.getInitial().empty() && loop->getNumResults() == 1 &&
                  loop.getDestinations().empty() && !loop.isGraphForm() && !loop.getSteps() &&
                  loop.getLanesAttr() == chain.getLanesAttr();
-  return isMaker && countWork(loop) <= countWork(chain) && !arePhasesApart(loop, chain)
+  return isMaker &&
+                 countMultiplyAdds(loop.getBody().front()) <=
+                     countMultiplyAdds(chain.getBody().front()) &&
+                 !arePhasesApart(loop, chain)
              ? loop
              : RecurrenceOp();
 }
