@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bppsa/Target/CPUObject.h"
+#include "CPUMachine.h"
 #include "PassAnalyses.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Buffers/Passes.h"
@@ -14,74 +15,11 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LegacyPassManager.h"
-#include "llvm/MC/MCSubtargetInfo.h"
-#include "llvm/MC/TargetRegistry.h"
-#include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
-#include "llvm/Target/TargetOptions.h"
-#include "llvm/TargetParser/Host.h"
 
 using namespace mlir;
 using namespace bppsa;
-
-//===----------------------------------------------------------------------===//
-// Targets
-//===----------------------------------------------------------------------===//
-
-static const CPUTarget kLevels[] = {{"x86-64-v2", "x86-64-v2", 16, 128},
-                                    {"x86-64-v3", "x86-64-v3", 16, 256},
-                                    {"x86-64-v4", "x86-64-v4", 32, 512}};
-
-static llvm::CodeGenOptLevel getCodeGenLevel(unsigned optLevel) {
-  return static_cast<llvm::CodeGenOptLevel>(std::min(optLevel, 3u));
-}
-
-/// A machine for `cpu` on this triple. Null, with `error` set, where LLVM was
-/// built without the target.
-static std::unique_ptr<llvm::TargetMachine> createMachine(StringRef cpu, unsigned optLevel,
-                                                          std::string &error) {
-  static const bool initialized = [] {
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
-    return true;
-  }();
-  (void)initialized;
-  llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
-  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
-  if (!target)
-    return nullptr;
-  llvm::TargetOptions options;
-  options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
-  options.UseInitArray = true; // lld ignores .ctors.
-  return std::unique_ptr<llvm::TargetMachine>(
-      target->createTargetMachine(triple, cpu, /*Features=*/"", options, llvm::Reloc::PIC_,
-                                  /*CM=*/std::nullopt, getCodeGenLevel(optLevel)));
-}
-
-FailureOr<SmallVector<CPUTarget>> bppsa::selectCPUTargets(StringRef mcpu, std::string &error) {
-  if (mcpu.empty())
-    return SmallVector<CPUTarget>(std::begin(kLevels), std::end(kLevels));
-  std::string cpu = mcpu == "native" ? llvm::sys::getHostCPUName().str() : mcpu.str();
-  // A machine for an unknown CPU prints warnings, so the baseline is asked first.
-  std::unique_ptr<llvm::TargetMachine> machine = createMachine(kLevels[0].cpu, 2, error);
-  if (!machine)
-    return failure();
-  if (!machine->getMCSubtargetInfo()->isCPUStringValid(cpu)) {
-    error = "unknown CPU '" + cpu +
-            "' for --mcpu; use native, x86-64-v2, x86-64-v3, x86-64-v4 "
-            "or a CPU name of LLVM";
-    return failure();
-  }
-  machine = createMachine(cpu, 2, error);
-  const llvm::MCSubtargetInfo &info = *machine->getMCSubtargetInfo();
-  unsigned level = info.checkFeatures("+avx512f,+avx512vl") ? 2
-                   : info.checkFeatures("+avx2")            ? 1
-                                                            : 0;
-  CPUTarget target = kLevels[level];
-  target.cpu = cpu;
-  return SmallVector<CPUTarget>{target};
-}
 
 //===----------------------------------------------------------------------===//
 // Code
@@ -247,7 +185,8 @@ translate(ModuleOp module, llvm::LLVMContext &context, const CPUTarget &target, 
   dropModelAttributes(module);
   std::unique_ptr<llvm::Module> translated = translateModuleToLLVMIR(module, context);
   std::string error;
-  std::unique_ptr<llvm::TargetMachine> machine = createMachine(target.cpu, /*optLevel=*/2, error);
+  std::unique_ptr<llvm::TargetMachine> machine =
+      createCPUMachine(target.cpu, /*optLevel=*/2, error);
   if (!translated || !machine) {
     module.emitError() << "cannot generate code for " << target.cpu << ": " << error;
     return nullptr;
@@ -300,7 +239,7 @@ std::unique_ptr<llvm::Module> bppsa::translateKernels(ModuleOp module, llvm::LLV
 
 LogicalResult bppsa::optimizeForCPU(llvm::Module &module, StringRef cpu, unsigned optLevel,
                                     std::string &error) {
-  std::unique_ptr<llvm::TargetMachine> machine = createMachine(cpu, optLevel, error);
+  std::unique_ptr<llvm::TargetMachine> machine = createCPUMachine(cpu, optLevel, error);
   if (!machine)
     return failure();
   module.setTargetTriple(machine->getTargetTriple());
@@ -321,7 +260,7 @@ LogicalResult bppsa::optimizeForCPU(llvm::Module &module, StringRef cpu, unsigne
 
 FailureOr<std::string> bppsa::emitCPUCode(llvm::Module &module, StringRef cpu, unsigned optLevel,
                                           bool assembly, std::string &error) {
-  std::unique_ptr<llvm::TargetMachine> machine = createMachine(cpu, optLevel, error);
+  std::unique_ptr<llvm::TargetMachine> machine = createCPUMachine(cpu, optLevel, error);
   if (!machine)
     return failure();
   module.setTargetTriple(machine->getTargetTriple());

@@ -7,6 +7,7 @@
 #ifndef BPPSA_TARGET_CPUOBJECT_H
 #define BPPSA_TARGET_CPUOBJECT_H
 
+#include "bppsa/Target/CPUTargets.h"
 #include "bppsa/Target/ModelDescription.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/IR/LLVMContext.h"
@@ -14,22 +15,6 @@
 #include <memory>
 
 namespace bppsa {
-
-/// An instruction set that a program holds code for.
-struct CPUTarget {
-  /// Level in the program's table: `x86-64-v2`, `x86-64-v3` or `x86-64-v4`.
-  std::string isa;
-  /// LLVM CPU name to generate code for.
-  std::string cpu;
-  /// Vector registers of the widest kind and their width in bits.
-  int64_t registers;
-  int64_t vectorBits;
-};
-
-/// The targets of one program: every x86-64 level from v2, or the one that
-/// `mcpu` (an LLVM CPU name or `native`) belongs to. Fails for an unknown name.
-mlir::FailureOr<llvm::SmallVector<CPUTarget>> selectCPUTargets(llvm::StringRef mcpu,
-                                                               std::string &error);
 
 /// Symbol of the entry of the exported function `function`.
 std::string getEntrySymbol(llvm::StringRef function);
