@@ -26,7 +26,7 @@ struct Catcher {
 };
 } // namespace
 
-static thread_local Catcher *current = nullptr;
+static thread_local Catcher *innermostCatcher = nullptr;
 
 static thread_local bool areThrown = false;
 
@@ -35,14 +35,14 @@ FailuresThrown::~FailuresThrown() { areThrown = before; }
 
 bool bppsa::runtime::throwsFailures() { return areThrown; }
 
-bool bppsa::runtime::catchesFailures() { return current != nullptr; }
+bool bppsa::runtime::catchesFailures() { return innermostCatcher != nullptr; }
 
 std::exception_ptr bppsa::runtime::catchFailure(void (*body)(void *), void *context) noexcept {
-  Catcher catcher{{}, current, nullptr, {}};
-  current = &catcher;
+  Catcher catcher{{}, innermostCatcher, nullptr, {}};
+  innermostCatcher = &catcher;
   if (setjmp(catcher.target) == 0)
     body(context);
-  current = catcher.outer;
+  innermostCatcher = catcher.outer;
   if (catcher.error)
     for (void *block : catcher.blocks)
       freeBlock(block);
@@ -50,19 +50,19 @@ std::exception_ptr bppsa::runtime::catchFailure(void (*body)(void *), void *cont
 }
 
 void bppsa::runtime::failCompiled(std::exception_ptr error) noexcept {
-  if (!current)
+  if (!innermostCatcher)
     orExit([&] { std::rethrow_exception(error); });
-  current->error = std::move(error);
-  longjmp(current->target, 1);
+  innermostCatcher->error = std::move(error);
+  longjmp(innermostCatcher->target, 1);
 }
 
 void bppsa::runtime::noteBlock(void *block) {
-  if (current)
-    current->blocks.push_back(block);
+  if (innermostCatcher)
+    innermostCatcher->blocks.push_back(block);
 }
 
 void bppsa::runtime::forgetBlock(void *block) {
-  for (Catcher *catcher = current; catcher; catcher = catcher->outer) {
+  for (Catcher *catcher = innermostCatcher; catcher; catcher = catcher->outer) {
     auto found = std::find(catcher->blocks.rbegin(), catcher->blocks.rend(), block);
     if (found == catcher->blocks.rend())
       continue;

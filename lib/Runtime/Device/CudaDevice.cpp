@@ -70,9 +70,9 @@ private:
   void *allocateBlock(uint64_t size);
   Function functionOf(Kernel &kernel);
   void openAhead();
-  const char *nameOf(const Launch &launch) const;
+  const char *nameOf(const KernelLaunch &launch) const;
   void startCooperatively(Kernel &kernel, const LaunchSize &size, void **arguments);
-  void start(Launch &launch, Stream stream);
+  void start(KernelLaunch &launch, Stream stream);
   void flush();
   void flushUnlessCollecting();
   void releaseUnused();
@@ -162,7 +162,7 @@ Device::MemoryInfo CudaDevice::memoryInfo() {
 void *CudaDevice::allocateBlock(uint64_t size) {
   Address block = 0;
   Result result = driver.memAlloc(&block, size);
-  if (result == outOfMemory)
+  if (result == errorOutOfMemory)
     return nullptr;
   checkWork(result, "allocating ", describeBytes(size));
   return reinterpret_cast<void *>(static_cast<uintptr_t>(block));
@@ -242,7 +242,7 @@ void CudaDevice::launch(int64_t index, const LaunchSize &size, void **arguments,
            " blocks or threads is too large; use a smaller --batch or shorter sequences");
   if (size.cooperative)
     return startCooperatively(kernel, size, arguments);
-  streams->add(Launch(functionOf(kernel), size, arguments, count));
+  streams->add(KernelLaunch(functionOf(kernel), size, arguments, count));
   flushUnlessCollecting();
 }
 
@@ -277,7 +277,7 @@ void CudaDevice::startCooperatively(Kernel &kernel, const LaunchSize &size, void
       functionOf(kernel), number(size.grid[0]), number(size.grid[1]), number(size.grid[2]),
       number(size.block[0]), number(size.block[1]), number(size.block[2]), /*sharedBytes=*/0,
       streams->selected(), arguments);
-  if (result == cooperativeLaunchTooLarge)
+  if (result == errorCooperativeLaunchTooLarge)
     fail("kernel ", quote(kernel.name), ": ", size.describe(),
          " have to run at the same time, and ", name, " with its ", processors,
          " multiprocessors cannot hold them; use a larger GPU, or --target=cpu");
@@ -285,12 +285,12 @@ void CudaDevice::startCooperatively(Kernel &kernel, const LaunchSize &size, void
   recent[launches++ % std::size(recent)] = kernel.name;
 }
 
-const char *CudaDevice::nameOf(const Launch &launch) const {
+const char *CudaDevice::nameOf(const KernelLaunch &launch) const {
   auto isLaunched = [&](const Kernel &kernel) { return kernel.function == launch.function; };
   return std::find_if(kernels.begin(), kernels.end(), isLaunched)->name;
 }
 
-void CudaDevice::start(Launch &launch, Stream stream) {
+void CudaDevice::start(KernelLaunch &launch, Stream stream) {
   KernelParameters p = launch.parameters();
   checkWork(driver.launchKernel(p.function, p.gridX, p.gridY, p.gridZ, p.blockX, p.blockY, p.blockZ,
                                 p.sharedBytes, stream, p.arguments, p.extra),
@@ -301,8 +301,10 @@ void CudaDevice::start(Launch &launch, Stream stream) {
 void CudaDevice::flush() {
   if (streams->hasCollected())
     streams->flush(
-        *graphs, [this](Launch &launch, Stream stream) { start(launch, stream); },
-        [this](const Launch &launch) { recent[launches++ % std::size(recent)] = nameOf(launch); });
+        *graphs, [this](KernelLaunch &launch, Stream stream) { start(launch, stream); },
+        [this](const KernelLaunch &launch) {
+          recent[launches++ % std::size(recent)] = nameOf(launch);
+        });
 }
 
 void CudaDevice::flushUnlessCollecting() {

@@ -39,7 +39,7 @@ struct LaunchAttribute {
   char others[60];
 };
 
-constexpr Result outOfMemory = 2, cooperativeLaunchTooLarge = 720;
+constexpr Result errorOutOfMemory = 2, errorCooperativeLaunchTooLarge = 720;
 constexpr unsigned nonBlockingStream = 1, eventWithTime = 0, eventWithoutTime = 2;
 constexpr int multiprocessorCount = 16, computeMajor = 75, computeMinor = 76;
 constexpr int launchPriority = 8;

@@ -20,13 +20,13 @@ static constexpr size_t mostRecorded = 16;
 // Launches
 //===----------------------------------------------------------------------===//
 
-Launch::Launch(Function function, const LaunchSize &size, void **given, int64_t count)
+KernelLaunch::KernelLaunch(Function function, const LaunchSize &size, void **given, int64_t count)
     : function(function), size(size), arguments(count) {
   for (int64_t i = 0; i < count; ++i)
     memcpy(&arguments[i], given[i], sizeof arguments[i]);
 }
 
-KernelParameters Launch::parameters() {
+KernelParameters KernelLaunch::parameters() {
   addresses.clear();
   for (uint64_t &argument : arguments)
     addresses.push_back(&argument);
@@ -56,11 +56,11 @@ Graphs::Graphs(const Driver &driver, Stream stream, int priority)
     : driver(driver), stream(stream), priority(priority), used(driver.hasGraphs() && isWanted()) {}
 
 /// Brings the sequence with the same kernels and sizes to the front; null where there is none.
-Graphs::Recorded *Graphs::find(const std::vector<Launch> &sequence) {
+Graphs::Recorded *Graphs::find(const std::vector<KernelLaunch> &sequence) {
   auto isSame = [&](const Recorded &recorded) {
     return std::equal(sequence.begin(), sequence.end(), recorded.sequence.begin(),
                       recorded.sequence.end(),
-                      [](const Launch &a, const Launch &b) { return a.hasShapeOf(b); });
+                      [](const KernelLaunch &a, const KernelLaunch &b) { return a.hasShapeOf(b); });
   };
   auto found = std::find_if(recent.begin(), recent.end(), isSame);
   if (found == recent.end())
@@ -69,7 +69,7 @@ Graphs::Recorded *Graphs::find(const std::vector<Launch> &sequence) {
   return &recent.front();
 }
 
-void Graphs::record(std::vector<Launch> &sequence) {
+void Graphs::record(std::vector<KernelLaunch> &sequence) {
   if (recent.size() == mostRecorded) {
     destroy(recent.back());
     recent.pop_back();
@@ -86,7 +86,7 @@ void Graphs::destroy(Recorded &recorded) {
 }
 
 /// Nodes have the lowest priority unless they are told another one, which old drivers cannot be.
-bool Graphs::addNode(Recorded &recorded, Launch &launch) {
+bool Graphs::addNode(Recorded &recorded, KernelLaunch &launch) {
   KernelParameters parameters = launch.parameters();
   std::vector<GraphNode> before;
   for (size_t number : launch.before)
@@ -96,7 +96,7 @@ bool Graphs::addNode(Recorded &recorded, Launch &launch) {
       0)
     return false;
   bool hasPriority = std::any_of(recorded.sequence.begin(), recorded.sequence.end(),
-                                 [](const Launch &other) { return other.isBeside; });
+                                 [](const KernelLaunch &other) { return other.isBeside; });
   if (launch.isBeside || !hasPriority || !driver.graphKernelNodeSetAttribute)
     return true;
   LaunchAttribute attribute = {};
@@ -108,14 +108,14 @@ bool Graphs::addNode(Recorded &recorded, Launch &launch) {
 bool Graphs::build(Recorded &recorded) {
   if (driver.graphCreate(&recorded.graph, 0) != 0)
     return false;
-  for (Launch &launch : recorded.sequence)
+  for (KernelLaunch &launch : recorded.sequence)
     if (!addNode(recorded, launch))
       return false;
   return driver.graphInstantiate(&recorded.executable, recorded.graph, 0) == 0;
 }
 
 /// Gives the graph the arguments of `sequence` where they are others.
-bool Graphs::update(Recorded &recorded, std::vector<Launch> &sequence) {
+bool Graphs::update(Recorded &recorded, std::vector<KernelLaunch> &sequence) {
   for (size_t i = 0; i < sequence.size(); ++i) {
     if (sequence[i].arguments == recorded.sequence[i].arguments)
       continue;
@@ -128,7 +128,7 @@ bool Graphs::update(Recorded &recorded, std::vector<Launch> &sequence) {
   return true;
 }
 
-bool Graphs::prepare(std::vector<Launch> &sequence) {
+bool Graphs::prepare(std::vector<KernelLaunch> &sequence) {
   if (!used || sequence.size() < 2)
     return false;
   Recorded *recorded = find(sequence);

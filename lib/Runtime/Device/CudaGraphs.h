@@ -16,12 +16,12 @@
 namespace bppsa::runtime::cuda {
 
 /// A kernel that is to be started, with copies of its arguments.
-struct Launch {
-  Launch(Function function, const LaunchSize &size, void **arguments, int64_t count);
+struct KernelLaunch {
+  KernelLaunch(Function function, const LaunchSize &size, void **arguments, int64_t count);
   /// What the driver takes; it points into this object.
   KernelParameters parameters();
   /// Whether the two differ in their arguments at most.
-  bool hasShapeOf(const Launch &other) const {
+  bool hasShapeOf(const KernelLaunch &other) const {
     return function == other.function && size.grid == other.size.grid &&
            size.block == other.size.block && before == other.before && isBeside == other.isBeside;
   }
@@ -50,24 +50,24 @@ public:
   bool areUsed() const { return used; }
   /// Whether there is a graph for `sequence`: not where it is new, where it is a single launch, or
   /// where the driver refuses. In the last case graphs are not used any more.
-  bool prepare(std::vector<Launch> &sequence);
+  bool prepare(std::vector<KernelLaunch> &sequence);
   /// Starts the one that was prepared. False where the driver refuses, as above.
   bool launch();
 
 private:
   /// A sequence that was seen, and its graph from the second time on.
   struct Recorded {
-    std::vector<Launch> sequence;
+    std::vector<KernelLaunch> sequence;
     Graph graph = nullptr;
     GraphExec executable = nullptr;
     std::vector<GraphNode> nodes;
   };
 
-  Recorded *find(const std::vector<Launch> &sequence);
-  void record(std::vector<Launch> &sequence);
-  bool addNode(Recorded &recorded, Launch &launch);
+  Recorded *find(const std::vector<KernelLaunch> &sequence);
+  void record(std::vector<KernelLaunch> &sequence);
+  bool addNode(Recorded &recorded, KernelLaunch &launch);
   bool build(Recorded &recorded);
-  bool update(Recorded &recorded, std::vector<Launch> &sequence);
+  bool update(Recorded &recorded, std::vector<KernelLaunch> &sequence);
   void destroy(Recorded &recorded);
 
   const Driver &driver;

@@ -38,7 +38,7 @@ void Streams::select(int64_t stream) {
   current = stream;
 }
 
-void Streams::add(Launch launch) {
+void Streams::add(KernelLaunch launch) {
   size_t number = launches.size();
   launch.isBeside = current == subStream;
   std::swap(launch.before, waits[current]);
@@ -113,8 +113,8 @@ Stream Streams::selected() {
   return ready(current);
 }
 
-void Streams::startItem(const Item &item, std::vector<Launch> &sequence,
-                        const std::function<void(Launch &, Stream)> &start) {
+void Streams::startItem(const Item &item, std::vector<KernelLaunch> &sequence,
+                        const std::function<void(KernelLaunch &, Stream)> &start) {
   switch (item.kind) {
   case Item::Kind::Launch:
     return start(sequence[item.launch], ready(item.stream));
@@ -127,10 +127,10 @@ void Streams::startItem(const Item &item, std::vector<Launch> &sequence,
   }
 }
 
-void Streams::flush(Graphs &graphs, const std::function<void(Launch &, Stream)> &start,
-                    const std::function<void(const Launch &)> &note) {
+void Streams::flush(Graphs &graphs, const std::function<void(KernelLaunch &, Stream)> &start,
+                    const std::function<void(const KernelLaunch &)> &note) {
   std::vector<Item> order;
-  std::vector<Launch> sequence;
+  std::vector<KernelLaunch> sequence;
   order.swap(items);
   sequence.swap(launches);
   forgetCollected();
@@ -140,7 +140,7 @@ void Streams::flush(Graphs &graphs, const std::function<void(Launch &, Stream)> 
     subRuns = false;
     isSubBehind = streams[subStream] != nullptr;
     if (graphs.launch()) {
-      for (const Launch &launch : sequence)
+      for (const KernelLaunch &launch : sequence)
         note(launch);
       return;
     }

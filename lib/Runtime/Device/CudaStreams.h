@@ -31,15 +31,15 @@ public:
   Stream selected();
 
   void select(int64_t stream);
-  void add(Launch launch);
+  void add(KernelLaunch launch);
   void record(int64_t event);
   void wait(int64_t event);
   bool hasCollected() const { return !items.empty(); }
 
   /// Starts what was collected, as one of `graphs` where there is one. `note` is told each launch,
   /// in order; `start` starts one on a stream.
-  void flush(Graphs &graphs, const std::function<void(Launch &, Stream)> &start,
-             const std::function<void(const Launch &)> &note);
+  void flush(Graphs &graphs, const std::function<void(KernelLaunch &, Stream)> &start,
+             const std::function<void(const KernelLaunch &)> &note);
 
   /// Lets another stream, of copies, be made as unimportant as the sub stream.
   Stream createStream(int priority) const;
@@ -72,8 +72,8 @@ private:
   };
 
   Event &eventOf(int64_t number);
-  void startItem(const Item &item, std::vector<Launch> &launches,
-                 const std::function<void(Launch &, Stream)> &start);
+  void startItem(const Item &item, std::vector<KernelLaunch> &launches,
+                 const std::function<void(KernelLaunch &, Stream)> &start);
   void forgetCollected();
   void makeWait(Stream waiting, Stream other);
   Stream ready(int64_t stream);
@@ -87,7 +87,7 @@ private:
   Event fence = nullptr;
 
   std::vector<Item> items;
-  std::vector<Launch> launches;
+  std::vector<KernelLaunch> launches;
   /// By stream: the last launch that is collected, and those that the next one waits for.
   std::optional<size_t> last[2];
   std::vector<size_t> waits[2];

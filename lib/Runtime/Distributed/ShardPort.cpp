@@ -11,10 +11,10 @@
 
 using namespace bppsa::runtime;
 
-static thread_local ShardPort *current = nullptr;
+static thread_local ShardPort *shardPort = nullptr;
 
-ShardPortUse::ShardPortUse(ShardPort &port) { current = &port; }
-ShardPortUse::~ShardPortUse() { current = nullptr; }
+ShardPortUse::ShardPortUse(ShardPort &port) { shardPort = &port; }
+ShardPortUse::~ShardPortUse() { shardPort = nullptr; }
 
 static ShardState stateOf(int64_t address, int64_t bytes, int64_t reverse, int64_t channel) {
   return {reinterpret_cast<void *>(address), static_cast<uint64_t>(bytes), reverse != 0, channel};
@@ -22,22 +22,22 @@ static ShardState stateOf(int64_t address, int64_t bytes, int64_t reverse, int64
 
 void bppsa_rt_shard_enter(int64_t address, int64_t bytes, int64_t reverse, int64_t transposed,
                           int64_t channel) {
-  if (!current)
+  if (!shardPort)
     return;
   ShardState state = stateOf(address, bytes, reverse, channel);
   if (transposed)
-    current->giveCotangent(state);
+    shardPort->giveCotangent(state);
   else
-    current->enter(state);
+    shardPort->enter(state);
 }
 
 void bppsa_rt_shard_leave(int64_t address, int64_t bytes, int64_t reverse, int64_t transposed,
                           int64_t channel) {
   ShardState state = stateOf(address, bytes, reverse, channel);
-  if (current && transposed)
-    current->takeCotangent(state);
-  else if (current)
-    current->leave(state);
+  if (shardPort && transposed)
+    shardPort->takeCotangent(state);
+  else if (shardPort)
+    shardPort->leave(state);
   else if (transposed)
     memset(state.data, 0, bytes);
 }
@@ -45,13 +45,13 @@ void bppsa_rt_shard_leave(int64_t address, int64_t bytes, int64_t reverse, int64
 void bppsa_rt_shard_scan(int64_t map, int64_t own, int64_t into, int64_t samples, int64_t size,
                          int64_t reverse) {
   float *made = reinterpret_cast<float *>(into);
-  if (current)
-    current->scan({reinterpret_cast<const float *>(map), reinterpret_cast<const float *>(own), made,
-                   samples, size, reverse != 0});
+  if (shardPort)
+    shardPort->scan({reinterpret_cast<const float *>(map), reinterpret_cast<const float *>(own),
+                     made, samples, size, reverse != 0});
   else
     memset(made, 0, samples * size * sizeof(float));
 }
 
-int64_t bppsa_rt_shard_first_step() { return current ? current->firstStep() : 0; }
+int64_t bppsa_rt_shard_first_step() { return shardPort ? shardPort->firstStep() : 0; }
 
-int64_t bppsa_rt_shard_all_steps(int64_t own) { return current ? current->allSteps() : own; }
+int64_t bppsa_rt_shard_all_steps(int64_t own) { return shardPort ? shardPort->allSteps() : own; }

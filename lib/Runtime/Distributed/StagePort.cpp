@@ -10,19 +10,19 @@
 
 using namespace bppsa::runtime;
 
-static thread_local StagePort *current = nullptr;
+static thread_local StagePort *stagePort = nullptr;
 
-StagePortUse::StagePortUse(StagePort &port) { current = &port; }
-StagePortUse::~StagePortUse() { current = nullptr; }
+StagePortUse::StagePortUse(StagePort &port) { stagePort = &port; }
+StagePortUse::~StagePortUse() { stagePort = nullptr; }
 
-StagePort *bppsa::runtime::currentStagePort() { return current; }
+StagePort *bppsa::runtime::currentStagePort() { return stagePort; }
 
 /// The port of a stage that runs; there is no other way to call one.
 static StagePort &portOfStage() {
   return *orExit([] {
-    if (!current)
+    if (!stagePort)
       fail("a stage of a pipeline runs where no rank exchanges anything; compile the model again");
-    return current;
+    return stagePort;
   });
 }
 

@@ -10,24 +10,26 @@
 using namespace bppsa::runtime;
 
 /// Of the steps of a thread; null where nobody listens, as in measurements.
-static thread_local StepListener *current = nullptr;
+static thread_local StepListener *stepListener = nullptr;
 
-StepListening::StepListening(StepListener &listener) { current = &listener; }
-StepListening::~StepListening() { current = nullptr; }
+StepListening::StepListening(StepListener &listener) { stepListener = &listener; }
+StepListening::~StepListening() { stepListener = nullptr; }
 
 void bppsa_rt_await_parameter(int64_t address) {
-  if (current)
-    current->parameterNeeded(reinterpret_cast<const void *>(address));
+  if (stepListener)
+    stepListener->parameterNeeded(reinterpret_cast<const void *>(address));
 }
 
 void bppsa_rt_signal_gradient(int64_t address) {
-  if (current)
-    current->gradientReady(reinterpret_cast<const void *>(address));
+  if (stepListener)
+    stepListener->gradientReady(reinterpret_cast<const void *>(address));
 }
 
 void bppsa_rt_rank_mean(int64_t address, int64_t count, int64_t transposed) {
-  if (current)
-    current->shareMeans(reinterpret_cast<float *>(address), count, transposed != 0);
+  if (stepListener)
+    stepListener->shareMeans(reinterpret_cast<float *>(address), count, transposed != 0);
 }
 
-float bppsa_rt_rank_weight() { return current ? static_cast<float>(current->lossWeight()) : 1; }
+float bppsa_rt_rank_weight() {
+  return stepListener ? static_cast<float>(stepListener->lossWeight()) : 1;
+}

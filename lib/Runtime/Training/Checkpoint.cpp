@@ -25,7 +25,7 @@ static std::string arrayName(const std::string &kind, const ParameterInfo &info)
 // Settings and state as JSON
 //===----------------------------------------------------------------------===//
 
-static json describe(const Program &program) {
+static json describeIdentity(const Program &program) {
   return {{"source", program.model.source},
           {"optimizer", program.model.optimizer},
           {"loss", program.model.lossText()},
@@ -139,7 +139,7 @@ static TrainState stateOf(const json &object) {
 void bppsa::runtime::writeCheckpoint(const std::string &path, const Session &session,
                                      const TrainSettings &settings, const TrainState &state) {
   json meta = {{"format", 1},
-               {"model", describe(session.program)},
+               {"model", describeIdentity(session.program)},
                {"settings", settingsToJson(settings)},
                {"state", stateToJson(state)}};
   std::string bytes = meta.dump();
@@ -171,7 +171,7 @@ static json parseMeta(const Array &array, const Program &program) {
   json meta = json::parse(text, text + array.elements());
   if (meta.at("format") != 1)
     fail("has the checkpoint format ", meta.at("format").dump(), ", expected 1");
-  json own = describe(program);
+  json own = describeIdentity(program);
   const json &model = meta.at("model");
   for (const char *key : {"source", "optimizer", "loss", "checksum"})
     if (model.at(key) != own[key])

@@ -44,7 +44,7 @@ static std::string programNumber(const Program &program) {
 // Files
 //===----------------------------------------------------------------------===//
 
-static ordered_json describe(const cost::DeviceConstants &constants) {
+static ordered_json describeConstants(const cost::DeviceConstants &constants) {
   ordered_json object = {{"multiprocessors", constants.multiprocessors},
                          {"bytes_per_us", constants.bandwidth},
                          {"launch_us", constants.launch},
@@ -216,8 +216,8 @@ static double worstChoice(const std::vector<Point> &points, const std::vector<do
   return worst;
 }
 
-static ordered_json describe(const Program &program, const std::vector<Point> &points,
-                             const cost::DeviceConstants &constants) {
+static ordered_json describeCalibration(const Program &program, const std::vector<Point> &points,
+                                        const cost::DeviceConstants &constants) {
   const Model &model = program.model;
   ordered_json rows = ordered_json::array();
   std::vector<double> predicted;
@@ -237,7 +237,7 @@ static ordered_json describe(const Program &program, const std::vector<Point> &p
   return {{"format", 1},
           {"program", programNumber(program)},
           {"device", programDevice()->description()},
-          {"constants", describe(constants)},
+          {"constants", describeConstants(constants)},
           {"worst_prediction", worst},
           {"worst_choice", worstChoice(points, predicted)},
           {"points", std::move(rows)}};
@@ -263,7 +263,7 @@ void bppsa::runtime::calibrateCommand(const Program &program, const Options &opt
   start.multiprocessors = static_cast<double>(programDevice()->multiprocessors());
   cost::DeviceConstants constants = cost::fitConstants(model.deviceChains, measurements, start);
 
-  std::string text = describe(program, points, constants).dump();
+  std::string text = describeCalibration(program, points, constants).dump();
   if (!path.empty()) {
     AtomicFile file(path);
     file.write((text + "\n").data(), text.size() + 1);

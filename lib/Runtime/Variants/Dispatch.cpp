@@ -47,7 +47,7 @@ static bool mayFillThreads(const Model &model, const VariantRequest &request, in
          cost::doSamplesShareMatrices(model.hostChains, machine);
 }
 
-static std::string describe(const VariantInfo &variant) {
+static std::string describeVariant(const VariantInfo &variant) {
   std::string words = variant.backward;
   if (!variant.plan.empty())
     words += " " + variant.plan;
@@ -64,7 +64,7 @@ std::vector<const VariantInfo *> bppsa::runtime::matchingVariants(const Model &m
   std::vector<const VariantInfo *> matching;
   std::vector<std::string> all;
   for (const VariantInfo &variant : model.variants) {
-    all.push_back(describe(variant));
+    all.push_back(describeVariant(variant));
     bool backward = request.backward == "auto" || request.backward == variant.backward;
     bool scan = request.scan == "auto" || variant.plan.empty() || request.scan == variant.plan;
     // A plan that is asked for by name is meant to run.
