@@ -2,13 +2,14 @@
 # Part of the bppsa project, under the MIT License.
 """Times training on several ranks of this machine, beside what bppsa-schedule predicts.
 
-  benchmarks/ranks.py [--build build] [--rounds 3] [--steps 40] [--out ranks.json]
+  benchmarks/ranks.py [--build build] [--ranks 2] [--rounds 3] [--steps 40] [--out ranks.json]
 
 `scaling`: a GRU with H = 128 on two ranks beside one, a thread each. `exchanges`: an LSTM of four
-layers with H = 256, and VGG-11 on images of 32 x 32, on two ranks whose network, by --throttle,
+layers with H = 256, and VGG-11 on images of 32 x 32, on ranks whose network, by --throttle,
 takes as long to exchange gradients as a step takes to compute. Figures come from --trace: the time of a step is that from one start to
 the next, and exposed communication what a rank waits in it. Settings take turns, and results are
-medians over all rounds. Two free cores are needed.
+medians over all rounds. Two free cores are needed; where there are fewer cores than ranks, these
+share them, and so does the time that a step computes.
 """
 
 import argparse
@@ -30,7 +31,6 @@ import images
 import models
 from run import _machine
 
-RANKS = 2
 LATENCY = 50e-6
 EXCHANGES = ("barrier", "allreduce", "dear", "p3")
 # The first steps of a run touch memory for the first time.
@@ -89,10 +89,10 @@ class Program:
         sent = sum(event["dur"] for event in events if "to" in event.get("args", {})) * 1e-6
         return [end - begin for begin, end in spans], waited, [sum(taken) / sent if sent else 0]
 
-    def bench(self, compute):
+    def bench(self, ranks, compute):
         """The times of a step on the samples of one rank, as bppsa-schedule reads them: those of
         `bench`, which make `compute` milliseconds together as those of the runs do."""
-        words = ["bench", "--batch", str(self.batch // RANKS)]
+        words = ["bench", "--batch", str(self.batch // ranks)]
         words += ["--seq-len", str(self.length)] if self.length else []
         words += ["--threads", "1", "--mapping", "lanes", "--repeat", "5"]
         result = subprocess.run([self.path, *words], check=True, capture_output=True, text=True)
@@ -104,8 +104,8 @@ class Program:
         path.write_text(json.dumps(figures))
         return path
 
-    def predict(self, times, exchange, gigabits, share):
-        words = [self.onnx, "--ranks", str(RANKS), "--times", times, "--exchange", exchange]
+    def predict(self, ranks, times, exchange, gigabits, share):
+        words = [self.onnx, "--ranks", str(ranks), "--times", times, "--exchange", exchange]
         words += ["--network", f"{gigabits},{LATENCY * 1e6}", "--json"]
         words += ["--by-owners", "--message-share", f"{share:.3f}"]
         tool = self.build / "bin" / "bppsa-schedule"
@@ -118,13 +118,21 @@ def middle(microseconds):
     return statistics.median(microseconds) / 1e3
 
 
-def why_not_predicted(share):
+def share_of_messages(ranks, taken):
+    """Of the processors of a machine, what its ranks lose while they send, of which the messages of
+    each take `taken` of one."""
+    cores = len(os.sched_getaffinity(0))
+    # Threads of messages have cores of their own where there are enough.
+    return 0 if cores >= 2 * ranks else taken * max(ranks / cores, 1)
+
+
+def why_not_predicted(ranks, share):
     """Why there is no prediction where messages take that share of a core; None where there is."""
     if share <= MOST_SHARE:
         return None
     return (
         f"not predicted: beside messages that take {share:.3f} of a core, more than {MOST_SHARE}, "
-        f"ranks hardly compute; run on {2 * RANKS} free cores"
+        f"ranks hardly compute; run on {2 * ranks} free cores"
     )
 
 
@@ -139,30 +147,29 @@ def interleave(settings, rounds, measure):
 
 
 def measure_scaling(program, rounds):
-    found = interleave((1, RANKS), rounds, lambda ranks: program.train(ranks))
+    found = interleave((1, 2), rounds, lambda ranks: program.train(ranks))
     one, two = (middle(spans) for spans, *_ in found.values())
     print(f"{program.path.name}: {one:.2f} ms on one rank, {two:.2f} ms on two, {one / two:.2f} times")
     return {"one_ms": one, "two_ms": two, "speedup": one / two}
 
 
-def measure_exchanges(program, rounds):
+def measure_exchanges(program, ranks, rounds):
     # Nothing is sent while these steps compute.
-    spans, waited, _ = program.train(RANKS, "--exchange=barrier")
+    spans, waited, _ = program.train(ranks, "--exchange=barrier")
     compute = middle(spans) - middle(waited)
-    # Half of the gradients go to the other rank, and half of the sums.
-    gigabits = float(f"{program.parameters * 32 / (compute * 1e6):.3g}")
+    # A rank sends gradients to the owners of all parts but its own, and the sums of these to all.
+    sent = 2 * program.parameters * (ranks - 1) / ranks
+    gigabits = float(f"{sent * 32 / (compute * 1e6):.3g}")
     throttle = f"--throttle={gigabits},{LATENCY}"
     found = interleave(
-        EXCHANGES, rounds, lambda kind: program.train(RANKS, f"--exchange={kind}", throttle)
+        EXCHANGES, rounds, lambda kind: program.train(ranks, f"--exchange={kind}", throttle)
     )
-    times = program.bench(compute)
-    # Threads of messages have cores of their own where there are enough.
-    hasCores = len(os.sched_getaffinity(0)) >= 2 * RANKS
-    share = 0 if hasCores else statistics.median(found["allreduce"][2])
+    times = program.bench(ranks, compute)
+    share = share_of_messages(ranks, statistics.median(found["allreduce"][2]))
     rows = {}
     print(f"{program.path.name}: computes {compute:.1f} ms, network of {gigabits} Gbit/s", end=", ")
     print(f"messages take {share:.3f} of a core")
-    why_not = why_not_predicted(share)
+    why_not = why_not_predicted(ranks, share)
     if why_not:
         print(why_not)
     print("exchange    step ms  exposed ms  of barrier  predicted step ms  predicted exposed ms")
@@ -173,11 +180,11 @@ def measure_exchanges(program, rounds):
         if why_not:
             print(f"{'-':>19}{'-':>22}", flush=True)
         else:
-            step, exposed = program.predict(times, kind, gigabits, share)
+            step, exposed = program.predict(ranks, times, kind, gigabits, share)
             row |= {"predicted_step_ms": step, "predicted_exposed_ms": exposed}
             print(f"{step:19.1f}{exposed:22.1f}", flush=True)
         rows[kind] = row
-    inputs = {"compute_ms": compute, "gigabits": gigabits, "latency_s": LATENCY}
+    inputs = {"ranks": ranks, "compute_ms": compute, "gigabits": gigabits, "latency_s": LATENCY}
     return inputs | {"message_share": share, "exchanges": rows}
 
 
@@ -186,6 +193,7 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
+    parser.add_argument("--ranks", type=int, default=2, help="ranks that exchange gradients")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=40, help="training steps of a run")
     parser.add_argument("--out", type=pathlib.Path)
@@ -198,7 +206,9 @@ def main():
         result = {
             "machine": _machine(),
             "scaling": measure_scaling(gru, options.rounds),
-            "exchanges": [measure_exchanges(each, options.rounds) for each in (lstm, vgg11)],
+            "exchanges": [
+                measure_exchanges(each, options.ranks, options.rounds) for each in (lstm, vgg11)
+            ],
         }
     if options.out:
         options.out.write_text(json.dumps(result, indent=2) + "\n")

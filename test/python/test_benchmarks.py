@@ -321,20 +321,25 @@ class _Trainer:
     def train(self, count, *options):
         return [10e3, 10e3], [2e3, 2e3], [self.share]
 
-    def bench(self, compute):
+    def bench(self, count, compute):
         assert compute == 8
         return "times"
 
-    def predict(self, times, exchange, gigabits, share):
+    def predict(self, count, times, exchange, gigabits, share):
         # As bppsa-schedule does.
         assert times == "times" and share <= 0.9
+        # What goes each way takes as long as computing, 8 ms.
+        assert gigabits == pytest.approx(2 * 10**6 * (count - 1) / count * 32 / 8e6)
         return 9.0, 1.0
 
 
-@pytest.mark.parametrize("share, cores, predicted", [(0.4, 2, True), (1.3, 2, False), (1.3, 4, True)])
-def test_ranks_without_a_core_are_not_predicted(share, cores, predicted, monkeypatch, capsys):
+PREDICTED = [(2, 0.4, 2, True), (2, 1.3, 2, False), (2, 1.3, 4, True), (4, 0.4, 2, True), (4, 0.65, 2, False)]
+
+
+@pytest.mark.parametrize("count, share, cores, predicted", PREDICTED)
+def test_ranks_without_a_core_are_not_predicted(count, share, cores, predicted, monkeypatch, capsys):
     monkeypatch.setattr(ranks.os, "sched_getaffinity", lambda _: set(range(cores)))
-    result = ranks.measure_exchanges(_Trainer(share), rounds=2)
+    result = ranks.measure_exchanges(_Trainer(share), count, rounds=2)
     assert set(result["exchanges"]) == set(ranks.EXCHANGES)
     for row in result["exchanges"].values():
         assert row["step_ms"] == 10 and row["exposed_ms"] == 2 and row["speedup"] == 1
