@@ -1,6 +1,6 @@
 // RUN: bppsa-opt %s --split-input-file --verify-diagnostics --bppsa-shard-time
 
-// expected-error@+1 {{no input has an axis that an RNN, GRU or LSTM goes along, whose steps ranks could share; use a model with such layers, or --carry}}
+// expected-error@+1 {{no input has an axis that a recurrent layer, a Scan or a Loop goes along, whose steps ranks could share; use a model with one, or --carry}}
 func.func @training_loss(%x: tensor<f32> {bppsa.input = "x"}) -> (tensor<f32> {bppsa.loss}) {
   return %x : tensor<f32>
 }

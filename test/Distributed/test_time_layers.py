@@ -8,6 +8,7 @@ import functools
 import json
 
 import harness
+import loop_models
 import models
 import mpi
 import numpy as np
@@ -184,6 +185,45 @@ def test_what_layers_lead_to(model, tmp_path):
     check_exact(gradients(compiled, 3, tmp_path, arrays, 3), compiled[1], arrays, "mse")
 
 
+def loop_model(nodes, output, shapes=loop_models.SYMBOLIC, weights=()):
+    """A loop beside no recurrent layer, whose steps ranks share."""
+    weights = [*loop_models.RNN_WEIGHTS, *weights]
+    model = loop_models.case("loop", nodes, loop_models.rnn_arrays(), output, weights, shapes).model
+    shape = ["B", 4] if output == "hn" else ["T", "B", 4]
+    model.graph.output[0].CopyFrom(helper.make_tensor_value_info(output, TensorProto.FLOAT, shape))
+    return model
+
+
+def plain_scan(output, **attributes):
+    cell = loop_models.body(loop_models.RNN, "h xt", "h_next ht")
+    return loop_model([loop_models.scan(cell, "h0 x", "hn y", 1, **attributes)], output)
+
+
+def counted_loop():
+    """As exporters of JAX write a scan: the step picks its slice."""
+    node = loop_models.node
+    picked = [node("Identity", "go", "go_on"), node("Gather", "x i", "xt", axis=0)]
+    cell = loop_models.loop_body([*picked, *loop_models.RNN], "h", "go_on h_next ht")
+    sizes = [node("Shape", "x", "sizes"), node("Gather", "sizes zero", "steps1"), node("Squeeze", "steps1 zero", "steps")]
+    loop = loop_models.loop(cell, "steps _ h0", "hn y")
+    return loop_model([*sizes, loop], "y", weights=[("zero", np.array([0]))])
+
+
+LOOPS = {
+    "steps": lambda: plain_scan("y"),
+    "last": lambda: plain_scan("hn"),
+    "reversed": lambda: plain_scan("y", scan_input_directions=[1], scan_output_directions=[1]),
+    "counted": counted_loop,
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_loops_without_layers(name, tmp_path):
+    compiled = program(LOOPS[name], "mse")
+    arrays = models.data(compiled[1], {"T": 7, "B": 3}, "mse")
+    check_exact(gradients(compiled, 3, tmp_path, arrays, 3), compiled[1], arrays, "mse")
+
+
 SETTINGS = {
     # Batches of 4, 4 and 1 samples.
     "plain": ["--batch", 4, "--epochs", 3],
@@ -321,5 +361,5 @@ def test_models_without_steps_are_refused(tmp_path):
         [helper.make_node("MatMul", ["x", "w"], ["y"])], {"w": np.ones((3, 2), np.float32)}, {"x": ["B", 3]}, {"y": ["B", 2]}
     )
     harness.check_refused(
-        model, tmp_path, ["--loss=mse", "--distributed=mpi", "--shard-time"], 1, "no input has an axis that an RNN, GRU or LSTM goes along"
+        model, tmp_path, ["--loss=mse", "--distributed=mpi", "--shard-time"], 1, "no input has an axis that a recurrent layer, a Scan or a Loop goes along"
     )

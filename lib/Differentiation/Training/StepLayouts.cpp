@@ -66,8 +66,8 @@ LogicalResult StepLayouts::findSteps() {
   }
   if (!steps)
     return function.emitError(
-        "no input has an axis that an RNN, GRU or LSTM goes along, whose steps "
-        "ranks could share; use a model with such layers, or --carry");
+        "no input has an axis that a recurrent layer, a Scan or a Loop goes along, whose steps "
+        "ranks could share; use a model with one, or --carry");
   return success();
 }
 

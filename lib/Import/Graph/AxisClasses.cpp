@@ -45,6 +45,18 @@ AxisRole AxisClasses::getRole(int axis) const {
   return AxisRole::Unknown;
 }
 
+void AxisClasses::addLoopAxis(int axis) {
+  if (loopAxis < 0)
+    loopAxis = axis;
+}
+
+bool AxisClasses::carriesSteps(int axis) const {
+  auto isTime = [](std::pair<int, AxisRole> entry) { return entry.second == AxisRole::Time; };
+  if (llvm::any_of(roles, isTime))
+    return getRole(axis) == AxisRole::Time;
+  return axis >= 0 && loopAxis >= 0 && find(axis) == find(loopAxis);
+}
+
 void AxisClasses::mark(int axis, AxisFact fact) {
   if (axis >= 0)
     facts[find(axis)] |= fact;

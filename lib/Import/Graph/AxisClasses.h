@@ -43,6 +43,11 @@ public:
   /// The first role that an axis of the class was given.
   AxisRole getRole(int axis) const;
   bool hasRoles() const { return !roles.empty(); }
+  /// Says that a Scan or Loop goes along `axis`. Of several the first one counts.
+  void addLoopAxis(int axis);
+  /// Whether the class of `axis` carries steps: those of recurrent layers or, in graphs without
+  /// such layers, of a Scan or Loop.
+  bool carriesSteps(int axis) const;
 
   void mark(int axis, AxisFact fact);
   /// The facts of the class of `axis`.
@@ -59,6 +64,7 @@ private:
   /// Of each axis that stands for a class.
   llvm::SmallVector<unsigned> facts;
   llvm::SmallVector<std::pair<int, AxisRole>> roles;
+  int loopAxis = -1;
   /// Pairs of axes of one tensor, as they were found.
   llvm::DenseSet<std::pair<int, int>> pairs;
 };

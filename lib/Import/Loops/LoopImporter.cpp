@@ -263,6 +263,7 @@ FailureOr<SmallVector<Tensor>> LoopImporter::build(const Rows &rows) {
 }
 
 FailureOr<SmallVector<Tensor>> LoopImporter::run() {
+  graph.axes.addLoopAxis(graph.getOrigin(request.steps));
   if (failed(analyse()))
     return failure();
   Rows one{graph.getDim(1), {}, {}, {}};

@@ -230,7 +230,7 @@ LogicalResult ModelImporter::setAxes() {
     SmallVector<AffineExpr> sizes;
     for (auto [i, dim] : llvm::enumerate(array.dims)) {
       sizes.push_back(dim.size);
-      if (!stream && graph.getRole(dim) == AxisRole::Time)
+      if (!stream && graph.axes.carriesSteps(graph.getOrigin(dim)))
         array.setAttr(function, attrs::TimeAxis::make(builder.getI64IntegerAttr(i)));
     }
     AffineMap shape = AffineMap::get(0, graph.symbols.size(), sizes, builder.getContext());
