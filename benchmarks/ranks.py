@@ -72,7 +72,7 @@ class Program:
     def train(self, ranks, *options):
         """Microseconds of the steps of an epoch, what rank 0 waits in each of them, and which share of
         a processor its messages take while they are sent."""
-        launcher = ["mpirun", "-quiet", "-n", str(ranks)]
+        launcher = ["mpirun", "-quiet", "--oversubscribe", "-n", str(ranks)]
         words = ["train", "--data", self.data, "--batch", str(self.batch), "--no-shuffle"]
         words += ["--threads", "1", "--mapping", "lanes", "--quiet", "--trace", self.trace]
         subprocess.run([*launcher, self.path, *words, *options], check=True)
