@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "VectorBodies.h"
 #include "bppsa/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -54,26 +55,6 @@ static bool hasVectors(linalg::GenericOp op, OpOperand &operand) {
          succeeded(type.getStridesAndOffset(strides, offset)) && strides.back() == 1;
 }
 
-/// How the innermost loop, a reduction, joins its terms with the result; nothing where it does not
-/// join them at the end of its body.
-static std::optional<vector::CombiningKind> getKind(linalg::GenericOp op) {
-  Operation *join = op.getBody()->getTerminator()->getOperand(0).getDefiningOp();
-  Value result = op.getRegionOutputArgs().front();
-  if (!join || join->getNumOperands() != 2 || !result.hasOneUse() ||
-      *result.getUsers().begin() != join || !join->hasOneUse())
-    return std::nullopt;
-  if (isa<arith::AddFOp>(join))
-    return vector::CombiningKind::ADD;
-  if (isa<arith::MaximumFOp>(join))
-    return vector::CombiningKind::MAXIMUMF;
-  return std::nullopt;
-}
-
-static bool isElementwise(Operation &op) {
-  return isa<linalg::YieldOp, linalg::IndexOp, arith::ConstantOp>(op) ||
-         (OpTrait::hasElementwiseMappableTraits(&op) && op.getNumRegions() == 0);
-}
-
 static bool isTaken(linalg::GenericOp op) {
   if (!op.hasPureBufferSemantics() || op.getNumLoops() < 2)
     return false;
@@ -81,10 +62,10 @@ static bool isTaken(linalg::GenericOp op) {
   if (ShapedType::isDynamic(steps) || steps < kLeastSteps || steps > kMostSteps)
     return false;
   if (!llvm::all_of(op->getOpOperands(), [&](OpOperand &each) { return hasVectors(op, each); }) ||
-      !llvm::all_of(*op.getBody(), isElementwise))
+      !hasElementwiseBody(op))
     return false;
   bool reduces = isReduction(op);
-  if (reduces && (op.getNumDpsInits() != 1 || !getKind(op)))
+  if (reduces && !getJoin(op))
     return false;
   return llvm::all_of(op.getDpsInitsMutable(),
                       [&](OpOperand &result) { return followsRows(op, result) != reduces; });
@@ -107,10 +88,7 @@ private:
   /// The indices of the element of `operand`, or of the first one of its row.
   SmallVector<Value> getIndices(OpOperand &operand);
   Value load(OpOperand &operand);
-  /// `value` as a vector of as many elements as there are steps.
-  Value spread(Value value);
   void mapBody();
-  void emitElementwise(Operation &inner);
   void storeRows();
   void storeReduced();
 
@@ -140,43 +118,18 @@ Value RowLoops::load(OpOperand &operand) {
                                 indices);
 }
 
-Value RowLoops::spread(Value value) {
-  if (isa<VectorType>(value.getType()))
-    return value;
-  auto type = VectorType::get(steps, value.getType());
-  return vector::BroadcastOp::create(builder, loc, type, value);
-}
-
-void RowLoops::emitElementwise(Operation &inner) {
-  bool isVector = llvm::any_of(inner.getOperands(), [&](Value operand) {
-    return isa<VectorType>(mapping.lookupOrDefault(operand).getType());
-  });
-  if (!isVector) {
-    builder.clone(inner, mapping);
-    return;
-  }
-  OperationState state(loc, inner.getName());
-  for (Value operand : inner.getOperands())
-    state.addOperands(spread(mapping.lookupOrDefault(operand)));
-  for (Type type : inner.getResultTypes())
-    state.addTypes(VectorType::get(steps, type));
-  state.addAttributes(inner.getAttrs());
-  mapping.map(inner.getResults(), builder.create(state)->getResults());
-}
-
 void RowLoops::mapBody() {
   for (OpOperand &operand : op->getOpOperands())
     if (!isReduction(op) || op.isDpsInput(&operand))
       mapping.map(op.getMatchingBlockArgument(&operand), load(operand));
-  Operation *join = isReduction(op) ? op.getBody()->getTerminator()->getOperand(0).getDefiningOp()
-                                    : op.getBody()->getTerminator();
+  Operation *join = isReduction(op) ? getJoin(op)->op : op.getBody()->getTerminator();
   auto stepType = VectorType::get(steps, builder.getIndexType());
   for (Operation &inner : op.getBody()->without_terminator()) {
     auto index = dyn_cast<linalg::IndexOp>(inner);
     if (&inner == join)
       continue;
     if (!index)
-      emitElementwise(inner);
+      cloneOnVectors(builder, inner, steps, mapping);
     else if (index.getDim() < getInnermost(op))
       mapping.map(index.getResult(), ivs[index.getDim()]);
     else
@@ -187,20 +140,18 @@ void RowLoops::mapBody() {
 void RowLoops::storeRows() {
   for (auto [result, value] :
        llvm::zip_equal(op.getDpsInitsMutable(), op.getBody()->getTerminator()->getOperands()))
-    vector::StoreOp::create(builder, loc, spread(mapping.lookupOrDefault(value)), result.get(),
-                            getIndices(result));
+    vector::StoreOp::create(builder, loc, spread(builder, mapping.lookupOrDefault(value), steps),
+                            result.get(), getIndices(result));
 }
 
 void RowLoops::storeReduced() {
-  Operation *join = op.getBody()->getTerminator()->getOperand(0).getDefiningOp();
-  Value old = op.getRegionOutputArgs().front();
-  Value term = join->getOperand(join->getOperand(0) == old ? 1 : 0);
+  Join join = *getJoin(op);
+  Value terms = spread(builder, mapping.lookupOrDefault(join.term), steps);
   Value sum =
-      vector::ReductionOp::create(builder, loc, *getKind(op), spread(mapping.lookupOrDefault(term)),
-                                  arith::FastMathFlags::reassoc);
+      vector::ReductionOp::create(builder, loc, join.kind, terms, arith::FastMathFlags::reassoc);
   OpOperand &result = op.getDpsInitsMutable()[0];
   Value before = load(result);
-  Value after = isa<arith::AddFOp>(join)
+  Value after = join.kind == vector::CombiningKind::ADD
                     ? arith::AddFOp::create(builder, loc, before, sum).getResult()
                     : arith::MaximumFOp::create(builder, loc, before, sum).getResult();
   memref::StoreOp::create(builder, loc, after, result.get(), getIndices(result));

@@ -33,9 +33,8 @@ mlir::FailureOr<llvm::SmallVector<CPUTarget>> selectCPUTargets(llvm::StringRef m
 /// The target for a machine whose processor LLVM calls `cpu`, with what it says of its `features`.
 /// Hypervisors hide instructions that processors of this name have: without vectors that `cpu`
 /// implies, it is the highest x86-64 level that `features` leave. Fails for an unknown name.
-mlir::FailureOr<CPUTarget> selectHostTarget(llvm::StringRef cpu,
-                                            const llvm::StringMap<bool> &features,
-                                            std::string &error);
+mlir::FailureOr<CPUTarget>
+selectHostTarget(llvm::StringRef cpu, const llvm::StringMap<bool> &features, std::string &error);
 
 } // namespace bppsa
 

@@ -128,6 +128,43 @@ def VectorizeRows : Pass<"bppsa-vectorize-rows", "::mlir::func::FuncOp"> {
   ];
 }
 
+def VectorizeSums : Pass<"bppsa-vectorize-sums", "::mlir::func::FuncOp"> {
+  let summary = "sum all elements of arrays by vectors";
+  let description = [{
+    A `linalg.generic` on memory whose loops are all reductions and whose result is
+    one sum, the loss of a batch for one, adds numbers that wait for each other.
+    Where its arrays are contiguous in the order of the loops and the operations of its
+    body are elementwise, it becomes a loop over vectors of 16 terms, or 8 where
+    `registers` is below 32, whose sums are added up in the end, and one over the
+    elements that fill no vector.
+
+    ```mlir
+    linalg.generic {indexing_maps = [(t, b) -> (t, b), (t, b) -> ()], iterator_types = ["reduction", "reduction"]}
+        ins(%x : memref<?x?xf32>) outs(%sum : memref<f64>) {
+      %1 = math.log %in : f32
+      %2 = arith.extf %1 : f32 to f64
+      %3 = arith.addf %out, %2 : f64
+    ```
+    becomes
+    ```mlir
+    %flat = memref.collapse_shape %x [[0, 1]] : memref<?x?xf32> into memref<?xf32>
+    %sums = scf.for %i = %c0 to %whole step %c16 iter_args(%old = %zeros) -> (vector<16xf64>) {
+      %terms = vector.load %flat[%i] : memref<?xf32>, vector<16xf32>
+      %1 = math.log %terms : vector<16xf32>
+      ...
+    %sum = vector.reduction <add>, %sums fastmath<reassoc> : vector<16xf64> into f64
+    ```
+  }];
+  let options = [
+    Option<"registers", "registers", "int64_t", /*default=*/"32",
+           "Vectors of 16 lanes that the target's registers hold">,
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect"
+  ];
+}
+
 def TileTransposes : Pass<"bppsa-tile-transposes", "::mlir::func::FuncOp"> {
   let summary = "transpose matrices in memory by tiles in registers";
   let description = [{
