@@ -62,8 +62,14 @@ class Kernel:
             for loop in loops(self.successors, set(self.successors))
             if any(BARRIER.search(line) for block in loop for line in self.blocks[block])
         ]
-        if not time_loops:
-            return None, None
+        return self._count_round(time_loops) if time_loops else (None, None)
+
+    def count_largest_loop(self):
+        """The same for the largest loop, waiting or not; all instructions where there is none."""
+        found = loops(self.successors, set(self.successors))
+        return self._count_round(found) if found else (self._count(self.blocks), collections.Counter())
+
+    def _count_round(self, time_loops):
         time_loop = max(time_loops, key=lambda loop: sum(len(self.blocks[b]) for b in loop))
         heads = {to for block in set(self.blocks) - time_loop for to in self.successors[block]} & time_loop
         without_head = {b: [to for to in self.successors[b] if to not in heads] for b in time_loop}

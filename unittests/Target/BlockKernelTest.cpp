@@ -218,11 +218,74 @@ TEST(BlockKernelTest, SharesStatesAndReadsAhead) {
   EXPECT_EQ(first[15 * numColumns + 31], values[15 * numColumns + 31]);
 }
 
+/// A state of 13 values goes through 15 rows: four threads share a value, and each multiplies as
+/// many as four of the state by those of a row, which is a column of the matrix too. Threads beyond
+/// the last value take part in shuffles with their place in it.
+static const char *const sharedRows = R"(
+  func.func @kernel(%x: memref<16x32xf32>) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %c13 = arith.constant 13 : index
+    %c15 = arith.constant 15 : index
+    %zero = arith.constant 0.0 : f32
+    %ones = arith.constant dense<1.0> : tensor<13xf32, #bgpu.replicated<4>>
+    %half = arith.constant dense<0.5> : tensor<13xf32, #bgpu.replicated<4>>
+    bgpu.kernel blocks(%block in %c1) threads(64) {
+      %last = scf.for %i = %c0 to %c15 step %c1 iter_args(%state = %ones) -> (tensor<13xf32, #bgpu.replicated<4>>) {
+        %row = bgpu.fetch %x[%i] stages(4) : memref<16x32xf32>
+        %whole = bgpu.share %state : tensor<13xf32, #bgpu.replicated<4>>
+        %parts = bgpu.for_each [13, 4] -> tensor<13x4xf32> {
+        ^bb0(%j: index, %part: index):
+          %sum = scf.for %k = %part to %c13 step %c4 iter_args(%running = %zero) -> (f32) {
+            %at = arith.addi %j, %k : index
+            %0 = memref.load %row[%at] : memref<32xf32, strided<[1], offset: ?>>
+            %1 = memref.load %whole[%k] : memref<13xf32, #gpu.address_space<workgroup>>
+            %2 = math.fma %0, %1, %running : f32
+            scf.yield %2 : f32
+          }
+          bgpu.yield %sum : f32
+        } {repeat_last}
+        %next = bgpu.reduce_across <add> %parts : tensor<13x4xf32> -> tensor<13xf32, #bgpu.replicated<4>>
+        %scaled = arith.mulf %next, %half : tensor<13xf32, #bgpu.replicated<4>>
+        scf.yield %scaled : tensor<13xf32, #bgpu.replicated<4>>
+      }
+      bgpu.for_each [13] replicas(4) %last : tensor<13xf32, #bgpu.replicated<4>> {
+      ^bb0(%j: index, %value: f32):
+        memref.store %value, %x[%c15, %j] : memref<16x32xf32>
+      } {repeat_last}
+    } {repeat_last}
+    return
+  })";
+
+TEST(BlockKernelTest, SharesRows) {
+  std::vector<float> values = drawValues();
+  BlockKernel kernel(sharedRows, /*insertBarriers=*/true, /*threads=*/64);
+  std::vector<float> first = kernel.run(values, 0);
+  for (uint64_t seed : {1, 2, 3})
+    EXPECT_EQ(kernel.run(values, seed), first);
+  std::vector<double> state(13, 1.0);
+  for (int64_t i = 0; i < 15; ++i) {
+    std::vector<double> before = state;
+    for (int64_t j = 0; j < 13; ++j) {
+      state[j] = 0;
+      for (int64_t k = 0; k < 13; ++k)
+        state[j] += before[k] * values[i * numColumns + j + k];
+      state[j] *= 0.5;
+    }
+  }
+  for (int64_t j = 0; j < 13; ++j)
+    EXPECT_NEAR(first[15 * numColumns + j], state[j], 4e-5);
+  EXPECT_EQ(first[15 * numColumns + 13], values[15 * numColumns + 13]);
+}
+
 /// A thread that comes first reads what others have not written yet.
 TEST(BlockKernelTest, MissingBarriersAreFound) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  for (const char *text : {sums, rotation, recurrence}) {
-    BlockKernel kernel(text, /*insertBarriers=*/false, text == recurrence ? 32 : 512);
+  const std::pair<const char *, uint32_t> kernels[] = {
+      {sums, 512}, {rotation, 512}, {recurrence, 32}, {sharedRows, 64}};
+  for (auto [text, threads] : kernels) {
+    BlockKernel kernel(text, /*insertBarriers=*/false, threads);
     EXPECT_EXIT(kernel.run(drawValues(), 0), testing::ExitedWithCode(1),
                 "(race in|read of) shared memory at byte [0-9]+");
   }

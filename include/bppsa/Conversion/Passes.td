@@ -114,16 +114,16 @@ def ConvertBPPSAToGPU : Pass<"convert-bppsa-to-gpu", "::mlir::ModuleOp"> {
   let summary = "lowers bufferized kernels to launches on a GPU";
   let description = [{
     The functions that `bppsa-outline-kernels` makes become functions of the host
-    that launch: time loops, transitions and outer products in tiles turn into `gpu.launch`, on arrays in device memory;
-    `convert-bppsa-to-bgpu` and `convert-graph-to-gpu` do the same with everything else. Arrays have no lanes. What kernels loops,
+    that launch: chains, transitions, recurrences that several blocks run and products in tiles turn into `gpu.launch`,
+    on arrays in device memory; `convert-bppsa-to-bgpu` and `convert-graph-to-gpu` do the same with everything else. Arrays have no lanes. What kernels loops,
     transitions and outer sums become, and how threads share their work, is what
     `bppsa-choose-gpu-mapping` has chosen: nothing is decided here.
 
-    A block of threads evaluates a cell or link for one sample: a thread has one
+    A block of threads evaluates a link for one sample: a thread has one
     hidden unit, or shares one with up to seven others, keeps its rows of the
     weights in registers, and hands states on through shared memory, where
-    asynchronous copies bring what steps read, seven steps ahead. A recurrence
-    or a sequential chain is one launch for all steps, but products of sequences with
+    asynchronous copies bring what steps read, seven steps ahead. A
+    sequential chain is one launch for all steps. Products of sequences with
     large matrices are launches of their own, for all steps at a time on tensor cores. Where one block has not the
     registers for the weights, several share their rows and run a group of samples
     together, in cooperative launches. A parallel loop of chains or of transitions, as
@@ -135,16 +135,16 @@ def ConvertBPPSAToGPU : Pass<"convert-bppsa-to-gpu", "::mlir::ModuleOp"> {
     otherwise, and by a block each where these cannot.
 
     ```mlir
-    func.func private @recurrence_kernel_0(%x: memref<?x?x4xf32>, %h0: memref<?x8xf32>, ...) {
-      bppsa.recurrence sequences(%x : ...) initial(%h0 : ...) captures(%r : ...) into(%h : ...) {...}
+    func.func private @chain_kernel_0(%a: memref<?x?x8xf32>, %g: memref<?x8xf32>, ...) {
+      bppsa.chain saved(%a : ...) seeds(%g : ...) captures(%r : ...) into(%out : ...) {...}
       return
     }
     ```
     becomes
     ```mlir
     gpu.launch blocks(%sample, ...) in (%x = %batch, ...) threads(%unit, ...) in (%x = %c32, ...)
-        workgroup(%state : memref<2x8xf32, #gpu.address_space<workgroup>>)
-        module(@device) function(@recurrence_kernel_0) {
+        workgroup(%state : memref<2x40xf32, #gpu.address_space<workgroup>>)
+        module(@device) function(@chain_kernel_0) {
       ... load this thread's row of %r
       scf.for %t = %c0 to %steps step %c1 {
         ... products with %state[%t mod 2, :], then a store to %state[1 - %t mod 2, %unit]
@@ -163,9 +163,17 @@ def ConvertBPPSAToGPU : Pass<"convert-bppsa-to-gpu", "::mlir::ModuleOp"> {
 }
 
 def ConvertBPPSAToBGPU : Pass<"convert-bppsa-to-bgpu", "::mlir::func::FuncOp"> {
-  let summary = "lowers bufferized sums, and loops of products of transitions, to block-level kernels";
+  let summary = "lowers bufferized recurrences, sums, and loops of products of transitions, to block-level kernels";
   let description = [{
-    For the functions that `bppsa-outline-kernels` makes. `bppsa.step_sum` becomes a parallel loop
+    For the functions that `bppsa-outline-kernels` makes. A `bppsa.recurrence` that is mapped to
+    `block_per_row` is one kernel for all steps, with a block for each sample: its loop carries states as
+    tiles, shares those that products read as a whole, and fetches sequences ahead. Operations of the
+    body are operations on tiles. A thread has its row of each matrix in registers, a tile of vectors;
+    where `parts` threads share a row, each multiplies some of its columns, and `bgpu.reduce_across` adds
+    them up. Without states a block has 32 steps of a sample. Other recurrences are left to
+    `convert-bppsa-to-gpu`.
+
+    `bppsa.step_sum` becomes a parallel loop
     over slabs of rows, each of which it sums, and a `bgpu.kernel` that adds the slabs up;
     `bppsa.reduce_sums` is such a kernel alone. `bppsa.outer_sum` that is mapped to
     `thread_per_element` is two kernels, of which the first has the products of each slab, a tile of
@@ -211,9 +219,10 @@ def ConvertBGPUToGPU : Pass<"convert-bgpu-to-gpu", "::mlir::func::FuncOp"> {
     A `bgpu.kernel` becomes a `gpu.launch`, and a tile what one thread has of it, an element:
     element number i, in row-major order, is that of thread i. Operations on tiles with fewer
     elements than a block has threads are in a branch for those with an element, as many of them
-    as follow each other with the same number. In kernels with `repeat_last` only what writes is, and
-    other threads compute the last element. Arrays in shared memory are workgroup attributions
-    of the launch. Nothing is decided here: reductions have shared memory by
+    as follow each other with the same number. In kernels with `repeat_last` other threads compute the last
+    row again, and in branches is only what reads and writes memory. Arrays in shared memory are workgroup attributions
+    of the launch. Elements that several threads have are evaluated by all of them, but one writes to
+    shared memory. Nothing is decided here: reductions have shared memory by
     `bgpu-allocate-shared`, and barriers are there by `bgpu-insert-barriers`.
 
     For example,

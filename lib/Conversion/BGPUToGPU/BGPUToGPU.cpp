@@ -54,10 +54,10 @@ static LogicalResult verifyDistributable(Block &block) {
       continue;
     }
     auto constant = dyn_cast<arith::ConstantOp>(op);
-    bool isTileOp =
-        isa<bgpu::GetOp, bgpu::PutOp, bgpu::ForEachOp, tensor::GenerateOp, scf::YieldOp>(op) ||
-        (constant ? isa<SplatElementsAttr>(constant.getValue())
-                  : OpTrait::hasElementwiseMappableTraits(&op));
+    bool isTileOp = isa<bgpu::GetOp, bgpu::PutOp, bgpu::ForEachOp, bgpu::ReduceAcrossOp,
+                        tensor::GenerateOp, scf::YieldOp>(op) ||
+                    (constant ? isa<SplatElementsAttr>(constant.getValue())
+                              : OpTrait::hasElementwiseMappableTraits(&op));
     if (getTile(&op) ? !isTileOp : op.getNumRegions() != 0)
       return op.emitOpError("cannot be distributed to threads in a kernel; put what a thread does "
                             "for an element into tensor.generate or bgpu.for_each");

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -28,7 +29,7 @@ static Type getThreadType(Type type) {
 
 RankedTensorType bppsa::getTile(Operation *op) {
   if (auto each = dyn_cast<bgpu::ForEachOp>(op))
-    return RankedTensorType::get(each.getShape(), IndexType::get(op->getContext()));
+    return each.getPositions();
   for (Type type : llvm::concat<const Type>(SmallVector<Type>(op->getResultTypes()),
                                             SmallVector<Type>(op->getOperandTypes())))
     if (auto tile = dyn_cast<RankedTensorType>(type))
@@ -61,7 +62,13 @@ SmallVector<Value> ThreadEmitter::getIndices(OpBuilder &builder, Location loc,
   SmallVector<Value> sizes;
   for (int64_t size : tile.getShape())
     sizes.push_back(getIndex(builder, loc, size));
+  Value element = thread;
+  if (int64_t replicas = bgpu::getReplicas(tile); replicas > 1)
+    element = arith::DivUIOp::create(builder, loc, thread, getIndex(builder, loc, replicas));
   SmallVector<Value> indices = splitIndex(builder, loc, element, sizes);
+  // Threads keep their place in a row: they take part in what its threads do together.
+  if (isRepeating && bgpu::countThreads(tile) < numThreads)
+    indices[0] = minIndex(builder, loc, indices[0], getIndex(builder, loc, tile.getDimSize(0) - 1));
   if (first != 0)
     indices[0] = addIndex(builder, loc, indices[0], first);
   return indices;
@@ -92,7 +99,8 @@ static bool onlyReads(Operation *op) {
 bool ThreadEmitter::hasSpareRows(Operation *op) const {
   auto hasRows = [&](Value buffer, int64_t first) {
     auto array = cast<MemRefType>(buffer.getType());
-    return array.getRank() == 1 && first + numThreads <= array.getDimSize(0);
+    int64_t rows = llvm::divideCeil(numThreads, bgpu::getReplicas(getTile(op)));
+    return array.getRank() == 1 && first + rows <= array.getDimSize(0);
   };
   if (auto get = dyn_cast<bgpu::GetOp>(op))
     return hasRows(get.getBuffer(), get.getFirst());
@@ -100,20 +108,44 @@ bool ThreadEmitter::hasSpareRows(Operation *op) const {
   return put && hasRows(put.getBuffer(), put.getFirst());
 }
 
-/// Whether threads without an element compute the last one again at `op`.
-bool ThreadEmitter::repeatsIn(Operation *op) const {
-  return repeatsLast && op->getParentOfType<scf::ForOp>();
+/// Whether threads without an element are all in the warp of the last one.
+bool ThreadEmitter::isInLastWarp(RankedTensorType tile) const {
+  return numThreads == roundUpToWarps(bgpu::countThreads(tile));
 }
 
-/// The element of the thread, or the last one of `count`.
-Value ThreadEmitter::repeatLast(OpBuilder &builder, Location loc, int64_t count) const {
-  return minIndex(builder, loc, thread, getIndex(builder, loc, count - 1));
+/// Whether `op` says that threads without an element do it again.
+static bool isRepeated(Operation *op) {
+  auto each = dyn_cast<bgpu::ForEachOp>(op);
+  return each && each.getRepeatLast();
+}
+
+/// Whether threads without an element compute one of the last row again at `op`.
+bool ThreadEmitter::repeatsIn(Operation *op) const {
+  return isRepeated(op) || (repeatsLast && op->getParentOfType<scf::ForOp>());
+}
+
+/// Whether one of several threads with the same element does `op`.
+static bool isOfFirstReplica(Operation *op) {
+  return isa<bgpu::PutOp>(op) && bgpu::getReplicas(getTile(op)) > 1;
+}
+
+/// Whether the same threads do `op` and `other`.
+static bool sharesBranch(Operation *op, Operation *other) {
+  return bgpu::countThreads(getTile(op)) == bgpu::countThreads(getTile(other)) &&
+         isOfFirstReplica(op) == isOfFirstReplica(other);
 }
 
 bool ThreadEmitter::needsBranch(Operation *op) const {
-  if (getTile(op).getNumElements() == numThreads)
+  if (isa<bgpu::ReduceAcrossOp>(op))
     return false;
-  return !repeatsIn(op) || !(hasSpareRows(op) || onlyReads(op));
+  RankedTensorType tile = getTile(op);
+  if (isOfFirstReplica(op))
+    return true;
+  if (bgpu::countThreads(tile) == numThreads)
+    return false;
+  if (!repeatsIn(op))
+    return true;
+  return !(hasSpareRows(op) || onlyReads(op) || (isRepeated(op) && isInLastWarp(tile)));
 }
 
 void ThreadEmitter::emitBlock(OpBuilder &builder, Block &block) {
@@ -122,8 +154,7 @@ void ThreadEmitter::emitBlock(OpBuilder &builder, Block &block) {
     if (auto array = dyn_cast<memref::AllocOp>(op); array && isShared(array))
       continue;
     RankedTensorType tile = isa<scf::ForOp, scf::IfOp, scf::YieldOp>(op) ? nullptr : getTile(&op);
-    bool belongs = tile && needsBranch(&op) &&
-                   (run.empty() || tile.getNumElements() == getTile(run[0]).getNumElements());
+    bool belongs = tile && needsBranch(&op) && (run.empty() || sharesBranch(&op, run[0]));
     // What needs no thread can stand in front of the branch.
     bool isScalar = !tile && op.getNumRegions() == 0 && op.getNumResults() > 0;
     if (!belongs && !(isScalar && isMemoryEffectFree(&op)))
@@ -148,25 +179,36 @@ void ThreadEmitter::emitBlock(OpBuilder &builder, Block &block) {
 }
 
 void ThreadEmitter::emitForAll(OpBuilder &builder, Operation *op) {
-  int64_t count = getTile(op).getNumElements();
-  if (repeatsIn(op) && !hasSpareRows(op))
-    element = repeatLast(builder, op->getLoc(), count);
+  isRepeating = repeatsIn(op) && !hasSpareRows(op);
   emitTileOp(builder, op);
-  element = thread;
+  isRepeating = false;
+}
+
+/// Whether the thread has an element at `op`, which others have not.
+Value ThreadEmitter::findOwners(OpBuilder &builder, Operation *op) {
+  Location loc = op->getLoc();
+  RankedTensorType tile = getTile(op);
+  int64_t count = bgpu::countThreads(tile);
+  Value exists;
+  if (count < numThreads)
+    exists = isBelow(builder, loc, thread, getIndex(builder, loc, count));
+  if (!isOfFirstReplica(op))
+    return exists;
+  Value replicas = getIndex(builder, loc, bgpu::getReplicas(tile));
+  Value number = arith::RemUIOp::create(builder, loc, thread, replicas);
+  Value isFirst = isEqual(builder, loc, number, getIndex(builder, loc, 0));
+  return exists ? arith::AndIOp::create(builder, loc, exists, isFirst) : isFirst;
 }
 
 void ThreadEmitter::emitRun(OpBuilder &builder, Run &run) {
   if (run.empty())
     return;
-  int64_t count = getTile(run[0]).getNumElements();
-  Location loc = run[0]->getLoc();
-  Value exists = isBelow(builder, loc, thread, getIndex(builder, loc, count));
+  Value exists = findOwners(builder, run[0]);
   // Elements that threads repeat are written by the index by which they were read: one less to
   // hold.
-  if (repeatsIn(run[0]) && llvm::any_of(run[0]->getOperands(), isTile))
-    element = repeatLast(builder, loc, count);
+  isRepeating = repeatsIn(run[0]) && llvm::any_of(run[0]->getOperands(), isTile);
   emitPart(builder, run, exists);
-  element = thread;
+  isRepeating = false;
   run.clear();
 }
 
@@ -221,9 +263,22 @@ void ThreadEmitter::emitTileOp(OpBuilder &builder, Operation *op) {
     for (auto [output, element] :
          llvm::zip_equal(each.getOutputs(), body.getTerminator()->getOperands()))
       values.map(output, values.lookupOrDefault(element));
+  } else if (auto reduce = dyn_cast<bgpu::ReduceAcrossOp>(op)) {
+    emitShuffles(builder, reduce);
   } else {
     emitElementwise(builder, op);
   }
+}
+
+/// All threads of the row have the sum of each pair, then of four, and so on.
+void ThreadEmitter::emitShuffles(OpBuilder &builder, bgpu::ReduceAcrossOp op) {
+  Location loc = op.getLoc();
+  Value value = values.lookup(op.getTile());
+  int64_t rowSize = cast<RankedTensorType>(op.getTile().getType()).getShape().back();
+  for (int64_t offset = rowSize / 2; offset > 0; offset /= 2)
+    value = vector::makeArithReduction(builder, loc, op.getKind(), value,
+                                       emitButterfly(builder, loc, value, offset));
+  values.map(op.getResult(), value);
 }
 
 void ThreadEmitter::inlineBody(OpBuilder &builder, Block &body, ValueRange arguments) {

@@ -27,8 +27,7 @@ void resolveSlots(bgpu::KernelOp kernel);
 class ThreadEmitter {
 public:
   ThreadEmitter(bgpu::KernelOp kernel, mlir::Value block, mlir::Value thread)
-      : numThreads(kernel.getThreads()), repeatsLast(kernel.getRepeatLast()), thread(thread),
-        element(thread) {
+      : numThreads(kernel.getThreads()), repeatsLast(kernel.getRepeatLast()), thread(thread) {
     values.map(kernel.getBody().getArgument(0), block);
   }
 
@@ -42,14 +41,16 @@ private:
   void emitRun(mlir::OpBuilder &builder, Run &run);
   void emitPart(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::Operation *> run,
                 mlir::Value exists);
-  /// Threads beyond the last element have it again.
+  /// Threads beyond the last row have it again.
   void emitForAll(mlir::OpBuilder &builder, mlir::Operation *op);
   bool repeatsIn(mlir::Operation *op) const;
-  mlir::Value repeatLast(mlir::OpBuilder &builder, mlir::Location loc, int64_t count) const;
   bool needsBranch(mlir::Operation *op) const;
+  bool isInLastWarp(mlir::RankedTensorType tile) const;
+  mlir::Value findOwners(mlir::OpBuilder &builder, mlir::Operation *op);
   bool hasSpareRows(mlir::Operation *op) const;
   void emitTileOp(mlir::OpBuilder &builder, mlir::Operation *op);
   void emitElementwise(mlir::OpBuilder &builder, mlir::Operation *op);
+  void emitShuffles(mlir::OpBuilder &builder, bgpu::ReduceAcrossOp op);
   void emitLoop(mlir::OpBuilder &builder, mlir::scf::ForOp loop);
   void emitBranches(mlir::OpBuilder &builder, mlir::scf::IfOp branch);
   /// The operations of a body with `arguments`; `values` has what it yields then.
@@ -66,8 +67,9 @@ private:
 
   int64_t numThreads;
   bool repeatsLast;
-  /// The number of the thread, and of the element that it has of a tile.
-  mlir::Value thread, element;
+  mlir::Value thread;
+  /// Whether threads beyond the last row of a tile have elements of that at what is emitted.
+  bool isRepeating = false;
   mlir::IRMapping values;
 };
 

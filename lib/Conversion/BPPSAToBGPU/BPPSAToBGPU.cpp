@@ -6,6 +6,7 @@
 
 #include "../GPULaunches/Launch.h"
 #include "OuterSums.h"
+#include "Recurrence.h"
 #include "RowLoops.h"
 #include "Slabs.h"
 #include "Totals.h"
@@ -77,6 +78,8 @@ template <typename... OpTys> static bool holds(Operation *loop) {
 static bool becomesKernel(Operation &op) {
   if (auto sum = dyn_cast<OuterSumOp>(op))
     return getMapping(sum) && getMapping(sum).is(GPUKernel::ThreadPerElement);
+  if (auto loop = dyn_cast<RecurrenceOp>(op))
+    return getMapping(loop) && getMapping(loop).is(GPUKernel::BlockPerRow);
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return loop.getNumResults() == 0 && holds<ApplyTransitionOp>(loop);
   if (auto loop = dyn_cast<scf::ForallOp>(op))
@@ -92,6 +95,8 @@ static LogicalResult convert(Operation &op) {
     return convertRowLoop(loop);
   if (failed(verifyReady(&op)))
     return failure();
+  if (auto loop = dyn_cast<RecurrenceOp>(op))
+    return convertRecurrence(loop);
   llvm::TypeSwitch<Operation &>(op)
       .Case([](StepSumOp sum) { convertStepSum(sum); })
       .Case([](ReduceSumsOp sum) { convertReduceSums(sum); })

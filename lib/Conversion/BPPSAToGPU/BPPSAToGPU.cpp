@@ -51,6 +51,12 @@ static LogicalResult verifyMapped(Operation *op) {
   return failure(result.wasInterrupted());
 }
 
+static LogicalResult launchRecurrence(RecurrenceOp op) {
+  GPUMappingAttr mapping = getMapping(op);
+  return mapping.is(GPUKernel::TiledProduct) ? launchProducts(op, mapping.getPrecision())
+                                             : launchCooperatively(op, mapping);
+}
+
 static LogicalResult launchChain(ChainOp op) {
   PlanAttr plan = op.getPlan();
   if (!plan.isSequential())
@@ -93,9 +99,11 @@ static bool becomesLaunch(Operation &op) {
     return false;
   if (auto sum = dyn_cast<OuterSumOp>(op))
     return !getMapping(sum) || getMapping(sum).is(GPUKernel::TiledProduct);
+  if (auto loop = dyn_cast<RecurrenceOp>(op))
+    return !getMapping(loop) || !getMapping(loop).is(GPUKernel::BlockPerRow);
   if (auto loop = dyn_cast<scf::ForallOp>(op))
     return holds<TransitionOp>(loop) || holds<ChainOp>(loop);
-  return isa<RecurrenceOp, ChainOp, PackLanesOp, UnpackLanesOp, ReverseIfOp>(op);
+  return isa<ChainOp, PackLanesOp, UnpackLanesOp, ReverseIfOp>(op);
 }
 
 /// Gives `function` launches for what it holds.

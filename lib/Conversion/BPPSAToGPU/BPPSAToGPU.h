@@ -23,7 +23,6 @@ size_t countTogether(llvm::ArrayRef<mlir::Operation *> ops);
 // Each of these emits, in front of a bufferized operation, the launches and kernels that do
 // what it does, as its mapping says. Operations that can fail have reported why.
 
-llvm::LogicalResult launchRecurrence(RecurrenceOp op);
 /// Sums that are mapped to tiles, which follow each other and have the same right factor.
 llvm::LogicalResult launchOuterSums(llvm::ArrayRef<OuterSumOp> ops);
 /// Whether their outer products are worth tiles of tensor cores, and whether they may be one above
@@ -38,10 +37,6 @@ llvm::LogicalResult launchCooperatively(const CotangentLoop &loop, GPUMappingAtt
 llvm::LogicalResult launchProducts(RecurrenceOp op, TensorPrecision precision);
 /// Whether a recurrence has nothing but such products, which are worth tiles of tensor cores.
 bool areLargeProducts(RecurrenceOp op);
-
-/// The step at position `position` of a loop of `numSteps` steps.
-mlir::Value getRecurrenceStep(mlir::OpBuilder &builder, RecurrenceOp op, mlir::Value numSteps,
-                              mlir::Value position);
 
 /// A chain in its own order: one block for each sample.
 llvm::LogicalResult launchSequentially(const CotangentLoop &loop);

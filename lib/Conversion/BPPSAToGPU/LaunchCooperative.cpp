@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../BPPSAToBGPU/Recurrence.h"
 #include "BPPSAToGPU.h"
 #include "TimeLoops/BlockLoop.h"
 #include "TimeLoops/CooperativeLoop.h"
@@ -14,14 +15,6 @@ using namespace bppsa;
 //===----------------------------------------------------------------------===//
 // Recurrences
 //===----------------------------------------------------------------------===//
-
-Value bppsa::getRecurrenceStep(OpBuilder &builder, RecurrenceOp op, Value numSteps,
-                               Value position) {
-  if (!op.getReverse())
-    return position;
-  Location loc = op.getLoc();
-  return addIndex(builder, loc, arith::SubIOp::create(builder, loc, numSteps, position), -1);
-}
 
 namespace {
 class RecurrenceGrid {

@@ -163,3 +163,72 @@ func.func @repeat(%n: index, %x: memref<20xf32>) {
   } {repeat_last}
   return
 }
+
+// Threads that share a row add up what they have by shuffles, in which those without a row take part with their place in the
+// last one. One of them writes the sum to shared memory, and all to device memory, those beyond the last row again to that.
+
+// CHECK-LABEL: func @replicated(
+// CHECK:         gpu.launch blocks({{.*}}) in {{.*}} threads(%[[THREAD:[^,]*]],
+// CHECK-DAG:       %[[PART:.*]] = arith.remui %[[THREAD]], %c4
+// CHECK-DAG:       %[[NUMBER:.*]] = arith.divui %[[THREAD]], %c4
+// CHECK:           %[[ROW:.*]] = arith.minui %[[NUMBER]], %c5
+// CHECK:           %[[VALUE:.*]] = memref.load %[[X:.*]][%[[ROW]], %[[PART]]]
+// CHECK-NEXT:      %[[OTHER:.*]], %{{.*}} = gpu.shuffle xor %[[VALUE]], %c2_i32, %c32_i32
+// CHECK-NEXT:      %[[TWO:.*]] = arith.addf %[[VALUE]], %[[OTHER]]
+// CHECK-NEXT:      %[[NEXT:.*]], %{{.*}} = gpu.shuffle xor %[[TWO]], %c1_i32, %c32_i32
+// CHECK-NEXT:      %[[SUM:.*]] = arith.addf %[[TWO]], %[[NEXT]]
+// CHECK-NEXT:      %[[EXISTS:.*]] = arith.cmpi ult, %[[THREAD]], %c24
+// CHECK-NEXT:      %[[IS_FIRST:.*]] = arith.cmpi eq, %[[PART]], %c0
+// CHECK-NEXT:      %[[OWNS:.*]] = arith.andi %[[EXISTS]], %[[IS_FIRST]]
+// CHECK-NEXT:      scf.if %[[OWNS]] {
+// CHECK-NEXT:        memref.store %[[SUM]], %{{.*}}[%[[NUMBER]]] : memref<38xf32, #gpu.address_space<workgroup>>
+// CHECK-NEXT:      }
+// CHECK-NEXT:      memref.store %[[SUM]], %[[X]][%[[ROW]], %c0]
+func.func @replicated(%n: index, %x: memref<6x4xf32>) {
+  %c0 = arith.constant 0 : index
+  bgpu.kernel blocks(%block in %n) threads(32) {
+    %a = memref.alloc() : memref<38xf32, #shared>
+    %parts = bgpu.for_each [6, 4] -> tensor<6x4xf32> {
+    ^bb0(%i: index, %j: index):
+      %0 = memref.load %x[%i, %j] : memref<6x4xf32>
+      bgpu.yield %0 : f32
+    } {repeat_last}
+    %sums = bgpu.reduce_across <add> %parts : tensor<6x4xf32> -> tensor<6xf32, #bgpu.replicated<4>>
+    bgpu.put %sums, %a[0] : tensor<6xf32, #bgpu.replicated<4>>, memref<38xf32, #shared>
+    bgpu.for_each [6] replicas(4) %sums : tensor<6xf32, #bgpu.replicated<4>> {
+    ^bb0(%i: index, %value: f32):
+      memref.store %value, %x[%i, %c0] : memref<6x4xf32>
+    } {repeat_last}
+  }
+  return
+}
+
+// Bodies that say so are run again by threads without an element: one that writes, only where these are in the last warp.
+
+// CHECK-LABEL: func @repeated_bodies(
+// CHECK:         gpu.launch blocks({{.*}}) in {{.*}} threads(%[[THREAD:[^,]*]],
+// CHECK:           %[[OWN:.*]] = arith.minui %[[THREAD]], %c39
+// CHECK:           %[[VALUE:.*]] = memref.load %[[X:.*]][%[[OWN]]]
+// CHECK-NEXT:      memref.store %[[VALUE]], %[[X]][%[[OWN]]]
+// CHECK:           %[[EXISTS:.*]] = arith.cmpi ult, %[[THREAD]], %c20
+// CHECK-NEXT:      scf.if %[[EXISTS]] {
+// CHECK-NEXT:        memref.store
+func.func @repeated_bodies(%n: index, %x: memref<40xf32>) {
+  bgpu.kernel blocks(%block in %n) threads(64) {
+    %tile = bgpu.for_each [40] -> tensor<40xf32> {
+    ^bb0(%i: index):
+      %0 = memref.load %x[%i] : memref<40xf32>
+      bgpu.yield %0 : f32
+    } {repeat_last}
+    bgpu.for_each [40] %tile : tensor<40xf32> {
+    ^bb0(%i: index, %value: f32):
+      memref.store %value, %x[%i] : memref<40xf32>
+    } {repeat_last}
+    %zeros = arith.constant dense<0.0> : tensor<20xf32>
+    bgpu.for_each [20] %zeros : tensor<20xf32> {
+    ^bb0(%i: index, %value: f32):
+      memref.store %value, %x[%i] : memref<40xf32>
+    } {repeat_last}
+  }
+  return
+}

@@ -1,4 +1,4 @@
-// RUN: bppsa-opt %s --bppsa-hoist-input-products --bppsa-choose-gpu-mapping --convert-bppsa-to-gpu --canonicalize --cse | FileCheck %s
+// RUN: bppsa-opt %s --bppsa-hoist-input-products --bppsa-choose-gpu-mapping --convert-bppsa-to-gpu --convert-bppsa-to-bgpu --canonicalize --cse | FileCheck %s
 
 // Two threads would share a row of 64 + 72 entries, and one has a row of 64: the products of the
 // input are computed for all steps before, with the bias, and read in place of the input.
@@ -14,15 +14,13 @@
 // CHECK:           nvgpu.device_async_copy %[[W]]
 // CHECK:           nvvm.mma.sync
 // CHECK:           memref.store %{{.*}}, %[[PRODUCTS]]
-// CHECK:         gpu.launch {{.*}} threads({{.*}}) in (%{{[^ ]*}} = %c64, {{.*}} function(@wide_input_1)
-// CHECK-SAME:        workgroup(%[[RING:[^ ]*]] : memref<8x128xf32, #gpu.address_space<workgroup>>, %{{[^ ]*}} : memref<2x96xf32, #gpu.address_space<workgroup>>)
+// CHECK:         bgpu.kernel {{.*}} threads(64)
 // CHECK-NOT:       %[[X]]
-// CHECK:           %[[FLAT:.*]] = memref.reinterpret_cast %[[PRODUCTS]]
-// CHECK:           nvgpu.device_async_copy %[[FLAT]]{{.*}}, %[[RING]]
-// CHECK:           %[[STATES:.*]] = memref.reinterpret_cast %[[H]]
+// CHECK:           %[[APART:.*]]:{{.*}} = memref.distinct_objects %[[PRODUCTS]]
+// CHECK:           %[[VECTORS:.*]] = memref.collapse_shape %[[PRODUCTS]]
+// CHECK:           bgpu.fetch %[[VECTORS]]{{.*}} stages(8)
 // CHECK-COUNT-64:  math.fma
 // CHECK-NOT:       math.fma
-// CHECK:           memref.store %{{.*}}, %[[STATES]]
 // CHECK:         memref.dealloc %[[PRODUCTS]]
 func.func private @wide_input(%x: memref<?x?x72xf32>, %h0: memref<?x64xf32>, %w: memref<64x72xf32>,
     %r: memref<64x64xf32>, %b: memref<64xf32>, %h: memref<?x?x64xf32>) {
@@ -40,7 +38,8 @@ func.func private @wide_input(%x: memref<?x?x72xf32>, %h0: memref<?x64xf32>, %w:
 
 // CHECK-LABEL: func private @narrow_input(
 // CHECK-NOT:     memref.alloc
-// CHECK-COUNT-1: gpu.launch
+// CHECK-NOT:     gpu.launch
+// CHECK:         bgpu.kernel
 // CHECK-NOT:     gpu.launch
 // CHECK:         return
 func.func private @narrow_input(%x: memref<?x?x64xf32>, %h0: memref<?x64xf32>, %w: memref<64x64xf32>,
@@ -61,11 +60,11 @@ func.func private @narrow_input(%x: memref<?x?x64xf32>, %h0: memref<?x64xf32>, %
 // CHECK-SAME:      %[[X:.*]]: memref<?x?x128xf32>, %{{.*}}: memref<?x128xf32>
 // CHECK:         %[[PRODUCTS:.*]] = memref.alloc
 // CHECK:         gpu.launch {{.*}} function(@other_use)
-// CHECK:         gpu.launch {{.*}} threads({{.*}}) in (%{{[^ ]*}} = %c128, {{.*}} function(@other_use_1)
-// CHECK:           %[[FLAT_X:.*]] = memref.reinterpret_cast %[[X]]
-// CHECK:           %[[FLAT:.*]] = memref.reinterpret_cast %[[PRODUCTS]]
-// CHECK:           nvgpu.device_async_copy %[[FLAT_X]]
-// CHECK:           nvgpu.device_async_copy %[[FLAT]]
+// CHECK:         bgpu.kernel {{.*}} threads(128)
+// CHECK:           %[[VECTORS_X:.*]] = memref.collapse_shape %[[X]]
+// CHECK:           %[[VECTORS:.*]] = memref.collapse_shape %[[PRODUCTS]]
+// CHECK:           bgpu.fetch %[[VECTORS_X]]
+// CHECK:           bgpu.fetch %[[VECTORS]]
 // CHECK-COUNT-128: math.fma
 // CHECK-NOT:       math.fma
 func.func private @other_use(%x: memref<?x?x128xf32>, %h0: memref<?x128xf32>, %w: memref<128x128xf32>,
@@ -92,12 +91,13 @@ func.func private @other_use(%x: memref<?x?x128xf32>, %h0: memref<?x128xf32>, %w
 // CHECK:           arith.select %{{.*}}, %[[B]], %[[C]] : memref<64xf32>
 // CHECK:           arith.select %{{.*}}, %[[V]], %[[W]] : memref<64x72xf32>
 // CHECK:           arith.select %{{.*}}, %[[FIRST]], %[[SECOND]] : memref<?x?x64xf32>
-// CHECK:         gpu.launch {{.*}} function(@gates_1)
-// CHECK-NOT:       memref.load %[[C]]
-// CHECK:           %[[FLAT_FIRST:.*]] = memref.reinterpret_cast %[[FIRST]]
-// CHECK:           %[[FLAT_SECOND:.*]] = memref.reinterpret_cast %[[SECOND]]
-// CHECK:           nvgpu.device_async_copy %[[FLAT_FIRST]]
-// CHECK:           nvgpu.device_async_copy %[[FLAT_SECOND]]
+// CHECK:         bgpu.kernel
+// CHECK:           %[[APART:.*]]:9 = memref.distinct_objects %[[FIRST]], %[[SECOND]], {{.*}}, %[[C]], %{{.*}}
+// CHECK-NOT:       memref.load %[[APART]]#7
+// CHECK:           %[[VECTORS_FIRST:.*]] = memref.collapse_shape %[[FIRST]]
+// CHECK:           %[[VECTORS_SECOND:.*]] = memref.collapse_shape %[[SECOND]]
+// CHECK:           bgpu.fetch %[[VECTORS_FIRST]]
+// CHECK:           bgpu.fetch %[[VECTORS_SECOND]]
 // CHECK-COUNT-64:  math.fma
 // CHECK-NOT:       math.fma
 // CHECK-NOT:     gpu.launch

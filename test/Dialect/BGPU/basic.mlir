@@ -54,3 +54,28 @@ func.func @kernel(%n: index, %out: memref<?x32xf32>) {
   }
   return
 }
+
+// Threads that share a row have its sum together.
+
+// CHECK-LABEL: func @replicated(
+// CHECK:           %[[SUMS:.*]] = bgpu.reduce_across <add> %{{.*}} : tensor<8x4xf32> -> tensor<8xf32, #bgpu.replicated<4>>
+// CHECK:           %[[ALL:.*]] = bgpu.for_each [8] replicas(4) %[[SUMS]] : tensor<8xf32, #bgpu.replicated<4>> -> tensor<8xf32, #bgpu.replicated<4>> {
+// CHECK-NEXT:      ^bb0(%{{.*}}: index, %{{.*}}: f32):
+// CHECK:           bgpu.put %[[ALL]], %{{.*}}[0] : tensor<8xf32, #bgpu.replicated<4>>, memref<8xf32, #gpu.address_space<workgroup>>
+// CHECK:           bgpu.share %[[ALL]] : tensor<8xf32, #bgpu.replicated<4>>
+func.func @replicated(%n: index, %x: memref<8xf32>) {
+  bgpu.kernel blocks(%block in %n) threads(32) {
+    %buffer = memref.alloc() : memref<8xf32, #shared>
+    %parts = arith.constant dense<1.0> : tensor<8x4xf32>
+    %sums = bgpu.reduce_across <add> %parts : tensor<8x4xf32> -> tensor<8xf32, #bgpu.replicated<4>>
+    %all = bgpu.for_each [8] replicas(4) %sums : tensor<8xf32, #bgpu.replicated<4>> -> tensor<8xf32, #bgpu.replicated<4>> {
+    ^bb0(%i: index, %sum: f32):
+      %0 = memref.load %x[%i] : memref<8xf32>
+      %1 = arith.addf %sum, %0 : f32
+      bgpu.yield %1 : f32
+    }
+    bgpu.put %all, %buffer[0] : tensor<8xf32, #bgpu.replicated<4>>, memref<8xf32, #shared>
+    %whole = bgpu.share %all : tensor<8xf32, #bgpu.replicated<4>>
+  }
+  return
+}

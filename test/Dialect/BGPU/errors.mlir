@@ -159,3 +159,64 @@ func.func @no_loop(%n: index, %x: memref<?x20xf32>) {
   %0 = bgpu.fetch %x[%n] stages(4) : memref<?x20xf32>
   return
 }
+
+// -----
+
+// expected-error @below {{needs a power of two from 2 to 32 of threads that have an element, but has 3}}
+func.func @replicated(%tile: tensor<8xf32, #bgpu.replicated<3>>) {
+  return
+}
+
+// -----
+
+func.func @large_replicated_tile(%n: index) {
+  // expected-error @below {{has 32 threads, but a tile of type 'tensor<20xf32, #bgpu.replicated<2>>'; each element needs a thread of its own}}
+  bgpu.kernel blocks(%block in %n) threads(32) {
+    %tile = arith.constant dense<0.0> : tensor<20xf32, #bgpu.replicated<2>>
+  }
+  return
+}
+
+// -----
+
+func.func @long_rows(%tile: tensor<2x64xf32>) {
+  // expected-error @below {{needs rows of 2 to 32 elements, a power of two, each of one thread, but combines those of 'tensor<2x64xf32>'}}
+  %0 = bgpu.reduce_across <add> %tile : tensor<2x64xf32> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @wide_elements(%tile: tensor<2x4xf64>) {
+  // expected-error @below {{cannot combine elements of 'tensor<2x4xf64>' by this kind; they need 32 bits}}
+  %0 = bgpu.reduce_across <add> %tile : tensor<2x4xf64> -> tensor<2xf64, #bgpu.replicated<4>>
+  return
+}
+
+// -----
+
+func.func @other_layout(%tile: tensor<2x4xf32>) {
+  // expected-error @below {{must give 'tensor<2xf32, #bgpu.replicated<4>>', but gives 'tensor<2xf32, #bgpu.replicated<2>>'}}
+  %0 = bgpu.reduce_across <add> %tile : tensor<2x4xf32> -> tensor<2xf32, #bgpu.replicated<2>>
+  return
+}
+
+// -----
+
+func.func @replicas() {
+  // expected-error @below {{needs a power of two up to 32 of threads that have a position, but has 6}}
+  bgpu.for_each [4] replicas(6) {
+  ^bb0(%i: index):
+  }
+  return
+}
+
+// -----
+
+func.func @replicas_of_tiles(%tile: tensor<4xf32, #bgpu.replicated<2>>) {
+  // expected-error @below {{has a tile of type 'tensor<4xf32, #bgpu.replicated<2>>', but has each position in 4 threads; give both the same}}
+  bgpu.for_each [4] replicas(4) %tile : tensor<4xf32, #bgpu.replicated<2>> {
+  ^bb0(%i: index, %value: f32):
+  }
+  return
+}

@@ -11,12 +11,6 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Reads that follow on multiplications wait one after the other, as the assembler puts few of them
-/// ahead. So a thread reads vectors before it multiplies the first, where with the entries of
-/// matrices, the elements of sums, and for each argument its element, address and stride, it
-/// has so many registers at most; and so many elements at most.
-static constexpr int64_t kMostRegisters = 216, kRegistersOfArgument = 6, kMostReadAhead = 96;
-
 //===----------------------------------------------------------------------===//
 // Planning
 //===----------------------------------------------------------------------===//
@@ -54,8 +48,9 @@ int64_t BodyRowEmitter::getNumSumRegisters() const {
   return count;
 }
 
-int64_t BodyRowEmitter::getPartColumns(MatVecOp product) const {
-  return layout(getNumRows(product.getVector())).getNumSlots();
+RowProduct BodyRowEmitter::getRowProduct(MatVecOp product) const {
+  auto matrix = cast<BlockArgument>(product.getMatrix());
+  return RowProduct(product, captures[matrix.getArgNumber() - firstCapture], parts);
 }
 
 SmallVector<MemRefType> BodyRowEmitter::getSharedTypes() const {
@@ -87,21 +82,7 @@ void BodyRowEmitter::begin(OpBuilder &builder, Location loc, const LaunchedThrea
   for (const RowUnit &unit : plan.getUnits())
     for (const ProductSum &sum : unit.sums)
       for (MatVecOp product : sum.products)
-        matrixParts[product] = loadMatrixPart(builder, product.getLoc(), product);
-}
-
-/// The columns of the row that this thread has; beyond the last one the entry is that of the last
-/// one, which is multiplied by 0.
-Value BodyRowEmitter::loadMatrixPart(OpBuilder &builder, Location loc, MatVecOp product) {
-  int64_t rows = getNumRows(product.getResult()), columns = getNumRows(product.getVector());
-  Value row = minIndex(builder, loc, unitIndex, getIndex(builder, loc, rows - 1));
-  SmallVector<Value> entries;
-  for (int64_t i = 0, e = getPartColumns(product); i < e; ++i) {
-    Value column = layout(columns).getElement(builder, loc, part, i).index;
-    entries.push_back(loadMatrixEntry(builder, loc, product, row, column));
-  }
-  auto type = VectorType::get(entries.size(), entries.front().getType());
-  return vector::FromElementsOp::create(builder, loc, type, entries);
+        matrixParts[product] = getRowProduct(product).loadEntries(builder, unitIndex, part);
 }
 
 SmallVector<Value> BodyRowEmitter::emitStep(OpBuilder &builder, Location loc,
@@ -214,21 +195,22 @@ Value BodyRowEmitter::emitProductSum(OpBuilder &builder, Location loc, const Pro
   SmallVector<Value> partials(kNumPartials, zero);
   for (MatVecOp product : sum.products) {
     if (inRegisters)
-      accumulateFromRegisters(builder, product.getLoc(), product, partials);
+      accumulateFromRegisters(builder, product, partials);
     else
-      accumulateFromMemory(builder, product.getLoc(), product, row, partials);
+      partials[0] = getRowProduct(product).accumulateFromMemory(
+          builder, getHome(product.getVector()), row, partials[0]);
   }
   return addAcrossThreads(builder, loc, addPartials(builder, loc, std::move(partials)));
 }
 
 /// Elements of vectors that a thread can hold beside its entries of matrices and sums.
 int64_t BodyRowEmitter::getCapacityAhead() const {
-  int64_t registers = getNumSumRegisters() + kRegistersOfArgument * firstCapture;
+  int64_t registers = getNumSumRegisters();
   for (const RowUnit &unit : plan.getUnits())
     for (const ProductSum &sum : unit.sums)
       for (MatVecOp product : sum.products)
-        registers += getPartColumns(product);
-  return inRegisters ? std::min(kMostRegisters - registers, kMostReadAhead) : 0;
+        registers += getRowProduct(product).getNumColumns();
+  return inRegisters ? countReadAhead(registers, firstCapture) : 0;
 }
 
 /// Reads vectors that the products of `unit` multiply, as far as can be held so many
@@ -238,56 +220,28 @@ int64_t BodyRowEmitter::loadAhead(OpBuilder &builder, const RowUnit &unit, int64
   int64_t count = 0;
   for (const ProductSum &sum : unit.sums)
     for (MatVecOp product : sum.products) {
-      int64_t columns = getPartColumns(product);
+      RowProduct ofRow = getRowProduct(product);
+      int64_t columns = ofRow.getNumColumns();
       if (loadedFactors.contains(product.getVector()) || count + columns > capacity)
         continue;
       count += columns;
       SmallVector<Value> &factors = loadedFactors[product.getVector()];
       for (int64_t i = 0; i < columns; ++i)
-        factors.push_back(loadFactor(builder, product.getLoc(), product, i));
+        factors.push_back(ofRow.loadFactor(builder, getHome(product.getVector()), part, i));
     }
   return count;
 }
 
-/// Element i of what this thread has of the vector; 0 beyond the last, whatever the vector holds.
-Value BodyRowEmitter::loadFactor(OpBuilder &builder, Location loc, MatVecOp product, int64_t i) {
-  Place vector = getHome(product.getVector());
-  int64_t columns = getNumRows(product.getVector());
-  BlockCyclicLayout::Element column = layout(columns).getElement(builder, loc, part, i);
-  Value factor = vector.load(builder, loc, column.index);
-  if (!column.exists)
-    return factor;
-  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(factor.getType()));
-  return arith::SelectOp::create(builder, loc, column.exists, factor, zero);
-}
-
-void BodyRowEmitter::accumulateFromRegisters(OpBuilder &builder, Location loc, MatVecOp product,
+void BodyRowEmitter::accumulateFromRegisters(OpBuilder &builder, MatVecOp product,
                                              MutableArrayRef<Value> partials) {
   auto loaded = loadedFactors.find(product.getVector());
-  Value entries = matrixParts.lookup(product);
-  for (int64_t i = 0, e = getPartColumns(product); i < e; ++i) {
-    Value entry = vector::ExtractOp::create(builder, loc, entries, i);
-    Value factor =
-        loaded == loadedFactors.end() ? loadFactor(builder, loc, product, i) : loaded->second[i];
-    Value &partial = partials[i % kNumPartials];
-    partial = math::FmaOp::create(builder, loc, entry, factor, partial);
-  }
-}
-
-void BodyRowEmitter::accumulateFromMemory(OpBuilder &builder, Location loc, MatVecOp product,
-                                          Value row, MutableArrayRef<Value> partials) {
-  Place vector = getHome(product.getVector());
-  Value columns = getIndex(builder, loc, getNumRows(product.getVector()));
-  Value owned =
-      minIndex(builder, loc, row, getIndex(builder, loc, getNumRows(product.getResult()) - 1));
-  partials[0] =
-      emitFold(builder, loc, getIndex(builder, loc, 0), columns, partials[0],
-               [&](OpBuilder &nested, Value column, ValueRange sum) {
-                 Value entry = loadMatrixEntry(nested, loc, product, owned, column);
-                 Value factor = vector.load(nested, loc, column);
-                 return SmallVector<Value>{math::FmaOp::create(nested, loc, entry, factor, sum[0])};
-               })
-          .front();
+  RowProduct ofRow = getRowProduct(product);
+  auto getFactor = [&](int64_t i) {
+    return loaded == loadedFactors.end()
+               ? ofRow.loadFactor(builder, getHome(product.getVector()), part, i)
+               : loaded->second[i];
+  };
+  ofRow.accumulate(builder, matrixParts.find(product)->second, getFactor, partials);
 }
 
 /// Adds up the parts of a row, which neighbouring threads have, in all of them.

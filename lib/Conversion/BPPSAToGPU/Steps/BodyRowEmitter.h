@@ -17,7 +17,7 @@
 #ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_BODYROWEMITTER_H
 #define BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_BODYROWEMITTER_H
 
-#include "BlockCyclicLayout.h"
+#include "../../GPULaunches/RowProduct.h"
 #include "RowEvaluator.h"
 
 namespace bppsa {
@@ -81,14 +81,11 @@ private:
                  GPUMappingAttr mapping, llvm::ArrayRef<UnitSum> sums);
   /// Columns of a row, distributed over the threads that share it.
   BlockCyclicLayout layout(int64_t columns) const { return BlockCyclicLayout(columns, parts); }
-  /// Columns of the part of a row that one thread multiplies.
-  int64_t getPartColumns(MatVecOp product) const;
+  RowProduct getRowProduct(MatVecOp product) const;
   bool needsScratch(mlir::Value value) const;
-  mlir::Value loadMatrixPart(mlir::OpBuilder &builder, mlir::Location loc, MatVecOp product);
   void emitUnit(mlir::OpBuilder &builder, mlir::Location loc, const RowUnit &unit);
   int64_t getCapacityAhead() const;
   int64_t loadAhead(mlir::OpBuilder &builder, const RowUnit &unit, int64_t capacity);
-  mlir::Value loadFactor(mlir::OpBuilder &builder, mlir::Location loc, MatVecOp product, int64_t i);
   /// Whether a step writes vectors of another number of rows than `rows` to `array`, too: other
   /// threads have no row of these, and its spare rows go by lanes.
   bool holdsOtherRows(mlir::Value array, int64_t rows) const;
@@ -96,10 +93,8 @@ private:
                   llvm::ArrayRef<std::pair<Place, mlir::Value>> stores, mlir::Value row);
   mlir::Value emitProductSum(mlir::OpBuilder &builder, mlir::Location loc, const ProductSum &sum,
                              mlir::Value row);
-  void accumulateFromRegisters(mlir::OpBuilder &builder, mlir::Location loc, MatVecOp product,
+  void accumulateFromRegisters(mlir::OpBuilder &builder, MatVecOp product,
                                llvm::MutableArrayRef<mlir::Value> partials);
-  void accumulateFromMemory(mlir::OpBuilder &builder, mlir::Location loc, MatVecOp product,
-                            mlir::Value row, llvm::MutableArrayRef<mlir::Value> partials);
   mlir::Value addAcrossThreads(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value);
   mlir::Value loadOfSum(mlir::OpBuilder &builder, mlir::Location loc, const UnitSum &sum, int64_t i,
                         llvm::ArrayRef<Place> factors);
@@ -129,8 +124,8 @@ private:
   // Of the thread that is emitted.
   mlir::Value unitIndex, part;
   llvm::DenseMap<mlir::Value, Place> scratch;
-  /// The part of a matrix row that each product multiplies, as a vector.
-  llvm::DenseMap<mlir::Operation *, mlir::Value> matrixParts;
+  /// The part of a matrix row that each product multiplies.
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>> matrixParts;
   /// Vectors of the unit that is emitted: the elements that this thread multiplies.
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> loadedFactors;
   /// Elements of factors of sums, by factor and position in this thread's part.

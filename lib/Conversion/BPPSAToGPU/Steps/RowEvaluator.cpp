@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RowEvaluator.h"
+#include "../../GPULaunches/RowProduct.h"
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
@@ -34,10 +35,8 @@ void RowEvaluator::loadCapturedRows(OpBuilder &builder, Location loc, Value unit
 Value RowEvaluator::loadMatrixEntry(OpBuilder &builder, Location loc, MatVecOp product, Value row,
                                     Value column) {
   auto matrix = cast<BlockArgument>(product.getMatrix());
-  Value array = captures[matrix.getArgNumber() - firstCapture];
-  if (product.getTransposed())
-    std::swap(row, column);
-  return memref::LoadOp::create(builder, loc, array, ValueRange{row, column});
+  return bppsa::loadMatrixEntry(builder, loc, product,
+                                captures[matrix.getArgNumber() - firstCapture], row, column);
 }
 
 Value RowEvaluator::getStoredRow(OpBuilder &builder, Location loc, Value value, const RowUnit &unit,

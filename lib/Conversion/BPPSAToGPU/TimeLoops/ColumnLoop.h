@@ -16,7 +16,7 @@
 #ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_TIMELOOPS_COLUMNLOOP_H
 #define BPPSA_LIB_CONVERSION_BPPSATOGPU_TIMELOOPS_COLUMNLOOP_H
 
-#include "../Steps/BlockCyclicLayout.h"
+#include "../../GPULaunches/BlockCyclicLayout.h"
 #include "../Steps/RunRing.h"
 #include "bppsa/Dialect/BPPSA/Analysis/DeviceMapping.h"
 

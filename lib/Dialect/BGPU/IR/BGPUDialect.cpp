@@ -7,7 +7,9 @@
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -15,16 +17,56 @@ using namespace bppsa::bgpu;
 
 #include "bppsa/Dialect/BGPU/IR/BGPUDialect.cpp.inc"
 
+#define GET_ATTRDEF_CLASSES
+#include "bppsa/Dialect/BGPU/IR/BGPUAttributes.cpp.inc"
+
 #define GET_OP_CLASSES
 #include "bppsa/Dialect/BGPU/IR/BGPUOps.cpp.inc"
 
-static constexpr int64_t kMostThreads = 1024;
+static constexpr int64_t kMostThreads = 1024, kThreadsOfWarp = 32;
 
 void BGPUDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "bppsa/Dialect/BGPU/IR/BGPUAttributes.cpp.inc"
+      >();
   addOperations<
 #define GET_OP_LIST
 #include "bppsa/Dialect/BGPU/IR/BGPUOps.cpp.inc"
       >();
+}
+
+//===----------------------------------------------------------------------===//
+// Layouts
+//===----------------------------------------------------------------------===//
+
+/// Whether so many neighbouring threads are in one warp, wherever they begin.
+static bool areInWarp(int64_t threads) {
+  return threads > 1 && threads <= kThreadsOfWarp && llvm::isPowerOf2_64(threads);
+}
+
+LogicalResult ReplicatedAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t count) {
+  if (!areInWarp(count))
+    return emitError()
+           << "needs a power of two from 2 to 32 of threads that have an element, but has "
+           << count;
+  return success();
+}
+
+int64_t bppsa::bgpu::getReplicas(RankedTensorType tile) {
+  auto layout = dyn_cast_or_null<ReplicatedAttr>(tile.getEncoding());
+  return layout ? layout.getCount() : 1;
+}
+
+RankedTensorType bppsa::bgpu::getTileType(ArrayRef<int64_t> shape, Type element, int64_t replicas) {
+  Attribute layout;
+  if (replicas > 1)
+    layout = ReplicatedAttr::get(element.getContext(), replicas);
+  return RankedTensorType::get(shape, element, layout);
+}
+
+int64_t bppsa::bgpu::countThreads(RankedTensorType tile) {
+  return tile.getNumElements() * getReplicas(tile);
 }
 
 //===----------------------------------------------------------------------===//
@@ -67,13 +109,12 @@ void KernelOp::print(OpAsmPrinter &printer) {
 static Type findLargeTile(KernelOp kernel) {
   Type large;
   auto isLarge = [&](RankedTensorType tile) {
-    return !tile.hasStaticShape() ||
-           tile.getNumElements() > static_cast<int64_t>(kernel.getThreads());
+    return !tile.hasStaticShape() || countThreads(tile) > static_cast<int64_t>(kernel.getThreads());
   };
   kernel.getBody().walk([&](Operation *op) {
     SmallVector<Type> types(op->getResultTypes());
     if (auto each = dyn_cast<ForEachOp>(op))
-      types.push_back(RankedTensorType::get(each.getShape(), IndexType::get(kernel.getContext())));
+      types.push_back(each.getPositions());
     for (Type type : types)
       if (auto tile = dyn_cast<RankedTensorType>(type); tile && isLarge(tile))
         large = tile;
@@ -101,7 +142,9 @@ LogicalResult KernelOp::verifyRegions() {
 static RankedTensorType withRows(ShapedType tile, int64_t rows) {
   SmallVector<int64_t> shape(tile.getShape());
   shape[0] = rows;
-  return RankedTensorType::get(shape, tile.getElementType());
+  auto tensor = dyn_cast<RankedTensorType>(tile);
+  return RankedTensorType::get(shape, tile.getElementType(),
+                               tensor ? tensor.getEncoding() : Attribute());
 }
 
 static bool combines(vector::CombiningKind kind, Type element) {
@@ -131,9 +174,26 @@ LogicalResult ReduceOp::verify() {
   return success();
 }
 
+LogicalResult ReduceAcrossOp::verify() {
+  auto tile = cast<RankedTensorType>(getTile().getType());
+  if (tile.getRank() < 2 || getReplicas(tile) != 1 || !areInWarp(tile.getShape().back()))
+    return emitOpError("needs rows of 2 to 32 elements, a power of two, each of one thread, but "
+                       "combines those of ")
+           << tile;
+  if (!combines(getKind(), tile.getElementType()) || !tile.getElementType().isIntOrFloat() ||
+      tile.getElementTypeBitWidth() != 32)
+    return emitOpError("cannot combine elements of ") << tile << " by this kind; they need 32 bits";
+  RankedTensorType result =
+      getTileType(tile.getShape().drop_back(), tile.getElementType(), tile.getShape().back());
+  if (getResult().getType() != result)
+    return emitOpError("must give ") << result << ", but gives " << getResult().getType();
+  return success();
+}
+
 /// Checks that `tile` is rows of `buffer` from row `first` on.
 static LogicalResult verifyRows(Operation *op, Type tileType, Type bufferType, int64_t first) {
-  auto tile = cast<RankedTensorType>(tileType);
+  // Which threads have an element does not matter to the array.
+  auto tile = cast<RankedTensorType>(tileType).dropEncoding();
   auto buffer = cast<MemRefType>(bufferType);
   if (!gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(buffer))
     return op->emitOpError("needs an array in shared memory, but has ") << buffer;
@@ -205,23 +265,26 @@ LogicalResult FetchOp::verify() {
 
 void ForEachOp::build(OpBuilder &builder, OperationState &state, ArrayRef<int64_t> shape,
                       ValueRange tiles,
-                      function_ref<void(OpBuilder &, ValueRange, ValueRange)> emitBody) {
-  build(builder, state, shape, tiles, TypeRange(),
-        [&](OpBuilder &nested, ValueRange indices, ValueRange elements) {
-          emitBody(nested, indices, elements);
-          return SmallVector<Value>();
-        });
+                      function_ref<void(OpBuilder &, ValueRange, ValueRange)> emitBody,
+                      int64_t replicas) {
+  auto emitAll = [&](OpBuilder &nested, ValueRange indices, ValueRange elements) {
+    emitBody(nested, indices, elements);
+    return SmallVector<Value>();
+  };
+  build(builder, state, shape, tiles, TypeRange(), emitAll, replicas);
 }
 
 void ForEachOp::build(
     OpBuilder &builder, OperationState &state, ArrayRef<int64_t> shape, ValueRange tiles,
     TypeRange elements,
-    function_ref<SmallVector<Value>(OpBuilder &, ValueRange, ValueRange)> emitBody) {
+    function_ref<SmallVector<Value>(OpBuilder &, ValueRange, ValueRange)> emitBody,
+    int64_t replicas) {
   OpBuilder::InsertionGuard guard(builder);
   state.addOperands(tiles);
   state.addAttribute(getShapeAttrName(state.name), builder.getDenseI64ArrayAttr(shape));
+  state.addAttribute(getReplicasAttrName(state.name), builder.getI64IntegerAttr(replicas));
   for (Type element : elements)
-    state.addTypes(RankedTensorType::get(shape, element));
+    state.addTypes(getTileType(shape, element, replicas));
   SmallVector<Type> types(shape.size(), builder.getIndexType());
   for (Value tile : tiles)
     types.push_back(cast<RankedTensorType>(tile.getType()).getElementType());
@@ -233,11 +296,24 @@ void ForEachOp::build(
   YieldOp::create(builder, state.location, made);
 }
 
+RankedTensorType ForEachOp::getPositions() {
+  return getTileType(getShape(), IndexType::get(getContext()), getReplicas());
+}
+
 LogicalResult ForEachOp::verify() {
-  for (Type type : llvm::concat<const Type>(getTiles().getTypes(), getOutputs().getTypes()))
-    if (auto tile = cast<RankedTensorType>(type); tile.getShape() != getShape())
+  int64_t replicas = getReplicas();
+  if (replicas != 1 && !areInWarp(replicas))
+    return emitOpError("needs a power of two up to 32 of threads that have a position, but has ")
+           << replicas;
+  for (Type type : llvm::concat<const Type>(getTiles().getTypes(), getOutputs().getTypes())) {
+    auto tile = cast<RankedTensorType>(type);
+    if (tile.getShape() != getShape())
       return emitOpError("has a tile of type ")
              << tile << ", but runs a body for each element of [" << getShape() << "]";
+    if (bgpu::getReplicas(tile) != replicas)
+      return emitOpError("has a tile of type ")
+             << tile << ", but has each position in " << replicas << " threads; give both the same";
+  }
   return success();
 }
 

@@ -103,9 +103,10 @@ static Value getArray(Value view, int64_t count, bool &keeps, Access &access) {
   return view;
 }
 
-/// Rows `first`, `first` + 1, ... of `buffer`, which are `tile`.
+/// Rows `first`, `first` + 1, ... of `buffer`, which are `tile`. Of threads that have the same
+/// element one writes it and others may read it.
 static Access getRows(Value buffer, RankedTensorType tile, int64_t first, bool writes) {
-  bool keeps = true;
+  bool keeps = getReplicas(tile) == 1;
   Access access = {Value(), writes, {}};
   access.array = getArray(buffer, tile.getRank(), keeps, access);
   auto row = llvm::to_vector<2>(tile.getShape().drop_front());
@@ -134,7 +135,7 @@ private:
 } // namespace
 
 AccessCollector::AccessCollector(Operation *op) : op(op) {
-  if (auto each = dyn_cast<ForEachOp>(op))
+  if (auto each = dyn_cast<ForEachOp>(op); each && each.getReplicas() == 1)
     shape = each.getShape();
   else if (auto generate = dyn_cast<tensor::GenerateOp>(op))
     shape = cast<RankedTensorType>(generate.getType()).getShape();

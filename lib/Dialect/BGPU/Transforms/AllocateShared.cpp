@@ -95,9 +95,10 @@ static Operation *getPlaceBefore(scf::ForOp loop, ArrayRef<Value> values) {
   return branch && !isInside ? branch.getOperation() : loop.getOperation();
 }
 
-/// Puts what `op` shares into one of `arrays`, and returns that. What `loop` carries is put where
-/// it is made, by the iteration before: nobody has it in a register until the next one.
-static Value putByTurns(ShareOp op, scf::ForOp loop, Value arrays) {
+/// Puts `carried`, which an iteration of `loop` shares, into one of `arrays`, and returns that. It
+/// is put where it is made, by the iteration before: nobody has it in a register until the next
+/// one.
+static Value putByTurns(ShareOp op, scf::ForOp loop, BlockArgument carried, Value arrays) {
   Location loc = op.getLoc();
   OpBuilder builder(op);
   auto getTurn = [&](Value position) -> Value {
@@ -105,11 +106,6 @@ static Value putByTurns(ShareOp op, scf::ForOp loop, Value arrays) {
     return arith::AndIOp::create(builder, loc, position, one);
   };
   Value turn = getTurn(loop.getInductionVar()), own = viewSlot(builder, loc, arrays, turn);
-  auto carried = dyn_cast<BlockArgument>(op.getTile());
-  if (!carried || carried.getOwner() != loop.getBody()) {
-    PutOp::create(builder, loc, op.getTile(), own, /*first=*/0);
-    return own;
-  }
   Value start = loop.getTiedLoopInit(carried)->get(), lower = loop.getLowerBound();
   builder.setInsertionPoint(getPlaceBefore(loop, {start, lower}));
   Value first = viewSlot(builder, loc, arrays, getTurn(lower));
@@ -125,6 +121,12 @@ static Value putByTurns(ShareOp op, scf::ForOp loop, Value arrays) {
   return own;
 }
 
+/// The tile that `op` shares where `loop`, which it is in, carries that.
+static BlockArgument getCarried(ShareOp op, scf::ForOp loop) {
+  auto argument = dyn_cast<BlockArgument>(op.getTile());
+  return loop && argument && argument.getOwner() == loop.getBody() ? argument : BlockArgument();
+}
+
 LogicalResult AllocateShared::lower(ShareOp op) {
   for (Operation *user : op->getUsers())
     if (!isa<memref::LoadOp>(user))
@@ -135,15 +137,16 @@ LogicalResult AllocateShared::lower(ShareOp op) {
   // Two arrays that are a power of two apart take more instructions: LLVM carries what each adds.
   if (loop || op->getParentOfType<KernelOp>().getRepeatLast())
     shape[0] = llvm::alignTo(shape[0], kLoadedTogether) + kSpareRows;
-  if (loop && !isConstantIntValue(loop.getStep(), 1))
+  BlockArgument carried = getCarried(op, loop);
+  if (carried && !isConstantIntValue(loop.getStep(), 1))
     return op.emitOpError("is in a loop whose steps are not known to be 1, by whose number it has "
                           "one of two arrays by turns; use steps of 1");
-  if (loop)
+  if (carried)
     shape.insert(shape.begin(), 2);
   Value own = allocate(op, shape, tile.getElementType());
   OpBuilder builder(op);
-  if (loop)
-    own = putByTurns(op, loop, own);
+  if (carried)
+    own = putByTurns(op, loop, carried, own);
   else
     PutOp::create(builder, op.getLoc(), op.getTile(), own, /*first=*/0);
   op->replaceAllUsesWith(ValueRange(own));

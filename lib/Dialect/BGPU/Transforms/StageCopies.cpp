@@ -268,15 +268,18 @@ void LoopCopies::wait(OpBuilder &builder, Value position) {
   WaitOp::create(builder, loc, viewSlots(builder, position), stages - 2);
 }
 
-/// Behind the first reads: these are waited for.
+/// Behind the first reads, which are waited for: of what is fetched, or of what threads share.
 void LoopCopies::requestInLoop() {
   Operation *firstRead = fetches.front();
-  for (FetchOp fetch : fetches)
-    for (Operation *user : fetch->getUsers()) {
+  for (Operation &op : *loop.getBody()) {
+    if (!isa<FetchOp, ShareOp>(op))
+      continue;
+    for (Operation *user : op.getUsers()) {
       Operation *own = loop.getBody()->findAncestorOpInBlock(*user);
-      if (firstRead == fetches.front() || own->isBeforeInBlock(firstRead))
+      if (own && (firstRead == fetches.front() || own->isBeforeInBlock(firstRead)))
         firstRead = own;
     }
+  }
   OpBuilder builder(firstRead->getContext());
   builder.setInsertionPointAfter(firstRead);
   Value index = loop.getInductionVar();

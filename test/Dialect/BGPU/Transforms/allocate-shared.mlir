@@ -44,8 +44,8 @@ func.func @reduce(%n: index, %x: memref<8xf32>, %y: memref<8xi32>) {
   return
 }
 
-// What all threads read is in an array: in a loop in two by turns, where the iteration that makes it
-// puts what the loop carries. There, and where threads repeat the last element, it has 32 spare rows.
+// What all threads read is in an array: what a loop carries in two by turns, where the iteration puts it that
+// makes it. There, and where threads repeat the last element, it has 32 spare rows.
 
 // CHECK-LABEL: func @share(
 // CHECK:         bgpu.kernel
@@ -96,14 +96,14 @@ func.func @share(%n: index, %x: memref<20xf32>) {
   return
 }
 
-// What an iteration makes for its own threads is put where it is shared.
+// What an iteration makes for its own threads is put where it is shared, into one array. Which threads have an
+// element does not matter to the array.
 
 // CHECK-LABEL: func @share_in_iteration(
-// CHECK:           scf.for %[[I:.*]] = %c0
+// CHECK:           %[[OWN:.*]] = memref.alloc() : memref<52xf32, #gpu.address_space<workgroup>>
+// CHECK:           scf.for
 // CHECK:             %[[MADE:.*]] = bgpu.for_each
-// CHECK:             %[[SLOT:.*]] = arith.andi %[[I]], %{{.*}} : index
-// CHECK-NEXT:        %[[OWN:.*]] = memref.subview %{{.*}}[%[[SLOT]], 0] [1, 52] [1, 1]
-// CHECK-NEXT:        bgpu.put %[[MADE]], %[[OWN]][0]
+// CHECK:             bgpu.put %[[MADE]], %[[OWN]][0] : tensor<20xf32, #bgpu.replicated<2>>
 // CHECK-NEXT:        bgpu.for_each
 // CHECK-NEXT:        ^bb0
 // CHECK-NEXT:          memref.load %[[OWN]]
@@ -111,14 +111,14 @@ func.func @share(%n: index, %x: memref<20xf32>) {
 func.func @share_in_iteration(%n: index, %x: memref<?x20xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  bgpu.kernel blocks(%block in %n) threads(32) {
+  bgpu.kernel blocks(%block in %n) threads(64) {
     scf.for %i = %c0 to %n step %c1 {
-      %made = bgpu.for_each [20] -> tensor<20xf32> {
+      %made = bgpu.for_each [20] replicas(2) -> tensor<20xf32, #bgpu.replicated<2>> {
       ^bb0(%j: index):
         %0 = memref.load %x[%i, %j] : memref<?x20xf32>
         bgpu.yield %0 : f32
       }
-      %whole = bgpu.share %made : tensor<20xf32>
+      %whole = bgpu.share %made : tensor<20xf32, #bgpu.replicated<2>>
       bgpu.for_each [20] {
       ^bb0(%j: index):
         %0 = memref.load %whole[%c0] : memref<20xf32, #gpu.address_space<workgroup>>

@@ -386,3 +386,36 @@ func.func @distinct(%n: index, %x: memref<?x20xf32>, %y: memref<?x20xf32>) {
   }
   return
 }
+
+// -----
+
+!array = memref<8xf32, #gpu.address_space<workgroup>>
+
+// Of threads with the same element one writes it: the others wait to read it. What each of them stores for its own
+// position is apart from what those of other positions do only where they are one thread.
+
+// REMARK: Function=replicated | Remark="kernel: 2 barriers"
+// CHECK-LABEL: func @replicated(
+// CHECK:           bgpu.put
+// CHECK-NEXT:      gpu.barrier
+// CHECK-NEXT:      bgpu.get
+// CHECK-NEXT:      bgpu.for_each
+// CHECK:           gpu.barrier
+// CHECK-NEXT:      bgpu.for_each
+func.func @replicated(%n: index, %tile: tensor<8xf32, #bgpu.replicated<4>>, %x: memref<8xf32>) {
+  bgpu.kernel blocks(%block in %n) threads(32) {
+    %a = memref.alloc() : !array
+    bgpu.put %tile, %a[0] : tensor<8xf32, #bgpu.replicated<4>>, !array
+    %own = bgpu.get %a[0] : !array -> tensor<8xf32, #bgpu.replicated<4>>
+    bgpu.for_each [8] replicas(4) %own : tensor<8xf32, #bgpu.replicated<4>> {
+    ^bb0(%i: index, %value: f32):
+      memref.store %value, %x[%i] : memref<8xf32>
+    }
+    bgpu.for_each [8] {
+    ^bb0(%i: index):
+      %0 = memref.load %x[%i] : memref<8xf32>
+      memref.store %0, %x[%i] : memref<8xf32>
+    }
+  }
+  return
+}

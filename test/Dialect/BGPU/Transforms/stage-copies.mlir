@@ -97,3 +97,44 @@ func.func @two(%n: index, %x: memref<?x?x256xf32>, %y: memref<?x?x100xf32, strid
   }
   return
 }
+
+// -----
+
+// The farthest vector is asked for behind the first read of shared memory, also of what threads share.
+
+// CHECK-LABEL: func @shared(
+// CHECK:             scf.for %{{.*}} iter_args
+// CHECK:               %[[WHOLE:.*]] = bgpu.share
+// CHECK:               memref.load %[[WHOLE]]
+// CHECK:               nvgpu.device_async_copy
+// CHECK:               nvgpu.device_async_create_group
+// CHECK:               memref.load %{{.*}} : memref<32xf32,
+// CHECK:               bgpu.wait
+func.func @shared(%n: index, %x: memref<?x20xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zeros = arith.constant dense<0.0> : tensor<20xf32>
+  bgpu.kernel blocks(%block in %n) threads(32) {
+    %sum = scf.for %i = %c0 to %n step %c1 iter_args(%running = %zeros) -> (tensor<20xf32>) {
+      %vector = bgpu.fetch %x[%i] stages(4) : memref<?x20xf32>
+      %whole = bgpu.share %running : tensor<20xf32>
+      %first = bgpu.for_each [20] -> tensor<20xf32> {
+      ^bb0(%j: index):
+        %0 = memref.load %whole[%c0] : memref<20xf32, #gpu.address_space<workgroup>>
+        bgpu.yield %0 : f32
+      }
+      %next = bgpu.for_each [20] %first : tensor<20xf32> -> tensor<20xf32> {
+      ^bb0(%j: index, %value: f32):
+        %0 = memref.load %vector[%j] : memref<20xf32, strided<[1], offset: ?>>
+        %1 = arith.addf %value, %0 : f32
+        bgpu.yield %1 : f32
+      }
+      scf.yield %next : tensor<20xf32>
+    }
+    bgpu.for_each [20] %sum : tensor<20xf32> {
+    ^bb0(%j: index, %value: f32):
+      memref.store %value, %x[%c0, %j] : memref<?x20xf32>
+    }
+  }
+  return
+}

@@ -19,6 +19,21 @@
 
 #include "bppsa/Dialect/BGPU/IR/BGPUDialect.h.inc"
 
+#define GET_ATTRDEF_CLASSES
+#include "bppsa/Dialect/BGPU/IR/BGPUAttributes.h.inc"
+
+namespace bppsa::bgpu {
+
+/// How many neighbouring threads have each element of a tile: 1, or what its layout says.
+int64_t getReplicas(mlir::RankedTensorType tile);
+/// A tile whose elements `replicas` neighbouring threads have.
+mlir::RankedTensorType getTileType(llvm::ArrayRef<int64_t> shape, mlir::Type element,
+                                   int64_t replicas);
+/// The threads of a block that have an element of a tile: the first ones.
+int64_t countThreads(mlir::RankedTensorType tile);
+
+} // namespace bppsa::bgpu
+
 #define GET_OP_CLASSES
 #include "bppsa/Dialect/BGPU/IR/BGPUOps.h.inc"
 

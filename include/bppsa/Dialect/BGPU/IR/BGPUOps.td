@@ -8,6 +8,7 @@
 #define BPPSA_DIALECT_BGPU_IR_BGPUOPS
 
 include "mlir/Dialect/Vector/IR/VectorAttributes.td"
+include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/OpBase.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
@@ -19,7 +20,8 @@ def BGPU_Dialect : Dialect {
   let description = [{
     Kernels before their work is distributed to threads. What the threads of a block have
     together is one tensor of static shape, a tile; operations on tiles are those of a block.
-    Element number i of a tile, in row-major order, belongs to thread i of the block.
+    Element number i of a tile, in row-major order, belongs to thread i of the block. With the layout
+    `#bgpu.replicated<n>` it belongs to n neighbouring threads, which have all the same value.
 
     A tile begins as a `tensor.generate`, whose body a thread runs for its element, and ends in a
     `bgpu.for_each`. Between them stand elementwise operations of `arith`, the operations of this
@@ -28,6 +30,22 @@ def BGPU_Dialect : Dialect {
     diverge.
   }];
   let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::vector::VectorDialect"];
+  let useDefaultAttributePrinterParser = 1;
+}
+
+def BGPU_ReplicatedAttr : AttrDef<BGPU_Dialect, "Replicated"> {
+  let mnemonic = "replicated";
+  let summary = "the layout of a tile whose elements several threads have";
+  let description = [{
+    Threads i * `count` to (i + 1) * `count` - 1 have element number i of the tile, with the same value:
+    what threads that share a row have after they have added up their parts of it (`bgpu.reduce_across`).
+    `count` is a power of two from 2 to 32, so they are in one warp.
+
+    Example: `tensor<64xf32, #bgpu.replicated<2>>`
+  }];
+  let parameters = (ins "int64_t":$count);
+  let assemblyFormat = "`<` $count `>`";
+  let genVerifyDecl = 1;
 }
 
 class BGPU_Op<string mnemonic, list<Trait> traits = []> : Op<BGPU_Dialect, mnemonic, traits>;
@@ -43,8 +61,8 @@ def BGPU_KernelOp : BGPU_Op<"kernel", [NoTerminator, RecursiveMemoryEffects, Sin
     launch has. No tile in it has more elements than a block has threads.
 
     Threads without an element of a tile wait where others work on it. With `repeat_last` they compute
-    the last element again in loops, so that an iteration is one basic block; they write it nowhere
-    but to spare rows of arrays in shared memory.
+    elements of its last row again in loops, so that an iteration is one basic block; they write them nowhere
+    but to spare rows of arrays in shared memory, or where a `bgpu.for_each` says so.
 
     ```mlir
     bgpu.kernel blocks(%block in %numBlocks) threads(512) {
@@ -78,6 +96,22 @@ def BGPU_ReduceOp : BGPU_Op<"reduce", [Pure]> {
   let hasVerifier = 1;
 }
 
+def BGPU_ReduceAcrossOp : BGPU_Op<"reduce_across", [Pure]> {
+  let summary = "combines the elements of a row of a tile, which neighbouring threads have";
+  let description = [{
+    The elements of each row of `tile`, its last dimension, combined by `kind`: all threads of the row
+    have the result, by shuffles in a fixed tree. A row has 2 to 32 elements of 32 bits, a power of two.
+
+    ```mlir
+    %sums = bgpu.reduce_across <add> %parts : tensor<64x2xf32> -> tensor<64xf32, #bgpu.replicated<2>>
+    ```
+  }];
+  let arguments = (ins Vector_CombiningKindAttr:$kind, BGPU_Tile:$tile);
+  let results = (outs BGPU_Tile:$result);
+  let assemblyFormat = "$kind $tile attr-dict `:` type($tile) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 def BGPU_GetOp : BGPU_Op<"get"> {
   let summary = "reads rows of an array in shared memory";
   let description = [{
@@ -99,7 +133,7 @@ def BGPU_PutOp : BGPU_Op<"put"> {
   let summary = "writes rows of an array in shared memory";
   let description = [{
     Each thread writes the element that it has of `tile` to `buffer`, whose rows `first`,
-    `first` + 1, ... the tile is then.
+    `first` + 1, ... the tile is then. Of threads that have the same element, the first one does.
 
     ```mlir
     bgpu.put %tile, %buffer[0] : tensor<16x32xf32>, memref<16x32xf32, #gpu.address_space<workgroup>>
@@ -121,7 +155,10 @@ def BGPU_ForEachOp : BGPU_Op<"for_each", [
     write arrays in device memory and in shared memory.
 
     A body reads nothing that it writes for another position. What it reads or writes of other
-    operations' positions, `bgpu-insert-barriers` keeps apart.
+    operations' positions, `bgpu-insert-barriers` keeps apart. With `replicas`, as many neighbouring
+    threads have each position and run the body: `tiles` and results have that layout. With `repeat_last`,
+    threads without a position run the body for one of the last row again, outside of loops too; a body that
+    writes is run by those in the last warp, to write what is there already.
 
     ```mlir
     bgpu.for_each [1, 32] %totals : tensor<1x32xf32> {
@@ -135,19 +172,26 @@ def BGPU_ForEachOp : BGPU_Op<"for_each", [
     }
     ```
   }];
-  let arguments = (ins DenseI64ArrayAttr:$shape, Variadic<BGPU_Tile>:$tiles);
+  let arguments = (ins DenseI64ArrayAttr:$shape, Variadic<BGPU_Tile>:$tiles,
+                       DefaultValuedAttr<I64Attr, "1">:$replicas, UnitAttr:$repeat_last);
   let results = (outs Variadic<BGPU_Tile>:$outputs);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $shape ($tiles^ `:` type($tiles))? (`->` type($outputs)^)? $body attr-dict
+    $shape (`replicas` `(` $replicas^ `)`)? ($tiles^ `:` type($tiles))? (`->` type($outputs)^)? $body attr-dict
+  }];
+  let extraClassDeclaration = [{
+    /// The type of a tile of the indices of positions.
+    ::mlir::RankedTensorType getPositions();
   }];
   let builders = [
     // Without results. The body gets the indices and the elements.
     OpBuilder<(ins "::llvm::ArrayRef<int64_t>":$shape, "::mlir::ValueRange":$tiles,
-        "::llvm::function_ref<void(::mlir::OpBuilder &, ::mlir::ValueRange, ::mlir::ValueRange)>":$emitBody)>,
+        "::llvm::function_ref<void(::mlir::OpBuilder &, ::mlir::ValueRange, ::mlir::ValueRange)>":$emitBody,
+        CArg<"int64_t", "1">:$replicas)>,
     // With a result of elements of each of `elements`, which the body gives.
     OpBuilder<(ins "::llvm::ArrayRef<int64_t>":$shape, "::mlir::ValueRange":$tiles, "::mlir::TypeRange":$elements,
-        "::llvm::function_ref<::llvm::SmallVector<::mlir::Value>(::mlir::OpBuilder &, ::mlir::ValueRange, ::mlir::ValueRange)>":$emitBody)>,
+        "::llvm::function_ref<::llvm::SmallVector<::mlir::Value>(::mlir::OpBuilder &, ::mlir::ValueRange, ::mlir::ValueRange)>":$emitBody,
+        CArg<"int64_t", "1">:$replicas)>,
   ];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
@@ -168,8 +212,8 @@ def BGPU_ShareOp : BGPU_Op<"share", [
   let summary = "lets all threads of a block read a tile";
   let description = [{
     The elements of `tile` as an array, which every thread of the block may read until the operation
-    runs again. `bgpu-allocate-shared` gives it shared memory: in a loop, whose steps must be 1, twice,
-    so that an iteration writes what nobody reads any more, and one barrier separates two iterations.
+    runs again. `bgpu-allocate-shared` gives it shared memory: what a loop carries, whose steps must be 1,
+    twice, so that an iteration writes what nobody reads any more, and one barrier separates two iterations.
 
     ```mlir
     %next = scf.for %i = %c0 to %n step %c1 iter_args(%g = %first) -> (tensor<20xf32>) {

@@ -13,9 +13,9 @@ def StageCopies : Pass<"bgpu-stage-copies", "::mlir::func::FuncOp"> {
   let summary = "copies what loops fetch to shared memory some iterations ahead";
   let description = [{
     A vector that a `bgpu.fetch` reads in each iteration of an `scf.for` has a ring in shared memory,
-    of as many slots as the operation has stages. Behind its first read an iteration asks for the
-    copies of the one that is stages - 1 ahead, by `nvgpu.device_async_copy` of all threads, and at
-    its end it waits for those of the next one. Those of the first iterations are asked for, and those
+    of as many slots as the operation has stages. Behind its first read of what is fetched or shared an
+    iteration asks for the copies of the one that is stages - 1 ahead, by `nvgpu.device_async_copy` of
+    all threads, and at its end it waits for those of the next one. Those of the first iterations are asked for, and those
     of the first waited for, before the loop, which is in a branch for loops that have an iteration.
     Remarks of the category `stages` name vectors and bytes.
 
@@ -56,10 +56,9 @@ def AllocateShared : Pass<"bgpu-allocate-shared", "::mlir::func::FuncOp"> {
     the result. The array is a `memref.alloc` at the beginning of the kernel. Remarks of the
     category `shared` name its bytes.
 
-    A `bgpu.share` is a `bgpu.put` to an array of its own; in an `scf.for` to one of two, by the lowest
-    bit of the iteration's number. A tile that the loop carries is put where it is made, by the
-    iteration before the one that shares it. In loops, and in kernels with
-    `repeat_last`, such arrays have 32 spare rows.
+    A `bgpu.share` is a `bgpu.put` to an array of its own. A tile that an `scf.for` carries is put where
+    it is made, by the iteration before the one that shares it, to one of two arrays, by the lowest
+    bit of the iteration's number. In loops, and in kernels with `repeat_last`, arrays have 32 spare rows.
 
     ```mlir
     %totals = bgpu.reduce <add> %parts : tensor<2x32xf32> -> tensor<1x32xf32>

@@ -4,10 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_BLOCKCYCLICLAYOUT_H
-#define BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_BLOCKCYCLICLAYOUT_H
+#ifndef BPPSA_LIB_CONVERSION_GPULAUNCHES_BLOCKCYCLICLAYOUT_H
+#define BPPSA_LIB_CONVERSION_GPULAUNCHES_BLOCKCYCLICLAYOUT_H
 
-#include "../../GPULaunches/Launch.h"
+#include "Launch.h"
 
 namespace bppsa {
 
@@ -44,4 +44,4 @@ private:
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_BLOCKCYCLICLAYOUT_H
+#endif // BPPSA_LIB_CONVERSION_GPULAUNCHES_BLOCKCYCLICLAYOUT_H

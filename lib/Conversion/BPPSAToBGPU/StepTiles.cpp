@@ -1,0 +1,312 @@
+//===- StepTiles.cpp - steps of a body as tiles of a block ----------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "StepTiles.h"
+#include "../GPULaunches/Launch.h"
+#include "bppsa/Dialect/BGPU/IR/BGPU.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+//===----------------------------------------------------------------------===//
+// Planning
+//===----------------------------------------------------------------------===//
+
+FailureOr<StepTiles> StepTiles::create(Block &body, ValueRange captures, GPUMappingAttr mapping) {
+  FailureOr<BodyPlan> plan = BodyPlan::create(body, captures.size());
+  if (failed(plan))
+    return failure();
+  return StepTiles(std::move(*plan), body, mapping, captures.size());
+}
+
+StepTiles::StepTiles(BodyPlan plan, Block &body, GPUMappingAttr mapping, size_t numCaptures)
+    : plan(std::move(plan)), body(&body), firstCapture(body.getNumArguments() - numCaptures),
+      parts(mapping.getParts()), numThreads(mapping.getThreads()),
+      inRegisters(mapping.keepsMatricesInRegisters()) {}
+
+/// Whether threads read rows of `value` that others have.
+static bool needsOtherRows(Value value) {
+  return llvm::any_of(value.getUses(), [](OpOperand &use) {
+    auto cell = dyn_cast<CellOpInterface>(use.getOwner());
+    RowAccess access = cell ? cell.getRowAccess(use.getOperandNumber()) : RowAccess::Same;
+    return access == RowAccess::All || access == RowAccess::Other;
+  });
+}
+
+RankedTensorType StepTiles::getTileType(Value value) const {
+  return bgpu::getTileType(getNumRows(value), getElementTypeOrSelf(value), parts);
+}
+
+RowProduct StepTiles::getRowProduct(MatVecOp product) const {
+  auto matrix = cast<BlockArgument>(product.getMatrix());
+  return RowProduct(product, arrays[matrix.getArgNumber() - firstCapture], parts);
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> StepTiles::forEachPart(OpBuilder &builder, Location loc, int64_t rows,
+                                          ValueRange ofParts, TypeRange elements,
+                                          PartBody partBody) const {
+  SmallVector<int64_t> shape = {rows};
+  if (parts > 1)
+    shape.push_back(parts);
+  auto each = bgpu::ForEachOp::create(
+      builder, loc, shape, ofParts, elements,
+      [&](OpBuilder &inThread, ValueRange at, ValueRange own) {
+        return partBody(inThread, at[0], parts > 1 ? at[1] : getIndex(inThread, loc, 0), own);
+      });
+  each.setRepeatLast(true);
+  return llvm::to_vector_of<Value>(each.getResults());
+}
+
+Value StepTiles::load(OpBuilder &builder, Location loc, const Place &array, int64_t rows) const {
+  auto each = bgpu::ForEachOp::create(
+      builder, loc, rows, ValueRange(), getElementTypeOrSelf(array.memref),
+      [&](OpBuilder &inThread, ValueRange at, ValueRange) {
+        return SmallVector<Value>{array.load(inThread, loc, at[0])};
+      },
+      parts);
+  each.setRepeatLast(true);
+  return each.getResult(0);
+}
+
+void StepTiles::store(OpBuilder &builder, Location loc, Value tile, const Place &array) const {
+  auto each = bgpu::ForEachOp::create(
+      builder, loc, cast<RankedTensorType>(tile.getType()).getShape(), tile,
+      [&](OpBuilder &inThread, ValueRange at, ValueRange element) {
+        array.store(inThread, loc, element[0], at[0]);
+      },
+      parts);
+  each.setRepeatLast(true);
+}
+
+void StepTiles::begin(OpBuilder &builder, Location loc, ValueRange captures) {
+  arrays.assign(captures.begin(), captures.end());
+  for (auto [argument, array] :
+       llvm::zip_equal(body->getArguments().drop_front(firstCapture), captures))
+    if (cast<VectorType>(argument.getType()).getRank() == 1 && !argument.use_empty())
+      captured[argument] = load(builder, loc, {array, {}}, getNumRows(argument));
+  if (!inRegisters)
+    return;
+  for (const RowUnit &unit : plan.getUnits())
+    for (const ProductSum &sum : unit.sums)
+      for (MatVecOp product : sum.products)
+        loadMatrixRows(builder, product);
+}
+
+void StepTiles::loadMatrixRows(OpBuilder &builder, MatVecOp product) {
+  RowProduct ofRow = getRowProduct(product);
+  auto type = VectorType::get(ofRow.getNumColumns(), getElementTypeOrSelf(product.getResult()));
+  Location loc = product.getLoc();
+  auto loadRow = [&](OpBuilder &inThread, Value row, Value part, ValueRange) -> SmallVector<Value> {
+    return {vector::FromElementsOp::create(inThread, loc, type,
+                                           ofRow.loadEntries(inThread, row, part))};
+  };
+  matrixRows[product] =
+      forEachPart(builder, loc, getNumRows(product.getResult()), {}, type, loadRow).front();
+}
+
+void StepTiles::setTile(unsigned argument, Value tile) {
+  tiles[body->getArgument(argument)] = tile;
+}
+
+void StepTiles::setVector(unsigned argument, Place vector) {
+  vectors[body->getArgument(argument)] = std::move(vector);
+}
+
+Place StepTiles::getVector(OpBuilder &builder, Value value) {
+  if (auto known = vectors.find(value); known != vectors.end())
+    return known->second;
+  Value tile = getTile(builder, value);
+  Place shared = {bgpu::ShareOp::create(builder, value.getLoc(), tile), {}};
+  vectors[value] = shared;
+  return shared;
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+void StepTiles::emitStep(OpBuilder &builder, Location loc, Yield yield) {
+  factors.clear();
+  for (BlockArgument argument : body->getArguments().take_front(firstCapture))
+    if (needsOtherRows(argument))
+      getVector(builder, argument);
+  for (const RowUnit &unit : plan.getUnits()) {
+    loadAhead(builder, unit);
+    for (const ProductSum &sum : unit.sums)
+      tiles[sum.result] = emitProductSum(builder, loc, sum, unit.rows);
+    for (Value value : unit.stored) {
+      Value tile = getTile(builder, value);
+      if (needsOtherRows(value))
+        getVector(builder, value);
+      if (llvm::is_contained(body->getTerminator()->getOperands(), value))
+        yield(value, tile);
+    }
+  }
+  tiles.clear();
+  vectors.clear();
+}
+
+Value StepTiles::getTile(OpBuilder &builder, Value value) {
+  if (Value tile = plan.isCapture(value) ? captured.lookup(value) : tiles.lookup(value))
+    return tile;
+  Value tile;
+  if (isa<BlockArgument>(value))
+    tile = load(builder, value.getLoc(), vectors.lookup(value), getNumRows(value));
+  else if (value.getDefiningOp()->hasTrait<OpTrait::Tensorizable>())
+    tile = emitElementwise(builder, value.getDefiningOp());
+  else
+    tile = emitRows(builder, cast<CellOpInterface>(value.getDefiningOp()));
+  return tiles[value] = tile;
+}
+
+Value StepTiles::emitElementwise(OpBuilder &builder, Operation *op) {
+  IRMapping mapping;
+  for (Value operand : op->getOperands())
+    mapping.map(operand, getTile(builder, operand));
+  Operation *onTiles = builder.clone(*op, mapping);
+  onTiles->getResult(0).setType(getTileType(op->getResult(0)));
+  return onTiles->getResult(0);
+}
+
+/// Constants, and operations that take other rows of their operands.
+Value StepTiles::emitRows(OpBuilder &builder, CellOpInterface cell) {
+  Value result = cell->getResult(0);
+  DenseMap<Value, Place> others;
+  SmallVector<Value> same, ofSame;
+  for (auto [number, operand] : llvm::enumerate(cell->getOperands())) {
+    if (cell.getRowAccess(number) == RowAccess::Other) {
+      others[operand] = getVector(builder, operand);
+    } else {
+      same.push_back(operand);
+      ofSame.push_back(getTile(builder, operand));
+    }
+  }
+  Location loc = cell.getLoc();
+  Type element = getElementTypeOrSelf(result);
+  auto each = bgpu::ForEachOp::create(
+      builder, loc, getNumRows(result), ofSame, element,
+      [&](OpBuilder &inThread, ValueRange at, ValueRange elements) {
+        auto readSame = [&](Value operand) {
+          return elements[llvm::find(same, operand) - same.begin()];
+        };
+        auto readOther = [&](Value operand, Value row) {
+          return others.lookup(operand).load(inThread, loc, row);
+        };
+        return SmallVector<Value>{
+            cell.emitRow(inThread, element, {at[0], /*spansRows=*/false, readSame, readOther})};
+      },
+      parts);
+  return each.getResult(0);
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+int64_t StepTiles::countAhead() const {
+  int64_t registers = 0;
+  for (const RowUnit &unit : plan.getUnits())
+    for (const ProductSum &sum : unit.sums)
+      for (MatVecOp product : sum.products)
+        registers += getRowProduct(product).getNumColumns();
+  return inRegisters ? countReadAhead(registers, firstCapture) : 0;
+}
+
+/// Reads vectors that the products of `unit` multiply, as many as registers hold.
+void StepTiles::loadAhead(OpBuilder &builder, const RowUnit &unit) {
+  factors.clear();
+  SmallVector<MatVecOp> ahead;
+  SmallVector<Type> types;
+  int64_t left = countAhead();
+  auto isAhead = [&](Value vector) {
+    return llvm::any_of(ahead, [&](MatVecOp other) { return other.getVector() == vector; });
+  };
+  for (const ProductSum &sum : unit.sums)
+    for (MatVecOp product : sum.products) {
+      int64_t columns = getRowProduct(product).getNumColumns();
+      if (isAhead(product.getVector()) || columns > left)
+        continue;
+      left -= columns;
+      ahead.push_back(product);
+      types.push_back(VectorType::get(columns, getElementTypeOrSelf(product.getResult())));
+    }
+  if (ahead.empty())
+    return;
+  auto places = llvm::map_to_vector(
+      ahead, [&](MatVecOp product) { return getVector(builder, product.getVector()); });
+  SmallVector<Value> loaded = forEachPart(
+      builder, ahead.front().getLoc(), unit.rows, {}, types,
+      [&](OpBuilder &inThread, Value, Value part, ValueRange) {
+        SmallVector<Value> all;
+        for (auto [product, place, type] : llvm::zip_equal(ahead, places, types)) {
+          RowProduct ofRow = getRowProduct(product);
+          SmallVector<Value> elements;
+          for (int64_t i = 0, e = ofRow.getNumColumns(); i < e; ++i)
+            elements.push_back(ofRow.loadFactor(inThread, place, part, i));
+          all.push_back(vector::FromElementsOp::create(inThread, product.getLoc(), type, elements));
+        }
+        return all;
+      });
+  for (auto [product, tile] : llvm::zip_equal(ahead, loaded))
+    factors[product.getVector()] = tile;
+}
+
+Value StepTiles::emitProductSum(OpBuilder &builder, Location loc, const ProductSum &sum,
+                                int64_t rows) {
+  // What a thread has of matrices, and of the vectors that are read ahead.
+  SmallVector<Value> ofParts;
+  SmallVector<Place> places;
+  for (MatVecOp product : sum.products) {
+    for (Value tile : {matrixRows.lookup(product), factors.lookup(product.getVector())})
+      if (tile)
+        ofParts.push_back(tile);
+    places.push_back(getVector(builder, product.getVector()));
+  }
+  Type element = getElementTypeOrSelf(sum.result);
+  auto addUp = [&](OpBuilder &inThread, Value row, Value part, ValueRange own) {
+    Value zero = arith::ConstantOp::create(inThread, loc, inThread.getZeroAttr(element));
+    SmallVector<Value> partials(kNumPartials, zero);
+    for (auto [number, place] : llvm::enumerate(places))
+      own = own.drop_front(
+          addProduct(inThread, sum.products[number], place, row, part, own, partials));
+    return SmallVector<Value>{addPartials(inThread, loc, std::move(partials))};
+  };
+  Value total = forEachPart(builder, loc, rows, ofParts, element, addUp).front();
+  if (parts > 1)
+    total = bgpu::ReduceAcrossOp::create(builder, loc, getTileType(sum.result),
+                                         vector::CombiningKind::ADD, total);
+  if (!sum.addend)
+    return total;
+  return arith::AddFOp::create(builder, loc, total, getTile(builder, sum.addend));
+}
+
+size_t StepTiles::addProduct(OpBuilder &builder, MatVecOp product, const Place &vector, Value row,
+                             Value part, ValueRange own, MutableArrayRef<Value> partials) const {
+  RowProduct ofRow = getRowProduct(product);
+  if (!inRegisters) {
+    partials[0] = ofRow.accumulateFromMemory(builder, vector, row, partials[0]);
+    return 0;
+  }
+  Location loc = product.getLoc();
+  bool isAhead = factors.contains(product.getVector());
+  auto getFactor = [&](int64_t i) -> Value {
+    if (isAhead)
+      return vector::ExtractOp::create(builder, loc, own[1], i);
+    return ofRow.loadFactor(builder, vector, part, i);
+  };
+  SmallVector<Value> entries;
+  for (int64_t i = 0, e = ofRow.getNumColumns(); i < e; ++i)
+    entries.push_back(vector::ExtractOp::create(builder, loc, own[0], i));
+  ofRow.accumulate(builder, entries, getFactor, partials);
+  return isAhead ? 2 : 1;
+}
