@@ -254,6 +254,9 @@ void LaneEmitter::emitRow(OpBuilder &builder, Location loc, const RowUnit &unit,
   for (auto [value, rows] : llvm::zip(yielded, laterResults))
     if (rows.memref && llvm::is_contained(unit.stored, value))
       rows.prefetch(builder, loc, tile.first, /*isWrite=*/true);
+  for (auto [argument, rows] : llvm::zip(body->getArguments(), fetchedWithRows))
+    if (rows.memref && values.contains(argument))
+      rows.prefetch(builder, loc, tile.first, /*isWrite=*/false);
 }
 
 Value LaneEmitter::getRow(OpBuilder &builder, Location loc, Value value, const RowUnit &unit,

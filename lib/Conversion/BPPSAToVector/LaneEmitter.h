@@ -110,7 +110,8 @@ public:
   /// Emits one step. `arguments` are the rows of the arguments that are not
   /// captures; the rows of yielded value i are written to `results[i]`. Rows of arguments of a
   /// later step are fetched one or two at a time between the columns of products, where one block
-  /// of rows takes them all, and those of results where this step writes them.
+  /// of rows takes them all, or with the rows of this step, where registers are few; those of
+  /// results where this step writes them.
   void emitStep(mlir::OpBuilder &builder, mlir::Location loc, llvm::ArrayRef<Rows> arguments,
                 llvm::ArrayRef<Rows> results, const LaterRows &later = {});
 
@@ -215,6 +216,10 @@ private:
   /// What is still to be fetched for a later step, and the columns left to do it beside.
   llvm::SmallVector<FetchedRows> fetched;
   int64_t fetchingColumns = 0;
+  /// Rows of arguments of a later step that are fetched where a row of this step is read, if any:
+  /// where few registers cut rows into blocks, there are too many loops over columns to do it
+  /// there.
+  llvm::SmallVector<Rows> fetchedWithRows;
 };
 
 /// Emits `body(iv)` for iv in [lower, upper) with a constant step.

@@ -20,6 +20,9 @@ static constexpr int64_t kMaxUnrolledColumns = 4;
 static constexpr int64_t kMostPartials = 4;
 static constexpr int64_t kAccumulatorsInFlight = 8;
 
+/// Bytes of a step from which on the hardware looks far enough ahead in its rows.
+static constexpr int64_t kBytesOfLongStep = 4096;
+
 /// Columns beside which sums take little time that wait in memory for each other.
 static constexpr int64_t kManyColumns = 64;
 
@@ -121,6 +124,11 @@ int64_t LaneEmitter::getSumsTogether(const RowUnit &unit) const {
   return std::clamp<int64_t>(most, 1, sums);
 }
 
+static int64_t getBytesOfRow(const Rows &rows) {
+  VectorType type = rows.getRowType();
+  return type.getNumElements() * type.getElementTypeBitWidth() / 8;
+}
+
 void LaneEmitter::planFetches(ArrayRef<Rows> laterArguments) {
   fetched.clear();
   fetchingColumns = 0;
@@ -130,6 +138,13 @@ void LaneEmitter::planFetches(ArrayRef<Rows> laterArguments) {
   for (const RowUnit &unit : plan.getUnits())
     if (!isOverUnits() && getTilesTogether(unit) == unit.rows)
       fetchingColumns += countLoopColumns(unit);
+  fetchedWithRows.assign(laterArguments.size(), Rows());
+  if (fetchingColumns > 0 || !options.hasFewRegisters())
+    return;
+  for (auto [argument, rows, fetches] :
+       llvm::zip(body->getArguments(), laterArguments, fetchedWithRows))
+    if (rows.memref && getNumRows(argument) * getBytesOfRow(rows) < kBytesOfLongStep)
+      fetches = rows;
 }
 
 SmallVector<LaneEmitter::FetchedRows> LaneEmitter::takeFetched(int64_t numCols) {
