@@ -106,11 +106,12 @@ def _scans():
 
 
 CLAIMS = [*_against_peers(), *_long_sequences(), *_two_threads(), *_scans()]
-# Whole steps of these take no more than 1 / 0.85 of what their operations take at the peak.
+# Whole steps of these take no more than 1 / 0.85 of what their operations take at the peak. With
+# a loss on the last step alone, a long chain ends where cotangents are zero, and computes less.
 NEAR_PEAK = (
-    Shape("gru", 128, 64, 16, 1000),
-    Shape("gru", 256, 256, 64, 100),
-    Shape("gru", 256, 256, 64, 1000),
+    Shape("gru", 128, 64, 16, 1000, every_step=True),
+    Shape("gru", 256, 256, 64, 100, every_step=True),
+    Shape("gru", 256, 256, 64, 1000, every_step=True),
 )
 PEAK_SHARE = 0.85
 # Whole steps of these take no more than 1.25 of what multiply-adds and functions take at the peak.
