@@ -25,7 +25,7 @@ TREE_PLANS = (
     "chunked:1", "chunked:4", "chunked:32", "auto",
 )  # fmt: skip
 PLANS = ("sequential", "linear", "hybrid:0", *TREE_PLANS)
-WORK_LIMIT = 4e9
+WORK_LIMIT = 1e9
 
 CELLS = {
     "rnn": models.Spec("RNN"),
