@@ -69,15 +69,16 @@ class Kernel:
         found = loops(self.successors, set(self.successors))
         return self._count_round(found) if found else (self._count(self.blocks), collections.Counter())
 
-    def _count_round(self, time_loops):
-        time_loop = max(time_loops, key=lambda loop: sum(len(self.blocks[b]) for b in loop))
-        heads = {to for block in set(self.blocks) - time_loop for to in self.successors[block]} & time_loop
-        without_head = {b: [to for to in self.successors[b] if to not in heads] for b in time_loop}
+    def _count_round(self, candidates):
+        """Instructions of an iteration of the largest loop, and those of loops inside of it."""
+        outer = max(candidates, key=lambda loop: sum(len(self.blocks[b]) for b in loop))
+        heads = {to for block in set(self.blocks) - outer for to in self.successors[block]} & outer
+        without_head = {b: [to for to in self.successors[b] if to not in heads] for b in outer}
         inside, waits = set(), set()
-        for loop in loops(without_head, time_loop):
+        for loop in loops(without_head, outer):
             waiting = any(WAIT.search(line) for block in loop for line in self.blocks[block])
             (waits if waiting else inside).update(loop)
-        return self._count(time_loop - inside - waits), self._count(inside)
+        return self._count(outer - inside - waits), self._count(inside)
 
     def _count(self, blocks):
         return count_kinds(line for block in blocks for line in self.blocks[block])

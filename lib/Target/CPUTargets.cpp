@@ -72,11 +72,11 @@ static FailureOr<CPUTarget> selectNamedTarget(StringRef cpu, std::string &error)
   return target;
 }
 
-/// Whether a processor has the vectors of `cpu`; what it lacks besides, such as instructions for
-/// operating systems, is in no program.
+/// Whether a processor has the vectors of `cpu`, a name that LLVM knows; what it lacks besides,
+/// such as instructions for operating systems, is in no program.
 static bool hasVectorsOf(StringRef cpu, const llvm::StringMap<bool> &features) {
   std::string error;
-  std::unique_ptr<llvm::TargetMachine> machine = findMachine(cpu, error);
+  std::unique_ptr<llvm::TargetMachine> machine = createCPUMachine(cpu, 2, error);
   return machine && llvm::all_of(features, [&](const auto &feature) {
            return feature.second || !feature.first().starts_with("avx") ||
                   !machine->getMCSubtargetInfo()->checkFeatures(("+" + feature.first()).str());

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "VectorBodies.h"
 #include "bppsa/Support/TransposeVectors.h"
 #include "bppsa/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -117,7 +118,7 @@ struct TileTransposes : public bppsa::impl::TileTransposesBase<TileTransposes> {
   using TileTransposesBase::TileTransposesBase;
 
   void runOnOperation() override {
-    int64_t size = registers < 32 ? 8 : 16;
+    int64_t size = getLanes(registers);
     SmallVector<linalg::TransposeOp> ops;
     getOperation().walk([&](linalg::TransposeOp op) {
       if (hasContiguousRows(op.getInput()) && hasContiguousRows(op.getInit()) &&

@@ -14,6 +14,9 @@
 
 namespace bppsa {
 
+/// Elements of f32 that a vector has on a target with so many registers for vectors.
+inline int64_t getLanes(int64_t registers) { return registers < 32 ? 8 : 16; }
+
 /// How a reduction with one result joins a term with it: the operation, the last one of the body,
 /// the term, and the kind of the operation.
 struct Join {

@@ -132,8 +132,7 @@ void SumLoops::emit() {
   Value size = memref::DimOp::create(builder, loc, array, constant(0));
   Value rest = arith::RemUIOp::create(builder, loc, size, constant(lanes));
   Value whole = arith::SubIOp::create(builder, loc, size, rest);
-  Type type = join.term.getType();
-  auto vectorType = VectorType::get(lanes, type);
+  auto vectorType = VectorType::get(lanes, join.term.getType());
   Value zeros = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType));
   Value sums = addTerms(constant(0), whole, lanes, zeros);
   Value sum = vector::ReductionOp::create(builder, loc, vector::CombiningKind::ADD, sums,
@@ -150,7 +149,7 @@ struct VectorizeSums : public bppsa::impl::VectorizeSumsBase<VectorizeSums> {
   using VectorizeSumsBase::VectorizeSumsBase;
 
   void runOnOperation() override {
-    int64_t lanes = registers < 32 ? 8 : 16;
+    int64_t lanes = getLanes(registers);
     SmallVector<linalg::GenericOp> ops;
     getOperation().walk([&](linalg::GenericOp op) {
       if (isTaken(op, lanes))

@@ -185,41 +185,27 @@ def test_what_layers_lead_to(model, tmp_path):
     check_exact(gradients(compiled, 3, tmp_path, arrays, 3), compiled[1], arrays, "mse")
 
 
-def loop_model(nodes, output, shapes=loop_models.SYMBOLIC, weights=()):
-    """A loop beside no recurrent layer, whose steps ranks share."""
-    weights = [*loop_models.RNN_WEIGHTS, *weights]
-    model = loop_models.case("loop", nodes, loop_models.rnn_arrays(), output, weights, shapes).model
+def loop_model(case, output):
+    """A loop beside no recurrent layer, whose steps ranks share, with one of its outputs."""
+    model = onnx.ModelProto()
+    model.CopyFrom(loop_models.ALL[case].model)
     shape = ["B", 4] if output == "hn" else ["T", "B", 4]
-    model.graph.output[0].CopyFrom(helper.make_tensor_value_info(output, TensorProto.FLOAT, shape))
+    del model.graph.output[:]
+    model.graph.output.append(helper.make_tensor_value_info(output, TensorProto.FLOAT, shape))
     return model
 
 
-def plain_scan(output, **attributes):
-    cell = loop_models.body(loop_models.RNN, "h xt", "h_next ht")
-    return loop_model([loop_models.scan(cell, "h0 x", "hn y", 1, **attributes)], output)
-
-
-def counted_loop():
-    """As exporters of JAX write a scan: the step picks its slice."""
-    node = loop_models.node
-    picked = [node("Identity", "go", "go_on"), node("Gather", "x i", "xt", axis=0)]
-    cell = loop_models.loop_body([*picked, *loop_models.RNN], "h", "go_on h_next ht")
-    sizes = [node("Shape", "x", "sizes"), node("Gather", "sizes zero", "steps1"), node("Squeeze", "steps1 zero", "steps")]
-    loop = loop_models.loop(cell, "steps _ h0", "hn y")
-    return loop_model([*sizes, loop], "y", weights=[("zero", np.array([0]))])
-
-
 LOOPS = {
-    "steps": lambda: plain_scan("y"),
-    "last": lambda: plain_scan("hn"),
-    "reversed": lambda: plain_scan("y", scan_input_directions=[1], scan_output_directions=[1]),
-    "counted": counted_loop,
+    "steps": ("scan-symbolic", "y"),
+    "last": ("scan-symbolic", "hn"),
+    "reversed": ("scan-reverse", "y"),
+    "counted": ("loop-gather-0-size", "y"),
 }
 
 
 @pytest.mark.parametrize("name", LOOPS)
 def test_loops_without_layers(name, tmp_path):
-    compiled = program(LOOPS[name], "mse")
+    compiled = program(functools.partial(loop_model, *LOOPS[name]), "mse")
     arrays = models.data(compiled[1], {"T": 7, "B": 3}, "mse")
     check_exact(gradients(compiled, 3, tmp_path, arrays, 3), compiled[1], arrays, "mse")
 
