@@ -21,12 +21,16 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
+/// What `transposeRowsOfFour` takes.
+static constexpr int64_t tileColumns = 4;
+
 namespace {
 /// Emits the loops of one transposition: `result[j, i] = matrix[i, j]`.
 class TransposeLoops {
 public:
-  TransposeLoops(linalg::TransposeOp op, int64_t size)
-      : builder(op), loc(op.getLoc()), matrix(op.getInput()), result(op.getInit()), size(size) {}
+  TransposeLoops(linalg::TransposeOp op, int64_t tileRows)
+      : builder(op), loc(op.getLoc()), matrix(op.getInput()), result(op.getInit()),
+        tileRows(tileRows) {}
 
   void emit();
 
@@ -36,46 +40,46 @@ private:
   Value getIndex(int64_t value) {
     return arith::ConstantIndexOp::create(builder, loc, value).getResult();
   }
-  /// The largest multiple of the tile's size that is not above `count`.
-  Value getWhole(Value count);
-  void emitLoops(Value firstRow, Value endRow, Value firstColumn, Value endColumn, int64_t step,
-                 Body body);
+  /// The largest multiple of `step` that is not above `count`.
+  Value getWhole(Value count, int64_t step);
+  void emitLoops(Value firstRow, Value endRow, int64_t rowStep, Value firstColumn, Value endColumn,
+                 int64_t columnStep, Body body);
   void emitTile(Value row, Value column);
   void emitElement(Value row, Value column);
 
   OpBuilder builder;
   Location loc;
   Value matrix, result;
-  int64_t size;
+  int64_t tileRows;
 };
 } // namespace
 
-Value TransposeLoops::getWhole(Value count) {
-  Value rest = arith::RemUIOp::create(builder, loc, count, getIndex(size));
+Value TransposeLoops::getWhole(Value count, int64_t step) {
+  Value rest = arith::RemUIOp::create(builder, loc, count, getIndex(step));
   return arith::SubIOp::create(builder, loc, count, rest);
 }
 
-void TransposeLoops::emitLoops(Value firstRow, Value endRow, Value firstColumn, Value endColumn,
-                               int64_t step, Body body) {
-  Value by = getIndex(step);
-  auto rows = scf::ForOp::create(builder, loc, firstRow, endRow, by);
+void TransposeLoops::emitLoops(Value firstRow, Value endRow, int64_t rowStep, Value firstColumn,
+                               Value endColumn, int64_t columnStep, Body body) {
+  Value byRows = getIndex(rowStep), byColumns = getIndex(columnStep);
+  auto rows = scf::ForOp::create(builder, loc, firstRow, endRow, byRows);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(rows.getBody());
-  auto columns = scf::ForOp::create(builder, loc, firstColumn, endColumn, by);
+  auto columns = scf::ForOp::create(builder, loc, firstColumn, endColumn, byColumns);
   builder.setInsertionPointToStart(columns.getBody());
   body(rows.getInductionVar(), columns.getInductionVar());
 }
 
 void TransposeLoops::emitTile(Value row, Value column) {
-  auto type = VectorType::get(size, cast<MemRefType>(matrix.getType()).getElementType());
+  auto type = VectorType::get(tileColumns, cast<MemRefType>(matrix.getType()).getElementType());
   auto add = [&](Value index, int64_t offset) {
     return arith::AddIOp::create(builder, loc, index, getIndex(offset)).getResult();
   };
   SmallVector<Value> rows;
-  for (int64_t i = 0; i < size; ++i)
+  for (int64_t i = 0; i < tileRows; ++i)
     rows.push_back(
         vector::LoadOp::create(builder, loc, type, matrix, ValueRange{add(row, i), column}));
-  for (auto [j, transposed] : llvm::enumerate(transposeVectors(builder, loc, rows)))
+  for (auto [j, transposed] : llvm::enumerate(transposeRowsOfFour(builder, loc, rows)))
     vector::StoreOp::create(builder, loc, transposed, result, ValueRange{add(column, j), row});
 }
 
@@ -88,12 +92,13 @@ void TransposeLoops::emit() {
   Value zero = getIndex(0);
   Value numRows = memref::DimOp::create(builder, loc, matrix, 0);
   Value numColumns = memref::DimOp::create(builder, loc, matrix, 1);
-  Value wholeRows = getWhole(numRows), wholeColumns = getWhole(numColumns);
+  Value wholeRows = getWhole(numRows, tileRows);
+  Value wholeColumns = getWhole(numColumns, tileColumns);
   auto emitElements = [&](Value row, Value column) { emitElement(row, column); };
-  emitLoops(zero, wholeRows, zero, wholeColumns, size,
+  emitLoops(zero, wholeRows, tileRows, zero, wholeColumns, tileColumns,
             [&](Value row, Value column) { emitTile(row, column); });
-  emitLoops(wholeRows, numRows, zero, numColumns, 1, emitElements);
-  emitLoops(zero, wholeRows, wholeColumns, numColumns, 1, emitElements);
+  emitLoops(wholeRows, numRows, 1, zero, numColumns, 1, emitElements);
+  emitLoops(zero, wholeRows, 1, wholeColumns, numColumns, 1, emitElements);
 }
 
 /// Whether elements of a row of `value`, a matrix of f32, lie side by side.
@@ -106,11 +111,13 @@ static bool hasContiguousRows(Value value) {
   return succeeded(type.getStridesAndOffset(strides, offset)) && strides.back() == 1;
 }
 
-/// Whether a tile of `size` rows fits in the matrix `value`, as far as its type says.
-static bool holdsTile(Value value, int64_t size) {
-  return llvm::none_of(cast<MemRefType>(value.getType()).getShape(), [&](int64_t extent) {
-    return ShapedType::isStatic(extent) && extent < size;
-  });
+/// Whether a tile of `tileRows` rows fits in the matrix `value`, as far as its type says.
+static bool holdsTile(Value value, int64_t tileRows) {
+  auto holds = [](int64_t extent, int64_t part) {
+    return ShapedType::isDynamic(extent) || extent >= part;
+  };
+  auto type = cast<MemRefType>(value.getType());
+  return holds(type.getDimSize(0), tileRows) && holds(type.getDimSize(1), tileColumns);
 }
 
 namespace {
@@ -118,15 +125,15 @@ struct TileTransposes : public bppsa::impl::TileTransposesBase<TileTransposes> {
   using TileTransposesBase::TileTransposesBase;
 
   void runOnOperation() override {
-    int64_t size = getLanes(registers);
+    int64_t tileRows = getLanes(registers);
     SmallVector<linalg::TransposeOp> ops;
     getOperation().walk([&](linalg::TransposeOp op) {
       if (hasContiguousRows(op.getInput()) && hasContiguousRows(op.getInit()) &&
-          op.getPermutation() == ArrayRef<int64_t>{1, 0} && holdsTile(op.getInput(), size))
+          op.getPermutation() == ArrayRef<int64_t>{1, 0} && holdsTile(op.getInput(), tileRows))
         ops.push_back(op);
     });
     for (linalg::TransposeOp op : ops) {
-      TransposeLoops(op, size).emit();
+      TransposeLoops(op, tileRows).emit();
       op.erase();
     }
   }

@@ -11,9 +11,18 @@
 
 namespace bppsa {
 
-/// The transposed matrix of the vectors `rows`, as many as each has elements: a power of two.
-llvm::SmallVector<mlir::Value> transposeVectors(mlir::OpBuilder &builder, mlir::Location loc,
-                                                llvm::SmallVector<mlir::Value> rows);
+/// The four columns, of as many elements as there are `rows`, of a matrix of four columns. Rows are
+/// vectors of four elements; their number is a power of two from four on.
+///
+/// Four elements are what a register of 128 bits has, and shuffles do not leave such parts of a
+/// wider register: these are the cheap ones of a processor, and a tile of four columns takes few
+/// registers.
+llvm::SmallVector<mlir::Value> transposeRowsOfFour(mlir::OpBuilder &builder, mlir::Location loc,
+                                                   llvm::ArrayRef<mlir::Value> rows);
+
+/// Undoes `transposeRowsOfFour`: the rows of the matrix with these four `columns`.
+llvm::SmallVector<mlir::Value> transposeFourColumns(mlir::OpBuilder &builder, mlir::Location loc,
+                                                    llvm::ArrayRef<mlir::Value> columns);
 
 } // namespace bppsa
 

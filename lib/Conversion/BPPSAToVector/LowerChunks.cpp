@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The steps of a chunk lie side by side in an array of one lane, so chunks in lanes are the
-// transposed matrix of chunks: tiles of it are transposed in registers.
+// transposed matrix of chunks: tiles of four values are transposed in registers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,6 +30,9 @@ public:
   void emit(OpBuilder &builder);
 
 private:
+  /// Values of a tile, which has all lanes.
+  static constexpr int64_t tileSize = 4;
+
   int64_t getNumLanes() const { return packedType.getShape().back(); }
   int64_t getNumValues() const { return packedType.getDimSize(2); }
   bool isSideBySide() const;
@@ -71,14 +74,14 @@ void ChunkCopy::emit(OpBuilder &builder) {
   });
 }
 
-/// Tiles are square: a chunk of fewer values than lanes is copied by elements.
+/// A chunk of fewer values than a tile has is copied by elements.
 void ChunkCopy::emitBlock(OpBuilder &builder, Value block) {
   int64_t lanes = getNumLanes();
-  if (!isSideBySide() || !llvm::isPowerOf2_64(lanes))
+  if (!isSideBySide() || lanes < tileSize || !llvm::isPowerOf2_64(lanes))
     return emitElements(builder, block);
   Value count = arith::MulIOp::create(builder, loc, steps, getIndex(builder, loc, getNumValues()));
   Value isTiled = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, count,
-                                        getIndex(builder, loc, lanes));
+                                        getIndex(builder, loc, tileSize));
   scf::IfOp::create(
       builder, loc, isTiled,
       [&](OpBuilder &then, Location) {
@@ -142,7 +145,8 @@ void ChunkCopy::emitElements(OpBuilder &builder, Value block) {
 /// The last tile overlaps the one before it where a chunk is no whole number of tiles.
 void ChunkCopy::emitTiles(OpBuilder &builder, Value block, Value count) {
   int64_t lanes = getNumLanes();
-  auto type = VectorType::get(lanes, packedType.getElementType());
+  Type element = packedType.getElementType();
+  auto packedRow = VectorType::get(lanes, element), plainRow = VectorType::get(tileSize, element);
   bool hasOneStep = packedType.getDimSize(1) == 1;
   Value values = getIndex(builder, loc, getNumValues()), zero = getIndex(builder, loc, 0);
   SmallVector<ReassociationIndices> runs = {{0}, {1, 2, 3}}, slots = {{0}, {1}, {2, 3}},
@@ -163,33 +167,30 @@ void ChunkCopy::emitTiles(OpBuilder &builder, Value block, Value count) {
   auto getPacked = [&](OpBuilder &at, int64_t i, Value first) -> SmallVector<Value> {
     return {block, addIndex(at, loc, first, i), zero};
   };
-  Value last = addIndex(builder, loc, count, -lanes);
+  Value last = addIndex(builder, loc, count, -tileSize);
   Value mask = vector::CreateMaskOp::create(
       builder, loc, VectorType::get(lanes, builder.getI1Type()), ValueRange{present});
-  Value none = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
-  emitFor(builder, loc, zero, count, lanes, [&](OpBuilder &nested, Value tile) {
+  Value none = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(packedRow));
+  emitFor(builder, loc, zero, count, tileSize, [&](OpBuilder &nested, Value tile) {
     Value first = arith::MinUIOp::create(nested, loc, tile, last);
     SmallVector<Value> rows;
-    for (int64_t i = 0; i < lanes; ++i)
-      rows.push_back(
-          direction == Direction::Pack
-              ? vector::LoadOp::create(nested, loc, type, ofPlain, getPlain(nested, i, first))
-              : vector::LoadOp::create(nested, loc, type, ofPacked, getPacked(nested, i, first)));
-    rows = transposeVectors(nested, loc, std::move(rows));
-    for (int64_t i = 0; i < lanes; ++i) {
-      Value row = rows[i];
-      if (direction == Direction::Pack) {
+    if (direction == Direction::Pack) {
+      for (int64_t lane = 0; lane < lanes; ++lane)
+        rows.push_back(
+            vector::LoadOp::create(nested, loc, plainRow, ofPlain, getPlain(nested, lane, first)));
+      for (auto [i, row] : llvm::enumerate(transposeRowsOfFour(nested, loc, rows))) {
         Value shown = arith::SelectOp::create(nested, loc, mask, row, none);
         vector::StoreOp::create(nested, loc, shown, ofPacked, getPacked(nested, i, first));
-        continue;
       }
-      Value isPresent = arith::CmpIOp::create(nested, loc, arith::CmpIPredicate::ugt, present,
-                                              getIndex(nested, loc, i));
-      scf::IfOp::create(nested, loc, isPresent, [&](OpBuilder &then, Location) {
-        vector::StoreOp::create(then, loc, row, ofPlain, getPlain(then, i, first));
-        scf::YieldOp::create(then, loc);
-      });
+      return;
     }
+    for (int64_t i = 0; i < tileSize; ++i)
+      rows.push_back(
+          vector::LoadOp::create(nested, loc, packedRow, ofPacked, getPacked(nested, i, first)));
+    rows = transposeFourColumns(nested, loc, rows);
+    // Lanes beyond the last row are stored to it before that row itself.
+    for (int64_t lane = lanes - 1; lane >= 0; --lane)
+      vector::StoreOp::create(nested, loc, rows[lane], ofPlain, getPlain(nested, lane, first));
   });
 }
 

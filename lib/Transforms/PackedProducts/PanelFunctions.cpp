@@ -87,18 +87,18 @@ struct PackCode : Code {
       loop(index(0), endTerm, 1, [&](Value term) { write(zero(chunk), step, term); });
     });
   }
-  /// Squares of `size` steps and terms, which are transposed in registers.
-  void copySquares(Value endStep, Value endTerm, int64_t size) {
-    loop(index(0), endStep, size, [&](Value step) {
+  /// Tiles of `tileSteps` steps and `tileTerms` terms, which are transposed in registers.
+  void copyTiles(Value endStep, int64_t tileSteps, Value endTerm, int64_t tileTerms) {
+    loop(index(0), endStep, tileSteps, [&](Value step) {
       SmallVector<Value> stepOffsets;
-      for (int64_t i = 0; i < size; ++i)
+      for (int64_t i = 0; i < tileSteps; ++i)
         stepOffsets.push_back(getStepOffset(add(step, index(i))));
-      loop(index(0), endTerm, size, [&](Value term) {
+      loop(index(0), endTerm, tileTerms, [&](Value term) {
         SmallVector<Value> rows;
         for (Value stepOffset : stepOffsets)
-          rows.push_back(read(stepOffset, term, size));
-        for (auto [i, row] : llvm::enumerate(transposeVectors(b, loc, std::move(rows))))
-          write(row, step, add(term, index(i)));
+          rows.push_back(read(stepOffset, term, tileTerms));
+        for (auto [i, column] : llvm::enumerate(transposeRowsOfFour(b, loc, rows)))
+          write(column, step, add(term, index(i)));
       });
     });
   }
@@ -117,14 +117,16 @@ void PanelFunctions::pack(OpBuilder &builder, Value source, Steps steps, Steps t
         if (chunk.terms == 1) {
           code.copy(zero, numSteps, zero, numTerms, chunk.steps);
         } else {
-          auto floor = [&](Value size) {
-            Value rest = b.createOrFold<arith::RemUIOp>(loc, size, code.index(chunk.terms));
+          auto floor = [&](Value size, int64_t multiple) {
+            Value rest = b.createOrFold<arith::RemUIOp>(loc, size, code.index(multiple));
             return b.createOrFold<arith::SubIOp>(loc, size, rest);
           };
-          Value stepsOfSquares = floor(numSteps), termsOfSquares = floor(numTerms);
-          code.copySquares(stepsOfSquares, termsOfSquares, chunk.terms);
-          code.copy(zero, stepsOfSquares, termsOfSquares, numTerms, 1);
-          code.copy(stepsOfSquares, numSteps, zero, numTerms, 1);
+          int64_t tileSteps = width % 8 == 0 ? 8 : 4;
+          Value stepsOfTiles = floor(numSteps, tileSteps);
+          Value termsOfTiles = floor(numTerms, chunk.terms);
+          code.copyTiles(stepsOfTiles, tileSteps, termsOfTiles, chunk.terms);
+          code.copy(zero, stepsOfTiles, termsOfTiles, numTerms, 1);
+          code.copy(stepsOfTiles, numSteps, zero, numTerms, 1);
         }
         code.clear(numSteps, numTerms, chunk.steps);
       });

@@ -147,8 +147,8 @@ std::optional<Product> bppsa::findProduct(linalg::GenericOp op, unsigned laneFac
 // Blocks
 //===----------------------------------------------------------------------===//
 
-/// Steps and terms that are transposed in registers.
-static constexpr int64_t kSquare = 8;
+/// Terms that are transposed in registers at a time.
+static constexpr int64_t kTileTerms = 4;
 
 /// The largest vectors that runs, blocks and panels are whole multiples of; 1 where they are short.
 static int64_t getChunk(int64_t run, int64_t block, int64_t panel) {
@@ -187,7 +187,7 @@ Blocking Blocking::get(const Product &product, TileShape tile) {
   int64_t numBlocks = std::max<int64_t>(1, llvm::divideCeil(numTerms, TileShape::maxTerms));
   blocking.terms = std::max<int64_t>(1, llvm::divideCeil(numTerms, numBlocks));
   if (numBlocks > 1)
-    blocking.terms = llvm::alignTo(blocking.terms, kSquare);
+    blocking.terms = llvm::alignTo(blocking.terms, kTileTerms);
 
   // The products of one step, as dynamic sizes count as one.
   constexpr double enoughProducts = 1 << 17;
@@ -210,7 +210,7 @@ Blocking Blocking::get(const Product &product, TileShape tile) {
   blocking.resultChunk = getChunk(getLaneRun(Product::result), tile.lanes, tile.lanes);
   for (auto [chunk, factor] : {std::pair(&blocking.rowChunk, product.rowFactor),
                                std::pair(&blocking.laneChunk, product.laneFactor)})
-    if (chunk->steps == 1 && product.getRun(factor, product.terms) % kSquare == 0)
-      chunk->terms = kSquare;
+    if (chunk->steps == 1 && product.getRun(factor, product.terms) % kTileTerms == 0)
+      chunk->terms = kTileTerms;
   return blocking;
 }

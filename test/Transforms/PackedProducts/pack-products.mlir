@@ -2,7 +2,7 @@
 // RUN: bppsa-opt %s --bppsa-pack-products=registers=8 --split-input-file --verify-diagnostics | FileCheck %s --check-prefix=AVX2
 
 // A product of rows: blocks of 256 x 512 of the result are tasks. Rows of %a are neighbours along
-// the terms and are transposed in squares; columns of %b are copied, and added to %c, in vectors.
+// the terms and are transposed in tiles of four terms; columns of %b are copied, and added to %c, in vectors.
 
 #a = affine_map<(i, j, k) -> (i, k)>
 #b = affine_map<(i, j, k) -> (k, j)>
@@ -13,7 +13,7 @@
 // CHECK: memref.alloca() {alignment = 64 : i64} : memref<51200xf32>
 // CHECK: scf.for {{.*}} to %c400 step %c200 {
 // CHECK: scf.for {{.*}} step %c8 {
-// CHECK: call @pack_1_by_8_of_8
+// CHECK: call @pack_1_by_4_of_8
 // CHECK: scf.for {{.*}} step %c32 {
 // CHECK: call @pack_16_by_1_of_32
 // CHECK: scf.for {{.*}} step %c8 {
@@ -22,10 +22,10 @@
 // CHECK: call @add_tile_by_16
 // CHECK-NOT: linalg.generic
 
-// CHECK: func.func private @pack_1_by_8_of_8
-// CHECK-COUNT-8: vector.load
-// CHECK-COUNT-24: vector.shuffle
-// CHECK-COUNT-8: vector.store
+// CHECK: func.func private @pack_1_by_4_of_8
+// CHECK-COUNT-8: vector.load {{.*}} vector<4xf32>
+// CHECK-COUNT-12: vector.shuffle
+// CHECK-COUNT-4: vector.store {{.*}} vector<8xf32>
 // CHECK: func.func private @multiply_8_by_32
 // CHECK: scf.for
 // CHECK-COUNT-2: vector.load {{.*}} vector<16xf32>
@@ -33,6 +33,10 @@
 // CHECK: scf.yield
 // CHECK-COUNT-16: vector.store
 
+// AVX2-LABEL: func.func private @pack_1_by_4_of_6
+// AVX2-COUNT-4: vector.load {{.*}} vector<4xf32>
+// AVX2-COUNT-8: vector.shuffle
+// AVX2-COUNT-4: vector.store {{.*}} vector<4xf32>
 // AVX2-LABEL: func.func private @multiply_6_by_16
 // AVX2-COUNT-6: vector.fma
 // AVX2: scf.yield

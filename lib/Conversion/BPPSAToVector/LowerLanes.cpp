@@ -1,0 +1,272 @@
+//===- LowerLanes.cpp - packing samples into lanes ------------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+//
+// The features of a sample lie side by side, so samples in lanes are the transposed matrix of
+// samples: tiles of four features are transposed in registers.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BPPSAToVector.h"
+#include "bppsa/Support/TransposeVectors.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+namespace {
+/// A plain array `[T, B, N]` or `[B, N]` beside its packed form.
+struct Packing {
+  Value plain, packed;
+
+  bool hasTime() const { return cast<MemRefType>(plain.getType()).getRank() == 3; }
+  int64_t getFeatures() const { return cast<MemRefType>(plain.getType()).getShape().back(); }
+  bool hasContiguousSamples() const {
+    return cast<MemRefType>(plain.getType()).isLastDimUnitStride();
+  }
+  Value getNumSamples(OpBuilder &builder, Location loc) const {
+    return getDim(builder, loc, plain, hasTime() ? 1 : 0);
+  }
+  /// Prepends the index of a step where there is a time axis.
+  SmallVector<Value> atPlain(Value step, Value sample, Value feature) const {
+    SmallVector<Value> indices = {sample, feature};
+    if (hasTime())
+      indices.insert(indices.begin(), step);
+    return indices;
+  }
+  Rows getRows(Value block, Value step) const {
+    if (hasTime())
+      return {packed, {block, step}};
+    return {packed, {block}};
+  }
+};
+} // namespace
+
+/// Calls `emit(block, step)` in parallel; for all blocks of a step one after the other, which are
+/// side by side in the plain array.
+static void emitPositions(OpBuilder &builder, Location loc, const Packing &packing,
+                          function_ref<void(OpBuilder &, Value, Value)> emit) {
+  Value numBlocks = getDim(builder, loc, packing.packed, 0);
+  if (packing.hasTime()) {
+    emitParallel(builder, loc, getDim(builder, loc, packing.packed, 1), numBlocks,
+                 [&](OpBuilder &nested, Value step, Value block) { emit(nested, block, step); });
+    return;
+  }
+  emitParallel(builder, loc, numBlocks,
+               [&](OpBuilder &nested, Value block) { emit(nested, block, Value()); });
+}
+
+/// With one lane a packed array is a plain one with its samples in front.
+static void copyOneLane(OpBuilder &builder, Location loc, const Packing &packing, bool isPack) {
+  emitParallel(builder, loc, getDim(builder, loc, packing.packed, 0),
+               [&](OpBuilder &nested, Value sample) {
+                 auto copyStep = [&](OpBuilder &at, Value step) {
+                   Rows packed = packing.getRows(sample, step);
+                   Rows plain = {packing.plain, {sample}};
+                   if (packing.hasTime())
+                     plain = {packing.plain, {step, sample}};
+                   emitCopy(at, loc, isPack ? plain : packed, isPack ? packed : plain,
+                            packing.getFeatures());
+                 };
+                 if (!packing.hasTime())
+                   return copyStep(nested, Value());
+                 emitFor(nested, loc, getIndex(nested, loc, 0),
+                         getDim(nested, loc, packing.packed, 1), 1, copyStep);
+               });
+}
+
+namespace {
+/// Emits copies between the samples of one step and the lanes of one block.
+class LaneCopy {
+public:
+  LaneCopy(OpBuilder &builder, Location loc, const Packing &packing, int64_t lanes, Value block,
+           Value step);
+
+  void emitPack(OpBuilder &builder);
+  void emitUnpack(OpBuilder &builder);
+
+private:
+  /// Features of a tile, which has all lanes.
+  static constexpr int64_t tileSize = 4;
+
+  bool isTiled() const {
+    return lanes >= tileSize && llvm::isPowerOf2_64(lanes) && packing.hasContiguousSamples() &&
+           packing.getFeatures() >= tileSize;
+  }
+  void emitBranches(OpBuilder &builder,
+                    function_ref<void(OpBuilder &, ArrayRef<Value> samples, Value mask)> emit);
+  void emitTiles(OpBuilder &builder, function_ref<void(OpBuilder &, Value feature)> emit);
+  void packTiles(OpBuilder &builder, ArrayRef<Value> samples, Value mask);
+  void packElements(OpBuilder &builder, ArrayRef<Value> samples, Value mask);
+  void packRow(OpBuilder &builder, Value row, Value feature, Value mask);
+  void unpackTiles(OpBuilder &builder, ArrayRef<Value> samples);
+  void unpackElements(OpBuilder &builder);
+
+  Location loc;
+  const Packing &packing;
+  int64_t lanes;
+  Rows rows;
+  /// The last sample of all, the first one of the block, and how many there are from that on.
+  Value step, lastSample, firstSample, present;
+};
+} // namespace
+
+LaneCopy::LaneCopy(OpBuilder &builder, Location loc, const Packing &packing, int64_t lanes,
+                   Value block, Value step)
+    : loc(loc), packing(packing), lanes(lanes), rows(packing.getRows(block, step)), step(step) {
+  Value numSamples = packing.getNumSamples(builder, loc);
+  lastSample = addIndex(builder, loc, numSamples, -1);
+  firstSample = arith::MulIOp::create(builder, loc, block, getIndex(builder, loc, lanes));
+  present = arith::SubIOp::create(builder, loc, numSamples, firstSample);
+}
+
+/// Emits code for a block with a sample in each lane, and for one in which lanes beyond the last
+/// sample have that one, and `mask` tells which lanes do not.
+void LaneCopy::emitBranches(
+    OpBuilder &builder, function_ref<void(OpBuilder &, ArrayRef<Value> samples, Value mask)> emit) {
+  auto emitBranch = [&](OpBuilder &branch, bool isWhole) {
+    SmallVector<Value> samples;
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      samples.push_back(addIndex(branch, loc, firstSample, lane));
+      if (!isWhole)
+        samples.back() = arith::MinUIOp::create(branch, loc, samples.back(), lastSample);
+    }
+    Value mask;
+    if (!isWhole)
+      mask = vector::CreateMaskOp::create(branch, loc, VectorType::get(lanes, branch.getI1Type()),
+                                          ValueRange{present});
+    emit(branch, samples, mask);
+    scf::YieldOp::create(branch, loc);
+  };
+  Value isWhole = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, present,
+                                        getIndex(builder, loc, lanes));
+  scf::IfOp::create(
+      builder, loc, isWhole, [&](OpBuilder &then, Location) { emitBranch(then, true); },
+      [&](OpBuilder &otherwise, Location) { emitBranch(otherwise, false); });
+}
+
+/// The last tile overlaps the one before it where features are no whole number of tiles.
+void LaneCopy::emitTiles(OpBuilder &builder, function_ref<void(OpBuilder &, Value feature)> emit) {
+  int64_t features = packing.getFeatures();
+  emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, features), tileSize,
+          [&](OpBuilder &nested, Value feature) {
+            if (features % tileSize != 0)
+              feature = arith::MinUIOp::create(nested, loc, feature,
+                                               getIndex(nested, loc, features - tileSize));
+            emit(nested, feature);
+          });
+}
+
+//===----------------------------------------------------------------------===//
+// Packing
+//===----------------------------------------------------------------------===//
+
+void LaneCopy::emitPack(OpBuilder &builder) {
+  emitBranches(builder, [&](OpBuilder &branch, ArrayRef<Value> samples, Value mask) {
+    if (isTiled())
+      packTiles(branch, samples, mask);
+    else
+      packElements(branch, samples, mask);
+  });
+}
+
+void LaneCopy::packTiles(OpBuilder &builder, ArrayRef<Value> samples, Value mask) {
+  auto type = VectorType::get(tileSize, rows.getRowType().getElementType());
+  emitTiles(builder, [&](OpBuilder &nested, Value feature) {
+    SmallVector<Value> ofSamples;
+    for (Value sample : samples)
+      ofSamples.push_back(vector::LoadOp::create(nested, loc, type, packing.plain,
+                                                 packing.atPlain(step, sample, feature)));
+    for (auto [i, row] : llvm::enumerate(transposeRowsOfFour(nested, loc, ofSamples)))
+      packRow(nested, row, addIndex(nested, loc, feature, i), mask);
+  });
+}
+
+void LaneCopy::packElements(OpBuilder &builder, ArrayRef<Value> samples, Value mask) {
+  emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, packing.getFeatures()), 1,
+          [&](OpBuilder &nested, Value feature) {
+            SmallVector<Value> entries;
+            for (Value sample : samples)
+              entries.push_back(memref::LoadOp::create(nested, loc, packing.plain,
+                                                       packing.atPlain(step, sample, feature)));
+            Value row = vector::FromElementsOp::create(nested, loc, rows.getRowType(), entries);
+            packRow(nested, row, feature, mask);
+          });
+}
+
+void LaneCopy::packRow(OpBuilder &builder, Value row, Value feature, Value mask) {
+  if (mask) {
+    Value none = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(row.getType()));
+    row = arith::SelectOp::create(builder, loc, mask, row, none);
+  }
+  rows.store(builder, loc, row, feature);
+}
+
+void bppsa::lowerPackLanes(PackLanesOp op) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  Packing packing = {op.getSource(), op.getDestination()};
+  int64_t lanes = op.getLanes();
+  if (lanes == 1)
+    return copyOneLane(builder, loc, packing, /*isPack=*/true);
+  emitPositions(builder, loc, packing, [&](OpBuilder &nested, Value block, Value step) {
+    LaneCopy(nested, loc, packing, lanes, block, step).emitPack(nested);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Unpacking
+//===----------------------------------------------------------------------===//
+
+void LaneCopy::emitUnpack(OpBuilder &builder) {
+  if (!isTiled())
+    return unpackElements(builder);
+  emitBranches(builder, [&](OpBuilder &branch, ArrayRef<Value> samples, Value) {
+    unpackTiles(branch, samples);
+  });
+}
+
+void LaneCopy::unpackTiles(OpBuilder &builder, ArrayRef<Value> samples) {
+  emitTiles(builder, [&](OpBuilder &nested, Value feature) {
+    SmallVector<Value> columns;
+    for (int64_t i = 0; i < tileSize; ++i)
+      columns.push_back(rows.load(nested, loc, addIndex(nested, loc, feature, i)));
+    // Lanes beyond the last sample are stored to it before that sample itself.
+    SmallVector<Value> ofSamples = transposeFourColumns(nested, loc, columns);
+    for (auto [sample, values] : llvm::reverse(llvm::zip(samples, ofSamples)))
+      vector::StoreOp::create(nested, loc, values, packing.plain,
+                              packing.atPlain(step, sample, feature));
+  });
+}
+
+void LaneCopy::unpackElements(OpBuilder &builder) {
+  Value zero = getIndex(builder, loc, 0);
+  Value end =
+      arith::MinUIOp::create(builder, loc, present, getIndex(builder, loc, lanes)).getResult();
+  emitFor(builder, loc, zero, end, 1, [&](OpBuilder &inLane, Value lane) {
+    Value sample = arith::AddIOp::create(inLane, loc, firstSample, lane);
+    emitFor(inLane, loc, zero, getIndex(inLane, loc, packing.getFeatures()), 1,
+            [&](OpBuilder &nested, Value feature) {
+              SmallVector<Value> from(rows.prefix.begin(), rows.prefix.end());
+              from.append({feature, lane});
+              Value value = memref::LoadOp::create(nested, loc, packing.packed, from);
+              memref::StoreOp::create(nested, loc, value, packing.plain,
+                                      packing.atPlain(step, sample, feature));
+            });
+  });
+}
+
+void bppsa::lowerUnpackLanes(UnpackLanesOp op) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  Packing packing = {op.getDestination(), op.getSource()};
+  int64_t lanes = op.getLanes();
+  if (lanes == 1)
+    return copyOneLane(builder, loc, packing, /*isPack=*/false);
+  emitPositions(builder, loc, packing, [&](OpBuilder &nested, Value block, Value step) {
+    LaneCopy(nested, loc, packing, lanes, block, step).emitUnpack(nested);
+  });
+}
