@@ -37,7 +37,6 @@ std::unique_ptr<llvm::TargetMachine> bppsa::createCPUMachine(StringRef cpu, unsi
   if (!target)
     return nullptr;
   llvm::TargetOptions options;
-  options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
   options.UseInitArray = true; // lld ignores .ctors.
   return std::unique_ptr<llvm::TargetMachine>(
       target->createTargetMachine(triple, cpu, /*Features=*/"", options, llvm::Reloc::PIC_,

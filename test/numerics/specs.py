@@ -7,12 +7,6 @@ from models import Spec
 LOSS = "cross-entropy"
 
 
-def options(spec):
-    """Of the compilation of a model of `feature_specs`. What a feature means is decided long before
-    instructions are selected: every second program has -O0, and half of the time."""
-    return [f"--loss={LOSS}", *(["-O0"] if feature_specs().index(spec) % 2 else [])]
-
-
 @functools.cache
 def feature_specs():
     specs = []

@@ -93,7 +93,7 @@ def test_wide_sums_of_lanes(hidden, features):
 def test_feature_over_units(spec):
     model = models.build(spec)
     arrays = models.data(model, {"T": 6, "B": 2}, specs.LOSS)
-    program = harness.compile_model(model, *specs.options(spec))
+    program = harness.compile_model(model, f"--loss={specs.LOSS}")
     exact, single = references.gradients(model, arrays, specs.LOSS)
     harness.check_gradients(program.grad(arrays, "--mapping=units"), exact, single)
 

@@ -35,6 +35,27 @@ def ExpandMath : Pass<"bppsa-expand-math", "::mlir::ModuleOp"> {
   ];
 }
 
+def FuseMultiplyAdds : Pass<"bppsa-fuse-multiply-adds", "::mlir::func::FuncOp"> {
+  let summary = "round products once, with the sums that read them";
+  let description = [{
+    A product that one sum or difference of its block reads becomes part of it: `vector.fma`, or
+    `llvm.intr.fmuladd` of numbers. The first operand is taken where both are products.
+
+    The compiler decides this, and not LLVM, as code for one sample and for several, or for one thread and many,
+    must round in the same way, at every level of optimisation.
+
+    ```mlir
+    %p = arith.mulf %x, %y : vector<16xf32>
+    %s = arith.addf %z, %p : vector<16xf32>
+    ```
+    becomes `vector.fma %x, %y, %z`.
+  }];
+  let statistics = [Statistic<"numFused", "fused", "sums that became one operation with a product">];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::vector::VectorDialect"
+  ];
+}
+
 def ExpandReshapes : Pass<"bppsa-expand-reshapes", "::mlir::ModuleOp"> {
   let summary = "make views of reshapes into several dynamic sizes";
   let description = [{

@@ -66,6 +66,7 @@ void bppsa::buildCPUCodePipeline(OpPassManager &pm, const CPULoweringOptions &op
   pm.addPass(createExpandMath());
   addCleanup(pm);
   pm.addPass(createLoopInvariantCodeMotionPass());
+  pm.addNestedPass<func::FuncOp>(createFuseMultiplyAdds());
 
   pm.addPass(createConvertParallelToRuntime());
   pm.addPass(createExpandReshapes());

@@ -58,6 +58,7 @@ void bppsa::buildGPULaunchPipeline(OpPassManager &pm, TensorPrecision precision,
   pm.addPass(createExpandMath({/*reciprocals=*/true}));
   addCleanup(pm);
   pm.addPass(createLoopInvariantCodeMotionPass());
+  pm.addNestedPass<func::FuncOp>(createFuseMultiplyAdds());
   // Constants become arguments of kernels otherwise.
   pm.addNestedPass<func::FuncOp>(createGpuLaunchSinkIndexComputationsPass());
   pm.addPass(createGpuKernelOutliningPass());
