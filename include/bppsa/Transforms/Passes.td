@@ -118,6 +118,24 @@ def MergeKernels : Pass<"bppsa-merge-kernels", "::mlir::ModuleOp"> {
   }];
 }
 
+def CollapseLoops : Pass<"bppsa-collapse-loops", "::mlir::func::FuncOp"> {
+  let summary = "run over steps and samples by one loop";
+  let description = [{
+    Neighbouring parallel loops of a `linalg.generic` on memory become one where their dimensions are one in memory
+    in each array that has them. A loop over one sample is no loop for vectors; one over all steps is.
+
+    ```mlir
+    linalg.generic {indexing_maps = [(t, b, c) -> (t, b, c), (t, b, c) -> (t, b)], ...}
+        ins(%x : memref<?x?x10xf32>) outs(%y : memref<?x?xf32>)
+    ```
+    becomes one of `(n, c) -> (n, c)` and `(n, c) -> (n)`, on `memref<?x10xf32>` and `memref<?xf32>`.
+  }];
+  let statistics = [Statistic<"numCollapsed", "collapsed", "operations with fewer loops">];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"
+  ];
+}
+
 def VectorizeRows : Pass<"bppsa-vectorize-rows", "::mlir::func::FuncOp"> {
   let summary = "compute short rows of arrays as one vector";
   let description = [{

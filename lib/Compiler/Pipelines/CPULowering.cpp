@@ -60,6 +60,7 @@ void bppsa::buildCPUCodePipeline(OpPassManager &pm, const CPULoweringOptions &op
   pm.addPass(createPackProducts({options.registers}));
   pm.addPass(createVectorizeContractions({options.registers}));
   pm.addNestedPass<func::FuncOp>(createTileTransposes({options.registers}));
+  pm.addNestedPass<func::FuncOp>(createCollapseLoops());
   pm.addNestedPass<func::FuncOp>(createVectorizeSums({options.registers}));
   pm.addNestedPass<func::FuncOp>(createVectorizeRows());
   pm.addPass(createConvertLinalgToLoopsPass());
