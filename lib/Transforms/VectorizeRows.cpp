@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "RowTiles.h"
 #include "VectorBodies.h"
 #include "bppsa/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -55,7 +56,7 @@ static bool hasVectors(linalg::GenericOp op, OpOperand &operand) {
          succeeded(type.getStridesAndOffset(strides, offset)) && strides.back() == 1;
 }
 
-static bool isTaken(linalg::GenericOp op) {
+static bool isTaken(linalg::GenericOp op, int64_t lanes) {
   if (!op.hasPureBufferSemantics() || op.getNumLoops() < 2)
     return false;
   int64_t steps = op.getStaticLoopRanges().back();
@@ -65,7 +66,7 @@ static bool isTaken(linalg::GenericOp op) {
       !hasElementwiseBody(op))
     return false;
   bool reduces = isReduction(op);
-  if (reduces && !getJoin(op))
+  if (reduces && !getJoin(op) && !hasRowTiles(op, lanes))
     return false;
   return llvm::all_of(op.getDpsInitsMutable(),
                       [&](OpOperand &result) { return followsRows(op, result) != reduces; });
@@ -181,13 +182,17 @@ struct VectorizeRows : public bppsa::impl::VectorizeRowsBase<VectorizeRows> {
   using VectorizeRowsBase::VectorizeRowsBase;
 
   void runOnOperation() override {
+    int64_t lanes = getLanes(registers);
     SmallVector<linalg::GenericOp> ops;
     getOperation().walk([&](linalg::GenericOp op) {
-      if (isTaken(op))
+      if (isTaken(op, lanes))
         ops.push_back(op);
     });
     for (linalg::GenericOp op : ops) {
-      RowLoops(op).emit();
+      if (hasRowTiles(op, lanes))
+        emitRowTiles(op, lanes);
+      else
+        RowLoops(op).emit();
       op.erase();
     }
   }

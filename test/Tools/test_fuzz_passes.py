@@ -30,7 +30,7 @@ def test_a_crash_is_reduced(tmp_path):
     tool = tmp_path / "tool"
     tool.write_text(CRASHING_TOOL)
     tool.chmod(0o755)
-    run = fuzz(tmp_path, 60, tool)
+    run = fuzz(tmp_path, 300, tool)
     assert run.returncode == 1, run.stdout + run.stderr
     reports = re.findall(r"signal 11\n  (\S+) (.*) (\S+\.mlir)\n", run.stdout)
     assert reports

@@ -137,30 +137,40 @@ def CollapseLoops : Pass<"bppsa-collapse-loops", "::mlir::func::FuncOp"> {
 }
 
 def VectorizeRows : Pass<"bppsa-vectorize-rows", "::mlir::func::FuncOp"> {
-  let summary = "compute short rows of arrays as one vector";
+  let summary = "compute short rows of arrays by vectors";
   let description = [{
-    The innermost loop of a `linalg.generic` on memory, where it has from 2 to 32
-    steps, a softmax over ten classes for one, is too short for LLVM to make
-    vectors of it. It becomes one vector with an element for each step: operands
-    are contiguous along it or the same for all steps, and the operations of the
-    body are elementwise. Where the innermost loop is a sum or a maximum, the
-    vector is reduced, in any order. The other loops stay.
+    The innermost loop of a `linalg.generic` on memory, where it has from 2 to 32 steps, a softmax over ten classes
+    for one, is too short for LLVM to make vectors of it. Operands are contiguous along it or the same for all steps,
+    and the operations of the body are elementwise.
+
+    Rows of f32, at least four elements long, are computed side by side: sixteen of them, or eight where `registers`
+    is below 32, are the lanes of a vector for each element. They are read and written four elements at a time, which
+    are transposed in registers. A sum or maximum of a row takes its elements in order. Rows that are left over at
+    the end are a tile of their own, in which the last row is computed several times, so that all rows round alike.
 
     ```mlir
     linalg.generic {indexing_maps = [(b, c) -> (b, c), (b, c) -> (b)], iterator_types = ["parallel", "reduction"]}
-        ins(%x : memref<?x10xf32>) outs(%sum : memref<?xf32>) {
+        ins(%x : memref<?x4xf32>) outs(%sum : memref<?xf32>) {
       %1 = math.exp %in : f32
       %2 = arith.addf %out, %1 : f32
     ```
     becomes
     ```mlir
-    scf.for %b = ... {
-      %row = vector.load %x[%b, %c0] : memref<?x10xf32>, vector<10xf32>
-      %1 = math.exp %row : vector<10xf32>
-      %2 = vector.reduction <add>, %1 fastmath<reassoc> : vector<10xf32> into f32
-      %3 = arith.addf %old, %2 : f32
+    scf.for %b = %c0 to %whole step %c16 {
+      %old = vector.load %sum[%b] : memref<?xf32>, vector<16xf32>
+      %row0 = vector.load %x[%b, %c0] : memref<?x4xf32>, vector<4xf32>
+      ...
+      %1 = math.exp %element0 : vector<16xf32>
+      %2 = arith.addf %old, %1 : vector<16xf32>
     ```
+
+    Other rows are one vector each, with an element for each step; where the innermost loop is a sum or a maximum,
+    it is reduced in any order. The other loops stay.
   }];
+  let options = [
+    Option<"registers", "registers", "int64_t", /*default=*/"32",
+           "Vectors of 16 lanes that the target's registers hold">,
+  ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
     "::mlir::vector::VectorDialect"

@@ -62,7 +62,7 @@ void bppsa::buildCPUCodePipeline(OpPassManager &pm, const CPULoweringOptions &op
   pm.addNestedPass<func::FuncOp>(createTileTransposes({options.registers}));
   pm.addNestedPass<func::FuncOp>(createCollapseLoops());
   pm.addNestedPass<func::FuncOp>(createVectorizeSums({options.registers}));
-  pm.addNestedPass<func::FuncOp>(createVectorizeRows());
+  pm.addNestedPass<func::FuncOp>(createVectorizeRows({options.registers}));
   pm.addPass(createConvertLinalgToLoopsPass());
   pm.addPass(createExpandMath());
   addCleanup(pm);
