@@ -56,7 +56,7 @@ static bool hasVectors(linalg::GenericOp op, OpOperand &operand) {
          succeeded(type.getStridesAndOffset(strides, offset)) && strides.back() == 1;
 }
 
-static bool isTaken(linalg::GenericOp op, int64_t lanes) {
+static bool hasShortRows(linalg::GenericOp op, int64_t lanes) {
   if (!op.hasPureBufferSemantics() || op.getNumLoops() < 2)
     return false;
   int64_t steps = op.getStaticLoopRanges().back();
@@ -185,7 +185,7 @@ struct VectorizeRows : public bppsa::impl::VectorizeRowsBase<VectorizeRows> {
     int64_t lanes = getLanes(registers);
     SmallVector<linalg::GenericOp> ops;
     getOperation().walk([&](linalg::GenericOp op) {
-      if (isTaken(op, lanes))
+      if (hasShortRows(op, lanes))
         ops.push_back(op);
     });
     for (linalg::GenericOp op : ops) {

@@ -438,7 +438,7 @@ def UnpackDescriptors : Pass<"bppsa-unpack-descriptors", "::mlir::ModuleOp"> {
     declarations and calls change with them, and casts between arrays and such words are left
     for `bppsa-resolve-words`. The words of a view (`memref.reinterpret_cast`) come from what
     it is made of, also where `convert-parallel-to-runtime` has left a cast, so that views that
-    are only handed over need no descriptor. The pass runs after `expand-strided-metadata` and
+    are only handed over need no descriptor. The pass runs after `bppsa-expand-views` and
     before `finalize-memref-to-llvm`.
 
     ```mlir

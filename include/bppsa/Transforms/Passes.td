@@ -56,6 +56,53 @@ def FuseMultiplyAdds : Pass<"bppsa-fuse-multiply-adds", "::mlir::func::FuncOp"> 
   ];
 }
 
+def ExpandViews : Pass<"bppsa-expand-views"> {
+  let summary = "lower views of arrays to offsets and strides";
+  let description = [{
+    The patterns of upstream's `expand-strided-metadata`, applied to views and to what becomes of them alone: most
+    operations of a program are no views, and upstream's pass looks at all of them.
+
+    ```mlir
+    %row = memref.subview %x[%i, 0] [1, 8] [1, 1] : memref<?x8xf32> to memref<8xf32, strided<[1], offset: ?>>
+    ```
+    becomes
+    ```mlir
+    %base, %offset, %sizes:2, %strides:2 = memref.extract_strided_metadata %x : memref<?x8xf32> -> ...
+    %first = affine.apply affine_map<()[s0] -> (s0 * 8)>()[%i]
+    %row = memref.reinterpret_cast %base to offset: [%first], sizes: [8], strides: [1] : ...
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"
+  ];
+}
+
+def LowerMath : Pass<"bppsa-lower-math", "::mlir::ModuleOp"> {
+  let summary = "lower what is left of the math dialect to LLVM and calls of libm";
+  let description = [{
+    Upstream's `convert-math-to-llvm` and `convert-math-to-libm`, where anything of the dialect is left but `absf`,
+    `ceil`, `floor` and `sqrt`, which `convert-to-llvm` knows: after `bppsa-expand-math` few modules have any, and
+    each of the two looks at all operations.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"
+  ];
+}
+
+def LowerVectors : Pass<"bppsa-lower-vectors", "::mlir::ModuleOp"> {
+  let summary = "lower the vector dialect to LLVM";
+  let description = [{
+    What upstream's `convert-vector-to-llvm` does for vectors of one dimension. That pass looks at all operations of
+    a module twice, this one at those of the dialect and at what becomes of them. An operation that LLVM does not
+    have, such as a contraction, is an error.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::vector::VectorDialect"
+  ];
+}
+
 def ExpandReshapes : Pass<"bppsa-expand-reshapes", "::mlir::ModuleOp"> {
   let summary = "make views of reshapes into several dynamic sizes";
   let description = [{

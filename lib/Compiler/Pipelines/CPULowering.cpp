@@ -71,12 +71,11 @@ void bppsa::buildCPUCodePipeline(OpPassManager &pm, const CPULoweringOptions &op
 
   pm.addPass(createConvertParallelToRuntime());
   pm.addPass(createExpandReshapes());
-  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createExpandViews());
   pm.addPass(createLowerAffinePass());
   pm.addPass(createSCFToControlFlowPass());
-  pm.addPass(createConvertVectorToLLVMPass());
-  pm.addPass(createConvertMathToLLVMPass());
-  pm.addPass(createConvertMathToLibmPass());
+  pm.addPass(createLowerVectors());
+  pm.addPass(createLowerMath());
   pm.addPass(createUnpackDescriptors());
   FinalizeMemRefToLLVMConversionPassOptions memory;
   memory.useGenericFunctions = memory.useAlignedAlloc = true;
@@ -84,7 +83,7 @@ void bppsa::buildCPUCodePipeline(OpPassManager &pm, const CPULoweringOptions &op
   pm.addPass(createResolveWords());
   // One pass over what is left is several times as fast as one for each dialect.
   ConvertToLLVMPassOptions rest;
-  rest.filterDialects = {"func", "arith", "cf", "index", "ub"};
+  rest.filterDialects = {"func", "arith", "cf", "index", "math", "ub"};
   pm.addPass(createConvertToLLVMPass(rest));
   pm.addPass(createReconcileUnrealizedCastsPass());
 }

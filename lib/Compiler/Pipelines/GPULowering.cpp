@@ -77,7 +77,7 @@ void bppsa::buildGPUKernelPipeline(OpPassManager &pm, TensorPrecision precision,
 
 void bppsa::buildGPUCodePipeline(OpPassManager &pm) {
   pm.addPass(createExpandReshapes());
-  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createExpandViews());
   pm.addPass(createLowerAffinePass());
   pm.addPass(createSCFToControlFlowPass());
   OpPassManager &device = pm.nest<gpu::GPUModuleOp>();
