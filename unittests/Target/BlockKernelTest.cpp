@@ -279,11 +279,102 @@ TEST(BlockKernelTest, SharesRows) {
   EXPECT_EQ(first[15 * numColumns + 13], values[15 * numColumns + 13]);
 }
 
+/// Two threads share each of 13 rows, and have three or two columns of five of the sums of the
+/// products of a row of the matrix with its first elements, which they add to memory after each
+/// four steps.
+static const char *const gradients = R"(
+  func.func @kernel(%x: memref<16x32xf32>) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %c3 = arith.constant 3 : index
+    %c4 = arith.constant 4 : index
+    %c10 = arith.constant 10 : index
+    bgpu.kernel blocks(%block in %c1) threads(32) {
+      %flat = memref.collapse_shape %x [[0, 1]] : memref<16x32xf32> into memref<512xf32>
+      %ofSums = memref.subview %flat[320] [65] [1] : memref<512xf32> to memref<65xf32, strided<[1], offset: 320>>
+      %matrix = memref.expand_shape %ofSums [[0, 1]] output_shape [5, 13]
+          : memref<65xf32, strided<[1], offset: 320>> into memref<5x13xf32, strided<[13, 1], offset: 320>>
+      %vector = memref.subview %flat[416] [13] [1] : memref<512xf32> to memref<13xf32, strided<[1], offset: 416>>
+      %terms = memref.subview %x[0, 0] [10, 32] [1, 1] : memref<16x32xf32> to memref<10x32xf32, strided<[32, 1]>>
+      %read, %sums, %totals = memref.distinct_objects %terms, %matrix, %vector
+          : memref<10x32xf32, strided<[32, 1]>>, memref<5x13xf32, strided<[13, 1], offset: 320>>, memref<13xf32, strided<[1], offset: 416>>
+      %zeros = bgpu.for_each [13, 2] -> tensor<13x2xvector<3xf32>> {
+      ^bb0(%row: index, %part: index):
+        %zero = arith.constant dense<0.0> : vector<3xf32>
+        bgpu.yield %zero : vector<3xf32>
+      } {repeat_last}
+      %none = arith.constant dense<0.0> : tensor<13xf32, #bgpu.replicated<2>>
+      bgpu.accumulate overwrite %zeros, %sums : tensor<13x2xvector<3xf32>>, memref<5x13xf32, strided<[13, 1], offset: 320>>
+      bgpu.accumulate overwrite %none, %totals : tensor<13xf32, #bgpu.replicated<2>>, memref<13xf32, strided<[1], offset: 416>>
+      %last:2 = scf.for %i = %c0 to %c10 step %c1 iter_args(%running = %zeros, %total = %none)
+          -> (tensor<13x2xvector<3xf32>>, tensor<13xf32, #bgpu.replicated<2>>) {
+        %own = bgpu.for_each [13] replicas(2) -> tensor<13xf32, #bgpu.replicated<2>> {
+        ^bb0(%row: index):
+          %0 = memref.load %read[%i, %row] : memref<10x32xf32, strided<[32, 1]>>
+          bgpu.yield %0 : f32
+        } {repeat_last}
+        %whole = bgpu.share %own : tensor<13xf32, #bgpu.replicated<2>>
+        %next = bgpu.for_each [13, 2] %running, %own : tensor<13x2xvector<3xf32>>, tensor<13xf32, #bgpu.replicated<2>>
+            -> tensor<13x2xvector<3xf32>> {
+        ^bb0(%row: index, %part: index, %sum: vector<3xf32>, %term: f32):
+          %first = arith.muli %part, %c2 : index
+          %second = arith.addi %first, %c1 : index
+          %behind = arith.addi %part, %c4 : index
+          %third = arith.minui %behind, %c4 : index
+          %0 = memref.load %whole[%first] : memref<13xf32, #gpu.address_space<workgroup>>
+          %1 = memref.load %whole[%second] : memref<13xf32, #gpu.address_space<workgroup>>
+          %2 = memref.load %whole[%third] : memref<13xf32, #gpu.address_space<workgroup>>
+          %factors = vector.from_elements %0, %1, %2 : vector<3xf32>
+          %all = vector.broadcast %term : f32 to vector<3xf32>
+          %3 = arith.mulf %all, %factors : vector<3xf32>
+          %4 = arith.addf %sum, %3 : vector<3xf32>
+          bgpu.yield %4 : vector<3xf32>
+        } {repeat_last}
+        %nextTotal = arith.addf %total, %own : tensor<13xf32, #bgpu.replicated<2>>
+        %number = arith.andi %i, %c3 : index
+        %isFull = arith.cmpi eq, %number, %c3 : index
+        %left:2 = scf.if %isFull -> (tensor<13x2xvector<3xf32>>, tensor<13xf32, #bgpu.replicated<2>>) {
+          bgpu.accumulate %next, %sums : tensor<13x2xvector<3xf32>>, memref<5x13xf32, strided<[13, 1], offset: 320>>
+          bgpu.accumulate %nextTotal, %totals : tensor<13xf32, #bgpu.replicated<2>>, memref<13xf32, strided<[1], offset: 416>>
+          scf.yield %zeros, %none : tensor<13x2xvector<3xf32>>, tensor<13xf32, #bgpu.replicated<2>>
+        } else {
+          scf.yield %next, %nextTotal : tensor<13x2xvector<3xf32>>, tensor<13xf32, #bgpu.replicated<2>>
+        }
+        scf.yield %left#0, %left#1 : tensor<13x2xvector<3xf32>>, tensor<13xf32, #bgpu.replicated<2>>
+      }
+      bgpu.accumulate %last#0, %sums : tensor<13x2xvector<3xf32>>, memref<5x13xf32, strided<[13, 1], offset: 320>>
+      bgpu.accumulate %last#1, %totals : tensor<13xf32, #bgpu.replicated<2>>, memref<13xf32, strided<[1], offset: 416>>
+    } {repeat_last}
+    return
+  })";
+
+TEST(BlockKernelTest, AddsUpInRegisters) {
+  std::vector<float> values = drawValues();
+  BlockKernel kernel(gradients, /*insertBarriers=*/true, /*threads=*/32);
+  std::vector<float> first = kernel.run(values, 0);
+  for (uint64_t seed : {1, 2, 3})
+    EXPECT_EQ(kernel.run(values, seed), first);
+  for (int64_t row = 0; row < 13; ++row) {
+    double total = 0;
+    for (int64_t i = 0; i < 10; ++i)
+      total += values[i * numColumns + row];
+    EXPECT_NEAR(first[416 + row], total, 4e-6);
+    for (int64_t column = 0; column < 5; ++column) {
+      double sum = 0;
+      for (int64_t i = 0; i < 10; ++i)
+        sum += double(values[i * numColumns + row]) * values[i * numColumns + column];
+      EXPECT_NEAR(first[320 + column * 13 + row], sum, 4e-6);
+    }
+  }
+  EXPECT_EQ(first[320 + 65], values[320 + 65]);
+}
+
 /// A thread that comes first reads what others have not written yet.
 TEST(BlockKernelTest, MissingBarriersAreFound) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const std::pair<const char *, uint32_t> kernels[] = {
-      {sums, 512}, {rotation, 512}, {recurrence, 32}, {sharedRows, 64}};
+      {sums, 512}, {rotation, 512}, {recurrence, 32}, {sharedRows, 64}, {gradients, 32}};
   for (auto [text, threads] : kernels) {
     BlockKernel kernel(text, /*insertBarriers=*/false, threads);
     EXPECT_EXIT(kernel.run(drawValues(), 0), testing::ExitedWithCode(1),

@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ThreadEmitter.h"
-#include "../GPULaunches/Launch.h"
+#include "../GPULaunches/BlockCyclicLayout.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
@@ -21,8 +21,7 @@ using namespace bppsa;
 
 static bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
 
-/// The type of what a thread has of a value.
-static Type getThreadType(Type type) {
+Type bppsa::getThreadType(Type type) {
   auto tile = dyn_cast<RankedTensorType>(type);
   return tile ? tile.getElementType() : type;
 }
@@ -126,7 +125,7 @@ bool ThreadEmitter::repeatsIn(Operation *op) const {
 
 /// Whether one of several threads with the same element does `op`.
 static bool isOfFirstReplica(Operation *op) {
-  return isa<bgpu::PutOp>(op) && bgpu::getReplicas(getTile(op)) > 1;
+  return isa<bgpu::PutOp, bgpu::AccumulateOp>(op) && bgpu::getReplicas(getTile(op)) > 1;
 }
 
 /// Whether the same threads do `op` and `other`.
@@ -170,6 +169,9 @@ void ThreadEmitter::emitBlock(OpBuilder &builder, Block &block) {
     else if (auto distinct = dyn_cast<memref::DistinctObjectsOp>(op))
       for (auto [operand, result] : llvm::zip_equal(op.getOperands(), op.getResults()))
         values.map(result, values.lookupOrDefault(operand));
+    else if (auto yield = dyn_cast<scf::YieldOp>(op))
+      scf::YieldOp::create(builder, yield.getLoc(),
+                           getNumbers(builder, yield.getLoc(), yield.getOperands()));
     else if (auto wait = dyn_cast<bgpu::WaitOp>(op))
       NVVM::CpAsyncWaitGroupOp::create(builder, wait.getLoc(), wait.getGroups());
     else
@@ -265,6 +267,8 @@ void ThreadEmitter::emitTileOp(OpBuilder &builder, Operation *op) {
       values.map(output, values.lookupOrDefault(element));
   } else if (auto reduce = dyn_cast<bgpu::ReduceAcrossOp>(op)) {
     emitShuffles(builder, reduce);
+  } else if (auto accumulate = dyn_cast<bgpu::AccumulateOp>(op)) {
+    emitAccumulate(builder, accumulate);
   } else {
     emitElementwise(builder, op);
   }
@@ -279,6 +283,32 @@ void ThreadEmitter::emitShuffles(OpBuilder &builder, bgpu::ReduceAcrossOp op) {
     value = vector::makeArithReduction(builder, loc, op.getKind(), value,
                                        emitButterfly(builder, loc, value, offset));
   values.map(op.getResult(), value);
+}
+
+void ThreadEmitter::emitAccumulate(OpBuilder &builder, bgpu::AccumulateOp op) {
+  Location loc = op.getLoc();
+  Value array = values.lookupOrDefault(op.getArray()), own = values.lookup(op.getTile());
+  SmallVector<Value> at = getIndices(builder, loc, getTile(op));
+  auto add = [&](OpBuilder &nested, Value value, ValueRange indices) {
+    if (!op.getOverwrite())
+      value = arith::AddFOp::create(nested, loc,
+                                    memref::LoadOp::create(nested, loc, array, indices), value);
+    memref::StoreOp::create(nested, loc, value, array, indices);
+  };
+  auto type = dyn_cast<VectorType>(own.getType());
+  if (!type)
+    return add(builder, own, at);
+  BlockCyclicLayout layout(op.getNumColumns(), op.getNumParts());
+  Value part = at.size() > 1 ? at[1] : getIndex(builder, loc, 0);
+  for (int64_t i = 0; i < type.getNumElements(); ++i) {
+    BlockCyclicLayout::Element column = layout.getElement(builder, loc, part, i);
+    Value value = vector::ExtractOp::create(builder, loc, own, i);
+    auto addColumn = [&](OpBuilder &nested) { add(nested, value, {column.index, at[0]}); };
+    if (column.exists)
+      emitIf(builder, loc, column.exists, addColumn);
+    else
+      addColumn(builder);
+  }
 }
 
 void ThreadEmitter::inlineBody(OpBuilder &builder, Block &body, ValueRange arguments) {
@@ -299,38 +329,6 @@ void ThreadEmitter::emitElementwise(OpBuilder &builder, Operation *op) {
   for (auto [tile, number] : llvm::zip(op->getResults(), scalar->getResults())) {
     number.setType(getThreadType(tile.getType()));
     values.map(tile, number);
-  }
-}
-
-void ThreadEmitter::emitLoop(OpBuilder &builder, scf::ForOp loop) {
-  auto get = [&](Value value) { return values.lookupOrDefault(value); };
-  auto threadLoop = scf::ForOp::create(builder, loop.getLoc(), get(loop.getLowerBound()),
-                                       get(loop.getUpperBound()), get(loop.getStep()),
-                                       llvm::map_to_vector(loop.getInitArgs(), get));
-  values.map(loop.getBody()->getArguments(), threadLoop.getBody()->getArguments());
-  values.map(loop.getResults(), threadLoop.getResults());
-  if (loop.getNumResults() == 0)
-    threadLoop.getBody()->getTerminator()->erase();
-  OpBuilder nested = OpBuilder::atBlockEnd(threadLoop.getBody());
-  emitBlock(nested, *loop.getBody());
-}
-
-/// All threads of a block take the same branch.
-void ThreadEmitter::emitBranches(OpBuilder &builder, scf::IfOp branch) {
-  SmallVector<Type> types =
-      llvm::map_to_vector(branch.getResultTypes(), [](Type type) { return getThreadType(type); });
-  auto own = scf::IfOp::create(builder, branch.getLoc(), types,
-                               values.lookupOrDefault(branch.getCondition()),
-                               /*withElseRegion=*/branch.elseBlock() != nullptr);
-  values.map(branch.getResults(), own.getResults());
-  for (auto [from, to] : llvm::zip_equal(branch->getRegions(), own->getRegions())) {
-    if (from.empty())
-      continue;
-    // A branch without results has its end already.
-    if (to.front().mightHaveTerminator())
-      to.front().getTerminator()->erase();
-    OpBuilder nested = OpBuilder::atBlockEnd(&to.front());
-    emitBlock(nested, from.front());
   }
 }
 

@@ -17,6 +17,9 @@ namespace bppsa {
 /// The tile that `op` works on; null where it is the same for all threads.
 mlir::RankedTensorType getTile(mlir::Operation *op);
 
+/// The type of what a thread has of a value.
+mlir::Type getThreadType(mlir::Type type);
+
 /// Whether an array is in shared memory.
 bool isShared(mlir::memref::AllocOp op);
 
@@ -51,8 +54,15 @@ private:
   void emitTileOp(mlir::OpBuilder &builder, mlir::Operation *op);
   void emitElementwise(mlir::OpBuilder &builder, mlir::Operation *op);
   void emitShuffles(mlir::OpBuilder &builder, bgpu::ReduceAcrossOp op);
+  void emitAccumulate(mlir::OpBuilder &builder, bgpu::AccumulateOp op);
   void emitLoop(mlir::OpBuilder &builder, mlir::scf::ForOp loop);
   void emitBranches(mlir::OpBuilder &builder, mlir::scf::IfOp branch);
+  /// The numbers of a thread that loops and branches hand on for values of a kernel, and the way
+  /// back from these to values.
+  llvm::SmallVector<mlir::Value> getNumbers(mlir::OpBuilder &builder, mlir::Location loc,
+                                            mlir::ValueRange ofBlock) const;
+  void mapNumbers(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange ofBlock,
+                  mlir::ValueRange numbers);
   /// The operations of a body with `arguments`; `values` has what it yields then.
   void inlineBody(mlir::OpBuilder &builder, mlir::Block &body, mlir::ValueRange arguments);
   /// The indices in a tile of the element that the thread has, behind `first` rows.

@@ -232,3 +232,62 @@ func.func @repeated_bodies(%n: index, %x: memref<40xf32>) {
   }
   return
 }
+
+// A loop and a branch hand on an element of a vector each. Columns of a matrix are those of neighbouring threads by fours, or less: here
+// two, and the last one of a thread may be none. Of threads with the same element of a vector one adds it.
+
+// CHECK-LABEL: func @accumulated(
+// CHECK-SAME:      %{{[^:]*}}: index, %[[SUMS:[^:]*]]: memref<5x8xf32>, %[[TOTALS:[^:]*]]: memref<8xf32>)
+// CHECK:         gpu.launch blocks({{.*}}) in {{.*}} threads(%[[THREAD:[^,]*]],
+// CHECK:           %[[LAST:.*]]:3 = scf.for {{.*}} iter_args(%[[A:.*]] = %cst, %[[B:.*]] = %cst, %[[C:.*]] = %cst) -> (f32, f32, f32) {
+// CHECK:             %[[LEFT_A:.*]] = arith.select %[[IS_FIRST:.*]], %cst, %[[A]]
+// CHECK-NEXT:        %[[LEFT_B:.*]] = arith.select %[[IS_FIRST]], %cst, %[[B]]
+// CHECK-NEXT:        %[[LEFT_C:.*]] = arith.select %[[IS_FIRST]], %cst, %[[C]]
+// CHECK-NEXT:        %[[NEXT:.*]] = arith.addf %[[LEFT_A]],
+// CHECK-NEXT:        scf.yield %[[NEXT]], %[[LEFT_B]], %[[LEFT_C]]
+// CHECK:           %[[ROW:.*]] = arith.divui %[[THREAD]], %c2
+// CHECK:           %[[COLUMN:.*]] = arith.muli %[[PART:.*]], %c2
+// CHECK-NEXT:      %[[BEFORE:.*]] = memref.load %[[SUMS]][%[[COLUMN]], %[[ROW]]]
+// CHECK-NEXT:      %[[SUM:.*]] = arith.addf %[[BEFORE]], %[[LAST]]#0
+// CHECK-NEXT:      memref.store %[[SUM]], %[[SUMS]][%[[COLUMN]], %[[ROW]]]
+// CHECK-NEXT:      %[[SECOND:.*]] = arith.addi %[[COLUMN]], %c1
+// CHECK:           memref.store %{{.*}}, %[[SUMS]][%[[SECOND]], %[[ROW]]]
+// CHECK:           %[[THIRD:.*]] = arith.addi %[[PART]], %c4
+// CHECK-NEXT:      %[[EXISTS:.*]] = arith.cmpi ult, %[[THIRD]], %c5
+// CHECK:           scf.if %[[EXISTS]] {
+// CHECK:             memref.store %{{.*}}, %[[SUMS]]
+// CHECK:           %[[IS_FIRST:.*]] = arith.cmpi eq, %[[PART]], %c0
+// CHECK:           scf.if %{{.*}} {
+// CHECK-NEXT:        memref.store %cst, %[[TOTALS]][%[[ROW]]]
+func.func @accumulated(%n: index, %sums: memref<5x8xf32>, %totals: memref<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  bgpu.kernel blocks(%block in %n) threads(16) {
+    %zeros = bgpu.for_each [8, 2] -> tensor<8x2xvector<3xf32>> {
+    ^bb0(%i: index, %part: index):
+      %zero = arith.constant dense<0.0> : vector<3xf32>
+      bgpu.yield %zero : vector<3xf32>
+    }
+    %last = scf.for %i = %c0 to %n step %c1 iter_args(%running = %zeros) -> (tensor<8x2xvector<3xf32>>) {
+      %isFirst = arith.cmpi eq, %i, %c0 : index
+      %left = scf.if %isFirst -> (tensor<8x2xvector<3xf32>>) {
+        scf.yield %zeros : tensor<8x2xvector<3xf32>>
+      } else {
+        scf.yield %running : tensor<8x2xvector<3xf32>>
+      }
+      %next = bgpu.for_each [8, 2] %left : tensor<8x2xvector<3xf32>> -> tensor<8x2xvector<3xf32>> {
+      ^bb0(%row: index, %part: index, %own: vector<3xf32>):
+        %one = arith.constant 1.0 : f32
+        %0 = vector.extract %own[0] : f32 from vector<3xf32>
+        %1 = arith.addf %0, %one : f32
+        %2 = vector.insert %1, %own[0] : f32 into vector<3xf32>
+        bgpu.yield %2 : vector<3xf32>
+      }
+      scf.yield %next : tensor<8x2xvector<3xf32>>
+    }
+    bgpu.accumulate %last, %sums : tensor<8x2xvector<3xf32>>, memref<5x8xf32>
+    %none = arith.constant dense<0.0> : tensor<8xf32, #bgpu.replicated<2>>
+    bgpu.accumulate overwrite %none, %totals : tensor<8xf32, #bgpu.replicated<2>>, memref<8xf32>
+  }
+  return
+}

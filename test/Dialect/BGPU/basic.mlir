@@ -79,3 +79,28 @@ func.func @replicated(%n: index, %x: memref<8xf32>) {
   }
   return
 }
+
+// Threads that share a row have its element beside their own ones.
+
+// CHECK-LABEL: func @accumulated(
+// CHECK-SAME:      %[[N:[^:]*]]: index, %[[ZEROS:[^:]*]]: tensor<8x4xvector<3xf32>>, %[[ROWS:[^:]*]]: tensor<8xf32, #bgpu.replicated<4>>, %[[SUMS:[^:]*]]: memref<10x8xf32>, %[[TOTALS:[^:]*]]: memref<8xf32>)
+// CHECK:           %[[NEXT:.*]] = bgpu.for_each [8, 4] %[[ZEROS]], %[[ROWS]] : tensor<8x4xvector<3xf32>>, tensor<8xf32, #bgpu.replicated<4>> -> tensor<8x4xvector<3xf32>> {
+// CHECK-NEXT:      ^bb0(%{{.*}}: index, %{{.*}}: index, %{{.*}}: vector<3xf32>, %{{.*}}: f32):
+// CHECK:           bgpu.accumulate overwrite %[[ZEROS]], %[[SUMS]] : tensor<8x4xvector<3xf32>>, memref<10x8xf32>
+// CHECK:           bgpu.accumulate %[[NEXT]], %[[SUMS]] : tensor<8x4xvector<3xf32>>, memref<10x8xf32>
+// CHECK:           bgpu.accumulate %[[ROWS]], %[[TOTALS]] : tensor<8xf32, #bgpu.replicated<4>>, memref<8xf32>
+func.func @accumulated(%n: index, %zeros: tensor<8x4xvector<3xf32>>, %rows: tensor<8xf32, #bgpu.replicated<4>>,
+    %sums: memref<10x8xf32>, %totals: memref<8xf32>) {
+  bgpu.kernel blocks(%block in %n) threads(32) {
+    %next = bgpu.for_each [8, 4] %zeros, %rows : tensor<8x4xvector<3xf32>>, tensor<8xf32, #bgpu.replicated<4>> -> tensor<8x4xvector<3xf32>> {
+    ^bb0(%i: index, %j: index, %sum: vector<3xf32>, %row: f32):
+      %0 = vector.broadcast %row : f32 to vector<3xf32>
+      %1 = arith.addf %sum, %0 : vector<3xf32>
+      bgpu.yield %1 : vector<3xf32>
+    }
+    bgpu.accumulate overwrite %zeros, %sums : tensor<8x4xvector<3xf32>>, memref<10x8xf32>
+    bgpu.accumulate %next, %sums : tensor<8x4xvector<3xf32>>, memref<10x8xf32>
+    bgpu.accumulate %rows, %totals : tensor<8xf32, #bgpu.replicated<4>>, memref<8xf32>
+  }
+  return
+}

@@ -220,3 +220,45 @@ func.func @replicas_of_tiles(%tile: tensor<4xf32, #bgpu.replicated<2>>) {
   }
   return
 }
+
+// -----
+
+func.func @rows_of_others(%row: tensor<4xf32, #bgpu.replicated<4>>) {
+  // expected-error @below {{has a tile of type 'tensor<4xf32, #bgpu.replicated<4>>', but runs a body for each element of [4, 2]}}
+  bgpu.for_each [4, 2] %row : tensor<4xf32, #bgpu.replicated<4>> {
+  ^bb0(%i: index, %j: index, %value: f32):
+  }
+  return
+}
+
+// -----
+
+func.func @accumulates_shared(%tile: tensor<8xf32>, %sums: memref<8xf32, #gpu.address_space<workgroup>>) {
+  // expected-error @below {{needs an array in device memory, but has 'memref<8xf32, #gpu.address_space<workgroup>>'}}
+  bgpu.accumulate %tile, %sums : tensor<8xf32>, memref<8xf32, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+func.func @accumulates_integers(%tile: tensor<8xi32>, %sums: memref<8xi32>) {
+  // expected-error @below {{needs a vector or matrix of floating-point numbers, but has 'memref<8xi32>'}}
+  bgpu.accumulate %tile, %sums : tensor<8xi32>, memref<8xi32>
+  return
+}
+
+// -----
+
+func.func @accumulates_fewer(%tile: tensor<7xf32>, %sums: memref<8xf32>) {
+  // expected-error @below {{needs a tile of the elements of 'memref<8xf32>', but has 'tensor<7xf32>'}}
+  bgpu.accumulate %tile, %sums : tensor<7xf32>, memref<8xf32>
+  return
+}
+
+// -----
+
+func.func @accumulates_too_many_columns(%tile: tensor<8x4xvector<4xf32>>, %sums: memref<10x8xf32>) {
+  // expected-error @below {{needs a tile of type 'tensor<8x4xvector<3xf32>>', the columns of 'memref<10x8xf32>' that each thread of a row has, but has 'tensor<8x4xvector<4xf32>>'}}
+  bgpu.accumulate %tile, %sums : tensor<8x4xvector<4xf32>>, memref<10x8xf32>
+  return
+}

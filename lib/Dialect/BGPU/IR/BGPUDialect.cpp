@@ -215,6 +215,42 @@ LogicalResult PutOp::verify() {
   return verifyRows(*this, getTile().getType(), getBuffer().getType(), getFirst());
 }
 
+int64_t AccumulateOp::getNumParts() {
+  auto tile = cast<RankedTensorType>(getTile().getType());
+  return tile.getRank() == 2 ? tile.getDimSize(1) : 1;
+}
+
+int64_t AccumulateOp::getNumColumns() {
+  auto array = cast<MemRefType>(getArray().getType());
+  return array.getRank() == 2 ? array.getDimSize(0) : 1;
+}
+
+LogicalResult AccumulateOp::verify() {
+  auto tile = cast<RankedTensorType>(getTile().getType());
+  auto array = cast<MemRefType>(getArray().getType());
+  if (gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(array))
+    return emitOpError("needs an array in device memory, but has ") << array;
+  if (!isa<FloatType>(array.getElementType()) || array.getRank() < 1 || array.getRank() > 2)
+    return emitOpError("needs a vector or matrix of floating-point numbers, but has ") << array;
+  int64_t rows = array.getShape().back();
+  if (array.getRank() == 1) {
+    if (tile.dropEncoding() != RankedTensorType::get(rows, array.getElementType()))
+      return emitOpError("needs a tile of the elements of ") << array << ", but has " << tile;
+    return success();
+  }
+  // Which of them a thread has follows from how many share a row.
+  int64_t columns = llvm::divideCeil(getNumColumns(), getNumParts());
+  SmallVector<int64_t> shape = {rows};
+  if (tile.getRank() == 2)
+    shape.push_back(getNumParts());
+  auto own = RankedTensorType::get(shape, VectorType::get(columns, array.getElementType()));
+  if (tile != own)
+    return emitOpError("needs a tile of type ")
+           << own << ", the columns of " << array << " that each thread of a row has, but has "
+           << tile;
+  return success();
+}
+
 MemRefType ShareOp::getArrayType(RankedTensorType tile) {
   auto space = gpu::AddressSpaceAttr::get(tile.getContext(), gpu::AddressSpace::Workgroup);
   return MemRefType::get(tile.getShape(), tile.getElementType(), MemRefLayoutAttrInterface(),
@@ -300,12 +336,23 @@ RankedTensorType ForEachOp::getPositions() {
   return getTileType(getShape(), IndexType::get(getContext()), getReplicas());
 }
 
+/// Whether `tile` has an element for each row of `each`, which all threads of the row have.
+static bool isOfRows(RankedTensorType tile, ForEachOp each) {
+  ArrayRef<int64_t> shape = each.getShape();
+  return each.getReplicas() == 1 && shape.size() > 1 && tile.getShape() == shape.drop_back() &&
+         bppsa::bgpu::getReplicas(tile) == shape.back();
+}
+
 LogicalResult ForEachOp::verify() {
   int64_t replicas = getReplicas();
   if (replicas != 1 && !areInWarp(replicas))
     return emitOpError("needs a power of two up to 32 of threads that have a position, but has ")
            << replicas;
-  for (Type type : llvm::concat<const Type>(getTiles().getTypes(), getOutputs().getTypes())) {
+  SmallVector<Type> types(getOutputs().getTypes());
+  for (Type type : getTiles().getTypes())
+    if (!isOfRows(cast<RankedTensorType>(type), *this))
+      types.push_back(type);
+  for (Type type : types) {
     auto tile = cast<RankedTensorType>(type);
     if (tile.getShape() != getShape())
       return emitOpError("has a tile of type ")

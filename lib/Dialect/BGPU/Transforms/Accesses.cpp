@@ -21,6 +21,15 @@ static bool isShared(Value array) {
          gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(cast<MemRefType>(array.getType()));
 }
 
+/// Whether some of the objects are different ones of the same `memref.distinct_objects`.
+static bool areApart(ArrayRef<Value> objects, ArrayRef<Value> others) {
+  return llvm::any_of(objects, [&](Value object) {
+    return llvm::any_of(others, [&](Value other) {
+      return object != other && object.getDefiningOp() == other.getDefiningOp();
+    });
+  });
+}
+
 /// Arrays in shared memory are apart from all others; arrays in device memory may be parts of the
 /// same one.
 bool Access::conflictsWith(const Access &other) const {
@@ -28,8 +37,7 @@ bool Access::conflictsWith(const Access &other) const {
     return false;
   if (!array || !other.array)
     return true;
-  if (object && other.object && object != other.object &&
-      object.getDefiningOp() == other.object.getDefiningOp())
+  if (areApart(objects, other.objects))
     return false;
   if (array != other.array)
     return !isShared(array) && !isShared(other.array);
@@ -81,12 +89,12 @@ static std::optional<Access::Slot> getSlot(memref::SubViewOp view) {
   return slot ? parseSlot(slot) : std::nullopt;
 }
 
-/// The array that `view` is a view of; the access gets its slot and object. `keeps` is set to false
-/// where the last `count` dimensions are not those of the array.
+/// The array that `view` is a view of; the access gets its slot and objects. `keeps` is set to
+/// false where the last `count` dimensions are not those of the array.
 static Value getArray(Value view, int64_t count, bool &keeps, Access &access) {
   while (Operation *op = view.getDefiningOp()) {
     if (auto distinct = dyn_cast<memref::DistinctObjectsOp>(op)) {
-      access.object = view;
+      access.objects.push_back(view);
       view = distinct.getOperand(cast<OpResult>(view).getResultNumber());
       continue;
     }
@@ -112,6 +120,17 @@ static Access getRows(Value buffer, RankedTensorType tile, int64_t first, bool w
   auto row = llvm::to_vector<2>(tile.getShape().drop_front());
   if (keeps)
     access.owners = Access::Owners{row, first, first + tile.getDimSize(0)};
+  return access;
+}
+
+/// Which thread has which elements follows from the types. It reads what it writes.
+static Access getSums(AccumulateOp op) {
+  bool keeps = true;
+  Access access = {Value(), /*writes=*/true, {}};
+  access.array = getArray(op.getArray(), 0, keeps, access);
+  SmallVector<int64_t, 2> row = {op.getNumColumns(), op.getNumParts()};
+  int64_t rows = cast<MemRefType>(op.getArray().getType()).getShape().back();
+  access.owners = Access::Owners{row, 0, rows};
   return access;
 }
 
@@ -168,6 +187,8 @@ LogicalResult AccessCollector::visit(Operation *inner) {
   } else if (auto put = dyn_cast<PutOp>(inner)) {
     auto tile = cast<RankedTensorType>(put.getTile().getType());
     accesses.push_back(getRows(put.getBuffer(), tile, put.getFirst(), /*writes=*/true));
+  } else if (auto accumulate = dyn_cast<AccumulateOp>(inner)) {
+    accesses.push_back(getSums(accumulate));
   } else if (auto load = dyn_cast<memref::LoadOp>(inner)) {
     add(load.getMemRef(), load.getIndices(), /*writes=*/false);
   } else if (auto store = dyn_cast<memref::StoreOp>(inner)) {

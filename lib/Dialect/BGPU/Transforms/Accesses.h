@@ -42,12 +42,12 @@ struct Access {
     }
   };
   std::optional<Slot> slot = std::nullopt;
-  /// The result of a `memref.distinct_objects` that it is a part of, if any.
-  mlir::Value object = nullptr;
+  /// The results of `memref.distinct_objects` that it is a part of.
+  llvm::SmallVector<mlir::Value, 2> objects = {};
 
   bool operator==(const Access &other) const {
     return array == other.array && writes == other.writes && owners == other.owners &&
-           slot == other.slot && object == other.object;
+           slot == other.slot && objects == other.objects;
   }
   /// Whether threads may touch an element that another thread touches in `other`, where one of them
   /// writes.

@@ -25,8 +25,8 @@ static bool holdsBlockAccesses(Operation &op) {
     return false;
   return op
       .walk([](Operation *inner) {
-        return isa<GetOp, PutOp, ForEachOp, tensor::GenerateOp>(inner) ? WalkResult::interrupt()
-                                                                       : WalkResult::advance();
+        bool accesses = isa<GetOp, PutOp, AccumulateOp, ForEachOp, tensor::GenerateOp>(inner);
+        return accesses ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
 }

@@ -419,3 +419,45 @@ func.func @replicated(%n: index, %tile: tensor<8xf32, #bgpu.replicated<4>>, %x: 
   }
   return
 }
+
+// -----
+
+// A thread always adds to the same elements. Sums are apart from each other, as parts of an array that is apart from what is
+// read.
+
+// REMARK: Function=accumulated | Remark="kernel: 1 barriers"
+// CHECK-LABEL: func @accumulated(
+// CHECK:           scf.for
+// CHECK-NOT:       gpu.barrier
+// CHECK:             bgpu.accumulate
+// CHECK-NEXT:        bgpu.accumulate
+// CHECK-NEXT:      }
+// CHECK-NEXT:      gpu.barrier
+// CHECK-NEXT:      bgpu.for_each
+func.func @accumulated(%n: index, %x: memref<?x8xf32>, %y: memref<104xf32>, %sum: tensor<8x4xvector<3xf32>>, %row: tensor<8xf32, #bgpu.replicated<4>>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  bgpu.kernel blocks(%block in %n) threads(32) {
+    %a, %b = memref.distinct_objects %x, %y : memref<?x8xf32>, memref<104xf32>
+    %first = memref.subview %b[8] [80] [1] : memref<104xf32> to memref<80xf32, strided<[1], offset: 8>>
+    %matrix = memref.expand_shape %first [[0, 1]] output_shape [10, 8] : memref<80xf32, strided<[1], offset: 8>> into memref<10x8xf32, strided<[8, 1], offset: 8>>
+    %vector = memref.subview %b[88] [8] [1] : memref<104xf32> to memref<8xf32, strided<[1], offset: 88>>
+    %sums, %totals = memref.distinct_objects %matrix, %vector : memref<10x8xf32, strided<[8, 1], offset: 8>>, memref<8xf32, strided<[1], offset: 88>>
+    bgpu.accumulate overwrite %sum, %sums : tensor<8x4xvector<3xf32>>, memref<10x8xf32, strided<[8, 1], offset: 8>>
+    scf.for %i = %c0 to %n step %c1 {
+      %own = bgpu.for_each [8] -> tensor<8xf32> {
+      ^bb0(%j: index):
+        %0 = memref.load %a[%i, %c1] : memref<?x8xf32>
+        bgpu.yield %0 : f32
+      }
+      bgpu.accumulate %sum, %sums : tensor<8x4xvector<3xf32>>, memref<10x8xf32, strided<[8, 1], offset: 8>>
+      bgpu.accumulate %row, %totals : tensor<8xf32, #bgpu.replicated<4>>, memref<8xf32, strided<[1], offset: 88>>
+    }
+    bgpu.for_each [8] {
+    ^bb0(%j: index):
+      %0 = memref.load %b[%j] : memref<104xf32>
+      memref.store %0, %a[%c0, %j] : memref<?x8xf32>
+    }
+  }
+  return
+}

@@ -144,6 +144,39 @@ def BGPU_PutOp : BGPU_Op<"put"> {
   let hasVerifier = 1;
 }
 
+def BGPU_AccumulateOp : BGPU_Op<"accumulate"> {
+  let summary = "adds up numbers of a thread in memory";
+  let description = [{
+    Adds the elements of a matrix that threads have in registers, or of a vector, to `array` in
+    device memory, or writes them there with `overwrite`. A vector of N elements is a tile of N. Of a
+    matrix of N rows, whose columns are the vectors of `array`, the thread of row n has all columns, a
+    tile `NxvectorCx..`; where P threads share a row, each has some, a tile `NxPxvectorSx..` with
+    S = ceil(C / P): columns are distributed to them by fours, and the others by two and one.
+
+    An element is always that of the same thread, so operations on the same array need no barrier
+    between them. Of threads that have the same element of a vector, the first one adds it.
+
+    ```mlir
+    %sum = scf.for %i = %c0 to %n step %c1 iter_args(%running = %zeros) -> (tensor<20xvector<12xf32>>) {
+      %next = bgpu.for_each [20] %running, %g : tensor<20xvector<12xf32>>, tensor<20xf32>
+          -> tensor<20xvector<12xf32>> {...}
+      scf.yield %next : tensor<20xvector<12xf32>>
+    }
+    bgpu.accumulate %sum, %sums : tensor<20xvector<12xf32>>, memref<12x20xf32>
+    ```
+  }];
+  let arguments = (ins BGPU_Tile:$tile, Arg<BGPU_Buffer, "", [MemRead, MemWrite]>:$array,
+                       UnitAttr:$overwrite);
+  let assemblyFormat = "(`overwrite` $overwrite^)? $tile `,` $array attr-dict `:` type($tile) `,` type($array)";
+  let extraClassDeclaration = [{
+    /// Threads that share a row of the matrix; 1 for a vector.
+    int64_t getNumParts();
+    /// Columns of the matrix; 1 for a vector.
+    int64_t getNumColumns();
+  }];
+  let hasVerifier = 1;
+}
+
 def BGPU_ForEachOp : BGPU_Op<"for_each", [
     RecursiveMemoryEffects, SingleBlockImplicitTerminator<"YieldOp">
   ]> {
@@ -159,6 +192,9 @@ def BGPU_ForEachOp : BGPU_Op<"for_each", [
     threads have each position and run the body: `tiles` and results have that layout. With `repeat_last`,
     threads without a position run the body for one of the last row again, outside of loops too; a body that
     writes is run by those in the last warp, to write what is there already.
+
+    Where threads share rows, `[64, 2]`, the body may also have the element of the row, of a tile
+    `64xf32, #bgpu.replicated<2>`.
 
     ```mlir
     bgpu.for_each [1, 32] %totals : tensor<1x32xf32> {
