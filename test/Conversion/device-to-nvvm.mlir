@@ -1,5 +1,7 @@
 // RUN: bppsa-opt %s --convert-device-to-nvvm | FileCheck %s
 
+#rolled = #llvm.loop_annotation<unroll = <disable = true>>
+
 // What a GPU has instructions for becomes intrinsics; libdevice is not called.
 
 // CHECK-LABEL: gpu.module @device
@@ -109,6 +111,26 @@ gpu.module @device {
     %y = memref.load %shared[%c0] : memref<128xf32, #gpu.address_space<workgroup>>
     %z, %valid = gpu.shuffle xor %y, %one, %warp : f32
     memref.store %z, %out[%thread] : memref<?xf32>
+    gpu.return
+  }
+
+  // A loop that is not to be unrolled is one for LLVM too.
+
+  // CHECK-LABEL: llvm.func @rolled(
+  // CHECK:         llvm.cond_br %{{.*}}, ^[[BODY:.*]], ^
+  // CHECK:       ^[[BODY]]:
+  // CHECK:         llvm.br ^{{.*}}(%{{.*}} : i64) {loop_annotation = #{{.*}}}
+  gpu.func @rolled(%n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    cf.br ^head(%c0 : index)
+  ^head(%i: index):
+    %goesOn = arith.cmpi slt, %i, %n : index
+    cf.cond_br %goesOn, ^body, ^end
+  ^body:
+    %next = arith.addi %i, %c1 : index
+    cf.br ^head(%next : index) {llvm.loop_annotation = #rolled}
+  ^end:
     gpu.return
   }
 }

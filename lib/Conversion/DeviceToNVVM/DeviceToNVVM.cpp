@@ -68,6 +68,18 @@ static void narrowBarriers(gpu::GPUModuleOp module) {
   }
 }
 
+/// Upstream's conversions hand the annotation of a loop on to its branch under its name on other
+/// operations, which the translation to LLVM does not know.
+static void annotateBranches(gpu::GPUModuleOp module) {
+  static constexpr llvm::StringLiteral kName = "llvm.loop_annotation";
+  module.walk([](LLVM::BrOp branch) {
+    if (auto annotation = branch->getAttrOfType<LLVM::LoopAnnotationAttr>(kName)) {
+      branch.setLoopAnnotationAttr(annotation);
+      branch->removeDiscardableAttr(kName);
+    }
+  });
+}
+
 namespace {
 /// A division that is correctly rounded takes a branch, for divisors that are very small or large.
 /// Where `arcp` says that they are not: a quotient by the reciprocal of the hardware, of which a
@@ -122,7 +134,8 @@ struct ConvertDeviceToNVVM : public bppsa::impl::ConvertDeviceToNVVMBase<Convert
     target.addIllegalDialect<gpu::GPUDialect, nvgpu::NVGPUDialect>();
     target.addLegalOp<gpu::GPUModuleOp, gpu::YieldOp>();
     if (failed(applyPartialConversion(getOperation(), target, std::move(patterns))))
-      signalPassFailure();
+      return signalPassFailure();
+    annotateBranches(getOperation());
   }
 };
 } // namespace

@@ -18,6 +18,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -241,6 +242,19 @@ void LoopCopies::request(OpBuilder &builder, Value position) {
   nvgpu::DeviceAsyncCreateGroupOp::create(builder, loc, token, ValueRange());
 }
 
+/// Where all threads copy in each iteration, which has no branch then, the assembler would unroll
+/// the loop, and hold addresses of several iterations: in small cells, in more registers than a
+/// step needs.
+static void keepRolled(scf::ForOp loop) {
+  MLIRContext *context = loop.getContext();
+  LLVM::LoopAnnotationAttr annotation;
+  auto unroll = LLVM::LoopUnrollAttr::get(context, /*disable=*/BoolAttr::get(context, true), {}, {},
+                                          {}, annotation, annotation, annotation);
+  annotation = LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {}, {}, {}, {},
+                                             {}, {}, {}, {}, {});
+  loop->setDiscardableAttr("llvm.loop_annotation", annotation);
+}
+
 void LoopCopies::requestFirst(OpBuilder &builder) {
   for (FetchOp fetch : fetches) {
     Value flat;
@@ -249,11 +263,14 @@ void LoopCopies::requestFirst(OpBuilder &builder) {
     elements.push_back(flat);
   }
   Value zero = getIndex(builder, loc, 0), one = getIndex(builder, loc, 1);
-  scf::ForOp::create(builder, loc, zero, getIndex(builder, loc, stages - 1), one, ValueRange(),
-                     [&](OpBuilder &nested, Location, Value ahead, ValueRange) {
-                       request(nested, addIndex(nested, loc, loop.getLowerBound(), ahead));
-                       scf::YieldOp::create(nested, loc);
-                     });
+  auto requests =
+      scf::ForOp::create(builder, loc, zero, getIndex(builder, loc, stages - 1), one, ValueRange(),
+                         [&](OpBuilder &nested, Location, Value ahead, ValueRange) {
+                           request(nested, addIndex(nested, loc, loop.getLowerBound(), ahead));
+                           scf::YieldOp::create(nested, loc);
+                         });
+  if (numThreads == cost::warpThreads)
+    keepRolled(requests);
 }
 
 SmallVector<Value> LoopCopies::viewSlots(OpBuilder &builder, Value position) {

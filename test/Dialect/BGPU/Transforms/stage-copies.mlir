@@ -2,9 +2,11 @@
 // RUN: bppsa-opt %s --bgpu-stage-copies --split-input-file --remarks-filter=stages 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // A ring has a slot for each stage. Loops without iterations read nothing; others ask for all slots but one before the first
-// iteration, and for the last one behind the first read. Iterations beyond the end copy what nobody reads. What an iteration
+// iteration, in a loop that a block of one warp does not unroll, and for the last one behind the first read. Iterations beyond the end copy what nobody reads. What an iteration
 // reads is waited for at the end of the one before.
 
+// CHECK:       #[[ONCE:.*]] = #llvm.loop_unroll<disable = true>
+// CHECK-NEXT:  #[[$ROLLED:.*]] = #llvm.loop_annotation<unroll = #[[ONCE]]>
 // REMARK: Function=ring | Remark="loop: 1 vectors in 4 stages, 512 bytes of shared memory"
 // CHECK-LABEL: func @ring(
 // CHECK-SAME:      %[[N:[^:]*]]: index, %[[X:[^:]*]]: memref<?x?x20xf32>)
@@ -18,6 +20,7 @@
 // CHECK:               bgpu.for_each [32] {
 // CHECK:                 nvgpu.device_async_copy %[[FLAT]][%{{.*}}], %[[RING]][%[[SLOT]], %{{.*}}], 1
 // CHECK:               nvgpu.device_async_create_group
+// CHECK:             } {llvm.loop_annotation = #[[$ROLLED]]}
 // CHECK:             bgpu.wait %{{.*}} groups(2)
 // CHECK-NEXT:        %[[LAST:.*]] = scf.for %[[I:.*]] = %c0 to %[[N]]
 // CHECK-NEXT:          %[[SLOT:.*]] = arith.andi %[[I]], %c3

@@ -40,7 +40,8 @@ def StageCopies : Pass<"bgpu-stage-copies", "::mlir::func::FuncOp"> {
   }];
   let dependentDialects = [
     "::bppsa::bgpu::BGPUDialect", "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
-    "::mlir::memref::MemRefDialect", "::mlir::nvgpu::NVGPUDialect", "::mlir::scf::SCFDialect"
+    "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect", "::mlir::nvgpu::NVGPUDialect",
+    "::mlir::scf::SCFDialect"
   ];
   let statistics = [
     Statistic<"numVectors", "vectors", "vectors that are copied ahead">,
