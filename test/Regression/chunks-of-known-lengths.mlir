@@ -1,14 +1,14 @@
 // RUN: bppsa-opt %s --bppsa-infer-structure=loops-only --bppsa-expand-scan=whole-levels --canonicalize --cse --bppsa-bufferize --canonicalize --cse \
-// RUN:     --bppsa-outline-kernels=whole-levels --canonicalize --bppsa-choose-gpu-mapping --convert-bppsa-to-gpu | FileCheck %s
+// RUN:     --bppsa-outline-kernels=whole-levels --canonicalize --bppsa-choose-gpu-mapping --convert-bppsa-to-gpu --convert-bppsa-to-bgpu | FileCheck %s
 
 // Windows of a known number of steps, which canonicalization turns into casts or whole arrays, were refused.
 
 // CHECK-LABEL: func private @forall_kernel_1(
 // CHECK-NOT:     bppsa.
-// CHECK:         gpu.launch
+// CHECK:         bgpu.kernel
 // CHECK-LABEL: func private @forall_kernel_4(
 // CHECK-NOT:     bppsa.
-// CHECK:         gpu.launch
+// CHECK:         bgpu.kernel
 func.func @one_step(%a: tensor<1x3x4xf32>, %g: tensor<3x4xf32>, %w: tensor<4x4xf32>) -> tensor<1x3x4xf32> {
   %0:2 = bppsa.chain plan <chunked> saved(%a : tensor<1x3x4xf32>) seeds(%g : tensor<3x4xf32>) inject_into []
       captures(%w : tensor<4x4xf32>) -> (tensor<3x4xf32>) emitted(tensor<1x3x4xf32>) {

@@ -114,63 +114,58 @@ def ConvertBPPSAToGPU : Pass<"convert-bppsa-to-gpu", "::mlir::ModuleOp"> {
   let summary = "lowers bufferized kernels to launches on a GPU";
   let description = [{
     The functions that `bppsa-outline-kernels` makes become functions of the host
-    that launch: chains, transitions, recurrences that several blocks run and products in tiles turn into `gpu.launch`,
+    that launch: transitions, loops that several blocks run and products in tiles turn into `gpu.launch`,
     on arrays in device memory; `convert-bppsa-to-bgpu` and `convert-graph-to-gpu` do the same with everything else. Arrays have no lanes. What kernels loops,
     transitions and outer sums become, and how threads share their work, is what
     `bppsa-choose-gpu-mapping` has chosen: nothing is decided here.
 
-    A block of threads evaluates a link for one sample: a thread has one
-    hidden unit, or shares one with up to seven others, keeps its rows of the
-    weights in registers, and hands states on through shared memory, where
-    asynchronous copies bring what steps read, seven steps ahead. A
-    sequential chain is one launch for all steps. Products of sequences with
-    large matrices are launches of their own, for all steps at a time on tensor cores. Where one block has not the
-    registers for the weights, several share their rows and run a group of samples
-    together, in cooperative launches. A parallel loop of chains or of transitions, as
-    `bppsa-expand-scan` writes the leaves of trees and the sweeps over chunks, is one (two
-    where cotangents are injected into transitions), whose blocks take the iterations. Sums of outer products
-    of larger vectors are two, on tensor cores; sums that are results of a chain are in registers
-    of its threads, and take one launch more. Transitions are made column by column: by a thread
+    Products of sequences with large matrices are for all steps at a time, on tensor cores. Where one
+    block has not the registers for the weights of a loop, several share their rows and run a group of
+    samples together, in cooperative launches. A parallel loop of transitions, as `bppsa-expand-scan`
+    writes the leaves of trees and the first sweep over chunks, is one (two where cotangents are injected),
+    whose blocks take the iterations. Transitions are made column by column: by a thread
     each where states are small, in column tiles by blocks that multiply on tensor cores
-    otherwise, and by a block each where these cannot.
+    otherwise, and by a block each, a `bgpu.kernel`, where these cannot. Sums of outer products
+    of larger vectors are two launches, on tensor cores.
 
     ```mlir
-    func.func private @chain_kernel_0(%a: memref<?x?x8xf32>, %g: memref<?x8xf32>, ...) {
-      bppsa.chain saved(%a : ...) seeds(%g : ...) captures(%r : ...) into(%out : ...) {...}
+    func.func private @outer_sum_kernel_0(%d: memref<?x?x64xf32>, %h: memref<?x?x64xf32>, ...) {
+      bppsa.outer_sum %d, %h into %dw : ...
       return
     }
     ```
     becomes
     ```mlir
-    gpu.launch blocks(%sample, ...) in (%x = %batch, ...) threads(%unit, ...) in (%x = %c32, ...)
-        workgroup(%state : memref<2x40xf32, #gpu.address_space<workgroup>>)
-        module(@device) function(@chain_kernel_0) {
-      ... load this thread's row of %r
-      scf.for %t = %c0 to %steps step %c1 {
-        ... products with %state[%t mod 2, :], then a store to %state[1 - %t mod 2, %unit]
+    gpu.launch blocks(%tile, ...) in (%x = %tiles, ...) threads(%thread, ...) in (%x = %c128, ...)
+        workgroup(...) module(@device) function(@outer_sum_kernel_0) {
+      scf.for %chunk = %c0 to %chunks step %c1 {
+        ... asks for the chunk three ahead, and multiplies 16 rows of this one by nvvm.mma.sync
         gpu.barrier
       }
+      ... stores the part of this slab
     }
     ```
   }];
   let dependentDialects = [
-    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
-    "::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
-    "::mlir::memref::MemRefDialect", "::mlir::NVVM::NVVMDialect", "::mlir::nvgpu::NVGPUDialect",
-    "::mlir::scf::SCFDialect",
-    "::mlir::vector::VectorDialect"
+    "::bppsa::bgpu::BGPUDialect", "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::func::FuncDialect", "::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::NVVM::NVVMDialect",
+    "::mlir::nvgpu::NVGPUDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
   ];
 }
 
 def ConvertBPPSAToBGPU : Pass<"convert-bppsa-to-bgpu", "::mlir::func::FuncOp"> {
-  let summary = "lowers bufferized recurrences, sums, and loops of products of transitions, to block-level kernels";
+  let summary = "lowers bufferized recurrences, chains, sums, and loops of products of transitions, to block-level kernels";
   let description = [{
     For the functions that `bppsa-outline-kernels` makes. A `bppsa.recurrence` that is mapped to
     `block_per_row` is one kernel for all steps, with a block for each sample: its loop carries states as
     tiles, shares those that products read as a whole, and fetches sequences ahead. Operations of the
     body are operations on tiles. A thread has its row of each matrix in registers, a tile of vectors;
     where `parts` threads share a row, each multiplies some of its columns, and `bgpu.reduce_across` adds
-    them up. Without states a block has 32 steps of a sample. Other recurrences are left to
+    them up. Without states a block has 32 steps of a sample. A `bppsa.chain` that is mapped so is such a
+    kernel too, and a parallel loop of chains on windows of the same steps one whose blocks have the
+    iterations. The sums of a chain are tiles of vectors, which its loop carries: `bgpu.accumulate` adds
+    them to those of the block in memory after each 512 steps. Other loops are left to
     `convert-bppsa-to-gpu`.
 
     `bppsa.step_sum` becomes a parallel loop

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../GPULaunches/Launch.h"
+#include "Chains.h"
 #include "OuterSums.h"
 #include "Recurrence.h"
 #include "RowLoops.h"
@@ -73,30 +74,36 @@ template <typename... OpTys> static bool holds(Operation *loop) {
       .wasInterrupted();
 }
 
-/// Whether this pass has kernels for `op`. Outer products in tiles and loops of chains or
-/// transitions are left to `convert-bppsa-to-gpu`.
+static bool isBlockPerRow(Operation *op) {
+  return getMapping(op) && getMapping(op).is(GPUKernel::BlockPerRow);
+}
+
+/// Whether this pass has kernels for `op`. Outer products in tiles, loops that several blocks run,
+/// and transitions are left to `convert-bppsa-to-gpu`.
 static bool becomesKernel(Operation &op) {
   if (auto sum = dyn_cast<OuterSumOp>(op))
     return getMapping(sum) && getMapping(sum).is(GPUKernel::ThreadPerElement);
-  if (auto loop = dyn_cast<RecurrenceOp>(op))
-    return getMapping(loop) && getMapping(loop).is(GPUKernel::BlockPerRow);
+  if (isa<RecurrenceOp, ChainOp>(op))
+    return isBlockPerRow(&op);
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return loop.getNumResults() == 0 && holds<ApplyTransitionOp>(loop);
   if (auto loop = dyn_cast<scf::ForallOp>(op))
-    return loop.getNumResults() == 0 && !holds<ChainOp, TransitionOp>(loop);
+    return loop.getNumResults() == 0 && !holds<TransitionOp>(loop);
   return isa<StepSumOp, ReduceSumsOp>(op);
 }
 
 /// Emits the kernels of `op` in front of it.
 static LogicalResult convert(Operation &op) {
   if (auto loop = dyn_cast<scf::ForallOp>(op))
-    return convertRowLoop(loop);
+    return holds<ChainOp>(loop) ? convertChains(loop) : convertRowLoop(loop);
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return convertRowLoop(loop);
   if (failed(verifyReady(&op)))
     return failure();
   if (auto loop = dyn_cast<RecurrenceOp>(op))
     return convertRecurrence(loop);
+  if (auto loop = dyn_cast<ChainOp>(op))
+    return convertChain(loop);
   llvm::TypeSwitch<Operation &>(op)
       .Case([](StepSumOp sum) { convertStepSum(sum); })
       .Case([](ReduceSumsOp sum) { convertReduceSums(sum); })

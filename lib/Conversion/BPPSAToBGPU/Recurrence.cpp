@@ -12,10 +12,10 @@
 #include "Recurrence.h"
 #include "../GPULaunches/Launch.h"
 #include "StepOutputs.h"
+#include "StepSources.h"
 #include "StepTiles.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace bppsa;
@@ -24,18 +24,15 @@ namespace {
 class RecurrenceKernel {
 public:
   RecurrenceKernel(RecurrenceOp op, StepTiles steps)
-      : op(op), steps(std::move(steps)), loc(op.getLoc()), stages(getMapping(op).getStages()) {}
+      : op(op), steps(std::move(steps)), loc(op.getLoc()),
+        sources(loc, op.getSequences(), getMapping(op).getStages()) {}
   void emit();
 
 private:
-  /// Makes arrays of operands known as apart from each other: a step writes none that it reads.
-  void separateArrays(OpBuilder &builder);
   SmallVector<Value> getArrays(ValueRange operands) const;
   /// Steps of a sample that wait for each other.
   void emitSteps(OpBuilder &builder, Value sample);
   SmallVector<Value> emitStart(OpBuilder &builder, Value sample);
-  void readSequences(OpBuilder &builder, Value position, Value sample);
-  SmallVector<Value> viewSources(OpBuilder &builder);
   /// Steps that do not.
   void emitGroup(OpBuilder &builder, Value block);
   /// Emits a step that writes each value it yields to its place; returns the next states.
@@ -45,12 +42,10 @@ private:
   RecurrenceOp op;
   StepTiles steps;
   Location loc;
-  int64_t stages;
+  StepSources sources;
   Value numSteps, numSamples;
   /// Those of operands in the kernel.
-  llvm::DenseMap<Value, Value> arrays;
-  /// Sequences as arrays of vectors, one for each step and sample; null for those with gaps.
-  SmallVector<Value> sources;
+  KernelArrays arrays;
 };
 } // namespace
 
@@ -66,7 +61,7 @@ void RecurrenceKernel::emit() {
     numBlocks = mulIndex(builder, loc, numSamples, groups);
   }
   auto emitBlock = [&](OpBuilder &nested, Value block) {
-    separateArrays(nested);
+    arrays = separateArrays(nested, loc, op->getOperands());
     steps.begin(nested, loc, getArrays(op.getCaptures()));
     if (hasStates)
       emitSteps(nested, block);
@@ -75,13 +70,6 @@ void RecurrenceKernel::emit() {
   };
   auto kernel = bgpu::KernelOp::create(builder, loc, numBlocks, steps.getNumThreads(), emitBlock);
   kernel.setRepeatLast(true);
-}
-
-void RecurrenceKernel::separateArrays(OpBuilder &builder) {
-  llvm::SetVector<Value> all(op->operand_begin(), op->operand_end());
-  auto distinct = memref::DistinctObjectsOp::create(builder, loc, all.getArrayRef());
-  for (auto [array, own] : llvm::zip_equal(all, distinct.getResults()))
-    arrays[array] = own;
 }
 
 SmallVector<Value> RecurrenceKernel::getArrays(ValueRange operands) const {
@@ -100,17 +88,18 @@ void RecurrenceKernel::emitSteps(OpBuilder &builder, Value sample) {
   Value zero = getIndex(builder, loc, 0), one = getIndex(builder, loc, 1);
   size_t numStates = op.getInitial().size();
   SmallVector<Value> carried = emitStart(builder, sample);
-  sources = viewSources(builder);
+  sources.begin(builder, arrays, numSamples);
   StepOutputs outputs(loc, getArrays(op.getDestinations()), op.getReverse() ? 0 : numStates);
   llvm::append_range(
       carried, outputs.begin(builder, sample, getStep(builder, zero), numSteps, op.getReverse()));
   auto emitOne = [&](OpBuilder &nested, Location, Value position, ValueRange values) {
     ValueRange states = values.take_front(numStates), places = values.drop_front(numStates);
-    readSequences(nested, position, sample);
+    Value step = getStep(nested, position);
+    for (auto [number, place] : llvm::enumerate(sources.getPlaces(nested, step, sample)))
+      steps.setVector(number, place);
     for (auto [number, state] : llvm::enumerate(states))
       steps.setTile(op.getSequences().size() + number, state);
-    SmallVector<Value> next =
-        emitStep(nested, outputs.getPlaces(nested, getStep(nested, position), places));
+    SmallVector<Value> next = emitStep(nested, outputs.getPlaces(nested, step, places));
     llvm::append_range(next, outputs.advance(nested, position, places));
     scf::YieldOp::create(nested, loc, next);
   };
@@ -128,32 +117,6 @@ SmallVector<Value> RecurrenceKernel::emitStart(OpBuilder &builder, Value sample)
     steps.store(builder, loc, states.back(), {trajectory, {start, sample}});
   }
   return states;
-}
-
-/// Vectors at the same step and sample have the same index where arrays have one for both.
-SmallVector<Value> RecurrenceKernel::viewSources(OpBuilder &builder) {
-  SmallVector<ReassociationIndices> groups = {{0, 1}, {2}};
-  return llvm::map_to_vector(op.getSequences(), [&](Value sequence) -> Value {
-    auto type = cast<MemRefType>(sequence.getType());
-    if (stages == 0 || !type.getLayout().isIdentity())
-      return nullptr;
-    return memref::CollapseShapeOp::create(builder, loc, sequence, groups);
-  });
-}
-
-void RecurrenceKernel::readSequences(OpBuilder &builder, Value position, Value sample) {
-  Value step = getStep(builder, position);
-  Value vector = addIndex(builder, loc, mulIndex(builder, loc, step, numSamples), sample);
-  for (auto [number, sequence, source] : llvm::enumerate(op.getSequences(), sources)) {
-    if (stages == 0)
-      steps.setVector(number, {arrays.lookup(sequence), {step, sample}});
-    else if (source)
-      steps.setVector(number, {bgpu::FetchOp::create(builder, loc, source, vector, stages), {}});
-    else
-      steps.setVector(
-          number,
-          {bgpu::FetchOp::create(builder, loc, sequence, ValueRange{step, sample}, stages), {}});
-  }
 }
 
 //===----------------------------------------------------------------------===//

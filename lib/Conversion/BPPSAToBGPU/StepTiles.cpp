@@ -67,15 +67,21 @@ SmallVector<Value> StepTiles::forEachPart(OpBuilder &builder, Location loc, int6
   return llvm::to_vector_of<Value>(each.getResults());
 }
 
-Value StepTiles::load(OpBuilder &builder, Location loc, const Place &array, int64_t rows) const {
+Value StepTiles::forEachRow(OpBuilder &builder, Location loc, int64_t rows, Type element,
+                            function_ref<Value(OpBuilder &, Value)> rowBody) const {
   auto each = bgpu::ForEachOp::create(
-      builder, loc, rows, ValueRange(), getElementTypeOrSelf(array.memref),
+      builder, loc, rows, ValueRange(), element,
       [&](OpBuilder &inThread, ValueRange at, ValueRange) {
-        return SmallVector<Value>{array.load(inThread, loc, at[0])};
+        return SmallVector<Value>{rowBody(inThread, at[0])};
       },
       parts);
   each.setRepeatLast(true);
   return each.getResult(0);
+}
+
+Value StepTiles::load(OpBuilder &builder, Location loc, const Place &array, int64_t rows) const {
+  return forEachRow(builder, loc, rows, getElementTypeOrSelf(array.memref),
+                    [&](OpBuilder &inThread, Value row) { return array.load(inThread, loc, row); });
 }
 
 void StepTiles::store(OpBuilder &builder, Location loc, Value tile, const Place &array) const {
@@ -135,19 +141,25 @@ Place StepTiles::getVector(OpBuilder &builder, Value value) {
 // Steps
 //===----------------------------------------------------------------------===//
 
-void StepTiles::emitStep(OpBuilder &builder, Location loc, Yield yield) {
+void StepTiles::emitStep(OpBuilder &builder, Location loc, Yield yield, ReadMore readMore) {
   factors.clear();
   for (BlockArgument argument : body->getArguments().take_front(firstCapture))
     if (needsOtherRows(argument))
       getVector(builder, argument);
   for (const RowUnit &unit : plan.getUnits()) {
-    loadAhead(builder, unit);
+    std::optional<int64_t> left = loadAhead(builder, unit);
+    if (left && readMore)
+      std::exchange(readMore, nullptr)(builder, *left);
     for (const ProductSum &sum : unit.sums)
       tiles[sum.result] = emitProductSum(builder, loc, sum, unit.rows);
+    // What threads share is put together: where one of several threads does it, in one branch.
+    auto shared = llvm::to_vector(llvm::make_filter_range(unit.stored, needsOtherRows));
+    for (Value value : shared)
+      getTile(builder, value);
+    for (Value value : shared)
+      getVector(builder, value);
     for (Value value : unit.stored) {
       Value tile = getTile(builder, value);
-      if (needsOtherRows(value))
-        getVector(builder, value);
       if (llvm::is_contained(body->getTerminator()->getOperands(), value))
         yield(value, tile);
     }
@@ -214,7 +226,7 @@ Value StepTiles::emitRows(OpBuilder &builder, CellOpInterface cell) {
 //===----------------------------------------------------------------------===//
 
 int64_t StepTiles::countAhead() const {
-  int64_t registers = 0;
+  int64_t registers = numReserved;
   for (const RowUnit &unit : plan.getUnits())
     for (const ProductSum &sum : unit.sums)
       for (MatVecOp product : sum.products)
@@ -223,7 +235,7 @@ int64_t StepTiles::countAhead() const {
 }
 
 /// Reads vectors that the products of `unit` multiply, as many as registers hold.
-void StepTiles::loadAhead(OpBuilder &builder, const RowUnit &unit) {
+std::optional<int64_t> StepTiles::loadAhead(OpBuilder &builder, const RowUnit &unit) {
   factors.clear();
   SmallVector<MatVecOp> ahead;
   SmallVector<Type> types;
@@ -241,7 +253,7 @@ void StepTiles::loadAhead(OpBuilder &builder, const RowUnit &unit) {
       types.push_back(VectorType::get(columns, getElementTypeOrSelf(product.getResult())));
     }
   if (ahead.empty())
-    return;
+    return std::nullopt;
   auto places = llvm::map_to_vector(
       ahead, [&](MatVecOp product) { return getVector(builder, product.getVector()); });
   SmallVector<Value> loaded = forEachPart(
@@ -259,6 +271,7 @@ void StepTiles::loadAhead(OpBuilder &builder, const RowUnit &unit) {
       });
   for (auto [product, tile] : llvm::zip_equal(ahead, loaded))
     factors[product.getVector()] = tile;
+  return left;
 }
 
 Value StepTiles::emitProductSum(OpBuilder &builder, Location loc, const ProductSum &sum,

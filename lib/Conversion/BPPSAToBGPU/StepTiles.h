@@ -16,6 +16,7 @@
 
 #include "../GPULaunches/RowProduct.h"
 #include "bppsa/Dialect/BPPSA/Analysis/BodyPlan.h"
+#include <optional>
 
 namespace bppsa {
 
@@ -26,8 +27,11 @@ public:
   static llvm::FailureOr<StepTiles> create(mlir::Block &body, mlir::ValueRange captures,
                                            GPUMappingAttr mapping);
 
-  /// Threads that a block needs.
+  /// Threads that a block needs, and those that share a row.
   int64_t getNumThreads() const { return numThreads; }
+  int64_t getNumParts() const { return parts; }
+  /// Leaves so many registers of a thread to others.
+  void reserveRegisters(int64_t count) { numReserved = count; }
 
   /// Makes tiles of the captures, before the first step. `captures` are their arrays in the kernel.
   void begin(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange captures);
@@ -43,13 +47,17 @@ public:
   void setTile(unsigned argument, mlir::Value tile);
   void setVector(unsigned argument, Place vector);
   /// Emits a step. Each value that the body yields is given to `yield(value, tile)` when it is
-  /// made.
+  /// made. Where it reads vectors before it multiplies them, `readMore(left)` may read as many
+  /// elements as registers are left for.
   using Yield = llvm::function_ref<void(mlir::Value value, mlir::Value tile)>;
-  void emitStep(mlir::OpBuilder &builder, mlir::Location loc, Yield yield);
+  using ReadMore = llvm::function_ref<void(mlir::OpBuilder &, int64_t left)>;
+  void emitStep(mlir::OpBuilder &builder, mlir::Location loc, Yield yield,
+                ReadMore readMore = nullptr);
 
-private:
-  StepTiles(BodyPlan plan, mlir::Block &body, GPUMappingAttr mapping, size_t numCaptures);
-
+  /// Runs a body for each of so many rows, by all threads that share it.
+  mlir::Value
+  forEachRow(mlir::OpBuilder &builder, mlir::Location loc, int64_t rows, mlir::Type element,
+             llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Value row)> body) const;
   using PartBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(
       mlir::OpBuilder &, mlir::Value row, mlir::Value part, mlir::ValueRange elements)>;
   /// Runs a body for each thread of each of so many rows: `[rows, parts]`, or `[rows]` with one
@@ -57,10 +65,15 @@ private:
   llvm::SmallVector<mlir::Value> forEachPart(mlir::OpBuilder &builder, mlir::Location loc,
                                              int64_t rows, mlir::ValueRange tiles,
                                              mlir::TypeRange elements, PartBody body) const;
+
+private:
+  StepTiles(BodyPlan plan, mlir::Block &body, GPUMappingAttr mapping, size_t numCaptures);
+
   RowProduct getRowProduct(MatVecOp product) const;
   void loadMatrixRows(mlir::OpBuilder &builder, MatVecOp product);
   int64_t countAhead() const;
-  void loadAhead(mlir::OpBuilder &builder, const RowUnit &unit);
+  /// Returns for how many elements more registers are left, none where it reads nothing.
+  std::optional<int64_t> loadAhead(mlir::OpBuilder &builder, const RowUnit &unit);
   mlir::Value emitProductSum(mlir::OpBuilder &builder, mlir::Location loc, const ProductSum &sum,
                              int64_t rows);
   /// Adds a thread's part of a product to partial sums; `own` begins with its entries and, where
@@ -79,7 +92,7 @@ private:
   BodyPlan plan;
   mlir::Block *body;
   unsigned firstCapture;
-  int64_t parts, numThreads;
+  int64_t parts, numThreads, numReserved = 0;
   bool inRegisters;
 
   // Of the kernel that is emitted.

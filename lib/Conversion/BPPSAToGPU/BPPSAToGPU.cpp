@@ -8,6 +8,7 @@
 #include "../Bodies/PhaseCalls.h"
 #include "../GPULaunches/Launch.h"
 #include "bppsa/Conversion/Passes.h"
+#include "bppsa/Dialect/BGPU/IR/BGPU.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSADirection.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -37,34 +38,29 @@ size_t bppsa::countTogether(ArrayRef<Operation *> ops) {
   return count;
 }
 
-/// Checks that `op`, and what a loop over transitions holds, are mapped to kernels.
-static LogicalResult verifyMapped(Operation *op) {
-  auto isMapped = [](Operation *inner) {
-    return !isa<RecurrenceOp, ChainOp, TransitionOp, OuterSumOp>(inner) || getMapping(inner);
-  };
-  WalkResult result = op->walk([&](Operation *inner) {
-    if (isMapped(inner))
+/// The first of `op`, and of what it holds, that has to be mapped to a kernel and is not; null
+/// without one.
+static Operation *findUnmapped(Operation *op) {
+  Operation *found = nullptr;
+  op->walk([&](Operation *inner) {
+    if (!isa<RecurrenceOp, ChainOp, TransitionOp, OuterSumOp>(inner) || getMapping(inner))
       return WalkResult::advance();
-    inner->emitOpError("has no mapping to a GPU; run bppsa-choose-gpu-mapping first");
+    found = inner;
     return WalkResult::interrupt();
   });
-  return failure(result.wasInterrupted());
+  return found;
+}
+
+static LogicalResult verifyMapped(Operation *op) {
+  if (Operation *unmapped = findUnmapped(op))
+    return unmapped->emitOpError("has no mapping to a GPU; run bppsa-choose-gpu-mapping first");
+  return success();
 }
 
 static LogicalResult launchRecurrence(RecurrenceOp op) {
   GPUMappingAttr mapping = getMapping(op);
   return mapping.is(GPUKernel::TiledProduct) ? launchProducts(op, mapping.getPrecision())
                                              : launchCooperatively(op, mapping);
-}
-
-static LogicalResult launchChain(ChainOp op) {
-  PlanAttr plan = op.getPlan();
-  if (!plan.isSequential())
-    return op->emitOpError("has the plan ")
-           << plan.toString() << "; run bppsa-expand-scan with whole-levels first";
-  if (op.getFlatSums())
-    return op->emitOpError("has flat_sums, but is no part of a parallel loop; leave it out");
-  return launchSequentially(getCotangentLoop(op));
 }
 
 template <typename OpTy> static bool holds(Operation *loop) {
@@ -79,14 +75,14 @@ static LogicalResult launchOps(ArrayRef<Operation *> ops) {
       return failure();
   return llvm::TypeSwitch<Operation *, LogicalResult>(ops[0])
       .Case([&](RecurrenceOp loop) { return launchRecurrence(loop); })
-      .Case([&](ChainOp loop) { return launchChain(loop); })
+      .Case([&](ChainOp loop) {
+        return launchCooperatively(getCotangentLoop(loop), getMapping(loop));
+      })
       .Case([&](OuterSumOp) {
         auto sums = llvm::map_to_vector(ops, [](Operation *op) { return cast<OuterSumOp>(op); });
         return launchOuterSums(sums);
       })
-      .Case([&](scf::ForallOp loop) {
-        return holds<TransitionOp>(loop) ? launchTransitions(loop) : launchChains(loop);
-      })
+      .Case([&](scf::ForallOp loop) { return launchTransitions(loop); })
       .Default([](Operation *other) {
         return other->emitOpError("has no kernels for GPUs; use --target=cpu");
       });
@@ -97,13 +93,15 @@ static LogicalResult launchOps(ArrayRef<Operation *> ops) {
 static bool becomesLaunch(Operation &op) {
   if (op.getNumResults() != 0)
     return false;
+  if (findUnmapped(&op))
+    return true;
   if (auto sum = dyn_cast<OuterSumOp>(op))
-    return !getMapping(sum) || getMapping(sum).is(GPUKernel::TiledProduct);
-  if (auto loop = dyn_cast<RecurrenceOp>(op))
-    return !getMapping(loop) || !getMapping(loop).is(GPUKernel::BlockPerRow);
+    return getMapping(sum).is(GPUKernel::TiledProduct);
+  if (isa<RecurrenceOp, ChainOp>(op))
+    return !getMapping(&op).is(GPUKernel::BlockPerRow);
   if (auto loop = dyn_cast<scf::ForallOp>(op))
-    return holds<TransitionOp>(loop) || holds<ChainOp>(loop);
-  return isa<ChainOp, PackLanesOp, UnpackLanesOp, ReverseIfOp>(op);
+    return holds<TransitionOp>(loop);
+  return isa<PackLanesOp, UnpackLanesOp, ReverseIfOp>(op);
 }
 
 /// Gives `function` launches for what it holds.

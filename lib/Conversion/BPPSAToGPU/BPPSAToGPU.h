@@ -38,15 +38,8 @@ llvm::LogicalResult launchProducts(RecurrenceOp op, TensorPrecision precision);
 /// Whether a recurrence has nothing but such products, which are worth tiles of tensor cores.
 bool areLargeProducts(RecurrenceOp op);
 
-/// A chain in its own order: one block for each sample.
-llvm::LogicalResult launchSequentially(const CotangentLoop &loop);
-
-// What `bppsa-expand-scan` makes of scans.
-
-/// The chains that the iterations of `loop` take, on windows of the same arrays: one launch.
-llvm::LogicalResult launchChains(mlir::scf::ForallOp loop);
 /// The transitions of the runs of links that the iterations of `loop` take: one launch, or two
-/// where cotangents are injected.
+/// where cotangents are injected, as `bppsa-expand-scan` writes them.
 llvm::LogicalResult launchTransitions(mlir::scf::ForallOp loop);
 
 } // namespace bppsa

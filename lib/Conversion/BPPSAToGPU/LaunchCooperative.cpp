@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "../BPPSAToBGPU/Recurrence.h"
+#include "../GPULaunches/LinkSteps.h"
 #include "BPPSAToGPU.h"
-#include "TimeLoops/BlockLoop.h"
 #include "TimeLoops/CooperativeLoop.h"
 
 using namespace mlir;

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../GPULaunches/ParallelLoops.h"
 #include "BPPSAToGPU.h"
-#include "ParallelLoops.h"
 #include "TimeLoops/AffineMaps.h"
 
 using namespace mlir;

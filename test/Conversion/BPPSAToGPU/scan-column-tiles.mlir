@@ -173,7 +173,9 @@ func.func private @memory(%a: memref<?x?x128xf32>, %w: memref<64x128xf32>, %maps
 // A block runs one column where a product is not one of a column tile.
 
 // CHECK-LABEL: func private @product_of_saved(
-// CHECK:         gpu.launch {{.*}} function(@product_of_saved) workgroup({{.*}} : memref<2x56xf32, {{.*}}>
+// CHECK-NOT:     nvvm.mma.sync
+// CHECK:         bgpu.kernel blocks(%{{.*}} in %{{.*}}) threads(32) {
+// CHECK:           scf.for {{.*}} -> (tensor<24xf32>) {
 // CHECK-NOT:     nvvm.mma.sync
 func.func private @product_of_saved(%a: memref<?x?x24xf32>, %w: memref<24x24xf32>, %maps: memref<?x?x24x24xf32>) {
   %c0 = arith.constant 0 : index

@@ -146,9 +146,11 @@ func.func private @shared_columns(%w: memref<15x15xf32>, %a: memref<?x?x15xf32>,
 // CHECK:             %[[FIRST:.*]] = memref.load %[[TRANSPOSED]][%c0, %c0]
 // CHECK:             math.fma %[[FIRST]], %[[HALF]], %[[GATED]]
 // CHECK:             memref.store %{{.*}}, %[[MAPS]]
-// CHECK:         gpu.launch {{.*}} function(@tree_1) workgroup({{.*}} : memref<2x36xf32, {{.*}}>)
-// CHECK:           gpu.barrier
-// CHECK:           memref.store %{{.*}}, %[[MAPS]][%{{.*}}, %{{.*}}, %c4, %{{.*}}]
+// CHECK:         bgpu.kernel blocks(%{{.*}} in %{{.*}}) threads(32) {
+// CHECK-NOT:       scf.for
+// CHECK:             memref.store %{{.*}}, %[[MAPS]][%{{.*}}, %{{.*}}, %c4, %{{.*}}]
+// CHECK:             %[[BEHIND:.*]] = arith.addi %{{.*}}, %c2
+// CHECK-NEXT:        memref.store %{{.*}}, %[[MAPS]][%{{.*}}, %{{.*}}, %c4, %[[BEHIND]]]
 func.func private @tree(%a: memref<?x?x4xf32>, %s: memref<?x?x2xf32>, %w: memref<2x2xf32>, %p: memref<2xf32>,
     %maps: memref<?x?x5x4xf32>) {
   %c0 = arith.constant 0 : index

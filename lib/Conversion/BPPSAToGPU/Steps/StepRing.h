@@ -7,7 +7,7 @@
 #ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_STEPRING_H
 #define BPPSA_LIB_CONVERSION_BPPSATOGPU_STEPS_STEPRING_H
 
-#include "BodyRowEmitter.h"
+#include "../../GPULaunches/Place.h"
 #include "CopySlots.h"
 #include <functional>
 

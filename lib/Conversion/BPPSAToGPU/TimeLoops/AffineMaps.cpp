@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AffineMaps.h"
+#include "../../GPULaunches/LinkSteps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
@@ -35,9 +36,9 @@ FailureOr<TransitionLoops> TransitionLoops::create(const CotangentLoop &loop,
     made = keep(ColumnTileLoop::create(loop, mapping), loops.byColumnTiles);
   else
     made =
-        keep(BlockLoop::create(loop, {/*inject=*/false, /*emit=*/false}, mapping), loops.byBlocks);
+        keep(LinkLoop::create(loop, {/*inject=*/false, /*emit=*/false}, mapping), loops.byBlocks);
   if (succeeded(made) && mapping.getOffset())
-    made = keep(BlockLoop::create(loop, {/*inject=*/true, /*emit=*/false}, mapping.getOffset()),
+    made = keep(LinkLoop::create(loop, {/*inject=*/true, /*emit=*/false}, mapping.getOffset()),
                 loops.injected);
   if (failed(made))
     return failure();
@@ -86,21 +87,29 @@ TransitionLoops::Loop TransitionLoops::getLoopAt(OpBuilder &builder, const Runs 
 }
 
 /// A block for each sample, run and column.
-void TransitionLoops::launchBlocks(OpBuilder &builder, BlockLoop &steps, const Runs &runs,
+void TransitionLoops::launchBlocks(OpBuilder &builder, LinkLoop &links, const Runs &runs,
                                    const Columns &columns) {
   Location loc = loop.op->getLoc();
+  SmallVector<int64_t> firstOfState = {0};
+  for (int64_t size : loop.stateSizes)
+    firstOfState.push_back(firstOfState.back() + size);
   Value numBlocks = countLoops(builder, runs, columns.count);
-  steps.launch(builder, numBlocks, [&](OpBuilder &nested, const LaunchedThread &thread) {
-    Loop own = getLoopAt(nested, runs, columns.count, thread.block);
-    steps.start(nested, thread, [&](OpBuilder &inside, Value row) {
-      return columns.start(inside, row, own.column);
-    });
+  links.emitKernel(builder, numBlocks, [&](OpBuilder &nested, Value block) {
+    links.begin(nested);
+    Loop own = getLoopAt(nested, runs, columns.count, block);
+    auto start = [&](OpBuilder &inThread, size_t state, Value row) {
+      return columns.start(inThread, addIndex(inThread, loc, row, firstOfState[state]), own.column);
+    };
+    SmallVector<Value> units = links.makeCotangents(nested, start);
     Run run = runs.get(nested, own.run);
-    steps.run(nested, own.sample, run.first, run.last);
+    SmallVector<Value> end = links.run(nested, {own.sample, run.first, run.last}, units);
     Value column = addIndex(nested, loc, own.column, columns.first);
-    steps.finish(nested, thread, [&](OpBuilder &inside, Value row, Value value) {
-      runs.maps.store(inside, loc, value, own.sample, run.map, column, row);
-    });
+    for (auto [state, rows] : llvm::enumerate(end))
+      links.forEachRow(nested, rows,
+                       [&, state = state](OpBuilder &inThread, Value row, Value value) {
+                         runs.maps.store(inThread, loc, value, own.sample, run.map, column,
+                                         addIndex(inThread, loc, row, firstOfState[state]));
+                       });
   });
 }
 

@@ -8,7 +8,7 @@
 #define BPPSA_LIB_CONVERSION_BPPSATOGPU_TIMELOOPS_AFFINEMAPS_H
 
 #include "../../BPPSAToBGPU/DeviceMaps.h"
-#include "BlockLoop.h"
+#include "../../BPPSAToBGPU/LinkLoop.h"
 #include "ColumnLoop.h"
 #include "ColumnTileLoop.h"
 
@@ -61,7 +61,7 @@ private:
   mlir::Value countLoops(mlir::OpBuilder &builder, const Runs &runs, int64_t ofRun) const;
   Loop getLoopAt(mlir::OpBuilder &builder, const Runs &runs, int64_t ofRun,
                  mlir::Value number) const;
-  void launchBlocks(mlir::OpBuilder &builder, BlockLoop &steps, const Runs &runs,
+  void launchBlocks(mlir::OpBuilder &builder, LinkLoop &steps, const Runs &runs,
                     const Columns &columns);
   void launchThreads(mlir::OpBuilder &builder, ColumnLoop &steps, const Runs &runs,
                      const Columns &columns);
@@ -72,8 +72,8 @@ private:
   /// One of these loops the columns of A.
   std::optional<ColumnLoop> byThreads;
   std::optional<ColumnTileLoop> byColumnTiles;
-  std::optional<BlockLoop> byBlocks;
-  std::optional<BlockLoop> injected;
+  std::optional<LinkLoop> byBlocks;
+  std::optional<LinkLoop> injected;
 };
 
 } // namespace bppsa

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ColumnLoop.h"
-#include "BlockLoop.h"
+#include "../../GPULaunches/LinkSteps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ColumnTileLoop.h"
-#include "BlockLoop.h"
+#include "../../GPULaunches/LinkSteps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;

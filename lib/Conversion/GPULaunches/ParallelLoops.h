@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOGPU_PARALLELLOOPS_H
-#define BPPSA_LIB_CONVERSION_BPPSATOGPU_PARALLELLOOPS_H
+#ifndef BPPSA_LIB_CONVERSION_GPULAUNCHES_PARALLELLOOPS_H
+#define BPPSA_LIB_CONVERSION_GPULAUNCHES_PARALLELLOOPS_H
 
 #include "bppsa/Dialect/BPPSA/Analysis/CotangentLoop.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -88,4 +88,4 @@ llvm::SmallVector<mlir::Value> countIterations(mlir::OpBuilder &builder, mlir::s
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOGPU_PARALLELLOOPS_H
+#endif // BPPSA_LIB_CONVERSION_GPULAUNCHES_PARALLELLOOPS_H

@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "ParallelLoops.h"
-#include "../GPULaunches/Launch.h"
-#include "TimeLoops/BlockLoop.h"
+#include "Launch.h"
+#include "LinkSteps.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 
 using namespace mlir;
