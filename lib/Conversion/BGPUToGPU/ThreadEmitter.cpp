@@ -302,7 +302,7 @@ void ThreadEmitter::emitAccumulate(OpBuilder &builder, bgpu::AccumulateOp op) {
   Value part = at.size() > 1 ? at[1] : getIndex(builder, loc, 0);
   for (int64_t i = 0; i < type.getNumElements(); ++i) {
     BlockCyclicLayout::Element column = layout.getElement(builder, loc, part, i);
-    Value value = vector::ExtractOp::create(builder, loc, own, i);
+    Value value = builder.createOrFold<vector::ExtractOp>(loc, own, i);
     auto addColumn = [&](OpBuilder &nested) { add(nested, value, {column.index, at[0]}); };
     if (column.exists)
       emitIf(builder, loc, column.exists, addColumn);
@@ -313,9 +313,17 @@ void ThreadEmitter::emitAccumulate(OpBuilder &builder, bgpu::AccumulateOp op) {
 
 void ThreadEmitter::inlineBody(OpBuilder &builder, Block &body, ValueRange arguments) {
   values.map(body.getArguments(), arguments);
-  for (Operation &op : body)
-    if (!op.hasTrait<OpTrait::IsTerminator>())
-      builder.clone(op, values);
+  for (Operation &op : body) {
+    if (op.hasTrait<OpTrait::IsTerminator>())
+      continue;
+    Operation *own = builder.clone(op, values);
+    // An element of a vector is a number that is known: folding all of them later takes long.
+    SmallVector<Value> known;
+    if (isa<vector::ExtractOp>(own) && succeeded(builder.tryFold(own, known))) {
+      values.map(op.getResults(), known);
+      own->erase();
+    }
+  }
 }
 
 void ThreadEmitter::emitElementwise(OpBuilder &builder, Operation *op) {

@@ -25,7 +25,7 @@ SmallVector<Value> ThreadEmitter::getNumbers(OpBuilder &builder, Location loc,
     if (!type)
       numbers.push_back(own);
     for (int64_t i = 0; type && i < type.getNumElements(); ++i)
-      numbers.push_back(vector::ExtractOp::create(builder, loc, own, i));
+      numbers.push_back(builder.createOrFold<vector::ExtractOp>(loc, own, i));
   }
   return numbers;
 }

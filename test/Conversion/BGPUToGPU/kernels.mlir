@@ -239,10 +239,10 @@ func.func @repeated_bodies(%n: index, %x: memref<40xf32>) {
 // CHECK-LABEL: func @accumulated(
 // CHECK-SAME:      %{{[^:]*}}: index, %[[SUMS:[^:]*]]: memref<5x8xf32>, %[[TOTALS:[^:]*]]: memref<8xf32>)
 // CHECK:         gpu.launch blocks({{.*}}) in {{.*}} threads(%[[THREAD:[^,]*]],
-// CHECK:           %[[LAST:.*]]:3 = scf.for {{.*}} iter_args(%[[A:.*]] = %cst, %[[B:.*]] = %cst, %[[C:.*]] = %cst) -> (f32, f32, f32) {
-// CHECK:             %[[LEFT_A:.*]] = arith.select %[[IS_FIRST:.*]], %cst, %[[A]]
-// CHECK-NEXT:        %[[LEFT_B:.*]] = arith.select %[[IS_FIRST]], %cst, %[[B]]
-// CHECK-NEXT:        %[[LEFT_C:.*]] = arith.select %[[IS_FIRST]], %cst, %[[C]]
+// CHECK:           %[[LAST:.*]]:3 = scf.for {{.*}} iter_args(%[[A:.*]] = %[[ZERO:.*]], %[[B:.*]] = %[[ZERO]], %[[C:.*]] = %[[ZERO]]) -> (f32, f32, f32) {
+// CHECK:             %[[LEFT_A:.*]] = arith.select %[[IS_FIRST:.*]], %[[ZERO]], %[[A]]
+// CHECK-NEXT:        %[[LEFT_B:.*]] = arith.select %[[IS_FIRST]], %[[ZERO]], %[[B]]
+// CHECK-NEXT:        %[[LEFT_C:.*]] = arith.select %[[IS_FIRST]], %[[ZERO]], %[[C]]
 // CHECK-NEXT:        %[[NEXT:.*]] = arith.addf %[[LEFT_A]],
 // CHECK-NEXT:        scf.yield %[[NEXT]], %[[LEFT_B]], %[[LEFT_C]]
 // CHECK:           %[[ROW:.*]] = arith.divui %[[THREAD]], %c2
@@ -258,7 +258,7 @@ func.func @repeated_bodies(%n: index, %x: memref<40xf32>) {
 // CHECK:             memref.store %{{.*}}, %[[SUMS]]
 // CHECK:           %[[IS_FIRST:.*]] = arith.cmpi eq, %[[PART]], %c0
 // CHECK:           scf.if %{{.*}} {
-// CHECK-NEXT:        memref.store %cst, %[[TOTALS]][%[[ROW]]]
+// CHECK-NEXT:        memref.store %[[ZERO]], %[[TOTALS]][%[[ROW]]]
 func.func @accumulated(%n: index, %sums: memref<5x8xf32>, %totals: memref<8xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
