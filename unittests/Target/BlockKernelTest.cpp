@@ -282,7 +282,7 @@ TEST(BlockKernelTest, SharesRows) {
 /// Two threads share each of 13 rows, and have three or two columns of five of the sums of the
 /// products of a row of the matrix with its first elements, which they add to memory after each
 /// four steps.
-static const char *const gradients = R"(
+static const char *const registerSums = R"(
   func.func @kernel(%x: memref<16x32xf32>) {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -351,7 +351,7 @@ static const char *const gradients = R"(
 
 TEST(BlockKernelTest, AddsUpInRegisters) {
   std::vector<float> values = drawValues();
-  BlockKernel kernel(gradients, /*insertBarriers=*/true, /*threads=*/32);
+  BlockKernel kernel(registerSums, /*insertBarriers=*/true, /*threads=*/32);
   std::vector<float> first = kernel.run(values, 0);
   for (uint64_t seed : {1, 2, 3})
     EXPECT_EQ(kernel.run(values, seed), first);
@@ -374,7 +374,7 @@ TEST(BlockKernelTest, AddsUpInRegisters) {
 TEST(BlockKernelTest, MissingBarriersAreFound) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const std::pair<const char *, uint32_t> kernels[] = {
-      {sums, 512}, {rotation, 512}, {recurrence, 32}, {sharedRows, 64}, {gradients, 32}};
+      {sums, 512}, {rotation, 512}, {recurrence, 32}, {sharedRows, 64}, {registerSums, 32}};
   for (auto [text, threads] : kernels) {
     BlockKernel kernel(text, /*insertBarriers=*/false, threads);
     EXPECT_EXIT(kernel.run(drawValues(), 0), testing::ExitedWithCode(1),
