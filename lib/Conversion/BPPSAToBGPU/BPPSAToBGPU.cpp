@@ -5,11 +5,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "../GPULaunches/Launch.h"
-#include "Chains.h"
 #include "OuterSums.h"
-#include "Recurrence.h"
 #include "RowLoops.h"
 #include "Slabs.h"
+#include "TimeLoops/Chains.h"
+#include "TimeLoops/Recurrence.h"
 #include "Totals.h"
 #include "bppsa/Conversion/Passes.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../BPPSAToBGPU/Recurrence.h"
+#include "../BPPSAToBGPU/TimeLoops/Recurrence.h"
 #include "../GPULaunches/LinkSteps.h"
 #include "BPPSAToGPU.h"
 #include "TimeLoops/CooperativeLoop.h"

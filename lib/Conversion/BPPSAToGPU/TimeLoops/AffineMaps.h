@@ -8,7 +8,7 @@
 #define BPPSA_LIB_CONVERSION_BPPSATOGPU_TIMELOOPS_AFFINEMAPS_H
 
 #include "../../BPPSAToBGPU/DeviceMaps.h"
-#include "../../BPPSAToBGPU/LinkLoop.h"
+#include "../../BPPSAToBGPU/TimeLoops/LinkLoop.h"
 #include "ColumnLoop.h"
 #include "ColumnTileLoop.h"
 

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOBGPU_CHAINS_H
-#define BPPSA_LIB_CONVERSION_BPPSATOBGPU_CHAINS_H
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOBGPU_TIMELOOPS_CHAINS_H
+#define BPPSA_LIB_CONVERSION_BPPSATOBGPU_TIMELOOPS_CHAINS_H
 
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -21,4 +21,4 @@ llvm::LogicalResult convertChains(mlir::scf::ForallOp loop);
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOBGPU_CHAINS_H
+#endif // BPPSA_LIB_CONVERSION_BPPSATOBGPU_TIMELOOPS_CHAINS_H

@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "LinkLoop.h"
-#include "../GPULaunches/LinkSteps.h"
-#include "Totals.h"
+#include "../../GPULaunches/LinkSteps.h"
+#include "../Totals.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
 #include "bppsa/Dialect/BPPSA/Analysis/DeviceMapping.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

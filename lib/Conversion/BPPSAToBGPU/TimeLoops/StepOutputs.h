@@ -4,10 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOBGPU_STEPOUTPUTS_H
-#define BPPSA_LIB_CONVERSION_BPPSATOBGPU_STEPOUTPUTS_H
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOBGPU_TIMELOOPS_STEPOUTPUTS_H
+#define BPPSA_LIB_CONVERSION_BPPSATOBGPU_TIMELOOPS_STEPOUTPUTS_H
 
-#include "../GPULaunches/Place.h"
+#include "../../GPULaunches/Place.h"
 
 namespace bppsa {
 
@@ -53,4 +53,4 @@ private:
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOBGPU_STEPOUTPUTS_H
+#endif // BPPSA_LIB_CONVERSION_BPPSATOBGPU_TIMELOOPS_STEPOUTPUTS_H

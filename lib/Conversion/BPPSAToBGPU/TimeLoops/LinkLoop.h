@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOBGPU_LINKLOOP_H
-#define BPPSA_LIB_CONVERSION_BPPSATOBGPU_LINKLOOP_H
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOBGPU_TIMELOOPS_LINKLOOP_H
+#define BPPSA_LIB_CONVERSION_BPPSATOBGPU_TIMELOOPS_LINKLOOP_H
 
 #include "StepSources.h"
 #include "StepTiles.h"
@@ -81,4 +81,4 @@ private:
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOBGPU_LINKLOOP_H
+#endif // BPPSA_LIB_CONVERSION_BPPSATOBGPU_TIMELOOPS_LINKLOOP_H

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOBGPU_RECURRENCE_H
-#define BPPSA_LIB_CONVERSION_BPPSATOBGPU_RECURRENCE_H
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOBGPU_TIMELOOPS_RECURRENCE_H
+#define BPPSA_LIB_CONVERSION_BPPSATOBGPU_TIMELOOPS_RECURRENCE_H
 
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 
@@ -22,4 +22,4 @@ mlir::Value getRecurrenceStep(mlir::OpBuilder &builder, RecurrenceOp op, mlir::V
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOBGPU_RECURRENCE_H
+#endif // BPPSA_LIB_CONVERSION_BPPSATOBGPU_TIMELOOPS_RECURRENCE_H

@@ -11,10 +11,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOBGPU_STEPTILES_H
-#define BPPSA_LIB_CONVERSION_BPPSATOBGPU_STEPTILES_H
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOBGPU_TIMELOOPS_STEPTILES_H
+#define BPPSA_LIB_CONVERSION_BPPSATOBGPU_TIMELOOPS_STEPTILES_H
 
-#include "../GPULaunches/RowProduct.h"
+#include "../../GPULaunches/RowProduct.h"
 #include "bppsa/Dialect/BPPSA/Analysis/BodyPlan.h"
 #include <optional>
 
@@ -110,4 +110,4 @@ private:
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOBGPU_STEPTILES_H
+#endif // BPPSA_LIB_CONVERSION_BPPSATOBGPU_TIMELOOPS_STEPTILES_H

@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BPPSAToVector.h"
+#include "../BPPSAToVector.h"
 #include "bppsa/Support/TransposeVectors.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

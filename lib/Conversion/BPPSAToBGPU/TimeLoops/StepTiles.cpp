@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "StepTiles.h"
-#include "../GPULaunches/Launch.h"
+#include "../../GPULaunches/Launch.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"

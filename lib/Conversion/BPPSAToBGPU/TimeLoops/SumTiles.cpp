@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SumTiles.h"
-#include "../GPULaunches/Launch.h"
+#include "../../GPULaunches/Launch.h"
 #include "bppsa/Dialect/BGPU/IR/BGPU.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOBGPU_SUMTILES_H
-#define BPPSA_LIB_CONVERSION_BPPSATOBGPU_SUMTILES_H
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOBGPU_TIMELOOPS_SUMTILES_H
+#define BPPSA_LIB_CONVERSION_BPPSATOBGPU_TIMELOOPS_SUMTILES_H
 
 #include "StepTiles.h"
 #include "bppsa/Dialect/BPPSA/Analysis/CotangentLoop.h"
@@ -81,4 +81,4 @@ private:
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOBGPU_SUMTILES_H
+#endif // BPPSA_LIB_CONVERSION_BPPSATOBGPU_TIMELOOPS_SUMTILES_H

@@ -4,10 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef BPPSA_LIB_CONVERSION_BPPSATOBGPU_STEPSOURCES_H
-#define BPPSA_LIB_CONVERSION_BPPSATOBGPU_STEPSOURCES_H
+#ifndef BPPSA_LIB_CONVERSION_BPPSATOBGPU_TIMELOOPS_STEPSOURCES_H
+#define BPPSA_LIB_CONVERSION_BPPSATOBGPU_TIMELOOPS_STEPSOURCES_H
 
-#include "../GPULaunches/Place.h"
+#include "../../GPULaunches/Place.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace bppsa {
@@ -46,4 +46,4 @@ private:
 
 } // namespace bppsa
 
-#endif // BPPSA_LIB_CONVERSION_BPPSATOBGPU_STEPSOURCES_H
+#endif // BPPSA_LIB_CONVERSION_BPPSATOBGPU_TIMELOOPS_STEPSOURCES_H
