@@ -18,21 +18,10 @@ using namespace bppsa;
 
 /// Elements of a row that are transposed at a time, and how many there may be: a tile has code for
 /// each.
-static constexpr int64_t kStrip = 4, kMostElements = 16;
+static constexpr int64_t kStrip = kTransposedColumns, kMostElements = 16;
 
 static unsigned getRowLoop(linalg::GenericOp op) { return op.getNumLoops() - 2; }
 static unsigned getElementLoop(linalg::GenericOp op) { return op.getNumLoops() - 1; }
-
-static bool followsLoop(linalg::GenericOp op, OpOperand &operand, unsigned loop) {
-  return op.getMatchingIndexingMap(&operand).isFunctionOfDim(loop);
-}
-
-/// Whether neighbours along `loop` are neighbours in the memory of `operand`.
-static bool isContiguousAlong(linalg::GenericOp op, OpOperand &operand, unsigned loop) {
-  AffineMap map = op.getMatchingIndexingMap(&operand);
-  return map.getResults().back() == getAffineDimExpr(loop, map.getContext()) &&
-         cast<MemRefType>(operand.get().getType()).isLastDimUnitStride();
-}
 
 bool bppsa::hasRowTiles(linalg::GenericOp op, int64_t lanes) {
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();

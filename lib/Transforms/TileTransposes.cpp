@@ -21,9 +21,6 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// What `transposeRowsOfFour` takes.
-static constexpr int64_t tileColumns = 4;
-
 namespace {
 /// Emits the loops of one transposition: `result[j, i] = matrix[i, j]`.
 class TransposeLoops {
@@ -71,7 +68,8 @@ void TransposeLoops::emitLoops(Value firstRow, Value endRow, int64_t rowStep, Va
 }
 
 void TransposeLoops::emitTile(Value row, Value column) {
-  auto type = VectorType::get(tileColumns, cast<MemRefType>(matrix.getType()).getElementType());
+  auto type =
+      VectorType::get(kTransposedColumns, cast<MemRefType>(matrix.getType()).getElementType());
   auto add = [&](Value index, int64_t offset) {
     return arith::AddIOp::create(builder, loc, index, getIndex(offset)).getResult();
   };
@@ -93,9 +91,9 @@ void TransposeLoops::emit() {
   Value numRows = memref::DimOp::create(builder, loc, matrix, 0);
   Value numColumns = memref::DimOp::create(builder, loc, matrix, 1);
   Value wholeRows = getWhole(numRows, tileRows);
-  Value wholeColumns = getWhole(numColumns, tileColumns);
+  Value wholeColumns = getWhole(numColumns, kTransposedColumns);
   auto emitElements = [&](Value row, Value column) { emitElement(row, column); };
-  emitLoops(zero, wholeRows, tileRows, zero, wholeColumns, tileColumns,
+  emitLoops(zero, wholeRows, tileRows, zero, wholeColumns, kTransposedColumns,
             [&](Value row, Value column) { emitTile(row, column); });
   emitLoops(wholeRows, numRows, 1, zero, numColumns, 1, emitElements);
   emitLoops(zero, wholeRows, 1, wholeColumns, numColumns, 1, emitElements);
@@ -117,7 +115,7 @@ static bool holdsTile(Value value, int64_t tileRows) {
     return ShapedType::isDynamic(extent) || extent >= part;
   };
   auto type = cast<MemRefType>(value.getType());
-  return holds(type.getDimSize(0), tileRows) && holds(type.getDimSize(1), tileColumns);
+  return holds(type.getDimSize(0), tileRows) && holds(type.getDimSize(1), kTransposedColumns);
 }
 
 namespace {

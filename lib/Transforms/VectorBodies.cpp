@@ -26,6 +26,16 @@ std::optional<Join> bppsa::getJoin(linalg::GenericOp op) {
   return std::nullopt;
 }
 
+bool bppsa::followsLoop(linalg::GenericOp op, OpOperand &operand, unsigned loop) {
+  return op.getMatchingIndexingMap(&operand).isFunctionOfDim(loop);
+}
+
+bool bppsa::isContiguousAlong(linalg::GenericOp op, OpOperand &operand, unsigned loop) {
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  return map.getResults().back() == getAffineDimExpr(loop, map.getContext()) &&
+         cast<MemRefType>(operand.get().getType()).isLastDimUnitStride();
+}
+
 bool bppsa::hasElementwiseBody(linalg::GenericOp op) {
   return llvm::all_of(*op.getBody(), [](Operation &inner) {
     return isa<linalg::YieldOp, linalg::IndexOp, arith::ConstantOp>(inner) ||

@@ -28,6 +28,13 @@ struct Join {
 /// The join of `op`; nothing where its body does not end with a sum or a maximum.
 std::optional<Join> getJoin(mlir::linalg::GenericOp op);
 
+/// Whether `operand` has different elements along `loop`.
+bool followsLoop(mlir::linalg::GenericOp op, mlir::OpOperand &operand, unsigned loop);
+
+/// Whether neighbours along `loop` are neighbours in the memory of `operand`, whose map ends with a
+/// loop.
+bool isContiguousAlong(mlir::linalg::GenericOp op, mlir::OpOperand &operand, unsigned loop);
+
 /// Whether each operation of the body computes with vectors as it does with numbers.
 bool hasElementwiseBody(mlir::linalg::GenericOp op);
 

@@ -37,7 +37,7 @@ static bool isReduction(linalg::GenericOp op) {
 
 /// Whether `operand` has different elements along the innermost loop.
 static bool followsRows(linalg::GenericOp op, OpOperand &operand) {
-  return op.getMatchingIndexingMap(&operand).isFunctionOfDim(getInnermost(op));
+  return followsLoop(op, operand, getInnermost(op));
 }
 
 /// Whether `operand` is an array of numbers whose rows are contiguous, or the same for all steps
@@ -48,12 +48,7 @@ static bool hasVectors(linalg::GenericOp op, OpOperand &operand) {
   if (!type || !map.isProjectedPermutation() || !type.getElementType().isIntOrFloat() ||
       type.getElementTypeBitWidth() < 8)
     return false;
-  if (!followsRows(op, operand))
-    return true;
-  int64_t offset;
-  SmallVector<int64_t> strides;
-  return map.getResults().back() == getAffineDimExpr(getInnermost(op), map.getContext()) &&
-         succeeded(type.getStridesAndOffset(strides, offset)) && strides.back() == 1;
+  return !followsRows(op, operand) || isContiguousAlong(op, operand, getInnermost(op));
 }
 
 static bool hasShortRows(linalg::GenericOp op, int64_t lanes) {

@@ -8,11 +8,20 @@
 #define BPPSA_SUPPORT_TRANSPOSEVECTORS_H
 
 #include "mlir/IR/Builders.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace bppsa {
 
+/// Columns of the matrices that are transposed.
+inline constexpr int64_t kTransposedColumns = 4;
+
+/// Whether the columns of so many rows can be vectors: a power of two from four on.
+inline bool canTransposeRows(int64_t numRows) {
+  return numRows >= kTransposedColumns && llvm::isPowerOf2_64(numRows);
+}
+
 /// The four columns, of as many elements as there are `rows`, of a matrix of four columns. Rows are
-/// vectors of four elements; their number is a power of two from four on.
+/// vectors of four elements, as many as `canTransposeRows` takes.
 ///
 /// Four elements are what a register of 128 bits has, and shuffles do not leave such parts of a
 /// wider register: these are the cheap ones of a processor, and a tile of four columns takes few

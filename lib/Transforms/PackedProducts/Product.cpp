@@ -6,6 +6,7 @@
 
 #include "Product.h"
 #include "../SumOfProducts.h"
+#include "bppsa/Support/TransposeVectors.h"
 #include "mlir/Analysis/FlatLinearValueConstraints.h"
 #include <numeric>
 
@@ -148,7 +149,7 @@ std::optional<Product> bppsa::findProduct(linalg::GenericOp op, unsigned laneFac
 //===----------------------------------------------------------------------===//
 
 /// Terms that are transposed in registers at a time.
-static constexpr int64_t kTileTerms = 4;
+static constexpr int64_t kTileTerms = kTransposedColumns;
 
 /// The largest vectors that runs, blocks and panels are whole multiples of; 1 where they are short.
 static int64_t getChunk(int64_t run, int64_t block, int64_t panel) {

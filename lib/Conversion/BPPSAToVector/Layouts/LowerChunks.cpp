@@ -30,9 +30,6 @@ public:
   void emit(OpBuilder &builder);
 
 private:
-  /// Values of a tile, which has all lanes.
-  static constexpr int64_t tileSize = 4;
-
   int64_t getNumLanes() const { return packedType.getShape().back(); }
   int64_t getNumValues() const { return packedType.getDimSize(2); }
   bool isSideBySide() const;
@@ -77,11 +74,11 @@ void ChunkCopy::emit(OpBuilder &builder) {
 /// A chunk of fewer values than a tile has is copied by elements.
 void ChunkCopy::emitBlock(OpBuilder &builder, Value block) {
   int64_t lanes = getNumLanes();
-  if (!isSideBySide() || lanes < tileSize || !llvm::isPowerOf2_64(lanes))
+  if (!isSideBySide() || !canTransposeRows(lanes))
     return emitElements(builder, block);
   Value count = arith::MulIOp::create(builder, loc, steps, getIndex(builder, loc, getNumValues()));
   Value isTiled = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, count,
-                                        getIndex(builder, loc, tileSize));
+                                        getIndex(builder, loc, kTransposedColumns));
   scf::IfOp::create(
       builder, loc, isTiled,
       [&](OpBuilder &then, Location) {
@@ -146,7 +143,8 @@ void ChunkCopy::emitElements(OpBuilder &builder, Value block) {
 void ChunkCopy::emitTiles(OpBuilder &builder, Value block, Value count) {
   int64_t lanes = getNumLanes();
   Type element = packedType.getElementType();
-  auto packedRow = VectorType::get(lanes, element), plainRow = VectorType::get(tileSize, element);
+  auto packedRow = VectorType::get(lanes, element),
+       plainRow = VectorType::get(kTransposedColumns, element);
   bool hasOneStep = packedType.getDimSize(1) == 1;
   Value values = getIndex(builder, loc, getNumValues()), zero = getIndex(builder, loc, 0);
   SmallVector<ReassociationIndices> runs = {{0}, {1, 2, 3}}, slots = {{0}, {1}, {2, 3}},
@@ -167,11 +165,11 @@ void ChunkCopy::emitTiles(OpBuilder &builder, Value block, Value count) {
   auto getPacked = [&](OpBuilder &at, int64_t i, Value first) -> SmallVector<Value> {
     return {block, addIndex(at, loc, first, i), zero};
   };
-  Value last = addIndex(builder, loc, count, -tileSize);
+  Value last = addIndex(builder, loc, count, -kTransposedColumns);
   Value mask = vector::CreateMaskOp::create(
       builder, loc, VectorType::get(lanes, builder.getI1Type()), ValueRange{present});
   Value none = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(packedRow));
-  emitFor(builder, loc, zero, count, tileSize, [&](OpBuilder &nested, Value tile) {
+  emitFor(builder, loc, zero, count, kTransposedColumns, [&](OpBuilder &nested, Value tile) {
     Value first = arith::MinUIOp::create(nested, loc, tile, last);
     SmallVector<Value> rows;
     if (direction == Direction::Pack) {
@@ -184,7 +182,7 @@ void ChunkCopy::emitTiles(OpBuilder &builder, Value block, Value count) {
       }
       return;
     }
-    for (int64_t i = 0; i < tileSize; ++i)
+    for (int64_t i = 0; i < kTransposedColumns; ++i)
       rows.push_back(
           vector::LoadOp::create(nested, loc, packedRow, ofPacked, getPacked(nested, i, first)));
     rows = transposeFourColumns(nested, loc, rows);

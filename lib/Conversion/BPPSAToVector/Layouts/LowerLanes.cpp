@@ -89,12 +89,9 @@ public:
   void emitUnpack(OpBuilder &builder);
 
 private:
-  /// Features of a tile, which has all lanes.
-  static constexpr int64_t tileSize = 4;
-
   bool isTiled() const {
-    return lanes >= tileSize && llvm::isPowerOf2_64(lanes) && packing.hasContiguousSamples() &&
-           packing.getFeatures() >= tileSize;
+    return canTransposeRows(lanes) && packing.hasContiguousSamples() &&
+           packing.getFeatures() >= kTransposedColumns;
   }
   void emitBranches(OpBuilder &builder,
                     function_ref<void(OpBuilder &, ArrayRef<Value> samples, Value mask)> emit);
@@ -151,11 +148,11 @@ void LaneCopy::emitBranches(
 /// The last tile overlaps the one before it where features are no whole number of tiles.
 void LaneCopy::emitTiles(OpBuilder &builder, function_ref<void(OpBuilder &, Value feature)> emit) {
   int64_t features = packing.getFeatures();
-  emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, features), tileSize,
-          [&](OpBuilder &nested, Value feature) {
-            if (features % tileSize != 0)
-              feature = arith::MinUIOp::create(nested, loc, feature,
-                                               getIndex(nested, loc, features - tileSize));
+  emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, features),
+          kTransposedColumns, [&](OpBuilder &nested, Value feature) {
+            if (features % kTransposedColumns != 0)
+              feature = arith::MinUIOp::create(
+                  nested, loc, feature, getIndex(nested, loc, features - kTransposedColumns));
             emit(nested, feature);
           });
 }
@@ -174,7 +171,7 @@ void LaneCopy::emitPack(OpBuilder &builder) {
 }
 
 void LaneCopy::packTiles(OpBuilder &builder, ArrayRef<Value> samples, Value mask) {
-  auto type = VectorType::get(tileSize, rows.getRowType().getElementType());
+  auto type = VectorType::get(kTransposedColumns, rows.getRowType().getElementType());
   emitTiles(builder, [&](OpBuilder &nested, Value feature) {
     SmallVector<Value> ofSamples;
     for (Value sample : samples)
@@ -205,18 +202,6 @@ void LaneCopy::packRow(OpBuilder &builder, Value row, Value feature, Value mask)
   rows.store(builder, loc, row, feature);
 }
 
-void bppsa::lowerPackLanes(PackLanesOp op) {
-  OpBuilder builder(op);
-  Location loc = op.getLoc();
-  Packing packing = {op.getSource(), op.getDestination()};
-  int64_t lanes = op.getLanes();
-  if (lanes == 1)
-    return copyOneLane(builder, loc, packing, /*isPack=*/true);
-  emitPositions(builder, loc, packing, [&](OpBuilder &nested, Value block, Value step) {
-    LaneCopy(nested, loc, packing, lanes, block, step).emitPack(nested);
-  });
-}
-
 //===----------------------------------------------------------------------===//
 // Unpacking
 //===----------------------------------------------------------------------===//
@@ -232,7 +217,7 @@ void LaneCopy::emitUnpack(OpBuilder &builder) {
 void LaneCopy::unpackTiles(OpBuilder &builder, ArrayRef<Value> samples) {
   emitTiles(builder, [&](OpBuilder &nested, Value feature) {
     SmallVector<Value> columns;
-    for (int64_t i = 0; i < tileSize; ++i)
+    for (int64_t i = 0; i < kTransposedColumns; ++i)
       columns.push_back(rows.load(nested, loc, addIndex(nested, loc, feature, i)));
     // Lanes beyond the last sample are stored to it before that sample itself.
     SmallVector<Value> ofSamples = transposeFourColumns(nested, loc, columns);
@@ -259,14 +244,28 @@ void LaneCopy::unpackElements(OpBuilder &builder) {
   });
 }
 
-void bppsa::lowerUnpackLanes(UnpackLanesOp op) {
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+static void lowerLanes(Operation *op, const Packing &packing, int64_t lanes, bool isPack) {
   OpBuilder builder(op);
-  Location loc = op.getLoc();
-  Packing packing = {op.getDestination(), op.getSource()};
-  int64_t lanes = op.getLanes();
+  Location loc = op->getLoc();
   if (lanes == 1)
-    return copyOneLane(builder, loc, packing, /*isPack=*/false);
+    return copyOneLane(builder, loc, packing, isPack);
   emitPositions(builder, loc, packing, [&](OpBuilder &nested, Value block, Value step) {
-    LaneCopy(nested, loc, packing, lanes, block, step).emitUnpack(nested);
+    LaneCopy copy(nested, loc, packing, lanes, block, step);
+    if (isPack)
+      copy.emitPack(nested);
+    else
+      copy.emitUnpack(nested);
   });
+}
+
+void bppsa::lowerPackLanes(PackLanesOp op) {
+  lowerLanes(op, {op.getSource(), op.getDestination()}, op.getLanes(), /*isPack=*/true);
+}
+
+void bppsa::lowerUnpackLanes(UnpackLanesOp op) {
+  lowerLanes(op, {op.getDestination(), op.getSource()}, op.getLanes(), /*isPack=*/false);
 }
