@@ -42,8 +42,10 @@ gpu.module @device {
     gpu.return
   }
 
-  // Copies to shared memory that nothing waits for yet, and groups of them.
+  // Copies to shared memory that nothing waits for yet, and groups of them. Arrays there begin at multiples of
+  // what one instruction reads at most.
 
+  // CHECK:         llvm.mlir.global internal @__wg_ahead_0() {addr_space = 3 : i32, alignment = 16 : i64}
   // CHECK-LABEL: llvm.func @ahead(
   // CHECK:         nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 4, cache = ca
   // CHECK:         nvvm.cp.async.commit.group

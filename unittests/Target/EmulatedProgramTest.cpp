@@ -26,7 +26,7 @@ static EmulatedLibrary compile(llvm::StringRef source, unsigned optLevel) {
 
 // What convert-gpu-to-nvvm makes of a sum of each block, by shuffles and a workgroup array.
 static const char *const reduction = R"(
-  @sums = internal addrspace(3) global [4 x float] undef
+  @sums = internal addrspace(3) global [4 x float] undef, align 16
   define ptx_kernel void @reduce(ptr %in, ptr %out, i64 %n, float %scale) {
     %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
     %b = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
@@ -122,7 +122,7 @@ TEST(EmulatedProgramTest, FaultsNameTheirPlace) {
               "load 1 of reduce\n$");
   EmulatedLibrary racing = compile(reductionWith(""), 3);
   EXPECT_EXIT(reduceNumbers(racing, 1000, 1000, 0), testing::ExitedWithCode(1),
-              "block \\(0, 0, 0\\), thread \\(0, 0, 0\\): read of shared memory at byte 4 that "
+              "block \\(0, 0, 0\\), thread \\(0, 0, 0\\): read of shared memory at byte 20 that "
               "nothing has written in this block; load 2 of reduce\n$");
 }
 

@@ -82,7 +82,7 @@ TEST(EmulationTest, KernelsBecomeFunctionsOfOneThread) {
                                "@buffer", "addrspace(4) constant"})
     EXPECT_FALSE(result.has(gone)) << gone.str();
   for (llvm::StringRef there :
-       {"call void @bppsa_emu_add_shared(ptr @bppsa_emulated_first, i64 0, i64 32)",
+       {"call void @bppsa_emu_add_shared(ptr @bppsa_emulated_first, i64 16, i64 32)",
         "call void @bppsa_emu_limit_block(ptr @bppsa_emulated_first, i32 256)",
         "call void @bppsa_emu_add_global(ptr @table, i64 8, i32 0)", "@llvm.global_ctors",
         "c\"store 1 of first\\00\"", "c\"barrier 1 of first\\00\""})
@@ -175,8 +175,8 @@ TEST(EmulationTest, ArraysDoNotTouch) {
   EXPECT_EQ(result.kernels[0].sharedBytes, 12u + 5 + 15 + 16);
   EXPECT_EQ(result.kernels[1].sharedBytes, 12u);
   for (llvm::StringRef there :
-       {"(ptr @bppsa_emulated_k, i64 0, i64 12)", "(ptr @bppsa_emulated_k, i64 80, i64 5)",
-        "(ptr @bppsa_emulated_k, i64 160, i64 16)", "(ptr @bppsa_emulated_other, i64 0, i64 12)",
+       {"(ptr @bppsa_emulated_k, i64 4, i64 12)", "(ptr @bppsa_emulated_k, i64 81, i64 5)",
+        "(ptr @bppsa_emulated_k, i64 176, i64 16)", "(ptr @bppsa_emulated_other, i64 4, i64 12)",
         "call ptr @bppsa_emu_dynamic_shared()"})
     EXPECT_TRUE(result.has(there)) << there.str();
 }

@@ -68,6 +68,18 @@ static void narrowBarriers(gpu::GPUModuleOp module) {
   }
 }
 
+/// Arrays in shared memory begin at multiples of 16 bytes, which copies and loads of four numbers
+/// need. Without an alignment of their own LLVM's passes count on that as well, as on the preferred
+/// alignment of a definition of more than 16 bytes, but the PTX has the alignment of their
+/// elements.
+static void alignShared(gpu::GPUModuleOp module) {
+  Attribute alignment = Builder(module).getI64IntegerAttr(16);
+  for (auto function : module.getOps<gpu::GPUFuncOp>())
+    for (int64_t number : llvm::seq<int64_t>(function.getNumWorkgroupAttributions()))
+      function.setWorkgroupAttributionAttr(number, LLVM::LLVMDialect::getAlignAttrName(),
+                                           alignment);
+}
+
 /// Upstream's conversions hand the annotation of a loop on to its branch under its name on other
 /// operations, which the translation to LLVM does not know.
 static void annotateBranches(gpu::GPUModuleOp module) {
@@ -108,6 +120,7 @@ struct ConvertDeviceToNVVM : public bppsa::impl::ConvertDeviceToNVVMBase<Convert
   void runOnOperation() override {
     spendRegisters(getOperation());
     narrowBarriers(getOperation());
+    alignShared(getOperation());
     MLIRContext *context = &getContext();
     LowerToLLVMOptions options(context);
     options.overrideIndexBitwidth(64);

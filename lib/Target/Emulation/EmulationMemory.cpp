@@ -129,13 +129,16 @@ LogicalResult bppsa::emulation::announceAccesses(llvm::Module &module, Sites &si
 static constexpr uint64_t kRedZone = 64;
 
 namespace {
-/// Places arrays one behind the other.
+/// Places arrays one behind the other, none of them at a multiple of more than its alignment:
+/// `ptxas` promises no more, and accesses that need it fail.
 struct Placement {
   SharedLayout layout;
   uint64_t next = 0;
 
   uint64_t add(uint64_t bytes, llvm::Align alignment) {
-    uint64_t offset = llvm::alignTo(next, std::max(alignment, llvm::Align(16)));
+    uint64_t offset = llvm::alignTo(next, alignment);
+    if (llvm::isAligned(llvm::Align(2 * alignment.value()), offset))
+      offset += alignment.value();
     next = offset + bytes + kRedZone;
     layout.arrays.push_back({offset, bytes});
     layout.sharedBytes = llvm::alignTo(layout.sharedBytes, alignment) + bytes;
