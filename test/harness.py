@@ -125,6 +125,7 @@ class Program:
 
     path: pathlib.Path
     model: onnx.ModelProto
+    options: tuple = ()
 
     def run(self, command, *arguments, **kwargs):
         return run(self.path, command, *arguments, **kwargs)
@@ -139,6 +140,7 @@ class Program:
             result = os.path.join(directory, "result.npz")
             np.savez(source, **data)
             check_succeeded(self.run(command, "--data", source, "--out", result, *arguments))
+            record_for_gpu(self, command, arguments, source, result)
             with np.load(result) as loaded:
                 return dict(loaded)
 
@@ -156,6 +158,27 @@ class Program:
             return json.loads(
                 check_succeeded(self.run("eval", "--data", source, *arguments)).stdout
             )
+
+
+def record_for_gpu(program, command, arguments, data, result):
+    """With BPPSA_RECORD_FOR_GPU=FOLDER: keeps what an emulated program was given and has found there.
+
+    The program is compiled for GPUs beside it, for gpu_replay.py.
+    """
+    folder = os.environ.get("BPPSA_RECORD_FOR_GPU")
+    if not folder or "--emulate" not in program.options or "--emulate-seed" in str(arguments):
+        return
+    left_out = ("--emulate", "--mcpu=native", "-O0")
+    options = [o for o in program.options if o not in left_out] + ["--gpu-arch=sm_90"]
+    real = compile_model(program.model, "--mcpu=x86-64-v3", *options)
+    case = pathlib.Path(tempfile.mkdtemp(prefix=f"{real.path.name}-", dir=folder))
+    shutil.copy(data, case / "data.npz")
+    shutil.copy(result, case / "wanted.npz")
+    test = os.environ.get("PYTEST_CURRENT_TEST", "")
+    words = {"test": test, "command": command, "arguments": arguments, "program": real.path.name}
+    (case / "case.json").write_text(json.dumps(words))
+    if not (kept := pathlib.Path(folder) / real.path.name).exists():
+        shutil.copy(real.path, kept)
 
 
 def choose_verifier(key):
@@ -207,7 +230,7 @@ def compile_model(model, *options):
                 failure.write_text(json.dumps(reason))
     if failure.exists():
         raise CompileError(*json.loads(failure.read_text()))
-    return Program(program, model)
+    return Program(program, model, options)
 
 
 # --- the numerics bound ---------------------------------------------------------------------------

@@ -339,8 +339,10 @@ def measure(options):
 
         hidden = options.hidden or {v.hidden for v in variants}
         chosen = [v for v in variants if v.cell in options.cells and v.hidden in hidden]
+        if options.variants:
+            chosen = [v for v in chosen if v.name in options.variants]
         if not chosen:
-            raise SystemExit("run.py: the folder has no program for --cells and --hidden")
+            raise SystemExit("run.py: the folder has no program for --cells, --hidden and --variants")
         rank = {(p["cell"], p["hidden"]): i for i, p in enumerate(reversed(bar_points()))}
         chosen.sort(key=lambda v: -rank.get((v.cell, v.hidden), -1))
         sizes = TINY if manifest["emulated"] else (SMALL, MIDDLE)
@@ -379,6 +381,7 @@ def parse():
     add = parser.add_argument
     add("--cells", type=baselines.words(frameworks.CELLS), default=frameworks.CELLS)
     add("--hidden", type=baselines.numbers, metavar="H,...")
+    add("--variants", type=lambda text: text.split(","), help="names of those to measure (all)")
     add("--peers", type=baselines.words(frameworks.PEERS), default=frameworks.PEERS)
     add("--batch", type=baselines.numbers, default=BATCH, metavar="B,...")
     add("--steps", type=baselines.numbers, default=STEPS, metavar="T,...")
