@@ -27,28 +27,34 @@ namespace bppsa {
 using namespace mlir;
 using namespace bppsa;
 
-/// A thread of the first kernel has an element of a slab. Threads have nothing to do with each
-/// other: it is a parallel loop.
+/// `sequence` `[T, B, N]` as rows `[T * B, N]`, where they are known to lie one behind the other:
+/// no division has to find step and sample of a row.
+static Value flatten(OpBuilder &builder, Location loc, Value sequence) {
+  if (!cast<MemRefType>(sequence.getType()).getLayout().isIdentity())
+    return {};
+  SmallVector<ReassociationIndices> groups = {{0, 1}, {2}};
+  return memref::CollapseShapeOp::create(builder, loc, sequence, groups);
+}
+
+/// One kernel has the sum of each slab, another one adds these up.
 static void convertStepSum(StepSumOp op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
   int64_t size = cast<MemRefType>(op.getDestination().getType()).getDimSize(0);
   Slabs slabs(builder, loc, op.getSequence(), Slabs::getLength(size));
   Value parts = allocateParts(builder, loc, slabs.getNumSlabs(), size, slabs.getElementType());
-  Value zero = getIndex(builder, loc, 0), one = getIndex(builder, loc, 1);
-  scf::ParallelOp::create(
-      builder, loc, ValueRange{zero, zero},
-      ValueRange{slabs.getNumSlabs(), getIndex(builder, loc, size)}, ValueRange{one, one},
-      [&](OpBuilder &nested, Location, ValueRange at) {
-        Slab slab = slabs.getSlab(nested, at[0]);
-        auto addRow = [&](OpBuilder &inner, Value row, ValueRange sum) {
-          Value value = slabs.load(inner, op.getSequence(), row, at[1]);
-          return SmallVector<Value>{arith::AddFOp::create(inner, loc, sum[0], value)};
-        };
-        Value sum =
-            emitFold(nested, loc, slab.first, slab.last, slabs.getZero(nested), addRow).front();
-        memref::StoreOp::create(nested, loc, sum, parts, at);
-      });
+  Value rows = flatten(builder, loc, op.getSequence());
+  auto getRows = [&](OpBuilder &nested, Value slab) { return slabs.getSlab(nested, slab); };
+  auto load = [&](OpBuilder &nested, Value row, Value column) -> Value {
+    if (!rows)
+      return slabs.load(nested, op.getSequence(), row, column);
+    return memref::LoadOp::create(nested, loc, rows, ValueRange{row, column});
+  };
+  auto write = [&](OpBuilder &nested, Value slab, Value column, Value sum) {
+    memref::StoreOp::create(nested, loc, sum, parts, ValueRange{slab, column});
+  };
+  emitColumnSums(builder, loc,
+                 {slabs.getNumSlabs(), size, slabs.getElementType(), getRows, load, write});
   emitTotals(builder, loc, parts, slabs.getNumSlabs(),
              [&](OpBuilder &nested, Value position, Value sum) {
                memref::StoreOp::create(nested, loc, sum, op.getDestination(), position);

@@ -14,8 +14,8 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// A block has the totals of so many elements, and so many threads for each, every
-/// one of which adds up a slice of the parts.
+/// A block has the sums of so many columns, and so many threads for each, every one of which adds
+/// up a slice of the rows.
 static constexpr int64_t kElements = kWarpThreads, kSlices = 16;
 
 Value bppsa::allocateParts(OpBuilder &builder, Location loc, Value numParts, int64_t size,
@@ -25,48 +25,69 @@ Value bppsa::allocateParts(OpBuilder &builder, Location loc, Value numParts, int
                                  builder.getI64IntegerAttr(64));
 }
 
-/// Adds up parts slice, slice + kSlices, ...
-static Value sumSlice(OpBuilder &builder, Location loc, Value parts, Value numParts, Value slice,
-                      Value position) {
-  Type element = cast<MemRefType>(parts.getType()).getElementType();
-  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
-  auto loop = scf::ForOp::create(
-      builder, loc, slice, numParts, getIndex(builder, loc, kSlices), zero,
-      [&](OpBuilder &nested, Location, Value part, ValueRange sum) {
-        Value term = memref::LoadOp::create(nested, loc, parts, ValueRange{part, position});
-        Value next = arith::AddFOp::create(nested, loc, sum[0], term);
-        scf::YieldOp::create(nested, loc, next);
-      });
+/// Adds up rows slice, slice + kSlices, ... of `rows`.
+static Value sumSlice(OpBuilder &builder, Location loc, const ColumnSums &sums, const Slab &rows,
+                      Value slice, Value column) {
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(sums.element));
+  auto loop = scf::ForOp::create(builder, loc, addIndex(builder, loc, rows.first, slice), rows.last,
+                                 getIndex(builder, loc, kSlices), zero,
+                                 [&](OpBuilder &nested, Location, Value row, ValueRange sum) {
+                                   Value term = sums.load(nested, row, column);
+                                   Value next = arith::AddFOp::create(nested, loc, sum[0], term);
+                                   scf::YieldOp::create(nested, loc, next);
+                                 });
   return loop.getResult(0);
+}
+
+void bppsa::emitColumnSums(OpBuilder &builder, Location loc, const ColumnSums &sums) {
+  int64_t size = sums.numColumns, numTiles = llvm::divideCeil(size, kElements);
+  Value numBlocks = getIndex(builder, loc, numTiles);
+  if (sums.numGroups)
+    numBlocks = mulIndex(builder, loc, sums.numGroups, numBlocks);
+  auto emitBlock = [&](OpBuilder &nested, Value block) {
+    SmallVector<Value> at = {getIndex(nested, loc, 0), block};
+    if (sums.numGroups)
+      at = splitIndex(nested, loc, block, {Value(), getIndex(nested, loc, numTiles)});
+    Value group = at[0], first = mulIndex(nested, loc, at[1], getIndex(nested, loc, kElements));
+    Slab rows = sums.getRows(nested, group);
+    auto tile = RankedTensorType::get({kSlices, kElements}, sums.element);
+    auto slices = tensor::GenerateOp::create(
+        nested, loc, tile, ValueRange(), [&](OpBuilder &inThread, Location, ValueRange at) {
+          // Threads beyond the last column add it up again, and do not write it.
+          Value column = addIndex(inThread, loc, first, at[1]);
+          Value read = minIndex(inThread, loc, column, getIndex(inThread, loc, size - 1));
+          Value sum = sumSlice(inThread, loc, sums, rows, at[0], read);
+          tensor::YieldOp::create(inThread, loc, sum);
+        });
+    Value totals = bgpu::ReduceOp::create(nested, loc, tile.clone({1, kElements}),
+                                          vector::CombiningKind::ADD, slices);
+    bgpu::ForEachOp::create(
+        nested, loc, {1, kElements}, totals,
+        [&](OpBuilder &inThread, ValueRange at, ValueRange total) {
+          Value column = addIndex(inThread, loc, first, at[1]);
+          Value count = getIndex(inThread, loc, size);
+          emitIf(inThread, loc, isBelow(inThread, loc, column, count),
+                 [&](OpBuilder &inside) { sums.write(inside, group, column, total[0]); });
+        });
+  };
+  bgpu::KernelOp::create(builder, loc, numBlocks, kElements * kSlices, emitBlock);
 }
 
 void bppsa::emitTotals(OpBuilder &builder, Location loc, Value parts, Value numParts,
                        function_ref<void(OpBuilder &, Value, Value)> write) {
   auto type = cast<MemRefType>(parts.getType());
-  int64_t size = type.getDimSize(1);
-  auto emitBlock = [&](OpBuilder &nested, Value block) {
-    Value first = mulIndex(nested, loc, block, getIndex(nested, loc, kElements));
-    auto tile = RankedTensorType::get({kSlices, kElements}, type.getElementType());
-    auto slices = tensor::GenerateOp::create(
-        nested, loc, tile, ValueRange(), [&](OpBuilder &inThread, Location, ValueRange at) {
-          // Threads beyond the last element add it up again, and do not write it.
-          Value position = addIndex(inThread, loc, first, at[1]);
-          Value read = minIndex(inThread, loc, position, getIndex(inThread, loc, size - 1));
-          Value sum = sumSlice(inThread, loc, parts, numParts, at[0], read);
-          tensor::YieldOp::create(inThread, loc, sum);
-        });
-    Value totals = bgpu::ReduceOp::create(nested, loc, tile.clone({1, kElements}),
-                                          vector::CombiningKind::ADD, slices);
-    bgpu::ForEachOp::create(nested, loc, {1, kElements}, totals,
-                            [&](OpBuilder &inThread, ValueRange at, ValueRange total) {
-                              Value position = addIndex(inThread, loc, first, at[1]);
-                              Value count = getIndex(inThread, loc, size);
-                              emitIf(inThread, loc, isBelow(inThread, loc, position, count),
-                                     [&](OpBuilder &inside) { write(inside, position, total[0]); });
-                            });
+  auto getRows = [&](OpBuilder &nested, Value) -> Slab {
+    return {getIndex(nested, loc, 0), numParts};
   };
-  Value numBlocks = getIndex(builder, loc, llvm::divideCeil(size, kElements));
-  bgpu::KernelOp::create(builder, loc, numBlocks, kElements * kSlices, emitBlock);
+  auto load = [&](OpBuilder &nested, Value part, Value position) -> Value {
+    return memref::LoadOp::create(nested, loc, parts, ValueRange{part, position});
+  };
+  auto writeTotal = [&](OpBuilder &nested, Value, Value position, Value total) {
+    write(nested, position, total);
+  };
+  emitColumnSums(builder, loc,
+                 {/*numGroups=*/Value(), type.getDimSize(1), type.getElementType(), getRows, load,
+                  writeTotal});
 }
 
 void bppsa::emitTotals(OpBuilder &builder, Location loc, Value parts, Value numParts,

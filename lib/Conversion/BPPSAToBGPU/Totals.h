@@ -7,9 +7,27 @@
 #ifndef BPPSA_LIB_CONVERSION_BPPSATOBGPU_TOTALS_H
 #define BPPSA_LIB_CONVERSION_BPPSATOBGPU_TOTALS_H
 
-#include "mlir/IR/Builders.h"
+#include "Slabs.h"
 
 namespace bppsa {
+
+/// Sums of the columns of each group of rows. Values of one group are those of the rows
+/// `getRows(group)`, and column j of them is read by `load(row, j)`.
+struct ColumnSums {
+  /// Null where there is one group.
+  mlir::Value numGroups;
+  int64_t numColumns;
+  mlir::Type element;
+  llvm::function_ref<Slab(mlir::OpBuilder &, mlir::Value group)> getRows;
+  llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Value row, mlir::Value column)> load;
+  llvm::function_ref<void(mlir::OpBuilder &, mlir::Value group, mlir::Value column,
+                          mlir::Value sum)>
+      write;
+};
+
+/// A `bgpu.kernel` whose blocks have 32 columns of a group each. The order of additions depends on
+/// the number of rows of a group alone.
+void emitColumnSums(mlir::OpBuilder &builder, mlir::Location loc, const ColumnSums &sums);
 
 /// Memory for `numParts` parts of `size` elements, `[numParts, size]`, to be freed.
 mlir::Value allocateParts(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value numParts,

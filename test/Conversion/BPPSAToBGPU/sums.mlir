@@ -1,24 +1,30 @@
 // RUN: bppsa-opt %s --convert-bppsa-to-bgpu --canonicalize --cse | FileCheck %s
 
-// Slabs of 1024 rows are summed by threads that have nothing to do with each other, and added up by
-// a kernel: each of 16 threads of an element adds up every 16th slab.
+// A kernel sums slabs of 1024 rows, and another one adds these up: each of 16 threads of a column adds up every
+// 16th row. Rows that lie one behind the other need no division.
 
 // CHECK-LABEL: func private @step_sum(
 // CHECK-SAME:      %[[X:.*]]: memref<?x?x5xf32>, %[[Y:.*]]: memref<5xf32>)
 // CHECK-DAG:     %[[SAMPLES:.*]] = memref.dim %[[X]], %c1
 // CHECK-DAG:     %[[T:.*]] = memref.dim %[[X]], %c0
-// CHECK:         %[[ROWS:.*]] = arith.muli %[[T]], %[[SAMPLES]]
-// CHECK:         %[[SLABS:.*]] = arith.ceildivui %[[ROWS]], %c1024
+// CHECK:         %[[NUM_ROWS:.*]] = arith.muli %[[T]], %[[SAMPLES]]
+// CHECK:         %[[SLABS:.*]] = arith.ceildivui %[[NUM_ROWS]], %c1024
 // CHECK:         %[[PARTS:.*]] = memref.alloc(%[[SLABS]]) {{.*}} : memref<?x5xf32>
-// CHECK:         scf.parallel (%[[SLAB:.*]], %[[COLUMN:.*]]) = (%c0, %c0) to (%[[SLABS]], %c5) step (%c1, %c1) {
+// CHECK:         %[[ROWS:.*]] = memref.collapse_shape %[[X]] {{\[\[}}0, 1], [2]]
+// CHECK:         bgpu.kernel blocks(%[[SLAB:.*]] in %[[SLABS]]) threads(512) {
 // CHECK:           %[[FIRST:.*]] = arith.muli %[[SLAB]], %c1024
 // CHECK:           %[[END:.*]] = arith.addi %[[FIRST]], %c1024
-// CHECK:           %[[LAST:.*]] = arith.minui %[[END]], %[[ROWS]]
-// CHECK:           %[[SUM:.*]] = scf.for %[[ROW:.*]] = %[[FIRST]] to %[[LAST]] step %c1
-// CHECK-DAG:         %[[SAMPLE:.*]] = arith.remui %[[ROW]], %[[SAMPLES]]
-// CHECK-DAG:         %[[STEP:.*]] = arith.divui %[[ROW]], %[[SAMPLES]]
-// CHECK:             memref.load %[[X]][%[[STEP]], %[[SAMPLE]], %[[COLUMN]]]
-// CHECK:           memref.store %[[SUM]], %[[PARTS]][%[[SLAB]], %[[COLUMN]]]
+// CHECK:           %[[LAST:.*]] = arith.minui %[[END]], %[[NUM_ROWS]]
+// CHECK:           %[[SLICES:.*]] = tensor.generate
+// CHECK-NEXT:      ^bb0(%[[SLICE:.*]]: index, %[[ELEMENT:.*]]: index):
+// CHECK:             %[[READ:.*]] = arith.minui %[[ELEMENT]], %c4
+// CHECK:             %[[BEGIN:.*]] = arith.addi %[[FIRST]], %[[SLICE]]
+// CHECK:             scf.for %[[ROW:.*]] = %[[BEGIN]] to %[[LAST]] step %c16
+// CHECK:               memref.load %[[ROWS]][%[[ROW]], %[[READ]]]
+// CHECK:           %[[SUMS:.*]] = bgpu.reduce <add> %[[SLICES]] : tensor<16x32xf32> -> tensor<1x32xf32>
+// CHECK:           bgpu.for_each [1, 32] %[[SUMS]]
+// CHECK-NEXT:      ^bb0(%{{.*}}: index, %[[COLUMN:.*]]: index, %[[SUM:.*]]: f32):
+// CHECK:             memref.store %[[SUM]], %[[PARTS]][%[[SLAB]], %[[COLUMN]]]
 // CHECK:         bgpu.kernel blocks(%[[BLOCK:.*]] in %c1) threads(512) {
 // CHECK:           %[[START:.*]] = arith.muli %[[BLOCK]], %c32
 // CHECK:           %[[SLICES:.*]] = tensor.generate
