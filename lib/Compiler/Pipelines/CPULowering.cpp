@@ -41,8 +41,9 @@ void bppsa::buildKernelPipeline(OpPassManager &pm, const CPULoweringOptions &opt
   pm.addPass(createSeparateBackward());
   pm.addNestedPass<func::FuncOp>(createBlockTime());
   pm.addNestedPass<func::FuncOp>(createChooseTaskMapping());
-  addOutlining(pm, {/*groupSums=*/false, /*groupFills=*/true, /*anyWindow=*/true,
-                    /*wholeLevels=*/false});
+  addOutlining(pm,
+               {/*groupSums=*/false, /*groupCopies=*/false, /*groupFills=*/true, /*anyWindow=*/true,
+                /*wholeLevels=*/false});
   pm.addPass(createOverlapTimeLoops());
   if (!options.exchangedSteps.empty())
     pm.addPass(

@@ -33,8 +33,9 @@ void bppsa::buildGPUOutliningPipeline(OpPassManager &pm) {
   addBufferization(pm);
   pm.addPass(createSeparateBackward({/*keepNumbers=*/false, /*clearUnwritten=*/false}));
   pm.addNestedPass<func::FuncOp>(createSinkReads());
-  addOutlining(pm, {/*groupSums=*/true, /*groupFills=*/false, /*anyWindow=*/false,
-                    /*wholeLevels=*/true});
+  addOutlining(pm,
+               {/*groupSums=*/true, /*groupCopies=*/true, /*groupFills=*/true, /*anyWindow=*/false,
+                /*wholeLevels=*/true});
 }
 
 void bppsa::buildGPULaunchPipeline(OpPassManager &pm, TensorPrecision precision,

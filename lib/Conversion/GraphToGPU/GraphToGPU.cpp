@@ -34,6 +34,7 @@ static bool launchOp(Operation &op) {
     return false;
   return llvm::TypeSwitch<Operation *, bool>(&op)
       .Case([](memref::CopyOp copy) { return launchCopy(copy), true; })
+      .Case([](linalg::FillOp fill) { return !isFolded(fill) && (launchLinalg(fill), true); })
       .Case([](scf::ParallelOp loop) { return launchParallel(loop), true; })
       .Case([](scf::ForOp loop) { return launchSequential(loop), true; })
       .Case([](SparseApplyOp product) { return launchSparseApply(product), true; })
@@ -77,8 +78,20 @@ static void sinkReads(func::FuncOp function) {
       op.erase();
 }
 
+/// Launches the copies of `function` together, if it holds some: `bppsa-outline-kernels` makes
+/// kernels of those alone that can be made at the same time.
+static void lowerCopies(func::FuncOp function) {
+  SmallVector<memref::CopyOp> copies(function.getOps<memref::CopyOp>());
+  if (copies.size() < 2)
+    return;
+  launchCopies(copies);
+  for (memref::CopyOp copy : copies)
+    copy.erase();
+}
+
 /// Gives `function` launches for what it holds.
 static void lowerKernel(func::FuncOp function) {
+  lowerCopies(function);
   bool reads = llvm::any_of(function.getOps(), [](Operation &op) { return accessesElements(&op); });
   for (Operation &op : llvm::make_early_inc_range(function.getOps()))
     if (launchOp(op))

@@ -18,8 +18,14 @@
 
 namespace bppsa {
 
+/// The launch of `op`, of which each thread begins with what a fill in front of it would have
+/// written: takes these fills out.
 void launchLinalg(mlir::linalg::LinalgOp op);
+/// Whether `launchLinalg` of what follows takes `fill` out.
+bool isFolded(mlir::linalg::FillOp fill);
 void launchCopy(mlir::memref::CopyOp op);
+/// Copies of static shapes that can be made at the same time, in one launch in front of the last.
+void launchCopies(llvm::ArrayRef<mlir::memref::CopyOp> copies);
 /// One thread an iteration.
 void launchParallel(mlir::scf::ParallelOp op);
 /// Iterations in their order: one thread.

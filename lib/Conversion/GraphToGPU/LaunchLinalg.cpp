@@ -24,6 +24,40 @@ using namespace bppsa;
 /// Terms of a reduction from which a block shares it, and the threads of that block.
 static constexpr int64_t kLongReduction = 1024, kReductionThreads = 128;
 
+/// Whether each iteration of the parallel loops has elements of its own in every output.
+static bool isPointwise(linalg::LinalgOp op) {
+  SmallVector<unsigned> reduction;
+  op.getReductionDims(reduction);
+  return llvm::all_of(op.getDpsInitsMutable(), [&](OpOperand &operand) {
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    return map.isProjectedPermutation() &&
+           llvm::none_of(reduction, [&](unsigned dim) { return map.isFunctionOfDim(dim); });
+  });
+}
+
+/// The fills in front of `op` whose values its threads can begin with: of whole outputs, each
+/// element of which one thread has.
+static SmallVector<linalg::FillOp> findFills(linalg::LinalgOp op) {
+  SmallVector<linalg::FillOp> fills;
+  if (isa<linalg::FillOp>(op) || !isPointwise(op))
+    return fills;
+  for (Operation *before = op->getPrevNode(); before; before = before->getPrevNode()) {
+    auto fill = dyn_cast<linalg::FillOp>(before);
+    if (fill && llvm::is_contained(op.getDpsInits(), fill.getDpsInits().front()))
+      fills.push_back(fill);
+    else if (!isMemoryEffectFree(before))
+      break;
+  }
+  return fills;
+}
+
+bool bppsa::isFolded(linalg::FillOp fill) {
+  for (Operation *op = fill->getNextNode(); op; op = op->getNextNode())
+    if (auto graph = dyn_cast<linalg::LinalgOp>(op); graph && !isa<linalg::FillOp>(op))
+      return llvm::is_contained(findFills(graph), fill);
+  return false;
+}
+
 namespace {
 class LinalgLaunch {
 public:
@@ -38,6 +72,10 @@ public:
     op.getReductionDims(reduction);
     if (!isPointwise())
       return launchWindows(builder);
+    for (linalg::FillOp fill : findFills(op)) {
+      filled[fill.getDpsInits().front()] = fill.getInputs().front();
+      fill.erase();
+    }
     Value count = getProduct(builder, parallel);
     if (Operation *combiner = findCombiner(); combiner && isLong())
       return launchBlocks(builder, count, combiner);
@@ -49,15 +87,7 @@ public:
   }
 
 private:
-  /// Whether each iteration of the parallel loops has elements of its own in every
-  /// output.
-  bool isPointwise() {
-    return llvm::all_of(op.getDpsInitsMutable(), [&](OpOperand &operand) {
-      AffineMap map = op.getMatchingIndexingMap(&operand);
-      return map.isProjectedPermutation() &&
-             llvm::none_of(reduction, [&](unsigned dim) { return map.isFunctionOfDim(dim); });
-    });
-  }
+  bool isPointwise() { return ::isPointwise(op); }
 
   /// Loops whose iterations have elements of their own in every output: each is the
   /// index of a dimension by itself.
@@ -156,6 +186,10 @@ private:
   SmallVector<Value> loadOutputs(OpBuilder &builder, ArrayRef<Value> ivs) {
     SmallVector<Value> values;
     for (OpOperand &operand : op.getDpsInitsMutable()) {
+      if (Value value = filled.lookup(operand.get())) {
+        values.push_back(value);
+        continue;
+      }
       auto argument = op.getMatchingBlockArgument(&operand);
       Type type = argument.getType();
       values.push_back(
@@ -282,6 +316,8 @@ private:
   Block *body;
   SmallVector<Value> sizes;
   SmallVector<unsigned> parallel, reduction;
+  /// What outputs begin with, where it is not what is in memory.
+  DenseMap<Value, Value> filled;
 };
 } // namespace
 

@@ -33,6 +33,33 @@ void bppsa::launchCopy(memref::CopyOp op) {
   });
 }
 
+void bppsa::launchCopies(ArrayRef<memref::CopyOp> copies) {
+  memref::CopyOp last = copies.back();
+  OpBuilder builder(last);
+  Location loc = last.getLoc();
+  int64_t total = 0;
+  for (memref::CopyOp copy : copies)
+    total += cast<MemRefType>(copy.getTarget().getType()).getNumElements();
+  emitForEachThread(builder, loc, getIndex(builder, loc, total), [&](OpBuilder &nested, Value at) {
+    int64_t first = 0;
+    for (memref::CopyOp copy : copies) {
+      auto type = cast<MemRefType>(copy.getTarget().getType());
+      // Positions before this array wrap around to large numbers.
+      Value inArray = arith::SubIOp::create(nested, loc, at, getIndex(nested, loc, first));
+      Value isInside = isBelow(nested, loc, inArray, getIndex(nested, loc, type.getNumElements()));
+      emitIf(nested, loc, isInside, [&](OpBuilder &inside) {
+        SmallVector<Value> sizes;
+        for (int64_t size : type.getShape())
+          sizes.push_back(getIndex(inside, loc, size));
+        SmallVector<Value> indices = splitIndex(inside, loc, inArray, sizes);
+        Value value = memref::LoadOp::create(inside, loc, copy.getSource(), indices);
+        memref::StoreOp::create(inside, loc, value, copy.getTarget(), indices);
+      });
+      first += type.getNumElements();
+    }
+  });
+}
+
 void bppsa::launchParallel(scf::ParallelOp op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();

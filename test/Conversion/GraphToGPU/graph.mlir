@@ -237,3 +237,50 @@ func.func private @read(%rate: memref<f32>, %a: memref<?xf32>) {
   }
   return
 }
+
+// The copies of a kernel are one launch, in which each thread finds the array that it copies an element of.
+
+// CHECK-LABEL: func private @copies(
+// CHECK-SAME:      %[[A:[^:]*]]: memref<4xf32>, %[[B:[^:]*]]: memref<4xf32>, %[[C:[^:]*]]: memref<3x2xf32>, %[[D:[^:]*]]: memref<3x2xf32>)
+// CHECK:         gpu.launch {{.*}} threads(%[[THREAD:[^,]*]],
+// CHECK:           arith.cmpi ult, %[[THREAD]], %c10
+// CHECK:             %[[IS_FIRST:.*]] = arith.cmpi ult, %[[THREAD]], %c4
+// CHECK:             scf.if %[[IS_FIRST]]
+// CHECK:               memref.load %[[A]][%[[THREAD]]]
+// CHECK:             %[[IN_SECOND:.*]] = arith.subi %[[THREAD]], %c4
+// CHECK:             %[[IS_SECOND:.*]] = arith.cmpi ult, %[[IN_SECOND]], %c6
+// CHECK:             scf.if %[[IS_SECOND]]
+// CHECK-DAG:           %[[J:.*]] = arith.remui %[[IN_SECOND]], %c2
+// CHECK-DAG:           %[[I:.*]] = arith.divui %[[IN_SECOND]], %c2
+// CHECK:               %[[X:.*]] = memref.load %[[C]][%[[I]], %[[J]]]
+// CHECK:               memref.store %[[X]], %[[D]][%[[I]], %[[J]]]
+// CHECK-NOT:     gpu.launch
+// CHECK:         return
+func.func private @copies(%a: memref<4xf32>, %b: memref<4xf32>, %c: memref<3x2xf32>, %d: memref<3x2xf32>) {
+  memref.copy %a, %b : memref<4xf32> to memref<4xf32>
+  memref.copy %c, %d : memref<3x2xf32> to memref<3x2xf32>
+  return
+}
+
+// What fills the result of a reduction is what its threads begin with.
+
+// CHECK-LABEL: func private @filled_sum(
+// CHECK-SAME:      %[[A:.*]]: memref<?x10xf32>, %[[B:.*]]: memref<?xf32>)
+// CHECK:         %[[ONE:.*]] = arith.constant 1.0
+// CHECK:         gpu.launch
+// CHECK:           %[[SUM:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %[[ONE]])
+// CHECK:           memref.store %[[SUM]], %[[B]]
+// CHECK-NOT:     gpu.launch
+// CHECK:         return
+func.func private @filled_sum(%a: memref<?x10xf32>, %b: memref<?xf32>) {
+  %one = arith.constant 1.0 : f32
+  linalg.fill ins(%one : f32) outs(%b : memref<?xf32>)
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+                  iterator_types = ["parallel", "reduction"]}
+      ins(%a : memref<?x10xf32>) outs(%b : memref<?xf32>) {
+  ^bb0(%x: f32, %sum: f32):
+    %0 = arith.addf %x, %sum : f32
+    linalg.yield %0 : f32
+  }
+  return
+}

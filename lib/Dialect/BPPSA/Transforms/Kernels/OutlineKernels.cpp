@@ -12,12 +12,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "KernelGroups.h"
 #include "bppsa/Dialect/BPPSA/Analysis/Dependences.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSAChunks.h"
 #include "bppsa/Dialect/BPPSA/IR/BPPSARunningSums.h"
 #include "bppsa/Dialect/BPPSA/Transforms/Kernels/Passes.h"
-#include "bppsa/Dialect/BPPSA/Utils/ViewRoot.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -77,92 +77,6 @@ static bool isWholeLevel(Operation &op) {
                                                          : WalkResult::advance();
   };
   return isa<scf::ForallOp>(op) && op.walk(visit).wasInterrupted();
-}
-
-//===----------------------------------------------------------------------===//
-// Groups of sums
-//===----------------------------------------------------------------------===//
-
-/// Whether the sum `a` writes what the sum `b` uses. The destination is the last operand.
-static bool writesOperand(Operation *a, Operation *b) {
-  Value written = getViewRoot(a->getOperands().back());
-  return llvm::any_of(b->getOperands(), [&](Value used) { return getViewRoot(used) == written; });
-}
-
-/// `first` and later sums with the same right factor that all can be made where the last of them
-/// is.
-static SmallVector<OuterSumOp> findGroup(OuterSumOp first) {
-  SmallVector<OuterSumOp> group = {first};
-  for (Operation *op = first->getNextNode(); op; op = op->getNextNode()) {
-    if (isa<memref::AllocOp, memref::DeallocOp>(op) || isMemoryEffectFree(op))
-      continue;
-    if (!isa<OuterSumOp, StepSumOp>(op) || llvm::any_of(group, [&](OuterSumOp member) {
-          return writesOperand(member, op) || writesOperand(op, member);
-        }))
-      break;
-    if (auto sum = dyn_cast<OuterSumOp>(op); sum && sum.getRhs() == first.getRhs())
-      group.push_back(sum);
-  }
-  return group;
-}
-
-/// Moves the sums of a group together.
-static void gather(ArrayRef<OuterSumOp> group) {
-  Operation *last = group.back();
-  SmallVector<Operation *> freed;
-  for (Operation *op = group.front(); op != last; op = op->getNextNode())
-    if (isa<memref::DeallocOp>(op))
-      freed.push_back(op);
-  for (OuterSumOp sum : group.drop_back())
-    sum->moveBefore(last);
-  for (Operation *op : llvm::reverse(freed))
-    op->moveAfter(last);
-}
-
-/// Moves the sums of all groups of `block` together; returns those that follow another one.
-static DenseSet<Operation *> gatherSums(Block &block) {
-  SmallVector<OuterSumOp> sums(block.getOps<OuterSumOp>());
-  DenseSet<Operation *> followers;
-  for (OuterSumOp sum : sums) {
-    if (followers.contains(sum) || !isBufferized(*sum))
-      continue;
-    SmallVector<OuterSumOp> group = findGroup(sum);
-    gather(group);
-    followers.insert(group.begin() + 1, group.end());
-  }
-  return followers;
-}
-
-//===----------------------------------------------------------------------===//
-// Fills
-//===----------------------------------------------------------------------===//
-
-/// The operation after `fill` that accumulates into the memory that it fills, where nothing but
-/// memory, views and other fills is between them; null for other fills.
-static Operation *findAccumulation(linalg::FillOp fill) {
-  Value memory = fill.getDpsInits().front();
-  for (Operation *op = fill->getNextNode(); op; op = op->getNextNode()) {
-    if (isa<memref::AllocOp, memref::DeallocOp, linalg::FillOp>(op) || isMemoryEffectFree(op))
-      continue;
-    auto graph = dyn_cast<linalg::LinalgOp>(op);
-    return graph && llvm::is_contained(graph.getDpsInits(), memory) ? op : nullptr;
-  }
-  return nullptr;
-}
-
-/// Moves the fills of `block` in front of what accumulates there; returns these operations and
-/// those of the fills that follow another one.
-static DenseSet<Operation *> gatherFills(Block &block) {
-  DenseSet<Operation *> followers;
-  for (linalg::FillOp fill : SmallVector<linalg::FillOp>(block.getOps<linalg::FillOp>())) {
-    Operation *user = isBufferized(*fill) ? findAccumulation(fill) : nullptr;
-    if (!user)
-      continue;
-    fill->moveBefore(user);
-    if (!followers.insert(user).second)
-      followers.insert(fill);
-  }
-  return followers;
 }
 
 //===----------------------------------------------------------------------===//
@@ -305,6 +219,8 @@ private:
     DenseSet<Operation *> followers;
     if (groupSums)
       followers = gatherSums(block);
+    if (groupCopies)
+      followers.insert_range(gatherCopies(block));
     if (groupFills)
       followers.insert_range(gatherFills(block));
     for (Operation &op : block) {

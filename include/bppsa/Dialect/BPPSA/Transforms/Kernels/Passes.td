@@ -89,6 +89,9 @@ def OutlineKernels : Pass<"bppsa-outline-kernels", "::mlir::ModuleOp"> {
     nothing but memory, views and other sums between them become one kernel, so that
     they can be launched together. What is freed between them is freed behind them.
 
+    With `group-copies`, copies of static shapes with nothing but memory and views between them, none
+    of which writes what another one reads or writes, become one kernel.
+
     With `group-fills`, what fills memory is one kernel with the operation after it that
     accumulates there. With `any-window`, kernels take windows of arrays wherever they
     begin, and chains any number of rows: those of the same form have one kernel.
@@ -100,6 +103,8 @@ def OutlineKernels : Pass<"bppsa-outline-kernels", "::mlir::ModuleOp"> {
   let options = [
     Option<"groupSums", "group-sums", "bool", "false",
            "outer sums with the same right factor are one kernel">,
+    Option<"groupCopies", "group-copies", "bool", "false",
+           "copies that can be made at the same time are one kernel">,
     Option<"groupFills", "group-fills", "bool", "false",
            "a fill is one kernel with the operation that accumulates into it">,
     Option<"anyWindow", "any-window", "bool", "false",

@@ -1,0 +1,163 @@
+//===- KernelGroups.cpp - operations that are one kernel ------------------===//
+//
+// Part of the bppsa project, under the MIT License.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelGroups.h"
+#include "bppsa/Dialect/BPPSA/IR/BPPSA.h"
+#include "bppsa/Dialect/BPPSA/Utils/ViewRoot.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
+
+using namespace mlir;
+using namespace bppsa;
+
+/// Whether groups may reach over `op`.
+static bool isMemoryOrView(Operation *op) {
+  return isa<memref::AllocOp, memref::DeallocOp>(op) || isMemoryEffectFree(op);
+}
+
+/// Moves the operations of a group to the last of them, and what is freed between them behind it.
+static void gather(ArrayRef<Operation *> group) {
+  Operation *last = group.back();
+  SmallVector<Operation *> freed;
+  for (Operation *op = group.front(); op != last; op = op->getNextNode())
+    if (isa<memref::DeallocOp>(op))
+      freed.push_back(op);
+  for (Operation *op : group.drop_back())
+    op->moveBefore(last);
+  for (Operation *op : llvm::reverse(freed))
+    op->moveAfter(last);
+}
+
+/// Gathers the group that `findGroup` finds for each of `ops` that is in none yet.
+static DenseSet<Operation *>
+gatherGroups(ArrayRef<Operation *> ops,
+             function_ref<SmallVector<Operation *>(Operation *)> findGroup) {
+  DenseSet<Operation *> followers;
+  for (Operation *op : ops) {
+    if (followers.contains(op))
+      continue;
+    SmallVector<Operation *> group = findGroup(op);
+    gather(group);
+    followers.insert(group.begin() + 1, group.end());
+  }
+  return followers;
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+/// Whether the sum `a` writes what the sum `b` uses. The destination is the last operand.
+static bool writesOperand(Operation *a, Operation *b) {
+  Value written = getViewRoot(a->getOperands().back());
+  return llvm::any_of(b->getOperands(), [&](Value used) { return getViewRoot(used) == written; });
+}
+
+/// `first` and later sums with the same right factor that all can be made where the last of them
+/// is.
+static SmallVector<Operation *> findSums(Operation *first) {
+  SmallVector<Operation *> group = {first};
+  for (Operation *op = first->getNextNode(); op; op = op->getNextNode()) {
+    if (isMemoryOrView(op))
+      continue;
+    if (!isa<OuterSumOp, StepSumOp>(op) || llvm::any_of(group, [&](Operation *member) {
+          return writesOperand(member, op) || writesOperand(op, member);
+        }))
+      break;
+    if (auto sum = dyn_cast<OuterSumOp>(op);
+        sum && sum.getRhs() == cast<OuterSumOp>(first).getRhs())
+      group.push_back(sum);
+  }
+  return group;
+}
+
+DenseSet<Operation *> bppsa::gatherSums(Block &block) {
+  SmallVector<Operation *> sums;
+  for (auto sum : block.getOps<OuterSumOp>())
+    if (sum->getNumResults() == 0)
+      sums.push_back(sum);
+  return gatherGroups(sums, findSums);
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+/// Whether `a` and `b` are windows of the same array that do not overlap.
+static bool areDisjointWindows(Value a, Value b) {
+  auto first = a.getDefiningOp<memref::SubViewOp>(), second = b.getDefiningOp<memref::SubViewOp>();
+  if (!first || !second || first.getSource() != second.getSource())
+    return false;
+  FailureOr<bool> overlap = ValueBoundsConstraintSet::areOverlappingSlices(
+      a.getContext(), HyperrectangularSlice(first), HyperrectangularSlice(second));
+  return succeeded(overlap) && !*overlap;
+}
+
+/// Whether two copies can be made at the same time.
+static bool areIndependent(memref::CopyOp a, memref::CopyOp b) {
+  Value to = getViewRoot(a.getTarget()), otherTo = getViewRoot(b.getTarget());
+  if (getViewRoot(a.getSource()) == otherTo || getViewRoot(b.getSource()) == to)
+    return false;
+  return to != otherTo || areDisjointWindows(a.getTarget(), b.getTarget());
+}
+
+static bool isStaticCopy(Operation *op) {
+  auto copy = dyn_cast<memref::CopyOp>(op);
+  return copy && cast<MemRefType>(copy.getTarget().getType()).hasStaticShape();
+}
+
+static SmallVector<Operation *> findCopies(Operation *first) {
+  SmallVector<Operation *> group = {first};
+  for (Operation *op = first->getNextNode(); op; op = op->getNextNode()) {
+    if (isMemoryOrView(op))
+      continue;
+    if (!isStaticCopy(op) || !llvm::all_of(group, [&](Operation *member) {
+          return areIndependent(cast<memref::CopyOp>(member), cast<memref::CopyOp>(op));
+        }))
+      break;
+    group.push_back(op);
+  }
+  return group;
+}
+
+DenseSet<Operation *> bppsa::gatherCopies(Block &block) {
+  SmallVector<Operation *> copies;
+  for (Operation &op : block)
+    if (isStaticCopy(&op))
+      copies.push_back(&op);
+  return gatherGroups(copies, findCopies);
+}
+
+//===----------------------------------------------------------------------===//
+// Fills
+//===----------------------------------------------------------------------===//
+
+/// The operation after `fill` that accumulates into the memory that it fills, where nothing but
+/// memory, views and other fills is between them; null for other fills.
+static Operation *findAccumulation(linalg::FillOp fill) {
+  Value memory = fill.getDpsInits().front();
+  for (Operation *op = fill->getNextNode(); op; op = op->getNextNode()) {
+    if (isMemoryOrView(op) || isa<linalg::FillOp>(op))
+      continue;
+    auto graph = dyn_cast<linalg::LinalgOp>(op);
+    return graph && llvm::is_contained(graph.getDpsInits(), memory) ? op : nullptr;
+  }
+  return nullptr;
+}
+
+DenseSet<Operation *> bppsa::gatherFills(Block &block) {
+  DenseSet<Operation *> followers;
+  for (linalg::FillOp fill : SmallVector<linalg::FillOp>(block.getOps<linalg::FillOp>())) {
+    Operation *user = fill->getNumResults() == 0 ? findAccumulation(fill) : nullptr;
+    if (!user)
+      continue;
+    fill->moveBefore(user);
+    if (!followers.insert(user).second)
+      followers.insert(fill);
+  }
+  return followers;
+}
