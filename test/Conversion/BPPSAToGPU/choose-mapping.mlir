@@ -3,7 +3,7 @@
 // RUN: bppsa-opt %s --bppsa-choose-gpu-mapping --remarks-filter=mapping 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 // RUN: bppsa-opt %s --bppsa-choose-gpu-mapping --bppsa-choose-gpu-mapping --remarks-filter=mapping 2>&1 >/dev/null | FileCheck %s --check-prefix=TWICE
 
-// TWICE-COUNT-11: ChooseGPUMapping
+// TWICE-COUNT-13: ChooseGPUMapping
 // TWICE-NOT: ChooseGPUMapping
 
 // Eight stages of four rows, a row for each thread.
@@ -118,6 +118,33 @@ func.func private @chains(%a: memref<?x?x300xf32>, %g: memref<1x300xf32>, %w: me
       %1 = bppsa.matvec transposed %wc, %0 : vector<300x300xf32>, vector<300xf32> -> vector<300xf32>
       bppsa.yield %1 : vector<300xf32>
     }
+  }
+  return
+}
+
+// A block reads few entries from memory sooner than blocks wait for each other, where the threads of a warp read
+// entries that are neighbours.
+// CHECK-LABEL: @few_entries(
+// CHECK: bppsa.mapping = #bppsa.gpu_mapping<block_per_row, threads = 256, matrices = memory, stages = 8>
+// CHECK-LABEL: @many_entries(
+// CHECK: bppsa.mapping = #bppsa.gpu_mapping<cooperative, threads = 256, rows = 8>
+func.func private @few_entries(%a: memref<?x?x256xf32>, %g: memref<?x256xf32>, %w: memref<256x256xf32>, %out: memref<?x256xf32>) {
+  bppsa.chain saved(%a : memref<?x?x256xf32>) seeds(%g : memref<?x256xf32>) inject_into []
+      captures(%w : memref<256x256xf32>) into(%out : memref<?x256xf32>) {
+  ^bb0(%at: vector<256xf32>, %gt: vector<256xf32>, %wc: vector<256x256xf32>):
+    %0 = arith.mulf %at, %gt : vector<256xf32>
+    %1 = bppsa.matvec transposed %wc, %0 : vector<256x256xf32>, vector<256xf32> -> vector<256xf32>
+    bppsa.yield %1 : vector<256xf32>
+  }
+  return
+}
+func.func private @many_entries(%a: memref<?x?x260xf32>, %g: memref<?x260xf32>, %w: memref<260x260xf32>, %out: memref<?x260xf32>) {
+  bppsa.chain saved(%a : memref<?x?x260xf32>) seeds(%g : memref<?x260xf32>) inject_into []
+      captures(%w : memref<260x260xf32>) into(%out : memref<?x260xf32>) {
+  ^bb0(%at: vector<260xf32>, %gt: vector<260xf32>, %wc: vector<260x260xf32>):
+    %0 = arith.mulf %at, %gt : vector<260xf32>
+    %1 = bppsa.matvec transposed %wc, %0 : vector<260x260xf32>, vector<260xf32> -> vector<260xf32>
+    bppsa.yield %1 : vector<260xf32>
   }
   return
 }

@@ -129,6 +129,18 @@ static MappingChoice shareRowsOfBlocks(const LoopBody &loop, const BodyPlan &pla
   return {mapping, ""};
 }
 
+/// Whether one block reads the matrices from memory in every step sooner than several wait for each
+/// other: few entries, which lie as the threads of a warp read them.
+static bool isReadSooner(const LoopBody &loop) {
+  int64_t entries = 0;
+  for (const LinkFactor &factor : getFactors(*loop.body)) {
+    if (!factor.isTransposed)
+      return false;
+    entries += factor.numRows * factor.numColumns;
+  }
+  return entries <= cost::mostEntriesInMemory;
+}
+
 FailureOr<MappingChoice> bppsa::chooseLoopMapping(const LoopBody &loop, bool canCooperate) {
   FailureOr<BodyPlan> plan = BodyPlan::create(*loop.body, loop.numCaptures);
   if (failed(plan))
@@ -136,7 +148,7 @@ FailureOr<MappingChoice> bppsa::chooseLoopMapping(const LoopBody &loop, bool can
   BlockNeeds needs(*plan);
   bool fits = cost::shareRows(needs.rows, needs.columns).has_value();
   MappingChoice shared;
-  if (!fits && canCooperate)
+  if (!fits && canCooperate && !isReadSooner(loop))
     shared = shareRowsOfBlocks(loop, *plan);
   if (shared.mapping) {
     shared.reason =
