@@ -261,7 +261,12 @@ def test_schedules_of_panels(spec):
     ids=lambda value: value.label() if isinstance(value, models.Spec) else str(value),
 )
 def test_rows_shared_by_blocks(spec, time, batch):
-    check_bound(compile_emulated(models.build(spec), "sequential"), {"T": time, "B": batch})
+    """Groups have as few samples as let all of them be held, and no results depend on how many that is."""
+    program = compile_emulated(models.build(spec), "sequential")
+    arrays, found = check_bound(program, {"T": time, "B": batch})
+    for multiprocessors in ("1", "40"):
+        other = program.grad(arrays, "--threads", multiprocessors)
+        check_same_bits(other, found, f"{multiprocessors} multiprocessors")
 
 
 @pytest.mark.parametrize("time,batch", [(7, 3), (1, 1), (131, 9)], ids=str)

@@ -21,8 +21,9 @@
 using namespace mlir;
 using namespace bppsa;
 
-/// Terms of a reduction from which a block shares it, and the threads of that block.
-static constexpr int64_t kLongReduction = 1024, kReductionThreads = 128;
+/// Terms of a reduction from which a block shares it, and the threads of that block: more where one
+/// block has all there is, such as the squares of all gradients.
+static constexpr int64_t kLongReduction = 1024, kReductionThreads = 128, kOnlyBlockThreads = 512;
 
 /// Whether each iteration of the parallel loops has elements of its own in every output.
 static bool isPointwise(linalg::LinalgOp op) {
@@ -260,7 +261,8 @@ private:
   void launchBlocks(OpBuilder &builder, Value count, Operation *combiner) {
     Value terms = getProduct(builder, reduction);
     Type type = combiner->getResult(0).getType();
-    emitLaunch(builder, loc, count, kReductionThreads, MemRefType::get({kReductionThreads}, type),
+    int64_t numThreads = parallel.empty() ? kOnlyBlockThreads : kReductionThreads;
+    emitLaunch(builder, loc, count, numThreads, MemRefType::get({numThreads}, type),
                [&](OpBuilder &nested, const LaunchedThread &thread) {
                  SmallVector<Value> ivs(sizes.size());
                  setIndices(nested, thread.block, parallel, ivs);
@@ -277,12 +279,12 @@ private:
                });
   }
 
-  /// Terms thread, thread + 128, ... of the reduction.
+  /// Terms thread, thread + threads of a block, ... of the reduction.
   Value foldPart(OpBuilder &builder, const LaunchedThread &thread, Value terms,
                  SmallVector<Value> ivs, Operation *combiner) {
     Value neutral = arith::ConstantOp::create(builder, loc, *arith::getNeutralElement(combiner));
     auto loop = scf::ForOp::create(
-        builder, loc, thread.thread, terms, getIndex(builder, loc, kReductionThreads), neutral,
+        builder, loc, thread.thread, terms, getIndex(builder, loc, thread.numThreads), neutral,
         [&](OpBuilder &nested, Location, Value number, ValueRange running) {
           setIndices(nested, number, reduction, ivs);
           scf::YieldOp::create(nested, loc, emitBody(nested, ivs, running[0]));
@@ -291,7 +293,7 @@ private:
   }
 
   void foldParts(OpBuilder &builder, const LaunchedThread &thread, Operation *combiner) {
-    for (int64_t half = kReductionThreads / 2; half > 0; half /= 2) {
+    for (int64_t half = thread.numThreads / 2; half > 0; half /= 2) {
       emitBarrier(builder, loc);
       Value bound = getIndex(builder, loc, half);
       emitIf(builder, loc, isBelow(builder, loc, thread.thread, bound), [&](OpBuilder &nested) {

@@ -103,7 +103,7 @@ func.func private @reduction(%a: memref<?x4xf32>, %b: memref<4xf32>) {
 // CHECK-LABEL: func private @long_maximum(
 // CHECK:         %[[LEAST:.*]] = arith.constant 0xFF800000 : f32
 // CHECK:         gpu.launch
-// CHECK:           scf.for %{{.*}} = %{{.*}} to %c1024 step %c128 iter_args(%{{.*}} = %[[LEAST]])
+// CHECK:           scf.for %{{.*}} = %{{.*}} to %c1024 step %c512 iter_args(%{{.*}} = %[[LEAST]])
 // CHECK-COUNT-9: arith.maximumf
 func.func private @long_maximum(%a: memref<1024xf32>, %b: memref<f32>) {
   linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}

@@ -70,7 +70,7 @@ void CooperativeLoop::countEntries() {
   }
 }
 
-int64_t CooperativeLoop::getNumSamples() const { return kWarpThreads / rowsOfWarp; }
+int64_t CooperativeLoop::getMostSamples() const { return kWarpThreads / rowsOfWarp; }
 int64_t CooperativeLoop::getRowsOfBlock() const { return cost::cooperativeWarps * rowsOfWarp; }
 
 FailureOr<CooperativeLoop> CooperativeLoop::create(const LoopBody &loop, ValueRange captures,
@@ -115,8 +115,9 @@ static Value countMultiprocessors(OpBuilder &builder, Location loc, ModuleOp mod
   return arith::IndexCastOp::create(builder, loc, builder.getIndexType(), count);
 }
 
+/// For the smallest groups: how much memory there is must not depend on the GPU.
 void CooperativeLoop::allocate(OpBuilder &builder) {
-  Value size = getIndex(builder, loc, getNumSamples());
+  Value size = getIndex(builder, loc, kTile);
   Value numGroups = arith::CeilDivUIOp::create(builder, loc, loop->numSamples, size);
   Value padded = mulIndex(builder, loc, numGroups, size);
   auto allocateZeros = [&](MemRefType type, Value dynamic) -> Value {
@@ -131,17 +132,28 @@ void CooperativeLoop::allocate(OpBuilder &builder) {
       MemRefType::get({2, ShapedType::kDynamic, rowsOfVectors}, builder.getF32Type()), padded);
 }
 
+/// A multiple of kTile, and no more than lanes have: as few as let all groups be held at a time, as
+/// a block runs samples one after the other.
+Value CooperativeLoop::chooseSamples(OpBuilder &builder, Value together) {
+  Value tile = getIndex(builder, loc, kTile);
+  Value share = arith::CeilDivUIOp::create(builder, loc, loop->numSamples, together);
+  Value tiles = arith::CeilDivUIOp::create(builder, loc, share, tile);
+  Value samples = arith::MaxUIOp::create(builder, loc, mulIndex(builder, loc, tiles, tile), tile);
+  return minIndex(builder, loc, samples, getIndex(builder, loc, getMostSamples()));
+}
+
 /// Blocks of one group run at the same time, and of as many groups as can be held.
 void CooperativeLoop::launch(OpBuilder &builder, const GridLoop &grid) {
   loop = &grid;
   loc = loop->op->getLoc();
   allocate(builder);
-  Value numGroups = getDim(builder, loc, counters, 0);
   Value numBlocks = getIndex(builder, loc, llvm::divideCeil(numRows, getRowsOfBlock()));
   Value multiprocessors = countMultiprocessors(builder, loc, loop->op->getParentOfType<ModuleOp>());
   Value together = arith::MaxUIOp::create(
       builder, loc, arith::DivUIOp::create(builder, loc, multiprocessors, numBlocks),
       getIndex(builder, loc, 1));
+  numSamples = chooseSamples(builder, together);
+  Value numGroups = arith::CeilDivUIOp::create(builder, loc, loop->numSamples, numSamples);
   Value numLaunches = arith::CeilDivUIOp::create(builder, loc, numGroups, together);
   auto shared =
       MemRefType::get({cost::cooperativeWarps, mostSums * kWarpThreads}, builder.getF32Type());
@@ -165,7 +177,6 @@ void CooperativeLoop::launch(OpBuilder &builder, const GridLoop &grid) {
 void CooperativeLoop::emitThread(OpBuilder &builder, const LaunchedThread &thread,
                                  Value firstGroup) {
   auto index = [&](int64_t value) { return getIndex(builder, loc, value); };
-  int64_t samples = getNumSamples();
   sums = thread.shared[0];
   SmallVector<Value> block = splitIndex(
       builder, loc, thread.block, {Value(), index(llvm::divideCeil(numRows, getRowsOfBlock()))});
@@ -179,12 +190,13 @@ void CooperativeLoop::emitThread(OpBuilder &builder, const LaunchedThread &threa
                       mulIndex(builder, loc, warp, index(rowsOfWarp)));
   SmallVector<Value> cell = splitIndex(builder, loc, lane, {Value(), index(rowsOfWarp)});
   row = addIndex(builder, loc, firstRow, cell[1]);
-  Value firstSlot = mulIndex(builder, loc, group, index(samples));
+  Value firstSlot = mulIndex(builder, loc, group, numSamples);
   slot = addIndex(builder, loc, firstSlot, cell[0]);
-  hasSample = isBelow(builder, loc, slot, loop->numSamples);
+  hasSample = arith::AndIOp::create(builder, loc, isBelow(builder, loc, cell[0], numSamples),
+                                    isBelow(builder, loc, slot, loop->numSamples));
   sample = minIndex(builder, loc, slot, addIndex(builder, loc, loop->numSamples, -1));
   Value left = arith::SubIOp::create(builder, loc, loop->numSamples, firstSlot);
-  left = minIndex(builder, loc, left, index(samples));
+  left = minIndex(builder, loc, left, numSamples);
   numTiles =
       arith::DivUIOp::create(builder, loc, addIndex(builder, loc, left, kTile - 1), index(kTile));
   loadCapturedRows(builder, loc, row);

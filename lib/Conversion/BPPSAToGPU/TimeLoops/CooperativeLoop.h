@@ -71,10 +71,12 @@ private:
   bool isSource(mlir::Value value) const;
   void findExchanged();
   void countEntries();
-  int64_t getNumSamples() const;
+  int64_t getMostSamples() const;
   int64_t getRowsOfBlock() const;
 
   void allocate(mlir::OpBuilder &builder);
+  /// Samples of a group, where blocks of `together` groups are held at a time.
+  mlir::Value chooseSamples(mlir::OpBuilder &builder, mlir::Value together);
   void emitThread(mlir::OpBuilder &builder, const LaunchedThread &thread, mlir::Value firstGroup);
   void loadMatrices(mlir::OpBuilder &builder);
   llvm::SmallVector<mlir::Value> start(mlir::OpBuilder &builder);
@@ -113,7 +115,7 @@ private:
 
   // Of the launch that is emitted.
   const GridLoop *loop = nullptr;
-  mlir::Value counters, vectors, sums;
+  mlir::Value counters, vectors, sums, numSamples;
   // Of its thread: numbers of its group, warp and lane, its row, and its sample, which
   // may be beyond the last; that or the last; tiles of samples that the group has.
   mlir::Value group, warp, lane, row, slot, hasSample, sample, numTiles, firstRow, isFirst;

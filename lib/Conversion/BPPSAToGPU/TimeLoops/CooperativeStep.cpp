@@ -159,7 +159,7 @@ void CooperativeLoop::emitSums(OpBuilder &builder, const RowUnit &unit, RowValue
   if (unit.sums.empty())
     return;
   emitWarpBarrier(builder, loc);
-  Value firstSlot = mulIndex(builder, loc, group, getIndex(builder, loc, getNumSamples()));
+  Value firstSlot = mulIndex(builder, loc, group, numSamples);
   emitLoop(builder, loc, getIndex(builder, loc, 0), numTiles, [&](OpBuilder &nested, Value tile) {
     Value first =
         addIndex(nested, loc, firstSlot, mulIndex(nested, loc, tile, getIndex(nested, loc, kTile)));
