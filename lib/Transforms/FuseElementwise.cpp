@@ -41,6 +41,26 @@ static bool changesRounding(linalg::GenericOp producer, OpOperand *operand) {
                       llvm::IsaPred<arith::AddFOp, arith::SubFOp, arith::NegFOp>);
 }
 
+/// Readers of what is computed again for each of them.
+static constexpr int64_t kMostReaders = 2;
+
+/// Whether computing `producer` again takes less than a function does.
+static bool isCheap(linalg::GenericOp producer) {
+  return llvm::all_of(producer.getBody()->without_terminator(), [](Operation &op) {
+    return isa<arith::ArithDialect>(op.getDialect()) || isa<linalg::IndexOp>(op);
+  });
+}
+
+/// Whether `operand` is better computed again where it is read than launched on its own.
+static bool isWorthRecomputing(OpOperand *operand) {
+  auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
+  auto consumer = cast<linalg::GenericOp>(operand->getOwner());
+  return makesElementEachIteration(producer) && makesElementEachIteration(consumer) &&
+         operand->get().hasNUsesOrMore(1) && !operand->get().hasNUsesOrMore(kMostReaders + 1) &&
+         consumer.getMatchingIndexingMap(operand).isProjectedPermutation() && isCheap(producer) &&
+         !changesRounding(producer, operand);
+}
+
 /// Whether what makes `operand` is better computed where it is read: nothing is computed twice or
 /// rounded in another way, and every array is read in the order of its elements as before.
 static bool isWorthFusing(OpOperand *operand) {
@@ -57,7 +77,9 @@ struct FuseElementwise : public bppsa::impl::FuseElementwiseBase<FuseElementwise
 
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    linalg::populateElementwiseOpsFusionPatterns(patterns, isWorthFusing);
+    linalg::populateElementwiseOpsFusionPatterns(patterns, [this](OpOperand *operand) {
+      return isWorthFusing(operand) || (recompute && isWorthRecomputing(operand));
+    });
     GreedyRewriteConfig config;
     config.setUseTopDownTraversal();
     config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);

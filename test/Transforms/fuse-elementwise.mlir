@@ -1,4 +1,5 @@
 // RUN: bppsa-opt %s --bppsa-fuse-elementwise --split-input-file | FileCheck %s
+// RUN: bppsa-opt %s --bppsa-fuse-elementwise=recompute --split-input-file | FileCheck %s --check-prefix=AGAIN
 
 #all = affine_map<(b, c) -> (b, c)>
 
@@ -151,6 +152,65 @@ func.func @product_and_sum(%x: tensor<?x4xf32>, %y: tensor<?x4xf32>, %init: tens
   } -> tensor<?x4xf32>
   %1 = linalg.generic {indexing_maps = [#all, #all, #all], iterator_types = ["parallel", "parallel"]}
       ins(%0, %y : tensor<?x4xf32>, tensor<?x4xf32>) outs(%init : tensor<?x4xf32>) {
+  ^bb0(%in: f32, %other: f32, %out: f32):
+    %2 = arith.addf %in, %other : f32
+    linalg.yield %2 : f32
+  } -> tensor<?x4xf32>
+  return %1 : tensor<?x4xf32>
+}
+
+// -----
+
+#all = affine_map<(b, c) -> (b, c)>
+#rows = affine_map<(b, c) -> (b)>
+#row = affine_map<(b) -> (b)>
+
+// Arithmetic is computed again for each of two readers, and for each column, where that is asked for; a function is not.
+
+// CHECK-LABEL: func.func @arithmetic(
+// CHECK-COUNT-3: linalg.generic
+// AGAIN-LABEL: func.func @arithmetic(
+// AGAIN-SAME:      %[[X:[^:]*]]: tensor<?xf32>, %[[Y:[^:]*]]: tensor<?x4xf32>
+// AGAIN:         linalg.generic {{.*}} ins(%[[X]], %[[Y]] :
+// AGAIN:           %[[HALF:.*]] = arith.divf
+// AGAIN-NEXT:      arith.mulf %[[HALF]]
+// AGAIN:         linalg.generic {{.*}} ins(%[[X]] :
+// AGAIN:           arith.divf
+// AGAIN-NEXT:      arith.negf
+// AGAIN-NOT:     linalg.generic
+// AGAIN-LABEL: func.func @function(
+// AGAIN-COUNT-2: linalg.generic
+func.func @arithmetic(%x: tensor<?xf32>, %y: tensor<?x4xf32>, %some: tensor<?xf32>, %init: tensor<?x4xf32>) -> (tensor<?x4xf32>, tensor<?xf32>) {
+  %two = arith.constant 2.0 : f32
+  %0 = linalg.generic {indexing_maps = [#row, #row], iterator_types = ["parallel"]}
+      ins(%x : tensor<?xf32>) outs(%some : tensor<?xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %3 = arith.divf %in, %two : f32
+    linalg.yield %3 : f32
+  } -> tensor<?xf32>
+  %1 = linalg.generic {indexing_maps = [#rows, #all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%0, %y : tensor<?xf32>, tensor<?x4xf32>) outs(%init : tensor<?x4xf32>) {
+  ^bb0(%in: f32, %other: f32, %out: f32):
+    %3 = arith.mulf %in, %other : f32
+    linalg.yield %3 : f32
+  } -> tensor<?x4xf32>
+  %2 = linalg.generic {indexing_maps = [#row, #row], iterator_types = ["parallel"]}
+      ins(%0 : tensor<?xf32>) outs(%some : tensor<?xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %3 = arith.negf %in : f32
+    linalg.yield %3 : f32
+  } -> tensor<?xf32>
+  return %1, %2 : tensor<?x4xf32>, tensor<?xf32>
+}
+func.func @function(%x: tensor<?xf32>, %y: tensor<?x4xf32>, %some: tensor<?xf32>, %init: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  %0 = linalg.generic {indexing_maps = [#row, #row], iterator_types = ["parallel"]}
+      ins(%x : tensor<?xf32>) outs(%some : tensor<?xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %2 = math.exp %in : f32
+    linalg.yield %2 : f32
+  } -> tensor<?xf32>
+  %1 = linalg.generic {indexing_maps = [#rows, #all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%0, %y : tensor<?xf32>, tensor<?x4xf32>) outs(%init : tensor<?x4xf32>) {
   ^bb0(%in: f32, %other: f32, %out: f32):
     %2 = arith.addf %in, %other : f32
     linalg.yield %2 : f32

@@ -134,6 +134,9 @@ def FuseElementwise : Pass<"bppsa-fuse-elementwise", "::mlir::func::FuncOp"> {
     together they would be one instruction that rounds once, and no bit is to depend on
     what is fused.
 
+    With `recompute`, what is arithmetic alone and has at most two readers is computed where each of them
+    reads it, and once for each element where it is broadcast: on a GPU the launch of one more kernel takes longer.
+
     ```mlir
     %a = linalg.generic ... ins(%x) { %0 = math.exp %in ... }
     %b = linalg.generic ... ins(%a, %y) { %1 = arith.addf %in, %in_0 ... }
@@ -143,6 +146,10 @@ def FuseElementwise : Pass<"bppsa-fuse-elementwise", "::mlir::func::FuncOp"> {
     %b = linalg.generic ... ins(%x, %y) { %0 = math.exp %in; %1 = arith.addf %0, %in_0 ... }
     ```
   }];
+  let options = [
+    Option<"recompute", "recompute", "bool", "false",
+           "also what has two readers or is broadcast, where it is arithmetic alone">,
+  ];
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
 }
 

@@ -24,7 +24,7 @@ using namespace bppsa;
 void bppsa::buildGPUOutliningPipeline(OpPassManager &pm) {
   // The host runs the loops over time: each of their operations is a launch for the whole batch.
   pm.addPass(createLowerGraphBodies({/*memoryLimit=*/0, /*rowBlocks=*/false}));
-  pm.addNestedPass<func::FuncOp>(createFuseElementwise());
+  pm.addNestedPass<func::FuncOp>(createFuseElementwise({/*recompute=*/true}));
   addCleanup(pm);
   pm.addNestedPass<func::FuncOp>(createMergeProducts());
   pm.addNestedPass<func::FuncOp>(createFuseGradients());
