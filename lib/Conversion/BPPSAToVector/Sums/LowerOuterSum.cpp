@@ -213,7 +213,9 @@ void OuterSlabSums::emit(OpBuilder &builder, const Slab &slab, const OuterTile &
                      [&](OpBuilder &inRow, Value row, int64_t count, bool isFirst) {
                        ProductBlock block;
                        block.row0 = arith::AddIOp::create(inRow, loc, tile.row0, row);
-                       block.sumRow = row;
+                       block.sumRow = tile.sumRow0
+                                          ? arith::AddIOp::create(inRow, loc, tile.sumRow0, row)
+                                          : row;
                        block.rows = count;
                        block.readsRhsFirst = isFirst;
                        emitRow(inRow, block);
@@ -222,7 +224,7 @@ void OuterSlabSums::emit(OpBuilder &builder, const Slab &slab, const OuterTile &
 
 void OuterSlabSums::emitAll(OpBuilder &builder, const Slab &slab, const Rows &sums) const {
   Value zero = getIndex(builder, loc, 0);
-  emit(builder, slab, {zero, zero, lhs.getNumRows(), rhs.getNumRows()}, sums);
+  emit(builder, slab, {zero, zero, lhs.getNumRows(), rhs.getNumRows(), /*sumRow0=*/{}}, sums);
 }
 
 //===----------------------------------------------------------------------===//
@@ -252,6 +254,22 @@ static ResultTile chooseTile(int64_t numRows, int64_t numCols, const OuterBlocki
   return {std::max<int64_t>(1, rows / blocking.rows) * blocking.rows, cols};
 }
 
+/// Writes what the lanes of `sums`, those of `tile`, add up to.
+static void emitResult(OpBuilder &builder, OuterSumOp op, Value sums, const OuterTile &tile) {
+  Location loc = op.getLoc();
+  emitFor(builder, loc, getIndex(builder, loc, 0), getIndex(builder, loc, tile.rows), 1,
+          [&](OpBuilder &inRow, Value i) {
+            Value row = arith::AddIOp::create(inRow, loc, tile.row0, i);
+            Value sumRow = tile.sumRow0 ? row : i;
+            emitLaneSums(inRow, loc, {sums, {sumRow}}, tile.cols,
+                         [&](OpBuilder &nested, Value j, Value sum) {
+                           Value col = arith::AddIOp::create(nested, loc, tile.col0, j);
+                           memref::StoreOp::create(nested, loc, sum, op.getDestination(),
+                                                   ValueRange{row, col});
+                         });
+          });
+}
+
 /// Computes `tile` of the result in `sums`.
 static void emitResultTile(OpBuilder &builder, OuterSumOp op, const OuterTile &tile,
                            const OuterSlabSums &slabSums, Value sums) {
@@ -270,15 +288,64 @@ static void emitResultTile(OpBuilder &builder, OuterSumOp op, const OuterTile &t
       emitClearPadding(nested, loc, op.getBatch(), block, {sums, {row}}, tile.cols);
     });
   });
-  forEachRow(builder, [&](OpBuilder &inRow, Value row) {
-    Value resultRow = arith::AddIOp::create(inRow, loc, tile.row0, row);
-    emitLaneSums(inRow, loc, {sums, {row}}, tile.cols,
-                 [&](OpBuilder &nested, Value col, Value sum) {
-                   Value resultCol = arith::AddIOp::create(nested, loc, tile.col0, col);
-                   memref::StoreOp::create(nested, loc, sum, op.getDestination(),
-                                           ValueRange{resultRow, resultCol});
-                 });
-  });
+  emitResult(builder, op, sums, tile);
+}
+
+/// Steps after which all tasks go on with what comes next: each of them reads all rows of the right
+/// operand, which are still in a cache when the next one does.
+static constexpr int64_t kStepsTogether = 128;
+
+/// Whether several tasks read long rows, and running sums of all of them take less than reading
+/// these again.
+static bool isSmallSum(const SlabArray &lhs, const SlabArray &rhs, const ResultTile &tile,
+                       VectorType rowType) {
+  constexpr int64_t kMostBytes = 1024 * 1024;
+  int64_t bytes = lhs.getNumRows() * rhs.getNumRows() * rowType.getNumElements() *
+                  rowType.getElementTypeBitWidth() / 8;
+  return tile.rows < lhs.getNumRows() && rhs.hasDistantSteps() && bytes <= kMostBytes;
+}
+
+/// Tasks have rows of the result for kStepsTogether steps; the order of additions is that of tasks
+/// that have them for all steps.
+static void lowerSmallSum(OuterSumOp op, const SlabArray &lhs, const SlabArray &rhs,
+                          const OuterBlocking &blocking, const ResultTile &tile) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  int64_t numRows = lhs.getNumRows(), numCols = rhs.getNumRows();
+  VectorType rowType = Rows{op.getLhs()}.getRowType();
+  auto type = MemRefType::get({numRows, numCols, rowType.getDimSize(0)}, rowType.getElementType());
+  Value sums = memref::AllocOp::create(builder, loc, type, builder.getI64IntegerAttr(64));
+  auto getPart = [&](OpBuilder &at, Value row0, int64_t rows) -> OuterTile {
+    return {row0, getIndex(at, loc, 0), rows, numCols, /*sumRow0=*/row0};
+  };
+  emitParallelRows(builder, loc, numRows, tile.rows,
+                   [&](OpBuilder &task, Value row0, int64_t rows) {
+                     emitFor(task, loc, row0, addIndex(task, loc, row0, rows), 1,
+                             [&](OpBuilder &nested, Value row) {
+                               emitZeroRows(nested, loc, {sums, {row}}, numCols);
+                             });
+                   });
+  auto addSteps = [&](OpBuilder &inSteps, const Slab &steps) {
+    emitParallelRows(inSteps, loc, numRows, tile.rows,
+                     [&](OpBuilder &task, Value row0, int64_t rows) {
+                       OuterSlabSums slabSums(task, loc, lhs, rhs, blocking, numCols);
+                       emitSlabsOf(task, loc, steps, [&](OpBuilder &inSlab, const Slab &slab) {
+                         slabSums.emit(inSlab, slab, getPart(inSlab, row0, rows), {sums});
+                       });
+                     });
+  };
+  auto clearPadding = [&](OpBuilder &inBlock, Value block) {
+    emitFor(inBlock, loc, getIndex(inBlock, loc, 0), getIndex(inBlock, loc, numRows), 1,
+            [&](OpBuilder &nested, Value row) {
+              emitClearPadding(nested, loc, op.getBatch(), block, {sums, {row}}, numCols);
+            });
+  };
+  emitSlabs(builder, loc, op.getLhs(), addSteps, clearPadding, kStepsTogether);
+  emitParallelRows(builder, loc, numRows, tile.rows,
+                   [&](OpBuilder &task, Value row0, int64_t rows) {
+                     emitResult(task, op, sums, getPart(task, row0, rows));
+                   });
+  memref::DeallocOp::create(builder, loc, sums);
 }
 
 void bppsa::lowerOuterSum(OuterSumOp op, const LaneOptions &options) {
@@ -291,6 +358,8 @@ void bppsa::lowerOuterSum(OuterSumOp op, const LaneOptions &options) {
   OuterBlocking blocking = OuterBlocking::get(lhs, rhs, options);
   VectorType rowType = Rows{op.getLhs()}.getRowType();
   ResultTile tile = chooseTile(numRows, numCols, blocking, rowType);
+  if (isSmallSum(lhs, rhs, tile, rowType))
+    return lowerSmallSum(op, lhs, rhs, blocking, tile);
   emitParallelRows(
       builder, loc, numRows, tile.rows, [&](OpBuilder &task, Value row0, int64_t rows) {
         auto type =
@@ -298,7 +367,7 @@ void bppsa::lowerOuterSum(OuterSumOp op, const LaneOptions &options) {
         Value sums = memref::AllocaOp::create(task, loc, type, task.getI64IntegerAttr(64));
         OuterSlabSums slabSums(task, loc, lhs, rhs, blocking, tile.cols);
         emitBlocks(task, loc, numCols, tile.cols, [&](OpBuilder &nested, Value col0, int64_t cols) {
-          emitResultTile(nested, op, {row0, col0, rows, cols}, slabSums, sums);
+          emitResultTile(nested, op, {row0, col0, rows, cols, /*sumRow0=*/{}}, slabSums, sums);
         });
       });
 }

@@ -52,6 +52,8 @@ struct OuterBlocking {
 struct OuterTile {
   mlir::Value row0, col0;
   int64_t rows, cols;
+  /// The row of the running sums that `row0` has; null for the first one.
+  mlir::Value sumRow0;
 };
 
 /// Adds outer products slab by slab to running sums in memory.
@@ -130,11 +132,15 @@ void emitParallelRows(mlir::OpBuilder &builder, mlir::Location loc, int64_t numR
                       int64_t taskRows,
                       llvm::function_ref<void(mlir::OpBuilder &, mlir::Value, int64_t)> emit);
 
-/// Calls `emit` for the slabs of all batch blocks of a packed sequence, from the
-/// last block to the first, and `finish(block)` at the end of each block.
+/// Calls `emit` for the slabs, of `length` steps, of all batch blocks of a packed sequence, from
+/// the last block to the first, and `finish(block)` at the end of each block.
 void emitSlabs(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value sequence,
                llvm::function_ref<void(mlir::OpBuilder &, const Slab &)> emit,
-               llvm::function_ref<void(mlir::OpBuilder &, mlir::Value)> finish = nullptr);
+               llvm::function_ref<void(mlir::OpBuilder &, mlir::Value)> finish = nullptr,
+               int64_t length = kSlabSteps);
+/// Calls `emit` for the slabs of kSlabSteps steps of `slab`.
+void emitSlabsOf(mlir::OpBuilder &builder, mlir::Location loc, const Slab &slab,
+                 llvm::function_ref<void(mlir::OpBuilder &, const Slab &)> emit);
 
 /// Sets the lanes of `rows` that hold no sample of batch block `block` to zero.
 /// Without `batch`, the number of samples, there are none.
