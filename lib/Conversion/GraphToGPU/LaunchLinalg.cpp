@@ -71,7 +71,7 @@ public:
       sizes.push_back(getValueOrCreateConstantIndexOp(builder, loc, range.size));
     op.getParallelDims(parallel);
     op.getReductionDims(reduction);
-    if (!isPointwise())
+    if (!isPointwise(op))
       return launchWindows(builder);
     for (linalg::FillOp fill : findFills(op)) {
       filled[fill.getDpsInits().front()] = fill.getInputs().front();
@@ -88,8 +88,6 @@ public:
   }
 
 private:
-  bool isPointwise() { return ::isPointwise(op); }
-
   /// Loops whose iterations have elements of their own in every output: each is the
   /// index of a dimension by itself.
   SmallVector<unsigned> findDisjointLoops() {
