@@ -59,7 +59,7 @@ static bool writesOperand(Operation *a, Operation *b) {
 
 /// `first` and later sums with the same right factor that all can be made where the last of them
 /// is.
-static SmallVector<Operation *> findSums(Operation *first) {
+static SmallVector<Operation *> findSumGroup(Operation *first) {
   SmallVector<Operation *> group = {first};
   for (Operation *op = first->getNextNode(); op; op = op->getNextNode()) {
     if (isMemoryOrView(op))
@@ -80,7 +80,7 @@ DenseSet<Operation *> bppsa::gatherSums(Block &block) {
   for (auto sum : block.getOps<OuterSumOp>())
     if (sum->getNumResults() == 0)
       sums.push_back(sum);
-  return gatherGroups(sums, findSums);
+  return gatherGroups(sums, findSumGroup);
 }
 
 //===----------------------------------------------------------------------===//
@@ -110,7 +110,7 @@ static bool isStaticCopy(Operation *op) {
   return copy && cast<MemRefType>(copy.getTarget().getType()).hasStaticShape();
 }
 
-static SmallVector<Operation *> findCopies(Operation *first) {
+static SmallVector<Operation *> findCopyGroup(Operation *first) {
   SmallVector<Operation *> group = {first};
   for (Operation *op = first->getNextNode(); op; op = op->getNextNode()) {
     if (isMemoryOrView(op))
@@ -129,7 +129,7 @@ DenseSet<Operation *> bppsa::gatherCopies(Block &block) {
   for (Operation &op : block)
     if (isStaticCopy(&op))
       copies.push_back(&op);
-  return gatherGroups(copies, findCopies);
+  return gatherGroups(copies, findCopyGroup);
 }
 
 //===----------------------------------------------------------------------===//
